@@ -1,0 +1,111 @@
+// What is known of an integer expression: its slope along an index, and bounds that hold whatever the data.
+// Shown by tests/static/affine.cpp.
+#pragma once
+#include <sheaf/dsl/graph/make.hpp>
+
+namespace sheaf {
+
+// e = slope * idx + rest, where rest does not depend on idx.
+struct line {
+  bool affine = false;
+  std::int64_t slope = 0;
+  node_id rest = no_node;
+};
+
+constexpr line split_affine(graph& g, node_id e, node_id idx) {
+  if (!g.free[e].has(g.ordinal(idx))) return {true, 0, e};
+  if (e == idx) return {true, 1, integer(g, 0)};
+  const op kind = g.kind(e);
+  if (kind == op::add || kind == op::sub) {
+    const line a = split_affine(g, g.arg(e, 0), idx), b = split_affine(g, g.arg(e, 1), idx);
+    if (!a.affine || !b.affine) return {};
+    return {true, kind == op::add ? a.slope + b.slope : a.slope - b.slope, make(g, kind, a.rest, b.rest)};
+  }
+  if (kind == op::neg) {
+    const line a = split_affine(g, g.arg(e, 0), idx);
+    return a.affine ? line{true, -a.slope, make(g, op::neg, a.rest)} : line{};
+  }
+  if (kind == op::mul) {
+    for (int k = 0; k < 2; ++k) {
+      const node_id factor = g.arg(e, k);
+      if (!is_constant(g, factor)) continue;
+      const line a = split_affine(g, g.arg(e, 1 - k), idx);
+      return a.affine ? line{true, a.slope * g[factor].attribute, make(g, op::mul, a.rest, factor)} : line{};
+    }
+  }
+  return {};
+}
+
+// Are two expressions equal, given what the program checks before a launch?
+constexpr bool known_equal(const graph& g, node_id a, node_id b) {
+  if (a == b) return true;
+  flat<node_id> reached;
+  reached.push(a);
+  for (int i = 0; i < reached.size(); ++i)
+    for (const constraint& c : g.constraints) {
+      const node_id next = c.left == reached[i] ? c.right : c.right == reached[i] ? c.left : no_node;
+      if (next == b) return true;
+      if (next != no_node && !reached.contains(next)) reached.push(next);
+    }
+  return false;
+}
+
+constexpr bool known_less_equal(graph& g, node_id a, node_id b, int depth = 0);
+
+// a <= b through the range of an index in a: low <= i and i <= high - 1.
+constexpr bool known_by_range(graph& g, node_id a, node_id b, int depth) {
+  for (int o = 0; o < g.indices.size(); ++o) {
+    const node_id idx = g.indices[o];
+    if (is_unbound(g, idx)) continue;
+    const bool left = g.free[a].has(o), right = g.free[b].has(o);
+    if (left == right) continue;
+    const line l = split_affine(g, left ? a : b, idx);
+    if (!l.affine || l.slope == 0) continue;
+    const bool top = (l.slope > 0) == left;  // worst case: the largest a, the smallest b
+    const node_id edge = top ? make(g, op::add, g.arg(idx, 1), integer(g, -1)) : g.arg(idx, 0);
+    const node_id worst = make(g, op::add, l.rest, make(g, op::mul, edge, integer(g, l.slope)));
+    if (known_less_equal(g, left ? worst : a, left ? b : worst, depth + 1)) return true;
+  }
+  return false;
+}
+
+constexpr bool known_less_equal(graph& g, node_id a, node_id b, int depth) {
+  if (known_equal(g, a, b)) return true;
+  const node_id gap = make(g, op::sub, b, a);
+  if (is_constant(g, gap)) return g[gap].attribute >= 0;
+  if (depth > 4) return false;
+  const auto sum = [&](node_id e, node_id& base, std::int64_t& add) {
+    const bool shifted = g.kind(e) == op::add && is_constant(g, g.arg(e, 1));
+    base = shifted ? g.arg(e, 0) : e;
+    add = shifted ? g[g.arg(e, 1)].attribute : 0;
+  };
+  node_id base_a = a, base_b = b;
+  std::int64_t add_a = 0, add_b = 0;
+  sum(a, base_a, add_a);
+  sum(b, base_b, add_b);
+  if (known_equal(g, base_a, base_b)) return add_a <= add_b;
+  if (is_constant(g, a) && g.kind(base_b) == op::extent) return g[a].attribute <= add_b;  // extents are not negative
+  const node_id shift = integer(g, add_a);
+  if (g.kind(base_a) == op::minimum)
+    return known_less_equal(g, make(g, op::add, g.arg(base_a, 0), shift), b, depth + 1) ||
+           known_less_equal(g, make(g, op::add, g.arg(base_a, 1), shift), b, depth + 1);
+  if (g.kind(base_a) == op::maximum)
+    return known_less_equal(g, make(g, op::add, g.arg(base_a, 0), shift), b, depth + 1) &&
+           known_less_equal(g, make(g, op::add, g.arg(base_a, 1), shift), b, depth + 1);
+  const node_id rise = integer(g, add_b);
+  if (g.kind(base_b) == op::maximum)
+    return known_less_equal(g, a, make(g, op::add, g.arg(base_b, 0), rise), depth + 1) ||
+           known_less_equal(g, a, make(g, op::add, g.arg(base_b, 1), rise), depth + 1);
+  return known_by_range(g, a, b, depth);
+}
+
+// low <= e < high, leaving out what is known.
+constexpr node_id range_condition(graph& g, node_id e, node_id low, node_id high) {
+  node_id condition = truth(g, true);
+  if (!known_less_equal(g, low, e)) condition = make(g, op::less_equal, low, e);
+  if (!known_less_equal(g, make(g, op::add, e, integer(g, 1)), high))
+    condition = conjunction(g, condition, make(g, op::less, e, high));
+  return condition;
+}
+
+}  // namespace sheaf

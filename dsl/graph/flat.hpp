@@ -1,0 +1,112 @@
+// A growing array and a set of indices for constant evaluation. std::vector serves too, but costs several times more
+// evaluation steps per access on g++ 12 and clang 19, and its header.
+#pragma once
+#include <cstdint>
+
+namespace sheaf {
+
+template <class T>
+class flat {
+ public:
+  constexpr flat() = default;
+  constexpr flat(const flat& other) { *this = other; }
+  constexpr flat(flat&& other) noexcept : data_(other.data_), size_(other.size_), capacity_(other.capacity_) {
+    other.data_ = nullptr;
+    other.size_ = other.capacity_ = 0;
+  }
+  constexpr flat& operator=(const flat& other) {
+    if (this == &other) return *this;
+    size_ = 0;
+    reserve(other.size_);
+    for (int i = 0; i < other.size_; ++i) data_[i] = other.data_[i];
+    size_ = other.size_;
+    return *this;
+  }
+  constexpr flat& operator=(flat&& other) noexcept {
+    T* data = data_;
+    data_ = other.data_;
+    other.data_ = data;
+    size_ = other.size_;
+    const int capacity = capacity_;
+    capacity_ = other.capacity_;
+    other.capacity_ = capacity;
+    return *this;
+  }
+  constexpr ~flat() { delete[] data_; }
+
+  constexpr int size() const { return size_; }
+  constexpr bool empty() const { return size_ == 0; }
+  constexpr T& operator[](int i) { return data_[i]; }
+  constexpr const T& operator[](int i) const { return data_[i]; }
+  constexpr T& back() { return data_[size_ - 1]; }
+  constexpr const T* data() const { return data_; }
+  constexpr T* data() { return data_; }
+  constexpr const T* begin() const { return data_; }
+  constexpr const T* end() const { return data_ + size_; }
+  constexpr void clear() { size_ = 0; }
+  constexpr void pop() { --size_; }
+
+  constexpr int push(const T& value) {
+    if (size_ == capacity_) {
+      const T kept = value;  // value may live in the array that grows
+      reserve(capacity_ < 8 ? 16 : 2 * capacity_);
+      data_[size_] = kept;
+    } else {
+      data_[size_] = value;
+    }
+    return size_++;
+  }
+  constexpr void resize(int size, const T& value) {
+    reserve(size);
+    for (int i = size_; i < size; ++i) data_[i] = value;
+    size_ = size;
+  }
+  constexpr bool contains(const T& value) const {
+    for (int i = 0; i < size_; ++i)
+      if (data_[i] == value) return true;
+    return false;
+  }
+
+ private:
+  constexpr void reserve(int capacity) {
+    if (capacity <= capacity_) return;
+    T* grown = new T[static_cast<unsigned>(capacity)];
+    for (int i = 0; i < size_; ++i) grown[i] = data_[i];
+    delete[] data_;
+    data_ = grown;
+    capacity_ = capacity;
+  }
+
+  T* data_ = nullptr;
+  int size_ = 0;
+  int capacity_ = 0;
+};
+
+// A set of index ordinals; a program has at most 256 different indices.
+struct index_set {
+  static constexpr int capacity = 256;
+  std::uint64_t words[4] = {0, 0, 0, 0};
+
+  constexpr bool has(int i) const { return (words[i >> 6] >> (i & 63)) & 1; }
+  constexpr void insert(int i) { words[i >> 6] |= std::uint64_t{1} << (i & 63); }
+  constexpr void erase(int i) { words[i >> 6] &= ~(std::uint64_t{1} << (i & 63)); }
+  constexpr bool empty() const { return (words[0] | words[1] | words[2] | words[3]) == 0; }
+  constexpr index_set& operator|=(const index_set& o) {
+    words[0] |= o.words[0];
+    words[1] |= o.words[1];
+    words[2] |= o.words[2];
+    words[3] |= o.words[3];
+    return *this;
+  }
+  constexpr index_set without(const index_set& o) const {
+    return {{words[0] & ~o.words[0], words[1] & ~o.words[1], words[2] & ~o.words[2], words[3] & ~o.words[3]}};
+  }
+  constexpr index_set common(const index_set& o) const {
+    return {{words[0] & o.words[0], words[1] & o.words[1], words[2] & o.words[2], words[3] & o.words[3]}};
+  }
+  constexpr bool within(const index_set& o) const { return without(o).empty(); }
+  constexpr bool meets(const index_set& o) const { return !common(o).empty(); }
+  constexpr bool operator==(const index_set&) const = default;
+};
+
+}  // namespace sheaf

@@ -1,0 +1,163 @@
+// The graph: a flat array of interned nodes. Arguments stand before the node that uses them, so ascending ids are a
+// topological order; equal nodes are one node. Shown by tests/static/graph.cpp.
+#pragma once
+#include <cstdint>
+
+#include <sheaf/dsl/graph/element.hpp>
+#include <sheaf/dsl/graph/flat.hpp>
+#include <sheaf/dsl/graph/op.hpp>
+
+namespace sheaf {
+
+using node_id = std::int32_t;
+using name_id = std::int32_t;
+inline constexpr node_id no_node = -1;
+inline constexpr std::int64_t dynamic = -1;  // an extent known only at run time
+
+struct node {
+  op kind = op::constant;
+  element type = element::f32;
+  std::int32_t count = 0;      // arguments
+  std::int32_t first = 0;      // where they start in graph::args
+  std::int64_t attribute = 0;  // by kind, see op.hpp
+};
+
+struct input_row {
+  name_id name = 0;
+  element type = element::f32;
+  int rank = 0;
+  std::int32_t first_extent = 0;  // in graph::static_extents; dynamic where not known
+};
+
+// Two integer expressions without free indices that must agree before a launch.
+struct constraint {
+  node_id left = no_node;
+  node_id right = no_node;
+  name_id axis = 0;
+};
+
+struct text_range {
+  std::int32_t first = 0;
+  std::int32_t size = 0;
+};
+
+class graph {
+ public:
+  flat<node> nodes;
+  flat<node_id> args;
+  flat<char> text;
+  flat<text_range> names;
+  flat<input_row> inputs;
+  flat<std::int64_t> static_extents;
+  flat<constraint> constraints;
+  flat<node_id> outputs;      // define nodes, in the order asked for
+  flat<char> error;           // the first mistake found, as a sentence; empty where there is none
+  flat<index_set> free;       // by node: the indices it depends on and does not bind
+  flat<node_id> indices;      // by ordinal: the index nodes
+
+  constexpr const node& operator[](node_id id) const { return nodes[id]; }
+  constexpr node_id arg(node_id id, int k) const { return args[nodes[id].first + k]; }
+  constexpr int size() const { return nodes.size(); }
+  constexpr op kind(node_id id) const { return nodes[id].kind; }
+  constexpr element type(node_id id) const { return nodes[id].type; }
+
+  constexpr node_id intern(op kind, element type, std::int64_t attribute, const node_id* list, int count) {
+    const std::uint32_t slot = find(kind, type, attribute, list, count);
+    if (table_[static_cast<int>(slot)] != no_node) return table_[static_cast<int>(slot)];
+    const node_id id = nodes.push({kind, type, count, args.size(), attribute});
+    for (int i = 0; i < count; ++i) args.push(list[i]);
+    free.push(free_of(id));
+    memo_epoch.push(0);
+    memo_value.push(no_node);
+    table_[static_cast<int>(slot)] = id;
+    if (2 * nodes.size() > table_.size()) rehash();
+    return id;
+  }
+  // Is this node there already? Lets commutative ops reuse the other order.
+  constexpr bool known(op kind, element type, const node_id* list, int count) {
+    return table_[static_cast<int>(find(kind, type, 0, list, count))] != no_node;
+  }
+
+  constexpr name_id name(const char* string, int length) {
+    for (int i = 0; i < names.size(); ++i)
+      if (same_text(names[i], string, length)) return i;
+    const text_range range{text.size(), length};
+    for (int i = 0; i < length; ++i) text.push(string[i]);
+    return names.push(range);
+  }
+
+  // An index's ordinal in index_set. Its name and serial are packed into the attribute.
+  constexpr int ordinal(node_id index) const {
+    for (int i = 0; i < indices.size(); ++i)
+      if (indices[i] == index) return i;
+    return -1;
+  }
+
+  // Marks for one traversal: an entry counts only if its epoch is the current one, so nothing is ever cleared.
+  flat<std::int32_t> memo_epoch;
+  flat<node_id> memo_value;
+  constexpr std::int32_t new_epoch() { return ++epoch_; }
+
+  constexpr bool failed() const { return !error.empty(); }
+
+ private:
+  static constexpr std::uint32_t mix(std::uint32_t h, std::uint64_t v) {
+    h ^= static_cast<std::uint32_t>(v ^ (v >> 32));
+    h *= 0x9E3779B1u;
+    return h ^ (h >> 15);
+  }
+
+  constexpr std::uint32_t find(op kind, element type, std::int64_t attribute, const node_id* list, int count) {
+    if (table_.empty()) table_.resize(256, no_node);
+    std::uint32_t h = mix(static_cast<std::uint32_t>(kind) * 16 + static_cast<std::uint32_t>(type),
+                          static_cast<std::uint64_t>(attribute));
+    for (int i = 0; i < count; ++i) h = mix(h, static_cast<std::uint64_t>(list[i]));
+    const std::uint32_t mask = static_cast<std::uint32_t>(table_.size()) - 1;
+    for (h &= mask;; h = (h + 1) & mask) {
+      const node_id id = table_[static_cast<int>(h)];
+      if (id == no_node || same(id, kind, type, attribute, list, count)) return h;
+    }
+  }
+
+  constexpr bool same(node_id id, op kind, element type, std::int64_t attribute, const node_id* list, int count) const {
+    const node& n = nodes[id];
+    if (n.kind != kind || n.type != type || n.attribute != attribute || n.count != count) return false;
+    for (int i = 0; i < count; ++i)
+      if (args[n.first + i] != list[i]) return false;
+    return true;
+  }
+
+  constexpr void rehash() {
+    const int size = 2 * table_.size();
+    table_.clear();
+    table_.resize(size, no_node);
+    for (node_id id = 0; id < nodes.size(); ++id) {
+      const node& n = nodes[id];
+      const std::uint32_t slot = find(n.kind, n.type, n.attribute, args.data() + n.first, n.count);
+      table_[static_cast<int>(slot)] = id;
+    }
+  }
+
+  constexpr index_set free_of(node_id id) {
+    const node& n = nodes[id];
+    index_set set;
+    if (n.kind == op::define) return set;
+    for (int i = 0; i < n.count; ++i) set |= free[args[n.first + i]];
+    if (n.kind == op::index) set.insert(indices.push(id));
+    if (n.kind == op::reduce)
+      for (int i = 2; i < n.count; ++i) set.erase(ordinal(args[n.first + i]));
+    return set;
+  }
+
+  constexpr bool same_text(text_range range, const char* string, int length) const {
+    if (range.size != length) return false;
+    for (int i = 0; i < length; ++i)
+      if (text[range.first + i] != string[i]) return false;
+    return true;
+  }
+
+  flat<std::int32_t> table_;
+  std::int32_t epoch_ = 0;
+};
+
+}  // namespace sheaf

@@ -1,0 +1,276 @@
+// Smart constructors: type promotion, constant folding and local identities, then interning. Every pass builds through
+// them, so no graph ever holds what one of these rules removes. Shown by tests/static/make.cpp.
+//
+// The rules keep values: x + 0 and x * 1 are x, but x * 0 stays, for x may be infinite or NaN. Two are choices of the
+// language (semantics.md): false * x is 0, and -0 + 0 may stay -0.
+#pragma once
+#include <bit>
+
+#include <sheaf/dsl/graph/ops.hpp>
+
+namespace sheaf {
+
+// ---- numbers
+
+constexpr node_id integer(graph& g, std::int64_t value, element type = element::i64) {
+  return g.intern(op::constant, type, value, nullptr, 0);
+}
+constexpr node_id number(graph& g, element type, double value) {
+  if (!is_floating(type)) return integer(g, type == element::boolean ? value != 0 : static_cast<std::int64_t>(value), type);
+  if (type != element::f64) value = static_cast<double>(static_cast<float>(value));
+  return g.intern(op::constant, type, std::bit_cast<std::int64_t>(value), nullptr, 0);
+}
+constexpr node_id number_like(graph& g, node_id model, double value) { return number(g, g.type(model), value); }
+constexpr node_id truth(graph& g, bool value) { return integer(g, value, element::boolean); }
+
+constexpr bool is_constant(const graph& g, node_id a) { return g.kind(a) == op::constant; }
+constexpr double real_value(const graph& g, node_id a) {
+  const std::int64_t bits = g[a].attribute;
+  return is_floating(g.type(a)) ? std::bit_cast<double>(bits) : static_cast<double>(bits);
+}
+constexpr bool is_number(const graph& g, node_id a, double value) { return is_constant(g, a) && real_value(g, a) == value; }
+constexpr bool is_true(const graph& g, node_id a) { return g.type(a) == element::boolean && is_number(g, a, 1); }
+constexpr bool is_false(const graph& g, node_id a) { return g.type(a) == element::boolean && is_number(g, a, 0); }
+
+// ---- types
+
+// As PyTorch promotes: the wider of a kind, floating over integer over boolean; f16 with bf16 is f32, u8 with i8 is i32.
+constexpr element promote(element a, element b) {
+  if (a == b) return a;
+  if ((a == element::f16 && b == element::bf16) || (a == element::bf16 && b == element::f16)) return element::f32;
+  if ((a == element::u8 && b == element::i8) || (a == element::i8 && b == element::u8)) return element::i32;
+  return a > b ? a : b;
+}
+
+namespace rules {
+
+constexpr node_id fold(graph& g, op kind, element type, const node_id* list, int count) {
+  double r[3] = {0, 0, 0};
+  std::int64_t i[3] = {0, 0, 0};
+  bool real = false;
+  for (int k = 0; k < count; ++k) {
+    if (!is_constant(g, list[k])) return no_node;
+    r[k] = real_value(g, list[k]);
+    i[k] = g[list[k]].attribute;
+    real = real || (is_floating(g.type(list[k])) && !(kind == op::select && k == 0));
+  }
+  const op_row& w = row(kind);
+  if (kind == op::select && real && !is_floating(type)) return no_node;
+  if (real || w.integer == nullptr) return number(g, type, w.real(r[0], r[1], r[2]));
+  return integer(g, w.integer(i[0], i[1], i[2]), type);
+}
+
+constexpr bool integral(const graph& g, node_id a) { return !is_floating(g.type(a)); }
+
+// (x + c) + d = x + (c + d) for integers; x - c = x + -c.
+constexpr node_id add_integers(graph& g, node_id a, node_id b) {
+  if (is_constant(g, a) && !is_constant(g, b)) return add_integers(g, b, a);
+  if (g.kind(a) == op::add && is_constant(g, g.arg(a, 1)) && is_constant(g, b))
+    return make(g, op::add, g.arg(a, 0), make(g, op::add, g.arg(a, 1), b));
+  if (g.kind(a) == op::sub && g.arg(a, 1) == b) return g.arg(a, 0);
+  if (g.kind(b) == op::sub && g.arg(b, 1) == a) return g.arg(b, 0);
+  return no_node;
+}
+
+constexpr node_id add(graph& g, node_id a, node_id b) {
+  if (is_number(g, a, 0)) return b;
+  if (is_number(g, b, 0)) return a;
+  if (g.kind(b) == op::neg) return make(g, op::sub, a, g.arg(b, 0));
+  if (g.kind(a) == op::neg) return make(g, op::sub, b, g.arg(a, 0));
+  return integral(g, a) ? add_integers(g, a, b) : no_node;
+}
+
+constexpr node_id sub(graph& g, node_id a, node_id b) {
+  if (is_number(g, b, 0)) return a;
+  if (is_number(g, a, 0)) return make(g, op::neg, b);
+  if (g.kind(b) == op::neg) return make(g, op::add, a, g.arg(b, 0));
+  if (!integral(g, a)) return no_node;
+  if (a == b) return integer(g, 0, g.type(a));
+  if (is_constant(g, b)) return make(g, op::add, a, make(g, op::neg, b));
+  if (g.kind(a) == op::add && g.arg(a, 0) == b) return g.arg(a, 1);
+  if (g.kind(a) == op::add && g.arg(a, 1) == b) return g.arg(a, 0);
+  if (g.kind(a) == op::add && g.kind(b) == op::add && g.arg(a, 0) == g.arg(b, 0))
+    return make(g, op::sub, g.arg(a, 1), g.arg(b, 1));
+  return no_node;
+}
+
+constexpr node_id mul(graph& g, node_id a, node_id b) {
+  if (is_number(g, a, 1)) return b;
+  if (is_number(g, b, 1)) return a;
+  if (is_number(g, a, -1)) return make(g, op::neg, b);
+  if (is_number(g, b, -1)) return make(g, op::neg, a);
+  if (integral(g, a) && (is_number(g, a, 0) || is_number(g, b, 0))) return integer(g, 0, g.type(a));
+  for (int k = 0; k < 2; ++k) {
+    const node_id mask = k == 0 ? a : b, other = k == 0 ? b : a;
+    if (g.kind(mask) == op::cast && g.type(g.arg(mask, 0)) == element::boolean)
+      return make(g, op::select, g.arg(mask, 0), other, number_like(g, other, 0));
+    // A factor goes into a selection that yields zero otherwise, so that sums can see the condition.
+    if (g.kind(mask) == op::select && is_number(g, g.arg(mask, 2), 0))
+      return make(g, op::select, g.arg(mask, 0), make(g, op::mul, g.arg(mask, 1), other), g.arg(mask, 2));
+    if (g.kind(mask) == op::neg) return make(g, op::neg, make(g, op::mul, g.arg(mask, 0), other));
+  }
+  return no_node;
+}
+
+constexpr node_id div(graph& g, node_id a, node_id b) {
+  if (is_number(g, b, 1)) return a;
+  if (g.kind(a) == op::neg) return make(g, op::neg, make(g, op::div, g.arg(a, 0), b));
+  if (g.kind(a) == op::select && is_number(g, g.arg(a, 2), 0))
+    return make(g, op::select, g.arg(a, 0), make(g, op::div, g.arg(a, 1), b), g.arg(a, 2));
+  return no_node;
+}
+
+constexpr node_id logical(graph& g, op kind, node_id a, node_id b) {
+  const bool both = kind == op::logical_and;
+  if (a == b) return a;
+  for (int k = 0; k < 2; ++k) {
+    const node_id x = k == 0 ? a : b, other = k == 0 ? b : a;
+    if (is_true(g, x)) return both ? other : x;
+    if (is_false(g, x)) return both ? x : other;
+    if (g.kind(x) == op::logical_not && g.arg(x, 0) == other) return truth(g, !both);
+    if (both && g.kind(x) == op::logical_and && (g.arg(x, 0) == other || g.arg(x, 1) == other)) return x;
+  }
+  return no_node;
+}
+
+constexpr node_id compare(graph& g, op kind, node_id a, node_id b) {
+  if (a == b && integral(g, a)) return truth(g, kind == op::equal || kind == op::less_equal);
+  return no_node;
+}
+
+constexpr node_id select(graph& g, node_id c, node_id a, node_id b) {
+  if (is_true(g, c) || a == b) return a;
+  if (is_false(g, c)) return b;
+  if (g.kind(c) == op::logical_not) return make(g, op::select, g.arg(c, 0), b, a);
+  if (g.kind(a) == op::select && g.arg(a, 2) == b)
+    return make(g, op::select, make(g, op::logical_and, c, g.arg(a, 0)), g.arg(a, 1), b);
+  if (g.kind(a) == op::select && g.arg(a, 0) == c) return make(g, op::select, c, g.arg(a, 1), b);
+  if (g.kind(b) == op::select && g.arg(b, 0) == c) return make(g, op::select, c, a, g.arg(b, 2));
+  if (g.type(a) == element::boolean && is_true(g, a) && is_false(g, b)) return c;
+  return no_node;
+}
+
+constexpr node_id unary(graph& g, op kind, node_id a) {
+  if (kind == op::neg && g.kind(a) == op::neg) return g.arg(a, 0);
+  if (kind == op::neg && g.kind(a) == op::sub) return make(g, op::sub, g.arg(a, 1), g.arg(a, 0));
+  if (kind == op::neg && g.kind(a) == op::select && is_number(g, g.arg(a, 2), 0))
+    return make(g, op::select, g.arg(a, 0), make(g, op::neg, g.arg(a, 1)), g.arg(a, 2));
+  if (kind == op::logical_not && g.kind(a) == op::logical_not) return g.arg(a, 0);
+  if (integral(g, a) && (kind == op::floor || kind == op::ceil || kind == op::round)) return a;
+  return no_node;
+}
+
+constexpr node_id simplify(graph& g, op kind, node_id a, node_id b, node_id c) {
+  switch (kind) {
+    case op::add: return add(g, a, b);
+    case op::sub: return sub(g, a, b);
+    case op::mul: return mul(g, a, b);
+    case op::div: return div(g, a, b);
+    case op::quotient: return integral(g, a) && is_number(g, b, 1) ? a : no_node;
+    case op::pow: return is_number(g, b, 1) ? a : is_number(g, b, 2) ? make(g, op::mul, a, a) : no_node;
+    case op::logical_and:
+    case op::logical_or: return logical(g, kind, a, b);
+    case op::minimum:
+    case op::maximum: return a == b ? a : no_node;
+    case op::equal:
+    case op::not_equal:
+    case op::less:
+    case op::less_equal: return compare(g, kind, a, b);
+    case op::select: return select(g, a, b, c);
+    default: return unary(g, kind, a);
+  }
+}
+
+}  // namespace rules
+
+constexpr node_id cast_to(graph& g, element type, node_id a) {
+  if (g.type(a) == type) return a;
+  if (is_constant(g, a)) {
+    const double value = real_value(g, a);
+    if (is_floating(g.type(a)) || is_floating(type) || type == element::boolean) return number(g, type, value);
+    return integer(g, g[a].attribute, type);
+  }
+  return g.intern(op::cast, type, 0, &a, 1);
+}
+
+constexpr node_id make(graph& g, op kind, node_id a, node_id b, node_id c) {
+  const op_row& w = row(kind);
+  node_id list[3] = {a, b, c};
+  const int first = kind == op::select ? 1 : 0;
+  element type = g.type(list[first]);
+  for (int k = first; k < w.arity; ++k) type = promote(type, g.type(list[k]));
+  if (w.result == result_type::floating && !is_floating(type)) type = element::f32;
+  // Logic is on booleans, arithmetic on numbers: false and true count as 0 and 1.
+  const bool logic = kind == op::logical_and || kind == op::logical_or || kind == op::logical_not;
+  if (logic) type = element::boolean;
+  const bool arithmetic = kind >= op::add && kind <= op::remainder;
+  if ((arithmetic || kind == op::neg) && type == element::boolean) type = element::i64;
+  for (int k = first; k < w.arity; ++k) list[k] = logic && g.type(list[k]) != element::boolean
+                                                      ? make(g, op::not_equal, list[k], number_like(g, list[k], 0))
+                                                      : cast_to(g, type, list[k]);
+  if (kind == op::select && g.type(a) != element::boolean) list[0] = make(g, op::not_equal, a, number_like(g, a, 0));
+  const element result = w.result == result_type::boolean ? element::boolean : type;
+  if (const node_id folded = rules::fold(g, kind, result, list, w.arity); folded != no_node) return folded;
+  if (const node_id simpler = rules::simplify(g, kind, list[0], list[1], list[2]); simpler != no_node) return simpler;
+  if (w.commutative) {
+    const node_id swapped[2] = {list[1], list[0]};
+    if (g.known(kind, result, swapped, 2)) return g.intern(kind, result, 0, swapped, 2);
+  }
+  return g.intern(kind, result, 0, list, w.arity);
+}
+
+constexpr node_id conjunction(graph& g, node_id a, node_id b) { return make(g, op::logical_and, a, b); }
+
+// ---- tensors
+
+constexpr node_id load(graph& g, node_id tensor, const node_id* subscripts, int rank) {
+  flat<node_id> list;
+  list.push(tensor);
+  for (int d = 0; d < rank; ++d) list.push(subscripts[d]);
+  return g.intern(op::load, g.type(tensor), 0, list.data(), list.size());
+}
+
+constexpr node_id index(graph& g, name_id name, int serial, node_id low, node_id high) {
+  const node_id bounds[2] = {low, high};
+  return g.intern(op::index, element::i64, std::int64_t{name} * 65536 + serial, bounds, 2);
+}
+constexpr name_id index_name(const graph& g, node_id idx) { return static_cast<name_id>(g[idx].attribute / 65536); }
+constexpr int index_serial(const graph& g, node_id idx) { return static_cast<int>(g[idx].attribute % 65536); }
+// An axis that has no range yet: as the surface writes it, before resolve.hpp.
+constexpr node_id unbound_axis(graph& g, name_id name) {
+  return g.intern(op::index, element::i64, std::int64_t{name} * 65536, nullptr, 0);
+}
+constexpr bool is_unbound(const graph& g, node_id idx) { return g.kind(idx) == op::index && g[idx].count == 0; }
+
+constexpr int tensor_rank(const graph& g, node_id tensor) {
+  return g.kind(tensor) == op::input ? g.inputs[static_cast<int>(g[tensor].attribute)].rank : g[tensor].count - 1;
+}
+
+// The extent of a dimension: a number where it is static, for a definition the size of its index's range.
+constexpr node_id extent(graph& g, node_id tensor, int dimension) {
+  if (g.kind(tensor) == op::define) {
+    const node_id idx = g.arg(tensor, 1 + dimension);
+    return make(g, op::sub, g.arg(idx, 1), g.arg(idx, 0));
+  }
+  const input_row& input = g.inputs[static_cast<int>(g[tensor].attribute)];
+  const std::int64_t known = g.static_extents[input.first_extent + dimension];
+  if (known != dynamic) return integer(g, known);
+  return g.intern(op::extent, element::i64, dimension, &tensor, 1);
+}
+
+constexpr node_id define(graph& g, name_id name, node_id body, const node_id* indices, int rank) {
+  flat<node_id> list;
+  list.push(body);
+  for (int d = 0; d < rank; ++d) list.push(indices[d]);
+  return g.intern(op::define, g.type(body), name, list.data(), list.size());
+}
+
+constexpr node_id input(graph& g, name_id name, element type, int rank, const std::int64_t* extents) {
+  for (int i = 0; i < g.inputs.size(); ++i)
+    if (g.inputs[i].name == name) return g.intern(op::input, g.inputs[i].type, i, nullptr, 0);
+  const input_row added{name, type, rank, g.static_extents.size()};
+  for (int d = 0; d < rank; ++d) g.static_extents.push(extents[d]);
+  return g.intern(op::input, type, g.inputs.push(added), nullptr, 0);
+}
+
+}  // namespace sheaf

@@ -1,0 +1,240 @@
+// Pass `differentiate`: reverse mode over the whole graph in one sweep of descending ids.
+// The adjoint of a node n is an expression in the indices n depends on: the derivative of the scalar y with respect to n
+// as a function of them. Three rules give all of it:
+//   elementwise  a parent's adjoint times the derivative, summed over the indices the parent has and the argument lacks;
+//   reduction    the adjoint as it is (times a mask or the monoid's derivative), now also in the bound indices;
+//   load         dx[j...] += sum over the load's indices of adjoint * delta(j, subscript) ..., left to pass `reduce`,
+//                which resolves the deltas.
+// Input: a define node of rank 0 (or a cotangent for it), and what to differentiate by. Output: a define node shaped like
+// that. Shown by tests/static/differentiate.cpp and tests/gradient.
+#pragma once
+#include <sheaf/dsl/passes/reduce.hpp>
+
+namespace sheaf {
+
+class differentiation {
+ public:
+  constexpr differentiation(graph& g, node_id y, node_id x) : g_(g), y_(y), x_(x), size_(y + 1) {
+    adjoint_.resize(size_, no_node);
+    mark_dependents();
+    output_indices();
+  }
+
+  // seed: the cotangent of y's body, in y's indices.
+  constexpr node_id operator()(node_id seed, name_id name) {
+    if (y_ == x_) {
+      adjoint_[x_] = renamed_output(seed);
+    } else {
+      accumulate(g_.arg(y_, 0), seed, {});
+      for (node_id n = y_ - 1; n > x_; --n)
+        if (adjoint_[n] != no_node) visit(n);
+    }
+    const node_id body = adjoint_[x_] == no_node ? number_like(g_, x_, 0) : adjoint_[x_];
+    return define(g_, name, body, outputs_.data(), outputs_.size());
+  }
+
+ private:
+  // Which nodes reach x through floating values?
+  constexpr void mark_dependents() {
+    dependent_.resize(size_, false);
+    for (node_id n = 0; n < size_; ++n) {
+      bool any = n == x_;
+      if (g_.kind(n) == op::load) {
+        any = dependent_[g_.arg(n, 0)];
+      } else if (!any && is_floating(g_.type(n)) && g_.kind(n) != op::stop_gradient && g_.kind(n) != op::index) {
+        for (int k = 0; k < g_[n].count; ++k) any = any || dependent_[g_.arg(n, k)];
+      }
+      dependent_[n] = any;
+    }
+  }
+
+  // The gradient's own indices: those x is defined by or mostly subscripted with, else ones named after x.
+  constexpr void output_indices() {
+    for (int d = 0; d < tensor_rank(g_, x_); ++d) {
+      node_id idx = g_.kind(x_) == op::define ? g_.arg(x_, 1 + d) : no_node;
+      for (node_id n = x_; n < size_ && idx == no_node; ++n) {
+        if (g_.kind(n) != op::load || g_.arg(n, 0) != x_) continue;
+        const node_id e = g_.arg(n, 1 + d);
+        const bool whole = g_.kind(e) == op::index && !is_unbound(g_, e) && is_number(g_, g_.arg(e, 0), 0) &&
+                           known_equal(g_, g_.arg(e, 1), extent(g_, x_, d));
+        if (whole && !outputs_.contains(e)) idx = e;
+      }
+      if (idx == no_node) idx = fresh_output(d);
+      outputs_.push(idx);
+    }
+  }
+  constexpr node_id fresh_output(int d) {
+    const char names[] = "ijklpqrsuvw";
+    const name_id name = g_.name(names + (d < 11 ? d : 10), 1);
+    for (int serial = 0;; ++serial) {
+      const node_id idx = index(g_, name, serial, integer(g_, 0), extent(g_, x_, d));
+      if (idx >= size_ && !outputs_.contains(idx)) return idx;
+    }
+  }
+  constexpr node_id renamed_output(node_id seed) {
+    for (int d = 0; d < outputs_.size(); ++d) seed = substitute(g_, seed, g_.arg(y_, 1 + d), outputs_[d]);
+    return seed;
+  }
+
+  constexpr void visit(node_id n) {
+    const node_id dy = adjoint_[n];
+    switch (g_.kind(n)) {
+      case op::define: accumulate(g_.arg(n, 0), named(n, dy), {}); break;
+      case op::load: visit_load(n, dy); break;
+      case op::reduce: visit_reduce(n, dy); break;
+      case op::input:
+      case op::stop_gradient: break;
+      default:
+        for (int k = 0; k < g_[n].count; ++k)
+          if (dependent_[g_.arg(n, k)]) accumulate(g_.arg(n, k), row(g_.kind(n)).adjoint(g_, n, dy, k), g_.free[n]);
+    }
+  }
+
+  // An adjoint that holds a reduction becomes a definition of its own, so that it is computed once.
+  constexpr node_id named(node_id definition, node_id dy) {
+    if (!holds_reduction(dy)) return dy;
+    const text_range own = g_.names[static_cast<int>(g_[definition].attribute)];
+    flat<char> text;
+    text.push('d');
+    text.push('_');
+    for (int i = 0; i < own.size; ++i) text.push(g_.text[own.first + i]);
+    const int rank = tensor_rank(g_, definition);
+    flat<node_id> idx;
+    for (int d = 0; d < rank; ++d) idx.push(g_.arg(definition, 1 + d));
+    const node_id d = define(g_, g_.name(text.data(), text.size()), dy, idx.data(), rank);
+    return load(g_, d, idx.data(), rank);
+  }
+  constexpr bool holds_reduction(node_id e) {
+    if (g_.kind(e) == op::reduce) return true;
+    if (!is_elementwise(g_.kind(e))) return false;
+    for (int k = 0; k < g_[e].count; ++k)
+      if (holds_reduction(g_.arg(e, k))) return true;
+    return false;
+  }
+
+  // Adds a contribution, summed over every index it has beyond those of n.
+  constexpr void accumulate(node_id n, node_id part, const index_set& context) {
+    if (part == no_node || !dependent_[n] || is_number(g_, part, 0)) return;
+    index_set all = g_.free[part];
+    all |= context;
+    part = summed(part, all.without(g_.free[n]));
+    adjoint_[n] = adjoint_[n] == no_node ? part : make(g_, op::add, adjoint_[n], part);
+  }
+
+  constexpr node_id summed(node_id part, const index_set& over) {
+    flat<node_id> indices;
+    for (int o = 0; o < g_.indices.size(); ++o)
+      if (over.has(o)) indices.push(g_.indices[o]);
+    if (indices.empty()) return part;
+    return reduce(g_, monoid::sum, part, truth(g_, true), indices.data(), indices.size());
+  }
+
+  constexpr void visit_load(node_id n, node_id dy) {
+    const node_id tensor = g_.arg(n, 0);
+    if (!dependent_[tensor]) return;
+    flat<node_id> own;
+    if (tensor == x_) {
+      own = outputs_;
+    } else {
+      for (int d = 0; d < tensor_rank(g_, tensor); ++d) own.push(g_.arg(tensor, 1 + d));
+    }
+    const node_id part = delta_sum(n, dy, own);
+    if (is_number(g_, part, 0)) return;
+    adjoint_[tensor] = adjoint_[tensor] == no_node ? part : make(g_, op::add, adjoint_[tensor], part);
+  }
+
+  // sum over the load's indices of dy * delta(own[0], subscript 0) * ...
+  constexpr node_id delta_sum(node_id n, node_id dy, const flat<node_id>& own) {
+    index_set bound = g_.free[n];
+    bound |= g_.free[dy];
+    flat<node_id> subscripts;
+    for (int d = 0; d < own.size(); ++d) {
+      node_id e = g_.arg(n, 1 + d);
+      if (e == own[d]) bound.erase(g_.ordinal(e));  // delta(i, i): nothing to sum
+      subscripts.push(e);
+    }
+    // An output index that is also summed over needs another name inside.
+    for (int d = 0; d < own.size(); ++d) {
+      const int o = g_.ordinal(own[d]);
+      if (!bound.has(o)) continue;
+      const node_id other = fresh_like(own[d], bound);
+      dy = substitute(g_, dy, own[d], other);
+      for (int k = 0; k < subscripts.size(); ++k)
+        if (k == d || subscripts[k] != own[k]) subscripts[k] = substitute(g_, subscripts[k], own[d], other);
+      bound = rebound(bound, own[d], other);
+    }
+    node_id condition = truth(g_, true);
+    for (int d = 0; d < own.size(); ++d) condition = conjunction(g_, condition, make(g_, op::equal, own[d], subscripts[d]));
+    flat<node_id> indices;
+    for (int o = 0; o < g_.indices.size(); ++o)
+      if (bound.has(o)) indices.push(g_.indices[o]);
+    if (indices.empty()) return make(g_, op::select, condition, dy, number_like(g_, dy, 0));
+    return reduce(g_, monoid::sum, dy, condition, indices.data(), indices.size());
+  }
+  constexpr node_id fresh_like(node_id idx, const index_set& taken) {
+    for (int serial = index_serial(g_, idx) + 1;; ++serial) {
+      const node_id fresh = index(g_, index_name(g_, idx), serial, g_.arg(idx, 0), g_.arg(idx, 1));
+      if (!taken.has(g_.ordinal(fresh)) && !outputs_.contains(fresh)) return fresh;
+    }
+  }
+  // Replaces an index in a set, and in the ranges of the others.
+  constexpr index_set rebound(const index_set& bound, node_id from, node_id to) {
+    index_set changed;
+    const int count = g_.indices.size();
+    for (int o = 0; o < count; ++o)
+      if (bound.has(o)) changed.insert(g_.ordinal(substitute(g_, g_.indices[o], from, to)));
+    return changed;
+  }
+
+  constexpr void visit_reduce(node_id n, node_id dy) {
+    const node_id body = g_.arg(n, 0), condition = g_.arg(n, 1);
+    if (!dependent_[body]) return;
+    node_id part = no_node;
+    switch (monoid_of(g_, n)) {
+      case monoid::sum: part = dy; break;
+      case monoid::prod: part = make(g_, op::mul, dy, product_of_others(n)); break;
+      case monoid::max:
+      case monoid::min: part = share_of_ties(n, dy); break;
+      default: return;
+    }
+    part = make(g_, op::select, condition, part, number_like(g_, part, 0));
+    index_set context = g_.free[body];
+    for (int k = 2; k < g_[n].count; ++k) context.insert(g_.ordinal(g_.arg(n, k)));
+    accumulate(body, part, context);
+  }
+
+  constexpr node_id reduce_like(node_id n, monoid kind, node_id body, node_id condition) {
+    return reduce(g_, kind, body, conjunction(g_, g_.arg(n, 1), condition), g_.args.data() + g_[n].first + 2, g_[n].count - 2);
+  }
+  // The product divided by the element; where elements are zero, the product of the rest, which is zero if two are.
+  constexpr node_id product_of_others(node_id n) {
+    const node_id body = g_.arg(n, 0), zero = number_like(g_, body, 0);
+    const node_id is_zero = make(g_, op::equal, body, zero);
+    const node_id zeros = reduce_like(n, monoid::sum, integer(g_, 1), is_zero);
+    const node_id rest = reduce_like(n, monoid::prod, body, make(g_, op::logical_not, is_zero));
+    const node_id at_zero = make(g_, op::select, make(g_, op::equal, zeros, integer(g_, 1)), rest, zero);
+    const node_id elsewhere = make(g_, op::select, make(g_, op::equal, zeros, integer(g_, 0)), make(g_, op::div, n, body), zero);
+    return make(g_, op::select, is_zero, at_zero, elsewhere);
+  }
+  // Ties share evenly, as in PyTorch's amax and amin.
+  constexpr node_id share_of_ties(node_id n, node_id dy) {
+    const node_id body = g_.arg(n, 0);
+    const node_id hit = make(g_, op::equal, body, n);
+    const node_id ties = reduce_like(n, monoid::sum, integer(g_, 1), hit);
+    const node_id share = make(g_, op::div, dy, cast_to(g_, g_.type(body), ties));
+    return make(g_, op::select, hit, share, number_like(g_, share, 0));
+  }
+
+  graph& g_;
+  node_id y_, x_;
+  int size_;
+  flat<node_id> adjoint_;
+  flat<bool> dependent_;
+  flat<node_id> outputs_;
+};
+
+constexpr node_id gradient(graph& g, node_id y, node_id x, node_id seed, name_id name) {
+  return differentiation(g, y, x)(seed, name);
+}
+
+}  // namespace sheaf
