@@ -155,7 +155,7 @@ std::string path(const series& curve, const frame& area, const std::string& colo
     if (drawn && curve.drawn == mark::steps)
       steps += "H" + x + "V" + y;
     else
-      steps += (drawn ? "L" : "M") + x + " " + y;
+      steps += (drawn ? "L" : "M") + x + " " + y + (drawn ? "" : "h0");  // h0: a lone point shows as a dot
     drawn = true;
   }
   return "<path d=\"" + steps + "\" fill=\"none\" stroke=\"" + colour + "\" stroke-width=\"" + pixel(curve.width) +

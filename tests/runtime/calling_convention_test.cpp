@@ -1,8 +1,8 @@
 // The calling convention is C and of a fixed layout: kernels compiled ahead of time depend on it.
 #include <gtest/gtest.h>
 
-#include <cstddef>
 #include <sheaf/runtime/sheaf_call.h>
+#include <cstddef>
 #include <type_traits>
 
 static_assert(std::is_standard_layout_v<sheaf_tensor> && std::is_trivial_v<sheaf_tensor>);
