@@ -1,0 +1,33 @@
+// The names of all node kinds. What each one means stands in its row in ops.hpp.
+#pragma once
+#include <cstdint>
+
+namespace sheaf {
+
+enum class op : std::uint8_t {
+  // Structure: nodes that name things or bind indices.
+  constant,       // a number; its bits are the node's attribute
+  index,          // a loop index over [args[0], args[1])
+  input,          // an input tensor
+  extent,         // args[0] = input; the attribute is the dimension
+  define,         // a named tensor: args[0] = body, then its indices in order
+  load,           // args[0] = input or define, then one subscript a dimension
+  reduce,         // args[0] = body, args[1] = condition, then the bound indices; the attribute is the monoid
+  stop_gradient,  // its argument, with no derivative
+  // Elementwise, one argument.
+  neg, abs, sign, exp, log, log1p, expm1, sqrt, tanh, sigmoid, erf, sin, cos, floor, ceil, round, logical_not, cast,
+  // Elementwise, two arguments.
+  add, sub, mul, div, quotient, remainder, pow, minimum, maximum,
+  equal, not_equal, less, less_equal, logical_and, logical_or,
+  // Elementwise, three arguments.
+  select,
+  count_
+};
+
+inline constexpr int op_count = static_cast<int>(op::count_);
+constexpr bool is_elementwise(op kind) { return kind >= op::neg && kind < op::count_; }
+
+// What a reduction folds with. Its algebra stands in monoids.hpp.
+enum class monoid : std::uint8_t { sum, prod, max, min, any, all, argmax, argmin, count_ };
+
+}  // namespace sheaf

@@ -1,0 +1,123 @@
+// The kernel IR: loop nests over typed values. The lowering writes it, the printer and the verifier read it, and an
+// emitter (LLVM, CUDA) sees nothing else. Grammar and rules: verify.hpp.
+//
+//   module  = buffers, kernels in order of execution
+//   kernel  = one block that is entered once, or once per piece where its only statement is a parallel loop
+//   block   = statements
+//   statement = instruction | loop | guard | store | combine
+//
+// A value is the id of the instruction that made it and may be used in the same block after it, and in blocks inside.
+// A value is scalar, or a vector of the lanes of the one vector loop around it. Scalars mix with vectors by broadcast.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sheaf/dsl/graph/element.hpp"
+#include "sheaf/dsl/graph/op.hpp"
+
+namespace sheaf::ir {
+
+using value = std::int32_t;
+inline constexpr value none = -1;
+
+// Where a buffer lives. Slots count through inputs, outputs, workspace and checks: sheaf_call::tensors[slot].
+enum class role : std::uint8_t {
+  input,
+  output,
+  workspace,  // allocated by the runtime, shared by kernels
+  check,      // rank 0, i64: the smallest failing position, or INT64_MAX
+  local,      // `elements` elements private to one piece of a parallel loop (a C array on the stack, at most 64 KiB)
+};
+
+struct buffer {
+  std::string name;
+  element type;
+  int rank;
+  role where;
+  int slot = -1;                     // every role but local
+  std::int64_t elements = 0;         // local only
+  bool unit_inner = false;           // the last dimension has stride 1 (promised by the caller's views)
+  std::vector<std::int64_t> extents;  // known at compile time, -1 where not; empty: none known
+};
+
+enum class opcode : std::uint8_t {
+  elementwise,   // `what` applied to args; cast converts to `type`
+  constant,      // bits: the double for floating types, else the integer
+  extent,        // i64: extent `dimension` of `target`
+  counter,       // i64: the variable of the enclosing loop `target`; in a vector loop the value of lane 0
+  lanes,         // i64 vector: the variable of the enclosing vector loop `target`, lane by lane
+  load,          // `target`[args...]; see access
+  accumulator,   // a mutable cell of `type`, vector or scalar, set to the identity of `fold`; changed by combine
+  read,          // the content of accumulator args[0], now
+  fold_lanes,    // scalar: the content of the vector accumulator args[0], combined by the fixed tree
+};
+
+// How a load or store in a vector loop meets memory, and what its subscripts are.
+enum class access : std::uint8_t {
+  uniform,     // scalar subscripts, one element (a scalar result)
+  contiguous,  // scalar subscripts of lane 0; lane k is k elements further in the last dimension, whose stride is 1
+  strided,     // the same, with lane k being k times the stride of the last dimension further
+  gather,      // at least one subscript is a vector
+};
+
+struct instruction {
+  opcode code;
+  element type = element::i64;
+  bool vector = false;               // one element a lane
+  op what = op::count_;              // elementwise
+  monoid fold = monoid::sum;         // accumulator
+  std::int64_t bits = 0;             // constant: an integer, or the bits of a double
+  std::int32_t target = -1;          // buffer or loop id
+  std::int32_t dimension = 0;        // extent
+  access how = access::uniform;      // load
+  value mask = none;                 // load: lanes (or the scalar) whose mask is false yield zero and touch no memory
+  std::vector<value> args;
+};
+
+enum class loop_kind : std::uint8_t { serial, vector, parallel, block, thread };
+
+struct statement;
+using block = std::vector<statement>;
+
+enum class statement_kind : std::uint8_t { instruct, loop, guard, store, combine };
+
+struct statement {
+  statement_kind kind;
+  value id = none;  // instruct: the instruction; guard: the scalar condition (boolean)
+
+  // loop: `loop` runs from `low` to `high` (i64 scalars, high exclusive) in steps of `lanes`.
+  loop_kind how_loop = loop_kind::serial;
+  std::int32_t loop = -1;
+  value low = none, high = none;
+  std::int32_t lanes = 1;   // vector loops: a power of two, 2 to 256; wider than a register on purpose (several accumulators)
+  std::int32_t unroll = 1;  // serial loops: a hint
+  double cost = 1;          // parallel loops: nanoseconds of one iteration, estimated
+  block body;               // loop, guard
+
+  // store: `stored` into buffer `target` at `subscripts`. combine: `stored` into accumulator `target_value`.
+  std::int32_t target = -1;
+  value target_value = none;
+  value stored = none;
+  value mask = none;        // lanes (or the scalar) whose mask is false are left alone
+  access how = access::uniform;
+  bool stream = false;      // store past the caches: the buffer is large and not read again soon
+  std::vector<value> subscripts;
+  // combine of argmax and argmin: the position (i64) that goes with the value.
+  value position = none;
+};
+
+struct kernel {
+  std::string name;
+  std::vector<std::string> loop_names;  // by loop id
+  std::vector<instruction> instructions;
+  block body;
+};
+
+struct module {
+  std::string name;  // a C identifier: the exported entry, of type sheaf_entry
+  std::vector<buffer> buffers;
+  std::vector<kernel> kernels;  // run in this order; a kernel that writes a check buffer is followed by its test
+};
+
+}  // namespace sheaf::ir
