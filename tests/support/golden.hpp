@@ -1,4 +1,5 @@
-// Text that must stay as it is. tests/golden/NAME holds it; a missing file fails; SHEAF_UPDATE_GOLDEN=1 writes them all.
+// Text that must stay as it is. tests/golden/NAME holds it; a missing file fails; SHEAF_UPDATE_GOLDEN=1 writes them
+// all.
 #pragma once
 
 #include <gtest/gtest.h>
