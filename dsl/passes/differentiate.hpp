@@ -121,11 +121,10 @@ class differentiation {
   }
 
   // Adds a contribution, summed over every index it has beyond those of n.
-  constexpr void accumulate(node_id n, node_id part, const index_set& context) {
+  constexpr void accumulate(node_id n, node_id part, index_set context) {
     if (part == no_node || !dependent_[n] || is_number(g_, part, 0)) return;
-    index_set all = g_.free[part];
-    all |= context;
-    part = summed(part, all.without(g_.free[n]));
+    context |= g_.free[part];
+    part = summed(part, context.without(g_.free[n]));
     adjoint_[n] = adjoint_[n] == no_node ? part : make(g_, op::add, adjoint_[n], part);
   }
 

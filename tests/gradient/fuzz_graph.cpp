@@ -42,18 +42,22 @@ std::string text_of(const graph& g) {
   return std::string(t.data(), static_cast<std::size_t>(t.size()));
 }
 
+std::string fault_of(const graph& g, const evaluation_status& s) {
+  const flat<char> t = print(g, s.node);
+  return "fault " + std::to_string(int(s.fault)) + " at " + std::string(t.data(), static_cast<std::size_t>(t.size())) +
+         ", subscript " + std::to_string(s.subscript) + " of " + std::to_string(s.extent);
+}
+
 double scalar(const graph& g, node_id definition, const flat<tensor_value>& inputs) {
   const evaluation e = evaluate(g, definition, inputs);
-  if (!e.status.ok()) ADD_FAILURE() << "fault " << int(e.status.fault) << " at node " << e.status.node << ", subscript "
-                                    << e.status.subscript << " of " << e.status.extent;
+  if (!e.status.ok()) ADD_FAILURE() << fault_of(g, e.status);
   return e.status.ok() ? e.value.reals[0] : 0;
 }
 
 // The largest |gradient - central difference|, relative to the size of the gradient and the value.
 void compare_with_differences(const graph& g, node_id y, node_id dx, int input, flat<tensor_value> inputs) {
   const evaluation gradient = evaluate(g, dx, inputs);
-  ASSERT_TRUE(gradient.status.ok()) << "fault " << int(gradient.status.fault) << ", subscript " << gradient.status.subscript
-                                    << " of " << gradient.status.extent;
+  ASSERT_TRUE(gradient.status.ok()) << fault_of(g, gradient.status);
   const double value = scalar(g, y, inputs);
   if (!(std::abs(value) < 1e6)) return;
   for (int i = 0; i < inputs[input].reals.size(); ++i) {
