@@ -93,8 +93,11 @@ class differentiation {
       case op::input:
       case op::stop_gradient: break;
       default:
-        for (int k = 0; k < g_[n].count; ++k)
-          if (dependent_[g_.arg(n, k)]) accumulate(g_.arg(n, k), guarded(row(g_.kind(n)).adjoint(g_, n, dy, k), dy, n), g_.free[n]);
+        for (int k = 0; k < g_[n].count; ++k) {
+          if (!dependent_[g_.arg(n, k)]) continue;
+          const node_id part = guarded(row(g_.kind(n)).adjoint(g_, n, dy, k), dy, n);
+          accumulate(g_.arg(n, k), part, g_.free[n]);  // after the graph has grown
+        }
     }
   }
 
