@@ -56,29 +56,40 @@ constexpr bool solvable(graph& g, const reduction& r, node_id idx, node_id e) {
   return true;
 }
 
-// A bound index under a name that neither body, condition nor another bound index has.
+// All that stands within the reduction.
+constexpr index_set mentioned(const graph& g, const reduction& r) {
+  index_set all = g.free[r.body];
+  all |= g.free[r.condition];
+  for (const node_id idx : r.indices) all |= g.free[idx];
+  return all;
+}
+
+// A bound index under a name that nothing within the reduction has.
 constexpr node_id distinct(graph& g, const reduction& r, node_id old, node_id low, node_id high) {
-  index_set taken = g.free[r.body];
-  taken |= g.free[r.condition];
-  for (const node_id idx : r.indices) taken |= g.free[idx];
+  const index_set taken = mentioned(g, r);
   for (int serial = index_serial(g, old);; ++serial) {
     const node_id made = index(g, index_name(g, old), serial, low, high);
-    if (made == old || !taken.has(g.ordinal(made))) return made;
+    if (!taken.has(g.ordinal(made))) return made;
   }
 }
 
-// Replaces the ranges of the bound indices: each that changes becomes a new index throughout.
-constexpr void substitute_ranges(graph& g, reduction& r, node_id idx, node_id e) {
+constexpr void put_everywhere(graph& g, reduction& r, node_id from, node_id to) {
+  r.body = substitute(g, r.body, from, to);
+  r.condition = substitute(g, r.condition, from, to);
+  for (int k = 0; k < r.indices.size(); ++k) r.indices[k] = substitute(g, r.indices[k], from, to);
+}
+
+// Replaces idx by e in the body, the condition and the ranges. An index whose range becomes that of one which is there
+// already takes another name first.
+constexpr void replace(graph& g, reduction& r, node_id idx, node_id e) {
   for (int k = 0; k < r.indices.size(); ++k) {
     const node_id old = r.indices[k];
-    if (!g.free[old].has(g.ordinal(idx))) continue;
-    const node_id made = distinct(g, r, old, substitute(g, g.arg(old, 0), idx, e), substitute(g, g.arg(old, 1), idx, e));
-    const auto put = [&](node_id n) { return n == idx || n == old ? n : substitute(g, n, old, made); };
-    r.body = put(r.body);
-    r.condition = put(r.condition);
-    for (int j = 0; j < r.indices.size(); ++j) r.indices[j] = put(r.indices[j]);
-    r.indices[k] = made;
+    if (old == idx || !g.free[old].has(g.ordinal(idx))) continue;
+    if (!mentioned(g, r).has(g.ordinal(substitute(g, old, idx, e)))) continue;
+    put_everywhere(g, r, old, distinct(g, r, old, g.arg(old, 0), g.arg(old, 1)));
+    --k;  // the new name may meet another
   }
+  put_everywhere(g, r, idx, e);
 }
 
 // Conjunct `solved` of the list says idx == e. What guards e comes first, then its range, then all that now holds e.
@@ -102,11 +113,10 @@ constexpr bool resolve(graph& g, reduction& r, const flat<node_id>& list, int so
     if (other != idx) rest.push(other);
   r.indices = rest;
   r.condition = later;
-  substitute_ranges(g, r, idx, e);
-  r.body = substitute(g, r.body, idx, e);
+  replace(g, r, idx, e);
   node_id inside = conjunction(g, divides, range_condition(g, e, g.arg(idx, 0), g.arg(idx, 1)));
   inside = conjunction(g, guards, inside);
-  r.condition = conjunction(g, inside, substitute(g, r.condition, idx, e));
+  r.condition = conjunction(g, inside, r.condition);
   return true;
 }
 
@@ -159,11 +169,7 @@ constexpr bool narrow_range(graph& g, reduction& r) {
       }
       r.condition = conjunction_without(g, list, i);
       if (low == g.arg(idx, 0) && high == g.arg(idx, 1)) return true;
-      const node_id narrowed = distinct(g, r, idx, low, high);
-      r.body = substitute(g, r.body, idx, narrowed);
-      r.condition = substitute(g, r.condition, idx, narrowed);
-      r.indices[k] = narrowed;
-      substitute_ranges(g, r, idx, narrowed);
+      replace(g, r, idx, distinct(g, r, idx, low, high));
       return true;
     }
   }
