@@ -300,7 +300,7 @@ namespace rules {
 constexpr bool find_failure(graph& g, node_id n) {
   const op kind = g.kind(n);
   if (kind == op::index || kind == op::input || kind == op::extent) return false;
-  if (kind == op::define) return may_fail(g, g.arg(n, 0));
+  if (kind == op::define) return false;  // it is computed as a whole, under no guard
   for (int k = 0; k < g[n].count; ++k) {
     const node_id a = g.arg(n, k);
     if (may_fail(g, a)) return true;

@@ -205,7 +205,9 @@ class differentiation {
     }
     if (kind != op::reduce || monoid_of(g_, e) != monoid::sum) return truth(g_, true);
     const node_id terms = conjunction(g_, g_.arg(e, 1), support(g_.arg(e, 0)));
-    return reduce_over(e, monoid::any, truth(g_, true), terms);
+    reduction every{monoid::sum, e, terms, {}};
+    for (int k = 2; k < g_[e].count; ++k) every.indices.push(g_.arg(e, k));
+    return rules::has_terms(g_, every) ? terms : reduce_over(e, monoid::any, truth(g_, true), terms);
   }
   constexpr node_id fresh_like(node_id idx, const index_set& taken) {
     for (int serial = index_serial(g_, idx) + 1;; ++serial) {

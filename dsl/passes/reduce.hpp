@@ -73,6 +73,30 @@ constexpr node_id distinct(graph& g, const reduction& r, node_id old, node_id lo
   }
 }
 
+// sum(u.in(j, j + 1), sum(j, f(j, u))): the u within has its range from the outer j. The inner one takes another name, or
+// the sets of free indices would lose the outer.
+constexpr void separate(graph& g, reduction& r) {
+  const index_set bound = bound_set(g, r);
+  index_set outer = g.free[r.body];
+  outer |= g.free[r.condition];
+  flat<node_id> from, to;
+  for (int o = 0; o < g.indices.size(); ++o)
+    if (outer.has(o) && !bound.has(o) && g.free[g.indices[o]].meets(bound)) from.push(g.indices[o]);
+  if (from.empty()) return;
+  to = from;  // these stay as they are
+  for (int k = 0; k < r.indices.size(); ++k) {
+    const node_id old = r.indices[k];
+    const node_id low = k == 0 ? g.arg(old, 0) : substitution(g, from.data(), to.data(), from.size())(g.arg(old, 0));
+    const node_id high = k == 0 ? g.arg(old, 1) : substitution(g, from.data(), to.data(), from.size())(g.arg(old, 1));
+    from.push(old);
+    to.push(distinct(g, r, old, low, high));
+  }
+  substitution put(g, from.data(), to.data(), from.size());
+  r.body = put(r.body);
+  r.condition = put(r.condition);
+  for (int k = 0; k < r.indices.size(); ++k) r.indices[k] = to[from.size() - r.indices.size() + k];
+}
+
 constexpr void put_everywhere(graph& g, reduction& r, node_id from, node_id to) {
   r.body = substitute(g, r.body, from, to);
   r.condition = substitute(g, r.condition, from, to);
@@ -327,6 +351,7 @@ constexpr node_id reduce(graph& g, monoid kind, node_id body, node_id condition,
     if (!r.indices.contains(indices[k])) r.indices.push(indices[k]);
   if (row(kind).boolean && g.type(r.body) != element::boolean) r.body = make(g, op::not_equal, r.body, number_like(g, r.body, 0));
   const element type = reduced_type(kind, g.type(r.body));
+  deltas::separate(g, r);
   if (row(kind).position) return rules::intern_reduce(g, r, type);
   r.body = cast_to(g, type, r.body);
   if (kind == monoid::sum && is_number(g, r.body, 0)) return r.body;
