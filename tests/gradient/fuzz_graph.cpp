@@ -1,5 +1,6 @@
 // Random programs: the smart constructors keep every value, and gradients of first and second order agree with central
-// differences of the evaluator in f64. A failure prints its seed and the program; SHEAF_FUZZ_SEED=n runs that one alone.
+// differences of the evaluator in f64. A failure prints its seed and the program; SHEAF_FUZZ_SEED=n runs that
+// one alone.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -15,7 +16,7 @@ namespace {
 using namespace sheaf;
 using sheaf::testing::random_program;
 
-constexpr std::uint64_t programs = 400;
+constexpr std::uint64_t programs = 400;  // SHEAF_FUZZ_COUNT=n tries another number
 
 flat<tensor_value> random_inputs(std::uint64_t seed) {
   std::mt19937_64 random(seed * 7919 + 1);
@@ -123,7 +124,9 @@ void try_seed(std::uint64_t seed, std::string& text) {
 TEST(fuzz_graph, gradients_and_simplification) {
   const char* chosen = std::getenv("SHEAF_FUZZ_SEED");
   const std::uint64_t first = chosen ? std::strtoull(chosen, nullptr, 10) : 1;
-  for (std::uint64_t seed = first; seed < (chosen ? first + 1 : first + programs); ++seed) {
+  const char* count = std::getenv("SHEAF_FUZZ_COUNT");
+  const std::uint64_t tried = count ? std::strtoull(count, nullptr, 10) : chosen ? 1 : programs;
+  for (std::uint64_t seed = first; seed < first + tried; ++seed) {
     std::string text;
     try_seed(seed, text);
     if (HasFailure()) FAIL() << "seed " << seed << ":\n" << text;
