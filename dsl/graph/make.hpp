@@ -158,6 +158,8 @@ constexpr node_id select(graph& g, node_id c, node_id a, node_id b) {
 constexpr node_id unary(graph& g, op kind, node_id a) {
   if (kind == op::neg && g.kind(a) == op::neg) return g.arg(a, 0);
   if (kind == op::neg && g.kind(a) == op::sub) return make(g, op::sub, g.arg(a, 1), g.arg(a, 0));
+  if (kind == op::neg && integral(g, a) && g.kind(a) == op::add && is_constant(g, g.arg(a, 1)))
+    return make(g, op::sub, make(g, op::neg, g.arg(a, 0)), g.arg(a, 1));
   if (kind == op::neg && g.kind(a) == op::select && is_number(g, g.arg(a, 2), 0))
     return make(g, op::select, g.arg(a, 0), make(g, op::neg, g.arg(a, 1)), g.arg(a, 2));
   if (kind == op::logical_not && g.kind(a) == op::logical_not) return g.arg(a, 0);

@@ -65,19 +65,28 @@ class differentiation {
   }
   // After an index that subscripts x there, over a part or whatever; else a letter.
   constexpr node_id named_output(int d) {
-    const char letters[] = "ijklpqrsuvw";
     name_id name = no_node;
     for (node_id n = x_; n < size_ && name == no_node; ++n) {
       if (g_.kind(n) != op::load || g_.arg(n, 0) != x_ || g_.kind(g_.arg(n, 1 + d)) != op::index) continue;
       name = index_name(g_, g_.arg(n, 1 + d));
     }
-    if (name == no_node) name = g_.name(letters + (d < 11 ? d : 10), 1);
+    if (name == no_node) name = unused_letter();
     for (int serial = 0;; ++serial) {
       const node_id idx = index(g_, name, serial, integer(g_, 0), extent(g_, x_, d));
       bool taken = false;
       for (const node_id other : outputs_) taken = taken || g_[other].attribute == g_[idx].attribute;
       if (!taken) return idx;
     }
+  }
+  constexpr name_id unused_letter() {
+    const char letters[] = "ijklpqrsuvw";
+    for (int l = 0; l < 11; ++l) {
+      const name_id name = g_.name(letters + l, 1);
+      bool used = false;
+      for (const node_id idx : g_.indices) used = used || index_name(g_, idx) == name;
+      if (!used) return name;
+    }
+    return g_.name("o", 1);
   }
   constexpr node_id renamed_output(node_id seed) {
     for (int d = 0; d < outputs_.size(); ++d) seed = substitute(g_, seed, g_.arg(y_, 1 + d), outputs_[d]);

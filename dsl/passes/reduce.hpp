@@ -76,25 +76,24 @@ constexpr node_id distinct(graph& g, const reduction& r, node_id old, node_id lo
 // sum(u.in(j, j + 1), sum(j, f(j, u))): the u within has its range from the outer j. The inner one takes another name, or
 // the sets of free indices would lose the outer.
 constexpr void separate(graph& g, reduction& r) {
-  const index_set bound = bound_set(g, r);
-  index_set outer = g.free[r.body];
-  outer |= g.free[r.condition];
+  const index_set bound = bound_set(g, r), all = mentioned(g, r);
   flat<node_id> from, to;
   for (int o = 0; o < g.indices.size(); ++o)
-    if (outer.has(o) && !bound.has(o) && g.free[g.indices[o]].meets(bound)) from.push(g.indices[o]);
+    if (all.has(o) && !bound.has(o) && g.free[g.indices[o]].meets(bound)) from.push(g.indices[o]);
   if (from.empty()) return;
   to = from;  // these stay as they are
-  for (int k = 0; k < r.indices.size(); ++k) {
-    const node_id old = r.indices[k];
-    const node_id low = k == 0 ? g.arg(old, 0) : substitution(g, from.data(), to.data(), from.size())(g.arg(old, 0));
-    const node_id high = k == 0 ? g.arg(old, 1) : substitution(g, from.data(), to.data(), from.size())(g.arg(old, 1));
+  for (int o = 0; o < g.indices.size(); ++o) {  // a range is older than what is made of it
+    if (!bound.has(o)) continue;
+    const node_id old = g.indices[o];
+    substitution put(g, from.data(), to.data(), from.size());
+    const node_id low = put(g.arg(old, 0)), high = put(g.arg(old, 1));
     from.push(old);
     to.push(distinct(g, r, old, low, high));
   }
   substitution put(g, from.data(), to.data(), from.size());
   r.body = put(r.body);
   r.condition = put(r.condition);
-  for (int k = 0; k < r.indices.size(); ++k) r.indices[k] = to[from.size() - r.indices.size() + k];
+  for (int k = 0; k < r.indices.size(); ++k) r.indices[k] = put(r.indices[k]);
 }
 
 constexpr void put_everywhere(graph& g, reduction& r, node_id from, node_id to) {
