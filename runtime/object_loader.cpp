@@ -30,7 +30,7 @@ struct relocation_row {
 constexpr relocation_row x86_64_rows[] = {
     {R_X86_64_NONE, value::symbol, minus::nothing, field::none},
     {R_X86_64_64, value::symbol, minus::nothing, field::bits64},
-    {R_X86_64_PC32, value::callable, minus::place, field::signed32},
+    {R_X86_64_PC32, value::symbol, minus::place, field::signed32},  // may read data, so no stub stands in
     {R_X86_64_PLT32, value::callable, minus::place, field::signed32},
     {R_X86_64_32, value::symbol, minus::nothing, field::unsigned32},
     {R_X86_64_32S, value::symbol, minus::nothing, field::signed32},

@@ -125,9 +125,10 @@ struct view {
 
   // The type must match exactly: a converted number would be a temporary that the view outlives.
   template <class Scalar>
-    requires(Rank == 0 && std::same_as<std::remove_const_t<Scalar>, std::remove_const_t<T>> &&
-             runtime::element_pointer_to<Scalar, T>)
-  constexpr view(Scalar& value) : data(&value) {}
+    requires(Rank == 0 && std::same_as<std::remove_cvref_t<Scalar>, std::remove_const_t<T>> &&
+             runtime::element_pointer_to<std::remove_reference_t<Scalar>, T> &&
+             (std::is_const_v<T> || std::is_lvalue_reference_v<Scalar>))
+  constexpr view(Scalar&& value) : data(&value) {}
 
   static constexpr int rank() { return Rank; }
   constexpr std::int64_t extent(int axis) const { return extents[axis]; }
