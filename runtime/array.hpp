@@ -19,8 +19,8 @@ void copy_bytes(void* to, const void* from, std::size_t bytes) noexcept;
 struct uninitialized_t {};
 inline constexpr uninitialized_t uninitialized{};
 
-// Row-major, contiguous, aligned to 64 bytes, zero unless asked otherwise. A rank-0 array holds one element and converts
-// to it. A moved-from array is empty: all extents and the size are 0. Element access is unchecked.
+// Row-major, contiguous, aligned to 64 bytes, zero unless asked otherwise. A rank-0 array holds one element and
+// converts to it. A moved-from array is empty: all extents and the size are 0. Element access is unchecked.
 //
 //   array<float, 2> a(3, 4);
 //   a(2, 3) = 1;

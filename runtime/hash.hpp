@@ -1,4 +1,5 @@
-// A fast 128-bit hash for naming cache entries and finding damage. Shown by tests/runtime/hash_test.cpp. Private header.
+// A fast 128-bit hash for naming cache entries and finding damage. Private header.
+// Shown by tests/runtime/hash_test.cpp.
 #pragma once
 #include <cstddef>
 #include <cstdint>

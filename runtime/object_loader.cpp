@@ -118,8 +118,8 @@ class object_image {
   std::size_t group_offset_[group_count] = {};
   std::vector<std::size_t> section_offset_;  // within the group at first, within the image after map()
   std::vector<const Elf64_Shdr*> relocation_tables_;
-  std::vector<std::size_t> slot_;            // by symbol: its number in the global offset table, or outside
-  std::vector<std::uint64_t> address_;       // by symbol, filled where a relocation names it
+  std::vector<std::size_t> slot_;       // by symbol: its number in the global offset table, or outside
+  std::vector<std::uint64_t> address_;  // by symbol, filled where a relocation names it
   std::size_t slots_ = 0;
   std::size_t stubs_at_ = 0;  // within the code group
   std::size_t table_at_ = 0;  // within the constant group
@@ -247,7 +247,8 @@ class object_image {
     if (std::strcmp(name, "_GLOBAL_OFFSET_TABLE_") == 0) return reinterpret_cast<std::uint64_t>(slot_at(0));
     void* found = resolve_(context_, name);
     if (!found && ELF64_ST_BIND(symbol.st_info) != STB_WEAK)
-      fail(code::symbol_not_found, "loading of a kernel object", "a definition of \"" + std::string(name) + "\"", "none");
+      fail(code::symbol_not_found, "loading of a kernel object", "a definition of \"" + std::string(name) + "\"",
+           "none");
     return reinterpret_cast<std::uint64_t>(found);
   }
 
@@ -276,7 +277,7 @@ class object_image {
 
   static void write(unsigned char* place, field into, std::uint64_t number) {
     const auto low = static_cast<std::uint32_t>(number);
-    const bool fits = into == field::signed32   ? number == static_cast<std::uint64_t>(std::int64_t{std::int32_t(low)})
+    const bool fits = into == field::signed32 ? number == static_cast<std::uint64_t>(std::int64_t{std::int32_t(low)})
                       : into == field::unsigned32 ? number == low
                                                   : true;
     if (!fits) fail_object("position-independent code", "an address that does not fit in 32 bits");
@@ -288,7 +289,8 @@ class object_image {
       const std::size_t bytes = rounded(group_bytes_[in], page_);
       if (in == data_group || bytes == 0) continue;
       if (mprotect(at(group_offset_[in]), bytes, protection[in]) != 0)
-        fail(code::out_of_memory, "loading of a kernel object", "pages that can be made executable", std::strerror(errno));
+        fail(code::out_of_memory, "loading of a kernel object", "pages that can be made executable",
+             std::strerror(errno));
     }
     char* begin = reinterpret_cast<char*>(at(0));
     __builtin___clear_cache(begin, begin + group_bytes_[code_group]);

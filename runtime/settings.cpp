@@ -17,6 +17,12 @@ namespace {
 
 constexpr int max_threads = 1024;
 
+#if defined(SHEAF_VERIFY) || !defined(NDEBUG)
+constexpr bool verify_by_default = true;
+#else
+constexpr bool verify_by_default = false;
+#endif
+
 // Processors this process may run on: a container that is given two of 64 must not start 64 threads.
 int usable_processors() {
 #ifdef __linux__
@@ -91,11 +97,7 @@ settings read_settings(setting_source source) {
   if (result.cache_dir.empty()) result.cache = cache_use::off;
   result.llvm_plugin = text_of(source, "SHEAF_LLVM_PLUGIN");
   result.target = text_of(source, "SHEAF_TARGET");
-#ifdef NDEBUG
-  result.verify = switch_of(source, "SHEAF_VERIFY", false);
-#else
-  result.verify = switch_of(source, "SHEAF_VERIFY", true);
-#endif
+  result.verify = switch_of(source, "SHEAF_VERIFY", verify_by_default);
   return result;
 }
 

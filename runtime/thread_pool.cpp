@@ -79,7 +79,8 @@ struct thread_pool::state {
     try {
       while (static_cast<int>(workers.size()) < size - 1) workers.emplace_back([this] { work(); });
     } catch (const std::system_error& refused) {
-      debug_line(1, std::string("thread pool: only ") + std::to_string(workers.size() + 1) + " threads: " + refused.what());
+      debug_line(
+          1, std::string("thread pool: only ") + std::to_string(workers.size() + 1) + " threads: " + refused.what());
     }
   }
 

@@ -11,7 +11,8 @@ void fail_axis(const char* operation, int axis, int rank) {
 }
 
 void fail_rank(std::int64_t expected, std::int64_t found) {
-  fail(code::rank_mismatch, "conversion to a view", "rank " + std::to_string(expected), "rank " + std::to_string(found));
+  fail(code::rank_mismatch, "conversion to a view", "rank " + std::to_string(expected),
+       "rank " + std::to_string(found));
 }
 
 void fail_range(std::int64_t begin, std::int64_t end, std::int64_t extent) {

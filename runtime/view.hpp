@@ -31,10 +31,10 @@ concept element_pointer_to = std::is_convertible_v<From (*)[], To (*)[]>;  // ad
 
 // std::mdspan and its ancestors, sheaf::array, and the tensor classes that offer the same four names.
 template <class Source>
-concept mdspan_like = requires(Source& source, int axis) {
+concept mdspan_like = requires(Source& source) {
   { source.rank() } -> std::convertible_to<std::int64_t>;
-  { source.extent(axis) } -> std::convertible_to<std::int64_t>;
-  { source.stride(axis) } -> std::convertible_to<std::int64_t>;
+  { source.extent(source.rank()) } -> std::convertible_to<std::int64_t>;
+  { source.stride(source.rank()) } -> std::convertible_to<std::int64_t>;
   *source.data_handle();
 };
 
@@ -48,10 +48,10 @@ constexpr bool may_have_rank() {
 }
 
 template <class Source, class T, int Rank>
-concept mdspan_of = mdspan_like<Source> && may_have_rank<std::remove_const_t<Source>, Rank>() &&
-    requires(Source& source) {
-  requires element_pointer_to<std::remove_reference_t<decltype(*source.data_handle())>, T>;
-};
+concept mdspan_of =
+    mdspan_like<Source> && may_have_rank<std::remove_const_t<Source>, Rank>() && requires(Source& source) {
+      requires element_pointer_to<std::remove_reference_t<decltype(*source.data_handle())>, T>;
+    };
 
 // std::vector, std::span, std::array, std::string_view's kin: data() and size(), elements side by side.
 template <class Source, class T>
@@ -61,8 +61,8 @@ concept contiguous_of = !mdspan_like<Source> && requires(Source& source) {
 };
 
 template <class Source, class T, int Rank>
-concept c_array_of = std::is_array_v<Source> && std::extent_v<Source> > 0 && int(std::rank_v<Source>) == Rank &&
-    element_pointer_to<std::remove_all_extents_t<Source>, T>;
+concept c_array_of = std::is_array_v<Source> && std::extent_v<Source> > 0 &&
+                     int(std::rank_v<Source>) == Rank&& element_pointer_to<std::remove_all_extents_t<Source>, T>;
 
 constexpr void row_major(const std::int64_t* extents, std::int64_t* strides, int rank) {
   std::int64_t stride = 1;
@@ -110,8 +110,9 @@ struct view {
     if constexpr (!runtime::static_rank<std::remove_cvref_t<Source>>)
       if (std::int64_t(source.rank()) != Rank) runtime::fail_rank(Rank, std::int64_t(source.rank()));
     for (int axis = 0; axis < Rank; ++axis) {
-      extents[axis] = static_cast<std::int64_t>(source.extent(axis));
-      strides[axis] = static_cast<std::int64_t>(source.stride(axis));
+      const auto theirs = static_cast<decltype(source.rank())>(axis);
+      extents[axis] = static_cast<std::int64_t>(source.extent(theirs));
+      strides[axis] = static_cast<std::int64_t>(source.stride(theirs));
     }
   }
 

@@ -96,8 +96,9 @@ void expect_all_works(const loaded_object& kernels) {
 }
 
 TEST(object_loader, code_from_a_compiler_runs) {
-  for (const char* flags : {"-O2 -fPIC", "-O0 -fPIC", "-O3 -fPIC -fno-plt", "-O2 -fPIC -ffunction-sections -fdata-sections",
-                            "-O2 -fPIC -mcmodel=large", "-O2 -fPIC -g"}) {
+  for (const char* flags :
+       {"-O2 -fPIC", "-O0 -fPIC", "-O3 -fPIC -fno-plt", "-O2 -fPIC -ffunction-sections -fdata-sections",
+        "-O2 -fPIC -mcmodel=large", "-O2 -fPIC -g"}) {
     SCOPED_TRACE(flags);
     const bytes file = compile(source, flags);
     expect_all_works(load_object(file.data(), file.size(), resolve));
@@ -159,7 +160,8 @@ sheaf::code code_of(const bytes& file) {
 }
 
 TEST(object_loader, names_a_missing_symbol) {
-  const bytes file = compile("int nowhere_to_be_found(int); int f(int x) { return nowhere_to_be_found(x) + 1; }", "-O2 -fPIC");
+  const bytes file =
+      compile("int nowhere_to_be_found(int); int f(int x) { return nowhere_to_be_found(x) + 1; }", "-O2 -fPIC");
   try {
     load_object(file.data(), file.size());
     FAIL();
@@ -211,7 +213,8 @@ TEST(object_loader, damage_never_crashes_the_loader) {
     for (std::size_t hits = 1 + below(4); hits > 0; --hits) {
       const bool in_tables = below(2) != 0;  // where a lie does most harm
       const std::size_t at = in_tables ? headers + below(damaged.size() - headers) : below(damaged.size());
-      damaged[at] = below(3) ? static_cast<unsigned char>(random()) : static_cast<unsigned char>(below(2) ? 0xff : 0x7f);
+      damaged[at] =
+          below(3) ? static_cast<unsigned char>(random()) : static_cast<unsigned char>(below(2) ? 0xff : 0x7f);
     }
     refused += !loads(damaged);
   }

@@ -37,8 +37,13 @@ TEST(settings, the_nearest_cache_folder_wins) {
 }
 
 TEST(settings, values_are_read) {
-  const settings s = read({{"SHEAF_THREADS", "3"}, {"SHEAF_DEBUG", "2"}, {"SHEAF_TARGET", "x86-64-v3"},
-                           {"SHEAF_LLVM_PLUGIN", "/p.so"}, {"SHEAF_VERIFY", "on"}, {"HOME", "/h"}, {"SHEAF_CACHE", "read"}});
+  const settings s = read({{"SHEAF_THREADS", "3"},
+                           {"SHEAF_DEBUG", "2"},
+                           {"SHEAF_TARGET", "x86-64-v3"},
+                           {"SHEAF_LLVM_PLUGIN", "/p.so"},
+                           {"SHEAF_VERIFY", "on"},
+                           {"HOME", "/h"},
+                           {"SHEAF_CACHE", "read"}});
   EXPECT_EQ(s.threads, 3);
   EXPECT_EQ(s.debug, 2);
   EXPECT_EQ(s.target, "x86-64-v3");

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <thread>
@@ -57,27 +58,38 @@ TEST(thread_pool, many_short_loops_in_a_row) {
   }
 }
 
-TEST(thread_pool, workers_that_sleep_are_woken) {
-  thread_pool pool(3);
+// Ends only when two threads are inside at a time.
+std::atomic<int> threads_inside;
+void meet(const sheaf_call*, std::int64_t, std::int64_t) {
+  threads_inside.fetch_add(1);
+  while (threads_inside.load() < 2) std::this_thread::yield();
+}
+
+TEST(thread_pool, other_threads_take_part_awake_or_asleep) {
+  thread_pool pool(2);
   for (int round = 0; round < 20; ++round) {
-    counters seen(64);
-    pool.run(visit, &seen.call, 64, long_enough);
-    ASSERT_TRUE(seen.each_once());
-    std::this_thread::sleep_for(std::chrono::microseconds(500));
+    threads_inside = 0;
+    pool.run(meet, nullptr, 2, long_enough);
+    EXPECT_EQ(threads_inside.load(), 2);
+    if (round % 2) std::this_thread::sleep_for(std::chrono::milliseconds(2));  // well beyond the time workers spin
   }
 }
 
-TEST(thread_pool, other_threads_take_part) {
+TEST(thread_pool, the_caller_waits_for_slow_workers) {
   thread_pool pool(2);
-  static std::atomic<int> threads_inside;
-  threads_inside = 0;
-  // Ends only when two threads are inside at a time.
-  const auto meet = [](const sheaf_call*, std::int64_t, std::int64_t) {
-    threads_inside.fetch_add(1);
-    while (threads_inside.load() < 2) std::this_thread::yield();
+  static std::atomic<int> finished;
+  finished = 0;
+  const auto slow = [](const sheaf_call*, std::int64_t, std::int64_t) {
+    meet(nullptr, 0, 0);
+    static std::atomic<int> order;
+    if (order.fetch_add(1) % 2) std::this_thread::sleep_for(std::chrono::milliseconds(3));  // beyond the caller's spin
+    finished.fetch_add(1);
   };
-  pool.run(meet, nullptr, 2, long_enough);
-  EXPECT_EQ(threads_inside.load(), 2);
+  for (int round = 1; round <= 10; ++round) {
+    threads_inside = 0;
+    pool.run(slow, nullptr, 2, long_enough);
+    ASSERT_EQ(finished.load(), 2 * round);
+  }
 }
 
 TEST(thread_pool, short_loops_stay_in_the_caller) {
