@@ -1,0 +1,78 @@
+// Names as template arguments, and the sentences that compile-time errors are made of.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace sheaf {
+
+template <std::size_t N>
+struct fixed_string {
+  char text[N] = {};
+  constexpr fixed_string() = default;
+  constexpr fixed_string(const char (&s)[N]) {
+    for (std::size_t i = 0; i < N; ++i) text[i] = s[i];
+  }
+  // The view of a static_assert message (C++26; an extension of clang 17 and later).
+  constexpr std::size_t size() const { return N - 1; }
+  constexpr const char* data() const { return text; }
+  constexpr int length() const { return static_cast<int>(N) - 1; }
+};
+
+namespace detail {
+
+// A sentence under construction: words, names and numbers, of at most 400 characters.
+struct sentence {
+  char text[401] = {};
+  int size = 0;
+  constexpr sentence& operator<<(const char* s) {
+    for (; *s != 0 && size < 400; ++s) text[size++] = *s;
+    return *this;
+  }
+  constexpr sentence& operator<<(std::int64_t v) {
+    if (v < 0) *this << "-";
+    std::uint64_t rest = v < 0 ? 0 - static_cast<std::uint64_t>(v) : static_cast<std::uint64_t>(v);
+    char digits[21] = {};
+    int n = 20;
+    do {
+      digits[--n] = static_cast<char>('0' + rest % 10);
+      rest /= 10;
+    } while (rest != 0);
+    return *this << digits + n;
+  }
+  constexpr sentence& operator<<(int v) { return *this << static_cast<std::int64_t>(v); }
+};
+
+template <auto Make>
+constexpr auto fixed() {
+  constexpr sentence s = Make();
+  fixed_string<static_cast<std::size_t>(s.size) + 1> out;
+  for (int i = 0; i < s.size; ++i) out.text[i] = s.text[i];
+  return out;
+}
+
+template <fixed_string Sentence>
+inline constexpr bool never = false;
+
+// Stops the compiler with a sentence that holds the user's names. g++ 12 prints it as the template argument of this
+// function; clang as the message itself.
+template <fixed_string Sentence>
+constexpr void mistake() {
+#if defined(__clang__)
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wc++26-extensions"
+  static_assert(never<Sentence>, Sentence);
+#pragma clang diagnostic pop
+#else
+  static_assert(never<Sentence>, "sheaf: see the sentence in the template argument above");
+#endif
+}
+
+}  // namespace detail
+
+// Make is a captureless lambda that returns a detail::sentence.
+template <bool Ok, auto Make>
+constexpr void expect() {
+  if constexpr (!Ok) detail::mistake<detail::fixed<Make>()>();
+}
+
+}  // namespace sheaf
