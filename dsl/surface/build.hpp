@@ -97,24 +97,69 @@ class builder {
   // ---- reductions and definitions
 
   constexpr built reduction(monoid kind, const bound_axis* axes, int count, node_id body) {
-    node_id condition = truth(g, true);
-    for (int k = 0; k < count; ++k)
-      if (axes[k].condition != no_node) condition = conjunction(g, condition, axes[k].condition);
-    flat<node_id> indices;
-    for (int k = 0; k < count; ++k) indices.push(axes[k].axis);
-    // The last index first: its range may depend on those before it.
-    for (int k = count - 1; k >= 0; --k) {
-      node_id roots[2] = {body, condition};
-      node_id value = no_node;
-      const node_id idx = ranged(axes[k], roots, 2, row(kind).name, value);
-      if (idx == no_node) return {body, false};
-      substitution put(g, &axes[k].axis, &value, 1);
-      body = put(body);
-      condition = put(condition);
-      indices[k] = idx;
-      for (int j = k + 1; j < count; ++j) indices[j] = put(indices[j]);
+    resolved r = resolve(axes, count, body, row(kind).name);
+    if (r.indices.size() != count) return {body, false};
+    if (row(kind).position && count != 1) fail() << row(kind).name << ": expected one index, got " << count;
+    return {reduce(g, kind, r.body, r.condition, r.indices.data(), count), false};
+  }
+  // How many times `like` would be folded: its loads help to find the ranges.
+  constexpr node_id counted(const bound_axis* axes, int count, node_id like) {
+    resolved r = resolve(axes, count, like, "count");
+    return reduce(g, monoid::sum, integer(g, 1), r.condition, r.indices.data(), r.indices.size());
+  }
+
+  // ---- tensors that are built once each
+
+  template <class Make>
+  constexpr node_id tensor_of(const char* tag, Make make_node) {
+    for (int i = 0; i < tensors_.size(); ++i)
+      if (tensors_[i].tag == tag) return tensors_[i].result.id;
+    const node_id id = make_node(*this);
+    tensors_.push({tag, {id, false}});
+    return id;
+  }
+  // An input shaped like a definition.
+  constexpr built tensor_like(name_id name, node_id model) {
+    const int rank = tensor_rank(g, model);
+    flat<std::int64_t> extents;
+    extents.resize(rank + 1, dynamic);
+    for (int d = 0; d < rank; ++d) {
+      const node_id size = extent(g, model, d);
+      if (is_constant(g, size)) extents[d] = g[size].attribute;
     }
-    return {reduce(g, kind, body, condition, indices.data(), count), false};
+    const node_id id = input(g, name, g.type(model), rank, extents.data());
+    for (int d = 0; d < rank; ++d)
+      if (!known_equal(g, extent(g, id, d), extent(g, model, d)))
+        g.constraints.push({extent(g, model, d), extent(g, id, d), index_name_of(model, d)});
+    return {id, false};
+  }
+  // A define node for an output or a y of grad: tensors other than inputs are one, other expressions become one.
+  template <class E>
+  constexpr node_id output(E e, const char* label, int length) {
+    if constexpr (requires { E::node(*this); }) {
+      const node_id id = E::node(*this).id;
+      if (g.kind(id) == op::define) return id;
+      return copy_of(id, name(label, length));
+    } else {
+      return definition(name(label, length), (*this)(e).id, nullptr, 0);
+    }
+  }
+  constexpr node_id gradient_of(node_id y, node_id x, node_id cotangent, name_id called) {
+    const node_id body = g.arg(y, 0);
+    if (!is_floating(g.type(body)) && !g.failed())
+      fail() << "gradient of " << tensor_name(y) << ": it is " << row(g.type(body)).name << ", expected a floating type";
+    if (g.failed()) return y;
+    node_id seed = number_like(g, body, 1);
+    if (cotangent != no_node) {
+      flat<node_id> indices;
+      for (int d = 0; d < tensor_rank(g, y); ++d) {
+        indices.push(g.arg(y, 1 + d));
+        const node_id own = extent(g, y, d), given = extent(g, cotangent, d);
+        if (!known_equal(g, own, given)) g.constraints.push({own, given, index_name_of(y, d)});
+      }
+      seed = cast_to(g, g.type(body), sheaf::load(g, cotangent, indices.data(), indices.size()));
+    }
+    return gradient(g, y, x, seed, called);
   }
 
   constexpr node_id definition(name_id name, node_id body, const node_id* axes, int rank) {
@@ -166,6 +211,45 @@ class builder {
   constexpr complaint fail() { return {g.failed() ? nullptr : &g}; }
 
  private:
+  struct resolved {
+    node_id body = no_node;
+    node_id condition = no_node;
+    flat<node_id> indices;  // short where an index has no extent
+  };
+  constexpr resolved resolve(const bound_axis* axes, int count, node_id body, const char* where) {
+    resolved r{body, truth(g, true), {}};
+    for (int k = 0; k < count; ++k)
+      if (axes[k].condition != no_node) r.condition = conjunction(g, r.condition, axes[k].condition);
+    flat<node_id> indices;
+    indices.resize(count, no_node);
+    // The last index first: its range may depend on those before it.
+    for (int k = count - 1; k >= 0; --k) {
+      node_id roots[2] = {r.body, r.condition};
+      node_id value = no_node;
+      indices[k] = ranged(axes[k], roots, 2, where, value);
+      if (indices[k] == no_node) return r;
+      substitution put(g, &axes[k].axis, &value, 1);
+      r.body = put(r.body);
+      r.condition = put(r.condition);
+      for (int j = k + 1; j < count; ++j) indices[j] = put(indices[j]);
+    }
+    r.indices = indices;
+    return r;
+  }
+
+  constexpr name_id index_name_of(node_id tensor, int d) {
+    return g.kind(tensor) == op::define ? index_name(g, g.arg(tensor, 1 + d)) : g.name("", 0);
+  }
+  // An input that is asked for as an output: a definition that copies it.
+  constexpr node_id copy_of(node_id input, name_id called) {
+    flat<node_id> indices;
+    for (int d = 0; d < tensor_rank(g, input); ++d) {
+      const char letter = static_cast<char>('i' + d);
+      indices.push(index(g, g.name(&letter, 1), 0, integer(g, 0), extent(g, input, d)));
+    }
+    return define(g, called, sheaf::load(g, input, indices.data(), indices.size()), indices.data(), indices.size());
+  }
+
   struct memo {
     const char* tag = nullptr;
     built result;
@@ -275,7 +359,7 @@ class builder {
     return words.text;
   }
 
-  flat<memo> memo_;
+  flat<memo> memo_, tensors_;
   flat<declared_size> declared_;
   detail::sentence spoken_, first_, second_;
 };

@@ -183,8 +183,6 @@ constexpr auto select(C c, A a, B b) {
   return apply<op::select>(c, a, b);
 }
 
-inline namespace literals {
-
 namespace detail {
 template <char... Digits>
 constexpr auto parse_literal() {
@@ -221,6 +219,8 @@ constexpr auto parse_literal() {
   return parsed{fractional, whole, value};
 }
 }  // namespace detail
+
+inline namespace literals {
 
 // 2_c is an integer, 0.5_c and 1e-3_c are floating.
 template <char... Digits>

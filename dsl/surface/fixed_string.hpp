@@ -50,22 +50,46 @@ constexpr auto fixed() {
   return out;
 }
 
-template <fixed_string Sentence>
-inline constexpr bool never = false;
+template <fixed_string... Words>
+inline constexpr bool no_mistake = sizeof...(Words) == 0;
 
-// Stops the compiler with a sentence that holds the user's names. g++ 12 prints it as the template argument of this
-// function; clang as the message itself.
+#if defined(__clang__) && !(defined(__cpp_static_assert) && __cpp_static_assert >= 202306L)
+// clang 19 shortens strings in template arguments after 32 characters, so a sentence is shown in pieces.
+template <fixed_string Sentence, int Piece>
+constexpr auto piece() {
+  int first = 0, last = 0;
+  for (int k = 0; k <= Piece; ++k) {
+    first = last;
+    last = first + 30 < Sentence.length() ? first + 30 : Sentence.length();
+    while (last < Sentence.length() && last > first + 1 && Sentence.text[last - 1] != ' ') --last;
+  }
+  fixed_string<31> out;
+  for (int i = first; i < last; ++i) out.text[i - first] = Sentence.text[i];
+  return out;
+}
+template <fixed_string Sentence, int... Pieces>
+constexpr void show() {
+  if constexpr (piece<Sentence, static_cast<int>(sizeof...(Pieces))>().text[0] != 0)
+    show<Sentence, Pieces..., static_cast<int>(sizeof...(Pieces))>();
+  else
+    static_assert(no_mistake<piece<Sentence, Pieces>()...>);
+}
 template <fixed_string Sentence>
 constexpr void mistake() {
-#if defined(__clang__)
-#pragma clang diagnostic push
-#pragma clang diagnostic ignored "-Wc++26-extensions"
-  static_assert(never<Sentence>, Sentence);
-#pragma clang diagnostic pop
-#else
-  static_assert(never<Sentence>, "sheaf: see the sentence in the template argument above");
-#endif
+  show<Sentence>();
 }
+#elif defined(__cpp_static_assert) && __cpp_static_assert >= 202306L
+template <fixed_string Sentence>
+constexpr void mistake() {
+  static_assert(no_mistake<Sentence>, Sentence);
+}
+#else
+// g++ 12 prints the sentence as the template argument of this function.
+template <fixed_string Sentence>
+constexpr void mistake() {
+  static_assert(no_mistake<Sentence>, "sheaf: see the sentence in the template argument above");
+}
+#endif
 
 }  // namespace detail
 

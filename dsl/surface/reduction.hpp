@@ -50,14 +50,9 @@ struct fold_of {
                << ", expected a floating type; cast them: mean(" << over << ", cast<float>(...))";
     // The body takes part in the count, so that both find the same ranges; it counts as one each.
     const node_id wide = widened(b.g, body);
-    const node_id n = count(b, bound, wide);
+    const node_id n = b.counted(bound.axes, Bound::count, wide);
     const node_id total = b.reduction(monoid::sum, bound.axes, Bound::count, wide).id;
     return cast_to(b.g, b.g.type(body), make(b.g, op::div, total, cast_to(b.g, b.g.type(wide), n)));
-  }
-  // How many elements `like` is folded over.
-  template <class Bound>
-  static constexpr node_id count(builder& b, const Bound& bound, node_id like) {
-    return b.counted(bound.axes, Bound::count, like);
   }
   // The maximum is taken out first, as PyTorch does, and 0 instead of it where it is infinite.
   template <class Bound>
