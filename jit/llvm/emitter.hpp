@@ -66,6 +66,7 @@ struct function_emitter {
 
   llvm::Value* zero_slot = nullptr;  // 64 bytes of zeros that a masked-off load reads
   llvm::Value* sink_slot = nullptr;  // 64 bytes that a masked-off store writes
+  bool streams = false;              // stores past the caches were made: they are ordered before the return
 
   const ir::instruction& instruction(ir::value v) const { return kernel.instructions[static_cast<std::size_t>(v)]; }
   const ir::buffer& buffer(std::int32_t b) const { return m.source.buffers[static_cast<std::size_t>(b)]; }
@@ -90,6 +91,8 @@ llvm::Value* emit_op(function_emitter& f, op what, element from, element to, std
 llvm::Value* buffer_extent(function_emitter& f, std::int32_t b, int dimension);
 llvm::Value* emit_load(function_emitter& f, const ir::instruction& i);
 void emit_store(function_emitter& f, const ir::statement& s);
+
+void emit_stream_store(function_emitter& f, llvm::Value* address, llvm::Value* bits, llvm::Align align);
 
 // emit_reduce.cpp
 void emit_accumulator(function_emitter& f, ir::value id);
