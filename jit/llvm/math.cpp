@@ -59,7 +59,7 @@ struct f32_math {
     Value* n = b.CreateSub(bits(shifted), integer(0x4b400000));
     Value* whole = sub(shifted, real(0x1.8p23));
     // log 2 in two parts, the first short enough that its product with n is exact.
-    return {n, fma(whole, real(-0x1.7f7d1cf79abcap-20 * 1.0), fma(whole, real(-0x1.62e4p-1), x))};
+    return {n, fma(whole, real(-0x1.7f7d1cf79abcap-20), fma(whole, real(-0x1.62e4p-1), x))};
   }
 
   Value* exp(Value* x) const {
