@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "sheaf/dsl/graph/element.hpp"
-#include "sheaf/dsl/graph/op.hpp"
+#include <sheaf/dsl/graph/element.hpp>
+#include <sheaf/dsl/graph/op.hpp>
 
 namespace sheaf::ir {
 

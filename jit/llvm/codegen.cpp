@@ -1,4 +1,4 @@
-#include "codegen.hpp"
+#include <sheaf/jit/llvm/codegen.hpp>
 
 #include <map>
 

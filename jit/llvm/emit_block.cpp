@@ -1,7 +1,7 @@
 // Statements and loops. A serial loop tests once before it and then at its end, so that no later pass has to turn it.
 // A vector loop runs over whole groups of lanes without masks, then once more, masked, over what is left; both are the same
 // code, so a result does not depend on which of them computed it.
-#include "emitter.hpp"
+#include <sheaf/jit/llvm/emitter.hpp>
 
 namespace sheaf::llvm_backend {
 

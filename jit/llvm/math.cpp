@@ -3,7 +3,7 @@
 // tail, AVX2 or AVX-512 (without FMA the last bit may differ). NaN gives NaN, overflow infinity, subnormals are kept.
 // Coefficients: scripts/fit_math.py. Errors measured by tests/jit/math.cpp, in units of the last place:
 // exp 1, log 1, expm1 2, log1p 2, sigmoid 2, tanh 3, erf 2.
-#include "emitter.hpp"
+#include <sheaf/jit/llvm/emitter.hpp>
 
 #include <llvm/IR/Intrinsics.h>
 
