@@ -105,16 +105,17 @@ void emit_counted_loop(function_emitter& f, const ir::statement& s, Value* low, 
   LLVMContext& c = b.getContext();
   Value* enters = b.CreateICmpSLT(low, high);
   if (const auto* known = dyn_cast<ConstantInt>(enters); known && known->isZero()) return;
-  BasicBlock* before = b.GetInsertBlock();
+  // The counter is a cell until mem2reg: a phi with an edge still missing would mislead the folding builder.
+  AllocaInst* cell = f.stack_slot(b.getInt64Ty(), "counter");
+  b.CreateStore(low, cell);
   auto* inside = BasicBlock::Create(c, f.kernel.loop_names[static_cast<std::size_t>(s.loop)], f.function);
   auto* done = BasicBlock::Create(c, "done", f.function);
   b.CreateCondBr(enters, inside, done);
   b.SetInsertPoint(inside);
-  PHINode* counter = b.CreatePHI(b.getInt64Ty(), 2);
-  counter->addIncoming(low, before);
+  Value* counter = b.CreateLoad(b.getInt64Ty(), cell);
   body(f, s, counter);
   Value* next = b.CreateAdd(counter, b.getInt64(static_cast<std::uint64_t>(step)), "", false, true);
-  counter->addIncoming(next, b.GetInsertBlock());
+  b.CreateStore(next, cell);
   leave_alone(b.CreateCondBr(b.CreateICmpSLT(next, high), inside, done));
   b.SetInsertPoint(done);
 }
