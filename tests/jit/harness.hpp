@@ -79,6 +79,11 @@ class program {
     call.tensors = tensors_.data();
     return *this;
   }
+  program& reset() {
+    tensors_.clear();
+    kept_.clear();
+    return *this;
+  }
   std::int32_t run() { return entry_(&call); }
 
   sheaf_call call{};
