@@ -1,6 +1,8 @@
 // Statements and loops. A serial loop tests once before it and then at its end, so that no later pass has to turn it.
 // A vector loop runs over whole groups of lanes without masks, then once more, masked, over what is left; both are the same
 // code, so a result does not depend on which of them computed it.
+// One loop that is always masked was tried for bodies with math functions: it saves 6% of compile time for softmax and costs
+// 15% of its run time in L1.
 #include <sheaf/jit/llvm/emitter.hpp>
 
 namespace sheaf::llvm_backend {
@@ -46,7 +48,8 @@ Value* first_lanes(function_emitter& f, Value* count, int lanes) {
   const int bits = lanes <= 128 ? 8 : 16;
   Type* const narrow = f.build.getIntNTy(static_cast<unsigned>(bits));
   Value* limit = splat(f, f.build.CreateTrunc(count, narrow), lanes);
-  return f.build.CreateICmpULT(iota(f.build.getContext(), bits, lanes), limit);
+  // The freeze keeps LLVM from computing the mask again, from lane numbers in registers, inside of inner loops.
+  return f.build.CreateFreeze(f.build.CreateICmpULT(iota(f.build.getContext(), bits, lanes), limit));
 }
 
 void emit_tail(function_emitter& f, const ir::statement& s, Value* start, Value* rest) {

@@ -30,7 +30,7 @@ struct plugin {
   static const plugin& get() {
     static const plugin opened = [] {
       const char* path = std::getenv("SHEAF_LLVM_PLUGIN");
-      void* library = dlopen(path ? path : "libsheaf_llvm.so", RTLD_NOW | RTLD_LOCAL);
+      void* library = dlopen(path ? path : "libsheaf_llvm.so", RTLD_LAZY | RTLD_LOCAL);
       if (!library) throw std::runtime_error(dlerror());
       return plugin{reinterpret_cast<sheaf_llvm_compile_fn>(dlsym(library, "sheaf_llvm_compile")),
                     reinterpret_cast<void (*)(sheaf_llvm_result*)>(dlsym(library, "sheaf_llvm_free"))};
