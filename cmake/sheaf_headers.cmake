@@ -1,0 +1,8 @@
+# Headers are included as <sheaf/dsl/...>, though the folders stand at the root of the tree: the build tree holds links.
+# sheaf_include_dir: what goes on the include path.
+set(sheaf_include_dir ${CMAKE_CURRENT_BINARY_DIR}/include)
+file(MAKE_DIRECTORY ${sheaf_include_dir}/sheaf)
+foreach(folder dsl jit runtime api)
+  file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR}/${folder} ${sheaf_include_dir}/sheaf/${folder} SYMBOLIC)
+endforeach()
+file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR}/api/sheaf.hpp ${sheaf_include_dir}/sheaf/sheaf.hpp SYMBOLIC)

@@ -1,0 +1,39 @@
+# The flags of Sheaf's own translation units, and how its libraries are declared. Users of sheaf::sheaf get none of the
+# warnings.
+add_library(sheaf_flags INTERFACE)
+target_compile_options(sheaf_flags INTERFACE
+  -Wall -Wextra -Wpedantic -Wextra-semi -Wnon-virtual-dtor -Woverloaded-virtual -Wold-style-cast -Wcast-qual -Wvla
+  $<$<BOOL:${SHEAF_WERROR}>:-Werror>
+  # g++ 12 sees an overlap in std::string's operator+ where there is none (GCC bug 105651).
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict -Wshadow=local>)
+if(SHEAF_SANITIZE)
+  target_compile_options(sheaf_flags INTERFACE -fsanitize=address,undefined -fno-omit-frame-pointer)
+  target_link_options(sheaf_flags INTERFACE -fsanitize=address,undefined)
+endif()
+
+# sheaf_library(NAME sources...): a static library, position-independent because the plug-in links it too. Without
+# sources it is headers only. SHEAF_SCOPE_NAME is set to the keyword its properties take.
+function(sheaf_library name)
+  if(ARGN)
+    add_library(${name} STATIC ${ARGN})
+    set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_EXTENSIONS OFF)
+    target_link_libraries(${name} PRIVATE $<BUILD_INTERFACE:sheaf_flags>)
+    set(scope PUBLIC)
+  else()
+    add_library(${name} INTERFACE)
+    set(scope INTERFACE)
+  endif()
+  target_compile_features(${name} ${scope} cxx_std_20)
+  target_include_directories(${name} ${scope} $<BUILD_INTERFACE:${sheaf_include_dir}> $<INSTALL_INTERFACE:include>)
+  if(SHEAF_VERIFY)
+    target_compile_definitions(${name} ${scope} SHEAF_VERIFY=1)
+  endif()
+  set(${name}_scope ${scope} PARENT_SCOPE)
+endfunction()
+
+# sheaf_executable(NAME sources...): a program of this tree: a test, an example, a benchmark.
+function(sheaf_executable name)
+  add_executable(${name} ${ARGN})
+  set_target_properties(${name} PROPERTIES CXX_EXTENSIONS OFF)
+  target_link_libraries(${name} PRIVATE sheaf_flags)
+endfunction()

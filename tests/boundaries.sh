@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# The rules of who may include whom. Reads the sources, prints each line that breaks a rule, fails if there is one.
+# Usage: boundaries.sh [ROOT]
+set -euo pipefail
+cd "${1:-$(dirname "${BASH_SOURCE[0]}")/..}"
+broken=0
+
+# sources FOLDER...: the C++ files below the folders that exist.
+sources() {
+  local folder
+  for folder in "$@"; do
+    [[ ! -d $folder ]] || find "$folder" -type f \( -name '*.hpp' -o -name '*.cpp' -o -name '*.h' -o -name '*.c' -o -name '*.inc' \)
+  done
+}
+
+# report RULE HITS: one hit a line.
+report() {
+  [[ -n $2 ]] || return 0
+  printf 'rule: %s\n%s\n' "$1" "$(sed 's/^/  /' <<<"$2")"
+  broken=1
+}
+
+# forbid RULE PATTERN EXCEPT FOLDER...: no line below the folders matches PATTERN, save in files whose path matches EXCEPT.
+forbid() {
+  local rule=$1 pattern=$2 except=$3 files
+  shift 3
+  files=$(sources "$@" | { grep -Ev "$except" || true; })
+  [[ -n $files ]] || return 0
+  report "$rule" "$(tr '\n' '\0' <<<"$files" | { xargs -0 grep -HnE -- "$pattern" || true; } | grep -v '^$' || true)"
+}
+
+include='^[[:space:]]*#[[:space:]]*include[[:space:]]*'
+none='^$'
+own=(dsl runtime jit api)
+all=("${own[@]}" tests examples bench)
+
+# A standard header is a word in angle brackets, without folder or suffix.
+dsl_hits=$(sources dsl | tr '\n' '\0' | { xargs -0 -r grep -HnE -- "$include" || true; } |
+  { grep -Ev "${include#^}(<[a-z_0-9]+>|<boost/hana/[a-z_0-9/]+\.hpp>|<sheaf/dsl/[a-z_0-9/]+\.(hpp|inc)>)" || true; })
+report 'dsl/ includes the standard library, Boost.Hana and sheaf/dsl only' "$dsl_hits"
+
+forbid 'dsl/graph and dsl/passes are beneath dsl/surface' "${include}<sheaf/dsl/surface/" "$none" dsl/graph dsl/passes
+forbid 'jit/ sees dsl/graph, never dsl/surface' "${include}[<\"](sheaf/)?dsl/surface/" "$none" jit
+forbid 'LLVM headers only in jit/llvm/' "${include}[<\"]llvm(-c)?/" '^jit/llvm/' "${all[@]}"
+forbid 'CUDA and NVRTC names only in jit/cuda/ and runtime/cuda/' \
+  "${include}[<\"](cuda|nvrtc|driver_types)|\<(cu[A-Z][A-Za-z]+|cuda[A-Z][A-Za-z]+|nvrtc[A-Z][A-Za-z]*|CU(result|device|context|module|function|stream|event|deviceptr))\>" \
+  '^(jit|runtime)/cuda/' "${all[@]}"
+forbid 'small headers of Boost.Hana, not boost/hana.hpp' "${include}[<\"]boost/hana\.hpp" "$none" "${all[@]}"
+forbid 'runtime/ never includes jit/, dsl/surface or api/' "${include}[<\"](sheaf/)?(jit|api|dsl/surface|sheaf\.hpp)" "$none" runtime
+forbid 'jit/ never includes api/' "${include}[<\"](sheaf/)?(api/|sheaf\.hpp)" "$none" jit
+forbid 'no private header of a backend outside it' "${include}[<\"](sheaf/)?jit/(llvm|cuda)/" '^jit/(llvm|cuda)/' "${all[@]}"
+forbid 'headers are included as <sheaf/...>' "${include}\"" "$none" "${own[@]}"
+
+[[ $broken -eq 0 ]] && echo 'boundaries: kept'
+exit "$broken"

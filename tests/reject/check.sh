@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# check.sh PROGRAM COMPILER [FLAG...]: compiles PROGRAM and compares what the compiler says with the program's first lines:
+# `// expect: SENTENCE` or `// flavour: ok`. A sentence is a fixed string; the compilers' quotes are made ASCII.
+set -euo pipefail
+program=$1 compiler=$2
+shift 2
+
+# The source lines that compilers quote are switched off: they could hold the sentence without its being said.
+case $compiler in
+  *clang*) quiet=(-fno-caret-diagnostics -fno-color-diagnostics -ferror-limit=0 -ftemplate-backtrace-limit=0) ;;
+  *) quiet=(-fno-diagnostics-show-caret -fdiagnostics-color=never -ftemplate-backtrace-limit=0) ;;
+esac
+
+status=0
+said=$(LC_ALL=C "$compiler" -std=c++20 -fsyntax-only -fmessage-length=0 "${quiet[@]}" "$@" "$program" 2>&1) || status=$?
+said=$(sed "s/[‘’]/'/g; s/[“”]/\"/g" <<<"$said")
+
+fail() {
+  printf '%s: %s\n--- %s said:\n%s\n' "$program" "$1" "$compiler" "${said:-(nothing)}" >&2
+  exit 1
+}
+
+if head -n 1 "$program" | grep -q '^// flavour: ok'; then
+  [[ $status -eq 0 ]] || fail 'must compile, and does not'
+  exit 0
+fi
+mapfile -t sentences < <(sed -n '/^\/\/ expect: /!q; s///p' "$program")
+[[ ${#sentences[@]} -gt 0 ]] || fail 'has neither "// expect: SENTENCE" nor "// flavour: ok" as its first line'
+[[ $status -ne 0 ]] || fail 'must not compile, and does'
+for sentence in "${sentences[@]}"; do
+  grep -qF -- "$sentence" <<<"$said" || fail "the sentence is missing: $sentence"
+done

@@ -1,0 +1,3 @@
+// flavour: ok
+#include <sheaf/dsl/graph/element.hpp>
+int main() {}
