@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
+#include <sheaf/jit/llvm/plugin.h>
+#include <sheaf/runtime/sheaf_call.h>
 #include <sheaf/jit/ir/builder.hpp>
 #include <sheaf/jit/ir/verify.hpp>
-#include <sheaf/jit/llvm/plugin.h>
 #include <sheaf/runtime/object_loader.hpp>
-#include <sheaf/runtime/sheaf_call.h>
 
 #ifndef SHEAF_LLVM_PLUGIN_DEFAULT
 #define SHEAF_LLVM_PLUGIN_DEFAULT "libsheaf_llvm.so"
@@ -105,7 +105,9 @@ class program {
 inline std::int32_t add_slot(ir::module& m, const char* name, element type, int rank, role where) {
   int slot = 0;
   for (const ir::buffer& b : m.buffers) slot += b.where != role::local;
-  return ir::add_buffer(m, {.name = name, .type = type, .rank = rank, .where = where, .slot = slot, .unit_inner = rank > 0, .extents = {}});
+  return ir::add_buffer(
+      m,
+      {.name = name, .type = type, .rank = rank, .where = where, .slot = slot, .unit_inner = rank > 0, .extents = {}});
 }
 
 }  // namespace sheaf::test
