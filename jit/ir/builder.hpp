@@ -18,7 +18,7 @@
 #include <memory>
 #include <utility>
 
-#include "sheaf/jit/ir/ir.hpp"
+#include <sheaf/jit/ir/ir.hpp>
 
 namespace sheaf::ir {
 

@@ -1,4 +1,4 @@
-#include "sheaf/jit/ir/print.hpp"
+#include <sheaf/jit/ir/print.hpp>
 
 #include <bit>
 #include <charconv>

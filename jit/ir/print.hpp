@@ -4,7 +4,7 @@
 #pragma once
 #include <string>
 
-#include "sheaf/jit/ir/ir.hpp"
+#include <sheaf/jit/ir/ir.hpp>
 
 namespace sheaf::ir {
 

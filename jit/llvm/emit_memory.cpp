@@ -2,8 +2,8 @@
 // Where the processor cannot mask an access of this width, LLVM would branch for every lane; instead:
 // - a contiguous tail goes through the stack by memcpy, which has exactly the prefix that lives;
 // - any other mask turns dead lanes' addresses to a slot on the stack that holds zeros, or takes what is stored.
-#include "emitter.hpp"
-#include "sheaf/runtime/sheaf_call.h"
+#include <sheaf/jit/llvm/emitter.hpp>
+#include <sheaf/runtime/sheaf_call.h>
 
 namespace sheaf::llvm_backend {
 

@@ -4,8 +4,8 @@
 
 #include <llvm/IR/IntrinsicsX86.h>
 
-#include "emitter.hpp"
-#include "sheaf/runtime/sheaf_call.h"
+#include <sheaf/jit/llvm/emitter.hpp>
+#include <sheaf/runtime/sheaf_call.h>
 
 namespace sheaf::llvm_backend {
 

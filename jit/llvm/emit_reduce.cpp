@@ -6,7 +6,7 @@
 // main loop and tail. Products that are not summed directly are rounded, so x*x - y*y is 0 for x == y.
 #include <llvm/IR/Intrinsics.h>
 
-#include "emitter.hpp"
+#include <sheaf/jit/llvm/emitter.hpp>
 
 namespace sheaf::llvm_backend {
 

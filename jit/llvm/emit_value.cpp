@@ -3,7 +3,7 @@
 
 #include <llvm/IR/Intrinsics.h>
 
-#include "emitter.hpp"
+#include <sheaf/jit/llvm/emitter.hpp>
 
 namespace sheaf::llvm_backend {
 

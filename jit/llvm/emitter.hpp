@@ -9,7 +9,7 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
 
-#include "sheaf/jit/ir/ir.hpp"
+#include <sheaf/jit/ir/ir.hpp>
 
 namespace sheaf::llvm_backend {
 

@@ -3,7 +3,7 @@
 // tail, AVX2 or AVX-512 (without FMA the last bit may differ). NaN gives NaN, overflow infinity, subnormals are kept.
 // Coefficients: scripts/fit_math.py. Errors measured by tests/jit/math.cpp, in units of the last place:
 // exp 1, log 1, expm1 2, log1p 2, sigmoid 2, tanh 3, erf 2.
-#include "emitter.hpp"
+#include <sheaf/jit/llvm/emitter.hpp>
 
 #include <llvm/IR/Intrinsics.h>
 
@@ -125,7 +125,10 @@ struct f32_math {
     return b.CreateSelect(b.CreateFCmpOEQ(x, real(0)), x, y);
   }
 
-  Value* sigmoid(Value* x) const { return div(real(1), add(real(1), exp(b.CreateFNeg(x)))); }
+  Value* sigmoid(Value* x) const {  // 1 / (1 + e^-x), or e^x / (1 + e^x): the exponential that cannot overflow
+    Value* e = exp(b.CreateFNeg(magnitude(x)));
+    return div(b.CreateSelect(b.CreateFCmpOLT(x, real(0)), e, real(1)), add(real(1), e));
+  }
 
   Value* tanh(Value* x) const {  // 1 to the last bit beyond 9.1
     Value* y = expm1(at_most(mul(magnitude(x), real(2)), 20.0));
@@ -147,9 +150,11 @@ Value* emit_math(function_emitter& f, op what, element type, std::span<Value* co
   Value* x = args[0];
   if (type == element::f64) {
     if (what != op::sigmoid) return emit_math_call(f, what, type, args);
-    Value* negative = f.build.CreateFNeg(x);
+    Value* negative = f.build.CreateFNeg(f.build.CreateUnaryIntrinsic(Intrinsic::fabs, x));
+    Value* e = emit_math_call(f, op::exp, type, {&negative, 1});
     Constant* const one = ConstantFP::get(x->getType(), 1.0);
-    return f.build.CreateFDiv(one, f.build.CreateFAdd(one, emit_math_call(f, op::exp, type, {&negative, 1})));
+    Value* below = f.build.CreateFCmpOLT(x, Constant::getNullValue(x->getType()));
+    return f.build.CreateFDiv(f.build.CreateSelect(below, e, one), f.build.CreateFAdd(one, e));
   }
   const f32_math math(f, x);
   switch (what) {

@@ -1,7 +1,7 @@
 // Math by calls: libm for scalars, glibc's libmvec for vectors, cut to registers and joined again. libmvec has every function
 // here for SSE (b), AVX2 (d) and AVX-512 (e), at up to 4 ulp, with special values as in libm. Its bits differ between the
 // widths, and every call spills what lives in vector registers; hence the f32 functions of math.cpp.
-#include "emitter.hpp"
+#include <sheaf/jit/llvm/emitter.hpp>
 
 namespace sheaf::llvm_backend {
 

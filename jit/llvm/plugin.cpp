@@ -1,5 +1,5 @@
 // The three functions that leave the plug-in. No exception passes them.
-#include "plugin.h"
+#include <sheaf/jit/llvm/plugin.h>
 
 #include <chrono>
 #include <cstdlib>
@@ -10,7 +10,7 @@
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 
-#include "codegen.hpp"
+#include <sheaf/jit/llvm/codegen.hpp>
 
 #define SHEAF_EXPORT __attribute__((visibility("default")))
 

@@ -3,7 +3,7 @@
 // operations where the processor's own differ between widths (AVX512-BF16 flushes subnormals) or do not exist (no F16C).
 #include <llvm/IR/Intrinsics.h>
 
-#include "emitter.hpp"
+#include <sheaf/jit/llvm/emitter.hpp>
 
 namespace sheaf::llvm_backend {
 
