@@ -75,6 +75,12 @@ cache_use cache_of(setting_source source) {
   fail(code::bad_setting, "SHEAF_CACHE", "on, read or off", "\"" + std::string(text) + "\"");
 }
 
+std::string backend_of(setting_source source) {
+  const std::string_view text = text_of(source, "SHEAF_BACKEND");
+  if (text.empty() || text == "llvm" || text == "reference") return text.empty() ? "llvm" : std::string(text);
+  fail(code::bad_setting, "SHEAF_BACKEND", "llvm or reference", "\"" + std::string(text) + "\"");
+}
+
 std::string cache_dir_of(setting_source source) {
   if (const auto own = text_of(source, "SHEAF_CACHE_DIR"); !own.empty()) return std::string(own);
   // The XDG base directory specification: a relative path there is to be ignored.
@@ -95,6 +101,7 @@ settings read_settings(setting_source source) {
   result.cache = cache_of(source);
   result.cache_dir = cache_dir_of(source);
   if (result.cache_dir.empty()) result.cache = cache_use::off;
+  result.backend = backend_of(source);
   result.llvm_plugin = text_of(source, "SHEAF_LLVM_PLUGIN");
   result.target = text_of(source, "SHEAF_TARGET");
   result.verify = switch_of(source, "SHEAF_VERIFY", verify_by_default);
