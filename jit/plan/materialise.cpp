@@ -253,6 +253,7 @@ void work_on(graph& g, const facts& known, stage s, std::vector<stage>& done, tr
       if (std::none_of(done.begin(), done.end(), same)) work_on(g, known, before[i], done, trusted);
     }
   }
+  if (s.how != way::map) schedule(g, known, s);
   done.push_back(std::move(s));
 }
 

@@ -177,12 +177,42 @@ void parallelise(graph& g, const facts& known, stage& s) {
   }
 }
 
+// Pieces own batches where there are enough, else blocks of the owned index. The last index runs in lanes.
+void schedule_scatter(const graph& g, const facts& known, stage& s) {
+  s.loops = s.indices;
+  s.vector = no_node;
+  s.lanes = 1;
+  s.parallel = s.owned;
+  s.chunk = 0;
+  const node_id last = s.indices.back();
+  if ((last != s.owned || s.how == way::interval) && may_vectorise(g, s.body, last)) {
+    s.vector = last;
+    s.lanes = std::min(64, lanes_for(g, known, s.body, last, false));
+  }
+  for (const node_id idx : s.indices)
+    if (idx != s.owned && idx != last && known.trips(idx) >= enough_pieces) {
+      s.parallel = idx;
+      break;
+    }
+  if (s.parallel == s.owned) {
+    s.chunk = 64;
+    while (static_cast<double>(s.chunk) * 2 * enough_pieces < known.trips(s.owned)) s.chunk *= 2;
+  }
+}
+
 }  // namespace
 
 void schedule(graph& g, const facts& known, stage& s) {
   index_set all;
   for (const node_id idx : s.indices) all.insert(g.ordinal(idx));
   const double repeats = known.trips(all);
+  s.bytes = repeats * row(g.type(s.define)).bytes;
+  if (s.how != way::map) {
+    for (const node_id idx : bound_indices(g, s.body)) all.insert(g.ordinal(idx));
+    all.erase(g.ordinal(s.owned));
+    s.operations = known.trips(all) * share_of_lane + repeats * share_of_lane;
+    return schedule_scatter(g, known, s);
+  }
   const double stored = repeats;
   double least = cost_of(g, known, s.body, no_node, repeats) + stored;
   s.vector = no_node;
@@ -211,7 +241,6 @@ void schedule(graph& g, const facts& known, stage& s) {
   }
   parallelise(g, known, s);
   s.operations = least;
-  s.bytes = repeats * row(g.type(s.define)).bytes;
 }
 
 }  // namespace sheaf::plan
