@@ -48,8 +48,10 @@ Value* first_lanes(function_emitter& f, Value* count, int lanes) {
   const int bits = lanes <= 128 ? 8 : 16;
   Type* const narrow = f.build.getIntNTy(static_cast<unsigned>(bits));
   Value* limit = splat(f, f.build.CreateTrunc(count, narrow), lanes);
-  // The freeze keeps LLVM from computing the mask again, from lane numbers in registers, inside of inner loops.
-  return f.build.CreateFreeze(f.build.CreateICmpULT(iota(f.build.getContext(), bits, lanes), limit));
+  Value* mask = f.build.CreateICmpULT(iota(f.build.getContext(), bits, lanes), limit);
+  // The freeze keeps LLVM from computing the mask again, from lane numbers in registers, inside of inner loops. Where
+  // masks are no registers it would have them kept as vectors of bytes, which is worse.
+  return f.m.target.avx512 ? f.build.CreateFreeze(mask) : mask;
 }
 
 void emit_tail(function_emitter& f, const ir::statement& s, Value* start, Value* rest) {
