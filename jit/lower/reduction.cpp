@@ -1,5 +1,6 @@
 // Reductions: accumulators before the loops, one combine inside for each reduction that shares them, folds after.
 #include <algorithm>
+#include <memory>
 
 #include <sheaf/jit/lower/lowering.hpp>
 #include <sheaf/jit/plan/schedule.hpp>
@@ -94,11 +95,7 @@ ir::value kernel_lowering::reduction(node_id n, scope& at) {
     const bool narrow = accumulated(g.type(g.arg(q, 0))) != g.type(g.arg(q, 0));
     const node_id body = narrow ? cast_to(g, element::f32, g.arg(q, 0)) : g.arg(q, 0);
     node_id position = no_node;
-    if (row(monoid_of(g, q)).position) {
-      position = integer(g, 0);
-      for (const node_id idx : plan::bound_indices(g, q))
-        position = make(g, op::add, make(g, op::mul, position, rules::size_of(g, idx)), position_of(idx));
-    }
+    if (row(monoid_of(g, q)).position) position = plan::bound_indices(g, q).front();
     const bool lanes_decide = inner->lane != no_node && g.free[condition].has(g.ordinal(inner->lane));
     if (is_true(g, condition) || lanes_decide) {
       const ir::value mask = lanes_decide ? emit(condition, *inner) : ir::none;

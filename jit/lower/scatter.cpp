@@ -1,6 +1,7 @@
 // Scatters: a piece owns rows j of the result. It fills them with the identity, then walks the bound indices in order
 // and updates the rows that are its own; no two pieces write one place, and the order is the same for any split.
 #include <algorithm>
+#include <memory>
 
 #include <sheaf/jit/lower/lowering.hpp>
 #include <sheaf/jit/plan/schedule.hpp>
