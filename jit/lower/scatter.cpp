@@ -65,7 +65,12 @@ void kernel_lowering::scatter(const stage& s, scope& piece, const range* chunk) 
     if (!piece.bound.has(g.ordinal(idx))) enter(idx, idx == last ? 64 : 1, idx == j ? &own : nullptr);
   store(s, emit(identity_of(g, fold, g.type(s.body)), *inner), *inner);
   leave();
-  // Walk.
+  // Walk. What decides the rows comes first, the rest of the result's indices innermost.
+  index_set deciding = g.free[t.at != no_node ? t.at : t.low];
+  if (t.at == no_node) deciding |= g.free[t.high];
+  for (const node_id idx : plan::bound_indices(g, s.body)) deciding |= g.free[idx];
+  for (const node_id idx : s.indices)
+    if (deciding.has(g.ordinal(idx)) && !inner->bound.has(g.ordinal(idx))) enter(idx, 1, nullptr);
   for (const node_id idx : plan::bound_indices(g, s.body)) enter(idx, 1, nullptr);
   node_id body = g.arg(s.body, 0), rest = t.rest;
   if (t.at != no_node) {

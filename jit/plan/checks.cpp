@@ -101,7 +101,12 @@ node_id walked(graph& g, node_id idx) {
 }
 
 void positions(graph& g, check& c) {
-  for (const node_id idx : indices_of(g, g.free[c.outside])) {
+  // In the order in which the subscript names them.
+  std::vector<node_id> list;
+  for_each_node(g, c.outside, [&](node_id n) {
+    if (g.kind(n) == op::index && g.free[c.outside].has(g.ordinal(n))) list.push_back(n);
+  });
+  for (const node_id idx : list) {
     index_set outer = g.free[idx];
     outer.erase(g.ordinal(idx));
     const bool own = outer.empty() && !holds(g, g.arg(idx, 0), op::load) && !holds(g, g.arg(idx, 1), op::load);

@@ -51,6 +51,12 @@ scatter_form scatter_of(graph& g, node_id n) {
   return {};
 }
 
+// any(k, c) as any(k where c, true): a mask made of indices is a scatter.
+node_id condition_of_any(graph& g, node_id n) {
+  if (monoid_of(g, n) != monoid::any || is_constant(g, g.arg(n, 0))) return n;
+  return intern_reduce(g, monoid::any, element::boolean, truth(g, true), conjunction(g, g.arg(n, 1), g.arg(n, 0)), bound_indices(g, n));
+}
+
 // ---- reductions over much data
 
 bool is_closed(const graph& g, node_id idx) { return g.free[g.arg(idx, 0)].empty() && g.free[g.arg(idx, 1)].empty(); }
@@ -60,7 +66,7 @@ bool is_partial(const graph& g, node_id tensor) {
 }
 
 // sum(i, e) as sum(p, sum(i in block p, e)): blocks have the same size whatever the threads.
-node_id split(graph& g, const facts& known, node_id n, std::vector<stage>& before, trust& trusted) {
+node_id split(graph& g, const facts& known, node_id n, const stage& s, std::vector<stage>& before, trust& trusted) {
   if (row(monoid_of(g, n)).position) return no_node;
   if (g.kind(g.arg(n, 0)) == op::load && is_partial(g, g.arg(g.arg(n, 0), 0))) return no_node;
   auto bound = bound_indices(g, n);
@@ -98,7 +104,7 @@ node_id split(graph& g, const facts& known, node_id n, std::vector<stage>& befor
   for (node_id& idx : bound) idx = put(idx);
   trust_alike(g, n, put, trusted);
   const node_id partial = intern_reduce(g, monoid_of(g, n), type, body, condition, bound);
-  const node_id parts = stored(g, partial, "partial", before,
+  const node_id parts = stored(g, partial, "partial", s, before,
                                "blocks of " + std::to_string(block) + ": " + std::to_string(static_cast<long long>(elements)) +
                                    " elements for each of " + std::to_string(static_cast<long long>(results)) + " results");
   return cast_to(g, g.type(n), intern_reduce(g, monoid_of(g, n), type, parts, truth(g, true), {p}));
@@ -189,8 +195,13 @@ bool walks_columns(const graph& g, const facts& known, const stage& s, node_id n
 // A scatter that is the whole body stays; one inside becomes a stage.
 bool take_scatter(graph& g, stage& s, std::vector<stage>& before) {
   for (const node_id n : reductions_in(g, s.body)) {
-    const scatter_form form = scatter_of(g, n);
+    const node_id normal = condition_of_any(g, n);
+    const scatter_form form = scatter_of(g, normal);
     if (form.how == way::map) continue;
+    if (normal != n) {
+      replace_in(g, s, n, normal);
+      return true;
+    }
     const element type = g.type(n);
     const bool narrow = type == element::f16 || type == element::bf16;
     if (n == s.body && !narrow) {
@@ -204,7 +215,9 @@ bool take_scatter(graph& g, stage& s, std::vector<stage>& before) {
     const node_id wide = narrow ? intern_reduce(g, monoid_of(g, n), element::f32, cast_to(g, element::f32, g.arg(n, 0)), g.arg(n, 1),
                                                 bound_indices(g, n))
                                 : n;
-    const node_id at = stored(g, wide, "scattered", before, "a scatter inside an expression");
+    stage like = s;
+    like.vector = no_node;
+    const node_id at = stored(g, wide, "scattered", like, before, "a scatter inside an expression");
     replace_in(g, s, n, cast_to(g, type, at));
     return true;
   }
@@ -225,7 +238,7 @@ bool take_split(graph& g, const facts& known, stage& s, std::vector<stage>& befo
     double pieces = known.trips(outer);
     if (s.vector != no_node && outer.has(g.ordinal(s.vector))) pieces /= std::min<double>(s.lanes, known.trips(s.vector));
     if (pieces >= enough_pieces && !walks_columns(g, known, s, n)) continue;
-    const node_id whole = split(g, known, n, before, trusted);
+    const node_id whole = split(g, known, n, s, before, trusted);
     if (whole == no_node) continue;
     replace_in(g, s, n, whole);
     return true;
@@ -237,7 +250,7 @@ bool take_misplaced(graph& g, const facts& known, stage& s, std::vector<stage>& 
   if (s.how != way::map) return false;
   const found f = placement(g, known, s)();
   if (f.node == no_node) return false;
-  replace_in(g, s, f.node, stored(g, f.node, "kept", before, f.reason));
+  replace_in(g, s, f.node, stored(g, f.node, "kept", s, before, f.reason));
   return true;
 }
 

@@ -185,7 +185,9 @@ void schedule_scatter(const graph& g, const facts& known, stage& s) {
   s.parallel = s.owned;
   s.chunk = 0;
   const node_id last = s.indices.back();
-  if ((last != s.owned || s.how == way::interval) && may_vectorise(g, s.body, last)) {
+  index_set condition = g.free[g.arg(s.body, 1)];
+  const bool decides = last != s.owned && condition.has(g.ordinal(last));
+  if ((last != s.owned || s.how == way::interval) && !decides && may_vectorise(g, s.body, last)) {
     s.vector = last;
     s.lanes = std::min(64, lanes_for(g, known, s.body, last, false));
   }

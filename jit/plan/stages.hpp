@@ -14,7 +14,8 @@ std::vector<stage> stages_of(graph& g);
 // nest would repeat their work.
 void materialise(graph& g, const facts& known, std::vector<stage>& stages, trust& trusted);
 
-// A new stage for an expression; its indices are those it depends on. Returns the load that stands for it.
-node_id stored(graph& g, node_id body, const std::string& name, std::vector<stage>& before, std::string reason);
+// A new stage for an expression; its indices are those it depends on, in the order in which `like` has them,
+// then those it lacks, then the one it runs in lanes. Returns the load that stands for it.
+node_id stored(graph& g, node_id body, const std::string& name, const stage& like, std::vector<stage>& before, std::string reason);
 
 }  // namespace sheaf::plan

@@ -124,8 +124,7 @@ TEST(plan, argmax_and_masks) {
   trial_of(best, positive, some).random("x", {40, 70}).expect_right();
 }
 TEST(plan, one_hot_mean) {
-  constexpr auto hit = define<"hit">(b, t) = any(k, pick(b, k) == t);
-  constexpr auto pooled = define<"pooled">(b, f) = mean(t.where(hit(b, t)), x3(b, t, f));
+  constexpr auto pooled = define<"pooled">(b, f) = mean(t.where(any(k, pick(b, k) == t)), x3(b, t, f));
   trial test = trial_of(pooled);
   test.random("x3", {4, 7, 5}).below("pick", {4, 3}, 7).expect_right();
   EXPECT_NE(test.p->text.find("scatter"), std::string::npos) << test.p->text;
