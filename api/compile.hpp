@@ -1,0 +1,246 @@
+// compile(outputs...): a program that is called with named arguments.
+//
+//   auto step = compile(loss, grad(loss, x));
+//   auto [l, dx] = step(x = rows, cut = bounds);             // arrays
+//   step(x = rows, cut = bounds, loss = l, grad(loss, x) = dx);  // into the caller's views
+#pragma once
+#include <tuple>
+
+#include <boost/hana/basic_tuple.hpp>
+#include <boost/hana/for_each.hpp>
+#include <sheaf/dsl/surface/program.hpp>
+#include <sheaf/jit/engine/program.hpp>
+#include <sheaf/runtime/array.hpp>
+#include <sheaf/runtime/error.hpp>
+#include <sheaf/runtime/view.hpp>
+
+namespace sheaf {
+
+namespace detail {
+
+template <element E>
+struct type_of_element;
+#define SHEAF_TYPE(name, Type)               \
+  template <>                                \
+  struct type_of_element<element::name> {    \
+    using type = Type;                       \
+  };
+SHEAF_TYPE(boolean, bool)
+SHEAF_TYPE(i8, std::int8_t)
+SHEAF_TYPE(u8, std::uint8_t)
+SHEAF_TYPE(i32, std::int32_t)
+SHEAF_TYPE(i64, std::int64_t)
+SHEAF_TYPE(f16, float16)
+SHEAF_TYPE(bf16, bfloat16)
+SHEAF_TYPE(f32, float)
+SHEAF_TYPE(f64, double)
+#undef SHEAF_TYPE
+
+template <class B>
+concept Binding = requires { typename std::remove_cvref_t<B>::symbol; };
+
+// What a call knows of its program at compile time.
+template <class... Outputs>
+struct call_signature {
+  using program = packed<Outputs...>;
+  static_assert(program::whole);
+  static constexpr int inputs = program::words.words[1];
+  static constexpr int outputs = program::words.words[3];
+  static constexpr auto rows = signature_of<inputs + outputs>(program::words.words);
+
+  static constexpr int slot_of(const char* name, int size) {
+    for (int s = 0; s < inputs + outputs; ++s)
+      if (rows.rows[s].called(name, size)) return s;
+    return -1;
+  }
+  template <class Symbol>
+  static constexpr int slot = slot_of(Symbol::label.text, Symbol::label.length());
+
+  template <int Slot>
+  using value_type = typename type_of_element<rows.rows[Slot].type>::type;
+  template <int Slot>
+  static constexpr int rank = rows.rows[Slot].rank;
+  template <int Slot>
+  using view_type = view<std::conditional_t<(Slot < inputs), const value_type<Slot>, value_type<Slot>>, rank<Slot>>;
+};
+
+template <class V>
+constexpr const char* element_name() {
+  using value = std::remove_cvref_t<V>;
+  if constexpr (is_element<value>)
+    return row(element_of<value>).name;
+  else if constexpr (requires(value& v) { requires is_element<std::remove_cvref_t<decltype(*v.data())>>; })
+    return row(element_of<std::remove_cvref_t<decltype(*std::declval<value&>().data())>>).name;
+  else if constexpr (requires(value& v) { requires is_element<std::remove_cvref_t<decltype(*v.data_handle())>>; })
+    return row(element_of<std::remove_cvref_t<decltype(*std::declval<value&>().data_handle())>>).name;
+  else
+    return "something that is no view of one";
+}
+template <class V>
+constexpr int rank_of_value() {
+  using value = std::remove_cvref_t<V>;
+  if constexpr (is_element<value>)
+    return 0;
+  else if constexpr (requires { std::integral_constant<int, static_cast<int>(value::rank())>{}; })
+    return static_cast<int>(value::rank());
+  else
+    return 1;
+}
+
+template <class Signature, class B>
+constexpr void expect_argument() {
+  using symbol = typename B::symbol;
+  using value = decltype(std::declval<B>().value);
+  expect<(Signature::template slot<symbol> >= 0), [] {
+    return sentence{} << "call: " << symbol::label.text << " is neither an input nor an output of this program";
+  }>();
+  constexpr int slot = Signature::template slot<symbol>;
+  using wanted = typename Signature::template view_type<slot>;
+  expect<std::is_constructible_v<wanted, value>, [] {
+    return sentence{} << "call: argument " << symbol::label.text << ": expected "
+                      << row(Signature::rows.rows[slot].type).name << " of rank " << Signature::template rank<slot>
+                      << ", got " << element_name<value>() << " of rank " << rank_of_value<value>()
+                      << (slot >= Signature::inputs ? " (an output needs a mutable view)" : "");
+  }>();
+}
+
+constexpr sentence spelled(const signature_row& r) {
+  sentence s;
+  s << "call: argument ";
+  for (int i = 0; i < r.name_size && s.size < 400; ++i) s.text[s.size++] = static_cast<char>(r.name[i]);
+  return s << " (" << row(r.type).name << ", rank " << r.rank << ")";
+}
+
+template <class Signature, int Slot, class... B>
+constexpr void expect_given() {
+  constexpr int times = ((Signature::template slot<typename B::symbol> == Slot ? 1 : 0) + ... + 0);
+  expect<(times > 0 || Slot >= Signature::inputs), [] { return spelled(Signature::rows.rows[Slot]) << " is missing"; }>();
+  expect<(times < 2), [] { return spelled(Signature::rows.rows[Slot]) << " is given twice"; }>();
+}
+
+// A slot's view, kept for the duration of a call.
+template <int Slot, class View>
+struct slot_view {
+  static constexpr int slot = Slot;
+  View view;
+};
+
+// The slots of outputs that no argument names, in order.
+template <class Signature, class... B>
+constexpr auto returned_slots() {
+  constexpr auto free = [](int s) { return ((Signature::template slot<typename B::symbol> != s) && ... && true); };
+  constexpr int count = [=] {
+    int n = 0;
+    for (int s = Signature::inputs; s < Signature::inputs + Signature::outputs; ++s) n += free(s);
+    return n;
+  }();
+  struct list {
+    int slots[count > 0 ? count : 1] = {};
+    int size = count;
+  } out;
+  for (int s = Signature::inputs, n = 0; s < Signature::inputs + Signature::outputs; ++s)
+    if (free(s)) out.slots[n++] = s;
+  return out;
+}
+
+template <class A>
+void put(sheaf_tensor* tensors, int slot, A& a) {
+  tensors[slot] = {const_cast<void*>(static_cast<const void*>(a.data)), a.extents, a.strides};
+}
+
+}  // namespace detail
+
+// A program. Calls from several threads at a time are safe; it can be moved, not copied.
+template <class... Outputs>
+class compiled {
+  using signature = detail::call_signature<Outputs...>;
+
+ public:
+  explicit compiled(const std::int32_t* words) : program_(jit::make_program(words)) {}
+  compiled(compiled&& other) noexcept : program_(other.program_) { other.program_ = nullptr; }
+  compiled& operator=(compiled&& other) noexcept {
+    std::swap(program_, other.program_);
+    return *this;
+  }
+  ~compiled() { jit::free_program(program_); }
+
+  // Arguments are `symbol = value`: every input, and any output that goes into a view of the caller's. Returns the other
+  // outputs: nothing, one array, or a tuple of arrays. Throws sheaf::error; outputs are then untouched.
+  template <class... B>
+  auto operator()(B&&... arguments) const {
+    return with_arguments([](auto&&... call) { return finish(call...); }, arguments...);
+  }
+
+  // The definitions and gradients as text.
+  const char* text() const { return jit::expression_text(program_); }
+  // What would run for these arguments and why; the arguments are those of a call.
+  template <class... B>
+  const char* explain(B&&... arguments) const {
+    return with_arguments([](auto, auto* tensors, jit::program* p) { return jit::plan_text(jit::prepare(p, tensors)); }, arguments...);
+  }
+  template <class... B>
+  const char* ir(B&&... arguments) const {
+    return with_arguments([](auto, auto* tensors, jit::program* p) { return jit::ir_text(jit::prepare(p, tensors)); }, arguments...);
+  }
+
+ private:
+  template <class Then, class... B>
+  auto with_arguments(Then then, B&... arguments) const {
+    static_assert((detail::Binding<B> && ... && true), "call: arguments are named, as in step(x = rows)");
+    (detail::expect_argument<signature, std::remove_cvref_t<B>>(), ...);
+    [&]<int... Slots>(std::integer_sequence<int, Slots...>) {
+      (detail::expect_given<signature, Slots, std::remove_cvref_t<B>...>(), ...);
+    }(std::make_integer_sequence<int, signature::inputs + signature::outputs>{});
+
+    sheaf_tensor tensors[signature::inputs + signature::outputs] = {};
+    boost::hana::basic_tuple<decltype(as_slot(arguments))...> views{as_slot(arguments)...};
+    boost::hana::for_each(views, [&](auto& v) { detail::put(tensors, std::remove_cvref_t<decltype(v)>::slot, v.view); });
+    constexpr auto returned = detail::returned_slots<signature, std::remove_cvref_t<B>...>();
+    return [&]<std::size_t... K>(std::index_sequence<K...>) {
+      return then(slots<returned.slots[K]...>{}, tensors, program_);
+    }(std::make_index_sequence<static_cast<std::size_t>(returned.size)>{});
+  }
+
+  template <class B>
+  static auto as_slot(B& argument) {
+    constexpr int slot = signature::template slot<typename B::symbol>;
+    using wanted = typename signature::template view_type<slot>;
+    return detail::slot_view<slot, wanted>{wanted(static_cast<decltype(argument.value)>(argument.value))};
+  }
+
+  template <int... Slots>
+  struct slots {};
+
+  template <int... Slots>
+  static auto finish(slots<Slots...>, sheaf_tensor* tensors, jit::program* p) {
+    const jit::kernel* k = jit::prepare(p, tensors);
+    std::tuple<array<typename signature::template value_type<Slots>, signature::template rank<Slots>>...> results{
+        array<typename signature::template value_type<Slots>, signature::template rank<Slots>>(
+            uninitialized, jit::output_extents(k, Slots - signature::inputs))...};
+    std::int64_t strides[sizeof...(Slots) + 1][8];
+    std::apply(
+        [&](auto&... result) {
+          int n = 0;
+          ((tensors[Slots] = {result.data(), jit::output_extents(k, Slots - signature::inputs), strides[n]},
+            runtime::row_major(tensors[Slots].extents, strides[n++], result.rank())),
+           ...);
+        },
+        results);
+    jit::run(k, tensors);
+    if constexpr (sizeof...(Slots) == 1)
+      return std::get<0>(std::move(results));
+    else if constexpr (sizeof...(Slots) > 1)
+      return results;
+  }
+
+  jit::program* program_;
+};
+
+// One program of several outputs: definitions, gradients, expressions without free indices, value_and_grad(...). What they
+// share is computed once. Kernels are made at the first call with arguments of a shape class, and cached.
+template <class... Outputs>
+auto compile(Outputs...) {
+  return compiled<Outputs...>(detail::call_signature<Outputs...>::program::words.words);
+}
+
+}  // namespace sheaf

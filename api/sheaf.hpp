@@ -1,0 +1,3 @@
+// The whole of Sheaf's language and its compiled programs.
+#pragma once
+#include <sheaf/api/compile.hpp>

@@ -1,0 +1,176 @@
+// A graph as an array of 32-bit words: what a compiled program carries. Only nodes that outputs reach are packed, so
+// equal programs are equal words. Shown by tests/static/pack.cpp.
+//
+//   words = sizes (nodes, inputs, constraints, outputs, names), output signatures (name, element, rank),
+//           names (length, characters, one a word), inputs (name, element, rank, extents as two words each),
+//           nodes (kind | type << 8 | count << 16, attribute as two words, arguments), constraints (left, right, name),
+//           outputs (node)
+#pragma once
+#include <sheaf/dsl/graph/make.hpp>
+
+namespace sheaf {
+
+template <int Capacity>
+struct packed_words {
+  std::int32_t words[Capacity] = {};
+  int size = 0;         // may exceed Capacity: then the rest is lost
+  bool failed = false;  // the words are the characters of the error
+};
+
+namespace detail {
+
+template <int Capacity>
+struct packer {
+  const graph& g;
+  packed_words<Capacity> out{};
+  flat<node_id> moved{};
+
+  constexpr void word(std::int32_t w) {
+    if (out.size < Capacity) out.words[out.size] = w;
+    ++out.size;
+  }
+  constexpr void wide(std::int64_t w) {
+    word(static_cast<std::int32_t>(static_cast<std::uint32_t>(static_cast<std::uint64_t>(w))));
+    word(static_cast<std::int32_t>(w >> 32));
+  }
+
+  constexpr void mark() {
+    moved.resize(g.size(), no_node);
+    for (const node_id o : g.outputs) moved[o] = 0;
+    for (const constraint& c : g.constraints) moved[c.left] = moved[c.right] = 0;
+    for (node_id n = g.size() - 1; n >= 0; --n)
+      if (moved[n] != no_node)
+        for (int k = 0; k < g[n].count; ++k) moved[g.arg(n, k)] = 0;
+    // All inputs stay: slots are their order.
+    int count = 0;
+    for (node_id n = 0; n < g.size(); ++n)
+      if (moved[n] != no_node) moved[n] = count++;
+  }
+
+  constexpr void names_and_inputs() {
+    for (const text_range& name : g.names) {
+      word(name.size);
+      for (int i = 0; i < name.size; ++i) word(g.text[name.first + i]);
+    }
+    for (const input_row& input : g.inputs) {
+      word(input.name);
+      word(static_cast<std::int32_t>(input.type));
+      word(input.rank);
+      for (int d = 0; d < input.rank; ++d) wide(g.static_extents[input.first_extent + d]);
+    }
+  }
+
+  constexpr void run() {
+    mark();
+    int count = 0;
+    for (const node_id n : moved) count += n != no_node;
+    word(count);
+    word(g.inputs.size());
+    word(g.constraints.size());
+    word(g.outputs.size());
+    word(g.names.size());
+    for (const node_id o : g.outputs) {
+      word(static_cast<std::int32_t>(g[o].attribute));
+      word(static_cast<std::int32_t>(g.type(o)));
+      word(tensor_rank(g, o));
+    }
+    names_and_inputs();
+    for (node_id n = 0; n < g.size(); ++n) {
+      if (moved[n] == no_node) continue;
+      word(static_cast<std::int32_t>(g[n].kind) | static_cast<std::int32_t>(g[n].type) << 8 | g[n].count << 16);
+      wide(g[n].attribute);
+      for (int k = 0; k < g[n].count; ++k) word(moved[g.arg(n, k)]);
+    }
+    for (const constraint& c : g.constraints) {
+      word(moved[c.left]);
+      word(moved[c.right]);
+      word(c.axis);
+    }
+    for (const node_id o : g.outputs) word(moved[o]);
+  }
+};
+
+}  // namespace detail
+
+template <int Capacity>
+constexpr packed_words<Capacity> pack(const graph& g) {
+  detail::packer<Capacity> p{g};
+  if (g.failed()) {
+    p.out.failed = true;
+    for (const char c : g.error) p.word(c);
+  } else {
+    p.run();
+  }
+  return p.out;
+}
+
+// What a caller must know of a packed program without unpacking it: its arguments in slot order, inputs then outputs.
+struct signature_row {
+  const std::int32_t* name = nullptr;  // characters, one a word
+  int name_size = 0;
+  element type = element::f32;
+  int rank = 0;
+
+  constexpr bool called(const char* text, int size) const {
+    if (size != name_size) return false;
+    for (int i = 0; i < size; ++i)
+      if (name[i] != text[i]) return false;
+    return true;
+  }
+};
+
+template <int Count>
+struct signature {
+  signature_row rows[Count > 0 ? Count : 1];
+  int inputs = 0;
+};
+
+template <int Count>
+constexpr signature<Count> signature_of(const std::int32_t* words) {
+  const int inputs = words[1], outputs = words[3], names = words[4];
+  const std::int32_t* w = words + 5 + 3 * outputs;
+  flat<const std::int32_t*> at;
+  for (int i = 0; i < names; ++i, w += 1 + *w) at.push(w);
+  signature<Count> s;
+  s.inputs = inputs;
+  const auto put = [&](int slot, const std::int32_t* row) {
+    s.rows[slot] = {at[row[0]] + 1, at[row[0]][0], static_cast<element>(row[1]), row[2]};
+  };
+  for (int i = 0; i < inputs; ++i, w += 3 + 2 * w[2]) put(i, w);
+  for (int i = 0; i < outputs; ++i) put(inputs + i, words + 5 + 3 * i);
+  return s;
+}
+
+constexpr graph unpack(const std::int32_t* w) {
+  graph g;
+  const auto wide = [&] {
+    const std::uint32_t low = static_cast<std::uint32_t>(*w++);
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(low) | static_cast<std::uint64_t>(static_cast<std::uint32_t>(*w++)) << 32);
+  };
+  const int nodes = *w++, inputs = *w++, constraints = *w++, outputs = *w++, names = *w++;
+  w += 3 * outputs;
+  for (int i = 0; i < names; ++i) {
+    const int size = *w++;
+    g.names.push({g.text.size(), size});
+    for (int k = 0; k < size; ++k) g.text.push(static_cast<char>(*w++));
+  }
+  for (int i = 0; i < inputs; ++i) {
+    const std::int32_t name = *w++;
+    const element type = static_cast<element>(*w++);
+    const int rank = *w++;
+    g.inputs.push({name, type, rank, g.static_extents.size()});
+    for (int d = 0; d < rank; ++d) g.static_extents.push(wide());
+  }
+  for (int i = 0; i < nodes; ++i) {
+    const std::uint32_t head = static_cast<std::uint32_t>(*w++);
+    const std::int64_t attribute = wide();
+    const int count = static_cast<int>(head >> 16);
+    g.intern(static_cast<op>(head & 255), static_cast<element>((head >> 8) & 255), attribute, w, count);
+    w += count;
+  }
+  for (int i = 0; i < constraints; ++i, w += 3) g.constraints.push({w[0], w[1], w[2]});
+  for (int i = 0; i < outputs; ++i) g.outputs.push(*w++);
+  return g;
+}
+
+}  // namespace sheaf

@@ -1,0 +1,367 @@
+// Pass `build`: turns expression types into graph nodes, visiting each type once, and resolves the indices of every
+// reduction and definition to ranges.
+// Input: expression types (expression.hpp, tensor.hpp, reduction.hpp, define.hpp, gradient.hpp). Output: a graph whose
+// outputs are define nodes without unbound indices, or graph::error. Shown by tests/static/surface.cpp, tests/reject.
+#pragma once
+#include <sheaf/dsl/passes/differentiate.hpp>
+#include <sheaf/dsl/surface/fixed_string.hpp>
+
+namespace sheaf {
+
+// A node under construction. A weak one is made of literals only and takes the type of what it meets.
+struct built {
+  node_id id = no_node;
+  bool weak = false;
+};
+
+// One address a type. Linear search among the few dozen types of a program beats hashing their names.
+template <class>
+inline constexpr char type_tag = 0;
+
+// An index of a reduction, before its range is known.
+struct bound_axis {
+  node_id axis = no_node;  // unbound
+  node_id low = no_node, high = no_node, step = no_node;
+  node_id condition = no_node;
+};
+
+class builder {
+ public:
+  graph g;
+
+  template <class E>
+  constexpr built operator()(E) {
+    for (int i = 0; i < memo_.size(); ++i)
+      if (memo_[i].tag == &type_tag<E>) return memo_[i].result;
+    const built result = E::build(*this);
+    memo_.push({&type_tag<E>, result});
+    return result;
+  }
+
+  // ---- leaves and elementwise expressions
+
+  constexpr built literal(double value) { return {number(g, element::f64, value), true}; }
+  constexpr built literal(std::int64_t value) { return {integer(g, value), true}; }
+  constexpr built literal(int value) { return {integer(g, value), true}; }
+
+  template <int N>
+  constexpr built apply(op kind, const built (&args)[N]) {
+    node_id list[3] = {no_node, no_node, no_node};
+    const int first = kind == op::select ? 1 : 0;
+    element strong = element::boolean;
+    bool any_strong = false;
+    for (int k = first; k < N; ++k)
+      if (!args[k].weak) {
+        strong = any_strong ? promote(strong, g.type(args[k].id)) : g.type(args[k].id);
+        any_strong = true;
+      }
+    for (int k = 0; k < N; ++k) list[k] = k >= first && args[k].weak && any_strong ? adopt(args[k].id, strong) : args[k].id;
+    // Integers divide with floor, as their subscripts need it.
+    if (kind == op::div && !is_floating(g.type(list[0])) && !is_floating(g.type(list[1])) && any_strong) kind = op::quotient;
+    return {make(g, kind, list[0], list[1], list[2]), !any_strong && first == 0};
+  }
+  constexpr built cast(element type, built e) { return {cast_to(g, type, e.id), false}; }
+  constexpr built stop_gradient(built e) { return {g.intern(op::stop_gradient, g.type(e.id), 0, &e.id, 1), false}; }
+
+  // ---- tensors
+
+  constexpr built axis(name_id name, std::int64_t declared) {
+    const node_id idx = unbound_axis(g, name);
+    if (declared != dynamic) declared_.push({idx, declared});
+    return {idx, false};
+  }
+
+  constexpr built tensor(name_id name, element type, int rank, const std::int64_t* extents) {
+    for (const input_row& other : g.inputs)
+      if (other.name == name && (other.type != type || other.rank != rank))
+        fail() << "tensor " << text(name) << ": declared twice, as " << row(other.type).name << " of rank " << other.rank
+               << " and as " << row(type).name << " of rank " << rank;
+    return {input(g, name, type, rank, extents), false};
+  }
+
+  constexpr built load(built tensor, const built* subscripts, int rank, bool guarded = false) {
+    flat<node_id> list;
+    list.push(tensor.id);
+    for (int d = 0; d < rank; ++d) {
+      if (is_floating(g.type(subscripts[d].id)) || g.type(subscripts[d].id) == element::boolean)
+        fail() << "tensor " << tensor_name(tensor.id) << ": subscript " << d << " is " << row(g.type(subscripts[d].id)).name
+               << ", expected an integer";
+      list.push(cast_to(g, element::i64, subscripts[d].id));
+      check_static_subscript(tensor.id, d, list.back());
+    }
+    return {g.intern(op::load, g.type(tensor.id), guarded, list.data(), list.size()), false};
+  }
+
+  constexpr built extent_of(built tensor, int dimension) { return {extent(g, tensor.id, dimension), false}; }
+
+  // ---- reductions and definitions
+
+  constexpr built reduction(monoid kind, const bound_axis* axes, int count, node_id body) {
+    resolved r = resolve(axes, count, body, row(kind).name);
+    if (r.indices.size() != count) return {body, false};
+    if (row(kind).position && count != 1) fail() << row(kind).name << ": expected one index, got " << count;
+    return {reduce(g, kind, r.body, r.condition, r.indices.data(), count), false};
+  }
+  // How many times `like` would be folded: its loads help to find the ranges.
+  constexpr node_id counted(const bound_axis* axes, int count, node_id like) {
+    resolved r = resolve(axes, count, like, "count");
+    return reduce(g, monoid::sum, integer(g, 1), r.condition, r.indices.data(), r.indices.size());
+  }
+
+  // ---- tensors that are built once each
+
+  template <class Make>
+  constexpr node_id tensor_of(const char* tag, Make make_node) {
+    for (int i = 0; i < tensors_.size(); ++i)
+      if (tensors_[i].tag == tag) return tensors_[i].result.id;
+    const node_id id = make_node(*this);
+    tensors_.push({tag, {id, false}});
+    return id;
+  }
+  // An input shaped like a definition.
+  constexpr built tensor_like(name_id name, node_id model) {
+    const int rank = tensor_rank(g, model);
+    flat<std::int64_t> extents;
+    extents.resize(rank + 1, dynamic);
+    for (int d = 0; d < rank; ++d) {
+      const node_id size = extent(g, model, d);
+      if (is_constant(g, size)) extents[d] = g[size].attribute;
+    }
+    const node_id id = input(g, name, g.type(model), rank, extents.data());
+    for (int d = 0; d < rank; ++d)
+      if (!known_equal(g, extent(g, id, d), extent(g, model, d)))
+        g.constraints.push({extent(g, model, d), extent(g, id, d), index_name_of(model, d)});
+    return {id, false};
+  }
+  // A define node for an output or a y of grad: tensors other than inputs are one, other expressions become one.
+  template <class E>
+  constexpr node_id output(E e, const char* label, int length) {
+    if constexpr (requires { E::node(*this); }) {
+      const node_id id = E::node(*this).id;
+      if (g.kind(id) == op::define) return id;
+      return copy_of(id, name(label, length));
+    } else {
+      return definition(name(label, length), (*this)(e).id, nullptr, 0);
+    }
+  }
+  constexpr node_id gradient_of(node_id y, node_id x, node_id cotangent, name_id called) {
+    const node_id body = g.arg(y, 0);
+    if (!is_floating(g.type(body)) && !g.failed())
+      fail() << "gradient of " << tensor_name(y) << ": it is " << row(g.type(body)).name << ", expected a floating type";
+    if (g.failed()) return y;
+    node_id seed = number_like(g, body, 1);
+    if (cotangent != no_node) {
+      flat<node_id> indices;
+      for (int d = 0; d < tensor_rank(g, y); ++d) {
+        indices.push(g.arg(y, 1 + d));
+        const node_id own = extent(g, y, d), given = extent(g, cotangent, d);
+        if (!known_equal(g, own, given)) g.constraints.push({own, given, index_name_of(y, d)});
+      }
+      seed = cast_to(g, g.type(body), sheaf::load(g, cotangent, indices.data(), indices.size()));
+    }
+    return gradient(g, y, x, seed, called);
+  }
+
+  constexpr node_id definition(name_id name, node_id body, const node_id* axes, int rank) {
+    flat<node_id> indices;
+    for (int d = 0; d < rank; ++d) {
+      node_id value = no_node;
+      const node_id idx = ranged({axes[d]}, &body, 1, text(name), value);
+      if (idx == no_node) return define(g, name, integer(g, 0), nullptr, 0);
+      body = substitute(g, body, axes[d], idx);
+      indices.push(idx);
+    }
+    for (const node_id idx : g.indices)
+      if (is_unbound(g, idx) && g.free[body].has(g.ordinal(idx))) {
+        fail() << "definition " << text(name) << ": index " << text(index_name(g, idx)) << " is free in its expression and not among its indices ";
+        append_indices(axes, rank);
+        break;
+      }
+    const node_id result = define(g, name, body, indices.data(), rank);
+    for (node_id n = 0; n < g.size(); ++n)
+      if (n != result && g.kind(n) == op::define && g[n].attribute == name)
+        fail() << "definition " << text(name) << ": two different definitions have this name";
+    return result;
+  }
+
+  // ---- words
+
+  constexpr name_id name(const char* s, int length) { return g.name(s, length); }
+  constexpr const char* text(name_id id) {
+    spoken_ = {};
+    const text_range range = g.names[id];
+    for (int i = 0; i < range.size && i < 400; ++i) spoken_.text[i] = g.text[range.first + i];
+    return spoken_.text;
+  }
+  constexpr const char* tensor_name(node_id tensor) {
+    return text(g.kind(tensor) == op::input ? g.inputs[static_cast<int>(g[tensor].attribute)].name
+                                            : static_cast<name_id>(g[tensor].attribute));
+  }
+
+  // Appends to the program's error if it is the first; what comes after the first mistake is dropped.
+  struct complaint {
+    graph* to;
+    constexpr complaint& operator<<(const char* s) {
+      for (; to != nullptr && *s != 0; ++s) to->error.push(*s);
+      return *this;
+    }
+    constexpr complaint& operator<<(std::int64_t v) { return *this << (detail::sentence{} << v).text; }
+    constexpr complaint& operator<<(int v) { return *this << static_cast<std::int64_t>(v); }
+  };
+  constexpr complaint fail() { return {g.failed() ? nullptr : &g}; }
+
+ private:
+  struct resolved {
+    node_id body = no_node;
+    node_id condition = no_node;
+    flat<node_id> indices;  // short where an index has no extent
+  };
+  constexpr resolved resolve(const bound_axis* axes, int count, node_id body, const char* where) {
+    resolved r{body, truth(g, true), {}};
+    for (int k = 0; k < count; ++k)
+      if (axes[k].condition != no_node) r.condition = conjunction(g, r.condition, axes[k].condition);
+    flat<node_id> indices;
+    indices.resize(count, no_node);
+    // The last index first: its range may depend on those before it.
+    for (int k = count - 1; k >= 0; --k) {
+      node_id roots[2] = {r.body, r.condition};
+      node_id value = no_node;
+      indices[k] = ranged(axes[k], roots, 2, where, value);
+      if (indices[k] == no_node) return r;
+      substitution put(g, &axes[k].axis, &value, 1);
+      r.body = put(r.body);
+      r.condition = put(r.condition);
+      for (int j = k + 1; j < count; ++j) indices[j] = put(indices[j]);
+    }
+    r.indices = indices;
+    return r;
+  }
+
+  constexpr name_id index_name_of(node_id tensor, int d) {
+    return g.kind(tensor) == op::define ? index_name(g, g.arg(tensor, 1 + d)) : g.name("", 0);
+  }
+  // An input that is asked for as an output: a definition that copies it.
+  constexpr node_id copy_of(node_id input, name_id called) {
+    flat<node_id> indices;
+    for (int d = 0; d < tensor_rank(g, input); ++d) {
+      const char letter = static_cast<char>('i' + d);
+      indices.push(index(g, g.name(&letter, 1), 0, integer(g, 0), extent(g, input, d)));
+    }
+    return define(g, called, sheaf::load(g, input, indices.data(), indices.size()), indices.data(), indices.size());
+  }
+
+  struct memo {
+    const char* tag = nullptr;
+    built result;
+  };
+  struct declared_size {
+    node_id axis = no_node;
+    std::int64_t size = 0;
+  };
+  struct claim {
+    node_id extent = no_node;
+    node_id tensor = no_node;
+    int dimension = 0;
+  };
+
+  constexpr node_id adopt(node_id literal, element type) {
+    const bool fraction = is_floating(g.type(literal));
+    if (fraction && !is_floating(type)) return cast_to(g, element::f32, literal);
+    if (type == element::boolean) return literal;
+    return cast_to(g, type, literal);
+  }
+
+  constexpr void check_static_subscript(node_id tensor, int d, node_id e) {
+    const node_id size = extent(g, tensor, d);
+    if (!is_constant(g, e)) return;
+    const std::int64_t value = g[e].attribute;
+    if (value < 0 || (is_constant(g, size) && value >= g[size].attribute))
+      fail() << "tensor " << tensor_name(tensor) << ": subscript " << d << " is " << value << ", expected 0 to "
+             << (is_constant(g, size) ? (detail::sentence{} << g[size].attribute - 1).text : "its extent - 1");
+  }
+
+  constexpr void append_indices(const node_id* axes, int rank) {
+    g.error.push('(');
+    for (int d = 0; d < rank; ++d) {
+      const text_range range = g.names[index_name(g, axes[d])];
+      if (d > 0) g.error.push(',');
+      if (d > 0) g.error.push(' ');
+      for (int i = 0; i < range.size; ++i) g.error.push(g.text[range.first + i]);
+    }
+    g.error.push(')');
+  }
+
+  // The extents that loads give an axis by subscripting with it directly.
+  constexpr void collect(node_id n, node_id axis, std::int32_t epoch, flat<claim>& claims) {
+    if (!g.free[n].has(g.ordinal(axis)) || g.memo_epoch[n] == epoch) return;
+    g.memo_epoch[n] = epoch;
+    if (g.kind(n) == op::load && g[n].attribute == 0)
+      for (int d = 0; d + 1 < g[n].count; ++d)
+        if (g.arg(n, 1 + d) == axis) claims.push({extent(g, g.arg(n, 0), d), g.arg(n, 0), d});
+    for (int k = 0; k < g[n].count; ++k) collect(g.arg(n, k), axis, epoch, claims);
+  }
+
+  // The index node of an axis: its range from its domain, its declared size or the tensors it subscripts, which must
+  // agree. `value` is what stands for the axis in expressions: the index, or low + step * index.
+  constexpr node_id ranged(bound_axis a, const node_id* roots, int count, const char* where, node_id& value) {
+    detail::sentence place{};
+    place << where;
+    const name_id called = index_name(g, a.axis);
+    if (a.low != no_node) {
+      node_id high = a.high;
+      if (a.step != no_node) {
+        const node_id reach = make(g, op::add, make(g, op::sub, a.high, a.low), make(g, op::add, a.step, integer(g, -1)));
+        high = make(g, op::maximum, integer(g, 0), make(g, op::quotient, reach, a.step));
+        const node_id idx = index(g, called, 0, integer(g, 0), high);
+        value = make(g, op::add, a.low, make(g, op::mul, a.step, idx));
+        return idx;
+      }
+      return value = index(g, called, 0, a.low, high);
+    }
+    flat<claim> claims;
+    for (const declared_size& d : declared_)
+      if (d.axis == a.axis) claims.push({integer(g, d.size), no_node, 0});
+    const std::int32_t epoch = g.new_epoch();
+    for (int i = 0; i < count; ++i) collect(roots[i], a.axis, epoch, claims);
+    if (claims.empty()) {
+      fail() << place.text << ": index " << text(called) << " has no extent; subscript a tensor with it, give it a domain such as "
+             << text(called) << ".in(0_c, n), or declare its size";
+      return no_node;
+    }
+    agree(claims, called, place.text);
+    return value = index(g, called, 0, integer(g, 0), claims[0].extent);
+  }
+
+  constexpr void agree(flat<claim>& claims, name_id called, const char* where) {
+    for (int i = 1; i < claims.size(); ++i)
+      if (is_constant(g, claims[i].extent) && !is_constant(g, claims[0].extent)) {
+        const claim first = claims[0];
+        claims[0] = claims[i];
+        claims[i] = first;
+      }
+    for (int i = 1; i < claims.size(); ++i) {
+      const node_id a = claims[0].extent, b = claims[i].extent;
+      if (known_equal(g, a, b)) continue;
+      if (is_constant(g, a) && is_constant(g, b)) {
+        fail() << where << ": index " << text(called) << " has extent " << g[a].attribute << describe(claims[0], first_)
+               << " but " << g[b].attribute << describe(claims[i], second_);
+        return;
+      }
+      g.constraints.push({a, b, called});
+    }
+  }
+  constexpr const char* describe(const claim& c, detail::sentence& words) {
+    words = {};
+    if (c.tensor == no_node)
+      words << " by declaration";
+    else
+      words << " in dimension " << c.dimension << " of " << tensor_name(c.tensor);
+    return words.text;
+  }
+
+  flat<memo> memo_, tensors_;
+  flat<declared_size> declared_;
+  detail::sentence spoken_, first_, second_;
+};
+
+}  // namespace sheaf

@@ -1,0 +1,237 @@
+// Expressions: stateless types, operators and functions that build them. An expression's type is the tree the user
+// wrote; its static member `build` turns it into graph nodes (build.hpp).
+#pragma once
+#include <concepts>
+#include <type_traits>
+
+#include <sheaf/dsl/graph/ops.hpp>
+#include <sheaf/dsl/surface/build.hpp>
+#include <sheaf/dsl/surface/fixed_string.hpp>
+
+namespace sheaf {
+
+struct expression_base {};
+struct tensor_base : expression_base {};  // can be subscripted: has `rank`, and is a value by itself where that is 0
+struct index_base {};                     // can stand first in a reduction: an axis, a domain, over(...)
+
+template <class T>
+concept Expression = std::is_base_of_v<expression_base, std::remove_cvref_t<T>>;
+template <class T>
+concept Tensor = std::is_base_of_v<tensor_base, std::remove_cvref_t<T>>;
+template <class T>
+concept Indices = std::is_base_of_v<index_base, std::remove_cvref_t<T>>;
+template <class T>
+concept Number = std::is_arithmetic_v<std::remove_cvref_t<T>>;
+
+namespace detail {
+
+template <class E>
+constexpr void expect_value() {
+  if constexpr (Tensor<E>)
+    expect<E::rank == 0, [] {
+      return sentence{} << "expression: tensor " << E::label.text << " has rank " << E::rank << ", got no subscripts";
+    }>();
+}
+
+template <class T>
+constexpr void bare_number() {
+  expect<!Number<T>, [] {
+    return sentence{} << "expression: a bare number; write it as 2_c, 0.5_c or constant<1.0 / 3>, or as a "
+                         "scalar<\"name\", T> where it is known at run time";
+  }>();
+}
+
+}  // namespace detail
+
+// A number of the program: an integer or a double. It takes the element type of what it meets.
+template <auto Value>
+struct literal_ : expression_base {
+  static constexpr built build(builder& b) { return b.literal(Value); }
+};
+template <auto Value>
+inline constexpr auto constant = literal_<Value>{};
+
+template <op Kind, class... Args>
+struct apply_ : expression_base {
+  static constexpr built build(builder& b) {
+    const built args[] = {b(Args{})...};
+    return b.apply(Kind, args);
+  }
+};
+
+template <op Kind, class... Args>
+constexpr auto apply(Args...) {
+  (detail::expect_value<Args>(), ...);
+  return apply_<Kind, Args...>{};
+}
+
+template <element Type, class E>
+struct cast_ : expression_base {
+  static constexpr built build(builder& b) { return b.cast(Type, b(E{})); }
+};
+// cast<double>(e): e converted to another element type. Floats to integers truncate and saturate; NaN becomes 0.
+template <class T, Expression E>
+constexpr auto cast(E) {
+  static_assert(is_element<T>, "cast<T>: T is not an element type of Sheaf (see docs/language.md)");
+  detail::expect_value<E>();
+  return cast_<element_of<T>, E>{};
+}
+
+template <class E>
+struct stop_gradient_ : expression_base {
+  static constexpr built build(builder& b) { return b.stop_gradient(b(E{})); }
+};
+// The value of e, which gradients take as a constant.
+template <Expression E>
+constexpr auto stop_gradient(E) {
+  detail::expect_value<E>();
+  return stop_gradient_<E>{};
+}
+
+#define SHEAF_INFIX(symbol, Kind)                                       \
+  template <Expression A, Expression B>                                 \
+  constexpr auto operator symbol(A a, B b) {                            \
+    return apply<op::Kind>(a, b);                                       \
+  }                                                                     \
+  template <Expression A, Number B>                                     \
+  constexpr auto operator symbol(A a, B) {                              \
+    detail::bare_number<B>();                                           \
+    return a;                                                           \
+  }                                                                     \
+  template <Number A, Expression B>                                     \
+  constexpr auto operator symbol(A, B b) {                              \
+    detail::bare_number<A>();                                           \
+    return b;                                                           \
+  }
+SHEAF_INFIX(+, add)
+SHEAF_INFIX(-, sub)
+SHEAF_INFIX(*, mul)
+SHEAF_INFIX(/, div)
+SHEAF_INFIX(%, remainder)
+SHEAF_INFIX(==, equal)
+SHEAF_INFIX(!=, not_equal)
+SHEAF_INFIX(<, less)
+SHEAF_INFIX(<=, less_equal)
+SHEAF_INFIX(&&, logical_and)
+SHEAF_INFIX(||, logical_or)
+#undef SHEAF_INFIX
+
+template <class A, class B>
+  requires(Expression<A> || Expression<B>)
+constexpr auto operator>(A a, B b) {
+  return b < a;
+}
+template <class A, class B>
+  requires(Expression<A> || Expression<B>)
+constexpr auto operator>=(A a, B b) {
+  return b <= a;
+}
+template <Expression A>
+constexpr auto operator-(A a) {
+  return apply<op::neg>(a);
+}
+template <Expression A>
+constexpr auto operator!(A a) {
+  return apply<op::logical_not>(a);
+}
+
+#define SHEAF_FUNCTION(name, Kind)   \
+  template <Expression A>            \
+  constexpr auto name(A a) {         \
+    return apply<op::Kind>(a);       \
+  }
+SHEAF_FUNCTION(abs, abs)
+SHEAF_FUNCTION(sign, sign)
+SHEAF_FUNCTION(exp, exp)
+SHEAF_FUNCTION(log, log)
+SHEAF_FUNCTION(log1p, log1p)
+SHEAF_FUNCTION(expm1, expm1)
+SHEAF_FUNCTION(sqrt, sqrt)
+SHEAF_FUNCTION(tanh, tanh)
+SHEAF_FUNCTION(sigmoid, sigmoid)
+SHEAF_FUNCTION(erf, erf)
+SHEAF_FUNCTION(sin, sin)
+SHEAF_FUNCTION(cos, cos)
+SHEAF_FUNCTION(floor, floor)
+SHEAF_FUNCTION(ceil, ceil)
+SHEAF_FUNCTION(round, round)
+#undef SHEAF_FUNCTION
+
+#define SHEAF_FUNCTION2(name, Kind)               \
+  template <class A, class B>                     \
+    requires(Expression<A> || Expression<B>)      \
+  constexpr auto name(A a, B b) {                 \
+    detail::bare_number<A>();                     \
+    detail::bare_number<B>();                     \
+    return apply<op::Kind>(a, b);                 \
+  }
+SHEAF_FUNCTION2(pow, pow)
+SHEAF_FUNCTION2(minimum, minimum)
+SHEAF_FUNCTION2(maximum, maximum)
+SHEAF_FUNCTION2(quotient, quotient)    // floor(a / b), as Python's //
+SHEAF_FUNCTION2(remainder, remainder)  // a - b * floor(a / b), as Python's %
+#undef SHEAF_FUNCTION2
+
+// 1 / sqrt(a)
+template <Expression A>
+constexpr auto rsqrt(A a) {
+  return literal_<1>{} / sqrt(a);
+}
+// a where c, else b; only the one chosen is evaluated, so the other may subscript out of range.
+template <Expression C, Expression A, Expression B>
+constexpr auto select(C c, A a, B b) {
+  return apply<op::select>(c, a, b);
+}
+
+namespace detail {
+template <char... Digits>
+constexpr auto parse_literal() {
+  constexpr char text[] = {Digits...};
+  bool fractional = false;
+  for (const char c : text) fractional = fractional || c == '.' || c == 'e' || c == 'E';
+  std::int64_t whole = 0;
+  double value = 0, unit = 1;
+  int exponent = 0, sign = 1;
+  bool point = false, power = false;
+  for (const char c : text) {
+    if (c == '\'') continue;
+    if (c == '.') {
+      point = true;
+    } else if (c == 'e' || c == 'E') {
+      power = true;
+    } else if (power) {
+      if (c == '-') sign = -1;
+      if (c >= '0' && c <= '9') exponent = exponent * 10 + (c - '0');
+    } else {
+      whole = whole * 10 + (c - '0');
+      if (point) unit *= 10;
+    }
+  }
+  value = static_cast<double>(whole);
+  double scale = 1;
+  for (int i = 0; i < exponent; ++i) scale *= 10;
+  value = sign > 0 ? value / unit * scale : value / (unit * scale);
+  struct parsed {
+    bool fractional;
+    std::int64_t whole;
+    double value;
+  };
+  return parsed{fractional, whole, value};
+}
+}  // namespace detail
+
+inline namespace literals {
+
+// 2_c is an integer, 0.5_c and 1e-3_c are floating.
+template <char... Digits>
+constexpr auto operator""_c() {
+  constexpr auto number = detail::parse_literal<Digits...>();
+  if constexpr (number.fractional)
+    return literal_<number.value>{};
+  else
+    return literal_<number.whole>{};
+}
+
+}  // namespace literals
+
+}  // namespace sheaf

@@ -1,0 +1,123 @@
+// Gradients as tensors of the language: they can be subscripted, printed, returned and differentiated again.
+#pragma once
+#include <sheaf/dsl/surface/define.hpp>
+
+namespace sheaf {
+
+namespace detail {
+
+template <class X>
+constexpr bool differentiable = true;
+template <fixed_string Name, class T, int Rank, std::int64_t... Extents>
+constexpr bool differentiable<tensor_<Name, T, Rank, Extents...>> = is_floating(element_of<T>);
+template <class X>
+constexpr element element_or_f32 = element::f32;
+template <fixed_string Name, class T, int Rank, std::int64_t... Extents>
+constexpr element element_or_f32<tensor_<Name, T, Rank, Extents...>> = element_of<T>;
+
+template <class Y>
+constexpr auto label_of() {
+  if constexpr (Tensor<Y>)
+    return Y::label;
+  else
+    return fixed_string("y");
+}
+template <class Y>
+constexpr int rank_of() {
+  if constexpr (Tensor<Y>)
+    return Y::rank;
+  else
+    return 0;
+}
+
+template <class Y, class X>
+constexpr void expect_differentiable() {
+  static_assert(Tensor<X>, "gradient: what to differentiate by is a tensor, a scalar or a definition, without subscripts");
+  expect<differentiable<X>, [] {
+    return sentence{} << "gradient of " << label_of<Y>().text << " with respect to " << X::label.text << ": tensor "
+                      << X::label.text << " is " << row(element_or_f32<X>).name
+                      << "; gradients exist for floating tensors only";
+  }>();
+}
+
+// d + y + _d + x
+template <class Y, class X>
+constexpr auto gradient_label() {
+  constexpr auto make = [] { return sentence{} << "d" << label_of<Y>().text << "_d" << X::label.text; };
+  return fixed<make>();
+}
+
+}  // namespace detail
+
+// The cotangent that vjp(y, x) takes: an input shaped like y.
+template <class Y>
+struct cotangent_ : subscripts<cotangent_<Y>> {
+  using subscripts<cotangent_>::operator=;
+  static constexpr auto make_label = [] { return detail::sentence{} << "cotangent_" << Y::label.text; };
+  static constexpr auto label = detail::fixed<make_label>();
+  static constexpr int rank = Y::rank;
+  static constexpr built node(builder& b) { return b.tensor_like(b.name(label.text, label.length()), Y::node(b).id); }
+};
+template <Tensor Y>
+constexpr auto cotangent(Y) {
+  return cotangent_<Y>{};
+}
+
+// The gradient of y, seeded with 1 (grad) or with the tensor C (vjp).
+template <class Y, class X, class C>
+struct gradient_ : subscripts<gradient_<Y, X, C>> {
+  using subscripts<gradient_>::operator=;
+  static constexpr auto label = detail::gradient_label<Y, X>();
+  static constexpr int rank = X::rank;
+  static constexpr built node(builder& b) { return {b.tensor_of(&type_tag<gradient_>, [](builder& c) { return make_node(c); })}; }
+
+ private:
+  static constexpr node_id make_node(builder& b) {
+    const node_id y = b.output(Y{}, detail::label_of<Y>().text, detail::label_of<Y>().length());
+    const node_id x = X::node(b).id;
+    const name_id called = b.name(label.text, label.length());
+    if constexpr (std::is_same_v<C, nothing>)
+      return b.gradient_of(y, x, no_node, called);
+    else
+      return b.gradient_of(y, x, C::node(b).id, called);
+  }
+};
+
+// The gradient of a scalar expression or definition with respect to a tensor: shaped like that.
+template <Expression Y, class X>
+constexpr auto grad(Y, X) {
+  detail::expect_differentiable<Y, X>();
+  expect<detail::rank_of<Y>() == 0, [] {
+    return detail::sentence{} << "grad of " << detail::label_of<Y>().text << ": it has rank " << detail::rank_of<Y>()
+                              << ", expected a scalar; vjp takes a cotangent";
+  }>();
+  return gradient_<Y, X, nothing>{};
+}
+
+// The vector-Jacobian product: sum over y's elements of cotangent(y) * dy/dx. The cotangent is an input of the program,
+// the symbol cotangent(y), or a tensor given as the third argument.
+template <Tensor Y, class X>
+constexpr auto vjp(Y, X) {
+  detail::expect_differentiable<Y, X>();
+  return gradient_<Y, X, cotangent_<Y>>{};
+}
+template <Tensor Y, class X, Tensor C>
+constexpr auto vjp(Y, X, C) {
+  detail::expect_differentiable<Y, X>();
+  expect<C::rank == Y::rank, [] {
+    return detail::sentence{} << "vjp of " << Y::label.text << ": its rank is " << Y::rank << ", the cotangent "
+                              << C::label.text << " has rank " << C::rank;
+  }>();
+  return gradient_<Y, X, C>{};
+}
+
+// Several outputs at once, as compile(...) takes them.
+template <class... Outputs>
+struct outputs_ {};
+
+template <Expression Y, class... X>
+constexpr auto value_and_grad(Y y, X... x) {
+  return outputs_<Y, decltype(grad(y, x))...>{};
+}
+
+}  // namespace sheaf

@@ -1,0 +1,72 @@
+// A program: the graph of some outputs, packed into a static array of words, so that no symbol of the object file
+// carries an expression's type and nothing is built at run time but by unpacking.
+// Input: output types. Output: packed_program. Shown by tests/static/surface.cpp.
+#pragma once
+#include <sheaf/dsl/graph/pack.hpp>
+#include <sheaf/dsl/surface/gradient.hpp>
+
+namespace sheaf {
+
+namespace detail {
+
+// Expressions that are not tensors are outputs named y, y1, y2, ...
+template <class E>
+constexpr void add_output(builder& b, E e, int& unnamed) {
+  sentence s;
+  s << "y";
+  if constexpr (!Tensor<E>)
+    if (unnamed++ > 0) s << unnamed - 1;
+  if constexpr (Tensor<E>) {
+    constexpr auto label = E::label;
+    b.g.outputs.push(b.output(e, label.text, label.length()));
+  } else {
+    expect_value<E>();
+    b.g.outputs.push(b.output(e, s.text, s.size));
+  }
+}
+template <class... E>
+constexpr void add_output(builder& b, outputs_<E...>, int& unnamed) {
+  (add_output(b, E{}, unnamed), ...);
+}
+
+template <class... Outputs>
+constexpr graph build_graph() {
+  builder b;
+  int unnamed = 0;
+  (add_output(b, Outputs{}, unnamed), ...);
+  return static_cast<graph&&>(b.g);
+}
+
+// A program of more words than this does not fit; 32768 words are about 6000 nodes.
+inline constexpr int word_capacity = 32768;
+
+template <const auto& Wide>
+constexpr auto text_of() {
+  fixed_string<static_cast<std::size_t>(Wide.size) + 1> s;
+  for (int i = 0; i < Wide.size; ++i) s.text[i] = static_cast<char>(Wide.words[i]);
+  return s;
+}
+template <const auto& Wide>
+constexpr auto narrowed() {
+  packed_words<Wide.size> out;
+  for (int i = 0; i < Wide.size; ++i) out.words[i] = Wide.words[i];
+  out.size = Wide.size;
+  return out;
+}
+
+template <class... Outputs>
+struct packed {
+  static constexpr auto wide = pack<word_capacity>(build_graph<Outputs...>());
+  static constexpr bool whole = [] {
+    if constexpr (wide.failed)
+      mistake<text_of<wide>()>();
+    else
+      static_assert(wide.size <= word_capacity, "compile: the program is too large; split it");
+    return !wide.failed;
+  }();
+  static constexpr auto words = narrowed<wide>();
+};
+
+}  // namespace detail
+
+}  // namespace sheaf

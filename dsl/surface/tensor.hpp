@@ -1,0 +1,215 @@
+// Axes, tensors, subscripts and domains. See docs/language.md.
+#pragma once
+#include <sheaf/dsl/surface/expression.hpp>
+
+namespace sheaf {
+
+template <int D>
+struct dim_ {
+  static constexpr int value = D;
+};
+// A position among a tensor's dimensions.
+template <int D>
+inline constexpr auto dim = dim_<D>{};
+
+// What `symbol = value` makes: an argument of a call. It refers to the value for the call's duration.
+template <class Symbol, class Value>
+struct binding {
+  using symbol = Symbol;
+  Value&& value;
+};
+
+template <class Axis, class Low, class High, class Step, class Condition>
+struct domain_;
+
+struct nothing {};
+
+template <fixed_string Name, std::int64_t Size = dynamic>
+struct axis_ : expression_base, index_base {
+  static constexpr auto label = Name;
+  static constexpr built build(builder& b) { return b.axis(b.name(Name.text, Name.length()), Size); }
+
+  // The axis over [low, high), or every step-th of it; the bounds may be data.
+  template <Expression Low, Expression High>
+  constexpr auto in(Low, High) const {
+    return domain_<axis_, Low, High, nothing, nothing>{};
+  }
+  template <Expression Low, Expression High, Expression Step>
+  constexpr auto in(Low, High, Step) const {
+    return domain_<axis_, Low, High, Step, nothing>{};
+  }
+  // Only where the condition holds.
+  template <Expression C>
+  constexpr auto where(C) const {
+    return domain_<axis_, nothing, nothing, nothing, C>{};
+  }
+  static constexpr bound_axis bind(builder& b) { return {b(axis_{}).id}; }
+};
+
+// axis<"t">: the name of a loop. Its extent comes from what it subscripts; axis<"k", 8> declares it.
+template <fixed_string Name, std::int64_t Size = dynamic>
+inline constexpr auto axis = axis_<Name, Size>{};
+
+template <class Axis, class Low, class High, class Step, class Condition>
+struct domain_ : index_base {
+  static constexpr auto label = Axis::label;
+  template <Expression C>
+  constexpr auto where(C) const {
+    static_assert(std::is_same_v<Condition, nothing>, "where: the domain has a condition already; join them with &&");
+    return domain_<Axis, Low, High, Step, C>{};
+  }
+  static constexpr bound_axis bind(builder& b) {
+    return {b(Axis{}).id, bound(b, Low{}), bound(b, High{}), bound(b, Step{}), condition(b, Condition{})};
+  }
+
+ private:
+  static constexpr node_id bound(builder&, nothing) { return no_node; }
+  template <class E>
+  static constexpr node_id bound(builder& b, E e) {
+    const node_id n = b(e).id;
+    if (is_floating(b.g.type(n)))
+      b.fail() << "domain of " << label.text << ": a bound is " << row(b.g.type(n)).name << ", expected an integer";
+    return cast_to(b.g, element::i64, n);
+  }
+  static constexpr node_id condition(builder&, nothing) { return no_node; }
+  template <class E>
+  static constexpr node_id condition(builder& b, E e) {
+    const node_id n = b(e).id;
+    return b.g.type(n) == element::boolean ? n : make(b.g, op::not_equal, n, number_like(b.g, n, 0));
+  }
+};
+
+// Several indices of one reduction, outermost first; a later one's domain may depend on those before it.
+template <class... I>
+struct over_ : index_base {};
+template <Indices... I>
+constexpr auto over(I...) {
+  return over_<I...>{};
+}
+
+template <class T, bool Guarded, class... Subscripts>
+struct load_ : expression_base {
+  static constexpr built build(builder& b) {
+    const built list[sizeof...(Subscripts) + 1] = {b(Subscripts{})...};
+    return b.load(T::node(b), list, static_cast<int>(sizeof...(Subscripts)), Guarded);
+  }
+  template <class V>
+  constexpr void operator=(V&&) const {
+    expect<sizeof(V) == 0, [] {
+      return detail::sentence{} << "assignment to an element of " << T::label.text
+                                << ": expressions are not assigned to; write define<\"name\">(indices...) = expression";
+    }>();
+  }
+};
+
+namespace detail {
+
+template <class T, int Got>
+constexpr void expect_rank() {
+  expect<T::rank == Got, [] {
+    return sentence{} << "subscript: tensor " << T::label.text << " has rank " << T::rank << ", got " << Got << " subscripts";
+  }>();
+}
+template <class... S>
+constexpr void expect_subscripts() {
+  (bare_number<S>(), ...);
+}
+
+// A subscript pattern for out-of-range positions. `x.padded(v)(i, j)` is v outside x.
+template <class T, class V>
+struct padded_ {
+  template <class... S>
+  constexpr auto operator()(S... s) const {
+    expect_rank<T, sizeof...(S)>();
+    return select(T{}.inside(s...), load_<T, true, S...>{}, V{});
+  }
+};
+template <class T, class E, int D>
+constexpr auto clamped_subscript(E e);
+
+}  // namespace detail
+
+template <class T, int D>
+struct extent_ : expression_base {
+  static constexpr built build(builder& b) { return b.extent_of(T::node(b), D); }
+};
+
+// What everything that can be subscripted shares: inputs, definitions, gradients.
+template <class Self>
+struct subscripts : tensor_base {
+  template <class... S>
+  constexpr auto operator()(S...) const {
+    detail::expect_rank<Self, sizeof...(S)>();
+    detail::expect_subscripts<S...>();
+    return load_<Self, false, S...>{};
+  }
+  // An argument of a call (inputs), or where an output goes (definitions and gradients).
+  template <class V>
+  constexpr auto operator=(V&& value) const {
+    expect<!Expression<V>, [] {
+      return detail::sentence{} << "assignment to tensor " << Self::label.text
+                                << ": expressions are not assigned to; write define<\"name\">(indices...) = expression";
+    }>();
+    return binding<Self, V>{static_cast<V&&>(value)};
+  }
+  template <int D>
+  constexpr auto extent(dim_<D>) const {
+    static_assert(D >= 0 && D < Self::rank, "extent: the dimension is not one of the tensor's");
+    return extent_<Self, D>{};
+  }
+  // Is (s...) a position of the tensor?
+  template <class... S>
+  constexpr auto inside(S... s) const {
+    detail::expect_rank<Self, sizeof...(S)>();
+    return inside_from<0>(s...);
+  }
+  // value(i, j) outside the tensor.
+  template <Expression V>
+  constexpr auto padded(V) const {
+    return detail::padded_<Self, V>{};
+  }
+
+  // A tensor by itself is a value where its rank is 0.
+  static constexpr built build(builder& b) { return b.load(Self::node(b), nullptr, 0); }
+
+ private:
+  template <int D, class S, class... Rest>
+  static constexpr auto inside_from(S s, Rest... rest) {
+    const auto here = literal_<0>{} <= s && s < extent_<Self, D>{};
+    if constexpr (sizeof...(Rest) == 0)
+      return here;
+    else
+      return here && inside_from<D + 1>(rest...);
+  }
+};
+
+template <fixed_string Name, class T, int Rank, std::int64_t... Extents>
+struct tensor_ : subscripts<tensor_<Name, T, Rank, Extents...>> {
+  static_assert(is_element<T>, "tensor: this is not an element type of Sheaf (see docs/language.md)");
+  static_assert(sizeof...(Extents) == 0 || sizeof...(Extents) == Rank, "tensor: give one extent for each dimension, or none");
+  using subscripts<tensor_>::operator=;
+  using value_type = T;
+  static constexpr auto label = Name;
+  static constexpr int rank = Rank;
+  static constexpr built node(builder& b) {
+    std::int64_t extents[Rank + 1] = {Extents...};
+    for (int d = 0; d < Rank && sizeof...(Extents) == 0; ++d) extents[d] = dynamic;
+    return b.tensor(b.name(Name.text, Name.length()), element_of<T>, Rank, extents);
+  }
+};
+
+// tensor<"x", float, 2>: an input. Extents are taken from the argument, or fixed: tensor<"w", float, 2, 64, 10>;
+// sheaf::dynamic stands for one that is not fixed.
+template <fixed_string Name, class T, int Rank, std::int64_t... Extents>
+inline constexpr auto tensor = tensor_<Name, T, Rank, Extents...>{};
+
+// scalar<"rate", float>: a number known at run time.
+template <fixed_string Name, class T>
+inline constexpr auto scalar = tensor_<Name, T, 0>{};
+
+template <Tensor T, int D>
+constexpr auto extent(T t, dim_<D> d) {
+  return t.extent(d);
+}
+
+}  // namespace sheaf

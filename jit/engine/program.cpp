@@ -1,0 +1,164 @@
+// Pass `prepare`: finds or makes the runner for a call's arguments.
+// A program keeps the kernels it made in a list that readers walk without a lock; the newest stands first.
+#include <sheaf/jit/engine/program.hpp>
+
+#include <atomic>
+#include <cstring>
+#include <mutex>
+
+#include <sheaf/dsl/graph/pack.hpp>
+#include <sheaf/jit/engine/runner.hpp>
+#include <sheaf/jit/engine/words.hpp>
+#include <sheaf/jit/plan/facts.hpp>
+#include <sheaf/runtime/fail.hpp>
+#include <sheaf/runtime/settings.hpp>
+
+namespace sheaf::jit {
+
+class kernel {
+ public:
+  std::vector<std::int64_t> key;
+  call_class arguments;
+  std::unique_ptr<runner> code;
+  const kernel* next = nullptr;
+};
+
+class program {
+ public:
+  explicit program(const std::int32_t* words) : g(unpack(words)), text(text_of(print(g))) {}
+  ~program() {
+    for (const kernel* k = newest.load(); k != nullptr;) {
+      const kernel* next = k->next;
+      delete k;
+      k = next;
+    }
+  }
+
+  const graph g;
+  const std::string text;
+  std::atomic<const kernel*> newest = nullptr;
+  std::mutex making;
+};
+
+namespace {
+
+constexpr int key_capacity = 256;
+
+// What distinguishes the kernels of a program: extents, and whether the last stride is 1. -1 stands for an output that the
+// caller has yet to allocate.
+int write_key(const graph& g, const sheaf_tensor* tensors, std::int64_t* key) {
+  int n = 0;
+  const auto put = [&](const sheaf_tensor& t, int rank) {
+    if (n + rank + 1 > key_capacity) runtime::fail(code::unsupported, "call", "at most 256 extents in all arguments");
+    key[n++] = t.data == nullptr && t.extents == nullptr ? -1 : rank == 0 || t.strides[rank - 1] == 1 || t.extents[rank - 1] <= 1;
+    for (int d = 0; d < rank; ++d) key[n++] = t.extents == nullptr ? -1 : t.extents[d];
+  };
+  for (int i = 0; i < g.inputs.size(); ++i) put(tensors[i], g.inputs[i].rank);
+  for (int o = 0; o < g.outputs.size(); ++o) put(tensors[g.inputs.size() + o], tensor_rank(g, g.outputs[o]));
+  return n;
+}
+
+std::string extent_text(const graph& g, node_id n) {
+  if (g.kind(n) != op::extent) return text_of(print(g, n));
+  return "dimension " + std::to_string(g[n].attribute) + " of " + tensor_text(g, g.arg(n, 0));
+}
+
+void check_static_extents(const graph& g, const call_class& a) {
+  for (int i = 0; i < g.inputs.size(); ++i)
+    for (int d = 0; d < g.inputs[i].rank; ++d) {
+      const std::int64_t expected = g.static_extents[g.inputs[i].first_extent + d];
+      const std::int64_t found = a.input_extents[static_cast<std::size_t>(i)][static_cast<std::size_t>(d)];
+      if (expected != dynamic && expected != found)
+        runtime::fail(code::extent_mismatch, "argument " + slot_text(g, i) + ", dimension " + std::to_string(d),
+                      "extent " + std::to_string(expected), std::to_string(found));
+    }
+}
+
+void check_constraints(const graph& g, const plan::facts& known) {
+  for (const constraint& c : g.constraints) {
+    const auto left = known.value(c.left), right = known.value(c.right);
+    if (left && right && *left != *right)
+      runtime::fail(code::extent_mismatch, "index " + name_text(g, c.axis),
+                    "one extent: " + extent_text(g, c.left) + " gives " + std::to_string(*left),
+                    extent_text(g, c.right) + " gives " + std::to_string(*right));
+  }
+}
+
+void resolve_outputs(const graph& g, const plan::facts& known, const sheaf_tensor* outputs, call_class& a) {
+  for (int o = 0; o < g.outputs.size(); ++o) {
+    const node_id define = g.outputs[o];
+    const int rank = tensor_rank(g, define);
+    std::vector<std::int64_t> extents;
+    for (int d = 0; d < rank; ++d) {
+      const node_id idx = g.arg(define, 1 + d);
+      const auto low = known.value(g.arg(idx, 0)), high = known.value(g.arg(idx, 1));
+      if (!low || !high)
+        runtime::fail(code::unsupported, "output " + tensor_text(g, define), "extents that do not depend on data",
+                      "index " + name_text(g, index_name(g, idx)));
+      extents.push_back(*high - *low);
+      if (outputs[o].extents != nullptr && outputs[o].extents[d] != extents.back())
+        runtime::fail(code::extent_mismatch, "output " + tensor_text(g, define) + ", dimension " + std::to_string(d),
+                      "extent " + std::to_string(extents.back()), std::to_string(outputs[o].extents[d]));
+    }
+    a.output_extents.push_back(extents);
+    a.unit_outputs.push_back(outputs[o].strides == nullptr || rank == 0 || outputs[o].strides[rank - 1] == 1);
+  }
+}
+
+const kernel* make_kernel(program& p, const sheaf_tensor* tensors, const std::int64_t* key, int key_size) {
+  const graph& g = p.g;
+  auto made = std::make_unique<kernel>();
+  made->key.assign(key, key + key_size);
+  call_class& a = made->arguments;
+  plan::call_facts seen;
+  for (int i = 0; i < g.inputs.size(); ++i) {
+    const int rank = g.inputs[i].rank;
+    const std::vector<std::int64_t> extents(tensors[i].extents, tensors[i].extents + rank);
+    a.input_extents.push_back(extents);
+    a.unit_inputs.push_back(rank == 0 || tensors[i].strides[rank - 1] == 1 || extents.back() <= 1);
+    seen.inputs.push_back({extents, a.unit_inputs.back()});
+  }
+  check_static_extents(g, a);
+  const plan::facts known(g, seen);
+  check_constraints(g, known);
+  resolve_outputs(g, known, tensors + g.inputs.size(), a);
+  const bool reference = runtime::current_settings().backend == "reference";
+  made->code = reference ? make_reference_runner(g, a) : make_native_runner(g, a);
+  made->next = p.newest.load();
+  const kernel* result = made.release();
+  p.newest.store(result, std::memory_order_release);
+  return result;
+}
+
+const kernel* find(const program& p, const std::int64_t* key, int size) {
+  for (const kernel* k = p.newest.load(std::memory_order_acquire); k != nullptr; k = k->next)
+    if (static_cast<int>(k->key.size()) == size && std::memcmp(k->key.data(), key, static_cast<std::size_t>(size) * 8) == 0)
+      return k;
+  return nullptr;
+}
+
+}  // namespace
+
+program* make_program(const std::int32_t* words) { return new program(words); }
+void free_program(program* p) noexcept { delete p; }
+
+const kernel* prepare(program* p, const sheaf_tensor* tensors) {
+  std::int64_t key[key_capacity];
+  const int size = write_key(p->g, tensors, key);
+  if (const kernel* k = find(*p, key, size)) return k;
+  const std::lock_guard lock(p->making);
+  if (const kernel* k = find(*p, key, size)) return k;
+  return make_kernel(*p, tensors, key, size);
+}
+
+const std::int64_t* output_extents(const kernel* k, int output) {
+  return k->arguments.output_extents[static_cast<std::size_t>(output)].data();
+}
+
+void run(const kernel* k, const sheaf_tensor* tensors) { k->code->run(tensors); }
+
+const char* expression_text(program* p) { return p->text.c_str(); }
+const char* plan_text(const kernel* k) { return k->code->plan().c_str(); }
+const char* ir_text(const kernel* k) { return k->code->ir().c_str(); }
+
+}  // namespace sheaf::jit

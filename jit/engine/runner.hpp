@@ -1,0 +1,34 @@
+// What executes a program for one class of arguments: the reference evaluator or a compiled kernel. Private header.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <sheaf/dsl/graph/graph.hpp>
+#include <sheaf/runtime/sheaf_call.h>
+
+namespace sheaf::jit {
+
+// What a runner is made for: the class of arguments that share it.
+struct call_class {
+  std::vector<std::vector<std::int64_t>> input_extents;
+  std::vector<bool> unit_inputs;   // by input: its last dimension has stride 1
+  std::vector<std::vector<std::int64_t>> output_extents;
+  std::vector<bool> unit_outputs;
+};
+
+class runner {
+ public:
+  virtual ~runner() = default;
+  // tensors: inputs, then outputs, all with memory. Throws sheaf::error before any output is written.
+  virtual void run(const sheaf_tensor* tensors) const = 0;
+  virtual const std::string& plan() const = 0;
+  virtual const std::string& ir() const = 0;
+};
+
+// The slow evaluator as a device (SHEAF_BACKEND=reference): the oracle, and a way to debug without generated code.
+std::unique_ptr<runner> make_reference_runner(const graph& g, const call_class& arguments);
+// Planned, lowered, and compiled by LLVM or found in the caches.
+std::unique_ptr<runner> make_native_runner(const graph& g, const call_class& arguments);
+
+}  // namespace sheaf::jit

@@ -1,0 +1,183 @@
+#include <sheaf/jit/ir/print.hpp>
+
+#include <bit>
+#include <charconv>
+#include <cstdio>
+
+namespace sheaf::ir {
+
+const char* name_of(opcode code) {
+  static constexpr const char* names[] = {"elementwise", "constant",    "extent", "counter",   "lanes",
+                                          "load",        "accumulator", "read",   "fold_lanes"};
+  return names[static_cast<int>(code)];
+}
+const char* name_of(access how) {
+  static constexpr const char* names[] = {"uniform", "contiguous", "strided", "gather"};
+  return names[static_cast<int>(how)];
+}
+const char* name_of(loop_kind kind) {
+  static constexpr const char* names[] = {"serial", "vector", "parallel", "block", "thread"};
+  return names[static_cast<int>(kind)];
+}
+const char* name_of(role where) {
+  static constexpr const char* names[] = {"input", "output", "workspace", "check", "local"};
+  return names[static_cast<int>(where)];
+}
+const char* name_of(monoid fold) {
+  static constexpr const char* names[] = {"sum", "prod", "max", "min", "any", "all", "argmax", "argmin"};
+  return names[static_cast<int>(fold)];
+}
+const char* name_of(op what) {
+  static constexpr const char* names[] = {
+      "constant",      "index",     "input",    "extent",      "define",      "load",       "reduce",
+      "stop_gradient", "neg",       "abs",      "sign",        "exp",         "log",        "log1p",
+      "expm1",         "sqrt",      "tanh",     "sigmoid",     "erf",         "sin",        "cos",
+      "floor",         "ceil",      "round",    "logical_not", "cast",        "add",        "sub",
+      "mul",           "div",       "quotient", "remainder",   "pow",         "minimum",    "maximum",
+      "equal",         "not_equal", "less",     "less_equal",  "logical_and", "logical_or", "select"};
+  static_assert(sizeof names / sizeof *names == op_count);
+  return names[static_cast<int>(what)];
+}
+
+namespace {
+
+std::string real_text(double x) {
+  char buffer[40];
+  const auto end = std::to_chars(buffer, buffer + sizeof buffer, x);  // shortest text that reads back to the same bits
+  std::string text(buffer, end.ptr);
+  if (x != x) text += "#" + std::to_string(std::bit_cast<std::int64_t>(x));
+  return text;
+}
+
+std::string cost_text(double x) { return x == 1 ? "" : " cost " + real_text(x); }
+
+class printer {
+ public:
+  explicit printer(const module& m) : m_(m) {}
+
+  std::string run() {
+    text_ = "module " + m_.name + "\n";
+    for (const buffer& b : m_.buffers) print_buffer(b);
+    for (const kernel& k : m_.kernels) {
+      k_ = &k;
+      number_.assign(k.instructions.size(), -1);
+      next_ = 0;
+      text_ += "kernel " + k.name + "\n";
+      print_block(k.body, 1);
+    }
+    return std::move(text_);
+  }
+
+ private:
+  void print_buffer(const buffer& b) {
+    text_ += std::string("buffer ") + name_of(b.where) + " ";
+    text_ += b.where == role::local ? "[" + std::to_string(b.elements) + "]" : "#" + std::to_string(b.slot);
+    text_ += " " + b.name + " " + row(b.type).name + " rank " + std::to_string(b.rank);
+    if (b.unit_inner) text_ += " unit_inner";
+    if (!b.extents.empty()) {
+      text_ += " extents";
+      for (std::int64_t e : b.extents) text_ += e < 0 ? " ?" : " " + std::to_string(e);
+    }
+    text_ += "\n";
+  }
+
+  std::string name(value v) const {
+    if (v == none) return "none";
+    if (v < 0 || v >= static_cast<value>(number_.size())) return "%bad" + std::to_string(v);
+    return number_[v] < 0 ? "%undefined" + std::to_string(v) : "%" + std::to_string(number_[v]);
+  }
+  std::string list(const std::vector<value>& values) const {
+    std::string text;
+    for (value v : values) text += (text.empty() ? "" : ", ") + name(v);
+    return text;
+  }
+  std::string buffer_name(std::int32_t id) const {
+    return id >= 0 && id < static_cast<std::int32_t>(m_.buffers.size()) ? m_.buffers[id].name : "bad_buffer";
+  }
+  // Two loops may share a name, so the id is part of it.
+  std::string loop_name(std::int32_t id) const {
+    const bool known = id >= 0 && id < static_cast<std::int32_t>(k_->loop_names.size());
+    return (known ? k_->loop_names[id] : "bad_loop") + "." + std::to_string(id);
+  }
+
+  std::string operands(const instruction& i) const {
+    switch (i.code) {
+      case opcode::elementwise:
+        return std::string(name_of(i.what)) + " " + list(i.args);
+      case opcode::constant:
+        return "constant " + (is_floating(i.type) ? real_text(std::bit_cast<double>(i.bits)) : std::to_string(i.bits));
+      case opcode::extent:
+        return "extent " + buffer_name(i.target) + " " + std::to_string(i.dimension);
+      case opcode::counter:
+        return "counter " + loop_name(i.target);
+      case opcode::lanes:
+        return "lanes " + loop_name(i.target);
+      case opcode::load:
+        return std::string("load ") + name_of(i.how) + " " + buffer_name(i.target) + "[" + list(i.args) + "]" +
+               (i.mask == none ? "" : " mask " + name(i.mask));
+      case opcode::accumulator:
+        return std::string("accumulator ") + name_of(i.fold);
+      case opcode::read:
+        return "read " + list(i.args);
+      case opcode::fold_lanes:
+        return "fold_lanes " + list(i.args);
+    }
+    return "bad_opcode";
+  }
+
+  void print_block(const block& b, int depth) {
+    for (const statement& s : b) {
+      text_.append(static_cast<std::size_t>(2 * depth), ' ');
+      print_statement(s, depth);
+    }
+  }
+  void print_instruct(const statement& s) {
+    if (s.id < 0 || s.id >= static_cast<value>(number_.size())) {
+      text_ += "bad_instruction " + std::to_string(s.id) + "\n";
+      return;
+    }
+    const instruction& i = k_->instructions[s.id];
+    const std::string right = operands(i);
+    number_[s.id] = next_++;
+    text_ += name(s.id) + " " + row(i.type).name + (i.vector ? "v = " : " = ") + right + "\n";
+  }
+  void print_loop(const statement& s, int depth) {
+    text_ += std::string(name_of(s.how_loop)) + " " + loop_name(s.loop) + " in " + name(s.low) + " .. " + name(s.high);
+    if (s.lanes != 1) text_ += " lanes " + std::to_string(s.lanes);
+    if (s.unroll != 1) text_ += " unroll " + std::to_string(s.unroll);
+    text_ += cost_text(s.cost) + "\n";
+    print_block(s.body, depth + 1);
+  }
+  void print_statement(const statement& s, int depth) {
+    const std::string mask = s.mask == none ? "" : " mask " + name(s.mask);
+    switch (s.kind) {
+      case statement_kind::instruct:
+        return print_instruct(s);
+      case statement_kind::loop:
+        return print_loop(s, depth);
+      case statement_kind::guard:
+        text_ += "guard " + name(s.id) + "\n";
+        return print_block(s.body, depth + 1);
+      case statement_kind::store:
+        text_ += std::string("store ") + name_of(s.how) + (s.stream ? " stream " : " ") + buffer_name(s.target) + "[" +
+                 list(s.subscripts) + "] = " + name(s.stored) + mask + "\n";
+        return;
+      case statement_kind::combine:
+        text_ += "combine " + name(s.target_value) + " with " + name(s.stored) +
+                 (s.position == none ? "" : " at " + name(s.position)) + mask + "\n";
+        return;
+    }
+  }
+
+  const module& m_;
+  const kernel* k_ = nullptr;
+  std::string text_;
+  std::vector<int> number_;
+  int next_ = 0;
+};
+
+}  // namespace
+
+std::string print(const module& m) { return printer(m).run(); }
+
+}  // namespace sheaf::ir

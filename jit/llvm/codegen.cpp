@@ -1,0 +1,136 @@
+#include <sheaf/jit/llvm/codegen.hpp>
+
+#include <map>
+
+#include <llvm/Analysis/AssumptionCache.h>
+#include <llvm/Analysis/TargetLibraryInfo.h>
+#include <llvm/Analysis/TargetTransformInfo.h>
+#include <llvm/CodeGen/MachineModuleInfo.h>
+#include <llvm/CodeGen/Passes.h>
+#include <llvm/CodeGen/TargetPassConfig.h>
+#include <llvm/IR/Dominators.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/PassInstrumentation.h>
+#include <llvm/IR/PassManager.h>
+#include <llvm/MC/MCSubtargetInfo.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/TargetParser/Host.h>
+#include <llvm/TargetParser/SubtargetFeature.h>
+#include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Utils/Mem2Reg.h>
+
+namespace sheaf::llvm_backend {
+
+using namespace llvm;
+
+namespace {
+
+const Target* x86_target() {
+  static const Target* const found = [] {
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+    std::string error;
+    const Target* t = TargetRegistry::lookupTarget("x86_64-unknown-linux-gnu", error);
+    if (!t) throw compile_error(error);
+    return t;
+  }();
+  return found;
+}
+
+std::string host_features() {
+  SubtargetFeatures all;
+#if LLVM_VERSION_MAJOR >= 19
+  for (const auto& [name, present] : sys::getHostCPUFeatures()) all.AddFeature(name, present);
+#else
+  StringMap<bool> host;
+  sys::getHostCPUFeatures(host);
+  for (const auto& [name, present] : host) all.AddFeature(name, present);
+#endif
+  return all.getString();
+}
+
+target_facts facts_of(const TargetMachine& machine) {
+  const MCSubtargetInfo& info = *machine.getMCSubtargetInfo();
+  auto has = [&](const char* features) { return info.checkFeatures(features); };
+  target_facts facts;
+  facts.avx2 = has("+avx2");
+  facts.avx512 = has("+avx512f,+avx512dq,+avx512bw,+avx512vl");
+  facts.fma = has("+fma");
+  facts.f16c = has("+f16c");
+  return facts;
+}
+
+}  // namespace
+
+target& target_for(const char* cpu, const char* features, int level) {
+  static std::map<std::string, target> made;
+  const std::string wanted = cpu && *cpu ? cpu : "native";
+  const std::string more = features ? features : "";
+  target& t = made[wanted + "|" + more + "|" + std::to_string(level)];
+  if (t.machine) return t;
+  const bool native = wanted == "native";
+  const std::string name = native ? sys::getHostCPUName().str() : wanted;
+  std::string all = native ? host_features() : "";
+  if (!more.empty()) all += (all.empty() ? "" : ",") + more;
+  TargetOptions options;
+  options.UniqueSectionNames = false;
+  const auto effort = level == 0   ? CodeGenOptLevel::None
+                      : level == 1 ? CodeGenOptLevel::Less
+                      : level == 2 ? CodeGenOptLevel::Default
+                                   : CodeGenOptLevel::Aggressive;
+  t.machine.reset(x86_target()->createTargetMachine("x86_64-unknown-linux-gnu", name, all, options, Reloc::PIC_,
+                                                    CodeModel::Small, effort, true));
+  if (!t.machine || !t.machine->getMCSubtargetInfo()->isCPUStringValid(name)) {
+    made.erase(wanted + "|" + more + "|" + std::to_string(level));
+    throw compile_error("code for processor " + name + ": LLVM does not know it");
+  }
+  t.facts = facts_of(*t.machine);
+  return t;
+}
+
+// Accumulators to registers; common addresses once; what a loop does not change before it. The code that comes in is
+// vectorised, unrolled and rotated already, so that nothing more of a usual pipeline finds work here.
+void run_passes(Module& module, target& t, int level) {
+  if (!level) return;
+  FunctionAnalysisManager analyses;
+  analyses.registerPass([] { return PassInstrumentationAnalysis(); });
+  analyses.registerPass([] { return AssumptionAnalysis(); });
+  analyses.registerPass([] { return DominatorTreeAnalysis(); });
+  analyses.registerPass([] { return TargetLibraryAnalysis(); });
+  analyses.registerPass([&] { return t.machine->getTargetIRAnalysis(); });
+  FunctionPassManager passes;
+  passes.addPass(PromotePass());
+  passes.addPass(EarlyCSEPass());
+  for (Function& f : module)
+    if (!f.isDeclaration()) passes.run(f, analyses);
+}
+
+SmallVector<char, 0> emit_code(Module& module, target& t, bool text) {
+  SmallVector<char, 0> bytes;
+  raw_svector_ostream stream(bytes);
+  legacy::PassManager passes;
+  const auto type = text ? CodeGenFileType::AssemblyFile : CodeGenFileType::ObjectFile;
+  auto& machine = static_cast<LLVMTargetMachine&>(*t.machine);
+  // addPassesToEmitFile, less a pass that costs a fourteenth of the time and orders instructions for processors that
+  // run them in order.
+  TargetPassConfig* steps = machine.createPassConfig(passes);
+  steps->disablePass(&PostRASchedulerID);
+  passes.add(steps);
+  auto* info = new MachineModuleInfoWrapperPass(&machine);
+  passes.add(info);
+  if (steps->addISelPasses()) throw compile_error("LLVM cannot write code for this target");
+  steps->addMachinePasses();
+  steps->setInitialized();
+  MCContext& context = info->getMMI().getContext();
+  if (machine.addAsmPrinter(passes, stream, nullptr, type, context))
+    throw compile_error("LLVM cannot write an object for this target");
+  passes.add(createFreeMachineFunctionPass());
+  passes.run(module);
+  return bytes;
+}
+
+}  // namespace sheaf::llvm_backend

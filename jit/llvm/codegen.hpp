@@ -1,0 +1,25 @@
+// From LLVM IR to an object in memory: the target, the passes, the code generator.
+#pragma once
+#include <memory>
+#include <string>
+
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Target/TargetMachine.h>
+
+#include <sheaf/jit/llvm/emitter.hpp>
+
+namespace sheaf::llvm_backend {
+
+struct target {
+  std::unique_ptr<llvm::TargetMachine> machine;
+  target_facts facts;
+};
+
+// Made once for each processor, features and level, and kept: a TargetMachine costs about a millisecond.
+target& target_for(const char* cpu, const char* features, int level);
+
+void run_passes(llvm::Module& module, target& t, int level);
+llvm::SmallVector<char, 0> emit_code(llvm::Module& module, target& t, bool text);
+
+}  // namespace sheaf::llvm_backend

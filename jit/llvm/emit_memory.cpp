@@ -1,0 +1,218 @@
+// Loads and stores. What is known of a buffer (pointer, extents, strides) is read once, in the function's prologue.
+// Where the processor cannot mask an access of this width, LLVM would branch for every lane; instead:
+// - a contiguous tail goes through the stack by memcpy, which has exactly the prefix that lives;
+// - any other mask turns dead lanes' addresses to a slot on the stack that holds zeros, or takes what is stored.
+#include <sheaf/runtime/sheaf_call.h>
+#include <sheaf/jit/llvm/emitter.hpp>
+
+namespace sheaf::llvm_backend {
+
+using namespace llvm;
+
+namespace {
+
+// Everything that the runtime wrote before the call stays as it is during it.
+LoadInst* load_fact(builder& b, Type* type, Value* base, std::uint64_t offset) {
+  LoadInst* load = b.CreateLoad(type, b.CreateConstGEP1_64(b.getInt8Ty(), base, offset));
+  load->setMetadata(LLVMContext::MD_invariant_load, MDNode::get(b.getContext(), {}));
+  return load;
+}
+
+void local_facts(function_emitter& f, const ir::buffer& buffer, buffer_facts& facts) {
+  auto& b = f.build;
+  Type* const element = stored_type(b.getContext(), buffer.type);
+  facts.data = f.stack_slot(ArrayType::get(element, static_cast<std::uint64_t>(buffer.elements)), buffer.name.c_str());
+  std::int64_t stride = 1;
+  for (std::size_t d = facts.strides.size(); d-- > 0;) {
+    const std::int64_t extent = d < buffer.extents.size() ? buffer.extents[d] : buffer.elements;
+    facts.extents[d] = b.getInt64(static_cast<std::uint64_t>(extent));
+    facts.strides[d] = b.getInt64(static_cast<std::uint64_t>(stride));
+    stride *= extent;
+  }
+}
+
+void slot_facts(function_emitter& f, const ir::buffer& buffer, buffer_facts& facts) {
+  builder b(f.prologue, InstSimplifyFolder(f.m.module.getDataLayout()));
+  Type *const ptr = b.getPtrTy(), *const i64 = b.getInt64Ty();
+  const std::uint64_t at = static_cast<std::uint64_t>(buffer.slot) * sizeof(sheaf_tensor);
+  Value* tensors = load_fact(b, ptr, f.call(), offsetof(sheaf_call, tensors));
+  facts.data = load_fact(b, ptr, tensors, at + offsetof(sheaf_tensor, data));
+  if (!buffer.rank) return;
+  Value* extents = load_fact(b, ptr, tensors, at + offsetof(sheaf_tensor, extents));
+  Value* strides = load_fact(b, ptr, tensors, at + offsetof(sheaf_tensor, strides));
+  for (std::size_t d = 0; d < facts.strides.size(); ++d) {
+    const bool known = d < buffer.extents.size() && buffer.extents[d] >= 0;
+    const bool unit = buffer.unit_inner && d + 1 == facts.strides.size();
+    facts.extents[d] = known ? static_cast<Value*>(b.getInt64(static_cast<std::uint64_t>(buffer.extents[d])))
+                             : load_fact(b, i64, extents, d * sizeof(std::int64_t));
+    facts.strides[d] = unit ? static_cast<Value*>(b.getInt64(1)) : load_fact(b, i64, strides, d * sizeof(std::int64_t));
+  }
+}
+
+buffer_facts& facts_of(function_emitter& f, std::int32_t id) {
+  buffer_facts& facts = f.buffers[static_cast<std::size_t>(id)];
+  if (facts.data) return facts;
+  const ir::buffer& buffer = f.buffer(id);
+  facts.extents.resize(static_cast<std::size_t>(buffer.rank));
+  facts.strides.resize(static_cast<std::size_t>(buffer.rank));
+  if (buffer.where == ir::role::local)
+    local_facts(f, buffer, facts);
+  else
+    slot_facts(f, buffer, facts);
+  return facts;
+}
+
+// One load or store: its element type in memory, its lanes (0: one element), what masks it.
+struct place {
+  Type* element;
+  int bytes;
+  int lanes = 0;
+  Value* mask = nullptr;  // both the statement's and the tail's
+  bool prefix = false;    // the mask is the tail's alone
+  ir::access how = ir::access::uniform;
+  Value* address = nullptr;  // a pointer, or a vector of them
+};
+
+// Scalar terms go into the pointer, in the order of the dimensions; vector terms into one offset a lane.
+Value* address_of(function_emitter& f, std::int32_t id, const std::vector<ir::value>& subscripts, const place& p) {
+  auto& b = f.build;
+  const buffer_facts& facts = facts_of(f, id);
+  Value* pointer = facts.data;
+  Value* offsets = nullptr;
+  for (std::size_t d = 0; d < subscripts.size(); ++d) {
+    Value* subscript = f.values[static_cast<std::size_t>(subscripts[d])];
+    const bool vector = subscript->getType()->isVectorTy();
+    Value* term = b.CreateMul(subscript, vector ? splat(f, facts.strides[d], p.lanes) : facts.strides[d]);
+    if (vector)
+      offsets = offsets ? b.CreateAdd(offsets, term) : term;
+    else
+      pointer = b.CreateGEP(p.element, pointer, term);
+  }
+  if (p.how == ir::access::strided)
+    offsets = b.CreateMul(iota(b.getContext(), 64, p.lanes), splat(f, facts.strides.back(), p.lanes));
+  return offsets ? b.CreateGEP(p.element, pointer, offsets) : pointer;
+}
+
+place place_of(function_emitter& f, std::int32_t id, const std::vector<ir::value>& subscripts, ir::access how,
+               ir::value mask) {
+  const element type = f.buffer(id).type;
+  place p{.element = stored_type(f.build.getContext(), type), .bytes = row(type).bytes, .how = how};
+  if (how == ir::access::contiguous && subscripts.empty())
+    throw compile_error("contiguous access to " + f.buffer(id).name + " without a subscript");
+  if (how != ir::access::uniform) p.lanes = f.lanes;
+  if (mask != ir::none) p.mask = splat(f, f.values[static_cast<std::size_t>(mask)], p.lanes);
+  if (p.lanes && f.tail_mask) {
+    p.prefix = !p.mask;
+    p.mask = p.mask ? f.build.CreateAnd(p.mask, f.tail_mask) : f.tail_mask;
+  }
+  p.address = address_of(f, id, subscripts, p);
+  return p;
+}
+
+Value* slot(function_emitter& f, Value*& which, bool zeros) {
+  if (which) return which;
+  Type* const line = ArrayType::get(f.build.getInt64Ty(), 8);
+  AllocaInst* made = f.stack_slot(line, zeros ? "zeros" : "sink");
+  if (zeros) new StoreInst(Constant::getNullValue(line), made, f.prologue);
+  return which = made;
+}
+
+bool masks_natively(const function_emitter& f, const place& p) {
+  return f.m.target.avx512 || (f.m.target.avx2 && p.bytes >= 4);
+}
+
+Value* addresses_or(function_emitter& f, const place& p, Value* instead) {
+  if (p.address->getType()->isVectorTy() || !p.lanes)
+    return f.build.CreateSelect(p.mask, p.address, splat(f, instead, p.lanes));
+  Value* each = f.build.CreateGEP(p.element, p.address, iota(f.build.getContext(), 64, p.lanes));
+  return f.build.CreateSelect(p.mask, each, splat(f, instead, p.lanes));
+}
+
+Value* load_bits(function_emitter& f, const place& p) {
+  auto& b = f.build;
+  const Align align(static_cast<std::uint64_t>(p.bytes));
+  Type* const type = widen(p.element, p.lanes);
+  if (!p.lanes)
+    return b.CreateAlignedLoad(type, p.mask ? addresses_or(f, p, slot(f, f.zero_slot, true)) : p.address, align);
+  Value* zero = Constant::getNullValue(type);
+  if (p.how == ir::access::contiguous) {
+    if (!p.mask) return b.CreateAlignedLoad(type, p.address, align);
+    if (masks_natively(f, p)) return b.CreateMaskedLoad(type, p.address, align, p.mask, zero);
+    if (p.prefix) {
+      AllocaInst* copy = f.stack_slot(type, "copy");
+      b.CreateStore(zero, copy);
+      b.CreateMemCpy(copy, Align(64), p.address, align,
+                     b.CreateMul(f.tail_count, b.getInt64(static_cast<std::uint64_t>(p.bytes))));
+      return b.CreateLoad(type, copy);
+    }
+  }
+  if (!p.mask) return b.CreateMaskedGather(type, p.address, align);
+  if (p.how != ir::access::contiguous && p.bytes >= 4 && f.m.target.avx2)
+    return b.CreateMaskedGather(type, p.address, align, p.mask, zero);
+  return b.CreateMaskedGather(type, addresses_or(f, p, slot(f, f.zero_slot, true)), align);
+}
+
+void store_bits(function_emitter& f, const place& p, Value* bits, bool stream) {
+  auto& b = f.build;
+  const Align align(static_cast<std::uint64_t>(p.bytes));
+  if (!p.lanes) {
+    b.CreateAlignedStore(bits, p.mask ? addresses_or(f, p, slot(f, f.sink_slot, false)) : p.address, align);
+    return;
+  }
+  if (p.how == ir::access::contiguous) {
+    if (!p.mask && stream) return emit_stream_store(f, p.address, bits, align);
+    if (!p.mask) return void(b.CreateAlignedStore(bits, p.address, align));
+    if (masks_natively(f, p)) return void(b.CreateMaskedStore(bits, p.address, align, p.mask));
+    if (p.prefix) {
+      AllocaInst* copy = f.stack_slot(bits->getType(), "copy");
+      b.CreateStore(bits, copy);
+      b.CreateMemCpy(p.address, align, copy, Align(64),
+                     b.CreateMul(f.tail_count, b.getInt64(static_cast<std::uint64_t>(p.bytes))));
+      return;
+    }
+  }
+  if (!p.mask) return void(b.CreateMaskedScatter(bits, p.address, align));
+  if (p.how != ir::access::contiguous && p.bytes >= 4 && f.m.target.avx512)
+    return void(b.CreateMaskedScatter(bits, p.address, align, p.mask));
+  b.CreateMaskedScatter(bits, addresses_or(f, p, slot(f, f.sink_slot, false)), align);
+}
+
+}  // namespace
+
+// Past the caches where the address allows it, which is the same for a whole row, so the branch is predicted.
+void emit_stream_store(function_emitter& f, Value* address, Value* bits, Align align) {
+  auto& b = f.build;
+  f.streams = true;
+  const std::uint64_t size = f.m.module.getDataLayout().getTypeStoreSize(bits->getType());
+  const std::uint64_t unit = std::min<std::uint64_t>(size, static_cast<std::uint64_t>(f.m.target.register_bytes()));
+  LLVMContext& c = b.getContext();
+  auto* past = BasicBlock::Create(c, "stream", f.function);
+  auto* plain = BasicBlock::Create(c, "plain", f.function);
+  auto* done = BasicBlock::Create(c, "stored", f.function);
+  Value* low = b.CreateAnd(b.CreatePtrToInt(address, b.getInt64Ty()), b.getInt64(unit - 1));
+  b.CreateCondBr(b.CreateIsNull(low), past, plain);
+  b.SetInsertPoint(past);
+  StoreInst* store = b.CreateAlignedStore(bits, address, Align(unit));
+  store->setMetadata(LLVMContext::MD_nontemporal, MDNode::get(c, {ConstantAsMetadata::get(b.getInt32(1))}));
+  b.CreateBr(done);
+  b.SetInsertPoint(plain);
+  b.CreateAlignedStore(bits, address, align);
+  b.CreateBr(done);
+  b.SetInsertPoint(done);
+}
+
+Value* buffer_extent(function_emitter& f, std::int32_t b, int dimension) {
+  return facts_of(f, b).extents[static_cast<std::size_t>(dimension)];
+}
+
+Value* emit_load(function_emitter& f, const ir::instruction& i) {
+  return from_memory(f, f.buffer(i.target).type, load_bits(f, place_of(f, i.target, i.args, i.how, i.mask)));
+}
+
+void emit_store(function_emitter& f, const ir::statement& s) {
+  const place p = place_of(f, s.target, s.subscripts, s.how, s.mask);
+  Value* stored = splat(f, f.values[static_cast<std::size_t>(s.stored)], p.lanes);
+  store_bits(f, p, to_memory(f, f.buffer(s.target).type, stored), s.stream);
+}
+
+}  // namespace sheaf::llvm_backend

@@ -1,0 +1,182 @@
+// Functions of a module: one for each kernel, one more (the worker) for a kernel that is a parallel loop, and the entry
+// that runs them in order and looks at the checks. Shown by tests/jit/kernels.cpp.
+#include <limits>
+
+#include <llvm/IR/IntrinsicsX86.h>
+
+#include <sheaf/runtime/sheaf_call.h>
+#include <sheaf/jit/llvm/emitter.hpp>
+
+namespace sheaf::llvm_backend {
+
+using namespace llvm;
+
+function_emitter::function_emitter(emitter& owner, const ir::kernel& k, Function* fn)
+    : m(owner),
+      kernel(k),
+      function(fn),
+      prologue(BasicBlock::Create(owner.module.getContext(), "prologue", fn)),
+      build(BasicBlock::Create(owner.module.getContext(), "body", fn),
+            InstSimplifyFolder(owner.module.getDataLayout())),
+      values(k.instructions.size()),
+      cells(k.instructions.size()),
+      counters(k.loop_names.size()),
+      buffers(owner.source.buffers.size()) {}
+
+AllocaInst* function_emitter::stack_slot(Type* type, const char* name) {
+  builder at(prologue, InstSimplifyFolder(m.module.getDataLayout()));
+  AllocaInst* slot = at.CreateAlloca(type, nullptr, name);
+  slot->setAlignment(Align(64));
+  return slot;
+}
+
+namespace {
+
+Value* call_field(function_emitter& f, std::size_t offset) {
+  return f.build.CreateLoad(f.build.getPtrTy(), f.build.CreateConstGEP1_64(f.build.getInt8Ty(), f.call(), offset));
+}
+
+// Returns, and closes the prologue now that everything that goes there is known.
+void finish(function_emitter& f) {
+  if (f.streams) f.build.CreateIntrinsic(Intrinsic::x86_sse_sfence, {}, {});
+  f.build.CreateRetVoid();
+  BasicBlock* const body = f.prologue->getNextNode();
+  BranchInst::Create(body, f.prologue);
+}
+
+void common_attributes(Function* fn) {
+  fn->addFnAttr(Attribute::NoUnwind);
+  fn->addFnAttr("prefer-vector-width", "512");  // or some processors are given halves of their registers
+  fn->addParamAttr(0, Attribute::NoAlias);
+  fn->addParamAttr(0, Attribute::ReadOnly);
+}
+
+const ir::statement* parallel_loop(const ir::kernel& k) {
+  if (k.body.empty() || k.body.back().kind != ir::statement_kind::loop) return nullptr;
+  return k.body.back().how_loop == ir::loop_kind::parallel ? &k.body.back() : nullptr;
+}
+
+// What stands before the parallel loop is pure; the kernel and each piece compute it for themselves.
+void emit_head(function_emitter& f) {
+  for (const ir::statement& s : f.kernel.body)
+    if (s.kind == ir::statement_kind::instruct) emit_instruction(f, s.id);
+}
+
+void serial_body(function_emitter& f, const ir::statement& s, Value* counter) {
+  f.counters[static_cast<std::size_t>(s.loop)] = counter;
+  emit_block(f, s.body);
+}
+
+Function* emit_worker(emitter& m, const ir::kernel& k, const std::string& name) {
+  LLVMContext& c = m.module.getContext();
+  Type* const i64 = Type::getInt64Ty(c);
+  auto* type = FunctionType::get(Type::getVoidTy(c), {PointerType::getUnqual(c), i64, i64}, false);
+  Function* fn = Function::Create(type, Function::InternalLinkage, name, m.module);
+  common_attributes(fn);
+  function_emitter f(m, k, fn);
+  emit_head(f);
+  const ir::statement& loop = *parallel_loop(k);
+  Value* low = f.values[static_cast<std::size_t>(loop.low)];
+  emit_counted_loop(f, loop, f.build.CreateAdd(low, fn->getArg(1)), f.build.CreateAdd(low, fn->getArg(2)), 1,
+                    serial_body);
+  finish(f);
+  return fn;
+}
+
+void emit_dispatch(function_emitter& f, const ir::statement& loop, Function* worker) {
+  auto& b = f.build;
+  emit_head(f);
+  Value* count =
+      b.CreateSub(f.values[static_cast<std::size_t>(loop.high)], f.values[static_cast<std::size_t>(loop.low)]);
+  LLVMContext& c = b.getContext();
+  auto* some = BasicBlock::Create(c, "some", f.function);
+  auto* threads = BasicBlock::Create(c, "threads", f.function);
+  auto* alone = BasicBlock::Create(c, "alone", f.function);
+  auto* done = BasicBlock::Create(c, "done", f.function);
+  b.CreateCondBr(b.CreateICmpSGT(count, b.getInt64(0)), some, done);
+  b.SetInsertPoint(some);
+  Value* parallel_for = call_field(f, offsetof(sheaf_call, parallel_for));
+  b.CreateCondBr(b.CreateIsNull(parallel_for), alone, threads);
+  b.SetInsertPoint(threads);
+  Type* const ptr = b.getPtrTy();
+  auto* type = FunctionType::get(b.getVoidTy(), {ptr, ptr, ptr, b.getInt64Ty(), b.getDoubleTy()}, false);
+  Value* pool = call_field(f, offsetof(sheaf_call, pool));
+  b.CreateCall(type, parallel_for, {pool, worker, f.call(), count, ConstantFP::get(b.getDoubleTy(), loop.cost)});
+  b.CreateBr(done);
+  b.SetInsertPoint(alone);
+  b.CreateCall(worker, {f.call(), b.getInt64(0), count});
+  b.CreateBr(done);
+  b.SetInsertPoint(done);
+}
+
+Function* emit_kernel(emitter& m, const ir::kernel& k, const std::string& name) {
+  LLVMContext& c = m.module.getContext();
+  const ir::statement* loop = parallel_loop(k);
+  Function* worker = loop ? emit_worker(m, k, name + ".piece") : nullptr;
+  auto* type = FunctionType::get(Type::getVoidTy(c), {PointerType::getUnqual(c)}, false);
+  Function* fn = Function::Create(type, Function::InternalLinkage, name, m.module);
+  common_attributes(fn);
+  function_emitter f(m, k, fn);
+  if (loop)
+    emit_dispatch(f, *loop, worker);
+  else
+    emit_block(f, k.body);
+  finish(f);
+  return fn;
+}
+
+void collect_checks(const ir::module& m, const ir::block& body, std::vector<bool>& written) {
+  for (const ir::statement& s : body) {
+    if (s.kind == ir::statement_kind::store && m.buffers[static_cast<std::size_t>(s.target)].where == ir::role::check)
+      written[static_cast<std::size_t>(s.target)] = true;
+    collect_checks(m, s.body, written);
+  }
+}
+
+// Returns from the entry where check buffer `b`, the `ordinal`-th of the module, holds a position.
+void emit_test(builder& b, Function* entry, const ir::buffer& check, std::int64_t ordinal) {
+  auto field = [&](Value* base, std::uint64_t offset, Type* type) {
+    return b.CreateLoad(type, b.CreateConstGEP1_64(b.getInt8Ty(), base, offset));
+  };
+  Type* const ptr = b.getPtrTy();
+  Value* call = entry->getArg(0);
+  Value* tensors = field(call, offsetof(sheaf_call, tensors), ptr);
+  Value* data = field(tensors, static_cast<std::uint64_t>(check.slot) * sizeof(sheaf_tensor), ptr);
+  Value* position = b.CreateLoad(b.getInt64Ty(), data);
+  auto* failed = BasicBlock::Create(b.getContext(), "failed", entry);
+  auto* passed = BasicBlock::Create(b.getContext(), "passed", entry);
+  b.CreateCondBr(b.CreateICmpEQ(position, b.getInt64(std::numeric_limits<std::int64_t>::max())), passed, failed);
+  b.SetInsertPoint(failed);
+  Value* failure = field(call, offsetof(sheaf_call, failure), ptr);
+  b.CreateStore(b.getInt64(static_cast<std::uint64_t>(ordinal)), failure);
+  b.CreateStore(position, b.CreateConstGEP1_64(b.getInt8Ty(), failure, offsetof(sheaf_failure, position)));
+  b.CreateRet(b.getInt32(SHEAF_BAD_INDEX));
+  b.SetInsertPoint(passed);
+}
+
+}  // namespace
+
+void emit_module(emitter& m) {
+  LLVMContext& c = m.module.getContext();
+  auto* type = FunctionType::get(Type::getInt32Ty(c), {PointerType::getUnqual(c)}, false);
+  Function* entry = Function::Create(type, Function::ExternalLinkage, m.source.name, m.module);
+  common_attributes(entry);
+  builder b(BasicBlock::Create(c, "entry", entry), InstSimplifyFolder(m.module.getDataLayout()));
+  for (std::size_t n = 0; n < m.source.kernels.size(); ++n) {
+    const ir::kernel& k = m.source.kernels[n];
+    // A dot and the number keep the name apart from the entry's and from those of other kernels.
+    Function* fn = emit_kernel(m, k, m.source.name + "." + std::to_string(n) + "." + k.name);
+    b.CreateCall(fn, {entry->getArg(0)});
+    std::vector<bool> written(m.source.buffers.size());
+    collect_checks(m.source, k.body, written);
+    std::int64_t ordinal = 0;
+    for (std::size_t i = 0; i < written.size(); ++i) {
+      if (m.source.buffers[i].where != ir::role::check) continue;
+      if (written[i]) emit_test(b, entry, m.source.buffers[i], ordinal);
+      ++ordinal;
+    }
+  }
+  b.CreateRet(b.getInt32(SHEAF_OK));
+}
+
+}  // namespace sheaf::llvm_backend

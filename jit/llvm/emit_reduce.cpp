@@ -1,0 +1,236 @@
+// Accumulators: their identities, how a value is combined into one, and the fixed tree that folds lanes: the upper half
+// is combined into the lower until one is left. The tree knows virtual lanes only, so it is the same for every register
+// width.
+//
+// A sum of a product made in the same block and used nowhere else is one fused multiply-add. It is decided here, on
+// Sheaf's IR, and not by LLVM's `contract` flag: that would depend on which uses the passes leave over, and so could
+// differ between main loop and tail. Products that are not summed directly are rounded, so x*x - y*y is 0 for x == y.
+#include <llvm/IR/Intrinsics.h>
+
+#include <sheaf/jit/llvm/emitter.hpp>
+
+namespace sheaf::llvm_backend {
+
+using namespace llvm;
+
+namespace {
+
+struct pair {
+  Value* content;
+  Value* position;
+};
+
+bool has_position(monoid fold) { return fold == monoid::argmax || fold == monoid::argmin; }
+
+// Booleans are kept as bytes: vectors of single bits do not live well in registers without AVX-512.
+Type* cell_type(LLVMContext& c, element type) {
+  return type == element::boolean ? Type::getInt8Ty(c) : held_type(c, type);
+}
+
+Constant* lowest(Type* type, element of, bool largest) {
+  if (is_floating(of)) return ConstantFP::getInfinity(type, !largest);
+  if (of == element::boolean) return ConstantInt::get(type, largest ? 1 : 0);
+  const unsigned bits = type->getScalarSizeInBits();
+  if (of == element::u8) return ConstantInt::get(type, largest ? APInt::getMaxValue(bits) : APInt::getMinValue(bits));
+  return ConstantInt::get(type, largest ? APInt::getSignedMaxValue(bits) : APInt::getSignedMinValue(bits));
+}
+
+Constant* identity(Type* type, element of, monoid fold) {
+  switch (fold) {
+    case monoid::sum:
+    case monoid::any:
+      return Constant::getNullValue(type);
+    case monoid::prod:
+      return is_floating(of) ? ConstantFP::get(type, 1.0) : ConstantInt::get(type, 1);
+    case monoid::all:
+      return ConstantInt::get(type, 1);
+    case monoid::max:
+    case monoid::argmax:
+      return lowest(type, of, false);
+    case monoid::min:
+    case monoid::argmin:
+      return lowest(type, of, true);
+    case monoid::count_:
+      break;
+  }
+  throw compile_error("a monoid that is none");
+}
+
+// Whether b is to replace a: it is beyond it, or equal with an earlier position. NaN is beyond every number.
+Value* replaces(function_emitter& f, element type, bool largest, pair a, pair b) {
+  auto& build = f.build;
+  Value* earlier = build.CreateICmpSLT(b.position, a.position);
+  if (!is_floating(type)) {
+    const bool is_signed = type != element::boolean && type != element::u8;
+    const auto more = largest ? (is_signed ? CmpInst::ICMP_SGT : CmpInst::ICMP_UGT)
+                              : (is_signed ? CmpInst::ICMP_SLT : CmpInst::ICMP_ULT);
+    Value* beyond = build.CreateICmp(more, b.content, a.content);
+    return build.CreateOr(beyond, build.CreateAnd(build.CreateICmpEQ(b.content, a.content), earlier));
+  }
+  Value* known = build.CreateFCmpORD(a.content, a.content);
+  Value* beyond = build.CreateFCmp(largest ? CmpInst::FCMP_UGT : CmpInst::FCMP_ULT, b.content, a.content);
+  Value* same_nan = build.CreateAnd(build.CreateNot(known), build.CreateFCmpUNO(b.content, b.content));
+  Value* same = build.CreateOr(build.CreateFCmpOEQ(b.content, a.content), same_nan);
+  return build.CreateOr(build.CreateAnd(beyond, known), build.CreateAnd(same, earlier));
+}
+
+Value* combined(function_emitter& f, element type, monoid fold, Value* a, Value* b) {
+  auto& build = f.build;
+  switch (fold) {
+    case monoid::sum:
+      return is_floating(type) ? build.CreateFAdd(a, b) : build.CreateAdd(a, b);
+    case monoid::prod:
+      return is_floating(type) ? build.CreateFMul(a, b) : build.CreateMul(a, b);
+    case monoid::any:
+      return build.CreateOr(a, b);
+    case monoid::all:
+      return build.CreateAnd(a, b);
+    default:
+      return emit_extreme(f, type, fold == monoid::max, a, b);
+  }
+}
+
+pair combined(function_emitter& f, element type, monoid fold, pair a, pair b) {
+  if (!has_position(fold)) return {combined(f, type, fold, a.content, b.content), nullptr};
+  Value* take = replaces(f, type, fold == monoid::argmax, a, b);
+  return {f.build.CreateSelect(take, b.content, a.content), f.build.CreateSelect(take, b.position, a.position)};
+}
+
+// How often `v` is used in a block and those inside it.
+int uses(const function_emitter& f, const ir::block& body, ir::value v) {
+  int n = 0;
+  for (const ir::statement& s : body) {
+    n += (s.id == v && s.kind == ir::statement_kind::guard) + (s.low == v) + (s.high == v) + (s.stored == v) +
+         (s.mask == v) + (s.position == v);
+    for (ir::value x : s.subscripts) n += x == v;
+    if (s.kind == ir::statement_kind::instruct) {
+      const ir::instruction& i = f.instruction(s.id);
+      n += i.mask == v;
+      for (ir::value x : i.args) n += x == v;
+    }
+    n += uses(f, s.body, v);
+  }
+  return n;
+}
+
+bool same_block(const ir::block& body, const ir::statement& combine, ir::value v) {
+  bool product = false, here = false;
+  for (const ir::statement& s : body) {
+    product |= s.kind == ir::statement_kind::instruct && s.id == v;
+    here |= &s == &combine;
+    if (same_block(s.body, combine, v)) return true;
+  }
+  return product && here;
+}
+
+bool fuses(const function_emitter& f, const ir::statement& s, const ir::instruction& cell, element type) {
+  if (cell.fold != monoid::sum || !is_floating(type) || !f.m.target.fma || f.m.target.exact_sum) return false;
+  const ir::instruction& product = f.instruction(s.stored);
+  return product.code == ir::opcode::elementwise && product.what == op::mul && product.type == type &&
+         uses(f, f.kernel.body, s.stored) == 1 && same_block(f.kernel.body, s, s.stored);
+}
+
+Value* fused(function_emitter& f, const ir::statement& s, Value* sum, int lanes) {
+  const ir::instruction& product = f.instruction(s.stored);
+  Value* a = splat(f, f.values[static_cast<std::size_t>(product.args[0])], lanes);
+  Value* b = splat(f, f.values[static_cast<std::size_t>(product.args[1])], lanes);
+  return f.build.CreateIntrinsic(Intrinsic::fma, {sum->getType()}, {a, b, sum});
+}
+
+// The lanes that a combine may change; null: all of them.
+Value* live_lanes(function_emitter& f, const ir::statement& s, const cell& c) {
+  Value* mask = s.mask == ir::none ? nullptr : splat(f, f.values[static_cast<std::size_t>(s.mask)], c.lanes);
+  if (!c.lanes || !f.tail_mask || c.born_in == f.vector_loop) return mask;
+  return mask ? f.build.CreateAnd(mask, f.tail_mask) : f.tail_mask;
+}
+
+// The lanes of the vector loop, somewhere in `body`, that combines into accumulator `id`.
+int combining_lanes(const ir::block& body, ir::value id, int around) {
+  for (const ir::statement& s : body) {
+    if (s.kind == ir::statement_kind::combine && s.target_value == id) return around;
+    const bool vector = s.kind == ir::statement_kind::loop && s.how_loop == ir::loop_kind::vector;
+    if (const int found = combining_lanes(s.body, id, vector ? s.lanes : around)) return found;
+  }
+  return 0;
+}
+
+Value* content_of(function_emitter& f, AllocaInst* slot) { return f.build.CreateLoad(slot->getAllocatedType(), slot); }
+
+}  // namespace
+
+Value* emit_extreme(function_emitter& f, element type, bool largest, Value* a, Value* b) {
+  auto& build = f.build;
+  if (is_floating(type)) {
+    // One max instruction, which gives b where either is NaN, and a select that brings back a's.
+    Value* beyond = build.CreateSelect(build.CreateFCmp(largest ? CmpInst::FCMP_OGT : CmpInst::FCMP_OLT, a, b), a, b);
+    return build.CreateSelect(build.CreateFCmpUNO(a, a), a, beyond);
+  }
+  if (type == element::boolean) return largest ? build.CreateOr(a, b) : build.CreateAnd(a, b);
+  if (type == element::u8) return build.CreateBinaryIntrinsic(largest ? Intrinsic::umax : Intrinsic::umin, a, b);
+  return build.CreateBinaryIntrinsic(largest ? Intrinsic::smax : Intrinsic::smin, a, b);
+}
+
+void emit_accumulator(function_emitter& f, ir::value id) {
+  const ir::instruction& i = f.instruction(id);
+  auto& b = f.build;
+  cell& c = f.cells[static_cast<std::size_t>(id)];
+  c.born_in = f.vector_loop;
+  c.lanes = i.vector ? (f.lanes ? f.lanes : combining_lanes(f.kernel.body, id, 0)) : 0;
+  if (i.vector && !c.lanes) c.lanes = 2;  // nothing is ever combined into it: any width folds to the identity
+  Type* const type = widen(cell_type(b.getContext(), i.type), c.lanes);
+  Type* const positions = widen(b.getInt64Ty(), c.lanes);
+  if (!c.content) c.content = f.stack_slot(type, "accumulator");
+  b.CreateStore(identity(type, i.type, i.fold), c.content);
+  if (!has_position(i.fold)) return;
+  if (!c.position) c.position = f.stack_slot(positions, "position");
+  b.CreateStore(lowest(positions, element::i64, true), c.position);
+}
+
+void emit_combine(function_emitter& f, const ir::statement& s) {
+  auto& b = f.build;
+  const ir::instruction& i = f.instruction(s.target_value);
+  const cell& c = f.cells[static_cast<std::size_t>(s.target_value)];
+  pair old{content_of(f, c.content), c.position ? content_of(f, c.position) : nullptr};
+  pair next{};
+  if (fuses(f, s, i, i.type)) {
+    next.content = fused(f, s, old.content, c.lanes);
+  } else {
+    pair x{splat(f, f.values[static_cast<std::size_t>(s.stored)], c.lanes), nullptr};
+    if (i.type == element::boolean) x.content = to_memory(f, element::boolean, x.content);
+    if (c.position) x.position = splat(f, f.values[static_cast<std::size_t>(s.position)], c.lanes);
+    next = combined(f, i.type, i.fold, old, x);
+  }
+  if (Value* live = live_lanes(f, s, c)) {
+    next.content = b.CreateSelect(live, next.content, old.content);
+    if (c.position) next.position = b.CreateSelect(live, next.position, old.position);
+  }
+  b.CreateStore(next.content, c.content);
+  if (c.position) b.CreateStore(next.position, c.position);
+}
+
+Value* emit_read(function_emitter& f, const ir::instruction& i) {
+  const ir::instruction& a = f.instruction(i.args[0]);
+  const cell& c = f.cells[static_cast<std::size_t>(i.args[0])];
+  if (c.position) return content_of(f, c.position);
+  Value* content = content_of(f, c.content);
+  return a.type == element::boolean ? from_memory(f, a.type, content) : content;
+}
+
+Value* emit_fold_lanes(function_emitter& f, const ir::instruction& i) {
+  auto& b = f.build;
+  const ir::instruction& a = f.instruction(i.args[0]);
+  const cell& c = f.cells[static_cast<std::size_t>(i.args[0])];
+  pair whole{content_of(f, c.content), c.position ? content_of(f, c.position) : nullptr};
+  for (int half = c.lanes / 2; half; half /= 2) {
+    std::vector<int> low, high;
+    for (int k = 0; k < half; ++k) low.push_back(k), high.push_back(k + half);
+    auto part = [&](Value* v, const std::vector<int>& lanes) { return v ? b.CreateShuffleVector(v, lanes) : nullptr; };
+    whole = combined(f, a.type, a.fold, pair{part(whole.content, low), part(whole.position, low)},
+                     pair{part(whole.content, high), part(whole.position, high)});
+  }
+  Value* result = c.position ? whole.position : whole.content;
+  if (c.lanes) result = b.CreateExtractElement(result, std::uint64_t{0});
+  return !c.position && a.type == element::boolean ? from_memory(f, a.type, result) : result;
+}
+
+}  // namespace sheaf::llvm_backend

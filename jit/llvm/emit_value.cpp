@@ -1,0 +1,218 @@
+// Instructions. Elementwise ops have one row each; arguments come broadcast to the lanes of the result.
+#include <bit>
+
+#include <llvm/IR/Intrinsics.h>
+
+#include <sheaf/jit/llvm/emitter.hpp>
+
+namespace sheaf::llvm_backend {
+
+using namespace llvm;
+
+namespace {
+
+// What a row is given: the type of the (first, or for select second) argument and that of the result.
+struct op_context {
+  function_emitter& f;
+  builder& b;
+  element from, to;
+  std::span<Value* const> x;
+  bool floating() const { return is_floating(from); }
+  bool is_signed() const { return from == element::i8 || from == element::i32 || from == element::i64; }
+  Type* type() const { return x[0]->getType(); }
+  Constant* zero() const { return Constant::getNullValue(type()); }
+  Constant* integer(std::int64_t n) const { return ConstantInt::get(type(), static_cast<std::uint64_t>(n), true); }
+  Value* unary(Intrinsic::ID id) const { return b.CreateUnaryIntrinsic(id, x[0]); }
+};
+
+Value* arithmetic(const op_context& c, Instruction::BinaryOps floating, Instruction::BinaryOps integer) {
+  return c.b.CreateBinOp(c.floating() ? floating : integer, c.x[0], c.x[1]);
+}
+
+Value* compare(const op_context& c, CmpInst::Predicate floating, CmpInst::Predicate with_sign,
+               CmpInst::Predicate without) {
+  if (c.floating()) return c.b.CreateFCmp(floating, c.x[0], c.x[1]);
+  return c.b.CreateICmp(c.is_signed() ? with_sign : without, c.x[0], c.x[1]);
+}
+
+Value* sign_of(const op_context& c) {  // NaN and both zeros give 0
+  Type* const type = c.type();
+  if (c.floating()) {
+    Value* up = c.b.CreateSelect(c.b.CreateFCmpOGT(c.x[0], c.zero()), ConstantFP::get(type, 1.0), c.zero());
+    return c.b.CreateSelect(c.b.CreateFCmpOLT(c.x[0], c.zero()), ConstantFP::get(type, -1.0), up);
+  }
+  Value* positive =
+      c.b.CreateZExt(c.is_signed() ? c.b.CreateICmpSGT(c.x[0], c.zero()) : c.b.CreateICmpNE(c.x[0], c.zero()), type);
+  return c.is_signed() ? c.b.CreateSub(positive, c.b.CreateZExt(c.b.CreateICmpSLT(c.x[0], c.zero()), type)) : positive;
+}
+
+// Rounded towards minus infinity. A divisor of 0 gives 0, and nothing traps, the lowest number by -1 included.
+struct division {
+  Value* quotient;
+  Value* remainder;
+};
+
+division divide(const op_context& c) {
+  auto& b = c.b;
+  Value *n = c.x[0], *d = c.x[1];
+  const APInt* power = nullptr;
+  if (const auto* k = dyn_cast<Constant>(d); k && k->getType()->isIntOrIntVectorTy()) {
+    const auto* scalar = dyn_cast_or_null<ConstantInt>(d->getType()->isVectorTy() ? k->getSplatValue() : k);
+    if (scalar && scalar->getValue().isPowerOf2() && !(c.is_signed() && scalar->isNegative()))
+      power = &scalar->getValue();
+  }
+  if (power) {
+    Value* shift = c.integer(power->logBase2());
+    return {c.is_signed() ? b.CreateAShr(n, shift) : b.CreateLShr(n, shift),
+            b.CreateAnd(n, b.CreateSub(d, c.integer(1)))};
+  }
+  Value* by_zero = b.CreateICmpEQ(d, c.zero());
+  if (!c.is_signed()) {
+    Value* safe = b.CreateSelect(by_zero, c.integer(1), d);
+    Value* q = b.CreateUDiv(n, safe);
+    return {b.CreateSelect(by_zero, c.zero(), q),
+            b.CreateSelect(by_zero, c.zero(), b.CreateSub(n, b.CreateMul(q, safe)))};
+  }
+  Value* by_minus_one = b.CreateICmpEQ(d, c.integer(-1));
+  Value* safe = b.CreateSelect(b.CreateOr(by_zero, by_minus_one), c.integer(1), d);
+  Value* q = b.CreateSDiv(n, safe);
+  Value* r = b.CreateSub(n, b.CreateMul(q, safe));
+  Value* below = b.CreateAnd(b.CreateICmpNE(r, c.zero()), b.CreateICmpSLT(b.CreateXor(r, safe), c.zero()));
+  q = b.CreateSub(q, b.CreateZExt(below, c.type()));
+  r = b.CreateSelect(below, b.CreateAdd(r, safe), r);
+  q = b.CreateSelect(by_minus_one, b.CreateNeg(n), q);
+  return {b.CreateSelect(by_zero, c.zero(), q), r};  // r is 0 where the divisor was replaced by 1
+}
+
+Value* quotient(const op_context& c) {
+  return c.floating() ? c.b.CreateUnaryIntrinsic(Intrinsic::floor, c.b.CreateFDiv(c.x[0], c.x[1])) : divide(c).quotient;
+}
+
+Value* remainder(const op_context& c) {
+  if (!c.floating()) return divide(c).remainder;
+  auto& b = c.b;
+  Value* r = b.CreateFRem(c.x[0], c.x[1]);  // sign of the dividend
+  Value* other_sign =
+      b.CreateICmpSLT(b.CreateXor(b.CreateBitCast(r, like(r, b.getIntNTy(c.type()->getScalarSizeInBits()))),
+                                  b.CreateBitCast(c.x[1], like(r, b.getIntNTy(c.type()->getScalarSizeInBits())))),
+                      Constant::getNullValue(like(r, b.getIntNTy(c.type()->getScalarSizeInBits()))));
+  Value* below = b.CreateAnd(b.CreateFCmpONE(r, c.zero()), other_sign);
+  return b.CreateSelect(below, b.CreateFAdd(r, c.x[1]), r);
+}
+
+Value* magnitude(const op_context& c) {
+  if (c.floating()) return c.unary(Intrinsic::fabs);
+  return c.is_signed() ? c.b.CreateBinaryIntrinsic(Intrinsic::abs, c.x[0], c.b.getFalse()) : c.x[0];
+}
+
+using I = Instruction;
+using C = CmpInst;
+struct op_row {
+  op what;
+  Value* (*emit)(const op_context&);
+};
+#define ROW(name, expression) {op::name, [](const op_context& c) -> Value* { return expression; }}
+#define MATH(name) ROW(name, emit_math(c.f, op::name, c.from, c.x))
+const op_row rows[] = {
+    ROW(neg, c.floating() ? c.b.CreateFNeg(c.x[0]) : c.b.CreateNeg(c.x[0])),
+    ROW(abs, magnitude(c)),
+    ROW(sign, sign_of(c)),
+    MATH(exp),
+    MATH(log),
+    MATH(log1p),
+    MATH(expm1),
+    ROW(sqrt, c.unary(Intrinsic::sqrt)),
+    MATH(tanh),
+    MATH(sigmoid),
+    MATH(erf),
+    MATH(sin),
+    MATH(cos),
+    ROW(floor, c.floating() ? c.unary(Intrinsic::floor) : c.x[0]),
+    ROW(ceil, c.floating() ? c.unary(Intrinsic::ceil) : c.x[0]),
+    ROW(round, c.floating() ? c.unary(Intrinsic::roundeven) : c.x[0]),
+    ROW(logical_not, c.b.CreateNot(c.x[0])),
+    ROW(cast, emit_cast(c.f, c.from, c.to, c.x[0])),
+    ROW(add, arithmetic(c, I::FAdd, I::Add)),
+    ROW(sub, arithmetic(c, I::FSub, I::Sub)),
+    ROW(mul, arithmetic(c, I::FMul, I::Mul)),
+    ROW(div, c.floating() ? c.b.CreateFDiv(c.x[0], c.x[1]) : divide(c).quotient),
+    ROW(quotient, quotient(c)),
+    ROW(remainder, remainder(c)),
+    MATH(pow),
+    ROW(minimum, emit_extreme(c.f, c.from, false, c.x[0], c.x[1])),
+    ROW(maximum, emit_extreme(c.f, c.from, true, c.x[0], c.x[1])),
+    ROW(equal, compare(c, C::FCMP_OEQ, C::ICMP_EQ, C::ICMP_EQ)),
+    ROW(not_equal, compare(c, C::FCMP_UNE, C::ICMP_NE, C::ICMP_NE)),
+    ROW(less, compare(c, C::FCMP_OLT, C::ICMP_SLT, C::ICMP_ULT)),
+    ROW(less_equal, compare(c, C::FCMP_OLE, C::ICMP_SLE, C::ICMP_ULE)),
+    ROW(logical_and, c.b.CreateAnd(c.x[0], c.x[1])),
+    ROW(logical_or, c.b.CreateOr(c.x[0], c.x[1])),
+    ROW(select, c.b.CreateSelect(c.x[0], c.x[1], c.x[2])),
+};
+#undef MATH
+#undef ROW
+static_assert(sizeof rows / sizeof *rows == op_count - static_cast<int>(op::neg), "an elementwise op has no row");
+
+Value* emit_elementwise(function_emitter& f, const ir::instruction& i) {
+  Value* x[3] = {};
+  for (std::size_t k = 0; k < i.args.size(); ++k)
+    x[k] = splat(f, f.values[static_cast<std::size_t>(i.args[k])], i.vector ? f.lanes : 0);
+  const element from = f.instruction(i.args[i.what == op::select ? 1 : 0]).type;
+  return emit_op(f, i.what, from, i.type, {x, i.args.size()});
+}
+
+Value* emit_constant(function_emitter& f, const ir::instruction& i) {
+  Type* const type = held_type(f.build.getContext(), i.type);
+  if (!is_floating(i.type)) return ConstantInt::get(type, static_cast<std::uint64_t>(i.bits), true);
+  Value* x = ConstantFP::get(type, std::bit_cast<double>(i.bits));
+  return i.type == element::f16 || i.type == element::bf16 ? from_memory(f, i.type, to_memory(f, i.type, x)) : x;
+}
+
+Value* lane_numbers(function_emitter& f, const ir::instruction& i) {
+  Value* first = splat(f, f.counters[static_cast<std::size_t>(i.target)], f.lanes);
+  return f.build.CreateAdd(first, iota(f.build.getContext(), 64, f.lanes));
+}
+
+}  // namespace
+
+Value* emit_op(function_emitter& f, op what, element from, element to, std::span<Value* const> args) {
+  const op_row& found = rows[static_cast<int>(what) - static_cast<int>(op::neg)];
+  if (found.what != what) throw compile_error("the rows of emit_value.cpp are not in the order of op.hpp");
+  return found.emit({f, f.build, from, to, args});
+}
+
+void emit_instruction(function_emitter& f, ir::value id) {
+  const ir::instruction& i = f.instruction(id);
+  Value*& result = f.values[static_cast<std::size_t>(id)];
+  switch (i.code) {
+    case ir::opcode::elementwise:
+      result = emit_elementwise(f, i);
+      break;
+    case ir::opcode::constant:
+      result = splat(f, emit_constant(f, i), i.vector ? f.lanes : 0);
+      break;
+    case ir::opcode::extent:
+      result = buffer_extent(f, i.target, i.dimension);
+      break;
+    case ir::opcode::counter:
+      result = f.counters[static_cast<std::size_t>(i.target)];
+      break;
+    case ir::opcode::lanes:
+      result = lane_numbers(f, i);
+      break;
+    case ir::opcode::load:
+      result = emit_load(f, i);
+      break;
+    case ir::opcode::accumulator:
+      emit_accumulator(f, id);
+      break;
+    case ir::opcode::read:
+      result = emit_read(f, i);
+      break;
+    case ir::opcode::fold_lanes:
+      result = emit_fold_lanes(f, i);
+      break;
+  }
+}
+
+}  // namespace sheaf::llvm_backend

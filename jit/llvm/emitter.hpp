@@ -1,0 +1,120 @@
+// The state shared by the emit_*.cpp files: one `emitter` a module, one `function_emitter` a function being written.
+#pragma once
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <llvm/Analysis/InstSimplifyFolder.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
+
+#include <sheaf/jit/ir/ir.hpp>
+
+namespace sheaf::llvm_backend {
+
+// What the emitter needs to know of the processor. Registers of 512 bits need AVX-512 F, DQ, BW and VL together.
+struct target_facts {
+  bool avx2 = false, avx512 = false, fma = false, f16c = false;
+  bool exact_sum = false;
+  int register_bytes() const { return avx512 ? 64 : avx2 ? 32 : 16; }
+};
+
+struct compile_error : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+using builder = llvm::IRBuilder<llvm::InstSimplifyFolder>;
+
+struct emitter {
+  const ir::module& source;
+  target_facts target;
+  llvm::Module& module;
+};
+
+// An accumulator: its cell, for argmax and argmin also that of the position. Cells become registers (mem2reg).
+struct cell {
+  llvm::AllocaInst* content = nullptr;
+  llvm::AllocaInst* position = nullptr;
+  int lanes = 0;     // 0: scalar
+  int born_in = -1;  // the vector loop it was declared in: dead lanes of its tail need no masking
+};
+
+struct buffer_facts {
+  llvm::Value* data = nullptr;
+  std::vector<llvm::Value*> extents, strides;
+};
+
+struct function_emitter {
+  function_emitter(emitter& owner, const ir::kernel& kernel, llvm::Function* function);
+
+  emitter& m;
+  const ir::kernel& kernel;
+  llvm::Function* function;
+  llvm::BasicBlock* prologue;  // holds stack slots and what is known of buffers; runs into the body
+  builder build;
+
+  std::vector<llvm::Value*> values;    // by instruction id: what it was last emitted as
+  std::vector<cell> cells;             // by instruction id
+  std::vector<llvm::Value*> counters;  // by loop id
+  std::vector<buffer_facts> buffers;   // by buffer id
+
+  int vector_loop = -1;  // the vector loop around the current place, its lanes, and the live lanes in its tail
+  int lanes = 0;
+  llvm::Value* tail_mask = nullptr;   // <lanes x i1>; null in the main loop
+  llvm::Value* tail_count = nullptr;  // i64, 1 to lanes - 1
+
+  llvm::Value* zero_slot = nullptr;  // 64 bytes of zeros that a masked-off load reads
+  llvm::Value* sink_slot = nullptr;  // 64 bytes that a masked-off store writes
+  bool streams = false;              // stores past the caches were made: they are ordered before the return
+
+  const ir::instruction& instruction(ir::value v) const { return kernel.instructions[static_cast<std::size_t>(v)]; }
+  const ir::buffer& buffer(std::int32_t b) const { return m.source.buffers[static_cast<std::size_t>(b)]; }
+  llvm::Value* call() const { return function->getArg(0); }
+  llvm::AllocaInst* stack_slot(llvm::Type* type, const char* name);
+};
+
+// emit_module.cpp
+void emit_module(emitter& m);
+
+// emit_block.cpp
+void emit_block(function_emitter& f, const ir::block& b);
+using loop_body = void (*)(function_emitter& f, const ir::statement& s, llvm::Value* counter);
+void emit_counted_loop(function_emitter& f, const ir::statement& s, llvm::Value* low, llvm::Value* high,
+                       std::int64_t step, loop_body body);
+
+// emit_value.cpp
+void emit_instruction(function_emitter& f, ir::value id);
+llvm::Value* emit_op(function_emitter& f, op what, element from, element to, std::span<llvm::Value* const> args);
+
+// emit_memory.cpp
+llvm::Value* buffer_extent(function_emitter& f, std::int32_t b, int dimension);
+llvm::Value* emit_load(function_emitter& f, const ir::instruction& i);
+void emit_store(function_emitter& f, const ir::statement& s);
+
+void emit_stream_store(function_emitter& f, llvm::Value* address, llvm::Value* bits, llvm::Align align);
+
+// emit_reduce.cpp
+void emit_accumulator(function_emitter& f, ir::value id);
+void emit_combine(function_emitter& f, const ir::statement& s);
+llvm::Value* emit_read(function_emitter& f, const ir::instruction& i);
+llvm::Value* emit_fold_lanes(function_emitter& f, const ir::instruction& i);
+// NaN in either gives NaN; of two equal zeros either.
+llvm::Value* emit_extreme(function_emitter& f, element type, bool largest, llvm::Value* a, llvm::Value* b);
+
+// types.cpp: how an element is held in registers (f16, bf16 as f32; boolean as i1) and in memory (i16; i8).
+llvm::Type* held_type(llvm::LLVMContext& context, element type);
+llvm::Type* stored_type(llvm::LLVMContext& context, element type);
+llvm::Value* from_memory(function_emitter& f, element type, llvm::Value* bits);
+llvm::Value* to_memory(function_emitter& f, element type, llvm::Value* held);
+llvm::Value* emit_cast(function_emitter& f, element from, element to, llvm::Value* x);
+llvm::Type* widen(llvm::Type* scalar, int lanes);                    // lanes 0: the scalar itself
+llvm::Type* like(llvm::Value* shape, llvm::Type* scalar);            // as many lanes as `shape` has
+llvm::Value* splat(function_emitter& f, llvm::Value* x, int lanes);  // a vector stays as it is
+llvm::Constant* iota(llvm::LLVMContext& context, int bits, int lanes);
+
+// math.cpp, math_calls.cpp
+llvm::Value* emit_math(function_emitter& f, op what, element type, std::span<llvm::Value* const> args);
+llvm::Value* emit_math_call(function_emitter& f, op what, element type, std::span<llvm::Value* const> args);
+
+}  // namespace sheaf::llvm_backend

@@ -1,0 +1,45 @@
+// What a plan knows of a call: the extents and the stride class of each tensor, and from them the sizes of index ranges.
+// The facts only steer decisions: a kernel reads extents when it runs, so a plan is right for any of them.
+// Shown by tests/jit/plan.cpp.
+#pragma once
+#include <optional>
+#include <vector>
+
+#include <sheaf/dsl/graph/graph.hpp>
+
+namespace sheaf::plan {
+
+struct tensor_facts {
+  std::vector<std::int64_t> extents;
+  bool unit_inner = true;  // the last dimension has stride 1
+};
+
+struct call_facts {
+  std::vector<tensor_facts> inputs;  // by the graph's inputs
+  std::vector<bool> unit_outputs;    // by the graph's outputs; missing: true
+};
+
+class facts {
+ public:
+  facts(const graph& g, call_facts call) : g_(g), call_(std::move(call)) {}
+
+  // An integer expression of constants and extents; nothing where it has free indices or reads data.
+  std::optional<std::int64_t> value(node_id n) const { return g_.free[n].empty() ? number(n) : std::nullopt; }
+  // How often an index runs: exact where its range is closed, with outer indices at their low ends where it depends on
+  // them, and for ranges made of data the tensor's share: the extent the index walks over, by the number of such ranges.
+  double trips(node_id idx) const;
+  // The product over a set of indices.
+  double trips(const index_set& set) const;
+
+  const graph& g() const { return g_; }
+  const call_facts& call() const { return call_; }
+
+ private:
+  std::optional<std::int64_t> number(node_id n) const;
+  double walked_extent(node_id idx) const;
+
+  const graph& g_;
+  call_facts call_;
+};
+
+}  // namespace sheaf::plan

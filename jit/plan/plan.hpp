@@ -1,0 +1,75 @@
+// The plan of a program: which definitions are stored, by which loops, in which kernels, and what is checked before.
+// Every decision is data and carries its reason, so that a plan can be printed, compared and argued with.
+#pragma once
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include <sheaf/dsl/graph/graph.hpp>
+#include <sheaf/jit/plan/facts.hpp>
+
+namespace sheaf::plan {
+
+enum class way : std::uint8_t {
+  map,       // loops over the stage's indices; every reduction inside is placed at the outermost loop that binds what it needs
+  scatter,   // one reduction whose condition says `j == data`: each piece owns rows j, walks the bound indices and updates
+  interval,  // the same with `lo <= j && j < hi`
+};
+
+enum class place : std::uint8_t { output, workspace, check };
+
+struct stage {
+  node_id define = no_node;      // what is stored, as loads name it
+  node_id body = no_node;        // its value, in `indices`
+  std::vector<node_id> indices;  // of the stored tensor, in order
+  std::vector<node_id> loops;    // the same, outermost first
+  node_id vector = no_node;      // the one of `loops` (its last) that runs in lanes; none: reductions choose their own
+  int lanes = 1;
+  node_id parallel = no_node;    // the one of `loops` that pieces share
+  std::int64_t chunk = 0;        // not 0: a piece takes so many iterations of it (it is the vector or owned index)
+  way how = way::map;
+  node_id owned = no_node;       // scatter, interval: the index j that pieces own
+  place where = place::workspace;
+  int ordinal = 0;               // among outputs, workspaces or checks
+  double bytes = 0, operations = 0;  // predicted
+  std::vector<std::string> reasons;
+};
+
+struct kernel_plan {
+  std::string name;
+  std::vector<int> stages;     // in order
+  node_id parallel = no_node;  // the index that pieces share; none: one piece
+  std::int64_t chunk = 0;      // as in its stages
+  double cost = 0;             // nanoseconds of one turn, estimated
+  std::string reason;
+};
+
+// A load whose subscript is not known to be inside. `position` is the row-major place in the space of `indices`.
+struct check {
+  std::string tensor;
+  int dimension = 0;
+  node_id subscript = no_node;    // in `indices`: the host can evaluate the offending value from it
+  node_id low = no_node, high = no_node;  // must hold: low <= subscript < high, both in `indices` too
+  std::vector<node_id> indices;
+  node_id outside = no_node;      // the condition that fails
+  std::vector<node_id> sizes;     // by index: how many positions it has, closed
+  std::vector<node_id> firsts;    // by index: the one at position 0
+  bool uniform = false;           // closed and without data: the host evaluates `outside`; no kernel, no slot
+  int ordinal = -1;               // among the check slots; uniform: none
+};
+
+// Loads that a check vouches for: they need no bounds test of their own.
+using trust = std::unordered_set<node_id>;
+
+struct program_plan {
+  std::vector<stage> stages;
+  std::vector<kernel_plan> kernels;
+  std::vector<check> checks;
+  trust trusted;
+};
+
+std::string name_of(const graph& g, node_id define);
+// Lines a person reads: kernels, stages, loops, reasons, predictions.
+std::string print(const graph& g, const program_plan& p);
+
+}  // namespace sheaf::plan

@@ -1,0 +1,97 @@
+// Walks and rewrites over expressions that planning needs: who is inside, and the same with some nodes replaced.
+// Definitions are closed, so neither goes into one through a load.
+#pragma once
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include <sheaf/dsl/passes/reduce.hpp>
+
+namespace sheaf::plan {
+
+// Calls visit(node) once for each node of an expression, arguments first; ranges of bound indices belong to it.
+template <class Visit>
+void for_each_node(const graph& g, node_id root, Visit&& visit) {
+  std::unordered_set<node_id> seen;
+  const auto walk = [&](auto&& self, node_id n) -> void {
+    if (!seen.insert(n).second) return;
+    for (int k = g.kind(n) == op::load ? 1 : 0; k < g[n].count; ++k)
+      if (g.kind(n) != op::extent) self(self, g.arg(n, k));
+    visit(n);
+  };
+  walk(walk, root);
+}
+
+inline bool holds(const graph& g, node_id root, op kind) {
+  bool found = false;
+  for_each_node(g, root, [&](node_id n) { found = found || g.kind(n) == kind; });
+  return found;
+}
+
+// The bound indices of a reduction.
+inline std::vector<node_id> bound_indices(const graph& g, node_id reduce) {
+  std::vector<node_id> list;
+  for (int k = 2; k < g[reduce].count; ++k) list.push_back(g.arg(reduce, k));
+  return list;
+}
+
+inline std::vector<node_id> indices_of(const graph& g, const index_set& set) {
+  std::vector<node_id> list;
+  for (int o = 0; o < g.indices.size(); ++o)
+    if (set.has(o)) list.push_back(g.indices[o]);
+  return list;
+}
+
+inline node_id intern_reduce(graph& g, monoid kind, element type, node_id body, node_id condition,
+                             const std::vector<node_id>& indices) {
+  std::vector<node_id> list{body, condition};
+  list.insert(list.end(), indices.begin(), indices.end());
+  return g.intern(op::reduce, type, static_cast<std::int64_t>(kind), list.data(), static_cast<int>(list.size()));
+}
+
+// Replaces nodes by others of the same value; loops stay as they are.
+class replacement {
+ public:
+  explicit replacement(graph& g) : g_(g) {}
+  void add(node_id from, node_id to) { to_[from] = to; }
+
+  node_id operator()(node_id n) {
+    if (const auto found = to_.find(n); found != to_.end()) return found->second;
+    const node_id result = rebuilt(n);
+    to_[n] = result;
+    return result;
+  }
+
+ private:
+  node_id rebuilt(node_id n) {
+    const op kind = g_.kind(n);
+    if (kind == op::extent || kind == op::define) return n;
+    std::vector<node_id> list;
+    bool same = true;
+    for (int k = 0; k < g_[n].count; ++k) {
+      const node_id a = g_.arg(n, k);
+      list.push_back(kind == op::load && k == 0 ? a : (*this)(a));
+      same = same && list.back() == a;
+    }
+    if (same) return n;
+    if (kind == op::cast) return cast_to(g_, g_.type(n), list[0]);
+    if (is_elementwise(kind))
+      return make(g_, kind, list[0], list.size() > 1 ? list[1] : no_node, list.size() > 2 ? list[2] : no_node);
+    const node old = g_[n];
+    return g_.intern(old.kind, old.type, old.attribute, list.data(), old.count);
+  }
+
+  graph& g_;
+  std::unordered_map<node_id, node_id> to_;
+};
+
+// What holds for a load holds for the same load in blocks or under another name.
+inline void trust_alike(graph& g, node_id root, replacement& put, std::unordered_set<node_id>& trusted) {
+  std::vector<node_id> loads;
+  for_each_node(g, root, [&](node_id n) {
+    if (g.kind(n) == op::load && trusted.contains(n)) loads.push_back(n);
+  });
+  for (const node_id n : loads) trusted.insert(put(n));
+}
+
+}  // namespace sheaf::plan

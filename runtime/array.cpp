@@ -1,0 +1,72 @@
+#include <sheaf/runtime/array.hpp>
+
+#include <sys/mman.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include <sheaf/runtime/fail.hpp>
+
+namespace sheaf::runtime {
+namespace {
+
+constexpr std::size_t huge_page = std::size_t{2} << 20;
+
+// Blocks this large are mapped by themselves: their pages come zeroed, and huge pages cost 512 times fewer faults.
+bool is_mapped(std::size_t bytes) { return bytes >= 2 * huge_page; }
+
+[[noreturn]] void fail_memory(std::size_t bytes) {
+  fail(code::out_of_memory, "allocation of an array", std::to_string(bytes) + " bytes", "no memory left");
+}
+
+void* map_block(std::size_t bytes) {
+  void* block = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (block == MAP_FAILED) fail_memory(bytes);
+#ifdef MADV_HUGEPAGE
+  madvise(block, bytes, MADV_HUGEPAGE);
+#endif
+  return block;
+}
+
+}  // namespace
+
+std::int64_t count_elements(const std::int64_t* extents, int rank, std::size_t element_bytes) {
+  constexpr std::int64_t limit = std::int64_t{1} << 62;
+  std::int64_t count = 1;
+  bool empty = false;
+  bool too_many = false;
+  for (int axis = 0; axis < rank; ++axis) {
+    if (extents[axis] < 0)
+      fail(code::bad_argument, "shape of an array", "extents of at least 0", std::to_string(extents[axis]));
+    if (extents[axis] == 0) empty = true;
+    too_many |= __builtin_mul_overflow(count, extents[axis], &count);
+  }
+  if (empty) return 0;
+  if (too_many || count > limit / static_cast<std::int64_t>(element_bytes))
+    fail(code::bad_argument, "shape of an array", "fewer than 2^62 bytes", "more");
+  return count;
+}
+
+void* allocate(std::size_t bytes, bool zeroed) {
+  if (is_mapped(bytes)) return map_block(bytes);
+  const std::size_t rounded = (bytes + array_alignment - 1) / array_alignment * array_alignment;
+  void* block = std::aligned_alloc(array_alignment, rounded ? rounded : array_alignment);
+  if (!block) fail_memory(bytes);
+  if (zeroed) std::memset(block, 0, rounded);
+  return block;
+}
+
+void deallocate(void* block, std::size_t bytes) noexcept {
+  if (!block) return;
+  if (is_mapped(bytes))
+    munmap(block, bytes);
+  else
+    std::free(block);
+}
+
+void copy_bytes(void* to, const void* from, std::size_t bytes) noexcept {
+  if (bytes) std::memcpy(to, from, bytes);
+}
+
+}  // namespace sheaf::runtime

@@ -1,0 +1,152 @@
+// Arrays that own their elements: what a compiled program returns. Shown by tests/runtime/array_test.cpp.
+#pragma once
+#include <sheaf/runtime/view.hpp>
+
+namespace sheaf {
+namespace runtime {
+
+inline constexpr std::size_t array_alignment = 64;  // a cache line and the widest vector
+
+// Throw code::bad_argument for a negative extent or too many bytes, code::out_of_memory where there is none left.
+std::int64_t count_elements(const std::int64_t* extents, int rank, std::size_t element_bytes);
+void* allocate(std::size_t bytes, bool zeroed);
+void deallocate(void* block, std::size_t bytes) noexcept;
+void copy_bytes(void* to, const void* from, std::size_t bytes) noexcept;
+
+}  // namespace runtime
+
+// Asks for elements that are not set: right for outputs that a kernel writes in full.
+struct uninitialized_t {};
+inline constexpr uninitialized_t uninitialized{};
+
+// Row-major, contiguous, aligned to 64 bytes, zero unless asked otherwise. A rank-0 array holds one element and
+// converts to it. A moved-from array is empty: all extents and the size are 0. Element access is unchecked.
+//
+//   array<float, 2> a(3, 4);
+//   a(2, 3) = 1;
+template <class T, int Rank>
+class array {
+  static_assert(is_element<T>, "an array's element is bool, an 8, 32 or 64-bit integer, or a float");
+  static_assert(Rank >= 0);
+
+ public:
+  using value_type = T;
+
+  array()
+    requires(Rank > 0)
+  = default;
+  array()
+    requires(Rank == 0)
+  {
+    allocate(true);
+  }
+  array(T value)
+    requires(Rank == 0)
+  {
+    allocate(false);
+    *data_ = value;
+  }
+  explicit array(uninitialized_t)
+    requires(Rank == 0)
+  {
+    allocate(false);
+  }
+
+  template <std::integral... Extent>
+    requires(Rank > 0 && sizeof...(Extent) == Rank)
+  explicit array(Extent... extent) : extents_{static_cast<std::int64_t>(extent)...} {
+    allocate(true);
+  }
+
+  template <std::integral... Extent>
+    requires(Rank > 0 && sizeof...(Extent) == Rank)
+  explicit array(uninitialized_t, Extent... extent) : extents_{static_cast<std::int64_t>(extent)...} {
+    allocate(false);
+  }
+
+  // extents points to Rank sizes.
+  array(uninitialized_t, const std::int64_t* extents) {
+    for (int axis = 0; axis < Rank; ++axis) extents_[axis] = extents[axis];
+    allocate(false);
+  }
+
+  array(const array& other) {
+    if (!other.data_) return;
+    for (int axis = 0; axis < Rank; ++axis) extents_[axis] = other.extents_[axis];
+    allocate(false);
+    runtime::copy_bytes(data_, other.data_, bytes());
+  }
+  array(array&& other) noexcept { swap(other); }
+  array& operator=(array other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~array() { runtime::deallocate(data_, bytes()); }
+
+  void swap(array& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    std::swap(extents_, other.extents_);
+  }
+
+  static constexpr int rank() { return Rank; }
+  std::int64_t size() const { return size_; }
+  std::int64_t extent(int axis) const { return extents_[axis]; }
+  std::int64_t stride(int axis) const {
+    std::int64_t stride = 1;
+    for (int inner = Rank - 1; inner > axis; --inner) stride *= extents_[inner];
+    return stride;
+  }
+
+  T* data() { return data_; }
+  const T* data() const { return data_; }
+  T* data_handle() { return data_; }  // with rank, extent and stride: converts to a view as mdspan does
+  const T* data_handle() const { return data_; }
+  T* begin() { return data_; }
+  T* end() { return data_ + size_; }
+  const T* begin() const { return data_; }
+  const T* end() const { return data_ + size_; }
+
+  template <std::integral... Index>
+    requires(sizeof...(Index) == Rank)
+  T& operator()(Index... index) {
+    return data_[offset(index...)];
+  }
+  template <std::integral... Index>
+    requires(sizeof...(Index) == Rank)
+  const T& operator()(Index... index) const {
+    return data_[offset(index...)];
+  }
+
+  operator T() const
+    requires(Rank == 0)
+  {
+    return *data_;
+  }
+
+  void fill(T value) {
+    for (T& one : *this) one = value;
+  }
+
+ private:
+  T* data_ = nullptr;
+  std::int64_t size_ = 0;
+  std::int64_t extents_[Rank > 0 ? Rank : 1] = {};
+
+  std::size_t bytes() const { return static_cast<std::size_t>(size_) * sizeof(T); }
+
+  void allocate(bool zeroed) {
+    size_ = runtime::count_elements(extents_, Rank, sizeof(T));
+    data_ = static_cast<T*>(runtime::allocate(bytes(), zeroed));
+  }
+
+  template <class... Index>
+  std::int64_t offset(Index... index) const {
+    std::int64_t at = 0;
+    int axis = 0;
+    ((at = at * extents_[axis++] + static_cast<std::int64_t>(index)), ...);
+    return at;
+  }
+};
+
+}  // namespace sheaf

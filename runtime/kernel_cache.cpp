@@ -1,0 +1,185 @@
+#include <sheaf/runtime/kernel_cache.hpp>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <bit>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include <sheaf/runtime/hash.hpp>
+
+namespace sheaf::runtime {
+namespace {
+
+constexpr char magic[8] = "SHEAFKC";
+constexpr std::uint64_t version = 1;
+constexpr std::uint64_t largest_entry = std::uint64_t{256} << 20;
+
+struct entry_header {
+  char magic[8];
+  std::uint64_t version;
+  std::uint64_t key_bytes;
+  std::uint64_t payload_bytes;
+  hash128 payload_hash;
+  hash128 header_hash;  // of all fields above
+};
+static_assert(sizeof(entry_header) == 64 && std::endian::native == std::endian::little);
+constexpr std::size_t hashed_header_bytes = offsetof(entry_header, header_hash);
+
+entry_header header_of(std::string_view key_text, const void* bytes, std::size_t size) {
+  entry_header header{};
+  std::memcpy(header.magic, magic, sizeof magic);
+  header.version = version;
+  header.key_bytes = key_text.size();
+  header.payload_bytes = size;
+  header.payload_hash = hash_bytes(bytes, size);
+  header.header_hash = hash_bytes(&header, hashed_header_bytes);
+  return header;
+}
+
+class open_file {
+ public:
+  open_file(const std::string& path, int flags) : descriptor_(open(path.c_str(), flags | O_CLOEXEC, 0600)) {}
+  ~open_file() { close_now(); }
+  open_file(const open_file&) = delete;
+  open_file& operator=(const open_file&) = delete;
+
+  explicit operator bool() const { return descriptor_ >= 0; }
+  int descriptor() const { return descriptor_; }
+  bool close_now() { return descriptor_ < 0 || close(std::exchange(descriptor_, -1)) == 0; }
+
+  bool read_all(void* to, std::size_t size) {
+    auto* at = static_cast<char*>(to);
+    while (size > 0) {
+      const ssize_t got = read(descriptor_, at, size);
+      if (got < 0 && errno == EINTR) continue;
+      if (got <= 0) return false;
+      at += got;
+      size -= static_cast<std::size_t>(got);
+    }
+    return true;
+  }
+
+  bool write_all(const void* from, std::size_t size) {
+    const auto* at = static_cast<const char*>(from);
+    while (size > 0) {
+      const ssize_t put = write(descriptor_, at, size);
+      if (put < 0 && errno == EINTR) continue;
+      if (put <= 0) return false;
+      at += put;
+      size -= static_cast<std::size_t>(put);
+    }
+    return true;
+  }
+
+ private:
+  int descriptor_;
+};
+
+void report(const char* what, const std::string& path, const char* why) {
+  debug_line(1, std::string("kernel cache: ") + what + " " + path + ": " + why);
+}
+
+// What is found here is run: a file that another user could have written is not.
+bool is_own(const struct stat& status) {
+  return S_ISREG(status.st_mode) && (status.st_uid == geteuid() || status.st_uid == 0) &&
+         (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+// Null when the header is whole and describes a file of this size, else what is wrong with it.
+const char* flaw_of(const entry_header& header, std::uint64_t file_bytes) {
+  if (std::memcmp(header.magic, magic, sizeof magic) != 0) return "another kind of file";
+  if (header.version != version) return "another version";
+  if (header.header_hash != hash_bytes(&header, hashed_header_bytes)) return "a damaged header";
+  if (header.key_bytes > largest_entry || header.payload_bytes > largest_entry) return "too large";
+  if (sizeof header + header.key_bytes + header.payload_bytes != file_bytes) return "a wrong length";
+  return nullptr;
+}
+
+// Null when payload was filled.
+const char* read_entry(open_file& file, std::string_view key_text, std::vector<unsigned char>& payload) {
+  struct stat status;
+  if (fstat(file.descriptor(), &status) != 0) return std::strerror(errno);
+  if (!is_own(status)) return "not only this user can write it";
+  entry_header header;
+  if (!file.read_all(&header, sizeof header)) return "too short";
+  if (const char* flaw = flaw_of(header, static_cast<std::uint64_t>(status.st_size))) return flaw;
+  if (header.key_bytes != key_text.size()) return "another key of the same hash";
+  std::string stored(key_text.size(), '\0');
+  if (!file.read_all(stored.data(), stored.size())) return "too short";
+  if (stored != key_text) return "another key of the same hash";
+  payload.resize(header.payload_bytes);
+  if (!file.read_all(payload.data(), payload.size())) return "too short";
+  if (hash_bytes(payload.data(), payload.size()) != header.payload_hash) return "a damaged payload";
+  return nullptr;
+}
+
+bool make_folders(const std::string& path) {
+  if (mkdir(path.c_str(), 0700) == 0 || errno == EEXIST) return true;
+  const std::size_t slash = path.find_last_of('/');
+  if (errno != ENOENT || slash == std::string::npos || slash == 0) return false;
+  if (!make_folders(path.substr(0, slash))) return false;
+  return mkdir(path.c_str(), 0700) == 0 || errno == EEXIST;
+}
+
+// Unique among the threads of this process by the counter, among processes by their number.
+std::string temporary_name(const std::string& path) {
+  static std::atomic<unsigned> counter{0};
+  return path + "." + std::to_string(getpid()) + "." + std::to_string(counter.fetch_add(1)) + ".tmp";
+}
+
+bool write_entry(const std::string& path, std::string_view key_text, const void* bytes, std::size_t size) {
+  const entry_header header = header_of(key_text, bytes, size);
+  open_file file(path, O_WRONLY | O_CREAT | O_EXCL);
+  return file && file.write_all(&header, sizeof header) && file.write_all(key_text.data(), key_text.size()) &&
+         file.write_all(bytes, size) && file.close_now();
+}
+
+}  // namespace
+
+std::string kernel_cache::path_of(std::string_view key_text) const {
+  return folder_ + "/" + hex_of(hash_bytes(key_text.data(), key_text.size())) + ".kernel";
+}
+
+std::optional<std::vector<unsigned char>> kernel_cache::find(std::string_view key_text) const {
+  if (use_ == cache_use::off) return std::nullopt;
+  const std::string path = path_of(key_text);
+  open_file file(path, O_RDONLY);
+  if (!file) {
+    if (errno != ENOENT) report("cannot read", path, std::strerror(errno));
+    return std::nullopt;
+  }
+  std::vector<unsigned char> payload;
+  if (const char* flaw = read_entry(file, key_text, payload)) {
+    report("ignored", path, flaw);
+    return std::nullopt;
+  }
+  return payload;
+}
+
+bool kernel_cache::store(std::string_view key_text, const void* bytes, std::size_t size) const {
+  if (use_ != cache_use::on) return false;
+  if (size > largest_entry || key_text.size() > largest_entry) return false;
+  if (!make_folders(folder_)) {
+    report("cannot make", folder_, std::strerror(errno));
+    return false;
+  }
+  const std::string path = path_of(key_text);
+  const std::string temporary = temporary_name(path);
+  if (write_entry(temporary, key_text, bytes, size) && std::rename(temporary.c_str(), path.c_str()) == 0) return true;
+  report("cannot write", path, std::strerror(errno));
+  unlink(temporary.c_str());
+  return false;
+}
+
+const kernel_cache& default_kernel_cache() {
+  static const kernel_cache cache(current_settings().cache_dir, current_settings().cache);
+  return cache;
+}
+
+}  // namespace sheaf::runtime

@@ -1,0 +1,127 @@
+#include <sheaf/runtime/settings.hpp>
+
+#include <sched.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+#include <thread>
+
+#include <sheaf/runtime/fail.hpp>
+
+namespace sheaf::runtime {
+namespace {
+
+constexpr int max_threads = 1024;
+
+#if defined(SHEAF_VERIFY) || !defined(NDEBUG)
+constexpr bool verify_by_default = true;
+#else
+constexpr bool verify_by_default = false;
+#endif
+
+// Processors this process may run on: a container that is given two of 64 must not start 64 threads.
+int usable_processors() {
+#ifdef __linux__
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) {
+    int count = CPU_COUNT(&allowed);
+    if (std::FILE* file = std::fopen("/sys/fs/cgroup/cpu.max", "re")) {
+      long quota = 0;
+      long period = 0;
+      if (std::fscanf(file, "%ld %ld", &quota, &period) == 2 && quota > 0 && period > 0)
+        count = static_cast<int>(std::min<long>(count, (quota + period - 1) / period));
+      std::fclose(file);
+    }
+    return std::clamp(count, 1, max_threads);
+  }
+#endif
+  return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, max_threads);
+}
+
+std::string_view text_of(setting_source source, const char* name) {
+  const char* value = source(name);
+  return value ? std::string_view(value) : std::string_view();
+}
+
+int number_of(setting_source source, const char* name, int low, int high, int fallback) {
+  const std::string_view text = text_of(source, name);
+  if (text.empty()) return fallback;
+  int value = 0;
+  const auto [rest, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failure != std::errc() || rest != text.data() + text.size() || value < low || value > high)
+    fail(code::bad_setting, name, "a whole number of [" + std::to_string(low) + ", " + std::to_string(high) + "]",
+         "\"" + std::string(text) + "\"");
+  return value;
+}
+
+bool switch_of(setting_source source, const char* name, bool fallback) {
+  const std::string_view text = text_of(source, name);
+  if (text.empty()) return fallback;
+  if (text == "on" || text == "1") return true;
+  if (text == "off" || text == "0") return false;
+  fail(code::bad_setting, name, "on or off", "\"" + std::string(text) + "\"");
+}
+
+cache_use cache_of(setting_source source) {
+  const std::string_view text = text_of(source, "SHEAF_CACHE");
+  if (text.empty() || text == "on" || text == "1") return cache_use::on;
+  if (text == "off" || text == "0") return cache_use::off;
+  if (text == "read") return cache_use::read;
+  fail(code::bad_setting, "SHEAF_CACHE", "on, read or off", "\"" + std::string(text) + "\"");
+}
+
+std::string backend_of(setting_source source) {
+  const std::string_view text = text_of(source, "SHEAF_BACKEND");
+  if (text.empty() || text == "llvm" || text == "reference") return text.empty() ? "llvm" : std::string(text);
+  fail(code::bad_setting, "SHEAF_BACKEND", "llvm or reference", "\"" + std::string(text) + "\"");
+}
+
+std::string cache_dir_of(setting_source source) {
+  if (const auto own = text_of(source, "SHEAF_CACHE_DIR"); !own.empty()) return std::string(own);
+  // The XDG base directory specification: a relative path there is to be ignored.
+  if (const auto base = text_of(source, "XDG_CACHE_HOME"); base.starts_with('/')) return std::string(base) + "/sheaf";
+  if (const auto home = text_of(source, "HOME"); !home.empty()) return std::string(home) + "/.cache/sheaf";
+  return {};
+}
+
+const char* from_environment(const char* name) { return std::getenv(name); }
+
+}  // namespace
+
+settings read_settings(setting_source source) {
+  settings result;
+  result.debug = number_of(source, "SHEAF_DEBUG", 0, 9, 0);
+  result.threads = number_of(source, "SHEAF_THREADS", 1, max_threads, 0);
+  if (result.threads == 0) result.threads = usable_processors();
+  result.cache = cache_of(source);
+  result.cache_dir = cache_dir_of(source);
+  if (result.cache_dir.empty()) result.cache = cache_use::off;
+  result.backend = backend_of(source);
+  result.llvm_plugin = text_of(source, "SHEAF_LLVM_PLUGIN");
+  result.target = text_of(source, "SHEAF_TARGET");
+  result.verify = switch_of(source, "SHEAF_VERIFY", verify_by_default);
+  return result;
+}
+
+const settings& current_settings() {
+  static const settings once = read_settings(from_environment);
+  return once;
+}
+
+std::string settings_table() {
+  std::string text = "| variable | default | meaning |\n|---|---|---|\n";
+  for (const setting_row& row : setting_rows)
+    text += std::string("| `") + row.name + "` | " + row.fallback + " | " + row.meaning + " |\n";
+  return text;
+}
+
+void debug_line(int level, const std::string& words) {
+  if (current_settings().debug >= level) std::fprintf(stderr, "sheaf: %s\n", words.c_str());
+}
+
+}  // namespace sheaf::runtime

@@ -1,0 +1,54 @@
+// Every environment variable, in one table. Shown by tests/runtime/settings_test.cpp. Private header.
+#pragma once
+#include <optional>
+#include <string>
+
+namespace sheaf::runtime {
+
+struct setting_row {
+  const char* name;
+  const char* fallback;
+  const char* meaning;
+};
+
+inline constexpr setting_row setting_rows[] = {
+    {"SHEAF_DEBUG", "0",
+     "how much is written to stderr: 0 nothing, 1 what went wrong and was survived, 2 and more the stages"},
+    {"SHEAF_THREADS", "the processors this process may use", "threads of the default pool, the calling one included"},
+    {"SHEAF_CACHE", "on", "kernel cache on disk: on, read (never written) or off"},
+    {"SHEAF_CACHE_DIR", "$XDG_CACHE_HOME/sheaf, or ~/.cache/sheaf", "folder of the kernel cache"},
+    {"SHEAF_BACKEND", "llvm", "what runs programs: llvm, or reference, the slow evaluator that defines what is correct"},
+    {"SHEAF_LLVM_PLUGIN", "beside the library", "path of the code generator that is opened at first need"},
+    {"SHEAF_TARGET", "this processor", "processor to generate code for, such as x86-64-v3"},
+    {"SHEAF_VERIFY", "on in debug builds", "verify the kernel IR after every pass: on or off"},
+};
+
+enum class cache_use { off, read, on };
+
+struct settings {
+  int debug = 0;
+  int threads = 1;
+  cache_use cache = cache_use::on;
+  std::string cache_dir;    // empty where there is no home to keep one in: then the cache is off
+  std::string backend = "llvm";
+  std::string llvm_plugin;  // empty: the default place
+  std::string target;       // empty: this processor
+  bool verify = false;
+};
+
+// Null for a variable that is not set.
+using setting_source = const char* (*)(const char* name);
+
+// Throws code::bad_setting for a value that is not in the table's words. An empty value counts as not set.
+settings read_settings(setting_source source);
+
+// The environment, read once, at the first call.
+const settings& current_settings();
+
+// The table as Markdown, for the documentation.
+std::string settings_table();
+
+// One line on stderr where SHEAF_DEBUG is at least level.
+void debug_line(int level, const std::string& words);
+
+}  // namespace sheaf::runtime

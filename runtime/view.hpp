@@ -1,0 +1,235 @@
+// Views: a pointer, extents and strides, made from what the caller already has. Shown by tests/runtime/view_test.cpp.
+#pragma once
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include <sheaf/dsl/graph/element.hpp>
+
+namespace sheaf {
+
+// A view without its types, for the call path. The extents and strides belong to the view it came from.
+struct tensor_ref {
+  void* data;
+  element type;
+  int rank;
+  const std::int64_t* extents;
+  const std::int64_t* strides;  // in elements
+};
+
+namespace runtime {
+
+[[noreturn]] void fail_axis(const char* operation, int axis, int rank);
+[[noreturn]] void fail_rank(std::int64_t expected, std::int64_t found);
+[[noreturn]] void fail_range(std::int64_t begin, std::int64_t end, std::int64_t extent);
+[[noreturn]] void fail_step(std::int64_t step);
+
+template <class From, class To>
+concept element_pointer_to = std::is_convertible_v<From (*)[], To (*)[]>;  // adds const, never changes the type
+
+// std::mdspan and its ancestors, sheaf::array, and the tensor classes that offer the same four names.
+template <class Source>
+concept mdspan_like = requires(Source& source) {
+  { source.rank() } -> std::convertible_to<std::int64_t>;
+  { source.extent(source.rank()) } -> std::convertible_to<std::int64_t>;
+  { source.stride(source.rank()) } -> std::convertible_to<std::int64_t>;
+  *source.data_handle();
+};
+
+template <class Source>
+concept static_rank = requires { typename std::integral_constant<std::int64_t, std::int64_t(Source::rank())>; };
+
+template <class Source, int Rank>
+constexpr bool may_have_rank() {
+  if constexpr (static_rank<Source>) return std::int64_t(Source::rank()) == Rank;
+  return true;  // known at run time only, checked there
+}
+
+template <class Source, class T, int Rank>
+concept mdspan_of =
+    mdspan_like<Source> && may_have_rank<std::remove_const_t<Source>, Rank>() && requires(Source& source) {
+      requires element_pointer_to<std::remove_reference_t<decltype(*source.data_handle())>, T>;
+    };
+
+// std::vector, std::span, std::array, std::string_view's kin: data() and size(), elements side by side.
+template <class Source, class T>
+concept contiguous_of = !mdspan_like<Source> && requires(Source& source) {
+  { source.size() } -> std::convertible_to<std::size_t>;
+  requires element_pointer_to<std::remove_reference_t<decltype(*source.data())>, T>;
+};
+
+template <class Source, class T, int Rank>
+concept c_array_of = std::is_array_v<Source> && std::extent_v<Source> > 0 &&
+                     int(std::rank_v<Source>) == Rank&& element_pointer_to<std::remove_all_extents_t<Source>, T>;
+
+constexpr void row_major(const std::int64_t* extents, std::int64_t* strides, int rank) {
+  std::int64_t stride = 1;
+  for (int axis = rank - 1; axis >= 0; --axis) {
+    strides[axis] = stride;
+    stride *= extents[axis];
+  }
+}
+
+}  // namespace runtime
+
+// Does not own its elements. Strides are in elements and may be zero or negative. Element access is unchecked.
+//
+//   std::vector<float> v(12);
+//   view<float, 2> x = view_of(v.data(), {3, 4});
+//   view<const float, 1> flat = v;
+template <class T, int Rank>
+struct view {
+  static_assert(is_element<std::remove_const_t<T>>, "a view's element is bool, an 8, 32 or 64-bit integer, or a float");
+  static_assert(Rank >= 0);
+
+  T* data = nullptr;
+  std::int64_t extents[Rank > 0 ? Rank : 1] = {};
+  std::int64_t strides[Rank > 0 ? Rank : 1] = {};
+
+  constexpr view() = default;
+
+  constexpr view(T* first, const std::int64_t* sizes, const std::int64_t* steps) : data(first) {
+    for (int axis = 0; axis < Rank; ++axis) extents[axis] = sizes[axis], strides[axis] = steps[axis];
+  }
+
+  template <class From>
+    requires(!std::same_as<From, T> && runtime::element_pointer_to<From, T>)
+  constexpr view(const view<From, Rank>& from) : view(from.data, from.extents, from.strides) {}
+
+  template <class Source>
+    requires(Rank == 1 && runtime::contiguous_of<std::remove_reference_t<Source>, T>)
+  constexpr view(Source&& source)
+      : data(source.data()), extents{static_cast<std::int64_t>(source.size())}, strides{1} {}
+
+  // Throws code::rank_mismatch when the source knows its rank at run time only and it is not Rank.
+  template <class Source>
+    requires(runtime::mdspan_of<std::remove_reference_t<Source>, T, Rank>)
+  constexpr view(Source&& source) : data(source.data_handle()) {
+    if constexpr (!runtime::static_rank<std::remove_cvref_t<Source>>)
+      if (std::int64_t(source.rank()) != Rank) runtime::fail_rank(Rank, std::int64_t(source.rank()));
+    for (int axis = 0; axis < Rank; ++axis) {
+      const auto theirs = static_cast<decltype(source.rank())>(axis);
+      extents[axis] = static_cast<std::int64_t>(source.extent(theirs));
+      strides[axis] = static_cast<std::int64_t>(source.stride(theirs));
+    }
+  }
+
+  template <class Source>
+    requires(runtime::c_array_of<Source, T, Rank>)
+  constexpr view(Source& source) {
+    fill_extents<Source>(extents);
+    runtime::row_major(extents, strides, Rank);
+    data = first_of(source);
+  }
+
+  // The type must match exactly: a converted number would be a temporary that the view outlives.
+  template <class Scalar>
+    requires(Rank == 0 && std::same_as<std::remove_cvref_t<Scalar>, std::remove_const_t<T>> &&
+             runtime::element_pointer_to<std::remove_reference_t<Scalar>, T> &&
+             (std::is_const_v<T> || std::is_lvalue_reference_v<Scalar>))
+  constexpr view(Scalar&& value) : data(&value) {}
+
+  static constexpr int rank() { return Rank; }
+  constexpr std::int64_t extent(int axis) const { return extents[axis]; }
+  constexpr std::int64_t stride(int axis) const { return strides[axis]; }
+  constexpr T* data_handle() const { return data; }
+
+  constexpr std::int64_t size() const {
+    std::int64_t count = 1;
+    for (int axis = 0; axis < Rank; ++axis) count *= extents[axis];
+    return count;
+  }
+
+  template <std::integral... Index>
+    requires(sizeof...(Index) == Rank)
+  constexpr T& operator()(Index... index) const {
+    std::int64_t at = 0;
+    int axis = 0;
+    ((at += static_cast<std::int64_t>(index) * strides[axis++]), ...);
+    return data[at];
+  }
+
+  // The axes in reverse order.
+  constexpr view transposed() const {
+    view result = *this;
+    for (int axis = 0; axis < Rank; ++axis) {
+      result.extents[axis] = extents[Rank - 1 - axis];
+      result.strides[axis] = strides[Rank - 1 - axis];
+    }
+    return result;
+  }
+
+  // Positions [begin, end) of one axis. Throws code::bad_argument outside the axis.
+  constexpr view sliced(int axis, std::int64_t begin, std::int64_t end) const {
+    check_axis("slice of a view", axis);
+    if (begin < 0 || end < begin || end > extents[axis]) runtime::fail_range(begin, end, extents[axis]);
+    view result = *this;
+    if (end > begin) result.data += begin * strides[axis];
+    result.extents[axis] = end - begin;
+    return result;
+  }
+
+  // Every step-th position of one axis, from its first; from its last where step is negative. Step is not zero.
+  constexpr view strided(int axis, std::int64_t step) const {
+    check_axis("stride of a view", axis);
+    if (step == 0 || step == INT64_MIN) runtime::fail_step(step);
+    view result = *this;
+    const std::int64_t extent = extents[axis];
+    if (step < 0 && extent > 0) result.data += (extent - 1) * strides[axis];
+    const std::int64_t distance = step < 0 ? -step : step;
+    result.extents[axis] = extent > 0 ? (extent - 1) / distance + 1 : 0;
+    result.strides[axis] = strides[axis] * step;
+    return result;
+  }
+
+  // Valid as long as this view is; const elements are handed on as data that only inputs may use.
+  tensor_ref erased() const& {
+    return {const_cast<std::remove_const_t<T>*>(data), element_of<std::remove_const_t<T>>, Rank, extents, strides};
+  }
+  tensor_ref erased() const&& = delete;
+
+ private:
+  constexpr void check_axis(const char* operation, int axis) const {
+    if (axis < 0 || axis >= Rank) runtime::fail_axis(operation, axis, Rank);
+  }
+
+  template <class Array>
+  static constexpr void fill_extents(std::int64_t* out) {
+    *out = static_cast<std::int64_t>(std::extent_v<Array>);
+    if constexpr (std::rank_v<Array> > 1) fill_extents<std::remove_extent_t<Array>>(out + 1);
+  }
+
+  template <class Array>
+  static constexpr T* first_of(Array& array) {
+    if constexpr (std::is_array_v<Array>)
+      return first_of(array[0]);
+    else
+      return &array;
+  }
+};
+
+// Row-major over [first, first + product of the extents).
+template <class T, int Rank>
+constexpr view<T, Rank> view_of(T* first, const std::int64_t (&extents)[Rank]) {
+  std::int64_t strides[Rank] = {};
+  runtime::row_major(extents, strides, Rank);
+  return view<T, Rank>(first, extents, strides);
+}
+
+template <class T, int Rank>
+constexpr view<T, Rank> view_of(T* first, const std::int64_t (&extents)[Rank], const std::int64_t (&strides)[Rank]) {
+  return view<T, Rank>(first, extents, strides);
+}
+
+// The same for sizes of any integer type: view_of(v.data(), rows.size(), 3).
+template <class T, std::integral... Extent>
+constexpr view<T, int(sizeof...(Extent))> view_of(T* first, Extent... extent) {
+  if constexpr (sizeof...(Extent) == 0)
+    return view<T, 0>(*first);
+  else
+    return view_of(first, {static_cast<std::int64_t>(extent)...});
+}
+
+}  // namespace sheaf

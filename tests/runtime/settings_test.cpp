@@ -1,0 +1,74 @@
+#include <sheaf/runtime/settings.hpp>
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+#include <sheaf/runtime/error.hpp>
+
+namespace {
+
+using namespace sheaf::runtime;
+
+std::map<std::string, std::string> variables;
+const char* from_variables(const char* name) {
+  const auto found = variables.find(name);
+  return found == variables.end() ? nullptr : found->second.c_str();
+}
+settings read(std::map<std::string, std::string> values) {
+  variables = std::move(values);
+  return read_settings(from_variables);
+}
+
+TEST(settings, defaults_follow_home) {
+  const settings s = read({{"HOME", "/home/ada"}});
+  EXPECT_EQ(s.cache_dir, "/home/ada/.cache/sheaf");
+  EXPECT_EQ(s.cache, cache_use::on);
+  EXPECT_GE(s.threads, 1);
+  EXPECT_EQ(s.debug, 0);
+}
+
+TEST(settings, the_nearest_cache_folder_wins) {
+  EXPECT_EQ(read({{"HOME", "/h"}, {"XDG_CACHE_HOME", "/x"}}).cache_dir, "/x/sheaf");
+  EXPECT_EQ(read({{"HOME", "/h"}, {"XDG_CACHE_HOME", "relative"}}).cache_dir, "/h/.cache/sheaf");
+  EXPECT_EQ(read({{"XDG_CACHE_HOME", "/x"}, {"SHEAF_CACHE_DIR", "/own"}}).cache_dir, "/own");
+  EXPECT_EQ(read({}).cache, cache_use::off);
+}
+
+TEST(settings, values_are_read) {
+  const settings s = read({{"SHEAF_THREADS", "3"},
+                           {"SHEAF_DEBUG", "2"},
+                           {"SHEAF_TARGET", "x86-64-v3"},
+                           {"SHEAF_LLVM_PLUGIN", "/p.so"},
+                           {"SHEAF_VERIFY", "on"},
+                           {"HOME", "/h"},
+                           {"SHEAF_CACHE", "read"}});
+  EXPECT_EQ(s.threads, 3);
+  EXPECT_EQ(s.debug, 2);
+  EXPECT_EQ(s.target, "x86-64-v3");
+  EXPECT_EQ(s.llvm_plugin, "/p.so");
+  EXPECT_TRUE(s.verify);
+  EXPECT_EQ(s.cache, cache_use::read);
+}
+
+TEST(settings, a_wrong_value_is_an_error_that_names_the_variable) {
+  for (const char* value : {"0", "-1", "two", "4x", "100000", "99999999999999999999"}) {
+    try {
+      read({{"SHEAF_THREADS", value}});
+      ADD_FAILURE() << value;
+    } catch (const sheaf::error& e) {
+      EXPECT_EQ(e.code(), sheaf::code::bad_setting);
+      EXPECT_EQ(e.what(), std::string("SHEAF_THREADS: expected a whole number of [1, 1024], found \"") + value + "\"");
+    }
+  }
+  EXPECT_THROW(read({{"SHEAF_CACHE", "maybe"}}), sheaf::error);
+  EXPECT_THROW(read({{"SHEAF_VERIFY", "maybe"}}), sheaf::error);
+}
+
+TEST(settings, the_table_names_every_variable) {
+  const std::string table = settings_table();
+  for (const setting_row& row : setting_rows) EXPECT_NE(table.find(row.name), std::string::npos);
+}
+
+}  // namespace
