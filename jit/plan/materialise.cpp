@@ -143,12 +143,14 @@ class placement {
       around.push_back(loops[depth]);
       prefix.insert(g_.ordinal(loops[depth++]));
     }
+    bool stores = true;  // a tensor needs closed ranges
+    for (const node_id idx : indices_of(g_, g_.free[n])) stores = stores && is_closed(g_, idx);
     const double placed = known_.trips(prefix), needed = known_.trips(g_.free[n]);
     if (!s_.loops.empty() && depth == 0) {
       result_ = {n, "it does not depend on the loops: pieces would repeat it"};
       return;
     }
-    if (placed > repeats_allowed * needed) {
+    if (stores && placed > repeats_allowed * needed) {
       result_ = {n, "its place in the nest runs " + std::to_string(static_cast<long long>(placed)) + " times, it has " +
                         std::to_string(static_cast<long long>(needed)) + " values"};
       return;
@@ -259,7 +261,7 @@ void work_on(graph& g, const facts& known, stage s, std::vector<stage>& done, tr
     schedule(g, known, s);
     std::vector<stage> before = done;
     const std::size_t count = done.size();
-    const bool changed = take_scatter(g, s, before) || take_split(g, known, s, before, trusted) || take_misplaced(g, known, s, before);
+    const bool changed = take_scatter(g, s, before) || take_misplaced(g, known, s, before) || take_split(g, known, s, before, trusted);
     if (!changed) break;
     for (std::size_t i = count; i < before.size(); ++i) {
       const auto same = [&](const stage& t) { return t.define == before[i].define; };
