@@ -19,15 +19,15 @@ constexpr const char* codegen_version = "sheaf code 1";
 
 using clock = std::chrono::steady_clock;
 
-std::shared_ptr<const code> loaded(const std::vector<unsigned char>& object, const std::string& name) {
-  auto made = std::make_shared<code>();
+std::shared_ptr<const loaded_code> loaded(const std::vector<unsigned char>& object, const std::string& name) {
+  auto made = std::make_shared<loaded_code>();
   made->object = runtime::load_object(object.data(), object.size());
   made->entry = reinterpret_cast<sheaf_entry>(made->object.find(name.c_str()));
-  if (made->entry == nullptr) runtime::fail(sheaf::code::bad_object, "loading a kernel", "the symbol " + name, "none");
+  if (made->entry == nullptr) runtime::fail(code::bad_object, "loading a kernel", "the symbol " + name, "none");
   return made;
 }
 
-std::shared_ptr<const code> from_disk(const std::string& key, const std::string& name) {
+std::shared_ptr<const loaded_code> from_disk(const std::string& key, const std::string& name) {
   const auto bytes = runtime::default_kernel_cache().find(key);
   if (!bytes) return nullptr;
   try {
@@ -38,7 +38,7 @@ std::shared_ptr<const code> from_disk(const std::string& key, const std::string&
   }
 }
 
-std::shared_ptr<const code> generated(const ir::module& module, const std::string& key) {
+std::shared_ptr<const loaded_code> generated(const ir::module& module, const std::string& key) {
   const auto start = clock::now();
   const auto object = generate_object(module, runtime::current_settings().target);
   auto made = loaded(object, module.name);
@@ -50,7 +50,7 @@ std::shared_ptr<const code> generated(const ir::module& module, const std::strin
 
 struct memory_cache {
   std::mutex lock;
-  std::unordered_map<std::string, std::weak_ptr<const code>> entries;
+  std::unordered_map<std::string, std::weak_ptr<const loaded_code>> entries;
 };
 
 }  // namespace
@@ -73,7 +73,7 @@ std::string processor_key() {
   return key;
 }
 
-std::shared_ptr<const code> code_for(const ir::module& module, const std::string& text) {
+std::shared_ptr<const loaded_code> code_for(const ir::module& module, const std::string& text) {
   static memory_cache memory;
   static const std::string prefix = std::string(codegen_version) + "\n" + processor_key() + "\n";
   const std::string key = prefix + text;

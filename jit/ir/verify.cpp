@@ -24,8 +24,10 @@ void check_buffer(const module& m, const buffer& b) {
     throw bad_ir(std::string(rule) + ": module " + m.name + ", buffer " + b.name + ": " + why);
   };
   if (b.rank < 0) fail("module_shape", "negative rank");
-  if (!b.extents.empty() && static_cast<int>(b.extents.size()) != b.rank) fail("module_shape", "extents are not as many as dimensions");
-  if (b.where == role::check && (b.rank != 0 || b.type != element::i64)) fail("module_shape", "a check is an i64 of rank 0");
+  if (!b.extents.empty() && static_cast<int>(b.extents.size()) != b.rank)
+    fail("module_shape", "extents are not as many as dimensions");
+  if (b.where == role::check && (b.rank != 0 || b.type != element::i64))
+    fail("module_shape", "a check is an i64 of rank 0");
   if (b.where != role::local) {
     if (b.slot < 0) fail("module_shape", "no slot");
     return;
@@ -40,8 +42,13 @@ void check_buffer(const module& m, const buffer& b) {
 class kernel_verifier {
  public:
   kernel_verifier(const module& m, const kernel& k)
-      : m_(m), k_(k), defined_(k.instructions.size()), visible_(k.instructions.size()), width_(k.instructions.size()),
-        entered_(k.loop_names.size()), open_(k.loop_names.size()) {}
+      : m_(m),
+        k_(k),
+        defined_(k.instructions.size()),
+        visible_(k.instructions.size()),
+        width_(k.instructions.size()),
+        entered_(k.loop_names.size()),
+        open_(k.loop_names.size()) {}
 
   bool run() {
     parallel_at_top();
@@ -69,13 +76,15 @@ class kernel_verifier {
 
   const instruction& use(value v) const {
     if (v < 0 || v >= static_cast<value>(k_.instructions.size())) fail("scope", "no such value: " + std::to_string(v));
-    if (!visible_[static_cast<std::size_t>(v)]) fail("scope", "value " + std::to_string(v) + " is not defined before, here or around here");
+    if (!visible_[static_cast<std::size_t>(v)])
+      fail("scope", "value " + std::to_string(v) + " is not defined before, here or around here");
     return at(v);
   }
   // A value with a content: an accumulator has none of its own, it is read.
   const instruction& operand(value v) const {
     const instruction& i = use(v);
-    require(i.code != opcode::accumulator, "accumulators", "an accumulator is used as a value; expected read or fold_lanes");
+    require(i.code != opcode::accumulator, "accumulators",
+            "an accumulator is used as a value; expected read or fold_lanes");
     require(!i.vector || lanes_, "vectorness", "a vector is used outside a vector loop");
     return i;
   }
@@ -101,8 +110,10 @@ class kernel_verifier {
       require(n + 1 == k_.body.size(), "parallel_at_top", "expected nothing after it");
       for (std::size_t before = 0; before < n; ++before) {
         const statement& s = k_.body[before];
-        const bool instruct = s.kind == statement_kind::instruct && s.id >= 0 && s.id < static_cast<value>(k_.instructions.size());
-        require(instruct && at(s.id).code != opcode::accumulator, "parallel_at_top", "expected only pure instructions before it");
+        const bool instruct =
+            s.kind == statement_kind::instruct && s.id >= 0 && s.id < static_cast<value>(k_.instructions.size());
+        require(instruct && at(s.id).code != opcode::accumulator, "parallel_at_top",
+                "expected only pure instructions before it");
       }
     }
     place_ = nullptr;
@@ -114,33 +125,60 @@ class kernel_verifier {
       current_ = none;
       place_ = nullptr;
       switch (s.kind) {
-        case statement_kind::instruct: instruct(s.id); mine.push_back(s.id); break;
-        case statement_kind::loop: loop(s, top); break;
-        case statement_kind::guard: guard(s); break;
-        case statement_kind::store: store(s); break;
-        case statement_kind::combine: combine(s); break;
+        case statement_kind::instruct:
+          instruct(s.id);
+          mine.push_back(s.id);
+          break;
+        case statement_kind::loop:
+          loop(s, top);
+          break;
+        case statement_kind::guard:
+          guard(s);
+          break;
+        case statement_kind::store:
+          store(s);
+          break;
+        case statement_kind::combine:
+          combine(s);
+          break;
       }
     }
     for (value v : mine) visible_[static_cast<std::size_t>(v)] = false;
   }
 
   void instruct(value id) {
-    if (id < 0 || id >= static_cast<value>(k_.instructions.size())) fail("scope", "no such instruction: " + std::to_string(id));
+    if (id < 0 || id >= static_cast<value>(k_.instructions.size()))
+      fail("scope", "no such instruction: " + std::to_string(id));
     const auto n = static_cast<std::size_t>(id);
     current_ = id;
     require(!defined_[n], "scope", "defined twice");
     const instruction& i = at(id);
     require(!i.vector || lanes_ || i.code == opcode::accumulator, "vectorness", "a vector outside a vector loop");
     switch (i.code) {
-      case opcode::elementwise: elementwise(i); break;
-      case opcode::constant: break;
-      case opcode::extent: extent(i); break;
-      case opcode::counter: counter(i, false); break;
-      case opcode::lanes: counter(i, true); break;
-      case opcode::load: load(i); break;
-      case opcode::accumulator: declare(i, n); break;
+      case opcode::elementwise:
+        elementwise(i);
+        break;
+      case opcode::constant:
+        break;
+      case opcode::extent:
+        extent(i);
+        break;
+      case opcode::counter:
+        counter(i, false);
+        break;
+      case opcode::lanes:
+        counter(i, true);
+        break;
+      case opcode::load:
+        load(i);
+        break;
+      case opcode::accumulator:
+        declare(i, n);
+        break;
       case opcode::read:
-      case opcode::fold_lanes: read(i); break;
+      case opcode::fold_lanes:
+        read(i);
+        break;
     }
     defined_[n] = visible_[n] = true;
     current_ = none;
@@ -171,9 +209,7 @@ class kernel_verifier {
     require(integers_too || a != element::boolean, "types", "no arithmetic on booleans");
     require(!float_only(i.what) || is_floating(a), "types", "expected floating arguments");
   }
-  static bool float_only(op what) {
-    return (what >= op::exp && what <= op::cos) || what == op::div || what == op::pow;
-  }
+  static bool float_only(op what) { return (what >= op::exp && what <= op::cos) || what == op::div || what == op::pow; }
 
   void extent(const instruction& i) {
     const buffer& b = target_buffer(i.target);
@@ -195,10 +231,12 @@ class kernel_verifier {
       vector |= at(v).vector;
     }
     require(how == access::uniform || lanes_, "access_kind", "lanes outside a vector loop");
-    require(vector == (how == access::gather), "access_kind", "expected a vector subscript for gather, and only for gather");
+    require(vector == (how == access::gather), "access_kind",
+            "expected a vector subscript for gather, and only for gather");
     const bool row = how == access::contiguous || how == access::strided;
     require(!row || b.rank > 0, "access_kind", "expected a dimension to go along");
-    require(how != access::contiguous || unit_known, "access_kind", "contiguous along a dimension not known to have stride 1");
+    require(how != access::contiguous || unit_known, "access_kind",
+            "contiguous along a dimension not known to have stride 1");
   }
   void mask(value v, bool vector) {
     if (v == none) return;
@@ -229,15 +267,18 @@ class kernel_verifier {
 
   void declare(const instruction& i, std::size_t n) {
     require(i.fold < monoid::count_, "accumulators", "no such monoid");
-    require(is_logic(i.fold) ? i.type == element::boolean : i.type != element::boolean || i.fold >= monoid::max, "types",
-            "any and all fold booleans, sum and prod numbers");
+    require(is_logic(i.fold) ? i.type == element::boolean : i.type != element::boolean || i.fold >= monoid::max,
+            "types", "any and all fold booleans, sum and prod numbers");
     if (i.vector) width_[n] = lanes_;
   }
   void read(const instruction& i) {
     require(i.args.size() == 1, "arity", "expected one accumulator");
     const instruction& a = accumulator(i.args[0]);
-    require(i.type == (is_position(a.fold) ? element::i64 : a.type), "types", "expected the accumulator's type, or i64 for a position");
+    require(i.type == (is_position(a.fold) ? element::i64 : a.type), "types",
+            "expected the accumulator's type, or i64 for a position");
     const bool folded = i.code == opcode::fold_lanes;
+    // Inside, the lanes beyond the end of a tail would be folded in.
+    require(!folded || !lanes_, "accumulators", "fold_lanes inside a vector loop");
     require(!folded || a.vector, "accumulators", "fold_lanes of a scalar accumulator");
     require(i.vector == (a.vector && !folded), "vectorness", "read keeps the lanes, fold_lanes gives a scalar");
     const int width = width_[static_cast<std::size_t>(i.args[0])];
@@ -249,10 +290,12 @@ class kernel_verifier {
     const instruction& x = operand(s.stored);
     require(x.type == a.type, "types", "expected the accumulator's type");
     require(a.vector || !x.vector, "vectorness", "a vector combined into a scalar accumulator");
-    require(is_position(a.fold) == (s.position != none), "accumulators", "argmax and argmin, and only they, need a position");
+    require(is_position(a.fold) == (s.position != none), "accumulators",
+            "argmax and argmin, and only they, need a position");
     if (s.position != none) {
       const instruction& p = operand(s.position);
-      require(p.type == element::i64 && (a.vector || !p.vector), "types", "expected an i64 position, a vector only for a vector");
+      require(p.type == element::i64 && (a.vector || !p.vector), "types",
+              "expected an i64 position, a vector only for a vector");
     }
     mask(s.mask, a.vector);
     if (!a.vector) return;
@@ -278,8 +321,10 @@ class kernel_verifier {
     const bool vector = s.how_loop == loop_kind::vector;
     require(!vector || !lanes_, "loop_nesting", "a vector loop inside another");
     const bool power = s.lanes >= 2 && s.lanes <= 256 && std::has_single_bit(static_cast<unsigned>(s.lanes));
-    require(vector ? power : s.lanes == 1, "loop_nesting", "lanes are a power of two, 2 to 256, for a vector loop, else 1");
-    require(s.unroll >= 1 && s.unroll <= 16 && (s.unroll == 1 || s.how_loop == loop_kind::serial), "loop_nesting", "unroll is 1 to 16, for serial loops");
+    require(vector ? power : s.lanes == 1, "loop_nesting",
+            "lanes are a power of two, 2 to 256, for a vector loop, else 1");
+    require(s.unroll >= 1 && s.unroll <= 16 && (s.unroll == 1 || s.how_loop == loop_kind::serial), "loop_nesting",
+            "unroll is 1 to 16, for serial loops");
     entered_[static_cast<std::size_t>(s.loop)] = open_[static_cast<std::size_t>(s.loop)] = true;
     if (vector) lanes_ = s.lanes, vector_loop_ = s.loop;
     walk(s.body, false);
@@ -308,7 +353,8 @@ void verify(const module& m) {
     kernel_verifier verifier(m, k);
     const bool checks = verifier.run();
     if (checks && (others || verifier.stores_other()))
-      throw bad_ir("check_order: kernel " + k.name + ": expected checks before all that stores, in kernels of their own");
+      throw bad_ir("check_order: kernel " + k.name +
+                   ": expected checks before all that stores, in kernels of their own");
     others |= verifier.stores_other();
   }
 }

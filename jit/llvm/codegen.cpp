@@ -5,19 +5,19 @@
 #include <llvm/Analysis/AssumptionCache.h>
 #include <llvm/Analysis/TargetLibraryInfo.h>
 #include <llvm/Analysis/TargetTransformInfo.h>
-#include <llvm/IR/Dominators.h>
-#include <llvm/IR/PassInstrumentation.h>
-#include <llvm/IR/PassManager.h>
 #include <llvm/CodeGen/MachineModuleInfo.h>
 #include <llvm/CodeGen/Passes.h>
 #include <llvm/CodeGen/TargetPassConfig.h>
+#include <llvm/IR/Dominators.h>
 #include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/PassInstrumentation.h>
+#include <llvm/IR/PassManager.h>
+#include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/TargetParser/Host.h>
 #include <llvm/TargetParser/SubtargetFeature.h>
-#include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
 #include <llvm/Transforms/Utils/Mem2Reg.h>
 
@@ -78,8 +78,12 @@ target& target_for(const char* cpu, const char* features, int level) {
   if (!more.empty()) all += (all.empty() ? "" : ",") + more;
   TargetOptions options;
   options.UniqueSectionNames = false;
-  const auto effort = level == 0 ? CodeGenOptLevel::None : level == 1 ? CodeGenOptLevel::Less : level == 2 ? CodeGenOptLevel::Default : CodeGenOptLevel::Aggressive;
-  t.machine.reset(x86_target()->createTargetMachine("x86_64-unknown-linux-gnu", name, all, options, Reloc::PIC_, CodeModel::Small, effort, true));
+  const auto effort = level == 0   ? CodeGenOptLevel::None
+                      : level == 1 ? CodeGenOptLevel::Less
+                      : level == 2 ? CodeGenOptLevel::Default
+                                   : CodeGenOptLevel::Aggressive;
+  t.machine.reset(x86_target()->createTargetMachine("x86_64-unknown-linux-gnu", name, all, options, Reloc::PIC_,
+                                                    CodeModel::Small, effort, true));
   if (!t.machine || !t.machine->getMCSubtargetInfo()->isCPUStringValid(name)) {
     made.erase(wanted + "|" + more + "|" + std::to_string(level));
     throw compile_error("code for processor " + name + ": LLVM does not know it");
@@ -111,8 +115,8 @@ SmallVector<char, 0> emit_code(Module& module, target& t, bool text) {
   legacy::PassManager passes;
   const auto type = text ? CodeGenFileType::AssemblyFile : CodeGenFileType::ObjectFile;
   auto& machine = static_cast<LLVMTargetMachine&>(*t.machine);
-  // addPassesToEmitFile, less a pass that costs a fourteenth of the time and orders instructions for processors that run
-  // them in order.
+  // addPassesToEmitFile, less a pass that costs a fourteenth of the time and orders instructions for processors that
+  // run them in order.
   TargetPassConfig* steps = machine.createPassConfig(passes);
   steps->disablePass(&PostRASchedulerID);
   passes.add(steps);
@@ -122,7 +126,8 @@ SmallVector<char, 0> emit_code(Module& module, target& t, bool text) {
   steps->addMachinePasses();
   steps->setInitialized();
   MCContext& context = info->getMMI().getContext();
-  if (machine.addAsmPrinter(passes, stream, nullptr, type, context)) throw compile_error("LLVM cannot write an object for this target");
+  if (machine.addAsmPrinter(passes, stream, nullptr, type, context))
+    throw compile_error("LLVM cannot write an object for this target");
   passes.add(createFreeMachineFunctionPass());
   passes.run(module);
   return bytes;

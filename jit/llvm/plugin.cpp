@@ -83,7 +83,8 @@ extern "C" {
 
 SHEAF_EXPORT int32_t sheaf_llvm_version(void) { return SHEAF_LLVM_VERSION; }
 
-SHEAF_EXPORT int32_t sheaf_llvm_compile(const sheaf::ir::module* module, const sheaf_llvm_options* options, sheaf_llvm_result* result) {
+SHEAF_EXPORT int32_t sheaf_llvm_compile(const sheaf::ir::module* module, const sheaf_llvm_options* options,
+                                        sheaf_llvm_result* result) {
   static std::mutex one_at_a_time;  // the TargetMachines are shared
   *result = {};
   try {
@@ -103,5 +104,4 @@ SHEAF_EXPORT void sheaf_llvm_free(sheaf_llvm_result* result) {
   std::free(result->error);
   *result = {};
 }
-
 }

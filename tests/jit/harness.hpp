@@ -9,11 +9,15 @@
 #include <string>
 #include <vector>
 
+#include <sheaf/jit/llvm/plugin.h>
+#include <sheaf/runtime/sheaf_call.h>
 #include <sheaf/jit/ir/builder.hpp>
 #include <sheaf/jit/ir/verify.hpp>
-#include <sheaf/jit/llvm/plugin.h>
 #include <sheaf/runtime/object_loader.hpp>
-#include <sheaf/runtime/sheaf_call.h>
+
+#ifndef SHEAF_LLVM_PLUGIN_DEFAULT
+#define SHEAF_LLVM_PLUGIN_DEFAULT "libsheaf_llvm.so"
+#endif
 
 namespace sheaf::test {
 
@@ -26,11 +30,11 @@ struct plugin {
   sheaf_llvm_compile_fn compile;
   void (*free)(sheaf_llvm_result*);
 
-  // Next to the test, or where SHEAF_LLVM_PLUGIN says.
+  // That of the build tree, or where SHEAF_LLVM_PLUGIN says.
   static const plugin& get() {
     static const plugin opened = [] {
       const char* path = std::getenv("SHEAF_LLVM_PLUGIN");
-      void* library = dlopen(path ? path : "libsheaf_llvm.so", RTLD_LAZY | RTLD_LOCAL);
+      void* library = dlopen(path ? path : SHEAF_LLVM_PLUGIN_DEFAULT, RTLD_LAZY | RTLD_LOCAL);
       if (!library) throw std::runtime_error(dlerror());
       return plugin{reinterpret_cast<sheaf_llvm_compile_fn>(dlsym(library, "sheaf_llvm_compile")),
                     reinterpret_cast<void (*)(sheaf_llvm_result*)>(dlsym(library, "sheaf_llvm_free"))};
@@ -101,7 +105,9 @@ class program {
 inline std::int32_t add_slot(ir::module& m, const char* name, element type, int rank, role where) {
   int slot = 0;
   for (const ir::buffer& b : m.buffers) slot += b.where != role::local;
-  return ir::add_buffer(m, {.name = name, .type = type, .rank = rank, .where = where, .slot = slot, .unit_inner = rank > 0, .extents = {}});
+  return ir::add_buffer(
+      m,
+      {.name = name, .type = type, .rank = rank, .where = where, .slot = slot, .unit_inner = rank > 0, .extents = {}});
 }
 
 }  // namespace sheaf::test

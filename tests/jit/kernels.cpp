@@ -1,38 +1,19 @@
-// Loops, tails, masks, gathers, reductions, pieces and checks of compiled kernels, against plain loops, for three processors.
+// Loops, tails, reductions, pieces and checks of compiled kernels, against plain loops, for three
+// processors.
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <functional>
 #include <numeric>
-#include <random>
 
-#include "harness.hpp"
+#include "processors.hpp"
 
 namespace sheaf::test {
 namespace {
 
+SHEAF_ON_PROCESSORS(kernels);
+
 constexpr std::int64_t no_position = std::numeric_limits<std::int64_t>::max();
-
-class kernels : public testing::TestWithParam<const char*> {
- protected:
-  sheaf_llvm_options options() const {
-    sheaf_llvm_options o = default_options();
-    o.cpu = GetParam();
-    return o;
-  }
-};
-INSTANTIATE_TEST_SUITE_P(processors, kernels, testing::Values("native", "x86-64-v3", "x86-64"), [](const auto& processor) {
-  std::string name = processor.param;
-  std::replace(name.begin(), name.end(), '-', '_');
-  return name;
-});
-
-std::vector<float> numbers(std::size_t n, unsigned seed = 1) {
-  std::mt19937 random(seed);
-  std::vector<float> x(n);
-  for (float& v : x) v = std::uniform_real_distribution<float>(-2, 2)(random);
-  return x;
-}
 
 // The fixed tree: lane k of `lanes` holds every lanes-th value; then the upper half is combined into the lower.
 template <class T, class Combine>
@@ -75,7 +56,8 @@ TEST_P(kernels, sum_of_every_length_is_the_fixed_tree_bit_for_bit) {
       std::vector<float> out(3);
       p.reset().argument(x.data(), {3, n}).argument(out.data(), {3}).run();
       for (std::size_t r = 0; r < 3; ++r) {
-        const std::vector<float> one(x.begin() + static_cast<std::ptrdiff_t>(r) * n, x.begin() + static_cast<std::ptrdiff_t>(r + 1) * n);
+        const std::vector<float> one(x.begin() + static_cast<std::ptrdiff_t>(r) * n,
+                                     x.begin() + static_cast<std::ptrdiff_t>(r + 1) * n);
         EXPECT_EQ(out[r], by_lanes(one, static_cast<std::size_t>(lanes), 0.0f, std::plus<float>())) << n;
       }
     }
@@ -83,7 +65,8 @@ TEST_P(kernels, sum_of_every_length_is_the_fixed_tree_bit_for_bit) {
 }
 
 template <class T>
-void check_fold(const sheaf_llvm_options& options, monoid fold, std::vector<T> x, bool masked, std::function<T(const std::vector<T>&)> expected) {
+void check_fold(const sheaf_llvm_options& options, monoid fold, std::vector<T> x, bool masked,
+                std::function<T(const std::vector<T>&)> expected) {
   const auto n = static_cast<std::int64_t>(x.size());
   std::vector<unsigned char> mask;
   std::vector<T> live;
@@ -97,7 +80,8 @@ void check_fold(const sheaf_llvm_options& options, monoid fold, std::vector<T> x
   if (masked) p.argument(mask.data(), {1, n});
   p.run();
   const T want = expected(live);
-  EXPECT_TRUE(out == want || (out != out && want != want)) << +out << " but expected " << +want << ", length " << n << ", fold " << static_cast<int>(fold);
+  EXPECT_TRUE(out == want || (out != out && want != want))
+      << +out << " but expected " << +want << ", length " << n << ", fold " << static_cast<int>(fold);
 }
 
 template <class T>
@@ -107,13 +91,19 @@ void check_folds(const sheaf_llvm_options& options) {
       std::vector<T> x;
       for (std::size_t i = 0; i < n; ++i) x.push_back(static_cast<T>(i * 7 % 23 + 1) * static_cast<T>(i % 2 ? 1 : -1));
       using limits = std::numeric_limits<T>;
-      const T low = limits::has_infinity ? -limits::infinity() : limits::lowest(), high = limits::has_infinity ? limits::infinity() : limits::max();
+      const T low = limits::has_infinity ? -limits::infinity() : limits::lowest(),
+              high = limits::has_infinity ? limits::infinity() : limits::max();
       using list = std::vector<T>;
-      check_fold<T>(options, monoid::sum, x, masked, [](const list& v) { return std::accumulate(v.begin(), v.end(), T(0)); });
-      check_fold<T>(options, monoid::max, x, masked, [&](const list& v) { return v.empty() ? low : *std::max_element(v.begin(), v.end()); });
-      check_fold<T>(options, monoid::min, x, masked, [&](const list& v) { return v.empty() ? high : *std::min_element(v.begin(), v.end()); });
+      check_fold<T>(options, monoid::sum, x, masked,
+                    [](const list& v) { return std::accumulate(v.begin(), v.end(), T(0)); });
+      check_fold<T>(options, monoid::max, x, masked,
+                    [&](const list& v) { return v.empty() ? low : *std::max_element(v.begin(), v.end()); });
+      check_fold<T>(options, monoid::min, x, masked,
+                    [&](const list& v) { return v.empty() ? high : *std::min_element(v.begin(), v.end()); });
       for (T& v : x) v = v == T(5) ? T(2) : T(1);
-      check_fold<T>(options, monoid::prod, x, masked, [](const list& v) { return std::accumulate(v.begin(), v.end(), T(1), [](T a, T b) { return static_cast<T>(a * b); }); });
+      check_fold<T>(options, monoid::prod, x, masked, [](const list& v) {
+        return std::accumulate(v.begin(), v.end(), T(1), [](T a, T b) { return static_cast<T>(a * b); });
+      });
     }
 }
 
@@ -127,7 +117,8 @@ TEST_P(kernels, folds_of_numbers) {
 }
 
 TEST_P(kernels, any_and_all) {
-  program any(fold_rows(element::boolean, monoid::any, 16, false), options()), all(fold_rows(element::boolean, monoid::all, 16, false), options());
+  program any(fold_rows(element::boolean, monoid::any, 16, false), options()),
+      all(fold_rows(element::boolean, monoid::all, 16, false), options());
   std::vector<unsigned char> x(4 * 21), some(4), every(4);
   x[21 + 20] = 1;
   for (std::size_t j = 0; j < 42; ++j) x[42 + j] = 1;
@@ -224,68 +215,6 @@ TEST_P(kernels, narrow_elements_have_tails_too) {
   }
 }
 
-// out[i] = x[pick[i]] where pick[i] is not negative; a dead lane's address is far from any memory.
-TEST_P(kernels, gather_with_mask_touches_no_dead_lane) {
-  for (element type : {element::f32, element::i8}) {
-    ir::module m;
-    m.name = "gather";
-    const auto x = add_slot(m, "x", type, 1, role::input), pick = add_slot(m, "pick", element::i64, 1, role::input);
-    const auto out = add_slot(m, "out", type, 1, role::output);
-    ir::kernel_builder k("gather");
-    auto& top = k.top();
-    auto i = top.loop(loop_kind::vector, "i", top.i64(0), top.extent(pick, 0), 16);
-    const value index = i.load(pick, element::i64, {i.counter()}, access::contiguous);
-    const value live = i.emit(op::less_equal, {i.i64(0), index});
-    i.store(out, {i.counter()}, i.load(x, type, {index}, access::gather, live), access::contiguous);
-    i.close();
-    m.kernels.push_back(std::move(k).finish());
-    program p(m, options());
-    for (std::int64_t n = 0; n < 35; ++n) {
-      std::vector<std::int64_t> picks;
-      for (std::int64_t a = 0; a < n; ++a) picks.push_back(a % 5 == 2 ? -1'000'000'000'000 : a * 3 % 40);
-      const auto size = static_cast<std::size_t>(n);
-      p.reset();
-      if (type == element::f32) {
-        const auto data = numbers(40);
-        std::vector<float> y(size);
-        p.argument(data.data(), {40}).argument(picks.data(), {n}).argument(y.data(), {n}).run();
-        for (std::size_t a = 0; a < size; ++a) EXPECT_EQ(y[a], picks[a] < 0 ? 0 : data[static_cast<std::size_t>(picks[a])]);
-      } else {
-        std::vector<std::int8_t> data(40), y(size);
-        std::iota(data.begin(), data.end(), std::int8_t(3));
-        p.argument(data.data(), {40}).argument(picks.data(), {n}).argument(y.data(), {n}).run();
-        for (std::size_t a = 0; a < size; ++a) EXPECT_EQ(y[a], picks[a] < 0 ? 0 : data[static_cast<std::size_t>(picks[a])]);
-      }
-    }
-  }
-}
-
-// y[2 i + 1] = x[i] where x[i] > 0: a strided load, a scatter with a mask.
-TEST_P(kernels, strided_loads_and_masked_scatters) {
-  ir::module m;
-  m.name = "scatter";
-  const auto x = add_slot(m, "x", element::f32, 1, role::input), y = add_slot(m, "y", element::f32, 1, role::output);
-  m.buffers[0].unit_inner = m.buffers[1].unit_inner = false;
-  ir::kernel_builder k("scatter");
-  auto& top = k.top();
-  auto i = top.loop(loop_kind::vector, "i", top.i64(0), top.extent(x, 0), 16);
-  const value v = i.load(x, element::f32, {i.counter()}, access::strided);
-  const value to = i.emit(op::add, {i.emit(op::mul, {i.lanes(), i.i64(2)}), i.i64(1)});
-  i.store(y, {to}, v, access::gather, i.emit(op::less, {i.real(element::f32, 0), v}));
-  i.close();
-  m.kernels.push_back(std::move(k).finish());
-  program p(m, options());
-  for (std::int64_t n = 0; n < 35; ++n) {
-    const auto data = numbers(static_cast<std::size_t>(3 * n + 1));
-    std::vector<float> out(static_cast<std::size_t>(2 * n + 2), 7.0f);
-    p.reset().argument(data.data(), {n}, {3}).argument(out.data(), {2 * n}, {1}).run();
-    for (std::size_t a = 0; a < out.size(); ++a) {
-      const float source = a % 2 && a / 2 < static_cast<std::size_t>(n) ? data[a / 2 * 3] : -1;
-      EXPECT_EQ(out[a], source > 0 ? source : 7.0f);
-    }
-  }
-}
-
 TEST_P(kernels, a_sum_of_products_is_fused_once_everywhere) {
   ir::module m;
   m.name = "dot";
@@ -343,7 +272,8 @@ TEST_P(kernels, pieces_in_any_order_give_the_same) {
 TEST_P(kernels, a_failed_check_stops_before_any_store) {
   ir::module m;
   m.name = "checked";
-  const auto pick = add_slot(m, "pick", element::i64, 1, role::input), y = add_slot(m, "y", element::i64, 1, role::output);
+  const auto pick = add_slot(m, "pick", element::i64, 1, role::input),
+             y = add_slot(m, "y", element::i64, 1, role::output);
   add_slot(m, "first", element::i64, 0, role::check);
   const auto bad = add_slot(m, "second", element::i64, 0, role::check);
   ir::kernel_builder check("check"), copy("copy");
@@ -376,41 +306,6 @@ TEST_P(kernels, a_failed_check_stops_before_any_store) {
   EXPECT_EQ(p.failure.check, 1);
   EXPECT_EQ(p.failure.position, 13);
   EXPECT_EQ(out, std::vector<std::int64_t>(20));
-}
-
-TEST_P(kernels, locals_guards_masked_scalars_and_streams) {
-  ir::module m;
-  m.name = "mixed";
-  const auto x = add_slot(m, "x", element::f32, 1, role::input), y = add_slot(m, "y", element::f32, 1, role::output);
-  const auto row = ir::add_buffer(m, {.name = "row", .type = element::f32, .rank = 1, .where = role::local, .elements = 100, .extents = {}});
-  ir::kernel_builder k("mixed");
-  auto& top = k.top();
-  const value zero = top.i64(0), n = top.extent(x, 0);
-  auto fill = top.loop(loop_kind::vector, "i", zero, n, 32);
-  const value v = fill.load(x, element::f32, {fill.counter()}, access::contiguous);
-  fill.store(row, {fill.counter()}, fill.emit(op::mul, {v, fill.real(element::f32, 2)}), access::contiguous);
-  fill.close();
-  auto change = top.loop(loop_kind::serial, "s", zero, n);
-  const value odd = change.emit(op::equal, {change.emit(op::remainder, {change.counter(), change.i64(2)}), change.i64(1)});
-  auto inside = change.guard(odd);
-  inside.store(row, {change.counter()}, inside.real(element::f32, 5));
-  inside.close();
-  const value first = change.emit(op::equal, {change.counter(), zero});
-  const value before = change.load(row, element::f32, {change.emit(op::sub, {change.counter(), change.i64(1)})}, access::uniform, change.emit(op::logical_not, {first}));
-  change.store(row, {change.counter()}, change.emit(op::add, {before, before}), access::uniform, first);
-  change.close();
-  auto out = top.loop(loop_kind::vector, "o", zero, n, 32);
-  out.store(y, {out.counter()}, out.load(row, element::f32, {out.counter()}, access::contiguous), access::contiguous, ir::none, true);
-  out.close();
-  m.kernels.push_back(std::move(k).finish());
-  const auto data = numbers(77);
-  for (std::size_t shift : {0, 1}) {
-    std::vector<float> store(100);
-    float* aligned = store.data() + (16 - reinterpret_cast<std::uintptr_t>(store.data()) / 4 % 16) + shift;
-    program p(m, options());
-    p.argument(data.data(), {77}).argument(aligned, {77}).run();
-    for (std::size_t a = 0; a < 77; ++a) EXPECT_EQ(aligned[a], a == 0 ? 0 : a % 2 ? 5 : 2 * data[a]) << a;
-  }
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Errors of the math functions in units of the last place against long double, their special values, and the same bits in
-// vectors, scalars and tails, for AVX2 and AVX-512.
+// Errors of the math functions in units of the last place against long double, their special values, and the same bits
+// in vectors, scalars and tails, for AVX2 and AVX-512.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -41,16 +41,26 @@ std::vector<T> apply(op what, const std::vector<T>& x, const std::vector<T>& y, 
 
 long double exact(op what, long double x, long double y) {
   switch (what) {
-    case op::exp: return std::exp(x);
-    case op::log: return std::log(x);
-    case op::log1p: return std::log1p(x);
-    case op::expm1: return std::expm1(x);
-    case op::tanh: return std::tanh(x);
-    case op::sigmoid: return 1 / (1 + std::exp(-x));
-    case op::erf: return std::erf(x);
-    case op::sin: return std::sin(x);
-    case op::cos: return std::cos(x);
-    default: return std::pow(x, y);
+    case op::exp:
+      return std::exp(x);
+    case op::log:
+      return std::log(x);
+    case op::log1p:
+      return std::log1p(x);
+    case op::expm1:
+      return std::expm1(x);
+    case op::tanh:
+      return std::tanh(x);
+    case op::sigmoid:
+      return 1 / (1 + std::exp(-x));
+    case op::erf:
+      return std::erf(x);
+    case op::sin:
+      return std::sin(x);
+    case op::cos:
+      return std::cos(x);
+    default:
+      return std::pow(x, y);
   }
 }
 
@@ -61,7 +71,10 @@ double ulps(T got, long double want) {
   if (!std::isfinite(got) || !std::isfinite(rounded)) {
     // Next to the largest number, an infinity is as good as the error allows.
     const long double top = std::numeric_limits<T>::max();
-    return std::fabs(want) > top * (1 - 4 * std::numeric_limits<T>::epsilon()) && std::isinf(got) && !std::signbit(got) == (want > 0) ? 1 : 1e9;
+    return std::fabs(want) > top * (1 - 4 * std::numeric_limits<T>::epsilon()) && std::isinf(got) &&
+                   !std::signbit(got) == (want > 0)
+               ? 1
+               : 1e9;
   }
   int exponent = 0;
   std::frexp(want, &exponent);
@@ -72,8 +85,10 @@ double ulps(T got, long double want) {
 // Every `step`-th f32 there is.
 std::vector<float> all_floats(std::uint32_t step) {
   std::vector<float> x;
-  for (std::uint64_t bits = 0; bits < 1ull << 32; bits += step) x.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
-  for (float special : {0.0f, -0.0f, 1.0f, -1.0f, INFINITY, -INFINITY, NAN, 88.72283f, 88.72284f, -103.97f, -87.4f}) x.push_back(special);
+  for (std::uint64_t bits = 0; bits < 1ull << 32; bits += step)
+    x.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
+  for (float special : {0.0f, -0.0f, 1.0f, -1.0f, INFINITY, -INFINITY, NAN, 88.72283f, 88.72284f, -103.97f, -87.4f})
+    x.push_back(special);
   return x;
 }
 
@@ -106,8 +121,11 @@ TEST(math_f32, cos) { check(op::cos, 4, all_floats(step)); }
 template <class T>
 void check_pow() {
   std::vector<T> x, y;
-  for (double a : {0.0, -0.0, 1.0, -1.0, 2.0, -2.0, 0.5, 3.7, -8.0, 1e10, 1e-10, double(INFINITY), -double(INFINITY), double(NAN)})
-    for (double b : {0.0, -0.0, 1.0, -1.0, 2.0, 3.0, 0.5, -0.5, 1.0 / 3, 7.5, double(INFINITY), -double(INFINITY), double(NAN)}) x.push_back(T(a)), y.push_back(T(b));
+  for (double a :
+       {0.0, -0.0, 1.0, -1.0, 2.0, -2.0, 0.5, 3.7, -8.0, 1e10, 1e-10, double(INFINITY), -double(INFINITY), double(NAN)})
+    for (double b :
+         {0.0, -0.0, 1.0, -1.0, 2.0, 3.0, 0.5, -0.5, 1.0 / 3, 7.5, double(INFINITY), -double(INFINITY), double(NAN)})
+      x.push_back(T(a)), y.push_back(T(b));
   check<T>(op::pow, 4, x, y);
 }
 TEST(math_f32, pow) { check_pow<float>(); }
@@ -120,14 +138,16 @@ std::vector<double> spread() {
   return x;
 }
 TEST(math_f64, all) {
-  for (op what : {op::exp, op::log, op::log1p, op::expm1, op::tanh, op::sigmoid, op::erf, op::sin, op::cos}) check(what, 4, spread());
+  for (op what : {op::exp, op::log, op::log1p, op::expm1, op::tanh, op::sigmoid, op::erf, op::sin, op::cos})
+    check(what, 4, spread());
 }
 
 TEST(math_f32, the_same_bits_in_every_width) {
   std::vector<float> x = all_floats(1'000'003);
   for (op what : {op::exp, op::log, op::expm1, op::log1p, op::sigmoid, op::tanh, op::erf}) {
     const auto native = apply<float>(what, x, {}, "native", 64);
-    for (const auto& other : {apply<float>(what, x, {}, "x86-64-v3", 64), apply<float>(what, x, {}, "native", 8), apply<float>(what, x, {}, "native", 1)})
+    for (const auto& other : {apply<float>(what, x, {}, "x86-64-v3", 64), apply<float>(what, x, {}, "native", 8),
+                              apply<float>(what, x, {}, "native", 1)})
       for (std::size_t i = 0; i < x.size(); ++i) {
         const bool same = std::memcmp(&native[i], &other[i], sizeof(float)) == 0;
         ASSERT_TRUE(same || native[i] != native[i]) << static_cast<int>(what) << " at " << x[i];

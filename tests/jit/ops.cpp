@@ -1,4 +1,5 @@
-// Every elementwise op, for every type, as vectors (with a tail) and as scalars, against plain C++, for three processors.
+// Every elementwise op, for every type, as vectors (with a tail) and as scalars, against plain C++, for three
+// processors.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -18,11 +19,44 @@ std::vector<T> samples() {
     return {false, true};
   } else if constexpr (std::is_floating_point_v<T>) {
     using limits = std::numeric_limits<T>;
-    return {T(0), -T(0), T(1), T(-1), T(0.5), T(-0.5), T(1.5), T(2.5), T(-2.5), T(7), T(-7), T(3), T(-3), T(1e9), T(-3e9), T(1e19),
-            limits::infinity(), -limits::infinity(), limits::quiet_NaN(), limits::max(), limits::lowest(), limits::min(), limits::denorm_min()};
+    return {T(0),
+            -T(0),
+            T(1),
+            T(-1),
+            T(0.5),
+            T(-0.5),
+            T(1.5),
+            T(2.5),
+            T(-2.5),
+            T(7),
+            T(-7),
+            T(3),
+            T(-3),
+            T(1e9),
+            T(-3e9),
+            T(1e19),
+            limits::infinity(),
+            -limits::infinity(),
+            limits::quiet_NaN(),
+            limits::max(),
+            limits::lowest(),
+            limits::min(),
+            limits::denorm_min()};
   } else {
     using limits = std::numeric_limits<T>;
-    return {T(0), T(1), T(2), T(3), T(7), T(8), T(-1), T(-2), T(-7), T(100), limits::max(), limits::lowest(), T(limits::max() - 1)};
+    return {T(0),
+            T(1),
+            T(2),
+            T(3),
+            T(7),
+            T(8),
+            T(-1),
+            T(-2),
+            T(-7),
+            T(100),
+            limits::max(),
+            limits::lowest(),
+            T(limits::max() - 1)};
   }
 }
 
@@ -41,7 +75,8 @@ ir::module elementwise(op what, std::vector<element> from, element to, int lanes
   auto i = top.loop(lanes > 1 ? loop_kind::vector : loop_kind::serial, "i", top.i64(0), top.extent(out, 0), lanes);
   const access how = lanes > 1 ? access::contiguous : access::uniform;
   std::vector<value> args;
-  for (std::size_t n = 0; n < from.size(); ++n) args.push_back(i.load(static_cast<int>(n), from[n], {i.counter()}, how));
+  for (std::size_t n = 0; n < from.size(); ++n)
+    args.push_back(i.load(static_cast<int>(n), from[n], {i.counter()}, how));
   i.store(out, {i.counter()}, what == op::cast ? i.cast(to, args[0]) : i.emit(what, args), how);
   i.close();
   m.kernels.push_back(std::move(k).finish());
@@ -71,27 +106,30 @@ void check(op what, std::function<To(From, From)> expected, bool binary) {
       ASSERT_EQ(p.argument(out.data(), {n}).run(), SHEAF_OK);
       for (std::size_t i = 0; i < a.size(); ++i) {
         const To want = expected(From(a[i]), From(b[i]));
-        ASSERT_TRUE(same<To>(To(out[i]), want)) << "op " << static_cast<int>(what) << " of " << row(element_of<From>).name << " on " << cpu << ", lanes " << lanes
-                                                << ": " << +From(a[i]) << ", " << +From(b[i]) << " gave " << +To(out[i]) << ", expected " << +want;
+        ASSERT_TRUE(same<To>(To(out[i]), want))
+            << "op " << static_cast<int>(what) << " of " << row(element_of<From>).name << " on " << cpu << ", lanes "
+            << lanes << ": " << +From(a[i]) << ", " << +From(b[i]) << " gave " << +To(out[i]) << ", expected " << +want;
       }
     }
 }
 
+__extension__ typedef __int128 wide;  // pedantic warnings know no such type
+
 // Integers of any size wrap.
 template <class T>
-T wrap(__int128 x) {
+T wrap(wide x) {
   return static_cast<T>(x);
 }
 template <class T>
 T floor_quotient(T a, T b) {
   if (b == 0) return 0;
-  __int128 q = __int128(a) / b;
-  if (__int128(a) % b != 0 && ((a < 0) != (b < 0))) --q;
+  wide q = wide(a) / b;
+  if (wide(a) % b != 0 && ((a < 0) != (b < 0))) --q;
   return wrap<T>(q);
 }
 template <class T>
 T floor_remainder(T a, T b) {
-  return b == 0 ? T(0) : wrap<T>(__int128(a) - (__int128(a) / b - ((__int128(a) % b != 0) && ((a < 0) != (b < 0)))) * b);
+  return b == 0 ? T(0) : wrap<T>(wide(a) - (wide(a) / b - ((wide(a) % b != 0) && ((a < 0) != (b < 0)))) * b);
 }
 
 template <class T>
@@ -107,12 +145,12 @@ void check_common() {
 template <class T>
 void check_integers() {
   check_common<T>();
-  check<T, T>(op::neg, [](T x, T) { return wrap<T>(-__int128(x)); }, false);
-  check<T, T>(op::abs, [](T x, T) { return wrap<T>(x < 0 ? -__int128(x) : __int128(x)); }, false);
+  check<T, T>(op::neg, [](T x, T) { return wrap<T>(-wide(x)); }, false);
+  check<T, T>(op::abs, [](T x, T) { return wrap<T>(x < 0 ? -wide(x) : wide(x)); }, false);
   check<T, T>(op::sign, [](T x, T) { return T((x > 0) - (x < 0)); }, false);
-  check<T, T>(op::add, [](T x, T y) { return wrap<T>(__int128(x) + y); }, true);
-  check<T, T>(op::sub, [](T x, T y) { return wrap<T>(__int128(x) - y); }, true);
-  check<T, T>(op::mul, [](T x, T y) { return wrap<T>(__int128(x) * y); }, true);
+  check<T, T>(op::add, [](T x, T y) { return wrap<T>(wide(x) + y); }, true);
+  check<T, T>(op::sub, [](T x, T y) { return wrap<T>(wide(x) - y); }, true);
+  check<T, T>(op::mul, [](T x, T y) { return wrap<T>(wide(x) * y); }, true);
   check<T, T>(op::quotient, floor_quotient<T>, true);
   check<T, T>(op::remainder, floor_remainder<T>, true);
 }
@@ -132,10 +170,13 @@ void check_floats() {
   check<T, T>(op::mul, [](T x, T y) { return x * y; }, true);
   check<T, T>(op::div, [](T x, T y) { return x / y; }, true);
   check<T, T>(op::quotient, [](T x, T y) { return std::floor(x / y); }, true);
-  check<T, T>(op::remainder, [](T x, T y) {
-    const T r = std::fmod(x, y);
-    return r != 0 && std::signbit(r) != std::signbit(y) ? r + y : r;
-  }, true);
+  check<T, T>(
+      op::remainder,
+      [](T x, T y) {
+        const T r = std::fmod(x, y);
+        return r != 0 && std::signbit(r) != std::signbit(y) ? r + y : r;
+      },
+      true);
 }
 
 template <class To, class From>
@@ -190,13 +231,16 @@ void check_16_bits(element type, float (*expand)(std::uint16_t), const char* cpu
   std::vector<std::uint16_t> bits(65536), back(65536);
   std::vector<float> wide(65536);
   for (std::size_t n = 0; n < bits.size(); ++n) bits[n] = static_cast<std::uint16_t>(n);
-  program up(elementwise(op::cast, {type}, element::f32, 32), options), down(elementwise(op::cast, {element::f32}, type, 32), options);
+  program up(elementwise(op::cast, {type}, element::f32, 32), options),
+      down(elementwise(op::cast, {element::f32}, type, 32), options);
   up.argument(bits.data(), {65536}).argument(wide.data(), {65536}).run();
   down.argument(wide.data(), {65536}).argument(back.data(), {65536}).run();
   for (std::size_t n = 0; n < bits.size(); ++n) {
     ASSERT_TRUE(same(wide[n], expand(bits[n]))) << n << " on " << cpu;
-    if (wide[n] == wide[n]) ASSERT_EQ(back[n], bits[n]) << cpu;
-    else ASSERT_FALSE(same(expand(back[n]), 0.0f)) << cpu;
+    if (wide[n] == wide[n])
+      ASSERT_EQ(back[n], bits[n]) << cpu;
+    else
+      ASSERT_FALSE(same(expand(back[n]), 0.0f)) << cpu;
   }
   std::vector<float> middle;
   for (std::uint16_t n = 0; expand(static_cast<std::uint16_t>(n + 1)) < std::numeric_limits<float>::infinity(); ++n)
@@ -208,7 +252,9 @@ void check_16_bits(element type, float (*expand)(std::uint16_t), const char* cpu
 }
 float from_half(std::uint16_t h) {
   const int exponent = h >> 10 & 31, mantissa = h & 1023;
-  const double size = exponent == 31 ? (mantissa ? NAN : INFINITY) : std::ldexp(exponent ? 1024 + mantissa : mantissa, (exponent ? exponent : 1) - 25);
+  const double size = exponent == 31
+                          ? (mantissa ? NAN : INFINITY)
+                          : std::ldexp(exponent ? 1024 + mantissa : mantissa, (exponent ? exponent : 1) - 25);
   return static_cast<float>(h >> 15 ? -size : size);
 }
 float from_brain(std::uint16_t h) { return std::bit_cast<float>(static_cast<std::uint32_t>(h) << 16); }
