@@ -80,6 +80,14 @@ bool is_partial(const graph& g, node_id tensor) {
   return g.kind(tensor) == op::define && name_of(g, tensor) == "partial";
 }
 
+// A tensor's indices have ranges that depend on nothing.
+bool has_closed_ranges(const graph& g, node_id n) {
+  bool closed = true;
+  for (const node_id idx : indices_of(g, g.free[n]))
+    closed = closed && is_closed(g, idx) && !holds(g, g.arg(idx, 0), op::load) && !holds(g, g.arg(idx, 1), op::load);
+  return closed;
+}
+
 // sum(i, e) as sum(p, sum(i in block p, e)): blocks have the same size whatever the threads.
 node_id split(graph& g, const facts& known, node_id n, const stage& s, std::vector<stage>& before, trust& trusted) {
   if (row(monoid_of(g, n)).position) return no_node;
@@ -168,8 +176,7 @@ class placement {
       around.push_back(loops[depth]);
       prefix.insert(g_.ordinal(loops[depth++]));
     }
-    bool stores = true;  // a tensor needs closed ranges
-    for (const node_id idx : indices_of(g_, g_.free[n])) stores = stores && is_closed(g_, idx);
+    const bool stores = has_closed_ranges(g_, n);
     const double placed = known_.trips(prefix), needed = known_.trips(g_.free[n]);
     if (!s_.loops.empty() && depth == 0) {
       result_ = {n, "it does not depend on the loops: pieces would repeat it"};
@@ -274,6 +281,26 @@ bool take_split(graph& g, const facts& known, stage& s, std::vector<stage>& befo
   return false;
 }
 
+// Ties ask whether a value is the maximum of such values: one with a reduction in it must not be computed anew in another
+// order or with other lanes, so it is stored once.
+bool take_ties(graph& g, stage& s, std::vector<stage>& before) {
+  node_id tied = no_node;
+  for_each_node(g, s.body, [&](node_id n) {
+    if (tied != no_node || g.kind(n) != op::equal || !is_floating(g.type(g.arg(n, 0)))) return;
+    for (int k = 0; k < 2 && tied == no_node; ++k) {
+      const node_id value = g.arg(n, 1 - k);
+      if (g.free[value].empty() || !holds(g, value, op::reduce) || !has_closed_ranges(g, value)) continue;
+      for_each_node(g, g.arg(n, k), [&](node_id q) {
+        if (g.kind(q) == op::reduce && (monoid_of(g, q) == monoid::max || monoid_of(g, q) == monoid::min) && g.arg(q, 0) == value)
+          tied = value;
+      });
+    }
+  });
+  if (tied == no_node) return false;
+  replace_in(g, s, tied, stored(g, tied, "kept", s, before, "ties compare it with a maximum over it: both read one value"));
+  return true;
+}
+
 bool take_misplaced(graph& g, const facts& known, stage& s, std::vector<stage>& before) {
   if (s.how != way::map) return false;
   const found f = placement(g, known, s)();
@@ -287,7 +314,7 @@ void work_on(graph& g, const facts& known, stage s, std::vector<stage>& done, tr
     schedule(g, known, s);
     std::vector<stage> before = done;
     const std::size_t count = done.size();
-    const bool changed = take_scatter(g, s, before) || take_misplaced(g, known, s, before) || take_split(g, known, s, before, trusted);
+    const bool changed = take_scatter(g, s, before) || take_ties(g, s, before) || take_misplaced(g, known, s, before) || take_split(g, known, s, before, trusted);
     if (!changed) break;
     for (std::size_t i = count; i < before.size(); ++i) {
       const auto same = [&](const stage& t) { return t.define == before[i].define; };
