@@ -83,6 +83,10 @@ class author {
     if (c != no_node) return draw(2) == 0 ? at(v_, {c}) : number(g, element::f64, 0.5);
     return number(g, element::f64, 0.25 * (1 + draw(4)));
   }
+  // Bounded and rounded alike in a register and in lanes, so that ties are the same everywhere.
+  node_id squashed(node_id e) {
+    return make(g, op::div, e, make(g, op::add, make(g, op::abs, e), number(g, element::f64, 1)));
+  }
   node_id closed(node_id body, const std::vector<node_id>& open) {
     const std::string name = "d" + std::to_string(++serial_);
     return define(g, g.name(name.data(), static_cast<int>(name.size())), body, open.data(), static_cast<int>(open.size()));
@@ -108,7 +112,7 @@ class author {
   node_id expression(const std::vector<node_id>& open, int depth) {
     if (depth == 0) return leaf(open);
     switch (draw(8)) {
-      case 0: return make(g, op::tanh, expression(open, depth - 1));
+      case 0: return squashed(expression(open, depth - 1));
       case 1: return make(g, op::add, expression(open, depth - 1), expression(open, depth - 1));
       case 2: return make(g, op::mul, expression(open, depth - 1), leaf(open));
       case 3: return make(g, op::select, make(g, op::less, leaf(open), expression(open, depth - 2 > 0 ? depth - 2 : 0)), leaf(open), expression(open, depth - 1));
@@ -119,7 +123,7 @@ class author {
         if (r == no_node || c == no_node) return reduction(open, depth);
         return at(d, {draw(4) == 0 ? at(ids_, {r}) : r, c});
       }
-      default: return make(g, op::tanh, reduction(open, depth));
+      default: return squashed(reduction(open, depth));
     }
   }
 
@@ -149,13 +153,19 @@ void try_seed(unsigned seed) {
     cuts.push_back(static_cast<double>(low + static_cast<std::int64_t>(bits() % static_cast<unsigned>(rows - low + 1))));
   }
   test.random("x", {rows, columns}, seed % 5 == 0).random("y", {rows, columns}).random("v", {columns});
-  test.below("ids", {rows}, rows).with("cut", {rows, 2}, cuts).expect_right(1e-9);
+  test.below("ids", {rows}, rows).with("cut", {rows, 2}, cuts);
+  try {
+    test.expect_right(1e-9);
+  } catch (const std::exception& e) {
+    ADD_FAILURE() << e.what();
+  }
 }
 
 TEST(plan_fuzz, random_programs) {
   if (const char* seed = std::getenv("SHEAF_SEED")) return try_seed(static_cast<unsigned>(std::atoi(seed)));
   const char* count = std::getenv("SHEAF_FUZZ");
-  for (unsigned seed = 1; seed <= (count != nullptr ? static_cast<unsigned>(std::atoi(count)) : 60u) && !HasFailure(); ++seed) try_seed(seed);
+  const char* first = std::getenv("SHEAF_FIRST");
+  for (unsigned seed = first != nullptr ? static_cast<unsigned>(std::atoi(first)) : 1u; seed <= (count != nullptr ? static_cast<unsigned>(std::atoi(count)) : 60u) && !HasFailure(); ++seed) try_seed(seed);
 }
 
 }  // namespace
