@@ -156,7 +156,8 @@ class compiled {
   using signature = detail::call_signature<Outputs...>;
 
  public:
-  explicit compiled(const std::int32_t* words) : program_(jit::make_program(words)) {}
+  explicit compiled(const std::int32_t* words, jit::backend runs_on = jit::backend::chosen)
+      : program_(jit::make_program(words, runs_on)) {}
   compiled(compiled&& other) noexcept : program_(other.program_) { other.program_ = nullptr; }
   compiled& operator=(compiled&& other) noexcept {
     std::swap(program_, other.program_);
