@@ -43,7 +43,6 @@ concept Binding = requires { typename std::remove_cvref_t<B>::symbol; };
 template <class... Outputs>
 struct call_signature {
   using program = packed<Outputs...>;
-  static_assert(program::whole);
   static constexpr int inputs = program::words.words[1];
   static constexpr int outputs = program::words.words[3];
   static constexpr auto rows = signature_of<inputs + outputs>(program::words.words);
@@ -88,15 +87,22 @@ constexpr int rank_of_value() {
 }
 
 template <class Signature, class B>
-constexpr void expect_argument() {
+constexpr void expect_known() {
   using symbol = typename B::symbol;
-  using value = decltype(std::declval<B>().value);
   expect<(Signature::template slot<symbol> >= 0), [] {
     return sentence{} << "call: " << symbol::label.text << " is neither an input nor an output of this program";
   }>();
+}
+template <class Signature, class B>
+inline constexpr bool converts =
+    std::is_constructible_v<typename Signature::template view_type<Signature::template slot<typename B::symbol>>,
+                            decltype(std::declval<B>().value)>;
+template <class Signature, class B>
+constexpr void expect_argument() {
+  using symbol = typename B::symbol;
+  using value = decltype(std::declval<B>().value);
   constexpr int slot = Signature::template slot<symbol>;
-  using wanted = typename Signature::template view_type<slot>;
-  expect<std::is_constructible_v<wanted, value>, [] {
+  expect<converts<Signature, B>, [] {
     return sentence{} << "call: argument " << symbol::label.text << ": expected "
                       << row(Signature::rows.rows[slot].type).name << " of rank " << Signature::template rank<slot>
                       << ", got " << element_name<value>() << " of rank " << rank_of_value<value>()
@@ -112,10 +118,33 @@ constexpr sentence spelled(const signature_row& r) {
 }
 
 template <class Signature, int Slot, class... B>
-constexpr void expect_given() {
-  constexpr int times = ((Signature::template slot<typename B::symbol> == Slot ? 1 : 0) + ... + 0);
+inline constexpr int times_given = ((Signature::template slot<typename B::symbol> == Slot ? 1 : 0) + ... + 0);
+template <class Signature, int Slot, class... B>
+constexpr bool expect_given() {
+  constexpr int times = times_given<Signature, Slot, B...>;
   expect<(times > 0 || Slot >= Signature::inputs), [] { return spelled(Signature::rows.rows[Slot]) << " is missing"; }>();
   expect<(times < 2), [] { return spelled(Signature::rows.rows[Slot]) << " is given twice"; }>();
+  return times == 1 || (times == 0 && Slot >= Signature::inputs);
+}
+
+// Whether a call can be made; where not, a sentence says why, and nothing else of the call is compiled.
+template <class Signature, class... B>
+constexpr bool call_fits() {
+  if constexpr (!Signature::program::whole) {
+    return false;
+  } else if constexpr (!(Binding<B> && ... && true)) {
+    static_assert((Binding<B> && ... && true), "call: arguments are named, as in step(x = rows)");
+    return false;
+  } else if constexpr (!((Signature::template slot<typename B::symbol> >= 0) && ... && true)) {
+    (expect_known<Signature, B>(), ...);
+    return false;
+  } else {
+    (expect_argument<Signature, B>(), ...);
+    const bool given = []<int... Slots>(std::integer_sequence<int, Slots...>) {
+      return (static_cast<int>(expect_given<Signature, Slots, B...>()) & ... & 1) == 1;
+    }(std::make_integer_sequence<int, Signature::inputs + Signature::outputs>{});
+    return given && (converts<Signature, B> && ... && true);
+  }
 }
 
 // A slot's view, kept for the duration of a call.
@@ -156,7 +185,8 @@ class compiled {
   using signature = detail::call_signature<Outputs...>;
 
  public:
-  explicit compiled(const std::int32_t* words) : program_(jit::make_program(words)) {}
+  explicit compiled(const std::int32_t* words, jit::backend runs_on = jit::backend::chosen)
+      : program_(jit::make_program(words, runs_on)) {}
   compiled(compiled&& other) noexcept : program_(other.program_) { other.program_ = nullptr; }
   compiled& operator=(compiled&& other) noexcept {
     std::swap(program_, other.program_);
@@ -186,12 +216,11 @@ class compiled {
  private:
   template <class Then, class... B>
   auto with_arguments(Then then, B&... arguments) const {
-    static_assert((detail::Binding<B> && ... && true), "call: arguments are named, as in step(x = rows)");
-    (detail::expect_argument<signature, std::remove_cvref_t<B>>(), ...);
-    [&]<int... Slots>(std::integer_sequence<int, Slots...>) {
-      (detail::expect_given<signature, Slots, std::remove_cvref_t<B>...>(), ...);
-    }(std::make_integer_sequence<int, signature::inputs + signature::outputs>{});
+    if constexpr (detail::call_fits<signature, std::remove_cvref_t<B>...>()) return bound(then, arguments...);
+  }
 
+  template <class Then, class... B>
+  auto bound(Then then, B&... arguments) const {
     sheaf_tensor tensors[signature::inputs + signature::outputs] = {};
     boost::hana::basic_tuple<decltype(as_slot(arguments))...> views{as_slot(arguments)...};
     boost::hana::for_each(views, [&](auto& v) { detail::put(tensors, std::remove_cvref_t<decltype(v)>::slot, v.view); });
@@ -217,7 +246,7 @@ class compiled {
     std::tuple<array<typename signature::template value_type<Slots>, signature::template rank<Slots>>...> results{
         array<typename signature::template value_type<Slots>, signature::template rank<Slots>>(
             uninitialized, jit::output_extents(k, Slots - signature::inputs))...};
-    std::int64_t strides[sizeof...(Slots) + 1][8];
+    std::int64_t strides[sizeof...(Slots) + 1][max_rank];
     std::apply(
         [&](auto&... result) {
           int n = 0;
@@ -240,6 +269,7 @@ class compiled {
 // share is computed once. Kernels are made at the first call with arguments of a shape class, and cached.
 template <class... Outputs>
 auto compile(Outputs...) {
+  static_assert(sizeof...(Outputs) > 0, "compile: expected at least one output");
   return compiled<Outputs...>(detail::call_signature<Outputs...>::program::words.words);
 }
 

@@ -34,6 +34,17 @@ constexpr void expect_value() {
 }
 
 template <class T>
+constexpr void bare_number();
+
+// For arguments of functions: a number that forgot its _c, a tensor that forgot its subscripts, or no expression at all.
+template <class E>
+constexpr void expect_expression() {
+  bare_number<E>();
+  static_assert(Number<E> || Expression<E>, "expression: this argument is not an expression of Sheaf");
+  if constexpr (Expression<E>) expect_value<E>();
+}
+
+template <class T>
 constexpr void bare_number() {
   expect<!Number<T>, [] {
     return sentence{} << "expression: a bare number; write it as 2_c, 0.5_c or constant<1.0 / 3>, or as a "
@@ -161,9 +172,12 @@ SHEAF_FUNCTION(round, round)
   template <class A, class B>                     \
     requires(Expression<A> || Expression<B>)      \
   constexpr auto name(A a, B b) {                 \
-    detail::bare_number<A>();                     \
-    detail::bare_number<B>();                     \
-    return apply<op::Kind>(a, b);                 \
+    detail::expect_expression<A>();               \
+    detail::expect_expression<B>();               \
+    if constexpr (Expression<A> && Expression<B>) \
+      return apply<op::Kind>(a, b);               \
+    else                                          \
+      return literal_<0>{};                       \
   }
 SHEAF_FUNCTION2(pow, pow)
 SHEAF_FUNCTION2(minimum, minimum)
@@ -178,9 +192,14 @@ constexpr auto rsqrt(A a) {
   return literal_<1>{} / sqrt(a);
 }
 // a where c, else b; only the one chosen is evaluated, so the other may subscript out of range.
-template <Expression C, Expression A, Expression B>
+template <class C, class A, class B>
+  requires(Expression<C> || Expression<A> || Expression<B>)
 constexpr auto select(C c, A a, B b) {
-  return apply<op::select>(c, a, b);
+  (detail::expect_expression<C>(), detail::expect_expression<A>(), detail::expect_expression<B>());
+  if constexpr (Expression<C> && Expression<A> && Expression<B>)
+    return apply<op::select>(c, a, b);
+  else
+    return literal_<0>{};
 }
 
 namespace detail {
