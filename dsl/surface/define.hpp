@@ -23,12 +23,12 @@ namespace detail {
 template <fixed_string Name, class... Axes>
 struct definition_head {
   template <Expression E>
-  constexpr auto operator=(E) const {
+  SHEAF_INLINE constexpr auto operator=(E) const {
     expect_value<E>();
     return definition_<Name, E, Axes...>{};
   }
   template <Number E>
-  constexpr auto operator=(E) const {
+  SHEAF_INLINE constexpr auto operator=(E) const {
     bare_number<E>();
     return definition_<Name, literal_<0>, Axes...>{};
   }
@@ -38,7 +38,7 @@ struct definition_head {
 
 // define<"pooled">(m, f) = mean(t, x(m, t, f)): a tensor of the extents of m and f, in this order.
 template <fixed_string Name, class... Axes>
-constexpr auto define(Axes...) {
+SHEAF_INLINE constexpr auto define(Axes...) {
   static_assert((std::is_base_of_v<index_base, Axes> && ... && true), "define: its indices are axes");
   return detail::definition_head<Name, Axes...>{};
 }

@@ -31,7 +31,7 @@ constexpr int rank_of() {
 }
 
 template <class Y, class X>
-constexpr void expect_differentiable() {
+SHEAF_INLINE constexpr void expect_differentiable() {
   static_assert(Tensor<X>, "gradient: what to differentiate by is a tensor, a scalar or a definition, without subscripts");
   expect<differentiable<X>, [] {
     return sentence{} << "gradient of " << label_of<Y>().text << " with respect to " << X::label.text << ": tensor "
@@ -59,7 +59,7 @@ struct cotangent_ : subscripts<cotangent_<Y>> {
   static constexpr built node(builder& b) { return b.tensor_like(b.name(label.text, label.length()), Y::node(b).id); }
 };
 template <Tensor Y>
-constexpr auto cotangent(Y) {
+SHEAF_INLINE constexpr auto cotangent(Y) {
   return cotangent_<Y>{};
 }
 
@@ -85,7 +85,7 @@ struct gradient_ : subscripts<gradient_<Y, X, C>> {
 
 // The gradient of a scalar expression or definition with respect to a tensor: shaped like that.
 template <Expression Y, class X>
-constexpr auto grad(Y, X) {
+SHEAF_INLINE constexpr auto grad(Y, X) {
   detail::expect_differentiable<Y, X>();
   expect<detail::rank_of<Y>() == 0, [] {
     return detail::sentence{} << "grad of " << detail::label_of<Y>().text << ": it has rank " << detail::rank_of<Y>()
@@ -97,12 +97,12 @@ constexpr auto grad(Y, X) {
 // The vector-Jacobian product: sum over y's elements of cotangent(y) * dy/dx. The cotangent is an input of the program,
 // the symbol cotangent(y), or a tensor given as the third argument.
 template <Tensor Y, class X>
-constexpr auto vjp(Y, X) {
+SHEAF_INLINE constexpr auto vjp(Y, X) {
   detail::expect_differentiable<Y, X>();
   return gradient_<Y, X, cotangent_<Y>>{};
 }
 template <Tensor Y, class X, Tensor C>
-constexpr auto vjp(Y, X, C) {
+SHEAF_INLINE constexpr auto vjp(Y, X, C) {
   detail::expect_differentiable<Y, X>();
   expect<C::rank == Y::rank, [] {
     return detail::sentence{} << "vjp of " << Y::label.text << ": its rank is " << Y::rank << ", the cotangent "
@@ -116,7 +116,7 @@ template <class... Outputs>
 struct outputs_ {};
 
 template <Expression Y, class... X>
-constexpr auto value_and_grad(Y y, X... x) {
+SHEAF_INLINE constexpr auto value_and_grad(Y y, X... x) {
   return outputs_<Y, decltype(grad(y, x))...>{};
 }
 

@@ -96,12 +96,12 @@ struct reduce_ : expression_base {
 // NAME(t, e), NAME(t.in(lo, hi), e), NAME(t.where(c), e), NAME(over(m, t.in(...)), e).
 #define SHEAF_REDUCTION(name)                                  \
   template <Indices I, Expression E>                           \
-  constexpr auto name(I, E) {                                  \
+  SHEAF_INLINE constexpr auto name(I, E) {                                  \
     detail::expect_value<E>();                                 \
     return reduce_<folding::name, I, E>{};                     \
   }                                                            \
   template <Indices I, Number E>                               \
-  constexpr auto name(I, E) {                                  \
+  SHEAF_INLINE constexpr auto name(I, E) {                                  \
     detail::bare_number<E>();                                  \
     return reduce_<folding::name, I, literal_<0>>{};           \
   }
@@ -118,12 +118,12 @@ SHEAF_REDUCTION(logsumexp)  // -inf over nothing
 
 // The value of the index at the largest element, the first of equals; NaN counts as the largest. Over one index.
 template <Indices I, Expression E>
-constexpr auto argmax(I, E) {
+SHEAF_INLINE constexpr auto argmax(I, E) {
   detail::expect_value<E>();
   return reduce_<folding::argmax, I, E>{};
 }
 template <Indices I, Expression E>
-constexpr auto argmin(I, E) {
+SHEAF_INLINE constexpr auto argmin(I, E) {
   detail::expect_value<E>();
   return reduce_<folding::argmin, I, E>{};
 }
