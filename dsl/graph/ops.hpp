@@ -106,7 +106,7 @@ constexpr id select(graph& g, id y, id dy, int k) {
 inline constexpr op_row op_rows[] = {
     {op::neg, "neg", "-", 9, 1, result_type::same, false, math::nan, SHEAF_REAL(-a), SHEAF_INT(SHEAF_WRAP(0 - SHEAF_U(a))), adjoints::neg, nullptr},
     {op::abs, "abs", nullptr, 0, 1, result_type::same, false, math::nan, SHEAF_REAL(math::abs(a)), SHEAF_INT(a < 0 ? SHEAF_WRAP(0 - SHEAF_U(a)) : a), adjoints::abs, "fabs"},
-    {op::sign, "sign", nullptr, 0, 1, result_type::same, false, math::nan, SHEAF_REAL(a > 0 ? 1 : a < 0 ? -1 : a), SHEAF_INT((a > 0) - (a < 0)), adjoints::none, nullptr},
+    {op::sign, "sign", nullptr, 0, 1, result_type::same, false, math::nan, SHEAF_REAL(a > 0 ? 1 : a < 0 ? -1 : 0), SHEAF_INT((a > 0) - (a < 0)), adjoints::none, nullptr},
     {op::exp, "exp", nullptr, 0, 1, result_type::floating, false, math::nan, SHEAF_REAL(math::exp(a)), nullptr, adjoints::exp, "exp"},
     {op::log, "log", nullptr, 0, 1, result_type::floating, false, math::nan, SHEAF_REAL(math::log(a)), nullptr, adjoints::log, "log"},
     {op::log1p, "log1p", nullptr, 0, 1, result_type::floating, false, math::nan, SHEAF_REAL(math::log1p(a)), nullptr, adjoints::log1p, "log1p"},

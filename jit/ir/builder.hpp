@@ -12,13 +12,15 @@
 //   row.close();
 //   m.kernels.push_back(std::move(k).finish());
 //
-// Types and vector-ness are inferred from the arguments. Nothing is checked here: verify() does that.
+// A call that makes two values among its arguments leaves their order to the compiler: where the text of the program
+// matters (cache keys, golden files), make one value a statement. Types and vector-ness are inferred from the
+// arguments. Nothing is checked here: verify() does that.
 #pragma once
 #include <bit>
 #include <memory>
 #include <utility>
 
-#include "sheaf/jit/ir/ir.hpp"
+#include <sheaf/jit/ir/ir.hpp>
 
 namespace sheaf::ir {
 
@@ -30,7 +32,8 @@ class kernel_builder;
 
 class block_builder {
  public:
-  block_builder(kernel& owner, block_builder* parent, statement head) : k_(&owner), parent_(parent), head_(std::move(head)) {}
+  block_builder(kernel& owner, block_builder* parent, statement head)
+      : k_(&owner), parent_(parent), head_(std::move(head)) {}
   block_builder(block_builder&&) = default;
 
   value constant(element type, std::int64_t bits) {
@@ -58,10 +61,16 @@ class block_builder {
   }
 
   // `how` is the access where every subscript is scalar; with a vector among them it is a gather.
-  value load(std::int32_t buffer, element type, std::vector<value> subscripts, access how = access::uniform, value mask = none) {
+  value load(std::int32_t buffer, element type, std::vector<value> subscripts, access how = access::uniform,
+             value mask = none) {
     if (any_vector(subscripts)) how = access::gather;
-    return add({.code = opcode::load, .type = type, .vector = how != access::uniform, .target = buffer, .how = how,
-                .mask = mask, .args = std::move(subscripts)});
+    return add({.code = opcode::load,
+                .type = type,
+                .vector = how != access::uniform,
+                .target = buffer,
+                .how = how,
+                .mask = mask,
+                .args = std::move(subscripts)});
   }
   void store(std::int32_t buffer, std::vector<value> subscripts, value stored, access how = access::uniform,
              value mask = none, bool stream = false) {

@@ -1,4 +1,4 @@
-#include "sheaf/jit/ir/print.hpp"
+#include <sheaf/jit/ir/print.hpp>
 
 #include <bit>
 #include <charconv>
@@ -29,11 +29,12 @@ const char* name_of(monoid fold) {
 }
 const char* name_of(op what) {
   static constexpr const char* names[] = {
-      "constant", "index",    "input",   "extent",    "define", "load",     "reduce",      "stop_gradient", "neg",
-      "abs",      "sign",     "exp",     "log",       "log1p",  "expm1",    "sqrt",        "tanh",          "sigmoid",
-      "erf",      "sin",      "cos",     "floor",     "ceil",   "round",    "logical_not", "cast",          "add",
-      "sub",      "mul",      "div",     "quotient",  "remainder", "pow",   "minimum",     "maximum",       "equal",
-      "not_equal", "less",    "less_equal", "logical_and", "logical_or", "select"};
+      "constant",      "index",     "input",    "extent",      "define",      "load",       "reduce",
+      "stop_gradient", "neg",       "abs",      "sign",        "exp",         "log",        "log1p",
+      "expm1",         "sqrt",      "tanh",     "sigmoid",     "erf",         "sin",        "cos",
+      "floor",         "ceil",      "round",    "logical_not", "cast",        "add",        "sub",
+      "mul",           "div",       "quotient", "remainder",   "pow",         "minimum",    "maximum",
+      "equal",         "not_equal", "less",     "less_equal",  "logical_and", "logical_or", "select"};
   static_assert(sizeof names / sizeof *names == op_count);
   return names[static_cast<int>(what)];
 }
@@ -101,18 +102,25 @@ class printer {
 
   std::string operands(const instruction& i) const {
     switch (i.code) {
-      case opcode::elementwise: return std::string(name_of(i.what)) + " " + list(i.args);
+      case opcode::elementwise:
+        return std::string(name_of(i.what)) + " " + list(i.args);
       case opcode::constant:
         return "constant " + (is_floating(i.type) ? real_text(std::bit_cast<double>(i.bits)) : std::to_string(i.bits));
-      case opcode::extent: return "extent " + buffer_name(i.target) + " " + std::to_string(i.dimension);
-      case opcode::counter: return "counter " + loop_name(i.target);
-      case opcode::lanes: return "lanes " + loop_name(i.target);
+      case opcode::extent:
+        return "extent " + buffer_name(i.target) + " " + std::to_string(i.dimension);
+      case opcode::counter:
+        return "counter " + loop_name(i.target);
+      case opcode::lanes:
+        return "lanes " + loop_name(i.target);
       case opcode::load:
         return std::string("load ") + name_of(i.how) + " " + buffer_name(i.target) + "[" + list(i.args) + "]" +
                (i.mask == none ? "" : " mask " + name(i.mask));
-      case opcode::accumulator: return std::string("accumulator ") + name_of(i.fold);
-      case opcode::read: return "read " + list(i.args);
-      case opcode::fold_lanes: return "fold_lanes " + list(i.args);
+      case opcode::accumulator:
+        return std::string("accumulator ") + name_of(i.fold);
+      case opcode::read:
+        return "read " + list(i.args);
+      case opcode::fold_lanes:
+        return "fold_lanes " + list(i.args);
     }
     return "bad_opcode";
   }
@@ -143,8 +151,10 @@ class printer {
   void print_statement(const statement& s, int depth) {
     const std::string mask = s.mask == none ? "" : " mask " + name(s.mask);
     switch (s.kind) {
-      case statement_kind::instruct: return print_instruct(s);
-      case statement_kind::loop: return print_loop(s, depth);
+      case statement_kind::instruct:
+        return print_instruct(s);
+      case statement_kind::loop:
+        return print_loop(s, depth);
       case statement_kind::guard:
         text_ += "guard " + name(s.id) + "\n";
         return print_block(s.body, depth + 1);

@@ -1,10 +1,10 @@
-// Text of a module: every field that an emitter reads, in a form that is the same for the same module. It is the cache's
-// key and the golden tests' subject. Values are renumbered in order of appearance, so equal programs print equally.
-// Shown by tests/jit/print.cpp.
+// Text of a module: every field that an emitter reads, in a form that is the same for the same module. It is the
+// cache's key and the golden tests' subject. Values are renumbered in order of appearance, so equal programs print
+// equally. Shown by tests/jit/print.cpp.
 #pragma once
 #include <string>
 
-#include "sheaf/jit/ir/ir.hpp"
+#include <sheaf/jit/ir/ir.hpp>
 
 namespace sheaf::ir {
 

@@ -2,8 +2,8 @@
 // Where the processor cannot mask an access of this width, LLVM would branch for every lane; instead:
 // - a contiguous tail goes through the stack by memcpy, which has exactly the prefix that lives;
 // - any other mask turns dead lanes' addresses to a slot on the stack that holds zeros, or takes what is stored.
-#include "emitter.hpp"
-#include "sheaf/runtime/sheaf_call.h"
+#include <sheaf/runtime/sheaf_call.h>
+#include <sheaf/jit/llvm/emitter.hpp>
 
 namespace sheaf::llvm_backend {
 
@@ -93,10 +93,12 @@ Value* address_of(function_emitter& f, std::int32_t id, const std::vector<ir::va
   return offsets ? b.CreateGEP(p.element, pointer, offsets) : pointer;
 }
 
-place place_of(function_emitter& f, std::int32_t id, const std::vector<ir::value>& subscripts, ir::access how, ir::value mask) {
+place place_of(function_emitter& f, std::int32_t id, const std::vector<ir::value>& subscripts, ir::access how,
+               ir::value mask) {
   const element type = f.buffer(id).type;
   place p{.element = stored_type(f.build.getContext(), type), .bytes = row(type).bytes, .how = how};
-  if (how == ir::access::contiguous && subscripts.empty()) throw compile_error("contiguous access to " + f.buffer(id).name + " without a subscript");
+  if (how == ir::access::contiguous && subscripts.empty())
+    throw compile_error("contiguous access to " + f.buffer(id).name + " without a subscript");
   if (how != ir::access::uniform) p.lanes = f.lanes;
   if (mask != ir::none) p.mask = splat(f, f.values[static_cast<std::size_t>(mask)], p.lanes);
   if (p.lanes && f.tail_mask) {
@@ -130,7 +132,8 @@ Value* load_bits(function_emitter& f, const place& p) {
   auto& b = f.build;
   const Align align(static_cast<std::uint64_t>(p.bytes));
   Type* const type = widen(p.element, p.lanes);
-  if (!p.lanes) return b.CreateAlignedLoad(type, p.mask ? addresses_or(f, p, slot(f, f.zero_slot, true)) : p.address, align);
+  if (!p.lanes)
+    return b.CreateAlignedLoad(type, p.mask ? addresses_or(f, p, slot(f, f.zero_slot, true)) : p.address, align);
   Value* zero = Constant::getNullValue(type);
   if (p.how == ir::access::contiguous) {
     if (!p.mask) return b.CreateAlignedLoad(type, p.address, align);
@@ -138,12 +141,14 @@ Value* load_bits(function_emitter& f, const place& p) {
     if (p.prefix) {
       AllocaInst* copy = f.stack_slot(type, "copy");
       b.CreateStore(zero, copy);
-      b.CreateMemCpy(copy, Align(64), p.address, align, b.CreateMul(f.tail_count, b.getInt64(static_cast<std::uint64_t>(p.bytes))));
+      b.CreateMemCpy(copy, Align(64), p.address, align,
+                     b.CreateMul(f.tail_count, b.getInt64(static_cast<std::uint64_t>(p.bytes))));
       return b.CreateLoad(type, copy);
     }
   }
   if (!p.mask) return b.CreateMaskedGather(type, p.address, align);
-  if (p.how != ir::access::contiguous && p.bytes >= 4 && f.m.target.avx2) return b.CreateMaskedGather(type, p.address, align, p.mask, zero);
+  if (p.how != ir::access::contiguous && p.bytes >= 4 && f.m.target.avx2)
+    return b.CreateMaskedGather(type, p.address, align, p.mask, zero);
   return b.CreateMaskedGather(type, addresses_or(f, p, slot(f, f.zero_slot, true)), align);
 }
 
@@ -161,12 +166,14 @@ void store_bits(function_emitter& f, const place& p, Value* bits, bool stream) {
     if (p.prefix) {
       AllocaInst* copy = f.stack_slot(bits->getType(), "copy");
       b.CreateStore(bits, copy);
-      b.CreateMemCpy(p.address, align, copy, Align(64), b.CreateMul(f.tail_count, b.getInt64(static_cast<std::uint64_t>(p.bytes))));
+      b.CreateMemCpy(p.address, align, copy, Align(64),
+                     b.CreateMul(f.tail_count, b.getInt64(static_cast<std::uint64_t>(p.bytes))));
       return;
     }
   }
   if (!p.mask) return void(b.CreateMaskedScatter(bits, p.address, align));
-  if (p.how != ir::access::contiguous && p.bytes >= 4 && f.m.target.avx512) return void(b.CreateMaskedScatter(bits, p.address, align, p.mask));
+  if (p.how != ir::access::contiguous && p.bytes >= 4 && f.m.target.avx512)
+    return void(b.CreateMaskedScatter(bits, p.address, align, p.mask));
   b.CreateMaskedScatter(bits, addresses_or(f, p, slot(f, f.sink_slot, false)), align);
 }
 

@@ -4,8 +4,8 @@
 
 #include <llvm/IR/IntrinsicsX86.h>
 
-#include "emitter.hpp"
-#include "sheaf/runtime/sheaf_call.h"
+#include <sheaf/runtime/sheaf_call.h>
+#include <sheaf/jit/llvm/emitter.hpp>
 
 namespace sheaf::llvm_backend {
 
@@ -16,7 +16,8 @@ function_emitter::function_emitter(emitter& owner, const ir::kernel& k, Function
       kernel(k),
       function(fn),
       prologue(BasicBlock::Create(owner.module.getContext(), "prologue", fn)),
-      build(BasicBlock::Create(owner.module.getContext(), "body", fn), InstSimplifyFolder(owner.module.getDataLayout())),
+      build(BasicBlock::Create(owner.module.getContext(), "body", fn),
+            InstSimplifyFolder(owner.module.getDataLayout())),
       values(k.instructions.size()),
       cells(k.instructions.size()),
       counters(k.loop_names.size()),
@@ -76,7 +77,8 @@ Function* emit_worker(emitter& m, const ir::kernel& k, const std::string& name) 
   emit_head(f);
   const ir::statement& loop = *parallel_loop(k);
   Value* low = f.values[static_cast<std::size_t>(loop.low)];
-  emit_counted_loop(f, loop, f.build.CreateAdd(low, fn->getArg(1)), f.build.CreateAdd(low, fn->getArg(2)), 1, serial_body);
+  emit_counted_loop(f, loop, f.build.CreateAdd(low, fn->getArg(1)), f.build.CreateAdd(low, fn->getArg(2)), 1,
+                    serial_body);
   finish(f);
   return fn;
 }
@@ -84,7 +86,8 @@ Function* emit_worker(emitter& m, const ir::kernel& k, const std::string& name) 
 void emit_dispatch(function_emitter& f, const ir::statement& loop, Function* worker) {
   auto& b = f.build;
   emit_head(f);
-  Value* count = b.CreateSub(f.values[static_cast<std::size_t>(loop.high)], f.values[static_cast<std::size_t>(loop.low)]);
+  Value* count =
+      b.CreateSub(f.values[static_cast<std::size_t>(loop.high)], f.values[static_cast<std::size_t>(loop.low)]);
   LLVMContext& c = b.getContext();
   auto* some = BasicBlock::Create(c, "some", f.function);
   auto* threads = BasicBlock::Create(c, "threads", f.function);

@@ -1,12 +1,13 @@
-// Accumulators: their identities, how a value is combined into one, and the fixed tree that folds lanes: the upper half is
-// combined into the lower until one is left. The tree knows virtual lanes only, so it is the same for every register width.
+// Accumulators: their identities, how a value is combined into one, and the fixed tree that folds lanes: the upper half
+// is combined into the lower until one is left. The tree knows virtual lanes only, so it is the same for every register
+// width.
 //
-// A sum of a product made in the same block and used nowhere else is one fused multiply-add. It is decided here, on Sheaf's
-// IR, and not by LLVM's `contract` flag: that would depend on which uses the passes leave over, and so could differ between
-// main loop and tail. Products that are not summed directly are rounded, so x*x - y*y is 0 for x == y.
+// A sum of a product made in the same block and used nowhere else is one fused multiply-add. It is decided here, on
+// Sheaf's IR, and not by LLVM's `contract` flag: that would depend on which uses the passes leave over, and so could
+// differ between main loop and tail. Products that are not summed directly are rounded, so x*x - y*y is 0 for x == y.
 #include <llvm/IR/Intrinsics.h>
 
-#include "emitter.hpp"
+#include <sheaf/jit/llvm/emitter.hpp>
 
 namespace sheaf::llvm_backend {
 
@@ -22,7 +23,9 @@ struct pair {
 bool has_position(monoid fold) { return fold == monoid::argmax || fold == monoid::argmin; }
 
 // Booleans are kept as bytes: vectors of single bits do not live well in registers without AVX-512.
-Type* cell_type(LLVMContext& c, element type) { return type == element::boolean ? Type::getInt8Ty(c) : held_type(c, type); }
+Type* cell_type(LLVMContext& c, element type) {
+  return type == element::boolean ? Type::getInt8Ty(c) : held_type(c, type);
+}
 
 Constant* lowest(Type* type, element of, bool largest) {
   if (is_floating(of)) return ConstantFP::getInfinity(type, !largest);
@@ -35,14 +38,20 @@ Constant* lowest(Type* type, element of, bool largest) {
 Constant* identity(Type* type, element of, monoid fold) {
   switch (fold) {
     case monoid::sum:
-    case monoid::any: return Constant::getNullValue(type);
-    case monoid::prod: return is_floating(of) ? ConstantFP::get(type, 1.0) : ConstantInt::get(type, 1);
-    case monoid::all: return ConstantInt::get(type, 1);
+    case monoid::any:
+      return Constant::getNullValue(type);
+    case monoid::prod:
+      return is_floating(of) ? ConstantFP::get(type, 1.0) : ConstantInt::get(type, 1);
+    case monoid::all:
+      return ConstantInt::get(type, 1);
     case monoid::max:
-    case monoid::argmax: return lowest(type, of, false);
+    case monoid::argmax:
+      return lowest(type, of, false);
     case monoid::min:
-    case monoid::argmin: return lowest(type, of, true);
-    case monoid::count_: break;
+    case monoid::argmin:
+      return lowest(type, of, true);
+    case monoid::count_:
+      break;
   }
   throw compile_error("a monoid that is none");
 }
@@ -53,7 +62,8 @@ Value* replaces(function_emitter& f, element type, bool largest, pair a, pair b)
   Value* earlier = build.CreateICmpSLT(b.position, a.position);
   if (!is_floating(type)) {
     const bool is_signed = type != element::boolean && type != element::u8;
-    const auto more = largest ? (is_signed ? CmpInst::ICMP_SGT : CmpInst::ICMP_UGT) : (is_signed ? CmpInst::ICMP_SLT : CmpInst::ICMP_ULT);
+    const auto more = largest ? (is_signed ? CmpInst::ICMP_SGT : CmpInst::ICMP_UGT)
+                              : (is_signed ? CmpInst::ICMP_SLT : CmpInst::ICMP_ULT);
     Value* beyond = build.CreateICmp(more, b.content, a.content);
     return build.CreateOr(beyond, build.CreateAnd(build.CreateICmpEQ(b.content, a.content), earlier));
   }
@@ -67,11 +77,16 @@ Value* replaces(function_emitter& f, element type, bool largest, pair a, pair b)
 Value* combined(function_emitter& f, element type, monoid fold, Value* a, Value* b) {
   auto& build = f.build;
   switch (fold) {
-    case monoid::sum: return is_floating(type) ? build.CreateFAdd(a, b) : build.CreateAdd(a, b);
-    case monoid::prod: return is_floating(type) ? build.CreateFMul(a, b) : build.CreateMul(a, b);
-    case monoid::any: return build.CreateOr(a, b);
-    case monoid::all: return build.CreateAnd(a, b);
-    default: return emit_extreme(f, type, fold == monoid::max, a, b);
+    case monoid::sum:
+      return is_floating(type) ? build.CreateFAdd(a, b) : build.CreateAdd(a, b);
+    case monoid::prod:
+      return is_floating(type) ? build.CreateFMul(a, b) : build.CreateMul(a, b);
+    case monoid::any:
+      return build.CreateOr(a, b);
+    case monoid::all:
+      return build.CreateAnd(a, b);
+    default:
+      return emit_extreme(f, type, fold == monoid::max, a, b);
   }
 }
 
@@ -85,7 +100,8 @@ pair combined(function_emitter& f, element type, monoid fold, pair a, pair b) {
 int uses(const function_emitter& f, const ir::block& body, ir::value v) {
   int n = 0;
   for (const ir::statement& s : body) {
-    n += (s.id == v && s.kind == ir::statement_kind::guard) + (s.low == v) + (s.high == v) + (s.stored == v) + (s.mask == v) + (s.position == v);
+    n += (s.id == v && s.kind == ir::statement_kind::guard) + (s.low == v) + (s.high == v) + (s.stored == v) +
+         (s.mask == v) + (s.position == v);
     for (ir::value x : s.subscripts) n += x == v;
     if (s.kind == ir::statement_kind::instruct) {
       const ir::instruction& i = f.instruction(s.id);

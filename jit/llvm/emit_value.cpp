@@ -3,7 +3,7 @@
 
 #include <llvm/IR/Intrinsics.h>
 
-#include "emitter.hpp"
+#include <sheaf/jit/llvm/emitter.hpp>
 
 namespace sheaf::llvm_backend {
 
@@ -29,7 +29,8 @@ Value* arithmetic(const op_context& c, Instruction::BinaryOps floating, Instruct
   return c.b.CreateBinOp(c.floating() ? floating : integer, c.x[0], c.x[1]);
 }
 
-Value* compare(const op_context& c, CmpInst::Predicate floating, CmpInst::Predicate with_sign, CmpInst::Predicate without) {
+Value* compare(const op_context& c, CmpInst::Predicate floating, CmpInst::Predicate with_sign,
+               CmpInst::Predicate without) {
   if (c.floating()) return c.b.CreateFCmp(floating, c.x[0], c.x[1]);
   return c.b.CreateICmp(c.is_signed() ? with_sign : without, c.x[0], c.x[1]);
 }
@@ -40,7 +41,8 @@ Value* sign_of(const op_context& c) {  // NaN and both zeros give 0
     Value* up = c.b.CreateSelect(c.b.CreateFCmpOGT(c.x[0], c.zero()), ConstantFP::get(type, 1.0), c.zero());
     return c.b.CreateSelect(c.b.CreateFCmpOLT(c.x[0], c.zero()), ConstantFP::get(type, -1.0), up);
   }
-  Value* positive = c.b.CreateZExt(c.is_signed() ? c.b.CreateICmpSGT(c.x[0], c.zero()) : c.b.CreateICmpNE(c.x[0], c.zero()), type);
+  Value* positive =
+      c.b.CreateZExt(c.is_signed() ? c.b.CreateICmpSGT(c.x[0], c.zero()) : c.b.CreateICmpNE(c.x[0], c.zero()), type);
   return c.is_signed() ? c.b.CreateSub(positive, c.b.CreateZExt(c.b.CreateICmpSLT(c.x[0], c.zero()), type)) : positive;
 }
 
@@ -56,17 +58,20 @@ division divide(const op_context& c) {
   const APInt* power = nullptr;
   if (const auto* k = dyn_cast<Constant>(d); k && k->getType()->isIntOrIntVectorTy()) {
     const auto* scalar = dyn_cast_or_null<ConstantInt>(d->getType()->isVectorTy() ? k->getSplatValue() : k);
-    if (scalar && scalar->getValue().isPowerOf2() && !(c.is_signed() && scalar->isNegative())) power = &scalar->getValue();
+    if (scalar && scalar->getValue().isPowerOf2() && !(c.is_signed() && scalar->isNegative()))
+      power = &scalar->getValue();
   }
   if (power) {
     Value* shift = c.integer(power->logBase2());
-    return {c.is_signed() ? b.CreateAShr(n, shift) : b.CreateLShr(n, shift), b.CreateAnd(n, b.CreateSub(d, c.integer(1)))};
+    return {c.is_signed() ? b.CreateAShr(n, shift) : b.CreateLShr(n, shift),
+            b.CreateAnd(n, b.CreateSub(d, c.integer(1)))};
   }
   Value* by_zero = b.CreateICmpEQ(d, c.zero());
   if (!c.is_signed()) {
     Value* safe = b.CreateSelect(by_zero, c.integer(1), d);
     Value* q = b.CreateUDiv(n, safe);
-    return {b.CreateSelect(by_zero, c.zero(), q), b.CreateSelect(by_zero, c.zero(), b.CreateSub(n, b.CreateMul(q, safe)))};
+    return {b.CreateSelect(by_zero, c.zero(), q),
+            b.CreateSelect(by_zero, c.zero(), b.CreateSub(n, b.CreateMul(q, safe)))};
   }
   Value* by_minus_one = b.CreateICmpEQ(d, c.integer(-1));
   Value* safe = b.CreateSelect(b.CreateOr(by_zero, by_minus_one), c.integer(1), d);
@@ -87,9 +92,10 @@ Value* remainder(const op_context& c) {
   if (!c.floating()) return divide(c).remainder;
   auto& b = c.b;
   Value* r = b.CreateFRem(c.x[0], c.x[1]);  // sign of the dividend
-  Value* other_sign = b.CreateICmpSLT(b.CreateXor(b.CreateBitCast(r, like(r, b.getIntNTy(c.type()->getScalarSizeInBits()))),
-                                                  b.CreateBitCast(c.x[1], like(r, b.getIntNTy(c.type()->getScalarSizeInBits())))),
-                                      Constant::getNullValue(like(r, b.getIntNTy(c.type()->getScalarSizeInBits()))));
+  Value* other_sign =
+      b.CreateICmpSLT(b.CreateXor(b.CreateBitCast(r, like(r, b.getIntNTy(c.type()->getScalarSizeInBits()))),
+                                  b.CreateBitCast(c.x[1], like(r, b.getIntNTy(c.type()->getScalarSizeInBits())))),
+                      Constant::getNullValue(like(r, b.getIntNTy(c.type()->getScalarSizeInBits()))));
   Value* below = b.CreateAnd(b.CreateFCmpONE(r, c.zero()), other_sign);
   return b.CreateSelect(below, b.CreateFAdd(r, c.x[1]), r);
 }
@@ -111,9 +117,16 @@ const op_row rows[] = {
     ROW(neg, c.floating() ? c.b.CreateFNeg(c.x[0]) : c.b.CreateNeg(c.x[0])),
     ROW(abs, magnitude(c)),
     ROW(sign, sign_of(c)),
-    MATH(exp), MATH(log), MATH(log1p), MATH(expm1),
+    MATH(exp),
+    MATH(log),
+    MATH(log1p),
+    MATH(expm1),
     ROW(sqrt, c.unary(Intrinsic::sqrt)),
-    MATH(tanh), MATH(sigmoid), MATH(erf), MATH(sin), MATH(cos),
+    MATH(tanh),
+    MATH(sigmoid),
+    MATH(erf),
+    MATH(sin),
+    MATH(cos),
     ROW(floor, c.floating() ? c.unary(Intrinsic::floor) : c.x[0]),
     ROW(ceil, c.floating() ? c.unary(Intrinsic::ceil) : c.x[0]),
     ROW(round, c.floating() ? c.unary(Intrinsic::roundeven) : c.x[0]),
@@ -142,7 +155,8 @@ static_assert(sizeof rows / sizeof *rows == op_count - static_cast<int>(op::neg)
 
 Value* emit_elementwise(function_emitter& f, const ir::instruction& i) {
   Value* x[3] = {};
-  for (std::size_t k = 0; k < i.args.size(); ++k) x[k] = splat(f, f.values[static_cast<std::size_t>(i.args[k])], i.vector ? f.lanes : 0);
+  for (std::size_t k = 0; k < i.args.size(); ++k)
+    x[k] = splat(f, f.values[static_cast<std::size_t>(i.args[k])], i.vector ? f.lanes : 0);
   const element from = f.instruction(i.args[i.what == op::select ? 1 : 0]).type;
   return emit_op(f, i.what, from, i.type, {x, i.args.size()});
 }
@@ -171,15 +185,33 @@ void emit_instruction(function_emitter& f, ir::value id) {
   const ir::instruction& i = f.instruction(id);
   Value*& result = f.values[static_cast<std::size_t>(id)];
   switch (i.code) {
-    case ir::opcode::elementwise: result = emit_elementwise(f, i); break;
-    case ir::opcode::constant: result = splat(f, emit_constant(f, i), i.vector ? f.lanes : 0); break;
-    case ir::opcode::extent: result = buffer_extent(f, i.target, i.dimension); break;
-    case ir::opcode::counter: result = f.counters[static_cast<std::size_t>(i.target)]; break;
-    case ir::opcode::lanes: result = lane_numbers(f, i); break;
-    case ir::opcode::load: result = emit_load(f, i); break;
-    case ir::opcode::accumulator: emit_accumulator(f, id); break;
-    case ir::opcode::read: result = emit_read(f, i); break;
-    case ir::opcode::fold_lanes: result = emit_fold_lanes(f, i); break;
+    case ir::opcode::elementwise:
+      result = emit_elementwise(f, i);
+      break;
+    case ir::opcode::constant:
+      result = splat(f, emit_constant(f, i), i.vector ? f.lanes : 0);
+      break;
+    case ir::opcode::extent:
+      result = buffer_extent(f, i.target, i.dimension);
+      break;
+    case ir::opcode::counter:
+      result = f.counters[static_cast<std::size_t>(i.target)];
+      break;
+    case ir::opcode::lanes:
+      result = lane_numbers(f, i);
+      break;
+    case ir::opcode::load:
+      result = emit_load(f, i);
+      break;
+    case ir::opcode::accumulator:
+      emit_accumulator(f, id);
+      break;
+    case ir::opcode::read:
+      result = emit_read(f, i);
+      break;
+    case ir::opcode::fold_lanes:
+      result = emit_fold_lanes(f, i);
+      break;
   }
 }
 

@@ -9,7 +9,7 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
 
-#include "sheaf/jit/ir/ir.hpp"
+#include <sheaf/jit/ir/ir.hpp>
 
 namespace sheaf::llvm_backend {
 
@@ -80,8 +80,8 @@ void emit_module(emitter& m);
 // emit_block.cpp
 void emit_block(function_emitter& f, const ir::block& b);
 using loop_body = void (*)(function_emitter& f, const ir::statement& s, llvm::Value* counter);
-void emit_counted_loop(function_emitter& f, const ir::statement& s, llvm::Value* low, llvm::Value* high, std::int64_t step,
-                       loop_body body);
+void emit_counted_loop(function_emitter& f, const ir::statement& s, llvm::Value* low, llvm::Value* high,
+                       std::int64_t step, loop_body body);
 
 // emit_value.cpp
 void emit_instruction(function_emitter& f, ir::value id);
@@ -108,9 +108,9 @@ llvm::Type* stored_type(llvm::LLVMContext& context, element type);
 llvm::Value* from_memory(function_emitter& f, element type, llvm::Value* bits);
 llvm::Value* to_memory(function_emitter& f, element type, llvm::Value* held);
 llvm::Value* emit_cast(function_emitter& f, element from, element to, llvm::Value* x);
-llvm::Type* widen(llvm::Type* scalar, int lanes);                     // lanes 0: the scalar itself
-llvm::Type* like(llvm::Value* shape, llvm::Type* scalar);             // as many lanes as `shape` has
-llvm::Value* splat(function_emitter& f, llvm::Value* x, int lanes);   // a vector stays as it is
+llvm::Type* widen(llvm::Type* scalar, int lanes);                    // lanes 0: the scalar itself
+llvm::Type* like(llvm::Value* shape, llvm::Type* scalar);            // as many lanes as `shape` has
+llvm::Value* splat(function_emitter& f, llvm::Value* x, int lanes);  // a vector stays as it is
 llvm::Constant* iota(llvm::LLVMContext& context, int bits, int lanes);
 
 // math.cpp, math_calls.cpp

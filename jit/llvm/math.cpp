@@ -3,7 +3,7 @@
 // tail, AVX2 or AVX-512 (without FMA the last bit may differ). NaN gives NaN, overflow infinity, subnormals are kept.
 // Coefficients: scripts/fit_math.py. Errors measured by tests/jit/math.cpp, in units of the last place:
 // exp 1, log 1, expm1 2, log1p 2, sigmoid 2, tanh 3, erf 2.
-#include "emitter.hpp"
+#include <sheaf/jit/llvm/emitter.hpp>
 
 #include <llvm/IR/Intrinsics.h>
 
@@ -35,8 +35,12 @@ struct f32_math {
     return f.m.target.fma ? b.CreateIntrinsic(Intrinsic::fma, {floats}, {x, y, z}) : add(mul(x, y), z);
   }
   // Of these two, NaN in x stays NaN.
-  Value* at_most(Value* x, double limit) const { return b.CreateSelect(b.CreateFCmpOGT(x, real(limit)), real(limit), x); }
-  Value* at_least(Value* x, double limit) const { return b.CreateSelect(b.CreateFCmpOLT(x, real(limit)), real(limit), x); }
+  Value* at_most(Value* x, double limit) const {
+    return b.CreateSelect(b.CreateFCmpOGT(x, real(limit)), real(limit), x);
+  }
+  Value* at_least(Value* x, double limit) const {
+    return b.CreateSelect(b.CreateFCmpOLT(x, real(limit)), real(limit), x);
+  }
   Value* magnitude(Value* x) const { return b.CreateUnaryIntrinsic(Intrinsic::fabs, x); }
   Value* with_sign_of(Value* x, Value* sign) const { return b.CreateBinaryIntrinsic(Intrinsic::copysign, x, sign); }
   // c[0] + c[1] x + c[2] x^2 + ...
@@ -91,12 +95,11 @@ struct f32_math {
     return fma(e, real(0x1.62e4p-1), add(m, small));
   }
   // The exponent that leaves a mantissa in [sqrt(1/2), sqrt(2)).
-  Value* exponent(Value* x) const {
-    return b.CreateAShr(b.CreateSub(bits(x), integer(0x3f3504f3)), 23);
-  }
+  Value* exponent(Value* x) const { return b.CreateAShr(b.CreateSub(bits(x), integer(0x3f3504f3)), 23); }
   // What a polynomial gives is wrong for 0, negative numbers, infinity and NaN.
   Value* log_edges(Value* x, Value* y, double pole) const {
-    Value* edge = b.CreateSelect(b.CreateFCmpOEQ(x, real(pole)), ConstantFP::getInfinity(floats, true), ConstantFP::getNaN(floats));
+    Value* edge = b.CreateSelect(b.CreateFCmpOEQ(x, real(pole)), ConstantFP::getInfinity(floats, true),
+                                 ConstantFP::getNaN(floats));
     y = b.CreateSelect(b.CreateFCmpOGT(x, real(pole)), y, edge);
     return b.CreateSelect(b.CreateFCmpOEQ(x, ConstantFP::getInfinity(floats)), x, y);
   }
@@ -125,7 +128,10 @@ struct f32_math {
     return b.CreateSelect(b.CreateFCmpOEQ(x, real(0)), x, y);
   }
 
-  Value* sigmoid(Value* x) const { return div(real(1), add(real(1), exp(b.CreateFNeg(x)))); }
+  Value* sigmoid(Value* x) const {  // 1 / (1 + e^-x), or e^x / (1 + e^x): the exponential that cannot overflow
+    Value* e = exp(b.CreateFNeg(magnitude(x)));
+    return div(b.CreateSelect(b.CreateFCmpOLT(x, real(0)), e, real(1)), add(real(1), e));
+  }
 
   Value* tanh(Value* x) const {  // 1 to the last bit beyond 9.1
     Value* y = expm1(at_most(mul(magnitude(x), real(2)), 20.0));
@@ -134,8 +140,10 @@ struct f32_math {
 
   Value* erf(Value* x) const {
     Value* t = at_most(magnitude(x), 4.1);  // 1 to the last bit beyond 3.92
-    Value* inner = polynomial(mul(t, t), {0x1.06eba6p-3, -0x1.8126dp-2, 0x1.ce16cp-4, -0x1.b6539p-6, 0x1.45eadp-8, -0x1.34a218p-11});
-    Value* outer = polynomial(t, {0x1.077adp-3, 0x1.45308p-1, 0x1.b3416ap-4, -0x1.85b486p-6, 0x1.deee16p-9, -0x1.55854p-12, 0x1.82c952p-17});
+    Value* inner = polynomial(
+        mul(t, t), {0x1.06eba6p-3, -0x1.8126dp-2, 0x1.ce16cp-4, -0x1.b6539p-6, 0x1.45eadp-8, -0x1.34a218p-11});
+    Value* outer = polynomial(
+        t, {0x1.077adp-3, 0x1.45308p-1, 0x1.b3416ap-4, -0x1.85b486p-6, 0x1.deee16p-9, -0x1.55854p-12, 0x1.82c952p-17});
     Value* far = sub(real(1), exp(b.CreateFNeg(fma(outer, t, t))));
     return with_sign_of(b.CreateSelect(b.CreateFCmpOLE(t, real(0.93)), fma(inner, t, t), far), x);
   }
@@ -147,20 +155,30 @@ Value* emit_math(function_emitter& f, op what, element type, std::span<Value* co
   Value* x = args[0];
   if (type == element::f64) {
     if (what != op::sigmoid) return emit_math_call(f, what, type, args);
-    Value* negative = f.build.CreateFNeg(x);
+    Value* negative = f.build.CreateFNeg(f.build.CreateUnaryIntrinsic(Intrinsic::fabs, x));
+    Value* e = emit_math_call(f, op::exp, type, {&negative, 1});
     Constant* const one = ConstantFP::get(x->getType(), 1.0);
-    return f.build.CreateFDiv(one, f.build.CreateFAdd(one, emit_math_call(f, op::exp, type, {&negative, 1})));
+    Value* below = f.build.CreateFCmpOLT(x, Constant::getNullValue(x->getType()));
+    return f.build.CreateFDiv(f.build.CreateSelect(below, e, one), f.build.CreateFAdd(one, e));
   }
   const f32_math math(f, x);
   switch (what) {
-    case op::exp: return math.exp(x);
-    case op::log: return math.log(x);
-    case op::expm1: return math.expm1(x);
-    case op::log1p: return math.log1p(x);
-    case op::sigmoid: return math.sigmoid(x);
-    case op::tanh: return math.tanh(x);
-    case op::erf: return math.erf(x);
-    default: return emit_math_call(f, what, type, args);
+    case op::exp:
+      return math.exp(x);
+    case op::log:
+      return math.log(x);
+    case op::expm1:
+      return math.expm1(x);
+    case op::log1p:
+      return math.log1p(x);
+    case op::sigmoid:
+      return math.sigmoid(x);
+    case op::tanh:
+      return math.tanh(x);
+    case op::erf:
+      return math.erf(x);
+    default:
+      return emit_math_call(f, what, type, args);
   }
 }
 

@@ -1,7 +1,7 @@
-// Math by calls: libm for scalars, glibc's libmvec for vectors, cut to registers and joined again. libmvec has every function
-// here for SSE (b), AVX2 (d) and AVX-512 (e), at up to 4 ulp, with special values as in libm. Its bits differ between the
-// widths, and every call spills what lives in vector registers; hence the f32 functions of math.cpp.
-#include "emitter.hpp"
+// Math by calls: libm for scalars, glibc's libmvec for vectors, cut to registers and joined again. libmvec has every
+// function here for SSE (b), AVX2 (d) and AVX-512 (e), at up to 4 ulp, with special values as in libm. Its bits differ
+// between the widths, and every call spills what lives in vector registers; hence the f32 functions of math.cpp.
+#include <sheaf/jit/llvm/emitter.hpp>
 
 namespace sheaf::llvm_backend {
 
@@ -11,16 +11,26 @@ namespace {
 
 const char* libm_name(op what) {
   switch (what) {
-    case op::exp: return "exp";
-    case op::log: return "log";
-    case op::log1p: return "log1p";
-    case op::expm1: return "expm1";
-    case op::tanh: return "tanh";
-    case op::erf: return "erf";
-    case op::sin: return "sin";
-    case op::cos: return "cos";
-    case op::pow: return "pow";
-    default: throw compile_error("not a function of libm");
+    case op::exp:
+      return "exp";
+    case op::log:
+      return "log";
+    case op::log1p:
+      return "log1p";
+    case op::expm1:
+      return "expm1";
+    case op::tanh:
+      return "tanh";
+    case op::erf:
+      return "erf";
+    case op::sin:
+      return "sin";
+    case op::cos:
+      return "cos";
+    case op::pow:
+      return "pow";
+    default:
+      throw compile_error("not a function of libm");
   }
 }
 
@@ -34,7 +44,8 @@ Value* call(function_emitter& f, const std::string& name, std::span<Value* const
   return f.build.CreateCall(callee, {args.data(), args.size()});
 }
 
-// Lanes [first, first + count) of x, filled up with ones (valid for every function) where x is narrower than a register.
+// Lanes [first, first + count) of x, filled up with ones (valid for every function) where x is narrower than a
+// register.
 Value* piece(function_emitter& f, Value* x, int first, int count) {
   const int lanes = static_cast<int>(cast<FixedVectorType>(x->getType())->getNumElements());
   std::vector<int> picked;
@@ -68,7 +79,8 @@ Value* emit_math_call(function_emitter& f, op what, element type, std::span<Valu
   const int lanes = static_cast<int>(vector->getNumElements());
   const int width = f.m.target.register_bytes() / (type == element::f64 ? 8 : 4);
   const char* isa = f.m.target.avx512 ? "e" : f.m.target.avx2 ? "d" : "b";
-  const std::string full = std::string("_ZGV") + isa + "N" + std::to_string(width) + (args.size() == 2 ? "vv_" : "v_") + name;
+  const std::string full =
+      std::string("_ZGV") + isa + "N" + std::to_string(width) + (args.size() == 2 ? "vv_" : "v_") + name;
   std::vector<Value*> parts;
   for (int first = 0; first < lanes; first += width) {
     std::vector<Value*> pieces;

@@ -1,5 +1,5 @@
 // The three functions that leave the plug-in. No exception passes them.
-#include "plugin.h"
+#include <sheaf/jit/llvm/plugin.h>
 
 #include <chrono>
 #include <cstdlib>
@@ -10,7 +10,7 @@
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 
-#include "codegen.hpp"
+#include <sheaf/jit/llvm/codegen.hpp>
 
 #define SHEAF_EXPORT __attribute__((visibility("default")))
 
@@ -83,7 +83,8 @@ extern "C" {
 
 SHEAF_EXPORT int32_t sheaf_llvm_version(void) { return SHEAF_LLVM_VERSION; }
 
-SHEAF_EXPORT int32_t sheaf_llvm_compile(const sheaf::ir::module* module, const sheaf_llvm_options* options, sheaf_llvm_result* result) {
+SHEAF_EXPORT int32_t sheaf_llvm_compile(const sheaf::ir::module* module, const sheaf_llvm_options* options,
+                                        sheaf_llvm_result* result) {
   static std::mutex one_at_a_time;  // the TargetMachines are shared
   *result = {};
   try {
@@ -103,5 +104,4 @@ SHEAF_EXPORT void sheaf_llvm_free(sheaf_llvm_result* result) {
   std::free(result->error);
   *result = {};
 }
-
 }

@@ -1,9 +1,10 @@
 // How elements are held in registers and in memory, and the casts between them.
-// f16 and bf16 are held as f32 and rounded, half to even, when stored or cast to. Both roundings are written out in integer
-// operations where the processor's own differ between widths (AVX512-BF16 flushes subnormals) or do not exist (no F16C).
+// f16 and bf16 are held as f32 and rounded, half to even, when stored or cast to. Both roundings are written out in
+// integer operations where the processor's own differ between widths (AVX512-BF16 flushes subnormals) or do not exist
+// (no F16C).
 #include <llvm/IR/Intrinsics.h>
 
-#include "emitter.hpp"
+#include <sheaf/jit/llvm/emitter.hpp>
 
 namespace sheaf::llvm_backend {
 
@@ -11,15 +12,21 @@ using namespace llvm;
 
 Type* held_type(LLVMContext& c, element type) {
   switch (type) {
-    case element::boolean: return Type::getInt1Ty(c);
+    case element::boolean:
+      return Type::getInt1Ty(c);
     case element::i8:
-    case element::u8: return Type::getInt8Ty(c);
-    case element::i32: return Type::getInt32Ty(c);
-    case element::i64: return Type::getInt64Ty(c);
+    case element::u8:
+      return Type::getInt8Ty(c);
+    case element::i32:
+      return Type::getInt32Ty(c);
+    case element::i64:
+      return Type::getInt64Ty(c);
     case element::f16:
     case element::bf16:
-    case element::f32: return Type::getFloatTy(c);
-    case element::f64: return Type::getDoubleTy(c);
+    case element::f32:
+      return Type::getFloatTy(c);
+    case element::f64:
+      return Type::getDoubleTy(c);
   }
   throw compile_error("an element type that is none");
 }
@@ -30,7 +37,9 @@ Type* stored_type(LLVMContext& c, element type) {
   return held_type(c, type);
 }
 
-Type* widen(Type* scalar, int lanes) { return lanes ? FixedVectorType::get(scalar, static_cast<unsigned>(lanes)) : scalar; }
+Type* widen(Type* scalar, int lanes) {
+  return lanes ? FixedVectorType::get(scalar, static_cast<unsigned>(lanes)) : scalar;
+}
 
 Type* like(Value* shape, Type* scalar) {
   const auto* vector = dyn_cast<FixedVectorType>(shape->getType());
@@ -43,7 +52,8 @@ Value* splat(function_emitter& f, Value* x, int lanes) {
 
 Constant* iota(LLVMContext& c, int bits, int lanes) {
   std::vector<Constant*> numbers;
-  for (int k = 0; k < lanes; ++k) numbers.push_back(ConstantInt::get(Type::getIntNTy(c, static_cast<unsigned>(bits)), k));
+  for (int k = 0; k < lanes; ++k)
+    numbers.push_back(ConstantInt::get(Type::getIntNTy(c, static_cast<unsigned>(bits)), k));
   return ConstantVector::get(numbers);
 }
 
@@ -61,8 +71,8 @@ Value* round_bf16(function_emitter& f, Value* x) {
   return b.CreateTrunc(b.CreateSelect(b.CreateFCmpUNO(x, x), nan, rounded), like(x, b.getInt16Ty()));
 }
 
-// f32 to f16 without F16C. Normal results: the exponent is rebased and the mantissa rounded in integers. Subnormal ones:
-// adding 0.5 leaves exactly the bits to keep at the end of the mantissa, rounded by the addition.
+// f32 to f16 without F16C. Normal results: the exponent is rebased and the mantissa rounded in integers. Subnormal
+// ones: adding 0.5 leaves exactly the bits to keep at the end of the mantissa, rounded by the addition.
 Value* round_f16(function_emitter& f, Value* x) {
   auto& b = f.build;
   Type* const i16s = like(x, b.getInt16Ty());
@@ -76,7 +86,8 @@ Value* round_f16(function_emitter& f, Value* x) {
   Value* half = b.CreateFAdd(b.CreateBitCast(size, x->getType()), ConstantFP::get(x->getType(), 0.5));
   Value* small = b.CreateSub(b.CreateBitCast(half, bits->getType()), number(bits, 0x3f000000u));
   Value* result = b.CreateSelect(b.CreateICmpULT(size, number(size, 113u << 23)), small, normal);
-  Value* special = b.CreateSelect(b.CreateICmpUGT(size, number(size, 255u << 23)), number(size, 0x7e00), number(size, 0x7c00));
+  Value* special =
+      b.CreateSelect(b.CreateICmpUGT(size, number(size, 255u << 23)), number(size, 0x7e00), number(size, 0x7c00));
   result = b.CreateSelect(b.CreateICmpUGE(size, number(size, 143u << 23)), special, result);
   return b.CreateTrunc(b.CreateOr(result, b.CreateLShr(sign, 16)), i16s);
 }
@@ -98,7 +109,8 @@ Value* expand_f16(function_emitter& f, Value* x) {
 
 Value* float_to_integer(function_emitter& f, element to, Value* x) {
   Type* const type = like(x, held_type(f.build.getContext(), to));
-  return f.build.CreateIntrinsic(to == element::u8 ? Intrinsic::fptoui_sat : Intrinsic::fptosi_sat, {type, x->getType()}, {x});
+  return f.build.CreateIntrinsic(to == element::u8 ? Intrinsic::fptoui_sat : Intrinsic::fptosi_sat,
+                                 {type, x->getType()}, {x});
 }
 
 }  // namespace
@@ -106,20 +118,28 @@ Value* float_to_integer(function_emitter& f, element to, Value* x) {
 Value* from_memory(function_emitter& f, element type, Value* bits) {
   auto& b = f.build;
   switch (type) {
-    case element::boolean: return b.CreateICmpNE(bits, Constant::getNullValue(bits->getType()));
-    case element::f16: return expand_f16(f, bits);
+    case element::boolean:
+      return b.CreateICmpNE(bits, Constant::getNullValue(bits->getType()));
+    case element::f16:
+      return expand_f16(f, bits);
     case element::bf16:
-      return b.CreateBitCast(b.CreateShl(b.CreateZExt(bits, like(bits, b.getInt32Ty())), 16), like(bits, b.getFloatTy()));
-    default: return bits;
+      return b.CreateBitCast(b.CreateShl(b.CreateZExt(bits, like(bits, b.getInt32Ty())), 16),
+                             like(bits, b.getFloatTy()));
+    default:
+      return bits;
   }
 }
 
 Value* to_memory(function_emitter& f, element type, Value* held) {
   switch (type) {
-    case element::boolean: return f.build.CreateZExt(held, like(held, f.build.getInt8Ty()));
-    case element::f16: return round_f16(f, held);
-    case element::bf16: return round_bf16(f, held);
-    default: return held;
+    case element::boolean:
+      return f.build.CreateZExt(held, like(held, f.build.getInt8Ty()));
+    case element::f16:
+      return round_f16(f, held);
+    case element::bf16:
+      return round_bf16(f, held);
+    default:
+      return held;
   }
 }
 
@@ -133,7 +153,9 @@ Value* emit_cast(function_emitter& f, element from, element to, Value* x) {
   }
   const bool is_signed = from != element::boolean && from != element::u8;
   if (is_floating(to)) {
-    Value* y = is_floating(from) ? b.CreateFPCast(x, type) : is_signed ? b.CreateSIToFP(x, type) : b.CreateUIToFP(x, type);
+    Value* y = is_floating(from) ? b.CreateFPCast(x, type)
+               : is_signed       ? b.CreateSIToFP(x, type)
+                                 : b.CreateUIToFP(x, type);
     return to == element::f16 || to == element::bf16 ? from_memory(f, to, to_memory(f, to, y)) : y;
   }
   if (is_floating(from)) return float_to_integer(f, to, x);

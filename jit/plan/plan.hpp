@@ -2,6 +2,7 @@
 // Every decision is data and carries its reason, so that a plan can be printed, compared and argued with.
 #pragma once
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include <sheaf/dsl/graph/graph.hpp>
@@ -24,6 +25,8 @@ struct stage {
   std::vector<node_id> loops;    // the same, outermost first
   node_id vector = no_node;      // the one of `loops` (its last) that runs in lanes; none: reductions choose their own
   int lanes = 1;
+  node_id parallel = no_node;    // the one of `loops` that pieces share
+  std::int64_t chunk = 0;        // not 0: a piece takes so many iterations of it (it is the vector or owned index)
   way how = way::map;
   node_id owned = no_node;       // scatter, interval: the index j that pieces own
   place where = place::workspace;
@@ -35,8 +38,8 @@ struct stage {
 struct kernel_plan {
   std::string name;
   std::vector<int> stages;     // in order
-  node_id parallel = no_node;  // the index that pieces share: the first loop of every stage; none: one piece
-  std::int64_t chunk = 1;      // iterations of it in a piece's turn; more than one: the index goes on inside the piece
+  node_id parallel = no_node;  // the index that pieces share; none: one piece
+  std::int64_t chunk = 0;      // as in its stages
   double cost = 0;             // nanoseconds of one turn, estimated
   std::string reason;
 };
@@ -49,15 +52,20 @@ struct check {
   node_id low = no_node, high = no_node;  // must hold: low <= subscript < high, both in `indices` too
   std::vector<node_id> indices;
   node_id outside = no_node;      // the condition that fails
+  std::vector<node_id> sizes;     // by index: how many positions it has, closed
+  std::vector<node_id> firsts;    // by index: the one at position 0
   bool uniform = false;           // closed and without data: the host evaluates `outside`; no kernel, no slot
   int ordinal = -1;               // among the check slots; uniform: none
 };
+
+// Loads that a check vouches for: they need no bounds test of their own.
+using trust = std::unordered_set<node_id>;
 
 struct program_plan {
   std::vector<stage> stages;
   std::vector<kernel_plan> kernels;
   std::vector<check> checks;
-  std::vector<bool> masked;  // by node: loads that mask themselves by their own bounds test
+  trust trusted;
 };
 
 std::string name_of(const graph& g, node_id define);

@@ -85,4 +85,13 @@ class replacement {
   std::unordered_map<node_id, node_id> to_;
 };
 
+// What holds for a load holds for the same load in blocks or under another name.
+inline void trust_alike(graph& g, node_id root, replacement& put, std::unordered_set<node_id>& trusted) {
+  std::vector<node_id> loads;
+  for_each_node(g, root, [&](node_id n) {
+    if (g.kind(n) == op::load && trusted.contains(n)) loads.push_back(n);
+  });
+  for (const node_id n : loads) trusted.insert(put(n));
+}
+
 }  // namespace sheaf::plan

@@ -1,0 +1,89 @@
+#include <sheaf/jit/engine/codegen.hpp>
+
+#include <cpuid.h>
+
+#include <chrono>
+#include <mutex>
+#include <unordered_map>
+
+#include <sheaf/jit/engine/plugin.hpp>
+#include <sheaf/runtime/fail.hpp>
+#include <sheaf/runtime/kernel_cache.hpp>
+
+namespace sheaf::jit {
+
+namespace {
+
+// Raised when the same IR text comes to mean other code.
+constexpr const char* codegen_version = "sheaf code 1";
+
+using clock = std::chrono::steady_clock;
+
+std::shared_ptr<const loaded_code> loaded(const std::vector<unsigned char>& object, const std::string& name) {
+  auto made = std::make_shared<loaded_code>();
+  made->object = runtime::load_object(object.data(), object.size());
+  made->entry = reinterpret_cast<sheaf_entry>(made->object.find(name.c_str()));
+  if (made->entry == nullptr) runtime::fail(code::bad_object, "loading a kernel", "the symbol " + name, "none");
+  return made;
+}
+
+std::shared_ptr<const loaded_code> from_disk(const std::string& key, const std::string& name) {
+  const auto bytes = runtime::default_kernel_cache().find(key);
+  if (!bytes) return nullptr;
+  try {
+    return loaded(*bytes, name);
+  } catch (const error& e) {
+    runtime::debug_line(1, std::string("a cached kernel is built anew: ") + e.what());
+    return nullptr;
+  }
+}
+
+std::shared_ptr<const loaded_code> generated(const ir::module& module, const std::string& key) {
+  const auto start = clock::now();
+  const auto object = generate_object(module, runtime::current_settings().target);
+  auto made = loaded(object, module.name);
+  runtime::default_kernel_cache().store(key, object.data(), object.size());
+  const double ms = std::chrono::duration<double, std::milli>(clock::now() - start).count();
+  runtime::debug_line(2, "compiled " + module.name + " in " + std::to_string(ms) + " ms");
+  return made;
+}
+
+struct memory_cache {
+  std::mutex lock;
+  std::unordered_map<std::string, std::weak_ptr<const loaded_code>> entries;
+};
+
+}  // namespace
+
+std::string processor_key() {
+  const std::string& target = runtime::current_settings().target;
+  if (!target.empty()) return target;
+  unsigned r[4] = {}, vendor[4] = {};
+  __get_cpuid(0, &vendor[0], &vendor[1], &vendor[2], &vendor[3]);
+  std::string key = "cpu";
+  const auto put = [&](unsigned word) { key += " " + std::to_string(word); };
+  for (int i = 1; i < 4; ++i) put(vendor[i]);
+  __get_cpuid(1, &r[0], &r[1], &r[2], &r[3]);
+  put(r[0]);
+  put(r[2]);
+  put(r[3]);
+  for (unsigned leaf = 0; leaf < 2; ++leaf)
+    if (__get_cpuid_count(7, leaf, &r[0], &r[1], &r[2], &r[3]) != 0)
+      for (const unsigned word : r) put(word);
+  return key;
+}
+
+std::shared_ptr<const loaded_code> code_for(const ir::module& module, const std::string& text) {
+  static memory_cache memory;
+  static const std::string prefix = std::string(codegen_version) + "\n" + processor_key() + "\n";
+  const std::string key = prefix + text;
+  const std::lock_guard lock(memory.lock);
+  if (const auto found = memory.entries.find(key); found != memory.entries.end())
+    if (auto alive = found->second.lock()) return alive;
+  auto made = from_disk(key, module.name);
+  if (made == nullptr) made = generated(module, key);
+  memory.entries[key] = made;
+  return made;
+}
+
+}  // namespace sheaf::jit

@@ -1,0 +1,90 @@
+#include <sheaf/jit/engine/failure.hpp>
+
+#include <optional>
+
+#include <sheaf/jit/engine/words.hpp>
+#include <sheaf/runtime/fail.hpp>
+
+namespace sheaf::jit {
+
+namespace {
+
+// Integer expressions at one position of their indices, reading the caller's tensors.
+class spot {
+ public:
+  spot(const graph& g, const sheaf_tensor* tensors) : g_(g), tensors_(tensors) {}
+
+  void set(node_id idx, std::int64_t value) { places_.push_back({idx, value}); }
+
+  std::optional<std::int64_t> value(node_id n) const {
+    for (const auto& [idx, at] : places_)
+      if (idx == n) return at;
+    switch (g_.kind(n)) {
+      case op::constant: return g_[n].attribute;
+      case op::extent: return tensors_[g_[g_.arg(n, 0)].attribute].extents[g_[n].attribute];
+      case op::load: return loaded(n);
+      default: break;
+    }
+    if (!is_elementwise(g_.kind(n)) || row(g_.kind(n)).integer == nullptr) return std::nullopt;
+    std::int64_t list[3] = {0, 0, 0};
+    for (int k = 0; k < g_[n].count; ++k) {
+      if (is_floating(g_.type(g_.arg(n, k)))) return std::nullopt;
+      const auto known = value(g_.arg(n, k));
+      if (!known) return std::nullopt;
+      list[k] = *known;
+    }
+    return row(g_.kind(n)).integer(list[0], list[1], list[2]);
+  }
+
+ private:
+  std::optional<std::int64_t> loaded(node_id n) const {
+    const node_id source = g_.arg(n, 0);
+    if (g_.kind(source) != op::input) return std::nullopt;
+    const sheaf_tensor& tensor = tensors_[g_[source].attribute];
+    std::int64_t offset = 0;
+    for (int d = 0; d + 1 < g_[n].count; ++d) {
+      const auto at = value(g_.arg(n, 1 + d));
+      if (!at || *at < 0 || *at >= tensor.extents[d]) return std::nullopt;
+      offset += *at * tensor.strides[d];
+    }
+    switch (g_.type(source)) {
+      case element::i64: return static_cast<const std::int64_t*>(tensor.data)[offset];
+      case element::i32: return static_cast<const std::int32_t*>(tensor.data)[offset];
+      case element::i8: return static_cast<const std::int8_t*>(tensor.data)[offset];
+      case element::u8: return static_cast<const std::uint8_t*>(tensor.data)[offset];
+      default: return std::nullopt;
+    }
+  }
+
+  const graph& g_;
+  const sheaf_tensor* tensors_;
+  std::vector<std::pair<node_id, std::int64_t>> places_;
+};
+
+std::string number_text(std::optional<std::int64_t> value, const char* unknown) {
+  return value ? std::to_string(*value) : unknown;
+}
+
+}  // namespace
+
+void fail_check(const graph& g, const plan::check& check, std::int64_t position, const sheaf_tensor* tensors) {
+  spot here(g, tensors);
+  std::vector<std::int64_t> at(check.indices.size());
+  for (std::size_t k = check.indices.size(); k-- > 0;) {
+    const std::int64_t size = here.value(check.sizes[k]).value_or(1);
+    at[k] = here.value(check.firsts[k]).value_or(0) + (size > 0 ? position % size : 0);
+    position = size > 0 ? position / size : 0;
+  }
+  std::string place;
+  for (std::size_t k = 0; k < at.size(); ++k) {
+    here.set(check.indices[k], at[k]);
+    place += (k == 0 ? " at " : ", ") + name_text(g, index_name(g, check.indices[k])) + " = " + std::to_string(at[k]);
+  }
+  const auto low = here.value(check.low), high = here.value(check.high), found = here.value(check.subscript);
+  const std::string last = high ? std::to_string(*high - 1) : "its extent - 1";
+  runtime::fail(code::index_out_of_range, "tensor " + check.tensor + ", dimension " + std::to_string(check.dimension),
+                "a subscript from " + number_text(low, "0") + " to " + last,
+                number_text(found, "one outside") + " for " + text_of(print(g, check.subscript)) + place);
+}
+
+}  // namespace sheaf::jit

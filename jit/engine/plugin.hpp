@@ -1,0 +1,13 @@
+// The code generator, opened at first need and kept. Private header.
+#pragma once
+#include <string>
+#include <vector>
+
+#include <sheaf/jit/ir/ir.hpp>
+
+namespace sheaf::jit {
+
+// The object file of a module for a processor ("" for this one). Throws sheaf::error.
+std::vector<unsigned char> generate_object(const ir::module& module, const std::string& target);
+
+}  // namespace sheaf::jit

@@ -1,0 +1,31 @@
+// The grammar of the kernel IR. verify() throws bad_ir naming the rule, the kernel and the instruction; the rules'
+// names are those of the functions in verify.cpp. Shown by tests/jit/verify.cpp.
+//
+//   module_shape     buffers have an element type, rank and slot that fit their role; extents are as many as dimensions
+//   local_size       local buffers have a known extent in each dimension but rank 1's, and hold at most 64 KiB
+//   scope            a value is defined once, before its use, in the same block or one around it
+//   arity            an elementwise op has its number of arguments
+//   types            arguments and results of an op have fitting types; subscripts, loop bounds and extents are i64
+//   vectorness       vectors exist inside a vector loop only; an op with a vector argument is a vector
+//   loop_nesting     at most one vector loop around anything; lanes a power of two, 2 to 256; a loop id is entered once
+//   parallel_at_top  a parallel loop is the last statement of a kernel, after pure instructions only
+//   access_kind      uniform and contiguous accesses have scalar subscripts, gathers a vector one; lanes need a vector
+//   loop;
+//                    contiguous needs a last dimension of stride 1
+//   accumulators     combined into from one width of lanes; read as declared; fold_lanes is for those of the vector
+//   loop's outside mask             boolean, and scalar where what it guards is scalar check_order      kernels that
+//   store to check buffers come before all others, and store nothing else
+#pragma once
+#include <stdexcept>
+
+#include <sheaf/jit/ir/ir.hpp>
+
+namespace sheaf::ir {
+
+struct bad_ir : std::logic_error {
+  using std::logic_error::logic_error;
+};
+
+void verify(const module& m);
+
+}  // namespace sheaf::ir

@@ -1,0 +1,89 @@
+#include <sheaf/jit/lower/lower.hpp>
+
+#include <sheaf/jit/lower/lowering.hpp>
+#include <sheaf/jit/plan/checks.hpp>
+#include <sheaf/jit/plan/kernels.hpp>
+#include <sheaf/jit/plan/schedule.hpp>
+#include <sheaf/jit/plan/stages.hpp>
+
+namespace sheaf {
+
+namespace {
+
+std::string text_of(const graph& g, name_id name) {
+  const text_range t = g.names[name];
+  return std::string(g.text.data() + t.first, static_cast<std::size_t>(t.size));
+}
+
+// Buffers by slot: inputs, outputs, workspaces, checks.
+class buffer_table {
+ public:
+  buffer_table(planned& p, const plan::facts& known) : p_(p), known_(known) {
+    for (int i = 0; i < p.g.inputs.size(); ++i) {
+      const input_row& row = p.g.inputs[i];
+      ir::buffer b{.name = text_of(p.g, row.name), .type = row.type, .rank = row.rank, .where = ir::role::input, .extents = {}};
+      const auto k = static_cast<std::size_t>(i);
+      b.unit_inner = k >= known.call().inputs.size() || known.call().inputs[k].unit_inner;
+      for (int d = 0; d < row.rank; ++d) b.extents.push_back(p.g.static_extents[row.first_extent + d]);
+      ids[input(p.g, row.name, row.type, row.rank, nullptr)] = add(std::move(b));
+    }
+    for (const plan::place where : {plan::place::output, plan::place::workspace, plan::place::check}) add_stages(where);
+  }
+
+  std::unordered_map<node_id, std::int32_t> ids;
+
+ private:
+  std::int32_t add(ir::buffer b) {
+    b.slot = static_cast<int>(p_.code.buffers.size());
+    return ir::add_buffer(p_.code, std::move(b));
+  }
+  void add_stages(plan::place where) {
+    static constexpr ir::role roles[] = {ir::role::output, ir::role::workspace, ir::role::check};
+    const int outputs = where == plan::place::output ? p_.g.outputs.size() : 1;
+    for (int k = 0; k < outputs; ++k)
+      for (plan::stage& s : p_.plan.stages) {
+        if (s.where != where || (where == plan::place::output && s.ordinal != k)) continue;
+        ir::buffer b{.name = plan::name_of(p_.g, s.define), .type = p_.g.type(s.define), .rank = static_cast<int>(s.indices.size()),
+                     .where = roles[static_cast<int>(where)], .extents = {}};
+        const auto o = static_cast<std::size_t>(s.ordinal);
+        b.unit_inner = where != plan::place::output || o >= known_.call().unit_outputs.size() || known_.call().unit_outputs[o];
+        if (where == plan::place::workspace) {
+          s.ordinal = static_cast<int>(p_.workspaces.size());
+          workspace w{b.type, {}};
+          for (int d = 0; d < b.rank; ++d) w.extents.push_back(extent(p_.g, s.define, d));
+          p_.workspaces.push_back(std::move(w));
+        }
+        ids[s.define] = add(std::move(b));
+      }
+  }
+
+  planned& p_;
+  const plan::facts& known_;
+};
+
+}  // namespace
+
+std::vector<node_id> planned::output_extents(int k) {
+  std::vector<node_id> list;
+  for (int d = 0; d < tensor_rank(g, g.outputs[k]); ++d) list.push_back(extent(g, g.outputs[k], d));
+  return list;
+}
+
+planned plan_program(graph source, const plan::call_facts& call, const std::string& name) {
+  planned p;
+  p.g = std::move(source);
+  const plan::facts known(p.g, call);
+  p.plan.stages = plan::stages_of(p.g);
+  plan::add_checks(p.g, p.plan.stages, p.plan);
+  plan::materialise(p.g, known, p.plan.stages, p.plan.trusted);
+  plan::group(p.g, known, p.plan);
+  p.code.name = name;
+  const buffer_table buffers(p, known);
+  for (const plan::kernel_plan& k : p.plan.kernels)
+    p.code.kernels.push_back(lower::kernel_lowering(p.g, known, p.plan, p.code, buffers.ids)(k));
+  p.checks = p.plan.checks;
+  p.text = plan::print(p.g, p.plan);
+  return p;
+}
+
+}  // namespace sheaf

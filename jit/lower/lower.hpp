@@ -1,0 +1,38 @@
+// Pass `lower`: a plan as kernel IR. Each node is emitted once, at the outermost loop that binds what it depends on, so
+// hoisting and the sharing of values between stages need no pass of their own. Shown by tests/jit/lower.cpp.
+#pragma once
+#include <string>
+#include <vector>
+
+#include <sheaf/jit/ir/ir.hpp>
+#include <sheaf/jit/plan/plan.hpp>
+
+namespace sheaf {
+
+// A dense row-major array that the runtime allocates for a call; contents need not be set.
+struct workspace {
+  element type;
+  std::vector<node_id> extents;  // expressions of planned::g without free indices and data, of the call's extents
+};
+
+// A program ready for an emitter. Slots of sheaf_call::tensors: inputs, outputs, workspaces, then one i64 of rank 0 for
+// each check that is not uniform. The host evaluates the uniform checks (`outside` must be false) before the call; the
+// others run first and return SHEAF_BAD_INDEX with check = ordinal before anything else is written.
+// The code is right for any extents; the facts it was planned with only make it fast. It relies on
+// graph::constraints and on unit_inner as promised.
+struct planned {
+  graph g;
+  plan::program_plan plan;
+  ir::module code;
+  std::vector<workspace> workspaces;
+  std::vector<plan::check> checks;  // all, in order of evaluation; `ordinal` is the place among the check slots
+  std::string text;                 // the plan, for a person
+
+  // The extents of output k, as expressions like those of workspaces.
+  std::vector<node_id> output_extents(int k);
+};
+
+// g: outputs set, axes resolved, gradients there. name: a C identifier.
+planned plan_program(graph g, const plan::call_facts& call, const std::string& name);
+
+}  // namespace sheaf

@@ -1,0 +1,125 @@
+// Stages: the loop nests of a kernel, shared between stages as far as their loops are the same.
+#include <algorithm>
+
+#include <sheaf/jit/lower/lowering.hpp>
+#include <sheaf/jit/plan/kernels.hpp>
+#include <sheaf/jit/plan/schedule.hpp>
+
+namespace sheaf::lower {
+
+namespace {
+
+constexpr double worth_pieces = 4000;        // nanoseconds of a kernel: below, no thread is asked for
+constexpr double beyond_cache = 64 << 20;    // bytes of an output that goes past the caches
+
+}  // namespace
+
+std::string kernel_lowering::index_text(node_id idx) const {
+  const text_range t = g.names[index_name(g, idx)];
+  return std::string(g.text.data() + t.first, static_cast<std::size_t>(t.size));
+}
+
+ir::block_builder kernel_lowering::open(scope& outer, node_id idx, int lanes, const range* within, const char* suffix) {
+  const ir::value low = within != nullptr ? within->low : emit(g.arg(idx, 0), outer);
+  const ir::value high = within != nullptr ? within->high : emit(g.arg(idx, 1), outer);
+  return outer.block->loop(lanes > 1 ? ir::loop_kind::vector : ir::loop_kind::serial, index_text(idx) + suffix, low, high, lanes);
+}
+
+void kernel_lowering::bind(scope& inner, node_id idx, int lanes) {
+  inner.bound.insert(g.ordinal(idx));
+  if (lanes > 1) {
+    inner.lane = idx;
+    inner.values[2 * std::int64_t{idx} + 1] = inner.block->counter();
+  } else {
+    inner.values[2 * std::int64_t{idx}] = inner.block->counter();
+  }
+}
+
+void kernel_lowering::store(const stage& s, ir::value stored, scope& at, ir::value mask) {
+  const std::int32_t id = buffers.at(s.define);
+  std::vector<node_id> subscripts;
+  for (const node_id idx : s.indices) subscripts.push_back(position_of(idx));
+  std::vector<ir::value> list;
+  const ir::access how = subscripts_of(id, subscripts, at, list);
+  const bool past_cache = s.where == plan::place::output && s.bytes > beyond_cache && how == ir::access::contiguous;
+  at.block->store(id, std::move(list), stored, how, mask, past_cache);
+}
+
+void kernel_lowering::nest(std::span<entry> entries, scope& s, const range* chunk) {
+  for (std::size_t i = 0; i < entries.size();) {
+    const stage& first = *entries[i].s;
+    if (entries[i].depth == first.loops.size()) {
+      const ir::value value = emit(first.body, s);
+      store(first, value, s);
+      pending.erase(first.define);
+      const node_id own = load(g, first.define, first.indices.data(), static_cast<int>(first.indices.size()));
+      s.values[2 * std::int64_t{own}] = value;  // a later stage in this loop need not read it back
+      ++i;
+      continue;
+    }
+    const node_id idx = first.loops[entries[i].depth];
+    const int lanes = idx == first.vector ? first.lanes : 1;
+    std::size_t end = i + 1;
+    for (; end < entries.size(); ++end) {
+      const stage& next = *entries[end].s;
+      if (entries[end].depth == next.loops.size() || next.loops[entries[end].depth] != idx || (idx == next.vector) != (lanes > 1)) break;
+      bool fits = lanes == 1 || next.lanes == lanes;
+      for (std::size_t j = i; j < end; ++j) fits = fits && plan::reads_only_at(g, next, *entries[j].s, idx);
+      if (!fits) break;
+    }
+    scope inner(s, open(s, idx, lanes, idx == first.parallel && chunk != nullptr ? chunk : nullptr));
+    bind(inner, idx, lanes);
+    std::vector<entry> shared(entries.begin() + static_cast<std::ptrdiff_t>(i), entries.begin() + static_cast<std::ptrdiff_t>(end));
+    for (entry& e : shared) ++e.depth;
+    nest(shared, inner, chunk);
+    inner.close();
+    i = end;
+  }
+}
+
+void kernel_lowering::piece(const plan::kernel_plan& k, scope& s, const range* chunk) {
+  if (stages.front()->how != plan::way::map) return scatter(*stages.front(), s, chunk);
+  std::vector<entry> entries;
+  for (const stage* each : stages) entries.push_back({each, k.parallel != no_node && k.chunk == 0 ? 1u : 0u});
+  nest(entries, s, chunk);
+}
+
+ir::kernel kernel_lowering::operator()(const plan::kernel_plan& k) {
+  stages.clear();
+  pending.clear();
+  for (const int i : k.stages) {
+    stages.push_back(&plan.stages[static_cast<std::size_t>(i)]);
+    pending.insert(stages.back()->define);
+  }
+  ir::kernel_builder builder(k.name);
+  scope top(builder.top());
+  if (k.parallel == no_node) {
+    piece(k, top, nullptr);
+    return std::move(builder).finish();
+  }
+  const node_id low = g.arg(k.parallel, 0), high = g.arg(k.parallel, 1);
+  const double turns = known.trips(k.parallel) / static_cast<double>(std::max<std::int64_t>(k.chunk, 1));
+  const ir::loop_kind kind = turns > 1 && k.cost * turns > worth_pieces ? ir::loop_kind::parallel : ir::loop_kind::serial;
+  if (k.chunk == 0) {
+    scope inner(top, top.block->loop(kind, index_text(k.parallel), emit(low, top), emit(high, top)));
+    inner.block->head().cost = k.cost;
+    bind(inner, k.parallel, 1);
+    piece(k, inner, nullptr);
+    inner.close();
+    return std::move(builder).finish();
+  }
+  const node_id size = integer(g, k.chunk);
+  const node_id room = make(g, op::add, make(g, op::sub, high, low), integer(g, k.chunk - 1));
+  const ir::value zero = emit(integer(g, 0), top), count = emit(make(g, op::quotient, room, size), top);
+  const ir::value step = emit(size, top), start = emit(low, top), stop = emit(high, top);
+  scope inner(top, top.block->loop(kind, index_text(k.parallel) + "_chunk", zero, count));
+  inner.block->head().cost = k.cost;
+  ir::block_builder& b = *inner.block;
+  const ir::value from = b.emit(op::add, {start, b.emit(op::mul, {b.counter(), step})});
+  const range chunk{from, b.emit(op::minimum, {b.emit(op::add, {from, step}), stop})};
+  piece(k, inner, &chunk);
+  inner.close();
+  return std::move(builder).finish();
+}
+
+}  // namespace sheaf::lower

@@ -1,0 +1,183 @@
+#include <sheaf/jit/plan/checks.hpp>
+
+#include <algorithm>
+
+#include <sheaf/dsl/graph/affine.hpp>
+#include <sheaf/jit/plan/rewrite.hpp>
+
+namespace sheaf::plan {
+
+namespace {
+
+node_id low_of(graph& g, node_id tensor, int d) {
+  return g.kind(tensor) == op::define ? g.arg(g.arg(tensor, 1 + d), 0) : integer(g, 0);
+}
+node_id high_of(graph& g, node_id tensor, int d) {
+  return g.kind(tensor) == op::define ? g.arg(g.arg(tensor, 1 + d), 1) : extent(g, tensor, d);
+}
+
+// Loads that are evaluated whatever the data, arguments first.
+class unconditional_loads {
+ public:
+  unconditional_loads(const graph& g, std::vector<node_id>& found) : g_(g), found_(found) {}
+  void operator()(node_id n) {
+    if (!seen_.insert(n).second) return;
+    const op kind = g_.kind(n);
+    if (kind == op::extent || kind == op::define) return;
+    if (kind == op::select) return (*this)(g_.arg(n, 0));
+    for (int k = g_[n].count - 1; k >= 0; --k) {
+      if (kind == op::load && k == 0) continue;
+      if (kind == op::reduce && k == 0 && !is_true(g_, g_.arg(n, 1))) continue;
+      (*this)(g_.arg(n, k));
+    }
+    if (kind == op::load && std::find(found_.begin(), found_.end(), n) == found_.end()) found_.push_back(n);
+  }
+
+ private:
+  const graph& g_;
+  std::vector<node_id>& found_;
+  std::unordered_set<node_id> seen_;
+};
+
+// Checks run before any stage does: what they read of definitions is computed anew.
+node_id without_definitions(graph& g, node_id e) {
+  for (;;) {
+    node_id use = no_node;
+    for_each_node(g, e, [&](node_id n) {
+      if (g.kind(n) == op::load && g.kind(g.arg(n, 0)) == op::define) use = n;
+    });
+    if (use == no_node) return e;
+    std::vector<node_id> subscripts;
+    for (int k = 1; k < g[use].count; ++k) subscripts.push_back(g.arg(use, k));
+    replacement put(g);
+    put.add(use, inlined(g, g.arg(use, 0), subscripts.data()));
+    e = put(e);
+  }
+}
+
+struct ends {
+  node_id least, most;  // of the subscript
+  node_id nonempty;     // ranges without data have an element
+  node_id ordered;      // ranges of data don't end before they begin
+};
+
+// Replaces each index the subscript is affine in by the end of its range that makes it least or most.
+ends ends_of(graph& g, node_id e) {
+  ends r{e, e, truth(g, true), truth(g, true)};
+  for (;;) {
+    index_set all = g.free[r.least];
+    all |= g.free[r.most];
+    bool changed = false;
+    auto list = indices_of(g, all);
+    std::sort(list.rbegin(), list.rend());  // ranges refer to older nodes
+    for (const node_id idx : list) {
+      const line a = split_affine(g, r.least, idx), b = split_affine(g, r.most, idx);
+      if (!a.affine || !b.affine) continue;
+      const node_id low = g.arg(idx, 0), high = g.arg(idx, 1), last = make(g, op::add, high, integer(g, -1));
+      const auto at = [&](const line& l, bool least) {
+        const node_id end = (l.slope > 0) == least ? low : last;
+        return l.slope == 0 ? l.rest : make(g, op::add, l.rest, make(g, op::mul, end, integer(g, l.slope)));
+      };
+      r.least = at(a, true);
+      r.most = at(b, false);
+      const bool data = holds(g, low, op::load) || holds(g, high, op::load);
+      if (data)
+        r.ordered = conjunction(g, r.ordered, make(g, op::less_equal, low, high));
+      else if (!known_less_equal(g, make(g, op::add, low, integer(g, 1)), high))
+        r.nonempty = conjunction(g, r.nonempty, make(g, op::less, low, high));
+      changed = true;
+      break;
+    }
+    if (!changed) return r;
+  }
+}
+
+// The size of the tensor dimension that an index with a range of data walks over.
+node_id walked(graph& g, node_id idx) {
+  for (node_id n = 0; n < g.size(); ++n)
+    for (int d = 0; g.kind(n) == op::load && d + 1 < g[n].count; ++d)
+      if (g.arg(n, 1 + d) == idx) return extent(g, g.arg(n, 0), d);
+  return make(g, op::sub, g.arg(idx, 1), g.arg(idx, 0));
+}
+
+void positions(graph& g, check& c) {
+  // In the order in which the subscript names them.
+  std::vector<node_id> list;
+  for_each_node(g, c.outside, [&](node_id n) {
+    if (g.kind(n) == op::index && g.free[c.outside].has(g.ordinal(n))) list.push_back(n);
+  });
+  for (const node_id idx : list) {
+    index_set outer = g.free[idx];
+    outer.erase(g.ordinal(idx));
+    const bool own = outer.empty() && !holds(g, g.arg(idx, 0), op::load) && !holds(g, g.arg(idx, 1), op::load);
+    c.indices.push_back(idx);
+    c.firsts.push_back(own ? g.arg(idx, 0) : integer(g, 0));
+    c.sizes.push_back(own ? make(g, op::sub, g.arg(idx, 1), g.arg(idx, 0)) : walked(g, idx));
+  }
+}
+
+stage stage_of(graph& g, check& c) {
+  node_id position = integer(g, 0);
+  for (std::size_t k = 0; k < c.indices.size(); ++k)
+    position = make(g, op::add, make(g, op::mul, position, c.sizes[k]), make(g, op::sub, c.indices[k], c.firsts[k]));
+  const node_id highest = integer(g, INT64_MAX);
+  stage s;
+  s.body = c.indices.empty() ? make(g, op::select, c.outside, position, highest)
+                             : intern_reduce(g, monoid::min, element::i64, position, c.outside, c.indices);
+  const std::string name = "check_" + c.tensor + "_" + std::to_string(c.ordinal);
+  s.define = define(g, g.name(name.data(), static_cast<int>(name.size())), s.body, nullptr, 0);
+  s.where = place::check;
+  s.ordinal = c.ordinal;
+  s.reasons.push_back("subscript " + std::to_string(c.dimension) + " of " + c.tensor + " is data");
+  return s;
+}
+
+std::string tensor_name(const graph& g, node_id tensor) {
+  if (g.kind(tensor) == op::define) return name_of(g, tensor);
+  const text_range t = g.names[g.inputs[static_cast<int>(g[tensor].attribute)].name];
+  return std::string(g.text.data() + t.first, static_cast<std::size_t>(t.size));
+}
+
+}  // namespace
+
+void add_checks(graph& g, std::vector<stage>& stages, program_plan& plan) {
+  std::vector<node_id> loads;
+  for (const stage& s : stages) {
+    unconditional_loads collect(g, loads);
+    collect(s.body);
+    for (const node_id idx : s.indices) collect(idx);
+  }
+  std::vector<stage> first;
+  for (const node_id n : loads) {
+    plan.trusted.insert(n);
+    for (int d = 0; d + 1 < g[n].count; ++d) {
+      const node_id tensor = g.arg(n, 0), e = g.arg(n, 1 + d), low = low_of(g, tensor, d), high = high_of(g, tensor, d);
+      if (is_true(g, range_condition(g, e, low, high))) continue;
+      const ends r = ends_of(g, without_definitions(g, e));
+      node_id inside = make(g, op::logical_or, make(g, op::logical_not, r.nonempty),
+                            conjunction(g, range_condition(g, r.least, low, make(g, op::add, r.least, integer(g, 1))),
+                                        range_condition(g, r.most, r.most, high)));
+      inside = conjunction(g, inside, r.ordered);
+      if (is_true(g, inside)) continue;
+      check c;
+      c.tensor = tensor_name(g, tensor);
+      c.dimension = d;
+      c.subscript = e;
+      c.low = low;
+      c.high = high;
+      c.outside = without_definitions(g, make(g, op::logical_not, inside));
+      const auto same = [&](const check& other) { return other.outside == c.outside; };
+      if (std::any_of(plan.checks.begin(), plan.checks.end(), same)) continue;
+      positions(g, c);
+      c.uniform = c.indices.empty() && !holds(g, c.outside, op::load);
+      if (!c.uniform) {
+        c.ordinal = static_cast<int>(first.size());
+        first.push_back(stage_of(g, c));
+      }
+      plan.checks.push_back(std::move(c));
+    }
+  }
+  stages.insert(stages.begin(), first.begin(), first.end());
+}
+
+}  // namespace sheaf::plan

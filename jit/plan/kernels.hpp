@@ -1,0 +1,14 @@
+// Pass `kernels`: stages that share the index their pieces run over go into one kernel, one after the other in each
+// piece, where a later one reads of an earlier one only what its own piece has stored. Shown by tests/jit/plan.cpp.
+#pragma once
+#include <sheaf/jit/plan/plan.hpp>
+
+namespace sheaf::plan {
+
+// Gives stages the same index node where their leading ranges are equal, then groups them.
+void group(graph& g, const facts& known, program_plan& plan);
+
+// Does `reader` read of `writer` only at the index `idx` itself?
+bool reads_only_at(const graph& g, const stage& reader, const stage& writer, node_id idx);
+
+}  // namespace sheaf::plan

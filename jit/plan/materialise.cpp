@@ -1,0 +1,281 @@
+// See stages.hpp. Works on one stage at a time until nothing in its body must be stored by itself; what is taken out
+// becomes a stage and is worked on in turn.
+#include <algorithm>
+
+#include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/plan/schedule.hpp>
+#include <sheaf/jit/plan/stages.hpp>
+
+namespace sheaf::plan {
+
+namespace {
+
+constexpr double repeats_allowed = 1.5;
+constexpr double split_from = 65536;     // elements a result: below, one core is as fast
+constexpr std::int64_t block_elements = 16384;
+constexpr double enough_pieces = 32;
+
+// ---- scatters
+
+struct scatter_form {
+  way how = way::map;
+  node_id owned = no_node;
+};
+
+bool depends_on_bound(const graph& g, node_id e, const index_set& bound) { return g.free[e].meets(bound); }
+
+scatter_form scatter_of(graph& g, node_id n) {
+  if (row(monoid_of(g, n)).position) return {};
+  index_set bound;
+  for (const node_id idx : bound_indices(g, n)) bound.insert(g.ordinal(idx));
+  flat<node_id> list;
+  deltas::conjuncts(g, g.arg(n, 1), list);
+  const auto free_index = [&](node_id e) {
+    if (g.kind(e) != op::index || bound.has(g.ordinal(e)) || !g.free[n].has(g.ordinal(e))) return false;
+    for (const node_id idx : bound_indices(g, n))
+      if (g.free[idx].has(g.ordinal(e))) return false;
+    return true;
+  };
+  const auto target = [&](node_id e, node_id j) { return depends_on_bound(g, e, bound) && !g.free[e].has(g.ordinal(j)); };
+  for (const node_id c : list) {
+    if (g.kind(c) != op::equal) continue;
+    for (int k = 0; k < 2; ++k)
+      if (free_index(g.arg(c, k)) && target(g.arg(c, 1 - k), g.arg(c, k))) return {way::scatter, g.arg(c, k)};
+  }
+  for (const node_id c : list)
+    for (const node_id d : list) {
+      if (g.kind(c) != op::less_equal || g.kind(d) != op::less || g.arg(c, 1) != g.arg(d, 0)) continue;
+      const node_id j = g.arg(c, 1);
+      if (free_index(j) && target(g.arg(c, 0), j) && target(g.arg(d, 1), j)) return {way::interval, j};
+    }
+  return {};
+}
+
+// any(k, c) as any(k where c, true): a mask made of indices is a scatter.
+node_id condition_of_any(graph& g, node_id n) {
+  if (monoid_of(g, n) != monoid::any || is_constant(g, g.arg(n, 0))) return n;
+  return intern_reduce(g, monoid::any, element::boolean, truth(g, true), conjunction(g, g.arg(n, 1), g.arg(n, 0)), bound_indices(g, n));
+}
+
+// ---- reductions over much data
+
+bool is_closed(const graph& g, node_id idx) { return g.free[g.arg(idx, 0)].empty() && g.free[g.arg(idx, 1)].empty(); }
+
+bool is_partial(const graph& g, node_id tensor) {
+  return g.kind(tensor) == op::define && name_of(g, tensor) == "partial";
+}
+
+// sum(i, e) as sum(p, sum(i in block p, e)): blocks have the same size whatever the threads.
+node_id split(graph& g, const facts& known, node_id n, const stage& s, std::vector<stage>& before, trust& trusted) {
+  if (row(monoid_of(g, n)).position) return no_node;
+  if (g.kind(g.arg(n, 0)) == op::load && is_partial(g, g.arg(g.arg(n, 0), 0))) return no_node;
+  auto bound = bound_indices(g, n);
+  index_set all;
+  for (const node_id idx : bound) all.insert(g.ordinal(idx));
+  const double elements = known.trips(all), results = known.trips(g.free[n]);
+  if (elements * results < split_from || elements < 64) return no_node;
+  // The outermost index with a closed range and enough iterations.
+  node_id cut = no_node;
+  for (const node_id idx : bound)
+    if (is_closed(g, idx) && may_vectorise(g, n, idx) && (cut == no_node || known.trips(idx) > 8 * known.trips(cut))) cut = idx;
+  if (cut == no_node || known.trips(cut) < 2) return no_node;
+  const double inner = elements / known.trips(cut);
+  const double row_cost = inner * std::max(1.0, std::min(results, 4096.0));
+  std::int64_t block = 1;
+  while (static_cast<double>(block) * row_cost < block_elements) block *= 2;
+  if (results > 256) block = std::max<std::int64_t>(block, 64);  // partial results cost as much to move as the data
+  if (known.trips(cut) < 2 * static_cast<double>(block)) return no_node;
+  const node_id size = integer(g, block), low = g.arg(cut, 0), high = g.arg(cut, 1);
+  const node_id room = make(g, op::add, make(g, op::sub, high, low), integer(g, block - 1));
+  const text_range own = g.names[static_cast<int>(index_name(g, cut))];
+  std::string name(g.text.data() + own.first, static_cast<std::size_t>(own.size));
+  name += "_block";
+  const node_id p = index(g, g.name(name.data(), static_cast<int>(name.size())), index_serial(g, cut), integer(g, 0),
+                          make(g, op::quotient, room, size));
+  const node_id start = make(g, op::add, low, make(g, op::mul, p, size));
+  const node_id part = index(g, index_name(g, cut), index_serial(g, cut) + 1000, start,
+                             make(g, op::minimum, make(g, op::add, start, size), high));
+  replacement put(g);
+  put.add(cut, part);
+  const element type = g.type(n) == element::f16 || g.type(n) == element::bf16 ? element::f32 : g.type(n);
+  node_id body = put(g.arg(n, 0));
+  if (type != g.type(n)) body = cast_to(g, type, body);
+  const node_id condition = put(g.arg(n, 1));
+  for (node_id& idx : bound) idx = put(idx);
+  trust_alike(g, n, put, trusted);
+  const node_id partial = intern_reduce(g, monoid_of(g, n), type, body, condition, bound);
+  const node_id parts = stored(g, partial, "partial", s, before,
+                               "blocks of " + std::to_string(block) + ": " + std::to_string(static_cast<long long>(elements)) +
+                                   " elements for each of " + std::to_string(static_cast<long long>(results)) + " results");
+  return cast_to(g, g.type(n), intern_reduce(g, monoid_of(g, n), type, parts, truth(g, true), {p}));
+}
+
+// ---- placement
+
+struct found {
+  node_id node = no_node;
+  std::string reason;
+};
+
+// The first reduction that a nest of `loops` would compute too often. `bound`: loops inside the stage's own.
+class placement {
+ public:
+  placement(const graph& g, const facts& known, const stage& s) : g_(g), known_(known), s_(s) {}
+
+  found operator()() {
+    walk(s_.body, s_.loops);
+    return result_;
+  }
+
+ private:
+  void walk(node_id n, const std::vector<node_id>& loops) {
+    if (result_.node != no_node || !seen_.insert(n).second) return;
+    if (g_.kind(n) == op::reduce) return reduction(n, loops);
+    if (g_.kind(n) == op::extent || g_.kind(n) == op::define) return;
+    for (int k = g_.kind(n) == op::load ? 1 : 0; k < g_[n].count; ++k) walk(g_.arg(n, k), loops);
+  }
+
+  void reduction(node_id n, const std::vector<node_id>& loops) {
+    index_set prefix;
+    std::size_t depth = 0;
+    std::vector<node_id> around;
+    while (depth < loops.size() && !g_.free[n].within(prefix)) {
+      around.push_back(loops[depth]);
+      prefix.insert(g_.ordinal(loops[depth++]));
+    }
+    const double placed = known_.trips(prefix), needed = known_.trips(g_.free[n]);
+    if (!s_.loops.empty() && depth == 0) {
+      result_ = {n, "it does not depend on the loops: pieces would repeat it"};
+      return;
+    }
+    if (placed > repeats_allowed * needed) {
+      result_ = {n, "its place in the nest runs " + std::to_string(static_cast<long long>(placed)) + " times, it has " +
+                        std::to_string(static_cast<long long>(needed)) + " values"};
+      return;
+    }
+    for (const node_id idx : bound_indices(g_, n)) {
+      walk(g_.arg(idx, 0), around);
+      walk(g_.arg(idx, 1), around);
+      around.push_back(idx);
+    }
+    walk(g_.arg(n, 1), around);
+    walk(g_.arg(n, 0), around);
+  }
+
+  const graph& g_;
+  const facts& known_;
+  const stage& s_;
+  std::unordered_set<node_id> seen_;
+  found result_;
+};
+
+std::vector<node_id> reductions_in(const graph& g, node_id root) {
+  std::vector<node_id> list;
+  for_each_node(g, root, [&](node_id n) {
+    if (g.kind(n) == op::reduce) list.push_back(n);
+  });
+  return list;
+}
+
+void replace_in(graph& g, stage& s, node_id from, node_id to) {
+  replacement put(g);
+  put.add(from, to);
+  s.body = put(s.body);
+}
+
+// Lanes along a result's index with the bound ones striding through more memory than the cache holds: each block of rows
+// is better read as it lies.
+bool walks_columns(const graph& g, const facts& known, const stage& s, node_id n) {
+  if (s.vector == no_node || s.loops.size() != 1 || !g.free[n].has(g.ordinal(s.vector))) return false;
+  index_set all = g.free[n];
+  for (const node_id idx : bound_indices(g, n)) all.insert(g.ordinal(idx));
+  return known.trips(all) > 1 << 20;
+}
+
+// A scatter that is the whole body stays; one inside becomes a stage.
+bool take_scatter(graph& g, stage& s, std::vector<stage>& before) {
+  for (const node_id n : reductions_in(g, s.body)) {
+    const node_id normal = condition_of_any(g, n);
+    const scatter_form form = scatter_of(g, normal);
+    if (form.how == way::map) continue;
+    if (normal != n) {
+      replace_in(g, s, n, normal);
+      return true;
+    }
+    const element type = g.type(n);
+    const bool narrow = type == element::f16 || type == element::bf16;
+    if (n == s.body && !narrow) {
+      if (s.how != way::map) continue;
+      s.how = form.how;
+      s.owned = form.owned;
+      s.reasons.push_back(form.how == way::scatter ? "scatter: its condition fixes an index by data; pieces own rows"
+                                                   : "interval scatter: its condition is a range made of data; pieces own rows");
+      continue;
+    }
+    const node_id wide = narrow ? intern_reduce(g, monoid_of(g, n), element::f32, cast_to(g, element::f32, g.arg(n, 0)), g.arg(n, 1),
+                                                bound_indices(g, n))
+                                : n;
+    stage like = s;
+    like.vector = no_node;
+    const node_id at = stored(g, wide, "scattered", like, before, "a scatter inside an expression");
+    replace_in(g, s, n, cast_to(g, type, at));
+    return true;
+  }
+  return false;
+}
+
+bool take_split(graph& g, const facts& known, stage& s, std::vector<stage>& before, trust& trusted) {
+  if (s.how != way::map) return false;
+  const auto all = reductions_in(g, s.body);
+  for (const node_id n : all) {
+    // Enough pieces without it, or read along its own rows: no need.
+    bool nested = false;
+    for (const node_id other : all)
+      if (other != n)
+        for (const node_id idx : bound_indices(g, other)) nested = nested || g.free[n].has(g.ordinal(idx));
+    if (nested) continue;
+    index_set outer = g.free[n];
+    double pieces = known.trips(outer);
+    if (s.vector != no_node && outer.has(g.ordinal(s.vector))) pieces /= std::min<double>(s.lanes, known.trips(s.vector));
+    if (pieces >= enough_pieces && !walks_columns(g, known, s, n)) continue;
+    const node_id whole = split(g, known, n, s, before, trusted);
+    if (whole == no_node) continue;
+    replace_in(g, s, n, whole);
+    return true;
+  }
+  return false;
+}
+
+bool take_misplaced(graph& g, const facts& known, stage& s, std::vector<stage>& before) {
+  if (s.how != way::map) return false;
+  const found f = placement(g, known, s)();
+  if (f.node == no_node) return false;
+  replace_in(g, s, f.node, stored(g, f.node, "kept", s, before, f.reason));
+  return true;
+}
+
+void work_on(graph& g, const facts& known, stage s, std::vector<stage>& done, trust& trusted) {
+  for (;;) {
+    schedule(g, known, s);
+    std::vector<stage> before = done;
+    const std::size_t count = done.size();
+    const bool changed = take_scatter(g, s, before) || take_split(g, known, s, before, trusted) || take_misplaced(g, known, s, before);
+    if (!changed) break;
+    for (std::size_t i = count; i < before.size(); ++i) {
+      const auto same = [&](const stage& t) { return t.define == before[i].define; };
+      if (std::none_of(done.begin(), done.end(), same)) work_on(g, known, before[i], done, trusted);
+    }
+  }
+  if (s.how != way::map) schedule(g, known, s);
+  done.push_back(std::move(s));
+}
+
+}  // namespace
+
+void materialise(graph& g, const facts& known, std::vector<stage>& stages, trust& trusted) {
+  std::vector<stage> done;
+  for (stage& s : stages) work_on(g, known, std::move(s), done, trusted);
+  stages = std::move(done);
+}
+
+}  // namespace sheaf::plan

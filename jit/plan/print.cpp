@@ -1,0 +1,65 @@
+#include <sheaf/jit/plan/plan.hpp>
+
+#include <cstdio>
+
+#include <sheaf/dsl/graph/make.hpp>
+
+namespace sheaf::plan {
+
+namespace {
+
+std::string text_of(const graph& g, name_id name) {
+  const text_range t = g.names[name];
+  return std::string(g.text.data() + t.first, static_cast<std::size_t>(t.size));
+}
+
+std::string index_text(const graph& g, node_id idx) {
+  std::string text = text_of(g, index_name(g, idx));
+  for (int k = index_serial(g, idx) % 1000; k > 0; --k) text += '\'';
+  return text;
+}
+
+std::string list_text(const graph& g, const std::vector<node_id>& list) {
+  std::string text;
+  for (const node_id idx : list) text += (text.empty() ? "" : ", ") + index_text(g, idx);
+  return text;
+}
+
+std::string short_number(double x) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g", x);
+  return text;
+}
+
+std::string stage_text(const graph& g, const stage& s) {
+  static const char* const places[] = {"output", "workspace", "check"};
+  static const char* const ways[] = {"map", "scatter", "interval"};
+  std::string text = "  stage " + name_of(g, s.define) + "(" + list_text(g, s.indices) + ") -> " +
+                     places[static_cast<int>(s.where)] + " " + std::to_string(s.ordinal) + ", " + ways[static_cast<int>(s.how)];
+  if (!s.loops.empty()) text += "\n    loops: " + list_text(g, s.loops);
+  if (s.vector != no_node) text += "; " + index_text(g, s.vector) + " in " + std::to_string(s.lanes) + " lanes";
+  text += "\n    predicted: " + short_number(s.bytes) + " bytes stored, " + short_number(s.operations) + " operations\n";
+  for (const std::string& reason : s.reasons) text += "    because: " + reason + "\n";
+  return text;
+}
+
+}  // namespace
+
+std::string name_of(const graph& g, node_id define) { return text_of(g, static_cast<name_id>(g[define].attribute)); }
+
+std::string print(const graph& g, const program_plan& p) {
+  std::string text;
+  for (const check& c : p.checks)
+    text += "check subscript " + std::to_string(c.dimension) + " of " + c.tensor +
+            (c.uniform ? ", once before the call\n" : " over (" + list_text(g, c.indices) + ")\n");
+  for (const kernel_plan& k : p.kernels) {
+    text += "kernel " + k.name;
+    if (k.parallel != no_node) text += ", parallel over " + index_text(g, k.parallel);
+    if (k.chunk > 0) text += " in chunks of " + std::to_string(k.chunk);
+    text += "\n";
+    for (const int i : k.stages) text += stage_text(g, p.stages[static_cast<std::size_t>(i)]);
+  }
+  return text;
+}
+
+}  // namespace sheaf::plan

@@ -1,0 +1,248 @@
+#include <sheaf/jit/plan/schedule.hpp>
+
+#include <algorithm>
+
+#include <sheaf/dsl/graph/affine.hpp>
+#include <sheaf/jit/plan/rewrite.hpp>
+
+namespace sheaf::plan {
+
+namespace {
+
+constexpr double share_of_lane = 1.0 / 16;
+
+// How one load meets lanes of an index: 0 uniform, 1 contiguous, 2 anything else.
+int meeting(graph& g, const facts& known, node_id load, node_id lane) {
+  if (!g.free[load].has(g.ordinal(lane))) return 0;
+  const int last = g[load].count - 1;
+  for (int d = 1; d < last; ++d)
+    if (g.free[g.arg(load, d)].has(g.ordinal(lane))) return 2;
+  const line l = split_affine(g, g.arg(load, last), lane);
+  return l.affine && l.slope == 1 && unit_strides{known}(g.arg(load, 0)) ? 1 : 2;
+}
+
+class cost_walk {
+ public:
+  cost_walk(graph& g, const facts& known, node_id lane) : g_(g), known_(known), lane_(lane) {}
+
+  void operator()(node_id n, double repeats) {
+    if (!seen_.insert(n).second) return;
+    const bool laned = lane_ != no_node && g_.free[n].has(g_.ordinal(lane_));
+    if (g_.kind(n) == op::reduce) return reduction(n, laned, repeats);
+    if (g_.kind(n) == op::load) {
+      const int how = laned ? meeting(g_, known_, n, lane_) : 0;
+      total += repeats * (lane_ == no_node || how == 2 ? 1 : share_of_lane);
+    } else if (is_elementwise(g_.kind(n)) && is_floating(g_.type(n))) {
+      total += repeats * 0.25 * (lane_ == no_node ? 1 : share_of_lane);
+    }
+    for (int k = g_.kind(n) == op::load ? 1 : 0; k < g_[n].count; ++k)
+      if (g_.kind(n) != op::extent && g_.kind(n) != op::define) (*this)(g_.arg(n, k), repeats);
+  }
+
+  double total = 0;
+
+ private:
+  void reduction(node_id n, bool laned, double repeats) {
+    index_set bound;
+    for (const node_id idx : bound_indices(g_, n)) bound.insert(g_.ordinal(idx));
+    const double inner = known_.trips(bound);
+    if (laned) {
+      for (int k = 0; k < 2; ++k) (*this)(g_.arg(n, k), repeats * inner);
+      return;
+    }
+    // Placed outside the lanes: runs as often as what it depends on, with lanes of its own.
+    const double own = std::min(repeats, known_.trips(g_.free[n]));
+    node_id best = no_node;
+    double least = scan(n, no_node, own * inner);
+    for (const node_id idx : bound_indices(g_, n)) {
+      if (!may_vectorise(g_, n, idx)) continue;
+      const double cost = scan(n, idx, own * inner);
+      if (cost <= least) {
+        least = cost;
+        best = idx;
+      }
+    }
+    chosen = best;
+    total += least;
+  }
+  double scan(node_id n, node_id lane, double repeats) {
+    cost_walk inner(g_, known_, lane);
+    inner(g_.arg(n, 0), repeats);
+    inner(g_.arg(n, 1), repeats);
+    return inner.total;
+  }
+
+  graph& g_;
+  const facts& known_;
+  node_id lane_;
+  std::unordered_set<node_id> seen_;
+
+ public:
+  node_id chosen = no_node;
+};
+
+}  // namespace
+
+bool unit_strides::operator()(node_id tensor) const {
+  const graph& g = known.g();
+  if (g.kind(tensor) == op::define) return true;  // outputs and workspaces; a strided output is only written
+  const auto input = static_cast<std::size_t>(g[tensor].attribute);
+  return input >= known.call().inputs.size() || known.call().inputs[input].unit_inner;
+}
+
+bool may_vectorise(const graph& g, node_id root, node_id lane) {
+  const int o = g.ordinal(lane);
+  bool fine = true;
+  for_each_node(g, root, [&](node_id n) {
+    if (g.kind(n) == op::index && n != lane && g.free[n].has(o)) fine = false;
+  });
+  return fine;
+}
+
+double cost_of(graph& g, const facts& known, node_id root, node_id lane, double repeats) {
+  cost_walk walk(g, known, lane);
+  walk(root, repeats);
+  return walk.total;
+}
+
+node_id lane_of(graph& g, const facts& known, node_id reduce) {
+  cost_walk walk(g, known, no_node);
+  walk(reduce, 1);
+  if (walk.chosen != no_node) return walk.chosen;
+  const auto bound = bound_indices(g, reduce);
+  return may_vectorise(g, reduce, bound.back()) ? bound.back() : no_node;
+}
+
+int lanes_for(const graph& g, const facts& known, node_id root, node_id lane, bool reductions_inside) {
+  int bytes = 1, folds = 0;
+  bool heavy = false;
+  for_each_node(g, root, [&](node_id n) {
+    const op kind = g.kind(n);
+    if (kind == op::load || kind == op::reduce) bytes = std::max(bytes, row(g.type(n)).bytes);
+    if (kind == op::reduce) ++folds;
+    if (kind == op::reduce && monoid_of(g, n) >= monoid::argmax) bytes = 8;
+    heavy = heavy || (kind >= op::exp && kind <= op::cos) || kind == op::pow;
+  });
+  int most = std::max(8, (heavy ? 128 : 256) / bytes);
+  if (reductions_inside) most = std::max(8, (folds > 1 ? 512 : 1024) / bytes);  // a strip of a row stays in registers
+  most = std::min(most, 256);
+  const double trips = known.trips(lane);
+  int lanes = 4;
+  while (lanes < trips && lanes < most) lanes *= 2;
+  return lanes;
+}
+
+namespace {
+
+constexpr double enough_pieces = 16;
+constexpr double chunk_elements = 8192;
+
+// The first loop with enough iterations is shared, else the longest. Lanes are shared in chunks, unless a reduction
+// that doesn't depend on them would be repeated by each.
+void parallelise(graph& g, const facts& known, stage& s) {
+  s.parallel = no_node;
+  s.chunk = 0;
+  if (s.loops.empty()) return;
+  for (const node_id idx : s.loops) {
+    index_set others = g.free[idx];
+    others.erase(g.ordinal(idx));
+    if (!others.empty()) continue;
+    if (idx == s.vector && s.parallel != no_node) {
+      bool repeats = false;
+      for_each_node(g, s.body, [&](node_id n) {
+        repeats = repeats || (g.kind(n) == op::reduce && !g.free[n].empty() && !g.free[n].has(g.ordinal(idx)));
+      });
+      if (repeats || known.trips(idx) < 64 * s.lanes) continue;
+    }
+    if (s.parallel == no_node || known.trips(idx) > known.trips(s.parallel)) s.parallel = idx;
+    if (known.trips(s.parallel) >= enough_pieces) break;
+  }
+  if (s.parallel == no_node) return;
+  if (s.parallel == s.vector) {
+    index_set rest;
+    for (const node_id idx : s.loops)
+      if (idx != s.vector) rest.insert(g.ordinal(idx));
+    double each = known.trips(rest);
+    for_each_node(g, s.body, [&](node_id n) {
+      if (g.kind(n) != op::reduce) return;
+      index_set bound;
+      for (const node_id idx : bound_indices(g, n)) bound.insert(g.ordinal(idx));
+      each *= std::max(1.0, std::min(64.0, known.trips(bound)));
+    });
+    s.chunk = s.lanes;
+    while (static_cast<double>(s.chunk) * each < chunk_elements) s.chunk *= 2;
+  } else {
+    std::erase(s.loops, s.parallel);
+    s.loops.insert(s.loops.begin(), s.parallel);
+  }
+}
+
+// Pieces own batches where there are enough, else blocks of the owned index. The last index runs in lanes.
+void schedule_scatter(const graph& g, const facts& known, stage& s) {
+  s.loops = s.indices;
+  s.vector = no_node;
+  s.lanes = 1;
+  s.parallel = s.owned;
+  s.chunk = 0;
+  const node_id last = s.indices.back();
+  index_set condition = g.free[g.arg(s.body, 1)];
+  const bool decides = last != s.owned && condition.has(g.ordinal(last));
+  if ((last != s.owned || s.how == way::interval) && !decides && may_vectorise(g, s.body, last)) {
+    s.vector = last;
+    s.lanes = std::min(64, lanes_for(g, known, s.body, last, false));
+  }
+  for (const node_id idx : s.indices)
+    if (idx != s.owned && idx != last && known.trips(idx) >= enough_pieces) {
+      s.parallel = idx;
+      break;
+    }
+  if (s.parallel == s.owned) {
+    s.chunk = 64;
+    while (static_cast<double>(s.chunk) * 2 * enough_pieces < known.trips(s.owned)) s.chunk *= 2;
+  }
+}
+
+}  // namespace
+
+void schedule(graph& g, const facts& known, stage& s) {
+  index_set all;
+  for (const node_id idx : s.indices) all.insert(g.ordinal(idx));
+  const double repeats = known.trips(all);
+  s.bytes = repeats * row(g.type(s.define)).bytes;
+  if (s.how != way::map) {
+    for (const node_id idx : bound_indices(g, s.body)) all.insert(g.ordinal(idx));
+    all.erase(g.ordinal(s.owned));
+    s.operations = known.trips(all) * share_of_lane + repeats * share_of_lane;
+    return schedule_scatter(g, known, s);
+  }
+  const double stored = repeats;
+  double least = cost_of(g, known, s.body, no_node, repeats) + stored;
+  s.vector = no_node;
+  for (const node_id idx : s.indices) {
+    if (!may_vectorise(g, s.body, idx)) continue;
+    bool ranges = false;
+    for (const node_id other : s.indices) ranges = ranges || (other != idx && g.free[other].has(g.ordinal(idx)));
+    if (ranges) continue;
+    const double cost = cost_of(g, known, s.body, idx, repeats) + stored * (idx == s.indices.back() ? share_of_lane : 1);
+    if (cost > least || (cost == least && s.vector == no_node)) continue;
+    least = cost;
+    s.vector = idx;
+  }
+  s.loops.clear();
+  for (const node_id idx : s.indices)
+    if (idx != s.vector) s.loops.push_back(idx);
+  bool inside = false;
+  if (s.vector != no_node) {
+    s.loops.push_back(s.vector);
+    for_each_node(g, s.body, [&](node_id n) {
+      inside = inside || (g.kind(n) == op::reduce && g.free[n].has(g.ordinal(s.vector)));
+    });
+    s.lanes = lanes_for(g, known, s.body, s.vector, inside);
+  } else {
+    s.lanes = 1;
+  }
+  parallelise(g, known, s);
+  s.operations = least;
+}
+
+}  // namespace sheaf::plan

@@ -1,0 +1,106 @@
+#include <sheaf/jit/plan/stages.hpp>
+
+#include <algorithm>
+#include <map>
+
+#include <sheaf/jit/plan/rewrite.hpp>
+
+namespace sheaf::plan {
+
+namespace {
+
+stage stage_of(graph& g, node_id define) {
+  stage s;
+  s.define = define;
+  s.body = g.arg(define, 0);
+  for (int d = 0; d < tensor_rank(g, define); ++d) s.indices.push_back(g.arg(define, 1 + d));
+  return s;
+}
+
+// The last definition (in order of making) that stages load and that is no stage itself.
+node_id next_definition(const graph& g, const std::vector<stage>& stages, std::vector<node_id>& uses) {
+  node_id last = no_node;
+  for (const stage& s : stages)
+    for_each_node(g, s.body, [&](node_id n) {
+      if (g.kind(n) != op::load || g.kind(g.arg(n, 0)) != op::define) return;
+      const node_id d = g.arg(n, 0);
+      const bool is_stage = std::any_of(stages.begin(), stages.end(), [&](const stage& t) { return t.define == d; });
+      if (is_stage || d < last) return;
+      if (d > last) uses.clear();
+      last = d;
+      if (std::find(uses.begin(), uses.end(), n) == uses.end()) uses.push_back(n);
+    });
+  return last;
+}
+
+// Producers first.
+void order(const graph& g, std::vector<stage>& stages) {
+  std::vector<stage> sorted;
+  std::vector<bool> done(stages.size());
+  const auto visit = [&](auto&& self, std::size_t i) -> void {
+    if (done[i]) return;
+    done[i] = true;
+    for_each_node(g, stages[i].body, [&](node_id n) {
+      if (g.kind(n) != op::load || g.kind(g.arg(n, 0)) != op::define) return;
+      for (std::size_t j = 0; j < stages.size(); ++j)
+        if (stages[j].define == g.arg(n, 0)) self(self, j);
+    });
+    sorted.push_back(stages[i]);
+  };
+  for (std::size_t i = 0; i < stages.size(); ++i) visit(visit, i);
+  stages = std::move(sorted);
+}
+
+}  // namespace
+
+std::vector<stage> stages_of(graph& g) {
+  std::vector<stage> stages;
+  for (int k = 0; k < g.outputs.size(); ++k) {
+    stage s = stage_of(g, g.outputs[k]);
+    s.where = place::output;
+    s.ordinal = k;
+    s.reasons.push_back("an output");
+    stages.push_back(std::move(s));
+  }
+  for (;;) {
+    std::vector<node_id> uses;
+    const node_id d = next_definition(g, stages, uses);
+    if (d == no_node) break;
+    if (holds(g, g.arg(d, 0), op::reduce) && uses.size() > 1) {
+      stages.push_back(stage_of(g, d));
+      stages.back().reasons.push_back("a reduction read at " + std::to_string(uses.size()) + " different places");
+      continue;
+    }
+    replacement put(g);
+    for (const node_id n : uses) {
+      std::vector<node_id> subscripts;
+      for (int k = 1; k < g[n].count; ++k) subscripts.push_back(g.arg(n, k));
+      put.add(n, inlined(g, d, subscripts.data()));
+    }
+    for (stage& s : stages) s.body = put(s.body);
+  }
+  order(g, stages);
+  return stages;
+}
+
+node_id stored(graph& g, node_id body, const std::string& name, const stage& like, std::vector<stage>& before, std::string reason) {
+  std::vector<node_id> indices = indices_of(g, g.free[body]);
+  const auto rank = [&](node_id idx) {
+    if (idx == like.vector) return like.indices.size() + 1;
+    return static_cast<std::size_t>(std::find(like.indices.begin(), like.indices.end(), idx) - like.indices.begin());
+  };
+  std::stable_sort(indices.begin(), indices.end(), [&](node_id a, node_id b) { return rank(a) < rank(b); });
+  for (stage& s : before)
+    if (g.arg(s.define, 0) == body && s.where == place::workspace) return load(g, s.define, s.indices.data(), static_cast<int>(s.indices.size()));
+  const name_id id = g.name(name.data(), static_cast<int>(name.size()));
+  stage s;
+  s.define = define(g, id, body, indices.data(), static_cast<int>(indices.size()));
+  s.body = body;
+  s.indices = indices;
+  s.reasons.push_back(std::move(reason));
+  const node_id result = load(g, s.define, indices.data(), static_cast<int>(indices.size()));
+  before.push_back(std::move(s));
+  return result;
+}
+
+}  // namespace sheaf::plan

@@ -1,0 +1,21 @@
+// Pass `stages`: what is stored. Outputs are; a definition in between is computed where it is used, unless that would
+// repeat its work. Shown by tests/jit/plan.cpp.
+#pragma once
+#include <sheaf/jit/plan/plan.hpp>
+
+namespace sheaf::plan {
+
+// The outputs, and the definitions that are used at different places, each with the other definitions put into its
+// body. Producers before consumers.
+std::vector<stage> stages_of(graph& g);
+
+// Turns nodes of a stage's body that must be stored into stages of their own, before it: reductions that are scatters,
+// reductions over much data to few results (in blocks of a fixed size, then over the blocks), and reductions whose place in the loop
+// nest would repeat their work.
+void materialise(graph& g, const facts& known, std::vector<stage>& stages, trust& trusted);
+
+// A new stage for an expression; its indices are those it depends on, in the order in which `like` has them,
+// then those it lacks, then the one it runs in lanes. Returns the load that stands for it.
+node_id stored(graph& g, node_id body, const std::string& name, const stage& like, std::vector<stage>& before, std::string reason);
+
+}  // namespace sheaf::plan

@@ -1,0 +1,113 @@
+// Runs kernel IR: verify, compile by the plug-in, load, call with views of plain vectors.
+#pragma once
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <deque>
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <sheaf/jit/llvm/plugin.h>
+#include <sheaf/runtime/sheaf_call.h>
+#include <sheaf/jit/ir/builder.hpp>
+#include <sheaf/jit/ir/verify.hpp>
+#include <sheaf/runtime/object_loader.hpp>
+
+#ifndef SHEAF_LLVM_PLUGIN_DEFAULT
+#define SHEAF_LLVM_PLUGIN_DEFAULT "libsheaf_llvm.so"
+#endif
+
+namespace sheaf::test {
+
+using ir::access;
+using ir::loop_kind;
+using ir::role;
+using ir::value;
+
+struct plugin {
+  sheaf_llvm_compile_fn compile;
+  void (*free)(sheaf_llvm_result*);
+
+  // That of the build tree, or where SHEAF_LLVM_PLUGIN says.
+  static const plugin& get() {
+    static const plugin opened = [] {
+      const char* path = std::getenv("SHEAF_LLVM_PLUGIN");
+      void* library = dlopen(path ? path : SHEAF_LLVM_PLUGIN_DEFAULT, RTLD_LAZY | RTLD_LOCAL);
+      if (!library) throw std::runtime_error(dlerror());
+      return plugin{reinterpret_cast<sheaf_llvm_compile_fn>(dlsym(library, "sheaf_llvm_compile")),
+                    reinterpret_cast<void (*)(sheaf_llvm_result*)>(dlsym(library, "sheaf_llvm_free"))};
+    }();
+    return opened;
+  }
+};
+
+inline sheaf_llvm_options default_options() {
+  return {.cpu = "native", .features = nullptr, .level = 2, .verify = 1, .exact_sum = 0, .want_ir = 0, .want_asm = 0};
+}
+
+// A compiled module and the arguments of a call, by slot.
+class program {
+ public:
+  explicit program(const ir::module& m, const sheaf_llvm_options& options = default_options()) {
+    ir::verify(m);
+    sheaf_llvm_result result;
+    if (plugin::get().compile(&m, &options, &result)) {
+      const std::string error = result.error;
+      plugin::get().free(&result);
+      throw std::runtime_error(error);
+    }
+    times = result.times;
+    if (result.asm_text) assembly = result.asm_text;
+    if (result.ir_text) llvm_ir = result.ir_text;
+    object_ = runtime::load_object(result.object, result.object_size);
+    plugin::get().free(&result);
+    entry_ = reinterpret_cast<sheaf_entry>(object_.find(m.name.c_str()));
+    if (!entry_) throw std::runtime_error("no entry");
+    call.failure = &failure;
+  }
+  program(const program&) = delete;
+
+  // Row-major; the next slot.
+  template <class T>
+  program& argument(T* data, std::vector<std::int64_t> extents, std::vector<std::int64_t> strides = {}) {
+    if (strides.empty()) {
+      strides.assign(extents.size(), 1);
+      for (std::size_t d = extents.size(); d-- > 1;) strides[d - 1] = strides[d] * extents[d];
+    }
+    kept_.push_back(std::move(extents));
+    const std::int64_t* e = kept_.back().data();
+    kept_.push_back(std::move(strides));
+    tensors_.push_back({const_cast<void*>(static_cast<const void*>(data)), e, kept_.back().data()});
+    call.tensors = tensors_.data();
+    return *this;
+  }
+  program& reset() {
+    tensors_.clear();
+    kept_.clear();
+    return *this;
+  }
+  std::int32_t run() { return entry_(&call); }
+
+  sheaf_call call{};
+  sheaf_failure failure{-1, -1};
+  sheaf_llvm_times times{};
+  std::string assembly, llvm_ir;
+
+ private:
+  runtime::loaded_object object_;
+  sheaf_entry entry_ = nullptr;
+  std::deque<std::vector<std::int64_t>> kept_;
+  std::vector<sheaf_tensor> tensors_;
+};
+
+inline std::int32_t add_slot(ir::module& m, const char* name, element type, int rank, role where) {
+  int slot = 0;
+  for (const ir::buffer& b : m.buffers) slot += b.where != role::local;
+  return ir::add_buffer(
+      m,
+      {.name = name, .type = type, .rank = rank, .where = where, .slot = slot, .unit_inner = rank > 0, .extents = {}});
+}
+
+}  // namespace sheaf::test

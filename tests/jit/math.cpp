@@ -1,0 +1,159 @@
+// Errors of the math functions in units of the last place against long double, their special values, and the same bits
+// in vectors, scalars and tails, for AVX2 and AVX-512.
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include "harness.hpp"
+
+namespace sheaf::test {
+namespace {
+
+template <class T>
+std::vector<T> apply(op what, const std::vector<T>& x, const std::vector<T>& y, const char* cpu, int lanes = 32) {
+  ir::module m;
+  m.name = "math";
+  const element type = element_of<T>;
+  add_slot(m, "x", type, 1, role::input);
+  if (!y.empty()) add_slot(m, "y", type, 1, role::input);
+  const auto out = add_slot(m, "out", type, 1, role::output);
+  ir::kernel_builder k("math");
+  auto& top = k.top();
+  auto i = top.loop(lanes > 1 ? loop_kind::vector : loop_kind::serial, "i", top.i64(0), top.extent(out, 0), lanes);
+  const access how = lanes > 1 ? access::contiguous : access::uniform;
+  std::vector<value> args = {i.load(0, type, {i.counter()}, how)};
+  if (!y.empty()) args.push_back(i.load(1, type, {i.counter()}, how));
+  i.store(out, {i.counter()}, i.emit(what, args), how);
+  i.close();
+  m.kernels.push_back(std::move(k).finish());
+  sheaf_llvm_options options = default_options();
+  options.cpu = cpu;
+  program p(m, options);
+  const auto n = static_cast<std::int64_t>(x.size());
+  std::vector<T> result(x.size());
+  p.argument(x.data(), {n});
+  if (!y.empty()) p.argument(y.data(), {n});
+  p.argument(result.data(), {n}).run();
+  return result;
+}
+
+long double exact(op what, long double x, long double y) {
+  switch (what) {
+    case op::exp:
+      return std::exp(x);
+    case op::log:
+      return std::log(x);
+    case op::log1p:
+      return std::log1p(x);
+    case op::expm1:
+      return std::expm1(x);
+    case op::tanh:
+      return std::tanh(x);
+    case op::sigmoid:
+      return 1 / (1 + std::exp(-x));
+    case op::erf:
+      return std::erf(x);
+    case op::sin:
+      return std::sin(x);
+    case op::cos:
+      return std::cos(x);
+    default:
+      return std::pow(x, y);
+  }
+}
+
+template <class T>
+double ulps(T got, long double want) {
+  const T rounded = static_cast<T>(want);
+  if (got == rounded || (got != got && want != want)) return 0;
+  if (!std::isfinite(got) || !std::isfinite(rounded)) {
+    // Next to the largest number, an infinity is as good as the error allows.
+    const long double top = std::numeric_limits<T>::max();
+    return std::fabs(want) > top * (1 - 4 * std::numeric_limits<T>::epsilon()) && std::isinf(got) &&
+                   !std::signbit(got) == (want > 0)
+               ? 1
+               : 1e9;
+  }
+  int exponent = 0;
+  std::frexp(want, &exponent);
+  exponent = std::max(exponent, std::numeric_limits<T>::min_exponent);
+  return static_cast<double>(std::fabs(got - want) / std::ldexp(1.0L, exponent - std::numeric_limits<T>::digits));
+}
+
+// Every `step`-th f32 there is.
+std::vector<float> all_floats(std::uint32_t step) {
+  std::vector<float> x;
+  for (std::uint64_t bits = 0; bits < 1ull << 32; bits += step)
+    x.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
+  for (float special : {0.0f, -0.0f, 1.0f, -1.0f, INFINITY, -INFINITY, NAN, 88.72283f, 88.72284f, -103.97f, -87.4f})
+    x.push_back(special);
+  return x;
+}
+
+template <class T>
+void check(op what, double bound, const std::vector<T>& x, const std::vector<T>& y = {}) {
+  for (const char* cpu : {"native", "x86-64-v3", "x86-64"}) {
+    const auto got = apply(what, x, y, cpu);
+    double worst = 0;
+    T at = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const double error = ulps(got[i], exact(what, x[i], y.empty() ? 0 : y[i]));
+      if (error > worst) worst = error, at = x[i];
+    }
+    EXPECT_LE(worst, bound) << "op " << static_cast<int>(what) << " on " << cpu << ", at " << at;
+    ::testing::Test::RecordProperty(std::string("worst_") + cpu, std::to_string(worst));
+  }
+}
+
+constexpr std::uint32_t step = 4999;
+TEST(math_f32, exp) { check(op::exp, 1.1, all_floats(step)); }
+TEST(math_f32, log) { check(op::log, 1.1, all_floats(step)); }
+TEST(math_f32, expm1) { check(op::expm1, 2, all_floats(step)); }
+TEST(math_f32, log1p) { check(op::log1p, 2, all_floats(step)); }
+TEST(math_f32, sigmoid) { check(op::sigmoid, 2.5, all_floats(step)); }
+TEST(math_f32, tanh) { check(op::tanh, 3, all_floats(step)); }
+TEST(math_f32, erf) { check(op::erf, 2, all_floats(step)); }
+TEST(math_f32, sin) { check(op::sin, 4, all_floats(step)); }
+TEST(math_f32, cos) { check(op::cos, 4, all_floats(step)); }
+
+template <class T>
+void check_pow() {
+  std::vector<T> x, y;
+  for (double a :
+       {0.0, -0.0, 1.0, -1.0, 2.0, -2.0, 0.5, 3.7, -8.0, 1e10, 1e-10, double(INFINITY), -double(INFINITY), double(NAN)})
+    for (double b :
+         {0.0, -0.0, 1.0, -1.0, 2.0, 3.0, 0.5, -0.5, 1.0 / 3, 7.5, double(INFINITY), -double(INFINITY), double(NAN)})
+      x.push_back(T(a)), y.push_back(T(b));
+  check<T>(op::pow, 4, x, y);
+}
+TEST(math_f32, pow) { check_pow<float>(); }
+TEST(math_f64, pow) { check_pow<double>(); }
+
+std::vector<double> spread() {
+  std::vector<double> x = {0.0, -0.0, INFINITY, -INFINITY, NAN, 710.0, -746.0, 1e300, -1e300, 1e-310};
+  for (int e = -40; e < 12; ++e)
+    for (double m : {1.0, 1.1, 1.37, 1.62, 1.93}) x.push_back(std::ldexp(m, e)), x.push_back(-std::ldexp(m, e));
+  return x;
+}
+TEST(math_f64, all) {
+  for (op what : {op::exp, op::log, op::log1p, op::expm1, op::tanh, op::sigmoid, op::erf, op::sin, op::cos})
+    check(what, 4, spread());
+}
+
+TEST(math_f32, the_same_bits_in_every_width) {
+  std::vector<float> x = all_floats(1'000'003);
+  for (op what : {op::exp, op::log, op::expm1, op::log1p, op::sigmoid, op::tanh, op::erf}) {
+    const auto native = apply<float>(what, x, {}, "native", 64);
+    for (const auto& other : {apply<float>(what, x, {}, "x86-64-v3", 64), apply<float>(what, x, {}, "native", 8),
+                              apply<float>(what, x, {}, "native", 1)})
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        const bool same = std::memcmp(&native[i], &other[i], sizeof(float)) == 0;
+        ASSERT_TRUE(same || native[i] != native[i]) << static_cast<int>(what) << " at " << x[i];
+      }
+  }
+}
+
+}  // namespace
+}  // namespace sheaf::test

@@ -1,0 +1,118 @@
+// Gathers, strided loads, scatters, locals, guards, scalar masks and stores past the caches, for three processors.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "processors.hpp"
+
+namespace sheaf::test {
+namespace {
+
+SHEAF_ON_PROCESSORS(memory);
+
+// out[i] = x[pick[i]] where pick[i] is not negative; a dead lane's address is far from any memory.
+TEST_P(memory, gather_with_mask_touches_no_dead_lane) {
+  for (element type : {element::f32, element::i8}) {
+    ir::module m;
+    m.name = "gather";
+    const auto x = add_slot(m, "x", type, 1, role::input), pick = add_slot(m, "pick", element::i64, 1, role::input);
+    const auto out = add_slot(m, "out", type, 1, role::output);
+    ir::kernel_builder k("gather");
+    auto& top = k.top();
+    auto i = top.loop(loop_kind::vector, "i", top.i64(0), top.extent(pick, 0), 16);
+    const value index = i.load(pick, element::i64, {i.counter()}, access::contiguous);
+    const value live = i.emit(op::less_equal, {i.i64(0), index});
+    i.store(out, {i.counter()}, i.load(x, type, {index}, access::gather, live), access::contiguous);
+    i.close();
+    m.kernels.push_back(std::move(k).finish());
+    program p(m, options());
+    for (std::int64_t n = 0; n < 35; ++n) {
+      std::vector<std::int64_t> picks;
+      for (std::int64_t a = 0; a < n; ++a) picks.push_back(a % 5 == 2 ? -1'000'000'000'000 : a * 3 % 40);
+      const auto size = static_cast<std::size_t>(n);
+      p.reset();
+      if (type == element::f32) {
+        const auto data = numbers(40);
+        std::vector<float> y(size);
+        p.argument(data.data(), {40}).argument(picks.data(), {n}).argument(y.data(), {n}).run();
+        for (std::size_t a = 0; a < size; ++a)
+          EXPECT_EQ(y[a], picks[a] < 0 ? 0 : data[static_cast<std::size_t>(picks[a])]);
+      } else {
+        std::vector<std::int8_t> data(40), y(size);
+        std::iota(data.begin(), data.end(), std::int8_t(3));
+        p.argument(data.data(), {40}).argument(picks.data(), {n}).argument(y.data(), {n}).run();
+        for (std::size_t a = 0; a < size; ++a)
+          EXPECT_EQ(y[a], picks[a] < 0 ? 0 : data[static_cast<std::size_t>(picks[a])]);
+      }
+    }
+  }
+}
+
+// y[2 i + 1] = x[i] where x[i] > 0: a strided load, a scatter with a mask.
+TEST_P(memory, strided_loads_and_masked_scatters) {
+  ir::module m;
+  m.name = "scatter";
+  const auto x = add_slot(m, "x", element::f32, 1, role::input), y = add_slot(m, "y", element::f32, 1, role::output);
+  m.buffers[0].unit_inner = m.buffers[1].unit_inner = false;
+  ir::kernel_builder k("scatter");
+  auto& top = k.top();
+  auto i = top.loop(loop_kind::vector, "i", top.i64(0), top.extent(x, 0), 16);
+  const value v = i.load(x, element::f32, {i.counter()}, access::strided);
+  const value to = i.emit(op::add, {i.emit(op::mul, {i.lanes(), i.i64(2)}), i.i64(1)});
+  i.store(y, {to}, v, access::gather, i.emit(op::less, {i.real(element::f32, 0), v}));
+  i.close();
+  m.kernels.push_back(std::move(k).finish());
+  program p(m, options());
+  for (std::int64_t n = 0; n < 35; ++n) {
+    const auto data = numbers(static_cast<std::size_t>(3 * n + 1));
+    std::vector<float> out(static_cast<std::size_t>(2 * n + 2), 7.0f);
+    p.reset().argument(data.data(), {n}, {3}).argument(out.data(), {2 * n}, {1}).run();
+    for (std::size_t a = 0; a < out.size(); ++a) {
+      const float source = a % 2 && a / 2 < static_cast<std::size_t>(n) ? data[a / 2 * 3] : -1;
+      EXPECT_EQ(out[a], source > 0 ? source : 7.0f);
+    }
+  }
+}
+
+TEST_P(memory, locals_guards_masked_scalars_and_streams) {
+  ir::module m;
+  m.name = "mixed";
+  const auto x = add_slot(m, "x", element::f32, 1, role::input), y = add_slot(m, "y", element::f32, 1, role::output);
+  const auto row = ir::add_buffer(
+      m, {.name = "row", .type = element::f32, .rank = 1, .where = role::local, .elements = 100, .extents = {}});
+  ir::kernel_builder k("mixed");
+  auto& top = k.top();
+  const value zero = top.i64(0), n = top.extent(x, 0);
+  auto fill = top.loop(loop_kind::vector, "i", zero, n, 32);
+  const value v = fill.load(x, element::f32, {fill.counter()}, access::contiguous);
+  fill.store(row, {fill.counter()}, fill.emit(op::mul, {v, fill.real(element::f32, 2)}), access::contiguous);
+  fill.close();
+  auto change = top.loop(loop_kind::serial, "s", zero, n);
+  const value odd =
+      change.emit(op::equal, {change.emit(op::remainder, {change.counter(), change.i64(2)}), change.i64(1)});
+  auto inside = change.guard(odd);
+  inside.store(row, {change.counter()}, inside.real(element::f32, 5));
+  inside.close();
+  const value first = change.emit(op::equal, {change.counter(), zero});
+  const value before = change.load(row, element::f32, {change.emit(op::sub, {change.counter(), change.i64(1)})},
+                                   access::uniform, change.emit(op::logical_not, {first}));
+  change.store(row, {change.counter()}, change.emit(op::add, {before, before}), access::uniform, first);
+  change.close();
+  auto out = top.loop(loop_kind::vector, "o", zero, n, 32);
+  out.store(y, {out.counter()}, out.load(row, element::f32, {out.counter()}, access::contiguous), access::contiguous,
+            ir::none, true);
+  out.close();
+  m.kernels.push_back(std::move(k).finish());
+  const auto data = numbers(77);
+  for (std::size_t shift : {0, 1}) {
+    std::vector<float> store(100);
+    float* aligned = store.data() + (16 - reinterpret_cast<std::uintptr_t>(store.data()) / 4 % 16) + shift;
+    program p(m, options());
+    p.argument(data.data(), {77}).argument(aligned, {77}).run();
+    for (std::size_t a = 0; a < 77; ++a) EXPECT_EQ(aligned[a], a == 0 ? 0 : a % 2 ? 5 : 2 * data[a]) << a;
+  }
+}
+
+}  // namespace
+}  // namespace sheaf::test

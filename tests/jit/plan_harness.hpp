@@ -1,0 +1,223 @@
+// Plans a graph, compiles it, runs it on data and compares every output with the slow evaluator.
+#pragma once
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <random>
+
+#include <sheaf/dsl/graph/evaluate.hpp>
+#include <sheaf/dsl/graph/half.hpp>
+#include <sheaf/dsl/surface/program.hpp>
+#include <sheaf/jit/ir/print.hpp>
+#include <sheaf/jit/lower/lower.hpp>
+
+#include "harness.hpp"
+
+namespace sheaf::test {
+
+// A tensor in memory: bytes, extents and strides in elements.
+struct memory {
+  element type;
+  std::vector<std::int64_t> extents, strides;
+  std::vector<unsigned char> bytes;
+
+  static memory dense(element type, std::vector<std::int64_t> extents) {
+    memory m{type, std::move(extents), {}, {}};
+    m.strides.assign(m.extents.size(), 1);
+    std::int64_t count = 1;
+    for (std::size_t d = m.extents.size(); d-- > 0;) {
+      m.strides[d] = count;
+      count *= m.extents[d];
+    }
+    m.bytes.assign(static_cast<std::size_t>(std::max<std::int64_t>(count, 1) * row(type).bytes), 0xCD);
+    return m;
+  }
+  // The same tensor with its last dimension lying outermost.
+  static memory transposed(element type, std::vector<std::int64_t> extents) {
+    memory m = dense(type, extents);
+    std::int64_t stride = 1;
+    for (std::size_t d = 0; d < extents.size(); ++d) {
+      m.strides[d] = stride;
+      stride *= extents[d];
+    }
+    return m;
+  }
+  std::int64_t count() const {
+    std::int64_t n = 1;
+    for (const std::int64_t e : extents) n *= e;
+    return n;
+  }
+  unsigned char* at(std::int64_t position) {
+    std::int64_t offset = 0;
+    for (std::size_t d = extents.size(); d-- > 0;) {
+      offset += position % extents[d] * strides[d];
+      position /= extents[d];
+    }
+    return bytes.data() + offset * row(type).bytes;
+  }
+  template <class T>
+  void put(std::int64_t position, T value) {
+    std::memcpy(at(position), &value, sizeof value);
+  }
+  template <class T>
+  T get(std::int64_t position) {
+    T value;
+    std::memcpy(&value, at(position), sizeof value);
+    return value;
+  }
+  void set(std::int64_t position, double real, std::int64_t integer) {
+    switch (type) {
+      case element::f32: return put(position, static_cast<float>(real));
+      case element::f64: return put(position, real);
+      case element::i64: return put(position, integer);
+      case element::i32: return put(position, static_cast<std::int32_t>(integer));
+      case element::i8: return put(position, static_cast<std::int8_t>(integer));
+      case element::u8: return put(position, static_cast<std::uint8_t>(integer));
+      case element::boolean: return put(position, static_cast<std::uint8_t>(integer));
+      default: throw std::runtime_error("16-bit floats: not here");
+    }
+  }
+  double real(std::int64_t position) {
+    switch (type) {
+      case element::f32: return get<float>(position);
+      case element::f64: return get<double>(position);
+      case element::i64: return static_cast<double>(get<std::int64_t>(position));
+      case element::i32: return get<std::int32_t>(position);
+      case element::i8: return get<std::int8_t>(position);
+      case element::u8:
+      case element::boolean: return get<std::uint8_t>(position);
+      default: throw std::runtime_error("16-bit floats: not here");
+    }
+  }
+};
+
+class trial {
+ public:
+  explicit trial(graph source) : g(std::move(source)), inputs(static_cast<std::size_t>(g.inputs.size())) {
+    EXPECT_FALSE(g.failed()) << std::string(g.error.data(), static_cast<std::size_t>(g.error.size()));
+  }
+
+  std::size_t slot(const char* name) {
+    for (int i = 0; i < g.inputs.size(); ++i) {
+      const text_range t = g.names[g.inputs[i].name];
+      if (std::string(g.text.data() + t.first, static_cast<std::size_t>(t.size)) == name) return static_cast<std::size_t>(i);
+    }
+    throw std::runtime_error(std::string("no input ") + name);
+  }
+  trial& with(const char* name, std::vector<std::int64_t> extents, const std::vector<double>& values, bool transposed = false) {
+    const std::size_t k = slot(name);
+    const element type = g.inputs[static_cast<int>(k)].type;
+    inputs[k] = transposed ? memory::transposed(type, extents) : memory::dense(type, extents);
+    for (std::size_t i = 0; i < values.size(); ++i)
+      inputs[k].set(static_cast<std::int64_t>(i), values[i], static_cast<std::int64_t>(values[i]));
+    return *this;
+  }
+  // Uniform in [-1, 1).
+  trial& random(const char* name, std::vector<std::int64_t> extents, bool transposed = false) {
+    std::uniform_real_distribution<double> uniform(-1, 1);
+    return fill(name, std::move(extents), [&] { return uniform(bits_); }, transposed);
+  }
+  // Integers in [0, bound).
+  trial& below(const char* name, std::vector<std::int64_t> extents, std::int64_t bound) {
+    std::uniform_int_distribution<std::int64_t> uniform(0, bound - 1);
+    return fill(name, std::move(extents), [&] { return static_cast<double>(uniform(bits_)); }, false);
+  }
+
+  void make() {
+    plan::call_facts call;
+    for (memory& m : inputs) call.inputs.push_back({m.extents, m.extents.empty() || m.strides.back() == 1});
+    known_call = call;
+    p.emplace(plan_program(g, call, "trial"));
+    code.emplace(p->code);
+    const plan::facts known(p->g, call);
+    for (memory& m : inputs) code->argument(m.bytes.data(), m.extents, m.strides);
+    for (int k = 0; k < p->g.outputs.size(); ++k) {
+      std::vector<std::int64_t> extents;
+      for (const node_id e : p->output_extents(k)) extents.push_back(known.value(e).value());
+      outputs.push_back(memory::dense(p->g.type(p->g.outputs[k]), extents));
+    }
+    for (memory& m : outputs) code->argument(m.bytes.data(), m.extents, m.strides);
+    for (const workspace& w : p->workspaces) {
+      std::vector<std::int64_t> extents;
+      for (const node_id e : w.extents) extents.push_back(known.value(e).value());
+      rest.push_back(memory::dense(w.type, extents));
+    }
+    for (const plan::check& c : p->checks)
+      if (!c.uniform) rest.push_back(memory::dense(element::i64, {}));
+    for (memory& m : rest) code->argument(m.bytes.data(), m.extents, m.strides);
+  }
+  std::int32_t run() {
+    if (!code) make();
+    return code->run();
+  }
+
+  // tolerance: relative to the largest value of an output.
+  void expect_right(double tolerance = 2e-5) {
+    SCOPED_TRACE(plan_text());
+    ASSERT_EQ(run(), 0);
+    flat<tensor_value> values;
+    for (memory& m : inputs) {
+      tensor_value v;
+      v.type = m.type;
+      for (const std::int64_t e : m.extents) v.extents.push(e);
+      for (std::int64_t i = 0; i < m.count(); ++i) {
+        if (is_floating(m.type))
+          v.reals.push(m.real(i));
+        else
+          v.integers.push(static_cast<std::int64_t>(m.real(i)));
+      }
+      values.push(v);
+    }
+    evaluator slow(g, values);
+    for (std::size_t k = 0; k < outputs.size(); ++k) {
+      const evaluation expected = slow(g.outputs[static_cast<int>(k)]);
+      ASSERT_TRUE(expected.status.ok()) << static_cast<int>(expected.status.fault);
+      ASSERT_EQ(expected.value.count(), outputs[k].count());
+      double scale = 1e-30;
+      const auto want = [&](std::int64_t i) {
+        const int at = static_cast<int>(i);
+        return is_floating(expected.value.type) ? expected.value.reals[at] : static_cast<double>(expected.value.integers[at]);
+      };
+      for (std::int64_t i = 0; i < outputs[k].count(); ++i)
+        if (std::isfinite(want(i))) scale = std::max(scale, std::abs(want(i)));
+      int shown = 0;
+      for (std::int64_t i = 0; i < outputs[k].count() && shown < 5; ++i) {
+        const double found = outputs[k].real(i), wanted = want(i);
+        const bool same = found == wanted || (std::isnan(found) && std::isnan(wanted)) || std::abs(found - wanted) <= tolerance * scale;
+        if (!same) {
+          ADD_FAILURE() << "output " << k << " at " << i << ": found " << found << ", expected " << wanted;
+          ++shown;
+        }
+      }
+    }
+  }
+  std::string plan_text() {
+    if (!code) make();
+    return p->text + (std::getenv("SHEAF_SHOW") != nullptr ? ir::print(p->code) : std::string());
+  }
+
+  graph g;
+  std::vector<memory> inputs, outputs, rest;
+  plan::call_facts known_call;
+  std::optional<planned> p;
+  std::optional<program> code;
+
+ private:
+  template <class Draw>
+  trial& fill(const char* name, std::vector<std::int64_t> extents, Draw&& draw, bool transposed) {
+    std::int64_t count = 1;
+    for (const std::int64_t e : extents) count *= e;
+    std::vector<double> values;
+    for (std::int64_t i = 0; i < count; ++i) values.push_back(draw());
+    return with(name, std::move(extents), values, transposed);
+  }
+  std::mt19937_64 bits_{7};
+};
+
+template <class... Outputs>
+trial trial_of(Outputs...) {
+  return trial(detail::build_graph<Outputs...>());
+}
+
+}  // namespace sheaf::test

@@ -1,0 +1,226 @@
+// The grammar: a program that keeps every rule passes; one that breaks a rule is refused by that rule's name.
+#include <gtest/gtest.h>
+
+#include <sheaf/jit/ir/builder.hpp>
+#include <sheaf/jit/ir/verify.hpp>
+
+namespace sheaf::ir {
+namespace {
+
+struct parts {
+  module m;
+  kernel_builder k{"k"};
+  std::int32_t x, y, pick;
+
+  parts() {
+    m.name = "m";
+    x = add_buffer(m, {.name = "x",
+                       .type = element::f32,
+                       .rank = 1,
+                       .where = role::input,
+                       .slot = 0,
+                       .unit_inner = true,
+                       .extents = {}});
+    y = add_buffer(m, {.name = "y",
+                       .type = element::f32,
+                       .rank = 1,
+                       .where = role::output,
+                       .slot = 1,
+                       .unit_inner = true,
+                       .extents = {}});
+    pick = add_buffer(
+        m, {.name = "pick", .type = element::i64, .rank = 0, .where = role::check, .slot = 2, .extents = {}});
+  }
+  block_builder& top() { return k.top(); }
+  block_builder vector(const char* name, int lanes = 8) {
+    return top().loop(loop_kind::vector, name, top().i64(0), top().extent(x, 0), lanes);
+  }
+  std::string refusal() {
+    m.kernels.push_back(std::move(k).finish());
+    try {
+      verify(m);
+    } catch (const bad_ir& problem) {
+      return problem.what();
+    }
+    return "accepted";
+  }
+};
+
+void expect(parts& p, const std::string& rule, const std::string& words) {
+  const std::string found = p.refusal();
+  EXPECT_EQ(found.substr(0, found.find(':')), rule) << found;
+  EXPECT_NE(found.find(words), std::string::npos) << found;
+}
+
+TEST(verify, a_sound_kernel_is_accepted) {
+  parts p;
+  auto i = p.vector("i");
+  i.store(p.y, {i.counter()}, i.load(p.x, element::f32, {i.counter()}, access::contiguous), access::contiguous);
+  i.close();
+  EXPECT_EQ(p.refusal(), "accepted");
+}
+
+TEST(verify, an_inner_value_is_not_seen_outside) {
+  parts p;
+  auto i = p.top().loop(loop_kind::serial, "i", p.top().i64(0), p.top().i64(4));
+  const value inner = i.counter();
+  i.close();
+  p.top().store(p.y, {inner}, p.top().real(element::f32, 1));
+  expect(p, "scope", "store");
+}
+
+TEST(verify, a_value_is_not_used_before_it_is_made) {
+  parts p;
+  auto i = p.top().loop(loop_kind::serial, "i", p.top().i64(0), p.top().i64(4));
+  i.close();
+  const value late = p.top().i64(3);
+  p.top().emit(op::add, {late, late});
+  parts q;
+  kernel k = std::move(p.k).finish();
+  std::swap(k.body[k.body.size() - 1], k.body[k.body.size() - 2]);
+  q.m.kernels.push_back(std::move(k));
+  expect(q, "scope", "elementwise add");
+}
+
+TEST(verify, arguments_have_one_type) {
+  parts p;
+  p.top().emit(op::add, {p.top().i64(1), p.top().real(element::f32, 1)});
+  expect(p, "types", "arguments of different types");
+}
+
+TEST(verify, math_wants_floats) {
+  parts p;
+  p.top().emit(op::exp, {p.top().i64(1)});
+  expect(p, "types", "expected floating arguments");
+}
+
+TEST(verify, a_loop_bound_is_i64) {
+  parts p;
+  auto i = p.top().loop(loop_kind::serial, "i", p.top().i64(0), p.top().real(element::f32, 4));
+  i.close();
+  expect(p, "types", "high bound");
+}
+
+TEST(verify, one_vector_loop_at_a_time) {
+  parts p;
+  auto i = p.vector("i");
+  auto j = i.loop(loop_kind::vector, "j", i.i64(0), i.i64(4), 4);
+  j.close();
+  i.close();
+  expect(p, "loop_nesting", "a vector loop inside another");
+}
+
+TEST(verify, lanes_are_a_power_of_two) {
+  parts p;
+  auto i = p.vector("i", 12);
+  i.close();
+  expect(p, "loop_nesting", "power of two");
+}
+
+TEST(verify, vectors_stay_in_their_loop) {
+  parts p;
+  const value acc = p.top().accumulator(element::f32, monoid::sum, true);
+  p.top().read(acc);
+  expect(p, "vectorness", "outside a vector loop");
+}
+
+TEST(verify, a_parallel_loop_comes_after_pure_instructions_only) {
+  parts p;
+  p.top().store(p.y, {p.top().i64(0)}, p.top().real(element::f32, 1));
+  auto i = p.top().loop(loop_kind::parallel, "i", p.top().i64(0), p.top().i64(4));
+  i.close();
+  expect(p, "parallel_at_top", "only pure instructions before it");
+}
+
+TEST(verify, a_parallel_loop_is_the_last_statement) {
+  parts p;
+  auto i = p.top().loop(loop_kind::parallel, "i", p.top().i64(0), p.top().i64(4));
+  i.close();
+  p.top().i64(1);
+  expect(p, "parallel_at_top", "nothing after it");
+}
+
+TEST(verify, contiguous_wants_a_known_stride) {
+  parts p;
+  p.m.buffers[0].unit_inner = false;
+  auto i = p.vector("i");
+  i.load(p.x, element::f32, {i.counter()}, access::contiguous);
+  i.close();
+  expect(p, "access_kind", "stride 1");
+}
+
+TEST(verify, subscripts_are_as_many_as_dimensions) {
+  parts p;
+  p.top().load(p.x, element::f32, {});
+  expect(p, "access_kind", "subscripts are not as many");
+}
+
+TEST(verify, an_accumulator_is_no_value) {
+  parts p;
+  const value acc = p.top().accumulator(element::f32, monoid::sum, false);
+  p.top().emit(op::neg, {acc});
+  expect(p, "accumulators", "used as a value");
+}
+
+TEST(verify, an_accumulator_keeps_its_lanes) {
+  parts p;
+  const value acc = p.top().accumulator(element::f32, monoid::sum, true);
+  for (int lanes : {8, 16}) {
+    auto i = p.vector("i", lanes);
+    i.combine(acc, i.load(p.x, element::f32, {i.counter()}, access::contiguous));
+    i.close();
+  }
+  expect(p, "accumulators", "different lanes");
+}
+
+TEST(verify, lanes_are_not_folded_where_some_may_be_dead) {
+  parts p;
+  auto i = p.vector("i");
+  i.fold_lanes(i.accumulator(element::f32, monoid::sum, true));
+  i.close();
+  expect(p, "accumulators", "inside a vector loop");
+}
+
+TEST(verify, argmax_wants_a_position) {
+  parts p;
+  const value acc = p.top().accumulator(element::f32, monoid::argmax, false);
+  p.top().combine(acc, p.top().real(element::f32, 1));
+  expect(p, "accumulators", "need a position");
+}
+
+TEST(verify, a_mask_is_boolean) {
+  parts p;
+  p.top().load(p.x, element::f32, {p.top().i64(0)}, access::uniform, p.top().i64(1));
+  expect(p, "mask", "not boolean");
+}
+
+TEST(verify, inputs_are_not_written) {
+  parts p;
+  p.top().store(p.x, {p.top().i64(0)}, p.top().real(element::f32, 1));
+  expect(p, "module_shape", "a store to an input");
+}
+
+TEST(verify, locals_are_small) {
+  parts p;
+  add_buffer(p.m,
+             {.name = "big", .type = element::f64, .rank = 1, .where = role::local, .elements = 10'000, .extents = {}});
+  expect(p, "local_size", "64 KiB");
+}
+
+TEST(verify, checks_come_first) {
+  parts p;
+  p.top().store(p.y, {p.top().i64(0)}, p.top().real(element::f32, 1));
+  p.m.kernels.push_back(std::move(p.k).finish());
+  p.k = kernel_builder("check");
+  p.top().store(p.pick, {}, p.top().i64(1));
+  expect(p, "check_order", "kernel check");
+}
+
+TEST(verify, an_op_has_its_number_of_arguments) {
+  parts p;
+  p.top().emit(op::add, {p.top().i64(1)});
+  expect(p, "arity", "wrong number");
+}
+
+}  // namespace
+}  // namespace sheaf::ir
