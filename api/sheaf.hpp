@@ -1,3 +1,4 @@
 // The whole of Sheaf's language and its compiled programs.
 #pragma once
 #include <sheaf/api/compile.hpp>
+#include <sheaf/api/reference.hpp>

@@ -25,7 +25,7 @@ class kernel {
 
 class program {
  public:
-  explicit program(const std::int32_t* words) : g(unpack(words)), text(text_of(print(g))) {}
+  program(const std::int32_t* words, backend which) : g(unpack(words)), text(text_of(print(g))), runs_on(which) {}
   ~program() {
     for (const kernel* k = newest.load(); k != nullptr;) {
       const kernel* next = k->next;
@@ -36,6 +36,7 @@ class program {
 
   const graph g;
   const std::string text;
+  const backend runs_on;
   std::atomic<const kernel*> newest = nullptr;
   std::mutex making;
 };
@@ -122,7 +123,7 @@ const kernel* make_kernel(program& p, const sheaf_tensor* tensors, const std::in
   const plan::facts known(g, seen);
   check_constraints(g, known);
   resolve_outputs(g, known, tensors + g.inputs.size(), a);
-  const bool reference = runtime::current_settings().backend == "reference";
+  const bool reference = p.runs_on == backend::reference || runtime::current_settings().backend == "reference";
   made->code = reference ? make_reference_runner(g, a) : make_native_runner(g, a);
   made->next = p.newest.load();
   const kernel* result = made.release();
@@ -139,7 +140,7 @@ const kernel* find(const program& p, const std::int64_t* key, int size) {
 
 }  // namespace
 
-program* make_program(const std::int32_t* words) { return new program(words); }
+program* make_program(const std::int32_t* words, backend runs_on) { return new program(words, runs_on); }
 void free_program(program* p) noexcept { delete p; }
 
 const kernel* prepare(program* p, const sheaf_tensor* tensors) {

@@ -9,8 +9,11 @@ namespace sheaf::jit {
 class program;
 class kernel;
 
-// words: a packed graph that outlives the program (pack.hpp).
-program* make_program(const std::int32_t* words);
+// What runs a program: what the settings name, or the slow evaluator whatever they name.
+enum class backend : std::uint8_t { chosen, reference };
+
+// words: a packed graph (pack.hpp), read before this returns.
+program* make_program(const std::int32_t* words, backend runs_on = backend::chosen);
 void free_program(program* p) noexcept;
 
 // The kernel for these arguments, from memory, disk or the code generator, after everything that can be checked without
