@@ -4,10 +4,14 @@
 //   auto [l, dx] = step(x = rows, cut = bounds);             // arrays
 //   step(x = rows, cut = bounds, loss = l, grad(loss, x) = dx);  // into the caller's views
 #pragma once
+#include <algorithm>
+#include <array>
+#include <iterator>
 #include <tuple>
+#include <utility>
 
+#include <boost/hana/at.hpp>
 #include <boost/hana/basic_tuple.hpp>
-#include <boost/hana/for_each.hpp>
 #include <sheaf/dsl/surface/program.hpp>
 #include <sheaf/jit/engine/program.hpp>
 #include <sheaf/runtime/array.hpp>
@@ -87,7 +91,7 @@ constexpr int rank_of_value() {
 }
 
 template <class Signature, class B>
-constexpr void expect_known() {
+SHEAF_INLINE constexpr void expect_known() {
   using symbol = typename B::symbol;
   expect<(Signature::template slot<symbol> >= 0), [] {
     return sentence{} << "call: " << symbol::label.text << " is neither an input nor an output of this program";
@@ -98,7 +102,7 @@ inline constexpr bool converts =
     std::is_constructible_v<typename Signature::template view_type<Signature::template slot<typename B::symbol>>,
                             decltype(std::declval<B>().value)>;
 template <class Signature, class B>
-constexpr void expect_argument() {
+SHEAF_INLINE constexpr void expect_argument() {
   using symbol = typename B::symbol;
   using value = decltype(std::declval<B>().value);
   constexpr int slot = Signature::template slot<symbol>;
@@ -110,7 +114,7 @@ constexpr void expect_argument() {
   }>();
 }
 
-constexpr sentence spelled(const signature_row& r) {
+SHEAF_INLINE constexpr sentence spelled(const signature_row& r) {
   sentence s;
   s << "call: argument ";
   for (int i = 0; i < r.name_size && s.size < 400; ++i) s.text[s.size++] = static_cast<char>(r.name[i]);
@@ -120,7 +124,7 @@ constexpr sentence spelled(const signature_row& r) {
 template <class Signature, int Slot, class... B>
 inline constexpr int times_given = ((Signature::template slot<typename B::symbol> == Slot ? 1 : 0) + ... + 0);
 template <class Signature, int Slot, class... B>
-constexpr bool expect_given() {
+SHEAF_INLINE constexpr bool expect_given() {
   constexpr int times = times_given<Signature, Slot, B...>;
   expect<(times > 0 || Slot >= Signature::inputs), [] { return spelled(Signature::rows.rows[Slot]) << " is missing"; }>();
   expect<(times < 2), [] { return spelled(Signature::rows.rows[Slot]) << " is given twice"; }>();
@@ -129,7 +133,7 @@ constexpr bool expect_given() {
 
 // Whether a call can be made; where not, a sentence says why, and nothing else of the call is compiled.
 template <class Signature, class... B>
-constexpr bool call_fits() {
+SHEAF_INLINE constexpr bool call_fits() {
   if constexpr (!Signature::program::whole) {
     return false;
   } else if constexpr (!(Binding<B> && ... && true)) {
@@ -147,12 +151,14 @@ constexpr bool call_fits() {
   }
 }
 
-// A slot's view, kept for the duration of a call.
-template <int Slot, class View>
-struct slot_view {
+// A slot and the array that a call returns for it.
+template <int Slot, class Array>
+struct returned {
   static constexpr int slot = Slot;
-  View view;
+  using array = Array;
 };
+template <class... Returned>
+struct returned_list {};
 
 // The slots of outputs that no argument names, in order.
 template <class Signature, class... B>
@@ -163,18 +169,70 @@ constexpr auto returned_slots() {
     for (int s = Signature::inputs; s < Signature::inputs + Signature::outputs; ++s) n += free(s);
     return n;
   }();
-  struct list {
-    int slots[count > 0 ? count : 1] = {};
-    int size = count;
-  } out;
-  for (int s = Signature::inputs, n = 0; s < Signature::inputs + Signature::outputs; ++s)
-    if (free(s)) out.slots[n++] = s;
-  return out;
+  constexpr auto slots = [=] {
+    std::array<int, count> out = {};
+    for (int s = Signature::inputs, n = 0; s < Signature::inputs + Signature::outputs; ++s)
+      if (free(s)) out[static_cast<std::size_t>(n++)] = s;
+    return out;
+  }();
+  return [=]<std::size_t... K>(std::index_sequence<K...>) {
+    return returned_list<returned<slots[K], array<typename Signature::template value_type<slots[K]>,
+                                                  Signature::template rank<slots[K]>>>...>{};
+  }(std::make_index_sequence<count>{});
 }
 
-template <class A>
-void put(sheaf_tensor* tensors, int slot, A& a) {
+template <class Signature, class... B>
+using returned_slots_t = decltype(returned_slots<Signature, B...>());
+
+template <class T, int Rank>
+void put(sheaf_tensor* tensors, int slot, const view<T, Rank>& a) {
   tensors[slot] = {const_cast<void*>(static_cast<const void*>(a.data)), a.extents, a.strides};
+}
+
+// Views of the arguments and the table of slots that points into them. Its type and all that follows name slots and views,
+// no expressions.
+template <int Slots, class... Views>
+struct call_frame {
+  boost::hana::basic_tuple<Views...> views;
+  sheaf_tensor tensors[Slots] = {};
+
+  template <int... Slot>
+  explicit call_frame(std::integer_sequence<int, Slot...>, const Views&... given) : views{given...} {
+    fill(std::index_sequence_for<Views...>{}, {Slot..., 0});
+  }
+  call_frame(const call_frame&) = delete;
+
+ private:
+  template <std::size_t... K>
+  void fill(std::index_sequence<K...>, const int (&slots)[sizeof...(K) + 1]) {
+    (put(tensors, slots[K], boost::hana::at_c<K>(views)), ...);
+  }
+};
+
+template <class T, int Rank>
+void put(sheaf_tensor* tensors, int slot, array<T, Rank>& a, const std::int64_t* extents, std::int64_t* strides) {
+  runtime::row_major(extents, strides, Rank);
+  tensors[slot] = {a.data(), extents, strides};
+}
+
+// Runs a program whose named arguments stand in `tensors`; returns the other outputs.
+template <int Inputs, class... Returned, std::size_t... K>
+auto finish(jit::program* p, sheaf_tensor* tensors, returned_list<Returned...>, std::index_sequence<K...>) {
+  const jit::kernel* k = jit::prepare(p, tensors);
+  std::tuple<typename Returned::array...> results{
+      typename Returned::array(uninitialized, jit::output_extents(k, Returned::slot - Inputs))...};
+  constexpr int ranks[] = {1, Returned::array::rank()...};
+  std::int64_t strides[sizeof...(K) + 1][*std::max_element(std::begin(ranks), std::end(ranks))];
+  (put(tensors, Returned::slot, std::get<K>(results), jit::output_extents(k, Returned::slot - Inputs), strides[K]), ...);
+  jit::run(k, tensors);
+  if constexpr (sizeof...(K) == 1)
+    return std::get<0>(std::move(results));
+  else if constexpr (sizeof...(K) > 1)
+    return results;
+}
+template <int Inputs, class... Returned>
+auto finish(jit::program* p, sheaf_tensor* tensors, returned_list<Returned...> list) {
+  return finish<Inputs>(p, tensors, list, std::index_sequence_for<Returned...>{});
 }
 
 }  // namespace detail
@@ -183,94 +241,78 @@ void put(sheaf_tensor* tensors, int slot, A& a) {
 template <class... Outputs>
 class compiled {
   using signature = detail::call_signature<Outputs...>;
+  static constexpr int slots = signature::inputs + signature::outputs;
 
  public:
-  explicit compiled(const std::int32_t* words, jit::backend runs_on = jit::backend::chosen)
-      : program_(jit::make_program(words, runs_on)) {}
-  compiled(compiled&& other) noexcept : program_(other.program_) { other.program_ = nullptr; }
-  compiled& operator=(compiled&& other) noexcept {
+  SHEAF_INLINE explicit compiled(jit::program* program) : program_(program) {}
+  SHEAF_INLINE compiled(compiled&& other) noexcept : program_(std::exchange(other.program_, nullptr)) {}
+  SHEAF_INLINE compiled& operator=(compiled&& other) noexcept {
     std::swap(program_, other.program_);
     return *this;
   }
-  ~compiled() { jit::free_program(program_); }
+  SHEAF_INLINE ~compiled() { jit::free_program(program_); }
 
   // Arguments are `symbol = value`: every input, and any output that goes into a view of the caller's. Returns the other
   // outputs: nothing, one array, or a tuple of arrays. Throws sheaf::error; outputs are then untouched.
   template <class... B>
-  auto operator()(B&&... arguments) const {
-    return with_arguments([](auto&&... call) { return finish(call...); }, arguments...);
+  SHEAF_INLINE auto operator()(B&&... arguments) const {
+    if constexpr (detail::call_fits<signature, std::remove_cvref_t<B>...>()) {
+      auto call = frame(arguments...);
+      return detail::finish<signature::inputs>(program_, call.tensors,
+                                               detail::returned_slots_t<signature, std::remove_cvref_t<B>...>{});
+    }
   }
 
   // The definitions and gradients as text.
-  const char* text() const { return jit::expression_text(program_); }
+  SHEAF_INLINE const char* text() const { return jit::expression_text(program_); }
   // What would run for these arguments and why; the arguments are those of a call.
   template <class... B>
-  const char* explain(B&&... arguments) const {
-    return with_arguments([](auto, auto* tensors, jit::program* p) { return jit::plan_text(jit::prepare(p, tensors)); }, arguments...);
+  SHEAF_INLINE const char* explain(B&&... arguments) const {
+    if constexpr (detail::call_fits<signature, std::remove_cvref_t<B>...>())
+      return jit::plan_text(jit::prepare(program_, frame(arguments...).tensors));
+    else
+      return nullptr;
   }
   template <class... B>
-  const char* ir(B&&... arguments) const {
-    return with_arguments([](auto, auto* tensors, jit::program* p) { return jit::ir_text(jit::prepare(p, tensors)); }, arguments...);
+  SHEAF_INLINE const char* ir(B&&... arguments) const {
+    if constexpr (detail::call_fits<signature, std::remove_cvref_t<B>...>())
+      return jit::ir_text(jit::prepare(program_, frame(arguments...).tensors));
+    else
+      return nullptr;
   }
 
  private:
-  template <class Then, class... B>
-  auto with_arguments(Then then, B&... arguments) const {
-    if constexpr (detail::call_fits<signature, std::remove_cvref_t<B>...>()) return bound(then, arguments...);
-  }
-
-  template <class Then, class... B>
-  auto bound(Then then, B&... arguments) const {
-    sheaf_tensor tensors[signature::inputs + signature::outputs] = {};
-    boost::hana::basic_tuple<decltype(as_slot(arguments))...> views{as_slot(arguments)...};
-    boost::hana::for_each(views, [&](auto& v) { detail::put(tensors, std::remove_cvref_t<decltype(v)>::slot, v.view); });
-    constexpr auto returned = detail::returned_slots<signature, std::remove_cvref_t<B>...>();
-    return [&]<std::size_t... K>(std::index_sequence<K...>) {
-      return then(slots<returned.slots[K]...>{}, tensors, program_);
-    }(std::make_index_sequence<static_cast<std::size_t>(returned.size)>{});
-  }
-
   template <class B>
-  static auto as_slot(B& argument) {
-    constexpr int slot = signature::template slot<typename B::symbol>;
-    using wanted = typename signature::template view_type<slot>;
-    return detail::slot_view<slot, wanted>{wanted(static_cast<decltype(argument.value)>(argument.value))};
+  static constexpr int slot_of = signature::template slot<typename B::symbol>;
+  template <class B>
+  using view_for = typename signature::template view_type<slot_of<B>>;
+
+  template <class... B>
+  SHEAF_INLINE static auto frame(B&... arguments) {
+    return detail::call_frame<slots, view_for<B>...>(std::integer_sequence<int, slot_of<B>...>{},
+                                                     view_for<B>(static_cast<decltype(arguments.value)>(arguments.value))...);
   }
-
-  template <int... Slots>
-  struct slots {};
-
-  template <int... Slots>
-  static auto finish(slots<Slots...>, sheaf_tensor* tensors, jit::program* p) {
-    const jit::kernel* k = jit::prepare(p, tensors);
-    std::tuple<array<typename signature::template value_type<Slots>, signature::template rank<Slots>>...> results{
-        array<typename signature::template value_type<Slots>, signature::template rank<Slots>>(
-            uninitialized, jit::output_extents(k, Slots - signature::inputs))...};
-    std::int64_t strides[sizeof...(Slots) + 1][max_rank];
-    std::apply(
-        [&](auto&... result) {
-          int n = 0;
-          ((tensors[Slots] = {result.data(), jit::output_extents(k, Slots - signature::inputs), strides[n]},
-            runtime::row_major(tensors[Slots].extents, strides[n++], result.rank())),
-           ...);
-        },
-        results);
-    jit::run(k, tensors);
-    if constexpr (sizeof...(Slots) == 1)
-      return std::get<0>(std::move(results));
-    else if constexpr (sizeof...(Slots) > 1)
-      return results;
-  }
-
   jit::program* program_;
 };
+
+namespace detail {
+
+// The words are a local constant, not the static member: that would be an object named after the expression. They are read
+// before this returns.
+template <class... Outputs>
+SHEAF_INLINE auto make_compiled(jit::backend runs_on) {
+  constexpr auto words = call_signature<Outputs...>::program::words;
+  return compiled<Outputs...>(jit::make_program(words.words, runs_on));
+}
+
+}  // namespace detail
 
 // One program of several outputs: definitions, gradients, expressions without free indices, value_and_grad(...). What they
 // share is computed once. Kernels are made at the first call with arguments of a shape class, and cached.
 template <class... Outputs>
-auto compile(Outputs...) {
+SHEAF_INLINE auto compile(Outputs...) {
   static_assert(sizeof...(Outputs) > 0, "compile: expected at least one output");
-  return compiled<Outputs...>(detail::call_signature<Outputs...>::program::words.words);
+  return detail::make_compiled<Outputs...>(jit::backend::chosen);
 }
 
 }  // namespace sheaf

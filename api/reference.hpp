@@ -8,8 +8,8 @@
 namespace sheaf {
 
 template <class... Outputs>
-auto reference(Outputs...) {
-  return compiled<Outputs...>(detail::call_signature<Outputs...>::program::words.words, jit::backend::reference);
+SHEAF_INLINE auto reference(Outputs...) {
+  return detail::make_compiled<Outputs...>(jit::backend::reference);
 }
 
 }  // namespace sheaf

@@ -23,12 +23,12 @@ namespace detail {
 template <fixed_string Name, class... Axes>
 struct definition_head {
   template <Expression E>
-  constexpr auto operator=(E) const {
+  SHEAF_INLINE constexpr auto operator=(E) const {
     expect_value<E>();
     return definition_<Name, E, Axes...>{};
   }
   template <Number E>
-  constexpr auto operator=(E) const {
+  SHEAF_INLINE constexpr auto operator=(E) const {
     bare_number<E>();
     return definition_<Name, literal_<0>, Axes...>{};
   }
@@ -72,7 +72,7 @@ constexpr bool expect_indices() {
 // What follows after a mistake in the indices.
 struct refused_head {
   template <class E>
-  constexpr auto operator=(E) const {
+  SHEAF_INLINE constexpr auto operator=(E) const {
     return literal_<0>{};
   }
 };
@@ -81,7 +81,7 @@ struct refused_head {
 
 // define<"pooled">(m, f) = mean(t, x(m, t, f)): a tensor of the extents of m and f, in this order.
 template <fixed_string Name, class... Axes>
-constexpr auto define(Axes...) {
+SHEAF_INLINE constexpr auto define(Axes...) {
   if constexpr (detail::expect_indices<Name, Axes...>())
     return detail::definition_head<Name, Axes...>{};
   else

@@ -26,7 +26,7 @@ concept Number = std::is_arithmetic_v<std::remove_cvref_t<T>>;
 namespace detail {
 
 template <class E>
-constexpr void expect_value() {
+SHEAF_INLINE constexpr void expect_value() {
   if constexpr (Tensor<E>)
     expect<E::rank == 0, [] {
       return sentence{} << "expression: tensor " << E::label.text << " has rank " << E::rank << ", got no subscripts";
@@ -34,18 +34,18 @@ constexpr void expect_value() {
 }
 
 template <class T>
-constexpr void bare_number();
+SHEAF_INLINE constexpr void bare_number();
 
 // For arguments of functions: a number that forgot its _c, a tensor that forgot its subscripts, or no expression at all.
 template <class E>
-constexpr void expect_expression() {
+SHEAF_INLINE constexpr void expect_expression() {
   bare_number<E>();
   static_assert(Number<E> || Expression<E>, "expression: this argument is not an expression of Sheaf");
   if constexpr (Expression<E>) expect_value<E>();
 }
 
 template <class T>
-constexpr void bare_number() {
+SHEAF_INLINE constexpr void bare_number() {
   expect<!Number<T>, [] {
     return sentence{} << "expression: a bare number; write it as 2_c, 0.5_c or constant<1.0 / 3>, or as a "
                          "scalar<\"name\", T> where it is known at run time";
@@ -71,7 +71,7 @@ struct apply_ : expression_base {
 };
 
 template <op Kind, class... Args>
-constexpr auto apply(Args...) {
+SHEAF_INLINE constexpr auto apply(Args...) {
   (detail::expect_value<Args>(), ...);
   return apply_<Kind, Args...>{};
 }
@@ -82,7 +82,7 @@ struct cast_ : expression_base {
 };
 // cast<double>(e): e converted to another element type. Floats to integers truncate and saturate; NaN becomes 0.
 template <class T, Expression E>
-constexpr auto cast(E) {
+SHEAF_INLINE constexpr auto cast(E) {
   static_assert(is_element<T>, "cast<T>: T is not an element type of Sheaf (see docs/language.md)");
   detail::expect_value<E>();
   return cast_<element_of<T>, E>{};
@@ -94,25 +94,25 @@ struct stop_gradient_ : expression_base {
 };
 // The value of e, which gradients take as a constant.
 template <Expression E>
-constexpr auto stop_gradient(E) {
+SHEAF_INLINE constexpr auto stop_gradient(E) {
   detail::expect_value<E>();
   return stop_gradient_<E>{};
 }
 
-#define SHEAF_INFIX(symbol, Kind)                                       \
-  template <Expression A, Expression B>                                 \
-  constexpr auto operator symbol(A a, B b) {                            \
-    return apply<op::Kind>(a, b);                                       \
-  }                                                                     \
-  template <Expression A, Number B>                                     \
-  constexpr auto operator symbol(A a, B) {                              \
-    detail::bare_number<B>();                                           \
-    return a;                                                           \
-  }                                                                     \
-  template <Number A, Expression B>                                     \
-  constexpr auto operator symbol(A, B b) {                              \
-    detail::bare_number<A>();                                           \
-    return b;                                                           \
+#define SHEAF_INFIX(symbol, Kind)                                                 \
+  template <Expression A, Expression B>                                           \
+  SHEAF_INLINE constexpr auto operator symbol(A a, B b) {                         \
+    return apply<op::Kind>(a, b);                                                 \
+  }                                                                               \
+  template <Expression A, Number B>                                               \
+  SHEAF_INLINE constexpr auto operator symbol(A a, B) {                           \
+    detail::bare_number<B>();                                                     \
+    return a;                                                                     \
+  }                                                                               \
+  template <Number A, Expression B>                                               \
+  SHEAF_INLINE constexpr auto operator symbol(A, B b) {                           \
+    detail::bare_number<A>();                                                     \
+    return b;                                                                     \
   }
 SHEAF_INFIX(+, add)
 SHEAF_INFIX(-, sub)
@@ -129,27 +129,27 @@ SHEAF_INFIX(||, logical_or)
 
 template <class A, class B>
   requires(Expression<A> || Expression<B>)
-constexpr auto operator>(A a, B b) {
+SHEAF_INLINE constexpr auto operator>(A a, B b) {
   return b < a;
 }
 template <class A, class B>
   requires(Expression<A> || Expression<B>)
-constexpr auto operator>=(A a, B b) {
+SHEAF_INLINE constexpr auto operator>=(A a, B b) {
   return b <= a;
 }
 template <Expression A>
-constexpr auto operator-(A a) {
+SHEAF_INLINE constexpr auto operator-(A a) {
   return apply<op::neg>(a);
 }
 template <Expression A>
-constexpr auto operator!(A a) {
+SHEAF_INLINE constexpr auto operator!(A a) {
   return apply<op::logical_not>(a);
 }
 
-#define SHEAF_FUNCTION(name, Kind)   \
-  template <Expression A>            \
-  constexpr auto name(A a) {         \
-    return apply<op::Kind>(a);       \
+#define SHEAF_FUNCTION(name, Kind)                                                \
+  template <Expression A>                                                         \
+  SHEAF_INLINE constexpr auto name(A a) {                                         \
+    return apply<op::Kind>(a);                                                    \
   }
 SHEAF_FUNCTION(abs, abs)
 SHEAF_FUNCTION(sign, sign)
@@ -171,7 +171,7 @@ SHEAF_FUNCTION(round, round)
 #define SHEAF_FUNCTION2(name, Kind)               \
   template <class A, class B>                     \
     requires(Expression<A> || Expression<B>)      \
-  constexpr auto name(A a, B b) {                 \
+  SHEAF_INLINE constexpr auto name(A a, B b) {                 \
     detail::expect_expression<A>();               \
     detail::expect_expression<B>();               \
     if constexpr (Expression<A> && Expression<B>) \
@@ -188,13 +188,13 @@ SHEAF_FUNCTION2(remainder, remainder)  // a - b * floor(a / b), as Python's %
 
 // 1 / sqrt(a)
 template <Expression A>
-constexpr auto rsqrt(A a) {
+SHEAF_INLINE constexpr auto rsqrt(A a) {
   return literal_<1>{} / sqrt(a);
 }
 // a where c, else b; only the one chosen is evaluated, so the other may subscript out of range.
 template <class C, class A, class B>
   requires(Expression<C> || Expression<A> || Expression<B>)
-constexpr auto select(C c, A a, B b) {
+SHEAF_INLINE constexpr auto select(C c, A a, B b) {
   (detail::expect_expression<C>(), detail::expect_expression<A>(), detail::expect_expression<B>());
   if constexpr (Expression<C> && Expression<A> && Expression<B>)
     return apply<op::select>(c, a, b);
@@ -204,7 +204,7 @@ constexpr auto select(C c, A a, B b) {
 
 namespace detail {
 template <char... Digits>
-constexpr auto parse_literal() {
+SHEAF_INLINE constexpr auto parse_literal() {
   constexpr char text[] = {Digits...};
   bool fractional = false;
   for (const char c : text) fractional = fractional || c == '.' || c == 'e' || c == 'E';
@@ -243,7 +243,7 @@ inline namespace literals {
 
 // 2_c is an integer, 0.5_c and 1e-3_c are floating.
 template <char... Digits>
-constexpr auto operator""_c() {
+SHEAF_INLINE constexpr auto operator""_c() {
   constexpr auto number = detail::parse_literal<Digits...>();
   if constexpr (number.fractional)
     return literal_<number.value>{};

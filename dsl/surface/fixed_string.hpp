@@ -3,6 +3,10 @@
 #include <cstddef>
 #include <cstdint>
 
+// What takes expressions is inlined even in debug builds: its symbol would spell out their types, thousands of characters
+// each, and all it does happens at compile time. Shown by tests/symbols.
+#define SHEAF_INLINE [[gnu::always_inline]] inline
+
 namespace sheaf {
 
 template <std::size_t N>
@@ -89,13 +93,13 @@ constexpr void mistake() {
 }
 #elif defined(__cpp_static_assert) && __cpp_static_assert >= 202306L
 template <fixed_string Sentence>
-constexpr void mistake() {
+SHEAF_INLINE constexpr void mistake() {
   static_assert(no_mistake<Sentence>, Sentence);
 }
 #else
 // g++ 12 prints the sentence as the template argument of this function.
 template <fixed_string Sentence>
-constexpr void mistake() {
+SHEAF_INLINE constexpr void mistake() {
   static_assert(no_mistake<Sentence>, "sheaf: see the sentence in the template argument above");
 }
 #endif
@@ -104,7 +108,7 @@ constexpr void mistake() {
 
 // Make is a captureless lambda that returns a detail::sentence.
 template <bool Ok, auto Make>
-constexpr void expect() {
+SHEAF_INLINE constexpr void expect() {
   if constexpr (!Ok) detail::mistake<detail::fixed<Make>()>();
 }
 

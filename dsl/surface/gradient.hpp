@@ -16,7 +16,7 @@ template <fixed_string Name, class T, int Rank, std::int64_t... Extents>
 constexpr element element_or_f32<tensor_<Name, T, Rank, Extents...>> = element_of<T>;
 
 template <class Y>
-constexpr auto label_of() {
+SHEAF_INLINE constexpr auto label_of() {
   if constexpr (Tensor<Y>)
     return Y::label;
   else
@@ -31,7 +31,7 @@ constexpr int rank_of() {
 }
 
 template <class Y, class X>
-constexpr void expect_differentiable() {
+SHEAF_INLINE constexpr void expect_differentiable() {
   static_assert(Tensor<X>, "gradient: what to differentiate by is a tensor, a scalar or a definition, without subscripts");
   if constexpr (Tensor<X>)
     expect<differentiable<X>, [] {
@@ -43,7 +43,7 @@ constexpr void expect_differentiable() {
 
 // d + y + _d + x
 template <class Y, class X>
-constexpr auto gradient_label() {
+SHEAF_INLINE constexpr auto gradient_label() {
   constexpr auto make = [] { return sentence{} << "d" << label_of<Y>().text << "_d" << X::label.text; };
   return fixed<make>();
 }
@@ -60,7 +60,7 @@ struct cotangent_ : subscripts<cotangent_<Y>> {
   static constexpr built node(builder& b) { return b.tensor_like(b.name(label.text, label.length()), Y::node(b).id); }
 };
 template <Tensor Y>
-constexpr auto cotangent(Y) {
+SHEAF_INLINE constexpr auto cotangent(Y) {
   return cotangent_<Y>{};
 }
 
@@ -91,7 +91,7 @@ inline constexpr bool is_gradient<gradient_<Y, X, C>> = true;
 
 // The gradient of a scalar expression or definition with respect to a tensor: shaped like that.
 template <Expression Y, class X>
-constexpr auto grad(Y, X) {
+SHEAF_INLINE constexpr auto grad(Y, X) {
   detail::expect_differentiable<Y, X>();
   expect<detail::rank_of<Y>() == 0, [] {
     return detail::sentence{} << "grad of " << detail::label_of<Y>().text << ": it has rank " << detail::rank_of<Y>()
@@ -106,7 +106,7 @@ constexpr auto grad(Y, X) {
 // The vector-Jacobian product: sum over y's elements of cotangent(y) * dy/dx. The cotangent is an input of the program,
 // the symbol cotangent(y), or a tensor given as the third argument.
 template <Expression Y, class X>
-constexpr auto vjp(Y, X) {
+SHEAF_INLINE constexpr auto vjp(Y, X) {
   static_assert(Tensor<Y>, "vjp: what is differentiated is a definition; write define<\"name\">(indices...) = expression first");
   detail::expect_differentiable<Y, X>();
   if constexpr (Tensor<Y> && Tensor<X>)
@@ -115,7 +115,7 @@ constexpr auto vjp(Y, X) {
     return literal_<0>{};
 }
 template <Tensor Y, Tensor X, Tensor C>
-constexpr auto vjp(Y, X, C) {
+SHEAF_INLINE constexpr auto vjp(Y, X, C) {
   detail::expect_differentiable<Y, X>();
   expect<C::rank == Y::rank, [] {
     return detail::sentence{} << "vjp of " << Y::label.text << ": its rank is " << Y::rank << ", the cotangent "
@@ -129,7 +129,7 @@ template <class... Outputs>
 struct outputs_ {};
 
 template <Expression Y, class... X>
-constexpr auto value_and_grad(Y y, X... x) {
+SHEAF_INLINE constexpr auto value_and_grad(Y y, X... x) {
   return outputs_<Y, decltype(grad(y, x))...>{};
 }
 

@@ -12,11 +12,11 @@ struct bound_list {
   static constexpr int count = N;
 };
 template <class... I>
-constexpr auto bind_all(builder& b, over_<I...>) {
+SHEAF_INLINE constexpr auto bind_all(builder& b, over_<I...>) {
   return bound_list<sizeof...(I)>{{I::bind(b)...}};
 }
 template <class I>
-constexpr auto bind_all(builder& b, I) {
+SHEAF_INLINE constexpr auto bind_all(builder& b, I) {
   return bound_list<1>{{I::bind(b)}};
 }
 template <class... I>
@@ -105,7 +105,7 @@ concept MisplacedFold = !folds<A...> && (Expression<A> || ...);
 inline constexpr const char* folding_names[] = {"sum",    "prod",   "max",  "min",   "any",      "all",
                                                 "argmax", "argmin", "mean", "count", "logsumexp"};
 template <bool Ok, folding Kind>
-constexpr void misplaced_fold() {
+SHEAF_INLINE constexpr void misplaced_fold() {
   expect<Ok, [] {
     constexpr auto name = folding_names[static_cast<int>(Kind)];
     sentence s;
@@ -121,17 +121,17 @@ constexpr void misplaced_fold() {
 // NAME(t, e), NAME(t.in(lo, hi), e), NAME(t.where(c), e), NAME(over(m, t.in(...)), e).
 #define SHEAF_REDUCTION(name)                                  \
   template <Indices I, Expression E>                           \
-  constexpr auto name(I, E) {                                  \
+  SHEAF_INLINE constexpr auto name(I, E) {                                  \
     detail::expect_value<E>();                                 \
     return reduce_<folding::name, I, E>{};                     \
   }                                                            \
   template <Indices I, Number E>                               \
-  constexpr auto name(I, E) {                                  \
+  SHEAF_INLINE constexpr auto name(I, E) {                                  \
     detail::bare_number<E>();                                  \
     return reduce_<folding::name, I, literal_<0>>{};           \
   }                                                            \
   template <detail::MisplacedFold... A>                         \
-  constexpr auto name(A...) {                                  \
+  SHEAF_INLINE constexpr auto name(A...) {                                  \
     detail::misplaced_fold<sizeof...(A) == 0, folding::name>();\
     return literal_<0>{};                                      \
   }

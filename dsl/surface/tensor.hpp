@@ -33,19 +33,19 @@ struct axis_ : expression_base, index_base {
 
   // The axis over [low, high), or every step-th of it; the bounds may be data.
   template <class Low, class High>
-  constexpr auto in(Low, High) const {
+  SHEAF_INLINE constexpr auto in(Low, High) const {
     (detail::expect_expression<Low>(), detail::expect_expression<High>());
     return domain_<axis_, Low, High, nothing, nothing>{};
   }
   // A negative step counts down from low to above high.
   template <class Low, class High, class Step>
-  constexpr auto in(Low, High, Step) const {
+  SHEAF_INLINE constexpr auto in(Low, High, Step) const {
     (detail::expect_expression<Low>(), detail::expect_expression<High>(), detail::expect_expression<Step>());
     return domain_<axis_, Low, High, Step, nothing>{};
   }
   // Only where the condition holds.
   template <class C>
-  constexpr auto where(C) const {
+  SHEAF_INLINE constexpr auto where(C) const {
     detail::expect_expression<C>();
     return domain_<axis_, nothing, nothing, nothing, C>{};
   }
@@ -60,7 +60,7 @@ template <class Axis, class Low, class High, class Step, class Condition>
 struct domain_ : index_base {
   static constexpr auto label = Axis::label;
   template <class C>
-  constexpr auto where(C) const {
+  SHEAF_INLINE constexpr auto where(C) const {
     detail::expect_expression<C>();
     static_assert(std::is_same_v<Condition, nothing>, "where: the domain has a condition already; join them with &&");
     return domain_<Axis, Low, High, Step, C>{};
@@ -90,7 +90,7 @@ struct domain_ : index_base {
 template <class... I>
 struct over_ : index_base {};
 template <Indices... I>
-constexpr auto over(I...) {
+SHEAF_INLINE constexpr auto over(I...) {
   return over_<I...>{};
 }
 
@@ -101,23 +101,23 @@ struct load_ : expression_base {
     return b.load(T::node(b), list, static_cast<int>(sizeof...(Subscripts)), Guarded);
   }
   template <class V>
-  constexpr void operator=(V&&) const {
+  SHEAF_INLINE constexpr void operator=(V&&) const {
     not_assigned<V>();
   }
   template <class V>
-  constexpr void operator+=(V&&) const {
+  SHEAF_INLINE constexpr void operator+=(V&&) const {
     not_assigned<V>();
   }
   template <class V>
-  constexpr void operator-=(V&&) const {
+  SHEAF_INLINE constexpr void operator-=(V&&) const {
     not_assigned<V>();
   }
   template <class V>
-  constexpr void operator*=(V&&) const {
+  SHEAF_INLINE constexpr void operator*=(V&&) const {
     not_assigned<V>();
   }
   template <class V>
-  constexpr void operator/=(V&&) const {
+  SHEAF_INLINE constexpr void operator/=(V&&) const {
     not_assigned<V>();
   }
 
@@ -134,13 +134,13 @@ struct load_ : expression_base {
 namespace detail {
 
 template <class T, int Got>
-constexpr void expect_rank() {
+SHEAF_INLINE constexpr void expect_rank() {
   expect<T::rank == Got, [] {
     return sentence{} << "subscript: tensor " << T::label.text << " has rank " << T::rank << ", got " << Got << " subscripts";
   }>();
 }
 template <class... S>
-constexpr void expect_subscripts() {
+SHEAF_INLINE constexpr void expect_subscripts() {
   (expect_expression<S>(), ...);
 }
 
@@ -148,13 +148,11 @@ constexpr void expect_subscripts() {
 template <class T, class V>
 struct padded_ {
   template <class... S>
-  constexpr auto operator()(S... s) const {
+  SHEAF_INLINE constexpr auto operator()(S... s) const {
     expect_rank<T, sizeof...(S)>();
     return select(T{}.inside(s...), load_<T, true, S...>{}, V{});
   }
 };
-template <class T, class E, int D>
-constexpr auto clamped_subscript(E e);
 
 }  // namespace detail
 
@@ -167,14 +165,14 @@ struct extent_ : expression_base {
 template <class Self>
 struct subscripts : tensor_base {
   template <class... S>
-  constexpr auto operator()(S...) const {
+  SHEAF_INLINE constexpr auto operator()(S...) const {
     detail::expect_rank<Self, sizeof...(S)>();
     detail::expect_subscripts<S...>();
     return load_<Self, false, S...>{};
   }
   // An argument of a call (inputs), or where an output goes (definitions and gradients).
   template <class V>
-  constexpr auto operator=(V&& value) const {
+  SHEAF_INLINE constexpr auto operator=(V&& value) const {
     expect<!Expression<V>, [] {
       return detail::sentence{} << "assignment to tensor " << Self::label.text
                                 << ": expressions are not assigned to; write define<\"name\">(indices...) = expression";
@@ -182,19 +180,19 @@ struct subscripts : tensor_base {
     return binding<Self, V>{static_cast<V&&>(value)};
   }
   template <int D>
-  constexpr auto extent(dim_<D>) const {
+  SHEAF_INLINE constexpr auto extent(dim_<D>) const {
     static_assert(D >= 0 && D < Self::rank, "extent: the dimension is not one of the tensor's");
     return extent_<Self, D>{};
   }
   // Is (s...) a position of the tensor?
   template <class... S>
-  constexpr auto inside(S... s) const {
+  SHEAF_INLINE constexpr auto inside(S... s) const {
     detail::expect_rank<Self, sizeof...(S)>();
     return inside_from<0>(s...);
   }
   // value(i, j) outside the tensor.
   template <Expression V>
-  constexpr auto padded(V) const {
+  SHEAF_INLINE constexpr auto padded(V) const {
     return detail::padded_<Self, V>{};
   }
 
@@ -203,7 +201,7 @@ struct subscripts : tensor_base {
 
  private:
   template <int D, class S, class... Rest>
-  static constexpr auto inside_from(S s, Rest... rest) {
+  SHEAF_INLINE static constexpr auto inside_from(S s, Rest... rest) {
     const auto here = literal_<0>{} <= s && s < extent_<Self, D>{};
     if constexpr (sizeof...(Rest) == 0)
       return here;
@@ -238,7 +236,7 @@ template <fixed_string Name, class T>
 inline constexpr auto scalar = tensor_<Name, T, 0>{};
 
 template <Tensor T, int D>
-constexpr auto extent(T t, dim_<D> d) {
+SHEAF_INLINE constexpr auto extent(T t, dim_<D> d) {
   return t.extent(d);
 }
 

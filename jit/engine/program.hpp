@@ -12,7 +12,7 @@ class kernel;
 // What runs a program: what the settings name, or the slow evaluator whatever they name.
 enum class backend : std::uint8_t { chosen, reference };
 
-// words: a packed graph that outlives the program (pack.hpp).
+// words: a packed graph (pack.hpp), read before this returns.
 program* make_program(const std::int32_t* words, backend runs_on = backend::chosen);
 void free_program(program* p) noexcept;
 
