@@ -47,7 +47,6 @@ concept Binding = requires { typename std::remove_cvref_t<B>::symbol; };
 template <class... Outputs>
 struct call_signature {
   using program = packed<Outputs...>;
-  static_assert(program::whole);
   static constexpr int inputs = program::words.words[1];
   static constexpr int outputs = program::words.words[3];
   static constexpr auto rows = signature_of<inputs + outputs>(program::words.words);
@@ -92,15 +91,22 @@ constexpr int rank_of_value() {
 }
 
 template <class Signature, class B>
-SHEAF_INLINE constexpr void expect_argument() {
+SHEAF_INLINE constexpr void expect_known() {
   using symbol = typename B::symbol;
-  using value = decltype(std::declval<B>().value);
   expect<(Signature::template slot<symbol> >= 0), [] {
     return sentence{} << "call: " << symbol::label.text << " is neither an input nor an output of this program";
   }>();
+}
+template <class Signature, class B>
+inline constexpr bool converts =
+    std::is_constructible_v<typename Signature::template view_type<Signature::template slot<typename B::symbol>>,
+                            decltype(std::declval<B>().value)>;
+template <class Signature, class B>
+SHEAF_INLINE constexpr void expect_argument() {
+  using symbol = typename B::symbol;
+  using value = decltype(std::declval<B>().value);
   constexpr int slot = Signature::template slot<symbol>;
-  using wanted = typename Signature::template view_type<slot>;
-  expect<std::is_constructible_v<wanted, value>, [] {
+  expect<converts<Signature, B>, [] {
     return sentence{} << "call: argument " << symbol::label.text << ": expected "
                       << row(Signature::rows.rows[slot].type).name << " of rank " << Signature::template rank<slot>
                       << ", got " << element_name<value>() << " of rank " << rank_of_value<value>()
@@ -108,7 +114,7 @@ SHEAF_INLINE constexpr void expect_argument() {
   }>();
 }
 
-constexpr sentence spelled(const signature_row& r) {
+SHEAF_INLINE constexpr sentence spelled(const signature_row& r) {
   sentence s;
   s << "call: argument ";
   for (int i = 0; i < r.name_size && s.size < 400; ++i) s.text[s.size++] = static_cast<char>(r.name[i]);
@@ -116,10 +122,33 @@ constexpr sentence spelled(const signature_row& r) {
 }
 
 template <class Signature, int Slot, class... B>
-SHEAF_INLINE constexpr void expect_given() {
-  constexpr int times = ((Signature::template slot<typename B::symbol> == Slot ? 1 : 0) + ... + 0);
+inline constexpr int times_given = ((Signature::template slot<typename B::symbol> == Slot ? 1 : 0) + ... + 0);
+template <class Signature, int Slot, class... B>
+SHEAF_INLINE constexpr bool expect_given() {
+  constexpr int times = times_given<Signature, Slot, B...>;
   expect<(times > 0 || Slot >= Signature::inputs), [] { return spelled(Signature::rows.rows[Slot]) << " is missing"; }>();
   expect<(times < 2), [] { return spelled(Signature::rows.rows[Slot]) << " is given twice"; }>();
+  return times == 1 || (times == 0 && Slot >= Signature::inputs);
+}
+
+// Whether a call can be made; where not, a sentence says why, and nothing else of the call is compiled.
+template <class Signature, class... B>
+SHEAF_INLINE constexpr bool call_fits() {
+  if constexpr (!Signature::program::whole) {
+    return false;
+  } else if constexpr (!(Binding<B> && ... && true)) {
+    static_assert((Binding<B> && ... && true), "call: arguments are named, as in step(x = rows)");
+    return false;
+  } else if constexpr (!((Signature::template slot<typename B::symbol> >= 0) && ... && true)) {
+    (expect_known<Signature, B>(), ...);
+    return false;
+  } else {
+    (expect_argument<Signature, B>(), ...);
+    const bool given = []<int... Slots>(std::integer_sequence<int, Slots...>) {
+      return (static_cast<int>(expect_given<Signature, Slots, B...>()) & ... & 1) == 1;
+    }(std::make_integer_sequence<int, Signature::inputs + Signature::outputs>{});
+    return given && (converts<Signature, B> && ... && true);
+  }
 }
 
 // A slot and the array that a call returns for it.
@@ -227,10 +256,11 @@ class compiled {
   // outputs: nothing, one array, or a tuple of arrays. Throws sheaf::error; outputs are then untouched.
   template <class... B>
   SHEAF_INLINE auto operator()(B&&... arguments) const {
-    check<B...>(std::make_integer_sequence<int, slots>{});
-    auto call = frame(arguments...);
-    return detail::finish<signature::inputs>(program_, call.tensors,
-                                             detail::returned_slots_t<signature, std::remove_cvref_t<B>...>{});
+    if constexpr (detail::call_fits<signature, std::remove_cvref_t<B>...>()) {
+      auto call = frame(arguments...);
+      return detail::finish<signature::inputs>(program_, call.tensors,
+                                               detail::returned_slots_t<signature, std::remove_cvref_t<B>...>{});
+    }
   }
 
   // The definitions and gradients as text.
@@ -238,13 +268,17 @@ class compiled {
   // What would run for these arguments and why; the arguments are those of a call.
   template <class... B>
   SHEAF_INLINE const char* explain(B&&... arguments) const {
-    check<B...>(std::make_integer_sequence<int, slots>{});
-    return jit::plan_text(jit::prepare(program_, frame(arguments...).tensors));
+    if constexpr (detail::call_fits<signature, std::remove_cvref_t<B>...>())
+      return jit::plan_text(jit::prepare(program_, frame(arguments...).tensors));
+    else
+      return nullptr;
   }
   template <class... B>
   SHEAF_INLINE const char* ir(B&&... arguments) const {
-    check<B...>(std::make_integer_sequence<int, slots>{});
-    return jit::ir_text(jit::prepare(program_, frame(arguments...).tensors));
+    if constexpr (detail::call_fits<signature, std::remove_cvref_t<B>...>())
+      return jit::ir_text(jit::prepare(program_, frame(arguments...).tensors));
+    else
+      return nullptr;
   }
 
  private:
@@ -253,12 +287,6 @@ class compiled {
   template <class B>
   using view_for = typename signature::template view_type<slot_of<B>>;
 
-  template <class... B, int... Slots>
-  SHEAF_INLINE static constexpr void check(std::integer_sequence<int, Slots...>) {
-    static_assert((detail::Binding<B> && ... && true), "call: arguments are named, as in step(x = rows)");
-    (detail::expect_argument<signature, std::remove_cvref_t<B>>(), ...);
-    (detail::expect_given<signature, Slots, std::remove_cvref_t<B>...>(), ...);
-  }
   template <class... B>
   SHEAF_INLINE static auto frame(B&... arguments) {
     return detail::call_frame<slots, view_for<B>...>(std::integer_sequence<int, slot_of<B>...>{},
@@ -283,6 +311,7 @@ SHEAF_INLINE auto make_compiled(jit::backend runs_on) {
 // share is computed once. Kernels are made at the first call with arguments of a shape class, and cached.
 template <class... Outputs>
 SHEAF_INLINE auto compile(Outputs...) {
+  static_assert(sizeof...(Outputs) > 0, "compile: expected at least one output");
   return detail::make_compiled<Outputs...>(jit::backend::chosen);
 }
 

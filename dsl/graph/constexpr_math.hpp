@@ -17,6 +17,37 @@ constexpr double abs(double x) {
   return std::bit_cast<double>(std::bit_cast<std::uint64_t>(x) & 0x7FFFFFFFFFFFFFFFull);
 }
 
+// IEEE arithmetic: in constant evaluation the compilers reject an overflow, a division by zero and a new NaN.
+namespace checked {
+constexpr bool finite(double x) { return abs(x) < infinity; }
+constexpr int exponent(double x) { return static_cast<int>((std::bit_cast<std::uint64_t>(x) >> 52) & 0x7FF) - 1023; }
+constexpr double signed_by(double size, double a, double b) {
+  return (std::bit_cast<std::uint64_t>(a) ^ std::bit_cast<std::uint64_t>(b)) >> 63 ? -size : size;
+}
+constexpr double add(double a, double b) {
+  if (a != a || b != b || (!finite(a) && !finite(b) && a != b)) return nan;
+  if (!finite(a) || !finite(b)) return finite(a) ? b : a;
+  const double half = a * 0.5 + b * 0.5;
+  return abs(half) < 0x1p1023 ? a + b : half > 0 ? infinity : -infinity;
+}
+constexpr double mul(double a, double b) {
+  if (a != a || b != b || (a == 0 && !finite(b)) || (b == 0 && !finite(a))) return nan;
+  if (!finite(a) || !finite(b)) return signed_by(infinity, a, b);
+  const bool large = a != 0 && b != 0 && exponent(a) + exponent(b) >= 1022;
+  return large && abs((a * 0x1p-512) * (b * 0x1p-512)) >= 1 ? signed_by(infinity, a, b) : a * b;
+}
+constexpr double div(double a, double b) {
+  if (a != a || b != b || (a == 0 && b == 0) || (!finite(a) && !finite(b))) return nan;
+  if (!finite(a) || b == 0) return signed_by(infinity, a, b);
+  const bool large = a != 0 && finite(b) && exponent(a) - exponent(b) >= 1022;
+  return large && abs((a * 0x1p-900) / (b * 0x1p100)) >= 0x1p24 ? signed_by(infinity, a, b) : a / b;
+}
+}  // namespace checked
+constexpr double add(double a, double b) { return std::is_constant_evaluated() ? checked::add(a, b) : a + b; }
+constexpr double sub(double a, double b) { return std::is_constant_evaluated() ? checked::add(a, -b) : a - b; }
+constexpr double mul(double a, double b) { return std::is_constant_evaluated() ? checked::mul(a, b) : a * b; }
+constexpr double div(double a, double b) { return std::is_constant_evaluated() ? checked::div(a, b) : a / b; }
+
 constexpr double trunc(double x) {
   if (!(abs(x) < 4503599627370496.0)) return x;  // 2^52: already whole, infinite or NaN
   return static_cast<double>(static_cast<std::int64_t>(x));
@@ -55,7 +86,7 @@ constexpr double expm1_small(double r) {
 
 constexpr double exp(double x) {
   if (x != x) return x;
-  if (x > 709.79) return infinity;
+  if (x > 709.782712893384) return infinity;
   if (x < -745.2) return 0;
   const double k = round(x * 1.4426950408889634);
   const double r = (x - k * ln2_high) - k * ln2_low;
@@ -89,7 +120,7 @@ constexpr double log(double x) {
 constexpr double log1p(double x) {
   const double u = 1 + x;
   if (u == 1) return x;
-  if (x == infinity) return x;
+  if (x == infinity || x <= -1) return log(u);
   return log(u) - ((u - 1) - x) / u;
 }
 
@@ -148,15 +179,15 @@ constexpr double pow(double x, double y) {
   if (x != x || y != y) return nan;
   if (y == trunc(y) && abs(y) <= 64) {
     double r = 1;
-    for (int i = 0; i < static_cast<int>(abs(y)); ++i) r *= x;
-    return y < 0 ? 1 / r : r;
+    for (int i = 0; i < static_cast<int>(abs(y)); ++i) r = math::mul(r, x);
+    return y < 0 ? math::div(1, r) : r;
   }
   if (x < 0) {
     if (y != trunc(y)) return nan;
-    const double r = exp(y * log(-x));
+    const double r = exp(math::mul(y, log(-x)));
     return y / 2 == trunc(y / 2) ? r : -r;
   }
-  return exp(y * log(x));
+  return exp(math::mul(y, log(x)));
 }
 
 }  // namespace series

@@ -247,6 +247,8 @@ class evaluator {
     cell best;
     std::int64_t position = -1;  // of argmax and argmin: the value of the bound index; -1 over nothing
     flat<node_id> loops;     // an index after those its range depends on
+    flat<node_id> conjuncts;
+    flat<int> depths;        // of each conjunct: how many loops must run before it and those before it can be asked
   };
 
   constexpr cell reduced(node_id n) {
@@ -256,6 +258,7 @@ class evaluator {
     f.real = is_floating(g_.type(g_.arg(n, 0)));
     f.best = start(n, f);
     order_loops(n, f.loops);
+    list_conjuncts(g_.arg(n, 1), f);
     flat<std::int64_t> positions;
     flat<bool> bound;
     for (const node_id idx : f.loops) {
@@ -292,12 +295,24 @@ class evaluator {
     }
   }
 
+  constexpr void list_conjuncts(node_id condition, folding& f) const {
+    if (g_.kind(condition) == op::logical_and) {
+      list_conjuncts(g_.arg(condition, 0), f);
+      return list_conjuncts(g_.arg(condition, 1), f);
+    }
+    int depth = f.depths.empty() ? 0 : f.depths.back();
+    for (int k = depth; k < f.loops.size(); ++k)
+      if (g_.free[condition].has(g_.ordinal(f.loops[k]))) depth = k + 1;
+    f.conjuncts.push(condition);
+    f.depths.push(depth);
+  }
+
+  // A condition guards the ranges of the loops that it does not wait for.
   constexpr void run(folding& f, int depth) {
     if (!status_.ok()) return;
-    if (depth == f.loops.size()) {
-      if (is_nonzero(g_.arg(f.reduce, 1)) && status_.ok()) fold(f, value(g_.arg(f.reduce, 0)));
-      return;
-    }
+    for (int i = 0; i < f.conjuncts.size(); ++i)
+      if (f.depths[i] == depth && (!is_nonzero(f.conjuncts[i]) || !status_.ok())) return;
+    if (depth == f.loops.size()) return fold(f, value(g_.arg(f.reduce, 0)));
     const node_id idx = f.loops[depth];
     if (is_unbound(g_, idx)) return void(fail({evaluation_fault::unbound_index, idx}));
     const std::int64_t low = value(g_.arg(idx, 0)).integer, high = value(g_.arg(idx, 1)).integer;

@@ -20,6 +20,7 @@ struct node {
   std::int32_t count = 0;      // arguments
   std::int32_t first = 0;      // where they start in graph::args
   std::int64_t attribute = 0;  // by kind, see op.hpp
+  std::int32_t ordinal = -1;   // of an index, in index_set
 };
 
 struct input_row {
@@ -64,11 +65,12 @@ class graph {
   constexpr node_id intern(op kind, element type, std::int64_t attribute, const node_id* list, int count) {
     const std::uint32_t slot = find(kind, type, attribute, list, count);
     if (table_[static_cast<int>(slot)] != no_node) return table_[static_cast<int>(slot)];
-    const node_id id = nodes.push({kind, type, count, args.size(), attribute});
+    const node_id id = nodes.push({kind, type, count, args.size(), attribute, -1});
     for (int i = 0; i < count; ++i) args.push(list[i]);
     free.push(free_of(id));
     memo_epoch.push(0);
     memo_value.push(no_node);
+    fallible.push(-1);
     table_[static_cast<int>(slot)] = id;
     if (2 * nodes.size() > table_.size()) rehash();
     return id;
@@ -87,16 +89,15 @@ class graph {
   }
 
   // An index's ordinal in index_set. Its name and serial are packed into the attribute.
-  constexpr int ordinal(node_id index) const {
-    for (int i = 0; i < indices.size(); ++i)
-      if (indices[i] == index) return i;
-    return -1;
-  }
+  constexpr int ordinal(node_id index) const { return nodes[index].ordinal; }
 
   // Marks for one traversal: an entry counts only if its epoch is the current one, so nothing is ever cleared.
   flat<std::int32_t> memo_epoch;
   flat<node_id> memo_value;
   constexpr std::int32_t new_epoch() { return ++epoch_; }
+
+  // Kept by may_fail in make.hpp: by node, 1 or 0, -1 where not asked yet.
+  flat<signed char> fallible;
 
   constexpr bool failed() const { return !error.empty(); }
 
@@ -143,7 +144,7 @@ class graph {
     index_set set;
     if (n.kind == op::define) return set;
     for (int i = 0; i < n.count; ++i) set |= free[args[n.first + i]];
-    if (n.kind == op::index) set.insert(indices.push(id));
+    if (n.kind == op::index) set.insert(nodes[id].ordinal = indices.push(id));
     if (n.kind == op::reduce)
       for (int i = 2; i < n.count; ++i) set.erase(ordinal(args[n.first + i]));
     return set;

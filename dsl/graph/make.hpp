@@ -6,6 +6,7 @@
 #pragma once
 #include <bit>
 
+#include <sheaf/dsl/graph/half.hpp>
 #include <sheaf/dsl/graph/ops.hpp>
 
 namespace sheaf {
@@ -13,12 +14,11 @@ namespace sheaf {
 // ---- numbers
 
 constexpr node_id integer(graph& g, std::int64_t value, element type = element::i64) {
-  return g.intern(op::constant, type, value, nullptr, 0);
+  return g.intern(op::constant, type, wrap_to(type, value), nullptr, 0);
 }
 constexpr node_id number(graph& g, element type, double value) {
-  if (!is_floating(type)) return integer(g, type == element::boolean ? value != 0 : static_cast<std::int64_t>(value), type);
-  if (type != element::f64) value = static_cast<double>(static_cast<float>(value));
-  return g.intern(op::constant, type, std::bit_cast<std::int64_t>(value), nullptr, 0);
+  if (!is_floating(type)) return integer(g, truncate_to(type, value), type);
+  return g.intern(op::constant, type, std::bit_cast<std::int64_t>(round_to(type, value)), nullptr, 0);
 }
 constexpr node_id number_like(graph& g, node_id model, double value) { return number(g, g.type(model), value); }
 constexpr node_id truth(graph& g, bool value) { return integer(g, value, element::boolean); }
@@ -31,6 +31,10 @@ constexpr double real_value(const graph& g, node_id a) {
 constexpr bool is_number(const graph& g, node_id a, double value) { return is_constant(g, a) && real_value(g, a) == value; }
 constexpr bool is_true(const graph& g, node_id a) { return g.type(a) == element::boolean && is_number(g, a, 1); }
 constexpr bool is_false(const graph& g, node_id a) { return g.type(a) == element::boolean && is_number(g, a, 0); }
+
+// Can evaluation fail, by a subscript out of range? Then a condition that stands before it must stay before it.
+constexpr bool may_fail(graph& g, node_id n);
+constexpr node_id conjunction(graph& g, node_id a, node_id b);
 
 // ---- types
 
@@ -128,7 +132,8 @@ constexpr node_id logical(graph& g, op kind, node_id a, node_id b) {
     if (is_true(g, x)) return both ? other : x;
     if (is_false(g, x)) return both ? x : other;
     if (g.kind(x) == op::logical_not && g.arg(x, 0) == other) return truth(g, !both);
-    if (both && g.kind(x) == op::logical_and && (g.arg(x, 0) == other || g.arg(x, 1) == other)) return x;
+    if (both && g.kind(x) == op::logical_and && g.arg(x, 0) == other) return x;
+    if (both && g.kind(x) == op::logical_and && g.arg(x, 1) == other && (k == 0 || !may_fail(g, g.arg(x, 0)))) return x;
   }
   return no_node;
 }
@@ -143,7 +148,7 @@ constexpr node_id select(graph& g, node_id c, node_id a, node_id b) {
   if (is_false(g, c)) return b;
   if (g.kind(c) == op::logical_not) return make(g, op::select, g.arg(c, 0), b, a);
   if (g.kind(a) == op::select && g.arg(a, 2) == b)
-    return make(g, op::select, make(g, op::logical_and, c, g.arg(a, 0)), g.arg(a, 1), b);
+    return make(g, op::select, conjunction(g, c, g.arg(a, 0)), g.arg(a, 1), b);
   if (g.kind(a) == op::select && g.arg(a, 0) == c) return make(g, op::select, c, g.arg(a, 1), b);
   if (g.kind(b) == op::select && g.arg(b, 0) == c) return make(g, op::select, c, a, g.arg(b, 2));
   if (g.type(a) == element::boolean && is_true(g, a) && is_false(g, b)) return c;
@@ -153,6 +158,8 @@ constexpr node_id select(graph& g, node_id c, node_id a, node_id b) {
 constexpr node_id unary(graph& g, op kind, node_id a) {
   if (kind == op::neg && g.kind(a) == op::neg) return g.arg(a, 0);
   if (kind == op::neg && g.kind(a) == op::sub) return make(g, op::sub, g.arg(a, 1), g.arg(a, 0));
+  if (kind == op::neg && integral(g, a) && g.kind(a) == op::add && is_constant(g, g.arg(a, 1)))
+    return make(g, op::sub, make(g, op::neg, g.arg(a, 0)), g.arg(a, 1));
   if (kind == op::neg && g.kind(a) == op::select && is_number(g, g.arg(a, 2), 0))
     return make(g, op::select, g.arg(a, 0), make(g, op::neg, g.arg(a, 1)), g.arg(a, 2));
   if (kind == op::logical_not && g.kind(a) == op::logical_not) return g.arg(a, 0);
@@ -187,8 +194,7 @@ constexpr node_id cast_to(graph& g, element type, node_id a) {
   if (g.type(a) == type) return a;
   if (is_constant(g, a)) {
     const double value = real_value(g, a);
-    if (is_floating(g.type(a)) || is_floating(type) || type == element::boolean) return number(g, type, value);
-    return integer(g, g[a].attribute, type);
+    return is_floating(g.type(a)) || is_floating(type) ? number(g, type, value) : integer(g, g[a].attribute, type);
   }
   return g.intern(op::cast, type, 0, &a, 1);
 }
@@ -214,12 +220,21 @@ constexpr node_id make(graph& g, op kind, node_id a, node_id b, node_id c) {
   if (const node_id simpler = rules::simplify(g, kind, list[0], list[1], list[2]); simpler != no_node) return simpler;
   if (w.commutative) {
     const node_id swapped[2] = {list[1], list[0]};
-    if (g.known(kind, result, swapped, 2)) return g.intern(kind, result, 0, swapped, 2);
+    const bool ordered = w.result == result_type::boolean && logic && may_fail(g, list[1]);  // list[0] may guard it
+    if (!ordered && g.known(kind, result, swapped, 2)) return g.intern(kind, result, 0, swapped, 2);
   }
   return g.intern(kind, result, 0, list, w.arity);
 }
 
-constexpr node_id conjunction(graph& g, node_id a, node_id b) { return make(g, op::logical_and, a, b); }
+constexpr bool has_conjunct(const graph& g, node_id all, node_id one) {
+  if (all == one) return true;
+  return g.kind(all) == op::logical_and && (has_conjunct(g, g.arg(all, 1), one) || has_conjunct(g, g.arg(all, 0), one));
+}
+// a && b, leaning to the left, without what a says already.
+constexpr node_id conjunction(graph& g, node_id a, node_id b) {
+  if (g.kind(b) == op::logical_and) return conjunction(g, conjunction(g, a, g.arg(b, 0)), g.arg(b, 1));
+  return has_conjunct(g, a, b) ? a : make(g, op::logical_and, a, b);
+}
 
 // ---- tensors
 
@@ -271,6 +286,38 @@ constexpr node_id input(graph& g, name_id name, element type, int rank, const st
   const input_row added{name, type, rank, g.static_extents.size()};
   for (int d = 0; d < rank; ++d) g.static_extents.push(extents[d]);
   return g.intern(op::input, type, g.inputs.push(added), nullptr, 0);
+}
+
+// An index from 0 to the dimension's extent, or a number, which is checked before a launch.
+constexpr bool is_safe_subscript(graph& g, node_id tensor, int dimension, node_id e) {
+  if (is_constant(g, e)) return g.kind(tensor) == op::input;
+  if (g.kind(e) != op::index || is_unbound(g, e)) return false;
+  const node_id low = g.arg(e, 0), high = g.arg(e, 1), size = extent(g, tensor, dimension);
+  if (!is_constant(g, low) || g[low].attribute < 0) return false;
+  if (high == size) return true;
+  return is_constant(g, high) && is_constant(g, size) && g[high].attribute <= g[size].attribute;
+}
+
+namespace rules {
+constexpr bool find_failure(graph& g, node_id n) {
+  const op kind = g.kind(n);
+  if (kind == op::index || kind == op::input || kind == op::extent) return false;
+  if (kind == op::define) return false;  // it is computed as a whole, under no guard
+  for (int k = 0; k < g[n].count; ++k) {
+    const node_id a = g.arg(n, k);
+    if (may_fail(g, a)) return true;
+    if (kind == op::load && k > 0 && !is_safe_subscript(g, g.arg(n, 0), k - 1, a)) return true;
+    if (kind == op::reduce && k > 1 && !is_unbound(g, a) && (may_fail(g, g.arg(a, 0)) || may_fail(g, g.arg(a, 1)))) return true;
+  }
+  return false;
+}
+}  // namespace rules
+
+constexpr bool may_fail(graph& g, node_id n) {
+  if (g.fallible[n] >= 0) return g.fallible[n] != 0;
+  const bool fails = rules::find_failure(g, n);
+  g.fallible[n] = fails;
+  return fails;
 }
 
 }  // namespace sheaf

@@ -47,6 +47,12 @@ class substitution {
     for (int k = 2; k < g_[n].count; ++k) {
       const int bound = g_.ordinal(g_.arg(n, k));
       if (captured_.has(bound) || replaced_.has(bound)) return (*this)(renamed(n, g_.arg(n, k)));
+      // Its range may change, and make it an index that the body already has from outside.
+      const node_id moved = (*this)(g_.arg(n, k));
+      if (moved == g_.arg(n, k)) continue;
+      const int other = g_.ordinal(moved);
+      if (captured_.has(other) || g_.free[g_.arg(n, 0)].has(other) || g_.free[g_.arg(n, 1)].has(other))
+        return (*this)(renamed(n, g_.arg(n, k)));
     }
     flat<node_id> list;
     for (int k = 0; k < g_[n].count; ++k) list.push((*this)(g_.arg(n, k)));

@@ -59,17 +59,34 @@ class differentiation {
                            known_equal(g_, g_.arg(e, 1), extent(g_, x_, d));
         if (whole && !outputs_.contains(e)) idx = e;
       }
-      if (idx == no_node) idx = fresh_output(d);
+      if (idx == no_node) idx = named_output(d);
       outputs_.push(idx);
     }
   }
-  constexpr node_id fresh_output(int d) {
-    const char names[] = "ijklpqrsuvw";
-    const name_id name = g_.name(names + (d < 11 ? d : 10), 1);
+  // After an index that subscripts x there, over a part or whatever; else a letter.
+  constexpr node_id named_output(int d) {
+    name_id name = no_node;
+    for (node_id n = x_; n < size_ && name == no_node; ++n) {
+      if (g_.kind(n) != op::load || g_.arg(n, 0) != x_ || g_.kind(g_.arg(n, 1 + d)) != op::index) continue;
+      name = index_name(g_, g_.arg(n, 1 + d));
+    }
+    if (name == no_node) name = unused_letter();
     for (int serial = 0;; ++serial) {
       const node_id idx = index(g_, name, serial, integer(g_, 0), extent(g_, x_, d));
-      if (idx >= size_ && !outputs_.contains(idx)) return idx;
+      bool taken = false;
+      for (const node_id other : outputs_) taken = taken || g_[other].attribute == g_[idx].attribute;
+      if (!taken) return idx;
     }
+  }
+  constexpr name_id unused_letter() {
+    const char letters[] = "ijklpqrsuvw";
+    for (int l = 0; l < 11; ++l) {
+      const name_id name = g_.name(letters + l, 1);
+      bool used = false;
+      for (const node_id idx : g_.indices) used = used || index_name(g_, idx) == name;
+      if (!used) return name;
+    }
+    return g_.name("o", 1);
   }
   constexpr node_id renamed_output(node_id seed) {
     for (int d = 0; d < outputs_.size(); ++d) seed = substitute(g_, seed, g_.arg(y_, 1 + d), outputs_[d]);
@@ -85,8 +102,11 @@ class differentiation {
       case op::input:
       case op::stop_gradient: break;
       default:
-        for (int k = 0; k < g_[n].count; ++k)
-          if (dependent_[g_.arg(n, k)]) accumulate(g_.arg(n, k), row(g_.kind(n)).adjoint(g_, n, dy, k), g_.free[n]);
+        for (int k = 0; k < g_[n].count; ++k) {
+          if (!dependent_[g_.arg(n, k)]) continue;
+          const node_id part = guarded(row(g_.kind(n)).adjoint(g_, n, dy, k), dy, n);
+          accumulate(g_.arg(n, k), part, g_.free[n]);  // after the graph has grown
+        }
     }
   }
 
@@ -113,11 +133,10 @@ class differentiation {
   }
 
   // Adds a contribution, summed over every index it has beyond those of n.
-  constexpr void accumulate(node_id n, node_id part, const index_set& context) {
+  constexpr void accumulate(node_id n, node_id part, index_set context) {
     if (part == no_node || !dependent_[n] || is_number(g_, part, 0)) return;
-    index_set all = g_.free[part];
-    all |= context;
-    part = summed(part, all.without(g_.free[n]));
+    context |= g_.free[part];
+    part = summed(part, context.without(g_.free[n]));
     adjoint_[n] = adjoint_[n] == no_node ? part : make(g_, op::add, adjoint_[n], part);
   }
 
@@ -163,13 +182,41 @@ class differentiation {
         if (k == d || subscripts[k] != own[k]) subscripts[k] = substitute(g_, subscripts[k], own[d], other);
       bound = rebound(bound, own[d], other);
     }
-    node_id condition = truth(g_, true);
+    // A subscript or range was computed only where the load was: that is where its adjoint may differ from zero.
+    bool fails = false;
+    for (const node_id e : subscripts) fails = fails || may_fail(g_, e);
+    for (int o = 0; o < g_.indices.size(); ++o) fails = fails || (bound.has(o) && deltas::range_may_fail(g_, g_.indices[o]));
+    node_id condition = fails ? support(dy) : truth(g_, true);
     for (int d = 0; d < own.size(); ++d) condition = conjunction(g_, condition, make(g_, op::equal, own[d], subscripts[d]));
     flat<node_id> indices;
     for (int o = 0; o < g_.indices.size(); ++o)
       if (bound.has(o)) indices.push(g_.indices[o]);
     if (indices.empty()) return make(g_, op::select, condition, dy, number_like(g_, dy, 0));
     return reduce(g_, monoid::sum, dy, condition, indices.data(), indices.size());
+  }
+  // Where n was not computed, neither is what its derivative is made of.
+  constexpr node_id guarded(node_id part, node_id dy, node_id n) {
+    if (part == no_node || !may_fail(g_, n)) return part;
+    return make(g_, op::select, support(dy), part, number_like(g_, part, 0));
+  }
+  // Where may an adjoint differ from zero, as its form shows it?
+  constexpr node_id support(node_id e) {
+    const op kind = g_.kind(e);
+    if (is_number(g_, e, 0)) return truth(g_, false);
+    if (kind == op::add || kind == op::sub) return make(g_, op::logical_or, support(g_.arg(e, 0)), support(g_.arg(e, 1)));
+    if (kind == op::neg || kind == op::div || kind == op::cast) return support(g_.arg(e, 0));
+    if (kind == op::mul) return conjunction(g_, support(g_.arg(e, 0)), support(g_.arg(e, 1)));
+    if (kind == op::select) {
+      const node_id c = g_.arg(e, 0), yes = support(g_.arg(e, 1)), no = support(g_.arg(e, 2));
+      if (is_true(g_, yes) && is_true(g_, no)) return yes;
+      const node_id otherwise = conjunction(g_, make(g_, op::logical_not, c), no);
+      return make(g_, op::logical_or, conjunction(g_, c, yes), otherwise);
+    }
+    if (kind != op::reduce || monoid_of(g_, e) != monoid::sum) return truth(g_, true);
+    const node_id terms = conjunction(g_, g_.arg(e, 1), support(g_.arg(e, 0)));
+    reduction every{monoid::sum, e, terms, {}};
+    for (int k = 2; k < g_[e].count; ++k) every.indices.push(g_.arg(e, k));
+    return rules::has_terms(g_, every) ? terms : reduce_over(e, monoid::any, truth(g_, true), terms);
   }
   constexpr node_id fresh_like(node_id idx, const index_set& taken) {
     for (int serial = index_serial(g_, idx) + 1;; ++serial) {
@@ -197,14 +244,20 @@ class differentiation {
       case monoid::min: part = share_of_ties(n, dy); break;
       default: return;
     }
-    part = make(g_, op::select, condition, part, number_like(g_, part, 0));
+    part = guarded(make(g_, op::select, condition, part, number_like(g_, part, 0)), dy, n);
     index_set context = g_.free[body];
     for (int k = 2; k < g_[n].count; ++k) context.insert(g_.ordinal(g_.arg(n, k)));
     accumulate(body, part, context);
   }
 
+  // The indices are copied: the graph's arrays may move while it grows.
+  constexpr node_id reduce_over(node_id n, monoid kind, node_id body, node_id condition) {
+    flat<node_id> indices;
+    for (int k = 2; k < g_[n].count; ++k) indices.push(g_.arg(n, k));
+    return reduce(g_, kind, body, condition, indices.data(), indices.size());
+  }
   constexpr node_id reduce_like(node_id n, monoid kind, node_id body, node_id condition) {
-    return reduce(g_, kind, body, conjunction(g_, g_.arg(n, 1), condition), g_.args.data() + g_[n].first + 2, g_[n].count - 2);
+    return reduce_over(n, kind, body, conjunction(g_, g_.arg(n, 1), condition));
   }
   // The product divided by the element; where elements are zero, the product of the rest, which is zero if two are.
   constexpr node_id product_of_others(node_id n) {

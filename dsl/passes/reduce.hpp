@@ -1,6 +1,8 @@
 // Pass `reduce`, the smart constructor of reductions. It brings conditions out of the body, resolves equalities that fix
 // a bound index (the Kronecker deltas of gradients and one-hot products), narrows ranges by affine conditions, joins
 // nested sums, hoists factors, and drops indices nothing depends on.
+// A conjunct of the condition is asked as soon as those before it are and the indices in it have their values, so that it
+// may guard the ranges of the indices that follow.
 // Input: a body, a condition and bound indices. Output: an equal expression. Shown by tests/static/deltas.cpp.
 #pragma once
 #include <sheaf/dsl/graph/affine.hpp>
@@ -33,25 +35,112 @@ constexpr node_id conjunction_without(graph& g, const flat<node_id>& list, int l
   return all;
 }
 
-// May idx be replaced by e? No other bound index in e may take its range from idx.
+constexpr index_set bound_set(const graph& g, const reduction& r) {
+  index_set bound;
+  for (const node_id idx : r.indices) bound.insert(g.ordinal(idx));
+  return bound;
+}
+
+// Can computing the range of an index fail?
+constexpr bool range_may_fail(graph& g, node_id idx) { return may_fail(g, g.arg(idx, 0)) || may_fail(g, g.arg(idx, 1)); }
+
+// May idx be replaced by e? No other bound index in e may take its range from idx. A range is computed before any
+// condition is asked, so one that takes e in must not fail.
 constexpr bool solvable(graph& g, const reduction& r, node_id idx, node_id e) {
   const int o = g.ordinal(idx);
   if (g.free[e].has(o)) return false;
-  for (int k = 0; k < r.indices.size(); ++k) {
-    const node_id other = r.indices[k];
-    if (other != idx && g.free[e].has(g.ordinal(other)) && g.free[other].has(o)) return false;
+  for (const node_id other : r.indices) {
+    if (other == idx || !g.free[other].has(o)) continue;
+    if (g.free[e].has(g.ordinal(other)) || may_fail(g, e) || range_may_fail(g, other)) return false;
   }
   return true;
 }
 
-constexpr void remove_index(graph& g, reduction& r, node_id idx, node_id e) {
-  substitution put(g, &idx, &e, 1);
+// All that stands within the reduction.
+constexpr index_set mentioned(const graph& g, const reduction& r) {
+  index_set all = g.free[r.body];
+  all |= g.free[r.condition];
+  for (const node_id idx : r.indices) all |= g.free[idx];
+  return all;
+}
+
+// A bound index under a name that nothing within the reduction has.
+constexpr node_id distinct(graph& g, const reduction& r, node_id old, node_id low, node_id high) {
+  const index_set taken = mentioned(g, r);
+  for (int serial = index_serial(g, old);; ++serial) {
+    const node_id made = index(g, index_name(g, old), serial, low, high);
+    if (!taken.has(g.ordinal(made))) return made;
+  }
+}
+
+// sum(u.in(j, j + 1), sum(j, f(j, u))): the u within has its range from the outer j. The inner one takes another name, or
+// the sets of free indices would lose the outer.
+constexpr void separate(graph& g, reduction& r) {
+  const index_set bound = bound_set(g, r), all = mentioned(g, r);
+  flat<node_id> from, to;
+  for (int o = 0; o < g.indices.size(); ++o)
+    if (all.has(o) && !bound.has(o) && g.free[g.indices[o]].meets(bound)) from.push(g.indices[o]);
+  if (from.empty()) return;
+  to = from;  // these stay as they are
+  for (int o = 0; o < g.indices.size(); ++o) {  // a range is older than what is made of it
+    if (!bound.has(o)) continue;
+    const node_id old = g.indices[o];
+    substitution put(g, from.data(), to.data(), from.size());
+    const node_id low = put(g.arg(old, 0)), high = put(g.arg(old, 1));
+    from.push(old);
+    to.push(distinct(g, r, old, low, high));
+  }
+  substitution put(g, from.data(), to.data(), from.size());
   r.body = put(r.body);
-  r.condition = conjunction(g, put(r.condition), range_condition(g, e, g.arg(idx, 0), g.arg(idx, 1)));
+  r.condition = put(r.condition);
+  for (int k = 0; k < r.indices.size(); ++k) r.indices[k] = put(r.indices[k]);
+}
+
+constexpr void put_everywhere(graph& g, reduction& r, node_id from, node_id to) {
+  r.body = substitute(g, r.body, from, to);
+  r.condition = substitute(g, r.condition, from, to);
+  for (int k = 0; k < r.indices.size(); ++k) r.indices[k] = substitute(g, r.indices[k], from, to);
+}
+
+// Replaces idx by e in the body, the condition and the ranges. An index whose range becomes that of one which is there
+// already takes another name first.
+constexpr void replace(graph& g, reduction& r, node_id idx, node_id e) {
+  for (int k = 0; k < r.indices.size(); ++k) {
+    const node_id old = r.indices[k];
+    if (old == idx || !g.free[old].has(g.ordinal(idx))) continue;
+    if (!mentioned(g, r).has(g.ordinal(substitute(g, old, idx, e)))) continue;
+    put_everywhere(g, r, old, distinct(g, r, old, g.arg(old, 0), g.arg(old, 1)));
+    --k;  // the new name may meet another
+  }
+  put_everywhere(g, r, idx, e);
+}
+
+// Conjunct `solved` of the list says idx == e. What guards e comes first, then its range, then all that now holds e.
+constexpr bool resolve(graph& g, reduction& r, const flat<node_id>& list, int solved, node_id idx, node_id e, node_id divides) {
+  const int o = g.ordinal(idx);
+  const bool fails = may_fail(g, e) || range_may_fail(g, idx);
+  bool passed = false;
+  node_id guards = truth(g, true);
+  for (int i = 0; fails && i < solved; ++i) {
+    if (!g.free[list[i]].has(o)) {
+      if (passed && may_fail(g, list[i])) return false;  // a condition on idx may guard it
+      guards = conjunction(g, guards, list[i]);
+    }
+    passed = passed || g.free[list[i]].has(o);
+  }
+  node_id later = truth(g, true);
+  for (int i = 0; i < list.size(); ++i)
+    if (i != solved && !(fails && i < solved && !g.free[list[i]].has(o))) later = conjunction(g, later, list[i]);
   flat<node_id> rest;
-  for (int k = 0; k < r.indices.size(); ++k)
-    if (r.indices[k] != idx) rest.push(put(r.indices[k]));
+  for (const node_id other : r.indices)
+    if (other != idx) rest.push(other);
   r.indices = rest;
+  r.condition = later;
+  replace(g, r, idx, e);
+  node_id inside = conjunction(g, divides, range_condition(g, e, g.arg(idx, 0), g.arg(idx, 1)));
+  inside = conjunction(g, guards, inside);
+  r.condition = conjunction(g, inside, r.condition);
+  return true;
 }
 
 // One equality `slope * idx + rest == 0` of the condition, solved for a bound index; unit slopes first.
@@ -70,12 +159,8 @@ constexpr bool resolve_equality(graph& g, reduction& r) {
         const node_id other = slope > 0 ? make(g, op::sub, b.rest, a.rest) : make(g, op::sub, a.rest, b.rest);
         const node_id step = integer(g, slope > 0 ? slope : -slope);
         const node_id e = make(g, op::quotient, other, step);
-        if (!solvable(g, r, idx, e)) continue;
-        r.condition = conjunction_without(g, list, i);
-        if (!unit)
-          r.condition = conjunction(g, r.condition, make(g, op::equal, make(g, op::remainder, other, step), integer(g, 0)));
-        remove_index(g, r, idx, e);
-        return true;
+        const node_id divides = unit ? truth(g, true) : make(g, op::equal, make(g, op::remainder, other, step), integer(g, 0));
+        if (solvable(g, r, idx, e) && resolve(g, r, list, i, idx, e, divides)) return true;
       }
     }
   return false;
@@ -95,7 +180,7 @@ constexpr bool narrow_range(graph& g, reduction& r) {
       if (!a.affine || !b.affine || slope == 0) continue;
       // slope * idx <= room
       const node_id room = make(g, op::add, make(g, op::sub, b.rest, a.rest), integer(g, kind == op::less ? -1 : 0));
-      if (!solvable(g, r, idx, room)) continue;
+      if (may_fail(g, room) || !solvable(g, r, idx, room)) continue;
       node_id low = g.arg(idx, 0), high = g.arg(idx, 1);
       const node_id one = integer(g, 1);
       if (slope > 0) {
@@ -105,13 +190,9 @@ constexpr bool narrow_range(graph& g, reduction& r) {
         const node_id floor = make(g, op::neg, make(g, op::quotient, room, integer(g, -slope)));
         low = known_less_equal(g, floor, low) ? low : known_less_equal(g, low, floor) ? floor : make(g, op::maximum, low, floor);
       }
-      const node_id narrowed = index(g, index_name(g, idx), index_serial(g, idx), low, high);
       r.condition = conjunction_without(g, list, i);
-      if (narrowed == idx) return true;
-      substitution put(g, &idx, &narrowed, 1);
-      r.body = put(r.body);
-      r.condition = put(r.condition);
-      for (int j = 0; j < r.indices.size(); ++j) r.indices[j] = r.indices[j] == idx ? narrowed : put(r.indices[j]);
+      if (low == g.arg(idx, 0) && high == g.arg(idx, 1)) return true;
+      replace(g, r, idx, distinct(g, r, idx, low, high));
       return true;
     }
   }
@@ -140,8 +221,12 @@ constexpr bool lift_condition(graph& g, reduction& r) {
 // sum(i, sum(j, e)) is one sum over both.
 constexpr bool join_nested(graph& g, reduction& r) {
   if (g.kind(r.body) != op::reduce || monoid_of(g, r.body) != r.kind) return false;
-  for (int k = 2; k < g[r.body].count; ++k)
-    if (r.indices.contains(g.arg(r.body, k)) || g.free[r.condition].has(g.ordinal(g.arg(r.body, k)))) return false;
+  index_set outer = g.free[r.condition];
+  for (const node_id idx : r.indices) outer |= g.free[idx];
+  for (int k = 2; k < g[r.body].count; ++k) {
+    const node_id idx = g.arg(r.body, k);
+    if (outer.has(g.ordinal(idx))) return false;
+  }
   for (int k = 2; k < g[r.body].count; ++k) r.indices.push(g.arg(r.body, k));
   r.condition = conjunction(g, r.condition, g.arg(r.body, 1));
   r.body = g.arg(r.body, 0);
@@ -162,6 +247,7 @@ constexpr bool drop_index(graph& g, reduction& r, node_id& factor) {
     bool used = g.free[r.body].has(o) || g.free[r.condition].has(o);
     for (int j = 0; j < r.indices.size(); ++j) used = used || (j != k && g.free[r.indices[j]].has(o));
     if (used || r.kind != monoid::sum) continue;
+    if (r.indices.size() > 1 && deltas::range_may_fail(g, r.indices[k])) continue;
     const index_set range = g.free[r.indices[k]];
     bool nested = false;
     for (int j = 0; j < r.indices.size(); ++j) nested = nested || (j != k && range.has(g.ordinal(r.indices[j])));
@@ -179,27 +265,47 @@ constexpr bool drop_index(graph& g, reduction& r, node_id& factor) {
   return false;
 }
 
-// Factors, divisors and signs that no bound index reaches leave a sum.
+// Has the sum at least one term, unless a tensor is empty?
+constexpr bool has_terms(const graph& g, const reduction& r) {
+  if (!is_true(g, r.condition)) return false;
+  for (const node_id idx : r.indices) {
+    const node_id low = g.arg(idx, 0), high = g.arg(idx, 1);
+    const bool counted = is_constant(g, low) && is_constant(g, high) && g[low].attribute < g[high].attribute;
+    if (!counted && !(is_number(g, low, 0) && g.kind(high) == op::extent)) return false;
+  }
+  return true;
+}
+
+constexpr bool is_finite(const graph& g, node_id e) {
+  if (is_constant(g, e)) return math::abs(real_value(g, e)) < math::infinity;
+  return g.kind(e) == op::cast && !is_floating(g.type(g.arg(e, 0)));
+}
+
+// Factors, divisors and signs that no bound index reaches leave a sum. Over nothing a sum is 0, and stays it only if the
+// factor is finite and the divisor not 0.
 constexpr bool hoist(graph& g, reduction& r, node_id& multiple, node_id& divisor) {
   if (r.kind != monoid::sum || !is_floating(g.type(r.body))) return false;
-  index_set bound;
-  for (int k = 0; k < r.indices.size(); ++k) bound.insert(g.ordinal(r.indices[k]));
+  const index_set bound = deltas::bound_set(g, r);
   const op kind = g.kind(r.body);
-  const auto outside = [&](node_id e) { return !g.free[e].meets(bound); };
+  const bool terms = has_terms(g, r);
+  const auto outside = [&](node_id e) { return !g.free[e].meets(bound) && !may_fail(g, e); };
   if (kind == op::neg) {
     multiple = make(g, op::neg, multiple == no_node ? number_like(g, r.body, 1) : multiple);
     r.body = g.arg(r.body, 0);
     return true;
   }
-  if (kind == op::div && outside(g.arg(r.body, 1))) {
-    divisor = divisor == no_node ? g.arg(r.body, 1) : make(g, op::mul, divisor, g.arg(r.body, 1));
+  if (kind == op::div) {
+    const node_id by = g.arg(r.body, 1);
+    if (!outside(by) || !(terms || (is_constant(g, by) && !is_number(g, by, 0)))) return false;
+    divisor = divisor == no_node ? by : make(g, op::mul, divisor, by);
     r.body = g.arg(r.body, 0);
     return true;
   }
   if (kind != op::mul) return false;
   for (int k = 0; k < 2; ++k) {
-    if (!outside(g.arg(r.body, k)) || is_number(g, g.arg(r.body, 1 - k), 1)) continue;
-    multiple = multiple == no_node ? g.arg(r.body, k) : make(g, op::mul, multiple, g.arg(r.body, k));
+    const node_id factor = g.arg(r.body, k);
+    if (!outside(factor) || !(terms || is_finite(g, factor))) continue;
+    multiple = multiple == no_node ? factor : make(g, op::mul, multiple, factor);
     r.body = g.arg(r.body, 1 - k);
     return true;
   }
@@ -208,12 +314,15 @@ constexpr bool hoist(graph& g, reduction& r, node_id& multiple, node_id& divisor
 
 // Takes the part of the condition that no bound index reaches.
 constexpr node_id take_outer_condition(graph& g, reduction& r) {
-  index_set bound;
-  for (int k = 0; k < r.indices.size(); ++k) bound.insert(g.ordinal(r.indices[k]));
+  const index_set bound = deltas::bound_set(g, r);
   flat<node_id> list;
   deltas::conjuncts(g, r.condition, list);
   node_id outer = truth(g, true), inner = outer;
-  for (const node_id c : list) (g.free[c].meets(bound) ? inner : outer) = conjunction(g, g.free[c].meets(bound) ? inner : outer, c);
+  for (const node_id c : list) {
+    // One that may fail stays behind those that may guard it, and within loops that may have no round.
+    const bool stays = g.free[c].meets(bound) || (may_fail(g, c) && (!is_true(g, inner) || !r.indices.empty()));
+    (stays ? inner : outer) = conjunction(g, stays ? inner : outer, c);
+  }
   r.condition = inner;
   return outer;
 }
@@ -241,6 +350,7 @@ constexpr node_id reduce(graph& g, monoid kind, node_id body, node_id condition,
     if (!r.indices.contains(indices[k])) r.indices.push(indices[k]);
   if (row(kind).boolean && g.type(r.body) != element::boolean) r.body = make(g, op::not_equal, r.body, number_like(g, r.body, 0));
   const element type = reduced_type(kind, g.type(r.body));
+  deltas::separate(g, r);
   if (row(kind).position) return rules::intern_reduce(g, r, type);
   r.body = cast_to(g, type, r.body);
   if (kind == monoid::sum && is_number(g, r.body, 0)) return r.body;

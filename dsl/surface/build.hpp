@@ -76,10 +76,16 @@ class builder {
       if (other.name == name && (other.type != type || other.rank != rank))
         fail() << "tensor " << text(name) << ": declared twice, as " << row(other.type).name << " of rank " << other.rank
                << " and as " << row(type).name << " of rank " << rank;
+    if (defined_.contains(name)) fail() << "definition " << text(name) << ": an input has this name";
     return {input(g, name, type, rank, extents), false};
   }
 
   constexpr built load(built tensor, const built* subscripts, int rank, bool guarded = false) {
+    // Said by operator() already; what is built must be whole all the same.
+    if (tensor_rank(g, tensor.id) != rank) {
+      fail() << "subscript: tensor " << tensor_name(tensor.id) << " has rank " << tensor_rank(g, tensor.id) << ", got " << rank << " subscripts";
+      return {number(g, g.type(tensor.id), 0), false};
+    }
     flat<node_id> list;
     list.push(tensor.id);
     for (int d = 0; d < rank; ++d) {
@@ -141,7 +147,26 @@ class builder {
       if (g.kind(id) == op::define) return id;
       return copy_of(id, name(label, length));
     } else {
-      return definition(name(label, length), (*this)(e).id, nullptr, 0);
+      const node_id body = (*this)(e).id;
+      for (const node_id idx : g.indices)
+        if (is_unbound(g, idx) && g.free[body].has(g.ordinal(idx)))
+          fail() << "output: index " << text(index_name(g, idx)) << " is free; name the output and order its indices: define<\"name\">("
+                 << text(index_name(g, idx)) << ", ...) = expression";
+      return unnamed(body, label, length);
+    }
+  }
+  // The definition of a scalar without a name: `label`, or label1, label2, ... where that is taken.
+  constexpr node_id unnamed(node_id body, const char* label, int length) {
+    for (int k = 0;; ++k) {
+      detail::sentence s{};
+      for (int i = 0; i < length; ++i) s.text[s.size++] = label[i];
+      if (k > 0) s << k;
+      const name_id called = name(s.text, s.size);
+      bool taken = false, same = false;
+      for (const input_row& input : g.inputs) taken = taken || input.name == called;
+      for (node_id n = 0; n < g.size(); ++n)
+        if (g.kind(n) == op::define && g[n].attribute == called) (g.arg(n, 0) == body && g[n].count == 1 ? same : taken) = true;
+      if (same || !taken) return define(g, called, body, nullptr, 0);
     }
   }
   constexpr node_id gradient_of(node_id y, node_id x, node_id cotangent, name_id called) {
@@ -163,16 +188,21 @@ class builder {
   }
 
   constexpr node_id definition(name_id name, node_id body, const node_id* axes, int rank) {
+    for (const input_row& input : g.inputs)
+      if (input.name == name) fail() << "definition " << text(name) << ": an input has this name";
+    defined_.push(name);
+    detail::sentence place{};
+    place << "definition " << text(name);
     flat<node_id> indices;
     for (int d = 0; d < rank; ++d) {
       node_id value = no_node;
-      const node_id idx = ranged({axes[d]}, &body, 1, text(name), value);
+      const node_id idx = ranged({axes[d]}, &body, 1, place.text, value);
       if (idx == no_node) return define(g, name, integer(g, 0), nullptr, 0);
       body = substitute(g, body, axes[d], idx);
       indices.push(idx);
     }
     for (const node_id idx : g.indices)
-      if (is_unbound(g, idx) && g.free[body].has(g.ordinal(idx))) {
+      if (!g.failed() && is_unbound(g, idx) && g.free[body].has(g.ordinal(idx))) {
         fail() << "definition " << text(name) << ": index " << text(index_name(g, idx)) << " is free in its expression and not among its indices ";
         append_indices(axes, rank);
         break;
@@ -310,8 +340,8 @@ class builder {
     if (a.low != no_node) {
       node_id high = a.high;
       if (a.step != no_node) {
-        const node_id reach = make(g, op::add, make(g, op::sub, a.high, a.low), make(g, op::add, a.step, integer(g, -1)));
-        high = make(g, op::maximum, integer(g, 0), make(g, op::quotient, reach, a.step));
+        if (is_number(g, a.step, 0)) fail() << "domain of " << text(called) << ": the step is 0";
+        high = step_count(a);
         const node_id idx = index(g, called, 0, integer(g, 0), high);
         value = make(g, op::add, a.low, make(g, op::mul, a.step, idx));
         return idx;
@@ -324,12 +354,23 @@ class builder {
     const std::int32_t epoch = g.new_epoch();
     for (int i = 0; i < count; ++i) collect(roots[i], a.axis, epoch, claims);
     if (claims.empty()) {
-      fail() << place.text << ": index " << text(called) << " has no extent; subscript a tensor with it, give it a domain such as "
-             << text(called) << ".in(0_c, n), or declare its size";
+      fail() << place.text << ": index " << text(called) << " has no extent: no tensor here is subscripted with "
+             << text(called) << " alone; give it a domain such as " << text(called)
+             << ".in(0_c, n), or declare its size: axis<\"" << text(called) << "\", 8>";
       return no_node;
     }
     agree(claims, called, place.text);
     return value = index(g, called, 0, integer(g, 0), claims[0].extent);
+  }
+
+  // How many steps lie in [low, high), or in (high, low] for a negative step; none where a step known at run time is 0.
+  constexpr node_id step_count(const bound_axis& a) {
+    const node_id span = make(g, op::sub, a.high, a.low);
+    const bool forward = is_constant(g, a.step) && g[a.step].attribute > 0;
+    const node_id count =
+        forward ? make(g, op::quotient, make(g, op::add, span, make(g, op::add, a.step, integer(g, -1))), a.step)
+                : make(g, op::neg, make(g, op::quotient, make(g, op::neg, span), a.step));
+    return make(g, op::maximum, integer(g, 0), count);
   }
 
   constexpr void agree(flat<claim>& claims, name_id called, const char* where) {
@@ -361,6 +402,7 @@ class builder {
 
   flat<memo> memo_, tensors_;
   flat<declared_size> declared_;
+  flat<name_id> defined_;
   detail::sentence spoken_, first_, second_;
 };
 

@@ -36,11 +36,56 @@ struct definition_head {
 
 }  // namespace detail
 
+namespace detail {
+
+template <class>
+constexpr bool is_axis = false;
+template <fixed_string Name, std::int64_t Size>
+constexpr bool is_axis<axis_<Name, Size>> = true;
+
+// How often each label stands among the indices is once.
+template <class... Axes>
+constexpr const char* repeated_index() {
+  const char* const names[sizeof...(Axes) + 1] = {Axes::label.text...};
+  const auto same = [](const char* a, const char* b) {
+    for (; *a != 0 && *a == *b; ++a) ++b;
+    return *a == *b;
+  };
+  for (std::size_t i = 0; i < sizeof...(Axes); ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      if (same(names[i], names[j])) return names[i];
+  return nullptr;
+}
+
+template <fixed_string Name, class... Axes>
+constexpr bool expect_indices() {
+  static_assert(sizeof...(Axes) <= max_rank, "define: at most 8 indices");
+  static_assert((is_axis<Axes> && ... && true), "define: its indices are axes; a domain stands in a reduction");
+  if constexpr ((is_axis<Axes> && ... && true)) {
+    expect<repeated_index<Axes...>() == nullptr, [] {
+      return sentence{} << "definition " << Name.text << ": index " << repeated_index<Axes...>() << " stands twice among its indices";
+    }>();
+    return repeated_index<Axes...>() == nullptr;
+  }
+  return false;
+}
+// What follows after a mistake in the indices.
+struct refused_head {
+  template <class E>
+  SHEAF_INLINE constexpr auto operator=(E) const {
+    return literal_<0>{};
+  }
+};
+
+}  // namespace detail
+
 // define<"pooled">(m, f) = mean(t, x(m, t, f)): a tensor of the extents of m and f, in this order.
 template <fixed_string Name, class... Axes>
 SHEAF_INLINE constexpr auto define(Axes...) {
-  static_assert((std::is_base_of_v<index_base, Axes> && ... && true), "define: its indices are axes");
-  return detail::definition_head<Name, Axes...>{};
+  if constexpr (detail::expect_indices<Name, Axes...>())
+    return detail::definition_head<Name, Axes...>{};
+  else
+    return detail::refused_head{};
 }
 
 }  // namespace sheaf

@@ -34,6 +34,17 @@ SHEAF_INLINE constexpr void expect_value() {
 }
 
 template <class T>
+SHEAF_INLINE constexpr void bare_number();
+
+// For arguments of functions: a number that forgot its _c, a tensor that forgot its subscripts, or no expression at all.
+template <class E>
+SHEAF_INLINE constexpr void expect_expression() {
+  bare_number<E>();
+  static_assert(Number<E> || Expression<E>, "expression: this argument is not an expression of Sheaf");
+  if constexpr (Expression<E>) expect_value<E>();
+}
+
+template <class T>
 SHEAF_INLINE constexpr void bare_number() {
   expect<!Number<T>, [] {
     return sentence{} << "expression: a bare number; write it as 2_c, 0.5_c or constant<1.0 / 3>, or as a "
@@ -157,13 +168,16 @@ SHEAF_FUNCTION(ceil, ceil)
 SHEAF_FUNCTION(round, round)
 #undef SHEAF_FUNCTION
 
-#define SHEAF_FUNCTION2(name, Kind)                                               \
-  template <class A, class B>                                                     \
-    requires(Expression<A> || Expression<B>)                                      \
-  SHEAF_INLINE constexpr auto name(A a, B b) {                                    \
-    detail::bare_number<A>();                                                     \
-    detail::bare_number<B>();                                                     \
-    return apply<op::Kind>(a, b);                                                 \
+#define SHEAF_FUNCTION2(name, Kind)               \
+  template <class A, class B>                     \
+    requires(Expression<A> || Expression<B>)      \
+  SHEAF_INLINE constexpr auto name(A a, B b) {                 \
+    detail::expect_expression<A>();               \
+    detail::expect_expression<B>();               \
+    if constexpr (Expression<A> && Expression<B>) \
+      return apply<op::Kind>(a, b);               \
+    else                                          \
+      return literal_<0>{};                       \
   }
 SHEAF_FUNCTION2(pow, pow)
 SHEAF_FUNCTION2(minimum, minimum)
@@ -178,14 +192,19 @@ SHEAF_INLINE constexpr auto rsqrt(A a) {
   return literal_<1>{} / sqrt(a);
 }
 // a where c, else b; only the one chosen is evaluated, so the other may subscript out of range.
-template <Expression C, Expression A, Expression B>
+template <class C, class A, class B>
+  requires(Expression<C> || Expression<A> || Expression<B>)
 SHEAF_INLINE constexpr auto select(C c, A a, B b) {
-  return apply<op::select>(c, a, b);
+  (detail::expect_expression<C>(), detail::expect_expression<A>(), detail::expect_expression<B>());
+  if constexpr (Expression<C> && Expression<A> && Expression<B>)
+    return apply<op::select>(c, a, b);
+  else
+    return literal_<0>{};
 }
 
 namespace detail {
 template <char... Digits>
-constexpr auto parse_literal() {
+SHEAF_INLINE constexpr auto parse_literal() {
   constexpr char text[] = {Digits...};
   bool fractional = false;
   for (const char c : text) fractional = fractional || c == '.' || c == 'e' || c == 'E';

@@ -58,29 +58,38 @@ template <fixed_string... Words>
 inline constexpr bool no_mistake = sizeof...(Words) == 0;
 
 #if defined(__clang__) && !(defined(__cpp_static_assert) && __cpp_static_assert >= 202306L)
-// clang 19 shortens strings in template arguments after 32 characters, so a sentence is shown in pieces.
-template <fixed_string Sentence, int Piece>
+// clang 19 shortens strings in template arguments after 32 characters, and prints those with room at the end as numbers:
+// a sentence is shown in pieces of their exact size.
+template <fixed_string Sentence>
+constexpr int piece_end(int first) {
+  if (first + 30 >= Sentence.length()) return Sentence.length();
+  int last = first + 30;
+  while (last > first + 1 && Sentence.text[last - 1] != ' ') --last;
+  return last;
+}
+template <fixed_string Sentence, int First, int Last>
 constexpr auto piece() {
-  int first = 0, last = 0;
-  for (int k = 0; k <= Piece; ++k) {
-    first = last;
-    last = first + 30 < Sentence.length() ? first + 30 : Sentence.length();
-    while (last < Sentence.length() && last > first + 1 && Sentence.text[last - 1] != ' ') --last;
-  }
-  fixed_string<31> out;
-  for (int i = first; i < last; ++i) out.text[i - first] = Sentence.text[i];
+  fixed_string<static_cast<std::size_t>(Last - First) + 1> out;
+  for (int i = First; i < Last; ++i) out.text[i - First] = Sentence.text[i];
+  out.text[Last - First] = 0;  // clang prints what ends with a zero that was written
   return out;
 }
-template <fixed_string Sentence, int... Pieces>
-SHEAF_INLINE constexpr void show() {
-  if constexpr (piece<Sentence, static_cast<int>(sizeof...(Pieces))>().text[0] != 0)
-    show<Sentence, Pieces..., static_cast<int>(sizeof...(Pieces))>();
+// Arguments of a template, which clang prints as values: what a static_assert asks is printed as it is written.
+template <fixed_string... Pieces>
+constexpr void say() {
+  static_assert(no_mistake<Pieces...>);
+}
+template <fixed_string Sentence, int First, fixed_string... Pieces>
+constexpr void show() {
+  constexpr int last = piece_end<Sentence>(First);
+  if constexpr (First == Sentence.length())
+    say<Pieces...>();
   else
-    static_assert(no_mistake<piece<Sentence, Pieces>()...>);
+    show<Sentence, last, Pieces..., piece<Sentence, First, last>()>();
 }
 template <fixed_string Sentence>
-SHEAF_INLINE constexpr void mistake() {
-  show<Sentence>();
+constexpr void mistake() {
+  show<Sentence, 0>();
 }
 #elif defined(__cpp_static_assert) && __cpp_static_assert >= 202306L
 template <fixed_string Sentence>

@@ -16,7 +16,7 @@ template <fixed_string Name, class T, int Rank, std::int64_t... Extents>
 constexpr element element_or_f32<tensor_<Name, T, Rank, Extents...>> = element_of<T>;
 
 template <class Y>
-constexpr auto label_of() {
+SHEAF_INLINE constexpr auto label_of() {
   if constexpr (Tensor<Y>)
     return Y::label;
   else
@@ -33,16 +33,17 @@ constexpr int rank_of() {
 template <class Y, class X>
 SHEAF_INLINE constexpr void expect_differentiable() {
   static_assert(Tensor<X>, "gradient: what to differentiate by is a tensor, a scalar or a definition, without subscripts");
-  expect<differentiable<X>, [] {
-    return sentence{} << "gradient of " << label_of<Y>().text << " with respect to " << X::label.text << ": tensor "
-                      << X::label.text << " is " << row(element_or_f32<X>).name
-                      << "; gradients exist for floating tensors only";
-  }>();
+  if constexpr (Tensor<X>)
+    expect<differentiable<X>, [] {
+      return sentence{} << "gradient of " << label_of<Y>().text << " with respect to " << X::label.text << ": tensor "
+                        << X::label.text << " is " << row(element_or_f32<X>).name
+                        << "; gradients exist for floating tensors only";
+    }>();
 }
 
 // d + y + _d + x
 template <class Y, class X>
-constexpr auto gradient_label() {
+SHEAF_INLINE constexpr auto gradient_label() {
   constexpr auto make = [] { return sentence{} << "d" << label_of<Y>().text << "_d" << X::label.text; };
   return fixed<make>();
 }
@@ -83,6 +84,11 @@ struct gradient_ : subscripts<gradient_<Y, X, C>> {
   }
 };
 
+template <class>
+inline constexpr bool is_gradient = false;
+template <class Y, class X, class C>
+inline constexpr bool is_gradient<gradient_<Y, X, C>> = true;
+
 // The gradient of a scalar expression or definition with respect to a tensor: shaped like that.
 template <Expression Y, class X>
 SHEAF_INLINE constexpr auto grad(Y, X) {
@@ -91,17 +97,24 @@ SHEAF_INLINE constexpr auto grad(Y, X) {
     return detail::sentence{} << "grad of " << detail::label_of<Y>().text << ": it has rank " << detail::rank_of<Y>()
                               << ", expected a scalar; vjp takes a cotangent";
   }>();
-  return gradient_<Y, X, nothing>{};
+  if constexpr (Tensor<X>)
+    return gradient_<Y, X, nothing>{};
+  else
+    return literal_<0>{};
 }
 
 // The vector-Jacobian product: sum over y's elements of cotangent(y) * dy/dx. The cotangent is an input of the program,
 // the symbol cotangent(y), or a tensor given as the third argument.
-template <Tensor Y, class X>
+template <Expression Y, class X>
 SHEAF_INLINE constexpr auto vjp(Y, X) {
+  static_assert(Tensor<Y>, "vjp: what is differentiated is a definition; write define<\"name\">(indices...) = expression first");
   detail::expect_differentiable<Y, X>();
-  return gradient_<Y, X, cotangent_<Y>>{};
+  if constexpr (Tensor<Y> && Tensor<X>)
+    return gradient_<Y, X, cotangent_<Y>>{};
+  else
+    return literal_<0>{};
 }
-template <Tensor Y, class X, Tensor C>
+template <Tensor Y, Tensor X, Tensor C>
 SHEAF_INLINE constexpr auto vjp(Y, X, C) {
   detail::expect_differentiable<Y, X>();
   expect<C::rank == Y::rank, [] {

@@ -9,31 +9,36 @@ namespace sheaf {
 
 namespace detail {
 
-// Expressions that are not tensors are outputs named y, y1, y2, ...
+// Definitions are built before outputs without a name look for a free one.
 template <class E>
-constexpr void add_output(builder& b, E e, int& unnamed) {
-  sentence s;
-  s << "y";
+constexpr void build_definitions(builder& b, E e) {
   if constexpr (!Tensor<E>)
-    if (unnamed++ > 0) s << unnamed - 1;
-  if constexpr (Tensor<E>) {
-    constexpr auto label = E::label;
-    b.g.outputs.push(b.output(e, label.text, label.length()));
-  } else {
-    expect_value<E>();
-    b.g.outputs.push(b.output(e, s.text, s.size));
-  }
+    b(e);
+  else if constexpr (!is_gradient<E>)
+    E::node(b);
 }
 template <class... E>
-constexpr void add_output(builder& b, outputs_<E...>, int& unnamed) {
-  (add_output(b, E{}, unnamed), ...);
+constexpr void build_definitions(builder& b, outputs_<E...>) {
+  (build_definitions(b, E{}), ...);
+}
+
+// Expressions that are not tensors are outputs named y, y1, y2, ...
+template <class E>
+constexpr void add_output(builder& b, E e) {
+  static_assert(Expression<E>, "compile: outputs are definitions, gradients, or expressions without free indices");
+  constexpr auto label = label_of<E>();
+  b.g.outputs.push(b.output(e, label.text, label.length()));
+}
+template <class... E>
+constexpr void add_output(builder& b, outputs_<E...>) {
+  (add_output(b, E{}), ...);
 }
 
 template <class... Outputs>
 constexpr graph build_graph() {
   builder b;
-  int unnamed = 0;
-  (add_output(b, Outputs{}, unnamed), ...);
+  (build_definitions(b, Outputs{}), ...);
+  (add_output(b, Outputs{}), ...);
   return static_cast<graph&&>(b.g);
 }
 
@@ -57,14 +62,20 @@ constexpr auto narrowed() {
 template <class... Outputs>
 struct packed {
   static constexpr auto wide = pack<word_capacity>(build_graph<Outputs...>());
+  // A program with a mistake in it has no inputs and outputs, so that the compiler says nothing beyond the sentence.
   static constexpr bool whole = [] {
     if constexpr (wide.failed)
       mistake<text_of<wide>()>();
     else
       static_assert(wide.size <= word_capacity, "compile: the program is too large; split it");
-    return !wide.failed;
+    return !wide.failed && wide.size <= word_capacity;
   }();
-  static constexpr auto words = narrowed<wide>();
+  static constexpr auto words = [] {
+    if constexpr (whole)
+      return narrowed<wide>();
+    else
+      return packed_words<5>{};
+  }();
 };
 
 }  // namespace detail

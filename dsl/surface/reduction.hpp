@@ -12,11 +12,11 @@ struct bound_list {
   static constexpr int count = N;
 };
 template <class... I>
-constexpr auto bind_all(builder& b, over_<I...>) {
+SHEAF_INLINE constexpr auto bind_all(builder& b, over_<I...>) {
   return bound_list<sizeof...(I)>{{I::bind(b)...}};
 }
 template <class I>
-constexpr auto bind_all(builder& b, I) {
+SHEAF_INLINE constexpr auto bind_all(builder& b, I) {
   return bound_list<1>{{I::bind(b)}};
 }
 template <class... I>
@@ -93,6 +93,31 @@ struct reduce_ : expression_base {
   }
 };
 
+namespace detail {
+
+template <class... A>
+inline constexpr bool folds = false;
+template <class I, class E>
+inline constexpr bool folds<I, E> = Indices<I> && (Expression<E> || Number<E>);
+template <class... A>
+concept MisplacedFold = !folds<A...> && (Expression<A> || ...);
+
+inline constexpr const char* folding_names[] = {"sum",    "prod",   "max",  "min",   "any",      "all",
+                                                "argmax", "argmin", "mean", "count", "logsumexp"};
+template <bool Ok, folding Kind>
+SHEAF_INLINE constexpr void misplaced_fold() {
+  expect<Ok, [] {
+    constexpr auto name = folding_names[static_cast<int>(Kind)];
+    sentence s;
+    s << name << ": expected an index, then what to fold, as in " << name << "(t, x(t)), " << name << "(t.in(lo, hi), x(t)) or "
+      << name << "(over(m, t), y(m, t))";
+    if (Kind == folding::max || Kind == folding::min) s << "; of two values, " << name << "imum(a, b)";
+    return s;
+  }>();
+}
+
+}  // namespace detail
+
 // NAME(t, e), NAME(t.in(lo, hi), e), NAME(t.where(c), e), NAME(over(m, t.in(...)), e).
 #define SHEAF_REDUCTION(name)                                  \
   template <Indices I, Expression E>                           \
@@ -104,6 +129,11 @@ struct reduce_ : expression_base {
   SHEAF_INLINE constexpr auto name(I, E) {                                  \
     detail::bare_number<E>();                                  \
     return reduce_<folding::name, I, literal_<0>>{};           \
+  }                                                            \
+  template <detail::MisplacedFold... A>                         \
+  SHEAF_INLINE constexpr auto name(A...) {                                  \
+    detail::misplaced_fold<sizeof...(A) == 0, folding::name>();\
+    return literal_<0>{};                                      \
   }
 SHEAF_REDUCTION(sum)        // 0 over nothing; integers and booleans are summed in i64
 SHEAF_REDUCTION(prod)       // 1 over nothing
@@ -114,18 +144,8 @@ SHEAF_REDUCTION(all)        // true over nothing
 SHEAF_REDUCTION(mean)       // NaN over nothing
 SHEAF_REDUCTION(count)      // of the true ones, i64
 SHEAF_REDUCTION(logsumexp)  // -inf over nothing
+SHEAF_REDUCTION(argmax)     // the index at the largest, the first of equals; NaN is the largest; -1 over nothing
+SHEAF_REDUCTION(argmin)
 #undef SHEAF_REDUCTION
-
-// The value of the index at the largest element, the first of equals; NaN counts as the largest. Over one index.
-template <Indices I, Expression E>
-SHEAF_INLINE constexpr auto argmax(I, E) {
-  detail::expect_value<E>();
-  return reduce_<folding::argmax, I, E>{};
-}
-template <Indices I, Expression E>
-SHEAF_INLINE constexpr auto argmin(I, E) {
-  detail::expect_value<E>();
-  return reduce_<folding::argmin, I, E>{};
-}
 
 }  // namespace sheaf

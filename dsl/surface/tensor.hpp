@@ -24,23 +24,29 @@ struct domain_;
 
 struct nothing {};
 
+inline constexpr int max_rank = 8;
+
 template <fixed_string Name, std::int64_t Size = dynamic>
 struct axis_ : expression_base, index_base {
   static constexpr auto label = Name;
   static constexpr built build(builder& b) { return b.axis(b.name(Name.text, Name.length()), Size); }
 
   // The axis over [low, high), or every step-th of it; the bounds may be data.
-  template <Expression Low, Expression High>
+  template <class Low, class High>
   SHEAF_INLINE constexpr auto in(Low, High) const {
+    (detail::expect_expression<Low>(), detail::expect_expression<High>());
     return domain_<axis_, Low, High, nothing, nothing>{};
   }
-  template <Expression Low, Expression High, Expression Step>
+  // A negative step counts down from low to above high.
+  template <class Low, class High, class Step>
   SHEAF_INLINE constexpr auto in(Low, High, Step) const {
+    (detail::expect_expression<Low>(), detail::expect_expression<High>(), detail::expect_expression<Step>());
     return domain_<axis_, Low, High, Step, nothing>{};
   }
   // Only where the condition holds.
-  template <Expression C>
+  template <class C>
   SHEAF_INLINE constexpr auto where(C) const {
+    detail::expect_expression<C>();
     return domain_<axis_, nothing, nothing, nothing, C>{};
   }
   static constexpr bound_axis bind(builder& b) { return {b(axis_{}).id}; }
@@ -53,8 +59,9 @@ inline constexpr auto axis = axis_<Name, Size>{};
 template <class Axis, class Low, class High, class Step, class Condition>
 struct domain_ : index_base {
   static constexpr auto label = Axis::label;
-  template <Expression C>
+  template <class C>
   SHEAF_INLINE constexpr auto where(C) const {
+    detail::expect_expression<C>();
     static_assert(std::is_same_v<Condition, nothing>, "where: the domain has a condition already; join them with &&");
     return domain_<Axis, Low, High, Step, C>{};
   }
@@ -95,6 +102,28 @@ struct load_ : expression_base {
   }
   template <class V>
   SHEAF_INLINE constexpr void operator=(V&&) const {
+    not_assigned<V>();
+  }
+  template <class V>
+  SHEAF_INLINE constexpr void operator+=(V&&) const {
+    not_assigned<V>();
+  }
+  template <class V>
+  SHEAF_INLINE constexpr void operator-=(V&&) const {
+    not_assigned<V>();
+  }
+  template <class V>
+  SHEAF_INLINE constexpr void operator*=(V&&) const {
+    not_assigned<V>();
+  }
+  template <class V>
+  SHEAF_INLINE constexpr void operator/=(V&&) const {
+    not_assigned<V>();
+  }
+
+ private:
+  template <class V>
+  static constexpr void not_assigned() {
     expect<sizeof(V) == 0, [] {
       return detail::sentence{} << "assignment to an element of " << T::label.text
                                 << ": expressions are not assigned to; write define<\"name\">(indices...) = expression";
@@ -112,7 +141,7 @@ SHEAF_INLINE constexpr void expect_rank() {
 }
 template <class... S>
 SHEAF_INLINE constexpr void expect_subscripts() {
-  (bare_number<S>(), ...);
+  (expect_expression<S>(), ...);
 }
 
 // A subscript pattern for out-of-range positions. `x.padded(v)(i, j)` is v outside x.
@@ -183,6 +212,7 @@ struct subscripts : tensor_base {
 
 template <fixed_string Name, class T, int Rank, std::int64_t... Extents>
 struct tensor_ : subscripts<tensor_<Name, T, Rank, Extents...>> {
+  static_assert(Rank >= 0 && Rank <= max_rank, "tensor: its rank is from 0 to 8");
   static_assert(is_element<T>, "tensor: this is not an element type of Sheaf (see docs/language.md)");
   static_assert(sizeof...(Extents) == 0 || sizeof...(Extents) == Rank, "tensor: give one extent for each dimension, or none");
   using subscripts<tensor_>::operator=;

@@ -52,8 +52,11 @@ ir::value kernel_lowering::emit(node_id n, scope& s, bool lane0) {
 
 // The lanes of a vector loop are made when first asked for; every other index is known since its loop was opened.
 ir::value kernel_lowering::emit_index(node_id n, scope& at, bool lane0) {
-  if (lane0) return at.block->counter();
-  return at.lane == n ? at.block->lanes() : at.block->counter();
+  scope* loop = &at;
+  while (loop->parent != nullptr && loop->parent->bound.has(g.ordinal(n))) loop = loop->parent;  // out of guards
+  const ir::value result = lane0 || loop->lane != n ? loop->block->counter() : loop->block->lanes();
+  loop->values[key(n, lane0)] = result;
+  return result;
 }
 
 ir::access kernel_lowering::subscripts_of(std::int32_t buffer_id, const std::vector<node_id>& subscripts, scope& s,

@@ -10,7 +10,7 @@ namespace sheaf::lower {
 namespace {
 
 constexpr double worth_pieces = 4000;        // nanoseconds of a kernel: below, no thread is asked for
-constexpr double beyond_cache = 64 << 20;    // bytes of an output that goes past the caches
+constexpr double beyond_cache = 16 << 20;    // bytes of an output that goes past the caches, if it isn't read again
 
 }  // namespace
 
@@ -41,7 +41,9 @@ void kernel_lowering::store(const stage& s, ir::value stored, scope& at, ir::val
   for (const node_id idx : s.indices) subscripts.push_back(position_of(idx));
   std::vector<ir::value> list;
   const ir::access how = subscripts_of(id, subscripts, at, list);
-  const bool past_cache = s.where == plan::place::output && s.bytes > beyond_cache && how == ir::access::contiguous;
+  bool past_cache = s.where == plan::place::output && s.bytes > beyond_cache && how == ir::access::contiguous && s.how == plan::way::map;
+  for (const stage& reader : plan.stages)
+    plan::for_each_node(g, reader.body, [&](node_id n) { past_cache = past_cache && !(g.kind(n) == op::load && g.arg(n, 0) == s.define); });
   at.block->store(id, std::move(list), stored, how, mask, past_cache);
 }
 

@@ -85,6 +85,12 @@ void group(graph& g, const facts& known, program_plan& plan) {
     home[i] = k;
   }
   for (kernel_plan& k : plan.kernels) {
+    // Loops over one index are shared only where their lanes agree.
+    for (const int i : k.stages)
+      for (const int j : k.stages) {
+        stage &a = plan.stages[static_cast<std::size_t>(i)], &b = plan.stages[static_cast<std::size_t>(j)];
+        if (a.vector != no_node && a.vector == b.vector) a.lanes = b.lanes = std::min(a.lanes, b.lanes);
+      }
     double work = 0;
     for (const int i : k.stages) work += plan.stages[static_cast<std::size_t>(i)].operations;
     const double turns = k.parallel == no_node ? 1 : std::max(1.0, known.trips(k.parallel) / static_cast<double>(std::max<std::int64_t>(k.chunk, 1)));

@@ -13,6 +13,7 @@ namespace {
 constexpr double repeats_allowed = 1.5;
 constexpr double split_from = 65536;     // elements a result: below, one core is as fast
 constexpr std::int64_t block_elements = 16384;
+constexpr double row_elements = 1024;
 constexpr double enough_pieces = 32;
 
 // ---- scatters
@@ -57,12 +58,34 @@ node_id condition_of_any(graph& g, node_id n) {
   return intern_reduce(g, monoid::any, element::boolean, truth(g, true), conjunction(g, g.arg(n, 1), g.arg(n, 0)), bound_indices(g, n));
 }
 
+// A sum of what the bound indices don't reach, scattered, is that times a count; where nothing is counted it is 0 whatever
+// the value. The count is smaller, and the result is then written once, in order.
+node_id counted(graph& g, node_id n) {
+  if (monoid_of(g, n) != monoid::sum || !is_floating(g.type(n)) || is_constant(g, g.arg(n, 0))) return n;
+  index_set bound;
+  for (const node_id idx : bound_indices(g, n)) bound.insert(g.ordinal(idx));
+  if (g.free[g.arg(n, 0)].meets(bound)) return n;
+  const element type = row(g.type(n)).bytes < 4 ? element::f32 : g.type(n);
+  const node_id count = intern_reduce(g, monoid::sum, type, number(g, type, 1), g.arg(n, 1), bound_indices(g, n));
+  const node_id zero = number(g, type, 0);
+  const node_id product = make(g, op::mul, cast_to(g, type, g.arg(n, 0)), count);
+  return cast_to(g, g.type(n), make(g, op::select, make(g, op::equal, count, zero), zero, product));
+}
+
 // ---- reductions over much data
 
 bool is_closed(const graph& g, node_id idx) { return g.free[g.arg(idx, 0)].empty() && g.free[g.arg(idx, 1)].empty(); }
 
 bool is_partial(const graph& g, node_id tensor) {
   return g.kind(tensor) == op::define && name_of(g, tensor) == "partial";
+}
+
+// A tensor's indices have ranges that depend on nothing.
+bool has_closed_ranges(const graph& g, node_id n) {
+  bool closed = true;
+  for (const node_id idx : indices_of(g, g.free[n]))
+    closed = closed && is_closed(g, idx) && !holds(g, g.arg(idx, 0), op::load) && !holds(g, g.arg(idx, 1), op::load);
+  return closed;
 }
 
 // sum(i, e) as sum(p, sum(i in block p, e)): blocks have the same size whatever the threads.
@@ -85,6 +108,16 @@ node_id split(graph& g, const facts& known, node_id n, const stage& s, std::vect
   while (static_cast<double>(block) * row_cost < block_elements) block *= 2;
   if (results > 256) block = std::max<std::int64_t>(block, 64);  // partial results cost as much to move as the data
   if (known.trips(cut) < 2 * static_cast<double>(block)) return no_node;
+  const auto count_text = [](double x) { return std::to_string(static_cast<long long>(x)); };
+  if (inner >= row_elements && results == 1) {
+    // A row is block enough, and other stages over the same rows can share the pass.
+    std::vector<node_id> rest;
+    for (const node_id idx : bound)
+      if (idx != cut) rest.push_back(idx);
+    const node_id per_row = intern_reduce(g, monoid_of(g, n), g.type(n), g.arg(n, 0), g.arg(n, 1), rest);
+    const node_id parts = stored(g, per_row, "partial", s, before, "one part a row: " + count_text(elements) + " elements for one result");
+    return intern_reduce(g, monoid_of(g, n), g.type(n), parts, truth(g, true), {cut});
+  }
   const node_id size = integer(g, block), low = g.arg(cut, 0), high = g.arg(cut, 1);
   const node_id room = make(g, op::add, make(g, op::sub, high, low), integer(g, block - 1));
   const text_range own = g.names[static_cast<int>(index_name(g, cut))];
@@ -105,8 +138,8 @@ node_id split(graph& g, const facts& known, node_id n, const stage& s, std::vect
   trust_alike(g, n, put, trusted);
   const node_id partial = intern_reduce(g, monoid_of(g, n), type, body, condition, bound);
   const node_id parts = stored(g, partial, "partial", s, before,
-                               "blocks of " + std::to_string(block) + ": " + std::to_string(static_cast<long long>(elements)) +
-                                   " elements for each of " + std::to_string(static_cast<long long>(results)) + " results");
+                               "blocks of " + std::to_string(block) + ": " + count_text(elements) + " elements for each of " +
+                                   count_text(results) + " results");
   return cast_to(g, g.type(n), intern_reduce(g, monoid_of(g, n), type, parts, truth(g, true), {p}));
 }
 
@@ -143,12 +176,13 @@ class placement {
       around.push_back(loops[depth]);
       prefix.insert(g_.ordinal(loops[depth++]));
     }
+    const bool stores = has_closed_ranges(g_, n);
     const double placed = known_.trips(prefix), needed = known_.trips(g_.free[n]);
     if (!s_.loops.empty() && depth == 0) {
       result_ = {n, "it does not depend on the loops: pieces would repeat it"};
       return;
     }
-    if (placed > repeats_allowed * needed) {
+    if (stores && placed > repeats_allowed * needed) {
       result_ = {n, "its place in the nest runs " + std::to_string(static_cast<long long>(placed)) + " times, it has " +
                         std::to_string(static_cast<long long>(needed)) + " values"};
       return;
@@ -198,8 +232,9 @@ bool take_scatter(graph& g, stage& s, std::vector<stage>& before) {
     const node_id normal = condition_of_any(g, n);
     const scatter_form form = scatter_of(g, normal);
     if (form.how == way::map) continue;
-    if (normal != n) {
-      replace_in(g, s, n, normal);
+    const node_id simpler = normal == n ? counted(g, n) : normal;
+    if (simpler != n) {
+      replace_in(g, s, n, simpler);
       return true;
     }
     const element type = g.type(n);
@@ -246,6 +281,26 @@ bool take_split(graph& g, const facts& known, stage& s, std::vector<stage>& befo
   return false;
 }
 
+// Ties ask whether a value is the maximum of such values: one with a reduction in it must not be computed anew in another
+// order or with other lanes, so it is stored once.
+bool take_ties(graph& g, stage& s, std::vector<stage>& before) {
+  node_id tied = no_node;
+  for_each_node(g, s.body, [&](node_id n) {
+    if (tied != no_node || g.kind(n) != op::equal || !is_floating(g.type(g.arg(n, 0)))) return;
+    for (int k = 0; k < 2 && tied == no_node; ++k) {
+      const node_id value = g.arg(n, 1 - k);
+      if (g.free[value].empty() || !holds(g, value, op::reduce) || !has_closed_ranges(g, value)) continue;
+      for_each_node(g, g.arg(n, k), [&](node_id q) {
+        if (g.kind(q) == op::reduce && (monoid_of(g, q) == monoid::max || monoid_of(g, q) == monoid::min) && g.arg(q, 0) == value)
+          tied = value;
+      });
+    }
+  });
+  if (tied == no_node) return false;
+  replace_in(g, s, tied, stored(g, tied, "kept", s, before, "ties compare it with a maximum over it: both read one value"));
+  return true;
+}
+
 bool take_misplaced(graph& g, const facts& known, stage& s, std::vector<stage>& before) {
   if (s.how != way::map) return false;
   const found f = placement(g, known, s)();
@@ -259,7 +314,7 @@ void work_on(graph& g, const facts& known, stage s, std::vector<stage>& done, tr
     schedule(g, known, s);
     std::vector<stage> before = done;
     const std::size_t count = done.size();
-    const bool changed = take_scatter(g, s, before) || take_split(g, known, s, before, trusted) || take_misplaced(g, known, s, before);
+    const bool changed = take_scatter(g, s, before) || take_ties(g, s, before) || take_misplaced(g, known, s, before) || take_split(g, known, s, before, trusted);
     if (!changed) break;
     for (std::size_t i = count; i < before.size(); ++i) {
       const auto same = [&](const stage& t) { return t.define == before[i].define; };

@@ -13,7 +13,8 @@ esac
 
 status=0
 said=$(LC_ALL=C "$compiler" -std=c++20 -fsyntax-only -fmessage-length=0 "${quiet[@]}" "$@" "$program" 2>&1) || status=$?
-said=$(sed "s/[‘’]/'/g; s/[“”]/\"/g" <<<"$said")
+# Sentences are template arguments, where quotes are escaped; clang has them in pieces (dsl/surface/fixed_string.hpp).
+said=$(sed "s/[‘’]/'/g; s/[“”]/\"/g" <<<"$said" | sed -E 's/"\}, sheaf::fixed_string<[0-9]+>\{"//g; s/\\"/"/g')
 
 fail() {
   printf '%s: %s\n--- %s said:\n%s\n' "$program" "$1" "$compiler" "${said:-(nothing)}" >&2

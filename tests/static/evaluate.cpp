@@ -1,6 +1,9 @@
 // The slice mean of PATTERNS A4 and its gradient, evaluated while this file compiles.
 #include <sheaf/dsl/graph/evaluate.hpp>
+#include <sheaf/dsl/graph/print.hpp>
 #include <sheaf/dsl/passes/differentiate.hpp>
+
+#include "support/reads.hpp"
 
 namespace {
 using namespace sheaf;
@@ -59,6 +62,15 @@ constexpr bool gradient_is_known() {
   return dx.reals.size() == 40;
 }
 static_assert(gradient_is_known());
+
+constexpr bool texts_are_known() {
+  slice_mean p;
+  return reads(print(p.g, p.pooled),
+               "pooled(m, f) = sum(t.in(cut(m, 0), cut(m, 1)), x(t, f)) / cast<f32>(cut(m, 1) - cut(m, 0))") &&
+         reads(print(p.g, p.dx),
+               "dx(t, f) = sum(m.where(cut(m, 0) <= t && t < cut(m, 1)), 1 / cast<f32>(cut(m, 1) - cut(m, 0)))");
+}
+static_assert(texts_are_known());
 
 constexpr evaluation_status out_of_range() {
   slice_mean p;

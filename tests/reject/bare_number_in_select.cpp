@@ -1,0 +1,7 @@
+// expect: expression: a bare number; write it as 2_c
+#include <sheaf/sheaf.hpp>
+
+using namespace sheaf;
+constexpr auto i = axis<"i">;
+constexpr auto a = tensor<"a", float, 1>;
+constexpr auto y = define<"y">(i) = select(a(i) > 0_c, a(i), 0);

@@ -1,0 +1,8 @@
+// expect: expression: tensor x has rank 2, got no subscripts
+#include <sheaf/sheaf.hpp>
+
+using namespace sheaf;
+constexpr auto i = axis<"i">;
+constexpr auto a = tensor<"a", float, 1>;
+constexpr auto x = tensor<"x", float, 2>;
+constexpr auto y = define<"y">(i) = x * a(i);

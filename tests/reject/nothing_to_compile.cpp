@@ -1,0 +1,5 @@
+// expect: compile: expected at least one output
+#include <sheaf/sheaf.hpp>
+
+using namespace sheaf;
+auto program = compile();

@@ -1,0 +1,7 @@
+// expect: sum: expected an index, then what to fold, as in sum(t, x(t)), sum(t.in(lo, hi), x(t)) or sum(over(m, t), y(m, t))
+#include <sheaf/sheaf.hpp>
+
+using namespace sheaf;
+constexpr auto i = axis<"i">;
+constexpr auto a = tensor<"a", float, 1>;
+constexpr auto y = sum(a(i));

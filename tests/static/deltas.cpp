@@ -1,0 +1,69 @@
+// Each row of the table of deltas, as the printed gradient of a sum of loads.
+#include <sheaf/dsl/graph/print.hpp>
+#include <sheaf/dsl/passes/differentiate.hpp>
+
+#include "support/reads.hpp"
+
+namespace {
+using namespace sheaf;
+
+struct program {
+  graph g;
+  node_id x, y, pick, cut, i, j;
+  constexpr program() {
+    const std::int64_t any[2] = {dynamic, dynamic};
+    x = input(g, g.name("x", 1), element::f32, 1, any);
+    y = input(g, g.name("y", 1), element::f32, 1, any);
+    pick = input(g, g.name("pick", 4), element::i64, 1, any);
+    cut = input(g, g.name("cut", 3), element::i64, 2, any);
+    i = index(g, g.name("i", 1), 0, integer(g, 0), extent(g, y, 0));
+    j = index(g, g.name("j", 1), 0, integer(g, 0), integer(g, 3));
+  }
+  // The gradient of sum(over, y(i) * x(subscript)) for x.
+  constexpr flat<char> shown(node_id subscript, const node_id* over, int count) {
+    const node_id body = make(g, op::mul, load(g, y, &i, 1), load(g, x, &subscript, 1));
+    const node_id loss = define(g, g.name("loss", 4), reduce(g, monoid::sum, body, truth(g, true), over, count), nullptr, 0);
+    return print(g, gradient(g, loss, x, number(g, element::f32, 1), g.name("dx", 2)));
+  }
+};
+
+constexpr bool an_index_is_substituted() {
+  program p;
+  const node_id t = index(p.g, p.g.name("t", 1), 0, integer(p.g, 0), extent(p.g, p.x, 0));
+  p.i = t;
+  return reads(p.shown(t, &t, 1), "dx(t) = y(t)");
+}
+static_assert(an_index_is_substituted());
+
+constexpr bool an_affine_subscript_is_solved() {
+  program p;
+  const node_id e = make(p.g, op::add, make(p.g, op::mul, integer(p.g, 2), p.i), integer(p.g, -1));
+  return reads(p.shown(e, &p.i, 1),
+               "dx(k) = select(remainder(k + 1, 2) == 0 && 0 <= quotient(k + 1, 2) && "
+               "quotient(k + 1, 2) < extent(y, 0), y(quotient(k + 1, 2)), 0)");
+}
+static_assert(an_affine_subscript_is_solved());
+
+constexpr bool a_window_is_gathered() {
+  program p;
+  const node_id over[2] = {p.i, p.j};
+  return reads(p.shown(make(p.g, op::add, p.i, p.j), over, 2),
+               "dx(k) = sum(j.in(max(0, k - extent(y, 0) + 1), min(3, k + 1)), y(k - j))");
+}
+static_assert(a_window_is_gathered());
+
+constexpr bool a_data_range_becomes_an_interval() {
+  program p;
+  const node_id low[2] = {p.i, integer(p.g, 0)}, high[2] = {p.i, integer(p.g, 1)};
+  const node_id t = index(p.g, p.g.name("t", 1), 0, load(p.g, p.cut, low, 2), load(p.g, p.cut, high, 2));
+  const node_id over[2] = {p.i, t};
+  return reads(p.shown(t, over, 2), "dx(t) = sum(i.where(cut(i, 0) <= t && t < cut(i, 1)), y(i))");
+}
+static_assert(a_data_range_becomes_an_interval());
+
+constexpr bool data_stays_a_scatter() {
+  program p;
+  return reads(p.shown(load(p.g, p.pick, &p.i, 1), &p.i, 1), "dx(k) = sum(i.where(k == pick(i)), y(i))");
+}
+static_assert(data_stays_a_scatter());
+}  // namespace
