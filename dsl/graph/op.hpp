@@ -11,9 +11,9 @@ enum class op : std::uint8_t {
   input,          // an input tensor
   extent,         // args[0] = input; the attribute is the dimension
   define,         // a named tensor: args[0] = body, then its indices in order
-  load,           // args[0] = input or define, then one subscript a dimension
+  load,           // args[0] = input or define, then one subscript a dimension; the attribute is the surface's access
   reduce,         // args[0] = body, args[1] = condition, then the bound indices; the attribute is the monoid
-  stop_gradient,  // its argument, with no derivative
+  stop_gradient,  // args[0], with no derivative or with that of args[1]
   // Elementwise, one argument.
   neg, abs, sign, exp, log, log1p, expm1, sqrt, tanh, sigmoid, erf, sin, cos, floor, ceil, round, logical_not, cast,
   // Elementwise, two arguments.

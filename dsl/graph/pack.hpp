@@ -24,6 +24,7 @@ struct packer {
   const graph& g;
   packed_words<Capacity> out{};
   flat<node_id> moved{};
+  int count = 0;
 
   constexpr void word(std::int32_t w) {
     if (out.size < Capacity) out.words[out.size] = w;
@@ -40,12 +41,13 @@ struct packer {
     for (const constraint& c : g.constraints) moved[c.left] = moved[c.right] = 0;
     for (node_id n = g.size() - 1; n >= 0; --n)
       if (moved[n] != no_node)
-        for (int k = 0; k < g[n].count; ++k) moved[g.arg(n, k)] = 0;
+        for (int k = 0; k < (is_graft(n) ? 1 : g[n].count); ++k) moved[g.arg(n, k)] = 0;
     // All inputs stay: slots are their order.
-    int count = 0;
     for (node_id n = 0; n < g.size(); ++n)
-      if (moved[n] != no_node) moved[n] = count++;
+      if (moved[n] != no_node) moved[n] = is_graft(n) ? moved[g.arg(n, 0)] : count++;
   }
+  // Where a derivative comes from is no matter any more: the value stands for it.
+  constexpr bool is_graft(node_id n) const { return g.kind(n) == op::stop_gradient && g[n].count == 2; }
 
   constexpr void names_and_inputs() {
     for (const text_range& name : g.names) {
@@ -62,8 +64,6 @@ struct packer {
 
   constexpr void run() {
     mark();
-    int count = 0;
-    for (const node_id n : moved) count += n != no_node;
     word(count);
     word(g.inputs.size());
     word(g.constraints.size());
@@ -76,7 +76,7 @@ struct packer {
     }
     names_and_inputs();
     for (node_id n = 0; n < g.size(); ++n) {
-      if (moved[n] == no_node) continue;
+      if (moved[n] == no_node || is_graft(n)) continue;
       word(static_cast<std::int32_t>(g[n].kind) | static_cast<std::int32_t>(g[n].type) << 8 | g[n].count << 16);
       wide(g[n].attribute);
       for (int k = 0; k < g[n].count; ++k) word(moved[g.arg(n, k)]);
@@ -161,15 +161,17 @@ constexpr graph unpack(const std::int32_t* w) {
     g.inputs.push({name, type, rank, g.static_extents.size()});
     for (int d = 0; d < rank; ++d) g.static_extents.push(wide());
   }
+  flat<node_id> ids;  // without grafts two nodes may have become one
   for (int i = 0; i < nodes; ++i) {
     const std::uint32_t head = static_cast<std::uint32_t>(*w++);
     const std::int64_t attribute = wide();
     const int count = static_cast<int>(head >> 16);
-    g.intern(static_cast<op>(head & 255), static_cast<element>((head >> 8) & 255), attribute, w, count);
-    w += count;
+    flat<node_id> list;
+    for (int k = 0; k < count; ++k) list.push(ids[*w++]);
+    ids.push(g.intern(static_cast<op>(head & 255), static_cast<element>((head >> 8) & 255), attribute, list.data(), count));
   }
-  for (int i = 0; i < constraints; ++i, w += 3) g.constraints.push({w[0], w[1], w[2]});
-  for (int i = 0; i < outputs; ++i) g.outputs.push(*w++);
+  for (int i = 0; i < constraints; ++i, w += 3) g.constraints.push({ids[w[0]], ids[w[1]], w[2]});
+  for (int i = 0; i < outputs; ++i) g.outputs.push(ids[*w++]);
   return g;
 }
 

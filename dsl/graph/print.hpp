@@ -246,7 +246,7 @@ class printer {
       case op::extent: return extent_of(n);
       case op::load: return load(n);
       case op::reduce: return reduction(n);
-      case op::stop_gradient: return call("stop_gradient", n);
+      case op::stop_gradient: return call(g_[n].count == 2 ? "graft" : "stop_gradient", n);
       case op::constant: return constant(n, no_node);
       case op::cast:
         append(out_, "cast<");

@@ -41,6 +41,8 @@ class differentiation {
       bool any = n == x_;
       if (g_.kind(n) == op::load) {
         any = dependent_[g_.arg(n, 0)];
+      } else if (g_.kind(n) == op::stop_gradient && g_[n].count == 2) {
+        any = dependent_[g_.arg(n, 1)];
       } else if (!any && is_floating(g_.type(n)) && g_.kind(n) != op::stop_gradient && g_.kind(n) != op::index) {
         for (int k = 0; k < g_[n].count; ++k) any = any || dependent_[g_.arg(n, k)];
       }
@@ -99,8 +101,10 @@ class differentiation {
       case op::define: accumulate(g_.arg(n, 0), named(n, dy), {}); break;
       case op::load: visit_load(n, dy); break;
       case op::reduce: visit_reduce(n, dy); break;
-      case op::input:
-      case op::stop_gradient: break;
+      case op::stop_gradient:
+        if (g_[n].count == 2) accumulate(g_.arg(n, 1), dy, g_.free[n]);
+        break;
+      case op::input: break;
       default:
         for (int k = 0; k < g_[n].count; ++k) {
           if (!dependent_[g_.arg(n, k)]) continue;

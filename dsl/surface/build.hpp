@@ -62,6 +62,11 @@ class builder {
   }
   constexpr built cast(element type, built e) { return {cast_to(g, type, e.id), false}; }
   constexpr built stop_gradient(built e) { return {g.intern(op::stop_gradient, g.type(e.id), 0, &e.id, 1), false}; }
+  // Worth `value`, with the derivative of `path`.
+  constexpr node_id graft(node_id value, node_id path) {
+    const node_id list[2] = {value, cast_to(g, g.type(value), path)};
+    return g.intern(op::stop_gradient, g.type(value), 0, list, 2);
+  }
 
   // ---- tensors
 
@@ -80,7 +85,8 @@ class builder {
     return {input(g, name, type, rank, extents), false};
   }
 
-  constexpr built load(built tensor, const built* subscripts, int rank, bool guarded = false) {
+  // access: 0 checked, 1 guarded, 2 skipping (tensor.hpp)
+  constexpr built load(built tensor, const built* subscripts, int rank, int access = 0) {
     // Said by operator() already; what is built must be whole all the same.
     if (tensor_rank(g, tensor.id) != rank) {
       fail() << "subscript: tensor " << tensor_name(tensor.id) << " has rank " << tensor_rank(g, tensor.id) << ", got " << rank << " subscripts";
@@ -93,9 +99,11 @@ class builder {
         fail() << "tensor " << tensor_name(tensor.id) << ": subscript " << d << " is " << row(g.type(subscripts[d].id)).name
                << ", expected an integer";
       list.push(cast_to(g, element::i64, subscripts[d].id));
-      check_static_subscript(tensor.id, d, list.back());
+      if (access != skipping) check_static_subscript(tensor.id, d, list.back());
     }
-    return {g.intern(op::load, g.type(tensor.id), guarded, list.data(), list.size()), false};
+    const node_id id = g.intern(op::load, g.type(tensor.id), access, list.data(), list.size());
+    if (access == skipping && !skips_.contains(id)) skips_.push(id);
+    return {id, false};
   }
 
   constexpr built extent_of(built tensor, int dimension) { return {extent(g, tensor.id, dimension), false}; }
@@ -107,6 +115,24 @@ class builder {
     if (r.indices.size() != count) return {body, false};
     if (row(kind).position && count != 1) fail() << row(kind).name << ": expected one index, got " << count;
     return {reduce(g, kind, r.body, r.condition, r.indices.data(), count), false};
+  }
+  // The body at its first or last extremum, the identity over nothing: worth the extremum, and its derivative is that of
+  // the one element. Of several indices, the innermost choose first.
+  constexpr node_id at_extremum(monoid kind, bool last, const bound_axis* axes, int count, node_id body) {
+    const monoid position = kind == monoid::max ? monoid::argmax : monoid::argmin;
+    for (int k = count - 1; k >= 0; --k) {
+      resolved r = resolve(axes + k, 1, body, row(kind).name);
+      if (r.indices.size() != 1) return body;
+      const node_id idx = r.indices[0], low = g.arg(idx, 0), high = g.arg(idx, 1);
+      const node_id ends = make(g, op::add, low, make(g, op::add, high, integer(g, -1)));
+      const node_id mirror = last ? make(g, op::sub, ends, idx) : idx;
+      node_id at = reduce(g, position, substitute(g, r.body, idx, mirror), substitute(g, r.condition, idx, mirror), &idx, 1);
+      if (last) at = make(g, op::sub, ends, at);
+      node_id found = make(g, op::logical_and, make(g, op::less_equal, low, at), make(g, op::less, at, high));
+      if (!is_true(g, r.condition)) found = conjunction(g, reduce(g, monoid::any, truth(g, true), r.condition, &idx, 1), found);
+      body = make(g, op::select, found, substitute(g, r.body, idx, at), identity_of(g, kind, g.type(r.body)));
+    }
+    return body;
   }
   // How many times `like` would be folded: its loads help to find the ranges.
   constexpr node_id counted(const bound_axis* axes, int count, node_id like) {
@@ -214,6 +240,14 @@ class builder {
     return result;
   }
 
+  // What can only be asked of the whole program.
+  constexpr void finish() {
+    for (const node_id n : skips_)
+      if (!skipped_.contains(n))
+        fail() << "tensor " << tensor_name(g.arg(n, 0)) << ": skipping stands in no reduction over one of its indices; "
+               << "write padded(value)(...) for a value outside";
+  }
+
   // ---- words
 
   constexpr name_id name(const char* s, int length) { return g.name(s, length); }
@@ -248,8 +282,15 @@ class builder {
   };
   constexpr resolved resolve(const bound_axis* axes, int count, node_id body, const char* where) {
     resolved r{body, truth(g, true), {}};
-    for (int k = 0; k < count; ++k)
-      if (axes[k].condition != no_node) r.condition = conjunction(g, r.condition, axes[k].condition);
+    index_set bound;
+    for (int k = 0; k < count; ++k) bound.insert(g.ordinal(axes[k].axis));
+    const std::int32_t skipping_epoch = g.new_epoch();
+    for (int k = 0; k < count; ++k) {
+      if (axes[k].condition == no_node) continue;
+      if (!skips_.empty()) skip_outside(r.condition, axes[k].condition, bound, {}, skipping_epoch);
+      r.condition = conjunction(g, r.condition, axes[k].condition);
+    }
+    if (!skips_.empty()) skip_outside(r.condition, body, bound, {}, skipping_epoch);
     flat<node_id> indices;
     indices.resize(count, no_node);
     // The last index first: its range may depend on those before it.
@@ -265,6 +306,24 @@ class builder {
     }
     r.indices = indices;
     return r;
+  }
+
+  // Adds to the condition that the skipping loads in n are inside, those in subscripts first. Reductions in n have done
+  // so for loads that their own indices reach.
+  constexpr void skip_outside(node_id& condition, node_id n, const index_set& bound, index_set done, std::int32_t epoch) {
+    if (!g.free[n].meets(bound) || g.memo_epoch[n] == epoch) return;
+    g.memo_epoch[n] = epoch;
+    if (g.kind(n) == op::reduce)
+      for (int k = 2; k < g[n].count; ++k) done.insert(g.ordinal(g.arg(n, k)));
+    const int count = g[n].count;  // the graph's arrays move while it grows
+    for (int k = 0; k < count; ++k) skip_outside(condition, g.arg(n, k), bound, done, epoch);
+    if (g.kind(n) != op::load || g[n].attribute != skipping || g.free[n].meets(done)) return;
+    if (!skipped_.contains(n)) skipped_.push(n);
+    for (int d = 0; d + 1 < count; ++d) {
+      const node_id e = g.arg(n, 1 + d);
+      condition = conjunction(g, condition, make(g, op::less_equal, integer(g, 0), e));
+      condition = conjunction(g, condition, make(g, op::less, e, extent(g, g.arg(n, 0), d)));
+    }
   }
 
   constexpr name_id index_name_of(node_id tensor, int d) {
@@ -400,7 +459,9 @@ class builder {
     return words.text;
   }
 
+  static constexpr int skipping = 2;
   flat<memo> memo_, tensors_;
+  flat<node_id> skips_, skipped_;  // loads that skip, and those that a reduction answers for
   flat<declared_size> declared_;
   flat<name_id> defined_;
   detail::sentence spoken_, first_, second_;

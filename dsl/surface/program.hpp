@@ -39,6 +39,7 @@ constexpr graph build_graph() {
   builder b;
   (build_definitions(b, Outputs{}), ...);
   (add_output(b, Outputs{}), ...);
+  b.finish();
   return static_cast<graph&&>(b.g);
 }
 
