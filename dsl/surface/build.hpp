@@ -165,9 +165,10 @@ class builder {
         g.constraints.push({extent(g, model, d), extent(g, id, d), index_name_of(model, d)});
     return {id, false};
   }
-  // A define node for an output or a y of grad: tensors other than inputs are one, other expressions become one.
+  // A define node for an output or a y of grad: tensors other than inputs are one, other expressions become one. One
+  // expression given as two outputs becomes two definitions.
   template <class E>
-  constexpr node_id output(E e, const char* label, int length) {
+  constexpr node_id output(E e, const char* label, int length, bool added = false) {
     if constexpr (requires { E::node(*this); }) {
       const node_id id = E::node(*this).id;
       if (g.kind(id) == op::define) return id;
@@ -178,11 +179,11 @@ class builder {
         if (is_unbound(g, idx) && g.free[body].has(g.ordinal(idx)))
           fail() << "output: index " << text(index_name(g, idx)) << " is free; name the output and order its indices: define<\"name\">("
                  << text(index_name(g, idx)) << ", ...) = expression";
-      return unnamed(body, label, length);
+      return unnamed(body, label, length, added);
     }
   }
   // The definition of a scalar without a name: `label`, or label1, label2, ... where that is taken.
-  constexpr node_id unnamed(node_id body, const char* label, int length) {
+  constexpr node_id unnamed(node_id body, const char* label, int length, bool added) {
     for (int k = 0;; ++k) {
       detail::sentence s{};
       for (int i = 0; i < length; ++i) s.text[s.size++] = label[i];
@@ -192,7 +193,8 @@ class builder {
       for (const input_row& input : g.inputs) taken = taken || input.name == called;
       for (node_id n = 0; n < g.size(); ++n)
         if (g.kind(n) == op::define && g[n].attribute == called) (g.arg(n, 0) == body && g[n].count == 1 ? same : taken) = true;
-      if (same || !taken) return define(g, called, body, nullptr, 0);
+      const node_id found = same || !taken ? define(g, called, body, nullptr, 0) : no_node;
+      if (found != no_node && !(added && g.outputs.contains(found))) return found;
     }
   }
   constexpr node_id gradient_of(node_id y, node_id x, node_id cotangent, name_id called) {
