@@ -144,7 +144,9 @@ std::string sentence_of(Call call) {
   try {
     call();
   } catch (const error& e) {
-    return std::string(name_of(e.code())) + ": " + e.what();
+    std::string said = name_of(e.code());
+    said.append(": ").append(e.what());
+    return said;
   }
   return "";
 }
