@@ -93,7 +93,7 @@ parameters fit(const support::readings& weekly, const calendar& months) {
   parameters direction = moved(parameters(7), -1, slope);
   for (int step = 0;; ++step) {
     const double before = dot(slope, slope);
-    std::printf("  %4d   %12.4f   %.0e\n", step, static_cast<double>(distance), std::sqrt(before));
+    std::printf("  %4d   %12.2f   %.0e\n", step, static_cast<double>(distance), std::sqrt(before));
     if (std::sqrt(before) < 1e-4 || step == 20) return now;
     const parameters bent = bend_along(co2 = weekly.value, valid = weekly.valid, year = weekly.time, cut = months.slices(),
                                        theta = now, towards = direction);
@@ -199,13 +199,13 @@ int main() {
 The first gradient agrees with the reference.
 Fitting 7 parameters by conjugate gradients
   step   loss (ppm^2)   gradient
-     0    115770.2253   7e+02
-     1       863.0689   2e+01
-     2       299.2352   1e+01
-     3        11.3262   4e+00
-     4         0.5640   1e-01
-     5         0.5590   1e-03
-     6         0.5590   4e-05
+     0      115770.23   7e+02
+     1         863.07   2e+01
+     2         299.24   1e+01
+     3          11.33   4e+00
+     4           0.56   1e-01
+     5           0.56   1e-03
+     6           0.56   4e-05
 
 Growth 0.86 ppm a year in 1960, 1.81 in 2000; the season swings by 5.6 ppm.
 The fit misses the monthly means by 0.75 ppm (root mean square).
