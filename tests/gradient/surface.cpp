@@ -160,7 +160,7 @@ TEST(gradient, through_masks_windows_and_padding) {
 
 TEST(gradient, through_data_subscripts_of_definitions) {
   constexpr auto square = define<"square">(i) = v(i) * v(i);
-  constexpr auto chosen = define<"chosen">(i, k) = square(pick(i, k)) * v(k);
+  constexpr auto chosen = define<"chosen">(i, k) = square(pick(i, k)) * v(k + 1_c);
   constexpr auto loss = define<"loss">() = sum(over(i, k), chosen(i, k)) + square(2_c);
   check_differences(loss, v, noise_array<double>(-1, 1, 5), pick = filled(array<std::int64_t, 2>(3, 2), {4, 0, 4, 4, 1, 2}));
 }
