@@ -16,8 +16,8 @@ constexpr auto w = tensor<"w", double, 2>;
 constexpr auto cut = tensor<"cut", std::int64_t, 2>;
 constexpr auto pick = tensor<"pick", std::int64_t, 2>;
 
-// d loss / d symbol at `at`, against (loss(at + h) - loss(at - h)) / 2h. The error of the difference is about h^2 times the
-// third derivative plus 1e-16 / h: below 1e-8 for h = 1e-5 and functions of size 1.
+// d loss / d symbol at `at`, against (loss(at + h) - loss(at - h)) / 2h. The error of the difference is about h^2 times
+// the third derivative plus 1e-16 / h: below 1e-8 for h = 1e-5 and functions of size 1.
 template <class Loss, class Symbol, int Rank, class... B>
 void check_differences(Loss loss, Symbol symbol, array<double, Rank> at, B&&... others) {
   const auto found = both(grad(loss, symbol)).rounds(4096)(symbol = at, others...);
@@ -90,7 +90,8 @@ TEST(gradient, of_softmax_and_layer_norm) {
 
 TEST(gradient, of_a_matrix_product_with_cotangents) {
   constexpr auto product = define<"product">(i, k) = sum(j, x(i, j) * w(j, k));
-  const auto a = noise_array<double>(-1, 1, 4, 5), b = noise_array<double>(-1, 1, 5, 3), dy = noise_array<double>(-2, 1, 4, 3);
+  const auto a = noise_array<double>(-1, 1, 4, 5), b = noise_array<double>(-1, 1, 5, 3),
+             dy = noise_array<double>(-2, 1, 4, 3);
   const auto [dx, dw] = both(vjp(product, x), vjp(product, w))(x = a, w = b, cotangent(product) = dy);
   for (int r = 0; r < 4; ++r)
     for (int c = 0; c < 5; ++c) {
@@ -121,7 +122,8 @@ TEST(gradient, of_max_shares_ties_evenly) {
 TEST(gradient, of_prod_with_zeros) {
   constexpr auto y = define<"y">() = prod(i, v(i));
   const auto program = both(grad(y, v));
-  const auto none = program(v = list<double>({2, 3, 4})), one = program(v = list<double>({2, 0, 4})), two = program(v = list<double>({0, 3, 0}));
+  const auto none = program(v = list<double>({2, 3, 4})), one = program(v = list<double>({2, 0, 4})),
+             two = program(v = list<double>({0, 3, 0}));
   const double expected[3][3] = {{12, 8, 6}, {0, 8, 0}, {0, 0, 0}};
   for (int n = 0; n < 3; ++n) {
     EXPECT_EQ(none(n), expected[0][n]);
@@ -150,10 +152,13 @@ TEST(gradient, of_elementwise_functions) {
 TEST(gradient, through_masks_windows_and_padding) {
   const auto at = noise_array<double>(-1, 1, 8);
   check_differences(define<"loss">() = sum(i.where(v(i) > 0_c), v(i) * v(i) * v(i)), v, at);
-  check_differences(define<"loss">() = sum(over(i.in(0_c, 4_c), t.in(0_c, 3_c)), sin(v(2_c * i + t) * (t + 1_c))), v, noise_array<double>(-1, 1, 9));
+  check_differences(define<"loss">() = sum(over(i.in(0_c, 4_c), t.in(0_c, 3_c)), sin(v(2_c * i + t) * (t + 1_c))), v,
+                    noise_array<double>(-1, 1, 9));
   constexpr auto n = axis<"n", 10>;
   check_differences(define<"loss">() = sum(n, v.padded(0_c)(n - 1_c) * v.padded(1_c)(n - 2_c)), v, at);
-  check_differences(define<"loss">() = logsumexp(t.in(0_c, 8_c, 3_c), v(t)) + mean(t.in(1_c, 8_c).where(t % 2_c == 1_c), v(t) * v(t)), v, at);
+  check_differences(
+      define<"loss">() = logsumexp(t.in(0_c, 8_c, 3_c), v(t)) + mean(t.in(1_c, 8_c).where(t % 2_c == 1_c), v(t) * v(t)),
+      v, at);
   constexpr auto running = define<"running">(t) = sum(i.in(0_c, t + 1_c), v(i)) + 0_c * v(t);
   check_differences(define<"loss">() = sum(t, running(t) * running(t)), v, at);
 }
@@ -162,7 +167,8 @@ TEST(gradient, through_data_subscripts_of_definitions) {
   constexpr auto square = define<"square">(i) = v(i) * v(i);
   constexpr auto chosen = define<"chosen">(i, k) = square(pick(i, k)) * v(k + 1_c);
   constexpr auto loss = define<"loss">() = sum(over(i, k), chosen(i, k)) + square(2_c);
-  check_differences(loss, v, noise_array<double>(-1, 1, 5), pick = filled(array<std::int64_t, 2>(3, 2), {4, 0, 4, 4, 1, 2}));
+  check_differences(loss, v, noise_array<double>(-1, 1, 5),
+                    pick = filled(array<std::int64_t, 2>(3, 2), {4, 0, 4, 4, 1, 2}));
 }
 
 TEST(gradient, of_one_element_among_others) {

@@ -134,8 +134,9 @@ array<T, 1> list(std::initializer_list<double> values) {
 // Bitwise, so that NaN equals NaN and 0 differs from -0.
 template <class T, int Rank>
 bool same_bits(const array<T, Rank>& a, const array<T, Rank>& b) {
-  return a.size() == b.size() && std::equal(reinterpret_cast<const char*>(a.data()), reinterpret_cast<const char*>(a.data() + a.size()),
-                                            reinterpret_cast<const char*>(b.data()));
+  return a.size() == b.size() &&
+         std::equal(reinterpret_cast<const char*>(a.data()), reinterpret_cast<const char*>(a.data() + a.size()),
+                    reinterpret_cast<const char*>(b.data()));
 }
 
 // What a call throws, as its code and sentence; empty where it throws nothing.
