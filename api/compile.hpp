@@ -222,7 +222,7 @@ auto finish(jit::program* p, sheaf_tensor* tensors, returned_list<Returned...>, 
   std::tuple<typename Returned::array...> results{
       typename Returned::array(uninitialized, jit::output_extents(k, Returned::slot - Inputs))...};
   constexpr int ranks[] = {1, Returned::array::rank()...};
-  std::int64_t strides[sizeof...(K) + 1][*std::max_element(std::begin(ranks), std::end(ranks))];
+  [[maybe_unused]] std::int64_t strides[sizeof...(K) + 1][*std::max_element(std::begin(ranks), std::end(ranks))];
   (put(tensors, Returned::slot, std::get<K>(results), jit::output_extents(k, Returned::slot - Inputs), strides[K]), ...);
   jit::run(k, tensors);
   if constexpr (sizeof...(K) == 1)

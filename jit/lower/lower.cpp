@@ -1,5 +1,6 @@
 #include <sheaf/jit/lower/lower.hpp>
 
+#include <sheaf/jit/ir/verify.hpp>
 #include <sheaf/jit/lower/lowering.hpp>
 #include <sheaf/jit/plan/checks.hpp>
 #include <sheaf/jit/plan/kernels.hpp>
@@ -81,6 +82,9 @@ planned plan_program(graph source, const plan::call_facts& call, const std::stri
   const buffer_table buffers(p, known);
   for (const plan::kernel_plan& k : p.plan.kernels)
     p.code.kernels.push_back(lower::kernel_lowering(p.g, known, p.plan, p.code, buffers.ids)(k));
+#ifdef SHEAF_VERIFY
+  ir::verify(p.code);
+#endif
   p.checks = p.plan.checks;
   p.text = plan::print(p.g, p.plan);
   return p;

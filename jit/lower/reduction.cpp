@@ -1,6 +1,7 @@
 // Reductions: accumulators before the loops, one combine inside for each reduction that shares them, folds after.
 #include <algorithm>
 #include <memory>
+#include <stdexcept>
 
 #include <sheaf/jit/lower/lowering.hpp>
 #include <sheaf/jit/plan/schedule.hpp>
@@ -28,12 +29,13 @@ std::vector<node_id> loop_order(const graph& g, std::vector<node_id> list, node_
 
 element accumulated(element type) { return type == element::f16 || type == element::bf16 ? element::f32 : type; }
 
-// The same reduction with a bound index under a name that nothing around has.
-node_id renamed(graph& g, node_id n, node_id idx, const index_set& taken, plan::trust& trusted) {
+// The same reduction with a bound index under a name that nothing in the program has, so nothing inside captures it.
+node_id renamed(graph& g, node_id n, node_id idx, plan::trust& trusted) {
   int serial = index_serial(g, idx);
   node_id fresh = idx;
-  do fresh = index(g, index_name(g, idx), ++serial, g.arg(idx, 0), g.arg(idx, 1));
-  while (taken.has(g.ordinal(fresh)) || g.free[g.arg(n, 0)].has(g.ordinal(fresh)) || g.free[g.arg(n, 1)].has(g.ordinal(fresh)));
+  const int count = g.indices.size();
+  if (count == index_set::capacity) throw std::length_error("plan: more than 256 indices");
+  while (g.indices.size() == count) fresh = index(g, index_name(g, idx), ++serial, g.arg(idx, 0), g.arg(idx, 1));
   plan::replacement put(g);
   put.add(idx, fresh);
   std::vector<node_id> indices;
@@ -69,7 +71,11 @@ std::vector<node_id> kernel_lowering::companions(node_id n, scope& at) {
 
 ir::value kernel_lowering::reduction(node_id n, scope& at) {
   for (const node_id idx : plan::bound_indices(g, n))
-    if (at.bound.has(g.ordinal(idx))) return emit(renamed(g, n, idx, at.bound, plan.trusted), at);
+    if (at.bound.has(g.ordinal(idx))) {
+      const auto [entry, fresh] = plan.renamed.try_emplace(n, no_node);
+      if (fresh) entry->second = renamed(g, n, idx, plan.trusted);
+      return emit(plan.renamed.at(n), at);
+    }
   plan::for_each_node(g, n, [&](node_id q) {
     if (q != n && g.kind(q) == op::reduce && g.free[q].within(at.bound)) emit(q, at);
   });

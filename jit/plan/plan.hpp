@@ -2,6 +2,7 @@
 // Every decision is data and carries its reason, so that a plan can be printed, compared and argued with.
 #pragma once
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -66,6 +67,7 @@ struct program_plan {
   std::vector<kernel_plan> kernels;
   std::vector<check> checks;
   trust trusted;
+  std::unordered_map<node_id, node_id> renamed;  // by reduction: the same under an index that its surroundings don't bind
 };
 
 std::string name_of(const graph& g, node_id define);

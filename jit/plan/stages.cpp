@@ -89,7 +89,9 @@ node_id stored(graph& g, node_id body, const std::string& name, const stage& lik
     if (idx == like.vector) return like.indices.size() + 1;
     return static_cast<std::size_t>(std::find(like.indices.begin(), like.indices.end(), idx) - like.indices.begin());
   };
-  std::stable_sort(indices.begin(), indices.end(), [&](node_id a, node_id b) { return rank(a) < rank(b); });
+  std::sort(indices.begin(), indices.end(), [&](node_id a, node_id b) {
+    return rank(a) != rank(b) ? rank(a) < rank(b) : g.ordinal(a) < g.ordinal(b);
+  });
   for (stage& s : before)
     if (g.arg(s.define, 0) == body && s.where == place::workspace) return load(g, s.define, s.indices.data(), static_cast<int>(s.indices.size()));
   const name_id id = g.name(name.data(), static_cast<int>(name.size()));

@@ -1,6 +1,8 @@
 // From expressions through plan and kernel IR to machine code, against the slow evaluator.
 #include "plan_harness.hpp"
 
+#include <support/golden.hpp>
+
 namespace sheaf::test {
 namespace {
 
@@ -138,6 +140,23 @@ TEST(plan, window) {
   test.random("v", {50}).random("w", {46}).expect_right();
   ASSERT_EQ(test.p->checks.size(), 1u);
   EXPECT_TRUE(test.p->checks[0].uniform);
+}
+
+TEST(plan, text_of_softmax_with_gradient) {
+  constexpr auto top = define<"top">(i) = max(j, x(i, j));
+  constexpr auto e = define<"e">(i, j) = exp(x(i, j) - top(i));
+  constexpr auto soft = define<"soft">(i, j) = e(i, j) / sum(k.in(0_c, extent(x, dim<1>)), e(i, k));
+  constexpr auto loss = define<"loss">() = sum(over(i, j), soft(i, j) * y(i, j));
+  trial test = trial_of(soft, loss, grad(loss, x));
+  test.random("x", {40, 70}).random("y", {40, 70}).make();
+  EXPECT_TRUE(golden::same("softmax_with_gradient.plan", test.p->text));
+}
+TEST(plan, text_of_gather_mean_with_gradient) {
+  constexpr auto pooled = define<"pooled">(b, f) = mean(k, x3(b, pick(b, k), f));
+  constexpr auto loss = define<"loss">() = sum(over(b, f), pooled(b, f) * pooled(b, f));
+  trial test = trial_of(pooled, loss, grad(loss, x3));
+  test.random("x3", {32, 200, 64}).below("pick", {32, 10}, 200).make();
+  EXPECT_TRUE(golden::same("gather_mean_with_gradient.plan", test.p->text));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <sheaf/dsl/graph/print.hpp>
 #include <sheaf/dsl/passes/differentiate.hpp>
+#include <sheaf/jit/plan/rewrite.hpp>
 
 namespace sheaf::test {
 namespace {
@@ -104,10 +105,12 @@ class author {
     }
     inner.insert(inner.end(), bound.begin(), bound.end());
     const node_id body = expression(inner, depth - 1);
+    // The gradient of a maximum over ragged sums compares sums that a plan cannot store: their last bits may differ.
+    const bool ragged = index_name(g, bound[0]) == g.name("t", 1) && plan::holds(g, body, op::reduce);
     node_id condition = truth(g, true);
     if (draw(3) == 0) condition = make(g, op::less, leaf(inner), number(g, element::f64, 0.3));
     const monoid kinds[] = {monoid::sum, monoid::sum, monoid::sum, monoid::max, monoid::min};
-    return reduce(g, kinds[draw(5)], body, condition, bound.data(), static_cast<int>(bound.size()));
+    return reduce(g, kinds[draw(ragged ? 3 : 5)], body, condition, bound.data(), static_cast<int>(bound.size()));
   }
   node_id expression(const std::vector<node_id>& open, int depth) {
     if (depth == 0) return leaf(open);

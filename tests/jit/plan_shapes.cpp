@@ -18,7 +18,7 @@ constexpr auto n = tensor<"n", std::int32_t, 2>;
 constexpr auto cut = tensor<"cut", std::int64_t, 2>;
 constexpr auto ids = tensor<"ids", std::int64_t, 1>;
 
-const std::vector<std::vector<std::int64_t>> shapes = {{1, 1}, {3, 2}, {2, 300}, {300, 2}, {65, 64}, {5, 129}, {1, 5000}, {5000, 1}, {700, 150}, {40, 3000}};
+const std::vector<std::vector<std::int64_t>> shapes = {{1, 1}, {3, 2}, {2, 300}, {300, 2}, {65, 64}, {5, 129}, {1, 5000}, {5000, 1}, {700, 150}};
 
 TEST(plan_shapes, sums) {
   constexpr auto rows = define<"rows">(i) = sum(j, x(i, j));
@@ -68,6 +68,27 @@ TEST(plan_shapes, doubles_and_integers) {
   constexpr auto most = define<"most">() = max(over(i, j), n(i, j) * 2_c);
   constexpr auto first = define<"first">(i) = argmin(j, n(i, j));
   for (const auto& shape : shapes) trial_of(total, whole, most, first).random("z", shape).below("n", shape, 50).expect_right(1e-6);
+}
+TEST(plan_shapes, half_floats) {
+  constexpr auto h = tensor<"h", float16, 2>;
+  constexpr auto w = tensor<"w", bfloat16, 2>;
+  constexpr auto rows = define<"rows">(i) = mean(j, h(i, j));
+  constexpr auto columns = define<"columns">(j) = sum(i, w(i, j));
+  constexpr auto product = define<"product">(i, j) = h(i, j) * w(i, j);
+  constexpr auto loss = define<"loss">() = sum(over(k, f), w(ids(k), f) * y(k, f));
+  for (const auto& shape : shapes) {
+    trial_of(rows, columns, product).random("h", shape).random("w", shape).expect_right(1e-2);
+    trial_of(loss, grad(loss, w)).random("w", shape).random("y", {50, shape[1]}).below("ids", {50}, shape[0]).expect_right(1e-2);
+  }
+}
+TEST(plan_shapes, turned_outputs) {
+  constexpr auto scaled = define<"scaled">(i, j) = x(i, j) * 2_c + sum(k.in(0_c, extent(x, dim<1>)), x(i, k));
+  constexpr auto loss = define<"loss">() = sum(over(k, f), x(ids(k), f) * y(k, f));
+  for (const auto& shape : shapes) {
+    trial test = trial_of(scaled, grad(loss, x));
+    test.turned_outputs = true;
+    test.random("x", shape).random("y", {50, shape[1]}).below("ids", {50}, shape[0]).expect_right(1e-4);
+  }
 }
 TEST(plan_shapes, products) {
   constexpr auto c = define<"c">(i, j) = sum(k, x(i, k) * y(k, j));

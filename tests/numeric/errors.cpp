@@ -1,0 +1,157 @@
+// Run-time errors: their sentences, that both backends find them, and that a call that fails leaves its outputs alone.
+#include <support/both.hpp>
+
+namespace {
+using namespace sheaf;
+using namespace sheaf::test;
+
+constexpr auto i = axis<"i">;
+constexpr auto j = axis<"j">;
+constexpr auto t = axis<"t">;
+constexpr auto x = tensor<"x", float, 2>;
+constexpr auto pick = tensor<"pick", std::int64_t, 1>;
+constexpr auto cut = tensor<"cut", std::int64_t, 2>;
+constexpr auto rows = define<"rows">(i, j) = x(pick(i), j);
+constexpr auto other = define<"other">(j) = sum(t, x(t, j));
+
+// The sentence of a call into a view full of -77, on one backend; the view must keep its numbers.
+template <class Program, class Output, class T, int Rank, class... B>
+std::string failing(const Program& program, Output output, array<T, Rank> into, B&&... arguments) {
+  into.fill(-77);
+  const std::string said = sentence_of([&] { program(output = into, arguments...); });
+  const bool kept = std::all_of(into.begin(), into.end(), [](T v) { return v == -77; });
+  EXPECT_TRUE(said.empty() || kept) << "an output was written by a call that failed: " << said;
+  return said;
+}
+
+array<float, 2> table(int n, int width) {
+  array<float, 2> out(n, width);
+  for (int k = 0; k < n * width; ++k) out.data()[k] = static_cast<float>(k);
+  return out;
+}
+using ids = std::vector<std::int64_t>;
+
+TEST(extent_errors, tensors_that_disagree) {
+  constexpr auto y = tensor<"y", float, 2>;
+  constexpr auto dot = define<"dot">(i) = sum(j, x(i, j) * y(i, j));
+  const auto expected = "extent_mismatch: index j: expected one extent: dimension 1 of x gives 4, found dimension 1 of y gives 5";
+  EXPECT_EQ(failing(compile(dot), dot, array<float, 1>(3), x = table(3, 4), y = table(3, 5)), expected);
+  EXPECT_EQ(failing(reference(dot), dot, array<float, 1>(3), x = table(3, 4), y = table(3, 5)), expected);
+}
+
+TEST(extent_errors, fixed_extents) {
+  constexpr auto w = tensor<"w", float, 2, 3, 4>;
+  constexpr auto total = define<"total">() = sum(over(i, j), w(i, j));
+  const auto expected = "extent_mismatch: argument w, dimension 1: expected extent 4, found 5";
+  EXPECT_EQ(failing(compile(total), total, array<float, 0>(), w = table(3, 5)), expected);
+  EXPECT_EQ(failing(reference(total), total, array<float, 0>(), w = table(3, 5)), expected);
+}
+
+TEST(extent_errors, wrong_outputs) {
+  const auto expected = "extent_mismatch: output other, dimension 0: expected extent 4, found 5";
+  EXPECT_EQ(failing(compile(other), other, array<float, 1>(5), x = table(3, 4)), expected);
+  EXPECT_EQ(failing(reference(other), other, array<float, 1>(5), x = table(3, 4)), expected);
+}
+
+TEST(subscript_errors, in_a_gather) {
+  for (const std::int64_t bad : {std::int64_t{3}, std::int64_t{-1}, std::int64_t{1} << 40}) {
+    const ids picks = {0, 2, bad, 1, 7};
+    const std::string found = std::to_string(bad);
+    EXPECT_EQ(failing(compile(rows), rows, array<float, 2>(5, 4), x = table(3, 4), pick = picks),
+              "index_out_of_range: tensor x, dimension 0: expected a subscript from 0 to 2, found " + found + " for pick(i) at i = 2");
+    EXPECT_EQ(failing(reference(rows), rows, array<float, 2>(5, 4), x = table(3, 4), pick = picks),
+              "index_out_of_range: tensor x, dimension 0: expected a subscript from 0 to 2, found " + found);
+  }
+}
+
+// The first by position, whatever the number of threads and of bad ones.
+TEST(subscript_errors, name_the_first_of_many) {
+  ids picks(100000, 1);
+  for (std::size_t k = 4321; k < picks.size(); k += 100) picks[k] = 9;
+  const auto said = sentence_of([&] { compile(rows)(x = table(3, 4), pick = picks); });
+  EXPECT_EQ(said, "index_out_of_range: tensor x, dimension 0: expected a subscript from 0 to 2, found 9 for pick(i) at i = 4321");
+}
+
+TEST(subscript_errors, leave_every_output_alone) {
+  // `other` reads nothing bad, but belongs to the call that fails.
+  const auto program = compile(rows, other);
+  array<float, 2> first(2, 4);
+  array<float, 1> second(4);
+  first.fill(-1), second.fill(-1);
+  EXPECT_NE(sentence_of([&] { program(x = table(3, 4), pick = ids{0, 3}, rows = first, other = second); }), "");
+  for (const float v : first) EXPECT_EQ(v, -1);
+  for (const float v : second) EXPECT_EQ(v, -1);
+  program(x = table(3, 4), pick = ids{0, 2}, rows = first, other = second);
+  EXPECT_EQ(second(0), 0 + 4 + 8);
+}
+
+TEST(subscript_errors, in_the_gradient_of_a_gather) {
+  constexpr auto loss = define<"loss">() = sum(over(i, j), rows(i, j) * rows(i, j));
+  const auto dx = grad(loss, x);
+  const auto program = compile(loss, dx);
+  array<float, 2> into(3, 4);
+  into.fill(-77);
+  const auto said = sentence_of([&] { program(x = table(3, 4), pick = ids{0, 5}, dx = into); });
+  EXPECT_EQ(said, "index_out_of_range: tensor x, dimension 0: expected a subscript from 0 to 2, found 5 for pick(i) at i = 1");
+  for (const float v : into) EXPECT_EQ(v, -77);
+}
+
+TEST(subscript_errors, slice_ends) {
+  constexpr auto pooled = define<"pooled">(i, j) = mean(t.in(cut(i, 0_c), cut(i, 1_c)), x(t, j));
+  const auto ends = [](std::int64_t begin, std::int64_t end) { return filled(array<std::int64_t, 2>(2, 2), {0, 1, double(begin), double(end)}); };
+  const auto said = [&](std::int64_t begin, std::int64_t end) {
+    const auto slow = failing(reference(pooled), pooled, array<float, 2>(2, 4), x = table(3, 4), cut = ends(begin, end));
+    const auto fast = failing(compile(pooled), pooled, array<float, 2>(2, 4), x = table(3, 4), cut = ends(begin, end));
+    EXPECT_EQ(slow.empty(), fast.empty()) << begin << ", " << end << ": " << slow << " / " << fast;
+    EXPECT_EQ(slow.substr(0, 70), fast.substr(0, 70));
+    return fast;
+  };
+  const std::string outside = "index_out_of_range: tensor x, dimension 0: expected a subscript from 0 to 2, found ";
+  EXPECT_EQ(said(1, 4).substr(0, outside.size()), outside);
+  EXPECT_EQ(said(-1, 2).substr(0, outside.size()), outside);
+  EXPECT_EQ(said(0, 3), "");
+  EXPECT_EQ(said(7, 7), "");   // an empty slice reads nothing, wherever it stands
+  EXPECT_EQ(said(2, 0), "");   // nor does one that ends before it begins: its length counts as 0
+  EXPECT_EQ(said(-9, -20), "");
+}
+
+TEST(subscript_errors, slices_that_end_before_they_begin_are_empty) {
+  constexpr auto pooled = define<"pooled">(i) = mean(t.in(cut(i, 0_c), cut(i, 1_c)), x(t, 0_c));
+  constexpr auto total = define<"total">(i) = sum(t.in(cut(i, 0_c), cut(i, 1_c)), x(t, 0_c));
+  const std::int64_t ends[3][2] = {{2, 0}, {1, 1}, {0, 2}};
+  const auto [m, s] = both(pooled, total)(x = table(3, 4), cut = ends);
+  EXPECT_TRUE(std::isnan(m(0)));
+  EXPECT_TRUE(std::isnan(m(1)));
+  EXPECT_EQ(m(2), 2);
+  EXPECT_EQ(s(0), 0);
+}
+
+TEST(subscript_errors, affine_and_fixed_subscripts) {
+  constexpr auto shifted = define<"shifted">(i, j) = x(i + 1_c, j) + x(i, j);
+  const auto said = sentence_of([&] { compile(shifted)(x = table(3, 4)); });
+  const std::string outside = "index_out_of_range: tensor x, dimension 0: expected a subscript from 0 to 2, found ";
+  EXPECT_EQ(said.substr(0, outside.size()), outside);
+  constexpr auto seventh = define<"seventh">() = x(7_c, 0_c);
+  EXPECT_EQ(sentence_of([&] { compile(seventh)(x = table(3, 4)); }).substr(0, 84),
+            "index_out_of_range: tensor x, dimension 0: expected a subscript from 0 to 2, found 7");
+  EXPECT_EQ(sentence_of([&] { reference(seventh)(x = table(3, 4)); }).substr(0, 84),
+            "index_out_of_range: tensor x, dimension 0: expected a subscript from 0 to 2, found 7");
+}
+
+// A loop that runs zero times reads nothing.
+TEST(subscript_errors, not_where_nothing_runs) {
+  EXPECT_EQ(sentence_of([&] { both(rows)(x = table(0, 4), pick = ids{}); }), "");
+  EXPECT_EQ(sentence_of([&] { both(rows)(x = table(3, 0), pick = ids{}); }), "");
+}
+
+TEST(user_errors, are_the_users_fault) {
+  try {
+    compile(rows)(x = table(3, 4), pick = ids{3});
+    FAIL();
+  } catch (const error& e) {
+    EXPECT_EQ(e.fault(), fault::user);
+    EXPECT_EQ(e.code(), code::index_out_of_range);
+  }
+}
+
+}  // namespace

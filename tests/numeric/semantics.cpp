@@ -1,0 +1,196 @@
+// What the language says about the corners: NaN, ties, nothing to fold, overflow, -0, infinities, negative division.
+#include <support/both.hpp>
+
+namespace {
+using namespace sheaf;
+using namespace sheaf::test;
+
+constexpr auto i = axis<"i">;
+constexpr auto x = tensor<"x", float, 1>;
+constexpr auto n = tensor<"n", std::int32_t, 1>;
+constexpr float inf = std::numeric_limits<float>::infinity();
+constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+
+// Values with one odd one at each place of a vector and a tail.
+array<float, 1> with(float odd, int where, int length = 67) {
+  array<float, 1> out(length);
+  for (int k = 0; k < length; ++k) out(k) = static_cast<float>(k % 7) - 3;
+  if (where >= 0) out(where) = odd;
+  return out;
+}
+
+TEST(nan_values, win_in_max_and_min_wherever_they_stand) {
+  const auto program = both(define<"high">() = max(i, x(i)), define<"low">() = min(i, x(i)), define<"at">() = argmax(i, x(i)),
+                            define<"lowest">() = argmin(i, x(i)));
+  for (const int where : {0, 1, 7, 8, 15, 16, 31, 63, 64, 66}) {
+    const auto [high, low, at, lowest] = program(x = with(nan, where));
+    EXPECT_TRUE(std::isnan(high())) << where;
+    EXPECT_TRUE(std::isnan(low())) << where;
+    EXPECT_EQ(at(), where);
+    EXPECT_EQ(lowest(), where);
+  }
+}
+
+TEST(nan_values, in_elementwise_ops) {
+  constexpr auto z = tensor<"z", float, 1>;
+  const auto [high, low, equal, unequal, less, both_true, signs] =
+      both(define<"high">(i) = maximum(x(i), z(i)), define<"low">(i) = minimum(x(i), z(i)), define<"equal">(i) = x(i) == z(i),
+           define<"unequal">(i) = x(i) != z(i), define<"less">(i) = x(i) < z(i), define<"both_true">(i) = x(i) && z(i),
+           define<"signs">(i) = sign(x(i)))(x = list<float>({nan, 1, nan}), z = list<float>({1, nan, nan}));
+  for (int k = 0; k < 3; ++k) {
+    EXPECT_TRUE(std::isnan(high(k)));
+    EXPECT_TRUE(std::isnan(low(k)));
+    EXPECT_FALSE(equal(k));
+    EXPECT_TRUE(unequal(k));
+    EXPECT_FALSE(less(k));
+    EXPECT_TRUE(both_true(k));  // NaN is not zero
+  }
+  EXPECT_EQ(signs(0), 0);  // as PyTorch
+}
+
+TEST(ties, the_first_position_wins) {
+  const auto program = both(define<"at">() = argmax(i, x(i)), define<"low">() = argmin(i, x(i)));
+  array<float, 1> values(100);
+  values.fill(1);
+  EXPECT_EQ(std::get<0>(program(x = values))(), 0);
+  values(37) = values(80) = 2;
+  values(41) = values(99) = -2;
+  const auto [at, low] = program(x = values);
+  EXPECT_EQ(at(), 37);
+  EXPECT_EQ(low(), 41);
+  EXPECT_EQ(both(define<"at">() = argmax(i.in(10_c, 90_c).where(x(i) < 2_c), x(i)))(x = values), 10);
+}
+
+TEST(nothing_to_fold, gives_each_reductions_identity) {
+  const array<float, 1> none(0);
+  const array<std::int32_t, 1> no_integers(0);
+  const auto [s, p, high, low, some, every, m, c, l, at] =
+      both(define<"s">() = sum(i, x(i)), define<"p">() = prod(i, x(i)), define<"high">() = max(i, x(i)),
+           define<"low">() = min(i, x(i)), define<"some">() = any(i, x(i) > 0_c), define<"every">() = all(i, x(i) > 0_c),
+           define<"m">() = mean(i, x(i)), define<"c">() = count(i, x(i) > 0_c), define<"l">() = logsumexp(i, x(i)),
+           define<"at">() = argmax(i, x(i)))(x = none);
+  EXPECT_EQ(s(), 0);
+  EXPECT_EQ(p(), 1);
+  EXPECT_EQ(high(), -inf);
+  EXPECT_EQ(low(), inf);
+  EXPECT_FALSE(some());
+  EXPECT_TRUE(every());
+  EXPECT_TRUE(std::isnan(m()));
+  EXPECT_EQ(c(), 0);
+  EXPECT_EQ(l(), -inf);
+  EXPECT_EQ(at(), -1);
+  const auto [top, bottom] = both(define<"top">() = max(i, n(i)), define<"bottom">() = min(i, n(i)))(n = no_integers);
+  EXPECT_EQ(top(), std::numeric_limits<std::int32_t>::min());
+  EXPECT_EQ(bottom(), std::numeric_limits<std::int32_t>::max());
+}
+
+TEST(nothing_to_fold, because_of_a_condition_or_an_empty_range) {
+  const auto values = with(0, -1);
+  const auto [m, high, s, at] =
+      both(define<"m">() = mean(i.where(x(i) > 100_c), x(i)), define<"high">() = max(i.in(5_c, 5_c), x(i)),
+           define<"s">() = sum(i.in(5_c, 5_c, 2_c), x(i)), define<"at">() = argmin(i.where(x(i) > 100_c), x(i)))(x = values);
+  EXPECT_TRUE(std::isnan(m()));
+  EXPECT_EQ(high(), -inf);
+  EXPECT_EQ(s(), 0);
+  EXPECT_EQ(at(), -1);
+}
+
+TEST(integers, wrap_and_divide_with_floor) {
+  constexpr auto d = tensor<"d", std::int32_t, 1>;
+  constexpr std::int32_t high = std::numeric_limits<std::int32_t>::max(), low = std::numeric_limits<std::int32_t>::min();
+  const auto [sum_, product, quotient_, rest, opposite, size] =
+      both(define<"sum_">(i) = n(i) + d(i), define<"product">(i) = n(i) * d(i), define<"quotient_">(i) = n(i) / d(i),
+           define<"rest">(i) = n(i) % d(i), define<"opposite">(i) = -n(i), define<"size">(i) = abs(n(i)))(
+          n = list<std::int32_t>({high, low, -7, 7, -7, 6, -6}), d = list<std::int32_t>({1, 3, 2, -2, -2, 3, 3}));
+  EXPECT_EQ(sum_(0), low);
+  EXPECT_EQ(product(1), low);
+  const std::int32_t quotients[] = {high, -715827883, -4, -4, 3, 2, -2}, rests[] = {0, 1, 1, -1, -1, 0, 0};
+  for (int k = 0; k < 7; ++k) {
+    EXPECT_EQ(quotient_(k), quotients[k]) << k;
+    EXPECT_EQ(rest(k), rests[k]) << k;
+  }
+  EXPECT_EQ(opposite(1), low);
+  EXPECT_EQ(size(1), low);
+}
+
+TEST(integers, are_summed_in_i64) {
+  constexpr auto small = tensor<"small", std::int8_t, 1>;
+  array<std::int8_t, 1> values(1000);
+  values.fill(127);
+  EXPECT_EQ(both(define<"s">() = sum(i, small(i)))(small = values), 127000);
+  array<std::int32_t, 1> large(5);
+  large.fill(std::numeric_limits<std::int32_t>::max());
+  EXPECT_EQ(both(define<"s">() = sum(i, n(i)))(n = large), 5ll * std::numeric_limits<std::int32_t>::max());
+}
+
+TEST(zeros, keep_their_sign_where_an_op_gives_one) {
+  const auto [opposite, product, root, rounded] =
+      both(define<"opposite">(i) = -x(i), define<"product">(i) = x(i) * -1_c, define<"root">(i) = sqrt(x(i)),
+           define<"rounded">(i) = round(x(i)))(x = list<float>({0.0, -0.0, -0.25}));
+  EXPECT_TRUE(std::signbit(opposite(0)));
+  EXPECT_FALSE(std::signbit(opposite(1)));
+  EXPECT_TRUE(std::signbit(product(0)));
+  EXPECT_TRUE(std::signbit(root(1)));
+  EXPECT_TRUE(std::signbit(rounded(2)));
+  EXPECT_TRUE(std::isnan(root(2)));
+}
+
+// Rounding is to even, as std::nearbyint and PyTorch do.
+TEST(rounding, of_halves_is_to_even) {
+  const auto found = both(define<"y">(i) = round(x(i)))(x = list<float>({0.5, 1.5, 2.5, -0.5, -1.5, -2.5, 8388609.0}));
+  const float expected[] = {0, 2, 2, -0.0f, -2, -2, 8388609};
+  for (int k = 0; k < 7; ++k) EXPECT_EQ(found(k), expected[k]);
+}
+
+// A false factor takes away what it stands before, infinities and NaN too; a zero does not.
+TEST(masks, false_times_anything_is_zero) {
+  constexpr auto keep = tensor<"keep", bool, 1>;
+  const auto [masked, total, scaled] =
+      both(define<"masked">(i) = keep(i) * x(i), define<"total">() = sum(i, keep(i) * x(i)),
+           define<"scaled">(i) = cast<float>(keep(i) + keep(i)) * x(i))(x = list<float>({nan, inf, 3}), keep = list<bool>({0, 0, 1}));
+  EXPECT_EQ(masked(0), 0);
+  EXPECT_EQ(masked(1), 0);
+  EXPECT_EQ(masked(2), 3);
+  EXPECT_EQ(total(), 3);
+  EXPECT_TRUE(std::isnan(scaled(0)));
+  EXPECT_TRUE(std::isnan(scaled(1)));
+}
+
+TEST(infinities, in_logsumexp) {
+  const auto program = both(define<"l">() = logsumexp(i, x(i)));
+  EXPECT_EQ(program(x = list<float>({-inf, -inf})), -inf);
+  EXPECT_EQ(program(x = list<float>({1, inf})), inf);
+  EXPECT_EQ(program(x = list<float>({-inf, 2})), 2);
+  EXPECT_TRUE(std::isnan(program(x = list<float>({inf, nan}))()));
+  EXPECT_NEAR(program(x = list<float>({1000, 1000}))(), 1000 + std::log(2.0), 1e-4);
+  EXPECT_NEAR(program(x = list<float>({-1000, -1001}))(), -1000 + std::log1p(std::exp(-1.0)), 1e-4);
+}
+
+TEST(floats, divide_by_zero_and_overflow_as_ieee) {
+  const auto [reciprocal, rooted, logarithm, grown] =
+      both(define<"reciprocal">(i) = 1_c / x(i), define<"rooted">(i) = rsqrt(x(i)), define<"logarithm">(i) = log(x(i)),
+           define<"grown">(i) = exp(x(i) * 1000_c))(x = list<float>({0.0, -0.0, -1, 1}));
+  EXPECT_EQ(reciprocal(0), inf);
+  EXPECT_EQ(reciprocal(1), -inf);
+  EXPECT_EQ(rooted(0), inf);
+  EXPECT_EQ(logarithm(0), -inf);
+  EXPECT_TRUE(std::isnan(logarithm(2)));
+  EXPECT_EQ(grown(3), inf);
+  EXPECT_EQ(grown(2), 0);
+}
+
+// Only the chosen branch is evaluated, so a guard protects the load behind it.
+TEST(select, protects_what_it_does_not_choose) {
+  constexpr auto pick = tensor<"pick", std::int64_t, 1>;
+  const auto found = both(define<"y">(i) = select(pick(i) < 3_c && pick(i) >= 0_c, x(pick(i)), -1_c))(
+      x = list<float>({5, 6, 7}), pick = list<std::int64_t>({2, 3, 1000000000000, -5, 0}));
+  const float expected[] = {7, -1, -1, -1, 5};
+  for (int k = 0; k < 5; ++k) EXPECT_EQ(found(k), expected[k]);
+}
+
+TEST(stop_gradient, has_the_value_of_its_expression) {
+  const auto found = both(define<"y">(i) = stop_gradient(x(i)) + x(i))(x = list<float>({1, 2}));
+  EXPECT_EQ(found(1), 4);
+}
+
+}  // namespace
