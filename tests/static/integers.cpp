@@ -1,5 +1,5 @@
 // Integer division: floor, a remainder with the divisor's sign, and 0 where the divisor is 0 (semantics.md).
-#include <sheaf/dsl/graph/ops.hpp>
+#include <sheaf/dsl/graph/make.hpp>
 
 namespace {
 using namespace sheaf;
