@@ -1,6 +1,6 @@
-// Two questions Sheaf was made to answer: the mean of slices of rows, and the mean of gathered rows, each with its gradient.
-// Prints the expressions as the library sees them, what came out, and how far that is from the slow reference.
-// With --plan it also prints which loops run.
+// Two questions Sheaf was made to answer: the mean of slices of rows, and the mean of gathered rows, each with its
+// gradient. Prints the expressions as the library sees them, what came out, and how far that is from the slow
+// reference. With --plan it also prints which loops run.
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -31,7 +31,8 @@ template <class Array>
 void compare(const char* what, const Array& values, const Array& expected) {
   double worst = 0;
   for (std::int64_t i = 0; i < values.size(); ++i)
-    worst = std::fmax(worst, std::fabs(static_cast<double>(values.begin()[i]) - static_cast<double>(expected.begin()[i])));
+    worst =
+        std::fmax(worst, std::fabs(static_cast<double>(values.begin()[i]) - static_cast<double>(expected.begin()[i])));
   const bool same = worst < 1e-6;
   differing += !same;
   std::printf("%s: %s\n", what, same ? "agrees with the reference" : "DIFFERS from the reference");
@@ -78,7 +79,8 @@ void gather_mean(bool with_plan) {
   std::printf("The expression and its gradient:\n\n%s\n\n", step.text());
   array<float, 2> ones(4, 5);
   ones.fill(1);
-  if (with_plan) std::printf("The plan:\n\n%s\n", step.explain(data = values, pick = picks, cotangent(gathered) = ones));
+  if (with_plan)
+    std::printf("The plan:\n\n%s\n", step.explain(data = values, pick = picks, cotangent(gathered) = ones));
 
   const auto [y, d] = step(data = values, pick = picks, cotangent(gathered) = ones);
   const auto [y_slow, d_slow] =
