@@ -98,15 +98,16 @@ struct reduce_ : expression_base {
     if (p.accumulates || p.compensated) {
       const element type = p.accumulates ? p.accumulated : element::f64;
       if (!is_floating(b.g.type(body)) || !is_floating(type))
-        b.fail() << name << ": accumulate and compensated are for floating types; the values are " << row(b.g.type(body)).name
-                 << ", the accumulator " << row(type).name;
+        b.fail() << name << ": accumulate and compensated are for floating types; the values are "
+                 << row(b.g.type(body)).name << ", the accumulator " << row(type).name;
       if (p.compensated && b.g.type(body) == element::f64)
         b.fail() << name << ": the values are f64 already; compensated sums f32 and narrower in f64";
       wide = cast_to(b.g, type, body);
     }
     node_id result = fold(b, bound, wide);
     if (p.chosen != ties::even)
-      result = b.graft(result, b.at_extremum(static_cast<monoid>(Kind), p.chosen == ties::last, bound.axes, bound.count, wide));
+      result = b.graft(result,
+                       b.at_extremum(static_cast<monoid>(Kind), p.chosen == ties::last, bound.axes, bound.count, wide));
     if (p.has_value || p.has_nan) result = over_nothing(b, bound, wide, result, p);
     return {wide == body ? result : cast_to(b.g, b.g.type(body), result)};
   }
@@ -128,10 +129,12 @@ struct reduce_ : expression_base {
     }
   }
   template <class Bound>
-  static constexpr node_id over_nothing(builder& b, const Bound& bound, node_id body, node_id result, const detail::policies& p) {
+  static constexpr node_id over_nothing(builder& b, const Bound& bound, node_id body, node_id result,
+                                        const detail::policies& p) {
     const element type = b.g.type(result);
     if (!is_floating(type) && (p.has_nan || p.value != static_cast<double>(static_cast<std::int64_t>(p.value))))
-      b.fail() << name << ": empty::" << (p.has_nan ? "nan" : "value is a fraction, which") << " has no place in " << row(type).name;
+      b.fail() << name << ": empty::" << (p.has_nan ? "nan" : "value is a fraction, which") << " has no place in "
+               << row(type).name;
     const node_id n = b.counted(bound.axes, Bound::count, body);
     const node_id instead = number(b.g, type, p.has_nan ? math::nan : p.value);
     return make(b.g, op::select, make(b.g, op::equal, n, integer(b.g, 0)), instead, result);
@@ -152,8 +155,8 @@ SHEAF_INLINE constexpr void misplaced_fold() {
   expect<Ok, [] {
     constexpr auto name = folding_names[static_cast<int>(Kind)];
     sentence s;
-    s << name << ": expected an index, then what to fold, as in " << name << "(t, x(t)), " << name << "(t.in(lo, hi), x(t)) or "
-      << name << "(over(m, t), y(m, t))";
+    s << name << ": expected an index, then what to fold, as in " << name << "(t, x(t)), " << name
+      << "(t.in(lo, hi), x(t)) or " << name << "(over(m, t), y(m, t))";
     if (Kind == folding::max || Kind == folding::min) s << "; of two values, " << name << "imum(a, b)";
     return s;
   }>();
@@ -163,9 +166,11 @@ template <folding Kind, class... Policies>
 SHEAF_INLINE constexpr bool expect_policies() {
   constexpr bool ties_fit = is_extremum(Kind) || !(std::is_same_v<Policies, ties> || ...);
   constexpr bool sums_fit = accumulates(Kind) || !(is_sum_policy<Policies> || ...);
-  constexpr bool once = ((std::is_same_v<Policies, ties> ? 1 : 0) + ...) < 2 && ((is_empty_policy<Policies> ? 1 : 0) + ...) < 2 &&
+  constexpr bool once = ((std::is_same_v<Policies, ties> ? 1 : 0) + ...) < 2 &&
+                        ((is_empty_policy<Policies> ? 1 : 0) + ...) < 2 &&
                         ((is_sum_policy<Policies> ? 1 : 0) + ...) < 2;
-  expect<ties_fit, [] { return sentence{} << folding_names[static_cast<int>(Kind)] << ": ties are a policy of max and min"; }>();
+  expect<ties_fit,
+         [] { return sentence{} << folding_names[static_cast<int>(Kind)] << ": ties are a policy of max and min"; }>();
   expect<sums_fit, [] {
     return sentence{} << folding_names[static_cast<int>(Kind)]
                       << ": accumulate and compensated are policies of sum, prod, mean and logsumexp";
@@ -177,29 +182,30 @@ SHEAF_INLINE constexpr bool expect_policies() {
 }  // namespace detail
 
 // NAME(t, e), NAME(t.in(lo, hi), e), NAME(t.where(c), e), NAME(over(m, t.in(...)), e); NAME<policies...>(t, e).
-#define SHEAF_REDUCTION(name)                                  \
-  template <detail::Policy auto P, detail::Policy auto... More, Indices I, Expression E> \
-  SHEAF_INLINE constexpr auto name(I, E) {                     \
-    detail::expect_value<E>();                                 \
-    if constexpr (detail::expect_policies<folding::name, std::remove_const_t<decltype(P)>, std::remove_const_t<decltype(More)>...>()) \
-      return reduce_<folding::name, I, E, P, More...>{};       \
-    else                                                       \
-      return reduce_<folding::name, I, E>{};                   \
-  }                                                            \
-  template <Indices I, Expression E>                           \
-  SHEAF_INLINE constexpr auto name(I, E) {                                  \
-    detail::expect_value<E>();                                 \
-    return reduce_<folding::name, I, E>{};                     \
-  }                                                            \
-  template <Indices I, Number E>                               \
-  SHEAF_INLINE constexpr auto name(I, E) {                                  \
-    detail::bare_number<E>();                                  \
-    return reduce_<folding::name, I, literal_<0>>{};           \
-  }                                                            \
-  template <detail::MisplacedFold... A>                         \
-  SHEAF_INLINE constexpr auto name(A...) {                                  \
-    detail::misplaced_fold<sizeof...(A) == 0, folding::name>();\
-    return literal_<0>{};                                      \
+#define SHEAF_REDUCTION(name)                                                              \
+  template <detail::Policy auto P, detail::Policy auto... More, Indices I, Expression E>   \
+  SHEAF_INLINE constexpr auto name(I, E) {                                                 \
+    detail::expect_value<E>();                                                             \
+    if constexpr (detail::expect_policies<folding::name, std::remove_const_t<decltype(P)>, \
+                                          std::remove_const_t<decltype(More)>...>())       \
+      return reduce_<folding::name, I, E, P, More...>{};                                   \
+    else                                                                                   \
+      return reduce_<folding::name, I, E>{};                                               \
+  }                                                                                        \
+  template <Indices I, Expression E>                                                       \
+  SHEAF_INLINE constexpr auto name(I, E) {                                                 \
+    detail::expect_value<E>();                                                             \
+    return reduce_<folding::name, I, E>{};                                                 \
+  }                                                                                        \
+  template <Indices I, Number E>                                                           \
+  SHEAF_INLINE constexpr auto name(I, E) {                                                 \
+    detail::bare_number<E>();                                                              \
+    return reduce_<folding::name, I, literal_<0>>{};                                       \
+  }                                                                                        \
+  template <detail::MisplacedFold... A>                                                    \
+  SHEAF_INLINE constexpr auto name(A...) {                                                 \
+    detail::misplaced_fold<sizeof...(A) == 0, folding::name>();                            \
+    return literal_<0>{};                                                                  \
   }
 SHEAF_REDUCTION(sum)        // 0 over nothing; integers and booleans are summed in i64
 SHEAF_REDUCTION(prod)       // 1 over nothing

@@ -27,13 +27,16 @@ using list_of = std::vector<double>;
 
 // p - 4 runs from -4 to 7 over four elements.
 TEST(access, clamped) {
-  EXPECT_EQ(numbers(both(define<"y">(p) = x.clamped(p - 4_c))(x = counting(4))), (list_of{0, 0, 0, 0, 0, 1, 2, 3, 3, 3, 3, 3}));
+  EXPECT_EQ(numbers(both(define<"y">(p) = x.clamped(p - 4_c))(x = counting(4))),
+            (list_of{0, 0, 0, 0, 0, 1, 2, 3, 3, 3, 3, 3}));
 }
 TEST(access, reflected) {
-  EXPECT_EQ(numbers(both(define<"y">(p) = x.reflected(p - 4_c))(x = counting(4))), (list_of{2, 3, 2, 1, 0, 1, 2, 3, 2, 1, 0, 1}));
+  EXPECT_EQ(numbers(both(define<"y">(p) = x.reflected(p - 4_c))(x = counting(4))),
+            (list_of{2, 3, 2, 1, 0, 1, 2, 3, 2, 1, 0, 1}));
 }
 TEST(access, wrapped) {
-  EXPECT_EQ(numbers(both(define<"y">(p) = x.wrapped(p - 4_c))(x = counting(4))), (list_of{0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3}));
+  EXPECT_EQ(numbers(both(define<"y">(p) = x.wrapped(p - 4_c))(x = counting(4))),
+            (list_of{0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3}));
   const auto rolled = both(define<"rolled">(i) = x.wrapped(i - 1_c) + 0_c * x(i));
   EXPECT_EQ(numbers(rolled(x = counting(4))), (list_of{3, 0, 1, 2}));
 }
@@ -71,7 +74,8 @@ TEST(access, gradients_of_moved_subscripts) {
 }
 TEST(access, gradients_of_moved_data) {
   const std::vector<std::int64_t> ids = {-100, 2, 100, -1};
-  constexpr auto loss = define<"loss">() = sum(k, x.clamped(pick(k)) * w(k) + x.wrapped(pick(k)) * x.reflected(pick(k)));
+  constexpr auto loss = define<"loss">() =
+      sum(k, x.clamped(pick(k)) * w(k) + x.wrapped(pick(k)) * x.reflected(pick(k)));
   const auto dx = both(grad(loss, x))(x = counting(4), w = counting(4), pick = ids);
   EXPECT_EQ(numbers(dx), (list_of{0 + 3 + 2 + 2, 3, 1 + 4 + 0 + 0, 2 + 1}));
 }
@@ -86,8 +90,9 @@ TEST(access, skipping_leaves_the_term_out) {
 }
 TEST(access, skipping_data) {
   const std::vector<std::int64_t> ids = {2, -7, 9, 3};
-  const auto [a, b, c, d] = both(sum(k, x.skipping(pick(k))), max(k, x.skipping(pick(k)) - 9_c), argmax(k, x.skipping(pick(k))),
-                                 count(k, x.skipping(pick(k)) >= 0_c))(x = counting(4), pick = ids);
+  const auto [a, b, c, d] =
+      both(sum(k, x.skipping(pick(k))), max(k, x.skipping(pick(k)) - 9_c), argmax(k, x.skipping(pick(k))),
+           count(k, x.skipping(pick(k)) >= 0_c))(x = counting(4), pick = ids);
   EXPECT_EQ(a, 5.0);
   EXPECT_EQ(b, -6.0);
   EXPECT_EQ(c, 3);
@@ -98,7 +103,8 @@ TEST(access, skipping_data) {
 // The inner reduction leaves its own out; the outer one those that only its index reaches. A subscript that is data may skip
 // as well.
 TEST(access, skipping_in_nested_reductions) {
-  constexpr auto inner = define<"inner">() = sum(k, w.skipping(k + 2_c) * (1_c + sum(u.in(0_c, 4_c), x.skipping(u + k)))) + 0_c * sum(k, w(k));
+  constexpr auto inner = define<"inner">() =
+      sum(k, w.skipping(k + 2_c) * (1_c + sum(u.in(0_c, 4_c), x.skipping(u + k)))) + 0_c * sum(k, w(k));
   const auto [y] = std::tuple{both(sum(k.in(0_c, 9_c), w.skipping(k) * (1_c + sum(u.in(0_c, 4_c), x.skipping(u + k)))))(
       x = counting(3), w = counting(3))};
   EXPECT_EQ(y, 0.0 + 1 * (1 + 1 + 2) + 2 * (1 + 2));
@@ -109,8 +115,9 @@ TEST(access, skipping_in_nested_reductions) {
 TEST(access, checked_is_the_default) {
   const auto y = both(sum(k, x.checked(pick(k))));
   const std::vector<std::int64_t> ids = {2, 4};
-  EXPECT_NE(sentence_of([&] { y.kernels()(x = counting(4), pick = ids); }).find("expected a subscript from 0 to 3, found 4"),
-            std::string::npos);
+  EXPECT_NE(
+      sentence_of([&] { y.kernels()(x = counting(4), pick = ids); }).find("expected a subscript from 0 to 3, found 4"),
+      std::string::npos);
 }
 
 }  // namespace

@@ -68,7 +68,9 @@ TEST(ties, second_derivative) {
 
 TEST(empty_policy, of_every_reduction) {
   const array<std::int64_t, 2> bounds = filled(array<std::int64_t, 2>(2, 2), {1, 1, 0, 3});
-  const auto value = [&](auto e) { return numbers(both(define<"y">(j) = e)(x = list<double>({2, 3, 4}), cut = bounds)); };
+  const auto value = [&](auto e) {
+    return numbers(both(define<"y">(j) = e)(x = list<double>({2, 3, 4}), cut = bounds));
+  };
   constexpr auto in = i.in(cut(j, 0_c), cut(j, 1_c));
   EXPECT_EQ(value(mean<empty::zero>(in, x(i))), (list_of{0, 3}));
   EXPECT_EQ(value(mean<empty::value<-1.5>>(in, x(i))), (list_of{-1.5, 3}));
@@ -99,8 +101,9 @@ TEST(empty_policy, gradients) {
 TEST(sum_policy, accumulate_and_compensated) {
   constexpr auto h = tensor<"h", float, 1>;
   const array<float, 1> values = list<float>({1e8, 1, -1e8, 1});
-  const auto [a, b, c, d] = both(sum<accumulate<double>>(i, h(i)), sum<compensated>(i, h(i)), mean<accumulate<double>>(i, h(i)),
-                                 grad(sum<compensated>(i, h(i) * h(i)), h))(h = values);
+  const auto [a, b, c, d] =
+      both(sum<accumulate<double>>(i, h(i)), sum<compensated>(i, h(i)), mean<accumulate<double>>(i, h(i)),
+           grad(sum<compensated>(i, h(i) * h(i)), h))(h = values);
   static_assert(std::is_same_v<std::remove_cvref_t<decltype(a)>, array<float, 0>>);
   EXPECT_EQ(a, 2.0f);
   EXPECT_EQ(b, 2.0f);
