@@ -4,6 +4,7 @@
 // outputs are define nodes without unbound indices, or graph::error. Shown by tests/static/surface.cpp, tests/reject.
 #pragma once
 #include <sheaf/dsl/passes/differentiate.hpp>
+#include <sheaf/dsl/passes/tangent.hpp>
 #include <sheaf/dsl/surface/built.hpp>
 
 namespace sheaf {
@@ -204,6 +205,46 @@ class builder {
       seed = cast_to(g, g.type(body), sheaf::load(g, cotangent, indices.data(), indices.size()));
     }
     return gradient(g, y, x, seed, called);
+  }
+
+  // The derivative of y along `direction`, a tensor shaped like x.
+  constexpr node_id tangent_of(node_id y, node_id x, node_id direction, name_id called) {
+    if (!is_floating(g.type(y)) && !g.failed())
+      fail() << "jvp of " << tensor_name(y) << ": it is " << row(g.type(y)).name << ", expected a floating type";
+    if (g.failed()) return y;
+    for (int d = 0; d < tensor_rank(g, x); ++d) {
+      const node_id own = extent(g, x, d), given = extent(g, direction, d);
+      if (!known_equal(g, own, given)) g.constraints.push({own, given, index_name_of(x, d)});
+    }
+    forward_mode along(g, x, direction, y + 1);
+    const node_id result = along(y, called);
+    if (along.failed())
+      fail() << "jvp of " << tensor_name(y) << ": definition " << tensor_name(along.opaque())
+             << " has a custom gradient, which says its vjp only";
+    return result;
+  }
+
+  // ---- custom gradients
+
+  // Is this the first time that the rules of a definition are asked for?
+  constexpr bool starts_rules(node_id definition) {
+    if (ruled_.contains(definition)) return false;
+    ruled_.push(definition);
+    return true;
+  }
+  // What stands for a definition's cotangent in its rules.
+  constexpr node_id placeholder(node_id like, name_id called) {
+    flat<node_id> indices;
+    for (int d = 0; d < tensor_rank(g, like); ++d) indices.push(g.arg(like, 1 + d));
+    return define(g, called, number_like(g, like, 0), indices.data(), indices.size());
+  }
+  constexpr void add_rule(node_id definition, node_id by, node_id cotangent, node_id contribution) {
+    if (g.failed()) return;
+    for (int d = 0; d < tensor_rank(g, by); ++d) {
+      const node_id own = extent(g, by, d), given = extent(g, contribution, d);
+      if (!known_equal(g, own, given)) g.constraints.push({own, given, index_name_of(contribution, d)});
+    }
+    g.rules.push({definition, by, cotangent, contribution});
   }
 
   constexpr node_id definition(name_id name, node_id body, const node_id* axes, int rank) {
@@ -447,6 +488,7 @@ class builder {
 
   static constexpr int skipping = 2;
   flat<memo> memo_, tensors_;
+  flat<node_id> ruled_;            // definitions whose rules are built
   flat<node_id> skips_, skipped_;  // loads that skip, and those that a reduction answers for
   flat<declared_size> declared_;
   flat<name_id> defined_;

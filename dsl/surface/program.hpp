@@ -3,7 +3,7 @@
 // Input: output types. Output: packed_program. Shown by tests/static/surface.cpp.
 #pragma once
 #include <sheaf/dsl/graph/pack.hpp>
-#include <sheaf/dsl/surface/gradient.hpp>
+#include <sheaf/dsl/surface/custom_gradient.hpp>
 
 namespace sheaf {
 

@@ -1,0 +1,41 @@
+// The derivatives of products and extrema by their elements, as expressions in the bound indices too. Both modes use them.
+#pragma once
+#include <sheaf/dsl/passes/reduce.hpp>
+
+namespace sheaf {
+
+namespace derivative {
+
+// Another reduction over the indices of reduction n, under its condition and one more.
+constexpr node_id like(graph& g, node_id n, monoid kind, node_id body, node_id condition) {
+  flat<node_id> indices;  // copied: the graph's arrays may move while it grows
+  for (int k = 2; k < g[n].count; ++k) indices.push(g.arg(n, k));
+  return reduce(g, kind, body, conjunction(g, g.arg(n, 1), condition), indices.data(), indices.size());
+}
+
+// The product divided by the element; where elements are zero, the product of the rest, which is zero if two are.
+constexpr node_id product_of_others(graph& g, node_id n) {
+  const node_id body = g.arg(n, 0), zero = number_like(g, body, 0);
+  const node_id is_zero = make(g, op::equal, body, zero);
+  const node_id zeros = like(g, n, monoid::sum, integer(g, 1), is_zero);
+  const node_id rest = like(g, n, monoid::prod, body, make(g, op::logical_not, is_zero));
+  const node_id at_zero = make(g, op::select, make(g, op::equal, zeros, integer(g, 1)), rest, zero);
+  const node_id elsewhere =
+      make(g, op::select, make(g, op::equal, zeros, integer(g, 0)), make(g, op::div, n, body), zero);
+  return make(g, op::select, is_zero, at_zero, elsewhere);
+}
+
+// What an element has of a maximum's derivative dy: ties share evenly, as in PyTorch's amax and amin. They are counted in
+// f32 where the elements are narrower.
+constexpr node_id share_of_ties(graph& g, node_id n, node_id dy) {
+  const node_id body = g.arg(n, 0);
+  const element type = g.type(body), wide = row(type).bytes < 4 ? element::f32 : type;
+  const node_id hit = make(g, op::equal, body, n);
+  const node_id ties = like(g, n, monoid::sum, integer(g, 1), hit);
+  const node_id share = cast_to(g, type, make(g, op::div, cast_to(g, wide, dy), cast_to(g, wide, ties)));
+  return make(g, op::select, hit, share, number_like(g, share, 0));
+}
+
+}  // namespace derivative
+
+}  // namespace sheaf
