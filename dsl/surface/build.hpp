@@ -163,6 +163,7 @@ class builder {
       fail() << "gradient of " << tensor_name(y) << ": it is " << row(g.type(body)).name
              << ", expected a floating type";
     if (g.failed()) return y;
+    if (!g.differentiated.contains(y)) g.differentiated.push(y);
     node_id seed = number_like(g, body, 1);
     if (cotangent != no_node) {
       flat<node_id> indices;
