@@ -194,6 +194,7 @@ class builder {
       fail() << "gradient of " << tensor_name(y) << ": it is " << row(g.type(body)).name
              << ", expected a floating type";
     if (g.failed()) return y;
+    if (!g.differentiated.contains(y)) g.differentiated.push(y);
     node_id seed = number_like(g, body, 1);
     if (cotangent != no_node) {
       flat<node_id> indices;
@@ -212,6 +213,7 @@ class builder {
     if (!is_floating(g.type(y)) && !g.failed())
       fail() << "jvp of " << tensor_name(y) << ": it is " << row(g.type(y)).name << ", expected a floating type";
     if (g.failed()) return y;
+    if (!g.differentiated.contains(y)) g.differentiated.push(y);
     for (int d = 0; d < tensor_rank(g, x); ++d) {
       const node_id own = extent(g, x, d), given = extent(g, direction, d);
       if (!known_equal(g, own, given)) g.constraints.push({own, given, index_name_of(x, d)});

@@ -40,6 +40,18 @@ class unconditional_loads {
   std::unordered_set<node_id> seen_;
 };
 
+// What a differentiated definition reads, also where the gradients alone are computed and read less: a bad subscript
+// would just not meet any row there.
+void differentiated_loads(const graph& g, node_id definition, std::vector<node_id>& loads) {
+  std::vector<node_id> own;
+  unconditional_loads collect(g, own);
+  collect(g.arg(definition, 0));
+  for (const node_id n : own) {
+    if (g.kind(g.arg(n, 0)) == op::define) differentiated_loads(g, g.arg(n, 0), loads);
+    if (std::find(loads.begin(), loads.end(), n) == loads.end()) loads.push_back(n);
+  }
+}
+
 // Checks run before any stage does: what they read of definitions is computed anew.
 node_id without_definitions(graph& g, node_id e) {
   for (;;) {
@@ -144,6 +156,7 @@ void add_checks(graph& g, std::vector<stage>& stages, program_plan& plan) {
     collect(s.body);
     for (const node_id idx : s.indices) collect(idx);
   }
+  for (const node_id y : g.differentiated) differentiated_loads(g, y, loads);
   std::vector<stage> first;
   for (const node_id n : loads) {
     plan.trusted.insert(n);

@@ -70,7 +70,8 @@ TEST(custom_gradient, by_a_definition_of_rank_0) {
       custom_gradient(root, [](auto y, auto dy) { return by(norm) = select(y() == 0_c, 0_c, dy() / (2_c * y())); });
   const auto [r, dx] = both(safe, grad(safe, x))(x = list<double>({3, 4}));
   EXPECT_EQ(r, 5.0);
-  EXPECT_EQ(numbers(dx), (list_of{0.6, 0.8}));
+  EXPECT_DOUBLE_EQ(dx(0), 0.6);
+  EXPECT_DOUBLE_EQ(dx(1), 0.8);
   EXPECT_EQ(numbers(both(grad(safe, x))(x = list<double>({0, 0}))), (list_of{0, 0}));
 }
 
