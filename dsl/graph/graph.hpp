@@ -45,6 +45,15 @@ struct gradient_rule {
   node_id contribution = no_node;  // a define node shaped like `by`
 };
 
+// A monoid that the program defines, associative and commutative, over one element type.
+struct own_monoid_row {
+  name_id name = 0;
+  element type = element::f32;
+  node_id identity = no_node;  // a constant
+  node_id combine = no_node;   // of operand nodes, constants and elementwise ops
+  node_id adjoint = no_node;   // d result / d element of operand 0, the element, and operand 1, the result; no_node: none
+};
+
 struct text_range {
   std::int32_t first = 0;
   std::int32_t size = 0;
@@ -59,6 +68,7 @@ class graph {
   flat<input_row> inputs;
   flat<std::int64_t> static_extents;
   flat<constraint> constraints;
+  flat<own_monoid_row> monoids;
   flat<gradient_rule> rules;
   flat<node_id> outputs;      // define nodes, in the order asked for
   flat<node_id> differentiated;  // define nodes whose gradients were asked for: what they subscript is checked all the same

@@ -4,7 +4,7 @@
 //   words = sizes (nodes, inputs, constraints, outputs, names, differentiated), output signatures (name, element, rank),
 //           names (length, characters, one a word), inputs (name, element, rank, extents as two words each),
 //           nodes (kind | type << 8 | count << 16, attribute as two words, arguments), constraints (left, right, name),
-//           outputs (node), differentiated (node)
+//           outputs (node), differentiated (node), own monoids (count; name, element, identity, combine each)
 #pragma once
 #include <sheaf/dsl/graph/make.hpp>
 
@@ -41,6 +41,7 @@ struct packer {
     moved.resize(g.size(), no_node);
     for (const node_id o : g.outputs) moved[o] = 0;
     for (const node_id y : g.differentiated) moved[y] = 0;
+    for (const own_monoid_row& m : g.monoids) moved[m.identity] = moved[m.combine] = 0;
     for (const constraint& c : g.constraints) moved[c.left] = moved[c.right] = 0;
     for (node_id n = g.size() - 1; n >= 0; --n)
       if (moved[n] != no_node)
@@ -92,6 +93,13 @@ struct packer {
     }
     for (const node_id o : g.outputs) word(moved[o]);
     for (const node_id y : g.differentiated) word(moved[y]);
+    word(g.monoids.size());
+    for (const own_monoid_row& m : g.monoids) {
+      word(m.name);
+      word(static_cast<std::int32_t>(m.type));
+      word(moved[m.identity]);
+      word(moved[m.combine]);
+    }
   }
 };
 
@@ -178,6 +186,8 @@ constexpr graph unpack(const std::int32_t* w) {
   for (int i = 0; i < constraints; ++i, w += 3) g.constraints.push({ids[w[0]], ids[w[1]], w[2]});
   for (int i = 0; i < outputs; ++i) g.outputs.push(ids[*w++]);
   for (int i = 0; i < differentiated; ++i) g.differentiated.push(ids[*w++]);
+  const int monoids = *w++;
+  for (int i = 0; i < monoids; ++i, w += 4) g.monoids.push({w[0], static_cast<element>(w[1]), ids[w[2]], ids[w[3]], no_node});
   return g;
 }
 

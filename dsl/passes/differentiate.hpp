@@ -270,7 +270,9 @@ class differentiation {
       case monoid::prod: part = make(g_, op::mul, dy, derivative::product_of_others(g_, n)); break;
       case monoid::max:
       case monoid::min: part = derivative::share_of_ties(g_, n, dy); break;
-      default: return;
+      default:
+        if (is_own(monoid_of(g_, n))) part = derivative::of_own(g_, n, dy);
+        if (part == no_node) return;
     }
     part = guarded(make(g_, op::select, condition, part, number_like(g_, part, 0)), dy, n);
     index_set context = g_.free[body];

@@ -119,7 +119,8 @@ class forward_mode {
         part = derivative::share_of_ties(g_, n, t);
         break;
       default:
-        return no_node;
+        part = is_own(monoid_of(g_, n)) ? derivative::of_own(g_, n, t) : no_node;
+        if (part == no_node) return no_node;
     }
     return derivative::like(g_, n, monoid::sum, part, truth(g_, true));
   }

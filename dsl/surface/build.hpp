@@ -123,6 +123,32 @@ class builder {
     }
     return body;
   }
+  // A monoid of the program. `make_combine` and `make_adjoint` build from two operands.
+  template <class Make>
+  constexpr node_id of_operands(element type, Make make_expression) {
+    const built a{g.intern(op::operand, type, 0, nullptr, 0), false}, b{g.intern(op::operand, type, 1, nullptr, 0), false};
+    operands_[0] = a, operands_[1] = b;
+    const int kept = memo_.size();
+    const node_id e = cast_to(g, type, make_expression(*this).id);
+    while (memo_.size() > kept) memo_.pop();  // the operands have another type the next time
+    return e;
+  }
+  constexpr built operand(int k) const { return operands_[k]; }
+  constexpr bool is_combination(node_id e) const {
+    bool good = g.kind(e) == op::operand || is_constant(g, e) || is_elementwise(g.kind(e));
+    for (int k = 0; k < g[e].count; ++k) good = good && is_combination(g.arg(e, k));
+    return good;
+  }
+  constexpr monoid own(const own_monoid_row& m) {
+    for (const node_id e : {m.combine, m.adjoint})
+      if (e != no_node && !is_combination(e))
+        fail() << "fold " << text(m.name) << ": its expressions take their two arguments and numbers, nothing else";
+    for (int i = 0; i < g.monoids.size(); ++i) {
+      const own_monoid_row& other = g.monoids[i];
+      if (other.combine == m.combine && other.identity == m.identity && other.adjoint == m.adjoint) return own_kind(i);
+    }
+    return own_kind(g.monoids.push(m));
+  }
   // How many times `like` would be folded: its loads help to find the ranges.
   constexpr node_id counted(const bound_axis* axes, int count, node_id like) {
     resolved r = resolve(axes, count, like, "count");
@@ -489,6 +515,7 @@ class builder {
   }
 
   static constexpr int skipping = 2;
+  built operands_[2];
   flat<memo> memo_, tensors_;
   flat<node_id> ruled_;            // definitions whose rules are built
   flat<node_id> skips_, skipped_;  // loads that skip, and those that a reduction answers for

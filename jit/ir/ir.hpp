@@ -114,9 +114,24 @@ struct kernel {
   block body;
 };
 
+// How a fold of the program's own combines two values: steps in order, the last one the result. An argument is 0 or 1 for
+// the values themselves, and 2 + k for step k.
+struct fold_step {
+  op what = op::constant;  // constant or elementwise
+  element type = element::f32;
+  std::int64_t bits = 0;   // of a constant
+  std::vector<std::int32_t> args;
+};
+struct own_fold {
+  element type = element::f32;
+  std::int64_t identity = 0;  // bits
+  std::vector<fold_step> steps;
+};
+
 struct module {
   std::string name;  // a C identifier: the exported entry, of type sheaf_entry
   std::vector<buffer> buffers;
+  std::vector<own_fold> folds;  // by own_number of the monoid
   std::vector<kernel> kernels;  // run in this order; a kernel that writes a check buffer is followed by its test
 };
 

@@ -35,7 +35,12 @@ Constant* lowest(Type* type, element of, bool largest) {
   return ConstantInt::get(type, largest ? APInt::getSignedMaxValue(bits) : APInt::getSignedMinValue(bits));
 }
 
-Constant* identity(Type* type, element of, monoid fold) {
+Constant* identity(const function_emitter& f, Type* type, element of, monoid fold) {
+  if (is_own(fold)) {
+    const std::int64_t bits = f.m.source.folds[static_cast<std::size_t>(own_number(fold))].identity;
+    return is_floating(of) ? ConstantFP::get(type, std::bit_cast<double>(bits))
+                           : ConstantInt::get(type, static_cast<std::uint64_t>(bits), true);
+  }
   switch (fold) {
     case monoid::sum:
     case monoid::any:
@@ -74,8 +79,29 @@ Value* replaces(function_emitter& f, element type, bool largest, pair a, pair b)
   return build.CreateOr(build.CreateAnd(beyond, known), build.CreateAnd(same, earlier));
 }
 
+// The steps of a fold of the program's own.
+Value* own_combination(function_emitter& f, const ir::own_fold& fold, Value* a, Value* b) {
+  std::vector<Value*> values{a, b};
+  std::vector<element> types{fold.type, fold.type};
+  for (const ir::fold_step& s : fold.steps) {
+    Type* const type = like(a, held_type(f.build.getContext(), s.type));
+    if (s.what == op::constant) {
+      values.push_back(is_floating(s.type) ? ConstantFP::get(type, std::bit_cast<double>(s.bits))
+                                           : ConstantInt::get(type, static_cast<std::uint64_t>(s.bits), true));
+    } else {
+      Value* x[3] = {};
+      for (std::size_t k = 0; k < s.args.size(); ++k) x[k] = values[static_cast<std::size_t>(s.args[k])];
+      const element from = types[static_cast<std::size_t>(s.args[s.what == op::select ? 1 : 0])];
+      values.push_back(emit_op(f, s.what, from, s.type, {x, s.args.size()}));
+    }
+    types.push_back(s.type);
+  }
+  return values[fold.steps.empty() ? 0 : values.size() - 1];
+}
+
 Value* combined(function_emitter& f, element type, monoid fold, Value* a, Value* b) {
   auto& build = f.build;
+  if (is_own(fold)) return own_combination(f, f.m.source.folds[static_cast<std::size_t>(own_number(fold))], a, b);
   switch (fold) {
     case monoid::sum:
       return is_floating(type) ? build.CreateFAdd(a, b) : build.CreateAdd(a, b);
@@ -180,7 +206,7 @@ void emit_accumulator(function_emitter& f, ir::value id) {
   Type* const type = widen(cell_type(b.getContext(), i.type), c.lanes);
   Type* const positions = widen(b.getInt64Ty(), c.lanes);
   if (!c.content) c.content = f.stack_slot(type, "accumulator");
-  b.CreateStore(identity(type, i.type, i.fold), c.content);
+  b.CreateStore(identity(f, type, i.type, i.fold), c.content);
   if (!has_position(i.fold)) return;
   if (!c.position) c.position = f.stack_slot(positions, "position");
   b.CreateStore(lowest(positions, element::i64, true), c.position);
