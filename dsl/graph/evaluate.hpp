@@ -373,6 +373,8 @@ constexpr evaluation evaluate(const graph& g, node_id definition, const flat<ten
 constexpr evaluation_status evaluate(const graph& g, const flat<tensor_value>& inputs, flat<tensor_value>& outputs,
                                      evaluation_options options = {}) {
   evaluator run(g, inputs, options);
+  for (const node_id y : g.differentiated)
+    if (const evaluation e = run(y); !e.status.ok()) return e.status;
   for (const node_id output : g.outputs) {
     const evaluation e = run(output);
     if (!e.status.ok()) return e.status;

@@ -52,6 +52,7 @@ class graph {
   flat<std::int64_t> static_extents;
   flat<constraint> constraints;
   flat<node_id> outputs;      // define nodes, in the order asked for
+  flat<node_id> differentiated;  // define nodes whose gradients were asked for: what they subscript is checked all the same
   flat<char> error;           // the first mistake found, as a sentence; empty where there is none
   flat<index_set> free;       // by node: the indices it depends on and does not bind
   flat<node_id> indices;      // by ordinal: the index nodes

@@ -1,14 +1,16 @@
 // A graph as an array of 32-bit words: what a compiled program carries. Only nodes that outputs reach are packed, so
 // equal programs are equal words. Shown by tests/static/pack.cpp.
 //
-//   words = sizes (nodes, inputs, constraints, outputs, names), output signatures (name, element, rank),
+//   words = sizes (nodes, inputs, constraints, outputs, names, differentiated), output signatures (name, element, rank),
 //           names (length, characters, one a word), inputs (name, element, rank, extents as two words each),
 //           nodes (kind | type << 8 | count << 16, attribute as two words, arguments), constraints (left, right, name),
-//           outputs (node)
+//           outputs (node), differentiated (node)
 #pragma once
 #include <sheaf/dsl/graph/make.hpp>
 
 namespace sheaf {
+
+inline constexpr int header_words = 6;
 
 template <int Capacity>
 struct packed_words {
@@ -37,6 +39,7 @@ struct packer {
   constexpr void mark() {
     moved.resize(g.size(), no_node);
     for (const node_id o : g.outputs) moved[o] = 0;
+    for (const node_id y : g.differentiated) moved[y] = 0;
     for (const constraint& c : g.constraints) moved[c.left] = moved[c.right] = 0;
     for (node_id n = g.size() - 1; n >= 0; --n)
       if (moved[n] != no_node)
@@ -69,6 +72,7 @@ struct packer {
     word(g.constraints.size());
     word(g.outputs.size());
     word(g.names.size());
+    word(g.differentiated.size());
     for (const node_id o : g.outputs) {
       word(static_cast<std::int32_t>(g[o].attribute));
       word(static_cast<std::int32_t>(g.type(o)));
@@ -87,6 +91,7 @@ struct packer {
       word(c.axis);
     }
     for (const node_id o : g.outputs) word(moved[o]);
+    for (const node_id y : g.differentiated) word(moved[y]);
   }
 };
 
@@ -128,7 +133,7 @@ struct signature {
 template <int Count>
 constexpr signature<Count> signature_of(const std::int32_t* words) {
   const int inputs = words[1], outputs = words[3], names = words[4];
-  const std::int32_t* w = words + 5 + 3 * outputs;
+  const std::int32_t* w = words + header_words + 3 * outputs;
   flat<const std::int32_t*> at;
   for (int i = 0; i < names; ++i, w += 1 + *w) at.push(w);
   signature<Count> s;
@@ -137,7 +142,7 @@ constexpr signature<Count> signature_of(const std::int32_t* words) {
     s.rows[slot] = {at[row[0]] + 1, at[row[0]][0], static_cast<element>(row[1]), row[2]};
   };
   for (int i = 0; i < inputs; ++i, w += 3 + 2 * w[2]) put(i, w);
-  for (int i = 0; i < outputs; ++i) put(inputs + i, words + 5 + 3 * i);
+  for (int i = 0; i < outputs; ++i) put(inputs + i, words + header_words + 3 * i);
   return s;
 }
 
@@ -147,7 +152,7 @@ constexpr graph unpack(const std::int32_t* w) {
     const std::uint32_t low = static_cast<std::uint32_t>(*w++);
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(low) | static_cast<std::uint64_t>(static_cast<std::uint32_t>(*w++)) << 32);
   };
-  const int nodes = *w++, inputs = *w++, constraints = *w++, outputs = *w++, names = *w++;
+  const int nodes = *w++, inputs = *w++, constraints = *w++, outputs = *w++, names = *w++, differentiated = *w++;
   w += 3 * outputs;
   for (int i = 0; i < names; ++i) {
     const int size = *w++;
@@ -170,6 +175,7 @@ constexpr graph unpack(const std::int32_t* w) {
   }
   for (int i = 0; i < constraints; ++i, w += 3) g.constraints.push({w[0], w[1], w[2]});
   for (int i = 0; i < outputs; ++i) g.outputs.push(*w++);
+  for (int i = 0; i < differentiated; ++i) g.differentiated.push(*w++);
   return g;
 }
 

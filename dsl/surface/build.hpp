@@ -4,26 +4,9 @@
 // outputs are define nodes without unbound indices, or graph::error. Shown by tests/static/surface.cpp, tests/reject.
 #pragma once
 #include <sheaf/dsl/passes/differentiate.hpp>
-#include <sheaf/dsl/surface/fixed_string.hpp>
+#include <sheaf/dsl/surface/built.hpp>
 
 namespace sheaf {
-
-// A node under construction. A weak one is made of literals only and takes the type of what it meets.
-struct built {
-  node_id id = no_node;
-  bool weak = false;
-};
-
-// One address a type. Linear search among the few dozen types of a program beats hashing their names.
-template <class>
-inline constexpr char type_tag = 0;
-
-// An index of a reduction, before its range is known.
-struct bound_axis {
-  node_id axis = no_node;  // unbound
-  node_id low = no_node, high = no_node, step = no_node;
-  node_id condition = no_node;
-};
 
 class builder {
  public:
@@ -55,9 +38,11 @@ class builder {
         strong = any_strong ? promote(strong, g.type(args[k].id)) : g.type(args[k].id);
         any_strong = true;
       }
-    for (int k = 0; k < N; ++k) list[k] = k >= first && args[k].weak && any_strong ? adopt(args[k].id, strong) : args[k].id;
+    for (int k = 0; k < N; ++k)
+      list[k] = k >= first && args[k].weak && any_strong ? adopt(args[k].id, strong) : args[k].id;
     // Integers divide with floor, as their subscripts need it.
-    if (kind == op::div && !is_floating(g.type(list[0])) && !is_floating(g.type(list[1])) && any_strong) kind = op::quotient;
+    if (kind == op::div && !is_floating(g.type(list[0])) && !is_floating(g.type(list[1])) && any_strong)
+      kind = op::quotient;
     return {make(g, kind, list[0], list[1], list[2]), !any_strong && first == 0};
   }
   constexpr built cast(element type, built e) { return {cast_to(g, type, e.id), false}; }
@@ -74,8 +59,8 @@ class builder {
   constexpr built tensor(name_id name, element type, int rank, const std::int64_t* extents) {
     for (const input_row& other : g.inputs)
       if (other.name == name && (other.type != type || other.rank != rank))
-        fail() << "tensor " << text(name) << ": declared twice, as " << row(other.type).name << " of rank " << other.rank
-               << " and as " << row(type).name << " of rank " << rank;
+        fail() << "tensor " << text(name) << ": declared twice, as " << row(other.type).name << " of rank "
+               << other.rank << " and as " << row(type).name << " of rank " << rank;
     if (defined_.contains(name)) fail() << "definition " << text(name) << ": an input has this name";
     return {input(g, name, type, rank, extents), false};
   }
@@ -83,15 +68,16 @@ class builder {
   constexpr built load(built tensor, const built* subscripts, int rank, bool guarded = false) {
     // Said by operator() already; what is built must be whole all the same.
     if (tensor_rank(g, tensor.id) != rank) {
-      fail() << "subscript: tensor " << tensor_name(tensor.id) << " has rank " << tensor_rank(g, tensor.id) << ", got " << rank << " subscripts";
+      fail() << "subscript: tensor " << tensor_name(tensor.id) << " has rank " << tensor_rank(g, tensor.id) << ", got "
+             << rank << " subscripts";
       return {number(g, g.type(tensor.id), 0), false};
     }
     flat<node_id> list;
     list.push(tensor.id);
     for (int d = 0; d < rank; ++d) {
       if (is_floating(g.type(subscripts[d].id)) || g.type(subscripts[d].id) == element::boolean)
-        fail() << "tensor " << tensor_name(tensor.id) << ": subscript " << d << " is " << row(g.type(subscripts[d].id)).name
-               << ", expected an integer";
+        fail() << "tensor " << tensor_name(tensor.id) << ": subscript " << d << " is "
+               << row(g.type(subscripts[d].id)).name << ", expected an integer";
       list.push(cast_to(g, element::i64, subscripts[d].id));
       check_static_subscript(tensor.id, d, list.back());
     }
@@ -165,8 +151,9 @@ class builder {
       const node_id body = (*this)(e).id;
       for (const node_id idx : g.indices)
         if (is_unbound(g, idx) && g.free[body].has(g.ordinal(idx)))
-          fail() << "output: index " << text(index_name(g, idx)) << " is free; name the output and order its indices: define<\"name\">("
-                 << text(index_name(g, idx)) << ", ...) = expression";
+          fail() << "output: index " << text(index_name(g, idx))
+                 << " is free; name the output and order its indices: define<\"name\">(" << text(index_name(g, idx))
+                 << ", ...) = expression";
       return unnamed(body, label, length);
     }
   }
@@ -177,8 +164,10 @@ class builder {
   constexpr node_id gradient_of(node_id y, node_id x, node_id cotangent, name_id called) {
     const node_id body = g.arg(y, 0);
     if (!is_floating(g.type(body)) && !g.failed())
-      fail() << "gradient of " << tensor_name(y) << ": it is " << row(g.type(body)).name << ", expected a floating type";
+      fail() << "gradient of " << tensor_name(y) << ": it is " << row(g.type(body)).name
+             << ", expected a floating type";
     if (g.failed()) return y;
+    if (!g.differentiated.contains(y)) g.differentiated.push(y);
     node_id seed = number_like(g, body, 1);
     if (cotangent != no_node) {
       flat<node_id> indices;
@@ -208,7 +197,8 @@ class builder {
     }
     for (const node_id idx : g.indices)
       if (!g.failed() && is_unbound(g, idx) && g.free[body].has(g.ordinal(idx))) {
-        fail() << "definition " << text(name) << ": index " << text(index_name(g, idx)) << " is free in its expression and not among its indices ";
+        fail() << "definition " << text(name) << ": index " << text(index_name(g, idx))
+               << " is free in its expression and not among its indices ";
         append_indices(axes, rank);
         break;
       }
@@ -235,17 +225,8 @@ class builder {
                                             : static_cast<name_id>(g[tensor].attribute));
   }
 
-  // Appends to the program's error if it is the first; what comes after the first mistake is dropped.
-  struct complaint {
-    graph* to;
-    constexpr complaint& operator<<(const char* s) {
-      for (; to != nullptr && *s != 0; ++s) to->error.push(*s);
-      return *this;
-    }
-    constexpr complaint& operator<<(std::int64_t v) { return *this << (detail::sentence{} << v).text; }
-    constexpr complaint& operator<<(int v) { return *this << static_cast<std::int64_t>(v); }
-  };
-  constexpr complaint fail() { return {g.failed() ? nullptr : &g}; }
+  // Says the program's error if it is the first; what comes after the first mistake is dropped.
+  constexpr detail::complaint fail() { return {g.failed() ? nullptr : &g}; }
 
  private:
   struct resolved {

@@ -32,7 +32,8 @@ constexpr int rank_of() {
 
 template <class Y, class X>
 SHEAF_INLINE constexpr void expect_differentiable() {
-  static_assert(Tensor<X>, "gradient: what to differentiate by is a tensor, a scalar or a definition, without subscripts");
+  static_assert(Tensor<X>,
+                "gradient: what to differentiate by is a tensor, a scalar or a definition, without subscripts");
   if constexpr (Tensor<X>)
     expect<differentiable<X>, [] {
       return sentence{} << "gradient of " << label_of<Y>().text << " with respect to " << X::label.text << ": tensor "
@@ -70,7 +71,9 @@ struct gradient_ : subscripts<gradient_<Y, X, C>> {
   using subscripts<gradient_>::operator=;
   static constexpr auto label = detail::gradient_label<Y, X>();
   static constexpr int rank = X::rank;
-  static constexpr built node(builder& b) { return {b.tensor_of(&type_tag<gradient_>, [](builder& c) { return make_node(c); })}; }
+  static constexpr built node(builder& b) {
+    return {b.tensor_of(&type_tag<gradient_>, [](builder& c) { return make_node(c); })};
+  }
 
  private:
   static constexpr node_id make_node(builder& b) {
@@ -107,7 +110,8 @@ SHEAF_INLINE constexpr auto grad(Y, X) {
 // the symbol cotangent(y), or a tensor given as the third argument.
 template <Expression Y, class X>
 SHEAF_INLINE constexpr auto vjp(Y, X) {
-  static_assert(Tensor<Y>, "vjp: what is differentiated is a definition; write define<\"name\">(indices...) = expression first");
+  static_assert(Tensor<Y>,
+                "vjp: what is differentiated is a definition; write define<\"name\">(indices...) = expression first");
   detail::expect_differentiable<Y, X>();
   if constexpr (Tensor<Y> && Tensor<X>)
     return gradient_<Y, X, cotangent_<Y>>{};

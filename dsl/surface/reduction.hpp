@@ -114,8 +114,8 @@ SHEAF_INLINE constexpr void misplaced_fold() {
   expect<Ok, [] {
     constexpr auto name = folding_names[static_cast<int>(Kind)];
     sentence s;
-    s << name << ": expected an index, then what to fold, as in " << name << "(t, x(t)), " << name << "(t.in(lo, hi), x(t)) or "
-      << name << "(over(m, t), y(m, t))";
+    s << name << ": expected an index, then what to fold, as in " << name << "(t, x(t)), " << name
+      << "(t.in(lo, hi), x(t)) or " << name << "(over(m, t), y(m, t))";
     if (Kind == folding::max || Kind == folding::min) s << "; of two values, " << name << "imum(a, b)";
     return s;
   }>();
@@ -124,21 +124,21 @@ SHEAF_INLINE constexpr void misplaced_fold() {
 }  // namespace detail
 
 // NAME(t, e), NAME(t.in(lo, hi), e), NAME(t.where(c), e), NAME(over(m, t.in(...)), e).
-#define SHEAF_REDUCTION(name)                                  \
-  template <Indices I, Expression E>                           \
-  SHEAF_INLINE constexpr auto name(I, E) {                                  \
-    detail::expect_value<E>();                                 \
-    return reduce_<folding::name, I, E>{};                     \
-  }                                                            \
-  template <Indices I, Number E>                               \
-  SHEAF_INLINE constexpr auto name(I, E) {                                  \
-    detail::bare_number<E>();                                  \
-    return reduce_<folding::name, I, literal_<0>>{};           \
-  }                                                            \
+#define SHEAF_REDUCTION(name)                                   \
+  template <Indices I, Expression E>                            \
+  SHEAF_INLINE constexpr auto name(I, E) {                      \
+    detail::expect_value<E>();                                  \
+    return reduce_<folding::name, I, E>{};                      \
+  }                                                             \
+  template <Indices I, Number E>                                \
+  SHEAF_INLINE constexpr auto name(I, E) {                      \
+    detail::bare_number<E>();                                   \
+    return reduce_<folding::name, I, literal_<0>>{};            \
+  }                                                             \
   template <detail::MisplacedFold... A>                         \
-  SHEAF_INLINE constexpr auto name(A...) {                                  \
-    detail::misplaced_fold<sizeof...(A) == 0, folding::name>();\
-    return literal_<0>{};                                      \
+  SHEAF_INLINE constexpr auto name(A...) {                      \
+    detail::misplaced_fold<sizeof...(A) == 0, folding::name>(); \
+    return literal_<0>{};                                       \
   }
 SHEAF_REDUCTION(sum)        // 0 over nothing; integers and booleans are summed in i64
 SHEAF_REDUCTION(prod)       // 1 over nothing

@@ -136,7 +136,8 @@ namespace detail {
 template <class T, int Got>
 SHEAF_INLINE constexpr void expect_rank() {
   expect<T::rank == Got, [] {
-    return sentence{} << "subscript: tensor " << T::label.text << " has rank " << T::rank << ", got " << Got << " subscripts";
+    return sentence{} << "subscript: tensor " << T::label.text << " has rank " << T::rank << ", got " << Got
+                      << " subscripts";
   }>();
 }
 template <class... S>
@@ -214,7 +215,8 @@ template <fixed_string Name, class T, int Rank, std::int64_t... Extents>
 struct tensor_ : subscripts<tensor_<Name, T, Rank, Extents...>> {
   static_assert(Rank >= 0 && Rank <= max_rank, "tensor: its rank is from 0 to 8");
   static_assert(is_element<T>, "tensor: this is not an element type of Sheaf (see docs/language.md)");
-  static_assert(sizeof...(Extents) == 0 || sizeof...(Extents) == Rank, "tensor: give one extent for each dimension, or none");
+  static_assert(sizeof...(Extents) == 0 || sizeof...(Extents) == Rank,
+                "tensor: give one extent for each dimension, or none");
   using subscripts<tensor_>::operator=;
   using value_type = T;
   static constexpr auto label = Name;

@@ -49,7 +49,7 @@ enum class opcode : std::uint8_t {
   lanes,         // i64 vector: the variable of the enclosing vector loop `target`, lane by lane
   load,          // `target`[args...]; see access
   accumulator,   // a mutable cell of `type`, vector or scalar, set to the identity of `fold`; changed by combine
-  read,          // the content of accumulator args[0], now
+  read,          // the content of accumulator args[0], now; of argmax and argmin the position, -1 over nothing
   fold_lanes,    // scalar: the content of the vector accumulator args[0], combined by the fixed tree
 };
 

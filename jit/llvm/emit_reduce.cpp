@@ -208,10 +208,21 @@ void emit_combine(function_emitter& f, const ir::statement& s) {
   if (c.position) b.CreateStore(next.position, c.position);
 }
 
+namespace {
+
+// Over nothing there is no position: -1.
+Value* finished_position(function_emitter& f, Value* position) {
+  Value* const none = Constant::getAllOnesValue(position->getType());
+  Value* const highest = lowest(position->getType(), element::i64, true);
+  return f.build.CreateSelect(f.build.CreateICmpEQ(position, highest), none, position);
+}
+
+}  // namespace
+
 Value* emit_read(function_emitter& f, const ir::instruction& i) {
   const ir::instruction& a = f.instruction(i.args[0]);
   const cell& c = f.cells[static_cast<std::size_t>(i.args[0])];
-  if (c.position) return content_of(f, c.position);
+  if (c.position) return finished_position(f, content_of(f, c.position));
   Value* content = content_of(f, c.content);
   return a.type == element::boolean ? from_memory(f, a.type, content) : content;
 }
@@ -230,7 +241,8 @@ Value* emit_fold_lanes(function_emitter& f, const ir::instruction& i) {
   }
   Value* result = c.position ? whole.position : whole.content;
   if (c.lanes) result = b.CreateExtractElement(result, std::uint64_t{0});
-  return !c.position && a.type == element::boolean ? from_memory(f, a.type, result) : result;
+  if (c.position) return finished_position(f, result);
+  return a.type == element::boolean ? from_memory(f, a.type, result) : result;
 }
 
 }  // namespace sheaf::llvm_backend
