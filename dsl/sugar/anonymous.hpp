@@ -13,7 +13,9 @@ struct anonymous_ : subscripts<anonymous_<Name, E, Axes...>> {
   using subscripts<anonymous_>::operator=;
   static constexpr auto label = Name;
   static constexpr int rank = sizeof...(Axes);
-  static constexpr built node(builder& b) { return {b.tensor_of(&type_tag<anonymous_>, [](builder& c) { return make_node(c); })}; }
+  static constexpr built node(builder& b) {
+    return {b.tensor_of(&type_tag<anonymous_>, [](builder& c) { return make_node(c); })};
+  }
 
  private:
   static constexpr node_id make_node(builder& b) {
@@ -157,8 +159,8 @@ constexpr int size_of(unsigned set) {
 template <fixed_string What, class T, int D>
 SHEAF_INLINE constexpr void expect_dimension() {
   expect<(wrapped<T>(D) >= 0 && wrapped<T>(D) < T::rank), [] {
-    return sentence{} << What.text << " of " << T::label.text << ": dimension " << D << " is out of range, expected " << -T::rank
-                      << " to " << T::rank - 1;
+    return sentence{} << What.text << " of " << T::label.text << ": dimension " << D << " is out of range, expected "
+                      << -T::rank << " to " << T::rank - 1;
   }>();
 }
 // Whether the dimensions are the tensor's and none stands twice; a sentence says where not.
@@ -166,14 +168,17 @@ template <fixed_string What, class T, int... D>
 SHEAF_INLINE constexpr bool expect_dimensions() {
   (expect_dimension<What, T, D>(), ...);
   constexpr bool inside = ((wrapped<T>(D) >= 0 && wrapped<T>(D) < T::rank) && ... && true);
-  constexpr bool distinct = !inside || sizeof...(D) == 0 || size_of(dimensions<T, D...>()) == static_cast<int>(sizeof...(D));
-  expect<distinct, [] { return sentence{} << What.text << " of " << T::label.text << ": a dimension is named twice"; }>();
+  constexpr bool distinct =
+      !inside || sizeof...(D) == 0 || size_of(dimensions<T, D...>()) == static_cast<int>(sizeof...(D));
+  expect<distinct,
+         [] { return sentence{} << What.text << " of " << T::label.text << ": a dimension is named twice"; }>();
   return inside && distinct;
 }
 template <fixed_string What, int Least, class T>
 SHEAF_INLINE constexpr bool expect_rank_of_at_least() {
   expect<(T::rank >= Least), [] {
-    return sentence{} << What.text << " of " << T::label.text << ": its rank is " << T::rank << ", expected at least " << Least;
+    return sentence{} << What.text << " of " << T::label.text << ": its rank is " << T::rank << ", expected at least "
+                      << Least;
   }>();
   return T::rank >= Least;
 }
@@ -199,14 +204,12 @@ constexpr std::int64_t static_extent(T, int) {
   return dynamic;
 }
 template <fixed_string Name, class T, int Rank, std::int64_t... Extents>
-  requires(sizeof...(Extents) > 0)
-constexpr std::int64_t static_extent(tensor_<Name, T, Rank, Extents...>, int d) {
+requires(sizeof...(Extents) > 0) constexpr std::int64_t static_extent(tensor_<Name, T, Rank, Extents...>, int d) {
   constexpr std::int64_t extents[] = {Extents...};
   return extents[d];
 }
 template <fixed_string Name, class E, class... Axes>
-  requires(sizeof...(Axes) > 0)
-constexpr std::int64_t static_extent(anonymous_<Name, E, Axes...>, int d) {
+requires(sizeof...(Axes) > 0) constexpr std::int64_t static_extent(anonymous_<Name, E, Axes...>, int d) {
   constexpr std::int64_t extents[] = {declared_extent<Axes>...};
   return extents[d];
 }

@@ -30,8 +30,8 @@ template <fixed_string What, class T, class Y>
 SHEAF_INLINE constexpr bool expect_targets() {
   if constexpr (expect_rank_of_at_least<What, 1, T>()) {
     expect<(Y::rank == T::rank - 1), [] {
-      return sentence{} << What.text << ": " << T::label.text << " has rank " << T::rank << ", so the class ids have " << T::rank - 1 << "; "
-                        << Y::label.text << " has rank " << Y::rank;
+      return sentence{} << What.text << ": " << T::label.text << " has rank " << T::rank << ", so the class ids have "
+                        << T::rank - 1 << "; " << Y::label.text << " has rank " << Y::rank;
     }>();
     return Y::rank == T::rank - 1;
   }
@@ -43,12 +43,16 @@ SHEAF_INLINE constexpr auto reduced_losses(E e, Weight weight, list<Axes...> axe
   if constexpr (How == reduce_losses::none) {
     return named<What, T>(e, axes);
   } else if constexpr (sizeof...(Axes) == 0) {
-    if constexpr (How == reduce_losses::sum) return named<What, T>(e, axes);
-    else return named<What, T>(e / weight, axes);
+    if constexpr (How == reduce_losses::sum)
+      return named<What, T>(e, axes);
+    else
+      return named<What, T>(e / weight, axes);
   } else {
     const auto total = sum(over_all(axes), e);
-    if constexpr (How == reduce_losses::sum) return named<What, T>(total, list<>{});
-    else return named<What, T>(total / sum(over_all(axes), weight), list<>{});
+    if constexpr (How == reduce_losses::sum)
+      return named<What, T>(total, list<>{});
+    else
+      return named<What, T>(total / sum(over_all(axes), weight), list<>{});
   }
 }
 
@@ -63,12 +67,15 @@ SHEAF_INLINE constexpr auto class_loss(T log_probability, Y target, W... class_w
   const auto chosen = -of_class(log_probability, id) * weight;
   const auto zero = literal_<0>{};
   if constexpr (O.smoothing == 0) {
-    return reduced_losses<O.reduction, What, Named>(select(counts, chosen, zero), select(counts, weight, zero), samples{});
+    return reduced_losses<O.reduction, What, Named>(select(counts, chosen, zero), select(counts, weight, zero),
+                                                    samples{});
   } else {
     constexpr auto c = position<class_dimension<T::rank>>{};
-    const auto spread = fold<folding::sum, T, set>((-of_class(log_probability, c) * ... * class_weight(c))) / extent_<T, class_dimension<T::rank>>{};
+    const auto spread = fold<folding::sum, T, set>((-of_class(log_probability, c) * ... * class_weight(c))) /
+                        extent_<T, class_dimension<T::rank>>{};
     const auto mixed = literal_<1 - O.smoothing>{} * chosen + literal_<O.smoothing>{} * spread;
-    return reduced_losses<O.reduction, What, Named>(select(counts, mixed, zero), select(counts, weight, zero), samples{});
+    return reduced_losses<O.reduction, What, Named>(select(counts, mixed, zero), select(counts, weight, zero),
+                                                    samples{});
   }
 }
 
@@ -87,7 +94,8 @@ SHEAF_INLINE constexpr auto pairwise_loss(E e) {
 template <fixed_string What, class X, class Y>
 SHEAF_INLINE constexpr bool expect_same_rank() {
   expect<(X::rank == Y::rank), [] {
-    return sentence{} << What.text << ": " << X::label.text << " has rank " << X::rank << ", " << Y::label.text << " has rank " << Y::rank;
+    return sentence{} << What.text << ": " << X::label.text << " has rank " << X::rank << ", " << Y::label.text
+                      << " has rank " << Y::rank;
   }>();
   return X::rank == Y::rank;
 }
@@ -100,7 +108,8 @@ template <loss_options O = loss_options{}, Tensor T, Tensor Y, Tensor... W>
 SHEAF_INLINE constexpr auto cross_entropy(T logits, Y target, W... class_weight) {
   static_assert(sizeof...(W) < 2, "cross_entropy: expected logits, class ids and a weight of each class");
   if constexpr (detail::expect_targets<"cross_entropy", T, Y>())
-    return detail::class_loss<O, "cross_entropy", T>(log_softmax(logits, dim<detail::class_dimension<T::rank>>), target, class_weight...);
+    return detail::class_loss<O, "cross_entropy", T>(log_softmax(logits, dim<detail::class_dimension<T::rank>>), target,
+                                                     class_weight...);
   else
     return detail::refused_{};
 }
@@ -127,7 +136,8 @@ SHEAF_INLINE constexpr auto mse_loss(X x, Y y) {
 template <reduce_losses How = reduce_losses::mean, Tensor X, Tensor Y>
 SHEAF_INLINE constexpr auto l1_loss(X x, Y y) {
   if constexpr (detail::expect_same_rank<"l1_loss", X, Y>())
-    return detail::pairwise_loss<How, "l1_loss", X, Y>(abs(detail::element_of_all(x) - detail::at(y, detail::positions<Y::rank>{})));
+    return detail::pairwise_loss<How, "l1_loss", X, Y>(
+        abs(detail::element_of_all(x) - detail::at(y, detail::positions<Y::rank>{})));
   else
     return detail::refused_{};
 }

@@ -24,7 +24,8 @@ template <class T, unsigned Set, double Eps>
 SHEAF_INLINE constexpr auto standardised(T t) {
   const auto mean = wide_mean<T, Set>(t);
   const auto variance = named<"variance", T>(squared_deviations<T, Set>(t) / count_of<T, Set>(), remaining<T, Set>{});
-  return (wide(element_of_all(t)) - at(mean, remaining<T, Set>{})) * rsqrt(at(variance, remaining<T, Set>{}) + literal_<Eps>{});
+  return (wide(element_of_all(t)) - at(mean, remaining<T, Set>{})) *
+         rsqrt(at(variance, remaining<T, Set>{}) + literal_<Eps>{});
 }
 
 constexpr unsigned last_dimensions(int rank, int n) { return ((1u << n) - 1) << (rank - n); }
@@ -34,7 +35,8 @@ using trailing = picked<positions<T::rank>, last_dimensions(T::rank, Last)>;
 template <fixed_string What, class T, class W>
 SHEAF_INLINE constexpr bool expect_trailing() {
   expect<(W::rank >= 1 && W::rank <= T::rank), [] {
-    return sentence{} << What.text << " of " << T::label.text << ": " << W::label.text << " has rank " << W::rank << ", expected 1 to " << T::rank;
+    return sentence{} << What.text << " of " << T::label.text << ": " << W::label.text << " has rank " << W::rank
+                      << ", expected 1 to " << T::rank;
   }>();
   return W::rank >= 1 && W::rank <= T::rank;
 }
@@ -87,7 +89,8 @@ SHEAF_INLINE constexpr auto softmax(T t, dim_<D>) {
   if constexpr (detail::expect_dimensions<"softmax", T, D>()) {
     constexpr unsigned set = detail::dimensions<T, D>();
     return detail::named<"softmax", T>(
-        detail::narrow(exp(detail::below_top<T, set>(t)) / detail::sum_of_exp<T, set>(t), detail::element_of_all(t)), detail::positions<T::rank>{});
+        detail::narrow(exp(detail::below_top<T, set>(t)) / detail::sum_of_exp<T, set>(t), detail::element_of_all(t)),
+        detail::positions<T::rank>{});
   } else {
     return detail::refused_{};
   }
@@ -97,7 +100,8 @@ SHEAF_INLINE constexpr auto log_softmax(T t, dim_<D>) {
   if constexpr (detail::expect_dimensions<"log_softmax", T, D>()) {
     constexpr unsigned set = detail::dimensions<T, D>();
     return detail::named<"log_softmax", T>(
-        detail::narrow(detail::below_top<T, set>(t) - log(detail::sum_of_exp<T, set>(t)), detail::element_of_all(t)), detail::positions<T::rank>{});
+        detail::narrow(detail::below_top<T, set>(t) - log(detail::sum_of_exp<T, set>(t)), detail::element_of_all(t)),
+        detail::positions<T::rank>{});
   } else {
     return detail::refused_{};
   }
@@ -108,17 +112,21 @@ template <double Eps = 1e-5, Tensor T>
 SHEAF_INLINE constexpr auto layer_norm(T t) {
   if constexpr (detail::expect_rank_of_at_least<"layer_norm", 1, T>())
     return detail::named<"layer_norm", T>(
-        detail::narrow(detail::standardised<T, detail::last_dimensions(T::rank, 1), Eps>(t), detail::element_of_all(t)), detail::positions<T::rank>{});
+        detail::narrow(detail::standardised<T, detail::last_dimensions(T::rank, 1), Eps>(t), detail::element_of_all(t)),
+        detail::positions<T::rank>{});
   else
     return detail::refused_{};
 }
 template <double Eps = 1e-5, Tensor T, Tensor W, Tensor... B>
 SHEAF_INLINE constexpr auto layer_norm(T t, W w, B... b) {
   static_assert(sizeof...(B) < 2, "layer_norm: expected a tensor, a weight and a bias");
-  if constexpr (detail::expect_trailing<"layer_norm", T, W>() && (detail::expect_rank_of<"layer_norm: bias", W::rank, B>() && ... && true)) {
+  if constexpr (detail::expect_trailing<"layer_norm", T, W>() &&
+                (detail::expect_rank_of<"layer_norm: bias", W::rank, B>() && ... && true)) {
     using last = detail::trailing<T, W::rank>;
-    const auto form = detail::standardised<T, detail::last_dimensions(T::rank, W::rank), Eps>(t) * detail::at(w, last{});
-    return detail::named<"layer_norm", T>(detail::narrow((form + ... + detail::at(b, last{})), detail::element_of_all(t)), detail::positions<T::rank>{});
+    const auto form =
+        detail::standardised<T, detail::last_dimensions(T::rank, W::rank), Eps>(t) * detail::at(w, last{});
+    return detail::named<"layer_norm", T>(
+        detail::narrow((form + ... + detail::at(b, last{})), detail::element_of_all(t)), detail::positions<T::rank>{});
   } else {
     return detail::refused_{};
   }
@@ -128,7 +136,9 @@ SHEAF_INLINE constexpr auto layer_norm(T t, W w, B... b) {
 template <double Eps = 1e-6, Tensor T>
 SHEAF_INLINE constexpr auto rms_norm(T t) {
   if constexpr (detail::expect_rank_of_at_least<"rms_norm", 1, T>())
-    return detail::named<"rms_norm", T>(detail::narrow(detail::by_root_mean_square<T, Eps, 1>(t), detail::element_of_all(t)), detail::positions<T::rank>{});
+    return detail::named<"rms_norm", T>(
+        detail::narrow(detail::by_root_mean_square<T, Eps, 1>(t), detail::element_of_all(t)),
+        detail::positions<T::rank>{});
   else
     return detail::refused_{};
 }
@@ -136,7 +146,8 @@ template <double Eps = 1e-6, Tensor T, Tensor W>
 SHEAF_INLINE constexpr auto rms_norm(T t, W w) {
   if constexpr (detail::expect_trailing<"rms_norm", T, W>())
     return detail::named<"rms_norm", T>(
-        detail::narrow(detail::by_root_mean_square<T, Eps, W::rank>(t) * detail::at(w, detail::trailing<T, W::rank>{}), detail::element_of_all(t)),
+        detail::narrow(detail::by_root_mean_square<T, Eps, W::rank>(t) * detail::at(w, detail::trailing<T, W::rank>{}),
+                       detail::element_of_all(t)),
         detail::positions<T::rank>{});
   else
     return detail::refused_{};
@@ -151,11 +162,14 @@ SHEAF_INLINE constexpr auto group_norm(T t, W... w) {
   if constexpr (detail::expect_rank_of_at_least<"group_norm", 2, T>()) {
     constexpr std::int64_t channels = detail::static_extent(T{}, 1);
     expect<(channels < 0 || channels % Groups == 0), [] {
-      return detail::sentence{} << "group_norm of " << T::label.text << ": " << channels << " channels do not divide into " << Groups << " groups";
+      return detail::sentence{} << "group_norm of " << T::label.text << ": " << channels
+                                << " channels do not divide into " << Groups << " groups";
     }>();
     using spatial = detail::picked<detail::positions<T::rank>, ((1u << T::rank) - 1) & ~3u>;
     return detail::named<"group_norm", T>(
-        detail::narrow(detail::scaled_by_channel(detail::by_group<T, Groups, Eps>(t, spatial{}), w...), detail::element_of_all(t)), detail::positions<T::rank>{});
+        detail::narrow(detail::scaled_by_channel(detail::by_group<T, Groups, Eps>(t, spatial{}), w...),
+                       detail::element_of_all(t)),
+        detail::positions<T::rank>{});
   } else {
     return detail::refused_{};
   }
@@ -165,7 +179,8 @@ SHEAF_INLINE constexpr auto batch_norm(T t, W... w) {
   static_assert(sizeof...(W) < 3, "batch_norm: expected a tensor, a weight and a bias");
   if constexpr (detail::expect_rank_of_at_least<"batch_norm", 2, T>())
     return detail::named<"batch_norm", T>(
-        detail::narrow(detail::scaled_by_channel(detail::standardised<T, ((1u << T::rank) - 1) & ~2u, Eps>(t), w...), detail::element_of_all(t)),
+        detail::narrow(detail::scaled_by_channel(detail::standardised<T, ((1u << T::rank) - 1) & ~2u, Eps>(t), w...),
+                       detail::element_of_all(t)),
         detail::positions<T::rank>{});
   else
     return detail::refused_{};

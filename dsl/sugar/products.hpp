@@ -28,9 +28,9 @@ template <int Rank, class A, class B, int Axis>
 SHEAF_INLINE constexpr void expect_same_extent() {
   constexpr std::int64_t a = extent_at<Rank, A>(Axis), b = extent_at<Rank, B>(Axis);
   expect<(a < 0 || b < 0 || a == 1 || b == 1 || a == b), [] {
-    return sentence{} << "elementwise: extents " << extent_at<Rank, A>(Axis) << " of " << A::label.text << " in dimension " << Axis - (Rank - A::rank)
-                      << " and " << extent_at<Rank, B>(Axis) << " of " << B::label.text << " in dimension " << Axis - (Rank - B::rank)
-                      << " do not broadcast";
+    return sentence{} << "elementwise: extents " << extent_at<Rank, A>(Axis) << " of " << A::label.text
+                      << " in dimension " << Axis - (Rank - A::rank) << " and " << extent_at<Rank, B>(Axis) << " of "
+                      << B::label.text << " in dimension " << Axis - (Rank - B::rank) << " do not broadcast";
   }>();
 }
 template <int Rank, class A, class B, std::size_t... Axis>
@@ -46,15 +46,18 @@ SHEAF_INLINE constexpr void expect_broadcasts() {
 }
 template <int Rank, class... T, std::size_t... I>
 SHEAF_INLINE constexpr auto broadcast_axes(std::index_sequence<I...>) {
-  return (list<>{} + ... + list<std::conditional_t<all_single<Rank, T...>(static_cast<int>(I)), single<static_cast<int>(I)>, position<static_cast<int>(I)>>>{});
+  return (list<>{} + ... +
+          list<std::conditional_t<all_single<Rank, T...>(static_cast<int>(I)), single<static_cast<int>(I)>,
+                                  position<static_cast<int>(I)>>>{});
 }
 
 template <fixed_string What, class A, class B, int DA, int DB>
 SHEAF_INLINE constexpr bool expect_contraction() {
   constexpr std::int64_t a = static_extent(A{}, DA), b = static_extent(B{}, DB);
   expect<(a < 0 || b < 0 || a == b), [] {
-    return sentence{} << What.text << ": dimension " << DA << " of " << A::label.text << " has extent " << static_extent(A{}, DA) << ", dimension " << DB
-                      << " of " << B::label.text << " has " << static_extent(B{}, DB);
+    return sentence{} << What.text << ": dimension " << DA << " of " << A::label.text << " has extent "
+                      << static_extent(A{}, DA) << ", dimension " << DB << " of " << B::label.text << " has "
+                      << static_extent(B{}, DB);
   }>();
   return a < 0 || b < 0 || a == b;
 }
@@ -78,7 +81,8 @@ SHEAF_INLINE constexpr auto elementwise(F f, T... t) {
 
 template <Tensor A, Tensor B>
 SHEAF_INLINE constexpr auto dot(A a, B b) {
-  if constexpr (detail::expect_rank_of<"dot", 1, A>() && detail::expect_rank_of<"dot", 1, B>() && detail::expect_contraction<"dot", A, B, 0, 0>()) {
+  if constexpr (detail::expect_rank_of<"dot", 1, A>() && detail::expect_rank_of<"dot", 1, B>() &&
+                detail::expect_contraction<"dot", A, B, 0, 0>()) {
     constexpr auto i = detail::position<0>{};
     return detail::named<"dot", A, B>(sum(i, a(i) * b(i)), detail::list<>{});
   } else {
@@ -89,7 +93,8 @@ SHEAF_INLINE constexpr auto dot(A a, B b) {
 // [..., n, k] times [k, m] or [k]; of two tensors of one rank above 2, batch by batch; [k] times [k, m].
 template <Tensor A, Tensor B>
 SHEAF_INLINE constexpr auto matmul(A a, B b) {
-  if constexpr (!detail::expect_rank_of_at_least<"matmul", 1, A>() || !detail::expect_rank_of_at_least<"matmul", 1, B>()) {
+  if constexpr (!detail::expect_rank_of_at_least<"matmul", 1, A>() ||
+                !detail::expect_rank_of_at_least<"matmul", 1, B>()) {
     return detail::refused_{};
   } else {
     constexpr int shared = B::rank == 1 ? 0 : B::rank - 2;
@@ -101,15 +106,18 @@ SHEAF_INLINE constexpr auto matmul(A a, B b) {
       if constexpr (B::rank == 1) {
         return detail::named<"matmul", A, B>(sum(k, left * b(k)), front{});
       } else if constexpr (B::rank == 2) {
-        return detail::named<"matmul", A, B>(sum(k, left * b(k, m)), front{} + detail::list<detail::position<A::rank - 1>>{});
+        return detail::named<"matmul", A, B>(sum(k, left * b(k, m)),
+                                             front{} + detail::list<detail::position<A::rank - 1>>{});
       } else {
         expect<A::rank == B::rank, [] {
-          return detail::sentence{} << "matmul: " << A::label.text << " has rank " << A::rank << ", " << B::label.text << " has rank " << B::rank;
+          return detail::sentence{} << "matmul: " << A::label.text << " has rank " << A::rank << ", " << B::label.text
+                                    << " has rank " << B::rank;
         }>();
         if constexpr (A::rank == B::rank) {
           using batch = detail::picked<detail::positions<A::rank>, (1u << (A::rank - 2)) - 1>;
-          return detail::named<"matmul", A, B>(sum(k, left * detail::at(b, batch{} + detail::list<detail::inner<0>, detail::position<A::rank - 1>>{})),
-                                               front{} + detail::list<detail::position<A::rank - 1>>{});
+          return detail::named<"matmul", A, B>(
+              sum(k, left * detail::at(b, batch{} + detail::list<detail::inner<0>, detail::position<A::rank - 1>>{})),
+              front{} + detail::list<detail::position<A::rank - 1>>{});
         } else {
           return detail::refused_{};
         }
@@ -123,13 +131,15 @@ SHEAF_INLINE constexpr auto matmul(A a, B b) {
 // sum(a b) / max(|a| |b|, eps) along a dimension, as PyTorch.
 template <double Eps = 1e-8, Tensor A, Tensor B, int D>
 SHEAF_INLINE constexpr auto cosine_similarity(A a, B b, dim_<D>) {
-  if constexpr (detail::expect_same_rank<"cosine_similarity", A, B>() && detail::expect_dimensions<"cosine_similarity", A, D>()) {
+  if constexpr (detail::expect_same_rank<"cosine_similarity", A, B>() &&
+                detail::expect_dimensions<"cosine_similarity", A, D>()) {
     constexpr unsigned set = detail::dimensions<A, D>();
     const auto x = detail::element_of_all(a);
     const auto y = detail::element_of_all(b);
     const auto length = [](auto e) { return detail::flat_root(detail::fold<folding::sum, A, set>(e * e)); };
     const auto together = detail::fold<folding::sum, A, set>(x * y);
-    return detail::named<"cosine_similarity", A, B>(together / maximum(length(x) * length(y), literal_<Eps>{}), detail::remaining<A, set>{});
+    return detail::named<"cosine_similarity", A, B>(together / maximum(length(x) * length(y), literal_<Eps>{}),
+                                                    detail::remaining<A, set>{});
   } else {
     return detail::refused_{};
   }
@@ -143,13 +153,16 @@ SHEAF_INLINE constexpr auto weighted_mean(X x, W w, dim_<D>...) {
     constexpr unsigned set = detail::dimensions<X, D...>();
     constexpr bool line = W::rank == 1 && detail::size_of(set) == 1;
     expect<(line || W::rank == X::rank), [] {
-      return detail::sentence{} << "weighted_mean: " << X::label.text << " has rank " << X::rank << ", the weights " << W::label.text << " have rank " << W::rank;
+      return detail::sentence{} << "weighted_mean: " << X::label.text << " has rank " << X::rank << ", the weights "
+                                << W::label.text << " have rank " << W::rank;
     }>();
     if constexpr (line || W::rank == X::rank) {
-      using where = std::conditional_t<line, detail::picked<detail::positions<X::rank>, set>, detail::positions<X::rank>>;
+      using where =
+          std::conditional_t<line, detail::picked<detail::positions<X::rank>, set>, detail::positions<X::rank>>;
       const auto weight = detail::at(w, where{});
       return detail::named<"weighted_mean", X, W>(
-          detail::fold<folding::sum, X, set>(weight * detail::element_of_all(x)) / detail::fold<folding::sum, X, set>(weight),
+          detail::fold<folding::sum, X, set>(weight * detail::element_of_all(x)) /
+              detail::fold<folding::sum, X, set>(weight),
           detail::remaining<X, set, detail::keeps<O...>>{});
     } else {
       return detail::refused_{};
@@ -166,13 +179,16 @@ SHEAF_INLINE constexpr auto masked_mean(X x, M mask, dim_<D>...) {
     constexpr unsigned set = detail::dimensions<X, D...>();
     constexpr bool line = M::rank == 1 && detail::size_of(set) == 1;
     expect<(line || M::rank == X::rank), [] {
-      return detail::sentence{} << "masked_mean: " << X::label.text << " has rank " << X::rank << ", the mask " << M::label.text << " has rank " << M::rank;
+      return detail::sentence{} << "masked_mean: " << X::label.text << " has rank " << X::rank << ", the mask "
+                                << M::label.text << " has rank " << M::rank;
     }>();
     if constexpr (line || M::rank == X::rank) {
-      using where = std::conditional_t<line, detail::picked<detail::positions<X::rank>, set>, detail::positions<X::rank>>;
+      using where =
+          std::conditional_t<line, detail::picked<detail::positions<X::rank>, set>, detail::positions<X::rank>>;
       const auto chosen = detail::at(mask, where{});
       return detail::named<"masked_mean", X, M>(
-          detail::fold<folding::sum, X, set>(select(chosen, detail::element_of_all(x), literal_<0>{})) / detail::fold<folding::count, X, set>(chosen),
+          detail::fold<folding::sum, X, set>(select(chosen, detail::element_of_all(x), literal_<0>{})) /
+              detail::fold<folding::count, X, set>(chosen),
           detail::remaining<X, set, detail::keeps<O...>>{});
     } else {
       return detail::refused_{};

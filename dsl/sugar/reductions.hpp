@@ -30,7 +30,8 @@ template <auto... O>
 constexpr bool keeps = (std::is_same_v<std::remove_const_t<decltype(O)>, keepdim_> || ... || false);
 template <auto... O>
 SHEAF_INLINE constexpr void only_keepdim() {
-  static_assert((std::is_same_v<std::remove_const_t<decltype(O)>, keepdim_> && ... && true), "reduction: its one option is keepdim");
+  static_assert((std::is_same_v<std::remove_const_t<decltype(O)>, keepdim_> && ... && true),
+                "reduction: its one option is keepdim");
 }
 
 template <class T, unsigned Set, bool Keep, class Seq = std::make_index_sequence<T::rank>>
@@ -92,7 +93,10 @@ SHEAF_INLINE constexpr auto arg_fold(T t) {
                                   decltype(unflattened<T, T::rank - 1>(flat))>{},
                           remaining<T, dimensions<T>(), Keep>{});
   } else {
-    expect<(sizeof...(D) < 2), [] { return sentence{} << What.text << " of " << T::label.text << ": expected one dimension, or none for the whole tensor"; }>();
+    expect<(sizeof...(D) < 2), [] {
+      return sentence{} << What.text << " of " << T::label.text
+                        << ": expected one dimension, or none for the whole tensor";
+    }>();
     return folded<What, Kind, T, dimensions<T, D...>(), Keep>(element_of_all(t));
   }
 }
@@ -114,7 +118,9 @@ SHEAF_INLINE constexpr auto correction_among() {
   if constexpr (given == 0)
     return correction_<1>{};
   else
-    return (list<>{} + ... + std::conditional_t<is_correction<std::remove_const_t<decltype(O)>>, list<std::remove_const_t<decltype(O)>>, list<>>{});
+    return (list<>{} + ... +
+            std::conditional_t<is_correction<std::remove_const_t<decltype(O)>>, list<std::remove_const_t<decltype(O)>>,
+                               list<>>{});
 }
 template <class C>
 SHEAF_INLINE constexpr auto only(C c) {
@@ -156,15 +162,15 @@ SHEAF_INLINE constexpr auto norm_of(E e) {
 
 }  // namespace detail
 
-#define SHEAF_BY_DIMENSION(name)                                                                     \
-  template <auto... O, Tensor T, int... D>                                                           \
-  SHEAF_INLINE constexpr auto name(T t, dim_<D>...) {                                                \
-    detail::only_keepdim<O...>();                                                                    \
-    if constexpr (detail::expect_dimensions<#name, T, D...>())                                       \
+#define SHEAF_BY_DIMENSION(name)                                                                          \
+  template <auto... O, Tensor T, int... D>                                                                \
+  SHEAF_INLINE constexpr auto name(T t, dim_<D>...) {                                                     \
+    detail::only_keepdim<O...>();                                                                         \
+    if constexpr (detail::expect_dimensions<#name, T, D...>())                                            \
       return detail::folded<#name, folding::name, T, detail::dimensions<T, D...>(), detail::keeps<O...>>( \
-          detail::element_of_all(t));                                                                \
-    else                                                                                             \
-      return detail::refused_{};                                                                     \
+          detail::element_of_all(t));                                                                     \
+    else                                                                                                  \
+      return detail::refused_{};                                                                          \
   }
 SHEAF_BY_DIMENSION(sum)
 SHEAF_BY_DIMENSION(mean)
@@ -175,15 +181,15 @@ SHEAF_BY_DIMENSION(logsumexp)
 #undef SHEAF_BY_DIMENSION
 
 // any, all: of numbers, whether they differ from 0.
-#define SHEAF_BY_TRUTH(name)                                                                         \
-  template <auto... O, Tensor T, int... D>                                                           \
-  SHEAF_INLINE constexpr auto name(T t, dim_<D>...) {                                                \
-    detail::only_keepdim<O...>();                                                                    \
-    if constexpr (detail::expect_dimensions<#name, T, D...>())                                       \
+#define SHEAF_BY_TRUTH(name)                                                                              \
+  template <auto... O, Tensor T, int... D>                                                                \
+  SHEAF_INLINE constexpr auto name(T t, dim_<D>...) {                                                     \
+    detail::only_keepdim<O...>();                                                                         \
+    if constexpr (detail::expect_dimensions<#name, T, D...>())                                            \
       return detail::folded<#name, folding::name, T, detail::dimensions<T, D...>(), detail::keeps<O...>>( \
-          !!detail::element_of_all(t));                                                              \
-    else                                                                                             \
-      return detail::refused_{};                                                                     \
+          !!detail::element_of_all(t));                                                                   \
+    else                                                                                                  \
+      return detail::refused_{};                                                                          \
   }
 SHEAF_BY_TRUTH(any)
 SHEAF_BY_TRUTH(all)
@@ -193,7 +199,8 @@ template <auto... O, Tensor T, int... D>
 SHEAF_INLINE constexpr auto count_nonzero(T t, dim_<D>...) {
   detail::only_keepdim<O...>();
   if constexpr (detail::expect_dimensions<"count_nonzero", T, D...>())
-    return detail::folded<"count_nonzero", folding::count, T, detail::dimensions<T, D...>(), detail::keeps<O...>>(detail::element_of_all(t));
+    return detail::folded<"count_nonzero", folding::count, T, detail::dimensions<T, D...>(), detail::keeps<O...>>(
+        detail::element_of_all(t));
   else
     return detail::refused_{};
 }
@@ -225,8 +232,9 @@ template <auto... O, Tensor T, int... D>
 SHEAF_INLINE constexpr auto stddev(T t, dim_<D>...) {
   if constexpr (detail::expect_dimensions<"stddev", T, D...>()) {
     constexpr unsigned set = detail::dimensions<T, D...>();
-    return detail::named<"stddev", T>(detail::narrow(sqrt(detail::variance<T, set, O...>(t)), detail::element_of_all(t)),
-                                   detail::remaining<T, set, detail::keeps<O...>>{});
+    return detail::named<"stddev", T>(
+        detail::narrow(sqrt(detail::variance<T, set, O...>(t)), detail::element_of_all(t)),
+        detail::remaining<T, set, detail::keeps<O...>>{});
   } else {
     return detail::refused_{};
   }
@@ -238,8 +246,9 @@ SHEAF_INLINE constexpr auto norm(T t, dim_<D>...) {
   detail::only_keepdim<O...>();
   if constexpr (detail::expect_dimensions<"norm", T, D...>()) {
     constexpr unsigned set = detail::dimensions<T, D...>();
-    return detail::named<"norm", T>(detail::narrow(detail::norm_of<P, T, set>(detail::wide(detail::element_of_all(t))), detail::element_of_all(t)),
-                                    detail::remaining<T, set, detail::keeps<O...>>{});
+    return detail::named<"norm", T>(
+        detail::narrow(detail::norm_of<P, T, set>(detail::wide(detail::element_of_all(t))), detail::element_of_all(t)),
+        detail::remaining<T, set, detail::keeps<O...>>{});
   } else {
     return detail::refused_{};
   }

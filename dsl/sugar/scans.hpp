@@ -18,7 +18,9 @@ constexpr bool has_option = (std::is_same_v<std::remove_const_t<decltype(O)>, Op
 
 template <fixed_string What, folding Kind, auto... O, class T, int D>
 SHEAF_INLINE constexpr auto running(T t, dim_<D>) {
-  static_assert(((std::is_same_v<std::remove_const_t<decltype(O)>, reversed_> || std::is_same_v<std::remove_const_t<decltype(O)>, exclusive_>) && ... && true),
+  static_assert(((std::is_same_v<std::remove_const_t<decltype(O)>, reversed_> ||
+                  std::is_same_v<std::remove_const_t<decltype(O)>, exclusive_>)&&... &&
+                 true),
                 "running reduction: its options are reversed and exclusive");
   if constexpr (expect_dimensions<What, T, D>()) {
     constexpr int d = wrapped<T>(D);
@@ -42,10 +44,10 @@ SHEAF_INLINE constexpr auto running(T t, dim_<D>) {
 
 }  // namespace detail
 
-#define SHEAF_RUNNING(name, kind)                                           \
-  template <auto... O, Tensor T, int D>                                     \
-  SHEAF_INLINE constexpr auto name(T t, dim_<D> d) {                        \
-    return detail::running<#name, folding::kind, O...>(t, d);               \
+#define SHEAF_RUNNING(name, kind)                             \
+  template <auto... O, Tensor T, int D>                       \
+  SHEAF_INLINE constexpr auto name(T t, dim_<D> d) {          \
+    return detail::running<#name, folding::kind, O...>(t, d); \
   }
 SHEAF_RUNNING(cumsum, sum)
 SHEAF_RUNNING(cumprod, prod)

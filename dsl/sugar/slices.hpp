@@ -99,7 +99,8 @@ template <class T, int D, std::int64_t K>
 SHEAF_INLINE constexpr auto part_of(at_<K>) {
   constexpr std::int64_t n = static_extent(T{}, D);
   expect<(n < 0 || (K >= -n && K < n)), [] {
-    return sentence{} << "slice of " << T::label.text << ": position " << K << " in dimension " << D << " is out of range, its extent is " << static_extent(T{}, D);
+    return sentence{} << "slice of " << T::label.text << ": position " << K << " in dimension " << D
+                      << " is out of range, its extent is " << static_extent(T{}, D);
   }>();
   if constexpr (K >= 0)
     return part<number_<K>, list<>>{};
@@ -112,14 +113,15 @@ SHEAF_INLINE constexpr auto part_of(range_<Start, Stop, Step>) {
   constexpr bool comparable = Start != none && Stop != none && (Start < 0) == (Stop < 0);
   constexpr std::int64_t length = !comparable ? 0 : Step > 0 ? Stop - Start : Start - Stop;
   expect<(!comparable || length >= 0), [] {
-    return sentence{} << "slice of " << T::label.text << ": range " << Start << " to " << Stop << " in dimension " << D << " has negative length "
-                      << length;
+    return sentence{} << "slice of " << T::label.text << ": range " << Start << " to " << Stop << " in dimension " << D
+                      << " has negative length " << length;
   }>();
   if constexpr (Step == 0 || (comparable && length < 0)) {
     return part_of<T, D>(whole);
   } else if constexpr (static_extent(T{}, D) >= 0) {
     constexpr slice_numbers s = sliced(Start, Stop, Step, static_extent(T{}, D));
-    return part<decltype(number_<s.start>{} + number_<Step>{} * position<D>{}), list<sized_<position<D>, number_<s.length>>>>{};
+    return part<decltype(number_<s.start>{} + number_<Step>{} * position<D>{}),
+                list<sized_<position<D>, number_<s.length>>>>{};
   } else {
     return part<decltype(slice_start<T, D, Start, Step>() + number_<Step>{} * position<D>{}),
                 list<sized_<position<D>, decltype(slice_length<T, D, Start, Stop, Step>())>>>{};
@@ -138,7 +140,8 @@ SHEAF_INLINE constexpr auto sliced_by(T t, list<Part...>) {
 template <class T, class... P, std::size_t... I, std::size_t... Rest>
 SHEAF_INLINE constexpr auto sliced_parts(T t, list<P...>, std::index_sequence<I...>, std::index_sequence<Rest...>) {
   constexpr int given = sizeof...(P);
-  return sliced_by(t, list<decltype(part_of<T, static_cast<int>(I)>(P{}))..., decltype(part_of<T, given + static_cast<int>(Rest)>(whole))...>{});
+  return sliced_by(t, list<decltype(part_of<T, static_cast<int>(I)>(P{}))...,
+                           decltype(part_of<T, given + static_cast<int>(Rest)>(whole))...>{});
 }
 
 // The last two dimensions.
@@ -153,10 +156,12 @@ using column_axis = position<Rank - 1>;
 template <Tensor T, class... P>
 SHEAF_INLINE constexpr auto slice(T t, P...) {
   expect<(sizeof...(P) <= T::rank), [] {
-    return detail::sentence{} << "slice of " << T::label.text << ": its rank is " << T::rank << ", got " << static_cast<int>(sizeof...(P)) << " parts";
+    return detail::sentence{} << "slice of " << T::label.text << ": its rank is " << T::rank << ", got "
+                              << static_cast<int>(sizeof...(P)) << " parts";
   }>();
   if constexpr (sizeof...(P) <= T::rank)
-    return detail::sliced_parts(t, detail::list<P...>{}, std::index_sequence_for<P...>{}, std::make_index_sequence<T::rank - sizeof...(P)>{});
+    return detail::sliced_parts(t, detail::list<P...>{}, std::index_sequence_for<P...>{},
+                                std::make_index_sequence<T::rank - sizeof...(P)>{});
   else
     return detail::refused_{};
 }
@@ -171,7 +176,9 @@ SHEAF_INLINE constexpr auto diagonal(T t) {
     using rest = detail::picked<detail::positions<T::rank>, ((1u << T::rank) - 1) & ~3u>;
     const auto length = maximum(literal_<std::int64_t{0}>{}, minimum(extent_<T, 0>{} - down, extent_<T, 1>{} - right));
     using first_two = detail::list<decltype(i + down), decltype(i + right)>;
-    return detail::named<"diagonal", T>(detail::at(t, first_two{} + rest{}), rest{} + detail::list<sized_<detail::position<0>, std::remove_const_t<decltype(length)>>>{});
+    return detail::named<"diagonal", T>(
+        detail::at(t, first_two{} + rest{}),
+        rest{} + detail::list<sized_<detail::position<0>, std::remove_const_t<decltype(length)>>>{});
   } else {
     return detail::refused_{};
   }
@@ -219,8 +226,9 @@ SHEAF_INLINE constexpr auto flip(T t, dim_<D>) {
   if constexpr (detail::expect_dimensions<"flip", T, D>()) {
     constexpr int d = detail::wrapped<T>(D);
     using back = decltype(extent_<T, d>{} - literal_<std::int64_t{1}>{} - detail::position<d>{});
-    return detail::named<"flip", T>(detail::at(t, detail::replaced<detail::positions<T::rank>, d, back>{}),
-                                    detail::replaced<detail::positions<T::rank>, d, sized_<detail::position<d>, extent_<T, d>>>{});
+    return detail::named<"flip", T>(
+        detail::at(t, detail::replaced<detail::positions<T::rank>, d, back>{}),
+        detail::replaced<detail::positions<T::rank>, d, sized_<detail::position<d>, extent_<T, d>>>{});
   } else {
     return detail::refused_{};
   }
@@ -231,8 +239,9 @@ SHEAF_INLINE constexpr auto roll(T t, dim_<D>) {
   if constexpr (detail::expect_dimensions<"roll", T, D>()) {
     constexpr int d = detail::wrapped<T>(D);
     using from = decltype(remainder(detail::position<d>{} - literal_<Shift>{}, extent_<T, d>{}));
-    return detail::named<"roll", T>(detail::at(t, detail::replaced<detail::positions<T::rank>, d, from>{}),
-                                    detail::replaced<detail::positions<T::rank>, d, sized_<detail::position<d>, extent_<T, d>>>{});
+    return detail::named<"roll", T>(
+        detail::at(t, detail::replaced<detail::positions<T::rank>, d, from>{}),
+        detail::replaced<detail::positions<T::rank>, d, sized_<detail::position<d>, extent_<T, d>>>{});
   } else {
     return detail::refused_{};
   }
@@ -248,19 +257,23 @@ SHEAF_INLINE constexpr auto pad(T t, dim_<D>) {
     constexpr int d = detail::wrapped<T>(D);
     constexpr std::int64_t n = detail::static_extent(T{}, d), most = Before > After ? Before : After;
     expect<(Mode != padding::reflect || n < 0 || most < n), [] {
-      return detail::sentence{} << "pad of " << T::label.text << ": reflecting " << (Before > After ? Before : After) << " in dimension "
-                                << detail::wrapped<T>(D) << " needs an extent above it, got " << detail::static_extent(T{}, detail::wrapped<T>(D));
+      return detail::sentence{} << "pad of " << T::label.text << ": reflecting " << (Before > After ? Before : After)
+                                << " in dimension " << detail::wrapped<T>(D) << " needs an extent above it, got "
+                                << detail::static_extent(T{}, detail::wrapped<T>(D));
     }>();
     constexpr literal_<std::int64_t{0}> zero{};
     constexpr extent_<T, d> size{};
     constexpr literal_<std::int64_t{1}> one{};
     const auto from = detail::position<d>{} - literal_<Before>{};
-    using axes = detail::replaced<detail::positions<T::rank>, d, sized_<detail::position<d>, decltype(size + literal_<Before + After>{})>>;
+    using axes = detail::replaced<detail::positions<T::rank>, d,
+                                  sized_<detail::position<d>, decltype(size + literal_<Before + After>{})>>;
     const auto taken = [&](auto e) {
-      return detail::named<"pad", T>(detail::at(t, detail::replaced<detail::positions<T::rank>, d, decltype(e)>{}), axes{});
+      return detail::named<"pad", T>(detail::at(t, detail::replaced<detail::positions<T::rank>, d, decltype(e)>{}),
+                                     axes{});
     };
     if constexpr (Mode == padding::constant) {
-      const auto element = detail::at(t, detail::replaced<detail::positions<T::rank>, d, std::remove_const_t<decltype(from)>>{});
+      const auto element =
+          detail::at(t, detail::replaced<detail::positions<T::rank>, d, std::remove_const_t<decltype(from)>>{});
       return detail::named<"pad", T>(select(zero <= from && from < size, element, literal_<Value>{}), axes{});
     } else if constexpr (Mode == padding::reflect) {
       return taken(size - one - abs(size - one - abs(from)));

@@ -5,5 +5,6 @@
 #include <sheaf/dsl/sugar/products.hpp>
 #include <sheaf/dsl/sugar/reductions.hpp>
 #include <sheaf/dsl/sugar/scans.hpp>
+#include <sheaf/dsl/sugar/segments.hpp>
 #include <sheaf/dsl/sugar/slices.hpp>
 #include <sheaf/dsl/sugar/windows.hpp>

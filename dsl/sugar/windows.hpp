@@ -27,7 +27,8 @@ struct window {
   constexpr bool guarded() const { return padding > 0 || ceil_mode; }
 };
 constexpr window window_of(const pool& p, int k) {
-  return {p.kernel[k], p.stride[k] == 0 ? p.kernel[k] : p.stride[k], p.padding[k], p.dilation[k] == 0 ? 1 : p.dilation[k], p.ceil_mode};
+  return {p.kernel[k], p.stride[k] == 0 ? p.kernel[k] : p.stride[k], p.padding[k],
+          p.dilation[k] == 0 ? 1 : p.dilation[k], p.ceil_mode};
 }
 
 // How many windows fit into a dimension; a mistake where none does.
@@ -41,29 +42,31 @@ struct windows_in : expression_base {
     // The last window begins within the tensor or the padding before it.
     if (W.ceil_mode) count = make(g, op::minimum, count, steps(g, n, W.padding - 1));
     if (is_constant(g, count) && g[count].attribute < 1)
-      b.fail() << What.text << " of " << T::label.text << ": the kernel spans " << W.span() << " in dimension " << D << ", the padded input has "
-               << g[n].attribute + 2 * W.padding;
+      b.fail() << What.text << " of " << T::label.text << ": the kernel spans " << W.span() << " in dimension " << D
+               << ", the padded input has " << g[n].attribute + 2 * W.padding;
     return {make(g, op::maximum, integer(g, 0), count), false};
   }
 
  private:
   static constexpr node_id steps(graph& g, node_id n, std::int64_t more) {
-    return make(g, op::add, make(g, op::quotient, make(g, op::add, n, integer(g, more)), integer(g, W.stride)), integer(g, 1));
+    return make(g, op::add, make(g, op::quotient, make(g, op::add, n, integer(g, more)), integer(g, W.stride)),
+                integer(g, 1));
   }
 };
 
 template <fixed_string What, class T, int D, window W>
 SHEAF_INLINE constexpr bool expect_window() {
   expect<(W.kernel > 0), [] {
-    return sentence{} << What.text << " of " << T::label.text << ": the kernel is " << W.kernel << " in dimension " << D << ", expected at least 1";
-  }>();
-  expect<(W.stride > 0 && W.dilation > 0), [] {
-    return sentence{} << What.text << " of " << T::label.text << ": stride " << W.stride << " and dilation " << W.dilation << " in dimension " << D
+    return sentence{} << What.text << " of " << T::label.text << ": the kernel is " << W.kernel << " in dimension " << D
                       << ", expected at least 1";
   }>();
+  expect<(W.stride > 0 && W.dilation > 0), [] {
+    return sentence{} << What.text << " of " << T::label.text << ": stride " << W.stride << " and dilation "
+                      << W.dilation << " in dimension " << D << ", expected at least 1";
+  }>();
   expect<(W.padding >= 0 && W.padding <= W.kernel / 2), [] {
-    return sentence{} << What.text << " of " << T::label.text << ": the padding is " << W.padding << " in dimension " << D
-                      << ", expected at most half the kernel of " << W.kernel;
+    return sentence{} << What.text << " of " << T::label.text << ": the padding is " << W.padding << " in dimension "
+                      << D << ", expected at most half the kernel of " << W.kernel;
   }>();
   return W.kernel > 0 && W.stride > 0 && W.dilation > 0 && W.padding >= 0 && W.padding <= W.kernel / 2;
 }
@@ -76,10 +79,17 @@ SHEAF_INLINE constexpr auto tap() {
 template <class T, int D, window W>
 SHEAF_INLINE constexpr auto taps() {
   constexpr inner<D> u{};
-  if constexpr (W.guarded())
-    return u.in(number_<0>{}, number_<W.kernel>{}).where(number_<0>{} <= tap<D, W>() && tap<D, W>() < extent_<T, D>{});
-  else
+  if constexpr (W.guarded()) {
+    const auto before =
+        number_<W.padding>{} - position<D>{} * number_<W.stride>{};  // of the window, outside the tensor
+    const auto after = before + extent_<T, D>{};
+    constexpr number_<W.dilation> step{};
+    constexpr number_<W.dilation - 1> up{};
+    return u.in(maximum(number_<0>{}, quotient(before + up, step)),
+                minimum(number_<W.kernel>{}, quotient(after + up, step)));
+  } else {
     return u.in(number_<0>{}, number_<W.kernel>{});
+  }
 }
 // What a window counts in a mean, along one dimension.
 template <class T, int D, window W, bool Padding>
@@ -98,17 +108,22 @@ SHEAF_INLINE constexpr auto taps_counted() {
 // The pieces of pooling over the last sizeof...(K) dimensions.
 template <fixed_string What, pool P, class T, int First, std::size_t... K>
 struct pooling {
-  static constexpr bool fits = (expect_window<What, T, First + static_cast<int>(K), window_of(P, static_cast<int>(K))>() && ...);
+  static constexpr bool fits =
+      (expect_window<What, T, First + static_cast<int>(K), window_of(P, static_cast<int>(K))>() && ...);
   using front = picked<positions<T::rank>, (1u << First) - 1>;
-  using subscripts = decltype(front{} + list<decltype(tap<First + static_cast<int>(K), window_of(P, static_cast<int>(K))>())...>{});
-  using domain = decltype(over_all(list<decltype(taps<T, First + static_cast<int>(K), window_of(P, static_cast<int>(K))>())...>{}));
-  using axes = decltype(front{} + list<sized_<position<First + static_cast<int>(K)>,
-                                              windows_in<What, T, First + static_cast<int>(K), window_of(P, static_cast<int>(K))>>...>{});
+  using subscripts =
+      decltype(front{} + list<decltype(tap<First + static_cast<int>(K), window_of(P, static_cast<int>(K))>())...>{});
+  using domain = decltype(over_all(
+      list<decltype(taps<T, First + static_cast<int>(K), window_of(P, static_cast<int>(K))>())...>{}));
+  using axes = decltype(
+      front{} + list<sized_<position<First + static_cast<int>(K)>,
+                            windows_in<What, T, First + static_cast<int>(K), window_of(P, static_cast<int>(K))>>...>{});
   SHEAF_INLINE static constexpr auto divisor() {
     if constexpr (P.divisor_override != 0)
       return number_<P.divisor_override>{};
     else
-      return (taps_counted<T, First + static_cast<int>(K), window_of(P, static_cast<int>(K)), P.count_include_pad>() * ...);
+      return (taps_counted<T, First + static_cast<int>(K), window_of(P, static_cast<int>(K)), P.count_include_pad>() *
+              ...);
   }
 };
 template <fixed_string What, pool P, class T, class Seq>
@@ -122,7 +137,8 @@ using pooling_of = typename pooling_from<What, P, T, std::make_index_sequence<Di
 
 template <fixed_string What, pool P, int Dims, class T>
 SHEAF_INLINE constexpr auto average_pool(T t) {
-  static_assert(P.dilation[0] == 0 && P.dilation[1] == 0 && P.dilation[2] == 0, "avg_pool: dilation is an option of max_pool and unfold");
+  static_assert(P.dilation[0] == 0 && P.dilation[1] == 0 && P.dilation[2] == 0,
+                "avg_pool: dilation is an option of max_pool and unfold");
   static_assert(P.divisor_override >= 0, "avg_pool: the divisor is positive");
   if constexpr (expect_rank_of_at_least<What, Dims, T>()) {
     using p = pooling_of<What, P, T, Dims>;
@@ -155,7 +171,8 @@ SHEAF_INLINE constexpr auto power_pool(T t) {
     if constexpr (p::fits) {
       const auto total = sum(typename p::domain{}, pow(wide(at(t, typename p::subscripts{})), literal_<Power>{}));
       const auto root = sign(total) * pow(abs(total), literal_<1.0 / Power>{});
-      return named<What, T>(narrow(select(total != literal_<0>{}, root, literal_<0>{}), element_of_all(t)), typename p::axes{});
+      return named<What, T>(narrow(select(total != literal_<0>{}, root, literal_<0>{}), element_of_all(t)),
+                            typename p::axes{});
     } else {
       return refused_{};
     }
@@ -180,23 +197,24 @@ SHEAF_INLINE constexpr auto adaptive(T t, std::index_sequence<K...>) {
   using front = picked<positions<T::rank>, (1u << first) - 1>;
   using domain = decltype(over_all(list<decltype(adaptive_taps<T, first + static_cast<int>(K), Size>())...>{}));
   const auto e = at(t, front{} + list<inner<first + static_cast<int>(K)>...>{});
-  return named<What, T>(reduce_<Kind, domain, std::remove_const_t<decltype(e)>>{}, front{} + list<sized_<position<first + static_cast<int>(K)>, number_<Size>>...>{});
+  return named<What, T>(reduce_<Kind, domain, std::remove_const_t<decltype(e)>>{},
+                        front{} + list<sized_<position<first + static_cast<int>(K)>, number_<Size>>...>{});
 }
 
 }  // namespace detail
 
-#define SHEAF_POOL(Dims)                                                                        \
-  template <pool P, Tensor T>                                                                   \
-  SHEAF_INLINE constexpr auto avg_pool##Dims##d(T t) {                                          \
-    return detail::average_pool<"avg_pool" #Dims "d", P, Dims>(t);                              \
-  }                                                                                             \
-  template <pool P, Tensor T>                                                                   \
-  SHEAF_INLINE constexpr auto max_pool##Dims##d(T t) {                                          \
-    return detail::maximum_pool<"max_pool" #Dims "d", P, Dims>(t);                              \
-  }                                                                                             \
-  template <auto Power, pool P, Tensor T>                                                       \
-  SHEAF_INLINE constexpr auto lp_pool##Dims##d(T t) {                                           \
-    return detail::power_pool<"lp_pool" #Dims "d", Power, P, Dims>(t);                          \
+#define SHEAF_POOL(Dims)                                               \
+  template <pool P, Tensor T>                                          \
+  SHEAF_INLINE constexpr auto avg_pool##Dims##d(T t) {                 \
+    return detail::average_pool<"avg_pool" #Dims "d", P, Dims>(t);     \
+  }                                                                    \
+  template <pool P, Tensor T>                                          \
+  SHEAF_INLINE constexpr auto max_pool##Dims##d(T t) {                 \
+    return detail::maximum_pool<"max_pool" #Dims "d", P, Dims>(t);     \
+  }                                                                    \
+  template <auto Power, pool P, Tensor T>                              \
+  SHEAF_INLINE constexpr auto lp_pool##Dims##d(T t) {                  \
+    return detail::power_pool<"lp_pool" #Dims "d", Power, P, Dims>(t); \
   }
 // x is [..., D], [..., H, W] or [..., D, H, W]; what stands before is kept.
 SHEAF_POOL(1)
@@ -208,14 +226,16 @@ SHEAF_POOL(3)
 template <std::int64_t... Size, Tensor T>
 SHEAF_INLINE constexpr auto adaptive_avg_pool(T t) {
   if constexpr (detail::expect_rank_of_at_least<"adaptive_avg_pool", static_cast<int>(sizeof...(Size)), T>())
-    return detail::adaptive<"adaptive_avg_pool", folding::mean, T, Size...>(t, std::make_index_sequence<sizeof...(Size)>{});
+    return detail::adaptive<"adaptive_avg_pool", folding::mean, T, Size...>(
+        t, std::make_index_sequence<sizeof...(Size)>{});
   else
     return detail::refused_{};
 }
 template <std::int64_t... Size, Tensor T>
 SHEAF_INLINE constexpr auto adaptive_max_pool(T t) {
   if constexpr (detail::expect_rank_of_at_least<"adaptive_max_pool", static_cast<int>(sizeof...(Size)), T>())
-    return detail::adaptive<"adaptive_max_pool", folding::max, T, Size...>(t, std::make_index_sequence<sizeof...(Size)>{});
+    return detail::adaptive<"adaptive_max_pool", folding::max, T, Size...>(t,
+                                                                           std::make_index_sequence<sizeof...(Size)>{});
   else
     return detail::refused_{};
 }
@@ -247,7 +267,8 @@ SHEAF_INLINE constexpr auto unfold(T t, dim_<D>) {
     constexpr detail::window w{Size, Step, 0, Dilation, false};
     if constexpr (detail::expect_window<"unfold", T, d, w>()) {
       using from = decltype(detail::tap<d, w>());
-      using axes = detail::replaced<detail::positions<T::rank>, d, sized_<detail::position<d>, detail::windows_in<"unfold", T, d, w>>>;
+      using axes = detail::replaced<detail::positions<T::rank>, d,
+                                    sized_<detail::position<d>, detail::windows_in<"unfold", T, d, w>>>;
       return detail::named<"unfold", T>(detail::at(t, detail::replaced<detail::positions<T::rank>, d, from>{}),
                                         axes{} + detail::list<sized_<detail::inner<d>, literal_<Size>>>{});
     } else {

@@ -21,8 +21,10 @@ double exp_sum(std::int64_t n) {
 }
 
 TEST(familiar_normalise, softmax_and_log_softmax) {
-  expect_each(checked(softmax(x, dim<1>), x, values), {N, C}, [](auto at) { return std::exp(values(at[0], at[1])) / exp_sum(at[0]); });
-  expect_each(checked(log_softmax(x, dim<-1>), x, values), {N, C}, [](auto at) { return values(at[0], at[1]) - std::log(exp_sum(at[0])); });
+  expect_each(checked(softmax(x, dim<1>), x, values), {N, C},
+              [](auto at) { return std::exp(values(at[0], at[1])) / exp_sum(at[0]); });
+  expect_each(checked(log_softmax(x, dim<-1>), x, values), {N, C},
+              [](auto at) { return values(at[0], at[1]) - std::log(exp_sum(at[0])); });
   expect_each(checked(softmax(x, dim<0>), x, values), {N, C}, [](auto at) {
     double s = 0;
     for (int n = 0; n < N; ++n) s += std::exp(values(n, at[1]));
@@ -47,7 +49,9 @@ double square_of(std::int64_t n, double from) {
 }
 
 TEST(familiar_normalise, layer_norm) {
-  const auto standard = [](auto at) { return (values(at[0], at[1]) - mean_of(at[0])) / std::sqrt(square_of(at[0], mean_of(at[0])) + 1e-5); };
+  const auto standard = [](auto at) {
+    return (values(at[0], at[1]) - mean_of(at[0])) / std::sqrt(square_of(at[0], mean_of(at[0])) + 1e-5);
+  };
   expect_each(checked(layer_norm(x), x, values), {N, C}, standard);
   const auto full = [&](auto at) { return standard(at) * scale(at[1]) + shift(at[1]); };
   expect_each(checked(layer_norm(x, w, b), x, values, w = scale, b = shift), {N, C}, full);
@@ -87,16 +91,19 @@ double loss_of(std::int64_t n, double smoothing) {
 }
 
 TEST(familiar_losses, cross_entropy) {
-  constexpr loss_options each{.reduction = reduce_losses::none}, smooth{.reduction = reduce_losses::sum, .smoothing = 0.1};
+  constexpr loss_options each{.reduction = reduce_losses::none},
+      smooth{.reduction = reduce_losses::sum, .smoothing = 0.1};
   const auto total = [](double smoothing) {
     double s = 0;
     for (int n = 0; n < N; ++n) s += loss_of(n, smoothing);
     return s;
   };
-  expect_each(checked(cross_entropy<each>(x, y), x, values, y = classes), {N}, [](auto at) { return loss_of(at[0], 0); });
+  expect_each(checked(cross_entropy<each>(x, y), x, values, y = classes), {N},
+              [](auto at) { return loss_of(at[0], 0); });
   expect_each(checked(cross_entropy(x, y), x, values, y = classes), {}, [&](auto) { return total(0) / 3; });
   expect_each(checked(cross_entropy<smooth>(x, y), x, values, y = classes), {}, [&](auto) { return total(0.1); });
-  expect_each(checked(nll_loss(log_softmax(x, dim<1>), y), x, values, y = classes), {}, [&](auto) { return total(0) / 3; });
+  expect_each(checked(nll_loss(log_softmax(x, dim<1>), y), x, values, y = classes), {},
+              [&](auto) { return total(0) / 3; });
   expect_each(checked(cross_entropy(x, y, w), x, values, y = classes, w = scale), {}, [&](auto) {
     double s = 0, weight = 0;
     for (int n = 0; n < N; ++n)

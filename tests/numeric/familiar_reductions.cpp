@@ -26,7 +26,8 @@ TEST(familiar_reductions, over_one_dimension) {
   expect_each(checked(mean(x, dim<1>), x, values), {A, C}, [](auto at) { return along(0, add)(at) / B; });
   expect_each(checked(prod(x, dim<1>), x, values), {A, C}, along(1, [](double a, double b) { return a * b; }));
   expect_each(checked(max(x, dim<1>), x, values), {A, C}, along(-1e9, largest));
-  expect_each(checked(min(x, dim<1>), x, values), {A, C}, along(1e9, [](double a, double b) { return std::min(a, b); }));
+  expect_each(checked(min(x, dim<1>), x, values), {A, C},
+              along(1e9, [](double a, double b) { return std::min(a, b); }));
   expect_each(checked(logsumexp(x, dim<1>), x, values), {A, C},
               [](auto at) { return std::log(along(0, [](double a, double b) { return a + std::exp(b); })(at)); });
 }
@@ -87,7 +88,8 @@ double variance(std::array<std::int64_t, 2> at, double less) {
 TEST(familiar_reductions, var_and_stddev) {
   expect_each(checked(var(x, dim<1>), x, values), {A, C}, [](auto at) { return variance(at, 1); });
   expect_each(checked(var<correction<0>>(x, dim<1>), x, values), {A, C}, [](auto at) { return variance(at, 0); });
-  expect_each(checked(stddev<correction<1.5>>(x, dim<1>), x, values), {A, C}, [](auto at) { return std::sqrt(variance(at, 1.5)); });
+  expect_each(checked(stddev<correction<1.5>>(x, dim<1>), x, values), {A, C},
+              [](auto at) { return std::sqrt(variance(at, 1.5)); });
   expect_each(checked(stddev<keepdim, correction<2>>(x, dim<1>), x, values), {A, 1, C}, [](auto at) {
     return std::sqrt(variance({at[0], at[2]}, 2));
   });
@@ -95,13 +97,16 @@ TEST(familiar_reductions, var_and_stddev) {
 
 TEST(familiar_reductions, norms) {
   const auto p_norm = [](double p) {
-    return [=](auto at) { return std::pow(along(0, [=](double a, double b) { return a + std::pow(std::abs(b), p); })(at), 1 / p); };
+    return [=](auto at) {
+      return std::pow(along(0, [=](double a, double b) { return a + std::pow(std::abs(b), p); })(at), 1 / p);
+    };
   };
   expect_each(checked(norm<1>(x, dim<1>), x, values), {A, C}, p_norm(1));
   expect_each(checked(norm<2>(x, dim<1>), x, values), {A, C}, p_norm(2));
   expect_each(checked(norm<3>(x, dim<1>), x, values), {A, C}, p_norm(3));
   expect_each(checked(norm<1.5>(x, dim<1>), x, values), {A, C}, p_norm(1.5));
-  expect_each(checked(norm<infinity>(x, dim<1>), x, values), {A, C}, along(0, [](double a, double b) { return std::max(a, std::abs(b)); }));
+  expect_each(checked(norm<infinity>(x, dim<1>), x, values), {A, C},
+              along(0, [](double a, double b) { return std::max(a, std::abs(b)); }));
   expect_each(both(norm<0>(x, dim<1>))(x = values), {A, C}, [](auto) { return B; });
 }
 

@@ -29,30 +29,38 @@ TEST(familiar_windows, avg_pool1d) {
     for (const std::int64_t t : w.inside) total += line(at[0], at[1], t);
     return total / (pads ? w.padded : static_cast<double>(w.inside.size()));
   };
-  expect_each(checked(avg_pool1d<pool{.kernel = {3}}>(x), x, line), {2, 3, 3}, [&](auto at) { return mean(at, 3, 3, 0, true); });
-  expect_each(checked(avg_pool1d<pool{.kernel = {3}, .stride = {2}, .padding = {1}}>(x), x, line), {2, 3, 5}, [&](auto at) { return mean(at, 3, 2, 1, true); });
-  expect_each(checked(avg_pool1d<pool{.kernel = {3}, .stride = {2}, .padding = {1}, .count_include_pad = false}>(x), x, line), {2, 3, 5},
-              [&](auto at) { return mean(at, 3, 2, 1, false); });
-  expect_each(checked(avg_pool1d<pool{.kernel = {4}, .stride = {3}, .padding = {1}, .ceil_mode = true}>(x), x, line), {2, 3, 4},
-              [&](auto at) { return mean(at, 4, 3, 1, true); });
-  expect_each(checked(avg_pool1d<pool{.kernel = {2}, .ceil_mode = true}>(x), x, line), {2, 3, 5}, [&](auto at) { return mean(at, 2, 2, 0, true); });
+  expect_each(checked(avg_pool1d<pool{.kernel = {3}}>(x), x, line), {2, 3, 3},
+              [&](auto at) { return mean(at, 3, 3, 0, true); });
+  expect_each(checked(avg_pool1d<pool{.kernel = {3}, .stride = {2}, .padding = {1}}>(x), x, line), {2, 3, 5},
+              [&](auto at) { return mean(at, 3, 2, 1, true); });
+  expect_each(
+      checked(avg_pool1d<pool{.kernel = {3}, .stride = {2}, .padding = {1}, .count_include_pad = false}>(x), x, line),
+      {2, 3, 5}, [&](auto at) { return mean(at, 3, 2, 1, false); });
+  expect_each(checked(avg_pool1d<pool{.kernel = {4}, .stride = {3}, .padding = {1}, .ceil_mode = true}>(x), x, line),
+              {2, 3, 4}, [&](auto at) { return mean(at, 4, 3, 1, true); });
+  expect_each(checked(avg_pool1d<pool{.kernel = {2}, .ceil_mode = true}>(x), x, line), {2, 3, 5},
+              [&](auto at) { return mean(at, 2, 2, 0, true); });
 }
 
 template <class Fold>
 auto over_window(std::array<std::int64_t, 4> at, pool p, double start, Fold fold) {
   const auto d = [&](int k) { return p.dilation[k] == 0 ? 1 : p.dilation[k]; };
   const auto s = [&](int k) { return p.stride[k] == 0 ? p.kernel[k] : p.stride[k]; };
-  const taps_of rows(at[2], 7, p.kernel[0], s(0), p.padding[0], d(0)), columns(at[3], 6, p.kernel[1], s(1), p.padding[1], d(1));
+  const taps_of rows(at[2], 7, p.kernel[0], s(0), p.padding[0], d(0)),
+      columns(at[3], 6, p.kernel[1], s(1), p.padding[1], d(1));
   for (const std::int64_t r : rows.inside)
     for (const std::int64_t c : columns.inside) start = fold(start, pixels(at[0], at[1], r, c));
-  return std::tuple(start, rows.padded * columns.padded, static_cast<double>(rows.inside.size() * columns.inside.size()));
+  return std::tuple(start, rows.padded * columns.padded,
+                    static_cast<double>(rows.inside.size() * columns.inside.size()));
 }
 const auto add = [](double a, double b) { return a + b; };
 const auto largest = [](double a, double b) { return std::max(a, b); };
 
 TEST(familiar_windows, avg_pool2d) {
-  constexpr pool plain{.kernel = {3, 2}, .stride = {2, 1}}, padded{.kernel = {3, 2}, .stride = {2, 2}, .padding = {1, 1}},
-      bare{.kernel = {3, 2}, .stride = {2, 2}, .padding = {1, 1}, .count_include_pad = false}, fixed{.kernel = {2, 2}, .divisor_override = 3};
+  constexpr pool plain{.kernel = {3, 2}, .stride = {2, 1}},
+      padded{.kernel = {3, 2}, .stride = {2, 2}, .padding = {1, 1}},
+      bare{.kernel = {3, 2}, .stride = {2, 2}, .padding = {1, 1}, .count_include_pad = false},
+      fixed{.kernel = {2, 2}, .divisor_override = 3};
   expect_each(checked(avg_pool2d<plain>(image), image, pixels), {1, 2, 3, 5}, [=](auto at) {
     const auto [s, n, m] = over_window(at, plain, 0, add);
     return s / n;
@@ -65,13 +73,22 @@ TEST(familiar_windows, avg_pool2d) {
     const auto [s, n, m] = over_window(at, bare, 0, add);
     return s / m;
   });
-  expect_each(checked(avg_pool2d<fixed>(image), image, pixels), {1, 2, 3, 3}, [=](auto at) { return std::get<0>(over_window(at, fixed, 0, add)) / 3; });
+  expect_each(checked(avg_pool2d<fixed>(image), image, pixels), {1, 2, 3, 3},
+              [=](auto at) { return std::get<0>(over_window(at, fixed, 0, add)) / 3; });
 }
 
 TEST(familiar_windows, max_pool2d) {
-  constexpr pool plain{.kernel = {2, 3}}, spread{.kernel = {2, 3}, .stride = {2, 1}, .padding = {1, 1}, .dilation = {2, 2}};
-  expect_each(checked(max_pool2d<plain>(image), image, pixels), {1, 2, 3, 2}, [=](auto at) { return std::get<0>(over_window(at, plain, -1e9, largest)); });
-  expect_each(checked(max_pool2d<spread>(image), image, pixels), {1, 2, 4, 4}, [=](auto at) { return std::get<0>(over_window(at, spread, -1e9, largest)); });
+  constexpr pool plain{.kernel = {2, 3}}, spread{.kernel = {2, 3}, .stride = {2, 1}, .dilation = {2, 2}},
+      both_ways{.kernel = {2, 3}, .stride = {2, 1}, .padding = {1, 1}, .dilation = {2, 2}},
+      padded{.kernel = {3, 2}, .stride = {2, 2}, .padding = {1, 1}};
+  expect_each(checked(max_pool2d<plain>(image), image, pixels), {1, 2, 3, 2},
+              [=](auto at) { return std::get<0>(over_window(at, plain, -1e9, largest)); });
+  expect_each(checked(max_pool2d<spread>(image), image, pixels), {1, 2, 3, 2},
+              [=](auto at) { return std::get<0>(over_window(at, spread, -1e9, largest)); });
+  expect_each(checked(max_pool2d<padded>(image), image, pixels), {1, 2, 4, 4},
+              [=](auto at) { return std::get<0>(over_window(at, padded, -1e9, largest)); });
+  expect_each(both(max_pool2d<both_ways>(image))(image = pixels), {1, 2, 4, 4},
+              [=](auto at) { return std::get<0>(over_window(at, both_ways, -1e9, largest)); });
 }
 
 TEST(familiar_windows, lp_pool2d) {
@@ -96,7 +113,9 @@ TEST(familiar_windows, global_and_adaptive) {
     for (int i = 0; i < 42; ++i) s += pixels.data()[at[1] * 42 + i];
     return s / 42;
   });
-  const auto cell = [](std::int64_t o, std::int64_t size, std::int64_t n) { return std::pair(o * n / size, ((o + 1) * n + size - 1) / size); };
+  const auto cell = [](std::int64_t o, std::int64_t size, std::int64_t n) {
+    return std::pair(o * n / size, ((o + 1) * n + size - 1) / size);
+  };
   const auto each = [=](auto at, double start, auto fold) {
     const auto [r0, r1] = cell(at[2], 3, 7);
     const auto [c0, c1] = cell(at[3], 4, 6);
@@ -108,12 +127,15 @@ TEST(familiar_windows, global_and_adaptive) {
     const auto [s, n] = each(at, 0, add);
     return s / n;
   });
-  expect_each(checked(adaptive_max_pool<3, 4>(image), image, pixels), {1, 2, 3, 4}, [=](auto at) { return each(at, -1e9, largest).first; });
+  expect_each(checked(adaptive_max_pool<3, 4>(image), image, pixels), {1, 2, 3, 4},
+              [=](auto at) { return each(at, -1e9, largest).first; });
 }
 
 TEST(familiar_windows, unfold) {
-  expect_each(checked(unfold<3, 2>(x, dim<-1>), x, line), {2, 3, 4, 3}, [](auto at) { return line(at[0], at[1], at[2] * 2 + at[3]); });
-  expect_each(checked(unfold<2, 1, 2>(x, dim<1>), x, line), {2, 1, 9, 2}, [](auto at) { return line(at[0], at[1] + 2 * at[3], at[2]); });
+  expect_each(checked(unfold<3, 2>(x, dim<-1>), x, line), {2, 3, 4, 3},
+              [](auto at) { return line(at[0], at[1], at[2] * 2 + at[3]); });
+  expect_each(checked(unfold<2, 1, 2>(x, dim<1>), x, line), {2, 1, 9, 2},
+              [](auto at) { return line(at[0], at[1] + 2 * at[3], at[2]); });
   expect_each(checked(mean(unfold<3>(x, dim<2>), dim<-1>), x, line), {2, 3, 7}, [](auto at) {
     return (line(at[0], at[1], at[2]) + line(at[0], at[1], at[2] + 1) + line(at[0], at[1], at[2] + 2)) / 3;
   });

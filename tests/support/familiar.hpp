@@ -38,7 +38,8 @@ auto checked(Y y, X x, const array<double, Rank>& values, B... others) {
     scale = std::max(scale, std::abs(expected.back()));
   }
   for (std::int64_t i = 0; i < values.size(); ++i)
-    EXPECT_NEAR(derived.data()[i], expected[static_cast<std::size_t>(i)], 1e-6 * scale) << "gradient of " << Y::label.text << ", element " << i;
+    EXPECT_NEAR(derived.data()[i], expected[static_cast<std::size_t>(i)], 1e-6 * scale)
+        << "gradient of " << Y::label.text << ", element " << i;
   return found;
 }
 
@@ -55,7 +56,8 @@ void expect_each(const array<T, Rank>& found, std::array<std::int64_t, Rank> ext
     }
     const double wanted = static_cast<double>(expected(at)), got = number_of(found.data()[i]);
     if (std::isnan(wanted) || std::isinf(wanted))
-      ASSERT_TRUE(std::isnan(wanted) ? std::isnan(got) : got == wanted) << "element " << i << ": " << got << ", expected " << wanted;
+      ASSERT_TRUE(std::isnan(wanted) ? std::isnan(got) : got == wanted)
+          << "element " << i << ": " << got << ", expected " << wanted;
     else
       ASSERT_NEAR(got, wanted, unit_of<T>() == 0 ? 0 : 1e-12 * std::max(1.0, std::abs(wanted))) << "element " << i;
   }
