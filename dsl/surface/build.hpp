@@ -89,14 +89,14 @@ class builder {
   // ---- reductions and definitions
 
   constexpr built reduction(monoid kind, const bound_axis* axes, int count, node_id body) {
-    resolved r = resolve(axes, count, body, row(kind).name);
+    resolved r = resolve(axes, count, body, {row(kind).name});
     if (r.indices.size() != count) return {body, false};
     if (row(kind).position && count != 1) fail() << row(kind).name << ": expected one index, got " << count;
     return {reduce(g, kind, r.body, r.condition, r.indices.data(), count), false};
   }
   // How many times `like` would be folded: its loads help to find the ranges.
   constexpr node_id counted(const bound_axis* axes, int count, node_id like) {
-    resolved r = resolve(axes, count, like, "count");
+    resolved r = resolve(axes, count, like, {"count"});
     return reduce(g, monoid::sum, integer(g, 1), r.condition, r.indices.data(), r.indices.size());
   }
 
@@ -181,16 +181,19 @@ class builder {
     return gradient(g, y, x, seed, called);
   }
 
+  constexpr node_id definition(name_id name, node_id body, const node_id* axes, int rank) {
+    flat<bound_axis> list;
+    for (int d = 0; d < rank; ++d) list.push({axes[d]});
+    return definition(name, body, list.data(), rank);
+  }
   // An automatic definition, of the familiar layer, is numbered where its name is taken by another.
   constexpr node_id definition(name_id name, node_id body, const bound_axis* axes, int rank, bool automatic = false) {
     for (const input_row& input : g.inputs)
       if (input.name == name && !automatic) fail() << "definition " << text(name) << ": an input has this name";
-    detail::sentence place{};
-    place << "definition " << text(name);
     flat<node_id> indices;
     for (int d = 0; d < rank; ++d) {
       node_id value = no_node;
-      const node_id idx = ranged(axes[d], &body, 1, place.text, value);
+      const node_id idx = ranged(axes[d], &body, 1, {"definition ", name}, value);
       if (idx == no_node) return define(g, name, integer(g, 0), nullptr, 0);
       body = substitute(g, body, axes[d].axis, idx);
       indices.push(idx);
@@ -229,12 +232,24 @@ class builder {
   constexpr detail::complaint fail() { return {g.failed() ? nullptr : &g}; }
 
  private:
+  // Where a mistake stands: a reduction, or a definition with its name. Words are put together only when they are said.
+  struct place {
+    const char* word = nullptr;
+    name_id definition = -1;
+  };
+  constexpr detail::complaint fail_in(place where) {
+    detail::complaint words = fail();
+    words << where.word;
+    if (where.definition >= 0) words << text(where.definition);
+    return words;
+  }
+
   struct resolved {
     node_id body = no_node;
     node_id condition = no_node;
     flat<node_id> indices;  // short where an index has no extent
   };
-  constexpr resolved resolve(const bound_axis* axes, int count, node_id body, const char* where) {
+  constexpr resolved resolve(const bound_axis* axes, int count, node_id body, place where) {
     resolved r{body, truth(g, true), {}};
     for (int k = 0; k < count; ++k)
       if (axes[k].condition != no_node) r.condition = conjunction(g, r.condition, axes[k].condition);
@@ -327,9 +342,7 @@ class builder {
 
   // The index node of an axis: its range from its domain, its declared size or the tensors it subscripts, which must
   // agree. `value` is what stands for the axis in expressions: the index, or low + step * index.
-  constexpr node_id ranged(bound_axis a, const node_id* roots, int count, const char* where, node_id& value) {
-    detail::sentence place{};
-    place << where;
+  constexpr node_id ranged(bound_axis a, const node_id* roots, int count, place where, node_id& value) {
     const name_id called = index_name(g, a.axis);
     if (a.low != no_node) {
       node_id high = a.high;
@@ -348,12 +361,12 @@ class builder {
     const std::int32_t epoch = g.new_epoch();
     for (int i = 0; i < count; ++i) collect(roots[i], a.axis, epoch, claims);
     if (claims.empty()) {
-      fail() << place.text << ": index " << text(called) << " has no extent: no tensor here is subscripted with "
+      fail_in(where) << ": index " << text(called) << " has no extent: no tensor here is subscripted with "
              << text(called) << " alone; give it a domain such as " << text(called)
              << ".in(0_c, n), or declare its size: axis<\"" << text(called) << "\", 8>";
       return no_node;
     }
-    agree(claims, called, place.text);
+    agree(claims, called, where);
     return value = index(g, called, 0, integer(g, 0), claims[0].extent);
   }
 
@@ -367,7 +380,7 @@ class builder {
     return make(g, op::maximum, integer(g, 0), count);
   }
 
-  constexpr void agree(flat<claim>& claims, name_id called, const char* where) {
+  constexpr void agree(flat<claim>& claims, name_id called, place where) {
     for (int i = 1; i < claims.size(); ++i)
       if (is_constant(g, claims[i].extent) && !is_constant(g, claims[0].extent)) {
         const claim first = claims[0];
@@ -378,7 +391,7 @@ class builder {
       const node_id a = claims[0].extent, b = claims[i].extent;
       if (known_equal(g, a, b)) continue;
       if (is_constant(g, a) && is_constant(g, b)) {
-        fail() << where << ": index " << text(called) << " has extent " << g[a].attribute << describe(claims[0], first_)
+        fail_in(where) << ": index " << text(called) << " has extent " << g[a].attribute << describe(claims[0], first_)
                << " but " << g[b].attribute << describe(claims[i], second_);
         return;
       }

@@ -15,7 +15,7 @@ struct definition_ : subscripts<definition_<Name, E, Axes...>> {
 
  private:
   static constexpr node_id make_node(builder& b) {
-    const bound_axis axes[rank + 1] = {{b(Axes{}).id}...};
+    const node_id axes[rank + 1] = {b(Axes{}).id...};
     return b.definition(b.name(Name.text, Name.length()), b(E{}).id, axes, rank);
   }
 };
