@@ -85,7 +85,7 @@ class kernel_lowering {
   ir::value emit_index(node_id n, scope& at, bool lane0);
   void nest(std::span<entry> entries, scope& s, const range* chunk);
   void piece(const plan::kernel_plan& k, scope& s, const range* chunk);
-  std::vector<node_id> companions(node_id n, scope& at);
+  std::vector<node_id> companions(node_id n, node_id lane, scope& at);
   bool computed_outside(node_id n, scope& at);
 };
 
