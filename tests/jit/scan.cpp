@@ -116,6 +116,61 @@ TEST(scan, does_not_drift) {
   EXPECT_LT(worst, 3e-7);
 }
 
+TEST(scan, gradient_of_products) {
+  constexpr auto up = define<"up">(t) = prod(s.in(0_c, t + 1_c), x(s)) + 0_c * x(t);
+  constexpr auto loss = define<"loss">() = sum(t, up(t) * w(t));
+  for (const std::int64_t size : {1, 2, 17, 60})
+    for (const int zeros : {0, 1, 2}) {
+      std::vector<double> values;
+      for (std::int64_t k = 0; k < size; ++k) values.push_back(zeros > 0 && (k == 5 || (zeros > 1 && k == 11)) ? 0 : 0.75 + 0.5 * static_cast<double>(k * 7 % 10) / 10);
+      trial test = trial_of(up, loss, grad(loss, x));
+      test.with("x", {size}, values).random("w", {size}).expect_right();
+      expect_way(test, "one pass, backward");
+    }
+}
+
+TEST(scan, gradient_of_a_running_maximum_with_ties) {
+  constexpr auto up = define<"up">(t) = max(s.in(0_c, t + 1_c), x(s)) + 0_c * x(t);
+  constexpr auto down = define<"down">(t) = min(s.in(t, count), x(s)) + 0_c * x(t);
+  constexpr auto loss = define<"loss">() = sum(t, (up(t) + 2_c * down(t)) * w(t));
+  for (const auto size : sizes) {
+    std::vector<double> values;
+    for (std::int64_t k = 0; k < size; ++k) values.push_back(static_cast<double>(k * 5 % 7 + k / 40) / 8);
+    trial test = trial_of(up, loss, grad(loss, x));
+    test.with("x", {size}, values).random("w", {size}).expect_right();
+    expect_way(test, "a recurrence");
+    trial other = trial_of(down, grad(loss, x));
+    other.with("x", {size}, values).random("w", {size}).expect_right();
+  }
+}
+// With the square of this many steps it would not come to an end.
+TEST(scan, gradients_of_long_scans) {
+  constexpr auto product = define<"product">(t) = prod(s.in(0_c, t + 1_c), x(s)) + 0_c * x(t);
+  constexpr auto highest = define<"highest">(t) = max(s.in(0_c, t + 1_c), x(s)) + 0_c * x(t);
+  constexpr auto lowest = define<"lowest">(t) = min(s.in(t, count), x(s)) + 0_c * x(t);
+  constexpr auto softest = define<"softest">(t) = logsumexp(s.in(0_c, t + 1_c), x(s)) + 0_c * x(t);
+  constexpr auto hardest = define<"hardest">(t) = logsumexp(s.in(t, count), x(s)) + 0_c * x(t);
+  constexpr auto loss = define<"loss">() = sum(t, (product(t) + highest(t) * lowest(t) + softest(t) * hardest(t)) * w(t));
+  trial test = trial_of(loss, grad(loss, x));
+  test.random("x", {1000003}).random("w", {1000003});
+  for (std::string text = test.plan_text(); text.find(" operations") != std::string::npos; text = text.substr(text.find(" operations") + 5)) {
+    const std::size_t end = text.find(" operations"), begin = text.rfind(' ', end - 1);
+    EXPECT_LT(std::stod(text.substr(begin, end - begin)), 1e9) << test.p->text;
+  }
+}
+TEST(scan, running_logsumexp_and_gradient) {
+  constexpr auto up = define<"up">(t) = logsumexp(s.in(0_c, t + 1_c), x(s)) + 0_c * x(t);
+  constexpr auto down = define<"down">(t) = logsumexp(s.in(t, count), x(s)) + 0_c * x(t);
+  constexpr auto loss = define<"loss">() = sum(t, up(t) * down(t) * w(t));
+  for (const auto size : sizes) {
+    std::vector<double> values;
+    for (std::int64_t k = 0; k < size; ++k) values.push_back(static_cast<double>(k * 37 % 101) * (k % 3 == 0 ? 2 : -1) - 90);
+    trial test = trial_of(up, loss, grad(loss, x));
+    test.with("x", {size}, values).random("w", {size}).expect_right();
+    expect_way(test, "a recurrence");
+  }
+}
+
 // The results have the extent of y, as a caller's output or weights would give it.
 constexpr auto y = tensor<"y", float, 1>;
 
