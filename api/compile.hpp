@@ -24,10 +24,10 @@ namespace detail {
 
 template <element E>
 struct type_of_element;
-#define SHEAF_TYPE(name, Type)               \
-  template <>                                \
-  struct type_of_element<element::name> {    \
-    using type = Type;                       \
+#define SHEAF_TYPE(name, Type)            \
+  template <>                             \
+  struct type_of_element<element::name> { \
+    using type = Type;                    \
   };
 SHEAF_TYPE(boolean, bool)
 SHEAF_TYPE(i8, std::int8_t)
@@ -108,8 +108,9 @@ SHEAF_INLINE constexpr void expect_argument() {
   constexpr int slot = Signature::template slot<symbol>;
   expect<converts<Signature, B>, [] {
     return sentence{} << "call: argument " << symbol::label.text << ": expected "
-                      << row(Signature::rows.rows[slot].type).name << " of rank " << Signature::template rank<slot>
-                      << ", got " << element_name<value>() << " of rank " << rank_of_value<value>()
+                      << row(Signature::rows.rows[slot].type).name << " of rank "
+                      << Signature::template rank<slot> << ", got " << element_name<value>() << " of rank "
+                      << rank_of_value<value>()
                       << (slot >= Signature::inputs ? " (an output needs a mutable view)" : "");
   }>();
 }
@@ -126,7 +127,8 @@ inline constexpr int times_given = ((Signature::template slot<typename B::symbol
 template <class Signature, int Slot, class... B>
 SHEAF_INLINE constexpr bool expect_given() {
   constexpr int times = times_given<Signature, Slot, B...>;
-  expect<(times > 0 || Slot >= Signature::inputs), [] { return spelled(Signature::rows.rows[Slot]) << " is missing"; }>();
+  expect<(times > 0 || Slot >= Signature::inputs),
+         [] { return spelled(Signature::rows.rows[Slot]) << " is missing"; }>();
   expect<(times < 2), [] { return spelled(Signature::rows.rows[Slot]) << " is given twice"; }>();
   return times == 1 || (times == 0 && Slot >= Signature::inputs);
 }
@@ -176,8 +178,8 @@ constexpr auto returned_slots() {
     return out;
   }();
   return [=]<std::size_t... K>(std::index_sequence<K...>) {
-    return returned_list<returned<slots[K], array<typename Signature::template value_type<slots[K]>,
-                                                  Signature::template rank<slots[K]>>>...>{};
+    return returned_list<returned<
+        slots[K], array<typename Signature::template value_type<slots[K]>, Signature::template rank<slots[K]>>>...>{};
   }(std::make_index_sequence<count>{});
 }
 
@@ -189,8 +191,8 @@ void put(sheaf_tensor* tensors, int slot, const view<T, Rank>& a) {
   tensors[slot] = {const_cast<void*>(static_cast<const void*>(a.data)), a.extents, a.strides};
 }
 
-// Views of the arguments and the table of slots that points into them. Its type and all that follows name slots and views,
-// no expressions.
+// Views of the arguments and the table of slots that points into them. Its type and all that follows name slots and
+// views, no expressions.
 template <int Slots, class... Views>
 struct call_frame {
   boost::hana::basic_tuple<Views...> views;
@@ -223,7 +225,8 @@ auto finish(jit::program* p, sheaf_tensor* tensors, returned_list<Returned...>, 
       typename Returned::array(uninitialized, jit::output_extents(k, Returned::slot - Inputs))...};
   constexpr int ranks[] = {1, Returned::array::rank()...};
   [[maybe_unused]] std::int64_t strides[sizeof...(K) + 1][*std::max_element(std::begin(ranks), std::end(ranks))];
-  (put(tensors, Returned::slot, std::get<K>(results), jit::output_extents(k, Returned::slot - Inputs), strides[K]), ...);
+  (put(tensors, Returned::slot, std::get<K>(results), jit::output_extents(k, Returned::slot - Inputs), strides[K]),
+   ...);
   jit::run(k, tensors);
   if constexpr (sizeof...(K) == 1)
     return std::get<0>(std::move(results));
@@ -252,8 +255,8 @@ class compiled {
   }
   SHEAF_INLINE ~compiled() { jit::free_program(program_); }
 
-  // Arguments are `symbol = value`: every input, and any output that goes into a view of the caller's. Returns the other
-  // outputs: nothing, one array, or a tuple of arrays. Throws sheaf::error; outputs are then untouched.
+  // Arguments are `symbol = value`: every input, and any output that goes into a view of the caller's. Returns the
+  // other outputs: nothing, one array, or a tuple of arrays. Throws sheaf::error; outputs are then untouched.
   template <class... B>
   SHEAF_INLINE auto operator()(B&&... arguments) const {
     if constexpr (detail::call_fits<signature, std::remove_cvref_t<B>...>()) {
@@ -289,16 +292,17 @@ class compiled {
 
   template <class... B>
   SHEAF_INLINE static auto frame(B&... arguments) {
-    return detail::call_frame<slots, view_for<B>...>(std::integer_sequence<int, slot_of<B>...>{},
-                                                     view_for<B>(static_cast<decltype(arguments.value)>(arguments.value))...);
+    return detail::call_frame<slots, view_for<B>...>(
+        std::integer_sequence<int, slot_of<B>...>{},
+        view_for<B>(static_cast<decltype(arguments.value)>(arguments.value))...);
   }
   jit::program* program_;
 };
 
 namespace detail {
 
-// The words are a local constant, not the static member: that would be an object named after the expression. They are read
-// before this returns.
+// The words are a local constant, not the static member: that would be an object named after the expression. They are
+// read before this returns.
 template <class... Outputs>
 SHEAF_INLINE auto make_compiled(jit::backend runs_on) {
   constexpr auto words = call_signature<Outputs...>::program::words;
@@ -307,8 +311,8 @@ SHEAF_INLINE auto make_compiled(jit::backend runs_on) {
 
 }  // namespace detail
 
-// One program of several outputs: definitions, gradients, expressions without free indices, value_and_grad(...). What they
-// share is computed once. Kernels are made at the first call with arguments of a shape class, and cached.
+// One program of several outputs: definitions, gradients, expressions without free indices, value_and_grad(...). What
+// they share is computed once. Kernels are made at the first call with arguments of a shape class, and cached.
 template <class... Outputs>
 SHEAF_INLINE auto compile(Outputs...) {
   static_assert(sizeof...(Outputs) > 0, "compile: expected at least one output");

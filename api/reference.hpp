@@ -1,5 +1,5 @@
-// reference(outputs...): what compile(outputs...) makes, run by the slow evaluator that defines what is correct. For tests,
-// and to see whether a surprising number is the expression's or a kernel's.
+// reference(outputs...): what compile(outputs...) makes, run by the slow evaluator that defines what is correct. For
+// tests, and to see whether a surprising number is the expression's or a kernel's.
 //
 //   auto [l, dx] = reference(loss, grad(loss, x))(x = rows, cut = bounds);
 #pragma once

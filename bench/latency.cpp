@@ -52,7 +52,11 @@ template <class Call>
 double each_of_many(Call call) {
   constexpr int calls = 20000;
   std::vector<double> rounds;
-  for (int r = 0; r < 11; ++r) rounds.push_back(seconds_of([&] { for (int k = 0; k < calls; ++k) call(); }) * 1e9 / calls);
+  for (int r = 0; r < 11; ++r)
+    rounds.push_back(seconds_of([&] {
+                       for (int k = 0; k < calls; ++k) call();
+                     }) *
+                     1e9 / calls);
   return median(rounds);
 }
 
@@ -70,7 +74,8 @@ void measure_calls() {
 
 int main(int count, char** words) {
   if (count == 2 && std::strcmp(words[1], "call") == 0) return measure_calls(), 0;
-  if (count != 3) return std::fprintf(stderr, "usage: bench_latency first|next|cached forward|forward+backward, or call\n"), 2;
+  if (count != 3)
+    return std::fprintf(stderr, "usage: bench_latency first|next|cached forward|forward+backward, or call\n"), 2;
   const std::string mode = words[1];
   const bool backward = std::strcmp(words[2], "forward+backward") == 0;
   const data d;

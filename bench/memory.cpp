@@ -55,7 +55,8 @@ void measure(const char* id, Y y, matrices& m) {
   const auto dx = vjp(y, x);
   const auto both = compile(y, dx);
   const auto bound = [&] {
-    return std::max({read_pass(m.x.data(), m.x.size()), write_pass(m.dx.data(), m.dx.size()), copy_pass(m.x.data(), m.dx.data(), m.x.size())});
+    return std::max({read_pass(m.x.data(), m.x.size()), write_pass(m.dx.data(), m.dx.size()),
+                     copy_pass(m.x.data(), m.dx.data(), m.x.size())});
   };
   show(id, "forward+backward", in_pairs([&] { both(x = m.x, cotangent(y) = m.dy, y = m.y, dx = m.dx); }, bound));
 }
@@ -76,8 +77,9 @@ int main(int count, char** words) {
     passes[2].push_back(copy_pass(m.x.data(), m.dx.data(), m.x.size()));
   }
   const double gigabytes = static_cast<double>(m.x.size()) * 4e-9;
-  std::printf("note plain %s loops: read %.1f, write %.1f, copy %.1f GB/s (read and written bytes counted)\n", vector_width(),
-              gigabytes / median(passes[0]), gigabytes / median(passes[1]), 2 * gigabytes / median(passes[2]));
+  std::printf("note plain %s loops: read %.1f, write %.1f, copy %.1f GB/s (read and written bytes counted)\n",
+              vector_width(), gigabytes / median(passes[0]), gigabytes / median(passes[1]),
+              2 * gigabytes / median(passes[2]));
   if (wanted("sum_axis0")) measure("sum_axis0", define<"y">(j) = sum(i, x(i, j)), m);
   if (wanted("sum_axis1")) measure("sum_axis1", define<"y">(i) = sum(j, x(i, j)), m);
   if (wanted("mean_axis0")) measure("mean_axis0", define<"y">(j) = mean(i, x(i, j)), m);

@@ -1,7 +1,7 @@
 // Trains a classifier of handwritten digits. The loss, its gradients and the optimiser's update are expressions; one
-// training step is one compiled program. A mini-batch is a list of ids, and each image is moved by up to a pixel: both are
-// data that the expressions subscript with.
-// Usage: digits [EPOCHS]. Writes digits.svg; fails where held-out accuracy stays below 96 %.
+// training step is one compiled program. A mini-batch is a list of ids, and each image is moved by up to a pixel: both
+// are data that the expressions subscript with. Usage: digits [EPOCHS]. Writes digits.svg; fails where held-out
+// accuracy stays below 96 %.
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -28,8 +28,8 @@ constexpr auto p = axis<"p", 4>;  // rows of the pooled image
 constexpr auto q = axis<"q", 4>;  // and columns
 constexpr auto u = axis<"u", 2>;  // within a window of it
 constexpr auto v = axis<"v", 2>;
-constexpr auto h = axis<"h">;     // hidden units
-constexpr auto d = axis<"d">;     // digits
+constexpr auto h = axis<"h">;  // hidden units
+constexpr auto d = axis<"d">;  // digits
 
 constexpr auto images = tensor<"images", float, 3, dynamic, 8, 8>;
 constexpr auto labels = tensor<"labels", std::int64_t, 1>;
@@ -46,9 +46,8 @@ constexpr auto b_out = tensor<"b_out", float, 1, 10>;
 // The model: raw pixels and 2x2 averages, one hidden layer, cross-entropy with the class ids.
 constexpr auto image = define<"image">(b, r, c) = images.padded(0_c)(batch(b), r + shift(b, 0_c), c + shift(b, 1_c));
 constexpr auto pooled = define<"pooled">(b, p, q) = mean(over(u, v), image(b, 2_c * p + u, 2_c * q + v));
-constexpr auto hidden = define<"hidden">(b, h) =
-    tanh(sum(over(r, c), image(b, r, c) * w_pixel(r, c, h)) +
-         sum(over(p, q), pooled(b, p, q) * w_pool(p, q, h)) + b_hidden(h));
+constexpr auto hidden = define<"hidden">(b, h) = tanh(sum(over(r, c), image(b, r, c) * w_pixel(r, c, h)) +
+                                                      sum(over(p, q), pooled(b, p, q) * w_pool(p, q, h)) + b_hidden(h));
 constexpr auto score = define<"score">(b, d) = sum(h, hidden(b, h) * w_out(h, d)) + b_out(d);
 constexpr auto loss = define<"loss">() = mean(b, logsumexp(d, score(b, d)) - score(b, labels(batch(b))));
 
@@ -133,8 +132,9 @@ class training {
   }
 
   double accuracy() const {
-    const std::int64_t right = test_(images = pictures(), labels = labels_, batch = held_out_, shift = still_,
-                                     w_pixel = now_.pixel, w_pool = now_.pool, b_hidden = now_.hidden, w_out = now_.out, b_out = now_.bias);
+    const std::int64_t right =
+        test_(images = pictures(), labels = labels_, batch = held_out_, shift = still_, w_pixel = now_.pixel,
+              w_pool = now_.pool, b_hidden = now_.hidden, w_out = now_.out, b_out = now_.bias);
     return static_cast<double>(right) / static_cast<double>(held_out_.size());
   }
 
@@ -146,13 +146,13 @@ class training {
 
   float one_step(ids chosen, float learning_rate) {
     for (std::int64_t& by : moved_) by = static_cast<std::int64_t>(roll_.below(3)) - 1;
-    const float value =
-        step_(images = pictures(), labels = labels_, batch = chosen, shift = moved_, rate = learning_rate,  //
-              w_pixel = now_.pixel, m_pixel = now_.m_pixel, w_pixel_next = next_.pixel, m_pixel_next = next_.m_pixel,
-              w_pool = now_.pool, m_pool = now_.m_pool, w_pool_next = next_.pool, m_pool_next = next_.m_pool,
-              b_hidden = now_.hidden, m_hidden = now_.m_hidden, b_hidden_next = next_.hidden, m_hidden_next = next_.m_hidden,
-              w_out = now_.out, m_out = now_.m_out, w_out_next = next_.out, m_out_next = next_.m_out,
-              b_out = now_.bias, m_bias = now_.m_bias, b_out_next = next_.bias, m_bias_next = next_.m_bias);
+    const float value = step_(
+        images = pictures(), labels = labels_, batch = chosen, shift = moved_, rate = learning_rate,  //
+        w_pixel = now_.pixel, m_pixel = now_.m_pixel, w_pixel_next = next_.pixel, m_pixel_next = next_.m_pixel,
+        w_pool = now_.pool, m_pool = now_.m_pool, w_pool_next = next_.pool, m_pool_next = next_.m_pool,
+        b_hidden = now_.hidden, m_hidden = now_.m_hidden, b_hidden_next = next_.hidden, m_hidden_next = next_.m_hidden,
+        w_out = now_.out, m_out = now_.m_out, w_out_next = next_.out, m_out_next = next_.m_out, b_out = now_.bias,
+        m_bias = now_.m_bias, b_out_next = next_.bias, m_bias_next = next_.m_bias);
     std::swap(now_, next_);
     return value;
   }
@@ -194,8 +194,8 @@ int main(int argc, char** argv) {
     shown.step(note(loss_now, accuracy));
   }
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
-  std::printf("Held-out accuracy %.2f %% after %d epochs, %.1f s; digits.svg shows the way there.\n", accuracy * 100, epochs,
-              elapsed.count());
+  std::printf("Held-out accuracy %.2f %% after %d epochs, %.1f s; digits.svg shows the way there.\n", accuracy * 100,
+              epochs, elapsed.count());
   support::write_svg({.title = "Learning to read handwritten digits",
                       .subtitle = "64 pixels and 16 averages, 64 hidden units; loss in nats, accuracy as a share of 1",
                       .x_label = "passes over the training digits",

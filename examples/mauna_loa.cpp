@@ -1,7 +1,7 @@
-// Real readings with gaps: weekly carbon dioxide at Mauna Loa. A month is a slice of weeks, of four or five; weeks without a
-// reading are masked; a few months have none. A curve of trend and season is fitted to the monthly means by conjugate
-// gradients: the gradient, and the second derivatives along a direction, are expressions as well.
-// Writes mauna_loa.svg and, around the gap of 1964, mauna_loa_1964.svg.
+// Real readings with gaps: weekly carbon dioxide at Mauna Loa. A month is a slice of weeks, of four or five; weeks
+// without a reading are masked; a few months have none. A curve of trend and season is fitted to the monthly means by
+// conjugate gradients: the gradient, and the second derivatives along a direction, are expressions as well. Writes
+// mauna_loa.svg and, around the gap of 1964, mauna_loa_1964.svg.
 #include <cmath>
 #include <cstdio>
 #include <string>
@@ -20,18 +20,19 @@ constexpr auto t = axis<"t">;     // weeks
 constexpr auto n = axis<"n", 2>;  // harmonics of the year
 constexpr auto i = axis<"i">;     // parameters
 
-constexpr auto co2 = tensor<"co2", float, 1>;           // parts per million; anything where not valid
+constexpr auto co2 = tensor<"co2", float, 1>;  // parts per million; anything where not valid
 constexpr auto valid = tensor<"valid", std::uint8_t, 1>;
-constexpr auto year = tensor<"year", double, 1>;        // decimal
-constexpr auto cut = tensor<"cut", std::int64_t, 2>;    // the weeks [begin, end) of each month
-constexpr auto theta = tensor<"theta", double, 1, 7>;   // level, slope, bend, then cosine and sine of each harmonic
+constexpr auto year = tensor<"year", double, 1>;       // decimal
+constexpr auto cut = tensor<"cut", std::int64_t, 2>;   // the weeks [begin, end) of each month
+constexpr auto theta = tensor<"theta", double, 1, 7>;  // level, slope, bend, then cosine and sine of each harmonic
 
 constexpr auto weeks = t.in(cut(m, 0_c), cut(m, 1_c)).where(valid(t));
 constexpr auto readings = define<"readings">(m) = count(t.in(cut(m, 0_c), cut(m, 1_c)), valid(t));
 constexpr auto average = define<"average">(m) = mean(weeks, co2(t));  // NaN where there is no reading
 constexpr auto highest = define<"highest">(m) = max(weeks, co2(t));   // -inf there
 
-// The curve at each week, its average over the weeks that were read, and the mean squared distance to the monthly means.
+// The curve at each week, its average over the weeks that were read, and the mean squared distance to the monthly
+// means.
 constexpr auto s = define<"s">(t) = (year(t) - 1980_c) / 22_c;
 constexpr auto phase = constant<6.283185307179586> * cast<double>(n + 1_c) * year(t);
 constexpr auto curve = define<"curve">(t) =
@@ -62,7 +63,9 @@ struct calendar {
     }
   }
   view<const std::int64_t, 2> slices() const { return view_of(bounds.data(), year.size(), 2); }
-  double middle(std::size_t k) const { return static_cast<double>(year[k]) + (static_cast<double>(month[k]) - 0.5) / 12; }
+  double middle(std::size_t k) const {
+    return static_cast<double>(year[k]) + (static_cast<double>(month[k]) - 0.5) / 12;
+  }
 };
 
 using parameters = array<double, 1>;
@@ -79,24 +82,27 @@ parameters moved(const parameters& a, double factor, const parameters& b) {
   return result;
 }
 
-// The loss is quadratic in the parameters, so that conjugate gradients need about as many steps as there are parameters.
+// The loss is quadratic in the parameters, so that conjugate gradients need about as many steps as there are
+// parameters.
 parameters fit(const support::readings& weekly, const calendar& months) {
   const auto slope_at = compile(value_and_grad(loss, theta));
   const auto bend_along = compile(bend);
   parameters now(7);
-  auto [distance, slope] = slope_at(co2 = weekly.value, valid = weekly.valid, year = weekly.time, cut = months.slices(), theta = now);
+  auto [distance, slope] =
+      slope_at(co2 = weekly.value, valid = weekly.valid, year = weekly.time, cut = months.slices(), theta = now);
   const auto [distance_slow, slope_slow] = reference(value_and_grad(loss, theta))(
       co2 = weekly.value, valid = weekly.valid, year = weekly.time, cut = months.slices(), theta = now);
   const parameters apart = moved(slope, -1, slope_slow);
-  std::printf("\nThe first gradient %s with the reference.\n", dot(apart, apart) < 1e-8 * dot(slope, slope) ? "agrees" : "DISAGREES");
+  std::printf("\nThe first gradient %s with the reference.\n",
+              dot(apart, apart) < 1e-8 * dot(slope, slope) ? "agrees" : "DISAGREES");
   std::printf("Fitting 7 parameters by conjugate gradients\n  step   loss (ppm^2)   gradient\n");
   parameters direction = moved(parameters(7), -1, slope);
   for (int step = 0;; ++step) {
     const double before = dot(slope, slope);
     std::printf("  %4d   %12.2f   %.0e\n", step, static_cast<double>(distance), std::sqrt(before));
     if (std::sqrt(before) < 1e-4 || step == 20) return now;
-    const parameters bent = bend_along(co2 = weekly.value, valid = weekly.valid, year = weekly.time, cut = months.slices(),
-                                       theta = now, towards = direction);
+    const parameters bent = bend_along(co2 = weekly.value, valid = weekly.valid, year = weekly.time,
+                                       cut = months.slices(), theta = now, towards = direction);
     now = moved(now, before / dot(direction, bent), direction);
     std::tie(distance, slope) =
         slope_at(co2 = weekly.value, valid = weekly.valid, year = weekly.time, cut = months.slices(), theta = now);
@@ -122,16 +128,18 @@ void print_months(const calendar& months, const monthly& found) {
     const auto at = static_cast<std::int64_t>(k);
     if (k >= 4 && found.read(at) > 0) continue;  // the first ones, and those without a reading
     std::printf("  %lld-%02lld   %5lld %5lld  %7s  %7s\n", static_cast<long long>(months.year[k]),
-                static_cast<long long>(months.month[k]), static_cast<long long>(months.bounds[2 * k + 1] - months.bounds[2 * k]),
-                static_cast<long long>(found.read(at)), in_words(found.mean(at)).c_str(), in_words(found.highest(at)).c_str());
+                static_cast<long long>(months.month[k]),
+                static_cast<long long>(months.bounds[2 * k + 1] - months.bounds[2 * k]),
+                static_cast<long long>(found.read(at)), in_words(found.mean(at)).c_str(),
+                in_words(found.highest(at)).c_str());
   }
 }
 
 // Trend in ppm a year, and the swing of the season.
 void print_fit(const parameters& p, double mean_square) {
   const auto growth = [&](double y) { return (p(1) + 2 * p(2) * (y - 1980) / 22) / 22; };
-  std::printf("\nGrowth %.2f ppm a year in 1960, %.2f in 2000; the season swings by %.1f ppm.\n", growth(1960), growth(2000),
-              2 * std::hypot(p(3), p(4)));
+  std::printf("\nGrowth %.2f ppm a year in 1960, %.2f in 2000; the season swings by %.1f ppm.\n", growth(1960),
+              growth(2000), 2 * std::hypot(p(3), p(4)));
   std::printf("The fit misses the monthly means by %.2f ppm (root mean square).\n", std::sqrt(mean_square));
 }
 
@@ -169,8 +177,8 @@ support::chart drawing(const support::readings& weekly, const calendar& months, 
 int main() {
   const support::readings weekly = support::read_readings(SHEAF_DATA_DIR "/co2.csv");
   const calendar months(weekly);
-  auto [read, mean_of_month, max_of_month] = compile(readings, average, highest)(
-      co2 = weekly.value, valid = weekly.valid, cut = months.slices());
+  auto [read, mean_of_month, max_of_month] =
+      compile(readings, average, highest)(co2 = weekly.value, valid = weekly.valid, cut = months.slices());
   const monthly found{read, mean_of_month, max_of_month};
   std::printf("%zu weeks in %zu months.\n", weekly.time.size(), months.year.size());
   print_months(months, found);

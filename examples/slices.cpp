@@ -1,6 +1,6 @@
-// Two questions Sheaf was made to answer: the mean of slices of rows, and the mean of gathered rows, each with its gradient.
-// Prints the expressions as the library sees them, what came out, and how far that is from the slow reference.
-// With --plan it also prints which loops run.
+// Two questions Sheaf was made to answer: the mean of slices of rows, and the mean of gathered rows, each with its
+// gradient. Prints the expressions as the library sees them, what came out, and how far that is from the slow
+// reference. With --plan it also prints which loops run.
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -31,7 +31,8 @@ template <class Array>
 void compare(const char* what, const Array& values, const Array& expected) {
   double worst = 0;
   for (std::int64_t i = 0; i < values.size(); ++i)
-    worst = std::fmax(worst, std::fabs(static_cast<double>(values.begin()[i]) - static_cast<double>(expected.begin()[i])));
+    worst =
+        std::fmax(worst, std::fabs(static_cast<double>(values.begin()[i]) - static_cast<double>(expected.begin()[i])));
   const bool same = worst < 1e-6;
   differing += !same;
   std::printf("%s: %s\n", what, same ? "agrees with the reference" : "DIFFERS from the reference");
@@ -78,7 +79,8 @@ void gather_mean(bool with_plan) {
   std::printf("The expression and its gradient:\n\n%s\n\n", step.text());
   array<float, 2> ones(4, 5);
   ones.fill(1);
-  if (with_plan) std::printf("The plan:\n\n%s\n", step.explain(data = values, pick = picks, cotangent(gathered) = ones));
+  if (with_plan)
+    std::printf("The plan:\n\n%s\n", step.explain(data = values, pick = picks, cotangent(gathered) = ones));
 
   const auto [y, d] = step(data = values, pick = picks, cotangent(gathered) = ones);
   const auto [y_slow, d_slow] =
@@ -113,9 +115,9 @@ input x: f32[?, ?]
 input cotangent_pooled: f32[?, ?]
 axis m: extent(cut, 0)
 axis f: extent(x, 1)
-axis i: extent(x, 0)
+axis t: extent(x, 0)
 pooled(m, f) = sum(t.in(cut(m, 0), cut(m, 1)), x(t, f)) / cast<f32>(max(cut(m, 1) - cut(m, 0), 0))
-dpooled_dx(i, f) = sum(m.where(cut(m, 0) <= i && i < cut(m, 1)), cotangent_pooled(m, f) / cast<f32>(max(cut(m, 1) - cut(m, 0), 0)))
+dpooled_dx(t, f) = sum(m.where(cut(m, 0) <= t && t < cut(m, 1)), cotangent_pooled(m, f) / cast<f32>(max(cut(m, 1) - cut(m, 0), 0)))
 
 x is 0..39 in rows of 4. The means of rows [3,5), [1,8), [4,8), [6,9):
    0: 14.0000 15.0000 16.0000 17.0000
@@ -147,9 +149,9 @@ input cotangent_gathered: f32[?, ?]
 axis k: extent(pick, 1)
 axis b: extent(data, 0)
 axis f: extent(data, 2)
-axis j: extent(data, 1)
+axis i: extent(data, 1)
 gathered(b, f) = sum(k, data(b, pick(b, k), f)) / cast<f32>(extent(pick, 1))
-dgathered_ddata(b, j, f) = sum(k.where(j == pick(b, k)), cotangent_gathered(b, f)) / cast<f32>(extent(pick, 1))
+dgathered_ddata(b, i, f) = sum(k.where(i == pick(b, k)), cotangent_gathered(b, f) / cast<f32>(extent(pick, 1)))
 
 data is 0..139 as [4,7,5]. The means of the picked rows, [4,7,5] -> [4,5]:
    0: 11.6667 12.6667 13.6667 14.6667 15.6667

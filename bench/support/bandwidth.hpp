@@ -4,7 +4,8 @@
 
 namespace sheaf::bench {
 
-// Seconds of one pass over `count` floats, on as many threads as the default pool has; whole cache lines at 64-byte addresses.
+// Seconds of one pass over `count` floats, on as many threads as the default pool has; whole cache lines at 64-byte
+// addresses.
 double read_pass(const float* from, std::int64_t count);
 double write_pass(float* to, std::int64_t count);  // past the caches
 double copy_pass(const float* from, float* to, std::int64_t count);

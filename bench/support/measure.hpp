@@ -23,7 +23,8 @@ inline double median(std::vector<double> values) {
 }
 
 // id what value unit bound percent; 0 where there is no bound.
-inline void report(const char* id, const char* what, double value, const char* unit, double bound = 0, double percent = 0) {
+inline void report(const char* id, const char* what, double value, const char* unit, double bound = 0,
+                   double percent = 0) {
   std::printf("row %s %s %.6g %s %.6g %.4g\n", id, what, value, unit, bound, percent);
   std::fflush(stdout);
 }

@@ -289,14 +289,16 @@ constexpr bool hoist(graph& g, reduction& r, node_id& multiple, node_id& divisor
   const op kind = g.kind(r.body);
   const bool terms = has_terms(g, r);
   const auto outside = [&](node_id e) { return !g.free[e].meets(bound) && !may_fail(g, e); };
-  if (kind == op::neg) {
+  // Without terms the sum is +0 and must stay so: a gradient that nothing reaches is 0 in every bit.
+  const auto keeps_zero = [&](node_id e) { return terms || (is_constant(g, e) && is_finite(g, e) && real_value(g, e) > 0); };
+  if (kind == op::neg && terms) {
     multiple = make(g, op::neg, multiple == no_node ? number_like(g, r.body, 1) : multiple);
     r.body = g.arg(r.body, 0);
     return true;
   }
   if (kind == op::div) {
     const node_id by = g.arg(r.body, 1);
-    if (!outside(by) || !(terms || (is_constant(g, by) && !is_number(g, by, 0)))) return false;
+    if (!outside(by) || !keeps_zero(by)) return false;
     divisor = divisor == no_node ? by : make(g, op::mul, divisor, by);
     r.body = g.arg(r.body, 0);
     return true;
@@ -304,7 +306,7 @@ constexpr bool hoist(graph& g, reduction& r, node_id& multiple, node_id& divisor
   if (kind != op::mul) return false;
   for (int k = 0; k < 2; ++k) {
     const node_id factor = g.arg(r.body, k);
-    if (!outside(factor) || !(terms || is_finite(g, factor))) continue;
+    if (!outside(factor) || !keeps_zero(factor)) continue;
     multiple = multiple == no_node ? factor : make(g, op::mul, multiple, factor);
     r.body = g.arg(r.body, 1 - k);
     return true;

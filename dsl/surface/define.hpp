@@ -1,6 +1,6 @@
 // Definitions: named intermediates that are tensors themselves.
 #pragma once
-#include <sheaf/dsl/surface/reduction.hpp>
+#include <sheaf/dsl/surface/fold.hpp>
 
 namespace sheaf {
 
@@ -9,7 +9,9 @@ struct definition_ : subscripts<definition_<Name, E, Axes...>> {
   using subscripts<definition_>::operator=;
   static constexpr auto label = Name;
   static constexpr int rank = sizeof...(Axes);
-  static constexpr built node(builder& b) { return {b.tensor_of(&type_tag<definition_>, [](builder& c) { return make_node(c); })}; }
+  static constexpr built node(builder& b) {
+    return {b.tensor_of(&type_tag<definition_>, [](builder& c) { return make_node(c); })};
+  }
 
  private:
   static constexpr node_id make_node(builder& b) {
@@ -63,7 +65,8 @@ constexpr bool expect_indices() {
   static_assert((is_axis<Axes> && ... && true), "define: its indices are axes; a domain stands in a reduction");
   if constexpr ((is_axis<Axes> && ... && true)) {
     expect<repeated_index<Axes...>() == nullptr, [] {
-      return sentence{} << "definition " << Name.text << ": index " << repeated_index<Axes...>() << " stands twice among its indices";
+      return sentence{} << "definition " << Name.text << ": index " << repeated_index<Axes...>()
+                        << " stands twice among its indices";
     }>();
     return repeated_index<Axes...>() == nullptr;
   }

@@ -36,7 +36,8 @@ SHEAF_INLINE constexpr void expect_value() {
 template <class T>
 SHEAF_INLINE constexpr void bare_number();
 
-// For arguments of functions: a number that forgot its _c, a tensor that forgot its subscripts, or no expression at all.
+// For arguments of functions: a number that forgot its _c, a tensor that forgot its subscripts, or no expression at
+// all.
 template <class E>
 SHEAF_INLINE constexpr void expect_expression() {
   bare_number<E>();
@@ -99,20 +100,35 @@ SHEAF_INLINE constexpr auto stop_gradient(E) {
   return stop_gradient_<E>{};
 }
 
-#define SHEAF_INFIX(symbol, Kind)                                                 \
-  template <Expression A, Expression B>                                           \
-  SHEAF_INLINE constexpr auto operator symbol(A a, B b) {                         \
-    return apply<op::Kind>(a, b);                                                 \
-  }                                                                               \
-  template <Expression A, Number B>                                               \
-  SHEAF_INLINE constexpr auto operator symbol(A a, B) {                           \
-    detail::bare_number<B>();                                                     \
-    return a;                                                                     \
-  }                                                                               \
-  template <Number A, Expression B>                                               \
-  SHEAF_INLINE constexpr auto operator symbol(A, B b) {                           \
-    detail::bare_number<A>();                                                     \
-    return b;                                                                     \
+template <class Value, class Path>
+struct graft_ : expression_base {
+  static constexpr built build(builder& b) {
+    const node_id value = b(Value{}).id;
+    return {b.graft(value, b(Path{}).id)};
+  }
+};
+// The value of `value`, which gradients take as `path`: graft(round(x(i)), x(i)) is rounded, and has derivative 1.
+template <Expression Value, Expression Path>
+SHEAF_INLINE constexpr auto graft(Value, Path) {
+  detail::expect_value<Value>();
+  detail::expect_value<Path>();
+  return graft_<Value, Path>{};
+}
+
+#define SHEAF_INFIX(symbol, Kind)                         \
+  template <Expression A, Expression B>                   \
+  SHEAF_INLINE constexpr auto operator symbol(A a, B b) { \
+    return apply<op::Kind>(a, b);                         \
+  }                                                       \
+  template <Expression A, Number B>                       \
+  SHEAF_INLINE constexpr auto operator symbol(A a, B) {   \
+    detail::bare_number<B>();                             \
+    return a;                                             \
+  }                                                       \
+  template <Number A, Expression B>                       \
+  SHEAF_INLINE constexpr auto operator symbol(A, B b) {   \
+    detail::bare_number<A>();                             \
+    return b;                                             \
   }
 SHEAF_INFIX(+, add)
 SHEAF_INFIX(-, sub)
@@ -146,10 +162,10 @@ SHEAF_INLINE constexpr auto operator!(A a) {
   return apply<op::logical_not>(a);
 }
 
-#define SHEAF_FUNCTION(name, Kind)                                                \
-  template <Expression A>                                                         \
-  SHEAF_INLINE constexpr auto name(A a) {                                         \
-    return apply<op::Kind>(a);                                                    \
+#define SHEAF_FUNCTION(name, Kind)        \
+  template <Expression A>                 \
+  SHEAF_INLINE constexpr auto name(A a) { \
+    return apply<op::Kind>(a);            \
   }
 SHEAF_FUNCTION(abs, abs)
 SHEAF_FUNCTION(sign, sign)
@@ -171,7 +187,7 @@ SHEAF_FUNCTION(round, round)
 #define SHEAF_FUNCTION2(name, Kind)               \
   template <class A, class B>                     \
     requires(Expression<A> || Expression<B>)      \
-  SHEAF_INLINE constexpr auto name(A a, B b) {                 \
+  SHEAF_INLINE constexpr auto name(A a, B b) {    \
     detail::expect_expression<A>();               \
     detail::expect_expression<B>();               \
     if constexpr (Expression<A> && Expression<B>) \

@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
-// What takes expressions is inlined even in debug builds: its symbol would spell out their types, thousands of characters
-// each, and all it does happens at compile time. Shown by tests/symbols.
+// What takes expressions is inlined even in debug builds: its symbol would spell out their types, thousands of
+// characters each, and all it does happens at compile time. Shown by tests/symbols.
 #define SHEAF_INLINE [[gnu::always_inline]] inline
 
 namespace sheaf {
@@ -58,8 +58,8 @@ template <fixed_string... Words>
 inline constexpr bool no_mistake = sizeof...(Words) == 0;
 
 #if defined(__clang__) && !(defined(__cpp_static_assert) && __cpp_static_assert >= 202306L)
-// clang 19 shortens strings in template arguments after 32 characters, and prints those with room at the end as numbers:
-// a sentence is shown in pieces of their exact size.
+// clang 19 shortens strings in template arguments after 32 characters, and prints those with room at the end as
+// numbers: a sentence is shown in pieces of their exact size.
 template <fixed_string Sentence>
 constexpr int piece_end(int first) {
   if (first + 30 >= Sentence.length()) return Sentence.length();

@@ -80,7 +80,8 @@ void fail_check(const graph& g, const plan::check& check, std::int64_t position,
     here.set(check.indices[k], at[k]);
     place += (k == 0 ? " at " : ", ") + name_text(g, index_name(g, check.indices[k])) + " = " + std::to_string(at[k]);
   }
-  const auto low = here.value(check.low), high = here.value(check.high), found = here.value(check.subscript);
+  const auto low = here.value(check.low), high = here.value(check.high);
+  const auto least = here.value(check.least), found = least && low && *least < *low ? least : here.value(check.most);
   const std::string last = high ? std::to_string(*high - 1) : "its extent - 1";
   runtime::fail(code::index_out_of_range, "tensor " + check.tensor + ", dimension " + std::to_string(check.dimension),
                 "a subscript from " + number_text(low, "0") + " to " + last,

@@ -59,9 +59,14 @@ int write_key(const graph& g, const sheaf_tensor* tensors, std::int64_t* key) {
   return n;
 }
 
-std::string extent_text(const graph& g, node_id n) {
+std::string source_text(const graph& g, node_id n) {
   if (g.kind(n) != op::extent) return text_of(print(g, n));
   return "dimension " + std::to_string(g[n].attribute) + " of " + tensor_text(g, g.arg(n, 0));
+}
+
+// What gives an index its extent, and how much.
+std::string extent_text(const graph& g, node_id n, std::int64_t value) {
+  return is_constant(g, n) ? "the program fixes " + std::to_string(value) : source_text(g, n) + " gives " + std::to_string(value);
 }
 
 void check_static_extents(const graph& g, const call_class& a) {
@@ -80,8 +85,7 @@ void check_constraints(const graph& g, const plan::facts& known) {
     const auto left = known.value(c.left), right = known.value(c.right);
     if (left && right && *left != *right)
       runtime::fail(code::extent_mismatch, "index " + name_text(g, c.axis),
-                    "one extent: " + extent_text(g, c.left) + " gives " + std::to_string(*left),
-                    extent_text(g, c.right) + " gives " + std::to_string(*right));
+                    "one extent: " + extent_text(g, c.left, *left), extent_text(g, c.right, *right));
   }
 }
 

@@ -49,7 +49,7 @@ enum class opcode : std::uint8_t {
   lanes,         // i64 vector: the variable of the enclosing vector loop `target`, lane by lane
   load,          // `target`[args...]; see access
   accumulator,   // a mutable cell of `type`, vector or scalar, set to the identity of `fold`; changed by combine
-  read,          // the content of accumulator args[0], now
+  read,          // the content of accumulator args[0], now; of argmax and argmin the position, -1 over nothing
   fold_lanes,    // scalar: the content of the vector accumulator args[0], combined by the fixed tree
   scan_lanes,    // vector: lane k is the scalar accumulator args[0] combined with lanes up to k of args[1], in the order in
                  // which the vector loop runs; the accumulator takes them all. A floating one may be wider than args[1].
@@ -118,9 +118,24 @@ struct kernel {
   block body;
 };
 
+// How a fold of the program's own combines two values: steps in order, the last one the result. An argument is 0 or 1 for
+// the values themselves, and 2 + k for step k.
+struct fold_step {
+  op what = op::constant;  // constant or elementwise
+  element type = element::f32;
+  std::int64_t bits = 0;   // of a constant
+  std::vector<std::int32_t> args;
+};
+struct own_fold {
+  element type = element::f32;
+  std::int64_t identity = 0;  // bits
+  std::vector<fold_step> steps;
+};
+
 struct module {
   std::string name;  // a C identifier: the exported entry, of type sheaf_entry
   std::vector<buffer> buffers;
+  std::vector<own_fold> folds;  // by own_number of the monoid
   std::vector<kernel> kernels;  // run in this order; a kernel that writes a check buffer is followed by its test
 };
 

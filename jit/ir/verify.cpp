@@ -269,7 +269,7 @@ class kernel_verifier {
   }
 
   void declare(const instruction& i, std::size_t n) {
-    require(i.fold < monoid::count_, "accumulators", "no such monoid");
+    require(!is_own(i.fold) || own_number(i.fold) < static_cast<int>(m_.folds.size()), "accumulators", "no such monoid");
     require(is_logic(i.fold) ? i.type == element::boolean : i.type != element::boolean || i.fold >= monoid::max,
             "types", "any and all fold booleans, sum and prod numbers");
     if (i.vector) width_[n] = lanes_;

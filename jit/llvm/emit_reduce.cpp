@@ -35,7 +35,12 @@ Constant* lowest(Type* type, element of, bool largest) {
   return ConstantInt::get(type, largest ? APInt::getSignedMaxValue(bits) : APInt::getSignedMinValue(bits));
 }
 
-Constant* identity(Type* type, element of, monoid fold) {
+Constant* identity(const function_emitter& f, Type* type, element of, monoid fold) {
+  if (is_own(fold)) {
+    const std::int64_t bits = f.m.source.folds[static_cast<std::size_t>(own_number(fold))].identity;
+    return is_floating(of) ? ConstantFP::get(type, std::bit_cast<double>(bits))
+                           : ConstantInt::get(type, static_cast<std::uint64_t>(bits), true);
+  }
   switch (fold) {
     case monoid::sum:
     case monoid::any:
@@ -74,8 +79,29 @@ Value* replaces(function_emitter& f, element type, bool largest, pair a, pair b)
   return build.CreateOr(build.CreateAnd(beyond, known), build.CreateAnd(same, earlier));
 }
 
+// The steps of a fold of the program's own.
+Value* own_combination(function_emitter& f, const ir::own_fold& fold, Value* a, Value* b) {
+  std::vector<Value*> values{a, b};
+  std::vector<element> types{fold.type, fold.type};
+  for (const ir::fold_step& s : fold.steps) {
+    Type* const type = like(a, held_type(f.build.getContext(), s.type));
+    if (s.what == op::constant) {
+      values.push_back(is_floating(s.type) ? ConstantFP::get(type, std::bit_cast<double>(s.bits))
+                                           : ConstantInt::get(type, static_cast<std::uint64_t>(s.bits), true));
+    } else {
+      Value* x[3] = {};
+      for (std::size_t k = 0; k < s.args.size(); ++k) x[k] = values[static_cast<std::size_t>(s.args[k])];
+      const element from = types[static_cast<std::size_t>(s.args[s.what == op::select ? 1 : 0])];
+      values.push_back(emit_op(f, s.what, from, s.type, {x, s.args.size()}));
+    }
+    types.push_back(s.type);
+  }
+  return values[fold.steps.empty() ? 0 : values.size() - 1];
+}
+
 Value* combined(function_emitter& f, element type, monoid fold, Value* a, Value* b) {
   auto& build = f.build;
+  if (is_own(fold)) return own_combination(f, f.m.source.folds[static_cast<std::size_t>(own_number(fold))], a, b);
   switch (fold) {
     case monoid::sum:
       return is_floating(type) ? build.CreateFAdd(a, b) : build.CreateAdd(a, b);
@@ -180,7 +206,7 @@ void emit_accumulator(function_emitter& f, ir::value id) {
   Type* const type = widen(cell_type(b.getContext(), i.type), c.lanes);
   Type* const positions = widen(b.getInt64Ty(), c.lanes);
   if (!c.content) c.content = f.stack_slot(type, "accumulator");
-  b.CreateStore(identity(type, i.type, i.fold), c.content);
+  b.CreateStore(identity(f, type, i.type, i.fold), c.content);
   if (!has_position(i.fold)) return;
   if (!c.position) c.position = f.stack_slot(positions, "position");
   b.CreateStore(lowest(positions, element::i64, true), c.position);
@@ -208,10 +234,21 @@ void emit_combine(function_emitter& f, const ir::statement& s) {
   if (c.position) b.CreateStore(next.position, c.position);
 }
 
+namespace {
+
+// Over nothing there is no position: -1.
+Value* finished_position(function_emitter& f, Value* position) {
+  Value* const none = Constant::getAllOnesValue(position->getType());
+  Value* const highest = lowest(position->getType(), element::i64, true);
+  return f.build.CreateSelect(f.build.CreateICmpEQ(position, highest), none, position);
+}
+
+}  // namespace
+
 Value* emit_read(function_emitter& f, const ir::instruction& i) {
   const ir::instruction& a = f.instruction(i.args[0]);
   const cell& c = f.cells[static_cast<std::size_t>(i.args[0])];
-  if (c.position) return content_of(f, c.position);
+  if (c.position) return finished_position(f, content_of(f, c.position));
   Value* content = content_of(f, c.content);
   return a.type == element::boolean ? from_memory(f, a.type, content) : content;
 }
@@ -230,7 +267,8 @@ Value* emit_fold_lanes(function_emitter& f, const ir::instruction& i) {
   }
   Value* result = c.position ? whole.position : whole.content;
   if (c.lanes) result = b.CreateExtractElement(result, std::uint64_t{0});
-  return !c.position && a.type == element::boolean ? from_memory(f, a.type, result) : result;
+  if (c.position) return finished_position(f, result);
+  return a.type == element::boolean ? from_memory(f, a.type, result) : result;
 }
 
 // Log-step prefixes within the vector, then the accumulator onto each lane. Only the accumulator is carried from vector to
@@ -242,7 +280,7 @@ Value* emit_scan_lanes(function_emitter& f, const ir::instruction& i) {
   const cell& c = f.cells[static_cast<std::size_t>(i.args[0])];
   Value* x = f.values[static_cast<std::size_t>(i.args[1])];
   if (i.type == element::boolean) x = to_memory(f, i.type, x);
-  Constant* none = identity(x->getType(), i.type, a.fold);
+  Constant* none = identity(f, x->getType(), i.type, a.fold);
   Value* live = i.mask == ir::none ? nullptr : splat(f, f.values[static_cast<std::size_t>(i.mask)], f.lanes);
   if (f.tail_mask) live = live ? b.CreateAnd(live, f.tail_mask) : f.tail_mask;
   if (live) x = b.CreateSelect(live, x, none);

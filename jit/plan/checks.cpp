@@ -24,7 +24,8 @@ class unconditional_loads {
     if (!seen_.insert(n).second) return;
     const op kind = g_.kind(n);
     if (kind == op::extent || kind == op::define) return;
-    if (kind == op::select) return (*this)(g_.arg(n, 0));
+    // The first may guard the rest.
+    if (kind == op::select || kind == op::logical_and || kind == op::logical_or) return (*this)(g_.arg(n, 0));
     for (int k = g_[n].count - 1; k >= 0; --k) {
       if (kind == op::load && k == 0) continue;
       if (kind == op::reduce && k == 0 && !is_true(g_, g_.arg(n, 1))) continue;
@@ -38,6 +39,18 @@ class unconditional_loads {
   std::vector<node_id>& found_;
   std::unordered_set<node_id> seen_;
 };
+
+// What a differentiated definition reads, also where the gradients alone are computed and read less: a bad subscript
+// would just not meet any row there.
+void differentiated_loads(const graph& g, node_id definition, std::vector<node_id>& loads) {
+  std::vector<node_id> own;
+  unconditional_loads collect(g, own);
+  collect(g.arg(definition, 0));
+  for (const node_id n : own) {
+    if (g.kind(g.arg(n, 0)) == op::define) differentiated_loads(g, g.arg(n, 0), loads);
+    if (std::find(loads.begin(), loads.end(), n) == loads.end()) loads.push_back(n);
+  }
+}
 
 // Checks run before any stage does: what they read of definitions is computed anew.
 node_id without_definitions(graph& g, node_id e) {
@@ -57,13 +70,12 @@ node_id without_definitions(graph& g, node_id e) {
 
 struct ends {
   node_id least, most;  // of the subscript
-  node_id nonempty;     // ranges without data have an element
-  node_id ordered;      // ranges of data don't end before they begin
+  node_id nonempty;     // every range it walks has an element
 };
 
 // Replaces each index the subscript is affine in by the end of its range that makes it least or most.
 ends ends_of(graph& g, node_id e) {
-  ends r{e, e, truth(g, true), truth(g, true)};
+  ends r{e, e, truth(g, true)};
   for (;;) {
     index_set all = g.free[r.least];
     all |= g.free[r.most];
@@ -80,10 +92,7 @@ ends ends_of(graph& g, node_id e) {
       };
       r.least = at(a, true);
       r.most = at(b, false);
-      const bool data = holds(g, low, op::load) || holds(g, high, op::load);
-      if (data)
-        r.ordered = conjunction(g, r.ordered, make(g, op::less_equal, low, high));
-      else if (!known_less_equal(g, make(g, op::add, low, integer(g, 1)), high))
+      if (!known_less_equal(g, make(g, op::add, low, integer(g, 1)), high))
         r.nonempty = conjunction(g, r.nonempty, make(g, op::less, low, high));
       changed = true;
       break;
@@ -147,6 +156,7 @@ void add_checks(graph& g, std::vector<stage>& stages, program_plan& plan) {
     collect(s.body);
     for (const node_id idx : s.indices) collect(idx);
   }
+  for (const node_id y : g.differentiated) differentiated_loads(g, y, loads);
   std::vector<stage> first;
   for (const node_id n : loads) {
     plan.trusted.insert(n);
@@ -157,12 +167,13 @@ void add_checks(graph& g, std::vector<stage>& stages, program_plan& plan) {
       node_id inside = make(g, op::logical_or, make(g, op::logical_not, r.nonempty),
                             conjunction(g, range_condition(g, r.least, low, make(g, op::add, r.least, integer(g, 1))),
                                         range_condition(g, r.most, r.most, high)));
-      inside = conjunction(g, inside, r.ordered);
       if (is_true(g, inside)) continue;
       check c;
       c.tensor = tensor_name(g, tensor);
       c.dimension = d;
       c.subscript = e;
+      c.least = r.least;
+      c.most = r.most;
       c.low = low;
       c.high = high;
       c.outside = without_definitions(g, make(g, op::logical_not, inside));

@@ -27,7 +27,7 @@ struct scatter_form {
 bool depends_on_bound(const graph& g, node_id e, const index_set& bound) { return g.free[e].meets(bound); }
 
 scatter_form scatter_of(graph& g, node_id n) {
-  if (row(monoid_of(g, n)).position) return {};
+  if (row(monoid_of(g, n)).position || is_own(monoid_of(g, n))) return {};
   index_set bound;
   for (const node_id idx : bound_indices(g, n)) bound.insert(g.ordinal(idx));
   flat<node_id> list;

@@ -68,6 +68,7 @@ struct check {
   std::string tensor;
   int dimension = 0;
   node_id subscript = no_node;    // in `indices`: the host can evaluate the offending value from it
+  node_id least = no_node, most = no_node;  // what it reaches at the ends of ranges
   node_id low = no_node, high = no_node;  // must hold: low <= subscript < high, both in `indices` too
   std::vector<node_id> indices;
   node_id outside = no_node;      // the condition that fails

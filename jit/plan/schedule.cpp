@@ -120,7 +120,7 @@ int lanes_for(const graph& g, const facts& known, node_id root, node_id lane, bo
     const op kind = g.kind(n);
     if (kind == op::load || kind == op::reduce) bytes = std::max(bytes, row(g.type(n)).bytes);
     if (kind == op::reduce) ++folds;
-    if (kind == op::reduce && monoid_of(g, n) >= monoid::argmax) bytes = 8;
+    if (kind == op::reduce && row(monoid_of(g, n)).position) bytes = 8;
     heavy = heavy || (kind >= op::exp && kind <= op::cos) || kind == op::pow;
   });
   int most = std::max(8, (heavy ? 128 : 256) / bytes);

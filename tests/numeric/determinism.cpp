@@ -25,7 +25,9 @@ constexpr auto total = define<"total">() = sum(over(i, j), x(i, j) * x(i, j));
 // A pool of its own for the time of a test, then the one before.
 class threads_for_a_while {
  public:
-  explicit threads_for_a_while(int threads) : before_(current_parallel_hook()), pool_(threads) { set_parallel_hook(pool_.hook()); }
+  explicit threads_for_a_while(int threads) : before_(current_parallel_hook()), pool_(threads) {
+    set_parallel_hook(pool_.hook());
+  }
   ~threads_for_a_while() { set_parallel_hook(before_); }
 
  private:

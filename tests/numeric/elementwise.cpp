@@ -24,8 +24,8 @@ void check_unary(const char* name, Build build, Plain plain, double low, double 
   for (int k = 0; k < length; ++k) {
     const double exact = plain(number_of(values(k)));
     const auto expected = value_of<std::remove_cvref_t<decltype(found(0))>>(exact);
-    EXPECT_TRUE(agree(found(k), expected, rounds)) << name << "(" << number_of(values(k)) << ") = " << number_of(found(k))
-                                                   << ", expected " << exact;
+    EXPECT_TRUE(agree(found(k), expected, rounds))
+        << name << "(" << number_of(values(k)) << ") = " << number_of(found(k)) << ", expected " << exact;
   }
 }
 
@@ -34,10 +34,9 @@ class floating : public testing::Test {};
 using floating_types = testing::Types<double, float, float16, bfloat16>;
 TYPED_TEST_SUITE(floating, floating_types);
 
-#define SHEAF_UNARY(name, plain, low, high)                                                            \
-  TYPED_TEST(floating, name) {                                                                         \
-    check_unary<TypeParam>(                                                                            \
-        #name, [](auto e) { return sheaf::name(e); }, [](double v) { return plain; }, low, high);      \
+#define SHEAF_UNARY(name, plain, low, high)                                                                          \
+  TYPED_TEST(floating, name) {                                                                                       \
+    check_unary<TypeParam>(#name, [](auto e) { return sheaf::name(e); }, [](double v) { return plain; }, low, high); \
   }
 SHEAF_UNARY(exp, std::exp(v), -5, 2)
 SHEAF_UNARY(log, std::log(v), 0.1, 20)
@@ -73,14 +72,14 @@ void check_binary(const char* name, Build, Plain plain, double low, double high,
   }
 }
 
-#define SHEAF_BINARY(name, Out, e, plain, low, high, low2, high2)                                        \
-  TYPED_TEST(floating, name) {                                                                           \
-    check_binary<TypeParam, Out>(                                                                        \
+#define SHEAF_BINARY(name, Out, e, plain, low, high, low2, high2)                                                   \
+  TYPED_TEST(floating, name) {                                                                                      \
+    check_binary<TypeParam, Out>(                                                                                   \
         #name, [](auto a, auto b) { return e; }, [](double a, double b) { return plain; }, low, high, low2, high2); \
   }
 SHEAF_BINARY(add, TypeParam, a + b, a + b, -3, 3, -2, 2)
 SHEAF_BINARY(sub, TypeParam, a - b, a - b, -3, 3, -2, 2)
-SHEAF_BINARY(mul, TypeParam, a * b, a * b, -3, 3, -2, 2)
+SHEAF_BINARY(mul, TypeParam, a* b, a* b, -3, 3, -2, 2)
 SHEAF_BINARY(div, TypeParam, a / b, a / b, -3, 3, 0.5, 2)
 SHEAF_BINARY(pow, TypeParam, sheaf::pow(a, b), std::pow(a, b), 0.2, 3, -2, 2)
 SHEAF_BINARY(minimum, TypeParam, minimum(a, b), std::min(a, b), -3, 3, -2, 2)
@@ -101,7 +100,8 @@ TYPED_TEST(floating, remainder_and_quotient) {
   constexpr auto r = define<"r">(i) = remainder(x(i), 2_c);
   constexpr auto q = define<"q">(i) = quotient(x(i), 2_c);
   const auto [rest, whole] = both(r, q)(x = list<TypeParam>({-3, -2.5, -2, -0.5, 0, 0.5, 1.5, 2, 3.25}));
-  const double expected_rest[] = {1, 1.5, 0, 1.5, 0, 0.5, 1.5, 0, 1.25}, expected_whole[] = {-2, -2, -1, -1, 0, 0, 0, 1, 1};
+  const double expected_rest[] = {1, 1.5, 0, 1.5, 0, 0.5, 1.5, 0, 1.25},
+               expected_whole[] = {-2, -2, -1, -1, 0, 0, 0, 1, 1};
   for (int k = 0; k < 9; ++k) {
     EXPECT_EQ(number_of(rest(k)), expected_rest[k]);
     EXPECT_EQ(number_of(whole(k)), expected_whole[k]);
@@ -115,23 +115,24 @@ TYPED_TEST_SUITE(integral, integral_types);
 
 std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
 
-#define SHEAF_INTEGRAL(name, Out, e, plain)                                                                        \
-  TYPED_TEST(integral, name) {                                                                                     \
-    using wide = std::int64_t;                                                                                     \
-    constexpr double low = std::is_signed_v<TypeParam> ? -100 : 0;                                                 \
-    check_binary<TypeParam, Out>(                                                                                  \
-        #name, [](auto a, auto b) { return e; },                                                                   \
-        [](double l, double r) {                                                                                   \
-          [[maybe_unused]] const wide a = static_cast<wide>(l), b = static_cast<wide>(r);                                           \
-          return static_cast<double>(static_cast<Out>(plain));                                                     \
-        },                                                                                                         \
-        low, 100, 1, 100);                                                                                         \
+#define SHEAF_INTEGRAL(name, Out, e, plain)                                               \
+  TYPED_TEST(integral, name) {                                                            \
+    using wide = std::int64_t;                                                            \
+    constexpr double low = std::is_signed_v<TypeParam> ? -100 : 0;                        \
+    check_binary<TypeParam, Out>(                                                         \
+        #name, [](auto a, auto b) { return e; },                                          \
+        [](double l, double r) {                                                          \
+          [[maybe_unused]] const wide a = static_cast<wide>(l), b = static_cast<wide>(r); \
+          return static_cast<double>(static_cast<Out>(plain));                            \
+        },                                                                                \
+        low, 100, 1, 100);                                                                \
   }
 SHEAF_INTEGRAL(add, TypeParam, a + b, a + b)
 SHEAF_INTEGRAL(sub, TypeParam, a - b, a - b)
-SHEAF_INTEGRAL(mul, TypeParam, a * b, a * b)
+SHEAF_INTEGRAL(mul, TypeParam, a* b, a* b)
 SHEAF_INTEGRAL(div, TypeParam, a / b, floor_div(a, b))
-SHEAF_INTEGRAL(negative_divisor, TypeParam, a / (0_c - b / 2_c - 1_c), floor_div(a, static_cast<TypeParam>(-(b / 2) - 1)))
+SHEAF_INTEGRAL(negative_divisor, TypeParam, a / (0_c - b / 2_c - 1_c),
+               floor_div(a, static_cast<TypeParam>(-(b / 2) - 1)))
 SHEAF_INTEGRAL(remainder, TypeParam, a % b, a - b * floor_div(a, b))
 SHEAF_INTEGRAL(minimum, TypeParam, minimum(a, b), std::min(a, b))
 SHEAF_INTEGRAL(maximum, TypeParam, maximum(a, b), std::max(a, b))

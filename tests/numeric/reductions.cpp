@@ -43,7 +43,8 @@ void expect_values(const array<T, 1>& found, const std::vector<double>& expected
 
 template <class T>
 class reductions : public testing::Test {};
-using all_types = testing::Types<double, float, float16, bfloat16, std::int64_t, std::int32_t, std::int8_t, std::uint8_t, bool>;
+using all_types =
+    testing::Types<double, float, float16, bfloat16, std::int64_t, std::int32_t, std::int8_t, std::uint8_t, bool>;
 TYPED_TEST_SUITE(reductions, all_types);
 
 TYPED_TEST(reductions, sum_max_min_along_each_axis) {
@@ -79,8 +80,10 @@ TYPED_TEST(reductions, any_all_count_of_a_comparison) {
   constexpr auto nonzero = define<"nonzero">(i) = count(j, x(i, j));
   const array<T, 2> values = matrix<T>();
   const auto [some, every, many, other] = both(any1, all0, count0, nonzero)(x = values);
-  expect_values(some, folded(values, 1, 0, [](double a, double b, int) { return double(a != 0 || b > 1.9); }), 0, "any");
-  expect_values(every, folded(values, 0, 1, [](double a, double b, int) { return double(a != 0 && b > -1.8); }), 0, "all");
+  expect_values(some, folded(values, 1, 0, [](double a, double b, int) { return double(a != 0 || b > 1.9); }), 0,
+                "any");
+  expect_values(every, folded(values, 0, 1, [](double a, double b, int) { return double(a != 0 && b > -1.8); }), 0,
+                "all");
   expect_values(many, folded(values, 0, 0, [](double a, double b, int) { return a + (b > 0); }), 0, "count");
   expect_values(other, folded(values, 1, 0, [](double a, double b, int) { return a + (b != 0); }), 0, "nonzero");
 }
@@ -169,7 +172,8 @@ TEST(reductions_of_reductions, nest) {
   for (int k = 0; k < 12; ++k) values.data()[k] = k + 1;
   constexpr auto products = define<"products">() = sum(i, prod(j, x(i, j)));
   constexpr auto highest = define<"highest">() = max(i, sum(j, x(i, j)));
-  constexpr auto above = define<"above">(i) = count(j, x(i, j) * 12_c > sum(over(axis<"a">, axis<"b">), x(axis<"a">, axis<"b">)));
+  constexpr auto above = define<"above">(i) =
+      count(j, x(i, j) * 12_c > sum(over(axis<"a">, axis<"b">), x(axis<"a">, axis<"b">)));
   const auto [p, h, a] = both(products, highest, above)(x = values);
   EXPECT_EQ(p(), 1 * 2 * 3 * 4 + 5 * 6 * 7 * 8 + 9 * 10 * 11 * 12);
   EXPECT_EQ(h(), 9 + 10 + 11 + 12);

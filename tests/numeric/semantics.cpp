@@ -20,8 +20,8 @@ array<float, 1> with(float odd, int where, int length = 67) {
 }
 
 TEST(nan_values, win_in_max_and_min_wherever_they_stand) {
-  const auto program = both(define<"high">() = max(i, x(i)), define<"low">() = min(i, x(i)), define<"at">() = argmax(i, x(i)),
-                            define<"lowest">() = argmin(i, x(i)));
+  const auto program = both(define<"high">() = max(i, x(i)), define<"low">() = min(i, x(i)),
+                            define<"at">() = argmax(i, x(i)), define<"lowest">() = argmin(i, x(i)));
   for (const int where : {0, 1, 7, 8, 15, 16, 31, 63, 64, 66}) {
     const auto [high, low, at, lowest] = program(x = with(nan, where));
     EXPECT_TRUE(std::isnan(high())) << where;
@@ -34,8 +34,9 @@ TEST(nan_values, win_in_max_and_min_wherever_they_stand) {
 TEST(nan_values, in_elementwise_ops) {
   constexpr auto z = tensor<"z", float, 1>;
   const auto [high, low, equal, unequal, less, both_true, signs] =
-      both(define<"high">(i) = maximum(x(i), z(i)), define<"low">(i) = minimum(x(i), z(i)), define<"equal">(i) = x(i) == z(i),
-           define<"unequal">(i) = x(i) != z(i), define<"less">(i) = x(i) < z(i), define<"both_true">(i) = x(i) && z(i),
+      both(define<"high">(i) = maximum(x(i), z(i)), define<"low">(i) = minimum(x(i), z(i)),
+           define<"equal">(i) = x(i) == z(i), define<"unequal">(i) = x(i) != z(i), define<"less">(i) = x(i) < z(i),
+           define<"both_true">(i) = x(i) && z(i),
            define<"signs">(i) = sign(x(i)))(x = list<float>({nan, 1, nan}), z = list<float>({1, nan, nan}));
   for (int k = 0; k < 3; ++k) {
     EXPECT_TRUE(std::isnan(high(k)));
@@ -66,9 +67,9 @@ TEST(nothing_to_fold, gives_each_reductions_identity) {
   const array<std::int32_t, 1> no_integers(0);
   const auto [s, p, high, low, some, every, m, c, l, at] =
       both(define<"s">() = sum(i, x(i)), define<"p">() = prod(i, x(i)), define<"high">() = max(i, x(i)),
-           define<"low">() = min(i, x(i)), define<"some">() = any(i, x(i) > 0_c), define<"every">() = all(i, x(i) > 0_c),
-           define<"m">() = mean(i, x(i)), define<"c">() = count(i, x(i) > 0_c), define<"l">() = logsumexp(i, x(i)),
-           define<"at">() = argmax(i, x(i)))(x = none);
+           define<"low">() = min(i, x(i)), define<"some">() = any(i, x(i) > 0_c),
+           define<"every">() = all(i, x(i) > 0_c), define<"m">() = mean(i, x(i)), define<"c">() = count(i, x(i) > 0_c),
+           define<"l">() = logsumexp(i, x(i)), define<"at">() = argmax(i, x(i)))(x = none);
   EXPECT_EQ(s(), 0);
   EXPECT_EQ(p(), 1);
   EXPECT_EQ(high(), -inf);
@@ -86,9 +87,9 @@ TEST(nothing_to_fold, gives_each_reductions_identity) {
 
 TEST(nothing_to_fold, because_of_a_condition_or_an_empty_range) {
   const auto values = with(0, -1);
-  const auto [m, high, s, at] =
-      both(define<"m">() = mean(i.where(x(i) > 100_c), x(i)), define<"high">() = max(i.in(5_c, 5_c), x(i)),
-           define<"s">() = sum(i.in(5_c, 5_c, 2_c), x(i)), define<"at">() = argmin(i.where(x(i) > 100_c), x(i)))(x = values);
+  const auto [m, high, s, at] = both(
+      define<"m">() = mean(i.where(x(i) > 100_c), x(i)), define<"high">() = max(i.in(5_c, 5_c), x(i)),
+      define<"s">() = sum(i.in(5_c, 5_c, 2_c), x(i)), define<"at">() = argmin(i.where(x(i) > 100_c), x(i)))(x = values);
   EXPECT_TRUE(std::isnan(m()));
   EXPECT_EQ(high(), -inf);
   EXPECT_EQ(s(), 0);
@@ -97,7 +98,8 @@ TEST(nothing_to_fold, because_of_a_condition_or_an_empty_range) {
 
 TEST(integers, wrap_and_divide_with_floor) {
   constexpr auto d = tensor<"d", std::int32_t, 1>;
-  constexpr std::int32_t high = std::numeric_limits<std::int32_t>::max(), low = std::numeric_limits<std::int32_t>::min();
+  constexpr std::int32_t high = std::numeric_limits<std::int32_t>::max(),
+                         low = std::numeric_limits<std::int32_t>::min();
   const auto [sum_, product, quotient_, rest, opposite, size] =
       both(define<"sum_">(i) = n(i) + d(i), define<"product">(i) = n(i) * d(i), define<"quotient_">(i) = n(i) / d(i),
            define<"rest">(i) = n(i) % d(i), define<"opposite">(i) = -n(i), define<"size">(i) = abs(n(i)))(
@@ -147,7 +149,8 @@ TEST(masks, false_times_anything_is_zero) {
   constexpr auto keep = tensor<"keep", bool, 1>;
   const auto [masked, total, scaled] =
       both(define<"masked">(i) = keep(i) * x(i), define<"total">() = sum(i, keep(i) * x(i)),
-           define<"scaled">(i) = cast<float>(keep(i) + keep(i)) * x(i))(x = list<float>({nan, inf, 3}), keep = list<bool>({0, 0, 1}));
+           define<"scaled">(i) = cast<float>(keep(i) + keep(i)) * x(i))(x = list<float>({nan, inf, 3}),
+                                                                        keep = list<bool>({0, 0, 1}));
   EXPECT_EQ(masked(0), 0);
   EXPECT_EQ(masked(1), 0);
   EXPECT_EQ(masked(2), 3);

@@ -42,11 +42,13 @@ TEST(subscripts, affine) {
 
 TEST(subscripts, constant_and_extent) {
   EXPECT_EQ(both(define<"y">() = x(0_c) + x(extent(x, dim<0>) - 1_c) * 10_c)(x = counting(6)), 50);
-  EXPECT_EQ(numbers(both(define<"y">(j) = m(1_c, j) - m(extent(m, dim<0>) - 1_c, j))(m = grid(4, 3))), (list_of{-6, -6, -6}));
+  EXPECT_EQ(numbers(both(define<"y">(j) = m(1_c, j) - m(extent(m, dim<0>) - 1_c, j))(m = grid(4, 3))),
+            (list_of{-6, -6, -6}));
   constexpr auto backwards = define<"backwards">(i) = x(x.extent(dim<0>) - 1_c - i);
   // The index subscripts nothing directly here, so its extent comes from a domain or a declaration.
   constexpr auto five = axis<"five", 5>;
-  EXPECT_EQ(numbers(both(define<"y">(five) = x(x.extent(dim<0>) - 1_c - five))(x = counting(5))), (list_of{4, 3, 2, 1, 0}));
+  EXPECT_EQ(numbers(both(define<"y">(five) = x(x.extent(dim<0>) - 1_c - five))(x = counting(5))),
+            (list_of{4, 3, 2, 1, 0}));
   (void)backwards;
 }
 
@@ -61,7 +63,8 @@ TEST(subscripts, quotient_and_remainder) {
 TEST(subscripts, data) {
   const std::vector<std::int64_t> ids = {3, 0, 3, 1};
   EXPECT_EQ(numbers(both(define<"y">(k) = x(pick(k)))(x = counting(4, 10), pick = ids)), (list_of{13, 10, 13, 11}));
-  EXPECT_EQ(numbers(both(define<"y">(k, j) = m(pick(k), j))(m = grid(4, 2), pick = ids)), (list_of{6, 7, 0, 1, 6, 7, 2, 3}));
+  EXPECT_EQ(numbers(both(define<"y">(k, j) = m(pick(k), j))(m = grid(4, 2), pick = ids)),
+            (list_of{6, 7, 0, 1, 6, 7, 2, 3}));
   EXPECT_EQ(numbers(both(define<"y">(k) = x(pick(pick(k))))(x = counting(4), pick = ids)), (list_of{1, 3, 1, 0}));
   EXPECT_EQ(both(define<"y">() = mean(k, x(pick(k))))(x = counting(4), pick = ids), 7.0f / 4);
 }
@@ -89,8 +92,10 @@ TEST(subscripts, indices_are_values_too) {
 TEST(padding, outside_is_the_value_asked_for) {
   constexpr auto n = axis<"n", 6>;
   EXPECT_EQ(numbers(both(define<"y">(n) = x.padded(0_c)(n - 1_c))(x = counting(4, 1))), (list_of{0, 1, 2, 3, 4, 0}));
-  EXPECT_EQ(numbers(both(define<"y">(n) = x.padded(-1_c)(2_c * n - 3_c))(x = counting(4, 1))), (list_of{-1, -1, 2, 4, -1, -1}));
-  constexpr auto blur = define<"blur">(i, j) = sum(over(t.in(-1_c, 2_c), u.in(-1_c, 2_c)), m.padded(0_c)(i + t, j + u)) + m(i, j) * 0_c;
+  EXPECT_EQ(numbers(both(define<"y">(n) = x.padded(-1_c)(2_c * n - 3_c))(x = counting(4, 1))),
+            (list_of{-1, -1, 2, 4, -1, -1}));
+  constexpr auto blur = define<"blur">(i, j) =
+      sum(over(t.in(-1_c, 2_c), u.in(-1_c, 2_c)), m.padded(0_c)(i + t, j + u)) + m(i, j) * 0_c;
   const auto found = both(blur)(m = grid(3, 3));
   EXPECT_EQ(found(0, 0), 0 + 1 + 3 + 4);
   EXPECT_EQ(found(1, 1), 36);
@@ -141,8 +146,10 @@ TEST(domains, later_ranges_depend_on_earlier_indices) {
   constexpr auto running = define<"running">(t) = sum(i.in(0_c, t + 1_c), x(i)) + x(t) * 0_c;
   EXPECT_EQ(numbers(both(running)(x = counting(5))), (list_of{0, 1, 3, 6, 10}));
   constexpr auto offsets = tensor<"offsets", std::int64_t, 1>;
-  constexpr auto nested = define<"nested">() = sum(over(i.in(0_c, 3_c), t.in(offsets(i), offsets(i + 1_c))), x(t) * (i + 1_c));
-  EXPECT_EQ(both(nested)(x = counting(6), offsets = std::vector<std::int64_t>{0, 1, 4, 6}), 0 + 2 * (1 + 2 + 3) + 3 * (4 + 5));
+  constexpr auto nested = define<"nested">() =
+      sum(over(i.in(0_c, 3_c), t.in(offsets(i), offsets(i + 1_c))), x(t) * (i + 1_c));
+  EXPECT_EQ(both(nested)(x = counting(6), offsets = std::vector<std::int64_t>{0, 1, 4, 6}),
+            0 + 2 * (1 + 2 + 3) + 3 * (4 + 5));
 }
 
 TEST(definitions, used_at_several_subscripts) {

@@ -35,7 +35,8 @@ void check_output_view(array<float, 2>& canvas, const View& to, const char* what
   for (std::int64_t k = 0; k < values.size(); ++k) values.data()[k] = static_cast<float>(k);
   compile(y)(x = values, y = to);
   for (std::int64_t a = 0; a < to.extent(0); ++a)
-    for (std::int64_t b = 0; b < to.extent(1); ++b) ASSERT_EQ(to(a, b), values(a, b) * 2 + 1) << what << " " << a << " " << b;
+    for (std::int64_t b = 0; b < to.extent(1); ++b)
+      ASSERT_EQ(to(a, b), values(a, b) * 2 + 1) << what << " " << a << " " << b;
   std::int64_t untouched = 0;
   for (const float v : canvas) untouched += v == -77;
   EXPECT_EQ(untouched, canvas.size() - values.size()) << what;
@@ -121,8 +122,9 @@ TEST(ranks, zero_to_six) {
   constexpr auto d = axis<"d">;
   constexpr auto deep = tensor<"deep", float, 6>;
   const auto values = noise_array<float>(-1, 1, 2, 3, 2, 1, 3, 5);
-  const auto [outer, inner] = both(define<"outer">(a, d) = sum(over(i, b, c, j), deep(a, i, b, c, j, d)),
-                                   define<"inner">(j, i, c, b) = sum(over(a, d), deep(a, i, b, c, j, d)))(deep = values);
+  const auto [outer, inner] =
+      both(define<"outer">(a, d) = sum(over(i, b, c, j), deep(a, i, b, c, j, d)),
+           define<"inner">(j, i, c, b) = sum(over(a, d), deep(a, i, b, c, j, d)))(deep = values);
   double expected = 0;
   for (int k = 0; k < 90; ++k) expected += k % 5 == 4 ? static_cast<double>(values.data()[90 + k]) : 0;
   EXPECT_NEAR(outer(1, 4), expected, 1e-5);
@@ -137,7 +139,8 @@ TEST(ranks, zero_to_six) {
 // An input that is an output too is copied.
 TEST(outputs, expressions_inputs_and_constants) {
   const auto values = noise_array<float>(-1, 1, 3, 4);
-  const auto [copied, total, seven] = both(x, sum(over(i, j), x(i, j)), define<"seven">(i) = 7_c + cast<float>(i) + 0_c * x(i, 0_c))(x = values);
+  const auto [copied, total, seven] =
+      both(x, sum(over(i, j), x(i, j)), define<"seven">(i) = 7_c + cast<float>(i) + 0_c * x(i, 0_c))(x = values);
   EXPECT_TRUE(same_bits(copied, values));
   EXPECT_EQ(seven(2), 9);
   double expected = 0;

@@ -88,7 +88,8 @@ TEST(scalars, are_tensors_of_rank_zero) {
   constexpr auto x = tensor<"x", float, 1>;
   const std::vector<float> values = {1, 2, 3};
   const std::int64_t many = 4;
-  const auto [y, total] = both(define<"y">(i) = x(i) * rate + steps, define<"total">() = rate * rate)(x = values, rate = 0.5f, steps = many);
+  const auto [y, total] = both(define<"y">(i) = x(i) * rate + steps, define<"total">() = rate * rate)(
+      x = values, rate = 0.5f, steps = many);
   EXPECT_EQ(y(2), 5.5f);
   EXPECT_EQ(static_cast<float>(total), 0.25f);
 }

@@ -134,8 +134,9 @@ array<T, 1> list(std::initializer_list<double> values) {
 // Bitwise, so that NaN equals NaN and 0 differs from -0.
 template <class T, int Rank>
 bool same_bits(const array<T, Rank>& a, const array<T, Rank>& b) {
-  return a.size() == b.size() && std::equal(reinterpret_cast<const char*>(a.data()), reinterpret_cast<const char*>(a.data() + a.size()),
-                                            reinterpret_cast<const char*>(b.data()));
+  return a.size() == b.size() &&
+         std::equal(reinterpret_cast<const char*>(a.data()), reinterpret_cast<const char*>(a.data() + a.size()),
+                    reinterpret_cast<const char*>(b.data()));
 }
 
 // What a call throws, as its code and sentence; empty where it throws nothing.
@@ -144,7 +145,9 @@ std::string sentence_of(Call call) {
   try {
     call();
   } catch (const error& e) {
-    return std::string(name_of(e.code())) + ": " + e.what();
+    std::string said = name_of(e.code());
+    said.append(": ").append(e.what());
+    return said;
   }
   return "";
 }

@@ -206,7 +206,8 @@ class random_program {
     const node_id idx[2] = {index(g, name(names[first]), 0, whole(0), extent(g, x, 0)),
                             index(g, name(names[(first + 1) % 3]), 0, whole(0), draw(2) ? extent(g, x, 1) : whole(5))};
     scope_ = {{idx[0], true}, {idx[1], false}};
-    const std::string label = "d" + std::to_string(definitions_.size());
+    std::string label = std::to_string(definitions_.size());  // not "d" + ...: g++ 12 warns of an overflow (GCC bug 105651)
+    label.insert(label.begin(), 'd');
     definitions_.push_back(define(g, name(label.c_str()), expression(3), idx, 2));
   }
 

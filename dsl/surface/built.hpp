@@ -1,0 +1,41 @@
+// What the surface is built with: nodes with the little that is known before they stand in the graph, and the words of
+// mistakes. Shown by tests/static/surface.cpp.
+#pragma once
+#include <sheaf/dsl/graph/graph.hpp>
+#include <sheaf/dsl/surface/fixed_string.hpp>
+
+namespace sheaf {
+
+// A node under construction. A weak one is made of literals only and takes the type of what it meets.
+struct built {
+  node_id id = no_node;
+  bool weak = false;
+};
+
+// One address a type. Linear search among the few dozen types of a program beats hashing their names.
+template <class>
+inline constexpr char type_tag = 0;
+
+// An index of a reduction, before its range is known.
+struct bound_axis {
+  node_id axis = no_node;  // unbound
+  node_id low = no_node, high = no_node, step = no_node;
+  node_id condition = no_node;
+};
+
+namespace detail {
+
+// Appends to a program's error, or to nothing.
+struct complaint {
+  graph* to;
+  constexpr complaint& operator<<(const char* s) {
+    for (; to != nullptr && *s != 0; ++s) to->error.push(*s);
+    return *this;
+  }
+  constexpr complaint& operator<<(std::int64_t v) { return *this << (sentence{} << v).text; }
+  constexpr complaint& operator<<(int v) { return *this << static_cast<std::int64_t>(v); }
+};
+
+}  // namespace detail
+
+}  // namespace sheaf
