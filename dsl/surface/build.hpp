@@ -108,7 +108,7 @@ class builder {
   constexpr node_id at_extremum(monoid kind, bool last, const bound_axis* axes, int count, node_id body) {
     const monoid position = kind == monoid::max ? monoid::argmax : monoid::argmin;
     for (int k = count - 1; k >= 0; --k) {
-      resolved r = resolve(axes + k, 1, body, row(kind).name);
+      resolved r = resolve(axes + k, 1, body, {row(kind).name});
       if (r.indices.size() != 1) return body;
       const node_id idx = r.indices[0], low = g.arg(idx, 0), high = g.arg(idx, 1);
       const node_id ends = make(g, op::add, low, make(g, op::add, high, integer(g, -1)));
