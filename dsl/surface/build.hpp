@@ -180,6 +180,22 @@ class builder {
         g.constraints.push({extent(g, model, d), extent(g, id, d), index_name_of(model, d)});
     return {id, false};
   }
+  // The name, or name1, name2, ... where an input or another definition has it.
+  constexpr name_id untaken(name_id called, node_id body, const flat<node_id>& indices, bool added = false) {
+    detail::sentence stem{};
+    stem << text(called);
+    for (int k = 1;; ++k) {
+      bool taken = false;
+      for (const input_row& input : g.inputs) taken = taken || input.name == called;
+      for (node_id n = 0; n < g.size() && !taken; ++n)
+        if (g.kind(n) == op::define && g[n].attribute == called)
+          taken = !defines(n, body, indices) || (added && g.outputs.contains(n));
+      if (!taken) return called;
+      detail::sentence s = stem;
+      s << k;
+      called = name(s.text, s.size);
+    }
+  }
   // A define node for an output or a y of grad: tensors other than inputs are one, other expressions become one. One
   // expression given as two outputs becomes two definitions.
   template <class E>
@@ -200,19 +216,7 @@ class builder {
   }
   // The definition of a scalar without a name: `label`, or label1, label2, ... where that is taken.
   constexpr node_id unnamed(node_id body, const char* label, int length, bool added) {
-    for (int k = 0;; ++k) {
-      detail::sentence s{};
-      for (int i = 0; i < length; ++i) s.text[s.size++] = label[i];
-      if (k > 0) s << k;
-      const name_id called = name(s.text, s.size);
-      bool taken = false, same = false;
-      for (const input_row& input : g.inputs) taken = taken || input.name == called;
-      for (node_id n = 0; n < g.size(); ++n)
-        if (g.kind(n) == op::define && g[n].attribute == called)
-          (g.arg(n, 0) == body && g[n].count == 1 ? same : taken) = true;
-      const node_id found = same || !taken ? define(g, called, body, nullptr, 0) : no_node;
-      if (found != no_node && !(added && g.outputs.contains(found))) return found;
-    }
+    return define(g, untaken(name(label, length), body, {}, added), body, nullptr, 0);
   }
   constexpr node_id gradient_of(node_id y, node_id x, node_id cotangent, name_id called) {
     const node_id body = g.arg(y, 0);
@@ -276,15 +280,20 @@ class builder {
   }
 
   constexpr node_id definition(name_id name, node_id body, const node_id* axes, int rank) {
+    flat<bound_axis> list;
+    for (int d = 0; d < rank; ++d) list.push({axes[d]});
+    return definition(name, body, list.data(), rank);
+  }
+  // An automatic definition, of the familiar layer, is numbered where its name is taken by another.
+  constexpr node_id definition(name_id name, node_id body, const bound_axis* axes, int rank, bool automatic = false) {
     for (const input_row& input : g.inputs)
-      if (input.name == name) fail() << "definition " << text(name) << ": an input has this name";
-    defined_.push(name);
+      if (input.name == name && !automatic) fail() << "definition " << text(name) << ": an input has this name";
     flat<node_id> indices;
     for (int d = 0; d < rank; ++d) {
       node_id value = no_node;
-      const node_id idx = ranged({axes[d]}, &body, 1, {"definition ", name}, value);
+      const node_id idx = ranged(axes[d], &body, 1, {"definition ", name}, value);
       if (idx == no_node) return define(g, name, integer(g, 0), nullptr, 0);
-      body = substitute(g, body, axes[d], idx);
+      body = substitute(g, body, axes[d].axis, idx);
       indices.push(idx);
     }
     for (const node_id idx : g.indices)
@@ -294,6 +303,8 @@ class builder {
         append_indices(axes, rank);
         break;
       }
+    if (automatic) name = untaken(name, body, indices);
+    defined_.push(name);
     const node_id result = define(g, name, body, indices.data(), rank);
     for (node_id n = 0; n < g.size(); ++n)
       if (n != result && g.kind(n) == op::define && g[n].attribute == name)
@@ -390,6 +401,11 @@ class builder {
       condition = conjunction(g, condition, make(g, op::less, e, extent(g, g.arg(n, 0), d)));
     }
   }
+  constexpr bool defines(node_id definition, node_id body, const flat<node_id>& indices) {
+    bool same = g.arg(definition, 0) == body && g[definition].count == 1 + indices.size();
+    for (int d = 0; same && d < indices.size(); ++d) same = g.arg(definition, 1 + d) == indices[d];
+    return same;
+  }
 
   constexpr name_id index_name_of(node_id tensor, int d) {
     return g.kind(tensor) == op::define ? index_name(g, g.arg(tensor, 1 + d)) : g.name("", 0);
@@ -434,10 +450,10 @@ class builder {
              << (is_constant(g, size) ? (detail::sentence{} << g[size].attribute - 1).text : "its extent - 1");
   }
 
-  constexpr void append_indices(const node_id* axes, int rank) {
+  constexpr void append_indices(const bound_axis* axes, int rank) {
     g.error.push('(');
     for (int d = 0; d < rank; ++d) {
-      const text_range range = g.names[index_name(g, axes[d])];
+      const text_range range = g.names[index_name(g, axes[d].axis)];
       if (d > 0) g.error.push(',');
       if (d > 0) g.error.push(' ');
       for (int i = 0; i < range.size; ++i) g.error.push(g.text[range.first + i]);

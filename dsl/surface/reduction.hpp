@@ -147,8 +147,13 @@ template <class... A>
 inline constexpr bool folds = false;
 template <class I, class E>
 inline constexpr bool folds<I, E> = Indices<I> && (Expression<E> || Number<E>);
+// sum(x, dim<1>): of the familiar layer, sugar/reductions.hpp.
 template <class... A>
-concept MisplacedFold = !folds<A...> && (Expression<A> || ...);
+inline constexpr bool folds_dimensions = false;
+template <class T, int... D>
+inline constexpr bool folds_dimensions<T, dim_<D>...> = Tensor<T>;
+template <class... A>
+concept MisplacedFold = !folds<A...> && !folds_dimensions<A...> && (Expression<A> || ...);
 
 template <bool Ok, folding Kind>
 SHEAF_INLINE constexpr void misplaced_fold() {

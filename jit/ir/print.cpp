@@ -8,7 +8,7 @@ namespace sheaf::ir {
 
 const char* name_of(opcode code) {
   static constexpr const char* names[] = {"elementwise", "constant",    "extent", "counter",   "lanes",
-                                          "load",        "accumulator", "read",   "fold_lanes"};
+                                          "load",        "accumulator", "read",   "fold_lanes", "scan_lanes"};
   return names[static_cast<int>(code)];
 }
 const char* name_of(access how) {
@@ -136,6 +136,8 @@ class printer {
         return "read " + list(i.args);
       case opcode::fold_lanes:
         return "fold_lanes " + list(i.args);
+      case opcode::scan_lanes:
+        return "scan_lanes " + list(i.args) + (i.mask == none ? "" : " mask " + name(i.mask));
     }
     return "bad_opcode";
   }
@@ -158,6 +160,7 @@ class printer {
   }
   void print_loop(const statement& s, int depth) {
     text_ += std::string(name_of(s.how_loop)) + " " + loop_name(s.loop) + " in " + name(s.low) + " .. " + name(s.high);
+    if (s.backward) text_ += " backward";
     if (s.lanes != 1) text_ += " lanes " + std::to_string(s.lanes);
     if (s.unroll != 1) text_ += " unroll " + std::to_string(s.unroll);
     text_ += cost_text(s.cost) + "\n";

@@ -271,4 +271,35 @@ Value* emit_fold_lanes(function_emitter& f, const ir::instruction& i) {
   return a.type == element::boolean ? from_memory(f, a.type, result) : result;
 }
 
+// Log-step prefixes within the vector, then the accumulator onto each lane. Only the accumulator is carried from vector to
+// vector, so a wide one keeps a long sum exact to the last bits; dead lanes count as the identity, so its last lane is the
+// total of every vector.
+Value* emit_scan_lanes(function_emitter& f, const ir::instruction& i) {
+  auto& b = f.build;
+  const ir::instruction& a = f.instruction(i.args[0]);
+  const cell& c = f.cells[static_cast<std::size_t>(i.args[0])];
+  Value* x = f.values[static_cast<std::size_t>(i.args[1])];
+  if (i.type == element::boolean) x = to_memory(f, i.type, x);
+  Constant* none = identity(x->getType(), i.type, a.fold);
+  Value* live = i.mask == ir::none ? nullptr : splat(f, f.values[static_cast<std::size_t>(i.mask)], f.lanes);
+  if (f.tail_mask) live = live ? b.CreateAnd(live, f.tail_mask) : f.tail_mask;
+  if (live) x = b.CreateSelect(live, x, none);
+  for (int step = 1; step < f.lanes; step *= 2) {
+    std::vector<int> from;  // lane k takes lane k - step (k + step backward), the identity where there is none
+    for (int k = 0; k < f.lanes; ++k) {
+      const int source = f.backward ? k + step : k - step;
+      from.push_back(source < 0 || source >= f.lanes ? f.lanes : source);
+    }
+    Value* moved = b.CreateShuffleVector(x, none, from);
+    x = f.backward ? combined(f, i.type, a.fold, x, moved) : combined(f, i.type, a.fold, moved, x);
+  }
+  const bool wider = a.type != i.type;
+  Value* carry = content_of(f, c.content);
+  Value* total = b.CreateExtractElement(x, static_cast<std::uint64_t>(f.backward ? 0 : f.lanes - 1));
+  Value* before = wider ? emit_cast(f, a.type, i.type, carry) : carry;
+  Value* result = combined(f, i.type, a.fold, splat(f, before, f.lanes), x);
+  b.CreateStore(combined(f, a.type, a.fold, carry, wider ? emit_cast(f, i.type, a.type, total) : total), c.content);
+  return i.type == element::boolean ? from_memory(f, i.type, result) : result;
+}
+
 }  // namespace sheaf::llvm_backend
