@@ -83,7 +83,7 @@ void make_scan(graph& g, const facts& known, stage& s, const sliding& r, std::ve
   if (places < 4 * static_cast<double>(block)) return;
   f.block = block;
   carry_blocks(g, known, s, before, trusted);
-  s.body = make(g, row(f.fold).combine, f.value, f.carry);
+  s.body = combined(g, f.fold, f.value, f.carry);
 }
 
 // A scan in blocks that begin anew, as a stage of its own: the fold of each block up to a place, or from it on.
@@ -147,7 +147,7 @@ node_id make_window(graph& g, const facts& known, const sliding& r, std::int64_t
   const node_id begun = blocks(g, known, w, fold, kept, width, false, s, before, reason);
   const node_id first = g.arg(w.walk, 0), size = integer(g, width);
   const node_id left = at(g, rest, w.walk, r.low, trusted), right = at(g, begun, w.walk, plus(g, r.high, -1), trusted);
-  node_id result = make(g, row(fold).combine, left, right);
+  node_id result = combined(g, fold, left, right);
   if (bound_of(g, r.high, r.over).limited) {
     const node_id places = make(g, op::sub, plus(g, g.arg(w.walk, 1), -1), first);
     const node_id last_block = make(g, op::add, first, make(g, op::mul, make(g, op::quotient, places, size), size));
