@@ -92,6 +92,7 @@ struct statement {
   value low = none, high = none;
   std::int32_t lanes = 1;   // vector loops: a power of two, 2 to 256; wider than a register on purpose (several accumulators)
   std::int32_t unroll = 1;  // serial loops: a hint
+  bool brief = false;       // vector loops, a hint: few turns, so less code (one masked body) counts more than speed
   double cost = 1;          // parallel loops: nanoseconds of one iteration, estimated
   block body;               // loop, guard
 
