@@ -2,3 +2,4 @@
 #pragma once
 #include <sheaf/api/compile.hpp>
 #include <sheaf/api/reference.hpp>
+#include <sheaf/dsl/sugar/sugar.hpp>

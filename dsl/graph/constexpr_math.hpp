@@ -62,8 +62,8 @@ constexpr double round(double x) {
   const double f = floor(x);
   const double rest = x - f;
   if (!(rest < 1)) return x;
-  if (rest != 0.5) return rest < 0.5 ? f : f + 1;
-  return f - 2 * floor(f / 2) == 0 ? f : f + 1;
+  const double nearest = rest != 0.5 ? (rest < 0.5 ? f : f + 1) : f - 2 * floor(f / 2) == 0 ? f : f + 1;
+  return nearest == 0 && x < 0 ? -0.0 : nearest;
 }
 
 constexpr double scale(double x, int k) {

@@ -22,13 +22,14 @@ std::string folder_of_this_library() {
   return path.substr(0, path.rfind('/') + 1);
 }
 
-// The setting alone where it is given; else beside the library or program, where CMake built it, and where the system looks.
+// The setting alone where it is given; else beside the library or program, where CMake built it, where it was installed,
+// and where the system looks.
 std::vector<std::string> candidates() {
   const std::string& chosen = runtime::current_settings().llvm_plugin;
   if (!chosen.empty()) return {chosen};
   return {folder_of_this_library() + "libsheaf_llvm.so",
 #ifdef SHEAF_LLVM_PLUGIN_DEFAULT
-          SHEAF_LLVM_PLUGIN_DEFAULT,
+          SHEAF_LLVM_PLUGIN_DEFAULT, SHEAF_LLVM_PLUGIN_INSTALLED,
 #endif
           "libsheaf_llvm.so"};
 }

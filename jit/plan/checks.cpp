@@ -24,7 +24,8 @@ class unconditional_loads {
     if (!seen_.insert(n).second) return;
     const op kind = g_.kind(n);
     if (kind == op::extent || kind == op::define) return;
-    if (kind == op::select) return (*this)(g_.arg(n, 0));
+    // The first may guard the rest.
+    if (kind == op::select || kind == op::logical_and || kind == op::logical_or) return (*this)(g_.arg(n, 0));
     for (int k = g_[n].count - 1; k >= 0; --k) {
       if (kind == op::load && k == 0) continue;
       if (kind == op::reduce && k == 0 && !is_true(g_, g_.arg(n, 1))) continue;
@@ -38,6 +39,18 @@ class unconditional_loads {
   std::vector<node_id>& found_;
   std::unordered_set<node_id> seen_;
 };
+
+// What a differentiated definition reads, also where the gradients alone are computed and read less: a bad subscript
+// would just not meet any row there.
+void differentiated_loads(const graph& g, node_id definition, std::vector<node_id>& loads) {
+  std::vector<node_id> own;
+  unconditional_loads collect(g, own);
+  collect(g.arg(definition, 0));
+  for (const node_id n : own) {
+    if (g.kind(g.arg(n, 0)) == op::define) differentiated_loads(g, g.arg(n, 0), loads);
+    if (std::find(loads.begin(), loads.end(), n) == loads.end()) loads.push_back(n);
+  }
+}
 
 // Checks run before any stage does: what they read of definitions is computed anew.
 node_id without_definitions(graph& g, node_id e) {
@@ -143,6 +156,7 @@ void add_checks(graph& g, std::vector<stage>& stages, program_plan& plan) {
     collect(s.body);
     for (const node_id idx : s.indices) collect(idx);
   }
+  for (const node_id y : g.differentiated) differentiated_loads(g, y, loads);
   std::vector<stage> first;
   for (const node_id n : loads) {
     plan.trusted.insert(n);

@@ -101,7 +101,7 @@ TEST(plan, index_out_of_range_is_found_before_anything_is_written) {
 }
 TEST(plan, slice_out_of_range) {
   constexpr auto pooled = define<"pooled">(m, f) = mean(t.in(cut(m, 0_c), cut(m, 1_c)), x(t, f));
-  for (const std::vector<double>& bad : {std::vector<double>{3, 5, 1, 8, 4, 11, 6, 9}, {3, 5, 1, 8, -1, 8, 6, 9}, {3, 5, 1, 8, 8, 4, 6, 9}}) {
+  for (const std::vector<double>& bad : {std::vector<double>{3, 5, 1, 8, 4, 11, 6, 9}, {3, 5, 1, 8, -1, 8, 6, 9}}) {
     trial test = trial_of(pooled);
     test.random("x", {10, 4}).with("cut", {4, 2}, bad);
     EXPECT_EQ(test.run(), SHEAF_BAD_INDEX) << test.plan_text();
@@ -112,6 +112,7 @@ TEST(plan, slice_out_of_range) {
 TEST(plan, empty_ranges) {
   constexpr auto total = define<"total">(m, f) = sum(t.in(cut(m, 0_c), cut(m, 1_c)), x(t, f));
   trial_of(total).random("x", {10, 4}).with("cut", {3, 2}, {3, 3, 0, 0, 10, 10}).expect_right();
+  trial_of(total).random("x", {10, 4}).with("cut", {3, 2}, {8, 4, 30, -2, 2, 6}).expect_right();  // they end before they begin
 }
 TEST(plan, zero_extents) {
   constexpr auto rows = define<"rows">(i) = sum(j, x(i, j));

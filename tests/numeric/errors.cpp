@@ -102,6 +102,21 @@ TEST(subscript_errors, in_the_gradient_of_a_gather) {
   for (const float v : into) EXPECT_EQ(v, -77);
 }
 
+// The gradient alone reads less than what it is the gradient of; a bad subscript of that is a mistake all the same.
+TEST(subscript_errors, in_what_a_gradient_alone_is_taken_of) {
+  constexpr auto loss = define<"loss">() = sum(over(i, j), rows(i, j));
+  const auto dx = grad(loss, x);
+  array<float, 2> into(3, 4);
+  into.fill(-77);
+  const auto bad = [&](const auto& program) {
+    return sentence_of([&] { program(x = table(3, 4), pick = ids{0, 5}, dx = into); });
+  };
+  const std::string said = "index_out_of_range: tensor x, dimension 0: expected a subscript from 0 to 2, found 5";
+  EXPECT_EQ(bad(compile(dx)).substr(0, said.size()), said);
+  EXPECT_EQ(bad(reference(dx)).substr(0, said.size()), said);
+  for (const float v : into) EXPECT_EQ(v, -77);
+}
+
 TEST(subscript_errors, slice_ends) {
   constexpr auto pooled = define<"pooled">(i, j) = mean(t.in(cut(i, 0_c), cut(i, 1_c)), x(t, j));
   const auto ends = [](std::int64_t begin, std::int64_t end) {
@@ -116,8 +131,8 @@ TEST(subscript_errors, slice_ends) {
     return fast;
   };
   const std::string outside = "index_out_of_range: tensor x, dimension 0: expected a subscript from 0 to 2, found ";
-  EXPECT_EQ(said(1, 4).substr(0, outside.size()), outside);
-  EXPECT_EQ(said(-1, 2).substr(0, outside.size()), outside);
+  EXPECT_EQ(said(1, 4).substr(0, outside.size() + 2), outside + "3 ");
+  EXPECT_EQ(said(-1, 2).substr(0, outside.size() + 3), outside + "-1 ");
   EXPECT_EQ(said(0, 3), "");
   EXPECT_EQ(said(7, 7), "");  // an empty slice reads nothing, wherever it stands
   EXPECT_EQ(said(2, 0), "");  // nor does one that ends before it begins: its length counts as 0

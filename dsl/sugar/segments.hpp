@@ -1,0 +1,289 @@
+// Groups of rows and gathered rows: segment_mean(x, offsets(cut)), embedding_bag, take_along_axis, index_select, scatter_add,
+// bincount, histogram, one_hot. Indices that are data, so their gradients gather or scatter as the data has it. Shown by
+// tests/numeric/familiar_segments.cpp.
+#pragma once
+#include <sheaf/dsl/sugar/windows.hpp>
+
+namespace sheaf {
+
+template <class T>
+struct offsets_ {};
+// Segment s is [off(s), off(s + 1)), as in CSR: one offset more than segments.
+template <Tensor T>
+SHEAF_INLINE constexpr auto offsets(T) {
+  static_assert(T::rank == 1, "offsets: expected a tensor of rank 1, one offset more than segments");
+  return offsets_<T>{};
+}
+template <class T>
+struct bounds_ {};
+// Segment s is [cut(s, 0), cut(s, 1)): they may overlap and leave gaps.
+template <Tensor T>
+SHEAF_INLINE constexpr auto bounds(T) {
+  static_assert(T::rank == 2, "bounds: expected a tensor of rank 2, a begin and an end in each row");
+  return bounds_<T>{};
+}
+
+namespace detail {
+
+template <class Domain, class Axis>
+struct segmentation {
+  using domain = Domain;
+  using axis = Axis;
+};
+template <class E>
+using plain = std::remove_const_t<E>;
+
+// The rows of segment i0: a domain of the axis u0.
+template <class T>
+SHEAF_INLINE constexpr auto segments_of(offsets_<T>) {
+  constexpr position<0> s{};
+  constexpr number_<1> one{};
+  using domain = decltype(inner<0>{}.in(T{}(s), T{}(s + one)));
+  return segmentation<domain, sized_<position<0>, decltype(extent_<T, 0>{} - one)>>{};
+}
+template <class T>
+SHEAF_INLINE constexpr auto segments_of(bounds_<T>) {
+  constexpr position<0> s{};
+  using domain = decltype(inner<0>{}.in(T{}(s, number_<0>{}), T{}(s, number_<1>{})));
+  return segmentation<domain, position<0>>{};
+}
+template <class T, class Count>
+SHEAF_INLINE constexpr auto segments_by_id() {
+  using domain = decltype(inner<0>{}.where(T{}(inner<0>{}) == position<0>{}));
+  return segmentation<domain, sized_<position<0>, Count>>{};
+}
+
+template <fixed_string What, folding Kind, class X, class Segments>
+SHEAF_INLINE constexpr auto segment_fold(X x, Segments) {
+  if constexpr (expect_rank_of_at_least<What, 1, X>()) {
+    const auto e = at(x, replaced<positions<X::rank>, 0, inner<0>>{});
+    return named<What, X>(reduce_<Kind, typename Segments::domain, plain<decltype(e)>>{},
+                          replaced<positions<X::rank>, 0, typename Segments::axis>{});
+  } else {
+    return refused_{};
+  }
+}
+template <fixed_string What, class T>
+SHEAF_INLINE constexpr bool expect_ids() {
+  expect<(T::rank == 1), [] {
+    return sentence{} << What.text << ": the segment ids " << T::label.text << " have rank " << T::rank
+                      << ", expected 1";
+  }>();
+  return T::rank == 1;
+}
+
+}  // namespace detail
+
+// segment_sum(x, offsets(off)), segment_sum(x, bounds(cut)): of the rows of each segment. By ids, one for each row, sorted or not:
+// segment_sum<8>(x, ids), or segment_sum(x, ids, y.extent(dim<0>)). Rows whose id is outside count nowhere.
+#define SHEAF_SEGMENT(name, kind)                                                                         \
+  template <Tensor X, class T>                                                                            \
+  SHEAF_INLINE constexpr auto name(X x, offsets_<T> o) {                                                  \
+    return detail::segment_fold<#name, folding::kind>(x, detail::segments_of(o));                         \
+  }                                                                                                       \
+  template <Tensor X, class T>                                                                            \
+  SHEAF_INLINE constexpr auto name(X x, bounds_<T> c) {                                                   \
+    return detail::segment_fold<#name, folding::kind>(x, detail::segments_of(c));                         \
+  }                                                                                                       \
+  template <std::int64_t Count, Tensor X, Tensor T>                                                       \
+  SHEAF_INLINE constexpr auto name(X x, T) {                                                              \
+    if constexpr (detail::expect_ids<#name, T>())                                                         \
+      return detail::segment_fold<#name, folding::kind>(x, detail::segments_by_id<T, literal_<Count>>()); \
+    else                                                                                                  \
+      return detail::refused_{};                                                                          \
+  }                                                                                                       \
+  template <Tensor X, Tensor T, Expression Count>                                                         \
+  SHEAF_INLINE constexpr auto name(X x, T, Count) {                                                       \
+    if constexpr (detail::expect_ids<#name, T>())                                                         \
+      return detail::segment_fold<#name, folding::kind>(x, detail::segments_by_id<T, Count>());           \
+    else                                                                                                  \
+      return detail::refused_{};                                                                          \
+  }
+SHEAF_SEGMENT(segment_sum, sum)
+SHEAF_SEGMENT(segment_mean, mean)
+SHEAF_SEGMENT(segment_max, max)
+SHEAF_SEGMENT(segment_min, min)
+SHEAF_SEGMENT(segment_prod, prod)
+SHEAF_SEGMENT(segment_logsumexp, logsumexp)
+#undef SHEAF_SEGMENT
+
+enum class bag_mode : std::uint8_t { sum, mean, max };
+// Options of embedding_bag: what is made of a bag; an id that counts nothing.
+struct bag {
+  bag_mode mode = bag_mode::mean;
+  std::int64_t padding = none;
+};
+
+namespace detail {
+
+// Of the picks of a bag: id(k) over a domain of k with n elements, with a weight each. An empty bag is 0, as in PyTorch.
+template <bag B, class Table, class Domain, class Count, class Id, class Axis, class... Weight>
+SHEAF_INLINE constexpr auto bag_of(Table table, Domain domain, Count n, Id id, Axis, Weight... weight) {
+  constexpr position<1> f{};
+  static_assert(sizeof...(Weight) == 0 || B.mode == bag_mode::sum,
+                "embedding_bag: weights of each sample go with mode sum, as in PyTorch");
+  const auto e = (wide(table(id, f)) * ... * weight);
+  constexpr literal_<0> zero{};
+  using axes = list<Axis, position<1>>;
+  if constexpr (B.mode == bag_mode::sum)
+    return named<"embedding_bag", Table>(narrow(sum(domain, e), e), axes{});
+  else if constexpr (B.mode == bag_mode::mean)
+    return named<"embedding_bag", Table>(narrow(sum(domain, e) / maximum(n, number_<1>{}), table(id, f)), axes{});
+  else
+    return named<"embedding_bag", Table>(select(n > zero, max(domain, table(id, f)), zero), axes{});
+}
+template <bag B, class Domain, class Id>
+SHEAF_INLINE constexpr auto without_padding(Domain domain, Id id) {
+  if constexpr (B.padding == none)
+    return domain;
+  else
+    return domain.where(id != literal_<B.padding>{});
+}
+
+}  // namespace detail
+
+// Ids [bags, k], or [n] cut into bags by offsets(off); a table [ids, features]; with mode sum, optional weights shaped as the ids.
+template <bag B = bag{}, Tensor Ids, Tensor Table, Tensor... Weights>
+SHEAF_INLINE constexpr auto embedding_bag(Ids ids, Table table, Weights... weights) {
+  if constexpr (detail::expect_rank_of<"embedding_bag: ids", 2, Ids>() &&
+                detail::expect_rank_of<"embedding_bag: table", 2, Table>()) {
+    constexpr detail::position<0> s{};
+    constexpr detail::inner<0> k{};
+    const auto id = ids(s, k);
+    if constexpr (B.padding == none)
+      return detail::bag_of<B>(table, k, extent_<Ids, 1>{}, id, s, weights(s, k)...);
+    else
+      return detail::bag_of<B>(table, k.where(id != literal_<B.padding>{}), count(k, id != literal_<B.padding>{}), id,
+                               s, weights(s, k)...);
+  } else {
+    return detail::refused_{};
+  }
+}
+template <bag B = bag{}, Tensor Ids, Tensor Table, class Off, Tensor... Weights>
+SHEAF_INLINE constexpr auto embedding_bag(Ids ids, Table table, offsets_<Off> off, Weights... weights) {
+  if constexpr (detail::expect_rank_of<"embedding_bag: ids", 1, Ids>() &&
+                detail::expect_rank_of<"embedding_bag: table", 2, Table>()) {
+    using cut = decltype(detail::segments_of(off));
+    constexpr detail::inner<0> k{};
+    const auto id = ids(k);
+    const auto domain = detail::without_padding<B>(typename cut::domain{}, id);
+    return detail::bag_of<B>(table, domain, sum(domain, literal_<std::int64_t{1}>{}), id, typename cut::axis{},
+                             weights(k)...);
+  } else {
+    return detail::refused_{};
+  }
+}
+
+namespace detail {
+
+template <fixed_string What, class X, class I>
+SHEAF_INLINE constexpr bool expect_index_rank() {
+  expect<(X::rank == I::rank), [] {
+    return sentence{} << What.text << ": " << X::label.text << " has rank " << X::rank << ", the indices "
+                      << I::label.text << " have rank " << I::rank;
+  }>();
+  return X::rank == I::rank;
+}
+
+}  // namespace detail
+
+// y(i, j) = x(index(i, j), j) along dimension 0, and so on; torch.gather under NumPy's name.
+template <Tensor X, Tensor I, int D>
+SHEAF_INLINE constexpr auto take_along_axis(X x, I index, dim_<D>) {
+  if constexpr (detail::expect_dimensions<"take_along_axis", X, D>() &&
+                detail::expect_index_rank<"take_along_axis", X, I>()) {
+    constexpr int d = detail::wrapped<X>(D);
+    const auto picked = detail::element_of_all(index);
+    return detail::named<"take_along_axis", X>(
+        detail::at(x, detail::replaced<detail::positions<X::rank>, d, detail::plain<decltype(picked)>>{}),
+        detail::positions<X::rank>{});
+  } else {
+    return detail::refused_{};
+  }
+}
+// The rows of x (or whatever stands in the dimension) that a list of indices names.
+template <Tensor X, Tensor I, int D>
+SHEAF_INLINE constexpr auto index_select(X x, I index, dim_<D>) {
+  if constexpr (detail::expect_dimensions<"index_select", X, D>() &&
+                detail::expect_rank_of<"index_select: indices", 1, I>()) {
+    constexpr int d = detail::wrapped<X>(D);
+    const auto picked = index(detail::position<d>{});
+    return detail::named<"index_select", X>(
+        detail::at(x, detail::replaced<detail::positions<X::rank>, d, detail::plain<decltype(picked)>>{}),
+        detail::positions<X::rank>{});
+  } else {
+    return detail::refused_{};
+  }
+}
+// x, and to each of its rows those rows of the source whose index names it.
+template <Tensor X, Tensor I, Tensor S, int D>
+SHEAF_INLINE constexpr auto index_add(X x, I index, S source, dim_<D>) {
+  if constexpr (detail::expect_dimensions<"index_add", X, D>() &&
+                detail::expect_rank_of<"index_add: indices", 1, I>() &&
+                detail::expect_index_rank<"index_add", X, S>()) {
+    constexpr int d = detail::wrapped<X>(D);
+    constexpr detail::inner<0> k{};
+    const auto added = sum(k.where(index(k) == detail::position<d>{}),
+                           detail::at(source, detail::replaced<detail::positions<X::rank>, d, detail::inner<0>>{}));
+    return detail::named<"index_add", X>(detail::element_of_all(x) + added, detail::positions<X::rank>{});
+  } else {
+    return detail::refused_{};
+  }
+}
+// x(index(i, j), j) += source(i, j) along dimension 0, and so on: repeated indices add up.
+template <Tensor X, Tensor I, Tensor S, int D>
+SHEAF_INLINE constexpr auto scatter_add(X x, I index, S source, dim_<D>) {
+  if constexpr (detail::expect_dimensions<"scatter_add", X, D>() && detail::expect_index_rank<"scatter_add", X, I>() &&
+                detail::expect_index_rank<"scatter_add", X, S>()) {
+    constexpr int d = detail::wrapped<X>(D);
+    constexpr detail::inner<0> k{};
+    using from = detail::replaced<detail::positions<X::rank>, d, detail::inner<0>>;
+    const auto added = sum(k.where(detail::at(index, from{}) == detail::position<d>{}), detail::at(source, from{}));
+    return detail::named<"scatter_add", X>(detail::element_of_all(x) + added, detail::positions<X::rank>{});
+  } else {
+    return detail::refused_{};
+  }
+}
+
+// bincount<8>(ids), bincount<8>(ids, weights): how often, or with what weight, each of 0..7 stands there.
+template <std::int64_t Bins, Tensor I, Tensor... W>
+SHEAF_INLINE constexpr auto bincount(I ids, W... weight) {
+  static_assert(Bins > 0, "bincount: expected at least one bin");
+  static_assert(sizeof...(W) < 2, "bincount: expected ids and their weights");
+  if constexpr (detail::expect_rank_of<"bincount", 1, I>()) {
+    constexpr detail::inner<0> k{};
+    using axes = detail::list<sized_<detail::position<0>, literal_<Bins>>>;
+    const auto here = k.where(ids(k) == detail::position<0>{});
+    if constexpr (sizeof...(W) == 0)
+      return detail::named<"bincount", I>(sum(here, literal_<std::int64_t{1}>{}), axes{});
+    else
+      return detail::named<"bincount", I>(sum(here, (weight(k), ...)), axes{});
+  } else {
+    return detail::refused_{};
+  }
+}
+// histogram<10>(x, 0_c, 1_c): counts of equal bins from low to high, which belongs to the last; what lies outside is left out.
+template <std::int64_t Bins, Tensor X, Expression Low, Expression High>
+SHEAF_INLINE constexpr auto histogram(X x, Low low, High high) {
+  static_assert(Bins > 0, "histogram: expected at least one bin");
+  if constexpr (detail::expect_rank_of_at_least<"histogram", 1, X>()) {
+    constexpr detail::inner<0> b{};
+    const auto e = detail::element_of_all(x);
+    const auto bin = minimum(floor((e - low) / (high - low) * literal_<std::int64_t{Bins}>{}), literal_<Bins - 1>{});
+    const auto counted = low <= e && e <= high && cast<std::int64_t>(bin) == b;
+    return detail::named<"histogram", X>(count(detail::over_all(detail::positions<X::rank>{}), counted),
+                                         detail::list<sized_<detail::inner<0>, literal_<Bins>>>{});
+  } else {
+    return detail::refused_{};
+  }
+}
+// [n] to [n, classes]: true where the id is the class.
+template <std::int64_t Classes, Tensor I>
+SHEAF_INLINE constexpr auto one_hot(I ids) {
+  static_assert(Classes > 0, "one_hot: expected at least one class");
+  return detail::named<"one_hot", I>(
+      detail::element_of_all(ids) == detail::position<I::rank>{},
+      detail::positions<I::rank>{} + detail::list<sized_<detail::position<I::rank>, literal_<Classes>>>{});
+}
+
+}  // namespace sheaf
