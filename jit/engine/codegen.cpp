@@ -15,7 +15,7 @@ namespace sheaf::jit {
 namespace {
 
 // Raised when the same IR text comes to mean other code.
-constexpr const char* codegen_version = "sheaf code 1";
+constexpr const char* codegen_version = "sheaf code 2";
 
 using clock = std::chrono::steady_clock;
 

@@ -162,6 +162,7 @@ class printer {
     text_ += std::string(name_of(s.how_loop)) + " " + loop_name(s.loop) + " in " + name(s.low) + " .. " + name(s.high);
     if (s.backward) text_ += " backward";
     if (s.lanes != 1) text_ += " lanes " + std::to_string(s.lanes);
+    if (s.brief) text_ += " brief";
     if (s.unroll != 1) text_ += " unroll " + std::to_string(s.unroll);
     text_ += cost_text(s.cost) + "\n";
     print_block(s.body, depth + 1);

@@ -115,9 +115,13 @@ SmallVector<char, 0> emit_code(Module& module, target& t, bool text) {
   legacy::PassManager passes;
   const auto type = text ? CodeGenFileType::AssemblyFile : CodeGenFileType::ObjectFile;
   auto& machine = static_cast<LLVMTargetMachine&>(*t.machine);
-  // addPassesToEmitFile, less a pass that costs a fourteenth of the time and orders instructions for processors that
-  // run them in order.
+  // addPassesToEmitFile, less passes that take more time than they give: both schedulers (these processors reorder for
+  // themselves, and source order keeps a value's uses near it), and the hoisting before phis are gone (the emitter has
+  // hoisted; the one after register allocation still runs).
   TargetPassConfig* steps = machine.createPassConfig(passes);
+  steps->setDisableVerify(true);
+  steps->disablePass(&MachineSchedulerID);
+  steps->disablePass(&EarlyMachineLICMID);
   steps->disablePass(&PostRASchedulerID);
   passes.add(steps);
   auto* info = new MachineModuleInfoWrapperPass(&machine);

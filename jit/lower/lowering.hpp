@@ -72,6 +72,7 @@ class kernel_lowering {
   const std::unordered_map<node_id, std::int32_t>& buffers;  // by input or define node
   std::vector<const stage*> stages;                          // of this kernel
   std::unordered_set<node_id> pending;                       // defines of this kernel that are not stored yet
+  bool small = false;                                        // so little work that its short loops are brief
 
  private:
   struct entry {

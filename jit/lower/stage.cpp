@@ -10,6 +10,7 @@ namespace sheaf::lower {
 namespace {
 
 constexpr double worth_pieces = 4000;        // nanoseconds of a kernel: below, no thread is asked for
+constexpr double worth_code = 50000;         // nanoseconds of a kernel: below, a call gains less than compiling costs
 constexpr double beyond_cache = 16 << 20;    // bytes of an output that goes past the caches, if it isn't read again
 
 }  // namespace
@@ -22,7 +23,11 @@ std::string kernel_lowering::index_text(node_id idx) const {
 ir::block_builder kernel_lowering::open(scope& outer, node_id idx, int lanes, const range* within, const char* suffix) {
   const ir::value low = within != nullptr ? within->low : emit(g.arg(idx, 0), outer);
   const ir::value high = within != nullptr ? within->high : emit(g.arg(idx, 1), outer);
-  return outer.block->loop(lanes > 1 ? ir::loop_kind::vector : ir::loop_kind::serial, index_text(idx) + suffix, low, high, lanes);
+  ir::block_builder made =
+      outer.block->loop(lanes > 1 ? ir::loop_kind::vector : ir::loop_kind::serial, index_text(idx) + suffix, low, high, lanes);
+  const auto first = known.value(g.arg(idx, 0)), end = known.value(g.arg(idx, 1));
+  made.head().brief = lanes > 1 && small && first && end && *end - *first <= 2 * std::int64_t{lanes};
+  return made;
 }
 
 void kernel_lowering::bind(scope& inner, node_id idx, int lanes) {
@@ -94,6 +99,9 @@ ir::kernel kernel_lowering::operator()(const plan::kernel_plan& k) {
     stages.push_back(&plan.stages[static_cast<std::size_t>(i)]);
     pending.insert(stages.back()->define);
   }
+  const double all_turns =
+      k.parallel == no_node ? 1 : known.trips(k.parallel) / static_cast<double>(std::max<std::int64_t>(k.chunk, 1));
+  small = k.cost * std::max(1.0, all_turns) < worth_code;
   ir::kernel_builder builder(k.name);
   scope top(builder.top());
   if (k.parallel == no_node) {
