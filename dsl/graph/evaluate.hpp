@@ -157,15 +157,16 @@ class evaluator {
   }
 
   constexpr cell elementwise(node_id n) {
+    cell c[3];
+    for (int k = 0; k < g_[n].count; ++k) c[k] = value(g_.arg(n, k));
+    return elementwise(n, c);
+  }
+  constexpr cell elementwise(node_id n, cell (&c)[3]) const {
     const op_row& w = row(g_.kind(n));
     bool real = w.integer == nullptr;
     for (int k = 0; k < w.arity; ++k) real = real || is_floating(g_.type(g_.arg(n, k)));
-    cell c[3];
-    for (int k = 0; k < w.arity; ++k) {
-      const element type = g_.type(g_.arg(n, k));
-      c[k] = value(g_.arg(n, k));
-      if (real && !is_floating(type)) c[k].real = static_cast<double>(c[k].integer);
-    }
+    for (int k = 0; k < w.arity; ++k)
+      if (real && !is_floating(g_.type(g_.arg(n, k)))) c[k].real = static_cast<double>(c[k].integer);
     if (!real) return {0, w.integer(c[0].integer, c[1].integer, c[2].integer)};
     const double r = w.real(c[0].real, c[1].real, c[2].real);
     return is_floating(g_.type(n)) ? cell{r, 0} : cell{0, static_cast<std::int64_t>(r)};
@@ -271,6 +272,7 @@ class evaluator {
   }
 
   constexpr cell start(node_id n, const folding& f) const {
+    if (is_own(f.kind)) return constant(g_.monoids[own_number(f.kind)].identity);
     const double identity = row(f.kind).identity;
     if (f.real) return {identity, 0};
     const element type = g_.type(g_.arg(n, 0));
@@ -325,10 +327,26 @@ class evaluator {
 
   constexpr void fold(folding& f, cell c) {
     if (row(f.kind).position) return keep_position(f, c);
+    if (is_own(f.kind)) return void(f.best = combination(g_.monoids[own_number(f.kind)].combine, f.best, c));
     const op_row& w = row(row(f.kind).combine);
     if (row(f.kind).boolean) c = {0, f.real ? c.real != 0 : c.integer != 0};
     if (f.real && !row(f.kind).boolean) f.best.real = w.real(f.best.real, c.real, 0);
     else f.best.integer = w.integer(f.best.integer, c.integer, 0);
+  }
+
+  // An expression of two operands, which change from call to call: nothing of it is kept.
+  constexpr cell combination(node_id e, const cell& a, const cell& b) const {
+    if (g_.kind(e) == op::operand) return g_[e].attribute == 0 ? a : b;
+    if (g_.kind(e) == op::constant) return constant(e);
+    cell c[3];
+    for (int k = 0; k < g_[e].count; ++k) c[k] = combination(g_.arg(e, k), a, b);
+    const element first = g_.type(g_.arg(e, 0));
+    if (g_.kind(e) == op::cast) return finished(e, converted(c[0], first, g_.type(e)));
+    if (g_.kind(e) == op::select) {
+      const int taken = (is_floating(first) ? c[0].real != 0 : c[0].integer != 0) ? 1 : 2;
+      return finished(e, converted(c[taken], g_.type(g_.arg(e, taken)), g_.type(e)));
+    }
+    return finished(e, elementwise(e, c));
   }
 
   // The first position wins a tie, and the first NaN wins over everything.

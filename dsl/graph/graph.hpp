@@ -37,6 +37,23 @@ struct constraint {
   name_id axis = 0;
 };
 
+// What the user says the gradient of a definition by a tensor is. It is needed only while gradients are built.
+struct gradient_rule {
+  node_id definition = no_node;
+  node_id by = no_node;
+  node_id cotangent = no_node;     // a define node that stands for the definition's cotangent
+  node_id contribution = no_node;  // a define node shaped like `by`
+};
+
+// A monoid that the program defines, associative and commutative, over one element type.
+struct own_monoid_row {
+  name_id name = 0;
+  element type = element::f32;
+  node_id identity = no_node;  // a constant
+  node_id combine = no_node;   // of operand nodes, constants and elementwise ops
+  node_id adjoint = no_node;   // d result / d element of operand 0, the element, and operand 1, the result; no_node: none
+};
+
 struct text_range {
   std::int32_t first = 0;
   std::int32_t size = 0;
@@ -51,6 +68,8 @@ class graph {
   flat<input_row> inputs;
   flat<std::int64_t> static_extents;
   flat<constraint> constraints;
+  flat<own_monoid_row> monoids;
+  flat<gradient_rule> rules;
   flat<node_id> outputs;      // define nodes, in the order asked for
   flat<node_id> differentiated;  // define nodes whose gradients were asked for: what they subscript is checked all the same
   flat<char> error;           // the first mistake found, as a sentence; empty where there is none
@@ -99,6 +118,13 @@ class graph {
 
   // Kept by may_fail in make.hpp: by node, 1 or 0, -1 where not asked yet.
   flat<signed char> fallible;
+
+  // The first rule of a definition, or -1.
+  constexpr int rule_of(node_id definition) const {
+    for (int r = 0; r < rules.size(); ++r)
+      if (rules[r].definition == definition) return r;
+    return -1;
+  }
 
   constexpr bool failed() const { return !error.empty(); }
 

@@ -27,7 +27,10 @@ inline constexpr monoid_row monoid_rows[] = {
 };
 static_assert(sizeof(monoid_rows) / sizeof(monoid_row) == static_cast<unsigned>(monoid::count_));
 
-constexpr const monoid_row& row(monoid kind) { return monoid_rows[static_cast<int>(kind)]; }
+// Of a program's own monoid everything else stands in graph::monoids.
+inline constexpr monoid_row own_row = {monoid::count_, "fold", op::count_, math::nan, false, false, false};
+
+constexpr const monoid_row& row(monoid kind) { return is_own(kind) ? own_row : monoid_rows[static_cast<int>(kind)]; }
 constexpr monoid monoid_of(const graph& g, node_id reduce) { return static_cast<monoid>(g[reduce].attribute); }
 
 // Sums and products of integers and booleans are i64, as in PyTorch; the rest keep their type.
@@ -39,6 +42,7 @@ constexpr element reduced_type(monoid kind, element body) {
 }
 
 constexpr node_id identity_of(graph& g, monoid kind, element type) {
+  if (is_own(kind)) return g.monoids[own_number(kind)].identity;
   const double value = row(kind).identity;
   if (is_floating(type) || (value != math::infinity && value != -math::infinity)) return number(g, type, value);
   const int bits = 8 * row(type).bytes - (type == element::u8 ? 0 : 1);

@@ -11,9 +11,10 @@ enum class op : std::uint8_t {
   input,          // an input tensor
   extent,         // args[0] = input; the attribute is the dimension
   define,         // a named tensor: args[0] = body, then its indices in order
-  load,           // args[0] = input or define, then one subscript a dimension
+  load,           // args[0] = input or define, then one subscript a dimension; the attribute is the surface's access
   reduce,         // args[0] = body, args[1] = condition, then the bound indices; the attribute is the monoid
-  stop_gradient,  // its argument, with no derivative
+  operand,        // of a fold's combination: the attribute is 0 or 1
+  stop_gradient,  // args[0], with no derivative or with that of args[1]
   // Elementwise, one argument.
   neg, abs, sign, exp, log, log1p, expm1, sqrt, tanh, sigmoid, erf, sin, cos, floor, ceil, round, logical_not, cast,
   // Elementwise, two arguments.
@@ -28,6 +29,10 @@ inline constexpr int op_count = static_cast<int>(op::count_);
 constexpr bool is_elementwise(op kind) { return kind >= op::neg && kind < op::count_; }
 
 // What a reduction folds with. Its algebra stands in monoids.hpp.
+// From count_ on they are the program's own: entries of graph::monoids.
 enum class monoid : std::uint8_t { sum, prod, max, min, any, all, argmax, argmin, count_ };
+constexpr bool is_own(monoid kind) { return kind >= monoid::count_; }
+constexpr int own_number(monoid kind) { return static_cast<int>(kind) - static_cast<int>(monoid::count_); }
+constexpr monoid own_kind(int number) { return static_cast<monoid>(static_cast<int>(monoid::count_) + number); }
 
 }  // namespace sheaf

@@ -4,7 +4,7 @@
 //   words = sizes (nodes, inputs, constraints, outputs, names, differentiated), output signatures (name, element, rank),
 //           names (length, characters, one a word), inputs (name, element, rank, extents as two words each),
 //           nodes (kind | type << 8 | count << 16, attribute as two words, arguments), constraints (left, right, name),
-//           outputs (node), differentiated (node)
+//           outputs (node), differentiated (node), own monoids (count; name, element, identity, combine each)
 #pragma once
 #include <sheaf/dsl/graph/make.hpp>
 
@@ -26,6 +26,7 @@ struct packer {
   const graph& g;
   packed_words<Capacity> out{};
   flat<node_id> moved{};
+  int count = 0;
 
   constexpr void word(std::int32_t w) {
     if (out.size < Capacity) out.words[out.size] = w;
@@ -40,15 +41,17 @@ struct packer {
     moved.resize(g.size(), no_node);
     for (const node_id o : g.outputs) moved[o] = 0;
     for (const node_id y : g.differentiated) moved[y] = 0;
+    for (const own_monoid_row& m : g.monoids) moved[m.identity] = moved[m.combine] = 0;
     for (const constraint& c : g.constraints) moved[c.left] = moved[c.right] = 0;
     for (node_id n = g.size() - 1; n >= 0; --n)
       if (moved[n] != no_node)
-        for (int k = 0; k < g[n].count; ++k) moved[g.arg(n, k)] = 0;
+        for (int k = 0; k < (is_graft(n) ? 1 : g[n].count); ++k) moved[g.arg(n, k)] = 0;
     // All inputs stay: slots are their order.
-    int count = 0;
     for (node_id n = 0; n < g.size(); ++n)
-      if (moved[n] != no_node) moved[n] = count++;
+      if (moved[n] != no_node) moved[n] = is_graft(n) ? moved[g.arg(n, 0)] : count++;
   }
+  // Where a derivative comes from is no matter any more: the value stands for it.
+  constexpr bool is_graft(node_id n) const { return g.kind(n) == op::stop_gradient && g[n].count == 2; }
 
   constexpr void names_and_inputs() {
     for (const text_range& name : g.names) {
@@ -65,8 +68,6 @@ struct packer {
 
   constexpr void run() {
     mark();
-    int count = 0;
-    for (const node_id n : moved) count += n != no_node;
     word(count);
     word(g.inputs.size());
     word(g.constraints.size());
@@ -80,7 +81,7 @@ struct packer {
     }
     names_and_inputs();
     for (node_id n = 0; n < g.size(); ++n) {
-      if (moved[n] == no_node) continue;
+      if (moved[n] == no_node || is_graft(n)) continue;
       word(static_cast<std::int32_t>(g[n].kind) | static_cast<std::int32_t>(g[n].type) << 8 | g[n].count << 16);
       wide(g[n].attribute);
       for (int k = 0; k < g[n].count; ++k) word(moved[g.arg(n, k)]);
@@ -92,6 +93,13 @@ struct packer {
     }
     for (const node_id o : g.outputs) word(moved[o]);
     for (const node_id y : g.differentiated) word(moved[y]);
+    word(g.monoids.size());
+    for (const own_monoid_row& m : g.monoids) {
+      word(m.name);
+      word(static_cast<std::int32_t>(m.type));
+      word(moved[m.identity]);
+      word(moved[m.combine]);
+    }
   }
 };
 
@@ -166,16 +174,20 @@ constexpr graph unpack(const std::int32_t* w) {
     g.inputs.push({name, type, rank, g.static_extents.size()});
     for (int d = 0; d < rank; ++d) g.static_extents.push(wide());
   }
+  flat<node_id> ids;  // without grafts two nodes may have become one
   for (int i = 0; i < nodes; ++i) {
     const std::uint32_t head = static_cast<std::uint32_t>(*w++);
     const std::int64_t attribute = wide();
     const int count = static_cast<int>(head >> 16);
-    g.intern(static_cast<op>(head & 255), static_cast<element>((head >> 8) & 255), attribute, w, count);
-    w += count;
+    flat<node_id> list;
+    for (int k = 0; k < count; ++k) list.push(ids[*w++]);
+    ids.push(g.intern(static_cast<op>(head & 255), static_cast<element>((head >> 8) & 255), attribute, list.data(), count));
   }
-  for (int i = 0; i < constraints; ++i, w += 3) g.constraints.push({w[0], w[1], w[2]});
-  for (int i = 0; i < outputs; ++i) g.outputs.push(*w++);
-  for (int i = 0; i < differentiated; ++i) g.differentiated.push(*w++);
+  for (int i = 0; i < constraints; ++i, w += 3) g.constraints.push({ids[w[0]], ids[w[1]], w[2]});
+  for (int i = 0; i < outputs; ++i) g.outputs.push(ids[*w++]);
+  for (int i = 0; i < differentiated; ++i) g.differentiated.push(ids[*w++]);
+  const int monoids = *w++;
+  for (int i = 0; i < monoids; ++i, w += 4) g.monoids.push({w[0], static_cast<element>(w[1]), ids[w[2]], ids[w[3]], no_node});
   return g;
 }
 

@@ -246,7 +246,7 @@ class printer {
       case op::extent: return extent_of(n);
       case op::load: return load(n);
       case op::reduce: return reduction(n);
-      case op::stop_gradient: return call("stop_gradient", n);
+      case op::stop_gradient: return call(g_[n].count == 2 ? "graft" : "stop_gradient", n);
       case op::constant: return constant(n, no_node);
       case op::cast:
         append(out_, "cast<");
@@ -342,7 +342,9 @@ class printer {
   }
 
   constexpr void reduction(node_id n) {
-    append(out_, row(monoid_of(g_, n)).name);
+    const monoid kind = monoid_of(g_, n);
+    if (is_own(kind)) name(g_.monoids[own_number(kind)].name);
+    else append(out_, row(kind).name);
     const bool several = g_[n].count > 3;
     append(out_, several ? "(over(" : "(");
     for (int k = 2; k < g_[n].count; ++k) {

@@ -8,7 +8,7 @@
 // Input: a define node of rank 0 (or a cotangent for it), and what to differentiate by. Output: a define node shaped like
 // that. Shown by tests/static/differentiate.cpp and tests/gradient.
 #pragma once
-#include <sheaf/dsl/passes/reduce.hpp>
+#include <sheaf/dsl/passes/monoid_derivative.hpp>
 
 namespace sheaf {
 
@@ -25,7 +25,8 @@ class differentiation {
     if (y_ == x_) {
       adjoint_[x_] = renamed_output(seed);
     } else {
-      accumulate(g_.arg(y_, 0), seed, {});
+      if (g_.rule_of(y_) >= 0) apply_rules(y_, seed);
+      else accumulate(g_.arg(y_, 0), seed, {});
       for (node_id n = y_ - 1; n > x_; --n)
         if (adjoint_[n] != no_node) visit(n);
     }
@@ -41,6 +42,10 @@ class differentiation {
       bool any = n == x_;
       if (g_.kind(n) == op::load) {
         any = dependent_[g_.arg(n, 0)];
+      } else if (g_.kind(n) == op::stop_gradient && g_[n].count == 2) {
+        any = dependent_[g_.arg(n, 1)];
+      } else if (!any && g_.kind(n) == op::define && g_.rule_of(n) >= 0) {
+        for (const gradient_rule& r : g_.rules) any = any || (r.definition == n && dependent_[r.by]);
       } else if (!any && is_floating(g_.type(n)) && g_.kind(n) != op::stop_gradient && g_.kind(n) != op::index) {
         for (int k = 0; k < g_[n].count; ++k) any = any || dependent_[g_.arg(n, k)];
       }
@@ -96,11 +101,16 @@ class differentiation {
   constexpr void visit(node_id n) {
     const node_id dy = adjoint_[n];
     switch (g_.kind(n)) {
-      case op::define: accumulate(g_.arg(n, 0), named(n, dy), {}); break;
+      case op::define:
+        if (g_.rule_of(n) >= 0) apply_rules(n, dy);
+        else accumulate(g_.arg(n, 0), named(n, dy), {});
+        break;
       case op::load: visit_load(n, dy); break;
       case op::reduce: visit_reduce(n, dy); break;
-      case op::input:
-      case op::stop_gradient: break;
+      case op::stop_gradient:
+        if (g_[n].count == 2) accumulate(g_.arg(n, 1), dy, g_.free[n]);
+        break;
+      case op::input: break;
       default:
         for (int k = 0; k < g_[n].count; ++k) {
           if (!dependent_[g_.arg(n, k)]) continue;
@@ -113,6 +123,12 @@ class differentiation {
   // An adjoint that holds a reduction becomes a definition of its own, so that it is computed once.
   constexpr node_id named(node_id definition, node_id dy) {
     if (!holds_reduction(dy)) return dy;
+    const node_id d = cotangent_of(definition, dy);
+    flat<node_id> idx;
+    for (int k = 0; k < tensor_rank(g_, definition); ++k) idx.push(g_.arg(definition, 1 + k));
+    return load(g_, d, idx.data(), idx.size());
+  }
+  constexpr node_id cotangent_of(node_id definition, node_id dy) {
     const text_range own = g_.names[static_cast<int>(g_[definition].attribute)];
     flat<char> text;
     text.push('d');
@@ -121,8 +137,20 @@ class differentiation {
     const int rank = tensor_rank(g_, definition);
     flat<node_id> idx;
     for (int d = 0; d < rank; ++d) idx.push(g_.arg(definition, 1 + d));
-    const node_id d = define(g_, g_.name(text.data(), text.size()), dy, idx.data(), rank);
-    return load(g_, d, idx.data(), rank);
+    return define(g_, g_.name(text.data(), text.size()), dy, idx.data(), rank);
+  }
+  // What the user's rules make of a definition's cotangent.
+  constexpr void apply_rules(node_id definition, node_id dy) {
+    const node_id cotangent = cotangent_of(definition, dy);
+    const int count = g_.rules.size();
+    for (int k = 0; k < count; ++k) {
+      const gradient_rule r = g_.rules[k];
+      if (r.definition != definition || !dependent_[r.by]) continue;
+      flat<node_id> own;
+      for (int d = 0; d < tensor_rank(g_, r.by); ++d) own.push(r.by == x_ ? outputs_[d] : g_.arg(r.by, 1 + d));
+      const node_id part = inlined(g_, retargeted(g_, r.contribution, r.cotangent, cotangent), own.data());
+      adjoint_[r.by] = adjoint_[r.by] == no_node ? part : make(g_, op::add, adjoint_[r.by], part);
+    }
   }
   constexpr bool holds_reduction(node_id e) {
     if (g_.kind(e) == op::reduce) return true;
@@ -216,7 +244,7 @@ class differentiation {
     const node_id terms = conjunction(g_, g_.arg(e, 1), support(g_.arg(e, 0)));
     reduction every{monoid::sum, e, terms, {}};
     for (int k = 2; k < g_[e].count; ++k) every.indices.push(g_.arg(e, k));
-    return rules::has_terms(g_, every) ? terms : reduce_over(e, monoid::any, truth(g_, true), terms);
+    return rules::has_terms(g_, every) ? terms : derivative::like(g_, e, monoid::any, truth(g_, true), terms);
   }
   constexpr node_id fresh_like(node_id idx, const index_set& taken) {
     for (int serial = index_serial(g_, idx) + 1;; ++serial) {
@@ -239,43 +267,17 @@ class differentiation {
     node_id part = no_node;
     switch (monoid_of(g_, n)) {
       case monoid::sum: part = dy; break;
-      case monoid::prod: part = make(g_, op::mul, dy, product_of_others(n)); break;
+      case monoid::prod: part = make(g_, op::mul, dy, derivative::product_of_others(g_, n)); break;
       case monoid::max:
-      case monoid::min: part = share_of_ties(n, dy); break;
-      default: return;
+      case monoid::min: part = derivative::share_of_ties(g_, n, dy); break;
+      default:
+        if (is_own(monoid_of(g_, n))) part = derivative::of_own(g_, n, dy);
+        if (part == no_node) return;
     }
     part = guarded(make(g_, op::select, condition, part, number_like(g_, part, 0)), dy, n);
     index_set context = g_.free[body];
     for (int k = 2; k < g_[n].count; ++k) context.insert(g_.ordinal(g_.arg(n, k)));
     accumulate(body, part, context);
-  }
-
-  // The indices are copied: the graph's arrays may move while it grows.
-  constexpr node_id reduce_over(node_id n, monoid kind, node_id body, node_id condition) {
-    flat<node_id> indices;
-    for (int k = 2; k < g_[n].count; ++k) indices.push(g_.arg(n, k));
-    return reduce(g_, kind, body, condition, indices.data(), indices.size());
-  }
-  constexpr node_id reduce_like(node_id n, monoid kind, node_id body, node_id condition) {
-    return reduce_over(n, kind, body, conjunction(g_, g_.arg(n, 1), condition));
-  }
-  // The product divided by the element; where elements are zero, the product of the rest, which is zero if two are.
-  constexpr node_id product_of_others(node_id n) {
-    const node_id body = g_.arg(n, 0), zero = number_like(g_, body, 0);
-    const node_id is_zero = make(g_, op::equal, body, zero);
-    const node_id zeros = reduce_like(n, monoid::sum, integer(g_, 1), is_zero);
-    const node_id rest = reduce_like(n, monoid::prod, body, make(g_, op::logical_not, is_zero));
-    const node_id at_zero = make(g_, op::select, make(g_, op::equal, zeros, integer(g_, 1)), rest, zero);
-    const node_id elsewhere = make(g_, op::select, make(g_, op::equal, zeros, integer(g_, 0)), make(g_, op::div, n, body), zero);
-    return make(g_, op::select, is_zero, at_zero, elsewhere);
-  }
-  // Ties share evenly, as in PyTorch's amax and amin.
-  constexpr node_id share_of_ties(node_id n, node_id dy) {
-    const node_id body = g_.arg(n, 0);
-    const node_id hit = make(g_, op::equal, body, n);
-    const node_id ties = reduce_like(n, monoid::sum, integer(g_, 1), hit);
-    const node_id share = make(g_, op::div, dy, cast_to(g_, g_.type(body), ties));
-    return make(g_, op::select, hit, share, number_like(g_, share, 0));
   }
 
   graph& g_;

@@ -4,6 +4,7 @@
 // outputs are define nodes without unbound indices, or graph::error. Shown by tests/static/surface.cpp, tests/reject.
 #pragma once
 #include <sheaf/dsl/passes/differentiate.hpp>
+#include <sheaf/dsl/passes/tangent.hpp>
 #include <sheaf/dsl/surface/built.hpp>
 
 namespace sheaf {
@@ -47,6 +48,11 @@ class builder {
   }
   constexpr built cast(element type, built e) { return {cast_to(g, type, e.id), false}; }
   constexpr built stop_gradient(built e) { return {g.intern(op::stop_gradient, g.type(e.id), 0, &e.id, 1), false}; }
+  // Worth `value`, with the derivative of `path`.
+  constexpr node_id graft(node_id value, node_id path) {
+    const node_id list[2] = {value, cast_to(g, g.type(value), path)};
+    return g.intern(op::stop_gradient, g.type(value), 0, list, 2);
+  }
 
   // ---- tensors
 
@@ -65,7 +71,8 @@ class builder {
     return {input(g, name, type, rank, extents), false};
   }
 
-  constexpr built load(built tensor, const built* subscripts, int rank, bool guarded = false) {
+  // access: 0 checked, 1 guarded, 2 skipping (tensor.hpp)
+  constexpr built load(built tensor, const built* subscripts, int rank, int access = 0) {
     // Said by operator() already; what is built must be whole all the same.
     if (tensor_rank(g, tensor.id) != rank) {
       fail() << "subscript: tensor " << tensor_name(tensor.id) << " has rank " << tensor_rank(g, tensor.id) << ", got "
@@ -79,9 +86,11 @@ class builder {
         fail() << "tensor " << tensor_name(tensor.id) << ": subscript " << d << " is "
                << row(g.type(subscripts[d].id)).name << ", expected an integer";
       list.push(cast_to(g, element::i64, subscripts[d].id));
-      check_static_subscript(tensor.id, d, list.back());
+      if (access != skipping) check_static_subscript(tensor.id, d, list.back());
     }
-    return {g.intern(op::load, g.type(tensor.id), guarded, list.data(), list.size()), false};
+    const node_id id = g.intern(op::load, g.type(tensor.id), access, list.data(), list.size());
+    if (access == skipping && !skips_.contains(id)) skips_.push(id);
+    return {id, false};
   }
 
   constexpr built extent_of(built tensor, int dimension) { return {extent(g, tensor.id, dimension), false}; }
@@ -93,6 +102,52 @@ class builder {
     if (r.indices.size() != count) return {body, false};
     if (row(kind).position && count != 1) fail() << row(kind).name << ": expected one index, got " << count;
     return {reduce(g, kind, r.body, r.condition, r.indices.data(), count), false};
+  }
+  // The body at its first or last extremum, the identity over nothing: worth the extremum, and its derivative is that of
+  // the one element. Of several indices, the innermost choose first.
+  constexpr node_id at_extremum(monoid kind, bool last, const bound_axis* axes, int count, node_id body) {
+    const monoid position = kind == monoid::max ? monoid::argmax : monoid::argmin;
+    for (int k = count - 1; k >= 0; --k) {
+      resolved r = resolve(axes + k, 1, body, {row(kind).name});
+      if (r.indices.size() != 1) return body;
+      const node_id idx = r.indices[0], low = g.arg(idx, 0), high = g.arg(idx, 1);
+      const node_id ends = make(g, op::add, low, make(g, op::add, high, integer(g, -1)));
+      const node_id mirror = last ? make(g, op::sub, ends, idx) : idx;
+      node_id at =
+          reduce(g, position, substitute(g, r.body, idx, mirror), substitute(g, r.condition, idx, mirror), &idx, 1);
+      if (last) at = make(g, op::sub, ends, at);
+      node_id found = make(g, op::logical_and, make(g, op::less_equal, low, at), make(g, op::less, at, high));
+      if (!is_true(g, r.condition))
+        found = conjunction(g, reduce(g, monoid::any, truth(g, true), r.condition, &idx, 1), found);
+      body = make(g, op::select, found, substitute(g, r.body, idx, at), identity_of(g, kind, g.type(r.body)));
+    }
+    return body;
+  }
+  // A monoid of the program. `make_combine` and `make_adjoint` build from two operands.
+  template <class Make>
+  constexpr node_id of_operands(element type, Make make_expression) {
+    const built a{g.intern(op::operand, type, 0, nullptr, 0), false}, b{g.intern(op::operand, type, 1, nullptr, 0), false};
+    operands_[0] = a, operands_[1] = b;
+    const int kept = memo_.size();
+    const node_id e = cast_to(g, type, make_expression(*this).id);
+    while (memo_.size() > kept) memo_.pop();  // the operands have another type the next time
+    return e;
+  }
+  constexpr built operand(int k) const { return operands_[k]; }
+  constexpr bool is_combination(node_id e) const {
+    bool good = g.kind(e) == op::operand || is_constant(g, e) || is_elementwise(g.kind(e));
+    for (int k = 0; k < g[e].count; ++k) good = good && is_combination(g.arg(e, k));
+    return good;
+  }
+  constexpr monoid own(const own_monoid_row& m) {
+    for (const node_id e : {m.combine, m.adjoint})
+      if (e != no_node && !is_combination(e))
+        fail() << "fold " << text(m.name) << ": its expressions take their two arguments and numbers, nothing else";
+    for (int i = 0; i < g.monoids.size(); ++i) {
+      const own_monoid_row& other = g.monoids[i];
+      if (other.combine == m.combine && other.identity == m.identity && other.adjoint == m.adjoint) return own_kind(i);
+    }
+    return own_kind(g.monoids.push(m));
   }
   // How many times `like` would be folded: its loads help to find the ranges.
   constexpr node_id counted(const bound_axis* axes, int count, node_id like) {
@@ -126,23 +181,25 @@ class builder {
     return {id, false};
   }
   // The name, or name1, name2, ... where an input or another definition has it.
-  constexpr name_id untaken(name_id called, node_id body, const flat<node_id>& indices) {
+  constexpr name_id untaken(name_id called, node_id body, const flat<node_id>& indices, bool added = false) {
     detail::sentence stem{};
     stem << text(called);
     for (int k = 1;; ++k) {
       bool taken = false;
       for (const input_row& input : g.inputs) taken = taken || input.name == called;
       for (node_id n = 0; n < g.size() && !taken; ++n)
-        if (g.kind(n) == op::define && g[n].attribute == called) taken = !defines(n, body, indices);
+        if (g.kind(n) == op::define && g[n].attribute == called)
+          taken = !defines(n, body, indices) || (added && g.outputs.contains(n));
       if (!taken) return called;
       detail::sentence s = stem;
       s << k;
       called = name(s.text, s.size);
     }
   }
-  // A define node for an output or a y of grad: tensors other than inputs are one, other expressions become one.
+  // A define node for an output or a y of grad: tensors other than inputs are one, other expressions become one. One
+  // expression given as two outputs becomes two definitions.
   template <class E>
-  constexpr node_id output(E e, const char* label, int length) {
+  constexpr node_id output(E e, const char* label, int length, bool added = false) {
     if constexpr (requires { E::node(*this); }) {
       const node_id id = E::node(*this).id;
       if (g.kind(id) == op::define) return id;
@@ -154,12 +211,12 @@ class builder {
           fail() << "output: index " << text(index_name(g, idx))
                  << " is free; name the output and order its indices: define<\"name\">(" << text(index_name(g, idx))
                  << ", ...) = expression";
-      return unnamed(body, label, length);
+      return unnamed(body, label, length, added);
     }
   }
   // The definition of a scalar without a name: `label`, or label1, label2, ... where that is taken.
-  constexpr node_id unnamed(node_id body, const char* label, int length) {
-    return define(g, untaken(name(label, length), body, {}), body, nullptr, 0);
+  constexpr node_id unnamed(node_id body, const char* label, int length, bool added) {
+    return define(g, untaken(name(label, length), body, {}, added), body, nullptr, 0);
   }
   constexpr node_id gradient_of(node_id y, node_id x, node_id cotangent, name_id called) {
     const node_id body = g.arg(y, 0);
@@ -179,6 +236,47 @@ class builder {
       seed = cast_to(g, g.type(body), sheaf::load(g, cotangent, indices.data(), indices.size()));
     }
     return gradient(g, y, x, seed, called);
+  }
+
+  // The derivative of y along `direction`, a tensor shaped like x.
+  constexpr node_id tangent_of(node_id y, node_id x, node_id direction, name_id called) {
+    if (!is_floating(g.type(y)) && !g.failed())
+      fail() << "jvp of " << tensor_name(y) << ": it is " << row(g.type(y)).name << ", expected a floating type";
+    if (g.failed()) return y;
+    if (!g.differentiated.contains(y)) g.differentiated.push(y);
+    for (int d = 0; d < tensor_rank(g, x); ++d) {
+      const node_id own = extent(g, x, d), given = extent(g, direction, d);
+      if (!known_equal(g, own, given)) g.constraints.push({own, given, index_name_of(x, d)});
+    }
+    forward_mode along(g, x, direction, y + 1);
+    const node_id result = along(y, called);
+    if (along.failed())
+      fail() << "jvp of " << tensor_name(y) << ": definition " << tensor_name(along.opaque())
+             << " has a custom gradient, which says its vjp only";
+    return result;
+  }
+
+  // ---- custom gradients
+
+  // Is this the first time that the rules of a definition are asked for?
+  constexpr bool starts_rules(node_id definition) {
+    if (ruled_.contains(definition)) return false;
+    ruled_.push(definition);
+    return true;
+  }
+  // What stands for a definition's cotangent in its rules.
+  constexpr node_id placeholder(node_id like, name_id called) {
+    flat<node_id> indices;
+    for (int d = 0; d < tensor_rank(g, like); ++d) indices.push(g.arg(like, 1 + d));
+    return define(g, called, number_like(g, like, 0), indices.data(), indices.size());
+  }
+  constexpr void add_rule(node_id definition, node_id by, node_id cotangent, node_id contribution) {
+    if (g.failed()) return;
+    for (int d = 0; d < tensor_rank(g, by); ++d) {
+      const node_id own = extent(g, by, d), given = extent(g, contribution, d);
+      if (!known_equal(g, own, given)) g.constraints.push({own, given, index_name_of(contribution, d)});
+    }
+    g.rules.push({definition, by, cotangent, contribution});
   }
 
   constexpr node_id definition(name_id name, node_id body, const node_id* axes, int rank) {
@@ -212,6 +310,14 @@ class builder {
       if (n != result && g.kind(n) == op::define && g[n].attribute == name)
         fail() << "definition " << text(name) << ": two different definitions have this name";
     return result;
+  }
+
+  // What can only be asked of the whole program.
+  constexpr void finish() {
+    for (const node_id n : skips_)
+      if (!skipped_.contains(n))
+        fail() << "tensor " << tensor_name(g.arg(n, 0)) << ": skipping stands in no reduction over one of its indices; "
+               << "write padded(value)(...) for a value outside";
   }
 
   // ---- words
@@ -251,8 +357,15 @@ class builder {
   };
   constexpr resolved resolve(const bound_axis* axes, int count, node_id body, place where) {
     resolved r{body, truth(g, true), {}};
-    for (int k = 0; k < count; ++k)
-      if (axes[k].condition != no_node) r.condition = conjunction(g, r.condition, axes[k].condition);
+    index_set bound;
+    for (int k = 0; k < count; ++k) bound.insert(g.ordinal(axes[k].axis));
+    const std::int32_t skipping_epoch = g.new_epoch();
+    for (int k = 0; k < count; ++k) {
+      if (axes[k].condition == no_node) continue;
+      if (!skips_.empty()) skip_outside(r.condition, axes[k].condition, bound, {}, skipping_epoch);
+      r.condition = conjunction(g, r.condition, axes[k].condition);
+    }
+    if (!skips_.empty()) skip_outside(r.condition, body, bound, {}, skipping_epoch);
     flat<node_id> indices;
     indices.resize(count, no_node);
     // The last index first: its range may depend on those before it.
@@ -270,6 +383,24 @@ class builder {
     return r;
   }
 
+  // Adds to the condition that the skipping loads in n are inside, those in subscripts first. Reductions in n have done
+  // so for loads that their own indices reach.
+  constexpr void skip_outside(node_id& condition, node_id n, const index_set& bound, index_set done,
+                              std::int32_t epoch) {
+    if (!g.free[n].meets(bound) || g.memo_epoch[n] == epoch) return;
+    g.memo_epoch[n] = epoch;
+    if (g.kind(n) == op::reduce)
+      for (int k = 2; k < g[n].count; ++k) done.insert(g.ordinal(g.arg(n, k)));
+    const int count = g[n].count;  // the graph's arrays move while it grows
+    for (int k = 0; k < count; ++k) skip_outside(condition, g.arg(n, k), bound, done, epoch);
+    if (g.kind(n) != op::load || g[n].attribute != skipping || g.free[n].meets(done)) return;
+    if (!skipped_.contains(n)) skipped_.push(n);
+    for (int d = 0; d + 1 < count; ++d) {
+      const node_id e = g.arg(n, 1 + d);
+      condition = conjunction(g, condition, make(g, op::less_equal, integer(g, 0), e));
+      condition = conjunction(g, condition, make(g, op::less, e, extent(g, g.arg(n, 0), d)));
+    }
+  }
   constexpr bool defines(node_id definition, node_id body, const flat<node_id>& indices) {
     bool same = g.arg(definition, 0) == body && g[definition].count == 1 + indices.size();
     for (int d = 0; same && d < indices.size(); ++d) same = g.arg(definition, 1 + d) == indices[d];
@@ -407,7 +538,11 @@ class builder {
     return words.text;
   }
 
+  static constexpr int skipping = 2;
+  built operands_[2];
   flat<memo> memo_, tensors_;
+  flat<node_id> ruled_;            // definitions whose rules are built
+  flat<node_id> skips_, skipped_;  // loads that skip, and those that a reduction answers for
   flat<declared_size> declared_;
   flat<name_id> defined_;
   detail::sentence spoken_, first_, second_;

@@ -1,6 +1,6 @@
 // Definitions: named intermediates that are tensors themselves.
 #pragma once
-#include <sheaf/dsl/surface/reduction.hpp>
+#include <sheaf/dsl/surface/fold.hpp>
 
 namespace sheaf {
 

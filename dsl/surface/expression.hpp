@@ -100,6 +100,21 @@ SHEAF_INLINE constexpr auto stop_gradient(E) {
   return stop_gradient_<E>{};
 }
 
+template <class Value, class Path>
+struct graft_ : expression_base {
+  static constexpr built build(builder& b) {
+    const node_id value = b(Value{}).id;
+    return {b.graft(value, b(Path{}).id)};
+  }
+};
+// The value of `value`, which gradients take as `path`: graft(round(x(i)), x(i)) is rounded, and has derivative 1.
+template <Expression Value, Expression Path>
+SHEAF_INLINE constexpr auto graft(Value, Path) {
+  detail::expect_value<Value>();
+  detail::expect_value<Path>();
+  return graft_<Value, Path>{};
+}
+
 #define SHEAF_INFIX(symbol, Kind)                         \
   template <Expression A, Expression B>                   \
   SHEAF_INLINE constexpr auto operator symbol(A a, B b) { \

@@ -87,10 +87,47 @@ struct gradient_ : subscripts<gradient_<Y, X, C>> {
   }
 };
 
+// The direction that jvp(y, x) takes: an input shaped like x.
+template <class X>
+struct tangent_ : subscripts<tangent_<X>> {
+  using subscripts<tangent_>::operator=;
+  static constexpr auto make_label = [] { return detail::sentence{} << "tangent_" << X::label.text; };
+  static constexpr auto label = detail::fixed<make_label>();
+  static constexpr int rank = X::rank;
+  static constexpr built node(builder& b) { return b.tensor_like(b.name(label.text, label.length()), X::node(b).id); }
+};
+template <Tensor X>
+SHEAF_INLINE constexpr auto tangent(X) {
+  return tangent_<X>{};
+}
+
+// The derivative of y along the tensor V, shaped like y.
+template <class Y, class X, class V>
+struct directional_ : subscripts<directional_<Y, X, V>> {
+  using subscripts<directional_>::operator=;
+  static constexpr auto make_label = [] {
+    return detail::sentence{} << "d" << detail::label_of<Y>().text << "_along_" << V::label.text;
+  };
+  static constexpr auto label = detail::fixed<make_label>();
+  static constexpr int rank = detail::rank_of<Y>();
+  static constexpr built node(builder& b) {
+    return {b.tensor_of(&type_tag<directional_>, [](builder& c) { return make_node(c); })};
+  }
+
+ private:
+  static constexpr node_id make_node(builder& b) {
+    const node_id y = b.output(Y{}, detail::label_of<Y>().text, detail::label_of<Y>().length());
+    const node_id x = X::node(b).id, v = V::node(b).id;
+    return b.tangent_of(y, x, v, b.name(label.text, label.length()));
+  }
+};
+
 template <class>
 inline constexpr bool is_gradient = false;
 template <class Y, class X, class C>
 inline constexpr bool is_gradient<gradient_<Y, X, C>> = true;
+template <class Y, class X, class V>
+inline constexpr bool is_gradient<directional_<Y, X, V>> = true;
 
 // The gradient of a scalar expression or definition with respect to a tensor: shaped like that.
 template <Expression Y, class X>
@@ -126,6 +163,27 @@ SHEAF_INLINE constexpr auto vjp(Y, X, C) {
                               << C::label.text << " has rank " << C::rank;
   }>();
   return gradient_<Y, X, C>{};
+}
+
+// The Jacobian-vector product: sum over x's elements of dy/dx * tangent(x), shaped like y, which is a definition or a
+// scalar expression. The direction is an input of the program, the symbol tangent(x), or a tensor given as the third
+// argument. One sweep over the expression: it costs about as much as y itself, whatever the size of x.
+template <Expression Y, class X>
+SHEAF_INLINE constexpr auto jvp(Y, X) {
+  detail::expect_differentiable<Y, X>();
+  if constexpr (Tensor<X>)
+    return directional_<Y, X, tangent_<X>>{};
+  else
+    return literal_<0>{};
+}
+template <Expression Y, Tensor X, Tensor V>
+SHEAF_INLINE constexpr auto jvp(Y, X, V) {
+  detail::expect_differentiable<Y, X>();
+  expect<V::rank == X::rank, [] {
+    return detail::sentence{} << "jvp by " << X::label.text << ": its rank is " << X::rank << ", the direction "
+                              << V::label.text << " has rank " << V::rank;
+  }>();
+  return directional_<Y, X, V>{};
 }
 
 // Several outputs at once, as compile(...) takes them.

@@ -3,7 +3,7 @@
 // Input: output types. Output: packed_program. Shown by tests/static/surface.cpp.
 #pragma once
 #include <sheaf/dsl/graph/pack.hpp>
-#include <sheaf/dsl/surface/gradient.hpp>
+#include <sheaf/dsl/surface/custom_gradient.hpp>
 
 namespace sheaf {
 
@@ -27,7 +27,9 @@ template <class E>
 constexpr void add_output(builder& b, E e) {
   static_assert(Expression<E>, "compile: outputs are definitions, gradients, or expressions without free indices");
   constexpr auto label = label_of<E>();
-  b.g.outputs.push(b.output(e, label.text, label.length()));
+  const node_id made = b.output(e, label.text, label.length(), true);
+  if (b.g.outputs.contains(made)) b.fail() << "compile: output " << b.tensor_name(made) << " is asked for twice";
+  b.g.outputs.push(made);
 }
 template <class... E>
 constexpr void add_output(builder& b, outputs_<E...>) {
@@ -39,6 +41,7 @@ constexpr graph build_graph() {
   builder b;
   (build_definitions(b, Outputs{}), ...);
   (add_output(b, Outputs{}), ...);
+  b.finish();
   return static_cast<graph&&>(b.g);
 }
 

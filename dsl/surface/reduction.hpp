@@ -1,5 +1,6 @@
 // Reductions over axes, domains and over(...). mean, count and logsumexp are built from sums and maxima.
 #pragma once
+#include <sheaf/dsl/surface/policy.hpp>
 #include <sheaf/dsl/surface/tensor.hpp>
 
 namespace sheaf {
@@ -74,22 +75,69 @@ struct fold_of {
 
 enum class folding : std::uint8_t { sum, prod, max, min, any, all, argmax, argmin, mean, count, logsumexp };
 
-template <folding Kind, class Index, class Body>
+namespace detail {
+
+inline constexpr const char* folding_names[] = {"sum",    "prod",   "max",  "min",   "any",      "all",
+                                                "argmax", "argmin", "mean", "count", "logsumexp"};
+constexpr bool is_extremum(folding kind) { return kind == folding::max || kind == folding::min; }
+constexpr bool accumulates(folding kind) {
+  return kind == folding::sum || kind == folding::prod || kind == folding::mean || kind == folding::logsumexp;
+}
+
+}  // namespace detail
+
+template <folding Kind, class Index, class Body, auto... Policies>
 struct reduce_ : expression_base {
   static constexpr built build(builder& b) {
     const auto bound = detail::bind_all(b, Index{});
-    node_id body = b(Body{}).id;
+    const node_id body = b(Body{}).id;
+    if constexpr (sizeof...(Policies) == 0) return {fold(b, bound, body)};
+    detail::policies p;
+    (p.add(Policies), ...);
+    node_id wide = body;
+    if (p.accumulates || p.compensated) {
+      const element type = p.accumulates ? p.accumulated : element::f64;
+      if (!is_floating(b.g.type(body)) || !is_floating(type))
+        b.fail() << name << ": accumulate and compensated are for floating types; the values are "
+                 << row(b.g.type(body)).name << ", the accumulator " << row(type).name;
+      if (p.compensated && b.g.type(body) == element::f64)
+        b.fail() << name << ": the values are f64 already; compensated sums f32 and narrower in f64";
+      wide = cast_to(b.g, type, body);
+    }
+    node_id result = fold(b, bound, wide);
+    if (p.chosen != ties::even)
+      result = b.graft(result,
+                       b.at_extremum(static_cast<monoid>(Kind), p.chosen == ties::last, bound.axes, bound.count, wide));
+    if (p.has_value || p.has_nan) result = over_nothing(b, bound, wide, result, p);
+    return {wide == body ? result : cast_to(b.g, b.g.type(body), result)};
+  }
+
+ private:
+  static constexpr const char* name = detail::folding_names[static_cast<int>(Kind)];
+  template <class Bound>
+  static constexpr node_id fold(builder& b, const Bound& bound, node_id body) {
     constexpr auto over = detail::spelled(Index{});
     if constexpr (Kind == folding::mean) {
-      return {detail::fold_of::mean(b, bound, body, over.text)};
+      return detail::fold_of::mean(b, bound, body, over.text);
     } else if constexpr (Kind == folding::logsumexp) {
-      return {detail::fold_of::logsumexp(b, bound, body)};
+      return detail::fold_of::logsumexp(b, bound, body);
     } else if constexpr (Kind == folding::count) {
       if (b.g.type(body) != element::boolean) body = make(b.g, op::not_equal, body, number_like(b.g, body, 0));
-      return {detail::fold_of::plain(b, monoid::sum, bound, cast_to(b.g, element::i64, body))};
+      return detail::fold_of::plain(b, monoid::sum, bound, cast_to(b.g, element::i64, body));
     } else {
-      return {detail::fold_of::plain(b, static_cast<monoid>(Kind), bound, body)};
+      return detail::fold_of::plain(b, static_cast<monoid>(Kind), bound, body);
     }
+  }
+  template <class Bound>
+  static constexpr node_id over_nothing(builder& b, const Bound& bound, node_id body, node_id result,
+                                        const detail::policies& p) {
+    const element type = b.g.type(result);
+    if (!is_floating(type) && (p.has_nan || p.value != static_cast<double>(static_cast<std::int64_t>(p.value))))
+      b.fail() << name << ": empty::" << (p.has_nan ? "nan" : "value is a fraction, which") << " has no place in "
+               << row(type).name;
+    const node_id n = b.counted(bound.axes, Bound::count, body);
+    const node_id instead = number(b.g, type, p.has_nan ? math::nan : p.value);
+    return make(b.g, op::select, make(b.g, op::equal, n, integer(b.g, 0)), instead, result);
   }
 };
 
@@ -107,8 +155,6 @@ inline constexpr bool folds_dimensions<T, dim_<D>...> = Tensor<T>;
 template <class... A>
 concept MisplacedFold = !folds<A...> && !folds_dimensions<A...> && (Expression<A> || ...);
 
-inline constexpr const char* folding_names[] = {"sum",    "prod",   "max",  "min",   "any",      "all",
-                                                "argmax", "argmin", "mean", "count", "logsumexp"};
 template <bool Ok, folding Kind>
 SHEAF_INLINE constexpr void misplaced_fold() {
   expect<Ok, [] {
@@ -121,24 +167,50 @@ SHEAF_INLINE constexpr void misplaced_fold() {
   }>();
 }
 
+template <folding Kind, class... Policies>
+SHEAF_INLINE constexpr bool expect_policies() {
+  constexpr bool ties_fit = is_extremum(Kind) || !(std::is_same_v<Policies, ties> || ...);
+  constexpr bool sums_fit = accumulates(Kind) || !(is_sum_policy<Policies> || ...);
+  constexpr bool once = ((std::is_same_v<Policies, ties> ? 1 : 0) + ...) < 2 &&
+                        ((is_empty_policy<Policies> ? 1 : 0) + ...) < 2 &&
+                        ((is_sum_policy<Policies> ? 1 : 0) + ...) < 2;
+  expect<ties_fit,
+         [] { return sentence{} << folding_names[static_cast<int>(Kind)] << ": ties are a policy of max and min"; }>();
+  expect<sums_fit, [] {
+    return sentence{} << folding_names[static_cast<int>(Kind)]
+                      << ": accumulate and compensated are policies of sum, prod, mean and logsumexp";
+  }>();
+  expect<once, [] { return sentence{} << folding_names[static_cast<int>(Kind)] << ": two policies for one thing"; }>();
+  return ties_fit && sums_fit && once;
+}
+
 }  // namespace detail
 
-// NAME(t, e), NAME(t.in(lo, hi), e), NAME(t.where(c), e), NAME(over(m, t.in(...)), e).
-#define SHEAF_REDUCTION(name)                                   \
-  template <Indices I, Expression E>                            \
-  SHEAF_INLINE constexpr auto name(I, E) {                      \
-    detail::expect_value<E>();                                  \
-    return reduce_<folding::name, I, E>{};                      \
-  }                                                             \
-  template <Indices I, Number E>                                \
-  SHEAF_INLINE constexpr auto name(I, E) {                      \
-    detail::bare_number<E>();                                   \
-    return reduce_<folding::name, I, literal_<0>>{};            \
-  }                                                             \
-  template <detail::MisplacedFold... A>                         \
-  SHEAF_INLINE constexpr auto name(A...) {                      \
-    detail::misplaced_fold<sizeof...(A) == 0, folding::name>(); \
-    return literal_<0>{};                                       \
+// NAME(t, e), NAME(t.in(lo, hi), e), NAME(t.where(c), e), NAME(over(m, t.in(...)), e); NAME<policies...>(t, e).
+#define SHEAF_REDUCTION(name)                                                              \
+  template <detail::Policy auto P, detail::Policy auto... More, Indices I, Expression E>   \
+  SHEAF_INLINE constexpr auto name(I, E) {                                                 \
+    detail::expect_value<E>();                                                             \
+    if constexpr (detail::expect_policies<folding::name, std::remove_const_t<decltype(P)>, \
+                                          std::remove_const_t<decltype(More)>...>())       \
+      return reduce_<folding::name, I, E, P, More...>{};                                   \
+    else                                                                                   \
+      return reduce_<folding::name, I, E>{};                                               \
+  }                                                                                        \
+  template <Indices I, Expression E>                                                       \
+  SHEAF_INLINE constexpr auto name(I, E) {                                                 \
+    detail::expect_value<E>();                                                             \
+    return reduce_<folding::name, I, E>{};                                                 \
+  }                                                                                        \
+  template <Indices I, Number E>                                                           \
+  SHEAF_INLINE constexpr auto name(I, E) {                                                 \
+    detail::bare_number<E>();                                                              \
+    return reduce_<folding::name, I, literal_<0>>{};                                       \
+  }                                                                                        \
+  template <detail::MisplacedFold... A>                                                    \
+  SHEAF_INLINE constexpr auto name(A...) {                                                 \
+    detail::misplaced_fold<sizeof...(A) == 0, folding::name>();                            \
+    return literal_<0>{};                                                                  \
   }
 SHEAF_REDUCTION(sum)        // 0 over nothing; integers and booleans are summed in i64
 SHEAF_REDUCTION(prod)       // 1 over nothing

@@ -1,5 +1,7 @@
 // Axes, tensors, subscripts and domains. See docs/language.md.
 #pragma once
+#include <utility>
+
 #include <sheaf/dsl/surface/expression.hpp>
 
 namespace sheaf {
@@ -94,11 +96,15 @@ SHEAF_INLINE constexpr auto over(I...) {
   return over_<I...>{};
 }
 
-template <class T, bool Guarded, class... Subscripts>
+// What an access promises: `checked` that it is inside; `guarded` is moved inside or stands behind a condition; one that is
+// `skipping` leaves its term out of the reduction around it where it is outside. The attribute of the load node.
+enum class access : std::uint8_t { checked, guarded, skipping };
+
+template <class T, access Kind, class... Subscripts>
 struct load_ : expression_base {
   static constexpr built build(builder& b) {
     const built list[sizeof...(Subscripts) + 1] = {b(Subscripts{})...};
-    return b.load(T::node(b), list, static_cast<int>(sizeof...(Subscripts)), Guarded);
+    return b.load(T::node(b), list, static_cast<int>(sizeof...(Subscripts)), static_cast<int>(Kind));
   }
   template <class V>
   SHEAF_INLINE constexpr void operator=(V&&) const {
@@ -151,7 +157,7 @@ struct padded_ {
   template <class... S>
   SHEAF_INLINE constexpr auto operator()(S... s) const {
     expect_rank<T, sizeof...(S)>();
-    return select(T{}.inside(s...), load_<T, true, S...>{}, V{});
+    return select(T{}.inside(s...), load_<T, access::guarded, S...>{}, V{});
   }
 };
 
@@ -162,6 +168,47 @@ struct extent_ : expression_base {
   static constexpr built build(builder& b) { return b.extent_of(T::node(b), D); }
 };
 
+namespace detail {
+
+// Where a subscript s of a dimension of n elements goes; always inside for n > 0.
+struct to_the_edge {
+  template <class S, class N>
+  static constexpr auto move(S s, N n) {
+    return maximum(minimum(s, n - literal_<1>{}), literal_<0>{});
+  }
+};
+struct around {
+  template <class S, class N>
+  static constexpr auto move(S s, N n) {
+    return remainder(s, n);
+  }
+};
+// Back and forth with period 2 (n - 1), the edges once each; of one element, that one.
+struct back_and_forth {
+  template <class S, class N>
+  static constexpr auto move(S s, N n) {
+    const auto period = literal_<2>{} * (n - literal_<1>{});
+    const auto r = remainder(s, maximum(period, literal_<1>{}));
+    return minimum(r, period - r);
+  }
+};
+
+template <class Rule, class T, int... D, class... S>
+SHEAF_INLINE constexpr auto moved(std::integer_sequence<int, D...>, S... s) {
+  return load_<T, access::guarded, decltype(Rule::move(s, extent_<T, D>{}))...>{};
+}
+template <class Rule, class T, class... S>
+SHEAF_INLINE constexpr auto moved(S... s) {
+  expect_rank<T, sizeof...(S)>();
+  expect_subscripts<S...>();
+  if constexpr (T::rank == sizeof...(S) && (Expression<S> && ... && true))
+    return moved<Rule, T>(std::make_integer_sequence<int, T::rank>{}, s...);
+  else
+    return literal_<0>{};
+}
+
+}  // namespace detail
+
 // What everything that can be subscripted shares: inputs, definitions, gradients.
 template <class Self>
 struct subscripts : tensor_base {
@@ -169,7 +216,7 @@ struct subscripts : tensor_base {
   SHEAF_INLINE constexpr auto operator()(S...) const {
     detail::expect_rank<Self, sizeof...(S)>();
     detail::expect_subscripts<S...>();
-    return load_<Self, false, S...>{};
+    return load_<Self, access::checked, S...>{};
   }
   // An argument of a call (inputs), or where an output goes (definitions and gradients).
   template <class V>
@@ -195,6 +242,33 @@ struct subscripts : tensor_base {
   template <Expression V>
   SHEAF_INLINE constexpr auto padded(V) const {
     return detail::padded_<Self, V>{};
+  }
+  // The nearest element.
+  template <class... S>
+  SHEAF_INLINE constexpr auto clamped(S... s) const {
+    return detail::moved<detail::to_the_edge, Self>(s...);
+  }
+  // Mirrored at the first and last element, which are not repeated: PyTorch's "reflect", however far outside.
+  template <class... S>
+  SHEAF_INLINE constexpr auto reflected(S... s) const {
+    return detail::moved<detail::back_and_forth, Self>(s...);
+  }
+  // Subscripts modulo the extents: PyTorch's "circular"; roll(x, k)(i) is x.wrapped(i - k).
+  template <class... S>
+  SHEAF_INLINE constexpr auto wrapped(S... s) const {
+    return detail::moved<detail::around, Self>(s...);
+  }
+  // What x(i, j) does, said aloud: outside the tensor is an error.
+  template <class... S>
+  SHEAF_INLINE constexpr auto checked(S... s) const {
+    return (*this)(s...);
+  }
+  // Leaves out the term of the reduction that binds one of its indices where it is outside: no term, no count.
+  template <class... S>
+  SHEAF_INLINE constexpr auto skipping(S...) const {
+    detail::expect_rank<Self, sizeof...(S)>();
+    detail::expect_subscripts<S...>();
+    return load_<Self, access::skipping, S...>{};
   }
 
   // A tensor by itself is a value where its rank is 0.

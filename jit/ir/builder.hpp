@@ -94,6 +94,9 @@ class block_builder {
     i.vector = false;
     return add(std::move(i));
   }
+  value scan_lanes(value accumulator, value x, value mask = none) {
+    return add({.code = opcode::scan_lanes, .type = type_of(x), .vector = true, .mask = mask, .args = {accumulator, x}});
+  }
   void combine(value accumulator, value stored, value mask = none, value position = none) {
     statement s = start(statement_kind::combine);
     s.target_value = accumulator;

@@ -51,6 +51,8 @@ enum class opcode : std::uint8_t {
   accumulator,   // a mutable cell of `type`, vector or scalar, set to the identity of `fold`; changed by combine
   read,          // the content of accumulator args[0], now; of argmax and argmin the position, -1 over nothing
   fold_lanes,    // scalar: the content of the vector accumulator args[0], combined by the fixed tree
+  scan_lanes,    // vector: lane k is the scalar accumulator args[0] combined with lanes up to k of args[1], in the order in
+                 // which the vector loop runs; the accumulator takes them all. A floating one may be wider than args[1].
 };
 
 // How a load or store in a vector loop meets memory, and what its subscripts are.
@@ -71,7 +73,8 @@ struct instruction {
   std::int32_t target = -1;          // buffer or loop id
   std::int32_t dimension = 0;        // extent
   access how = access::uniform;      // load
-  value mask = none;                 // load: lanes (or the scalar) whose mask is false yield zero and touch no memory
+  value mask = none;                 // load: lanes (or the scalar) whose mask is false yield zero and touch no memory;
+                                     // scan_lanes: they count as the identity
   std::vector<value> args;
 };
 
@@ -92,6 +95,7 @@ struct statement {
   value low = none, high = none;
   std::int32_t lanes = 1;   // vector loops: a power of two, 2 to 256; wider than a register on purpose (several accumulators)
   std::int32_t unroll = 1;  // serial loops: a hint
+  bool backward = false;    // serial and vector loops: from high - 1 down to low, vectors last first; lanes still ascend
   double cost = 1;          // parallel loops: nanoseconds of one iteration, estimated
   block body;               // loop, guard
 
@@ -114,9 +118,24 @@ struct kernel {
   block body;
 };
 
+// How a fold of the program's own combines two values: steps in order, the last one the result. An argument is 0 or 1 for
+// the values themselves, and 2 + k for step k.
+struct fold_step {
+  op what = op::constant;  // constant or elementwise
+  element type = element::f32;
+  std::int64_t bits = 0;   // of a constant
+  std::vector<std::int32_t> args;
+};
+struct own_fold {
+  element type = element::f32;
+  std::int64_t identity = 0;  // bits
+  std::vector<fold_step> steps;
+};
+
 struct module {
   std::string name;  // a C identifier: the exported entry, of type sheaf_entry
   std::vector<buffer> buffers;
+  std::vector<own_fold> folds;  // by own_number of the monoid
   std::vector<kernel> kernels;  // run in this order; a kernel that writes a check buffer is followed by its test
 };
 

@@ -8,7 +8,7 @@ namespace sheaf::ir {
 
 const char* name_of(opcode code) {
   static constexpr const char* names[] = {"elementwise", "constant",    "extent", "counter",   "lanes",
-                                          "load",        "accumulator", "read",   "fold_lanes"};
+                                          "load",        "accumulator", "read",   "fold_lanes", "scan_lanes"};
   return names[static_cast<int>(code)];
 }
 const char* name_of(access how) {
@@ -24,13 +24,14 @@ const char* name_of(role where) {
   return names[static_cast<int>(where)];
 }
 const char* name_of(monoid fold) {
+  if (is_own(fold)) return "fold";
   static constexpr const char* names[] = {"sum", "prod", "max", "min", "any", "all", "argmax", "argmin"};
   return names[static_cast<int>(fold)];
 }
 const char* name_of(op what) {
   static constexpr const char* names[] = {
       "constant",      "index",     "input",    "extent",      "define",      "load",       "reduce",
-      "stop_gradient", "neg",       "abs",      "sign",        "exp",         "log",        "log1p",
+      "operand",       "stop_gradient", "neg",       "abs",      "sign",        "exp",         "log",        "log1p",
       "expm1",         "sqrt",      "tanh",     "sigmoid",     "erf",         "sin",        "cos",
       "floor",         "ceil",      "round",    "logical_not", "cast",        "add",        "sub",
       "mul",           "div",       "quotient", "remainder",   "pow",         "minimum",    "maximum",
@@ -58,6 +59,7 @@ class printer {
   std::string run() {
     text_ = "module " + m_.name + "\n";
     for (const buffer& b : m_.buffers) print_buffer(b);
+    for (const own_fold& f : m_.folds) print_fold(f);
     for (const kernel& k : m_.kernels) {
       k_ = &k;
       number_.assign(k.instructions.size(), -1);
@@ -69,6 +71,19 @@ class printer {
   }
 
  private:
+  void print_fold(const own_fold& f) {
+    const auto number = [](element type, std::int64_t bits) {
+      return is_floating(type) ? real_text(std::bit_cast<double>(bits)) : std::to_string(bits);
+    };
+    text_ += std::string("fold ") + row(f.type).name + " identity " + number(f.type, f.identity) + "\n";
+    for (std::size_t k = 0; k < f.steps.size(); ++k) {
+      const fold_step& s = f.steps[k];
+      text_ += "  $" + std::to_string(k + 2) + " " + row(s.type).name + " = " + name_of(s.what);
+      if (s.what == op::constant) text_ += " " + number(s.type, s.bits);
+      for (const std::int32_t a : s.args) text_ += " $" + std::to_string(a);
+      text_ += "\n";
+    }
+  }
   void print_buffer(const buffer& b) {
     text_ += std::string("buffer ") + name_of(b.where) + " ";
     text_ += b.where == role::local ? "[" + std::to_string(b.elements) + "]" : "#" + std::to_string(b.slot);
@@ -116,11 +131,13 @@ class printer {
         return std::string("load ") + name_of(i.how) + " " + buffer_name(i.target) + "[" + list(i.args) + "]" +
                (i.mask == none ? "" : " mask " + name(i.mask));
       case opcode::accumulator:
-        return std::string("accumulator ") + name_of(i.fold);
+        return std::string("accumulator ") + name_of(i.fold) + (is_own(i.fold) ? " #" + std::to_string(own_number(i.fold)) : "");
       case opcode::read:
         return "read " + list(i.args);
       case opcode::fold_lanes:
         return "fold_lanes " + list(i.args);
+      case opcode::scan_lanes:
+        return "scan_lanes " + list(i.args) + (i.mask == none ? "" : " mask " + name(i.mask));
     }
     return "bad_opcode";
   }
@@ -143,6 +160,7 @@ class printer {
   }
   void print_loop(const statement& s, int depth) {
     text_ += std::string(name_of(s.how_loop)) + " " + loop_name(s.loop) + " in " + name(s.low) + " .. " + name(s.high);
+    if (s.backward) text_ += " backward";
     if (s.lanes != 1) text_ += " lanes " + std::to_string(s.lanes);
     if (s.unroll != 1) text_ += " unroll " + std::to_string(s.unroll);
     text_ += cost_text(s.cost) + "\n";

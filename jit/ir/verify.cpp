@@ -179,6 +179,9 @@ class kernel_verifier {
       case opcode::fold_lanes:
         read(i);
         break;
+      case opcode::scan_lanes:
+        scan(i);
+        break;
     }
     defined_[n] = visible_[n] = true;
     current_ = none;
@@ -266,7 +269,7 @@ class kernel_verifier {
   }
 
   void declare(const instruction& i, std::size_t n) {
-    require(i.fold < monoid::count_, "accumulators", "no such monoid");
+    require(!is_own(i.fold) || own_number(i.fold) < static_cast<int>(m_.folds.size()), "accumulators", "no such monoid");
     require(is_logic(i.fold) ? i.type == element::boolean : i.type != element::boolean || i.fold >= monoid::max,
             "types", "any and all fold booleans, sum and prod numbers");
     if (i.vector) width_[n] = lanes_;
@@ -283,6 +286,17 @@ class kernel_verifier {
     require(i.vector == (a.vector && !folded), "vectorness", "read keeps the lanes, fold_lanes gives a scalar");
     const int width = width_[static_cast<std::size_t>(i.args[0])];
     require(!i.vector || !width || width == lanes_, "accumulators", "read in a loop of other lanes");
+  }
+  void scan(const instruction& i) {
+    require(i.args.size() == 2, "arity", "expected an accumulator and a vector");
+    const instruction& a = accumulator(i.args[0]);
+    const instruction& x = operand(i.args[1]);
+    require(lanes_ != 0 && i.vector && x.vector && !a.vector, "vectorness",
+            "scan_lanes takes a scalar accumulator and a vector in a vector loop");
+    require(!is_position(a.fold), "accumulators", "scan_lanes of positions");
+    const bool wider = is_floating(a.type) && is_floating(x.type);
+    require(x.type == i.type && (a.type == x.type || wider), "types", "expected the accumulator's type, or both floating");
+    mask(i.mask, true);
   }
   void combine(const statement& s) {
     place_ = "combine";
@@ -318,6 +332,8 @@ class kernel_verifier {
     scalar_i64(s.low, "the low bound is not a scalar i64");
     scalar_i64(s.high, "the high bound is not a scalar i64");
     require(s.how_loop != loop_kind::parallel || top, "parallel_at_top", "expected at the top of the kernel");
+    require(!s.backward || s.how_loop != loop_kind::parallel, "loop_nesting", "a parallel loop has no direction");
+    require(!s.backward || s.unroll == 1, "loop_nesting", "a backward loop is not unrolled");
     const bool vector = s.how_loop == loop_kind::vector;
     require(!vector || !lanes_, "loop_nesting", "a vector loop inside another");
     const bool power = s.lanes >= 2 && s.lanes <= 256 && std::has_single_bit(static_cast<unsigned>(s.lanes));

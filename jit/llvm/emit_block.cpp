@@ -78,8 +78,11 @@ void emit_vector_loop(function_emitter& f, const ir::statement& s) {
   Value* count = b.CreateBinaryIntrinsic(Intrinsic::smax, b.CreateSub(high, low), b.getInt64(0));
   Value* rest = b.CreateAnd(count, b.getInt64(static_cast<std::uint64_t>(s.lanes - 1)));
   Value* whole = b.CreateAdd(low, b.CreateSub(count, rest));
+  f.backward = s.backward;
+  if (s.backward) emit_tail(f, s, whole, rest);
   emit_counted_loop(f, s, low, whole, s.lanes, set_counter);
-  emit_tail(f, s, whole, rest);
+  if (!s.backward) emit_tail(f, s, whole, rest);
+  f.backward = false;
   f.vector_loop = -1;
   f.lanes = 0;
 }
@@ -117,16 +120,17 @@ void emit_counted_loop(function_emitter& f, const ir::statement& s, Value* low, 
   if (const auto* known = dyn_cast<ConstantInt>(enters); known && known->isZero()) return;
   // The counter is a cell until mem2reg: a phi with an edge still missing would mislead the folding builder.
   AllocaInst* cell = f.stack_slot(b.getInt64Ty(), "counter");
-  b.CreateStore(low, cell);
+  Value* const by = b.getInt64(static_cast<std::uint64_t>(step));
+  b.CreateStore(s.backward ? b.CreateSub(high, by, "", false, true) : low, cell);
   auto* inside = BasicBlock::Create(c, f.kernel.loop_names[static_cast<std::size_t>(s.loop)], f.function);
   auto* done = BasicBlock::Create(c, "done", f.function);
   b.CreateCondBr(enters, inside, done);
   b.SetInsertPoint(inside);
   Value* counter = b.CreateLoad(b.getInt64Ty(), cell);
   body(f, s, counter);
-  Value* next = b.CreateAdd(counter, b.getInt64(static_cast<std::uint64_t>(step)), "", false, true);
+  Value* next = s.backward ? b.CreateSub(counter, by, "", false, true) : b.CreateAdd(counter, by, "", false, true);
   b.CreateStore(next, cell);
-  leave_alone(b.CreateCondBr(b.CreateICmpSLT(next, high), inside, done));
+  leave_alone(b.CreateCondBr(s.backward ? b.CreateICmpSGE(next, low) : b.CreateICmpSLT(next, high), inside, done));
   b.SetInsertPoint(done);
 }
 

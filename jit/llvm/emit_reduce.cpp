@@ -35,7 +35,12 @@ Constant* lowest(Type* type, element of, bool largest) {
   return ConstantInt::get(type, largest ? APInt::getSignedMaxValue(bits) : APInt::getSignedMinValue(bits));
 }
 
-Constant* identity(Type* type, element of, monoid fold) {
+Constant* identity(const function_emitter& f, Type* type, element of, monoid fold) {
+  if (is_own(fold)) {
+    const std::int64_t bits = f.m.source.folds[static_cast<std::size_t>(own_number(fold))].identity;
+    return is_floating(of) ? ConstantFP::get(type, std::bit_cast<double>(bits))
+                           : ConstantInt::get(type, static_cast<std::uint64_t>(bits), true);
+  }
   switch (fold) {
     case monoid::sum:
     case monoid::any:
@@ -74,8 +79,29 @@ Value* replaces(function_emitter& f, element type, bool largest, pair a, pair b)
   return build.CreateOr(build.CreateAnd(beyond, known), build.CreateAnd(same, earlier));
 }
 
+// The steps of a fold of the program's own.
+Value* own_combination(function_emitter& f, const ir::own_fold& fold, Value* a, Value* b) {
+  std::vector<Value*> values{a, b};
+  std::vector<element> types{fold.type, fold.type};
+  for (const ir::fold_step& s : fold.steps) {
+    Type* const type = like(a, held_type(f.build.getContext(), s.type));
+    if (s.what == op::constant) {
+      values.push_back(is_floating(s.type) ? ConstantFP::get(type, std::bit_cast<double>(s.bits))
+                                           : ConstantInt::get(type, static_cast<std::uint64_t>(s.bits), true));
+    } else {
+      Value* x[3] = {};
+      for (std::size_t k = 0; k < s.args.size(); ++k) x[k] = values[static_cast<std::size_t>(s.args[k])];
+      const element from = types[static_cast<std::size_t>(s.args[s.what == op::select ? 1 : 0])];
+      values.push_back(emit_op(f, s.what, from, s.type, {x, s.args.size()}));
+    }
+    types.push_back(s.type);
+  }
+  return values[fold.steps.empty() ? 0 : values.size() - 1];
+}
+
 Value* combined(function_emitter& f, element type, monoid fold, Value* a, Value* b) {
   auto& build = f.build;
+  if (is_own(fold)) return own_combination(f, f.m.source.folds[static_cast<std::size_t>(own_number(fold))], a, b);
   switch (fold) {
     case monoid::sum:
       return is_floating(type) ? build.CreateFAdd(a, b) : build.CreateAdd(a, b);
@@ -180,7 +206,7 @@ void emit_accumulator(function_emitter& f, ir::value id) {
   Type* const type = widen(cell_type(b.getContext(), i.type), c.lanes);
   Type* const positions = widen(b.getInt64Ty(), c.lanes);
   if (!c.content) c.content = f.stack_slot(type, "accumulator");
-  b.CreateStore(identity(type, i.type, i.fold), c.content);
+  b.CreateStore(identity(f, type, i.type, i.fold), c.content);
   if (!has_position(i.fold)) return;
   if (!c.position) c.position = f.stack_slot(positions, "position");
   b.CreateStore(lowest(positions, element::i64, true), c.position);
@@ -243,6 +269,37 @@ Value* emit_fold_lanes(function_emitter& f, const ir::instruction& i) {
   if (c.lanes) result = b.CreateExtractElement(result, std::uint64_t{0});
   if (c.position) return finished_position(f, result);
   return a.type == element::boolean ? from_memory(f, a.type, result) : result;
+}
+
+// Log-step prefixes within the vector, then the accumulator onto each lane. Only the accumulator is carried from vector to
+// vector, so a wide one keeps a long sum exact to the last bits; dead lanes count as the identity, so its last lane is the
+// total of every vector.
+Value* emit_scan_lanes(function_emitter& f, const ir::instruction& i) {
+  auto& b = f.build;
+  const ir::instruction& a = f.instruction(i.args[0]);
+  const cell& c = f.cells[static_cast<std::size_t>(i.args[0])];
+  Value* x = f.values[static_cast<std::size_t>(i.args[1])];
+  if (i.type == element::boolean) x = to_memory(f, i.type, x);
+  Constant* none = identity(x->getType(), i.type, a.fold);
+  Value* live = i.mask == ir::none ? nullptr : splat(f, f.values[static_cast<std::size_t>(i.mask)], f.lanes);
+  if (f.tail_mask) live = live ? b.CreateAnd(live, f.tail_mask) : f.tail_mask;
+  if (live) x = b.CreateSelect(live, x, none);
+  for (int step = 1; step < f.lanes; step *= 2) {
+    std::vector<int> from;  // lane k takes lane k - step (k + step backward), the identity where there is none
+    for (int k = 0; k < f.lanes; ++k) {
+      const int source = f.backward ? k + step : k - step;
+      from.push_back(source < 0 || source >= f.lanes ? f.lanes : source);
+    }
+    Value* moved = b.CreateShuffleVector(x, none, from);
+    x = f.backward ? combined(f, i.type, a.fold, x, moved) : combined(f, i.type, a.fold, moved, x);
+  }
+  const bool wider = a.type != i.type;
+  Value* carry = content_of(f, c.content);
+  Value* total = b.CreateExtractElement(x, static_cast<std::uint64_t>(f.backward ? 0 : f.lanes - 1));
+  Value* before = wider ? emit_cast(f, a.type, i.type, carry) : carry;
+  Value* result = combined(f, i.type, a.fold, splat(f, before, f.lanes), x);
+  b.CreateStore(combined(f, a.type, a.fold, carry, wider ? emit_cast(f, i.type, a.type, total) : total), c.content);
+  return i.type == element::boolean ? from_memory(f, i.type, result) : result;
 }
 
 }  // namespace sheaf::llvm_backend

@@ -212,6 +212,9 @@ void emit_instruction(function_emitter& f, ir::value id) {
     case ir::opcode::fold_lanes:
       result = emit_fold_lanes(f, i);
       break;
+    case ir::opcode::scan_lanes:
+      result = emit_scan_lanes(f, i);
+      break;
   }
 }
 

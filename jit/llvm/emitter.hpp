@@ -59,6 +59,7 @@ struct function_emitter {
   std::vector<llvm::Value*> counters;  // by loop id
   std::vector<buffer_facts> buffers;   // by buffer id
 
+  bool backward = false;  // the direction of the vector loop around
   int vector_loop = -1;  // the vector loop around the current place, its lanes, and the live lanes in its tail
   int lanes = 0;
   llvm::Value* tail_mask = nullptr;   // <lanes x i1>; null in the main loop
@@ -99,6 +100,7 @@ void emit_accumulator(function_emitter& f, ir::value id);
 void emit_combine(function_emitter& f, const ir::statement& s);
 llvm::Value* emit_read(function_emitter& f, const ir::instruction& i);
 llvm::Value* emit_fold_lanes(function_emitter& f, const ir::instruction& i);
+llvm::Value* emit_scan_lanes(function_emitter& f, const ir::instruction& i);
 // NaN in either gives NaN; of two equal zeros either.
 llvm::Value* emit_extreme(function_emitter& f, element type, bool largest, llvm::Value* a, llvm::Value* b);
 

@@ -1,6 +1,8 @@
-// Math by calls: libm for scalars, glibc's libmvec for vectors, cut to registers and joined again. libmvec has every
-// function here for SSE (b), AVX2 (d) and AVX-512 (e), at up to 4 ulp, with special values as in libm. Its bits differ
-// between the widths, and every call spills what lives in vector registers; hence the f32 functions of math.cpp.
+// Math by calls of glibc's libmvec: vectors are cut to registers and joined again, a scalar fills one register. libm is
+// not called, though it is faster for one number: its bits differ, and a value computed again must equal the one stored
+// (the gradient of max compares them). libmvec has every function here for SSE (b), AVX2 (d) and AVX-512 (e), at up to
+// 4 ulp, with special values as in libm. Its bits differ between the widths, and every call spills what lives in vector
+// registers; hence the f32 functions of math.cpp.
 #include <sheaf/jit/llvm/emitter.hpp>
 
 namespace sheaf::llvm_backend {
@@ -9,7 +11,7 @@ using namespace llvm;
 
 namespace {
 
-const char* libm_name(op what) {
+const char* name_of(op what) {
   switch (what) {
     case op::exp:
       return "exp";
@@ -30,7 +32,7 @@ const char* libm_name(op what) {
     case op::pow:
       return "pow";
     default:
-      throw compile_error("not a function of libm");
+      throw compile_error("not a function of libmvec");
   }
 }
 
@@ -73,21 +75,19 @@ Value* join(function_emitter& f, std::vector<Value*> parts, int lanes) {
 }  // namespace
 
 Value* emit_math_call(function_emitter& f, op what, element type, std::span<Value* const> args) {
-  const std::string name = std::string(libm_name(what)) + (type == element::f64 ? "" : "f");
-  const auto* vector = dyn_cast<FixedVectorType>(args[0]->getType());
-  if (!vector) return call(f, name, args);
-  const int lanes = static_cast<int>(vector->getNumElements());
   const int width = f.m.target.register_bytes() / (type == element::f64 ? 8 : 4);
   const char* isa = f.m.target.avx512 ? "e" : f.m.target.avx2 ? "d" : "b";
-  const std::string full =
-      std::string("_ZGV") + isa + "N" + std::to_string(width) + (args.size() == 2 ? "vv_" : "v_") + name;
+  const std::string name = std::string("_ZGV") + isa + "N" + std::to_string(width) + (args.size() == 2 ? "vv_" : "v_") +
+                           name_of(what) + (type == element::f64 ? "" : "f");
+  const auto* vector = dyn_cast<FixedVectorType>(args[0]->getType());
+  const int lanes = vector ? static_cast<int>(vector->getNumElements()) : width;
   std::vector<Value*> parts;
   for (int first = 0; first < lanes; first += width) {
     std::vector<Value*> pieces;
-    for (Value* x : args) pieces.push_back(piece(f, x, first, width));
-    parts.push_back(call(f, full, pieces));
+    for (Value* x : args) pieces.push_back(vector ? piece(f, x, first, width) : splat(f, x, width));
+    parts.push_back(call(f, name, pieces));
   }
-  return join(f, std::move(parts), lanes);
+  return vector ? join(f, std::move(parts), lanes) : f.build.CreateExtractElement(parts[0], std::uint64_t{0});
 }
 
 }  // namespace sheaf::llvm_backend

@@ -62,6 +62,22 @@ class buffer_table {
   const plan::facts& known_;
 };
 
+// The program's own monoids as steps, arguments before what uses them.
+ir::own_fold steps_of(const graph& g, const own_monoid_row& m) {
+  ir::own_fold f{m.type, g[m.identity].attribute, {}};
+  std::unordered_map<node_id, std::int32_t> place;
+  const auto add = [&](const auto& self, node_id n) -> std::int32_t {
+    if (g.kind(n) == op::operand) return static_cast<std::int32_t>(g[n].attribute);
+    if (const auto known = place.find(n); known != place.end()) return known->second;
+    ir::fold_step step{g.kind(n), g.type(n), g.kind(n) == op::constant ? g[n].attribute : 0, {}};
+    for (int k = 0; k < g[n].count; ++k) step.args.push_back(self(self, g.arg(n, k)));
+    f.steps.push_back(std::move(step));
+    return place[n] = static_cast<std::int32_t>(f.steps.size()) + 1;
+  };
+  add(add, m.combine);
+  return f;
+}
+
 }  // namespace
 
 std::vector<node_id> planned::output_extents(int k) {
@@ -79,6 +95,7 @@ planned plan_program(graph source, const plan::call_facts& call, const std::stri
   plan::materialise(p.g, known, p.plan.stages, p.plan.trusted);
   plan::group(p.g, known, p.plan);
   p.code.name = name;
+  for (const own_monoid_row& m : p.g.monoids) p.code.folds.push_back(steps_of(p.g, m));
   const buffer_table buffers(p, known);
   for (const plan::kernel_plan& k : p.plan.kernels)
     p.code.kernels.push_back(lower::kernel_lowering(p.g, known, p.plan, p.code, buffers.ids)(k));

@@ -56,6 +56,9 @@ class kernel_lowering {
   // scatter.cpp
   void scatter(const stage& s, scope& piece, const range* owned);
 
+  // scan.cpp
+  void scan(const stage& s, scope& piece, const range* chunk);
+
   scope& place_of(node_id n, scope& s) const;
   std::optional<ir::value> find(node_id n, const scope& s, bool lane0) const;
   std::string index_text(node_id idx) const;
@@ -76,6 +79,9 @@ class kernel_lowering {
     std::size_t depth;  // loops already open
   };
   ir::value emit_load(node_id n, scope& at);
+  void scan_block(const stage& s, scope& at, const range& t);
+  void scan_fill(const stage& s, scope& at, const range& t);
+  void store_at(const stage& s, node_id place, ir::value stored, scope& at, ir::value mask);  // place: of the owned index
   ir::value emit_index(node_id n, scope& at, bool lane0);
   void nest(std::span<entry> entries, scope& s, const range* chunk);
   void piece(const plan::kernel_plan& k, scope& s, const range* chunk);

@@ -1,7 +1,6 @@
 // Reductions: accumulators before the loops, one combine inside for each reduction that shares them, folds after.
 #include <algorithm>
 #include <memory>
-#include <stdexcept>
 
 #include <sheaf/jit/lower/lowering.hpp>
 #include <sheaf/jit/plan/schedule.hpp>
@@ -31,11 +30,7 @@ element accumulated(element type) { return type == element::f16 || type == eleme
 
 // The same reduction with a bound index under a name that nothing in the program has, so nothing inside captures it.
 node_id renamed(graph& g, node_id n, node_id idx, plan::trust& trusted) {
-  int serial = index_serial(g, idx);
-  node_id fresh = idx;
-  const int count = g.indices.size();
-  if (count == index_set::capacity) throw std::length_error("plan: more than 256 indices");
-  while (g.indices.size() == count) fresh = index(g, index_name(g, idx), ++serial, g.arg(idx, 0), g.arg(idx, 1));
+  const node_id fresh = plan::fresh_index(g, idx, g.arg(idx, 0), g.arg(idx, 1));
   plan::replacement put(g);
   put.add(idx, fresh);
   std::vector<node_id> indices;

@@ -80,6 +80,7 @@ void kernel_lowering::nest(std::span<entry> entries, scope& s, const range* chun
 }
 
 void kernel_lowering::piece(const plan::kernel_plan& k, scope& s, const range* chunk) {
+  if (stages.front()->how == plan::way::scan) return scan(*stages.front(), s, chunk);
   if (stages.front()->how != plan::way::map) return scatter(*stages.front(), s, chunk);
   std::vector<entry> entries;
   for (const stage* each : stages) entries.push_back({each, k.parallel != no_node && k.chunk == 0 ? 1u : 0u});

@@ -24,7 +24,8 @@ class unconditional_loads {
     if (!seen_.insert(n).second) return;
     const op kind = g_.kind(n);
     if (kind == op::extent || kind == op::define) return;
-    if (kind == op::select) return (*this)(g_.arg(n, 0));
+    // The first may guard the rest.
+    if (kind == op::select || kind == op::logical_and || kind == op::logical_or) return (*this)(g_.arg(n, 0));
     for (int k = g_[n].count - 1; k >= 0; --k) {
       if (kind == op::load && k == 0) continue;
       if (kind == op::reduce && k == 0 && !is_true(g_, g_.arg(n, 1))) continue;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/plan/scans.hpp>
 #include <sheaf/jit/plan/schedule.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 
@@ -26,7 +27,7 @@ struct scatter_form {
 bool depends_on_bound(const graph& g, node_id e, const index_set& bound) { return g.free[e].meets(bound); }
 
 scatter_form scatter_of(graph& g, node_id n) {
-  if (row(monoid_of(g, n)).position) return {};
+  if (row(monoid_of(g, n)).position || is_own(monoid_of(g, n))) return {};
   index_set bound;
   for (const node_id idx : bound_indices(g, n)) bound.insert(g.ordinal(idx));
   flat<node_id> list;
@@ -314,7 +315,8 @@ void work_on(graph& g, const facts& known, stage s, std::vector<stage>& done, tr
     schedule(g, known, s);
     std::vector<stage> before = done;
     const std::size_t count = done.size();
-    const bool changed = take_scatter(g, s, before) || take_ties(g, s, before) || take_misplaced(g, known, s, before) || take_split(g, known, s, before, trusted);
+    const bool changed = take_scatter(g, s, before) || take_scan(g, known, s, before, trusted) || take_ties(g, s, before) ||
+                         take_misplaced(g, known, s, before) || take_split(g, known, s, before, trusted);
     if (!changed) break;
     for (std::size_t i = count; i < before.size(); ++i) {
       const auto same = [&](const stage& t) { return t.define == before[i].define; };

@@ -15,6 +15,22 @@ enum class way : std::uint8_t {
   map,       // loops over the stage's indices; every reduction inside is placed at the outermost loop that binds what it needs
   scatter,   // one reduction whose condition says `j == data`: each piece owns rows j, walks the bound indices and updates
   interval,  // the same with `lo <= j && j < hi`
+  scan,      // running results along one index, see `scan_form`
+};
+
+// Result t of a scan is the fold of value(walk) over walk in [low, t + shift), or backward over [t + shift, high), where
+// [low, high) is the range of `walk`. With blocks, each begins anew at low + p * block, or with what `carry` holds for it.
+// Sums and products of floating numbers run in f64, so the error of a result does not grow with its place.
+struct scan_form {
+  monoid fold = monoid::sum;
+  node_id value = no_node;
+  node_id walk = no_node;
+  std::int64_t shift = 1;
+  bool backward = false;
+  std::int64_t block = 0;     // 0: none. Else t and walk run over the same range.
+  bool open = false;          // backward blocks: the result at a block's first place is the identity
+  node_id carry = no_node;    // an expression in `block_index`
+  node_id block_index = no_node;
 };
 
 enum class place : std::uint8_t { output, workspace, check };
@@ -29,7 +45,8 @@ struct stage {
   node_id parallel = no_node;    // the one of `loops` that pieces share
   std::int64_t chunk = 0;        // not 0: a piece takes so many iterations of it (it is the vector or owned index)
   way how = way::map;
-  node_id owned = no_node;       // scatter, interval: the index j that pieces own
+  node_id owned = no_node;       // scatter, interval: the index j that pieces own; scan: the index along which it runs
+  scan_form scan;                // scan only; body holds all that is read
   place where = place::workspace;
   int ordinal = 0;               // among outputs, workspaces or checks
   double bytes = 0, operations = 0;  // predicted

@@ -1,6 +1,7 @@
 // Walks and rewrites over expressions that planning needs: who is inside, and the same with some nodes replaced.
 // Definitions are closed, so neither goes into one through a load.
 #pragma once
+#include <stdexcept>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -47,6 +48,16 @@ inline node_id intern_reduce(graph& g, monoid kind, element type, node_id body, 
   std::vector<node_id> list{body, condition};
   list.insert(list.end(), indices.begin(), indices.end());
   return g.intern(op::reduce, type, static_cast<std::int64_t>(kind), list.data(), static_cast<int>(list.size()));
+}
+
+// An index under a name that nothing in the program has, so nothing captures it.
+inline node_id fresh_index(graph& g, node_id like, node_id low, node_id high) {
+  const int count = g.indices.size();
+  if (count == index_set::capacity) throw std::length_error("plan: more than 256 indices");
+  node_id fresh = like;
+  for (int serial = index_serial(g, like) + 1; g.indices.size() == count; ++serial)
+    fresh = index(g, index_name(g, like), serial, low, high);
+  return fresh;
 }
 
 // Replaces nodes by others of the same value; loops stay as they are.

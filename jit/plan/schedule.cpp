@@ -120,7 +120,7 @@ int lanes_for(const graph& g, const facts& known, node_id root, node_id lane, bo
     const op kind = g.kind(n);
     if (kind == op::load || kind == op::reduce) bytes = std::max(bytes, row(g.type(n)).bytes);
     if (kind == op::reduce) ++folds;
-    if (kind == op::reduce && monoid_of(g, n) >= monoid::argmax) bytes = 8;
+    if (kind == op::reduce && row(monoid_of(g, n)).position) bytes = 8;
     heavy = heavy || (kind >= op::exp && kind <= op::cos) || kind == op::pow;
   });
   int most = std::max(8, (heavy ? 128 : 256) / bytes);
@@ -202,6 +202,44 @@ void schedule_scatter(const graph& g, const facts& known, stage& s) {
   }
 }
 
+// Lanes go along another index where memory does, so that each lane has its own running result; else along the scan. Blocks
+// are shared where there are some, else the longest of the other indices.
+void schedule_scan(graph& g, const facts& known, stage& s) {
+  const node_id value = s.scan.value;
+  s.vector = s.parallel = no_node;
+  s.lanes = 1;
+  s.chunk = 0;
+  s.loops.clear();
+  double least = cost_of(g, known, value, may_vectorise(g, value, s.scan.walk) ? s.scan.walk : no_node, 1) + share_of_lane;
+  for (const node_id idx : s.indices) {
+    if (idx == s.owned || !may_vectorise(g, value, idx) || !may_vectorise(g, s.scan.walk, idx)) continue;
+    const double cost = cost_of(g, known, value, idx, 1) + (idx == s.indices.back() ? share_of_lane : 1);
+    if (cost > least || known.trips(idx) < 4) continue;
+    least = cost;
+    s.vector = idx;
+  }
+  for (const node_id idx : s.indices)
+    if (idx != s.owned && idx != s.vector) s.loops.push_back(idx);
+  if (s.vector != no_node) {
+    s.loops.push_back(s.vector);
+    s.lanes = std::min(32, lanes_for(g, known, value, s.vector, false));
+  }
+  if (s.scan.block > 0) {
+    s.parallel = s.owned;
+    s.chunk = s.scan.block;
+    while (s.scan.carry == no_node && static_cast<double>(s.chunk) < chunk_elements) s.chunk += s.scan.block;
+    return;
+  }
+  for (const node_id idx : s.loops) {
+    const double turns = known.trips(idx) / (idx == s.vector ? s.lanes : 1);
+    if (s.parallel == no_node || turns > known.trips(s.parallel) / (s.parallel == s.vector ? s.lanes : 1)) s.parallel = idx;
+  }
+  if (s.parallel == no_node) return;
+  std::erase(s.loops, s.parallel);
+  s.loops.insert(s.loops.begin(), s.parallel);
+  if (s.parallel == s.vector) s.chunk = s.lanes;
+}
+
 }  // namespace
 
 void schedule(graph& g, const facts& known, stage& s) {
@@ -209,6 +247,10 @@ void schedule(graph& g, const facts& known, stage& s) {
   for (const node_id idx : s.indices) all.insert(g.ordinal(idx));
   const double repeats = known.trips(all);
   s.bytes = repeats * row(g.type(s.define)).bytes;
+  if (s.how == way::scan) {
+    s.operations = repeats * (share_of_lane + cost_of(g, known, s.scan.value, no_node, 1) * share_of_lane);
+    return schedule_scan(g, known, s);
+  }
   if (s.how != way::map) {
     for (const node_id idx : bound_indices(g, s.body)) all.insert(g.ordinal(idx));
     all.erase(g.ordinal(s.owned));

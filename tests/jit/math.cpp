@@ -2,6 +2,7 @@
 // in vectors, scalars and tails, for AVX2 and AVX-512.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -142,17 +143,53 @@ TEST(math_f64, all) {
     check(what, 4, spread());
 }
 
+template <class T>
+void expect_same_bits(op what, const std::vector<T>& x, const std::vector<T>& a, const std::vector<T>& b,
+                      const std::string& where) {
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const bool same = std::memcmp(&a[i], &b[i], sizeof(T)) == 0;
+    ASSERT_TRUE(same || (a[i] != a[i] && b[i] != b[i]))
+        << "op " << static_cast<int>(what) << " of " << row(element_of<T>).name << " at " << x[i] << ": " << a[i]
+        << " and " << b[i] << ", " << where;
+  }
+}
+
+constexpr op math_ops[] = {op::exp,  op::log, op::log1p, op::expm1, op::tanh, op::sigmoid,
+                           op::erf,  op::sin, op::cos,   op::pow};
+
+// Neighbours of a number must not change its bits either: the samples come shuffled once more.
+template <class T>
+void check_scalars_are_vectors(std::vector<T> x) {
+  std::vector<T> exponents(x.rbegin(), x.rend());
+  for (T& e : exponents) e = std::fmod(e, T(60));
+  for (const char* cpu : {"native", "x86-64-v3", "x86-64"})
+    for (op what : math_ops) {
+      const std::vector<T> y = what == op::pow ? exponents : std::vector<T>{};
+      const std::vector<T> scalar = apply<T>(what, x, y, cpu, 1);
+      for (int lanes : {2, 4, 8, 16, 64})
+        expect_same_bits(what, x, scalar, apply<T>(what, x, y, cpu, lanes),
+                         std::string(cpu) + ", 1 and " + std::to_string(lanes) + " lanes");
+      std::vector<T> x2 = x, y2 = y;
+      std::rotate(x2.begin(), x2.begin() + 5, x2.end());
+      if (!y2.empty()) std::rotate(y2.begin(), y2.begin() + 5, y2.end());
+      std::vector<T> moved = apply<T>(what, x2, y2, cpu, 32);
+      std::rotate(moved.begin(), moved.end() - 5, moved.end());
+      expect_same_bits(what, x, scalar, moved, std::string(cpu) + ", other neighbours");
+    }
+}
+
+TEST(math_f32, scalars_are_vectors) { check_scalars_are_vectors(all_floats(3'000'017)); }
+TEST(math_f64, scalars_are_vectors) {
+  std::vector<double> x = spread();
+  for (const float f : all_floats(9'000'011)) x.push_back(double{f} * 1.000000123);
+  check_scalars_are_vectors(x);
+}
+
 TEST(math_f32, the_same_bits_in_every_width) {
   std::vector<float> x = all_floats(1'000'003);
-  for (op what : {op::exp, op::log, op::expm1, op::log1p, op::sigmoid, op::tanh, op::erf}) {
-    const auto native = apply<float>(what, x, {}, "native", 64);
-    for (const auto& other : {apply<float>(what, x, {}, "x86-64-v3", 64), apply<float>(what, x, {}, "native", 8),
-                              apply<float>(what, x, {}, "native", 1)})
-      for (std::size_t i = 0; i < x.size(); ++i) {
-        const bool same = std::memcmp(&native[i], &other[i], sizeof(float)) == 0;
-        ASSERT_TRUE(same || native[i] != native[i]) << static_cast<int>(what) << " at " << x[i];
-      }
-  }
+  for (op what : {op::exp, op::log, op::expm1, op::log1p, op::sigmoid, op::tanh, op::erf})
+    expect_same_bits(what, x, apply<float>(what, x, {}, "native", 64), apply<float>(what, x, {}, "x86-64-v3", 64),
+                     "AVX-512 and AVX2");
 }
 
 }  // namespace

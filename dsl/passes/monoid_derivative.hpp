@@ -1,0 +1,63 @@
+// The derivatives of products and extrema by their elements, as expressions in the bound indices too. Both modes use them.
+#pragma once
+#include <sheaf/dsl/passes/reduce.hpp>
+
+namespace sheaf {
+
+namespace derivative {
+
+// Another reduction over the indices of reduction n, under its condition and one more.
+constexpr node_id like(graph& g, node_id n, monoid kind, node_id body, node_id condition) {
+  flat<node_id> indices;  // copied: the graph's arrays may move while it grows
+  for (int k = 2; k < g[n].count; ++k) indices.push(g.arg(n, k));
+  return reduce(g, kind, body, conjunction(g, g.arg(n, 1), condition), indices.data(), indices.size());
+}
+
+// The product divided by the element; where elements are zero, the product of the rest, which is zero if two are.
+constexpr node_id product_of_others(graph& g, node_id n) {
+  const node_id body = g.arg(n, 0), zero = number_like(g, body, 0);
+  const node_id is_zero = make(g, op::equal, body, zero);
+  const node_id zeros = like(g, n, monoid::sum, integer(g, 1), is_zero);
+  const node_id rest = like(g, n, monoid::prod, body, make(g, op::logical_not, is_zero));
+  const node_id at_zero = make(g, op::select, make(g, op::equal, zeros, integer(g, 1)), rest, zero);
+  const node_id elsewhere =
+      make(g, op::select, make(g, op::equal, zeros, integer(g, 0)), make(g, op::div, n, body), zero);
+  return make(g, op::select, is_zero, at_zero, elsewhere);
+}
+
+// What an element has of a maximum's derivative dy: ties share evenly, as in PyTorch's amax and amin. They are counted in
+// f32 where the elements are narrower.
+constexpr node_id share_of_ties(graph& g, node_id n, node_id dy) {
+  const node_id body = g.arg(n, 0);
+  const element type = g.type(body), wide = row(type).bytes < 4 ? element::f32 : type;
+  const node_id hit = make(g, op::equal, body, n);
+  const node_id ties = like(g, n, monoid::sum, integer(g, 1), hit);
+  const node_id share = cast_to(g, type, make(g, op::div, cast_to(g, wide, dy), cast_to(g, wide, ties)));
+  return make(g, op::select, hit, share, number_like(g, share, 0));
+}
+
+// The combination or adjoint of a program's own monoid for two arguments.
+constexpr node_id applied(graph& g, node_id e, node_id a, node_id b) {
+  if (g.kind(e) == op::operand) return g[e].attribute == 0 ? a : b;
+  if (g.kind(e) == op::constant) return e;
+  node_id list[3] = {no_node, no_node, no_node};
+  for (int k = 0; k < g[e].count; ++k) list[k] = applied(g, g.arg(e, k), a, b);
+  return g.kind(e) == op::cast ? cast_to(g, g.type(e), list[0]) : make(g, g.kind(e), list[0], list[1], list[2]);
+}
+// What an element has of the derivative of a fold; no_node where the program does not say.
+constexpr node_id of_own(graph& g, node_id n, node_id dy) {
+  const own_monoid_row m = g.monoids[own_number(monoid_of(g, n))];
+  if (m.adjoint != no_node) return make(g, op::mul, dy, applied(g, m.adjoint, g.arg(n, 0), n));
+  if (g.failed()) return no_node;
+  const auto say = [&](const char* s) {
+    for (; *s != 0; ++s) g.error.push(*s);
+  };
+  say("gradient of fold ");
+  for (int i = 0; i < g.names[m.name].size; ++i) g.error.push(g.text[g.names[m.name].first + i]);
+  say(": its monoid has no adjoint; add .adjoint([](auto element, auto result) { return d result / d element; })");
+  return no_node;
+}
+
+}  // namespace derivative
+
+}  // namespace sheaf

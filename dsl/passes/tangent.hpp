@@ -1,0 +1,134 @@
+// Pass `tangent`: forward mode in one sweep of ascending ids. The tangent of a node is an expression in the same indices:
+//   elementwise  the sum over arguments of the row's adjoint with the argument's tangent in the place of the cotangent (the
+//                Jacobian of an elementwise op is diagonal, so it is its own transpose);
+//   reduction    the sum of the body's tangents, weighted by the monoid's derivative;
+//   load         the same load of the tensor's tangent: no deltas arise, unlike in two reverse sweeps.
+// Input: a define node, what to differentiate by, and a tensor shaped like that, the direction. Output: a define node
+// shaped like the first, or no_node where a definition on the way has a gradient of the user's only. Shown by
+// tests/gradient/directional.cpp.
+#pragma once
+#include <sheaf/dsl/passes/monoid_derivative.hpp>
+
+namespace sheaf {
+
+class forward_mode {
+ public:
+  constexpr forward_mode(graph& g, node_id x, node_id direction, int size) : g_(g), x_(x), direction_(direction) {
+    tangent_.resize(size, no_node);
+    known_.resize(size, false);
+  }
+
+  constexpr node_id operator()(node_id y, name_id name) {
+    node_id body = no_node;
+    if (y == x_) {
+      flat<node_id> indices;
+      for (int d = 0; d < tensor_rank(g_, y); ++d) indices.push(g_.arg(y, 1 + d));
+      body = load(g_, direction_, indices.data(), indices.size());
+    } else {
+      refuse_rules(y);
+      body = of(g_.arg(y, 0));
+    }
+    if (body == no_node) body = number_like(g_, y, 0);
+    return defined(y, body, name);
+  }
+  constexpr bool failed() const { return opaque_ != no_node; }
+  constexpr node_id opaque() const { return opaque_; }  // a definition whose rule has no forward mode
+
+ private:
+  // no_node where it is zero everywhere.
+  constexpr node_id of(node_id n) {
+    if (n >= known_.size() || n < x_ || !is_floating(g_.type(n))) return no_node;
+    if (known_[n]) return tangent_[n];
+    const node_id result = computed(n);
+    known_[n] = true;
+    return tangent_[n] = result;
+  }
+  constexpr node_id computed(node_id n) {
+    const op kind = g_.kind(n);
+    if (kind == op::load) return loaded(n);
+    if (kind == op::reduce) return reduced(n);
+    if (kind == op::stop_gradient) return g_[n].count == 2 ? of(g_.arg(n, 1)) : no_node;
+    if (kind == op::cast) {
+      const node_id t = of(g_.arg(n, 0));
+      return t == no_node ? t : cast_to(g_, g_.type(n), t);
+    }
+    return is_elementwise(kind) ? elementwise(n) : no_node;
+  }
+
+  constexpr node_id elementwise(node_id n) {
+    node_id total = no_node;
+    const int count = g_[n].count;
+    for (int k = 0; k < count; ++k) {
+      const node_id t = of(g_.arg(n, k));
+      const node_id part = t == no_node ? t : row(g_.kind(n)).adjoint(g_, n, t, k);
+      if (part != no_node) total = total == no_node ? part : make(g_, op::add, total, part);
+    }
+    return total;
+  }
+
+  constexpr node_id loaded(node_id n) {
+    const node_id tensor = g_.arg(n, 0);
+    flat<node_id> subscripts;
+    for (int k = 1; k < g_[n].count; ++k) subscripts.push(g_.arg(n, k));
+    const node_id to = tensor == x_                    ? direction_
+                       : g_.kind(tensor) == op::define ? tangent_of_definition(tensor)
+                                                       : no_node;
+    return to == no_node ? no_node : load(g_, to, subscripts.data(), subscripts.size());
+  }
+  constexpr node_id tangent_of_definition(node_id definition) {
+    if (definition >= known_.size() || definition < x_) return no_node;
+    if (known_[definition]) return tangent_[definition];
+    const node_id body = of(g_.arg(definition, 0));
+    refuse_rules(definition);
+    const text_range own = g_.names[static_cast<int>(g_[definition].attribute)];
+    flat<char> text;
+    text.push('t');
+    text.push('_');
+    for (int i = 0; i < own.size; ++i) text.push(g_.text[own.first + i]);
+    known_[definition] = true;
+    return tangent_[definition] =
+               body == no_node ? no_node : defined(definition, body, g_.name(text.data(), text.size()));
+  }
+  // A definition whose gradient the user gives for something that x reaches.
+  constexpr void refuse_rules(node_id definition) {
+    const int count = g_.rules.size();
+    for (int k = 0; k < count; ++k) {
+      const gradient_rule r = g_.rules[k];
+      if (r.definition != definition) continue;
+      if (r.by == x_ || (g_.kind(r.by) == op::define && tangent_of_definition(r.by) != no_node)) opaque_ = definition;
+    }
+  }
+  constexpr node_id defined(node_id like, node_id body, name_id name) {
+    flat<node_id> indices;
+    for (int d = 0; d < tensor_rank(g_, like); ++d) indices.push(g_.arg(like, 1 + d));
+    return define(g_, name, body, indices.data(), indices.size());
+  }
+
+  constexpr node_id reduced(node_id n) {
+    const node_id t = of(g_.arg(n, 0));
+    if (t == no_node) return t;
+    node_id part = t;
+    switch (monoid_of(g_, n)) {
+      case monoid::sum:
+        break;
+      case monoid::prod:
+        part = make(g_, op::mul, t, derivative::product_of_others(g_, n));
+        break;
+      case monoid::max:
+      case monoid::min:
+        part = derivative::share_of_ties(g_, n, t);
+        break;
+      default:
+        part = is_own(monoid_of(g_, n)) ? derivative::of_own(g_, n, t) : no_node;
+        if (part == no_node) return no_node;
+    }
+    return derivative::like(g_, n, monoid::sum, part, truth(g_, true));
+  }
+
+  graph& g_;
+  node_id x_, direction_, opaque_ = no_node;
+  flat<node_id> tangent_;
+  flat<bool> known_;
+};
+
+}  // namespace sheaf

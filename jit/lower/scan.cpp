@@ -1,0 +1,121 @@
+// Scans: one pass along an index with a running accumulator. Lanes along another index have an accumulator each; lanes
+// along the scan itself are folded by log-steps. Blocks begin anew, or with what comes before them, so pieces share them.
+#include <memory>
+
+#include <sheaf/dsl/graph/affine.hpp>
+#include <sheaf/jit/lower/lowering.hpp>
+
+namespace sheaf::lower {
+
+namespace {
+
+element held(element type) { return type == element::f16 || type == element::bf16 ? element::f32 : type; }
+
+element carried(monoid fold, element type) {
+  return is_floating(type) && (fold == monoid::sum || fold == monoid::prod) ? element::f64 : held(type);
+}
+
+// A power of two: more lanes are more log-steps, fewer are a longer chain of accumulators.
+int scan_lanes(element type) { return row(type).bytes == 8 ? 8 : 16; }
+
+}  // namespace
+
+// The result at t stands where its last value was taken: walk == t + shift - 1 forward, t + shift backward.
+void kernel_lowering::scan_block(const stage& s, scope& at, const range& t) {
+  const plan::scan_form& f = s.scan;
+  const bool along = s.vector == no_node;  // lanes run along the scan
+  const node_id value = cast_to(g, held(g.type(f.value)), f.value);
+  const std::int64_t ahead = f.backward ? f.shift : f.shift - 1;
+  ir::block_builder& b = *at.block;
+  const element type = carried(f.fold, g.type(s.define));
+  const ir::value cell = b.accumulator(type, f.fold, !along);
+  if (f.carry != no_node) b.combine(cell, emit(cast_to(g, type, f.carry), at));
+  range walk = t;
+  if (f.block == 0) {
+    walk = {emit(g.arg(f.walk, 0), at), emit(g.arg(f.walk, 1), at)};
+  } else if (f.open) {
+    walk.low = b.emit(op::add, {t.low, b.i64(1)});
+  }
+  const int lanes = along ? scan_lanes(held(g.type(f.value))) : 1;
+  scope inner(at, open(at, f.walk, lanes, &walk));
+  inner.block->head().backward = f.backward;
+  bind(inner, f.walk, lanes);
+  const node_id place = make(g, op::add, f.walk, integer(g, -ahead));
+  const node_id inside = f.block == 0 ? range_condition(g, place, g.arg(s.owned, 0), g.arg(s.owned, 1)) : truth(g, true);
+  const ir::value x = emit(value, inner);
+  ir::value result = ir::none;
+  if (along) {
+    result = inner.block->scan_lanes(cell, x);
+  } else {
+    inner.block->combine(cell, inner.block->type_of(x) == type ? x : inner.block->cast(type, x));
+    result = inner.block->read(cell);
+  }
+  if (inner.block->type_of(result) != g.type(s.define)) result = inner.block->cast(g.type(s.define), result);
+  const ir::value mask = is_true(g, inside) ? ir::none : emit(inside, inner);
+  store_at(s, place, result, inner, mask);
+  inner.close();
+}
+
+// Results before anything was walked over.
+void kernel_lowering::scan_fill(const stage& s, scope& at, const range& t) {
+  scope inner(at, open(at, s.owned, 1, &t));
+  bind(inner, s.owned, 1);
+  store_at(s, s.owned, emit(identity_of(g, s.scan.fold, g.type(s.define)), inner), inner, ir::none);
+  inner.close();
+}
+
+void kernel_lowering::store_at(const stage& s, node_id place, ir::value stored, scope& at, ir::value mask) {
+  std::vector<node_id> subscripts;
+  for (const node_id idx : s.indices) subscripts.push_back(idx == s.owned ? make(g, op::sub, place, g.arg(idx, 0)) : position_of(idx));
+  std::vector<ir::value> list;
+  const std::int32_t id = buffers.at(s.define);
+  const ir::access how = subscripts_of(id, subscripts, at, list);
+  at.block->store(id, std::move(list), stored, how, mask);
+}
+
+void kernel_lowering::scan(const stage& s, scope& piece, const range* chunk) {
+  const plan::scan_form& f = s.scan;
+  const node_id t = s.owned, low = g.arg(t, 0), high = g.arg(t, 1);
+  std::vector<std::unique_ptr<scope>> nest;
+  scope* inner = &piece;
+  const auto enter = [&](scope& outer, ir::block_builder made) {
+    nest.push_back(std::make_unique<scope>(outer, std::move(made)));
+    inner = nest.back().get();
+  };
+  const bool shared = s.parallel == t && chunk != nullptr;
+  for (const node_id idx : s.loops) {
+    if (inner->bound.has(g.ordinal(idx))) continue;
+    const int lanes = idx == s.vector ? s.lanes : 1;
+    enter(*inner, open(*inner, idx, lanes, idx == s.parallel ? chunk : nullptr));
+    bind(*inner, idx, lanes);
+  }
+  range whole = shared ? *chunk : range{emit(low, *inner), emit(high, *inner)};
+  if (f.block > 0) {
+    ir::block_builder& b = *inner->block;
+    const ir::value size = b.i64(f.block), start = emit(low, *inner);
+    const ir::value first = b.emit(op::quotient, {b.emit(op::sub, {whole.low, start}), size});
+    const ir::value last = b.emit(op::quotient, {b.emit(op::add, {b.emit(op::sub, {whole.high, start}), b.i64(f.block - 1)}), size});
+    enter(*inner, b.loop(ir::loop_kind::serial, index_text(t) + "_block", first, last));
+    ir::block_builder& c = *inner->block;
+    if (f.block_index != no_node) bind(*inner, f.block_index, 1);
+    const ir::value from = c.emit(op::add, {start, c.emit(op::mul, {c.counter(), size})});
+    const ir::value to = c.emit(op::minimum, {c.emit(op::add, {from, size}), whole.high});
+    whole = {from, to};
+    scan_block(s, *inner, whole);
+    if (f.open) scan_fill(s, *inner, {from, c.emit(op::add, {from, c.i64(1)})});
+  } else {
+    const node_id edge = f.backward ? make(g, op::sub, g.arg(f.walk, 1), integer(g, f.shift))
+                                    : make(g, op::add, g.arg(f.walk, 0), integer(g, 1 - f.shift));
+    if (f.backward && !known_less_equal(g, high, edge))
+      scan_fill(s, *inner, {emit(make(g, op::maximum, low, edge), *inner), whole.high});
+    if (!f.backward && !known_less_equal(g, edge, low))
+      scan_fill(s, *inner, {whole.low, emit(make(g, op::minimum, high, edge), *inner)});
+    scan_block(s, *inner, whole);
+  }
+  while (!nest.empty()) {
+    nest.back()->close();
+    nest.pop_back();
+  }
+}
+
+}  // namespace sheaf::lower

@@ -1,0 +1,230 @@
+#include <sheaf/jit/plan/scans.hpp>
+
+#include <algorithm>
+
+#include <sheaf/dsl/graph/affine.hpp>
+#include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/plan/schedule.hpp>
+#include <sheaf/jit/plan/sliding.hpp>
+#include <sheaf/jit/plan/stages.hpp>
+
+namespace sheaf::plan {
+
+namespace {
+
+constexpr double enough_pieces = 16;
+constexpr std::int64_t block_elements = 16384;
+constexpr double blocks_from = 131072;  // elements: below, one pass over the data is as fast
+constexpr double window_from = 48;      // steps of one result, beside three scans and their memory
+
+// The index of a value along which it is best stored: the last one.
+stage layout_of(graph& g, const facts& known, node_id value, const stage& s) {
+  stage like = s;
+  like.vector = no_node;
+  double least = 0;
+  for (const node_id idx : indices_of(g, g.free[value])) {
+    if (!may_vectorise(g, value, idx)) continue;
+    const double cost = cost_of(g, known, value, idx, 1);
+    if (like.vector != no_node && cost > least) continue;
+    least = cost;
+    like.vector = idx;
+  }
+  return like;
+}
+
+node_id plus(graph& g, node_id e, std::int64_t n) { return make(g, op::add, e, integer(g, n)); }
+
+// A value with a reduction in it is stored first, so that scans walk over what is there.
+node_id plain_value(graph& g, const facts& known, node_id value, const stage& s, std::vector<stage>& before) {
+  if (!holds(g, value, op::reduce)) return value;
+  return stored(g, value, "kept", layout_of(g, known, value, s), before, "a scan walks over it");
+}
+
+element carried(monoid fold, element type) {
+  return is_floating(type) && (fold == monoid::sum || fold == monoid::prod) ? element::f64 : type;
+}
+
+// The fold of each block of `size` places of `walk`, and from them, by a scan, what comes before each block.
+void carry_blocks(graph& g, const facts& known, stage& s, std::vector<stage>& before, trust& trusted) {
+  scan_form& f = s.scan;
+  const node_id low = g.arg(f.walk, 0), high = g.arg(f.walk, 1), size = integer(g, f.block);
+  const node_id count = make(g, op::quotient, plus(g, make(g, op::sub, high, low), f.block - 1), size);
+  const node_id p = fresh_index(g, f.walk, integer(g, 0), count);
+  const node_id start = make(g, op::add, low, make(g, op::mul, p, size));
+  const node_id part = fresh_index(g, f.walk, start, make(g, op::minimum, make(g, op::add, start, size), high));
+  replacement put(g);
+  put.add(f.walk, part);
+  const element type = carried(f.fold, g.type(s.define));
+  const node_id value = cast_to(g, type, put(f.value));
+  trust_alike(g, f.value, put, trusted);
+  const node_id total = intern_reduce(g, f.fold, type, value, truth(g, true), {part});
+  const std::string reason = "blocks of " + std::to_string(f.block) + ", so that pieces can share the scan";
+  const node_id totals = stored(g, total, "partial", layout_of(g, known, f.value, s), before, reason);
+  const node_id q = f.backward ? fresh_index(g, f.walk, plus(g, p, 1), count) : fresh_index(g, f.walk, integer(g, 0), p);
+  replacement earlier(g);
+  earlier.add(p, q);
+  const node_id sum = intern_reduce(g, f.fold, type, earlier(totals), truth(g, true), {q});
+  f.carry = stored(g, sum, "carried", layout_of(g, known, totals, s), before, "what comes before each block");
+  f.block_index = p;
+  trusted.insert(totals);
+  trusted.insert(earlier(totals));
+  trusted.insert(f.carry);
+}
+
+// The whole body of a stage is a running result: it runs as a scan.
+void make_scan(graph& g, const facts& known, stage& s, const sliding& r, std::vector<stage>& before, trust& trusted) {
+  const walked w = value_along(g, r, trusted);
+  scan_form& f = s.scan;
+  f.fold = monoid_of(g, r.reduce);
+  f.value = plain_value(g, known, w.value, s, before);
+  f.walk = w.walk;
+  const bound_line low = bound_of(g, r.low, r.over), high = bound_of(g, r.high, r.over);
+  f.backward = low.slope == 1;
+  f.shift = g[f.backward ? low.rest : high.rest].attribute;
+  s.how = way::scan;
+  s.owned = r.over;
+  s.body = f.value;
+  s.reasons.push_back(std::string("scan: its range ") + (f.backward ? "begins" : "ends") + " at the index itself; one pass" +
+                      (f.backward ? ", backward" : ""));
+  index_set others = g.free[f.value];
+  others.erase(g.ordinal(f.walk));
+  const double rows = known.trips(others), places = known.trips(f.walk);
+  const bool aligned = known_equal(g, g.arg(f.walk, 0), g.arg(s.owned, 0)) && f.shift == (f.backward ? 0 : 1);
+  if (!aligned || rows >= enough_pieces * 64 || rows * places < blocks_from) return;
+  std::int64_t block = 64;
+  while (static_cast<double>(block) * rows < block_elements) block *= 2;
+  if (places < 4 * static_cast<double>(block)) return;
+  f.block = block;
+  carry_blocks(g, known, s, before, trusted);
+  s.body = make(g, row(f.fold).combine, f.value, f.carry);
+}
+
+// A scan in blocks that begin anew, as a stage of its own: the fold of each block up to a place, or from it on.
+node_id blocks(graph& g, const facts& known, const walked& w, monoid fold, element type, std::int64_t size, bool backward, const stage& s,
+               std::vector<stage>& before, const std::string& reason) {
+  const node_id index_like = w.walk;
+  const node_id low = g.arg(w.walk, 0), high = g.arg(w.walk, 1);
+  const node_id start = make(g, op::add, low, make(g, op::mul, make(g, op::quotient, make(g, op::sub, w.walk, low), integer(g, size)), integer(g, size)));
+  const node_id inner = backward ? fresh_index(g, index_like, w.walk, make(g, op::minimum, plus(g, start, size), high))
+                                 : fresh_index(g, index_like, start, plus(g, w.walk, 1));
+  replacement put(g);
+  put.add(w.walk, inner);
+  const node_id whole = intern_reduce(g, fold, type, put(w.value), truth(g, true), {inner});
+  const node_id result = stored(g, whole, backward ? "rest_of_block" : "begun_block", layout_of(g, known, w.value, s), before, reason);
+  stage& made = *std::find_if(before.begin(), before.end(), [&](const stage& t) { return t.define == g.arg(result, 0); });
+  made.how = way::scan;
+  made.owned = w.walk;
+  made.body = w.value;
+  made.scan.fold = fold;
+  made.scan.value = w.value;
+  made.scan.walk = w.walk;
+  made.scan.shift = backward ? 0 : 1;
+  made.scan.backward = backward;
+  made.scan.block = size;
+  made.scan.open = backward;
+  return result;
+}
+
+// The same load with one subscript replaced.
+node_id at(graph& g, node_id loaded, node_id idx, node_id place, trust& trusted) {
+  replacement put(g);
+  put.add(idx, place);
+  const node_id result = put(loaded);
+  trusted.insert(result);
+  return result;
+}
+
+// How many places a window has that is not cut at the ends; 0: not known, or not always the same.
+std::int64_t width_of(graph& g, const sliding& r) {
+  const bound_line low = bound_of(g, r.low, r.over), high = bound_of(g, r.high, r.over);
+  if (!low.affine || !high.affine || low.slope != high.slope || low.slope <= 0) return 0;
+  const node_id width = make(g, op::sub, high.rest, low.rest);
+  return is_constant(g, width) ? std::max<std::int64_t>(g[width].attribute, 0) : 0;
+}
+
+bool pays(graph& g, const facts& known, const sliding& r, std::int64_t width) {
+  const double results = known.trips(r.over), stride = static_cast<double>(std::max<std::int64_t>(1, bound_of(g, r.low, r.over).slope));
+  return static_cast<double>(width) >= window_from * stride && results * stride >= static_cast<double>(width);
+}
+
+// [a, a + w): what is left of a's block, less a whole one, joined with what was begun of the next. A window cut at its
+// beginning is begun there; one cut at its end that lies within the last block is what is left of it.
+node_id make_window(graph& g, const facts& known, const sliding& r, std::int64_t width, const stage& s, std::vector<stage>& before, trust& trusted) {
+  walked w = value_along(g, r, trusted);
+  w.value = plain_value(g, known, w.value, s, before);
+  const monoid fold = monoid_of(g, r.reduce);
+  const element type = g.type(r.reduce), kept = type == element::f16 || type == element::bf16 ? element::f32 : type;
+  w.value = cast_to(g, kept, w.value);
+  const std::string reason = "window of " + std::to_string(width) + ": running blocks of its size, so that its cost does not grow with it";
+  const node_id rest = blocks(g, known, w, fold, kept, width, true, s, before, reason);
+  const node_id begun = blocks(g, known, w, fold, kept, width, false, s, before, reason);
+  const node_id first = g.arg(w.walk, 0), size = integer(g, width);
+  const node_id left = at(g, rest, w.walk, r.low, trusted), right = at(g, begun, w.walk, plus(g, r.high, -1), trusted);
+  node_id result = make(g, row(fold).combine, left, right);
+  if (bound_of(g, r.high, r.over).limited) {
+    const node_id places = make(g, op::sub, plus(g, g.arg(w.walk, 1), -1), first);
+    const node_id last_block = make(g, op::add, first, make(g, op::mul, make(g, op::quotient, places, size), size));
+    result = make(g, op::select, make(g, op::less, last_block, r.low), left, result);
+  }
+  if (!known_less_equal(g, plus(g, r.low, 1), r.high))
+    result = make(g, op::select, make(g, op::less, r.low, r.high), result, identity_of(g, fold, kept));
+  return cast_to(g, type, result);
+}
+
+// A running result whose range is cut, or grows by other steps: it is read from a plain one.
+node_id make_lookup(graph& g, const facts& known, const sliding& r, bool backward, const stage& s, std::vector<stage>& before, trust& trusted) {
+  const walked w = value_along(g, r, trusted);
+  const monoid fold = monoid_of(g, r.reduce);
+  const node_id inner = backward ? fresh_index(g, w.walk, w.walk, g.arg(w.walk, 1)) : fresh_index(g, w.walk, g.arg(w.walk, 0), plus(g, w.walk, 1));
+  replacement put(g);
+  put.add(w.walk, inner);
+  const node_id value = put(w.value);
+  trust_alike(g, w.value, put, trusted);
+  const node_id whole = intern_reduce(g, fold, g.type(r.reduce), value, truth(g, true), {inner});
+  const node_id running = stored(g, whole, "running", layout_of(g, known, w.value, s), before, "a scan that others look up");
+  const node_id found = at(g, running, w.walk, backward ? r.low : plus(g, r.high, -1), trusted);
+  return make(g, op::select, make(g, op::less, r.low, r.high), found, identity_of(g, fold, g.type(r.reduce)));
+}
+
+bool is_running(graph& g, const sliding& r) {
+  const bound_line low = bound_of(g, r.low, r.over), high = bound_of(g, r.high, r.over);
+  if (!low.affine || !high.affine || low.slope + high.slope != 1 || low.slope * high.slope != 0) return false;
+  const bound_line& moving = low.slope == 1 ? low : high;
+  return !moving.limited && is_constant(g, moving.rest);
+}
+
+}  // namespace
+
+bool take_scan(graph& g, const facts& known, stage& s, std::vector<stage>& before, trust& trusted) {
+  if (s.how != way::map) return false;
+  std::vector<node_id> all;
+  for_each_node(g, s.body, [&](node_id n) {
+    if (g.kind(n) == op::reduce) all.push_back(n);
+  });
+  for (const node_id n : all) {
+    const sliding r = sliding_of(g, n);
+    if (r.over == no_node) continue;
+    node_id instead = no_node;
+    const bool grows = !g.free[r.low].has(g.ordinal(r.over)), shrinks = !g.free[r.high].has(g.ordinal(r.over));
+    if (is_running(g, r)) {
+      if (n == s.body) {
+        make_scan(g, known, s, r, before, trusted);
+        return true;
+      }
+      instead = stored(g, n, "scanned", layout_of(g, known, n, s), before, "a scan inside an expression");
+      trusted.insert(instead);
+    } else if (grows || shrinks) {
+      instead = make_lookup(g, known, r, shrinks, s, before, trusted);
+    } else if (const std::int64_t width = width_of(g, r); width > 0 && pays(g, known, r, width)) {
+      instead = make_window(g, known, r, width, s, before, trusted);
+    }
+    if (instead == no_node) continue;
+    replacement put(g);
+    put.add(n, instead);
+    s.body = put(s.body);
+    return true;
+  }
+  return false;
+}
+
+}  // namespace sheaf::plan

@@ -1,0 +1,158 @@
+#include <sheaf/jit/plan/sliding.hpp>
+
+#include <optional>
+
+#include <sheaf/dsl/graph/affine.hpp>
+#include <sheaf/jit/plan/rewrite.hpp>
+
+namespace sheaf::plan {
+
+namespace {
+
+bool uses(const graph& g, node_id e, node_id idx) { return g.free[e].has(g.ordinal(idx)); }
+
+// +1 where e never falls as t grows, -1 where it never rises, 0 where it does not depend on t; nothing where unknown.
+std::optional<int> trend(graph& g, node_id e, node_id t) {
+  if (!uses(g, e, t)) return 0;
+  const line l = split_affine(g, e, t);
+  if (l.affine) return l.slope > 0 ? 1 : -1;
+  const op kind = g.kind(e);
+  const auto both = [&](int sign) -> std::optional<int> {
+    const auto a = trend(g, g.arg(e, 0), t), b = trend(g, g.arg(e, 1), t);
+    if (!a || !b || *a * *b * sign < 0) return std::nullopt;
+    return *a != 0 ? *a : *b * sign;
+  };
+  if (kind == op::minimum || kind == op::maximum || kind == op::add) return both(1);
+  if (kind == op::sub) return both(-1);
+  if (kind == op::neg) {
+    const auto a = trend(g, g.arg(e, 0), t);
+    return a ? std::optional<int>(-*a) : std::nullopt;
+  }
+  if (kind == op::quotient && is_constant(g, g.arg(e, 1)) && g[g.arg(e, 1)].attribute > 0) return trend(g, g.arg(e, 0), t);
+  return std::nullopt;
+}
+
+// e + stride * t, with the product inside of limits so that it can meet its opposite.
+node_id moved(graph& g, node_id e, node_id t, std::int64_t stride) {
+  if (stride == 0) return e;
+  if (g.kind(e) == op::minimum || g.kind(e) == op::maximum)
+    return make(g, g.kind(e), moved(g, g.arg(e, 0), t, stride), moved(g, g.arg(e, 1), t, stride));
+  const line l = split_affine(g, e, t);
+  if (!l.affine) return make(g, op::add, e, make(g, op::mul, t, integer(g, stride)));
+  return make(g, op::add, make(g, op::mul, t, integer(g, l.slope + stride)), l.rest);
+}
+
+// The integer expressions in which a body meets t and u, all of one form `u + stride * t + rest`.
+class meetings {
+ public:
+  meetings(graph& g, node_id t, node_id u) : g_(g), t_(t), u_(u) {}
+
+  bool operator()(node_id n) {
+    if (!uses(g_, n, u_) && !uses(g_, n, t_)) return true;
+    if (!seen_.insert(n).second) return true;
+    const op kind = g_.kind(n);
+    if (kind == op::index && n != u_ && n != t_) return false;
+    if (g_.type(n) == element::i64 && (kind == op::index || is_elementwise(kind))) {
+      const line a = split_affine(g_, n, u_);
+      const line b = a.affine ? split_affine(g_, a.rest, t_) : line{};
+      if (b.affine && a.slope == 1 && b.slope >= 0 && (found.empty() || b.slope == stride)) {
+        stride = b.slope;
+        found.push_back({n, b.rest});
+        return true;
+      }
+      if (kind == op::index) return false;
+    }
+    for (int k = kind == op::load ? 1 : 0; k < g_[n].count; ++k)
+      if (!(*this)(g_.arg(n, k))) return false;
+    return true;
+  }
+
+  std::vector<sliding::meeting> found;
+  std::int64_t stride = 0;
+
+ private:
+  graph& g_;
+  node_id t_, u_;
+  std::unordered_set<node_id> seen_;
+};
+
+bool is_plain(const graph& g, node_id bound, node_id t) {
+  index_set rest = g.free[bound];
+  rest.erase(g.ordinal(t));
+  return rest.empty() && !holds(g, bound, op::load) && !holds(g, bound, op::reduce);
+}
+
+std::optional<sliding> along(graph& g, node_id n, node_id t, node_id u) {
+  const node_id low = g.arg(u, 0), high = g.arg(u, 1);
+  if (!is_plain(g, low, t) || !is_plain(g, high, t)) return std::nullopt;
+  for (const node_id idx : bound_indices(g, n))
+    if (idx != u && (uses(g, idx, u) || uses(g, idx, t))) return std::nullopt;
+  meetings meet(g, t, u);
+  if (!meet(g.arg(n, 0)) || !meet(g.arg(n, 1)) || meet.found.empty()) return std::nullopt;
+  sliding r;
+  r.reduce = n;
+  r.over = t;
+  r.bound = u;
+  r.stride = meet.stride;
+  r.low = moved(g, low, t, meet.stride);
+  r.high = moved(g, high, t, meet.stride);
+  const auto falls = trend(g, r.low, t), rises = trend(g, r.high, t);
+  if (!falls || !rises || *falls < 0 || *rises < 0 || (*falls == 0 && *rises == 0)) return std::nullopt;
+  r.first = substitute(g, r.low, t, g.arg(t, 0));
+  const node_id end = substitute(g, r.high, t, make(g, op::add, g.arg(t, 1), integer(g, -1)));
+  // Where there is no t there is to be no s.
+  const bool follows = known_less_equal(g, end, g.arg(t, 1)) && known_less_equal(g, g.arg(t, 0), r.first);
+  r.last = follows ? end : make(g, op::select, make(g, op::less, g.arg(t, 0), g.arg(t, 1)), end, r.first);
+  r.meetings = std::move(meet.found);
+  return r;
+}
+
+bool has_closed_ranges(const graph& g, node_id n) {
+  for (const node_id idx : indices_of(g, g.free[n]))
+    for (int k = 0; k < 2; ++k)
+      if (!g.free[g.arg(idx, k)].empty() || holds(g, g.arg(idx, k), op::load)) return false;
+  return true;
+}
+
+}  // namespace
+
+bound_line bound_of(graph& g, node_id bound, node_id t) {
+  bound_line r;
+  for (;;) {
+    const op kind = g.kind(bound);
+    if (kind != op::minimum && kind != op::maximum) break;
+    const int k = uses(g, g.arg(bound, 0), t) ? 0 : 1;
+    if (uses(g, g.arg(bound, 1 - k), t)) return r;
+    r.limited = true;
+    bound = g.arg(bound, k);
+  }
+  const line l = split_affine(g, bound, t);
+  r.affine = l.affine;
+  r.slope = l.slope;
+  r.rest = l.rest;
+  return r;
+}
+
+sliding sliding_of(graph& g, node_id n) {
+  if (row(monoid_of(g, n)).position || !has_closed_ranges(g, n)) return {};
+  for (const node_id u : bound_indices(g, n))
+    for (const node_id t : indices_of(g, g.free[n]))
+      if (const auto found = along(g, n, t, u)) return *found;
+  return {};
+}
+
+walked value_along(graph& g, const sliding& r, trust& trusted) {
+  const node_id n = r.reduce, walk = fresh_index(g, r.bound, r.first, r.last);
+  replacement put(g);
+  for (const auto& m : r.meetings) put.add(m.node, make(g, op::add, walk, m.rest));
+  node_id value = put(g.arg(n, 0)), condition = put(g.arg(n, 1));
+  trust_alike(g, g.arg(n, 0), put, trusted);
+  trust_alike(g, g.arg(n, 1), put, trusted);
+  std::vector<node_id> rest;
+  for (const node_id idx : bound_indices(g, n))
+    if (idx != r.bound) rest.push_back(idx);
+  if (!rest.empty()) return {walk, intern_reduce(g, monoid_of(g, n), g.type(n), value, condition, rest)};
+  return {walk, make(g, op::select, condition, value, identity_of(g, monoid_of(g, n), g.type(value)))};
+}
+
+}  // namespace sheaf::plan

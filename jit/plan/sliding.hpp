@@ -1,0 +1,40 @@
+// Which reductions run over a range that slides with an index: running results, and windows.
+//   fold over u of f(stride * t + u)  is  fold over s in [low(t), high(t)) of value(s),
+// with low and high never falling as t grows. Shown by tests/jit/scan.cpp.
+#pragma once
+#include <sheaf/jit/plan/plan.hpp>
+
+namespace sheaf::plan {
+
+struct sliding {
+  node_id reduce = no_node;
+  node_id over = no_node;     // t, an index that the reduction depends on
+  node_id bound = no_node;    // u
+  std::int64_t stride = 0;
+  node_id low = no_node, high = no_node;   // of s, in t
+  node_id first = no_node, last = no_node; // of s, over all t: [first, last)
+  struct meeting {
+    node_id node, rest;       // an expression in t and u, as s + rest
+  };
+  std::vector<meeting> meetings;
+};
+
+// The first index along which a reduction slides; over == no_node: none does.
+sliding sliding_of(graph& g, node_id reduce);
+
+struct walked {
+  node_id walk;   // s, a new index over [first, last)
+  node_id value;  // in s, without t; the identity where the reduction's condition fails
+};
+walked value_along(graph& g, const sliding& r, trust& trusted);
+
+// A range bound as `slope * t + rest`, less the constants that limit it.
+struct bound_line {
+  bool affine = false;
+  std::int64_t slope = 0;
+  node_id rest = no_node;
+  bool limited = false;
+};
+bound_line bound_of(graph& g, node_id bound, node_id t);
+
+}  // namespace sheaf::plan

@@ -1,0 +1,134 @@
+// Running results and windows: recognised, right for every size and direction, the same bits for any pieces.
+#include "plan_harness.hpp"
+
+namespace sheaf::test {
+namespace {
+
+constexpr auto i = axis<"i">;
+constexpr auto j = axis<"j">;
+constexpr auto s = axis<"s">;
+constexpr auto t = axis<"t">;
+constexpr auto u = axis<"u">;
+constexpr auto v = axis<"v">;
+constexpr auto x = tensor<"x", float, 1>;
+constexpr auto w = tensor<"w", float, 1>;
+constexpr auto z = tensor<"z", double, 1>;
+constexpr auto n = tensor<"n", std::int32_t, 1>;
+constexpr auto m = tensor<"m", float, 2>;
+
+constexpr auto count = extent(x, dim<0>);
+const std::vector<std::int64_t> sizes = {0, 1, 2, 15, 16, 17, 33, 300};
+
+void expect_way(trial& test, const char* way) { EXPECT_NE(test.plan_text().find(way), std::string::npos) << test.plan_text(); }
+
+TEST(scan, sum_forward_and_backward) {
+  constexpr auto up = define<"up">(t) = sum(s.in(0_c, t + 1_c), x(s)) + 0_c * x(t);
+  constexpr auto down = define<"down">(t) = sum(s.in(t, count), x(s)) + 0_c * x(t);
+  for (const auto size : sizes) {
+    trial test = trial_of(up, down);
+    test.random("x", {size}).expect_right();
+    expect_way(test, ", scan");
+  }
+}
+TEST(scan, exclusive) {
+  constexpr auto up = define<"up">(t) = sum(s.in(0_c, t), x(s)) + 0_c * x(t);
+  constexpr auto down = define<"down">(t) = sum(s.in(t + 1_c, count), x(s)) + 0_c * x(t);
+  for (const auto size : sizes) {
+    trial test = trial_of(up, down);
+    test.random("x", {size}).expect_right();
+    expect_way(test, ", scan");
+  }
+}
+TEST(scan, every_monoid) {
+  constexpr auto product = define<"product">(t) = prod(s.in(0_c, t + 1_c), x(s)) + 0_c * x(t);
+  constexpr auto highest = define<"highest">(t) = max(s.in(0_c, t + 1_c), x(s)) + 0_c * x(t);
+  constexpr auto lowest = define<"lowest">(t) = min(s.in(t, count), x(s)) + 0_c * x(t);
+  constexpr auto some = define<"some">(t) = any(s.in(0_c, t + 1_c), x(s) > 0.5_c) && x(t) == x(t);
+  constexpr auto every = define<"every">(t) = all(s.in(t, count), x(s) < 0.8_c) && x(t) == x(t);
+  for (const auto size : sizes) trial_of(product, highest, lowest, some, every).random("x", {size}).expect_right();
+}
+TEST(scan, other_types) {
+  constexpr auto h = tensor<"h", float16, 1>;
+  constexpr auto b = tensor<"b", bfloat16, 1>;
+  constexpr auto halves = define<"halves">(t) = sum(s.in(0_c, t + 1_c), h(s)) + h(t);
+  constexpr auto brains = define<"brains">(t) = max(s.in(t, extent(b, dim<0>)), b(s)) + b(t);
+  constexpr auto doubles = define<"doubles">(t) = sum(s.in(0_c, t + 1_c), z(s)) + z(t);
+  constexpr auto whole = define<"whole">(t) = sum(s.in(0_c, t + 1_c), n(s)) + n(t);
+  for (const auto size : sizes) {
+    trial_of(halves, brains).random("h", {size}).random("b", {size}).expect_right(1e-2);
+    trial_of(doubles, whole).random("z", {size}).below("n", {size}, 100).expect_right(1e-12);
+  }
+}
+TEST(scan, along_rows_and_columns) {
+  constexpr auto rows = define<"rows">(i, t) = sum(s.in(0_c, t + 1_c), m(i, s)) + m(i, t);
+  constexpr auto columns = define<"columns">(t, j) = sum(s.in(0_c, t + 1_c), m(s, j)) + m(t, j);
+  constexpr auto back = define<"back">(t, j) = max(s.in(t, extent(m, dim<0>)), m(s, j)) + m(t, j);
+  for (const std::vector<std::int64_t>& shape : {std::vector<std::int64_t>{1, 1}, {3, 70}, {70, 3}, {65, 64}, {5, 0}})
+    for (const bool turned : {false, true}) {
+      trial test = trial_of(rows, columns, back);
+      test.random("m", shape, turned).expect_right();
+      expect_way(test, ", scan");
+    }
+}
+TEST(scan, gradients_are_backward_scans) {
+  constexpr auto up = define<"up">(t) = sum(s.in(0_c, t + 1_c), x(s)) + 0_c * x(t);
+  constexpr auto loss = define<"loss">() = sum(t, up(t) * up(t) * w(t));
+  for (const auto size : sizes) {
+    trial test = trial_of(up, loss, grad(loss, x));
+    test.random("x", {size}).random("w", {size}).expect_right();
+    expect_way(test, "one pass, backward");
+  }
+}
+TEST(scan, long_ones_run_in_blocks) {
+  constexpr auto up = define<"up">(t) = sum(s.in(0_c, t + 1_c), n(s)) + n(t);
+  constexpr auto down = define<"down">(t) = sum(s.in(t, extent(n, dim<0>)), n(s)) + n(t);
+  trial test = trial_of(up, down);
+  const std::int64_t size = 200003;
+  test.below("n", {size}, 1000);
+  ASSERT_EQ(test.run(), 0);
+  expect_way(test, "blocks of 16384");
+  test.code->call.parallel_for = in_odd_pieces;
+  ASSERT_EQ(test.run(), 0);
+  std::int64_t sum = 0;
+  for (std::int64_t k = 0; k < size; ++k) {
+    sum += test.inputs[0].get<std::int32_t>(k);
+    ASSERT_EQ(test.outputs[0].get<std::int64_t>(k), sum + test.inputs[0].get<std::int32_t>(k)) << k;
+  }
+  for (std::int64_t k = 0; k < size; ++k) {
+    ASSERT_EQ(test.outputs[1].get<std::int64_t>(k), sum + test.inputs[0].get<std::int32_t>(k)) << k;
+    sum -= test.inputs[0].get<std::int32_t>(k);
+  }
+}
+TEST(scan, does_not_drift) {
+  constexpr auto up = define<"up">(t) = sum(s.in(0_c, t + 1_c), x(s)) * (x(t) == x(t));
+  const std::int64_t size = 4000000;
+  trial test = trial_of(up);
+  std::vector<double> values(static_cast<std::size_t>(size));
+  std::mt19937_64 bits(3);
+  for (double& value : values) value = static_cast<float>(std::uniform_real_distribution<float>(0, 1)(bits));
+  test.with("x", {size}, values);
+  ASSERT_EQ(test.run(), 0);
+  double sum = 0, worst = 0;
+  for (std::int64_t k = 0; k < size; ++k) {
+    sum += values[static_cast<std::size_t>(k)];
+    worst = std::max(worst, std::abs(test.outputs[0].get<float>(k) - sum) / sum);
+  }
+  EXPECT_LT(worst, 3e-7);
+}
+
+// The results have the extent of y, as a caller's output or weights would give it.
+constexpr auto y = tensor<"y", float, 1>;
+
+TEST(window, large) {
+  constexpr auto mean_of = define<"mean_of">(t) = y(t) * mean(u.in(0_c, 100_c), x(t + u));
+  constexpr auto highest = define<"highest">(t) = y(t) * max(u.in(0_c, 100_c), x(t + u));
+  constexpr auto loss = define<"loss">() = sum(t, mean_of(t) * mean_of(t));
+  for (const std::int64_t results : {0, 1, 2, 99, 100, 101, 250, 900}) {
+    trial test = trial_of(mean_of, highest, loss, grad(loss, x));
+    test.random("x", {results + 99}).random("y", {results}).expect_right();
+    if (results >= 100) expect_way(test, "window of 100");
+  }
+}
+
+}  // namespace
+}  // namespace sheaf::test
