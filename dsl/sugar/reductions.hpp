@@ -32,7 +32,7 @@ constexpr bool keeps = (std::is_same_v<std::remove_const_t<decltype(O)>, keepdim
 template <auto... P>
 struct policy_list {};
 template <auto... P, auto... Q>
-constexpr policy_list<P..., Q...> operator+(policy_list<P...>, policy_list<Q...>) {
+SHEAF_INLINE constexpr policy_list<P..., Q...> operator+(policy_list<P...>, policy_list<Q...>) {
   return {};
 }
 template <auto O>
