@@ -1,5 +1,5 @@
 // What is known of an integer expression: its slope along an index, and bounds that hold whatever the data.
-// Shown by tests/static/affine.cpp.
+// Shown by tests/static/deltas.cpp.
 #pragma once
 #include <sheaf/dsl/graph/make.hpp>
 

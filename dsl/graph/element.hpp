@@ -1,4 +1,4 @@
-// Element types: their names, sizes and classes. Shown by tests/static/element.cpp.
+// Element types: their names, sizes and classes. Shown by tests/numeric/types.cpp.
 #pragma once
 #include <cstdint>
 

@@ -1,5 +1,5 @@
 // The graph: a flat array of interned nodes. Arguments stand before the node that uses them, so ascending ids are a
-// topological order; equal nodes are one node. Shown by tests/static/graph.cpp.
+// topological order; equal nodes are one node. Shown by tests/static/deltas.cpp.
 #pragma once
 #include <cstdint>
 

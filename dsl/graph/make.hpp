@@ -1,5 +1,5 @@
 // Smart constructors: type promotion, constant folding and local identities, then interning. Every pass builds through
-// them, so no graph ever holds what one of these rules removes. Shown by tests/static/make.cpp.
+// them, so no graph ever holds what one of these rules removes. Shown by tests/static/integers.cpp, tests/gradient.
 //
 // The rules keep values: x + 0 and x * 1 are x, but x * 0 stays, for x may be infinite or NaN. Two are choices of the
 // language (semantics.md): false * x is 0, and -0 + 0 may stay -0.

@@ -1,5 +1,5 @@
 // One row per reduction: its algebra. Sums of what fits in a row (mean, logsumexp, ...) are built from these.
-// The adjoint of each stands in passes/differentiate.hpp, for it needs reductions itself. Shown by tests/static/monoids.cpp.
+// The adjoint of each stands in passes/differentiate.hpp, for it needs reductions itself. Shown by tests/numeric/reductions.cpp.
 #pragma once
 #include <sheaf/dsl/graph/make.hpp>
 
@@ -49,6 +49,19 @@ constexpr node_id identity_of(graph& g, monoid kind, element type) {
   const std::int64_t highest = bits == 63 ? INT64_MAX : (std::int64_t{1} << bits) - 1;
   if (type == element::boolean) return truth(g, value > 0);
   return integer(g, value > 0 ? highest : type == element::u8 ? 0 : -highest - 1, type);
+}
+
+// The combination or adjoint of a program's own monoid for two arguments.
+constexpr node_id applied(graph& g, node_id e, node_id a, node_id b) {
+  if (g.kind(e) == op::operand) return g[e].attribute == 0 ? a : b;
+  if (g.kind(e) == op::constant) return e;
+  node_id list[3] = {no_node, no_node, no_node};
+  for (int k = 0; k < g[e].count; ++k) list[k] = applied(g, g.arg(e, k), a, b);
+  return g.kind(e) == op::cast ? cast_to(g, g.type(e), list[0]) : make(g, g.kind(e), list[0], list[1], list[2]);
+}
+// Two partial results as one. Positions have no such expression.
+constexpr node_id combined(graph& g, monoid kind, node_id a, node_id b) {
+  return is_own(kind) ? applied(g, g.monoids[own_number(kind)].combine, a, b) : make(g, row(kind).combine, a, b);
 }
 
 }  // namespace sheaf

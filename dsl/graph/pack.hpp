@@ -1,5 +1,5 @@
 // A graph as an array of 32-bit words: what a compiled program carries. Only nodes that outputs reach are packed, so
-// equal programs are equal words. Shown by tests/static/pack.cpp.
+// equal programs are equal words. Shown by every compiled program of tests/numeric.
 //
 //   words = sizes (nodes, inputs, constraints, outputs, names, differentiated), output signatures (name, element, rank),
 //           names (length, characters, one a word), inputs (name, element, rank, extents as two words each),

@@ -7,7 +7,7 @@
 // has the type of the operand beside it, else i64, or f32 where it has a point; otherwise the type follows: 0.5f64. Indices
 // of one name in one definition are told apart by primes. What is used more than once and holds a reduction (or is
 // large) is a where-line; its parameters are the indices that reductions bind.
-// Output: text without a final newline. Shown by tests/static/print.cpp.
+// Output: text without a final newline. Shown by tests/static/differentiate.cpp.
 #pragma once
 #include <sheaf/dsl/graph/decimal.hpp>
 #include <sheaf/dsl/graph/monoids.hpp>

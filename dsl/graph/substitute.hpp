@@ -1,4 +1,4 @@
-// Capture-avoiding substitution of expressions for indices. Shown by tests/static/substitute.cpp.
+// Capture-avoiding substitution of expressions for indices. Shown by tests/static/deltas.cpp.
 #pragma once
 #include <sheaf/dsl/graph/make.hpp>
 #include <sheaf/dsl/graph/monoids.hpp>

@@ -36,14 +36,6 @@ constexpr node_id share_of_ties(graph& g, node_id n, node_id dy) {
   return make(g, op::select, hit, share, number_like(g, share, 0));
 }
 
-// The combination or adjoint of a program's own monoid for two arguments.
-constexpr node_id applied(graph& g, node_id e, node_id a, node_id b) {
-  if (g.kind(e) == op::operand) return g[e].attribute == 0 ? a : b;
-  if (g.kind(e) == op::constant) return e;
-  node_id list[3] = {no_node, no_node, no_node};
-  for (int k = 0; k < g[e].count; ++k) list[k] = applied(g, g.arg(e, k), a, b);
-  return g.kind(e) == op::cast ? cast_to(g, g.type(e), list[0]) : make(g, g.kind(e), list[0], list[1], list[2]);
-}
 // What an element has of the derivative of a fold; no_node where the program does not say.
 constexpr node_id of_own(graph& g, node_id n, node_id dy) {
   const own_monoid_row m = g.monoids[own_number(monoid_of(g, n))];

@@ -1,7 +1,7 @@
 // Pass `build`: turns expression types into graph nodes, visiting each type once, and resolves the indices of every
 // reduction and definition to ranges.
 // Input: expression types (expression.hpp, tensor.hpp, reduction.hpp, define.hpp, gradient.hpp). Output: a graph whose
-// outputs are define nodes without unbound indices, or graph::error. Shown by tests/static/surface.cpp, tests/reject.
+// outputs are define nodes without unbound indices, or graph::error. Shown by tests/numeric, tests/reject.
 #pragma once
 #include <sheaf/dsl/passes/differentiate.hpp>
 #include <sheaf/dsl/passes/tangent.hpp>

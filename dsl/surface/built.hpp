@@ -1,5 +1,5 @@
 // What the surface is built with: nodes with the little that is known before they stand in the graph, and the words of
-// mistakes. Shown by tests/static/surface.cpp.
+// mistakes. Shown by tests/reject.
 #pragma once
 #include <sheaf/dsl/graph/graph.hpp>
 #include <sheaf/dsl/surface/fixed_string.hpp>

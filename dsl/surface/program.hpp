@@ -1,6 +1,6 @@
 // A program: the graph of some outputs, packed into a static array of words, so that no symbol of the object file
 // carries an expression's type and nothing is built at run time but by unpacking.
-// Input: output types. Output: packed_program. Shown by tests/static/surface.cpp.
+// Input: output types. Output: packed_program. Shown by tests/symbols/gradient.cpp.
 #pragma once
 #include <sheaf/dsl/graph/pack.hpp>
 #include <sheaf/dsl/surface/custom_gradient.hpp>

@@ -1,6 +1,7 @@
 // Runs compiled kernels: plans for a class of arguments, finds code, and calls it with workspace of the calling thread.
 #include <cstdlib>
 #include <cstring>
+#include <stdexcept>
 
 #include <sheaf/jit/engine/codegen.hpp>
 #include <sheaf/jit/engine/failure.hpp>
@@ -16,6 +17,7 @@ namespace sheaf::jit {
 namespace {
 
 constexpr std::size_t alignment = 64;
+constexpr std::int64_t most_bytes = std::int64_t{1} << 62;
 
 // Workspace that a thread keeps between calls.
 class arena {
@@ -97,12 +99,16 @@ class native_runner final : public runner {
 
   void place(element type, const std::vector<std::int64_t>& extents) {
     own_array a{bytes_, extents, std::vector<std::int64_t>(extents.size(), 1)};
-    std::int64_t count = 1;
+    // A product that wrapped around would make a workspace that kernels write beyond.
+    std::int64_t count = 1, bytes = 0;
+    bool fits = true;
     for (std::size_t d = extents.size(); d-- > 0;) {
       a.strides[d] = count;
-      count *= extents[d];
+      fits = fits && !__builtin_mul_overflow(count, extents[d], &count);
     }
-    bytes_ += (static_cast<std::size_t>(count * row(type).bytes) + alignment - 1) / alignment * alignment;
+    fits = fits && !__builtin_mul_overflow(count, row(type).bytes, &bytes) && bytes <= most_bytes - static_cast<std::int64_t>(bytes_);
+    if (!fits) runtime::fail(code::out_of_memory, "workspace of a call", "fewer than 2^62 bytes", "more");
+    bytes_ += (static_cast<std::size_t>(bytes) + alignment - 1) / alignment * alignment;
     own_.push_back(std::move(a));
   }
   void lay_out(const plan::facts& known) {
@@ -132,7 +138,13 @@ class native_runner final : public runner {
 }  // namespace
 
 std::unique_ptr<runner> make_native_runner(const graph& g, const call_class& arguments) {
-  return std::make_unique<native_runner>(g, arguments);
+  try {
+    return std::make_unique<native_runner>(g, arguments);
+  } catch (const ir::bad_ir& broken) {
+    runtime::fail(code::broken_invariant, "kernel IR", "what its grammar allows", broken.what());
+  } catch (const std::length_error& many) {
+    runtime::fail(code::unsupported, "plan of a call", "a smaller program", many.what());
+  }
 }
 
 }  // namespace sheaf::jit

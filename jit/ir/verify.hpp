@@ -12,6 +12,7 @@
 //   access_kind      uniform and contiguous accesses have scalar subscripts, gathers a vector one; lanes need a vector
 //   loop;
 //                    contiguous needs a last dimension of stride 1
+//   vectorness       scan_lanes also takes a scalar accumulator, of its type or a wider floating one, and a vector
 //   accumulators     combined into from one width of lanes; read as declared; fold_lanes is for those of the vector
 //   loop's outside mask             boolean, and scalar where what it guards is scalar check_order      kernels that
 //   store to check buffers come before all others, and store nothing else

@@ -31,12 +31,17 @@ void unrolled_body(function_emitter& f, const ir::statement& s, Value* counter) 
     set_counter(f, s, f.build.CreateAdd(counter, f.build.getInt64(static_cast<std::uint64_t>(k))));
 }
 
+// Bounds may be any data: of a range that is empty, high - low may wrap around to a positive number.
+Value* trips(function_emitter& f, Value* low, Value* high) {
+  return f.build.CreateSub(f.build.CreateBinaryIntrinsic(Intrinsic::smax, low, high), low);
+}
+
 void emit_serial_loop(function_emitter& f, const ir::statement& s) {
   auto& b = f.build;
   Value* low = f.values[static_cast<std::size_t>(s.low)];
   Value* high = f.values[static_cast<std::size_t>(s.high)];
   if (s.unroll <= 1) return emit_counted_loop(f, s, low, high, 1, set_counter);
-  Value* count = b.CreateBinaryIntrinsic(Intrinsic::smax, b.CreateSub(high, low), b.getInt64(0));
+  Value* count = trips(f, low, high);
   Value* rest = b.CreateURem(count, b.getInt64(static_cast<std::uint64_t>(s.unroll)));
   Value* middle = b.CreateAdd(low, b.CreateSub(count, rest));
   emit_counted_loop(f, s, low, middle, s.unroll, unrolled_body);
@@ -75,7 +80,7 @@ void emit_vector_loop(function_emitter& f, const ir::statement& s) {
   Value* high = f.values[static_cast<std::size_t>(s.high)];
   f.vector_loop = s.loop;
   f.lanes = s.lanes;
-  Value* count = b.CreateBinaryIntrinsic(Intrinsic::smax, b.CreateSub(high, low), b.getInt64(0));
+  Value* count = trips(f, low, high);
   Value* rest = b.CreateAnd(count, b.getInt64(static_cast<std::uint64_t>(s.lanes - 1)));
   Value* whole = b.CreateAdd(low, b.CreateSub(count, rest));
   f.backward = s.backward;

@@ -280,7 +280,7 @@ Value* emit_scan_lanes(function_emitter& f, const ir::instruction& i) {
   const cell& c = f.cells[static_cast<std::size_t>(i.args[0])];
   Value* x = f.values[static_cast<std::size_t>(i.args[1])];
   if (i.type == element::boolean) x = to_memory(f, i.type, x);
-  Constant* none = identity(x->getType(), i.type, a.fold);
+  Constant* none = identity(f, x->getType(), i.type, a.fold);
   Value* live = i.mask == ir::none ? nullptr : splat(f, f.values[static_cast<std::size_t>(i.mask)], f.lanes);
   if (f.tail_mask) live = live ? b.CreateAnd(live, f.tail_mask) : f.tail_mask;
   if (live) x = b.CreateSelect(live, x, none);

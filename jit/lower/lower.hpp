@@ -1,5 +1,5 @@
 // Pass `lower`: a plan as kernel IR. Each node is emitted once, at the outermost loop that binds what it depends on, so
-// hoisting and the sharing of values between stages need no pass of their own. Shown by tests/jit/lower.cpp.
+// hoisting and the sharing of values between stages need no pass of their own. Shown by tests/jit/plan.cpp, tests/jit/plan_fuzz.cpp.
 #pragma once
 #include <string>
 #include <vector>

@@ -80,12 +80,13 @@ class kernel_lowering {
   };
   ir::value emit_load(node_id n, scope& at);
   void scan_block(const stage& s, scope& at, const range& t);
+  void recur(const stage& s, scope& at);
   void scan_fill(const stage& s, scope& at, const range& t);
   void store_at(const stage& s, node_id place, ir::value stored, scope& at, ir::value mask);  // place: of the owned index
   ir::value emit_index(node_id n, scope& at, bool lane0);
   void nest(std::span<entry> entries, scope& s, const range* chunk);
   void piece(const plan::kernel_plan& k, scope& s, const range* chunk);
-  std::vector<node_id> companions(node_id n, scope& at);
+  std::vector<node_id> companions(node_id n, node_id lane, scope& at);
   bool computed_outside(node_id n, scope& at);
 };
 

@@ -51,13 +51,15 @@ bool kernel_lowering::computed_outside(node_id n, scope& at) {
   return ready;
 }
 
-// Reductions of this kernel over the same indices at the same place, which neither wait for n nor n for them.
-std::vector<node_id> kernel_lowering::companions(node_id n, scope& at) {
+// Reductions of this kernel over the same indices at the same place, which neither wait for n nor n for them, and run in
+// the lanes that n runs in.
+std::vector<node_id> kernel_lowering::companions(node_id n, node_id lane, scope& at) {
   std::vector<node_id> list{n};
   const auto bound = plan::bound_indices(g, n);
   const auto consider = [&](node_id q) {
     if (g.kind(q) != op::reduce || std::find(list.begin(), list.end(), q) != list.end()) return;
     if (plan::bound_indices(g, q) != bound || !g.free[q].within(at.bound) || find(q, at, false)) return;
+    if (lane != no_node && !plan::may_vectorise(g, q, lane)) return;
     if (&place_of(q, at) == &at && computed_outside(q, at)) list.push_back(q);
   };
   for (const stage* s : stages) plan::for_each_node(g, s->body, consider);
@@ -74,8 +76,8 @@ ir::value kernel_lowering::reduction(node_id n, scope& at) {
   plan::for_each_node(g, n, [&](node_id q) {
     if (q != n && g.kind(q) == op::reduce && g.free[q].within(at.bound)) emit(q, at);
   });
-  const std::vector<node_id> all = companions(n, at);
   const node_id lane = at.lane == no_node ? plan::lane_of(g, known, n) : no_node;
+  const std::vector<node_id> all = companions(n, lane, at);
   const bool vector = at.lane != no_node || lane != no_node;
   std::vector<ir::value> cells;
   for (const node_id q : all) {

@@ -56,6 +56,34 @@ void kernel_lowering::scan_block(const stage& s, scope& at, const range& t) {
   inner.close();
 }
 
+// The result before is read back from where it was stored; before the first there is 0.
+void kernel_lowering::recur(const stage& s, scope& at) {
+  const plan::scan_form& f = s.scan;
+  scope inner(at, open(at, f.walk, 1));
+  inner.block->head().backward = f.backward;
+  bind(inner, f.walk, 1);
+  const node_id last = make(g, op::add, f.walk, integer(g, f.backward ? 1 : -1));
+  std::vector<node_id> subscripts;
+  for (const node_id idx : s.indices) subscripts.push_back(idx == f.walk ? make(g, op::sub, last, g.arg(idx, 0)) : position_of(idx));
+  const ir::value begun = emit(f.backward ? make(g, op::less, last, g.arg(f.walk, 1)) : make(g, op::less_equal, g.arg(f.walk, 0), last), inner);
+  const ir::value value = emit(f.value, inner), factor = emit(f.factor, inner);
+  const element type = g.type(s.define);
+  std::vector<ir::value> list;
+  ir::block_builder& b = *inner.block;
+  const std::int32_t id = buffers.at(s.define);
+  const ir::access how = subscripts_of(id, subscripts, inner, list);
+  const ir::value old = b.load(id, type, std::move(list), how, begun), zero = emit(number(g, type, 0), inner);
+  ir::value part = old;
+  if (b.type_of(factor) == element::boolean) {
+    part = b.emit(op::select, {factor, old, zero});
+  } else {
+    const ir::value wide = b.cast(type, factor), scaled = b.emit(op::mul, {wide, old});
+    part = b.emit(op::select, {b.emit(op::equal, {old, zero}), zero, scaled});  // an endless factor keeps nothing
+  }
+  store_at(s, f.walk, b.emit(op::add, {part, value}), inner, ir::none);
+  inner.close();
+}
+
 // Results before anything was walked over.
 void kernel_lowering::scan_fill(const stage& s, scope& at, const range& t) {
   scope inner(at, open(at, s.owned, 1, &t));
@@ -88,6 +116,14 @@ void kernel_lowering::scan(const stage& s, scope& piece, const range* chunk) {
     const int lanes = idx == s.vector ? s.lanes : 1;
     enter(*inner, open(*inner, idx, lanes, idx == s.parallel ? chunk : nullptr));
     bind(*inner, idx, lanes);
+  }
+  if (f.factor != no_node) {
+    recur(s, *inner);
+    while (!nest.empty()) {
+      nest.back()->close();
+      nest.pop_back();
+    }
+    return;
   }
   range whole = shared ? *chunk : range{emit(low, *inner), emit(high, *inner)};
   if (f.block > 0) {

@@ -4,7 +4,7 @@
 // An index with an affine part in a subscript is checked at the ends of its range only, so a slice costs two comparisons.
 // A check is a reduction, min over its space of the position where it fails, planned and lowered like every other.
 // Input: stages as `stages_of` gives them. Output: checks, in order of evaluation; their stages, to be run first; the trusted loads.
-// Shown by tests/jit/checks.cpp.
+// Shown by tests/numeric/errors.cpp.
 #pragma once
 #include <sheaf/jit/plan/plan.hpp>
 

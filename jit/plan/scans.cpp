@@ -3,8 +3,10 @@
 #include <algorithm>
 
 #include <sheaf/dsl/graph/affine.hpp>
+#include <sheaf/jit/plan/recurrence.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/schedule.hpp>
+#include <sheaf/jit/plan/separate.hpp>
 #include <sheaf/jit/plan/sliding.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 
@@ -16,21 +18,6 @@ constexpr double enough_pieces = 16;
 constexpr std::int64_t block_elements = 16384;
 constexpr double blocks_from = 131072;  // elements: below, one pass over the data is as fast
 constexpr double window_from = 48;      // steps of one result, beside three scans and their memory
-
-// The index of a value along which it is best stored: the last one.
-stage layout_of(graph& g, const facts& known, node_id value, const stage& s) {
-  stage like = s;
-  like.vector = no_node;
-  double least = 0;
-  for (const node_id idx : indices_of(g, g.free[value])) {
-    if (!may_vectorise(g, value, idx)) continue;
-    const double cost = cost_of(g, known, value, idx, 1);
-    if (like.vector != no_node && cost > least) continue;
-    least = cost;
-    like.vector = idx;
-  }
-  return like;
-}
 
 node_id plus(graph& g, node_id e, std::int64_t n) { return make(g, op::add, e, integer(g, n)); }
 
@@ -96,7 +83,7 @@ void make_scan(graph& g, const facts& known, stage& s, const sliding& r, std::ve
   if (places < 4 * static_cast<double>(block)) return;
   f.block = block;
   carry_blocks(g, known, s, before, trusted);
-  s.body = make(g, row(f.fold).combine, f.value, f.carry);
+  s.body = combined(g, f.fold, f.value, f.carry);
 }
 
 // A scan in blocks that begin anew, as a stage of its own: the fold of each block up to a place, or from it on.
@@ -160,7 +147,7 @@ node_id make_window(graph& g, const facts& known, const sliding& r, std::int64_t
   const node_id begun = blocks(g, known, w, fold, kept, width, false, s, before, reason);
   const node_id first = g.arg(w.walk, 0), size = integer(g, width);
   const node_id left = at(g, rest, w.walk, r.low, trusted), right = at(g, begun, w.walk, plus(g, r.high, -1), trusted);
-  node_id result = make(g, row(fold).combine, left, right);
+  node_id result = combined(g, fold, left, right);
   if (bound_of(g, r.high, r.over).limited) {
     const node_id places = make(g, op::sub, plus(g, g.arg(w.walk, 1), -1), first);
     const node_id last_block = make(g, op::add, first, make(g, op::mul, make(g, op::quotient, places, size), size));
@@ -195,18 +182,45 @@ bool is_running(graph& g, const sliding& r) {
 
 }  // namespace
 
+stage layout_of(graph& g, const facts& known, node_id value, const stage& s) {
+  stage like = s;
+  like.vector = no_node;
+  double least = 0;
+  for (const node_id idx : indices_of(g, g.free[value])) {
+    if (!may_vectorise(g, value, idx)) continue;
+    const double cost = cost_of(g, known, value, idx, 1);
+    if (like.vector != no_node && cost > least) continue;
+    least = cost;
+    like.vector = idx;
+  }
+  return like;
+}
+
 bool take_scan(graph& g, const facts& known, stage& s, std::vector<stage>& before, trust& trusted) {
   if (s.how != way::map) return false;
   std::vector<node_id> all;
   for_each_node(g, s.body, [&](node_id n) {
     if (g.kind(n) == op::reduce) all.push_back(n);
   });
+  // Those that meet a running extremum first, while that can still be seen.
+  for (auto n = all.rbegin(); n != all.rend(); ++n) {
+    const node_id instead = take_recurrence(g, known, *n, s, before, trusted);
+    if (instead == no_node) continue;
+    replacement put(g);
+    put.add(*n, instead);
+    s.body = put(s.body);
+    return true;
+  }
   for (const node_id n : all) {
     const sliding r = sliding_of(g, n);
-    if (r.over == no_node) continue;
     node_id instead = no_node;
-    const bool grows = !g.free[r.low].has(g.ordinal(r.over)), shrinks = !g.free[r.high].has(g.ordinal(r.over));
-    if (is_running(g, r)) {
+    if (r.over == no_node) {
+      instead = separated(g, n);
+      if (instead == n) continue;
+    }
+    const bool slides = r.over != no_node;
+    const bool grows = slides && !g.free[r.low].has(g.ordinal(r.over)), shrinks = slides && !g.free[r.high].has(g.ordinal(r.over));
+    if (slides && is_running(g, r)) {
       if (n == s.body) {
         make_scan(g, known, s, r, before, trusted);
         return true;
@@ -215,7 +229,7 @@ bool take_scan(graph& g, const facts& known, stage& s, std::vector<stage>& befor
       trusted.insert(instead);
     } else if (grows || shrinks) {
       instead = make_lookup(g, known, r, shrinks, s, before, trusted);
-    } else if (const std::int64_t width = width_of(g, r); width > 0 && pays(g, known, r, width)) {
+    } else if (const std::int64_t width = slides ? width_of(g, r) : 0; width > 0 && pays(g, known, r, width)) {
       instead = make_window(g, known, r, width, s, before, trusted);
     }
     if (instead == no_node) continue;

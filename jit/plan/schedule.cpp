@@ -210,7 +210,8 @@ void schedule_scan(graph& g, const facts& known, stage& s) {
   s.lanes = 1;
   s.chunk = 0;
   s.loops.clear();
-  double least = cost_of(g, known, value, may_vectorise(g, value, s.scan.walk) ? s.scan.walk : no_node, 1) + share_of_lane;
+  const bool along = may_vectorise(g, value, s.scan.walk) && s.scan.factor == no_node;
+  double least = cost_of(g, known, value, along ? s.scan.walk : no_node, 1) + (along ? share_of_lane : 1);
   for (const node_id idx : s.indices) {
     if (idx == s.owned || !may_vectorise(g, value, idx) || !may_vectorise(g, s.scan.walk, idx)) continue;
     const double cost = cost_of(g, known, value, idx, 1) + (idx == s.indices.back() ? share_of_lane : 1);

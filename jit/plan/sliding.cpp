@@ -51,7 +51,6 @@ class meetings {
     if (!uses(g_, n, u_) && !uses(g_, n, t_)) return true;
     if (!seen_.insert(n).second) return true;
     const op kind = g_.kind(n);
-    if (kind == op::index && n != u_ && n != t_) return false;
     if (g_.type(n) == element::i64 && (kind == op::index || is_elementwise(kind))) {
       const line a = split_affine(g_, n, u_);
       const line b = a.affine ? split_affine(g_, a.rest, t_) : line{};
@@ -60,7 +59,7 @@ class meetings {
         found.push_back({n, b.rest});
         return true;
       }
-      if (kind == op::index) return false;
+      if (n == u_ || n == t_) return false;
     }
     for (int k = kind == op::load ? 1 : 0; k < g_[n].count; ++k)
       if (!(*this)(g_.arg(n, k))) return false;

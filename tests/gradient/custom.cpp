@@ -62,9 +62,11 @@ TEST(custom_gradient, of_second_order) {
   EXPECT_EQ(numbers(dx), (list_of{1, 4 * 2 * 4}));
   EXPECT_EQ(numbers(hx), (list_of{1 + 2, 16 + 2 * 2 * 4 * 2 * 4}));
 }
+// At namespace scope: a rule without captures sees it there.
+constexpr auto norm = define<"norm">() = sum(i, x(i) * x(i));
+
 // A rule by a definition that the value is made of, of rank 0.
 TEST(custom_gradient, by_a_definition_of_rank_0) {
-  constexpr auto norm = define<"norm">() = sum(i, x(i) * x(i));
   constexpr auto root = define<"root">() = sqrt(norm());
   constexpr auto safe =
       custom_gradient(root, [](auto y, auto dy) { return by(norm) = select(y() == 0_c, 0_c, dy() / (2_c * y())); });

@@ -116,6 +116,62 @@ TEST(scan, does_not_drift) {
   EXPECT_LT(worst, 3e-7);
 }
 
+TEST(scan, gradient_of_products) {
+  constexpr auto up = define<"up">(t) = prod(s.in(0_c, t + 1_c), x(s)) + 0_c * x(t);
+  constexpr auto loss = define<"loss">() = sum(t, up(t) * w(t));
+  for (const std::int64_t size : {1, 2, 17, 60})
+    for (const int zeros : {0, 1, 2}) {
+      std::vector<double> values;
+      for (std::int64_t k = 0; k < size; ++k) values.push_back(zeros > 0 && (k == 5 || (zeros > 1 && k == 11)) ? 0 : 0.75 + 0.5 * static_cast<double>(k * 7 % 10) / 10);
+      trial test = trial_of(up, loss, grad(loss, x));
+      test.with("x", {size}, values).random("w", {size}).expect_right();
+      expect_way(test, "one pass, backward");
+    }
+}
+
+TEST(scan, gradient_of_a_running_maximum_with_ties) {
+  constexpr auto up = define<"up">(t) = max(s.in(0_c, t + 1_c), x(s)) + 0_c * x(t);
+  constexpr auto down = define<"down">(t) = min(s.in(t, count), x(s)) + 0_c * x(t);
+  constexpr auto loss = define<"loss">() = sum(t, (up(t) + 2_c * down(t)) * w(t));
+  for (const auto size : sizes) {
+    std::vector<double> values;
+    for (std::int64_t k = 0; k < size; ++k) values.push_back(static_cast<double>(k * 5 % 7 + k / 40) / 8);
+    trial test = trial_of(up, loss, grad(loss, x));
+    test.with("x", {size}, values).random("w", {size}).expect_right();
+    expect_way(test, "a recurrence");
+    trial other = trial_of(down, grad(loss, x));
+    other.with("x", {size}, values).random("w", {size}).expect_right();
+  }
+}
+// With the square of this many steps it would not come to an end.
+TEST(scan, gradients_of_long_scans) {
+  constexpr auto product = define<"product">(t) = prod(s.in(0_c, t + 1_c), x(s)) + 0_c * x(t);
+  constexpr auto highest = define<"highest">(t) = max(s.in(0_c, t + 1_c), x(s)) + 0_c * x(t);
+  constexpr auto lowest = define<"lowest">(t) = min(s.in(t, count), x(s)) + 0_c * x(t);
+  constexpr auto softest = define<"softest">(t) = logsumexp(s.in(0_c, t + 1_c), x(s)) + 0_c * x(t);
+  constexpr auto hardest = define<"hardest">(t) = logsumexp(s.in(t, count), x(s)) + 0_c * x(t);
+  constexpr auto loss = define<"loss">() = sum(t, (product(t) + highest(t) * lowest(t) + softest(t) * hardest(t)) * w(t));
+  trial test = trial_of(loss, grad(loss, x));
+  test.random("x", {1000003}).random("w", {1000003});
+  for (std::string text = test.plan_text(); text.find(" operations") != std::string::npos; text = text.substr(text.find(" operations") + 5)) {
+    const std::size_t end = text.find(" operations"), begin = text.rfind(' ', end - 1);
+    EXPECT_LT(std::stod(text.substr(begin, end - begin)), 1e9) << test.p->text;
+  }
+  ASSERT_EQ(test.run(), 0);
+}
+TEST(scan, running_logsumexp_and_gradient) {
+  constexpr auto up = define<"up">(t) = logsumexp(s.in(0_c, t + 1_c), x(s)) + 0_c * x(t);
+  constexpr auto down = define<"down">(t) = logsumexp(s.in(t, count), x(s)) + 0_c * x(t);
+  constexpr auto loss = define<"loss">() = sum(t, up(t) * down(t) * w(t));
+  for (const auto size : sizes) {
+    std::vector<double> values;
+    for (std::int64_t k = 0; k < size; ++k) values.push_back(static_cast<double>(k * 37 % 101) * (k % 3 == 0 ? 2 : -1) - 90);
+    trial test = trial_of(up, loss, grad(loss, x));
+    test.with("x", {size}, values).random("w", {size}).expect_right();
+    expect_way(test, "a recurrence");
+  }
+}
+
 // The results have the extent of y, as a caller's output or weights would give it.
 constexpr auto y = tensor<"y", float, 1>;
 
@@ -128,6 +184,35 @@ TEST(window, large) {
     test.random("x", {results + 99}).random("y", {results}).expect_right();
     if (results >= 100) expect_way(test, "window of 100");
   }
+}
+
+TEST(window, with_steps_and_in_two_dimensions) {
+  constexpr auto a = tensor<"a", float, 2>;
+  constexpr auto b = tensor<"b", float, 2>;
+  constexpr auto strided = define<"strided">(t) = y(t) + sum(u.in(0_c, 130_c), x(2_c * t + u));
+  constexpr auto square = define<"square">(i, j) = b(i, j) + max(over(u.in(0_c, 60_c), v.in(0_c, 50_c)), a(i + u, j + v));
+  for (const std::int64_t results : {0, 1, 70, 200})
+    trial_of(strided).random("x", {2 * results + 128}).random("y", {results}).expect_right();
+  for (const std::vector<std::int64_t>& shape : {std::vector<std::int64_t>{1, 1}, {70, 61}, {61, 70}})
+    trial_of(square).random("a", {shape[0] + 59, shape[1] + 49}).random("b", shape).expect_right();
+}
+TEST(window, does_not_drift) {
+  constexpr auto total = define<"total">(t) = sum(u.in(0_c, 1000_c), x(t + u)) * (y(t) == y(t));
+  const std::int64_t results = 1000000, width = 1000;
+  trial test = trial_of(total);
+  std::vector<double> values(static_cast<std::size_t>(results + width - 1));
+  std::mt19937_64 bits(5);
+  for (double& value : values) value = static_cast<double>(std::uniform_real_distribution<float>(0, 1)(bits));
+  values[3] = 1e30;  // no later window knows of it
+  test.with("x", {results + width - 1}, values).random("y", {results});
+  ASSERT_EQ(test.run(), 0);
+  double worst = 0;
+  for (std::int64_t k = 4; k < results; k += 997) {
+    double sum = 0;
+    for (std::int64_t q = 0; q < width; ++q) sum += values[static_cast<std::size_t>(k + q)];
+    worst = std::max(worst, std::abs(test.outputs[0].get<float>(k) - sum) / sum);
+  }
+  EXPECT_LT(worst, 3e-7);
 }
 
 }  // namespace

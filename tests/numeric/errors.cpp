@@ -150,6 +150,20 @@ TEST(subscript_errors, slices_that_end_before_they_begin_are_empty) {
   EXPECT_EQ(s(0), 0);
 }
 
+// The distance between such ends wraps around to a positive number.
+TEST(subscript_errors, nor_do_ends_that_are_farther_apart_than_integers_reach) {
+  constexpr auto v = tensor<"v", float, 1>;
+  constexpr auto total = define<"total">(i) = sum(t.in(cut(i, 0_c), cut(i, 1_c)), v(t));
+  constexpr auto next = define<"next">(i) = sum(t.in(cut(i, 0_c), cut(i, 1_c)), v(t + 1_c));
+  constexpr auto loss = define<"loss">() = sum(i, total(i) * total(i));
+  const std::int64_t ends[2][2] = {{INT64_MAX, INT64_MIN}, {INT64_MAX - 2, INT64_MIN + 8}};
+  const auto [s, n, d] = both(total, next, grad(loss, v))(v = std::vector<float>(20, 1.0f), cut = ends);
+  const auto all_zero = [](const auto& a) { return std::all_of(a.begin(), a.end(), [](float e) { return e == 0; }); };
+  EXPECT_TRUE(all_zero(s));
+  EXPECT_TRUE(all_zero(n));
+  EXPECT_TRUE(all_zero(d));
+}
+
 TEST(subscript_errors, affine_and_fixed_subscripts) {
   constexpr auto shifted = define<"shifted">(i, j) = x(i + 1_c, j) + x(i, j);
   const auto said = sentence_of([&] { compile(shifted)(x = table(3, 4)); });

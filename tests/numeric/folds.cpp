@@ -60,6 +60,21 @@ TEST(fold, in_domains) {
   constexpr auto y = define<"y">(j) = fold(hypotenuse, i.in(cut(j, 0_c), cut(j, 1_c)).where(x(i) > 0_c), x(i));
   EXPECT_EQ(numbers(both(y)(x = list<double>({3, 4, -7, 3}), cut = bounds)), (list_of{5, 0, 5}));
 }
+// Running and sliding: the planner's scans and windows fold with any monoid.
+TEST(fold, running_and_sliding) {
+  constexpr auto s = axis<"s">;
+  constexpr auto running = define<"running">(i) = fold(hypotenuse, s.in(0_c, i + 1_c), x(s)) + 0_c * x(i);
+  constexpr auto rest = define<"rest">(i) = fold(smooth_max, s.in(i, extent(x, dim<0>)), x(s)) + 0_c * x(i);
+  constexpr auto window = define<"window">(i) =
+      fold(hypotenuse, s.in(maximum(i - 20_c, 0_c), i + 1_c), x(s)) + 0_c * x(i);
+  const array<double, 1> values = noise_array<double>(-1, 1, 2000);
+  const auto [a, b, c] = both(running, rest, window).rounds(4096)(x = values);
+  double squares = 0;
+  for (std::int64_t k = 0; k < 2000; ++k) {
+    squares += values(k) * values(k);
+    ASSERT_NEAR(a(k), std::sqrt(squares), 1e-11) << k;
+  }
+}
 TEST(fold, of_integers_and_halves) {
   constexpr auto either = own_monoid<"either">(0_c, [](auto a, auto b) { return maximum(a, b) * 2_c - maximum(a, b); });
   const auto y = both(fold(either, i, n(i)))(n = list<std::int32_t>({3, 9, 4}));

@@ -7,7 +7,6 @@ using namespace sheaf::test;
 
 constexpr auto i = axis<"i">;
 constexpr auto j = axis<"j">;
-constexpr auto k = axis<"k">;
 constexpr auto x = tensor<"x", double, 1>;
 constexpr auto m = tensor<"m", double, 2>;
 constexpr auto cut = tensor<"cut", std::int64_t, 2>;
@@ -19,7 +18,6 @@ std::vector<double> numbers(const array<T, Rank>& a) {
   return out;
 }
 using list_of = std::vector<double>;
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 array<double, 1> gradient_of(auto loss, const array<double, 1>& values) { return both(grad(loss, x))(x = values); }
 
@@ -33,8 +31,6 @@ TEST(ties, even_first_last) {
   EXPECT_EQ(numbers(gradient_of(min<ties::last>(i, -x(i)), values)), (list_of{0, 0, 0, 0, -1, 0}));
 }
 TEST(ties, over_two_indices_in_order) {
-  array<double, 2> values(2, 3);
-  filled(std::move(values), {1, 5, 5, 5, 2, 5});
   const array<double, 2> grid = filled(array<double, 2>(2, 3), {1, 5, 5, 5, 2, 5});
   EXPECT_EQ(numbers(both(grad(max<ties::first>(over(i, j), m(i, j)), m))(m = grid)), (list_of{0, 1, 0, 0, 0, 0}));
   EXPECT_EQ(numbers(both(grad(max<ties::last>(over(i, j), m(i, j)), m))(m = grid)), (list_of{0, 0, 0, 0, 0, 1}));

@@ -182,4 +182,17 @@ TEST(reductions_of_reductions, nest) {
   EXPECT_EQ(a(2), 4);
 }
 
+// Both folds walk the same rows, but only the first can do so in lanes: in the other each row has a loop of its own.
+TEST(reductions_of_reductions, ragged_ones_beside_plain_ones) {
+  constexpr auto t = axis<"t">;
+  constexpr auto w = tensor<"w", float, 1>;
+  constexpr auto x = tensor<"x", float, 1>;
+  constexpr auto cut = tensor<"cut", std::int64_t, 2>;
+  constexpr auto slice = sum(t.in(cut(i, 0_c), cut(i, 1_c)), x(t));
+  constexpr auto total = define<"total">() = sum(i, w(i)) + sum(i.where(slice > 0_c), w(i));
+  const std::int64_t ends[5][2] = {{0, 3}, {2, 2}, {1, 4}, {3, 4}, {0, 1}};
+  const auto result = both(total)(w = list<float>({1, 2, 4, 8, 16}), x = list<float>({-1, 2, 3, -4}), cut = ends);
+  EXPECT_EQ(result(), 31 + 1 + 4);
+}
+
 }  // namespace

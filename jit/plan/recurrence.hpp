@@ -1,0 +1,16 @@
+// Sums over a growing range whose terms meet the running extremum M of that range, one step from result to result:
+//   sum(s <= t, v(s) where a(s) == M(t))      is A(t) = [a(t) == M(t)] v(t) + [M(t) == M(t - 1)] A(t - 1)
+//   sum(t >= s, v(t) where a(s) == M(t))      is [a(s) == M(s)] A(s), A(s) = v(s) + [M(s) == M(s + 1)] A(s + 1)
+//   sum(s <= t, v(s) exp(a(s) - M(t)))        is A(t) = v(t) exp(a(t) - M(t)) + exp(M(t - 1) - M(t)) A(t - 1)
+//   sum(t >= s, v(t) exp(a(s) - M(t)))        is exp(a(s) - M(s)) A(s), A(s) = v(s) + exp(M(s) - M(s + 1)) A(s + 1)
+// The first two are ties of a running maximum and its gradient, the others a running logsumexp and its gradient. M never
+// falls, so no factor is above 1, and where a(s) is not M(s) it is below every later M. Shown by tests/jit/scan.cpp.
+#pragma once
+#include <sheaf/jit/plan/plan.hpp>
+
+namespace sheaf::plan {
+
+// What stands for the reduction, after its stages were appended to `before`; no_node: it is none of these.
+node_id take_recurrence(graph& g, const facts& known, node_id reduce, const stage& s, std::vector<stage>& before, trust& trusted);
+
+}  // namespace sheaf::plan

@@ -1,0 +1,110 @@
+#include <sheaf/jit/plan/separate.hpp>
+
+#include <sheaf/jit/plan/rewrite.hpp>
+
+namespace sheaf::plan {
+
+namespace {
+
+class separation {
+ public:
+  separation(graph& g, node_id reduce) : g_(g), n_(reduce) {
+    for (const node_id idx : bound_indices(g, reduce)) bound_.insert(g.ordinal(idx));
+  }
+
+  node_id operator()(node_id body, node_id condition, int depth = 0) {
+    const node_id choice = depth < 4 ? outer_choice(body) : no_node;
+    if (choice == no_node) return without_divisor(body, condition);
+    const node_id test = g_.arg(choice, 0);
+    node_id parts[2];
+    for (int k = 0; k < 2; ++k) {
+      replacement put(g_);
+      put.add(choice, g_.arg(choice, 1 + k));
+      const node_id known = nonzero_;
+      if (k == 1 && g_.kind(test) == op::equal && is_number(g_, g_.arg(test, 1), 0)) nonzero_ = g_.arg(test, 0);
+      parts[k] = (*this)(put(body), condition, depth + 1);
+      nonzero_ = known;
+    }
+    return make(g_, op::select, test, parts[0], parts[1]);
+  }
+
+ private:
+  bool outside(node_id e) const { return !g_.free[e].meets(bound_); }
+
+  node_id outer_choice(node_id e) const {
+    const op kind = g_.kind(e);
+    if (kind == op::select && outside(g_.arg(e, 0))) return e;
+    if (!is_elementwise(kind)) return no_node;
+    for (int k = 0; k < g_[e].count; ++k)
+      if (const node_id found = outer_choice(g_.arg(e, k)); found != no_node) return found;
+    return no_node;
+  }
+
+  // a * (b / d), where d is known not to be 0.
+  bool divided(node_id& e) {
+    const op kind = g_.kind(e);
+    if (kind == op::div && g_.arg(e, 1) == nonzero_) {
+      e = g_.arg(e, 0);
+      return true;
+    }
+    if (kind == op::select && is_number(g_, g_.arg(e, 2), 0)) {
+      node_id part = g_.arg(e, 1);
+      if (!divided(part)) return false;
+      e = make(g_, op::select, g_.arg(e, 0), part, g_.arg(e, 2));
+      return true;
+    }
+    if (kind != op::mul) return false;
+    for (int k = 0; k < 2; ++k) {
+      node_id part = g_.arg(e, k);
+      if (!divided(part)) continue;
+      e = make(g_, op::mul, part, g_.arg(e, 1 - k));
+      return true;
+    }
+    return false;
+  }
+  node_id without_divisor(node_id body, node_id condition) {
+    const bool over = nonzero_ != no_node && monoid_of(g_, n_) == monoid::sum && divided(body);
+    const auto list = bound_indices(g_, n_);
+    const node_id sum = is_number(g_, body, 0) && monoid_of(g_, n_) == monoid::sum
+                            ? body
+                            : intern_reduce(g_, monoid_of(g_, n_), g_.type(n_), body, condition, list);
+    return over ? make(g_, op::div, sum, nonzero_) : sum;
+  }
+
+  graph& g_;
+  node_id n_;
+  index_set bound_;
+  node_id nonzero_ = no_node;
+};
+
+// A term that is 0 where a condition fails stands under the condition.
+node_id sum_like(graph& g, node_id n, node_id term) {
+  node_id condition = g.arg(n, 1);
+  if (g.kind(term) == op::select && is_number(g, g.arg(term, 2), 0)) {
+    condition = conjunction(g, condition, g.arg(term, 0));
+    term = g.arg(term, 1);
+  }
+  return intern_reduce(g, monoid::sum, g.type(n), term, condition, bound_indices(g, n));
+}
+
+}  // namespace
+
+node_id separated(graph& g, node_id n) {
+  if (row(monoid_of(g, n)).position) return n;
+  bool worth = false;  // a range that an outer index bounds
+  for (const node_id idx : bound_indices(g, n)) {
+    index_set range = g.free[idx];
+    range.erase(g.ordinal(idx));
+    const bool data = holds(g, g.arg(idx, 0), op::load) || holds(g, g.arg(idx, 1), op::load);
+    worth = worth || (!range.empty() && !data);
+  }
+  // Gradients add what meets the range in different ways under one sum.
+  const node_id body = g.arg(n, 0);
+  const bool terms = g.kind(body) == op::add || g.kind(body) == op::sub;
+  if (worth && terms && monoid_of(g, n) == monoid::sum) {
+    return make(g, g.kind(body), sum_like(g, n, g.arg(body, 0)), sum_like(g, n, g.arg(body, 1)));
+  }
+  return worth ? separation(g, n)(g.arg(n, 0), g.arg(n, 1)) : n;
+}
+
+}  // namespace sheaf::plan
