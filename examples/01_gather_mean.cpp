@@ -22,8 +22,9 @@ int main() {
   const auto step = compile(gathered, vjp(gathered, data));
   const auto [y, d] = step(data = values, picks = chosen, cotangent(gathered) = ones);
   support::show("mean of the picked rows, [4,7,5] and [4,3] give [4,5]:", y, " %8.4f");
-  support::expect("means", y, {35 / 3., 38 / 3., 41 / 3., 44 / 3., 47 / 3.,  //
-                               145 / 3., 148 / 3., 151 / 3., 154 / 3., 157 / 3., 90, 91, 92, 93, 94, 125, 126, 127, 128, 129});
+  support::expect("means", y,
+                  {35 / 3.,  38 / 3.,  41 / 3.,  44 / 3.,  47 / 3.,  //
+                   145 / 3., 148 / 3., 151 / 3., 154 / 3., 157 / 3., 90, 91, 92, 93, 94, 125, 126, 127, 128, 129});
   std::printf("gradient of batch 1, feature 0: row 1 was picked twice\n ");
   for (int t = 0; t < 7; ++t) std::printf(" %.4f", static_cast<double>(d(1, t, 0)));
   std::printf("\n");

@@ -28,7 +28,8 @@ int main() {
   const auto [g, m, n] = compile(gathered, masked, given)(data = values, picks = chosen, keep = mask);
   std::printf("feature 0 of each batch: every pick counts, every row counts once, a mask that is given\n");
   for (int r = 0; r < 4; ++r)
-    std::printf("  %8.4f %8.4f %8.4f\n", static_cast<double>(g(r, 0)), static_cast<double>(m(r, 0)), std::fabs(static_cast<double>(n(r, 0))));
+    std::printf("  %8.4f %8.4f %8.4f\n", static_cast<double>(g(r, 0)), static_cast<double>(m(r, 0)),
+                std::fabs(static_cast<double>(n(r, 0))));
   support::expect("no index repeats: the same", g(0, 0) == m(0, 0) && g(2, 3) == m(2, 3));
   support::expect("an index repeats: not the same", g(1, 0) != m(1, 0) && m(1, 0) == 52.5f);
   support::expect("the mask that is given", n(1, 4) == m(1, 4));

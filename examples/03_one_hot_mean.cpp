@@ -13,7 +13,8 @@ constexpr auto data = tensor<"data", float, 3>;
 constexpr auto picks = tensor<"picks", std::int64_t, 2>;
 
 constexpr auto hot = cast<float>(any(k, picks(b, k) == t));  // one number for each b and t
-constexpr auto contracted = define<"contracted">(b, f) = sum(t, hot * data(b, t, f)) / sum(t.in(0_c, data.extent(dim<1>)), hot);
+constexpr auto contracted = define<"contracted">(b, f) =
+    sum(t, hot* data(b, t, f)) / sum(t.in(0_c, data.extent(dim<1>)), hot);
 constexpr auto masked = define<"masked">(b, f) = mean(t.where(any(k, picks(b, k) == t)), data(b, t, f));
 
 int main() {
@@ -24,8 +25,10 @@ int main() {
   const auto [c, dc, m, dm] = compile(contracted, vjp(contracted, data), masked, vjp(masked, data))(
       data = values, picks = chosen, cotangent(contracted) = ones, cotangent(masked) = ones);
   support::show("one-hot mean:", c, " %8.4f");
-  for (std::int64_t i = 0; i < c.size(); ++i) support::expect("as the masked mean", std::fabs(c.data()[i] - m.data()[i]) < 1e-4f);
-  for (std::int64_t i = 0; i < dc.size(); ++i) support::expect("and its gradient", std::fabs(dc.data()[i] - dm.data()[i]) < 1e-6f);
+  for (std::int64_t i = 0; i < c.size(); ++i)
+    support::expect("as the masked mean", std::fabs(c.data()[i] - m.data()[i]) < 1e-4f);
+  for (std::int64_t i = 0; i < dc.size(); ++i)
+    support::expect("and its gradient", std::fabs(dc.data()[i] - dm.data()[i]) < 1e-6f);
 }
 
 /* Output:

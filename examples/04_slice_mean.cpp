@@ -24,7 +24,8 @@ int main() {
   support::expect("means", y, {14, 15, 16, 17, 16, 17, 18, 19, 22, 23, 24, 25, 28, 29, 30, 31});
   support::show("gradient:", dx, " %.4f");
   support::expect("row 4 lies in slices of 2, 7 and 4", std::fabs(dx(4, 0) - (1 / 2.f + 1 / 7.f + 1 / 4.f)) < 1e-6f);
-  for (int j = 0; j < 4; ++j) support::expect("outside the slices, bit for bit", !std::signbit(dx(0, j)) && dx(0, j) == 0 && dx(9, j) == 0);
+  for (int j = 0; j < 4; ++j)
+    support::expect("outside the slices, bit for bit", !std::signbit(dx(0, j)) && dx(0, j) == 0 && dx(9, j) == 0);
 
   // The familiar layer has the same under a name.
   const auto same = compile(segment_mean(x, bounds(cut)))(x = rows, cut = slices);

@@ -15,11 +15,13 @@ constexpr auto rows = define<"rows">(i) = mean(j, x(i, j));
 
 int main() {
   const auto matrix = support::counting(array<float, 2>(16, 10));
-  const auto [c, r, c2, r2, kept] = compile(columns, rows, sum(x, dim<0>), mean(x, dim<1>), mean<keepdim>(x, dim<-1>))(x = matrix);
+  const auto [c, r, c2, r2, kept] =
+      compile(columns, rows, sum(x, dim<0>), mean(x, dim<1>), mean<keepdim>(x, dim<-1>))(x = matrix);
   support::show("sum over rows, [16,10] gives [10]:", c);
   support::show("mean over columns, [16,10] gives [16]:", r);
   support::expect("sums", c, {1200, 1216, 1232, 1248, 1264, 1280, 1296, 1312, 1328, 1344});
-  for (int k = 0; k < 16; ++k) support::expect("means", r(k) == static_cast<float>(10 * k) + 4.5f && r2(k) == r(k) && kept(k, 0) == r(k));
+  for (int k = 0; k < 16; ++k)
+    support::expect("means", r(k) == static_cast<float>(10 * k) + 4.5f && r2(k) == r(k) && kept(k, 0) == r(k));
   for (int k = 0; k < 10; ++k) support::expect("by position", c2(k) == c(k));
 
   const auto cube = support::counting(array<float, 3>(2, 3, 4));

@@ -18,7 +18,8 @@ constexpr auto only_2 = define<"only_2">() = x(2_c) * w(2_c) + stop_gradient(sum
 int main() {
   const auto values = support::counting(array<float, 1>(5));
   const auto weights = support::filled(array<float, 1>(5), {0.5, -1, 3, 2, 0.25});
-  const auto [a, b, c, d, p, q] = compile(grad(twice, x), grad(thrice, x), grad(product, x), grad(only_2, x), product, only_2)(x = values, w = weights);
+  const auto [a, b, c, d, p, q] = compile(grad(twice, x), grad(thrice, x), grad(product, x), grad(only_2, x), product,
+                                          only_2)(x = values, w = weights);
   support::show("d(2 x[2] + sum x)/dx:", a);
   support::show("d(3 x[2] + sum x)/dx:", b);
   support::show("d(sum x w)/dx:", c);

@@ -24,17 +24,21 @@ int main() {
 
   const auto pixels = support::counting(array<float, 4>(1, 3, 8, 8));
   constexpr pool by_2{.kernel = {2, 2}, .stride = {2, 2}};
-  const auto [p, all, four] = compile(avg_pool2d<by_2>(image), global_avg_pool(image), adaptive_avg_pool<4, 4>(image))(image = pixels);
-  std::printf("AvgPool2d of [1,3,8,8], kernel 2, stride 2: [%d,%d,%d,%d], first %g\n", static_cast<int>(p.extent(0)), static_cast<int>(p.extent(1)),
-              static_cast<int>(p.extent(2)), static_cast<int>(p.extent(3)), static_cast<double>(p(0, 0, 0, 0)));
+  const auto [p, all, four] =
+      compile(avg_pool2d<by_2>(image), global_avg_pool(image), adaptive_avg_pool<4, 4>(image))(image = pixels);
+  std::printf("AvgPool2d of [1,3,8,8], kernel 2, stride 2: [%d,%d,%d,%d], first %g\n", static_cast<int>(p.extent(0)),
+              static_cast<int>(p.extent(1)), static_cast<int>(p.extent(2)), static_cast<int>(p.extent(3)),
+              static_cast<double>(p(0, 0, 0, 0)));
   support::expect("[1,3,4,4]", p.extent(1) == 3 && p.extent(2) == 4 && p.extent(3) == 4 && p(0, 0, 0, 0) == 4.5f);
   support::show("global average pooling is the mean over the image:", all);
   for (std::int64_t i = 0; i < p.size(); ++i) support::expect("adaptive pooling to 4x4", four.data()[i] == p.data()[i]);
 
   // Padding at the ends: does it count? As torch.nn.AvgPool1d, three options.
-  constexpr pool counted{.kernel = {3}, .stride = {2}, .padding = {1}}, bare{.kernel = {3}, .stride = {2}, .padding = {1}, .count_include_pad = false},
+  constexpr pool counted{.kernel = {3}, .stride = {2}, .padding = {1}},
+      bare{.kernel = {3}, .stride = {2}, .padding = {1}, .count_include_pad = false},
       by_4{.kernel = {3}, .stride = {2}, .divisor_override = 4}, over{.kernel = {2}, .stride = {2}, .ceil_mode = true};
-  const auto [a, b, c, d] = compile(avg_pool1d<counted>(v), avg_pool1d<bare>(v), avg_pool1d<by_4>(v), avg_pool1d<over>(v))(v = five);
+  const auto [a, b, c, d] =
+      compile(avg_pool1d<counted>(v), avg_pool1d<bare>(v), avg_pool1d<by_4>(v), avg_pool1d<over>(v))(v = five);
   support::show("kernel 3, stride 2, padding 1:", a, " %.4f");
   support::show("count_include_pad = false:", b, " %.4f");
   support::show("divisor_override = 4, no padding:", c, " %.4f");

@@ -40,7 +40,7 @@ namespace detail {
 template <class... A>
 struct list {};
 template <class... A, class... B>
-constexpr list<A..., B...> operator+(list<A...>, list<B...>) {
+SHEAF_INLINE constexpr list<A..., B...> operator+(list<A...>, list<B...>) {
   return {};
 }
 

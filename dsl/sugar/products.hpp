@@ -1,5 +1,7 @@
 // Elementwise functions with broadcasting, and contractions. Shown by tests/numeric/familiar_products.cpp.
 #pragma once
+#include <type_traits>
+
 #include <sheaf/dsl/sugar/losses.hpp>
 
 namespace sheaf {
@@ -67,7 +69,7 @@ SHEAF_INLINE constexpr bool expect_contraction() {
 // elementwise([](auto a, auto b) { return a * b; }, x, w): the function of the elements, tensors aligned at their last
 // dimension; one whose extent is 1 by its type (tensor<"w", float, 2, 1, dynamic>, keepdim) is repeated.
 template <class F, Tensor... T>
-SHEAF_INLINE constexpr auto elementwise(F f, T... t) {
+SHEAF_INLINE constexpr auto elementwise(F, T...) {
   static_assert(sizeof...(T) > 0, "elementwise: expected a function and tensors");
   constexpr int rank = [] {
     int most = 0;
@@ -75,7 +77,11 @@ SHEAF_INLINE constexpr auto elementwise(F f, T... t) {
     return most;
   }();
   detail::expect_broadcasts<rank, T...>();
-  return detail::named<"elementwise", T...>(f(detail::broadcast<rank>(t, std::make_index_sequence<T::rank>{})...),
+  // Its result's type is all that is asked of f: called, it would be a symbol as long as the expressions.
+  using result =
+      std::invoke_result_t<F, decltype(detail::broadcast<rank>(T{}, std::make_index_sequence<T::rank>{}))...>;
+  static_assert(Expression<result>, "elementwise: the function returns an expression of the elements");
+  return detail::named<"elementwise", T...>(result{},
                                             detail::broadcast_axes<rank, T...>(std::make_index_sequence<rank>{}));
 }
 
@@ -136,9 +142,10 @@ SHEAF_INLINE constexpr auto cosine_similarity(A a, B b, dim_<D>) {
     constexpr unsigned set = detail::dimensions<A, D>();
     const auto x = detail::element_of_all(a);
     const auto y = detail::element_of_all(b);
-    const auto length = [](auto e) { return detail::flat_root(detail::fold<folding::sum, A, set>(e * e)); };
+    const auto lengths = detail::flat_root(detail::fold<folding::sum, A, set>(x * x)) *
+                         detail::flat_root(detail::fold<folding::sum, A, set>(y * y));
     const auto together = detail::fold<folding::sum, A, set>(x * y);
-    return detail::named<"cosine_similarity", A, B>(together / maximum(length(x) * length(y), literal_<Eps>{}),
+    return detail::named<"cosine_similarity", A, B>(together / maximum(lengths, literal_<Eps>{}),
                                                     detail::remaining<A, set>{});
   } else {
     return detail::refused_{};

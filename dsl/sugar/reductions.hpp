@@ -28,6 +28,31 @@ constexpr bool is_correction<correction_<C>> = true;
 
 template <auto... O>
 constexpr bool keeps = (std::is_same_v<std::remove_const_t<decltype(O)>, keepdim_> || ... || false);
+// Those of the options that are policies of the core's reductions.
+template <auto... P>
+struct policy_list {};
+template <auto... P, auto... Q>
+SHEAF_INLINE constexpr policy_list<P..., Q...> operator+(policy_list<P...>, policy_list<Q...>) {
+  return {};
+}
+template <auto O>
+constexpr bool is_policy = Policy<std::remove_const_t<decltype(O)>>;
+template <auto... O>
+using policies_among =
+    decltype((policy_list<>{} + ... + std::conditional_t<is_policy<O>, policy_list<O>, policy_list<>>{}));
+template <folding Kind, auto... P>
+SHEAF_INLINE constexpr bool expect_listed(policy_list<P...>) {
+  if constexpr (sizeof...(P) > 0)
+    return expect_policies<Kind, std::remove_const_t<decltype(P)>...>();
+  else
+    return true;
+}
+
+template <auto... O>
+SHEAF_INLINE constexpr void keepdim_and_policies() {
+  static_assert(((std::is_same_v<std::remove_const_t<decltype(O)>, keepdim_> || is_policy<O>)&&... && true),
+                "reduction: its options are keepdim and policies");
+}
 template <auto... O>
 SHEAF_INLINE constexpr void only_keepdim() {
   static_assert((std::is_same_v<std::remove_const_t<decltype(O)>, keepdim_> && ... && true),
@@ -57,6 +82,13 @@ SHEAF_INLINE constexpr auto fold(E e) {
     return e;
   else
     return reduce_<Kind, decltype(over_all(picked<positions<T::rank>, Set>{})), E>{};
+}
+template <folding Kind, class T, unsigned Set, class E, auto... P>
+SHEAF_INLINE constexpr auto fold_by(E e, policy_list<P...>) {
+  if constexpr (Set == 0)
+    return e;
+  else
+    return reduce_<Kind, decltype(over_all(picked<positions<T::rank>, Set>{})), E, P...>{};
 }
 template <fixed_string What, folding Kind, class T, unsigned Set, bool Keep, class E>
 SHEAF_INLINE constexpr auto folded(E e) {
@@ -162,15 +194,19 @@ SHEAF_INLINE constexpr auto norm_of(E e) {
 
 }  // namespace detail
 
-#define SHEAF_BY_DIMENSION(name)                                                                          \
-  template <auto... O, Tensor T, int... D>                                                                \
-  SHEAF_INLINE constexpr auto name(T t, dim_<D>...) {                                                     \
-    detail::only_keepdim<O...>();                                                                         \
-    if constexpr (detail::expect_dimensions<#name, T, D...>())                                            \
-      return detail::folded<#name, folding::name, T, detail::dimensions<T, D...>(), detail::keeps<O...>>( \
-          detail::element_of_all(t));                                                                     \
-    else                                                                                                  \
-      return detail::refused_{};                                                                          \
+#define SHEAF_BY_DIMENSION(name)                                                                             \
+  template <auto... O, Tensor T, int... D>                                                                   \
+  SHEAF_INLINE constexpr auto name(T t, dim_<D>...) {                                                        \
+    detail::keepdim_and_policies<O...>();                                                                    \
+    if constexpr (detail::expect_dimensions<#name, T, D...>() &&                                             \
+                  detail::expect_listed<folding::name>(detail::policies_among<O...>{})) {                    \
+      constexpr unsigned set = detail::dimensions<T, D...>();                                                \
+      return detail::named<#name, T>(                                                                        \
+          detail::fold_by<folding::name, T, set>(detail::element_of_all(t), detail::policies_among<O...>{}), \
+          detail::remaining<T, set, detail::keeps<O...>>{});                                                 \
+    } else {                                                                                                 \
+      return detail::refused_{};                                                                             \
+    }                                                                                                        \
   }
 SHEAF_BY_DIMENSION(sum)
 SHEAF_BY_DIMENSION(mean)

@@ -144,6 +144,12 @@ SHEAF_INLINE constexpr auto sliced_parts(T t, list<P...>, std::index_sequence<I.
                            decltype(part_of<T, given + static_cast<int>(Rest)>(whole))...>{});
 }
 
+// pad, where it reads within the tensor whatever the position.
+template <int D, class T, class E, class Axes>
+SHEAF_INLINE constexpr auto taken_at(T t, E, Axes axes) {
+  return named<"pad", T>(at(t, replaced<positions<T::rank>, D, E>{}), axes);
+}
+
 // The last two dimensions.
 template <int Rank>
 using row_axis = position<Rank - 2>;
@@ -267,20 +273,16 @@ SHEAF_INLINE constexpr auto pad(T t, dim_<D>) {
     const auto from = detail::position<d>{} - literal_<Before>{};
     using axes = detail::replaced<detail::positions<T::rank>, d,
                                   sized_<detail::position<d>, decltype(size + literal_<Before + After>{})>>;
-    const auto taken = [&](auto e) {
-      return detail::named<"pad", T>(detail::at(t, detail::replaced<detail::positions<T::rank>, d, decltype(e)>{}),
-                                     axes{});
-    };
     if constexpr (Mode == padding::constant) {
       const auto element =
           detail::at(t, detail::replaced<detail::positions<T::rank>, d, std::remove_const_t<decltype(from)>>{});
       return detail::named<"pad", T>(select(zero <= from && from < size, element, literal_<Value>{}), axes{});
     } else if constexpr (Mode == padding::reflect) {
-      return taken(size - one - abs(size - one - abs(from)));
+      return detail::taken_at<d>(t, size - one - abs(size - one - abs(from)), axes{});
     } else if constexpr (Mode == padding::replicate) {
-      return taken(minimum(maximum(from, zero), size - one));
+      return detail::taken_at<d>(t, minimum(maximum(from, zero), size - one), axes{});
     } else {
-      return taken(remainder(from, size));
+      return detail::taken_at<d>(t, remainder(from, size), axes{});
     }
   } else {
     return detail::refused_{};

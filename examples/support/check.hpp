@@ -15,7 +15,8 @@ void expect(const char* what, const Array& found, std::initializer_list<double> 
   std::int64_t i = 0;
   bool same = static_cast<std::int64_t>(expected.size()) == found.size();
   for (const double e : expected)
-    if (const std::int64_t at = i++; same) same = std::fabs(static_cast<double>(found.data()[at]) - e) <= 1e-5 * std::fmax(1.0, std::fabs(e));
+    if (const std::int64_t at = i++; same)
+      same = std::fabs(static_cast<double>(found.data()[at]) - e) <= 1e-5 * std::fmax(1.0, std::fabs(e));
   if (same) return;
   std::fprintf(stderr, "%s: not as expected\n", what);
   std::exit(1);
@@ -41,7 +42,8 @@ void show(const char* title, const Array& values, const char* format = " %g") {
 // 0, 1, 2, ... in an array of these extents.
 template <class Array>
 Array counting(Array a, double step = 1) {
-  for (std::int64_t i = 0; i < a.size(); ++i) a.data()[i] = static_cast<typename Array::value_type>(step * static_cast<double>(i));
+  for (std::int64_t i = 0; i < a.size(); ++i)
+    a.data()[i] = static_cast<typename Array::value_type>(step * static_cast<double>(i));
   return a;
 }
 template <class Array>

@@ -117,6 +117,17 @@ TEST(familiar_reductions, a_norm_of_zeros_has_gradient_0) {
   for (const double v : d) EXPECT_EQ(v, 0);
 }
 
+TEST(familiar_reductions, policies) {
+  constexpr auto v = tensor<"v", double, 1>;
+  const auto two = list<double>({1, 3, 3});
+  const auto [first, even] = both(grad(max<ties::first>(v), v), grad(max(v), v))(v = two);
+  expect_each(first, {3}, [](auto at) { return at[0] == 1; });
+  expect_each(even, {3}, [](auto at) { return at[0] == 0 ? 0 : 0.5; });
+  const auto [nothing, kept] = both(mean<empty::zero>(v), sum<keepdim, accumulate<double>>(v))(v = array<double, 1>(0));
+  EXPECT_EQ(nothing(), 0);
+  EXPECT_EQ(kept.extent(0), 1);
+}
+
 TEST(familiar_reductions, sugar_of_sugar_and_two_of_one_name) {
   const auto [a, b, c] = both(mean(x, dim<0>), mean(x, dim<1>), mean(mean(x, dim<0>)))(x = values);
   EXPECT_EQ(a.extent(0), B);
