@@ -293,6 +293,9 @@ class builder {
       node_id value = no_node;
       const node_id idx = ranged(axes[d], &body, 1, {"definition ", name}, value);
       if (idx == no_node) return define(g, name, integer(g, 0), nullptr, 0);
+      if (reads_data(idx))
+        fail() << "definition " << text(name) << ": the size of index " << text(index_name(g, idx))
+               << " depends on data or another index, expected numbers and extents";
       body = substitute(g, body, axes[d].axis, idx);
       indices.push(idx);
     }
@@ -338,6 +341,15 @@ class builder {
   constexpr detail::complaint fail() { return {g.failed() ? nullptr : &g}; }
 
  private:
+  // Does the range of an index, or an expression in it, depend on more than extents?
+  constexpr bool reads_data(node_id n, bool outermost = true) {
+    const op kind = g.kind(n);
+    if (kind == op::load || (kind == op::index && !outermost) || kind == op::reduce) return true;
+    for (int k = 0; k < g[n].count && kind != op::extent; ++k)
+      if (reads_data(g.arg(n, k), false)) return true;
+    return false;
+  }
+
   // Where a mistake stands: a reduction, or a definition with its name. Words are put together only when they are said.
   struct place {
     const char* word = nullptr;

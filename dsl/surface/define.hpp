@@ -15,7 +15,7 @@ struct definition_ : subscripts<definition_<Name, E, Axes...>> {
 
  private:
   static constexpr node_id make_node(builder& b) {
-    const node_id axes[rank + 1] = {b(Axes{}).id...};
+    const bound_axis axes[rank + 1] = {Axes::bind(b)...};
     return b.definition(b.name(Name.text, Name.length()), b(E{}).id, axes, rank);
   }
 };
@@ -40,10 +40,13 @@ struct definition_head {
 
 namespace detail {
 
+// An axis, or one with its size: t.in(0_c, n).
 template <class>
 constexpr bool is_axis = false;
 template <fixed_string Name, std::int64_t Size>
 constexpr bool is_axis<axis_<Name, Size>> = true;
+template <class Axis, class High>
+constexpr bool is_axis<domain_<Axis, literal_<std::int64_t{0}>, High, nothing, nothing>> = true;
 
 // How often each label stands among the indices is once.
 template <class... Axes>
@@ -62,7 +65,7 @@ constexpr const char* repeated_index() {
 template <fixed_string Name, class... Axes>
 constexpr bool expect_indices() {
   static_assert(sizeof...(Axes) <= max_rank, "define: at most 8 indices");
-  static_assert((is_axis<Axes> && ... && true), "define: its indices are axes; a domain stands in a reduction");
+  static_assert((is_axis<Axes> && ... && true), "define: its indices are axes, or axes with a size such as t.in(0_c, n); other domains stand in a reduction");
   if constexpr ((is_axis<Axes> && ... && true)) {
     expect<repeated_index<Axes...>() == nullptr, [] {
       return sentence{} << "definition " << Name.text << ": index " << repeated_index<Axes...>()
@@ -82,7 +85,8 @@ struct refused_head {
 
 }  // namespace detail
 
-// define<"pooled">(m, f) = mean(t, x(m, t, f)): a tensor of the extents of m and f, in this order.
+// define<"pooled">(m, f) = mean(t, x(m, t, f)): a tensor of the extents of m and f, in this order. An index that subscripts
+// nothing directly is given its size: define<"running">(t.in(0_c, extent(x, dim<0>))) = sum(s.in(0_c, t + 1_c), x(s)).
 template <fixed_string Name, class... Axes>
 SHEAF_INLINE constexpr auto define(Axes...) {
   if constexpr (detail::expect_indices<Name, Axes...>())

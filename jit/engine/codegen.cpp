@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include <sheaf/jit/engine/plugin.hpp>
+#include <sheaf/jit/ir/verify.hpp>
 #include <sheaf/runtime/fail.hpp>
 #include <sheaf/runtime/kernel_cache.hpp>
 
@@ -14,8 +15,8 @@ namespace sheaf::jit {
 
 namespace {
 
-// Raised when the same IR text comes to mean other code.
-constexpr const char* codegen_version = "sheaf code 2";
+// Changes with the sources of the generator: the same IR text may then mean other code.
+const std::string codegen_version = "sheaf code " + std::to_string(SHEAF_CODEGEN_FINGERPRINT);
 
 using clock = std::chrono::steady_clock;
 
@@ -40,6 +41,7 @@ std::shared_ptr<const loaded_code> from_disk(const std::string& key, const std::
 
 std::shared_ptr<const loaded_code> generated(const ir::module& module, const std::string& key) {
   const auto start = clock::now();
+  ir::verify(module);  // microseconds, beside the milliseconds of LLVM, which ends the process where its own rules are broken
   const auto object = generate_object(module, runtime::current_settings().target);
   auto made = loaded(object, module.name);
   runtime::default_kernel_cache().store(key, object.data(), object.size());
@@ -75,7 +77,7 @@ std::string processor_key() {
 
 std::shared_ptr<const loaded_code> code_for(const ir::module& module, const std::string& text) {
   static memory_cache memory;
-  static const std::string prefix = std::string(codegen_version) + "\n" + processor_key() + "\n";
+  static const std::string prefix = codegen_version + "\n" + processor_key() + "\n";
   const std::string key = prefix + text;
   const std::lock_guard lock(memory.lock);
   if (const auto found = memory.entries.find(key); found != memory.entries.end())

@@ -14,8 +14,8 @@ struct module;
 extern "C" {
 #endif
 
-/* Raised when a struct below or ir.hpp changes. */
-#define SHEAF_LLVM_VERSION 1
+/* Made by the build from the sources of the IR and the generator; sheaf_llvm_version returns that of the plug-in. */
+#define SHEAF_LLVM_VERSION SHEAF_CODEGEN_FINGERPRINT
 
 typedef struct sheaf_llvm_options {
   const char *cpu;      /* "native" or null: this machine; else an LLVM name, "x86-64-v3", "znver4" */

@@ -182,6 +182,25 @@ TEST(subscript_errors, not_where_nothing_runs) {
   EXPECT_EQ(sentence_of([&] { both(rows)(x = table(3, 0), pick = ids{}); }), "");
 }
 
+TEST(user_errors, outputs_have_memory_of_their_own) {
+  constexpr auto v = tensor<"v", float, 1>;
+  constexpr auto twice = define<"twice">(i) = v(i) + v(i);
+  constexpr auto thrice = define<"thrice">(i) = 3_c * v(i);
+  const auto program = compile(twice, thrice);
+  std::vector<float> data(16, 1), other(16, -1);
+  const auto lower = view_of(data.data(), 8), upper = view_of(data.data() + 4, 8), rest = view_of(data.data() + 8, 8);
+  EXPECT_EQ(sentence_of([&] { program(v = lower, twice = upper); }),
+            "bad_argument: output twice: expected memory of its own, found memory of v");
+  EXPECT_EQ(sentence_of([&] { program(v = view_of(other.data(), 8), twice = lower, thrice = upper); }),
+            "bad_argument: output thrice: expected memory of its own, found memory of twice");
+  EXPECT_EQ(sentence_of([&] { program(v = lower, twice = view_of(other.data(), {8}, {0})); }),
+            "bad_argument: output twice: expected a place for each element, found stride 0 in dimension 0");
+  for (const float e : other) EXPECT_EQ(e, -1);
+  program(v = lower, twice = rest, thrice = view_of(other.data(), 8));  // side by side is no overlap
+  EXPECT_EQ(data[8], 2);
+  EXPECT_EQ(other[7], 3);
+}
+
 TEST(user_errors, are_the_users_fault) {
   try {
     compile(rows)(x = table(3, 4), pick = ids{3});

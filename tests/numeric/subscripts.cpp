@@ -152,6 +152,19 @@ TEST(domains, later_ranges_depend_on_earlier_indices) {
             0 + 2 * (1 + 2 + 3) + 3 * (4 + 5));
 }
 
+TEST(definitions, with_the_size_of_an_index_given) {
+  constexpr auto v = tensor<"v", double, 1>;
+  constexpr auto bin = tensor<"bin", std::int64_t, 1>;
+  constexpr auto s = axis<"s">;
+  constexpr auto running = define<"running">(t.in(0_c, extent(v, dim<0>))) = sum(s.in(0_c, t + 1_c), v(s));
+  constexpr auto histogram = define<"histogram">(j.in(0_c, 4_c)) = count(s, bin(s) == j);
+  const auto [r, h, d] = both(running, histogram, grad(sum(t, running(t)), v))(v = std::vector<double>{1, 2, 3, 4, 5},
+                                                                              bin = std::vector<std::int64_t>{0, 1, 1, 3, 3, 3});
+  for (int k = 0; k < 5; ++k) EXPECT_EQ(r(k), (k + 1) * (k + 2) / 2);
+  for (int k = 0; k < 5; ++k) EXPECT_EQ(d(k), 5 - k);
+  for (int k = 0; k < 4; ++k) EXPECT_EQ(h(k), (std::vector{1, 2, 0, 3})[static_cast<std::size_t>(k)]);
+}
+
 TEST(definitions, used_at_several_subscripts) {
   constexpr auto square = define<"square">(i) = x(i) * x(i);
   constexpr auto difference = define<"difference">(t) = square(t) - square(extent(x, dim<0>) - 1_c - t);
