@@ -55,7 +55,7 @@ class kernel_verifier {
     walk(k_.body, true);
     return stores_check_;
   }
-  bool stores_other() const { return stores_other_; }
+  bool stores_output() const { return stores_output_; }
 
  private:
   [[noreturn]] void fail(const char* rule, const std::string& why) const {
@@ -260,7 +260,7 @@ class kernel_verifier {
     place_ = "store";
     const buffer& b = target_buffer(s.target);
     require(b.where != role::input, "module_shape", "a store to an input");
-    (b.where == role::check ? stores_check_ : stores_other_) |= b.where != role::local;
+    (b.where == role::check ? stores_check_ : stores_output_) |= b.where == role::check || b.where == role::output;
     const instruction& x = operand(s.stored);
     require(x.type == b.type, "types", "expected the buffer's type");
     require(!x.vector || s.how != access::uniform, "vectorness", "a vector stored to one element");
@@ -358,21 +358,21 @@ class kernel_verifier {
   std::int32_t vector_loop_ = -1;
   value current_ = none;
   const char* place_ = nullptr;
-  bool stores_check_ = false, stores_other_ = false;
+  bool stores_check_ = false, stores_output_ = false;
 };
 
 }  // namespace
 
 void verify(const module& m) {
   for (const buffer& b : m.buffers) check_buffer(m, b);
-  bool others = false;
+  bool outputs = false;
   for (const kernel& k : m.kernels) {
     kernel_verifier verifier(m, k);
     const bool checks = verifier.run();
-    if (checks && (others || verifier.stores_other()))
+    if (checks && (outputs || verifier.stores_output()))
       throw bad_ir("check_order: kernel " + k.name +
-                   ": expected checks before all that stores, in kernels of their own");
-    others |= verifier.stores_other();
+                   ": expected checks before all that stores to an output, in kernels that store to none");
+    outputs |= verifier.stores_output();
   }
 }
 

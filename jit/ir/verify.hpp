@@ -9,13 +9,12 @@
 //   vectorness       vectors exist inside a vector loop only; an op with a vector argument is a vector
 //   loop_nesting     at most one vector loop around anything; lanes a power of two, 2 to 256; a loop id is entered once
 //   parallel_at_top  a parallel loop is the last statement of a kernel, after pure instructions only
-//   access_kind      uniform and contiguous accesses have scalar subscripts, gathers a vector one; lanes need a vector
-//   loop;
+//   access_kind      uniform and contiguous accesses have scalar subscripts, gathers a vector one; lanes need a vector loop;
 //                    contiguous needs a last dimension of stride 1
-//   vectorness       scan_lanes also takes a scalar accumulator, of its type or a wider floating one, and a vector
-//   accumulators     combined into from one width of lanes; read as declared; fold_lanes is for those of the vector
-//   loop's outside mask             boolean, and scalar where what it guards is scalar check_order      kernels that
-//   store to check buffers come before all others, and store nothing else
+//   accumulators     combined into from one width of lanes; read as declared; fold_lanes is for those of the vector loop's
+//                    outside; scan_lanes also takes a scalar one, of its type or a wider floating one, and a vector
+//   mask             boolean, and scalar where what it guards is scalar
+//   check_order      kernels that store to check buffers come before all that store to outputs, and store to none
 #pragma once
 #include <stdexcept>
 
