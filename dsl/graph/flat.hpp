@@ -49,7 +49,7 @@ class flat {
   constexpr int push(const T& value) {
     if (size_ == capacity_) {
       const T kept = value;  // value may live in the array that grows
-      reserve(capacity_ < 8 ? 16 : 2 * capacity_);
+      reserve(capacity_ < 2 ? 4 : 2 * capacity_);
       data_[size_] = kept;
     } else {
       data_[size_] = value;
