@@ -48,6 +48,12 @@ plan::call_facts facts_of(const call_class& a) {
   return seen;
 }
 
+std::int64_t closed_value(const plan::facts& known, node_id e) {
+  const auto value = known.value(e);
+  if (!value) runtime::fail(code::broken_invariant, "workspace of a call", "extents that do not depend on data", "one that does");
+  return *value;
+}
+
 class native_runner final : public runner {
  public:
   native_runner(const graph& g, const call_class& arguments)
@@ -114,7 +120,7 @@ class native_runner final : public runner {
   void lay_out(const plan::facts& known) {
     for (const workspace& w : planned_.workspaces) {
       std::vector<std::int64_t> extents;
-      for (const node_id e : w.extents) extents.push_back(std::max<std::int64_t>(known.value(e).value(), 0));
+      for (const node_id e : w.extents) extents.push_back(std::max<std::int64_t>(closed_value(known, e), 0));
       place(w.type, extents);
     }
     for (const plan::check& c : planned_.checks)

@@ -233,6 +233,7 @@ bool take_scatter(graph& g, stage& s, std::vector<stage>& before) {
     const node_id normal = condition_of_any(g, n);
     const scatter_form form = scatter_of(g, normal);
     if (form.how == way::map) continue;
+    if (n != s.body && !has_closed_ranges(g, n)) continue;  // no array holds its values: it stays a loop
     const node_id simpler = normal == n ? counted(g, n) : normal;
     if (simpler != n) {
       replace_in(g, s, n, simpler);
