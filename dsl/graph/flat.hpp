@@ -8,41 +8,44 @@ namespace sheaf {
 template <class T>
 class flat {
  public:
+  // Open to the graph's innermost accessors: in constant evaluation a call of operator[] costs as much as ten additions.
+  T* items = nullptr;
+
   constexpr flat() = default;
   constexpr flat(const flat& other) { *this = other; }
-  constexpr flat(flat&& other) noexcept : data_(other.data_), size_(other.size_), capacity_(other.capacity_) {
-    other.data_ = nullptr;
+  constexpr flat(flat&& other) noexcept : items(other.items), size_(other.size_), capacity_(other.capacity_) {
+    other.items = nullptr;
     other.size_ = other.capacity_ = 0;
   }
   constexpr flat& operator=(const flat& other) {
     if (this == &other) return *this;
     size_ = 0;
     reserve(other.size_);
-    for (int i = 0; i < other.size_; ++i) data_[i] = other.data_[i];
+    for (int i = 0; i < other.size_; ++i) items[i] = other.items[i];
     size_ = other.size_;
     return *this;
   }
   constexpr flat& operator=(flat&& other) noexcept {
-    T* data = data_;
-    data_ = other.data_;
-    other.data_ = data;
+    T* data = items;
+    items = other.items;
+    other.items = data;
     size_ = other.size_;
     const int capacity = capacity_;
     capacity_ = other.capacity_;
     other.capacity_ = capacity;
     return *this;
   }
-  constexpr ~flat() { delete[] data_; }
+  constexpr ~flat() { delete[] items; }
 
   constexpr int size() const { return size_; }
   constexpr bool empty() const { return size_ == 0; }
-  constexpr T& operator[](int i) { return data_[i]; }
-  constexpr const T& operator[](int i) const { return data_[i]; }
-  constexpr T& back() { return data_[size_ - 1]; }
-  constexpr const T* data() const { return data_; }
-  constexpr T* data() { return data_; }
-  constexpr const T* begin() const { return data_; }
-  constexpr const T* end() const { return data_ + size_; }
+  constexpr T& operator[](int i) { return items[i]; }
+  constexpr const T& operator[](int i) const { return items[i]; }
+  constexpr T& back() { return items[size_ - 1]; }
+  constexpr const T* data() const { return items; }
+  constexpr T* data() { return items; }
+  constexpr const T* begin() const { return items; }
+  constexpr const T* end() const { return items + size_; }
   constexpr void clear() { size_ = 0; }
   constexpr void pop() { --size_; }
 
@@ -50,20 +53,20 @@ class flat {
     if (size_ == capacity_) {
       const T kept = value;  // value may live in the array that grows
       reserve(capacity_ < 2 ? 4 : 2 * capacity_);
-      data_[size_] = kept;
+      items[size_] = kept;
     } else {
-      data_[size_] = value;
+      items[size_] = value;
     }
     return size_++;
   }
   constexpr void resize(int size, const T& value) {
     reserve(size);
-    for (int i = size_; i < size; ++i) data_[i] = value;
+    for (int i = size_; i < size; ++i) items[i] = value;
     size_ = size;
   }
   constexpr bool contains(const T& value) const {
     for (int i = 0; i < size_; ++i)
-      if (data_[i] == value) return true;
+      if (items[i] == value) return true;
     return false;
   }
 
@@ -71,13 +74,12 @@ class flat {
   constexpr void reserve(int capacity) {
     if (capacity <= capacity_) return;
     T* grown = new T[static_cast<unsigned>(capacity)];
-    for (int i = 0; i < size_; ++i) grown[i] = data_[i];
-    delete[] data_;
-    data_ = grown;
+    for (int i = 0; i < size_; ++i) grown[i] = items[i];
+    delete[] items;
+    items = grown;
     capacity_ = capacity;
   }
 
-  T* data_ = nullptr;
   int size_ = 0;
   int capacity_ = 0;
 };
@@ -104,8 +106,12 @@ struct index_set {
   constexpr index_set common(const index_set& o) const {
     return {{words[0] & o.words[0], words[1] & o.words[1], words[2] & o.words[2], words[3] & o.words[3]}};
   }
-  constexpr bool within(const index_set& o) const { return without(o).empty(); }
-  constexpr bool meets(const index_set& o) const { return !common(o).empty(); }
+  constexpr bool within(const index_set& o) const {
+    return ((words[0] & ~o.words[0]) | (words[1] & ~o.words[1]) | (words[2] & ~o.words[2]) | (words[3] & ~o.words[3])) == 0;
+  }
+  constexpr bool meets(const index_set& o) const {
+    return ((words[0] & o.words[0]) | (words[1] & o.words[1]) | (words[2] & o.words[2]) | (words[3] & o.words[3])) != 0;
+  }
   constexpr bool operator==(const index_set&) const = default;
 };
 

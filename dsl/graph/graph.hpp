@@ -76,28 +76,28 @@ class graph {
   flat<index_set> free;       // by node: the indices it depends on and does not bind
   flat<node_id> indices;      // by ordinal: the index nodes
 
-  constexpr const node& operator[](node_id id) const { return nodes[id]; }
-  constexpr node_id arg(node_id id, int k) const { return args[nodes[id].first + k]; }
+  constexpr const node& operator[](node_id id) const { return nodes.items[id]; }
+  constexpr node_id arg(node_id id, int k) const { return args.items[nodes.items[id].first + k]; }
   constexpr int size() const { return nodes.size(); }
-  constexpr op kind(node_id id) const { return nodes[id].kind; }
-  constexpr element type(node_id id) const { return nodes[id].type; }
+  constexpr op kind(node_id id) const { return nodes.items[id].kind; }
+  constexpr element type(node_id id) const { return nodes.items[id].type; }
 
   constexpr node_id intern(op kind, element type, std::int64_t attribute, const node_id* list, int count) {
     const std::uint32_t slot = find(kind, type, attribute, list, count);
-    if (table_[static_cast<int>(slot)] != no_node) return table_[static_cast<int>(slot)];
+    if (table_.items[static_cast<int>(slot)] != no_node) return table_.items[static_cast<int>(slot)];
     const node_id id = nodes.push({kind, type, count, args.size(), attribute, -1});
     for (int i = 0; i < count; ++i) args.push(list[i]);
     free.push(free_of(id));
     memo_epoch.push(0);
     memo_value.push(no_node);
     fallible.push(-1);
-    table_[static_cast<int>(slot)] = id;
+    table_.items[static_cast<int>(slot)] = id;
     if (2 * nodes.size() > table_.size()) rehash();
     return id;
   }
   // Is this node there already? Lets commutative ops reuse the other order.
   constexpr bool known(op kind, element type, const node_id* list, int count) {
-    return table_[static_cast<int>(find(kind, type, 0, list, count))] != no_node;
+    return table_.items[static_cast<int>(find(kind, type, 0, list, count))] != no_node;
   }
 
   constexpr name_id name(const char* string, int length) {
@@ -109,7 +109,7 @@ class graph {
   }
 
   // An index's ordinal in index_set. Its name and serial are packed into the attribute.
-  constexpr int ordinal(node_id index) const { return nodes[index].ordinal; }
+  constexpr int ordinal(node_id index) const { return nodes.items[index].ordinal; }
 
   // Marks for one traversal: an entry counts only if its epoch is the current one, so nothing is ever cleared.
   flat<std::int32_t> memo_epoch;
@@ -142,16 +142,16 @@ class graph {
     for (int i = 0; i < count; ++i) h = mix(h, static_cast<std::uint64_t>(list[i]));
     const std::uint32_t mask = static_cast<std::uint32_t>(table_.size()) - 1;
     for (h &= mask;; h = (h + 1) & mask) {
-      const node_id id = table_[static_cast<int>(h)];
+      const node_id id = table_.items[static_cast<int>(h)];
       if (id == no_node || same(id, kind, type, attribute, list, count)) return h;
     }
   }
 
   constexpr bool same(node_id id, op kind, element type, std::int64_t attribute, const node_id* list, int count) const {
-    const node& n = nodes[id];
+    const node& n = nodes.items[id];
     if (n.kind != kind || n.type != type || n.attribute != attribute || n.count != count) return false;
     for (int i = 0; i < count; ++i)
-      if (args[n.first + i] != list[i]) return false;
+      if (args.items[n.first + i] != list[i]) return false;
     return true;
   }
 
@@ -160,20 +160,20 @@ class graph {
     table_.clear();
     table_.resize(size, no_node);
     for (node_id id = 0; id < nodes.size(); ++id) {
-      const node& n = nodes[id];
+      const node& n = nodes.items[id];
       const std::uint32_t slot = find(n.kind, n.type, n.attribute, args.data() + n.first, n.count);
-      table_[static_cast<int>(slot)] = id;
+      table_.items[static_cast<int>(slot)] = id;
     }
   }
 
   constexpr index_set free_of(node_id id) {
-    const node& n = nodes[id];
+    const node& n = nodes.items[id];
     index_set set;
     if (n.kind == op::define) return set;
-    for (int i = 0; i < n.count; ++i) set |= free[args[n.first + i]];
-    if (n.kind == op::index) set.insert(nodes[id].ordinal = indices.push(id));
+    for (int i = 0; i < n.count; ++i) set |= free.items[args.items[n.first + i]];
+    if (n.kind == op::index) set.insert(nodes.items[id].ordinal = indices.push(id));
     if (n.kind == op::reduce)
-      for (int i = 2; i < n.count; ++i) set.erase(ordinal(args[n.first + i]));
+      for (int i = 2; i < n.count; ++i) set.erase(ordinal(args.items[n.first + i]));
     return set;
   }
 

@@ -14,16 +14,16 @@ class substitution {
       : g_(g), from_(from), to_(to), count_(count), epoch_(g.new_epoch()) {
     for (int k = 0; k < count; ++k) {
       replaced_.insert(g.ordinal(from[k]));
-      captured_ |= g.free[to[k]];
+      captured_ |= g.free.items[to[k]];
     }
   }
 
   constexpr node_id operator()(node_id n) {
-    if (!g_.free[n].meets(replaced_)) return n;
-    if (g_.memo_epoch[n] == epoch_) return g_.memo_value[n];
+    if (!g_.free.items[n].meets(replaced_)) return n;
+    if (g_.memo_epoch.items[n] == epoch_) return g_.memo_value.items[n];
     const node_id result = rebuild(n);
-    g_.memo_epoch[n] = epoch_;
-    g_.memo_value[n] = result;
+    g_.memo_epoch.items[n] = epoch_;
+    g_.memo_value.items[n] = result;
     return result;
   }
 
@@ -51,7 +51,7 @@ class substitution {
       const node_id moved = (*this)(g_.arg(n, k));
       if (moved == g_.arg(n, k)) continue;
       const int other = g_.ordinal(moved);
-      if (captured_.has(other) || g_.free[g_.arg(n, 0)].has(other) || g_.free[g_.arg(n, 1)].has(other))
+      if (captured_.has(other) || g_.free.items[g_.arg(n, 0)].has(other) || g_.free.items[g_.arg(n, 1)].has(other))
         return (*this)(renamed(n, g_.arg(n, k)));
     }
     flat<node_id> list;
@@ -67,7 +67,7 @@ class substitution {
       ++serial;
       fresh = index(g_, index_name(g_, idx), serial, g_.arg(idx, 0), g_.arg(idx, 1));
     } while (captured_.has(g_.ordinal(fresh)) || replaced_.has(g_.ordinal(fresh)) ||
-             g_.free[g_.arg(n, 0)].has(g_.ordinal(fresh)) || g_.free[g_.arg(n, 1)].has(g_.ordinal(fresh)));
+             g_.free.items[g_.arg(n, 0)].has(g_.ordinal(fresh)) || g_.free.items[g_.arg(n, 1)].has(g_.ordinal(fresh)));
     substitution rename(g_, &idx, &fresh, 1);
     flat<node_id> list;
     for (int k = 0; k < g_[n].count; ++k) list.push(rename(g_.arg(n, k)));

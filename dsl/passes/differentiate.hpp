@@ -108,14 +108,14 @@ class differentiation {
       case op::load: visit_load(n, dy); break;
       case op::reduce: visit_reduce(n, dy); break;
       case op::stop_gradient:
-        if (g_[n].count == 2) accumulate(g_.arg(n, 1), dy, g_.free[n]);
+        if (g_[n].count == 2) accumulate(g_.arg(n, 1), dy, g_.free.items[n]);
         break;
       case op::input: break;
       default:
         for (int k = 0; k < g_[n].count; ++k) {
           if (!dependent_[g_.arg(n, k)]) continue;
           const node_id part = guarded(row(g_.kind(n)).adjoint(g_, n, dy, k), dy, n);
-          accumulate(g_.arg(n, k), part, g_.free[n]);  // after the graph has grown
+          accumulate(g_.arg(n, k), part, g_.free.items[n]);  // after the graph has grown
         }
     }
   }
@@ -163,15 +163,15 @@ class differentiation {
   // Adds a contribution, summed over every index it has beyond those of n.
   constexpr void accumulate(node_id n, node_id part, index_set context) {
     if (part == no_node || !dependent_[n] || is_number(g_, part, 0)) return;
-    context |= g_.free[part];
-    part = summed(part, context.without(g_.free[n]));
+    context |= g_.free.items[part];
+    part = summed(part, context.without(g_.free.items[n]));
     adjoint_[n] = adjoint_[n] == no_node ? part : make(g_, op::add, adjoint_[n], part);
   }
 
   constexpr node_id summed(node_id part, const index_set& over) {
     flat<node_id> indices;
     for (int o = 0; o < g_.indices.size(); ++o)
-      if (over.has(o)) indices.push(g_.indices[o]);
+      if (over.has(o)) indices.push(g_.indices.items[o]);
     if (indices.empty()) return part;
     return reduce(g_, monoid::sum, part, truth(g_, true), indices.data(), indices.size());
   }
@@ -192,8 +192,8 @@ class differentiation {
 
   // sum over the load's indices of dy * delta(own[0], subscript 0) * ...
   constexpr node_id delta_sum(node_id n, node_id dy, const flat<node_id>& own) {
-    index_set bound = g_.free[n];
-    bound |= g_.free[dy];
+    index_set bound = g_.free.items[n];
+    bound |= g_.free.items[dy];
     flat<node_id> subscripts;
     for (int d = 0; d < own.size(); ++d) {
       node_id e = g_.arg(n, 1 + d);
@@ -213,12 +213,12 @@ class differentiation {
     // A subscript or range was computed only where the load was: that is where its adjoint may differ from zero.
     bool fails = false;
     for (const node_id e : subscripts) fails = fails || may_fail(g_, e);
-    for (int o = 0; o < g_.indices.size(); ++o) fails = fails || (bound.has(o) && deltas::range_may_fail(g_, g_.indices[o]));
+    for (int o = 0; o < g_.indices.size(); ++o) fails = fails || (bound.has(o) && deltas::range_may_fail(g_, g_.indices.items[o]));
     node_id condition = fails ? support(dy) : truth(g_, true);
     for (int d = 0; d < own.size(); ++d) condition = conjunction(g_, condition, make(g_, op::equal, own[d], subscripts[d]));
     flat<node_id> indices;
     for (int o = 0; o < g_.indices.size(); ++o)
-      if (bound.has(o)) indices.push(g_.indices[o]);
+      if (bound.has(o)) indices.push(g_.indices.items[o]);
     if (indices.empty()) return make(g_, op::select, condition, dy, number_like(g_, dy, 0));
     return reduce(g_, monoid::sum, dy, condition, indices.data(), indices.size());
   }
@@ -257,7 +257,7 @@ class differentiation {
     index_set changed;
     const int count = g_.indices.size();
     for (int o = 0; o < count; ++o)
-      if (bound.has(o)) changed.insert(g_.ordinal(substitute(g_, g_.indices[o], from, to)));
+      if (bound.has(o)) changed.insert(g_.ordinal(substitute(g_, g_.indices.items[o], from, to)));
     return changed;
   }
 
@@ -275,7 +275,7 @@ class differentiation {
         if (part == no_node) return;
     }
     part = guarded(make(g_, op::select, condition, part, number_like(g_, part, 0)), dy, n);
-    index_set context = g_.free[body];
+    index_set context = g_.free.items[body];
     for (int k = 2; k < g_[n].count; ++k) context.insert(g_.ordinal(g_.arg(n, k)));
     accumulate(body, part, context);
   }
