@@ -225,11 +225,8 @@ class builder : public resolver {
     node_id seed = number_like(g, body, 1);
     if (cotangent != no_node) {
       flat<node_id> indices;
-      for (int d = 0; d < tensor_rank(g, y); ++d) {
-        indices.push(g.arg(y, 1 + d));
-        const node_id own = extent(g, y, d), given = extent(g, cotangent, d);
-        if (!known_equal(g, own, given)) g.constraints.push({own, given, index_name_of(y, d)});
-      }
+      for (int d = 0; d < tensor_rank(g, y); ++d) indices.push(g.arg(y, 1 + d));
+      same_shape(y, cotangent, y);
       seed = cast_to(g, g.type(body), sheaf::load(g, cotangent, indices.data(), indices.size()));
     }
     return gradient(g, y, x, seed, called);
@@ -241,10 +238,7 @@ class builder : public resolver {
       fail() << "jvp of " << tensor_name(y) << ": it is " << row(g.type(y)).name << ", expected a floating type";
     if (g.failed()) return y;
     if (!g.differentiated.contains(y)) g.differentiated.push(y);
-    for (int d = 0; d < tensor_rank(g, x); ++d) {
-      const node_id own = extent(g, x, d), given = extent(g, direction, d);
-      if (!known_equal(g, own, given)) g.constraints.push({own, given, index_name_of(x, d)});
-    }
+    same_shape(x, direction, x);
     forward_mode along(g, x, direction, y + 1);
     const node_id result = along(y, called);
     if (along.failed())
@@ -269,10 +263,7 @@ class builder : public resolver {
   }
   constexpr void add_rule(node_id definition, node_id by, node_id cotangent, node_id contribution) {
     if (g.failed()) return;
-    for (int d = 0; d < tensor_rank(g, by); ++d) {
-      const node_id own = extent(g, by, d), given = extent(g, contribution, d);
-      if (!known_equal(g, own, given)) g.constraints.push({own, given, index_name_of(contribution, d)});
-    }
+    same_shape(by, contribution, contribution);
     g.rules.push({definition, by, cotangent, contribution});
   }
 
@@ -327,6 +318,13 @@ class builder : public resolver {
     return same;
   }
 
+  // Two tensors of one rank must have equal extents; a mistake is said with the index names of `named`.
+  constexpr void same_shape(node_id own, node_id given, node_id named) {
+    for (int d = 0; d < tensor_rank(g, own); ++d) {
+      const node_id a = extent(g, own, d), b = extent(g, given, d);
+      if (!known_equal(g, a, b)) g.constraints.push({a, b, index_name_of(named, d)});
+    }
+  }
   constexpr name_id index_name_of(node_id tensor, int d) {
     return g.kind(tensor) == op::define ? index_name(g, g.arg(tensor, 1 + d)) : g.name("", 0);
   }

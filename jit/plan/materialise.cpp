@@ -81,14 +81,6 @@ bool is_partial(const graph& g, node_id tensor) {
   return g.kind(tensor) == op::define && name_of(g, tensor) == "partial";
 }
 
-// A tensor's indices have ranges that depend on nothing.
-bool has_closed_ranges(const graph& g, node_id n) {
-  bool closed = true;
-  for (const node_id idx : indices_of(g, g.free[n]))
-    closed = closed && is_closed(g, idx) && !holds(g, g.arg(idx, 0), op::load) && !holds(g, g.arg(idx, 1), op::load);
-  return closed;
-}
-
 // sum(i, e) as sum(p, sum(i in block p, e)): blocks have the same size whatever the threads.
 node_id split(graph& g, const facts& known, node_id n, const stage& s, std::vector<stage>& before, trust& trusted) {
   if (row(monoid_of(g, n)).position) return no_node;

@@ -105,4 +105,12 @@ inline void trust_alike(graph& g, node_id root, replacement& put, std::unordered
   for (const node_id n : loads) trusted.insert(put(n));
 }
 
+// Can a tensor hold the values of n? The ranges of its indices must depend on neither indices nor data.
+inline bool has_closed_ranges(const graph& g, node_id n) {
+  for (const node_id idx : indices_of(g, g.free[n]))
+    for (int k = 0; k < 2; ++k)
+      if (!g.free[g.arg(idx, k)].empty() || holds(g, g.arg(idx, k), op::load)) return false;
+  return true;
+}
+
 }  // namespace sheaf::plan

@@ -106,13 +106,6 @@ std::optional<sliding> along(graph& g, node_id n, node_id t, node_id u) {
   return r;
 }
 
-bool has_closed_ranges(const graph& g, node_id n) {
-  for (const node_id idx : indices_of(g, g.free[n]))
-    for (int k = 0; k < 2; ++k)
-      if (!g.free[g.arg(idx, k)].empty() || holds(g, g.arg(idx, k), op::load)) return false;
-  return true;
-}
-
 }  // namespace
 
 bound_line bound_of(graph& g, node_id bound, node_id t) {
