@@ -47,11 +47,22 @@ class kernel_lowering {
 
   // reduction.cpp
   ir::value reduction(node_id n, scope& s);
+  ir::value cell_of(node_id reduce, scope& at, bool wide);
+  void combine_term(ir::value cell, node_id reduce, node_id body, node_id condition, node_id position, scope& inner);
+  ir::value take_result(node_id reduce, ir::value cell, scope& at, bool folds);
 
   // stage.cpp. Opens the loop of an index: `lanes` more than 1 makes it a vector loop; `within` replaces its own range.
   void bind(scope& inner, node_id idx, int lanes);
   ir::block_builder open(scope& outer, node_id idx, int lanes, const range* within = nullptr, const char* suffix = "");
   void store(const stage& s, ir::value stored, scope& at, ir::value mask = ir::none);
+  std::vector<node_id> place_in(const stage& s);  // subscripts of what is stored: indices from their first on
+
+  // nest.cpp
+  struct entry {
+    const stage* s;
+    std::size_t depth;  // loops already open
+  };
+  void nest(std::span<const entry> given, scope& s, const range* chunk);
 
   // scatter.cpp
   void scatter(const stage& s, scope& piece, const range* owned);
@@ -72,20 +83,26 @@ class kernel_lowering {
   const std::unordered_map<node_id, std::int32_t>& buffers;  // by input or define node
   std::vector<const stage*> stages;                          // of this kernel
   std::unordered_set<node_id> pending;                       // defines of this kernel that are not stored yet
+  node_id row_index = no_node;                               // of the rows that pieces walk in order
   bool small = false;                                        // so little work that its short loops are brief
 
  private:
-  struct entry {
-    const stage* s;
-    std::size_t depth;  // loops already open
-  };
   ir::value emit_load(node_id n, scope& at);
   void scan_block(const stage& s, scope& at, const range& t);
   void recur(const stage& s, scope& at);
   void scan_fill(const stage& s, scope& at, const range& t);
   void store_at(const stage& s, node_id place, ir::value stored, scope& at, ir::value mask);  // place: of the owned index
   ir::value emit_index(node_id n, scope& at, bool lane0);
-  void nest(std::span<entry> entries, scope& s, const range* chunk);
+  bool is_open(const entry& e) const;
+  bool waits(const entry& e, std::span<const entry> others) const;
+  bool joins(const entry& e, std::span<const entry> group, std::span<const entry> left) const;
+  bool stored_in_turn(node_id n, std::span<const entry> hosts, node_id idx) const;
+  std::vector<node_id> unknown_reductions(const stage& each, scope& s);
+  std::vector<node_id> guests(std::span<const entry> hosts, node_id idx, scope& s);
+  void run_shared(std::span<const entry> group, std::span<const node_id> visiting, scope& s, const range* chunk, bool last);
+  void prefetch_next_row(node_id idx, scope& s, scope& inner);
+  void finish(const stage& s, scope& at);
+  void fill(std::span<const entry> entries, scope& s);
   void piece(const plan::kernel_plan& k, scope& s, const range* chunk);
   std::vector<node_id> companions(node_id n, node_id lane, scope& at);
   bool computed_outside(node_id n, scope& at);

@@ -37,7 +37,8 @@ bool uses_index(const graph& g, const stage& s, node_id idx) {
 bool may_join(graph& g, const program_plan& plan, const kernel_plan& k, stage& s, trust& trusted) {
   const stage& leader = plan.stages[static_cast<std::size_t>(k.stages.front())];
   if (leader.where == place::check || s.where == place::check) return false;
-  if (leader.how != way::map || s.how != way::map) return false;
+  const auto walks_rows = [](const stage& t) { return t.how == way::map || t.how == way::partial; };
+  if (!walks_rows(leader) || !walks_rows(s)) return false;
   if ((k.parallel == no_node) != (s.parallel == no_node) || (k.chunk == 0) != (s.chunk == 0)) return false;
   if (k.parallel == no_node) return true;
   stage renamed = s;
@@ -46,8 +47,9 @@ bool may_join(graph& g, const program_plan& plan, const kernel_plan& k, stage& s
     if (!same || uses_index(g, s, k.parallel)) return false;
     rename_parallel(g, renamed, k.parallel, trusted);
   }
+  const node_id shared = s.rows.whole != no_node && k.row == s.rows.part ? k.row : k.parallel;
   for (const int other : k.stages)
-    if (!reads_only_at(g, renamed, plan.stages[static_cast<std::size_t>(other)], k.parallel)) return false;
+    if (!reads_only_at(g, renamed, plan.stages[static_cast<std::size_t>(other)], shared)) return false;
   s = std::move(renamed);
   return true;
 }
@@ -78,6 +80,7 @@ void group(graph& g, const facts& known, program_plan& plan) {
       kernel_plan fresh;
       fresh.name = name_of(g, s.define);
       fresh.parallel = s.parallel;
+      if (s.rows.whole != no_node) fresh.row = s.rows.part;
       fresh.chunk = s.chunk;
       plan.kernels.push_back(std::move(fresh));
     }

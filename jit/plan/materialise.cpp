@@ -133,6 +133,8 @@ node_id split(graph& g, const facts& known, node_id n, const stage& s, std::vect
   const node_id parts = stored(g, partial, "partial", s, before,
                                "blocks of " + std::to_string(block) + ": " + count_text(elements) + " elements for each of " +
                                    count_text(results) + " results");
+  for (stage& made : before)
+    if (made.define == g.arg(parts, 0)) made.rows = {cut, part, p, block};
   return cast_to(g, g.type(n), intern_reduce(g, monoid_of(g, n), type, parts, truth(g, true), {p}));
 }
 

@@ -108,9 +108,7 @@ double cost_of(graph& g, const facts& known, node_id root, node_id lane, double 
 node_id lane_of(graph& g, const facts& known, node_id reduce) {
   cost_walk walk(g, known, no_node);
   walk(reduce, 1);
-  if (walk.chosen != no_node) return walk.chosen;
-  const auto bound = bound_indices(g, reduce);
-  return may_vectorise(g, reduce, bound.back()) ? bound.back() : no_node;
+  return walk.chosen;
 }
 
 int lanes_for(const graph& g, const facts& known, node_id root, node_id lane, bool reductions_inside) {
