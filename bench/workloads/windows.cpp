@@ -5,7 +5,7 @@
 namespace sheaf::bench {
 namespace {
 
-constexpr std::int64_t planes = 8 * 64, in = 224, out = 112;
+constexpr std::int64_t in = 224, out = 112;
 
 struct images {
   array<float, 4> x = noise(-1, 1, 8, 64, in, in), dx = touched(8, 64, in, in), y = touched(8, 64, out, out),
