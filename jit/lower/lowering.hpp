@@ -14,13 +14,15 @@ using plan::stage;
 
 // A block under construction with what is bound in it. Values are looked up through the parents.
 struct scope {
-  scope(ir::block_builder& top) : block(&top) {}
-  scope(scope& outer, ir::block_builder made) : own(std::move(made)), block(&*own), parent(&outer), bound(outer.bound), lane(outer.lane) {}
+  scope(ir::block_builder& top) : block(&top), root(this) {}
+  scope(scope& outer, ir::block_builder made) : own(std::move(made)), block(&*own), parent(&outer), root(outer.root), number(++root->made), bound(outer.bound), lane(outer.lane) {}
   scope(const scope&) = delete;
 
   std::optional<ir::block_builder> own;
   ir::block_builder* block;
   scope* parent = nullptr;
+  scope* root;
+  int number = 0, made = 0;  // of all scopes of the kernel; by the root: how many there were
   index_set bound;
   node_id lane = no_node;  // the index of the vector loop around
   std::unordered_map<std::int64_t, ir::value> values;
@@ -30,6 +32,27 @@ struct scope {
 
 struct range {
   ir::value low, high;
+};
+
+// Costly expressions of a kernel's vector loops, by their form under the first index of the loop's range.
+struct strip_table {
+  struct place {
+    scope *loop, *outside;
+  };
+  struct strip {
+    std::int32_t buffer;
+    int loop, row;  // the scope that filled it, and the one that stands in, by number
+  };
+  std::unordered_map<node_id, int> uses;
+  std::unordered_map<node_id, strip> stored;
+  std::int64_t bytes = 0;
+
+  node_id alike(graph& g, node_id n, node_id lane);
+  void count(graph& g, node_id body, node_id lane);
+
+ private:
+  std::vector<node_id> lanes_;
+  std::unordered_map<node_id, plan::replacement> renamed_;  // by lane
 };
 
 class kernel_lowering {
@@ -63,6 +86,13 @@ class kernel_lowering {
     std::size_t depth;  // loops already open
   };
   void nest(std::span<const entry> given, scope& s, const range* chunk);
+
+  // strip.cpp
+  void find_strips();
+  std::optional<ir::value> from_strip(node_id n, scope& at);
+  void into_strip(node_id n, ir::value made, scope& at);
+  strip_table::place lane_loop(scope& s) const;
+  strip_table strips;
 
   // scatter.cpp
   void scatter(const stage& s, scope& piece, const range* owned);

@@ -81,6 +81,7 @@ ir::kernel kernel_lowering::operator()(const plan::kernel_plan& k) {
       k.parallel == no_node ? 1 : known.trips(k.parallel) / static_cast<double>(std::max<std::int64_t>(k.chunk, 1));
   small = k.cost * std::max(1.0, all_turns) < worth_code;
   row_index = k.row != no_node ? k.row : k.chunk == 0 ? k.parallel : no_node;
+  find_strips();
   ir::kernel_builder builder(k.name);
   scope top(builder.top());
   if (k.parallel == no_node) {
