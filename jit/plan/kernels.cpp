@@ -9,6 +9,8 @@ namespace sheaf::plan {
 
 namespace {
 
+constexpr double cheap_by = 16;  // so many times less work goes first
+
 bool reads(const graph& g, const stage& reader, const stage& writer) {
   bool found = false;
   for_each_node(g, reader.body, [&](node_id n) { found = found || (g.kind(n) == op::load && g.arg(n, 0) == writer.define); });
@@ -54,6 +56,28 @@ bool may_join(graph& g, const program_plan& plan, const kernel_plan& k, stage& s
   return true;
 }
 
+// Producers first, and of what is ready checks, then what is cheap: a pass over much data finds all that it can wait for done.
+void order_by_cost(const graph& g, std::vector<stage>& stages) {
+  std::vector<stage> sorted;
+  std::vector<bool> done(stages.size());
+  while (sorted.size() < stages.size()) {
+    std::size_t best = stages.size();
+    for (std::size_t i = 0; i < stages.size(); ++i) {
+      if (done[i]) continue;
+      bool ready = true;
+      for (std::size_t j = 0; j < stages.size(); ++j) ready = ready && (j == i || done[j] || !reads(g, stages[i], stages[j]));
+      if (!ready) continue;
+      const auto before = [](const stage& a, const stage& b) {
+        return (a.where == place::check) != (b.where == place::check) ? a.where == place::check : a.operations * cheap_by < b.operations;
+      };
+      if (best == stages.size() || before(stages[i], stages[best])) best = i;
+    }
+    done[best] = true;
+    sorted.push_back(stages[best]);
+  }
+  stages = std::move(sorted);
+}
+
 }  // namespace
 
 bool reads_only_at(const graph& g, const stage& reader, const stage& writer, node_id idx) {
@@ -68,6 +92,7 @@ bool reads_only_at(const graph& g, const stage& reader, const stage& writer, nod
 }
 
 void group(graph& g, const facts& known, program_plan& plan) {
+  order_by_cost(g, plan.stages);
   std::vector<std::size_t> home(plan.stages.size());
   for (std::size_t i = 0; i < plan.stages.size(); ++i) {
     stage& s = plan.stages[i];

@@ -81,6 +81,20 @@ bool is_partial(const graph& g, node_id tensor) {
   return g.kind(tensor) == op::define && name_of(g, tensor) == "partial";
 }
 
+// How much a term of n reduces by itself: the most that a reduction inside runs over.
+double nested_trips(const graph& g, const facts& known, node_id n) {
+  double most = 1;
+  for_each_node(g, g.arg(n, 0), [&](node_id q) {
+    if (g.kind(q) != op::reduce) return;
+    index_set bound;
+    for (const node_id idx : bound_indices(g, q)) bound.insert(g.ordinal(idx));
+    bool meets = false;
+    for (const node_id idx : bound_indices(g, n)) meets = meets || g.free[q].has(g.ordinal(idx));
+    if (meets) most = std::max(most, known.trips(bound));
+  });
+  return most;
+}
+
 // sum(i, e) as sum(p, sum(i in block p, e)): blocks have the same size whatever the threads.
 node_id split(graph& g, const facts& known, node_id n, const stage& s, std::vector<stage>& before, trust& trusted) {
   if (row(monoid_of(g, n)).position) return no_node;
@@ -88,14 +102,14 @@ node_id split(graph& g, const facts& known, node_id n, const stage& s, std::vect
   auto bound = bound_indices(g, n);
   index_set all;
   for (const node_id idx : bound) all.insert(g.ordinal(idx));
-  const double elements = known.trips(all), results = known.trips(g.free[n]);
-  if (elements * results < split_from || elements < 64) return no_node;
+  const double elements = known.trips(all), results = known.trips(g.free[n]), within = nested_trips(g, known, n);
+  if (elements * within * results < split_from || elements < 64) return no_node;
   // The outermost index with a closed range and enough iterations.
   node_id cut = no_node;
   for (const node_id idx : bound)
     if (is_closed(g, idx) && may_vectorise(g, n, idx) && (cut == no_node || known.trips(idx) > 8 * known.trips(cut))) cut = idx;
   if (cut == no_node || known.trips(cut) < 2) return no_node;
-  const double inner = elements / known.trips(cut);
+  const double inner = elements * within / known.trips(cut);
   const double row_cost = inner * std::max(1.0, std::min(results, 4096.0));
   std::int64_t block = 1;
   while (static_cast<double>(block) * row_cost < block_elements) block *= 2;

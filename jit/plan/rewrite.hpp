@@ -60,10 +60,11 @@ inline node_id fresh_index(graph& g, node_id like, node_id low, node_id high) {
   return fresh;
 }
 
-// Replaces nodes by others of the same value; loops stay as they are.
+// Replaces nodes by others of the same value; loops stay as they are, unless reductions are to be simplified by what is
+// now known of their bodies.
 class replacement {
  public:
-  explicit replacement(graph& g) : g_(g) {}
+  explicit replacement(graph& g, bool simplifies = false) : g_(g), simplifies_(simplifies) {}
   void add(node_id from, node_id to) { to_[from] = to; }
 
   node_id operator()(node_id n) {
@@ -89,10 +90,13 @@ class replacement {
     if (is_elementwise(kind))
       return make(g_, kind, list[0], list.size() > 1 ? list[1] : no_node, list.size() > 2 ? list[2] : no_node);
     const node old = g_[n];
+    if (kind == op::reduce && simplifies_)
+      return cast_to(g_, old.type, reduce(g_, static_cast<monoid>(old.attribute), list[0], list[1], list.data() + 2, old.count - 2));
     return g_.intern(old.kind, old.type, old.attribute, list.data(), old.count);
   }
 
   graph& g_;
+  bool simplifies_;
   std::unordered_map<node_id, node_id> to_;
 };
 
