@@ -1,6 +1,7 @@
 // The state of lowering one kernel, shared by the files of this folder.
 #pragma once
 #include <optional>
+#include <set>
 #include <span>
 #include <unordered_map>
 
@@ -57,6 +58,8 @@ struct strip_table {
 
 class kernel_lowering {
  public:
+  static bool is_costly(op kind);  // a function that takes many instructions
+
   kernel_lowering(graph& g, const plan::facts& known, plan::program_plan& plan, ir::module& code,
                   const std::unordered_map<node_id, std::int32_t>& buffers)
       : g(g), known(known), plan(plan), code(code), buffers(buffers) {}
@@ -70,6 +73,7 @@ class kernel_lowering {
 
   // reduction.cpp
   ir::value reduction(node_id n, scope& s);
+  void prefetch_next_row(node_id idx, scope& s, scope& inner);
   ir::value cell_of(node_id reduce, scope& at, bool wide);
   void combine_term(ir::value cell, node_id reduce, node_id body, node_id condition, node_id position, scope& inner);
   ir::value take_result(node_id reduce, ir::value cell, scope& at, bool folds);
@@ -114,6 +118,7 @@ class kernel_lowering {
   std::vector<const stage*> stages;                          // of this kernel
   std::unordered_set<node_id> pending;                       // defines of this kernel that are not stored yet
   node_id row_index = no_node;                               // of the rows that pieces walk in order
+  std::set<std::pair<int, node_id>> fetched;                 // by scope: of the next row
   bool small = false;                                        // so little work that its short loops are brief
 
  private:
@@ -130,7 +135,6 @@ class kernel_lowering {
   std::vector<node_id> unknown_reductions(const stage& each, scope& s);
   std::vector<node_id> guests(std::span<const entry> hosts, node_id idx, scope& s);
   void run_shared(std::span<const entry> group, std::span<const node_id> visiting, scope& s, const range* chunk, bool last);
-  void prefetch_next_row(node_id idx, scope& s, scope& inner);
   void finish(const stage& s, scope& at);
   void fill(std::span<const entry> entries, scope& s);
   void piece(const plan::kernel_plan& k, scope& s, const range* chunk);

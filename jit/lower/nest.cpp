@@ -116,8 +116,8 @@ std::vector<node_id> kernel_lowering::guests(std::span<const entry> hosts, node_
   return list;
 }
 
-// Rows that a first loop reads from memory and others from the cache leave the memory waiting during the others: the last
-// of them asks for the next row.
+// Rows that a first loop reads from memory and others from the cache leave the memory waiting during the others: the
+// first of them that is long, else the last, asks for the next row.
 void kernel_lowering::prefetch_next_row(node_id idx, scope& s, scope& inner) {
   if (row_index == no_node || !s.bound.has(g.ordinal(row_index))) return;
   std::vector<node_id> rows;
@@ -137,7 +137,7 @@ void kernel_lowering::prefetch_next_row(node_id idx, scope& s, scope& inner) {
   for (const stage* each : stages) plan::for_each_node(g, each->body, read_before);
   for (const node_id n : rows) {
     const std::int32_t id = buffers.at(g.arg(n, 0));
-    if (!buffer(id).unit_inner) continue;
+    if (!buffer(id).unit_inner || !fetched.emplace(s.number, n).second) continue;
     std::vector<ir::value> list;
     for (int d = 1; d < g[n].count; ++d) list.push_back(emit(g.arg(n, d), inner, true));
     inner.block->prefetch(id, std::move(list));

@@ -82,6 +82,7 @@ ir::kernel kernel_lowering::operator()(const plan::kernel_plan& k) {
   small = k.cost * std::max(1.0, all_turns) < worth_code;
   row_index = k.row != no_node ? k.row : k.chunk == 0 ? k.parallel : no_node;
   find_strips();
+  fetched.clear();
   ir::kernel_builder builder(k.name);
   scope top(builder.top());
   if (k.parallel == no_node) {

@@ -12,11 +12,11 @@ namespace {
 constexpr double most_bytes = 32 << 10;  // of one strip: it stays in the nearest cache
 constexpr std::int64_t all_bytes = 48 << 10;
 
-bool is_costly(op kind) { return (kind >= op::exp && kind <= op::cos && kind != op::sqrt) || kind == op::pow; }
-
 bool same_range(const graph& g, node_id a, node_id b) { return g.arg(a, 0) == g.arg(b, 0) && g.arg(a, 1) == g.arg(b, 1); }
 
 }  // namespace
+
+bool kernel_lowering::is_costly(op kind) { return (kind >= op::exp && kind <= op::cos && kind != op::sqrt) || kind == op::pow; }
 
 node_id strip_table::alike(graph& g, node_id n, node_id lane) {
   const auto found = std::find_if(lanes_.begin(), lanes_.end(), [&](node_id l) { return same_range(g, l, lane); });
@@ -35,7 +35,7 @@ void strip_table::count(graph& g, node_id body, node_id lane) {
   std::unordered_set<node_id> mine;
   const auto walk = [&](auto&& self, node_id n) -> void {
     if (!mine.insert(n).second || g.kind(n) == op::reduce || g.kind(n) == op::extent || g.kind(n) == op::define) return;
-    if (is_costly(g.kind(n)) && g.free[n].has(g.ordinal(lane)) && is_floating(g.type(n))) ++uses[alike(g, n, lane)];
+    if (kernel_lowering::is_costly(g.kind(n)) && g.free[n].has(g.ordinal(lane)) && is_floating(g.type(n))) ++uses[alike(g, n, lane)];
     for (int k = g.kind(n) == op::load ? 1 : 0; k < g[n].count; ++k) self(self, g.arg(n, k));
   };
   walk(walk, body);
