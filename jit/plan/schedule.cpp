@@ -46,12 +46,13 @@ class cost_walk {
     index_set bound;
     for (const node_id idx : bound_indices(g_, n)) bound.insert(g_.ordinal(idx));
     const double inner = known_.trips(bound);
+    // Runs as often as what it depends on: where its place in the nest repeats it, it is stored before.
+    const double own = !laned || has_closed_ranges(g_, n) ? std::min(repeats, known_.trips(g_.free[n])) : repeats;
     if (laned) {
-      for (int k = 0; k < 2; ++k) (*this)(g_.arg(n, k), repeats * inner);
+      for (int k = 0; k < 2; ++k) (*this)(g_.arg(n, k), own * inner);
       return;
     }
-    // Placed outside the lanes: runs as often as what it depends on, with lanes of its own.
-    const double own = std::min(repeats, known_.trips(g_.free[n]));
+    // Placed outside the lanes, with lanes of its own.
     node_id best = no_node;
     double least = scan(n, no_node, own * inner);
     for (const node_id idx : bound_indices(g_, n)) {
