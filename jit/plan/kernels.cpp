@@ -49,9 +49,11 @@ bool may_join(graph& g, const program_plan& plan, const kernel_plan& k, stage& s
     if (!same || uses_index(g, s, k.parallel)) return false;
     rename_parallel(g, renamed, k.parallel, trusted);
   }
-  const node_id shared = s.rows.whole != no_node && k.row == s.rows.part ? k.row : k.parallel;
-  for (const int other : k.stages)
-    if (!reads_only_at(g, renamed, plan.stages[static_cast<std::size_t>(other)], shared)) return false;
+  for (const int other : k.stages) {
+    const stage& writer = plan.stages[static_cast<std::size_t>(other)];
+    const bool in_row = k.row != no_node && k.row == s.rows.part && reads_only_at(g, renamed, writer, k.row);
+    if (!in_row && !reads_only_at(g, renamed, writer, k.parallel)) return false;
+  }
   s = std::move(renamed);
   return true;
 }
