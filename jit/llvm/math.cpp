@@ -185,6 +185,19 @@ struct f32_math {
   }
 };
 
+bool is_own_function(op what) {
+  switch (what) {
+    case op::exp:
+    case op::log:
+    case op::expm1:
+    case op::log1p:
+    case op::sigmoid:
+    case op::tanh:
+    case op::erf: return true;
+    default: return false;
+  }
+}
+
 }  // namespace
 
 Value* emit_math(function_emitter& f, op what, element type, std::span<Value* const> args) {
@@ -196,6 +209,21 @@ Value* emit_math(function_emitter& f, op what, element type, std::span<Value* co
     Constant* const one = ConstantFP::get(x->getType(), 1.0);
     Value* below = f.build.CreateFCmpOLT(x, Constant::getNullValue(x->getType()));
     return f.build.CreateFDiv(f.build.CreateSelect(below, e, one), f.build.CreateFAdd(one, e));
+  }
+  // A register at a time: the steps of sixteen registers side by side would live on the stack.
+  if (const auto* wide = dyn_cast<FixedVectorType>(x->getType()); wide && args.size() == 1 && is_own_function(what)) {
+    const unsigned lanes = wide->getNumElements(), width = static_cast<unsigned>(f.m.target.register_bytes()) / 4;
+    if (lanes > width) {
+      Value* all = nullptr;
+      for (unsigned at = 0; at < lanes; at += width) {
+        std::vector<int> piece(width);
+        for (unsigned k = 0; k < width; ++k) piece[k] = static_cast<int>(at + k);
+        Value* const part = f.build.CreateShuffleVector(x, piece);
+        Value* const made = emit_math(f, what, type, {&part, 1});
+        all = all ? f32_math(f, made).append(all, made) : made;
+      }
+      return all;
+    }
   }
   const f32_math math(f, x);
   switch (what) {

@@ -144,6 +144,33 @@ void kernel_lowering::prefetch_next_row(node_id idx, scope& s, scope& inner) {
   }
 }
 
+// Down columns in lanes, the second reduction over rows that one before it has read asks for the lanes beside.
+void kernel_lowering::prefetch_next_lanes(node_id q, scope& at, scope& inner) {
+  std::unordered_set<node_id> read;
+  for (const stage* each : stages)
+    plan::for_each_node(g, each->body, [&](node_id r) {
+      if (g.kind(r) != op::reduce || r == q || !find(r, at, false) || !g.free[r].has(g.ordinal(at.lane))) return;
+      plan::for_each_node(g, g.arg(r, 0), [&](node_id n) {
+        if (g.kind(n) == op::load) read.insert(g.arg(n, 0));
+      });
+    });
+  plan::for_each_node(g, g.arg(q, 0), [&](node_id n) {
+    if (g.kind(n) != op::load || !read.contains(g.arg(n, 0)) || g.kind(g.arg(n, 0)) != op::input) return;
+    const std::int32_t id = buffers.at(g.arg(n, 0));
+    const int last = g[n].count - 1;
+    if (known.bytes(g.arg(n, 0)) < beyond_cache || !buffer(id).unit_inner || g.arg(n, last) != at.lane) return;
+    if (!g.free[n].has(g.ordinal(g.arg(q, 2))) || !fetched.emplace(inner.number, n).second) return;
+    std::vector<ir::value> list;
+    for (int d = 1; d < last; ++d) {
+      if (g.free[g.arg(n, d)].has(g.ordinal(at.lane))) return;
+      list.push_back(emit(g.arg(n, d), inner));
+    }
+    const ir::value lane = emit(at.lane, inner, true);
+    list.push_back(inner.block->emit(op::add, {lane, inner.block->i64(lane_loop(inner).loop->block->head().lanes)}));
+    inner.block->prefetch(id, std::move(list));
+  });
+}
+
 // Opens a loop that stages share, with its guests.
 void kernel_lowering::run_shared(std::span<const entry> group, std::span<const node_id> visiting, scope& s, const range* chunk, bool last) {
   const stage& first = *group.front().s;
