@@ -23,12 +23,13 @@ int scan_lanes(element type) { return row(type).bytes == 8 ? 8 : 16; }
 // The result at t stands where its last value was taken: walk == t + shift - 1 forward, t + shift backward.
 void kernel_lowering::scan_block(const stage& s, scope& at, const range& t) {
   const plan::scan_form& f = s.scan;
-  const bool along = s.vector == no_node;  // lanes run along the scan
   const node_id value = cast_to(g, held(g.type(f.value)), f.value);
+  // Lanes run along the scan; a value that is the same at every place has none.
+  const bool along = s.vector == no_node && g.free[value].has(g.ordinal(f.walk));
   const std::int64_t ahead = f.backward ? f.shift : f.shift - 1;
   ir::block_builder& b = *at.block;
   const element type = carried(f.fold, g.type(s.define));
-  const ir::value cell = b.accumulator(type, f.fold, !along);
+  const ir::value cell = b.accumulator(type, f.fold, s.vector != no_node);
   if (f.carry != no_node) b.combine(cell, emit(cast_to(g, type, f.carry), at));
   range walk = t;
   if (f.block == 0) {

@@ -18,7 +18,7 @@ class recurrence {
 
   node_id operator()() {
     const auto list = bound_indices(g, n);
-    if (monoid_of(g, n) != monoid::sum || list.size() != 1 || !find_range(list[0])) return no_node;
+    if (monoid_of(g, n) != monoid::sum || list.size() != 1 || !find_range(list[0]) || !has_closed_ranges(g, n)) return no_node;
     std::vector<node_id> keys;
     const auto look = [&](node_id q) {
       if (g.kind(q) == op::reduce) keys.push_back(q);
@@ -53,6 +53,7 @@ class recurrence {
   bool is_key(node_id q) {
     const auto list = bound_indices(g, q);
     if ((monoid_of(g, q) != monoid::max && monoid_of(g, q) != monoid::min) || list.size() != 1 || !is_true(g, g.arg(q, 1))) return false;
+    if (!depends_only_on(g.arg(q, 0), list[0])) return false;
     for (const node_id later : {t, u}) {
       adjoint = later == u;
       const node_id low = g.arg(list[0], 0), high = g.arg(list[0], 1);
@@ -61,6 +62,18 @@ class recurrence {
       if (backward == adjoint ? up : down) return true;
     }
     return false;
+  }
+  // Is a value the same whatever t and u, but for what the bound index makes of it? Otherwise an extremum does not run on.
+  bool depends_only_on(node_id value, node_id bound) const {
+    bool fine = true;
+    std::unordered_set<node_id> seen{bound};
+    const auto go = [&](auto&& self, node_id x) -> void {
+      if (!seen.insert(x).second || g.kind(x) == op::extent) return;
+      fine = fine && x != t && x != u;
+      for (int k = g.kind(x) == op::load ? 1 : 0; k < g[x].count; ++k) self(self, g.arg(x, k));
+    };
+    go(go, value);
+    return fine;
   }
   // The value whose extremum the key is, at a place.
   node_id keyed_at(node_id place) {
