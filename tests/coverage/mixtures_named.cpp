@@ -28,7 +28,7 @@ TEST(mixture, logsumexp_over_a_bag_with_weights) {
   test::check_everywhere(test::both_orders("logsumexp over a bag, by the weights", y, weight), 3);
 }
 TEST(mixture, second_derivative_of_a_segment_softmax) {
-  constexpr auto y = map<1>::of(number<segment_softmax>{}, x);
+  constexpr auto y = map<1>::of(mixtures::number<segment_softmax>{}, x);
   test::check_everywhere(test::both_orders("segment softmax", y, x), 3);
 }
 

@@ -16,9 +16,9 @@ constexpr auto k = axis<"k">;
 constexpr auto u = axis<"u">;
 constexpr auto x = tensor<"x", double, 2>;  // [T, F]
 constexpr auto w = tensor<"w", double, 2>;
-constexpr auto v3 = tensor<"v3", double, 3>;  // [2, 3, 9]
-constexpr auto v4 = tensor<"v4", double, 4>;  // [1, 2, 7, 6]
-constexpr auto a = tensor<"a", double, 2>;    // [F, F]
+constexpr auto v3 = tensor<"v3", double, 3>;              // [2, 3, 9]
+constexpr auto v4 = tensor<"v4", double, 4>;              // [1, 2, 7, 6]
+constexpr auto a = tensor<"a", double, 2>;                // [F, F]
 constexpr auto features = tensor<"features", double, 1>;  // [F]
 constexpr auto bias = tensor<"bias", double, 1>;
 constexpr auto weight = tensor<"weight", double, 1>;  // [T]
@@ -40,8 +40,8 @@ constexpr auto share = tensor<"share", double, 2>;
 
 }  // namespace sheaf::rows
 
-#define SHEAF_ROW(name, by, ...)                                                                        \
-  TEST(derivative_of, name) {                                                                           \
-    constexpr auto y = __VA_ARGS__;                                                                     \
-    sheaf::test::check_everywhere(sheaf::test::second_order(#__VA_ARGS__ " by " #by, y, by), 1);        \
+#define SHEAF_ROW(name, by, ...)                                                                 \
+  TEST(derivative_of, name) {                                                                    \
+    constexpr auto y = __VA_ARGS__;                                                              \
+    sheaf::test::check_everywhere(sheaf::test::second_order(#__VA_ARGS__ " by " #by, y, by), 1); \
   }

@@ -11,7 +11,8 @@ SHEAF_ROW(log_softmax, x, log_softmax(x, dim<-1>))
 SHEAF_ROW(log_softmax_of_the_middle, v3, log_softmax(v3, dim<1>))
 SHEAF_ROW(cross_entropy, x, cross_entropy(x, target))
 SHEAF_ROW(cross_entropy_options, x,
-          cross_entropy<loss_options{.reduction = reduce_losses::sum, .ignore = 1, .smoothing = 0.1}>(x, target, features))
+          cross_entropy<loss_options{.reduction = reduce_losses::sum, .ignore = 1, .smoothing = 0.1}>(x, target,
+                                                                                                      features))
 SHEAF_ROW(cross_entropy_weighted, x, cross_entropy<loss_options{.smoothing = 0.2}>(x, target, features))
 SHEAF_ROW(cross_entropy_by_weights, features, cross_entropy<loss_options{.smoothing = 0.2}>(x, target, features))
 SHEAF_ROW(cross_entropy_of_each, v3, cross_entropy<loss_options{.reduction = reduce_losses::none}>(v3, target3))

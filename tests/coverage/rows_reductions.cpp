@@ -33,9 +33,8 @@ SHEAF_ROW(norm_fraction, x, norm<1.5>(x, dim<0>))
 SHEAF_ROW(norm_infinity, x, norm<infinity>(x, dim<1>))
 SHEAF_ROW(norm_minus_infinity, x, norm<-infinity>(x, dim<1>))
 SHEAF_ROW(own_monoid, x,
-          define<"y">(t) = fold(own_monoid<"hypotenuse">(0_c, [](auto b, auto c) {
-                                  return sqrt(b * b + c * c);
-                                }).adjoint([](auto element, auto result) { return element / result; }),
+          define<"y">(t) = fold(own_monoid<"hypotenuse">(0_c, [](auto b, auto c) { return sqrt(b * b + c * c); })
+                                    .adjoint([](auto element, auto result) { return element / result; }),
                                 f, x(t, f)))
 
 SHEAF_ROW(cumsum, x, cumsum(x, dim<0>))

@@ -32,8 +32,10 @@ SHEAF_ROW(embedding_bag_weighted, x, embedding_bag<bag{.mode = bag_mode::sum}>(p
 SHEAF_ROW(embedding_bag_by_weights, share, embedding_bag<bag{.mode = bag_mode::sum}>(picks, x, share))
 SHEAF_ROW(embedding_bag_list_mean, x, embedding_bag<bag{.padding = 2}>(order, x, offsets(off)))
 SHEAF_ROW(embedding_bag_list_max, x, embedding_bag<bag{.mode = bag_mode::max}>(order, x, offsets(off)))
-SHEAF_ROW(embedding_bag_list_weighted, x, embedding_bag<bag{.mode = bag_mode::sum, .padding = 1}>(order, x, offsets(off), weight))
-SHEAF_ROW(embedding_bag_list_by_weights, weight, embedding_bag<bag{.mode = bag_mode::sum}>(order, x, offsets(off), weight))
+SHEAF_ROW(embedding_bag_list_weighted, x,
+          embedding_bag<bag{.mode = bag_mode::sum, .padding = 1}>(order, x, offsets(off), weight))
+SHEAF_ROW(embedding_bag_list_by_weights, weight,
+          embedding_bag<bag{.mode = bag_mode::sum}>(order, x, offsets(off), weight))
 
 SHEAF_ROW(take_along_axis, x, take_along_axis(x, places, dim<0>))
 SHEAF_ROW(index_select, x, index_select(x, order, dim<0>))

@@ -32,11 +32,14 @@ SHEAF_ROW(unfold, x, unfold<3, 2>(x, dim<0>))
 SHEAF_ROW(unfold_dilated, v3, unfold<3, 1, 2>(v3, dim<2>))
 SHEAF_ROW(window, x, define<"y">(t.in(0_c, extent(x, dim<0>) - 2_c), f) = mean(u.in(0_c, 3_c), x(t + u, f)))
 SHEAF_ROW(avg_pool1d, v3, avg_pool1d<pool{.kernel = {3}, .stride = {2}, .padding = {1}}>(v3))
-SHEAF_ROW(avg_pool2d, v4, avg_pool2d<pool{.kernel = {3, 2}, .stride = {2, 1}, .padding = {1, 1}, .count_include_pad = false}>(v4))
-SHEAF_ROW(avg_pool2d_ceil, v4, avg_pool2d<pool{.kernel = {3, 4}, .stride = {2, 3}, .padding = {1, 1}, .ceil_mode = true}>(v4))
+SHEAF_ROW(avg_pool2d, v4,
+          avg_pool2d<pool{.kernel = {3, 2}, .stride = {2, 1}, .padding = {1, 1}, .count_include_pad = false}>(v4))
+SHEAF_ROW(avg_pool2d_ceil, v4,
+          avg_pool2d<pool{.kernel = {3, 4}, .stride = {2, 3}, .padding = {1, 1}, .ceil_mode = true}>(v4))
 SHEAF_ROW(avg_pool3d, v4, avg_pool3d<pool{.kernel = {2, 3, 2}, .stride = {1, 2, 2}, .divisor_override = 5}>(v4))
 SHEAF_ROW(max_pool1d, v3, max_pool1d<pool{.kernel = {3}, .stride = {1}, .padding = {1}}>(v3))
-SHEAF_ROW(max_pool2d, v4, max_pool2d<pool{.kernel = {2, 3}, .stride = {2, 1}, .padding = {1, 1}, .dilation = {2, 2}}>(v4))
+SHEAF_ROW(max_pool2d, v4,
+          max_pool2d<pool{.kernel = {2, 3}, .stride = {2, 1}, .padding = {1, 1}, .dilation = {2, 2}}>(v4))
 SHEAF_ROW(max_pool3d, v4, max_pool3d<pool{.kernel = {2, 2, 3}}>(v4))
 SHEAF_ROW(lp_pool1d, v3, lp_pool1d<2, pool{.kernel = {3}, .stride = {2}}>(v3))
 SHEAF_ROW(lp_pool2d, v4, lp_pool2d<3, pool{.kernel = {2, 2}}>(v4))
