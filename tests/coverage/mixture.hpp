@@ -485,6 +485,6 @@ SHEAF_INLINE void check(const char* name) {
 
 }  // namespace sheaf::mixtures
 
-// Seed by seed: kernels and reference on three sets of data; derivatives of first order, and of second order for every other.
+// Seed by seed: kernels and reference on three sets of data; derivatives of first order, and of second order for every third.
 #define SHEAF_MIXTURE(seed) \
   TEST(mixture, seed_##seed) { sheaf::mixtures::check<seed>("mixture " #seed); }
