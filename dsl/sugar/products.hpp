@@ -1,4 +1,4 @@
-// Elementwise functions with broadcasting, and contractions. Shown by tests/numeric/familiar_products.cpp.
+// Elementwise functions with broadcasting, and contractions. Shown by tests/numeric/familiar_slices.cpp.
 #pragma once
 #include <type_traits>
 

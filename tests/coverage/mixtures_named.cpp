@@ -38,3 +38,5 @@ SHEAF_MIXTURE(63)   // a recurrence beside an index whose range is data
 SHEAF_MIXTURE(92)   // a reduction over the index of the loop around it; a scan of what is the same everywhere
 SHEAF_MIXTURE(95)   // an extremum of values that change with the index it runs along
 SHEAF_MIXTURE(109)  // a recurrence beside an index whose range another index bounds
+SHEAF_MIXTURE(120)  // a reduction of another stage in a loop whose lanes its range depends on
+SHEAF_MIXTURE(252)  // a choice outside of a sum that is another one in a sum over its own index
