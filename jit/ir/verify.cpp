@@ -9,7 +9,7 @@
 namespace sheaf::ir {
 namespace {
 
-constexpr std::int64_t local_bytes = 64 * 1024;
+constexpr std::int64_t local_bytes = 256 * 1024;
 
 bool is_position(monoid fold) { return fold == monoid::argmax || fold == monoid::argmin; }
 bool is_logic(monoid fold) { return fold == monoid::any || fold == monoid::all; }
@@ -32,7 +32,7 @@ void check_buffer(const module& m, const buffer& b) {
     if (b.slot < 0) fail("module_shape", "no slot");
     return;
   }
-  if (b.elements <= 0 || b.elements * row(b.type).bytes > local_bytes) fail("local_size", "expected 1 byte to 64 KiB");
+  if (b.elements <= 0 || b.elements * row(b.type).bytes > local_bytes) fail("local_size", "expected 1 byte to 256 KiB");
   if (b.rank == 1 && b.extents.empty()) return;
   std::int64_t product = 1;
   for (std::int64_t e : b.extents) product *= e < 0 ? 0 : e;
@@ -182,6 +182,9 @@ class kernel_verifier {
       case opcode::scan_lanes:
         scan(i);
         break;
+      case opcode::slide_lanes:
+        slide(i);
+        break;
     }
     defined_[n] = visible_[n] = true;
     current_ = none;
@@ -269,7 +272,8 @@ class kernel_verifier {
   }
 
   void declare(const instruction& i, std::size_t n) {
-    require(!is_own(i.fold) || own_number(i.fold) < static_cast<int>(m_.folds.size()), "accumulators", "no such monoid");
+    require(!is_own(i.fold) || own_number(i.fold) < static_cast<int>(m_.folds.size()), "accumulators",
+            "no such monoid");
     require(is_logic(i.fold) ? i.type == element::boolean : i.type != element::boolean || i.fold >= monoid::max,
             "types", "any and all fold booleans, sum and prod numbers");
     if (i.vector) width_[n] = lanes_;
@@ -295,8 +299,26 @@ class kernel_verifier {
             "scan_lanes takes a scalar accumulator and a vector in a vector loop");
     require(!is_position(a.fold), "accumulators", "scan_lanes of positions");
     const bool wider = is_floating(a.type) && is_floating(x.type);
-    require(x.type == i.type && (a.type == x.type || wider), "types", "expected the accumulator's type, or both floating");
+    require(x.type == i.type && (a.type == x.type || wider), "types",
+            "expected the accumulator's type, or both floating");
     mask(i.mask, true);
+  }
+  void slide(const instruction& i) {
+    require(i.args.size() == 2, "arity", "expected an accumulator and a vector");
+    const instruction& a = accumulator(i.args[0]);
+    const instruction& x = operand(i.args[1]);
+    require(lanes_ != 0 && i.vector && x.vector && a.vector, "vectorness",
+            "slide_lanes takes vectors in a vector loop");
+    require(!is_position(a.fold) && !is_logic(a.fold), "accumulators", "slide_lanes of positions or booleans");
+    require(x.type == i.type && a.type == x.type, "types", "expected the accumulator's type");
+    require(i.dimension == a.dimension && i.dimension >= 1 && i.dimension <= lanes_, "accumulators",
+            "slide_lanes: expected the accumulator's width, 1 to the lanes");
+    one_width(i.args[0]);
+  }
+  void one_width(value accumulator) {
+    int& width = width_[static_cast<std::size_t>(accumulator)];
+    require(!width || width == lanes_, "accumulators", "combined by loops of different lanes");
+    width = lanes_;
   }
   void combine(const statement& s) {
     place_ = "combine";
@@ -314,9 +336,8 @@ class kernel_verifier {
     mask(s.mask, a.vector);
     if (!a.vector) return;
     require(lanes_ != 0, "accumulators", "a vector accumulator combined outside a vector loop");
-    int& width = width_[static_cast<std::size_t>(s.target_value)];
-    require(!width || width == lanes_, "accumulators", "combined by loops of different lanes");
-    width = lanes_;
+    require(a.dimension == 0, "accumulators", "combine into one that slides");
+    one_width(s.target_value);
   }
 
   void guard(const statement& s) {

@@ -171,11 +171,14 @@ Value* live_lanes(function_emitter& f, const ir::statement& s, const cell& c) {
 }
 
 // The lanes of the vector loop, somewhere in `body`, that combines into accumulator `id`.
-int combining_lanes(const ir::block& body, ir::value id, int around) {
+int combining_lanes(const function_emitter& f, const ir::block& body, ir::value id, int around) {
   for (const ir::statement& s : body) {
     if (s.kind == ir::statement_kind::combine && s.target_value == id) return around;
+    if (s.kind == ir::statement_kind::instruct && f.instruction(s.id).code == ir::opcode::slide_lanes &&
+        f.instruction(s.id).args[0] == id)
+      return around;
     const bool vector = s.kind == ir::statement_kind::loop && s.how_loop == ir::loop_kind::vector;
-    if (const int found = combining_lanes(s.body, id, vector ? s.lanes : around)) return found;
+    if (const int found = combining_lanes(f, s.body, id, vector ? s.lanes : around)) return found;
   }
   return 0;
 }
@@ -201,10 +204,17 @@ void emit_accumulator(function_emitter& f, ir::value id) {
   auto& b = f.build;
   cell& c = f.cells[static_cast<std::size_t>(id)];
   c.born_in = f.vector_loop;
-  c.lanes = i.vector ? (f.lanes ? f.lanes : combining_lanes(f.kernel.body, id, 0)) : 0;
+  c.lanes = i.vector ? (f.lanes ? f.lanes : combining_lanes(f, f.kernel.body, id, 0)) : 0;
   if (i.vector && !c.lanes) c.lanes = 2;  // nothing is ever combined into it: any width folds to the identity
   Type* const type = widen(cell_type(b.getContext(), i.type), c.lanes);
   Type* const positions = widen(b.getInt64Ty(), c.lanes);
+  if (i.dimension > 0) {
+    for (std::size_t k = 0; (1 << k) <= i.dimension; ++k) {
+      if (k == c.slides.size()) c.slides.push_back(f.stack_slot(type, "slide"));
+      b.CreateStore(identity(f, type, i.type, i.fold), c.slides[k]);
+    }
+    return;
+  }
   if (!c.content) c.content = f.stack_slot(type, "accumulator");
   b.CreateStore(identity(f, type, i.type, i.fold), c.content);
   if (!has_position(i.fold)) return;
@@ -300,6 +310,45 @@ Value* emit_scan_lanes(function_emitter& f, const ir::instruction& i) {
   Value* result = combined(f, i.type, a.fold, splat(f, before, f.lanes), x);
   b.CreateStore(combined(f, a.type, a.fold, carry, wider ? emit_cast(f, i.type, a.type, total) : total), c.content);
   return i.type == element::boolean ? from_memory(f, i.type, result) : result;
+}
+
+namespace {
+
+// Lane k takes the one `by` before it (after it, backward) in the row of this vector and its neighbour.
+Value* neighbours(function_emitter& f, Value* kept, Value* x, int by) {
+  std::vector<int> from;
+  for (int k = 0; k < f.lanes; ++k) from.push_back(f.backward ? k + by : f.lanes + k - by);
+  return f.backward ? f.build.CreateShuffleVector(x, kept, from) : f.build.CreateShuffleVector(kept, x, from);
+}
+
+}  // namespace
+
+// Folds of 1, 2, 4, ... lanes, each from two of the one before; the width is put together from those, or, where combining a
+// value twice changes nothing, from two that overlap. Of the lanes before this vector only what the last turn kept is used.
+Value* emit_slide_lanes(function_emitter& f, const ir::instruction& i) {
+  auto& b = f.build;
+  const ir::instruction& a = f.instruction(i.args[0]);
+  const cell& c = f.cells[static_cast<std::size_t>(i.args[0])];
+  const auto joined = [&](Value* x, Value* beyond) {
+    return f.backward ? combined(f, i.type, a.fold, x, beyond) : combined(f, i.type, a.fold, beyond, x);
+  };
+  const bool overlaps = a.fold == monoid::max || a.fold == monoid::min;
+  Value* x = f.values[static_cast<std::size_t>(i.args[1])];
+  std::vector<Value*> levels, kept;
+  for (std::size_t k = 0; (1 << k) <= i.dimension; ++k) {
+    levels.push_back(x);
+    kept.push_back(content_of(f, c.slides[k]));
+    b.CreateStore(x, c.slides[k]);
+    if ((2 << k) <= i.dimension) x = joined(x, neighbours(f, kept[k], x, 1 << k));
+  }
+  int done = 1 << (levels.size() - 1);
+  if (overlaps && done < i.dimension) return joined(x, neighbours(f, kept.back(), levels.back(), i.dimension - done));
+  for (std::size_t k = levels.size() - 1; k-- > 0;) {
+    if (!(i.dimension & (1 << k))) continue;
+    x = joined(x, neighbours(f, kept[k], levels[k], done));
+    done += 1 << k;
+  }
+  return x;
 }
 
 }  // namespace sheaf::llvm_backend

@@ -36,8 +36,9 @@ struct emitter {
 struct cell {
   llvm::AllocaInst* content = nullptr;
   llvm::AllocaInst* position = nullptr;
-  int lanes = 0;     // 0: scalar
-  int born_in = -1;  // the vector loop it was declared in: dead lanes of its tail need no masking
+  std::vector<llvm::AllocaInst*> slides;  // slide_lanes: the last turn's folds of 1, 2, 4, ... lanes
+  int lanes = 0;                          // 0: scalar
+  int born_in = -1;                       // the vector loop it was declared in: dead lanes of its tail need no masking
 };
 
 struct buffer_facts {
@@ -60,7 +61,7 @@ struct function_emitter {
   std::vector<buffer_facts> buffers;   // by buffer id
 
   bool backward = false;  // the direction of the vector loop around
-  int vector_loop = -1;  // the vector loop around the current place, its lanes, and the live lanes in its tail
+  int vector_loop = -1;   // the vector loop around the current place, its lanes, and the live lanes in its tail
   int lanes = 0;
   llvm::Value* tail_mask = nullptr;   // <lanes x i1>; null in the main loop
   llvm::Value* tail_count = nullptr;  // i64, 1 to lanes - 1
@@ -101,6 +102,7 @@ void emit_combine(function_emitter& f, const ir::statement& s);
 llvm::Value* emit_read(function_emitter& f, const ir::instruction& i);
 llvm::Value* emit_fold_lanes(function_emitter& f, const ir::instruction& i);
 llvm::Value* emit_scan_lanes(function_emitter& f, const ir::instruction& i);
+llvm::Value* emit_slide_lanes(function_emitter& f, const ir::instruction& i);
 // NaN in either gives NaN; of two equal zeros either.
 llvm::Value* emit_extreme(function_emitter& f, element type, bool largest, llvm::Value* a, llvm::Value* b);
 

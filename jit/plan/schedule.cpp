@@ -47,7 +47,7 @@ class cost_walk {
     for (const node_id idx : bound_indices(g_, n)) bound.insert(g_.ordinal(idx));
     const double inner = known_.trips(bound);
     if (laned) {
-      for (int k = 0; k < 2; ++k) (*this)(g_.arg(n, k), repeats * inner);
+      for (int k = 0; k < 2; ++k) (*this)(g_.arg(n, k), repeats* inner);
       return;
     }
     // Placed outside the lanes: runs as often as what it depends on, with lanes of its own.
@@ -233,12 +233,30 @@ void schedule_scan(graph& g, const facts& known, stage& s) {
   }
   for (const node_id idx : s.loops) {
     const double turns = known.trips(idx) / (idx == s.vector ? s.lanes : 1);
-    if (s.parallel == no_node || turns > known.trips(s.parallel) / (s.parallel == s.vector ? s.lanes : 1)) s.parallel = idx;
+    if (s.parallel == no_node || turns > known.trips(s.parallel) / (s.parallel == s.vector ? s.lanes : 1))
+      s.parallel = idx;
   }
   if (s.parallel == no_node) return;
   std::erase(s.loops, s.parallel);
   s.loops.insert(s.loops.begin(), s.parallel);
   if (s.parallel == s.vector) s.chunk = s.lanes;
+}
+
+// Results of a window lie along the lanes. Pieces share the longest other index, or whole blocks.
+void schedule_window(const facts& known, stage& s) {
+  s.vector = s.owned;
+  s.loops.clear();
+  s.parallel = s.owned;
+  for (const node_id idx : s.indices)
+    if (idx != s.owned && (known.trips(idx) >= enough_pieces || known.trips(s.owned) <= 2 * chunk_elements))
+      s.parallel = idx;
+  if (s.parallel != s.owned) s.loops.push_back(s.parallel);
+  for (const node_id idx : s.indices)
+    if (idx != s.parallel && idx != s.owned) s.loops.push_back(idx);
+  s.loops.push_back(s.owned);
+  if (s.parallel != s.owned) return;
+  s.chunk = s.window.block > 0 ? s.window.block : s.lanes;
+  while (static_cast<double>(s.chunk) < 2 * chunk_elements) s.chunk *= 2;
 }
 
 }  // namespace
@@ -251,6 +269,10 @@ void schedule(graph& g, const facts& known, stage& s) {
   if (s.how == way::scan) {
     s.operations = repeats * (share_of_lane + cost_of(g, known, s.scan.value, no_node, 1) * share_of_lane);
     return schedule_scan(g, known, s);
+  }
+  if (s.how == way::window) {
+    s.operations = repeats * 4 * (share_of_lane + cost_of(g, known, s.window.value, no_node, 1) * share_of_lane);
+    return schedule_window(known, s);
   }
   if (s.how != way::map) {
     for (const node_id idx : bound_indices(g, s.body)) all.insert(g.ordinal(idx));
@@ -266,7 +288,8 @@ void schedule(graph& g, const facts& known, stage& s) {
     bool ranges = false;
     for (const node_id other : s.indices) ranges = ranges || (other != idx && g.free[other].has(g.ordinal(idx)));
     if (ranges) continue;
-    const double cost = cost_of(g, known, s.body, idx, repeats) + stored * (idx == s.indices.back() ? share_of_lane : 1);
+    const double cost =
+        cost_of(g, known, s.body, idx, repeats) + stored * (idx == s.indices.back() ? share_of_lane : 1);
     if (cost > least || (cost == least && s.vector == no_node)) continue;
     least = cost;
     s.vector = idx;

@@ -28,7 +28,8 @@ std::optional<int> trend(graph& g, node_id e, node_id t) {
     const auto a = trend(g, g.arg(e, 0), t);
     return a ? std::optional<int>(-*a) : std::nullopt;
   }
-  if (kind == op::quotient && is_constant(g, g.arg(e, 1)) && g[g.arg(e, 1)].attribute > 0) return trend(g, g.arg(e, 0), t);
+  if (kind == op::quotient && is_constant(g, g.arg(e, 1)) && g[g.arg(e, 1)].attribute > 0)
+    return trend(g, g.arg(e, 0), t);
   return std::nullopt;
 }
 
@@ -123,6 +124,13 @@ bound_line bound_of(graph& g, node_id bound, node_id t) {
   r.slope = l.slope;
   r.rest = l.rest;
   return r;
+}
+
+std::int64_t width_of(graph& g, const sliding& r) {
+  const bound_line low = bound_of(g, r.low, r.over), high = bound_of(g, r.high, r.over);
+  if (!low.affine || !high.affine || low.slope != high.slope || low.slope <= 0) return 0;
+  const node_id width = make(g, op::sub, high.rest, low.rest);
+  return is_constant(g, width) ? std::max<std::int64_t>(g[width].attribute, 0) : 0;
 }
 
 sliding sliding_of(graph& g, node_id n) {
