@@ -95,8 +95,7 @@ class block_builder {
     return add(std::move(i));
   }
   value scan_lanes(value accumulator, value x, value mask = none) {
-    return add(
-        {.code = opcode::scan_lanes, .type = type_of(x), .vector = true, .mask = mask, .args = {accumulator, x}});
+    return add({.code = opcode::scan_lanes, .type = type_of(x), .vector = true, .mask = mask, .args = {accumulator, x}});
   }
   value slider(element type, monoid fold, std::int32_t width) {
     return add(

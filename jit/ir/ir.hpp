@@ -35,27 +35,27 @@ struct buffer {
   element type;
   int rank;
   role where;
-  int slot = -1;                      // every role but local
-  std::int64_t elements = 0;          // local only
-  bool unit_inner = false;            // the last dimension has stride 1 (promised by the caller's views)
+  int slot = -1;                     // every role but local
+  std::int64_t elements = 0;         // local only
+  bool unit_inner = false;           // the last dimension has stride 1 (promised by the caller's views)
   std::vector<std::int64_t> extents;  // known at compile time, -1 where not; empty: none known
 };
 
 enum class opcode : std::uint8_t {
-  elementwise,  // `what` applied to args; cast converts to `type`
-  constant,     // bits: the double for floating types, else the integer
-  extent,       // i64: extent `dimension` of `target`
-  counter,      // i64: the variable of the enclosing loop `target`; in a vector loop the value of lane 0
-  lanes,        // i64 vector: the variable of the enclosing vector loop `target`, lane by lane
-  load,         // `target`[args...]; see access
-  accumulator,  // a mutable cell of `type`, vector or scalar, set to the identity of `fold`; changed by combine
-  read,         // the content of accumulator args[0], now; of argmax and argmin the position, -1 over nothing
-  fold_lanes,   // scalar: the content of the vector accumulator args[0], combined by the fixed tree
-  scan_lanes,  // vector: lane k is the scalar accumulator args[0] combined with lanes up to k of args[1], in the order in
-               // which the vector loop runs; the accumulator takes them all. A floating one may be wider than args[1].
-  slide_lanes,  // vector: lane k is the fold of the `dimension` lanes of args[1] that end at k, or in a backward loop begin
-                // there; those before the vector are the turn's before it (or of the loop before), which the vector
-                // accumulator args[0] keeps. Its `dimension` is the same, at most the lanes, and nothing else uses it.
+  elementwise,   // `what` applied to args; cast converts to `type`
+  constant,      // bits: the double for floating types, else the integer
+  extent,        // i64: extent `dimension` of `target`
+  counter,       // i64: the variable of the enclosing loop `target`; in a vector loop the value of lane 0
+  lanes,         // i64 vector: the variable of the enclosing vector loop `target`, lane by lane
+  load,          // `target`[args...]; see access
+  accumulator,   // a mutable cell of `type`, vector or scalar, set to the identity of `fold`; changed by combine
+  read,          // the content of accumulator args[0], now; of argmax and argmin the position, -1 over nothing
+  fold_lanes,    // scalar: the content of the vector accumulator args[0], combined by the fixed tree
+  scan_lanes,    // vector: lane k is the scalar accumulator args[0] combined with lanes up to k of args[1], in the order in
+                 // which the vector loop runs; the accumulator takes them all. A floating one may be wider than args[1].
+  slide_lanes,   // vector: lane k is the fold of the `dimension` lanes of args[1] that end at k, or in a backward loop begin
+                 // there; those before the vector are the turn's before it (or of the loop before), which the vector
+                 // accumulator args[0] keeps. Its `dimension` is the same, at most the lanes, and nothing else uses it.
 };
 
 // How a load or store in a vector loop meets memory, and what its subscripts are.
@@ -69,15 +69,15 @@ enum class access : std::uint8_t {
 struct instruction {
   opcode code;
   element type = element::i64;
-  bool vector = false;           // one element a lane
-  op what = op::count_;          // elementwise
-  monoid fold = monoid::sum;     // accumulator
-  std::int64_t bits = 0;         // constant: an integer, or the bits of a double
-  std::int32_t target = -1;      // buffer or loop id
-  std::int32_t dimension = 0;    // extent; slide_lanes and its accumulator: the width
-  access how = access::uniform;  // load
-  value mask = none;             // load: lanes (or the scalar) whose mask is false yield zero and touch no memory;
-                                 // scan_lanes: they count as the identity
+  bool vector = false;               // one element a lane
+  op what = op::count_;              // elementwise
+  monoid fold = monoid::sum;         // accumulator
+  std::int64_t bits = 0;             // constant: an integer, or the bits of a double
+  std::int32_t target = -1;          // buffer or loop id
+  std::int32_t dimension = 0;        // extent; slide_lanes and its accumulator: the width
+  access how = access::uniform;      // load
+  value mask = none;                 // load: lanes (or the scalar) whose mask is false yield zero and touch no memory;
+                                     // scan_lanes: they count as the identity
   std::vector<value> args;
 };
 
@@ -96,21 +96,20 @@ struct statement {
   loop_kind how_loop = loop_kind::serial;
   std::int32_t loop = -1;
   value low = none, high = none;
-  std::int32_t lanes =
-      1;  // vector loops: a power of two, 2 to 256; wider than a register on purpose (several accumulators)
+  std::int32_t lanes = 1;   // vector loops: a power of two, 2 to 256; wider than a register on purpose (several accumulators)
   std::int32_t unroll = 1;  // serial loops: a hint
   bool brief = false;       // vector loops, a hint: few turns, so less code (one masked body) counts more than speed
-  bool backward = false;  // serial and vector loops: from high - 1 down to low, vectors last first; lanes still ascend
-  double cost = 1;        // parallel loops: nanoseconds of one iteration, estimated
-  block body;             // loop, guard
+  bool backward = false;    // serial and vector loops: from high - 1 down to low, vectors last first; lanes still ascend
+  double cost = 1;          // parallel loops: nanoseconds of one iteration, estimated
+  block body;               // loop, guard
 
   // store: `stored` into buffer `target` at `subscripts`. combine: `stored` into accumulator `target_value`.
   std::int32_t target = -1;
   value target_value = none;
   value stored = none;
-  value mask = none;  // lanes (or the scalar) whose mask is false are left alone
+  value mask = none;        // lanes (or the scalar) whose mask is false are left alone
   access how = access::uniform;
-  bool stream = false;  // store past the caches: the buffer is large and not read again soon
+  bool stream = false;      // store past the caches: the buffer is large and not read again soon
   std::vector<value> subscripts;
   // combine of argmax and argmin: the position (i64) that goes with the value.
   value position = none;
@@ -128,7 +127,7 @@ struct kernel {
 struct fold_step {
   op what = op::constant;  // constant or elementwise
   element type = element::f32;
-  std::int64_t bits = 0;  // of a constant
+  std::int64_t bits = 0;   // of a constant
   std::vector<std::int32_t> args;
 };
 struct own_fold {

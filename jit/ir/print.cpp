@@ -7,8 +7,8 @@
 namespace sheaf::ir {
 
 const char* name_of(opcode code) {
-  static constexpr const char* names[] = {"elementwise", "constant", "extent",     "counter",    "lanes",      "load",
-                                          "accumulator", "read",     "fold_lanes", "scan_lanes", "slide_lanes"};
+  static constexpr const char* names[] = {"elementwise", "constant",    "extent", "counter",   "lanes",
+                                          "load",        "accumulator", "read",   "fold_lanes", "scan_lanes", "slide_lanes"};
   return names[static_cast<int>(code)];
 }
 const char* name_of(access how) {
@@ -30,12 +30,12 @@ const char* name_of(monoid fold) {
 }
 const char* name_of(op what) {
   static constexpr const char* names[] = {
-      "constant",      "index",       "input",   "extent",  "define", "load",      "reduce", "operand",
-      "stop_gradient", "neg",         "abs",     "sign",    "exp",    "log",       "log1p",  "expm1",
-      "sqrt",          "tanh",        "sigmoid", "erf",     "sin",    "cos",       "floor",  "ceil",
-      "round",         "logical_not", "cast",    "add",     "sub",    "mul",       "div",    "quotient",
-      "remainder",     "pow",         "minimum", "maximum", "equal",  "not_equal", "less",   "less_equal",
-      "logical_and",   "logical_or",  "select"};
+      "constant",      "index",     "input",    "extent",      "define",      "load",       "reduce",
+      "operand",       "stop_gradient", "neg",       "abs",      "sign",        "exp",         "log",        "log1p",
+      "expm1",         "sqrt",      "tanh",     "sigmoid",     "erf",         "sin",        "cos",
+      "floor",         "ceil",      "round",    "logical_not", "cast",        "add",        "sub",
+      "mul",           "div",       "quotient", "remainder",   "pow",         "minimum",    "maximum",
+      "equal",         "not_equal", "less",     "less_equal",  "logical_and", "logical_or", "select"};
   static_assert(sizeof names / sizeof *names == op_count);
   return names[static_cast<int>(what)];
 }
@@ -131,8 +131,7 @@ class printer {
         return std::string("load ") + name_of(i.how) + " " + buffer_name(i.target) + "[" + list(i.args) + "]" +
                (i.mask == none ? "" : " mask " + name(i.mask));
       case opcode::accumulator:
-        return std::string("accumulator ") + name_of(i.fold) +
-               (is_own(i.fold) ? " #" + std::to_string(own_number(i.fold)) : "") +
+        return std::string("accumulator ") + name_of(i.fold) + (is_own(i.fold) ? " #" + std::to_string(own_number(i.fold)) : "") +
                (i.dimension > 0 ? " sliding " + std::to_string(i.dimension) : "");
       case opcode::read:
         return "read " + list(i.args);

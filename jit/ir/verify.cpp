@@ -272,8 +272,7 @@ class kernel_verifier {
   }
 
   void declare(const instruction& i, std::size_t n) {
-    require(!is_own(i.fold) || own_number(i.fold) < static_cast<int>(m_.folds.size()), "accumulators",
-            "no such monoid");
+    require(!is_own(i.fold) || own_number(i.fold) < static_cast<int>(m_.folds.size()), "accumulators", "no such monoid");
     require(is_logic(i.fold) ? i.type == element::boolean : i.type != element::boolean || i.fold >= monoid::max,
             "types", "any and all fold booleans, sum and prod numbers");
     if (i.vector) width_[n] = lanes_;
@@ -299,8 +298,7 @@ class kernel_verifier {
             "scan_lanes takes a scalar accumulator and a vector in a vector loop");
     require(!is_position(a.fold), "accumulators", "scan_lanes of positions");
     const bool wider = is_floating(a.type) && is_floating(x.type);
-    require(x.type == i.type && (a.type == x.type || wider), "types",
-            "expected the accumulator's type, or both floating");
+    require(x.type == i.type && (a.type == x.type || wider), "types", "expected the accumulator's type, or both floating");
     mask(i.mask, true);
   }
   void slide(const instruction& i) {

@@ -15,8 +15,7 @@ using plan::stage;
 // A block under construction with what is bound in it. Values are looked up through the parents.
 struct scope {
   scope(ir::block_builder& top) : block(&top) {}
-  scope(scope& outer, ir::block_builder made)
-      : own(std::move(made)), block(&*own), parent(&outer), bound(outer.bound), lane(outer.lane) {}
+  scope(scope& outer, ir::block_builder made) : own(std::move(made)), block(&*own), parent(&outer), bound(outer.bound), lane(outer.lane) {}
   scope(const scope&) = delete;
 
   std::optional<ir::block_builder> own;
@@ -44,8 +43,7 @@ class kernel_lowering {
   // expression.cpp. lane0: the value of the first lane, where the node depends on the lanes.
   ir::value emit(node_id n, scope& s, bool lane0 = false);
   // The place of a load or store: the subscripts, and how lanes meet them.
-  ir::access subscripts_of(std::int32_t buffer, const std::vector<node_id>& subscripts, scope& s,
-                           std::vector<ir::value>& list);
+  ir::access subscripts_of(std::int32_t buffer, const std::vector<node_id>& subscripts, scope& s, std::vector<ir::value>& list);
 
   // reduction.cpp
   ir::value reduction(node_id n, scope& s);
@@ -77,6 +75,7 @@ class kernel_lowering {
   const std::unordered_map<node_id, std::int32_t>& buffers;  // by input or define node
   std::vector<const stage*> stages;                          // of this kernel
   std::unordered_set<node_id> pending;                       // defines of this kernel that are not stored yet
+  std::unordered_map<node_id, std::int32_t> locals;          // by define: what its stage keeps for itself
   bool small = false;                                        // so little work that its short loops are brief
 
  private:
@@ -85,15 +84,17 @@ class kernel_lowering {
     std::size_t depth;  // loops already open
   };
   ir::value emit_load(node_id n, scope& at);
-  node_id value_at(const stage& s, node_id place);
+  struct window_view;
+  node_id value_at(const window_view& v, node_id place);
   void prime(const stage& s, ir::value slider, ir::value first, scope& at, bool backward);
-  std::int32_t rest_of_block(const stage& s, const range& t, scope& at);
-  void window_results(const stage& s, const range& t, scope& at);
+  std::int32_t rest_of_block(const stage& s, const window_view& v, const range& t, scope& at);
+  void window_results(const stage& s, const window_view& v, const range& t, scope& at);
+  void window_blocks(const stage& s, const window_view& v, const range& t, scope& at);
+  void window_with_ends(const stage& s, const window_view& v, const range& t, scope& at);
   void scan_block(const stage& s, scope& at, const range& t);
   void recur(const stage& s, scope& at);
   void scan_fill(const stage& s, scope& at, const range& t);
-  void store_at(const stage& s, node_id place, ir::value stored, scope& at,
-                ir::value mask);  // place: of the owned index
+  void store_at(const stage& s, node_id place, ir::value stored, scope& at, ir::value mask);  // place: of the owned index
   ir::value emit_index(node_id n, scope& at, bool lane0);
   void nest(std::span<entry> entries, scope& s, const range* chunk);
   void piece(const plan::kernel_plan& k, scope& s, const range* chunk);

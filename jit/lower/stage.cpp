@@ -9,9 +9,9 @@ namespace sheaf::lower {
 
 namespace {
 
-constexpr double worth_pieces = 4000;      // nanoseconds of a kernel: below, no thread is asked for
-constexpr double worth_code = 50000;       // nanoseconds of a kernel: below, a call gains less than compiling costs
-constexpr double beyond_cache = 16 << 20;  // bytes of an output that goes past the caches, if it isn't read again
+constexpr double worth_pieces = 4000;        // nanoseconds of a kernel: below, no thread is asked for
+constexpr double worth_code = 50000;         // nanoseconds of a kernel: below, a call gains less than compiling costs
+constexpr double beyond_cache = 16 << 20;    // bytes of an output that goes past the caches, if it isn't read again
 
 }  // namespace
 
@@ -23,8 +23,8 @@ std::string kernel_lowering::index_text(node_id idx) const {
 ir::block_builder kernel_lowering::open(scope& outer, node_id idx, int lanes, const range* within, const char* suffix) {
   const ir::value low = within != nullptr ? within->low : emit(g.arg(idx, 0), outer);
   const ir::value high = within != nullptr ? within->high : emit(g.arg(idx, 1), outer);
-  ir::block_builder made = outer.block->loop(lanes > 1 ? ir::loop_kind::vector : ir::loop_kind::serial,
-                                             index_text(idx) + suffix, low, high, lanes);
+  ir::block_builder made =
+      outer.block->loop(lanes > 1 ? ir::loop_kind::vector : ir::loop_kind::serial, index_text(idx) + suffix, low, high, lanes);
   const auto first = known.value(g.arg(idx, 0)), end = known.value(g.arg(idx, 1));
   made.head().brief = lanes > 1 && small && first && end && *end - *first <= 2 * std::int64_t{lanes};
   return made;
@@ -49,9 +49,7 @@ void kernel_lowering::store(const stage& s, ir::value stored, scope& at, ir::val
   bool past_cache = s.where == plan::place::output && s.bytes > beyond_cache && how == ir::access::contiguous &&
                     (s.how == plan::way::map || s.how == plan::way::window);
   for (const stage& reader : plan.stages)
-    plan::for_each_node(g, reader.body, [&](node_id n) {
-      past_cache = past_cache && !(g.kind(n) == op::load && g.arg(n, 0) == s.define);
-    });
+    plan::for_each_node(g, reader.body, [&](node_id n) { past_cache = past_cache && !(g.kind(n) == op::load && g.arg(n, 0) == s.define); });
   at.block->store(id, std::move(list), stored, how, mask, past_cache);
 }
 
@@ -72,17 +70,14 @@ void kernel_lowering::nest(std::span<entry> entries, scope& s, const range* chun
     std::size_t end = i + 1;
     for (; end < entries.size(); ++end) {
       const stage& next = *entries[end].s;
-      if (entries[end].depth == next.loops.size() || next.loops[entries[end].depth] != idx ||
-          (idx == next.vector) != (lanes > 1))
-        break;
+      if (entries[end].depth == next.loops.size() || next.loops[entries[end].depth] != idx || (idx == next.vector) != (lanes > 1)) break;
       bool fits = lanes == 1 || next.lanes == lanes;
       for (std::size_t j = i; j < end; ++j) fits = fits && plan::reads_only_at(g, next, *entries[j].s, idx);
       if (!fits) break;
     }
     scope inner(s, open(s, idx, lanes, idx == first.parallel && chunk != nullptr ? chunk : nullptr));
     bind(inner, idx, lanes);
-    std::vector<entry> shared(entries.begin() + static_cast<std::ptrdiff_t>(i),
-                              entries.begin() + static_cast<std::ptrdiff_t>(end));
+    std::vector<entry> shared(entries.begin() + static_cast<std::ptrdiff_t>(i), entries.begin() + static_cast<std::ptrdiff_t>(end));
     for (entry& e : shared) ++e.depth;
     nest(shared, inner, chunk);
     inner.close();
@@ -117,8 +112,7 @@ ir::kernel kernel_lowering::operator()(const plan::kernel_plan& k) {
   }
   const node_id low = g.arg(k.parallel, 0), high = g.arg(k.parallel, 1);
   const double turns = known.trips(k.parallel) / static_cast<double>(std::max<std::int64_t>(k.chunk, 1));
-  const ir::loop_kind kind =
-      turns > 1 && k.cost * turns > worth_pieces ? ir::loop_kind::parallel : ir::loop_kind::serial;
+  const ir::loop_kind kind = turns > 1 && k.cost * turns > worth_pieces ? ir::loop_kind::parallel : ir::loop_kind::serial;
   if (k.chunk == 0) {
     scope inner(top, top.block->loop(kind, index_text(k.parallel), emit(low, top), emit(high, top)));
     inner.block->head().cost = k.cost;

@@ -20,12 +20,18 @@ ir::value as(ir::block_builder& b, element type, ir::value x) { return b.type_of
 
 }  // namespace
 
+// What window loops read: where every place is needed, or, under other indices so that their loads mask themselves, any place.
+struct kernel_lowering::window_view {
+  node_id t, walk, value;
+  node_id reduce, body;
+};
+
 // The value at a place of the walk, as an expression in t.
-node_id kernel_lowering::value_at(const stage& s, node_id place) {
+node_id kernel_lowering::value_at(const window_view& v, node_id place) {
   plan::replacement put(g);
-  put.add(s.window.walk, place);
-  plan::trust_alike(g, s.window.value, put, plan.trusted);
-  return put(s.window.value);
+  put.add(v.walk, place);
+  plan::trust_alike(g, v.value, put, plan.trusted);
+  return put(v.value);
 }
 
 // What a slider needs to know of the lanes before its first vector: those of the vector that begins at `first`.
@@ -41,15 +47,14 @@ void kernel_lowering::prime(const stage& s, ir::value slider, ir::value first, s
 }
 
 // For each of a block's results the fold of the groups before the block that it has.
-std::int32_t kernel_lowering::rest_of_block(const stage& s, const range& t, scope& at) {
+std::int32_t kernel_lowering::rest_of_block(const stage& s, const window_view& v, const range& t, scope& at) {
   const plan::window_form& w = s.window;
   const monoid fold = monoid_of(g, w.reduce);
-  const std::int32_t kept = ir::add_buffer(code, {.name = "rest_of_block",
-                                                  .type = w.type,
-                                                  .rank = 1,
-                                                  .where = ir::role::local,
-                                                  .elements = w.block,
-                                                  .extents = {}});
+  const auto [entry, fresh] = locals.try_emplace(s.define, -1);
+  if (fresh)
+    entry->second = ir::add_buffer(
+        code, {.name = "rest_of_block", .type = w.type, .rank = 1, .where = ir::role::local, .elements = w.block, .extents = {}});
+  const std::int32_t kept = entry->second;
   ir::block_builder& b = *at.block;
   const ir::value slider = b.slider(w.type, fold, s.lanes), running = b.accumulator(w.carried, fold, true);
   const ir::value ahead = emit(w.ahead, at);
@@ -58,11 +63,11 @@ std::int32_t kernel_lowering::rest_of_block(const stage& s, const range& t, scop
   const ir::value low = b.emit(op::add, {start, b.i64(s.lanes * (1 - w.groups))});
   const ir::value shared = b.emit(op::add, {low, b.i64(w.block)});
   const auto walk = [&](const range& places, bool keeps) {
-    scope inner(at, open(at, w.walk, s.lanes, &places));
+    scope inner(at, open(at, v.walk, s.lanes, &places));
     inner.block->head().backward = true;
-    bind(inner, w.walk, s.lanes);
+    bind(inner, v.walk, s.lanes);
     ir::block_builder& c = *inner.block;
-    const ir::value group = c.slide_lanes(slider, emit(w.value, inner));
+    const ir::value group = c.slide_lanes(slider, emit(v.value, inner));
     c.combine(running, as(c, w.carried, group));
     if (keeps) {
       const ir::value so_far = c.read(running), place = c.emit(op::sub, {c.counter(), low});
@@ -75,11 +80,11 @@ std::int32_t kernel_lowering::rest_of_block(const stage& s, const range& t, scop
   return kept;
 }
 
-void kernel_lowering::window_results(const stage& s, const range& t, scope& at) {
+void kernel_lowering::window_results(const stage& s, const window_view& v, const range& t, scope& at) {
   const plan::window_form& w = s.window;
   const monoid fold = monoid_of(g, w.reduce);
   const bool large = w.groups > 0;
-  const std::int32_t kept = large ? rest_of_block(s, t, at) : -1;
+  const std::int32_t kept = large ? rest_of_block(s, v, t, at) : -1;
   ir::block_builder& b = *at.block;
   const ir::value first = b.emit(op::sub, {b.emit(op::add, {t.low, emit(w.ahead, at)}), b.i64(s.lanes)});
   const ir::value slider = b.slider(w.type, fold, large ? s.lanes : static_cast<std::int32_t>(w.width));
@@ -91,11 +96,11 @@ void kernel_lowering::window_results(const stage& s, const range& t, scope& at) 
     const ir::value earlier = b.emit(op::sub, {first, b.i64(s.lanes * w.groups)});
     prime(s, before, earlier, at, false);
   }
-  scope inner(at, open(at, s.owned, s.lanes, &t));
-  bind(inner, s.owned, s.lanes);
+  scope inner(at, open(at, v.t, s.lanes, &t));
+  bind(inner, v.t, s.lanes);
   ir::block_builder& c = *inner.block;
-  const node_id end = make(g, op::add, s.owned, w.ahead);
-  ir::value result = c.slide_lanes(slider, emit(value_at(s, end), inner));
+  const node_id end = make(g, op::add, v.t, w.ahead);
+  ir::value result = c.slide_lanes(slider, emit(value_at(v, end), inner));
   if (large) {
     c.combine(running, as(c, w.carried, result));
     const ir::value so_far = c.read(running), place = c.emit(op::sub, {c.counter(), t.low});
@@ -104,25 +109,63 @@ void kernel_lowering::window_results(const stage& s, const range& t, scope& at) 
   }
   if (before != ir::none) {
     const node_id place = make(g, op::add, end, integer(g, -s.lanes * w.groups));
-    const ir::value oldest = c.slide_lanes(before, emit(value_at(s, place), inner));
+    const ir::value oldest = c.slide_lanes(before, emit(value_at(v, place), inner));
     result = joined(c, fold, oldest, result);
   }
-  inner.values[2 * std::int64_t{w.reduce}] = as(c, g.type(w.reduce), result);
-  store(s, emit(s.body, inner), inner);
+  inner.values[2 * std::int64_t{v.reduce}] = as(c, g.type(w.reduce), result);
+  const ir::value whole = emit(v.body, inner);
+  if (v.t == s.owned)
+    store(s, whole, inner);
+  else
+    store_at(s, v.t, whole, inner, ir::none);
   inner.close();
+}
+
+void kernel_lowering::window_blocks(const stage& s, const window_view& v, const range& t, scope& at) {
+  if (s.window.groups == 0) return window_results(s, v, t, at);
+  ir::block_builder& b = *at.block;
+  const ir::value size = b.i64(s.window.block), zero = b.i64(0);
+  const ir::value room = b.emit(op::add, {b.emit(op::sub, {t.high, t.low}), b.i64(s.window.block - 1)});
+  scope inner(at, b.loop(ir::loop_kind::serial, index_text(s.owned) + "_block", zero, b.emit(op::quotient, {room, size})));
+  ir::block_builder& c = *inner.block;
+  const ir::value from = c.emit(op::add, {t.low, c.emit(op::mul, {c.counter(), size})});
+  window_results(s, v, {from, c.emit(op::minimum, {c.emit(op::add, {from, size}), t.high})}, inner);
+  inner.close();
+}
+
+// Only windows at both ends are cut: those between them need no masks.
+void kernel_lowering::window_with_ends(const stage& s, const window_view& v, const range& t, scope& at) {
+  const plan::window_form& w = s.window;
+  const node_id whole_from = make(g, op::add, make(g, op::sub, w.first, w.ahead), integer(g, w.width - 1));
+  const node_id whole_to = make(g, op::sub, w.last, w.ahead);
+  ir::block_builder& b = *at.block;
+  const auto clamped = [&](node_id e, ir::value low) {
+    const ir::value x = emit(e, at);
+    return b.emit(op::maximum, {b.emit(op::minimum, {x, t.high}), low});
+  };
+  const ir::value from = clamped(whole_from, t.low), to = clamped(whole_to, from);
+  window_blocks(s, v, {from, to}, at);
+  const ir::value zero = b.i64(0), two = b.i64(2);
+  scope end(at, b.loop(ir::loop_kind::serial, index_text(s.owned) + "_end", zero, two));
+  ir::block_builder& c = *end.block;
+  const ir::value lower = c.emit(op::equal, {c.counter(), zero});
+  const range cut{c.emit(op::select, {lower, t.low, to}), c.emit(op::select, {lower, from, t.high})};
+  plan::replacement put(g);
+  const node_id other = plan::fresh_index(g, v.t, g.arg(v.t, 0), g.arg(v.t, 1));
+  put.add(v.t, other);
+  plan::trust_alike(g, v.body, put, plan.trusted);
+  window_blocks(s, {other, w.around, w.guarded, put(v.reduce), put(v.body)}, cut, end);
+  end.close();
 }
 
 void kernel_lowering::window(const stage& s, scope& piece, const range* chunk) {
   const node_id t = s.owned;
   std::vector<std::unique_ptr<scope>> nest;
   scope* inner = &piece;
-  const auto enter = [&](ir::block_builder made) {
-    nest.push_back(std::make_unique<scope>(*inner, std::move(made)));
-    inner = nest.back().get();
-  };
   for (const node_id idx : s.loops) {
     if (idx == t || inner->bound.has(g.ordinal(idx))) continue;
-    enter(open(*inner, idx, 1, idx == s.parallel ? chunk : nullptr));
+    nest.push_back(std::make_unique<scope>(*inner, open(*inner, idx, 1, idx == s.parallel ? chunk : nullptr)));
+    inner = nest.back().get();
     bind(*inner, idx, 1);
   }
   range results{};
@@ -130,16 +173,11 @@ void kernel_lowering::window(const stage& s, scope& piece, const range* chunk) {
     results = *chunk;
   else
     results = {emit(g.arg(t, 0), *inner), emit(g.arg(t, 1), *inner)};
-  if (s.window.groups > 0) {
-    ir::block_builder& b = *inner->block;
-    const ir::value size = b.i64(s.window.block), zero = b.i64(0);
-    const ir::value room = b.emit(op::add, {b.emit(op::sub, {results.high, results.low}), b.i64(s.window.block - 1)});
-    enter(b.loop(ir::loop_kind::serial, index_text(t) + "_block", zero, b.emit(op::quotient, {room, size})));
-    ir::block_builder& c = *inner->block;
-    const ir::value from = c.emit(op::add, {results.low, c.emit(op::mul, {c.counter(), size})});
-    results = {from, c.emit(op::minimum, {c.emit(op::add, {from, size}), results.high})};
-  }
-  window_results(s, results, *inner);
+  const window_view all{t, s.window.walk, s.window.value, s.window.reduce, s.body};
+  if (s.window.first == no_node)
+    window_blocks(s, all, results, *inner);
+  else
+    window_with_ends(s, all, results, *inner);
   while (!nest.empty()) {
     nest.back()->close();
     nest.pop_back();

@@ -12,8 +12,8 @@
 namespace sheaf::plan {
 
 enum class way : std::uint8_t {
-  map,  // loops over the stage's indices; every reduction inside is placed at the outermost loop that binds what it needs
-  scatter,  // one reduction whose condition says `j == data`: each piece owns rows j, walks the bound indices and updates
+  map,       // loops over the stage's indices; every reduction inside is placed at the outermost loop that binds what it needs
+  scatter,   // one reduction whose condition says `j == data`: each piece owns rows j, walks the bound indices and updates
   interval,  // the same with `lo <= j && j < hi`
   scan,      // running results along one index, see `scan_form`
   window,    // folds of as many elements each, one further from result to result, see `window_form`
@@ -28,10 +28,10 @@ struct scan_form {
   node_id walk = no_node;
   std::int64_t shift = 1;
   bool backward = false;
-  std::int64_t block = 0;    // 0: none. Else t and walk run over the same range.
-  bool open = false;         // backward blocks: the result at a block's first place is the identity
-  node_id factor = no_node;  // a recurrence: each result is value + factor * the one before; a boolean keeps it or not
-  node_id carry = no_node;   // an expression in `block_index`
+  std::int64_t block = 0;     // 0: none. Else t and walk run over the same range.
+  bool open = false;          // backward blocks: the result at a block's first place is the identity
+  node_id factor = no_node;   // a recurrence: each result is value + factor * the one before; a boolean keeps it or not
+  node_id carry = no_node;    // an expression in `block_index`
   node_id block_index = no_node;
 };
 
@@ -40,11 +40,13 @@ struct scan_form {
 // them; of the groups, running blocks of `block` results keep what is left of those before the block, and go on with those
 // in it (van Herk 1992, Gil and Werman 1993): nothing is subtracted, so nothing drifts and no NaN outlives its window.
 struct window_form {
-  node_id reduce = no_node;  // what the stage's body has for it
+  node_id reduce = no_node;    // what the stage's body has for it
   node_id walk = no_node, value = no_node;
-  node_id around = no_node, guarded = no_node;  // the same for places where it is not needed: its loads mask themselves
-  node_id ahead = no_node;                      // without t
-  element type = element::f32, carried = element::f32;  // of elements and of what runs over a block
+  // The same for any place: its loads mask themselves, and where the window is cut to [first, last) it is the identity outside.
+  node_id around = no_node, guarded = no_node;
+  node_id first = no_node, last = no_node;  // none: no window is cut
+  node_id ahead = no_node;                  // without t
+  element type = element::f32, carried = element::f32;  // of elements, and of what runs over a block
   std::int64_t width = 0, groups = 0, rest = 0, block = 0;
 };
 
@@ -57,15 +59,14 @@ struct stage {
   std::vector<node_id> loops;    // the same, outermost first
   node_id vector = no_node;      // the one of `loops` (its last) that runs in lanes; none: reductions choose their own
   int lanes = 1;
-  node_id parallel = no_node;  // the one of `loops` that pieces share
-  std::int64_t chunk = 0;      // not 0: a piece takes so many iterations of it (it is the vector or owned index)
+  node_id parallel = no_node;    // the one of `loops` that pieces share
+  std::int64_t chunk = 0;        // not 0: a piece takes so many iterations of it (it is the vector or owned index)
   way how = way::map;
-  node_id owned =
-      no_node;         // scatter, interval: the index j that pieces own; scan, window: the index along which it runs
-  scan_form scan;      // scan only; body holds all that is read
-  window_form window;  // window only; the lanes are those of `owned`, the last index
+  node_id owned = no_node;       // scatter, interval: the index j that pieces own; scan, window: the index along which it runs
+  scan_form scan;                // scan only; body holds all that is read
+  window_form window;            // window only; the lanes are those of `owned`, the last index
   place where = place::workspace;
-  int ordinal = 0;                   // among outputs, workspaces or checks
+  int ordinal = 0;               // among outputs, workspaces or checks
   double bytes = 0, operations = 0;  // predicted
   std::vector<std::string> reasons;
 };
@@ -83,15 +84,15 @@ struct kernel_plan {
 struct check {
   std::string tensor;
   int dimension = 0;
-  node_id subscript = no_node;              // in `indices`: the host can evaluate the offending value from it
+  node_id subscript = no_node;    // in `indices`: the host can evaluate the offending value from it
   node_id least = no_node, most = no_node;  // what it reaches at the ends of ranges
-  node_id low = no_node, high = no_node;    // must hold: low <= subscript < high, both in `indices` too
+  node_id low = no_node, high = no_node;  // must hold: low <= subscript < high, both in `indices` too
   std::vector<node_id> indices;
-  node_id outside = no_node;    // the condition that fails
-  std::vector<node_id> sizes;   // by index: how many positions it has, closed
-  std::vector<node_id> firsts;  // by index: the one at position 0
-  bool uniform = false;         // closed and without data: the host evaluates `outside`; no kernel, no slot
-  int ordinal = -1;             // among the check slots; uniform: none
+  node_id outside = no_node;      // the condition that fails
+  std::vector<node_id> sizes;     // by index: how many positions it has, closed
+  std::vector<node_id> firsts;    // by index: the one at position 0
+  bool uniform = false;           // closed and without data: the host evaluates `outside`; no kernel, no slot
+  int ordinal = -1;               // among the check slots; uniform: none
 };
 
 // Loads that a check vouches for: they need no bounds test of their own.
@@ -102,8 +103,7 @@ struct program_plan {
   std::vector<kernel_plan> kernels;
   std::vector<check> checks;
   trust trusted;
-  std::unordered_map<node_id, node_id>
-      renamed;  // by reduction: the same under an index that its surroundings don't bind
+  std::unordered_map<node_id, node_id> renamed;  // by reduction: the same under an index that its surroundings don't bind
 };
 
 std::string name_of(const graph& g, node_id define);

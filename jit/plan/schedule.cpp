@@ -47,7 +47,7 @@ class cost_walk {
     for (const node_id idx : bound_indices(g_, n)) bound.insert(g_.ordinal(idx));
     const double inner = known_.trips(bound);
     if (laned) {
-      for (int k = 0; k < 2; ++k) (*this)(g_.arg(n, k), repeats* inner);
+      for (int k = 0; k < 2; ++k) (*this)(g_.arg(n, k), repeats * inner);
       return;
     }
     // Placed outside the lanes: runs as often as what it depends on, with lanes of its own.
@@ -233,8 +233,7 @@ void schedule_scan(graph& g, const facts& known, stage& s) {
   }
   for (const node_id idx : s.loops) {
     const double turns = known.trips(idx) / (idx == s.vector ? s.lanes : 1);
-    if (s.parallel == no_node || turns > known.trips(s.parallel) / (s.parallel == s.vector ? s.lanes : 1))
-      s.parallel = idx;
+    if (s.parallel == no_node || turns > known.trips(s.parallel) / (s.parallel == s.vector ? s.lanes : 1)) s.parallel = idx;
   }
   if (s.parallel == no_node) return;
   std::erase(s.loops, s.parallel);
@@ -288,8 +287,7 @@ void schedule(graph& g, const facts& known, stage& s) {
     bool ranges = false;
     for (const node_id other : s.indices) ranges = ranges || (other != idx && g.free[other].has(g.ordinal(idx)));
     if (ranges) continue;
-    const double cost =
-        cost_of(g, known, s.body, idx, repeats) + stored * (idx == s.indices.back() ? share_of_lane : 1);
+    const double cost = cost_of(g, known, s.body, idx, repeats) + stored * (idx == s.indices.back() ? share_of_lane : 1);
     if (cost > least || (cost == least && s.vector == no_node)) continue;
     least = cost;
     s.vector = idx;

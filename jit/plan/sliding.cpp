@@ -28,8 +28,7 @@ std::optional<int> trend(graph& g, node_id e, node_id t) {
     const auto a = trend(g, g.arg(e, 0), t);
     return a ? std::optional<int>(-*a) : std::nullopt;
   }
-  if (kind == op::quotient && is_constant(g, g.arg(e, 1)) && g[g.arg(e, 1)].attribute > 0)
-    return trend(g, g.arg(e, 0), t);
+  if (kind == op::quotient && is_constant(g, g.arg(e, 1)) && g[g.arg(e, 1)].attribute > 0) return trend(g, g.arg(e, 0), t);
   return std::nullopt;
 }
 

@@ -116,20 +116,22 @@ bool take_window(graph& g, const facts& known, const sliding& r, stage& s, std::
   f.reduce = r.reduce;
   f.type = held(g.type(r.reduce));
   f.width = width;
-  node_id value = cast_to(g, f.type, w.value);
-  if (cut) {
-    const node_id inside = conjunction(g, make(g, op::less_equal, r.first, w.walk), make(g, op::less, w.walk, r.last));
-    value = make(g, op::select, inside, value, identity_of(g, fold, f.type));
-  }
+  const node_id value = cast_to(g, f.type, w.value);
   replacement walks(g), around(g);
   f.walk = wider_index(g, r, 0);
   walks.add(w.walk, f.walk);
   f.value = walks(value);
-  if (!cut) trust_alike(g, w.value, walks, own);
-  if (!cut) trusted.insert(own.begin(), own.end());
+  trust_alike(g, w.value, walks, own);
+  trusted.insert(own.begin(), own.end());
   f.around = wider_index(g, r, 4 * folded_lanes);
   around.add(w.walk, f.around);
   f.guarded = around(value);
+  if (cut) {
+    f.first = r.first;
+    f.last = r.last;
+    const node_id inside = conjunction(g, make(g, op::less_equal, r.first, f.around), make(g, op::less, f.around, r.last));
+    f.guarded = make(g, op::select, inside, f.guarded, identity_of(g, fold, f.type));
+  }
   f.ahead = make(g, op::add, bound_of(g, r.high, r.over).rest, integer(g, -1));
   shape(f, s, fold);
   s.how = way::window;
