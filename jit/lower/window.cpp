@@ -16,7 +16,58 @@ ir::value joined(ir::block_builder& b, monoid fold, ir::value first, ir::value s
   return b.read(cell);
 }
 
+// Folds `from` into `to` between loops: of vectors that takes a loop of one turn.
+void pass_on(ir::block_builder& b, ir::value from, ir::value to, int lanes) {
+  const ir::value zero = b.i64(0), one_vector = b.i64(lanes);
+  ir::block_builder turn = b.loop(ir::loop_kind::vector, "sums", zero, one_vector, lanes);
+  const ir::value part = turn.read(from);
+  turn.combine(to, part);
+  turn.close();
+}
+
 ir::value as(ir::block_builder& b, element type, ir::value x) { return b.type_of(x) == type ? x : b.cast(type, x); }
+
+// What runs over a block, in stretches where the form asks for it.
+class running_fold {
+ public:
+  running_fold(const stage& s, monoid fold, ir::block_builder& b)
+      : s_(s), fold_(fold), whole_(b.accumulator(s.window.type, fold, true)) {}
+
+  // Calls body(scope, range) for the places, stretch by stretch.
+  template <class Body>
+  void over(scope& at, const range& places, bool backward, Body body) {
+    const std::int64_t stretch = s_.window.stretch;
+    if (stretch == 0) return body(at, places);
+    ir::block_builder& b = *at.block;
+    const ir::value size = b.i64(stretch), zero = b.i64(0);
+    const ir::value room = b.emit(op::add, {b.emit(op::sub, {places.high, places.low}), b.i64(stretch - 1)});
+    scope outer(at, b.loop(ir::loop_kind::serial, "stretch", zero, b.emit(op::quotient, {room, size})));
+    ir::block_builder& c = *outer.block;
+    part_ = c.accumulator(s_.window.type, fold_, true);
+    const ir::value begun = c.emit(op::mul, {c.counter(), size});
+    const ir::value from = c.emit(backward ? op::sub : op::add, {backward ? places.high : places.low, begun});
+    const ir::value to = backward ? c.emit(op::maximum, {c.emit(op::sub, {from, size}), places.low})
+                                  : c.emit(op::minimum, {c.emit(op::add, {from, size}), places.high});
+    body(outer, backward ? range{to, from} : range{from, to});
+    pass_on(c, part_, whole_, s_.lanes);
+    outer.close();
+  }
+  // The fold so far, x included.
+  ir::value with(ir::block_builder& c, ir::value x, bool backward) const {
+    if (s_.window.stretch == 0) {
+      c.combine(whole_, x);
+      return c.read(whole_);
+    }
+    c.combine(part_, x);
+    const ir::value part = c.read(part_), whole = c.read(whole_);
+    return backward ? joined(c, fold_, part, whole) : joined(c, fold_, whole, part);
+  }
+
+ private:
+  const stage& s_;
+  monoid fold_;
+  ir::value whole_, part_ = ir::none;
+};
 
 }  // namespace
 
@@ -56,24 +107,26 @@ std::int32_t kernel_lowering::rest_of_block(const stage& s, const window_view& v
         code, {.name = "rest_of_block", .type = w.type, .rank = 1, .where = ir::role::local, .elements = w.block, .extents = {}});
   const std::int32_t kept = entry->second;
   ir::block_builder& b = *at.block;
-  const ir::value slider = b.slider(w.type, fold, s.lanes), running = b.accumulator(w.carried, fold, true);
+  const ir::value slider = b.slider(w.type, fold, s.lanes);
   const ir::value ahead = emit(w.ahead, at);
   const ir::value start = b.emit(op::add, {b.emit(op::add, {t.low, ahead}), b.i64(1 - s.lanes)});
   prime(s, slider, start, at, true);
   const ir::value low = b.emit(op::add, {start, b.i64(s.lanes * (1 - w.groups))});
   const ir::value shared = b.emit(op::add, {low, b.i64(w.block)});
+  running_fold sum(s, fold, b);
   const auto walk = [&](const range& places, bool keeps) {
-    scope inner(at, open(at, v.walk, s.lanes, &places));
-    inner.block->head().backward = true;
-    bind(inner, v.walk, s.lanes);
-    ir::block_builder& c = *inner.block;
-    const ir::value group = c.slide_lanes(slider, emit(v.value, inner));
-    c.combine(running, as(c, w.carried, group));
-    if (keeps) {
-      const ir::value so_far = c.read(running), place = c.emit(op::sub, {c.counter(), low});
-      c.store(kept, {place}, as(c, w.type, so_far), ir::access::contiguous);
-    }
-    inner.close();
+    sum.over(at, places, true, [&](scope& outer, const range& some) {
+      scope inner(outer, open(outer, v.walk, s.lanes, &some));
+      inner.block->head().backward = true;
+      bind(inner, v.walk, s.lanes);
+      ir::block_builder& c = *inner.block;
+      const ir::value so_far = sum.with(c, c.slide_lanes(slider, emit(v.value, inner)), true);
+      if (keeps) {
+        const ir::value place = c.emit(op::sub, {c.counter(), low});
+        c.store(kept, {place}, so_far, ir::access::contiguous);
+      }
+      inner.close();
+    });
   };
   if (w.block < s.lanes * (w.groups - 1)) walk({shared, start}, false);
   walk({low, shared}, true);
@@ -89,36 +142,39 @@ void kernel_lowering::window_results(const stage& s, const window_view& v, const
   const ir::value first = b.emit(op::sub, {b.emit(op::add, {t.low, emit(w.ahead, at)}), b.i64(s.lanes)});
   const ir::value slider = b.slider(w.type, fold, large ? s.lanes : static_cast<std::int32_t>(w.width));
   prime(s, slider, first, at, false);
-  ir::value running = ir::none, before = ir::none;
-  if (large) running = b.accumulator(w.carried, fold, true);
+  ir::value before = ir::none;
   if (large && w.rest > 0) {
     before = b.slider(w.type, fold, static_cast<std::int32_t>(w.rest));
     const ir::value earlier = b.emit(op::sub, {first, b.i64(s.lanes * w.groups)});
     prime(s, before, earlier, at, false);
   }
-  scope inner(at, open(at, v.t, s.lanes, &t));
-  bind(inner, v.t, s.lanes);
-  ir::block_builder& c = *inner.block;
   const node_id end = make(g, op::add, v.t, w.ahead);
-  ir::value result = c.slide_lanes(slider, emit(value_at(v, end), inner));
-  if (large) {
-    c.combine(running, as(c, w.carried, result));
-    const ir::value so_far = c.read(running), place = c.emit(op::sub, {c.counter(), t.low});
-    const ir::value left = c.load(kept, w.type, {place}, ir::access::contiguous);
-    result = joined(c, fold, left, as(c, w.type, so_far));
-  }
-  if (before != ir::none) {
-    const node_id place = make(g, op::add, end, integer(g, -s.lanes * w.groups));
-    const ir::value oldest = c.slide_lanes(before, emit(value_at(v, place), inner));
-    result = joined(c, fold, oldest, result);
-  }
-  inner.values[2 * std::int64_t{v.reduce}] = as(c, g.type(w.reduce), result);
-  const ir::value whole = emit(v.body, inner);
-  if (v.t == s.owned)
-    store(s, whole, inner);
-  else
-    store_at(s, v.t, whole, inner, ir::none);
-  inner.close();
+  const auto results = [&](scope& outer, const range& some, running_fold* sum) {
+    scope inner(outer, open(outer, v.t, s.lanes, &some));
+    bind(inner, v.t, s.lanes);
+    ir::block_builder& c = *inner.block;
+    ir::value result = c.slide_lanes(slider, emit(value_at(v, end), inner));
+    if (large) {
+      const ir::value so_far = sum->with(c, result, false), place = c.emit(op::sub, {c.counter(), t.low});
+      const ir::value left = c.load(kept, w.type, {place}, ir::access::contiguous);
+      result = joined(c, fold, left, so_far);
+    }
+    if (before != ir::none) {
+      const node_id place = make(g, op::add, end, integer(g, -s.lanes * w.groups));
+      const ir::value oldest = c.slide_lanes(before, emit(value_at(v, place), inner));
+      result = joined(c, fold, oldest, result);
+    }
+    inner.values[2 * std::int64_t{v.reduce}] = as(c, g.type(w.reduce), result);
+    const ir::value whole = emit(v.body, inner);
+    if (v.t == s.owned)
+      store(s, whole, inner);
+    else
+      store_at(s, v.t, whole, inner, ir::none);
+    inner.close();
+  };
+  if (!large) return results(at, t, nullptr);
+  running_fold sum(s, fold, b);
+  sum.over(at, t, false, [&](scope& outer, const range& some) { results(outer, some, &sum); });
 }
 
 void kernel_lowering::window_blocks(const stage& s, const window_view& v, const range& t, scope& at) {

@@ -46,8 +46,9 @@ struct window_form {
   node_id around = no_node, guarded = no_node;
   node_id first = no_node, last = no_node;  // none: no window is cut
   node_id ahead = no_node;                  // without t
-  element type = element::f32, carried = element::f32;  // of elements, and of what runs over a block
+  element type = element::f32;
   std::int64_t width = 0, groups = 0, rest = 0, block = 0;
+  std::int64_t stretch = 0;  // not 0: so many results in a row add to one sum, and those sums to one, so that errors stay small
 };
 
 enum class place : std::uint8_t { output, workspace, check };

@@ -18,7 +18,7 @@ constexpr std::int64_t folded_lanes = 128;  // a window of so many elements is f
 constexpr std::int64_t vector_bytes = 64;
 constexpr std::int64_t block_bytes = 256 << 10;  // what a block keeps: a share of the second cache
 constexpr std::int64_t blocks_read_again = 4;    // a window of more blocks reads too much again
-constexpr std::int64_t narrow_sum = 64;          // additions in a row that f32 takes without a loss that counts
+constexpr std::int64_t sums_in_a_row = 64;       // more than these f32 adds with an error that counts
 
 // The limits only cut what lies outside of [first, last): low is a maximum, high a minimum of the moving bound and numbers.
 bool only_cuts(const graph& g, node_id bound, node_id t, op cut) {
@@ -55,7 +55,6 @@ bool lies_along(graph& g, const facts& known, node_id value, node_id idx) {
 void shape(window_form& w, stage& s, monoid fold) {
   const std::int64_t lanes = vector_bytes / row(w.type).bytes;
   s.lanes = static_cast<int>(lanes);
-  w.carried = w.type;
   if (w.width <= folded_lanes) {
     while (s.lanes < w.width) s.lanes *= 2;
     return;
@@ -63,8 +62,8 @@ void shape(window_form& w, stage& s, monoid fold) {
   w.groups = w.width / lanes;
   w.rest = w.width % lanes;
   w.block = std::min(w.groups - 1, block_bytes / vector_bytes) * lanes;
-  if (is_floating(w.type) && (fold == monoid::sum || fold == monoid::prod) && w.groups > narrow_sum)
-    w.carried = element::f64;
+  if (is_floating(w.type) && (fold == monoid::sum || fold == monoid::prod) && w.groups > sums_in_a_row)
+    w.stretch = sums_in_a_row * lanes;
 }
 
 // sum(e / c) is sum(e) / c: one division a result.
