@@ -281,6 +281,17 @@ Value* emit_fold_lanes(function_emitter& f, const ir::instruction& i) {
   return a.type == element::boolean ? from_memory(f, a.type, result) : result;
 }
 
+namespace {
+
+// Lane k takes the one `by` before it (after it, backward) in the row of this vector and its neighbour.
+Value* neighbours(function_emitter& f, Value* kept, Value* x, int by) {
+  std::vector<int> from;
+  for (int k = 0; k < f.lanes; ++k) from.push_back(f.backward ? k + by : f.lanes + k - by);
+  return f.backward ? f.build.CreateShuffleVector(x, kept, from) : f.build.CreateShuffleVector(kept, x, from);
+}
+
+}  // namespace
+
 // Log-step prefixes within the vector, then the accumulator onto each lane. Only the accumulator is carried from vector to
 // vector, so a wide one keeps a long sum exact to the last bits; dead lanes count as the identity, so its last lane is the
 // total of every vector.
@@ -294,15 +305,10 @@ Value* emit_scan_lanes(function_emitter& f, const ir::instruction& i) {
   Value* live = i.mask == ir::none ? nullptr : splat(f, f.values[static_cast<std::size_t>(i.mask)], f.lanes);
   if (f.tail_mask) live = live ? b.CreateAnd(live, f.tail_mask) : f.tail_mask;
   if (live) x = b.CreateSelect(live, x, none);
-  for (int step = 1; step < f.lanes; step *= 2) {
-    std::vector<int> from;  // lane k takes lane k - step (k + step backward), the identity where there is none
-    for (int k = 0; k < f.lanes; ++k) {
-      const int source = f.backward ? k + step : k - step;
-      from.push_back(source < 0 || source >= f.lanes ? f.lanes : source);
-    }
-    Value* moved = b.CreateShuffleVector(x, none, from);
-    x = f.backward ? combined(f, i.type, a.fold, x, moved) : combined(f, i.type, a.fold, moved, x);
-  }
+  // -0 changes nothing either, and shifting it in is one instruction; LLVM would make a slow expansion of a shifted 0.
+  Constant* shifted_in = a.fold == monoid::sum && is_floating(i.type) ? ConstantFP::get(x->getType(), -0.0) : none;
+  for (int step = 1; step < f.lanes; step *= 2) x = f.backward ? combined(f, i.type, a.fold, x, neighbours(f, shifted_in, x, step))
+                                                               : combined(f, i.type, a.fold, neighbours(f, shifted_in, x, step), x);
   const bool wider = a.type != i.type;
   Value* carry = content_of(f, c.content);
   Value* total = b.CreateExtractElement(x, static_cast<std::uint64_t>(f.backward ? 0 : f.lanes - 1));
@@ -311,17 +317,6 @@ Value* emit_scan_lanes(function_emitter& f, const ir::instruction& i) {
   b.CreateStore(combined(f, a.type, a.fold, carry, wider ? emit_cast(f, i.type, a.type, total) : total), c.content);
   return i.type == element::boolean ? from_memory(f, i.type, result) : result;
 }
-
-namespace {
-
-// Lane k takes the one `by` before it (after it, backward) in the row of this vector and its neighbour.
-Value* neighbours(function_emitter& f, Value* kept, Value* x, int by) {
-  std::vector<int> from;
-  for (int k = 0; k < f.lanes; ++k) from.push_back(f.backward ? k + by : f.lanes + k - by);
-  return f.backward ? f.build.CreateShuffleVector(x, kept, from) : f.build.CreateShuffleVector(kept, x, from);
-}
-
-}  // namespace
 
 // Folds of 1, 2, 4, ... lanes, each from two of the one before; the width is put together from those, or, where combining a
 // value twice changes nothing, from two that overlap. Of the lanes before this vector only what the last turn kept is used.

@@ -91,6 +91,7 @@ class kernel_lowering {
   void window_results(const stage& s, const window_view& v, const range& t, scope& at);
   void window_blocks(const stage& s, const window_view& v, const range& t, scope& at);
   void window_with_ends(const stage& s, const window_view& v, const range& t, scope& at);
+  bool past_cache(const stage& s, ir::access how) const;
   void scan_block(const stage& s, scope& at, const range& t);
   void recur(const stage& s, scope& at);
   void scan_fill(const stage& s, scope& at, const range& t);

@@ -35,13 +35,15 @@ void kernel_lowering::scan_block(const stage& s, scope& at, const range& t) {
     walk = {emit(g.arg(f.walk, 0), at), emit(g.arg(f.walk, 1), at)};
   } else if (f.open) {
     walk.low = b.emit(op::add, {t.low, b.i64(1)});
+  } else if (ahead != 0) {
+    walk.high = b.emit(op::minimum, {t.high, emit(g.arg(f.walk, 1), at)});
   }
   const int lanes = along ? scan_lanes(held(g.type(f.value))) : 1;
   scope inner(at, open(at, f.walk, lanes, &walk));
   inner.block->head().backward = f.backward;
   bind(inner, f.walk, lanes);
   const node_id place = make(g, op::add, f.walk, integer(g, -ahead));
-  const node_id inside = f.block == 0 ? range_condition(g, place, g.arg(s.owned, 0), g.arg(s.owned, 1)) : truth(g, true);
+  const node_id inside = f.block == 0 || ahead != 0 ? range_condition(g, place, g.arg(s.owned, 0), g.arg(s.owned, 1)) : truth(g, true);
   const ir::value x = emit(value, inner);
   ir::value result = ir::none;
   if (along) {
@@ -98,7 +100,7 @@ void kernel_lowering::store_at(const stage& s, node_id place, ir::value stored, 
   std::vector<ir::value> list;
   const std::int32_t id = buffers.at(s.define);
   const ir::access how = subscripts_of(id, subscripts, at, list);
-  at.block->store(id, std::move(list), stored, how, mask);
+  at.block->store(id, std::move(list), stored, how, mask, past_cache(s, how));
 }
 
 void kernel_lowering::scan(const stage& s, scope& piece, const range* chunk) {
@@ -138,6 +140,10 @@ void kernel_lowering::scan(const stage& s, scope& piece, const range* chunk) {
     const ir::value to = c.emit(op::minimum, {c.emit(op::add, {from, size}), whole.high});
     whole = {from, to};
     scan_block(s, *inner, whole);
+    if (!f.open && !f.backward && f.shift == 0) {  // exclusive: no block comes to the first place
+      const ir::value beyond = c.emit(op::minimum, {c.emit(op::add, {start, c.i64(1)}), to});
+      scan_fill(s, *inner, {from, beyond});
+    }
     if (f.open) scan_fill(s, *inner, {from, c.emit(op::add, {from, c.i64(1)})});
   } else {
     const node_id edge = f.backward ? make(g, op::sub, g.arg(f.walk, 1), integer(g, f.shift))

@@ -36,7 +36,8 @@ element carried(monoid fold, element type) {
 void carry_blocks(graph& g, const facts& known, stage& s, std::vector<stage>& before, trust& trusted) {
   scan_form& f = s.scan;
   const node_id low = g.arg(f.walk, 0), high = g.arg(f.walk, 1), size = integer(g, f.block);
-  const node_id count = make(g, op::quotient, plus(g, make(g, op::sub, high, low), f.block - 1), size);
+  // Of an exclusive scan the results may have one block more than the values.
+  const node_id count = make(g, op::quotient, plus(g, make(g, op::sub, g.arg(s.owned, 1), low), f.block - 1), size);
   const node_id p = fresh_index(g, f.walk, integer(g, 0), count);
   const node_id start = make(g, op::add, low, make(g, op::mul, p, size));
   const node_id part = fresh_index(g, f.walk, start, make(g, op::minimum, make(g, op::add, start, size), high));
@@ -77,7 +78,8 @@ void make_scan(graph& g, const facts& known, stage& s, const sliding& r, std::ve
   index_set others = g.free[f.value];
   others.erase(g.ordinal(f.walk));
   const double rows = known.trips(others), places = known.trips(f.walk);
-  const bool aligned = known_equal(g, g.arg(f.walk, 0), g.arg(s.owned, 0)) && f.shift == (f.backward ? 0 : 1);
+  const bool begins = known_equal(g, g.arg(f.walk, 0), g.arg(s.owned, 0)), inclusive = f.shift == (f.backward ? 0 : 1);
+  const bool aligned = begins && (inclusive || (!f.backward && f.shift == 0));
   if (!aligned || rows >= enough_pieces * 64 || rows * places < blocks_from) return;
   std::int64_t block = 64;
   while (static_cast<double>(block) * rows < block_elements) block *= 2;
