@@ -115,6 +115,11 @@ class block_builder {
     body_.push_back(std::move(s));
   }
 
+  void set(value accumulator, value stored) {
+    combine(accumulator, stored);
+    body_.back().sets = true;
+  }
+
   block_builder loop(loop_kind kind, std::string name, value low, value high, std::int32_t lanes = 1) {
     statement s = start(statement_kind::loop);
     s.how_loop = kind;

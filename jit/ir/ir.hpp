@@ -113,6 +113,7 @@ struct statement {
   std::vector<value> subscripts;
   // combine of argmax and argmin: the position (i64) that goes with the value.
   value position = none;
+  bool sets = false;        // combine: the content becomes `stored`
 };
 
 struct kernel {

@@ -185,7 +185,7 @@ class printer {
                  list(s.subscripts) + "] = " + name(s.stored) + mask + "\n";
         return;
       case statement_kind::combine:
-        text_ += "combine " + name(s.target_value) + " with " + name(s.stored) +
+        text_ += (s.sets ? "set " : "combine ") + name(s.target_value) + " with " + name(s.stored) +
                  (s.position == none ? "" : " at " + name(s.position)) + mask + "\n";
         return;
     }

@@ -334,6 +334,7 @@ class kernel_verifier {
     mask(s.mask, a.vector);
     if (!a.vector) return;
     require(lanes_ != 0, "accumulators", "a vector accumulator combined outside a vector loop");
+    require(!s.sets || (s.position == none && a.type != element::boolean), "accumulators", "set of a position or a boolean");
     require(a.dimension == 0, "accumulators", "combine into one that slides");
     one_width(s.target_value);
   }

@@ -228,7 +228,9 @@ void emit_combine(function_emitter& f, const ir::statement& s) {
   const cell& c = f.cells[static_cast<std::size_t>(s.target_value)];
   pair old{content_of(f, c.content), c.position ? content_of(f, c.position) : nullptr};
   pair next{};
-  if (fuses(f, s, i, i.type)) {
+  if (s.sets) {
+    next.content = splat(f, f.values[static_cast<std::size_t>(s.stored)], c.lanes);
+  } else if (fuses(f, s, i, i.type)) {
     next.content = fused(f, s, old.content, c.lanes);
   } else {
     pair x{splat(f, f.values[static_cast<std::size_t>(s.stored)], c.lanes), nullptr};

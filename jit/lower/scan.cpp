@@ -18,6 +18,16 @@ element carried(monoid fold, element type) {
 // A power of two: more lanes are more log-steps, fewer are a longer chain of accumulators.
 int scan_lanes(element type) { return row(type).bytes == 8 ? 8 : 16; }
 
+// One step of a recurrence. An endless factor keeps nothing of nothing.
+ir::value next_of(ir::block_builder& b, ir::value old, ir::value factor, ir::value value) {
+  const element type = b.type_of(old);
+  const ir::value zero = b.real(type, 0);
+  if (b.type_of(factor) == element::boolean) return b.emit(op::add, {b.emit(op::select, {factor, old, zero}), value});
+  const ir::value wide = b.type_of(factor) == type ? factor : b.cast(type, factor), scaled = b.emit(op::mul, {wide, old});
+  const ir::value nothing = b.emit(op::equal, {old, zero});
+  return b.emit(op::add, {b.emit(op::select, {nothing, zero, scaled}), value});
+}
+
 }  // namespace
 
 // The result at t stands where its last value was taken: walk == t + shift - 1 forward, t + shift backward.
@@ -74,16 +84,37 @@ void kernel_lowering::recur(const stage& s, scope& at) {
   ir::block_builder& b = *inner.block;
   const std::int32_t id = buffers.at(s.define);
   const ir::access how = subscripts_of(id, subscripts, inner, list);
-  const ir::value old = b.load(id, type, std::move(list), how, begun), zero = emit(number(g, type, 0), inner);
-  ir::value part = old;
-  if (b.type_of(factor) == element::boolean) {
-    part = b.emit(op::select, {factor, old, zero});
-  } else {
-    const ir::value wide = b.cast(type, factor), scaled = b.emit(op::mul, {wide, old});
-    part = b.emit(op::select, {b.emit(op::equal, {old, zero}), zero, scaled});  // an endless factor keeps nothing
-  }
-  store_at(s, f.walk, b.emit(op::add, {part, value}), inner, ir::none);
+  const ir::value old = b.load(id, type, std::move(list), how, begun);
+  store_at(s, f.walk, next_of(b, old, factor, value), inner, ir::none);
   inner.close();
+}
+
+// Lanes run over blocks, each a chain of its own.
+void kernel_lowering::recur_in_blocks(const stage& s, scope& piece, const range* chunk) {
+  const plan::scan_form& f = s.scan;
+  const node_id p = f.block_index, low = g.arg(f.walk, 0), high = g.arg(f.walk, 1);
+  scope lanes(piece, open(piece, p, s.lanes, chunk));
+  bind(lanes, p, s.lanes);
+  ir::block_builder& b = *lanes.block;
+  const element type = g.type(s.define);
+  const ir::value cell = b.accumulator(type, monoid::sum, true);
+  if (f.carry != no_node) b.set(cell, emit(f.carry, lanes));
+  const node_id k = plan::fresh_index(g, f.walk, integer(g, 0), integer(g, f.block));
+  scope step(lanes, open(lanes, k, 1, nullptr, "_step"));
+  step.block->head().backward = f.backward;
+  bind(step, k, 1);
+  const node_id place = make(g, op::add, make(g, op::add, low, make(g, op::mul, p, integer(g, f.block))), k);
+  plan::replacement put(g);  // its loads are not trusted: the last block may go beyond the end, where they mask themselves
+  put.add(f.walk, place);
+  const ir::value inside = emit(make(g, op::less, place, high), step);
+  const ir::value value = emit(put(f.value), step), factor = emit(put(f.factor), step);
+  ir::block_builder& c = *step.block;
+  const ir::value old = c.read(cell), next = next_of(c, old, factor, value);
+  c.set(cell, c.emit(op::select, {inside, next, old}));
+  if (!f.ends) store_at(s, place, next, step, inside);
+  step.close();
+  if (f.ends) store(s, b.read(cell), lanes);
+  lanes.close();
 }
 
 // Results before anything was walked over.
@@ -105,6 +136,7 @@ void kernel_lowering::store_at(const stage& s, node_id place, ir::value stored, 
 
 void kernel_lowering::scan(const stage& s, scope& piece, const range* chunk) {
   const plan::scan_form& f = s.scan;
+  if (f.factor != no_node && f.block > 0) return recur_in_blocks(s, piece, chunk);
   const node_id t = s.owned, low = g.arg(t, 0), high = g.arg(t, 1);
   std::vector<std::unique_ptr<scope>> nest;
   scope* inner = &piece;

@@ -210,6 +210,12 @@ void schedule_scan(graph& g, const facts& known, stage& s) {
   s.lanes = 1;
   s.chunk = 0;
   s.loops.clear();
+  if (s.scan.factor != no_node && s.scan.block > 0) {
+    s.parallel = s.scan.block_index;
+    s.lanes = 16;
+    s.chunk = 4 * s.lanes;
+    return;
+  }
   const bool along = may_vectorise(g, value, s.scan.walk) && s.scan.factor == no_node;
   double least = cost_of(g, known, value, along ? s.scan.walk : no_node, 1) + (along ? share_of_lane : 1);
   for (const node_id idx : s.indices) {

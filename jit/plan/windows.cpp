@@ -18,7 +18,7 @@ constexpr std::int64_t folded_lanes = 128;  // a window of so many elements is f
 constexpr std::int64_t vector_bytes = 64;
 constexpr std::int64_t block_bytes = 256 << 10;  // what a block keeps: a share of the second cache
 constexpr std::int64_t blocks_read_again = 4;    // a window of more blocks reads too much again
-constexpr std::int64_t sums_in_a_row = 64;       // more than these f32 adds with an error that counts
+constexpr std::int64_t sums_in_a_row = 32;       // more than these f32 adds with an error that counts
 
 // The limits only cut what lies outside of [first, last): low is a maximum, high a minimum of the moving bound and numbers.
 bool only_cuts(const graph& g, node_id bound, node_id t, op cut) {
