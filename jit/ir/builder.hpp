@@ -97,6 +97,9 @@ class block_builder {
   value scan_lanes(value accumulator, value x, value mask = none) {
     return add({.code = opcode::scan_lanes, .type = type_of(x), .vector = true, .mask = mask, .args = {accumulator, x}});
   }
+  value recur_lanes(value accumulator, value factor, value x) {
+    return add({.code = opcode::recur_lanes, .type = type_of(x), .vector = true, .args = {accumulator, factor, x}});
+  }
   value slider(element type, monoid fold, std::int32_t width) {
     return add(
         {.code = opcode::accumulator, .type = type, .vector = true, .fold = fold, .dimension = width, .args = {}});
@@ -113,11 +116,6 @@ class block_builder {
     s.mask = mask;
     s.position = position;
     body_.push_back(std::move(s));
-  }
-
-  void set(value accumulator, value stored) {
-    combine(accumulator, stored);
-    body_.back().sets = true;
   }
 
   block_builder loop(loop_kind kind, std::string name, value low, value high, std::int32_t lanes = 1) {

@@ -53,6 +53,9 @@ enum class opcode : std::uint8_t {
   fold_lanes,    // scalar: the content of the vector accumulator args[0], combined by the fixed tree
   scan_lanes,    // vector: lane k is the scalar accumulator args[0] combined with lanes up to k of args[1], in the order in
                  // which the vector loop runs; the accumulator takes them all. A floating one may be wider than args[1].
+  recur_lanes,   // vector of f64: lane k is args[2] there plus args[1] there times the lane before it, in the order of the loop; a
+                 // boolean factor keeps it or not, and a lane of 0 stays 0 whatever the factor. Before the first lane there
+                 // is the scalar accumulator args[0], which takes the last.
   slide_lanes,   // vector: lane k is the fold of the `dimension` lanes of args[1] that end at k, or in a backward loop begin
                  // there; those before the vector are the turn's before it (or of the loop before), which the vector
                  // accumulator args[0] keeps. Its `dimension` is the same, at most the lanes, and nothing else uses it.
@@ -113,7 +116,6 @@ struct statement {
   std::vector<value> subscripts;
   // combine of argmax and argmin: the position (i64) that goes with the value.
   value position = none;
-  bool sets = false;        // combine: the content becomes `stored`
 };
 
 struct kernel {

@@ -8,7 +8,7 @@ namespace sheaf::ir {
 
 const char* name_of(opcode code) {
   static constexpr const char* names[] = {"elementwise", "constant",    "extent", "counter",   "lanes",
-                                          "load",        "accumulator", "read",   "fold_lanes", "scan_lanes", "slide_lanes"};
+                                          "load",        "accumulator", "read",   "fold_lanes", "scan_lanes", "recur_lanes", "slide_lanes"};
   return names[static_cast<int>(code)];
 }
 const char* name_of(access how) {
@@ -139,6 +139,8 @@ class printer {
         return "fold_lanes " + list(i.args);
       case opcode::scan_lanes:
         return "scan_lanes " + list(i.args) + (i.mask == none ? "" : " mask " + name(i.mask));
+      case opcode::recur_lanes:
+        return "recur_lanes " + list(i.args);
       case opcode::slide_lanes:
         return "slide_lanes " + std::to_string(i.dimension) + " " + list(i.args);
     }
@@ -185,7 +187,7 @@ class printer {
                  list(s.subscripts) + "] = " + name(s.stored) + mask + "\n";
         return;
       case statement_kind::combine:
-        text_ += (s.sets ? "set " : "combine ") + name(s.target_value) + " with " + name(s.stored) +
+        text_ += "combine " + name(s.target_value) + " with " + name(s.stored) +
                  (s.position == none ? "" : " at " + name(s.position)) + mask + "\n";
         return;
     }

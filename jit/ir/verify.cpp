@@ -182,6 +182,9 @@ class kernel_verifier {
       case opcode::scan_lanes:
         scan(i);
         break;
+      case opcode::recur_lanes:
+        recur(i);
+        break;
       case opcode::slide_lanes:
         slide(i);
         break;
@@ -301,6 +304,14 @@ class kernel_verifier {
     require(x.type == i.type && (a.type == x.type || wider), "types", "expected the accumulator's type, or both floating");
     mask(i.mask, true);
   }
+  void recur(const instruction& i) {
+    require(i.args.size() == 3, "arity", "expected an accumulator, a factor and a value");
+    const instruction& a = accumulator(i.args[0]);
+    const instruction &factor = operand(i.args[1]), &x = operand(i.args[2]);
+    require(lanes_ != 0 && i.vector && !a.vector, "vectorness", "recur_lanes takes a scalar accumulator in a vector loop");
+    require(i.type == element::f64 && a.type == i.type && x.type == i.type && a.fold == monoid::sum, "types", "expected sums of f64");
+    require(factor.type == element::f64 || factor.type == element::boolean, "types", "expected a factor of f64 or boolean");
+  }
   void slide(const instruction& i) {
     require(i.args.size() == 2, "arity", "expected an accumulator and a vector");
     const instruction& a = accumulator(i.args[0]);
@@ -334,7 +345,6 @@ class kernel_verifier {
     mask(s.mask, a.vector);
     if (!a.vector) return;
     require(lanes_ != 0, "accumulators", "a vector accumulator combined outside a vector loop");
-    require(!s.sets || (s.position == none && a.type != element::boolean), "accumulators", "set of a position or a boolean");
     require(a.dimension == 0, "accumulators", "combine into one that slides");
     one_width(s.target_value);
   }

@@ -228,9 +228,7 @@ void emit_combine(function_emitter& f, const ir::statement& s) {
   const cell& c = f.cells[static_cast<std::size_t>(s.target_value)];
   pair old{content_of(f, c.content), c.position ? content_of(f, c.position) : nullptr};
   pair next{};
-  if (s.sets) {
-    next.content = splat(f, f.values[static_cast<std::size_t>(s.stored)], c.lanes);
-  } else if (fuses(f, s, i, i.type)) {
+  if (fuses(f, s, i, i.type)) {
     next.content = fused(f, s, old.content, c.lanes);
   } else {
     pair x{splat(f, f.values[static_cast<std::size_t>(s.stored)], c.lanes), nullptr};
@@ -318,6 +316,39 @@ Value* emit_scan_lanes(function_emitter& f, const ir::instruction& i) {
   Value* result = combined(f, i.type, a.fold, splat(f, before, f.lanes), x);
   b.CreateStore(combined(f, a.type, a.fold, carry, wider ? emit_cast(f, i.type, a.type, total) : total), c.content);
   return i.type == element::boolean ? from_memory(f, i.type, result) : result;
+}
+
+// Steps x -> factor * x + value, joined pairwise by log-steps: of two, the factors multiply and the later takes the earlier's
+// value in. A boolean factor is a mask of all bits. Dead lanes keep what came and add nothing.
+Value* emit_recur_lanes(function_emitter& f, const ir::instruction& i) {
+  auto& b = f.build;
+  const cell& c = f.cells[static_cast<std::size_t>(i.args[0])];
+  Value* x = splat(f, f.values[static_cast<std::size_t>(i.args[2])], f.lanes);
+  Value* factor = splat(f, f.values[static_cast<std::size_t>(i.args[1])], f.lanes);
+  const bool keeps = f.instruction(i.args[1]).type == element::boolean;
+  Type* const type = x->getType();
+  Type* const bits = VectorType::getInteger(cast<VectorType>(type));
+  Constant* zero = Constant::getNullValue(type);
+  if (keeps) factor = b.CreateSExt(factor, bits);
+  Constant* one = keeps ? Constant::getAllOnesValue(bits) : ConstantFP::get(type, 1.0);
+  if (f.tail_mask) {
+    x = b.CreateSelect(f.tail_mask, x, zero);
+    factor = b.CreateSelect(f.tail_mask, factor, one);
+  }
+  const auto scaled = [&](Value* by, Value* old) -> Value* {
+    if (keeps) return b.CreateBitCast(b.CreateAnd(b.CreateBitCast(old, bits), by), type);
+    return b.CreateSelect(b.CreateFCmpOEQ(old, zero), zero, b.CreateFMul(by, old));
+  };
+  Constant* nothing = ConstantFP::get(type, -0.0);  // a shifted 0 would become a slow expansion
+  for (int step = 1; step < f.lanes; step *= 2) {
+    x = b.CreateFAdd(scaled(factor, neighbours(f, nothing, x, step)), x);
+    Value* earlier = neighbours(f, one, factor, step);
+    factor = keeps ? b.CreateAnd(factor, earlier) : scaled(factor, earlier);
+  }
+  Value* carry = splat(f, content_of(f, c.content), f.lanes);
+  Value* result = b.CreateFAdd(scaled(factor, carry), x);
+  b.CreateStore(b.CreateExtractElement(result, static_cast<std::uint64_t>(f.backward ? 0 : f.lanes - 1)), c.content);
+  return result;
 }
 
 // Folds of 1, 2, 4, ... lanes, each from two of the one before; the width is put together from those, or, where combining a

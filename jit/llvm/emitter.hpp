@@ -102,6 +102,7 @@ void emit_combine(function_emitter& f, const ir::statement& s);
 llvm::Value* emit_read(function_emitter& f, const ir::instruction& i);
 llvm::Value* emit_fold_lanes(function_emitter& f, const ir::instruction& i);
 llvm::Value* emit_scan_lanes(function_emitter& f, const ir::instruction& i);
+llvm::Value* emit_recur_lanes(function_emitter& f, const ir::instruction& i);
 llvm::Value* emit_slide_lanes(function_emitter& f, const ir::instruction& i);
 // NaN in either gives NaN; of two equal zeros either.
 llvm::Value* emit_extreme(function_emitter& f, element type, bool largest, llvm::Value* a, llvm::Value* b);

@@ -94,6 +94,7 @@ class kernel_lowering {
   bool past_cache(const stage& s, ir::access how) const;
   void scan_block(const stage& s, scope& at, const range& t);
   void recur(const stage& s, scope& at);
+  void recur_along(const stage& s, scope& at, const range& places);
   void recur_in_blocks(const stage& s, scope& piece, const range* chunk);
   void scan_fill(const stage& s, scope& at, const range& t);
   void store_at(const stage& s, node_id place, ir::value stored, scope& at, ir::value mask);  // place: of the owned index

@@ -4,6 +4,7 @@
 
 #include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/jit/lower/lowering.hpp>
+#include <sheaf/jit/plan/schedule.hpp>
 
 namespace sheaf::lower {
 
@@ -89,32 +90,36 @@ void kernel_lowering::recur(const stage& s, scope& at) {
   inner.close();
 }
 
-// Lanes run over blocks, each a chain of its own.
+// The same in lanes along the walk, over `places`, from the carry or 0.
+void kernel_lowering::recur_along(const stage& s, scope& at, const range& places) {
+  const plan::scan_form& f = s.scan;
+  const element type = g.type(s.define);
+  ir::block_builder& b = *at.block;
+  const ir::value cell = b.accumulator(type, monoid::sum, false);
+  if (f.carry != no_node) b.combine(cell, emit(f.carry, at));
+  const int lanes = scan_lanes(element::f32);
+  scope inner(at, open(at, f.walk, lanes, &places));
+  inner.block->head().backward = f.backward;
+  bind(inner, f.walk, lanes);
+  const ir::value value = emit(f.value, inner);
+  const bool keeps = g.type(f.factor) == element::boolean;
+  const ir::value factor = emit(keeps ? f.factor : cast_to(g, type, f.factor), inner);
+  const ir::value result = inner.block->recur_lanes(cell, factor, value);
+  if (!f.ends) store_at(s, f.walk, result, inner, ir::none);
+  inner.close();
+  if (f.ends) store(s, b.read(cell), at);
+}
+
 void kernel_lowering::recur_in_blocks(const stage& s, scope& piece, const range* chunk) {
   const plan::scan_form& f = s.scan;
-  const node_id p = f.block_index, low = g.arg(f.walk, 0), high = g.arg(f.walk, 1);
-  scope lanes(piece, open(piece, p, s.lanes, chunk));
-  bind(lanes, p, s.lanes);
-  ir::block_builder& b = *lanes.block;
-  const element type = g.type(s.define);
-  const ir::value cell = b.accumulator(type, monoid::sum, true);
-  if (f.carry != no_node) b.set(cell, emit(f.carry, lanes));
-  const node_id k = plan::fresh_index(g, f.walk, integer(g, 0), integer(g, f.block));
-  scope step(lanes, open(lanes, k, 1, nullptr, "_step"));
-  step.block->head().backward = f.backward;
-  bind(step, k, 1);
-  const node_id place = make(g, op::add, make(g, op::add, low, make(g, op::mul, p, integer(g, f.block))), k);
-  plan::replacement put(g);  // its loads are not trusted: the last block may go beyond the end, where they mask themselves
-  put.add(f.walk, place);
-  const ir::value inside = emit(make(g, op::less, place, high), step);
-  const ir::value value = emit(put(f.value), step), factor = emit(put(f.factor), step);
-  ir::block_builder& c = *step.block;
-  const ir::value old = c.read(cell), next = next_of(c, old, factor, value);
-  c.set(cell, c.emit(op::select, {inside, next, old}));
-  if (!f.ends) store_at(s, place, next, step, inside);
-  step.close();
-  if (f.ends) store(s, b.read(cell), lanes);
-  lanes.close();
+  const node_id p = f.block_index;
+  scope block(piece, open(piece, p, 1, chunk));
+  bind(block, p, 1);
+  const node_id start = make(g, op::add, g.arg(f.walk, 0), make(g, op::mul, p, integer(g, f.block)));
+  const ir::value low = emit(start, block), end = emit(make(g, op::add, start, integer(g, f.block)), block);
+  const ir::value last = emit(g.arg(f.walk, 1), block);
+  recur_along(s, block, {low, block.block->emit(op::minimum, {end, last})});
+  block.close();
 }
 
 // Results before anything was walked over.
@@ -152,7 +157,10 @@ void kernel_lowering::scan(const stage& s, scope& piece, const range* chunk) {
     bind(*inner, idx, lanes);
   }
   if (f.factor != no_node) {
-    recur(s, *inner);
+    if (s.vector == no_node && g.type(s.define) == element::f64 && plan::may_vectorise(g, s.body, f.walk))
+      recur_along(s, *inner, {emit(g.arg(f.walk, 0), *inner), emit(g.arg(f.walk, 1), *inner)});
+    else
+      recur(s, *inner);
     while (!nest.empty()) {
       nest.back()->close();
       nest.pop_back();

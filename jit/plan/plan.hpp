@@ -31,7 +31,7 @@ struct scan_form {
   std::int64_t block = 0;     // 0: none. Else t and walk run over the same range.
   bool open = false;          // backward blocks: the result at a block's first place is the identity
   node_id factor = no_node;   // a recurrence: each result is value + factor * the one before; a boolean keeps it or not.
-                              // In blocks of these, lanes run over blocks, each from what `carry` holds for it, or from 0
+                              // Its blocks go on from what `carry` holds for them, or from 0
   bool ends = false;          // of a recurrence only what each block comes to is stored, at block_index
   node_id carry = no_node;    // an expression in `block_index`
   node_id block_index = no_node;

@@ -5,6 +5,7 @@
 #include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/scans.hpp>
+#include <sheaf/jit/plan/schedule.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 
 namespace sheaf::plan {
@@ -12,7 +13,7 @@ namespace sheaf::plan {
 namespace {
 
 constexpr double blocks_from = 131072;     // places: below, one chain is as fast
-constexpr std::int64_t block_size = 528;   // 33 lines of f32: lanes a block apart do not meet in one set of the cache
+constexpr std::int64_t block_size = 16384;
 
 class recurrence {
  public:
@@ -227,7 +228,7 @@ class recurrence {
   bool is_long(node_id body) const {
     index_set others = g.free[body];
     others.erase(g.ordinal(walk));
-    return others.empty() && known.trips(walk) >= blocks_from;
+    return others.empty() && known.trips(walk) >= blocks_from && g.type(body) == element::f64 && may_vectorise(g, body, walk);
   }
   // Blocks: what each comes to from 0 and how much it keeps; a recurrence over those; and each block again from there.
   void share(node_id result, node_id value, node_id factor) {
@@ -277,7 +278,7 @@ class recurrence {
     made.scan.block = block_size;
     made.scan.block_index = p;
     made.scan.carry = carry;
-    made.reasons.push_back("blocks of " + std::to_string(block_size) + " in lanes, so that pieces can share it and steps overlap");
+    made.reasons.push_back("blocks of " + std::to_string(block_size) + ", so that pieces can share it");
     before.push_back(std::move(made));  // after what it reads
   }
   node_id read(node_id sum) {

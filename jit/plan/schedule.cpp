@@ -212,8 +212,7 @@ void schedule_scan(graph& g, const facts& known, stage& s) {
   s.loops.clear();
   if (s.scan.factor != no_node && s.scan.block > 0) {
     s.parallel = s.scan.block_index;
-    s.lanes = 16;
-    s.chunk = 4 * s.lanes;
+    s.chunk = 1;
     return;
   }
   const bool along = may_vectorise(g, value, s.scan.walk) && s.scan.factor == no_node;

@@ -175,13 +175,13 @@ TEST(scan, gradients_of_long_scans) {
   }
   ASSERT_EQ(test.run(), 0);
 }
-// Long recurrences run in blocks, each lane one of its own: against loops in f64, the same bits for any pieces.
+// Long recurrences run in blocks: against loops in f64, the same bits for any pieces.
 TEST(scan, long_recurrences_run_in_blocks) {
   constexpr auto softest = define<"softest">(t) = logsumexp(s.in(0_c, t + 1_c), x(s)) + 0_c * x(t);
   constexpr auto hardest = define<"hardest">(t) = logsumexp(s.in(t, count), x(s)) + 0_c * x(t);
   constexpr auto highest = define<"highest">(t) = max(s.in(0_c, t + 1_c), x(s)) + 0_c * x(t);
   constexpr auto loss = define<"loss">() = sum(t, (softest(t) + highest(t)) * w(t));
-  for (const std::int64_t size : {200003, 131072, 528 * 300}) {
+  for (const std::int64_t size : {200003, 131072, 16384 * 9 + 1}) {
     std::vector<double> values, weights;
     std::mt19937_64 bits(11);
     for (std::int64_t k = 0; k < size; ++k) {
@@ -191,7 +191,7 @@ TEST(scan, long_recurrences_run_in_blocks) {
     trial test = trial_of(softest, hardest, grad(loss, x));
     test.with("x", {size}, values).with("w", {size}, weights);
     ASSERT_EQ(test.run(), 0);
-    expect_way(test, "blocks of 528 in lanes");
+    expect_way(test, "blocks of 16384, so");
     std::vector<double> up(values.size()), down(values.size()), gradient(values.size());
     const auto joined = [](double a, double b) { return std::max(a, b) + std::log1p(std::exp(-std::abs(a - b))); };
     for (std::size_t k = 0; k < values.size(); ++k) up[k] = k == 0 ? values[k] : joined(up[k - 1], values[k]);
