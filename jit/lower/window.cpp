@@ -103,8 +103,12 @@ std::int32_t kernel_lowering::rest_of_block(const stage& s, const window_view& v
   const monoid fold = monoid_of(g, w.reduce);
   const auto [entry, fresh] = locals.try_emplace(s.define, -1);
   if (fresh)
-    entry->second = ir::add_buffer(
-        code, {.name = "rest_of_block", .type = w.type, .rank = 1, .where = ir::role::local, .elements = w.block, .extents = {}});
+    entry->second = ir::add_buffer(code, {.name = "rest_of_block",
+                                          .type = w.type,
+                                          .rank = 1,
+                                          .where = ir::role::local,
+                                          .elements = w.block,
+                                          .extents = {}});
   const std::int32_t kept = entry->second;
   ir::block_builder& b = *at.block;
   const ir::value slider = b.slider(w.type, fold, s.lanes);
@@ -182,7 +186,8 @@ void kernel_lowering::window_blocks(const stage& s, const window_view& v, const 
   ir::block_builder& b = *at.block;
   const ir::value size = b.i64(s.window.block), zero = b.i64(0);
   const ir::value room = b.emit(op::add, {b.emit(op::sub, {t.high, t.low}), b.i64(s.window.block - 1)});
-  scope inner(at, b.loop(ir::loop_kind::serial, index_text(s.owned) + "_block", zero, b.emit(op::quotient, {room, size})));
+  scope inner(at,
+              b.loop(ir::loop_kind::serial, index_text(s.owned) + "_block", zero, b.emit(op::quotient, {room, size})));
   ir::block_builder& c = *inner.block;
   const ir::value from = c.emit(op::add, {t.low, c.emit(op::mul, {c.counter(), size})});
   window_results(s, v, {from, c.emit(op::minimum, {c.emit(op::add, {from, size}), t.high})}, inner);

@@ -12,7 +12,7 @@ namespace sheaf::plan {
 
 namespace {
 
-constexpr std::int64_t narrowest = 4;  // below, a loop over the window is as fast
+constexpr std::int64_t narrowest = 2;
 constexpr double fewest_results = 64;
 constexpr std::int64_t folded_lanes = 128;  // a window of so many elements is folded between registers
 constexpr std::int64_t vector_bytes = 64;
@@ -128,7 +128,8 @@ bool take_window(graph& g, const facts& known, const sliding& r, stage& s, std::
   if (cut) {
     f.first = r.first;
     f.last = r.last;
-    const node_id inside = conjunction(g, make(g, op::less_equal, r.first, f.around), make(g, op::less, f.around, r.last));
+    const node_id inside =
+        conjunction(g, make(g, op::less_equal, r.first, f.around), make(g, op::less, f.around, r.last));
     f.guarded = make(g, op::select, inside, f.guarded, identity_of(g, fold, f.type));
   }
   f.ahead = make(g, op::add, bound_of(g, r.high, r.over).rest, integer(g, -1));

@@ -33,6 +33,8 @@ void one_width() {
   }
 }
 TEST(window_pass, every_width) {
+  one_width<2>();
+  one_width<3>();
   one_width<4>();
   one_width<5>();
   one_width<7>();
