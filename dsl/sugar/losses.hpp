@@ -1,4 +1,4 @@
-// Losses: cross_entropy(logits, target), nll_loss, mse_loss, l1_loss. Shown by tests/numeric/familiar_losses.cpp.
+// Losses: cross_entropy(logits, target), nll_loss, mse_loss, l1_loss. Shown by tests/numeric/familiar_normalise.cpp.
 #pragma once
 #include <sheaf/dsl/sugar/normalise.hpp>
 

@@ -1,4 +1,4 @@
-// Elementwise functions with broadcasting, and contractions. Shown by tests/numeric/familiar_products.cpp.
+// Elementwise functions with broadcasting, and contractions. Shown by tests/numeric/familiar_slices.cpp.
 #pragma once
 #include <type_traits>
 
@@ -13,8 +13,8 @@ constexpr int larger(int a, int b) { return a > b ? a : b; }
 // An operand at the result's axes, aligned at the last; a dimension that is 1 by type is repeated.
 template <int Rank, class T, std::size_t... D>
 SHEAF_INLINE constexpr auto broadcast(T t, std::index_sequence<D...>) {
-  return t(std::conditional_t<static_extent(T{}, static_cast<int>(D)) == 1, literal_<std::int64_t{0}>,
-                              position<Rank - T::rank + static_cast<int>(D)>>{}...);
+  return t(std::conditional_t < static_extent(T{}, static_cast<int>(D)) == 1, literal_<std::int64_t{0}>,
+           position < Rank - T::rank + static_cast<int>(D) >> {}...);
 }
 // What an operand says of the result's extent at an axis: 1 where it has no such dimension.
 template <int Rank, class T>
@@ -140,13 +140,15 @@ SHEAF_INLINE constexpr auto cosine_similarity(A a, B b, dim_<D>) {
   if constexpr (detail::expect_same_rank<"cosine_similarity", A, B>() &&
                 detail::expect_dimensions<"cosine_similarity", A, D>()) {
     constexpr unsigned set = detail::dimensions<A, D>();
-    const auto x = detail::element_of_all(a);
-    const auto y = detail::element_of_all(b);
+    const auto x = detail::wide(detail::element_of_all(a));
+    const auto y = detail::wide(detail::element_of_all(b));
     const auto lengths = detail::flat_root(detail::fold<folding::sum, A, set>(x * x)) *
                          detail::flat_root(detail::fold<folding::sum, A, set>(y * y));
     const auto together = detail::fold<folding::sum, A, set>(x * y);
-    return detail::named<"cosine_similarity", A, B>(together / maximum(lengths, literal_<Eps>{}),
-                                                    detail::remaining<A, set>{});
+    return detail::named<"cosine_similarity", A, B>(
+        detail::narrow(together / maximum(lengths, literal_<Eps>{}),
+                       detail::element_of_all(a) * detail::element_of_all(b)),
+        detail::remaining<A, set>{});
   } else {
     return detail::refused_{};
   }
@@ -166,10 +168,12 @@ SHEAF_INLINE constexpr auto weighted_mean(X x, W w, dim_<D>...) {
     if constexpr (line || W::rank == X::rank) {
       using where =
           std::conditional_t<line, detail::picked<detail::positions<X::rank>, set>, detail::positions<X::rank>>;
-      const auto weight = detail::at(w, where{});
+      const auto weight = detail::wide(detail::at(w, where{}));
+      const auto e = detail::element_of_all(x);
       return detail::named<"weighted_mean", X, W>(
-          detail::fold<folding::sum, X, set>(weight * detail::element_of_all(x)) /
-              detail::fold<folding::sum, X, set>(weight),
+          detail::narrow(
+              detail::fold<folding::sum, X, set>(weight * detail::wide(e)) / detail::fold<folding::sum, X, set>(weight),
+              detail::at(w, where{}) * e),
           detail::remaining<X, set, detail::keeps<O...>>{});
     } else {
       return detail::refused_{};
@@ -193,9 +197,11 @@ SHEAF_INLINE constexpr auto masked_mean(X x, M mask, dim_<D>...) {
       using where =
           std::conditional_t<line, detail::picked<detail::positions<X::rank>, set>, detail::positions<X::rank>>;
       const auto chosen = detail::at(mask, where{});
+      const auto e = detail::element_of_all(x);
       return detail::named<"masked_mean", X, M>(
-          detail::fold<folding::sum, X, set>(select(chosen, detail::element_of_all(x), literal_<0>{})) /
-              detail::fold<folding::count, X, set>(chosen),
+          detail::narrow(detail::fold<folding::sum, X, set>(select(chosen, detail::wide(e), literal_<0>{})) /
+                             detail::fold<folding::count, X, set>(chosen),
+                         e),
           detail::remaining<X, set, detail::keeps<O...>>{});
     } else {
       return detail::refused_{};

@@ -126,7 +126,7 @@ SHEAF_INLINE constexpr auto bag_of(Table table, Domain domain, Count n, Id id, A
   constexpr literal_<0> zero{};
   using axes = list<Axis, position<1>>;
   if constexpr (B.mode == bag_mode::sum)
-    return named<"embedding_bag", Table>(narrow(sum(domain, e), e), axes{});
+    return named<"embedding_bag", Table>(narrow(sum(domain, e), (table(id, f) * ... * weight)), axes{});
   else if constexpr (B.mode == bag_mode::mean)
     return named<"embedding_bag", Table>(narrow(sum(domain, e) / maximum(n, number_<1>{}), table(id, f)), axes{});
   else
@@ -215,6 +215,13 @@ SHEAF_INLINE constexpr auto index_select(X x, I index, dim_<D>) {
     return detail::refused_{};
   }
 }
+namespace detail {
+template <class X, class E>
+SHEAF_INLINE constexpr auto added_to(X x, E added) {
+  return narrow(wide(element_of_all(x)) + added, element_of_all(x));
+}
+}  // namespace detail
+
 // x, and to each of its rows those rows of the source whose index names it.
 template <Tensor X, Tensor I, Tensor S, int D>
 SHEAF_INLINE constexpr auto index_add(X x, I index, S source, dim_<D>) {
@@ -223,9 +230,10 @@ SHEAF_INLINE constexpr auto index_add(X x, I index, S source, dim_<D>) {
                 detail::expect_index_rank<"index_add", X, S>()) {
     constexpr int d = detail::wrapped<X>(D);
     constexpr detail::inner<0> k{};
-    const auto added = sum(k.where(index(k) == detail::position<d>{}),
-                           detail::at(source, detail::replaced<detail::positions<X::rank>, d, detail::inner<0>>{}));
-    return detail::named<"index_add", X>(detail::element_of_all(x) + added, detail::positions<X::rank>{});
+    const auto added =
+        sum(k.where(index(k) == detail::position<d>{}),
+            detail::wide(detail::at(source, detail::replaced<detail::positions<X::rank>, d, detail::inner<0>>{})));
+    return detail::named<"index_add", X>(detail::added_to(x, added), detail::positions<X::rank>{});
   } else {
     return detail::refused_{};
   }
@@ -238,8 +246,9 @@ SHEAF_INLINE constexpr auto scatter_add(X x, I index, S source, dim_<D>) {
     constexpr int d = detail::wrapped<X>(D);
     constexpr detail::inner<0> k{};
     using from = detail::replaced<detail::positions<X::rank>, d, detail::inner<0>>;
-    const auto added = sum(k.where(detail::at(index, from{}) == detail::position<d>{}), detail::at(source, from{}));
-    return detail::named<"scatter_add", X>(detail::element_of_all(x) + added, detail::positions<X::rank>{});
+    const auto added =
+        sum(k.where(detail::at(index, from{}) == detail::position<d>{}), detail::wide(detail::at(source, from{})));
+    return detail::named<"scatter_add", X>(detail::added_to(x, added), detail::positions<X::rank>{});
   } else {
     return detail::refused_{};
   }

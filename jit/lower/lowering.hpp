@@ -105,6 +105,9 @@ class kernel_lowering {
   // scan.cpp
   void scan(const stage& s, scope& piece, const range* chunk);
 
+  // window.cpp
+  void window(const stage& s, scope& piece, const range* chunk);
+
   scope& place_of(node_id n, scope& s) const;
   std::optional<ir::value> find(node_id n, const scope& s, bool lane0) const;
   std::string index_text(node_id idx) const;
@@ -120,12 +123,23 @@ class kernel_lowering {
   std::unordered_set<node_id> pending;                       // defines of this kernel that are not stored yet
   node_id row_index = no_node;                               // of the rows that pieces walk in order
   std::set<std::pair<int, node_id>> fetched;                 // by scope: of the next row
+  std::unordered_map<node_id, std::int32_t> locals;          // by define: what its stage keeps for itself
   bool small = false;                                        // so little work that its short loops are brief
 
  private:
   ir::value emit_load(node_id n, scope& at);
+  struct window_view;
+  node_id value_at(const window_view& v, node_id place);
+  void prime(const stage& s, ir::value slider, ir::value first, scope& at, bool backward);
+  std::int32_t rest_of_block(const stage& s, const window_view& v, const range& t, scope& at);
+  void window_results(const stage& s, const window_view& v, const range& t, scope& at);
+  void window_blocks(const stage& s, const window_view& v, const range& t, scope& at);
+  void window_with_ends(const stage& s, const window_view& v, const range& t, scope& at);
+  bool past_cache(const stage& s, ir::access how) const;
   void scan_block(const stage& s, scope& at, const range& t);
   void recur(const stage& s, scope& at);
+  void recur_along(const stage& s, scope& at, const range& places);
+  void recur_in_blocks(const stage& s, scope& piece, const range* chunk);
   void scan_fill(const stage& s, scope& at, const range& t);
   void store_at(const stage& s, node_id place, ir::value stored, scope& at, ir::value mask);  // place: of the owned index
   ir::value emit_index(node_id n, scope& at, bool lane0);

@@ -47,19 +47,26 @@ std::vector<node_id> kernel_lowering::place_in(const stage& s) {
   return subscripts;
 }
 
+// A large output that nothing reads again soon, written in order.
+bool kernel_lowering::past_cache(const stage& s, ir::access how) const {
+  const bool in_order = s.how == plan::way::map || s.how == plan::way::window || (s.how == plan::way::scan && s.scan.factor == no_node);
+  bool past = s.where == plan::place::output && s.bytes > beyond_cache && how == ir::access::contiguous && in_order;
+  for (const stage& reader : plan.stages)
+    plan::for_each_node(g, reader.body, [&](node_id n) { past = past && !(g.kind(n) == op::load && g.arg(n, 0) == s.define); });
+  return past;
+}
+
 void kernel_lowering::store(const stage& s, ir::value stored, scope& at, ir::value mask) {
   const std::int32_t id = buffers.at(s.define);
   std::vector<ir::value> list;
   const ir::access how = subscripts_of(id, place_in(s), at, list);
-  bool past_cache = s.where == plan::place::output && s.bytes > beyond_cache && how == ir::access::contiguous && s.how == plan::way::map;
-  for (const stage& reader : plan.stages)
-    plan::for_each_node(g, reader.body, [&](node_id n) { past_cache = past_cache && !(g.kind(n) == op::load && g.arg(n, 0) == s.define); });
-  at.block->store(id, std::move(list), stored, how, mask, past_cache);
+  at.block->store(id, std::move(list), stored, how, mask, past_cache(s, how));
 }
 
 void kernel_lowering::piece(const plan::kernel_plan& k, scope& s, const range* chunk) {
   switch (stages.front()->how) {
     case plan::way::scan: return scan(*stages.front(), s, chunk);
+    case plan::way::window: return window(*stages.front(), s, chunk);
     case plan::way::scatter:
     case plan::way::interval: return scatter(*stages.front(), s, chunk);
     case plan::way::map:

@@ -11,9 +11,9 @@ namespace {
 
 constexpr double cheap_by = 16;  // so many times less work goes first
 
-bool reads(const graph& g, const stage& reader, const stage& writer) {
+bool reads(const graph& g, node_id root, const stage& writer) {
   bool found = false;
-  for_each_node(g, reader.body, [&](node_id n) { found = found || (g.kind(n) == op::load && g.arg(n, 0) == writer.define); });
+  for_each_node(g, root, [&](node_id n) { found = found || (g.kind(n) == op::load && g.arg(n, 0) == writer.define); });
   return found;
 }
 
@@ -58,22 +58,33 @@ bool may_join(graph& g, const program_plan& plan, const kernel_plan& k, stage& s
   return true;
 }
 
+// Checks and what they read.
+std::vector<bool> asked_first(const graph& g, const std::vector<stage>& stages) {
+  std::vector<bool> first(stages.size());
+  for (std::size_t i = stages.size(); i-- > 0;) {
+    first[i] = stages[i].where == place::check;
+    for (std::size_t j = i + 1; j < stages.size(); ++j) first[i] = first[i] || (first[j] && reads(g, stages[j].body, stages[i]));
+  }
+  return first;
+}
+
 // Producers first, and of what is ready checks, then what is cheap: a pass over much data finds all that it can wait for done.
 void order_by_cost(const graph& g, std::vector<stage>& stages) {
+  const std::vector<bool> first = asked_first(g, stages);
   std::vector<stage> sorted;
   std::vector<bool> done(stages.size());
+  const auto ready = [&](std::size_t i) {
+    for (std::size_t j = 0; j < i; ++j)
+      if (!done[j] && reads(g, stages[i].body, stages[j])) return false;
+    return !done[i];
+  };
+  const auto before = [&](std::size_t a, std::size_t b) {
+    return first[a] != first[b] ? first[a] : stages[a].operations * cheap_by < stages[b].operations;
+  };
   while (sorted.size() < stages.size()) {
     std::size_t best = stages.size();
-    for (std::size_t i = 0; i < stages.size(); ++i) {
-      if (done[i]) continue;
-      bool ready = true;
-      for (std::size_t j = 0; j < stages.size(); ++j) ready = ready && (j == i || done[j] || !reads(g, stages[i], stages[j]));
-      if (!ready) continue;
-      const auto before = [](const stage& a, const stage& b) {
-        return (a.where == place::check) != (b.where == place::check) ? a.where == place::check : a.operations * cheap_by < b.operations;
-      };
-      if (best == stages.size() || before(stages[i], stages[best])) best = i;
-    }
+    for (std::size_t i = 0; i < stages.size(); ++i)
+      if (ready(i) && (best == stages.size() || before(i, best))) best = i;
     done[best] = true;
     sorted.push_back(stages[best]);
   }
@@ -85,6 +96,11 @@ void order_by_cost(const graph& g, std::vector<stage>& stages) {
 bool reads_only_at(const graph& g, const stage& reader, const stage& writer, node_id idx) {
   bool only = true;
   for_each_node(g, reader.body, [&](node_id n) {
+    // Below a reduction over idx itself it is another one: all of its places are read at each.
+    if (g.kind(n) == op::reduce) {
+      const auto bound = bound_indices(g, n);
+      if (std::find(bound.begin(), bound.end(), idx) != bound.end()) only = only && !reads(g, n, writer);
+    }
     if (g.kind(n) != op::load || g.arg(n, 0) != writer.define) return;
     bool at = false;
     for (std::size_t d = 0; d < writer.indices.size(); ++d) at = at || (writer.indices[d] == idx && g.arg(n, 1 + static_cast<int>(d)) == idx);
@@ -100,7 +116,7 @@ void group(graph& g, const facts& known, program_plan& plan) {
     stage& s = plan.stages[i];
     std::size_t first = 0;
     for (std::size_t j = 0; j < i; ++j)
-      if (reads(g, s, plan.stages[j])) first = std::max(first, home[j]);
+      if (reads(g, s.body, plan.stages[j])) first = std::max(first, home[j]);
     std::size_t k = first;
     while (k < plan.kernels.size() && !may_join(g, plan, plan.kernels[k], s, plan.trusted)) ++k;
     if (k == plan.kernels.size()) {
