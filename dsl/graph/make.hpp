@@ -303,6 +303,7 @@ constexpr bool find_failure(graph& g, node_id n) {
   const op kind = g.kind(n);
   if (kind == op::index || kind == op::input || kind == op::extent) return false;
   if (kind == op::define) return false;  // it is computed as a whole, under no guard
+  if (kind == op::stop_gradient && g[n].count == 3) return true;
   for (int k = 0; k < g[n].count; ++k) {
     const node_id a = g.arg(n, k);
     if (may_fail(g, a)) return true;

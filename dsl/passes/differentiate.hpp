@@ -42,7 +42,7 @@ class differentiation {
       bool any = n == x_;
       if (g_.kind(n) == op::load) {
         any = dependent_[g_.arg(n, 0)];
-      } else if (g_.kind(n) == op::stop_gradient && g_[n].count == 2) {
+      } else if (g_.kind(n) == op::stop_gradient && g_[n].count >= 2) {
         any = dependent_[g_.arg(n, 1)];
       } else if (!any && g_.kind(n) == op::define && g_.rule_of(n) >= 0) {
         for (const gradient_rule& r : g_.rules) any = any || (r.definition == n && dependent_[r.by]);
@@ -108,7 +108,7 @@ class differentiation {
       case op::load: visit_load(n, dy); break;
       case op::reduce: visit_reduce(n, dy); break;
       case op::stop_gradient:
-        if (g_[n].count == 2) accumulate(g_.arg(n, 1), dy, g_.free.items[n]);
+        if (g_[n].count >= 2) accumulate(g_.arg(n, 1), dy, g_.free.items[n]);
         break;
       case op::input: break;
       default:

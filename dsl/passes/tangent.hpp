@@ -47,7 +47,7 @@ class forward_mode {
     const op kind = g_.kind(n);
     if (kind == op::load) return loaded(n);
     if (kind == op::reduce) return reduced(n);
-    if (kind == op::stop_gradient) return g_[n].count == 2 ? of(g_.arg(n, 1)) : no_node;
+    if (kind == op::stop_gradient) return g_[n].count >= 2 ? of(g_.arg(n, 1)) : no_node;
     if (kind == op::cast) {
       const node_id t = of(g_.arg(n, 0));
       return t == no_node ? t : cast_to(g_, g_.type(n), t);
