@@ -81,9 +81,9 @@ class demand_collection {
     }
     list[1] = conjunction(g_, nonempty, guard);
     const node_id closed =
-        list.size() == 2 ? conjunction(g_, list[1], wrong)
-                         : g_.intern(op::reduce, element::boolean, static_cast<std::int64_t>(monoid::any), list.data(),
-                                     list.size());
+        list.size() == 2
+            ? conjunction(g_, list[1], wrong)
+            : g_.intern(op::reduce, element::boolean, static_cast<std::int64_t>(monoid::any), list.data(), list.size());
     for (const demand& other : g_.demands)
       if (other.wrong == closed) return;
     g_.demands.push({demanded::elements, static_cast<name_id>(g_[n].attribute), expected_, closed, no_node, no_node});

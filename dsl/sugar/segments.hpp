@@ -8,7 +8,7 @@ namespace sheaf {
 
 template <class T>
 struct offsets_ {};
-// Segment s is [off(s), off(s + 1)), as in CSR: one offset more than segments.
+// Segment s is [off(s), off(s + 1)), as in CSR: one offset more than segments. An error where one is less than that before.
 template <Tensor T>
 SHEAF_INLINE constexpr auto offsets(T) {
   static_assert(T::rank == 1, "offsets: expected a tensor of rank 1, one offset more than segments");
@@ -16,7 +16,7 @@ SHEAF_INLINE constexpr auto offsets(T) {
 }
 template <class T>
 struct bounds_ {};
-// Segment s is [cut(s, 0), cut(s, 1)): they may overlap and leave gaps.
+// Segment s is [cut(s, 0), cut(s, 1)): they may overlap and leave gaps; one that ends before it begins is empty, as in Python.
 template <Tensor T>
 SHEAF_INLINE constexpr auto bounds(T) {
   static_assert(T::rank == 2, "bounds: expected a tensor of rank 2, a begin and an end in each row");
@@ -33,13 +33,40 @@ struct segmentation {
 template <class E>
 using plain = std::remove_const_t<E>;
 
+// How many segments a list of offsets has. Offsets that go down are a mistake of the call, as a list of none is; of bags,
+// as in PyTorch, also those that don't begin at 0 or end beyond the ids.
+template <class T, class Ids = nothing>
+struct segments_in : expression_base {
+  static constexpr built build(builder& b) {
+    graph& g = b.g;
+    const sentence operation = sentence{} << "offsets " << T::label.text;
+    const node_id off = T::node(b).id, count = make(g, op::sub, extent(g, off, 0), integer(g, 1));
+    b.demand_not(make(g, op::less, count, integer(g, 0)), demanded::extents, operation,
+                 sentence{} << "at least one, the end of the last segment", no_node, extent(g, off, 0));
+    const node_id s = index(g, g.name("s", 1), 0, integer(g, 0), count), next = make(g, op::add, s, integer(g, 1));
+    const node_id begin = load(g, off, &s, 1), end = load(g, off, &next, 1);
+    const node_id list[3] = {make(g, op::less, end, begin), truth(g, true), s};
+    b.demand_not(g.intern(op::reduce, element::boolean, static_cast<std::int64_t>(monoid::any), list, 3),
+                 demanded::data, operation, sentence{} << "none that goes down: at least", begin, end);
+    if constexpr (!std::is_same_v<Ids, nothing>) {
+      const node_id zero = integer(g, 0), first = load(g, off, &zero, 1), last = load(g, off, &count, 1);
+      const node_id ids = extent(g, Ids::node(b).id, 0), any = make(g, op::less_equal, zero, count);
+      b.demand_not(conjunction(g, any, make(g, op::not_equal, first, zero)), demanded::data, operation,
+                   sentence{} << "a first one of 0", no_node, first);
+      b.demand_not(conjunction(g, any, make(g, op::less, ids, last)), demanded::data, operation,
+                   sentence{} << "a last one within " << Ids::label.text << ": at most", ids, last);
+    }
+    return {count, false};
+  }
+};
+
 // The rows of segment i0: a domain of the axis u0.
-template <class T>
+template <class Ids = nothing, class T>
 SHEAF_INLINE constexpr auto segments_of(offsets_<T>) {
   constexpr position<0> s{};
   constexpr number_<1> one{};
   using domain = decltype(inner<0>{}.in(T{}(s), T{}(s + one)));
-  return segmentation<domain, sized_<position<0>, decltype(extent_<T, 0>{} - one)>>{};
+  return segmentation<domain, sized_<position<0>, segments_in<T, Ids>>>{};
 }
 template <class T>
 SHEAF_INLINE constexpr auto segments_of(bounds_<T>) {
@@ -163,7 +190,7 @@ template <bag B = bag{}, Tensor Ids, Tensor Table, class Off, Tensor... Weights>
 SHEAF_INLINE constexpr auto embedding_bag(Ids ids, Table table, offsets_<Off> off, Weights... weights) {
   if constexpr (detail::expect_rank_of<"embedding_bag: ids", 1, Ids>() &&
                 detail::expect_rank_of<"embedding_bag: table", 2, Table>()) {
-    using cut = decltype(detail::segments_of(off));
+    using cut = decltype(detail::segments_of<Ids>(off));
     constexpr detail::inner<0> k{};
     const auto id = ids(k);
     const auto domain = detail::without_padding<B>(typename cut::domain{}, id);

@@ -83,11 +83,12 @@ void fail_check(const graph& g, const plan::check& check, std::int64_t position,
   std::vector<std::int64_t> at(check.indices.size());
   for (std::size_t k = check.indices.size(); k-- > 0;) {
     const std::int64_t size = here.value(check.sizes[k]).value_or(1);
-    at[k] = here.value(check.firsts[k]).value_or(0) + (size > 0 ? position % size : 0);
+    at[k] = size > 0 ? position % size : 0;
     position = size > 0 ? position / size : 0;
   }
   std::string place;
   for (std::size_t k = 0; k < at.size(); ++k) {
+    at[k] += here.value(check.firsts[k]).value_or(0);
     here.set(check.indices[k], at[k]);
     place += (k == 0 ? " at " : ", ") + name_text(g, index_name(g, check.indices[k])) + " = " + std::to_string(at[k]);
   }

@@ -101,12 +101,12 @@ ends ends_of(graph& g, node_id e) {
   }
 }
 
-// The size of the tensor dimension that an index with a range of data walks over.
+// The size of the tensor dimension that an index with a range of data walks over; no_node where it subscripts none.
 node_id walked(graph& g, node_id idx) {
   for (node_id n = 0; n < g.size(); ++n)
     for (int d = 0; g.kind(n) == op::load && d + 1 < g[n].count; ++d)
       if (g.arg(n, 1 + d) == idx) return extent(g, g.arg(n, 0), d);
-  return make(g, op::sub, g.arg(idx, 1), g.arg(idx, 0));
+  return no_node;
 }
 
 // In the order in which the subscript names them.
@@ -118,14 +118,18 @@ std::vector<node_id> free_indices(const graph& g, node_id e) {
   return list;
 }
 
+// Ranges of data that walk over no tensor are taken to be shorter; a position in a longer one is named wrongly.
+constexpr std::int64_t most_of_a_range = std::int64_t{1} << 31;
+
 void positions(graph& g, check& c, const std::vector<node_id>& list) {
   for (const node_id idx : list) {
     index_set outer = g.free[idx];
     outer.erase(g.ordinal(idx));
     const bool own = outer.empty() && !holds(g, g.arg(idx, 0), op::load) && !holds(g, g.arg(idx, 1), op::load);
+    const node_id whole = own ? make(g, op::sub, g.arg(idx, 1), g.arg(idx, 0)) : walked(g, idx);
     c.indices.push_back(idx);
-    c.firsts.push_back(own ? g.arg(idx, 0) : integer(g, 0));
-    c.sizes.push_back(own ? make(g, op::sub, g.arg(idx, 1), g.arg(idx, 0)) : walked(g, idx));
+    c.firsts.push_back(own || whole == no_node ? g.arg(idx, 0) : integer(g, 0));
+    c.sizes.push_back(whole == no_node ? integer(g, most_of_a_range) : whole);
   }
 }
 

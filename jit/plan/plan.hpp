@@ -75,7 +75,7 @@ struct check {
   std::vector<node_id> indices;
   node_id outside = no_node;      // the condition that fails
   std::vector<node_id> sizes;     // by index: how many positions it has, closed
-  std::vector<node_id> firsts;    // by index: the one at position 0
+  std::vector<node_id> firsts;    // by index: the one at position 0, in those before it
   bool uniform = false;           // closed and without data: the host evaluates `outside`; no kernel, no slot
   int ordinal = -1;               // among the check slots; uniform: none
 };
