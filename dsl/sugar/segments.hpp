@@ -134,6 +134,71 @@ SHEAF_SEGMENT(segment_prod, prod)
 SHEAF_SEGMENT(segment_logsumexp, logsumexp)
 #undef SHEAF_SEGMENT
 
+namespace detail {
+
+// Of each segment, the largest, which is of no consequence in the gradient, and the sum of exp(x - largest).
+template <class Segments, class X>
+SHEAF_INLINE constexpr auto segment_top(X x) {
+  const auto e = wide(at(x, replaced<positions<X::rank>, 0, inner<0>>{}));
+  return named<"segment_top", X>(stop_gradient(max(typename Segments::domain{}, e)),
+                                 replaced<positions<X::rank>, 0, typename Segments::axis>{});
+}
+template <class Segments, class X>
+SHEAF_INLINE constexpr auto segment_total(X x) {
+  const auto e = wide(at(x, replaced<positions<X::rank>, 0, inner<0>>{}));
+  return named<"segment_total", X>(
+      sum(typename Segments::domain{}, exp(e - at(segment_top<Segments>(x), positions<X::rank>{}))),
+      replaced<positions<X::rank>, 0, typename Segments::axis>{});
+}
+// The share that row i0 has of a segment.
+template <class Segments, class X, class S>
+SHEAF_INLINE constexpr auto segment_share(X x, S) {
+  using in = replaced<positions<X::rank>, 0, S>;
+  return exp(wide(element_of_all(x)) - at(segment_top<Segments>(x), in{})) / at(segment_total<Segments>(x), in{});
+}
+template <class Segments, class X, class Id, class Count>
+SHEAF_INLINE constexpr auto segment_softmax_by_id(X x, Id id, Count count) {
+  constexpr literal_<0> zero{};
+  const auto share = select(zero <= id && id < count, segment_share<Segments>(x, id), zero);
+  return named<"segment_softmax", X>(narrow(share, element_of_all(x)), positions<X::rank>{});
+}
+
+}  // namespace detail
+
+// The softmax of the rows of each segment, each column by itself: segment_softmax(x, offsets(off)), segment_softmax<8>(x, ids),
+// segment_softmax(x, ids, y.extent(dim<0>)). Rows of no segment are 0.
+template <Tensor X, class T>
+SHEAF_INLINE constexpr auto segment_softmax(X x, offsets_<T> o) {
+  if constexpr (detail::expect_rank_of_at_least<"segment_softmax", 1, X>()) {
+    using segments = decltype(detail::segments_of(o));
+    constexpr detail::position<0> t{};
+    constexpr detail::inner<0> s{};
+    constexpr detail::number_<1> one{};
+    const auto mine = s.in(detail::number_<0>{}, extent_<T, 0>{} - one).where(T{}(s) <= t && t < T{}(s + one));
+    const auto share = sum(mine, detail::segment_share<segments>(x, s));
+    return detail::named<"segment_softmax", X>(detail::narrow(share, detail::element_of_all(x)),
+                                               detail::positions<X::rank>{});
+  } else {
+    return detail::refused_{};
+  }
+}
+template <std::int64_t Count, Tensor X, Tensor T>
+SHEAF_INLINE constexpr auto segment_softmax(X x, T ids) {
+  if constexpr (detail::expect_ids<"segment_softmax", T>())
+    return detail::segment_softmax_by_id<decltype(detail::segments_by_id<T, literal_<Count>>())>(
+        x, ids(detail::position<0>{}), literal_<Count>{});
+  else
+    return detail::refused_{};
+}
+template <Tensor X, Tensor T, Expression Count>
+SHEAF_INLINE constexpr auto segment_softmax(X x, T ids, Count count) {
+  if constexpr (detail::expect_ids<"segment_softmax", T>())
+    return detail::segment_softmax_by_id<decltype(detail::segments_by_id<T, Count>())>(x, ids(detail::position<0>{}),
+                                                                                       count);
+  else
+    return detail::refused_{};
+}
+
 enum class bag_mode : std::uint8_t { sum, mean, max };
 // Options of embedding_bag: what is made of a bag; an id that counts nothing.
 struct bag {
