@@ -103,7 +103,7 @@ class differentiation {
     switch (g_.kind(n)) {
       case op::define:
         if (g_.rule_of(n) >= 0) apply_rules(n, dy);
-        else accumulate(g_.arg(n, 0), named(n, dy), {});
+        else accumulate(g_.arg(n, 0), named(n, dy), own_indices(n));
         break;
       case op::load: visit_load(n, dy); break;
       case op::reduce: visit_reduce(n, dy); break;
@@ -120,6 +120,12 @@ class differentiation {
     }
   }
 
+  // Its cotangent reaches the body once for each of its elements, also where neither of them depends on an index.
+  constexpr index_set own_indices(node_id definition) const {
+    index_set set;
+    for (int k = 1; k < g_[definition].count; ++k) set.insert(g_.ordinal(g_.arg(definition, k)));
+    return set;
+  }
   // An adjoint that holds a reduction becomes a definition of its own, so that it is computed once.
   constexpr node_id named(node_id definition, node_id dy) {
     if (!holds_reduction(dy)) return dy;
