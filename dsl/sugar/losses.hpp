@@ -94,23 +94,27 @@ struct probability_ : expression_base {
     return p;
   }
 };
+template <class X, class E, class... W>
+SHEAF_INLINE constexpr auto weighted_by_class(E e, W... class_weight) {
+  return (e * ... * class_weight(position<class_dimension<X::rank>>{}));
+}
+template <loss_options O, class X, class Given, class Spread>
+SHEAF_INLINE constexpr auto mixed_with_spread(Given given, Spread spread) {
+  if constexpr (O.smoothing == 0)
+    return given;
+  else
+    return literal_<1 - O.smoothing>{} * given +
+           literal_<O.smoothing>{} * spread / extent_<X, class_dimension<X::rank>>{};
+}
 // -sum over the classes of p log q. Every sample counts, so the mean is over all of them, whatever the weights, as in PyTorch.
 template <loss_options O, class X, class Q, class Y, class... W>
 SHEAF_INLINE constexpr auto probability_loss(Q log_probability, Y, W... class_weight) {
   using samples = sample_positions<X::rank>;
   constexpr unsigned set = 1u << class_dimension<X::rank>;
-  using c = position<class_dimension<X::rank>>;
-  const auto q = element_of_all(log_probability);
-  const auto given_term = probability_<X, Y>{} * q;
-  const auto loss = [=] {
-    const auto given = fold<folding::sum, X, set>((given_term * ... * class_weight(c{})));
-    const auto spread =
-        fold<folding::sum, X, set>((q * ... * class_weight(c{}))) / extent_<X, class_dimension<X::rank>>{};
-    if constexpr (O.smoothing == 0)
-      return -given;
-    else
-      return -(literal_<1 - O.smoothing>{} * given + literal_<O.smoothing>{} * spread);
-  }();
+  const auto loss = -mixed_with_spread<O, X>(
+      fold<folding::sum, X, set>(
+          weighted_by_class<X>(probability_<X, Y>{} * element_of_all(log_probability), class_weight...)),
+      fold<folding::sum, X, set>(weighted_by_class<X>(element_of_all(log_probability), class_weight...)));
   if constexpr (O.reduction == reduce_losses::mean && X::rank > 1)
     return named<"cross_entropy", X>(mean(over_all(samples{}), loss), list<>{});
   else

@@ -22,13 +22,22 @@ SHEAF_INLINE constexpr with_indices<V, I> both_of(V values, I indices) {
   return {values, indices};
 }
 
+// The last place up to here, or the first from here, that reaches an extreme.
+template <bool Back, class T, int D, class E>
+SHEAF_INLINE constexpr auto latest_of(E reaches) {
+  constexpr auto s = inner<0>{};
+  constexpr auto here = position<D>{};
+  constexpr number_<1> one{};
+  constexpr extent_<T, D> n{};
+  if constexpr (Back)
+    return min(s.in(here, n), select(reaches, s, n));
+  else
+    return max(s.in(number_<0>{}, here + one), select(reaches, s, -one));
+}
 // The latest of the largest so far: a running maximum over the positions that reach the running maximum.
 template <fixed_string What, fixed_string Index, auto... O, class T, int D, class V>
 SHEAF_INLINE constexpr auto with_latest(T t, dim_<D>, V running_extreme) {
   constexpr int d = wrapped<T>(D);
-  constexpr bool back = has_option<reversed_, O...>;
-  constexpr auto here = position<d>{};
-  constexpr auto s = inner<0>{};
   constexpr number_<0> zero{};
   constexpr number_<1> one{};
   constexpr extent_<T, d> n{};
@@ -36,13 +45,7 @@ SHEAF_INLINE constexpr auto with_latest(T t, dim_<D>, V running_extreme) {
   using there = replaced<positions<T::rank>, d, inner<0>>;
   const auto e = at(t, there{});
   const auto reaches = e == at(running_extreme, there{}) || e != e;  // NaN takes over, and each NaN after it
-  const auto latest = [&] {
-    if constexpr (back)
-      return min(s.in(here, n), select(reaches, s, n));
-    else
-      return max(s.in(zero, here + one), select(reaches, s, -one));
-  }();
-  const auto indices = named<Index, T>(latest, axes{});
+  const auto indices = named<Index, T>(latest_of<has_option<reversed_, O...>, T, d>(reaches), axes{});
   // Always inside, which the clamp lets the compiler see.
   const auto place = maximum(minimum(at(indices, positions<T::rank>{}), n - one), zero);
   const auto chosen = at(t, replaced<positions<T::rank>, d, std::remove_const_t<decltype(place)>>{});
