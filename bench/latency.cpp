@@ -82,6 +82,7 @@ int main(int count, char** words) {
   double taken = slice_mean(backward, d);
   if (mode == "next") taken = square_maximum(backward, d);
   if (mode == "cached" && is_loaded("sheaf_llvm")) return std::fprintf(stderr, "the code generator was loaded\n"), 3;
-  if (mode == "first" && !is_loaded("sheaf_llvm")) return std::fprintf(stderr, "the code generator was not loaded\n"), 3;
+  if (mode == "first" && !is_loaded("sheaf_llvm"))
+    return std::fprintf(stderr, "the code generator was not loaded\n"), 3;
   report(("jit_" + mode).c_str(), words[2], taken * 1e3, "ms");
 }

@@ -4,14 +4,13 @@
 
 #include <sheaf/sheaf.hpp>
 #include <support/bandwidth.hpp>
-#include <support/measure.hpp>
+#include <support/pairs.hpp>
 
 namespace {
 using namespace sheaf;
 using namespace sheaf::bench;
 
 constexpr std::int64_t side = 8192;
-constexpr int repeats = 11;
 
 constexpr auto i = axis<"i">;
 constexpr auto j = axis<"j">;
@@ -26,24 +25,6 @@ struct matrices {
     dy.fill(1);
   }
 };
-
-struct timing {
-  double kernel, bound, percent;
-};
-
-// Pairs: the bound is measured beside each run, so that a machine that slows down slows both.
-template <class Kernel, class Bound>
-timing in_pairs(Kernel kernel, Bound bound) {
-  std::vector<double> kernels, bounds, percents;
-  for (int k = -2; k < repeats; ++k) {
-    const double limit = bound(), own = seconds_of(kernel);
-    if (k < 0) continue;
-    kernels.push_back(own * 1e3);
-    bounds.push_back(limit * 1e3);
-    percents.push_back(100 * limit / own);
-  }
-  return {median(kernels), median(bounds), median(percents)};
-}
 
 void show(const char* id, const char* what, const timing& t) { report(id, what, t.kernel, "ms", t.bound, t.percent); }
 

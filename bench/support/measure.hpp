@@ -22,10 +22,12 @@ inline double median(std::vector<double> values) {
   return values.size() % 2 != 0 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
-// id what value unit bound percent; 0 where there is no bound.
+// id what value unit bound percent error; 0 where there is no bound, and nothing where no error was measured.
 inline void report(const char* id, const char* what, double value, const char* unit, double bound = 0,
-                   double percent = 0) {
-  std::printf("row %s %s %.6g %s %.6g %.4g\n", id, what, value, unit, bound, percent);
+                   double percent = 0, double error = -1) {
+  std::printf("row %s %s %.6g %s %.6g %.4g", id, what, value, unit, bound, percent);
+  if (error >= 0) std::printf(" %.2g", error);
+  std::printf("\n");
   std::fflush(stdout);
 }
 
