@@ -291,7 +291,11 @@ constexpr node_id input(graph& g, name_id name, element type, int rank, const st
 // An index that stays within the dimension, as it is or shifted by a number, as in off(s + 1); or a number, which is
 // checked before a launch.
 constexpr bool is_safe_subscript(graph& g, node_id tensor, int dimension, node_id e) {
-  if (is_constant(g, e)) return g.kind(tensor) == op::input;
+  if (is_constant(g, e)) {
+    const node_id size = extent(g, tensor, dimension);
+    const bool beyond = g[e].attribute < 0 || (is_constant(g, size) && g[e].attribute >= g[size].attribute);
+    return g.kind(tensor) == op::input && !beyond;
+  }
   const bool shifted = g.kind(e) == op::add && is_constant(g, g.arg(e, 1));
   const node_id idx = shifted ? g.arg(e, 0) : e;
   if (g.kind(idx) != op::index || is_unbound(g, idx) || !is_constant(g, g.arg(idx, 0))) return false;
