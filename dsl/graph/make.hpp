@@ -304,7 +304,8 @@ constexpr bool is_safe_subscript(graph& g, node_id tensor, int dimension, node_i
   const node_id high = shifted ? make(g, op::add, g.arg(idx, 1), g.arg(e, 1)) : g.arg(idx, 1);
   const node_id size = extent(g, tensor, dimension);
   if (high == size) return true;
-  if (g.kind(high) == op::add && g.arg(high, 0) == size) return is_constant(g, g.arg(high, 1)) && g[g.arg(high, 1)].attribute <= 0;
+  if (g.kind(high) == op::add && g.arg(high, 0) == size)
+    return is_constant(g, g.arg(high, 1)) && g[g.arg(high, 1)].attribute <= 0;
   return is_constant(g, high) && is_constant(g, size) && g[high].attribute <= g[size].attribute;
 }
 

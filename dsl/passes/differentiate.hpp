@@ -103,7 +103,8 @@ class differentiation {
     switch (g_.kind(n)) {
       case op::define:
         if (g_.rule_of(n) >= 0) apply_rules(n, dy);
-        else accumulate(g_.arg(n, 0), named(n, dy), own_indices(n));
+        else
+          accumulate(g_.arg(n, 0), named(n, dy), own_indices(n));
         break;
       case op::load: visit_load(n, dy); break;
       case op::reduce: visit_reduce(n, dy); break;

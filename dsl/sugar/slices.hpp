@@ -275,8 +275,8 @@ SHEAF_INLINE constexpr auto pad(T t, dim_<D>) {
                                   sized_<detail::position<d>, decltype(size + literal_<Before + After>{})>>;
     using reflected_axes =
         detail::replaced<detail::positions<T::rank>, d,
-                         sized_<detail::position<d>, detail::provided_<"pad", T, d, most + 1,
-                                                                       decltype(size + literal_<Before + After>{})>>>;
+                         sized_<detail::position<d>,
+                                detail::provided_<"pad", T, d, most + 1, decltype(size + literal_<Before + After>{})>>>;
     if constexpr (Mode == padding::constant) {
       const auto element =
           detail::at(t, detail::replaced<detail::positions<T::rank>, d, std::remove_const_t<decltype(from)>>{});

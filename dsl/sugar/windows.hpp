@@ -203,7 +203,7 @@ SHEAF_INLINE constexpr auto adaptive(T t, std::index_sequence<K...>) {
   const auto e = at(t, front{} + list<inner<first + static_cast<int>(K)>...>{});
   return named<What, T>(reduce_<Kind, domain, std::remove_const_t<decltype(e)>>{},
                         front{} + list<sized_<position<first + static_cast<int>(K)>,
-                                            provided_<What, T, first + static_cast<int>(K), 1, number_<Size>>>...>{});
+                                              provided_<What, T, first + static_cast<int>(K), 1, number_<Size>>>...>{});
 }
 
 }  // namespace detail

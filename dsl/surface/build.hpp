@@ -66,7 +66,8 @@ class builder : public resolver {
     if (is_false(g, wrong)) return;
     for (const demand& other : g.demands)
       if (other.wrong == wrong) return;
-    g.demands.push({of, g.name(operation.text, operation.size), g.name(expected.text, expected.size), wrong, limit, found});
+    g.demands.push(
+        {of, g.name(operation.text, operation.size), g.name(expected.text, expected.size), wrong, limit, found});
   }
 
   // ---- tensors

@@ -43,7 +43,8 @@ concept Policy = std::is_same_v<T, ties> || std::derived_from<T, policy_base>;
 // What the policies of a reduction say; the first mistake is `wrong`.
 struct policies {
   ties chosen = ties::even;
-  bool has_value = false, has_nan = false, has_error = false, has_ties = false, compensated = false, accumulates = false;
+  bool has_value = false, has_nan = false, has_error = false, has_ties = false, compensated = false,
+       accumulates = false;
   double value = 0;
   element accumulated = element::f32;
 

@@ -52,7 +52,8 @@ std::string demand_name(const graph& g, int demand) { return text_of(g, g.demand
 std::string print(const graph& g, const program_plan& p) {
   std::string text;
   for (const check& c : p.checks)
-    text += "check " + (c.demand < 0 ? "subscript " + std::to_string(c.dimension) + " of " + c.tensor : demand_name(g, c.demand)) +
+    text += "check " +
+            (c.demand < 0 ? "subscript " + std::to_string(c.dimension) + " of " + c.tensor : demand_name(g, c.demand)) +
             (c.uniform ? ", once before the call\n" : " over (" + list_text(g, c.indices) + ")\n");
   for (const kernel_plan& k : p.kernels) {
     text += "kernel " + k.name;

@@ -77,8 +77,9 @@ std::vector<stage> stages_of(graph& g) {
     const bool by_data = read_by_data(g, uses);
     if (holds(g, g.arg(d, 0), op::reduce) && (uses.size() > 1 || by_data)) {
       stages.push_back(stage_of(g, d));
-      stages.back().reasons.push_back(by_data ? "a reduction read where data says"
-                                              : "a reduction read at " + std::to_string(uses.size()) + " different places");
+      stages.back().reasons.push_back(by_data
+                                          ? "a reduction read where data says"
+                                          : "a reduction read at " + std::to_string(uses.size()) + " different places");
       continue;
     }
     replacement put(g);

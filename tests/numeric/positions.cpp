@@ -116,7 +116,7 @@ TEST(cumulative_with_indices, of_a_long_axis) {
 template <class Pooled>
 void expect_pool2d(const Pooled& pair, pool p, const array<double, 4>& from) {
   const auto [top, place] = both(pair)(image = from);
-  const auto at = [](const std::int64_t (&list)[3], int k, std::int64_t otherwise) {
+  const auto at = [](const std::int64_t(&list)[3], int k, std::int64_t otherwise) {
     return list[k] == 0 ? otherwise : list[k];
   };
   const std::int64_t h = from.extent(2), w = from.extent(3);
@@ -160,8 +160,7 @@ TEST(max_pool_with_indices, gradient_goes_to_the_index) {
   constexpr pool padded{.kernel = {3, 2}, .stride = {2, 1}, .padding = {1, 1}};
   checked(max_pool2d_with_indices<padded>(image).values, image, pixels);
   const auto of = max_pool1d_with_indices<pool{.kernel = {3}}>(v);
-  EXPECT_EQ(numbers(both(grad(sum(of.values), v))(v = list<double>({4, 9, 9, 8, 8, 8}))),
-            (list_of{0, 1, 0, 1, 0, 0}));
+  EXPECT_EQ(numbers(both(grad(sum(of.values), v))(v = list<double>({4, 9, 9, 8, 8, 8}))), (list_of{0, 1, 0, 1, 0, 0}));
 }
 
 }  // namespace
