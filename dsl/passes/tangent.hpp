@@ -49,7 +49,7 @@ class forward_mode {
     if (kind == op::reduce) return reduced(n);
     if (kind == op::log && g_.kind(g_.arg(n, 0)) == op::reduce && monoid_of(g_, g_.arg(n, 0)) == monoid::sum)
       return log_of_sum(n);
-    if (kind == op::stop_gradient) return g_[n].count == 2 ? of(g_.arg(n, 1)) : no_node;
+    if (kind == op::stop_gradient) return g_[n].count >= 2 ? of(g_.arg(n, 1)) : no_node;
     if (kind == op::cast) {
       const node_id t = of(g_.arg(n, 0));
       return t == no_node ? t : cast_to(g_, g_.type(n), t);

@@ -95,8 +95,10 @@ struct kernel_plan {
   std::string reason;
 };
 
-// A load whose subscript is not known to be inside. `position` is the row-major place in the space of `indices`.
+// A load whose subscript is not known to be inside, or a demand of the program. `position` is the row-major place in the
+// space of `indices`.
 struct check {
+  int demand = -1;  // which of graph::demands; -1: a subscript, of which the next six speak
   std::string tensor;
   int dimension = 0;
   node_id subscript = no_node;    // in `indices`: the host can evaluate the offending value from it
@@ -105,7 +107,7 @@ struct check {
   std::vector<node_id> indices;
   node_id outside = no_node;      // the condition that fails
   std::vector<node_id> sizes;     // by index: how many positions it has, closed
-  std::vector<node_id> firsts;    // by index: the one at position 0
+  std::vector<node_id> firsts;    // by index: the one at position 0, in those before it
   bool uniform = false;           // closed and without data: the host evaluates `outside`; no kernel, no slot
   int ordinal = -1;               // among the check slots; uniform: none
 };
@@ -122,6 +124,7 @@ struct program_plan {
 };
 
 std::string name_of(const graph& g, node_id define);
+std::string demand_name(const graph& g, int demand);
 // Lines a person reads: kernels, stages, loops, reasons, predictions.
 std::string print(const graph& g, const program_plan& p);
 
