@@ -94,6 +94,7 @@ planned plan_program(graph source, const plan::call_facts& call, const std::stri
   p.plan.stages = plan::stages_of(p.g);
   plan::add_checks(p.g, p.plan.stages, p.plan);
   plan::materialise(p.g, known, p.plan.stages, p.plan.trusted);
+  plan::mark_asked(p.g, p.plan.stages);
   plan::share_rows(p.g, known, p.plan);
   plan::group(p.g, known, p.plan);
   p.code.name = name;

@@ -15,7 +15,8 @@ constexpr double beyond_cache = 1 << 20;  // bytes of an input that is not in th
 
 bool reads(const graph& g, const stage& reader, node_id define) {
   bool found = false;
-  plan::for_each_node(g, reader.body, [&](node_id n) { found = found || (g.kind(n) == op::load && g.arg(n, 0) == define); });
+  plan::for_each_node(g, reader.body,
+                      [&](node_id n) { found = found || (g.kind(n) == op::load && g.arg(n, 0) == define); });
   return found;
 }
 
@@ -72,7 +73,8 @@ bool kernel_lowering::is_open(const entry& e) const { return e.depth == e.s->loo
 
 // Does it read what others of the list are still to store?
 bool kernel_lowering::waits(const entry& e, std::span<const entry> others) const {
-  return std::any_of(others.begin(), others.end(), [&](const entry& o) { return o.s != e.s && reads(g, *e.s, o.s->define); });
+  return std::any_of(others.begin(), others.end(),
+                     [&](const entry& o) { return o.s != e.s && reads(g, *e.s, o.s->define); });
 }
 
 // The reductions of a stage that run at s and are not known there.
@@ -103,7 +105,9 @@ std::vector<node_id> kernel_lowering::guests(std::span<const entry> hosts, node_
     if (g.kind(q) != op::reduce || g[q].count != 3 || !g.free[q].within(s.bound) || find(q, s, false)) return;
     const node_id bound = g.arg(q, 2);
     if (row(monoid_of(g, q)).position || !same_range(g, bound, idx) || s.bound.has(g.ordinal(bound))) return;
-    if (&place_of(q, s) != &s || plan::lane_of(g, known, q) != bound || std::find(list.begin(), list.end(), q) != list.end()) return;
+    if (&place_of(q, s) != &s || plan::lane_of(g, known, q) != bound ||
+        std::find(list.begin(), list.end(), q) != list.end())
+      return;
     bool ready = true;
     plan::for_each_node(g, q, [&](node_id n) {
       if (g.kind(n) == op::load && pending.contains(g.arg(n, 0)) && !stored_in_turn(n, hosts, idx)) ready = false;
@@ -131,7 +135,8 @@ void kernel_lowering::prefetch_next_row(node_id idx, scope& s, scope& inner) {
       if (known.bytes(g.arg(n, 0)) < beyond_cache || plan::holds(g, n, op::reduce)) return;
       bool direct = g.arg(n, g[n].count - 1) == g.arg(q, 2);
       for (int d = 1; d + 1 < g[n].count; ++d) direct = direct && g.free[g.arg(n, d)].within(s.bound);
-      if (const node_id next = put(n); direct && std::find(rows.begin(), rows.end(), next) == rows.end()) rows.push_back(next);
+      if (const node_id next = put(n); direct && std::find(rows.begin(), rows.end(), next) == rows.end())
+        rows.push_back(next);
     });
   };
   for (const stage* each : stages) plan::for_each_node(g, each->body, read_before);
@@ -172,7 +177,8 @@ void kernel_lowering::prefetch_next_lanes(node_id q, scope& at, scope& inner) {
 }
 
 // Opens a loop that stages share, with its guests.
-void kernel_lowering::run_shared(std::span<const entry> group, std::span<const node_id> visiting, scope& s, const range* chunk, bool last) {
+void kernel_lowering::run_shared(std::span<const entry> group, std::span<const node_id> visiting, scope& s,
+                                 const range* chunk, bool last) {
   const stage& first = *group.front().s;
   const node_id idx = first.loops[group.front().depth];
   const int lanes = idx == first.vector ? first.lanes : 1;
@@ -200,9 +206,11 @@ void kernel_lowering::run_shared(std::span<const entry> group, std::span<const n
 void kernel_lowering::nest(std::span<const entry> given, scope& s, const range* chunk) {
   std::vector<entry> left(given.begin(), given.end());
   while (!left.empty()) {
-    const auto next = std::find_if(left.begin(), left.end(), [&](const entry& e) { return !is_open(e) && !waits(e, left); });
+    const auto next =
+        std::find_if(left.begin(), left.end(), [&](const entry& e) { return !is_open(e) && !waits(e, left); });
     if (next == left.end()) {
-      const auto ready = std::find_if(left.begin(), left.end(), [&](const entry& e) { return is_open(e) && !waits(e, left); });
+      const auto ready =
+          std::find_if(left.begin(), left.end(), [&](const entry& e) { return is_open(e) && !waits(e, left); });
       finish(*ready->s, s);
       left.erase(ready);
       continue;
@@ -220,7 +228,8 @@ void kernel_lowering::nest(std::span<const entry> given, scope& s, const range* 
         if (std::find(visiting.begin(), visiting.end(), n) != visiting.end()) return true;
       return false;
     };
-    const auto done = std::find_if(left.begin(), left.end(), [&](const entry& e) { return is_open(e) && !waits(e, left) && !visits(e); });
+    const auto done = std::find_if(left.begin(), left.end(),
+                                   [&](const entry& e) { return is_open(e) && !waits(e, left) && !visits(e); });
     if (done != left.end()) {
       finish(*done->s, s);
       left.erase(done);
@@ -232,7 +241,9 @@ void kernel_lowering::nest(std::span<const entry> given, scope& s, const range* 
       return !is_open(e) && std::none_of(group.begin(), group.end(), [&](const entry& o) { return o.s == e.s; });
     });
     run_shared(group, visiting, s, chunk, last);
-    std::erase_if(left, [&](const entry& e) { return std::any_of(group.begin(), group.end(), [&](const entry& o) { return o.s == e.s; }); });
+    std::erase_if(left, [&](const entry& e) {
+      return std::any_of(group.begin(), group.end(), [&](const entry& o) { return o.s == e.s; });
+    });
   }
 }
 

@@ -9,23 +9,6 @@ namespace sheaf::lower {
 
 namespace {
 
-// Ranges that depend on another bound index run inside it; the lanes run innermost.
-std::vector<node_id> loop_order(const graph& g, std::vector<node_id> list, node_id lane) {
-  std::vector<node_id> sorted;
-  if (lane != no_node) std::erase(list, lane);
-  while (!list.empty()) {
-    const auto free_of_others = [&](node_id idx) {
-      return std::none_of(list.begin(), list.end(), [&](node_id o) { return o != idx && g.free[idx].has(g.ordinal(o)); });
-    };
-    auto next = std::find_if(list.begin(), list.end(), free_of_others);
-    if (next == list.end()) next = list.begin();
-    sorted.push_back(*next);
-    list.erase(next);
-  }
-  if (lane != no_node) sorted.push_back(lane);
-  return sorted;
-}
-
 element accumulated(element type) { return type == element::f16 || type == element::bf16 ? element::f32 : type; }
 
 // The same reduction with a bound index under a name that nothing in the program has, so nothing inside captures it.
@@ -74,7 +57,8 @@ ir::value kernel_lowering::cell_of(node_id q, scope& at, bool wide) {
 }
 
 // One turn: the term goes into the accumulator where the condition holds. position: of the extremes that tell theirs.
-void kernel_lowering::combine_term(ir::value cell, node_id q, node_id body, node_id condition, node_id position, scope& inner) {
+void kernel_lowering::combine_term(ir::value cell, node_id q, node_id body, node_id condition, node_id position,
+                                   scope& inner) {
   if (accumulated(g.type(g.arg(q, 0))) != g.type(g.arg(q, 0))) body = cast_to(g, element::f32, body);
   const auto combine_in = [&](scope& s, ir::value mask) {
     const ir::value x = emit(body, s);
@@ -111,10 +95,11 @@ ir::value kernel_lowering::reduction(node_id n, scope& at) {
   const std::vector<node_id> all = companions(n, lane, at);
   const bool vector = at.lane != no_node || lane != no_node;
   std::vector<ir::value> cells;
-  for (const node_id q : all) cells.push_back(cell_of(q, at, at.lane == no_node ? vector : g.free[q].has(g.ordinal(at.lane))));
+  for (const node_id q : all)
+    cells.push_back(cell_of(q, at, at.lane == no_node ? vector : g.free[q].has(g.ordinal(at.lane))));
   std::vector<std::unique_ptr<scope>> nest;
   scope* inner = &at;
-  for (const node_id idx : loop_order(g, plan::bound_indices(g, n), lane)) {
+  for (const node_id idx : plan::nesting_order(g, plan::bound_indices(g, n), lane)) {
     const int lanes = idx == lane ? plan::lanes_for(g, known, n, lane, false) : 1;
     nest.push_back(std::make_unique<scope>(*inner, open(*inner, idx, lanes)));
     inner = nest.back().get();
@@ -127,7 +112,9 @@ ir::value kernel_lowering::reduction(node_id n, scope& at) {
   }
   bool long_turns = false;
   for (const node_id q : all)
-    plan::for_each_node(g, g.arg(q, 0), [&](node_id e) { long_turns = long_turns || (is_costly(g.kind(e)) && is_floating(g.type(e)) && !g.free[e].within(at.bound)); });
+    plan::for_each_node(g, g.arg(q, 0), [&](node_id e) {
+      long_turns = long_turns || (is_costly(g.kind(e)) && is_floating(g.type(e)) && !g.free[e].within(at.bound));
+    });
   if (at.lane != no_node && nest.size() == 1)
     for (const node_id q : all) prefetch_next_lanes(q, at, *inner);
   if (long_turns && lane != no_node && nest.size() == 1) prefetch_next_row(lane, at, *inner);

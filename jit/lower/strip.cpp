@@ -12,11 +12,15 @@ namespace {
 constexpr double most_bytes = 32 << 10;  // of one strip: it stays in the nearest cache
 constexpr std::int64_t all_bytes = 48 << 10;
 
-bool same_range(const graph& g, node_id a, node_id b) { return g.arg(a, 0) == g.arg(b, 0) && g.arg(a, 1) == g.arg(b, 1); }
+bool same_range(const graph& g, node_id a, node_id b) {
+  return g.arg(a, 0) == g.arg(b, 0) && g.arg(a, 1) == g.arg(b, 1);
+}
 
 }  // namespace
 
-bool kernel_lowering::is_costly(op kind) { return (kind >= op::exp && kind <= op::cos && kind != op::sqrt) || kind == op::pow; }
+bool kernel_lowering::is_costly(op kind) {
+  return (kind >= op::exp && kind <= op::cos && kind != op::sqrt) || kind == op::pow;
+}
 
 node_id strip_table::alike(graph& g, node_id n, node_id lane) {
   const auto found = std::find_if(lanes_.begin(), lanes_.end(), [&](node_id l) { return same_range(g, l, lane); });
@@ -35,7 +39,8 @@ void strip_table::count(graph& g, node_id body, node_id lane) {
   std::unordered_set<node_id> mine;
   const auto walk = [&](auto&& self, node_id n) -> void {
     if (!mine.insert(n).second || g.kind(n) == op::reduce || g.kind(n) == op::extent || g.kind(n) == op::define) return;
-    if (kernel_lowering::is_costly(g.kind(n)) && g.free[n].has(g.ordinal(lane)) && is_floating(g.type(n))) ++uses[alike(g, n, lane)];
+    if (kernel_lowering::is_costly(g.kind(n)) && g.free[n].has(g.ordinal(lane)) && is_floating(g.type(n)))
+      ++uses[alike(g, n, lane)];
     for (int k = g.kind(n) == op::load ? 1 : 0; k < g[n].count; ++k) self(self, g.arg(n, k));
   };
   walk(walk, body);
@@ -69,7 +74,9 @@ std::optional<ir::value> kernel_lowering::from_strip(node_id n, scope& at) {
   if (at.lane == no_node || !is_costly(g.kind(n)) || strips.uses.empty()) return std::nullopt;
   const auto [loop, outside] = lane_loop(at);
   const auto found = strips.stored.find(strips.alike(g, n, at.lane));
-  if (found == strips.stored.end() || outside == nullptr || found->second.row != outside->number || found->second.loop == loop->number) return std::nullopt;
+  if (found == strips.stored.end() || outside == nullptr || found->second.row != outside->number ||
+      found->second.loop == loop->number)
+    return std::nullopt;
   const ir::value place = emit(position_of(at.lane), *loop, true);
   return at.block->load(found->second.buffer, g.type(n), {place}, ir::access::contiguous);
 }
@@ -80,14 +87,20 @@ void kernel_lowering::into_strip(node_id n, ir::value made, scope& at) {
   const auto [loop, outside] = lane_loop(at);
   const node_id key = strips.alike(g, n, at.lane);
   const auto uses = strips.uses.find(key);
-  if (loop != &at || outside == nullptr || uses == strips.uses.end() || uses->second < 2 || strips.stored.contains(key)) return;
+  if (loop != &at || outside == nullptr || uses == strips.uses.end() || uses->second < 2 || strips.stored.contains(key))
+    return;
   std::int64_t elements = 64;
   while (elements < *known.value(g.arg(at.lane, 1)) - *known.value(g.arg(at.lane, 0))) elements *= 2;
   const std::int64_t bytes = elements * row(g.type(n)).bytes;
   if (strips.bytes + bytes > all_bytes) return;
   strips.bytes += bytes;
-  const std::int32_t id = ir::add_buffer(code, {.name = "strip", .type = g.type(n), .rank = 1, .where = ir::role::local,
-                                                .elements = elements, .unit_inner = true, .extents = {elements}});
+  const std::int32_t id = ir::add_buffer(code, {.name = "strip",
+                                                .type = g.type(n),
+                                                .rank = 1,
+                                                .where = ir::role::local,
+                                                .elements = elements,
+                                                .unit_inner = true,
+                                                .extents = {elements}});
   const ir::value place = emit(position_of(at.lane), at, true);
   at.block->store(id, {place}, made, ir::access::contiguous);
   strips.stored[key] = {id, loop->number, outside->number};

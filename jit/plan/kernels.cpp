@@ -38,14 +38,15 @@ bool uses_index(const graph& g, const stage& s, node_id idx) {
 
 bool may_join(graph& g, const program_plan& plan, const kernel_plan& k, stage& s, trust& trusted) {
   const stage& leader = plan.stages[static_cast<std::size_t>(k.stages.front())];
-  if (leader.where == place::check || s.where == place::check) return false;
+  if (leader.where == place::check || s.where == place::check || leader.asked != s.asked) return false;
   const auto walks_rows = [](const stage& t) { return t.how == way::map || t.how == way::partial; };
   if (!walks_rows(leader) || !walks_rows(s)) return false;
   if ((k.parallel == no_node) != (s.parallel == no_node) || (k.chunk == 0) != (s.chunk == 0)) return false;
   if (k.parallel == no_node) return true;
   stage renamed = s;
   if (k.parallel != s.parallel) {
-    const bool same = known_equal(g, g.arg(k.parallel, 0), g.arg(s.parallel, 0)) && known_equal(g, g.arg(k.parallel, 1), g.arg(s.parallel, 1));
+    const bool same = known_equal(g, g.arg(k.parallel, 0), g.arg(s.parallel, 0)) &&
+                      known_equal(g, g.arg(k.parallel, 1), g.arg(s.parallel, 1));
     if (!same || uses_index(g, s, k.parallel)) return false;
     rename_parallel(g, renamed, k.parallel, trusted);
   }
@@ -58,19 +59,8 @@ bool may_join(graph& g, const program_plan& plan, const kernel_plan& k, stage& s
   return true;
 }
 
-// Checks and what they read.
-std::vector<bool> asked_first(const graph& g, const std::vector<stage>& stages) {
-  std::vector<bool> first(stages.size());
-  for (std::size_t i = stages.size(); i-- > 0;) {
-    first[i] = stages[i].where == place::check;
-    for (std::size_t j = i + 1; j < stages.size(); ++j) first[i] = first[i] || (first[j] && reads(g, stages[j].body, stages[i]));
-  }
-  return first;
-}
-
 // Producers first, and of what is ready checks, then what is cheap: a pass over much data finds all that it can wait for done.
 void order_by_cost(const graph& g, std::vector<stage>& stages) {
-  const std::vector<bool> first = asked_first(g, stages);
   std::vector<stage> sorted;
   std::vector<bool> done(stages.size());
   const auto ready = [&](std::size_t i) {
@@ -79,7 +69,8 @@ void order_by_cost(const graph& g, std::vector<stage>& stages) {
     return !done[i];
   };
   const auto before = [&](std::size_t a, std::size_t b) {
-    return first[a] != first[b] ? first[a] : stages[a].operations * cheap_by < stages[b].operations;
+    return stages[a].asked != stages[b].asked ? stages[a].asked
+                                              : stages[a].operations * cheap_by < stages[b].operations;
   };
   while (sorted.size() < stages.size()) {
     std::size_t best = stages.size();
@@ -103,10 +94,19 @@ bool reads_only_at(const graph& g, const stage& reader, const stage& writer, nod
     }
     if (g.kind(n) != op::load || g.arg(n, 0) != writer.define) return;
     bool at = false;
-    for (std::size_t d = 0; d < writer.indices.size(); ++d) at = at || (writer.indices[d] == idx && g.arg(n, 1 + static_cast<int>(d)) == idx);
+    for (std::size_t d = 0; d < writer.indices.size(); ++d)
+      at = at || (writer.indices[d] == idx && g.arg(n, 1 + static_cast<int>(d)) == idx);
     only = only && at;
   });
   return only;
+}
+
+void mark_asked(const graph& g, std::vector<stage>& stages) {
+  for (std::size_t i = stages.size(); i-- > 0;) {
+    stages[i].asked = stages[i].where == place::check;
+    for (std::size_t j = i + 1; j < stages.size(); ++j)
+      stages[i].asked = stages[i].asked || (stages[j].asked && reads(g, stages[j].body, stages[i]));
+  }
 }
 
 void group(graph& g, const facts& known, program_plan& plan) {
@@ -139,7 +139,10 @@ void group(graph& g, const facts& known, program_plan& plan) {
       }
     double work = 0;
     for (const int i : k.stages) work += plan.stages[static_cast<std::size_t>(i)].operations;
-    const double turns = k.parallel == no_node ? 1 : std::max(1.0, known.trips(k.parallel) / static_cast<double>(std::max<std::int64_t>(k.chunk, 1)));
+    const double turns =
+        k.parallel == no_node
+            ? 1
+            : std::max(1.0, known.trips(k.parallel) / static_cast<double>(std::max<std::int64_t>(k.chunk, 1)));
     k.cost = std::max(1.0, work * 0.5 / turns);
   }
 }

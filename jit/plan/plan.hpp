@@ -80,6 +80,7 @@ struct stage {
   row_blocks rows;
   window_form window;            // window only; the lanes are those of `owned`, the last index
   place where = place::workspace;
+  bool asked = false;            // a check, or read by one: it runs before any output is stored
   int ordinal = 0;               // among outputs, workspaces or checks
   double bytes = 0, operations = 0;  // predicted
   std::vector<std::string> reasons;

@@ -1,6 +1,7 @@
 // Walks and rewrites over expressions that planning needs: who is inside, and the same with some nodes replaced.
 // Definitions are closed, so neither goes into one through a load.
 #pragma once
+#include <algorithm>
 #include <stdexcept>
 #include <unordered_map>
 #include <unordered_set>
@@ -34,6 +35,23 @@ inline std::vector<node_id> bound_indices(const graph& g, node_id reduce) {
   std::vector<node_id> list;
   for (int k = 2; k < g[reduce].count; ++k) list.push_back(g.arg(reduce, k));
   return list;
+}
+
+// Ranges that depend on another bound index run inside it; the lanes run innermost.
+inline std::vector<node_id> nesting_order(const graph& g, std::vector<node_id> list, node_id lane = no_node) {
+  std::vector<node_id> sorted;
+  if (lane != no_node) std::erase(list, lane);
+  while (!list.empty()) {
+    const auto free_of_others = [&](node_id idx) {
+      return std::none_of(list.begin(), list.end(), [&](node_id o) { return o != idx && g.free[idx].has(g.ordinal(o)); });
+    };
+    auto next = std::find_if(list.begin(), list.end(), free_of_others);
+    if (next == list.end()) next = list.begin();
+    sorted.push_back(*next);
+    list.erase(next);
+  }
+  if (lane != no_node) sorted.push_back(lane);
+  return sorted;
 }
 
 inline std::vector<node_id> indices_of(const graph& g, const index_set& set) {

@@ -56,7 +56,7 @@ class sharing {
   void operator()() {
     find_reads();
     for (std::size_t i = 0; i < plan_.stages.size(); ++i)
-      if (at(i).rows.whole != no_node && at(i).how == way::map) join(static_cast<int>(i));
+      if (at(i).rows.whole != no_node && at(i).how == way::map && !at(i).asked) join(static_cast<int>(i));
     for (cluster& c : clusters_) {
       for (std::size_t i = 0; i < plan_.stages.size(); ++i)
         if (is_map_over(at(i), c) && !waits(static_cast<int>(i), c)) c.maps.push_back(static_cast<int>(i));
@@ -79,7 +79,8 @@ class sharing {
     for (std::size_t i = 0; i < count; ++i)
       for (std::size_t j = 0; j < i; ++j) {
         bool direct = false;
-        for_each_node(g_, at(i).body, [&](node_id n) { direct = direct || (g_.kind(n) == op::load && g_.arg(n, 0) == at(j).define); });
+        for_each_node(g_, at(i).body,
+                      [&](node_id n) { direct = direct || (g_.kind(n) == op::load && g_.arg(n, 0) == at(j).define); });
         if (!direct) continue;
         reads_[i][j] = true;
         for (std::size_t k = 0; k < j; ++k)
@@ -87,9 +88,8 @@ class sharing {
       }
   }
   bool waits(int reader, const cluster& c) const {
-    return std::any_of(c.partials.begin(), c.partials.end(), [&](int p) {
-      return reads_[static_cast<std::size_t>(reader)][static_cast<std::size_t>(p)];
-    });
+    return std::any_of(c.partials.begin(), c.partials.end(),
+                       [&](int p) { return reads_[static_cast<std::size_t>(reader)][static_cast<std::size_t>(p)]; });
   }
 
   // A partial result that waits for another of the same rows is one pass later.
@@ -111,19 +111,24 @@ class sharing {
     }
     clusters_.push_back({s.rows, {i}, {}});
   }
+  // Elements that one row brings.
   double work(const stage& s) const {
     index_set all = g_.free[s.body];
-    for (const node_id idx : bound_indices(g_, s.body)) all.insert(g_.ordinal(idx));
+    for_each_node(g_, s.body, [&](node_id n) {
+      if (g_.kind(n) != op::reduce) return;
+      for (const node_id idx : bound_indices(g_, n)) all.insert(g_.ordinal(idx));
+    });
     all.erase(g_.ordinal(s.rows.part));
     all.erase(g_.ordinal(s.rows.block));
     return known_.trips(all);
   }
 
   bool is_map_over(const stage& s, const cluster& c) const {
-    if (s.how != way::map || s.where == place::check || s.rows.whole != no_node || s.loops.empty()) return false;
+    if (s.how != way::map || s.asked || s.rows.whole != no_node || s.loops.empty()) return false;
     const bool by_rows = s.parallel != no_node && s.chunk == 0 && s.loops.front() == s.parallel;
     const bool by_lanes = s.loops.size() == 1 && s.vector == s.loops.front();
-    return (by_rows || by_lanes) && same_range(g_, s.loops.front(), c.rows.whole) && g_.free[s.loops.front()].within(own(s.loops.front()));
+    return (by_rows || by_lanes) && same_range(g_, s.loops.front(), c.rows.whole) &&
+           g_.free[s.loops.front()].within(own(s.loops.front()));
   }
   index_set own(node_id idx) const {
     index_set set;
@@ -136,7 +141,8 @@ class sharing {
     for (const int m : c.maps) {
       const stage& map = at(m);
       if (map.vector == no_node || map.loops.size() != 2 || map.vector == map.loops.front()) continue;
-      if (same_range(g_, map.vector, s.indices.back()) && (map.vector == s.indices.back() || !mentions(g_, s, map.vector))) {
+      if (same_range(g_, map.vector, s.indices.back()) &&
+          (map.vector == s.indices.back() || !mentions(g_, s, map.vector))) {
         lanes = map.lanes;
         return map.vector;
       }
@@ -149,7 +155,8 @@ class sharing {
     for (const int i : c.partials)
       if (update_by_row(at(i), c)) updated.push_back(i);
     if (updated.empty()) return;
-    const std::string rows = "its rows are walked in blocks of " + std::to_string(c.rows.size) + ", with the partial results over them";
+    const std::string rows =
+        "its rows are walked in blocks of " + std::to_string(c.rows.size) + ", with the partial results over them";
     for (const int i : c.maps) {
       stage& s = at(i);
       if (mentions(g_, s, c.rows.part)) continue;
@@ -178,7 +185,8 @@ class sharing {
       put.add(use, kept.body);
       s.body = put(s.body);
       bool left = false;
-      for_each_node(g_, s.body, [&](node_id n) { left = left || (g_.kind(n) == op::load && g_.arg(n, 0) == kept.define); });
+      for_each_node(g_, s.body,
+                    [&](node_id n) { left = left || (g_.kind(n) == op::load && g_.arg(n, 0) == kept.define); });
       if (left) return;
     }
     plan_.stages = std::move(rewritten);
@@ -201,7 +209,9 @@ class sharing {
       s.vector = lane;
       s.lanes = lanes;
     } else {
-      const bool lone = bound_indices(g_, s.body).size() == 1;
+      const bool lone = bound_indices(g_, s.body).size() == 1 && std::any_of(c.maps.begin(), c.maps.end(), [&](int m) {
+                          return at(m).vector != no_node && at(m).vector == at(m).loops.front();
+                        });
       s.parallel = c.rows.block;
       s.chunk = 0;
       s.vector = no_node;

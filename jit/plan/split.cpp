@@ -13,6 +13,7 @@ namespace {
 constexpr double split_from = 65536;  // elements a result: below, one core is as fast
 constexpr std::int64_t block_elements = 16384;
 constexpr double row_elements = 1024;
+constexpr double enough_pieces = 32;
 
 std::string count_text(double x) { return std::to_string(static_cast<long long>(x)); }
 
@@ -76,13 +77,17 @@ class splitting {
     elements_ = known_.trips(all);
     results_ = known_.trips(g_.free[n_]);
     if (elements_ * within * results_ < split_from || elements_ < 64) return false;
-    for (const node_id idx : bound_)
-      if (is_closed(g_, idx) && may_vectorise(g_, n_, idx) && (cut_ == no_node || known_.trips(idx) > 8 * known_.trips(cut_))) cut_ = idx;
+    for (const node_id idx : bound_) {
+      if (!is_closed(g_, idx) || !may_vectorise(g_, n_, idx)) continue;
+      const double pieces = cut_ == no_node ? 0 : known_.trips(cut_);
+      if (pieces < enough_pieces && known_.trips(idx) > 8 * pieces) cut_ = idx;
+    }
     if (cut_ == no_node || known_.trips(cut_) < 2) return false;
     inner_ = elements_ * within / known_.trips(cut_);
     const double row_cost = inner_ * std::max(1.0, std::min(results_, 4096.0));
     while (static_cast<double>(block_) * row_cost < block_elements) block_ *= 2;
-    if (results_ > 256) block_ = std::max<std::int64_t>(block_, 64);  // partial results cost as much to move as the data
+    if (results_ > 256)
+      block_ = std::max<std::int64_t>(block_, 64);  // partial results cost as much to move as the data
     return known_.trips(cut_) >= 2 * static_cast<double>(block_);
   }
 
@@ -91,8 +96,8 @@ class splitting {
     std::vector<node_id> rest = bound_;
     std::erase(rest, cut_);
     const node_id per_row = intern_reduce(g_, monoid_of(g_, n_), g_.type(n_), g_.arg(n_, 0), g_.arg(n_, 1), rest);
-    const node_id parts =
-        stored(g_, per_row, "partial", s_, before_, "one part a row: " + count_text(elements_) + " elements for one result");
+    const node_id parts = stored(g_, per_row, "partial", s_, before_,
+                                 "one part a row: " + count_text(elements_) + " elements for one result");
     return intern_reduce(g_, monoid_of(g_, n_), g_.type(n_), parts, truth(g_, true), {cut_});
   }
 
@@ -107,8 +112,8 @@ class splitting {
     for (node_id& idx : bound) idx = put(idx);
     trust_alike(g_, n_, put, trusted_);
     const node_id parts = stored(g_, intern_reduce(g_, fold, type, body, condition, bound), "partial", s_, before_,
-                                 "blocks of " + std::to_string(rows.size) + ": " + count_text(elements_) + " elements for each of " +
-                                     count_text(results_) + " results");
+                                 "blocks of " + std::to_string(rows.size) + ": " + count_text(elements_) +
+                                     " elements for each of " + count_text(results_) + " results");
     for (stage& made : before_)
       if (made.define == g_.arg(parts, 0)) made.rows = rows;
     return parts;
@@ -119,10 +124,12 @@ class splitting {
   //   sum(i, (x - C)^2)   = sum(p, sum(i in p, (x - c[p])^2) + n[p] (c[p] - C)^2),  C = sum(i, x) / n
   // (T. Chan, G. Golub, R. LeVeque, Updating formulae and a pairwise algorithm for computing sample variances, 1979).
   node_id centred() {
-    if (monoid_of(g_, n_) != monoid::sum || bound_.size() != 1 || !is_true(g_, g_.arg(n_, 1)) || wide(g_.type(n_)) != g_.type(n_))
+    if (monoid_of(g_, n_) != monoid::sum || bound_.size() != 1 || !is_true(g_, g_.arg(n_, 1)) ||
+        wide(g_.type(n_)) != g_.type(n_))
       return no_node;
     const node_id body = g_.arg(n_, 0);
-    const bool square = g_.kind(body) == op::mul && g_.arg(body, 0) == g_.arg(body, 1) && g_.kind(g_.arg(body, 0)) == op::sub;
+    const bool square =
+        g_.kind(body) == op::mul && g_.arg(body, 0) == g_.arg(body, 1) && g_.kind(g_.arg(body, 0)) == op::sub;
     const bool power = g_.kind(body) == op::exp && g_.kind(g_.arg(body, 0)) == op::sub;
     if (!square && !power) return no_node;
     const node_id difference = g_.arg(body, 0), centre = g_.arg(difference, 1);
@@ -138,7 +145,8 @@ class splitting {
     node_id term = no_node;
     if (power) {  // an empty block, or one of -inf alone, has no centre
       const node_id zero = number(g_, type, 0);
-      term = make(g_, op::select, make(g_, op::equal, part, zero), zero, make(g_, op::mul, part, make(g_, op::exp, shift)));
+      term = make(g_, op::select, make(g_, op::equal, part, zero), zero,
+                  make(g_, op::mul, part, make(g_, op::exp, shift)));
     } else {
       term = make(g_, op::add, part, make(g_, op::mul, size_of(rows, type), make(g_, op::mul, shift, shift)));
     }
@@ -168,8 +176,10 @@ class splitting {
     });
     if (over == no_node || count != 1 || (monoid_of(g_, over) != (mean ? monoid::sum : monoid::max))) return no_node;
     if (mean) {
-      if (g_.kind(centre) != op::div || g_.arg(centre, 0) != over || holds(g_, g_.arg(centre, 1), op::load)) return no_node;
-      const auto divisor = known_.value(g_.kind(g_.arg(centre, 1)) == op::cast ? g_.arg(g_.arg(centre, 1), 0) : g_.arg(centre, 1));
+      if (g_.kind(centre) != op::div || g_.arg(centre, 0) != over || holds(g_, g_.arg(centre, 1), op::load))
+        return no_node;
+      const auto divisor =
+          known_.value(g_.kind(g_.arg(centre, 1)) == op::cast ? g_.arg(g_.arg(centre, 1), 0) : g_.arg(centre, 1));
       const node_id extent = make(g_, op::sub, g_.arg(cut_, 1), g_.arg(cut_, 0));
       if (!divisor || g_.kind(g_.arg(centre, 1)) != op::cast || g_.arg(g_.arg(centre, 1), 0) != extent) return no_node;
       return make(g_, op::div, use, size_of(rows, g_.type(centre)));
