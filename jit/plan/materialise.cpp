@@ -13,6 +13,7 @@ namespace sheaf::plan {
 namespace {
 
 constexpr double repeats_allowed = 1.5;
+constexpr double often = 1 << 18;  // turns
 constexpr double enough_pieces = 32;
 
 // ---- scatters
@@ -93,7 +94,31 @@ class placement {
     if (result_.node != no_node || !seen_.insert(n).second) return;
     if (g_.kind(n) == op::reduce) return reduction(n, loops);
     if (g_.kind(n) == op::extent || g_.kind(n) == op::define) return;
+    if (repeats_much(n, loops)) return;
     for (int k = g_.kind(n) == op::load ? 1 : 0; k < g_[n].count; ++k) walk(g_.arg(n, k), loops);
+  }
+
+  // Divisions and functions of few values in the innermost of many turns: read from an array they cost a load.
+  bool repeats_much(node_id n, const std::vector<node_id>& loops) {
+    if (!is_elementwise(g_.kind(n)) || !is_floating(g_.type(n)) || g_.free[n].empty() || !is_slow(n)) return false;
+    index_set prefix, all;
+    for (const node_id idx : loops) {
+      if (!g_.free[n].within(prefix)) prefix.insert(g_.ordinal(idx));
+      all.insert(g_.ordinal(idx));
+    }
+    const double placed = known_.trips(prefix), needed = known_.trips(g_.free[n]);
+    if (placed < often || placed < 16 * needed || placed * 4 < known_.trips(all) || !has_closed_ranges(g_, n)) return false;
+    result_ = {n, "computed in " + std::to_string(static_cast<long long>(placed)) + " turns, it has " +
+                      std::to_string(static_cast<long long>(needed)) + " values"};
+    return true;
+  }
+  bool is_slow(node_id n) const {
+    const op kind = g_.kind(n);
+    if (!is_elementwise(kind)) return false;
+    if (kind == op::div || kind == op::pow || (kind >= op::exp && kind <= op::cos)) return true;
+    for (int k = 0; k < g_[n].count; ++k)
+      if (is_slow(g_.arg(n, k))) return true;
+    return false;
   }
 
   void reduction(node_id n, const std::vector<node_id>& loops) {

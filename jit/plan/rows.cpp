@@ -92,12 +92,23 @@ class sharing {
                        [&](int p) { return reads_[static_cast<std::size_t>(reader)][static_cast<std::size_t>(p)]; });
   }
 
+  // Does a partial result read those of the cluster in its own block only? Then both are made while the block is at hand.
+  bool reads_own_block(int i, const cluster& c) {
+    for (const int p : c.partials) {
+      const auto reads = [&](std::size_t a, std::size_t b) { return reads_[a][b]; };
+      for (std::size_t k = 0; k < plan_.stages.size(); ++k)
+        if (reads(static_cast<std::size_t>(i), k) && reads(k, static_cast<std::size_t>(p))) return false;
+      if (reads(static_cast<std::size_t>(i), static_cast<std::size_t>(p)) && !reads_only_at(g_, at(i), at(p), c.rows.block)) return false;
+    }
+    return true;
+  }
+
   // A partial result that waits for another of the same rows is one pass later.
   void join(int i) {
     stage& s = at(i);
     if (known_.trips(s.rows.whole) * work(s) < worth_sharing) return;
     for (cluster& c : clusters_) {
-      if (waits(i, c) || c.rows.size != s.rows.size || !same_range(g_, c.rows.whole, s.rows.whole)) continue;
+      if ((waits(i, c) && !reads_own_block(i, c)) || c.rows.size != s.rows.size || !same_range(g_, c.rows.whole, s.rows.whole)) continue;
       if (c.rows.part != s.rows.part) {
         if (mentions(g_, s, c.rows.part) || mentions(g_, s, c.rows.block)) continue;
         renaming put(g_, s, plan_.trusted);
