@@ -112,9 +112,23 @@ class replacement {
     if (is_elementwise(kind))
       return make(g_, kind, list[0], list.size() > 1 ? list[1] : no_node, list.size() > 2 ? list[2] : no_node);
     const node old = g_[n];
-    if (kind == op::reduce && simplifies_)
+    if (kind == op::reduce && simplifies_ && is_plain(list))
       return cast_to(g_, old.type, reduce(g_, static_cast<monoid>(old.attribute), list[0], list[1], list.data() + 2, old.count - 2));
     return g_.intern(old.kind, old.type, old.attribute, list.data(), old.count);
+  }
+
+  // Nothing inside reduces over the indices bound here, or by what depends on them.
+  bool is_plain(const std::vector<node_id>& list) const {
+    index_set bound;
+    for (std::size_t k = 2; k < list.size(); ++k) bound.insert(g_.ordinal(list[k]));
+    bool plain = true;
+    for (std::size_t k = 0; k < 2; ++k)
+      for_each_node(g_, list[k], [&](node_id q) {
+        if (g_.kind(q) != op::reduce) return;
+        plain = plain && !g_.free[q].meets(bound);
+        for (const node_id idx : bound_indices(g_, q)) plain = plain && !bound.has(g_.ordinal(idx));
+      });
+    return plain;
   }
 
   graph& g_;
