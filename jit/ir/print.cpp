@@ -3,6 +3,7 @@
 #include <bit>
 #include <charconv>
 #include <cstdio>
+#include <unordered_map>
 
 namespace sheaf::ir {
 
@@ -58,7 +59,8 @@ class printer {
 
   std::string run() {
     text_ = "module " + m_.name + "\n";
-    for (const buffer& b : m_.buffers) print_buffer(b);
+    name_buffers();
+    for (std::size_t k = 0; k < m_.buffers.size(); ++k) print_buffer(m_.buffers[k], buffers_[k]);
     for (const own_fold& f : m_.folds) print_fold(f);
     for (const kernel& k : m_.kernels) {
       k_ = &k;
@@ -84,10 +86,18 @@ class printer {
       text_ += "\n";
     }
   }
-  void print_buffer(const buffer& b) {
+  // The text is what code is looked up by: two buffers of one name are told apart.
+  void name_buffers() {
+    std::unordered_map<std::string, int> met;
+    for (const buffer& b : m_.buffers) {
+      const int before = met[b.name]++;
+      buffers_.push_back(before == 0 ? b.name : b.name + "." + std::to_string(before));
+    }
+  }
+  void print_buffer(const buffer& b, const std::string& own) {
     text_ += std::string("buffer ") + name_of(b.where) + " ";
     text_ += b.where == role::local ? "[" + std::to_string(b.elements) + "]" : "#" + std::to_string(b.slot);
-    text_ += " " + b.name + " " + row(b.type).name + " rank " + std::to_string(b.rank);
+    text_ += " " + own + " " + row(b.type).name + " rank " + std::to_string(b.rank);
     if (b.unit_inner) text_ += " unit_inner";
     if (!b.extents.empty()) {
       text_ += " extents";
@@ -107,7 +117,7 @@ class printer {
     return text;
   }
   std::string buffer_name(std::int32_t id) const {
-    return id >= 0 && id < static_cast<std::int32_t>(m_.buffers.size()) ? m_.buffers[id].name : "bad_buffer";
+    return id >= 0 && id < static_cast<std::int32_t>(m_.buffers.size()) ? buffers_[static_cast<std::size_t>(id)] : "bad_buffer";
   }
   // Two loops may share a name, so the id is part of it.
   std::string loop_name(std::int32_t id) const {
@@ -200,6 +210,7 @@ class printer {
   const kernel* k_ = nullptr;
   std::string text_;
   std::vector<int> number_;
+  std::vector<std::string> buffers_;
   int next_ = 0;
 };
 
