@@ -10,7 +10,7 @@ namespace sheaf::plan {
 namespace {
 
 bool reads(const graph& g, const stage& reader, const stage& writer) {
-  bool found = false;
+  bool found = reader.slices.array == writer.define;
   for_each_node(g, reader.body, [&](node_id n) { found = found || (g.kind(n) == op::load && g.arg(n, 0) == writer.define); });
   return found;
 }

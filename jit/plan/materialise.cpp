@@ -2,6 +2,7 @@
 // becomes a stage and is worked on in turn.
 #include <algorithm>
 
+#include <sheaf/jit/plan/ragged.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/scans.hpp>
 #include <sheaf/jit/plan/schedule.hpp>
@@ -304,11 +305,13 @@ bool take_misplaced(graph& g, const facts& known, stage& s, std::vector<stage>& 
 }
 
 void work_on(graph& g, const facts& known, stage s, std::vector<stage>& done, trust& trusted) {
+  s.body = narrowed(g, s.body, trusted);
   for (;;) {
     schedule(g, known, s);
     std::vector<stage> before = done;
     const std::size_t count = done.size();
-    const bool changed = take_scatter(g, s, before) || take_scan(g, known, s, before, trusted) || take_ties(g, s, before) ||
+    const bool changed = take_scatter(g, s, before) || take_per_slice(g, s, before) ||
+                         take_scan(g, known, s, before, trusted) || take_ties(g, s, before) ||
                          take_misplaced(g, known, s, before) || take_split(g, known, s, before, trusted);
     if (!changed) break;
     for (std::size_t i = count; i < before.size(); ++i) {
@@ -317,6 +320,7 @@ void work_on(graph& g, const facts& known, stage s, std::vector<stage>& done, tr
     }
   }
   if (s.how != way::map) schedule(g, known, s);
+  if (list_slices(g, known, s, done)) schedule(g, known, s);
   done.push_back(std::move(s));
 }
 

@@ -16,6 +16,7 @@ enum class way : std::uint8_t {
   scatter,   // one reduction whose condition says `j == data`: each piece owns rows j, walks the bound indices and updates
   interval,  // the same with `lo <= j && j < hi`
   scan,      // running results along one index, see `scan_form`
+  lists,     // the slices of an interval by the chunk of rows they begin in, see `slice_lists`
 };
 
 // Result t of a scan is the fold of value(walk) over walk in [low, t + shift), or backward over [t + shift, high), where
@@ -34,6 +35,19 @@ struct scan_form {
   node_id block_index = no_node;
 };
 
+// Slices m cover rows [low(m), high(m)) of the owned index, which is shared in chunks. The array holds, for C chunks:
+// - C positions: the first in the order whose slice reaches into the chunk; all before it end earlier;
+// - C positions: one past the last slice that begins in the chunk or before;
+// - the rows of all slices together;
+// - the order: the slices that have rows, by the chunk they begin in, then as m counts.
+struct slice_lists {
+  node_id slice = no_node;  // m
+  node_id low = no_node, high = no_node;
+  node_id owned = no_node;
+  std::int64_t chunk = 0;
+  node_id array = no_node;  // interval: the definition of the array; none: every piece asks every slice
+};
+
 enum class place : std::uint8_t { output, workspace, check };
 
 struct stage {
@@ -48,6 +62,7 @@ struct stage {
   way how = way::map;
   node_id owned = no_node;       // scatter, interval: the index j that pieces own; scan: the index along which it runs
   scan_form scan;                // scan only; body holds all that is read
+  slice_lists slices;            // lists, and intervals that read them
   place where = place::workspace;
   int ordinal = 0;               // among outputs, workspaces or checks
   double bytes = 0, operations = 0;  // predicted

@@ -189,7 +189,11 @@ void schedule_scatter(const graph& g, const facts& known, stage& s) {
   const bool decides = last != s.owned && condition.has(g.ordinal(last));
   if ((last != s.owned || s.how == way::interval) && !decides && may_vectorise(g, s.body, last)) {
     s.vector = last;
-    s.lanes = std::min(64, lanes_for(g, known, s.body, last, false));
+    s.lanes = std::min(64, lanes_for(g, known, s.how == way::interval ? g.arg(s.body, 0) : s.body, last, false));
+  }
+  if (s.slices.array != no_node) {
+    s.chunk = s.slices.chunk;
+    return;
   }
   for (const node_id idx : s.indices)
     if (idx != s.owned && idx != last && known.trips(idx) >= enough_pieces) {

@@ -1,0 +1,222 @@
+// Interval scatters with lists: first which slices begin in which chunk of rows, then, chunk by chunk, the rows themselves.
+// A piece walks the slices that meet its rows and knows how far its rows are written: what a slice finds untouched is
+// stored, what others wrote before is combined with, and what lies between is filled. The slices of a chunk come in one
+// order, so no result depends on how chunks are shared.
+#include <algorithm>
+#include <memory>
+
+#include <sheaf/jit/lower/lowering.hpp>
+#include <sheaf/jit/plan/ragged.hpp>
+
+namespace sheaf::lower {
+
+namespace {
+
+using plan::slice_lists;
+
+// A slice's rows, as numbers inside the owned range.
+struct lists_lowering {
+  kernel_lowering& k;
+  const slice_lists& l;
+  std::int32_t array;
+  ir::value start, stop, chunks, size;  // of the owned range, of a chunk
+
+  ir::value at(ir::block_builder& b, ir::value position) const { return b.load(array, element::i64, {position}); }
+  void put(ir::block_builder& b, ir::value position, ir::value x) const { b.store(array, {position}, x); }
+  ir::value ends(ir::block_builder& b, ir::value chunk) const { return b.emit(op::add, {chunks, chunk}); }
+  ir::value order(ir::block_builder& b, ir::value position) const {
+    const ir::value twice = b.emit(op::add, {chunks, chunks}), first = b.emit(op::add, {twice, b.i64(1)});
+    return b.emit(op::add, {first, position});
+  }
+  range rows(scope& s) const {
+    const ir::value low = k.emit(l.low, s), high = k.emit(l.high, s);
+    return {s.block->emit(op::maximum, {low, start}), s.block->emit(op::minimum, {high, stop})};
+  }
+  ir::value chunk_of(ir::block_builder& b, ir::value row) const {
+    return b.emit(op::quotient, {b.emit(op::sub, {row, start}), size});
+  }
+};
+
+lists_lowering lists_of(kernel_lowering& k, const slice_lists& l, std::int32_t array, scope& s) {
+  const ir::value start = k.emit(k.g.arg(l.owned, 0), s), stop = k.emit(k.g.arg(l.owned, 1), s);
+  const ir::value chunks = k.emit(plan::chunks_of(k.g, l), s), size = k.emit(integer(k.g, l.chunk), s);
+  return {k, l, array, start, stop, chunks, size};
+}
+
+void bind_to(graph& g, scope& s, node_id idx, ir::value x) {
+  s.bound.insert(g.ordinal(idx));
+  s.values[2 * std::int64_t{idx}] = x;
+}
+
+// Runs body(scope, rows, chunk of the first) for every slice that has rows.
+template <class Body>
+void each_slice(lists_lowering& a, scope& s, Body&& body) {
+  kernel_lowering& k = a.k;
+  scope walk(s, k.open(s, a.l.slice, 1));
+  k.bind(walk, a.l.slice, 1);
+  const range rows = a.rows(walk);
+  scope inner(walk, walk.block->guard(walk.block->emit(op::less, {rows.low, rows.high})));
+  body(inner, rows, a.chunk_of(*inner.block, rows.low));
+  inner.close();
+  walk.close();
+}
+
+}  // namespace
+
+// A counting sort, and then for each chunk the first slice in the order that reaches it.
+void kernel_lowering::list_slices(const stage& s, scope& top) {
+  lists_lowering a = lists_of(*this, s.slices, buffers.at(s.define), top);
+  ir::block_builder& b = *top.block;
+  const ir::value zero = b.i64(0), one = b.i64(1);
+  const ir::value rows_in_all = b.accumulator(element::i64, monoid::sum, false);
+  const ir::value slices = b.accumulator(element::i64, monoid::sum, false);
+  const ir::value reached = b.accumulator(element::i64, monoid::max, false);
+  b.combine(reached, zero);
+  {
+    ir::block_builder c = b.loop(ir::loop_kind::serial, "clear", zero, a.chunks);
+    a.put(c, a.ends(c, c.counter()), zero);
+    c.close();
+  }
+  each_slice(a, top, [&](scope& in, const range& rows, ir::value chunk) {
+    ir::block_builder& c = *in.block;
+    const ir::value at = a.ends(c, chunk);
+    a.put(c, at, c.emit(op::add, {a.at(c, at), one}));
+    c.combine(rows_in_all, c.emit(op::sub, {rows.high, rows.low}));
+  });
+  {
+    ir::block_builder c = b.loop(ir::loop_kind::serial, "chunk", zero, a.chunks);
+    const ir::value at = a.ends(c, c.counter()), count = a.at(c, at);
+    a.put(c, at, c.read(slices));
+    c.combine(slices, count);
+    c.close();
+  }
+  each_slice(a, top, [&](scope& in, const range&, ir::value chunk) {
+    ir::block_builder& c = *in.block;
+    const ir::value at = a.ends(c, chunk), position = a.at(c, at);
+    a.put(c, a.order(c, position), emit(s.slices.slice, in));
+    a.put(c, at, c.emit(op::add, {position, one}));
+  });
+  scope walk(top, b.loop(ir::loop_kind::serial, "position", zero, b.read(slices)));
+  ir::block_builder& c = *walk.block;
+  bind_to(g, walk, s.slices.slice, a.at(c, a.order(c, c.counter())));
+  const ir::value last = a.chunk_of(c, c.emit(op::sub, {a.rows(walk).high, one}));
+  const ir::value end = c.emit(op::add, {last, one});
+  ir::block_builder d = c.loop(ir::loop_kind::serial, "reach", c.read(reached), end);
+  a.put(d, d.counter(), c.counter());
+  d.close();
+  c.combine(reached, end);
+  walk.close();
+  ir::block_builder rest = b.loop(ir::loop_kind::serial, "rest", b.read(reached), a.chunks);
+  a.put(rest, rest.counter(), b.read(slices));
+  rest.close();
+  a.put(b, b.emit(op::add, {a.chunks, a.chunks}), b.read(rows_in_all));
+}
+
+namespace {
+
+enum class what { fill, store, combine };
+
+// The loops over rows `j` and the other indices of the result, with one statement inside.
+class row_writer {
+ public:
+  row_writer(kernel_lowering& k, const stage& s, const targets& t) : k_(k), s_(s), t_(t) {}
+
+  void operator()(scope& at, const range& rows, what act, bool stream) {
+    graph& g = k_.g;
+    const node_id j = s_.owned;
+    const node_id value = act == what::fill ? identity_of(g, monoid_of(g, s_.body), g.type(s_.body)) : g.arg(s_.body, 0);
+    const bool same_rows = !g.free[value].has(g.ordinal(j)) && !g.free[t_.rest].has(g.ordinal(j));
+    std::vector<node_id> loops;
+    for (const node_id idx : s_.indices)
+      if (idx != j && idx != s_.vector) loops.push_back(idx);
+    if (s_.vector == no_node || s_.vector == j || !same_rows) loops.push_back(j);
+    if (s_.vector != no_node && s_.vector != j) loops.push_back(s_.vector);
+    if (loops.empty() || std::find(loops.begin(), loops.end(), j) == loops.end()) loops.push_back(j);  // one value for many rows
+    inner_ = &at;
+    for (const node_id idx : loops) {
+      const int lanes = idx == s_.vector ? s_.lanes : 1;
+      enter(k_.open(*inner_, idx, lanes, idx == j ? &rows : nullptr));
+      k_.bind(*inner_, idx, lanes);
+    }
+    statement(value, act, stream);
+    while (!nest_.empty()) {
+      nest_.back()->close();
+      nest_.pop_back();
+    }
+  }
+
+ private:
+  void enter(ir::block_builder made) {
+    nest_.push_back(std::make_unique<scope>(*inner_, std::move(made)));
+    inner_ = nest_.back().get();
+  }
+  void statement(node_id value, what act, bool stream) {
+    graph& g = k_.g;
+    if (act != what::combine) return k_.store(s_, k_.emit(value, *inner_), *inner_, ir::none, stream);
+    ir::value mask = ir::none;
+    if (inner_->lane != no_node && g.free[t_.rest].has(g.ordinal(inner_->lane)))
+      mask = k_.emit(t_.rest, *inner_);
+    else if (!is_true(g, t_.rest))
+      enter(inner_->block->guard(k_.emit(t_.rest, *inner_)));
+    std::vector<node_id> subscripts;
+    for (const node_id idx : s_.indices) subscripts.push_back(k_.position_of(idx));
+    const std::int32_t id = k_.buffers.at(s_.define);
+    std::vector<ir::value> list;
+    const ir::access how = k_.subscripts_of(id, subscripts, *inner_, list);
+    const ir::value added = k_.emit(value, *inner_);
+    const ir::value old = inner_->block->load(id, g.type(s_.body), list, how, mask);
+    k_.store(s_, inner_->block->emit(row(monoid_of(g, s_.body)).combine, {old, added}), *inner_, mask);
+  }
+
+  kernel_lowering& k_;
+  const stage& s_;
+  const targets& t_;
+  std::vector<std::unique_ptr<scope>> nest_;
+  scope* inner_ = nullptr;
+};
+
+}  // namespace
+
+void kernel_lowering::interval(const stage& s, scope& piece, const range& own) {
+  const targets t = targets_of(g, s);
+  lists_lowering a = lists_of(*this, s.slices, buffers.at(s.slices.array), piece);
+  row_writer write(*this, s, t);
+  const auto walk = [&](scope& at, bool stream) {
+    ir::block_builder& b = *at.block;
+    const ir::value chunk = a.chunk_of(b, own.low);
+    const ir::value written = b.accumulator(element::i64, monoid::max, false);  // up to here, from own.low
+    b.combine(written, own.low);
+    scope slice(at, b.loop(ir::loop_kind::serial, index_text(s.slices.slice), a.at(b, chunk), a.at(b, a.ends(b, chunk))));
+    ir::block_builder& c = *slice.block;
+    bind_to(g, slice, s.slices.slice, a.at(c, a.order(c, c.counter())));
+    const range rows = a.rows(slice);
+    const ir::value low = c.emit(op::maximum, {rows.low, own.low}), high = c.emit(op::minimum, {rows.high, own.high});
+    const ir::value until = c.read(written);
+    write(slice, {until, low}, what::fill, stream);
+    if (is_true(g, t.rest)) {
+      const ir::value fresh = c.emit(op::minimum, {c.emit(op::maximum, {until, low}), high});
+      write(slice, {low, fresh}, what::combine, false);
+      write(slice, {fresh, high}, what::store, stream);
+    } else {
+      write(slice, {c.emit(op::maximum, {until, low}), high}, what::fill, false);
+      write(slice, {low, high}, what::combine, false);
+    }
+    c.combine(written, low);
+    c.combine(written, high);
+    slice.close();
+    write(at, {b.read(written), own.high}, what::fill, stream);
+  };
+  if (!goes_past_cache(s) || !is_true(g, t.rest)) return walk(piece, false);
+  // Rows past the caches must not be wanted again: where slices overlap, they are.
+  ir::block_builder& b = *piece.block;
+  const ir::value rows_in_all = a.at(b, b.emit(op::add, {a.chunks, a.chunks}));
+  const ir::value once = b.emit(op::less_equal, {rows_in_all, b.emit(op::sub, {a.stop, a.start})});
+  scope apart(piece, b.guard(once));
+  walk(apart, true);
+  apart.close();
+  scope over(piece, b.guard(b.emit(op::logical_not, {once})));
+  walk(over, false);
+  over.close();
+}
+
+}  // namespace sheaf::lower

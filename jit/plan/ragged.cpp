@@ -1,0 +1,212 @@
+#include <sheaf/jit/plan/ragged.hpp>
+
+#include <algorithm>
+
+#include <sheaf/dsl/graph/affine.hpp>
+#include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/plan/schedule.hpp>
+#include <sheaf/jit/plan/stages.hpp>
+
+namespace sheaf::plan {
+
+namespace {
+
+constexpr double listed_from = 32768;         // elements of the result: below, asking every slice costs less than a list
+constexpr double chunk_elements = 32768;      // of the result, that a piece owns
+constexpr double enough_pieces = 16;
+
+// ---- conditions as ranges
+
+// Does nothing in e read outside of its tensor, whatever the conditions around say?
+bool is_safe(graph& g, node_id e, const trust& trusted) {
+  std::vector<node_id> loads;
+  bool plain = true;
+  for_each_node(g, e, [&](node_id n) {
+    if (g.kind(n) == op::reduce) plain = false;
+    if (g.kind(n) == op::load && !trusted.contains(n)) loads.push_back(n);
+  });
+  for (const node_id n : loads)
+    for (int d = 0; d + 1 < g[n].count && plain; ++d) {
+      const node_id tensor = g.arg(n, 0);
+      const bool made = g.kind(tensor) == op::define;
+      const node_id low = made ? g.arg(g.arg(tensor, 1 + d), 0) : integer(g, 0);
+      const node_id high = made ? g.arg(g.arg(tensor, 1 + d), 1) : extent(g, tensor, d);
+      plain = is_true(g, range_condition(g, g.arg(n, 1 + d), low, high));
+    }
+  return plain;
+}
+
+struct bound_by_data {
+  node_id index = no_node, low = no_node, high = no_node, rest = no_node;
+};
+
+// The first bound index whose condition gives it a range, with what remains of the condition.
+bound_by_data bound_in(graph& g, node_id n, const trust& trusted) {
+  flat<node_id> list;
+  deltas::conjuncts(g, g.arg(n, 1), list);
+  const auto bound = bound_indices(g, n);
+  for (const node_id t : bound) {
+    bound_by_data r{t, g.arg(t, 0), g.arg(t, 1), truth(g, true)};
+    index_set later;  // ranges that follow t's
+    later.insert(g.ordinal(t));
+    for (std::size_t k = 0; k < bound.size(); ++k)
+      for (const node_id other : bound)
+        if (g.free[other].meets(later)) later.insert(g.ordinal(other));
+    for (const node_id c : list) {
+      const bool compares = g.kind(c) == op::less_equal || g.kind(c) == op::less;
+      const node_id a = compares ? g.arg(c, 0) : no_node, b = compares ? g.arg(c, 1) : no_node;
+      const auto bounds = [&](node_id e) { return g.type(e) == element::i64 && !g.free[e].meets(later) && is_safe(g, e, trusted); };
+      if (compares && a == t && bounds(b)) {
+        const node_id top = g.kind(c) == op::less ? b : make(g, op::add, b, integer(g, 1));
+        r.high = known_less_equal(g, r.high, top) ? r.high : known_less_equal(g, top, r.high) ? top : make(g, op::minimum, r.high, top);
+      } else if (compares && b == t && bounds(a)) {
+        const node_id floor = g.kind(c) == op::less_equal ? a : make(g, op::add, a, integer(g, 1));
+        r.low = known_less_equal(g, floor, r.low) ? r.low : known_less_equal(g, r.low, floor) ? floor : make(g, op::maximum, r.low, floor);
+      } else {
+        r.rest = conjunction(g, r.rest, c);
+      }
+    }
+    if (r.low != g.arg(t, 0) || r.high != g.arg(t, 1)) return r;
+  }
+  return {};
+}
+
+node_id narrowed_once(graph& g, node_id n, trust& trusted) {
+  if (row(monoid_of(g, n)).position) return no_node;
+  const bound_by_data r = bound_in(g, n, trusted);
+  if (r.index == no_node) return no_node;
+  replacement put(g);
+  put.add(r.index, fresh_index(g, r.index, r.low, r.high));
+  std::vector<node_id> indices;
+  for (const node_id idx : bound_indices(g, n)) indices.push_back(put(idx));
+  trust_alike(g, n, put, trusted);
+  return intern_reduce(g, monoid_of(g, n), g.type(n), put(g.arg(n, 0)), put(r.rest), indices);
+}
+
+std::vector<node_id> reductions_within(const graph& g, node_id root) {
+  std::vector<node_id> list;
+  for_each_node(g, root, [&](node_id n) {
+    if (g.kind(n) == op::reduce && n != root) list.push_back(n);
+  });
+  return list;
+}
+
+// ---- sums over the same slices
+
+// sum(m where c, a) + sum(k where the same of k, b) as one sum.
+node_id joined(graph& g, node_id n, trust& trusted) {
+  if (g.kind(n) != op::add) return no_node;
+  const node_id a = g.arg(n, 0), b = g.arg(n, 1);
+  if (g.kind(a) != op::reduce || g.kind(b) != op::reduce || monoid_of(g, a) != monoid::sum || monoid_of(g, b) != monoid::sum) return no_node;
+  if (g.type(a) != g.type(b) || is_true(g, g.arg(a, 1)) || g[a].count != 3 || g[b].count != 3) return no_node;
+  const node_id i = g.arg(a, 2), k = g.arg(b, 2);
+  if (!known_equal(g, g.arg(i, 0), g.arg(k, 0)) || !known_equal(g, g.arg(i, 1), g.arg(k, 1))) return no_node;
+  bool captured = false;
+  for_each_node(g, b, [&](node_id q) { captured = captured || (q == i && i != k); });
+  if (captured) return no_node;
+  replacement put(g);
+  put.add(k, i);
+  if (put(g.arg(b, 1)) != g.arg(a, 1)) return no_node;
+  trust_alike(g, b, put, trusted);
+  return intern_reduce(g, monoid::sum, g.type(a), make(g, op::add, g.arg(a, 0), put(g.arg(b, 0))), g.arg(a, 1), {i});
+}
+
+}  // namespace
+
+node_id narrowed(graph& g, node_id root, trust& trusted) {
+  for (;;) {
+    std::vector<node_id> all = reductions_within(g, root);
+    if (g.kind(root) == op::reduce) all.push_back(root);
+    node_id from = no_node, to = no_node;
+    for (const node_id n : all)
+      if (to == no_node) to = narrowed_once(g, from = n, trusted);
+    if (to == no_node) break;
+    replacement put(g);
+    put.add(from, to);
+    trust_alike(g, root, put, trusted);
+    root = put(root);
+  }
+  for (;;) {
+    std::vector<node_id> sums;
+    for_each_node(g, root, [&](node_id n) {
+      if (g.kind(n) == op::add) sums.push_back(n);
+    });
+    node_id from = no_node, to = no_node;
+    for (const node_id n : sums)
+      if (to == no_node) to = joined(g, from = n, trusted);
+    if (to == no_node) return root;
+    replacement put(g);
+    put.add(from, to);
+    trust_alike(g, root, put, trusted);
+    root = put(root);
+  }
+}
+
+bool take_per_slice(graph& g, stage& s, std::vector<stage>& before) {
+  if (s.how != way::interval) return false;
+  node_id inner = no_node;
+  for (const node_id n : reductions_within(g, s.body))
+    if (!g.free[n].has(g.ordinal(s.owned)) && has_closed_ranges(g, n)) inner = n;  // the last: outermost
+  if (inner == no_node) return false;
+  stage like = s;
+  like.vector = no_node;
+  const node_id value = stored(g, inner, "kept", like, before, "it depends on the slice, not on the row: once for each slice");
+  replacement put(g);
+  put.add(inner, value);
+  s.body = put(s.body);
+  return true;
+}
+
+node_id chunks_of(graph& g, const slice_lists& l) {
+  const node_id rows = make(g, op::maximum, make(g, op::sub, g.arg(l.owned, 1), g.arg(l.owned, 0)), integer(g, 0));
+  return make(g, op::quotient, make(g, op::add, rows, integer(g, l.chunk - 1)), integer(g, l.chunk));
+}
+
+bool list_slices(graph& g, const facts& known, stage& s, std::vector<stage>& done) {
+  if (s.how != way::interval || s.slices.array != no_node) return false;
+  const auto bound = bound_indices(g, s.body);
+  index_set all;
+  for (const node_id idx : s.indices) all.insert(g.ordinal(idx));
+  if (bound.size() != 1 || known.trips(bound[0]) < 4 || known.trips(all) < listed_from) return false;
+  slice_lists l{.slice = bound[0], .owned = s.owned};
+  flat<node_id> list;
+  deltas::conjuncts(g, g.arg(s.body, 1), list);
+  for (const node_id c : list) {
+    if (g.kind(c) == op::less_equal && g.arg(c, 1) == s.owned && l.low == no_node) l.low = g.arg(c, 0);
+    if (g.kind(c) == op::less && g.arg(c, 0) == s.owned && l.high == no_node) l.high = g.arg(c, 1);
+  }
+  index_set own;
+  own.insert(g.ordinal(l.slice));
+  if (l.low == no_node || l.high == no_node || !g.free[l.low].within(own) || !g.free[l.high].within(own)) return false;
+  if (!has_closed_ranges(g, l.low) || !has_closed_ranges(g, l.high) || holds(g, l.low, op::reduce) || holds(g, l.high, op::reduce)) return false;
+  if (g.type(l.low) != element::i64 || g.type(l.high) != element::i64) return false;
+  all.erase(g.ordinal(s.owned));
+  const double across = known.trips(all), rows = known.trips(s.owned);
+  l.chunk = 64;
+  while (static_cast<double>(l.chunk) * across < chunk_elements && static_cast<double>(l.chunk) * 2 * enough_pieces < rows) l.chunk *= 2;
+  for (const stage& other : done) {
+    const slice_lists& o = other.slices;
+    if (other.how != way::lists || o.low != l.low || o.high != l.high || o.slice != l.slice || o.owned != l.owned || o.chunk != l.chunk) continue;
+    s.slices = l;
+    s.slices.array = other.define;
+    return true;
+  }
+  const node_id slices = make(g, op::maximum, make(g, op::sub, g.arg(l.slice, 1), g.arg(l.slice, 0)), integer(g, 0));
+  const node_id size = make(g, op::add, make(g, op::mul, chunks_of(g, l), integer(g, 2)), make(g, op::add, slices, integer(g, 1)));
+  stage lists;
+  lists.how = way::lists;
+  lists.body = make(g, op::add, l.low, l.high);
+  lists.indices = {fresh_index(g, l.slice, integer(g, 0), size)};
+  lists.define = define(g, g.name("slices", 6), lists.body, lists.indices.data(), 1);
+  lists.slices = l;
+  lists.bytes = 8 * known.trips(lists.indices[0]);
+  lists.operations = 4 * known.trips(l.slice);
+  lists.reasons.push_back("the slices by the " + std::to_string(l.chunk) + " rows in which they begin: a piece walks those that meet its rows");
+  s.slices = l;
+  s.slices.array = lists.define;
+  s.reasons.push_back("a piece writes its rows once, in order");
+  done.push_back(std::move(lists));
+  return true;
+}
+
+}  // namespace sheaf::plan

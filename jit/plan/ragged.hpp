@@ -1,0 +1,22 @@
+// Passes over slices whose bounds are data: conditions become ranges, what depends on a slice alone is computed once, and
+// an interval scatter walks only the slices that meet its rows. Shown by tests/jit/ragged.cpp.
+#pragma once
+#include <sheaf/jit/plan/plan.hpp>
+
+namespace sheaf::plan {
+
+// `lo <= t && t < hi` on a bound index t as its range, also where lo and hi are loads (the smart constructor leaves those
+// in the condition, for a range is computed even if it is empty). Only loads that cannot fail move.
+node_id narrowed(graph& g, node_id root, trust& trusted);
+
+// In an interval scatter: a reduction that does not depend on the owned index becomes a stage, and two sums over the same
+// slices become one.
+bool take_per_slice(graph& g, stage& s, std::vector<stage>& before);
+
+// Puts a stage before an interval scatter that lists the slices by chunks of rows, where pieces would walk many in vain.
+bool list_slices(graph& g, const facts& known, stage& s, std::vector<stage>& done);
+
+// How many chunks the owned index has, and the subscripts of the array of lists (see `slice_lists`).
+node_id chunks_of(graph& g, const slice_lists& l);
+
+}  // namespace sheaf::plan
