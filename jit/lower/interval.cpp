@@ -116,59 +116,82 @@ namespace {
 
 enum class what { fill, store, combine };
 
-// The loops over rows `j` and the other indices of the result, with one statement inside.
+// The loops over rows `j` and the other indices of the results, with a statement for each stage inside.
 class row_writer {
  public:
-  row_writer(kernel_lowering& k, const stage& s, const targets& t) : k_(k), s_(s), t_(t) {}
+  row_writer(kernel_lowering& k, const std::vector<const stage*>& stages, const targets& t) : k_(k), stages_(stages), s_(*stages.front()), t_(t) {}
 
+  // One test for all the loops where there is nothing to do.
+  void where_any(scope& at, const range& rows, what act, bool stream) {
+    scope some(at, at.block->guard(at.block->emit(op::less, {rows.low, rows.high})));
+    (*this)(some, rows, act, stream);
+    some.close();
+  }
   void operator()(scope& at, const range& rows, what act, bool stream) {
-    graph& g = k_.g;
+    if (!stream || s_.vector != s_.owned) return nest(at, rows, act, stream, false);
+    // Stores go past the caches only from addresses that a row of lanes divides.
+    ir::block_builder& b = *at.block;
+    const ir::value lanes = b.i64(s_.lanes), start = k_.emit(k_.g.arg(s_.owned, 0), at);
+    const ir::value room = b.emit(op::add, {b.emit(op::sub, {rows.low, start}), b.i64(s_.lanes - 1)});
+    const ir::value whole = b.emit(op::add, {start, b.emit(op::mul, {b.emit(op::quotient, {room, lanes}), lanes})});
+    const ir::value middle = b.emit(op::minimum, {whole, b.emit(op::maximum, {rows.low, rows.high})});
+    nest(at, {rows.low, middle}, act, false, true);
+    nest(at, {middle, rows.high}, act, true, false);
+  }
+
+ private:
+  node_id value_of(const stage& s, what act) {
+    return act == what::fill ? identity_of(k_.g, monoid_of(k_.g, s.body), k_.g.type(s.body)) : k_.g.arg(s.body, 0);
+  }
+  // Rows innermost where they are all the same.
+  std::vector<node_id> loops(what act) {
     const node_id j = s_.owned;
-    const node_id value = act == what::fill ? identity_of(g, monoid_of(g, s_.body), g.type(s_.body)) : g.arg(s_.body, 0);
-    const bool same_rows = !g.free[value].has(g.ordinal(j)) && !g.free[t_.rest].has(g.ordinal(j));
-    std::vector<node_id> loops;
+    bool differ = k_.g.free[t_.rest].has(k_.g.ordinal(j));
+    for (const stage* s : stages_) differ = differ || k_.g.free[value_of(*s, act)].has(k_.g.ordinal(j));
+    std::vector<node_id> list;
     for (const node_id idx : s_.indices)
-      if (idx != j && idx != s_.vector) loops.push_back(idx);
-    if (s_.vector == no_node || s_.vector == j || !same_rows) loops.push_back(j);
-    if (s_.vector != no_node && s_.vector != j) loops.push_back(s_.vector);
-    if (loops.empty() || std::find(loops.begin(), loops.end(), j) == loops.end()) loops.push_back(j);  // one value for many rows
+      if (idx != j && idx != s_.vector) list.push_back(idx);
+    if (s_.vector != no_node && s_.vector != j) list.push_back(s_.vector);
+    list.insert(differ && s_.vector != no_node && s_.vector != j ? list.end() - 1 : list.end(), j);
+    return list;
+  }
+  void nest(scope& at, const range& rows, what act, bool stream, bool brief) {
     inner_ = &at;
-    for (const node_id idx : loops) {
+    for (const node_id idx : loops(act)) {
       const int lanes = idx == s_.vector ? s_.lanes : 1;
-      enter(k_.open(*inner_, idx, lanes, idx == j ? &rows : nullptr));
+      enter(k_.open(*inner_, idx, lanes, idx == s_.owned ? &rows : nullptr));
+      if (brief && lanes > 1) inner_->block->head().brief = true;
       k_.bind(*inner_, idx, lanes);
     }
-    statement(value, act, stream);
+    if (act == what::combine && !lanes_decide() && !is_true(k_.g, t_.rest)) enter(inner_->block->guard(k_.emit(t_.rest, *inner_)));
+    for (const stage* s : stages_) statement(*s, act, stream);
     while (!nest_.empty()) {
       nest_.back()->close();
       nest_.pop_back();
     }
   }
-
- private:
   void enter(ir::block_builder made) {
     nest_.push_back(std::make_unique<scope>(*inner_, std::move(made)));
     inner_ = nest_.back().get();
   }
-  void statement(node_id value, what act, bool stream) {
+  bool lanes_decide() const { return inner_->lane != no_node && k_.g.free[t_.rest].has(k_.g.ordinal(inner_->lane)); }
+  void statement(const stage& s, what act, bool stream) {
     graph& g = k_.g;
-    if (act != what::combine) return k_.store(s_, k_.emit(value, *inner_), *inner_, ir::none, stream);
-    ir::value mask = ir::none;
-    if (inner_->lane != no_node && g.free[t_.rest].has(g.ordinal(inner_->lane)))
-      mask = k_.emit(t_.rest, *inner_);
-    else if (!is_true(g, t_.rest))
-      enter(inner_->block->guard(k_.emit(t_.rest, *inner_)));
+    const node_id value = value_of(s, act);
+    if (act != what::combine) return k_.store(s, k_.emit(value, *inner_), *inner_, ir::none, stream);
+    const ir::value mask = lanes_decide() ? k_.emit(t_.rest, *inner_) : ir::none;
     std::vector<node_id> subscripts;
-    for (const node_id idx : s_.indices) subscripts.push_back(k_.position_of(idx));
-    const std::int32_t id = k_.buffers.at(s_.define);
+    for (const node_id idx : s.indices) subscripts.push_back(k_.position_of(idx));
+    const std::int32_t id = k_.buffers.at(s.define);
     std::vector<ir::value> list;
     const ir::access how = k_.subscripts_of(id, subscripts, *inner_, list);
     const ir::value added = k_.emit(value, *inner_);
-    const ir::value old = inner_->block->load(id, g.type(s_.body), list, how, mask);
-    k_.store(s_, inner_->block->emit(row(monoid_of(g, s_.body)).combine, {old, added}), *inner_, mask);
+    const ir::value old = inner_->block->load(id, g.type(s.body), list, how, mask);
+    k_.store(s, inner_->block->emit(row(monoid_of(g, s.body)).combine, {old, added}), *inner_, mask);
   }
 
   kernel_lowering& k_;
+  const std::vector<const stage*>& stages_;
   const stage& s_;
   const targets& t_;
   std::vector<std::unique_ptr<scope>> nest_;
@@ -177,36 +200,44 @@ class row_writer {
 
 }  // namespace
 
-void kernel_lowering::interval(const stage& s, scope& piece, const range& own) {
+void kernel_lowering::interval(scope& piece, const range& own) {
+  const stage& s = *stages.front();
   const targets t = targets_of(g, s);
   lists_lowering a = lists_of(*this, s.slices, buffers.at(s.slices.array), piece);
-  row_writer write(*this, s, t);
+  row_writer write(*this, stages, t);
   const auto walk = [&](scope& at, bool stream) {
     ir::block_builder& b = *at.block;
     const ir::value chunk = a.chunk_of(b, own.low);
     const ir::value written = b.accumulator(element::i64, monoid::max, false);  // up to here, from own.low
     b.combine(written, own.low);
     scope slice(at, b.loop(ir::loop_kind::serial, index_text(s.slices.slice), a.at(b, chunk), a.at(b, a.ends(b, chunk))));
-    ir::block_builder& c = *slice.block;
-    bind_to(g, slice, s.slices.slice, a.at(c, a.order(c, c.counter())));
+    bind_to(g, slice, s.slices.slice, a.at(*slice.block, a.order(*slice.block, slice.block->counter())));
     const range rows = a.rows(slice);
-    const ir::value low = c.emit(op::maximum, {rows.low, own.low}), high = c.emit(op::minimum, {rows.high, own.high});
+    const ir::value low = slice.block->emit(op::maximum, {rows.low, own.low}), high = slice.block->emit(op::minimum, {rows.high, own.high});
+    scope meets(slice, slice.block->guard(slice.block->emit(op::less, {low, high})));
+    ir::block_builder& c = *meets.block;
+    for (const stage* each : stages)  // once for all the loops below
+      plan::for_each_node(g, g.arg(each->body, 0), [&](node_id n) {
+        if (g.kind(n) == op::reduce && g.free[n].within(meets.bound)) emit(n, meets);
+      });
     const ir::value until = c.read(written);
-    write(slice, {until, low}, what::fill, stream);
+    write.where_any(meets, {until, low}, what::fill, stream);
     if (is_true(g, t.rest)) {
       const ir::value fresh = c.emit(op::minimum, {c.emit(op::maximum, {until, low}), high});
-      write(slice, {low, fresh}, what::combine, false);
-      write(slice, {fresh, high}, what::store, stream);
+      write.where_any(meets, {low, fresh}, what::combine, false);
+      write(meets, {fresh, high}, what::store, stream);
     } else {
-      write(slice, {c.emit(op::maximum, {until, low}), high}, what::fill, false);
-      write(slice, {low, high}, what::combine, false);
+      write(meets, {c.emit(op::maximum, {until, low}), high}, what::fill, false);
+      write(meets, {low, high}, what::combine, false);
     }
-    c.combine(written, low);
     c.combine(written, high);
+    meets.close();
     slice.close();
     write(at, {b.read(written), own.high}, what::fill, stream);
   };
-  if (!goes_past_cache(s) || !is_true(g, t.rest)) return walk(piece, false);
+  bool large = is_true(g, t.rest);
+  for (const stage* each : stages) large = large && goes_past_cache(*each);
+  if (!large) return walk(piece, false);
   // Rows past the caches must not be wanted again: where slices overlap, they are.
   ir::block_builder& b = *piece.block;
   const ir::value rows_in_all = a.at(b, b.emit(op::add, {a.chunks, a.chunks}));

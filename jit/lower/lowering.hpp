@@ -67,7 +67,7 @@ class kernel_lowering {
 
   // interval.cpp
   void list_slices(const stage& s, scope& top);
-  void interval(const stage& s, scope& piece, const range& own);
+  void interval(scope& piece, const range& own);
 
   // scan.cpp
   void scan(const stage& s, scope& piece, const range* chunk);

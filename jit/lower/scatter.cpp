@@ -34,7 +34,7 @@ void kernel_lowering::scatter(const stage& s, scope& piece, const range* chunk) 
   const targets t = targets_of(g, s);
   const node_id j = s.owned;
   const range own = chunk != nullptr && s.parallel == j ? *chunk : range{emit(g.arg(j, 0), piece), emit(g.arg(j, 1), piece)};
-  if (s.slices.array != no_node) return interval(s, piece, own);
+  if (s.slices.array != no_node) return interval(piece, own);
   const monoid fold = monoid_of(g, s.body);
   std::vector<std::unique_ptr<scope>> nest;
   scope* inner = &piece;

@@ -42,7 +42,7 @@ void kernel_lowering::bind(scope& inner, node_id idx, int lanes) {
 
 // Is the output large, and read by no other stage?
 bool kernel_lowering::goes_past_cache(const stage& s) const {
-  bool past_cache = s.where == plan::place::output && s.bytes > beyond_cache;
+  bool past_cache = s.where == plan::place::output && s.bytes >= beyond_cache;
   for (const stage& reader : plan.stages)
     plan::for_each_node(g, reader.body, [&](node_id n) { past_cache = past_cache && !(g.kind(n) == op::load && g.arg(n, 0) == s.define); });
   return past_cache;

@@ -34,9 +34,21 @@ bool uses_index(const graph& g, const stage& s, node_id idx) {
   return found || std::find(s.indices.begin(), s.indices.end(), idx) != s.indices.end();
 }
 
+// Interval scatters over the same slices and rows, none of which reads another.
+bool share_rows(const graph& g, const program_plan& plan, const kernel_plan& k, const stage& s) {
+  for (const int i : k.stages) {
+    const stage& other = plan.stages[static_cast<std::size_t>(i)];
+    const bool same = s.slices.array != no_node && other.slices.array == s.slices.array && other.indices == s.indices &&
+                      other.vector == s.vector && g.arg(other.body, 1) == g.arg(s.body, 1);
+    if (!same || reads(g, s, other)) return false;
+  }
+  return true;
+}
+
 bool may_join(graph& g, const program_plan& plan, const kernel_plan& k, stage& s, trust& trusted) {
   const stage& leader = plan.stages[static_cast<std::size_t>(k.stages.front())];
   if (leader.where == place::check || s.where == place::check) return false;
+  if (leader.how == way::interval && s.how == way::interval) return share_rows(g, plan, k, s);
   if (leader.how != way::map || s.how != way::map) return false;
   if ((k.parallel == no_node) != (s.parallel == no_node) || (k.chunk == 0) != (s.chunk == 0)) return false;
   if (k.parallel == no_node) return true;

@@ -310,7 +310,7 @@ void work_on(graph& g, const facts& known, stage s, std::vector<stage>& done, tr
     schedule(g, known, s);
     std::vector<stage> before = done;
     const std::size_t count = done.size();
-    const bool changed = take_scatter(g, s, before) || take_per_slice(g, s, before) ||
+    const bool changed = take_scatter(g, s, before) || take_per_slice(g, s, before, trusted) ||
                          take_scan(g, known, s, before, trusted) || take_ties(g, s, before) ||
                          take_misplaced(g, known, s, before) || take_split(g, known, s, before, trusted);
     if (!changed) break;
@@ -329,6 +329,17 @@ void work_on(graph& g, const facts& known, stage s, std::vector<stage>& done, tr
 void materialise(graph& g, const facts& known, std::vector<stage>& stages, trust& trusted) {
   std::vector<stage> done;
   for (stage& s : stages) work_on(g, known, std::move(s), done, trusted);
+  // What was computed anew where it is needed is no longer stored.
+  const auto unread = [&](const stage& s) {
+    bool read = s.where != place::workspace;
+    for (const stage& other : done) {
+      read = read || other.slices.array == s.define;
+      for_each_node(g, other.body, [&](node_id n) { read = read || (g.kind(n) == op::load && g.arg(n, 0) == s.define); });
+    }
+    return !read;
+  };
+  for (auto dead = std::find_if(done.begin(), done.end(), unread); dead != done.end(); dead = std::find_if(done.begin(), done.end(), unread))
+    done.erase(dead);
   stages = std::move(done);
 }
 

@@ -46,6 +46,8 @@ struct slice_lists {
   node_id owned = no_node;
   std::int64_t chunk = 0;
   node_id array = no_node;  // interval: the definition of the array; none: every piece asks every slice
+  bool sought = false;         // reductions over a slice were looked for;
+  std::vector<node_id> brief = {};  // the indices of those that are computed where its rows are written
 };
 
 enum class place : std::uint8_t { output, workspace, check };

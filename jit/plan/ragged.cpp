@@ -14,6 +14,7 @@ namespace {
 constexpr double listed_from = 32768;         // elements of the result: below, asking every slice costs less than a list
 constexpr double chunk_elements = 32768;      // of the result, that a piece owns
 constexpr double enough_pieces = 16;
+constexpr std::int64_t brief_slice = 32768;   // rows that stay in a core's cache between two walks
 
 // ---- conditions as ranges
 
@@ -142,11 +143,119 @@ node_id narrowed(graph& g, node_id root, trust& trusted) {
   }
 }
 
-bool take_per_slice(graph& g, stage& s, std::vector<stage>& before) {
-  if (s.how != way::interval) return false;
+namespace {
+
+// The bounds of an interval scatter's rows, where each is one conjunct.
+slice_lists bounds_of(const graph& g, const stage& s) {
+  slice_lists l{.slice = bound_indices(g, s.body)[0], .owned = s.owned};
+  flat<node_id> list;
+  deltas::conjuncts(g, g.arg(s.body, 1), list);
+  for (const node_id c : list) {
+    if (g.kind(c) == op::less_equal && g.arg(c, 1) == s.owned && l.low == no_node) l.low = g.arg(c, 0);
+    if (g.kind(c) == op::less && g.arg(c, 0) == s.owned && l.high == no_node) l.high = g.arg(c, 1);
+  }
+  return l;
+}
+
+// The range of an index, within the tensors that it subscripts alone and unchecked.
+void clip(graph& g, node_id n, node_id idx, const trust& trusted, node_id& low, node_id& high) {
+  for_each_node(g, n, [&](node_id q) {
+    if (g.kind(q) != op::load || trusted.contains(q)) return;
+    for (int d = 0; d + 1 < g[q].count; ++d) {
+      if (g.arg(q, 1 + d) != idx) continue;
+      const node_id tensor = g.arg(q, 0);
+      const bool made = g.kind(tensor) == op::define;
+      const node_id first = made ? g.arg(g.arg(tensor, 1 + d), 0) : integer(g, 0);
+      const node_id end = made ? g.arg(g.arg(tensor, 1 + d), 1) : extent(g, tensor, d);
+      if (!known_less_equal(g, first, low)) low = make(g, op::maximum, low, first);
+      if (!known_less_equal(g, high, end)) high = make(g, op::minimum, high, end);
+    }
+  });
+}
+
+// The same reduction, over nothing unless a condition on the slice holds. Equal ones of two stages stay equal.
+node_id where(graph& g, node_id n, node_id condition, replacement put, trust& trusted) {
+  const node_id idx = g.arg(n, 2);
+  node_id low = g.arg(idx, 0), high = make(g, op::select, condition, g.arg(idx, 1), low);
+  clip(g, n, idx, trusted, low, high);
+  put.add(idx, index(g, index_name(g, idx), index_serial(g, idx) + 2000, low, high));
+  trust_alike(g, n, put, trusted);
+  return intern_reduce(g, monoid_of(g, n), g.type(n), put(g.arg(n, 0)), put(g.arg(n, 1)), {put(idx)});
+}
+
+// Does n walk the slice, or the part of it that lies in a tensor?
+bool walks_slice(graph& g, const slice_lists& l, node_id n) {
+  index_set own;
+  own.insert(g.ordinal(l.slice));
+  if (g[n].count != 3 || !g.free[n].within(own) || row(monoid_of(g, n)).position) return false;
+  const auto is = [&](node_id e, op clipped, node_id end) {
+    return known_equal(g, e, end) || (g.kind(e) == clipped && (known_equal(g, g.arg(e, 0), end) || known_equal(g, g.arg(e, 1), end)));
+  };
+  return is(g.arg(g.arg(n, 2), 0), op::maximum, l.low) && is(g.arg(g.arg(n, 2), 1), op::minimum, l.high);
+}
+
+// What a definition of the slice is worth, in the place of its load.
+void inline_definitions(graph& g, stage& s, const slice_lists& l, const std::vector<stage>& before, trust& trusted) {
+  for (;;) {
+    node_id use = no_node;
+    for_each_node(g, s.body, [&](node_id n) {
+      if (g.kind(n) != op::load || g.kind(g.arg(n, 0)) != op::define || g[n].count != 2 || g.arg(n, 1) != l.slice) return;
+      for (const stage& other : before)
+        if (other.define == g.arg(n, 0) && other.where == place::workspace && other.how == way::map && name_of(g, other.define) != "kept" &&
+            holds(g, g.arg(other.define, 0), op::reduce))
+          use = n;
+    });
+    if (use == no_node) return;
+    const node_id define = g.arg(use, 0), body = g.arg(define, 0);
+    replacement rename(g), put(g);
+    rename.add(g.arg(define, 1), l.slice);
+    trust_alike(g, body, rename, trusted);
+    put.add(use, rename(body));
+    trust_alike(g, s.body, put, trusted);
+    s.body = put(s.body);
+  }
+}
+
+// Reductions over the slice itself are computed where its rows are written, while they are in the cache; a piece that begins
+// within a slice does so again. Of a long slice they are stored before: no range is walked for both.
+bool compute_in_place(graph& g, stage& s, std::vector<stage>& before, trust& trusted) {
+  const slice_lists l = bounds_of(g, s);
+  if (l.low == no_node || l.high == no_node) return false;
+  inline_definitions(g, s, l, before, trusted);
+  const node_id brief = make(g, op::less_equal, make(g, op::sub, l.high, l.low), integer(g, brief_slice));
+  const node_id extended = make(g, op::logical_not, brief);
+  stage like = s;
+  like.vector = no_node;
+  replacement here(g), stored_too(g);
+  for (const node_id n : reductions_within(g, s.body)) {
+    if (!walks_slice(g, l, n)) continue;
+    const node_id of_long = where(g, n, extended, stored_too, trusted);
+    stored_too.add(n, of_long);
+    const node_id of_brief = where(g, n, brief, here, trusted);
+    const node_id kept = stored(g, of_long, "kept", like, before, "of slices longer than " + std::to_string(brief_slice) + ": several pieces need it");
+    here.add(n, make(g, op::select, brief, of_brief, kept));
+    s.slices.brief.push_back(g.arg(of_brief, 2));
+  }
+  if (s.slices.brief.empty()) return false;
+  s.body = here(s.body);
+  s.reasons.push_back("what a slice of at most " + std::to_string(brief_slice) + " rows needs of itself is computed with it in the cache");
+  return true;
+}
+
+}  // namespace
+
+bool take_per_slice(graph& g, stage& s, std::vector<stage>& before, trust& trusted) {
+  if (s.how != way::interval || bound_indices(g, s.body).size() != 1) return false;
+  if (!s.slices.sought) {
+    s.slices.sought = true;
+    if (compute_in_place(g, s, before, trusted)) return true;
+  }
   node_id inner = no_node;
-  for (const node_id n : reductions_within(g, s.body))
-    if (!g.free[n].has(g.ordinal(s.owned)) && has_closed_ranges(g, n)) inner = n;  // the last: outermost
+  for (const node_id n : reductions_within(g, s.body)) {
+    const auto& brief = s.slices.brief;
+    const bool in_place = std::find(brief.begin(), brief.end(), g.arg(n, 2)) != brief.end();
+    if (!g.free[n].has(g.ordinal(s.owned)) && has_closed_ranges(g, n) && !in_place) inner = n;  // the last: outermost
+  }
   if (inner == no_node) return false;
   stage like = s;
   like.vector = no_node;
@@ -168,13 +277,7 @@ bool list_slices(graph& g, const facts& known, stage& s, std::vector<stage>& don
   index_set all;
   for (const node_id idx : s.indices) all.insert(g.ordinal(idx));
   if (bound.size() != 1 || known.trips(bound[0]) < 4 || known.trips(all) < listed_from) return false;
-  slice_lists l{.slice = bound[0], .owned = s.owned};
-  flat<node_id> list;
-  deltas::conjuncts(g, g.arg(s.body, 1), list);
-  for (const node_id c : list) {
-    if (g.kind(c) == op::less_equal && g.arg(c, 1) == s.owned && l.low == no_node) l.low = g.arg(c, 0);
-    if (g.kind(c) == op::less && g.arg(c, 0) == s.owned && l.high == no_node) l.high = g.arg(c, 1);
-  }
+  slice_lists l = bounds_of(g, s);
   index_set own;
   own.insert(g.ordinal(l.slice));
   if (l.low == no_node || l.high == no_node || !g.free[l.low].within(own) || !g.free[l.high].within(own)) return false;
@@ -183,12 +286,13 @@ bool list_slices(graph& g, const facts& known, stage& s, std::vector<stage>& don
   all.erase(g.ordinal(s.owned));
   const double across = known.trips(all), rows = known.trips(s.owned);
   l.chunk = 64;
-  while (static_cast<double>(l.chunk) * across < chunk_elements && static_cast<double>(l.chunk) * 2 * enough_pieces < rows) l.chunk *= 2;
+  const double enough = s.slices.brief.empty() ? chunk_elements : 4 * brief_slice;
+  while (static_cast<double>(l.chunk) * across < enough && static_cast<double>(l.chunk) * 2 * enough_pieces < rows) l.chunk *= 2;
   for (const stage& other : done) {
     const slice_lists& o = other.slices;
     if (other.how != way::lists || o.low != l.low || o.high != l.high || o.slice != l.slice || o.owned != l.owned || o.chunk != l.chunk) continue;
+    l.array = other.define, l.brief = s.slices.brief, l.sought = s.slices.sought;
     s.slices = l;
-    s.slices.array = other.define;
     return true;
   }
   const node_id slices = make(g, op::maximum, make(g, op::sub, g.arg(l.slice, 1), g.arg(l.slice, 0)), integer(g, 0));
@@ -202,8 +306,8 @@ bool list_slices(graph& g, const facts& known, stage& s, std::vector<stage>& don
   lists.bytes = 8 * known.trips(lists.indices[0]);
   lists.operations = 4 * known.trips(l.slice);
   lists.reasons.push_back("the slices by the " + std::to_string(l.chunk) + " rows in which they begin: a piece walks those that meet its rows");
+  l.array = lists.define, l.brief = s.slices.brief, l.sought = s.slices.sought;
   s.slices = l;
-  s.slices.array = lists.define;
   s.reasons.push_back("a piece writes its rows once, in order");
   done.push_back(std::move(lists));
   return true;

@@ -9,9 +9,9 @@ namespace sheaf::plan {
 // in the condition, for a range is computed even if it is empty). Only loads that cannot fail move.
 node_id narrowed(graph& g, node_id root, trust& trusted);
 
-// In an interval scatter: a reduction that does not depend on the owned index becomes a stage, and two sums over the same
-// slices become one.
-bool take_per_slice(graph& g, stage& s, std::vector<stage>& before);
+// In an interval scatter: a reduction that does not depend on the owned index is computed once a slice: in the same pass
+// where it walks the slice itself and that is short, else in a stage of its own.
+bool take_per_slice(graph& g, stage& s, std::vector<stage>& before, trust& trusted);
 
 // Puts a stage before an interval scatter that lists the slices by chunks of rows, where pieces would walk many in vain.
 bool list_slices(graph& g, const facts& known, stage& s, std::vector<stage>& done);

@@ -177,6 +177,16 @@ void parallelise(graph& g, const facts& known, stage& s) {
   }
 }
 
+// Bounds are read once a slice: what counts is the width of the rows that are written.
+int lanes_of_rows(const graph& g, const facts& known, const stage& s) {
+  bool heavy = false;
+  for_each_node(g, g.arg(s.body, 0), [&](node_id n) { heavy = heavy || (g.kind(n) >= op::exp && g.kind(n) <= op::cos) || g.kind(n) == op::pow; });
+  const int most = (heavy || s.vector == s.owned ? 128 : 512) / row(g.type(s.define)).bytes;
+  int lanes = 4;
+  while (lanes < std::min(most, 256) && lanes < known.trips(s.vector)) lanes *= 2;
+  return lanes;
+}
+
 // Pieces own batches where there are enough, else blocks of the owned index. The last index runs in lanes.
 void schedule_scatter(const graph& g, const facts& known, stage& s) {
   s.loops = s.indices;
@@ -189,10 +199,11 @@ void schedule_scatter(const graph& g, const facts& known, stage& s) {
   const bool decides = last != s.owned && condition.has(g.ordinal(last));
   if ((last != s.owned || s.how == way::interval) && !decides && may_vectorise(g, s.body, last)) {
     s.vector = last;
-    s.lanes = std::min(64, lanes_for(g, known, s.how == way::interval ? g.arg(s.body, 0) : s.body, last, false));
+    s.lanes = std::min(64, lanes_for(g, known, s.body, last, false));
   }
   if (s.slices.array != no_node) {
     s.chunk = s.slices.chunk;
+    if (s.vector != no_node) s.lanes = lanes_of_rows(g, known, s);
     return;
   }
   for (const node_id idx : s.indices)
