@@ -111,15 +111,23 @@ ir::kernel kernel_lowering::operator()(const plan::kernel_plan& k) {
   small = k.cost * std::max(1.0, all_turns) < worth_code;
   ir::kernel_builder builder(k.name);
   scope top(builder.top());
+  const node_id when = stages.front()->when;
   if (k.parallel == no_node) {
-    piece(k, top, nullptr);
+    if (when == no_node) {
+      piece(k, top, nullptr);
+    } else {
+      scope inner(top, top.block->guard(emit(when, top)));
+      piece(k, inner, nullptr);
+      inner.close();
+    }
     return std::move(builder).finish();
   }
   const node_id low = g.arg(k.parallel, 0), high = g.arg(k.parallel, 1);
   const double turns = known.trips(k.parallel) / static_cast<double>(std::max<std::int64_t>(k.chunk, 1));
   const ir::loop_kind kind = turns > 1 && k.cost * turns > worth_pieces ? ir::loop_kind::parallel : ir::loop_kind::serial;
   if (k.chunk == 0) {
-    scope inner(top, top.block->loop(kind, index_text(k.parallel), emit(low, top), emit(high, top)));
+    const ir::value first = emit(low, top), end = when == no_node ? emit(high, top) : emit(make(g, op::select, when, high, low), top);
+    scope inner(top, top.block->loop(kind, index_text(k.parallel), first, end));
     inner.block->head().cost = k.cost;
     bind(inner, k.parallel, 1);
     piece(k, inner, nullptr);
@@ -128,7 +136,8 @@ ir::kernel kernel_lowering::operator()(const plan::kernel_plan& k) {
   }
   const node_id size = integer(g, k.chunk);
   const node_id room = make(g, op::add, make(g, op::sub, high, low), integer(g, k.chunk - 1));
-  const ir::value zero = emit(integer(g, 0), top), count = emit(make(g, op::quotient, room, size), top);
+  const node_id none = integer(g, 0), turns_all = make(g, op::quotient, room, size);
+  const ir::value zero = emit(none, top), count = emit(when == no_node ? turns_all : make(g, op::select, when, turns_all, none), top);
   const ir::value step = emit(size, top), start = emit(low, top), stop = emit(high, top);
   scope inner(top, top.block->loop(kind, index_text(k.parallel) + "_chunk", zero, count));
   inner.block->head().cost = k.cost;

@@ -11,6 +11,8 @@ namespace {
 
 bool reads(const graph& g, const stage& reader, const stage& writer) {
   bool found = reader.slices.array == writer.define;
+  if (reader.when != no_node)
+    for_each_node(g, reader.when, [&](node_id n) { found = found || (g.kind(n) == op::load && g.arg(n, 0) == writer.define); });
   for_each_node(g, reader.body, [&](node_id n) { found = found || (g.kind(n) == op::load && g.arg(n, 0) == writer.define); });
   return found;
 }
@@ -48,6 +50,7 @@ bool share_rows(const graph& g, const program_plan& plan, const kernel_plan& k, 
 bool may_join(graph& g, const program_plan& plan, const kernel_plan& k, stage& s, trust& trusted) {
   const stage& leader = plan.stages[static_cast<std::size_t>(k.stages.front())];
   if (leader.where == place::check || s.where == place::check) return false;
+  if (leader.when != s.when) return false;
   if (leader.how == way::interval && s.how == way::interval) return share_rows(g, plan, k, s);
   if (leader.how != way::map || s.how != way::map) return false;
   if ((k.parallel == no_node) != (s.parallel == no_node) || (k.chunk == 0) != (s.chunk == 0)) return false;

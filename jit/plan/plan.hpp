@@ -65,6 +65,8 @@ struct stage {
   node_id owned = no_node;       // scatter, interval: the index j that pieces own; scan: the index along which it runs
   scan_form scan;                // scan only; body holds all that is read
   slice_lists slices;            // lists, and intervals that read them
+  node_id when = no_node;        // computed only if this holds: a condition on stages before
+  bool levelled = false;         // its ragged reductions read tables of blocks
   place where = place::workspace;
   int ordinal = 0;               // among outputs, workspaces or checks
   double bytes = 0, operations = 0;  // predicted
