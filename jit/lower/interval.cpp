@@ -55,6 +55,11 @@ void each_slice(lists_lowering& a, scope& s, Body&& body) {
   scope walk(s, k.open(s, a.l.slice, 1));
   k.bind(walk, a.l.slice, 1);
   const range rows = a.rows(walk);
+  if (a.l.all) {
+    const ir::value last = walk.block->emit(op::sub, {a.stop, walk.block->i64(1)});
+    body(walk, rows, a.chunk_of(*walk.block, walk.block->emit(op::maximum, {walk.block->emit(op::minimum, {rows.low, last}), a.start})));
+    return walk.close();
+  }
   scope inner(walk, walk.block->guard(walk.block->emit(op::less, {rows.low, rows.high})));
   body(inner, rows, a.chunk_of(*inner.block, rows.low));
   inner.close();
@@ -96,6 +101,7 @@ void kernel_lowering::list_slices(const stage& s, scope& top) {
     a.put(c, a.order(c, position), emit(s.slices.slice, in));
     a.put(c, at, c.emit(op::add, {position, one}));
   });
+  if (s.slices.all) return;
   scope walk(top, b.loop(ir::loop_kind::serial, "position", zero, b.read(slices)));
   ir::block_builder& c = *walk.block;
   bind_to(g, walk, s.slices.slice, a.at(c, a.order(c, c.counter())));
@@ -110,6 +116,16 @@ void kernel_lowering::list_slices(const stage& s, scope& top) {
   a.put(rest, rest.counter(), b.read(slices));
   rest.close();
   a.put(b, b.emit(op::add, {a.chunks, a.chunks}), b.read(rows_in_all));
+}
+
+// The slice that a map stage has its turn with.
+void kernel_lowering::bind_in_order(const stage& s, scope& top, scope& inner, ir::value when) {
+  const lists_lowering a = lists_of(*this, s.slices, buffers.at(s.slices.array), top);
+  ir::block_builder& b = *inner.block;
+  const node_id m = s.slices.slice;
+  const ir::value turn = b.emit(op::sub, {b.counter(), emit(g.arg(m, 0), top)});
+  const ir::value listed = b.load(a.array, element::i64, {a.order(b, turn)}, ir::access::uniform, when);
+  bind_to(g, inner, m, b.emit(op::select, {when, listed, b.counter()}));
 }
 
 namespace {

@@ -67,6 +67,7 @@ class kernel_lowering {
 
   // interval.cpp
   void list_slices(const stage& s, scope& top);
+  void bind_in_order(const stage& s, scope& top, scope& inner, ir::value when);
   void interval(scope& piece, const range& own);
 
   // scan.cpp

@@ -126,10 +126,16 @@ ir::kernel kernel_lowering::operator()(const plan::kernel_plan& k) {
   const double turns = known.trips(k.parallel) / static_cast<double>(std::max<std::int64_t>(k.chunk, 1));
   const ir::loop_kind kind = turns > 1 && k.cost * turns > worth_pieces ? ir::loop_kind::parallel : ir::loop_kind::serial;
   if (k.chunk == 0) {
+    const auto in_order = [&](const stage* s) { return s->how == plan::way::map && s->slices.slice == k.parallel && s->order_when != no_node; };
+    const auto ordered = std::find_if(stages.begin(), stages.end(), in_order);
+    const ir::value listed = ordered == stages.end() ? ir::none : emit((*ordered)->order_when, top);
     const ir::value first = emit(low, top), end = when == no_node ? emit(high, top) : emit(make(g, op::select, when, high, low), top);
     scope inner(top, top.block->loop(kind, index_text(k.parallel), first, end));
     inner.block->head().cost = k.cost;
-    bind(inner, k.parallel, 1);
+    if (ordered == stages.end())
+      bind(inner, k.parallel, 1);
+    else
+      bind_in_order(**ordered, top, inner, listed);
     piece(k, inner, nullptr);
     inner.close();
     return std::move(builder).finish();

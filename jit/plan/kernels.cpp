@@ -27,6 +27,7 @@ void rename_parallel(graph& g, stage& s, node_id to, trust& trusted) {
   for (auto* list : {&s.indices, &s.loops})
     for (node_id& idx : *list) idx = put(idx);
   if (s.vector != no_node) s.vector = put(s.vector);
+  if (s.slices.slice == from) s.slices.slice = to;
   s.parallel = to;
 }
 

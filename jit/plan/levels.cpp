@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include <sheaf/dsl/graph/affine.hpp>
+#include <sheaf/jit/plan/ragged.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 
@@ -69,6 +70,8 @@ class levels {
  public:
   levels(graph& g, const facts& known, const stage& s, const slices_form& f, std::vector<stage>& before, trust& trusted)
       : g_(g), known_(known), s_(s), f_(f), before_(before), trusted_(trusted), fold_(monoid_of(g, f.reduce)) {}
+
+  node_id deep() const { return deep_; }
 
   node_id operator()() {
     const node_id low = g_.arg(f_.t, 0), high = g_.arg(f_.t, 1), zero = integer(g_, 0);
@@ -147,11 +150,24 @@ bool take_levels(graph& g, const facts& known, stage& s, std::vector<stage>& bef
   if (s.how != way::map || s.levelled) return false;
   const slices_form f = slices_in(g, known, s, trusted);
   if (f.reduce == no_node) return false;
-  const node_id folded = levels(g, known, s, f, before, trusted)();
+  levels made(g, known, s, f, before, trusted);
+  const node_id folded = made();
   replacement put(g);
   put.add(f.reduce, folded);
   s.body = put(s.body);
   s.levelled = true;
+  const auto bound = indices_of(g, f.slice);
+  const node_id low = g.arg(f.t, 0), high = g.arg(f.t, 1);
+  if (bound.size() == 1 && g.type(low) == element::i64 && g.type(high) == element::i64) {
+    const node_id rows = index(g, index_name(g, f.t), index_serial(g, f.t) + 6000, integer(g, 0), f.rows);
+    const slice_lists l{.slice = bound[0], .low = low, .high = high, .owned = rows, .chunk = 64, .all = true};
+    stage lists = lists_stage(g, known, l);
+    lists.when = made.deep();
+    s.slices = l;
+    s.slices.array = lists.define;
+    s.order_when = lists.when;
+    before.push_back(std::move(lists));
+  }
   s.reasons.push_back("slices may overlap: folded from tables of blocks if they have more rows than twice the data and " +
                       std::to_string(rows_of_a_slice) + " a slice, else row by row");
   return true;

@@ -306,6 +306,7 @@ bool take_misplaced(graph& g, const facts& known, stage& s, std::vector<stage>& 
 }
 
 void work_on(graph& g, const facts& known, stage s, std::vector<stage>& done, trust& trusted) {
+  if (s.how == way::lists) return done.push_back(std::move(s));
   s.body = narrowed(g, s.body, trusted);
   for (;;) {
     schedule(g, known, s);

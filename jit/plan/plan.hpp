@@ -46,6 +46,7 @@ struct slice_lists {
   node_id owned = no_node;
   std::int64_t chunk = 0;
   node_id array = no_node;  // interval: the definition of the array; none: every piece asks every slice
+  bool all = false;            // the order has slices without rows too: a map stage runs in it, for the sake of the cache
   bool sought = false;         // reductions over a slice were looked for;
   std::vector<node_id> brief = {};  // the indices of those that are computed where its rows are written
 };
@@ -64,8 +65,9 @@ struct stage {
   way how = way::map;
   node_id owned = no_node;       // scatter, interval: the index j that pieces own; scan: the index along which it runs
   scan_form scan;                // scan only; body holds all that is read
-  slice_lists slices;            // lists, and intervals that read them
+  slice_lists slices;            // lists, and stages that read them
   node_id when = no_node;        // computed only if this holds: a condition on stages before
+  node_id order_when = no_node;  // map: in the order of the slices if this holds, else as they count
   bool levelled = false;         // its ragged reductions read tables of blocks
   place where = place::workspace;
   int ordinal = 0;               // among outputs, workspaces or checks

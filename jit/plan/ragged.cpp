@@ -271,6 +271,21 @@ node_id chunks_of(graph& g, const slice_lists& l) {
   return make(g, op::quotient, make(g, op::add, rows, integer(g, l.chunk - 1)), integer(g, l.chunk));
 }
 
+stage lists_stage(graph& g, const facts& known, const slice_lists& l) {
+  const node_id slices = make(g, op::maximum, make(g, op::sub, g.arg(l.slice, 1), g.arg(l.slice, 0)), integer(g, 0));
+  const node_id size = make(g, op::add, make(g, op::mul, chunks_of(g, l), integer(g, 2)), make(g, op::add, slices, integer(g, 1)));
+  stage lists;
+  lists.how = way::lists;
+  lists.body = make(g, op::add, l.low, l.high);
+  lists.indices = {fresh_index(g, l.slice, integer(g, 0), size)};
+  lists.define = define(g, g.name("slices", 6), lists.body, lists.indices.data(), 1);
+  lists.slices = l;
+  lists.bytes = 8 * known.trips(lists.indices[0]);
+  lists.operations = 4 * known.trips(l.slice);
+  lists.reasons.push_back("the slices by the " + std::to_string(l.chunk) + " rows in which they begin");
+  return lists;
+}
+
 bool list_slices(graph& g, const facts& known, stage& s, std::vector<stage>& done) {
   if (s.how != way::interval || s.slices.array != no_node) return false;
   const auto bound = bound_indices(g, s.body);
@@ -295,20 +310,10 @@ bool list_slices(graph& g, const facts& known, stage& s, std::vector<stage>& don
     s.slices = l;
     return true;
   }
-  const node_id slices = make(g, op::maximum, make(g, op::sub, g.arg(l.slice, 1), g.arg(l.slice, 0)), integer(g, 0));
-  const node_id size = make(g, op::add, make(g, op::mul, chunks_of(g, l), integer(g, 2)), make(g, op::add, slices, integer(g, 1)));
-  stage lists;
-  lists.how = way::lists;
-  lists.body = make(g, op::add, l.low, l.high);
-  lists.indices = {fresh_index(g, l.slice, integer(g, 0), size)};
-  lists.define = define(g, g.name("slices", 6), lists.body, lists.indices.data(), 1);
-  lists.slices = l;
-  lists.bytes = 8 * known.trips(lists.indices[0]);
-  lists.operations = 4 * known.trips(l.slice);
-  lists.reasons.push_back("the slices by the " + std::to_string(l.chunk) + " rows in which they begin: a piece walks those that meet its rows");
+  stage lists = lists_stage(g, known, l);
   l.array = lists.define, l.brief = s.slices.brief, l.sought = s.slices.sought;
   s.slices = l;
-  s.reasons.push_back("a piece writes its rows once, in order");
+  s.reasons.push_back("a piece walks the slices that meet its rows, and writes each row once");
   done.push_back(std::move(lists));
   return true;
 }

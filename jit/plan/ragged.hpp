@@ -16,6 +16,9 @@ bool take_per_slice(graph& g, stage& s, std::vector<stage>& before, trust& trust
 // Puts a stage before an interval scatter that lists the slices by chunks of rows, where pieces would walk many in vain.
 bool list_slices(graph& g, const facts& known, stage& s, std::vector<stage>& done);
 
+// The stage that makes the lists.
+stage lists_stage(graph& g, const facts& known, const slice_lists& l);
+
 // How many chunks the owned index has, and the subscripts of the array of lists (see `slice_lists`).
 node_id chunks_of(graph& g, const slice_lists& l);
 

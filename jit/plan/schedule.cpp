@@ -296,6 +296,9 @@ void schedule(graph& g, const facts& known, stage& s) {
       inside = inside || (g.kind(n) == op::reduce && g.free[n].has(g.ordinal(s.vector)));
     });
     s.lanes = lanes_for(g, known, s.body, s.vector, inside);
+    // Its reductions run one after the other, and bounds are read once a slice.
+    const int row_of_lanes = 512 / std::max(4, row(g.type(s.define)).bytes);
+    if (s.levelled && s.lanes < row_of_lanes && s.lanes < known.trips(s.vector)) s.lanes = row_of_lanes;
   } else {
     s.lanes = 1;
   }
