@@ -12,7 +12,6 @@ namespace sheaf::plan {
 
 namespace {
 
-constexpr std::int64_t radix = 16;
 constexpr double least_slices = 256, least_rows = 4096, least_elements = 1 << 18;
 constexpr std::int64_t rows_of_a_slice = 48;  // what folding one from tables costs, about
 
@@ -49,27 +48,25 @@ slices_form slices_in(graph& g, const facts& known, const stage& s, const trust&
     if (!data || slice.empty() || !slice.within(own) || !g.free[n].within(own)) return;
     if (!has_closed_ranges(g, n)) return;
     const node_id rows = rows_walked(g, g.arg(n, 0), t, trusted);
-    if (rows == no_node || known.trips(slice) < least_slices) return;
+    if (rows == no_node) return;
     replacement closed(g);  // t stands in the body with its range, and so with the slice
     closed.add(t, index(g, index_name(g, t), index_serial(g, t) + 5000, integer(g, 0), rows));
     if (g.free[closed(g.arg(n, 0))].meets(slice)) return;
     const auto count = known.value(rows);
     index_set columns = g.free[n];
     for (const node_id idx : indices_of(g, slice)) columns.erase(g.ordinal(idx));
-    if (!count || static_cast<double>(*count) < least_rows || static_cast<double>(*count) * known.trips(columns) < least_elements) return;
+    const double height = static_cast<double>(count.value_or(0));
+    const bool enough = known.trips(slice) >= least_slices && height >= least_rows && height * known.trips(columns) >= least_elements;
+    if (!count || (!enough && !known.call().eager)) return;
     found = {n, t, rows, slice};
   });
   return found;
 }
 
-node_id up(graph& g, node_id e) { return make(g, op::quotient, make(g, op::add, e, integer(g, radix - 1)), integer(g, radix)); }
-node_id down(graph& g, node_id e) { return make(g, op::quotient, e, integer(g, radix)); }
-node_id whole(graph& g, node_id e) { return make(g, op::mul, e, integer(g, radix)); }
-
 class levels {
  public:
   levels(graph& g, const facts& known, const stage& s, const slices_form& f, std::vector<stage>& before, trust& trusted)
-      : g_(g), known_(known), s_(s), f_(f), before_(before), trusted_(trusted), fold_(monoid_of(g, f.reduce)) {}
+      : g_(g), known_(known), s_(s), f_(f), before_(before), trusted_(trusted), fold_(monoid_of(g, f.reduce)), radix_(known.call().eager ? 2 : 16) {}
 
   node_id deep() const { return deep_; }
 
@@ -80,21 +77,25 @@ class levels {
     node_id first = make(g_, op::select, some, low, zero), end = make(g_, op::select, some, high, zero);
     node_id value = g_.arg(f_.reduce, 0), t = f_.t, rows = f_.rows, result = no_node;
     for (int level = 0;; ++level) {
-      const bool last = level > 0 && known_.value(rows).value_or(0) < radix * radix;
-      const node_id inner = make(g_, op::minimum, whole(g_, up(g_, first)), end);
+      const bool last = level > 0 && known_.value(rows).value_or(0) < radix_ * radix_;
+      const node_id inner = make(g_, op::minimum, whole(up(first)), end);
       const node_id from = last ? end : level == 0 ? make(g_, op::select, deep_, inner, end) : inner;
       result = joined(result, part(value, t, first, from));
       if (last) return result;
-      const node_id outer = make(g_, op::maximum, whole(g_, down(g_, end)), from);
+      const node_id outer = make(g_, op::maximum, whole(down(end)), from);
       const node_id to = level == 0 ? make(g_, op::select, deep_, outer, end) : outer;
       result = joined(result, part(value, t, to, end));
       std::tie(value, t) = table(value, t, rows, level);
-      rows = up(g_, rows);
-      first = up(g_, from), end = down(g_, to);
+      rows = up(rows);
+      first = up(from), end = down(to);
     }
   }
 
  private:
+  node_id up(node_id e) { return make(g_, op::quotient, make(g_, op::add, e, integer(g_, radix_ - 1)), integer(g_, radix_)); }
+  node_id down(node_id e) { return make(g_, op::quotient, e, integer(g_, radix_)); }
+  node_id whole(node_id e) { return make(g_, op::mul, e, integer(g_, radix_)); }
+
   // Is folding all slices row by row more work than filling the tables and folding from them?
   node_id many(node_id low, node_id high) {
     const node_id length = make(g_, op::maximum, make(g_, op::sub, high, low), integer(g_, 0));
@@ -106,6 +107,7 @@ class levels {
     node_id slices = integer(g_, 1);
     for (const node_id idx : bound)
       slices = make(g_, op::mul, slices, make(g_, op::maximum, make(g_, op::sub, g_.arg(idx, 1), g_.arg(idx, 0)), integer(g_, 0)));
+    if (known_.call().eager) return make(g_, op::less, f_.rows, depth);
     const node_id work = make(g_, op::add, make(g_, op::mul, f_.rows, integer(g_, 2)), make(g_, op::mul, slices, integer(g_, rows_of_a_slice)));
     return make(g_, op::less, work, depth);
   }
@@ -121,14 +123,14 @@ class levels {
 
   // The stage of the next table, and its load at an index of its own.
   std::pair<node_id, node_id> table(node_id value, node_id t, node_id rows, int level) {
-    const node_id b = fresh_index(g_, t, integer(g_, 0), up(g_, rows));
-    const node_id start = whole(g_, b);
-    const node_id folded = part(value, t, start, make(g_, op::minimum, make(g_, op::add, start, integer(g_, radix)), rows));
+    const node_id b = fresh_index(g_, t, integer(g_, 0), up(rows));
+    const node_id start = whole(b);
+    const node_id folded = part(value, t, start, make(g_, op::minimum, make(g_, op::add, start, integer(g_, radix_)), rows));
     stage like = s_;
     like.indices.insert(like.indices.begin(), b);
     like.vector = no_node;
     const std::size_t count = before_.size();
-    const node_id at = stored(g_, folded, "table", like, before_, "folds of " + std::to_string(radix) + (level == 0 ? " rows" : " entries") + ", if slices overlap enough");
+    const node_id at = stored(g_, folded, "table", like, before_, "folds of " + std::to_string(radix_) + (level == 0 ? " rows" : " entries") + ", if slices overlap enough");
     if (before_.size() > count) before_.back().when = deep_, before_.back().levelled = true;
     trusted_.insert(at);
     return {at, b};
@@ -141,6 +143,7 @@ class levels {
   std::vector<stage>& before_;
   trust& trusted_;
   monoid fold_;
+  std::int64_t radix_;
   node_id deep_ = no_node;
 };
 
@@ -160,7 +163,7 @@ bool take_levels(graph& g, const facts& known, stage& s, std::vector<stage>& bef
   const node_id low = g.arg(f.t, 0), high = g.arg(f.t, 1);
   if (bound.size() == 1 && g.type(low) == element::i64 && g.type(high) == element::i64) {
     const node_id rows = index(g, index_name(g, f.t), index_serial(g, f.t) + 6000, integer(g, 0), f.rows);
-    const slice_lists l{.slice = bound[0], .low = low, .high = high, .owned = rows, .chunk = 64, .all = true};
+    const slice_lists l{.slice = bound[0], .low = low, .high = high, .owned = rows, .chunk = known.call().eager ? 4 : 64, .all = true};
     stage lists = lists_stage(g, known, l);
     lists.when = made.deep();
     s.slices = l;

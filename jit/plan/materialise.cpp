@@ -312,7 +312,7 @@ void work_on(graph& g, const facts& known, stage s, std::vector<stage>& done, tr
     schedule(g, known, s);
     std::vector<stage> before = done;
     const std::size_t count = done.size();
-    const bool changed = take_scatter(g, s, before) || take_per_slice(g, s, before, trusted) ||
+    const bool changed = take_scatter(g, s, before) || take_per_slice(g, known, s, before, trusted) ||
                          take_levels(g, known, s, before, trusted) ||
                          take_scan(g, known, s, before, trusted) || take_ties(g, s, before) ||
                          take_misplaced(g, known, s, before) || take_split(g, known, s, before, trusted);

@@ -14,7 +14,9 @@ namespace {
 constexpr double listed_from = 32768;         // elements of the result: below, asking every slice costs less than a list
 constexpr double chunk_elements = 32768;      // of the result, that a piece owns
 constexpr double enough_pieces = 16;
-constexpr std::int64_t brief_slice = 32768;   // rows that stay in a core's cache between two walks
+
+// Rows that stay in a core's cache between two walks.
+std::int64_t brief_slice(const facts& known) { return known.call().eager ? 3 : 32768; }
 
 // ---- conditions as ranges
 
@@ -218,11 +220,11 @@ void inline_definitions(graph& g, stage& s, const slice_lists& l, const std::vec
 
 // Reductions over the slice itself are computed where its rows are written, while they are in the cache; a piece that begins
 // within a slice does so again. Of a long slice they are stored before: no range is walked for both.
-bool compute_in_place(graph& g, stage& s, std::vector<stage>& before, trust& trusted) {
+bool compute_in_place(graph& g, const facts& known, stage& s, std::vector<stage>& before, trust& trusted) {
   const slice_lists l = bounds_of(g, s);
   if (l.low == no_node || l.high == no_node) return false;
   inline_definitions(g, s, l, before, trusted);
-  const node_id brief = make(g, op::less_equal, make(g, op::sub, l.high, l.low), integer(g, brief_slice));
+  const node_id brief = make(g, op::less_equal, make(g, op::sub, l.high, l.low), integer(g, brief_slice(known)));
   const node_id extended = make(g, op::logical_not, brief);
   stage like = s;
   like.vector = no_node;
@@ -232,23 +234,23 @@ bool compute_in_place(graph& g, stage& s, std::vector<stage>& before, trust& tru
     const node_id of_long = where(g, n, extended, stored_too, trusted);
     stored_too.add(n, of_long);
     const node_id of_brief = where(g, n, brief, here, trusted);
-    const node_id kept = stored(g, of_long, "kept", like, before, "of slices longer than " + std::to_string(brief_slice) + ": several pieces need it");
+    const node_id kept = stored(g, of_long, "kept", like, before, "of slices longer than " + std::to_string(brief_slice(known)) + ": several pieces need it");
     here.add(n, make(g, op::select, brief, of_brief, kept));
     s.slices.brief.push_back(g.arg(of_brief, 2));
   }
   if (s.slices.brief.empty()) return false;
   s.body = here(s.body);
-  s.reasons.push_back("what a slice of at most " + std::to_string(brief_slice) + " rows needs of itself is computed with it in the cache");
+  s.reasons.push_back("what a slice of at most " + std::to_string(brief_slice(known)) + " rows needs of itself is computed with it in the cache");
   return true;
 }
 
 }  // namespace
 
-bool take_per_slice(graph& g, stage& s, std::vector<stage>& before, trust& trusted) {
+bool take_per_slice(graph& g, const facts& known, stage& s, std::vector<stage>& before, trust& trusted) {
   if (s.how != way::interval || bound_indices(g, s.body).size() != 1) return false;
   if (!s.slices.sought) {
     s.slices.sought = true;
-    if (compute_in_place(g, s, before, trusted)) return true;
+    if (compute_in_place(g, known, s, before, trusted)) return true;
   }
   node_id inner = no_node;
   for (const node_id n : reductions_within(g, s.body)) {
@@ -291,7 +293,8 @@ bool list_slices(graph& g, const facts& known, stage& s, std::vector<stage>& don
   const auto bound = bound_indices(g, s.body);
   index_set all;
   for (const node_id idx : s.indices) all.insert(g.ordinal(idx));
-  if (bound.size() != 1 || known.trips(bound[0]) < 4 || known.trips(all) < listed_from) return false;
+  const bool enough = known.call().eager || (known.trips(bound[0]) >= 4 && known.trips(all) >= listed_from);
+  if (bound.size() != 1 || !enough) return false;
   slice_lists l = bounds_of(g, s);
   index_set own;
   own.insert(g.ordinal(l.slice));
@@ -300,9 +303,9 @@ bool list_slices(graph& g, const facts& known, stage& s, std::vector<stage>& don
   if (g.type(l.low) != element::i64 || g.type(l.high) != element::i64) return false;
   all.erase(g.ordinal(s.owned));
   const double across = known.trips(all), rows = known.trips(s.owned);
-  l.chunk = 64;
-  const double enough = s.slices.brief.empty() ? chunk_elements : 4 * brief_slice;
-  while (static_cast<double>(l.chunk) * across < enough && static_cast<double>(l.chunk) * 2 * enough_pieces < rows) l.chunk *= 2;
+  l.chunk = known.call().eager ? 4 : 64;
+  const double piece = s.slices.brief.empty() ? chunk_elements : 4 * static_cast<double>(brief_slice(known));
+  while (static_cast<double>(l.chunk) * across < piece && static_cast<double>(l.chunk) * 2 * enough_pieces < rows) l.chunk *= 2;
   for (const stage& other : done) {
     const slice_lists& o = other.slices;
     if (other.how != way::lists || o.low != l.low || o.high != l.high || o.slice != l.slice || o.owned != l.owned || o.chunk != l.chunk) continue;

@@ -11,7 +11,7 @@ node_id narrowed(graph& g, node_id root, trust& trusted);
 
 // In an interval scatter: a reduction that does not depend on the owned index is computed once a slice: in the same pass
 // where it walks the slice itself and that is short, else in a stage of its own.
-bool take_per_slice(graph& g, stage& s, std::vector<stage>& before, trust& trusted);
+bool take_per_slice(graph& g, const facts& known, stage& s, std::vector<stage>& before, trust& trusted);
 
 // Puts a stage before an interval scatter that lists the slices by chunks of rows, where pieces would walk many in vain.
 bool list_slices(graph& g, const facts& known, stage& s, std::vector<stage>& done);
