@@ -57,7 +57,9 @@ void each_slice(lists_lowering& a, scope& s, Body&& body) {
   const range rows = a.rows(walk);
   if (a.l.all) {
     const ir::value last = walk.block->emit(op::sub, {a.stop, walk.block->i64(1)});
-    body(walk, rows, a.chunk_of(*walk.block, walk.block->emit(op::maximum, {walk.block->emit(op::minimum, {rows.low, last}), a.start})));
+    body(walk, rows,
+         a.chunk_of(*walk.block,
+                    walk.block->emit(op::maximum, {walk.block->emit(op::minimum, {rows.low, last}), a.start})));
     return walk.close();
   }
   scope inner(walk, walk.block->guard(walk.block->emit(op::less, {rows.low, rows.high})));
@@ -135,7 +137,9 @@ enum class what { fill, store, combine };
 // The loops over rows `j` and the other indices of the results, with a statement for each stage inside.
 class row_writer {
  public:
-  row_writer(kernel_lowering& k, const std::vector<const stage*>& stages, const targets& t) : k_(k), stages_(stages), s_(*stages.front()), t_(t) {}
+  row_writer(kernel_lowering& k, const std::vector<const stage*>& stages, const targets& t)
+      : k_(k), stages_(stages), s_(*stages.front()), t_(t) {}
+  bool based = true;  // rows begin with what their stage says
 
   // One test for all the loops where there is nothing to do.
   void where_any(scope& at, const range& rows, what act, bool stream) {
@@ -179,7 +183,8 @@ class row_writer {
       if (brief && lanes > 1) inner_->block->head().brief = true;
       k_.bind(*inner_, idx, lanes);
     }
-    if (act == what::combine && !lanes_decide() && !is_true(k_.g, t_.rest)) enter(inner_->block->guard(k_.emit(t_.rest, *inner_)));
+    if (act == what::combine && !lanes_decide() && !is_true(k_.g, t_.rest))
+      enter(inner_->block->guard(k_.emit(t_.rest, *inner_)));
     for (const stage* s : stages_) statement(*s, act, stream);
     while (!nest_.empty()) {
       nest_.back()->close();
@@ -193,7 +198,10 @@ class row_writer {
   bool lanes_decide() const { return inner_->lane != no_node && k_.g.free[t_.rest].has(k_.g.ordinal(inner_->lane)); }
   void statement(const stage& s, what act, bool stream) {
     graph& g = k_.g;
-    const node_id value = value_of(s, act);
+    node_id value = value_of(s, act);
+    if (act != what::combine && based && s.base != no_node) {
+      value = act == what::fill ? s.base : make(g, row(monoid_of(g, s.body)).combine, s.base, value);
+    }
     if (act != what::combine) return k_.store(s, k_.emit(value, *inner_), *inner_, ir::none, stream);
     const ir::value mask = lanes_decide() ? k_.emit(t_.rest, *inner_) : ir::none;
     std::vector<node_id> subscripts;
@@ -226,10 +234,12 @@ void kernel_lowering::interval(scope& piece, const range& own) {
     const ir::value chunk = a.chunk_of(b, own.low);
     const ir::value written = b.accumulator(element::i64, monoid::max, false);  // up to here, from own.low
     b.combine(written, own.low);
-    scope slice(at, b.loop(ir::loop_kind::serial, index_text(s.slices.slice), a.at(b, chunk), a.at(b, a.ends(b, chunk))));
+    scope slice(at,
+                b.loop(ir::loop_kind::serial, index_text(s.slices.slice), a.at(b, chunk), a.at(b, a.ends(b, chunk))));
     bind_to(g, slice, s.slices.slice, a.at(*slice.block, a.order(*slice.block, slice.block->counter())));
     const range rows = a.rows(slice);
-    const ir::value low = slice.block->emit(op::maximum, {rows.low, own.low}), high = slice.block->emit(op::minimum, {rows.high, own.high});
+    const ir::value low = slice.block->emit(op::maximum, {rows.low, own.low}),
+                    high = slice.block->emit(op::minimum, {rows.high, own.high});
     scope meets(slice, slice.block->guard(slice.block->emit(op::less, {low, high})));
     ir::block_builder& c = *meets.block;
     for (const stage* each : stages)  // once for all the loops below
@@ -251,19 +261,32 @@ void kernel_lowering::interval(scope& piece, const range& own) {
     slice.close();
     write(at, {b.read(written), own.high}, what::fill, stream);
   };
-  bool large = is_true(g, t.rest);
-  for (const stage* each : stages) large = large && goes_past_cache(*each);
-  if (!large) return walk(piece, false);
-  // Rows past the caches must not be wanted again: where slices overlap, they are.
-  ir::block_builder& b = *piece.block;
-  const ir::value rows_in_all = a.at(b, b.emit(op::add, {a.chunks, a.chunks}));
-  const ir::value once = b.emit(op::less_equal, {rows_in_all, b.emit(op::sub, {a.stop, a.start})});
-  scope apart(piece, b.guard(once));
-  walk(apart, true);
-  apart.close();
-  scope over(piece, b.guard(b.emit(op::logical_not, {once})));
-  walk(over, false);
-  over.close();
+  const auto walk_if = [&](scope& at, ir::value condition, bool stream, bool based) {
+    scope inner(at, at.block->guard(condition));
+    write.based = based;
+    walk(inner, stream);
+    inner.close();
+  };
+  const auto without_base = [&](scope& at) {
+    write.based = false;
+    bool large = is_true(g, t.rest);
+    for (const stage* each : stages) large = large && goes_past_cache(*each);
+    if (!large) return walk(at, false);
+    // Rows past the caches must not be wanted again: where many slices overlap, they are.
+    ir::block_builder& b = *at.block;
+    const ir::value rows_in_all = a.at(b, b.emit(op::add, {a.chunks, a.chunks}));
+    const ir::value rows = b.emit(op::sub, {a.stop, a.start}), some = b.emit(op::quotient, {rows, b.i64(8)});
+    const ir::value once = b.emit(op::less_equal, {rows_in_all, b.emit(op::add, {rows, some})});
+    walk_if(at, once, true, false);
+    walk_if(at, b.emit(op::logical_not, {once}), false, false);
+  };
+  if (s.base == no_node) return without_base(piece);
+  if (s.base_when == no_node) return walk(piece, false);
+  const ir::value based = emit(s.base_when, piece);
+  walk_if(piece, based, false, true);
+  scope plain(piece, piece.block->guard(piece.block->emit(op::logical_not, {based})));
+  without_base(plain);
+  plain.close();
 }
 
 }  // namespace sheaf::lower

@@ -11,8 +11,8 @@ namespace {
 
 bool reads(const graph& g, const stage& reader, const stage& writer) {
   bool found = reader.slices.array == writer.define;
-  if (reader.when != no_node)
-    for_each_node(g, reader.when, [&](node_id n) { found = found || (g.kind(n) == op::load && g.arg(n, 0) == writer.define); });
+  for (const node_id root : {reader.when, reader.base})
+    if (root != no_node) for_each_node(g, root, [&](node_id n) { found = found || (g.kind(n) == op::load && g.arg(n, 0) == writer.define); });
   for_each_node(g, reader.body, [&](node_id n) { found = found || (g.kind(n) == op::load && g.arg(n, 0) == writer.define); });
   return found;
 }
@@ -42,7 +42,7 @@ bool share_rows(const graph& g, const program_plan& plan, const kernel_plan& k, 
   for (const int i : k.stages) {
     const stage& other = plan.stages[static_cast<std::size_t>(i)];
     const bool same = s.slices.array != no_node && other.slices.array == s.slices.array && other.indices == s.indices &&
-                      other.vector == s.vector && g.arg(other.body, 1) == g.arg(s.body, 1);
+                      other.vector == s.vector && other.base == s.base && g.arg(other.body, 1) == g.arg(s.body, 1);
     if (!same || reads(g, s, other)) return false;
   }
   return true;

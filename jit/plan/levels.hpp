@@ -11,4 +11,8 @@ namespace sheaf::plan {
 // Rewrites one reduction of a map stage whose range is data and whose body does not depend on the slice.
 bool take_levels(graph& g, const facts& known, stage& s, std::vector<stage>& before, trust& trusted);
 
+// The transpose, for an interval scatter of values that do not depend on the row: a slice adds to at most 30 entries of each
+// table, and a row is worth what its edges add and what the tables hold for it.
+bool take_spread(graph& g, const facts& known, stage& s, std::vector<stage>& before, trust& trusted);
+
 }  // namespace sheaf::plan

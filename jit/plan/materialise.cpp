@@ -313,7 +313,7 @@ void work_on(graph& g, const facts& known, stage s, std::vector<stage>& done, tr
     std::vector<stage> before = done;
     const std::size_t count = done.size();
     const bool changed = take_scatter(g, s, before) || take_per_slice(g, known, s, before, trusted) ||
-                         take_levels(g, known, s, before, trusted) ||
+                         take_levels(g, known, s, before, trusted) || take_spread(g, known, s, before, trusted) ||
                          take_scan(g, known, s, before, trusted) || take_ties(g, s, before) ||
                          take_misplaced(g, known, s, before) || take_split(g, known, s, before, trusted);
     if (!changed) break;
@@ -337,7 +337,7 @@ void materialise(graph& g, const facts& known, std::vector<stage>& stages, trust
     bool read = s.where != place::workspace;
     for (const stage& other : done) {
       read = read || other.slices.array == s.define;
-      for (const node_id root : {other.body, other.when})
+      for (const node_id root : {other.body, other.when, other.base})
         if (root != no_node) for_each_node(g, root, [&](node_id n) { read = read || (g.kind(n) == op::load && g.arg(n, 0) == s.define); });
     }
     return !read;

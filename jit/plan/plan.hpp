@@ -66,6 +66,8 @@ struct stage {
   node_id owned = no_node;       // scatter, interval: the index j that pieces own; scan: the index along which it runs
   scan_form scan;                // scan only; body holds all that is read
   slice_lists slices;            // lists, and stages that read them
+  node_id base = no_node;        // interval: what a row is worth before any slice, if `base_when` holds (none: always)
+  node_id base_when = no_node;
   node_id when = no_node;        // computed only if this holds: a condition on stages before
   node_id order_when = no_node;  // map: in the order of the slices if this holds, else as they count
   bool levelled = false;         // its ragged reductions read tables of blocks

@@ -11,8 +11,8 @@ namespace sheaf::plan {
 
 namespace {
 
-constexpr double listed_from = 32768;         // elements of the result: below, asking every slice costs less than a list
-constexpr double chunk_elements = 32768;      // of the result, that a piece owns
+constexpr double listed_from = 32768;     // elements of the result: below, asking every slice costs less than a list
+constexpr double chunk_elements = 32768;  // of the result, that a piece owns
 constexpr double enough_pieces = 16;
 
 // Rows that stay in a core's cache between two walks.
@@ -58,13 +58,19 @@ bound_by_data bound_in(graph& g, node_id n, const trust& trusted) {
     for (const node_id c : list) {
       const bool compares = g.kind(c) == op::less_equal || g.kind(c) == op::less;
       const node_id a = compares ? g.arg(c, 0) : no_node, b = compares ? g.arg(c, 1) : no_node;
-      const auto bounds = [&](node_id e) { return g.type(e) == element::i64 && !g.free[e].meets(later) && is_safe(g, e, trusted); };
+      const auto bounds = [&](node_id e) {
+        return g.type(e) == element::i64 && !g.free[e].meets(later) && is_safe(g, e, trusted);
+      };
       if (compares && a == t && bounds(b)) {
         const node_id top = g.kind(c) == op::less ? b : make(g, op::add, b, integer(g, 1));
-        r.high = known_less_equal(g, r.high, top) ? r.high : known_less_equal(g, top, r.high) ? top : make(g, op::minimum, r.high, top);
+        r.high = known_less_equal(g, r.high, top)   ? r.high
+                 : known_less_equal(g, top, r.high) ? top
+                                                    : make(g, op::minimum, r.high, top);
       } else if (compares && b == t && bounds(a)) {
         const node_id floor = g.kind(c) == op::less_equal ? a : make(g, op::add, a, integer(g, 1));
-        r.low = known_less_equal(g, floor, r.low) ? r.low : known_less_equal(g, r.low, floor) ? floor : make(g, op::maximum, r.low, floor);
+        r.low = known_less_equal(g, floor, r.low)   ? r.low
+                : known_less_equal(g, r.low, floor) ? floor
+                                                    : make(g, op::maximum, r.low, floor);
       } else {
         r.rest = conjunction(g, r.rest, c);
       }
@@ -100,7 +106,9 @@ std::vector<node_id> reductions_within(const graph& g, node_id root) {
 node_id joined(graph& g, node_id n, trust& trusted) {
   if (g.kind(n) != op::add) return no_node;
   const node_id a = g.arg(n, 0), b = g.arg(n, 1);
-  if (g.kind(a) != op::reduce || g.kind(b) != op::reduce || monoid_of(g, a) != monoid::sum || monoid_of(g, b) != monoid::sum) return no_node;
+  if (g.kind(a) != op::reduce || g.kind(b) != op::reduce || monoid_of(g, a) != monoid::sum ||
+      monoid_of(g, b) != monoid::sum)
+    return no_node;
   if (g.type(a) != g.type(b) || is_true(g, g.arg(a, 1)) || g[a].count != 3 || g[b].count != 3) return no_node;
   const node_id i = g.arg(a, 2), k = g.arg(b, 2);
   if (!known_equal(g, g.arg(i, 0), g.arg(k, 0)) || !known_equal(g, g.arg(i, 1), g.arg(k, 1))) return no_node;
@@ -145,9 +153,6 @@ node_id narrowed(graph& g, node_id root, trust& trusted) {
   }
 }
 
-namespace {
-
-// The bounds of an interval scatter's rows, where each is one conjunct.
 slice_lists bounds_of(const graph& g, const stage& s) {
   slice_lists l{.slice = bound_indices(g, s.body)[0], .owned = s.owned};
   flat<node_id> list;
@@ -158,6 +163,8 @@ slice_lists bounds_of(const graph& g, const stage& s) {
   }
   return l;
 }
+
+namespace {
 
 // The range of an index, within the tensors that it subscripts alone and unchecked.
 void clip(graph& g, node_id n, node_id idx, const trust& trusted, node_id& low, node_id& high) {
@@ -191,7 +198,8 @@ bool walks_slice(graph& g, const slice_lists& l, node_id n) {
   own.insert(g.ordinal(l.slice));
   if (g[n].count != 3 || !g.free[n].within(own) || row(monoid_of(g, n)).position) return false;
   const auto is = [&](node_id e, op clipped, node_id end) {
-    return known_equal(g, e, end) || (g.kind(e) == clipped && (known_equal(g, g.arg(e, 0), end) || known_equal(g, g.arg(e, 1), end)));
+    return known_equal(g, e, end) ||
+           (g.kind(e) == clipped && (known_equal(g, g.arg(e, 0), end) || known_equal(g, g.arg(e, 1), end)));
   };
   return is(g.arg(g.arg(n, 2), 0), op::maximum, l.low) && is(g.arg(g.arg(n, 2), 1), op::minimum, l.high);
 }
@@ -201,10 +209,11 @@ void inline_definitions(graph& g, stage& s, const slice_lists& l, const std::vec
   for (;;) {
     node_id use = no_node;
     for_each_node(g, s.body, [&](node_id n) {
-      if (g.kind(n) != op::load || g.kind(g.arg(n, 0)) != op::define || g[n].count != 2 || g.arg(n, 1) != l.slice) return;
+      if (g.kind(n) != op::load || g.kind(g.arg(n, 0)) != op::define || g[n].count != 2 || g.arg(n, 1) != l.slice)
+        return;
       for (const stage& other : before)
-        if (other.define == g.arg(n, 0) && other.where == place::workspace && other.how == way::map && name_of(g, other.define) != "kept" &&
-            holds(g, g.arg(other.define, 0), op::reduce))
+        if (other.define == g.arg(n, 0) && other.where == place::workspace && other.how == way::map &&
+            name_of(g, other.define) != "kept" && holds(g, g.arg(other.define, 0), op::reduce))
           use = n;
     });
     if (use == no_node) return;
@@ -234,13 +243,16 @@ bool compute_in_place(graph& g, const facts& known, stage& s, std::vector<stage>
     const node_id of_long = where(g, n, extended, stored_too, trusted);
     stored_too.add(n, of_long);
     const node_id of_brief = where(g, n, brief, here, trusted);
-    const node_id kept = stored(g, of_long, "kept", like, before, "of slices longer than " + std::to_string(brief_slice(known)) + ": several pieces need it");
+    const node_id kept =
+        stored(g, of_long, "kept", like, before,
+               "of slices longer than " + std::to_string(brief_slice(known)) + ": several pieces need it");
     here.add(n, make(g, op::select, brief, of_brief, kept));
     s.slices.brief.push_back(g.arg(of_brief, 2));
   }
   if (s.slices.brief.empty()) return false;
   s.body = here(s.body);
-  s.reasons.push_back("what a slice of at most " + std::to_string(brief_slice(known)) + " rows needs of itself is computed with it in the cache");
+  s.reasons.push_back("what a slice of at most " + std::to_string(brief_slice(known)) +
+                      " rows needs of itself is computed with it in the cache");
   return true;
 }
 
@@ -261,7 +273,8 @@ bool take_per_slice(graph& g, const facts& known, stage& s, std::vector<stage>& 
   if (inner == no_node) return false;
   stage like = s;
   like.vector = no_node;
-  const node_id value = stored(g, inner, "kept", like, before, "it depends on the slice, not on the row: once for each slice");
+  const node_id value =
+      stored(g, inner, "kept", like, before, "it depends on the slice, not on the row: once for each slice");
   replacement put(g);
   put.add(inner, value);
   s.body = put(s.body);
@@ -275,7 +288,8 @@ node_id chunks_of(graph& g, const slice_lists& l) {
 
 stage lists_stage(graph& g, const facts& known, const slice_lists& l) {
   const node_id slices = make(g, op::maximum, make(g, op::sub, g.arg(l.slice, 1), g.arg(l.slice, 0)), integer(g, 0));
-  const node_id size = make(g, op::add, make(g, op::mul, chunks_of(g, l), integer(g, 2)), make(g, op::add, slices, integer(g, 1)));
+  const node_id size =
+      make(g, op::add, make(g, op::mul, chunks_of(g, l), integer(g, 2)), make(g, op::add, slices, integer(g, 1)));
   stage lists;
   lists.how = way::lists;
   lists.body = make(g, op::add, l.low, l.high);
@@ -293,27 +307,34 @@ bool list_slices(graph& g, const facts& known, stage& s, std::vector<stage>& don
   const auto bound = bound_indices(g, s.body);
   index_set all;
   for (const node_id idx : s.indices) all.insert(g.ordinal(idx));
-  const bool enough = known.call().eager || (known.trips(bound[0]) >= 4 && known.trips(all) >= listed_from);
+  const bool enough =
+      known.call().eager || s.levelled || (known.trips(bound[0]) >= 4 && known.trips(all) >= listed_from);
   if (bound.size() != 1 || !enough) return false;
   slice_lists l = bounds_of(g, s);
   index_set own;
   own.insert(g.ordinal(l.slice));
   if (l.low == no_node || l.high == no_node || !g.free[l.low].within(own) || !g.free[l.high].within(own)) return false;
-  if (!has_closed_ranges(g, l.low) || !has_closed_ranges(g, l.high) || holds(g, l.low, op::reduce) || holds(g, l.high, op::reduce)) return false;
+  if (!has_closed_ranges(g, l.low) || !has_closed_ranges(g, l.high) || holds(g, l.low, op::reduce) ||
+      holds(g, l.high, op::reduce))
+    return false;
   if (g.type(l.low) != element::i64 || g.type(l.high) != element::i64) return false;
   all.erase(g.ordinal(s.owned));
   const double across = known.trips(all), rows = known.trips(s.owned);
-  l.chunk = known.call().eager ? 4 : 64;
+  l.chunk = known.call().eager || s.levelled ? 4 : 64;
   const double piece = s.slices.brief.empty() ? chunk_elements : 4 * static_cast<double>(brief_slice(known));
-  while (static_cast<double>(l.chunk) * across < piece && static_cast<double>(l.chunk) * 2 * enough_pieces < rows) l.chunk *= 2;
+  while (static_cast<double>(l.chunk) * across < piece && static_cast<double>(l.chunk) * 2 * enough_pieces < rows)
+    l.chunk *= 2;
   for (const stage& other : done) {
     const slice_lists& o = other.slices;
-    if (other.how != way::lists || o.low != l.low || o.high != l.high || o.slice != l.slice || o.owned != l.owned || o.chunk != l.chunk) continue;
+    if (other.how != way::lists || o.low != l.low || o.high != l.high || o.slice != l.slice || o.owned != l.owned ||
+        o.chunk != l.chunk)
+      continue;
     l.array = other.define, l.brief = s.slices.brief, l.sought = s.slices.sought;
     s.slices = l;
     return true;
   }
   stage lists = lists_stage(g, known, l);
+  lists.when = s.when;
   l.array = lists.define, l.brief = s.slices.brief, l.sought = s.slices.sought;
   s.slices = l;
   s.reasons.push_back("a piece walks the slices that meet its rows, and writes each row once");

@@ -16,6 +16,9 @@ bool take_per_slice(graph& g, const facts& known, stage& s, std::vector<stage>& 
 // Puts a stage before an interval scatter that lists the slices by chunks of rows, where pieces would walk many in vain.
 bool list_slices(graph& g, const facts& known, stage& s, std::vector<stage>& done);
 
+// The bounds of an interval scatter's rows, where each is one conjunct.
+slice_lists bounds_of(const graph& g, const stage& s);
+
 // The stage that makes the lists.
 stage lists_stage(graph& g, const facts& known, const slice_lists& l);
 
