@@ -4,7 +4,7 @@
 //   module  = buffers, kernels in order of execution
 //   kernel  = one block that is entered once, or once per piece where its only statement is a parallel loop
 //   block   = statements
-//   statement = instruction | loop | guard | store | combine
+//   statement = instruction | loop | guard | store | combine | prefetch
 //
 // A value is the id of the instruction that made it and may be used in the same block after it, and in blocks inside.
 // A value is scalar, or a vector of the lanes of the one vector loop around it. Scalars mix with vectors by broadcast.
@@ -27,7 +27,7 @@ enum class role : std::uint8_t {
   output,
   workspace,  // allocated by the runtime, shared by kernels
   check,      // rank 0, i64: the smallest failing position, or INT64_MAX
-  local,      // `elements` elements private to one piece of a parallel loop (a C array on the stack, at most 64 KiB)
+  local,      // `elements` elements private to one piece of a parallel loop (a C array on the stack, at most 256 KiB)
 };
 
 struct buffer {
@@ -53,6 +53,12 @@ enum class opcode : std::uint8_t {
   fold_lanes,    // scalar: the content of the vector accumulator args[0], combined by the fixed tree
   scan_lanes,    // vector: lane k is the scalar accumulator args[0] combined with lanes up to k of args[1], in the order in
                  // which the vector loop runs; the accumulator takes them all. A floating one may be wider than args[1].
+  recur_lanes,   // vector of f64: lane k is args[2] there plus args[1] there times the lane before it, in the order of the loop; a
+                 // boolean factor keeps it or not, and a lane of 0 stays 0 whatever the factor. Before the first lane there
+                 // is the scalar accumulator args[0], which takes the last.
+  slide_lanes,   // vector: lane k is the fold of the `dimension` lanes of args[1] that end at k, or in a backward loop begin
+                 // there; those before the vector are the turn's before it (or of the loop before), which the vector
+                 // accumulator args[0] keeps. Its `dimension` is the same, at most the lanes, and nothing else uses it.
 };
 
 // How a load or store in a vector loop meets memory, and what its subscripts are.
@@ -71,7 +77,7 @@ struct instruction {
   monoid fold = monoid::sum;         // accumulator
   std::int64_t bits = 0;             // constant: an integer, or the bits of a double
   std::int32_t target = -1;          // buffer or loop id
-  std::int32_t dimension = 0;        // extent
+  std::int32_t dimension = 0;        // extent; slide_lanes and its accumulator: the width
   access how = access::uniform;      // load
   value mask = none;                 // load: lanes (or the scalar) whose mask is false yield zero and touch no memory;
                                      // scan_lanes: they count as the identity
@@ -83,7 +89,7 @@ enum class loop_kind : std::uint8_t { serial, vector, parallel, block, thread };
 struct statement;
 using block = std::vector<statement>;
 
-enum class statement_kind : std::uint8_t { instruct, loop, guard, store, combine };
+enum class statement_kind : std::uint8_t { instruct, loop, guard, store, combine, prefetch };
 
 struct statement {
   statement_kind kind;
@@ -100,7 +106,8 @@ struct statement {
   double cost = 1;          // parallel loops: nanoseconds of one iteration, estimated
   block body;               // loop, guard
 
-  // store: `stored` into buffer `target` at `subscripts`. combine: `stored` into accumulator `target_value`.
+  // store: `stored` into buffer `target` at `subscripts`. prefetch: these lanes of `target` are read soon; the place may be
+  // outside, and no memory is touched. combine: `stored` into accumulator `target_value`.
   std::int32_t target = -1;
   value target_value = none;
   value stored = none;

@@ -270,7 +270,7 @@ void kernel_lowering::interval(scope& piece, const range& own) {
   const auto without_base = [&](scope& at) {
     write.based = false;
     bool large = is_true(g, t.rest);
-    for (const stage* each : stages) large = large && goes_past_cache(*each);
+    for (const stage* each : stages) large = large && is_large(*each);
     if (!large) return walk(at, false);
     // Rows past the caches must not be wanted again: where many slices overlap, they are.
     ir::block_builder& b = *at.block;

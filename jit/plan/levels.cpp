@@ -92,8 +92,9 @@ struct edges {
 
 class radix_of {
  public:
-  radix_of(graph& g, const facts& known) : number(known.call().eager ? 2 : 16), g_(g) {}
-  const std::int64_t number;
+  radix_of(graph& g, const facts& known) : usual(known.call().eager ? 2 : 16), number(usual), g_(g) {}
+  const std::int64_t usual;
+  std::int64_t number;
   node_id up(node_id e) const {
     return make(g_, op::quotient, make(g_, op::add, e, integer(g_, number - 1)), integer(g_, number));
   }
@@ -133,14 +134,21 @@ class levels {
     const node_id low = g_.arg(f_.t, 0), high = g_.arg(f_.t, 1);
     deep_ = many(g_, known_, s_, low, high, f_.rows, f_.slice, before_);
     node_id value = g_.arg(f_.reduce, 0), t = f_.t, rows = f_.rows, result = no_node;
+    // The first table has at most an entry a slice: it takes no more memory than the result.
+    if (known_.call().eager) radix_.number = 4;
+    while (static_cast<double>(known_.value(rows).value_or(0)) >
+           static_cast<double>(radix_.number) * known_.trips(f_.slice))
+      radix_.number *= 2;
     edges e = radix_.rows(low, high, deep_);
     for (int level = 0;; ++level) {
-      if (level > 0 && known_.value(rows).value_or(0) < radix_.number * radix_.number)
+      if (level > 0 && known_.value(rows).value_or(0) < radix_.usual * radix_.usual)
         return joined(result, part(value, t, e.first, e.end));
       result = joined(joined(result, part(value, t, e.first, e.from)), part(value, t, e.to, e.end));
       std::tie(value, t) = table(value, t, rows, level);
       rows = radix_.up(rows);
-      e = radix_.entries(radix_.up(e.from), radix_.down(e.to));
+      const node_id first = radix_.up(e.from), end = radix_.down(e.to);
+      radix_.number = radix_.usual;
+      e = radix_.entries(first, end);
     }
   }
 

@@ -23,7 +23,8 @@ int meeting(graph& g, const facts& known, node_id load, node_id lane) {
 
 class cost_walk {
  public:
-  cost_walk(graph& g, const facts& known, node_id lane) : g_(g), known_(known), lane_(lane) {}
+  // counted: the indices that the first repeats are a product of.
+  cost_walk(graph& g, const facts& known, node_id lane, const index_set& counted) : g_(g), known_(known), lane_(lane), counted_(counted) {}
 
   void operator()(node_id n, double repeats) {
     if (!seen_.insert(n).second) return;
@@ -46,12 +47,16 @@ class cost_walk {
     index_set bound;
     for (const node_id idx : bound_indices(g_, n)) bound.insert(g_.ordinal(idx));
     const double inner = known_.trips(bound);
+    // Runs as often as what it depends on: where its place in the nest repeats it, it is stored before.
+    const double own = !laned || has_closed_ranges(g_, n) ? std::min(repeats, values_of(n)) : repeats;
+    const index_set outside = counted_;
+    counted_ |= bound;
     if (laned) {
-      for (int k = 0; k < 2; ++k) (*this)(g_.arg(n, k), repeats * inner);
+      for (int k = 0; k < 2; ++k) (*this)(g_.arg(n, k), own * inner);
+      counted_ = outside;
       return;
     }
-    // Placed outside the lanes: runs as often as what it depends on, with lanes of its own.
-    const double own = std::min(repeats, known_.trips(g_.free[n]));
+    // Placed outside the lanes, with lanes of its own.
     node_id best = no_node;
     double least = scan(n, no_node, own * inner);
     for (const node_id idx : bound_indices(g_, n)) {
@@ -64,9 +69,16 @@ class cost_walk {
     }
     chosen = best;
     total += least;
+    counted_ = outside;
+  }
+  double values_of(node_id n) const {
+    double values = 1;
+    for (int o = 0; o < g_.indices.size(); ++o)
+      if (g_.free[n].has(o) && counted_.has(o)) values *= known_.trips(g_.indices[o]);
+    return values;
   }
   double scan(node_id n, node_id lane, double repeats) {
-    cost_walk inner(g_, known_, lane);
+    cost_walk inner(g_, known_, lane, counted_);
     inner(g_.arg(n, 0), repeats);
     inner(g_.arg(n, 1), repeats);
     return inner.total;
@@ -75,6 +87,7 @@ class cost_walk {
   graph& g_;
   const facts& known_;
   node_id lane_;
+  index_set counted_;
   std::unordered_set<node_id> seen_;
 
  public:
@@ -100,17 +113,15 @@ bool may_vectorise(const graph& g, node_id root, node_id lane) {
 }
 
 double cost_of(graph& g, const facts& known, node_id root, node_id lane, double repeats) {
-  cost_walk walk(g, known, lane);
+  cost_walk walk(g, known, lane, g.free[root]);
   walk(root, repeats);
   return walk.total;
 }
 
 node_id lane_of(graph& g, const facts& known, node_id reduce) {
-  cost_walk walk(g, known, no_node);
+  cost_walk walk(g, known, no_node, {});
   walk(reduce, 1);
-  if (walk.chosen != no_node) return walk.chosen;
-  const auto bound = bound_indices(g, reduce);
-  return may_vectorise(g, reduce, bound.back()) ? bound.back() : no_node;
+  return walk.chosen;
 }
 
 int lanes_for(const graph& g, const facts& known, node_id root, node_id lane, bool reductions_inside) {
@@ -225,6 +236,11 @@ void schedule_scan(graph& g, const facts& known, stage& s) {
   s.lanes = 1;
   s.chunk = 0;
   s.loops.clear();
+  if (s.scan.factor != no_node && s.scan.block > 0) {
+    s.parallel = s.scan.block_index;
+    s.chunk = 1;
+    return;
+  }
   const bool along = may_vectorise(g, value, s.scan.walk) && s.scan.factor == no_node;
   double least = cost_of(g, known, value, along ? s.scan.walk : no_node, 1) + (along ? share_of_lane : 1);
   for (const node_id idx : s.indices) {
@@ -256,6 +272,23 @@ void schedule_scan(graph& g, const facts& known, stage& s) {
   if (s.parallel == s.vector) s.chunk = s.lanes;
 }
 
+// Results of a window lie along the lanes. Pieces share the longest other index, or whole blocks.
+void schedule_window(const facts& known, stage& s) {
+  s.vector = s.owned;
+  s.loops.clear();
+  s.parallel = s.owned;
+  for (const node_id idx : s.indices)
+    if (idx != s.owned && (known.trips(idx) >= enough_pieces || known.trips(s.owned) <= 2 * chunk_elements))
+      s.parallel = idx;
+  if (s.parallel != s.owned) s.loops.push_back(s.parallel);
+  for (const node_id idx : s.indices)
+    if (idx != s.parallel && idx != s.owned) s.loops.push_back(idx);
+  s.loops.push_back(s.owned);
+  if (s.parallel != s.owned) return;
+  s.chunk = s.window.block > 0 ? s.window.block : s.lanes;
+  while (static_cast<double>(s.chunk) < 2 * chunk_elements) s.chunk *= 2;
+}
+
 }  // namespace
 
 void schedule(graph& g, const facts& known, stage& s) {
@@ -266,6 +299,10 @@ void schedule(graph& g, const facts& known, stage& s) {
   if (s.how == way::scan) {
     s.operations = repeats * (share_of_lane + cost_of(g, known, s.scan.value, no_node, 1) * share_of_lane);
     return schedule_scan(g, known, s);
+  }
+  if (s.how == way::window) {
+    s.operations = repeats * 4 * (share_of_lane + cost_of(g, known, s.window.value, no_node, 1) * share_of_lane);
+    return schedule_window(known, s);
   }
   if (s.how != way::map) {
     for (const node_id idx : bound_indices(g, s.body)) all.insert(g.ordinal(idx));
