@@ -28,6 +28,7 @@ struct linear {
   };
   flat<term> terms;
   std::int64_t constant = 0;
+  std::int64_t scale = 1;  // the sum is so many times a whole number
 
   constexpr void add(const graph& g, node_id e, std::int64_t factor) {
     for (int i = 0; i < terms.size(); ++i) {
@@ -36,8 +37,9 @@ struct linear {
     }
     terms.push({e, factor});
   }
-  constexpr void scale(std::int64_t by) {
+  constexpr void multiply(std::int64_t by) {
     constant *= by;
+    scale *= by;
     for (int i = 0; i < terms.size(); ++i) terms[i].factor *= by;
   }
 };
@@ -105,7 +107,7 @@ constexpr bool never_negative(const graph& g, linear l, int& budget) {
   if (at < 0) {
     for (const linear::term& t : l.terms)
       if (t.factor < 0 || (t.factor > 0 && g.kind(t.node) != op::extent)) return false;
-    return l.constant >= 0;
+    return l.constant > -l.scale;
   }
   const node_id e = l.terms[at].node;
   const bool rising = l.terms[at].factor > 0;
@@ -122,7 +124,7 @@ constexpr bool never_negative(const graph& g, linear l, int& budget) {
     }
     case op::quotient: {  // by * quotient(a, by) is from a - by + 1 to a
       const std::int64_t by = g[g.arg(e, 1)].attribute;
-      if (l.terms[at].factor % by != 0) l.scale(by);
+      if (l.terms[at].factor % by != 0) l.multiply(by);
       l.terms[at].factor /= by;
       if (rising) l.constant -= l.terms[at].factor * (by - 1);
       return with(g, l, at, g.arg(e, 0), budget);

@@ -211,7 +211,8 @@ constexpr bool narrow_range(graph& g, reduction& r) {
         const node_id top = make(g, op::add, make(g, op::quotient, room, integer(g, slope)), one);
         high = known_less_equal(g, high, top) ? high : known_less_equal(g, top, high) ? top : make(g, op::minimum, high, top);
       } else {
-        const node_id floor = make(g, op::neg, make(g, op::quotient, room, integer(g, -slope)));
+        const node_id up = make(g, op::add, make(g, op::neg, room), integer(g, -slope - 1));
+        const node_id floor = make(g, op::quotient, up, integer(g, -slope));
         low = known_less_equal(g, floor, low) ? low : known_less_equal(g, low, floor) ? floor : make(g, op::maximum, low, floor);
       }
       r.condition = conjunction_without(g, list, i);

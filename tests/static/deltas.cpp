@@ -65,10 +65,9 @@ constexpr bool padded(std::int64_t dilation, std::int64_t taps, const char* expe
 }
 // Solved for the tap, the place has a range of at most taps / stride.
 static_assert(padded(1, 3,
-                     "dx(k) = sum(i.in(max(0, -quotient(3 - (k + 1) - 1, 2)), min(extent(y, 0), quotient(k + 1, 2) + 1)), "
-                     "y(i))"));
+                     "dx(k) = sum(i.in(quotient(k, 2), min(extent(y, 0), quotient(k + 1, 2) + 1)), y(i))"));
 static_assert(padded(3, 2,
-                     "dx(k) = sum(i.in(max(0, -quotient(6 - (k + 1) - 1, 2)), min(extent(y, 0), quotient(k + 1, 2) + "
+                     "dx(k) = sum(i.in(max(0, quotient(k - 3, 2)), min(extent(y, 0), quotient(k + 1, 2) + "
                      "1)).where(remainder(k - (i * 2 - 1), 3) == 0), y(i))"));
 
 constexpr bool a_data_range_becomes_an_interval() {
