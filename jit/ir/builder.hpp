@@ -72,6 +72,16 @@ class block_builder {
                 .mask = mask,
                 .args = std::move(subscripts)});
   }
+  value load_spread(std::int32_t buffer, element type, std::vector<value> subscripts, spacing apart, value mask = none) {
+    return add({.code = opcode::load,
+                .type = type,
+                .vector = true,
+                .target = buffer,
+                .how = access::spread,
+                .mask = mask,
+                .apart = apart,
+                .args = std::move(subscripts)});
+  }
   void store(std::int32_t buffer, std::vector<value> subscripts, value stored, access how = access::uniform,
              value mask = none, bool stream = false) {
     if (any_vector(subscripts)) how = access::gather;

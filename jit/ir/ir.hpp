@@ -61,6 +61,14 @@ enum class access : std::uint8_t {
   contiguous,  // scalar subscripts of lane 0; lane k is k elements further in the last dimension, whose stride is 1
   strided,     // the same, with lane k being k times the stride of the last dimension further
   gather,      // at least one subscript is a vector
+  spread,      // loads: as contiguous, with lane k being (phase + k * step) / repeat elements further, see `spacing`
+};
+
+// Where lane k of a spread load is: every step-th element, or each element for `repeat` lanes.
+struct spacing {
+  std::int32_t step = 1, repeat = 1;
+  std::int32_t phase = 0;  // from 0, less than repeat
+  std::int32_t operator()(std::int32_t k) const { return (phase + k * step) / repeat; }
 };
 
 struct instruction {
@@ -75,6 +83,7 @@ struct instruction {
   access how = access::uniform;      // load
   value mask = none;                 // load: lanes (or the scalar) whose mask is false yield zero and touch no memory;
                                      // scan_lanes: they count as the identity
+  spacing apart = {};                // load: spread
   std::vector<value> args;
 };
 

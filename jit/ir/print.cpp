@@ -12,7 +12,7 @@ const char* name_of(opcode code) {
   return names[static_cast<int>(code)];
 }
 const char* name_of(access how) {
-  static constexpr const char* names[] = {"uniform", "contiguous", "strided", "gather"};
+  static constexpr const char* names[] = {"uniform", "contiguous", "strided", "gather", "spread"};
   return names[static_cast<int>(how)];
 }
 const char* name_of(loop_kind kind) {
@@ -115,6 +115,12 @@ class printer {
     return (known ? k_->loop_names[id] : "bad_loop") + "." + std::to_string(id);
   }
 
+  static std::string spacing_text(const instruction& i) {
+    if (i.how != access::spread) return "";
+    std::string text = " step " + std::to_string(i.apart.step);
+    if (i.apart.repeat > 1) text += " repeat " + std::to_string(i.apart.repeat) + " phase " + std::to_string(i.apart.phase);
+    return text;
+  }
   std::string operands(const instruction& i) const {
     switch (i.code) {
       case opcode::elementwise:
@@ -128,7 +134,7 @@ class printer {
       case opcode::lanes:
         return "lanes " + loop_name(i.target);
       case opcode::load:
-        return std::string("load ") + name_of(i.how) + " " + buffer_name(i.target) + "[" + list(i.args) + "]" +
+        return std::string("load ") + name_of(i.how) + spacing_text(i) + " " + buffer_name(i.target) + "[" + list(i.args) + "]" +
                (i.mask == none ? "" : " mask " + name(i.mask));
       case opcode::accumulator:
         return std::string("accumulator ") + name_of(i.fold) + (is_own(i.fold) ? " #" + std::to_string(own_number(i.fold)) : "");

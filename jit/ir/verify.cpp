@@ -236,9 +236,9 @@ class kernel_verifier {
     require(how == access::uniform || lanes_, "access_kind", "lanes outside a vector loop");
     require(vector == (how == access::gather), "access_kind",
             "expected a vector subscript for gather, and only for gather");
-    const bool row = how == access::contiguous || how == access::strided;
+    const bool row = how == access::contiguous || how == access::strided || how == access::spread;
     require(!row || b.rank > 0, "access_kind", "expected a dimension to go along");
-    require(how != access::contiguous || unit_known, "access_kind",
+    require((how != access::contiguous && how != access::spread) || unit_known, "access_kind",
             "contiguous along a dimension not known to have stride 1");
   }
   void mask(value v, bool vector) {
@@ -255,6 +255,8 @@ class kernel_verifier {
     require(i.vector == (i.how != access::uniform), "vectorness", "expected a vector exactly where lanes are loaded");
     subscripts(b, i.args, i.how, unit_inner(b));
     mask(i.mask, i.vector);
+    const spacing& a = i.apart;
+    require(a.step > 0 && a.repeat > 0 && a.phase >= 0 && a.phase < a.repeat, "access_kind", "lanes are not spread so");
   }
   void store(const statement& s) {
     place_ = "store";
@@ -264,6 +266,7 @@ class kernel_verifier {
     const instruction& x = operand(s.stored);
     require(x.type == b.type, "types", "expected the buffer's type");
     require(!x.vector || s.how != access::uniform, "vectorness", "a vector stored to one element");
+    require(s.how != access::spread, "access_kind", "only loads are spread");
     subscripts(b, s.subscripts, s.how, unit_inner(b));
     mask(s.mask, s.how != access::uniform);
   }

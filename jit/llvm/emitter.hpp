@@ -95,6 +95,11 @@ void emit_store(function_emitter& f, const ir::statement& s);
 
 void emit_stream_store(function_emitter& f, llvm::Value* address, llvm::Value* bits, llvm::Align align);
 
+// emit_spread.cpp: lanes spread over the row at `pointer`, `mask` may be null. False: it would take too many loads.
+bool may_spread(const function_emitter& f, const ir::spacing& apart, int bytes);
+llvm::Value* emit_spread(function_emitter& f, const ir::spacing& apart, llvm::Type* element, int bytes, llvm::Value* pointer,
+                         llvm::Value* mask);
+
 // emit_reduce.cpp
 void emit_accumulator(function_emitter& f, ir::value id);
 void emit_combine(function_emitter& f, const ir::statement& s);

@@ -35,6 +35,14 @@ ir::value kernel_lowering::emit(node_id n, scope& s, bool lane0) {
     case op::load: result = emit_load(n, at); break;
     case op::reduce: result = reduction(n, at); break;
     case op::stop_gradient: result = emit(g.arg(n, 0), at, lane0); break;
+    case op::select:
+      if (const node_id c = not_assumed(g.arg(n, 0)); is_true(g, c)) {
+        result = emit(g.arg(n, 1), at, lane0);
+      } else {
+        const ir::value condition = emit(c, at, lane0), yes = emit(g.arg(n, 1), at, lane0);
+        result = b.emit(op::select, {condition, yes, emit(g.arg(n, 2), at, lane0)});
+      }
+      break;
     case op::cast: {
       const ir::value from = emit(g.arg(n, 0), at, lane0);
       result = b.cast(g.type(n), from);
@@ -78,22 +86,87 @@ ir::access kernel_lowering::subscripts_of(std::int32_t buffer_id, const std::vec
   return how;
 }
 
+// A condition without what holds anyway.
+node_id kernel_lowering::not_assumed(node_id condition) {
+  if (assumed.empty()) return condition;
+  flat<node_id> list;
+  deltas::conjuncts(g, condition, list);
+  node_id left = truth(g, true);
+  for (const node_id c : list)
+    if (!assumed.contains(c)) left = conjunction(g, left, c);
+  return left;
+}
+
+// Lanes along a row, a fixed number of elements or a fixed part of one apart: 2 * i + u, and (i + u) / 2 where the place
+// of lane 0 within its pair is known.
+std::optional<ir::spacing> kernel_lowering::spread_of(std::int32_t id, const std::vector<node_id>& subscripts, const scope& at) {
+  constexpr std::int64_t most = 4;
+  if (at.lane == no_node || subscripts.empty() || !buffer(id).unit_inner) return std::nullopt;
+  const int lane = g.ordinal(at.lane);
+  for (std::size_t d = 0; d + 1 < subscripts.size(); ++d)
+    if (g.free[subscripts[d]].has(lane)) return std::nullopt;
+  // The one term of a sum that has lanes.
+  const auto in_lanes = [&](const linear& l) -> const linear::term* {
+    const linear::term* found = nullptr;
+    for (const linear::term& t : l.terms)
+      if (t.factor != 0 && g.free[t.node].has(lane)) {
+        if (found != nullptr) return nullptr;
+        found = &t;
+      }
+    return found;
+  };
+  linear place;
+  collect(g, subscripts.back(), 1, place);
+  const linear::term* t = in_lanes(place);
+  if (t == nullptr) return std::nullopt;
+  if (t->node == at.lane) {
+    if (t->factor < 2 || t->factor > most) return std::nullopt;
+    return ir::spacing{static_cast<std::int32_t>(t->factor), 1, 0};
+  }
+  const node_id low = g.arg(at.lane, 0);
+  if (t->factor != 1 || g.kind(t->node) != op::quotient || !linears::divides_by_constant(g, t->node) || aligned != at.lane || !is_constant(g, low))
+    return std::nullopt;
+  const std::int64_t repeat = g[g.arg(t->node, 1)].attribute;
+  linear inner;
+  collect(g, g.arg(t->node, 0), 1, inner);
+  const linear::term* x = in_lanes(inner);
+  if (x == nullptr || x->node != at.lane || x->factor < 1 || x->factor > most || repeat > 2 * most || aligned_lanes % repeat != 0) return std::nullopt;
+  for (const linear::term& other : inner.terms)
+    if (&other != x && other.factor != 0) return std::nullopt;
+  const std::int64_t first = x->factor * g[low].attribute + inner.constant;
+  return ir::spacing{static_cast<std::int32_t>(x->factor), static_cast<std::int32_t>(repeat),
+                     static_cast<std::int32_t>(((first % repeat) + repeat) % repeat)};
+}
+
+node_id kernel_lowering::inside_of(node_id n) {
+  const node_id tensor = g.arg(n, 0);
+  node_id inside = truth(g, true);
+  if (plan.trusted.contains(n)) return inside;
+  const bool made = g.kind(tensor) == op::define;
+  for (int d = 0; d + 1 < g[n].count; ++d) {
+    const node_id low = made ? g.arg(g.arg(tensor, 1 + d), 0) : integer(g, 0);
+    const node_id high = made ? g.arg(g.arg(tensor, 1 + d), 1) : extent(g, tensor, d);
+    inside = conjunction(g, inside, range_condition(g, g.arg(n, 1 + d), low, high));
+  }
+  return inside;
+}
+
 ir::value kernel_lowering::emit_load(node_id n, scope& at) {
   const node_id tensor = g.arg(n, 0);
   const std::int32_t id = buffers.at(tensor);
-  const bool trusted = plan.trusted.contains(n);
-  node_id inside = truth(g, true);
   std::vector<node_id> subscripts;
   for (int d = 0; d + 1 < g[n].count; ++d) {
     const node_id e = g.arg(n, 1 + d);
-    const bool made = g.kind(tensor) == op::define;
-    const node_id low = made ? g.arg(g.arg(tensor, 1 + d), 0) : integer(g, 0);
-    const node_id high = made ? g.arg(g.arg(tensor, 1 + d), 1) : extent(g, tensor, d);
-    if (!trusted) inside = conjunction(g, inside, range_condition(g, e, low, high));
+    const node_id low = g.kind(tensor) == op::define ? g.arg(g.arg(tensor, 1 + d), 0) : integer(g, 0);
     subscripts.push_back(make(g, op::sub, e, low));
   }
+  const node_id inside = not_assumed(inside_of(n));
   const ir::value mask = is_true(g, inside) ? ir::none : emit(inside, at);
   std::vector<ir::value> list;
+  if (const auto apart = spread_of(id, subscripts, at)) {
+    for (const node_id e : subscripts) list.push_back(emit(e, at, true));
+    return at.block->load_spread(id, g.type(n), std::move(list), *apart, mask);
+  }
   const ir::access how = subscripts_of(id, subscripts, at, list);
   return at.block->load(id, g.type(n), std::move(list), how, mask);
 }

@@ -56,6 +56,9 @@ class kernel_lowering {
   // scatter.cpp
   void scatter(const stage& s, scope& piece, const range* owned);
 
+  // taps.cpp. Stages whose loops up to `depth` are open.
+  void taps(std::span<const stage* const> list, std::size_t depth, scope& at, const range* chunk);
+
   // scan.cpp
   void scan(const stage& s, scope& piece, const range* chunk);
 
@@ -72,6 +75,9 @@ class kernel_lowering {
   const std::unordered_map<node_id, std::int32_t>& buffers;  // by input or define node
   std::vector<const stage*> stages;                          // of this kernel
   std::unordered_set<node_id> pending;                       // defines of this kernel that are not stored yet
+  std::unordered_set<node_id> assumed;                       // conditions that hold wherever code is being made
+  node_id aligned = no_node;                                 // an index whose loop goes from its low end in steps of
+  int aligned_lanes = 1;                                     //   these lanes, or begins a multiple of them later
   bool small = false;                                        // so little work that its short loops are brief
 
  private:
@@ -80,6 +86,11 @@ class kernel_lowering {
     std::size_t depth;  // loops already open
   };
   ir::value emit_load(node_id n, scope& at);
+  std::optional<ir::spacing> spread_of(std::int32_t buffer, const std::vector<node_id>& subscripts, const scope& at);
+  node_id not_assumed(node_id condition);
+  node_id inside_of(node_id load);  // what has to hold for its subscripts to be inside; true where that was checked
+  void row_of_taps(std::span<const stage* const> list, scope& at, const range* chunk);
+  void lanes_of_taps(std::span<const stage* const> list, scope& at, const range& part);
   void scan_block(const stage& s, scope& at, const range& t);
   void recur(const stage& s, scope& at);
   void scan_fill(const stage& s, scope& at, const range& t);

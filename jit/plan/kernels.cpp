@@ -37,7 +37,7 @@ bool uses_index(const graph& g, const stage& s, node_id idx) {
 bool may_join(graph& g, const program_plan& plan, const kernel_plan& k, stage& s, trust& trusted) {
   const stage& leader = plan.stages[static_cast<std::size_t>(k.stages.front())];
   if (leader.where == place::check || s.where == place::check) return false;
-  if (leader.how != way::map || s.how != way::map) return false;
+  if (leader.how != s.how || (s.how != way::map && s.how != way::taps)) return false;
   if ((k.parallel == no_node) != (s.parallel == no_node) || (k.chunk == 0) != (s.chunk == 0)) return false;
   if (k.parallel == no_node) return true;
   stage renamed = s;

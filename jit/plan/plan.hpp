@@ -16,6 +16,7 @@ enum class way : std::uint8_t {
   scatter,   // one reduction whose condition says `j == data`: each piece owns rows j, walks the bound indices and updates
   interval,  // the same with `lo <= j && j < hi`
   scan,      // running results along one index, see `scan_form`
+  taps,      // a map in which windows along the last index are written out tap by tap: the last index runs in lanes
 };
 
 // Result t of a scan is the fold of value(walk) over walk in [low, t + shift), or backward over [t + shift, high), where

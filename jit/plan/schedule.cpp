@@ -4,6 +4,7 @@
 
 #include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/plan/taps.hpp>
 
 namespace sheaf::plan {
 
@@ -252,6 +253,7 @@ void schedule(graph& g, const facts& known, stage& s) {
     s.operations = repeats * (share_of_lane + cost_of(g, known, s.scan.value, no_node, 1) * share_of_lane);
     return schedule_scan(g, known, s);
   }
+  if (s.how == way::taps) return schedule_taps(g, known, s);
   if (s.how != way::map) {
     for (const node_id idx : bound_indices(g, s.body)) all.insert(g.ordinal(idx));
     all.erase(g.ordinal(s.owned));

@@ -1,0 +1,153 @@
+// Stages whose windows are written out. The lanes go along the last index in up to three loops: the first and the last
+// groups of lanes, where taps may be outside of the tensor and are masked, and between them the rest, where the
+// conditions that decide it are known to hold.
+#include <algorithm>
+
+#include <sheaf/dsl/graph/affine.hpp>
+#include <sheaf/jit/lower/lowering.hpp>
+#include <sheaf/jit/plan/kernels.hpp>
+
+namespace sheaf::lower {
+
+namespace {
+
+struct bounds {
+  node_id low = no_node, high = no_node;  // of the lanes; none: unbounded
+};
+
+node_id sum_of(graph& g, const linear& l, const linear::term* without) {
+  node_id all = integer(g, l.constant);
+  for (const linear::term& t : l.terms)
+    if (&t != without && t.factor != 0) all = make(g, op::add, all, make(g, op::mul, t.node, integer(g, t.factor)));
+  return all;
+}
+
+// Where a comparison of integers holds: lanes from low to high. Quotients of the lane by constants are undone.
+bool solve(graph& g, node_id condition, node_id lane, bounds& r) {
+  const op kind = g.kind(condition);
+  if ((kind != op::less && kind != op::less_equal) || g.type(g.arg(condition, 0)) != element::i64) return false;
+  linear l;  // not negative
+  collect(g, g.arg(condition, 1), 1, l);
+  collect(g, g.arg(condition, 0), -1, l);
+  if (kind == op::less) l.constant -= 1;
+  for (;;) {
+    const linear::term* t = nullptr;
+    for (const linear::term& each : l.terms) {
+      if (each.factor == 0 || !g.free[each.node].has(g.ordinal(lane))) continue;
+      if (t != nullptr) return false;
+      t = &each;
+    }
+    if (t == nullptr) return false;
+    const node_id rest = sum_of(g, l, t), by = integer(g, std::abs(t->factor));
+    const bool rises = t->factor > 0;
+    // rises: at least ceil(-rest / by), else at most floor(rest / by)
+    const node_id up = make(g, op::sub, integer(g, t->factor - 1), rest);
+    const node_id end = make(g, op::quotient, rises ? up : rest, by);
+    if (t->node == lane) {
+      (rises ? r.low : r.high) = rises ? end : make(g, op::add, end, integer(g, 1));
+      return true;
+    }
+    if (g.kind(t->node) != op::quotient || !linears::divides_by_constant(g, t->node)) return false;
+    const node_id x = g.arg(t->node, 0);
+    const std::int64_t divisor = g[g.arg(t->node, 1)].attribute;
+    linear next;  // x >= divisor * end, or x <= divisor * end + divisor - 1
+    collect(g, x, rises ? 1 : -1, next);
+    collect(g, end, rises ? -divisor : divisor, next);
+    if (!rises) next.constant += divisor - 1;
+    l = next;
+  }
+}
+
+}  // namespace
+
+void kernel_lowering::taps(std::span<const stage* const> list, std::size_t depth, scope& at, const range* chunk) {
+  for (std::size_t i = 0; i < list.size();) {
+    const stage& first = *list[i];
+    const node_id idx = first.loops[depth];
+    const bool vector = idx == first.vector;
+    std::size_t end = i + 1;
+    for (; end < list.size(); ++end) {
+      const stage& next = *list[end];
+      bool fits = next.loops[depth] == idx && vector == (idx == next.vector) && (!vector || next.lanes == first.lanes);
+      for (std::size_t j = i; fits && j < end; ++j) fits = plan::reads_only_at(g, next, *list[j], idx);
+      if (!fits) break;
+    }
+    const auto group = list.subspan(i, end - i);
+    i = end;
+    if (vector) {
+      row_of_taps(group, at, chunk);
+      continue;
+    }
+    scope inner(at, open(at, idx, 1));
+    bind(inner, idx, 1);
+    taps(group, depth + 1, inner, chunk);
+    inner.close();
+  }
+}
+
+void kernel_lowering::row_of_taps(std::span<const stage* const> list, scope& at, const range* chunk) {
+  const stage& first = *list.front();
+  const node_id lane = first.vector, low = g.arg(lane, 0), high = g.arg(lane, 1);
+  const range whole = chunk != nullptr ? *chunk : range{emit(low, at), emit(high, at)};
+  index_set known_here = at.bound;
+  known_here.insert(g.ordinal(lane));
+  std::unordered_set<node_id> solved;
+  node_id from = low, to = high;
+  const auto consider = [&](node_id condition) {
+    flat<node_id> conditions;
+    deltas::conjuncts(g, condition, conditions);
+    for (const node_id c : conditions) {
+      bounds r;
+      if (!g.free[c].has(g.ordinal(lane)) || !g.free[c].within(known_here) || solved.contains(c) || !solve(g, c, lane, r)) continue;
+      solved.insert(c);
+      if (r.low != no_node && !known_less_equal(g, r.low, from)) from = make(g, op::maximum, from, r.low);
+      if (r.high != no_node && !known_less_equal(g, to, r.high)) to = make(g, op::minimum, to, r.high);
+    }
+  };
+  for (const stage* s : list) {
+    std::vector<node_id> conditions;
+    plan::for_each_node(g, s->body, [&](node_id n) {
+      if (g.kind(n) == op::select) conditions.push_back(g.arg(n, 0));
+      if (g.kind(n) == op::load) conditions.push_back(inside_of(n));
+    });
+    for (const node_id c : conditions) consider(c);
+  }
+  if (solved.empty()) return lanes_of_taps(list, at, whole);
+  // Between whole groups of lanes, counted from the low end.
+  const node_id lanes = integer(g, first.lanes);
+  const auto groups_before = [&](node_id place, std::int64_t more) {
+    const node_id count = make(g, op::quotient, make(g, op::add, make(g, op::sub, place, low), integer(g, more)), lanes);
+    return make(g, op::add, low, make(g, op::mul, count, lanes));
+  };
+  const node_id up = groups_before(from, first.lanes - 1);
+  const node_id down = make(g, op::select, make(g, op::less_equal, high, to), high, groups_before(to, 0));
+  ir::block_builder& b = *at.block;
+  const ir::value above = b.emit(op::maximum, {whole.low, emit(up, at)});
+  const ir::value begin = b.emit(op::minimum, {above, whole.high});
+  const ir::value below = b.emit(op::minimum, {whole.high, emit(down, at)});
+  const ir::value end = b.emit(op::maximum, {begin, below});
+  if (from != low) lanes_of_taps(list, at, {whole.low, begin});
+  assumed.swap(solved);
+  lanes_of_taps(list, at, {begin, end});
+  assumed.swap(solved);
+  if (to != high) lanes_of_taps(list, at, {end, whole.high});
+}
+
+void kernel_lowering::lanes_of_taps(std::span<const stage* const> list, scope& at, const range& part) {
+  const stage& first = *list.front();
+  scope inner(at, open(at, first.vector, first.lanes, &part));
+  bind(inner, first.vector, first.lanes);
+  aligned = first.vector;
+  aligned_lanes = first.lanes;
+  for (const stage* s : list) {
+    const ir::value value = emit(s->body, inner);
+    store(*s, value, inner);
+    pending.erase(s->define);
+    const node_id own = load(g, s->define, s->indices.data(), static_cast<int>(s->indices.size()));
+    inner.values[2 * std::int64_t{own}] = value;  // a later stage in this loop need not read it back
+  }
+  aligned = no_node;
+  inner.close();
+}
+
+}  // namespace sheaf::lower
