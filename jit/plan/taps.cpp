@@ -225,11 +225,29 @@ void schedule_taps(graph& g, const facts& known, stage& s) {
 
 namespace {
 
-// The range that a narrowed one lies in: of its ends, the arms that depend on no index.
+// The least or greatest value of e whatever its indices, an expression without any; nothing where that takes more than
+// going by monotonic steps.
+node_id extreme(graph& g, node_id e, bool greatest) {
+  if (g.free[e].empty()) return holds(g, e, op::load) ? no_node : e;
+  const op kind = g.kind(e);
+  const auto both = [&](bool first, bool second) {
+    const node_id a = extreme(g, g.arg(e, 0), first), b = extreme(g, g.arg(e, 1), second);
+    return a == no_node || b == no_node ? no_node : make(g, kind, a, b);
+  };
+  if (kind == op::index && !is_unbound(g, e))
+    return extreme(g, greatest ? make(g, op::add, g.arg(e, 1), integer(g, -1)) : g.arg(e, 0), greatest);
+  if (kind == op::add || kind == op::minimum || kind == op::maximum) return both(greatest, greatest);
+  if (kind == op::sub) return both(greatest, !greatest);
+  const bool by_constant = kind == op::mul || kind == op::quotient ? is_constant(g, g.arg(e, 1)) : false;
+  if (by_constant && g[g.arg(e, 1)].attribute > 0) return both(greatest, greatest);
+  return no_node;
+}
+
+// The range that a narrowed one lies in: of its ends, the arms that depend on no index, or what they are at most.
 struct closed_range {
   node_id low = no_node, high = no_node;
 };
-closed_range hull_of(const graph& g, node_id idx) {
+closed_range hull_of(graph& g, node_id idx) {
   closed_range r;
   std::vector<node_id> lows, highs;
   arms(g, g.arg(idx, 0), op::maximum, lows);
@@ -239,6 +257,8 @@ closed_range hull_of(const graph& g, node_id idx) {
     if (r.low == no_node && closed(e)) r.low = e;
   for (const node_id e : highs)
     if (r.high == no_node && closed(e)) r.high = e;
+  if (r.low == no_node) r.low = extreme(g, g.arg(idx, 0), false);
+  if (r.high == no_node) r.high = extreme(g, g.arg(idx, 1), true);
   return r;
 }
 
