@@ -18,6 +18,7 @@ constexpr code_row code_rows[] = {
     {code::extent_mismatch, "extent_mismatch", fault::user},
     {code::rank_mismatch, "rank_mismatch", fault::user},
     {code::index_out_of_range, "index_out_of_range", fault::user},
+    {code::empty_reduction, "empty_reduction", fault::user},
     {code::bad_setting, "bad_setting", fault::user},
     {code::unsupported, "unsupported", fault::user},
     {code::out_of_memory, "out_of_memory", fault::device},

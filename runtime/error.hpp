@@ -12,6 +12,7 @@ enum class code : std::uint8_t {
   extent_mismatch,
   rank_mismatch,
   index_out_of_range,
+  empty_reduction,
   bad_setting,
   unsupported,
   out_of_memory,

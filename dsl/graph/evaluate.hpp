@@ -26,6 +26,7 @@ class evaluator {
     list_free();
     check_inputs();
     check_constraints();
+    check_demands();
   }
 
   constexpr evaluation operator()(node_id definition) {
@@ -85,6 +86,25 @@ class evaluator {
       const std::int64_t left = value(c.left).integer, right = value(c.right).integer;
       if (left != right) fail({evaluation_fault::extents_disagree, c.left, no_node, 0, left, right});
     }
+  }
+
+  constexpr void check_demands() {
+    for (int k = 0; k < g_.demands.size() && status_.ok(); ++k) {
+      const node_id wrong = g_.demands[k].wrong;
+      if (g_.kind(wrong) == op::reduce)
+        reduced(wrong, k);
+      else if (is_nonzero(wrong) && status_.ok())
+        refuse(k);
+    }
+  }
+  constexpr void refuse(int which) {
+    const demand& d = g_.demands[which];
+    evaluation_status s{evaluation_fault::demand, d.wrong, no_node, which};
+    if (d.found != no_node) s.subscript = value(d.found).integer;
+    if (d.limit != no_node) s.extent = value(d.limit).integer;
+    for (int i = 2; g_.kind(d.wrong) == op::reduce && i < g_[d.wrong].count; ++i)
+      s.at.push(position_[g_.ordinal(g_.arg(d.wrong, i))]);
+    fail(s);
   }
 
   // ---- indices and their time stamps
@@ -243,6 +263,7 @@ class evaluator {
   struct folding {
     node_id reduce = no_node;
     monoid kind = monoid::sum;
+    int demand = -1;         // which of the graph's this is: the first position where it holds is a failure
     bool real = false;       // the body's class
     bool empty = true;
     cell best;
@@ -252,8 +273,9 @@ class evaluator {
     flat<int> depths;        // of each conjunct: how many loops must run before it and those before it can be asked
   };
 
-  constexpr cell reduced(node_id n) {
+  constexpr cell reduced(node_id n, int demand = -1) {
     folding f;
+    f.demand = demand;
     f.reduce = n;
     f.kind = monoid_of(g_, n);
     f.real = is_floating(g_.type(g_.arg(n, 0)));
@@ -326,6 +348,7 @@ class evaluator {
   }
 
   constexpr void fold(folding& f, cell c) {
+    if (f.demand >= 0) return c.integer != 0 && status_.ok() ? refuse(f.demand) : void();
     if (row(f.kind).position) return keep_position(f, c);
     if (is_own(f.kind)) return void(f.best = combination(g_.monoids[own_number(f.kind)].combine, f.best, c));
     const op_row& w = row(row(f.kind).combine);

@@ -37,6 +37,18 @@ struct constraint {
   name_id axis = 0;
 };
 
+// What must hold of a call's arguments before anything is written, beyond what subscripts and constraints say. It is
+// worded "OPERATION: expected EXPECTED [limit], found [found] at i = ...".
+enum class demanded : std::uint8_t { extents, data, elements };
+struct demand {
+  demanded of = demanded::extents;
+  name_id operation = 0;
+  name_id expected = 0;
+  node_id wrong = no_node;  // a closed condition; or an `any`, whose bound indices are the positions that may be wrong
+  node_id limit = no_node;  // in those indices: a number of what is expected; no_node: none
+  node_id found = no_node;  // and the number found; no_node: nothing was
+};
+
 // What the user says the gradient of a definition by a tensor is. It is needed only while gradients are built.
 struct gradient_rule {
   node_id definition = no_node;
@@ -68,6 +80,7 @@ class graph {
   flat<input_row> inputs;
   flat<std::int64_t> static_extents;
   flat<constraint> constraints;
+  flat<demand> demands;
   flat<own_monoid_row> monoids;
   flat<gradient_rule> rules;
   flat<node_id> outputs;      // define nodes, in the order asked for

@@ -288,13 +288,24 @@ constexpr node_id input(graph& g, name_id name, element type, int rank, const st
   return g.intern(op::input, type, g.inputs.push(added), nullptr, 0);
 }
 
-// An index from 0 to the dimension's extent, or a number, which is checked before a launch.
+// An index that stays within the dimension, as it is or shifted by a number, as in off(s + 1); or a number, which is
+// checked before a launch.
 constexpr bool is_safe_subscript(graph& g, node_id tensor, int dimension, node_id e) {
-  if (is_constant(g, e)) return g.kind(tensor) == op::input;
-  if (g.kind(e) != op::index || is_unbound(g, e)) return false;
-  const node_id low = g.arg(e, 0), high = g.arg(e, 1), size = extent(g, tensor, dimension);
-  if (!is_constant(g, low) || g[low].attribute < 0) return false;
+  if (is_constant(g, e)) {
+    const node_id size = extent(g, tensor, dimension);
+    const bool beyond = g[e].attribute < 0 || (is_constant(g, size) && g[e].attribute >= g[size].attribute);
+    return g.kind(tensor) == op::input && !beyond;
+  }
+  const bool shifted = g.kind(e) == op::add && is_constant(g, g.arg(e, 1));
+  const node_id idx = shifted ? g.arg(e, 0) : e;
+  if (g.kind(idx) != op::index || is_unbound(g, idx) || !is_constant(g, g.arg(idx, 0))) return false;
+  const std::int64_t shift = shifted ? g[g.arg(e, 1)].attribute : 0;
+  if (g[g.arg(idx, 0)].attribute + shift < 0) return false;
+  const node_id high = shifted ? make(g, op::add, g.arg(idx, 1), g.arg(e, 1)) : g.arg(idx, 1);
+  const node_id size = extent(g, tensor, dimension);
   if (high == size) return true;
+  if (g.kind(high) == op::add && g.arg(high, 0) == size)
+    return is_constant(g, g.arg(high, 1)) && g[g.arg(high, 1)].attribute <= 0;
   return is_constant(g, high) && is_constant(g, size) && g[high].attribute <= g[size].attribute;
 }
 
@@ -303,6 +314,7 @@ constexpr bool find_failure(graph& g, node_id n) {
   const op kind = g.kind(n);
   if (kind == op::index || kind == op::input || kind == op::extent) return false;
   if (kind == op::define) return false;  // it is computed as a whole, under no guard
+  if (kind == op::stop_gradient && g[n].count == 3) return true;
   for (int k = 0; k < g[n].count; ++k) {
     const node_id a = g.arg(n, k);
     if (may_fail(g, a)) return true;

@@ -4,7 +4,8 @@
 //   words = sizes (nodes, inputs, constraints, outputs, names, differentiated), output signatures (name, element, rank),
 //           names (length, characters, one a word), inputs (name, element, rank, extents as two words each),
 //           nodes (kind | type << 8 | count << 16, attribute as two words, arguments), constraints (left, right, name),
-//           outputs (node), differentiated (node), own monoids (count; name, element, identity, combine each)
+//           outputs (node), differentiated (node), own monoids (count; name, element, identity, combine each),
+//           demands (count; what of, operation, expected, wrong, limit, found each)
 #pragma once
 #include <sheaf/dsl/graph/make.hpp>
 
@@ -43,6 +44,9 @@ struct packer {
     for (const node_id y : g.differentiated) moved[y] = 0;
     for (const own_monoid_row& m : g.monoids) moved[m.identity] = moved[m.combine] = 0;
     for (const constraint& c : g.constraints) moved[c.left] = moved[c.right] = 0;
+    for (const demand& d : g.demands)
+      for (const node_id n : {d.wrong, d.limit, d.found})
+        if (n != no_node) moved[n] = 0;
     for (node_id n = g.size() - 1; n >= 0; --n)
       if (moved[n] != no_node)
         for (int k = 0; k < (is_graft(n) ? 1 : g[n].count); ++k) moved[g.arg(n, k)] = 0;
@@ -50,8 +54,9 @@ struct packer {
     for (node_id n = 0; n < g.size(); ++n)
       if (moved[n] != no_node) moved[n] = is_graft(n) ? moved[g.arg(n, 0)] : count++;
   }
-  // Where a derivative comes from is no matter any more: the value stands for it.
-  constexpr bool is_graft(node_id n) const { return g.kind(n) == op::stop_gradient && g[n].count == 2; }
+  // Where a derivative comes from is no matter any more, and what must not hold stands among the demands: the value
+  // stands for it.
+  constexpr bool is_graft(node_id n) const { return g.kind(n) == op::stop_gradient && g[n].count >= 2; }
 
   constexpr void names_and_inputs() {
     for (const text_range& name : g.names) {
@@ -99,6 +104,13 @@ struct packer {
       word(static_cast<std::int32_t>(m.type));
       word(moved[m.identity]);
       word(moved[m.combine]);
+    }
+    word(g.demands.size());
+    for (const demand& d : g.demands) {
+      word(static_cast<std::int32_t>(d.of));
+      word(d.operation);
+      word(d.expected);
+      for (const node_id n : {d.wrong, d.limit, d.found}) word(n == no_node ? no_node : moved[n]);
     }
   }
 };
@@ -188,6 +200,10 @@ constexpr graph unpack(const std::int32_t* w) {
   for (int i = 0; i < differentiated; ++i) g.differentiated.push(ids[*w++]);
   const int monoids = *w++;
   for (int i = 0; i < monoids; ++i, w += 4) g.monoids.push({w[0], static_cast<element>(w[1]), ids[w[2]], ids[w[3]], no_node});
+  const auto node_at = [&](std::int32_t at) { return at == no_node ? no_node : ids[at]; };
+  const int demands = *w++;
+  for (int i = 0; i < demands; ++i, w += 6)
+    g.demands.push({static_cast<demanded>(w[0]), w[1], w[2], node_at(w[3]), node_at(w[4]), node_at(w[5])});
   return g;
 }
 

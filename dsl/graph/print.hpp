@@ -246,7 +246,9 @@ class printer {
       case op::extent: return extent_of(n);
       case op::load: return load(n);
       case op::reduce: return reduction(n);
-      case op::stop_gradient: return call(g_[n].count == 2 ? "graft" : "stop_gradient", n);
+      case op::stop_gradient:
+        if (g_[n].count == 3) return plain(g_.arg(n, 0), precedence);  // its demand is no part of the value
+        return call(g_[n].count == 2 ? "graft" : "stop_gradient", n);
       case op::constant: return constant(n, no_node);
       case op::cast:
         append(out_, "cast<");

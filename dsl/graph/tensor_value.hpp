@@ -24,6 +24,7 @@ enum class evaluation_fault : std::uint8_t {
   wrong_argument,       // an input is missing, or its rank, a static extent, its type class or its size disagrees
   extents_disagree,     // a constraint: subscript = left, extent = right, node = the left side
   subscript,            // a load out of range: node = the load, and tensor, dimension, subscript, extent
+  demand,               // one of the graph's: dimension = which, subscript = found, extent = limit, at = the positions
   unbound_index,        // an index without a value: node = the index
   ragged_definition     // a definition's index has a range that depends on another index: node = the definition
 };
@@ -35,6 +36,7 @@ struct evaluation_status {
   int dimension = 0;
   std::int64_t subscript = 0;
   std::int64_t extent = 0;
+  flat<std::int64_t> at = {};
   constexpr bool ok() const { return fault == evaluation_fault::none; }
 };
 

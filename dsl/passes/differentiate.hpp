@@ -42,7 +42,7 @@ class differentiation {
       bool any = n == x_;
       if (g_.kind(n) == op::load) {
         any = dependent_[g_.arg(n, 0)];
-      } else if (g_.kind(n) == op::stop_gradient && g_[n].count == 2) {
+      } else if (g_.kind(n) == op::stop_gradient && g_[n].count >= 2) {
         any = dependent_[g_.arg(n, 1)];
       } else if (!any && g_.kind(n) == op::define && g_.rule_of(n) >= 0) {
         for (const gradient_rule& r : g_.rules) any = any || (r.definition == n && dependent_[r.by]);
@@ -103,12 +103,13 @@ class differentiation {
     switch (g_.kind(n)) {
       case op::define:
         if (g_.rule_of(n) >= 0) apply_rules(n, dy);
-        else accumulate(g_.arg(n, 0), named(n, dy), {});
+        else
+          accumulate(g_.arg(n, 0), named(n, dy), own_indices(n));
         break;
       case op::load: visit_load(n, dy); break;
       case op::reduce: visit_reduce(n, dy); break;
       case op::stop_gradient:
-        if (g_[n].count == 2) accumulate(g_.arg(n, 1), dy, g_.free.items[n]);
+        if (g_[n].count >= 2) accumulate(g_.arg(n, 1), dy, g_.free.items[n]);
         break;
       case op::input: break;
       default:
@@ -120,6 +121,12 @@ class differentiation {
     }
   }
 
+  // Its cotangent reaches the body once for each of its elements, also where neither of them depends on an index.
+  constexpr index_set own_indices(node_id definition) const {
+    index_set set;
+    for (int k = 1; k < g_[definition].count; ++k) set.insert(g_.ordinal(g_.arg(definition, k)));
+    return set;
+  }
   // An adjoint that holds a reduction becomes a definition of its own, so that it is computed once.
   constexpr node_id named(node_id definition, node_id dy) {
     if (!holds_reduction(dy)) return dy;

@@ -339,6 +339,16 @@ constexpr bool hoist(graph& g, reduction& r, node_id& multiple, node_id& divisor
   return false;
 }
 
+// What holds wherever c does, of what no bound index reaches and what cannot fail.
+constexpr node_id implied_outside(graph& g, node_id c, const index_set& bound) {
+  const op kind = g.kind(c);
+  if (kind == op::logical_and || kind == op::logical_or) {
+    const node_id left = implied_outside(g, g.arg(c, 0), bound), right = implied_outside(g, g.arg(c, 1), bound);
+    return kind == op::logical_and ? conjunction(g, left, right) : make(g, op::logical_or, left, right);
+  }
+  return g.free[c].meets(bound) || may_fail(g, c) ? truth(g, true) : c;
+}
+
 // Takes the part of the condition that no bound index reaches.
 constexpr node_id take_outer_condition(graph& g, reduction& r) {
   const index_set bound = deltas::bound_set(g, r);
@@ -350,6 +360,10 @@ constexpr node_id take_outer_condition(graph& g, reduction& r) {
     const bool stays = g.free[c].meets(bound) || (may_fail(g, c) && (!is_true(g, inner) || !r.indices.empty()));
     (stays ? inner : outer) = conjunction(g, stays ? inner : outer, c);
   }
+  // A range that may fail was walked only where some term was.
+  bool fails = false;
+  for (const node_id idx : r.indices) fails = fails || deltas::range_may_fail(g, idx);
+  if (fails) outer = conjunction(g, outer, implied_outside(g, inner, bound));
   r.condition = inner;
   return outer;
 }

@@ -47,7 +47,9 @@ class forward_mode {
     const op kind = g_.kind(n);
     if (kind == op::load) return loaded(n);
     if (kind == op::reduce) return reduced(n);
-    if (kind == op::stop_gradient) return g_[n].count == 2 ? of(g_.arg(n, 1)) : no_node;
+    if (kind == op::log && g_.kind(g_.arg(n, 0)) == op::reduce && monoid_of(g_, g_.arg(n, 0)) == monoid::sum)
+      return log_of_sum(n);
+    if (kind == op::stop_gradient) return g_[n].count >= 2 ? of(g_.arg(n, 1)) : no_node;
     if (kind == op::cast) {
       const node_id t = of(g_.arg(n, 0));
       return t == no_node ? t : cast_to(g_, g_.type(n), t);
@@ -64,6 +66,13 @@ class forward_mode {
       if (part != no_node) total = total == no_node ? part : make(g_, op::add, total, part);
     }
     return total;
+  }
+
+  // The divisor stays with the terms: where there are none the derivative is 0, as in reverse mode, and not 0 / 0.
+  constexpr node_id log_of_sum(node_id n) {
+    const node_id sum = g_.arg(n, 0), t = of(g_.arg(sum, 0));
+    if (t == no_node) return t;
+    return derivative::like(g_, sum, monoid::sum, row(op::log).adjoint(g_, n, t, 0), truth(g_, true));
   }
 
   constexpr node_id loaded(node_id n) {

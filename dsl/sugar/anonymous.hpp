@@ -214,6 +214,20 @@ requires(sizeof...(Axes) > 0) constexpr std::int64_t static_extent(anonymous_<Na
   return extents[d];
 }
 
+// E, in a call whose tensor has at least so many elements in dimension D; the compiler says so where it knows.
+template <fixed_string What, class T, int D, std::int64_t Least, class E>
+struct provided_ : expression_base {
+  static constexpr built build(builder& b) {
+    graph& g = b.g;
+    const node_id n = extent(g, T::node(b).id, D), wrong = make(g, op::less, n, integer(g, Least));
+    const sentence operation = sentence{} << What.text << " of " << T::label.text << ", dimension " << D;
+    const sentence expected = sentence{} << "an extent of at least " << Least;
+    if (is_true(g, wrong)) b.fail() << operation.text << ": expected " << expected.text << ", got " << g[n].attribute;
+    b.demand_not(wrong, demanded::extents, operation, expected, no_node, n);
+    return b(E{});
+  }
+};
+
 // ---- half floats count in f32, and what comes out has the operand's type again
 
 template <class E>

@@ -1,4 +1,4 @@
-// Losses: cross_entropy(logits, target), nll_loss, mse_loss, l1_loss. Shown by tests/numeric/familiar_losses.cpp.
+// Losses: cross_entropy(logits, target), nll_loss, mse_loss, l1_loss. Shown by tests/numeric/familiar_normalise.cpp.
 #pragma once
 #include <sheaf/dsl/sugar/normalise.hpp>
 
@@ -26,14 +26,17 @@ SHEAF_INLINE constexpr auto of_class(T t, Class) {
   return at(t, replaced<positions<T::rank>, class_dimension<T::rank>, Class>{});
 }
 
-template <fixed_string What, class T, class Y>
+template <fixed_string What, bool Probabilities, class T, class Y>
 SHEAF_INLINE constexpr bool expect_targets() {
   if constexpr (expect_rank_of_at_least<What, 1, T>()) {
-    expect<(Y::rank == T::rank - 1), [] {
-      return sentence{} << What.text << ": " << T::label.text << " has rank " << T::rank << ", so the class ids have "
-                        << T::rank - 1 << "; " << Y::label.text << " has rank " << Y::rank;
+    constexpr bool fits = Y::rank == T::rank - 1 || (Probabilities && Y::rank == T::rank);
+    expect<fits, [] {
+      sentence s;
+      s << What.text << ": " << T::label.text << " has rank " << T::rank << ", so the class ids have " << T::rank - 1;
+      if (Probabilities) s << ", class probabilities " << T::rank;
+      return s << "; " << Y::label.text << " has rank " << Y::rank;
     }>();
-    return Y::rank == T::rank - 1;
+    return fits;
   }
   return false;
 }
@@ -79,6 +82,45 @@ SHEAF_INLINE constexpr auto class_loss(T log_probability, Y target, W... class_w
   }
 }
 
+// What stands where class ids might be told from class probabilities by their rank alone.
+template <class X, class Y>
+struct probability_ : expression_base {
+  static constexpr built build(builder& b) {
+    const built p = b(decltype(at(Y{}, positions<Y::rank>{})){});
+    if (!is_floating(b.g.type(p.id)))
+      b.fail() << "cross_entropy: " << Y::label.text << " has the rank of " << X::label.text
+               << ", so it holds class probabilities; it is " << row(b.g.type(p.id)).name
+               << ", expected a floating type";
+    return p;
+  }
+};
+template <class X, class E, class... W>
+SHEAF_INLINE constexpr auto weighted_by_class(E e, W... class_weight) {
+  return (e * ... * class_weight(position<class_dimension<X::rank>>{}));
+}
+template <loss_options O, class X, class Given, class Spread>
+SHEAF_INLINE constexpr auto mixed_with_spread(Given given, Spread spread) {
+  if constexpr (O.smoothing == 0)
+    return given;
+  else
+    return literal_<1 - O.smoothing>{} * given +
+           literal_<O.smoothing>{} * spread / extent_<X, class_dimension<X::rank>>{};
+}
+// -sum over the classes of p log q. Every sample counts, so the mean is over all of them, whatever the weights, as in PyTorch.
+template <loss_options O, class X, class Q, class Y, class... W>
+SHEAF_INLINE constexpr auto probability_loss(Q log_probability, Y, W... class_weight) {
+  using samples = sample_positions<X::rank>;
+  constexpr unsigned set = 1u << class_dimension<X::rank>;
+  const auto loss = -mixed_with_spread<O, X>(
+      fold<folding::sum, X, set>(
+          weighted_by_class<X>(probability_<X, Y>{} * element_of_all(log_probability), class_weight...)),
+      fold<folding::sum, X, set>(weighted_by_class<X>(element_of_all(log_probability), class_weight...)));
+  if constexpr (O.reduction == reduce_losses::mean && X::rank > 1)
+    return named<"cross_entropy", X>(mean(over_all(samples{}), loss), list<>{});
+  else
+    return reduced_losses<O.reduction, "cross_entropy", X>(loss, literal_<1>{}, samples{});
+}
+
 template <reduce_losses How, fixed_string What, class X, class Y, class E>
 SHEAF_INLINE constexpr auto pairwise_loss(E e) {
   using all = positions<X::rank>;
@@ -103,22 +145,25 @@ SHEAF_INLINE constexpr bool expect_same_rank() {
 }  // namespace detail
 
 // logits [N, C, ...] and class ids [N, ...], or [C] and a scalar. A third argument gives a weight to each class. The mean
-// is over what counts: NaN where nothing does.
+// is over what counts: NaN where nothing does. A target of the shape of the logits holds class probabilities.
 template <loss_options O = loss_options{}, Tensor T, Tensor Y, Tensor... W>
 SHEAF_INLINE constexpr auto cross_entropy(T logits, Y target, W... class_weight) {
   static_assert(sizeof...(W) < 2, "cross_entropy: expected logits, class ids and a weight of each class");
-  if constexpr (detail::expect_targets<"cross_entropy", T, Y>())
+  if constexpr (!detail::expect_targets<"cross_entropy", true, T, Y>())
+    return detail::refused_{};
+  else if constexpr (Y::rank == T::rank)
+    return detail::probability_loss<O, T>(log_softmax(logits, dim<detail::class_dimension<T::rank>>), target,
+                                          class_weight...);
+  else
     return detail::class_loss<O, "cross_entropy", T>(log_softmax(logits, dim<detail::class_dimension<T::rank>>), target,
                                                      class_weight...);
-  else
-    return detail::refused_{};
 }
-// The same of log probabilities.
+// The same of log probabilities and class ids.
 template <loss_options O = loss_options{}, Tensor T, Tensor Y, Tensor... W>
 SHEAF_INLINE constexpr auto nll_loss(T log_probability, Y target, W... class_weight) {
   static_assert(sizeof...(W) < 2, "nll_loss: expected log probabilities, class ids and a weight of each class");
   static_assert(O.smoothing == 0, "nll_loss: smoothing is an option of cross_entropy");
-  if constexpr (detail::expect_targets<"nll_loss", T, Y>())
+  if constexpr (detail::expect_targets<"nll_loss", false, T, Y>())
     return detail::class_loss<O, "nll_loss", T>(log_probability, target, class_weight...);
   else
     return detail::refused_{};

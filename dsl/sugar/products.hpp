@@ -1,4 +1,4 @@
-// Elementwise functions with broadcasting, and contractions. Shown by tests/numeric/familiar_products.cpp.
+// Elementwise functions with broadcasting, and contractions. Shown by tests/numeric/familiar_slices.cpp.
 #pragma once
 #include <type_traits>
 
@@ -13,36 +13,36 @@ constexpr int larger(int a, int b) { return a > b ? a : b; }
 // An operand at the result's axes, aligned at the last; a dimension that is 1 by type is repeated.
 template <int Rank, class T, std::size_t... D>
 SHEAF_INLINE constexpr auto broadcast(T t, std::index_sequence<D...>) {
-  return t(std::conditional_t<static_extent(T{}, static_cast<int>(D)) == 1, literal_<std::int64_t{0}>,
-                              position<Rank - T::rank + static_cast<int>(D)>>{}...);
+  return t(std::conditional_t < static_extent(T{}, static_cast<int>(D)) == 1, literal_<std::int64_t{0}>,
+           position < Rank - T::rank + static_cast<int>(D) >> {}...);
 }
-// What an operand says of the result's extent at an axis: 1 where it has no such dimension.
-template <int Rank, class T>
+// What an operand whose first dimension stands at axis First says of the result's extent at an axis: 1 where it has no
+// such dimension.
+template <int First, class T>
 constexpr std::int64_t extent_at(int axis) {
-  const int d = axis - (Rank - T::rank);
-  return d < 0 ? 1 : static_extent(T{}, d);
+  return axis < First ? 1 : static_extent(T{}, axis - First);
 }
 template <int Rank, class... T>
 constexpr bool all_single(int axis) {
-  return ((extent_at<Rank, T>(axis) == 1) && ...);
+  return ((extent_at<Rank - T::rank, T>(axis) == 1) && ...);
 }
-template <int Rank, class A, class B, int Axis>
+template <fixed_string What, class A, int FirstA, class B, int FirstB, int Axis>
 SHEAF_INLINE constexpr void expect_same_extent() {
-  constexpr std::int64_t a = extent_at<Rank, A>(Axis), b = extent_at<Rank, B>(Axis);
+  constexpr std::int64_t a = extent_at<FirstA, A>(Axis), b = extent_at<FirstB, B>(Axis);
   expect<(a < 0 || b < 0 || a == 1 || b == 1 || a == b), [] {
-    return sentence{} << "elementwise: extents " << extent_at<Rank, A>(Axis) << " of " << A::label.text
-                      << " in dimension " << Axis - (Rank - A::rank) << " and " << extent_at<Rank, B>(Axis) << " of "
-                      << B::label.text << " in dimension " << Axis - (Rank - B::rank) << " do not broadcast";
+    return sentence{} << What.text << ": extents " << extent_at<FirstA, A>(Axis) << " of " << A::label.text
+                      << " in dimension " << Axis - FirstA << " and " << extent_at<FirstB, B>(Axis) << " of "
+                      << B::label.text << " in dimension " << Axis - FirstB << " do not broadcast";
   }>();
 }
-template <int Rank, class A, class B, std::size_t... Axis>
+template <fixed_string What, class A, int FirstA, class B, int FirstB, std::size_t... Axis>
 SHEAF_INLINE constexpr void expect_broadcast(std::index_sequence<Axis...>) {
-  (expect_same_extent<Rank, A, B, static_cast<int>(Axis)>(), ...);
+  (expect_same_extent<What, A, FirstA, B, FirstB, static_cast<int>(Axis)>(), ...);
 }
 template <int Rank, class A, class... B>
 SHEAF_INLINE constexpr void expect_broadcasts() {
   if constexpr (sizeof...(B) > 0) {
-    (expect_broadcast<Rank, A, B>(std::make_index_sequence<Rank>{}), ...);
+    (expect_broadcast<"elementwise", A, Rank - A::rank, B, Rank - B::rank>(std::make_index_sequence<Rank>{}), ...);
     expect_broadcasts<Rank, B...>();
   }
 }
@@ -96,41 +96,52 @@ SHEAF_INLINE constexpr auto dot(A a, B b) {
   }
 }
 
-// [..., n, k] times [k, m] or [k]; of two tensors of one rank above 2, batch by batch; [k] times [k, m].
+namespace detail {
+
+// The places of two factors' dimensions in a product: those before the last two are batches, aligned at their last.
+template <class A, class B>
+struct product_shape {
+  static constexpr int batches(int rank) { return rank < 2 ? 0 : rank - 2; }
+  static constexpr int batch = larger(batches(A::rank), batches(B::rank));
+  static constexpr int first_a = batch - batches(A::rank), first_b = batch - batches(B::rank);
+  using row = std::conditional_t<(A::rank > 1), list<position<batch>>, list<>>;
+  using column = std::conditional_t<(B::rank > 1), list<position<batch + (A::rank > 1 ? 1 : 0)>>, list<>>;
+
+  // A dimension of a batch that is 1 by type is repeated.
+  template <class T, int First, std::size_t... D>
+  static constexpr auto batch_of(std::index_sequence<D...>) {
+    return list<std::conditional_t<static_extent(T{}, static_cast<int>(D)) == 1, literal_<std::int64_t{0}>,
+                                   position<First + static_cast<int>(D)>>...>{};
+  }
+  template <std::size_t... I>
+  static constexpr auto batch_axes(std::index_sequence<I...>) {
+    return list<std::conditional_t<extent_at<first_a, A>(static_cast<int>(I)) == 1 &&
+                                       extent_at<first_b, B>(static_cast<int>(I)) == 1,
+                                   single<static_cast<int>(I)>, position<static_cast<int>(I)>>...>{};
+  }
+  using left = decltype(batch_of<A, first_a>(std::make_index_sequence<batches(A::rank)>{}) + row{} + list<inner<0>>{});
+  using right =
+      decltype(batch_of<B, first_b>(std::make_index_sequence<batches(B::rank)>{}) + list<inner<0>>{} + column{});
+  using axes = decltype(batch_axes(std::make_index_sequence<batch>{}) + row{} + column{});
+};
+
+}  // namespace detail
+
+// [..., n, k] times [..., k, m], as torch.matmul: dimensions before the last two are batches, and one that is 1 by its type
+// or isn't there is repeated; a factor of rank 1 is a row or a column that the result does not have.
 template <Tensor A, Tensor B>
 SHEAF_INLINE constexpr auto matmul(A a, B b) {
   if constexpr (!detail::expect_rank_of_at_least<"matmul", 1, A>() ||
                 !detail::expect_rank_of_at_least<"matmul", 1, B>()) {
     return detail::refused_{};
+  } else if constexpr (!detail::expect_contraction<"matmul", A, B, A::rank - 1, B::rank == 1 ? 0 : B::rank - 2>()) {
+    return detail::refused_{};
   } else {
-    constexpr int shared = B::rank == 1 ? 0 : B::rank - 2;
-    if constexpr (detail::expect_contraction<"matmul", A, B, A::rank - 1, shared>()) {
-      constexpr auto k = detail::inner<0>{};
-      constexpr auto m = detail::position<(A::rank < 1 ? 0 : A::rank - 1)>{};
-      using front = detail::picked<detail::positions<A::rank>, (1u << (A::rank - 1)) - 1>;
-      const auto left = detail::at(a, front{} + detail::list<detail::inner<0>>{});
-      if constexpr (B::rank == 1) {
-        return detail::named<"matmul", A, B>(sum(k, left * b(k)), front{});
-      } else if constexpr (B::rank == 2) {
-        return detail::named<"matmul", A, B>(sum(k, left * b(k, m)),
-                                             front{} + detail::list<detail::position<A::rank - 1>>{});
-      } else {
-        expect<A::rank == B::rank, [] {
-          return detail::sentence{} << "matmul: " << A::label.text << " has rank " << A::rank << ", " << B::label.text
-                                    << " has rank " << B::rank;
-        }>();
-        if constexpr (A::rank == B::rank) {
-          using batch = detail::picked<detail::positions<A::rank>, (1u << (A::rank - 2)) - 1>;
-          return detail::named<"matmul", A, B>(
-              sum(k, left * detail::at(b, batch{} + detail::list<detail::inner<0>, detail::position<A::rank - 1>>{})),
-              front{} + detail::list<detail::position<A::rank - 1>>{});
-        } else {
-          return detail::refused_{};
-        }
-      }
-    } else {
-      return detail::refused_{};
-    }
+    using shape = detail::product_shape<A, B>;
+    detail::expect_broadcast<"matmul", A, shape::first_a, B, shape::first_b>(std::make_index_sequence<shape::batch>{});
+    return detail::named<"matmul", A, B>(
+        sum(detail::inner<0>{}, detail::at(a, typename shape::left{}) * detail::at(b, typename shape::right{})),
+        typename shape::axes{});
   }
 }
 
@@ -140,13 +151,15 @@ SHEAF_INLINE constexpr auto cosine_similarity(A a, B b, dim_<D>) {
   if constexpr (detail::expect_same_rank<"cosine_similarity", A, B>() &&
                 detail::expect_dimensions<"cosine_similarity", A, D>()) {
     constexpr unsigned set = detail::dimensions<A, D>();
-    const auto x = detail::element_of_all(a);
-    const auto y = detail::element_of_all(b);
+    const auto x = detail::wide(detail::element_of_all(a));
+    const auto y = detail::wide(detail::element_of_all(b));
     const auto lengths = detail::flat_root(detail::fold<folding::sum, A, set>(x * x)) *
                          detail::flat_root(detail::fold<folding::sum, A, set>(y * y));
     const auto together = detail::fold<folding::sum, A, set>(x * y);
-    return detail::named<"cosine_similarity", A, B>(together / maximum(lengths, literal_<Eps>{}),
-                                                    detail::remaining<A, set>{});
+    return detail::named<"cosine_similarity", A, B>(
+        detail::narrow(together / maximum(lengths, literal_<Eps>{}),
+                       detail::element_of_all(a) * detail::element_of_all(b)),
+        detail::remaining<A, set>{});
   } else {
     return detail::refused_{};
   }
@@ -166,10 +179,12 @@ SHEAF_INLINE constexpr auto weighted_mean(X x, W w, dim_<D>...) {
     if constexpr (line || W::rank == X::rank) {
       using where =
           std::conditional_t<line, detail::picked<detail::positions<X::rank>, set>, detail::positions<X::rank>>;
-      const auto weight = detail::at(w, where{});
+      const auto weight = detail::wide(detail::at(w, where{}));
+      const auto e = detail::element_of_all(x);
       return detail::named<"weighted_mean", X, W>(
-          detail::fold<folding::sum, X, set>(weight * detail::element_of_all(x)) /
-              detail::fold<folding::sum, X, set>(weight),
+          detail::narrow(
+              detail::fold<folding::sum, X, set>(weight * detail::wide(e)) / detail::fold<folding::sum, X, set>(weight),
+              detail::at(w, where{}) * e),
           detail::remaining<X, set, detail::keeps<O...>>{});
     } else {
       return detail::refused_{};
@@ -193,9 +208,11 @@ SHEAF_INLINE constexpr auto masked_mean(X x, M mask, dim_<D>...) {
       using where =
           std::conditional_t<line, detail::picked<detail::positions<X::rank>, set>, detail::positions<X::rank>>;
       const auto chosen = detail::at(mask, where{});
+      const auto e = detail::element_of_all(x);
       return detail::named<"masked_mean", X, M>(
-          detail::fold<folding::sum, X, set>(select(chosen, detail::element_of_all(x), literal_<0>{})) /
-              detail::fold<folding::count, X, set>(chosen),
+          detail::narrow(detail::fold<folding::sum, X, set>(select(chosen, detail::wide(e), literal_<0>{})) /
+                             detail::fold<folding::count, X, set>(chosen),
+                         e),
           detail::remaining<X, set, detail::keeps<O...>>{});
     } else {
       return detail::refused_{};

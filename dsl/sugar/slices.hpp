@@ -273,12 +273,16 @@ SHEAF_INLINE constexpr auto pad(T t, dim_<D>) {
     const auto from = detail::position<d>{} - literal_<Before>{};
     using axes = detail::replaced<detail::positions<T::rank>, d,
                                   sized_<detail::position<d>, decltype(size + literal_<Before + After>{})>>;
+    using reflected_axes =
+        detail::replaced<detail::positions<T::rank>, d,
+                         sized_<detail::position<d>,
+                                detail::provided_<"pad", T, d, most + 1, decltype(size + literal_<Before + After>{})>>>;
     if constexpr (Mode == padding::constant) {
       const auto element =
           detail::at(t, detail::replaced<detail::positions<T::rank>, d, std::remove_const_t<decltype(from)>>{});
       return detail::named<"pad", T>(select(zero <= from && from < size, element, literal_<Value>{}), axes{});
     } else if constexpr (Mode == padding::reflect) {
-      return detail::taken_at<d>(t, size - one - abs(size - one - abs(from)), axes{});
+      return detail::taken_at<d>(t, size - one - abs(size - one - abs(from)), reflected_axes{});
     } else if constexpr (Mode == padding::replicate) {
       return detail::taken_at<d>(t, minimum(maximum(from, zero), size - one), axes{});
     } else {

@@ -2,6 +2,7 @@
 #pragma once
 #include <sheaf/dsl/sugar/losses.hpp>
 #include <sheaf/dsl/sugar/normalise.hpp>
+#include <sheaf/dsl/sugar/positions.hpp>
 #include <sheaf/dsl/sugar/products.hpp>
 #include <sheaf/dsl/sugar/reductions.hpp>
 #include <sheaf/dsl/sugar/scans.hpp>

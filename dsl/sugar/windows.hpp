@@ -31,7 +31,7 @@ constexpr window window_of(const pool& p, int k) {
           p.dilation[k] == 0 ? 1 : p.dilation[k], p.ceil_mode};
 }
 
-// How many windows fit into a dimension; a mistake where none does.
+// How many windows fit into a dimension; a mistake where none does, said by the compiler or by the call.
 template <fixed_string What, class T, int D, window W>
 struct windows_in : expression_base {
   static constexpr built build(builder& b) {
@@ -44,6 +44,10 @@ struct windows_in : expression_base {
     if (is_constant(g, count) && g[count].attribute < 1)
       b.fail() << What.text << " of " << T::label.text << ": the kernel spans " << W.span() << " in dimension " << D
                << ", the padded input has " << g[n].attribute + 2 * W.padding;
+    b.demand_not(make(g, op::less, count, integer(g, 1)), demanded::extents,
+                 sentence{} << What.text << " of " << T::label.text << ", dimension " << D,
+                 sentence{} << "at least " << W.span() << ", which the kernel spans, in the padded input", no_node,
+                 make(g, op::add, n, integer(g, 2 * W.padding)));
     return {make(g, op::maximum, integer(g, 0), count), false};
   }
 
@@ -198,7 +202,8 @@ SHEAF_INLINE constexpr auto adaptive(T t, std::index_sequence<K...>) {
   using domain = decltype(over_all(list<decltype(adaptive_taps<T, first + static_cast<int>(K), Size>())...>{}));
   const auto e = at(t, front{} + list<inner<first + static_cast<int>(K)>...>{});
   return named<What, T>(reduce_<Kind, domain, std::remove_const_t<decltype(e)>>{},
-                        front{} + list<sized_<position<first + static_cast<int>(K)>, number_<Size>>...>{});
+                        front{} + list<sized_<position<first + static_cast<int>(K)>,
+                                              provided_<What, T, first + static_cast<int>(K), 1, number_<Size>>>...>{});
 }
 
 }  // namespace detail

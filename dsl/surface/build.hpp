@@ -2,6 +2,7 @@
 // Input: expression types (expression.hpp, tensor.hpp, reduction.hpp, define.hpp, gradient.hpp). Output: a graph whose
 // outputs are define nodes without unbound indices, or graph::error. Shown by tests/numeric, tests/reject.
 #pragma once
+#include <sheaf/dsl/passes/demands.hpp>
 #include <sheaf/dsl/passes/differentiate.hpp>
 #include <sheaf/dsl/passes/tangent.hpp>
 #include <sheaf/dsl/surface/resolve.hpp>
@@ -49,6 +50,24 @@ class builder : public resolver {
   constexpr node_id graft(node_id value, node_id path) {
     const node_id list[2] = {value, cast_to(g, g.type(value), path)};
     return g.intern(op::stop_gradient, g.type(value), 0, list, 2);
+  }
+
+  // Worth `value`; an error where it is evaluated and `wrong` holds.
+  constexpr node_id required(node_id value, node_id wrong, const detail::sentence& operation) {
+    if (is_false(g, wrong)) return value;
+    if (is_true(g, wrong)) fail() << operation.text << ": expected at least one element, there is none";
+    requires_ = true;
+    const node_id list[3] = {value, value, wrong};
+    return g.intern(op::stop_gradient, g.type(value), g.name(operation.text, operation.size), list, 3);
+  }
+  // What must hold of every call: `wrong` is as in graph::demands.
+  constexpr void demand_not(node_id wrong, demanded of, const detail::sentence& operation,
+                            const detail::sentence& expected, node_id limit = no_node, node_id found = no_node) {
+    if (is_false(g, wrong)) return;
+    for (const demand& other : g.demands)
+      if (other.wrong == wrong) return;
+    g.demands.push(
+        {of, g.name(operation.text, operation.size), g.name(expected.text, expected.size), wrong, limit, found});
   }
 
   // ---- tensors
@@ -309,6 +328,7 @@ class builder : public resolver {
       if (!skipped_.contains(n))
         fail() << "tensor " << tensor_name(g.arg(n, 0)) << ": skipping stands in no reduction over one of its indices; "
                << "write padded(value)(...) for a value outside";
+    if (requires_ && !g.failed()) collect_demands(g);
   }
 
  private:
@@ -369,6 +389,7 @@ class builder : public resolver {
     g.error.push(')');
   }
 
+  bool requires_ = false;  // is there a node that only some evaluations may meet?
   built operands_[2];
   flat<memo> memo_, tensors_;
   flat<node_id> ruled_;            // definitions whose rules are built

@@ -20,6 +20,7 @@ struct empty_value : policy_base {
   static constexpr double number = static_cast<double>(Value);
 };
 struct empty_nan : policy_base {};
+struct empty_error : policy_base {};
 template <element Type>
 struct accumulator : policy_base {
   static constexpr element type = Type;
@@ -27,7 +28,8 @@ struct accumulator : policy_base {
 struct compensation : policy_base {};
 
 template <class T>
-inline constexpr bool is_empty_policy = std::is_same_v<T, empty_nan> || std::is_same_v<T, empty_identity>;
+inline constexpr bool is_empty_policy =
+    std::is_same_v<T, empty_nan> || std::is_same_v<T, empty_identity> || std::is_same_v<T, empty_error>;
 template <auto Value>
 inline constexpr bool is_empty_policy<empty_value<Value>> = true;
 template <class T>
@@ -41,13 +43,15 @@ concept Policy = std::is_same_v<T, ties> || std::derived_from<T, policy_base>;
 // What the policies of a reduction say; the first mistake is `wrong`.
 struct policies {
   ties chosen = ties::even;
-  bool has_value = false, has_nan = false, has_ties = false, compensated = false, accumulates = false;
+  bool has_value = false, has_nan = false, has_error = false, has_ties = false, compensated = false,
+       accumulates = false;
   double value = 0;
   element accumulated = element::f32;
 
   constexpr void add(ties t) { chosen = t, has_ties = true; }
   constexpr void add(empty_identity) {}
   constexpr void add(empty_nan) { has_nan = true; }
+  constexpr void add(empty_error) { has_error = true; }
   template <auto Value>
   constexpr void add(empty_value<Value>) {
     has_value = true;
@@ -63,10 +67,11 @@ struct policies {
 
 }  // namespace detail
 
-// What a reduction over nothing is worth: what it says without a policy, NaN, or a number.
+// What a reduction over nothing is worth: what it says without a policy, NaN, or a number; or that it is an error.
 namespace empty {
 inline constexpr auto identity = detail::empty_identity{};
 inline constexpr auto nan = detail::empty_nan{};
+inline constexpr auto error = detail::empty_error{};
 inline constexpr auto zero = detail::empty_value<0>{};
 template <auto Value>
 inline constexpr auto value = detail::empty_value<Value>{};

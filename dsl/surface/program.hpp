@@ -9,10 +9,14 @@ namespace sheaf {
 
 namespace detail {
 
-// Definitions are built before outputs without a name look for a free one.
+// Definitions are built before outputs without a name look for a free one. What names `several` is as many outputs.
+template <class... E>
+constexpr void build_definitions(builder& b, outputs_<E...>);
 template <class E>
 constexpr void build_definitions(builder& b, E e) {
-  if constexpr (!Tensor<E>)
+  if constexpr (requires { typename E::several; })
+    build_definitions(b, typename E::several{});
+  else if constexpr (!Tensor<E>)
     b(e);
   else if constexpr (!is_gradient<E>)
     E::node(b);
@@ -23,6 +27,13 @@ constexpr void build_definitions(builder& b, outputs_<E...>) {
 }
 
 // Expressions that are not tensors are outputs named y, y1, y2, ...
+template <class... E>
+constexpr void add_output(builder& b, outputs_<E...>);
+template <class E>
+  requires(requires { typename E::several; })
+constexpr void add_output(builder& b, E) {
+  add_output(b, typename E::several{});
+}
 template <class E>
 constexpr void add_output(builder& b, E e) {
   static_assert(Expression<E>, "compile: outputs are definitions, gradients, or expressions without free indices");

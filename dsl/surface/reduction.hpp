@@ -109,6 +109,7 @@ struct reduce_ : expression_base {
       result = b.graft(result,
                        b.at_extremum(static_cast<monoid>(Kind), p.chosen == ties::last, bound.axes, bound.count, wide));
     if (p.has_value || p.has_nan) result = over_nothing(b, bound, wide, result, p);
+    if (p.has_error) result = of_something(b, bound, wide, result);
     return {wide == body ? result : cast_to(b.g, b.g.type(body), result)};
   }
 
@@ -138,6 +139,12 @@ struct reduce_ : expression_base {
     const node_id n = b.counted(bound.axes, Bound::count, body);
     const node_id instead = number(b.g, type, p.has_nan ? math::nan : p.value);
     return make(b.g, op::select, make(b.g, op::equal, n, integer(b.g, 0)), instead, result);
+  }
+  template <class Bound>
+  static constexpr node_id of_something(builder& b, const Bound& bound, node_id body, node_id result) {
+    constexpr auto operation = detail::sentence{} << name << " over " << detail::spelled(Index{}).text;
+    const node_id n = b.counted(bound.axes, Bound::count, body);
+    return b.required(result, make(b.g, op::equal, n, integer(b.g, 0)), operation);
   }
 };
 

@@ -1,7 +1,5 @@
 #include <sheaf/jit/engine/failure.hpp>
 
-#include <optional>
-
 #include <sheaf/jit/engine/words.hpp>
 #include <sheaf/runtime/fail.hpp>
 
@@ -67,18 +65,37 @@ std::string number_text(std::optional<std::int64_t> value, const char* unknown) 
 
 }  // namespace
 
+void fail_demand(const graph& g, int which, const std::vector<std::int64_t>& at, std::optional<std::int64_t> found,
+                 std::optional<std::int64_t> limit) {
+  static constexpr code codes[] = {code::extent_mismatch, code::bad_argument, code::empty_reduction};
+  const demand& d = g.demands[which];
+  std::string expected = name_text(g, d.expected), seen = found ? std::to_string(*found) : "none";
+  if (limit) expected += " " + std::to_string(*limit);
+  if (d.found != no_node && !at.empty()) seen += " for " + text_of(print(g, d.found));
+  for (std::size_t k = 0; k < at.size(); ++k)
+    seen += (k == 0 ? " at " : ", ") + name_text(g, index_name(g, g.arg(d.wrong, 2 + static_cast<int>(k)))) + " = " +
+            std::to_string(at[k]);
+  runtime::fail(codes[static_cast<int>(d.of)], name_text(g, d.operation), expected, seen);
+}
+
 void fail_check(const graph& g, const plan::check& check, std::int64_t position, const sheaf_tensor* tensors) {
   spot here(g, tensors);
   std::vector<std::int64_t> at(check.indices.size());
   for (std::size_t k = check.indices.size(); k-- > 0;) {
     const std::int64_t size = here.value(check.sizes[k]).value_or(1);
-    at[k] = here.value(check.firsts[k]).value_or(0) + (size > 0 ? position % size : 0);
+    at[k] = size > 0 ? position % size : 0;
     position = size > 0 ? position / size : 0;
   }
   std::string place;
   for (std::size_t k = 0; k < at.size(); ++k) {
+    at[k] += here.value(check.firsts[k]).value_or(0);
     here.set(check.indices[k], at[k]);
     place += (k == 0 ? " at " : ", ") + name_text(g, index_name(g, check.indices[k])) + " = " + std::to_string(at[k]);
+  }
+  if (check.demand >= 0) {
+    const demand& d = g.demands[check.demand];
+    const auto number = [&](node_id n) { return n == no_node ? std::nullopt : here.value(n); };
+    fail_demand(g, check.demand, at, number(d.found), number(d.limit));
   }
   const auto low = here.value(check.low), high = here.value(check.high);
   const auto least = here.value(check.least), found = least && low && *least < *low ? least : here.value(check.most);

@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include <sheaf/dsl/graph/pack.hpp>
+#include <sheaf/jit/engine/failure.hpp>
 #include <sheaf/jit/engine/runner.hpp>
 #include <sheaf/jit/engine/words.hpp>
 #include <sheaf/jit/plan/facts.hpp>
@@ -89,6 +90,15 @@ void check_constraints(const graph& g, const plan::facts& known) {
   }
 }
 
+// Demands on data are the kernels' to check.
+void check_demands(const graph& g, const plan::facts& known) {
+  for (int k = 0; k < g.demands.size(); ++k) {
+    const demand& d = g.demands[k];
+    const auto number = [&](node_id n) { return n == no_node ? std::nullopt : known.value(n); };
+    if (number(d.wrong).value_or(0) != 0) fail_demand(g, k, {}, number(d.found), number(d.limit));
+  }
+}
+
 void resolve_outputs(const graph& g, const plan::facts& known, const sheaf_tensor* outputs, call_class& a) {
   for (int o = 0; o < g.outputs.size(); ++o) {
     const node_id define = g.outputs[o];
@@ -168,6 +178,7 @@ const kernel* make_kernel(program& p, const sheaf_tensor* tensors, const std::in
   check_static_extents(g, a);
   const plan::facts known(g, seen);
   check_constraints(g, known);
+  check_demands(g, known);
   resolve_outputs(g, known, tensors + g.inputs.size(), a);
   const bool reference = p.runs_on == backend::reference || runtime::current_settings().backend == "reference";
   made->code = reference ? make_reference_runner(g, a) : make_native_runner(g, a);

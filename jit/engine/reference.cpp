@@ -1,6 +1,7 @@
 #include <cstring>
 
 #include <sheaf/dsl/graph/evaluate.hpp>
+#include <sheaf/jit/engine/failure.hpp>
 #include <sheaf/jit/engine/runner.hpp>
 #include <sheaf/jit/engine/words.hpp>
 #include <sheaf/runtime/fail.hpp>
@@ -95,6 +96,11 @@ class reference_runner final : public runner {
     if (s.fault == evaluation_fault::subscript)
       runtime::fail(code::index_out_of_range, "tensor " + tensor_text(g_, s.tensor) + ", dimension " + std::to_string(s.dimension),
                     "a subscript from 0 to " + std::to_string(s.extent - 1), std::to_string(s.subscript));
+    if (s.fault == evaluation_fault::demand) {
+      const demand& d = g_.demands[s.dimension];
+      const auto number = [](node_id n, std::int64_t v) { return n == no_node ? std::nullopt : std::optional(v); };
+      fail_demand(g_, s.dimension, {s.at.begin(), s.at.end()}, number(d.found, s.subscript), number(d.limit, s.extent));
+    }
     runtime::fail(code::broken_invariant, "reference evaluation", "a valid program",
                   "fault " + std::to_string(static_cast<int>(s.fault)) + " at node " + std::to_string(s.node));
   }

@@ -107,6 +107,18 @@ class block_builder {
   value scan_lanes(value accumulator, value x, value mask = none) {
     return add({.code = opcode::scan_lanes, .type = type_of(x), .vector = true, .mask = mask, .args = {accumulator, x}});
   }
+  value recur_lanes(value accumulator, value factor, value x) {
+    return add({.code = opcode::recur_lanes, .type = type_of(x), .vector = true, .args = {accumulator, factor, x}});
+  }
+  value slider(element type, monoid fold, std::int32_t width) {
+    return add(
+        {.code = opcode::accumulator, .type = type, .vector = true, .fold = fold, .dimension = width, .args = {}});
+  }
+  value slide_lanes(value slider, value x) {
+    const std::int32_t width = k_->instructions[slider].dimension;
+    return add(
+        {.code = opcode::slide_lanes, .type = type_of(x), .vector = true, .dimension = width, .args = {slider, x}});
+  }
   void combine(value accumulator, value stored, value mask = none, value position = none) {
     statement s = start(statement_kind::combine);
     s.target_value = accumulator;

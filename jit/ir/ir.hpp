@@ -27,7 +27,7 @@ enum class role : std::uint8_t {
   output,
   workspace,  // allocated by the runtime, shared by kernels
   check,      // rank 0, i64: the smallest failing position, or INT64_MAX
-  local,      // `elements` elements private to one piece of a parallel loop (a C array on the stack, at most 64 KiB)
+  local,      // `elements` elements private to one piece of a parallel loop (a C array on the stack, at most 256 KiB)
 };
 
 struct buffer {
@@ -53,6 +53,12 @@ enum class opcode : std::uint8_t {
   fold_lanes,    // scalar: the content of the vector accumulator args[0], combined by the fixed tree
   scan_lanes,    // vector: lane k is the scalar accumulator args[0] combined with lanes up to k of args[1], in the order in
                  // which the vector loop runs; the accumulator takes them all. A floating one may be wider than args[1].
+  recur_lanes,   // vector of f64: lane k is args[2] there plus args[1] there times the lane before it, in the order of the loop; a
+                 // boolean factor keeps it or not, and a lane of 0 stays 0 whatever the factor. Before the first lane there
+                 // is the scalar accumulator args[0], which takes the last.
+  slide_lanes,   // vector: lane k is the fold of the `dimension` lanes of args[1] that end at k, or in a backward loop begin
+                 // there; those before the vector are the turn's before it (or of the loop before), which the vector
+                 // accumulator args[0] keeps. Its `dimension` is the same, at most the lanes, and nothing else uses it.
 };
 
 // How a load or store in a vector loop meets memory, and what its subscripts are.
@@ -79,7 +85,7 @@ struct instruction {
   monoid fold = monoid::sum;         // accumulator
   std::int64_t bits = 0;             // constant: an integer, or the bits of a double
   std::int32_t target = -1;          // buffer or loop id
-  std::int32_t dimension = 0;        // extent
+  std::int32_t dimension = 0;        // extent; slide_lanes and its accumulator: the width
   access how = access::uniform;      // load
   value mask = none;                 // load: lanes (or the scalar) whose mask is false yield zero and touch no memory;
                                      // scan_lanes: they count as the identity

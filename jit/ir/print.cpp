@@ -8,7 +8,7 @@ namespace sheaf::ir {
 
 const char* name_of(opcode code) {
   static constexpr const char* names[] = {"elementwise", "constant",    "extent", "counter",   "lanes",
-                                          "load",        "accumulator", "read",   "fold_lanes", "scan_lanes"};
+                                          "load",        "accumulator", "read",   "fold_lanes", "scan_lanes", "recur_lanes", "slide_lanes"};
   return names[static_cast<int>(code)];
 }
 const char* name_of(access how) {
@@ -137,13 +137,18 @@ class printer {
         return std::string("load ") + name_of(i.how) + spacing_text(i) + " " + buffer_name(i.target) + "[" + list(i.args) + "]" +
                (i.mask == none ? "" : " mask " + name(i.mask));
       case opcode::accumulator:
-        return std::string("accumulator ") + name_of(i.fold) + (is_own(i.fold) ? " #" + std::to_string(own_number(i.fold)) : "");
+        return std::string("accumulator ") + name_of(i.fold) + (is_own(i.fold) ? " #" + std::to_string(own_number(i.fold)) : "") +
+               (i.dimension > 0 ? " sliding " + std::to_string(i.dimension) : "");
       case opcode::read:
         return "read " + list(i.args);
       case opcode::fold_lanes:
         return "fold_lanes " + list(i.args);
       case opcode::scan_lanes:
         return "scan_lanes " + list(i.args) + (i.mask == none ? "" : " mask " + name(i.mask));
+      case opcode::recur_lanes:
+        return "recur_lanes " + list(i.args);
+      case opcode::slide_lanes:
+        return "slide_lanes " + std::to_string(i.dimension) + " " + list(i.args);
     }
     return "bad_opcode";
   }

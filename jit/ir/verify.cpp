@@ -9,7 +9,7 @@
 namespace sheaf::ir {
 namespace {
 
-constexpr std::int64_t local_bytes = 64 * 1024;
+constexpr std::int64_t local_bytes = 256 * 1024;
 
 bool is_position(monoid fold) { return fold == monoid::argmax || fold == monoid::argmin; }
 bool is_logic(monoid fold) { return fold == monoid::any || fold == monoid::all; }
@@ -32,7 +32,7 @@ void check_buffer(const module& m, const buffer& b) {
     if (b.slot < 0) fail("module_shape", "no slot");
     return;
   }
-  if (b.elements <= 0 || b.elements * row(b.type).bytes > local_bytes) fail("local_size", "expected 1 byte to 64 KiB");
+  if (b.elements <= 0 || b.elements * row(b.type).bytes > local_bytes) fail("local_size", "expected 1 byte to 256 KiB");
   if (b.rank == 1 && b.extents.empty()) return;
   std::int64_t product = 1;
   for (std::int64_t e : b.extents) product *= e < 0 ? 0 : e;
@@ -182,6 +182,12 @@ class kernel_verifier {
       case opcode::scan_lanes:
         scan(i);
         break;
+      case opcode::recur_lanes:
+        recur(i);
+        break;
+      case opcode::slide_lanes:
+        slide(i);
+        break;
     }
     defined_[n] = visible_[n] = true;
     current_ = none;
@@ -301,6 +307,31 @@ class kernel_verifier {
     require(x.type == i.type && (a.type == x.type || wider), "types", "expected the accumulator's type, or both floating");
     mask(i.mask, true);
   }
+  void recur(const instruction& i) {
+    require(i.args.size() == 3, "arity", "expected an accumulator, a factor and a value");
+    const instruction& a = accumulator(i.args[0]);
+    const instruction &factor = operand(i.args[1]), &x = operand(i.args[2]);
+    require(lanes_ != 0 && i.vector && !a.vector, "vectorness", "recur_lanes takes a scalar accumulator in a vector loop");
+    require(i.type == element::f64 && a.type == i.type && x.type == i.type && a.fold == monoid::sum, "types", "expected sums of f64");
+    require(factor.type == element::f64 || factor.type == element::boolean, "types", "expected a factor of f64 or boolean");
+  }
+  void slide(const instruction& i) {
+    require(i.args.size() == 2, "arity", "expected an accumulator and a vector");
+    const instruction& a = accumulator(i.args[0]);
+    const instruction& x = operand(i.args[1]);
+    require(lanes_ != 0 && i.vector && x.vector && a.vector, "vectorness",
+            "slide_lanes takes vectors in a vector loop");
+    require(!is_position(a.fold) && !is_logic(a.fold), "accumulators", "slide_lanes of positions or booleans");
+    require(x.type == i.type && a.type == x.type, "types", "expected the accumulator's type");
+    require(i.dimension == a.dimension && i.dimension >= 1 && i.dimension <= lanes_, "accumulators",
+            "slide_lanes: expected the accumulator's width, 1 to the lanes");
+    one_width(i.args[0]);
+  }
+  void one_width(value accumulator) {
+    int& width = width_[static_cast<std::size_t>(accumulator)];
+    require(!width || width == lanes_, "accumulators", "combined by loops of different lanes");
+    width = lanes_;
+  }
   void combine(const statement& s) {
     place_ = "combine";
     const instruction& a = accumulator(s.target_value);
@@ -317,9 +348,8 @@ class kernel_verifier {
     mask(s.mask, a.vector);
     if (!a.vector) return;
     require(lanes_ != 0, "accumulators", "a vector accumulator combined outside a vector loop");
-    int& width = width_[static_cast<std::size_t>(s.target_value)];
-    require(!width || width == lanes_, "accumulators", "combined by loops of different lanes");
-    width = lanes_;
+    require(a.dimension == 0, "accumulators", "combine into one that slides");
+    one_width(s.target_value);
   }
 
   void guard(const statement& s) {

@@ -2,7 +2,7 @@
 // names are those of the functions in verify.cpp. Shown by tests/jit/verify.cpp.
 //
 //   module_shape     buffers have an element type, rank and slot that fit their role; extents are as many as dimensions
-//   local_size       local buffers have a known extent in each dimension but rank 1's, and hold at most 64 KiB
+//   local_size       local buffers have a known extent in each dimension but rank 1's, and hold at most 256 KiB
 //   scope            a value is defined once, before its use, in the same block or one around it
 //   arity            an elementwise op has its number of arguments
 //   types            arguments and results of an op have fitting types; subscripts, loop bounds and extents are i64

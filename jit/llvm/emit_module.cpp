@@ -46,6 +46,7 @@ void finish(function_emitter& f) {
 
 void common_attributes(Function* fn) {
   fn->addFnAttr(Attribute::NoUnwind);
+  fn->addFnAttr("probe-stack", "inline-asm");   // a large local buffer must not step over the guard page
   fn->addFnAttr("prefer-vector-width", "512");  // or some processors are given halves of their registers
   fn->addParamAttr(0, Attribute::NoAlias);
   fn->addParamAttr(0, Attribute::ReadOnly);

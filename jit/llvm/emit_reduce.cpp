@@ -171,11 +171,14 @@ Value* live_lanes(function_emitter& f, const ir::statement& s, const cell& c) {
 }
 
 // The lanes of the vector loop, somewhere in `body`, that combines into accumulator `id`.
-int combining_lanes(const ir::block& body, ir::value id, int around) {
+int combining_lanes(const function_emitter& f, const ir::block& body, ir::value id, int around) {
   for (const ir::statement& s : body) {
     if (s.kind == ir::statement_kind::combine && s.target_value == id) return around;
+    if (s.kind == ir::statement_kind::instruct && f.instruction(s.id).code == ir::opcode::slide_lanes &&
+        f.instruction(s.id).args[0] == id)
+      return around;
     const bool vector = s.kind == ir::statement_kind::loop && s.how_loop == ir::loop_kind::vector;
-    if (const int found = combining_lanes(s.body, id, vector ? s.lanes : around)) return found;
+    if (const int found = combining_lanes(f, s.body, id, vector ? s.lanes : around)) return found;
   }
   return 0;
 }
@@ -201,10 +204,17 @@ void emit_accumulator(function_emitter& f, ir::value id) {
   auto& b = f.build;
   cell& c = f.cells[static_cast<std::size_t>(id)];
   c.born_in = f.vector_loop;
-  c.lanes = i.vector ? (f.lanes ? f.lanes : combining_lanes(f.kernel.body, id, 0)) : 0;
+  c.lanes = i.vector ? (f.lanes ? f.lanes : combining_lanes(f, f.kernel.body, id, 0)) : 0;
   if (i.vector && !c.lanes) c.lanes = 2;  // nothing is ever combined into it: any width folds to the identity
   Type* const type = widen(cell_type(b.getContext(), i.type), c.lanes);
   Type* const positions = widen(b.getInt64Ty(), c.lanes);
+  if (i.dimension > 0) {
+    for (std::size_t k = 0; (1 << k) <= i.dimension; ++k) {
+      if (k == c.slides.size()) c.slides.push_back(f.stack_slot(type, "slide"));
+      b.CreateStore(identity(f, type, i.type, i.fold), c.slides[k]);
+    }
+    return;
+  }
   if (!c.content) c.content = f.stack_slot(type, "accumulator");
   b.CreateStore(identity(f, type, i.type, i.fold), c.content);
   if (!has_position(i.fold)) return;
@@ -271,6 +281,17 @@ Value* emit_fold_lanes(function_emitter& f, const ir::instruction& i) {
   return a.type == element::boolean ? from_memory(f, a.type, result) : result;
 }
 
+namespace {
+
+// Lane k takes the one `by` before it (after it, backward) in the row of this vector and its neighbour.
+Value* neighbours(function_emitter& f, Value* kept, Value* x, int by) {
+  std::vector<int> from;
+  for (int k = 0; k < f.lanes; ++k) from.push_back(f.backward ? k + by : f.lanes + k - by);
+  return f.backward ? f.build.CreateShuffleVector(x, kept, from) : f.build.CreateShuffleVector(kept, x, from);
+}
+
+}  // namespace
+
 // Log-step prefixes within the vector, then the accumulator onto each lane. Only the accumulator is carried from vector to
 // vector, so a wide one keeps a long sum exact to the last bits; dead lanes count as the identity, so its last lane is the
 // total of every vector.
@@ -284,15 +305,10 @@ Value* emit_scan_lanes(function_emitter& f, const ir::instruction& i) {
   Value* live = i.mask == ir::none ? nullptr : splat(f, f.values[static_cast<std::size_t>(i.mask)], f.lanes);
   if (f.tail_mask) live = live ? b.CreateAnd(live, f.tail_mask) : f.tail_mask;
   if (live) x = b.CreateSelect(live, x, none);
-  for (int step = 1; step < f.lanes; step *= 2) {
-    std::vector<int> from;  // lane k takes lane k - step (k + step backward), the identity where there is none
-    for (int k = 0; k < f.lanes; ++k) {
-      const int source = f.backward ? k + step : k - step;
-      from.push_back(source < 0 || source >= f.lanes ? f.lanes : source);
-    }
-    Value* moved = b.CreateShuffleVector(x, none, from);
-    x = f.backward ? combined(f, i.type, a.fold, x, moved) : combined(f, i.type, a.fold, moved, x);
-  }
+  // -0 changes nothing either, and shifting it in is one instruction; LLVM would make a slow expansion of a shifted 0.
+  Constant* shifted_in = a.fold == monoid::sum && is_floating(i.type) ? ConstantFP::get(x->getType(), -0.0) : none;
+  for (int step = 1; step < f.lanes; step *= 2) x = f.backward ? combined(f, i.type, a.fold, x, neighbours(f, shifted_in, x, step))
+                                                               : combined(f, i.type, a.fold, neighbours(f, shifted_in, x, step), x);
   const bool wider = a.type != i.type;
   Value* carry = content_of(f, c.content);
   Value* total = b.CreateExtractElement(x, static_cast<std::uint64_t>(f.backward ? 0 : f.lanes - 1));
@@ -300,6 +316,67 @@ Value* emit_scan_lanes(function_emitter& f, const ir::instruction& i) {
   Value* result = combined(f, i.type, a.fold, splat(f, before, f.lanes), x);
   b.CreateStore(combined(f, a.type, a.fold, carry, wider ? emit_cast(f, i.type, a.type, total) : total), c.content);
   return i.type == element::boolean ? from_memory(f, i.type, result) : result;
+}
+
+// Steps x -> factor * x + value, joined pairwise by log-steps: of two, the factors multiply and the later takes the earlier's
+// value in. A boolean factor is a mask of all bits. Dead lanes keep what came and add nothing.
+Value* emit_recur_lanes(function_emitter& f, const ir::instruction& i) {
+  auto& b = f.build;
+  const cell& c = f.cells[static_cast<std::size_t>(i.args[0])];
+  Value* x = splat(f, f.values[static_cast<std::size_t>(i.args[2])], f.lanes);
+  Value* factor = splat(f, f.values[static_cast<std::size_t>(i.args[1])], f.lanes);
+  const bool keeps = f.instruction(i.args[1]).type == element::boolean;
+  Type* const type = x->getType();
+  Type* const bits = VectorType::getInteger(cast<VectorType>(type));
+  Constant* zero = Constant::getNullValue(type);
+  if (keeps) factor = b.CreateSExt(factor, bits);
+  Constant* one = keeps ? Constant::getAllOnesValue(bits) : ConstantFP::get(type, 1.0);
+  if (f.tail_mask) {
+    x = b.CreateSelect(f.tail_mask, x, zero);
+    factor = b.CreateSelect(f.tail_mask, factor, one);
+  }
+  const auto scaled = [&](Value* by, Value* old) -> Value* {
+    if (keeps) return b.CreateBitCast(b.CreateAnd(b.CreateBitCast(old, bits), by), type);
+    return b.CreateSelect(b.CreateFCmpOEQ(old, zero), zero, b.CreateFMul(by, old));
+  };
+  Constant* nothing = ConstantFP::get(type, -0.0);  // a shifted 0 would become a slow expansion
+  for (int step = 1; step < f.lanes; step *= 2) {
+    x = b.CreateFAdd(scaled(factor, neighbours(f, nothing, x, step)), x);
+    Value* earlier = neighbours(f, one, factor, step);
+    factor = keeps ? b.CreateAnd(factor, earlier) : scaled(factor, earlier);
+  }
+  Value* carry = splat(f, content_of(f, c.content), f.lanes);
+  Value* result = b.CreateFAdd(scaled(factor, carry), x);
+  b.CreateStore(b.CreateExtractElement(result, static_cast<std::uint64_t>(f.backward ? 0 : f.lanes - 1)), c.content);
+  return result;
+}
+
+// Folds of 1, 2, 4, ... lanes, each from two of the one before; the width is put together from those, or, where combining a
+// value twice changes nothing, from two that overlap. Of the lanes before this vector only what the last turn kept is used.
+Value* emit_slide_lanes(function_emitter& f, const ir::instruction& i) {
+  auto& b = f.build;
+  const ir::instruction& a = f.instruction(i.args[0]);
+  const cell& c = f.cells[static_cast<std::size_t>(i.args[0])];
+  const auto joined = [&](Value* x, Value* beyond) {
+    return f.backward ? combined(f, i.type, a.fold, x, beyond) : combined(f, i.type, a.fold, beyond, x);
+  };
+  const bool overlaps = a.fold == monoid::max || a.fold == monoid::min;
+  Value* x = f.values[static_cast<std::size_t>(i.args[1])];
+  std::vector<Value*> levels, kept;
+  for (std::size_t k = 0; (1 << k) <= i.dimension; ++k) {
+    levels.push_back(x);
+    kept.push_back(content_of(f, c.slides[k]));
+    b.CreateStore(x, c.slides[k]);
+    if ((2 << k) <= i.dimension) x = joined(x, neighbours(f, kept[k], x, 1 << k));
+  }
+  int done = 1 << (levels.size() - 1);
+  if (overlaps && done < i.dimension) return joined(x, neighbours(f, kept.back(), levels.back(), i.dimension - done));
+  for (std::size_t k = levels.size() - 1; k-- > 0;) {
+    if (!(i.dimension & (1 << k))) continue;
+    x = joined(x, neighbours(f, kept[k], levels[k], done));
+    done += 1 << k;
+  }
+  return x;
 }
 
 }  // namespace sheaf::llvm_backend

@@ -215,6 +215,12 @@ void emit_instruction(function_emitter& f, ir::value id) {
     case ir::opcode::scan_lanes:
       result = emit_scan_lanes(f, i);
       break;
+    case ir::opcode::recur_lanes:
+      result = emit_recur_lanes(f, i);
+      break;
+    case ir::opcode::slide_lanes:
+      result = emit_slide_lanes(f, i);
+      break;
   }
 }
 

@@ -36,8 +36,9 @@ struct emitter {
 struct cell {
   llvm::AllocaInst* content = nullptr;
   llvm::AllocaInst* position = nullptr;
-  int lanes = 0;     // 0: scalar
-  int born_in = -1;  // the vector loop it was declared in: dead lanes of its tail need no masking
+  std::vector<llvm::AllocaInst*> slides;  // slide_lanes: the last turn's folds of 1, 2, 4, ... lanes
+  int lanes = 0;                          // 0: scalar
+  int born_in = -1;                       // the vector loop it was declared in: dead lanes of its tail need no masking
 };
 
 struct buffer_facts {
@@ -106,6 +107,8 @@ void emit_combine(function_emitter& f, const ir::statement& s);
 llvm::Value* emit_read(function_emitter& f, const ir::instruction& i);
 llvm::Value* emit_fold_lanes(function_emitter& f, const ir::instruction& i);
 llvm::Value* emit_scan_lanes(function_emitter& f, const ir::instruction& i);
+llvm::Value* emit_recur_lanes(function_emitter& f, const ir::instruction& i);
+llvm::Value* emit_slide_lanes(function_emitter& f, const ir::instruction& i);
 // NaN in either gives NaN; of two equal zeros either.
 llvm::Value* emit_extreme(function_emitter& f, element type, bool largest, llvm::Value* a, llvm::Value* b);
 

@@ -62,6 +62,9 @@ class kernel_lowering {
   // scan.cpp
   void scan(const stage& s, scope& piece, const range* chunk);
 
+  // window.cpp
+  void window(const stage& s, scope& piece, const range* chunk);
+
   scope& place_of(node_id n, scope& s) const;
   std::optional<ir::value> find(node_id n, const scope& s, bool lane0) const;
   std::string index_text(node_id idx) const;
@@ -78,6 +81,7 @@ class kernel_lowering {
   std::unordered_set<node_id> assumed;                       // conditions that hold wherever code is being made
   node_id aligned = no_node;                                 // an index whose loop goes from its low end in steps of
   int aligned_lanes = 1;                                     //   these lanes, or begins a multiple of them later
+  std::unordered_map<node_id, std::int32_t> locals;          // by define: what its stage keeps for itself
   bool small = false;                                        // so little work that its short loops are brief
 
  private:
@@ -91,8 +95,18 @@ class kernel_lowering {
   node_id inside_of(node_id load);  // what has to hold for its subscripts to be inside; true where that was checked
   void row_of_taps(std::span<const stage* const> list, scope& at, const range* chunk);
   void lanes_of_taps(std::span<const stage* const> list, scope& at, const range& part);
+  struct window_view;
+  node_id value_at(const window_view& v, node_id place);
+  void prime(const stage& s, ir::value slider, ir::value first, scope& at, bool backward);
+  std::int32_t rest_of_block(const stage& s, const window_view& v, const range& t, scope& at);
+  void window_results(const stage& s, const window_view& v, const range& t, scope& at);
+  void window_blocks(const stage& s, const window_view& v, const range& t, scope& at);
+  void window_with_ends(const stage& s, const window_view& v, const range& t, scope& at);
+  bool past_cache(const stage& s, ir::access how) const;
   void scan_block(const stage& s, scope& at, const range& t);
   void recur(const stage& s, scope& at);
+  void recur_along(const stage& s, scope& at, const range& places);
+  void recur_in_blocks(const stage& s, scope& piece, const range* chunk);
   void scan_fill(const stage& s, scope& at, const range& t);
   void store_at(const stage& s, node_id place, ir::value stored, scope& at, ir::value mask);  // place: of the owned index
   ir::value emit_index(node_id n, scope& at, bool lane0);

@@ -56,10 +56,11 @@ bool kernel_lowering::computed_outside(node_id n, scope& at) {
 std::vector<node_id> kernel_lowering::companions(node_id n, node_id lane, scope& at) {
   std::vector<node_id> list{n};
   const auto bound = plan::bound_indices(g, n);
+  const node_id lanes = lane != no_node ? lane : at.lane;  // one of another stage may have a range that depends on them
   const auto consider = [&](node_id q) {
     if (g.kind(q) != op::reduce || std::find(list.begin(), list.end(), q) != list.end()) return;
     if (plan::bound_indices(g, q) != bound || !g.free[q].within(at.bound) || find(q, at, false)) return;
-    if (lane != no_node && !plan::may_vectorise(g, q, lane)) return;
+    if (lanes != no_node && !plan::may_vectorise(g, q, lanes)) return;
     if (&place_of(q, at) == &at && computed_outside(q, at)) list.push_back(q);
   };
   for (const stage* s : stages) plan::for_each_node(g, s->body, consider);

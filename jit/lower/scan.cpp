@@ -4,6 +4,7 @@
 
 #include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/jit/lower/lowering.hpp>
+#include <sheaf/jit/plan/schedule.hpp>
 
 namespace sheaf::lower {
 
@@ -18,30 +19,43 @@ element carried(monoid fold, element type) {
 // A power of two: more lanes are more log-steps, fewer are a longer chain of accumulators.
 int scan_lanes(element type) { return row(type).bytes == 8 ? 8 : 16; }
 
+// One step of a recurrence. An endless factor keeps nothing of nothing.
+ir::value next_of(ir::block_builder& b, ir::value old, ir::value factor, ir::value value) {
+  const element type = b.type_of(old);
+  const ir::value zero = b.real(type, 0);
+  if (b.type_of(factor) == element::boolean) return b.emit(op::add, {b.emit(op::select, {factor, old, zero}), value});
+  const ir::value wide = b.type_of(factor) == type ? factor : b.cast(type, factor), scaled = b.emit(op::mul, {wide, old});
+  const ir::value nothing = b.emit(op::equal, {old, zero});
+  return b.emit(op::add, {b.emit(op::select, {nothing, zero, scaled}), value});
+}
+
 }  // namespace
 
 // The result at t stands where its last value was taken: walk == t + shift - 1 forward, t + shift backward.
 void kernel_lowering::scan_block(const stage& s, scope& at, const range& t) {
   const plan::scan_form& f = s.scan;
-  const bool along = s.vector == no_node;  // lanes run along the scan
   const node_id value = cast_to(g, held(g.type(f.value)), f.value);
+  // Lanes run along the scan; a value that is the same at every place has none.
+  const bool along = s.vector == no_node && g.free[value].has(g.ordinal(f.walk));
   const std::int64_t ahead = f.backward ? f.shift : f.shift - 1;
   ir::block_builder& b = *at.block;
   const element type = carried(f.fold, g.type(s.define));
-  const ir::value cell = b.accumulator(type, f.fold, !along);
+  const ir::value cell = b.accumulator(type, f.fold, s.vector != no_node);
   if (f.carry != no_node) b.combine(cell, emit(cast_to(g, type, f.carry), at));
   range walk = t;
   if (f.block == 0) {
     walk = {emit(g.arg(f.walk, 0), at), emit(g.arg(f.walk, 1), at)};
   } else if (f.open) {
     walk.low = b.emit(op::add, {t.low, b.i64(1)});
+  } else if (ahead != 0) {
+    walk.high = b.emit(op::minimum, {t.high, emit(g.arg(f.walk, 1), at)});
   }
   const int lanes = along ? scan_lanes(held(g.type(f.value))) : 1;
   scope inner(at, open(at, f.walk, lanes, &walk));
   inner.block->head().backward = f.backward;
   bind(inner, f.walk, lanes);
   const node_id place = make(g, op::add, f.walk, integer(g, -ahead));
-  const node_id inside = f.block == 0 ? range_condition(g, place, g.arg(s.owned, 0), g.arg(s.owned, 1)) : truth(g, true);
+  const node_id inside = f.block == 0 || ahead != 0 ? range_condition(g, place, g.arg(s.owned, 0), g.arg(s.owned, 1)) : truth(g, true);
   const ir::value x = emit(value, inner);
   ir::value result = ir::none;
   if (along) {
@@ -72,16 +86,41 @@ void kernel_lowering::recur(const stage& s, scope& at) {
   ir::block_builder& b = *inner.block;
   const std::int32_t id = buffers.at(s.define);
   const ir::access how = subscripts_of(id, subscripts, inner, list);
-  const ir::value old = b.load(id, type, std::move(list), how, begun), zero = emit(number(g, type, 0), inner);
-  ir::value part = old;
-  if (b.type_of(factor) == element::boolean) {
-    part = b.emit(op::select, {factor, old, zero});
-  } else {
-    const ir::value wide = b.cast(type, factor), scaled = b.emit(op::mul, {wide, old});
-    part = b.emit(op::select, {b.emit(op::equal, {old, zero}), zero, scaled});  // an endless factor keeps nothing
-  }
-  store_at(s, f.walk, b.emit(op::add, {part, value}), inner, ir::none);
+  const ir::value old = b.load(id, type, std::move(list), how, begun);
+  store_at(s, f.walk, next_of(b, old, factor, value), inner, ir::none);
   inner.close();
+}
+
+// The same in lanes along the walk, over `places`, from the carry or 0.
+void kernel_lowering::recur_along(const stage& s, scope& at, const range& places) {
+  const plan::scan_form& f = s.scan;
+  const element type = g.type(s.define);
+  ir::block_builder& b = *at.block;
+  const ir::value cell = b.accumulator(type, monoid::sum, false);
+  if (f.carry != no_node) b.combine(cell, emit(f.carry, at));
+  const int lanes = scan_lanes(element::f32);
+  scope inner(at, open(at, f.walk, lanes, &places));
+  inner.block->head().backward = f.backward;
+  bind(inner, f.walk, lanes);
+  const ir::value value = emit(f.value, inner);
+  const bool keeps = g.type(f.factor) == element::boolean;
+  const ir::value factor = emit(keeps ? f.factor : cast_to(g, type, f.factor), inner);
+  const ir::value result = inner.block->recur_lanes(cell, factor, value);
+  if (!f.ends) store_at(s, f.walk, result, inner, ir::none);
+  inner.close();
+  if (f.ends) store(s, b.read(cell), at);
+}
+
+void kernel_lowering::recur_in_blocks(const stage& s, scope& piece, const range* chunk) {
+  const plan::scan_form& f = s.scan;
+  const node_id p = f.block_index;
+  scope block(piece, open(piece, p, 1, chunk));
+  bind(block, p, 1);
+  const node_id start = make(g, op::add, g.arg(f.walk, 0), make(g, op::mul, p, integer(g, f.block)));
+  const ir::value low = emit(start, block), end = emit(make(g, op::add, start, integer(g, f.block)), block);
+  const ir::value last = emit(g.arg(f.walk, 1), block);
+  recur_along(s, block, {low, block.block->emit(op::minimum, {end, last})});
+  block.close();
 }
 
 // Results before anything was walked over.
@@ -98,11 +137,12 @@ void kernel_lowering::store_at(const stage& s, node_id place, ir::value stored, 
   std::vector<ir::value> list;
   const std::int32_t id = buffers.at(s.define);
   const ir::access how = subscripts_of(id, subscripts, at, list);
-  at.block->store(id, std::move(list), stored, how, mask);
+  at.block->store(id, std::move(list), stored, how, mask, past_cache(s, how));
 }
 
 void kernel_lowering::scan(const stage& s, scope& piece, const range* chunk) {
   const plan::scan_form& f = s.scan;
+  if (f.factor != no_node && f.block > 0) return recur_in_blocks(s, piece, chunk);
   const node_id t = s.owned, low = g.arg(t, 0), high = g.arg(t, 1);
   std::vector<std::unique_ptr<scope>> nest;
   scope* inner = &piece;
@@ -118,7 +158,10 @@ void kernel_lowering::scan(const stage& s, scope& piece, const range* chunk) {
     bind(*inner, idx, lanes);
   }
   if (f.factor != no_node) {
-    recur(s, *inner);
+    if (s.vector == no_node && g.type(s.define) == element::f64 && plan::may_vectorise(g, s.body, f.walk))
+      recur_along(s, *inner, {emit(g.arg(f.walk, 0), *inner), emit(g.arg(f.walk, 1), *inner)});
+    else
+      recur(s, *inner);
     while (!nest.empty()) {
       nest.back()->close();
       nest.pop_back();
@@ -138,6 +181,10 @@ void kernel_lowering::scan(const stage& s, scope& piece, const range* chunk) {
     const ir::value to = c.emit(op::minimum, {c.emit(op::add, {from, size}), whole.high});
     whole = {from, to};
     scan_block(s, *inner, whole);
+    if (!f.open && !f.backward && f.shift == 0) {  // exclusive: no block comes to the first place
+      const ir::value beyond = c.emit(op::minimum, {c.emit(op::add, {start, c.i64(1)}), to});
+      scan_fill(s, *inner, {from, beyond});
+    }
     if (f.open) scan_fill(s, *inner, {from, c.emit(op::add, {from, c.i64(1)})});
   } else {
     const node_id edge = f.backward ? make(g, op::sub, g.arg(f.walk, 1), integer(g, f.shift))

@@ -40,17 +40,22 @@ void kernel_lowering::bind(scope& inner, node_id idx, int lanes) {
   }
 }
 
+// A large output that nothing reads again soon, written in order.
+bool kernel_lowering::past_cache(const stage& s, ir::access how) const {
+  const bool in_order = s.how == plan::way::map || s.how == plan::way::taps || s.how == plan::way::window || (s.how == plan::way::scan && s.scan.factor == no_node);
+  bool past = s.where == plan::place::output && s.bytes > beyond_cache && how == ir::access::contiguous && in_order;
+  for (const stage& reader : plan.stages)
+    plan::for_each_node(g, reader.body, [&](node_id n) { past = past && !(g.kind(n) == op::load && g.arg(n, 0) == s.define); });
+  return past;
+}
+
 void kernel_lowering::store(const stage& s, ir::value stored, scope& at, ir::value mask) {
   const std::int32_t id = buffers.at(s.define);
   std::vector<node_id> subscripts;
   for (const node_id idx : s.indices) subscripts.push_back(position_of(idx));
   std::vector<ir::value> list;
   const ir::access how = subscripts_of(id, subscripts, at, list);
-  bool past_cache = s.where == plan::place::output && s.bytes > beyond_cache && how == ir::access::contiguous &&
-                    (s.how == plan::way::map || s.how == plan::way::taps);
-  for (const stage& reader : plan.stages)
-    plan::for_each_node(g, reader.body, [&](node_id n) { past_cache = past_cache && !(g.kind(n) == op::load && g.arg(n, 0) == s.define); });
-  at.block->store(id, std::move(list), stored, how, mask, past_cache);
+  at.block->store(id, std::move(list), stored, how, mask, past_cache(s, how));
 }
 
 void kernel_lowering::nest(std::span<entry> entries, scope& s, const range* chunk) {
@@ -88,6 +93,7 @@ void kernel_lowering::nest(std::span<entry> entries, scope& s, const range* chun
 void kernel_lowering::piece(const plan::kernel_plan& k, scope& s, const range* chunk) {
   if (stages.front()->how == plan::way::scan) return scan(*stages.front(), s, chunk);
   if (stages.front()->how == plan::way::taps) return taps(stages, k.parallel != no_node && k.chunk == 0 ? 1 : 0, s, chunk);
+  if (stages.front()->how == plan::way::window) return window(*stages.front(), s, chunk);
   if (stages.front()->how != plan::way::map) return scatter(*stages.front(), s, chunk);
   std::vector<entry> entries;
   for (const stage* each : stages) entries.push_back({each, k.parallel != no_node && k.chunk == 0 ? 1u : 0u});

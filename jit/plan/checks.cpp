@@ -101,27 +101,35 @@ ends ends_of(graph& g, node_id e) {
   }
 }
 
-// The size of the tensor dimension that an index with a range of data walks over.
+// The size of the tensor dimension that an index with a range of data walks over; no_node where it subscripts none.
 node_id walked(graph& g, node_id idx) {
   for (node_id n = 0; n < g.size(); ++n)
     for (int d = 0; g.kind(n) == op::load && d + 1 < g[n].count; ++d)
       if (g.arg(n, 1 + d) == idx) return extent(g, g.arg(n, 0), d);
-  return make(g, op::sub, g.arg(idx, 1), g.arg(idx, 0));
+  return no_node;
 }
 
-void positions(graph& g, check& c) {
-  // In the order in which the subscript names them.
+// In the order in which the subscript names them.
+std::vector<node_id> free_indices(const graph& g, node_id e) {
   std::vector<node_id> list;
-  for_each_node(g, c.outside, [&](node_id n) {
-    if (g.kind(n) == op::index && g.free[c.outside].has(g.ordinal(n))) list.push_back(n);
+  for_each_node(g, e, [&](node_id n) {
+    if (g.kind(n) == op::index && g.free[e].has(g.ordinal(n))) list.push_back(n);
   });
+  return list;
+}
+
+// Ranges of data that walk over no tensor are taken to be shorter; a position in a longer one is named wrongly.
+constexpr std::int64_t most_of_a_range = std::int64_t{1} << 31;
+
+void positions(graph& g, check& c, const std::vector<node_id>& list) {
   for (const node_id idx : list) {
     index_set outer = g.free[idx];
     outer.erase(g.ordinal(idx));
     const bool own = outer.empty() && !holds(g, g.arg(idx, 0), op::load) && !holds(g, g.arg(idx, 1), op::load);
+    const node_id whole = own ? make(g, op::sub, g.arg(idx, 1), g.arg(idx, 0)) : walked(g, idx);
     c.indices.push_back(idx);
-    c.firsts.push_back(own ? g.arg(idx, 0) : integer(g, 0));
-    c.sizes.push_back(own ? make(g, op::sub, g.arg(idx, 1), g.arg(idx, 0)) : walked(g, idx));
+    c.firsts.push_back(own || whole == no_node ? g.arg(idx, 0) : integer(g, 0));
+    c.sizes.push_back(whole == no_node ? integer(g, most_of_a_range) : whole);
   }
 }
 
@@ -133,11 +141,12 @@ stage stage_of(graph& g, check& c) {
   stage s;
   s.body = c.indices.empty() ? make(g, op::select, c.outside, position, highest)
                              : intern_reduce(g, monoid::min, element::i64, position, c.outside, c.indices);
-  const std::string name = "check_" + c.tensor + "_" + std::to_string(c.ordinal);
+  const std::string name = "check_" + (c.demand < 0 ? c.tensor : "demand") + "_" + std::to_string(c.ordinal);
   s.define = define(g, g.name(name.data(), static_cast<int>(name.size())), s.body, nullptr, 0);
   s.where = place::check;
   s.ordinal = c.ordinal;
-  s.reasons.push_back("subscript " + std::to_string(c.dimension) + " of " + c.tensor + " is data");
+  s.reasons.push_back(c.demand < 0 ? "subscript " + std::to_string(c.dimension) + " of " + c.tensor + " is data"
+                                   : "demanded of data: " + demand_name(g, c.demand));
   return s;
 }
 
@@ -145,6 +154,53 @@ std::string tensor_name(const graph& g, node_id tensor) {
   if (g.kind(tensor) == op::define) return name_of(g, tensor);
   const text_range t = g.names[g.inputs[static_cast<int>(g[tensor].attribute)].name];
   return std::string(g.text.data() + t.first, static_cast<std::size_t>(t.size));
+}
+
+void add_load(graph& g, node_id n, program_plan& plan, std::vector<stage>& first) {
+  plan.trusted.insert(n);
+  for (int d = 0; d + 1 < g[n].count; ++d) {
+    const node_id tensor = g.arg(n, 0), e = g.arg(n, 1 + d), low = low_of(g, tensor, d), high = high_of(g, tensor, d);
+    if (is_true(g, range_condition(g, e, low, high))) continue;
+    const ends r = ends_of(g, without_definitions(g, e));
+    node_id inside = make(g, op::logical_or, make(g, op::logical_not, r.nonempty),
+                          conjunction(g, range_condition(g, r.least, low, make(g, op::add, r.least, integer(g, 1))),
+                                      range_condition(g, r.most, r.most, high)));
+    if (is_true(g, inside)) continue;
+    check c;
+    c.tensor = tensor_name(g, tensor);
+    c.dimension = d;
+    c.subscript = e;
+    c.least = r.least;
+    c.most = r.most;
+    c.low = low;
+    c.high = high;
+    c.outside = without_definitions(g, make(g, op::logical_not, inside));
+    const auto same = [&](const check& other) { return other.outside == c.outside; };
+    if (std::any_of(plan.checks.begin(), plan.checks.end(), same)) continue;
+    positions(g, c, free_indices(g, c.outside));
+    c.uniform = c.indices.empty() && !holds(g, c.outside, op::load);
+    if (!c.uniform) {
+      c.ordinal = static_cast<int>(first.size());
+      first.push_back(stage_of(g, c));
+    }
+    plan.checks.push_back(std::move(c));
+  }
+}
+
+// Those of extents alone are checked where a call's extents are, before a plan is made.
+void add_demands(graph& g, program_plan& plan, std::vector<stage>& first) {
+  for (int k = 0; k < g.demands.size(); ++k) {
+    const node_id wrong = g.demands[k].wrong;
+    const bool walks = g.kind(wrong) == op::reduce;
+    if (!walks && !holds(g, wrong, op::load)) continue;
+    check c;
+    c.demand = k;
+    c.outside = without_definitions(g, walks ? conjunction(g, g.arg(wrong, 1), g.arg(wrong, 0)) : wrong);
+    positions(g, c, walks ? bound_indices(g, wrong) : std::vector<node_id>());
+    c.ordinal = static_cast<int>(first.size());
+    first.push_back(stage_of(g, c));
+    plan.checks.push_back(std::move(c));
+  }
 }
 
 }  // namespace
@@ -158,36 +214,12 @@ void add_checks(graph& g, std::vector<stage>& stages, program_plan& plan) {
   }
   for (const node_id y : g.differentiated) differentiated_loads(g, y, loads);
   std::vector<stage> first;
-  for (const node_id n : loads) {
-    plan.trusted.insert(n);
-    for (int d = 0; d + 1 < g[n].count; ++d) {
-      const node_id tensor = g.arg(n, 0), e = g.arg(n, 1 + d), low = low_of(g, tensor, d), high = high_of(g, tensor, d);
-      if (is_true(g, range_condition(g, e, low, high))) continue;
-      const ends r = ends_of(g, without_definitions(g, e));
-      node_id inside = make(g, op::logical_or, make(g, op::logical_not, r.nonempty),
-                            conjunction(g, range_condition(g, r.least, low, make(g, op::add, r.least, integer(g, 1))),
-                                        range_condition(g, r.most, r.most, high)));
-      if (is_true(g, inside)) continue;
-      check c;
-      c.tensor = tensor_name(g, tensor);
-      c.dimension = d;
-      c.subscript = e;
-      c.least = r.least;
-      c.most = r.most;
-      c.low = low;
-      c.high = high;
-      c.outside = without_definitions(g, make(g, op::logical_not, inside));
-      const auto same = [&](const check& other) { return other.outside == c.outside; };
-      if (std::any_of(plan.checks.begin(), plan.checks.end(), same)) continue;
-      positions(g, c);
-      c.uniform = c.indices.empty() && !holds(g, c.outside, op::load);
-      if (!c.uniform) {
-        c.ordinal = static_cast<int>(first.size());
-        first.push_back(stage_of(g, c));
-      }
-      plan.checks.push_back(std::move(c));
-    }
-  }
+  std::vector<node_id> asked;
+  unconditional_loads collect(g, asked);
+  for (const demand& d : g.demands) collect(d.wrong);
+  for (const node_id n : asked) add_load(g, n, plan, first);
+  add_demands(g, plan, first);
+  for (const node_id n : loads) add_load(g, n, plan, first);
   stages.insert(stages.begin(), first.begin(), first.end());
 }
 

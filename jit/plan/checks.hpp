@@ -2,6 +2,7 @@
 // - vouched for by a check where it is evaluated whatever the data: the load is then trusted;
 // - a load that masks itself where it stands under a condition: outside, it yields zero and is no failure.
 // An index with an affine part in a subscript is checked at the ends of its range only, so a slice costs two comparisons.
+// What the program demands of data is checked the same way, after the subscripts that it reads by.
 // A check is a reduction, min over its space of the position where it fails, planned and lowered like every other.
 // Input: stages as `stages_of` gives them. Output: checks, in order of evaluation; their stages, to be run first; the trusted loads.
 // Shown by tests/numeric/errors.cpp.

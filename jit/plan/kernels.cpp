@@ -9,9 +9,9 @@ namespace sheaf::plan {
 
 namespace {
 
-bool reads(const graph& g, const stage& reader, const stage& writer) {
+bool reads(const graph& g, node_id root, const stage& writer) {
   bool found = false;
-  for_each_node(g, reader.body, [&](node_id n) { found = found || (g.kind(n) == op::load && g.arg(n, 0) == writer.define); });
+  for_each_node(g, root, [&](node_id n) { found = found || (g.kind(n) == op::load && g.arg(n, 0) == writer.define); });
   return found;
 }
 
@@ -57,6 +57,11 @@ bool may_join(graph& g, const program_plan& plan, const kernel_plan& k, stage& s
 bool reads_only_at(const graph& g, const stage& reader, const stage& writer, node_id idx) {
   bool only = true;
   for_each_node(g, reader.body, [&](node_id n) {
+    // Below a reduction over idx itself it is another one: all of its places are read at each.
+    if (g.kind(n) == op::reduce) {
+      const auto bound = bound_indices(g, n);
+      if (std::find(bound.begin(), bound.end(), idx) != bound.end()) only = only && !reads(g, n, writer);
+    }
     if (g.kind(n) != op::load || g.arg(n, 0) != writer.define) return;
     bool at = false;
     for (std::size_t d = 0; d < writer.indices.size(); ++d) at = at || (writer.indices[d] == idx && g.arg(n, 1 + static_cast<int>(d)) == idx);
@@ -71,7 +76,7 @@ void group(graph& g, const facts& known, program_plan& plan) {
     stage& s = plan.stages[i];
     std::size_t first = 0;
     for (std::size_t j = 0; j < i; ++j)
-      if (reads(g, s, plan.stages[j])) first = std::max(first, home[j]);
+      if (reads(g, s.body, plan.stages[j])) first = std::max(first, home[j]);
     std::size_t k = first;
     while (k < plan.kernels.size() && !may_join(g, plan, plan.kernels[k], s, plan.trusted)) ++k;
     if (k == plan.kernels.size()) {

@@ -296,7 +296,21 @@ bool take_ties(graph& g, stage& s, std::vector<stage>& before) {
   return true;
 }
 
+// A scatter walks each piece's rows within its bound indices: what those rows do not change is better read.
+bool take_from_scatter(graph& g, const facts& known, stage& s, std::vector<stage>& before) {
+  index_set all = g.free[s.body];
+  for (const node_id idx : bound_indices(g, s.body)) all.insert(g.ordinal(idx));
+  for (const node_id n : reductions_in(g, s.body)) {
+    if (n == s.body || !has_closed_ranges(g, n)) continue;
+    if (known.trips(all) <= repeats_allowed * known.trips(g.free[n])) continue;
+    replace_in(g, s, n, stored(g, n, "kept", s, before, "a scatter would compute it for each of its rows"));
+    return true;
+  }
+  return false;
+}
+
 bool take_misplaced(graph& g, const facts& known, stage& s, std::vector<stage>& before) {
+  if (s.how == way::scatter || s.how == way::interval) return take_from_scatter(g, known, s, before);
   if (s.how != way::map) return false;
   const found f = placement(g, known, s)();
   if (f.node == no_node) return false;

@@ -17,6 +17,7 @@ enum class way : std::uint8_t {
   interval,  // the same with `lo <= j && j < hi`
   scan,      // running results along one index, see `scan_form`
   taps,      // a map in which windows along the last index are written out tap by tap: the last index runs in lanes
+  window,    // folds of as many elements each, one further from result to result, see `window_form`
 };
 
 // Result t of a scan is the fold of value(walk) over walk in [low, t + shift), or backward over [t + shift, high), where
@@ -30,9 +31,27 @@ struct scan_form {
   bool backward = false;
   std::int64_t block = 0;     // 0: none. Else t and walk run over the same range.
   bool open = false;          // backward blocks: the result at a block's first place is the identity
-  node_id factor = no_node;   // a recurrence: each result is value + factor * the one before; a boolean keeps it or not
+  node_id factor = no_node;   // a recurrence: each result is value + factor * the one before; a boolean keeps it or not.
+                              // Its blocks go on from what `carry` holds for them, or from 0
+  bool ends = false;          // of a recurrence only what each block comes to is stored, at block_index
   node_id carry = no_node;    // an expression in `block_index`
   node_id block_index = no_node;
+};
+
+// Result t of a window folds value(walk) over the `width` places that end at walk == t + ahead. One of at most `lanes` is
+// folded between registers. A larger one is `groups` folds of `lanes` elements, a vector apart, and `rest` elements before
+// them; of the groups, running blocks of `block` results keep what is left of those before the block, and go on with those
+// in it (van Herk 1992, Gil and Werman 1993): nothing is subtracted, so nothing drifts and no NaN outlives its window.
+struct window_form {
+  node_id reduce = no_node;    // what the stage's body has for it
+  node_id walk = no_node, value = no_node;
+  // The same for any place: its loads mask themselves, and where the window is cut to [first, last) it is the identity outside.
+  node_id around = no_node, guarded = no_node;
+  node_id first = no_node, last = no_node;  // none: no window is cut
+  node_id ahead = no_node;                  // without t
+  element type = element::f32;
+  std::int64_t width = 0, groups = 0, rest = 0, block = 0;
+  std::int64_t stretch = 0;  // not 0: so many results in a row add to one sum, and those sums to one, so that errors stay small
 };
 
 enum class place : std::uint8_t { output, workspace, check };
@@ -47,8 +66,9 @@ struct stage {
   node_id parallel = no_node;    // the one of `loops` that pieces share
   std::int64_t chunk = 0;        // not 0: a piece takes so many iterations of it (it is the vector or owned index)
   way how = way::map;
-  node_id owned = no_node;       // scatter, interval: the index j that pieces own; scan: the index along which it runs
+  node_id owned = no_node;       // scatter, interval: the index j that pieces own; scan, window: the index along which it runs
   scan_form scan;                // scan only; body holds all that is read
+  window_form window;            // window only; the lanes are those of `owned`, the last index
   place where = place::workspace;
   int ordinal = 0;               // among outputs, workspaces or checks
   double bytes = 0, operations = 0;  // predicted
@@ -64,8 +84,10 @@ struct kernel_plan {
   std::string reason;
 };
 
-// A load whose subscript is not known to be inside. `position` is the row-major place in the space of `indices`.
+// A load whose subscript is not known to be inside, or a demand of the program. `position` is the row-major place in the
+// space of `indices`.
 struct check {
+  int demand = -1;  // which of graph::demands; -1: a subscript, of which the next six speak
   std::string tensor;
   int dimension = 0;
   node_id subscript = no_node;    // in `indices`: the host can evaluate the offending value from it
@@ -74,7 +96,7 @@ struct check {
   std::vector<node_id> indices;
   node_id outside = no_node;      // the condition that fails
   std::vector<node_id> sizes;     // by index: how many positions it has, closed
-  std::vector<node_id> firsts;    // by index: the one at position 0
+  std::vector<node_id> firsts;    // by index: the one at position 0, in those before it
   bool uniform = false;           // closed and without data: the host evaluates `outside`; no kernel, no slot
   int ordinal = -1;               // among the check slots; uniform: none
 };
@@ -91,6 +113,7 @@ struct program_plan {
 };
 
 std::string name_of(const graph& g, node_id define);
+std::string demand_name(const graph& g, int demand);
 // Lines a person reads: kernels, stages, loops, reasons, predictions.
 std::string print(const graph& g, const program_plan& p);
 

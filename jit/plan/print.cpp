@@ -33,7 +33,7 @@ std::string short_number(double x) {
 
 std::string stage_text(const graph& g, const stage& s) {
   static const char* const places[] = {"output", "workspace", "check"};
-  static const char* const ways[] = {"map", "scatter", "interval", "scan", "taps"};
+  static const char* const ways[] = {"map", "scatter", "interval", "scan", "taps", "window"};
   std::string text = "  stage " + name_of(g, s.define) + "(" + list_text(g, s.indices) + ") -> " +
                      places[static_cast<int>(s.where)] + " " + std::to_string(s.ordinal) + ", " + ways[static_cast<int>(s.how)];
   if (!s.loops.empty()) text += "\n    loops: " + list_text(g, s.loops);
@@ -47,10 +47,13 @@ std::string stage_text(const graph& g, const stage& s) {
 
 std::string name_of(const graph& g, node_id define) { return text_of(g, static_cast<name_id>(g[define].attribute)); }
 
+std::string demand_name(const graph& g, int demand) { return text_of(g, g.demands[demand].operation); }
+
 std::string print(const graph& g, const program_plan& p) {
   std::string text;
   for (const check& c : p.checks)
-    text += "check subscript " + std::to_string(c.dimension) + " of " + c.tensor +
+    text += "check " +
+            (c.demand < 0 ? "subscript " + std::to_string(c.dimension) + " of " + c.tensor : demand_name(g, c.demand)) +
             (c.uniform ? ", once before the call\n" : " over (" + list_text(g, c.indices) + ")\n");
   for (const kernel_plan& k : p.kernels) {
     text += "kernel " + k.name;

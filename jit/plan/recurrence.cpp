@@ -5,11 +5,15 @@
 #include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/scans.hpp>
+#include <sheaf/jit/plan/schedule.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 
 namespace sheaf::plan {
 
 namespace {
+
+constexpr double blocks_from = 131072;     // places: below, one chain is as fast
+constexpr std::int64_t block_size = 16384;
 
 class recurrence {
  public:
@@ -18,7 +22,7 @@ class recurrence {
 
   node_id operator()() {
     const auto list = bound_indices(g, n);
-    if (monoid_of(g, n) != monoid::sum || list.size() != 1 || !find_range(list[0])) return no_node;
+    if (monoid_of(g, n) != monoid::sum || list.size() != 1 || !find_range(list[0]) || !has_closed_ranges(g, n)) return no_node;
     std::vector<node_id> keys;
     const auto look = [&](node_id q) {
       if (g.kind(q) == op::reduce) keys.push_back(q);
@@ -53,6 +57,7 @@ class recurrence {
   bool is_key(node_id q) {
     const auto list = bound_indices(g, q);
     if ((monoid_of(g, q) != monoid::max && monoid_of(g, q) != monoid::min) || list.size() != 1 || !is_true(g, g.arg(q, 1))) return false;
+    if (!depends_only_on(g.arg(q, 0), list[0])) return false;
     for (const node_id later : {t, u}) {
       adjoint = later == u;
       const node_id low = g.arg(list[0], 0), high = g.arg(list[0], 1);
@@ -61,6 +66,18 @@ class recurrence {
       if (backward == adjoint ? up : down) return true;
     }
     return false;
+  }
+  // Is a value the same whatever t and u, but for what the bound index makes of it? Otherwise an extremum does not run on.
+  bool depends_only_on(node_id value, node_id bound) const {
+    bool fine = true;
+    std::unordered_set<node_id> seen{bound};
+    const auto go = [&](auto&& self, node_id x) -> void {
+      if (!seen.insert(x).second || g.kind(x) == op::extent) return;
+      fine = fine && x != t && x != u;
+      for (int k = g.kind(x) == op::load ? 1 : 0; k < g[x].count; ++k) self(self, g.arg(x, k));
+    };
+    go(go, value);
+    return fine;
   }
   // The value whose extremum the key is, at a place.
   node_id keyed_at(node_id place) {
@@ -201,16 +218,81 @@ class recurrence {
     const node_id body = g.type(factor) == element::boolean ? make(g, op::select, factor, value, number_like(g, value, 0))
                                                             : make(g, op::add, value, cast_to(g, type, factor));
     const node_id result = kept(body, "recurrence", reason);
-    stage& made = *std::find_if(before.begin(), before.end(), [&](const stage& x) { return x.define == g.arg(result, 0); });
+    stage& made = stage_of(result);
     made.how = way::scan;
     made.owned = walk;
-    made.scan.value = value;
-    made.scan.factor = factor;
-    made.scan.walk = walk;
-    made.scan.backward = backward;
-    made.scan.shift = backward ? 0 : 1;
+    made.scan = form(value, factor);
     made.reasons.push_back(std::string("scan: a recurrence, one step from place to place") + (backward ? ", backward" : ""));
+    if (is_long(body)) share(result, value, factor);
     return result;
+  }
+  stage& stage_of(node_id loaded) {
+    return *std::find_if(before.begin(), before.end(), [&](const stage& x) { return x.define == g.arg(loaded, 0); });
+  }
+  scan_form form(node_id value, node_id factor) const {
+    scan_form f;
+    f.value = value;
+    f.factor = factor;
+    f.walk = walk;
+    f.backward = backward;
+    f.shift = backward ? 0 : 1;
+    return f;
+  }
+  bool is_long(node_id body) const {
+    index_set others = g.free[body];
+    others.erase(g.ordinal(walk));
+    return others.empty() && known.trips(walk) >= blocks_from && g.type(body) == element::f64 && may_vectorise(g, body, walk);
+  }
+  // Blocks: what each comes to from 0 and how much it keeps; a recurrence over those; and each block again from there.
+  void share(node_id result, node_id value, node_id factor) {
+    const element type = g.type(result);
+    const bool keeps = g.type(factor) == element::boolean;
+    const node_id low = g.arg(walk, 0), high = g.arg(walk, 1), size = integer(g, block_size), one = integer(g, 1);
+    const node_id room = make(g, op::add, make(g, op::sub, high, low), integer(g, block_size - 1));
+    const node_id count = make(g, op::quotient, room, size), zero = integer(g, 0);
+    const node_id p = fresh_index(g, walk, zero, count), q = fresh_index(g, walk, zero, count);
+    const node_id start = make(g, op::add, low, make(g, op::mul, p, size));
+    const node_id inner = fresh_index(g, walk, start, make(g, op::minimum, make(g, op::add, start, size), high));
+    replacement put(g);
+    put.add(walk, inner);
+    trust_alike(g, value, put, trusted);
+    trust_alike(g, factor, put, trusted);
+    const node_id times = keeps ? put(factor) : cast_to(g, type, put(factor));
+    const node_id step = make(g, op::add, put(value), cast_to(g, type, put(factor)));
+    const node_id end = kept(intern_reduce(g, monoid::sum, type, step, truth(g, true), {inner}), "block_end", "what a block of a recurrence comes to");
+    stage& ends = stage_of(end);
+    ends.how = way::scan;
+    ends.owned = p;
+    ends.scan = form(value, factor);
+    ends.scan.block = block_size;
+    ends.scan.block_index = p;
+    ends.scan.ends = true;
+    const node_id all = intern_reduce(g, keeps ? monoid::all : monoid::prod, keeps ? element::boolean : type, times, truth(g, true), {inner});
+    const node_id share = kept(all, "block_share", "what a block of a recurrence keeps of what was before it");
+    replacement earlier(g);  // beyond the ends, where these loads mask themselves, there is 0
+    earlier.add(p, make(g, backward ? op::add : op::sub, q, one));
+    const node_id value_before = earlier(end), share_before = earlier(share);
+    const node_id begun = kept(make(g, op::add, value_before, cast_to(g, type, share_before)), "block_begin", "a recurrence over blocks");
+    stage& begins = stage_of(begun);
+    begins.how = way::scan;
+    begins.owned = q;
+    begins.scan = form(value_before, share_before);
+    begins.scan.walk = q;
+    trusted.erase(value_before);
+    trusted.erase(share_before);
+    replacement here(g);
+    here.add(q, p);
+    const node_id carry = here(begun);
+    trusted.insert(carry);
+    const auto at = std::find_if(before.begin(), before.end(), [&](const stage& x) { return x.define == g.arg(result, 0); });
+    stage made = *at;
+    before.erase(at);
+    made.body = make(g, op::add, made.body, carry);
+    made.scan.block = block_size;
+    made.scan.block_index = p;
+    made.scan.carry = carry;
+    made.reasons.push_back("blocks of " + std::to_string(block_size) + ", so that pieces can share it");
+    before.push_back(std::move(made));  // after what it reads
   }
   node_id read(node_id sum) {
     const node_id here = at(sum, t);

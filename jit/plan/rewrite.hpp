@@ -60,10 +60,11 @@ inline node_id fresh_index(graph& g, node_id like, node_id low, node_id high) {
   return fresh;
 }
 
-// Replaces nodes by others of the same value; loops stay as they are.
+// Replaces nodes by others of the same value; loops stay as they are. What is of the same value for some indices `at` as they
+// are outside only is not replaced in reductions over one of these.
 class replacement {
  public:
-  explicit replacement(graph& g) : g_(g) {}
+  explicit replacement(graph& g, const index_set& at = {}) : g_(g), at_(at) {}
   void add(node_id from, node_id to) { to_[from] = to; }
 
   node_id operator()(node_id n) {
@@ -77,6 +78,9 @@ class replacement {
   node_id rebuilt(node_id n) {
     const op kind = g_.kind(n);
     if (kind == op::extent || kind == op::define) return n;
+    if (kind == op::reduce)
+      for (const node_id idx : bound_indices(g_, n))
+        if (at_.has(g_.ordinal(idx))) return n;
     std::vector<node_id> list;
     bool same = true;
     for (int k = 0; k < g_[n].count; ++k) {
@@ -93,6 +97,7 @@ class replacement {
   }
 
   graph& g_;
+  index_set at_;
   std::unordered_map<node_id, node_id> to_;
 };
 

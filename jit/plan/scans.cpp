@@ -9,6 +9,7 @@
 #include <sheaf/jit/plan/separate.hpp>
 #include <sheaf/jit/plan/sliding.hpp>
 #include <sheaf/jit/plan/stages.hpp>
+#include <sheaf/jit/plan/windows.hpp>
 
 namespace sheaf::plan {
 
@@ -35,7 +36,8 @@ element carried(monoid fold, element type) {
 void carry_blocks(graph& g, const facts& known, stage& s, std::vector<stage>& before, trust& trusted) {
   scan_form& f = s.scan;
   const node_id low = g.arg(f.walk, 0), high = g.arg(f.walk, 1), size = integer(g, f.block);
-  const node_id count = make(g, op::quotient, plus(g, make(g, op::sub, high, low), f.block - 1), size);
+  // Of an exclusive scan the results may have one block more than the values.
+  const node_id count = make(g, op::quotient, plus(g, make(g, op::sub, g.arg(s.owned, 1), low), f.block - 1), size);
   const node_id p = fresh_index(g, f.walk, integer(g, 0), count);
   const node_id start = make(g, op::add, low, make(g, op::mul, p, size));
   const node_id part = fresh_index(g, f.walk, start, make(g, op::minimum, make(g, op::add, start, size), high));
@@ -76,7 +78,8 @@ void make_scan(graph& g, const facts& known, stage& s, const sliding& r, std::ve
   index_set others = g.free[f.value];
   others.erase(g.ordinal(f.walk));
   const double rows = known.trips(others), places = known.trips(f.walk);
-  const bool aligned = known_equal(g, g.arg(f.walk, 0), g.arg(s.owned, 0)) && f.shift == (f.backward ? 0 : 1);
+  const bool begins = known_equal(g, g.arg(f.walk, 0), g.arg(s.owned, 0)), inclusive = f.shift == (f.backward ? 0 : 1);
+  const bool aligned = begins && (inclusive || (!f.backward && f.shift == 0));
   if (!aligned || rows >= enough_pieces * 64 || rows * places < blocks_from) return;
   std::int64_t block = 64;
   while (static_cast<double>(block) * rows < block_elements) block *= 2;
@@ -119,14 +122,6 @@ node_id at(graph& g, node_id loaded, node_id idx, node_id place, trust& trusted)
   const node_id result = put(loaded);
   trusted.insert(result);
   return result;
-}
-
-// How many places a window has that is not cut at the ends; 0: not known, or not always the same.
-std::int64_t width_of(graph& g, const sliding& r) {
-  const bound_line low = bound_of(g, r.low, r.over), high = bound_of(g, r.high, r.over);
-  if (!low.affine || !high.affine || low.slope != high.slope || low.slope <= 0) return 0;
-  const node_id width = make(g, op::sub, high.rest, low.rest);
-  return is_constant(g, width) ? std::max<std::int64_t>(g[width].attribute, 0) : 0;
 }
 
 bool pays(graph& g, const facts& known, const sliding& r, std::int64_t width) {
@@ -229,6 +224,8 @@ bool take_scan(graph& g, const facts& known, stage& s, std::vector<stage>& befor
       trusted.insert(instead);
     } else if (grows || shrinks) {
       instead = make_lookup(g, known, r, shrinks, s, before, trusted);
+    } else if (slides && take_window(g, known, r, s, before, trusted)) {
+      return true;
     } else if (const std::int64_t width = slides ? width_of(g, r) : 0; width > 0 && pays(g, known, r, width)) {
       instead = make_window(g, known, r, width, s, before, trusted);
     }

@@ -211,6 +211,11 @@ void schedule_scan(graph& g, const facts& known, stage& s) {
   s.lanes = 1;
   s.chunk = 0;
   s.loops.clear();
+  if (s.scan.factor != no_node && s.scan.block > 0) {
+    s.parallel = s.scan.block_index;
+    s.chunk = 1;
+    return;
+  }
   const bool along = may_vectorise(g, value, s.scan.walk) && s.scan.factor == no_node;
   double least = cost_of(g, known, value, along ? s.scan.walk : no_node, 1) + (along ? share_of_lane : 1);
   for (const node_id idx : s.indices) {
@@ -242,6 +247,23 @@ void schedule_scan(graph& g, const facts& known, stage& s) {
   if (s.parallel == s.vector) s.chunk = s.lanes;
 }
 
+// Results of a window lie along the lanes. Pieces share the longest other index, or whole blocks.
+void schedule_window(const facts& known, stage& s) {
+  s.vector = s.owned;
+  s.loops.clear();
+  s.parallel = s.owned;
+  for (const node_id idx : s.indices)
+    if (idx != s.owned && (known.trips(idx) >= enough_pieces || known.trips(s.owned) <= 2 * chunk_elements))
+      s.parallel = idx;
+  if (s.parallel != s.owned) s.loops.push_back(s.parallel);
+  for (const node_id idx : s.indices)
+    if (idx != s.parallel && idx != s.owned) s.loops.push_back(idx);
+  s.loops.push_back(s.owned);
+  if (s.parallel != s.owned) return;
+  s.chunk = s.window.block > 0 ? s.window.block : s.lanes;
+  while (static_cast<double>(s.chunk) < 2 * chunk_elements) s.chunk *= 2;
+}
+
 }  // namespace
 
 void schedule(graph& g, const facts& known, stage& s) {
@@ -254,6 +276,10 @@ void schedule(graph& g, const facts& known, stage& s) {
     return schedule_scan(g, known, s);
   }
   if (s.how == way::taps) return schedule_taps(g, known, s);
+  if (s.how == way::window) {
+    s.operations = repeats * 4 * (share_of_lane + cost_of(g, known, s.window.value, no_node, 1) * share_of_lane);
+    return schedule_window(known, s);
+  }
   if (s.how != way::map) {
     for (const node_id idx : bound_indices(g, s.body)) all.insert(g.ordinal(idx));
     all.erase(g.ordinal(s.owned));

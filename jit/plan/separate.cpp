@@ -18,7 +18,7 @@ class separation {
     const node_id test = g_.arg(choice, 0);
     node_id parts[2];
     for (int k = 0; k < 2; ++k) {
-      replacement put(g_);
+      replacement put(g_, g_.free[test]);  // a reduction over an index of the test asks it anew
       put.add(choice, g_.arg(choice, 1 + k));
       const node_id known = nonzero_;
       if (k == 1 && g_.kind(test) == op::equal && is_number(g_, g_.arg(test, 1), 0)) nonzero_ = g_.arg(test, 0);

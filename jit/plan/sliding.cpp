@@ -125,6 +125,13 @@ bound_line bound_of(graph& g, node_id bound, node_id t) {
   return r;
 }
 
+std::int64_t width_of(graph& g, const sliding& r) {
+  const bound_line low = bound_of(g, r.low, r.over), high = bound_of(g, r.high, r.over);
+  if (!low.affine || !high.affine || low.slope != high.slope || low.slope <= 0) return 0;
+  const node_id width = make(g, op::sub, high.rest, low.rest);
+  return is_constant(g, width) ? std::max<std::int64_t>(g[width].attribute, 0) : 0;
+}
+
 sliding sliding_of(graph& g, node_id n) {
   if (row(monoid_of(g, n)).position || !has_closed_ranges(g, n)) return {};
   for (const node_id u : bound_indices(g, n))

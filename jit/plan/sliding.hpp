@@ -29,6 +29,9 @@ struct walked {
 walked value_along(graph& g, const sliding& r, trust& trusted);
 
 // A range bound as `slope * t + rest`, less the constants that limit it.
+// How many places a window has that is not cut at the ends; 0: not known, or not always the same.
+std::int64_t width_of(graph& g, const sliding& r);
+
 struct bound_line {
   bool affine = false;
   std::int64_t slope = 0;

@@ -33,6 +33,14 @@ node_id next_definition(const graph& g, const std::vector<stage>& stages, std::v
   return last;
 }
 
+// At a place that data names a reduction would be computed for each read.
+bool read_by_data(const graph& g, const std::vector<node_id>& uses) {
+  for (const node_id n : uses)
+    for (int k = 1; k < g[n].count; ++k)
+      if (holds(g, g.arg(n, k), op::load)) return true;
+  return false;
+}
+
 // Producers first.
 void order(const graph& g, std::vector<stage>& stages) {
   std::vector<stage> sorted;
@@ -66,9 +74,12 @@ std::vector<stage> stages_of(graph& g) {
     std::vector<node_id> uses;
     const node_id d = next_definition(g, stages, uses);
     if (d == no_node) break;
-    if (holds(g, g.arg(d, 0), op::reduce) && uses.size() > 1) {
+    const bool by_data = read_by_data(g, uses);
+    if (holds(g, g.arg(d, 0), op::reduce) && (uses.size() > 1 || by_data)) {
       stages.push_back(stage_of(g, d));
-      stages.back().reasons.push_back("a reduction read at " + std::to_string(uses.size()) + " different places");
+      stages.back().reasons.push_back(by_data
+                                          ? "a reduction read where data says"
+                                          : "a reduction read at " + std::to_string(uses.size()) + " different places");
       continue;
     }
     replacement put(g);

@@ -88,6 +88,16 @@ TEST(gradient, of_softmax_and_layer_norm) {
   }
 }
 
+// A definition that does not depend on one of its indices: each of its elements counts.
+TEST(gradient, of_a_definition_that_repeats_itself) {
+  constexpr auto five = axis<"five", 5>;
+  constexpr auto same = define<"same">(five) = sum(i, v(i) * v(i));
+  constexpr auto loss = define<"loss">() = sum(five, same(five));
+  const auto [y, d] = both(loss, grad(loss, v))(v = list<double>({1, 2, 3}));
+  EXPECT_EQ(y, 70.0);
+  for (int e = 0; e < 3; ++e) EXPECT_EQ(d(e), 10 * (e + 1));
+}
+
 TEST(gradient, of_a_matrix_product_with_cotangents) {
   constexpr auto product = define<"product">(i, k) = sum(j, x(i, j) * w(j, k));
   const auto a = noise_array<double>(-1, 1, 4, 5), b = noise_array<double>(-1, 1, 5, 3),

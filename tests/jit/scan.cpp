@@ -99,6 +99,22 @@ TEST(scan, long_ones_run_in_blocks) {
     sum -= test.inputs[0].get<std::int32_t>(k);
   }
 }
+TEST(scan, long_exclusive_ones_run_in_blocks) {
+  constexpr auto before = define<"before">(t) = sum(s.in(0_c, t), n(s)) + n(t);
+  for (const std::int64_t size : {200003, 16384 * 9, 16384 * 9 + 1}) {
+    trial test = trial_of(before);
+    test.below("n", {size}, 1000);
+    ASSERT_EQ(test.run(), 0);
+    expect_way(test, "blocks of 16384");
+    test.code->call.parallel_for = in_odd_pieces;
+    ASSERT_EQ(test.run(), 0);
+    std::int64_t sum = 0;
+    for (std::int64_t k = 0; k < size; ++k) {
+      ASSERT_EQ(test.outputs[0].get<std::int64_t>(k), sum + test.inputs[0].get<std::int32_t>(k)) << k;
+      sum += test.inputs[0].get<std::int32_t>(k);
+    }
+  }
+}
 TEST(scan, does_not_drift) {
   constexpr auto up = define<"up">(t) = sum(s.in(0_c, t + 1_c), x(s)) * (x(t) == x(t));
   const std::int64_t size = 4000000;
@@ -158,6 +174,53 @@ TEST(scan, gradients_of_long_scans) {
     EXPECT_LT(std::stod(text.substr(begin, end - begin)), 1e9) << test.p->text;
   }
   ASSERT_EQ(test.run(), 0);
+}
+// Long recurrences run in blocks: against loops in f64, the same bits for any pieces.
+TEST(scan, long_recurrences_run_in_blocks) {
+  constexpr auto softest = define<"softest">(t) = logsumexp(s.in(0_c, t + 1_c), x(s)) + 0_c * x(t);
+  constexpr auto hardest = define<"hardest">(t) = logsumexp(s.in(t, count), x(s)) + 0_c * x(t);
+  constexpr auto highest = define<"highest">(t) = max(s.in(0_c, t + 1_c), x(s)) + 0_c * x(t);
+  constexpr auto loss = define<"loss">() = sum(t, (softest(t) + highest(t)) * w(t));
+  for (const std::int64_t size : {200003, 131072, 16384 * 9 + 1}) {
+    std::vector<double> values, weights;
+    std::mt19937_64 bits(11);
+    for (std::int64_t k = 0; k < size; ++k) {
+      values.push_back(static_cast<double>(bits() % 4096) / 256 + static_cast<double>(k / 7000) / 2 - (k % 3000 == 0 ? 200 : 0));
+      weights.push_back(static_cast<double>(bits() % 1024) / 1024);
+    }
+    trial test = trial_of(softest, hardest, grad(loss, x));
+    test.with("x", {size}, values).with("w", {size}, weights);
+    ASSERT_EQ(test.run(), 0);
+    expect_way(test, "blocks of 16384, so");
+    std::vector<double> up(values.size()), down(values.size()), gradient(values.size());
+    const auto joined = [](double a, double b) { return std::max(a, b) + std::log1p(std::exp(-std::abs(a - b))); };
+    for (std::size_t k = 0; k < values.size(); ++k) up[k] = k == 0 ? values[k] : joined(up[k - 1], values[k]);
+    for (std::size_t k = values.size(); k-- > 0;) down[k] = k + 1 == values.size() ? values[k] : joined(down[k + 1], values[k]);
+    // d up[t] / d x[s] = exp(x[s] - up[t]): backward, what later results give, relative to up.
+    double later = 0;
+    for (std::size_t k = values.size(); k-- > 0;) {
+      later = weights[k] + (k + 1 == values.size() ? 0 : later * std::exp(up[k] - up[k + 1]));
+      gradient[k] = later * std::exp(values[k] - up[k]);
+    }
+    double top = -std::numeric_limits<double>::infinity();
+    std::vector<std::size_t> tied;
+    for (std::size_t k = 0; k < values.size(); ++k) {
+      if (values[k] > top) tied.clear();
+      if (values[k] >= top) tied.push_back(k), top = values[k];
+      for (const std::size_t q : tied) gradient[q] += weights[k] / static_cast<double>(tied.size());
+    }
+    for (std::int64_t k = 0; k < size; ++k) {
+      const auto at = static_cast<std::size_t>(k);
+      ASSERT_NEAR(test.outputs[0].get<float>(k), up[at], 1e-5 * std::max(1.0, std::abs(up[at]))) << k;
+      ASSERT_NEAR(test.outputs[1].get<float>(k), down[at], 1e-5 * std::max(1.0, std::abs(down[at]))) << k;
+      ASSERT_NEAR(test.outputs[2].get<float>(k), gradient[at], 1e-4 * std::max(1.0, std::abs(gradient[at]))) << k;
+    }
+    std::vector<std::vector<unsigned char>> first;
+    for (memory& m : test.outputs) first.push_back(m.bytes);
+    test.code->call.parallel_for = in_odd_pieces;
+    ASSERT_EQ(test.run(), 0);
+    for (std::size_t o = 0; o < first.size(); ++o) EXPECT_TRUE(first[o] == test.outputs[o].bytes) << o;
+  }
 }
 TEST(scan, running_logsumexp_and_gradient) {
   constexpr auto up = define<"up">(t) = logsumexp(s.in(0_c, t + 1_c), x(s)) + 0_c * x(t);

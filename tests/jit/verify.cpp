@@ -203,8 +203,30 @@ TEST(verify, inputs_are_not_written) {
 TEST(verify, locals_are_small) {
   parts p;
   add_buffer(p.m,
-             {.name = "big", .type = element::f64, .rank = 1, .where = role::local, .elements = 10'000, .extents = {}});
-  expect(p, "local_size", "64 KiB");
+             {.name = "big", .type = element::f64, .rank = 1, .where = role::local, .elements = 40'000, .extents = {}});
+  expect(p, "local_size", "256 KiB");
+}
+
+TEST(verify, sliding_fits_the_lanes) {
+  parts p;
+  auto& top = p.top();
+  const value slider = top.slider(element::f32, monoid::sum, 32);
+  const value low = top.i64(0), high = top.i64(64);
+  auto loop = top.loop(loop_kind::vector, "i", low, high, 16);
+  loop.slide_lanes(slider, loop.cast(element::f32, loop.lanes()));
+  loop.close();
+  expect(p, "accumulators", "1 to the lanes");
+}
+TEST(verify, recurrences_are_of_f64) {
+  parts p;
+  auto& top = p.top();
+  const value cell = top.accumulator(element::f32, monoid::sum, false);
+  const value low = top.i64(0), high = top.i64(64);
+  auto loop = top.loop(loop_kind::vector, "i", low, high, 16);
+  const value x = loop.cast(element::f32, loop.lanes());
+  loop.recur_lanes(cell, x, x);
+  loop.close();
+  expect(p, "types", "sums of f64");
 }
 
 TEST(verify, checks_come_first) {

@@ -135,6 +135,42 @@ TEST(familiar_losses, cross_entropy_of_images_and_of_one_sample) {
     return std::log(e) - scale(2);
   });
 }
+// Every sample counts in the mean, whatever the weights of the classes, as in PyTorch.
+TEST(familiar_losses, cross_entropy_of_probabilities) {
+  constexpr auto p = tensor<"p", double, 2>;
+  constexpr loss_options each{.reduction = reduce_losses::none},
+      smooth{.reduction = reduce_losses::sum, .smoothing = 0.1};
+  const array<double, 2> shares = noise_array<double>(0.1, 1, N, C);
+  const auto loss = [&](std::int64_t n, double smoothing, auto weight) {
+    double s = 0;
+    for (int c = 0; c < C; ++c)
+      s += (shares(n, c) * (1 - smoothing) + smoothing / C) * weight(c) * (std::log(exp_sum(n)) - values(n, c));
+    return s;
+  };
+  const auto total = [&](double smoothing, auto weight) {
+    double s = 0;
+    for (int n = 0; n < N; ++n) s += loss(n, smoothing, weight);
+    return s;
+  };
+  const auto one = [](int) { return 1.0; };
+  const auto of_class = [](int c) { return scale(c); };
+  expect_each(checked(cross_entropy<each>(x, p), x, values, p = shares), {N},
+              [&](auto at) { return loss(at[0], 0, one); });
+  expect_each(checked(cross_entropy(x, p), x, values, p = shares), {}, [&](auto) { return total(0, one) / N; });
+  expect_each(checked(cross_entropy(x, p), p, shares, x = values), {}, [&](auto) { return total(0, one) / N; });
+  expect_each(checked(cross_entropy<smooth>(x, p), x, values, p = shares), {}, [&](auto) { return total(0.1, one); });
+  expect_each(checked(cross_entropy(x, p, w), x, values, p = shares, w = scale), {},
+              [&](auto) { return total(0, of_class) / N; });
+  constexpr auto v = tensor<"v", double, 1>;
+  constexpr auto q = tensor<"q", double, 1>;
+  const array<double, 1> whole = noise_array<double>(0.1, 1, C);
+  expect_each(checked(cross_entropy(v, q), v, scale, q = whole), {}, [&](auto) {
+    double e = 0, s = 0;
+    for (int c = 0; c < C; ++c) e += std::exp(scale(c));
+    for (int c = 0; c < C; ++c) s += whole(c) * (std::log(e) - scale(c));
+    return s;
+  });
+}
 TEST(familiar_losses, differences) {
   const array<double, 2> other = noise_array<double>(-1, 1, N, C);
   constexpr auto o = tensor<"o", double, 2>;

@@ -45,6 +45,37 @@ TEST(familiar_segments, by_bounds) {
   expect_each(checked(segment_prod(x, bounds(cut)), x, rows, cut = slices), {4, F},
               of_rows(in_slices, 1, [](double a, double b) { return a * b; }));
 }
+// Each row's share of its segment; rows of no segment are 0, and so is their gradient.
+TEST(familiar_segments, softmax_of_segments) {
+  const auto share = [](auto segment) {
+    return [=](auto at) {
+      const std::int64_t mine = segment(at[0]);
+      if (mine < 0) return 0.0;
+      double total = 0;
+      for (int t = 0; t < T; ++t) total += segment(t) == mine ? std::exp(rows(t, at[1])) : 0;
+      return std::exp(rows(at[0], at[1])) / total;
+    };
+  };
+  const auto ragged = filled(array<std::int64_t, 1>(5), {1, 3, 3, 7, 8});
+  expect_each(checked(segment_softmax(x, offsets(off)), x, rows, off = ragged), {T, F}, share([&](std::int64_t t) {
+                for (int s = 0; s < 4; ++s)
+                  if (ragged(s) <= t && t < ragged(s + 1)) return s;
+                return -1;
+              }));
+  const auto some = filled(array<std::int64_t, 1>(T), {2, 0, -1, 2, 2, 0, 3, 1, 4});
+  const auto named = [&](std::int64_t t) { return some(t) < 4 ? some(t) : -1; };
+  expect_each(checked(segment_softmax<4>(x, ids), x, rows, ids = some), {T, F}, share(named));
+  expect_each(checked(segment_softmax(x, ids, cut.extent(dim<0>)), x, rows, ids = some, cut = slices), {T, F},
+              share(named));
+}
+// Its cost grows with the rows, not with rows times segments: what a segment has is computed once.
+TEST(familiar_segments, softmax_keeps_what_a_segment_has) {
+  const auto said = [](const auto& program, auto... arguments) { return std::string(program.explain(arguments...)); };
+  const auto by_offsets = said(compile(segment_softmax(x, offsets(off))), x = rows, off = ends);
+  EXPECT_NE(by_offsets.find("a scatter would compute it for each of its rows"), std::string::npos) << by_offsets;
+  const auto by_ids = said(compile(segment_softmax<4>(x, ids)), x = rows, ids = groups);
+  EXPECT_NE(by_ids.find("a reduction read where data says"), std::string::npos) << by_ids;
+}
 TEST(familiar_segments, by_ids) {
   expect_each(checked(segment_sum<4>(x, ids), x, rows, ids = groups), {4, F}, of_rows(in_groups, 0, add));
   expect_each(checked(segment_max<4>(x, ids), x, rows, ids = groups), {4, F}, of_rows(in_groups, -1e9, largest));

@@ -133,6 +133,39 @@ TEST(familiar_products, contractions) {
     return s;
   });
 }
+// As torch.matmul: a batch that is 1 by type, or that one factor hasn't, is repeated.
+TEST(familiar_products, batches_are_broadcast) {
+  constexpr auto a = tensor<"a", double, 4, dynamic, 1, 3, 4>;
+  constexpr auto b = tensor<"b", double, 3>;
+  constexpr auto c = tensor<"c", double, 2>;
+  const array<double, 4> left = noise_array<double>(-1, 1, 2, 1, 3, 4);
+  const array<double, 3> right = noise_array<double>(-1, 1, 5, 4, 2);
+  const array<double, 2> flat = noise_array<double>(-1, 1, 3, 4);
+  const auto product = [&](auto at) {
+    double s = 0;
+    for (int k = 0; k < 4; ++k) s += left(at[0], 0, at[2], k) * right(at[1], k, at[3]);
+    return s;
+  };
+  expect_each(checked(matmul(a, b), a, left, b = right), {2, 5, 3, 2}, product);
+  expect_each(checked(matmul(a, b), b, right, a = left), {2, 5, 3, 2}, product);
+  expect_each(checked(matmul(c, b), c, flat, b = right), {5, 3, 2}, [&](auto at) {
+    double s = 0;
+    for (int k = 0; k < 4; ++k) s += flat(at[1], k) * right(at[0], k, at[2]);
+    return s;
+  });
+  constexpr auto d = tensor<"d", double, 1>;
+  const array<double, 1> row = noise_array<double>(-1, 1, 4);
+  expect_each(checked(matmul(d, b), d, row, b = right), {5, 2}, [&](auto at) {
+    double s = 0;
+    for (int k = 0; k < 4; ++k) s += row(k) * right(at[0], k, at[1]);
+    return s;
+  });
+  expect_each(checked(matmul(a, d), d, row, a = left), {2, 1, 3}, [&](auto at) {
+    double s = 0;
+    for (int k = 0; k < 4; ++k) s += left(at[0], 0, at[2], k) * row(k);
+    return s;
+  });
+}
 TEST(familiar_products, similarity_and_weighted_means) {
   const auto total = [](auto term) {
     double s = 0;

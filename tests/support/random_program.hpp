@@ -33,6 +33,13 @@ class random_program {
   struct variable {
     node_id idx;
     bool row;  // always in 0..3, a row of x, pick and cut
+    int serial = 0;
+  };
+  // What is drawn must not depend on how far the graph is simplified: an expression may be used again where all that was in
+  // scope when it was made is.
+  struct kept_expression {
+    node_id made;
+    std::vector<int> serials;
   };
 
   int draw(int n) { return static_cast<int>(random_() % static_cast<unsigned>(n)); }
@@ -134,20 +141,18 @@ class random_program {
   node_id expression(int depth) {
     if (depth <= 0) return leaf();
     if (!pool_.empty() && draw(5) == 0) {
-      const node_id kept = pool_[static_cast<unsigned>(draw(static_cast<int>(pool_.size())))];
-      if (in_scope(kept)) return kept;
+      const kept_expression& kept = pool_[static_cast<unsigned>(draw(static_cast<int>(pool_.size())))];
+      if (in_scope(kept)) return kept.made;
     }
-    const node_id made = fresh_expression(depth);
-    pool_.push_back(made);
-    return made;
+    kept_expression fresh{fresh_expression(depth), {}};
+    for (const variable& v : scope_) fresh.serials.push_back(v.serial);
+    pool_.push_back(fresh);
+    return fresh.made;
   }
-  bool in_scope(node_id n) const {
-    for (int o = 0; o < g.indices.size(); ++o) {
-      bool there = !g.free[n].has(o);
-      for (const variable& v : scope_) there = there || v.idx == g.indices[o];
-      if (!there) return false;
-    }
-    return true;
+  bool in_scope(const kept_expression& kept) const {
+    return std::all_of(kept.serials.begin(), kept.serials.end(), [&](int serial) {
+      return std::any_of(scope_.begin(), scope_.end(), [&](const variable& v) { return v.serial == serial; });
+    });
   }
   node_id fresh_expression(int depth) {
     switch (draw(12)) {
@@ -184,8 +189,10 @@ class random_program {
     const std::vector<variable> outer = scope_;
     std::vector<node_id> over;
     for (int n = draw(4) == 0 ? 2 : 1; n > 0; --n) {
-      const variable v = new_variable();
-      if (std::find(over.begin(), over.end(), v.idx) != over.end()) continue;
+      variable v = new_variable();
+      v.serial = ++serials_;
+      const auto same_name = [&](node_id other) { return index_name(g, other) == index_name(g, v.idx); };
+      if (std::any_of(over.begin(), over.end(), same_name)) continue;
       over.push_back(v.idx);
       scope_.push_back(v);
     }
@@ -205,7 +212,7 @@ class random_program {
     const int first = draw(3);
     const node_id idx[2] = {index(g, name(names[first]), 0, whole(0), extent(g, x, 0)),
                             index(g, name(names[(first + 1) % 3]), 0, whole(0), draw(2) ? extent(g, x, 1) : whole(5))};
-    scope_ = {{idx[0], true}, {idx[1], false}};
+    scope_ = {{idx[0], true, ++serials_}, {idx[1], false, ++serials_}};
     std::string label = std::to_string(definitions_.size());  // not "d" + ...: g++ 12 warns of an overflow (GCC bug 105651)
     label.insert(label.begin(), 'd');
     definitions_.push_back(define(g, name(label.c_str()), expression(3), idx, 2));
@@ -214,7 +221,9 @@ class random_program {
   std::mt19937_64 random_;
   bool raw_;
   std::vector<variable> scope_;
-  std::vector<node_id> pool_, definitions_;
+  std::vector<kept_expression> pool_;
+  std::vector<node_id> definitions_;
+  int serials_ = 0;
 };
 
 }  // namespace sheaf::testing

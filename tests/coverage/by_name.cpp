@@ -1,0 +1,394 @@
+// See by_name.hpp.
+#include <coverage/by_name.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <stdexcept>
+
+#include <support/both.hpp>
+
+namespace sheaf::test {
+
+namespace {
+
+template <class T>
+void put(std::vector<char>& to, double v) {
+  const T x = value_of<T>(v);
+  const char* bytes = reinterpret_cast<const char*>(&x);
+  to.insert(to.end(), bytes, bytes + sizeof x);
+}
+template <class T>
+double get(const char* from) {
+  T x;
+  std::memcpy(&x, from, sizeof x);
+  return number_of(x);
+}
+// f(T{}) for the type that an element is stored as.
+template <class F>
+auto with_type(element e, F f) {
+  switch (e) {
+    case element::boolean:
+      return f(bool{});
+    case element::i8:
+      return f(std::int8_t{});
+    case element::u8:
+      return f(std::uint8_t{});
+    case element::i32:
+      return f(std::int32_t{});
+    case element::i64:
+      return f(std::int64_t{});
+    case element::f16:
+      return f(float16{});
+    case element::bf16:
+      return f(bfloat16{});
+    case element::f32:
+      return f(float{});
+    default:
+      return f(double{});
+  }
+}
+
+std::size_t product_of(const std::vector<std::int64_t>& extents) {
+  std::size_t n = 1;
+  for (const std::int64_t e : extents) n *= static_cast<std::size_t>(e);
+  return n;
+}
+
+// One argument of a call: its bytes, extents and strides, row by row.
+struct storage {
+  std::vector<char> bytes;
+  std::vector<std::int64_t> extents, strides;
+  sheaf_tensor tensor() { return {bytes.data(), extents.data(), strides.data()}; }
+  void lay_out(std::vector<std::int64_t> shape) {
+    extents = std::move(shape);
+    strides.assign(extents.size() + 1, 1);
+    for (std::size_t d = extents.size(); d-- > 1;) strides[d - 1] = strides[d] * extents[d];
+    extents.push_back(0);  // data() of a rank of 0 is a pointer too
+  }
+};
+
+}  // namespace
+
+by_name::by_name(const std::vector<std::int32_t>& words, jit::backend runs_on)
+    : program_(jit::make_program(words.data(), runs_on)) {
+  constexpr int most = 32;
+  const auto count = static_cast<std::size_t>(words[1] + words[3]);
+  if (count > most) throw std::length_error("by_name: more than 32 arguments");
+  const signature<most> s = signature_of<most>(words.data());
+  inputs_ = static_cast<std::size_t>(s.inputs);
+  for (std::size_t i = 0; i < count; ++i) {
+    slots_.push_back({{}, s.rows[i].type, s.rows[i].rank});
+    for (int k = 0; k < s.rows[i].name_size; ++k) slots_.back().name.push_back(static_cast<char>(s.rows[i].name[k]));
+  }
+}
+by_name::~by_name() { jit::free_program(program_); }
+const char* by_name::text() const { return jit::expression_text(program_); }
+
+std::vector<values> by_name::operator()(const table& given) const {
+  std::vector<storage> arguments(slots_.size());
+  std::vector<sheaf_tensor> tensors(slots_.size());
+  for (std::size_t i = 0; i < inputs_; ++i) {
+    const auto found = given.find(slots_[i].name);
+    if (found == given.end()) throw std::invalid_argument("by_name: no data for " + slots_[i].name);
+    const values& v = found->second;
+    if (static_cast<int>(v.extents.size()) != slots_[i].rank)
+      throw std::invalid_argument("by_name: rank of " + slots_[i].name);
+    for (const double x : v.numbers)
+      with_type(slots_[i].type, [&](auto t) { put<decltype(t)>(arguments[i].bytes, x); });
+    arguments[i].lay_out(v.extents);
+    tensors[i] = arguments[i].tensor();
+  }
+  std::vector<values> results(slots_.size() - inputs_);
+  const jit::kernel* kernel = jit::prepare(program_, tensors.data());
+  for (std::size_t i = inputs_; i < slots_.size(); ++i) {
+    const std::int64_t* extents = jit::output_extents(kernel, static_cast<int>(i - inputs_));
+    values& v = results[i - inputs_];
+    v.type = slots_[i].type;
+    v.extents.assign(extents, extents + slots_[i].rank);
+    v.numbers.resize(product_of(v.extents));
+    arguments[i].lay_out(v.extents);
+    arguments[i].bytes.assign(v.numbers.size() * static_cast<std::size_t>(row(v.type).bytes) + 8, 0x5a);
+    tensors[i] = arguments[i].tensor();
+  }
+  jit::run(kernel, tensors.data());
+  for (std::size_t i = inputs_; i < slots_.size(); ++i) {
+    values& v = results[i - inputs_];
+    for (std::size_t k = 0; k < v.numbers.size(); ++k)
+      v.numbers[k] =
+          with_type(v.type, [&](auto t) { return get<decltype(t)>(arguments[i].bytes.data() + k * sizeof t); });
+  }
+  return results;
+}
+
+// ---- data
+
+std::vector<double> numbers(std::uint64_t seed, std::size_t count, double low, double high) {
+  return noise(count, low, high, seed);
+}
+values floats(std::uint64_t seed, std::vector<std::int64_t> extents, double low, double high) {
+  const std::size_t n = product_of(extents);
+  return {element::f64, std::move(extents), numbers(seed, n, low, high)};
+}
+values integers(std::vector<std::int64_t> extents, std::vector<double> v) {
+  return {element::i64, std::move(extents), std::move(v)};
+}
+values rounded(values v, element type) {
+  v.type = type;
+  for (double& x : v.numbers) x = with_type(type, [&](auto t) { return number_of(value_of<decltype(t)>(x)); });
+  return v;
+}
+
+namespace {
+
+struct dice {
+  std::uint64_t state;
+  std::int64_t operator()(std::int64_t n) {
+    state += 0x9E3779B97F4A7C15u;
+    std::uint64_t z = (state ^ state >> 30) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+    return static_cast<std::int64_t>((z ^ z >> 31) % static_cast<std::uint64_t>(n));
+  }
+  values below(std::int64_t n, std::vector<std::int64_t> extents) {
+    std::vector<double> out(product_of(extents));
+    for (double& x : out) x = static_cast<double>((*this)(n));
+    return integers(std::move(extents), std::move(out));
+  }
+};
+
+// Of 4 slices: overlapping bounds, and offsets.
+values bounds_of(dice& d, std::int64_t rows, bool gaps) {
+  std::vector<double> out;
+  for (int m = 0; m < 4; ++m) {
+    const std::int64_t begin = d(rows - 1), most = rows - begin;
+    const std::int64_t length = gaps && m % 2 == 1 ? -d(2) : 1 + d(most);
+    out.insert(out.end(), {static_cast<double>(begin), static_cast<double>(begin + length)});
+  }
+  return integers({4, 2}, out);
+}
+values offsets_of(dice& d, std::int64_t rows, bool gaps) {
+  const std::int64_t middle = 2 + d(rows - 3);  // 2 to rows - 2
+  std::vector<std::int64_t> ends{0, gaps ? 0 : 1, middle, gaps ? middle : middle + 1, rows};
+  return integers({5}, std::vector<double>(ends.begin(), ends.end()));
+}
+
+}  // namespace
+
+// x, w [T, F] and weight [T] to be folded; keep [T] a mask; ids [T] the segment of each row, of 4; order [T] and places [T, F] rows
+// of x; cut [4, 2] and off [5] slices of the rows; picks, share [4, 3] rows for each of 4 bags and their weights; small [4] rows of
+// a result; a [F, F] a matrix; v3 [2, 3, 9] and v4 [1, 2, 7, 6] for what asks for more dimensions, batches [2, 9, 2], channel and channel_shift [3]; target [T] a column, target3 [2, 9] a class;
+// features and bias [F], column [T].
+table some_data(std::uint64_t seed, shape how) {
+  dice d{seed * 7919 + static_cast<std::uint64_t>(how)};
+  const bool gaps = how == shape::gaps;
+  const std::int64_t T = how == shape::wide ? 37 : 9, F = how == shape::wide ? 19 : gaps ? 5 : 4;
+  table out;
+  out["x"] = floats(seed + 1, {T, F}, -1, 1);
+  out["w"] = floats(seed + 2, {T, F}, 0.5, 1.5);
+  out["weight"] = floats(seed + 3, {T}, 0.5, 2);
+  out["features"] = floats(seed + 9, {F}, 0.5, 2);
+  out["keep"] = d.below(2, {T});
+  out["keep"].numbers[1] = 1;
+  out["ids"] = d.below(gaps ? 3 : 4, {T});
+  if (gaps)
+    for (double& id : out["ids"].numbers) id += id == 1 ? 1 : 0;  // nothing in segments 1 and 3
+  else
+    for (int m = 0; m < 4; ++m) out["ids"].numbers[static_cast<std::size_t>(2 * m)] = m;
+  out["order"] = d.below(gaps ? 3 : T, {T});
+  out["places"] = d.below(T, {T, F});
+  out["cut"] = bounds_of(d, T, gaps);
+  out["off"] = offsets_of(d, T, gaps);
+  out["picks"] = d.below(T, {4, 3});
+  out["share"] = floats(seed + 4, {4, 3}, 0.5, 2);
+  out["small"] = d.below(4, {4});
+  out["a"] = floats(seed + 5, {F, F}, -1, 1);
+  out["target"] = d.below(F, {T});
+  out["bias"] = floats(seed + 10, {F}, -1, 1);
+  out["column"] = floats(seed + 11, {T}, -1, 1);
+  out["channel"] = floats(seed + 12, {3}, 0.5, 2);
+  out["channel_shift"] = floats(seed + 13, {3}, -1, 1);
+  out["batches"] = floats(seed + 14, {2, 9, 2}, -1, 1);
+  out["target3"] = d.below(3, {2, 9});
+  out["v3"] = floats(seed + 6, {2, 3, 9}, -1, 1);
+  out["v4"] = floats(seed + 7, {1, 2, 7, 6}, -1, 1);
+  return out;
+}
+
+// ---- comparisons
+
+namespace {
+
+double largest(const values& v, double least = 1) {
+  double most = least;
+  for (const double x : v.numbers)
+    if (std::isfinite(x)) most = std::max(most, std::abs(x));
+  return most;
+}
+double inner(const values& a, const values& b) {
+  double total = 0;
+  for (std::size_t i = 0; i < a.numbers.size(); ++i) total += a.numbers[i] * b.numbers[i];
+  return total;
+}
+bool finite(const values& v) {
+  return std::all_of(v.numbers.begin(), v.numbers.end(), [](double x) { return std::isfinite(x); });
+}
+
+// Some thousand roundings of the largest number on the way: integers and booleans exactly.
+constexpr double roundings = 0x1p16;
+bool near(double a, double b, double allowed) {
+  if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
+  return a == b || std::abs(a - b) <= allowed;
+}
+void expect_same(const values& found, const values& expected, double unit, const std::string& what) {
+  ASSERT_EQ(found.extents, expected.extents) << what;
+  const double allowed = is_floating(found.type) ? roundings * unit * largest(expected) : 0;
+  for (std::size_t i = 0; i < found.numbers.size(); ++i)
+    ASSERT_TRUE(near(found.numbers[i], expected.numbers[i], allowed))
+        << what << ", element " << i << ": kernel " << found.numbers[i] << ", reference " << expected.numbers[i];
+}
+
+// Both backends of one program, its text where they differ.
+struct both_ways {
+  by_name kernels, slow;
+  explicit both_ways(const std::vector<std::int32_t>& words)
+      : kernels(words, jit::backend::chosen), slow(words, jit::backend::reference) {}
+  std::vector<values> operator()(const table& given, const char* what) const {
+    std::vector<values> found = kernels(given);
+    const std::vector<values> expected = slow(given);
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      expect_same(found[i], expected[i], found[i].type == element::f64 ? 0x1p-53 : 0x1p-24,
+                  std::string(what) + ", output " + std::to_string(i));
+      if (testing::Test::HasFatalFailure()) ADD_FAILURE() << text();
+    }
+    return found;
+  }
+  std::string text() const { return std::string("of the program\n") + kernels.text(); }
+};
+
+// x moved along a direction.
+table moved(table data, const std::string& by, const values& along, double step) {
+  values& x = data[by];
+  for (std::size_t i = 0; i < x.numbers.size(); ++i) x.numbers[i] += step * along.numbers[i];
+  return data;
+}
+// The derivative of output `which` along a direction: differences of fourth order, and of second order with a smaller step, for
+// where a maximum changes hands within the wide one.
+struct difference {
+  values wide, narrow;
+};
+difference differences(const by_name& f, const table& data, const std::string& by, const values& along,
+                       std::size_t which) {
+  constexpr double h = 1e-4, fine = 1e-5;
+  const auto at = [&](double step) { return f(moved(data, by, along, step))[which]; };
+  const values a = at(-2 * h), b = at(-h), c = at(h), e = at(2 * h), below = at(-fine), above = at(fine);
+  difference out{a, a};
+  for (std::size_t i = 0; i < a.numbers.size(); ++i) {
+    out.wide.numbers[i] = (a.numbers[i] - 8 * b.numbers[i] + 8 * c.numbers[i] - e.numbers[i]) / (12 * h);
+    out.narrow.numbers[i] = (above.numbers[i] - below.numbers[i]) / (2 * fine);
+  }
+  return out;
+}
+void expect_derivative(const values& found, const difference& expected, const std::string& what) {
+  ASSERT_EQ(found.extents, expected.wide.extents) << what;
+  const double allowed = 1e-6 * largest(found, 1e-3);
+  for (std::size_t i = 0; i < found.numbers.size(); ++i)
+    ASSERT_TRUE(near(found.numbers[i], expected.wide.numbers[i], allowed) ||
+                near(found.numbers[i], expected.narrow.numbers[i], allowed))
+        << what << ", element " << i << ": " << found.numbers[i] << ", differences " << expected.wide.numbers[i]
+        << " and " << expected.narrow.numbers[i];
+}
+
+// Directions and cotangents for the programs of the derivatives.
+void add_directions(const subject& s, const values& y, table& data) {
+  data["tangent_" + s.by] = floats(101, data.at(s.by).extents, -1, 1);
+  const by_name first(s.first, jit::backend::reference);
+  values c = floats(103, y.extents, 0.5, 1.5);
+  // cotangent_y has y's name, which may be an automatic one.
+  for (const std::string& name : first.inputs())
+    if (name.rfind("cotangent_", 0) == 0) data[name] = c;
+  data["cotangent"] = c;
+}
+
+}  // namespace
+
+std::vector<std::string> by_name::inputs() const {
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < inputs_; ++i) out.push_back(slots_[i].name);
+  return out;
+}
+
+values check_backends(const subject& s, table data) {
+  SCOPED_TRACE(s.name);
+  const both_ways value(s.value);
+  const values y = value(data, "value")[0];
+  if (s.first.empty()) return y;
+  add_directions(s, y, data);
+  both_ways{s.first}(data, "vjp and jvp");
+  if (!s.second.empty()) both_ways{s.second}(data, "second derivative");
+  return y;
+}
+
+namespace {
+
+void check_first(const both_ways& value, const both_ways& first, const subject& s, const table& data) {
+  const values &v = data.at("tangent_" + s.by), &c = data.at("cotangent");
+  const std::vector<values> d = first(data, "vjp and jvp");
+  ASSERT_TRUE(finite(d[0]) && finite(d[1])) << "a derivative that is not finite";
+  expect_derivative(d[1], differences(value.kernels, data, s.by, v, 0), "jvp");
+  const double there = inner(d[0], v), back = inner(c, d[1]);
+  EXPECT_NEAR(there, back, 1e-11 * std::max(largest(d[0]), largest(d[1])) * static_cast<double>(v.numbers.size()))
+      << "<vjp(c), v> against <c, jvp(v)>";
+  // Each element of the vjp: <c, y> moved along it.
+  values unit = v, found = d[0];
+  difference each{found, found};
+  for (std::size_t i = 0; i < v.numbers.size(); ++i) {
+    std::fill(unit.numbers.begin(), unit.numbers.end(), 0);
+    unit.numbers[i] = 1;
+    const difference one = differences(value.kernels, data, s.by, unit, 0);
+    each.wide.numbers[i] = inner(one.wide, c);
+    each.narrow.numbers[i] = inner(one.narrow, c);
+  }
+  expect_derivative(found, each, "vjp");
+}
+
+void check_second(const subject& s, const table& data) {
+  const both_ways second(s.second);
+  const std::vector<values> h = second(data, "second derivative");
+  const difference expected = differences(second.kernels, data, s.by, data.at("tangent_" + s.by), 0);
+  expect_derivative(h[1], expected, "gradient of the gradient");
+  for (std::size_t i = 0; h.size() > 2 && i < h[1].numbers.size(); ++i)
+    ASSERT_TRUE(near(h[1].numbers[i], h[2].numbers[i], 1e-11 * largest(h[1])))
+        << "reverse over reverse " << h[1].numbers[i] << ", forward over reverse " << h[2].numbers[i] << ", element "
+        << i;
+  if (testing::Test::HasFailure()) ADD_FAILURE() << second.text();
+}
+
+}  // namespace
+
+values check_derivatives(const subject& s, table data) {
+  SCOPED_TRACE(s.name);
+  const both_ways value(s.value);
+  const values y = value(data, "value")[0];
+  EXPECT_TRUE(finite(y)) << "a value that is not finite";
+  if (!s.first.empty() && !testing::Test::HasFailure()) {
+    add_directions(s, y, data);
+    const both_ways first(s.first);
+    check_first(value, first, s, data);
+    if (!s.second.empty() && !testing::Test::HasFailure()) check_second(s, data);
+    if (testing::Test::HasFailure()) ADD_FAILURE() << first.text();
+  }
+  if (testing::Test::HasFailure()) ADD_FAILURE() << s.name << ": " << value.text();
+  return y;
+}
+
+void check_everywhere(const subject& s, std::uint64_t seed) {
+  check_derivatives(s, some_data(seed, shape::small));
+  subject first = s;
+  first.second.clear();  // the evaluator is slow
+  if (!testing::Test::HasFailure()) check_backends(first, some_data(seed, shape::wide));
+  if (!testing::Test::HasFailure()) check_backends(s, some_data(seed, shape::gaps));
+}
+
+}  // namespace sheaf::test

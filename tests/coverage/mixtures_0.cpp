@@ -1,0 +1,19 @@
+// Seeds 0 to 13: each domain and each reduction once.
+#include <gtest/gtest.h>
+
+#include <coverage/mixture.hpp>
+
+SHEAF_MIXTURE(0)
+SHEAF_MIXTURE(1)
+SHEAF_MIXTURE(2)
+SHEAF_MIXTURE(3)
+SHEAF_MIXTURE(4)
+SHEAF_MIXTURE(5)
+SHEAF_MIXTURE(6)
+SHEAF_MIXTURE(7)
+SHEAF_MIXTURE(8)
+SHEAF_MIXTURE(9)
+SHEAF_MIXTURE(10)
+SHEAF_MIXTURE(11)
+SHEAF_MIXTURE(12)
+SHEAF_MIXTURE(13)
