@@ -104,6 +104,13 @@ constexpr bool never_negative(const graph& g, linear l, int& budget) {
   int at = -1;  // the youngest: what it is made of is older, so what cancels has the time to
   for (int i = 0; i < l.terms.size(); ++i)
     if (l.terms[i].factor != 0 && bounded(g, l.terms[i].node) && (at < 0 || l.terms[i].node > l.terms[at].node)) at = i;
+  for (int i = 0; at < 0 && i < l.terms.size(); ++i)  // an extent that is checked to be what an expression says
+    if (l.terms[i].factor != 0 && g.kind(l.terms[i].node) == op::extent)
+      for (const constraint& c : g.constraints) {
+        const node_id other = c.left == l.terms[i].node ? c.right : c.right == l.terms[i].node ? c.left : no_node;
+        if (other == no_node || g.kind(other) == op::extent || is_constant(g, other)) continue;
+        return with(g, l, i, other, budget);
+      }
   if (at < 0) {
     for (const linear::term& t : l.terms)
       if (t.factor < 0 || (t.factor > 0 && g.kind(t.node) != op::extent)) return false;

@@ -94,7 +94,8 @@ class kernel_lowering {
   node_id not_assumed(node_id condition);
   node_id inside_of(node_id load);  // what has to hold for its subscripts to be inside; true where that was checked
   void row_of_taps(std::span<const stage* const> list, scope& at, const range* chunk);
-  void lanes_of_taps(std::span<const stage* const> list, scope& at, const range& part);
+  void lanes_of_taps(std::span<const stage* const> list, scope& at, const range& part, bool most);
+  void prefetch_rows(std::span<const stage* const> list, scope& inner);
   struct window_view;
   node_id value_at(const window_view& v, node_id place);
   void prime(const stage& s, ir::value slider, ir::value first, scope& at, bool backward);

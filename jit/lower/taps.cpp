@@ -2,6 +2,7 @@
 // groups of lanes, where taps may be outside of the tensor and are masked, and between them the rest, where the
 // conditions that decide it are known to hold.
 #include <algorithm>
+#include <cmath>
 
 #include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/jit/lower/lowering.hpp>
@@ -10,6 +11,10 @@
 namespace sheaf::lower {
 
 namespace {
+
+constexpr double beyond_cache = 4 << 20;  // bytes of an input that comes from memory
+constexpr double bytes_ahead = 4096;      // of each row's neighbourhood, from its use to its request
+constexpr std::int64_t most_rows = 4;     // that windows move on by
 
 struct bounds {
   node_id low = no_node, high = no_node;  // of the lanes; none: unbounded
@@ -112,7 +117,7 @@ void kernel_lowering::row_of_taps(std::span<const stage* const> list, scope& at,
     });
     for (const node_id c : conditions) consider(c);
   }
-  if (solved.empty()) return lanes_of_taps(list, at, whole);
+  if (solved.empty()) return lanes_of_taps(list, at, whole, true);
   // Between whole groups of lanes, counted from the low end.
   const node_id lanes = integer(g, first.lanes);
   const auto groups_before = [&](node_id place, std::int64_t more) {
@@ -126,14 +131,57 @@ void kernel_lowering::row_of_taps(std::span<const stage* const> list, scope& at,
   const ir::value begin = b.emit(op::minimum, {above, whole.high});
   const ir::value below = b.emit(op::minimum, {whole.high, emit(down, at)});
   const ir::value end = b.emit(op::maximum, {begin, below});
-  if (from != low) lanes_of_taps(list, at, {whole.low, begin});
+  if (from != low) lanes_of_taps(list, at, {whole.low, begin}, false);
   assumed.swap(solved);
-  lanes_of_taps(list, at, {begin, end});
+  lanes_of_taps(list, at, {begin, end}, true);
   assumed.swap(solved);
-  if (to != high) lanes_of_taps(list, at, {end, whole.high});
+  if (to != high) lanes_of_taps(list, at, {end, whole.high}, false);
 }
 
-void kernel_lowering::lanes_of_taps(std::span<const stage* const> list, scope& at, const range& part) {
+// Asks for the rows that windows reach some kilobytes later, as many as they move on by from a row of results to the
+// next. The processor does not see rows that are read beside each other, and in part again, as a stream.
+void kernel_lowering::prefetch_rows(std::span<const stage* const> list, scope& inner) {
+  const stage& first = *list.front();
+  if (first.indices.size() < 2) return;
+  const node_id row = first.indices[first.indices.size() - 2];
+  std::unordered_set<node_id> asked;
+  const auto ask = [&](node_id n) {
+    const node_id tensor = g.arg(n, 0);
+    if (g[n].count < 3 || g.kind(tensor) != op::input || known.bytes(tensor) < beyond_cache || !buffer(buffers.at(tensor)).unit_inner) return;
+    std::vector<node_id> place;
+    for (int d = 1; d < g[n].count; ++d) place.push_back(g.arg(n, d));
+    const auto apart = spread_of(buffers.at(tensor), place, inner);
+    node_id &across = place[place.size() - 2], &along = place.back();
+    linear walked;
+    collect(g, across, 1, walked);
+    std::int64_t slope = 0;
+    for (const linear::term& t : walked.terms) slope += t.node == row ? t.factor : 0;
+    if ((!apart && along != inner.lane) || slope < 1 || slope > most_rows) return;
+    const std::int64_t step = apart ? apart->step : 1, repeat = apart ? apart->repeat : 1;
+    const double each = static_cast<double>(step) * known.trips(inner.lane) * sheaf::row(g.type(n)).bytes / static_cast<double>(repeat);
+    const auto ahead = static_cast<std::int64_t>(std::ceil(bytes_ahead / (each * static_cast<double>(slope))));
+    const node_id start = make(g, op::mul, make(g, op::add, row, integer(g, ahead)), integer(g, slope));
+    for (std::int64_t k = 0; k < slope; ++k)
+      for (std::int64_t part = 0; part < step; ++part) {
+        across = make(g, op::add, start, integer(g, k));
+        const node_id first_lane = step > 1 ? make(g, op::mul, inner.lane, integer(g, step)) : make(g, op::quotient, inner.lane, integer(g, repeat));
+        along = make(g, op::add, first_lane, integer(g, part * first.lanes));
+        if (!asked.insert(load(g, tensor, place.data(), static_cast<int>(place.size()))).second) continue;
+        std::vector<ir::value> subscripts;
+        for (const node_id e : place) subscripts.push_back(emit(e, inner, true));
+        inner.block->prefetch(buffers.at(tensor), std::move(subscripts));
+      }
+  };
+  for (const stage* s : list)
+    plan::for_each_node(g, s->body, [&](node_id n) {
+      if (g.kind(n) != op::load) return;
+      for (int d = 1; d + 2 < g[n].count; ++d)
+        if (!g.free[g.arg(n, d)].within(inner.bound) || g.free[g.arg(n, d)].has(g.ordinal(row))) return;
+      ask(n);
+    });
+}
+
+void kernel_lowering::lanes_of_taps(std::span<const stage* const> list, scope& at, const range& part, bool most) {
   const stage& first = *list.front();
   scope inner(at, open(at, first.vector, first.lanes, &part));
   bind(inner, first.vector, first.lanes);
@@ -146,6 +194,7 @@ void kernel_lowering::lanes_of_taps(std::span<const stage* const> list, scope& a
     const node_id own = load(g, s->define, s->indices.data(), static_cast<int>(s->indices.size()));
     inner.values[2 * std::int64_t{own}] = value;  // a later stage in this loop need not read it back
   }
+  if (most) prefetch_rows(list, inner);
   aligned = no_node;
   inner.close();
 }
