@@ -60,6 +60,10 @@ class block_builder {
     return lanes_;
   }
 
+  value pattern(std::int64_t bits, std::int32_t period) {
+    return add({.code = opcode::pattern, .type = element::boolean, .vector = true, .bits = bits, .dimension = period, .args = {}});
+  }
+
   // `how` is the access where every subscript is scalar; with a vector among them it is a gather.
   value load(std::int32_t buffer, element type, std::vector<value> subscripts, access how = access::uniform,
              value mask = none) {

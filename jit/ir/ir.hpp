@@ -47,6 +47,7 @@ enum class opcode : std::uint8_t {
   extent,        // i64: extent `dimension` of `target`
   counter,       // i64: the variable of the enclosing loop `target`; in a vector loop the value of lane 0
   lanes,         // i64 vector: the variable of the enclosing vector loop `target`, lane by lane
+  pattern,       // boolean vector: lane k is bit k % dimension of `bits`; dimension a power of two, at most 32
   load,          // `target`[args...]; see access
   accumulator,   // a mutable cell of `type`, vector or scalar, set to the identity of `fold`; changed by combine
   read,          // the content of accumulator args[0], now; of argmax and argmin the position, -1 over nothing

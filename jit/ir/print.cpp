@@ -7,7 +7,7 @@
 namespace sheaf::ir {
 
 const char* name_of(opcode code) {
-  static constexpr const char* names[] = {"elementwise", "constant",    "extent", "counter",   "lanes",
+  static constexpr const char* names[] = {"elementwise", "constant",    "extent", "counter",   "lanes", "pattern",
                                           "load",        "accumulator", "read",   "fold_lanes", "scan_lanes", "recur_lanes", "slide_lanes"};
   return names[static_cast<int>(code)];
 }
@@ -133,6 +133,11 @@ class printer {
         return "counter " + loop_name(i.target);
       case opcode::lanes:
         return "lanes " + loop_name(i.target);
+      case opcode::pattern: {
+        std::string bits;
+        for (std::int32_t k = 0; k < i.dimension; ++k) bits += (i.bits >> k & 1) != 0 ? '1' : '0';
+        return "pattern " + bits;
+      }
       case opcode::load:
         return std::string("load ") + name_of(i.how) + spacing_text(i) + " " + buffer_name(i.target) + "[" + list(i.args) + "]" +
                (i.mask == none ? "" : " mask " + name(i.mask));

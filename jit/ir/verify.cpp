@@ -174,6 +174,10 @@ class kernel_verifier {
       case opcode::lanes:
         counter(i, true);
         break;
+      case opcode::pattern:
+        require(i.type == element::boolean && i.vector, "types", "a pattern is a vector of booleans");
+        require(i.dimension > 0 && i.dimension <= 32 && (i.dimension & (i.dimension - 1)) == 0, "module_shape", "no such period");
+        break;
       case opcode::load:
         load(i);
         break;

@@ -22,12 +22,54 @@ std::optional<ir::value> kernel_lowering::find(node_id n, const scope& s, bool l
   return std::nullopt;
 }
 
+// A comparison of quotients of the lane's place that cancel but for their rounding: the same for each group of lanes.
+std::optional<ir::value> kernel_lowering::pattern_of(node_id n, scope& s) {
+  const op kind = g.kind(n);
+  if (s.lane == no_node || aligned != s.lane || (kind != op::less && kind != op::less_equal && kind != op::equal)) return std::nullopt;
+  const node_id low = g.arg(s.lane, 0);
+  if (!is_constant(g, low) || g.type(g.arg(n, 0)) != element::i64) return std::nullopt;
+  linear gap;
+  collect(g, g.arg(n, 1), 1, gap);
+  collect(g, g.arg(n, 0), -1, gap);
+  constexpr std::int64_t longest = 32;
+  std::int64_t period = 1, values[longest] = {};
+  double slope = 0;  // of what the terms are without rounding
+  for (const linear::term& t : gap.terms) {
+    if (t.factor == 0) continue;
+    const bool rounds = g.kind(t.node) == op::quotient || g.kind(t.node) == op::remainder;
+    if (!rounds || !linears::divides_by_constant(g, t.node)) return std::nullopt;
+    linear inner;
+    collect(g, g.arg(t.node, 0), 1, inner);
+    std::int64_t step = 0;
+    for (const linear::term& x : inner.terms) {
+      if (x.factor != 0 && x.node != s.lane) return std::nullopt;
+      step += x.factor;
+    }
+    const std::int64_t by = g[g.arg(t.node, 1)].attribute;
+    if (by > longest || (by & (by - 1)) != 0) return std::nullopt;
+    period = std::max(period, by);
+    if (g.kind(t.node) == op::quotient) slope += static_cast<double>(t.factor * step) / static_cast<double>(by);
+    for (std::int64_t k = 0; k < longest; ++k) {
+      const std::int64_t x = inner.constant + step * (g[low].attribute + k);
+      values[k] += t.factor * row(g.kind(t.node)).integer(x, by, 0);
+    }
+  }
+  if (slope != 0 || period == 1 || aligned_lanes % period != 0) return std::nullopt;
+  std::int64_t bits = 0;
+  for (std::int64_t k = 0; k < period; ++k) {
+    const std::int64_t v = values[k] + gap.constant;
+    if (kind == op::less ? v > 0 : kind == op::less_equal ? v >= 0 : v == 0) bits |= std::int64_t{1} << k;
+  }
+  return s.block->pattern(bits, static_cast<std::int32_t>(period));
+}
+
 ir::value kernel_lowering::emit(node_id n, scope& s, bool lane0) {
   lane0 = lane0 && s.lane != no_node && g.free[n].has(g.ordinal(s.lane));
   if (const auto known_value = find(n, s, lane0)) return *known_value;
   scope& at = place_of(n, s);
   ir::block_builder& b = *at.block;
   ir::value result = ir::none;
+  if (const auto pattern = pattern_of(n, at)) return at.values[key(n, lane0)] = *pattern;
   switch (g.kind(n)) {
     case op::constant: result = b.constant(g.type(n), g[n].attribute); break;
     case op::index: result = emit_index(n, at, lane0); break;

@@ -91,6 +91,7 @@ class kernel_lowering {
   };
   ir::value emit_load(node_id n, scope& at);
   std::optional<ir::spacing> spread_of(std::int32_t buffer, const std::vector<node_id>& subscripts, const scope& at);
+  std::optional<ir::value> pattern_of(node_id n, scope& s);
   node_id not_assumed(node_id condition);
   node_id inside_of(node_id load);  // what has to hold for its subscripts to be inside; true where that was checked
   void row_of_taps(std::span<const stage* const> list, scope& at, const range* chunk);
