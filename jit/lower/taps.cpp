@@ -63,6 +63,30 @@ bool solve(graph& g, node_id condition, node_id lane, bounds& r) {
   }
 }
 
+bool moves_with(const graph& g, node_id place, node_id row) {
+  linear l;
+  collect(g, place, 1, l);
+  return std::any_of(l.terms.begin(), l.terms.end(), [&](const linear::term& t) { return t.factor != 0 && g.free[t.node].has(g.ordinal(row)); });
+}
+
+// The place of a window's first tap: what is bound within the window at the low end of its range, but for padding.
+node_id first_tap(graph& g, node_id place, const index_set& bound, node_id row) {
+  for (const node_id idx : plan::indices_of(g, g.free[place])) {
+    if (bound.has(g.ordinal(idx))) continue;
+    std::vector<node_id> arms{g.arg(idx, 0)};
+    if (g.kind(arms[0]) == op::maximum) arms = {g.arg(arms[0], 0), g.arg(arms[0], 1)};
+    for (const node_id low : arms) {
+      plan::replacement put(g);
+      put.add(idx, low);
+      const node_id first = put(place);
+      if (!moves_with(g, first, row) && low != arms.back()) continue;
+      place = first;
+      break;
+    }
+  }
+  return place;
+}
+
 }  // namespace
 
 void kernel_lowering::taps(std::span<const stage* const> list, std::size_t depth, scope& at, const range* chunk) {
@@ -152,15 +176,23 @@ void kernel_lowering::prefetch_rows(std::span<const stage* const> list, scope& i
     for (int d = 1; d < g[n].count; ++d) place.push_back(g.arg(n, d));
     const auto apart = spread_of(buffers.at(tensor), place, inner);
     node_id &across = place[place.size() - 2], &along = place.back();
+    across = first_tap(g, across, inner.bound, row);
     linear walked;
     collect(g, across, 1, walked);
-    std::int64_t slope = 0;
-    for (const linear::term& t : walked.terms) slope += t.node == row ? t.factor : 0;
-    if ((!apart && along != inner.lane) || slope < 1 || slope > most_rows) return;
+    std::int64_t slope = 0, slower = 1;  // rows that it moves on by, or how many rows of results it stays
+    for (const linear::term& t : walked.terms) {
+      if (t.factor == 0 || !g.free[t.node].has(g.ordinal(row))) continue;
+      slope += t.factor;
+      if (g.kind(t.node) == op::quotient && linears::divides_by_constant(g, t.node)) slower = g[g.arg(t.node, 1)].attribute;
+      else if (t.node != row) return;
+    }
+    if ((!apart && along != inner.lane) || slope < 1 || slope > most_rows || !g.free[across].within(inner.bound)) return;
     const std::int64_t step = apart ? apart->step : 1, repeat = apart ? apart->repeat : 1;
     const double each = static_cast<double>(step) * known.trips(inner.lane) * sheaf::row(g.type(n)).bytes / static_cast<double>(repeat);
-    const auto ahead = static_cast<std::int64_t>(std::ceil(bytes_ahead / (each * static_cast<double>(slope))));
-    const node_id start = make(g, op::mul, make(g, op::add, row, integer(g, ahead)), integer(g, slope));
+    const auto ahead = slower * static_cast<std::int64_t>(std::ceil(bytes_ahead / (each * static_cast<double>(slope))));
+    plan::replacement later(g);
+    later.add(row, make(g, op::add, row, integer(g, ahead)));
+    const node_id start = later(across);
     for (std::int64_t k = 0; k < slope; ++k)
       for (std::int64_t part = 0; part < step; ++part) {
         across = make(g, op::add, start, integer(g, k));
