@@ -48,6 +48,9 @@ class kernel_lowering {
   // reduction.cpp
   ir::value reduction(node_id n, scope& s);
 
+  // gather.cpp
+  void prefetch_gathered(std::span<const node_id> reductions, scope& inner);
+
   // stage.cpp. Opens the loop of an index: `lanes` more than 1 makes it a vector loop; `within` replaces its own range.
   void bind(scope& inner, node_id idx, int lanes);
   ir::block_builder open(scope& outer, node_id idx, int lanes, const range* within = nullptr, const char* suffix = "");

@@ -94,6 +94,7 @@ ir::value kernel_lowering::reduction(node_id n, scope& at) {
     inner = nest.back().get();
     bind(*inner, idx, lanes);
   }
+  if (at.lane != no_node) prefetch_gathered(all, *inner);
   for (std::size_t i = 0; i < all.size(); ++i) {
     const node_id q = all[i], condition = g.arg(q, 1);
     const bool narrow = accumulated(g.type(g.arg(q, 0))) != g.type(g.arg(q, 0));

@@ -119,6 +119,7 @@ int lanes_for(const graph& g, const facts& known, node_id root, node_id lane, bo
   bool heavy = false;
   for_each_node(g, root, [&](node_id n) {
     const op kind = g.kind(n);
+    if (n != root && !g.free[n].has(g.ordinal(lane))) return;  // it takes no lanes
     if (kind == op::load || kind == op::reduce) bytes = std::max(bytes, row(g.type(n)).bytes);
     if (kind == op::reduce) ++folds;
     if (kind == op::reduce && row(monoid_of(g, n)).position) bytes = 8;
