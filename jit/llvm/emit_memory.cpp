@@ -215,7 +215,7 @@ void emit_stream_store(function_emitter& f, Value* address, Value* bits, Align a
 
 // A line at a time; the tail is too short to be worth one.
 void emit_prefetch(function_emitter& f, const ir::statement& s) {
-  if (f.tail_mask) return;
+  if (f.tail_mask && !f.brief) return;
   auto& b = f.build;
   const place p = place_of(f, s.target, s.subscripts, s.how, ir::none);
   for (int at = 0; at < p.lanes * p.bytes; at += line_bytes)

@@ -63,6 +63,7 @@ struct function_emitter {
   bool backward = false;  // the direction of the vector loop around
   int vector_loop = -1;  // the vector loop around the current place, its lanes, and the live lanes in its tail
   int lanes = 0;
+  bool brief = false;  // it has no body without a mask
   llvm::Value* tail_mask = nullptr;   // <lanes x i1>; null in the main loop
   llvm::Value* tail_count = nullptr;  // i64, 1 to lanes - 1
 
