@@ -75,7 +75,10 @@ enum class access : std::uint8_t {
 struct spacing {
   std::int32_t step = 1, repeat = 1;
   std::int32_t phase = 0;  // from 0, less than repeat
-  std::int32_t operator()(std::int32_t k) const { return (phase + k * step) / repeat; }
+  // Several loads share the elements of whole groups of `step`: all of them may be read, and each takes the one at `skew`.
+  bool whole = false;
+  std::int32_t skew = 0;   // from 0, less than step
+  std::int32_t operator()(std::int32_t k) const { return skew + (phase + k * step) / repeat; }
 };
 
 struct instruction {

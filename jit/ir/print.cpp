@@ -119,6 +119,7 @@ class printer {
     if (i.how != access::spread) return "";
     std::string text = " step " + std::to_string(i.apart.step);
     if (i.apart.repeat > 1) text += " repeat " + std::to_string(i.apart.repeat) + " phase " + std::to_string(i.apart.phase);
+    if (i.apart.whole) text += " skew " + std::to_string(i.apart.skew);
     return text;
   }
   std::string operands(const instruction& i) const {

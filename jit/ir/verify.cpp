@@ -271,7 +271,9 @@ class kernel_verifier {
     subscripts(b, i.args, i.how, unit_inner(b));
     mask(i.mask, i.vector);
     const spacing& a = i.apart;
-    require(a.step > 0 && a.repeat > 0 && a.phase >= 0 && a.phase < a.repeat, "access_kind", "lanes are not spread so");
+    require(a.step > 0 && a.repeat > 0 && a.phase >= 0 && a.phase < a.repeat && a.skew >= 0 && a.skew < a.step &&
+                (!a.whole || a.repeat == 1),
+            "access_kind", "lanes are not spread so");
   }
   void store(const statement& s) {
     place_ = "store";

@@ -14,8 +14,8 @@ constexpr int most_loads = 4;  // of one register: more cost as much as a gather
 struct part {
   const ir::spacing& apart;
   int first, width;
-  int base() const { return apart(first); }
-  int span() const { return apart(first + width - 1) - base() + 1; }
+  int base() const { return apart(first) - apart.skew; }
+  int span() const { return apart.whole ? width * apart.step : apart(first + width - 1) - base() + 1; }
   int loads() const { return (span() + width - 1) / width; }
   // The last load ends where the last lane is, where there is that much.
   int start(int load) const { return std::min(load * width, std::max(0, span() - width)); }

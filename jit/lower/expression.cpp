@@ -210,9 +210,11 @@ ir::value kernel_lowering::emit_load(node_id n, scope& at) {
   const node_id inside = not_assumed(inside_of(n));
   const ir::value mask = is_true(g, inside) ? ir::none : emit(inside, at);
   std::vector<ir::value> list;
-  if (const auto apart = spread_of(id, subscripts, at)) {
+  if (const auto found = spread_of(id, subscripts, at)) {
+    const ir::spacing apart = mask == ir::none ? whole_groups(n, *found) : *found;
+    subscripts.back() = make(g, op::sub, subscripts.back(), integer(g, apart.skew));
     for (const node_id e : subscripts) list.push_back(emit(e, at, true));
-    return at.block->load_spread(id, g.type(n), std::move(list), *apart, mask);
+    return at.block->load_spread(id, g.type(n), std::move(list), apart, mask);
   }
   const ir::access how = subscripts_of(id, subscripts, at, list);
   return at.block->load(id, g.type(n), std::move(list), how, mask);

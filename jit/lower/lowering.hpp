@@ -1,5 +1,6 @@
 // The state of lowering one kernel, shared by the files of this folder.
 #pragma once
+#include <map>
 #include <optional>
 #include <set>
 #include <span>
@@ -128,6 +129,7 @@ class kernel_lowering {
   std::vector<const stage*> stages;                          // of this kernel
   std::unordered_set<node_id> pending;                       // defines of this kernel that are not stored yet
   std::unordered_set<node_id> assumed;                       // conditions that hold wherever code is being made
+  std::map<std::vector<node_id>, std::set<std::int64_t>> tapped;  // elements read by the lanes' loads, see `whole_groups`
   node_id aligned = no_node;                                 // an index whose loop goes from its low end in steps of
   int aligned_lanes = 1;                                     //   these lanes, or begins a multiple of them later
   node_id row_index = no_node;                               // of the rows that pieces walk in order
@@ -139,6 +141,9 @@ class kernel_lowering {
   ir::value emit_load(node_id n, scope& at);
   std::optional<ir::spacing> spread_of(std::int32_t buffer, const std::vector<node_id>& subscripts, const scope& at);
   std::optional<ir::value> pattern_of(node_id n, scope& s);
+  std::pair<std::vector<node_id>, std::int64_t> row_of(node_id load);
+  void find_tapped(std::span<const stage* const> list, const scope& inner);
+  ir::spacing whole_groups(node_id load, ir::spacing apart);
   node_id not_assumed(node_id condition);
   node_id inside_of(node_id load);  // what has to hold for its subscripts to be inside; true where that was checked
   void row_of_taps(std::span<const stage* const> list, scope& at, const range* chunk);

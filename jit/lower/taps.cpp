@@ -162,6 +162,40 @@ void kernel_lowering::row_of_taps(std::span<const stage* const> list, scope& at,
   if (to != high) lanes_of_taps(list, at, {end, whole.high}, false);
 }
 
+// A load as the row it is in, everything but a constant in its last subscript, and that constant.
+std::pair<std::vector<node_id>, std::int64_t> kernel_lowering::row_of(node_id n) {
+  std::vector<node_id> row;
+  for (int d = 0; d + 1 < g[n].count; ++d) row.push_back(g.arg(n, d));
+  linear place;
+  collect(g, g.arg(n, g[n].count - 1), 1, place);
+  const std::int64_t at = place.constant;
+  place.constant = 0;
+  row.push_back(sum_of(g, place, nullptr));
+  return {std::move(row), at};
+}
+
+void kernel_lowering::find_tapped(std::span<const stage* const> list, const scope& inner) {
+  tapped.clear();
+  for (const stage* s : list)
+    plan::for_each_node(g, s->body, [&](node_id n) {
+      if (g.kind(n) != op::load || g[n].count < 2 || !g.free[n].has(g.ordinal(inner.lane)) || !is_true(g, not_assumed(inside_of(n)))) return;
+      auto [row, at] = row_of(n);
+      tapped[std::move(row)].insert(at);
+    });
+}
+
+// Taps 2 i and 2 i + 1 are in the same elements: where the first and the last of a group are read, all of it may be.
+ir::spacing kernel_lowering::whole_groups(node_id n, ir::spacing apart) {
+  if (apart.step == 1 || apart.repeat > 1) return apart;
+  const auto [row, at] = row_of(n);
+  const auto found = tapped.find(row);
+  const std::int64_t skew = (at % apart.step + apart.step) % apart.step, first = at - skew;
+  if (found == tapped.end() || !found->second.contains(first) || !found->second.contains(first + apart.step - 1)) return apart;
+  apart.whole = true;
+  apart.skew = static_cast<std::int32_t>(skew);
+  return apart;
+}
+
 // Asks for the rows that windows reach some kilobytes later, as many as they move on by from a row of results to the
 // next. The processor does not see rows that are read beside each other, and in part again, as a stream.
 void kernel_lowering::prefetch_rows(std::span<const stage* const> list, scope& inner) {
@@ -219,6 +253,7 @@ void kernel_lowering::lanes_of_taps(std::span<const stage* const> list, scope& a
   bind(inner, first.vector, first.lanes);
   aligned = first.vector;
   aligned_lanes = first.lanes;
+  find_tapped(list, inner);
   for (const stage* s : list) {
     const ir::value value = emit(s->body, inner);
     store(*s, value, inner);
@@ -227,6 +262,7 @@ void kernel_lowering::lanes_of_taps(std::span<const stage* const> list, scope& a
     inner.values[2 * std::int64_t{own}] = value;  // a later stage in this loop need not read it back
   }
   if (most) prefetch_rows(list, inner);
+  tapped.clear();
   aligned = no_node;
   inner.close();
 }
