@@ -81,7 +81,8 @@ bool may_spread(const function_emitter& f, const ir::spacing& apart, int bytes) 
   return masks;
 }
 
-Value* emit_spread(function_emitter& f, const ir::spacing& apart, Type* element, int bytes, Value* pointer, Value* mask) {
+Value* emit_spread(function_emitter& f, const ir::spacing& apart, Type* element, int bytes, Value* pointer,
+                   Value* mask) {
   auto& b = f.build;
   const int width = std::min(f.lanes, f.m.target.register_bytes() / bytes);
   std::vector<Value*> parts;
@@ -92,7 +93,8 @@ Value* emit_spread(function_emitter& f, const ir::spacing& apart, Type* element,
     std::vector<int> each;
     const int half = static_cast<int>(cast<FixedVectorType>(parts[0]->getType())->getNumElements());
     for (int k = 0; k < 2 * half; ++k) each.push_back(k);
-    for (std::size_t k = 0; k < parts.size(); k += 2) joined.push_back(b.CreateShuffleVector(parts[k], parts[k + 1], each));
+    for (std::size_t k = 0; k < parts.size(); k += 2)
+      joined.push_back(b.CreateShuffleVector(parts[k], parts[k + 1], each));
     parts = std::move(joined);
   }
   // An element that another lane shares was read for that one.

@@ -21,9 +21,11 @@ void kernel_lowering::prefetch_gathered(std::span<const node_id> reductions, sco
   const auto ask = [&](node_id n) {
     const node_id tensor = g.arg(n, 0);
     if (g.kind(tensor) != op::input || g[n].count < 3 || g.arg(n, g[n].count - 1) != inner.lane) return;
-    if (known.bytes(tensor) < beyond_cache || !buffer(buffers.at(tensor)).unit_inner || !g.free[n].within(inner.bound)) return;
+    if (known.bytes(tensor) < beyond_cache || !buffer(buffers.at(tensor)).unit_inner || !g.free[n].within(inner.bound))
+      return;
     bool named = false;
-    for (int d = 1; d + 1 < g[n].count; ++d) named = named || (g.free[g.arg(n, d)].has(g.ordinal(idx)) && plan::holds(g, g.arg(n, d), op::load));
+    for (int d = 1; d + 1 < g[n].count; ++d)
+      named = named || (g.free[g.arg(n, d)].has(g.ordinal(idx)) && plan::holds(g, g.arg(n, d), op::load));
     if (!named || plan::holds(g, n, op::reduce)) return;
     const auto row = static_cast<std::int64_t>(known.trips(inner.lane)) * sheaf::row(g.type(n)).bytes;
     const std::int64_t ahead = std::max<std::int64_t>(1, bytes_ahead / std::max<std::int64_t>(row, 1));

@@ -66,7 +66,8 @@ bool solve(graph& g, node_id condition, node_id lane, bounds& r) {
 bool moves_with(const graph& g, node_id place, node_id row) {
   linear l;
   collect(g, place, 1, l);
-  return std::any_of(l.terms.begin(), l.terms.end(), [&](const linear::term& t) { return t.factor != 0 && g.free[t.node].has(g.ordinal(row)); });
+  return std::any_of(l.terms.begin(), l.terms.end(),
+                     [&](const linear::term& t) { return t.factor != 0 && g.free[t.node].has(g.ordinal(row)); });
 }
 
 // The place of a window's first tap: what is bound within the window at the low end of its range, but for padding.
@@ -127,7 +128,9 @@ void kernel_lowering::row_of_taps(std::span<const stage* const> list, scope& at,
     deltas::conjuncts(g, condition, conditions);
     for (const node_id c : conditions) {
       bounds r;
-      if (!g.free[c].has(g.ordinal(lane)) || !g.free[c].within(known_here) || solved.contains(c) || !solve(g, c, lane, r)) continue;
+      if (!g.free[c].has(g.ordinal(lane)) || !g.free[c].within(known_here) || solved.contains(c) ||
+          !solve(g, c, lane, r))
+        continue;
       solved.insert(c);
       if (r.low != no_node && !known_less_equal(g, r.low, from)) from = make(g, op::maximum, from, r.low);
       if (r.high != no_node && !known_less_equal(g, to, r.high)) to = make(g, op::minimum, to, r.high);
@@ -145,7 +148,8 @@ void kernel_lowering::row_of_taps(std::span<const stage* const> list, scope& at,
   // Between whole groups of lanes, counted from the low end.
   const node_id lanes = integer(g, first.lanes);
   const auto groups_before = [&](node_id place, std::int64_t more) {
-    const node_id count = make(g, op::quotient, make(g, op::add, make(g, op::sub, place, low), integer(g, more)), lanes);
+    const node_id count =
+        make(g, op::quotient, make(g, op::add, make(g, op::sub, place, low), integer(g, more)), lanes);
     return make(g, op::add, low, make(g, op::mul, count, lanes));
   };
   const node_id up = groups_before(from, first.lanes - 1);
@@ -178,7 +182,9 @@ void kernel_lowering::find_tapped(std::span<const stage* const> list, const scop
   tapped.clear();
   for (const stage* s : list)
     plan::for_each_node(g, s->body, [&](node_id n) {
-      if (g.kind(n) != op::load || g[n].count < 2 || !g.free[n].has(g.ordinal(inner.lane)) || !is_true(g, not_assumed(inside_of(n)))) return;
+      if (g.kind(n) != op::load || g[n].count < 2 || !g.free[n].has(g.ordinal(inner.lane)) ||
+          !is_true(g, not_assumed(inside_of(n))))
+        return;
       auto [row, at] = row_of(n);
       tapped[std::move(row)].insert(at);
     });
@@ -190,7 +196,8 @@ ir::spacing kernel_lowering::whole_groups(node_id n, ir::spacing apart) {
   const auto [row, at] = row_of(n);
   const auto found = tapped.find(row);
   const std::int64_t skew = (at % apart.step + apart.step) % apart.step, first = at - skew;
-  if (found == tapped.end() || !found->second.contains(first) || !found->second.contains(first + apart.step - 1)) return apart;
+  if (found == tapped.end() || !found->second.contains(first) || !found->second.contains(first + apart.step - 1))
+    return apart;
   apart.whole = true;
   apart.skew = static_cast<std::int32_t>(skew);
   return apart;
@@ -205,7 +212,9 @@ void kernel_lowering::prefetch_rows(std::span<const stage* const> list, scope& i
   std::unordered_set<node_id> asked;
   const auto ask = [&](node_id n) {
     const node_id tensor = g.arg(n, 0);
-    if (g[n].count < 3 || g.kind(tensor) != op::input || known.bytes(tensor) < beyond_cache || !buffer(buffers.at(tensor)).unit_inner) return;
+    if (g[n].count < 3 || g.kind(tensor) != op::input || known.bytes(tensor) < beyond_cache ||
+        !buffer(buffers.at(tensor)).unit_inner)
+      return;
     std::vector<node_id> place;
     for (int d = 1; d < g[n].count; ++d) place.push_back(g.arg(n, d));
     const auto apart = spread_of(buffers.at(tensor), place, inner);
@@ -217,12 +226,16 @@ void kernel_lowering::prefetch_rows(std::span<const stage* const> list, scope& i
     for (const linear::term& t : walked.terms) {
       if (t.factor == 0 || !g.free[t.node].has(g.ordinal(row))) continue;
       slope += t.factor;
-      if (g.kind(t.node) == op::quotient && linears::divides_by_constant(g, t.node)) slower = g[g.arg(t.node, 1)].attribute;
-      else if (t.node != row) return;
+      if (g.kind(t.node) == op::quotient && linears::divides_by_constant(g, t.node))
+        slower = g[g.arg(t.node, 1)].attribute;
+      else if (t.node != row)
+        return;
     }
-    if ((!apart && along != inner.lane) || slope < 1 || slope > most_rows || !g.free[across].within(inner.bound)) return;
+    if ((!apart && along != inner.lane) || slope < 1 || slope > most_rows || !g.free[across].within(inner.bound))
+      return;
     const std::int64_t step = apart ? apart->step : 1, repeat = apart ? apart->repeat : 1;
-    const double each = static_cast<double>(step) * known.trips(inner.lane) * sheaf::row(g.type(n)).bytes / static_cast<double>(repeat);
+    const double each =
+        static_cast<double>(step) * known.trips(inner.lane) * sheaf::row(g.type(n)).bytes / static_cast<double>(repeat);
     const auto ahead = slower * static_cast<std::int64_t>(std::ceil(bytes_ahead / (each * static_cast<double>(slope))));
     plan::replacement later(g);
     later.add(row, make(g, op::add, row, integer(g, ahead)));
@@ -230,7 +243,8 @@ void kernel_lowering::prefetch_rows(std::span<const stage* const> list, scope& i
     for (std::int64_t k = 0; k < slope; ++k)
       for (std::int64_t part = 0; part < step; ++part) {
         across = make(g, op::add, start, integer(g, k));
-        const node_id first_lane = step > 1 ? make(g, op::mul, inner.lane, integer(g, step)) : make(g, op::quotient, inner.lane, integer(g, repeat));
+        const node_id first_lane = step > 1 ? make(g, op::mul, inner.lane, integer(g, step))
+                                            : make(g, op::quotient, inner.lane, integer(g, repeat));
         along = make(g, op::add, first_lane, integer(g, part * first.lanes));
         if (!asked.insert(load(g, tensor, place.data(), static_cast<int>(place.size()))).second) continue;
         std::vector<ir::value> subscripts;

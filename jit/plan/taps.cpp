@@ -114,7 +114,8 @@ class written_out {
       inside = conjunction(g_, inside, range_condition(g_, taps[k], low, high));
     }
     const node_id identity = identity_of(g_, monoid_of(g_, n_), wide_);
-    return make(g_, op::select, conjunction(g_, inside, put(g_.arg(n_, 1))), cast_to(g_, wide_, put(g_.arg(n_, 0))), identity);
+    return make(g_, op::select, conjunction(g_, inside, put(g_.arg(n_, 1))), cast_to(g_, wide_, put(g_.arg(n_, 0))),
+                identity);
   }
 
   graph& g_;
@@ -141,7 +142,8 @@ node_id counted_by(graph& g, node_id root, node_id n) {
   for_each_node(g, root, [&](node_id e) {
     for (int k = g.kind(e) == op::load ? 1 : 0; k < g[e].count; ++k) {
       if (g.kind(e) == op::extent || g.arg(e, k) != n) continue;
-      only = only && g.kind(e) == op::cast && row(g.type(e)).bytes >= 4 && is_floating(g.type(e)) && (cast == no_node || cast == e);
+      only = only && g.kind(e) == op::cast && row(g.type(e)).bytes >= 4 && is_floating(g.type(e)) &&
+             (cast == no_node || cast == e);
       cast = e;
     }
   });
@@ -262,7 +264,6 @@ closed_range hull_of(graph& g, node_id idx) {
   return r;
 }
 
-
 // Do a and b differ in the names of bound indices only? `names` has the pairs met so far.
 bool alike(const graph& g, node_id a, node_id b, std::unordered_map<node_id, node_id>& names) {
   if (const auto met = names.find(a); met != names.end()) return met->second == b;
@@ -290,8 +291,8 @@ class kept_search {
  public:
   kept_search(graph& g, const facts& known, const stage& s) : g_(g), known_(known), s_(s) {}
 
-  node_id node = no_node;    // what to keep
-  node_id everywhere = no_node;  // the same at all places of the ranges
+  node_id node = no_node;                      // what to keep
+  node_id everywhere = no_node;                // the same at all places of the ranges
   std::unordered_map<node_id, node_id> whole;  // of narrowed indices around it: the same over the whole range
 
   bool operator()() { return find(s_.body); }
@@ -311,7 +312,8 @@ class kept_search {
   void widen(node_id idx) {
     if (g_.free[g_.arg(idx, 0)].empty() && g_.free[g_.arg(idx, 1)].empty()) return;
     const closed_range r = hull_of(g_, idx);
-    if (r.low != no_node && r.high != no_node) whole[idx] = index(g_, index_name(g_, idx), index_serial(g_, idx), r.low, r.high);
+    if (r.low != no_node && r.high != no_node)
+      whole[idx] = index(g_, index_name(g_, idx), index_serial(g_, idx), r.low, r.high);
   }
   bool keepable(node_id n) {
     if (!holds(g_, n, op::reduce)) return false;
@@ -331,7 +333,8 @@ class kept_search {
     everywhere = put(n);
     index_set around = g_.free[n];
     for (const node_id idx : s_.indices) around.insert(g_.ordinal(idx));
-    if (!has_closed_ranges(g_, everywhere) || known_.trips(g_.free[everywhere]) * 1.5 > known_.trips(around)) return false;
+    if (!has_closed_ranges(g_, everywhere) || known_.trips(g_.free[everywhere]) * 1.5 > known_.trips(around))
+      return false;
     node = n;
     return true;
   }
@@ -345,7 +348,8 @@ class kept_search {
 node_id stored_everywhere(graph& g, node_id value, const stage& s, std::vector<stage>& before) {
   for (const stage& t : before) {
     std::unordered_map<node_id, node_id> names;
-    if (t.where != place::check && alike(g, value, g.arg(t.define, 0), names)) return load(g, t.define, t.indices.data(), static_cast<int>(t.indices.size()));
+    if (t.where != place::check && alike(g, value, g.arg(t.define, 0), names))
+      return load(g, t.define, t.indices.data(), static_cast<int>(t.indices.size()));
   }
   stage like = s;
   for (const stage& t : before) {

@@ -74,14 +74,17 @@ TEST(pooling, images) {
   }
   agrees(avg_pool2d<pool{.kernel = {2, 5}, .stride = {1, 2}, .padding = {1, 2}, .ceil_mode = true}>(image), image,
          steps_of<float>(2, 7, 50));
-  agrees(lp_pool2d<2, pool{.kernel = {3, 3}, .stride = {2, 2}, .padding = {1, 1}}>(image), image, steps_of<float>(1, 7, 37));
+  agrees(lp_pool2d<2, pool{.kernel = {3, 3}, .stride = {2, 2}, .padding = {1, 1}}>(image), image,
+         steps_of<float>(1, 7, 37));
 }
 TEST(pooling, solids) {
   constexpr pool p{.kernel = {2, 3, 3}, .stride = {2, 1, 2}, .padding = {1, 1, 1}};
   agrees(avg_pool3d<p>(solid), solid, steps_of<float>(2, 4, 5, 39));
   agrees(max_pool3d<p>(solid), solid, steps_of<float>(2, 4, 5, 39));
 }
-TEST(pooling, halves) { agrees(avg_pool1d<pool{.kernel = {3}, .stride = {2}, .padding = {1}}>(coarse), coarse, steps_of<float16>(3, 77)); }
+TEST(pooling, halves) {
+  agrees(avg_pool1d<pool{.kernel = {3}, .stride = {2}, .padding = {1}}>(coarse), coarse, steps_of<float16>(3, 77));
+}
 
 TEST(pooling, finite_differences) {
   const auto values = noise_array<double>(-2, 2, 2, 41);
