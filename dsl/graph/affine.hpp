@@ -1,7 +1,7 @@
 // What is known of an integer expression: its slope along an index, and bounds that hold whatever the data.
 // Shown by tests/static/deltas.cpp.
 #pragma once
-#include <sheaf/dsl/graph/make.hpp>
+#include <sheaf/dsl/graph/linear.hpp>
 
 namespace sheaf {
 
@@ -34,20 +34,6 @@ constexpr line split_affine(graph& g, node_id e, node_id idx) {
     }
   }
   return {};
-}
-
-// Are two expressions equal, given what the program checks before a launch?
-constexpr bool known_equal(const graph& g, node_id a, node_id b) {
-  if (a == b) return true;
-  flat<node_id> reached;
-  reached.push(a);
-  for (int i = 0; i < reached.size(); ++i)
-    for (const constraint& c : g.constraints) {
-      const node_id next = c.left == reached[i] ? c.right : c.right == reached[i] ? c.left : no_node;
-      if (next == b) return true;
-      if (next != no_node && !reached.contains(next)) reached.push(next);
-    }
-  return false;
 }
 
 constexpr bool known_less_equal(graph& g, node_id a, node_id b, int depth = 0);
@@ -96,16 +82,23 @@ constexpr bool known_less_equal(graph& g, node_id a, node_id b, int depth) {
   if (g.kind(base_b) == op::maximum)
     return known_less_equal(g, a, make(g, op::add, g.arg(base_b, 0), rise), depth + 1) ||
            known_less_equal(g, a, make(g, op::add, g.arg(base_b, 1), rise), depth + 1);
-  return known_by_range(g, a, b, depth);
+  return known_by_range(g, a, b, depth) || (depth == 0 && proven_less_equal(g, a, b));
+}
+
+// a <= b, of integers, as a conjunction: a maximum on the left or a minimum on the right holds arm by arm. What is known
+// is left out.
+constexpr node_id at_most(graph& g, node_id a, node_id b, bool strict = false) {
+  if (known_less_equal(g, strict ? make(g, op::add, a, integer(g, 1)) : a, b)) return truth(g, true);
+  const bool left = g.kind(a) == op::maximum;
+  if (!left && g.kind(b) != op::minimum) return make(g, strict ? op::less : op::less_equal, a, b);
+  node_id both = truth(g, true);
+  for (int k = 0; k < 2; ++k) both = conjunction(g, both, left ? at_most(g, g.arg(a, k), b, strict) : at_most(g, a, g.arg(b, k), strict));
+  return both;
 }
 
 // low <= e < high, leaving out what is known.
 constexpr node_id range_condition(graph& g, node_id e, node_id low, node_id high) {
-  node_id condition = truth(g, true);
-  if (!known_less_equal(g, low, e)) condition = make(g, op::less_equal, low, e);
-  if (!known_less_equal(g, make(g, op::add, e, integer(g, 1)), high))
-    condition = conjunction(g, condition, make(g, op::less, e, high));
-  return condition;
+  return conjunction(g, at_most(g, low, e), at_most(g, e, high, true));
 }
 
 }  // namespace sheaf

@@ -115,9 +115,26 @@ constexpr void replace(graph& g, reduction& r, node_id idx, node_id e) {
   put_everywhere(g, r, idx, e);
 }
 
+// step * e for a bound that multiples of step are compared with: above step * quotient(a, step) is from a - step + 1.
+constexpr node_id multiplied(graph& g, node_id e, node_id step) {
+  const op kind = g.kind(e);
+  if (kind == op::maximum || kind == op::minimum)
+    return make(g, kind, multiplied(g, g.arg(e, 0), step), multiplied(g, g.arg(e, 1), step));
+  if (kind == op::quotient && g.arg(e, 1) == step)
+    return make(g, op::add, g.arg(e, 0), make(g, op::sub, integer(g, 1), step));
+  return make(g, op::mul, e, step);
+}
+
+// The equality `step * idx == other`, where what stands for idx is `value`.
+struct solution {
+  node_id other, step, value;
+  bool unit;
+};
+
 // Conjunct `solved` of the list says idx == e. What guards e comes first, then its range, then all that now holds e.
-constexpr bool resolve(graph& g, reduction& r, const flat<node_id>& list, int solved, node_id idx, node_id e, node_id divides) {
+constexpr bool resolve(graph& g, reduction& r, const flat<node_id>& list, int solved, node_id idx, const solution& found) {
   const int o = g.ordinal(idx);
+  const node_id e = found.value;
   const bool fails = may_fail(g, e) || range_may_fail(g, idx);
   bool passed = false;
   node_id guards = truth(g, true);
@@ -137,8 +154,16 @@ constexpr bool resolve(graph& g, reduction& r, const flat<node_id>& list, int so
   r.indices = rest;
   r.condition = later;
   replace(g, r, idx, e);
-  node_id inside = conjunction(g, divides, range_condition(g, e, g.arg(idx, 0), g.arg(idx, 1)));
-  inside = conjunction(g, guards, inside);
+  node_id inside = guards;
+  if (found.unit) {
+    inside = conjunction(g, inside, range_condition(g, e, g.arg(idx, 0), g.arg(idx, 1)));
+  } else {
+    // Between multiples of the step, without the quotient: it stays affine, so it narrows ranges.
+    const node_id zero = integer(g, 0), step = found.step;
+    inside = conjunction(g, inside, make(g, op::equal, make(g, op::remainder, found.other, step), zero));
+    const node_id low = multiplied(g, g.arg(idx, 0), step), high = multiplied(g, g.arg(idx, 1), step);
+    inside = conjunction(g, inside, range_condition(g, found.other, low, high));
+  }
   r.condition = conjunction(g, inside, r.condition);
   return true;
 }
@@ -158,9 +183,8 @@ constexpr bool resolve_equality(graph& g, reduction& r) {
         if (!a.affine || !b.affine || slope == 0 || unit != (pass == 0)) continue;
         const node_id other = slope > 0 ? make(g, op::sub, b.rest, a.rest) : make(g, op::sub, a.rest, b.rest);
         const node_id step = integer(g, slope > 0 ? slope : -slope);
-        const node_id e = make(g, op::quotient, other, step);
-        const node_id divides = unit ? truth(g, true) : make(g, op::equal, make(g, op::remainder, other, step), integer(g, 0));
-        if (solvable(g, r, idx, e) && resolve(g, r, list, i, idx, e, divides)) return true;
+        const solution found{other, step, make(g, op::quotient, other, step), unit};
+        if (solvable(g, r, idx, found.value) && resolve(g, r, list, i, idx, found)) return true;
       }
     }
   return false;
@@ -187,7 +211,8 @@ constexpr bool narrow_range(graph& g, reduction& r) {
         const node_id top = make(g, op::add, make(g, op::quotient, room, integer(g, slope)), one);
         high = known_less_equal(g, high, top) ? high : known_less_equal(g, top, high) ? top : make(g, op::minimum, high, top);
       } else {
-        const node_id floor = make(g, op::neg, make(g, op::quotient, room, integer(g, -slope)));
+        const node_id up = make(g, op::add, make(g, op::neg, room), integer(g, -slope - 1));
+        const node_id floor = make(g, op::quotient, up, integer(g, -slope));
         low = known_less_equal(g, floor, low) ? low : known_less_equal(g, low, floor) ? floor : make(g, op::maximum, low, floor);
       }
       r.condition = conjunction_without(g, list, i);

@@ -60,6 +60,10 @@ class block_builder {
     return lanes_;
   }
 
+  value pattern(std::int64_t bits, std::int32_t period) {
+    return add({.code = opcode::pattern, .type = element::boolean, .vector = true, .bits = bits, .dimension = period, .args = {}});
+  }
+
   // `how` is the access where every subscript is scalar; with a vector among them it is a gather.
   value load(std::int32_t buffer, element type, std::vector<value> subscripts, access how = access::uniform,
              value mask = none) {
@@ -70,6 +74,16 @@ class block_builder {
                 .target = buffer,
                 .how = how,
                 .mask = mask,
+                .args = std::move(subscripts)});
+  }
+  value load_spread(std::int32_t buffer, element type, std::vector<value> subscripts, spacing apart, value mask = none) {
+    return add({.code = opcode::load,
+                .type = type,
+                .vector = true,
+                .target = buffer,
+                .how = access::spread,
+                .mask = mask,
+                .apart = apart,
                 .args = std::move(subscripts)});
   }
   void store(std::int32_t buffer, std::vector<value> subscripts, value stored, access how = access::uniform,

@@ -47,6 +47,7 @@ enum class opcode : std::uint8_t {
   extent,        // i64: extent `dimension` of `target`
   counter,       // i64: the variable of the enclosing loop `target`; in a vector loop the value of lane 0
   lanes,         // i64 vector: the variable of the enclosing vector loop `target`, lane by lane
+  pattern,       // boolean vector: lane k is bit k % dimension of `bits`; dimension a power of two, at most 32
   load,          // `target`[args...]; see access
   accumulator,   // a mutable cell of `type`, vector or scalar, set to the identity of `fold`; changed by combine
   read,          // the content of accumulator args[0], now; of argmax and argmin the position, -1 over nothing
@@ -67,6 +68,17 @@ enum class access : std::uint8_t {
   contiguous,  // scalar subscripts of lane 0; lane k is k elements further in the last dimension, whose stride is 1
   strided,     // the same, with lane k being k times the stride of the last dimension further
   gather,      // at least one subscript is a vector
+  spread,      // loads: as contiguous, with lane k being (phase + k * step) / repeat elements further, see `spacing`
+};
+
+// Where lane k of a spread load is: every step-th element, or each element for `repeat` lanes.
+struct spacing {
+  std::int32_t step = 1, repeat = 1;
+  std::int32_t phase = 0;  // from 0, less than repeat
+  // Several loads share the elements of whole groups of `step`: all of them may be read, and each takes the one at `skew`.
+  bool whole = false;
+  std::int32_t skew = 0;   // from 0, less than step
+  std::int32_t operator()(std::int32_t k) const { return skew + (phase + k * step) / repeat; }
 };
 
 struct instruction {
@@ -81,6 +93,7 @@ struct instruction {
   access how = access::uniform;      // load
   value mask = none;                 // load: lanes (or the scalar) whose mask is false yield zero and touch no memory;
                                      // scan_lanes: they count as the identity
+  spacing apart = {};                // load: spread
   std::vector<value> args;
 };
 

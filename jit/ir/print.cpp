@@ -8,12 +8,12 @@
 namespace sheaf::ir {
 
 const char* name_of(opcode code) {
-  static constexpr const char* names[] = {"elementwise", "constant",    "extent", "counter",   "lanes",
+  static constexpr const char* names[] = {"elementwise", "constant",    "extent", "counter",   "lanes", "pattern",
                                           "load",        "accumulator", "read",   "fold_lanes", "scan_lanes", "recur_lanes", "slide_lanes"};
   return names[static_cast<int>(code)];
 }
 const char* name_of(access how) {
-  static constexpr const char* names[] = {"uniform", "contiguous", "strided", "gather"};
+  static constexpr const char* names[] = {"uniform", "contiguous", "strided", "gather", "spread"};
   return names[static_cast<int>(how)];
 }
 const char* name_of(loop_kind kind) {
@@ -125,6 +125,13 @@ class printer {
     return (known ? k_->loop_names[id] : "bad_loop") + "." + std::to_string(id);
   }
 
+  static std::string spacing_text(const instruction& i) {
+    if (i.how != access::spread) return "";
+    std::string text = " step " + std::to_string(i.apart.step);
+    if (i.apart.repeat > 1) text += " repeat " + std::to_string(i.apart.repeat) + " phase " + std::to_string(i.apart.phase);
+    if (i.apart.whole) text += " skew " + std::to_string(i.apart.skew);
+    return text;
+  }
   std::string operands(const instruction& i) const {
     switch (i.code) {
       case opcode::elementwise:
@@ -137,8 +144,13 @@ class printer {
         return "counter " + loop_name(i.target);
       case opcode::lanes:
         return "lanes " + loop_name(i.target);
+      case opcode::pattern: {
+        std::string bits;
+        for (std::int32_t k = 0; k < i.dimension; ++k) bits += (i.bits >> k & 1) != 0 ? '1' : '0';
+        return "pattern " + bits;
+      }
       case opcode::load:
-        return std::string("load ") + name_of(i.how) + " " + buffer_name(i.target) + "[" + list(i.args) + "]" +
+        return std::string("load ") + name_of(i.how) + spacing_text(i) + " " + buffer_name(i.target) + "[" + list(i.args) + "]" +
                (i.mask == none ? "" : " mask " + name(i.mask));
       case opcode::accumulator:
         return std::string("accumulator ") + name_of(i.fold) + (is_own(i.fold) ? " #" + std::to_string(own_number(i.fold)) : "") +

@@ -174,6 +174,10 @@ class kernel_verifier {
       case opcode::lanes:
         counter(i, true);
         break;
+      case opcode::pattern:
+        require(i.type == element::boolean && i.vector, "types", "a pattern is a vector of booleans");
+        require(i.dimension > 0 && i.dimension <= 32 && (i.dimension & (i.dimension - 1)) == 0, "module_shape", "no such period");
+        break;
       case opcode::load:
         load(i);
         break;
@@ -247,9 +251,9 @@ class kernel_verifier {
     require(how == access::uniform || lanes_, "access_kind", "lanes outside a vector loop");
     require(vector == (how == access::gather), "access_kind",
             "expected a vector subscript for gather, and only for gather");
-    const bool row = how == access::contiguous || how == access::strided;
+    const bool row = how == access::contiguous || how == access::strided || how == access::spread;
     require(!row || b.rank > 0, "access_kind", "expected a dimension to go along");
-    require(how != access::contiguous || unit_known, "access_kind",
+    require((how != access::contiguous && how != access::spread) || unit_known, "access_kind",
             "contiguous along a dimension not known to have stride 1");
   }
   void mask(value v, bool vector) {
@@ -266,6 +270,10 @@ class kernel_verifier {
     require(i.vector == (i.how != access::uniform), "vectorness", "expected a vector exactly where lanes are loaded");
     subscripts(b, i.args, i.how, unit_inner(b));
     mask(i.mask, i.vector);
+    const spacing& a = i.apart;
+    require(a.step > 0 && a.repeat > 0 && a.phase >= 0 && a.phase < a.repeat && a.skew >= 0 && a.skew < a.step &&
+                (!a.whole || a.repeat == 1),
+            "access_kind", "lanes are not spread so");
   }
   void store(const statement& s) {
     place_ = "store";
@@ -275,6 +283,7 @@ class kernel_verifier {
     const instruction& x = operand(s.stored);
     require(x.type == b.type, "types", "expected the buffer's type");
     require(!x.vector || s.how != access::uniform, "vectorness", "a vector stored to one element");
+    require(s.how != access::spread, "access_kind", "only loads are spread");
     subscripts(b, s.subscripts, s.how, unit_inner(b));
     mask(s.mask, s.how != access::uniform);
   }

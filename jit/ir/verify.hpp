@@ -10,7 +10,7 @@
 //   loop_nesting     at most one vector loop around anything; lanes a power of two, 2 to 256; a loop id is entered once
 //   parallel_at_top  a parallel loop is the last statement of a kernel, after pure instructions only
 //   access_kind      uniform and contiguous accesses have scalar subscripts, gathers a vector one; lanes need a vector loop;
-//                    contiguous needs a last dimension of stride 1
+//                    contiguous and spread need a last dimension of stride 1; only loads are spread
 //   accumulators     combined into from one width of lanes; read as declared; fold_lanes is for those of the vector loop's
 //                    outside; scan_lanes also takes a scalar one, of its type or a wider floating one, and a vector
 //   mask             boolean, and scalar where what it guards is scalar

@@ -90,7 +90,9 @@ void emit_vector_loop(function_emitter& f, const ir::statement& s) {
   f.vector_loop = s.loop;
   f.lanes = s.lanes;
   if (s.brief && !s.backward && f.m.target.avx2) {  // without masked accesses a masked body is no less code
+    f.brief = true;
     emit_counted_loop(f, s, low, high, s.lanes, masked_body);
+    f.brief = false;
   } else {
     Value* count = trips(f, low, high);
     Value* rest = b.CreateAnd(count, b.getInt64(static_cast<std::uint64_t>(s.lanes - 1)));

@@ -72,6 +72,7 @@ struct place {
   Value* mask = nullptr;  // both the statement's and the tail's
   bool prefix = false;    // the mask is the tail's alone
   ir::access how = ir::access::uniform;
+  ir::spacing apart = {};
   Value* address = nullptr;  // a pointer, or a vector of them
 };
 
@@ -130,13 +131,22 @@ Value* addresses_or(function_emitter& f, const place& p, Value* instead) {
   return f.build.CreateSelect(p.mask, each, splat(f, instead, p.lanes));
 }
 
-Value* load_bits(function_emitter& f, const place& p) {
+Value* spread_addresses(function_emitter& f, const place& p) {
+  std::vector<Constant*> offsets;
+  for (int k = 0; k < p.lanes; ++k) offsets.push_back(f.build.getInt64(static_cast<std::uint64_t>(p.apart(k))));
+  return f.build.CreateGEP(p.element, p.address, ConstantVector::get(offsets));
+}
+
+Value* load_bits(function_emitter& f, place p) {
   auto& b = f.build;
   const Align align(static_cast<std::uint64_t>(p.bytes));
   Type* const type = widen(p.element, p.lanes);
   if (!p.lanes)
     return b.CreateAlignedLoad(type, p.mask ? addresses_or(f, p, slot(f, f.zero_slot, true)) : p.address, align);
+  if (p.how == ir::access::spread && !may_spread(f, p.apart, p.bytes)) p.address = spread_addresses(f, p);
   Value* zero = Constant::getNullValue(type);
+  if (p.how == ir::access::spread && may_spread(f, p.apart, p.bytes))
+    return emit_spread(f, p.apart, p.element, p.bytes, p.address, p.mask);
   if (p.how == ir::access::contiguous) {
     if (!p.mask) return b.CreateAlignedLoad(type, p.address, align);
     if (masks_natively(f, p)) return b.CreateMaskedLoad(type, p.address, align, p.mask, zero);
@@ -205,7 +215,7 @@ void emit_stream_store(function_emitter& f, Value* address, Value* bits, Align a
 
 // A line at a time; the tail is too short to be worth one.
 void emit_prefetch(function_emitter& f, const ir::statement& s) {
-  if (f.tail_mask) return;
+  if (f.tail_mask && !f.brief) return;
   auto& b = f.build;
   const place p = place_of(f, s.target, s.subscripts, s.how, ir::none);
   for (int at = 0; at < p.lanes * p.bytes; at += line_bytes)
@@ -219,7 +229,9 @@ Value* buffer_extent(function_emitter& f, std::int32_t b, int dimension) {
 }
 
 Value* emit_load(function_emitter& f, const ir::instruction& i) {
-  return from_memory(f, f.buffer(i.target).type, load_bits(f, place_of(f, i.target, i.args, i.how, i.mask)));
+  place p = place_of(f, i.target, i.args, i.how, i.mask);
+  p.apart = i.apart;
+  return from_memory(f, f.buffer(i.target).type, load_bits(f, p));
 }
 
 void emit_store(function_emitter& f, const ir::statement& s) {

@@ -168,6 +168,12 @@ Value* emit_constant(function_emitter& f, const ir::instruction& i) {
   return i.type == element::f16 || i.type == element::bf16 ? from_memory(f, i.type, to_memory(f, i.type, x)) : x;
 }
 
+Value* lane_pattern(function_emitter& f, const ir::instruction& i) {
+  std::vector<Constant*> lanes;
+  for (int k = 0; k < f.lanes; ++k) lanes.push_back(f.build.getInt1((i.bits >> (k % i.dimension) & 1) != 0));
+  return ConstantVector::get(lanes);
+}
+
 Value* lane_numbers(function_emitter& f, const ir::instruction& i) {
   Value* first = splat(f, f.counters[static_cast<std::size_t>(i.target)], f.lanes);
   return f.build.CreateAdd(first, iota(f.build.getContext(), 64, f.lanes));
@@ -199,6 +205,9 @@ void emit_instruction(function_emitter& f, ir::value id) {
       break;
     case ir::opcode::lanes:
       result = lane_numbers(f, i);
+      break;
+    case ir::opcode::pattern:
+      result = lane_pattern(f, i);
       break;
     case ir::opcode::load:
       result = emit_load(f, i);

@@ -63,6 +63,7 @@ struct function_emitter {
   bool backward = false;  // the direction of the vector loop around
   int vector_loop = -1;  // the vector loop around the current place, its lanes, and the live lanes in its tail
   int lanes = 0;
+  bool brief = false;  // it has no body without a mask
   llvm::Value* tail_mask = nullptr;   // <lanes x i1>; null in the main loop
   llvm::Value* tail_count = nullptr;  // i64, 1 to lanes - 1
 
@@ -96,6 +97,11 @@ void emit_store(function_emitter& f, const ir::statement& s);
 
 void emit_prefetch(function_emitter& f, const ir::statement& s);
 void emit_stream_store(function_emitter& f, llvm::Value* address, llvm::Value* bits, llvm::Align align);
+
+// emit_spread.cpp: lanes spread over the row at `pointer`, `mask` may be null. False: it would take too many loads.
+bool may_spread(const function_emitter& f, const ir::spacing& apart, int bytes);
+llvm::Value* emit_spread(function_emitter& f, const ir::spacing& apart, llvm::Type* element, int bytes, llvm::Value* pointer,
+                         llvm::Value* mask);
 
 // emit_reduce.cpp
 void emit_accumulator(function_emitter& f, ir::value id);

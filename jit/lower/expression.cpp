@@ -22,12 +22,54 @@ std::optional<ir::value> kernel_lowering::find(node_id n, const scope& s, bool l
   return std::nullopt;
 }
 
+// A comparison of quotients of the lane's place that cancel but for their rounding: the same for each group of lanes.
+std::optional<ir::value> kernel_lowering::pattern_of(node_id n, scope& s) {
+  const op kind = g.kind(n);
+  if (s.lane == no_node || aligned != s.lane || (kind != op::less && kind != op::less_equal && kind != op::equal)) return std::nullopt;
+  const node_id low = g.arg(s.lane, 0);
+  if (!is_constant(g, low) || g.type(g.arg(n, 0)) != element::i64) return std::nullopt;
+  linear gap;
+  collect(g, g.arg(n, 1), 1, gap);
+  collect(g, g.arg(n, 0), -1, gap);
+  constexpr std::int64_t longest = 32;
+  std::int64_t period = 1, values[longest] = {};
+  double slope = 0;  // of what the terms are without rounding
+  for (const linear::term& t : gap.terms) {
+    if (t.factor == 0) continue;
+    const bool rounds = g.kind(t.node) == op::quotient || g.kind(t.node) == op::remainder;
+    if (!rounds || !linears::divides_by_constant(g, t.node)) return std::nullopt;
+    linear inner;
+    collect(g, g.arg(t.node, 0), 1, inner);
+    std::int64_t step = 0;
+    for (const linear::term& x : inner.terms) {
+      if (x.factor != 0 && x.node != s.lane) return std::nullopt;
+      step += x.factor;
+    }
+    const std::int64_t by = g[g.arg(t.node, 1)].attribute;
+    if (by > longest || (by & (by - 1)) != 0) return std::nullopt;
+    period = std::max(period, by);
+    if (g.kind(t.node) == op::quotient) slope += static_cast<double>(t.factor * step) / static_cast<double>(by);
+    for (std::int64_t k = 0; k < longest; ++k) {
+      const std::int64_t x = inner.constant + step * (g[low].attribute + k);
+      values[k] += t.factor * row(g.kind(t.node)).integer(x, by, 0);
+    }
+  }
+  if (slope != 0 || period == 1 || aligned_lanes % period != 0) return std::nullopt;
+  std::int64_t bits = 0;
+  for (std::int64_t k = 0; k < period; ++k) {
+    const std::int64_t v = values[k] + gap.constant;
+    if (kind == op::less ? v > 0 : kind == op::less_equal ? v >= 0 : v == 0) bits |= std::int64_t{1} << k;
+  }
+  return s.block->pattern(bits, static_cast<std::int32_t>(period));
+}
+
 ir::value kernel_lowering::emit(node_id n, scope& s, bool lane0) {
   lane0 = lane0 && s.lane != no_node && g.free[n].has(g.ordinal(s.lane));
   if (const auto known_value = find(n, s, lane0)) return *known_value;
   scope& at = place_of(n, s);
   ir::block_builder& b = *at.block;
   ir::value result = ir::none;
+  if (const auto pattern = pattern_of(n, at)) return at.values[key(n, lane0)] = *pattern;
   switch (g.kind(n)) {
     case op::constant: result = b.constant(g.type(n), g[n].attribute); break;
     case op::index: result = emit_index(n, at, lane0); break;
@@ -35,6 +77,14 @@ ir::value kernel_lowering::emit(node_id n, scope& s, bool lane0) {
     case op::load: result = emit_load(n, at); break;
     case op::reduce: result = reduction(n, at); break;
     case op::stop_gradient: result = emit(g.arg(n, 0), at, lane0); break;
+    case op::select:
+      if (const node_id c = not_assumed(g.arg(n, 0)); is_true(g, c)) {
+        result = emit(g.arg(n, 1), at, lane0);
+      } else {
+        const ir::value condition = emit(c, at, lane0), yes = emit(g.arg(n, 1), at, lane0);
+        result = b.emit(op::select, {condition, yes, emit(g.arg(n, 2), at, lane0)});
+      }
+      break;
     case op::cast: {
       const ir::value from = emit(g.arg(n, 0), at, lane0);
       result = b.cast(g.type(n), from);
@@ -83,22 +133,89 @@ ir::access kernel_lowering::subscripts_of(std::int32_t buffer_id, const std::vec
   return how;
 }
 
+// A condition without what holds anyway.
+node_id kernel_lowering::not_assumed(node_id condition) {
+  if (assumed.empty()) return condition;
+  flat<node_id> list;
+  deltas::conjuncts(g, condition, list);
+  node_id left = truth(g, true);
+  for (const node_id c : list)
+    if (!assumed.contains(c)) left = conjunction(g, left, c);
+  return left;
+}
+
+// Lanes along a row, a fixed number of elements or a fixed part of one apart: 2 * i + u, and (i + u) / 2 where the place
+// of lane 0 within its pair is known.
+std::optional<ir::spacing> kernel_lowering::spread_of(std::int32_t id, const std::vector<node_id>& subscripts, const scope& at) {
+  constexpr std::int64_t most = 4;
+  if (at.lane == no_node || subscripts.empty() || !buffer(id).unit_inner) return std::nullopt;
+  const int lane = g.ordinal(at.lane);
+  for (std::size_t d = 0; d + 1 < subscripts.size(); ++d)
+    if (g.free[subscripts[d]].has(lane)) return std::nullopt;
+  // The one term of a sum that has lanes.
+  const auto in_lanes = [&](const linear& l) -> const linear::term* {
+    const linear::term* found = nullptr;
+    for (const linear::term& t : l.terms)
+      if (t.factor != 0 && g.free[t.node].has(lane)) {
+        if (found != nullptr) return nullptr;
+        found = &t;
+      }
+    return found;
+  };
+  linear place;
+  collect(g, subscripts.back(), 1, place);
+  const linear::term* t = in_lanes(place);
+  if (t == nullptr) return std::nullopt;
+  if (t->node == at.lane) {
+    if (t->factor < 2 || t->factor > most) return std::nullopt;
+    return ir::spacing{static_cast<std::int32_t>(t->factor), 1, 0};
+  }
+  const node_id low = g.arg(at.lane, 0);
+  if (t->factor != 1 || g.kind(t->node) != op::quotient || !linears::divides_by_constant(g, t->node) || aligned != at.lane || !is_constant(g, low))
+    return std::nullopt;
+  const std::int64_t repeat = g[g.arg(t->node, 1)].attribute;
+  linear inner;
+  collect(g, g.arg(t->node, 0), 1, inner);
+  const linear::term* x = in_lanes(inner);
+  if (x == nullptr || x->node != at.lane || x->factor < 1 || x->factor > most || repeat > 2 * most || aligned_lanes % repeat != 0) return std::nullopt;
+  for (const linear::term& other : inner.terms)
+    if (&other != x && other.factor != 0) return std::nullopt;
+  const std::int64_t first = x->factor * g[low].attribute + inner.constant;
+  return ir::spacing{static_cast<std::int32_t>(x->factor), static_cast<std::int32_t>(repeat),
+                     static_cast<std::int32_t>(((first % repeat) + repeat) % repeat)};
+}
+
+node_id kernel_lowering::inside_of(node_id n) {
+  const node_id tensor = g.arg(n, 0);
+  node_id inside = truth(g, true);
+  if (plan.trusted.contains(n)) return inside;
+  const bool made = g.kind(tensor) == op::define;
+  for (int d = 0; d + 1 < g[n].count; ++d) {
+    const node_id low = made ? g.arg(g.arg(tensor, 1 + d), 0) : integer(g, 0);
+    const node_id high = made ? g.arg(g.arg(tensor, 1 + d), 1) : extent(g, tensor, d);
+    inside = conjunction(g, inside, range_condition(g, g.arg(n, 1 + d), low, high));
+  }
+  return inside;
+}
+
 ir::value kernel_lowering::emit_load(node_id n, scope& at) {
   const node_id tensor = g.arg(n, 0);
   const std::int32_t id = buffers.at(tensor);
-  const bool trusted = plan.trusted.contains(n);
-  node_id inside = truth(g, true);
   std::vector<node_id> subscripts;
   for (int d = 0; d + 1 < g[n].count; ++d) {
     const node_id e = g.arg(n, 1 + d);
-    const bool made = g.kind(tensor) == op::define;
-    const node_id low = made ? g.arg(g.arg(tensor, 1 + d), 0) : integer(g, 0);
-    const node_id high = made ? g.arg(g.arg(tensor, 1 + d), 1) : extent(g, tensor, d);
-    if (!trusted) inside = conjunction(g, inside, range_condition(g, e, low, high));
+    const node_id low = g.kind(tensor) == op::define ? g.arg(g.arg(tensor, 1 + d), 0) : integer(g, 0);
     subscripts.push_back(make(g, op::sub, e, low));
   }
+  const node_id inside = not_assumed(inside_of(n));
   const ir::value mask = is_true(g, inside) ? ir::none : emit(inside, at);
   std::vector<ir::value> list;
+  if (const auto found = spread_of(id, subscripts, at)) {
+    const ir::spacing apart = mask == ir::none ? whole_groups(n, *found) : *found;
+    subscripts.back() = make(g, op::sub, subscripts.back(), integer(g, apart.skew));
+    for (const node_id e : subscripts) list.push_back(emit(e, at, true));
+    return at.block->load_spread(id, g.type(n), std::move(list), apart, mask);
+  }
   const ir::access how = subscripts_of(id, subscripts, at, list);
   return at.block->load(id, g.type(n), std::move(list), how, mask);
 }

@@ -1,5 +1,6 @@
 // The state of lowering one kernel, shared by the files of this folder.
 #pragma once
+#include <map>
 #include <optional>
 #include <set>
 #include <span>
@@ -87,6 +88,9 @@ class kernel_lowering {
   void combine_term(ir::value cell, node_id reduce, node_id body, node_id condition, node_id position, scope& inner);
   ir::value take_result(node_id reduce, ir::value cell, scope& at, bool folds);
 
+  // gather.cpp
+  void prefetch_gathered(std::span<const node_id> reductions, scope& inner);
+
   // stage.cpp. Opens the loop of an index: `lanes` more than 1 makes it a vector loop; `within` replaces its own range.
   void bind(scope& inner, node_id idx, int lanes);
   ir::block_builder open(scope& outer, node_id idx, int lanes, const range* within = nullptr, const char* suffix = "");
@@ -116,6 +120,9 @@ class kernel_lowering {
   void bind_in_order(const stage& s, scope& top, scope& inner, ir::value when);
   void interval(scope& piece, const range& own);
 
+  // taps.cpp. Stages whose loops up to `depth` are open.
+  void taps(std::span<const stage* const> list, std::size_t depth, scope& at, const range* chunk);
+
   // scan.cpp
   void scan(const stage& s, scope& piece, const range* chunk);
 
@@ -135,6 +142,10 @@ class kernel_lowering {
   const std::unordered_map<node_id, std::int32_t>& buffers;  // by input or define node
   std::vector<const stage*> stages;                          // of this kernel
   std::unordered_set<node_id> pending;                       // defines of this kernel that are not stored yet
+  std::unordered_set<node_id> assumed;                       // conditions that hold wherever code is being made
+  std::map<std::vector<node_id>, std::set<std::int64_t>> tapped;  // elements read by the lanes' loads, see `whole_groups`
+  node_id aligned = no_node;                                 // an index whose loop goes from its low end in steps of
+  int aligned_lanes = 1;                                     //   these lanes, or begins a multiple of them later
   node_id row_index = no_node;                               // of the rows that pieces walk in order
   std::set<std::pair<int, node_id>> fetched;                 // by scope: of the next row
   std::unordered_map<node_id, std::int32_t> locals;          // by define: what its stage keeps for itself
@@ -142,6 +153,16 @@ class kernel_lowering {
 
  private:
   ir::value emit_load(node_id n, scope& at);
+  std::optional<ir::spacing> spread_of(std::int32_t buffer, const std::vector<node_id>& subscripts, const scope& at);
+  std::optional<ir::value> pattern_of(node_id n, scope& s);
+  std::pair<std::vector<node_id>, std::int64_t> row_of(node_id load);
+  void find_tapped(std::span<const stage* const> list, const scope& inner);
+  ir::spacing whole_groups(node_id load, ir::spacing apart);
+  node_id not_assumed(node_id condition);
+  node_id inside_of(node_id load);  // what has to hold for its subscripts to be inside; true where that was checked
+  void row_of_taps(std::span<const stage* const> list, scope& at, const range* chunk);
+  void lanes_of_taps(std::span<const stage* const> list, scope& at, const range& part, bool most);
+  void prefetch_rows(std::span<const stage* const> list, scope& inner);
   struct window_view;
   node_id value_at(const window_view& v, node_id place);
   void prime(const stage& s, ir::value slider, ir::value first, scope& at, bool backward);

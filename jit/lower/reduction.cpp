@@ -105,6 +105,7 @@ ir::value kernel_lowering::reduction(node_id n, scope& at) {
     inner = nest.back().get();
     bind(*inner, idx, lanes);
   }
+  if (at.lane != no_node) prefetch_gathered(all, *inner);
   for (std::size_t i = 0; i < all.size(); ++i) {
     const node_id q = all[i];
     const node_id position = row(monoid_of(g, q)).position ? plan::bound_indices(g, q).front() : no_node;

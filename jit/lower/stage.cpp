@@ -56,7 +56,8 @@ bool kernel_lowering::is_large(const stage& s) const {
 
 // A large output that nothing reads again soon, written in order.
 bool kernel_lowering::past_cache(const stage& s, ir::access how) const {
-  const bool in_order = s.how == plan::way::map || s.how == plan::way::window || (s.how == plan::way::scan && s.scan.factor == no_node);
+  const bool in_order = s.how == plan::way::map || s.how == plan::way::taps ||
+                        s.how == plan::way::window || (s.how == plan::way::scan && s.scan.factor == no_node);
   return in_order && how == ir::access::contiguous && is_large(s);
 }
 
@@ -71,6 +72,7 @@ void kernel_lowering::store(const stage& s, ir::value stored, scope& at, ir::val
 void kernel_lowering::piece(const plan::kernel_plan& k, scope& s, const range* chunk) {
   switch (stages.front()->how) {
     case plan::way::scan: return scan(*stages.front(), s, chunk);
+    case plan::way::taps: return taps(stages, k.parallel != no_node && k.chunk == 0 ? 1 : 0, s, chunk);
     case plan::way::window: return window(*stages.front(), s, chunk);
     case plan::way::scatter:
     case plan::way::interval: return scatter(*stages.front(), s, chunk);

@@ -60,7 +60,8 @@ bool may_join(graph& g, const program_plan& plan, const kernel_plan& k, stage& s
   if (leader.where == place::check || s.where == place::check || leader.asked != s.asked || leader.when != s.when) return false;
   if (leader.how == way::interval && s.how == way::interval) return share_rows(g, plan, k, s);
   const auto walks_rows = [](const stage& t) { return t.how == way::map || t.how == way::partial; };
-  if (!walks_rows(leader) || !walks_rows(s)) return false;
+  const bool taps = leader.how == way::taps && s.how == way::taps;
+  if (!taps && (!walks_rows(leader) || !walks_rows(s))) return false;
   if ((k.parallel == no_node) != (s.parallel == no_node) || (k.chunk == 0) != (s.chunk == 0)) return false;
   if (k.parallel == no_node) return true;
   stage renamed = s;

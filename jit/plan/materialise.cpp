@@ -9,6 +9,7 @@
 #include <sheaf/jit/plan/schedule.hpp>
 #include <sheaf/jit/plan/split.hpp>
 #include <sheaf/jit/plan/stages.hpp>
+#include <sheaf/jit/plan/taps.hpp>
 
 namespace sheaf::plan {
 
@@ -290,9 +291,12 @@ void work_on(graph& g, const facts& known, stage s, std::vector<stage>& done, tr
     const std::size_t count = done.size();
     const bool changed = take_scatter(g, s, before) || take_per_slice(g, known, s, before, trusted) ||
                          take_levels(g, known, s, before, trusted) || take_spread(g, known, s, before, trusted) ||
-                         take_scan(g, known, s, before, trusted) || take_ties(g, s, before) ||
+                         take_scan(g, known, s, before, trusted) || take_kept_results(g, known, s, before) || take_ties(g, s, before) ||
                          take_misplaced(g, known, s, before) || take_split(g, known, s, before, trusted);
-    if (!changed) break;
+    if (!changed) {
+      take_taps(g, known, s);
+      break;
+    }
     for (std::size_t i = count; i < before.size(); ++i) {
       const auto same = [&](const stage& t) { return t.define == before[i].define; };
       if (std::none_of(done.begin(), done.end(), same)) work_on(g, known, before[i], done, trusted);

@@ -17,6 +17,7 @@ enum class way : std::uint8_t {
   scatter,   // one reduction whose condition says `j == data`: each piece owns rows j, walks the bound indices and updates
   interval,  // the same with `lo <= j && j < hi`
   scan,      // running results along one index, see `scan_form`
+  taps,      // a map in which windows along the last index are written out tap by tap: the last index runs in lanes
   window,    // folds of as many elements each, one further from result to result, see `window_form`
   lists,     // the slices of an interval by the chunk of rows they begin in, see `slice_lists`
 };

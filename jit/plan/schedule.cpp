@@ -4,6 +4,7 @@
 
 #include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/plan/taps.hpp>
 
 namespace sheaf::plan {
 
@@ -125,14 +126,17 @@ node_id lane_of(graph& g, const facts& known, node_id reduce) {
 }
 
 int lanes_for(const graph& g, const facts& known, node_id root, node_id lane, bool reductions_inside) {
-  int bytes = 1, folds = 0;
   bool heavy = false;
+  for_each_node(g, root, [&](node_id n) { heavy = heavy || (g.kind(n) >= op::exp && g.kind(n) <= op::cos) || g.kind(n) == op::pow; });
+  int bytes = 1, folds = 0;
   for_each_node(g, root, [&](node_id n) {
     const op kind = g.kind(n);
-    if (kind == op::load || kind == op::reduce) bytes = std::max(bytes, row(g.type(n)).bytes);
+    if (kind != op::load && kind != op::reduce) return;
+    // Names of rows and counts take no lanes, so the rows they are for may be walked once in wide ones.
+    if (!heavy && n != root && !g.free[n].has(g.ordinal(lane))) return;
+    bytes = std::max(bytes, row(g.type(n)).bytes);
     if (kind == op::reduce) ++folds;
     if (kind == op::reduce && row(monoid_of(g, n)).position) bytes = 8;
-    heavy = heavy || (kind >= op::exp && kind <= op::cos) || kind == op::pow;
   });
   int most = std::max(8, (heavy ? 128 : 256) / bytes);
   if (reductions_inside) most = std::max(8, (folds > 1 ? 512 : 1024) / bytes);  // a strip of a row stays in registers
@@ -300,6 +304,7 @@ void schedule(graph& g, const facts& known, stage& s) {
     s.operations = repeats * (share_of_lane + cost_of(g, known, s.scan.value, no_node, 1) * share_of_lane);
     return schedule_scan(g, known, s);
   }
+  if (s.how == way::taps) return schedule_taps(g, known, s);
   if (s.how == way::window) {
     s.operations = repeats * 4 * (share_of_lane + cost_of(g, known, s.window.value, no_node, 1) * share_of_lane);
     return schedule_window(known, s);

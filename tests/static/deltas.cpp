@@ -39,8 +39,7 @@ constexpr bool an_affine_subscript_is_solved() {
   program p;
   const node_id e = make(p.g, op::add, make(p.g, op::mul, integer(p.g, 2), p.i), integer(p.g, -1));
   return reads(p.shown(e, &p.i, 1),
-               "dx(k) = select(remainder(k + 1, 2) == 0 && 0 <= quotient(k + 1, 2) && "
-               "quotient(k + 1, 2) < extent(y, 0), y(quotient(k + 1, 2)), 0)");
+               "dx(k) = select(remainder(k + 1, 2) == 0 && k + 1 < extent(y, 0) * 2, y(quotient(k + 1, 2)), 0)");
 }
 static_assert(an_affine_subscript_is_solved());
 
@@ -51,6 +50,25 @@ constexpr bool a_window_is_gathered() {
                "dx(k) = sum(j.in(max(0, k - extent(y, 0) + 1), min(3, k + 1)), y(k - j))");
 }
 static_assert(a_window_is_gathered());
+
+// A window of `taps` over y along x: padded by one, its places 2 apart, the taps `dilation` apart and within x.
+constexpr bool padded(std::int64_t dilation, std::int64_t taps, const char* expected) {
+  program p;
+  graph& g = p.g;
+  const node_id begin = make(g, op::add, make(g, op::mul, p.i, integer(g, 2)), integer(g, -1));
+  const node_id before = make(g, op::neg, begin), up = integer(g, dilation - 1), step = integer(g, dilation);
+  const auto upto = [&](node_id e) { return make(g, op::quotient, make(g, op::add, e, up), step); };
+  const node_id over[2] = {p.i, index(g, g.name("u", 1), 0, make(g, op::maximum, integer(g, 0), upto(before)),
+                                      make(g, op::minimum, integer(g, taps),
+                                           upto(make(g, op::add, before, extent(g, p.x, 0)))))};
+  return reads(p.shown(make(g, op::add, begin, make(g, op::mul, over[1], step)), over, 2), expected);
+}
+// Solved for the tap, the place has a range of at most taps / stride.
+static_assert(padded(1, 3,
+                     "dx(k) = sum(i.in(quotient(k, 2), min(extent(y, 0), quotient(k + 1, 2) + 1)), y(i))"));
+static_assert(padded(3, 2,
+                     "dx(k) = sum(i.in(max(0, quotient(k - 3, 2)), min(extent(y, 0), quotient(k + 1, 2) + "
+                     "1)).where(remainder(k - (i * 2 - 1), 3) == 0), y(i))"));
 
 constexpr bool a_data_range_becomes_an_interval() {
   program p;
