@@ -79,6 +79,7 @@ void mask_mean(in x, ids pick, in dy, out y, out dx, std::int64_t B, std::int64_
   }
 }
 
+// Slices that stand side by side own their rows; those that begin inside the one before add to them afterwards.
 void slice_mean(in x, ids cut, in dy, out y, out dx, std::int64_t M, std::int64_t T, std::int64_t F) {
 #pragma omp parallel for schedule(dynamic, 16)
   for (std::int64_t m = 0; m < M; ++m) {
@@ -91,11 +92,18 @@ void slice_mean(in x, ids cut, in dy, out y, out dx, std::int64_t M, std::int64_
       for (std::int64_t f = 0; f < F; ++f) to[f] += x[t * F + f];
 #pragma omp simd
     for (std::int64_t f = 0; f < F; ++f) to[f] *= share;
-    if (dx == nullptr) continue;
+    if (dx == nullptr || (m > 0 && first < cut[2 * m - 1])) continue;
     for (std::int64_t t = first; t < last; ++t)
 #pragma omp simd
       for (std::int64_t f = 0; f < F; ++f) dx[t * F + f] = dy[m * F + f] * share;
     if (next > last) std::memset(dx + last * F, 0, static_cast<std::size_t>((next - last) * F) * 4);
+  }
+  for (std::int64_t m = 1; dx != nullptr && m < M; ++m) {
+    const std::int64_t first = cut[2 * m], last = cut[2 * m + 1];
+    const float share = 1.0f / static_cast<float>(last - first);
+    for (std::int64_t t = first; first < cut[2 * m - 1] && t < last; ++t)
+#pragma omp simd
+      for (std::int64_t f = 0; f < F; ++f) dx[t * F + f] += dy[m * F + f] * share;
   }
 }
 
