@@ -29,7 +29,13 @@ def gathered(d):
             "W2 mask:": (scattered, [d.x], d.dy, [d.picks]), "W2 onehot:": (hot, [d.x], d.dy, [d.picks])}
 
 
+def side_by_side(x, ids, slice_of, size):
+    return jax.ops.segment_sum(x[ids], slice_of, size.shape[0], indices_are_sorted=True) / size[:, None]
+
+
 def slices(d):
+    if d.row == "W3":
+        return {"W3 ": (side_by_side, [d.x], d.dy, [d.ids, d.slice_of, d.size])}
     return {d.row + " ": (prefix_mean, [d.x], d.dy, [d.low, d.high])}
 
 

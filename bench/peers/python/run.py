@@ -121,6 +121,10 @@ def measure_jax(row, wanted, made):
 def extended(ids, d):
     """Sizes and the like, for the peers that need them; prepared outside of what is measured."""
     d.row = ids[0]
+    if ids[0] == "W3":
+        d.size = d.high - d.low
+        d.slice_of = np.repeat(np.arange(len(d.size)), d.size)
+        d.ids = np.concatenate([np.arange(low, high) for low, high in zip(d.low, d.high)])
     if ids[0] == "W10":
         d.size = np.diff(d.off)
         d.bag = np.repeat(np.arange(len(d.size)), d.size)
