@@ -34,7 +34,7 @@ class pipeline {
     }
     const auto target = Halide::get_jit_target_from_environment();
     const std::string threads = std::to_string(current_parallel_hook().threads);
-    run_.apply_autoscheduler(target, {"Adams2019", {{"parallelism", threads}, {"random_dropout_seed", "1"}}});
+    run_.apply_autoscheduler(target, {"Adams2019", {{"parallelism", threads}, {"random_dropout_seed", "1"}, {"beam_size", "8"}}});
     run_.compile_jit(target);
   }
   void operator()() {

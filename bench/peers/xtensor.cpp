@@ -83,7 +83,7 @@ void averaged(session& s) {
       s, "W6", "", reads(m.x) + writes(loss), reads(m.x) + writes(loss, m.dx),
       [&](bool back) {
         if (back) xt::noalias(dx) = (x - 1.0f) * static_cast<float>(2.0 / (matrix::count * matrix::count));
-        *loss.data() = static_cast<float>(xt::mean(xt::square(x - 1.0f), xt::evaluation_strategy::immediate)());
+        *loss.data() = static_cast<float>(xt::mean<double>(xt::square(x - 1.0f), xt::evaluation_strategy::immediate)());
       },
       [&] { return m.square_error(loss); }, [&] { return m.square_gradient_error(); });
 }
