@@ -1,8 +1,10 @@
 // Nanoseconds an element of sums and softmax over many row lengths, row widths and layouts, for the plot of scripts/bench --plots.
-// bench_sweep: lines "sweep SERIES SIZE NS". About a million elements a run, in the last cache.
+// bench_sweep: lines "sweep SERIES SIZE NS". A quarter of a million elements a run, in the second cache, on one
+// thread: what the code of a size costs.
 #include <unistd.h>
 #include <string>
 
+#include <sheaf/runtime/thread_pool.hpp>
 #include <sheaf/sheaf.hpp>
 #include <support/measure.hpp>
 
@@ -11,7 +13,7 @@ using namespace sheaf;
 using namespace sheaf::bench;
 
 constexpr auto x = tensor<"x", float, 2>;
-constexpr std::int64_t elements = std::int64_t{1} << 20, room = 3 * elements;
+constexpr std::int64_t elements = std::int64_t{1} << 18, room = 3 * elements;
 
 std::vector<std::int64_t> sizes() {
   std::vector<std::int64_t> all;
@@ -36,21 +38,21 @@ constexpr layout layouts[] = {
     {"transposed", 0, [](std::int64_t rows, std::int64_t, std::int64_t* of) { of[0] = 1, of[1] = rows; }},
 };
 
-// The least of several rounds of at least 0.3 ms: what a size costs, not what else the machine does.
+// The least of several rounds of at least 0.2 ms: what a size costs, not what else the machine does.
 template <class Call>
 double nanoseconds(Call call) {
   call();
   const double once = std::max(1e-7, seconds_of(call));
-  const int calls = std::max(1, static_cast<int>(3e-4 / once));
+  const int calls = std::max(1, static_cast<int>(2e-4 / once));
   double least = 1e9;
-  for (int round = 0; round < 7; ++round)
+  for (int round = 0; round < 5; ++round)
     least = std::min(least, seconds_of([&] {
                               for (int k = 0; k < calls; ++k) call();
                             }) / calls);
   return 1e9 * least;
 }
 
-// output: the extents of the result for rows x n, its rank the number of them.
+// into(rows, n, use) gives `use` the view that the result of such a matrix goes to, and returns what it returns.
 template <class Y, class Into>
 void sweep(const char* name, Y y, array<float, 1>& memory, Into into) {
   const auto program = compile(y);
@@ -74,6 +76,8 @@ void sweep(const char* name, Y y, array<float, 1>& memory, Into into) {
 }  // namespace
 
 int main() {
+  runtime::thread_pool alone(1);
+  set_parallel_hook(alone.hook());
   array<float, 1> memory(room), result(elements + 16384);
   for (std::int64_t k = 0; k < room; ++k) memory.data()[k] = static_cast<float>(k % 1000) * 0.001f;
   const auto line = [&](std::int64_t n, auto use) {

@@ -69,17 +69,18 @@ def every_peer(rows, peers):
 
 
 def plans(path):
-    """From what bench_workloads writes at SHEAF_DEBUG=3: the plans made before each row, by row."""
-    made, kernels, stored = {}, [], 0.0
+    """From what bench_workloads writes at SHEAF_DEBUG=3, the plans made before each row: kernels, checks, bytes stored."""
+    made, of, kernel = {}, {}, ""
     for text in Path(path).read_text(errors="replace").splitlines():
-        if text.startswith("kernel ") and "(" not in text.split(",")[0]:
-            kernels.append(text.split()[1].rstrip(","))
+        if text.startswith("kernel "):  # of a plan, or of the code: only the first has stages
+            kernel = text.split()[1].rstrip(",")
         elif found := re.match(r"\s+predicted: (\S+) bytes stored", text):
-            stored += float(found[1])
+            of[kernel] = of.get(kernel, 0) + float(found[1])
         elif text.startswith("row "):
             _, name, what, *_ = text.split()
-            made[name, what] = (len(kernels), stored)
-            kernels, stored = [], 0.0
+            checks = [name for name in of if name.startswith("check_")]
+            made[name, what] = (len(of) - len(checks), len(checks), sum(of.values()))
+            of = {}
     return made
 
 
@@ -89,9 +90,9 @@ def traffic(rows, made):
     for key, own in rows.items():
         if key not in made or "bytes_read" not in own:
             continue
-        kernels, stored = made[key]
+        kernels, checks, stored = made[key]
         needed = own["bytes_read"] + own["bytes_written"]
-        yield [f"{key[0]} {key[1]}", str(kernels), megabytes(own["bytes_read"]), megabytes(own["bytes_written"]),
+        yield [f"{key[0]} {key[1]}", str(kernels), str(checks), megabytes(own["bytes_read"]), megabytes(own["bytes_written"]),
                megabytes(stored), megabytes(needed * own["value"] / own["bound"])]
 
 
@@ -126,7 +127,7 @@ def table(path, plan_path, file):
     day = datetime.date.today().isoformat()
     text = put(text, "table", [f"Run of {day}: {processor()}. Milliseconds, medians.", "", *markdown(HEAD, compared(rows, peers))])
     text = put(text, "peers", every_peer(rows, peers))
-    text = put(text, "traffic", markdown(["row", "kernels", "MB read", "MB written", "MB stored, planned", "MB that the time is worth"],
+    text = put(text, "traffic", markdown(["row", "kernels", "checks", "MB read", "MB written", "MB stored, planned", "MB that the time is worth"],
                                          traffic(rows, plans(plan_path))))
     text = put(text, "behind", markdown(["row", "faster peer", "times"], behind(rows, peers)))
     Path(file).write_text(text)

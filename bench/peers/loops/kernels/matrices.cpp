@@ -42,14 +42,16 @@ void mean0(in x, in dy, out y, out dx, std::int64_t n) {
 void mean1(in x, in dy, out y, out dx, std::int64_t n) {
   const float share = 1.0f / static_cast<float>(n);
   in_rows(n, [=](std::int64_t r) {
+    in row = x + r * n;
     float sum = 0;
 #pragma omp simd reduction(+ : sum)
-    for (std::int64_t c = 0; c < n; ++c) sum += x[r * n + c];
+    for (std::int64_t c = 0; c < n; ++c) sum += row[c];
     y[r] = sum * share;
     if (dx == nullptr) return;
+    out to = dx + r * n;
     const float value = dy[r] * share;
 #pragma omp simd
-    for (std::int64_t c = 0; c < n; ++c) dx[r * n + c] = value;
+    for (std::int64_t c = 0; c < n; ++c) to[c] = value;
   });
 }
 
