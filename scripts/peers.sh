@@ -36,22 +36,24 @@ prepare_peers() {
   quietly cmake --build "$peers/native" --parallel "$jobs"
 }
 
-# peer_line ID WHAT MS ERROR NAME...: a line of the JSON file, and of the screen.
+# peer_line ID WHAT MS ERROR PERCENT NAME...: a line of the JSON file, and of the screen. PERCENT: of the bound, of those that
+# are measured in pairs with it; else empty.
 peer_line() {
-  local id=$1 what=$2 ms=$3 error=$4
-  shift 4
+  local id=$1 what=$2 ms=$3 error=$4 percent=$5
+  shift 5
   progress
   printf '%-24s %-30s %10.4g %-3s %s\n' "$id" "$what" "$ms" ms "$*"
-  printf '{"id": "%s", "what": "%s", "peer": "%s", "value": %s, "unit": "ms"%s}\n' "$id" "$what" "$*" "$ms" \
-    "${error:+, \"error\": ${error/nan/null}}" >>"$lines"
+  printf '{"id": "%s", "what": "%s", "peer": "%s", "value": %s, "unit": "ms"%s%s}\n' "$id" "$what" "$*" "$ms" \
+    "${percent:+, \"percent_of_bound\": $percent}" "${error:+, \"error\": ${error/nan/null}}" >>"$lines"
 }
 # Halide's search for a schedule has no limit of its own, so each program has one.
 run_native_peers() {  # ID...
-  local name kind id what ms rest
+  local name kind id what ms unit bound percent rest
   for name in loops eigen xtensor halide; do
     [[ -x $peers/native/peer_$name ]] || { echo "peer $name: not built here"; continue; }
-    while read -r kind id what ms _ _ _ rest; do
-      if [[ $kind == row ]]; then peer_line "$id" "$what" "$ms" "${rest%% *}" "${titles[$name]}"; else progress; echo "$id $what $ms $rest"; fi
+    while read -r kind id what ms unit bound percent rest; do
+      if [[ $kind == row ]]; then peer_line "$id" "$what" "$ms" "${rest%% *}" "$percent" "${titles[$name]}"
+      else progress; echo "$id $what $ms $unit $bound $percent $rest"; fi
     done < <(timeout 240 "$peers/native/peer_$name" "$@" || echo "note ${titles[$name]}: ended early ($?); what is missing is left out")
   done
 }
@@ -63,7 +65,7 @@ run_python_peers() {  # ID...
   while read -r line; do
     if [[ $line == peer\ * ]]; then
       read -ra words <<<"$line"
-      peer_line "${words[2]}" "${words[3]}" "${words[5]}" "${words[6]}" "${words[1]}"
+      peer_line "${words[2]}" "${words[3]}" "${words[5]}" "${words[6]}" '' "${words[1]}"
     elif [[ $line == note\ * ]]; then
       progress
       echo "${line#note }"
