@@ -9,8 +9,8 @@ fail() {
   exit 1
 }
 
-# The packages of packages.txt, without comments.
-packages() { sed 's/#.*//' "$root/scripts/packages.txt" | awk 'NF { print $1 }'; }
+# The packages of a list, without comments.
+packages() { sed 's/#.*//' "$1" | awk 'NF { print $1 }'; }
 
 is_installed() { [[ $(dpkg-query -W -f '${Status}' "$1" 2>/dev/null) == 'install ok installed' ]]; }
 
@@ -23,11 +23,11 @@ check_tools() {
 $(grep -v '^# ' "$root/scripts/packages.txt" | sed 's/^/  /')"
 }
 
-# Installs what is missing; asks the package index only then.
-install_packages() {
+# Installs what is missing of a list (packages.txt); asks the package index only then.
+install_packages() {  # [LIST]
   command -v apt-get >/dev/null && command -v dpkg-query >/dev/null || { check_tools; return; }
   local missing=() package
-  for package in $(packages); do is_installed "$package" || missing+=("$package"); done
+  for package in $(packages "${1:-$root/scripts/packages.txt}"); do is_installed "$package" || missing+=("$package"); done
   [[ ${#missing[@]} -eq 0 ]] && return
   local sudo=()
   if [[ $(id -u) -ne 0 ]]; then

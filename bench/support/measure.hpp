@@ -22,11 +22,12 @@ inline double median(std::vector<double> values) {
   return values.size() % 2 != 0 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
-// id what value unit bound percent error; 0 where there is no bound, and nothing where no error was measured.
+// id what value unit bound percent error read written; 0 where there is no bound, nothing where no error was measured.
+// The last two are the bytes that the bound stands for.
 inline void report(const char* id, const char* what, double value, const char* unit, double bound = 0,
-                   double percent = 0, double error = -1) {
+                   double percent = 0, double error = -1, double read = 0, double written = 0) {
   std::printf("row %s %s %.6g %s %.6g %.4g", id, what, value, unit, bound, percent);
-  if (error >= 0) std::printf(" %.2g", error);
+  if (error >= 0) std::printf(" %.2g %.9g %.9g", error, read, written);
   std::printf("\n");
   std::fflush(stdout);
 }

@@ -32,6 +32,8 @@ class session {
   session();
   void select(const char* id) { wanted_.push_back(id); }
   bool wants(const std::string& id) const;
+  // Rows are measured `repeats` times, as long as that takes no more than so many seconds.
+  void set_patience(int repeats, double seconds) { repeats_ = repeats, patience_ = seconds; }
 
   // Seconds that the bytes take in a plain loop, measured now: the largest of reading, writing, and both at the speed
   // of a copy. The passes are larger than the caches, so a kernel that runs after them starts cold.
@@ -41,11 +43,11 @@ class session {
   template <class Kernel, class Error>
   timing row(const char* id, const char* what, const traffic& bytes, Kernel kernel, Error error) {
     progress(id, what, "time");
-    const timing t = in_pairs(kernel, [&] { return bound(bytes); });
+    const timing t = in_pairs(kernel, [&] { return bound(bytes); }, repeats_, patience_);
     progress(id, what, "error");
     const double apart = error();
     progress(nullptr, nullptr, nullptr);
-    report(id, what, t.kernel, "ms", t.bound, t.percent, apart);
+    report(id, what, t.kernel, "ms", t.bound, t.percent, apart, bytes.read, bytes.written);
     return t;
   }
   void note_bandwidth();
@@ -54,6 +56,8 @@ class session {
  private:
   std::vector<std::string> wanted_;
   array<float, 1> from_, to_;
+  int repeats_ = 11;
+  double patience_ = 4;
 };
 
 // Each measures the rows of its ids that are wanted.
