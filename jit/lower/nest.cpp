@@ -219,7 +219,7 @@ void kernel_lowering::nest(std::span<const entry> given, scope& s, const range* 
     const bool vector = idx == next->s->vector;
     std::vector<entry> group{*next};
     std::vector<node_id> visiting;
-    if (vector && s.lane == no_node) {
+    if (vector && s.lane == no_node && (chunk == nullptr || idx != next->s->parallel)) {
       for (const node_id n : unknown_reductions(*next->s, s)) emit(n, s);
       visiting = guests(group, idx, s);
     }

@@ -53,7 +53,11 @@ void kernel_lowering::find_strips() {
     const auto low = known.value(g.arg(lane, 0)), high = known.value(g.arg(lane, 1));
     return low && high && *high > *low && static_cast<double>(*high - *low) * 4 <= most_bytes;
   };
+  // Every loop runs over the whole of its range.
+  for (const stage* s : stages)
+    if (s->how != plan::way::map && s->how != plan::way::partial) return;
   for (const stage* s : stages) {
+    if (s->chunk > 0 && s->vector == s->parallel) continue;
     if (s->vector != no_node && fits(s->vector)) strips.count(g, s->body, s->vector);
     plan::for_each_node(g, s->body, [&](node_id n) {
       if (g.kind(n) != op::reduce || g[n].count != 3 || !reductions.insert(n).second || !fits(g.arg(n, 2))) return;
@@ -89,6 +93,8 @@ void kernel_lowering::into_strip(node_id n, ir::value made, scope& at) {
   const auto uses = strips.uses.find(key);
   if (loop != &at || outside == nullptr || uses == strips.uses.end() || uses->second < 2 || strips.stored.contains(key))
     return;
+  for (const stage* s : stages)
+    if (s->chunk > 0 && s->parallel == at.lane) return;  // a piece runs over a part of it
   std::int64_t elements = 64;
   while (elements < *known.value(g.arg(at.lane, 1)) - *known.value(g.arg(at.lane, 0))) elements *= 2;
   const std::int64_t bytes = elements * row(g.type(n)).bytes;

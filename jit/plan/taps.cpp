@@ -316,7 +316,7 @@ class kept_search {
       whole[idx] = index(g_, index_name(g_, idx), index_serial(g_, idx), r.low, r.high);
   }
   bool keepable(node_id n) {
-    if (!holds(g_, n, op::reduce)) return false;
+    if (!holds(g_, n, op::reduce) || !is_of_windows(n)) return false;
     index_set bound;
     for_each_node(g_, n, [&](node_id e) {
       if (g_.kind(e) == op::reduce)
@@ -325,7 +325,7 @@ class kept_search {
     replacement put(g_);
     bool uses = false;
     for (const auto& [idx, all] : whole) {
-      if (bound.has(g_.ordinal(all))) return false;
+      if (bound.has(g_.ordinal(all)) || bound.has(g_.ordinal(idx))) return false;  // another index of that name
       put.add(idx, all);
       uses = uses || g_.free[n].has(g_.ordinal(idx));
     }
@@ -337,6 +337,20 @@ class kept_search {
       return false;
     node = n;
     return true;
+  }
+
+  // Reductions inside are over windows: each range lies between two numbers.
+  bool is_of_windows(node_id n) {
+    bool windows = true;
+    for_each_node(g_, n, [&](node_id e) {
+      if (g_.kind(e) != op::reduce) return;
+      windows = windows && !is_own(monoid_of(g_, e));
+      for (const node_id idx : bound_indices(g_, e)) {
+        const closed_range r = hull_of(g_, idx);
+        windows = windows && r.low != no_node && r.high != no_node && is_constant(g_, r.low) && is_constant(g_, r.high);
+      }
+    });
+    return windows;
   }
 
   graph& g_;
