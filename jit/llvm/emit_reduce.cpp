@@ -174,7 +174,7 @@ Value* live_lanes(function_emitter& f, const ir::statement& s, const cell& c) {
 int combining_lanes(const function_emitter& f, const ir::block& body, ir::value id, int around) {
   for (const ir::statement& s : body) {
     if (s.kind == ir::statement_kind::combine && s.target_value == id) return around;
-    if (s.kind == ir::statement_kind::instruct && f.instruction(s.id).code == ir::opcode::slide_lanes &&
+    if (s.kind == ir::statement_kind::instruct && (f.instruction(s.id).code == ir::opcode::slide_lanes || f.instruction(s.id).code == ir::opcode::shift_lanes) &&
         f.instruction(s.id).args[0] == id)
       return around;
     const bool vector = s.kind == ir::statement_kind::loop && s.how_loop == ir::loop_kind::vector;
@@ -259,6 +259,7 @@ Value* emit_read(function_emitter& f, const ir::instruction& i) {
   const ir::instruction& a = f.instruction(i.args[0]);
   const cell& c = f.cells[static_cast<std::size_t>(i.args[0])];
   if (c.position) return finished_position(f, content_of(f, c.position));
+  if (a.dimension > 0) return content_of(f, c.slides[0]);
   Value* content = content_of(f, c.content);
   return a.type == element::boolean ? from_memory(f, a.type, content) : content;
 }
@@ -377,6 +378,14 @@ Value* emit_slide_lanes(function_emitter& f, const ir::instruction& i) {
     done += 1 << k;
   }
   return x;
+}
+
+Value* emit_shift_lanes(function_emitter& f, const ir::instruction& i) {
+  AllocaInst* const kept = f.cells[static_cast<std::size_t>(i.args[0])].slides[0];
+  Value* x = splat(f, f.values[static_cast<std::size_t>(i.args[1])], f.lanes);
+  Value* result = neighbours(f, content_of(f, kept), x, i.dimension);
+  f.build.CreateStore(x, kept);
+  return result;
 }
 
 }  // namespace sheaf::llvm_backend

@@ -32,6 +32,9 @@ struct range {
   ir::value low, high;
 };
 
+struct folded;
+class sliding_fold;
+
 class kernel_lowering {
  public:
   kernel_lowering(graph& g, const plan::facts& known, plan::program_plan& plan, ir::module& code,
@@ -76,6 +79,7 @@ class kernel_lowering {
   std::vector<const stage*> stages;                          // of this kernel
   std::unordered_set<node_id> pending;                       // defines of this kernel that are not stored yet
   std::unordered_map<node_id, std::int32_t> locals;          // by define: what its stage keeps for itself
+  std::unordered_map<node_id, std::int32_t> local_keys;
   bool small = false;                                        // so little work that its short loops are brief
 
  private:
@@ -85,9 +89,12 @@ class kernel_lowering {
   };
   ir::value emit_load(node_id n, scope& at);
   struct window_view;
-  node_id value_at(const window_view& v, node_id place);
-  void prime(const stage& s, ir::value slider, ir::value first, scope& at, bool backward);
-  std::int32_t rest_of_block(const stage& s, const window_view& v, const range& t, scope& at);
+  folded element_of(const stage& s, node_id value, node_id key, scope& at);
+  node_id value_at(const window_view& v, node_id value, node_id place);
+  void prime(const stage& s, const sliding_fold& slider, ir::value first, scope& at, bool backward);
+  std::int32_t block_buffer(std::unordered_map<node_id, std::int32_t>& by, const stage& s, element type);
+  void rest_of_block(const stage& s, const window_view& v, const range& t, scope& at);
+  ir::value finished(const stage& s, const window_view& v, folded x, scope& inner);
   void window_results(const stage& s, const window_view& v, const range& t, scope& at);
   void window_blocks(const stage& s, const window_view& v, const range& t, scope& at);
   void window_with_ends(const stage& s, const window_view& v, const range& t, scope& at);
