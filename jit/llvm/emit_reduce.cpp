@@ -190,9 +190,10 @@ Value* content_of(function_emitter& f, AllocaInst* slot) { return f.build.Create
 Value* emit_extreme(function_emitter& f, element type, bool largest, Value* a, Value* b) {
   auto& build = f.build;
   if (is_floating(type)) {
-    // One max instruction, which gives b where either is NaN, and a select that brings back a's.
-    Value* beyond = build.CreateSelect(build.CreateFCmp(largest ? CmpInst::FCMP_OGT : CmpInst::FCMP_OLT, a, b), a, b);
-    return build.CreateSelect(build.CreateFCmpUNO(a, a), a, beyond);
+    // One max instruction, which gives a where either is NaN, and a select that brings back b's. Only b is asked, the
+    // element where a is an accumulator: what is carried from turn to turn waits for no comparison.
+    Value* beyond = build.CreateSelect(build.CreateFCmp(largest ? CmpInst::FCMP_OGT : CmpInst::FCMP_OLT, b, a), b, a);
+    return build.CreateSelect(build.CreateFCmpUNO(b, b), b, beyond);
   }
   if (type == element::boolean) return largest ? build.CreateOr(a, b) : build.CreateAnd(a, b);
   if (type == element::u8) return build.CreateBinaryIntrinsic(largest ? Intrinsic::umax : Intrinsic::umin, a, b);

@@ -8,6 +8,9 @@ namespace sheaf::lower {
 
 namespace {
 
+// Is the rest of a block made of the block before alone?
+bool keeps_folds(const stage& s) { return s.window.block == s.lanes * (s.window.groups - 1); }
+
 ir::value as(ir::block_builder& b, element type, ir::value x) { return b.type_of(x) == type ? x : b.cast(type, x); }
 
 }  // namespace
@@ -107,11 +110,33 @@ ir::value kernel_lowering::finished(const stage& s, const window_view& v, folded
   return as(c, g.type(s.window.reduce), x.value);
 }
 
+// The folds that the results of a whole block have left in the buffer, before the next one: its rest, without a fold twice.
+void kernel_lowering::rest_from_folds(const stage& s, ir::value more, scope& at) {
+  const window_fold fold(g, s);
+  const std::int32_t kept = locals.at(s.define), keys = fold.tied ? local_keys.at(s.define) : -1;
+  ir::block_builder& b = *at.block;
+  running_fold sum(fold, b);
+  const ir::value zero = b.i64(0), size = b.i64(s.window.block);
+  const range places{zero, b.emit(op::select, {more, size, zero})};
+  sum.over(at, places, true, [&](scope& outer, const range& some) {
+    scope inner(outer, outer.block->loop(ir::loop_kind::vector, "rest", some.low, some.high, s.lanes));
+    inner.block->head().backward = true;
+    ir::block_builder& c = *inner.block;
+    const ir::value place = c.counter();
+    folded x{c.load(kept, s.window.type, {place}, ir::access::contiguous)};
+    if (fold.tied) x.key = c.load(keys, s.window.key_type, {place}, ir::access::contiguous);
+    const folded so_far = sum.with(c, x, true);
+    c.store(kept, {place}, so_far.value, ir::access::contiguous);
+    if (fold.tied) c.store(keys, {place}, so_far.key, ir::access::contiguous);
+    inner.close();
+  });
+}
+
 void kernel_lowering::window_results(const stage& s, const window_view& v, const range& t, scope& at) {
   const plan::window_form& w = s.window;
   const window_fold fold(g, s);
   const bool large = w.groups > 0;
-  if (large) rest_of_block(s, v, t, at);
+  if (large && !keeps_folds(s)) rest_of_block(s, v, t, at);
   ir::block_builder& b = *at.block;
   const ir::value first = b.emit(op::sub, {b.emit(op::add, {t.low, emit(w.ahead, at)}), b.i64(s.lanes)});
   const sliding_fold slider(fold, b, large ? s.lanes : w.width);
@@ -136,6 +161,8 @@ void kernel_lowering::window_results(const stage& s, const window_view& v, const
       const ir::value place = c.emit(op::sub, {c.counter(), t.low});
       folded left{c.load(locals.at(s.define), w.type, {place}, ir::access::contiguous)};
       if (fold.tied) left.key = c.load(local_keys.at(s.define), w.key_type, {place}, ir::access::contiguous);
+      if (keeps_folds(s)) c.store(locals.at(s.define), {place}, result.value, ir::access::contiguous);
+      if (keeps_folds(s) && fold.tied) c.store(local_keys.at(s.define), {place}, result.key, ir::access::contiguous);
       result = fold.joined(c, left, so_far);
     }
     if (before) {
@@ -161,11 +188,19 @@ void kernel_lowering::window_blocks(const stage& s, const window_view& v, const 
   ir::block_builder& b = *at.block;
   const ir::value size = b.i64(s.window.block), zero = b.i64(0);
   const ir::value room = b.emit(op::add, {b.emit(op::sub, {t.high, t.low}), b.i64(s.window.block - 1)});
-  scope inner(at,
-              b.loop(ir::loop_kind::serial, index_text(s.owned) + "_block", zero, b.emit(op::quotient, {room, size})));
+  const ir::value count = b.emit(op::quotient, {room, size});
+  if (keeps_folds(s)) {
+    const ir::value once = b.emit(op::minimum, {count, b.i64(1)});
+    scope first(at, b.loop(ir::loop_kind::serial, index_text(s.owned) + "_first", zero, once));
+    rest_of_block(s, v, t, first);
+    first.close();
+  }
+  scope inner(at, b.loop(ir::loop_kind::serial, index_text(s.owned) + "_block", zero, count));
   ir::block_builder& c = *inner.block;
   const ir::value from = c.emit(op::add, {t.low, c.emit(op::mul, {c.counter(), size})});
-  window_results(s, v, {from, c.emit(op::minimum, {c.emit(op::add, {from, size}), t.high})}, inner);
+  const ir::value to = c.emit(op::minimum, {c.emit(op::add, {from, size}), t.high});
+  window_results(s, v, {from, to}, inner);
+  if (keeps_folds(s)) rest_from_folds(s, c.emit(op::less, {to, t.high}), inner);
   inner.close();
 }
 

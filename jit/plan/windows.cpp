@@ -53,7 +53,7 @@ void shape(window_form& w, stage& s, monoid fold) {
   }
   w.groups = w.width / lanes;
   w.rest = w.width % lanes;
-  w.block = std::min(w.groups - 1, block_bytes / vector_bytes) * lanes;
+  w.block = std::min(w.groups - 1, block_bytes / (lanes * std::max(row(w.type).bytes, row(type).bytes))) * lanes;
   if (w.key != no_node) return;
   if (is_floating(w.type) && (fold == monoid::sum || fold == monoid::prod) && w.groups > sums_in_a_row)
     w.stretch = sums_in_a_row * lanes;
@@ -172,8 +172,9 @@ bool take_tied_window(graph& g, const facts& known, const tied& t, const walked&
   window_form& f = s.window;
   f.key_type = held(g.type(t.key));
   f.type = held(g.type(t.reduce));
-  // What ties in a large window may be many: their sum is a running one. Their number fits 32 bits.
-  if (is_floating(f.type) && width > folded_lanes) f.type = element::f64;
+  // Many may tie in a large window; how many fits 32 bits.
+  const std::int64_t lanes = vector_bytes / row(f.key_type).bytes;
+  if (f.type == element::f32 && width > sums_in_a_row * lanes) f.type = element::f64;
   if (f.type == element::i64 && is_constant(g, value)) f.type = element::i32;
   const elements e{keys.walk, cast_to(g, f.type, value), cast_to(g, f.key_type, keys.value),
                    cast_to(g, f.key_type, t.mine), t.extremum};
