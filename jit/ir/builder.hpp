@@ -85,6 +85,15 @@ class block_builder {
     body_.push_back(std::move(s));
   }
 
+  // Scalar subscripts, those of lane 0; the lanes are contiguous.
+  void prefetch(std::int32_t buffer, std::vector<value> subscripts) {
+    statement s = start(statement_kind::prefetch);
+    s.target = buffer;
+    s.how = access::contiguous;
+    s.subscripts = std::move(subscripts);
+    body_.push_back(std::move(s));
+  }
+
   value accumulator(element type, monoid fold, bool vector) {
     return add({.code = opcode::accumulator, .type = type, .vector = vector, .fold = fold, .args = {}});
   }

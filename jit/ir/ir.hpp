@@ -4,7 +4,7 @@
 //   module  = buffers, kernels in order of execution
 //   kernel  = one block that is entered once, or once per piece where its only statement is a parallel loop
 //   block   = statements
-//   statement = instruction | loop | guard | store | combine
+//   statement = instruction | loop | guard | store | combine | prefetch
 //
 // A value is the id of the instruction that made it and may be used in the same block after it, and in blocks inside.
 // A value is scalar, or a vector of the lanes of the one vector loop around it. Scalars mix with vectors by broadcast.
@@ -92,7 +92,7 @@ enum class loop_kind : std::uint8_t { serial, vector, parallel, block, thread };
 struct statement;
 using block = std::vector<statement>;
 
-enum class statement_kind : std::uint8_t { instruct, loop, guard, store, combine };
+enum class statement_kind : std::uint8_t { instruct, loop, guard, store, combine, prefetch };
 
 struct statement {
   statement_kind kind;
@@ -109,7 +109,8 @@ struct statement {
   double cost = 1;          // parallel loops: nanoseconds of one iteration, estimated
   block body;               // loop, guard
 
-  // store: `stored` into buffer `target` at `subscripts`. combine: `stored` into accumulator `target_value`.
+  // store: `stored` into buffer `target` at `subscripts`. prefetch: these lanes of `target` are read soon; the place may be
+  // outside, and no memory is touched. combine: `stored` into accumulator `target_value`.
   std::int32_t target = -1;
   value target_value = none;
   value stored = none;

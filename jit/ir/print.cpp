@@ -189,6 +189,9 @@ class printer {
         text_ += std::string("store ") + name_of(s.how) + (s.stream ? " stream " : " ") + buffer_name(s.target) + "[" +
                  list(s.subscripts) + "] = " + name(s.stored) + mask + "\n";
         return;
+      case statement_kind::prefetch:
+        text_ += "prefetch " + buffer_name(s.target) + "[" + list(s.subscripts) + "]\n";
+        return;
       case statement_kind::combine:
         text_ += "combine " + name(s.target_value) + " with " + name(s.stored) +
                  (s.position == none ? "" : " at " + name(s.position)) + mask + "\n";

@@ -138,6 +138,11 @@ class kernel_verifier {
         case statement_kind::store:
           store(s);
           break;
+        case statement_kind::prefetch:
+          place_ = "prefetch";
+          require(s.how == access::contiguous, "access_kind", "expected contiguous lanes");
+          subscripts(target_buffer(s.target), s.subscripts, s.how, unit_inner(target_buffer(s.target)));
+          break;
         case statement_kind::combine:
           combine(s);
           break;

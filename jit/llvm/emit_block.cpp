@@ -166,6 +166,9 @@ void emit_block(function_emitter& f, const ir::block& body) {
       case ir::statement_kind::store:
         emit_store(f, s);
         break;
+      case ir::statement_kind::prefetch:
+        emit_prefetch(f, s);
+        break;
       case ir::statement_kind::combine:
         emit_combine(f, s);
         break;

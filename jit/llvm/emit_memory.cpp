@@ -11,6 +11,8 @@ using namespace llvm;
 
 namespace {
 
+constexpr int line_bytes = 64;
+
 // Everything that the runtime wrote before the call stays as it is during it.
 LoadInst* load_fact(builder& b, Type* type, Value* base, std::uint64_t offset) {
   LoadInst* load = b.CreateLoad(type, b.CreateConstGEP1_64(b.getInt8Ty(), base, offset));
@@ -199,6 +201,17 @@ void emit_stream_store(function_emitter& f, Value* address, Value* bits, Align a
   b.CreateAlignedStore(bits, address, align);
   b.CreateBr(done);
   b.SetInsertPoint(done);
+}
+
+// A line at a time; the tail is too short to be worth one.
+void emit_prefetch(function_emitter& f, const ir::statement& s) {
+  if (f.tail_mask) return;
+  auto& b = f.build;
+  const place p = place_of(f, s.target, s.subscripts, s.how, ir::none);
+  for (int at = 0; at < p.lanes * p.bytes; at += line_bytes)
+    b.CreateIntrinsic(Intrinsic::prefetch, {b.getPtrTy()},
+                      {b.CreateGEP(b.getInt8Ty(), p.address, b.getInt64(static_cast<std::uint64_t>(at))), b.getInt32(0), b.getInt32(3),
+                       b.getInt32(1)});
 }
 
 Value* buffer_extent(function_emitter& f, std::int32_t b, int dimension) {

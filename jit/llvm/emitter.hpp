@@ -94,6 +94,7 @@ llvm::Value* buffer_extent(function_emitter& f, std::int32_t b, int dimension);
 llvm::Value* emit_load(function_emitter& f, const ir::instruction& i);
 void emit_store(function_emitter& f, const ir::statement& s);
 
+void emit_prefetch(function_emitter& f, const ir::statement& s);
 void emit_stream_store(function_emitter& f, llvm::Value* address, llvm::Value* bits, llvm::Align align);
 
 // emit_reduce.cpp

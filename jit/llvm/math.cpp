@@ -6,6 +6,7 @@
 #include <sheaf/jit/llvm/emitter.hpp>
 
 #include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/IntrinsicsX86.h>
 
 namespace sheaf::llvm_backend {
 
@@ -54,7 +55,8 @@ struct f32_math {
   Value* power_of_two(Value* n) const { return unbits(b.CreateShl(b.CreateAdd(n, integer(127)), 23)); }
 
   struct reduced {
-    Value* n;  // integer
+    Value* n;      // integer
+    Value* whole;  // the same, as a float
     Value* r;  // x - n log 2, within half a log 2
   };
   // Adding 1.5 * 2^23 rounds to an integer and leaves it in the low bits: no conversion, so NaN is harmless.
@@ -63,13 +65,47 @@ struct f32_math {
     Value* n = b.CreateSub(bits(shifted), integer(0x4b400000));
     Value* whole = sub(shifted, real(0x1.8p23));
     // log 2 in two parts, the first short enough that its product with n is exact.
-    return {n, fma(whole, real(-0x1.7f7d1cf79abcap-20), fma(whole, real(-0x1.62e4p-1), x))};
+    return {n, whole, fma(whole, real(-0x1.7f7d1cf79abcap-20), fma(whole, real(-0x1.62e4p-1), x))};
+  }
+
+  // y 2^n by the instruction that AVX-512 has for it, which rounds once as two exact factors do; null where there is none.
+  Value* scale(Value* y, Value* n) const {
+    const auto* vector = dyn_cast<FixedVectorType>(floats);
+    if (!f.m.target.avx512 || !vector) return nullptr;
+    const unsigned lanes = vector->getNumElements(), width = std::min(lanes, 16u);
+    const Intrinsic::ID names[] = {Intrinsic::x86_avx512_mask_scalef_ps_128, Intrinsic::x86_avx512_mask_scalef_ps_256,
+                                   Intrinsic::x86_avx512_mask_scalef_ps_512};
+    if (width < 4) return nullptr;
+    Value* all = nullptr;
+    for (unsigned at = 0; at < lanes; at += width) {
+      std::vector<int> piece(width);
+      for (unsigned k = 0; k < width; ++k) piece[k] = static_cast<int>(at + k);
+      Value* a = lanes == width ? y : b.CreateShuffleVector(y, piece);
+      Value* e = lanes == width ? n : b.CreateShuffleVector(n, piece);
+      std::vector<Value*> args{a, e, Constant::getNullValue(a->getType()), b.getIntN(std::max(8u, width), width < 8 ? 15 : (1u << width) - 1)};
+      if (width == 16) args.push_back(b.getInt32(4));  // rounding as the processor is set
+      Value* part = b.CreateIntrinsic(names[width / 8], {}, args);
+      if (lanes == width) return part;
+      all = all ? append(all, part) : part;
+    }
+    return all;
+  }
+  // Lanes of a, then those of b.
+  Value* append(Value* first, Value* second) const {
+    const int n = static_cast<int>(cast<FixedVectorType>(first->getType())->getNumElements());
+    const int m = static_cast<int>(cast<FixedVectorType>(second->getType())->getNumElements());
+    std::vector<int> widened(static_cast<std::size_t>(n), -1), both(static_cast<std::size_t>(n + m));
+    for (int k = 0; k < m; ++k) widened[static_cast<std::size_t>(k)] = k;
+    Value* wide = n == m ? second : b.CreateShuffleVector(second, widened);
+    for (int k = 0; k < n + m; ++k) both[static_cast<std::size_t>(k)] = k;
+    return b.CreateShuffleVector(first, wide, both);
   }
 
   Value* exp(Value* x) const {
     const reduced by = by_log2(at_least(at_most(x, 89.0), -104.0));
     Value* p = polynomial(by.r, {0x1p-1, 0x1.55548ep-3, 0x1.55545ep-5, 0x1.123be8p-7, 0x1.6db494p-10});
     Value* y = add(fma(mul(by.r, by.r), p, by.r), real(1));
+    if (Value* scaled = scale(y, by.whole)) return scaled;
     // In two factors, so that results reach infinity and the subnormals.
     Value* half = b.CreateAShr(by.n, 1);
     return mul(mul(y, power_of_two(half)), power_of_two(b.CreateSub(by.n, half)));
@@ -149,6 +185,19 @@ struct f32_math {
   }
 };
 
+bool is_own_function(op what) {
+  switch (what) {
+    case op::exp:
+    case op::log:
+    case op::expm1:
+    case op::log1p:
+    case op::sigmoid:
+    case op::tanh:
+    case op::erf: return true;
+    default: return false;
+  }
+}
+
 }  // namespace
 
 Value* emit_math(function_emitter& f, op what, element type, std::span<Value* const> args) {
@@ -160,6 +209,21 @@ Value* emit_math(function_emitter& f, op what, element type, std::span<Value* co
     Constant* const one = ConstantFP::get(x->getType(), 1.0);
     Value* below = f.build.CreateFCmpOLT(x, Constant::getNullValue(x->getType()));
     return f.build.CreateFDiv(f.build.CreateSelect(below, e, one), f.build.CreateFAdd(one, e));
+  }
+  // A register at a time: the steps of sixteen registers side by side would live on the stack.
+  if (const auto* wide = dyn_cast<FixedVectorType>(x->getType()); wide && args.size() == 1 && is_own_function(what)) {
+    const unsigned lanes = wide->getNumElements(), width = static_cast<unsigned>(f.m.target.register_bytes()) / 4;
+    if (lanes > width) {
+      Value* all = nullptr;
+      for (unsigned at = 0; at < lanes; at += width) {
+        std::vector<int> piece(width);
+        for (unsigned k = 0; k < width; ++k) piece[k] = static_cast<int>(at + k);
+        Value* const part = f.build.CreateShuffleVector(x, piece);
+        Value* const made = emit_math(f, what, type, {&part, 1});
+        all = all ? f32_math(f, made).append(all, made) : made;
+      }
+      return all;
+    }
   }
   const f32_math math(f, x);
   switch (what) {

@@ -41,9 +41,14 @@ ir::value kernel_lowering::emit(node_id n, scope& s, bool lane0) {
       break;
     }
     default: {
+      if (const auto stored = from_strip(n, at)) {
+        result = *stored;
+        break;
+      }
       std::vector<ir::value> list;
       for (int k = 0; k < g[n].count; ++k) list.push_back(emit(g.arg(n, k), at, lane0));
       result = b.emit(g.kind(n), std::move(list));
+      into_strip(n, result, at);
     }
   }
   at.values[key(n, lane0)] = result;

@@ -1,6 +1,7 @@
 // The state of lowering one kernel, shared by the files of this folder.
 #pragma once
 #include <optional>
+#include <set>
 #include <span>
 #include <unordered_map>
 
@@ -14,13 +15,15 @@ using plan::stage;
 
 // A block under construction with what is bound in it. Values are looked up through the parents.
 struct scope {
-  scope(ir::block_builder& top) : block(&top) {}
-  scope(scope& outer, ir::block_builder made) : own(std::move(made)), block(&*own), parent(&outer), bound(outer.bound), lane(outer.lane) {}
+  scope(ir::block_builder& top) : block(&top), root(this) {}
+  scope(scope& outer, ir::block_builder made) : own(std::move(made)), block(&*own), parent(&outer), root(outer.root), number(++root->made), bound(outer.bound), lane(outer.lane) {}
   scope(const scope&) = delete;
 
   std::optional<ir::block_builder> own;
   ir::block_builder* block;
   scope* parent = nullptr;
+  scope* root;
+  int number = 0, made = 0;  // of all scopes of the kernel; by the root: how many there were
   index_set bound;
   node_id lane = no_node;  // the index of the vector loop around
   std::unordered_map<std::int64_t, ir::value> values;
@@ -35,8 +38,31 @@ struct range {
 struct folded;
 class sliding_fold;
 
+// Costly expressions of a kernel's vector loops, by their form under the first index of the loop's range.
+struct strip_table {
+  struct place {
+    scope *loop, *outside;
+  };
+  struct strip {
+    std::int32_t buffer;
+    int loop, row;  // the scope that filled it, and the one that stands in, by number
+  };
+  std::unordered_map<node_id, int> uses;
+  std::unordered_map<node_id, strip> stored;
+  std::int64_t bytes = 0;
+
+  node_id alike(graph& g, node_id n, node_id lane);
+  void count(graph& g, node_id body, node_id lane);
+
+ private:
+  std::vector<node_id> lanes_;
+  std::unordered_map<node_id, plan::replacement> renamed_;  // by lane
+};
+
 class kernel_lowering {
  public:
+  static bool is_costly(op kind);  // a function that takes many instructions
+
   kernel_lowering(graph& g, const plan::facts& known, plan::program_plan& plan, ir::module& code,
                   const std::unordered_map<node_id, std::int32_t>& buffers)
       : g(g), known(known), plan(plan), code(code), buffers(buffers) {}
@@ -50,11 +76,31 @@ class kernel_lowering {
 
   // reduction.cpp
   ir::value reduction(node_id n, scope& s);
+  void prefetch_next_row(node_id idx, scope& s, scope& inner);
+  void prefetch_next_lanes(node_id reduce, scope& at, scope& inner);
+  ir::value cell_of(node_id reduce, scope& at, bool wide);
+  void combine_term(ir::value cell, node_id reduce, node_id body, node_id condition, node_id position, scope& inner);
+  ir::value take_result(node_id reduce, ir::value cell, scope& at, bool folds);
 
   // stage.cpp. Opens the loop of an index: `lanes` more than 1 makes it a vector loop; `within` replaces its own range.
   void bind(scope& inner, node_id idx, int lanes);
   ir::block_builder open(scope& outer, node_id idx, int lanes, const range* within = nullptr, const char* suffix = "");
   void store(const stage& s, ir::value stored, scope& at, ir::value mask = ir::none);
+  std::vector<node_id> place_in(const stage& s);  // subscripts of what is stored: indices from their first on
+
+  // nest.cpp
+  struct entry {
+    const stage* s;
+    std::size_t depth;  // loops already open
+  };
+  void nest(std::span<const entry> given, scope& s, const range* chunk);
+
+  // strip.cpp
+  void find_strips();
+  std::optional<ir::value> from_strip(node_id n, scope& at);
+  void into_strip(node_id n, ir::value made, scope& at);
+  strip_table::place lane_loop(scope& s) const;
+  strip_table strips;
 
   // scatter.cpp
   void scatter(const stage& s, scope& piece, const range* owned);
@@ -78,15 +124,13 @@ class kernel_lowering {
   const std::unordered_map<node_id, std::int32_t>& buffers;  // by input or define node
   std::vector<const stage*> stages;                          // of this kernel
   std::unordered_set<node_id> pending;                       // defines of this kernel that are not stored yet
+  node_id row_index = no_node;                               // of the rows that pieces walk in order
+  std::set<std::pair<int, node_id>> fetched;                 // by scope: of the next row
   std::unordered_map<node_id, std::int32_t> locals;          // by define: what its stage keeps for itself
   std::unordered_map<node_id, std::int32_t> local_keys;
   bool small = false;                                        // so little work that its short loops are brief
 
  private:
-  struct entry {
-    const stage* s;
-    std::size_t depth;  // loops already open
-  };
   ir::value emit_load(node_id n, scope& at);
   struct window_view;
   folded element_of(const stage& s, node_id value, node_id key, scope& at);
@@ -107,7 +151,15 @@ class kernel_lowering {
   void scan_fill(const stage& s, scope& at, const range& t);
   void store_at(const stage& s, node_id place, ir::value stored, scope& at, ir::value mask);  // place: of the owned index
   ir::value emit_index(node_id n, scope& at, bool lane0);
-  void nest(std::span<entry> entries, scope& s, const range* chunk);
+  bool is_open(const entry& e) const;
+  bool waits(const entry& e, std::span<const entry> others) const;
+  bool joins(const entry& e, std::span<const entry> group, std::span<const entry> left) const;
+  bool stored_in_turn(node_id n, std::span<const entry> hosts, node_id idx) const;
+  std::vector<node_id> unknown_reductions(const stage& each, scope& s);
+  std::vector<node_id> guests(std::span<const entry> hosts, node_id idx, scope& s);
+  void run_shared(std::span<const entry> group, std::span<const node_id> visiting, scope& s, const range* chunk, bool last);
+  void finish(const stage& s, scope& at);
+  void fill(std::span<const entry> entries, scope& s);
   void piece(const plan::kernel_plan& k, scope& s, const range* chunk);
   std::vector<node_id> companions(node_id n, node_id lane, scope& at);
   bool computed_outside(node_id n, scope& at);

@@ -9,23 +9,6 @@ namespace sheaf::lower {
 
 namespace {
 
-// Ranges that depend on another bound index run inside it; the lanes run innermost.
-std::vector<node_id> loop_order(const graph& g, std::vector<node_id> list, node_id lane) {
-  std::vector<node_id> sorted;
-  if (lane != no_node) std::erase(list, lane);
-  while (!list.empty()) {
-    const auto free_of_others = [&](node_id idx) {
-      return std::none_of(list.begin(), list.end(), [&](node_id o) { return o != idx && g.free[idx].has(g.ordinal(o)); });
-    };
-    auto next = std::find_if(list.begin(), list.end(), free_of_others);
-    if (next == list.end()) next = list.begin();
-    sorted.push_back(*next);
-    list.erase(next);
-  }
-  if (lane != no_node) sorted.push_back(lane);
-  return sorted;
-}
-
 element accumulated(element type) { return type == element::f16 || type == element::bf16 ? element::f32 : type; }
 
 // The same reduction with a bound index under a name that nothing in the program has, so nothing inside captures it.
@@ -67,6 +50,37 @@ std::vector<node_id> kernel_lowering::companions(node_id n, node_id lane, scope&
   return list;
 }
 
+// An accumulator of a reduction at its place.
+ir::value kernel_lowering::cell_of(node_id q, scope& at, bool wide) {
+  const element type = row(monoid_of(g, q)).position ? g.type(g.arg(q, 0)) : g.type(q);
+  return at.block->accumulator(accumulated(type), monoid_of(g, q), wide);
+}
+
+// One turn: the term goes into the accumulator where the condition holds. position: of the extremes that tell theirs.
+void kernel_lowering::combine_term(ir::value cell, node_id q, node_id body, node_id condition, node_id position,
+                                   scope& inner) {
+  if (accumulated(g.type(g.arg(q, 0))) != g.type(g.arg(q, 0))) body = cast_to(g, element::f32, body);
+  const auto combine_in = [&](scope& s, ir::value mask) {
+    const ir::value x = emit(body, s);
+    const ir::value where = position == no_node ? ir::none : emit(position, s);
+    s.block->combine(cell, x, mask, where);
+  };
+  const bool lanes_decide = inner.lane != no_node && g.free[condition].has(g.ordinal(inner.lane));
+  if (is_true(g, condition)) return combine_in(inner, ir::none);
+  if (lanes_decide) return combine_in(inner, emit(condition, inner));
+  const ir::value test = emit(condition, inner);
+  scope guarded(inner, inner.block->guard(test));
+  combine_in(guarded, ir::none);
+  guarded.close();
+}
+
+// folds: the accumulator has lanes of which the result is one value.
+ir::value kernel_lowering::take_result(node_id q, ir::value cell, scope& at, bool folds) {
+  ir::value result = folds ? at.block->fold_lanes(cell) : at.block->read(cell);
+  if (!row(monoid_of(g, q)).position && accumulated(g.type(q)) != g.type(q)) result = at.block->cast(g.type(q), result);
+  return at.values[2 * std::int64_t{q}] = result;
+}
+
 ir::value kernel_lowering::reduction(node_id n, scope& at) {
   for (const node_id idx : plan::bound_indices(g, n))
     if (at.bound.has(g.ordinal(idx))) {
@@ -81,49 +95,34 @@ ir::value kernel_lowering::reduction(node_id n, scope& at) {
   const std::vector<node_id> all = companions(n, lane, at);
   const bool vector = at.lane != no_node || lane != no_node;
   std::vector<ir::value> cells;
-  for (const node_id q : all) {
-    const bool position = row(monoid_of(g, q)).position;
-    const bool wide = at.lane == no_node ? vector : g.free[q].has(g.ordinal(at.lane));
-    cells.push_back(at.block->accumulator(accumulated(position ? g.type(g.arg(q, 0)) : g.type(q)), monoid_of(g, q), wide));
-  }
+  for (const node_id q : all)
+    cells.push_back(cell_of(q, at, at.lane == no_node ? vector : g.free[q].has(g.ordinal(at.lane))));
   std::vector<std::unique_ptr<scope>> nest;
   scope* inner = &at;
-  for (const node_id idx : loop_order(g, plan::bound_indices(g, n), lane)) {
+  for (const node_id idx : plan::nesting_order(g, plan::bound_indices(g, n), lane)) {
     const int lanes = idx == lane ? plan::lanes_for(g, known, n, lane, false) : 1;
     nest.push_back(std::make_unique<scope>(*inner, open(*inner, idx, lanes)));
     inner = nest.back().get();
     bind(*inner, idx, lanes);
   }
   for (std::size_t i = 0; i < all.size(); ++i) {
-    const node_id q = all[i], condition = g.arg(q, 1);
-    const bool narrow = accumulated(g.type(g.arg(q, 0))) != g.type(g.arg(q, 0));
-    const node_id body = narrow ? cast_to(g, element::f32, g.arg(q, 0)) : g.arg(q, 0);
-    node_id position = no_node;
-    if (row(monoid_of(g, q)).position) position = plan::bound_indices(g, q).front();
-    const bool lanes_decide = inner->lane != no_node && g.free[condition].has(g.ordinal(inner->lane));
-    if (is_true(g, condition) || lanes_decide) {
-      const ir::value mask = lanes_decide ? emit(condition, *inner) : ir::none;
-      const ir::value x = emit(body, *inner);
-      const ir::value where = position == no_node ? ir::none : emit(position, *inner);
-      inner->block->combine(cells[i], x, mask, where);
-    } else {
-      const ir::value test = emit(condition, *inner);
-      scope guarded(*inner, inner->block->guard(test));
-      const ir::value x = emit(body, guarded);
-      const ir::value where = position == no_node ? ir::none : emit(position, guarded);
-      guarded.block->combine(cells[i], x, ir::none, where);
-      guarded.close();
-    }
+    const node_id q = all[i];
+    const node_id position = row(monoid_of(g, q)).position ? plan::bound_indices(g, q).front() : no_node;
+    combine_term(cells[i], q, g.arg(q, 0), g.arg(q, 1), position, *inner);
   }
+  bool long_turns = false;
+  for (const node_id q : all)
+    plan::for_each_node(g, g.arg(q, 0), [&](node_id e) {
+      long_turns = long_turns || (is_costly(g.kind(e)) && is_floating(g.type(e)) && !g.free[e].within(at.bound));
+    });
+  if (at.lane != no_node && nest.size() == 1)
+    for (const node_id q : all) prefetch_next_lanes(q, at, *inner);
+  if (long_turns && lane != no_node && nest.size() == 1) prefetch_next_row(lane, at, *inner);
   while (!nest.empty()) {
     nest.back()->close();
     nest.pop_back();
   }
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    ir::value result = at.lane == no_node && vector ? at.block->fold_lanes(cells[i]) : at.block->read(cells[i]);
-    if (!row(monoid_of(g, all[i])).position && accumulated(g.type(all[i])) != g.type(all[i])) result = at.block->cast(g.type(all[i]), result);
-    at.values[2 * std::int64_t{all[i]}] = result;
-  }
+  for (std::size_t i = 0; i < all.size(); ++i) take_result(all[i], cells[i], at, at.lane == no_node && vector);
   return at.values[2 * std::int64_t{n}];
 }
 

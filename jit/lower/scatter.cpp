@@ -71,7 +71,7 @@ void kernel_lowering::scatter(const stage& s, scope& piece, const range* chunk) 
   for (const node_id idx : plan::bound_indices(g, s.body)) deciding |= g.free[idx];
   for (const node_id idx : s.indices)
     if (deciding.has(g.ordinal(idx)) && !inner->bound.has(g.ordinal(idx))) enter(idx, 1, nullptr);
-  for (const node_id idx : plan::bound_indices(g, s.body)) enter(idx, 1, nullptr);
+  for (const node_id idx : plan::nesting_order(g, plan::bound_indices(g, s.body))) enter(idx, 1, nullptr);
   node_id body = g.arg(s.body, 0), rest = t.rest;
   if (t.at != no_node) {
     const ir::value at = emit(t.at, *inner);

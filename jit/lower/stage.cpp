@@ -40,6 +40,13 @@ void kernel_lowering::bind(scope& inner, node_id idx, int lanes) {
   }
 }
 
+std::vector<node_id> kernel_lowering::place_in(const stage& s) {
+  std::vector<node_id> subscripts;
+  for (std::size_t d = 0; d < s.indices.size(); ++d)
+    subscripts.push_back(make(g, op::sub, s.indices[d], g.arg(g.arg(s.define, 1 + static_cast<int>(d)), 0)));
+  return subscripts;
+}
+
 // A large output that nothing reads again soon, written in order.
 bool kernel_lowering::past_cache(const stage& s, ir::access how) const {
   const bool in_order = s.how == plan::way::map || s.how == plan::way::window || (s.how == plan::way::scan && s.scan.factor == no_node);
@@ -51,49 +58,20 @@ bool kernel_lowering::past_cache(const stage& s, ir::access how) const {
 
 void kernel_lowering::store(const stage& s, ir::value stored, scope& at, ir::value mask) {
   const std::int32_t id = buffers.at(s.define);
-  std::vector<node_id> subscripts;
-  for (const node_id idx : s.indices) subscripts.push_back(position_of(idx));
   std::vector<ir::value> list;
-  const ir::access how = subscripts_of(id, subscripts, at, list);
+  const ir::access how = subscripts_of(id, place_in(s), at, list);
   at.block->store(id, std::move(list), stored, how, mask, past_cache(s, how));
 }
 
-void kernel_lowering::nest(std::span<entry> entries, scope& s, const range* chunk) {
-  for (std::size_t i = 0; i < entries.size();) {
-    const stage& first = *entries[i].s;
-    if (entries[i].depth == first.loops.size()) {
-      const ir::value value = emit(first.body, s);
-      store(first, value, s);
-      pending.erase(first.define);
-      const node_id own = load(g, first.define, first.indices.data(), static_cast<int>(first.indices.size()));
-      s.values[2 * std::int64_t{own}] = value;  // a later stage in this loop need not read it back
-      ++i;
-      continue;
-    }
-    const node_id idx = first.loops[entries[i].depth];
-    const int lanes = idx == first.vector ? first.lanes : 1;
-    std::size_t end = i + 1;
-    for (; end < entries.size(); ++end) {
-      const stage& next = *entries[end].s;
-      if (entries[end].depth == next.loops.size() || next.loops[entries[end].depth] != idx || (idx == next.vector) != (lanes > 1)) break;
-      bool fits = lanes == 1 || next.lanes == lanes;
-      for (std::size_t j = i; j < end; ++j) fits = fits && plan::reads_only_at(g, next, *entries[j].s, idx);
-      if (!fits) break;
-    }
-    scope inner(s, open(s, idx, lanes, idx == first.parallel && chunk != nullptr ? chunk : nullptr));
-    bind(inner, idx, lanes);
-    std::vector<entry> shared(entries.begin() + static_cast<std::ptrdiff_t>(i), entries.begin() + static_cast<std::ptrdiff_t>(end));
-    for (entry& e : shared) ++e.depth;
-    nest(shared, inner, chunk);
-    inner.close();
-    i = end;
-  }
-}
-
 void kernel_lowering::piece(const plan::kernel_plan& k, scope& s, const range* chunk) {
-  if (stages.front()->how == plan::way::scan) return scan(*stages.front(), s, chunk);
-  if (stages.front()->how == plan::way::window) return window(*stages.front(), s, chunk);
-  if (stages.front()->how != plan::way::map) return scatter(*stages.front(), s, chunk);
+  switch (stages.front()->how) {
+    case plan::way::scan: return scan(*stages.front(), s, chunk);
+    case plan::way::window: return window(*stages.front(), s, chunk);
+    case plan::way::scatter:
+    case plan::way::interval: return scatter(*stages.front(), s, chunk);
+    case plan::way::map:
+    case plan::way::partial: break;
+  }
   std::vector<entry> entries;
   for (const stage* each : stages) entries.push_back({each, k.parallel != no_node && k.chunk == 0 ? 1u : 0u});
   nest(entries, s, chunk);
@@ -109,6 +87,9 @@ ir::kernel kernel_lowering::operator()(const plan::kernel_plan& k) {
   const double all_turns =
       k.parallel == no_node ? 1 : known.trips(k.parallel) / static_cast<double>(std::max<std::int64_t>(k.chunk, 1));
   small = k.cost * std::max(1.0, all_turns) < worth_code;
+  row_index = k.row != no_node ? k.row : k.chunk == 0 ? k.parallel : no_node;
+  find_strips();
+  fetched.clear();
   ir::kernel_builder builder(k.name);
   scope top(builder.top());
   if (k.parallel == no_node) {

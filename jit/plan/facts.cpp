@@ -58,6 +58,14 @@ double facts::trips(node_id idx) const {
   return std::clamp(walked / std::max(1.0, trips(outer)), std::min(16.0, walked), walked);
 }
 
+double facts::bytes(node_id tensor) const {
+  const auto i = static_cast<std::size_t>(g_[tensor].attribute);
+  if (g_.kind(tensor) != op::input || i >= call_.inputs.size()) return 0;
+  double all = row(g_.type(tensor)).bytes;
+  for (const std::int64_t n : call_.inputs[i].extents) all *= static_cast<double>(n);
+  return all;
+}
+
 double facts::trips(const index_set& set) const {
   double product = 1;
   for (int o = 0; o < g_.indices.size(); ++o)

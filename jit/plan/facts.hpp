@@ -31,6 +31,9 @@ class facts {
   // The product over a set of indices.
   double trips(const index_set& set) const;
 
+  // Of an input's elements.
+  double bytes(node_id input) const;
+
   const graph& g() const { return g_; }
   const call_facts& call() const { return call_; }
 

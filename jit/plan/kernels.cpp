@@ -9,6 +9,8 @@ namespace sheaf::plan {
 
 namespace {
 
+constexpr double cheap_by = 16;  // so many times less work goes first
+
 bool reads(const graph& g, node_id root, const stage& writer) {
   bool found = false;
   for_each_node(g, root, [&](node_id n) { found = found || (g.kind(n) == op::load && g.arg(n, 0) == writer.define); });
@@ -36,20 +38,48 @@ bool uses_index(const graph& g, const stage& s, node_id idx) {
 
 bool may_join(graph& g, const program_plan& plan, const kernel_plan& k, stage& s, trust& trusted) {
   const stage& leader = plan.stages[static_cast<std::size_t>(k.stages.front())];
-  if (leader.where == place::check || s.where == place::check) return false;
-  if (leader.how != way::map || s.how != way::map) return false;
+  if (leader.where == place::check || s.where == place::check || leader.asked != s.asked) return false;
+  const auto walks_rows = [](const stage& t) { return t.how == way::map || t.how == way::partial; };
+  if (!walks_rows(leader) || !walks_rows(s)) return false;
   if ((k.parallel == no_node) != (s.parallel == no_node) || (k.chunk == 0) != (s.chunk == 0)) return false;
   if (k.parallel == no_node) return true;
   stage renamed = s;
   if (k.parallel != s.parallel) {
-    const bool same = known_equal(g, g.arg(k.parallel, 0), g.arg(s.parallel, 0)) && known_equal(g, g.arg(k.parallel, 1), g.arg(s.parallel, 1));
+    const bool same = known_equal(g, g.arg(k.parallel, 0), g.arg(s.parallel, 0)) &&
+                      known_equal(g, g.arg(k.parallel, 1), g.arg(s.parallel, 1));
     if (!same || uses_index(g, s, k.parallel)) return false;
     rename_parallel(g, renamed, k.parallel, trusted);
   }
-  for (const int other : k.stages)
-    if (!reads_only_at(g, renamed, plan.stages[static_cast<std::size_t>(other)], k.parallel)) return false;
+  for (const int other : k.stages) {
+    const stage& writer = plan.stages[static_cast<std::size_t>(other)];
+    const bool in_row = k.row != no_node && k.row == s.rows.part && reads_only_at(g, renamed, writer, k.row);
+    if (!in_row && !reads_only_at(g, renamed, writer, k.parallel)) return false;
+  }
   s = std::move(renamed);
   return true;
+}
+
+// Producers first, and of what is ready checks, then what is cheap: a pass over much data finds all that it can wait for done.
+void order_by_cost(const graph& g, std::vector<stage>& stages) {
+  std::vector<stage> sorted;
+  std::vector<bool> done(stages.size());
+  const auto ready = [&](std::size_t i) {
+    for (std::size_t j = 0; j < i; ++j)
+      if (!done[j] && reads(g, stages[i].body, stages[j])) return false;
+    return !done[i];
+  };
+  const auto before = [&](std::size_t a, std::size_t b) {
+    return stages[a].asked != stages[b].asked ? stages[a].asked
+                                              : stages[a].operations * cheap_by < stages[b].operations;
+  };
+  while (sorted.size() < stages.size()) {
+    std::size_t best = stages.size();
+    for (std::size_t i = 0; i < stages.size(); ++i)
+      if (ready(i) && (best == stages.size() || before(i, best))) best = i;
+    done[best] = true;
+    sorted.push_back(stages[best]);
+  }
+  stages = std::move(sorted);
 }
 
 }  // namespace
@@ -64,13 +94,23 @@ bool reads_only_at(const graph& g, const stage& reader, const stage& writer, nod
     }
     if (g.kind(n) != op::load || g.arg(n, 0) != writer.define) return;
     bool at = false;
-    for (std::size_t d = 0; d < writer.indices.size(); ++d) at = at || (writer.indices[d] == idx && g.arg(n, 1 + static_cast<int>(d)) == idx);
+    for (std::size_t d = 0; d < writer.indices.size(); ++d)
+      at = at || (writer.indices[d] == idx && g.arg(n, 1 + static_cast<int>(d)) == idx);
     only = only && at;
   });
   return only;
 }
 
+void mark_asked(const graph& g, std::vector<stage>& stages) {
+  for (std::size_t i = stages.size(); i-- > 0;) {
+    stages[i].asked = stages[i].where == place::check;
+    for (std::size_t j = i + 1; j < stages.size(); ++j)
+      stages[i].asked = stages[i].asked || (stages[j].asked && reads(g, stages[j].body, stages[i]));
+  }
+}
+
 void group(graph& g, const facts& known, program_plan& plan) {
+  order_by_cost(g, plan.stages);
   std::vector<std::size_t> home(plan.stages.size());
   for (std::size_t i = 0; i < plan.stages.size(); ++i) {
     stage& s = plan.stages[i];
@@ -83,6 +123,7 @@ void group(graph& g, const facts& known, program_plan& plan) {
       kernel_plan fresh;
       fresh.name = name_of(g, s.define);
       fresh.parallel = s.parallel;
+      if (s.rows.whole != no_node) fresh.row = s.rows.part;
       fresh.chunk = s.chunk;
       plan.kernels.push_back(std::move(fresh));
     }
@@ -98,7 +139,10 @@ void group(graph& g, const facts& known, program_plan& plan) {
       }
     double work = 0;
     for (const int i : k.stages) work += plan.stages[static_cast<std::size_t>(i)].operations;
-    const double turns = k.parallel == no_node ? 1 : std::max(1.0, known.trips(k.parallel) / static_cast<double>(std::max<std::int64_t>(k.chunk, 1)));
+    const double turns =
+        k.parallel == no_node
+            ? 1
+            : std::max(1.0, known.trips(k.parallel) / static_cast<double>(std::max<std::int64_t>(k.chunk, 1)));
     k.cost = std::max(1.0, work * 0.5 / turns);
   }
 }

@@ -5,6 +5,9 @@
 
 namespace sheaf::plan {
 
+// Sets `asked`.
+void mark_asked(const graph& g, std::vector<stage>& stages);
+
 // Gives stages the same index node where their leading ranges are equal, then groups them.
 void group(graph& g, const facts& known, program_plan& plan);
 

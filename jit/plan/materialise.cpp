@@ -5,6 +5,7 @@
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/scans.hpp>
 #include <sheaf/jit/plan/schedule.hpp>
+#include <sheaf/jit/plan/split.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 
 namespace sheaf::plan {
@@ -12,9 +13,6 @@ namespace sheaf::plan {
 namespace {
 
 constexpr double repeats_allowed = 1.5;
-constexpr double split_from = 65536;     // elements a result: below, one core is as fast
-constexpr std::int64_t block_elements = 16384;
-constexpr double row_elements = 1024;
 constexpr double enough_pieces = 32;
 
 // ---- scatters
@@ -71,69 +69,6 @@ node_id counted(graph& g, node_id n) {
   const node_id zero = number(g, type, 0);
   const node_id product = make(g, op::mul, cast_to(g, type, g.arg(n, 0)), count);
   return cast_to(g, g.type(n), make(g, op::select, make(g, op::equal, count, zero), zero, product));
-}
-
-// ---- reductions over much data
-
-bool is_closed(const graph& g, node_id idx) { return g.free[g.arg(idx, 0)].empty() && g.free[g.arg(idx, 1)].empty(); }
-
-bool is_partial(const graph& g, node_id tensor) {
-  return g.kind(tensor) == op::define && name_of(g, tensor) == "partial";
-}
-
-// sum(i, e) as sum(p, sum(i in block p, e)): blocks have the same size whatever the threads.
-node_id split(graph& g, const facts& known, node_id n, const stage& s, std::vector<stage>& before, trust& trusted) {
-  if (row(monoid_of(g, n)).position) return no_node;
-  if (g.kind(g.arg(n, 0)) == op::load && is_partial(g, g.arg(g.arg(n, 0), 0))) return no_node;
-  auto bound = bound_indices(g, n);
-  index_set all;
-  for (const node_id idx : bound) all.insert(g.ordinal(idx));
-  const double elements = known.trips(all), results = known.trips(g.free[n]);
-  if (elements * results < split_from || elements < 64) return no_node;
-  // The outermost index with a closed range and enough iterations.
-  node_id cut = no_node;
-  for (const node_id idx : bound)
-    if (is_closed(g, idx) && may_vectorise(g, n, idx) && (cut == no_node || known.trips(idx) > 8 * known.trips(cut))) cut = idx;
-  if (cut == no_node || known.trips(cut) < 2) return no_node;
-  const double inner = elements / known.trips(cut);
-  const double row_cost = inner * std::max(1.0, std::min(results, 4096.0));
-  std::int64_t block = 1;
-  while (static_cast<double>(block) * row_cost < block_elements) block *= 2;
-  if (results > 256) block = std::max<std::int64_t>(block, 64);  // partial results cost as much to move as the data
-  if (known.trips(cut) < 2 * static_cast<double>(block)) return no_node;
-  const auto count_text = [](double x) { return std::to_string(static_cast<long long>(x)); };
-  if (inner >= row_elements && results == 1) {
-    // A row is block enough, and other stages over the same rows can share the pass.
-    std::vector<node_id> rest;
-    for (const node_id idx : bound)
-      if (idx != cut) rest.push_back(idx);
-    const node_id per_row = intern_reduce(g, monoid_of(g, n), g.type(n), g.arg(n, 0), g.arg(n, 1), rest);
-    const node_id parts = stored(g, per_row, "partial", s, before, "one part a row: " + count_text(elements) + " elements for one result");
-    return intern_reduce(g, monoid_of(g, n), g.type(n), parts, truth(g, true), {cut});
-  }
-  const node_id size = integer(g, block), low = g.arg(cut, 0), high = g.arg(cut, 1);
-  const node_id room = make(g, op::add, make(g, op::sub, high, low), integer(g, block - 1));
-  const text_range own = g.names[static_cast<int>(index_name(g, cut))];
-  std::string name(g.text.data() + own.first, static_cast<std::size_t>(own.size));
-  name += "_block";
-  const node_id p = index(g, g.name(name.data(), static_cast<int>(name.size())), index_serial(g, cut), integer(g, 0),
-                          make(g, op::quotient, room, size));
-  const node_id start = make(g, op::add, low, make(g, op::mul, p, size));
-  const node_id part = index(g, index_name(g, cut), index_serial(g, cut) + 1000, start,
-                             make(g, op::minimum, make(g, op::add, start, size), high));
-  replacement put(g);
-  put.add(cut, part);
-  const element type = g.type(n) == element::f16 || g.type(n) == element::bf16 ? element::f32 : g.type(n);
-  node_id body = put(g.arg(n, 0));
-  if (type != g.type(n)) body = cast_to(g, type, body);
-  const node_id condition = put(g.arg(n, 1));
-  for (node_id& idx : bound) idx = put(idx);
-  trust_alike(g, n, put, trusted);
-  const node_id partial = intern_reduce(g, monoid_of(g, n), type, body, condition, bound);
-  const node_id parts = stored(g, partial, "partial", s, before,
-                               "blocks of " + std::to_string(block) + ": " + count_text(elements) + " elements for each of " +
-                                   count_text(results) + " results");
-  return cast_to(g, g.type(n), intern_reduce(g, monoid_of(g, n), type, parts, truth(g, true), {p}));
 }
 
 // ---- placement

@@ -13,6 +13,7 @@ namespace sheaf::plan {
 
 enum class way : std::uint8_t {
   map,       // loops over the stage's indices; every reduction inside is placed at the outermost loop that binds what it needs
+  partial,   // results of a block of rows, filled with the identity and updated row by row beside other stages, see `row_blocks`
   scatter,   // one reduction whose condition says `j == data`: each piece owns rows j, walks the bound indices and updates
   interval,  // the same with `lo <= j && j < hi`
   scan,      // running results along one index, see `scan_form`
@@ -35,6 +36,15 @@ struct scan_form {
   bool ends = false;          // of a recurrence only what each block comes to is stored, at block_index
   node_id carry = no_node;    // an expression in `block_index`
   node_id block_index = no_node;
+};
+
+// Rows in blocks: a piece takes one of `block`, in which `part` walks the rows of `whole`. A partial result is one for each
+// block; other stages over the same rows may be walked in the same blocks, so that each row is read once.
+struct row_blocks {
+  node_id whole = no_node;  // none: the stage has no blocks
+  node_id part = no_node;
+  node_id block = no_node;
+  std::int64_t size = 0;
 };
 
 // Result t of a window folds value(walk) over the `width` places that end at walk == t + ahead. One of at most `lanes` is
@@ -71,8 +81,10 @@ struct stage {
   way how = way::map;
   node_id owned = no_node;       // scatter, interval: the index j that pieces own; scan, window: the index along which it runs
   scan_form scan;                // scan only; body holds all that is read
+  row_blocks rows;
   window_form window;            // window only; the lanes are those of `owned`, the last index
   place where = place::workspace;
+  bool asked = false;            // a check, or read by one: it runs before any output is stored
   int ordinal = 0;               // among outputs, workspaces or checks
   double bytes = 0, operations = 0;  // predicted
   std::vector<std::string> reasons;
@@ -82,6 +94,7 @@ struct kernel_plan {
   std::string name;
   std::vector<int> stages;     // in order
   node_id parallel = no_node;  // the index that pieces share; none: one piece
+  node_id row = no_node;       // the index of the rows that stages share, where pieces are blocks of them
   std::int64_t chunk = 0;      // as in its stages
   double cost = 0;             // nanoseconds of one turn, estimated
   std::string reason;

@@ -1,6 +1,7 @@
 // Walks and rewrites over expressions that planning needs: who is inside, and the same with some nodes replaced.
 // Definitions are closed, so neither goes into one through a load.
 #pragma once
+#include <algorithm>
 #include <stdexcept>
 #include <unordered_map>
 #include <unordered_set>
@@ -36,6 +37,23 @@ inline std::vector<node_id> bound_indices(const graph& g, node_id reduce) {
   return list;
 }
 
+// Ranges that depend on another bound index run inside it; the lanes run innermost.
+inline std::vector<node_id> nesting_order(const graph& g, std::vector<node_id> list, node_id lane = no_node) {
+  std::vector<node_id> sorted;
+  if (lane != no_node) std::erase(list, lane);
+  while (!list.empty()) {
+    const auto free_of_others = [&](node_id idx) {
+      return std::none_of(list.begin(), list.end(), [&](node_id o) { return o != idx && g.free[idx].has(g.ordinal(o)); });
+    };
+    auto next = std::find_if(list.begin(), list.end(), free_of_others);
+    if (next == list.end()) next = list.begin();
+    sorted.push_back(*next);
+    list.erase(next);
+  }
+  if (lane != no_node) sorted.push_back(lane);
+  return sorted;
+}
+
 inline std::vector<node_id> indices_of(const graph& g, const index_set& set) {
   std::vector<node_id> list;
   for (int o = 0; o < g.indices.size(); ++o)
@@ -60,11 +78,12 @@ inline node_id fresh_index(graph& g, node_id like, node_id low, node_id high) {
   return fresh;
 }
 
-// Replaces nodes by others of the same value; loops stay as they are. What is of the same value for some indices `at` as they
-// are outside only is not replaced in reductions over one of these.
+// Replaces nodes by others of the same value; loops stay as they are, unless reductions are to be simplified by what is
+// now known of their bodies. What is of the same value for some indices `at` as they are outside only is not replaced in
+// reductions over one of these.
 class replacement {
  public:
-  explicit replacement(graph& g, const index_set& at = {}) : g_(g), at_(at) {}
+  explicit replacement(graph& g, const index_set& at = {}, bool simplifies = false) : g_(g), at_(at), simplifies_(simplifies) {}
   void add(node_id from, node_id to) { to_[from] = to; }
 
   node_id operator()(node_id n) {
@@ -93,11 +112,14 @@ class replacement {
     if (is_elementwise(kind))
       return make(g_, kind, list[0], list.size() > 1 ? list[1] : no_node, list.size() > 2 ? list[2] : no_node);
     const node old = g_[n];
+    if (kind == op::reduce && simplifies_)
+      return cast_to(g_, old.type, reduce(g_, static_cast<monoid>(old.attribute), list[0], list[1], list.data() + 2, old.count - 2));
     return g_.intern(old.kind, old.type, old.attribute, list.data(), old.count);
   }
 
   graph& g_;
   index_set at_;
+  bool simplifies_;
   std::unordered_map<node_id, node_id> to_;
 };
 

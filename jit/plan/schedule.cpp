@@ -23,7 +23,8 @@ int meeting(graph& g, const facts& known, node_id load, node_id lane) {
 
 class cost_walk {
  public:
-  cost_walk(graph& g, const facts& known, node_id lane) : g_(g), known_(known), lane_(lane) {}
+  // counted: the indices that the first repeats are a product of.
+  cost_walk(graph& g, const facts& known, node_id lane, const index_set& counted) : g_(g), known_(known), lane_(lane), counted_(counted) {}
 
   void operator()(node_id n, double repeats) {
     if (!seen_.insert(n).second) return;
@@ -46,12 +47,16 @@ class cost_walk {
     index_set bound;
     for (const node_id idx : bound_indices(g_, n)) bound.insert(g_.ordinal(idx));
     const double inner = known_.trips(bound);
+    // Runs as often as what it depends on: where its place in the nest repeats it, it is stored before.
+    const double own = !laned || has_closed_ranges(g_, n) ? std::min(repeats, values_of(n)) : repeats;
+    const index_set outside = counted_;
+    counted_ |= bound;
     if (laned) {
-      for (int k = 0; k < 2; ++k) (*this)(g_.arg(n, k), repeats * inner);
+      for (int k = 0; k < 2; ++k) (*this)(g_.arg(n, k), own * inner);
+      counted_ = outside;
       return;
     }
-    // Placed outside the lanes: runs as often as what it depends on, with lanes of its own.
-    const double own = std::min(repeats, known_.trips(g_.free[n]));
+    // Placed outside the lanes, with lanes of its own.
     node_id best = no_node;
     double least = scan(n, no_node, own * inner);
     for (const node_id idx : bound_indices(g_, n)) {
@@ -64,9 +69,16 @@ class cost_walk {
     }
     chosen = best;
     total += least;
+    counted_ = outside;
+  }
+  double values_of(node_id n) const {
+    double values = 1;
+    for (int o = 0; o < g_.indices.size(); ++o)
+      if (g_.free[n].has(o) && counted_.has(o)) values *= known_.trips(g_.indices[o]);
+    return values;
   }
   double scan(node_id n, node_id lane, double repeats) {
-    cost_walk inner(g_, known_, lane);
+    cost_walk inner(g_, known_, lane, counted_);
     inner(g_.arg(n, 0), repeats);
     inner(g_.arg(n, 1), repeats);
     return inner.total;
@@ -75,6 +87,7 @@ class cost_walk {
   graph& g_;
   const facts& known_;
   node_id lane_;
+  index_set counted_;
   std::unordered_set<node_id> seen_;
 
  public:
@@ -100,17 +113,15 @@ bool may_vectorise(const graph& g, node_id root, node_id lane) {
 }
 
 double cost_of(graph& g, const facts& known, node_id root, node_id lane, double repeats) {
-  cost_walk walk(g, known, lane);
+  cost_walk walk(g, known, lane, g.free[root]);
   walk(root, repeats);
   return walk.total;
 }
 
 node_id lane_of(graph& g, const facts& known, node_id reduce) {
-  cost_walk walk(g, known, no_node);
+  cost_walk walk(g, known, no_node, {});
   walk(reduce, 1);
-  if (walk.chosen != no_node) return walk.chosen;
-  const auto bound = bound_indices(g, reduce);
-  return may_vectorise(g, reduce, bound.back()) ? bound.back() : no_node;
+  return walk.chosen;
 }
 
 int lanes_for(const graph& g, const facts& known, node_id root, node_id lane, bool reductions_inside) {

@@ -82,7 +82,7 @@ std::vector<stage> stages_of(graph& g) {
                                           : "a reduction read at " + std::to_string(uses.size()) + " different places");
       continue;
     }
-    replacement put(g);
+    replacement put(g, {}, true);
     for (const node_id n : uses) {
       std::vector<node_id> subscripts;
       for (int k = 1; k < g[n].count; ++k) subscripts.push_back(g.arg(n, k));

@@ -1,0 +1,266 @@
+// The loop nests of a kernel, shared between stages as far as their loops are the same. A reduction over the range of a
+// loop that doesn't wait for it is a guest of that loop: what one reads and the other writes goes through memory together.
+#include <algorithm>
+
+#include <sheaf/dsl/graph/affine.hpp>
+#include <sheaf/jit/lower/lowering.hpp>
+#include <sheaf/jit/plan/kernels.hpp>
+#include <sheaf/jit/plan/schedule.hpp>
+
+namespace sheaf::lower {
+
+namespace {
+
+constexpr double beyond_cache = 1 << 20;  // bytes of an input that is not in the cache from the last call
+
+bool reads(const graph& g, const stage& reader, node_id define) {
+  bool found = false;
+  plan::for_each_node(g, reader.body,
+                      [&](node_id n) { found = found || (g.kind(n) == op::load && g.arg(n, 0) == define); });
+  return found;
+}
+
+bool same_range(const graph& g, node_id a, node_id b) {
+  return known_equal(g, g.arg(a, 0), g.arg(b, 0)) && known_equal(g, g.arg(a, 1), g.arg(b, 1));
+}
+
+// What a row adds to a partial result: the reduction over what is bound beside the row.
+node_id row_value(graph& g, const stage& s) {
+  std::vector<node_id> rest = plan::bound_indices(g, s.body);
+  std::erase(rest, s.rows.part);
+  const node_id body = g.arg(s.body, 0), condition = g.arg(s.body, 1);
+  if (!rest.empty()) return plan::intern_reduce(g, monoid_of(g, s.body), g.type(s.body), body, condition, rest);
+  return make(g, op::select, condition, body, identity_of(g, monoid_of(g, s.body), g.type(s.body)));
+}
+
+}  // namespace
+
+// A stage all of whose loops are open.
+void kernel_lowering::finish(const stage& s, scope& at) {
+  if (s.how == plan::way::partial) {
+    const ir::value added = emit(row_value(g, s), at);
+    const std::int32_t id = buffers.at(s.define);
+    std::vector<ir::value> list;
+    const ir::access how = subscripts_of(id, place_in(s), at, list);
+    const ir::value old = at.block->load(id, g.type(s.body), list, how);
+    store(s, at.block->emit(row(monoid_of(g, s.body)).combine, {old, added}), at);
+    return;
+  }
+  const ir::value value = emit(s.body, at);
+  store(s, value, at);
+  pending.erase(s.define);
+  const node_id own = load(g, s.define, s.indices.data(), static_cast<int>(s.indices.size()));
+  at.values[2 * std::int64_t{own}] = value;  // a later stage in this loop need not read it back
+}
+
+// Partial results begin as the identity, before the rows of their block.
+void kernel_lowering::fill(std::span<const entry> entries, scope& s) {
+  for (const entry& e : entries) {
+    if (e.s->how != plan::way::partial) continue;
+    const node_id identity = identity_of(g, monoid_of(g, e.s->body), g.type(e.s->body));
+    if (e.s->vector == no_node) {
+      store(*e.s, emit(identity, s), s);
+      continue;
+    }
+    scope inner(s, open(s, e.s->vector, e.s->lanes));
+    bind(inner, e.s->vector, e.s->lanes);
+    store(*e.s, emit(identity, inner), inner);
+    inner.close();
+  }
+}
+
+bool kernel_lowering::is_open(const entry& e) const { return e.depth == e.s->loops.size(); }
+
+// Does it read what others of the list are still to store?
+bool kernel_lowering::waits(const entry& e, std::span<const entry> others) const {
+  return std::any_of(others.begin(), others.end(),
+                     [&](const entry& o) { return o.s != e.s && reads(g, *e.s, o.s->define); });
+}
+
+// The reductions of a stage that run at s and are not known there.
+std::vector<node_id> kernel_lowering::unknown_reductions(const stage& each, scope& s) {
+  std::vector<node_id> list;
+  plan::for_each_node(g, each.how == plan::way::partial ? row_value(g, each) : each.body, [&](node_id n) {
+    if (g.kind(n) == op::reduce && g.free[n].within(s.bound) && !find(n, s, false)) list.push_back(n);
+  });
+  return list;
+}
+
+// Is what n loads stored by one of the hosts, in the same turn of their loop over idx?
+bool kernel_lowering::stored_in_turn(node_id n, std::span<const entry> hosts, node_id idx) const {
+  return std::any_of(hosts.begin(), hosts.end(), [&](const entry& e) {
+    if (g.arg(n, 0) != e.s->define || e.s->how != plan::way::map) return false;
+    for (std::size_t d = 0; d < e.s->indices.size(); ++d) {
+      const node_id at = g.arg(n, 1 + static_cast<int>(d)), own = e.s->indices[d];
+      if (at != own && !(own == idx && g.kind(at) == op::index && same_range(g, at, own))) return false;
+    }
+    return true;
+  });
+}
+
+// The reductions at s over the range of idx whose values are still to be made, by what a loop of these hosts knows.
+std::vector<node_id> kernel_lowering::guests(std::span<const entry> hosts, node_id idx, scope& s) {
+  std::vector<node_id> list;
+  const auto consider = [&](node_id q) {
+    if (g.kind(q) != op::reduce || g[q].count != 3 || !g.free[q].within(s.bound) || find(q, s, false)) return;
+    const node_id bound = g.arg(q, 2);
+    if (row(monoid_of(g, q)).position || !same_range(g, bound, idx) || s.bound.has(g.ordinal(bound))) return;
+    if (&place_of(q, s) != &s || plan::lane_of(g, known, q) != bound ||
+        std::find(list.begin(), list.end(), q) != list.end())
+      return;
+    bool ready = true;
+    plan::for_each_node(g, q, [&](node_id n) {
+      if (g.kind(n) == op::load && pending.contains(g.arg(n, 0)) && !stored_in_turn(n, hosts, idx)) ready = false;
+      if (g.kind(n) == op::reduce && n != q && !find(n, s, false)) ready = false;
+    });
+    if (ready) list.push_back(q);
+  };
+  for (const stage* each : stages)
+    if (pending.contains(each->define)) plan::for_each_node(g, each->body, consider);
+  return list;
+}
+
+// Rows that a first loop reads from memory and others from the cache leave the memory waiting during the others: the
+// first of them that is long, else the last, asks for the next row.
+void kernel_lowering::prefetch_next_row(node_id idx, scope& s, scope& inner) {
+  if (row_index == no_node || !s.bound.has(g.ordinal(row_index))) return;
+  std::vector<node_id> rows;
+  const auto read_before = [&](node_id q) {
+    if (g.kind(q) != op::reduce || g[q].count != 3 || !find(q, s, false) || !same_range(g, g.arg(q, 2), idx)) return;
+    plan::replacement put(g);
+    put.add(g.arg(q, 2), idx);
+    put.add(row_index, make(g, op::add, row_index, integer(g, 1)));
+    plan::for_each_node(g, q, [&](node_id n) {
+      if (g.kind(n) != op::load || g.kind(g.arg(n, 0)) != op::input || !g.free[n].has(g.ordinal(row_index))) return;
+      if (known.bytes(g.arg(n, 0)) < beyond_cache || plan::holds(g, n, op::reduce)) return;
+      bool direct = g.arg(n, g[n].count - 1) == g.arg(q, 2);
+      for (int d = 1; d + 1 < g[n].count; ++d) direct = direct && g.free[g.arg(n, d)].within(s.bound);
+      if (const node_id next = put(n); direct && std::find(rows.begin(), rows.end(), next) == rows.end())
+        rows.push_back(next);
+    });
+  };
+  for (const stage* each : stages) plan::for_each_node(g, each->body, read_before);
+  for (const node_id n : rows) {
+    const std::int32_t id = buffers.at(g.arg(n, 0));
+    if (!buffer(id).unit_inner || !fetched.emplace(s.number, n).second) continue;
+    std::vector<ir::value> list;
+    for (int d = 1; d < g[n].count; ++d) list.push_back(emit(g.arg(n, d), inner, true));
+    inner.block->prefetch(id, std::move(list));
+  }
+}
+
+// Down columns in lanes, the second reduction over rows that one before it has read asks for the lanes beside.
+void kernel_lowering::prefetch_next_lanes(node_id q, scope& at, scope& inner) {
+  std::unordered_set<node_id> read;
+  for (const stage* each : stages)
+    plan::for_each_node(g, each->body, [&](node_id r) {
+      if (g.kind(r) != op::reduce || r == q || !find(r, at, false) || !g.free[r].has(g.ordinal(at.lane))) return;
+      plan::for_each_node(g, g.arg(r, 0), [&](node_id n) {
+        if (g.kind(n) == op::load) read.insert(g.arg(n, 0));
+      });
+    });
+  plan::for_each_node(g, g.arg(q, 0), [&](node_id n) {
+    if (g.kind(n) != op::load || !read.contains(g.arg(n, 0)) || g.kind(g.arg(n, 0)) != op::input) return;
+    const std::int32_t id = buffers.at(g.arg(n, 0));
+    const int last = g[n].count - 1;
+    if (known.bytes(g.arg(n, 0)) < beyond_cache || !buffer(id).unit_inner || g.arg(n, last) != at.lane) return;
+    if (!g.free[n].has(g.ordinal(g.arg(q, 2))) || !fetched.emplace(inner.number, n).second) return;
+    std::vector<ir::value> list;
+    for (int d = 1; d < last; ++d) {
+      if (g.free[g.arg(n, d)].has(g.ordinal(at.lane))) return;
+      list.push_back(emit(g.arg(n, d), inner));
+    }
+    const ir::value lane = emit(at.lane, inner, true);
+    list.push_back(inner.block->emit(op::add, {lane, inner.block->i64(lane_loop(inner).loop->block->head().lanes)}));
+    inner.block->prefetch(id, std::move(list));
+  });
+}
+
+// Opens a loop that stages share, with its guests.
+void kernel_lowering::run_shared(std::span<const entry> group, std::span<const node_id> visiting, scope& s,
+                                 const range* chunk, bool last) {
+  const stage& first = *group.front().s;
+  const node_id idx = first.loops[group.front().depth];
+  const int lanes = idx == first.vector ? first.lanes : 1;
+  if (idx == first.rows.part) fill(group, s);
+  std::vector<ir::value> cells;
+  for (const node_id q : visiting) cells.push_back(cell_of(q, s, true));
+  scope inner(s, open(s, idx, lanes, idx == first.parallel && chunk != nullptr ? chunk : nullptr));
+  bind(inner, idx, lanes);
+  std::vector<entry> shared(group.begin(), group.end());
+  for (entry& e : shared) ++e.depth;
+  nest(shared, inner, chunk);
+  for (std::size_t i = 0; i < visiting.size(); ++i) {
+    plan::replacement put(g);
+    put.add(g.arg(visiting[i], 2), idx);
+    plan::trust_alike(g, visiting[i], put, plan.trusted);
+    combine_term(cells[i], visiting[i], put(g.arg(visiting[i], 0)), put(g.arg(visiting[i], 1)), no_node, inner);
+  }
+  if (last && lanes > 1 && s.lane == no_node) prefetch_next_row(idx, s, inner);
+  inner.close();
+  for (std::size_t i = 0; i < visiting.size(); ++i) take_result(visiting[i], cells[i], s, true);
+}
+
+// The first loop that can run, and the loops that run with it. What waits for a guest of that loop comes later; what is
+// ready and brings none comes before.
+void kernel_lowering::nest(std::span<const entry> given, scope& s, const range* chunk) {
+  std::vector<entry> left(given.begin(), given.end());
+  while (!left.empty()) {
+    const auto next =
+        std::find_if(left.begin(), left.end(), [&](const entry& e) { return !is_open(e) && !waits(e, left); });
+    if (next == left.end()) {
+      const auto ready =
+          std::find_if(left.begin(), left.end(), [&](const entry& e) { return is_open(e) && !waits(e, left); });
+      finish(*ready->s, s);
+      left.erase(ready);
+      continue;
+    }
+    const node_id idx = next->s->loops[next->depth];
+    const bool vector = idx == next->s->vector;
+    std::vector<entry> group{*next};
+    std::vector<node_id> visiting;
+    if (vector && s.lane == no_node) {
+      for (const node_id n : unknown_reductions(*next->s, s)) emit(n, s);
+      visiting = guests(group, idx, s);
+    }
+    const auto visits = [&](const entry& e) {
+      for (const node_id n : unknown_reductions(*e.s, s))
+        if (std::find(visiting.begin(), visiting.end(), n) != visiting.end()) return true;
+      return false;
+    };
+    const auto done = std::find_if(left.begin(), left.end(),
+                                   [&](const entry& e) { return is_open(e) && !waits(e, left) && !visits(e); });
+    if (done != left.end()) {
+      finish(*done->s, s);
+      left.erase(done);
+      continue;
+    }
+    for (const entry& e : left)
+      if (e.s != group.front().s && joins(e, group, left) && !visits(e)) group.push_back(e);
+    const bool last = std::none_of(left.begin(), left.end(), [&](const entry& e) {
+      return !is_open(e) && std::none_of(group.begin(), group.end(), [&](const entry& o) { return o.s == e.s; });
+    });
+    run_shared(group, visiting, s, chunk, last);
+    std::erase_if(left, [&](const entry& e) {
+      return std::any_of(group.begin(), group.end(), [&](const entry& o) { return o.s == e.s; });
+    });
+  }
+}
+
+// The same loop, in which each reads of the others only what the turn stores.
+bool kernel_lowering::joins(const entry& e, std::span<const entry> group, std::span<const entry> left) const {
+  if (is_open(e)) return false;
+  const stage &first = *group.front().s, &s = *e.s;
+  const node_id idx = first.loops[group.front().depth];
+  const bool vector = idx == first.vector;
+  if (s.loops[e.depth] != idx || (idx == s.vector) != vector || (vector && s.lanes != first.lanes)) return false;
+  for (const entry& o : left) {
+    if (o.s == e.s) break;
+    if (!reads(g, s, o.s->define)) continue;
+    const bool inside = std::any_of(group.begin(), group.end(), [&](const entry& each) { return each.s == o.s; });
+    if (!inside || !plan::reads_only_at(g, s, *o.s, idx)) return false;
+  }
+  return true;
+}
+
+}  // namespace sheaf::lower

@@ -1,0 +1,242 @@
+#include <sheaf/jit/plan/rows.hpp>
+
+#include <algorithm>
+
+#include <sheaf/dsl/graph/affine.hpp>
+#include <sheaf/jit/plan/kernels.hpp>
+#include <sheaf/jit/plan/rewrite.hpp>
+
+namespace sheaf::plan {
+
+namespace {
+
+constexpr double worth_sharing = 1 << 16;  // elements of a pass: below, it stays in the cache
+
+bool same_range(const graph& g, node_id a, node_id b) {
+  return a == b || (known_equal(g, g.arg(a, 0), g.arg(b, 0)) && known_equal(g, g.arg(a, 1), g.arg(b, 1)));
+}
+
+// One index put in another's place, everywhere in a stage.
+class renaming {
+ public:
+  renaming(graph& g, stage& s, trust& trusted) : s_(s), put_(g), g_(g), trusted_(trusted) {}
+  void add(node_id from, node_id to) { put_.add(from, to); }
+  void apply() {
+    trust_alike(g_, s_.body, put_, trusted_);
+    s_.body = put_(s_.body);
+    for (auto* list : {&s_.indices, &s_.loops})
+      for (node_id& idx : *list) idx = put_(idx);
+    for (node_id* idx : {&s_.vector, &s_.parallel, &s_.rows.whole, &s_.rows.part, &s_.rows.block})
+      if (*idx != no_node) *idx = put_(*idx);
+  }
+
+ private:
+  stage& s_;
+  replacement put_;
+  graph& g_;
+  trust& trusted_;
+};
+
+bool mentions(const graph& g, const stage& s, node_id idx) {
+  bool found = std::find(s.indices.begin(), s.indices.end(), idx) != s.indices.end();
+  for_each_node(g, s.body, [&](node_id n) { found = found || n == idx; });
+  return found;
+}
+
+// Partial results over the same rows, in the same blocks, and the maps that can be walked with them.
+struct cluster {
+  row_blocks rows;
+  std::vector<int> partials, maps;
+};
+
+class sharing {
+ public:
+  sharing(graph& g, const facts& known, program_plan& plan) : g_(g), known_(known), plan_(plan) {}
+
+  void operator()() {
+    find_reads();
+    for (std::size_t i = 0; i < plan_.stages.size(); ++i)
+      if (at(i).rows.whole != no_node && at(i).how == way::map && !at(i).asked) join(static_cast<int>(i));
+    for (cluster& c : clusters_) {
+      for (std::size_t i = 0; i < plan_.stages.size(); ++i)
+        if (is_map_over(at(i), c) && !waits(static_cast<int>(i), c)) c.maps.push_back(static_cast<int>(i));
+      if (!c.maps.empty()) share(c);
+    }
+    std::sort(dropped_.begin(), dropped_.end());
+    for (std::size_t k = dropped_.size(); k-- > 0;) plan_.stages.erase(plan_.stages.begin() + dropped_[k]);
+  }
+
+ private:
+  template <class Place>
+  stage& at(Place i) {
+    return plan_.stages[static_cast<std::size_t>(i)];
+  }
+
+  // By stage: those it reads, whatever is between.
+  void find_reads() {
+    const std::size_t count = plan_.stages.size();
+    reads_.assign(count, std::vector<bool>(count));
+    for (std::size_t i = 0; i < count; ++i)
+      for (std::size_t j = 0; j < i; ++j) {
+        bool direct = false;
+        for_each_node(g_, at(i).body,
+                      [&](node_id n) { direct = direct || (g_.kind(n) == op::load && g_.arg(n, 0) == at(j).define); });
+        if (!direct) continue;
+        reads_[i][j] = true;
+        for (std::size_t k = 0; k < j; ++k)
+          if (reads_[j][k]) reads_[i][k] = true;
+      }
+  }
+  bool waits(int reader, const cluster& c) const {
+    return std::any_of(c.partials.begin(), c.partials.end(),
+                       [&](int p) { return reads_[static_cast<std::size_t>(reader)][static_cast<std::size_t>(p)]; });
+  }
+
+  // A partial result that waits for another of the same rows is one pass later.
+  void join(int i) {
+    stage& s = at(i);
+    if (known_.trips(s.rows.whole) * work(s) < worth_sharing) return;
+    for (cluster& c : clusters_) {
+      if (waits(i, c) || c.rows.size != s.rows.size || !same_range(g_, c.rows.whole, s.rows.whole)) continue;
+      if (c.rows.part != s.rows.part) {
+        if (mentions(g_, s, c.rows.part) || mentions(g_, s, c.rows.block)) continue;
+        renaming put(g_, s, plan_.trusted);
+        put.add(s.rows.part, c.rows.part);
+        put.add(s.rows.block, c.rows.block);
+        put.apply();
+        s.rows = c.rows;
+      }
+      c.partials.push_back(i);
+      return;
+    }
+    clusters_.push_back({s.rows, {i}, {}});
+  }
+  // Elements that one row brings.
+  double work(const stage& s) const {
+    index_set all = g_.free[s.body];
+    for_each_node(g_, s.body, [&](node_id n) {
+      if (g_.kind(n) != op::reduce) return;
+      for (const node_id idx : bound_indices(g_, n)) all.insert(g_.ordinal(idx));
+    });
+    all.erase(g_.ordinal(s.rows.part));
+    all.erase(g_.ordinal(s.rows.block));
+    return known_.trips(all);
+  }
+
+  bool is_map_over(const stage& s, const cluster& c) const {
+    if (s.how != way::map || s.asked || s.rows.whole != no_node || s.loops.empty()) return false;
+    const bool by_rows = s.parallel != no_node && s.chunk == 0 && s.loops.front() == s.parallel;
+    const bool by_lanes = s.loops.size() == 1 && s.vector == s.loops.front();
+    return (by_rows || by_lanes) && same_range(g_, s.loops.front(), c.rows.whole) &&
+           g_.free[s.loops.front()].within(own(s.loops.front()));
+  }
+  index_set own(node_id idx) const {
+    index_set set;
+    set.insert(g_.ordinal(idx));
+    return set;
+  }
+
+  // What the index of the results beside the blocks is called by a map with lanes along the same range.
+  node_id lane_beside(const stage& s, const cluster& c, int& lanes) {
+    for (const int m : c.maps) {
+      const stage& map = at(m);
+      if (map.vector == no_node || map.loops.size() != 2 || map.vector == map.loops.front()) continue;
+      if (same_range(g_, map.vector, s.indices.back()) &&
+          (map.vector == s.indices.back() || !mentions(g_, s, map.vector))) {
+        lanes = map.lanes;
+        return map.vector;
+      }
+    }
+    return no_node;
+  }
+
+  void share(cluster& c) {
+    std::vector<int> updated;
+    for (const int i : c.partials)
+      if (update_by_row(at(i), c)) updated.push_back(i);
+    if (updated.empty()) return;
+    const std::string rows =
+        "its rows are walked in blocks of " + std::to_string(c.rows.size) + ", with the partial results over them";
+    for (const int i : c.maps) {
+      stage& s = at(i);
+      if (mentions(g_, s, c.rows.part)) continue;
+      const node_id row = s.loops.front();
+      renaming put(g_, s, plan_.trusted);
+      put.add(row, c.rows.part);
+      put.apply();
+      s.loops.insert(s.loops.begin(), c.rows.block);
+      s.rows = c.rows;
+      s.parallel = c.rows.block;
+      s.chunk = 0;
+      s.reasons.push_back(rows);
+    }
+    for (const int i : c.maps) inline_row_result(i, c);
+  }
+
+  // A result of a row that was stored for the partial results, which now find it in the same row.
+  void inline_row_result(int i, const cluster& c) {
+    const stage& kept = at(i);
+    if (kept.where != place::workspace || kept.loops != std::vector<node_id>{c.rows.block, c.rows.part}) return;
+    const node_id use = load(g_, kept.define, kept.indices.data(), static_cast<int>(kept.indices.size()));
+    std::vector<stage> rewritten = plan_.stages;
+    for (stage& s : rewritten) {
+      if (s.define == kept.define) continue;
+      replacement put(g_);
+      put.add(use, kept.body);
+      s.body = put(s.body);
+      bool left = false;
+      for_each_node(g_, s.body,
+                    [&](node_id n) { left = left || (g_.kind(n) == op::load && g_.arg(n, 0) == kept.define); });
+      if (left) return;
+    }
+    plan_.stages = std::move(rewritten);
+    dropped_.push_back(i);
+  }
+
+  // Loops over block, row, and what the results have beside the block. What is reduced within a row is reduced first.
+  bool update_by_row(stage& s, const cluster& c) {
+    if (g_.kind(s.body) != op::reduce || row(monoid_of(g_, s.body)).position || s.indices.size() > 2) return false;
+    if (s.indices.size() == 2) {
+      int lanes = 0;
+      const node_id lane = lane_beside(s, c, lanes);
+      if (lane == no_node) return false;
+      if (s.indices.front() != c.rows.block) return false;
+      if (lane != s.indices.back()) {
+        renaming put(g_, s, plan_.trusted);
+        put.add(s.indices.back(), lane);
+        put.apply();
+      }
+      s.vector = lane;
+      s.lanes = lanes;
+    } else {
+      const bool lone = bound_indices(g_, s.body).size() == 1 && std::any_of(c.maps.begin(), c.maps.end(), [&](int m) {
+                          return at(m).vector != no_node && at(m).vector == at(m).loops.front();
+                        });
+      s.parallel = c.rows.block;
+      s.chunk = 0;
+      s.vector = no_node;
+      s.loops = {c.rows.block};
+      if (lone) return true;  // its loop over the row index is that of the maps
+    }
+    s.how = way::partial;
+    s.loops = {c.rows.block, c.rows.part};
+    if (s.vector != no_node) s.loops.push_back(s.vector);
+    s.parallel = c.rows.block;
+    s.chunk = 0;
+    s.reasons.push_back("updated row by row beside the stages that walk the same rows");
+    return true;
+  }
+
+  graph& g_;
+  const facts& known_;
+  program_plan& plan_;
+  std::vector<std::vector<bool>> reads_;
+  std::vector<cluster> clusters_;
+  std::vector<int> dropped_;  // by stage: its results are found where they are used
+};
+
+}  // namespace
+
+void share_rows(graph& g, const facts& known, program_plan& plan) { sharing(g, known, plan)(); }
+
+}  // namespace sheaf::plan

@@ -1,0 +1,212 @@
+#include <sheaf/jit/plan/split.hpp>
+
+#include <algorithm>
+
+#include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/plan/schedule.hpp>
+#include <sheaf/jit/plan/stages.hpp>
+
+namespace sheaf::plan {
+
+namespace {
+
+constexpr double split_from = 65536;  // elements a result: below, one core is as fast
+constexpr std::int64_t block_elements = 16384;
+constexpr double row_elements = 1024;
+constexpr double enough_pieces = 32;
+
+std::string count_text(double x) { return std::to_string(static_cast<long long>(x)); }
+
+bool is_closed(const graph& g, node_id idx) { return g.free[g.arg(idx, 0)].empty() && g.free[g.arg(idx, 1)].empty(); }
+
+bool is_partial(const graph& g, node_id tensor) {
+  return g.kind(tensor) == op::define && name_of(g, tensor) == "partial";
+}
+
+// How much a term of n reduces by itself: the most that a reduction inside runs over.
+double nested_trips(const graph& g, const facts& known, node_id n) {
+  double most = 1;
+  for_each_node(g, g.arg(n, 0), [&](node_id q) {
+    if (g.kind(q) != op::reduce) return;
+    index_set bound;
+    for (const node_id idx : bound_indices(g, q)) bound.insert(g.ordinal(idx));
+    bool meets = false;
+    for (const node_id idx : bound_indices(g, n)) meets = meets || g.free[q].has(g.ordinal(idx));
+    if (meets) most = std::max(most, known.trips(bound));
+  });
+  return most;
+}
+
+row_blocks blocks_of(graph& g, node_id cut, std::int64_t block) {
+  const node_id size = integer(g, block), low = g.arg(cut, 0), high = g.arg(cut, 1);
+  const node_id room = make(g, op::add, make(g, op::sub, high, low), integer(g, block - 1));
+  const text_range own = g.names[static_cast<int>(index_name(g, cut))];
+  std::string name(g.text.data() + own.first, static_cast<std::size_t>(own.size));
+  name += "_block";
+  const node_id p = index(g, g.name(name.data(), static_cast<int>(name.size())), index_serial(g, cut), integer(g, 0),
+                          make(g, op::quotient, room, size));
+  const node_id start = make(g, op::add, low, make(g, op::mul, p, size));
+  const node_id part = index(g, index_name(g, cut), index_serial(g, cut) + 1000, start,
+                             make(g, op::minimum, make(g, op::add, start, size), high));
+  return {cut, part, p, block};
+}
+
+class splitting {
+ public:
+  splitting(graph& g, const facts& known, node_id n, const stage& s, std::vector<stage>& before, trust& trusted)
+      : g_(g), known_(known), n_(n), s_(s), before_(before), trusted_(trusted), bound_(bound_indices(g, n)) {}
+
+  node_id operator()() {
+    if (!choose()) return no_node;
+    if (inner_ >= row_elements && results_ == 1) return by_row();
+    if (const node_id whole = centred(); whole != no_node) return whole;
+    const row_blocks rows = blocks_of(g_, cut_, block_);
+    const element type = wide(g_.type(n_));
+    const node_id parts = parts_of(rows, monoid_of(g_, n_), type, g_.arg(n_, 0), g_.arg(n_, 1));
+    return cast_to(g_, g_.type(n_), intern_reduce(g_, monoid_of(g_, n_), type, parts, truth(g_, true), {rows.block}));
+  }
+
+ private:
+  static element wide(element type) { return type == element::f16 || type == element::bf16 ? element::f32 : type; }
+
+  // The outermost index with a closed range and enough iterations, and how many of them make a block.
+  bool choose() {
+    index_set all;
+    for (const node_id idx : bound_) all.insert(g_.ordinal(idx));
+    const double within = nested_trips(g_, known_, n_);
+    elements_ = known_.trips(all);
+    results_ = known_.trips(g_.free[n_]);
+    if (elements_ * within * results_ < split_from || elements_ < 64) return false;
+    for (const node_id idx : bound_) {
+      if (!is_closed(g_, idx) || !may_vectorise(g_, n_, idx)) continue;
+      const double pieces = cut_ == no_node ? 0 : known_.trips(cut_);
+      if (pieces < enough_pieces && known_.trips(idx) > 8 * pieces) cut_ = idx;
+    }
+    if (cut_ == no_node || known_.trips(cut_) < 2) return false;
+    inner_ = elements_ * within / known_.trips(cut_);
+    const double row_cost = inner_ * std::max(1.0, std::min(results_, 4096.0));
+    while (static_cast<double>(block_) * row_cost < block_elements) block_ *= 2;
+    if (results_ > 256)
+      block_ = std::max<std::int64_t>(block_, 64);  // partial results cost as much to move as the data
+    return known_.trips(cut_) >= 2 * static_cast<double>(block_);
+  }
+
+  // A row is block enough, and other stages over the same rows can share the pass.
+  node_id by_row() {
+    std::vector<node_id> rest = bound_;
+    std::erase(rest, cut_);
+    const node_id per_row = intern_reduce(g_, monoid_of(g_, n_), g_.type(n_), g_.arg(n_, 0), g_.arg(n_, 1), rest);
+    const node_id parts = stored(g_, per_row, "partial", s_, before_,
+                                 "one part a row: " + count_text(elements_) + " elements for one result");
+    return intern_reduce(g_, monoid_of(g_, n_), g_.type(n_), parts, truth(g_, true), {cut_});
+  }
+
+  // A stage of partial results, as the load of one of them.
+  node_id parts_of(const row_blocks& rows, monoid fold, element type, node_id body, node_id condition) {
+    replacement put(g_);
+    put.add(cut_, rows.part);
+    body = put(body);
+    if (type != g_.type(body)) body = cast_to(g_, type, body);
+    condition = put(condition);
+    std::vector<node_id> bound = bound_;
+    for (node_id& idx : bound) idx = put(idx);
+    trust_alike(g_, n_, put, trusted_);
+    const node_id parts = stored(g_, intern_reduce(g_, fold, type, body, condition, bound), "partial", s_, before_,
+                                 "blocks of " + std::to_string(rows.size) + ": " + count_text(elements_) +
+                                     " elements for each of " + count_text(results_) + " results");
+    for (stage& made : before_)
+      if (made.define == g_.arg(parts, 0)) made.rows = rows;
+    return parts;
+  }
+
+  // sum(i, e(i, C)) where C comes of partial results over the same rows: with c[p], what C is of block p alone,
+  //   sum(i, exp(x - C))  = sum(p, exp(c[p] - C) sum(i in p, exp(x - c[p])))
+  //   sum(i, (x - C)^2)   = sum(p, sum(i in p, (x - c[p])^2) + n[p] (c[p] - C)^2),  C = sum(i, x) / n
+  // (T. Chan, G. Golub, R. LeVeque, Updating formulae and a pairwise algorithm for computing sample variances, 1979).
+  node_id centred() {
+    if (monoid_of(g_, n_) != monoid::sum || bound_.size() != 1 || !is_true(g_, g_.arg(n_, 1)) ||
+        wide(g_.type(n_)) != g_.type(n_))
+      return no_node;
+    const node_id body = g_.arg(n_, 0);
+    const bool square =
+        g_.kind(body) == op::mul && g_.arg(body, 0) == g_.arg(body, 1) && g_.kind(g_.arg(body, 0)) == op::sub;
+    const bool power = g_.kind(body) == op::exp && g_.kind(g_.arg(body, 0)) == op::sub;
+    if (!square && !power) return no_node;
+    const node_id difference = g_.arg(body, 0), centre = g_.arg(difference, 1);
+    if (g_.free[centre].has(g_.ordinal(cut_))) return no_node;
+    row_blocks rows;
+    const node_id own = centre_of_block(centre, square, rows);
+    if (own == no_node) return no_node;
+    replacement put(g_);
+    put.add(difference, make(g_, op::sub, g_.arg(difference, 0), own));
+    const element type = g_.type(n_);
+    const node_id part = parts_of(rows, monoid::sum, type, put(body), truth(g_, true));
+    const node_id shift = make(g_, op::sub, own, centre);
+    node_id term = no_node;
+    if (power) {  // an empty block, or one of -inf alone, has no centre
+      const node_id zero = number(g_, type, 0);
+      term = make(g_, op::select, make(g_, op::equal, part, zero), zero,
+                  make(g_, op::mul, part, make(g_, op::exp, shift)));
+    } else {
+      term = make(g_, op::add, part, make(g_, op::mul, size_of(rows, type), make(g_, op::mul, shift, shift)));
+    }
+    return intern_reduce(g_, monoid::sum, type, term, truth(g_, true), {rows.block});
+  }
+
+  node_id size_of(const row_blocks& rows, element type) {
+    return cast_to(g_, type, make(g_, op::sub, g_.arg(rows.part, 1), g_.arg(rows.part, 0)));
+  }
+
+  // The centre with one reduction over partial results of these rows taken for a block alone. mean: it is a sum over a count.
+  node_id centre_of_block(node_id centre, bool mean, row_blocks& rows) {
+    node_id over = no_node, use = no_node;
+    int count = 0;
+    for_each_node(g_, centre, [&](node_id q) {
+      if (g_.kind(q) != op::reduce) return;
+      ++count;
+      const node_id body = g_.arg(q, 0);
+      if (g_[q].count != 3 || g_.kind(body) != op::load || !is_true(g_, g_.arg(q, 1))) return;
+      for (const stage& made : before_)
+        if (made.define == g_.arg(body, 0) && made.rows.whole == cut_ && g_.arg(q, 2) == made.rows.block &&
+            is_true(g_, g_.arg(made.body, 1))) {
+          over = q;
+          use = body;
+          rows = made.rows;
+        }
+    });
+    if (over == no_node || count != 1 || (monoid_of(g_, over) != (mean ? monoid::sum : monoid::max))) return no_node;
+    if (mean) {
+      if (g_.kind(centre) != op::div || g_.arg(centre, 0) != over || holds(g_, g_.arg(centre, 1), op::load))
+        return no_node;
+      const auto divisor =
+          known_.value(g_.kind(g_.arg(centre, 1)) == op::cast ? g_.arg(g_.arg(centre, 1), 0) : g_.arg(centre, 1));
+      const node_id extent = make(g_, op::sub, g_.arg(cut_, 1), g_.arg(cut_, 0));
+      if (!divisor || g_.kind(g_.arg(centre, 1)) != op::cast || g_.arg(g_.arg(centre, 1), 0) != extent) return no_node;
+      return make(g_, op::div, use, size_of(rows, g_.type(centre)));
+    }
+    replacement put(g_);
+    put.add(over, use);
+    return put(centre);
+  }
+
+  graph& g_;
+  const facts& known_;
+  const node_id n_;
+  const stage& s_;
+  std::vector<stage>& before_;
+  trust& trusted_;
+  const std::vector<node_id> bound_;
+  node_id cut_ = no_node;
+  std::int64_t block_ = 1;
+  double elements_ = 0, results_ = 0, inner_ = 0;
+};
+
+}  // namespace
+
+node_id split(graph& g, const facts& known, node_id n, const stage& s, std::vector<stage>& before, trust& trusted) {
+  if (row(monoid_of(g, n)).position) return no_node;
+  if (g.kind(g.arg(n, 0)) == op::load && is_partial(g, g.arg(g.arg(n, 0), 0))) return no_node;
+  return splitting(g, known, n, s, before, trusted)();
+}
+
+}  // namespace sheaf::plan

@@ -1,0 +1,12 @@
+// Step `split` of materialise: reductions over much data to few results, in blocks of a fixed size, then over the blocks.
+// A sum whose terms are centred by another reduction over the same rows (of exp(x - max), of squares of x - mean) is
+// centred block by block, so that the rows are read once. Shown by tests/jit/plan.cpp, tests/jit/plan_rows.cpp.
+#pragma once
+#include <sheaf/jit/plan/plan.hpp>
+
+namespace sheaf::plan {
+
+// What stands for reduction n of stage s once its parts are stages in `before`; no_node where it is better left whole.
+node_id split(graph& g, const facts& known, node_id n, const stage& s, std::vector<stage>& before, trust& trusted);
+
+}  // namespace sheaf::plan
