@@ -371,12 +371,15 @@ Value* emit_slide_lanes(function_emitter& f, const ir::instruction& i) {
     b.CreateStore(x, c.slides[k]);
     if ((2 << k) <= i.dimension) x = joined(x, neighbours(f, kept[k], x, 1 << k));
   }
-  int done = 1 << (levels.size() - 1);
-  if (overlaps && done < i.dimension) return joined(x, neighbours(f, kept.back(), levels.back(), i.dimension - done));
-  for (std::size_t k = levels.size() - 1; k-- > 0;) {
+  const int largest = 1 << (levels.size() - 1);
+  if (overlaps && largest < i.dimension)
+    return joined(x, neighbours(f, kept.back(), levels.back(), i.dimension - largest));
+  // The smallest first: what is further away than a register needs less of the turn before.
+  x = nullptr;
+  for (std::size_t k = 0, done = 0; k < levels.size(); ++k) {
     if (!(i.dimension & (1 << k))) continue;
-    x = joined(x, neighbours(f, kept[k], levels[k], done));
-    done += 1 << k;
+    x = x ? joined(x, neighbours(f, kept[k], levels[k], static_cast<int>(done))) : levels[k];
+    done += std::size_t{1} << k;
   }
   return x;
 }

@@ -37,11 +37,10 @@ sliding_fold::sliding_fold(const window_fold& of, ir::block_builder& b, std::int
     slider_.value = b.slider(of.form.type, of.fold, static_cast<std::int32_t>(width));
     return;
   }
-  std::int64_t done = 1;
-  for (; 2 * done <= width; done *= 2) steps_.push_back(cells(b, done));
-  for (std::int64_t part = done / 2; part > 0; part /= 2) {
+  for (std::int64_t part = 1; 2 * part <= width; part *= 2) steps_.push_back(cells(b, part));
+  for (std::int64_t part = 1, done = 0; part <= width; part *= 2) {
     if (!(width & part)) continue;
-    steps_.push_back(cells(b, done));
+    if (done > 0) steps_.push_back(cells(b, done));
     done += part;
   }
 }
@@ -52,7 +51,8 @@ folded sliding_fold::cells(ir::block_builder& b, std::int64_t by) const {
   return {b.slider(of_.form.type, monoid::sum, lanes), key};
 }
 
-// Folds of 1, 2, 4, ... lanes, each from two of the one before; the width is put together from those.
+// Folds of 1, 2, 4, ... lanes, each from two of the one before; the width is put together from those, the smallest first:
+// what is further away than a register needs less of the turn before.
 folded sliding_fold::operator()(ir::block_builder& c, folded x, bool backward) const {
   if (!of_.tied) return {c.slide_lanes(slider_.value, x.value)};
   const auto joined = [&](folded near, folded beyond) {
@@ -60,13 +60,14 @@ folded sliding_fold::operator()(ir::block_builder& c, folded x, bool backward) c
   };
   std::vector<folded> levels{x};
   std::size_t step = 0;
-  std::int64_t done = 1;
-  for (; 2 * done <= width_; done *= 2)
+  for (std::int64_t part = 1; 2 * part <= width_; part *= 2)
     levels.push_back(joined(levels.back(), shifted(c, steps_[step++], levels.back())));
-  folded result = levels.back();
-  for (std::size_t k = levels.size() - 1; k-- > 0;)
-    if (width_ >> k & 1) result = joined(result, shifted(c, steps_[step++], levels[k]));
-  return result;
+  std::optional<folded> result;
+  for (std::size_t k = 0; k < levels.size(); ++k) {
+    if (!(width_ >> k & 1)) continue;
+    result = result ? joined(*result, shifted(c, steps_[step++], levels[k])) : levels[k];
+  }
+  return *result;
 }
 
 // The cells of ties are such that shift by a whole vector: what they keep is what the turn before came to.
