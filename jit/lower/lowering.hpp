@@ -13,6 +13,14 @@ namespace sheaf::lower {
 
 using plan::stage;
 
+// What the condition of a scatter says of the rows j that an iteration updates.
+struct targets {
+  node_id at = no_node;                   // scatter: j == at
+  node_id low = no_node, high = no_node;  // interval: low <= j < high
+  node_id rest = no_node;                 // what else must hold
+};
+targets targets_of(graph& g, const stage& s);
+
 // A block under construction with what is bound in it. Values are looked up through the parents.
 struct scope {
   scope(ir::block_builder& top) : block(&top), root(this) {}
@@ -85,7 +93,8 @@ class kernel_lowering {
   // stage.cpp. Opens the loop of an index: `lanes` more than 1 makes it a vector loop; `within` replaces its own range.
   void bind(scope& inner, node_id idx, int lanes);
   ir::block_builder open(scope& outer, node_id idx, int lanes, const range* within = nullptr, const char* suffix = "");
-  void store(const stage& s, ir::value stored, scope& at, ir::value mask = ir::none);
+  void store(const stage& s, ir::value stored, scope& at, ir::value mask = ir::none, bool stream = false);
+  bool is_large(const stage& s) const;  // and not read again soon
   std::vector<node_id> place_in(const stage& s);  // subscripts of what is stored: indices from their first on
 
   // nest.cpp
@@ -104,6 +113,11 @@ class kernel_lowering {
 
   // scatter.cpp
   void scatter(const stage& s, scope& piece, const range* owned);
+
+  // interval.cpp
+  void list_slices(const stage& s, scope& top);
+  void bind_in_order(const stage& s, scope& top, scope& inner, ir::value when);
+  void interval(scope& piece, const range& own);
 
   // scan.cpp
   void scan(const stage& s, scope& piece, const range* chunk);

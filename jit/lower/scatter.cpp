@@ -8,14 +8,6 @@
 
 namespace sheaf::lower {
 
-namespace {
-
-struct targets {
-  node_id at = no_node;                    // scatter: j == at
-  node_id low = no_node, high = no_node;   // interval: low <= j < high
-  node_id rest;                            // what else must hold
-};
-
 targets targets_of(graph& g, const stage& s) {
   flat<node_id> list;
   deltas::conjuncts(g, g.arg(s.body, 1), list);
@@ -38,12 +30,11 @@ targets targets_of(graph& g, const stage& s) {
   return t;
 }
 
-}  // namespace
-
 void kernel_lowering::scatter(const stage& s, scope& piece, const range* chunk) {
   const targets t = targets_of(g, s);
   const node_id j = s.owned;
   const range own = chunk != nullptr && s.parallel == j ? *chunk : range{emit(g.arg(j, 0), piece), emit(g.arg(j, 1), piece)};
+  if (s.slices.array != no_node) return interval(piece, own);
   const monoid fold = monoid_of(g, s.body);
   std::vector<std::unique_ptr<scope>> nest;
   scope* inner = &piece;

@@ -47,20 +47,25 @@ std::vector<node_id> kernel_lowering::place_in(const stage& s) {
   return subscripts;
 }
 
-// A large output that nothing reads again soon, written in order.
-bool kernel_lowering::past_cache(const stage& s, ir::access how) const {
-  const bool in_order = s.how == plan::way::map || s.how == plan::way::window || (s.how == plan::way::scan && s.scan.factor == no_node);
-  bool past = s.where == plan::place::output && s.bytes > beyond_cache && how == ir::access::contiguous && in_order;
+bool kernel_lowering::is_large(const stage& s) const {
+  bool past = s.where == plan::place::output && s.bytes >= beyond_cache;
   for (const stage& reader : plan.stages)
     plan::for_each_node(g, reader.body, [&](node_id n) { past = past && !(g.kind(n) == op::load && g.arg(n, 0) == s.define); });
   return past;
 }
 
-void kernel_lowering::store(const stage& s, ir::value stored, scope& at, ir::value mask) {
+// A large output that nothing reads again soon, written in order.
+bool kernel_lowering::past_cache(const stage& s, ir::access how) const {
+  const bool in_order = s.how == plan::way::map || s.how == plan::way::window || (s.how == plan::way::scan && s.scan.factor == no_node);
+  return in_order && how == ir::access::contiguous && is_large(s);
+}
+
+void kernel_lowering::store(const stage& s, ir::value stored, scope& at, ir::value mask, bool stream) {
   const std::int32_t id = buffers.at(s.define);
   std::vector<ir::value> list;
   const ir::access how = subscripts_of(id, place_in(s), at, list);
-  at.block->store(id, std::move(list), stored, how, mask, past_cache(s, how));
+  stream = (stream && how == ir::access::contiguous) || past_cache(s, how);
+  at.block->store(id, std::move(list), stored, how, mask, stream);
 }
 
 void kernel_lowering::piece(const plan::kernel_plan& k, scope& s, const range* chunk) {
@@ -69,6 +74,7 @@ void kernel_lowering::piece(const plan::kernel_plan& k, scope& s, const range* c
     case plan::way::window: return window(*stages.front(), s, chunk);
     case plan::way::scatter:
     case plan::way::interval: return scatter(*stages.front(), s, chunk);
+    case plan::way::lists: return list_slices(*stages.front(), s);
     case plan::way::map:
     case plan::way::partial: break;
   }
@@ -92,24 +98,40 @@ ir::kernel kernel_lowering::operator()(const plan::kernel_plan& k) {
   fetched.clear();
   ir::kernel_builder builder(k.name);
   scope top(builder.top());
+  const node_id when = stages.front()->when;
   if (k.parallel == no_node) {
-    piece(k, top, nullptr);
+    if (when == no_node) {
+      piece(k, top, nullptr);
+    } else {
+      scope inner(top, top.block->guard(emit(when, top)));
+      piece(k, inner, nullptr);
+      inner.close();
+    }
     return std::move(builder).finish();
   }
   const node_id low = g.arg(k.parallel, 0), high = g.arg(k.parallel, 1);
   const double turns = known.trips(k.parallel) / static_cast<double>(std::max<std::int64_t>(k.chunk, 1));
   const ir::loop_kind kind = turns > 1 && k.cost * turns > worth_pieces ? ir::loop_kind::parallel : ir::loop_kind::serial;
   if (k.chunk == 0) {
-    scope inner(top, top.block->loop(kind, index_text(k.parallel), emit(low, top), emit(high, top)));
+    const auto in_order = [&](const stage* s) { return s->how == plan::way::map && s->slices.slice == k.parallel && s->order_when != no_node; };
+    const auto ordered = std::find_if(stages.begin(), stages.end(), in_order);
+    if (ordered != stages.end()) row_index = no_node;  // the next row is another
+    const ir::value listed = ordered == stages.end() ? ir::none : emit((*ordered)->order_when, top);
+    const ir::value first = emit(low, top), end = when == no_node ? emit(high, top) : emit(make(g, op::select, when, high, low), top);
+    scope inner(top, top.block->loop(kind, index_text(k.parallel), first, end));
     inner.block->head().cost = k.cost;
-    bind(inner, k.parallel, 1);
+    if (ordered == stages.end())
+      bind(inner, k.parallel, 1);
+    else
+      bind_in_order(**ordered, top, inner, listed);
     piece(k, inner, nullptr);
     inner.close();
     return std::move(builder).finish();
   }
   const node_id size = integer(g, k.chunk);
   const node_id room = make(g, op::add, make(g, op::sub, high, low), integer(g, k.chunk - 1));
-  const ir::value zero = emit(integer(g, 0), top), count = emit(make(g, op::quotient, room, size), top);
+  const node_id none = integer(g, 0), turns_all = make(g, op::quotient, room, size);
+  const ir::value zero = emit(none, top), count = emit(when == no_node ? turns_all : make(g, op::select, when, turns_all, none), top);
   const ir::value step = emit(size, top), start = emit(low, top), stop = emit(high, top);
   scope inner(top, top.block->loop(kind, index_text(k.parallel) + "_chunk", zero, count));
   inner.block->head().cost = k.cost;

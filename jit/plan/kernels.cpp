@@ -17,6 +17,13 @@ bool reads(const graph& g, node_id root, const stage& writer) {
   return found;
 }
 
+bool reads(const graph& g, const stage& reader, const stage& writer) {
+  if (reader.slices.array == writer.define) return true;
+  for (const node_id root : {reader.body, reader.when, reader.base})
+    if (root != no_node && reads(g, root, writer)) return true;
+  return false;
+}
+
 // The reader's leading index under the writer's name, so that values can be shared.
 void rename_parallel(graph& g, stage& s, node_id to, trust& trusted) {
   const node_id from = s.parallel;
@@ -27,6 +34,7 @@ void rename_parallel(graph& g, stage& s, node_id to, trust& trusted) {
   for (auto* list : {&s.indices, &s.loops})
     for (node_id& idx : *list) idx = put(idx);
   if (s.vector != no_node) s.vector = put(s.vector);
+  if (s.slices.slice == from) s.slices.slice = to;
   s.parallel = to;
 }
 
@@ -36,9 +44,21 @@ bool uses_index(const graph& g, const stage& s, node_id idx) {
   return found || std::find(s.indices.begin(), s.indices.end(), idx) != s.indices.end();
 }
 
+// Interval scatters over the same slices and rows, none of which reads another.
+bool share_rows(const graph& g, const program_plan& plan, const kernel_plan& k, const stage& s) {
+  for (const int i : k.stages) {
+    const stage& other = plan.stages[static_cast<std::size_t>(i)];
+    const bool same = s.slices.array != no_node && other.slices.array == s.slices.array && other.indices == s.indices &&
+                      other.vector == s.vector && other.base == s.base && g.arg(other.body, 1) == g.arg(s.body, 1);
+    if (!same || reads(g, s, other)) return false;
+  }
+  return true;
+}
+
 bool may_join(graph& g, const program_plan& plan, const kernel_plan& k, stage& s, trust& trusted) {
   const stage& leader = plan.stages[static_cast<std::size_t>(k.stages.front())];
-  if (leader.where == place::check || s.where == place::check || leader.asked != s.asked) return false;
+  if (leader.where == place::check || s.where == place::check || leader.asked != s.asked || leader.when != s.when) return false;
+  if (leader.how == way::interval && s.how == way::interval) return share_rows(g, plan, k, s);
   const auto walks_rows = [](const stage& t) { return t.how == way::map || t.how == way::partial; };
   if (!walks_rows(leader) || !walks_rows(s)) return false;
   if ((k.parallel == no_node) != (s.parallel == no_node) || (k.chunk == 0) != (s.chunk == 0)) return false;
@@ -65,7 +85,7 @@ void order_by_cost(const graph& g, std::vector<stage>& stages) {
   std::vector<bool> done(stages.size());
   const auto ready = [&](std::size_t i) {
     for (std::size_t j = 0; j < i; ++j)
-      if (!done[j] && reads(g, stages[i].body, stages[j])) return false;
+      if (!done[j] && reads(g, stages[i], stages[j])) return false;
     return !done[i];
   };
   const auto before = [&](std::size_t a, std::size_t b) {
@@ -105,7 +125,7 @@ void mark_asked(const graph& g, std::vector<stage>& stages) {
   for (std::size_t i = stages.size(); i-- > 0;) {
     stages[i].asked = stages[i].where == place::check;
     for (std::size_t j = i + 1; j < stages.size(); ++j)
-      stages[i].asked = stages[i].asked || (stages[j].asked && reads(g, stages[j].body, stages[i]));
+      stages[i].asked = stages[i].asked || (stages[j].asked && reads(g, stages[j], stages[i]));
   }
 }
 
@@ -116,7 +136,7 @@ void group(graph& g, const facts& known, program_plan& plan) {
     stage& s = plan.stages[i];
     std::size_t first = 0;
     for (std::size_t j = 0; j < i; ++j)
-      if (reads(g, s.body, plan.stages[j])) first = std::max(first, home[j]);
+      if (reads(g, s, plan.stages[j])) first = std::max(first, home[j]);
     std::size_t k = first;
     while (k < plan.kernels.size() && !may_join(g, plan, plan.kernels[k], s, plan.trusted)) ++k;
     if (k == plan.kernels.size()) {

@@ -2,6 +2,8 @@
 // becomes a stage and is worked on in turn.
 #include <algorithm>
 
+#include <sheaf/jit/plan/levels.hpp>
+#include <sheaf/jit/plan/ragged.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/scans.hpp>
 #include <sheaf/jit/plan/schedule.hpp>
@@ -236,6 +238,8 @@ bool take_from_scatter(graph& g, const facts& known, stage& s, std::vector<stage
   for (const node_id idx : bound_indices(g, s.body)) all.insert(g.ordinal(idx));
   for (const node_id n : reductions_in(g, s.body)) {
     if (n == s.body || !has_closed_ranges(g, n)) continue;
+    const auto& brief = s.slices.brief;  // these stay where they are
+    if (std::find(brief.begin(), brief.end(), g.arg(n, 2)) != brief.end()) continue;
     if (known.trips(all) <= repeats_allowed * known.trips(g.free[n])) continue;
     replace_in(g, s, n, stored(g, n, "kept", s, before, "a scatter would compute it for each of its rows"));
     return true;
@@ -253,11 +257,15 @@ bool take_misplaced(graph& g, const facts& known, stage& s, std::vector<stage>& 
 }
 
 void work_on(graph& g, const facts& known, stage s, std::vector<stage>& done, trust& trusted) {
+  if (s.how == way::lists) return done.push_back(std::move(s));
+  s.body = narrowed(g, s.body, trusted);
   for (;;) {
     schedule(g, known, s);
     std::vector<stage> before = done;
     const std::size_t count = done.size();
-    const bool changed = take_scatter(g, s, before) || take_scan(g, known, s, before, trusted) || take_ties(g, s, before) ||
+    const bool changed = take_scatter(g, s, before) || take_per_slice(g, known, s, before, trusted) ||
+                         take_levels(g, known, s, before, trusted) || take_spread(g, known, s, before, trusted) ||
+                         take_scan(g, known, s, before, trusted) || take_ties(g, s, before) ||
                          take_misplaced(g, known, s, before) || take_split(g, known, s, before, trusted);
     if (!changed) break;
     for (std::size_t i = count; i < before.size(); ++i) {
@@ -266,6 +274,7 @@ void work_on(graph& g, const facts& known, stage s, std::vector<stage>& done, tr
     }
   }
   if (s.how != way::map) schedule(g, known, s);
+  if (list_slices(g, known, s, done)) schedule(g, known, s);
   done.push_back(std::move(s));
 }
 
@@ -274,6 +283,18 @@ void work_on(graph& g, const facts& known, stage s, std::vector<stage>& done, tr
 void materialise(graph& g, const facts& known, std::vector<stage>& stages, trust& trusted) {
   std::vector<stage> done;
   for (stage& s : stages) work_on(g, known, std::move(s), done, trusted);
+  // What was computed anew where it is needed is no longer stored.
+  const auto unread = [&](const stage& s) {
+    bool read = s.where != place::workspace;
+    for (const stage& other : done) {
+      read = read || other.slices.array == s.define;
+      for (const node_id root : {other.body, other.when, other.base})
+        if (root != no_node) for_each_node(g, root, [&](node_id n) { read = read || (g.kind(n) == op::load && g.arg(n, 0) == s.define); });
+    }
+    return !read;
+  };
+  for (auto dead = std::find_if(done.begin(), done.end(), unread); dead != done.end(); dead = std::find_if(done.begin(), done.end(), unread))
+    done.erase(dead);
   stages = std::move(done);
 }
 

@@ -18,6 +18,7 @@ enum class way : std::uint8_t {
   interval,  // the same with `lo <= j && j < hi`
   scan,      // running results along one index, see `scan_form`
   window,    // folds of as many elements each, one further from result to result, see `window_form`
+  lists,     // the slices of an interval by the chunk of rows they begin in, see `slice_lists`
 };
 
 // Result t of a scan is the fold of value(walk) over walk in [low, t + shift), or backward over [t + shift, high), where
@@ -36,6 +37,22 @@ struct scan_form {
   bool ends = false;          // of a recurrence only what each block comes to is stored, at block_index
   node_id carry = no_node;    // an expression in `block_index`
   node_id block_index = no_node;
+};
+
+// Slices m cover rows [low(m), high(m)) of the owned index, which is shared in chunks. The array holds, for C chunks:
+// - C positions: the first in the order whose slice reaches into the chunk; all before it end earlier;
+// - C positions: one past the last slice that begins in the chunk or before;
+// - the rows of all slices together;
+// - the order: the slices that have rows, by the chunk they begin in, then as m counts.
+struct slice_lists {
+  node_id slice = no_node;  // m
+  node_id low = no_node, high = no_node;
+  node_id owned = no_node;
+  std::int64_t chunk = 0;
+  node_id array = no_node;  // interval: the definition of the array; none: every piece asks every slice
+  bool all = false;            // the order has slices without rows too: a map stage runs in it, for the sake of the cache
+  bool sought = false;         // reductions over a slice were looked for;
+  std::vector<node_id> brief = {};  // the indices of those that are computed where its rows are written
 };
 
 // Rows in blocks: a piece takes one of `block`, in which `part` walks the rows of `whole`. A partial result is one for each
@@ -81,6 +98,12 @@ struct stage {
   way how = way::map;
   node_id owned = no_node;       // scatter, interval: the index j that pieces own; scan, window: the index along which it runs
   scan_form scan;                // scan only; body holds all that is read
+  slice_lists slices;            // lists, and stages that read them
+  node_id base = no_node;        // interval: what a row is worth before any slice, if `base_when` holds (none: always)
+  node_id base_when = no_node;
+  node_id when = no_node;        // computed only if this holds: a condition on stages before
+  node_id order_when = no_node;  // map: in the order of the slices if this holds, else as they count
+  bool levelled = false;         // its ragged reductions read tables of blocks
   row_blocks rows;
   window_form window;            // window only; the lanes are those of `owned`, the last index
   place where = place::workspace;

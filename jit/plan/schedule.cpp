@@ -188,6 +188,16 @@ void parallelise(graph& g, const facts& known, stage& s) {
   }
 }
 
+// Bounds are read once a slice: what counts is the width of the rows that are written.
+int lanes_of_rows(const graph& g, const facts& known, const stage& s) {
+  bool heavy = false;
+  for_each_node(g, g.arg(s.body, 0), [&](node_id n) { heavy = heavy || (g.kind(n) >= op::exp && g.kind(n) <= op::cos) || g.kind(n) == op::pow; });
+  const int most = (heavy || s.vector == s.owned ? 128 : 512) / row(g.type(s.define)).bytes;
+  int lanes = 4;
+  while (lanes < std::min(most, 256) && lanes < known.trips(s.vector)) lanes *= 2;
+  return lanes;
+}
+
 // Pieces own batches where there are enough, else blocks of the owned index. The last index runs in lanes.
 void schedule_scatter(const graph& g, const facts& known, stage& s) {
   s.loops = s.indices;
@@ -201,6 +211,11 @@ void schedule_scatter(const graph& g, const facts& known, stage& s) {
   if ((last != s.owned || s.how == way::interval) && !decides && may_vectorise(g, s.body, last)) {
     s.vector = last;
     s.lanes = std::min(64, lanes_for(g, known, s.body, last, false));
+  }
+  if (s.slices.array != no_node) {
+    s.chunk = s.slices.chunk;
+    if (s.vector != no_node) s.lanes = lanes_of_rows(g, known, s);
+    return;
   }
   for (const node_id idx : s.indices)
     if (idx != s.owned && idx != last && known.trips(idx) >= enough_pieces) {
@@ -320,6 +335,9 @@ void schedule(graph& g, const facts& known, stage& s) {
       inside = inside || (g.kind(n) == op::reduce && g.free[n].has(g.ordinal(s.vector)));
     });
     s.lanes = lanes_for(g, known, s.body, s.vector, inside);
+    // Its reductions run one after the other, and bounds are read once a slice.
+    const int row_of_lanes = 512 / std::max(4, row(g.type(s.define)).bytes);
+    if (s.levelled && s.lanes < row_of_lanes && s.lanes < known.trips(s.vector)) s.lanes = row_of_lanes;
   } else {
     s.lanes = 1;
   }

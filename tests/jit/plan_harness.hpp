@@ -138,6 +138,7 @@ class trial {
 
   void make() {
     plan::call_facts call;
+    call.eager = eager;
     for (memory& m : inputs) call.inputs.push_back({m.extents, m.extents.empty() || m.strides.back() == 1});
     call.unit_outputs.assign(static_cast<std::size_t>(g.outputs.size()), !turned_outputs);
     p.emplace(plan_program(g, call, "trial"));
@@ -220,6 +221,7 @@ class trial {
 
   graph g;
   std::vector<memory> inputs, outputs, rest;
+  bool eager = false;           // see plan::call_facts
   bool turned_outputs = false;  // the caller's views are transposed
   std::optional<planned> p;
   std::optional<program> code;

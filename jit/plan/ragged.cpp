@@ -1,0 +1,345 @@
+#include <sheaf/jit/plan/ragged.hpp>
+
+#include <algorithm>
+
+#include <sheaf/dsl/graph/affine.hpp>
+#include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/plan/schedule.hpp>
+#include <sheaf/jit/plan/stages.hpp>
+
+namespace sheaf::plan {
+
+namespace {
+
+constexpr double listed_from = 32768;     // elements of the result: below, asking every slice costs less than a list
+constexpr double chunk_elements = 32768;  // of the result, that a piece owns
+constexpr double enough_pieces = 16;
+
+// Rows that stay in a core's cache between two walks.
+std::int64_t brief_slice(const facts& known) { return known.call().eager ? 3 : 32768; }
+
+// ---- conditions as ranges
+
+// Does nothing in e read outside of its tensor, whatever the conditions around say?
+bool is_safe(graph& g, node_id e, const trust& trusted) {
+  std::vector<node_id> loads;
+  bool plain = true;
+  for_each_node(g, e, [&](node_id n) {
+    if (g.kind(n) == op::reduce) plain = false;
+    if (g.kind(n) == op::load && !trusted.contains(n)) loads.push_back(n);
+  });
+  for (const node_id n : loads)
+    for (int d = 0; d + 1 < g[n].count && plain; ++d) {
+      const node_id tensor = g.arg(n, 0);
+      const bool made = g.kind(tensor) == op::define;
+      const node_id low = made ? g.arg(g.arg(tensor, 1 + d), 0) : integer(g, 0);
+      const node_id high = made ? g.arg(g.arg(tensor, 1 + d), 1) : extent(g, tensor, d);
+      plain = is_true(g, range_condition(g, g.arg(n, 1 + d), low, high));
+    }
+  return plain;
+}
+
+struct bound_by_data {
+  node_id index = no_node, low = no_node, high = no_node, rest = no_node;
+};
+
+// The first bound index whose condition gives it a range, with what remains of the condition.
+bound_by_data bound_in(graph& g, node_id n, const trust& trusted) {
+  flat<node_id> list;
+  deltas::conjuncts(g, g.arg(n, 1), list);
+  const auto bound = bound_indices(g, n);
+  for (const node_id t : bound) {
+    bound_by_data r{t, g.arg(t, 0), g.arg(t, 1), truth(g, true)};
+    index_set later;  // ranges that follow t's
+    later.insert(g.ordinal(t));
+    for (std::size_t k = 0; k < bound.size(); ++k)
+      for (const node_id other : bound)
+        if (g.free[other].meets(later)) later.insert(g.ordinal(other));
+    for (const node_id c : list) {
+      const bool compares = g.kind(c) == op::less_equal || g.kind(c) == op::less;
+      const node_id a = compares ? g.arg(c, 0) : no_node, b = compares ? g.arg(c, 1) : no_node;
+      const auto bounds = [&](node_id e) {
+        return g.type(e) == element::i64 && !g.free[e].meets(later) && is_safe(g, e, trusted);
+      };
+      if (compares && a == t && bounds(b)) {
+        const node_id top = g.kind(c) == op::less ? b : make(g, op::add, b, integer(g, 1));
+        r.high = known_less_equal(g, r.high, top)   ? r.high
+                 : known_less_equal(g, top, r.high) ? top
+                                                    : make(g, op::minimum, r.high, top);
+      } else if (compares && b == t && bounds(a)) {
+        const node_id floor = g.kind(c) == op::less_equal ? a : make(g, op::add, a, integer(g, 1));
+        r.low = known_less_equal(g, floor, r.low)   ? r.low
+                : known_less_equal(g, r.low, floor) ? floor
+                                                    : make(g, op::maximum, r.low, floor);
+      } else {
+        r.rest = conjunction(g, r.rest, c);
+      }
+    }
+    if (r.low != g.arg(t, 0) || r.high != g.arg(t, 1)) return r;
+  }
+  return {};
+}
+
+node_id narrowed_once(graph& g, node_id n, trust& trusted) {
+  if (row(monoid_of(g, n)).position) return no_node;
+  const bound_by_data r = bound_in(g, n, trusted);
+  if (r.index == no_node) return no_node;
+  replacement put(g);
+  put.add(r.index, fresh_index(g, r.index, r.low, r.high));
+  std::vector<node_id> indices;
+  for (const node_id idx : bound_indices(g, n)) indices.push_back(put(idx));
+  trust_alike(g, n, put, trusted);
+  return intern_reduce(g, monoid_of(g, n), g.type(n), put(g.arg(n, 0)), put(r.rest), indices);
+}
+
+std::vector<node_id> reductions_within(const graph& g, node_id root) {
+  std::vector<node_id> list;
+  for_each_node(g, root, [&](node_id n) {
+    if (g.kind(n) == op::reduce && n != root) list.push_back(n);
+  });
+  return list;
+}
+
+// ---- sums over the same slices
+
+// sum(m where c, a) + sum(k where the same of k, b) as one sum.
+node_id joined(graph& g, node_id n, trust& trusted) {
+  if (g.kind(n) != op::add) return no_node;
+  const node_id a = g.arg(n, 0), b = g.arg(n, 1);
+  if (g.kind(a) != op::reduce || g.kind(b) != op::reduce || monoid_of(g, a) != monoid::sum ||
+      monoid_of(g, b) != monoid::sum)
+    return no_node;
+  if (g.type(a) != g.type(b) || is_true(g, g.arg(a, 1)) || g[a].count != 3 || g[b].count != 3) return no_node;
+  const node_id i = g.arg(a, 2), k = g.arg(b, 2);
+  if (!known_equal(g, g.arg(i, 0), g.arg(k, 0)) || !known_equal(g, g.arg(i, 1), g.arg(k, 1))) return no_node;
+  bool captured = false;
+  for_each_node(g, b, [&](node_id q) { captured = captured || (q == i && i != k); });
+  if (captured) return no_node;
+  replacement put(g);
+  put.add(k, i);
+  if (put(g.arg(b, 1)) != g.arg(a, 1)) return no_node;
+  trust_alike(g, b, put, trusted);
+  return intern_reduce(g, monoid::sum, g.type(a), make(g, op::add, g.arg(a, 0), put(g.arg(b, 0))), g.arg(a, 1), {i});
+}
+
+}  // namespace
+
+node_id narrowed(graph& g, node_id root, trust& trusted) {
+  for (;;) {
+    std::vector<node_id> all = reductions_within(g, root);
+    if (g.kind(root) == op::reduce) all.push_back(root);
+    node_id from = no_node, to = no_node;
+    for (const node_id n : all)
+      if (to == no_node) to = narrowed_once(g, from = n, trusted);
+    if (to == no_node) break;
+    replacement put(g);
+    put.add(from, to);
+    trust_alike(g, root, put, trusted);
+    root = put(root);
+  }
+  for (;;) {
+    std::vector<node_id> sums;
+    for_each_node(g, root, [&](node_id n) {
+      if (g.kind(n) == op::add) sums.push_back(n);
+    });
+    node_id from = no_node, to = no_node;
+    for (const node_id n : sums)
+      if (to == no_node) to = joined(g, from = n, trusted);
+    if (to == no_node) return root;
+    replacement put(g);
+    put.add(from, to);
+    trust_alike(g, root, put, trusted);
+    root = put(root);
+  }
+}
+
+slice_lists bounds_of(const graph& g, const stage& s) {
+  slice_lists l{.slice = bound_indices(g, s.body)[0], .owned = s.owned};
+  flat<node_id> list;
+  deltas::conjuncts(g, g.arg(s.body, 1), list);
+  for (const node_id c : list) {
+    if (g.kind(c) == op::less_equal && g.arg(c, 1) == s.owned && l.low == no_node) l.low = g.arg(c, 0);
+    if (g.kind(c) == op::less && g.arg(c, 0) == s.owned && l.high == no_node) l.high = g.arg(c, 1);
+  }
+  return l;
+}
+
+namespace {
+
+// The range of an index, within the tensors that it subscripts alone and unchecked.
+void clip(graph& g, node_id n, node_id idx, const trust& trusted, node_id& low, node_id& high) {
+  for_each_node(g, n, [&](node_id q) {
+    if (g.kind(q) != op::load || trusted.contains(q)) return;
+    for (int d = 0; d + 1 < g[q].count; ++d) {
+      if (g.arg(q, 1 + d) != idx) continue;
+      const node_id tensor = g.arg(q, 0);
+      const bool made = g.kind(tensor) == op::define;
+      const node_id first = made ? g.arg(g.arg(tensor, 1 + d), 0) : integer(g, 0);
+      const node_id end = made ? g.arg(g.arg(tensor, 1 + d), 1) : extent(g, tensor, d);
+      if (!known_less_equal(g, first, low)) low = make(g, op::maximum, low, first);
+      if (!known_less_equal(g, high, end)) high = make(g, op::minimum, high, end);
+    }
+  });
+}
+
+// The same reduction, over nothing unless a condition on the slice holds. Equal ones of two stages stay equal.
+node_id where(graph& g, node_id n, node_id condition, replacement put, trust& trusted) {
+  const node_id idx = g.arg(n, 2);
+  node_id low = g.arg(idx, 0), high = make(g, op::select, condition, g.arg(idx, 1), low);
+  clip(g, n, idx, trusted, low, high);
+  put.add(idx, index(g, index_name(g, idx), index_serial(g, idx) + 2000, low, high));
+  trust_alike(g, n, put, trusted);
+  return intern_reduce(g, monoid_of(g, n), g.type(n), put(g.arg(n, 0)), put(g.arg(n, 1)), {put(idx)});
+}
+
+// Does n walk the slice, or the part of it that lies in a tensor?
+bool walks_slice(graph& g, const slice_lists& l, node_id n) {
+  index_set own;
+  own.insert(g.ordinal(l.slice));
+  if (g[n].count != 3 || !g.free[n].within(own) || row(monoid_of(g, n)).position) return false;
+  const auto is = [&](node_id e, op clipped, node_id end) {
+    return known_equal(g, e, end) ||
+           (g.kind(e) == clipped && (known_equal(g, g.arg(e, 0), end) || known_equal(g, g.arg(e, 1), end)));
+  };
+  return is(g.arg(g.arg(n, 2), 0), op::maximum, l.low) && is(g.arg(g.arg(n, 2), 1), op::minimum, l.high);
+}
+
+// What a definition of the slice is worth, in the place of its load.
+void inline_definitions(graph& g, stage& s, const slice_lists& l, const std::vector<stage>& before, trust& trusted) {
+  for (;;) {
+    node_id use = no_node;
+    for_each_node(g, s.body, [&](node_id n) {
+      if (g.kind(n) != op::load || g.kind(g.arg(n, 0)) != op::define || g[n].count != 2 || g.arg(n, 1) != l.slice)
+        return;
+      for (const stage& other : before)
+        if (other.define == g.arg(n, 0) && other.where == place::workspace && other.how == way::map &&
+            name_of(g, other.define) != "kept" && holds(g, g.arg(other.define, 0), op::reduce))
+          use = n;
+    });
+    if (use == no_node) return;
+    const node_id define = g.arg(use, 0), body = g.arg(define, 0);
+    replacement rename(g), put(g);
+    rename.add(g.arg(define, 1), l.slice);
+    trust_alike(g, body, rename, trusted);
+    put.add(use, rename(body));
+    trust_alike(g, s.body, put, trusted);
+    s.body = put(s.body);
+  }
+}
+
+// Reductions over the slice itself are computed where its rows are written, while they are in the cache; a piece that begins
+// within a slice does so again. Of a long slice they are stored before: no range is walked for both.
+bool compute_in_place(graph& g, const facts& known, stage& s, std::vector<stage>& before, trust& trusted) {
+  const slice_lists l = bounds_of(g, s);
+  if (l.low == no_node || l.high == no_node) return false;
+  inline_definitions(g, s, l, before, trusted);
+  const node_id brief = make(g, op::less_equal, make(g, op::sub, l.high, l.low), integer(g, brief_slice(known)));
+  const node_id extended = make(g, op::logical_not, brief);
+  stage like = s;
+  like.vector = no_node;
+  replacement here(g), stored_too(g);
+  for (const node_id n : reductions_within(g, s.body)) {
+    if (!walks_slice(g, l, n)) continue;
+    const node_id of_long = where(g, n, extended, stored_too, trusted);
+    stored_too.add(n, of_long);
+    const node_id of_brief = where(g, n, brief, here, trusted);
+    const node_id kept =
+        stored(g, of_long, "kept", like, before,
+               "of slices longer than " + std::to_string(brief_slice(known)) + ": several pieces need it");
+    here.add(n, make(g, op::select, brief, of_brief, kept));
+    s.slices.brief.push_back(g.arg(of_brief, 2));
+  }
+  if (s.slices.brief.empty()) return false;
+  s.body = here(s.body);
+  s.reasons.push_back("what a slice of at most " + std::to_string(brief_slice(known)) +
+                      " rows needs of itself is computed with it in the cache");
+  return true;
+}
+
+}  // namespace
+
+bool take_per_slice(graph& g, const facts& known, stage& s, std::vector<stage>& before, trust& trusted) {
+  if (s.how != way::interval || bound_indices(g, s.body).size() != 1) return false;
+  if (!s.slices.sought) {
+    s.slices.sought = true;
+    if (compute_in_place(g, known, s, before, trusted)) return true;
+  }
+  node_id inner = no_node;
+  for (const node_id n : reductions_within(g, s.body)) {
+    const auto& brief = s.slices.brief;
+    const bool in_place = std::find(brief.begin(), brief.end(), g.arg(n, 2)) != brief.end();
+    if (!g.free[n].has(g.ordinal(s.owned)) && has_closed_ranges(g, n) && !in_place) inner = n;  // the last: outermost
+  }
+  if (inner == no_node) return false;
+  stage like = s;
+  like.vector = no_node;
+  const node_id value =
+      stored(g, inner, "kept", like, before, "it depends on the slice, not on the row: once for each slice");
+  replacement put(g);
+  put.add(inner, value);
+  s.body = put(s.body);
+  return true;
+}
+
+node_id chunks_of(graph& g, const slice_lists& l) {
+  const node_id rows = make(g, op::maximum, make(g, op::sub, g.arg(l.owned, 1), g.arg(l.owned, 0)), integer(g, 0));
+  return make(g, op::quotient, make(g, op::add, rows, integer(g, l.chunk - 1)), integer(g, l.chunk));
+}
+
+stage lists_stage(graph& g, const facts& known, const slice_lists& l) {
+  const node_id slices = make(g, op::maximum, make(g, op::sub, g.arg(l.slice, 1), g.arg(l.slice, 0)), integer(g, 0));
+  const node_id size =
+      make(g, op::add, make(g, op::mul, chunks_of(g, l), integer(g, 2)), make(g, op::add, slices, integer(g, 1)));
+  stage lists;
+  lists.how = way::lists;
+  lists.body = make(g, op::add, l.low, l.high);
+  lists.indices = {fresh_index(g, l.slice, integer(g, 0), size)};
+  lists.define = define(g, g.name("slices", 6), lists.body, lists.indices.data(), 1);
+  lists.slices = l;
+  lists.bytes = 8 * known.trips(lists.indices[0]);
+  lists.operations = 4 * known.trips(l.slice);
+  lists.reasons.push_back("the slices by the " + std::to_string(l.chunk) + " rows in which they begin");
+  return lists;
+}
+
+bool list_slices(graph& g, const facts& known, stage& s, std::vector<stage>& done) {
+  if (s.how != way::interval || s.slices.array != no_node) return false;
+  const auto bound = bound_indices(g, s.body);
+  index_set all;
+  for (const node_id idx : s.indices) all.insert(g.ordinal(idx));
+  const bool enough =
+      known.call().eager || s.levelled || (known.trips(bound[0]) >= 4 && known.trips(all) >= listed_from);
+  if (bound.size() != 1 || !enough) return false;
+  slice_lists l = bounds_of(g, s);
+  index_set own;
+  own.insert(g.ordinal(l.slice));
+  if (l.low == no_node || l.high == no_node || !g.free[l.low].within(own) || !g.free[l.high].within(own)) return false;
+  if (!has_closed_ranges(g, l.low) || !has_closed_ranges(g, l.high) || holds(g, l.low, op::reduce) ||
+      holds(g, l.high, op::reduce))
+    return false;
+  if (g.type(l.low) != element::i64 || g.type(l.high) != element::i64) return false;
+  all.erase(g.ordinal(s.owned));
+  const double across = known.trips(all), rows = known.trips(s.owned);
+  l.chunk = known.call().eager || s.levelled ? 4 : 64;
+  const double piece = s.slices.brief.empty() ? chunk_elements : 4 * static_cast<double>(brief_slice(known));
+  while (static_cast<double>(l.chunk) * across < piece && static_cast<double>(l.chunk) * 2 * enough_pieces < rows)
+    l.chunk *= 2;
+  for (const stage& other : done) {
+    const slice_lists& o = other.slices;
+    if (other.how != way::lists || o.low != l.low || o.high != l.high || o.slice != l.slice || o.owned != l.owned ||
+        o.chunk != l.chunk)
+      continue;
+    l.array = other.define, l.brief = s.slices.brief, l.sought = s.slices.sought;
+    s.slices = l;
+    return true;
+  }
+  stage lists = lists_stage(g, known, l);
+  lists.when = s.when;
+  l.array = lists.define, l.brief = s.slices.brief, l.sought = s.slices.sought;
+  s.slices = l;
+  s.reasons.push_back("a piece walks the slices that meet its rows, and writes each row once");
+  done.push_back(std::move(lists));
+  return true;
+}
+
+}  // namespace sheaf::plan

@@ -1,0 +1,150 @@
+// Slices whose bounds are data: sorted or not, overlapping, empty, of one row, of all; each program also in small pieces, with
+// the passes that are meant for much data.
+#include "plan_harness.hpp"
+
+namespace sheaf::test {
+namespace {
+
+constexpr auto m = axis<"m">;
+constexpr auto k = axis<"k">;
+constexpr auto t = axis<"t">;
+constexpr auto f = axis<"f">;
+constexpr auto x = tensor<"x", float, 2>;
+constexpr auto z = tensor<"z", double, 2>;
+constexpr auto n = tensor<"n", std::int64_t, 2>;
+constexpr auto v = tensor<"v", float, 1>;
+constexpr auto cut = tensor<"cut", std::int64_t, 2>;
+constexpr auto off = tensor<"off", std::int64_t, 1>;
+constexpr auto rows_of = t.in(cut(m, 0_c), cut(m, 1_c));
+constexpr auto holding = m.in(0_c, extent(cut, dim<0>)).where(cut(m, 0_c) <= t && t < cut(m, 1_c));
+
+enum class form { apart, sorted, anywhere, same, backwards, single, none };
+constexpr form forms[] = {form::apart,     form::sorted, form::anywhere, form::same,
+                          form::backwards, form::single, form::none};
+
+std::vector<double> slices(form how, std::int64_t count, std::int64_t rows, unsigned seed) {
+  std::mt19937 bits(seed);
+  const auto below = [&](std::int64_t limit) {
+    return static_cast<std::int64_t>(bits() % static_cast<unsigned>(std::max<std::int64_t>(limit, 1)));
+  };
+  std::vector<std::pair<std::int64_t, std::int64_t>> list;
+  std::int64_t at = 0;
+  for (std::int64_t s = 0; s < count; ++s) {
+    std::int64_t low = below(rows + 1), high = low + below(rows - low + 1);
+    if (how == form::apart)
+      low = std::min(rows, at + below(2)), high = at = std::min(rows, low + below(2 * rows / count + 2));
+    if (how == form::same) low = rows / 3, high = rows - rows / 4;
+    if (how == form::backwards && s % 2 == 0) std::swap(low, high);
+    if (how == form::single) high = std::min(rows, low + 1);
+    if (how == form::none) low = high = 1000000 - s;
+    list.emplace_back(low, high);
+  }
+  if (how == form::sorted) std::sort(list.begin(), list.end());
+  std::vector<double> values;
+  for (const auto& [low, high] : list)
+    values.insert(values.end(), {static_cast<double>(low), static_cast<double>(high)});
+  return values;
+}
+
+// test(trial) adds what the program takes beside the bounds.
+template <class Make, class Test>
+void over_all(Make make, Test test) {
+  unsigned seed = 1;
+  for (const form how : forms)
+    for (const std::int64_t rows : {1, 37, 300})
+      for (const std::int64_t columns : {1, 3, 8, 130})
+        for (const bool eager : {false, true}) {
+          trial one = make();
+          one.eager = eager;
+          one.with("cut", {23, 2}, slices(how, 23, rows, ++seed));
+          SCOPED_TRACE("form " + std::to_string(static_cast<int>(how)) + ", rows " + std::to_string(rows) +
+                       ", columns " + std::to_string(columns) + (eager ? ", eager" : ""));
+          test(one, rows, columns);
+          if (::testing::Test::HasFailure()) return;
+        }
+}
+
+TEST(ragged, means_and_their_gradient) {
+  constexpr auto pooled = define<"pooled">(m, f) = mean<empty::zero>(rows_of, x(t, f));
+  over_all([&] { return trial_of(pooled, vjp(pooled, x)); },
+           [](trial& one, std::int64_t rows, std::int64_t columns) {
+             one.random("x", {rows, columns}).random("cotangent_pooled", {23, columns}).expect_right(2e-5);
+             if (rows == 1 || !one.eager) return;
+             for (const char* pass : {"table", ", lists"})
+               EXPECT_NE(one.plan_text().find(pass), std::string::npos) << pass;
+           });
+}
+TEST(ragged, sums_in_f64_and_integers) {
+  constexpr auto real = define<"real">(m, f) = sum(rows_of, z(t, f) * z(t, f));
+  constexpr auto whole = define<"whole">(m, f) = sum(rows_of, n(t, f));
+  constexpr auto top = define<"top">(m, f) = max(rows_of, z(t, f));
+  over_all([&] { return trial_of(real, whole, top, vjp(real, z)); },
+           [](trial& one, std::int64_t rows, std::int64_t columns) {
+             one.random("z", {rows, columns})
+                 .below("n", {rows, columns}, 1000)
+                 .random("cotangent_real", {23, columns})
+                 .expect_right(1e-13);
+           });
+}
+TEST(ragged, other_folds_of_what_holds_a_row) {
+  constexpr auto most = define<"most">(t, f) = max(holding, n(m, f));
+  constexpr auto held = define<"held">(t.in(0_c, extent(n, dim<0>))) = any(holding, cut(m, 0_c) < 20_c);
+  constexpr auto some = define<"some">(t, f) =
+      sum(m.in(0_c, extent(cut, dim<0>)).where(cut(m, 0_c) <= t && t < cut(m, 1_c) && z(t, f) < 0_c), z(m, f));
+  over_all([&] { return trial_of(some); },
+           [](trial& one, std::int64_t rows, std::int64_t columns) {
+             one.random("z", {std::max<std::int64_t>(rows, 23), columns}).expect_right(1e-13);
+           });
+  static_cast<void>(most), static_cast<void>(held);
+}
+TEST(ragged, softmax_of_segments) {
+  constexpr auto here = m.in(0_c, extent(off, dim<0>) - 1_c).where(off(m) <= t && t < off(m + 1_c));
+  constexpr auto top = define<"top">(m.in(0_c, extent(off, dim<0>) - 1_c)) = max(k.in(off(m), off(m + 1_c)), v(k));
+  constexpr auto total = define<"total">(m.in(0_c, extent(off, dim<0>) - 1_c)) =
+      sum(k.in(off(m), off(m + 1_c)), exp(v(k) - top(m)));
+  constexpr auto soft = define<"soft">(t) = sum(here, exp(v(t) - stop_gradient(top(m))) / total(m));
+  for (const int longest : {1, 5, 40, 400})
+    for (const bool eager : {false, true}) {
+      std::mt19937 bits(static_cast<unsigned>(longest));
+      std::vector<double> ends = {2};
+      while (ends.back() < 900)
+        ends.push_back(std::min(900.0, ends.back() + static_cast<double>(bits() % static_cast<unsigned>(longest + 1))));
+      trial one = trial_of(soft, vjp(soft, v));
+      one.eager = eager;
+      one.random("v", {1000})
+          .with("off", {static_cast<std::int64_t>(ends.size())}, ends)
+          .random("cotangent_soft", {1000})
+          .expect_right(1e-5);
+    }
+}
+// A value that is not a number concerns the slices that hold it, and no other; neither does a huge one.
+TEST(ragged, values_stay_in_their_slices) {
+  constexpr auto pooled = define<"pooled">(m, f) = mean<empty::zero>(rows_of, x(t, f));
+  for (const double odd : {std::nan(""), static_cast<double>(INFINITY), -static_cast<double>(INFINITY), 1e30})
+    for (const form how : {form::apart, form::sorted, form::anywhere}) {
+      trial one = trial_of(pooled, vjp(pooled, x));
+      one.eager = true;
+      one.with("cut", {23, 2}, slices(how, 23, 90, 5)).random("x", {90, 5}).random("cotangent_pooled", {23, 5});
+      one.inputs[one.slot("x")].set(5 * 40 + 2, odd, 0);
+      one.inputs[one.slot("x")].set(5 * 60 + 2, -odd, 0);
+      one.inputs[one.slot("cotangent_pooled")].set(5 * 7 + 1, odd, 0);
+      one.expect_right(1e-5);
+      memory& y = one.outputs[0];
+      for (std::int64_t s = 0; s < 23; ++s) EXPECT_TRUE(std::abs(y.real(5 * s + 1)) <= 1.0) << "slice " << s;
+    }
+}
+TEST(ragged, reasons_are_said) {
+  constexpr auto pooled = define<"pooled">(m, f) = mean(rows_of, x(t, f));
+  trial one = trial_of(pooled, vjp(pooled, x));
+  one.with("cut", {5000, 2}, slices(form::anywhere, 5000, 40000, 3))
+      .random("x", {40000, 16})
+      .random("cotangent_pooled", {5000, 16});
+  const std::string text = one.plan_text();
+  for (const char* said : {"the rows of all slices", "folds of 16 rows, if slices overlap enough",
+                           "folded from tables of blocks if they have more rows",
+                           "a piece walks the slices that meet its rows, and writes each row once", "lists"})
+    EXPECT_NE(text.find(said), std::string::npos) << said << "\n" << text;
+}
+
+}  // namespace
+}  // namespace sheaf::test
