@@ -26,10 +26,10 @@ folded kernel_lowering::element_of(const stage& s, node_id value, node_id key, s
   ir::block_builder& b = *at.block;
   if (key == no_node) return {emit(value, at)};
   // A NaN ties with nothing: it counts as no element.
-  const ir::value found = emit(key, at), known = b.emit(op::equal, {found, found});
+  const ir::value found = emit(key, at), counts = b.emit(op::equal, {found, found});
   const ir::value none = emit(identity_of(g, s.window.extremum, s.window.key_type), at);
   const ir::value x = emit(value, at), zero = b.constant(s.window.type, 0);
-  return {b.emit(op::select, {known, x, zero}), b.emit(op::select, {known, found, none})};
+  return {b.emit(op::select, {counts, x, zero}), b.emit(op::select, {counts, found, none})};
 }
 
 // The value at a place of the walk, as an expression in t.
