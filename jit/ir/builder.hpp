@@ -132,6 +132,10 @@ class block_builder {
     return add(
         {.code = opcode::slide_lanes, .type = type_of(x), .vector = true, .dimension = width, .args = {slider, x}});
   }
+  value shift_lanes(value slider, value x) {
+    const std::int32_t by = k_->instructions[slider].dimension;
+    return add({.code = opcode::shift_lanes, .type = type_of(x), .vector = true, .dimension = by, .args = {slider, x}});
+  }
   void combine(value accumulator, value stored, value mask = none, value position = none) {
     statement s = start(statement_kind::combine);
     s.target_value = accumulator;

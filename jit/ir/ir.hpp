@@ -60,6 +60,9 @@ enum class opcode : std::uint8_t {
   slide_lanes,   // vector: lane k is the fold of the `dimension` lanes of args[1] that end at k, or in a backward loop begin
                  // there; those before the vector are the turn's before it (or of the loop before), which the vector
                  // accumulator args[0] keeps. Its `dimension` is the same, at most the lanes, and nothing else uses it.
+  shift_lanes,   // vector: lane k is the lane of args[1] `dimension` before k, or in a backward loop after it; those before
+                 // the vector are the turn's before it, as of slide_lanes. What args[0] keeps may be read before: so a turn
+                 // goes on from the last one's vector by any operation.
 };
 
 // How a load or store in a vector loop meets memory, and what its subscripts are.
@@ -89,7 +92,7 @@ struct instruction {
   monoid fold = monoid::sum;         // accumulator
   std::int64_t bits = 0;             // constant: an integer, or the bits of a double
   std::int32_t target = -1;          // buffer or loop id
-  std::int32_t dimension = 0;        // extent; slide_lanes and its accumulator: the width
+  std::int32_t dimension = 0;        // extent; slide_lanes, shift_lanes and their accumulators: the width
   access how = access::uniform;      // load
   value mask = none;                 // load: lanes (or the scalar) whose mask is false yield zero and touch no memory;
                                      // scan_lanes: they count as the identity

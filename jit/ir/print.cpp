@@ -9,7 +9,8 @@ namespace sheaf::ir {
 
 const char* name_of(opcode code) {
   static constexpr const char* names[] = {"elementwise", "constant",    "extent", "counter",   "lanes", "pattern",
-                                          "load",        "accumulator", "read",   "fold_lanes", "scan_lanes", "recur_lanes", "slide_lanes"};
+                                          "load",        "accumulator", "read",   "fold_lanes", "scan_lanes", "recur_lanes", "slide_lanes",
+                                          "shift_lanes"};
   return names[static_cast<int>(code)];
 }
 const char* name_of(access how) {
@@ -165,6 +166,8 @@ class printer {
         return "recur_lanes " + list(i.args);
       case opcode::slide_lanes:
         return "slide_lanes " + std::to_string(i.dimension) + " " + list(i.args);
+      case opcode::shift_lanes:
+        return "shift_lanes " + std::to_string(i.dimension) + " " + list(i.args);
     }
     return "bad_opcode";
   }

@@ -195,6 +195,7 @@ class kernel_verifier {
         recur(i);
         break;
       case opcode::slide_lanes:
+      case opcode::shift_lanes:
         slide(i);
         break;
     }
@@ -331,11 +332,11 @@ class kernel_verifier {
     const instruction& a = accumulator(i.args[0]);
     const instruction& x = operand(i.args[1]);
     require(lanes_ != 0 && i.vector && x.vector && a.vector, "vectorness",
-            "slide_lanes takes vectors in a vector loop");
-    require(!is_position(a.fold) && !is_logic(a.fold), "accumulators", "slide_lanes of positions or booleans");
+            "slide_lanes and shift_lanes take vectors in a vector loop");
+    require(!is_position(a.fold) && !is_logic(a.fold), "accumulators", "slide_lanes or shift_lanes of positions or booleans");
     require(x.type == i.type && a.type == x.type, "types", "expected the accumulator's type");
     require(i.dimension == a.dimension && i.dimension >= 1 && i.dimension <= lanes_, "accumulators",
-            "slide_lanes: expected the accumulator's width, 1 to the lanes");
+            "slide_lanes, shift_lanes: expected the accumulator's width, 1 to the lanes");
     one_width(i.args[0]);
   }
   void one_width(value accumulator) {

@@ -174,7 +174,7 @@ Value* live_lanes(function_emitter& f, const ir::statement& s, const cell& c) {
 int combining_lanes(const function_emitter& f, const ir::block& body, ir::value id, int around) {
   for (const ir::statement& s : body) {
     if (s.kind == ir::statement_kind::combine && s.target_value == id) return around;
-    if (s.kind == ir::statement_kind::instruct && f.instruction(s.id).code == ir::opcode::slide_lanes &&
+    if (s.kind == ir::statement_kind::instruct && (f.instruction(s.id).code == ir::opcode::slide_lanes || f.instruction(s.id).code == ir::opcode::shift_lanes) &&
         f.instruction(s.id).args[0] == id)
       return around;
     const bool vector = s.kind == ir::statement_kind::loop && s.how_loop == ir::loop_kind::vector;
@@ -190,9 +190,10 @@ Value* content_of(function_emitter& f, AllocaInst* slot) { return f.build.Create
 Value* emit_extreme(function_emitter& f, element type, bool largest, Value* a, Value* b) {
   auto& build = f.build;
   if (is_floating(type)) {
-    // One max instruction, which gives b where either is NaN, and a select that brings back a's.
-    Value* beyond = build.CreateSelect(build.CreateFCmp(largest ? CmpInst::FCMP_OGT : CmpInst::FCMP_OLT, a, b), a, b);
-    return build.CreateSelect(build.CreateFCmpUNO(a, a), a, beyond);
+    // One max instruction, which gives a where either is NaN, and a select that brings back b's. Only b is asked, the
+    // element where a is an accumulator: what is carried from turn to turn waits for no comparison.
+    Value* beyond = build.CreateSelect(build.CreateFCmp(largest ? CmpInst::FCMP_OGT : CmpInst::FCMP_OLT, b, a), b, a);
+    return build.CreateSelect(build.CreateFCmpUNO(b, b), b, beyond);
   }
   if (type == element::boolean) return largest ? build.CreateOr(a, b) : build.CreateAnd(a, b);
   if (type == element::u8) return build.CreateBinaryIntrinsic(largest ? Intrinsic::umax : Intrinsic::umin, a, b);
@@ -259,6 +260,7 @@ Value* emit_read(function_emitter& f, const ir::instruction& i) {
   const ir::instruction& a = f.instruction(i.args[0]);
   const cell& c = f.cells[static_cast<std::size_t>(i.args[0])];
   if (c.position) return finished_position(f, content_of(f, c.position));
+  if (a.dimension > 0) return content_of(f, c.slides[0]);
   Value* content = content_of(f, c.content);
   return a.type == element::boolean ? from_memory(f, a.type, content) : content;
 }
@@ -369,14 +371,25 @@ Value* emit_slide_lanes(function_emitter& f, const ir::instruction& i) {
     b.CreateStore(x, c.slides[k]);
     if ((2 << k) <= i.dimension) x = joined(x, neighbours(f, kept[k], x, 1 << k));
   }
-  int done = 1 << (levels.size() - 1);
-  if (overlaps && done < i.dimension) return joined(x, neighbours(f, kept.back(), levels.back(), i.dimension - done));
-  for (std::size_t k = levels.size() - 1; k-- > 0;) {
+  const int largest = 1 << (levels.size() - 1);
+  if (overlaps && largest < i.dimension)
+    return joined(x, neighbours(f, kept.back(), levels.back(), i.dimension - largest));
+  // The smallest first: what is further away than a register needs less of the turn before.
+  x = nullptr;
+  for (std::size_t k = 0, done = 0; k < levels.size(); ++k) {
     if (!(i.dimension & (1 << k))) continue;
-    x = joined(x, neighbours(f, kept[k], levels[k], done));
-    done += 1 << k;
+    x = x ? joined(x, neighbours(f, kept[k], levels[k], static_cast<int>(done))) : levels[k];
+    done += std::size_t{1} << k;
   }
   return x;
+}
+
+Value* emit_shift_lanes(function_emitter& f, const ir::instruction& i) {
+  AllocaInst* const kept = f.cells[static_cast<std::size_t>(i.args[0])].slides[0];
+  Value* x = splat(f, f.values[static_cast<std::size_t>(i.args[1])], f.lanes);
+  Value* result = neighbours(f, content_of(f, kept), x, i.dimension);
+  f.build.CreateStore(x, kept);
+  return result;
 }
 
 }  // namespace sheaf::llvm_backend

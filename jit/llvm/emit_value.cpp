@@ -230,6 +230,9 @@ void emit_instruction(function_emitter& f, ir::value id) {
     case ir::opcode::slide_lanes:
       result = emit_slide_lanes(f, i);
       break;
+    case ir::opcode::shift_lanes:
+      result = emit_shift_lanes(f, i);
+      break;
   }
 }
 

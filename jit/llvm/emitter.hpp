@@ -36,7 +36,7 @@ struct emitter {
 struct cell {
   llvm::AllocaInst* content = nullptr;
   llvm::AllocaInst* position = nullptr;
-  std::vector<llvm::AllocaInst*> slides;  // slide_lanes: the last turn's folds of 1, 2, 4, ... lanes
+  std::vector<llvm::AllocaInst*> slides;  // slide_lanes: the last turn's folds of 1, 2, 4, ... lanes; shift_lanes: the first alone
   int lanes = 0;                          // 0: scalar
   int born_in = -1;                       // the vector loop it was declared in: dead lanes of its tail need no masking
 };
@@ -111,6 +111,7 @@ llvm::Value* emit_fold_lanes(function_emitter& f, const ir::instruction& i);
 llvm::Value* emit_scan_lanes(function_emitter& f, const ir::instruction& i);
 llvm::Value* emit_recur_lanes(function_emitter& f, const ir::instruction& i);
 llvm::Value* emit_slide_lanes(function_emitter& f, const ir::instruction& i);
+llvm::Value* emit_shift_lanes(function_emitter& f, const ir::instruction& i);
 // NaN in either gives NaN; of two equal zeros either.
 llvm::Value* emit_extreme(function_emitter& f, element type, bool largest, llvm::Value* a, llvm::Value* b);
 

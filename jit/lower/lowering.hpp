@@ -44,6 +44,9 @@ struct range {
   ir::value low, high;
 };
 
+struct folded;
+class sliding_fold;
+
 // Costly expressions of a kernel's vector loops, by their form under the first index of the loop's range.
 struct strip_table {
   struct place {
@@ -149,6 +152,7 @@ class kernel_lowering {
   node_id row_index = no_node;                               // of the rows that pieces walk in order
   std::set<std::pair<int, node_id>> fetched;                 // by scope: of the next row
   std::unordered_map<node_id, std::int32_t> locals;          // by define: what its stage keeps for itself
+  std::unordered_map<node_id, std::int32_t> local_keys;
   bool small = false;                                        // so little work that its short loops are brief
 
  private:
@@ -164,9 +168,13 @@ class kernel_lowering {
   void lanes_of_taps(std::span<const stage* const> list, scope& at, const range& part, bool most);
   void prefetch_rows(std::span<const stage* const> list, scope& inner);
   struct window_view;
-  node_id value_at(const window_view& v, node_id place);
-  void prime(const stage& s, ir::value slider, ir::value first, scope& at, bool backward);
-  std::int32_t rest_of_block(const stage& s, const window_view& v, const range& t, scope& at);
+  folded element_of(const stage& s, node_id value, node_id key, scope& at);
+  node_id value_at(const window_view& v, node_id value, node_id place);
+  void prime(const stage& s, const sliding_fold& slider, ir::value first, scope& at, bool backward);
+  std::int32_t block_buffer(std::unordered_map<node_id, std::int32_t>& by, const stage& s, element type);
+  void rest_of_block(const stage& s, const window_view& v, const range& t, scope& at);
+  void rest_from_folds(const stage& s, ir::value more, scope& at);
+  ir::value finished(const stage& s, const window_view& v, folded x, scope& inner);
   void window_results(const stage& s, const window_view& v, const range& t, scope& at);
   void window_blocks(const stage& s, const window_view& v, const range& t, scope& at);
   void window_with_ends(const stage& s, const window_view& v, const range& t, scope& at);

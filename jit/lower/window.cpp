@@ -2,173 +2,175 @@
 // block of results are folded from its beginning backwards and kept in a local buffer, those in it run along with it.
 #include <memory>
 
-#include <sheaf/jit/lower/lowering.hpp>
+#include <sheaf/jit/lower/window_fold.hpp>
 
 namespace sheaf::lower {
 
 namespace {
 
-ir::value joined(ir::block_builder& b, monoid fold, ir::value first, ir::value second) {
-  if (!is_own(fold)) return b.emit(row(fold).combine, {first, second});
-  const ir::value cell = b.accumulator(b.type_of(first), fold, true);
-  b.combine(cell, first);
-  b.combine(cell, second);
-  return b.read(cell);
-}
-
-// Folds `from` into `to` between loops: of vectors that takes a loop of one turn.
-void pass_on(ir::block_builder& b, ir::value from, ir::value to, int lanes) {
-  const ir::value zero = b.i64(0), one_vector = b.i64(lanes);
-  ir::block_builder turn = b.loop(ir::loop_kind::vector, "sums", zero, one_vector, lanes);
-  const ir::value part = turn.read(from);
-  turn.combine(to, part);
-  turn.close();
-}
+// Is the rest of a block made of the block before alone?
+bool keeps_folds(const stage& s) { return s.window.block == s.lanes * (s.window.groups - 1); }
 
 ir::value as(ir::block_builder& b, element type, ir::value x) { return b.type_of(x) == type ? x : b.cast(type, x); }
-
-// What runs over a block, in stretches where the form asks for it.
-class running_fold {
- public:
-  running_fold(const stage& s, monoid fold, ir::block_builder& b)
-      : s_(s), fold_(fold), whole_(b.accumulator(s.window.type, fold, true)) {}
-
-  // Calls body(scope, range) for the places, stretch by stretch.
-  template <class Body>
-  void over(scope& at, const range& places, bool backward, Body body) {
-    const std::int64_t stretch = s_.window.stretch;
-    if (stretch == 0) return body(at, places);
-    ir::block_builder& b = *at.block;
-    const ir::value size = b.i64(stretch), zero = b.i64(0);
-    const ir::value room = b.emit(op::add, {b.emit(op::sub, {places.high, places.low}), b.i64(stretch - 1)});
-    scope outer(at, b.loop(ir::loop_kind::serial, "stretch", zero, b.emit(op::quotient, {room, size})));
-    ir::block_builder& c = *outer.block;
-    part_ = c.accumulator(s_.window.type, fold_, true);
-    const ir::value begun = c.emit(op::mul, {c.counter(), size});
-    const ir::value from = c.emit(backward ? op::sub : op::add, {backward ? places.high : places.low, begun});
-    const ir::value to = backward ? c.emit(op::maximum, {c.emit(op::sub, {from, size}), places.low})
-                                  : c.emit(op::minimum, {c.emit(op::add, {from, size}), places.high});
-    body(outer, backward ? range{to, from} : range{from, to});
-    pass_on(c, part_, whole_, s_.lanes);
-    outer.close();
-  }
-  // The fold so far, x included.
-  ir::value with(ir::block_builder& c, ir::value x, bool backward) const {
-    if (s_.window.stretch == 0) {
-      c.combine(whole_, x);
-      return c.read(whole_);
-    }
-    c.combine(part_, x);
-    const ir::value part = c.read(part_), whole = c.read(whole_);
-    return backward ? joined(c, fold_, part, whole) : joined(c, fold_, whole, part);
-  }
-
- private:
-  const stage& s_;
-  monoid fold_;
-  ir::value whole_, part_ = ir::none;
-};
 
 }  // namespace
 
 // What window loops read: where every place is needed, or, under other indices so that their loads mask themselves, any place.
+// Of ties, `mine` is what the extremum of a window's keys must equal.
 struct kernel_lowering::window_view {
-  node_id t, walk, value;
+  node_id t, walk, value, key, mine;
   node_id reduce, body;
 };
 
+folded kernel_lowering::element_of(const stage& s, node_id value, node_id key, scope& at) {
+  ir::block_builder& b = *at.block;
+  if (key == no_node) return {emit(value, at)};
+  // A NaN ties with nothing: it counts as no element.
+  const ir::value found = emit(key, at), counts = b.emit(op::equal, {found, found});
+  const ir::value none = emit(identity_of(g, s.window.extremum, s.window.key_type), at);
+  const ir::value x = emit(value, at), zero = b.constant(s.window.type, 0);
+  return {b.emit(op::select, {counts, x, zero}), b.emit(op::select, {counts, found, none})};
+}
+
 // The value at a place of the walk, as an expression in t.
-node_id kernel_lowering::value_at(const window_view& v, node_id place) {
+node_id kernel_lowering::value_at(const window_view& v, node_id value, node_id place) {
+  if (value == no_node) return no_node;
   plan::replacement put(g);
   put.add(v.walk, place);
-  plan::trust_alike(g, v.value, put, plan.trusted);
-  return put(v.value);
+  plan::trust_alike(g, value, put, plan.trusted);
+  return put(value);
 }
 
 // What a slider needs to know of the lanes before its first vector: those of the vector that begins at `first`.
-void kernel_lowering::prime(const stage& s, ir::value slider, ir::value first, scope& at, bool backward) {
+void kernel_lowering::prime(const stage& s, const sliding_fold& slider, ir::value first, scope& at, bool backward) {
   const plan::window_form& w = s.window;
   ir::block_builder& b = *at.block;
   const range one{first, b.emit(op::add, {first, b.i64(s.lanes)})};
   scope inner(at, open(at, w.around, s.lanes, &one));
   inner.block->head().backward = backward;
   bind(inner, w.around, s.lanes);
-  inner.block->slide_lanes(slider, emit(w.guarded, inner));
+  slider(*inner.block, element_of(s, w.guarded, w.guarded_key, inner), backward);
   inner.close();
 }
 
-// For each of a block's results the fold of the groups before the block that it has.
-std::int32_t kernel_lowering::rest_of_block(const stage& s, const window_view& v, const range& t, scope& at) {
-  const plan::window_form& w = s.window;
-  const monoid fold = monoid_of(g, w.reduce);
-  const auto [entry, fresh] = locals.try_emplace(s.define, -1);
+// A local buffer for one number a result of a block.
+std::int32_t kernel_lowering::block_buffer(std::unordered_map<node_id, std::int32_t>& by, const stage& s,
+                                           element type) {
+  const auto [entry, fresh] = by.try_emplace(s.define, -1);
   if (fresh)
-    entry->second = ir::add_buffer(code, {.name = "rest_of_block",
-                                          .type = w.type,
+    entry->second = ir::add_buffer(code, {.name = &by == &locals ? "rest_of_block" : "keys_of_block",
+                                          .type = type,
                                           .rank = 1,
                                           .where = ir::role::local,
-                                          .elements = w.block,
+                                          .elements = s.window.block,
                                           .extents = {}});
-  const std::int32_t kept = entry->second;
+  return entry->second;
+}
+
+// For each of a block's results the fold of the groups before the block that it has.
+void kernel_lowering::rest_of_block(const stage& s, const window_view& v, const range& t, scope& at) {
+  const plan::window_form& w = s.window;
+  const window_fold fold(g, s);
+  const std::int32_t kept = block_buffer(locals, s, w.type);
+  const std::int32_t keys = fold.tied ? block_buffer(local_keys, s, w.key_type) : -1;
   ir::block_builder& b = *at.block;
-  const ir::value slider = b.slider(w.type, fold, s.lanes);
+  const sliding_fold slider(fold, b, s.lanes);
   const ir::value ahead = emit(w.ahead, at);
   const ir::value start = b.emit(op::add, {b.emit(op::add, {t.low, ahead}), b.i64(1 - s.lanes)});
   prime(s, slider, start, at, true);
   const ir::value low = b.emit(op::add, {start, b.i64(s.lanes * (1 - w.groups))});
   const ir::value shared = b.emit(op::add, {low, b.i64(w.block)});
-  running_fold sum(s, fold, b);
+  running_fold sum(fold, b);
   const auto walk = [&](const range& places, bool keeps) {
     sum.over(at, places, true, [&](scope& outer, const range& some) {
       scope inner(outer, open(outer, v.walk, s.lanes, &some));
       inner.block->head().backward = true;
       bind(inner, v.walk, s.lanes);
       ir::block_builder& c = *inner.block;
-      const ir::value so_far = sum.with(c, c.slide_lanes(slider, emit(v.value, inner)), true);
+      const folded so_far = sum.with(c, slider(c, element_of(s, v.value, v.key, inner), true), true);
       if (keeps) {
         const ir::value place = c.emit(op::sub, {c.counter(), low});
-        c.store(kept, {place}, so_far, ir::access::contiguous);
+        c.store(kept, {place}, so_far.value, ir::access::contiguous);
+        if (fold.tied) c.store(keys, {place}, so_far.key, ir::access::contiguous);
       }
       inner.close();
     });
   };
   if (w.block < s.lanes * (w.groups - 1)) walk({shared, start}, false);
   walk({low, shared}, true);
-  return kept;
+}
+
+// What the body has for the reduction: of ties, nothing where a window's extremum is another one.
+ir::value kernel_lowering::finished(const stage& s, const window_view& v, folded x, scope& inner) {
+  ir::block_builder& c = *inner.block;
+  if (v.key != no_node) {
+    const ir::value mine = emit(v.mine, inner), zero = c.constant(s.window.type, 0);
+    x.value = c.emit(op::select, {c.emit(op::equal, {mine, x.key}), x.value, zero});
+  }
+  return as(c, g.type(s.window.reduce), x.value);
+}
+
+// The folds that the results of a whole block have left in the buffer, before the next one: its rest, without a fold twice.
+void kernel_lowering::rest_from_folds(const stage& s, ir::value more, scope& at) {
+  const window_fold fold(g, s);
+  const std::int32_t kept = locals.at(s.define), keys = fold.tied ? local_keys.at(s.define) : -1;
+  ir::block_builder& b = *at.block;
+  running_fold sum(fold, b);
+  const ir::value zero = b.i64(0), size = b.i64(s.window.block);
+  const range places{zero, b.emit(op::select, {more, size, zero})};
+  sum.over(at, places, true, [&](scope& outer, const range& some) {
+    scope inner(outer, outer.block->loop(ir::loop_kind::vector, "rest", some.low, some.high, s.lanes));
+    inner.block->head().backward = true;
+    ir::block_builder& c = *inner.block;
+    const ir::value place = c.counter();
+    folded x{c.load(kept, s.window.type, {place}, ir::access::contiguous)};
+    if (fold.tied) x.key = c.load(keys, s.window.key_type, {place}, ir::access::contiguous);
+    const folded so_far = sum.with(c, x, true);
+    c.store(kept, {place}, so_far.value, ir::access::contiguous);
+    if (fold.tied) c.store(keys, {place}, so_far.key, ir::access::contiguous);
+    inner.close();
+  });
 }
 
 void kernel_lowering::window_results(const stage& s, const window_view& v, const range& t, scope& at) {
   const plan::window_form& w = s.window;
-  const monoid fold = monoid_of(g, w.reduce);
+  const window_fold fold(g, s);
   const bool large = w.groups > 0;
-  const std::int32_t kept = large ? rest_of_block(s, v, t, at) : -1;
+  if (large && !keeps_folds(s)) rest_of_block(s, v, t, at);
   ir::block_builder& b = *at.block;
   const ir::value first = b.emit(op::sub, {b.emit(op::add, {t.low, emit(w.ahead, at)}), b.i64(s.lanes)});
-  const ir::value slider = b.slider(w.type, fold, large ? s.lanes : static_cast<std::int32_t>(w.width));
+  const sliding_fold slider(fold, b, large ? s.lanes : w.width);
   prime(s, slider, first, at, false);
-  ir::value before = ir::none;
+  std::optional<sliding_fold> before;
   if (large && w.rest > 0) {
-    before = b.slider(w.type, fold, static_cast<std::int32_t>(w.rest));
+    before.emplace(fold, b, w.rest);
     const ir::value earlier = b.emit(op::sub, {first, b.i64(s.lanes * w.groups)});
-    prime(s, before, earlier, at, false);
+    prime(s, *before, earlier, at, false);
   }
   const node_id end = make(g, op::add, v.t, w.ahead);
+  const auto element_at = [&](node_id place, scope& inner) {
+    return element_of(s, value_at(v, v.value, place), value_at(v, v.key, place), inner);
+  };
   const auto results = [&](scope& outer, const range& some, running_fold* sum) {
     scope inner(outer, open(outer, v.t, s.lanes, &some));
     bind(inner, v.t, s.lanes);
     ir::block_builder& c = *inner.block;
-    ir::value result = c.slide_lanes(slider, emit(value_at(v, end), inner));
+    folded result = slider(c, element_at(end, inner), false);
     if (large) {
-      const ir::value so_far = sum->with(c, result, false), place = c.emit(op::sub, {c.counter(), t.low});
-      const ir::value left = c.load(kept, w.type, {place}, ir::access::contiguous);
-      result = joined(c, fold, left, so_far);
+      const folded so_far = sum->with(c, result, false);
+      const ir::value place = c.emit(op::sub, {c.counter(), t.low});
+      folded left{c.load(locals.at(s.define), w.type, {place}, ir::access::contiguous)};
+      if (fold.tied) left.key = c.load(local_keys.at(s.define), w.key_type, {place}, ir::access::contiguous);
+      if (keeps_folds(s)) c.store(locals.at(s.define), {place}, result.value, ir::access::contiguous);
+      if (keeps_folds(s) && fold.tied) c.store(local_keys.at(s.define), {place}, result.key, ir::access::contiguous);
+      result = fold.joined(c, left, so_far);
     }
-    if (before != ir::none) {
+    if (before) {
       const node_id place = make(g, op::add, end, integer(g, -s.lanes * w.groups));
-      const ir::value oldest = c.slide_lanes(before, emit(value_at(v, place), inner));
-      result = joined(c, fold, oldest, result);
+      const folded oldest = (*before)(c, element_at(place, inner), false);
+      result = fold.joined(c, oldest, result);
     }
-    inner.values[2 * std::int64_t{v.reduce}] = as(c, g.type(w.reduce), result);
+    inner.values[2 * std::int64_t{v.reduce}] = finished(s, v, result, inner);
     const ir::value whole = emit(v.body, inner);
     if (v.t == s.owned)
       store(s, whole, inner);
@@ -177,7 +179,7 @@ void kernel_lowering::window_results(const stage& s, const window_view& v, const
     inner.close();
   };
   if (!large) return results(at, t, nullptr);
-  running_fold sum(s, fold, b);
+  running_fold sum(fold, b);
   sum.over(at, t, false, [&](scope& outer, const range& some) { results(outer, some, &sum); });
 }
 
@@ -186,11 +188,19 @@ void kernel_lowering::window_blocks(const stage& s, const window_view& v, const 
   ir::block_builder& b = *at.block;
   const ir::value size = b.i64(s.window.block), zero = b.i64(0);
   const ir::value room = b.emit(op::add, {b.emit(op::sub, {t.high, t.low}), b.i64(s.window.block - 1)});
-  scope inner(at,
-              b.loop(ir::loop_kind::serial, index_text(s.owned) + "_block", zero, b.emit(op::quotient, {room, size})));
+  const ir::value count = b.emit(op::quotient, {room, size});
+  if (keeps_folds(s)) {
+    const ir::value once = b.emit(op::minimum, {count, b.i64(1)});
+    scope first(at, b.loop(ir::loop_kind::serial, index_text(s.owned) + "_first", zero, once));
+    rest_of_block(s, v, t, first);
+    first.close();
+  }
+  scope inner(at, b.loop(ir::loop_kind::serial, index_text(s.owned) + "_block", zero, count));
   ir::block_builder& c = *inner.block;
   const ir::value from = c.emit(op::add, {t.low, c.emit(op::mul, {c.counter(), size})});
-  window_results(s, v, {from, c.emit(op::minimum, {c.emit(op::add, {from, size}), t.high})}, inner);
+  const ir::value to = c.emit(op::minimum, {c.emit(op::add, {from, size}), t.high});
+  window_results(s, v, {from, to}, inner);
+  if (keeps_folds(s)) rest_from_folds(s, c.emit(op::less, {to, t.high}), inner);
   inner.close();
 }
 
@@ -215,7 +225,8 @@ void kernel_lowering::window_with_ends(const stage& s, const window_view& v, con
   const node_id other = plan::fresh_index(g, v.t, g.arg(v.t, 0), g.arg(v.t, 1));
   put.add(v.t, other);
   plan::trust_alike(g, v.body, put, plan.trusted);
-  window_blocks(s, {other, w.around, w.guarded, put(v.reduce), put(v.body)}, cut, end);
+  const node_id mine = v.mine == no_node ? no_node : put(v.mine);
+  window_blocks(s, {other, w.around, w.guarded, w.guarded_key, mine, put(v.reduce), put(v.body)}, cut, end);
   end.close();
 }
 
@@ -234,8 +245,9 @@ void kernel_lowering::window(const stage& s, scope& piece, const range* chunk) {
     results = *chunk;
   else
     results = {emit(g.arg(t, 0), *inner), emit(g.arg(t, 1), *inner)};
-  const window_view all{t, s.window.walk, s.window.value, s.window.reduce, s.body};
-  if (s.window.first == no_node)
+  const plan::window_form& w = s.window;
+  const window_view all{t, w.walk, w.value, w.key, w.mine, w.reduce, s.body};
+  if (w.first == no_node)
     window_blocks(s, all, results, *inner);
   else
     window_with_ends(s, all, results, *inner);

@@ -77,6 +77,10 @@ struct window_form {
   node_id first = no_node, last = no_node;  // none: no window is cut
   node_id ahead = no_node;                  // without t
   element type = element::f32;
+  // Not a fold of values alone: the sum of those whose key is the extremum of all keys, and that is `mine`, in t; else 0.
+  node_id key = no_node, guarded_key = no_node, mine = no_node;
+  element key_type = element::f32;
+  monoid extremum = monoid::max;
   std::int64_t width = 0, groups = 0, rest = 0, block = 0;
   std::int64_t stretch = 0;  // not 0: so many results in a row add to one sum, and those sums to one, so that errors stay small
 };

@@ -9,6 +9,7 @@
 #include <sheaf/jit/plan/separate.hpp>
 #include <sheaf/jit/plan/sliding.hpp>
 #include <sheaf/jit/plan/stages.hpp>
+#include <sheaf/jit/plan/tied.hpp>
 #include <sheaf/jit/plan/windows.hpp>
 
 namespace sheaf::plan {
@@ -206,6 +207,8 @@ bool take_scan(graph& g, const facts& known, stage& s, std::vector<stage>& befor
     s.body = put(s.body);
     return true;
   }
+  for (auto n = all.rbegin(); n != all.rend(); ++n)
+    if (take_tied(g, known, *n, s, before, trusted)) return true;
   for (const node_id n : all) {
     const sliding r = sliding_of(g, n);
     node_id instead = no_node;

@@ -291,6 +291,8 @@ void schedule_window(const facts& known, stage& s) {
   if (s.parallel != s.owned) return;
   s.chunk = s.window.block > 0 ? s.window.block : s.lanes;
   while (static_cast<double>(s.chunk) < 2 * chunk_elements) s.chunk *= 2;
+  // The first block of a piece folds once more what is before it.
+  while (s.chunk < 8 * s.window.block && known.trips(s.owned) > 4 * enough_pieces * static_cast<double>(s.chunk)) s.chunk *= 2;
 }
 
 }  // namespace

@@ -106,7 +106,20 @@ std::optional<sliding> along(graph& g, node_id n, node_id t, node_id u) {
   return r;
 }
 
+// The limits only cut what lies outside of [first, last): low is a maximum, high a minimum of the moving bound and numbers.
+bool only_cuts(const graph& g, node_id bound, node_id t, op cut) {
+  while (g.kind(bound) == op::minimum || g.kind(bound) == op::maximum) {
+    if (g.kind(bound) != cut) return false;
+    bound = g.free[g.arg(bound, 0)].has(g.ordinal(t)) ? g.arg(bound, 0) : g.arg(bound, 1);
+  }
+  return true;
+}
+
 }  // namespace
+
+bool cuts_only(const graph& g, const sliding& r) {
+  return only_cuts(g, r.low, r.over, op::maximum) && only_cuts(g, r.high, r.over, op::minimum);
+}
 
 bound_line bound_of(graph& g, node_id bound, node_id t) {
   bound_line r;

@@ -40,4 +40,7 @@ struct bound_line {
 };
 bound_line bound_of(graph& g, node_id bound, node_id t);
 
+// The limits of its ends only take places away at the ends of [first, last).
+bool cuts_only(const graph& g, const sliding& r);
+
 }  // namespace sheaf::plan

@@ -20,15 +20,6 @@ constexpr std::int64_t block_bytes = 256 << 10;  // what a block keeps: a share 
 constexpr std::int64_t blocks_read_again = 4;    // a window of more blocks reads too much again
 constexpr std::int64_t sums_in_a_row = 32;       // more than these f32 adds with an error that counts
 
-// The limits only cut what lies outside of [first, last): low is a maximum, high a minimum of the moving bound and numbers.
-bool only_cuts(const graph& g, node_id bound, node_id t, op cut) {
-  while (g.kind(bound) == op::minimum || g.kind(bound) == op::maximum) {
-    if (g.kind(bound) != cut) return false;
-    bound = g.free[g.arg(bound, 0)].has(g.ordinal(t)) ? g.arg(bound, 0) : g.arg(bound, 1);
-  }
-  return true;
-}
-
 int reductions_in(const graph& g, node_id root) {
   int count = 0;
   for_each_node(g, root, [&](node_id n) { count += g.kind(n) == op::reduce; });
@@ -42,7 +33,7 @@ bool fits(graph& g, const facts& known, const sliding& r, std::int64_t width) {
   if (type == element::boolean || row(type).bytes < 4 || width < narrowest || known.trips(r.over) < fewest_results)
     return false;
   if (bound_of(g, r.low, r.over).slope != 1 || !may_vectorise(g, g.arg(r.reduce, 0), r.bound)) return false;
-  if (!only_cuts(g, r.low, r.over, op::maximum) || !only_cuts(g, r.high, r.over, op::minimum)) return false;
+  if (!cuts_only(g, r)) return false;
   const std::int64_t lanes = vector_bytes / row(type).bytes;
   return width <= folded_lanes || (width / lanes - 1) * vector_bytes <= blocks_read_again * block_bytes;
 }
@@ -53,7 +44,8 @@ bool lies_along(graph& g, const facts& known, node_id value, node_id idx) {
 }
 
 void shape(window_form& w, stage& s, monoid fold) {
-  const std::int64_t lanes = vector_bytes / row(w.type).bytes;
+  const element type = w.key == no_node ? w.type : w.key_type;
+  const std::int64_t lanes = vector_bytes / row(type).bytes;
   s.lanes = static_cast<int>(lanes);
   if (w.width <= folded_lanes) {
     while (s.lanes < w.width) s.lanes *= 2;
@@ -61,7 +53,8 @@ void shape(window_form& w, stage& s, monoid fold) {
   }
   w.groups = w.width / lanes;
   w.rest = w.width % lanes;
-  w.block = std::min(w.groups - 1, block_bytes / vector_bytes) * lanes;
+  w.block = std::min(w.groups - 1, block_bytes / (lanes * std::max(row(w.type).bytes, row(type).bytes))) * lanes;
+  if (w.key != no_node) return;
   if (is_floating(w.type) && (fold == monoid::sum || fold == monoid::prod) && w.groups > sums_in_a_row)
     w.stretch = sums_in_a_row * lanes;
 }
@@ -84,62 +77,109 @@ node_id wider_index(graph& g, const sliding& r, std::int64_t by) {
   return fresh_index(g, r.bound, make(g, op::add, first, integer(g, -by)), make(g, op::add, last, integer(g, by)));
 }
 
+// The elements of a window: values to fold, or values with their keys, to be summed where those tie.
+struct elements {
+  node_id walk = no_node, value = no_node, key = no_node, mine = no_node;
+  monoid fold = monoid::sum;  // of the values, or of the keys
+};
+
+// The reduction n becomes the stage if nothing else is in it, else a stage of its own.
+bool as_stage(graph& g, const sliding& r, node_id n, stage& s, std::vector<stage>& before, trust& trusted) {
+  const bool last = !s.indices.empty() && s.indices.back() == r.over;
+  if (last && reductions_in(g, s.body) == 1) return true;
+  stage like = s;
+  like.vector = r.over;
+  const node_id found = stored(g, n, "windowed", like, before, "a window inside an expression");
+  trusted.insert(found);
+  replacement put(g);
+  put.add(n, found);
+  s.body = put(s.body);
+  return false;
+}
+
+void fill(graph& g, const sliding& r, node_id n, const elements& e, const trust& own, stage& s, trust& trusted) {
+  window_form& f = s.window;
+  f.reduce = n;
+  f.width = width_of(g, r);
+  f.walk = wider_index(g, r, 0);
+  f.around = wider_index(g, r, 4 * folded_lanes);
+  const bool cut = bound_of(g, r.low, r.over).limited || bound_of(g, r.high, r.over).limited;
+  if (cut) {
+    f.first = r.first;
+    f.last = r.last;
+  }
+  const node_id inside =
+      cut ? conjunction(g, make(g, op::less_equal, r.first, f.around), make(g, op::less, f.around, r.last))
+          : truth(g, true);
+  trust walked_trust = own;
+  const auto along = [&](node_id value, node_id none, node_id& guarded) {
+    replacement walks(g), around(g);
+    walks.add(e.walk, f.walk);
+    around.add(e.walk, f.around);
+    guarded = make(g, op::select, inside, around(value), none);
+    const node_id result = walks(value);
+    trust_alike(g, value, walks, walked_trust);
+    return result;
+  };
+  if (e.key == no_node) {
+    f.value = along(e.value, identity_of(g, e.fold, f.type), f.guarded);
+  } else {
+    f.value = along(e.value, number(g, f.type, 0), f.guarded);
+    f.key = along(e.key, identity_of(g, e.fold, f.key_type), f.guarded_key);
+    f.mine = e.mine;
+    f.extremum = e.fold;
+  }
+  trusted.insert(walked_trust.begin(), walked_trust.end());
+  f.ahead = make(g, op::add, bound_of(g, r.high, r.over).rest, integer(g, -1));
+  shape(f, s, e.fold);
+  s.how = way::window;
+  s.owned = r.over;
+  s.reasons.push_back("window of " + std::to_string(f.width) + (e.key == no_node ? ": " : ", sums of ties: ") +
+                      (f.groups == 0 ? std::string("folded between registers")
+                                     : "running blocks of " + std::to_string(f.block) + " results") +
+                      ", so that its cost does not grow with it");
+}
+
 }  // namespace
 
 bool take_window(graph& g, const facts& known, const sliding& r, stage& s, std::vector<stage>& before, trust& trusted) {
-  const std::int64_t width = width_of(g, r);
-  if (!fits(g, known, r, width)) return false;
-  const auto replace = [&](node_id to) {
+  if (!fits(g, known, r, width_of(g, r))) return false;
+  if (const node_id sum = without_divisor(g, r.reduce); sum != r.reduce) {
     replacement put(g);
-    put.add(r.reduce, to);
+    put.add(r.reduce, sum);
     s.body = put(s.body);
     return true;
-  };
-  if (const node_id sum = without_divisor(g, r.reduce); sum != r.reduce) return replace(sum);
-  const bool cut = bound_of(g, r.low, r.over).limited || bound_of(g, r.high, r.over).limited;
+  }
   trust own = trusted;
   const walked w = value_along(g, r, own);
   if (holds(g, w.value, op::reduce) || !g.free[w.value].has(g.ordinal(w.walk)) ||
       !lies_along(g, known, w.value, w.walk))
     return false;
-  const bool last = !s.indices.empty() && s.indices.back() == r.over;
-  if (!last || reductions_in(g, s.body) > 1) {
-    stage like = s;
-    like.vector = r.over;
-    const node_id found = stored(g, r.reduce, "windowed", like, before, "a window inside an expression");
-    trusted.insert(found);
-    return replace(found);
-  }
+  if (!as_stage(g, r, r.reduce, s, before, trusted)) return true;
+  s.window.type = held(g.type(r.reduce));
+  const node_id value = cast_to(g, s.window.type, w.value);
+  fill(g, r, r.reduce, {w.walk, value, no_node, no_node, monoid_of(g, r.reduce)}, own, s, trusted);
+  return true;
+}
+
+bool take_tied_window(graph& g, const facts& known, const tied& t, const walked& keys, node_id value, stage& s,
+                      std::vector<stage>& before, trust& trusted) {
+  const sliding& r = t.keys;
+  const std::int64_t width = width_of(g, r);
+  if (!fits(g, known, r, width) || !lies_along(g, known, keys.value, keys.walk)) return false;
+  if (g.free[value].has(g.ordinal(keys.walk)) && !lies_along(g, known, value, keys.walk)) return false;
+  if (!as_stage(g, r, t.reduce, s, before, trusted)) return true;
   window_form& f = s.window;
-  const monoid fold = monoid_of(g, r.reduce);
-  f.reduce = r.reduce;
-  f.type = held(g.type(r.reduce));
-  f.width = width;
-  const node_id value = cast_to(g, f.type, w.value);
-  replacement walks(g), around(g);
-  f.walk = wider_index(g, r, 0);
-  walks.add(w.walk, f.walk);
-  f.value = walks(value);
-  trust_alike(g, w.value, walks, own);
-  trusted.insert(own.begin(), own.end());
-  f.around = wider_index(g, r, 4 * folded_lanes);
-  around.add(w.walk, f.around);
-  f.guarded = around(value);
-  if (cut) {
-    f.first = r.first;
-    f.last = r.last;
-    const node_id inside =
-        conjunction(g, make(g, op::less_equal, r.first, f.around), make(g, op::less, f.around, r.last));
-    f.guarded = make(g, op::select, inside, f.guarded, identity_of(g, fold, f.type));
-  }
-  f.ahead = make(g, op::add, bound_of(g, r.high, r.over).rest, integer(g, -1));
-  shape(f, s, fold);
-  s.how = way::window;
-  s.owned = r.over;
-  s.reasons.push_back("window of " + std::to_string(width) + ": " +
-                      (f.groups == 0 ? std::string("folded between registers")
-                                     : "running blocks of " + std::to_string(f.block) + " results") +
-                      ", so that its cost does not grow with it");
+  f.key_type = held(g.type(t.key));
+  f.type = held(g.type(t.reduce));
+  // Many may tie in a large window; how many fits 32 bits.
+  const std::int64_t lanes = vector_bytes / row(f.key_type).bytes;
+  if (f.type == element::f32 && width > sums_in_a_row * lanes) f.type = element::f64;
+  if (f.type == element::i64 && is_constant(g, value)) f.type = element::i32;
+  const elements e{keys.walk, cast_to(g, f.type, value), cast_to(g, f.key_type, keys.value),
+                   cast_to(g, f.key_type, t.mine), t.extremum};
+  trust own = trusted;
+  fill(g, r, t.reduce, e, own, s, trusted);
   return true;
 }
 

@@ -217,6 +217,16 @@ TEST(verify, sliding_fits_the_lanes) {
   loop.close();
   expect(p, "accumulators", "1 to the lanes");
 }
+TEST(verify, shifts_are_within_the_lanes) {
+  parts p;
+  auto& top = p.top();
+  const value slider = top.slider(element::f32, monoid::sum, 32);
+  const value low = top.i64(0), high = top.i64(64);
+  auto loop = top.loop(loop_kind::vector, "i", low, high, 16);
+  loop.shift_lanes(slider, loop.cast(element::f32, loop.lanes()));
+  loop.close();
+  expect(p, "accumulators", "shift_lanes: expected the accumulator's width, 1 to the lanes");
+}
 TEST(verify, recurrences_are_of_f64) {
   parts p;
   auto& top = p.top();

@@ -1,0 +1,91 @@
+// The familiar layer on long axes: its running reductions and pooling reach the kernels that threads share, as the plan says,
+// with the same bits for any number of threads.
+#include <support/both.hpp>
+
+#include <cstring>
+
+#include <sheaf/runtime/thread_pool.hpp>
+
+namespace {
+using namespace sheaf;
+using namespace sheaf::test;
+
+constexpr auto x = tensor<"x", float, 1>;
+constexpr auto t = axis<"t">;
+constexpr std::int64_t size = 300001;
+
+class threads_for_a_while {
+ public:
+  explicit threads_for_a_while(int threads) : before_(current_parallel_hook()), pool_(threads) {
+    set_parallel_hook(pool_.hook());
+  }
+  ~threads_for_a_while() { set_parallel_hook(before_); }
+
+ private:
+  parallel_hook before_;
+  runtime::thread_pool pool_;
+};
+
+// What an expression's plan says, and that its bits are the same for any number of threads.
+template <class Y, class... Arguments>
+void expect_shared(Y y, const std::string& part, const Arguments&... arguments) {
+  const auto program = compile(y);
+  const std::string plan = program.explain(arguments...);
+  EXPECT_NE(plan.find(part), std::string::npos) << plan;
+  const auto on = [&](int threads) {
+    const threads_for_a_while pool(threads);
+    return program(arguments...);
+  };
+  const auto once = on(1);
+  for (const int threads : {2, 3, 7, 16}) {
+    const auto found = on(threads);
+    EXPECT_EQ(std::memcmp(found.data(), once.data(), static_cast<std::size_t>(once.size()) * sizeof(float)), 0)
+        << threads << " threads\n"
+        << plan;
+  }
+}
+
+const std::string blocks = "blocks of 16384";
+
+TEST(long_axes, running_reductions_are_shared) {
+  const array<float, 1> values = noise_array<float>(-1, 1, size);
+  constexpr auto near_one = define<"near_one">(t) = x(t) * 0.001_c + 1_c;
+  expect_shared(cumsum(x, dim<0>), blocks, x = values);
+  expect_shared(cumsum<reversed>(x, dim<0>), blocks, x = values);
+  expect_shared(cumsum<exclusive>(x, dim<0>), blocks, x = values);
+  expect_shared(cummax(x, dim<0>), blocks, x = values);
+  expect_shared(cummin(x, dim<0>), blocks, x = values);
+  expect_shared(cumprod(near_one, dim<0>), blocks, x = values);
+  expect_shared(logcumsumexp(x, dim<0>), blocks, x = values);
+}
+
+TEST(long_axes, gradients_of_running_reductions_are_shared) {
+  const array<float, 1> values = noise_array<float>(-1, 1, size), seeds = noise_array<float>(-1, 1, size);
+  constexpr auto sum = cumsum(x, dim<0>);
+  constexpr auto highest = cummax(x, dim<0>);
+  constexpr auto logs = logcumsumexp(x, dim<0>);
+  expect_shared(vjp(sum, x), blocks, x = values, cotangent(sum) = seeds);
+  expect_shared(vjp(highest, x), blocks, x = values, cotangent(highest) = seeds);
+  expect_shared(vjp(logs, x), blocks, x = values, cotangent(logs) = seeds);
+}
+
+template <std::int64_t Width>
+void pooled() {
+  constexpr pool options{.kernel = {Width}, .stride = {1}};
+  const array<float, 1> values = noise_array<float>(-1, 1, size), seeds = noise_array<float>(-1, 1, size - Width + 1);
+  constexpr auto mean_of = avg_pool1d<options>(x);
+  constexpr auto top = max_pool1d<options>(x);
+  const std::string window = "window of " + std::to_string(Width);
+  expect_shared(mean_of, window, x = values);
+  expect_shared(top, window, x = values);
+  expect_shared(vjp(mean_of, x), window, x = values, cotangent(mean_of) = seeds);
+  expect_shared(vjp(top, x), window + ", sums of ties", x = values, cotangent(top) = seeds);
+}
+TEST(long_axes, pooling_and_its_gradients) {
+  pooled<5>();
+  pooled<100>();
+  pooled<1000>();
+  pooled<20000>();
+}
+
+}  // namespace
