@@ -34,8 +34,8 @@ bool is_extremum(const graph& g, node_id q) {
 }
 
 // As known_less_equal, where b is the least of some.
-bool at_most(graph& g, node_id a, node_id b) {
-  if (g.kind(b) == op::minimum) return at_most(g, a, g.arg(b, 0)) && at_most(g, a, g.arg(b, 1));
+bool not_above(graph& g, node_id a, node_id b) {
+  if (g.kind(b) == op::minimum) return not_above(g, a, g.arg(b, 0)) && not_above(g, a, g.arg(b, 1));
   return known_less_equal(g, a, b);
 }
 
@@ -68,8 +68,8 @@ bool over_windows_around(graph& g, tied& found, node_id bound) {
   // The last window's first place, which no later place of the first window may precede.
   const node_id last = plus(g, r.over, to.rest, -1), first = plus(g, r.over, from.rest);
   const node_id place = plus(g, last, low.rest);
-  if (!at_most(g, with(g, inner.low, t, last), place)) return false;
-  if (!at_most(g, plus(g, place, integer(g, 1)), with(g, inner.high, t, first))) return false;
+  if (!not_above(g, with(g, inner.low, t, last), place)) return false;
+  if (!not_above(g, plus(g, place, integer(g, 1)), with(g, inner.high, t, first))) return false;
   trust unused;
   const walked w = value_along(g, inner, unused);
   found.extremum = monoid_of(g, q) == monoid::max ? monoid::min : monoid::max;
