@@ -42,7 +42,9 @@ constexpr index_set bound_set(const graph& g, const reduction& r) {
 }
 
 // Can computing the range of an index fail?
-constexpr bool range_may_fail(graph& g, node_id idx) { return may_fail(g, g.arg(idx, 0)) || may_fail(g, g.arg(idx, 1)); }
+constexpr bool range_may_fail(graph& g, node_id idx) {
+  return may_fail(g, g.arg(idx, 0)) || may_fail(g, g.arg(idx, 1));
+}
 
 // May idx be replaced by e? No other bound index in e may take its range from idx. A range is computed before any
 // condition is asked, so one that takes e in must not fail.
@@ -81,7 +83,7 @@ constexpr void separate(graph& g, reduction& r) {
   for (int o = 0; o < g.indices.size(); ++o)
     if (all.has(o) && !bound.has(o) && g.free[g.indices[o]].meets(bound)) from.push(g.indices[o]);
   if (from.empty()) return;
-  to = from;  // these stay as they are
+  to = from;                                    // these stay as they are
   for (int o = 0; o < g.indices.size(); ++o) {  // a range is older than what is made of it
     if (!bound.has(o)) continue;
     const node_id old = g.indices[o];
@@ -132,7 +134,8 @@ struct solution {
 };
 
 // Conjunct `solved` of the list says idx == e. What guards e comes first, then its range, then all that now holds e.
-constexpr bool resolve(graph& g, reduction& r, const flat<node_id>& list, int solved, node_id idx, const solution& found) {
+constexpr bool resolve(graph& g, reduction& r, const flat<node_id>& list, int solved, node_id idx,
+                       const solution& found) {
   const int o = g.ordinal(idx);
   const node_id e = found.value;
   const bool fails = may_fail(g, e) || range_may_fail(g, idx);
@@ -209,11 +212,15 @@ constexpr bool narrow_range(graph& g, reduction& r) {
       const node_id one = integer(g, 1);
       if (slope > 0) {
         const node_id top = make(g, op::add, make(g, op::quotient, room, integer(g, slope)), one);
-        high = known_less_equal(g, high, top) ? high : known_less_equal(g, top, high) ? top : make(g, op::minimum, high, top);
+        high = known_less_equal(g, high, top)   ? high
+               : known_less_equal(g, top, high) ? top
+                                                : make(g, op::minimum, high, top);
       } else {
         const node_id up = make(g, op::add, make(g, op::neg, room), integer(g, -slope - 1));
         const node_id floor = make(g, op::quotient, up, integer(g, -slope));
-        low = known_less_equal(g, floor, low) ? low : known_less_equal(g, low, floor) ? floor : make(g, op::maximum, low, floor);
+        low = known_less_equal(g, floor, low)   ? low
+              : known_less_equal(g, low, floor) ? floor
+                                                : make(g, op::maximum, low, floor);
       }
       r.condition = conjunction_without(g, list, i);
       if (low == g.arg(idx, 0) && high == g.arg(idx, 1)) return true;
@@ -315,7 +322,9 @@ constexpr bool hoist(graph& g, reduction& r, node_id& multiple, node_id& divisor
   const bool terms = has_terms(g, r);
   const auto outside = [&](node_id e) { return !g.free[e].meets(bound) && !may_fail(g, e); };
   // Without terms the sum is +0 and must stay so: a gradient that nothing reaches is 0 in every bit.
-  const auto keeps_zero = [&](node_id e) { return terms || (is_constant(g, e) && is_finite(g, e) && real_value(g, e) > 0); };
+  const auto keeps_zero = [&](node_id e) {
+    return terms || (is_constant(g, e) && is_finite(g, e) && real_value(g, e) > 0);
+  };
   if (kind == op::neg && terms) {
     multiple = make(g, op::neg, multiple == no_node ? number_like(g, r.body, 1) : multiple);
     r.body = g.arg(r.body, 0);
@@ -351,9 +360,15 @@ constexpr node_id implied_outside(graph& g, node_id c, const index_set& bound) {
 
 // Is e the mean of a over the one index of r? Then the sum of a - e is 0, and what rounding would leave of it is dropped.
 constexpr bool is_mean_of(graph& g, const reduction& r, node_id a, node_id e) {
+  if (g.kind(e) == op::load && g.kind(g.arg(e, 0)) == op::define) {
+    flat<node_id> at;
+    for (int k = 1; k < g[e].count; ++k) at.push(g.arg(e, k));
+    e = inlined(g, g.arg(e, 0), at.data());
+  }
   if (g.kind(e) != op::div || g.kind(g.arg(e, 0)) != op::reduce || g.kind(g.arg(e, 1)) != op::cast) return false;
   const node_id sum = g.arg(e, 0), idx = r.indices[0];
-  if (monoid_of(g, sum) != monoid::sum || g[sum].count != 3 || !is_true(g, g.arg(sum, 1)) || g.type(sum) != g.type(a)) return false;
+  if (monoid_of(g, sum) != monoid::sum || g[sum].count != 3 || !is_true(g, g.arg(sum, 1)) || g.type(sum) != g.type(a))
+    return false;
   const node_id own = g.arg(sum, 2);
   if (!known_equal(g, g.arg(own, 0), g.arg(idx, 0)) || !known_equal(g, g.arg(own, 1), g.arg(idx, 1))) return false;
   const node_id count = g.arg(g.arg(e, 1), 0);
@@ -371,7 +386,9 @@ constexpr node_id without_centred(graph& g, const reduction& r, node_id e, int d
   if (kind == op::neg) return make(g, op::neg, without_centred(g, r, g.arg(e, 0), depth + 1));
   if (kind == op::mul) {
     for (int k = 0; k < 2; ++k)
-      if (!g.free[g.arg(e, k)].meets(deltas::bound_set(g, r)) && without_centred(g, r, g.arg(e, 1 - k), depth + 1) == zero) return zero;
+      if (!g.free[g.arg(e, k)].meets(deltas::bound_set(g, r)) &&
+          without_centred(g, r, g.arg(e, 1 - k), depth + 1) == zero)
+        return zero;
     return e;
   }
   const node_id a = without_centred(g, r, g.arg(e, 0), depth + 1), b = without_centred(g, r, g.arg(e, 1), depth + 1);
@@ -421,7 +438,8 @@ constexpr node_id reduce(graph& g, monoid kind, node_id body, node_id condition,
   reduction r{kind, body, condition, {}};
   for (int k = 0; k < count; ++k)
     if (!r.indices.contains(indices[k])) r.indices.push(indices[k]);
-  if (row(kind).boolean && g.type(r.body) != element::boolean) r.body = make(g, op::not_equal, r.body, number_like(g, r.body, 0));
+  if (row(kind).boolean && g.type(r.body) != element::boolean)
+    r.body = make(g, op::not_equal, r.body, number_like(g, r.body, 0));
   const element type = reduced_type(kind, g.type(r.body));
   deltas::separate(g, r);
   if (row(kind).position) return rules::intern_reduce(g, r, type);
