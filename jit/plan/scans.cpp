@@ -169,6 +169,26 @@ node_id make_lookup(graph& g, const facts& known, const sliding& r, bool backwar
   return make(g, op::select, make(g, op::less, r.low, r.high), found, identity_of(g, fold, g.type(r.reduce)));
 }
 
+// What comes after a place, of a long axis: the result one further of a scan in blocks, where there is one. The load asks
+// for itself whether it is inside.
+node_id make_later(graph& g, const facts& known, const sliding& r, const stage& s, std::vector<stage>& before, trust& trusted) {
+  const walked w = value_along(g, r, trusted);
+  const monoid fold = monoid_of(g, r.reduce);
+  const node_id inner = fresh_index(g, w.walk, w.walk, g.arg(w.walk, 1));
+  replacement put(g), further(g);
+  put.add(w.walk, inner);
+  const node_id value = put(w.value);
+  trust_alike(g, w.value, put, trusted);
+  const node_id whole = intern_reduce(g, fold, g.type(r.reduce), value, truth(g, true), {inner});
+  further.add(w.walk, r.low);
+  const node_id running = stored(g, whole, "running", layout_of(g, known, w.value, s), before, "a scan that others look up");
+  return make(g, op::select, make(g, op::less, r.low, r.high), further(running), identity_of(g, fold, g.type(r.reduce)));
+}
+bool is_later(graph& g, const facts& known, const sliding& r) {
+  const bound_line low = bound_of(g, r.low, r.over);
+  return low.slope == 1 && is_number(g, low.rest, 1) && known.trips(r.over) >= blocks_from;
+}
+
 bool is_running(graph& g, const sliding& r) {
   const bound_line low = bound_of(g, r.low, r.over), high = bound_of(g, r.high, r.over);
   if (!low.affine || !high.affine || low.slope + high.slope != 1 || low.slope * high.slope != 0) return false;
@@ -219,12 +239,15 @@ bool take_scan(graph& g, const facts& known, stage& s, std::vector<stage>& befor
     const bool slides = r.over != no_node;
     const bool grows = slides && !g.free[r.low].has(g.ordinal(r.over)), shrinks = slides && !g.free[r.high].has(g.ordinal(r.over));
     if (slides && is_running(g, r)) {
-      if (n == s.body) {
+      if (n == s.body && is_later(g, known, r)) {
+        instead = make_later(g, known, r, s, before, trusted);
+      } else if (n == s.body) {
         make_scan(g, known, s, r, before, trusted);
         return true;
+      } else {
+        instead = stored(g, n, "scanned", layout_of(g, known, n, s), before, "a scan inside an expression");
+        trusted.insert(instead);
       }
-      instead = stored(g, n, "scanned", layout_of(g, known, n, s), before, "a scan inside an expression");
-      trusted.insert(instead);
     } else if (grows || shrinks) {
       instead = make_lookup(g, known, r, shrinks, s, before, trusted);
     } else if (slides && take_window(g, known, r, s, before, trusted)) {

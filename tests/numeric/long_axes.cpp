@@ -2,7 +2,9 @@
 // with the same bits for any number of threads.
 #include <support/both.hpp>
 
+#include <cmath>
 #include <cstring>
+#include <limits>
 
 #include <sheaf/runtime/thread_pool.hpp>
 
@@ -53,10 +55,33 @@ TEST(long_axes, running_reductions_are_shared) {
   expect_shared(cumsum(x, dim<0>), blocks, x = values);
   expect_shared(cumsum<reversed>(x, dim<0>), blocks, x = values);
   expect_shared(cumsum<exclusive>(x, dim<0>), blocks, x = values);
+  expect_shared(cumsum<reversed, exclusive>(x, dim<0>), blocks, x = values);
+  expect_shared(cumprod<reversed, exclusive>(near_one, dim<0>), blocks, x = values);
   expect_shared(cummax(x, dim<0>), blocks, x = values);
+  expect_shared(cummax<reversed>(x, dim<0>), blocks, x = values);
+  expect_shared(cummin<exclusive>(x, dim<0>), blocks, x = values);
+  expect_shared(logcumsumexp<reversed>(x, dim<0>), blocks, x = values);
   expect_shared(cummin(x, dim<0>), blocks, x = values);
   expect_shared(cumprod(near_one, dim<0>), blocks, x = values);
   expect_shared(logcumsumexp(x, dim<0>), blocks, x = values);
+}
+
+// What comes after each place: values of a loop in f64, and the identity at the last. What blocks hand on is rounded to f32, so
+// an error is measured against the largest sum.
+TEST(long_axes, reversed_without_itself) {
+  const array<float, 1> values = noise_array<float>(-1, 1, size);
+  const auto sums = compile(cumsum<reversed, exclusive>(x, dim<0>))(x = values);
+  const auto most = compile(cummax<reversed, exclusive>(x, dim<0>))(x = values);
+  double sum = 0, largest = 0;
+  for (std::int64_t k = size - 1; k >= 0; --k) largest = std::max(largest, std::abs(sum += static_cast<double>(values(k))));
+  sum = 0;
+  float best = -std::numeric_limits<float>::infinity();
+  for (std::int64_t k = size - 1; k >= 0; --k) {
+    ASSERT_NEAR(sums(k), sum, 1e-6 * largest) << k;
+    ASSERT_EQ(most(k), best) << k;
+    sum += static_cast<double>(values(k));
+    best = std::max(best, values(k));
+  }
 }
 
 TEST(long_axes, gradients_of_running_reductions_are_shared) {
