@@ -49,13 +49,19 @@ constexpr int key_capacity = 256;
 
 bool is_unit(const sheaf_tensor& t, int d) { return d < 0 || t.strides[d] == 1 || t.extents[d] <= 1; }
 
+bool is_dense(const sheaf_tensor& t, int rank) {
+  return rank >= 2 && is_unit(t, rank - 1) && t.strides[rank - 2] == t.extents[rank - 1];
+}
+
 // What distinguishes the kernels of a program: extents, along which dimension an input's elements lie closest, and whether
-// the stride there, or the last of an output, is 1. -1 stands for an output that the caller has yet to allocate.
+// the stride there, or the last of an output, is 1, and whether its rows have no gaps. -1 stands for an output that the caller has yet to allocate.
 int write_key(const graph& g, const sheaf_tensor* tensors, std::int64_t* key) {
   int n = 0;
   const auto put = [&](const sheaf_tensor& t, int rank, int last) {
     if (n + rank + 1 > key_capacity) runtime::fail(code::unsupported, "call", "at most 256 extents in all arguments");
-    key[n++] = t.data == nullptr && t.extents == nullptr ? -1 : 2 * (rank - 1 - last) + is_unit(t, last);
+    key[n++] = t.data == nullptr && t.extents == nullptr
+                   ? -1
+                   : 4 * (rank - 1 - last) + 2 * is_dense(t, rank) + is_unit(t, last);
     for (int d = 0; d < rank; ++d) key[n++] = t.extents == nullptr ? -1 : t.extents[d];
   };
   for (int i = 0; i < g.inputs.size(); ++i)
@@ -180,6 +186,7 @@ const kernel* make_kernel(program& p, const sheaf_tensor* tensors, const std::in
     const std::vector<std::int64_t> extents(tensors[i].extents, tensors[i].extents + rank);
     a.input_extents.push_back(extents);
     a.closest.push_back(closest_dimension(tensors[i], rank));
+    a.dense_inputs.push_back(is_dense(tensors[i], rank));
     a.unit_inputs.push_back(is_unit(tensors[i], a.closest.back()));
     seen.inputs.push_back({extents, a.unit_inputs.back()});
   }

@@ -13,6 +13,7 @@ namespace sheaf::jit {
 struct call_class {
   std::vector<std::vector<std::int64_t>> input_extents;
   std::vector<int> closest;       // by input: the dimension along which elements lie closest, see arrange.hpp
+  std::vector<bool> dense_inputs;  // by input: row after row without gaps in its last two dimensions, as they are given
   std::vector<bool> unit_inputs;  // by input: the stride of that dimension is 1
   std::vector<std::vector<std::int64_t>> output_extents;
   std::vector<bool> unit_outputs;
