@@ -114,7 +114,7 @@ ir::value kernel_lowering::reduction(node_id n, scope& at) {
   bool long_turns = false;
   for (const node_id q : all)
     plan::for_each_node(g, g.arg(q, 0), [&](node_id e) {
-      long_turns = long_turns || (is_costly(g.kind(e)) && is_floating(g.type(e)) && !g.free[e].within(at.bound));
+      long_turns = long_turns || (plan::is_function(g, e) && is_floating(g.type(e)) && !g.free[e].within(at.bound));
     });
   if (at.lane != no_node && nest.size() == 1)
     for (const node_id q : all) prefetch_next_lanes(q, at, *inner);
