@@ -1,4 +1,7 @@
 // Runs compiled kernels: plans for a class of arguments, finds code, and calls it with workspace of the calling thread.
+#include <unistd.h>
+
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <stdexcept>
@@ -45,6 +48,9 @@ plan::call_facts facts_of(const call_class& a) {
   plan::call_facts seen;
   for (std::size_t i = 0; i < a.input_extents.size(); ++i) seen.inputs.push_back({a.input_extents[i], a.unit_inputs[i]});
   seen.unit_outputs = a.unit_outputs;
+  // Half of the last cache, or what panels bring is gone before it is read again; two panels a thread, for the next one comes.
+  const long last = sysconf(_SC_LEVEL3_CACHE_SIZE) > 0 ? sysconf(_SC_LEVEL3_CACHE_SIZE) : sysconf(_SC_LEVEL2_CACHE_SIZE);
+  if (last > 0) seen.cache_share = static_cast<double>(last) / 4 / std::max(1, current_parallel_hook().threads);
   return seen;
 }
 

@@ -116,9 +116,10 @@ void kernel_verifier::declare(const instruction& i, value id) {
 void kernel_verifier::read(const instruction& i) {
   require(i.args.size() == 1, "arity", "expected one accumulator");
   const instruction& a = accumulator(i.args[0]);
-  require(i.type == (is_position(a.fold) ? element::i64 : a.type), "types",
-          "expected the accumulator's type, or i64 for a position");
   const bool folded = i.code == opcode::fold_lanes;
+  const bool wider = folded && a.fold == monoid::sum && a.type == element::f32 && i.type == element::f64;
+  require(wider || i.type == (is_position(a.fold) ? element::i64 : a.type), "types",
+          "expected the accumulator's type, or i64 for a position");
   // Inside, the lanes beyond the end of a tail would be folded in.
   require(!folded || !lanes_, "accumulators", "fold_lanes inside a vector loop");
   require(!folded || a.vector, "accumulators", "fold_lanes of a scalar accumulator");

@@ -106,6 +106,7 @@ struct stage {
   node_id order_when = no_node;  // map: in the order of the slices if this holds, else as they count
   bool levelled = false;         // its ragged reductions read tables of blocks
   row_blocks rows;
+  bool in_panels = false;        // its chunks are columns that stay in the cache from stage to stage, see panels.hpp
   window_form window;            // window only; the lanes are those of `owned`, the last index
   place where = place::workspace;
   bool asked = false;            // a check, or read by one: it runs before any output is stored

@@ -51,7 +51,7 @@ class sharing {
 
   void operator()() {
     for (std::size_t i = 0; i < plan_.stages.size(); ++i)
-      if (at(i).rows.whole != no_node && at(i).how == way::map && !at(i).asked) join(static_cast<int>(i));
+      if (at(i).rows.whole != no_node && at(i).how == way::map && !at(i).asked && !at(i).in_panels) join(static_cast<int>(i));
     for (cluster& c : clusters_) {
       for (std::size_t i = 0; i < plan_.stages.size(); ++i)
         if (is_map_over(at(i), c) && !waits(static_cast<int>(i), c)) c.maps.push_back(static_cast<int>(i));

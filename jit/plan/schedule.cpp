@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <sheaf/dsl/graph/affine.hpp>
+#include <sheaf/jit/plan/folds.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/taps.hpp>
 
@@ -134,7 +135,8 @@ int lanes_for(const graph& g, const facts& known, node_id root, node_id lane, bo
     if (kind != op::load && kind != op::reduce) return;
     // Names of rows and counts take no lanes, so the rows they are for may be walked once in wide ones.
     if (!heavy && n != root && !g.free[n].has(g.ordinal(lane))) return;
-    bytes = std::max(bytes, row(g.type(n)).bytes);
+    const bool narrow = kind == op::reduce && has_narrow_lanes(g, n);
+    bytes = std::max(bytes, row(narrow ? element::f32 : g.type(n)).bytes);
     if (kind == op::reduce) ++folds;
     if (kind == op::reduce && row(monoid_of(g, n)).position) bytes = 8;
   });
