@@ -1,4 +1,7 @@
 // Runs compiled kernels: plans for a class of arguments, finds code, and calls it with workspace of the calling thread.
+#include <unistd.h>
+
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <stdexcept>
@@ -43,6 +46,14 @@ class arena {
   std::size_t size_ = 0;
 };
 
+plan::call_facts facts_of(const arrangement& form, const call_class& a) {
+  plan::call_facts seen = form.facts(a);
+  // Half of the last cache, or what panels bring is gone before it is read again; two panels a thread, for the next one comes.
+  const long last = sysconf(_SC_LEVEL3_CACHE_SIZE) > 0 ? sysconf(_SC_LEVEL3_CACHE_SIZE) : sysconf(_SC_LEVEL2_CACHE_SIZE);
+  if (last > 0) seen.cache_share = static_cast<double>(last) / 4 / std::max(1, current_parallel_hook().threads);
+  return seen;
+}
+
 std::int64_t closed_value(const plan::facts& known, node_id e) {
   const auto value = known.value(e);
   if (!value) runtime::fail(code::broken_invariant, "workspace of a call", "extents that do not depend on data", "one that does");
@@ -53,13 +64,13 @@ class native_runner final : public runner {
  public:
   native_runner(const graph& g, const call_class& arguments)
       : form_(g, arguments),
-        planned_(plan_program(form_.of(g), form_.facts(arguments), "sheaf_program")),
+        planned_(plan_program(form_.of(g), facts_of(form_, arguments), "sheaf_program")),
         text_(ir::print(planned_.code)) {
     planned_.text = form_.note(g) + planned_.text;
     if (runtime::current_settings().verify) ir::verify(planned_.code);
     runtime::debug_line(3, "plan\n" + planned_.text);
     runtime::debug_line(3, "kernel IR\n" + text_);
-    const plan::facts known(planned_.g, form_.facts(arguments));
+    const plan::facts known(planned_.g, facts_of(form_, arguments));
     check_uniform(known, arguments);
     lay_out(known);
     code_ = code_for(planned_.code, text_);

@@ -112,9 +112,10 @@ class block_builder {
     return add({.code = opcode::accumulator, .type = type, .vector = vector, .fold = fold, .args = {}});
   }
   value read(value accumulator) { return add(content(accumulator, opcode::read)); }
-  value fold_lanes(value accumulator) {
+  value fold_lanes(value accumulator, bool widens = false) {
     instruction i = content(accumulator, opcode::fold_lanes);
     i.vector = false;
+    if (widens) i.type = element::f64;
     return add(std::move(i));
   }
   value scan_lanes(value accumulator, value x, value mask = none) {

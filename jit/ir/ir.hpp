@@ -51,7 +51,8 @@ enum class opcode : std::uint8_t {
   load,          // `target`[args...]; see access
   accumulator,   // a mutable cell of `type`, vector or scalar, set to the identity of `fold`; changed by combine
   read,          // the content of accumulator args[0], now; of argmax and argmin the position, -1 over nothing
-  fold_lanes,    // scalar: the content of the vector accumulator args[0], combined by the fixed tree
+  fold_lanes,    // scalar: the content of the vector accumulator args[0], combined by the fixed tree; a sum of f32 may be
+                 // folded to f64: from 16 lanes on the tree is one of f64
   scan_lanes,    // vector: lane k is the scalar accumulator args[0] combined with lanes up to k of args[1], in the order in
                  // which the vector loop runs; the accumulator takes them all. A floating one may be wider than args[1].
   recur_lanes,   // vector of f64: lane k is args[2] there plus args[1] there times the lane before it, in the order of the loop; a

@@ -1,5 +1,5 @@
 // The grammar of the kernel IR. verify() throws bad_ir naming the rule, the kernel and the instruction; the rules'
-// names are those of the functions in verify.cpp. Shown by tests/jit/verify.cpp.
+// names are those of the functions in verify.cpp and verify_values.cpp. Shown by tests/jit/verify.cpp.
 //
 //   module_shape     buffers have an element type, rank and slot that fit their role; extents are as many as dimensions
 //   local_size       local buffers have a known extent in each dimension but rank 1's, and hold at most 256 KiB

@@ -270,15 +270,22 @@ Value* emit_fold_lanes(function_emitter& f, const ir::instruction& i) {
   const ir::instruction& a = f.instruction(i.args[0]);
   const cell& c = f.cells[static_cast<std::size_t>(i.args[0])];
   pair whole{content_of(f, c.content), c.position ? content_of(f, c.position) : nullptr};
+  constexpr int wide_from = 16;
+  element type = a.type;
   for (int half = c.lanes / 2; half; half /= 2) {
+    if (i.type != type && !c.position && half < wide_from) {
+      type = i.type;
+      whole.content = b.CreateFPExt(whole.content, widen(held_type(b.getContext(), type), 2 * half));
+    }
     std::vector<int> low, high;
     for (int k = 0; k < half; ++k) low.push_back(k), high.push_back(k + half);
     auto part = [&](Value* v, const std::vector<int>& lanes) { return v ? b.CreateShuffleVector(v, lanes) : nullptr; };
-    whole = combined(f, a.type, a.fold, pair{part(whole.content, low), part(whole.position, low)},
+    whole = combined(f, type, a.fold, pair{part(whole.content, low), part(whole.position, low)},
                      pair{part(whole.content, high), part(whole.position, high)});
   }
   Value* result = c.position ? whole.position : whole.content;
   if (c.lanes) result = b.CreateExtractElement(result, std::uint64_t{0});
+  if (!c.position && i.type != type) result = b.CreateFPExt(result, held_type(b.getContext(), i.type));
   if (c.position) return finished_position(f, result);
   return a.type == element::boolean ? from_memory(f, a.type, result) : result;
 }

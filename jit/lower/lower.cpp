@@ -3,7 +3,9 @@
 #include <sheaf/jit/ir/verify.hpp>
 #include <sheaf/jit/lower/lowering.hpp>
 #include <sheaf/jit/plan/checks.hpp>
+#include <sheaf/jit/plan/folds.hpp>
 #include <sheaf/jit/plan/kernels.hpp>
+#include <sheaf/jit/plan/panels.hpp>
 #include <sheaf/jit/plan/rows.hpp>
 #include <sheaf/jit/plan/schedule.hpp>
 #include <sheaf/jit/plan/stages.hpp>
@@ -95,7 +97,9 @@ planned plan_program(graph source, const plan::call_facts& call, const std::stri
   plan::add_checks(p.g, p.plan.stages, p.plan);
   plan::materialise(p.g, known, p.plan.stages, p.plan.trusted);
   plan::mark_asked(p.g, p.plan.stages);
+  plan::take_panels(p.g, known, p.plan);
   plan::share_rows(p.g, known, p.plan);
+  plan::widen_folds(p.g, p.plan);
   plan::group(p.g, known, p.plan);
   p.code.name = name;
   for (const own_monoid_row& m : p.g.monoids) p.code.folds.push_back(steps_of(p.g, m));

@@ -22,10 +22,23 @@ struct targets {
 };
 targets targets_of(graph& g, const stage& s);
 
+struct range {
+  ir::value low, high;
+};
+
 // A block under construction with what is bound in it. Values are looked up through the parents.
 struct scope {
   scope(ir::block_builder& top) : block(&top), root(this) {}
-  scope(scope& outer, ir::block_builder made) : own(std::move(made)), block(&*own), parent(&outer), root(outer.root), number(++root->made), bound(outer.bound), lane(outer.lane) {}
+  scope(scope& outer, ir::block_builder made)
+      : own(std::move(made)),
+        block(&*own),
+        parent(&outer),
+        root(outer.root),
+        number(++root->made),
+        bound(outer.bound),
+        lane(outer.lane),
+        cut(outer.cut),
+        part(outer.part) {}
   scope(const scope&) = delete;
 
   std::optional<ir::block_builder> own;
@@ -35,13 +48,13 @@ struct scope {
   int number = 0, made = 0;  // of all scopes of the kernel; by the root: how many there were
   index_set bound;
   node_id lane = no_node;  // the index of the vector loop around
+  node_id cut = no_node;   // the index of which the piece takes a part, and that part
+  const range* part = nullptr;
+  bool whole = true;  // its loop runs over the whole range of its index
   std::unordered_map<std::int64_t, ir::value> values;
 
+  const range* part_of(node_id idx) const { return idx == cut ? part : nullptr; }
   void close() { block->close(); }
-};
-
-struct range {
-  ir::value low, high;
 };
 
 struct folded;
@@ -70,8 +83,6 @@ struct strip_table {
 
 class kernel_lowering {
  public:
-  static bool is_costly(op kind);  // a function that takes many instructions
-
   kernel_lowering(graph& g, const plan::facts& known, plan::program_plan& plan, ir::module& code,
                   const std::unordered_map<node_id, std::int32_t>& buffers)
       : g(g), known(known), plan(plan), code(code), buffers(buffers) {}
@@ -106,7 +117,7 @@ class kernel_lowering {
     const stage* s;
     std::size_t depth;  // loops already open
   };
-  void nest(std::span<const entry> given, scope& s, const range* chunk);
+  void nest(std::span<const entry> given, scope& s);
 
   // strip.cpp
   void find_strips();
@@ -186,13 +197,14 @@ class kernel_lowering {
   void scan_fill(const stage& s, scope& at, const range& t);
   void store_at(const stage& s, node_id place, ir::value stored, scope& at, ir::value mask);  // place: of the owned index
   ir::value emit_index(node_id n, scope& at, bool lane0);
+  bool reads(const stage& reader, const stage& writer) const { return plan.reads.reads(reader.define, writer.define); }
   bool is_open(const entry& e) const;
   bool waits(const entry& e, std::span<const entry> others) const;
   bool joins(const entry& e, std::span<const entry> group, std::span<const entry> left) const;
   bool stored_in_turn(node_id n, std::span<const entry> hosts, node_id idx) const;
   std::vector<node_id> unknown_reductions(const stage& each, scope& s);
   std::vector<node_id> guests(std::span<const entry> hosts, node_id idx, scope& s);
-  void run_shared(std::span<const entry> group, std::span<const node_id> visiting, scope& s, const range* chunk, bool last);
+  void run_shared(std::span<const entry> group, std::span<const node_id> visiting, scope& s, bool last);
   void finish(const stage& s, scope& at);
   void fill(std::span<const entry> entries, scope& s);
   void piece(const plan::kernel_plan& k, scope& s, const range* chunk);

@@ -2,7 +2,6 @@
 // loop that doesn't wait for it is a guest of that loop: what one reads and the other writes goes through memory together.
 #include <algorithm>
 
-#include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/jit/lower/lowering.hpp>
 #include <sheaf/jit/plan/kernels.hpp>
 #include <sheaf/jit/plan/schedule.hpp>
@@ -12,17 +11,6 @@ namespace sheaf::lower {
 namespace {
 
 constexpr double beyond_cache = 1 << 20;  // bytes of an input that is not in the cache from the last call
-
-bool reads(const graph& g, const stage& reader, node_id define) {
-  bool found = false;
-  plan::for_each_node(g, reader.body,
-                      [&](node_id n) { found = found || (g.kind(n) == op::load && g.arg(n, 0) == define); });
-  return found;
-}
-
-bool same_range(const graph& g, node_id a, node_id b) {
-  return known_equal(g, g.arg(a, 0), g.arg(b, 0)) && known_equal(g, g.arg(a, 1), g.arg(b, 1));
-}
 
 // What a row adds to a partial result: the reduction over what is bound beside the row.
 node_id row_value(graph& g, const stage& s) {
@@ -73,8 +61,7 @@ bool kernel_lowering::is_open(const entry& e) const { return e.depth == e.s->loo
 
 // Does it read what others of the list are still to store?
 bool kernel_lowering::waits(const entry& e, std::span<const entry> others) const {
-  return std::any_of(others.begin(), others.end(),
-                     [&](const entry& o) { return o.s != e.s && reads(g, *e.s, o.s->define); });
+  return std::any_of(others.begin(), others.end(), [&](const entry& o) { return o.s != e.s && reads(*e.s, *o.s); });
 }
 
 // The reductions of a stage that run at s and are not known there.
@@ -92,7 +79,7 @@ bool kernel_lowering::stored_in_turn(node_id n, std::span<const entry> hosts, no
     if (g.arg(n, 0) != e.s->define || e.s->how != plan::way::map) return false;
     for (std::size_t d = 0; d < e.s->indices.size(); ++d) {
       const node_id at = g.arg(n, 1 + static_cast<int>(d)), own = e.s->indices[d];
-      if (at != own && !(own == idx && g.kind(at) == op::index && same_range(g, at, own))) return false;
+      if (at != own && !(own == idx && g.kind(at) == op::index && plan::same_range(g, at, own))) return false;
     }
     return true;
   });
@@ -104,7 +91,7 @@ std::vector<node_id> kernel_lowering::guests(std::span<const entry> hosts, node_
   const auto consider = [&](node_id q) {
     if (g.kind(q) != op::reduce || g[q].count != 3 || !g.free[q].within(s.bound) || find(q, s, false)) return;
     const node_id bound = g.arg(q, 2);
-    if (row(monoid_of(g, q)).position || !same_range(g, bound, idx) || s.bound.has(g.ordinal(bound))) return;
+    if (row(monoid_of(g, q)).position || !plan::same_range(g, bound, idx) || s.bound.has(g.ordinal(bound))) return;
     if (&place_of(q, s) != &s || plan::lane_of(g, known, q) != bound ||
         std::find(list.begin(), list.end(), q) != list.end())
       return;
@@ -126,7 +113,8 @@ void kernel_lowering::prefetch_next_row(node_id idx, scope& s, scope& inner) {
   if (row_index == no_node || !s.bound.has(g.ordinal(row_index))) return;
   std::vector<node_id> rows;
   const auto read_before = [&](node_id q) {
-    if (g.kind(q) != op::reduce || g[q].count != 3 || !find(q, s, false) || !same_range(g, g.arg(q, 2), idx)) return;
+    if (g.kind(q) != op::reduce || g[q].count != 3 || !find(q, s, false) || !plan::same_range(g, g.arg(q, 2), idx))
+      return;
     plan::replacement put(g);
     put.add(g.arg(q, 2), idx);
     put.add(row_index, make(g, op::add, row_index, integer(g, 1)));
@@ -177,19 +165,19 @@ void kernel_lowering::prefetch_next_lanes(node_id q, scope& at, scope& inner) {
 }
 
 // Opens a loop that stages share, with its guests.
-void kernel_lowering::run_shared(std::span<const entry> group, std::span<const node_id> visiting, scope& s,
-                                 const range* chunk, bool last) {
+void kernel_lowering::run_shared(std::span<const entry> group, std::span<const node_id> visiting, scope& s, bool last) {
   const stage& first = *group.front().s;
   const node_id idx = first.loops[group.front().depth];
   const int lanes = idx == first.vector ? first.lanes : 1;
   if (idx == first.rows.part) fill(group, s);
   std::vector<ir::value> cells;
   for (const node_id q : visiting) cells.push_back(cell_of(q, s, true));
-  scope inner(s, open(s, idx, lanes, idx == first.parallel && chunk != nullptr ? chunk : nullptr));
+  scope inner(s, open(s, idx, lanes, s.part_of(idx)));
+  inner.whole = s.part_of(idx) == nullptr;
   bind(inner, idx, lanes);
   std::vector<entry> shared(group.begin(), group.end());
   for (entry& e : shared) ++e.depth;
-  nest(shared, inner, chunk);
+  nest(shared, inner);
   for (std::size_t i = 0; i < visiting.size(); ++i) {
     plan::replacement put(g);
     put.add(g.arg(visiting[i], 2), idx);
@@ -203,7 +191,7 @@ void kernel_lowering::run_shared(std::span<const entry> group, std::span<const n
 
 // The first loop that can run, and the loops that run with it. What waits for a guest of that loop comes later; what is
 // ready and brings none comes before.
-void kernel_lowering::nest(std::span<const entry> given, scope& s, const range* chunk) {
+void kernel_lowering::nest(std::span<const entry> given, scope& s) {
   std::vector<entry> left(given.begin(), given.end());
   while (!left.empty()) {
     const auto next =
@@ -219,7 +207,7 @@ void kernel_lowering::nest(std::span<const entry> given, scope& s, const range* 
     const bool vector = idx == next->s->vector;
     std::vector<entry> group{*next};
     std::vector<node_id> visiting;
-    if (vector && s.lane == no_node && (chunk == nullptr || idx != next->s->parallel)) {
+    if (vector && s.lane == no_node && s.part_of(idx) == nullptr) {
       for (const node_id n : unknown_reductions(*next->s, s)) emit(n, s);
       visiting = guests(group, idx, s);
     }
@@ -240,7 +228,7 @@ void kernel_lowering::nest(std::span<const entry> given, scope& s, const range* 
     const bool last = std::none_of(left.begin(), left.end(), [&](const entry& e) {
       return !is_open(e) && std::none_of(group.begin(), group.end(), [&](const entry& o) { return o.s == e.s; });
     });
-    run_shared(group, visiting, s, chunk, last);
+    run_shared(group, visiting, s, last);
     std::erase_if(left, [&](const entry& e) {
       return std::any_of(group.begin(), group.end(), [&](const entry& o) { return o.s == e.s; });
     });
@@ -256,7 +244,7 @@ bool kernel_lowering::joins(const entry& e, std::span<const entry> group, std::s
   if (s.loops[e.depth] != idx || (idx == s.vector) != vector || (vector && s.lanes != first.lanes)) return false;
   for (const entry& o : left) {
     if (o.s == e.s) break;
-    if (!reads(g, s, o.s->define)) continue;
+    if (!reads(s, *o.s)) continue;
     const bool inside = std::any_of(group.begin(), group.end(), [&](const entry& each) { return each.s == o.s; });
     if (!inside || !plan::reads_only_at(g, s, *o.s, idx)) return false;
   }

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include <sheaf/jit/lower/lowering.hpp>
+#include <sheaf/jit/plan/folds.hpp>
 #include <sheaf/jit/plan/schedule.hpp>
 
 namespace sheaf::lower {
@@ -19,7 +20,8 @@ node_id renamed(graph& g, node_id n, node_id idx, plan::trust& trusted) {
   std::vector<node_id> indices;
   for (const node_id b : plan::bound_indices(g, n)) indices.push_back(put(b));
   plan::trust_alike(g, n, put, trusted);
-  return plan::intern_reduce(g, monoid_of(g, n), g.type(n), put(g.arg(n, 0)), put(g.arg(n, 1)), indices);
+  indices.insert(indices.begin(), {put(g.arg(n, 0)), put(g.arg(n, 1))});
+  return g.intern(op::reduce, g.type(n), g[n].attribute, indices.data(), static_cast<int>(indices.size()));
 }
 
 }  // namespace
@@ -53,12 +55,13 @@ std::vector<node_id> kernel_lowering::companions(node_id n, node_id lane, scope&
 // An accumulator of a reduction at its place.
 ir::value kernel_lowering::cell_of(node_id q, scope& at, bool wide) {
   const element type = row(monoid_of(g, q)).position ? g.type(g.arg(q, 0)) : g.type(q);
-  return at.block->accumulator(accumulated(type), monoid_of(g, q), wide);
+  return at.block->accumulator(plan::has_narrow_lanes(g, q) ? element::f32 : accumulated(type), monoid_of(g, q), wide);
 }
 
 // One turn: the term goes into the accumulator where the condition holds. position: of the extremes that tell theirs.
 void kernel_lowering::combine_term(ir::value cell, node_id q, node_id body, node_id condition, node_id position,
                                    scope& inner) {
+  if (plan::has_narrow_lanes(g, q)) body = g.kind(body) == op::cast ? g.arg(body, 0) : cast_to(g, element::f32, body);
   if (accumulated(g.type(g.arg(q, 0))) != g.type(g.arg(q, 0))) body = cast_to(g, element::f32, body);
   const auto combine_in = [&](scope& s, ir::value mask) {
     const ir::value x = emit(body, s);
@@ -76,7 +79,9 @@ void kernel_lowering::combine_term(ir::value cell, node_id q, node_id body, node
 
 // folds: the accumulator has lanes of which the result is one value.
 ir::value kernel_lowering::take_result(node_id q, ir::value cell, scope& at, bool folds) {
-  ir::value result = folds ? at.block->fold_lanes(cell) : at.block->read(cell);
+  const bool widens = plan::has_narrow_lanes(g, q);
+  ir::value result = folds ? at.block->fold_lanes(cell, widens) : at.block->read(cell);
+  if (widens && !folds) result = at.block->cast(element::f64, result);
   if (!row(monoid_of(g, q)).position && accumulated(g.type(q)) != g.type(q)) result = at.block->cast(g.type(q), result);
   return at.values[2 * std::int64_t{q}] = result;
 }
@@ -114,7 +119,7 @@ ir::value kernel_lowering::reduction(node_id n, scope& at) {
   bool long_turns = false;
   for (const node_id q : all)
     plan::for_each_node(g, g.arg(q, 0), [&](node_id e) {
-      long_turns = long_turns || (is_costly(g.kind(e)) && is_floating(g.type(e)) && !g.free[e].within(at.bound));
+      long_turns = long_turns || (plan::is_function(g, e) && is_floating(g.type(e)) && !g.free[e].within(at.bound));
     });
   if (at.lane != no_node && nest.size() == 1)
     for (const node_id q : all) prefetch_next_lanes(q, at, *inner);

@@ -48,10 +48,8 @@ std::vector<node_id> kernel_lowering::place_in(const stage& s) {
 }
 
 bool kernel_lowering::is_large(const stage& s) const {
-  bool past = s.where == plan::place::output && s.bytes >= beyond_cache;
-  for (const stage& reader : plan.stages)
-    plan::for_each_node(g, reader.body, [&](node_id n) { past = past && !(g.kind(n) == op::load && g.arg(n, 0) == s.define); });
-  return past;
+  if (s.where != plan::place::output || s.bytes < beyond_cache) return false;
+  return std::none_of(plan.stages.begin(), plan.stages.end(), [&](const stage& reader) { return reads(reader, s); });
 }
 
 // A large output that nothing reads again soon, written in order.
@@ -82,7 +80,8 @@ void kernel_lowering::piece(const plan::kernel_plan& k, scope& s, const range* c
   }
   std::vector<entry> entries;
   for (const stage* each : stages) entries.push_back({each, k.parallel != no_node && k.chunk == 0 ? 1u : 0u});
-  nest(entries, s, chunk);
+  if (chunk != nullptr) s.cut = k.parallel, s.part = chunk;
+  nest(entries, s);
 }
 
 ir::kernel kernel_lowering::operator()(const plan::kernel_plan& k) {

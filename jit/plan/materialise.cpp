@@ -116,9 +116,8 @@ class placement {
     return true;
   }
   bool is_slow(node_id n) const {
-    const op kind = g_.kind(n);
-    if (!is_elementwise(kind)) return false;
-    if (kind == op::div || kind == op::pow || (kind >= op::exp && kind <= op::cos)) return true;
+    if (!is_elementwise(g_.kind(n))) return false;
+    if (row(g_.kind(n)).cost != op_cost::few) return true;
     for (int k = 0; k < g_[n].count; ++k)
       if (is_slow(g_.arg(n, k))) return true;
     return false;
@@ -313,17 +312,13 @@ void materialise(graph& g, const facts& known, std::vector<stage>& stages, trust
   std::vector<stage> done;
   for (stage& s : stages) work_on(g, known, std::move(s), done, trusted);
   // What was computed anew where it is needed is no longer stored.
-  const auto unread = [&](const stage& s) {
-    bool read = s.where != place::workspace;
-    for (const stage& other : done) {
-      read = read || other.slices.array == s.define;
-      for (const node_id root : {other.body, other.when, other.base})
-        if (root != no_node) for_each_node(g, root, [&](node_id n) { read = read || (g.kind(n) == op::load && g.arg(n, 0) == s.define); });
-    }
-    return !read;
-  };
-  for (auto dead = std::find_if(done.begin(), done.end(), unread); dead != done.end(); dead = std::find_if(done.begin(), done.end(), unread))
-    done.erase(dead);
+  const read_table table(g, done);
+  for (auto s = done.end(); s != done.begin();) {
+    --s;
+    const bool read =
+        std::any_of(s, done.end(), [&](const stage& other) { return table.reads(other.define, s->define); });
+    if (s->where == place::workspace && !read) s = done.erase(s);
+  }
   stages = std::move(done);
 }
 

@@ -106,6 +106,7 @@ struct stage {
   node_id order_when = no_node;  // map: in the order of the slices if this holds, else as they count
   bool levelled = false;         // its ragged reductions read tables of blocks
   row_blocks rows;
+  bool in_panels = false;        // its chunks are columns that stay in the cache from stage to stage, see panels.hpp
   window_form window;            // window only; the lanes are those of `owned`, the last index
   place where = place::workspace;
   bool asked = false;            // a check, or read by one: it runs before any output is stored
@@ -144,10 +145,29 @@ struct check {
 // Loads that a check vouches for: they need no bounds test of their own.
 using trust = std::unordered_set<node_id>;
 
+// Which stages read which, by what they store. One walk a stage; true as long as no stage reads more.
+class read_table {
+ public:
+  read_table() = default;
+  read_table(const graph& g, const std::vector<stage>& stages);
+
+  bool reads(node_id reader, node_id writer) const { return has(direct_, reader, writer); }
+  bool waits(node_id reader, node_id writer) const { return has(all_, reader, writer); }  // whatever is between
+
+ private:
+  using table = std::unordered_map<node_id, std::unordered_set<node_id>>;
+  static bool has(const table& t, node_id reader, node_id writer) {
+    const auto found = t.find(reader);
+    return found != t.end() && found->second.contains(writer);
+  }
+  table direct_, all_;
+};
+
 struct program_plan {
   std::vector<stage> stages;
   std::vector<kernel_plan> kernels;
   std::vector<check> checks;
+  read_table reads;  // once stages are grouped
   trust trusted;
   std::unordered_map<node_id, node_id> renamed;  // by reduction: the same under an index that its surroundings don't bind
 };

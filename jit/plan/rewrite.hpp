@@ -30,6 +30,15 @@ inline bool holds(const graph& g, node_id root, op kind) {
   return found;
 }
 
+inline bool is_function(const graph& g, node_id n) {
+  return is_elementwise(g.kind(n)) && row(g.kind(n)).cost == op_cost::function;
+}
+
+// Do two indices run over the same values?
+inline bool same_range(const graph& g, node_id a, node_id b) {
+  return a == b || (known_equal(g, g.arg(a, 0), g.arg(b, 0)) && known_equal(g, g.arg(a, 1), g.arg(b, 1)));
+}
+
 // The bound indices of a reduction.
 inline std::vector<node_id> bound_indices(const graph& g, node_id reduce) {
   std::vector<node_id> list;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <sheaf/dsl/graph/affine.hpp>
+#include <sheaf/jit/plan/folds.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/taps.hpp>
 
@@ -132,14 +133,15 @@ node_id lane_of(graph& g, const facts& known, node_id reduce) {
 
 int lanes_for(const graph& g, const facts& known, node_id root, node_id lane, bool reductions_inside) {
   bool heavy = false;
-  for_each_node(g, root, [&](node_id n) { heavy = heavy || (g.kind(n) >= op::exp && g.kind(n) <= op::cos) || g.kind(n) == op::pow; });
+  for_each_node(g, root, [&](node_id n) { heavy = heavy || is_function(g, n); });
   int bytes = 1, folds = 0;
   for_each_node(g, root, [&](node_id n) {
     const op kind = g.kind(n);
     if (kind != op::load && kind != op::reduce) return;
     // Names of rows and counts take no lanes, so the rows they are for may be walked once in wide ones.
     if (!heavy && n != root && !g.free[n].has(g.ordinal(lane))) return;
-    bytes = std::max(bytes, row(g.type(n)).bytes);
+    const bool narrow = kind == op::reduce && has_narrow_lanes(g, n);
+    bytes = std::max(bytes, row(narrow ? element::f32 : g.type(n)).bytes);
     if (kind == op::reduce) ++folds;
     if (kind == op::reduce && row(monoid_of(g, n)).position) bytes = 8;
   });
@@ -200,7 +202,7 @@ void parallelise(graph& g, const facts& known, stage& s) {
 // Bounds are read once a slice: what counts is the width of the rows that are written.
 int lanes_of_rows(const graph& g, const facts& known, const stage& s) {
   bool heavy = false;
-  for_each_node(g, g.arg(s.body, 0), [&](node_id n) { heavy = heavy || (g.kind(n) >= op::exp && g.kind(n) <= op::cos) || g.kind(n) == op::pow; });
+  for_each_node(g, g.arg(s.body, 0), [&](node_id n) { heavy = heavy || is_function(g, n); });
   const int most = (heavy || s.vector == s.owned ? 128 : 512) / row(g.type(s.define)).bytes;
   int lanes = 4;
   while (lanes < std::min(most, 256) && lanes < known.trips(s.vector)) lanes *= 2;
