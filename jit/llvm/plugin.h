@@ -33,7 +33,7 @@ typedef struct sheaf_llvm_times {
 } sheaf_llvm_times;
 
 typedef struct sheaf_llvm_result {
-  unsigned char *object; /* x86-64 ELF, relocatable, PIC, small code model; externals: libm, libmvec, memcpy, memset */
+  unsigned char *object; /* x86-64 ELF, relocatable, PIC, small code model; externals: libm, memcpy, memset */
   size_t object_size;
   char *ir_text, *asm_text, *error; /* null where absent; zero-terminated */
   sheaf_llvm_times times;
