@@ -5,6 +5,7 @@
 
 #include <sheaf/jit/engine/codegen.hpp>
 #include <sheaf/jit/engine/failure.hpp>
+#include <sheaf/jit/engine/machine.hpp>
 #include <sheaf/jit/engine/runner.hpp>
 #include <sheaf/jit/ir/print.hpp>
 #include <sheaf/jit/ir/verify.hpp>
@@ -41,8 +42,10 @@ class arena {
   std::size_t size_ = 0;
 };
 
-plan::call_facts facts_of(const call_class& a) {
+plan::call_facts facts_of(const call_class& a, const options& steer) {
   plan::call_facts seen;
+  seen.steer = steer;
+  seen.on = this_machine();
   for (std::size_t i = 0; i < a.input_extents.size(); ++i) seen.inputs.push_back({a.input_extents[i], a.unit_inputs[i]});
   seen.unit_outputs = a.unit_outputs;
   return seen;
@@ -56,15 +59,15 @@ std::int64_t closed_value(const plan::facts& known, node_id e) {
 
 class native_runner final : public runner {
  public:
-  native_runner(const graph& g, const call_class& arguments)
-      : planned_(plan_program(g, facts_of(arguments), "sheaf_program")), text_(ir::print(planned_.code)) {
+  native_runner(const graph& g, const call_class& arguments, const options& steer)
+      : planned_(plan_program(g, facts_of(arguments, steer), "sheaf_program")), text_(ir::print(planned_.code)) {
     if (runtime::current_settings().verify) ir::verify(planned_.code);
     runtime::debug_line(3, "plan\n" + planned_.text);
     runtime::debug_line(3, "kernel IR\n" + text_);
-    const plan::facts known(planned_.g, facts_of(arguments));
+    const plan::facts known(planned_.g, facts_of(arguments, steer));
     check_uniform(known, arguments);
     lay_out(known);
-    code_ = code_for(planned_.code, text_);
+    code_ = code_for(planned_.code, text_, steer);
     given_ = static_cast<std::size_t>(g.inputs.size() + g.outputs.size());
   }
 
@@ -143,11 +146,13 @@ class native_runner final : public runner {
 
 }  // namespace
 
-std::unique_ptr<runner> make_native_runner(const graph& g, const call_class& arguments) {
+std::unique_ptr<runner> make_native_runner(const graph& g, const call_class& arguments, const options& steer) {
   try {
-    return std::make_unique<native_runner>(g, arguments);
+    return std::make_unique<native_runner>(g, arguments, steer);
   } catch (const ir::bad_ir& broken) {
     runtime::fail(code::broken_invariant, "kernel IR", "what its grammar allows", broken.what());
+  } catch (const plan::cannot_follow& reason) {
+    runtime::fail(code::unsupported, "plan of a call", "one that follows its options", reason.what());
   } catch (const std::length_error& many) {
     runtime::fail(code::unsupported, "plan of a call", "a smaller program", many.what());
   }

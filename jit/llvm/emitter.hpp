@@ -24,6 +24,11 @@ struct compile_error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// The target lacks what a promise of the program's needs.
+struct cannot_keep : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 using builder = llvm::IRBuilder<llvm::InstSimplifyFolder>;
 
 struct emitter {

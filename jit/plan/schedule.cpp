@@ -10,7 +10,7 @@ namespace sheaf::plan {
 
 namespace {
 
-constexpr double share_of_lane = 1.0 / 16;
+constexpr double share_of_lane = weights::share_of_lane;
 
 // How one load meets lanes of an index: 0 uniform, 1 contiguous, 2 anything else.
 int meeting(graph& g, const facts& known, node_id load, node_id lane) {
@@ -33,9 +33,9 @@ class cost_walk {
     if (g_.kind(n) == op::reduce) return reduction(n, laned, repeats);
     if (g_.kind(n) == op::load) {
       const int how = laned ? meeting(g_, known_, n, lane_) : 0;
-      total += repeats * (lane_ == no_node || how == 2 ? 1 : share_of_lane);
+      total += repeats * weights::load * (lane_ == no_node || how == 2 ? 1 : share_of_lane);
     } else if (is_elementwise(g_.kind(n)) && is_floating(g_.type(n))) {
-      total += repeats * 0.25 * (lane_ == no_node ? 1 : share_of_lane);
+      total += repeats * weights::arithmetic * (lane_ == no_node ? 1 : share_of_lane);
     }
     for (int k = g_.kind(n) == op::load ? 1 : 0; k < g_[n].count; ++k)
       if (g_.kind(n) != op::extent && g_.kind(n) != op::define) (*this)(g_.arg(n, k), repeats);
@@ -126,6 +126,7 @@ node_id lane_of(graph& g, const facts& known, node_id reduce) {
 }
 
 int lanes_for(const graph& g, const facts& known, node_id root, node_id lane, bool reductions_inside) {
+  if (known.call().steer.lanes != 0) return known.call().steer.lanes;
   bool heavy = false;
   for_each_node(g, root, [&](node_id n) { heavy = heavy || (g.kind(n) >= op::exp && g.kind(n) <= op::cos) || g.kind(n) == op::pow; });
   int bytes = 1, folds = 0;
@@ -194,6 +195,7 @@ void parallelise(graph& g, const facts& known, stage& s) {
 
 // Bounds are read once a slice: what counts is the width of the rows that are written.
 int lanes_of_rows(const graph& g, const facts& known, const stage& s) {
+  if (known.call().steer.lanes != 0) return known.call().steer.lanes;
   bool heavy = false;
   for_each_node(g, g.arg(s.body, 0), [&](node_id n) { heavy = heavy || (g.kind(n) >= op::exp && g.kind(n) <= op::cos) || g.kind(n) == op::pow; });
   const int most = (heavy || s.vector == s.owned ? 128 : 512) / row(g.type(s.define)).bytes;
@@ -342,7 +344,7 @@ void schedule(graph& g, const facts& known, stage& s) {
     s.lanes = lanes_for(g, known, s.body, s.vector, inside);
     // Its reductions run one after the other, and bounds are read once a slice.
     const int row_of_lanes = 512 / std::max(4, row(g.type(s.define)).bytes);
-    if (s.levelled && s.lanes < row_of_lanes && s.lanes < known.trips(s.vector)) s.lanes = row_of_lanes;
+    if (known.call().steer.lanes == 0 && s.levelled && s.lanes < row_of_lanes && s.lanes < known.trips(s.vector)) s.lanes = row_of_lanes;
   } else {
     s.lanes = 1;
   }
