@@ -10,6 +10,7 @@ struct weights {
   static constexpr double load = 1;  // of one element
   static constexpr double arithmetic = 0.25;
   static constexpr double share_of_lane = 1.0 / 16;  // what of either a lane costs
+  static constexpr double strided = 0.75;            // what of a load, where lanes are some elements apart
 };
 
 // Measured once a machine and kept with the kernel cache (engine/machine.cpp); these are typical numbers, for where there is no
