@@ -1,5 +1,4 @@
 // Runs compiled kernels: plans for a class of arguments, finds code, and calls it with workspace of the calling thread.
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -9,6 +8,7 @@
 #include <sheaf/jit/engine/arrange.hpp>
 #include <sheaf/jit/engine/codegen.hpp>
 #include <sheaf/jit/engine/failure.hpp>
+#include <sheaf/jit/engine/machine.hpp>
 #include <sheaf/jit/engine/runner.hpp>
 #include <sheaf/jit/engine/words.hpp>
 #include <sheaf/jit/ir/print.hpp>
@@ -46,11 +46,12 @@ class arena {
   std::size_t size_ = 0;
 };
 
-plan::call_facts facts_of(const arrangement& form, const call_class& a) {
+plan::call_facts facts_of(const arrangement& form, const call_class& a, const options& steer) {
   plan::call_facts seen = form.facts(a);
+  seen.steer = steer;
+  seen.on = this_machine();
   // Half of the last cache, or what panels bring is gone before it is read again; two panels a thread, for the next one comes.
-  const long last = sysconf(_SC_LEVEL3_CACHE_SIZE) > 0 ? sysconf(_SC_LEVEL3_CACHE_SIZE) : sysconf(_SC_LEVEL2_CACHE_SIZE);
-  if (last > 0) seen.cache_share = static_cast<double>(last) / 4 / std::max(1, current_parallel_hook().threads);
+  seen.cache_share = seen.on.last_cache / 4 / std::max(1, current_parallel_hook().threads);
   return seen;
 }
 
@@ -62,18 +63,18 @@ std::int64_t closed_value(const plan::facts& known, node_id e) {
 
 class native_runner final : public runner {
  public:
-  native_runner(const graph& g, const call_class& arguments)
+  native_runner(const graph& g, const call_class& arguments, const options& steer)
       : form_(g, arguments),
-        planned_(plan_program(form_.of(g), facts_of(form_, arguments), "sheaf_program")),
+        planned_(plan_program(form_.of(g), facts_of(form_, arguments, steer), "sheaf_program")),
         text_(ir::print(planned_.code)) {
     planned_.text = form_.note(g) + planned_.text;
     if (runtime::current_settings().verify) ir::verify(planned_.code);
     runtime::debug_line(3, "plan\n" + planned_.text);
     runtime::debug_line(3, "kernel IR\n" + text_);
-    const plan::facts known(planned_.g, facts_of(form_, arguments));
+    const plan::facts known(planned_.g, facts_of(form_, arguments, steer));
     check_uniform(known, arguments);
     lay_out(known);
-    code_ = code_for(planned_.code, text_);
+    code_ = code_for(planned_.code, text_, steer);
     given_ = static_cast<std::size_t>(g.inputs.size() + g.outputs.size());
   }
 
@@ -165,11 +166,13 @@ class native_runner final : public runner {
 
 }  // namespace
 
-std::unique_ptr<runner> make_native_runner(const graph& g, const call_class& arguments) {
+std::unique_ptr<runner> make_native_runner(const graph& g, const call_class& arguments, const options& steer) {
   try {
-    return std::make_unique<native_runner>(g, arguments);
+    return std::make_unique<native_runner>(g, arguments, steer);
   } catch (const ir::bad_ir& broken) {
     runtime::fail(code::broken_invariant, "kernel IR", "what its grammar allows", broken.what());
+  } catch (const plan::cannot_follow& reason) {
+    runtime::fail(code::unsupported, "plan of a call", "one that follows its options", reason.what());
   } catch (const std::length_error& many) {
     runtime::fail(code::unsupported, "plan of a call", "a smaller program", many.what());
   }

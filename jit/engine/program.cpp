@@ -27,7 +27,11 @@ class kernel {
 
 class program {
  public:
-  program(const std::int32_t* words, backend which) : g(unpack(words)), text(text_of(print(g))), runs_on(which) {}
+  program(const std::int32_t* words, backend which, const options& wanted)
+      : g(unpack(words)), text(text_of(print(g))), runs_on(which), steer(wanted), target(wanted.target ? wanted.target : "") {
+    steer.target = target.empty() ? nullptr : target.c_str();
+  }
+  program(const program&) = delete;
   ~program() {
     for (const kernel* k = newest.load(); k != nullptr;) {
       const kernel* next = k->next;
@@ -39,6 +43,8 @@ class program {
   const graph g;
   const std::string text;
   const backend runs_on;
+  options steer;
+  const std::string target;  // what steer points to
   std::atomic<const kernel*> newest = nullptr;
   std::mutex making;
 };
@@ -196,7 +202,7 @@ const kernel* make_kernel(program& p, const sheaf_tensor* tensors, const std::in
   check_demands(g, known);
   resolve_outputs(g, known, tensors + g.inputs.size(), a);
   const bool reference = p.runs_on == backend::reference || runtime::current_settings().backend == "reference";
-  made->code = reference ? make_reference_runner(g, a) : make_native_runner(g, a);
+  made->code = reference ? make_reference_runner(g, a) : make_native_runner(g, a, p.steer);
   made->next = p.newest.load();
   const kernel* result = made.release();
   p.newest.store(result, std::memory_order_release);
@@ -212,7 +218,12 @@ const kernel* find(const program& p, const std::int64_t* key, int size) {
 
 }  // namespace
 
-program* make_program(const std::int32_t* words, backend runs_on) { return new program(words, runs_on); }
+program* make_program(const std::int32_t* words, backend runs_on, const options& wanted) {
+  const int lanes = wanted.lanes;
+  if (lanes != 0 && (lanes < 4 || lanes > 256 || (lanes & (lanes - 1)) != 0))
+    runtime::fail(code::bad_argument, "compile: options.lanes", "0 or a power of two from 4 to 256", std::to_string(lanes));
+  return new program(words, runs_on, wanted);
+}
 void free_program(program* p) noexcept { delete p; }
 
 const kernel* prepare(program* p, const sheaf_tensor* tensors) {

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 
+#include <sheaf/jit/plan/options.hpp>
 #include <sheaf/runtime/sheaf_call.h>
 
 namespace sheaf::jit {
@@ -13,7 +14,7 @@ class kernel;
 enum class backend : std::uint8_t { chosen, reference };
 
 // words: a packed graph (pack.hpp), read before this returns.
-program* make_program(const std::int32_t* words, backend runs_on = backend::chosen);
+program* make_program(const std::int32_t* words, backend runs_on = backend::chosen, const options& wanted = {});
 void free_program(program* p) noexcept;
 
 // The kernel for these arguments, from memory, disk or the code generator, after everything that can be checked without

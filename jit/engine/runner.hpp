@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include <sheaf/jit/plan/options.hpp>
 #include <sheaf/runtime/sheaf_call.h>
 #include <sheaf/dsl/graph/graph.hpp>
 
@@ -31,6 +32,6 @@ class runner {
 // The slow evaluator as a device (SHEAF_BACKEND=reference): the oracle, and a way to debug without generated code.
 std::unique_ptr<runner> make_reference_runner(const graph& g, const call_class& arguments);
 // Planned, lowered, and compiled by LLVM or found in the caches.
-std::unique_ptr<runner> make_native_runner(const graph& g, const call_class& arguments);
+std::unique_ptr<runner> make_native_runner(const graph& g, const call_class& arguments, const options& steer);
 
 }  // namespace sheaf::jit

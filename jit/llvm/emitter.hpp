@@ -24,6 +24,11 @@ struct compile_error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// The target lacks what a promise of the program's needs.
+struct cannot_keep : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 using builder = llvm::IRBuilder<llvm::InstSimplifyFolder>;
 
 struct emitter {
@@ -126,8 +131,7 @@ llvm::Type* like(llvm::Value* shape, llvm::Type* scalar);            // as many 
 llvm::Value* splat(function_emitter& f, llvm::Value* x, int lanes);  // a vector stays as it is
 llvm::Constant* iota(llvm::LLVMContext& context, int bits, int lanes);
 
-// math.cpp, math_calls.cpp
-llvm::Value* emit_math(function_emitter& f, op what, element type, std::span<llvm::Value* const> args);
-llvm::Value* emit_math_call(function_emitter& f, op what, element type, std::span<llvm::Value* const> args);
+// math.cpp. Halves are held as f32, so the type of the arguments says which of two it is.
+llvm::Value* emit_math(function_emitter& f, op what, std::span<llvm::Value* const> args);
 
 }  // namespace sheaf::llvm_backend

@@ -6,7 +6,6 @@ namespace sheaf::lower {
 
 namespace {
 
-constexpr double beyond_cache = 4 << 20;  // bytes of an input that comes from memory
 constexpr double least_trips = 4;
 constexpr std::int64_t bytes_ahead = 8192;  // of rows, from a request to its use
 
@@ -21,7 +20,7 @@ void kernel_lowering::prefetch_gathered(std::span<const node_id> reductions, sco
   const auto ask = [&](node_id n) {
     const node_id tensor = g.arg(n, 0);
     if (g.kind(tensor) != op::input || g[n].count < 3 || g.arg(n, g[n].count - 1) != inner.lane) return;
-    if (known.bytes(tensor) < beyond_cache || !buffer(buffers.at(tensor)).unit_inner || !g.free[n].within(inner.bound))
+    if (known.bytes(tensor) < known.call().on.from_memory() || !buffer(buffers.at(tensor)).unit_inner || !g.free[n].within(inner.bound))
       return;
     bool named = false;
     for (int d = 1; d + 1 < g[n].count; ++d)

@@ -9,6 +9,8 @@
 #include <sheaf/jit/plan/rows.hpp>
 #include <sheaf/jit/plan/schedule.hpp>
 #include <sheaf/jit/plan/stages.hpp>
+#include <sheaf/jit/plan/steer.hpp>
+#include <sheaf/jit/plan/traffic.hpp>
 
 namespace sheaf {
 
@@ -98,9 +100,11 @@ planned plan_program(graph source, const plan::call_facts& call, const std::stri
   plan::materialise(p.g, known, p.plan.stages, p.plan.trusted);
   plan::mark_asked(p.g, p.plan.stages);
   plan::take_panels(p.g, known, p.plan);
-  plan::share_rows(p.g, known, p.plan);
+  if (call.steer.fusion == fusion::planned) plan::share_rows(p.g, known, p.plan);
   plan::widen_folds(p.g, p.plan);
   plan::group(p.g, known, p.plan);
+  plan::check_followed(p.g, known, p.plan);
+  plan::predict_traffic(p.g, known, p.plan);
   p.code.name = name;
   for (const own_monoid_row& m : p.g.monoids) p.code.folds.push_back(steps_of(p.g, m));
   const buffer_table buffers(p, known);
@@ -110,7 +114,7 @@ planned plan_program(graph source, const plan::call_facts& call, const std::stri
   ir::verify(p.code);
 #endif
   p.checks = p.plan.checks;
-  p.text = plan::print(p.g, p.plan);
+  p.text = plan::options_text(call.steer) + plan::print(p.g, p.plan);
   return p;
 }
 

@@ -10,8 +10,6 @@ namespace sheaf::lower {
 
 namespace {
 
-constexpr double beyond_cache = 1 << 20;  // bytes of an input that is not in the cache from the last call
-
 // What a row adds to a partial result: the reduction over what is bound beside the row.
 node_id row_value(graph& g, const stage& s) {
   std::vector<node_id> rest = plan::bound_indices(g, s.body);
@@ -120,7 +118,7 @@ void kernel_lowering::prefetch_next_row(node_id idx, scope& s, scope& inner) {
     put.add(row_index, make(g, op::add, row_index, integer(g, 1)));
     plan::for_each_node(g, q, [&](node_id n) {
       if (g.kind(n) != op::load || g.kind(g.arg(n, 0)) != op::input || !g.free[n].has(g.ordinal(row_index))) return;
-      if (known.bytes(g.arg(n, 0)) < beyond_cache || plan::holds(g, n, op::reduce)) return;
+      if (known.bytes(g.arg(n, 0)) < known.call().on.from_last_cache() || plan::holds(g, n, op::reduce)) return;
       bool direct = g.arg(n, g[n].count - 1) == g.arg(q, 2);
       for (int d = 1; d + 1 < g[n].count; ++d) direct = direct && g.free[g.arg(n, d)].within(s.bound);
       if (const node_id next = put(n); direct && std::find(rows.begin(), rows.end(), next) == rows.end())
@@ -151,7 +149,7 @@ void kernel_lowering::prefetch_next_lanes(node_id q, scope& at, scope& inner) {
     if (g.kind(n) != op::load || !read.contains(g.arg(n, 0)) || g.kind(g.arg(n, 0)) != op::input) return;
     const std::int32_t id = buffers.at(g.arg(n, 0));
     const int last = g[n].count - 1;
-    if (known.bytes(g.arg(n, 0)) < beyond_cache || !buffer(id).unit_inner || g.arg(n, last) != at.lane) return;
+    if (known.bytes(g.arg(n, 0)) < known.call().on.from_last_cache() || !buffer(id).unit_inner || g.arg(n, last) != at.lane) return;
     if (!g.free[n].has(g.ordinal(g.arg(q, 2))) || !fetched.emplace(inner.number, n).second) return;
     std::vector<ir::value> list;
     for (int d = 1; d < last; ++d) {

@@ -9,9 +9,9 @@ namespace sheaf::lower {
 
 namespace {
 
-constexpr double worth_pieces = 4000;        // nanoseconds of a kernel: below, no thread is asked for
-constexpr double worth_code = 50000;         // nanoseconds of a kernel: below, a call gains less than compiling costs
-constexpr double beyond_cache = 16 << 20;    // bytes of an output that goes past the caches, if it isn't read again
+constexpr double worth_code = 50000;  // nanoseconds of a kernel: below, a call gains less than compiling costs
+
+constexpr double worth_offering = 1e6;  // nanoseconds of a turn that any pool shares
 
 }  // namespace
 
@@ -48,7 +48,7 @@ std::vector<node_id> kernel_lowering::place_in(const stage& s) {
 }
 
 bool kernel_lowering::is_large(const stage& s) const {
-  if (s.where != plan::place::output || s.bytes < beyond_cache) return false;
+  if (s.where != plan::place::output || s.bytes < known.call().on.past_cache()) return false;
   return std::none_of(plan.stages.begin(), plan.stages.end(), [&](const stage& reader) { return reads(reader, s); });
 }
 
@@ -84,6 +84,12 @@ void kernel_lowering::piece(const plan::kernel_plan& k, scope& s, const range* c
   nest(entries, s);
 }
 
+bool kernel_lowering::is_shared(const plan::kernel_plan& k, double turns) const {
+  const sharing wanted = known.call().steer.sharing;
+  if (wanted != sharing::planned) return wanted == sharing::always;
+  return turns > 1 && k.cost * turns > known.call().on.wake;
+}
+
 ir::kernel kernel_lowering::operator()(const plan::kernel_plan& k) {
   stages.clear();
   pending.clear();
@@ -112,7 +118,8 @@ ir::kernel kernel_lowering::operator()(const plan::kernel_plan& k) {
   }
   const node_id low = g.arg(k.parallel, 0), high = g.arg(k.parallel, 1);
   const double turns = known.trips(k.parallel) / static_cast<double>(std::max<std::int64_t>(k.chunk, 1));
-  const ir::loop_kind kind = turns > 1 && k.cost * turns > worth_pieces ? ir::loop_kind::parallel : ir::loop_kind::serial;
+  const ir::loop_kind kind = is_shared(k, turns) ? ir::loop_kind::parallel : ir::loop_kind::serial;
+  const double cost = known.call().steer.sharing == sharing::always ? std::max(k.cost, worth_offering) : k.cost;
   if (k.chunk == 0) {
     const auto in_order = [&](const stage* s) { return s->how == plan::way::map && s->slices.slice == k.parallel && s->order_when != no_node; };
     const auto ordered = std::find_if(stages.begin(), stages.end(), in_order);
@@ -120,7 +127,7 @@ ir::kernel kernel_lowering::operator()(const plan::kernel_plan& k) {
     const ir::value listed = ordered == stages.end() ? ir::none : emit((*ordered)->order_when, top);
     const ir::value first = emit(low, top), end = when == no_node ? emit(high, top) : emit(make(g, op::select, when, high, low), top);
     scope inner(top, top.block->loop(kind, index_text(k.parallel), first, end));
-    inner.block->head().cost = k.cost;
+    inner.block->head().cost = cost;
     if (ordered == stages.end())
       bind(inner, k.parallel, 1);
     else
@@ -135,7 +142,7 @@ ir::kernel kernel_lowering::operator()(const plan::kernel_plan& k) {
   const ir::value zero = emit(none, top), count = emit(when == no_node ? turns_all : make(g, op::select, when, turns_all, none), top);
   const ir::value step = emit(size, top), start = emit(low, top), stop = emit(high, top);
   scope inner(top, top.block->loop(kind, index_text(k.parallel) + "_chunk", zero, count));
-  inner.block->head().cost = k.cost;
+  inner.block->head().cost = cost;
   ir::block_builder& b = *inner.block;
   const ir::value from = b.emit(op::add, {start, b.emit(op::mul, {b.counter(), step})});
   const range chunk{from, b.emit(op::minimum, {b.emit(op::add, {from, step}), stop})};

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include <sheaf/dsl/graph/graph.hpp>
+#include <sheaf/jit/plan/machine.hpp>
+#include <sheaf/jit/plan/options.hpp>
 
 namespace sheaf::plan {
 
@@ -17,6 +19,8 @@ struct tensor_facts {
 struct call_facts {
   std::vector<tensor_facts> inputs;  // by the graph's inputs
   std::vector<bool> unit_outputs;    // by the graph's outputs; missing: true
+  options steer;
+  machine on;
   double cache_share = 4 << 20;      // bytes that a piece may leave in the last cache for what comes after
   bool eager = false;                // tests: what pays for much ragged data only is done for any, in small pieces
 };

@@ -151,7 +151,8 @@ void group(graph& g, const facts& known, program_plan& plan) {
     for (std::size_t j = 0; j < i; ++j)
       if (plan.reads.reads(s.define, plan.stages[j].define)) first = std::max(first, home[j]);
     std::size_t k = first;
-    while (k < plan.kernels.size() && !may_join(g, plan, plan.kernels[k], s, plan.trusted)) ++k;
+    const bool alone = known.call().steer.fusion == fusion::off;
+    while (k < plan.kernels.size() && (alone || !may_join(g, plan, plan.kernels[k], s, plan.trusted))) ++k;
     if (k == plan.kernels.size()) {
       kernel_plan fresh;
       fresh.name = name_of(g, s.define);
@@ -176,7 +177,7 @@ void group(graph& g, const facts& known, program_plan& plan) {
         k.parallel == no_node
             ? 1
             : std::max(1.0, known.trips(k.parallel) / static_cast<double>(std::max<std::int64_t>(k.chunk, 1)));
-    k.cost = std::max(1.0, work * 0.5 / turns);
+    k.cost = std::max(1.0, work * known.call().on.operation / turns);
   }
 }
 

@@ -15,6 +15,11 @@ namespace {
 constexpr double least_slices = 256, least_rows = 4096, least_elements = 1 << 18;
 constexpr std::int64_t rows_of_a_slice = 48;  // what folding one from tables costs, about
 
+bool by_tables(const facts& known) { return known.call().steer.algorithm == algorithm::tables; }
+bool not_by_tables(const facts& known) {
+  return known.call().steer.algorithm != algorithm::planned && !by_tables(known);
+}
+
 // The number of rows that a trusted load walks with t; every load with t in it must be such a one.
 node_id rows_walked(graph& g, node_id e, node_id t, const trust& trusted) {
   node_id rows = no_node;
@@ -57,8 +62,8 @@ slices_form slices_in(graph& g, const facts& known, const stage& s, const trust&
     index_set columns = g.free[n];
     for (const node_id idx : indices_of(g, slice)) columns.erase(g.ordinal(idx));
     const double height = static_cast<double>(count.value_or(0));
-    const bool enough =
-        known.trips(slice) >= least_slices && height >= least_rows && height * known.trips(columns) >= least_elements;
+    const bool enough = by_tables(known) || (known.trips(slice) >= least_slices && height >= least_rows &&
+                                             height * known.trips(columns) >= least_elements);
     if (!count || (!enough && !known.call().eager)) return;
     found = {n, t, rows, slice};
   });
@@ -266,7 +271,9 @@ class spread {
 }  // namespace
 
 bool take_spread(graph& g, const facts& known, stage& s, std::vector<stage>& before, trust& trusted) {
-  if (s.how != way::interval || s.levelled || g[s.body].count != 3 || row(g.type(s.body)).bytes < 4) return false;
+  if (not_by_tables(known) || s.how != way::interval || s.levelled || g[s.body].count != 3 ||
+      row(g.type(s.body)).bytes < 4)
+    return false;
   const slice_lists l = bounds_of(g, s);
   flat<node_id> conditions;
   deltas::conjuncts(g, g.arg(s.body, 1), conditions);
@@ -285,8 +292,9 @@ bool take_spread(graph& g, const facts& known, stage& s, std::vector<stage>& bef
   index_set all;
   for (const node_id idx : s.indices) all.insert(g.ordinal(idx));
   const auto rows = known.value(g.arg(s.owned, 1));
-  const bool enough = known.trips(l.slice) >= least_slices && static_cast<double>(rows.value_or(0)) >= least_rows &&
-                      known.trips(all) >= least_elements;
+  const bool enough =
+      by_tables(known) || (known.trips(l.slice) >= least_slices &&
+                           static_cast<double>(rows.value_or(0)) >= least_rows && known.trips(all) >= least_elements);
   if (!rows || *rows < 1 || (!enough && !known.call().eager)) return false;
   spread(g, known, s, l, before, trusted)();
   s.reasons.push_back(
@@ -296,7 +304,7 @@ bool take_spread(graph& g, const facts& known, stage& s, std::vector<stage>& bef
 }
 
 bool take_levels(graph& g, const facts& known, stage& s, std::vector<stage>& before, trust& trusted) {
-  if (s.how != way::map || s.levelled) return false;
+  if (not_by_tables(known) || s.how != way::map || s.levelled) return false;
   const slices_form f = slices_in(g, known, s, trusted);
   if (f.reduce == no_node) return false;
   levels made(g, known, s, f, before, trusted);

@@ -1,6 +1,7 @@
 // The plan of a program: which definitions are stored, by which loops, in which kernels, and what is checked before.
 // Every decision is data and carries its reason, so that a plan can be printed, compared and argued with.
 #pragma once
+#include <stdexcept>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -122,6 +123,8 @@ struct kernel_plan {
   node_id row = no_node;       // the index of the rows that stages share, where pieces are blocks of them
   std::int64_t chunk = 0;      // as in its stages
   double cost = 0;             // nanoseconds of one turn, estimated
+  double read = 0, written = 0, operations = 0;  // predicted, see predict_traffic
+  double time = 0;             // nanoseconds that these bytes take at least
   std::string reason;
 };
 
@@ -172,8 +175,14 @@ struct program_plan {
   std::unordered_map<node_id, node_id> renamed;  // by reduction: the same under an index that its surroundings don't bind
 };
 
+// Thrown where options ask for what no plan of the program can do; says which and why.
+struct cannot_follow : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 std::string name_of(const graph& g, node_id define);
 std::string demand_name(const graph& g, int demand);
+const char* way_name(way how);
 // Lines a person reads: kernels, stages, loops, reasons, predictions.
 std::string print(const graph& g, const program_plan& p);
 

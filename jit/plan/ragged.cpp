@@ -307,8 +307,10 @@ bool list_slices(graph& g, const facts& known, stage& s, std::vector<stage>& don
   const auto bound = bound_indices(g, s.body);
   index_set all;
   for (const node_id idx : s.indices) all.insert(g.ordinal(idx));
+  const algorithm wanted = known.call().steer.algorithm;
+  if (wanted == algorithm::direct) return false;
   const bool enough =
-      known.call().eager || s.levelled || (known.trips(bound[0]) >= 4 && known.trips(all) >= listed_from);
+      known.call().eager || s.levelled || wanted == algorithm::lists || (known.trips(bound[0]) >= 4 && known.trips(all) >= listed_from);
   if (bound.size() != 1 || !enough) return false;
   slice_lists l = bounds_of(g, s);
   index_set own;

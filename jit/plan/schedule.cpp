@@ -11,8 +11,7 @@ namespace sheaf::plan {
 
 namespace {
 
-constexpr double share_of_lane = 1.0 / 16;
-constexpr double strided_load = 0.75;  // of one by itself
+constexpr double share_of_lane = weights::share_of_lane;
 
 enum class meeting : std::uint8_t { uniform, contiguous, strided, scattered };
 
@@ -39,9 +38,9 @@ class cost_walk {
     if (g_.kind(n) == op::load) {
       const meeting how = laned ? meeting_of(g_, known_, n, lane_) : meeting::uniform;
       const bool alone = lane_ == no_node || how == meeting::scattered;
-      total += repeats * (alone ? 1 : how == meeting::strided ? strided_load : share_of_lane);
+      total += repeats * weights::load * (alone ? 1 : how == meeting::strided ? weights::strided : share_of_lane);
     } else if (is_elementwise(g_.kind(n)) && is_floating(g_.type(n))) {
-      total += repeats * 0.25 * (lane_ == no_node ? 1 : share_of_lane);
+      total += repeats * weights::arithmetic * (lane_ == no_node ? 1 : share_of_lane);
     }
     for (int k = g_.kind(n) == op::load ? 1 : 0; k < g_[n].count; ++k)
       if (g_.kind(n) != op::extent && g_.kind(n) != op::define) (*this)(g_.arg(n, k), repeats);
@@ -132,6 +131,7 @@ node_id lane_of(graph& g, const facts& known, node_id reduce) {
 }
 
 int lanes_for(const graph& g, const facts& known, node_id root, node_id lane, bool reductions_inside) {
+  if (known.call().steer.lanes != 0) return known.call().steer.lanes;
   bool heavy = false;
   for_each_node(g, root, [&](node_id n) { heavy = heavy || is_function(g, n); });
   int bytes = 1, folds = 0;
@@ -201,6 +201,7 @@ void parallelise(graph& g, const facts& known, stage& s) {
 
 // Bounds are read once a slice: what counts is the width of the rows that are written.
 int lanes_of_rows(const graph& g, const facts& known, const stage& s) {
+  if (known.call().steer.lanes != 0) return known.call().steer.lanes;
   bool heavy = false;
   for_each_node(g, g.arg(s.body, 0), [&](node_id n) { heavy = heavy || is_function(g, n); });
   const int most = (heavy || s.vector == s.owned ? 128 : 512) / row(g.type(s.define)).bytes;
@@ -349,7 +350,7 @@ void schedule(graph& g, const facts& known, stage& s) {
     s.lanes = lanes_for(g, known, s.body, s.vector, inside);
     // Its reductions run one after the other, and bounds are read once a slice.
     const int row_of_lanes = 512 / std::max(4, row(g.type(s.define)).bytes);
-    if (s.levelled && s.lanes < row_of_lanes && s.lanes < known.trips(s.vector)) s.lanes = row_of_lanes;
+    if (known.call().steer.lanes == 0 && s.levelled && s.lanes < row_of_lanes && s.lanes < known.trips(s.vector)) s.lanes = row_of_lanes;
   } else {
     s.lanes = 1;
   }

@@ -72,8 +72,8 @@ struct storage {
 
 }  // namespace
 
-by_name::by_name(const std::vector<std::int32_t>& words, jit::backend runs_on)
-    : program_(jit::make_program(words.data(), runs_on)) {
+by_name::by_name(const std::vector<std::int32_t>& words, jit::backend runs_on, const options& how)
+    : program_(jit::make_program(words.data(), runs_on, how)) {
   constexpr int most = 32;
   const auto count = static_cast<std::size_t>(words[1] + words[3]);
   if (count > most) throw std::length_error("by_name: more than 32 arguments");
@@ -249,13 +249,28 @@ void expect_same(const values& found, const values& expected, double unit, const
         << what << ", element " << i << ": kernel " << found.numbers[i] << ", reference " << expected.numbers[i];
 }
 
-// Both backends of one program, its text where they differ.
+// Numbers of f64 as they are; those of other types become f64 exactly.
+void expect_same_bits(const values& found, const values& elsewhere, const std::string& what) {
+  ASSERT_EQ(found.extents, elsewhere.extents) << what;
+  for (std::size_t i = 0; i < found.numbers.size(); ++i) {
+    const double a = found.numbers[i], b = elsewhere.numbers[i];
+    ASSERT_TRUE(std::memcmp(&a, &b, sizeof a) == 0 || (std::isnan(a) && std::isnan(b)))
+        << what << ", element " << i << " depends on the width of registers: " << a << " and " << b;
+  }
+}
+
+// Both backends of one program, and the kernels for AVX2, its text where they differ.
 struct both_ways {
-  by_name kernels, slow;
+  by_name kernels, narrow, slow;
   explicit both_ways(const std::vector<std::int32_t>& words)
-      : kernels(words, jit::backend::chosen), slow(words, jit::backend::reference) {}
+      : kernels(words, jit::backend::chosen, options{.determinism = determinism::strict}),
+        narrow(words, jit::backend::chosen, options{.determinism = determinism::strict, .target = "x86-64-v3"}),
+        slow(words, jit::backend::reference) {}
   std::vector<values> operator()(const table& given, const char* what) const {
     std::vector<values> found = kernels(given);
+    const std::vector<values> elsewhere = narrow(given);
+    for (std::size_t i = 0; i < found.size(); ++i)
+      expect_same_bits(found[i], elsewhere[i], std::string(what) + ", output " + std::to_string(i));
     const std::vector<values> expected = slow(given);
     for (std::size_t i = 0; i < found.size(); ++i) {
       expect_same(found[i], expected[i], found[i].type == element::f64 ? 0x1p-53 : 0x1p-24,
