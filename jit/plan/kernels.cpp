@@ -18,7 +18,7 @@ bool reads(const graph& g, node_id root, const stage& writer) {
 }
 
 bool reads(const graph& g, const stage& reader, const stage& writer) {
-  if (reader.slices.array == writer.define) return true;
+  if (reader.slices.array == writer.define || reader.sweep.events == writer.define) return true;
   for (const node_id root : {reader.body, reader.when, reader.base})
     if (root != no_node && reads(g, root, writer)) return true;
   return false;
@@ -135,6 +135,7 @@ void group(graph& g, const facts& known, program_plan& plan) {
   std::vector<std::size_t> home(plan.stages.size());
   for (std::size_t i = 0; i < plan.stages.size(); ++i) {
     stage& s = plan.stages[i];
+    if (s.how == way::space) continue;
     std::size_t first = 0;
     for (std::size_t j = 0; j < i; ++j)
       if (reads(g, s, plan.stages[j])) first = std::max(first, home[j]);
