@@ -335,8 +335,8 @@ class sweeper {
   // What slices from before add to each row, in a row of the piece's own.
   ir::value waiting_at(scope& at, ir::value row) {
     ir::block_builder& b = *at.block;
-    const ir::value lanes = b.i64(s_.lanes), own = b.emit(op::mul, {b.emit(op::sub, {row, first_}), lanes});
-    return b.emit(op::add, {own, b.emit(op::sub, {b.emit(op::sub, {k_.emit(s_.vector, at, true), start_}), b.i64(0)})});
+    const ir::value own = b.emit(op::mul, {b.emit(op::sub, {row, first_}), b.i64(s_.lanes)});
+    return b.emit(op::add, {own, b.emit(op::sub, {k_.emit(s_.vector, at, true), start_})});
   }
   void spread(scope& at) {
     if (waiting_ < 0)

@@ -13,6 +13,7 @@ namespace {
 
 constexpr double least_columns = 64;  // pieces share the columns, and each passes all slices
 constexpr int most_lanes = 64;
+constexpr double least_slices = 256, least_rows = 4096, least_elements = 1 << 18;
 
 // Sums of f32 in f64: rounded where they are stored, however many rows there are.
 element held_in(monoid fold, element type) { return fold == monoid::sum && type == element::f32 ? element::f64 : type; }
@@ -145,12 +146,13 @@ class sweeping {
     s_.reasons.push_back("slices may overlap: swept if they have many more rows than the data, else row by row");
     return true;
   }
-  // Lists and tables take no more room than the result.
+  // Much data, for which lists and tables take no more room than the result.
   bool fits(double rows) {
     if (known_.call().eager) return true;
     const double across = known_.trips(columns_), bytes = row(f_.type).bytes;
     index_set all;
     for (const node_id idx : s_.indices) all.insert(g_.ordinal(idx));
+    if (known_.trips(f_.slice) < least_slices || rows < least_rows || rows * across < least_elements) return false;
     const double tables = rows / static_cast<double>(f_.block) * across * bytes * 8 / 7;
     return known_.trips(all) * row(g_.type(s_.define)).bytes >= tables + 16 * (rows + known_.trips(f_.slice));
   }
