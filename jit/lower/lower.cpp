@@ -49,6 +49,7 @@ class buffer_table {
     for (int k = 0; k < outputs; ++k)
       for (plan::stage& s : p_.plan.stages) {
         if (s.where != where || (where == plan::place::output && s.ordinal != k)) continue;
+        if (ids.contains(s.define)) continue;  // stored one way or another
         ir::buffer b{.name = plan::name_of(p_.g, s.define), .type = p_.g.type(s.define), .rank = static_cast<int>(s.indices.size()),
                      .where = roles[static_cast<int>(where)], .extents = {}};
         const auto o = static_cast<std::size_t>(s.ordinal);

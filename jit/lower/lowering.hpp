@@ -135,6 +135,10 @@ class kernel_lowering {
   void bind_in_order(const stage& s, scope& top, scope& inner, ir::value when);
   void interval(scope& piece, const range& own);
 
+  // sweep.cpp
+  void list_events(const stage& s, scope& piece);
+  void sweep(const stage& s, scope& piece, const range& columns);
+
   // taps.cpp. Stages whose loops up to `depth` are open.
   void taps(std::span<const stage* const> list, std::size_t depth, scope& at, const range* chunk);
 

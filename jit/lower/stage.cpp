@@ -75,6 +75,9 @@ void kernel_lowering::piece(const plan::kernel_plan& k, scope& s, const range* c
     case plan::way::scatter:
     case plan::way::interval: return scatter(*stages.front(), s, chunk);
     case plan::way::lists: return list_slices(*stages.front(), s);
+    case plan::way::events: return list_events(*stages.front(), s);
+    case plan::way::sweep: return sweep(*stages.front(), s, *chunk);
+    case plan::way::space:
     case plan::way::map:
     case plan::way::partial: break;
   }

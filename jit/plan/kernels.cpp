@@ -100,7 +100,9 @@ read_table::read_table(const graph& g, const std::vector<stage>& stages) {
   // Producers stand before consumers.
   for (const stage& s : stages) {
     auto& direct = direct_[s.define];
-    if (s.slices.array != no_node) direct.insert(s.slices.array);
+    for (const node_id made : {s.slices.array, s.sweep.events})
+      if (made != no_node) direct.insert(made);
+    direct.insert(s.sweep.tables.begin(), s.sweep.tables.end());
     for (const node_id root : {s.body, s.when, s.base, s.base_when, s.order_when})
       if (root != no_node)
         for_each_node(g, root, [&](node_id n) {
@@ -147,6 +149,7 @@ void group(graph& g, const facts& known, program_plan& plan) {
   std::vector<std::size_t> home(plan.stages.size());
   for (std::size_t i = 0; i < plan.stages.size(); ++i) {
     stage& s = plan.stages[i];
+    if (s.how == way::space) continue;
     std::size_t first = 0;
     for (std::size_t j = 0; j < i; ++j)
       if (plan.reads.reads(s.define, plan.stages[j].define)) first = std::max(first, home[j]);

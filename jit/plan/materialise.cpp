@@ -9,6 +9,7 @@
 #include <sheaf/jit/plan/schedule.hpp>
 #include <sheaf/jit/plan/split.hpp>
 #include <sheaf/jit/plan/stages.hpp>
+#include <sheaf/jit/plan/sweep.hpp>
 #include <sheaf/jit/plan/taps.hpp>
 
 namespace sheaf::plan {
@@ -282,14 +283,16 @@ bool take_misplaced(graph& g, const facts& known, stage& s, std::vector<stage>& 
 }
 
 void work_on(graph& g, const facts& known, stage s, std::vector<stage>& done, trust& trusted) {
-  if (s.how == way::lists) return done.push_back(std::move(s));
+  if (s.how == way::lists || s.how == way::events || s.how == way::sweep || s.how == way::space)
+    return done.push_back(std::move(s));
   s.body = narrowed(g, s.body, trusted);
   for (;;) {
     schedule(g, known, s);
     std::vector<stage> before = done;
     const std::size_t count = done.size();
     const bool changed = take_scatter(g, s, before) || take_per_slice(g, known, s, before, trusted) ||
-                         take_levels(g, known, s, before, trusted) || take_spread(g, known, s, before, trusted) ||
+                         take_sweep(g, known, s, before, trusted) || take_levels(g, known, s, before, trusted) ||
+                         take_spread(g, known, s, before, trusted) ||
                          take_scan(g, known, s, before, trusted) || take_kept_results(g, known, s, before) || take_ties(g, s, before) ||
                          take_misplaced(g, known, s, before) || take_split(g, known, s, before, trusted);
     if (!changed) {
@@ -297,7 +300,7 @@ void work_on(graph& g, const facts& known, stage s, std::vector<stage>& done, tr
       break;
     }
     for (std::size_t i = count; i < before.size(); ++i) {
-      const auto same = [&](const stage& t) { return t.define == before[i].define; };
+      const auto same = [&](const stage& t) { return t.define == before[i].define && t.how == before[i].how; };
       if (std::none_of(done.begin(), done.end(), same)) work_on(g, known, before[i], done, trusted);
     }
   }

@@ -21,6 +21,9 @@ enum class way : std::uint8_t {
   taps,      // a map in which windows along the last index are written out tap by tap: the last index runs in lanes
   window,    // folds of as many elements each, one further from result to result, see `window_form`
   lists,     // the slices of an interval by the chunk of rows they begin in, see `slice_lists`
+  events,    // the slices by the row they begin with, and by the row they end with, see `sweep_form`
+  sweep,     // many overlapping slices: one pass down the rows, see `sweep_form`
+  space,     // room that another stage fills
 };
 
 // Result t of a scan is the fold of value(walk) over walk in [low, t + shift), or backward over [t + shift, high), where
@@ -86,6 +89,27 @@ struct window_form {
   std::int64_t stretch = 0;  // not 0: so many results in a row add to one sum, and those sums to one, so that errors stay small
 };
 
+// Slices m cover rows [low(m), high(m)) of `rows`. One pass down the rows, with columns in lanes, folds or spreads all of
+// them. Rows go in blocks of `block`. Of a slice that leaves its block, the fold has three parts: from its begin to the end
+// of that block, found going up the block; the whole blocks between, of which tables keep the folds, each of `radix` times
+// the blocks of the one before; and from the start of its last block, found going down. Nothing is subtracted, so a NaN
+// concerns only the slices that hold it, and any monoid will do. Spread is the transpose. `events` holds, for begins (0) and
+// for ends (1), rows + 2 positions, of which k and k + 1 are the bounds of row k's, and then the slices in that order;
+// those without rows stand at place `rows`.
+struct sweep_form {
+  node_id slice = no_node, low = no_node, high = no_node;
+  node_id rows = no_node;     // an index over all rows; spread: the owned one
+  node_id value = no_node;    // folded: in `rows`; spread: what a slice adds
+  node_id again = no_node, walk = no_node;  // folded: the value under an index of its own
+  node_id result = no_node, finished = no_node;  // folded: what is stored, in terms of `result`
+  node_id events = no_node;
+  std::vector<node_id> tables;  // definitions, without values
+  monoid fold = monoid::sum;
+  element type = element::f32;  // in which is folded
+  bool spreads = false;
+  std::int64_t block = 64, radix = 8;
+};
+
 enum class place : std::uint8_t { output, workspace, check };
 
 struct stage {
@@ -106,6 +130,8 @@ struct stage {
   node_id when = no_node;        // computed only if this holds: a condition on stages before
   node_id order_when = no_node;  // map: in the order of the slices if this holds, else as they count
   bool levelled = false;         // its ragged reductions read tables of blocks
+  bool swept = false;            // the sweep that stores the same, if slices overlap enough, was made
+  sweep_form sweep;              // sweep, events
   row_blocks rows;
   bool in_panels = false;        // its chunks are columns that stay in the cache from stage to stage, see panels.hpp
   window_form window;            // window only; the lanes are those of `owned`, the last index
