@@ -118,6 +118,13 @@ class kernel_lowering {
   // scatter.cpp
   void scatter(const stage& s, scope& piece, const range* owned);
 
+  void walk_all(const stage& s, scope& piece, const range& own);
+
+  // updates.cpp
+  void list_updates(const stage& s, scope& top);
+  void scatter_by_lists(const stage& s, scope& piece, const range& own);
+  void rows_of_updates(const stage& s, scope& piece, const range& own);
+
   // interval.cpp
   void list_slices(const stage& s, scope& top);
   void bind_in_order(const stage& s, scope& top, scope& inner, ir::value when);

@@ -77,6 +77,7 @@ void kernel_lowering::piece(const plan::kernel_plan& k, scope& s, const range* c
     case plan::way::scatter:
     case plan::way::interval: return scatter(*stages.front(), s, chunk);
     case plan::way::lists: return list_slices(*stages.front(), s);
+    case plan::way::updates: return list_updates(*stages.front(), s);
     case plan::way::map:
     case plan::way::partial: break;
   }

@@ -18,7 +18,7 @@ bool reads(const graph& g, node_id root, const stage& writer) {
 }
 
 bool reads(const graph& g, const stage& reader, const stage& writer) {
-  if (reader.slices.array == writer.define) return true;
+  if (reader.slices.array == writer.define || reader.updates.array == writer.define) return true;
   for (const node_id root : {reader.body, reader.when, reader.base})
     if (root != no_node && reads(g, root, writer)) return true;
   return false;

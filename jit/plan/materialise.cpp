@@ -10,6 +10,7 @@
 #include <sheaf/jit/plan/split.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 #include <sheaf/jit/plan/taps.hpp>
+#include <sheaf/jit/plan/updates.hpp>
 
 namespace sheaf::plan {
 
@@ -283,7 +284,7 @@ bool take_misplaced(graph& g, const facts& known, stage& s, std::vector<stage>& 
 }
 
 void work_on(graph& g, const facts& known, stage s, std::vector<stage>& done, trust& trusted) {
-  if (s.how == way::lists) return done.push_back(std::move(s));
+  if (s.how == way::lists || s.how == way::updates) return done.push_back(std::move(s));
   s.body = narrowed(g, s.body, trusted);
   for (;;) {
     schedule(g, known, s);
@@ -291,7 +292,7 @@ void work_on(graph& g, const facts& known, stage s, std::vector<stage>& done, tr
     const std::size_t count = done.size();
     const bool changed = take_scatter(g, s, before) || take_per_slice(g, known, s, before, trusted) ||
                          take_levels(g, known, s, before, trusted) || take_spread(g, known, s, before, trusted) ||
-                         take_scan(g, known, s, before, trusted) || take_kept_results(g, known, s, before) || take_ties(g, s, before) ||
+                         take_scan(g, known, s, before, trusted) || take_kept_results(g, known, s, before) || take_ties(g, s, before) || take_repeated(g, known, s, before) ||
                          take_misplaced(g, known, s, before) || take_split(g, known, s, before, trusted);
     if (!changed) {
       take_taps(g, known, s);
@@ -303,7 +304,7 @@ void work_on(graph& g, const facts& known, stage s, std::vector<stage>& done, tr
     }
   }
   if (s.how != way::map) schedule(g, known, s);
-  if (list_slices(g, known, s, done)) schedule(g, known, s);
+  if (list_slices(g, known, s, done) || list_updates(g, known, s, done)) schedule(g, known, s);
   done.push_back(std::move(s));
 }
 
@@ -316,7 +317,7 @@ void materialise(graph& g, const facts& known, std::vector<stage>& stages, trust
   const auto unread = [&](const stage& s) {
     bool read = s.where != place::workspace;
     for (const stage& other : done) {
-      read = read || other.slices.array == s.define;
+      read = read || other.slices.array == s.define || other.updates.array == s.define;
       for (const node_id root : {other.body, other.when, other.base})
         if (root != no_node) for_each_node(g, root, [&](node_id n) { read = read || (g.kind(n) == op::load && g.arg(n, 0) == s.define); });
     }

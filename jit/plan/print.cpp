@@ -33,7 +33,7 @@ std::string short_number(double x) {
 
 std::string stage_text(const graph& g, const stage& s) {
   static const char* const places[] = {"output", "workspace", "check"};
-  static const char* const ways[] = {"map", "partial", "scatter", "interval", "scan", "taps", "window", "lists"};
+  static const char* const ways[] = {"map", "partial", "scatter", "interval", "scan", "taps", "window", "lists", "updates"};
   std::string text = "  stage " + name_of(g, s.define) + "(" + list_text(g, s.indices) + ") -> " +
                      places[static_cast<int>(s.where)] + " " + std::to_string(s.ordinal) + ", " + ways[static_cast<int>(s.how)];
   if (!s.loops.empty()) text += "\n    loops: " + list_text(g, s.loops);
