@@ -146,6 +146,9 @@ class kernel_verifier {
         case statement_kind::combine:
           combine(s);
           break;
+        case statement_kind::append:
+          append(s);
+          break;
       }
     }
     for (value v : mine) visible_[static_cast<std::size_t>(v)] = false;
@@ -362,6 +365,17 @@ class kernel_verifier {
     require(lanes_ != 0, "accumulators", "a vector accumulator combined outside a vector loop");
     require(a.dimension == 0, "accumulators", "combine into one that slides");
     one_width(s.target_value);
+  }
+
+  void append(const statement& s) {
+    place_ = "append";
+    const buffer& b = target_buffer(s.target);
+    const instruction& a = accumulator(s.target_value);
+    require(b.where == role::local && b.type == element::i64 && b.rank == 1, "types", "expected a local row of i64");
+    require(!a.vector && a.type == element::i64 && a.fold == monoid::sum, "accumulators", "expected a scalar sum of i64");
+    require(lanes_ != 0 && lanes_ <= 64 && s.mask != none && operand(s.mask).vector, "vectorness",
+            "expected a mask of 2 to 64 lanes");
+    mask(s.mask, true);
   }
 
   void guard(const statement& s) {

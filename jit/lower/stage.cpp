@@ -99,6 +99,7 @@ ir::kernel kernel_lowering::operator()(const plan::kernel_plan& k) {
   row_index = k.row != no_node ? k.row : k.chunk == 0 ? k.parallel : no_node;
   find_strips();
   fetched.clear();
+  kept_lists.clear();
   ir::kernel_builder builder(k.name);
   scope top(builder.top());
   const node_id when = stages.front()->when;

@@ -14,6 +14,8 @@ using plan::update_lists;
 
 constexpr std::int64_t at_once = 32;  // a long sum is one of sums of so many: its error stays small
 constexpr int lanes_of_counts = 8;
+constexpr double beyond_cache = 4 << 20;  // bytes of an input that comes from memory
+constexpr std::int64_t updates_ahead = 12;
 
 void bind_to(graph& g, scope& s, node_id idx, ir::value x) {
   s.bound.insert(g.ordinal(idx));
@@ -189,6 +191,33 @@ ir::value fold_updates(const updates_lowering& a, scope& s, const range& updates
 
 }  // namespace
 
+// Data at the row of an update lies anywhere: that of a later update is asked for. `position`: one past those of this row.
+void kernel_lowering::prefetch_updated(const stage& s, scope& row, ir::value position, ir::value end) {
+  if (s.vector == no_node) return;
+  const updates_lowering a = updates_of(*this, s.updates, buffers.at(s.updates.array), row);
+  std::vector<node_id> rows;
+  plan::for_each_node(g, s.body, [&](node_id n) {
+    if (g.kind(n) != op::load || g.kind(g.arg(n, 0)) != op::input || g.arg(n, g[n].count - 1) != s.vector) return;
+    bool named = false;
+    for (int d = 1; d + 1 < g[n].count; ++d) named = named || g.arg(n, d) == s.updates.at;
+    if (named && known.bytes(g.arg(n, 0)) >= beyond_cache && buffer(buffers.at(g.arg(n, 0))).unit_inner) rows.push_back(n);
+  });
+  if (rows.empty()) return;
+  const ir::value later = row.block->emit(op::add, {position, row.block->i64(updates_ahead)});
+  scope soon(row, row.block->guard(row.block->emit(op::less, {later, end})));
+  a.bind(soon, a.at(*soon.block, a.plane(*soon.block, a.l.walk.size(), later)));
+  emit(a.l.at, soon);
+  scope lanes(soon, open(soon, s.vector, s.lanes));
+  bind(lanes, s.vector, s.lanes);
+  for (const node_id n : rows) {
+    std::vector<ir::value> list;
+    for (int d = 1; d < g[n].count; ++d) list.push_back(emit(g.arg(n, d), lanes, true));
+    lanes.block->prefetch(buffers.at(g.arg(n, 0)), std::move(list));
+  }
+  lanes.close();
+  soon.close();
+}
+
 void kernel_lowering::rows_of_updates(const stage& s, scope& piece, const range& own) {
   const updates_lowering a = updates_of(*this, s.updates, buffers.at(s.updates.array), piece);
   ir::block_builder& b = *piece.block;
@@ -219,6 +248,11 @@ void kernel_lowering::rows_of_updates(const stage& s, scope& piece, const range&
   const ir::value r = c.emit(op::sub, {c.counter(), own.low});
   const range updates{c.emit(op::add, {first, rows.at(c, r)}), c.emit(op::add, {first, rows.at(c, a.next(c, r))})};
   const ir::value any = c.emit(op::less, {updates.low, updates.high});
+  {
+    scope some(row, c.guard(any));
+    prefetch_updated(s, some, updates.high, last);
+    some.close();
+  }
   const auto each_element = [&](ir::value condition, auto&& value) {
     std::vector<std::unique_ptr<scope>> nest;
     nest.push_back(std::make_unique<scope>(row, c.guard(condition)));

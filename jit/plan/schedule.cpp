@@ -214,7 +214,9 @@ void schedule_scatter(graph& g, const facts& known, stage& s) {
   const node_id at = s.how == way::scatter ? target_of(g, s).at : no_node;
   const index_set condition = g.free[at != no_node ? at : g.arg(s.body, 1)];
   const bool decides = last != s.owned && condition.has(g.ordinal(last));
-  if ((last != s.owned || s.how == way::interval) && !decides && may_vectorise(g, s.body, last)) {
+  const node_id value = g.arg(s.body, 0);
+  const bool along_rows = last != s.owned || (s.how == way::interval && cost_of(g, known, value, last, 1024) <= cost_of(g, known, value, no_node, 1024));
+  if (along_rows && !decides && may_vectorise(g, s.body, last)) {
     s.vector = last;
     s.lanes = std::min(64, lanes_for(g, known, s.body, last, false));
   }

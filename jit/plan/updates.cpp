@@ -122,12 +122,13 @@ bool list_updates(graph& g, const facts& known, stage& s, std::vector<stage>& do
   index_set all;
   for (const node_id idx : s.indices) all.insert(g.ordinal(idx));
   const double results = known.trips(all);
-  if (room == no_node || results < listed_from || known.trips(s.owned) < 4 * 64) return false;
+  const bool eager = known.call().eager;
+  if (room == no_node || (!eager && (results < listed_from || known.trips(s.owned) < 256))) return false;
   const auto updates = known.value(room);
   const auto walk = bound_indices(g, s.body);
   const double bytes = 8.0 * static_cast<double>(walk.size() + 1) * static_cast<double>(updates.value_or(0));
-  if (!updates || bytes > results * row(g.type(s.define)).bytes) return false;
-  update_lists l{.walk = nesting_order(g, walk), .owned = s.owned, .at = t.at, .chunk = 64, .room = room};
+  if (!updates || (!eager && bytes > results * row(g.type(s.define)).bytes)) return false;
+  update_lists l{.walk = nesting_order(g, walk), .owned = s.owned, .at = t.at, .chunk = eager ? 4 : 64, .room = room};
   while (l.chunk < most_rows && known.trips(s.owned) / static_cast<double>(l.chunk) > most_chunks) l.chunk *= 2;
   stage lists;
   lists.how = way::updates;
