@@ -108,6 +108,14 @@ class block_builder {
     body_.push_back(std::move(s));
   }
 
+  void append(std::int32_t buffer, value places, value mask) {
+    statement s = start(statement_kind::append);
+    s.target = buffer;
+    s.target_value = places;
+    s.mask = mask;
+    body_.push_back(std::move(s));
+  }
+
   value accumulator(element type, monoid fold, bool vector) {
     return add({.code = opcode::accumulator, .type = type, .vector = vector, .fold = fold, .args = {}});
   }

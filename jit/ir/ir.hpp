@@ -4,7 +4,7 @@
 //   module  = buffers, kernels in order of execution
 //   kernel  = one block that is entered once, or once per piece where its only statement is a parallel loop
 //   block   = statements
-//   statement = instruction | loop | guard | store | combine | prefetch
+//   statement = instruction | loop | guard | store | combine | prefetch | append
 //
 // A value is the id of the instruction that made it and may be used in the same block after it, and in blocks inside.
 // A value is scalar, or a vector of the lanes of the one vector loop around it. Scalars mix with vectors by broadcast.
@@ -106,7 +106,7 @@ enum class loop_kind : std::uint8_t { serial, vector, parallel, block, thread };
 struct statement;
 using block = std::vector<statement>;
 
-enum class statement_kind : std::uint8_t { instruct, loop, guard, store, combine, prefetch };
+enum class statement_kind : std::uint8_t { instruct, loop, guard, store, combine, prefetch, append };
 
 struct statement {
   statement_kind kind;
@@ -124,7 +124,9 @@ struct statement {
   block body;               // loop, guard
 
   // store: `stored` into buffer `target` at `subscripts`. prefetch: these lanes of `target` are read soon; the place may be
-  // outside, and no memory is touched. combine: `stored` into accumulator `target_value`.
+  // outside, and no memory is touched. combine: `stored` into accumulator `target_value`. append: the loop's variable in each
+  // lane whose mask holds, in order, into the local buffer `target` from place `target_value` on, a scalar accumulator (a sum
+  // of i64) that takes how many there were; the loop has at most 64 lanes.
   std::int32_t target = -1;
   value target_value = none;
   value stored = none;

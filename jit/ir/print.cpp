@@ -214,6 +214,9 @@ class printer {
       case statement_kind::prefetch:
         text_ += "prefetch " + buffer_name(s.target) + "[" + list(s.subscripts) + "]\n";
         return;
+      case statement_kind::append:
+        text_ += "append " + buffer_name(s.target) + "[" + name(s.target_value) + "]" + mask + "\n";
+        return;
       case statement_kind::combine:
         text_ += "combine " + name(s.target_value) + " with " + name(s.stored) +
                  (s.position == none ? "" : " at " + name(s.position)) + mask + "\n";

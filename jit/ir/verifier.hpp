@@ -81,6 +81,7 @@ class kernel_verifier {
   void store(const statement& s);
   void combine(const statement& s);
   void one_width(value accumulator);
+  void append(const statement& s);
   void guard(const statement& s);
   void loop(const statement& s, bool top);
 

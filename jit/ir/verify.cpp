@@ -79,6 +79,9 @@ void kernel_verifier::walk(const block& body, bool top) {
       case statement_kind::combine:
         combine(s);
         break;
+      case statement_kind::append:
+        append(s);
+        break;
     }
   }
   for (value v : mine) visible_[static_cast<std::size_t>(v)] = false;
@@ -144,6 +147,17 @@ void kernel_verifier::combine(const statement& s) {
   require(lanes_ != 0, "accumulators", "a vector accumulator combined outside a vector loop");
   require(a.dimension == 0, "accumulators", "combine into one that slides");
   one_width(s.target_value);
+}
+
+void kernel_verifier::append(const statement& s) {
+  place_ = "append";
+  const buffer& b = target_buffer(s.target);
+  const instruction& a = accumulator(s.target_value);
+  require(b.where == role::local && b.type == element::i64 && b.rank == 1, "types", "expected a local row of i64");
+  require(!a.vector && a.type == element::i64 && a.fold == monoid::sum, "accumulators", "expected a scalar sum of i64");
+  require(lanes_ != 0 && lanes_ <= 64 && s.mask != none && operand(s.mask).vector, "vectorness",
+          "expected a mask of 2 to 64 lanes");
+  mask(s.mask, true);
 }
 
 void kernel_verifier::guard(const statement& s) {

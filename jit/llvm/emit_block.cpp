@@ -174,6 +174,9 @@ void emit_block(function_emitter& f, const ir::block& body) {
       case ir::statement_kind::combine:
         emit_combine(f, s);
         break;
+      case ir::statement_kind::append:
+        emit_append(f, s);
+        break;
     }
 }
 

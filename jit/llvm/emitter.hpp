@@ -101,6 +101,7 @@ llvm::Value* emit_load(function_emitter& f, const ir::instruction& i);
 void emit_store(function_emitter& f, const ir::statement& s);
 
 void emit_prefetch(function_emitter& f, const ir::statement& s);
+void emit_append(function_emitter& f, const ir::statement& s);
 void emit_stream_store(function_emitter& f, llvm::Value* address, llvm::Value* bits, llvm::Align align);
 
 // emit_spread.cpp: lanes spread over the row at `pointer`, `mask` may be null. False: it would take too many loads.

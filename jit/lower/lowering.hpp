@@ -104,6 +104,15 @@ class kernel_lowering {
 
   // gather.cpp
   void prefetch_gathered(std::span<const node_id> reductions, scope& inner);
+  struct kept_list {
+    std::int32_t buffer;
+    ir::value count;
+    int outside;  // the scope that holds it, by number
+  };
+  std::optional<kept_list> list_kept(std::span<const node_id> reductions, scope& at);
+  void prefetch_kept(std::span<const node_id> reductions, const kept_list& kept, scope& inner);
+  void prefetch_named_row(node_id reduce, scope& at, scope& inner);
+  plan::replacement later_names(node_id idx, std::int64_t ahead, scope& inner);
 
   // stage.cpp. Opens the loop of an index: `lanes` more than 1 makes it a vector loop; `within` replaces its own range.
   void bind(scope& inner, node_id idx, int lanes);
@@ -129,6 +138,14 @@ class kernel_lowering {
 
   // scatter.cpp
   void scatter(const stage& s, scope& piece, const range* owned);
+
+  void walk_all(const stage& s, scope& piece, const range& own);
+
+  // updates.cpp
+  void list_updates(const stage& s, scope& top);
+  void scatter_by_lists(const stage& s, scope& piece, const range& own);
+  void prefetch_updated(const stage& s, scope& row, ir::value position, ir::value end);
+  void rows_of_updates(const stage& s, scope& piece, const range& own);
 
   // interval.cpp
   void list_slices(const stage& s, scope& top);
@@ -169,6 +186,7 @@ class kernel_lowering {
   std::set<std::pair<int, node_id>> fetched;                 // by scope: of the next row
   std::unordered_map<node_id, std::int32_t> locals;          // by define: what its stage keeps for itself
   std::unordered_map<node_id, std::int32_t> local_keys;
+  std::map<std::pair<node_id, node_id>, kept_list> kept_lists;  // by index and condition
   bool small = false;                                        // so little work that its short loops are brief
 
  private:

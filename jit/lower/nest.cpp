@@ -153,7 +153,7 @@ void kernel_lowering::prefetch_next_lanes(node_id q, scope& at, scope& inner) {
     if (!g.free[n].has(g.ordinal(g.arg(q, 2))) || !fetched.emplace(inner.number, n).second) return;
     std::vector<ir::value> list;
     for (int d = 1; d < last; ++d) {
-      if (g.free[g.arg(n, d)].has(g.ordinal(at.lane))) return;
+      if (g.free[g.arg(n, d)].has(g.ordinal(at.lane)) || plan::holds(g, g.arg(n, d), op::load)) return;
       list.push_back(emit(g.arg(n, d), inner));
     }
     const ir::value lane = emit(at.lane, inner, true);

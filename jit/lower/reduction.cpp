@@ -104,17 +104,30 @@ ir::value kernel_lowering::reduction(node_id n, scope& at) {
     cells.push_back(cell_of(q, at, at.lane == no_node ? vector : g.free[q].has(g.ordinal(at.lane))));
   std::vector<std::unique_ptr<scope>> nest;
   scope* inner = &at;
+  const auto kept = list_kept(all, at);
+  if (kept) {
+    const node_id idx = plan::bound_indices(g, n).front();
+    ir::block_builder& b = *at.block;
+    nest.push_back(std::make_unique<scope>(at, b.loop(ir::loop_kind::serial, index_text(idx) + "_kept", b.i64(0), kept->count)));
+    inner = nest.back().get();
+    inner->bound.insert(g.ordinal(idx));
+    inner->values[2 * std::int64_t{idx}] = inner->block->load(kept->buffer, element::i64, {inner->block->counter()});
+    prefetch_kept(all, *kept, *inner);
+  }
   for (const node_id idx : plan::nesting_order(g, plan::bound_indices(g, n), lane)) {
+    if (kept) break;
     const int lanes = idx == lane ? plan::lanes_for(g, known, n, lane, false) : 1;
     nest.push_back(std::make_unique<scope>(*inner, open(*inner, idx, lanes)));
     inner = nest.back().get();
     bind(*inner, idx, lanes);
   }
-  if (at.lane != no_node) prefetch_gathered(all, *inner);
+  if (at.lane != no_node && !kept) prefetch_gathered(all, *inner);
+  if (lane != no_node && nest.size() == 1)
+    for (const node_id q : all) prefetch_named_row(q, at, *inner);
   for (std::size_t i = 0; i < all.size(); ++i) {
     const node_id q = all[i];
     const node_id position = row(monoid_of(g, q)).position ? plan::bound_indices(g, q).front() : no_node;
-    combine_term(cells[i], q, g.arg(q, 0), g.arg(q, 1), position, *inner);
+    combine_term(cells[i], q, g.arg(q, 0), kept ? truth(g, true) : g.arg(q, 1), position, *inner);
   }
   bool long_turns = false;
   for (const node_id q : all)

@@ -31,10 +31,17 @@ targets targets_of(graph& g, const stage& s) {
 }
 
 void kernel_lowering::scatter(const stage& s, scope& piece, const range* chunk) {
-  const targets t = targets_of(g, s);
   const node_id j = s.owned;
   const range own = chunk != nullptr && s.parallel == j ? *chunk : range{emit(g.arg(j, 0), piece), emit(g.arg(j, 1), piece)};
   if (s.slices.array != no_node) return interval(piece, own);
+  if (s.updates.array != no_node) return scatter_by_lists(s, piece, own);
+  walk_all(s, piece, own);
+}
+
+// Every update is asked where it goes.
+void kernel_lowering::walk_all(const stage& s, scope& piece, const range& own) {
+  const targets t = targets_of(g, s);
+  const node_id j = s.owned;
   const monoid fold = monoid_of(g, s.body);
   std::vector<std::unique_ptr<scope>> nest;
   scope* inner = &piece;

@@ -75,6 +75,7 @@ void kernel_lowering::piece(const plan::kernel_plan& k, scope& s, const range* c
     case plan::way::scatter:
     case plan::way::interval: return scatter(*stages.front(), s, chunk);
     case plan::way::lists: return list_slices(*stages.front(), s);
+    case plan::way::updates: return list_updates(*stages.front(), s);
     case plan::way::events: return list_events(*stages.front(), s);
     case plan::way::sweep: return sweep(*stages.front(), s, *chunk);
     case plan::way::space:
@@ -106,6 +107,7 @@ ir::kernel kernel_lowering::operator()(const plan::kernel_plan& k) {
   row_index = k.row != no_node ? k.row : k.chunk == 0 ? k.parallel : no_node;
   find_strips();
   fetched.clear();
+  kept_lists.clear();
   ir::kernel_builder builder(k.name);
   scope top(builder.top());
   const node_id when = stages.front()->when;

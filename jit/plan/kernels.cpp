@@ -100,7 +100,7 @@ read_table::read_table(const graph& g, const std::vector<stage>& stages) {
   // Producers stand before consumers.
   for (const stage& s : stages) {
     auto& direct = direct_[s.define];
-    for (const node_id made : {s.slices.array, s.sweep.events})
+    for (const node_id made : {s.slices.array, s.sweep.events, s.updates.array})
       if (made != no_node) direct.insert(made);
     direct.insert(s.sweep.tables.begin(), s.sweep.tables.end());
     for (const node_id root : {s.body, s.when, s.base, s.base_when, s.order_when})

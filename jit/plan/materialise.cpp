@@ -11,6 +11,7 @@
 #include <sheaf/jit/plan/stages.hpp>
 #include <sheaf/jit/plan/sweep.hpp>
 #include <sheaf/jit/plan/taps.hpp>
+#include <sheaf/jit/plan/updates.hpp>
 
 namespace sheaf::plan {
 
@@ -74,6 +75,34 @@ node_id counted(graph& g, node_id n) {
   const node_id zero = number(g, type, 0);
   const node_id product = make(g, op::mul, cast_to(g, type, g.arg(n, 0)), count);
   return cast_to(g, g.type(n), make(g, op::select, make(g, op::equal, count, zero), zero, product));
+}
+
+// An interval scatter over slices and more: each row of a slice takes one reduction over the rest, and the slices can be listed.
+node_id nested(graph& g, node_id n, const scatter_form& form) {
+  const auto bound = bound_indices(g, n);
+  if (form.how != way::interval || bound.size() < 2 || is_own(monoid_of(g, n))) return n;
+  flat<node_id> list;
+  deltas::conjuncts(g, g.arg(n, 1), list);
+  index_set deciding;  // and what their ranges depend on
+  for (const node_id c : list)
+    if ((g.kind(c) == op::less_equal && g.arg(c, 1) == form.owned) || (g.kind(c) == op::less && g.arg(c, 0) == form.owned)) deciding |= g.free[c];
+  for (std::size_t k = 0; k < bound.size(); ++k)
+    for (const node_id idx : bound)
+      if (deciding.has(g.ordinal(idx))) deciding |= g.free[idx];
+  std::vector<node_id> slices, rest;
+  index_set inside;
+  for (const node_id idx : bound) {
+    (deciding.has(g.ordinal(idx)) ? slices : rest).push_back(idx);
+    if (!deciding.has(g.ordinal(idx))) inside.insert(g.ordinal(idx));
+  }
+  if (slices.empty() || rest.empty()) return n;
+  node_id of_slice = truth(g, true), of_rest = truth(g, true);
+  for (const node_id c : list) {
+    node_id& all = g.free[c].meets(inside) ? of_rest : of_slice;
+    all = conjunction(g, all, c);
+  }
+  const node_id each = intern_reduce(g, monoid_of(g, n), g.type(n), g.arg(n, 0), of_rest, rest);
+  return intern_reduce(g, monoid_of(g, n), g.type(n), each, of_slice, slices);
 }
 
 // ---- placement
@@ -189,7 +218,8 @@ bool take_scatter(graph& g, stage& s, std::vector<stage>& before) {
     const scatter_form form = scatter_of(g, normal);
     if (form.how == way::map) continue;
     if (n != s.body && !has_closed_ranges(g, n)) continue;  // no array holds its values: it stays a loop
-    const node_id simpler = normal == n ? counted(g, n) : normal;
+    node_id simpler = normal == n ? counted(g, n) : normal;
+    if (simpler == n) simpler = nested(g, n, form);
     if (simpler != n) {
       replace_in(g, s, n, simpler);
       return true;
@@ -283,8 +313,8 @@ bool take_misplaced(graph& g, const facts& known, stage& s, std::vector<stage>& 
 }
 
 void work_on(graph& g, const facts& known, stage s, std::vector<stage>& done, trust& trusted) {
-  if (s.how == way::lists || s.how == way::events || s.how == way::sweep || s.how == way::space)
-    return done.push_back(std::move(s));
+  const bool ready = s.how == way::lists || s.how == way::updates || s.how == way::events || s.how == way::sweep || s.how == way::space;
+  if (ready) return done.push_back(std::move(s));
   s.body = narrowed(g, s.body, trusted);
   for (;;) {
     schedule(g, known, s);
@@ -293,7 +323,7 @@ void work_on(graph& g, const facts& known, stage s, std::vector<stage>& done, tr
     const bool changed = take_scatter(g, s, before) || take_per_slice(g, known, s, before, trusted) ||
                          take_sweep(g, known, s, before, trusted) || take_levels(g, known, s, before, trusted) ||
                          take_spread(g, known, s, before, trusted) ||
-                         take_scan(g, known, s, before, trusted) || take_kept_results(g, known, s, before) || take_ties(g, s, before) ||
+                         take_scan(g, known, s, before, trusted) || take_kept_results(g, known, s, before) || take_ties(g, s, before) || take_repeated(g, known, s, before) ||
                          take_misplaced(g, known, s, before) || take_split(g, known, s, before, trusted);
     if (!changed) {
       take_taps(g, known, s);
@@ -305,7 +335,7 @@ void work_on(graph& g, const facts& known, stage s, std::vector<stage>& done, tr
     }
   }
   if (s.how != way::map) schedule(g, known, s);
-  if (list_slices(g, known, s, done)) schedule(g, known, s);
+  if (list_slices(g, known, s, done) || list_updates(g, known, s, done)) schedule(g, known, s);
   done.push_back(std::move(s));
 }
 

@@ -24,6 +24,7 @@ enum class way : std::uint8_t {
   events,    // the slices by the row they begin with, and by the row they end with, see `sweep_form`
   sweep,     // many overlapping slices: one pass down the rows, see `sweep_form`
   space,     // room that another stage fills
+  updates,   // the updates of a scatter by the chunk of rows they go to, see `update_lists`
 };
 
 // Result t of a scan is the fold of value(walk) over walk in [low, t + shift), or backward over [t + shift, high), where
@@ -58,6 +59,21 @@ struct slice_lists {
   bool all = false;            // the order has slices without rows too: a map stage runs in it, for the sake of the cache
   bool sought = false;         // reductions over a slice were looked for;
   std::vector<node_id> brief = {};  // the indices of those that are computed where its rows are written
+};
+
+// Updates of a scatter, each a turn of the loops over `walk`, go to row `at` of the owned index, which is shared in chunks. The
+// array holds, for C chunks, W indices and room for R updates:
+// - 0, then C positions: one past the last update of the chunk;
+// - how many updates there are; if more than R, none is listed;
+// - W times R: an index of each update, by chunk, then as they are walked;
+// - R: for the scatter's own use, the updates of a chunk by their row.
+struct update_lists {
+  std::vector<node_id> walk = {};  // outermost first
+  node_id owned = no_node;
+  node_id at = no_node;
+  std::int64_t chunk = 0;
+  node_id room = no_node;   // R, of the call's extents
+  node_id array = no_node;  // scatter: the definition of the array; none: every piece asks every update
 };
 
 // Rows in blocks: a piece takes one of `block`, in which `part` walks the rows of `whole`. A partial result is one for each
@@ -125,6 +141,7 @@ struct stage {
   node_id owned = no_node;       // scatter, interval: the index j that pieces own; scan, window: the index along which it runs
   scan_form scan;                // scan only; body holds all that is read
   slice_lists slices;            // lists, and stages that read them
+  update_lists updates;          // updates, and the scatter that reads them
   node_id base = no_node;        // interval: what a row is worth before any slice, if `base_when` holds (none: always)
   node_id base_when = no_node;
   node_id when = no_node;        // computed only if this holds: a condition on stages before

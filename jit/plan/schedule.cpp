@@ -6,6 +6,7 @@
 #include <sheaf/jit/plan/folds.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/taps.hpp>
+#include <sheaf/jit/plan/updates.hpp>
 
 namespace sheaf::plan {
 
@@ -211,18 +212,25 @@ int lanes_of_rows(const graph& g, const facts& known, const stage& s) {
 }
 
 // Pieces own batches where there are enough, else blocks of the owned index. The last index runs in lanes.
-void schedule_scatter(const graph& g, const facts& known, stage& s) {
+void schedule_scatter(graph& g, const facts& known, stage& s) {
   s.loops = s.indices;
   s.vector = no_node;
   s.lanes = 1;
   s.parallel = s.owned;
   s.chunk = 0;
   const node_id last = s.indices.back();
-  index_set condition = g.free[g.arg(s.body, 1)];
+  const node_id at = s.how == way::scatter ? target_of(g, s).at : no_node;
+  const index_set condition = g.free[at != no_node ? at : g.arg(s.body, 1)];
   const bool decides = last != s.owned && condition.has(g.ordinal(last));
-  if ((last != s.owned || s.how == way::interval) && !decides && may_vectorise(g, s.body, last)) {
+  const node_id value = g.arg(s.body, 0);
+  const bool along_rows = last != s.owned || (s.how == way::interval && cost_of(g, known, value, last, 1024) <= cost_of(g, known, value, no_node, 1024));
+  if (along_rows && !decides && may_vectorise(g, s.body, last)) {
     s.vector = last;
     s.lanes = std::min(64, lanes_for(g, known, s.body, last, false));
+  }
+  if (s.updates.array != no_node) {
+    s.chunk = s.updates.chunk;
+    return;
   }
   if (s.slices.array != no_node) {
     s.chunk = s.slices.chunk;

@@ -52,6 +52,23 @@ void expect(parts& p, const std::string& rule, const std::string& words) {
   EXPECT_NE(found.find(words), std::string::npos) << found;
 }
 
+TEST(verify, append_needs_a_local_row_a_scalar_count_and_a_mask) {
+  for (const int wrong : {0, 1, 2, 3}) {
+    parts p;
+    const std::int32_t list =
+        add_buffer(p.m, {.name = "list", .type = wrong == 1 ? element::f32 : element::i64, .rank = 1, .where = role::local,
+                         .elements = 64, .unit_inner = true, .extents = {64}});
+    const value count = p.top().accumulator(element::i64, wrong == 2 ? monoid::max : monoid::sum, false);
+    auto i = p.vector("i", wrong == 3 ? 128 : 8);
+    const value v = i.load(p.x, element::f32, {i.counter()}, access::contiguous);
+    i.append(list, count, i.emit(op::less, {i.real(element::f32, 0), v}));
+    i.close();
+    if (wrong == 0) EXPECT_EQ(p.refusal(), "accepted");
+    if (wrong == 1) expect(p, "types", "local row of i64");
+    if (wrong == 2) expect(p, "accumulators", "scalar sum of i64");
+    if (wrong == 3) expect(p, "vectorness", "2 to 64 lanes");
+  }
+}
 TEST(verify, a_sound_kernel_is_accepted) {
   parts p;
   auto i = p.vector("i");
