@@ -121,7 +121,7 @@ void kernel_lowering::prefetch_kept(std::span<const node_id> reductions, const k
   for (const node_id q : reductions)
     plan::for_each_node(g, g.arg(q, 0), [&](node_id n) {
       if (g.kind(n) != op::load || g.kind(g.arg(n, 0)) != op::input || g[n].count < 3 || g.arg(n, g[n].count - 1) != inner.lane) return;
-      if (known.bytes(g.arg(n, 0)) < beyond_cache || !buffer(buffers.at(g.arg(n, 0))).unit_inner || !g.free[n].within(inner.bound)) return;
+      if (known.bytes(g.arg(n, 0)) < known.call().on.from_memory() || !buffer(buffers.at(g.arg(n, 0))).unit_inner || !g.free[n].within(inner.bound)) return;
       if (g.free[n].has(g.ordinal(idx)) && !plan::holds(g, n, op::reduce) && std::find(rows.begin(), rows.end(), n) == rows.end())
         rows.push_back(n);
     });
@@ -149,7 +149,7 @@ void kernel_lowering::prefetch_named_row(node_id reduce, scope& at, scope& inner
   std::vector<std::pair<node_id, node_id>> rows;  // loads, and the index that their names are subscripted by
   const auto consider = [&](node_id n) {
     if (g.kind(n) != op::load || g.kind(g.arg(n, 0)) != op::input || g[n].count < 3 || g.arg(n, g[n].count - 1) != inner.lane) return;
-    if (known.bytes(g.arg(n, 0)) < beyond_cache || !buffer(buffers.at(g.arg(n, 0))).unit_inner || plan::holds(g, n, op::reduce)) return;
+    if (known.bytes(g.arg(n, 0)) < known.call().on.from_memory() || !buffer(buffers.at(g.arg(n, 0))).unit_inner || plan::holds(g, n, op::reduce)) return;
     for (int d = 1; d + 1 < g[n].count; ++d) {
       const node_id name = g.arg(n, d);
       if (g.kind(name) != op::load || g.kind(g.arg(name, 0)) != op::input || g[name].count != 2) continue;
