@@ -26,7 +26,8 @@ TEST(gather, rows_under_a_mask) {
       for (const std::int64_t one_in : {1, 2, 31}) {
         SCOPED_TRACE(std::to_string(places) + " places, one in " + std::to_string(one_in));
         std::vector<double> mask;
-        for (std::int64_t n = 0; n < 3 * places; ++n) mask.push_back(n / places != 1 && n * n % 97 % one_in == 0);  // none of row 1
+        for (std::int64_t n = 0; n < 3 * places; ++n)
+          mask.push_back(n / places != 1 && n * n % 97 % one_in == 0);  // none of row 1
         trial test = trial_of(given, most);
         expect_kept(test.random("x3", {3, places, columns}).with("keep", {3, places}, mask));
       }
