@@ -120,6 +120,7 @@ bool is_light(const graph& g, const stage& s) {
 
 // Of two stages in one loop: rows that data names are walked once in wide lanes, whatever a light stage would take.
 int lanes_together(const graph& g, const stage& a, const stage& b) {
+  if (a.how != way::map || b.how != way::map) return std::min(a.lanes, b.lanes);
   if (folds_in_lanes(g, a) && is_light(g, b)) return a.lanes;
   if (folds_in_lanes(g, b) && is_light(g, a)) return b.lanes;
   return std::min(a.lanes, b.lanes);

@@ -45,5 +45,15 @@ TEST(gather, rows_of_the_next_turn) {
   EXPECT_NE(ir::print(test.p->code).find("prefetch x3"), std::string::npos) << test.plan_text();
 }
 
+// What is computed beside a fold of whole rows does not cut the rows.
+TEST(gather, rows_are_walked_once_beside_light_work) {
+  constexpr auto pooled = define<"pooled">(b, f) = mean(k, x3(b, pick(b, k), f));
+  constexpr auto scaled = define<"scaled">(b, f) = x3(b, 0_c, f) * 3_c;
+  trial test = trial_of(pooled, scaled);
+  test.random("x3", {40, 90, 256}).below("pick", {40, 12}, 90).expect_right();
+  EXPECT_NE(test.plan_text().find("f in 256 lanes"), std::string::npos) << test.plan_text();
+  EXPECT_EQ(test.plan_text().find("f in 64 lanes"), std::string::npos) << test.plan_text();
+}
+
 }  // namespace
 }  // namespace sheaf::test
