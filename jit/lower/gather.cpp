@@ -10,7 +10,7 @@ namespace sheaf::lower {
 namespace {
 
 constexpr double least_trips = 4;
-constexpr std::int64_t bytes_ahead = 8192;  // of rows, from a request to its use
+constexpr std::int64_t bytes_ahead = 12288;  // of rows, from a request to its use
 
 }  // namespace
 
@@ -75,7 +75,19 @@ void kernel_lowering::prefetch_gathered(std::span<const node_id> reductions, sco
 namespace {
 
 constexpr int lanes_of_masks = 64;
-constexpr double most_kept = 16384;  // places a local list may have
+constexpr std::int64_t most_kept = 16384;  // places a local list may have
+
+// How many places an index has at most: its range is known, or a block of known size cut to one. 0: it may be any number.
+std::int64_t most_places(graph& g, const plan::facts& known, node_id idx) {
+  const node_id low = g.arg(idx, 0), high = g.arg(idx, 1);
+  const auto first = known.value(low), end = known.value(high);
+  if (first && end) return *end - *first;
+  for (int k = 0; k < 2 && g.kind(high) == op::minimum; ++k) {
+    const node_id size = make(g, op::sub, g.arg(high, k), low);
+    if (is_constant(g, size)) return g[size].attribute;
+  }
+  return 0;
+}
 
 }  // namespace
 
@@ -86,12 +98,15 @@ std::optional<kernel_lowering::kept_list> kernel_lowering::list_kept(std::span<c
   if (at.lane == no_node || g[reductions.front()].count != 3 || is_true(g, condition)) return std::nullopt;
   for (const node_id q : reductions)
     if (g.arg(q, 1) != condition) return std::nullopt;
-  const auto low = known.value(g.arg(idx, 0)), high = known.value(g.arg(idx, 1));
-  if (!low || !high || *high - *low < 64 || static_cast<double>(*high - *low) > most_kept || known.trips(at.lane) < 16) return std::nullopt;
+  const std::int64_t places = most_places(g, known, idx);
+  if (places < lanes_of_masks || places > most_kept || known.trips(at.lane) < 16) return std::nullopt;
   const auto [loop, outside] = lane_loop(at);
   index_set around = g.free[condition];
+  around |= g.free[idx];
   around.erase(g.ordinal(idx));
-  if (outside == nullptr || outside->lane != no_node || !around.within(outside->bound) || !plan::may_vectorise(g, condition, idx)) return std::nullopt;
+  if (outside == nullptr || outside->lane != no_node || !around.within(outside->bound) ||
+      !plan::may_vectorise(g, condition, idx))
+    return std::nullopt;
   bool by_data = false, plain = !plan::holds(g, condition, op::reduce);
   plan::for_each_node(g, condition, [&](node_id n) {
     if (g.kind(n) != op::load) return;
@@ -104,9 +119,14 @@ std::optional<kernel_lowering::kept_list> kernel_lowering::list_kept(std::span<c
   if (!by_data || !plain) return std::nullopt;
   const auto found = kept_lists.find({idx, condition});
   if (found != kept_lists.end() && found->second.outside == outside->number) return found->second;
-  const std::int64_t elements = (*high - *low + lanes_of_masks - 1) / lanes_of_masks * lanes_of_masks;
-  const std::int32_t id = ir::add_buffer(code, {.name = "kept", .type = element::i64, .rank = 1, .where = ir::role::local,
-                                                .elements = elements, .unit_inner = true, .extents = {elements}});
+  const std::int64_t elements = (places + lanes_of_masks - 1) / lanes_of_masks * lanes_of_masks;
+  const std::int32_t id = ir::add_buffer(code, {.name = "kept",
+                                                .type = element::i64,
+                                                .rank = 1,
+                                                .where = ir::role::local,
+                                                .elements = elements,
+                                                .unit_inner = true,
+                                                .extents = {elements}});
   const ir::value count = outside->block->accumulator(element::i64, monoid::sum, false);
   scope walk(*outside, open(*outside, idx, lanes_of_masks, nullptr, "_mask"));
   bind(walk, idx, lanes_of_masks);
@@ -120,9 +140,14 @@ void kernel_lowering::prefetch_kept(std::span<const node_id> reductions, const k
   std::vector<node_id> rows;
   for (const node_id q : reductions)
     plan::for_each_node(g, g.arg(q, 0), [&](node_id n) {
-      if (g.kind(n) != op::load || g.kind(g.arg(n, 0)) != op::input || g[n].count < 3 || g.arg(n, g[n].count - 1) != inner.lane) return;
-      if (known.bytes(g.arg(n, 0)) < known.call().on.from_memory() || !buffer(buffers.at(g.arg(n, 0))).unit_inner || !g.free[n].within(inner.bound)) return;
-      if (g.free[n].has(g.ordinal(idx)) && !plan::holds(g, n, op::reduce) && std::find(rows.begin(), rows.end(), n) == rows.end())
+      if (g.kind(n) != op::load || g.kind(g.arg(n, 0)) != op::input || g[n].count < 3 ||
+          g.arg(n, g[n].count - 1) != inner.lane)
+        return;
+      if (known.bytes(g.arg(n, 0)) < known.call().on.from_memory() || !buffer(buffers.at(g.arg(n, 0))).unit_inner ||
+          !g.free[n].within(inner.bound))
+        return;
+      if (g.free[n].has(g.ordinal(idx)) && !plan::holds(g, n, op::reduce) &&
+          std::find(rows.begin(), rows.end(), n) == rows.end())
         rows.push_back(n);
     });
   if (rows.empty()) return;
@@ -148,18 +173,24 @@ void kernel_lowering::prefetch_kept(std::span<const node_id> reductions, const k
 void kernel_lowering::prefetch_named_row(node_id reduce, scope& at, scope& inner) {
   std::vector<std::pair<node_id, node_id>> rows;  // loads, and the index that their names are subscripted by
   const auto consider = [&](node_id n) {
-    if (g.kind(n) != op::load || g.kind(g.arg(n, 0)) != op::input || g[n].count < 3 || g.arg(n, g[n].count - 1) != inner.lane) return;
-    if (known.bytes(g.arg(n, 0)) < known.call().on.from_memory() || !buffer(buffers.at(g.arg(n, 0))).unit_inner || plan::holds(g, n, op::reduce)) return;
+    if (g.kind(n) != op::load || g.kind(g.arg(n, 0)) != op::input || g[n].count < 3 ||
+        g.arg(n, g[n].count - 1) != inner.lane)
+      return;
+    if (known.bytes(g.arg(n, 0)) < known.call().on.from_memory() || !buffer(buffers.at(g.arg(n, 0))).unit_inner ||
+        plan::holds(g, n, op::reduce))
+      return;
     for (int d = 1; d + 1 < g[n].count; ++d) {
       const node_id name = g.arg(n, d);
       if (g.kind(name) != op::load || g.kind(g.arg(name, 0)) != op::input || g[name].count != 2) continue;
-      if (g.kind(g.arg(name, 1)) == op::index && at.bound.has(g.ordinal(g.arg(name, 1)))) return rows.emplace_back(n, g.arg(name, 1)), void();
+      if (g.kind(g.arg(name, 1)) == op::index && at.bound.has(g.ordinal(g.arg(name, 1))))
+        return rows.emplace_back(n, g.arg(name, 1)), void();
     }
   };
   plan::for_each_node(g, g.arg(reduce, 0), consider);
   for (const auto& [n, idx] : rows) {
     const std::int64_t row = static_cast<std::int64_t>(known.trips(inner.lane)) * sheaf::row(g.type(n)).bytes;
-    plan::replacement later = later_names(idx, std::max<std::int64_t>(1, bytes_ahead / std::max<std::int64_t>(row, 1)), inner);
+    plan::replacement later =
+        later_names(idx, std::max<std::int64_t>(1, bytes_ahead / std::max<std::int64_t>(row, 1)), inner);
     const node_id next = later(n);
     std::vector<ir::value> subscripts;
     for (int d = 1; d < g[next].count; ++d) subscripts.push_back(emit(g.arg(next, d), inner, true));

@@ -200,7 +200,8 @@ void kernel_lowering::prefetch_updated(const stage& s, scope& row, ir::value pos
     if (g.kind(n) != op::load || g.kind(g.arg(n, 0)) != op::input || g.arg(n, g[n].count - 1) != s.vector) return;
     bool named = false;
     for (int d = 1; d + 1 < g[n].count; ++d) named = named || g.arg(n, d) == s.updates.at;
-    if (named && known.bytes(g.arg(n, 0)) >= beyond_cache && buffer(buffers.at(g.arg(n, 0))).unit_inner) rows.push_back(n);
+    if (named && known.bytes(g.arg(n, 0)) >= beyond_cache && buffer(buffers.at(g.arg(n, 0))).unit_inner)
+      rows.push_back(n);
   });
   if (rows.empty()) return;
   const ir::value later = row.block->emit(op::add, {position, row.block->i64(updates_ahead)});

@@ -94,6 +94,29 @@ void order_by_cost(const read_table& table, std::vector<stage>& stages) {
   stages = std::move(sorted);
 }
 
+// Its lanes hold running results.
+bool folds_in_lanes(const graph& g, const stage& s) {
+  bool folds = false;
+  for_each_node(g, s.body,
+                [&](node_id n) { folds = folds || (g.kind(n) == op::reduce && g.free[n].has(g.ordinal(s.vector))); });
+  return folds;
+}
+bool is_light(const graph& g, const stage& s) {
+  bool light = !folds_in_lanes(g, s);
+  for_each_node(g, s.body, [&](node_id n) {
+    light = light && g.kind(n) != op::reduce && !(g.kind(n) >= op::exp && g.kind(n) <= op::cos) && g.kind(n) != op::pow;
+  });
+  return light;
+}
+
+// Of two stages in one loop: rows that data names are walked once in wide lanes, whatever a light stage would take.
+int lanes_together(const graph& g, const stage& a, const stage& b) {
+  if (a.how != way::map || b.how != way::map) return std::min(a.lanes, b.lanes);
+  if (folds_in_lanes(g, a) && is_light(g, b)) return a.lanes;
+  if (folds_in_lanes(g, b) && is_light(g, a)) return b.lanes;
+  return std::min(a.lanes, b.lanes);
+}
+
 }  // namespace
 
 read_table::read_table(const graph& g, const std::vector<stage>& stages) {
@@ -172,7 +195,8 @@ void group(graph& g, const facts& known, program_plan& plan) {
     for (const int i : k.stages)
       for (const int j : k.stages) {
         stage &a = plan.stages[static_cast<std::size_t>(i)], &b = plan.stages[static_cast<std::size_t>(j)];
-        if (a.vector != no_node && a.vector == b.vector && (!a.in_panels || a.loops == b.loops)) a.lanes = b.lanes = std::min(a.lanes, b.lanes);
+        if (a.vector != no_node && a.vector == b.vector && (!a.in_panels || a.loops == b.loops))
+          a.lanes = b.lanes = lanes_together(g, a, b);
       }
     double work = 0;
     for (const int i : k.stages) work += plan.stages[static_cast<std::size_t>(i)].operations;

@@ -26,7 +26,8 @@ TEST(gather, rows_under_a_mask) {
       for (const std::int64_t one_in : {1, 2, 31}) {
         SCOPED_TRACE(std::to_string(places) + " places, one in " + std::to_string(one_in));
         std::vector<double> mask;
-        for (std::int64_t n = 0; n < 3 * places; ++n) mask.push_back(n / places != 1 && n * n % 97 % one_in == 0);  // none of row 1
+        for (std::int64_t n = 0; n < 3 * places; ++n)
+          mask.push_back(n / places != 1 && n * n % 97 % one_in == 0);  // none of row 1
         trial test = trial_of(given, most);
         expect_kept(test.random("x3", {3, places, columns}).with("keep", {3, places}, mask));
       }
@@ -42,6 +43,16 @@ TEST(gather, rows_of_the_next_turn) {
   trial test = trial_of(pooled);
   test.random("x3", {5, 900, 256}).below("pick", {5, 12}, 900).expect_right();
   EXPECT_NE(ir::print(test.p->code).find("prefetch x3"), std::string::npos) << test.plan_text();
+}
+
+// What is computed beside a fold of whole rows does not cut the rows.
+TEST(gather, rows_are_walked_once_beside_light_work) {
+  constexpr auto pooled = define<"pooled">(b, f) = mean(k, x3(b, pick(b, k), f));
+  constexpr auto scaled = define<"scaled">(b, f) = x3(b, 0_c, f) * 3_c;
+  trial test = trial_of(pooled, scaled);
+  test.random("x3", {40, 90, 256}).below("pick", {40, 12}, 90).expect_right();
+  EXPECT_NE(test.plan_text().find("f in 256 lanes"), std::string::npos) << test.plan_text();
+  EXPECT_EQ(test.plan_text().find("f in 64 lanes"), std::string::npos) << test.plan_text();
 }
 
 }  // namespace

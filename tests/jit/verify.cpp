@@ -63,12 +63,19 @@ TEST(verify, append_needs_a_local_row_a_scalar_count_and_a_mask) {
     const value v = i.load(p.x, element::f32, {i.counter()}, access::contiguous);
     i.append(list, count, i.emit(op::less, {i.real(element::f32, 0), v}));
     i.close();
-    if (wrong == 0) {
-      EXPECT_EQ(p.refusal(), "accepted");
+    switch (wrong) {
+      case 0:
+        EXPECT_EQ(p.refusal(), "accepted");
+        break;
+      case 1:
+        expect(p, "types", "local row of i64");
+        break;
+      case 2:
+        expect(p, "accumulators", "scalar sum of i64");
+        break;
+      default:
+        expect(p, "vectorness", "2 to 64 lanes");
     }
-    if (wrong == 1) expect(p, "types", "local row of i64");
-    if (wrong == 2) expect(p, "accumulators", "scalar sum of i64");
-    if (wrong == 3) expect(p, "vectorness", "2 to 64 lanes");
   }
 }
 TEST(verify, a_sound_kernel_is_accepted) {
