@@ -103,9 +103,11 @@ class sweeper {
   void operator()() {
     ir::block_builder& b = *columns_.block;
     const ir::value size = b.i64(f_.block), zero = b.i64(0);
-    const ir::value blocks = b.emit(op::quotient, {b.emit(op::add, {lists_.rows, b.i64(f_.block - 1)}), size});
-    if (f_.spreads) clear(blocks);
-    scope block(columns_, b.loop(ir::loop_kind::serial, "block", zero, blocks));
+    const ir::value count = b.emit(op::quotient, {b.emit(op::add, {lists_.rows, b.i64(f_.block - 1)}), size});
+    levels_ = k_.emit(g_.arg(g_.arg(f_.tables[spans], 1), 1), columns_);
+    groups_ = b.emit(op::quotient, {b.emit(op::add, {count, b.i64(f_.radix - 1)}), b.i64(f_.radix)});
+    if (f_.spreads) clear(count);
+    scope block(columns_, b.loop(ir::loop_kind::serial, "block", zero, count));
     ir::block_builder& c = *block.block;
     block_ = c.counter();
     first_ = c.emit(op::mul, {block_, size});
@@ -210,43 +212,88 @@ class sweeper {
 
   // ---- tables
 
-  std::vector<ir::value> entry_of(scope& at, ir::value entry) {
-    return {entry, k_.emit(k_.position_of(s_.vector), at, true)};
+  enum : std::size_t { blocks = 0, spans = 1 };
+  using place = std::vector<ir::value>;
+
+  place with_columns(scope& at, place entry) {
+    entry.push_back(k_.emit(k_.position_of(s_.vector), at, true));
+    return entry;
   }
-  ir::value read_entry(scope& at, std::size_t level, ir::value entry) {
-    return at.block->load(k_.buffers.at(f_.tables[level]), f_.type, entry_of(at, entry), ir::access::contiguous);
+  ir::value read_entry(scope& at, std::size_t table, const place& entry) {
+    return at.block->load(k_.buffers.at(f_.tables[table]), f_.type, with_columns(at, entry), ir::access::contiguous);
   }
-  void write_entry(scope& at, std::size_t level, ir::value entry, ir::value x) {
-    at.block->store(k_.buffers.at(f_.tables[level]), entry_of(at, entry), x, ir::access::contiguous);
+  void write_entry(scope& at, std::size_t table, const place& entry, ir::value x) {
+    at.block->store(k_.buffers.at(f_.tables[table]), with_columns(at, entry), x, ir::access::contiguous);
   }
-  // body(scope, level, entry) for the entries that blocks [from, to) consist of.
+  void add_to_entry(scope& at, std::size_t table, const place& entry, ir::value x) {
+    const ir::value old = read_entry(at, table, entry);
+    write_entry(at, table, entry, combined(*at.block, old, x));
+  }
+  // body(scope, table, place) for the entries that blocks [from, to) consist of: some blocks, and at most two spans.
   template <class Body>
   void each_entry(scope& at, ir::value from, ir::value to, Body&& body) {
     ir::block_builder& b = *at.block;
-    const auto entries = [&](std::size_t level, ir::value low, ir::value high) {
+    const auto single = [&](ir::value low, ir::value high) {
       scope inner(at, b.loop(ir::loop_kind::serial, "entry", low, high));
-      body(inner, level, inner.block->counter());
+      body(inner, blocks, place{inner.block->counter()});
       inner.close();
     };
     const ir::value radix = b.i64(f_.radix);
-    for (std::size_t level = 0; level + 1 < f_.tables.size(); ++level) {
-      const ir::value up = b.emit(op::quotient, {b.emit(op::add, {from, b.i64(f_.radix - 1)}), radix});
-      const ir::value down = b.emit(op::quotient, {to, radix});
-      const ir::value until = b.emit(op::minimum, {b.emit(op::mul, {up, radix}), to});
-      entries(level, from, until);
-      entries(level, b.emit(op::maximum, {b.emit(op::mul, {down, radix}), until}), to);
-      from = up, to = down;
-    }
-    entries(f_.tables.size() - 1, from, to);
+    const ir::value up = b.emit(op::quotient, {b.emit(op::add, {from, b.i64(f_.radix - 1)}), radix});
+    const ir::value down = b.emit(op::quotient, {to, radix});
+    const ir::value until = b.emit(op::minimum, {b.emit(op::mul, {up, radix}), to});
+    single(from, until);
+    const ir::value again = b.emit(op::maximum, {b.emit(op::mul, {down, radix}), until});
+    single(again, to);
+    const ir::value last = one_before(at, down);
+    where(at, b.emit(op::equal, {up, last}), [&](scope& in) { body(in, spans, place{in.block->i64(0), up}); });
+    where(at, b.emit(op::less, {up, last}), [&](scope& in) {
+      const ir::value level = level_of(in, up, last);
+      body(in, spans, place{level, up});
+      body(in, spans, place{level, last});
+    });
   }
-  // body(scope, level, entry) for the entries that the block is part of.
+  // The highest bit in which two groups differ: those of the plan's extents at once, others one by one.
+  ir::value level_of(scope& at, ir::value low, ir::value high) {
+    ir::block_builder& b = *at.block;
+    const auto differ = [&](ir::block_builder& in, ir::value width) {
+      const ir::value first = in.emit(op::quotient, {low, width}), last = in.emit(op::quotient, {high, width});
+      return in.cast(element::i64, in.emit(op::not_equal, {first, last}));
+    };
+    ir::value level = b.i64(0);
+    const std::int64_t planned = k_.known.value(k_.g.arg(g_.arg(f_.tables[spans], 1), 1)).value_or(1);
+    for (std::int64_t l = 1; l < planned; ++l) level = b.emit(op::add, {level, differ(b, b.i64(std::int64_t{1} << l))});
+    const ir::value cell = b.accumulator(element::i64, monoid::sum, false);
+    b.combine(cell, level);
+    const ir::value width = b.accumulator(element::i64, monoid::prod, false);
+    b.combine(width, b.i64(std::int64_t{1} << (planned - 1)));
+    ir::block_builder rest = b.loop(ir::loop_kind::serial, "level", b.i64(planned), levels_);
+    rest.combine(width, rest.i64(2));
+    rest.combine(cell, differ(rest, rest.read(width)));
+    rest.close();
+    return b.read(cell);
+  }
+  // body(scope, level, first group of its half, is it a right half): the halves that a group is in.
   template <class Body>
-  void each_table(scope& at, Body&& body) {
-    ir::value entry = block_;
-    for (std::size_t level = 0; level < f_.tables.size(); ++level) {
-      if (level > 0) entry = at.block->emit(op::quotient, {entry, at.block->i64(f_.radix)});
-      body(at, level, entry);
-    }
+  void each_half(scope& at, ir::value group, Body&& body) {
+    const ir::value width = at.block->accumulator(element::i64, monoid::prod, false);
+    scope inner(at, at.block->loop(ir::loop_kind::serial, "level", at.block->i64(1), levels_));
+    ir::block_builder& b = *inner.block;
+    b.combine(width, b.i64(2));
+    const ir::value size = b.read(width), half = b.emit(op::quotient, {group, size});
+    const ir::value right = b.emit(op::equal, {b.emit(op::remainder, {half, b.i64(2)}), b.i64(1)});
+    body(inner, b.counter(), b.emit(op::mul, {half, size}), size, right);
+    inner.close();
+  }
+  // Each of groups [low, high) with all after it, of what level `from` has.
+  void fold_back(scope& at, ir::value from, ir::value level, ir::value low, ir::value high) {
+    const ir::value sum = cell(at);
+    scope inner(at, at.block->loop(ir::loop_kind::serial, "group", low, high));
+    inner.block->head().backward = true;
+    const ir::value group = inner.block->counter();
+    inner.block->combine(sum, read_entry(inner, spans, {from, group}));
+    write_entry(inner, spans, {level, group}, inner.block->read(sum));
+    inner.close();
   }
 
   // ---- folds
@@ -283,8 +330,8 @@ class sweeper {
       const std::int32_t id = k_.buffers.at(s_.define);
       const ir::access how = k_.subscripts_of(id, k_.place_in(s_), some, list);
       c.combine(whole, held(c, c.load(id, g_.type(s_.define), list, how)));
-      each_entry(some, one_after(some, from), block_, [&](scope& in, std::size_t level, ir::value entry) {
-        in.block->combine(whole, read_entry(in, level, entry));
+      each_entry(some, one_after(some, from), block_, [&](scope& in, std::size_t table, const place& entry) {
+        in.block->combine(whole, read_entry(in, table, entry));
       });
       c.combine(whole, c.read(down));
     });
@@ -300,18 +347,32 @@ class sweeper {
     ir::block_builder& b = *at.block;
     k_.store(s_, b.type_of(x) == g_.type(s_.define) ? x : b.cast(g_.type(s_.define), x), at);
   }
-  // What the block comes to, into the tables.
+  // What the block comes to, into the tables; with the last of a group, the spans that end with it.
   void keep(scope& at, ir::value total) {
-    std::int64_t size = 1;
-    each_table(at, [&](scope& in, std::size_t level, ir::value entry) {
-      ir::block_builder& b = *in.block;
-      if (level == 0) return write_entry(in, level, entry, total);
-      size *= f_.radix;
-      const ir::value first = b.emit(op::equal, {b.emit(op::mul, {entry, b.i64(size)}), block_});
-      where(in, first, [&](scope& some) { write_entry(some, level, entry, total); });
-      where(in, b.emit(op::logical_not, {first}), [&](scope& some) {
-        const ir::value old = read_entry(some, level, entry);
-        write_entry(some, level, entry, combined(*some.block, old, total));
+    ir::block_builder& b = *at.block;
+    const ir::value none = b.i64(0), radix = b.i64(f_.radix), group = b.emit(op::quotient, {block_, radix});
+    write_entry(at, blocks, {block_}, total);
+    const ir::value first = b.emit(op::equal, {b.emit(op::mul, {group, radix}), block_});
+    where(at, first, [&](scope& some) { write_entry(some, spans, {none, group}, total); });
+    where(at, b.emit(op::logical_not, {first}), [&](scope& some) { add_to_entry(some, spans, {none, group}, total); });
+    const ir::value next = one_after(at, block_), whole = b.emit(op::mul, {b.emit(op::quotient, {next, radix}), radix});
+    where(at, b.emit(op::equal, {next, whole}), [&](scope& some) {
+      const ir::value sum = read_entry(some, spans, {none, group});
+      each_half(some, group, [&](scope& in, ir::value level, ir::value start, ir::value size, ir::value right) {
+        ir::block_builder& c = *in.block;
+        where(in, right, [&](scope& more) {
+          const ir::value begun = more.block->emit(op::less, {start, group});
+          where(more, begun, [&](scope& next_one) {
+            const ir::value before = read_entry(next_one, spans, {level, one_before(next_one, group)});
+            write_entry(next_one, spans, {level, group}, combined(*next_one.block, before, sum));
+          });
+          where(more, more.block->emit(op::logical_not, {begun}),
+                [&](scope& first_one) { write_entry(first_one, spans, {level, group}, sum); });
+        });
+        const ir::value end = c.emit(op::add, {start, size});
+        const ir::value full = c.emit(op::equal, {one_after(in, group), end});
+        where(in, c.emit(op::logical_and, {c.emit(op::logical_not, {right}), full}),
+              [&](scope& more) { fold_back(more, none, level, start, end); });
       });
     });
   }
@@ -322,15 +383,36 @@ class sweeper {
 
   // ---- spreads
 
-  void clear(ir::value blocks) {
-    ir::block_builder& b = *columns_.block;
+  void clear(ir::value block_count) {
     const ir::value nothing = k_.emit(identity_of(g_, f_.fold, f_.type), columns_);
-    for (std::size_t level = 0; level < f_.tables.size(); ++level) {
-      if (level > 0) blocks = b.emit(op::quotient, {b.emit(op::add, {blocks, b.i64(f_.radix - 1)}), b.i64(f_.radix)});
-      scope inner(columns_, b.loop(ir::loop_kind::serial, "clear", b.i64(0), blocks));
-      write_entry(inner, level, inner.block->counter(), nothing);
+    const auto each = [&](scope& at, ir::value count, const char* name, const auto& body) {
+      scope inner(at, at.block->loop(ir::loop_kind::serial, name, at.block->i64(0), count));
+      body(inner, inner.block->counter());
       inner.close();
-    }
+    };
+    each(columns_, block_count, "clear",
+         [&](scope& in, ir::value entry) { write_entry(in, blocks, {entry}, nothing); });
+    each(columns_, levels_, "level", [&](scope& in, ir::value level) {
+      each(in, groups_, "clear",
+           [&](scope& one, ir::value entry) { write_entry(one, spans, {level, entry}, nothing); });
+    });
+  }
+  // With the first block of a group: what slices add to all of it. They began before, so it is known.
+  void gather_spans(scope& at, ir::value group) {
+    ir::block_builder& b = *at.block;
+    const ir::value none = b.i64(0), whole = cell(at);
+    b.combine(whole, read_entry(at, spans, {none, group}));
+    each_half(at, group, [&](scope& in, ir::value level, ir::value start, ir::value size, ir::value right) {
+      ir::block_builder& c = *in.block;
+      const ir::value begun = c.emit(op::less, {start, group}), end = c.emit(op::add, {start, size});
+      where(in, c.emit(op::logical_and, {right, c.emit(op::logical_not, {begun})}),
+            [&](scope& more) { fold_back(more, level, level, group, more.block->emit(op::minimum, {end, groups_})); });
+      where(in, c.emit(op::logical_and, {begun, c.emit(op::logical_not, {right})}), [&](scope& more) {
+        add_to_entry(more, spans, {level, group}, read_entry(more, spans, {level, one_before(more, group)}));
+      });
+      c.combine(whole, read_entry(in, spans, {level, group}));
+    });
+    write_entry(at, spans, {none, group}, b.read(whole));
   }
   // What slices from before add to each row, in a row of the piece's own.
   ir::value waiting_at(scope& at, ir::value row) {
@@ -348,9 +430,12 @@ class sweeper {
                                           .unit_inner = true,
                                           .extents = {f_.block * s_.lanes}});
     const ir::value whole = cell(at), ending = cell(at), begun = cell(at);
-    each_table(at, [&](scope& in, std::size_t level, ir::value entry) {
-      in.block->combine(whole, read_entry(in, level, entry));
-    });
+    ir::block_builder& c = *at.block;
+    const ir::value group = c.emit(op::quotient, {block_, c.i64(f_.radix)});
+    const ir::value first = c.emit(op::equal, {c.emit(op::mul, {group, c.i64(f_.radix)}), block_});
+    where(at, first, [&](scope& some) { gather_spans(some, group); });
+    c.combine(whole, read_entry(at, blocks, {block_}));
+    c.combine(whole, read_entry(at, spans, {c.i64(0), group}));
     each_row(at, f_.rows, {first_, last_}, true, [&](scope& row) {
       const ir::value t = k_.emit(f_.rows, row);
       each_slice(row, ends, t, f_.value, false, [&](scope& slice) {
@@ -382,10 +467,8 @@ class sweeper {
     });
     where(slice, b.emit(op::logical_not, {within}), [&](scope& some) {
       some.block->combine(begun, added);
-      each_entry(some, one_after(some, block_), last, [&](scope& in, std::size_t level, ir::value entry) {
-        const ir::value old = read_entry(in, level, entry);
-        write_entry(in, level, entry, combined(*in.block, old, added));
-      });
+      each_entry(some, one_after(some, block_), last,
+                 [&](scope& in, std::size_t table, const place& entry) { add_to_entry(in, table, entry, added); });
     });
   }
 
@@ -396,6 +479,7 @@ class sweeper {
   scope& columns_;
   const ir::value start_;  // of the columns
   const event_lists lists_;
+  ir::value levels_ = ir::none, groups_ = ir::none;  // of the spans
   ir::value block_ = ir::none, first_ = ir::none, last_ = ir::none;
   std::int32_t waiting_ = -1;
 };
