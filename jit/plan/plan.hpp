@@ -106,7 +106,7 @@ struct sweep_form {
   monoid fold = monoid::sum;
   element type = element::f32;  // in which is folded
   bool spreads = false;
-  std::int64_t block = 64, radix = 4;
+  std::int64_t block = 64, radix = 8;
 };
 
 enum class place : std::uint8_t { output, workspace, check };
