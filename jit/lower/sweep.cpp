@@ -1,5 +1,5 @@
 // Sweeps: a piece takes a few columns, in lanes, down all rows. See `sweep_form`.
-#include <sheaf/jit/lower/lowering.hpp>
+#include <sheaf/jit/lower/sweep_tables.hpp>
 
 namespace sheaf::lower {
 
@@ -89,23 +89,18 @@ void kernel_lowering::list_events(const stage& s, scope& piece) {
 
 namespace {
 
-class sweeper {
+class sweeper : sweep_tables {
  public:
   sweeper(kernel_lowering& k, const stage& s, scope& columns, ir::value start)
-      : k_(k),
-        g_(k.g),
-        s_(s),
-        f_(s.sweep),
-        columns_(columns),
-        start_(start),
-        lists_(lists_of(k, f_, k.buffers.at(f_.events), columns)) {}
+      : sweep_tables(k, s, columns), start_(start), lists_(lists_of(k, f_, k.buffers.at(f_.events), columns)) {}
 
   void operator()() {
     ir::block_builder& b = *columns_.block;
     const ir::value size = b.i64(f_.block), zero = b.i64(0);
-    const ir::value blocks = b.emit(op::quotient, {b.emit(op::add, {lists_.rows, b.i64(f_.block - 1)}), size});
-    if (f_.spreads) clear(blocks);
-    scope block(columns_, b.loop(ir::loop_kind::serial, "block", zero, blocks));
+    const ir::value count = b.emit(op::quotient, {b.emit(op::add, {lists_.rows, b.i64(f_.block - 1)}), size});
+    count_groups(count);
+    if (f_.spreads) clear(count);
+    scope block(columns_, b.loop(ir::loop_kind::serial, "block", zero, count));
     ir::block_builder& c = *block.block;
     block_ = c.counter();
     first_ = c.emit(op::mul, {block_, size});
@@ -116,8 +111,6 @@ class sweeper {
   }
 
  private:
-  ir::value cell(scope& at) { return at.block->accumulator(f_.type, f_.fold, true); }
-  ir::value combined(ir::block_builder& b, ir::value x, ir::value y) { return b.emit(row(f_.fold).combine, {x, y}); }
   ir::value held(ir::block_builder& b, ir::value x) { return b.type_of(x) == f_.type ? x : b.cast(f_.type, x); }
   void add(scope& at, ir::value cell, node_id value) { at.block->combine(cell, held(*at.block, k_.emit(value, at))); }
 
@@ -198,56 +191,7 @@ class sweeper {
     });
     for (const node_id n : loads) ask_for(put(n), at);
   }
-  template <class Body>
-  void where(scope& at, ir::value condition, Body&& body) {
-    scope inner(at, at.block->guard(condition));
-    body(inner);
-    inner.close();
-  }
   ir::value block_of(scope& at, ir::value row) { return at.block->emit(op::quotient, {row, at.block->i64(f_.block)}); }
-  ir::value one_before(scope& at, ir::value x) { return at.block->emit(op::sub, {x, at.block->i64(1)}); }
-  ir::value one_after(scope& at, ir::value x) { return at.block->emit(op::add, {x, at.block->i64(1)}); }
-
-  // ---- tables
-
-  std::vector<ir::value> entry_of(scope& at, ir::value entry) {
-    return {entry, k_.emit(k_.position_of(s_.vector), at, true)};
-  }
-  ir::value read_entry(scope& at, std::size_t level, ir::value entry) {
-    return at.block->load(k_.buffers.at(f_.tables[level]), f_.type, entry_of(at, entry), ir::access::contiguous);
-  }
-  void write_entry(scope& at, std::size_t level, ir::value entry, ir::value x) {
-    at.block->store(k_.buffers.at(f_.tables[level]), entry_of(at, entry), x, ir::access::contiguous);
-  }
-  // body(scope, level, entry) for the entries that blocks [from, to) consist of.
-  template <class Body>
-  void each_entry(scope& at, ir::value from, ir::value to, Body&& body) {
-    ir::block_builder& b = *at.block;
-    const auto entries = [&](std::size_t level, ir::value low, ir::value high) {
-      scope inner(at, b.loop(ir::loop_kind::serial, "entry", low, high));
-      body(inner, level, inner.block->counter());
-      inner.close();
-    };
-    const ir::value radix = b.i64(f_.radix);
-    for (std::size_t level = 0; level + 1 < f_.tables.size(); ++level) {
-      const ir::value up = b.emit(op::quotient, {b.emit(op::add, {from, b.i64(f_.radix - 1)}), radix});
-      const ir::value down = b.emit(op::quotient, {to, radix});
-      const ir::value until = b.emit(op::minimum, {b.emit(op::mul, {up, radix}), to});
-      entries(level, from, until);
-      entries(level, b.emit(op::maximum, {b.emit(op::mul, {down, radix}), until}), to);
-      from = up, to = down;
-    }
-    entries(f_.tables.size() - 1, from, to);
-  }
-  // body(scope, level, entry) for the entries that the block is part of.
-  template <class Body>
-  void each_table(scope& at, Body&& body) {
-    ir::value entry = block_;
-    for (std::size_t level = 0; level < f_.tables.size(); ++level) {
-      if (level > 0) entry = at.block->emit(op::quotient, {entry, at.block->i64(f_.radix)});
-      body(at, level, entry);
-    }
-  }
 
   // ---- folds
 
@@ -283,8 +227,8 @@ class sweeper {
       const std::int32_t id = k_.buffers.at(s_.define);
       const ir::access how = k_.subscripts_of(id, k_.place_in(s_), some, list);
       c.combine(whole, held(c, c.load(id, g_.type(s_.define), list, how)));
-      each_entry(some, one_after(some, from), block_, [&](scope& in, std::size_t level, ir::value entry) {
-        in.block->combine(whole, read_entry(in, level, entry));
+      each_entry(some, one_after(some, from), block_, [&](scope& in, std::size_t table, const place& entry) {
+        in.block->combine(whole, read_entry(in, table, entry));
       });
       c.combine(whole, c.read(down));
     });
@@ -300,21 +244,6 @@ class sweeper {
     ir::block_builder& b = *at.block;
     k_.store(s_, b.type_of(x) == g_.type(s_.define) ? x : b.cast(g_.type(s_.define), x), at);
   }
-  // What the block comes to, into the tables.
-  void keep(scope& at, ir::value total) {
-    std::int64_t size = 1;
-    each_table(at, [&](scope& in, std::size_t level, ir::value entry) {
-      ir::block_builder& b = *in.block;
-      if (level == 0) return write_entry(in, level, entry, total);
-      size *= f_.radix;
-      const ir::value first = b.emit(op::equal, {b.emit(op::mul, {entry, b.i64(size)}), block_});
-      where(in, first, [&](scope& some) { write_entry(some, level, entry, total); });
-      where(in, b.emit(op::logical_not, {first}), [&](scope& some) {
-        const ir::value old = read_entry(some, level, entry);
-        write_entry(some, level, entry, combined(*some.block, old, total));
-      });
-    });
-  }
   void without_rows() {
     each_slice(columns_, begins, lists_.rows, no_node, false,
                [&](scope& slice) { finish(slice, k_.emit(identity_of(g_, f_.fold, f_.type), slice)); });
@@ -322,16 +251,6 @@ class sweeper {
 
   // ---- spreads
 
-  void clear(ir::value blocks) {
-    ir::block_builder& b = *columns_.block;
-    const ir::value nothing = k_.emit(identity_of(g_, f_.fold, f_.type), columns_);
-    for (std::size_t level = 0; level < f_.tables.size(); ++level) {
-      if (level > 0) blocks = b.emit(op::quotient, {b.emit(op::add, {blocks, b.i64(f_.radix - 1)}), b.i64(f_.radix)});
-      scope inner(columns_, b.loop(ir::loop_kind::serial, "clear", b.i64(0), blocks));
-      write_entry(inner, level, inner.block->counter(), nothing);
-      inner.close();
-    }
-  }
   // What slices from before add to each row, in a row of the piece's own.
   ir::value waiting_at(scope& at, ir::value row) {
     ir::block_builder& b = *at.block;
@@ -347,10 +266,13 @@ class sweeper {
                                           .elements = f_.block * s_.lanes,
                                           .unit_inner = true,
                                           .extents = {f_.block * s_.lanes}});
-    const ir::value whole = cell(at), ending = cell(at), begun = cell(at);
-    each_table(at, [&](scope& in, std::size_t level, ir::value entry) {
-      in.block->combine(whole, read_entry(in, level, entry));
-    });
+    const ir::value ending = cell(at), begun = cell(at);  // begun: what covers the block, too
+    ir::block_builder& c = *at.block;
+    const ir::value group = c.emit(op::quotient, {block_, c.i64(f_.radix)});
+    const ir::value first = c.emit(op::equal, {c.emit(op::mul, {group, c.i64(f_.radix)}), block_});
+    where(at, first, [&](scope& some) { gather_spans(some, group); });
+    c.combine(begun, read_entry(at, blocks, {block_}));
+    c.combine(begun, read_entry(at, spans, {c.i64(0), group}));
     each_row(at, f_.rows, {first_, last_}, true, [&](scope& row) {
       const ir::value t = k_.emit(f_.rows, row);
       each_slice(row, ends, t, f_.value, false, [&](scope& slice) {
@@ -365,7 +287,7 @@ class sweeper {
       each_slice(row, begins, t, f_.value, false, [&](scope& slice) { begin(slice, t, begun); });
       ir::block_builder& b = *row.block;
       const ir::value waiting = b.load(waiting_, f_.type, {waiting_at(row, t)}, ir::access::contiguous);
-      const ir::value before = combined(b, b.read(whole), waiting), all = combined(b, before, b.read(begun));
+      const ir::value all = combined(b, b.read(begun), waiting);
       k_.store(s_, f_.type == g_.type(s_.define) ? all : b.cast(g_.type(s_.define), all), row, ir::none, stream);
     });
   }
@@ -382,21 +304,14 @@ class sweeper {
     });
     where(slice, b.emit(op::logical_not, {within}), [&](scope& some) {
       some.block->combine(begun, added);
-      each_entry(some, one_after(some, block_), last, [&](scope& in, std::size_t level, ir::value entry) {
-        const ir::value old = read_entry(in, level, entry);
-        write_entry(in, level, entry, combined(*in.block, old, added));
-      });
+      each_entry(some, one_after(some, block_), last,
+                 [&](scope& in, std::size_t table, const place& entry) { add_to_entry(in, table, entry, added); });
     });
   }
 
-  kernel_lowering& k_;
-  graph& g_;
-  const stage& s_;
-  const sweep_form& f_;
-  scope& columns_;
   const ir::value start_;  // of the columns
   const event_lists lists_;
-  ir::value block_ = ir::none, first_ = ir::none, last_ = ir::none;
+  ir::value first_ = ir::none, last_ = ir::none;  // the rows of the block
   std::int32_t waiting_ = -1;
 };
 

@@ -107,8 +107,8 @@ struct window_form {
 
 // Slices m cover rows [low(m), high(m)) of `rows`. One pass down the rows, with columns in lanes, folds or spreads all of
 // them. Rows go in blocks of `block`. Of a slice that leaves its block, the fold has three parts: from its begin to the end
-// of that block, found going up the block; the whole blocks between, of which tables keep the folds, each of `radix` times
-// the blocks of the one before; and from the start of its last block, found going down. Nothing is subtracted, so a NaN
+// of that block, found going up the block; the whole blocks between, from tables of blocks and of spans of groups of `radix`
+// blocks, see lower/sweep_tables.hpp; and from the start of its last block, found going down. Nothing is subtracted, so a NaN
 // concerns only the slices that hold it, and any monoid will do. Spread is the transpose. `events` holds, for begins (0) and
 // for ends (1), rows + 2 positions, of which k and k + 1 are the bounds of row k's, and then the slices in that order;
 // those without rows stand at place `rows`.

@@ -1,6 +1,7 @@
 #include <sheaf/jit/plan/sweep.hpp>
 
 #include <algorithm>
+#include <cmath>
 
 #include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/jit/plan/levels.hpp>
@@ -124,10 +125,9 @@ class sweeping {
     index_set slice;
     slice.insert(g_.ordinal(f_.slice));
     const node_id deep = listed(slice);
-    for (node_id entries = blocks(g_.arg(f_.rows, 1), f_.block);; entries = blocks(entries, f_.radix)) {
-      table(entries);
-      if (known_.value(entries).value_or(0) <= 2 * f_.radix) break;
-    }
+    const node_id all = blocks(g_.arg(f_.rows, 1), f_.block), groups = blocks(all, f_.radix);
+    table({all});
+    table({levels(groups), groups});
     stage one = s_;
     one.how = way::sweep;
     one.when = deep;
@@ -153,18 +153,28 @@ class sweeping {
     index_set all;
     for (const node_id idx : s_.indices) all.insert(g_.ordinal(idx));
     if (known_.trips(f_.slice) < least_slices || rows < least_rows || rows * across < least_elements) return false;
-    const double tables = rows / static_cast<double>(f_.block) * across * bytes * 8 / 7;
+    const double entries = rows / static_cast<double>(f_.block), groups = entries / static_cast<double>(f_.radix);
+    const double tables = (entries + groups * (1 + std::max(0.0, std::log2(groups)))) * across * bytes;
     return known_.trips(all) * row(g_.type(s_.define)).bytes >= tables + 16 * (rows + known_.trips(f_.slice));
   }
   node_id blocks(node_id count, std::int64_t size) {
     return make(g_, op::quotient, make(g_, op::add, count, integer(g_, size - 1)), integer(g_, size));
   }
-  void table(node_id entries) {
+  // One for each bit of a group's number, and one at least.
+  node_id levels(node_id groups) {
+    node_id count = integer(g_, 1);
+    for (int bit = 1; bit < 31; ++bit)
+      count = make(g_, op::add, count,
+                   cast_to(g_, element::i64, make(g_, op::less, integer(g_, std::int64_t{1} << bit), groups)));
+    return count;
+  }
+  void table(const std::vector<node_id>& extents) {
     stage t;
     t.how = way::space;
     t.body = identity_of(g_, f_.fold, f_.type);
-    t.indices = {fresh_index(g_, f_.rows, integer(g_, 0), entries), columns_};
-    t.define = define(g_, g_.name("table", 5), t.body, t.indices.data(), 2);
+    for (const node_id e : extents) t.indices.push_back(fresh_index(g_, f_.rows, integer(g_, 0), e));
+    t.indices.push_back(columns_);
+    t.define = define(g_, g_.name("table", 5), t.body, t.indices.data(), static_cast<int>(t.indices.size()));
     f_.tables.push_back(t.define);
     before_.push_back(std::move(t));
   }
