@@ -1,9 +1,8 @@
 // Runs compiled kernels: plans for a class of arguments, finds code, and calls it with workspace of the calling thread.
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <stdexcept>
 
 #include <sheaf/jit/engine/codegen.hpp>
@@ -44,13 +43,21 @@ class arena {
   std::size_t size_ = 0;
 };
 
+// Bytes of the cache that cores share; 0 where nobody says. (sysconf counts those of all sockets.)
+double last_cache() {
+  double size = 0;
+  char unit = 0;
+  std::ifstream("/sys/devices/system/cpu/cpu0/cache/index3/size") >> size >> unit;
+  return size * (unit == 'K' ? 1024 : unit == 'M' ? 1024 * 1024 : 1);
+}
+
 plan::call_facts facts_of(const call_class& a) {
   plan::call_facts seen;
   for (std::size_t i = 0; i < a.input_extents.size(); ++i) seen.inputs.push_back({a.input_extents[i], a.unit_inputs[i]});
   seen.unit_outputs = a.unit_outputs;
-  // Half of the last cache, or what panels bring is gone before it is read again; two panels a thread, for the next one comes.
-  const long last = sysconf(_SC_LEVEL3_CACHE_SIZE) > 0 ? sysconf(_SC_LEVEL3_CACHE_SIZE) : sysconf(_SC_LEVEL2_CACHE_SIZE);
-  if (last > 0) seen.cache_share = static_cast<double>(last) / 4 / std::max(1, current_parallel_hook().threads);
+  // A quarter of the last cache by the threads: others use it too, and what comes in next drives out what is there.
+  static const double last = last_cache();
+  if (last > 0) seen.cache_share = std::min(seen.cache_share, last / 4 / std::max(1, current_parallel_hook().threads));
   return seen;
 }
 

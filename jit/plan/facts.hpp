@@ -1,5 +1,6 @@
 // What a plan knows of a call: the extents and the stride class of each tensor, and from them the sizes of index ranges.
-// The facts only steer decisions: a kernel reads extents when it runs, so a plan is right for any of them.
+// The facts steer decisions; a kernel reads extents when it runs. Of extents it relies only on being a multiple of lanes
+// where these facts say so.
 // Shown by tests/jit/plan.cpp.
 #pragma once
 #include <optional>

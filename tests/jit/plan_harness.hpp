@@ -139,6 +139,7 @@ class trial {
   void make() {
     plan::call_facts call;
     call.eager = eager;
+    call.cache_share = cache_share;
     for (memory& m : inputs) call.inputs.push_back({m.extents, m.extents.empty() || m.strides.back() == 1});
     call.unit_outputs.assign(static_cast<std::size_t>(g.outputs.size()), !turned_outputs);
     p.emplace(plan_program(g, call, "trial"));
@@ -222,6 +223,7 @@ class trial {
   graph g;
   std::vector<memory> inputs, outputs, rest;
   bool eager = false;           // see plan::call_facts
+  double cache_share = 4 << 20;
   bool turned_outputs = false;  // the caller's views are transposed
   std::optional<planned> p;
   std::optional<program> code;
