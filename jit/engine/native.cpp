@@ -1,13 +1,16 @@
 // Runs compiled kernels: plans for a class of arguments, finds code, and calls it with workspace of the calling thread.
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <stdexcept>
 
+#include <sheaf/jit/engine/arrange.hpp>
 #include <sheaf/jit/engine/codegen.hpp>
 #include <sheaf/jit/engine/failure.hpp>
+#include <sheaf/jit/engine/machine.hpp>
 #include <sheaf/jit/engine/runner.hpp>
+#include <sheaf/jit/engine/words.hpp>
 #include <sheaf/jit/ir/print.hpp>
 #include <sheaf/jit/ir/verify.hpp>
 #include <sheaf/runtime/fail.hpp>
@@ -43,21 +46,12 @@ class arena {
   std::size_t size_ = 0;
 };
 
-// Bytes of the cache that cores share; 0 where nobody says. (sysconf counts those of all sockets.)
-double last_cache() {
-  double size = 0;
-  char unit = 0;
-  std::ifstream("/sys/devices/system/cpu/cpu0/cache/index3/size") >> size >> unit;
-  return size * (unit == 'K' ? 1024 : unit == 'M' ? 1024 * 1024 : 1);
-}
-
-plan::call_facts facts_of(const call_class& a) {
-  plan::call_facts seen;
-  for (std::size_t i = 0; i < a.input_extents.size(); ++i) seen.inputs.push_back({a.input_extents[i], a.unit_inputs[i]});
-  seen.unit_outputs = a.unit_outputs;
-  // A quarter of the last cache by the threads: others use it too, and what comes in next drives out what is there.
-  static const double last = last_cache();
-  if (last > 0) seen.cache_share = std::min(seen.cache_share, last / 4 / std::max(1, current_parallel_hook().threads));
+plan::call_facts facts_of(const arrangement& form, const call_class& a, const options& steer) {
+  plan::call_facts seen = form.facts(a);
+  seen.steer = steer;
+  seen.on = this_machine();
+  // Half of the last cache, or what panels bring is gone before it is read again; two panels a thread, for the next one comes.
+  seen.cache_share = seen.on.last_cache / 4 / std::max(1, current_parallel_hook().threads);
   return seen;
 }
 
@@ -69,15 +63,18 @@ std::int64_t closed_value(const plan::facts& known, node_id e) {
 
 class native_runner final : public runner {
  public:
-  native_runner(const graph& g, const call_class& arguments)
-      : planned_(plan_program(g, facts_of(arguments), "sheaf_program")), text_(ir::print(planned_.code)) {
+  native_runner(const graph& g, const call_class& arguments, const options& steer)
+      : form_(g, arguments),
+        planned_(plan_program(form_.of(g), facts_of(form_, arguments, steer), "sheaf_program")),
+        text_(ir::print(planned_.code)) {
+    planned_.text = form_.note(g) + planned_.text;
     if (runtime::current_settings().verify) ir::verify(planned_.code);
     runtime::debug_line(3, "plan\n" + planned_.text);
     runtime::debug_line(3, "kernel IR\n" + text_);
-    const plan::facts known(planned_.g, facts_of(arguments));
+    const plan::facts known(planned_.g, facts_of(form_, arguments, steer));
     check_uniform(known, arguments);
     lay_out(known);
-    code_ = code_for(planned_.code, text_);
+    code_ = code_for(planned_.code, text_, steer);
     given_ = static_cast<std::size_t>(g.inputs.size() + g.outputs.size());
   }
 
@@ -88,6 +85,8 @@ class native_runner final : public runner {
     if (slots > 16) many.resize(slots);
     sheaf_tensor* all = slots > 16 ? many.data() : few;
     std::memcpy(all, tensors, given_ * sizeof(sheaf_tensor));
+    std::vector<std::int64_t> numbers;
+    if (!form_.as_given()) form_.views(all, numbers);
     if (!own_.empty()) {
       static thread_local arena memory;
       char* base = memory.at_least(bytes_);
@@ -111,9 +110,19 @@ class native_runner final : public runner {
 
   void check_uniform(const plan::facts& known, const call_class& arguments) const {
     std::vector<sheaf_tensor> shapes;
-    for (const auto& extents : arguments.input_extents) shapes.push_back({nullptr, extents.data(), nullptr});
+    for (const auto& extents : arguments.input_extents) shapes.push_back({nullptr, extents.data(), extents.data()});
     for (const plan::check& c : planned_.checks)
-      if (c.uniform && known.value(c.outside).value_or(0) != 0) fail_check(planned_.g, c, 0, shapes.data());
+      if (c.uniform && known.value(c.outside).value_or(0) != 0) fail(c, 0, shapes.data());
+  }
+
+  // In the words of the program as it was written.
+  [[noreturn]] void fail(plan::check c, std::int64_t position, const sheaf_tensor* tensors) const {
+    std::vector<sheaf_tensor> inputs(tensors, tensors + planned_.g.inputs.size());
+    std::vector<std::int64_t> numbers;
+    form_.named_views(inputs.data(), numbers);
+    for (int i = 0; i < planned_.g.inputs.size(); ++i)
+      if (c.demand < 0 && slot_text(planned_.g, i) == c.tensor) c.dimension = form_.named_dimension(i, c.dimension);
+    fail_check(form_.named(planned_.g), c, position, inputs.data());
   }
 
   void place(element type, const std::vector<std::int64_t>& extents) {
@@ -142,10 +151,11 @@ class native_runner final : public runner {
 
   [[noreturn]] void fail_from(const sheaf_failure& failure, const sheaf_tensor* tensors) const {
     for (const plan::check& c : planned_.checks)
-      if (!c.uniform && c.ordinal == failure.check) fail_check(planned_.g, c, failure.position, tensors);
+      if (!c.uniform && c.ordinal == failure.check) fail(c, failure.position, tensors);
     runtime::fail(code::broken_invariant, "index check", "one of the program's checks", std::to_string(failure.check));
   }
 
+  arrangement form_;
   planned planned_;
   std::string text_;
   std::shared_ptr<const loaded_code> code_;
@@ -156,11 +166,13 @@ class native_runner final : public runner {
 
 }  // namespace
 
-std::unique_ptr<runner> make_native_runner(const graph& g, const call_class& arguments) {
+std::unique_ptr<runner> make_native_runner(const graph& g, const call_class& arguments, const options& steer) {
   try {
-    return std::make_unique<native_runner>(g, arguments);
+    return std::make_unique<native_runner>(g, arguments, steer);
   } catch (const ir::bad_ir& broken) {
     runtime::fail(code::broken_invariant, "kernel IR", "what its grammar allows", broken.what());
+  } catch (const plan::cannot_follow& reason) {
+    runtime::fail(code::unsupported, "plan of a call", "one that follows its options", reason.what());
   } catch (const std::length_error& many) {
     runtime::fail(code::unsupported, "plan of a call", "a smaller program", many.what());
   }
