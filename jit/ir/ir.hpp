@@ -119,6 +119,7 @@ struct statement {
   std::int32_t lanes = 1;   // vector loops: a power of two, 2 to 256; wider than a register on purpose (several accumulators)
   std::int32_t unroll = 1;  // serial loops: a hint
   bool brief = false;       // vector loops, a hint: few turns, so less code (one masked body) counts more than speed
+  bool whole = false;       // vector loops: the range is a multiple of the lanes
   bool backward = false;    // serial and vector loops: from high - 1 down to low, vectors last first; lanes still ascend
   double cost = 1;          // parallel loops: nanoseconds of one iteration, estimated
   block body;               // loop, guard

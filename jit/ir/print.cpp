@@ -193,6 +193,7 @@ class printer {
     if (s.backward) text_ += " backward";
     if (s.lanes != 1) text_ += " lanes " + std::to_string(s.lanes);
     if (s.brief) text_ += " brief";
+    if (s.whole) text_ += " whole";
     if (s.unroll != 1) text_ += " unroll " + std::to_string(s.unroll);
     text_ += cost_text(s.cost) + "\n";
     print_block(s.body, depth + 1);

@@ -183,7 +183,7 @@ void kernel_verifier::loop(const statement& s, bool top) {
           "lanes are a power of two, 2 to 256, for a vector loop, else 1");
   require(s.unroll >= 1 && s.unroll <= 16 && (s.unroll == 1 || s.how_loop == loop_kind::serial), "loop_nesting",
           "unroll is 1 to 16, for serial loops");
-  require(!s.brief || vector, "loop_nesting", "only a vector loop is brief");
+  require((!s.brief && !s.whole) || vector, "loop_nesting", "only a vector loop is brief or whole");
   entered_[static_cast<std::size_t>(s.loop)] = open_[static_cast<std::size_t>(s.loop)] = true;
   if (vector) lanes_ = s.lanes, vector_loop_ = s.loop;
   walk(s.body, false);

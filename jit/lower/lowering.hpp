@@ -38,7 +38,8 @@ struct scope {
         bound(outer.bound),
         lane(outer.lane),
         cut(outer.cut),
-        part(outer.part) {}
+        part(outer.part),
+        rows_at_once(outer.rows_at_once) {}
   scope(const scope&) = delete;
 
   std::optional<ir::block_builder> own;
@@ -51,6 +52,7 @@ struct scope {
   node_id cut = no_node;   // the index of which the piece takes a part, and that part
   const range* part = nullptr;
   bool whole = true;  // its loop runs over the whole range of its index
+  std::int64_t rows_at_once = 1;  // a turn is for so many rows, the first of which is bound
   std::unordered_map<std::int64_t, ir::value> values;
 
   const range* part_of(node_id idx) const { return idx == cut ? part : nullptr; }
@@ -187,6 +189,7 @@ class kernel_lowering {
   std::unordered_map<node_id, std::int32_t> locals;          // by define: what its stage keeps for itself
   std::unordered_map<node_id, std::int32_t> local_keys;
   std::map<std::pair<node_id, node_id>, kept_list> kept_lists;  // by index and condition
+  std::int64_t piece_size = 0;                               // iterations that a piece takes, where it takes a part
   bool small = false;                                        // so little work that its short loops are brief
 
  private:
@@ -229,6 +232,11 @@ class kernel_lowering {
   std::vector<node_id> guests(std::span<const entry> hosts, node_id idx, scope& s);
   void run_shared(std::span<const entry> group, std::span<const node_id> visiting, scope& s, bool last);
   void finish(const stage& s, scope& at);
+  void finish_rows(const stage& s, scope& at);
+  void add_to_partial(const stage& s, ir::value added, scope& at);
+  void store_result(const stage& s, scope& at);
+  bool may_join_rows(std::span<const entry> group);
+  void run_rows(std::span<const entry> shared, node_id idx, scope& s);
   void fill(std::span<const entry> entries, scope& s);
   void piece(const plan::kernel_plan& k, scope& s, const range* chunk);
   std::vector<node_id> companions(node_id n, node_id lane, scope& at);

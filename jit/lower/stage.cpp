@@ -26,7 +26,11 @@ ir::block_builder kernel_lowering::open(scope& outer, node_id idx, int lanes, co
   ir::block_builder made =
       outer.block->loop(lanes > 1 ? ir::loop_kind::vector : ir::loop_kind::serial, index_text(idx) + suffix, low, high, lanes);
   const auto first = known.value(g.arg(idx, 0)), end = known.value(g.arg(idx, 1));
-  made.head().brief = lanes > 1 && small && first && end && *end - *first <= 2 * std::int64_t{lanes};
+  if (lanes == 1 || !first || !end) return made;
+  // A part that a piece takes ends where a chunk or the whole range does.
+  const bool divides = within == nullptr || (within == outer.part_of(idx) && piece_size % lanes == 0);
+  made.head().whole = divides && *end >= *first && (*end - *first) % lanes == 0;
+  made.head().brief = !made.head().whole && small && *end - *first <= 2 * std::int64_t{lanes};
   return made;
 }
 
@@ -103,6 +107,7 @@ ir::kernel kernel_lowering::operator()(const plan::kernel_plan& k) {
   }
   const double all_turns =
       k.parallel == no_node ? 1 : known.trips(k.parallel) / static_cast<double>(std::max<std::int64_t>(k.chunk, 1));
+  piece_size = k.chunk;
   small = k.cost * std::max(1.0, all_turns) < worth_code;
   row_index = k.row != no_node ? k.row : k.chunk == 0 ? k.parallel : no_node;
   find_strips();

@@ -1,5 +1,6 @@
 // What a plan knows of a call: the extents and the stride class of each tensor, and from them the sizes of index ranges.
-// The facts only steer decisions: a kernel reads extents when it runs, so a plan is right for any of them.
+// The facts steer decisions; a kernel reads extents when it runs. Of extents it relies only on being a multiple of lanes
+// where these facts say so.
 // Shown by tests/jit/plan.cpp.
 #pragma once
 #include <optional>
@@ -21,7 +22,7 @@ struct call_facts {
   std::vector<bool> unit_outputs;    // by the graph's outputs; missing: true
   options steer;
   machine on;
-  double cache_share = 4 << 20;      // bytes that a piece may leave in the last cache for what comes after
+  double cache_share = 0;            // bytes that a piece may leave in the last cache for what comes after; 0: no panels
   bool eager = false;                // tests: what pays for much ragged data only is done for any, in small pieces
 };
 

@@ -10,8 +10,8 @@ namespace sheaf::plan {
 namespace {
 
 constexpr double beyond_cache = 16 << 20;   // bytes of a map whose rows would leave the caches
-constexpr std::int64_t least_columns = 64;  // narrower pieces of rows cost bandwidth
-constexpr std::int64_t most_columns = 256;
+constexpr std::int64_t least_columns = 64;  // narrower pieces of rows cost bandwidth,
+constexpr std::int64_t most_columns = 128;  //   wider ones bring no more of it and fill the cache
 constexpr double enough_panels = 16;
 
 class panels {
@@ -58,6 +58,22 @@ class panels {
     return list;
   }
 
+  // Other results of the same columns, which would read the rows once more.
+  void add_siblings(std::vector<stage*>& list, const stage& map, node_id rows) {
+    const auto has = [&](node_id define) {
+      return std::any_of(list.begin(), list.end(), [&](const stage* s) { return s->define == define; });
+    };
+    for (stage& s : plan_.stages) {
+      if (has(s.define) || !is_of_columns(s, map.vector)) continue;
+      bool same = s.rows.whole != no_node && same_range(g_, s.rows.whole, rows), others = false;
+      for (const stage& writer : plan_.stages) {
+        if (!reads_.reads(s.define, writer.define)) continue;
+        (has(writer.define) ? same : others) = true;
+      }
+      if (same && !others) list.push_back(&s);
+    }
+  }
+
   // Bytes that a column brings to the cache.
   double column_bytes(const std::vector<stage*>& list, node_id& rows) const {
     std::unordered_set<node_id> tensors;
@@ -87,6 +103,7 @@ class panels {
     while (columns > least_columns && !fits(columns)) columns /= 2;
     const bool enough = known_.trips(map.vector) >= enough_panels * static_cast<double>(columns) || known_.call().eager;
     if (!fits(columns) || !enough) return;
+    add_siblings(list, map, rows);
     list.push_back(&map);
     for (stage* s : list) {
       s->parallel = s->vector;

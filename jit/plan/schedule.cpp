@@ -147,7 +147,7 @@ int lanes_for(const graph& g, const facts& known, node_id root, node_id lane, bo
     if (kind == op::reduce && row(monoid_of(g, n)).position) bytes = 8;
   });
   int most = std::max(8, (heavy ? 128 : 256) / bytes);
-  if (reductions_inside) most = std::max(8, (folds > 1 ? 512 : 1024) / bytes);  // a strip of a row stays in registers
+  if (reductions_inside) most = std::max(8, (folds > 1 || heavy ? 512 : 1024) / bytes);  // a strip of a row stays in registers
   most = std::min(most, 256);
   const double trips = known.trips(lane);
   int lanes = 4;
