@@ -19,8 +19,8 @@ struct tensor_facts {
 struct call_facts {
   std::vector<tensor_facts> inputs;  // by the graph's inputs
   std::vector<bool> unit_outputs;    // by the graph's outputs; missing: true
-  options steer;
-  machine on;
+  options steer = {};
+  machine on = {};
   bool eager = false;                // tests: what pays for much ragged data only is done for any, in small pieces
 };
 
