@@ -20,8 +20,8 @@ struct tensor_facts {
 struct call_facts {
   std::vector<tensor_facts> inputs;  // by the graph's inputs
   std::vector<bool> unit_outputs;    // by the graph's outputs; missing: true
-  options steer;
-  machine on;
+  options steer = {};
+  machine on = {};
   double cache_share = 0;            // bytes that a piece may leave in the last cache for what comes after; 0: no panels
   bool eager = false;                // tests: what pays for much ragged data only is done for any, in small pieces
 };
