@@ -291,15 +291,29 @@ class kernel_verifier {
 
   void declare(const instruction& i, std::size_t n) {
     require(!is_own(i.fold) || own_number(i.fold) < static_cast<int>(m_.folds.size()), "accumulators", "no such monoid");
+    if (is_own(i.fold)) {
+      const own_fold& f = part_of(i, 0);
+      require(f.component == 0, "accumulators", "expected the first of the folds of a state");
+      require(own_number(i.fold) + f.width <= static_cast<int>(m_.folds.size()), "accumulators",
+              "a state of too few folds");
+      require(i.type == f.type, "types", "expected the fold's type");
+      require(f.width == 1 || i.dimension == 0, "accumulators", "a state of several values does not slide");
+    }
     require(is_logic(i.fold) ? i.type == element::boolean : i.type != element::boolean || i.fold >= monoid::max,
             "types", "any and all fold booleans, sum and prod numbers");
     if (i.vector) width_[n] = lanes_;
   }
+  // How many values an accumulator's state has, and the fold that makes one of them.
+  std::int32_t values_of(const instruction& a) const { return is_own(a.fold) ? part_of(a, 0).width : 1; }
+  const own_fold& part_of(const instruction& a, std::int32_t k) const {
+    return m_.folds[static_cast<std::size_t>(own_number(a.fold) + k)];
+  }
   void read(const instruction& i) {
     require(i.args.size() == 1, "arity", "expected one accumulator");
     const instruction& a = accumulator(i.args[0]);
-    require(i.type == (is_position(a.fold) ? element::i64 : a.type), "types",
-            "expected the accumulator's type, or i64 for a position");
+    require(i.dimension >= 0 && i.dimension < values_of(a), "accumulators", "no such value of the state");
+    const element type = is_position(a.fold) ? element::i64 : is_own(a.fold) ? part_of(a, i.dimension).type : a.type;
+    require(i.type == type, "types", "expected the accumulator's type, or i64 for a position");
     const bool folded = i.code == opcode::fold_lanes;
     // Inside, the lanes beyond the end of a tail would be folded in.
     require(!folded || !lanes_, "accumulators", "fold_lanes inside a vector loop");
@@ -315,6 +329,7 @@ class kernel_verifier {
     require(lanes_ != 0 && i.vector && x.vector && !a.vector, "vectorness",
             "scan_lanes takes a scalar accumulator and a vector in a vector loop");
     require(!is_position(a.fold), "accumulators", "scan_lanes of positions");
+    require(values_of(a) == 1, "accumulators", "scan_lanes of a state of several values");
     const bool wider = is_floating(a.type) && is_floating(x.type);
     require(x.type == i.type && (a.type == x.type || wider), "types", "expected the accumulator's type, or both floating");
     mask(i.mask, true);
@@ -350,6 +365,14 @@ class kernel_verifier {
     const instruction& x = operand(s.stored);
     require(x.type == a.type, "types", "expected the accumulator's type");
     require(a.vector || !x.vector, "vectorness", "a vector combined into a scalar accumulator");
+    require(values_of(a) == 1 + static_cast<std::int32_t>(s.more.size()), "accumulators",
+            "expected as many values as the state has");
+    for (std::size_t k = 0; k < s.more.size(); ++k) {
+      const instruction& y = operand(s.more[k]);
+      require(y.type == part_of(a, static_cast<std::int32_t>(k) + 1).type, "types",
+              "expected the type of the state's value");
+      require(a.vector || !y.vector, "vectorness", "a vector combined into a scalar accumulator");
+    }
     require(is_position(a.fold) == (s.position != none), "accumulators",
             "argmax and argmin, and only they, need a position");
     if (s.position != none) {

@@ -61,7 +61,7 @@ class cost_walk {
     node_id best = no_node;
     double least = scan(n, no_node, own * inner);
     for (const node_id idx : bound_indices(g_, n)) {
-      if (!may_vectorise(g_, n, idx)) continue;
+      if (in_order(g_, monoid_of(g_, n)) || !may_vectorise(g_, n, idx)) continue;
       const double cost = scan(n, idx, own * inner);
       if (cost <= least) {
         least = cost;
@@ -245,7 +245,7 @@ void schedule_scan(graph& g, const facts& known, stage& s) {
     s.chunk = 1;
     return;
   }
-  const bool along = may_vectorise(g, value, s.scan.walk) && s.scan.factor == no_node;
+  const bool along = may_vectorise(g, value, s.scan.walk) && s.scan.factor == no_node && g.kind(value) != op::tuple;
   double least = cost_of(g, known, value, along ? s.scan.walk : no_node, 1) + (along ? share_of_lane : 1);
   for (const node_id idx : s.indices) {
     if (idx == s.owned || !may_vectorise(g, value, idx) || !may_vectorise(g, s.scan.walk, idx)) continue;
