@@ -37,7 +37,7 @@ void kernel_lowering::scan_block(const stage& s, scope& at, const range& t) {
   const bool several = g.kind(f.value) == op::tuple;
   const node_id value = several ? f.value : cast_to(g, held(g.type(f.value)), f.value);
   // Lanes run along the scan; a value that is the same at every place has none.
-  const bool along = s.vector == no_node && !several && g.free[value].has(g.ordinal(f.walk));
+  const bool along = s.vector == no_node && !several && !in_order(g, f.fold) && g.free[value].has(g.ordinal(f.walk));
   const std::int64_t ahead = f.backward ? f.shift : f.shift - 1;
   ir::block_builder& b = *at.block;
   const monoid fold = several ? sibling(g, f.fold, 0) : f.fold;

@@ -170,13 +170,32 @@ node_id make_window(graph& g, const facts& known, const sliding& r, std::int64_t
   w.value = plain_value(g, known, w.value, s, before);
   const monoid fold = monoid_of(g, r.reduce);
   const element type = g.type(r.reduce), kept = type == element::f16 || type == element::bf16 ? element::f32 : type;
-  w.value = cast_to(g, kept, w.value);
+  const bool several = g.kind(w.value) == op::tuple;
+  if (!several) w.value = cast_to(g, kept, w.value);
   const std::string reason = "window of " + std::to_string(width) + ": running blocks of its size, so that its cost does not grow with it";
-  const node_id rest = blocks(g, known, w, fold, kept, width, true, s, before, reason);
-  const node_id begun = blocks(g, known, w, fold, kept, width, false, s, before, reason);
+  const auto ends_of = [&](monoid own, element held) {
+    const node_id rest = blocks(g, known, w, own, held, width, true, s, before, reason);
+    const node_id begun = blocks(g, known, w, own, held, width, false, s, before, reason);
+    return std::pair(at(g, rest, w.walk, r.low, trusted), at(g, begun, w.walk, plus(g, r.high, -1), trusted));
+  };
   const node_id first = g.arg(w.walk, 0), size = integer(g, width);
-  const node_id left = at(g, rest, w.walk, r.low, trusted), right = at(g, begun, w.walk, plus(g, r.high, -1), trusted);
-  node_id result = combined(g, fold, left, right);
+  node_id left = no_node, result = no_node;
+  if (several) {
+    flat<node_id> lefts, rights;
+    for (int k = 0; k < g[w.value].count; ++k) {
+      const monoid own = sibling(g, fold, k);
+      const auto ends = ends_of(own, own_row_of(g, own).type);
+      lefts.push(ends.first);
+      rights.push(ends.second);
+    }
+    const int component = own_row_of(g, fold).component;
+    left = lefts[component];
+    result = combined(g, fold, lefts, rights)[component];
+  } else {
+    const auto ends = ends_of(fold, kept);
+    left = ends.first;
+    result = combined(g, fold, left, ends.second);
+  }
   if (bound_of(g, r.high, r.over).limited) {
     const node_id places = make(g, op::sub, plus(g, g.arg(w.walk, 1), -1), first);
     const node_id last_block = make(g, op::add, first, make(g, op::mul, make(g, op::quotient, places, size), size));
@@ -283,9 +302,8 @@ bool take_scan(graph& g, const facts& known, stage& s, std::vector<stage>& befor
       }
     } else if (grows || shrinks) {
       instead = make_lookup(g, known, r, shrinks, s, before, trusted);
-    } else if (slides && (folds_tuple(g, n) || in_order(g, monoid_of(g, n)))) {
-      continue;
-    } else if (slides && take_window(g, known, r, s, before, trusted)) {
+    } else if (const bool plain = slides && !folds_tuple(g, n) && !in_order(g, monoid_of(g, n));
+               plain && take_window(g, known, r, s, before, trusted)) {
       return true;
     } else if (const std::int64_t width = slides ? width_of(g, r) : 0; width > 0 && pays(g, known, r, width)) {
       instead = make_window(g, known, r, width, s, before, trusted);

@@ -250,7 +250,8 @@ void schedule_scan(graph& g, const facts& known, stage& s) {
     s.chunk = 1;
     return;
   }
-  const bool along = may_vectorise(g, value, s.scan.walk) && s.scan.factor == no_node && g.kind(value) != op::tuple;
+  const bool along = may_vectorise(g, value, s.scan.walk) && s.scan.factor == no_node && g.kind(value) != op::tuple &&
+                     !in_order(g, s.scan.fold);
   double least = cost_of(g, known, value, along ? s.scan.walk : no_node, 1) + (along ? share_of_lane : 1);
   for (const node_id idx : s.indices) {
     if (idx == s.owned || !may_vectorise(g, value, idx) || !may_vectorise(g, s.scan.walk, idx)) continue;

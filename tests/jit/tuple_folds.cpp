@@ -84,6 +84,30 @@ TEST(tuple_folds, running_ones_are_scans) {
     EXPECT_GE(count_of(test.plan_text(), ", scan"), 4) << test.plan_text();
   }
 }
+TEST(tuple_folds, large_windows_as_running_blocks) {
+  constexpr auto cut = define<"cut">(i) =
+      get<1>(fold(affine, s.in(maximum(i - 99_c, 0_c), i + 1_c), tuple(x(s), y(s)))) + 0_c * x(i);
+  constexpr auto state = moments_of(s.in(maximum(i - 40_c, 0_c), minimum(i + 41_c, extent(x, dim<0>))), x(s));
+  constexpr auto around = define<"around">(i) = get<2>(state) / get<0>(state) + 0_c * x(i);
+  for (const std::int64_t size : {81, 100, 101, 1000}) {
+    trial test = trial_of(cut, around);
+    test.random("x", {size}).random("y", {size}).expect_right();
+    if (size == 1000)
+      EXPECT_NE(test.plan_text().find("running blocks of its size"), std::string::npos) << test.plan_text();
+  }
+}
+// One value in order, along and against the index: no lane reorders it.
+TEST(tuple_folds, one_value_in_order) {
+  constexpr auto later = own_monoid<"later">(0_c, [](auto a, auto b) { return select(b == 0_c, a, b); }).in_order();
+  constexpr auto last = define<"last">(i) = fold(later, j, m(i, j));
+  constexpr auto up = define<"up">(i) = fold(later, s.in(0_c, i + 1_c), x(s)) + 0_c * x(i);
+  constexpr auto down = define<"down">(i) = fold(later, s.in(i, extent(x, dim<0>)), x(s)) + 0_c * x(i);
+  constexpr auto window = define<"window">(i) = fold(later, s.in(maximum(i - 70_c, 0_c), i + 1_c), x(s)) + 0_c * x(i);
+  trial test = trial_of(last, up, down, window);
+  std::vector<double> some(3000, 0);
+  for (std::size_t k = 0; k < some.size(); k += 7) some[k] = static_cast<double>(k + 1);
+  test.random("m", {20, 77}).with("x", {3000}, some).expect_right();
+}
 TEST(tuple_folds, long_running_ones_in_blocks) {
   constexpr auto up = define<"up">(i) = get<1>(fold(affine, s.in(0_c, i + 1_c), tuple(x(s), y(s)))) + 0_c * x(i);
   trial test = trial_of(up);

@@ -196,6 +196,8 @@ TEST(tuple_fold, in_domains) {
   double expected = 0;
   for (const std::int64_t t : order) expected = values(t) * expected + 1;
   EXPECT_NEAR(h(), expected, 1e-14);
+  const auto p = compile(gathered);
+  EXPECT_THROW((void)p(x = values, at = list<std::int64_t>({5, 64})), error);
 }
 // h(t) = a(t) h(t - 1) + b(t), forward and backward, up to each place and before it, in short rows and along a long axis.
 TEST(tuple_fold, running) {
@@ -323,6 +325,11 @@ TEST(tuple_fold, gradients_in_domains) {
   constexpr auto masked = define<"masked">() = sum(j, get<1>(fold(affine, part.where(x(i) > 0_c), tuple(y(i), x(i)))));
   constexpr auto windows = define<"windows">() =
       sum(i, y(i) * get<1>(fold(affine, s.in(maximum(i - 2_c, 0_c), i + 1_c), tuple(x(s), y(s)))));
+  constexpr auto gathered = define<"gathered">() = get<1>(fold(affine, i, tuple(x(at(i)), y(i))));
+  const array<std::int64_t, 1> order = list<std::int64_t>({5, 5, 8, 0, 7, 3, 2, 5, 1});
+  const auto dg = both(grad(gathered, x)).rounds(1024)(x = values, y = scale, at = order);
+  const auto f_gathered = compile(gathered);
+  expect_slopes(dg, values, [&](const array<double, 1>& v) { return f_gathered(x = v, y = scale, at = order)(); });
   const auto [dr, dm, dw, tr] = both(grad(ragged, x), grad(masked, y), grad(windows, x), jvp(ragged, x))
                                     .rounds(1024)(x = values, y = scale, cut = bounds, tangent(x) = scale);
   const auto f_ragged = compile(ragged);
