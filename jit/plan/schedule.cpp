@@ -50,6 +50,9 @@ class cost_walk {
 
  private:
   void reduction(node_id n, bool laned, double repeats) {
+    for (const node_id other : states_)  // another value of a state that is folded once
+      if (same_state(g_, other, n)) return;
+    if (folds_tuple(g_, n)) states_.push_back(n);
     index_set bound;
     for (const node_id idx : bound_indices(g_, n)) bound.insert(g_.ordinal(idx));
     const double inner = known_.trips(bound);
@@ -95,6 +98,7 @@ class cost_walk {
   node_id lane_;
   index_set counted_;
   std::unordered_set<node_id> seen_;
+  std::vector<node_id> states_;  // of tuples, those met
 
  public:
   node_id chosen = no_node;
