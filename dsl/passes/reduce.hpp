@@ -288,7 +288,10 @@ constexpr node_id intern_reduce(graph& g, const reduction& r, element type) {
 constexpr node_id finish(graph& g, reduction& r, element type) {
   const node_id outer = take_outer_condition(g, r);
   node_id result = r.body;
-  if (!r.indices.empty()) result = intern_reduce(g, r, type);
+  if (!r.indices.empty())
+    result = intern_reduce(g, r, type);
+  else if (g.kind(result) == op::tuple)
+    result = g.arg(result, own_row_of(g, r.kind).component);
   return make(g, op::select, outer, result, identity_of(g, r.kind, type));
 }
 
@@ -300,10 +303,10 @@ constexpr node_id reduce(graph& g, monoid kind, node_id body, node_id condition,
     if (!r.indices.contains(indices[k])) r.indices.push(indices[k]);
   if (row(kind).boolean && g.type(r.body) != element::boolean)
     r.body = make(g, op::not_equal, r.body, number_like(g, r.body, 0));
-  const element type = reduced_type(kind, g.type(r.body));
+  const element type = is_own(kind) ? own_row_of(g, kind).type : reduced_type(kind, g.type(r.body));
   deltas::separate(g, r);
   if (row(kind).position) return rules::intern_reduce(g, r, type);
-  r.body = cast_to(g, type, r.body);
+  if (g.kind(r.body) != op::tuple) r.body = cast_to(g, type, r.body);
   if (kind == monoid::sum && is_number(g, r.body, 0)) return r.body;
   if (is_false(g, r.condition)) return identity_of(g, kind, type);
   node_id factor = no_node, multiple = no_node, divisor = no_node;

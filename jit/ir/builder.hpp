@@ -126,6 +126,14 @@ class block_builder {
     if (widens) i.type = element::f64;
     return add(std::move(i));
   }
+  // Value k, of this type, of a state of several.
+  value read_part(value accumulator, element type, std::int32_t k, bool folds) {
+    instruction i = content(accumulator, folds ? opcode::fold_lanes : opcode::read);
+    i.vector = i.vector && !folds;
+    i.type = type;
+    i.dimension = k;
+    return add(std::move(i));
+  }
   value scan_lanes(value accumulator, value x, value mask = none) {
     return add({.code = opcode::scan_lanes, .type = type_of(x), .vector = true, .mask = mask, .args = {accumulator, x}});
   }
@@ -151,6 +159,17 @@ class block_builder {
     s.stored = stored;
     s.mask = mask;
     s.position = position;
+    body_.push_back(std::move(s));
+  }
+
+  // As many values as the state has.
+  void combine_state(value accumulator, std::vector<value> state, value mask = none, bool earlier = false) {
+    statement s = start(statement_kind::combine);
+    s.target_value = accumulator;
+    s.stored = state.front();
+    s.more.assign(state.begin() + 1, state.end());
+    s.mask = mask;
+    s.earlier = earlier;
     body_.push_back(std::move(s));
   }
 

@@ -1,4 +1,5 @@
-// The state of checking one kernel. verify.cpp walks statements, verify_values.cpp checks the values they make.
+// The state of checking one kernel. verify.cpp walks statements, verify_values.cpp checks the values they make,
+// verify_folds.cpp what is said of accumulators.
 #pragma once
 #include <string>
 
@@ -6,9 +7,6 @@
 #include <sheaf/jit/ir/verify.hpp>
 
 namespace sheaf::ir {
-
-inline bool is_position(monoid fold) { return fold == monoid::argmax || fold == monoid::argmin; }
-inline bool is_logic(monoid fold) { return fold == monoid::any || fold == monoid::all; }
 
 class kernel_verifier {
  public:
@@ -79,8 +77,6 @@ class kernel_verifier {
   void subscripts(const buffer& b, const std::vector<value>& list, access how, bool unit_known);
   void mask(value v, bool vector);
   void store(const statement& s);
-  void combine(const statement& s);
-  void one_width(value accumulator);
   void append(const statement& s);
   void guard(const statement& s);
   void loop(const statement& s, bool top);
@@ -94,11 +90,17 @@ class kernel_verifier {
   void counter(const instruction& i, bool lanes);
   void pattern(const instruction& i);
   void load(const instruction& i);
+
+  // verify_folds.cpp
   void declare(const instruction& i, value id);
   void read(const instruction& i);
   void scan(const instruction& i);
   void recur(const instruction& i);
   void slide(const instruction& i);
+  void one_width(value accumulator);
+  void combine(const statement& s);
+  std::int32_t values_of(const instruction& a) const;
+  const own_fold& part_of(const instruction& a, std::int32_t k) const;
 
   const module& m_;
   const kernel& k_;
@@ -111,5 +113,7 @@ class kernel_verifier {
   const char* place_ = nullptr;
   bool stores_check_ = false, stores_output_ = false;
 };
+
+void check_folds(const module& m);
 
 }  // namespace sheaf::ir

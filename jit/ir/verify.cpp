@@ -123,32 +123,6 @@ void kernel_verifier::store(const statement& s) {
   mask(s.mask, s.how != access::uniform);
 }
 
-void kernel_verifier::one_width(value accumulator) {
-  int& width = width_[static_cast<std::size_t>(accumulator)];
-  require(!width || width == lanes_, "accumulators", "combined by loops of different lanes");
-  width = lanes_;
-}
-
-void kernel_verifier::combine(const statement& s) {
-  place_ = "combine";
-  const instruction& a = accumulator(s.target_value);
-  const instruction& x = operand(s.stored);
-  require(x.type == a.type, "types", "expected the accumulator's type");
-  require(a.vector || !x.vector, "vectorness", "a vector combined into a scalar accumulator");
-  require(is_position(a.fold) == (s.position != none), "accumulators",
-          "argmax and argmin, and only they, need a position");
-  if (s.position != none) {
-    const instruction& p = operand(s.position);
-    require(p.type == element::i64 && (a.vector || !p.vector), "types",
-            "expected an i64 position, a vector only for a vector");
-  }
-  mask(s.mask, a.vector);
-  if (!a.vector) return;
-  require(lanes_ != 0, "accumulators", "a vector accumulator combined outside a vector loop");
-  require(a.dimension == 0, "accumulators", "combine into one that slides");
-  one_width(s.target_value);
-}
-
 void kernel_verifier::append(const statement& s) {
   place_ = "append";
   const buffer& b = target_buffer(s.target);
@@ -193,6 +167,7 @@ void kernel_verifier::loop(const statement& s, bool top) {
 
 void verify(const module& m) {
   for (const buffer& b : m.buffers) check_buffer(m, b);
+  check_folds(m);
   bool outputs = false;
   for (const kernel& k : m.kernels) {
     kernel_verifier verifier(m, k);

@@ -232,7 +232,7 @@ void emit_append(function_emitter& f, const ir::statement& s) {
   Value* mask = splat(f, f.values[static_cast<std::size_t>(s.mask)], f.lanes);
   if (f.tail_mask) mask = b.CreateAnd(mask, f.tail_mask);
   AllocaInst* const left = f.stack_slot(i64, "left");
-  AllocaInst* const count = f.cells[static_cast<std::size_t>(s.target_value)].content;
+  AllocaInst* const count = f.cells[static_cast<std::size_t>(s.target_value)].parts[0];
   Value* const data = facts_of(f, s.target).data;
   b.CreateStore(b.CreateZExt(b.CreateBitCast(mask, b.getIntNTy(static_cast<unsigned>(f.lanes))), i64), left);
   auto* test = BasicBlock::Create(c, "append", f.function);

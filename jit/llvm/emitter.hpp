@@ -37,10 +37,11 @@ struct emitter {
   llvm::Module& module;
 };
 
-// An accumulator: its cell, for argmax and argmin also that of the position. Cells become registers (mem2reg).
+// What an accumulator holds: a value; for argmax and argmin also its position; of a state of several values each.
+using state = std::vector<llvm::Value*>;
+// An accumulator, one cell for each. Cells become registers (mem2reg).
 struct cell {
-  llvm::AllocaInst* content = nullptr;
-  llvm::AllocaInst* position = nullptr;
+  std::vector<llvm::AllocaInst*> parts;
   std::vector<llvm::AllocaInst*> slides;  // slide_lanes: the last turn's folds of 1, 2, 4, ... lanes; shift_lanes: the first alone
   int lanes = 0;                          // 0: scalar
   int born_in = -1;                       // the vector loop it was declared in: dead lanes of its tail need no masking
@@ -109,11 +110,22 @@ bool may_spread(const function_emitter& f, const ir::spacing& apart, int bytes);
 llvm::Value* emit_spread(function_emitter& f, const ir::spacing& apart, llvm::Type* element, int bytes, llvm::Value* pointer,
                          llvm::Value* mask);
 
+// emit_fold.cpp
+bool has_position(monoid fold);
+std::vector<element> types_of_state(const function_emitter& f, const ir::instruction& accumulator);
+llvm::Type* cell_type(llvm::LLVMContext& c, element type);
+llvm::Constant* highest_position(llvm::Type* type);
+llvm::Constant* identity(const function_emitter& f, llvm::Type* type, element of, monoid fold);
+llvm::Value* combined(function_emitter& f, element type, monoid fold, llvm::Value* a, llvm::Value* b);
+state combined(function_emitter& f, element type, monoid fold, const state& a, const state& b);
+
 // emit_reduce.cpp
 void emit_accumulator(function_emitter& f, ir::value id);
 void emit_combine(function_emitter& f, const ir::statement& s);
 llvm::Value* emit_read(function_emitter& f, const ir::instruction& i);
 llvm::Value* emit_fold_lanes(function_emitter& f, const ir::instruction& i);
+
+// emit_lanes.cpp
 llvm::Value* emit_scan_lanes(function_emitter& f, const ir::instruction& i);
 llvm::Value* emit_recur_lanes(function_emitter& f, const ir::instruction& i);
 llvm::Value* emit_slide_lanes(function_emitter& f, const ir::instruction& i);

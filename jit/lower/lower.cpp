@@ -70,7 +70,7 @@ class buffer_table {
 
 // The program's own monoids as steps, arguments before what uses them.
 ir::own_fold steps_of(const graph& g, const own_monoid_row& m) {
-  ir::own_fold f{m.type, g[m.identity].attribute, {}};
+  ir::own_fold f{m.type, g[m.identity].attribute, {}, 0, m.component, m.width};
   std::unordered_map<node_id, std::int32_t> place;
   const auto add = [&](const auto& self, node_id n) -> std::int32_t {
     if (g.kind(n) == op::operand) return static_cast<std::int32_t>(g[n].attribute);
@@ -78,9 +78,9 @@ ir::own_fold steps_of(const graph& g, const own_monoid_row& m) {
     ir::fold_step step{g.kind(n), g.type(n), g.kind(n) == op::constant ? g[n].attribute : 0, {}};
     for (int k = 0; k < g[n].count; ++k) step.args.push_back(self(self, g.arg(n, k)));
     f.steps.push_back(std::move(step));
-    return place[n] = static_cast<std::int32_t>(f.steps.size()) + 1;
+    return place[n] = static_cast<std::int32_t>(f.steps.size()) + 2 * m.width - 1;
   };
-  add(add, m.combine);
+  f.result = add(add, m.combine);
   return f;
 }
 

@@ -102,6 +102,7 @@ class kernel_lowering {
   void prefetch_next_lanes(node_id reduce, scope& at, scope& inner);
   ir::value cell_of(node_id reduce, scope& at, bool wide);
   void combine_term(ir::value cell, node_id reduce, node_id body, node_id condition, node_id position, scope& inner);
+  std::vector<ir::value> emit_values(node_id tuple, scope& s);
   ir::value take_result(node_id reduce, ir::value cell, scope& at, bool folds);
 
   // gather.cpp

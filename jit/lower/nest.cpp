@@ -154,7 +154,7 @@ std::vector<node_id> kernel_lowering::guests(std::span<const entry> hosts, node_
   const auto consider = [&](node_id q) {
     if (g.kind(q) != op::reduce || g[q].count != 3 || !g.free[q].within(s.bound) || find(q, s, false)) return;
     const node_id bound = g.arg(q, 2);
-    if (row(monoid_of(g, q)).position || !plan::same_range(g, bound, idx) || s.bound.has(g.ordinal(bound))) return;
+    if (plan::keeps_several(g, q) || !plan::same_range(g, bound, idx) || s.bound.has(g.ordinal(bound))) return;
     if (&place_of(q, s) != &s || plan::lane_of(g, known, q) != bound ||
         std::find(list.begin(), list.end(), q) != list.end())
       return;

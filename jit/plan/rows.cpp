@@ -187,7 +187,9 @@ class sharing {
 
   // Loops over block, row, and what the results have beside the block. What is reduced within a row is reduced first.
   bool update_by_row(stage& s, const cluster& c) {
-    if (g_.kind(s.body) != op::reduce || row(monoid_of(g_, s.body)).position || s.indices.size() > 2) return false;
+    if (g_.kind(s.body) != op::reduce || row(monoid_of(g_, s.body)).position || is_own(monoid_of(g_, s.body)) ||
+        s.indices.size() > 2)
+      return false;
     if (s.indices.size() == 2) {
       int lanes = 0;
       const node_id lane = lane_beside(s, c, lanes);

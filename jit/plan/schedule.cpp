@@ -51,6 +51,9 @@ class cost_walk {
 
  private:
   void reduction(node_id n, bool laned, double repeats) {
+    for (const node_id other : states_)  // another value of a state that is folded once
+      if (same_state(g_, other, n)) return;
+    if (folds_tuple(g_, n)) states_.push_back(n);
     index_set bound;
     for (const node_id idx : bound_indices(g_, n)) bound.insert(g_.ordinal(idx));
     const double inner = known_.trips(bound);
@@ -67,7 +70,7 @@ class cost_walk {
     node_id best = no_node;
     double least = scan(n, no_node, own * inner);
     for (const node_id idx : bound_indices(g_, n)) {
-      if (!may_vectorise(g_, n, idx)) continue;
+      if (in_order(g_, monoid_of(g_, n)) || !may_vectorise(g_, n, idx)) continue;
       const double cost = scan(n, idx, own * inner);
       if (cost <= least) {
         least = cost;
@@ -96,6 +99,7 @@ class cost_walk {
   node_id lane_;
   index_set counted_;
   std::unordered_set<node_id> seen_;
+  std::vector<node_id> states_;  // of tuples, those met
 
  public:
   node_id chosen = no_node;
@@ -261,7 +265,8 @@ void schedule_scan(graph& g, const facts& known, stage& s) {
     s.chunk = 1;
     return;
   }
-  const bool along = may_vectorise(g, value, s.scan.walk) && s.scan.factor == no_node;
+  const bool along = may_vectorise(g, value, s.scan.walk) && s.scan.factor == no_node && g.kind(value) != op::tuple &&
+                     !in_order(g, s.scan.fold);
   double least = cost_of(g, known, value, along ? s.scan.walk : no_node, 1) + (along ? share_of_lane : 1);
   for (const node_id idx : s.indices) {
     if (idx == s.owned || !may_vectorise(g, value, idx) || !may_vectorise(g, s.scan.walk, idx)) continue;

@@ -63,6 +63,10 @@ class splitting {
     if (inner_ >= row_elements && results_ == 1) return by_row();
     if (const node_id whole = centred(); whole != no_node) return whole;
     const row_blocks rows = blocks_of(g_, cut_, block_);
+    if (folds_tuple(g_, n_))
+      return by_value(
+          [&](monoid kind, element type) { return parts_of(rows, kind, type, g_.arg(n_, 0), g_.arg(n_, 1)); },
+          rows.block);
     const element type = wide(g_.type(n_));
     const node_id parts = parts_of(rows, monoid_of(g_, n_), type, g_.arg(n_, 0), g_.arg(n_, 1));
     return cast_to(g_, g_.type(n_), total(parts, type, rows.block));
@@ -88,6 +92,7 @@ class splitting {
     if (elements_ * within * results_ < split_from || elements_ < 64) return false;
     for (const node_id idx : bound_) {
       if (!is_closed(g_, idx) || !may_vectorise(g_, n_, idx)) continue;
+      if (in_order(g_, monoid_of(g_, n_)) && idx != nesting_order(g_, bound_).front()) continue;
       const double pieces = cut_ == no_node ? 0 : known_.trips(cut_);
       if (pieces < enough_pieces && known_.trips(idx) > 8 * pieces) cut_ = idx;
     }
@@ -104,10 +109,26 @@ class splitting {
   node_id by_row() {
     std::vector<node_id> rest = bound_;
     std::erase(rest, cut_);
-    const node_id per_row = intern_reduce(g_, monoid_of(g_, n_), g_.type(n_), g_.arg(n_, 0), g_.arg(n_, 1), rest);
-    const node_id parts = stored(g_, per_row, "partial", s_, before_,
-                                 "one part a row: " + count_text(elements_) + " elements for one result");
+    const auto part = [&](monoid kind, element type) {
+      const node_id per_row = intern_reduce(g_, kind, type, g_.arg(n_, 0), g_.arg(n_, 1), rest);
+      return stored(g_, per_row, "partial", s_, before_,
+                    "one part a row: " + count_text(elements_) + " elements for one result");
+    };
+    if (folds_tuple(g_, n_)) return by_value(part, cut_);
+    const node_id parts = part(monoid_of(g_, n_), g_.type(n_));
     return total(parts, g_.type(n_), cut_);
+  }
+
+  // Of a tuple each value has partial results of its own; what folds them reads those of all.
+  template <class Part>
+  node_id by_value(Part part, node_id over) {
+    const monoid kind = monoid_of(g_, n_);
+    flat<node_id> parts;
+    for (int k = 0; k < own_row_of(g_, kind).width; ++k) {
+      const monoid own = sibling(g_, kind, k);
+      parts.push(part(own, own_row_of(g_, own).type));
+    }
+    return intern_reduce(g_, kind, g_.type(n_), tuple(g_, parts), truth(g_, true), {over});
   }
 
   // A stage of partial results, as the load of one of them.
@@ -115,7 +136,7 @@ class splitting {
     replacement put(g_);
     put.add(cut_, rows.part);
     body = put(body);
-    if (type != g_.type(body)) body = cast_to(g_, type, body);
+    if (g_.kind(body) != op::tuple && type != g_.type(body)) body = cast_to(g_, type, body);
     condition = put(condition);
     std::vector<node_id> bound = bound_;
     for (node_id& idx : bound) idx = put(idx);
@@ -214,7 +235,8 @@ class splitting {
 
 node_id split(graph& g, const facts& known, node_id n, const stage& s, std::vector<stage>& before, trust& trusted) {
   if (row(monoid_of(g, n)).position) return no_node;
-  if (const node_id body = without_cast(g, g.arg(n, 0)); g.kind(body) == op::load && is_partial(g, g.arg(body, 0))) return no_node;
+  const node_id first = without_cast(g, folds_tuple(g, n) ? g.arg(g.arg(n, 0), 0) : g.arg(n, 0));
+  if (g.kind(first) == op::load && is_partial(g, g.arg(first, 0))) return no_node;
   return splitting(g, known, n, s, before, trusted)();
 }
 
