@@ -19,6 +19,7 @@ constexpr std::int64_t vector_bytes = 64;
 constexpr std::int64_t block_bytes = 256 << 10;  // what a block keeps: a share of the second cache
 constexpr std::int64_t blocks_read_again = 4;    // a window of more blocks reads too much again
 constexpr std::int64_t sums_in_a_row = 32;       // more than these f32 adds with an error that counts
+constexpr std::int64_t summed_in_f64 = 4096;     // elements: what a block keeps of so many still fits the first cache
 
 int reductions_in(const graph& g, node_id root) {
   int count = 0;
@@ -43,6 +44,8 @@ bool lies_along(graph& g, const facts& known, node_id value, node_id idx) {
   return may_vectorise(g, value, idx) && cost_of(g, known, value, idx, 1) <= 0.5 * cost_of(g, known, value, no_node, 1);
 }
 
+bool adds_errors(monoid fold) { return fold == monoid::sum || fold == monoid::prod; }
+
 void shape(window_form& w, stage& s, monoid fold) {
   const element type = w.key == no_node ? w.type : w.key_type;
   const std::int64_t lanes = vector_bytes / row(type).bytes;
@@ -55,8 +58,7 @@ void shape(window_form& w, stage& s, monoid fold) {
   w.rest = w.width % lanes;
   w.block = std::min(w.groups - 1, block_bytes / (lanes * std::max(row(w.type).bytes, row(type).bytes))) * lanes;
   if (w.key != no_node) return;
-  if (is_floating(w.type) && (fold == monoid::sum || fold == monoid::prod) && w.groups > sums_in_a_row)
-    w.stretch = sums_in_a_row * lanes;
+  if (w.type == element::f32 && adds_errors(fold) && w.groups > sums_in_a_row) w.stretch = sums_in_a_row * lanes;
 }
 
 // sum(e / c) is sum(e) / c: one division a result.
@@ -157,6 +159,11 @@ bool take_window(graph& g, const facts& known, const sliding& r, stage& s, std::
     return false;
   if (!as_stage(g, r, r.reduce, s, before, trusted)) return true;
   s.window.type = held(g.type(r.reduce));
+  // Twice the arithmetic, which memory leaves time for; only the result is rounded.
+  const std::int64_t width = width_of(g, r);
+  if (s.window.type == element::f32 && adds_errors(monoid_of(g, r.reduce)) && width > folded_lanes &&
+      width <= summed_in_f64)
+    s.window.type = element::f64;
   const node_id value = cast_to(g, s.window.type, w.value);
   fill(g, r, r.reduce, {w.walk, value, no_node, no_node, monoid_of(g, r.reduce)}, own, s, trusted);
   return true;
