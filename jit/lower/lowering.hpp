@@ -134,6 +134,7 @@ class kernel_lowering {
 
   // strip.cpp
   void find_strips();
+  bool may_be_in_strip(node_id n, const scope& at) const;
   std::optional<ir::value> from_strip(node_id n, scope& at);
   void into_strip(node_id n, ir::value made, scope& at);
   strip_table::place lane_loop(scope& s) const;

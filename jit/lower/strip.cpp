@@ -65,8 +65,13 @@ strip_table::place kernel_lowering::lane_loop(scope& s) const {
   return {loop, loop->parent};
 }
 
+// What has no lanes may look like what another loop has in its lanes, and is one value of it.
+bool kernel_lowering::may_be_in_strip(node_id n, const scope& at) const {
+  return at.lane != no_node && !strips.uses.empty() && plan::is_function(g, n) && g.free[n].has(g.ordinal(at.lane));
+}
+
 std::optional<ir::value> kernel_lowering::from_strip(node_id n, scope& at) {
-  if (at.lane == no_node || !plan::is_function(g, n) || strips.uses.empty()) return std::nullopt;
+  if (!may_be_in_strip(n, at)) return std::nullopt;
   const auto [loop, outside] = lane_loop(at);
   const auto found = strips.stored.find(strips.alike(g, n, at.lane));
   if (found == strips.stored.end() || outside == nullptr || found->second.row != outside->number ||
@@ -78,7 +83,7 @@ std::optional<ir::value> kernel_lowering::from_strip(node_id n, scope& at) {
 
 // Every lane of the loop must come by: what is guarded is not stored.
 void kernel_lowering::into_strip(node_id n, ir::value made, scope& at) {
-  if (at.lane == no_node || !plan::is_function(g, n) || strips.uses.empty()) return;
+  if (!may_be_in_strip(n, at)) return;
   const auto [loop, outside] = lane_loop(at);
   const node_id key = strips.alike(g, n, at.lane);
   const auto uses = strips.uses.find(key);

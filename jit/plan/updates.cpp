@@ -88,7 +88,6 @@ bool take_repeated(graph& g, const facts& known, stage& s, std::vector<stage>& b
   for (const node_id idx : s.indices)
     if (idx != s.owned) all.insert(g.ordinal(idx));
   for (const node_id idx : bound_indices(g, s.body)) all.insert(g.ordinal(idx));
-  if (known.trips(all) < listed_from) return false;
   node_id slow = no_node;
   for_each_node(g, g.arg(s.body, 0), [&](node_id n) {
     if (!is_elementwise(g.kind(n)) || !is_floating(g.type(n)) || !is_slow(g, n) || g.free[n].empty() ||
