@@ -28,6 +28,18 @@ TEST(familiar_mixed, logsumexp_of_gathered_rows_by_segment) {
                 return std::log(s);
               });
 }
+// One loop has the exponentials of a row in its lanes, the other takes one of them at a time.
+TEST(familiar_mixed, softmax_beside_a_sum_weighted_by_its_exponentials) {
+  constexpr auto row = axis<"row">;
+  constexpr auto t = axis<"t">;
+  constexpr auto c = axis<"c">;
+  constexpr auto scores = tensor<"scores", float, 2>;
+  constexpr auto values = tensor<"values", float, 2>;
+  constexpr auto share = define<"share">(row, t) = exp(scores(row, t)) / sum(t, exp(scores(row, t)));
+  constexpr auto mixed = define<"mixed">(row, c) = sum(t, exp(scores(row, t)) * values(t, c));
+  both(share, mixed)(scores = noise_array<float>(-1, 1, 70, 40), values = noise_array<float>(0.5, 1, 40, 24));
+}
+
 TEST(familiar_mixed, softmax_of_a_pooled_window) {
   constexpr auto pooled = avg_pool1d<pool{.kernel = {2}, .stride = {1}, .padding = {1}}>(x);
   expect_each(checked(softmax(pooled, dim<-1>), x, rows), {8, 4}, [](auto at) {
