@@ -1,0 +1,58 @@
+// CUDA C++ from the kernel IR: one translation unit a module, without any include, for NVRTC. How loops meet threads stands
+// in docs/gpu.md. Shown by tests/cuda, which compiles the same text for the host and runs it there.
+//
+//   const cuda::source code = cuda::emit(planned.code, {.compute = 90});
+//   // compile code.text with cuda::compile_options; then, for each of code.launches in order on one stream:
+//   //   function `name`, `threads` a block, `shared_bytes` of dynamic shared memory, one parameter: the words
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <sheaf/jit/ir/ir.hpp>
+
+namespace sheaf::cuda {
+
+struct target {
+  int compute = 90;                      // ten times the major and once the minor number of the compute capability
+  std::int64_t shared_bytes = 48 << 10;  // that a block may have without asking
+  bool exact_sum = false;                // a product that is summed is rounded before, see determinism
+};
+
+// One kernel. Its pieces are walked by teams of threads in strides of the grid, so any number of blocks computes the same
+// bits, one included; the host takes what fills the device, or fewer where pieces() says that there is less to do.
+struct launch {
+  std::string name;               // of the function, extern "C"
+  int threads = 1;                // of a block
+  int pieces = 1;                 // that a block takes at a time
+  bool single = false;            // one piece: more than one block would be idle
+  std::int64_t shared_bytes = 0;  // of dynamic shared memory
+  std::int64_t scratch_bytes =
+      0;  // of device memory that each block needs for its own; the words begin with its address
+  bool writes_checks = false;
+};
+
+struct source {
+  std::string text;
+  std::vector<launch> launches;  // in order of execution, all in one stream
+  // The kernels' only parameter: 64-bit words, by value, or as a pointer to device memory where they are more than a
+  // parameter may be. Word 0 is the address of the scratch memory. Slot s has from first_word[s] on its address, its extents
+  // and its strides in elements. The address of scratch memory is a multiple of 256; so are a block's bytes.
+  int words = 1;
+  std::vector<int> first_word;
+  bool by_pointer = false;
+};
+
+// What is asked of NVRTC beside the architecture: products and sums are fused where the text says so, nowhere else.
+inline constexpr const char* compile_options[] = {"--std=c++17",      "--fmad=false", "--prec-div=true",
+                                                  "--prec-sqrt=true", "--ftz=false",  "--no-source-include"};
+
+// Every kernel begins with a look at the checks written before: where one holds a position, it writes no output, and leaves
+// "none" (INT64_MAX) in the checks of its own. So the host may read the slots at its next synchronisation.
+source emit(const ir::module& m, const target& to);
+
+// How many pieces kernel `k` has, from the extents by slot; -1 where that depends on data.
+std::int64_t pieces(const ir::module& m, std::size_t k, std::span<const std::int64_t* const> extents);
+
+}  // namespace sheaf::cuda
