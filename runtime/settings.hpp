@@ -20,6 +20,9 @@ inline constexpr setting_row setting_rows[] = {
     {"SHEAF_BACKEND", "llvm", "what runs programs: llvm, or reference, the slow evaluator that defines what is correct"},
     {"SHEAF_LLVM_PLUGIN", "beside the library", "path of the code generator that is opened at first need"},
     {"SHEAF_TARGET", "this processor", "processor to generate code for, such as x86-64-v3"},
+    {"SHEAF_CUDA", "libcuda.so.1", "path of the GPU driver that is opened at first need"},
+    {"SHEAF_NVRTC", "the newest of libnvrtc.so.13 and .12 that the driver can use",
+     "path of the compiler for GPUs that is opened at first need"},
     {"SHEAF_VERIFY", "on in debug builds", "verify the kernel IR after every pass: on or off"},
 };
 
@@ -33,6 +36,7 @@ struct settings {
   std::string backend = "llvm";
   std::string llvm_plugin;  // empty: the default place
   std::string target;       // empty: this processor
+  std::string cuda, nvrtc;  // empty: the system's
   bool verify = false;
 };
 
