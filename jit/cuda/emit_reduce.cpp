@@ -115,6 +115,7 @@ void find_accumulators(function_emitter& f) {
   f.home.assign(n, nullptr);
   f.lanes_of.assign(n, 0);
   f.born_in.assign(n, -1);
+  f.made.assign(n, false);
   f.loaded.assign(f.m.buffers.size(), false);
   f.stored.assign(f.m.buffers.size(), false);
   count_uses(f, f.kernel.body);

@@ -1,0 +1,86 @@
+// Every emitted module through NVRTC: to machine code for one of the architectures in turn, the first ones for all of them.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include <sheaf/runtime/cuda/nvrtc.hpp>
+#include <sheaf/runtime/error.hpp>
+
+#include "cubin.hpp"
+#include "machine.hpp"
+
+namespace sheaf::test {
+
+namespace {
+
+constexpr int most_registers = 255, few_registers = 128;
+constexpr std::size_t for_all = 24;
+
+struct architecture {
+  std::string name;
+  int compute;
+  int modules = 0, kernels = 0, registers = 0, frames = 0, many = 0;
+  std::int64_t frame = 0, shared = 0;
+  double seconds = 0;
+};
+
+void compile(const emulated_module& m, architecture& to) {
+  const auto start = std::chrono::steady_clock::now();
+  const std::vector<const char*> options(std::begin(cuda::compile_options), std::end(cuda::compile_options));
+  const auto cubin = runtime::cuda::compile_source(m.source.text, m.code.name, to.name, options, 0);
+  to.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  ++to.modules;
+  const std::vector<kernel_usage> all = usage_of(cubin);
+  EXPECT_EQ(all.size(), m.source.launches.size());
+  for (const kernel_usage& k : all) {
+    ++to.kernels;
+    to.registers = std::max(to.registers, k.registers);
+    to.frame = std::max(to.frame, k.frame);
+    to.shared = std::max(to.shared, k.shared);
+    to.frames += k.frame > 0;
+    to.many += k.registers > few_registers;
+    EXPECT_GT(k.registers, 0) << k.kernel;
+    EXPECT_LE(k.registers, most_registers) << k.kernel;
+    EXPECT_LE(k.shared, 48 << 10) << k.kernel;
+    if (k.frame > 0 || k.registers > few_registers)
+      std::printf("  %s, %s: %d registers, %lld bytes of local memory\n", to.name.c_str(), k.kernel.c_str(),
+                  k.registers, static_cast<long long>(k.frame));
+  }
+}
+
+}  // namespace
+
+TEST(nvrtc, compiles_every_kernel) {
+  if (!emulated_machine::only().built()) return;
+  std::vector<std::string> known;
+  try {
+    known = runtime::cuda::known_architectures();
+  } catch (const error& e) {
+    GTEST_SKIP() << "NVRTC is not installed, so no kernel was compiled for a GPU: " << e.what();
+  }
+  std::vector<architecture> list;
+  for (const int compute : {75, 80, 90, 100}) {
+    const std::string name = "sm_" + std::to_string(compute);
+    if (std::find(known.begin(), known.end(), name) != known.end())
+      list.push_back({.name = name, .compute = compute});
+    else
+      std::printf("this NVRTC does not know %s\n", name.c_str());
+  }
+  ASSERT_FALSE(list.empty());
+  const batch& all = emulated_machine::only().modules();
+  for (std::size_t n = 0; n < all.size(); ++n) {
+    SCOPED_TRACE(all[n].code.name);
+    for (std::size_t a = 0; a < list.size(); ++a)
+      if (n < for_all || n % list.size() == a) compile(all[n], list[a]);
+  }
+  for (const architecture& a : list)
+    std::printf(
+        "%s: %d modules, %d kernels, at most %d registers (%d kernels above %d), %d kernels with local memory (at most "
+        "%lld bytes), "
+        "at most %lld bytes of shared memory, %.0f ms a module\n",
+        a.name.c_str(), a.modules, a.kernels, a.registers, a.many, few_registers, a.frames,
+        static_cast<long long>(a.frame), static_cast<long long>(a.shared), 1e3 * a.seconds / std::max(1, a.modules));
+}
+
+}  // namespace sheaf::test
