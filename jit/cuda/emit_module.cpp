@@ -127,6 +127,8 @@ void emit_pieces(function_emitter& f) {
 }
 
 void emit_kernel(function_emitter& f, const launch& l, const std::vector<bool>& before, const std::vector<bool>& own) {
+  if (f.place.team > 32 && f.place.team != l.threads)
+    throw compile_error("a team beyond a warp is the block: " + l.name);
   find_accumulators(f);
   f.text +=
       cat("\nextern \"C\" __global__ void __launch_bounds__(", l.threads, ") ", l.name, "(const arguments words) {\n");
@@ -216,7 +218,7 @@ layout layout_of(const ir::module& m, const ir::kernel& k, const target& to, cal
   if (p.local_bytes > little && widest == 1) p.team = 32;
   if (p.single || p.local_bytes > 4 * little) p.team = std::max(most, p.single ? 1 : 32);
   while (p.team >= 32 && 2 * p.team <= most && p.pieces >= 0 && p.pieces * p.team < enough_threads) p.team *= 2;
-  p.threads = p.single ? p.team : std::max(p.team, 128);
+  p.threads = p.single || p.team > 32 ? p.team : 128;  // a team beyond a warp is the block
   while (p.pieces >= 0 && p.threads > std::max(p.team, 32) && p.pieces < enough_blocks * p.teams()) p.threads /= 2;
   const std::int64_t room = to.shared_bytes - 4096;  // the rest is for exchange between warps
   if (p.local_bytes > 0 && p.team > 1) {
@@ -244,6 +246,7 @@ source emit(const ir::module& m, const target& to, call_extents extents) {
                        .born_in = {},
                        .loaded = {},
                        .stored = {},
+                       .strip = {},
                        .made = {}};
     const std::vector<bool> own = written_checks(m, k.body, std::vector<bool>(m.buffers.size()));
     launch l;

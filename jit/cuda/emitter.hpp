@@ -78,6 +78,7 @@ struct function_emitter {
   std::vector<int> lanes_of;           // accumulators: lanes; 0: scalar
   std::vector<int> born_in;            // accumulators: the vector loop around, or -1
   std::vector<bool> loaded, stored;    // by buffer, in this kernel
+  std::vector<bool> strip;             // by buffer: local, and each thread reads of it what it stored itself
   std::vector<bool> made;              // by instruction: it was emitted before its place
   const ir::block* here = nullptr;     // being written
   int depth = 1;

@@ -58,7 +58,8 @@ bool emulated_machine::run(const std::vector<std::int32_t>& words, const sheaf_t
   const graph g = unpack(words.data());
   key k{words, {}};
   plan::call_facts call;
-  call.gpu = true;
+  call.gpu = gpu;
+  k.second.push_back(gpu);
   for (int i = 0; i < g.inputs.size(); ++i) {
     const int rank = g.inputs[i].rank;
     call.inputs.push_back(

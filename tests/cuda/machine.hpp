@@ -19,6 +19,8 @@ class emulated_machine {
   bool built() const { return built_; }
   const batch& modules() const { return batch_; }
 
+  bool gpu = true;  // plans are those for a GPU, else those for a CPU
+
   static emulated_machine& only();
 
  private:
