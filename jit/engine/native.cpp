@@ -5,6 +5,7 @@
 
 #include <sheaf/jit/engine/codegen.hpp>
 #include <sheaf/jit/engine/failure.hpp>
+#include <sheaf/jit/engine/layout.hpp>
 #include <sheaf/jit/engine/runner.hpp>
 #include <sheaf/jit/ir/print.hpp>
 #include <sheaf/jit/ir/verify.hpp>
@@ -17,7 +18,6 @@ namespace sheaf::jit {
 namespace {
 
 constexpr std::size_t alignment = 64;
-constexpr std::int64_t most_bytes = std::int64_t{1} << 62;
 
 // Workspace that a thread keeps between calls.
 class arena {
@@ -41,19 +41,6 @@ class arena {
   std::size_t size_ = 0;
 };
 
-plan::call_facts facts_of(const call_class& a) {
-  plan::call_facts seen;
-  for (std::size_t i = 0; i < a.input_extents.size(); ++i) seen.inputs.push_back({a.input_extents[i], a.unit_inputs[i]});
-  seen.unit_outputs = a.unit_outputs;
-  return seen;
-}
-
-std::int64_t closed_value(const plan::facts& known, node_id e) {
-  const auto value = known.value(e);
-  if (!value) runtime::fail(code::broken_invariant, "workspace of a call", "extents that do not depend on data", "one that does");
-  return *value;
-}
-
 class native_runner final : public runner {
  public:
   native_runner(const graph& g, const call_class& arguments)
@@ -62,8 +49,8 @@ class native_runner final : public runner {
     runtime::debug_line(3, "plan\n" + planned_.text);
     runtime::debug_line(3, "kernel IR\n" + text_);
     const plan::facts known(planned_.g, facts_of(arguments));
-    check_uniform(known, arguments);
-    lay_out(known);
+    check_uniform(planned_, known, arguments);
+    own_ = call_layout(planned_, known, alignment);
     code_ = code_for(planned_.code, text_);
     given_ = static_cast<std::size_t>(g.inputs.size() + g.outputs.size());
   }
@@ -71,15 +58,16 @@ class native_runner final : public runner {
   void run(const sheaf_tensor* tensors) const override {
     sheaf_tensor few[16];
     std::vector<sheaf_tensor> many;
-    const std::size_t slots = given_ + own_.size();
+    const std::size_t slots = given_ + own_.arrays.size();
     if (slots > 16) many.resize(slots);
     sheaf_tensor* all = slots > 16 ? many.data() : few;
     std::memcpy(all, tensors, given_ * sizeof(sheaf_tensor));
-    if (!own_.empty()) {
+    if (!own_.arrays.empty()) {
       static thread_local arena memory;
-      char* base = memory.at_least(bytes_);
-      for (std::size_t k = 0; k < own_.size(); ++k)
-        all[given_ + k] = {base + own_[k].offset, own_[k].extents.data(), own_[k].strides.data()};
+      char* base = memory.at_least(own_.bytes);
+      std::size_t slot = given_;
+      for (const call_layout::own_array& a : own_.arrays)
+        all[slot++] = {base + a.offset, a.extents.data(), a.strides.data()};
     }
     const parallel_hook hook = current_parallel_hook();
     sheaf_failure failure{};
@@ -90,43 +78,6 @@ class native_runner final : public runner {
   const std::string& ir() const override { return text_; }
 
  private:
-  // A workspace array or a check result: where it lies in the arena.
-  struct own_array {
-    std::size_t offset = 0;
-    std::vector<std::int64_t> extents, strides;
-  };
-
-  void check_uniform(const plan::facts& known, const call_class& arguments) const {
-    std::vector<sheaf_tensor> shapes;
-    for (const auto& extents : arguments.input_extents) shapes.push_back({nullptr, extents.data(), nullptr});
-    for (const plan::check& c : planned_.checks)
-      if (c.uniform && known.value(c.outside).value_or(0) != 0) fail_check(planned_.g, c, 0, shapes.data());
-  }
-
-  void place(element type, const std::vector<std::int64_t>& extents) {
-    own_array a{bytes_, extents, std::vector<std::int64_t>(extents.size(), 1)};
-    // A product that wrapped around would make a workspace that kernels write beyond.
-    std::int64_t count = 1, bytes = 0;
-    bool fits = true;
-    for (std::size_t d = extents.size(); d-- > 0;) {
-      a.strides[d] = count;
-      fits = fits && !__builtin_mul_overflow(count, extents[d], &count);
-    }
-    fits = fits && !__builtin_mul_overflow(count, row(type).bytes, &bytes) && bytes <= most_bytes - static_cast<std::int64_t>(bytes_);
-    if (!fits) runtime::fail(code::out_of_memory, "workspace of a call", "fewer than 2^62 bytes", "more");
-    bytes_ += (static_cast<std::size_t>(bytes) + alignment - 1) / alignment * alignment;
-    own_.push_back(std::move(a));
-  }
-  void lay_out(const plan::facts& known) {
-    for (const workspace& w : planned_.workspaces) {
-      std::vector<std::int64_t> extents;
-      for (const node_id e : w.extents) extents.push_back(std::max<std::int64_t>(closed_value(known, e), 0));
-      place(w.type, extents);
-    }
-    for (const plan::check& c : planned_.checks)
-      if (!c.uniform) place(element::i64, {});
-  }
-
   [[noreturn]] void fail_from(const sheaf_failure& failure, const sheaf_tensor* tensors) const {
     for (const plan::check& c : planned_.checks)
       if (!c.uniform && c.ordinal == failure.check) fail_check(planned_.g, c, failure.position, tensors);
@@ -136,8 +87,7 @@ class native_runner final : public runner {
   planned planned_;
   std::string text_;
   std::shared_ptr<const loaded_code> code_;
-  std::vector<own_array> own_;
-  std::size_t bytes_ = 0;
+  call_layout own_;
   std::size_t given_ = 0;
 };
 

@@ -26,7 +26,8 @@ class kernel {
 
 class program {
  public:
-  program(const std::int32_t* words, backend which) : g(unpack(words)), text(text_of(print(g))), runs_on(which) {}
+  program(const std::int32_t* words, backend which, int ordinal)
+      : g(unpack(words)), text(text_of(print(g))), runs_on(which), device(ordinal) {}
   ~program() {
     for (const kernel* k = newest.load(); k != nullptr;) {
       const kernel* next = k->next;
@@ -38,6 +39,7 @@ class program {
   const graph g;
   const std::string text;
   const backend runs_on;
+  const int device;
   std::atomic<const kernel*> newest = nullptr;
   std::mutex making;
 };
@@ -52,7 +54,9 @@ int write_key(const graph& g, const sheaf_tensor* tensors, std::int64_t* key) {
   int n = 0;
   const auto put = [&](const sheaf_tensor& t, int rank) {
     if (n + rank + 1 > key_capacity) runtime::fail(code::unsupported, "call", "at most 256 extents in all arguments");
-    key[n++] = t.data == nullptr && t.extents == nullptr ? -1 : rank == 0 || t.strides[rank - 1] == 1 || t.extents[rank - 1] <= 1;
+    key[n++] = t.data == nullptr && t.extents == nullptr
+                   ? -1
+                   : rank == 0 || t.strides[rank - 1] == 1 || t.extents[rank - 1] <= 1;
     for (int d = 0; d < rank; ++d) key[n++] = t.extents == nullptr ? -1 : t.extents[d];
   };
   for (int i = 0; i < g.inputs.size(); ++i) put(tensors[i], g.inputs[i].rank);
@@ -67,7 +71,8 @@ std::string source_text(const graph& g, node_id n) {
 
 // What gives an index its extent, and how much.
 std::string extent_text(const graph& g, node_id n, std::int64_t value) {
-  return is_constant(g, n) ? "the program fixes " + std::to_string(value) : source_text(g, n) + " gives " + std::to_string(value);
+  return is_constant(g, n) ? "the program fixes " + std::to_string(value)
+                           : source_text(g, n) + " gives " + std::to_string(value);
 }
 
 void check_static_extents(const graph& g, const call_class& a) {
@@ -157,7 +162,8 @@ void check_overlap(const graph& g, const sheaf_tensor* tensors) {
     for (int s = 0; s < o; ++s) {
       const span_of_bytes other = span(s);
       if (own.first < other.last && other.first < own.last)
-        runtime::fail(code::bad_argument, "output " + slot_text(g, o), "memory of its own", "memory of " + slot_text(g, s));
+        runtime::fail(code::bad_argument, "output " + slot_text(g, o), "memory of its own",
+                      "memory of " + slot_text(g, s));
     }
   }
 }
@@ -181,7 +187,9 @@ const kernel* make_kernel(program& p, const sheaf_tensor* tensors, const std::in
   check_demands(g, known);
   resolve_outputs(g, known, tensors + g.inputs.size(), a);
   const bool reference = p.runs_on == backend::reference || runtime::current_settings().backend == "reference";
-  made->code = reference ? make_reference_runner(g, a) : make_native_runner(g, a);
+  made->code = p.runs_on == backend::gpu ? make_gpu_runner(g, a, p.device)
+               : reference               ? make_reference_runner(g, a)
+                                         : make_native_runner(g, a);
   made->next = p.newest.load();
   const kernel* result = made.release();
   p.newest.store(result, std::memory_order_release);
@@ -190,14 +198,18 @@ const kernel* make_kernel(program& p, const sheaf_tensor* tensors, const std::in
 
 const kernel* find(const program& p, const std::int64_t* key, int size) {
   for (const kernel* k = p.newest.load(std::memory_order_acquire); k != nullptr; k = k->next)
-    if (static_cast<int>(k->key.size()) == size && std::memcmp(k->key.data(), key, static_cast<std::size_t>(size) * 8) == 0)
+    if (static_cast<int>(k->key.size()) == size &&
+        std::memcmp(k->key.data(), key, static_cast<std::size_t>(size) * 8) == 0)
       return k;
   return nullptr;
 }
 
 }  // namespace
 
-program* make_program(const std::int32_t* words, backend runs_on) { return new program(words, runs_on); }
+program* make_program(const std::int32_t* words, backend runs_on, int device) {
+  return new program(words, runs_on, device);
+}
+int device_of(const program* p) { return p->device; }
 void free_program(program* p) noexcept { delete p; }
 
 const kernel* prepare(program* p, const sheaf_tensor* tensors) {
@@ -215,6 +227,23 @@ const std::int64_t* output_extents(const kernel* k, int output) {
 }
 
 void run(const kernel* k, const sheaf_tensor* tensors) { k->code->run(tensors); }
+
+void runner::run_on(const sheaf_tensor*, const device_place&) const {
+  runtime::fail(code::broken_invariant, "call on a stream", "a program for a GPU", "one for the processor");
+}
+void runner::reserve_on(const device_place& where) const { run_on(nullptr, where); }
+
+void run_on(const kernel* k, const sheaf_tensor* tensors, const device_place& where) {
+  k->code->run_on(tensors, where);
+}
+void reserve_on(const kernel* k, const device_place& where) { k->code->reserve_on(where); }
+std::size_t workspace_bytes(const kernel* k) { return k->code->workspace_bytes(); }
+
+void expect_device(const program* p, int slot, int device) {
+  if (device != p->device)
+    runtime::fail(code::bad_argument, "argument " + slot_text(p->g, slot), "memory of gpu " + std::to_string(p->device),
+                  "memory of gpu " + std::to_string(device));
+}
 
 const char* expression_text(program* p) { return p->text.c_str(); }
 const char* plan_text(const kernel* k) { return k->code->plan().c_str(); }

@@ -1,0 +1,311 @@
+// Runs programs on a GPU: plans for a class of arguments, emits, finds code, and queues its kernels on the caller's stream.
+// A call fills the one parameter that all kernels share, launches them and returns; nothing waits. Shown by tests/gpu.
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <stdexcept>
+
+#include <sheaf/jit/cuda/code.hpp>
+#include <sheaf/jit/cuda/emit.hpp>
+#include <sheaf/jit/engine/failure.hpp>
+#include <sheaf/jit/engine/layout.hpp>
+#include <sheaf/jit/ir/print.hpp>
+#include <sheaf/jit/ir/verify.hpp>
+#include <sheaf/runtime/fail.hpp>
+#include <sheaf/runtime/settings.hpp>
+
+namespace sheaf::jit {
+
+namespace {
+
+namespace device = runtime::cuda;
+using device::device_context;
+using device::driver;
+using words = std::vector<std::int64_t>;
+
+constexpr std::size_t alignment = 256;
+constexpr std::size_t calls_remembered = 64;  // of a stream, between two synchronisations
+
+// The words of a parameter that are not its slots'.
+enum : std::size_t { scratch_word, record_word, ticket_word };
+
+struct ready_kernel {
+  device::function code;
+  unsigned blocks, threads, shared;
+};
+
+// What a program keeps of a stream: where the device notes what is wrong with data, and the parameters of the calls it may
+// speak of. It lives as long as the program, or in a capture as its graph needs it, which is the same.
+struct lane {
+  std::shared_ptr<device::stream_state> stream;
+  std::shared_ptr<device::device_block> workspace;  // of a capture: nobody else gets it
+  device::failure_record record;
+  std::int64_t ticket = 0;
+  words parameter;
+  std::deque<words> calls;  // the last ones; of a capture all, which the graph's copies read
+  std::unique_ptr<device::device_block> parameter_on_device;
+};
+
+class gpu_runner final : public runner, public device::failure_source {
+ public:
+  gpu_runner(const graph& g, const call_class& arguments, int ordinal)
+      : context_(device_context::of(ordinal)),
+        arguments_(arguments),
+        planned_(plan_program(g, facts_of(arguments), "sheaf_program")),
+        text_(ir::print(planned_.code)) {
+    if (runtime::current_settings().verify) ir::verify(planned_.code);
+    runtime::debug_line(3, "plan\n" + planned_.text);
+    runtime::debug_line(3, "kernel IR\n" + text_);
+    const plan::facts known(planned_.g, facts_of(arguments));
+    check_uniform(planned_, known, arguments);
+    own_ = call_layout(planned_, known, alignment);
+    const auto& about = context_.about();
+    source_ =
+        cuda::emit(planned_.code, {.compute = 10 * about.major + about.minor, .shared_bytes = about.shared_per_block});
+    runtime::debug_line(4, "CUDA C++\n" + source_.text);
+    code_ = code_on(context_, source_.text, planned_.code.name);
+    make_template();
+    make_kernels();
+    checks_ =
+        std::any_of(planned_.checks.begin(), planned_.checks.end(), [](const plan::check& c) { return !c.uniform; });
+    if (checks_) context_.add(this);
+  }
+  ~gpu_runner() override {
+    if (checks_) context_.remove(this);
+    for (const auto& l : lanes_)
+      if (l->record.words != nullptr) context_.give_back(l->record);
+  }
+
+  void run(const sheaf_tensor*) const override {
+    runtime::fail(code::broken_invariant, "call of a program for a GPU", "a stream", "none");
+  }
+
+  void run_on(const sheaf_tensor* tensors, const device_place& where) const override {
+    const device_context::current here(context_);
+    const auto stream = static_cast<device::stream>(where.stream);
+    const auto state = context_.state_of(stream);
+    const std::lock_guard launching(state->launching);
+    const std::lock_guard guard(lock_);
+    lane& l = lane_of(state);
+    words& w = l.parameter;
+    for (std::size_t s = 0; s < tensor_words_.size(); ++s) {
+      const auto [first, rank] = tensor_words_[s];
+      w[first] = reinterpret_cast<std::int64_t>(tensors[s].data);
+      for (std::size_t d = 0; d < rank; ++d) w[first + 1 + rank + d] = tensors[s].strides[d];
+    }
+    place_workspace(l, where);
+    if (checks_) {
+      w[ticket_word] = ++l.ticket;
+      remember(l);
+    }
+    launch(l, stream);
+  }
+
+  void reserve_on(const device_place& where) const override {
+    const device_context::current here(context_);
+    const auto state = context_.state_of(static_cast<device::stream>(where.stream));
+    const std::lock_guard launching(state->launching);
+    const std::lock_guard guard(lock_);
+    lane_of(state);
+    if (bytes_ > 0) state->workspace(bytes_);
+  }
+  std::size_t workspace_bytes() const override { return bytes_; }
+  const std::string& plan() const override { return plan_; }
+  const std::string& ir() const override { return text_; }
+
+  // Throws what the device noted of calls on a stream, once.
+  void check(const device::stream_state* on) override {
+    const std::lock_guard guard(lock_);
+    for (const auto& l : lanes_) {
+      if (on != nullptr && l->stream.get() != on && l->stream->capture == 0) continue;
+      volatile std::int64_t* const record = l->record.words;
+      if (record == nullptr || record[0] == 0) continue;
+      const std::int64_t ticket = record[0], ordinal = record[1], position = record[2];
+      record[0] = 0;
+      fail_from(*l, ticket, ordinal, position);
+    }
+  }
+
+ private:
+  // Everything of the parameter that is the same in all calls.
+  void make_template() {
+    template_.assign(static_cast<std::size_t>(source_.words), 0);
+    const auto put = [&](const std::vector<std::int64_t>& extents, std::size_t slot) {
+      const auto first = static_cast<std::size_t>(source_.first_word[slot]);
+      std::copy(extents.begin(), extents.end(), template_.begin() + static_cast<std::ptrdiff_t>(first) + 1);
+      extents_.push_back(extents);
+      return first;
+    };
+    std::size_t slot = 0;
+    for (const auto* list : {&arguments_.input_extents, &arguments_.output_extents})
+      for (const auto& extents : *list) tensor_words_.push_back({put(extents, slot++), extents.size()});
+    for (const call_layout::own_array& a : own_.arrays) {
+      const std::size_t first = put(a.extents, slot++);
+      std::copy(a.strides.begin(), a.strides.end(),
+                template_.begin() + static_cast<std::ptrdiff_t>(first + 1 + a.extents.size()));
+      own_words_.push_back(first);
+    }
+  }
+
+  void make_kernels() {
+    const device_context::current here(context_);
+    std::vector<const std::int64_t*> extents;
+    for (const auto& e : extents_) extents.push_back(e.data());
+    plan_ = planned_.text + "on " + context_.about().name + ", " + context_.about().architecture() + "\n";
+    std::size_t scratch = 0;
+    for (std::size_t k = 0; k < source_.launches.size(); ++k) {
+      const cuda::launch& l = source_.launches[k];
+      const device::function f = code_->find(l.name);
+      if (l.shared_bytes > context_.about().shared_per_block)
+        driver().function_set(f, device::function_attribute::dynamic_shared, static_cast<int>(l.shared_bytes));
+      const std::int64_t blocks = l.single ? 1 : blocks_of(f, l, cuda::pieces(planned_.code, k, extents));
+      kernels_.push_back(
+          {f, static_cast<unsigned>(blocks), static_cast<unsigned>(l.threads), static_cast<unsigned>(l.shared_bytes)});
+      scratch = std::max(scratch, static_cast<std::size_t>(blocks * l.scratch_bytes));
+      int registers = 0, spilled = 0;
+      driver().function_get(&registers, device::function_attribute::registers, f);
+      driver().function_get(&spilled, device::function_attribute::local_bytes, f);
+      plan_ += "  " + l.name + ": " + std::to_string(blocks) + " blocks of " + std::to_string(l.threads) +
+               " threads, " + std::to_string(registers) + " registers, " + std::to_string(spilled) +
+               " bytes of local memory a thread\n";
+    }
+    scratch_at_ = own_.bytes;
+    bytes_ = own_.bytes + scratch;
+  }
+
+  // What fills the device, or fewer where there is less to do.
+  std::int64_t blocks_of(device::function f, const cuda::launch& l, std::int64_t pieces) const {
+    int resident = 0;
+    driver().occupancy(&resident, f, l.threads, static_cast<std::size_t>(l.shared_bytes));
+    const std::int64_t full = std::max<std::int64_t>(std::int64_t{resident} * context_.about().multiprocessors, 1);
+    return pieces < 0 ? full : std::clamp<std::int64_t>((pieces + l.pieces - 1) / l.pieces, 1, full);
+  }
+
+  lane& lane_of(const std::shared_ptr<device::stream_state>& state) const {
+    for (const auto& l : lanes_)
+      if (l->stream == state) return *l;
+    if (state->capture != 0) {
+      // What the stream's last call used is the graph's from now on.
+      for (const auto& l : lanes_)
+        if (l->stream->number == state->number && l->stream->capture == 0) {
+          l->stream = state;
+          return *l;
+        }
+      if (checks_ || source_.by_pointer)
+        runtime::fail(code::unsupported, "a captured call", "a call or reserve() on this stream before the capture",
+                      "none");
+    }
+    auto made = std::make_unique<lane>();
+    made->stream = state;
+    made->parameter = template_;
+    if (checks_) {
+      made->record = context_.take_record();
+      made->parameter[record_word] = static_cast<std::int64_t>(made->record.on_device);
+    }
+    if (source_.by_pointer)
+      made->parameter_on_device = std::make_unique<device::device_block>(context_, template_.size() * 8, state->handle);
+    lanes_.push_back(std::move(made));
+    return *lanes_.back();
+  }
+
+  void place_workspace(lane& l, const device_place& where) const {
+    if (bytes_ == 0) return;
+    device::address base = reinterpret_cast<device::address>(where.memory);
+    if (where.memory == nullptr) {
+      const auto& block = l.stream->workspace(bytes_);
+      if (l.stream->capture != 0) l.workspace = block;
+      base = block->at;
+    } else if (where.bytes < bytes_ || base % alignment != 0) {
+      runtime::fail(code::bad_argument, "workspace of a call", std::to_string(bytes_) + " bytes, 256-aligned",
+                    std::to_string(where.bytes) + (base % alignment != 0 ? ", not aligned" : ""));
+    }
+    for (std::size_t k = 0; k < own_words_.size(); ++k)
+      l.parameter[own_words_[k]] = static_cast<std::int64_t>(base + own_.arrays[k].offset);
+    l.parameter[scratch_word] = static_cast<std::int64_t>(base + scratch_at_);
+  }
+
+  void remember(lane& l) const {
+    const bool all = l.stream->capture != 0;
+    if (all || l.calls.size() < calls_remembered) {
+      l.calls.push_back(l.parameter);
+      return;
+    }
+    words oldest = std::move(l.calls.front());  // its memory is used again
+    l.calls.pop_front();
+    oldest = l.parameter;
+    l.calls.push_back(std::move(oldest));
+  }
+
+  void launch(lane& l, device::stream stream) const {
+    void* parameter = l.parameter.data();
+    device::address on_device = 0;
+    if (source_.by_pointer) {
+      if (!checks_ && l.stream->capture != 0) l.calls.push_back(l.parameter);
+      const words& from = l.stream->capture != 0 ? l.calls.back() : l.parameter;
+      on_device = l.parameter_on_device->at;
+      driver().copy_in(on_device, from.data(), from.size() * 8, stream);
+      parameter = &on_device;
+    }
+    void* parameters[] = {parameter};
+    for (const ready_kernel& k : kernels_)
+      driver().launch(k.code, k.blocks, 1, 1, k.threads, 1, 1, k.shared, stream, parameters, nullptr);
+  }
+
+  [[noreturn]] void fail_from(const lane& l, std::int64_t ticket, std::int64_t ordinal, std::int64_t position) const {
+    std::vector<sheaf_tensor> tensors;
+    for (std::size_t i = 0; i < arguments_.input_extents.size(); ++i)
+      tensors.push_back({nullptr, arguments_.input_extents[i].data(), nullptr});
+    for (const words& w : l.calls) {
+      if (w[ticket_word] != ticket) continue;
+      for (std::size_t i = 0; i < tensors.size(); ++i) {
+        const auto [first, rank] = tensor_words_[i];
+        tensors[i].data = reinterpret_cast<void*>(w[first]);
+        tensors[i].strides = w.data() + first + 1 + rank;
+      }
+    }
+    const device_context::current here(context_);
+    const device::stream stream = l.stream->capture == 0 ? l.stream->handle : nullptr;
+    const auto read = [&](void* to, const void* from, std::size_t bytes) {
+      return driver().copy_out.raw(to, reinterpret_cast<device::address>(from), bytes, stream) == 0 &&
+             driver().stream_synchronise.raw(stream) == 0;
+    };
+    for (const plan::check& c : planned_.checks)
+      if (!c.uniform && c.ordinal == ordinal) fail_check(planned_.g, c, position, tensors.data(), read);
+    runtime::fail(code::broken_invariant, "index check", "one of the program's checks", std::to_string(ordinal));
+  }
+
+  struct tensor_place {
+    std::size_t first, rank;
+  };
+
+  device_context& context_;
+  const call_class arguments_;
+  planned planned_;
+  std::string text_, plan_;
+  cuda::source source_;
+  std::shared_ptr<const device::loaded_module> code_;
+  std::vector<ready_kernel> kernels_;
+  call_layout own_;
+  words template_;
+  std::vector<tensor_place> tensor_words_;  // by slot of the arguments
+  std::vector<std::size_t> own_words_;
+  std::vector<std::vector<std::int64_t>> extents_;  // by slot
+  std::size_t scratch_at_ = 0, bytes_ = 0;
+  bool checks_ = false;
+  mutable std::mutex lock_;
+  mutable std::vector<std::unique_ptr<lane>> lanes_;
+};
+
+}  // namespace
+
+std::unique_ptr<runner> make_gpu_runner(const graph& g, const call_class& arguments, int device) {
+  try {
+    return std::make_unique<gpu_runner>(g, arguments, device);
+  } catch (const ir::bad_ir& broken) {
+    runtime::fail(code::broken_invariant, "kernel IR", "what its grammar allows", broken.what());
+  } catch (const std::length_error& many) {
+    runtime::fail(code::unsupported, "plan of a call", "a smaller program", many.what());
+  }
+}
+
+}  // namespace sheaf::jit
