@@ -37,16 +37,19 @@ struct source {
   std::string text;
   std::vector<launch> launches;  // in order of execution, all in one stream
   // The kernels' only parameter: 64-bit words, by value, or as a pointer to device memory where they are more than a
-  // parameter may be. Word 0 is the address of the scratch memory. Slot s has from first_word[s] on its address, its extents
-  // and its strides in elements. The address of scratch memory is a multiple of 256; so are a block's bytes.
-  int words = 1;
+  // parameter may be. Word 0 is the address of the scratch memory, a multiple of 256 as are a block's bytes. Word 1 is 0 or the
+  // address of a failure record of four i64, word 2 the call's ticket, not 0: the first kernel that finds a check failed writes
+  // {ticket, number of the check among the check slots, position} unless there is a ticket already, the ticket last. Slot s has
+  // from first_word[s] on its address, its extents and its strides in elements.
+  int words = 3;
   std::vector<int> first_word;
   bool by_pointer = false;
 };
 
 // What is asked of NVRTC beside the architecture: products and sums are fused where the text says so, nowhere else.
-inline constexpr const char* compile_options[] = {"--std=c++17",      "--fmad=false", "--prec-div=true",
-                                                  "--prec-sqrt=true", "--ftz=false",  "--no-source-include"};
+inline constexpr const char* compile_options[] = {"--std=c++17",        "--fmad=false", "--prec-div=true",
+                                                  "--prec-sqrt=true",   "--ftz=false",  "--disable-warnings",
+                                                  "--no-source-include"};
 
 // Every kernel begins with a look at the checks written before: where one holds a position, it writes no output, and leaves
 // "none" (INT64_MAX) in the checks of its own. So the host may read the slots at its next synchronisation.
