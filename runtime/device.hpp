@@ -149,12 +149,16 @@ void expect_same_extents(const char* operation, const std::int64_t* to, const st
 
 }  // namespace runtime
 
+template <class T, int Rank>
+class device_array;
+
 // Device memory that somebody owns: a view whose pointer the host can't follow.
 //
 //   device_view<const float, 2> x = device_view_of(pointer, {rows, columns}, on(gpu, 1));
 template <class T, int Rank>
 struct device_view {
   static_assert(is_element<std::remove_const_t<T>>, "a view's element is bool, an 8, 32 or 64-bit integer, or a float");
+  using value_type = std::remove_const_t<T>;
   T* data = nullptr;
   std::int64_t extents[Rank > 0 ? Rank : 1] = {};
   std::int64_t strides[Rank > 0 ? Rank : 1] = {};  // in elements
@@ -197,6 +201,15 @@ template <class T>
 constexpr device_view<T, 0> device_view_of(T* first, on_gpu where = {}) {
   return {first, nullptr, nullptr, where.ordinal};
 }
+
+namespace runtime {
+template <class T>
+inline constexpr bool is_device_memory = false;
+template <class T, int Rank>
+inline constexpr bool is_device_memory<device_view<T, Rank>> = true;
+template <class T, int Rank>
+inline constexpr bool is_device_memory<device_array<T, Rank>> = true;
+}  // namespace runtime
 
 // Where an array is made: a stream, or the default stream of a device.
 struct place_of_array {
@@ -252,9 +265,9 @@ class device_array {
   std::int64_t extent(int axis) const { return extents_[axis]; }
   int device() const { return stream_.device(); }
   const stream& queue() const { return stream_; }
-  // For the device only.
-  T* data() { return data_; }
-  const T* data() const { return data_; }
+  // For the device only; not data(), which would make it look like memory of the host.
+  T* pointer() { return data_; }
+  const T* pointer() const { return data_; }
 
   device_view<T, Rank> view() { return viewed(data_); }
   device_view<const T, Rank> view() const { return viewed(static_cast<const T*>(data_)); }

@@ -11,6 +11,7 @@
 #include <sheaf/jit/engine/layout.hpp>
 #include <sheaf/jit/ir/print.hpp>
 #include <sheaf/jit/ir/verify.hpp>
+#include <sheaf/runtime/cuda/nvrtc.hpp>
 #include <sheaf/runtime/fail.hpp>
 #include <sheaf/runtime/settings.hpp>
 
@@ -297,6 +298,11 @@ class gpu_runner final : public runner, public device::failure_source {
 };
 
 }  // namespace
+
+void expect_gpu(int device) {
+  device_context::of(device);
+  device::compiler_identity(driver().version);
+}
 
 std::unique_ptr<runner> make_gpu_runner(const graph& g, const call_class& arguments, int device) {
   try {

@@ -207,6 +207,7 @@ const kernel* find(const program& p, const std::int64_t* key, int size) {
 }  // namespace
 
 program* make_program(const std::int32_t* words, backend runs_on, int device) {
+  if (runs_on == backend::gpu) expect_gpu(device);
   return new program(words, runs_on, device);
 }
 int device_of(const program* p) { return p->device; }
@@ -240,9 +241,10 @@ void reserve_on(const kernel* k, const device_place& where) { k->code->reserve_o
 std::size_t workspace_bytes(const kernel* k) { return k->code->workspace_bytes(); }
 
 void expect_device(const program* p, int slot, int device) {
-  if (device != p->device)
-    runtime::fail(code::bad_argument, "argument " + slot_text(p->g, slot), "memory of gpu " + std::to_string(p->device),
-                  "memory of gpu " + std::to_string(device));
+  if (device == p->device) return;
+  const std::string expected = "gpu " + std::to_string(p->device), found = "gpu " + std::to_string(device);
+  if (slot < 0) runtime::fail(code::bad_argument, "call on a stream", "one of " + expected, "one of " + found);
+  runtime::fail(code::bad_argument, "argument " + slot_text(p->g, slot), "memory of " + expected, "memory of " + found);
 }
 
 const char* expression_text(program* p) { return p->text.c_str(); }

@@ -41,7 +41,7 @@ void run_on(const kernel* k, const sheaf_tensor* tensors, const device_place& wh
 // What a call on this stream will need, so that a capture may follow.
 void reserve_on(const kernel* k, const device_place& where);
 std::size_t workspace_bytes(const kernel* k);
-// Throws code::bad_argument where an argument lies on another device than the program's.
+// Throws code::bad_argument where an argument (-1: the stream) is of another device than the program.
 void expect_device(const program* p, int slot, int device);
 
 // Texts for people: the printed definitions, the plan for these arguments, the kernel IR. Valid as long as the program.

@@ -38,5 +38,7 @@ std::unique_ptr<runner> make_native_runner(const graph& g, const call_class& arg
 
 // The same by NVRTC, for a GPU; the stream is asked for at the call.
 std::unique_ptr<runner> make_gpu_runner(const graph& g, const call_class& arguments, int device);
+// Throws code::device_failed where there is no such GPU, or what it needs is missing.
+void expect_gpu(int device);
 
 }  // namespace sheaf::jit

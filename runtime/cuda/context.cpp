@@ -145,6 +145,8 @@ std::shared_ptr<stream_state> device_context::state_of(stream s) {
   return state;
 }
 
+bool device_context::captures(stream s) const { return capture_of(s) != 0; }
+
 void device_context::forget(stream s) noexcept {
   unsigned long long number = 0;
   if (driver().stream_number.raw(s, &number) != 0) return;

@@ -96,6 +96,7 @@ class device_context {
 
   // In a capture: what its stream had before is now the capture's.
   std::shared_ptr<stream_state> state_of(stream s);
+  bool captures(stream s) const;
   void forget(stream s) noexcept;  // before it is destroyed
 
   failure_record take_record();

@@ -152,6 +152,9 @@ namespace runtime {
 void* device_allocate(std::size_t bytes, bool zeroed, const stream& s) {
   device_context& context = device_context::of(s.device());
   const device_context::current here(context);
+  if (context.captures(stream_of(s)))
+    fail(code::unsupported, "allocation in a capture", "arrays that are made before it and given as views",
+         "a new one");
   const cuda::address at = context.allocate(bytes, stream_of(s));
   if (zeroed && bytes > 0) {
     const cuda::status found = driver().fill_bytes.raw(at, 0, bytes, stream_of(s));

@@ -17,19 +17,19 @@
 using namespace sheaf::fake;
 
 // Begins a call: counted, made to fail where the test wants that, and in need of a context.
-#define ENTER(name)                                                      \
-  const std::lock_guard guard(here().lock);                              \
-  if (const int wanted = enter(name); wanted != success) return wanted;  \
+#define ENTER(name)                                                     \
+  const std::lock_guard guard(here().lock);                             \
+  if (const int wanted = enter(name); wanted != success) return wanted; \
   if (!here().initialised) return not_initialised
-#define ENTER_CONTEXT(name)                          \
-  ENTER(name);                                       \
-  if (current() == nullptr) return invalid_context;  \
+#define ENTER_CONTEXT(name)                         \
+  ENTER(name);                                      \
+  if (current() == nullptr) return invalid_context; \
   if (here().crashed != 0) return here().crashed
 // Ends a capture that meets a call which can't be captured.
-#define NO_CAPTURE(s)                        \
-  if ((s).capturing != nullptr) {            \
-    (s).invalidated = true;                  \
-    return capture_unsupported;              \
+#define NO_CAPTURE(s)             \
+  if ((s).capturing != nullptr) { \
+    (s).invalidated = true;       \
+    return capture_unsupported;   \
   }
 
 namespace {
@@ -60,7 +60,8 @@ constexpr status_row statuses[] = {
     {illegal_address, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"},
     {launch_failed, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
     {capture_unsupported, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED", "operation not permitted when stream is capturing"},
-    {capture_invalidated, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED", "operation failed due to a previous error during capture"},
+    {capture_invalidated, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED",
+     "operation failed due to a previous error during capture"},
 };
 
 int copy(const char* name, address to, address from, std::size_t bytes, void* on, bool to_device, bool from_device) {
@@ -92,7 +93,8 @@ int cuInit(unsigned) {
   here().initialised = true;
   // Kernels call the emulator, which is in this library.
   Dl_info info{};
-  if (dladdr(reinterpret_cast<const void*>(&cuInit), &info) != 0) dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL);
+  if (dladdr(reinterpret_cast<const void*>(&cuInit), &info) != 0)
+    dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL);
   return success;
 }
 int cuDriverGetVersion(int* version) {
@@ -131,8 +133,15 @@ int cuDeviceGetAttribute(int* value, int what, int device) {
   ENTER("cuDeviceGetAttribute");
   if (!is_device(device)) return invalid_device;
   const long capability = number_of("FAKE_CAPABILITY", 90);
-  const std::map<int, long> values = {{1, 1024},  {8, 48 << 10}, {16, 3},          {38, 1 << 20},        {39, 2048},
-                                      {81, 228 << 10}, {97, 227 << 10}, {75, capability / 10}, {76, capability % 10},
+  const std::map<int, long> values = {{1, 1024},
+                                      {8, 48 << 10},
+                                      {16, 3},
+                                      {38, 1 << 20},
+                                      {39, 2048},
+                                      {81, 228 << 10},
+                                      {97, 227 << 10},
+                                      {75, capability / 10},
+                                      {76, capability % 10},
                                       {115, number_of("FAKE_POOLS", 1)}};
   const auto found = values.find(what);
   if (found == values.end()) return invalid_value;
@@ -195,7 +204,8 @@ int cuMemAllocFromPoolAsync(address* at, std::size_t bytes, void* from, void* on
   const int device = static_cast<pool*>(from)->device;
   if (bytes == 0) return invalid_value;
   if (here().allocated[device] + static_cast<long long>(bytes) > number_of("FAKE_MEMORY", 1L << 40)) here().run();
-  if (here().allocated[device] + static_cast<long long>(bytes) > number_of("FAKE_MEMORY", 1L << 40)) return out_of_memory;
+  if (here().allocated[device] + static_cast<long long>(bytes) > number_of("FAKE_MEMORY", 1L << 40))
+    return out_of_memory;
   auto memory = std::make_unique<char[]>(bytes + 512);
   std::memset(memory.get(), 0x5a, bytes + 512);  // contents are nothing to count on
   *at = (reinterpret_cast<address>(memory.get()) + 255) / 256 * 256;
@@ -423,8 +433,8 @@ int cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void*, int threads,
   *blocks = std::min(2048 / threads, 2);
   return success;
 }
-int cuLaunchKernel(void* what, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
-                   void* on, void** parameters, void** extra) {
+int cuLaunchKernel(void* what, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                   unsigned shared, void* on, void** parameters, void** extra) {
   ENTER_CONTEXT("cuLaunchKernel");
   auto* f = static_cast<function*>(what);
   stream& s = here().stream_of(on);

@@ -92,9 +92,10 @@ int nvrtcCompileProgram(program* p, int count, const char* const* options) {
   std::string folder = (std::filesystem::temp_directory_path() / "sheaf-fake-XXXXXX").string();
   if (mkdtemp(folder.data()) == nullptr) return invalid_input;
   const std::string source = folder + "/k.cpp", library = folder + "/k.so", log = folder + "/k.log";
-  std::ofstream(source) << "#include \"" SHEAF_TEST_DIR "/cuda/emulate.hpp\"\n#line 1 \"kernels\"\n" << p->text << entries(p->text);
-  const std::string command = SHEAF_GXX " -std=c++17 -O1 -w -ffp-contract=off -fno-strict-aliasing -fPIC -shared " + source +
-                              " -o " + library + " >" + log + " 2>&1";
+  std::ofstream(source) << "#include \"" SHEAF_TEST_DIR "/cuda/emulate.hpp\"\n#line 1 \"kernels\"\n"
+                        << p->text << entries(p->text);
+  const std::string command = SHEAF_GXX " -std=c++17 -O1 -w -ffp-contract=off -fno-strict-aliasing -fPIC -shared " +
+                              source + " -o " + library + " >" + log + " 2>&1";
   const bool fine = std::system(command.c_str()) == 0;
   p->log = contents(log);
   if (fine) {
