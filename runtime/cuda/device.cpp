@@ -137,9 +137,9 @@ capturing::~capturing() {
 }
 graph_launch capturing::finish() {
   const device_context::current here(device_context::of(stream_.device()));
-  open_ = false;
   cuda::graph made = nullptr;
   driver().capture_end(stream_of(stream_), &made);
+  open_ = false;
   cuda::executable_graph ready = nullptr;
   const cuda::status found = driver().graph_instantiate.raw(&ready, made, 0);
   driver().graph_destroy.raw(made);

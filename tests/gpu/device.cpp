@@ -64,8 +64,6 @@ TEST(device, memory_that_is_used_up_is_an_error_and_can_be_freed) {
   s.synchronise();
   const with little("FAKE_MEMORY", std::to_string(fake::allocated(0) + 4096));
   {
-    const device_array<char, 1>* refused = nullptr;
-    (void)refused;
     const device_array<float, 1> most(s, 1000);
     EXPECT_EQ(
         sentence_of([&] { device_array<float, 1>(s, 1000); }),

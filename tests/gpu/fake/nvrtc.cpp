@@ -34,12 +34,13 @@ std::string contents(const std::string& path) {
 std::string entries(const std::string& text) {
   std::string out = R"(
 template <class P> static void fake_call(void (*f)(P), const void* p) {
-  f(*static_cast<const __remove_cv(P)*>(p));
+  f(*static_cast<const P*>(p));
 }
 template <class P> static unsigned long fake_bytes(void (*)(P)) { return sizeof(P); }
 )";
-  const std::regex kernel(R"(__global__[^;{(]*(?:__launch_bounds__\([^)]*\))?[^;{(]*\b([A-Za-z_]\w*)\s*\()");
-  for (std::sregex_iterator at(text.begin(), text.end(), kernel), end; at != end; ++at) {
+  const std::regex bounds(R"(__launch_bounds__\([^)]*\))"), kernel(R"(__global__[^;{(]*\b([A-Za-z_]\w*)\s*\()");
+  const std::string bare = std::regex_replace(text, bounds, "");
+  for (std::sregex_iterator at(bare.begin(), bare.end(), kernel), end; at != end; ++at) {
     const std::string name = (*at)[1];
     out += "extern \"C\" void " + name + "_thread(const void* p) { fake_call(" + name + ", p); }\n";
     out += "extern \"C\" unsigned long " + name + "_bytes() { return fake_bytes(" + name + "); }\n";
