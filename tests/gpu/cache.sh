@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A kernel is compiled once, read from disk after that, and compiled anew where the entry is damaged, or where the architecture or
-# the compiler is another. Usage: cache.sh TEST_GPU
+# A kernel is compiled once, read from disk after that, and compiled anew where the entry is damaged or the architecture another.
+# Usage: cache.sh TEST_GPU
 set -euo pipefail
 export SHEAF_CACHE=on SHEAF_CACHE_DIR
 SHEAF_CACHE_DIR=$(mktemp -d)
