@@ -7,7 +7,6 @@
 
 #include <sheaf/jit/cuda/code.hpp>
 #include <sheaf/jit/cuda/emit.hpp>
-#include <sheaf/jit/engine/failure.hpp>
 #include <sheaf/jit/engine/layout.hpp>
 #include <sheaf/jit/ir/print.hpp>
 #include <sheaf/jit/ir/verify.hpp>
@@ -52,23 +51,19 @@ class gpu_runner final : public runner, public device::failure_source {
   gpu_runner(const graph& g, const call_class& arguments, int ordinal)
       : context_(device_context::of(ordinal)),
         arguments_(arguments),
-        planned_(plan_program(g, facts_of(arguments), "sheaf_program")),
-        text_(ir::print(planned_.code)) {
-    if (runtime::current_settings().verify) ir::verify(planned_.code);
-    runtime::debug_line(3, "plan\n" + planned_.text);
+        call_(g, arguments, alignment),
+        text_(ir::print(call_.program.code)) {
+    const planned& p = call_.program;
+    if (runtime::current_settings().verify) ir::verify(p.code);
+    runtime::debug_line(3, "plan\n" + p.text);
     runtime::debug_line(3, "kernel IR\n" + text_);
-    const plan::facts known(planned_.g, facts_of(arguments));
-    check_uniform(planned_, known, arguments);
-    own_ = call_layout(planned_, known, alignment);
     const auto& about = context_.about();
-    source_ =
-        cuda::emit(planned_.code, {.compute = 10 * about.major + about.minor, .shared_bytes = about.shared_per_block});
+    source_ = cuda::emit(p.code, {.compute = 10 * about.major + about.minor, .shared_bytes = about.shared_per_block});
     runtime::debug_line(4, "CUDA C++\n" + source_.text);
-    code_ = code_on(context_, source_.text, planned_.code.name);
+    code_ = code_on(context_, source_.text, p.code.name);
     make_template();
     make_kernels();
-    checks_ =
-        std::any_of(planned_.checks.begin(), planned_.checks.end(), [](const plan::check& c) { return !c.uniform; });
+    checks_ = std::any_of(p.checks.begin(), p.checks.end(), [](const plan::check& c) { return !c.uniform; });
     if (checks_) context_.add(this);
   }
   ~gpu_runner() override {
@@ -90,9 +85,10 @@ class gpu_runner final : public runner, public device::failure_source {
     lane& l = lane_of(state);
     words& w = l.parameter;
     for (std::size_t s = 0; s < tensor_words_.size(); ++s) {
-      const auto [first, rank] = tensor_words_[s];
-      w[first] = reinterpret_cast<std::int64_t>(tensors[s].data);
-      for (std::size_t d = 0; d < rank; ++d) w[first + 1 + rank + d] = tensors[s].strides[d];
+      const tensor_place& t = tensor_words_[s];
+      const std::size_t rank = t.order.size();
+      w[t.first] = reinterpret_cast<std::int64_t>(tensors[s].data);
+      for (std::size_t d = 0; d < rank; ++d) w[t.first + 1 + rank + d] = tensors[s].strides[t.order[d]];
     }
     place_workspace(l, where);
     if (checks_) {
@@ -138,9 +134,16 @@ class gpu_runner final : public runner, public device::failure_source {
       return first;
     };
     std::size_t slot = 0;
-    for (const auto* list : {&arguments_.input_extents, &arguments_.output_extents})
-      for (const auto& extents : *list) tensor_words_.push_back({put(extents, slot++), extents.size()});
-    for (const call_layout::own_array& a : own_.arrays) {
+    for (std::size_t i = 0; i < arguments_.input_extents.size(); ++i) {
+      std::vector<std::int64_t> extents;
+      for (const int d : call_.orders[i]) extents.push_back(arguments_.input_extents[i][static_cast<std::size_t>(d)]);
+      tensor_words_.push_back({put(extents, slot++), call_.orders[i]});
+    }
+    for (const auto& extents : arguments_.output_extents) {
+      const int rank = static_cast<int>(extents.size());
+      tensor_words_.push_back({put(extents, slot++), with_last(rank, rank - 1)});
+    }
+    for (const own_array& a : call_.arrays) {
       const std::size_t first = put(a.extents, slot++);
       std::copy(a.strides.begin(), a.strides.end(),
                 template_.begin() + static_cast<std::ptrdiff_t>(first + 1 + a.extents.size()));
@@ -152,14 +155,14 @@ class gpu_runner final : public runner, public device::failure_source {
     const device_context::current here(context_);
     std::vector<const std::int64_t*> extents;
     for (const auto& e : extents_) extents.push_back(e.data());
-    plan_ = planned_.text + "on " + context_.about().name + ", " + context_.about().architecture() + "\n";
+    plan_ = call_.program.text + "on " + context_.about().name + ", " + context_.about().architecture() + "\n";
     std::size_t scratch = 0;
     for (std::size_t k = 0; k < source_.launches.size(); ++k) {
       const cuda::launch& l = source_.launches[k];
       const device::function f = code_->find(l.name);
       if (l.shared_bytes > context_.about().shared_per_block)
         driver().function_set(f, device::function_attribute::dynamic_shared, static_cast<int>(l.shared_bytes));
-      const std::int64_t blocks = l.single ? 1 : blocks_of(f, l, cuda::pieces(planned_.code, k, extents));
+      const std::int64_t blocks = l.single ? 1 : blocks_of(f, l, cuda::pieces(call_.program.code, k, extents));
       kernels_.push_back(
           {f, static_cast<unsigned>(blocks), static_cast<unsigned>(l.threads), static_cast<unsigned>(l.shared_bytes)});
       scratch = std::max(scratch, static_cast<std::size_t>(blocks * l.scratch_bytes));
@@ -170,8 +173,8 @@ class gpu_runner final : public runner, public device::failure_source {
                " threads, " + std::to_string(registers) + " registers, " + std::to_string(spilled) +
                " bytes of local memory a thread\n";
     }
-    scratch_at_ = own_.bytes;
-    bytes_ = own_.bytes + scratch;
+    scratch_at_ = call_.bytes;
+    bytes_ = call_.bytes + scratch;
   }
 
   // What fills the device, or fewer where there is less to do.
@@ -221,7 +224,7 @@ class gpu_runner final : public runner, public device::failure_source {
                     std::to_string(where.bytes) + (base % alignment != 0 ? ", not aligned" : ""));
     }
     for (std::size_t k = 0; k < own_words_.size(); ++k)
-      l.parameter[own_words_[k]] = static_cast<std::int64_t>(base + own_.arrays[k].offset);
+      l.parameter[own_words_[k]] = static_cast<std::int64_t>(base + call_.arrays[k].offset);
     l.parameter[scratch_word] = static_cast<std::int64_t>(base + scratch_at_);
   }
 
@@ -256,12 +259,16 @@ class gpu_runner final : public runner, public device::failure_source {
     std::vector<sheaf_tensor> tensors;
     for (std::size_t i = 0; i < arguments_.input_extents.size(); ++i)
       tensors.push_back({nullptr, arguments_.input_extents[i].data(), nullptr});
+    std::vector<std::vector<std::int64_t>> strides(tensors.size());
     for (const words& w : l.calls) {
       if (w[ticket_word] != ticket) continue;
       for (std::size_t i = 0; i < tensors.size(); ++i) {
-        const auto [first, rank] = tensor_words_[i];
-        tensors[i].data = reinterpret_cast<void*>(w[first]);
-        tensors[i].strides = w.data() + first + 1 + rank;
+        const tensor_place& t = tensor_words_[i];
+        strides[i].resize(t.order.size());
+        for (std::size_t d = 0; d < t.order.size(); ++d)
+          strides[i][static_cast<std::size_t>(t.order[d])] = w[t.first + 1 + t.order.size() + d];
+        tensors[i].data = reinterpret_cast<void*>(w[t.first]);
+        tensors[i].strides = strides[i].data();
       }
     }
     const device_context::current here(context_);
@@ -270,23 +277,21 @@ class gpu_runner final : public runner, public device::failure_source {
       return driver().copy_out.raw(to, reinterpret_cast<device::address>(from), bytes, stream) == 0 &&
              driver().stream_synchronise.raw(stream) == 0;
     };
-    for (const plan::check& c : planned_.checks)
-      if (!c.uniform && c.ordinal == ordinal) fail_check(planned_.g, c, position, tensors.data(), read);
-    runtime::fail(code::broken_invariant, "index check", "one of the program's checks", std::to_string(ordinal));
+    call_.fail(ordinal, position, tensors.data(), read);
   }
 
   struct tensor_place {
-    std::size_t first, rank;
+    std::size_t first;      // word
+    dimension_order order;  // of its extents and strides there
   };
 
   device_context& context_;
   const call_class arguments_;
-  planned planned_;
+  arranged_call call_;
   std::string text_, plan_;
   cuda::source source_;
   std::shared_ptr<const device::loaded_module> code_;
   std::vector<ready_kernel> kernels_;
-  call_layout own_;
   words template_;
   std::vector<tensor_place> tensor_words_;  // by slot of the arguments
   std::vector<std::size_t> own_words_;

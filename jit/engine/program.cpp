@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include <sheaf/dsl/graph/pack.hpp>
+#include <sheaf/jit/engine/arrange.hpp>
 #include <sheaf/jit/engine/failure.hpp>
 #include <sheaf/jit/engine/runner.hpp>
 #include <sheaf/jit/engine/words.hpp>
@@ -48,19 +49,23 @@ namespace {
 
 constexpr int key_capacity = 256;
 
-// What distinguishes the kernels of a program: extents, and whether the last stride is 1. -1 stands for an output that the
-// caller has yet to allocate.
+bool is_unit(const sheaf_tensor& t, int d) { return d < 0 || t.strides[d] == 1 || t.extents[d] <= 1; }
+
+// What distinguishes the kernels of a program: extents, along which dimension an input's elements lie closest, and whether
+// the stride there, or the last of an output, is 1. -1 stands for an output that the caller has yet to allocate.
 int write_key(const graph& g, const sheaf_tensor* tensors, std::int64_t* key) {
   int n = 0;
-  const auto put = [&](const sheaf_tensor& t, int rank) {
+  const auto put = [&](const sheaf_tensor& t, int rank, int last) {
     if (n + rank + 1 > key_capacity) runtime::fail(code::unsupported, "call", "at most 256 extents in all arguments");
-    key[n++] = t.data == nullptr && t.extents == nullptr
-                   ? -1
-                   : rank == 0 || t.strides[rank - 1] == 1 || t.extents[rank - 1] <= 1;
+    key[n++] = t.data == nullptr && t.extents == nullptr ? -1 : 2 * (rank - 1 - last) + is_unit(t, last);
     for (int d = 0; d < rank; ++d) key[n++] = t.extents == nullptr ? -1 : t.extents[d];
   };
-  for (int i = 0; i < g.inputs.size(); ++i) put(tensors[i], g.inputs[i].rank);
-  for (int o = 0; o < g.outputs.size(); ++o) put(tensors[g.inputs.size() + o], tensor_rank(g, g.outputs[o]));
+  for (int i = 0; i < g.inputs.size(); ++i)
+    put(tensors[i], g.inputs[i].rank, closest_dimension(tensors[i], g.inputs[i].rank));
+  for (int o = 0; o < g.outputs.size(); ++o) {
+    const int rank = tensor_rank(g, g.outputs[o]);
+    put(tensors[g.inputs.size() + o], rank, rank - 1);
+  }
   return n;
 }
 
@@ -178,7 +183,8 @@ const kernel* make_kernel(program& p, const sheaf_tensor* tensors, const std::in
     const int rank = g.inputs[i].rank;
     const std::vector<std::int64_t> extents(tensors[i].extents, tensors[i].extents + rank);
     a.input_extents.push_back(extents);
-    a.unit_inputs.push_back(rank == 0 || tensors[i].strides[rank - 1] == 1 || extents.back() <= 1);
+    a.closest.push_back(closest_dimension(tensors[i], rank));
+    a.unit_inputs.push_back(is_unit(tensors[i], a.closest.back()));
     seen.inputs.push_back({extents, a.unit_inputs.back()});
   }
   check_static_extents(g, a);

@@ -13,7 +13,8 @@ namespace sheaf::jit {
 // What a runner is made for: the class of arguments that share it.
 struct call_class {
   std::vector<std::vector<std::int64_t>> input_extents;
-  std::vector<bool> unit_inputs;  // by input: its last dimension has stride 1
+  std::vector<int> closest;       // by input: the dimension along which elements lie closest, see arrange.hpp
+  std::vector<bool> unit_inputs;  // by input: the stride of that dimension is 1
   std::vector<std::vector<std::int64_t>> output_extents;
   std::vector<bool> unit_outputs;
 };

@@ -112,7 +112,8 @@ void event::synchronise() const {
   driver().event_synchronise(event_of(*this));
 }
 double event::milliseconds_since(const event& earlier) const {
-  synchronise();
+  const device_context::current here(device_context::of(device_));
+  driver().event_synchronise(event_of(*this));
   float ms = 0;
   driver().event_elapsed(&ms, event_of(earlier), event_of(*this));
   return static_cast<double>(ms);

@@ -93,7 +93,7 @@ TEST(driver, the_compilers_log_is_part_of_the_error) {
       said.find(
           "codegen_failed: nvrtcCompileProgram of k.cu for sm_90: expected code, found NVRTC_ERROR_COMPILATION (6)"),
       0u);
-  EXPECT_NE(said.find("return wrong;"), std::string::npos) << said;
+  EXPECT_NE(said.find("wrong"), std::string::npos) << said;
 }
 
 TEST(driver, descriptions) {
