@@ -41,8 +41,7 @@ std::shared_ptr<const loaded_code> from_disk(const std::string& key, const std::
 
 std::shared_ptr<const loaded_code> generated(const ir::module& module, const std::string& key) {
   const auto start = clock::now();
-  ir::verify(
-      module);  // microseconds, beside the milliseconds of LLVM, which ends the process where its own rules are broken
+  ir::verify(module);  // microseconds, beside the milliseconds of LLVM, which ends the process where its own rules are broken
   const auto object = generate_object(module, runtime::current_settings().target);
   auto made = loaded(object, module.name);
   runtime::default_kernel_cache().store(key, object.data(), object.size());

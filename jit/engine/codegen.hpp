@@ -2,9 +2,9 @@
 #pragma once
 #include <memory>
 
-#include <sheaf/runtime/sheaf_call.h>
 #include <sheaf/jit/ir/ir.hpp>
 #include <sheaf/runtime/object_loader.hpp>
+#include <sheaf/runtime/sheaf_call.h>
 
 namespace sheaf::jit {
 

@@ -44,14 +44,12 @@ plugin open_plugin() {
     }
     const auto version = reinterpret_cast<int32_t (*)()>(dlsym(handle, "sheaf_llvm_version"));
     if (version == nullptr || version() != SHEAF_LLVM_VERSION)
-      runtime::fail(code::codegen_unavailable, "opening " + path,
-                    "version " + std::to_string(SHEAF_LLVM_VERSION) + " of the code generator",
+      runtime::fail(code::codegen_unavailable, "opening " + path, "version " + std::to_string(SHEAF_LLVM_VERSION) + " of the code generator",
                     version == nullptr ? "none" : std::to_string(version()));
     return {reinterpret_cast<sheaf_llvm_compile_fn>(dlsym(handle, "sheaf_llvm_compile")),
             reinterpret_cast<void (*)(sheaf_llvm_result*)>(dlsym(handle, "sheaf_llvm_free"))};
   }
-  runtime::fail(code::codegen_unavailable, "opening the code generator",
-                "libsheaf_llvm.so (set SHEAF_LLVM_PLUGIN to its path)", tried);
+  runtime::fail(code::codegen_unavailable, "opening the code generator", "libsheaf_llvm.so (set SHEAF_LLVM_PLUGIN to its path)", tried);
 }
 
 }  // namespace

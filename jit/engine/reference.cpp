@@ -38,66 +38,30 @@ void write_as(void* data, std::int64_t offset, T value) {
 
 void push_element(tensor_value& to, const void* data, std::int64_t offset) {
   switch (to.type) {
-    case element::boolean:
-      to.integers.push(read_as<std::uint8_t>(data, offset) != 0);
-      break;
-    case element::i8:
-      to.integers.push(read_as<std::int8_t>(data, offset));
-      break;
-    case element::u8:
-      to.integers.push(read_as<std::uint8_t>(data, offset));
-      break;
-    case element::i32:
-      to.integers.push(read_as<std::int32_t>(data, offset));
-      break;
-    case element::i64:
-      to.integers.push(read_as<std::int64_t>(data, offset));
-      break;
-    case element::f16:
-      to.reals.push(to_double(read_as<float16>(data, offset)));
-      break;
-    case element::bf16:
-      to.reals.push(to_double(read_as<bfloat16>(data, offset)));
-      break;
-    case element::f32:
-      to.reals.push(static_cast<double>(read_as<float>(data, offset)));
-      break;
-    case element::f64:
-      to.reals.push(read_as<double>(data, offset));
-      break;
+    case element::boolean: to.integers.push(read_as<std::uint8_t>(data, offset) != 0); break;
+    case element::i8: to.integers.push(read_as<std::int8_t>(data, offset)); break;
+    case element::u8: to.integers.push(read_as<std::uint8_t>(data, offset)); break;
+    case element::i32: to.integers.push(read_as<std::int32_t>(data, offset)); break;
+    case element::i64: to.integers.push(read_as<std::int64_t>(data, offset)); break;
+    case element::f16: to.reals.push(to_double(read_as<float16>(data, offset))); break;
+    case element::bf16: to.reals.push(to_double(read_as<bfloat16>(data, offset))); break;
+    case element::f32: to.reals.push(static_cast<double>(read_as<float>(data, offset))); break;
+    case element::f64: to.reals.push(read_as<double>(data, offset)); break;
   }
 }
 
 void store_element(const tensor_value& from, std::int64_t at, void* data, std::int64_t offset) {
   const int k = static_cast<int>(at);
   switch (from.type) {
-    case element::boolean:
-      write_as<std::uint8_t>(data, offset, from.integers[k] != 0);
-      break;
-    case element::i8:
-      write_as(data, offset, static_cast<std::int8_t>(from.integers[k]));
-      break;
-    case element::u8:
-      write_as(data, offset, static_cast<std::uint8_t>(from.integers[k]));
-      break;
-    case element::i32:
-      write_as(data, offset, static_cast<std::int32_t>(from.integers[k]));
-      break;
-    case element::i64:
-      write_as(data, offset, from.integers[k]);
-      break;
-    case element::f16:
-      write_as(data, offset, to_float16(from.reals[k]));
-      break;
-    case element::bf16:
-      write_as(data, offset, to_bfloat16(from.reals[k]));
-      break;
-    case element::f32:
-      write_as(data, offset, static_cast<float>(from.reals[k]));
-      break;
-    case element::f64:
-      write_as(data, offset, from.reals[k]);
-      break;
+    case element::boolean: write_as<std::uint8_t>(data, offset, from.integers[k] != 0); break;
+    case element::i8: write_as(data, offset, static_cast<std::int8_t>(from.integers[k])); break;
+    case element::u8: write_as(data, offset, static_cast<std::uint8_t>(from.integers[k])); break;
+    case element::i32: write_as(data, offset, static_cast<std::int32_t>(from.integers[k])); break;
+    case element::i64: write_as(data, offset, from.integers[k]); break;
+    case element::f16: write_as(data, offset, to_float16(from.reals[k])); break;
+    case element::bf16: write_as(data, offset, to_bfloat16(from.reals[k])); break;
+    case element::f32: write_as(data, offset, static_cast<float>(from.reals[k])); break;
+    case element::f64: write_as(data, offset, from.reals[k]); break;
   }
 }
 
@@ -130,8 +94,7 @@ class reference_runner final : public runner {
  private:
   [[noreturn]] void fail_with(const evaluation_status& s) const {
     if (s.fault == evaluation_fault::subscript)
-      runtime::fail(code::index_out_of_range,
-                    "tensor " + tensor_text(g_, s.tensor) + ", dimension " + std::to_string(s.dimension),
+      runtime::fail(code::index_out_of_range, "tensor " + tensor_text(g_, s.tensor) + ", dimension " + std::to_string(s.dimension),
                     "a subscript from 0 to " + std::to_string(s.extent - 1), std::to_string(s.subscript));
     if (s.fault == evaluation_fault::demand) {
       const demand& d = g_.demands[s.dimension];

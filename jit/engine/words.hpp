@@ -20,7 +20,8 @@ inline std::string tensor_text(const graph& g, node_id tensor) {
 
 // The `k`-th thing of a program's call: its inputs, then its outputs.
 inline std::string slot_text(const graph& g, int slot) {
-  return slot < g.inputs.size() ? name_text(g, g.inputs[slot].name) : tensor_text(g, g.outputs[slot - g.inputs.size()]);
+  return slot < g.inputs.size() ? name_text(g, g.inputs[slot].name)
+                                : tensor_text(g, g.outputs[slot - g.inputs.size()]);
 }
 
 }  // namespace sheaf::jit
