@@ -42,8 +42,11 @@ struct lane {
   device::failure_record record;
   std::int64_t ticket = 0;
   words parameter;
-  std::deque<words> calls;  // the last ones; of a capture all, which the graph's copies read
+  std::deque<words> calls;  // the last ones; of a capture all
+  // Where a parameter is too large to be passed by value: its place on the device, and what a graph copies to it.
   std::unique_ptr<device::device_block> parameter_on_device;
+  void* pinned = nullptr;
+  bool pinned_is_used = false;
 };
 
 class gpu_runner final : public runner, public device::failure_source {
@@ -68,8 +71,10 @@ class gpu_runner final : public runner, public device::failure_source {
   }
   ~gpu_runner() override {
     if (checks_) context_.remove(this);
-    for (const auto& l : lanes_)
+    for (const auto& l : lanes_) {
       if (l->record.words != nullptr) context_.give_back(l->record);
+      if (l->pinned != nullptr) driver().host_release.raw(l->pinned);
+    }
   }
 
   void run(const sheaf_tensor*) const override {
@@ -206,8 +211,10 @@ class gpu_runner final : public runner, public device::failure_source {
       made->record = context_.take_record();
       made->parameter[record_word] = static_cast<std::int64_t>(made->record.on_device);
     }
-    if (source_.by_pointer)
+    if (source_.by_pointer) {
       made->parameter_on_device = std::make_unique<device::device_block>(context_, template_.size() * 8, state->handle);
+      driver().host_allocate(&made->pinned, template_.size() * 8, 0);
+    }
     lanes_.push_back(std::move(made));
     return *lanes_.back();
   }
@@ -240,14 +247,23 @@ class gpu_runner final : public runner, public device::failure_source {
     l.calls.push_back(std::move(oldest));
   }
 
+  // A graph reads its copy when it runs, so that must stay and be pinned; else the driver takes one at once.
+  const void* parameter_source(lane& l) const {
+    if (l.stream->capture == 0) return l.parameter.data();
+    if (l.pinned_is_used)
+      runtime::fail(code::unsupported, "a captured call with more than 4 KB of arguments", "one in a capture",
+                    "another");
+    l.pinned_is_used = true;
+    std::memcpy(l.pinned, l.parameter.data(), l.parameter.size() * 8);
+    return l.pinned;
+  }
+
   void launch(lane& l, device::stream stream) const {
     void* parameter = l.parameter.data();
     device::address on_device = 0;
     if (source_.by_pointer) {
-      if (!checks_ && l.stream->capture != 0) l.calls.push_back(l.parameter);
-      const words& from = l.stream->capture != 0 ? l.calls.back() : l.parameter;
       on_device = l.parameter_on_device->at;
-      driver().copy_in(on_device, from.data(), from.size() * 8, stream);
+      driver().copy_in(on_device, parameter_source(l), l.parameter.size() * 8, stream);
       parameter = &on_device;
     }
     void* parameters[] = {parameter};
