@@ -1,5 +1,5 @@
 // CUDA C++ from the kernel IR: one translation unit a module, without any include, for NVRTC. How loops meet threads stands
-// in docs/gpu.md. Shown by tests/cuda, which compiles the same text for the host and runs it there.
+// in docs/gpu-kernels.md. Shown by tests/cuda, which compiles the same text for the host and runs it there.
 //
 //   const cuda::source code = cuda::emit(planned.code, {.compute = 90});
 //   // compile code.text with cuda::compile_options; then, for each of code.launches in order on one stream:

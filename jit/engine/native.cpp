@@ -3,9 +3,11 @@
 #include <cstring>
 #include <stdexcept>
 
+#include <sheaf/jit/engine/arrange.hpp>
 #include <sheaf/jit/engine/codegen.hpp>
 #include <sheaf/jit/engine/failure.hpp>
 #include <sheaf/jit/engine/runner.hpp>
+#include <sheaf/jit/engine/words.hpp>
 #include <sheaf/jit/ir/print.hpp>
 #include <sheaf/jit/ir/verify.hpp>
 #include <sheaf/runtime/fail.hpp>
@@ -41,9 +43,22 @@ class arena {
   std::size_t size_ = 0;
 };
 
+std::vector<dimension_order> orders_of(const call_class& a) {
+  std::vector<dimension_order> orders;
+  for (std::size_t i = 0; i < a.input_extents.size(); ++i)
+    orders.push_back(with_last(static_cast<int>(a.input_extents[i].size()), a.closest[i]));
+  return orders;
+}
+
+// Of the program as it is arranged.
 plan::call_facts facts_of(const call_class& a) {
   plan::call_facts seen;
-  for (std::size_t i = 0; i < a.input_extents.size(); ++i) seen.inputs.push_back({a.input_extents[i], a.unit_inputs[i]});
+  const std::vector<dimension_order> orders = orders_of(a);
+  for (std::size_t i = 0; i < orders.size(); ++i) {
+    std::vector<std::int64_t> extents;
+    for (const int d : orders[i]) extents.push_back(a.input_extents[i][static_cast<std::size_t>(d)]);
+    seen.inputs.push_back({std::move(extents), a.unit_inputs[i]});
+  }
   seen.unit_outputs = a.unit_outputs;
   return seen;
 }
@@ -57,7 +72,10 @@ std::int64_t closed_value(const plan::facts& known, node_id e) {
 class native_runner final : public runner {
  public:
   native_runner(const graph& g, const call_class& arguments)
-      : planned_(plan_program(g, facts_of(arguments), "sheaf_program")), text_(ir::print(planned_.code)) {
+      : orders_(orders_of(arguments)),
+        planned_(plan_program(arranged(g, orders_), facts_of(arguments), "sheaf_program")),
+        text_(ir::print(planned_.code)) {
+    note_orders(g);
     if (runtime::current_settings().verify) ir::verify(planned_.code);
     runtime::debug_line(3, "plan\n" + planned_.text);
     runtime::debug_line(3, "kernel IR\n" + text_);
@@ -75,6 +93,8 @@ class native_runner final : public runner {
     if (slots > 16) many.resize(slots);
     sheaf_tensor* all = slots > 16 ? many.data() : few;
     std::memcpy(all, tensors, given_ * sizeof(sheaf_tensor));
+    std::vector<std::int64_t> moved;
+    if (moved_ > 0) arrange(all, moved);
     if (!own_.empty()) {
       static thread_local arena memory;
       char* base = memory.at_least(bytes_);
@@ -96,11 +116,47 @@ class native_runner final : public runner {
     std::vector<std::int64_t> extents, strides;
   };
 
+  // A line before the plan for each order that is not as given; and how many numbers their views take.
+  void note_orders(const graph& g) {
+    std::string notes;
+    for (std::size_t i = 0; i < orders_.size(); ++i) {
+      if (is_as_given(orders_[i])) continue;
+      moved_ += 2 * orders_[i].size();
+      notes += "input " + slot_text(g, static_cast<int>(i)) + ": dimension " + std::to_string(orders_[i].back()) +
+               " is the last here, its elements lie closest\n";
+    }
+    planned_.text = notes + planned_.text;
+  }
+  void arrange(sheaf_tensor* all, std::vector<std::int64_t>& moved) const {
+    moved.reserve(moved_);
+    const auto take = [&](const dimension_order& order, const std::int64_t* of) {
+      const std::size_t first = moved.size();
+      for (const int d : order) moved.push_back(of[d]);
+      return moved.data() + first;
+    };
+    for (std::size_t i = 0; i < orders_.size(); ++i) {
+      if (is_as_given(orders_[i])) continue;
+      all[i].extents = take(orders_[i], all[i].extents);
+      all[i].strides = take(orders_[i], all[i].strides);
+    }
+  }
+
   void check_uniform(const plan::facts& known, const call_class& arguments) const {
     std::vector<sheaf_tensor> shapes;
     for (const auto& extents : arguments.input_extents) shapes.push_back({nullptr, extents.data(), nullptr});
     for (const plan::check& c : planned_.checks)
-      if (c.uniform && known.value(c.outside).value_or(0) != 0) fail_check(planned_.g, c, 0, shapes.data());
+      if (c.uniform && known.value(c.outside).value_or(0) != 0) fail(c, 0, shapes.data());
+  }
+
+  // In the words of the program as it was written.
+  [[noreturn]] void fail(plan::check c, std::int64_t position, const sheaf_tensor* tensors) const {
+    std::vector<dimension_order> back;
+    for (std::size_t i = 0; i < orders_.size(); ++i) {
+      const bool its = c.demand < 0 && slot_text(planned_.g, static_cast<int>(i)) == c.tensor;
+      if (its) c.dimension = orders_[i][static_cast<std::size_t>(c.dimension)];
+      back.push_back(inverse(orders_[i]));
+    }
+    fail_check(arranged(planned_.g, back), c, position, tensors);
   }
 
   void place(element type, const std::vector<std::int64_t>& extents) {
@@ -129,10 +185,12 @@ class native_runner final : public runner {
 
   [[noreturn]] void fail_from(const sheaf_failure& failure, const sheaf_tensor* tensors) const {
     for (const plan::check& c : planned_.checks)
-      if (!c.uniform && c.ordinal == failure.check) fail_check(planned_.g, c, failure.position, tensors);
+      if (!c.uniform && c.ordinal == failure.check) fail(c, failure.position, tensors);
     runtime::fail(code::broken_invariant, "index check", "one of the program's checks", std::to_string(failure.check));
   }
 
+  std::vector<dimension_order> orders_;
+  std::size_t moved_ = 0;
   planned planned_;
   std::string text_;
   std::shared_ptr<const loaded_code> code_;

@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include <sheaf/dsl/graph/pack.hpp>
+#include <sheaf/jit/engine/arrange.hpp>
 #include <sheaf/jit/engine/failure.hpp>
 #include <sheaf/jit/engine/runner.hpp>
 #include <sheaf/jit/engine/words.hpp>
@@ -26,7 +27,8 @@ class kernel {
 
 class program {
  public:
-  program(const std::int32_t* words, backend which) : g(unpack(words)), text(text_of(print(g))), runs_on(which) {}
+  program(const std::int32_t* words, backend which, int ordinal)
+      : g(unpack(words)), text(text_of(print(g))), runs_on(which), device(ordinal) {}
   ~program() {
     for (const kernel* k = newest.load(); k != nullptr;) {
       const kernel* next = k->next;
@@ -38,6 +40,7 @@ class program {
   const graph g;
   const std::string text;
   const backend runs_on;
+  const int device;
   std::atomic<const kernel*> newest = nullptr;
   std::mutex making;
 };
@@ -46,17 +49,23 @@ namespace {
 
 constexpr int key_capacity = 256;
 
-// What distinguishes the kernels of a program: extents, and whether the last stride is 1. -1 stands for an output that the
-// caller has yet to allocate.
+bool is_unit(const sheaf_tensor& t, int d) { return d < 0 || t.strides[d] == 1 || t.extents[d] <= 1; }
+
+// What distinguishes the kernels of a program: extents, along which dimension an input's elements lie closest, and whether
+// the stride there, or the last of an output, is 1. -1 stands for an output that the caller has yet to allocate.
 int write_key(const graph& g, const sheaf_tensor* tensors, std::int64_t* key) {
   int n = 0;
-  const auto put = [&](const sheaf_tensor& t, int rank) {
+  const auto put = [&](const sheaf_tensor& t, int rank, int last) {
     if (n + rank + 1 > key_capacity) runtime::fail(code::unsupported, "call", "at most 256 extents in all arguments");
-    key[n++] = t.data == nullptr && t.extents == nullptr ? -1 : rank == 0 || t.strides[rank - 1] == 1 || t.extents[rank - 1] <= 1;
+    key[n++] = t.data == nullptr && t.extents == nullptr ? -1 : 2 * (rank - 1 - last) + is_unit(t, last);
     for (int d = 0; d < rank; ++d) key[n++] = t.extents == nullptr ? -1 : t.extents[d];
   };
-  for (int i = 0; i < g.inputs.size(); ++i) put(tensors[i], g.inputs[i].rank);
-  for (int o = 0; o < g.outputs.size(); ++o) put(tensors[g.inputs.size() + o], tensor_rank(g, g.outputs[o]));
+  for (int i = 0; i < g.inputs.size(); ++i)
+    put(tensors[i], g.inputs[i].rank, closest_dimension(tensors[i], g.inputs[i].rank));
+  for (int o = 0; o < g.outputs.size(); ++o) {
+    const int rank = tensor_rank(g, g.outputs[o]);
+    put(tensors[g.inputs.size() + o], rank, rank - 1);
+  }
   return n;
 }
 
@@ -67,7 +76,8 @@ std::string source_text(const graph& g, node_id n) {
 
 // What gives an index its extent, and how much.
 std::string extent_text(const graph& g, node_id n, std::int64_t value) {
-  return is_constant(g, n) ? "the program fixes " + std::to_string(value) : source_text(g, n) + " gives " + std::to_string(value);
+  return is_constant(g, n) ? "the program fixes " + std::to_string(value)
+                           : source_text(g, n) + " gives " + std::to_string(value);
 }
 
 void check_static_extents(const graph& g, const call_class& a) {
@@ -157,7 +167,8 @@ void check_overlap(const graph& g, const sheaf_tensor* tensors) {
     for (int s = 0; s < o; ++s) {
       const span_of_bytes other = span(s);
       if (own.first < other.last && other.first < own.last)
-        runtime::fail(code::bad_argument, "output " + slot_text(g, o), "memory of its own", "memory of " + slot_text(g, s));
+        runtime::fail(code::bad_argument, "output " + slot_text(g, o), "memory of its own",
+                      "memory of " + slot_text(g, s));
     }
   }
 }
@@ -172,7 +183,8 @@ const kernel* make_kernel(program& p, const sheaf_tensor* tensors, const std::in
     const int rank = g.inputs[i].rank;
     const std::vector<std::int64_t> extents(tensors[i].extents, tensors[i].extents + rank);
     a.input_extents.push_back(extents);
-    a.unit_inputs.push_back(rank == 0 || tensors[i].strides[rank - 1] == 1 || extents.back() <= 1);
+    a.closest.push_back(closest_dimension(tensors[i], rank));
+    a.unit_inputs.push_back(is_unit(tensors[i], a.closest.back()));
     seen.inputs.push_back({extents, a.unit_inputs.back()});
   }
   check_static_extents(g, a);
@@ -181,7 +193,9 @@ const kernel* make_kernel(program& p, const sheaf_tensor* tensors, const std::in
   check_demands(g, known);
   resolve_outputs(g, known, tensors + g.inputs.size(), a);
   const bool reference = p.runs_on == backend::reference || runtime::current_settings().backend == "reference";
-  made->code = reference ? make_reference_runner(g, a) : make_native_runner(g, a);
+  made->code = p.runs_on == backend::gpu ? make_gpu_runner(g, a, p.device)
+               : reference               ? make_reference_runner(g, a)
+                                         : make_native_runner(g, a);
   made->next = p.newest.load();
   const kernel* result = made.release();
   p.newest.store(result, std::memory_order_release);
@@ -190,14 +204,19 @@ const kernel* make_kernel(program& p, const sheaf_tensor* tensors, const std::in
 
 const kernel* find(const program& p, const std::int64_t* key, int size) {
   for (const kernel* k = p.newest.load(std::memory_order_acquire); k != nullptr; k = k->next)
-    if (static_cast<int>(k->key.size()) == size && std::memcmp(k->key.data(), key, static_cast<std::size_t>(size) * 8) == 0)
+    if (static_cast<int>(k->key.size()) == size &&
+        std::memcmp(k->key.data(), key, static_cast<std::size_t>(size) * 8) == 0)
       return k;
   return nullptr;
 }
 
 }  // namespace
 
-program* make_program(const std::int32_t* words, backend runs_on) { return new program(words, runs_on); }
+program* make_program(const std::int32_t* words, backend runs_on, int device) {
+  if (runs_on == backend::gpu) expect_gpu(device);
+  return new program(words, runs_on, device);
+}
+int device_of(const program* p) { return p->device; }
 void free_program(program* p) noexcept { delete p; }
 
 const kernel* prepare(program* p, const sheaf_tensor* tensors) {
@@ -215,6 +234,24 @@ const std::int64_t* output_extents(const kernel* k, int output) {
 }
 
 void run(const kernel* k, const sheaf_tensor* tensors) { k->code->run(tensors); }
+
+void runner::run_on(const sheaf_tensor*, const device_place&) const {
+  runtime::fail(code::broken_invariant, "call on a stream", "a program for a GPU", "one for the processor");
+}
+void runner::reserve_on(const device_place& where) const { run_on(nullptr, where); }
+
+void run_on(const kernel* k, const sheaf_tensor* tensors, const device_place& where) {
+  k->code->run_on(tensors, where);
+}
+void reserve_on(const kernel* k, const device_place& where) { k->code->reserve_on(where); }
+std::size_t workspace_bytes(const kernel* k) { return k->code->workspace_bytes(); }
+
+void expect_device(const program* p, int slot, int device) {
+  if (device == p->device) return;
+  const std::string expected = "gpu " + std::to_string(p->device), found = "gpu " + std::to_string(device);
+  if (slot < 0) runtime::fail(code::bad_argument, "call on a stream", "one of " + expected, "one of " + found);
+  runtime::fail(code::bad_argument, "argument " + slot_text(p->g, slot), "memory of " + expected, "memory of " + found);
+}
 
 const char* expression_text(program* p) { return p->text.c_str(); }
 const char* plan_text(const kernel* k) { return k->code->plan().c_str(); }

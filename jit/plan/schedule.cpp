@@ -11,15 +11,19 @@ namespace sheaf::plan {
 namespace {
 
 constexpr double share_of_lane = 1.0 / 16;
+constexpr double strided_load = 0.75;  // of one by itself
 
-// How one load meets lanes of an index: 0 uniform, 1 contiguous, 2 anything else.
-int meeting(graph& g, const facts& known, node_id load, node_id lane) {
-  if (!g.free[load].has(g.ordinal(lane))) return 0;
+enum class meeting : std::uint8_t { uniform, contiguous, strided, scattered };
+
+// How one load meets lanes of an index. Strided: along the dimension where elements lie closest.
+meeting meeting_of(graph& g, const facts& known, node_id load, node_id lane) {
+  if (!g.free[load].has(g.ordinal(lane))) return meeting::uniform;
   const int last = g[load].count - 1;
   for (int d = 1; d < last; ++d)
-    if (g.free[g.arg(load, d)].has(g.ordinal(lane))) return 2;
+    if (g.free[g.arg(load, d)].has(g.ordinal(lane))) return meeting::scattered;
   const line l = split_affine(g, g.arg(load, last), lane);
-  return l.affine && l.slope == 1 && unit_strides{known}(g.arg(load, 0)) ? 1 : 2;
+  if (!l.affine || l.slope > 8 || l.slope < -8) return meeting::scattered;
+  return l.slope == 1 && unit_strides{known}(g.arg(load, 0)) ? meeting::contiguous : meeting::strided;
 }
 
 class cost_walk {
@@ -32,8 +36,9 @@ class cost_walk {
     const bool laned = lane_ != no_node && g_.free[n].has(g_.ordinal(lane_));
     if (g_.kind(n) == op::reduce) return reduction(n, laned, repeats);
     if (g_.kind(n) == op::load) {
-      const int how = laned ? meeting(g_, known_, n, lane_) : 0;
-      total += repeats * (lane_ == no_node || how == 2 ? 1 : share_of_lane);
+      const meeting how = laned ? meeting_of(g_, known_, n, lane_) : meeting::uniform;
+      const bool alone = lane_ == no_node || how == meeting::scattered;
+      total += repeats * (alone ? 1 : how == meeting::strided ? strided_load : share_of_lane);
     } else if (is_elementwise(g_.kind(n)) && is_floating(g_.type(n))) {
       total += repeats * 0.25 * (lane_ == no_node ? 1 : share_of_lane);
     }

@@ -56,7 +56,7 @@ driver_table open_driver(const std::string& path) {
   if (d.version < least_version)
     fail(code::device_failed, "compile for a GPU", "a driver of CUDA " + version_text(least_version) + " or newer",
          "one of CUDA " + version_text(d.version));
-#define SHEAF_BIND(field, symbol, ...) bind(d.field, symbol, library);
+#define SHEAF_BIND(field, symbol, ...) bind(d.field, #symbol, library);
   SHEAF_DRIVER_CALLS(SHEAF_BIND)
 #undef SHEAF_BIND
   if (const status found = d.initialise.raw(0); found != 0) fail_opening(d, "cuInit", found);

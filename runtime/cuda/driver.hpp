@@ -59,59 +59,59 @@ struct checked_call {
   void operator()(A... arguments) const;
 };
 
-// One row a call: our name, its symbol, its parameters.
-#define SHEAF_DRIVER_CALLS(CALL)                                                                                    \
-  CALL(initialise, "cuInit", unsigned)                                                                              \
-  CALL(driver_version, "cuDriverGetVersion", int*)                                                                  \
-  CALL(error_name, "cuGetErrorName", status, const char**)                                                          \
-  CALL(error_text, "cuGetErrorString", status, const char**)                                                        \
-  CALL(device_count, "cuDeviceGetCount", int*)                                                                      \
-  CALL(device_get, "cuDeviceGet", int*, int)                                                                        \
-  CALL(device_name, "cuDeviceGetName", char*, int, int)                                                             \
-  CALL(device_attribute, "cuDeviceGetAttribute", int*, attribute, int)                                              \
-  CALL(device_memory, "cuDeviceTotalMem_v2", std::size_t*, int)                                                     \
-  CALL(context_retain, "cuDevicePrimaryCtxRetain", context*, int)                                                   \
-  CALL(context_get, "cuCtxGetCurrent", context*)                                                                    \
-  CALL(context_push, "cuCtxPushCurrent_v2", context)                                                                \
-  CALL(context_pop, "cuCtxPopCurrent_v2", context*)                                                                 \
-  CALL(context_synchronise, "cuCtxSynchronize")                                                                     \
-  CALL(pool_create, "cuMemPoolCreate", memory_pool*, const pool_properties*)                                        \
-  CALL(pool_set, "cuMemPoolSetAttribute", memory_pool, int, void*)                                                  \
-  CALL(allocate, "cuMemAllocFromPoolAsync", address*, std::size_t, memory_pool, stream)                             \
-  CALL(release, "cuMemFreeAsync", address, stream)                                                                  \
-  CALL(host_allocate, "cuMemHostAlloc", void**, std::size_t, unsigned)                                              \
-  CALL(host_release, "cuMemFreeHost", void*)                                                                        \
-  CALL(host_address, "cuMemHostGetDevicePointer_v2", address*, void*, unsigned)                                     \
-  CALL(copy_in, "cuMemcpyHtoDAsync_v2", address, const void*, std::size_t, stream)                                  \
-  CALL(copy_out, "cuMemcpyDtoHAsync_v2", void*, address, std::size_t, stream)                                       \
-  CALL(copy_within, "cuMemcpyAsync", address, address, std::size_t, stream)                                         \
-  CALL(fill_bytes, "cuMemsetD8Async", address, unsigned char, std::size_t, stream)                                  \
-  CALL(fill_words, "cuMemsetD32Async", address, unsigned, std::size_t, stream)                                      \
-  CALL(stream_create, "cuStreamCreate", stream*, unsigned)                                                          \
-  CALL(stream_destroy, "cuStreamDestroy_v2", stream)                                                                \
-  CALL(stream_synchronise, "cuStreamSynchronize", stream)                                                           \
-  CALL(stream_number, "cuStreamGetId", stream, unsigned long long*)                                                 \
-  CALL(stream_wait, "cuStreamWaitEvent", stream, event, unsigned)                                                   \
-  CALL(capture_begin, "cuStreamBeginCapture_v2", stream, int)                                                       \
-  CALL(capture_end, "cuStreamEndCapture", stream, graph*)                                                           \
-  CALL(capture_info, "cuStreamGetCaptureInfo_v2", stream, int*, std::uint64_t*, graph*, const void**, std::size_t*) \
-  CALL(graph_instantiate, "cuGraphInstantiateWithFlags", executable_graph*, graph, unsigned long long)              \
-  CALL(graph_launch, "cuGraphLaunch", executable_graph, stream)                                                     \
-  CALL(graph_destroy, "cuGraphDestroy", graph)                                                                      \
-  CALL(executable_destroy, "cuGraphExecDestroy", executable_graph)                                                  \
-  CALL(event_create, "cuEventCreate", event*, unsigned)                                                             \
-  CALL(event_destroy, "cuEventDestroy_v2", event)                                                                   \
-  CALL(event_record, "cuEventRecord", event, stream)                                                                \
-  CALL(event_synchronise, "cuEventSynchronize", event)                                                              \
-  CALL(event_elapsed, "cuEventElapsedTime", float*, event, event)                                                   \
-  CALL(module_load, "cuModuleLoadDataEx", module*, const void*, unsigned, int*, void**)                             \
-  CALL(module_unload, "cuModuleUnload", module)                                                                     \
-  CALL(module_function, "cuModuleGetFunction", function*, module, const char*)                                      \
-  CALL(function_get, "cuFuncGetAttribute", int*, function_attribute, function)                                      \
-  CALL(function_set, "cuFuncSetAttribute", function, function_attribute, int)                                       \
-  CALL(occupancy, "cuOccupancyMaxActiveBlocksPerMultiprocessor", int*, function, int, std::size_t)                  \
-  CALL(launch, "cuLaunchKernel", function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,    \
-       stream, void**, void**)
+// One row a call: our name, its symbol, its parameters. tests/gpu/declarations.cpp holds them against cuda.h.
+#define SHEAF_DRIVER_CALLS(CALL)                                                                                       \
+  CALL(initialise, cuInit, unsigned)                                                                                   \
+  CALL(driver_version, cuDriverGetVersion, int*)                                                                       \
+  CALL(error_name, cuGetErrorName, status, const char**)                                                               \
+  CALL(error_text, cuGetErrorString, status, const char**)                                                             \
+  CALL(device_count, cuDeviceGetCount, int*)                                                                           \
+  CALL(device_get, cuDeviceGet, int*, int)                                                                             \
+  CALL(device_name, cuDeviceGetName, char*, int, int)                                                                  \
+  CALL(device_attribute, cuDeviceGetAttribute, int*, attribute, int)                                                   \
+  CALL(device_memory, cuDeviceTotalMem_v2, std::size_t*, int)                                                          \
+  CALL(context_retain, cuDevicePrimaryCtxRetain, context*, int)                                                        \
+  CALL(context_get, cuCtxGetCurrent, context*)                                                                         \
+  CALL(context_push, cuCtxPushCurrent_v2, context)                                                                     \
+  CALL(context_pop, cuCtxPopCurrent_v2, context*)                                                                      \
+  CALL(context_synchronise, cuCtxSynchronize)                                                                          \
+  CALL(pool_create, cuMemPoolCreate, memory_pool*, const pool_properties*)                                             \
+  CALL(pool_set, cuMemPoolSetAttribute, memory_pool, int, void*)                                                       \
+  CALL(allocate, cuMemAllocFromPoolAsync, address*, std::size_t, memory_pool, stream)                                  \
+  CALL(release, cuMemFreeAsync, address, stream)                                                                       \
+  CALL(host_allocate, cuMemHostAlloc, void**, std::size_t, unsigned)                                                   \
+  CALL(host_release, cuMemFreeHost, void*)                                                                             \
+  CALL(host_address, cuMemHostGetDevicePointer_v2, address*, void*, unsigned)                                          \
+  CALL(copy_in, cuMemcpyHtoDAsync_v2, address, const void*, std::size_t, stream)                                       \
+  CALL(copy_out, cuMemcpyDtoHAsync_v2, void*, address, std::size_t, stream)                                            \
+  CALL(copy_within, cuMemcpyAsync, address, address, std::size_t, stream)                                              \
+  CALL(fill_bytes, cuMemsetD8Async, address, unsigned char, std::size_t, stream)                                       \
+  CALL(fill_words, cuMemsetD32Async, address, unsigned, std::size_t, stream)                                           \
+  CALL(stream_create, cuStreamCreate, stream*, unsigned)                                                               \
+  CALL(stream_destroy, cuStreamDestroy_v2, stream)                                                                     \
+  CALL(stream_synchronise, cuStreamSynchronize, stream)                                                                \
+  CALL(stream_number, cuStreamGetId, stream, unsigned long long*)                                                      \
+  CALL(stream_wait, cuStreamWaitEvent, stream, event, unsigned)                                                        \
+  CALL(capture_begin, cuStreamBeginCapture_v2, stream, int)                                                            \
+  CALL(capture_end, cuStreamEndCapture, stream, graph*)                                                                \
+  CALL(capture_info, cuStreamGetCaptureInfo_v2, stream, int*, std::uint64_t*, graph*, const void**, std::size_t*)      \
+  CALL(graph_instantiate, cuGraphInstantiateWithFlags, executable_graph*, graph, unsigned long long)                   \
+  CALL(graph_launch, cuGraphLaunch, executable_graph, stream)                                                          \
+  CALL(graph_destroy, cuGraphDestroy, graph)                                                                           \
+  CALL(executable_destroy, cuGraphExecDestroy, executable_graph)                                                       \
+  CALL(event_create, cuEventCreate, event*, unsigned)                                                                  \
+  CALL(event_destroy, cuEventDestroy_v2, event)                                                                        \
+  CALL(event_record, cuEventRecord, event, stream)                                                                     \
+  CALL(event_synchronise, cuEventSynchronize, event)                                                                   \
+  CALL(event_elapsed, cuEventElapsedTime, float*, event, event)                                                        \
+  CALL(module_load, cuModuleLoadDataEx, module*, const void*, unsigned, int*, void**)                                  \
+  CALL(module_unload, cuModuleUnload, module)                                                                          \
+  CALL(module_function, cuModuleGetFunction, function*, module, const char*)                                           \
+  CALL(function_get, cuFuncGetAttribute, int*, function_attribute, function)                                           \
+  CALL(function_set, cuFuncSetAttribute, function, function_attribute, int)                                            \
+  CALL(occupancy, cuOccupancyMaxActiveBlocksPerMultiprocessor, int*, function, int, std::size_t)                       \
+  CALL(launch, cuLaunchKernel, function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, stream, \
+       void**, void**)
 
 struct driver_table {
 #define SHEAF_FIELD(field, symbol, ...) checked_call<__VA_ARGS__> field;

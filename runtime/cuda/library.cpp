@@ -15,6 +15,12 @@ opened_library open_library(const std::vector<std::string>& names, const std::st
   fail(code::device_failed, "compile for a GPU", what, tried);
 }
 
+bool is_open(const std::string& name) {
+  void* handle = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+  if (handle != nullptr) dlclose(handle);
+  return handle != nullptr;
+}
+
 void* symbol_of(const opened_library& library, const char* name) {
   void* found = dlsym(library.handle, name);
   if (found == nullptr)

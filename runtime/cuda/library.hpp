@@ -13,6 +13,9 @@ struct opened_library {
 };
 opened_library open_library(const std::vector<std::string>& names, const std::string& what);
 
+// Whether the process has it open.
+bool is_open(const std::string& name);
+
 // Throws code::device_failed where the library has no such symbol.
 void* symbol_of(const opened_library& library, const char* name);
 

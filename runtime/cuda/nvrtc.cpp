@@ -1,7 +1,8 @@
 #include <sheaf/runtime/cuda/nvrtc.hpp>
 
+#include <sys/stat.h>
+
 #include <algorithm>
-#include <charconv>
 #include <mutex>
 
 #include <sheaf/runtime/cuda/driver.hpp>
@@ -14,7 +15,6 @@ namespace sheaf::runtime::cuda {
 namespace {
 
 using program = struct program_handle*;
-constexpr status compilation_failed = 6;
 
 #define SHEAF_NVRTC_CALLS(CALL)                                                                                       \
   CALL(version, "nvrtcVersion", int*, int*)                                                                           \
@@ -67,16 +67,18 @@ compiler bind_all(const opened_library& library) {
   return c;
 }
 
-// The setting alone where it is given; else the newest that the driver can load the code of, by the system's search and where
-// the toolkit usually stands.
+// The setting alone where it is given; else one that the process has open already, or where the toolkit usually stands, or where
+// the system looks: of the newest that the driver can load the code of.
 std::vector<std::string> candidates(int driver_version) {
   const std::string& chosen = current_settings().nvrtc;
   if (!chosen.empty()) return {chosen};
   std::vector<std::string> names;
-  for (const char* major : {"13", "12"})
-    if (driver_version == 0 || std::string(major) <= std::to_string(driver_version / 1000))
-      for (const char* folder : {"", "/usr/local/cuda/lib64/", "/opt/cuda/lib64/"})
-        names.push_back(folder + std::string("libnvrtc.so.") + major);
+  for (const char* major : {"13", "12"}) {
+    if (driver_version != 0 && std::string(major) > std::to_string(driver_version / 1000)) continue;
+    const std::string name = std::string("libnvrtc.so.") + major;
+    if (is_open(name)) names.push_back(name);
+    for (const char* folder : {"/usr/local/cuda/lib64/", "/opt/cuda/lib64/", ""}) names.push_back(folder + name);
+  }
   return names;
 }
 
@@ -92,30 +94,6 @@ const compiler& nvrtc(int driver_version) {
          "a driver of CUDA " + std::to_string(opened->major) + ".0 or newer, as " + opened->path,
          "one of CUDA " + version_text(driver_version));
   return *opened;
-}
-
-// The lines of the source that a log names as NAME(LINE), each once, at most eight.
-std::string named_lines(const std::string& source, const std::string& log, const std::string& name) {
-  std::vector<int> wanted;
-  const std::string mark = name + "(";
-  for (std::size_t at = log.find(mark); at != std::string::npos && wanted.size() < 8; at = log.find(mark, at + 1)) {
-    int line = 0;
-    std::from_chars(log.data() + at + mark.size(), log.data() + log.size(), line);
-    if (line > 0 && std::find(wanted.begin(), wanted.end(), line) == wanted.end()) wanted.push_back(line);
-  }
-  std::sort(wanted.begin(), wanted.end());
-  std::string text;
-  std::size_t from = 0;
-  int line = 1;
-  for (const int w : wanted) {
-    for (; line < w && from != std::string::npos; ++line) {
-      const std::size_t end = source.find('\n', from);
-      from = end == std::string::npos ? end : end + 1;
-    }
-    if (from == std::string::npos) break;
-    text += "\n  " + std::to_string(w) + ": " + source.substr(from, source.find('\n', from) - from);
-  }
-  return text;
 }
 
 std::vector<std::string> architectures_of(const compiler& c) {
@@ -158,6 +136,20 @@ std::string compiler_version(int driver_version) {
   return c.version_words() + " " + c.path;
 }
 
+std::string compiler_identity(int driver_version) {
+  for (const std::string& name : candidates(driver_version)) {
+    if (name.find('/') == std::string::npos) {
+      if (is_open(name)) break;
+      continue;
+    }
+    struct stat file;
+    if (stat(name.c_str(), &file) == 0)
+      return name + " " + std::to_string(file.st_size) + " " + std::to_string(file.st_mtim.tv_sec) + "." +
+             std::to_string(file.st_mtim.tv_nsec);
+  }
+  return compiler_version(driver_version);
+}
+
 std::vector<std::string> known_architectures() { return architectures_of(nvrtc(0)); }
 
 std::vector<unsigned char> compile_source(const std::string& source, const std::string& name,
@@ -173,10 +165,9 @@ std::vector<unsigned char> compile_source(const std::string& source, const std::
   options.push_back(target.c_str());
   const owned_program program(c, source, name);
   if (const status found = c.compile.raw(program.made, static_cast<int>(options.size()), options.data()); found != 0) {
-    const std::string log = program.log();
+    const std::string log = program.log();  // quotes the lines that it speaks of
     fail(code::codegen_failed, "nvrtcCompileProgram of " + name + " for " + architecture, "code",
-         c.words_of(found) + (log.empty() ? "" : "\n" + log) +
-             (found == compilation_failed ? named_lines(source, log, name) : ""));
+         c.words_of(found) + (log.empty() ? "" : "\n" + log));
   }
   if (current_settings().debug >= 4) debug_line(4, "NVRTC's log\n" + program.log());
   std::size_t size = 0;

@@ -1,0 +1,102 @@
+#include <sheaf/jit/engine/layout.hpp>
+
+#include <algorithm>
+
+#include <sheaf/jit/engine/words.hpp>
+#include <sheaf/runtime/fail.hpp>
+
+namespace sheaf::jit {
+
+namespace {
+
+constexpr std::int64_t most_bytes = std::int64_t{1} << 62;
+
+std::vector<dimension_order> orders_of(const call_class& a) {
+  std::vector<dimension_order> orders;
+  for (std::size_t i = 0; i < a.input_extents.size(); ++i)
+    orders.push_back(with_last(static_cast<int>(a.input_extents[i].size()), a.closest[i]));
+  return orders;
+}
+
+std::int64_t closed_value(const plan::facts& known, node_id e) {
+  const auto value = known.value(e);
+  if (!value)
+    runtime::fail(code::broken_invariant, "workspace of a call", "extents that do not depend on data", "one that does");
+  return *value;
+}
+
+}  // namespace
+
+plan::call_facts arranged_call::facts_of(const call_class& a) const {
+  plan::call_facts seen;
+  for (std::size_t i = 0; i < orders.size(); ++i) {
+    std::vector<std::int64_t> extents;
+    for (const int d : orders[i]) extents.push_back(a.input_extents[i][static_cast<std::size_t>(d)]);
+    seen.inputs.push_back({std::move(extents), a.unit_inputs[i]});
+  }
+  seen.unit_outputs = a.unit_outputs;
+  return seen;
+}
+
+arranged_call::arranged_call(const graph& g, const call_class& arguments, std::size_t alignment)
+    : orders(orders_of(arguments)), program(plan_program(arranged(g, orders), facts_of(arguments), "sheaf_program")) {
+  note_orders(g);
+  const plan::facts known(program.g, facts_of(arguments));
+  std::vector<sheaf_tensor> shapes;
+  for (const auto& extents : arguments.input_extents) shapes.push_back({nullptr, extents.data(), nullptr});
+  for (const plan::check& c : program.checks)
+    if (c.uniform && known.value(c.outside).value_or(0) != 0) fail(c, 0, shapes.data(), read_host);
+  for (const workspace& w : program.workspaces) {
+    std::vector<std::int64_t> extents;
+    for (const node_id e : w.extents) extents.push_back(std::max<std::int64_t>(closed_value(known, e), 0));
+    place(w.type, extents, alignment);
+  }
+  for (const plan::check& c : program.checks)
+    if (!c.uniform) place(element::i64, {}, alignment);
+}
+
+// A line before the plan for each order that is not as given.
+void arranged_call::note_orders(const graph& g) {
+  std::string notes;
+  for (std::size_t i = 0; i < orders.size(); ++i)
+    if (!is_as_given(orders[i]))
+      notes += "input " + slot_text(g, static_cast<int>(i)) + ": dimension " + std::to_string(orders[i].back()) +
+               " is the last here, its elements lie closest\n";
+  program.text = notes + program.text;
+}
+
+void arranged_call::place(element type, const std::vector<std::int64_t>& extents, std::size_t alignment) {
+  own_array a{bytes, extents, std::vector<std::int64_t>(extents.size(), 1)};
+  // A product that wrapped around would make a workspace that kernels write beyond.
+  std::int64_t count = 1, size = 0;
+  bool fits = true;
+  for (std::size_t d = extents.size(); d-- > 0;) {
+    a.strides[d] = count;
+    fits = fits && !__builtin_mul_overflow(count, extents[d], &count);
+  }
+  fits = fits && !__builtin_mul_overflow(count, row(type).bytes, &size) &&
+         size <= most_bytes - static_cast<std::int64_t>(bytes);
+  if (!fits) runtime::fail(code::out_of_memory, "workspace of a call", "fewer than 2^62 bytes", "more");
+  bytes += (static_cast<std::size_t>(size) + alignment - 1) / alignment * alignment;
+  arrays.push_back(std::move(a));
+}
+
+void arranged_call::fail(plan::check c, std::int64_t position, const sheaf_tensor* tensors,
+                         const element_reader& read) const {
+  std::vector<dimension_order> back;
+  for (std::size_t i = 0; i < orders.size(); ++i) {
+    const bool its = c.demand < 0 && slot_text(program.g, static_cast<int>(i)) == c.tensor;
+    if (its) c.dimension = orders[i][static_cast<std::size_t>(c.dimension)];
+    back.push_back(inverse(orders[i]));
+  }
+  fail_check(arranged(program.g, back), c, position, tensors, read);
+}
+
+void arranged_call::fail(std::int64_t ordinal, std::int64_t position, const sheaf_tensor* tensors,
+                         const element_reader& read) const {
+  for (const plan::check& c : program.checks)
+    if (!c.uniform && c.ordinal == ordinal) fail(c, position, tensors, read);
+  runtime::fail(code::broken_invariant, "index check", "one of the program's checks", std::to_string(ordinal));
+}
+
+}  // namespace sheaf::jit

@@ -1,0 +1,84 @@
+// Inputs whose closest elements don't lie along the last dimension: plans take them as they lie, results and errors don't tell.
+#include <support/both.hpp>
+
+namespace {
+using namespace sheaf;
+using namespace sheaf::test;
+
+constexpr auto a = axis<"a">;
+constexpr auto b = axis<"b">;
+constexpr auto c = axis<"c">;
+constexpr auto k = axis<"k">;
+constexpr auto x = tensor<"x", float, 2>;
+constexpr auto z = tensor<"z", float, 3>;
+constexpr auto fixed = tensor<"fixed", float, 2, 20, 33>;
+constexpr auto ids = tensor<"ids", std::int64_t, 2>;
+
+bool takes(const std::string& plan, const std::string& line) { return plan.find(line) != std::string::npos; }
+
+template <class T, int Rank>
+view<const T, Rank> permuted(const array<T, Rank>& of, const std::array<int, static_cast<std::size_t>(Rank)>& order) {
+  const view<const T, Rank> whole = of;
+  std::int64_t extents[Rank], strides[Rank];
+  for (std::size_t d = 0; d < static_cast<std::size_t>(Rank); ++d) {
+    extents[d] = whole.extent(order[d]);
+    strides[d] = whole.stride(order[d]);
+  }
+  return view<const T, Rank>(of.data(), extents, strides);
+}
+
+TEST(layouts, transposed_matrices_as_they_lie) {
+  constexpr auto rows = define<"rows">(a) = sum(b, x(a, b) * x(a, b));
+  constexpr auto columns = define<"columns">(b) = max(a, x(a, b));
+  const auto values = noise_array<float>(-1, 1, 33, 20);
+  const auto transposed = permuted(values, {1, 0});
+  both(rows, columns, grad(define<"l">() = sum(a, rows(a) * rows(a)), x))(x = transposed);
+  const std::string plan = compile(rows).explain(x = transposed);
+  EXPECT_TRUE(takes(plan, "input x: dimension 0 is the last here")) << plan;
+  EXPECT_FALSE(takes(compile(rows).explain(x = values), "is the last here"));
+}
+
+TEST(layouts, of_three_dimensions_and_any_order) {
+  constexpr auto y = define<"y">(a, c) = mean(b, z(a, b, c));
+  constexpr auto e = define<"e">(a, b) = logsumexp(c, z(a, b, c));
+  const auto values = noise_array<float>(-1, 1, 5, 7, 19);
+  for (const std::array<int, 3> order : {std::array{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}})
+    both(y, e, vjp(y, z))(z = permuted(values, order),
+                          cotangent(y) = noise_array<float>(-1, 1, values.extent(order[0]), values.extent(order[2])));
+}
+
+TEST(layouts, static_extents_and_every_second) {
+  constexpr auto y = define<"y">(b) = sum(a, fixed(a, b));
+  const auto values = noise_array<float>(-1, 1, 33, 20);
+  both(y)(fixed = permuted(values, {1, 0}));
+  const auto wide = noise_array<float>(-1, 1, 40, 66);
+  const view<const float, 2> whole = wide;
+  both(y)(fixed = whole.strided(0, 2).strided(1, 2));
+  both(y)(fixed = whole.strided(0, -2).strided(1, -2));
+}
+
+TEST(layouts, of_ids_and_the_words_for_wrong_ones) {
+  constexpr auto y = define<"y">(a, c) = mean(k, z(a, ids(a, k), c));
+  const auto values = noise_array<float>(-1, 1, 3, 4, 6);
+  array<std::int64_t, 2> numbers(5, 3);
+  for (std::int64_t n = 0; n < 15; ++n) numbers.data()[n] = n % 4;
+  both(y)(z = values, ids = permuted(numbers, {1, 0}));
+  numbers(2, 1) = 4;
+  const auto said = [&](const auto& of_values) {
+    try {
+      compile(y)(z = of_values, ids = permuted(numbers, {1, 0}));
+    } catch (const error& e) {
+      return std::string(e.what());
+    }
+    return std::string("nothing");
+  };
+  const std::string words =
+      "tensor z, dimension 1: expected a subscript from 0 to 3, found 4 for ids(a, k) at k = 2, a = 1";
+  EXPECT_NE(said(values).find(words), std::string::npos) << said(values);
+  const auto moved = noise_array<float>(-1, 1, 4, 3, 6);
+  EXPECT_NE(said(permuted(moved, {1, 0, 2})).find(words), std::string::npos);
+  const auto other = noise_array<float>(-1, 1, 6, 4, 3);
+  EXPECT_NE(said(permuted(other, {2, 1, 0})).find(words), std::string::npos) << said(permuted(other, {2, 1, 0}));
+}
+
+}  // namespace
