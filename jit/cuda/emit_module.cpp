@@ -13,10 +13,14 @@ constexpr std::int64_t little = 512;      // bytes of a thread's own
 // What keeps a device of some hundred multiprocessors busy.
 constexpr std::int64_t enough_pieces = 8192, enough_threads = 1 << 17, enough_blocks = 256;
 
-void find_loops(const ir::block& body, int& widest) {
+// Lanes of the widest vector loop, and of the narrowest that fills a warp: beyond those, threads would stand idle.
+void find_loops(const ir::block& body, int& widest, int& filled) {
   for (const ir::statement& s : body) {
-    if (s.kind == ir::statement_kind::loop && s.how_loop == ir::loop_kind::vector) widest = std::max(widest, s.lanes);
-    find_loops(s.body, widest);
+    if (s.kind == ir::statement_kind::loop && s.how_loop == ir::loop_kind::vector) {
+      widest = std::max(widest, s.lanes);
+      if (s.lanes >= 32) filled = std::min(filled, s.lanes);
+    }
+    find_loops(s.body, widest, filled);
   }
 }
 
@@ -211,9 +215,9 @@ layout layout_of(const ir::module& m, const ir::kernel& k, const target& to, cal
   layout p;
   share_loops(m, k, extents, p);
   place_locals(m, k, p);
-  int widest = 1;
-  find_loops(k.body, widest);
-  const int most = std::min(widest, 256);
+  int widest = 1, most = 256;
+  find_loops(k.body, widest, most);
+  most = std::min(most, widest);
   p.team = std::min(widest, 32);
   if (p.local_bytes > little && widest == 1) p.team = 32;
   if (p.single || p.local_bytes > 4 * little) p.team = std::max(most, p.single ? 1 : 32);

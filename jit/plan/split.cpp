@@ -87,7 +87,7 @@ class splitting {
     const double row_cost = inner_ * std::max(1.0, std::min(results_, 4096.0));
     const double blocks = known_.pieces(enough_pieces);
     while (static_cast<double>(block_) * row_cost < known_.elements(block_elements) ||
-           (known_.call().gpu && known_.trips(cut_) * results_ > static_cast<double>(block_) * blocks))
+           (known_.call().gpu && known_.trips(cut_) * std::max(1.0, results_ / 256) > static_cast<double>(block_) * blocks))
       block_ *= 2;
     if (results_ > 256)
       block_ = std::max<std::int64_t>(block_, 64);  // partial results cost as much to move as the data
