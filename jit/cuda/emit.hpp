@@ -21,7 +21,7 @@ struct target {
 };
 
 // One kernel. Its pieces are walked by teams of threads in strides of the grid, so any number of blocks computes the same
-// bits, one included; the host takes what fills the device, or fewer where pieces() says that there is less to do.
+// bits, one included; the host takes what fills the device, or fewer where `count` says that there is less to do.
 struct launch {
   std::string name;               // of the function, extern "C"
   int threads = 1;                // of a block
@@ -31,6 +31,7 @@ struct launch {
   std::int64_t scratch_bytes =
       0;  // of device memory that each block needs for its own; the words begin with its address
   bool writes_checks = false;
+  std::int64_t count = -1;  // of all pieces, for the extents that emit was given; -1 where that depends on data
 };
 
 struct source {
@@ -53,9 +54,8 @@ inline constexpr const char* compile_options[] = {"--std=c++17",        "--fmad=
 
 // Every kernel begins with a look at the checks written before: where one holds a position, it writes no output, and leaves
 // "none" (INT64_MAX) in the checks of its own. So the host may read the slots at its next synchronisation.
-source emit(const ir::module& m, const target& to);
-
-// How many pieces kernel `k` has, from the extents by slot; -1 where that depends on data.
-std::int64_t pieces(const ir::module& m, std::size_t k, std::span<const std::int64_t* const> extents);
+// extents, by slot: what decides how many threads share a piece; the text is right for any. Without them a piece has a warp.
+using call_extents = std::span<const std::int64_t* const>;
+source emit(const ir::module& m, const target& to, call_extents extents = {});
 
 }  // namespace sheaf::cuda

@@ -1,4 +1,6 @@
 // Statements and loops. A vector loop has one body, in which lanes beyond the end are not live: predicates cost little here.
+#include <algorithm>
+
 #include <sheaf/jit/cuda/emitter.hpp>
 
 namespace sheaf::cuda {
@@ -20,6 +22,18 @@ void emit_serial_loop(function_emitter& f, const ir::statement& s) {
   f.close();
 }
 
+// Turns of a vector loop written one after the other: so many that a thread has some loads under way.
+int unrolled(const function_emitter& f, const ir::statement& s) {
+  constexpr std::size_t short_body = 24;
+  constexpr int loads = 8;
+  const auto is_plain = [&](const ir::statement& inner) {
+    if (inner.kind == ir::statement_kind::instruct) return f.instruction(inner.id).code < ir::opcode::fold_lanes;
+    return inner.kind == ir::statement_kind::combine || inner.kind == ir::statement_kind::prefetch;
+  };
+  if (s.body.size() > short_body || !std::all_of(s.body.begin(), s.body.end(), is_plain)) return 1;
+  return std::clamp(loads / f.held(s.lanes), 1, 4);
+}
+
 // Backward, the vector with dead lanes comes first; its lanes ascend all the same.
 void emit_vector_loop(function_emitter& f, const ir::statement& s) {
   const std::string c = cat("c", s.loop), low = f.ref(s.low), high = f.ref(s.high);
@@ -29,13 +43,14 @@ void emit_vector_loop(function_emitter& f, const ir::statement& s) {
   f.lanes = s.lanes;
   f.backward = s.backward;
   f.all_live = known && (last - first) % s.lanes == 0 && s.lanes >= f.place.team;
+  f.line(cat("_Pragma(\"unroll ", unrolled(f, s), "\")"));
   f.open(s.backward ? cat("for (i64 ", c, " = ", high, " > ", low, " ? ", low, " + (((", high, " - ", low, " - 1) & -",
                           s.lanes, "ll)) : ", low, " - 1; ", c, " >= ", low, "; ", c, " -= ", s.lanes, ")")
                     : cat("for (i64 ", c, " = ", low, "; ", c, " < ", high, "; ", c, " += ", s.lanes, ")"));
   if (!f.all_live) {
+    f.line(cat("const int rest = (int)smallest(", high, " - ", c, ", ", s.lanes, "ll);"));
     f.line(cat("bool live[", f.held(s.lanes), "];"));
-    const std::string inside = s.lanes < f.place.team ? cat("t < ", s.lanes, " && ") : "";
-    f.each(s.lanes, cat(f.live(), " = ", inside, f.lane(s.lanes), " < ", high, " - ", c, ";"));
+    f.each(s.lanes, cat(f.live(), " = ", f.lane(s.lanes), " < rest;"));
   }
   emit_block(f, s.body);
   f.close();

@@ -1,6 +1,6 @@
 // Loads and stores. What is known of a buffer is named once, where the kernel begins; the compiler drops what is not used.
 // Where a kernel both loads and stores a buffer, its teams meet before and after each store: what one thread stored another may
-// read, and what one still reads another may not overwrite.
+// read, and what one still reads another may not overwrite; but not where each thread reads only what it stored.
 #include <sheaf/jit/cuda/emitter.hpp>
 
 namespace sheaf::cuda {
@@ -109,7 +109,8 @@ void emit_load(function_emitter& f, ir::value id) {
 
 void emit_store(function_emitter& f, const ir::statement& s) {
   const ir::buffer& b = f.buffer(s.target);
-  const bool shared = f.place.team > 1 && f.loaded[static_cast<std::size_t>(s.target)];
+  const bool shared =
+      f.place.team > 1 && f.loaded[static_cast<std::size_t>(s.target)] && !f.strip[static_cast<std::size_t>(s.target)];
   const bool laned = s.how != ir::access::uniform;
   if (shared) f.line("MEET;");
   f.open("");

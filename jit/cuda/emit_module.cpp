@@ -9,6 +9,9 @@ namespace sheaf::cuda {
 namespace {
 
 constexpr std::int64_t most_words = 500;  // a parameter may have 4 KB
+constexpr std::int64_t little = 512;      // bytes of a thread's own
+// What keeps a device of some hundred multiprocessors busy.
+constexpr std::int64_t enough_pieces = 8192, enough_threads = 1 << 17, enough_blocks = 256;
 
 void find_loops(const ir::block& body, int& widest) {
   for (const ir::statement& s : body) {
@@ -73,6 +76,26 @@ void emit_locals(function_emitter& f) {
   }
 }
 
+// What a closed value is made of, before its place.
+void emit_closed(function_emitter& f, ir::value v) {
+  if (f.made[static_cast<std::size_t>(v)]) return;
+  for (const ir::value x : f.instruction(v).args) emit_closed(f, x);
+  emit_instruction(f, v);
+  f.made[static_cast<std::size_t>(v)] = true;
+}
+
+// Loops below loops whose turns are pieces: the last one's are next to each other.
+void emit_counters(function_emitter& f) {
+  const auto& loops = f.place.shared;
+  std::string rest = "piece";
+  for (std::size_t n = loops.size(); n-- > 0;) {
+    const std::string turn = n == 0 ? rest : cat("floor_mod(", rest, ", n", n, ")");
+    f.line(cat("const i64 c", loops[n]->loop, " = ", f.ref(loops[n]->low), " + ", turn, ";"));
+    if (n > 0) f.line(cat("const i64 r", n, " = floor_div(", rest, ", n", n, ");"));
+    rest = cat("r", n);
+  }
+}
+
 void emit_pieces(function_emitter& f) {
   const ir::statement* const loop = parallel_loop(f.kernel);
   if (loop == nullptr) {
@@ -80,15 +103,32 @@ void emit_pieces(function_emitter& f) {
     return emit_block(f, f.kernel.body);
   }
   for (const ir::statement& s : f.kernel.body)
-    if (s.kind == ir::statement_kind::instruct) emit_instruction(f, s.id);
-  const std::string c = cat("c", loop->loop), teams = cat(f.place.teams());
-  f.open(cat("for (i64 ", c, " = ", f.ref(loop->low), " + (i64)blockIdx.x * ", teams, " + threadIdx.x / T; ", c, " < ",
-             f.ref(loop->high), "; ", c, " += (i64)gridDim.x * ", teams, ")"));
-  emit_block(f, loop->body);
+    if (s.kind == ir::statement_kind::instruct) {
+      emit_instruction(f, s.id);
+      f.made[static_cast<std::size_t>(s.id)] = true;
+    }
+  std::string all;
+  for (std::size_t n = 0; n < f.place.shared.size(); ++n) {
+    const ir::statement& s = *f.place.shared[n];
+    if (n > 0) emit_closed(f, s.low), emit_closed(f, s.high);
+    f.line(cat("const i64 n", n, " = largest(", f.ref(s.high), " - ", f.ref(s.low), ", 0ll);"));
+    all += cat(n ? " * n" : "n", n);
+  }
+  const std::string teams = cat(f.place.teams());
+  f.open(cat("for (i64 piece = (i64)blockIdx.x * ", teams, " + threadIdx.x / T; piece < ", all,
+             "; piece += (i64)gridDim.x * ", teams, ")"));
+  emit_counters(f);
+  for (const ir::statement* s : f.place.shared)
+    if (s != f.place.shared.back())
+      for (const ir::statement& inner : s->body)
+        if (inner.kind == ir::statement_kind::instruct) emit_instruction(f, inner.id);
+  emit_block(f, f.place.shared.back()->body);
   f.close();
 }
 
 void emit_kernel(function_emitter& f, const launch& l, const std::vector<bool>& before, const std::vector<bool>& own) {
+  if (f.place.team > 32 && f.place.team != l.threads)
+    throw compile_error("a team beyond a warp is the block: " + l.name);
   find_accumulators(f);
   f.text +=
       cat("\nextern \"C\" __global__ void __launch_bounds__(", l.threads, ") ", l.name, "(const arguments words) {\n");
@@ -134,10 +174,9 @@ const ir::statement* parallel_loop(const ir::kernel& k) {
   return k.body.back().how_loop == ir::loop_kind::parallel ? &k.body.back() : nullptr;
 }
 
-layout layout_of(const ir::module& m, const ir::kernel& k, const target& to) {
-  constexpr std::int64_t little = 512;  // bytes of a thread's own
-  layout p;
-  p.single = parallel_loop(k) == nullptr;
+namespace {
+
+void place_locals(const ir::module& m, const ir::kernel& k, layout& p) {
   p.offsets.assign(m.buffers.size(), 0);
   std::vector<bool> touched(m.buffers.size());
   find_touched(k, k.body, touched);
@@ -146,12 +185,41 @@ layout layout_of(const ir::module& m, const ir::kernel& k, const target& to) {
     p.offsets[b] = p.local_bytes;
     p.local_bytes += (m.buffers[b].elements * row(m.buffers[b].type).bytes + 15) / 16 * 16;
   }
+}
+
+// Turns of loops below the parallel one become pieces where those are too few.
+void share_loops(const ir::module& m, const ir::kernel& k, call_extents extents, layout& p) {
+  const ir::statement* loop = parallel_loop(k);
+  p.single = loop == nullptr;
+  if (p.single) return;
+  p.shared = {loop};
+  if (extents.empty()) return;
+  const closed_values known(m, k, extents);
+  p.pieces = known.turns(*loop);
+  while (p.pieces >= 0 && p.pieces < enough_pieces) {
+    loop = shared_below(m, k, *loop);
+    const std::int64_t turns = loop == nullptr ? -1 : known.turns(*loop);
+    if (turns < 0) break;
+    p.shared.push_back(loop);
+    p.pieces *= turns;
+  }
+}
+
+}  // namespace
+
+layout layout_of(const ir::module& m, const ir::kernel& k, const target& to, call_extents extents) {
+  layout p;
+  share_loops(m, k, extents, p);
+  place_locals(m, k, p);
   int widest = 1;
   find_loops(k.body, widest);
+  const int most = std::min(widest, 256);
   p.team = std::min(widest, 32);
   if (p.local_bytes > little && widest == 1) p.team = 32;
-  if (p.single || p.local_bytes > 4 * little) p.team = std::clamp(widest, p.single ? 1 : 32, 256);
-  p.threads = p.single ? p.team : std::max(p.team, 128);
+  if (p.single || p.local_bytes > 4 * little) p.team = std::max(most, p.single ? 1 : 32);
+  while (p.team >= 32 && 2 * p.team <= most && p.pieces >= 0 && p.pieces * p.team < enough_threads) p.team *= 2;
+  p.threads = p.single || p.team > 32 ? p.team : 128;  // a team beyond a warp is the block
+  while (p.pieces >= 0 && p.threads > std::max(p.team, 32) && p.pieces < enough_blocks * p.teams()) p.threads /= 2;
   const std::int64_t room = to.shared_bytes - 4096;  // the rest is for exchange between warps
   if (p.local_bytes > 0 && p.team > 1) {
     while (p.threads > std::max(p.team, 32) && p.teams() * p.local_bytes > room) p.threads /= 2;
@@ -160,7 +228,7 @@ layout layout_of(const ir::module& m, const ir::kernel& k, const target& to) {
   return p;
 }
 
-source emit(const ir::module& m, const target& to) {
+source emit(const ir::module& m, const target& to, call_extents extents) {
   source s = words_of(m);
   std::string kernels;
   std::vector<bool> before(m.buffers.size());
@@ -170,20 +238,23 @@ source emit(const ir::module& m, const target& to) {
                        .kernel = k,
                        .to = to,
                        .words = s,
-                       .place = layout_of(m, k, to),
+                       .place = layout_of(m, k, to, extents),
                        .text = {},
                        .uses = {},
                        .home = {},
                        .lanes_of = {},
                        .born_in = {},
                        .loaded = {},
-                       .stored = {}};
+                       .stored = {},
+                       .strip = {},
+                       .made = {}};
     const std::vector<bool> own = written_checks(m, k.body, std::vector<bool>(m.buffers.size()));
     launch l;
     l.name = identifier(cat(m.name, "_", n, "_", k.name));
     l.threads = f.place.threads;
     l.pieces = f.place.teams();
     l.single = f.place.single;
+    l.count = f.place.single ? 1 : f.place.pieces;
     l.scratch_bytes = f.place.scratch_bytes();
     l.writes_checks = std::find(own.begin(), own.end(), true) != own.end();
     emit_kernel(f, l, before, own);

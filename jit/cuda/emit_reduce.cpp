@@ -107,6 +107,37 @@ void find_lanes(function_emitter& f, const ir::block& body, int lanes, int loop)
   }
 }
 
+// Is it the place of lane 0 in the loop's range, or as many teams' worth of lanes beyond?
+bool is_place(const function_emitter& f, const ir::statement& loop, ir::value v) {
+  const auto is_counter = [&](ir::value x) {
+    return f.instruction(x).code == ir::opcode::counter && f.instruction(x).target == loop.loop;
+  };
+  const ir::instruction &i = f.instruction(v), &low = f.instruction(loop.low);
+  if (is_counter(v)) return low.code == ir::opcode::constant && low.bits % f.place.team == 0;
+  return i.code == ir::opcode::elementwise && i.what == op::sub && is_counter(i.args[0]) && i.args[1] == loop.low;
+}
+
+void leave_strips(function_emitter& f, const ir::block& body, const ir::statement* loop) {
+  const auto access = [&](std::int32_t b, ir::access how, const std::vector<ir::value>& subscripts) {
+    const bool own = how == ir::access::contiguous && subscripts.size() == 1 && loop != nullptr &&
+                     loop->lanes % f.place.team == 0 && is_place(f, *loop, subscripts[0]);
+    if (!own) f.strip[static_cast<std::size_t>(b)] = false;
+  };
+  for (const ir::statement& s : body) {
+    if (s.kind == ir::statement_kind::store) access(s.target, s.how, s.subscripts);
+    if (s.kind == ir::statement_kind::instruct)
+      if (const ir::instruction& i = f.instruction(s.id); i.code == ir::opcode::load) access(i.target, i.how, i.args);
+    leave_strips(f, s.body, s.kind == ir::statement_kind::loop && s.how_loop == ir::loop_kind::vector ? &s : loop);
+  }
+}
+
+// Where element e of a buffer is always met by thread e mod T.
+void find_strips(function_emitter& f) {
+  f.strip.clear();
+  for (const ir::buffer& b : f.m.buffers) f.strip.push_back(b.where == ir::role::local);
+  leave_strips(f, f.kernel.body, nullptr);
+}
+
 }  // namespace
 
 void find_accumulators(function_emitter& f) {
@@ -115,6 +146,8 @@ void find_accumulators(function_emitter& f) {
   f.home.assign(n, nullptr);
   f.lanes_of.assign(n, 0);
   f.born_in.assign(n, -1);
+  f.made.assign(n, false);
+  find_strips(f);
   f.loaded.assign(f.m.buffers.size(), false);
   f.stored.assign(f.m.buffers.size(), false);
   count_uses(f, f.kernel.body);

@@ -197,6 +197,7 @@ std::string function_emitter::ref(ir::value v) const {
 }
 
 void emit_instruction(function_emitter& f, ir::value id) {
+  if (f.made[static_cast<std::size_t>(id)]) return;
   switch (const ir::instruction& i = f.instruction(id); i.code) {
     case ir::opcode::constant:
     case ir::opcode::counter:

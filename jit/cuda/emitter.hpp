@@ -1,6 +1,7 @@
 // The state shared by the emit_*.cpp files. A kernel's text is made of statements whose names follow the IR: v3 is value 3 (a
 // vector one is an array of the lanes that a thread holds), a3 an accumulator, c2 the counter of loop 2, b1 a buffer's address.
 #pragma once
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -36,14 +37,33 @@ struct layout {
   bool single = false;
   std::vector<std::int64_t> offsets;  // by buffer: of locals within the bytes of a team
   std::int64_t local_bytes = 0;       // of a team
-  bool in_scratch = false;            // locals lie in device memory, else in shared memory
+  std::int64_t pieces = -1;           // of the kernel, -1: not known
+  std::vector<const ir::statement*>
+      shared;               // loops whose turns are pieces, the parallel one first; serial ones below it
+  bool in_scratch = false;  // locals lie in device memory, else in shared memory
   int teams() const { return threads / team; }
   std::int64_t scratch_bytes() const {
     return in_scratch ? (teams() * local_bytes + 255) / 256 * 256 : 0;
   }  // of a block
 };
-layout layout_of(const ir::module& m, const ir::kernel& k, const target& to);
+layout layout_of(const ir::module& m, const ir::kernel& k, const target& to, call_extents extents);
 const ir::statement* parallel_loop(const ir::kernel& k);
+
+// pieces.cpp. What the host knows of a kernel's bounds: values that are made of constants and extents; -1 turns: not known.
+class closed_values {
+ public:
+  closed_values(const ir::module& m, const ir::kernel& k, call_extents extents) : m_(m), k_(k), extents_(extents) {}
+  std::optional<std::int64_t> operator()(ir::value v) const;
+  std::int64_t turns(const ir::statement& loop) const;
+
+ private:
+  const ir::module& m_;
+  const ir::kernel& k_;
+  call_extents extents_;
+};
+// The one serial loop below `loop` whose turns could be pieces as well: it is all that the body does, its range is the same in
+// each turn, and its turns tell each other nothing. Null: there is none.
+const ir::statement* shared_below(const ir::module& m, const ir::kernel& k, const ir::statement& loop);
 
 struct function_emitter {
   const ir::module& m;
@@ -58,6 +78,8 @@ struct function_emitter {
   std::vector<int> lanes_of;           // accumulators: lanes; 0: scalar
   std::vector<int> born_in;            // accumulators: the vector loop around, or -1
   std::vector<bool> loaded, stored;    // by buffer, in this kernel
+  std::vector<bool> strip;             // by buffer: local, and each thread reads of it what it stored itself
+  std::vector<bool> made;              // by instruction: it was emitted before its place
   const ir::block* here = nullptr;     // being written
   int depth = 1;
 

@@ -106,10 +106,19 @@ template <int T> FN void meet(u32 team) {
   if (T > 32) __syncthreads();
   else if (T > 1) __syncwarp(team);
 }
-// What thread `from` of the team has. Within a warp `from` may be any number, of which the low bits count.
+// A value and where it was, see place_of.
+template <class E> struct placed { E value; i64 at; };
+// What thread `from` has, of the `width` threads in a warp; of `from` the low bits count.
+template <class E> FN E of_lane(u32 team, E x, int from, int width) { return (E)__shfl_sync(team, x, from, width); }
+template <class E> FN placed<E> of_lane(u32 team, placed<E> x, int from, int width) {
+  placed<E> y;
+  y.value = of_lane(team, x.value, from, width);
+  y.at = of_lane(team, x.at, from, width);
+  return y;
+}
 template <int T, class E> FN E of_thread(u32 team, E x, int from) {
   if (T == 1) return x;
-  if (T <= 32) return (E)__shfl_sync(team, x, from, T);
+  if (T <= 32) return of_lane(team, x, from, T);
   __shared__ E area[T];
   __syncthreads();
   area[threadIdx.x] = x;
@@ -124,8 +133,7 @@ struct min_of { template <class E> FN E of(E a, E b) { return smallest(a, b); } 
 struct any_of { FN bool of(bool a, bool b) { return a | b; } };
 struct all_of { FN bool of(bool a, bool b) { return a & b; } };
 
-// A value and where it was: the extreme one, and of equal ones the first. NaN is beyond every number.
-template <class E> struct placed { E value; i64 at; };
+// The extreme value, and of equal ones the first. NaN is beyond every number.
 template <bool Largest> struct place_of {
   template <class E> FN placed<E> of(placed<E> a, placed<E> b) {
     const bool known = a.value == a.value;
@@ -134,13 +142,6 @@ template <bool Largest> struct place_of {
     return beyond || (same && b.at < a.at) ? b : a;
   }
 };
-template <int T, class E> FN placed<E> of_thread(u32 team, placed<E> x, int from) {
-  placed<E> y;
-  y.value = of_thread<T>(team, x.value, from);
-  y.at = of_thread<T>(team, x.at, from);
-  return y;
-}
-
 // The fixed tree: the upper half of the lanes is combined into the lower until one is left.
 template <class Op, int T, int L, class E, int K> FN E fold_lanes(u32 team, const E (&x)[K]) {
   constexpr int W = L < T ? L : T;
@@ -150,8 +151,24 @@ template <class Op, int T, int L, class E, int K> FN E fold_lanes(u32 team, cons
   _Pragma("unroll") for (int n = K / 2; n; n /= 2)
     _Pragma("unroll") for (int k = 0; k < n; ++k) s[k] = Op::of(s[k], s[k + n]);
   E r = s[0];
-  _Pragma("unroll") for (int n = W / 2; n; n /= 2) r = Op::of(r, of_thread<T>(team, r, t + n));
-  return of_thread<T>(team, r, 0);
+  if (T > 32) {  // each warp folds all of it, so that no thread has to wait for the result
+    constexpr int J = W > 32 ? W / 32 : 1;
+    __shared__ E area[T];
+    __syncthreads();
+    area[threadIdx.x] = r;
+    __syncthreads();
+    E p[J];
+    _Pragma("unroll") for (int j = 0; j < J; ++j) p[j] = area[(t & (W > 32 ? 31 : W - 1)) + 32 * j];
+    _Pragma("unroll") for (int n = J / 2; n; n /= 2)
+      _Pragma("unroll") for (int j = 0; j < n; ++j) p[j] = Op::of(p[j], p[j + n]);
+    r = p[0];
+  }
+  constexpr int V = T < 32 ? T : 32;
+  if (T > 1) {
+    _Pragma("unroll") for (int n = (W < V ? W : V) / 2; n; n /= 2) r = Op::of(r, of_lane(team, r, t + n, V));
+    r = of_lane(team, r, 0, V);
+  }
+  return r;
 }
 
 // Lane l gets the one `by` before it (backward: after it) in the row of `kept` and x (backward: x and `kept`).

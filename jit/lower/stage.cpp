@@ -113,7 +113,7 @@ ir::kernel kernel_lowering::operator()(const plan::kernel_plan& k) {
   }
   const node_id low = g.arg(k.parallel, 0), high = g.arg(k.parallel, 1);
   const double turns = known.trips(k.parallel) / static_cast<double>(std::max<std::int64_t>(k.chunk, 1));
-  const ir::loop_kind kind = turns > 1 && k.cost * turns > worth_pieces ? ir::loop_kind::parallel : ir::loop_kind::serial;
+  const ir::loop_kind kind = turns > 1 && (known.call().gpu || k.cost * turns > worth_pieces) ? ir::loop_kind::parallel : ir::loop_kind::serial;
   if (k.chunk == 0) {
     const auto in_order = [&](const stage* s) { return s->how == plan::way::map && s->slices.slice == k.parallel && s->order_when != no_node; };
     const auto ordered = std::find_if(stages.begin(), stages.end(), in_order);

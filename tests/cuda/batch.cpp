@@ -61,11 +61,11 @@ void* compiled(const std::filesystem::path& base, const std::string& text) {
 
 }  // namespace
 
-emulated_module& batch::add(ir::module m, const cuda::target& to) {
+emulated_module& batch::add(ir::module m, const cuda::target& to, cuda::call_extents extents) {
   m.name = "m" + std::to_string(all_.size());
   all_.push_back({std::move(m), {}, {}});
   emulated_module& made = all_.back();
-  made.source = cuda::emit(made.code, to);
+  made.source = cuda::emit(made.code, to, extents);
   return made;
 }
 

@@ -17,10 +17,11 @@ struct emulated_module {
 class batch {
  public:
   // The module's name becomes one of its own. Stays where it is.
-  emulated_module& add(ir::module m, const cuda::target& to);
+  emulated_module& add(ir::module m, const cuda::target& to, cuda::call_extents extents);
   // Compiles what was added since the last time. Throws what the compiler said.
   void build();
   std::size_t size() const { return all_.size(); }
+  const emulated_module& operator[](std::size_t n) const { return all_[n]; }
 
  private:
   std::deque<emulated_module> all_;

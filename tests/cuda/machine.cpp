@@ -49,10 +49,17 @@ std::int64_t count(const std::vector<std::int64_t>& extents) {
 
 }  // namespace
 
+emulated_machine& emulated_machine::only() {
+  static emulated_machine one;
+  return one;
+}
+
 bool emulated_machine::run(const std::vector<std::int32_t>& words, const sheaf_tensor* tensors) {
   const graph g = unpack(words.data());
   key k{words, {}};
   plan::call_facts call;
+  call.gpu = gpu;
+  k.second.push_back(gpu);
   for (int i = 0; i < g.inputs.size(); ++i) {
     const int rank = g.inputs[i].rank;
     call.inputs.push_back(
@@ -62,9 +69,15 @@ bool emulated_machine::run(const std::vector<std::int32_t>& words, const sheaf_t
   auto& found = all_[k];
   if (!found) {
     if (built_) throw std::logic_error("a program that the first round did not run");
-    found = std::make_unique<prepared>(prepared{g, plan_program(g, call, "program"), call, nullptr});
+    found = std::make_unique<prepared>();
+    found->plan = plan_program(g, call, "program");
     ir::verify(found->plan.code);
-    found->module = &batch_.add(found->plan.code, {});
+    lay_out(*found, call);
+    std::vector<const std::int64_t*> extents;
+    for (const auto& list : found->extents) extents.push_back(list.data());
+    // Every third as it is where nothing is known of the call.
+    const bool known = batch_.size() % 3 != 2;
+    found->module = &batch_.add(found->plan.code, {}, known ? cuda::call_extents(extents) : cuda::call_extents());
   }
   if (!built_) return false;
   this->call(*found, tensors);
@@ -79,27 +92,33 @@ void emulated_machine::build() {
   std::printf("%zu modules compiled in %.1f s\n", batch_.size(), seconds);
 }
 
-// The same arguments in two orders of threads and blocks, and two numbers of blocks, must give the same bits.
-void emulated_machine::call(prepared& p, const sheaf_tensor* tensors) {
-  const plan::facts known(p.plan.g, p.call);
-  const cuda::source& source = p.module->source;
-  std::vector<std::vector<std::int64_t>> extents;
-  std::vector<element> types;
-  const int inputs = p.plan.g.inputs.size(), outputs = p.plan.g.outputs.size();
-  for (int i = 0; i < inputs; ++i) {
-    extents.push_back({tensors[i].extents, tensors[i].extents + p.plan.g.inputs[i].rank});
-    types.push_back(p.plan.g.inputs[i].type);
-  }
-  const auto place = [&](element type, const std::vector<node_id>& sizes) {
-    extents.emplace_back();
-    for (const node_id e : sizes) extents.back().push_back(std::max<std::int64_t>(0, known.value(e).value()));
-    types.push_back(type);
+// By slot: inputs, outputs, workspaces, checks.
+void emulated_machine::lay_out(prepared& p, const plan::call_facts& call) {
+  const plan::facts known(p.plan.g, call);
+  const auto place = [&](element type, std::vector<std::int64_t> extents) {
+    p.extents.push_back(std::move(extents));
+    p.types.push_back(type);
   };
-  for (int k = 0; k < outputs; ++k) place(p.plan.g.type(p.plan.g.outputs[k]), p.plan.output_extents(k));
-  for (const workspace& w : p.plan.workspaces) place(w.type, w.extents);
+  const auto closed = [&](const std::vector<node_id>& sizes) {
+    std::vector<std::int64_t> extents;
+    for (const node_id e : sizes) extents.push_back(std::max<std::int64_t>(0, known.value(e).value()));
+    return extents;
+  };
+  for (int i = 0; i < p.plan.g.inputs.size(); ++i)
+    place(p.plan.g.inputs[i].type, call.inputs[static_cast<std::size_t>(i)].extents);
+  for (int k = 0; k < p.plan.g.outputs.size(); ++k)
+    place(p.plan.g.type(p.plan.g.outputs[k]), closed(p.plan.output_extents(k)));
+  for (const workspace& w : p.plan.workspaces) place(w.type, closed(w.extents));
   for (const plan::check& c : p.plan.checks)
     if (!c.uniform) place(element::i64, {});
+}
 
+// The same arguments in two orders of threads and blocks, and two numbers of blocks, must give the same bits.
+void emulated_machine::call(prepared& p, const sheaf_tensor* tensors) {
+  const cuda::source& source = p.module->source;
+  const auto& extents = p.extents;
+  const auto& types = p.types;
+  const int inputs = p.plan.g.inputs.size(), outputs = p.plan.g.outputs.size();
   std::vector<std::vector<unsigned char>> first;
   for (int round = 0; round < 2; ++round) {
     std::deque<memory> arrays;

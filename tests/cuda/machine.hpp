@@ -16,15 +16,22 @@ class emulated_machine {
   // std::runtime_error naming the check.
   bool run(const std::vector<std::int32_t>& words, const sheaf_tensor* tensors);
   void build();
+  bool built() const { return built_; }
+  const batch& modules() const { return batch_; }
+
+  bool gpu = true;  // plans are those for a GPU, else those for a CPU
+
+  static emulated_machine& only();
 
  private:
   struct prepared {
-    graph g;
     planned plan;
-    plan::call_facts call;
-    emulated_module* module;
+    std::vector<std::vector<std::int64_t>> extents;  // by slot
+    std::vector<element> types;
+    emulated_module* module = nullptr;
   };
   using key = std::pair<std::vector<std::int32_t>, std::vector<std::int64_t>>;
+  static void lay_out(prepared& p, const plan::call_facts& call);
   void call(prepared& p, const sheaf_tensor* tensors);
 
   std::map<key, std::unique_ptr<prepared>> all_;

@@ -10,7 +10,7 @@
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
-  sheaf::test::emulated_machine machine;
+  auto& machine = sheaf::test::emulated_machine::only();
   sheaf::test::run_instead = [&](const auto& words, const sheaf_tensor* tensors) {
     return machine.run(words, tensors);
   };
