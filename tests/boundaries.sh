@@ -44,7 +44,7 @@ forbid 'jit/ sees dsl/graph, never dsl/surface' "${include}[<\"](sheaf/)?dsl/sur
 forbid 'LLVM headers only in jit/llvm/' "${include}[<\"]llvm(-c)?/" '^jit/llvm/' "${all[@]}"
 forbid 'CUDA and NVRTC names only in jit/cuda/ and runtime/cuda/, and where tests and benchmarks stand in for them' \
   "${include}[<\"](cuda|nvrtc|driver_types)|\<(cu[A-Z][A-Za-z]+|cuda[A-Z][A-Za-z]+|nvrtc[A-Z][A-Za-z]*|CU(result|device|context|module|function|stream|event|deviceptr))\>" \
-  '^((jit|runtime|tests)/cuda|tests/gpu/fake|bench/gpu)/' "${all[@]}"
+  '^((jit|runtime|tests)/cuda|tests/gpu|bench/gpu)/' "${all[@]}"
 forbid 'small headers of Boost.Hana, not boost/hana.hpp' "${include}[<\"]boost/hana\.hpp" "$none" "${all[@]}"
 forbid 'runtime/ never includes jit/, dsl/surface or api/' "${include}[<\"](sheaf/)?(jit|api|dsl/surface|sheaf\.hpp)" "$none" runtime
 forbid 'jit/ never includes api/' "${include}[<\"](sheaf/)?(api/|sheaf\.hpp)" "$none" jit

@@ -61,7 +61,11 @@ class gpu_runner final : public runner, public device::failure_source {
     runtime::debug_line(3, "plan\n" + p.text);
     runtime::debug_line(3, "kernel IR\n" + text_);
     const auto& about = context_.about();
-    source_ = cuda::emit(p.code, {.compute = 10 * about.major + about.minor, .shared_bytes = about.shared_per_block});
+    extents_ = call_.slot_extents(arguments_);
+    std::vector<const std::int64_t*> extents;
+    for (const auto& e : extents_) extents.push_back(e.data());
+    source_ = cuda::emit(p.code, {.compute = 10 * about.major + about.minor, .shared_bytes = about.shared_per_block},
+                         extents);
     runtime::debug_line(4, "CUDA C++\n" + source_.text);
     code_ = code_on(context_, source_.text, p.code.name);
     make_template();
@@ -132,42 +136,32 @@ class gpu_runner final : public runner, public device::failure_source {
   // Everything of the parameter that is the same in all calls.
   void make_template() {
     template_.assign(static_cast<std::size_t>(source_.words), 0);
-    const auto put = [&](const std::vector<std::int64_t>& extents, std::size_t slot) {
+    const std::size_t inputs = arguments_.input_extents.size(), given = inputs + arguments_.output_extents.size();
+    for (std::size_t slot = 0; slot < extents_.size(); ++slot) {
+      const std::vector<std::int64_t>& extents = extents_[slot];
       const auto first = static_cast<std::size_t>(source_.first_word[slot]);
-      std::copy(extents.begin(), extents.end(), template_.begin() + static_cast<std::ptrdiff_t>(first) + 1);
-      extents_.push_back(extents);
-      return first;
-    };
-    std::size_t slot = 0;
-    for (std::size_t i = 0; i < arguments_.input_extents.size(); ++i) {
-      std::vector<std::int64_t> extents;
-      for (const int d : call_.orders[i]) extents.push_back(arguments_.input_extents[i][static_cast<std::size_t>(d)]);
-      tensor_words_.push_back({put(extents, slot++), call_.orders[i]});
-    }
-    for (const auto& extents : arguments_.output_extents) {
+      const auto at = template_.begin() + static_cast<std::ptrdiff_t>(first) + 1;
+      std::copy(extents.begin(), extents.end(), at);
       const int rank = static_cast<int>(extents.size());
-      tensor_words_.push_back({put(extents, slot++), with_last(rank, rank - 1)});
-    }
-    for (const own_array& a : call_.arrays) {
-      const std::size_t first = put(a.extents, slot++);
-      std::copy(a.strides.begin(), a.strides.end(),
-                template_.begin() + static_cast<std::ptrdiff_t>(first + 1 + a.extents.size()));
+      if (slot < given) {
+        tensor_words_.push_back({first, slot < inputs ? call_.orders[slot] : with_last(rank, rank - 1)});
+        continue;
+      }
+      const own_array& own = call_.arrays[slot - given];
+      std::copy(own.strides.begin(), own.strides.end(), at + rank);
       own_words_.push_back(first);
     }
   }
 
   void make_kernels() {
     const device_context::current here(context_);
-    std::vector<const std::int64_t*> extents;
-    for (const auto& e : extents_) extents.push_back(e.data());
     plan_ = call_.program.text + "on " + context_.about().name + ", " + context_.about().architecture() + "\n";
     std::size_t scratch = 0;
-    for (std::size_t k = 0; k < source_.launches.size(); ++k) {
-      const cuda::launch& l = source_.launches[k];
+    for (const cuda::launch& l : source_.launches) {
       const device::function f = code_->find(l.name);
       if (l.shared_bytes > context_.about().shared_per_block)
         driver().function_set(f, device::function_attribute::dynamic_shared, static_cast<int>(l.shared_bytes));
-      const std::int64_t blocks = l.single ? 1 : blocks_of(f, l, cuda::pieces(call_.program.code, k, extents));
+      const std::int64_t blocks = l.single ? 1 : blocks_of(f, l);
       kernels_.push_back(
           {f, static_cast<unsigned>(blocks), static_cast<unsigned>(l.threads), static_cast<unsigned>(l.shared_bytes)});
       scratch = std::max(scratch, static_cast<std::size_t>(blocks * l.scratch_bytes));
@@ -183,11 +177,11 @@ class gpu_runner final : public runner, public device::failure_source {
   }
 
   // What fills the device, or fewer where there is less to do.
-  std::int64_t blocks_of(device::function f, const cuda::launch& l, std::int64_t pieces) const {
+  std::int64_t blocks_of(device::function f, const cuda::launch& l) const {
     int resident = 0;
     driver().occupancy(&resident, f, l.threads, static_cast<std::size_t>(l.shared_bytes));
     const std::int64_t full = std::max<std::int64_t>(std::int64_t{resident} * context_.about().multiprocessors, 1);
-    return pieces < 0 ? full : std::clamp<std::int64_t>((pieces + l.pieces - 1) / l.pieces, 1, full);
+    return l.count < 0 ? full : std::clamp<std::int64_t>((l.count + l.pieces - 1) / l.pieces, 1, full);
   }
 
   lane& lane_of(const std::shared_ptr<device::stream_state>& state) const {

@@ -35,6 +35,7 @@ plan::call_facts arranged_call::facts_of(const call_class& a) const {
     seen.inputs.push_back({std::move(extents), a.unit_inputs[i]});
   }
   seen.unit_outputs = a.unit_outputs;
+  seen.gpu = true;
   return seen;
 }
 
@@ -63,6 +64,14 @@ void arranged_call::note_orders(const graph& g) {
       notes += "input " + slot_text(g, static_cast<int>(i)) + ": dimension " + std::to_string(orders[i].back()) +
                " is the last here, its elements lie closest\n";
   program.text = notes + program.text;
+}
+
+std::vector<std::vector<std::int64_t>> arranged_call::slot_extents(const call_class& a) const {
+  std::vector<std::vector<std::int64_t>> extents;
+  for (const plan::tensor_facts& t : facts_of(a).inputs) extents.push_back(t.extents);
+  extents.insert(extents.end(), a.output_extents.begin(), a.output_extents.end());
+  for (const own_array& own : arrays) extents.push_back(own.extents);
+  return extents;
 }
 
 void arranged_call::place(element type, const std::vector<std::int64_t>& extents, std::size_t alignment) {

@@ -1,4 +1,4 @@
-// A program planned for one class of arguments, as a device needs it: its inputs' dimensions arranged, and the workspace arrays and
+// A program planned for a GPU and one class of arguments: its inputs' dimensions arranged, and the workspace arrays and
 // check results that it needs beside its arguments in one piece of memory. Private header.
 #pragma once
 #include <string>
@@ -26,6 +26,8 @@ class arranged_call {
   std::vector<own_array> arrays;  // by slot after the arguments: the workspaces, then the checks that are not uniform
   std::size_t bytes = 0;
 
+  // By slot: inputs as they are arranged, outputs, workspaces, checks.
+  std::vector<std::vector<std::int64_t>> slot_extents(const call_class& a) const;
   // Throws for the check of that ordinal, in the words of the program as it was written; tensors as the caller gave them.
   [[noreturn]] void fail(std::int64_t ordinal, std::int64_t position, const sheaf_tensor* tensors,
                          const element_reader& read) const;
