@@ -220,7 +220,7 @@ layout layout_of(const ir::module& m, const ir::kernel& k, const target& to, cal
   most = std::min(most, widest);
   p.team = std::min(widest, 32);
   if (p.local_bytes > little && widest == 1) p.team = 32;
-  if (p.single || p.local_bytes > 4 * little) p.team = std::max(most, p.single ? 1 : 32);
+  if (p.single || p.local_bytes > 4 * little) p.team = std::max(most, p.local_bytes > little ? 32 : 1);
   while (p.team >= 32 && 2 * p.team <= most && p.pieces >= 0 && p.pieces * p.team < enough_threads) p.team *= 2;
   p.threads = p.single || p.team > 32 ? p.team : 128;  // a team beyond a warp is the block
   while (p.pieces >= 0 && p.threads > std::max(p.team, 32) && p.pieces < enough_blocks * p.teams()) p.threads /= 2;
