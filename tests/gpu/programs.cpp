@@ -203,6 +203,21 @@ TEST(programs, workspace_of_the_callers) {
             "bad_argument: workspace of a call: expected " + std::to_string(bytes) + " bytes, 256-aligned, found 1");
 }
 
+TEST(programs, a_stream_may_go_before_its_programs) {
+  const auto rows = to_device(test::noise_array<float>(-1, 1, 10, 4), on(gpu));
+  const auto cuts = to_device(bounds(), on(gpu));
+  synchronise(on(gpu));
+  const auto step = compile(loss, grad(loss, x), on(gpu));
+  const long long before = test::on_real_gpu() ? 0 : fake::allocated(0);
+  for (int n = 0; n < 3; ++n) {
+    const stream s(on(gpu));
+    const auto [l, dx] = step(x = rows, cut = cuts, on(s));
+    s.synchronise();
+  }
+  synchronise(on(gpu));
+  if (!test::on_real_gpu()) EXPECT_EQ(fake::allocated(0), before);
+}
+
 TEST(programs, a_ready_call_makes_the_least_of_driver_calls) {
   SHEAF_FAKE_ONLY();
   const stream s(on(gpu));
