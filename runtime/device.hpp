@@ -43,8 +43,8 @@ class stream {
   void* handle() const { return handle_; }
   int device() const { return device_; }
 
-  // Waits for all that was queued. Throws what programs on it found wrong with their data (the first, once), then what the
-  // device itself reports.
+  // Waits for all that was queued. Throws what the device itself reports, else what programs on it found wrong with their data
+  // (the first, once).
   void synchronise() const;
   // The same without waiting: what is known by now.
   void check() const;

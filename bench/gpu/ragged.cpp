@@ -18,7 +18,8 @@ void measure_gathers(gpu_session& s) {
   constexpr auto keep = tensor<"keep", bool, 2>;
   constexpr auto gathered = define<"gathered">(b, f) = mean(k, data(b, picks(b, k), f));
   constexpr auto given = define<"given">(b, f) = mean(t.where(keep(b, t)), data(b, t, f));
-  const auto x = s.random(0, 1, B, T, F), dy = s.random(-1, 1, B, F);
+  const auto x = s.random(0, 1, B, T, F);
+  const auto dy = s.random(-1, 1, B, F);
   auto dx = s.empty(B, T, F);
   auto y = s.empty(B, F);
   array<std::int64_t, 2> ids(B, K);

@@ -206,7 +206,8 @@ class gpu_runner final : public runner, public device::failure_source {
       made->parameter[record_word] = static_cast<std::int64_t>(made->record.on_device);
     }
     if (source_.by_pointer) {
-      made->parameter_on_device = std::make_unique<device::device_block>(context_, template_.size() * 8, state->handle);
+      made->parameter_on_device =
+          std::make_unique<device::device_block>(context_, template_.size() * 8, state->handle, state->gone);
       driver().host_allocate(&made->pinned, template_.size() * 8, 0);
     }
     lanes_.push_back(std::move(made));

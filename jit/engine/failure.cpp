@@ -46,6 +46,7 @@ class spot {
     const node_id source = g_.arg(n, 0);
     if (g_.kind(source) != op::input) return std::nullopt;
     const sheaf_tensor& tensor = tensors_[g_[source].attribute];
+    if (tensor.data == nullptr) return std::nullopt;  // forgotten, see element_reader
     std::int64_t offset = 0;
     for (int d = 0; d + 1 < g_[n].count; ++d) {
       const auto at = value(g_.arg(n, 1 + d));
@@ -68,8 +69,7 @@ class spot {
   template <class T>
   std::optional<std::int64_t> element_at(const sheaf_tensor& tensor, std::int64_t offset) const {
     T value = 0;
-    if (tensor.data == nullptr || !read_(&value, static_cast<const T*>(tensor.data) + offset, sizeof value))
-      return std::nullopt;
+    if (!read_(&value, static_cast<const T*>(tensor.data) + offset, sizeof value)) return std::nullopt;
     return value;
   }
 

@@ -13,7 +13,7 @@ namespace sheaf::jit {
 [[noreturn]] void fail_demand(const graph& g, int which, const std::vector<std::int64_t>& at,
                               std::optional<std::int64_t> found, std::optional<std::int64_t> limit);
 
-// How the words get at an element of a tensor: false where it can't be read any more.
+// How the words get at an element of a tensor: false where it can't be read any more. A tensor whose data is null is not read.
 using element_reader = std::function<bool(void* to, const void* from, std::size_t bytes)>;
 bool read_host(void* to, const void* from, std::size_t bytes);
 

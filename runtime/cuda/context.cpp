@@ -50,10 +50,11 @@ std::uint64_t capture_of(stream s) {
 
 }  // namespace
 
-device_block::device_block(device_context& owner, std::size_t size, stream s) : bytes(size), owner_(owner), stream_(s) {
+device_block::device_block(device_context& owner, std::size_t size, stream s, std::shared_ptr<std::atomic<bool>> gone)
+    : bytes(size), owner_(owner), stream_(s), gone_(std::move(gone)) {
   at = owner.allocate(size, s);
 }
-device_block::~device_block() { owner_.release(at, stream_); }
+device_block::~device_block() { owner_.release(at, gone_->load() ? nullptr : stream_); }
 
 const std::shared_ptr<device_block>& stream_state::workspace(std::size_t bytes) {
   if (workspace_ != nullptr && workspace_->bytes >= bytes) return workspace_;
@@ -62,7 +63,7 @@ const std::shared_ptr<device_block>& stream_state::workspace(std::size_t bytes) 
          std::to_string(bytes) + " bytes, from a call or reserve() on this stream before the capture, or given",
          workspace_ == nullptr ? "none" : std::to_string(workspace_->bytes) + " bytes");
   workspace_ = nullptr;  // first, so that the pool can use it again
-  workspace_ = std::make_shared<device_block>(context, (bytes + 255) / 256 * 256, handle);
+  workspace_ = std::make_shared<device_block>(context, (bytes + 255) / 256 * 256, handle, gone);
   return workspace_;
 }
 
@@ -129,19 +130,16 @@ std::shared_ptr<stream_state> device_context::state_of(stream s) {
   driver().stream_number(s, &number);
   const std::uint64_t capture = capture_of(s);
   const std::lock_guard guard(lock_);
-  if (capture == 0) {
-    auto& state = states_[{number, 0}];
-    if (state == nullptr) state = std::make_shared<stream_state>(*this, s, number, 0);
-    return state;
-  }
+  auto& plain = states_[{number, 0}];
+  if (plain == nullptr) plain = std::make_shared<stream_state>(*this, s, number, 0);
+  if (capture == 0) return plain;
   auto& known = captured_[{number, capture}];
   if (auto state = known.lock()) return state;
   auto state = std::make_shared<stream_state>(*this, s, number, capture);
+  state->gone = plain->gone;
   known = state;
-  if (const auto plain = states_.find({number, 0}); plain != states_.end()) {
-    const std::lock_guard launching(plain->second->launching);
-    state->workspace_ = std::move(plain->second->workspace_);
-  }
+  const std::lock_guard launching(plain->launching);
+  state->workspace_ = std::move(plain->workspace_);
   return state;
 }
 
@@ -155,6 +153,10 @@ void device_context::forget(stream s) noexcept {
   if (const auto found = states_.find({number, 0}); found != states_.end()) {
     dying = std::move(found->second);
     states_.erase(found);
+    // Programs that ran on it may keep the state, but not its memory.
+    const std::lock_guard launching(dying->launching);
+    dying->workspace_ = nullptr;
+    *dying->gone = true;
   }
 }
 

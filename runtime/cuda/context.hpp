@@ -1,6 +1,7 @@
 // What is kept of each device: its context, what it can do, memory, the workspace of each stream, and who may have failed.
 // Shown by tests/cuda/device.cpp. Private header.
 #pragma once
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -27,7 +28,8 @@ class device_context;
 // Device memory that goes back to the pool in the order of its stream.
 class device_block {
  public:
-  device_block(device_context& owner, std::size_t bytes, stream s);
+  // gone: set when the stream is destroyed; then the order is that of the default one.
+  device_block(device_context& owner, std::size_t bytes, stream s, std::shared_ptr<std::atomic<bool>> gone);
   ~device_block();
   device_block(const device_block&) = delete;
   address at = 0;
@@ -36,6 +38,7 @@ class device_block {
  private:
   device_context& owner_;
   stream stream_;
+  std::shared_ptr<std::atomic<bool>> gone_;
 };
 
 // A stream as programs see it: who launches holds `launching`, because the workspace is every call's on this stream.
@@ -49,6 +52,8 @@ class stream_state {
   const stream handle;
   const std::uint64_t number;
   const std::uint64_t capture;  // 0: none
+  std::shared_ptr<std::atomic<bool>> gone =
+      std::make_shared<std::atomic<bool>>(false);  // captures share their stream's
   // At least so many bytes, 256-aligned, until `launching` is given up. Throws code::out_of_memory, and in a capture
   // code::unsupported where too little was reserved.
   const std::shared_ptr<device_block>& workspace(std::size_t bytes);

@@ -70,9 +70,8 @@ stream::stream(on_gpu where) : device_(where.ordinal), owner_(std::make_shared<o
 void stream::synchronise() const {
   device_context& context = device_context::of(device_);
   const device_context::current here(context);
-  const cuda::status found = driver().stream_synchronise.raw(stream_of(*this));
+  driver().stream_synchronise(stream_of(*this));
   context.check(context.state_of(stream_of(*this)).get());
-  if (found != 0) cuda::fail_status(driver().stream_synchronise.name, found);
 }
 
 void stream::check() const {
@@ -89,9 +88,8 @@ void stream::wait(const event& e) const {
 void synchronise(on_gpu where) {
   device_context& context = device_context::of(where.ordinal);
   const device_context::current here(context);
-  const cuda::status found = driver().context_synchronise.raw();
+  driver().context_synchronise();
   context.check(nullptr);
-  if (found != 0) cuda::fail_status(driver().context_synchronise.name, found);
 }
 
 event::event(on_gpu where) : device_(where.ordinal) {
