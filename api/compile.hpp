@@ -326,9 +326,9 @@ namespace detail {
 // The words are a local constant, not the static member: that would be an object named after the expression. They are
 // read before this returns.
 template <class... Outputs>
-SHEAF_INLINE auto make_compiled(jit::backend runs_on) {
+SHEAF_INLINE auto make_compiled(jit::backend runs_on, const options& wanted = {}) {
   constexpr auto words = call_signature<Outputs...>::program::words;
-  return compiled<Outputs...>(jit::make_program(words.words, runs_on));
+  return compiled<Outputs...>(jit::make_program(words.words, runs_on, wanted));
 }
 
 }  // namespace detail
@@ -340,6 +340,19 @@ template <class... Outputs>
 SHEAF_INLINE auto compile(Outputs...) {
   static_assert(sizeof...(Outputs) > 0, "compile: expected at least one output");
   return detail::make_compiled<Outputs...>(jit::backend::chosen);
+}
+
+// The same with decisions of the caller's: compile(options{.lanes = 16}, y). Those that no plan of the program can follow are an
+// error at the first call, code::unsupported; lanes that are no power of two from 4 to 256 at once, code::bad_argument.
+template <class... Outputs>
+  requires(!(std::same_as<Outputs, on_gpu> || ...))
+SHEAF_INLINE auto compile(const options& wanted, Outputs...) {
+  static_assert(sizeof...(Outputs) > 0, "compile: expected at least one output");
+  return detail::make_compiled<Outputs...>(jit::backend::chosen, wanted);
+}
+template <class... Outputs>
+SHEAF_INLINE auto compile(determinism asked, Outputs... outputs) {
+  return compile(options{.determinism = asked}, outputs...);
 }
 
 }  // namespace sheaf

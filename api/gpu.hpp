@@ -175,25 +175,32 @@ class compiled_on_gpu {
 namespace detail {
 
 template <class... Outputs>
-SHEAF_INLINE auto make_on_gpu(on_gpu where) {
+SHEAF_INLINE auto make_on_gpu(on_gpu where, const options& wanted) {
   constexpr auto words = call_signature<Outputs...>::program::words;
-  return compiled_on_gpu<Outputs...>(jit::make_program(words.words, jit::backend::gpu, where.ordinal));
+  return compiled_on_gpu<Outputs...>(jit::make_program(words.words, jit::backend::gpu, wanted, where.ordinal));
 }
 
 }  // namespace detail
 
 // compile(outputs..., on(gpu)). Throws code::device_failed where there is no such GPU, no driver or no NVRTC, saying which.
+// Before the outputs may stand options or a determinism, as without a GPU; options.target has no meaning here.
 template <class... All>
   requires(std::same_as<All, on_gpu> || ...)
-SHEAF_INLINE auto compile(All... all) {
+SHEAF_INLINE auto compile(const options& wanted, All... all) {
   static_assert(sizeof...(All) > 1, "compile: expected at least one output");
   constexpr int last = sizeof...(All) - 1;
   const auto list = std::tie(all...);
   static_assert(std::same_as<std::tuple_element_t<last, std::tuple<All...>>, on_gpu>,
                 "compile: on(gpu) comes last, once, after the outputs");
   return [&]<std::size_t... K>(std::index_sequence<K...>) {
-    return detail::make_on_gpu<std::tuple_element_t<K, std::tuple<All...>>...>(std::get<last>(list));
+    return detail::make_on_gpu<std::tuple_element_t<K, std::tuple<All...>>...>(std::get<last>(list), wanted);
   }(std::make_index_sequence<sizeof...(All) - 1>{});
+}
+template <class First, class... All>
+  requires(!std::same_as<First, options> && !std::same_as<First, determinism> &&
+           (std::same_as<First, on_gpu> || ... || std::same_as<All, on_gpu>))
+SHEAF_INLINE auto compile(First first, All... all) {
+  return compile(options{}, first, all...);
 }
 
 }  // namespace sheaf

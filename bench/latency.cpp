@@ -1,5 +1,5 @@
 // What a first kernel, a next one, one from the disk cache and a call cost. A process is fresh once, so it measures one
-// thing: bench_latency first|next|cached|call forward|forward+backward. scripts/bench runs it several times.
+// thing: bench_latency first|next|w8|cached|call forward|forward+backward. scripts/bench runs it several times.
 #include <cstring>
 #include <fstream>
 #include <string>
@@ -47,6 +47,22 @@ double square_maximum(bool backward, const data& d) {
   return seconds_of([&] { compile(other, grad(other, x)).explain(x = d.rows); });
 }
 
+// W8 as the workloads have it: nothing is computed, so its data need not be there.
+double layer_norm_of_rows(bool backward) {
+  constexpr auto w = tensor<"w", float, 1>;
+  constexpr auto shift = tensor<"shift", float, 1>;
+  constexpr auto y = layer_norm(x, w, shift);
+  constexpr auto dx = vjp(y, x);
+  constexpr auto dw = vjp(y, w);
+  constexpr auto db = vjp(y, shift);
+  const array<float, 2> rows(uninitialized, 16384, 1024), dy(uninitialized, 16384, 1024);
+  const array<float, 1> factors(uninitialized, 1024), shifts(uninitialized, 1024);
+  if (!backward) return seconds_of([&] { compile(y).explain(x = rows, w = factors, shift = shifts); });
+  return seconds_of([&] {
+    compile(y, dx, dw, db).explain(x = rows, w = factors, shift = shifts, cotangent(y) = dy);
+  });
+}
+
 // Nanoseconds of one of many calls, the median of several rounds.
 template <class Call>
 double each_of_many(Call call) {
@@ -75,12 +91,13 @@ void measure_calls() {
 int main(int count, char** words) {
   if (count == 2 && std::strcmp(words[1], "call") == 0) return measure_calls(), 0;
   if (count != 3)
-    return std::fprintf(stderr, "usage: bench_latency first|next|cached forward|forward+backward, or call\n"), 2;
+    return std::fprintf(stderr, "usage: bench_latency first|next|w8|cached forward|forward+backward, or call\n"), 2;
   const std::string mode = words[1];
   const bool backward = std::strcmp(words[2], "forward+backward") == 0;
   const data d;
   double taken = slice_mean(backward, d);
   if (mode == "next") taken = square_maximum(backward, d);
+  if (mode == "w8") taken = layer_norm_of_rows(backward);
   if (mode == "cached" && is_loaded("sheaf_llvm")) return std::fprintf(stderr, "the code generator was loaded\n"), 3;
   if (mode == "first" && !is_loaded("sheaf_llvm"))
     return std::fprintf(stderr, "the code generator was not loaded\n"), 3;

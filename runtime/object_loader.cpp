@@ -318,9 +318,7 @@ loaded_object::~loaded_object() {
 void* resolve_from_process(void*, const char* name) {
   if (void* found = dlsym(RTLD_DEFAULT, name)) return found;
   static void* const math = dlopen("libm.so.6", RTLD_NOW | RTLD_LOCAL);
-  if (void* found = math ? dlsym(math, name) : nullptr) return found;
-  static void* const vector_math = dlopen("libmvec.so.1", RTLD_NOW | RTLD_LOCAL);
-  return vector_math ? dlsym(vector_math, name) : nullptr;
+  return math ? dlsym(math, name) : nullptr;
 }
 
 loaded_object load_object(const void* bytes, std::size_t size, symbol_resolver resolve, void* context) {

@@ -13,7 +13,7 @@ namespace sheaf::runtime {
 // The address of a symbol that the object does not define, or null.
 using symbol_resolver = void* (*)(void* context, const char* name);
 
-// Looks in the process, then in libm.so.6 and libmvec.so.1, which are opened when first needed.
+// Looks in the process, then in libm.so.6, which is opened when first needed.
 void* resolve_from_process(void* context, const char* name);
 
 // Code is executable and not writable, constants are read-only; unmapped on destruction.

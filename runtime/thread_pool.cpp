@@ -18,7 +18,8 @@ namespace {
 // Waking a sleeping thread costs a few microseconds there and back: a loop shorter than this is done sooner alone.
 constexpr double least_shared_nanoseconds = 20'000;
 constexpr double least_chunk_nanoseconds = 2'000;
-constexpr int chunks_per_thread = 4;
+constexpr int shares_per_thread =
+    4;  // a chunk is a thread's share of what is left by so many: the last are the smallest
 constexpr std::chrono::microseconds spin_time{50};  // back-to-back loops find their workers awake
 
 thread_local bool inside_a_loop = false;
@@ -48,7 +49,7 @@ struct loop {
   sheaf_body body = nullptr;
   const sheaf_call* call = nullptr;
   std::int64_t count = 0;
-  std::int64_t chunk = 1;
+  std::int64_t least = 1;
 };
 
 }  // namespace
@@ -88,9 +89,14 @@ struct thread_pool::state {
     const loop mine = offer;
     inside_a_loop = true;
     for (;;) {
-      const std::int64_t begin = next.fetch_add(mine.chunk, std::memory_order_relaxed);
+      std::int64_t begin = next.load(std::memory_order_relaxed), end = begin;
+      do {
+        if (begin >= mine.count) break;
+        const std::int64_t share = (mine.count - begin) / (std::int64_t{size} * shares_per_thread);
+        end = std::min(begin + std::max(mine.least, share), mine.count);
+      } while (!next.compare_exchange_weak(begin, end, std::memory_order_relaxed));
       if (begin >= mine.count) break;
-      mine.body(mine.call, begin, std::min(begin + mine.chunk, mine.count));
+      mine.body(mine.call, begin, end);
     }
     inside_a_loop = false;
   }
@@ -180,8 +186,7 @@ void thread_pool::run(sheaf_body body, const sheaf_call* call, std::int64_t coun
     return body(call, 0, count);
   const std::lock_guard<std::mutex> held(state_->owner, std::adopt_lock);
   const double least = std::min(least_chunk_nanoseconds / each, static_cast<double>(count));
-  const std::int64_t even = (count - 1) / (std::int64_t{state_->size} * chunks_per_thread) + 1;
-  const std::int64_t chunk = std::max(even, static_cast<std::int64_t>(least));
+  const std::int64_t chunk = std::max<std::int64_t>(1, static_cast<std::int64_t>(least));
   const std::int64_t others = (count - 1) / chunk;
   state_->share({body, call, count, chunk}, static_cast<int>(std::min<std::int64_t>(others, state_->size - 1)));
 }

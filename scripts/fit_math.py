@@ -1,44 +1,82 @@
-# Fits the polynomials of jit/llvm/math.cpp: minimax in the weighted error by Lawson iteration (C. L. Lawson, 1961), in fifty
-# decimal digits. Prints the error and the coefficients, lowest first, rounded to f32.
+# Fits the polynomials of jit/llvm/math*.cpp: minimax in the weighted error by Lawson iteration (C. L. Lawson, 1961), in
+# ninety decimal digits. Prints error and coefficients, lowest first, for f64 as they are and for f32 rounded; and the parts
+# that multiples of pi / 2 and log 2 are taken off in. Needs mpmath.
 import math
-from decimal import Decimal as D, getcontext
-getcontext().prec=50
-def solve(A,b):
-    n=len(b); M=[r[:]+[x] for r,x in zip(A,b)]
-    for i in range(n):
-        p=max(range(i,n),key=lambda k:abs(M[k][i])); M[i],M[p]=M[p],M[i]
-        for k in range(n):
-            if k!=i:
-                f=M[k][i]/M[i][i]
-                if f: M[k]=[x-f*y for x,y in zip(M[k],M[i])]
-    return [M[i][n]/M[i][i] for i in range(n)]
-def fit(f,w,lo,hi,n,pts=120,iters=12):
-    xs=[D((lo+hi)/2+(hi-lo)/2*math.cos(math.pi*(k+.5)/pts)) for k in range(pts)]
-    fx=[D(f(x)) for x in xs]; W=[D(w(float(x))) for x in xs]; lam=[D(1)/pts]*pts
-    best=None
-    for it in range(iters):
-        A=[[sum(l*q*q*x**(i+j) for l,q,x in zip(lam,W,xs)) for j in range(n)] for i in range(n)]
-        b=[sum(l*q*q*y*x**i for l,q,x,y in zip(lam,W,xs,fx)) for i in range(n)]
-        c=solve(A,b)
-        e=[abs(q*(sum(ci*x**i for i,ci in enumerate(c))-y)) for q,x,y in zip(W,xs,fx)]
-        m=max(e)
-        if best is None or m<best[0]: best=(m,c)
-        s=sum(l*z for l,z in zip(lam,e)); lam=[l*z/s for l,z in zip(lam,e)]
-    return best
 import struct
-def show(name,r):
-    print(name,'err %.3g = 2^%.2f'%(r[0],math.log2(r[0])))
-    for c in r[1]: print('   ',float(struct.unpack('f',struct.pack('f',float(c)))[0]).hex(), '%.10g'%c)
-L=math.log(2)/2*1.001
-show('exp',fit(lambda x:(x.exp()-1-x)/(x*x),lambda x:x*x,-L,L,5))
-show('exp6',fit(lambda x:(x.exp()-1-x)/(x*x),lambda x:x*x,-L,L,6))
-a=math.sqrt(.5)*.9995-1;b=math.sqrt(2)*1.0005-1
-show('log9',fit(lambda x:((1+x).ln()-x+x*x/2)/(x*x*x),lambda x:abs(x**3/math.log(1+x)),a,b,9))
-show('log8',fit(lambda x:((1+x).ln()-x+x*x/2)/(x*x*x),lambda x:abs(x**3/math.log(1+x)),a,b,8))
-t2=.95**2
-def erfser(s): # erf(sqrt s)/sqrt s - 1
-    t=D(2)/D(str(3.14159265358979323846264338327950288)).sqrt(); pi=D('3.14159265358979323846264338327950288'); t=2/pi.sqrt(); acc=D(0); 
-    for n in range(30): acc+=t; t=t*(-s)*(2*n+1)/((n+1)*(2*n+3))
-    return acc-1
-show('erf',fit(erfser,lambda s:1/1.1,0,t2,6))
-show('erfc',fit(lambda x:D(-math.log(math.erfc(float(x))))/x-1,lambda x:math.erfc(x)*x,.92,4.1,7))
+import mpmath as mp
+
+mp.mp.dps = 90
+
+
+def fit(f, weight, low, high, terms, points=120, rounds=12):
+    at = [mp.mpf((low + high) / 2 + (high - low) / 2 * math.cos(math.pi * (k + .5) / points)) for k in range(points)]
+    wanted = [f(x) for x in at]
+    weights = [weight(x) for x in at]
+    share = [mp.mpf(1) / points] * points
+    best = None
+    for _ in range(rounds):
+        column = [s * w * w for s, w in zip(share, weights)]
+        moments, sides = [], []
+        for i in range(2 * terms - 1):
+            moments.append(mp.fsum(column))
+            if i < terms:
+                sides.append(mp.fsum(c * y for c, y in zip(column, wanted)))
+            column = [c * x for c, x in zip(column, at)]
+        c = mp.lu_solve(mp.matrix([[moments[i + j] for j in range(terms)] for i in range(terms)]), mp.matrix(sides))
+        errors = [abs(w * (mp.polyval(list(c)[::-1], x) - y)) for w, x, y in zip(weights, at, wanted)]
+        if best is None or max(errors) < best[0]:
+            best = max(errors), list(c)
+        total = mp.fsum(s * e for s, e in zip(share, errors))
+        share = [s * e / total for s, e in zip(share, errors)]
+    return best
+
+
+def show(name, single, *what):
+    error, terms = fit(*what)
+    rounded = [struct.unpack('f', struct.pack('f', float(c)))[0] if single else float(c) for c in terms]
+    print(f'{name}: error 2^{float(mp.log(error, 2)):.1f}\n  ' + ', '.join(c.hex() for c in rounded))
+
+
+
+
+def parts(name, value, bits, count, last):
+    found = []
+    for k in range(count):
+        unit = mp.mpf(2) ** (mp.floor(mp.log(abs(value), 2)) - (last if k == count - 1 else bits) + 1)
+        found.append((mp.nint if k == count - 1 else mp.floor)(value / unit) * unit)
+        value -= found[-1]
+    print(name + ': ' + ', '.join(float(c).hex() for c in found))
+
+
+L = math.log(2) / 2 * 1.001
+exp_tail = lambda x: (mp.expm1(x) - x) / x ** 2
+show('exp f32', True, exp_tail, lambda x: x * x, -L, L, 5)
+show('expm1 f32', True, exp_tail, abs, -L, L, 6)
+show('exp, expm1 f64', False, exp_tail, abs, -L, L, 11)
+show('exp in pow f32', False, exp_tail, lambda x: x * x, -L, L, 5)
+a, b = math.sqrt(.5) * .9995 - 1, math.sqrt(2) * 1.0005 - 1
+show('log f32', True, lambda x: (mp.log1p(x) - x + x * x / 2) / x ** 3, lambda x: abs(x ** 3 / mp.log1p(x)), a, b, 9)
+Z = ((math.sqrt(2) - 1) / (math.sqrt(2) + 1)) ** 2 * 1.001
+artanh = lambda z: (2 * mp.atanh(mp.sqrt(z)) / mp.sqrt(z) - 2) / z
+show('log f64', False, artanh, lambda z: z / 2, 1e-9, Z, 7)
+show('log in pow f32', False, artanh, lambda z: z / 2, 1e-9, Z, 4)
+show('log in pow f64, after 2/3', False, lambda z: (artanh(z) - mp.mpf(2) / 3) / z, lambda z: z * z / 2, 1e-9, Z, 8)
+Q = (math.pi / 4) ** 2 * 1.001
+sine = lambda z: (mp.sin(mp.sqrt(z)) / mp.sqrt(z) - 1) / z
+cosine = lambda z: (mp.cos(mp.sqrt(z)) - 1 + z / 2) / z ** 2
+wide = (math.pi / 4 + .01) ** 2  # in f32 the nearest multiple may be missed by that much
+show('sin f32', False, sine, lambda z: z, 1e-9, wide, 3)
+show('cos f32', False, cosine, lambda z: z * z, 1e-9, wide, 3)
+show('sin f64', False, sine, lambda z: z, 1e-9, Q, 6)
+show('cos f64', False, cosine, lambda z: z * z, 1e-9, Q, 6)
+near = lambda s: mp.erf(mp.sqrt(s)) / mp.sqrt(s) - 1
+far = lambda x: -mp.log(mp.erfc(x)) / x - 1
+show('erf near f32', True, near, lambda s: mp.mpf(1) / 1.1, 1e-9, .95 ** 2, 6)
+show('erf far f32', True, far, lambda x: mp.erfc(x) * x, .92, 4.1, 7)
+show('erf near f64', False, near, lambda s: mp.mpf(1) / 1.1, 1e-9, .95 ** 2, 12)
+show('erf far f64', False, far, lambda x: mp.erfc(x) * x, .92, 6.0, 18, 160)
+parts('pi / 2, f64 by FMA', mp.pi / 2, 53, 3, 53)
+parts('pi / 2, f64', mp.pi / 2, 33, 4, 53)
+parts('pi / 2, f32 by FMA', mp.pi / 2, 24, 3, 24)
+parts('pi / 2, f32', mp.pi / 2, 11, 4, 24)
+parts('log 2, f64', mp.log(2), 32, 2, 53)

@@ -1,6 +1,6 @@
 // The workload table: W1 to W13 forward and with all gradients, f32, on all cores, each in pairs with the time that the bytes
 // it cannot avoid need, and its error against a loop in f64.
-// bench_workloads [ID...]: W1 to W13, overlap, window, sum_l1, threads; all of them where none is named. At most 2 GB.
+// bench_workloads [ID...]: W1 to W13, overlap, window, sum_l1, threads, strict; all of them where none is named. At most 2 GB.
 #include <algorithm>
 #include <cstring>
 
@@ -18,7 +18,7 @@ constexpr group groups[] = {{"W1 W2", gather_means},       {"W3 W4 overlap", sli
                             {"W8", layer_norms},           {"W9", softmaxes},
                             {"W10", embedding_bags},       {"W11", segments},
                             {"W12", axis_reductions},      {"W13 window", windows},
-                            {"sum_l1 threads", small_work}};
+                            {"sum_l1 threads", small_work}, {"strict", strict_bits}};
 
 bool is_known(const std::string& id) {
   return std::any_of(std::begin(groups), std::end(groups), [&](const group& g) {

@@ -72,5 +72,6 @@ void segments(session&);         // W11
 void axis_reductions(session&);  // W12
 void windows(session&);          // W13 window
 void small_work(session&);       // sum_l1 threads
+void strict_bits(session&);      // strict
 
 }  // namespace sheaf::bench

@@ -4,7 +4,7 @@
 // Input: a graph and a tensor per row of graph::inputs. Output: a tensor, or what went wrong.
 // Shown by tests/static/evaluate.cpp.
 #pragma once
-#include <sheaf/dsl/graph/monoids.hpp>
+#include <sheaf/dsl/graph/accumulate.hpp>
 #include <sheaf/dsl/graph/tensor_value.hpp>
 
 namespace sheaf {
@@ -38,10 +38,6 @@ class evaluator {
   }
 
  private:
-  struct cell {
-    double real = 0;
-    std::int64_t integer = 0;
-  };
   struct kept_tensor {
     tensor_value value;
     flat<std::int64_t> lows;
@@ -126,22 +122,16 @@ class evaluator {
 
   constexpr cell value(node_id n) {
     if (is_current(n)) return values_[n];
-    const cell result = finished(n, computed(n));
+    const cell result = cells::finished(g_, n, computed(n), options_.round_results);
     computed_[n] = ++clock_;
     values_[n] = result;
     return result;
   }
 
-  constexpr cell finished(node_id n, cell c) const {
-    const element type = g_.type(n);
-    if (!is_floating(type)) return {0, wrap_to(type, c.integer)};
-    const bool rounds = g_.kind(n) == op::constant || g_.kind(n) == op::cast || options_.round_results;
-    return {rounds ? round_to(type, c.real) : c.real, 0};
-  }
-
   constexpr cell computed(node_id n) {
     switch (g_.kind(n)) {
-      case op::constant: return constant(n);
+      case op::constant:
+        return cells::constant(g_, n);
       case op::index: {
         const int o = g_.ordinal(n);
         return bound_[o] ? cell{0, position_[o]} : fail({evaluation_fault::unbound_index, n});
@@ -150,7 +140,8 @@ class evaluator {
       case op::load: return loaded(n);
       case op::reduce: return reduced(n);
       case op::stop_gradient: return value(g_.arg(n, 0));
-      case op::cast: return converted(value(g_.arg(n, 0)), g_.type(g_.arg(n, 0)), g_.type(n));
+      case op::cast:
+        return cells::converted(value(g_.arg(n, 0)), g_.type(g_.arg(n, 0)), g_.type(n));
       case op::select: return converted_arg(n, is_nonzero(g_.arg(n, 0)) ? 1 : 2);
       case op::logical_and: return {0, is_nonzero(g_.arg(n, 0)) && is_nonzero(g_.arg(n, 1))};
       case op::logical_or: return {0, is_nonzero(g_.arg(n, 0)) || is_nonzero(g_.arg(n, 1))};
@@ -158,40 +149,17 @@ class evaluator {
     }
   }
 
-  constexpr cell constant(node_id n) const {
-    const std::int64_t bits = g_[n].attribute;
-    return is_floating(g_.type(n)) ? cell{std::bit_cast<double>(bits), 0} : cell{0, bits};
-  }
+  constexpr bool is_nonzero(node_id n) { return cells::is_nonzero(g_.type(n), value(n)); }
 
-  constexpr bool is_nonzero(node_id n) {
-    const cell c = value(n);
-    return is_floating(g_.type(n)) ? c.real != 0 : c.integer != 0;
-  }
-
-  static constexpr cell converted(cell c, element from, element to) {
-    if (is_floating(from)) return is_floating(to) ? c : cell{0, truncate_to(to, c.real)};
-    return is_floating(to) ? cell{static_cast<double>(c.integer), 0} : c;
-  }
   constexpr cell converted_arg(node_id n, int k) {
-    return converted(value(g_.arg(n, k)), g_.type(g_.arg(n, k)), g_.type(n));
+    return cells::converted(value(g_.arg(n, k)), g_.type(g_.arg(n, k)), g_.type(n));
   }
 
   constexpr cell elementwise(node_id n) {
     cell c[3];
     for (int k = 0; k < g_[n].count; ++k) c[k] = value(g_.arg(n, k));
-    return elementwise(n, c);
+    return cells::elementwise(g_, n, c);
   }
-  constexpr cell elementwise(node_id n, cell (&c)[3]) const {
-    const op_row& w = row(g_.kind(n));
-    bool real = w.integer == nullptr;
-    for (int k = 0; k < w.arity; ++k) real = real || is_floating(g_.type(g_.arg(n, k)));
-    for (int k = 0; k < w.arity; ++k)
-      if (real && !is_floating(g_.type(g_.arg(n, k)))) c[k].real = static_cast<double>(c[k].integer);
-    if (!real) return {0, w.integer(c[0].integer, c[1].integer, c[2].integer)};
-    const double r = w.real(c[0].real, c[1].real, c[2].real);
-    return is_floating(g_.type(n)) ? cell{r, 0} : cell{0, static_cast<std::int64_t>(r)};
-  }
-
   // ---- tensors
 
   constexpr cell loaded(node_id n) {
@@ -262,24 +230,16 @@ class evaluator {
 
   struct folding {
     node_id reduce = no_node;
-    monoid kind = monoid::sum;
+    accumulation state;
     int demand = -1;         // which of the graph's this is: the first position where it holds is a failure
-    bool real = false;       // the body's class
-    bool empty = true;
-    cell best;
-    std::int64_t position = -1;  // of argmax and argmin: the value of the bound index; -1 over nothing
-    flat<node_id> loops;     // an index after those its range depends on
-    flat<node_id> conjuncts;
-    flat<int> depths;        // of each conjunct: how many loops must run before it and those before it can be asked
+    flat<node_id> loops{};   // an index after those its range depends on
+    flat<node_id> conjuncts{};
+    flat<int> depths{};  // of each conjunct: how many loops must run before it and those before it can be asked
+    flat<cell> element{};
   };
 
   constexpr cell reduced(node_id n, int demand = -1) {
-    folding f;
-    f.demand = demand;
-    f.reduce = n;
-    f.kind = monoid_of(g_, n);
-    f.real = is_floating(g_.type(g_.arg(n, 0)));
-    f.best = start(n, f);
+    folding f{n, accumulation(g_, n, options_.round_results), demand};
     order_loops(n, f.loops);
     list_conjuncts(g_.arg(n, 1), f);
     flat<std::int64_t> positions;
@@ -290,16 +250,7 @@ class evaluator {
     }
     run(f, 0);
     for (int k = 0; k < f.loops.size(); ++k) assign(g_.ordinal(f.loops[k]), positions[k], bound[k]);
-    return row(f.kind).position ? cell{0, f.position} : f.best;
-  }
-
-  constexpr cell start(node_id n, const folding& f) const {
-    if (is_own(f.kind)) return constant(g_.monoids[own_number(f.kind)].identity);
-    const double identity = row(f.kind).identity;
-    if (f.real) return {identity, 0};
-    const element type = g_.type(g_.arg(n, 0));
-    if (identity == math::infinity) return {0, highest_integer(type)};
-    return {0, identity == -math::infinity ? lowest_integer(type) : static_cast<std::int64_t>(identity)};
+    return f.state.result();
   }
 
   constexpr void order_loops(node_id n, flat<node_id>& loops) const {
@@ -313,7 +264,9 @@ class evaluator {
           const node_id other = g_.arg(n, 2 + j);
           ready = other == idx || loops.contains(other) || !g_.free[idx].has(g_.ordinal(other));
         }
-        if (ready) loops.push(idx);
+        if (!ready) continue;
+        loops.push(idx);
+        break;
       }
       if (loops.size() == before) return;  // an index given twice
     }
@@ -336,7 +289,7 @@ class evaluator {
     if (!status_.ok()) return;
     for (int i = 0; i < f.conjuncts.size(); ++i)
       if (f.depths[i] == depth && (!is_nonzero(f.conjuncts[i]) || !status_.ok())) return;
-    if (depth == f.loops.size()) return fold(f, value(g_.arg(f.reduce, 0)));
+    if (depth == f.loops.size()) return fold(f);
     const node_id idx = f.loops[depth];
     if (is_unbound(g_, idx)) return void(fail({evaluation_fault::unbound_index, idx}));
     const std::int64_t low = value(g_.arg(idx, 0)).integer, high = value(g_.arg(idx, 1)).integer;
@@ -347,45 +300,16 @@ class evaluator {
     }
   }
 
-  constexpr void fold(folding& f, cell c) {
-    if (f.demand >= 0) return c.integer != 0 && status_.ok() ? refuse(f.demand) : void();
-    if (row(f.kind).position) return keep_position(f, c);
-    if (is_own(f.kind)) return void(f.best = combination(g_.monoids[own_number(f.kind)].combine, f.best, c));
-    const op_row& w = row(row(f.kind).combine);
-    if (row(f.kind).boolean) c = {0, f.real ? c.real != 0 : c.integer != 0};
-    if (f.real && !row(f.kind).boolean) f.best.real = w.real(f.best.real, c.real, 0);
-    else f.best.integer = w.integer(f.best.integer, c.integer, 0);
-  }
-
-  // An expression of two operands, which change from call to call: nothing of it is kept.
-  constexpr cell combination(node_id e, const cell& a, const cell& b) const {
-    if (g_.kind(e) == op::operand) return g_[e].attribute == 0 ? a : b;
-    if (g_.kind(e) == op::constant) return constant(e);
-    cell c[3];
-    for (int k = 0; k < g_[e].count; ++k) c[k] = combination(g_.arg(e, k), a, b);
-    const element first = g_.type(g_.arg(e, 0));
-    if (g_.kind(e) == op::cast) return finished(e, converted(c[0], first, g_.type(e)));
-    if (g_.kind(e) == op::select) {
-      const int taken = (is_floating(first) ? c[0].real != 0 : c[0].integer != 0) ? 1 : 2;
-      return finished(e, converted(c[taken], g_.type(g_.arg(e, taken)), g_.type(e)));
+  constexpr void fold(folding& f) {
+    const node_id body = g_.arg(f.reduce, 0);
+    f.element.clear();
+    if (g_.kind(body) == op::tuple) {
+      for (int k = 0; k < g_[body].count; ++k) f.element.push(value(g_.arg(body, k)));
+    } else {
+      f.element.push(value(body));
     }
-    return finished(e, elementwise(e, c));
-  }
-
-  // The first position wins a tie, and the first NaN wins over everything.
-  constexpr void keep_position(folding& f, cell c) {
-    const bool greatest = f.kind == monoid::argmax;
-    bool better = f.empty;
-    if (!better && f.real) {
-      if (f.best.real != f.best.real) return;
-      better = c.real != c.real || (greatest ? c.real > f.best.real : c.real < f.best.real);
-    } else if (!better) {
-      better = greatest ? c.integer > f.best.integer : c.integer < f.best.integer;
-    }
-    if (!better) return;
-    f.empty = false;
-    f.best = c;
-    f.position = position_[g_.ordinal(f.loops[0])];
+    if (f.demand >= 0) return f.element[0].integer != 0 && status_.ok() ? refuse(f.demand) : void();
+    f.state.take(f.element, position_[g_.ordinal(f.loops[0])]);
   }
 
   const graph& g_;

@@ -57,13 +57,19 @@ struct gradient_rule {
   node_id contribution = no_node;  // a define node shaped like `by`
 };
 
-// A monoid that the program defines, associative and commutative, over one element type.
+// A monoid that the program defines, associative and, unless it is in order, commutative. Its state is `width` values: one
+// row each, one after the other, and a reduction with row k folds the whole state and is worth its value k.
 struct own_monoid_row {
   name_id name = 0;
   element type = element::f32;
   node_id identity = no_node;  // a constant
   node_id combine = no_node;   // of operand nodes, constants and elementwise ops
-  node_id adjoint = no_node;   // d result / d element of operand 0, the element, and operand 1, the result; no_node: none
+  // d result / d element of operand 0, the element, and operand 1, the result. Of a wider state: value k of the element's
+  // cotangent, of the element, the result and the cotangent of the result. no_node: the program does not say.
+  node_id adjoint = no_node;
+  std::int32_t component = 0;  // k
+  std::int32_t width = 1;
+  bool in_order = false;  // elements are combined in the order of the index
 };
 
 struct text_range {

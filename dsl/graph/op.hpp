@@ -13,7 +13,8 @@ enum class op : std::uint8_t {
   define,         // a named tensor: args[0] = body, then its indices in order
   load,           // args[0] = input or define, then one subscript a dimension; the attribute is the surface's access
   reduce,         // args[0] = body, args[1] = condition, then the bound indices; the attribute is the monoid
-  operand,        // of a fold's combination: the attribute is 0 or 1
+  tuple,          // the body of a fold whose state is several values: one of each, in order
+  operand,        // of a fold's combination: the attribute counts the values of the left state, then those of the right
   stop_gradient,  // args[0], with no derivative or with that of args[1]; with args[2], that must not hold where this is
                   // evaluated: the attribute is the name of the operation that says so (passes/demands.hpp)
   // Elementwise, one argument.

@@ -8,6 +8,13 @@ namespace sheaf {
 // What type an op yields for arguments promoted to one type.
 enum class result_type : std::uint8_t { same, boolean, floating, target };
 
+// How many instructions an element of a floating type takes: the work that plans count, keep and share.
+enum class op_cost : std::uint8_t {
+  few,
+  division,  // one that the processor takes many cycles over
+  function,  // dozens
+};
+
 struct op_row {
   op kind;
   const char* name;      // as printed and as the function of the language
@@ -22,6 +29,7 @@ struct op_row {
   // The cotangent of argument k, from the node y and its cotangent dy; no_node where it is zero everywhere.
   node_id (*adjoint)(graph& g, node_id y, node_id dy, int k);
   const char* library;   // the C function that LLVM and CUDA call or replace; null: an instruction
+  op_cost cost = op_cost::few;
 };
 
 // Defined in make.hpp.
@@ -107,16 +115,16 @@ inline constexpr op_row op_rows[] = {
     {op::neg, "neg", "-", 9, 1, result_type::same, false, math::nan, SHEAF_REAL(-a), SHEAF_INT(SHEAF_WRAP(0 - SHEAF_U(a))), adjoints::neg, nullptr},
     {op::abs, "abs", nullptr, 0, 1, result_type::same, false, math::nan, SHEAF_REAL(math::abs(a)), SHEAF_INT(a < 0 ? SHEAF_WRAP(0 - SHEAF_U(a)) : a), adjoints::abs, "fabs"},
     {op::sign, "sign", nullptr, 0, 1, result_type::same, false, math::nan, SHEAF_REAL(a > 0 ? 1 : a < 0 ? -1 : 0), SHEAF_INT((a > 0) - (a < 0)), adjoints::none, nullptr},
-    {op::exp, "exp", nullptr, 0, 1, result_type::floating, false, math::nan, SHEAF_REAL(math::exp(a)), nullptr, adjoints::exp, "exp"},
-    {op::log, "log", nullptr, 0, 1, result_type::floating, false, math::nan, SHEAF_REAL(math::log(a)), nullptr, adjoints::log, "log"},
-    {op::log1p, "log1p", nullptr, 0, 1, result_type::floating, false, math::nan, SHEAF_REAL(math::log1p(a)), nullptr, adjoints::log1p, "log1p"},
-    {op::expm1, "expm1", nullptr, 0, 1, result_type::floating, false, math::nan, SHEAF_REAL(math::expm1(a)), nullptr, adjoints::expm1, "expm1"},
-    {op::sqrt, "sqrt", nullptr, 0, 1, result_type::floating, false, math::nan, SHEAF_REAL(math::sqrt(a)), nullptr, adjoints::sqrt, "sqrt"},
-    {op::tanh, "tanh", nullptr, 0, 1, result_type::floating, false, math::nan, SHEAF_REAL(math::tanh(a)), nullptr, adjoints::tanh, "tanh"},
-    {op::sigmoid, "sigmoid", nullptr, 0, 1, result_type::floating, false, math::nan, SHEAF_REAL(math::sigmoid(a)), nullptr, adjoints::sigmoid, nullptr},
-    {op::erf, "erf", nullptr, 0, 1, result_type::floating, false, math::nan, SHEAF_REAL(math::erf(a)), nullptr, adjoints::erf, "erf"},
-    {op::sin, "sin", nullptr, 0, 1, result_type::floating, false, math::nan, SHEAF_REAL(math::sin(a)), nullptr, adjoints::sin, "sin"},
-    {op::cos, "cos", nullptr, 0, 1, result_type::floating, false, math::nan, SHEAF_REAL(math::cos(a)), nullptr, adjoints::cos, "cos"},
+    {op::exp, "exp", nullptr, 0, 1, result_type::floating, false, math::nan, SHEAF_REAL(math::exp(a)), nullptr, adjoints::exp, "exp", op_cost::function},
+    {op::log, "log", nullptr, 0, 1, result_type::floating, false, math::nan, SHEAF_REAL(math::log(a)), nullptr, adjoints::log, "log", op_cost::function},
+    {op::log1p, "log1p", nullptr, 0, 1, result_type::floating, false, math::nan, SHEAF_REAL(math::log1p(a)), nullptr, adjoints::log1p, "log1p", op_cost::function},
+    {op::expm1, "expm1", nullptr, 0, 1, result_type::floating, false, math::nan, SHEAF_REAL(math::expm1(a)), nullptr, adjoints::expm1, "expm1", op_cost::function},
+    {op::sqrt, "sqrt", nullptr, 0, 1, result_type::floating, false, math::nan, SHEAF_REAL(math::sqrt(a)), nullptr, adjoints::sqrt, "sqrt", op_cost::division},
+    {op::tanh, "tanh", nullptr, 0, 1, result_type::floating, false, math::nan, SHEAF_REAL(math::tanh(a)), nullptr, adjoints::tanh, "tanh", op_cost::function},
+    {op::sigmoid, "sigmoid", nullptr, 0, 1, result_type::floating, false, math::nan, SHEAF_REAL(math::sigmoid(a)), nullptr, adjoints::sigmoid, nullptr, op_cost::function},
+    {op::erf, "erf", nullptr, 0, 1, result_type::floating, false, math::nan, SHEAF_REAL(math::erf(a)), nullptr, adjoints::erf, "erf", op_cost::function},
+    {op::sin, "sin", nullptr, 0, 1, result_type::floating, false, math::nan, SHEAF_REAL(math::sin(a)), nullptr, adjoints::sin, "sin", op_cost::function},
+    {op::cos, "cos", nullptr, 0, 1, result_type::floating, false, math::nan, SHEAF_REAL(math::cos(a)), nullptr, adjoints::cos, "cos", op_cost::function},
     {op::floor, "floor", nullptr, 0, 1, result_type::same, false, math::nan, SHEAF_REAL(math::floor(a)), SHEAF_INT(a), adjoints::none, "floor"},
     {op::ceil, "ceil", nullptr, 0, 1, result_type::same, false, math::nan, SHEAF_REAL(math::ceil(a)), SHEAF_INT(a), adjoints::none, "ceil"},
     {op::round, "round", nullptr, 0, 1, result_type::same, false, math::nan, SHEAF_REAL(math::round(a)), SHEAF_INT(a), adjoints::none, "rint"},
@@ -125,10 +133,10 @@ inline constexpr op_row op_rows[] = {
     {op::add, "add", "+", 7, 2, result_type::same, true, 0, SHEAF_REAL(math::add(a, b)), SHEAF_INT(SHEAF_WRAP(SHEAF_U(a) + SHEAF_U(b))), adjoints::add, nullptr},
     {op::sub, "sub", "-", 7, 2, result_type::same, false, 0, SHEAF_REAL(math::sub(a, b)), SHEAF_INT(SHEAF_WRAP(SHEAF_U(a) - SHEAF_U(b))), adjoints::sub, nullptr},
     {op::mul, "mul", "*", 8, 2, result_type::same, true, 1, SHEAF_REAL(math::mul(a, b)), SHEAF_INT(SHEAF_WRAP(SHEAF_U(a) * SHEAF_U(b))), adjoints::mul, nullptr},
-    {op::div, "div", "/", 8, 2, result_type::floating, false, 1, SHEAF_REAL(math::div(a, b)), nullptr, adjoints::div, nullptr},
+    {op::div, "div", "/", 8, 2, result_type::floating, false, 1, SHEAF_REAL(math::div(a, b)), nullptr, adjoints::div, nullptr, op_cost::division},
     {op::quotient, "quotient", nullptr, 0, 2, result_type::same, false, 1, SHEAF_REAL(math::floor(math::div(a, b))), SHEAF_INT(math::floor_quotient(a, b)), adjoints::none, nullptr},
     {op::remainder, "remainder", nullptr, 0, 2, result_type::same, false, math::nan, SHEAF_REAL(math::sub(a, math::mul(math::floor(math::div(a, b)), b))), SHEAF_INT(math::floor_remainder(a, b)), adjoints::remainder, nullptr},
-    {op::pow, "pow", nullptr, 0, 2, result_type::floating, false, 1, SHEAF_REAL(math::pow(a, b)), nullptr, adjoints::pow, "pow"},
+    {op::pow, "pow", nullptr, 0, 2, result_type::floating, false, 1, SHEAF_REAL(math::pow(a, b)), nullptr, adjoints::pow, "pow", op_cost::function},
     {op::minimum, "min", nullptr, 0, 2, result_type::same, true, math::infinity, SHEAF_REAL(a != a ? a : b != b ? b : b < a ? b : a), SHEAF_INT(b < a ? b : a), adjoints::extremum, nullptr},
     {op::maximum, "max", nullptr, 0, 2, result_type::same, true, -math::infinity, SHEAF_REAL(a != a ? a : b != b ? b : b > a ? b : a), SHEAF_INT(b > a ? b : a), adjoints::extremum, nullptr},
     {op::equal, "equal", "==", 5, 2, result_type::boolean, true, math::nan, SHEAF_REAL(a == b), SHEAF_INT(a == b), adjoints::none, nullptr},
@@ -151,6 +159,7 @@ constexpr bool rows_are_whole() {
   for (const op_row& r : op_rows) {
     if (&row(r.kind) != &r || r.name == nullptr || r.adjoint == nullptr || r.real == nullptr) return false;
     if (r.integer == nullptr && r.result != result_type::floating) return false;
+    if ((r.cost == op_cost::few) != (r.result != result_type::floating)) return false;
     if (r.infix != nullptr && r.precedence == 0) return false;
   }
   return true;

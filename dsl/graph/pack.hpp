@@ -4,7 +4,8 @@
 //   words = sizes (nodes, inputs, constraints, outputs, names, differentiated), output signatures (name, element, rank),
 //           names (length, characters, one a word), inputs (name, element, rank, extents as two words each),
 //           nodes (kind | type << 8 | count << 16, attribute as two words, arguments), constraints (left, right, name),
-//           outputs (node), differentiated (node), own monoids (count; name, element, identity, combine each),
+//           outputs (node), differentiated (node), own monoids (count; name, element, identity, combine,
+//           component | width << 8 | in order << 16 each),
 //           demands (count; what of, operation, expected, wrong, limit, found each)
 #pragma once
 #include <sheaf/dsl/graph/make.hpp>
@@ -104,6 +105,7 @@ struct packer {
       word(static_cast<std::int32_t>(m.type));
       word(moved[m.identity]);
       word(moved[m.combine]);
+      word(m.component | m.width << 8 | m.in_order << 16);
     }
     word(g.demands.size());
     for (const demand& d : g.demands) {
@@ -199,7 +201,9 @@ constexpr graph unpack(const std::int32_t* w) {
   for (int i = 0; i < outputs; ++i) g.outputs.push(ids[*w++]);
   for (int i = 0; i < differentiated; ++i) g.differentiated.push(ids[*w++]);
   const int monoids = *w++;
-  for (int i = 0; i < monoids; ++i, w += 4) g.monoids.push({w[0], static_cast<element>(w[1]), ids[w[2]], ids[w[3]], no_node});
+  for (int i = 0; i < monoids; ++i, w += 5)
+    g.monoids.push({w[0], static_cast<element>(w[1]), ids[w[2]], ids[w[3]], no_node, w[4] & 255, (w[4] >> 8) & 255,
+                    w[4] >> 16 != 0});
   const auto node_at = [&](std::int32_t at) { return at == no_node ? no_node : ids[at]; };
   const int demands = *w++;
   for (int i = 0; i < demands; ++i, w += 6)

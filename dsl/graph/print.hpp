@@ -345,7 +345,13 @@ class printer {
 
   constexpr void reduction(node_id n) {
     const monoid kind = monoid_of(g_, n);
-    if (is_own(kind)) name(g_.monoids[own_number(kind)].name);
+    if (folds_tuple(g_, n)) {
+      append(out_, "get<");
+      append_integer(out_, own_row_of(g_, kind).component);
+      append(out_, ">(");
+    }
+    if (is_own(kind))
+      name(own_row_of(g_, kind).name);
     else append(out_, row(kind).name);
     const bool several = g_[n].count > 3;
     append(out_, several ? "(over(" : "(");
@@ -360,8 +366,11 @@ class printer {
       out_.push(')');
     }
     append(out_, ", ");
-    expression(g_.arg(n, 0), 0, no_node);
-    out_.push(')');
+    if (folds_tuple(g_, n))
+      call("tuple", g_.arg(n, 0));
+    else
+      expression(g_.arg(n, 0), 0, no_node);
+    append(out_, folds_tuple(g_, n) ? "))" : ")");
   }
 
   static constexpr int heavy = 24;  // nodes in what is written out each time it is used

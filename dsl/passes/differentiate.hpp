@@ -271,6 +271,7 @@ class differentiation {
   constexpr void visit_reduce(node_id n, node_id dy) {
     const node_id body = g_.arg(n, 0), condition = g_.arg(n, 1);
     if (!dependent_[body]) return;
+    if (is_own(monoid_of(g_, n))) return visit_fold(n);
     node_id part = no_node;
     switch (monoid_of(g_, n)) {
       case monoid::sum: part = dy; break;
@@ -278,13 +279,40 @@ class differentiation {
       case monoid::max:
       case monoid::min: part = derivative::share_of_ties(g_, n, dy); break;
       default:
-        if (is_own(monoid_of(g_, n))) part = derivative::of_own(g_, n, dy);
-        if (part == no_node) return;
+        return;
     }
     part = guarded(make(g_, op::select, condition, part, number_like(g_, part, 0)), dy, n);
     index_set context = g_.free.items[body];
     for (int k = 2; k < g_[n].count; ++k) context.insert(g_.ordinal(g_.arg(n, k)));
     accumulate(body, part, context);
+  }
+
+  // All values of one state at once, at the first of their nodes: what reads any of them has been visited by then.
+  constexpr void visit_fold(node_id n) {
+    const flat<node_id> list = derivative::siblings(g_, n);
+    flat<node_id> cotangents;
+    node_id any = no_node;
+    for (const node_id s : list) {
+      if (s < n) {
+        if (adjoint_[s] == no_node) adjoint_[s] = number_like(g_, s, 0);
+        return;
+      }
+      const node_id dy = s < size_ && is_floating(g_.type(s)) ? adjoint_[s] : no_node;
+      cotangents.push(dy);
+      if (dy != no_node) any = any == no_node ? dy : make(g_, op::add, any, dy);
+    }
+    if (any == no_node) return;
+    const flat<node_id> parts = derivative::of_element(g_, n, cotangents);
+    index_set bound;
+    for (int k = 2; k < g_[n].count; ++k) bound.insert(g_.ordinal(g_.arg(n, k)));
+    for (int k = 0; k < parts.size(); ++k) {
+      const node_id value = parts.size() == 1 ? g_.arg(n, 0) : g_.arg(g_.arg(n, 0), k), condition = g_.arg(n, 1);
+      if (parts[k] == no_node || !is_floating(g_.type(value))) continue;
+      const node_id part = guarded(make(g_, op::select, condition, parts[k], number_like(g_, parts[k], 0)), any, n);
+      index_set context = g_.free.items[value];
+      context |= bound;
+      accumulate(value, part, context);
+    }
   }
 
   graph& g_;

@@ -1,6 +1,6 @@
 // The derivatives of products and extrema by their elements, as expressions in the bound indices too. Both modes use them.
 #pragma once
-#include <sheaf/dsl/passes/reduce.hpp>
+#include <sheaf/dsl/passes/fold_derivative.hpp>
 
 namespace sheaf {
 
@@ -34,20 +34,6 @@ constexpr node_id share_of_ties(graph& g, node_id n, node_id dy) {
   const node_id ties = like(g, n, monoid::sum, integer(g, 1), hit);
   const node_id share = cast_to(g, type, make(g, op::div, cast_to(g, wide, dy), cast_to(g, wide, ties)));
   return make(g, op::select, hit, share, number_like(g, share, 0));
-}
-
-// What an element has of the derivative of a fold; no_node where the program does not say.
-constexpr node_id of_own(graph& g, node_id n, node_id dy) {
-  const own_monoid_row m = g.monoids[own_number(monoid_of(g, n))];
-  if (m.adjoint != no_node) return make(g, op::mul, dy, applied(g, m.adjoint, g.arg(n, 0), n));
-  if (g.failed()) return no_node;
-  const auto say = [&](const char* s) {
-    for (; *s != 0; ++s) g.error.push(*s);
-  };
-  say("gradient of fold ");
-  for (int i = 0; i < g.names[m.name].size; ++i) g.error.push(g.text[g.names[m.name].first + i]);
-  say(": its monoid has no adjoint; add .adjoint([](auto element, auto result) { return d result / d element; })");
-  return no_node;
 }
 
 }  // namespace derivative

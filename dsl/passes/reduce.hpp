@@ -5,46 +5,11 @@
 // may guard the ranges of the indices that follow.
 // Input: a body, a condition and bound indices. Output: an equal expression. Shown by tests/static/deltas.cpp.
 #pragma once
-#include <sheaf/dsl/graph/affine.hpp>
-#include <sheaf/dsl/graph/substitute.hpp>
+#include <sheaf/dsl/passes/centred.hpp>
 
 namespace sheaf {
 
-struct reduction {
-  monoid kind;
-  node_id body;
-  node_id condition;
-  flat<node_id> indices;
-};
-
 namespace deltas {
-
-constexpr void conjuncts(const graph& g, node_id condition, flat<node_id>& list) {
-  if (g.kind(condition) == op::logical_and) {
-    conjuncts(g, g.arg(condition, 0), list);
-    conjuncts(g, g.arg(condition, 1), list);
-  } else if (!is_true(g, condition)) {
-    list.push(condition);
-  }
-}
-
-constexpr node_id conjunction_without(graph& g, const flat<node_id>& list, int left_out) {
-  node_id all = truth(g, true);
-  for (int i = 0; i < list.size(); ++i)
-    if (i != left_out) all = conjunction(g, all, list[i]);
-  return all;
-}
-
-constexpr index_set bound_set(const graph& g, const reduction& r) {
-  index_set bound;
-  for (const node_id idx : r.indices) bound.insert(g.ordinal(idx));
-  return bound;
-}
-
-// Can computing the range of an index fail?
-constexpr bool range_may_fail(graph& g, node_id idx) {
-  return may_fail(g, g.arg(idx, 0)) || may_fail(g, g.arg(idx, 1));
-}
 
 // May idx be replaced by e? No other bound index in e may take its range from idx. A range is computed before any
 // condition is asked, so one that takes e in must not fail.
@@ -56,65 +21,6 @@ constexpr bool solvable(graph& g, const reduction& r, node_id idx, node_id e) {
     if (g.free[e].has(g.ordinal(other)) || may_fail(g, e) || range_may_fail(g, other)) return false;
   }
   return true;
-}
-
-// All that stands within the reduction.
-constexpr index_set mentioned(const graph& g, const reduction& r) {
-  index_set all = g.free[r.body];
-  all |= g.free[r.condition];
-  for (const node_id idx : r.indices) all |= g.free[idx];
-  return all;
-}
-
-// A bound index under a name that nothing within the reduction has.
-constexpr node_id distinct(graph& g, const reduction& r, node_id old, node_id low, node_id high) {
-  const index_set taken = mentioned(g, r);
-  for (int serial = index_serial(g, old);; ++serial) {
-    const node_id made = index(g, index_name(g, old), serial, low, high);
-    if (!taken.has(g.ordinal(made))) return made;
-  }
-}
-
-// sum(u.in(j, j + 1), sum(j, f(j, u))): the u within has its range from the outer j. The inner one takes another name, or
-// the sets of free indices would lose the outer.
-constexpr void separate(graph& g, reduction& r) {
-  const index_set bound = bound_set(g, r), all = mentioned(g, r);
-  flat<node_id> from, to;
-  for (int o = 0; o < g.indices.size(); ++o)
-    if (all.has(o) && !bound.has(o) && g.free[g.indices[o]].meets(bound)) from.push(g.indices[o]);
-  if (from.empty()) return;
-  to = from;                                    // these stay as they are
-  for (int o = 0; o < g.indices.size(); ++o) {  // a range is older than what is made of it
-    if (!bound.has(o)) continue;
-    const node_id old = g.indices[o];
-    substitution put(g, from.data(), to.data(), from.size());
-    const node_id low = put(g.arg(old, 0)), high = put(g.arg(old, 1));
-    from.push(old);
-    to.push(distinct(g, r, old, low, high));
-  }
-  substitution put(g, from.data(), to.data(), from.size());
-  r.body = put(r.body);
-  r.condition = put(r.condition);
-  for (int k = 0; k < r.indices.size(); ++k) r.indices[k] = put(r.indices[k]);
-}
-
-constexpr void put_everywhere(graph& g, reduction& r, node_id from, node_id to) {
-  r.body = substitute(g, r.body, from, to);
-  r.condition = substitute(g, r.condition, from, to);
-  for (int k = 0; k < r.indices.size(); ++k) r.indices[k] = substitute(g, r.indices[k], from, to);
-}
-
-// Replaces idx by e in the body, the condition and the ranges. An index whose range becomes that of one which is there
-// already takes another name first.
-constexpr void replace(graph& g, reduction& r, node_id idx, node_id e) {
-  for (int k = 0; k < r.indices.size(); ++k) {
-    const node_id old = r.indices[k];
-    if (old == idx || !g.free[old].has(g.ordinal(idx))) continue;
-    if (!mentioned(g, r).has(g.ordinal(substitute(g, old, idx, e)))) continue;
-    put_everywhere(g, r, old, distinct(g, r, old, g.arg(old, 0), g.arg(old, 1)));
-    --k;  // the new name may meet another
-  }
-  put_everywhere(g, r, idx, e);
 }
 
 // step * e for a bound that multiples of step are compared with: above step * quotient(a, step) is from a - step + 1.
@@ -265,12 +171,6 @@ constexpr bool join_nested(graph& g, reduction& r) {
   return true;
 }
 
-constexpr node_id size_of(graph& g, node_id idx) {
-  const node_id size = make(g, op::sub, g.arg(idx, 1), g.arg(idx, 0));
-  const bool counted = known_less_equal(g, g.arg(idx, 0), g.arg(idx, 1));
-  return counted ? size : make(g, op::maximum, size, integer(g, 0));
-}
-
 // An index that neither body nor condition nor another range depends on: a multiple for sums, nothing for idempotent
 // monoids (unless its range is empty, which is why only ranges known not to be are dropped).
 constexpr bool drop_index(graph& g, reduction& r, node_id& factor) {
@@ -358,46 +258,6 @@ constexpr node_id implied_outside(graph& g, node_id c, const index_set& bound) {
   return g.free[c].meets(bound) || may_fail(g, c) ? truth(g, true) : c;
 }
 
-// Is e the mean of a over the one index of r? Then the sum of a - e is 0, and what rounding would leave of it is dropped.
-constexpr bool is_mean_of(graph& g, const reduction& r, node_id a, node_id e) {
-  if (g.kind(e) == op::load && g.kind(g.arg(e, 0)) == op::define) {
-    flat<node_id> at;
-    for (int k = 1; k < g[e].count; ++k) at.push(g.arg(e, k));
-    e = inlined(g, g.arg(e, 0), at.data());
-  }
-  if (g.kind(e) != op::div || g.kind(g.arg(e, 0)) != op::reduce || g.kind(g.arg(e, 1)) != op::cast) return false;
-  const node_id sum = g.arg(e, 0), idx = r.indices[0];
-  if (monoid_of(g, sum) != monoid::sum || g[sum].count != 3 || !is_true(g, g.arg(sum, 1)) || g.type(sum) != g.type(a))
-    return false;
-  const node_id own = g.arg(sum, 2);
-  if (!known_equal(g, g.arg(own, 0), g.arg(idx, 0)) || !known_equal(g, g.arg(own, 1), g.arg(idx, 1))) return false;
-  const node_id count = g.arg(g.arg(e, 1), 0);
-  if (!known_equal(g, count, size_of(g, idx))) return false;
-  return (own == idx ? a : substitution(g, &idx, &own, 1)(a)) == g.arg(sum, 0);
-}
-
-// A sum's body without the terms c * (a - mean of a).
-constexpr node_id without_centred(graph& g, const reduction& r, node_id e, int depth = 0) {
-  const op kind = g.kind(e);
-  const bool linear = kind == op::add || kind == op::sub || kind == op::mul || kind == op::neg;
-  if (!linear || depth > 6 || !g.free[e].meets(deltas::bound_set(g, r))) return e;
-  const node_id zero = number_like(g, e, 0);
-  if (kind == op::sub && is_mean_of(g, r, g.arg(e, 0), g.arg(e, 1))) return zero;
-  if (kind == op::neg) return make(g, op::neg, without_centred(g, r, g.arg(e, 0), depth + 1));
-  if (kind == op::mul) {
-    for (int k = 0; k < 2; ++k)
-      if (!g.free[g.arg(e, k)].meets(deltas::bound_set(g, r)) &&
-          without_centred(g, r, g.arg(e, 1 - k), depth + 1) == zero)
-        return zero;
-    return e;
-  }
-  const node_id a = without_centred(g, r, g.arg(e, 0), depth + 1), b = without_centred(g, r, g.arg(e, 1), depth + 1);
-  if (a == g.arg(e, 0) && b == g.arg(e, 1)) return e;
-  if (b == zero) return a;
-  if (a == zero) return kind == op::add ? b : make(g, op::neg, b);
-  return make(g, kind, a, b);
-}
-
 // Takes the part of the condition that no bound index reaches.
 constexpr node_id take_outer_condition(graph& g, reduction& r) {
   const index_set bound = deltas::bound_set(g, r);
@@ -428,7 +288,10 @@ constexpr node_id intern_reduce(graph& g, const reduction& r, element type) {
 constexpr node_id finish(graph& g, reduction& r, element type) {
   const node_id outer = take_outer_condition(g, r);
   node_id result = r.body;
-  if (!r.indices.empty()) result = intern_reduce(g, r, type);
+  if (!r.indices.empty())
+    result = intern_reduce(g, r, type);
+  else if (g.kind(result) == op::tuple)
+    result = g.arg(result, own_row_of(g, r.kind).component);
   return make(g, op::select, outer, result, identity_of(g, r.kind, type));
 }
 
@@ -440,10 +303,10 @@ constexpr node_id reduce(graph& g, monoid kind, node_id body, node_id condition,
     if (!r.indices.contains(indices[k])) r.indices.push(indices[k]);
   if (row(kind).boolean && g.type(r.body) != element::boolean)
     r.body = make(g, op::not_equal, r.body, number_like(g, r.body, 0));
-  const element type = reduced_type(kind, g.type(r.body));
+  const element type = is_own(kind) ? own_row_of(g, kind).type : reduced_type(kind, g.type(r.body));
   deltas::separate(g, r);
   if (row(kind).position) return rules::intern_reduce(g, r, type);
-  r.body = cast_to(g, type, r.body);
+  if (g.kind(r.body) != op::tuple) r.body = cast_to(g, type, r.body);
   if (kind == monoid::sum && is_number(g, r.body, 0)) return r.body;
   if (is_false(g, r.condition)) return identity_of(g, kind, type);
   node_id factor = no_node, multiple = no_node, divisor = no_node;

@@ -113,7 +113,31 @@ class forward_mode {
     return define(g_, name, body, indices.data(), indices.size());
   }
 
+  // The sum over an element's values of their tangents times what a unit of this value's cotangent makes of them.
+  constexpr node_id folded(node_id n) {
+    const own_monoid_row m = own_row_of(g_, monoid_of(g_, n));
+    flat<node_id> cotangents, tangents;
+    bool any = false;
+    for (int k = 0; k < m.width; ++k) {
+      const node_id t = of(folds_tuple(g_, n) ? g_.arg(g_.arg(n, 0), k) : g_.arg(n, 0));
+      tangents.push(t);
+      cotangents.push(k == m.component ? number_like(g_, n, 1) : no_node);
+      any = any || t != no_node;
+    }
+    if (!any) return no_node;
+    const flat<node_id> parts = derivative::of_element(g_, n, cotangents);
+    node_id total = no_node;
+    for (int k = 0; k < m.width; ++k) {
+      if (parts[k] == no_node || tangents[k] == no_node) continue;
+      const node_id part = make(g_, op::mul, tangents[k], parts[k]);
+      total = total == no_node ? part : make(g_, op::add, total, part);
+    }
+    return total == no_node ? total
+                            : derivative::like(g_, n, monoid::sum, cast_to(g_, g_.type(n), total), truth(g_, true));
+  }
+
   constexpr node_id reduced(node_id n) {
+    if (is_own(monoid_of(g_, n))) return folded(n);
     const node_id t = of(g_.arg(n, 0));
     if (t == no_node) return t;
     node_id part = t;
@@ -128,8 +152,7 @@ class forward_mode {
         part = derivative::share_of_ties(g_, n, t);
         break;
       default:
-        part = is_own(monoid_of(g_, n)) ? derivative::of_own(g_, n, t) : no_node;
-        if (part == no_node) return no_node;
+        return no_node;
     }
     return derivative::like(g_, n, monoid::sum, part, truth(g_, true));
   }

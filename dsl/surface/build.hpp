@@ -5,11 +5,11 @@
 #include <sheaf/dsl/passes/demands.hpp>
 #include <sheaf/dsl/passes/differentiate.hpp>
 #include <sheaf/dsl/passes/tangent.hpp>
-#include <sheaf/dsl/surface/resolve.hpp>
+#include <sheaf/dsl/surface/monoid_rows.hpp>
 
 namespace sheaf {
 
-class builder : public resolver {
+class builder : public rows_of_monoids {
  public:
   template <class E>
   constexpr built operator()(E) {
@@ -139,32 +139,17 @@ class builder : public resolver {
     }
     return body;
   }
-  // A monoid of the program. `make_combine` and `make_adjoint` build from two operands.
+  // What is made while `width` operands of these types stand in each of so many groups.
   template <class Make>
-  constexpr node_id of_operands(element type, Make make_expression) {
-    const built a{g.intern(op::operand, type, 0, nullptr, 0), false}, b{g.intern(op::operand, type, 1, nullptr, 0), false};
-    operands_[0] = a, operands_[1] = b;
+  constexpr void of_operands(const element* types, int width, int groups, Make make_expressions) {
+    operands_.clear();
+    for (int k = 0; k < groups * width; ++k)
+      operands_.push({g.intern(op::operand, types[k % width], k, nullptr, 0), false});
     const int kept = memo_.size();
-    const node_id e = cast_to(g, type, make_expression(*this).id);
+    make_expressions();
     while (memo_.size() > kept) memo_.pop();  // the operands have another type the next time
-    return e;
   }
   constexpr built operand(int k) const { return operands_[k]; }
-  constexpr bool is_combination(node_id e) const {
-    bool good = g.kind(e) == op::operand || is_constant(g, e) || is_elementwise(g.kind(e));
-    for (int k = 0; k < g[e].count; ++k) good = good && is_combination(g.arg(e, k));
-    return good;
-  }
-  constexpr monoid own(const own_monoid_row& m) {
-    for (const node_id e : {m.combine, m.adjoint})
-      if (e != no_node && !is_combination(e))
-        fail() << "fold " << text(m.name) << ": its expressions take their two arguments and numbers, nothing else";
-    for (int i = 0; i < g.monoids.size(); ++i) {
-      const own_monoid_row& other = g.monoids[i];
-      if (other.combine == m.combine && other.identity == m.identity && other.adjoint == m.adjoint) return own_kind(i);
-    }
-    return own_kind(g.monoids.push(m));
-  }
   // How many times `like` would be folded: its loads help to find the ranges.
   constexpr node_id counted(const bound_axis* axes, int count, node_id like) {
     resolved r = resolve(axes, count, like, {"count"});
@@ -362,13 +347,6 @@ class builder : public resolver {
     const char* tag = nullptr;
     built result;
   };
-  constexpr node_id adopt(node_id literal, element type) {
-    const bool fraction = is_floating(g.type(literal));
-    if (fraction && !is_floating(type)) return cast_to(g, element::f32, literal);
-    if (type == element::boolean) return literal;
-    return cast_to(g, type, literal);
-  }
-
   constexpr void check_static_subscript(node_id tensor, int d, node_id e) {
     const node_id size = extent(g, tensor, d);
     if (!is_constant(g, e)) return;
@@ -390,7 +368,7 @@ class builder : public resolver {
   }
 
   bool requires_ = false;  // is there a node that only some evaluations may meet?
-  built operands_[2];
+  flat<built> operands_;
   flat<memo> memo_, tensors_;
   flat<node_id> ruled_;            // definitions whose rules are built
   flat<name_id> defined_;

@@ -84,6 +84,25 @@ constexpr bool accumulates(folding kind) {
   return kind == folding::sum || kind == folding::prod || kind == folding::mean || kind == folding::logsumexp;
 }
 
+// What a reduction is worth over nothing, and that it must not be over nothing.
+template <class Bound>
+constexpr node_id over_nothing(builder& b, const Bound& bound, node_id body, node_id result, const policies& p,
+                               const char* name) {
+  const element type = b.g.type(result);
+  if (!is_floating(type) && (p.has_nan || p.value != static_cast<double>(static_cast<std::int64_t>(p.value))))
+    b.fail() << name << ": empty::" << (p.has_nan ? "nan" : "value is a fraction, which") << " has no place in "
+             << row(type).name;
+  const node_id n = b.counted(bound.axes, Bound::count, body);
+  const node_id instead = number(b.g, type, p.has_nan ? math::nan : p.value);
+  return make(b.g, op::select, make(b.g, op::equal, n, integer(b.g, 0)), instead, result);
+}
+template <class Bound>
+constexpr node_id of_something(builder& b, const Bound& bound, node_id body, node_id result, const char* name,
+                               const char* over) {
+  const node_id n = b.counted(bound.axes, Bound::count, body);
+  return b.required(result, make(b.g, op::equal, n, integer(b.g, 0)), sentence{} << name << " over " << over);
+}
+
 }  // namespace detail
 
 template <folding Kind, class Index, class Body, auto... Policies>
@@ -108,8 +127,11 @@ struct reduce_ : expression_base {
     if (p.chosen != ties::even)
       result = b.graft(result,
                        b.at_extremum(static_cast<monoid>(Kind), p.chosen == ties::last, bound.axes, bound.count, wide));
-    if (p.has_value || p.has_nan) result = over_nothing(b, bound, wide, result, p);
-    if (p.has_error) result = of_something(b, bound, wide, result);
+    if (p.has_value || p.has_nan) result = detail::over_nothing(b, bound, wide, result, p, name);
+    if (p.has_error) {
+      constexpr auto over = detail::spelled(Index{});
+      result = detail::of_something(b, bound, wide, result, name, over.text);
+    }
     return {wide == body ? result : cast_to(b.g, b.g.type(body), result)};
   }
 
@@ -128,23 +150,6 @@ struct reduce_ : expression_base {
     } else {
       return detail::fold_of::plain(b, static_cast<monoid>(Kind), bound, body);
     }
-  }
-  template <class Bound>
-  static constexpr node_id over_nothing(builder& b, const Bound& bound, node_id body, node_id result,
-                                        const detail::policies& p) {
-    const element type = b.g.type(result);
-    if (!is_floating(type) && (p.has_nan || p.value != static_cast<double>(static_cast<std::int64_t>(p.value))))
-      b.fail() << name << ": empty::" << (p.has_nan ? "nan" : "value is a fraction, which") << " has no place in "
-               << row(type).name;
-    const node_id n = b.counted(bound.axes, Bound::count, body);
-    const node_id instead = number(b.g, type, p.has_nan ? math::nan : p.value);
-    return make(b.g, op::select, make(b.g, op::equal, n, integer(b.g, 0)), instead, result);
-  }
-  template <class Bound>
-  static constexpr node_id of_something(builder& b, const Bound& bound, node_id body, node_id result) {
-    constexpr auto operation = detail::sentence{} << name << " over " << detail::spelled(Index{}).text;
-    const node_id n = b.counted(bound.axes, Bound::count, body);
-    return b.required(result, make(b.g, op::equal, n, integer(b.g, 0)), operation);
   }
 };
 

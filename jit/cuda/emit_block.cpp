@@ -96,6 +96,8 @@ void emit_block(function_emitter& f, const ir::block& body) {
       case ir::statement_kind::combine:
         emit_combine(f, s);
         break;
+      case ir::statement_kind::append:
+        throw compile_error("a list of places kept by a mask has no place on a GPU");
     }
   f.here = around;
 }

@@ -55,12 +55,30 @@ std::string functor(monoid fold) {
   return names[static_cast<int>(fold)];
 }
 
-std::string cell_type(const ir::instruction& a) {
+int width_of(const function_emitter& f, monoid fold) {
+  return is_own(fold) ? f.m.folds[static_cast<std::size_t>(own_number(fold))].width : 1;
+}
+
+std::string cell_type(const function_emitter& f, const ir::instruction& a) {
+  if (width_of(f, a.fold) > 1) return cat("own", own_number(a.fold), "_state");
   return has_position(a.fold) ? cat("placed<", held_type(a.type), ">") : held_type(a.type);
 }
 
-// Over nothing there is no position: -1.
-std::string taken(const ir::instruction& a, const std::string& cell) {
+// What an accumulator holds before anything is combined into it.
+std::string empty_cell(const function_emitter& f, const ir::instruction& a) {
+  std::string first = identity(f, a.type, a.fold);
+  if (has_position(a.fold)) return cat(cell_type(f, a), "{", first, ", MOST}");
+  const int width = width_of(f, a.fold);
+  for (int k = 1; k < width; ++k) {
+    const ir::own_fold& next = f.m.folds[static_cast<std::size_t>(own_number(a.fold) + k)];
+    first += cat(", ", constant_text(next.type, next.identity));
+  }
+  return width > 1 ? cat(cell_type(f, a), "{", first, "}") : first;
+}
+
+// What is read of a cell. Over nothing there is no position: -1.
+std::string taken(const function_emitter& f, const ir::instruction& a, const std::string& cell, int which) {
+  if (width_of(f, a.fold) > 1) return cat(cell, ".v", which);
   return has_position(a.fold) ? cat("(", cell, ".at == MOST ? -1ll : ", cell, ".at)") : cell;
 }
 
@@ -82,6 +100,7 @@ void count_uses(function_emitter& f, const ir::block& body) {
       if (s.kind == ir::statement_kind::guard) use(s.id);
       for (const ir::value v : {s.low, s.high, s.stored, s.mask, s.position}) use(v);
       for (const ir::value v : s.subscripts) use(v);
+      for (const ir::value v : s.more) use(v);
       if (s.kind == ir::statement_kind::store) f.stored[static_cast<std::size_t>(s.target)] = true;
     }
     count_uses(f, s.body);
@@ -159,24 +178,63 @@ void find_accumulators(function_emitter& f) {
   }
 }
 
+namespace {
+
+// The steps of fold n as statements: x0, x1, ... are the values of both states.
+std::string own_steps(const ir::module& m, std::size_t n) {
+  const ir::own_fold& fold = m.folds[n];
+  std::string out;
+  std::vector<element> types;
+  const auto width = static_cast<std::size_t>(fold.width);
+  for (std::size_t k = 0; k < 2 * width; ++k)
+    types.push_back(m.folds[n - static_cast<std::size_t>(fold.component) + k % width].type);
+  for (const ir::fold_step& s : fold.steps) {
+    std::vector<std::string> x;
+    for (const std::int32_t a : s.args) x.push_back(cat("x", a));
+    const std::string made =
+        s.what == op::constant
+            ? constant_text(s.type, s.bits)
+            : op_text(s.what, types[static_cast<std::size_t>(s.args[s.what == op::select ? 1 : 0])], s.type, x);
+    out += cat("    const ", held_type(s.type), " x", types.size(), " = ", made, ";\n");
+    types.push_back(s.type);
+  }
+  return out + cat("    return x", fold.result, ";\n  }\n");
+}
+
+// The folds of one state of several values: a struct of them, and how threads tell each other one.
+std::string own_state(const ir::module& m, std::size_t first) {
+  const int width = m.folds[first].width;
+  const auto at = [&](int k) -> const ir::own_fold& { return m.folds[first + static_cast<std::size_t>(k)]; };
+  const std::string state = cat("own", first, "_state");
+  std::string values, lanes, parameters, made, out;
+  for (int k = 0; k < width; ++k) {
+    values += cat(" ", held_type(at(k).type), " v", k, ";");
+    lanes += cat(k ? ", " : "", "of_lane(team, x.v", k, ", from, width)");
+    made += cat(k ? ", " : "", "value", k, "(a, b)");
+  }
+  for (int k = 0; k < 2 * width; ++k)
+    parameters +=
+        cat("    const ", held_type(at(k % width).type), " x", k, " = ", k < width ? "a" : "b", ".v", k % width, ";\n");
+  out = cat("struct ", state, " {", values, " };\nFN ", state, " of_lane(u32 team, ", state,
+            " x, int from, int width) {\n  return ", state, "{", lanes, "};\n}\nstruct own", first, "_of {\n");
+  for (int k = 0; k < width; ++k)
+    out += cat("  FN ", held_type(at(k).type), " value", k, "(const ", state, "& a, const ", state, "& b) {\n",
+               parameters, own_steps(m, first + static_cast<std::size_t>(k)));
+  return out + cat("  FN ", state, " of(const ", state, "& a, const ", state, "& b) { return ", state, "{", made,
+                   "}; }\n};\n");
+}
+
+}  // namespace
+
 std::string own_folds(const ir::module& m) {
   std::string out;
   for (std::size_t n = 0; n < m.folds.size(); ++n) {
     const ir::own_fold& fold = m.folds[n];
     const char* const type = held_type(fold.type);
-    out += cat("struct own", n, "_of {\n  FN ", type, " of(", type, " x0, ", type, " x1) {\n");
-    std::vector<element> types{fold.type, fold.type};
-    for (const ir::fold_step& s : fold.steps) {
-      std::vector<std::string> x;
-      for (const std::int32_t a : s.args) x.push_back(cat("x", a));
-      const std::string made =
-          s.what == op::constant
-              ? constant_text(s.type, s.bits)
-              : op_text(s.what, types[static_cast<std::size_t>(s.args[s.what == op::select ? 1 : 0])], s.type, x);
-      out += cat("    const ", held_type(s.type), " x", types.size(), " = ", made, ";\n");
-      types.push_back(s.type);
-    }
-    out += cat("    return x", fold.steps.empty() ? 0 : types.size() - 1, ";\n  }\n};\n");
+    if (fold.width > 1 && fold.component == 0) out += own_state(m, n);
+    if (fold.width == 1)
+      out +=
+          cat("struct own", n, "_of {\n  FN ", type, " of(", type, " x0, ", type, " x1) {\n", own_steps(m, n), "};\n");
   }
   return out;
 }
@@ -192,16 +250,15 @@ bool is_fused(const function_emitter& f, const ir::statement& s) {
 void emit_accumulator(function_emitter& f, ir::value id) {
   const ir::instruction& i = f.instruction(id);
   const int lanes = f.lanes_of[static_cast<std::size_t>(id)], n = f.held(lanes);
-  const std::string none =
-      has_position(i.fold) ? cat("{", identity(f, i.type, i.fold), ", MOST}") : identity(f, i.type, i.fold);
-  if (!i.vector) return f.line(cat(cell_type(i), " a", id, " = ", none, ";"));
+  const std::string none = empty_cell(f, i);
+  if (!i.vector) return f.line(cat(cell_type(f, i), " a", id, " = ", none, ";"));
   if (i.dimension > 0) {
     const int levels = levels_of(i.dimension);
-    f.line(cat(cell_type(i), " a", id, "[", levels, "][", n, "];"));
+    f.line(cat(cell_type(f, i), " a", id, "[", levels, "][", n, "];"));
     return f.line(cat("EACH(", n, ") for (int m = 0; m < ", levels, "; ++m) a", id, "[m][k] = ", none, ";"));
   }
-  f.line(cat(cell_type(i), " a", id, "[", n, "];"));
-  f.each(lanes, cat("a", id, "[", f.lane_k(lanes), "] = ", has_position(i.fold) ? cell_type(i) : "", none, ";"));
+  f.line(cat(cell_type(f, i), " a", id, "[", n, "];"));
+  f.each(lanes, cat("a", id, "[", f.lane_k(lanes), "] = ", none, ";"));
 }
 
 void emit_combine(function_emitter& f, const ir::statement& s) {
@@ -212,10 +269,11 @@ void emit_combine(function_emitter& f, const ir::statement& s) {
     const ir::instruction& product = f.instruction(s.stored);
     next = cat("fused(", f.ref(product.args[0]), ", ", f.ref(product.args[1]), ", ", cell, ")");
   } else {
-    const std::string x = s.position == ir::none
-                              ? f.ref(s.stored)
-                              : cat(cell_type(i), "{", f.ref(s.stored), ", ", f.ref(s.position), "}");
-    next = cat(functor(i.fold), "::of(", cell, ", ", x, ")");
+    std::string x = f.ref(s.stored);
+    for (const ir::value v : s.more) x += cat(", ", f.ref(v));
+    if (s.position != ir::none) x += cat(", ", f.ref(s.position));
+    if (s.position != ir::none || !s.more.empty()) x = cat(cell_type(f, i), "{", x, "}");
+    next = cat(functor(i.fold), "::of(", s.earlier ? x : cell, ", ", s.earlier ? cell : x, ")");
   }
   std::string when = s.mask == ir::none ? "" : f.ref(s.mask);
   if (i.vector && !f.all_live && f.born_in[static_cast<std::size_t>(s.target_value)] != f.vector_loop)
@@ -230,21 +288,26 @@ void emit_combine(function_emitter& f, const ir::statement& s) {
 void emit_read(function_emitter& f, ir::value id) {
   const ir::instruction& i = f.instruction(id);
   const ir::instruction& a = f.instruction(i.args[0]);
-  if (!i.vector) return f.line(cat("const ", held_type(i.type), " v", id, " = ", taken(a, cat("a", i.args[0])), ";"));
+  if (!i.vector)
+    return f.line(
+        cat("const ", held_type(i.type), " v", id, " = ", taken(f, a, cat("a", i.args[0]), i.dimension), ";"));
   const int lanes = f.lanes_of[static_cast<std::size_t>(i.args[0])];
   const std::string cell = cat("a", i.args[0], a.dimension > 0 ? "[0]" : "", "[", f.lane_k(lanes), "]");
   f.line(cat(held_type(i.type), " v", id, "[", f.held(lanes), "];"));
-  f.each(lanes, cat("v", id, "[", f.lane_k(lanes), "] = ", taken(a, cell), ";"));
+  f.each(lanes, cat("v", id, "[", f.lane_k(lanes), "] = ", taken(f, a, cell, i.dimension), ";"));
 }
 
 void emit_fold_lanes(function_emitter& f, ir::value id) {
   const ir::instruction& i = f.instruction(id);
   const ir::instruction& a = f.instruction(i.args[0]);
   const int lanes = f.lanes_of[static_cast<std::size_t>(i.args[0])];
-  const std::string folded = cat("fold_lanes<", functor(a.fold), ", T, ", lanes, ">(team, a", i.args[0], ")");
-  if (!has_position(a.fold)) return f.line(cat("const ", held_type(i.type), " v", id, " = ", folded, ";"));
-  f.line(cat("const ", cell_type(a), " f", id, " = ", folded, ";"));
-  f.line(cat("const i64 v", id, " = ", taken(a, cat("f", id)), ";"));
+  const bool widens = a.fold == monoid::sum && a.type == element::f32 && i.type == element::f64;
+  const std::string folded =
+      cat(widens ? "sum_wide<" : cat("fold_lanes<", functor(a.fold), ", "), "T, ", lanes, ">(team, a", i.args[0], ")");
+  if (!has_position(a.fold) && width_of(f, a.fold) == 1)
+    return f.line(cat("const ", held_type(i.type), " v", id, " = ", folded, ";"));
+  f.line(cat("const ", cell_type(f, a), " f", id, " = ", folded, ";"));
+  f.line(cat("const ", held_type(i.type), " v", id, " = ", taken(f, a, cat("f", id), i.dimension), ";"));
 }
 
 namespace {

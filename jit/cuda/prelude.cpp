@@ -171,6 +171,44 @@ template <class Op, int T, int L, class E, int K> FN E fold_lanes(u32 team, cons
   return r;
 }
 
+// A sum of f32 folded to f64: the same tree, of f64 from 16 lanes on.
+template <int T, int L, int K> FN double sum_wide(u32 team, const float (&x)[K]) {
+  constexpr int W = L < T ? L : T;
+  const int t = (int)threadIdx.x & (T - 1);
+  float s[K];
+  double d[K];
+  EACH(K) s[k] = x[k], d[k] = x[k];
+  _Pragma("unroll") for (int n = K / 2; n; n /= 2)
+    _Pragma("unroll") for (int k = 0; k < n; ++k) {
+      if (n * W >= 16) s[k] = s[k] + s[k + n], d[k] = s[k];
+      else d[k] = d[k] + d[k + n];
+    }
+  float r = s[0];
+  double w = d[0];
+  if (T > 32) {  // see fold_lanes
+    constexpr int J = W > 32 ? W / 32 : 1;
+    __shared__ float area[T];
+    __syncthreads();
+    area[threadIdx.x] = r;
+    __syncthreads();
+    float p[J];
+    _Pragma("unroll") for (int j = 0; j < J; ++j) p[j] = area[(t & (W > 32 ? 31 : W - 1)) + 32 * j];
+    _Pragma("unroll") for (int n = J / 2; n; n /= 2)
+      _Pragma("unroll") for (int j = 0; j < n; ++j) p[j] = p[j] + p[j + n];
+    r = p[0];
+    w = r;
+  }
+  constexpr int V = T < 32 ? T : 32;
+  if (T > 1) {
+    _Pragma("unroll") for (int n = (W < V ? W : V) / 2; n; n /= 2) {
+      if (n >= 16) r = r + of_lane(team, r, t + n, V), w = r;
+      else w = w + of_lane(team, w, t + n, V);
+    }
+    w = of_lane(team, w, 0, V);
+  }
+  return w;
+}
+
 // Lane l gets the one `by` before it (backward: after it) in the row of `kept` and x (backward: x and `kept`).
 template <bool Back, int T, int L, class E, int K> FN void neighbours(u32 team, E (&out)[K], const E (&kept)[K], const E (&x)[K], int by) {
   constexpr int W = L < T ? L : T;

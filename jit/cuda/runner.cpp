@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <deque>
+#include <numeric>
 #include <stdexcept>
 
 #include <sheaf/jit/cuda/code.hpp>
@@ -51,10 +52,10 @@ struct lane {
 
 class gpu_runner final : public runner, public device::failure_source {
  public:
-  gpu_runner(const graph& g, const call_class& arguments, int ordinal)
+  gpu_runner(const graph& g, const call_class& arguments, const options& steer, int ordinal)
       : context_(device_context::of(ordinal)),
         arguments_(arguments),
-        call_(g, arguments, alignment),
+        call_(g, arguments, steer, alignment),
         text_(ir::print(call_.program.code)) {
     const planned& p = call_.program;
     if (runtime::current_settings().verify) ir::verify(p.code);
@@ -64,7 +65,10 @@ class gpu_runner final : public runner, public device::failure_source {
     extents_ = call_.slot_extents(arguments_);
     std::vector<const std::int64_t*> extents;
     for (const auto& e : extents_) extents.push_back(e.data());
-    source_ = cuda::emit(p.code, {.compute = 10 * about.major + about.minor, .shared_bytes = about.shared_per_block},
+    source_ = cuda::emit(p.code,
+                         {.compute = 10 * about.major + about.minor,
+                          .shared_bytes = about.shared_per_block,
+                          .exact_sum = steer.determinism == determinism::strict},
                          extents);
     runtime::debug_line(4, "CUDA C++\n" + source_.text);
     code_ = code_on(context_, source_.text, p.code.name);
@@ -98,6 +102,7 @@ class gpu_runner final : public runner, public device::failure_source {
       const std::size_t rank = t.order.size();
       w[t.first] = reinterpret_cast<std::int64_t>(tensors[s].data);
       for (std::size_t d = 0; d < rank; ++d) w[t.first + 1 + rank + d] = tensors[s].strides[t.order[d]];
+      if (is_joined(s)) w[t.first + 2 * rank] = 1;
     }
     place_workspace(l, where);
     if (checks_) {
@@ -144,13 +149,24 @@ class gpu_runner final : public runner, public device::failure_source {
       std::copy(extents.begin(), extents.end(), at);
       const int rank = static_cast<int>(extents.size());
       if (slot < given) {
-        tensor_words_.push_back({first, slot < inputs ? call_.orders[slot] : with_last(rank, rank - 1)});
+        tensor_words_.push_back({first, order_of(slot, inputs)});
         continue;
       }
       const own_array& own = call_.arrays[slot - given];
       std::copy(own.strides.begin(), own.strides.end(), at + rank);
       own_words_.push_back(first);
     }
+  }
+
+  // Which dimension of the caller's an extent or stride in the parameter is of. A joined input's last stride is 1.
+  std::vector<int> order_of(std::size_t slot, std::size_t inputs) const {
+    if (slot < inputs && !call_.form.is_joined(static_cast<int>(slot))) return call_.form.order(static_cast<int>(slot));
+    std::vector<int> order(extents_[slot].size());
+    std::iota(order.begin(), order.end(), 0);
+    return order;
+  }
+  bool is_joined(std::size_t slot) const {
+    return slot < arguments_.input_extents.size() && call_.form.is_joined(static_cast<int>(slot));
   }
 
   void make_kernels() {
@@ -269,7 +285,7 @@ class gpu_runner final : public runner, public device::failure_source {
   [[noreturn]] void fail_from(const lane& l, std::int64_t ticket, std::int64_t ordinal, std::int64_t position) const {
     std::vector<sheaf_tensor> tensors;
     for (std::size_t i = 0; i < arguments_.input_extents.size(); ++i)
-      tensors.push_back({nullptr, arguments_.input_extents[i].data(), nullptr});
+      tensors.push_back({nullptr, (is_joined(i) ? extents_ : arguments_.input_extents)[i].data(), nullptr});
     std::vector<std::vector<std::int64_t>> strides(tensors.size());
     for (const words& w : l.calls) {
       if (w[ticket_word] != ticket) continue;
@@ -292,8 +308,8 @@ class gpu_runner final : public runner, public device::failure_source {
   }
 
   struct tensor_place {
-    std::size_t first;      // word
-    dimension_order order;  // of its extents and strides there
+    std::size_t first;       // word
+    std::vector<int> order;  // of its extents and strides there
   };
 
   device_context& context_;
@@ -320,11 +336,13 @@ void expect_gpu(int device) {
   device::compiler_identity(driver().version);
 }
 
-std::unique_ptr<runner> make_gpu_runner(const graph& g, const call_class& arguments, int device) {
+std::unique_ptr<runner> make_gpu_runner(const graph& g, const call_class& arguments, const options& steer, int device) {
   try {
-    return std::make_unique<gpu_runner>(g, arguments, device);
+    return std::make_unique<gpu_runner>(g, arguments, steer, device);
   } catch (const ir::bad_ir& broken) {
     runtime::fail(code::broken_invariant, "kernel IR", "what its grammar allows", broken.what());
+  } catch (const plan::cannot_follow& reason) {
+    runtime::fail(code::unsupported, "plan of a call", "one that follows its options", reason.what());
   } catch (const std::length_error& many) {
     runtime::fail(code::unsupported, "plan of a call", "a smaller program", many.what());
   }

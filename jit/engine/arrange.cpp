@@ -3,7 +3,81 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include <sheaf/dsl/graph/make.hpp>
+#include <sheaf/jit/engine/words.hpp>
+
 namespace sheaf::jit {
+
+namespace {
+
+constexpr std::int64_t most_columns = 8;  // beyond, a row fills more than half a register
+constexpr std::int64_t least_rows = 64;
+
+// The input whose element or extent a node is; -1: of none.
+int input_of(const graph& g, node_id n) {
+  const bool of_tensor = g.kind(n) == op::load || g.kind(n) == op::extent;
+  return of_tensor && g.kind(g.arg(n, 0)) == op::input ? static_cast<int>(g[g.arg(n, 0)].attribute) : -1;
+}
+
+bool is_whole(const graph& g, node_id e, node_id tensor, int dimension) {
+  if (g.kind(e) != op::index || !is_constant(g, g.arg(e, 0)) || g[g.arg(e, 0)].attribute != 0) return false;
+  const node_id high = g.arg(e, 1);
+  return g.kind(high) == op::extent && g.arg(high, 0) == tensor && g[high].attribute == dimension;
+}
+
+// By input: its columns, where it is to be joined; else 0.
+std::vector<std::int64_t> narrow_inputs(const graph& g, const call_class& a) {
+  std::vector<std::int64_t> columns;
+  for (int i = 0; i < g.inputs.size(); ++i) {
+    const auto& extents = a.input_extents[static_cast<std::size_t>(i)];
+    const bool fits = is_floating(g.inputs[i].type) && a.dense_inputs[static_cast<std::size_t>(i)] &&
+                      extents.back() >= 2 && extents.back() <= most_columns &&
+                      extents[extents.size() - 2] >= least_rows;
+    columns.push_back(fits ? extents.back() : 0);
+  }
+  index_set bound;
+  for (node_id n = 0; n < g.size(); ++n)
+    for (int k = 2; g.kind(n) == op::reduce && k < g[n].count; ++k) bound.insert(g.ordinal(g.arg(n, k)));
+  std::vector<bool> summed(columns.size(), false);
+  for (node_id n = 0; n < g.size(); ++n) {
+    const int i = input_of(g, n), last = i < 0 ? 0 : g.inputs[i].rank - 1;
+    if (i < 0 || g.kind(n) != op::load || columns[static_cast<std::size_t>(i)] == 0) continue;
+    const node_id tensor = g.arg(n, 0), row = g.arg(n, last), column = g.arg(n, last + 1);
+    const bool whole = is_whole(g, column, tensor, last) && is_whole(g, row, tensor, last - 1);
+    if (!whole) columns[static_cast<std::size_t>(i)] = 0;
+    if (whole && bound.has(g.ordinal(column))) summed[static_cast<std::size_t>(i)] = true;
+  }
+  for (std::size_t i = 0; i < columns.size(); ++i)
+    if (!summed[i]) columns[i] = 0;
+  return columns;
+}
+
+// All of a graph but its nodes and what points to them.
+graph without_nodes(const graph& g) {
+  graph made;
+  made.text = g.text;
+  made.names = g.names;
+  made.inputs = g.inputs;
+  made.static_extents = g.static_extents;
+  made.error = g.error;
+  return made;
+}
+
+// What points to nodes, after they moved.
+void point(const graph& g, graph& made, const std::vector<node_id>& moved) {
+  const auto at = [&](node_id n) { return n == no_node ? no_node : moved[static_cast<std::size_t>(n)]; };
+  for (const constraint& c : g.constraints) made.constraints.push({at(c.left), at(c.right), c.axis});
+  for (const demand& d : g.demands)
+    made.demands.push({d.of, d.operation, d.expected, at(d.wrong), at(d.limit), at(d.found)});
+  for (own_monoid_row m : g.monoids) {
+    m.identity = at(m.identity), m.combine = at(m.combine), m.adjoint = at(m.adjoint);
+    made.monoids.push(m);
+  }
+  for (const node_id o : g.outputs) made.outputs.push(at(o));
+  for (const node_id y : g.differentiated) made.differentiated.push(at(y));
+}
+
+}  // namespace
 
 int closest_dimension(const sheaf_tensor& t, int rank) {
   int closest = rank - 1;
@@ -17,61 +91,150 @@ int closest_dimension(const sheaf_tensor& t, int rank) {
   return closest;
 }
 
-dimension_order with_last(int rank, int dimension) {
-  dimension_order order;
-  for (int d = 0; d < rank; ++d)
-    if (d != dimension) order.push_back(d);
-  if (rank > 0) order.push_back(dimension);
-  return order;
-}
-
-bool is_as_given(const dimension_order& order) { return std::is_sorted(order.begin(), order.end()); }
-
-dimension_order inverse(const dimension_order& order) {
-  dimension_order back(order.size());
-  for (std::size_t d = 0; d < order.size(); ++d) back[static_cast<std::size_t>(order[d])] = static_cast<int>(d);
-  return back;
-}
-
-graph arranged(const graph& g, const std::vector<dimension_order>& orders) {
-  if (std::all_of(orders.begin(), orders.end(), is_as_given)) return g;
-  graph made;
-  made.text = g.text;
-  made.names = g.names;
-  made.inputs = g.inputs;
-  made.static_extents = g.static_extents;
-  made.constraints = g.constraints;
-  made.demands = g.demands;
-  made.monoids = g.monoids;
-  made.rules = g.rules;
-  made.outputs = g.outputs;
-  made.differentiated = g.differentiated;
-  made.error = g.error;
-  std::vector<dimension_order> places;
-  for (int i = 0; i < g.inputs.size(); ++i) {
-    const dimension_order& order = orders[static_cast<std::size_t>(i)];
-    const std::int32_t first = g.inputs[i].first_extent;
-    for (std::size_t d = 0; d < order.size(); ++d)
-      made.static_extents[first + static_cast<int>(d)] = g.static_extents[first + order[d]];
-    places.push_back(inverse(order));
+arrangement::arrangement(const graph& g, const call_class& a) {
+  const std::vector<std::int64_t> columns = narrow_inputs(g, a);
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    form f;
+    const int rank = g.inputs[static_cast<int>(i)].rank;
+    for (int d = 0; d < rank; ++d)
+      if (d != a.closest[i]) f.order.push_back(d);
+    if (rank > 0) f.order.push_back(a.closest[i]);
+    f.columns = columns[i];
+    f.moved = !std::is_sorted(f.order.begin(), f.order.end());
+    if (f.moved || f.columns > 0) numbers_ += 2 * f.order.size();
+    forms_.push_back(std::move(f));
   }
-  // Nodes are interned in their order, and none becomes another's equal: each keeps its id.
-  std::vector<node_id> list;
+}
+
+graph arrangement::of(const graph& g) const {
+  if (as_given()) return g;
+  return joined(reordered(g, false));
+}
+
+graph arrangement::named(const graph& g) const { return as_given() ? g : reordered(g, true); }
+
+// Nodes are interned in their order, and none becomes another's equal: each keeps its id.
+graph arrangement::reordered(const graph& g, bool back) const {
+  graph made = without_nodes(g);
+  std::vector<std::vector<int>> to;  // by input: where dimension d goes
+  for (int i = 0; i < g.inputs.size(); ++i) {
+    const form& f = forms_[static_cast<std::size_t>(i)];
+    to.push_back(f.order);
+    for (std::size_t d = 0; !back && d < f.order.size(); ++d)
+      to.back()[static_cast<std::size_t>(f.order[d])] = static_cast<int>(d);
+    const std::int32_t first = g.inputs[i].first_extent;
+    for (int d = 0; f.moved && d < g.inputs[i].rank; ++d)
+      made.static_extents[first + to.back()[static_cast<std::size_t>(d)]] = g.static_extents[first + d];
+  }
+  std::vector<node_id> list, same;
   for (node_id n = 0; n < g.size(); ++n) {
     list.clear();
     for (int k = 0; k < g[n].count; ++k) list.push_back(g.arg(n, k));
     std::int64_t attribute = g[n].attribute;
-    const bool of_input = (g.kind(n) == op::load || g.kind(n) == op::extent) && g.kind(g.arg(n, 0)) == op::input;
-    if (of_input) {
-      const auto input = static_cast<std::size_t>(g[g.arg(n, 0)].attribute);
-      if (g.kind(n) == op::extent)
-        attribute = places[input][static_cast<std::size_t>(attribute)];
-      else
-        for (std::size_t d = 0; d < orders[input].size(); ++d) list[1 + d] = g.arg(n, 1 + orders[input][d]);
+    const int i = input_of(g, n);
+    if (i >= 0 && forms_[static_cast<std::size_t>(i)].moved) {
+      const std::vector<int>& place = to[static_cast<std::size_t>(i)];
+      if (g.kind(n) == op::extent) attribute = place[static_cast<std::size_t>(attribute)];
+      for (std::size_t d = 0; g.kind(n) == op::load && d < place.size(); ++d)
+        list[static_cast<std::size_t>(1 + place[d])] = g.arg(n, 1 + static_cast<int>(d));
     }
-    made.intern(g.kind(n), g.type(n), attribute, list.data(), g[n].count);
+    same.push_back(made.intern(g.kind(n), g.type(n), attribute, list.data(), g[n].count));
   }
+  point(g, made, same);
   return made;
+}
+
+graph arrangement::joined(const graph& g) const {
+  if (std::none_of(forms_.begin(), forms_.end(), [](const form& f) { return f.columns > 0; })) return g;
+  graph made = without_nodes(g);
+  for (int i = 0; i < g.inputs.size(); ++i) {
+    const std::int64_t columns = forms_[static_cast<std::size_t>(i)].columns;
+    if (columns == 0) continue;
+    std::int64_t& rows = made.static_extents[made.inputs[i].first_extent + --made.inputs[i].rank - 1];
+    if (rows != dynamic) rows *= columns;
+  }
+  std::vector<node_id> moved, list;
+  for (node_id n = 0; n < g.size(); ++n) {
+    list.clear();
+    for (int k = 0; k < g[n].count; ++k) list.push_back(moved[static_cast<std::size_t>(g.arg(n, k))]);
+    const int i = input_of(g, n), last = i < 0 ? 0 : g.inputs[i].rank - 1;
+    const std::int64_t columns = i < 0 ? 0 : forms_[static_cast<std::size_t>(i)].columns;
+    if (columns > 0 && g.kind(n) == op::load) {
+      const node_id column = list.back();
+      list.pop_back();
+      list.back() = make(made, op::add, make(made, op::mul, list.back(), integer(made, columns)), column);
+    } else if (columns > 0 && g[n].attribute == last) {
+      moved.push_back(integer(made, columns));
+      continue;
+    } else if (columns > 0 && g[n].attribute == last - 1) {
+      const node_id all = made.intern(op::extent, g.type(n), last - 1, list.data(), 1);
+      moved.push_back(make(made, op::quotient, all, integer(made, columns)));
+      continue;
+    }
+    moved.push_back(made.intern(g.kind(n), g.type(n), g[n].attribute, list.data(), static_cast<int>(list.size())));
+  }
+  point(g, made, moved);
+  return made;
+}
+
+plan::call_facts arrangement::facts(const call_class& a) const {
+  plan::call_facts seen;
+  for (std::size_t i = 0; i < forms_.size(); ++i) {
+    std::vector<std::int64_t> extents;
+    for (const int d : forms_[i].order) extents.push_back(a.input_extents[i][static_cast<std::size_t>(d)]);
+    if (forms_[i].columns > 0) {
+      extents.pop_back();
+      extents.back() *= forms_[i].columns;
+    }
+    seen.inputs.push_back({std::move(extents), a.unit_inputs[i]});
+  }
+  seen.unit_outputs = a.unit_outputs;
+  return seen;
+}
+
+std::string arrangement::note(const graph& g) const {
+  std::string notes;
+  for (std::size_t i = 0; i < forms_.size(); ++i) {
+    const std::string name = "input " + slot_text(g, static_cast<int>(i)) + ": ";
+    if (forms_[i].moved)
+      notes += name + "dimension " + std::to_string(forms_[i].order.back()) +
+               " is the last here, its elements lie closest\n";
+    if (forms_[i].columns > 0)
+      notes += name + "rows of " + std::to_string(forms_[i].columns) + " are one dimension with their columns here\n";
+  }
+  return notes;
+}
+
+void arrangement::join(sheaf_tensor& t, const form& f, std::vector<std::int64_t>& numbers) const {
+  const std::size_t rank = f.order.size() - 1;
+  const std::int64_t* extents = numbers.data() + numbers.size();
+  numbers.insert(numbers.end(), t.extents, t.extents + rank);
+  numbers.back() *= f.columns;
+  const std::int64_t* strides = numbers.data() + numbers.size();
+  numbers.insert(numbers.end(), t.strides, t.strides + rank);
+  numbers.back() = 1;
+  t.extents = extents;
+  t.strides = strides;
+}
+
+void arrangement::named_views(sheaf_tensor* inputs, std::vector<std::int64_t>& numbers) const {
+  numbers.reserve(numbers_);
+  for (std::size_t i = 0; i < forms_.size(); ++i)
+    if (forms_[i].columns > 0) join(inputs[i], forms_[i], numbers);
+}
+
+void arrangement::views(sheaf_tensor* inputs, std::vector<std::int64_t>& numbers) const {
+  named_views(inputs, numbers);
+  for (std::size_t i = 0; i < forms_.size(); ++i) {
+    if (!forms_[i].moved) continue;
+    const auto take = [&](const std::int64_t* of) {
+      const std::size_t first = numbers.size();
+      for (const int d : forms_[i].order) numbers.push_back(of[d]);
+      return numbers.data() + first;
+    };
+    inputs[i].extents = take(inputs[i].extents);
+    inputs[i].strides = take(inputs[i].strides);
+  }
 }
 
 }  // namespace sheaf::jit

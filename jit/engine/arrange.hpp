@@ -1,24 +1,58 @@
-// Pass `arrange`: the dimension of an input along which its elements lie closest becomes its last, in the program as in the
-// views of a call. So the planner, which looks for runs of memory along last dimensions, sees transposed views as what
-// they are. Nodes keep their ids. Shown by tests/jit/arrange.cpp. Private header.
+// Pass `arrange`: programs and views of a call are brought into the form in which the planner sees runs of memory, which it
+// looks for along last dimensions. Shown by tests/numeric/layouts.cpp. Private header.
+//   order    the dimension of an input along which its elements lie closest becomes its last: a transposed view is read in
+//            the order of memory;
+//   columns  the last two dimensions of a dense input of few columns become one, so that rows lie along lanes: sums over its
+//            columns are windows then, a row apart. Only where its subscripts are whole ranges, and nothing new can be out
+//            of range.
 #pragma once
+#include <string>
 #include <vector>
 
-#include <sheaf/runtime/sheaf_call.h>
 #include <sheaf/dsl/graph/graph.hpp>
+#include <sheaf/jit/engine/runner.hpp>
+#include <sheaf/jit/plan/facts.hpp>
 
 namespace sheaf::jit {
 
 // Of the dimensions with more than one element the one with the least stride, the last of equals; rank - 1 where there is none.
 int closest_dimension(const sheaf_tensor& t, int rank);
 
-// Orders by input: position d of the new subscripts takes dimension order[d] of the old.
-using dimension_order = std::vector<int>;
-dimension_order with_last(int rank, int dimension);
-bool is_as_given(const dimension_order& order);
-dimension_order inverse(const dimension_order& order);
+class arrangement {
+ public:
+  arrangement(const graph& g, const call_class& a);
 
-// The program with its inputs' dimensions in these orders.
-graph arranged(const graph& g, const std::vector<dimension_order>& orders);
+  graph of(const graph& g) const;
+  plan::call_facts facts(const call_class& a) const;
+  // Inputs that are not as given, a line each.
+  std::string note(const graph& g) const;
+  // Points arranged inputs to extents and strides in `numbers`.
+  void views(sheaf_tensor* inputs, std::vector<std::int64_t>& numbers) const;
+  bool as_given() const { return numbers_ == 0; }
+
+  // For messages: inputs in the order in which they were given, joined ones left as they are; and the dimension that a
+  // subscript of theirs was written for.
+  graph named(const graph& g) const;
+  void named_views(sheaf_tensor* inputs, std::vector<std::int64_t>& numbers) const;
+  int named_dimension(int input, int d) const {
+    return forms_[static_cast<std::size_t>(input)].order[static_cast<std::size_t>(d)];
+  }
+  // Of an input as it is given: position d takes dimension order[d].
+  const std::vector<int>& order(int input) const { return forms_[static_cast<std::size_t>(input)].order; }
+  bool is_joined(int input) const { return forms_[static_cast<std::size_t>(input)].columns > 0; }
+
+ private:
+  struct form {
+    std::vector<int> order;    // position d takes dimension order[d]
+    std::int64_t columns = 0;  // 0: not joined. Else the order is as given.
+    bool moved = false;
+  };
+  graph reordered(const graph& g, bool back) const;
+  graph joined(const graph& g) const;
+  void join(sheaf_tensor& t, const form& f, std::vector<std::int64_t>& numbers) const;
+
+  std::vector<form> forms_;
+  std::size_t numbers_ = 0;
+};
 
 }  // namespace sheaf::jit

@@ -39,10 +39,10 @@ std::shared_ptr<const loaded_code> from_disk(const std::string& key, const std::
   }
 }
 
-std::shared_ptr<const loaded_code> generated(const ir::module& module, const std::string& key) {
+std::shared_ptr<const loaded_code> generated(const ir::module& module, const std::string& key, const options& steer) {
   const auto start = clock::now();
   ir::verify(module);  // microseconds, beside the milliseconds of LLVM, which ends the process where its own rules are broken
-  const auto object = generate_object(module, runtime::current_settings().target);
+  const auto object = generate_object(module, target_of(steer), steer.determinism == determinism::strict);
   auto made = loaded(object, module.name);
   runtime::default_kernel_cache().store(key, object.data(), object.size());
   const double ms = std::chrono::duration<double, std::milli>(clock::now() - start).count();
@@ -57,8 +57,11 @@ struct memory_cache {
 
 }  // namespace
 
-std::string processor_key() {
-  const std::string& target = runtime::current_settings().target;
+std::string target_of(const options& steer) {
+  return steer.target != nullptr ? steer.target : runtime::current_settings().target;
+}
+
+std::string processor_key(const std::string& target) {
   if (!target.empty()) return target;
   unsigned r[4] = {}, vendor[4] = {};
   __get_cpuid(0, &vendor[0], &vendor[1], &vendor[2], &vendor[3]);
@@ -75,15 +78,17 @@ std::string processor_key() {
   return key;
 }
 
-std::shared_ptr<const loaded_code> code_for(const ir::module& module, const std::string& text) {
+std::shared_ptr<const loaded_code> code_for(const ir::module& module, const std::string& text, const options& steer) {
   static memory_cache memory;
-  static const std::string prefix = codegen_version + "\n" + processor_key() + "\n";
-  const std::string key = prefix + text;
+  static const std::string here = processor_key("");
+  const std::string target = target_of(steer);
+  const std::string key = codegen_version + "\n" + (target.empty() ? here : processor_key(target)) +
+                          (steer.determinism == determinism::strict ? " strict\n" : "\n") + text;
   const std::lock_guard lock(memory.lock);
   if (const auto found = memory.entries.find(key); found != memory.entries.end())
     if (auto alive = found->second.lock()) return alive;
   auto made = from_disk(key, module.name);
-  if (made == nullptr) made = generated(module, key);
+  if (made == nullptr) made = generated(module, key, steer);
   memory.entries[key] = made;
   return made;
 }

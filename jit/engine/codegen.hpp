@@ -3,6 +3,7 @@
 #include <memory>
 
 #include <sheaf/jit/ir/ir.hpp>
+#include <sheaf/jit/plan/options.hpp>
 #include <sheaf/runtime/object_loader.hpp>
 #include <sheaf/runtime/sheaf_call.h>
 
@@ -13,12 +14,16 @@ struct loaded_code {
   sheaf_entry entry = nullptr;
 };
 
-// One piece of code for equal text on this processor, whoever asks; safe from several threads.
-// text: the printed module, which is the key. Throws code::codegen_unavailable where the plug-in can't be opened,
-// code::codegen_failed with the generator's words.
-std::shared_ptr<const loaded_code> code_for(const ir::module& module, const std::string& text);
+// One piece of code for equal text on one processor, whoever asks; safe from several threads.
+// text: the printed module, which is the key, with the processor and whether it is strict. Throws code::codegen_unavailable
+// where the plug-in can't be opened, code::codegen_failed with the generator's words, code::unsupported where the processor
+// cannot keep a promise.
+std::shared_ptr<const loaded_code> code_for(const ir::module& module, const std::string& text, const options& steer);
 
-// This processor, as far as code generation depends on it: family, model and features.
-std::string processor_key();
+// A processor, as far as code generation depends on it: its name, or this one's family, model and features.
+std::string processor_key(const std::string& target);
+
+// The processor that code is for: an option's, or a setting's; empty: this one.
+std::string target_of(const options& steer);
 
 }  // namespace sheaf::jit

@@ -11,13 +11,6 @@ namespace {
 
 constexpr std::int64_t most_bytes = std::int64_t{1} << 62;
 
-std::vector<dimension_order> orders_of(const call_class& a) {
-  std::vector<dimension_order> orders;
-  for (std::size_t i = 0; i < a.input_extents.size(); ++i)
-    orders.push_back(with_last(static_cast<int>(a.input_extents[i].size()), a.closest[i]));
-  return orders;
-}
-
 std::int64_t closed_value(const plan::facts& known, node_id e) {
   const auto value = known.value(e);
   if (!value)
@@ -28,23 +21,20 @@ std::int64_t closed_value(const plan::facts& known, node_id e) {
 }  // namespace
 
 plan::call_facts arranged_call::facts_of(const call_class& a) const {
-  plan::call_facts seen;
-  for (std::size_t i = 0; i < orders.size(); ++i) {
-    std::vector<std::int64_t> extents;
-    for (const int d : orders[i]) extents.push_back(a.input_extents[i][static_cast<std::size_t>(d)]);
-    seen.inputs.push_back({std::move(extents), a.unit_inputs[i]});
-  }
-  seen.unit_outputs = a.unit_outputs;
+  plan::call_facts seen = form.facts(a);
+  seen.steer = steer;
   seen.gpu = true;
   return seen;
 }
 
-arranged_call::arranged_call(const graph& g, const call_class& arguments, std::size_t alignment)
-    : orders(orders_of(arguments)), program(plan_program(arranged(g, orders), facts_of(arguments), "sheaf_program")) {
-  note_orders(g);
+arranged_call::arranged_call(const graph& g, const call_class& arguments, const options& wanted, std::size_t alignment)
+    : form(g, arguments), steer(wanted), program(plan_program(form.of(g), facts_of(arguments), "sheaf_program")) {
+  program.text = form.note(g) + program.text;
   const plan::facts known(program.g, facts_of(arguments));
   std::vector<sheaf_tensor> shapes;
-  for (const auto& extents : arguments.input_extents) shapes.push_back({nullptr, extents.data(), nullptr});
+  for (const auto& extents : arguments.input_extents) shapes.push_back({nullptr, extents.data(), extents.data()});
+  std::vector<std::int64_t> numbers;
+  form.named_views(shapes.data(), numbers);
   for (const plan::check& c : program.checks)
     if (c.uniform && known.value(c.outside).value_or(0) != 0) fail(c, 0, shapes.data(), read_host);
   for (const workspace& w : program.workspaces) {
@@ -54,16 +44,6 @@ arranged_call::arranged_call(const graph& g, const call_class& arguments, std::s
   }
   for (const plan::check& c : program.checks)
     if (!c.uniform) place(element::i64, {}, alignment);
-}
-
-// A line before the plan for each order that is not as given.
-void arranged_call::note_orders(const graph& g) {
-  std::string notes;
-  for (std::size_t i = 0; i < orders.size(); ++i)
-    if (!is_as_given(orders[i]))
-      notes += "input " + slot_text(g, static_cast<int>(i)) + ": dimension " + std::to_string(orders[i].back()) +
-               " is the last here, its elements lie closest\n";
-  program.text = notes + program.text;
 }
 
 std::vector<std::vector<std::int64_t>> arranged_call::slot_extents(const call_class& a) const {
@@ -92,13 +72,9 @@ void arranged_call::place(element type, const std::vector<std::int64_t>& extents
 
 void arranged_call::fail(plan::check c, std::int64_t position, const sheaf_tensor* tensors,
                          const element_reader& read) const {
-  std::vector<dimension_order> back;
-  for (std::size_t i = 0; i < orders.size(); ++i) {
-    const bool its = c.demand < 0 && slot_text(program.g, static_cast<int>(i)) == c.tensor;
-    if (its) c.dimension = orders[i][static_cast<std::size_t>(c.dimension)];
-    back.push_back(inverse(orders[i]));
-  }
-  fail_check(arranged(program.g, back), c, position, tensors, read);
+  for (int i = 0; i < program.g.inputs.size(); ++i)
+    if (c.demand < 0 && slot_text(program.g, i) == c.tensor) c.dimension = form.named_dimension(i, c.dimension);
+  fail_check(form.named(program.g), c, position, tensors, read);
 }
 
 void arranged_call::fail(std::int64_t ordinal, std::int64_t position, const sheaf_tensor* tensors,

@@ -1,4 +1,6 @@
 // Runs compiled kernels: plans for a class of arguments, finds code, and calls it with workspace of the calling thread.
+
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <stdexcept>
@@ -6,6 +8,7 @@
 #include <sheaf/jit/engine/arrange.hpp>
 #include <sheaf/jit/engine/codegen.hpp>
 #include <sheaf/jit/engine/failure.hpp>
+#include <sheaf/jit/engine/machine.hpp>
 #include <sheaf/jit/engine/runner.hpp>
 #include <sheaf/jit/engine/words.hpp>
 #include <sheaf/jit/ir/print.hpp>
@@ -43,23 +46,12 @@ class arena {
   std::size_t size_ = 0;
 };
 
-std::vector<dimension_order> orders_of(const call_class& a) {
-  std::vector<dimension_order> orders;
-  for (std::size_t i = 0; i < a.input_extents.size(); ++i)
-    orders.push_back(with_last(static_cast<int>(a.input_extents[i].size()), a.closest[i]));
-  return orders;
-}
-
-// Of the program as it is arranged.
-plan::call_facts facts_of(const call_class& a) {
-  plan::call_facts seen;
-  const std::vector<dimension_order> orders = orders_of(a);
-  for (std::size_t i = 0; i < orders.size(); ++i) {
-    std::vector<std::int64_t> extents;
-    for (const int d : orders[i]) extents.push_back(a.input_extents[i][static_cast<std::size_t>(d)]);
-    seen.inputs.push_back({std::move(extents), a.unit_inputs[i]});
-  }
-  seen.unit_outputs = a.unit_outputs;
+plan::call_facts facts_of(const arrangement& form, const call_class& a, const options& steer) {
+  plan::call_facts seen = form.facts(a);
+  seen.steer = steer;
+  seen.on = this_machine();
+  // Half of the last cache, or what panels bring is gone before it is read again; two panels a thread, for the next one comes.
+  seen.cache_share = seen.on.last_cache / 4 / std::max(1, current_parallel_hook().threads);
   return seen;
 }
 
@@ -71,18 +63,18 @@ std::int64_t closed_value(const plan::facts& known, node_id e) {
 
 class native_runner final : public runner {
  public:
-  native_runner(const graph& g, const call_class& arguments)
-      : orders_(orders_of(arguments)),
-        planned_(plan_program(arranged(g, orders_), facts_of(arguments), "sheaf_program")),
+  native_runner(const graph& g, const call_class& arguments, const options& steer)
+      : form_(g, arguments),
+        planned_(plan_program(form_.of(g), facts_of(form_, arguments, steer), "sheaf_program")),
         text_(ir::print(planned_.code)) {
-    note_orders(g);
+    planned_.text = form_.note(g) + planned_.text;
     if (runtime::current_settings().verify) ir::verify(planned_.code);
     runtime::debug_line(3, "plan\n" + planned_.text);
     runtime::debug_line(3, "kernel IR\n" + text_);
-    const plan::facts known(planned_.g, facts_of(arguments));
+    const plan::facts known(planned_.g, facts_of(form_, arguments, steer));
     check_uniform(known, arguments);
     lay_out(known);
-    code_ = code_for(planned_.code, text_);
+    code_ = code_for(planned_.code, text_, steer);
     given_ = static_cast<std::size_t>(g.inputs.size() + g.outputs.size());
   }
 
@@ -93,8 +85,8 @@ class native_runner final : public runner {
     if (slots > 16) many.resize(slots);
     sheaf_tensor* all = slots > 16 ? many.data() : few;
     std::memcpy(all, tensors, given_ * sizeof(sheaf_tensor));
-    std::vector<std::int64_t> moved;
-    if (moved_ > 0) arrange(all, moved);
+    std::vector<std::int64_t> numbers;
+    if (!form_.as_given()) form_.views(all, numbers);
     if (!own_.empty()) {
       static thread_local arena memory;
       char* base = memory.at_least(bytes_);
@@ -116,47 +108,21 @@ class native_runner final : public runner {
     std::vector<std::int64_t> extents, strides;
   };
 
-  // A line before the plan for each order that is not as given; and how many numbers their views take.
-  void note_orders(const graph& g) {
-    std::string notes;
-    for (std::size_t i = 0; i < orders_.size(); ++i) {
-      if (is_as_given(orders_[i])) continue;
-      moved_ += 2 * orders_[i].size();
-      notes += "input " + slot_text(g, static_cast<int>(i)) + ": dimension " + std::to_string(orders_[i].back()) +
-               " is the last here, its elements lie closest\n";
-    }
-    planned_.text = notes + planned_.text;
-  }
-  void arrange(sheaf_tensor* all, std::vector<std::int64_t>& moved) const {
-    moved.reserve(moved_);
-    const auto take = [&](const dimension_order& order, const std::int64_t* of) {
-      const std::size_t first = moved.size();
-      for (const int d : order) moved.push_back(of[d]);
-      return moved.data() + first;
-    };
-    for (std::size_t i = 0; i < orders_.size(); ++i) {
-      if (is_as_given(orders_[i])) continue;
-      all[i].extents = take(orders_[i], all[i].extents);
-      all[i].strides = take(orders_[i], all[i].strides);
-    }
-  }
-
   void check_uniform(const plan::facts& known, const call_class& arguments) const {
     std::vector<sheaf_tensor> shapes;
-    for (const auto& extents : arguments.input_extents) shapes.push_back({nullptr, extents.data(), nullptr});
+    for (const auto& extents : arguments.input_extents) shapes.push_back({nullptr, extents.data(), extents.data()});
     for (const plan::check& c : planned_.checks)
       if (c.uniform && known.value(c.outside).value_or(0) != 0) fail(c, 0, shapes.data());
   }
 
   // In the words of the program as it was written.
   [[noreturn]] void fail(plan::check c, std::int64_t position, const sheaf_tensor* tensors) const {
-    std::vector<dimension_order> back;
-    for (std::size_t i = 0; i < orders_.size(); ++i) {
-      const bool its = c.demand < 0 && slot_text(planned_.g, static_cast<int>(i)) == c.tensor;
-      if (its) c.dimension = orders_[i][static_cast<std::size_t>(c.dimension)];
-      back.push_back(inverse(orders_[i]));
-    }
-    fail_check(arranged(planned_.g, back), c, position, tensors);
+    std::vector<sheaf_tensor> inputs(tensors, tensors + planned_.g.inputs.size());
+    std::vector<std::int64_t> numbers;
+    form_.named_views(inputs.data(), numbers);
+    for (int i = 0; i < planned_.g.inputs.size(); ++i)
+      if (c.demand < 0 && slot_text(planned_.g, i) == c.tensor) c.dimension = form_.named_dimension(i, c.dimension);
+    fail_check(form_.named(planned_.g), c, position, inputs.data());
   }
 
   void place(element type, const std::vector<std::int64_t>& extents) {
@@ -189,8 +155,7 @@ class native_runner final : public runner {
     runtime::fail(code::broken_invariant, "index check", "one of the program's checks", std::to_string(failure.check));
   }
 
-  std::vector<dimension_order> orders_;
-  std::size_t moved_ = 0;
+  arrangement form_;
   planned planned_;
   std::string text_;
   std::shared_ptr<const loaded_code> code_;
@@ -201,11 +166,13 @@ class native_runner final : public runner {
 
 }  // namespace
 
-std::unique_ptr<runner> make_native_runner(const graph& g, const call_class& arguments) {
+std::unique_ptr<runner> make_native_runner(const graph& g, const call_class& arguments, const options& steer) {
   try {
-    return std::make_unique<native_runner>(g, arguments);
+    return std::make_unique<native_runner>(g, arguments, steer);
   } catch (const ir::bad_ir& broken) {
     runtime::fail(code::broken_invariant, "kernel IR", "what its grammar allows", broken.what());
+  } catch (const plan::cannot_follow& reason) {
+    runtime::fail(code::unsupported, "plan of a call", "one that follows its options", reason.what());
   } catch (const std::length_error& many) {
     runtime::fail(code::unsupported, "plan of a call", "a smaller program", many.what());
   }

@@ -54,22 +54,25 @@ plugin open_plugin() {
 
 }  // namespace
 
-std::vector<unsigned char> generate_object(const ir::module& module, const std::string& target) {
+std::vector<unsigned char> generate_object(const ir::module& module, const std::string& target, bool strict) {
   static const plugin llvm = open_plugin();
   sheaf_llvm_options options{};
   options.cpu = target.empty() ? nullptr : target.c_str();
   options.level = 2;
+  options.strict = strict;
   options.verify = runtime::current_settings().verify;
   options.want_ir = runtime::current_settings().debug >= 4;
   options.want_asm = runtime::current_settings().debug >= 5;
   sheaf_llvm_result result{};
-  const bool failed = llvm.compile(&module, &options, &result) != 0;
+  const int32_t status = llvm.compile(&module, &options, &result);
+  const bool failed = status != SHEAF_LLVM_DONE;
   const std::string words = failed && result.error != nullptr ? result.error : "";
   std::vector<unsigned char> object;
   if (!failed) object.assign(result.object, result.object + result.object_size);
   if (result.ir_text != nullptr) runtime::debug_line(4, std::string("LLVM IR\n") + result.ir_text);
   if (result.asm_text != nullptr) runtime::debug_line(5, std::string("assembly\n") + result.asm_text);
   llvm.release(&result);
+  if (status == SHEAF_LLVM_CANNOT) runtime::fail(code::unsupported, "determinism::strict", "a processor with fused multiply-add", words);
   if (failed) runtime::fail(code::codegen_failed, "compiling " + module.name, "code", words);
   return object;
 }

@@ -8,6 +8,6 @@
 namespace sheaf::jit {
 
 // The object file of a module for a processor ("" for this one). Throws sheaf::error.
-std::vector<unsigned char> generate_object(const ir::module& module, const std::string& target);
+std::vector<unsigned char> generate_object(const ir::module& module, const std::string& target, bool strict);
 
 }  // namespace sheaf::jit

@@ -27,8 +27,11 @@ class kernel {
 
 class program {
  public:
-  program(const std::int32_t* words, backend which, int ordinal)
-      : g(unpack(words)), text(text_of(print(g))), runs_on(which), device(ordinal) {}
+  program(const std::int32_t* words, backend which, const options& wanted, int ordinal)
+      : g(unpack(words)), text(text_of(print(g))), runs_on(which), device(ordinal), steer(wanted), target(wanted.target ? wanted.target : "") {
+    steer.target = target.empty() ? nullptr : target.c_str();
+  }
+  program(const program&) = delete;
   ~program() {
     for (const kernel* k = newest.load(); k != nullptr;) {
       const kernel* next = k->next;
@@ -41,6 +44,8 @@ class program {
   const std::string text;
   const backend runs_on;
   const int device;
+  options steer;
+  const std::string target;  // what steer points to
   std::atomic<const kernel*> newest = nullptr;
   std::mutex making;
 };
@@ -51,13 +56,19 @@ constexpr int key_capacity = 256;
 
 bool is_unit(const sheaf_tensor& t, int d) { return d < 0 || t.strides[d] == 1 || t.extents[d] <= 1; }
 
+bool is_dense(const sheaf_tensor& t, int rank) {
+  return rank >= 2 && is_unit(t, rank - 1) && t.strides[rank - 2] == t.extents[rank - 1];
+}
+
 // What distinguishes the kernels of a program: extents, along which dimension an input's elements lie closest, and whether
-// the stride there, or the last of an output, is 1. -1 stands for an output that the caller has yet to allocate.
+// the stride there, or the last of an output, is 1, and whether its rows have no gaps. -1 stands for an output that the caller has yet to allocate.
 int write_key(const graph& g, const sheaf_tensor* tensors, std::int64_t* key) {
   int n = 0;
   const auto put = [&](const sheaf_tensor& t, int rank, int last) {
     if (n + rank + 1 > key_capacity) runtime::fail(code::unsupported, "call", "at most 256 extents in all arguments");
-    key[n++] = t.data == nullptr && t.extents == nullptr ? -1 : 2 * (rank - 1 - last) + is_unit(t, last);
+    key[n++] = t.data == nullptr && t.extents == nullptr
+                   ? -1
+                   : 4 * (rank - 1 - last) + 2 * is_dense(t, rank) + is_unit(t, last);
     for (int d = 0; d < rank; ++d) key[n++] = t.extents == nullptr ? -1 : t.extents[d];
   };
   for (int i = 0; i < g.inputs.size(); ++i)
@@ -184,6 +195,7 @@ const kernel* make_kernel(program& p, const sheaf_tensor* tensors, const std::in
     const std::vector<std::int64_t> extents(tensors[i].extents, tensors[i].extents + rank);
     a.input_extents.push_back(extents);
     a.closest.push_back(closest_dimension(tensors[i], rank));
+    a.dense_inputs.push_back(is_dense(tensors[i], rank));
     a.unit_inputs.push_back(is_unit(tensors[i], a.closest.back()));
     seen.inputs.push_back({extents, a.unit_inputs.back()});
   }
@@ -193,9 +205,9 @@ const kernel* make_kernel(program& p, const sheaf_tensor* tensors, const std::in
   check_demands(g, known);
   resolve_outputs(g, known, tensors + g.inputs.size(), a);
   const bool reference = p.runs_on == backend::reference || runtime::current_settings().backend == "reference";
-  made->code = p.runs_on == backend::gpu ? make_gpu_runner(g, a, p.device)
+  made->code = p.runs_on == backend::gpu ? make_gpu_runner(g, a, p.steer, p.device)
                : reference               ? make_reference_runner(g, a)
-                                         : make_native_runner(g, a);
+                                         : make_native_runner(g, a, p.steer);
   made->next = p.newest.load();
   const kernel* result = made.release();
   p.newest.store(result, std::memory_order_release);
@@ -212,9 +224,12 @@ const kernel* find(const program& p, const std::int64_t* key, int size) {
 
 }  // namespace
 
-program* make_program(const std::int32_t* words, backend runs_on, int device) {
+program* make_program(const std::int32_t* words, backend runs_on, const options& wanted, int device) {
+  const int lanes = wanted.lanes;
+  if (lanes != 0 && (lanes < 4 || lanes > 256 || (lanes & (lanes - 1)) != 0))
+    runtime::fail(code::bad_argument, "compile: options.lanes", "0 or a power of two from 4 to 256", std::to_string(lanes));
   if (runs_on == backend::gpu) expect_gpu(device);
-  return new program(words, runs_on, device);
+  return new program(words, runs_on, wanted, device);
 }
 int device_of(const program* p) { return p->device; }
 void free_program(program* p) noexcept { delete p; }

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <sheaf/jit/plan/options.hpp>
 #include <sheaf/runtime/sheaf_call.h>
 
 namespace sheaf::jit {
@@ -22,7 +23,8 @@ struct device_place {
 
 // words: a packed graph (pack.hpp), read before this returns.
 // device: which GPU, for backend::gpu.
-program* make_program(const std::int32_t* words, backend runs_on = backend::chosen, int device = 0);
+program* make_program(const std::int32_t* words, backend runs_on = backend::chosen, const options& wanted = {},
+                      int device = 0);
 int device_of(const program* p);
 void free_program(program* p) noexcept;
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include <sheaf/jit/plan/options.hpp>
 #include <sheaf/runtime/sheaf_call.h>
 #include <sheaf/dsl/graph/graph.hpp>
 #include <sheaf/jit/engine/program.hpp>
@@ -14,6 +15,7 @@ namespace sheaf::jit {
 struct call_class {
   std::vector<std::vector<std::int64_t>> input_extents;
   std::vector<int> closest;       // by input: the dimension along which elements lie closest, see arrange.hpp
+  std::vector<bool> dense_inputs;  // by input: row after row without gaps in its last two dimensions, as they are given
   std::vector<bool> unit_inputs;  // by input: the stride of that dimension is 1
   std::vector<std::vector<std::int64_t>> output_extents;
   std::vector<bool> unit_outputs;
@@ -35,10 +37,11 @@ class runner {
 // The slow evaluator as a device (SHEAF_BACKEND=reference): the oracle, and a way to debug without generated code.
 std::unique_ptr<runner> make_reference_runner(const graph& g, const call_class& arguments);
 // Planned, lowered, and compiled by LLVM or found in the caches.
-std::unique_ptr<runner> make_native_runner(const graph& g, const call_class& arguments);
+std::unique_ptr<runner> make_native_runner(const graph& g, const call_class& arguments, const options& steer);
 
 // The same by NVRTC, for a GPU; the stream is asked for at the call.
-std::unique_ptr<runner> make_gpu_runner(const graph& g, const call_class& arguments, int device);
+std::unique_ptr<runner> make_gpu_runner(const graph& g, const call_class& arguments, const options& steer,
+                                        int device);
 // Throws code::device_failed where there is no such GPU, or what it needs is missing.
 void expect_gpu(int device);
 

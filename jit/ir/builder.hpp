@@ -108,13 +108,30 @@ class block_builder {
     body_.push_back(std::move(s));
   }
 
+  void append(std::int32_t buffer, value places, value mask) {
+    statement s = start(statement_kind::append);
+    s.target = buffer;
+    s.target_value = places;
+    s.mask = mask;
+    body_.push_back(std::move(s));
+  }
+
   value accumulator(element type, monoid fold, bool vector) {
     return add({.code = opcode::accumulator, .type = type, .vector = vector, .fold = fold, .args = {}});
   }
   value read(value accumulator) { return add(content(accumulator, opcode::read)); }
-  value fold_lanes(value accumulator) {
+  value fold_lanes(value accumulator, bool widens = false) {
     instruction i = content(accumulator, opcode::fold_lanes);
     i.vector = false;
+    if (widens) i.type = element::f64;
+    return add(std::move(i));
+  }
+  // Value k, of this type, of a state of several.
+  value read_part(value accumulator, element type, std::int32_t k, bool folds) {
+    instruction i = content(accumulator, folds ? opcode::fold_lanes : opcode::read);
+    i.vector = i.vector && !folds;
+    i.type = type;
+    i.dimension = k;
     return add(std::move(i));
   }
   value scan_lanes(value accumulator, value x, value mask = none) {
@@ -142,6 +159,17 @@ class block_builder {
     s.stored = stored;
     s.mask = mask;
     s.position = position;
+    body_.push_back(std::move(s));
+  }
+
+  // As many values as the state has.
+  void combine_state(value accumulator, std::vector<value> state, value mask = none, bool earlier = false) {
+    statement s = start(statement_kind::combine);
+    s.target_value = accumulator;
+    s.stored = state.front();
+    s.more.assign(state.begin() + 1, state.end());
+    s.mask = mask;
+    s.earlier = earlier;
     body_.push_back(std::move(s));
   }
 

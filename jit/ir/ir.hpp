@@ -4,7 +4,7 @@
 //   module  = buffers, kernels in order of execution
 //   kernel  = one block that is entered once, or once per piece where its only statement is a parallel loop
 //   block   = statements
-//   statement = instruction | loop | guard | store | combine | prefetch
+//   statement = instruction | loop | guard | store | combine | prefetch | append
 //
 // A value is the id of the instruction that made it and may be used in the same block after it, and in blocks inside.
 // A value is scalar, or a vector of the lanes of the one vector loop around it. Scalars mix with vectors by broadcast.
@@ -50,8 +50,10 @@ enum class opcode : std::uint8_t {
   pattern,       // boolean vector: lane k is bit k % dimension of `bits`; dimension a power of two, at most 32
   load,          // `target`[args...]; see access
   accumulator,   // a mutable cell of `type`, vector or scalar, set to the identity of `fold`; changed by combine
-  read,          // the content of accumulator args[0], now; of argmax and argmin the position, -1 over nothing
-  fold_lanes,    // scalar: the content of the vector accumulator args[0], combined by the fixed tree
+  read,          // the content of accumulator args[0], now; of argmax and argmin the position, -1 over nothing; of a state of
+                 // several values the one that `dimension` counts
+  fold_lanes,    // scalar: what read is of the vector accumulator args[0], combined by the fixed tree; a sum of f32 may be
+                 // folded to f64: from 16 lanes on the tree is one of f64
   scan_lanes,    // vector: lane k is the scalar accumulator args[0] combined with lanes up to k of args[1], in the order in
                  // which the vector loop runs; the accumulator takes them all. A floating one may be wider than args[1].
   recur_lanes,   // vector of f64: lane k is args[2] there plus args[1] there times the lane before it, in the order of the loop; a
@@ -92,7 +94,7 @@ struct instruction {
   monoid fold = monoid::sum;         // accumulator
   std::int64_t bits = 0;             // constant: an integer, or the bits of a double
   std::int32_t target = -1;          // buffer or loop id
-  std::int32_t dimension = 0;        // extent; slide_lanes, shift_lanes and their accumulators: the width
+  std::int32_t dimension = 0;        // extent; slide_lanes, shift_lanes and their accumulators: the width; read, fold_lanes
   access how = access::uniform;      // load
   value mask = none;                 // load: lanes (or the scalar) whose mask is false yield zero and touch no memory;
                                      // scan_lanes: they count as the identity
@@ -105,7 +107,7 @@ enum class loop_kind : std::uint8_t { serial, vector, parallel, block, thread };
 struct statement;
 using block = std::vector<statement>;
 
-enum class statement_kind : std::uint8_t { instruct, loop, guard, store, combine, prefetch };
+enum class statement_kind : std::uint8_t { instruct, loop, guard, store, combine, prefetch, append };
 
 struct statement {
   statement_kind kind;
@@ -118,12 +120,15 @@ struct statement {
   std::int32_t lanes = 1;   // vector loops: a power of two, 2 to 256; wider than a register on purpose (several accumulators)
   std::int32_t unroll = 1;  // serial loops: a hint
   bool brief = false;       // vector loops, a hint: few turns, so less code (one masked body) counts more than speed
+  bool whole = false;       // vector loops: the range is a multiple of the lanes
   bool backward = false;    // serial and vector loops: from high - 1 down to low, vectors last first; lanes still ascend
   double cost = 1;          // parallel loops: nanoseconds of one iteration, estimated
   block body;               // loop, guard
 
   // store: `stored` into buffer `target` at `subscripts`. prefetch: these lanes of `target` are read soon; the place may be
-  // outside, and no memory is touched. combine: `stored` into accumulator `target_value`.
+  // outside, and no memory is touched. combine: `stored` into accumulator `target_value`. append: the loop's variable in each
+  // lane whose mask holds, in order, into the local buffer `target` from place `target_value` on, a scalar accumulator (a sum
+  // of i64) that takes how many there were; the loop has at most 64 lanes.
   std::int32_t target = -1;
   value target_value = none;
   value stored = none;
@@ -131,8 +136,12 @@ struct statement {
   access how = access::uniform;
   bool stream = false;      // store past the caches: the buffer is large and not read again soon
   std::vector<value> subscripts;
-  // combine of argmax and argmin: the position (i64) that goes with the value.
+  // combine of argmax and argmin: the position (i64) that goes with the value. Of a state of several values: those after
+  // the first. earlier: what is combined stands before what
+  // is in the accumulator, not after it.
   value position = none;
+  std::vector<value> more;
+  bool earlier = false;
 };
 
 struct kernel {
@@ -142,8 +151,9 @@ struct kernel {
   block body;
 };
 
-// How a fold of the program's own combines two values: steps in order, the last one the result. An argument is 0 or 1 for
-// the values themselves, and 2 + k for step k.
+// How a fold of the program's own combines two states of `width` values into one of them, its `component`: by steps in order.
+// An argument is 0 to 2 * width - 1 for the values themselves, first state first, and 2 * width + k for step k; so is `result`.
+// The folds of one state stand one after the other; an accumulator names the first, and has the first's type.
 struct fold_step {
   op what = op::constant;  // constant or elementwise
   element type = element::f32;
@@ -154,6 +164,8 @@ struct own_fold {
   element type = element::f32;
   std::int64_t identity = 0;  // bits
   std::vector<fold_step> steps;
+  std::int32_t result = 0;
+  std::int32_t component = 0, width = 1;
 };
 
 struct module {

@@ -32,12 +32,12 @@ const char* name_of(monoid fold) {
 }
 const char* name_of(op what) {
   static constexpr const char* names[] = {
-      "constant",      "index",     "input",    "extent",      "define",      "load",       "reduce",
-      "operand",       "stop_gradient", "neg",       "abs",      "sign",        "exp",         "log",        "log1p",
-      "expm1",         "sqrt",      "tanh",     "sigmoid",     "erf",         "sin",        "cos",
-      "floor",         "ceil",      "round",    "logical_not", "cast",        "add",        "sub",
-      "mul",           "div",       "quotient", "remainder",   "pow",         "minimum",    "maximum",
-      "equal",         "not_equal", "less",     "less_equal",  "logical_and", "logical_or", "select"};
+      "constant",   "index",         "input",       "extent",  "define",  "load",  "reduce",    "tuple",
+      "operand",    "stop_gradient", "neg",         "abs",     "sign",    "exp",   "log",       "log1p",
+      "expm1",      "sqrt",          "tanh",        "sigmoid", "erf",     "sin",   "cos",       "floor",
+      "ceil",       "round",         "logical_not", "cast",    "add",     "sub",   "mul",       "div",
+      "quotient",   "remainder",     "pow",         "minimum", "maximum", "equal", "not_equal", "less",
+      "less_equal", "logical_and",   "logical_or",  "select"};
   static_assert(sizeof names / sizeof *names == op_count);
   return names[static_cast<int>(what)];
 }
@@ -78,10 +78,14 @@ class printer {
     const auto number = [](element type, std::int64_t bits) {
       return is_floating(type) ? real_text(std::bit_cast<double>(bits)) : std::to_string(bits);
     };
-    text_ += std::string("fold ") + row(f.type).name + " identity " + number(f.type, f.identity) + "\n";
+    text_ += std::string("fold ") + row(f.type).name + " identity " + number(f.type, f.identity);
+    if (f.width > 1) text_ += ", value " + std::to_string(f.component) + " of " + std::to_string(f.width);
+    if (f.steps.empty()) text_ += " = $" + std::to_string(f.result);
+    text_ += "\n";
     for (std::size_t k = 0; k < f.steps.size(); ++k) {
       const fold_step& s = f.steps[k];
-      text_ += "  $" + std::to_string(k + 2) + " " + row(s.type).name + " = " + name_of(s.what);
+      text_ +=
+          "  $" + std::to_string(static_cast<int>(k) + 2 * f.width) + " " + row(s.type).name + " = " + name_of(s.what);
       if (s.what == op::constant) text_ += " " + number(s.type, s.bits);
       for (const std::int32_t a : s.args) text_ += " $" + std::to_string(a);
       text_ += "\n";
@@ -133,6 +137,9 @@ class printer {
     if (i.apart.whole) text += " skew " + std::to_string(i.apart.skew);
     return text;
   }
+  static std::string part_text(const instruction& i) {
+    return i.dimension == 0 ? "" : " value " + std::to_string(i.dimension);
+  }
   std::string operands(const instruction& i) const {
     switch (i.code) {
       case opcode::elementwise:
@@ -157,9 +164,9 @@ class printer {
         return std::string("accumulator ") + name_of(i.fold) + (is_own(i.fold) ? " #" + std::to_string(own_number(i.fold)) : "") +
                (i.dimension > 0 ? " sliding " + std::to_string(i.dimension) : "");
       case opcode::read:
-        return "read " + list(i.args);
+        return "read " + list(i.args) + part_text(i);
       case opcode::fold_lanes:
-        return "fold_lanes " + list(i.args);
+        return "fold_lanes " + list(i.args) + part_text(i);
       case opcode::scan_lanes:
         return "scan_lanes " + list(i.args) + (i.mask == none ? "" : " mask " + name(i.mask));
       case opcode::recur_lanes:
@@ -193,6 +200,7 @@ class printer {
     if (s.backward) text_ += " backward";
     if (s.lanes != 1) text_ += " lanes " + std::to_string(s.lanes);
     if (s.brief) text_ += " brief";
+    if (s.whole) text_ += " whole";
     if (s.unroll != 1) text_ += " unroll " + std::to_string(s.unroll);
     text_ += cost_text(s.cost) + "\n";
     print_block(s.body, depth + 1);
@@ -214,8 +222,12 @@ class printer {
       case statement_kind::prefetch:
         text_ += "prefetch " + buffer_name(s.target) + "[" + list(s.subscripts) + "]\n";
         return;
+      case statement_kind::append:
+        text_ += "append " + buffer_name(s.target) + "[" + name(s.target_value) + "]" + mask + "\n";
+        return;
       case statement_kind::combine:
         text_ += "combine " + name(s.target_value) + " with " + name(s.stored) +
+                 (s.more.empty() ? "" : ", " + list(s.more)) + (s.earlier ? " before it" : "") +
                  (s.position == none ? "" : " at " + name(s.position)) + mask + "\n";
         return;
     }

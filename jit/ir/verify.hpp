@@ -1,5 +1,5 @@
 // The grammar of the kernel IR. verify() throws bad_ir naming the rule, the kernel and the instruction; the rules'
-// names are those of the functions in verify.cpp. Shown by tests/jit/verify.cpp.
+// names are those of the functions in verify.cpp, verify_values.cpp and verify_folds.cpp. Shown by tests/jit/verify.cpp.
 //
 //   module_shape     buffers have an element type, rank and slot that fit their role; extents are as many as dimensions
 //   local_size       local buffers have a known extent in each dimension but rank 1's, and hold at most 256 KiB
@@ -13,6 +13,8 @@
 //                    contiguous and spread need a last dimension of stride 1; only loads are spread
 //   accumulators     combined into from one width of lanes; read as declared; fold_lanes is for those of the vector loop's
 //                    outside; scan_lanes also takes a scalar one, of its type or a wider floating one, and a vector
+//                    a state of several values is combined as a whole, read value by value, and neither scanned nor slid
+//   folds            of the program: those of one state stand in order; a step takes what is made before it
 //   mask             boolean, and scalar where what it guards is scalar
 //   check_order      kernels that store to check buffers come before all that store to outputs, and store to none
 #pragma once

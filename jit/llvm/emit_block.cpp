@@ -89,7 +89,11 @@ void emit_vector_loop(function_emitter& f, const ir::statement& s) {
   Value* high = f.values[static_cast<std::size_t>(s.high)];
   f.vector_loop = s.loop;
   f.lanes = s.lanes;
-  if (s.brief && !s.backward && f.m.target.avx2) {  // without masked accesses a masked body is no less code
+  if (s.whole) {
+    f.backward = s.backward;
+    emit_counted_loop(f, s, low, high, s.lanes, set_counter);
+    f.backward = false;
+  } else if (s.brief && !s.backward && f.m.target.avx2) {  // without masked accesses a masked body is no less code
     f.brief = true;
     emit_counted_loop(f, s, low, high, s.lanes, masked_body);
     f.brief = false;
@@ -173,6 +177,9 @@ void emit_block(function_emitter& f, const ir::block& body) {
         break;
       case ir::statement_kind::combine:
         emit_combine(f, s);
+        break;
+      case ir::statement_kind::append:
+        emit_append(f, s);
         break;
     }
 }

@@ -224,6 +224,34 @@ void emit_prefetch(function_emitter& f, const ir::statement& s) {
                        b.getInt32(1)});
 }
 
+// Bit by bit: masks are mostly empty, and storing compressed vectors is slow on some processors.
+void emit_append(function_emitter& f, const ir::statement& s) {
+  auto& b = f.build;
+  LLVMContext& c = b.getContext();
+  Type* const i64 = b.getInt64Ty();
+  Value* mask = splat(f, f.values[static_cast<std::size_t>(s.mask)], f.lanes);
+  if (f.tail_mask) mask = b.CreateAnd(mask, f.tail_mask);
+  AllocaInst* const left = f.stack_slot(i64, "left");
+  AllocaInst* const count = f.cells[static_cast<std::size_t>(s.target_value)].parts[0];
+  Value* const data = facts_of(f, s.target).data;
+  b.CreateStore(b.CreateZExt(b.CreateBitCast(mask, b.getIntNTy(static_cast<unsigned>(f.lanes))), i64), left);
+  auto* test = BasicBlock::Create(c, "append", f.function);
+  auto* some = BasicBlock::Create(c, "append.one", f.function);
+  auto* done = BasicBlock::Create(c, "append.done", f.function);
+  b.CreateBr(test);
+  b.SetInsertPoint(test);
+  Value* const bits = b.CreateLoad(i64, left);
+  b.CreateCondBr(b.CreateIsNull(bits), done, some);
+  b.SetInsertPoint(some);
+  Value* const lane = b.CreateBinaryIntrinsic(Intrinsic::cttz, bits, b.getTrue());
+  Value* const place = b.CreateLoad(i64, count);
+  b.CreateStore(b.CreateAdd(f.counters[static_cast<std::size_t>(f.vector_loop)], lane), b.CreateGEP(i64, data, place));
+  b.CreateStore(b.CreateAdd(place, b.getInt64(1)), count);
+  b.CreateStore(b.CreateAnd(bits, b.CreateSub(bits, b.getInt64(1))), left);
+  b.CreateBr(test);
+  b.SetInsertPoint(done);
+}
+
 Value* buffer_extent(function_emitter& f, std::int32_t b, int dimension) {
   return facts_of(f, b).extents[static_cast<std::size_t>(dimension)];
 }

@@ -8,7 +8,8 @@ using namespace llvm;
 
 namespace {
 
-constexpr int most_loads = 4;  // of one register: more cost as much as a gather
+constexpr int most_loads = 4;   // of one register: more cost as much as a gather
+constexpr int most_shared = 8;  // the same where other loads take the rest of what is read
 
 // The lanes from `first` on that fill one register, and the loads they are taken from.
 struct part {
@@ -77,7 +78,7 @@ bool may_spread(const function_emitter& f, const ir::spacing& apart, int bytes) 
   const bool masks = f.m.target.avx512 || (f.m.target.avx2 && bytes >= 4);
   const int width = std::min(f.lanes, f.m.target.register_bytes() / bytes);
   for (int first = 0; first < f.lanes; first += width)
-    if (part{apart, first, width}.loads() > most_loads) return false;
+    if (part{apart, first, width}.loads() > (apart.whole ? most_shared : most_loads)) return false;
   return masks;
 }
 

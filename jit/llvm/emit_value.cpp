@@ -112,7 +112,7 @@ struct op_row {
   Value* (*emit)(const op_context&);
 };
 #define ROW(name, expression) {op::name, [](const op_context& c) -> Value* { return expression; }}
-#define MATH(name) ROW(name, emit_math(c.f, op::name, c.from, c.x))
+#define MATH(name) ROW(name, emit_math(c.f, op::name, c.x))
 const op_row rows[] = {
     ROW(neg, c.floating() ? c.b.CreateFNeg(c.x[0]) : c.b.CreateNeg(c.x[0])),
     ROW(abs, magnitude(c)),

@@ -24,6 +24,11 @@ struct compile_error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// The target lacks what a promise of the program's needs.
+struct cannot_keep : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 using builder = llvm::IRBuilder<llvm::InstSimplifyFolder>;
 
 struct emitter {
@@ -32,10 +37,11 @@ struct emitter {
   llvm::Module& module;
 };
 
-// An accumulator: its cell, for argmax and argmin also that of the position. Cells become registers (mem2reg).
+// What an accumulator holds: a value; for argmax and argmin also its position; of a state of several values each.
+using state = std::vector<llvm::Value*>;
+// An accumulator, one cell for each. Cells become registers (mem2reg).
 struct cell {
-  llvm::AllocaInst* content = nullptr;
-  llvm::AllocaInst* position = nullptr;
+  std::vector<llvm::AllocaInst*> parts;
   std::vector<llvm::AllocaInst*> slides;  // slide_lanes: the last turn's folds of 1, 2, 4, ... lanes; shift_lanes: the first alone
   int lanes = 0;                          // 0: scalar
   int born_in = -1;                       // the vector loop it was declared in: dead lanes of its tail need no masking
@@ -96,6 +102,7 @@ llvm::Value* emit_load(function_emitter& f, const ir::instruction& i);
 void emit_store(function_emitter& f, const ir::statement& s);
 
 void emit_prefetch(function_emitter& f, const ir::statement& s);
+void emit_append(function_emitter& f, const ir::statement& s);
 void emit_stream_store(function_emitter& f, llvm::Value* address, llvm::Value* bits, llvm::Align align);
 
 // emit_spread.cpp: lanes spread over the row at `pointer`, `mask` may be null. False: it would take too many loads.
@@ -103,11 +110,22 @@ bool may_spread(const function_emitter& f, const ir::spacing& apart, int bytes);
 llvm::Value* emit_spread(function_emitter& f, const ir::spacing& apart, llvm::Type* element, int bytes, llvm::Value* pointer,
                          llvm::Value* mask);
 
+// emit_fold.cpp
+bool has_position(monoid fold);
+std::vector<element> types_of_state(const function_emitter& f, const ir::instruction& accumulator);
+llvm::Type* cell_type(llvm::LLVMContext& c, element type);
+llvm::Constant* highest_position(llvm::Type* type);
+llvm::Constant* identity(const function_emitter& f, llvm::Type* type, element of, monoid fold);
+llvm::Value* combined(function_emitter& f, element type, monoid fold, llvm::Value* a, llvm::Value* b);
+state combined(function_emitter& f, element type, monoid fold, const state& a, const state& b);
+
 // emit_reduce.cpp
 void emit_accumulator(function_emitter& f, ir::value id);
 void emit_combine(function_emitter& f, const ir::statement& s);
 llvm::Value* emit_read(function_emitter& f, const ir::instruction& i);
 llvm::Value* emit_fold_lanes(function_emitter& f, const ir::instruction& i);
+
+// emit_lanes.cpp
 llvm::Value* emit_scan_lanes(function_emitter& f, const ir::instruction& i);
 llvm::Value* emit_recur_lanes(function_emitter& f, const ir::instruction& i);
 llvm::Value* emit_slide_lanes(function_emitter& f, const ir::instruction& i);
@@ -126,8 +144,7 @@ llvm::Type* like(llvm::Value* shape, llvm::Type* scalar);            // as many 
 llvm::Value* splat(function_emitter& f, llvm::Value* x, int lanes);  // a vector stays as it is
 llvm::Constant* iota(llvm::LLVMContext& context, int bits, int lanes);
 
-// math.cpp, math_calls.cpp
-llvm::Value* emit_math(function_emitter& f, op what, element type, std::span<llvm::Value* const> args);
-llvm::Value* emit_math_call(function_emitter& f, op what, element type, std::span<llvm::Value* const> args);
+// math.cpp. Halves are held as f32, so the type of the arguments says which of two it is.
+llvm::Value* emit_math(function_emitter& f, op what, std::span<llvm::Value* const> args);
 
 }  // namespace sheaf::llvm_backend

@@ -41,6 +41,8 @@ void check_llvm(llvm::Module& module) {
 void compile(const ir::module& source, const sheaf_llvm_options& options, sheaf_llvm_result& result) {
   stopwatch watch;
   target& t = target_for(options.cpu, options.features, options.level);
+  if (options.strict && !t.facts.fma)
+    throw cannot_keep("processor " + std::string(t.machine->getTargetCPU()) + ", which has none");
   result.times.target = watch.lap();
 
   llvm::LLVMContext context;
@@ -90,10 +92,13 @@ SHEAF_EXPORT int32_t sheaf_llvm_compile(const sheaf::ir::module* module, const s
   try {
     const std::lock_guard lock(one_at_a_time);
     sheaf::llvm_backend::compile(*module, *options, *result);
-    return 0;
+    return SHEAF_LLVM_DONE;
+  } catch (const sheaf::llvm_backend::cannot_keep& reason) {
+    result->error = sheaf::llvm_backend::copy_text(reason.what());
+    return SHEAF_LLVM_CANNOT;
   } catch (const std::exception& problem) {
     result->error = sheaf::llvm_backend::copy_text(problem.what());
-    return 1;
+    return SHEAF_LLVM_FAILED;
   }
 }
 

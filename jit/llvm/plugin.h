@@ -23,9 +23,12 @@ typedef struct sheaf_llvm_options {
   int32_t level;        /* 2 unless the kernel must not be optimised (0): level 1 code was measured 8 times slower */
   int32_t verify;       /* run LLVM's verifier: for debugging the emitter, costs a tenth of the time */
   int32_t exact_sum;    /* 1: a sum of products rounds the product; 0: it uses one fused multiply-add where there is one */
+  int32_t strict;       /* 1: the code of every other processor must have the same bits: SHEAF_LLVM_CANNOT where this one cannot */
   int32_t want_ir;      /* fill ir_text: LLVM IR after the passes */
   int32_t want_asm;     /* fill asm_text; compiles a second time */
 } sheaf_llvm_options;
+
+enum { SHEAF_LLVM_DONE, SHEAF_LLVM_FAILED, SHEAF_LLVM_CANNOT };
 
 /* Milliseconds by stage. */
 typedef struct sheaf_llvm_times {
@@ -33,14 +36,14 @@ typedef struct sheaf_llvm_times {
 } sheaf_llvm_times;
 
 typedef struct sheaf_llvm_result {
-  unsigned char *object; /* x86-64 ELF, relocatable, PIC, small code model; externals: libm, libmvec, memcpy, memset */
+  unsigned char *object; /* x86-64 ELF, relocatable, PIC, small code model; externals: libm, memcpy, memset */
   size_t object_size;
   char *ir_text, *asm_text, *error; /* null where absent; zero-terminated */
   sheaf_llvm_times times;
 } sheaf_llvm_result;
 
 #ifdef __cplusplus
-/* 0, or 1 with error filled. Safe from several threads, one compilation at a time. Free the result in both cases. */
+/* SHEAF_LLVM_DONE, or another with error filled. Safe from several threads, one compilation at a time. Free the result in both cases. */
 typedef int32_t (*sheaf_llvm_compile_fn)(const sheaf::ir::module *, const sheaf_llvm_options *, sheaf_llvm_result *);
 int32_t sheaf_llvm_compile(const sheaf::ir::module *module, const sheaf_llvm_options *options, sheaf_llvm_result *result);
 #endif

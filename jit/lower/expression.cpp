@@ -147,7 +147,7 @@ node_id kernel_lowering::not_assumed(node_id condition) {
 // Lanes along a row, a fixed number of elements or a fixed part of one apart: 2 * i + u, and (i + u) / 2 where the place
 // of lane 0 within its pair is known.
 std::optional<ir::spacing> kernel_lowering::spread_of(std::int32_t id, const std::vector<node_id>& subscripts, const scope& at) {
-  constexpr std::int64_t most = 4;
+  constexpr std::int64_t most = 8;
   if (at.lane == no_node || subscripts.empty() || !buffer(id).unit_inner) return std::nullopt;
   const int lane = g.ordinal(at.lane);
   for (std::size_t d = 0; d + 1 < subscripts.size(); ++d)

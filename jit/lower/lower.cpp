@@ -3,10 +3,14 @@
 #include <sheaf/jit/ir/verify.hpp>
 #include <sheaf/jit/lower/lowering.hpp>
 #include <sheaf/jit/plan/checks.hpp>
+#include <sheaf/jit/plan/folds.hpp>
 #include <sheaf/jit/plan/kernels.hpp>
+#include <sheaf/jit/plan/panels.hpp>
 #include <sheaf/jit/plan/rows.hpp>
 #include <sheaf/jit/plan/schedule.hpp>
 #include <sheaf/jit/plan/stages.hpp>
+#include <sheaf/jit/plan/steer.hpp>
+#include <sheaf/jit/plan/traffic.hpp>
 
 namespace sheaf {
 
@@ -45,6 +49,7 @@ class buffer_table {
     for (int k = 0; k < outputs; ++k)
       for (plan::stage& s : p_.plan.stages) {
         if (s.where != where || (where == plan::place::output && s.ordinal != k)) continue;
+        if (ids.contains(s.define)) continue;  // stored one way or another
         ir::buffer b{.name = plan::name_of(p_.g, s.define), .type = p_.g.type(s.define), .rank = static_cast<int>(s.indices.size()),
                      .where = roles[static_cast<int>(where)], .extents = {}};
         const auto o = static_cast<std::size_t>(s.ordinal);
@@ -65,7 +70,7 @@ class buffer_table {
 
 // The program's own monoids as steps, arguments before what uses them.
 ir::own_fold steps_of(const graph& g, const own_monoid_row& m) {
-  ir::own_fold f{m.type, g[m.identity].attribute, {}};
+  ir::own_fold f{m.type, g[m.identity].attribute, {}, 0, m.component, m.width};
   std::unordered_map<node_id, std::int32_t> place;
   const auto add = [&](const auto& self, node_id n) -> std::int32_t {
     if (g.kind(n) == op::operand) return static_cast<std::int32_t>(g[n].attribute);
@@ -73,9 +78,9 @@ ir::own_fold steps_of(const graph& g, const own_monoid_row& m) {
     ir::fold_step step{g.kind(n), g.type(n), g.kind(n) == op::constant ? g[n].attribute : 0, {}};
     for (int k = 0; k < g[n].count; ++k) step.args.push_back(self(self, g.arg(n, k)));
     f.steps.push_back(std::move(step));
-    return place[n] = static_cast<std::int32_t>(f.steps.size()) + 1;
+    return place[n] = static_cast<std::int32_t>(f.steps.size()) + 2 * m.width - 1;
   };
-  add(add, m.combine);
+  f.result = add(add, m.combine);
   return f;
 }
 
@@ -95,8 +100,12 @@ planned plan_program(graph source, const plan::call_facts& call, const std::stri
   plan::add_checks(p.g, p.plan.stages, p.plan);
   plan::materialise(p.g, known, p.plan.stages, p.plan.trusted);
   plan::mark_asked(p.g, p.plan.stages);
-  plan::share_rows(p.g, known, p.plan);
+  plan::take_panels(p.g, known, p.plan);
+  if (call.steer.fusion == fusion::planned) plan::share_rows(p.g, known, p.plan);
+  plan::widen_folds(p.g, p.plan);
   plan::group(p.g, known, p.plan);
+  plan::check_followed(p.g, known, p.plan);
+  plan::predict_traffic(p.g, known, p.plan);
   p.code.name = name;
   for (const own_monoid_row& m : p.g.monoids) p.code.folds.push_back(steps_of(p.g, m));
   const buffer_table buffers(p, known);
@@ -106,7 +115,7 @@ planned plan_program(graph source, const plan::call_facts& call, const std::stri
   ir::verify(p.code);
 #endif
   p.checks = p.plan.checks;
-  p.text = plan::print(p.g, p.plan);
+  p.text = plan::options_text(call.steer) + plan::print(p.g, p.plan);
   return p;
 }
 

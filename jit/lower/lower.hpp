@@ -18,8 +18,8 @@ struct workspace {
 // A program ready for an emitter. Slots of sheaf_call::tensors: inputs, outputs, workspaces, then one i64 of rank 0 for
 // each check that is not uniform. The host evaluates the uniform checks (`outside` must be false) before the call; the
 // others run first and return SHEAF_BAD_INDEX with check = ordinal before anything else is written.
-// The code is right for any extents; the facts it was planned with only make it fast. It relies on
-// graph::constraints and on unit_inner as promised.
+// The code relies on graph::constraints, on unit_inner as promised, and on extents of which as many lanes as a loop has are
+// a divisor, where they were in the facts it was planned with. Beyond that it is right for any extents.
 struct planned {
   graph g;
   plan::program_plan plan;

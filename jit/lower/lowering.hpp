@@ -22,10 +22,24 @@ struct targets {
 };
 targets targets_of(graph& g, const stage& s);
 
+struct range {
+  ir::value low, high;
+};
+
 // A block under construction with what is bound in it. Values are looked up through the parents.
 struct scope {
   scope(ir::block_builder& top) : block(&top), root(this) {}
-  scope(scope& outer, ir::block_builder made) : own(std::move(made)), block(&*own), parent(&outer), root(outer.root), number(++root->made), bound(outer.bound), lane(outer.lane) {}
+  scope(scope& outer, ir::block_builder made)
+      : own(std::move(made)),
+        block(&*own),
+        parent(&outer),
+        root(outer.root),
+        number(++root->made),
+        bound(outer.bound),
+        lane(outer.lane),
+        cut(outer.cut),
+        part(outer.part),
+        rows_at_once(outer.rows_at_once) {}
   scope(const scope&) = delete;
 
   std::optional<ir::block_builder> own;
@@ -35,13 +49,14 @@ struct scope {
   int number = 0, made = 0;  // of all scopes of the kernel; by the root: how many there were
   index_set bound;
   node_id lane = no_node;  // the index of the vector loop around
+  node_id cut = no_node;   // the index of which the piece takes a part, and that part
+  const range* part = nullptr;
+  bool whole = true;  // its loop runs over the whole range of its index
+  std::int64_t rows_at_once = 1;  // a turn is for so many rows, the first of which is bound
   std::unordered_map<std::int64_t, ir::value> values;
 
+  const range* part_of(node_id idx) const { return idx == cut ? part : nullptr; }
   void close() { block->close(); }
-};
-
-struct range {
-  ir::value low, high;
 };
 
 struct folded;
@@ -70,8 +85,6 @@ struct strip_table {
 
 class kernel_lowering {
  public:
-  static bool is_costly(op kind);  // a function that takes many instructions
-
   kernel_lowering(graph& g, const plan::facts& known, plan::program_plan& plan, ir::module& code,
                   const std::unordered_map<node_id, std::int32_t>& buffers)
       : g(g), known(known), plan(plan), code(code), buffers(buffers) {}
@@ -89,15 +102,26 @@ class kernel_lowering {
   void prefetch_next_lanes(node_id reduce, scope& at, scope& inner);
   ir::value cell_of(node_id reduce, scope& at, bool wide);
   void combine_term(ir::value cell, node_id reduce, node_id body, node_id condition, node_id position, scope& inner);
+  std::vector<ir::value> emit_values(node_id tuple, scope& s);
   ir::value take_result(node_id reduce, ir::value cell, scope& at, bool folds);
 
   // gather.cpp
   void prefetch_gathered(std::span<const node_id> reductions, scope& inner);
+  struct kept_list {
+    std::int32_t buffer;
+    ir::value count;
+    int outside;  // the scope that holds it, by number
+  };
+  std::optional<kept_list> list_kept(std::span<const node_id> reductions, scope& at);
+  void prefetch_kept(std::span<const node_id> reductions, const kept_list& kept, scope& inner);
+  void prefetch_named_row(node_id reduce, scope& at, scope& inner);
+  plan::replacement later_names(node_id idx, std::int64_t ahead, scope& inner);
 
   // stage.cpp. Opens the loop of an index: `lanes` more than 1 makes it a vector loop; `within` replaces its own range.
   void bind(scope& inner, node_id idx, int lanes);
   ir::block_builder open(scope& outer, node_id idx, int lanes, const range* within = nullptr, const char* suffix = "");
   void store(const stage& s, ir::value stored, scope& at, ir::value mask = ir::none, bool stream = false);
+  bool is_shared(const plan::kernel_plan& k, double turns) const;  // by threads
   bool is_large(const stage& s) const;  // and not read again soon
   std::vector<node_id> place_in(const stage& s);  // subscripts of what is stored: indices from their first on
 
@@ -106,7 +130,7 @@ class kernel_lowering {
     const stage* s;
     std::size_t depth;  // loops already open
   };
-  void nest(std::span<const entry> given, scope& s, const range* chunk);
+  void nest(std::span<const entry> given, scope& s);
 
   // strip.cpp
   void find_strips();
@@ -118,10 +142,22 @@ class kernel_lowering {
   // scatter.cpp
   void scatter(const stage& s, scope& piece, const range* owned);
 
+  void walk_all(const stage& s, scope& piece, const range& own);
+
+  // updates.cpp
+  void list_updates(const stage& s, scope& top);
+  void scatter_by_lists(const stage& s, scope& piece, const range& own);
+  void prefetch_updated(const stage& s, scope& row, ir::value position, ir::value end);
+  void rows_of_updates(const stage& s, scope& piece, const range& own);
+
   // interval.cpp
   void list_slices(const stage& s, scope& top);
   void bind_in_order(const stage& s, scope& top, scope& inner, ir::value when);
   void interval(scope& piece, const range& own);
+
+  // sweep.cpp
+  void list_events(const stage& s, scope& piece);
+  void sweep(const stage& s, scope& piece, const range& columns);
 
   // taps.cpp. Stages whose loops up to `depth` are open.
   void taps(std::span<const stage* const> list, std::size_t depth, scope& at, const range* chunk);
@@ -153,6 +189,8 @@ class kernel_lowering {
   std::set<std::pair<int, node_id>> fetched;                 // by scope: of the next row
   std::unordered_map<node_id, std::int32_t> locals;          // by define: what its stage keeps for itself
   std::unordered_map<node_id, std::int32_t> local_keys;
+  std::map<std::pair<node_id, node_id>, kept_list> kept_lists;  // by index and condition
+  std::int64_t piece_size = 0;                               // iterations that a piece takes, where it takes a part
   bool small = false;                                        // so little work that its short loops are brief
 
  private:
@@ -186,14 +224,20 @@ class kernel_lowering {
   void scan_fill(const stage& s, scope& at, const range& t);
   void store_at(const stage& s, node_id place, ir::value stored, scope& at, ir::value mask);  // place: of the owned index
   ir::value emit_index(node_id n, scope& at, bool lane0);
+  bool reads(const stage& reader, const stage& writer) const { return plan.reads.reads(reader.define, writer.define); }
   bool is_open(const entry& e) const;
   bool waits(const entry& e, std::span<const entry> others) const;
   bool joins(const entry& e, std::span<const entry> group, std::span<const entry> left) const;
   bool stored_in_turn(node_id n, std::span<const entry> hosts, node_id idx) const;
   std::vector<node_id> unknown_reductions(const stage& each, scope& s);
   std::vector<node_id> guests(std::span<const entry> hosts, node_id idx, scope& s);
-  void run_shared(std::span<const entry> group, std::span<const node_id> visiting, scope& s, const range* chunk, bool last);
+  void run_shared(std::span<const entry> group, std::span<const node_id> visiting, scope& s, bool last);
   void finish(const stage& s, scope& at);
+  void finish_rows(const stage& s, scope& at);
+  void add_to_partial(const stage& s, ir::value added, scope& at);
+  void store_result(const stage& s, scope& at);
+  bool may_join_rows(std::span<const entry> group);
+  void run_rows(std::span<const entry> shared, node_id idx, scope& s);
   void fill(std::span<const entry> entries, scope& s);
   void piece(const plan::kernel_plan& k, scope& s, const range* chunk);
   std::vector<node_id> companions(node_id n, node_id lane, scope& at);

@@ -2,7 +2,6 @@
 // loop that doesn't wait for it is a guest of that loop: what one reads and the other writes goes through memory together.
 #include <algorithm>
 
-#include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/jit/lower/lowering.hpp>
 #include <sheaf/jit/plan/kernels.hpp>
 #include <sheaf/jit/plan/schedule.hpp>
@@ -11,18 +10,8 @@ namespace sheaf::lower {
 
 namespace {
 
-constexpr double beyond_cache = 1 << 20;  // bytes of an input that is not in the cache from the last call
-
-bool reads(const graph& g, const stage& reader, node_id define) {
-  bool found = false;
-  plan::for_each_node(g, reader.body,
-                      [&](node_id n) { found = found || (g.kind(n) == op::load && g.arg(n, 0) == define); });
-  return found;
-}
-
-bool same_range(const graph& g, node_id a, node_id b) {
-  return known_equal(g, g.arg(a, 0), g.arg(b, 0)) && known_equal(g, g.arg(a, 1), g.arg(b, 1));
-}
+constexpr std::int64_t rows_together = 4;
+constexpr int lanes_of_rows = 64;         // by four rows they fill the registers
 
 // What a row adds to a partial result: the reduction over what is bound beside the row.
 node_id row_value(graph& g, const stage& s) {
@@ -37,20 +26,82 @@ node_id row_value(graph& g, const stage& s) {
 
 // A stage all of whose loops are open.
 void kernel_lowering::finish(const stage& s, scope& at) {
-  if (s.how == plan::way::partial) {
-    const ir::value added = emit(row_value(g, s), at);
-    const std::int32_t id = buffers.at(s.define);
-    std::vector<ir::value> list;
-    const ir::access how = subscripts_of(id, place_in(s), at, list);
-    const ir::value old = at.block->load(id, g.type(s.body), list, how);
-    store(s, at.block->emit(row(monoid_of(g, s.body)).combine, {old, added}), at);
-    return;
-  }
+  if (at.rows_at_once > 1) return finish_rows(s, at);
+  if (s.how == plan::way::partial) return add_to_partial(s, emit(row_value(g, s), at), at);
+  store_result(s, at);
+}
+
+void kernel_lowering::add_to_partial(const stage& s, ir::value added, scope& at) {
+  const std::int32_t id = buffers.at(s.define);
+  std::vector<ir::value> list;
+  const ir::access how = subscripts_of(id, place_in(s), at, list);
+  const ir::value old = at.block->load(id, g.type(s.body), list, how);
+  store(s, at.block->emit(row(monoid_of(g, s.body)).combine, {old, added}), at);
+}
+
+void kernel_lowering::store_result(const stage& s, scope& at) {
   const ir::value value = emit(s.body, at);
   store(s, value, at);
   pending.erase(s.define);
   const node_id own = load(g, s.define, s.indices.data(), static_cast<int>(s.indices.size()));
   at.values[2 * std::int64_t{own}] = value;  // a later stage in this loop need not read it back
+}
+
+// The same for several rows: what they add to a partial result is combined first, pair by pair.
+void kernel_lowering::finish_rows(const stage& s, scope& at) {
+  const bool partial = s.how == plan::way::partial;
+  const node_id value = partial ? row_value(g, s) : s.body;
+  std::vector<ir::value> added;
+  for (std::int64_t k = 0; k < at.rows_at_once; ++k) {
+    plan::replacement put(g);
+    put.add(s.rows.part, make(g, op::add, s.rows.part, integer(g, k)));
+    plan::trust_alike(g, value, put, plan.trusted);
+    stage one = s;
+    one.body = put(value);
+    for (node_id& idx : one.indices) idx = put(idx);
+    if (partial)
+      added.push_back(emit(one.body, at));
+    else
+      store_result(one, at);
+  }
+  if (!partial) return;
+  for (std::size_t apart = 1; apart < added.size(); apart *= 2)
+    for (std::size_t k = 0; k + apart < added.size(); k += 2 * apart)
+      added[k] = at.block->emit(row(monoid_of(g, s.body)).combine, {added[k], added[k + apart]});
+  add_to_partial(s, added.front(), at);
+}
+
+// Partial results of columns beside maps, where no row is reduced: then a column's part is loaded and stored, and what
+// all rows need of it loaded, once for several rows. One row of each fills the nearest cache.
+bool kernel_lowering::may_join_rows(std::span<const entry> group) {
+  const stage& first = *group.front().s;
+  const auto partial = [](const entry& e) { return e.s->how == plan::way::partial; };
+  if (first.rows.part == no_node || std::none_of(group.begin(), group.end(), partial)) return false;
+  return std::all_of(group.begin(), group.end(), [&](const entry& e) {
+    const stage& s = *e.s;
+    const bool lanes_next = e.depth + 2 == s.loops.size() && s.vector == s.loops.back() && s.vector == first.vector;
+    return lanes_next && s.rows.part == first.rows.part && !plan::holds(g, partial(e) ? row_value(g, s) : s.body, op::reduce);
+  });
+}
+
+void kernel_lowering::run_rows(std::span<const entry> shared, node_id idx, scope& s) {
+  ir::block_builder& b = *s.block;
+  const ir::value low = emit(g.arg(idx, 0), s), high = emit(g.arg(idx, 1), s), size = b.i64(rows_together);
+  const ir::value turns = b.emit(op::quotient, {b.emit(op::sub, {high, low}), size});
+  {
+    scope several(s, b.loop(ir::loop_kind::serial, index_text(idx) + "_rows", b.i64(0), turns));
+    ir::block_builder& inner = *several.block;
+    several.bound.insert(g.ordinal(idx));
+    several.values[2 * std::int64_t{idx}] = inner.emit(op::add, {low, inner.emit(op::mul, {inner.counter(), size})});
+    several.rows_at_once = rows_together;
+    nest(shared, several);
+    several.close();
+  }
+  const range rest{b.emit(op::add, {low, b.emit(op::mul, {turns, size})}), high};
+  scope one(s, open(s, idx, 1, &rest));
+  bind(one, idx, 1);
+  nest(shared, one);
+  one.close();
 }
 
 // Partial results begin as the identity, before the rows of their block.
@@ -73,8 +124,7 @@ bool kernel_lowering::is_open(const entry& e) const { return e.depth == e.s->loo
 
 // Does it read what others of the list are still to store?
 bool kernel_lowering::waits(const entry& e, std::span<const entry> others) const {
-  return std::any_of(others.begin(), others.end(),
-                     [&](const entry& o) { return o.s != e.s && reads(g, *e.s, o.s->define); });
+  return std::any_of(others.begin(), others.end(), [&](const entry& o) { return o.s != e.s && reads(*e.s, *o.s); });
 }
 
 // The reductions of a stage that run at s and are not known there.
@@ -92,7 +142,7 @@ bool kernel_lowering::stored_in_turn(node_id n, std::span<const entry> hosts, no
     if (g.arg(n, 0) != e.s->define || e.s->how != plan::way::map) return false;
     for (std::size_t d = 0; d < e.s->indices.size(); ++d) {
       const node_id at = g.arg(n, 1 + static_cast<int>(d)), own = e.s->indices[d];
-      if (at != own && !(own == idx && g.kind(at) == op::index && same_range(g, at, own))) return false;
+      if (at != own && !(own == idx && g.kind(at) == op::index && plan::same_range(g, at, own))) return false;
     }
     return true;
   });
@@ -104,7 +154,7 @@ std::vector<node_id> kernel_lowering::guests(std::span<const entry> hosts, node_
   const auto consider = [&](node_id q) {
     if (g.kind(q) != op::reduce || g[q].count != 3 || !g.free[q].within(s.bound) || find(q, s, false)) return;
     const node_id bound = g.arg(q, 2);
-    if (row(monoid_of(g, q)).position || !same_range(g, bound, idx) || s.bound.has(g.ordinal(bound))) return;
+    if (plan::keeps_several(g, q) || !plan::same_range(g, bound, idx) || s.bound.has(g.ordinal(bound))) return;
     if (&place_of(q, s) != &s || plan::lane_of(g, known, q) != bound ||
         std::find(list.begin(), list.end(), q) != list.end())
       return;
@@ -126,13 +176,14 @@ void kernel_lowering::prefetch_next_row(node_id idx, scope& s, scope& inner) {
   if (row_index == no_node || !s.bound.has(g.ordinal(row_index))) return;
   std::vector<node_id> rows;
   const auto read_before = [&](node_id q) {
-    if (g.kind(q) != op::reduce || g[q].count != 3 || !find(q, s, false) || !same_range(g, g.arg(q, 2), idx)) return;
+    if (g.kind(q) != op::reduce || g[q].count != 3 || !find(q, s, false) || !plan::same_range(g, g.arg(q, 2), idx))
+      return;
     plan::replacement put(g);
     put.add(g.arg(q, 2), idx);
     put.add(row_index, make(g, op::add, row_index, integer(g, 1)));
     plan::for_each_node(g, q, [&](node_id n) {
       if (g.kind(n) != op::load || g.kind(g.arg(n, 0)) != op::input || !g.free[n].has(g.ordinal(row_index))) return;
-      if (known.bytes(g.arg(n, 0)) < beyond_cache || plan::holds(g, n, op::reduce)) return;
+      if (known.bytes(g.arg(n, 0)) < known.call().on.from_last_cache() || plan::holds(g, n, op::reduce)) return;
       bool direct = g.arg(n, g[n].count - 1) == g.arg(q, 2);
       for (int d = 1; d + 1 < g[n].count; ++d) direct = direct && g.free[g.arg(n, d)].within(s.bound);
       if (const node_id next = put(n); direct && std::find(rows.begin(), rows.end(), next) == rows.end())
@@ -163,11 +214,11 @@ void kernel_lowering::prefetch_next_lanes(node_id q, scope& at, scope& inner) {
     if (g.kind(n) != op::load || !read.contains(g.arg(n, 0)) || g.kind(g.arg(n, 0)) != op::input) return;
     const std::int32_t id = buffers.at(g.arg(n, 0));
     const int last = g[n].count - 1;
-    if (known.bytes(g.arg(n, 0)) < beyond_cache || !buffer(id).unit_inner || g.arg(n, last) != at.lane) return;
+    if (known.bytes(g.arg(n, 0)) < known.call().on.from_last_cache() || !buffer(id).unit_inner || g.arg(n, last) != at.lane) return;
     if (!g.free[n].has(g.ordinal(g.arg(q, 2))) || !fetched.emplace(inner.number, n).second) return;
     std::vector<ir::value> list;
     for (int d = 1; d < last; ++d) {
-      if (g.free[g.arg(n, d)].has(g.ordinal(at.lane))) return;
+      if (g.free[g.arg(n, d)].has(g.ordinal(at.lane)) || plan::holds(g, g.arg(n, d), op::load)) return;
       list.push_back(emit(g.arg(n, d), inner));
     }
     const ir::value lane = emit(at.lane, inner, true);
@@ -177,19 +228,25 @@ void kernel_lowering::prefetch_next_lanes(node_id q, scope& at, scope& inner) {
 }
 
 // Opens a loop that stages share, with its guests.
-void kernel_lowering::run_shared(std::span<const entry> group, std::span<const node_id> visiting, scope& s,
-                                 const range* chunk, bool last) {
+void kernel_lowering::run_shared(std::span<const entry> group, std::span<const node_id> visiting, scope& s, bool last) {
   const stage& first = *group.front().s;
   const node_id idx = first.loops[group.front().depth];
-  const int lanes = idx == first.vector ? first.lanes : 1;
+  const int most = s.rows_at_once > 1 ? lanes_of_rows : first.lanes;
+  const int lanes = idx == first.vector ? std::min(first.lanes, most) : 1;
   if (idx == first.rows.part) fill(group, s);
+  if (idx == first.rows.part && visiting.empty() && may_join_rows(group)) {
+    std::vector<entry> shared(group.begin(), group.end());
+    for (entry& e : shared) ++e.depth;
+    return run_rows(shared, idx, s);
+  }
   std::vector<ir::value> cells;
   for (const node_id q : visiting) cells.push_back(cell_of(q, s, true));
-  scope inner(s, open(s, idx, lanes, idx == first.parallel && chunk != nullptr ? chunk : nullptr));
+  scope inner(s, open(s, idx, lanes, s.part_of(idx)));
+  inner.whole = s.part_of(idx) == nullptr;
   bind(inner, idx, lanes);
   std::vector<entry> shared(group.begin(), group.end());
   for (entry& e : shared) ++e.depth;
-  nest(shared, inner, chunk);
+  nest(shared, inner);
   for (std::size_t i = 0; i < visiting.size(); ++i) {
     plan::replacement put(g);
     put.add(g.arg(visiting[i], 2), idx);
@@ -203,7 +260,7 @@ void kernel_lowering::run_shared(std::span<const entry> group, std::span<const n
 
 // The first loop that can run, and the loops that run with it. What waits for a guest of that loop comes later; what is
 // ready and brings none comes before.
-void kernel_lowering::nest(std::span<const entry> given, scope& s, const range* chunk) {
+void kernel_lowering::nest(std::span<const entry> given, scope& s) {
   std::vector<entry> left(given.begin(), given.end());
   while (!left.empty()) {
     const auto next =
@@ -219,7 +276,7 @@ void kernel_lowering::nest(std::span<const entry> given, scope& s, const range* 
     const bool vector = idx == next->s->vector;
     std::vector<entry> group{*next};
     std::vector<node_id> visiting;
-    if (vector && s.lane == no_node && (chunk == nullptr || idx != next->s->parallel)) {
+    if (vector && s.lane == no_node && s.part_of(idx) == nullptr) {
       for (const node_id n : unknown_reductions(*next->s, s)) emit(n, s);
       visiting = guests(group, idx, s);
     }
@@ -240,7 +297,7 @@ void kernel_lowering::nest(std::span<const entry> given, scope& s, const range* 
     const bool last = std::none_of(left.begin(), left.end(), [&](const entry& e) {
       return !is_open(e) && std::none_of(group.begin(), group.end(), [&](const entry& o) { return o.s == e.s; });
     });
-    run_shared(group, visiting, s, chunk, last);
+    run_shared(group, visiting, s, last);
     std::erase_if(left, [&](const entry& e) {
       return std::any_of(group.begin(), group.end(), [&](const entry& o) { return o.s == e.s; });
     });
@@ -256,7 +313,7 @@ bool kernel_lowering::joins(const entry& e, std::span<const entry> group, std::s
   if (s.loops[e.depth] != idx || (idx == s.vector) != vector || (vector && s.lanes != first.lanes)) return false;
   for (const entry& o : left) {
     if (o.s == e.s) break;
-    if (!reads(g, s, o.s->define)) continue;
+    if (!reads(s, *o.s)) continue;
     const bool inside = std::any_of(group.begin(), group.end(), [&](const entry& each) { return each.s == o.s; });
     if (!inside || !plan::reads_only_at(g, s, *o.s, idx)) return false;
   }

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include <sheaf/jit/lower/lowering.hpp>
+#include <sheaf/jit/plan/folds.hpp>
 #include <sheaf/jit/plan/schedule.hpp>
 
 namespace sheaf::lower {
@@ -19,7 +20,8 @@ node_id renamed(graph& g, node_id n, node_id idx, plan::trust& trusted) {
   std::vector<node_id> indices;
   for (const node_id b : plan::bound_indices(g, n)) indices.push_back(put(b));
   plan::trust_alike(g, n, put, trusted);
-  return plan::intern_reduce(g, monoid_of(g, n), g.type(n), put(g.arg(n, 0)), put(g.arg(n, 1)), indices);
+  indices.insert(indices.begin(), {put(g.arg(n, 0)), put(g.arg(n, 1))});
+  return g.intern(op::reduce, g.type(n), g[n].attribute, indices.data(), static_cast<int>(indices.size()));
 }
 
 }  // namespace
@@ -44,6 +46,7 @@ std::vector<node_id> kernel_lowering::companions(node_id n, node_id lane, scope&
     if (g.kind(q) != op::reduce || std::find(list.begin(), list.end(), q) != list.end()) return;
     if (plan::bound_indices(g, q) != bound || !g.free[q].within(at.bound) || find(q, at, false)) return;
     if (lanes != no_node && !plan::may_vectorise(g, q, lanes)) return;
+    if (lane != no_node && in_order(g, monoid_of(g, q))) return;
     if (&place_of(q, at) == &at && computed_outside(q, at)) list.push_back(q);
   };
   for (const stage* s : stages) plan::for_each_node(g, s->body, consider);
@@ -52,15 +55,21 @@ std::vector<node_id> kernel_lowering::companions(node_id n, node_id lane, scope&
 
 // An accumulator of a reduction at its place.
 ir::value kernel_lowering::cell_of(node_id q, scope& at, bool wide) {
-  const element type = row(monoid_of(g, q)).position ? g.type(g.arg(q, 0)) : g.type(q);
-  return at.block->accumulator(accumulated(type), monoid_of(g, q), wide);
+  const monoid fold = monoid_of(g, q);
+  if (folds_tuple(g, q))
+    return at.block->accumulator(own_row_of(g, sibling(g, fold, 0)).type, sibling(g, fold, 0), wide);
+  const element type = row(fold).position ? g.type(g.arg(q, 0)) : g.type(q);
+  return at.block->accumulator(plan::has_narrow_lanes(g, q) ? element::f32 : accumulated(type), fold, wide);
 }
 
 // One turn: the term goes into the accumulator where the condition holds. position: of the extremes that tell theirs.
 void kernel_lowering::combine_term(ir::value cell, node_id q, node_id body, node_id condition, node_id position,
                                    scope& inner) {
-  if (accumulated(g.type(g.arg(q, 0))) != g.type(g.arg(q, 0))) body = cast_to(g, element::f32, body);
+  const bool several = g.kind(body) == op::tuple;
+  if (plan::has_narrow_lanes(g, q)) body = g.kind(body) == op::cast ? g.arg(body, 0) : cast_to(g, element::f32, body);
+  if (!several && accumulated(g.type(g.arg(q, 0))) != g.type(g.arg(q, 0))) body = cast_to(g, element::f32, body);
   const auto combine_in = [&](scope& s, ir::value mask) {
+    if (several) return s.block->combine_state(cell, emit_values(body, s), mask);
     const ir::value x = emit(body, s);
     const ir::value where = position == no_node ? ir::none : emit(position, s);
     s.block->combine(cell, x, mask, where);
@@ -74,9 +83,21 @@ void kernel_lowering::combine_term(ir::value cell, node_id q, node_id body, node
   guarded.close();
 }
 
+std::vector<ir::value> kernel_lowering::emit_values(node_id tuple, scope& s) {
+  std::vector<ir::value> list;
+  for (int k = 0; k < g[tuple].count; ++k) list.push_back(emit(g.arg(tuple, k), s));
+  return list;
+}
+
 // folds: the accumulator has lanes of which the result is one value.
 ir::value kernel_lowering::take_result(node_id q, ir::value cell, scope& at, bool folds) {
-  ir::value result = folds ? at.block->fold_lanes(cell) : at.block->read(cell);
+  if (folds_tuple(g, q)) {
+    const ir::value part = at.block->read_part(cell, g.type(q), own_row_of(g, monoid_of(g, q)).component, folds);
+    return at.values[2 * std::int64_t{q}] = part;
+  }
+  const bool widens = plan::has_narrow_lanes(g, q);
+  ir::value result = folds ? at.block->fold_lanes(cell, widens) : at.block->read(cell);
+  if (widens && !folds) result = at.block->cast(element::f64, result);
   if (!row(monoid_of(g, q)).position && accumulated(g.type(q)) != g.type(q)) result = at.block->cast(g.type(q), result);
   return at.values[2 * std::int64_t{q}] = result;
 }
@@ -95,26 +116,48 @@ ir::value kernel_lowering::reduction(node_id n, scope& at) {
   const std::vector<node_id> all = companions(n, lane, at);
   const bool vector = at.lane != no_node || lane != no_node;
   std::vector<ir::value> cells;
-  for (const node_id q : all)
-    cells.push_back(cell_of(q, at, at.lane == no_node ? vector : g.free[q].has(g.ordinal(at.lane))));
+  // Values of one state have one accumulator, which its first combines into.
+  std::vector<std::size_t> owner;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    owner.push_back(i);
+    for (std::size_t j = 0; j < i && owner[i] == i; ++j)
+      if (plan::same_state(g, all[j], all[i])) owner[i] = j;
+    const node_id q = all[i];
+    const bool wide = at.lane == no_node ? vector : g.free[q].has(g.ordinal(at.lane));
+    cells.push_back(owner[i] == i ? cell_of(q, at, wide) : cells[owner[i]]);
+  }
   std::vector<std::unique_ptr<scope>> nest;
   scope* inner = &at;
+  const auto kept = list_kept(all, at);
+  if (kept) {
+    const node_id idx = plan::bound_indices(g, n).front();
+    ir::block_builder& b = *at.block;
+    nest.push_back(std::make_unique<scope>(at, b.loop(ir::loop_kind::serial, index_text(idx) + "_kept", b.i64(0), kept->count)));
+    inner = nest.back().get();
+    inner->bound.insert(g.ordinal(idx));
+    inner->values[2 * std::int64_t{idx}] = inner->block->load(kept->buffer, element::i64, {inner->block->counter()});
+    prefetch_kept(all, *kept, *inner);
+  }
   for (const node_id idx : plan::nesting_order(g, plan::bound_indices(g, n), lane)) {
+    if (kept) break;
     const int lanes = idx == lane ? plan::lanes_for(g, known, n, lane, false) : 1;
     nest.push_back(std::make_unique<scope>(*inner, open(*inner, idx, lanes)));
     inner = nest.back().get();
     bind(*inner, idx, lanes);
   }
-  if (at.lane != no_node) prefetch_gathered(all, *inner);
+  if (at.lane != no_node && !kept) prefetch_gathered(all, *inner);
+  if (lane != no_node && nest.size() == 1)
+    for (const node_id q : all) prefetch_named_row(q, at, *inner);
   for (std::size_t i = 0; i < all.size(); ++i) {
+    if (owner[i] != i) continue;
     const node_id q = all[i];
     const node_id position = row(monoid_of(g, q)).position ? plan::bound_indices(g, q).front() : no_node;
-    combine_term(cells[i], q, g.arg(q, 0), g.arg(q, 1), position, *inner);
+    combine_term(cells[i], q, g.arg(q, 0), kept ? truth(g, true) : g.arg(q, 1), position, *inner);
   }
   bool long_turns = false;
   for (const node_id q : all)
     plan::for_each_node(g, g.arg(q, 0), [&](node_id e) {
-      long_turns = long_turns || (is_costly(g.kind(e)) && is_floating(g.type(e)) && !g.free[e].within(at.bound));
+      long_turns = long_turns || (plan::is_function(g, e) && is_floating(g.type(e)) && !g.free[e].within(at.bound));
     });
   if (at.lane != no_node && nest.size() == 1)
     for (const node_id q : all) prefetch_next_lanes(q, at, *inner);

@@ -34,14 +34,17 @@ ir::value next_of(ir::block_builder& b, ir::value old, ir::value factor, ir::val
 // The result at t stands where its last value was taken: walk == t + shift - 1 forward, t + shift backward.
 void kernel_lowering::scan_block(const stage& s, scope& at, const range& t) {
   const plan::scan_form& f = s.scan;
-  const node_id value = cast_to(g, held(g.type(f.value)), f.value);
+  const bool several = g.kind(f.value) == op::tuple;
+  const node_id value = several ? f.value : cast_to(g, held(g.type(f.value)), f.value);
   // Lanes run along the scan; a value that is the same at every place has none.
-  const bool along = s.vector == no_node && g.free[value].has(g.ordinal(f.walk));
+  const bool along = s.vector == no_node && !several && !in_order(g, f.fold) && g.free[value].has(g.ordinal(f.walk));
   const std::int64_t ahead = f.backward ? f.shift : f.shift - 1;
   ir::block_builder& b = *at.block;
-  const element type = carried(f.fold, g.type(s.define));
-  const ir::value cell = b.accumulator(type, f.fold, s.vector != no_node);
-  if (f.carry != no_node) b.combine(cell, emit(cast_to(g, type, f.carry), at));
+  const monoid fold = several ? sibling(g, f.fold, 0) : f.fold;
+  const element type = several ? own_row_of(g, fold).type : carried(f.fold, g.type(s.define));
+  const ir::value cell = b.accumulator(type, fold, s.vector != no_node);
+  if (f.carry != no_node)
+    several ? b.combine_state(cell, emit_values(f.carry, at)) : b.combine(cell, emit(cast_to(g, type, f.carry), at));
   range walk = t;
   if (f.block == 0) {
     walk = {emit(g.arg(f.walk, 0), at), emit(g.arg(f.walk, 1), at)};
@@ -56,12 +59,15 @@ void kernel_lowering::scan_block(const stage& s, scope& at, const range& t) {
   bind(inner, f.walk, lanes);
   const node_id place = make(g, op::add, f.walk, integer(g, -ahead));
   const node_id inside = f.block == 0 || ahead != 0 ? range_condition(g, place, g.arg(s.owned, 0), g.arg(s.owned, 1)) : truth(g, true);
-  const ir::value x = emit(value, inner);
   ir::value result = ir::none;
-  if (along) {
+  if (several) {
+    inner.block->combine_state(cell, emit_values(value, inner), ir::none, f.backward);
+    result = inner.block->read_part(cell, g.type(s.define), own_row_of(g, f.fold).component, false);
+  } else if (const ir::value x = emit(value, inner); along) {
     result = inner.block->scan_lanes(cell, x);
   } else {
-    inner.block->combine(cell, inner.block->type_of(x) == type ? x : inner.block->cast(type, x));
+    inner.block->combine_state(cell, {inner.block->type_of(x) == type ? x : inner.block->cast(type, x)}, ir::none,
+                               f.backward && in_order(g, f.fold));
     result = inner.block->read(cell);
   }
   if (inner.block->type_of(result) != g.type(s.define)) result = inner.block->cast(g.type(s.define), result);

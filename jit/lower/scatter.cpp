@@ -18,7 +18,8 @@ targets targets_of(graph& g, const stage& s) {
   for (const node_id c : list) {
     const op kind = g.kind(c);
     const node_id a = g[c].count == 2 ? g.arg(c, 0) : no_node, b = g[c].count == 2 ? g.arg(c, 1) : no_node;
-    if (s.how == plan::way::scatter && t.at == no_node && kind == op::equal && ((a == j && other(b)) || (b == j && other(a))))
+    if (s.how == plan::way::scatter && t.at == no_node && kind == op::equal &&
+        ((a == j && other(b)) || (b == j && other(a))))
       t.at = a == j ? b : a;
     else if (s.how == plan::way::interval && t.low == no_node && kind == op::less_equal && b == j && other(a))
       t.low = a;
@@ -31,10 +32,18 @@ targets targets_of(graph& g, const stage& s) {
 }
 
 void kernel_lowering::scatter(const stage& s, scope& piece, const range* chunk) {
+  const node_id j = s.owned;
+  const range own =
+      chunk != nullptr && s.parallel == j ? *chunk : range{emit(g.arg(j, 0), piece), emit(g.arg(j, 1), piece)};
+  if (s.slices.array != no_node) return interval(piece, own);
+  if (s.updates.array != no_node) return scatter_by_lists(s, piece, own);
+  walk_all(s, piece, own);
+}
+
+// Every update is asked where it goes.
+void kernel_lowering::walk_all(const stage& s, scope& piece, const range& own) {
   const targets t = targets_of(g, s);
   const node_id j = s.owned;
-  const range own = chunk != nullptr && s.parallel == j ? *chunk : range{emit(g.arg(j, 0), piece), emit(g.arg(j, 1), piece)};
-  if (s.slices.array != no_node) return interval(piece, own);
   const monoid fold = monoid_of(g, s.body);
   std::vector<std::unique_ptr<scope>> nest;
   scope* inner = &piece;
@@ -67,7 +76,8 @@ void kernel_lowering::scatter(const stage& s, scope& piece, const range* chunk) 
   if (t.at != no_node) {
     const ir::value at = emit(t.at, *inner);
     ir::block_builder& b = *inner->block;
-    const ir::value mine = b.emit(op::logical_and, {b.emit(op::less_equal, {own.low, at}), b.emit(op::less, {at, own.high})});
+    const ir::value mine =
+        b.emit(op::logical_and, {b.emit(op::less_equal, {own.low, at}), b.emit(op::less, {at, own.high})});
     nest.push_back(std::make_unique<scope>(*inner, b.guard(mine)));
     inner = nest.back().get();
     inner->bound.insert(g.ordinal(j));

@@ -9,9 +9,9 @@ namespace sheaf::lower {
 
 namespace {
 
-constexpr double worth_pieces = 4000;        // nanoseconds of a kernel: below, no thread is asked for
-constexpr double worth_code = 50000;         // nanoseconds of a kernel: below, a call gains less than compiling costs
-constexpr double beyond_cache = 16 << 20;    // bytes of an output that goes past the caches, if it isn't read again
+constexpr double worth_code = 50000;  // nanoseconds of a kernel: below, a call gains less than compiling costs
+
+constexpr double worth_offering = 1e6;  // nanoseconds of a turn that any pool shares
 
 }  // namespace
 
@@ -26,7 +26,11 @@ ir::block_builder kernel_lowering::open(scope& outer, node_id idx, int lanes, co
   ir::block_builder made =
       outer.block->loop(lanes > 1 ? ir::loop_kind::vector : ir::loop_kind::serial, index_text(idx) + suffix, low, high, lanes);
   const auto first = known.value(g.arg(idx, 0)), end = known.value(g.arg(idx, 1));
-  made.head().brief = lanes > 1 && small && first && end && *end - *first <= 2 * std::int64_t{lanes};
+  if (lanes == 1 || !first || !end) return made;
+  // A part that a piece takes ends where a chunk or the whole range does.
+  const bool divides = within == nullptr || (within == outer.part_of(idx) && piece_size % lanes == 0);
+  made.head().whole = divides && *end >= *first && (*end - *first) % lanes == 0;
+  made.head().brief = !made.head().whole && small && *end - *first <= 2 * std::int64_t{lanes};
   return made;
 }
 
@@ -48,10 +52,8 @@ std::vector<node_id> kernel_lowering::place_in(const stage& s) {
 }
 
 bool kernel_lowering::is_large(const stage& s) const {
-  bool past = s.where == plan::place::output && s.bytes >= beyond_cache;
-  for (const stage& reader : plan.stages)
-    plan::for_each_node(g, reader.body, [&](node_id n) { past = past && !(g.kind(n) == op::load && g.arg(n, 0) == s.define); });
-  return past;
+  if (s.where != plan::place::output || s.bytes < known.call().on.past_cache()) return false;
+  return std::none_of(plan.stages.begin(), plan.stages.end(), [&](const stage& reader) { return reads(reader, s); });
 }
 
 // A large output that nothing reads again soon, written in order.
@@ -77,12 +79,24 @@ void kernel_lowering::piece(const plan::kernel_plan& k, scope& s, const range* c
     case plan::way::scatter:
     case plan::way::interval: return scatter(*stages.front(), s, chunk);
     case plan::way::lists: return list_slices(*stages.front(), s);
+    case plan::way::updates: return list_updates(*stages.front(), s);
+    case plan::way::events: return list_events(*stages.front(), s);
+    case plan::way::sweep: return sweep(*stages.front(), s, *chunk);
+    case plan::way::space:
     case plan::way::map:
     case plan::way::partial: break;
   }
   std::vector<entry> entries;
   for (const stage* each : stages) entries.push_back({each, k.parallel != no_node && k.chunk == 0 ? 1u : 0u});
-  nest(entries, s, chunk);
+  if (chunk != nullptr) s.cut = k.parallel, s.part = chunk;
+  nest(entries, s);
+}
+
+bool kernel_lowering::is_shared(const plan::kernel_plan& k, double turns) const {
+  if (known.call().gpu) return turns > 1;
+  const sharing wanted = known.call().steer.sharing;
+  if (wanted != sharing::planned) return wanted == sharing::always;
+  return turns > 1 && k.cost * turns > known.call().on.wake;
 }
 
 ir::kernel kernel_lowering::operator()(const plan::kernel_plan& k) {
@@ -94,10 +108,12 @@ ir::kernel kernel_lowering::operator()(const plan::kernel_plan& k) {
   }
   const double all_turns =
       k.parallel == no_node ? 1 : known.trips(k.parallel) / static_cast<double>(std::max<std::int64_t>(k.chunk, 1));
+  piece_size = k.chunk;
   small = k.cost * std::max(1.0, all_turns) < worth_code;
   row_index = k.row != no_node ? k.row : k.chunk == 0 ? k.parallel : no_node;
   find_strips();
   fetched.clear();
+  kept_lists.clear();
   ir::kernel_builder builder(k.name);
   scope top(builder.top());
   const node_id when = stages.front()->when;
@@ -113,7 +129,8 @@ ir::kernel kernel_lowering::operator()(const plan::kernel_plan& k) {
   }
   const node_id low = g.arg(k.parallel, 0), high = g.arg(k.parallel, 1);
   const double turns = known.trips(k.parallel) / static_cast<double>(std::max<std::int64_t>(k.chunk, 1));
-  const ir::loop_kind kind = turns > 1 && (known.call().gpu || k.cost * turns > worth_pieces) ? ir::loop_kind::parallel : ir::loop_kind::serial;
+  const ir::loop_kind kind = is_shared(k, turns) ? ir::loop_kind::parallel : ir::loop_kind::serial;
+  const double cost = known.call().steer.sharing == sharing::always ? std::max(k.cost, worth_offering) : k.cost;
   if (k.chunk == 0) {
     const auto in_order = [&](const stage* s) { return s->how == plan::way::map && s->slices.slice == k.parallel && s->order_when != no_node; };
     const auto ordered = std::find_if(stages.begin(), stages.end(), in_order);
@@ -121,7 +138,7 @@ ir::kernel kernel_lowering::operator()(const plan::kernel_plan& k) {
     const ir::value listed = ordered == stages.end() ? ir::none : emit((*ordered)->order_when, top);
     const ir::value first = emit(low, top), end = when == no_node ? emit(high, top) : emit(make(g, op::select, when, high, low), top);
     scope inner(top, top.block->loop(kind, index_text(k.parallel), first, end));
-    inner.block->head().cost = k.cost;
+    inner.block->head().cost = cost;
     if (ordered == stages.end())
       bind(inner, k.parallel, 1);
     else
@@ -136,7 +153,7 @@ ir::kernel kernel_lowering::operator()(const plan::kernel_plan& k) {
   const ir::value zero = emit(none, top), count = emit(when == no_node ? turns_all : make(g, op::select, when, turns_all, none), top);
   const ir::value step = emit(size, top), start = emit(low, top), stop = emit(high, top);
   scope inner(top, top.block->loop(kind, index_text(k.parallel) + "_chunk", zero, count));
-  inner.block->head().cost = k.cost;
+  inner.block->head().cost = cost;
   ir::block_builder& b = *inner.block;
   const ir::value from = b.emit(op::add, {start, b.emit(op::mul, {b.counter(), step})});
   const range chunk{from, b.emit(op::minimum, {b.emit(op::add, {from, step}), stop})};

@@ -12,18 +12,11 @@ namespace {
 constexpr double most_bytes = 32 << 10;  // of one strip: it stays in the nearest cache
 constexpr std::int64_t all_bytes = 48 << 10;
 
-bool same_range(const graph& g, node_id a, node_id b) {
-  return g.arg(a, 0) == g.arg(b, 0) && g.arg(a, 1) == g.arg(b, 1);
-}
-
 }  // namespace
 
-bool kernel_lowering::is_costly(op kind) {
-  return (kind >= op::exp && kind <= op::cos && kind != op::sqrt) || kind == op::pow;
-}
-
 node_id strip_table::alike(graph& g, node_id n, node_id lane) {
-  const auto found = std::find_if(lanes_.begin(), lanes_.end(), [&](node_id l) { return same_range(g, l, lane); });
+  const auto found =
+      std::find_if(lanes_.begin(), lanes_.end(), [&](node_id l) { return plan::same_range(g, l, lane); });
   if (found == lanes_.end()) {
     lanes_.push_back(lane);
     return n;
@@ -39,8 +32,7 @@ void strip_table::count(graph& g, node_id body, node_id lane) {
   std::unordered_set<node_id> mine;
   const auto walk = [&](auto&& self, node_id n) -> void {
     if (!mine.insert(n).second || g.kind(n) == op::reduce || g.kind(n) == op::extent || g.kind(n) == op::define) return;
-    if (kernel_lowering::is_costly(g.kind(n)) && g.free[n].has(g.ordinal(lane)) && is_floating(g.type(n)))
-      ++uses[alike(g, n, lane)];
+    if (plan::is_function(g, n) && g.free[n].has(g.ordinal(lane)) && is_floating(g.type(n))) ++uses[alike(g, n, lane)];
     for (int k = g.kind(n) == op::load ? 1 : 0; k < g[n].count; ++k) self(self, g.arg(n, k));
   };
   walk(walk, body);
@@ -57,7 +49,6 @@ void kernel_lowering::find_strips() {
   for (const stage* s : stages)
     if (s->how != plan::way::map && s->how != plan::way::partial) return;
   for (const stage* s : stages) {
-    if (s->chunk > 0 && s->vector == s->parallel) continue;
     if (s->vector != no_node && fits(s->vector)) strips.count(g, s->body, s->vector);
     plan::for_each_node(g, s->body, [&](node_id n) {
       if (g.kind(n) != op::reduce || g[n].count != 3 || !reductions.insert(n).second || !fits(g.arg(n, 2))) return;
@@ -75,7 +66,7 @@ strip_table::place kernel_lowering::lane_loop(scope& s) const {
 }
 
 std::optional<ir::value> kernel_lowering::from_strip(node_id n, scope& at) {
-  if (at.lane == no_node || !is_costly(g.kind(n)) || strips.uses.empty()) return std::nullopt;
+  if (at.lane == no_node || !plan::is_function(g, n) || strips.uses.empty()) return std::nullopt;
   const auto [loop, outside] = lane_loop(at);
   const auto found = strips.stored.find(strips.alike(g, n, at.lane));
   if (found == strips.stored.end() || outside == nullptr || found->second.row != outside->number ||
@@ -87,14 +78,13 @@ std::optional<ir::value> kernel_lowering::from_strip(node_id n, scope& at) {
 
 // Every lane of the loop must come by: what is guarded is not stored.
 void kernel_lowering::into_strip(node_id n, ir::value made, scope& at) {
-  if (at.lane == no_node || !is_costly(g.kind(n)) || strips.uses.empty()) return;
+  if (at.lane == no_node || !plan::is_function(g, n) || strips.uses.empty()) return;
   const auto [loop, outside] = lane_loop(at);
   const node_id key = strips.alike(g, n, at.lane);
   const auto uses = strips.uses.find(key);
-  if (loop != &at || outside == nullptr || uses == strips.uses.end() || uses->second < 2 || strips.stored.contains(key))
+  if (loop != &at || outside == nullptr || !loop->whole || uses == strips.uses.end() || uses->second < 2 ||
+      strips.stored.contains(key))
     return;
-  for (const stage* s : stages)
-    if (s->chunk > 0 && s->parallel == at.lane) return;  // a piece runs over a part of it
   std::int64_t elements = 64;
   while (elements < *known.value(g.arg(at.lane, 1)) - *known.value(g.arg(at.lane, 0))) elements *= 2;
   const std::int64_t bytes = elements * row(g.type(n)).bytes;

@@ -12,7 +12,6 @@ namespace sheaf::lower {
 
 namespace {
 
-constexpr double beyond_cache = 4 << 20;  // bytes of an input that comes from memory
 constexpr double bytes_ahead = 4096;      // of each row's neighbourhood, from its use to its request
 constexpr std::int64_t most_rows = 4;     // that windows move on by
 
@@ -212,7 +211,7 @@ void kernel_lowering::prefetch_rows(std::span<const stage* const> list, scope& i
   std::unordered_set<node_id> asked;
   const auto ask = [&](node_id n) {
     const node_id tensor = g.arg(n, 0);
-    if (g[n].count < 3 || g.kind(tensor) != op::input || known.bytes(tensor) < beyond_cache ||
+    if (g[n].count < 3 || g.kind(tensor) != op::input || known.bytes(tensor) < known.call().on.from_memory() ||
         !buffer(buffers.at(tensor)).unit_inner)
       return;
     std::vector<node_id> place;

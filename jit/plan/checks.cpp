@@ -16,6 +16,19 @@ node_id high_of(graph& g, node_id tensor, int d) {
   return g.kind(tensor) == op::define ? g.arg(g.arg(tensor, 1 + d), 1) : extent(g, tensor, d);
 }
 
+// Does the condition say that the reduction's range has an element? Without one nothing in it is evaluated anyway.
+bool asks_for_elements(const graph& g, node_id condition, node_id reduce) {
+  if (g.kind(reduce) != op::reduce || g[reduce].count != 3 || g.kind(condition) != op::less) return false;
+  const auto is_zero = [&](node_id n) { return is_constant(g, n) && g.type(n) == element::i64 && g[n].attribute == 0; };
+  const node_id low = g.arg(g.arg(reduce, 2), 0), high = g.arg(g.arg(reduce, 2), 1);
+  if (g.arg(condition, 0) == low && g.arg(condition, 1) == high) return true;
+  if (!is_zero(g.arg(condition, 0))) return false;
+  node_id size = g.arg(condition, 1);
+  for (int k = 0; k < 2; ++k)
+    if (g.kind(size) == op::maximum && is_zero(g.arg(size, k))) size = g.arg(size, 1 - k);
+  return (g.kind(size) == op::sub && g.arg(size, 0) == high && g.arg(size, 1) == low) || (size == high && is_zero(low));
+}
+
 // Loads that are evaluated whatever the data, arguments first.
 class unconditional_loads {
  public:
@@ -24,6 +37,7 @@ class unconditional_loads {
     if (!seen_.insert(n).second) return;
     const op kind = g_.kind(n);
     if (kind == op::extent || kind == op::define) return;
+    if (kind == op::select && asks_for_elements(g_, g_.arg(n, 0), g_.arg(n, 1))) (*this)(g_.arg(n, 1));
     // The first may guard the rest.
     if (kind == op::select || kind == op::logical_and || kind == op::logical_or) return (*this)(g_.arg(n, 0));
     for (int k = g_[n].count - 1; k >= 0; --k) {

@@ -1,11 +1,14 @@
 // What a plan knows of a call: the extents and the stride class of each tensor, and from them the sizes of index ranges.
-// The facts only steer decisions: a kernel reads extents when it runs, so a plan is right for any of them.
+// The facts steer decisions; a kernel reads extents when it runs. Of extents it relies only on being a multiple of lanes
+// where these facts say so.
 // Shown by tests/jit/plan.cpp.
 #pragma once
 #include <optional>
 #include <vector>
 
 #include <sheaf/dsl/graph/graph.hpp>
+#include <sheaf/jit/plan/machine.hpp>
+#include <sheaf/jit/plan/options.hpp>
 
 namespace sheaf::plan {
 
@@ -18,6 +21,9 @@ struct call_facts {
   std::vector<tensor_facts> inputs;  // by the graph's inputs
   std::vector<bool> unit_outputs;    // by the graph's outputs; missing: true
   bool gpu = false;  // teams of threads share the pieces: thousands of them, each of less
+  options steer = {};
+  machine on = {};
+  double cache_share = 0;            // bytes that a piece may leave in the last cache for what comes after; 0: no panels
   bool eager = false;                // tests: what pays for much ragged data only is done for any, in small pieces
 };
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 
 namespace sheaf::plan {
@@ -15,13 +14,6 @@ bool reads(const graph& g, node_id root, const stage& writer) {
   bool found = false;
   for_each_node(g, root, [&](node_id n) { found = found || (g.kind(n) == op::load && g.arg(n, 0) == writer.define); });
   return found;
-}
-
-bool reads(const graph& g, const stage& reader, const stage& writer) {
-  if (reader.slices.array == writer.define) return true;
-  for (const node_id root : {reader.body, reader.when, reader.base})
-    if (root != no_node && reads(g, root, writer)) return true;
-  return false;
 }
 
 // The reader's leading index under the writer's name, so that values can be shared.
@@ -45,20 +37,21 @@ bool uses_index(const graph& g, const stage& s, node_id idx) {
 }
 
 // Interval scatters over the same slices and rows, none of which reads another.
-bool share_rows(const graph& g, const program_plan& plan, const kernel_plan& k, const stage& s) {
+bool share_slices(const graph& g, const program_plan& plan, const kernel_plan& k, const stage& s) {
   for (const int i : k.stages) {
     const stage& other = plan.stages[static_cast<std::size_t>(i)];
     const bool same = s.slices.array != no_node && other.slices.array == s.slices.array && other.indices == s.indices &&
                       other.vector == s.vector && other.base == s.base && g.arg(other.body, 1) == g.arg(s.body, 1);
-    if (!same || reads(g, s, other)) return false;
+    if (!same || plan.reads.reads(s.define, other.define)) return false;
   }
   return true;
 }
 
 bool may_join(graph& g, const program_plan& plan, const kernel_plan& k, stage& s, trust& trusted) {
   const stage& leader = plan.stages[static_cast<std::size_t>(k.stages.front())];
-  if (leader.where == place::check || s.where == place::check || leader.asked != s.asked || leader.when != s.when) return false;
-  if (leader.how == way::interval && s.how == way::interval) return share_rows(g, plan, k, s);
+  if (leader.where == place::check || s.where == place::check || leader.asked != s.asked || leader.when != s.when || leader.in_panels != s.in_panels)
+    return false;
+  if (leader.how == way::interval && s.how == way::interval) return share_slices(g, plan, k, s);
   const auto walks_rows = [](const stage& t) { return t.how == way::map || t.how == way::partial; };
   const bool taps = leader.how == way::taps && s.how == way::taps;
   if (!taps && (!walks_rows(leader) || !walks_rows(s))) return false;
@@ -66,9 +59,7 @@ bool may_join(graph& g, const program_plan& plan, const kernel_plan& k, stage& s
   if (k.parallel == no_node) return true;
   stage renamed = s;
   if (k.parallel != s.parallel) {
-    const bool same = known_equal(g, g.arg(k.parallel, 0), g.arg(s.parallel, 0)) &&
-                      known_equal(g, g.arg(k.parallel, 1), g.arg(s.parallel, 1));
-    if (!same || uses_index(g, s, k.parallel)) return false;
+    if (!same_range(g, k.parallel, s.parallel) || uses_index(g, s, k.parallel)) return false;
     rename_parallel(g, renamed, k.parallel, trusted);
   }
   for (const int other : k.stages) {
@@ -81,12 +72,12 @@ bool may_join(graph& g, const program_plan& plan, const kernel_plan& k, stage& s
 }
 
 // Producers first, and of what is ready checks, then what is cheap: a pass over much data finds all that it can wait for done.
-void order_by_cost(const graph& g, std::vector<stage>& stages) {
+void order_by_cost(const read_table& table, std::vector<stage>& stages) {
   std::vector<stage> sorted;
   std::vector<bool> done(stages.size());
   const auto ready = [&](std::size_t i) {
     for (std::size_t j = 0; j < i; ++j)
-      if (!done[j] && reads(g, stages[i], stages[j])) return false;
+      if (!done[j] && table.reads(stages[i].define, stages[j].define)) return false;
     return !done[i];
   };
   const auto before = [&](std::size_t a, std::size_t b) {
@@ -103,7 +94,51 @@ void order_by_cost(const graph& g, std::vector<stage>& stages) {
   stages = std::move(sorted);
 }
 
+// Its lanes hold running results.
+bool folds_in_lanes(const graph& g, const stage& s) {
+  bool folds = false;
+  for_each_node(g, s.body,
+                [&](node_id n) { folds = folds || (g.kind(n) == op::reduce && g.free[n].has(g.ordinal(s.vector))); });
+  return folds;
+}
+bool is_light(const graph& g, const stage& s) {
+  bool light = !folds_in_lanes(g, s);
+  for_each_node(g, s.body, [&](node_id n) {
+    light = light && g.kind(n) != op::reduce && !(g.kind(n) >= op::exp && g.kind(n) <= op::cos) && g.kind(n) != op::pow;
+  });
+  return light;
+}
+
+// Of two stages in one loop: rows that data names are walked once in wide lanes, whatever a light stage would take.
+int lanes_together(const graph& g, const stage& a, const stage& b) {
+  if (a.how != way::map || b.how != way::map) return std::min(a.lanes, b.lanes);
+  if (folds_in_lanes(g, a) && is_light(g, b)) return a.lanes;
+  if (folds_in_lanes(g, b) && is_light(g, a)) return b.lanes;
+  return std::min(a.lanes, b.lanes);
+}
+
 }  // namespace
+
+read_table::read_table(const graph& g, const std::vector<stage>& stages) {
+  // Producers stand before consumers.
+  for (const stage& s : stages) {
+    auto& direct = direct_[s.define];
+    for (const node_id made : {s.slices.array, s.sweep.events, s.updates.array})
+      if (made != no_node) direct.insert(made);
+    direct.insert(s.sweep.tables.begin(), s.sweep.tables.end());
+    for (const node_id root : {s.body, s.when, s.base, s.base_when, s.order_when})
+      if (root != no_node)
+        for_each_node(g, root, [&](node_id n) {
+          if (g.kind(n) == op::load && g.kind(g.arg(n, 0)) == op::define) direct.insert(g.arg(n, 0));
+        });
+    auto& all = all_[s.define];
+    for (const node_id writer : direct) {
+      all.insert(writer);
+      if (const auto before = all_.find(writer); before != all_.end() && writer != s.define)
+        all.insert(before->second.begin(), before->second.end());
+    }
+  }
+}
 
 bool reads_only_at(const graph& g, const stage& reader, const stage& writer, node_id idx) {
   bool only = true;
@@ -123,28 +158,32 @@ bool reads_only_at(const graph& g, const stage& reader, const stage& writer, nod
 }
 
 void mark_asked(const graph& g, std::vector<stage>& stages) {
+  const read_table table(g, stages);
   for (std::size_t i = stages.size(); i-- > 0;) {
     stages[i].asked = stages[i].where == place::check;
     for (std::size_t j = i + 1; j < stages.size(); ++j)
-      stages[i].asked = stages[i].asked || (stages[j].asked && reads(g, stages[j], stages[i]));
+      stages[i].asked = stages[i].asked || (stages[j].asked && table.reads(stages[j].define, stages[i].define));
   }
 }
 
 void group(graph& g, const facts& known, program_plan& plan) {
-  order_by_cost(g, plan.stages);
+  plan.reads = read_table(g, plan.stages);
+  order_by_cost(plan.reads, plan.stages);
   std::vector<std::size_t> home(plan.stages.size());
   for (std::size_t i = 0; i < plan.stages.size(); ++i) {
     stage& s = plan.stages[i];
+    if (s.how == way::space) continue;
     std::size_t first = 0;
     for (std::size_t j = 0; j < i; ++j)
-      if (reads(g, s, plan.stages[j])) first = std::max(first, home[j]);
+      if (plan.reads.reads(s.define, plan.stages[j].define)) first = std::max(first, home[j]);
     std::size_t k = first;
-    while (k < plan.kernels.size() && !may_join(g, plan, plan.kernels[k], s, plan.trusted)) ++k;
+    const bool alone = known.call().steer.fusion == fusion::off;
+    while (k < plan.kernels.size() && (alone || !may_join(g, plan, plan.kernels[k], s, plan.trusted))) ++k;
     if (k == plan.kernels.size()) {
       kernel_plan fresh;
       fresh.name = name_of(g, s.define);
       fresh.parallel = s.parallel;
-      if (s.rows.whole != no_node) fresh.row = s.rows.part;
+      if (s.rows.whole != no_node && !s.in_panels) fresh.row = s.rows.part;
       fresh.chunk = s.chunk;
       plan.kernels.push_back(std::move(fresh));
     }
@@ -156,7 +195,8 @@ void group(graph& g, const facts& known, program_plan& plan) {
     for (const int i : k.stages)
       for (const int j : k.stages) {
         stage &a = plan.stages[static_cast<std::size_t>(i)], &b = plan.stages[static_cast<std::size_t>(j)];
-        if (a.vector != no_node && a.vector == b.vector) a.lanes = b.lanes = std::min(a.lanes, b.lanes);
+        if (a.vector != no_node && a.vector == b.vector && (!a.in_panels || a.loops == b.loops))
+          a.lanes = b.lanes = lanes_together(g, a, b);
       }
     double work = 0;
     for (const int i : k.stages) work += plan.stages[static_cast<std::size_t>(i)].operations;
@@ -164,7 +204,7 @@ void group(graph& g, const facts& known, program_plan& plan) {
         k.parallel == no_node
             ? 1
             : std::max(1.0, known.trips(k.parallel) / static_cast<double>(std::max<std::int64_t>(k.chunk, 1)));
-    k.cost = std::max(1.0, work * 0.5 / turns);
+    k.cost = std::max(1.0, work * known.call().on.operation / turns);
   }
 }
 

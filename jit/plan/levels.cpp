@@ -15,6 +15,11 @@ namespace {
 constexpr double least_slices = 256, least_rows = 4096, least_elements = 1 << 18;
 constexpr std::int64_t rows_of_a_slice = 48;  // what folding one from tables costs, about
 
+bool by_tables(const facts& known) { return known.call().steer.algorithm == algorithm::tables; }
+bool not_by_tables(const facts& known) {
+  return known.call().steer.algorithm != algorithm::planned && !by_tables(known);
+}
+
 // The number of rows that a trusted load walks with t; every load with t in it must be such a one.
 node_id rows_walked(graph& g, node_id e, node_id t, const trust& trusted) {
   node_id rows = no_node;
@@ -24,15 +29,15 @@ node_id rows_walked(graph& g, node_id e, node_id t, const trust& trusted) {
     if (g.kind(n) != op::load || !g.free[n].has(g.ordinal(t))) return;
     fine = fine && trusted.contains(n) && g.kind(g.arg(n, 0)) == op::input;
     for (int d = 0; d + 1 < g[n].count; ++d)
-      if (g.arg(n, 1 + d) == t && rows == no_node) rows = extent(g, g.arg(n, 0), d);
+      if (g.arg(n, 1 + d) == t) {
+        const node_id own = extent(g, g.arg(n, 0), d);
+        rows = rows == no_node || rows == own ? own : make(g, op::minimum, rows, own);
+      }
   });
   return fine ? rows : no_node;
 }
 
-struct slices_form {
-  node_id reduce = no_node, t = no_node, rows = no_node;
-  index_set slice;  // the indices that the bounds depend on
-};
+}  // namespace
 
 slices_form slices_in(graph& g, const facts& known, const stage& s, const trust& trusted) {
   slices_form found;
@@ -58,14 +63,14 @@ slices_form slices_in(graph& g, const facts& known, const stage& s, const trust&
     for (const node_id idx : indices_of(g, slice)) columns.erase(g.ordinal(idx));
     const double height = static_cast<double>(count.value_or(0));
     const bool enough =
-        !known.call().gpu && known.trips(slice) >= least_slices && height >= least_rows && height * known.trips(columns) >= least_elements;
+        by_tables(known) || (!known.call().gpu && known.trips(slice) >= least_slices && height >= least_rows &&
+                             height * known.trips(columns) >= least_elements);
     if (!count || (!enough && !known.call().eager)) return;
     found = {n, t, rows, slice};
   });
   return found;
 }
 
-// Is taking all slices row by row more work than filling tables and taking slices from them?
 node_id many(graph& g, const facts& known, const stage& s, node_id low, node_id high, node_id rows,
              const index_set& slice, std::vector<stage>& before) {
   const node_id length = make(g, op::maximum, make(g, op::sub, high, low), integer(g, 0));
@@ -84,6 +89,8 @@ node_id many(graph& g, const facts& known, const stage& s, node_id low, node_id 
       make(g, op::add, make(g, op::mul, rows, integer(g, 2)), make(g, op::mul, slices, integer(g, rows_of_a_slice)));
   return make(g, op::less, work, depth);
 }
+
+namespace {
 
 // The part of a slice at a level: [first, from) and [to, end) are its edges, whole entries of the next table lie between.
 struct edges {
@@ -266,7 +273,9 @@ class spread {
 }  // namespace
 
 bool take_spread(graph& g, const facts& known, stage& s, std::vector<stage>& before, trust& trusted) {
-  if (s.how != way::interval || s.levelled || g[s.body].count != 3 || row(g.type(s.body)).bytes < 4) return false;
+  if (not_by_tables(known) || s.how != way::interval || s.levelled || s.swept || g[s.body].count != 3 ||
+      row(g.type(s.body)).bytes < 4)
+    return false;
   const slice_lists l = bounds_of(g, s);
   flat<node_id> conditions;
   deltas::conjuncts(g, g.arg(s.body, 1), conditions);
@@ -285,8 +294,9 @@ bool take_spread(graph& g, const facts& known, stage& s, std::vector<stage>& bef
   index_set all;
   for (const node_id idx : s.indices) all.insert(g.ordinal(idx));
   const auto rows = known.value(g.arg(s.owned, 1));
-  const bool enough = !known.call().gpu && known.trips(l.slice) >= least_slices && static_cast<double>(rows.value_or(0)) >= least_rows &&
-                      known.trips(all) >= least_elements;
+  const bool enough = by_tables(known) || (!known.call().gpu && known.trips(l.slice) >= least_slices &&
+                                           static_cast<double>(rows.value_or(0)) >= least_rows &&
+                                           known.trips(all) >= least_elements);
   if (!rows || *rows < 1 || (!enough && !known.call().eager)) return false;
   spread(g, known, s, l, before, trusted)();
   s.reasons.push_back(
@@ -296,7 +306,7 @@ bool take_spread(graph& g, const facts& known, stage& s, std::vector<stage>& bef
 }
 
 bool take_levels(graph& g, const facts& known, stage& s, std::vector<stage>& before, trust& trusted) {
-  if (s.how != way::map || s.levelled) return false;
+  if (not_by_tables(known) || s.how != way::map || s.levelled || s.swept) return false;
   const slices_form f = slices_in(g, known, s, trusted);
   if (f.reduce == no_node) return false;
   levels made(g, known, s, f, before, trusted);

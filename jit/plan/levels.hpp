@@ -8,6 +8,18 @@
 
 namespace sheaf::plan {
 
+// A reduction whose range is data and whose body does not depend on the slice.
+struct slices_form {
+  node_id reduce = no_node, t = no_node;
+  node_id rows = no_node;  // how many there are of t's
+  index_set slice;         // the indices that the bounds depend on
+};
+slices_form slices_in(graph& g, const facts& known, const stage& s, const trust& trusted);
+
+// Is taking all slices row by row more work than to do it independently of their lengths? A condition on a stage before.
+node_id many(graph& g, const facts& known, const stage& s, node_id low, node_id high, node_id rows,
+             const index_set& slice, std::vector<stage>& before);
+
 // Rewrites one reduction of a map stage whose range is data and whose body does not depend on the slice.
 bool take_levels(graph& g, const facts& known, stage& s, std::vector<stage>& before, trust& trusted);
 

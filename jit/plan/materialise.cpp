@@ -9,7 +9,9 @@
 #include <sheaf/jit/plan/schedule.hpp>
 #include <sheaf/jit/plan/split.hpp>
 #include <sheaf/jit/plan/stages.hpp>
+#include <sheaf/jit/plan/sweep.hpp>
 #include <sheaf/jit/plan/taps.hpp>
+#include <sheaf/jit/plan/updates.hpp>
 
 namespace sheaf::plan {
 
@@ -75,6 +77,34 @@ node_id counted(graph& g, node_id n) {
   return cast_to(g, g.type(n), make(g, op::select, make(g, op::equal, count, zero), zero, product));
 }
 
+// An interval scatter over slices and more: each row of a slice takes one reduction over the rest, and the slices can be listed.
+node_id nested(graph& g, node_id n, const scatter_form& form) {
+  const auto bound = bound_indices(g, n);
+  if (form.how != way::interval || bound.size() < 2 || is_own(monoid_of(g, n))) return n;
+  flat<node_id> list;
+  deltas::conjuncts(g, g.arg(n, 1), list);
+  index_set deciding;  // and what their ranges depend on
+  for (const node_id c : list)
+    if ((g.kind(c) == op::less_equal && g.arg(c, 1) == form.owned) || (g.kind(c) == op::less && g.arg(c, 0) == form.owned)) deciding |= g.free[c];
+  for (std::size_t k = 0; k < bound.size(); ++k)
+    for (const node_id idx : bound)
+      if (deciding.has(g.ordinal(idx))) deciding |= g.free[idx];
+  std::vector<node_id> slices, rest;
+  index_set inside;
+  for (const node_id idx : bound) {
+    (deciding.has(g.ordinal(idx)) ? slices : rest).push_back(idx);
+    if (!deciding.has(g.ordinal(idx))) inside.insert(g.ordinal(idx));
+  }
+  if (slices.empty() || rest.empty()) return n;
+  node_id of_slice = truth(g, true), of_rest = truth(g, true);
+  for (const node_id c : list) {
+    node_id& all = g.free[c].meets(inside) ? of_rest : of_slice;
+    all = conjunction(g, all, c);
+  }
+  const node_id each = intern_reduce(g, monoid_of(g, n), g.type(n), g.arg(n, 0), of_rest, rest);
+  return intern_reduce(g, monoid_of(g, n), g.type(n), each, of_slice, slices);
+}
+
 // ---- placement
 
 struct found {
@@ -116,9 +146,8 @@ class placement {
     return true;
   }
   bool is_slow(node_id n) const {
-    const op kind = g_.kind(n);
-    if (!is_elementwise(kind)) return false;
-    if (kind == op::div || kind == op::pow || (kind >= op::exp && kind <= op::cos)) return true;
+    if (!is_elementwise(g_.kind(n))) return false;
+    if (row(g_.kind(n)).cost != op_cost::few) return true;
     for (int k = 0; k < g_[n].count; ++k)
       if (is_slow(g_.arg(n, k))) return true;
     return false;
@@ -189,7 +218,8 @@ bool take_scatter(graph& g, stage& s, std::vector<stage>& before) {
     const scatter_form form = scatter_of(g, normal);
     if (form.how == way::map) continue;
     if (n != s.body && !has_closed_ranges(g, n)) continue;  // no array holds its values: it stays a loop
-    const node_id simpler = normal == n ? counted(g, n) : normal;
+    node_id simpler = normal == n ? counted(g, n) : normal;
+    if (simpler == n) simpler = nested(g, n, form);
     if (simpler != n) {
       replace_in(g, s, n, simpler);
       return true;
@@ -283,27 +313,29 @@ bool take_misplaced(graph& g, const facts& known, stage& s, std::vector<stage>& 
 }
 
 void work_on(graph& g, const facts& known, stage s, std::vector<stage>& done, trust& trusted) {
-  if (s.how == way::lists) return done.push_back(std::move(s));
+  const bool ready = s.how == way::lists || s.how == way::updates || s.how == way::events || s.how == way::sweep || s.how == way::space;
+  if (ready) return done.push_back(std::move(s));
   s.body = narrowed(g, s.body, trusted);
   for (;;) {
     schedule(g, known, s);
     std::vector<stage> before = done;
     const std::size_t count = done.size();
     const bool changed = take_scatter(g, s, before) || take_per_slice(g, known, s, before, trusted) ||
-                         take_levels(g, known, s, before, trusted) || take_spread(g, known, s, before, trusted) ||
-                         take_scan(g, known, s, before, trusted) || take_kept_results(g, known, s, before) || take_ties(g, s, before) ||
+                         take_sweep(g, known, s, before, trusted) || take_levels(g, known, s, before, trusted) ||
+                         take_spread(g, known, s, before, trusted) ||
+                         take_scan(g, known, s, before, trusted) || take_kept_results(g, known, s, before) || take_ties(g, s, before) || take_repeated(g, known, s, before) ||
                          take_misplaced(g, known, s, before) || take_split(g, known, s, before, trusted);
     if (!changed) {
       take_taps(g, known, s);
       break;
     }
     for (std::size_t i = count; i < before.size(); ++i) {
-      const auto same = [&](const stage& t) { return t.define == before[i].define; };
+      const auto same = [&](const stage& t) { return t.define == before[i].define && t.how == before[i].how; };
       if (std::none_of(done.begin(), done.end(), same)) work_on(g, known, before[i], done, trusted);
     }
   }
   if (s.how != way::map) schedule(g, known, s);
-  if (list_slices(g, known, s, done)) schedule(g, known, s);
+  if (list_slices(g, known, s, done) || list_updates(g, known, s, done)) schedule(g, known, s);
   done.push_back(std::move(s));
 }
 
@@ -313,17 +345,13 @@ void materialise(graph& g, const facts& known, std::vector<stage>& stages, trust
   std::vector<stage> done;
   for (stage& s : stages) work_on(g, known, std::move(s), done, trusted);
   // What was computed anew where it is needed is no longer stored.
-  const auto unread = [&](const stage& s) {
-    bool read = s.where != place::workspace;
-    for (const stage& other : done) {
-      read = read || other.slices.array == s.define;
-      for (const node_id root : {other.body, other.when, other.base})
-        if (root != no_node) for_each_node(g, root, [&](node_id n) { read = read || (g.kind(n) == op::load && g.arg(n, 0) == s.define); });
-    }
-    return !read;
-  };
-  for (auto dead = std::find_if(done.begin(), done.end(), unread); dead != done.end(); dead = std::find_if(done.begin(), done.end(), unread))
-    done.erase(dead);
+  const read_table table(g, done);
+  for (auto s = done.end(); s != done.begin();) {
+    --s;
+    const bool read =
+        std::any_of(s, done.end(), [&](const stage& other) { return table.reads(other.define, s->define); });
+    if (s->where == place::workspace && !read) s = done.erase(s);
+  }
   stages = std::move(done);
 }
 

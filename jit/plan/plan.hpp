@@ -1,6 +1,7 @@
 // The plan of a program: which definitions are stored, by which loops, in which kernels, and what is checked before.
 // Every decision is data and carries its reason, so that a plan can be printed, compared and argued with.
 #pragma once
+#include <stdexcept>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -20,6 +21,10 @@ enum class way : std::uint8_t {
   taps,      // a map in which windows along the last index are written out tap by tap: the last index runs in lanes
   window,    // folds of as many elements each, one further from result to result, see `window_form`
   lists,     // the slices of an interval by the chunk of rows they begin in, see `slice_lists`
+  events,    // the slices by the row they begin with, and by the row they end with, see `sweep_form`
+  sweep,     // many overlapping slices: one pass down the rows, see `sweep_form`
+  space,     // room that another stage fills
+  updates,   // the updates of a scatter by the chunk of rows they go to, see `update_lists`
 };
 
 // Result t of a scan is the fold of value(walk) over walk in [low, t + shift), or backward over [t + shift, high), where
@@ -56,6 +61,21 @@ struct slice_lists {
   std::vector<node_id> brief = {};  // the indices of those that are computed where its rows are written
 };
 
+// Updates of a scatter, each a turn of the loops over `walk`, go to row `at` of the owned index, which is shared in chunks. The
+// array holds, for C chunks, W indices and room for R updates:
+// - 0, then C positions: one past the last update of the chunk;
+// - how many updates there are; if more than R, none is listed;
+// - W times R: an index of each update, by chunk, then as they are walked;
+// - R: for the scatter's own use, the updates of a chunk by their row.
+struct update_lists {
+  std::vector<node_id> walk = {};  // outermost first
+  node_id owned = no_node;
+  node_id at = no_node;
+  std::int64_t chunk = 0;
+  node_id room = no_node;   // R, of the call's extents
+  node_id array = no_node;  // scatter: the definition of the array; none: every piece asks every update
+};
+
 // Rows in blocks: a piece takes one of `block`, in which `part` walks the rows of `whole`. A partial result is one for each
 // block; other stages over the same rows may be walked in the same blocks, so that each row is read once.
 struct row_blocks {
@@ -85,6 +105,27 @@ struct window_form {
   std::int64_t stretch = 0;  // not 0: so many results in a row add to one sum, and those sums to one, so that errors stay small
 };
 
+// Slices m cover rows [low(m), high(m)) of `rows`. One pass down the rows, with columns in lanes, folds or spreads all of
+// them. Rows go in blocks of `block`. Of a slice that leaves its block, the fold has three parts: from its begin to the end
+// of that block, found going up the block; the whole blocks between, from tables of blocks and of spans of groups of `radix`
+// blocks, see lower/sweep_tables.hpp; and from the start of its last block, found going down. Nothing is subtracted, so a NaN
+// concerns only the slices that hold it, and any monoid will do. Spread is the transpose. `events` holds, for begins (0) and
+// for ends (1), rows + 2 positions, of which k and k + 1 are the bounds of row k's, and then the slices in that order;
+// those without rows stand at place `rows`.
+struct sweep_form {
+  node_id slice = no_node, low = no_node, high = no_node;
+  node_id rows = no_node;     // an index over all rows; spread: the owned one
+  node_id value = no_node;    // folded: in `rows`; spread: what a slice adds
+  node_id again = no_node, walk = no_node;  // folded: the value under an index of its own
+  node_id result = no_node, finished = no_node;  // folded: what is stored, in terms of `result`
+  node_id events = no_node;
+  std::vector<node_id> tables;  // definitions, without values
+  monoid fold = monoid::sum;
+  element type = element::f32;  // in which is folded
+  bool spreads = false;
+  std::int64_t block = 64, radix = 8;
+};
+
 enum class place : std::uint8_t { output, workspace, check };
 
 struct stage {
@@ -100,12 +141,16 @@ struct stage {
   node_id owned = no_node;       // scatter, interval: the index j that pieces own; scan, window: the index along which it runs
   scan_form scan;                // scan only; body holds all that is read
   slice_lists slices;            // lists, and stages that read them
+  update_lists updates;          // updates, and the scatter that reads them
   node_id base = no_node;        // interval: what a row is worth before any slice, if `base_when` holds (none: always)
   node_id base_when = no_node;
   node_id when = no_node;        // computed only if this holds: a condition on stages before
   node_id order_when = no_node;  // map: in the order of the slices if this holds, else as they count
   bool levelled = false;         // its ragged reductions read tables of blocks
+  bool swept = false;            // the sweep that stores the same, if slices overlap enough, was made
+  sweep_form sweep;              // sweep, events
   row_blocks rows;
+  bool in_panels = false;        // its chunks are columns that stay in the cache from stage to stage, see panels.hpp
   window_form window;            // window only; the lanes are those of `owned`, the last index
   place where = place::workspace;
   bool asked = false;            // a check, or read by one: it runs before any output is stored
@@ -121,6 +166,8 @@ struct kernel_plan {
   node_id row = no_node;       // the index of the rows that stages share, where pieces are blocks of them
   std::int64_t chunk = 0;      // as in its stages
   double cost = 0;             // nanoseconds of one turn, estimated
+  double read = 0, written = 0, operations = 0;  // predicted, see predict_traffic
+  double time = 0;             // nanoseconds that these bytes take at least
   std::string reason;
 };
 
@@ -144,16 +191,41 @@ struct check {
 // Loads that a check vouches for: they need no bounds test of their own.
 using trust = std::unordered_set<node_id>;
 
+// Which stages read which, by what they store. One walk a stage; true as long as no stage reads more.
+class read_table {
+ public:
+  read_table() = default;
+  read_table(const graph& g, const std::vector<stage>& stages);
+
+  bool reads(node_id reader, node_id writer) const { return has(direct_, reader, writer); }
+  bool waits(node_id reader, node_id writer) const { return has(all_, reader, writer); }  // whatever is between
+
+ private:
+  using table = std::unordered_map<node_id, std::unordered_set<node_id>>;
+  static bool has(const table& t, node_id reader, node_id writer) {
+    const auto found = t.find(reader);
+    return found != t.end() && found->second.contains(writer);
+  }
+  table direct_, all_;
+};
+
 struct program_plan {
   std::vector<stage> stages;
   std::vector<kernel_plan> kernels;
   std::vector<check> checks;
+  read_table reads;  // once stages are grouped
   trust trusted;
   std::unordered_map<node_id, node_id> renamed;  // by reduction: the same under an index that its surroundings don't bind
 };
 
+// Thrown where options ask for what no plan of the program can do; says which and why.
+struct cannot_follow : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 std::string name_of(const graph& g, node_id define);
 std::string demand_name(const graph& g, int demand);
+const char* way_name(way how);
 // Lines a person reads: kernels, stages, loops, reasons, predictions.
 std::string print(const graph& g, const program_plan& p);
 

@@ -33,12 +33,12 @@ std::string short_number(double x) {
 
 std::string stage_text(const graph& g, const stage& s) {
   static const char* const places[] = {"output", "workspace", "check"};
-  static const char* const ways[] = {"map", "partial", "scatter", "interval", "scan", "taps", "window", "lists"};
   std::string text = "  stage " + name_of(g, s.define) + "(" + list_text(g, s.indices) + ") -> " +
-                     places[static_cast<int>(s.where)] + " " + std::to_string(s.ordinal) + ", " + ways[static_cast<int>(s.how)];
+                     places[static_cast<int>(s.where)] + " " + std::to_string(s.ordinal) + ", " + way_name(s.how);
   if (!s.loops.empty()) text += "\n    loops: " + list_text(g, s.loops);
   if (s.vector != no_node) text += "; " + index_text(g, s.vector) + " in " + std::to_string(s.lanes) + " lanes";
-  text += "\n    predicted: " + short_number(s.bytes) + " bytes stored, " + short_number(s.operations) + " operations\n";
+  text +=
+      "\n    predicted: " + short_number(s.bytes) + " bytes stored, " + short_number(s.operations) + " operations\n";
   for (const std::string& reason : s.reasons) text += "    because: " + reason + "\n";
   return text;
 }
@@ -46,6 +46,11 @@ std::string stage_text(const graph& g, const stage& s) {
 }  // namespace
 
 std::string name_of(const graph& g, node_id define) { return text_of(g, static_cast<name_id>(g[define].attribute)); }
+
+const char* way_name(way how) {
+  static const char* const names[] = {"map", "partial", "scatter", "interval", "scan", "taps", "window", "lists", "events", "sweep", "space", "updates"};
+  return names[static_cast<int>(how)];
+}
 
 std::string demand_name(const graph& g, int demand) { return text_of(g, g.demands[demand].operation); }
 
@@ -59,7 +64,8 @@ std::string print(const graph& g, const program_plan& p) {
     text += "kernel " + k.name;
     if (k.parallel != no_node) text += ", parallel over " + index_text(g, k.parallel);
     if (k.chunk > 0) text += " in chunks of " + std::to_string(k.chunk);
-    text += "\n";
+    text += "\n  predicted: " + short_number(k.read) + " bytes read, " + short_number(k.written) + " written, " +
+            short_number(k.operations) + " operations\n";
     for (const int i : k.stages) text += stage_text(g, p.stages[static_cast<std::size_t>(i)]);
   }
   return text;

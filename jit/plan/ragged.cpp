@@ -81,7 +81,7 @@ bound_by_data bound_in(graph& g, node_id n, const trust& trusted) {
 }
 
 node_id narrowed_once(graph& g, node_id n, trust& trusted) {
-  if (row(monoid_of(g, n)).position) return no_node;
+  if (keeps_several(g, n)) return no_node;
   const bound_by_data r = bound_in(g, n, trusted);
   if (r.index == no_node) return no_node;
   replacement put(g);
@@ -196,7 +196,7 @@ node_id where(graph& g, node_id n, node_id condition, replacement put, trust& tr
 bool walks_slice(graph& g, const slice_lists& l, node_id n) {
   index_set own;
   own.insert(g.ordinal(l.slice));
-  if (g[n].count != 3 || !g.free[n].within(own) || row(monoid_of(g, n)).position) return false;
+  if (g[n].count != 3 || !g.free[n].within(own) || keeps_several(g, n)) return false;
   const auto is = [&](node_id e, op clipped, node_id end) {
     return known_equal(g, e, end) ||
            (g.kind(e) == clipped && (known_equal(g, g.arg(e, 0), end) || known_equal(g, g.arg(e, 1), end)));
@@ -307,8 +307,11 @@ bool list_slices(graph& g, const facts& known, stage& s, std::vector<stage>& don
   const auto bound = bound_indices(g, s.body);
   index_set all;
   for (const node_id idx : s.indices) all.insert(g.ordinal(idx));
+  const algorithm wanted = known.call().steer.algorithm;
+  if (wanted == algorithm::direct) return false;
   const bool enough =
-      known.call().eager || s.levelled || (known.trips(bound[0]) >= 4 && known.trips(all) >= known.elements(listed_from));
+      known.call().eager || s.levelled || wanted == algorithm::lists ||
+      (known.trips(bound[0]) >= 4 && known.trips(all) >= known.elements(listed_from));
   if (bound.size() != 1 || !enough) return false;
   slice_lists l = bounds_of(g, s);
   index_set own;

@@ -30,6 +30,15 @@ inline bool holds(const graph& g, node_id root, op kind) {
   return found;
 }
 
+inline bool is_function(const graph& g, node_id n) {
+  return is_elementwise(g.kind(n)) && row(g.kind(n)).cost == op_cost::function;
+}
+
+// Do two indices run over the same values?
+inline bool same_range(const graph& g, node_id a, node_id b) {
+  return a == b || (known_equal(g, g.arg(a, 0), g.arg(b, 0)) && known_equal(g, g.arg(a, 1), g.arg(b, 1)));
+}
+
 // The bound indices of a reduction.
 inline std::vector<node_id> bound_indices(const graph& g, node_id reduce) {
   std::vector<node_id> list;
@@ -61,11 +70,31 @@ inline std::vector<node_id> indices_of(const graph& g, const index_set& set) {
   return list;
 }
 
+// Does a reduction keep more than its result as it goes: an extreme beside its position, or a tuple?
+inline bool keeps_several(const graph& g, node_id reduce) {
+  return row(monoid_of(g, reduce)).position || folds_tuple(g, reduce);
+}
+
+// Do two reductions yield values of one state, folded over the same elements?
+inline bool same_state(const graph& g, node_id a, node_id b) {
+  const monoid x = monoid_of(g, a), y = monoid_of(g, b);
+  if (!is_own(x) || !is_own(y) || sibling(g, x, 0) != sibling(g, y, 0) || g[a].count != g[b].count) return false;
+  for (int k = 0; k < g[a].count; ++k)
+    if (g.arg(a, k) != g.arg(b, k)) return false;
+  return true;
+}
+
 inline node_id intern_reduce(graph& g, monoid kind, element type, node_id body, node_id condition,
                              const std::vector<node_id>& indices) {
   std::vector<node_id> list{body, condition};
   list.insert(list.end(), indices.begin(), indices.end());
   return g.intern(op::reduce, type, static_cast<std::int64_t>(kind), list.data(), static_cast<int>(list.size()));
+}
+// The reduction of a tuple that yields its value k.
+inline node_id intern_value(graph& g, monoid kind, int k, node_id body, node_id condition,
+                            const std::vector<node_id>& indices) {
+  const monoid own = sibling(g, kind, k);
+  return intern_reduce(g, own, own_row_of(g, own).type, body, condition, indices);
 }
 
 // An index under a name that nothing in the program has, so nothing captures it.

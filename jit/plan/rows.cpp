@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/jit/plan/kernels.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 
@@ -11,10 +10,6 @@ namespace sheaf::plan {
 namespace {
 
 constexpr double worth_sharing = 1 << 16;  // elements of a pass: below, it stays in the cache
-
-bool same_range(const graph& g, node_id a, node_id b) {
-  return a == b || (known_equal(g, g.arg(a, 0), g.arg(b, 0)) && known_equal(g, g.arg(a, 1), g.arg(b, 1)));
-}
 
 // One index put in another's place, everywhere in a stage.
 class renaming {
@@ -51,12 +46,12 @@ struct cluster {
 
 class sharing {
  public:
-  sharing(graph& g, const facts& known, program_plan& plan) : g_(g), known_(known), plan_(plan) {}
+  sharing(graph& g, const facts& known, program_plan& plan)
+      : g_(g), known_(known), plan_(plan), reads_(g, plan.stages) {}
 
   void operator()() {
-    find_reads();
     for (std::size_t i = 0; i < plan_.stages.size(); ++i)
-      if (at(i).rows.whole != no_node && at(i).how == way::map && !at(i).asked) join(static_cast<int>(i));
+      if (at(i).rows.whole != no_node && at(i).how == way::map && !at(i).asked && !at(i).in_panels) join(static_cast<int>(i));
     for (cluster& c : clusters_) {
       for (std::size_t i = 0; i < plan_.stages.size(); ++i)
         if (is_map_over(at(i), c) && !waits(static_cast<int>(i), c)) c.maps.push_back(static_cast<int>(i));
@@ -68,37 +63,23 @@ class sharing {
 
  private:
   template <class Place>
-  stage& at(Place i) {
+  stage& at(Place i) const {
     return plan_.stages[static_cast<std::size_t>(i)];
   }
 
-  // By stage: those it reads, whatever is between.
-  void find_reads() {
-    const std::size_t count = plan_.stages.size();
-    reads_.assign(count, std::vector<bool>(count));
-    for (std::size_t i = 0; i < count; ++i)
-      for (std::size_t j = 0; j < i; ++j) {
-        bool direct = false;
-        for_each_node(g_, at(i).body,
-                      [&](node_id n) { direct = direct || (g_.kind(n) == op::load && g_.arg(n, 0) == at(j).define); });
-        if (!direct) continue;
-        reads_[i][j] = true;
-        for (std::size_t k = 0; k < j; ++k)
-          if (reads_[j][k]) reads_[i][k] = true;
-      }
-  }
   bool waits(int reader, const cluster& c) const {
     return std::any_of(c.partials.begin(), c.partials.end(),
-                       [&](int p) { return reads_[static_cast<std::size_t>(reader)][static_cast<std::size_t>(p)]; });
+                       [&](int p) { return reads_.waits(at(reader).define, at(p).define); });
   }
 
   // Does a partial result read those of the cluster in its own block only? Then both are made while the block is at hand.
-  bool reads_own_block(int i, const cluster& c) {
+  bool reads_own_block(int i, const cluster& c) const {
+    const node_id own = at(i).define;
     for (const int p : c.partials) {
-      const auto reads = [&](std::size_t a, std::size_t b) { return reads_[a][b]; };
-      for (std::size_t k = 0; k < plan_.stages.size(); ++k)
-        if (reads(static_cast<std::size_t>(i), k) && reads(k, static_cast<std::size_t>(p))) return false;
-      if (reads(static_cast<std::size_t>(i), static_cast<std::size_t>(p)) && !reads_only_at(g_, at(i), at(p), c.rows.block)) return false;
+      const node_id other = at(p).define;
+      for (const stage& between : plan_.stages)
+        if (reads_.waits(own, between.define) && reads_.waits(between.define, other)) return false;
+      if (reads_.waits(own, other) && !reads_only_at(g_, at(i), at(p), c.rows.block)) return false;
     }
     return true;
   }
@@ -206,7 +187,9 @@ class sharing {
 
   // Loops over block, row, and what the results have beside the block. What is reduced within a row is reduced first.
   bool update_by_row(stage& s, const cluster& c) {
-    if (g_.kind(s.body) != op::reduce || row(monoid_of(g_, s.body)).position || s.indices.size() > 2) return false;
+    if (g_.kind(s.body) != op::reduce || row(monoid_of(g_, s.body)).position || is_own(monoid_of(g_, s.body)) ||
+        s.indices.size() > 2)
+      return false;
     if (s.indices.size() == 2) {
       int lanes = 0;
       const node_id lane = lane_beside(s, c, lanes);
@@ -241,7 +224,7 @@ class sharing {
   graph& g_;
   const facts& known_;
   program_plan& plan_;
-  std::vector<std::vector<bool>> reads_;
+  const read_table reads_;
   std::vector<cluster> clusters_;
   std::vector<int> dropped_;  // by stage: its results are found where they are used
 };

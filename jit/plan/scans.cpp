@@ -26,6 +26,11 @@ node_id plus(graph& g, node_id e, std::int64_t n) { return make(g, op::add, e, i
 // A value with a reduction in it is stored first, so that scans walk over what is there.
 node_id plain_value(graph& g, const facts& known, node_id value, const stage& s, std::vector<stage>& before) {
   if (!holds(g, value, op::reduce)) return value;
+  if (g.kind(value) == op::tuple) {
+    flat<node_id> parts;
+    for (int k = 0; k < g[value].count; ++k) parts.push(plain_value(g, known, g.arg(value, k), s, before));
+    return tuple(g, parts);
+  }
   return stored(g, value, "kept", layout_of(g, known, value, s), before, "a scan walks over it");
 }
 
@@ -44,21 +49,43 @@ void carry_blocks(graph& g, const facts& known, stage& s, std::vector<stage>& be
   const node_id part = fresh_index(g, f.walk, start, make(g, op::minimum, make(g, op::add, start, size), high));
   replacement put(g);
   put.add(f.walk, part);
-  const element type = carried(f.fold, g.type(s.define));
-  const node_id value = cast_to(g, type, put(f.value));
   trust_alike(g, f.value, put, trusted);
-  const node_id total = intern_reduce(g, f.fold, type, value, truth(g, true), {part});
-  const std::string reason = "blocks of " + std::to_string(f.block) + ", so that pieces can share the scan";
-  const node_id totals = stored(g, total, "partial", layout_of(g, known, f.value, s), before, reason);
   const node_id q = f.backward ? fresh_index(g, f.walk, plus(g, p, 1), count) : fresh_index(g, f.walk, integer(g, 0), p);
   replacement earlier(g);
   earlier.add(p, q);
-  const node_id sum = intern_reduce(g, f.fold, type, earlier(totals), truth(g, true), {q});
-  f.carry = stored(g, sum, "carried", layout_of(g, known, totals, s), before, "what comes before each block");
   f.block_index = p;
-  trusted.insert(totals);
-  trusted.insert(earlier(totals));
-  trusted.insert(f.carry);
+  const auto read = [&](node_id load) {
+    trusted.insert(load);
+    return load;
+  };
+  const std::string reason = "blocks of " + std::to_string(f.block) + ", so that pieces can share the scan";
+  const auto total = [&](monoid fold, element type, node_id value) {
+    const node_id whole = intern_reduce(g, fold, type, value, truth(g, true), {part});
+    return read(stored(g, whole, "partial", layout_of(g, known, f.value, s), before, reason));
+  };
+  const auto carry = [&](monoid fold, element type, node_id totals) {
+    const node_id sum = intern_reduce(g, fold, type, earlier(totals), truth(g, true), {q});
+    return read(stored(g, sum, "carried", layout_of(g, known, totals, s), before, "what comes before each block"));
+  };
+  if (g.kind(f.value) != op::tuple) {
+    const element type = carried(f.fold, g.type(s.define));
+    const node_id totals = total(f.fold, type, cast_to(g, type, put(f.value)));
+    read(earlier(totals));
+    f.carry = carry(f.fold, type, totals);
+    return;
+  }
+  flat<node_id> parts, before_each;
+  const node_id value = put(f.value);
+  for (int k = 0; k < g[value].count; ++k) {
+    const monoid own = sibling(g, f.fold, k);
+    parts.push(total(own, own_row_of(g, own).type, value));
+    read(earlier(parts.back()));
+  }
+  for (int k = 0; k < parts.size(); ++k) {
+    const monoid own = sibling(g, f.fold, k);
+    before_each.push(carry(own, own_row_of(g, own).type, tuple(g, parts)));
+  }
+  f.carry = tuple(g, before_each);
 }
 
 // The whole body of a stage is a running result: it runs as a scan.
@@ -87,7 +114,13 @@ void make_scan(graph& g, const facts& known, stage& s, const sliding& r, std::ve
   if (places < 4 * static_cast<double>(block)) return;
   f.block = block;
   carry_blocks(g, known, s, before, trusted);
-  s.body = combined(g, f.fold, f.value, f.carry);
+  if (g.kind(f.value) != op::tuple) {
+    s.body = combined(g, f.fold, f.value, f.carry);
+    return;
+  }
+  flat<node_id> read = values_of(g, f.value);
+  for (const node_id v : values_of(g, f.carry)) read.push(v);
+  s.body = tuple(g, read);
 }
 
 // A scan in blocks that begin anew, as a stage of its own: the fold of each block up to a place, or from it on.
@@ -137,13 +170,32 @@ node_id make_window(graph& g, const facts& known, const sliding& r, std::int64_t
   w.value = plain_value(g, known, w.value, s, before);
   const monoid fold = monoid_of(g, r.reduce);
   const element type = g.type(r.reduce), kept = type == element::f16 || type == element::bf16 ? element::f32 : type;
-  w.value = cast_to(g, kept, w.value);
+  const bool several = g.kind(w.value) == op::tuple;
+  if (!several) w.value = cast_to(g, kept, w.value);
   const std::string reason = "window of " + std::to_string(width) + ": running blocks of its size, so that its cost does not grow with it";
-  const node_id rest = blocks(g, known, w, fold, kept, width, true, s, before, reason);
-  const node_id begun = blocks(g, known, w, fold, kept, width, false, s, before, reason);
+  const auto ends_of = [&](monoid own, element held) {
+    const node_id rest = blocks(g, known, w, own, held, width, true, s, before, reason);
+    const node_id begun = blocks(g, known, w, own, held, width, false, s, before, reason);
+    return std::pair(at(g, rest, w.walk, r.low, trusted), at(g, begun, w.walk, plus(g, r.high, -1), trusted));
+  };
   const node_id first = g.arg(w.walk, 0), size = integer(g, width);
-  const node_id left = at(g, rest, w.walk, r.low, trusted), right = at(g, begun, w.walk, plus(g, r.high, -1), trusted);
-  node_id result = combined(g, fold, left, right);
+  node_id left = no_node, result = no_node;
+  if (several) {
+    flat<node_id> lefts, rights;
+    for (int k = 0; k < g[w.value].count; ++k) {
+      const monoid own = sibling(g, fold, k);
+      const auto ends = ends_of(own, own_row_of(g, own).type);
+      lefts.push(ends.first);
+      rights.push(ends.second);
+    }
+    const int component = own_row_of(g, fold).component;
+    left = lefts[component];
+    result = combined(g, fold, lefts, rights)[component];
+  } else {
+    const auto ends = ends_of(fold, kept);
+    left = ends.first;
+    result = combined(g, fold, left, ends.second);
+  }
   if (bound_of(g, r.high, r.over).limited) {
     const node_id places = make(g, op::sub, plus(g, g.arg(w.walk, 1), -1), first);
     const node_id last_block = make(g, op::add, first, make(g, op::mul, make(g, op::quotient, places, size), size));
@@ -250,7 +302,8 @@ bool take_scan(graph& g, const facts& known, stage& s, std::vector<stage>& befor
       }
     } else if (grows || shrinks) {
       instead = make_lookup(g, known, r, shrinks, s, before, trusted);
-    } else if (slides && take_window(g, known, r, s, before, trusted)) {
+    } else if (const bool plain = slides && !folds_tuple(g, n) && !in_order(g, monoid_of(g, n));
+               plain && take_window(g, known, r, s, before, trusted)) {
       return true;
     } else if (const std::int64_t width = slides ? width_of(g, r) : 0; width > 0 && pays(g, known, r, width)) {
       instead = make_window(g, known, r, width, s, before, trusted);

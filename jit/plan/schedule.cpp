@@ -3,15 +3,16 @@
 #include <algorithm>
 
 #include <sheaf/dsl/graph/affine.hpp>
+#include <sheaf/jit/plan/folds.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/taps.hpp>
+#include <sheaf/jit/plan/updates.hpp>
 
 namespace sheaf::plan {
 
 namespace {
 
-constexpr double share_of_lane = 1.0 / 16;
-constexpr double strided_load = 0.75;  // of one by itself
+constexpr double share_of_lane = weights::share_of_lane;
 
 enum class meeting : std::uint8_t { uniform, contiguous, strided, scattered };
 
@@ -38,9 +39,9 @@ class cost_walk {
     if (g_.kind(n) == op::load) {
       const meeting how = laned ? meeting_of(g_, known_, n, lane_) : meeting::uniform;
       const bool alone = lane_ == no_node || how == meeting::scattered;
-      total += repeats * (alone ? 1 : how == meeting::strided ? strided_load : share_of_lane);
+      total += repeats * weights::load * (alone ? 1 : how == meeting::strided ? weights::strided : share_of_lane);
     } else if (is_elementwise(g_.kind(n)) && is_floating(g_.type(n))) {
-      total += repeats * 0.25 * (lane_ == no_node ? 1 : share_of_lane);
+      total += repeats * weights::arithmetic * (lane_ == no_node ? 1 : share_of_lane);
     }
     for (int k = g_.kind(n) == op::load ? 1 : 0; k < g_[n].count; ++k)
       if (g_.kind(n) != op::extent && g_.kind(n) != op::define) (*this)(g_.arg(n, k), repeats);
@@ -50,6 +51,9 @@ class cost_walk {
 
  private:
   void reduction(node_id n, bool laned, double repeats) {
+    for (const node_id other : states_)  // another value of a state that is folded once
+      if (same_state(g_, other, n)) return;
+    if (folds_tuple(g_, n)) states_.push_back(n);
     index_set bound;
     for (const node_id idx : bound_indices(g_, n)) bound.insert(g_.ordinal(idx));
     const double inner = known_.trips(bound);
@@ -66,7 +70,7 @@ class cost_walk {
     node_id best = no_node;
     double least = scan(n, no_node, own * inner);
     for (const node_id idx : bound_indices(g_, n)) {
-      if (!may_vectorise(g_, n, idx)) continue;
+      if (in_order(g_, monoid_of(g_, n)) || !may_vectorise(g_, n, idx)) continue;
       const double cost = scan(n, idx, own * inner);
       if (cost <= least) {
         least = cost;
@@ -95,6 +99,7 @@ class cost_walk {
   node_id lane_;
   index_set counted_;
   std::unordered_set<node_id> seen_;
+  std::vector<node_id> states_;  // of tuples, those met
 
  public:
   node_id chosen = no_node;
@@ -131,21 +136,23 @@ node_id lane_of(graph& g, const facts& known, node_id reduce) {
 }
 
 int lanes_for(const graph& g, const facts& known, node_id root, node_id lane, bool reductions_inside) {
+  if (known.call().steer.lanes != 0) return known.call().steer.lanes;
   bool heavy = false;
-  for_each_node(g, root, [&](node_id n) { heavy = heavy || (g.kind(n) >= op::exp && g.kind(n) <= op::cos) || g.kind(n) == op::pow; });
+  for_each_node(g, root, [&](node_id n) { heavy = heavy || is_function(g, n); });
   int bytes = 1, folds = 0;
   for_each_node(g, root, [&](node_id n) {
     const op kind = g.kind(n);
     if (kind != op::load && kind != op::reduce) return;
     // Names of rows and counts take no lanes, so the rows they are for may be walked once in wide ones.
     if (!heavy && n != root && !g.free[n].has(g.ordinal(lane))) return;
-    bytes = std::max(bytes, row(g.type(n)).bytes);
+    const bool narrow = kind == op::reduce && has_narrow_lanes(g, n);
+    bytes = std::max(bytes, row(narrow ? element::f32 : g.type(n)).bytes);
     if (kind == op::reduce) ++folds;
     if (kind == op::reduce && row(monoid_of(g, n)).position) bytes = 8;
   });
   int most = std::max(8, (heavy ? 128 : 256) / bytes);
   if (known.call().gpu) most = heavy ? 128 : 256;  // several loads a thread are under way
-  if (reductions_inside) most = std::max(8, (folds > 1 ? 512 : 1024) / bytes);  // a strip of a row stays in registers
+  if (reductions_inside) most = std::max(8, (folds > 1 || heavy ? 512 : 1024) / bytes);  // a strip of a row stays in registers
   most = std::min(most, 256);
   const double trips = known.trips(lane);
   int lanes = 4;
@@ -206,8 +213,9 @@ void parallelise(graph& g, const facts& known, stage& s) {
 
 // Bounds are read once a slice: what counts is the width of the rows that are written.
 int lanes_of_rows(const graph& g, const facts& known, const stage& s) {
+  if (known.call().steer.lanes != 0) return known.call().steer.lanes;
   bool heavy = false;
-  for_each_node(g, g.arg(s.body, 0), [&](node_id n) { heavy = heavy || (g.kind(n) >= op::exp && g.kind(n) <= op::cos) || g.kind(n) == op::pow; });
+  for_each_node(g, g.arg(s.body, 0), [&](node_id n) { heavy = heavy || is_function(g, n); });
   const int most = (heavy || s.vector == s.owned ? 128 : 512) / row(g.type(s.define)).bytes;
   int lanes = 4;
   while (lanes < std::min(most, 256) && lanes < known.trips(s.vector)) lanes *= 2;
@@ -215,18 +223,25 @@ int lanes_of_rows(const graph& g, const facts& known, const stage& s) {
 }
 
 // Pieces own batches where there are enough, else blocks of the owned index. The last index runs in lanes.
-void schedule_scatter(const graph& g, const facts& known, stage& s) {
+void schedule_scatter(graph& g, const facts& known, stage& s) {
   s.loops = s.indices;
   s.vector = no_node;
   s.lanes = 1;
   s.parallel = s.owned;
   s.chunk = 0;
   const node_id last = s.indices.back();
-  index_set condition = g.free[g.arg(s.body, 1)];
+  const node_id at = s.how == way::scatter ? target_of(g, s).at : no_node;
+  const index_set condition = g.free[at != no_node ? at : g.arg(s.body, 1)];
   const bool decides = last != s.owned && condition.has(g.ordinal(last));
-  if ((last != s.owned || s.how == way::interval) && !decides && may_vectorise(g, s.body, last)) {
+  const node_id value = g.arg(s.body, 0);
+  const bool along_rows = last != s.owned || (s.how == way::interval && cost_of(g, known, value, last, 1024) <= cost_of(g, known, value, no_node, 1024));
+  if (along_rows && !decides && may_vectorise(g, s.body, last)) {
     s.vector = last;
     s.lanes = std::min(64, lanes_for(g, known, s.body, last, false));
+  }
+  if (s.updates.array != no_node) {
+    s.chunk = s.updates.chunk;
+    return;
   }
   if (s.slices.array != no_node) {
     s.chunk = s.slices.chunk;
@@ -257,7 +272,8 @@ void schedule_scan(graph& g, const facts& known, stage& s) {
     s.chunk = 1;
     return;
   }
-  const bool along = may_vectorise(g, value, s.scan.walk) && s.scan.factor == no_node;
+  const bool along = may_vectorise(g, value, s.scan.walk) && s.scan.factor == no_node && g.kind(value) != op::tuple &&
+                     !in_order(g, s.scan.fold);
   double least = cost_of(g, known, value, along ? s.scan.walk : no_node, 1) + (along ? share_of_lane : 1);
   for (const node_id idx : s.indices) {
     if (idx == s.owned || !may_vectorise(g, value, idx) || !may_vectorise(g, s.scan.walk, idx)) continue;
@@ -354,7 +370,7 @@ void schedule(graph& g, const facts& known, stage& s) {
     s.lanes = lanes_for(g, known, s.body, s.vector, inside);
     // Its reductions run one after the other, and bounds are read once a slice.
     const int row_of_lanes = 512 / std::max(4, row(g.type(s.define)).bytes);
-    if (s.levelled && s.lanes < row_of_lanes && s.lanes < known.trips(s.vector)) s.lanes = row_of_lanes;
+    if (known.call().steer.lanes == 0 && s.levelled && s.lanes < row_of_lanes && s.lanes < known.trips(s.vector)) s.lanes = row_of_lanes;
   } else {
     s.lanes = 1;
   }

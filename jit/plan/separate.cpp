@@ -90,7 +90,7 @@ node_id sum_like(graph& g, node_id n, node_id term) {
 }  // namespace
 
 node_id separated(graph& g, node_id n) {
-  if (row(monoid_of(g, n)).position) return n;
+  if (keeps_several(g, n)) return n;
   bool worth = false;  // a range that an outer index bounds
   for (const node_id idx : bound_indices(g, n)) {
     index_set range = g.free[idx];

@@ -146,7 +146,8 @@ std::int64_t width_of(graph& g, const sliding& r) {
 }
 
 sliding sliding_of(graph& g, node_id n) {
-  if (row(monoid_of(g, n)).position || !has_closed_ranges(g, n)) return {};
+  const bool several = keeps_several(g, n) || in_order(g, monoid_of(g, n));
+  if (row(monoid_of(g, n)).position || (several && g[n].count != 3) || !has_closed_ranges(g, n)) return {};
   for (const node_id u : bound_indices(g, n))
     for (const node_id t : indices_of(g, g.free[n]))
       if (const auto found = along(g, n, t, u)) return *found;
@@ -164,6 +165,13 @@ walked value_along(graph& g, const sliding& r, trust& trusted) {
   for (const node_id idx : bound_indices(g, n))
     if (idx != r.bound) rest.push_back(idx);
   if (!rest.empty()) return {walk, intern_reduce(g, monoid_of(g, n), g.type(n), value, condition, rest)};
+  if (folds_tuple(g, n)) {
+    flat<node_id> parts;
+    for (int k = 0; k < g[value].count; ++k)
+      parts.push(
+          make(g, op::select, condition, g.arg(value, k), own_row_of(g, sibling(g, monoid_of(g, n), k)).identity));
+    return {walk, tuple(g, parts)};
+  }
   return {walk, make(g, op::select, condition, value, identity_of(g, monoid_of(g, n), g.type(value)))};
 }
 

@@ -19,6 +19,8 @@ std::string count_text(double x) { return std::to_string(static_cast<long long>(
 
 bool is_closed(const graph& g, node_id idx) { return g.free[g.arg(idx, 0)].empty() && g.free[g.arg(idx, 1)].empty(); }
 
+node_id without_cast(const graph& g, node_id n) { return g.kind(n) == op::cast ? g.arg(n, 0) : n; }
+
 bool is_partial(const graph& g, node_id tensor) {
   return g.kind(tensor) == op::define && name_of(g, tensor) == "partial";
 }
@@ -61,13 +63,24 @@ class splitting {
     if (inner_ >= row_elements && results_ == 1) return by_row();
     if (const node_id whole = centred(); whole != no_node) return whole;
     const row_blocks rows = blocks_of(g_, cut_, block_);
+    if (folds_tuple(g_, n_))
+      return by_value(
+          [&](monoid kind, element type) { return parts_of(rows, kind, type, g_.arg(n_, 0), g_.arg(n_, 1)); },
+          rows.block);
     const element type = wide(g_.type(n_));
     const node_id parts = parts_of(rows, monoid_of(g_, n_), type, g_.arg(n_, 0), g_.arg(n_, 1));
-    return cast_to(g_, g_.type(n_), intern_reduce(g_, monoid_of(g_, n_), type, parts, truth(g_, true), {rows.block}));
+    return cast_to(g_, g_.type(n_), total(parts, type, rows.block));
   }
 
  private:
   static element wide(element type) { return type == element::f16 || type == element::bf16 ? element::f32 : type; }
+
+  // Parts of f32 add up in f64: there are few of them, and theirs are the roundings that a result would show.
+  node_id total(node_id parts, element type, node_id over) {
+    const monoid fold = monoid_of(g_, n_);
+    const element wider = fold == monoid::sum && type == element::f32 ? element::f64 : type;
+    return cast_to(g_, type, intern_reduce(g_, fold, wider, cast_to(g_, wider, parts), truth(g_, true), {over}));
+  }
 
   // The outermost index with a closed range and enough iterations, and how many of them make a block.
   bool choose() {
@@ -79,6 +92,7 @@ class splitting {
     if (elements_ * within * results_ < known_.elements(split_from) || elements_ < 64) return false;
     for (const node_id idx : bound_) {
       if (!is_closed(g_, idx) || !may_vectorise(g_, n_, idx)) continue;
+      if (in_order(g_, monoid_of(g_, n_)) && idx != nesting_order(g_, bound_).front()) continue;
       const double pieces = cut_ == no_node ? 0 : known_.trips(cut_);
       if (pieces < known_.pieces(enough_pieces) && known_.trips(idx) > 8 * pieces) cut_ = idx;
     }
@@ -98,10 +112,26 @@ class splitting {
   node_id by_row() {
     std::vector<node_id> rest = bound_;
     std::erase(rest, cut_);
-    const node_id per_row = intern_reduce(g_, monoid_of(g_, n_), g_.type(n_), g_.arg(n_, 0), g_.arg(n_, 1), rest);
-    const node_id parts = stored(g_, per_row, "partial", s_, before_,
-                                 "one part a row: " + count_text(elements_) + " elements for one result");
-    return intern_reduce(g_, monoid_of(g_, n_), g_.type(n_), parts, truth(g_, true), {cut_});
+    const auto part = [&](monoid kind, element type) {
+      const node_id per_row = intern_reduce(g_, kind, type, g_.arg(n_, 0), g_.arg(n_, 1), rest);
+      return stored(g_, per_row, "partial", s_, before_,
+                    "one part a row: " + count_text(elements_) + " elements for one result");
+    };
+    if (folds_tuple(g_, n_)) return by_value(part, cut_);
+    const node_id parts = part(monoid_of(g_, n_), g_.type(n_));
+    return total(parts, g_.type(n_), cut_);
+  }
+
+  // Of a tuple each value has partial results of its own; what folds them reads those of all.
+  template <class Part>
+  node_id by_value(Part part, node_id over) {
+    const monoid kind = monoid_of(g_, n_);
+    flat<node_id> parts;
+    for (int k = 0; k < own_row_of(g_, kind).width; ++k) {
+      const monoid own = sibling(g_, kind, k);
+      parts.push(part(own, own_row_of(g_, own).type));
+    }
+    return intern_reduce(g_, kind, g_.type(n_), tuple(g_, parts), truth(g_, true), {over});
   }
 
   // A stage of partial results, as the load of one of them.
@@ -109,7 +139,7 @@ class splitting {
     replacement put(g_);
     put.add(cut_, rows.part);
     body = put(body);
-    if (type != g_.type(body)) body = cast_to(g_, type, body);
+    if (g_.kind(body) != op::tuple && type != g_.type(body)) body = cast_to(g_, type, body);
     condition = put(condition);
     std::vector<node_id> bound = bound_;
     for (node_id& idx : bound) idx = put(idx);
@@ -153,7 +183,7 @@ class splitting {
     } else {
       term = make(g_, op::add, part, make(g_, op::mul, size_of(rows, type), make(g_, op::mul, shift, shift)));
     }
-    return intern_reduce(g_, monoid::sum, type, term, truth(g_, true), {rows.block});
+    return total(term, type, rows.block);
   }
 
   node_id size_of(const row_blocks& rows, element type) {
@@ -167,7 +197,7 @@ class splitting {
     for_each_node(g_, centre, [&](node_id q) {
       if (g_.kind(q) != op::reduce) return;
       ++count;
-      const node_id body = g_.arg(q, 0);
+      const node_id body = without_cast(g_, g_.arg(q, 0));
       if (g_[q].count != 3 || g_.kind(body) != op::load || !is_true(g_, g_.arg(q, 1))) return;
       for (const stage& made : before_)
         if (made.define == g_.arg(body, 0) && made.rows.whole == cut_ && g_.arg(q, 2) == made.rows.block &&
@@ -179,7 +209,7 @@ class splitting {
     });
     if (over == no_node || count != 1 || (monoid_of(g_, over) != (mean ? monoid::sum : monoid::max))) return no_node;
     if (mean) {
-      if (g_.kind(centre) != op::div || g_.arg(centre, 0) != over || holds(g_, g_.arg(centre, 1), op::load))
+      if (g_.kind(centre) != op::div || without_cast(g_, g_.arg(centre, 0)) != over || holds(g_, g_.arg(centre, 1), op::load))
         return no_node;
       const auto divisor =
           known_.value(g_.kind(g_.arg(centre, 1)) == op::cast ? g_.arg(g_.arg(centre, 1), 0) : g_.arg(centre, 1));
@@ -208,7 +238,8 @@ class splitting {
 
 node_id split(graph& g, const facts& known, node_id n, const stage& s, std::vector<stage>& before, trust& trusted) {
   if (row(monoid_of(g, n)).position) return no_node;
-  if (g.kind(g.arg(n, 0)) == op::load && is_partial(g, g.arg(g.arg(n, 0), 0))) return no_node;
+  const node_id first = without_cast(g, folds_tuple(g, n) ? g.arg(g.arg(n, 0), 0) : g.arg(n, 0));
+  if (g.kind(first) == op::load && is_partial(g, g.arg(first, 0))) return no_node;
   return splitting(g, known, n, s, before, trusted)();
 }
 

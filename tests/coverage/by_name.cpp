@@ -78,8 +78,8 @@ std::map<const jit::program*, std::vector<std::int32_t>>& others() {
 
 }  // namespace
 
-by_name::by_name(const std::vector<std::int32_t>& words, jit::backend runs_on)
-    : program_(jit::make_program(words.data(), run_instead ? jit::backend::reference : runs_on)) {
+by_name::by_name(const std::vector<std::int32_t>& words, jit::backend runs_on, const options& how)
+    : program_(jit::make_program(words.data(), run_instead ? jit::backend::reference : runs_on, how)) {
   if (run_instead && runs_on == jit::backend::chosen) others()[program_] = words;
   constexpr int most = 32;
   const auto count = static_cast<std::size_t>(words[1] + words[3]);

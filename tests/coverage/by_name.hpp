@@ -22,7 +22,7 @@ using table = std::map<std::string, values>;
 
 class by_name {
  public:
-  by_name(const std::vector<std::int32_t>& words, jit::backend runs_on);
+  by_name(const std::vector<std::int32_t>& words, jit::backend runs_on, const options& how = {});
   by_name(const by_name&) = delete;
   ~by_name();
   std::vector<values> operator()(const table& given) const;

@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <memory>
 
 #include <coverage/by_name.hpp>
+#include <coverage/instead.hpp>
 
 namespace sheaf::test {
 
@@ -39,13 +42,31 @@ void expect_same(const values& found, const values& expected, double unit, const
         << what << ", element " << i << ": kernel " << found.numbers[i] << ", reference " << expected.numbers[i];
 }
 
-// Both backends of one program, its text where they differ.
+// Numbers of f64 as they are; those of other types become f64 exactly.
+void expect_same_bits(const values& found, const values& elsewhere, const std::string& what) {
+  ASSERT_EQ(found.extents, elsewhere.extents) << what;
+  for (std::size_t i = 0; i < found.numbers.size(); ++i) {
+    const double a = found.numbers[i], b = elsewhere.numbers[i];
+    ASSERT_TRUE(std::memcmp(&a, &b, sizeof a) == 0 || (std::isnan(a) && std::isnan(b)))
+        << what << ", element " << i << " depends on the width of registers: " << a << " and " << b;
+  }
+}
+
+// Both backends of one program, its text where they differ; of the processor's kernels also those for AVX2.
 struct both_ways {
   by_name kernels, slow;
+  std::unique_ptr<by_name> narrow;  // null: another backend runs the kernels
   explicit both_ways(const std::vector<std::int32_t>& words)
-      : kernels(words, jit::backend::chosen), slow(words, jit::backend::reference) {}
+      : kernels(words, jit::backend::chosen, options{.determinism = determinism::strict}),
+        slow(words, jit::backend::reference) {
+    const options of_avx2{.determinism = determinism::strict, .target = "x86-64-v3"};
+    if (!run_instead) narrow = std::make_unique<by_name>(words, jit::backend::chosen, of_avx2);
+  }
   std::vector<values> operator()(const table& given, const char* what) const {
     std::vector<values> found = kernels(given);
+    const std::vector<values> elsewhere = narrow ? (*narrow)(given) : found;
+    for (std::size_t i = 0; i < found.size(); ++i)
+      expect_same_bits(found[i], elsewhere[i], std::string(what) + ", output " + std::to_string(i));
     const std::vector<values> expected = slow(given);
     for (std::size_t i = 0; i < found.size(); ++i) {
       expect_same(found[i], expected[i], found[i].type == element::f64 ? 0x1p-53 : 0x1p-24,

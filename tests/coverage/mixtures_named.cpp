@@ -10,7 +10,14 @@ using namespace sheaf::mixtures;
 enum domains { ragged_and_masked = 3, window = 4, bags = 7 };
 enum maps { as_it_is = 0, gathered_rows = 4, segment_softmax = 18 };
 enum elements { plain = 0, weighted = 1 };
-enum reductions { mean_of = 1, logsumexp_of = 5, argmax_read = 9, argmax_of = 14 };
+enum reductions {
+  mean_of = 1,
+  logsumexp_of = 5,
+  argmax_read = 9,
+  argmax_of = 14,
+  variance_and_count = 15,
+  in_order = 16
+};
 
 TEST(mixture, masked_mean_of_gathered_rows_in_ragged_slices) {
   constexpr auto y = composed<choice{gathered_rows, as_it_is, ragged_and_masked, plain, mean_of, 0}>();
@@ -30,6 +37,20 @@ TEST(mixture, logsumexp_over_a_bag_with_weights) {
 TEST(mixture, second_derivative_of_a_segment_softmax) {
   constexpr auto y = map<1>::of(mixtures::number<segment_softmax>{}, x);
   test::check_everywhere(test::both_orders("segment softmax", y, x), 3);
+}
+
+// Folds of tuples in every domain.
+template <int Domain>
+void check_tuples() {
+  constexpr auto variance = composed<choice{as_it_is, as_it_is, Domain, weighted, variance_and_count, 0}>();
+  constexpr auto last = composed<choice{as_it_is, as_it_is, Domain, plain, in_order, 0}>();
+  test::check_everywhere(test::first_order("variance and count", variance, x), Domain);
+  test::check_everywhere(test::first_order("one after the other", last, x), Domain);
+}
+TEST(mixture, tuples_in_every_domain) {
+  [&]<int... Domain>(std::integer_sequence<int, Domain...>) {
+    (check_tuples<Domain>(), ...);
+  }(std::make_integer_sequence<int, domain::pieces>{});
 }
 
 }  // namespace

@@ -36,6 +36,26 @@ SHEAF_ROW(own_monoid, x,
           define<"y">(t) = fold(own_monoid<"hypotenuse">(0_c, [](auto b, auto c) { return sqrt(b * b + c * c); })
                                     .adjoint([](auto element, auto result) { return element / result; }),
                                 f, x(t, f)))
+SHEAF_ROW(own_monoid_of_a_tuple, x,
+          define<"y">(t) = get<2>(fold(own_monoid<"welford">(tuple(0_c, 0_c, 0_c),
+                                                             [](auto b, auto c) {
+                                                               const auto n = get<0>(b) + get<0>(c);
+                                                               const auto part = get<0>(c) / maximum(n, 1_c);
+                                                               const auto gap = get<1>(c) - get<1>(b);
+                                                               const auto between = gap * gap * get<0>(b) * part;
+                                                               return tuple(n, get<1>(b) + gap * part,
+                                                                            get<2>(b) + get<2>(c) + between);
+                                                             }),
+                                       f, tuple(1_c, x(t, f), 0_c))))
+SHEAF_ROW(own_monoid_in_order, x,
+          define<"y">(t, f) = get<1>(fold(own_monoid<"affine">(tuple(1_c, 0_c),
+                                                               [](auto b, auto c) {
+                                                                 return tuple(get<0>(b) * get<0>(c),
+                                                                              get<0>(c) * get<1>(b) + get<1>(c));
+                                                               })
+                                              .in_order(),
+                                          i.in(0_c, t + 1_c), tuple(0.5_c * x(i, f), x(i, f)))) +
+                              0_c * x(t, f))
 
 SHEAF_ROW(cumsum, x, cumsum(x, dim<0>))
 SHEAF_ROW(cumsum_reversed, x, cumsum<reversed>(x, dim<1>))

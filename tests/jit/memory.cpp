@@ -49,6 +49,38 @@ TEST_P(memory, gather_with_mask_touches_no_dead_lane) {
   }
 }
 
+// The places of what is not negative, for every tail and all widths of lanes; what is not appended stays as it was.
+TEST_P(memory, places_under_a_mask_are_appended) {
+  for (const int lanes : {4, 16, 64}) {
+    ir::module m;
+    m.name = "places";
+    const auto x = add_slot(m, "x", element::i64, 1, role::input), y = add_slot(m, "y", element::i64, 1, role::output);
+    const auto list = add_buffer(m, {.name = "list", .type = element::i64, .rank = 1, .where = role::local, .elements = 256,
+                                     .unit_inner = true, .extents = {256}});
+    ir::kernel_builder k("places");
+    auto& top = k.top();
+    const value count = top.accumulator(element::i64, monoid::sum, false);
+    auto i = top.loop(loop_kind::vector, "i", top.i64(0), top.extent(x, 0), lanes);
+    const value v = i.load(x, element::i64, {i.counter()}, access::contiguous);
+    i.append(list, count, i.emit(op::less_equal, {i.i64(0), v}));
+    i.close();
+    auto n = top.loop(loop_kind::serial, "n", top.i64(0), top.read(count));
+    n.store(y, {n.counter()}, n.load(list, element::i64, {n.counter()}));
+    n.close();
+    m.kernels.push_back(std::move(k).finish());
+    program p(m, options());
+    for (std::int64_t size = 0; size < 200; size += 7) {
+      std::vector<std::int64_t> data, out(static_cast<std::size_t>(size) + 1, -7), expected;
+      for (std::int64_t a = 0; a < size; ++a) data.push_back(a % 70 < 64 && a % 3 != 0 ? -a : a);
+      for (std::int64_t a = 0; a < size; ++a)
+        if (data[static_cast<std::size_t>(a)] >= 0) expected.push_back(a);
+      expected.resize(out.size(), -7);
+      p.reset().argument(data.data(), {size}).argument(out.data(), {size + 1}).run();
+      EXPECT_EQ(out, expected) << lanes << " lanes, size " << size;
+    }
+  }
+}
+
 // y[2 i + 1] = x[i] where x[i] > 0: a strided load, a scatter with a mask.
 TEST_P(memory, strided_loads_and_masked_scatters) {
   ir::module m;

@@ -136,13 +136,25 @@ class trial {
     return fill(name, std::move(extents), [&] { return static_cast<double>(uniform(bits_)); }, false);
   }
 
-  void make() {
+  plan::call_facts seen() {
     plan::call_facts call;
     call.eager = eager;
+    call.steer = steer;
+    call.on = on;
+    call.cache_share = cache_share;
     for (memory& m : inputs) call.inputs.push_back({m.extents, m.extents.empty() || m.strides.back() == 1});
     call.unit_outputs.assign(static_cast<std::size_t>(g.outputs.size()), !turned_outputs);
+    return call;
+  }
+  void make() {
+    const plan::call_facts call = seen();
+    rest.clear();
+    outputs.clear();
     p.emplace(plan_program(g, call, "trial"));
-    code.emplace(p->code);
+    sheaf_llvm_options how = default_options();
+    how.cpu = cpu;
+    how.strict = 1;
+    code.emplace(p->code, how);
     const plan::facts known(p->g, call);
     for (memory& m : inputs) code->argument(m.bytes.data(), m.extents, m.strides);
     for (int k = 0; k < p->g.outputs.size(); ++k) {
@@ -178,6 +190,7 @@ class trial {
     code->call.parallel_for = in_odd_pieces;
     ASSERT_EQ(run(), 0);
     for (std::size_t k = 0; k < outputs.size(); ++k) EXPECT_TRUE(alone[k] == outputs[k].bytes) << "output " << k << " depends on the pieces";
+    expect_same_elsewhere();
     flat<tensor_value> values;
     for (memory& m : inputs) {
       tensor_value v;
@@ -214,6 +227,22 @@ class trial {
       }
     }
   }
+  // determinism::strict, and that no measured number decides a result: the bits of a processor with registers of another width
+    // and of a machine with hardly any cache and threads that share everything.
+  void expect_same_elsewhere() {
+    std::vector<memory> here = outputs;
+    trial other(g);
+    other.inputs = inputs, other.eager = eager, other.turned_outputs = turned_outputs, other.steer = steer;
+    other.cpu = "x86-64-v3";
+    other.on.second_cache = 64, other.on.last_cache = 256, other.on.wake = 1e-3, other.on.operation = 100;
+    ASSERT_EQ(other.run(), 0);
+    for (std::size_t k = 0; k < here.size(); ++k)
+      for (std::int64_t i = 0; i < here[k].count(); ++i) {
+        const bool same = std::memcmp(here[k].at(i), other.outputs[k].at(i), static_cast<std::size_t>(row(here[k].type).bytes)) == 0;
+        ASSERT_TRUE(same || (is_floating(here[k].type) && std::isnan(here[k].real(i)) && std::isnan(other.outputs[k].real(i))))
+            << "output " << k << " at " << i << " depends on the processor: " << here[k].real(i) << " and " << other.outputs[k].real(i);
+      }
+  }
   std::string plan_text() {
     if (!code) make();
     return p->text + (std::getenv("SHEAF_SHOW") != nullptr ? ir::print(p->code) : std::string());
@@ -222,6 +251,10 @@ class trial {
   graph g;
   std::vector<memory> inputs, outputs, rest;
   bool eager = false;           // see plan::call_facts
+  options steer;
+  plan::machine on;
+  const char* cpu = "native";
+  double cache_share = 4 << 20;
   bool turned_outputs = false;  // the caller's views are transposed
   std::optional<planned> p;
   std::optional<program> code;

@@ -147,5 +147,68 @@ TEST(plan_rows, edges_of_centred_blocks) {
   t.with("x", {rows, columns}, values).expect_right(1e-6);
 }
 
+// A mean over the rows beside a gradient that needs none of them: four rows share what each column loads.
+constexpr auto mean_of_column = define<"mean_of_column">(j) = mean(i, x(i, j));
+constexpr auto mean_loss = define<"mean_loss">() = sum(j, mean_of_column(j) * v(j));
+
+TEST(plan_rows, rows_at_once) {
+  for (const std::int64_t rows : {1001, 1024, 515}) {
+    trial t = trial_of(mean_of_column, grad(mean_loss, x));
+    t.random("x", {rows, 300}).random("v", {300});
+    EXPECT_TRUE(says(t, "updated row by row")) << t.plan_text();
+    EXPECT_NE(code_of(t).find("_rows"), std::string::npos) << code_of(t);
+    t.expect_right(1e-5);
+  }
+}
+
+// Gradients that need the whole column first.
+constexpr auto length = define<"length">(j) = sqrt(sum(i, x(i, j) * x(i, j)));
+constexpr auto length_loss = define<"length_loss">() = sum(j, length(j) * v(j));
+constexpr auto log_of_column = define<"log_of_column">(j) = logsumexp(i, x(i, j));
+constexpr auto log_loss = define<"log_loss">() = sum(j, log_of_column(j) * v(j));
+constexpr auto spread_of_column = define<"spread_of_column">(j) = mean(i, (x(i, j) - mean_of_column(j)) * (x(i, j) - mean_of_column(j)));
+constexpr auto spread_loss = define<"spread_loss">() = sum(j, spread_of_column(j) * v(j));
+
+template <class Y, class Dx>
+void expect_panels(Y y, Dx dx) {
+  for (const std::int64_t columns : {512, 523}) {
+    trial t = trial_of(y, dx);
+    t.eager = true;
+    t.random("x", {150, columns}).random("v", {columns});
+    EXPECT_TRUE(says(t, "in panels of 64 columns")) << t.plan_text();
+    EXPECT_EQ(kernels_of(t), 1u) << t.plan_text();
+    t.expect_right(1e-4);
+  }
+}
+TEST(plan_rows, panels_of_columns) {
+  expect_panels(length, grad(length_loss, x));
+  expect_panels(log_of_column, grad(log_loss, x));
+  expect_panels(spread_of_column, grad(spread_loss, x));
+}
+// No panel where a row is reduced as well, or where the columns do not fit the cache.
+TEST(plan_rows, no_panels) {
+  constexpr auto mixed = define<"mixed">(i, j) = x(i, j) / length(j) * sum(o, x(i, o));
+  trial t = trial_of(mixed);
+  t.eager = true;
+  t.random("x", {150, 512});
+  EXPECT_FALSE(says(t, "in panels")) << t.plan_text();
+  trial tall = trial_of(length, grad(length_loss, x));
+  tall.eager = true;
+  tall.cache_share = 32 * 1024;
+  tall.random("x", {150, 512}).random("v", {512});
+  EXPECT_FALSE(says(tall, "in panels")) << tall.plan_text();
+  tall.expect_right(1e-4);
+}
+
+// A sum's lanes are folded in f64: of many rows none is off by more than its own rounding and what lanes leave of theirs.
+TEST(plan_rows, lanes_are_folded_in_f64) {
+  constexpr auto row_mean = define<"row_mean">(i) = mean(j, x(i, j));
+  trial t = trial_of(row_mean);
+  t.random("x", {2000, 1000});
+  const std::string code = code_of(t);
+  EXPECT_NE(code.find("f64 = fold_lanes"), std::string::npos) << code;
+  t.expect_right(1e-6);
+}
+
 }  // namespace
 }  // namespace sheaf::test

@@ -1,5 +1,7 @@
 // Slices whose bounds are data: sorted or not, overlapping, empty, of one row, of all; each program also in small pieces, with
 // the passes that are meant for much data.
+#include <sheaf/runtime/thread_pool.hpp>
+
 #include "plan_harness.hpp"
 
 namespace sheaf::test {
@@ -52,7 +54,7 @@ void over_all(Make make, Test test) {
   unsigned seed = 1;
   for (const form how : forms)
     for (const std::int64_t rows : {1, 37, 300})
-      for (const std::int64_t columns : {1, 3, 8, 130})
+      for (const std::int64_t columns : {1, 3, 16, 130})
         for (const bool eager : {false, true}) {
           trial one = make();
           one.eager = eager;
@@ -70,7 +72,8 @@ TEST(ragged, means_and_their_gradient) {
            [](trial& one, std::int64_t rows, std::int64_t columns) {
              one.random("x", {rows, columns}).random("cotangent_pooled", {23, columns}).expect_right(2e-5);
              if (rows == 1 || !one.eager) return;
-             for (const char* pass : {"table", ", lists"})
+             const bool wide = columns >= 8;
+             for (const char* pass : {", lists", wide ? ", sweep" : "table"})
                EXPECT_NE(one.plan_text().find(pass), std::string::npos) << pass;
            });
 }
@@ -96,6 +99,85 @@ TEST(ragged, other_folds_of_what_holds_a_row) {
              one.random("z", {std::max<std::int64_t>(rows, 23), columns}).expect_right(1e-13);
            });
   static_cast<void>(most), static_cast<void>(held);
+}
+// Blocks of 64 rows in tables of several levels, and columns in several pieces: what much data is planned as.
+TEST(ragged, sweeps_of_many_rows) {
+  constexpr auto pooled = define<"pooled">(m, f) = mean<empty::zero>(rows_of, x(t, f));
+  constexpr auto top = define<"top">(m, f) = max(rows_of, x(t, f));
+  for (const form how : forms) {
+    const std::int64_t rows = how == form::apart ? 4100 : 4500, columns = 80, count = 1200;
+    trial one = trial_of(pooled, top, vjp(pooled, x));
+    one.with("cut", {count, 2}, slices(how, count, rows, 11)).random("x", {rows, columns});
+    one.random("cotangent_pooled", {count, columns});
+    SCOPED_TRACE("form " + std::to_string(static_cast<int>(how)));
+    EXPECT_NE(one.plan_text().find("in blocks of 64"), std::string::npos) << one.plan_text();
+    ASSERT_EQ(one.run(), 0);
+    const memory &cuts = one.inputs[one.slot("cut")], &y = one.inputs[one.slot("x")];
+    memory bounds = cuts, values = y, cotangent = one.inputs[one.slot("cotangent_pooled")];
+    std::vector<double> change(static_cast<std::size_t>((rows + 1) * columns));
+    for (std::int64_t s = 0; s < count; ++s) {
+      const auto low = static_cast<std::int64_t>(bounds.real(2 * s)), high = static_cast<std::int64_t>(bounds.real(2 * s + 1));
+      for (std::int64_t v = 0; v < columns; v += 13) {
+        double sum = 0, most = -INFINITY;
+        for (std::int64_t r = low; r < high; ++r) {
+          sum += values.real(r * columns + v);
+          most = std::max(most, values.real(r * columns + v));
+        }
+        const double size = static_cast<double>(high - low), want = low < high ? sum / size : 0;
+        ASSERT_NEAR(one.outputs[0].real(s * columns + v), want, 1e-6) << "slice " << s;
+        ASSERT_EQ(one.outputs[1].real(s * columns + v), most) << "slice " << s;
+        if (low >= high) continue;
+        change[static_cast<std::size_t>(low * columns + v)] += cotangent.real(s * columns + v) / size;
+        change[static_cast<std::size_t>(high * columns + v)] -= cotangent.real(s * columns + v) / size;
+      }
+    }
+    for (std::int64_t v = 0; v < columns; v += 13) {
+      double at = 0;
+      for (std::int64_t r = 0; r < rows; ++r)
+        ASSERT_NEAR(one.outputs[2].real(r * columns + v), at += change[static_cast<std::size_t>(r * columns + v)], 1e-4)
+            << "row " << r;
+    }
+  }
+}
+// Rows that no slice has get 0 and not what is left of a difference.
+TEST(ragged, nothing_outside_of_slices) {
+  constexpr auto pooled = define<"pooled">(m, f) = mean(rows_of, x(t, f));
+  trial one = trial_of(vjp(pooled, x));
+  one.eager = true;
+  std::vector<double> bounds;
+  for (int s = 0; s < 40; ++s) bounds.insert(bounds.end(), {10.0 + s % 7, 60.0 + s % 5});
+  one.with("cut", {40, 2}, bounds).random("x", {200, 16}).random("cotangent_pooled", {40, 16});
+  ASSERT_EQ(one.run(), 0);
+  EXPECT_NE(one.plan_text().find(", sweep"), std::string::npos);
+  for (std::int64_t r = 0; r < 200; ++r)
+    for (std::int64_t v = 0; v < 16; ++v)
+      if (r < 10 || r >= 64) {
+        EXPECT_EQ(one.outputs[0].get<std::uint32_t>(r * 16 + v), 0u) << r;
+      }
+}
+TEST(ragged, same_bits_for_any_number_of_threads) {
+  constexpr auto pooled = define<"pooled">(m, f) = mean<empty::zero>(rows_of, x(t, f));
+  for (const std::int64_t columns : {1, 3, 16, 300})
+    for (const form how : {form::apart, form::anywhere}) {
+      trial one = trial_of(pooled, vjp(pooled, x));
+      one.eager = true;
+      one.with("cut", {50, 2}, slices(how, 50, 400, 3)).random("x", {400, columns});
+      one.random("cotangent_pooled", {50, columns});
+      std::vector<std::vector<unsigned char>> first;
+      for (const int threads : {1, 2, 3, 7, 16}) {
+        runtime::thread_pool pool(threads);
+        if (!one.code) one.make();
+        one.code->call.parallel_for = pool.hook().run;
+        one.code->call.pool = pool.hook().pool;
+        ASSERT_EQ(one.run(), 0);
+        for (std::size_t k = 0; k < one.outputs.size(); ++k) {
+          if (first.size() <= k) first.push_back(one.outputs[k].bytes);
+          EXPECT_TRUE(first[k] == one.outputs[k].bytes) << columns << " columns, " << threads << " threads, output " << k;
+          std::fill(one.outputs[k].bytes.begin(), one.outputs[k].bytes.end(), 0xCD);
+        }
+        for (memory& w : one.rest) std::fill(w.bytes.begin(), w.bytes.end(), 0xAB);
+      }
+    }
 }
 TEST(ragged, softmax_of_segments) {
   constexpr auto here = m.in(0_c, extent(off, dim<0>) - 1_c).where(off(m) <= t && t < off(m + 1_c));

@@ -18,7 +18,7 @@ int count(const std::string& text, const std::string& words) {
 
 planned plan_of(const auto&... outputs) {
   return plan_program(detail::build_graph<std::remove_cvref_t<decltype(outputs)>...>(),
-                      {.inputs = {{{64, 64, 224}, true}, {{64, 32, 112}, true}}, .unit_outputs = {}}, "taps");
+                      {.inputs = {{{64, 64, 224}, true}, {{64, 32, 112}, true}}, .unit_outputs = {}, .steer = {}, .on = {}}, "taps");
 }
 
 TEST(taps, forward) {

@@ -1,6 +1,8 @@
 // The grammar: a program that keeps every rule passes; one that breaks a rule is refused by that rule's name.
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include <sheaf/jit/ir/builder.hpp>
 #include <sheaf/jit/ir/verify.hpp>
 
@@ -52,6 +54,32 @@ void expect(parts& p, const std::string& rule, const std::string& words) {
   EXPECT_NE(found.find(words), std::string::npos) << found;
 }
 
+TEST(verify, append_needs_a_local_row_a_scalar_count_and_a_mask) {
+  for (const int wrong : {0, 1, 2, 3}) {
+    parts p;
+    const std::int32_t list =
+        add_buffer(p.m, {.name = "list", .type = wrong == 1 ? element::f32 : element::i64, .rank = 1, .where = role::local,
+                         .elements = 64, .unit_inner = true, .extents = {64}});
+    const value count = p.top().accumulator(element::i64, wrong == 2 ? monoid::max : monoid::sum, false);
+    auto i = p.vector("i", wrong == 3 ? 128 : 8);
+    const value v = i.load(p.x, element::f32, {i.counter()}, access::contiguous);
+    i.append(list, count, i.emit(op::less, {i.real(element::f32, 0), v}));
+    i.close();
+    switch (wrong) {
+      case 0:
+        EXPECT_EQ(p.refusal(), "accepted");
+        break;
+      case 1:
+        expect(p, "types", "local row of i64");
+        break;
+      case 2:
+        expect(p, "accumulators", "scalar sum of i64");
+        break;
+      default:
+        expect(p, "vectorness", "2 to 64 lanes");
+    }
+  }
+}
 TEST(verify, a_sound_kernel_is_accepted) {
   parts p;
   auto i = p.vector("i");
@@ -237,6 +265,141 @@ TEST(verify, recurrences_are_of_f64) {
   loop.recur_lanes(cell, x, x);
   loop.close();
   expect(p, "types", "sums of f64");
+}
+
+// A state of an i64 count and an f32 sum.
+void add_pair(module& m) {
+  m.folds.push_back({element::i64, 0, {{op::add, element::i64, 0, {0, 2}}}, 4, 0, 2});
+  m.folds.push_back({element::f32, 0, {{op::add, element::f32, 0, {1, 3}}}, 4, 1, 2});
+}
+TEST(verify, a_state_of_several_values_is_accepted) {
+  parts p;
+  add_pair(p.m);
+  auto& top = p.top();
+  const value state = top.accumulator(element::i64, own_kind(0), true);
+  auto i = p.vector("i");
+  const value one = i.i64(1), x = i.load(p.x, element::f32, {i.counter()}, access::contiguous);
+  i.combine_state(state, {one, x});
+  i.close();
+  const value sum = top.read_part(state, element::f32, 1, true);
+  top.store(p.y, {top.i64(0)}, sum);
+  EXPECT_EQ(p.refusal(), "accepted");
+}
+TEST(verify, a_state_is_combined_as_a_whole) {
+  parts p;
+  add_pair(p.m);
+  const value state = p.top().accumulator(element::i64, own_kind(0), false);
+  p.top().combine(state, p.top().i64(1));
+  expect(p, "accumulators", "as many values as the state has");
+}
+TEST(verify, values_of_a_state_have_its_types) {
+  parts p;
+  add_pair(p.m);
+  const value state = p.top().accumulator(element::i64, own_kind(0), false), one = p.top().i64(1);
+  p.top().combine_state(state, {one, one});
+  expect(p, "types", "the type of the state's value");
+}
+TEST(verify, a_state_is_read_value_by_value) {
+  parts p;
+  add_pair(p.m);
+  const value state = p.top().accumulator(element::i64, own_kind(0), false);
+  p.top().read_part(state, element::i64, 1, false);
+  expect(p, "types", "the accumulator's type");
+  parts q;
+  add_pair(q.m);
+  q.top().read_part(q.top().accumulator(element::i64, own_kind(0), false), element::f32, 2, false);
+  expect(q, "accumulators", "no such value of the state");
+}
+TEST(verify, an_accumulator_names_the_first_fold_of_a_state) {
+  parts p;
+  add_pair(p.m);
+  p.top().accumulator(element::f32, own_kind(1), false);
+  expect(p, "accumulators", "the first of the folds of a state");
+  parts q;
+  add_pair(q.m);
+  q.top().accumulator(element::i64, own_kind(2), false);
+  expect(q, "accumulators", "no such monoid");
+}
+TEST(verify, a_state_is_not_scanned_in_lanes) {
+  parts p;
+  add_pair(p.m);
+  const value state = p.top().accumulator(element::i64, own_kind(0), false);
+  auto i = p.vector("i");
+  i.scan_lanes(state, i.lanes());
+  i.close();
+  expect(p, "accumulators", "scan_lanes of a state of several values");
+}
+TEST(verify, folds_of_a_state_stand_in_order) {
+  parts p;
+  add_pair(p.m);
+  p.m.folds.pop_back();
+  expect(p, "folds", "a state of too few folds");
+  parts q;
+  add_pair(q.m);
+  std::swap(q.m.folds[0], q.m.folds[1]);
+  expect(q, "folds", "fold 0");
+}
+TEST(verify, a_step_of_a_fold_takes_what_is_before_it) {
+  parts p;
+  add_pair(p.m);
+  p.m.folds[1].steps[0].args[1] = 4;
+  expect(p, "folds", "fold 1: a step takes what is not made before it");
+  parts q;
+  add_pair(q.m);
+  q.m.folds[0].result = 5;
+  expect(q, "folds", "fold 0: its result is no value");
+}
+
+TEST(verify, lanes_are_spread_by_whole_steps) {
+  const auto spread = [](spacing apart) {
+    parts p;
+    auto i = p.vector("i");
+    i.load_spread(p.x, element::f32, {i.counter()}, apart);
+    i.close();
+    return p.refusal();
+  };
+  EXPECT_EQ(spread({2, 1, 0, true, 1}), "accepted");
+  EXPECT_EQ(spread({1, 4, 3}), "accepted");
+  for (const spacing wrong : {spacing{0, 1, 0}, spacing{1, 0, 0}, spacing{1, 2, 2}, spacing{1, 2, -1},
+                              spacing{2, 1, 0, true, 2}, spacing{2, 2, 0, true, 0}}) {
+    const std::string found = spread(wrong);
+    EXPECT_EQ(found.substr(0, 11), "access_kind") << found;
+    EXPECT_NE(found.find("lanes are not spread so"), std::string::npos) << found;
+  }
+}
+TEST(verify, spread_lanes_want_a_known_stride) {
+  parts p;
+  p.m.buffers[static_cast<std::size_t>(p.x)].unit_inner = false;
+  auto i = p.vector("i");
+  i.load_spread(p.x, element::f32, {i.counter()}, {2, 1, 0});
+  i.close();
+  expect(p, "access_kind", "not known to have stride 1");
+}
+TEST(verify, only_loads_are_spread) {
+  parts p;
+  auto i = p.vector("i");
+  i.store(p.y, {i.counter()}, i.real(element::f32, 1), access::spread);
+  i.close();
+  expect(p, "access_kind", "only loads are spread");
+}
+TEST(verify, a_pattern_repeats_after_a_power_of_two) {
+  for (const int period : {0, 3, 64}) {
+    parts p;
+    auto i = p.vector("i");
+    i.pattern(1, period);
+    i.close();
+    expect(p, "module_shape", "no such period");
+  }
+  parts q;
+  auto i = q.vector("i");
+  i.pattern(5, 8);
+  i.close();
+  EXPECT_EQ(q.refusal(), "accepted");
+}
+TEST(verify, a_pattern_stays_in_a_vector_loop) {
+  parts p;
+  p.top().pattern(1, 2);
+  expect(p, "vectorness", "a vector outside a vector loop");
 }
 
 TEST(verify, checks_come_first) {

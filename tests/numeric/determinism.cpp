@@ -76,6 +76,37 @@ TEST(determinism, same_bits_for_any_number_of_threads) {
   set_parallel_hook(before);
 }
 
+// Rows of a table that bags name often, once and never: listed, and listed by each piece.
+TEST(determinism, gradients_of_a_table_have_the_same_bits) {
+  constexpr auto table = tensor<"table", float, 2>;
+  constexpr auto ids = tensor<"ids", std::int64_t, 1>;
+  constexpr auto off = tensor<"off", std::int64_t, 1>;
+  constexpr std::int64_t words = 9000, names = 6000, bags = 300;
+  const array<float, 2> rows = noise_array<float>(-1, 1, words, 40);
+  array<std::int64_t, 1> named(names), ends(bags + 1);
+  for (std::int64_t n = 0; n < names; ++n) named(n) = n % 3 == 0 ? 17 : n * n % words;
+  for (std::int64_t n = 0; n <= bags; ++n) ends(n) = n * names / bags;
+  constexpr auto y = embedding_bag(ids, table, offsets(off));
+  constexpr auto greatest = embedding_bag<bag{.mode = bag_mode::max}>(ids, table, offsets(off));
+  constexpr auto squares = define<"squares">() = sum(over(i, j), y(i, j) * y(i, j));
+  constexpr auto squares_of_greatest = define<"squares_of_greatest">() = sum(over(i, j), greatest(i, j) * greatest(i, j));
+  constexpr auto dtable = grad(squares, table);
+  const auto program = compile(dtable, grad(squares_of_greatest, table));
+  const auto run = [&] { return program(table = rows, ids = named, off = ends); };
+  EXPECT_NE(std::string(program.explain(table = rows, ids = named, off = ends)).find("a piece walks the updates of its own rows"), std::string::npos);
+  const auto [once, once_largest] = run();
+  for (const int threads : {1, 2, 3, 7, 16}) {
+    const threads_for_a_while these(threads);
+    const auto [again, again_largest] = run();
+    EXPECT_TRUE(same_bits(once, again) && same_bits(once_largest, again_largest)) << threads << " threads";
+  }
+  named(names - 1) = words;
+  array<float, 2> given(words, 40);
+  given.fill(5);
+  EXPECT_THROW(compile(dtable)(table = rows, ids = named, off = ends, dtable = given), error);
+  for (const float v : given) ASSERT_EQ(v, 5);
+}
+
 TEST(determinism, sums_are_accurate_too) {
   const workload w;
   const threads_for_a_while these(7);

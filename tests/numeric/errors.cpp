@@ -117,6 +117,22 @@ TEST(subscript_errors, in_what_a_gradient_alone_is_taken_of) {
   for (const float v : into) EXPECT_EQ(v, -77);
 }
 
+// An empty bag has 0 by a select; that is no condition on what a bag with elements reads.
+TEST(subscript_errors, in_the_largest_of_a_bag) {
+  constexpr auto off = tensor<"off", std::int64_t, 1>;
+  constexpr auto most = embedding_bag<bag{.mode = bag_mode::max}>(pick, x, offsets(off));
+  constexpr auto total = define<"total">() = sum(over(i, j), most(i, j));
+  const auto dx = grad(total, x);
+  const std::string said = "index_out_of_range: tensor x, dimension 0: expected a subscript from 0 to 2, found 3";
+  const auto begin = [&](const std::string& sentence) { return sentence.substr(0, said.size()); };
+  const ids bad{0, 1, 3}, good{0, 1, 2}, offs{0, 0, 2, 2, 3};
+  EXPECT_EQ(begin(failing(compile(most), most, array<float, 2>(4, 4), x = table(3, 4), pick = bad, off = offs)), said);
+  EXPECT_EQ(begin(failing(reference(most), most, array<float, 2>(4, 4), x = table(3, 4), pick = bad, off = offs)),
+            said);
+  EXPECT_EQ(begin(failing(compile(dx), dx, array<float, 2>(3, 4), x = table(3, 4), pick = bad, off = offs)), said);
+  EXPECT_EQ(failing(compile(most), most, array<float, 2>(4, 4), x = table(3, 4), pick = good, off = offs), "");
+}
+
 TEST(subscript_errors, slice_ends) {
   constexpr auto pooled = define<"pooled">(i, j) = mean(t.in(cut(i, 0_c), cut(i, 1_c)), x(t, j));
   const auto ends = [](std::int64_t begin, std::int64_t end) {

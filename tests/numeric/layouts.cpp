@@ -57,6 +57,51 @@ TEST(layouts, static_extents_and_every_second) {
   both(y)(fixed = whole.strided(0, -2).strided(1, -2));
 }
 
+template <std::int64_t Columns>
+void narrow() {
+  constexpr auto y = define<"y">(a) = sum(b, x(a, b));
+  constexpr auto m = define<"m">(a) = max(b, x(a, b) * x(a, b));
+  constexpr auto e = define<"e">(a, b) = exp(x(a, b)) / sum(k.in(0_c, x.extent(dim<1>)), exp(x(a, k)));
+  const auto values = noise_array<float>(-1, 1, 133, Columns);
+  both(y, m, vjp(y, x), vjp(m, x), softmax(x, dim<1>), mean(x, dim<0>))(
+      x = values, cotangent(y) = noise_array<float>(-1, 1, 133), cotangent(m) = noise_array<float>(-1, 1, 133));
+  both(e)(x = values);
+  EXPECT_TRUE(
+      takes(compile(y).explain(x = values), "input x: rows of " + std::to_string(Columns) + " are one dimension"));
+}
+
+TEST(layouts, narrow_rows_in_lanes) {
+  narrow<2>();
+  narrow<3>();
+  narrow<5>();
+  narrow<8>();
+  // Columns that are not all read, or rows apart, stay as they are.
+  constexpr auto some = define<"some">(a) = sum(b.in(1_c, x.extent(dim<1>)), x(a, b));
+  const auto values = noise_array<float>(-1, 1, 133, 5);
+  both(some)(x = values);
+  EXPECT_FALSE(takes(compile(some).explain(x = values), "one dimension"));
+  const view<const float, 2> whole = values;
+  both(some, sum(x, dim<1>))(x = whole.sliced(1, 0, 3));
+}
+
+TEST(layouts, narrow_rows_with_fixed_extents_and_checks) {
+  constexpr auto w = tensor<"w", float, 3, 4, 100, 3>;
+  constexpr auto pick = tensor<"pick", std::int64_t, 1>;
+  constexpr auto y = define<"y">(a, k) = sum(b, w(a, k, b)) * z(a, pick(k), 0_c);
+  const auto of_w = noise_array<float>(-1, 1, 4, 100, 3);
+  const auto of_z = noise_array<float>(-1, 1, 4, 70, 2);
+  array<std::int64_t, 1> numbers(100);
+  for (std::int64_t n = 0; n < 100; ++n) numbers(n) = n % 70;
+  both(y)(w = of_w, z = of_z, pick = numbers);
+  numbers(71) = 70;
+  try {
+    compile(y)(w = of_w, z = of_z, pick = numbers);
+    FAIL();
+  } catch (const error& e) {
+    EXPECT_STREQ(e.what(), "tensor z, dimension 1: expected a subscript from 0 to 69, found 70 for pick(k) at k = 71");
+  }
+}
+
 TEST(layouts, of_ids_and_the_words_for_wrong_ones) {
   constexpr auto y = define<"y">(a, c) = mean(k, z(a, ids(a, k), c));
   const auto values = noise_array<float>(-1, 1, 3, 4, 6);

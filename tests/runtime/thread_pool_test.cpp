@@ -49,6 +49,22 @@ TEST(thread_pool, runs_each_iteration_once) {
   }
 }
 
+// Each iteration is told how long its chunk was. Chunks shrink, so that threads end together.
+TEST(thread_pool, the_last_chunks_are_the_smallest) {
+  const auto tell = [](const sheaf_call* call, std::int64_t begin, std::int64_t end) {
+    auto* sizes = static_cast<std::atomic<int>*>(call->tensors[0].data);
+    for (std::int64_t i = begin; i < end; ++i) sizes[i] = static_cast<int>(end - begin);
+  };
+  for (const int threads : {2, 3, 8}) {
+    thread_pool pool(threads);
+    counters seen(4096);
+    pool.run(tell, &seen.call, 4096, long_enough);
+    for (std::size_t i = 1; i < seen.visits.size(); ++i) ASSERT_LE(seen.visits[i], seen.visits[i - 1]) << i;
+    EXPECT_EQ(seen.visits.back(), 1);
+    EXPECT_GT(seen.visits.front(), 4096 / (8 * threads));
+  }
+}
+
 TEST(thread_pool, many_short_loops_in_a_row) {
   thread_pool pool(4);
   for (int round = 0; round < 5000; ++round) {

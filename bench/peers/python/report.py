@@ -1,7 +1,9 @@
 """What scripts/bench makes of its JSON lines, with the standard library alone.
 
 report.py compare JSON            the table of Sheaf beside its peers, for a terminal
-report.py table JSON PLANS FILE   the same and the plans as markdown, between the marks of FILE
+report.py table JSON FILE          the same as markdown, between the marks of FILE
+report.py traffic OUTPUT FILE      kernels and bytes of each row, from what bench_workloads writes at SHEAF_DEBUG=3
+report.py math LINES FILE          the table of vector functions, between the marks of FILE
 report.py plots JSON SWEEP DIR    percent.svg and a drawing for each series of the sweep
 """
 import datetime
@@ -69,31 +71,36 @@ def every_peer(rows, peers):
 
 
 def plans(path):
-    """From what bench_workloads writes at SHEAF_DEBUG=3, the plans made before each row: kernels, checks, bytes stored."""
+    """The plans made before each row, and the row: kernels, checks, bytes read and written as predicted, figures of the row."""
     made, of, kernel = {}, {}, ""
     for text in Path(path).read_text(errors="replace").splitlines():
         if text.startswith("kernel "):  # of a plan, or of the code: only the first has stages
             kernel = text.split()[1].rstrip(",")
-        elif found := re.match(r"\s+predicted: (\S+) bytes stored", text):
-            of[kernel] = of.get(kernel, 0) + float(found[1])
+        elif found := re.match(r"\s+predicted: (\S+) bytes read, (\S+) written", text):
+            of[kernel] = float(found[1]), float(found[2])
         elif text.startswith("row "):
-            _, name, what, *_ = text.split()
+            _, name, what, *figures = text.split()
             checks = [name for name in of if name.startswith("check_")]
-            made[name, what] = (len(of) - len(checks), len(checks), sum(of.values()))
+            made[name, what] = (len(of) - len(checks), len(checks), sum(r for r, _ in of.values()), sum(w for _, w in of.values()), figures)
             of = {}
     return made
 
 
-def traffic(rows, made):
+def traffic(path, file):
+    """Rows of value, unit, bound, percent, error, bytes read, bytes written: those that have bytes."""
     def megabytes(n):
         return f"{n / 1e6:.3g}"
-    for key, own in rows.items():
-        if key not in made or "bytes_read" not in own:
+    body = []
+    for (name, what), (kernels, checks, read_, written, figures) in plans(path).items():
+        if len(figures) < 7 or not re.match(r"W\d+$", name):
             continue
-        kernels, checks, stored = made[key]
-        needed = own["bytes_read"] + own["bytes_written"]
-        yield [f"{key[0]} {key[1]}", str(kernels), str(checks), megabytes(own["bytes_read"]), megabytes(own["bytes_written"]),
-               megabytes(stored), megabytes(needed * own["value"] / own["bound"])]
+        value, bound, least_read, least_written = (float(figures[k]) for k in (0, 2, 5, 6))
+        body.append([f"{name} {what}", str(kernels), str(checks), megabytes(least_read), megabytes(least_written), megabytes(read_),
+                     megabytes(written), megabytes(read_ + written), megabytes((least_read + least_written) * value / bound)])
+    head = ["row", "kernels", "checks", "MB read", "MB written", "MB read, planned", "MB written, planned", "MB moved, planned",
+            "MB that the time is worth"]
+    text = put(Path(file).read_text(), "traffic", markdown(head, body))
+    Path(file).write_text(text)
 
 
 def behind(rows, peers):
@@ -121,15 +128,29 @@ def processor():
     return f"{max(1, text.count('processor'))} cores, {maker} family {family}, {wide}"
 
 
-def table(path, plan_path, file):
+def table(path, file):
     rows, peers = read(path)
     text = Path(file).read_text()
     day = datetime.date.today().isoformat()
     text = put(text, "table", [f"Run of {day}: {processor()}. Milliseconds, medians.", "", *markdown(HEAD, compared(rows, peers))])
     text = put(text, "peers", every_peer(rows, peers))
-    text = put(text, "traffic", markdown(["row", "kernels", "checks", "MB read", "MB written", "MB stored, planned", "MB that the time is worth"],
-                                         traffic(rows, plans(plan_path))))
     text = put(text, "behind", markdown(["row", "faster peer", "times"], behind(rows, peers)))
+    Path(file).write_text(text)
+
+
+def math_table(path, file):
+    """Of the lines of bench_math: a row for each function and type, the libraries side by side."""
+    of, names = {}, []
+    for text in Path(path).read_text().splitlines():
+        if text.startswith("math "):
+            _, function, kind, library, *figures = text.split()
+            of.setdefault((function, kind), {})[library] = figures
+            names += [library] if library not in names else []
+    if not of:
+        raise SystemExit("report.py: no lines of bench_math")
+    head = ["function"] + [f"{n} {what}" for what in ("ns", "ulp", "same bits") for n in names]
+    body = [[f"{key[0]} {key[1]}"] + [some[n][k] if n in some else "" for k in range(3) for n in names] for key, some in of.items()]
+    text = put(Path(file).read_text(), "math", [f"Run of {datetime.date.today().isoformat()}: {processor()}.", "", *markdown(head, body)])
     Path(file).write_text(text)
 
 
@@ -170,4 +191,4 @@ def plots(path, sweep, folder):
 
 if __name__ == "__main__":
     command, *arguments = sys.argv[1:]
-    {"compare": compare, "table": table, "plots": plots}[command](*arguments)
+    {"compare": compare, "table": table, "traffic": traffic, "math": math_table, "plots": plots}[command](*arguments)

@@ -1,0 +1,16 @@
+// Pass `folds`: sums whose lanes are folded. Each lane adds some tens or hundreds of f32, with errors that cancel between
+// lanes; what a result would show are the roundings of the last few additions and of a division by a count after them.
+// So the last lanes are added in f64, and a mean is divided there too. Shown by tests/jit/plan_rows.cpp.
+#pragma once
+#include <sheaf/jit/plan/plan.hpp>
+
+namespace sheaf::plan {
+
+// A mark on reductions of f64 that this pass makes: their body is a cast, and lanes hold what is cast.
+inline constexpr std::int64_t narrow_lanes = 256;
+inline bool has_narrow_lanes(const graph& g, node_id reduce) { return (g[reduce].attribute & narrow_lanes) != 0; }
+
+// Output: the same stages, with sums of f32 that run in lanes of their own marked so.
+void widen_folds(graph& g, program_plan& plan);
+
+}  // namespace sheaf::plan

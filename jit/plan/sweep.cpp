@@ -1,0 +1,236 @@
+#include <sheaf/jit/plan/sweep.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+#include <sheaf/dsl/graph/affine.hpp>
+#include <sheaf/jit/plan/levels.hpp>
+#include <sheaf/jit/plan/ragged.hpp>
+#include <sheaf/jit/plan/rewrite.hpp>
+
+namespace sheaf::plan {
+
+namespace {
+
+constexpr double least_columns = 64;  // pieces share the columns, and each passes all slices
+constexpr int most_lanes = 64;
+constexpr double least_slices = 256, least_rows = 4096, least_elements = 1 << 18;
+
+// Sums of f32 in f64: rounded where they are stored, however many rows there are.
+element held_in(monoid fold, element type) { return fold == monoid::sum && type == element::f32 ? element::f64 : type; }
+
+// An f32 expression in f64, with one reciprocal for all lanes in the place of divisions. `fold` becomes `wide`.
+class widening {
+ public:
+  widening(graph& g, node_id lane, node_id fold, node_id wide) : g_(g), lane_(lane), fold_(fold), wide_(wide) {}
+
+  node_id operator()(node_id n) {
+    if (n == fold_) return wide_;
+    const op kind = g_.kind(n);
+    const node_id a = g_[n].count > 0 ? g_.arg(n, 0) : no_node, b = g_[n].count > 1 ? g_.arg(n, 1) : no_node;
+    if (kind == op::cast && !is_floating(g_.type(a))) return cast_to(g_, element::f64, a);
+    if (g_.type(n) != element::f32) return cast_to(g_, element::f64, n);
+    if (kind == op::div && !g_.free[b].has(g_.ordinal(lane_)) && !uses_fold(b))
+      return make(g_, op::mul, (*this)(a), make(g_, op::div, number(g_, element::f64, 1), (*this)(b)));
+    if (kind == op::add || kind == op::sub || kind == op::mul || kind == op::div)
+      return make(g_, kind, (*this)(a), (*this)(b));
+    if (kind == op::select) {
+      const node_id c = g_.arg(n, 2);
+      return make(g_, op::select, a, (*this)(b), (*this)(c));
+    }
+    return cast_to(g_, element::f64, n);
+  }
+
+ private:
+  bool uses_fold(node_id root) const {
+    bool found = false;
+    for_each_node(g_, root, [&](node_id n) { found = found || n == fold_; });
+    return found;
+  }
+
+  graph& g_;
+  const node_id lane_, fold_, wide_;
+};
+
+class sweeping {
+ public:
+  sweeping(graph& g, const facts& known, stage& s, std::vector<stage>& before, trust& trusted)
+      : g_(g), known_(known), s_(s), before_(before), trusted_(trusted), columns_(s.indices.back()) {
+    if (known.call().eager) f_.block = 4, f_.radix = 2;
+  }
+
+  bool fold() {
+    if (s_.how != way::map || s_.indices.size() != 2 || s_.indices.front() == columns_) return false;
+    const slices_form found = slices_in(g_, known_, s_, trusted_);
+    if (found.reduce == no_node || indices_of(g_, found.slice) != std::vector<node_id>{s_.indices.front()})
+      return false;
+    const node_id value = g_.arg(found.reduce, 0);
+    if (g_.type(s_.define) != g_.type(found.reduce) || !may_sweep(value)) return false;
+    f_.fold = monoid_of(g_, found.reduce);
+    f_.type = held_in(f_.fold, g_.type(found.reduce));
+    f_.slice = s_.indices.front(), f_.low = g_.arg(found.t, 0), f_.high = g_.arg(found.t, 1);
+    f_.rows = fresh_index(g_, found.t, integer(g_, 0), found.rows);
+    f_.value = held(along(value, found.t, f_.rows));
+    f_.walk = fresh_index(g_, found.t, integer(g_, 0), found.rows);
+    f_.again = held(along(value, found.t, f_.walk));
+    f_.result = cast_to(g_, f_.type, found.reduce);
+    f_.finished = s_.body;
+    if (f_.type != g_.type(s_.define))
+      f_.finished = cast_to(g_, g_.type(s_.define), widening(g_, columns_, found.reduce, f_.result)(s_.body));
+    return made("folded");
+  }
+
+  bool spread() {
+    if (s_.how != way::interval || s_.indices.size() != 2 || s_.owned != s_.indices.front()) return false;
+    if (g_[s_.body].count != 3 || is_own(monoid_of(g_, s_.body)) || !is_number(g_, g_.arg(s_.owned, 0), 0))
+      return false;
+    const slice_lists l = bounds_of(g_, s_);
+    flat<node_id> conditions;
+    deltas::conjuncts(g_, g_.arg(s_.body, 1), conditions);
+    const node_id value = g_.arg(s_.body, 0);
+    if (l.low == no_node || l.high == no_node || conditions.size() != 2 || g_.free[value].has(g_.ordinal(s_.owned)))
+      return false;
+    if (!of_slice(l.low, l.slice) || !of_slice(l.high, l.slice) || !may_sweep(value)) return false;
+    f_.fold = monoid_of(g_, s_.body);
+    f_.type = held_in(f_.fold, g_.type(s_.body));
+    f_.slice = l.slice, f_.low = l.low, f_.high = l.high, f_.rows = s_.owned;
+    f_.value = f_.type == g_.type(value) ? value : widening(g_, columns_, no_node, no_node)(value);
+    f_.spreads = true;
+    return made("spread");
+  }
+
+ private:
+  bool of_slice(node_id bound, node_id slice) {
+    index_set own;
+    own.insert(g_.ordinal(slice));
+    return g_.free[bound].within(own) && has_closed_ranges(g_, bound) && !holds(g_, bound, op::reduce) &&
+           g_.type(bound) == element::i64;
+  }
+  bool may_sweep(node_id value) {
+    const element type = g_.type(value);
+    return (known_.call().eager ? known_.trips(columns_) >= 8 : known_.trips(columns_) >= least_columns) &&
+           row(type).bytes >= 4 && !holds(g_, value, op::reduce);
+  }
+  node_id along(node_id value, node_id from, node_id to) {
+    replacement put(g_);
+    put.add(from, to);
+    trust_alike(g_, value, put, trusted_);
+    return put(value);
+  }
+  node_id held(node_id value) { return cast_to(g_, f_.type, value); }
+
+  bool made(const char* what) {
+    const auto rows = known_.value(g_.arg(f_.rows, 1));
+    if (!rows || *rows < 1 || !fits(static_cast<double>(*rows))) return false;
+    index_set slice;
+    slice.insert(g_.ordinal(f_.slice));
+    const node_id deep = listed(slice);
+    const node_id all = blocks(g_.arg(f_.rows, 1), f_.block), groups = blocks(all, f_.radix);
+    table({all});
+    table({levels(groups), groups});
+    stage one = s_;
+    one.how = way::sweep;
+    one.when = deep;
+    one.sweep = f_;
+    one.vector = one.parallel = columns_;
+    one.lanes = 4;
+    while (one.lanes < most_lanes && one.lanes < known_.trips(columns_)) one.lanes *= 2;
+    one.chunk = one.lanes;
+    one.loops = {columns_};
+    one.operations = (3 * static_cast<double>(*rows) + 8 * known_.trips(f_.slice)) * known_.trips(columns_) / 16;
+    one.reasons = {std::string("if slices overlap enough: ") + what + " in one pass down the rows, in blocks of " +
+                   std::to_string(f_.block)};
+    before_.push_back(std::move(one));
+    s_.when = make(g_, op::logical_not, deep);
+    s_.swept = true;
+    s_.reasons.push_back("slices may overlap: swept if they have many more rows than the data, else row by row");
+    return true;
+  }
+  // Much data, for which lists and tables take no more room than the result.
+  bool fits(double rows) {
+    if (known_.call().eager) return true;
+    const double across = known_.trips(columns_), bytes = row(f_.type).bytes;
+    index_set all;
+    for (const node_id idx : s_.indices) all.insert(g_.ordinal(idx));
+    if (known_.trips(f_.slice) < least_slices || rows < least_rows || rows * across < least_elements) return false;
+    const double entries = rows / static_cast<double>(f_.block), groups = entries / static_cast<double>(f_.radix);
+    const double tables = (entries + groups * (1 + std::max(0.0, std::log2(groups)))) * across * bytes;
+    return known_.trips(all) * row(g_.type(s_.define)).bytes >= tables + 16 * (rows + known_.trips(f_.slice));
+  }
+  node_id blocks(node_id count, std::int64_t size) {
+    return make(g_, op::quotient, make(g_, op::add, count, integer(g_, size - 1)), integer(g_, size));
+  }
+  // One for each bit of a group's number, and one at least.
+  node_id levels(node_id groups) {
+    node_id count = integer(g_, 1);
+    for (int bit = 1; bit < 31; ++bit)
+      count = make(g_, op::add, count,
+                   cast_to(g_, element::i64, make(g_, op::less, integer(g_, std::int64_t{1} << bit), groups)));
+    return count;
+  }
+  void table(const std::vector<node_id>& extents) {
+    stage t;
+    t.how = way::space;
+    t.body = identity_of(g_, f_.fold, f_.type);
+    for (const node_id e : extents) t.indices.push_back(fresh_index(g_, f_.rows, integer(g_, 0), e));
+    t.indices.push_back(columns_);
+    t.define = define(g_, g_.name("table", 5), t.body, t.indices.data(), static_cast<int>(t.indices.size()));
+    f_.tables.push_back(t.define);
+    before_.push_back(std::move(t));
+  }
+  // The events, made if slices overlap enough: which is the result. Another stage over the same slices may have them.
+  node_id listed(const index_set& slice) {
+    for (const stage& other : before_) {
+      if (other.how != way::events || !same_slices(other.sweep)) continue;
+      f_.events = other.define;
+      return other.when;
+    }
+    const node_id rows = g_.arg(f_.rows, 1);
+    const node_id deep = many(g_, known_, s_, f_.low, f_.high, rows, slice, before_);
+    stage e;
+    e.how = way::events;
+    e.body = make(g_, op::add, f_.low, f_.high);
+    const node_id slices =
+        make(g_, op::maximum, make(g_, op::sub, g_.arg(f_.slice, 1), g_.arg(f_.slice, 0)), integer(g_, 0));
+    const node_id size = make(g_, op::add, make(g_, op::add, rows, integer(g_, 2)), slices);
+    const node_id which = fresh_index(g_, f_.slice, integer(g_, 0), integer(g_, 2));
+    e.indices = {which, fresh_index(g_, f_.slice, integer(g_, 0), size)};
+    e.define = define(g_, g_.name("events", 6), e.body, e.indices.data(), 2);
+    e.loops = {which};
+    e.parallel = which;
+    e.when = deep;
+    e.operations = 2 * (6 * known_.trips(f_.slice) + known_.trips(f_.rows));
+    e.bytes = 16 * (known_.trips(f_.slice) + known_.trips(f_.rows));
+    e.reasons.push_back("the slices by their first rows and by their last, if they overlap enough");
+    f_.events = e.define;
+    e.sweep = f_;
+    before_.push_back(std::move(e));
+    return deep;
+  }
+  bool same_slices(const sweep_form& o) {
+    replacement put(g_);
+    put.add(o.slice, f_.slice);
+    return put(o.low) == f_.low && put(o.high) == f_.high && known_equal(g_, g_.arg(o.slice, 0), g_.arg(f_.slice, 0)) &&
+           known_equal(g_, g_.arg(o.slice, 1), g_.arg(f_.slice, 1)) &&
+           known_equal(g_, g_.arg(o.rows, 1), g_.arg(f_.rows, 1));
+  }
+
+  graph& g_;
+  const facts& known_;
+  stage& s_;
+  std::vector<stage>& before_;
+  trust& trusted_;
+  const node_id columns_;
+  sweep_form f_;
+};
+
+}  // namespace
+
+bool take_sweep(graph& g, const facts& known, stage& s, std::vector<stage>& before, trust& trusted) {
+  if (known.call().gpu || known.call().steer.algorithm != algorithm::planned) return false;
+  if (s.swept || s.levelled || s.when != no_node || s.indices.size() != 2) return false;
+  sweeping one(g, known, s, before, trusted);
+  return one.fold() || one.spread();
+}
+
+}  // namespace sheaf::plan

@@ -1,0 +1,118 @@
+#include <sheaf/jit/plan/traffic.hpp>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <unordered_map>
+
+#include <sheaf/jit/plan/rewrite.hpp>
+
+namespace sheaf::plan {
+
+namespace {
+
+// What a kernel reads of one tensor. A walk is a pass over the data that has to end before what waits for it begins: the
+// reductions that something waits for, one within the other.
+struct reading {
+  double touched = 0;  // bytes, at most all of it
+  double part = 0;     // of one turn of the loops around
+  std::set<int> walks;
+};
+
+class kernel_reads {
+ public:
+  kernel_reads(const graph& g, const facts& known, const program_plan& plan, const kernel_plan& k)
+      : g_(g), known_(known), plan_(plan) {
+    for (const int i : k.stages) own_.insert(at(i).define);
+    for (const int i : k.stages) stage_reads(at(i));
+  }
+
+  double bytes() const {
+    double total = 0;
+    for (const auto& [tensor, r] : tensors_) {
+      const bool stays = r.part <= known_.call().on.second_cache;
+      total += r.touched * (stays ? 1 : static_cast<double>(r.walks.size()));
+    }
+    return total;
+  }
+
+ private:
+  const stage& at(int i) const { return plan_.stages[static_cast<std::size_t>(i)]; }
+
+  void stage_reads(const stage& s) {
+    loops_ = {};
+    for (const node_id idx : s.loops)
+      if (idx != s.vector) loops_.insert(g_.ordinal(idx));
+    if (s.parallel != no_node) loops_.insert(g_.ordinal(s.parallel));
+    one_walk_ = s.how == way::scan || s.how == way::window || s.how == way::taps;
+    seen_.clear();
+    for (const node_id root : {s.body, s.base, s.when})
+      if (root != no_node) visit(root, depth(root) + 1);
+    if (s.slices.array != no_node) note(s.slices.array, 1, bytes_of(s.slices.array), 0);
+  }
+
+  // How many reductions have to end, one after the other, before n is known.
+  int depth(node_id n) {
+    if (const auto known = depths_.find(n); known != depths_.end()) return known->second;
+    int most = 0;
+    if (g_.kind(n) != op::define && g_.kind(n) != op::extent)
+      for (int k = g_.kind(n) == op::load ? 1 : 0; k < g_[n].count; ++k) most = std::max(most, depth(g_.arg(n, k)));
+    return depths_[n] = most + (g_.kind(n) == op::reduce ? 1 : 0);
+  }
+
+  void visit(node_id n, int walk) {
+    if (!seen_.insert({n, walk}).second || g_.kind(n) == op::define || g_.kind(n) == op::extent) return;
+    if (g_.kind(n) == op::load) {
+      const node_id tensor = g_.arg(n, 0);
+      const double size = row(g_.type(tensor)).bytes;
+      index_set inner;
+      for (int o = 0; o < g_.indices.size(); ++o)
+        if (g_.free[n].has(o) && !loops_.has(o)) inner.insert(o);
+      note(tensor, walk, size * known_.trips(g_.free[n]), size * known_.trips(inner));
+    }
+    const int inside = g_.kind(n) == op::reduce ? depth(n) : walk;
+    for (int k = g_.kind(n) == op::load ? 1 : 0; k < g_[n].count; ++k) visit(g_.arg(n, k), inside);
+  }
+
+  double bytes_of(node_id tensor) const {
+    if (g_.kind(tensor) != op::define) return known_.bytes(tensor);
+    for (const stage& s : plan_.stages)
+      if (s.define == tensor) return s.bytes;
+    return 0;
+  }
+
+  void note(node_id tensor, int walk, double touched, double part) {
+    if (own_.contains(tensor)) return;  // written a moment ago
+    reading& r = tensors_[tensor];
+    r.touched = std::min(bytes_of(tensor), r.touched + touched);
+    r.part = std::max(r.part, std::min(part, bytes_of(tensor)));
+    r.walks.insert(one_walk_ ? 1 : walk);
+  }
+
+  const graph& g_;
+  const facts& known_;
+  const program_plan& plan_;
+  std::set<node_id> own_;
+  std::map<node_id, reading> tensors_;
+  std::unordered_map<node_id, int> depths_;
+  std::set<std::pair<node_id, int>> seen_;
+  index_set loops_;
+  bool one_walk_ = false;
+};
+
+}  // namespace
+
+void predict_traffic(const graph& g, const facts& known, program_plan& plan) {
+  for (kernel_plan& k : plan.kernels) {
+    k.read = kernel_reads(g, known, plan, k).bytes();
+    k.written = k.operations = 0;
+    for (const int i : k.stages) {
+      const stage& s = plan.stages[static_cast<std::size_t>(i)];
+      if (s.where != place::check) k.written += s.bytes;
+      k.operations += s.operations;
+    }
+    k.time = known.call().on.time(k.read, k.written);
+  }
+}
+
+}  // namespace sheaf::plan

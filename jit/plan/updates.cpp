@@ -1,0 +1,153 @@
+#include <sheaf/jit/plan/updates.hpp>
+
+#include <algorithm>
+
+#include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/plan/stages.hpp>
+
+namespace sheaf::plan {
+
+namespace {
+
+constexpr double listed_from = 1 << 18;  // elements of the result
+constexpr double most_chunks = 512;
+constexpr std::int64_t most_rows = 2048;  // of a chunk: where each of them begins is kept in the nearest cache
+constexpr double repeats_allowed = 1.5;
+
+// The extent of a tensor that is subscripted by idx alone.
+node_id walked_extent(graph& g, node_id root, node_id idx) {
+  node_id found = no_node;
+  for_each_node(g, root, [&](node_id n) {
+    for (int d = 0; g.kind(n) == op::load && d + 1 < g[n].count; ++d)
+      if (found == no_node && g.arg(n, 1 + d) == idx && g.kind(g.arg(n, 0)) == op::input)
+        found = extent(g, g.arg(n, 0), d);
+  });
+  return found;
+}
+
+bool is_closed(const graph& g, node_id idx) {
+  for (int k = 0; k < 2; ++k)
+    if (!g.free[g.arg(idx, k)].empty() || holds(g, g.arg(idx, k), op::load)) return false;
+  return true;
+}
+
+// How many updates a list has room for: all of them where ranges are closed; of slices that cover a tensor, its elements.
+node_id room_of(graph& g, const stage& s) {
+  const auto bound = bound_indices(g, s.body);
+  node_id room = integer(g, 1);
+  for (const node_id idx : bound) {
+    const bool within = std::any_of(bound.begin(), bound.end(),
+                                    [&](node_id other) { return other != idx && g.free[other].has(g.ordinal(idx)); });
+    if (within && is_closed(g, idx)) continue;
+    node_id count = no_node;
+    if (is_closed(g, idx))
+      count = make(g, op::maximum, make(g, op::sub, g.arg(idx, 1), g.arg(idx, 0)), integer(g, 0));
+    else
+      count = walked_extent(g, s.body, idx);
+    if (count == no_node) return no_node;
+    room = make(g, op::mul, room, count);
+  }
+  return room;
+}
+
+bool is_slow(const graph& g, node_id n) {
+  const op kind = g.kind(n);
+  if (!is_elementwise(kind)) return false;
+  if (kind == op::div || kind == op::pow || (kind >= op::exp && kind <= op::cos)) return true;
+  for (int k = 0; k < g[n].count; ++k)
+    if (is_slow(g, g.arg(n, k))) return true;
+  return false;
+}
+
+}  // namespace
+
+update_target target_of(graph& g, const stage& s) {
+  flat<node_id> list;
+  deltas::conjuncts(g, g.arg(s.body, 1), list);
+  update_target t{no_node, truth(g, true)};
+  const node_id j = s.owned;
+  for (const node_id c : list) {
+    const node_id a = g[c].count == 2 ? g.arg(c, 0) : no_node, b = g[c].count == 2 ? g.arg(c, 1) : no_node;
+    const node_id other = a == j ? b : b == j ? a : no_node;
+    if (t.at == no_node && g.kind(c) == op::equal && other != no_node && !g.free[other].has(g.ordinal(j)))
+      t.at = other;
+    else
+      t.rest = conjunction(g, t.rest, c);
+  }
+  return t;
+}
+
+node_id chunks_of(graph& g, const update_lists& l) {
+  const node_id rows = make(g, op::maximum, make(g, op::sub, g.arg(l.owned, 1), g.arg(l.owned, 0)), integer(g, 0));
+  return make(g, op::quotient, make(g, op::add, rows, integer(g, l.chunk - 1)), integer(g, l.chunk));
+}
+
+bool take_repeated(graph& g, const facts& known, stage& s, std::vector<stage>& before) {
+  if (known.call().gpu || s.how != way::scatter) return false;
+  index_set all;
+  for (const node_id idx : s.indices)
+    if (idx != s.owned) all.insert(g.ordinal(idx));
+  for (const node_id idx : bound_indices(g, s.body)) all.insert(g.ordinal(idx));
+  if (known.trips(all) < listed_from) return false;
+  node_id slow = no_node;
+  for_each_node(g, g.arg(s.body, 0), [&](node_id n) {
+    if (!is_elementwise(g.kind(n)) || !is_floating(g.type(n)) || !is_slow(g, n) || g.free[n].empty() ||
+        holds(g, n, op::reduce))
+      return;
+    if (g.free[n].has(g.ordinal(s.owned)) || !has_closed_ranges(g, n)) return;
+    if (known.trips(all) > 2 * repeats_allowed * known.trips(g.free[n])) slow = n;  // the last: outermost
+  });
+  if (slow == no_node) return false;
+  const node_id value = stored(g, slow, "kept", s, before, "a scatter would compute it for each of its updates");
+  replacement put(g);
+  put.add(slow, value);
+  s.body = put(s.body);
+  return true;
+}
+
+bool list_updates(graph& g, const facts& known, stage& s, std::vector<stage>& done) {
+  if (known.call().gpu || s.how != way::scatter || s.updates.array != no_node || s.parallel != s.owned || s.vector == no_node) return false;
+  const update_target t = target_of(g, s);
+  index_set walked;
+  for (const node_id idx : bound_indices(g, s.body)) {
+    walked.insert(g.ordinal(idx));
+    walked |= g.free[idx];
+  }
+  index_set own;
+  for (const node_id idx : bound_indices(g, s.body)) own.insert(g.ordinal(idx));
+  if (t.at == no_node || !walked.within(own) || !g.free[t.at].within(own) || g.type(t.at) != element::i64 ||
+      holds(g, t.at, op::reduce))
+    return false;
+  if (!is_closed(g, s.owned)) return false;
+  const node_id room = room_of(g, s);
+  index_set all;
+  for (const node_id idx : s.indices) all.insert(g.ordinal(idx));
+  const double results = known.trips(all);
+  const bool eager = known.call().eager;
+  if (room == no_node || (!eager && (results < listed_from || known.trips(s.owned) < 256))) return false;
+  const auto updates = known.value(room);
+  const auto walk = bound_indices(g, s.body);
+  const double bytes = 8.0 * static_cast<double>(walk.size() + 1) * static_cast<double>(updates.value_or(0));
+  if (!updates || (!eager && bytes > results * row(g.type(s.define)).bytes)) return false;
+  update_lists l{.walk = nesting_order(g, walk), .owned = s.owned, .at = t.at, .chunk = eager ? 4 : 64, .room = room};
+  while (l.chunk < most_rows && known.trips(s.owned) / static_cast<double>(l.chunk) > most_chunks) l.chunk *= 2;
+  stage lists;
+  lists.how = way::updates;
+  lists.updates = l;
+  lists.body = t.at;
+  const node_id planes = make(g, op::mul, room, integer(g, static_cast<std::int64_t>(walk.size()) + 1));
+  const node_id size = make(g, op::add, make(g, op::add, chunks_of(g, l), integer(g, 2)), planes);
+  lists.indices = {fresh_index(g, walk.front(), integer(g, 0), size)};
+  lists.define = define(g, g.name("updates", 7), lists.body, lists.indices.data(), 1);
+  lists.when = s.when;
+  lists.bytes = bytes;
+  lists.operations = 4 * static_cast<double>(*updates);
+  lists.reasons.push_back("the updates by the " + std::to_string(l.chunk) + " rows that they go to");
+  l.array = lists.define;
+  s.updates = l;
+  s.reasons.push_back("a piece walks the updates of its own rows, row by row, and writes each row once");
+  done.push_back(std::move(lists));
+  return true;
+}
+
+}  // namespace sheaf::plan

@@ -1,0 +1,25 @@
+// Step `updates` of materialise: a scatter to many rows by the inverse of its index. A counting sort lists the updates by the
+// chunk of rows that they go to, in the order in which they are walked; a piece then knows its own without asking all of them,
+// and writes each row once. Shown by tests/jit/updates.cpp.
+#pragma once
+#include <sheaf/jit/plan/plan.hpp>
+
+namespace sheaf::plan {
+
+// Puts a stage before a scatter that lists its updates, where pieces would walk many in vain.
+bool list_updates(graph& g, const facts& known, stage& s, std::vector<stage>& done);
+
+// What the condition of a scatter says: row j == at, and what else must hold.
+struct update_target {
+  node_id at = no_node;
+  node_id rest = no_node;
+};
+update_target target_of(graph& g, const stage& s);
+
+// How many chunks the owned index has.
+node_id chunks_of(graph& g, const update_lists& l);
+
+// Divisions and functions in the value of a scatter that have far fewer values than there are updates: stored before.
+bool take_repeated(graph& g, const facts& known, stage& s, std::vector<stage>& before);
+
+}  // namespace sheaf::plan
