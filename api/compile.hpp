@@ -15,6 +15,7 @@
 #include <sheaf/dsl/surface/program.hpp>
 #include <sheaf/jit/engine/program.hpp>
 #include <sheaf/runtime/array.hpp>
+#include <sheaf/runtime/device.hpp>
 #include <sheaf/runtime/error.hpp>
 #include <sheaf/runtime/view.hpp>
 
@@ -65,6 +66,9 @@ struct call_signature {
   static constexpr int rank = rows.rows[Slot].rank;
   template <int Slot>
   using view_type = view<std::conditional_t<(Slot < inputs), const value_type<Slot>, value_type<Slot>>, rank<Slot>>;
+  template <int Slot>
+  using array_type = array<value_type<Slot>, rank<Slot>>;
+  static constexpr bool on_device = false;
 };
 
 template <class V>
@@ -76,6 +80,8 @@ constexpr const char* element_name() {
     return row(element_of<std::remove_cvref_t<decltype(*std::declval<value&>().data())>>).name;
   else if constexpr (requires(value& v) { requires is_element<std::remove_cvref_t<decltype(*v.data_handle())>>; })
     return row(element_of<std::remove_cvref_t<decltype(*std::declval<value&>().data_handle())>>).name;
+  else if constexpr (requires { requires is_element<typename value::value_type>; })
+    return row(element_of<typename value::value_type>).name;
   else
     return "something that is no view of one";
 }
@@ -101,6 +107,17 @@ template <class Signature, class B>
 inline constexpr bool converts =
     std::is_constructible_v<typename Signature::template view_type<Signature::template slot<typename B::symbol>>,
                             decltype(std::declval<B>().value)>;
+template <class Signature, class B>
+SHEAF_INLINE constexpr bool expect_place() {
+  using symbol = typename B::symbol;
+  constexpr bool there = runtime::is_device_memory<std::remove_cvref_t<decltype(std::declval<B>().value)>>;
+  expect<(there == Signature::on_device), [] {
+    return sentence{} << "call: argument " << symbol::label.text << ": expected memory of "
+                      << (there ? "the host, got memory of a GPU; to_host(...) copies it"
+                                : "a GPU, got memory of the host; to_device(...) copies it");
+  }>();
+  return there == Signature::on_device;
+}
 template <class Signature, class B>
 SHEAF_INLINE constexpr void expect_argument() {
   using symbol = typename B::symbol;
@@ -145,6 +162,7 @@ SHEAF_INLINE constexpr bool call_fits() {
     (expect_known<Signature, B>(), ...);
     return false;
   } else {
+    if constexpr (!(expect_place<Signature, B>() && ... && true)) return false;
     (expect_argument<Signature, B>(), ...);
     const bool given = []<int... Slots>(std::integer_sequence<int, Slots...>) {
       return (static_cast<int>(expect_given<Signature, Slots, B...>()) & ... & 1) == 1;
@@ -178,8 +196,7 @@ constexpr auto returned_slots() {
     return out;
   }();
   return [=]<std::size_t... K>(std::index_sequence<K...>) {
-    return returned_list<returned<
-        slots[K], array<typename Signature::template value_type<slots[K]>, Signature::template rank<slots[K]>>>...>{};
+    return returned_list<returned<slots[K], typename Signature::template array_type<slots[K]>>...>{};
   }(std::make_index_sequence<count>{});
 }
 
@@ -188,6 +205,11 @@ using returned_slots_t = decltype(returned_slots<Signature, B...>());
 
 template <class T, int Rank>
 void put(sheaf_tensor* tensors, int slot, const view<T, Rank>& a) {
+  tensors[slot] = {const_cast<void*>(static_cast<const void*>(a.data)), a.extents, a.strides};
+}
+
+template <class T, int Rank>
+void put(sheaf_tensor* tensors, int slot, const device_view<T, Rank>& a) {
   tensors[slot] = {const_cast<void*>(static_cast<const void*>(a.data)), a.extents, a.strides};
 }
 
@@ -314,6 +336,7 @@ SHEAF_INLINE auto make_compiled(jit::backend runs_on, const options& wanted = {}
 // One program of several outputs: definitions, gradients, expressions without free indices, value_and_grad(...). What
 // they share is computed once. Kernels are made at the first call with arguments of a shape class, and cached.
 template <class... Outputs>
+  requires(!(std::same_as<Outputs, on_gpu> || ...))
 SHEAF_INLINE auto compile(Outputs...) {
   static_assert(sizeof...(Outputs) > 0, "compile: expected at least one output");
   return detail::make_compiled<Outputs...>(jit::backend::chosen);
@@ -322,6 +345,7 @@ SHEAF_INLINE auto compile(Outputs...) {
 // The same with decisions of the caller's: compile(options{.lanes = 16}, y). Those that no plan of the program can follow are an
 // error at the first call, code::unsupported; lanes that are no power of two from 4 to 256 at once, code::bad_argument.
 template <class... Outputs>
+  requires(!(std::same_as<Outputs, on_gpu> || ...))
 SHEAF_INLINE auto compile(const options& wanted, Outputs...) {
   static_assert(sizeof...(Outputs) > 0, "compile: expected at least one output");
   return detail::make_compiled<Outputs...>(jit::backend::chosen, wanted);

@@ -104,6 +104,8 @@ settings read_settings(setting_source source) {
   result.backend = backend_of(source);
   result.llvm_plugin = text_of(source, "SHEAF_LLVM_PLUGIN");
   result.target = text_of(source, "SHEAF_TARGET");
+  result.cuda = text_of(source, "SHEAF_CUDA");
+  result.nvrtc = text_of(source, "SHEAF_NVRTC");
   result.verify = switch_of(source, "SHEAF_VERIFY", verify_by_default);
   return result;
 }

@@ -17,9 +17,13 @@ inline constexpr setting_row setting_rows[] = {
     {"SHEAF_THREADS", "the processors this process may use", "threads of the default pool, the calling one included"},
     {"SHEAF_CACHE", "on", "kernel cache on disk: on, read (never written) or off"},
     {"SHEAF_CACHE_DIR", "$XDG_CACHE_HOME/sheaf, or ~/.cache/sheaf", "folder of the kernel cache"},
-    {"SHEAF_BACKEND", "llvm", "what runs programs: llvm, or reference, the slow evaluator that defines what is correct"},
+    {"SHEAF_BACKEND", "llvm",
+     "what runs programs: llvm, or reference, the slow evaluator that defines what is correct"},
     {"SHEAF_LLVM_PLUGIN", "beside the library", "path of the code generator that is opened at first need"},
     {"SHEAF_TARGET", "this processor", "processor to generate code for, such as x86-64-v3"},
+    {"SHEAF_CUDA", "libcuda.so.1", "path of the GPU driver that is opened at first need"},
+    {"SHEAF_NVRTC", "the newest of libnvrtc.so.13 and .12 that the driver can use",
+     "path of the compiler for GPUs that is opened at first need"},
     {"SHEAF_VERIFY", "on in debug builds", "verify the kernel IR after every pass: on or off"},
 };
 
@@ -29,10 +33,11 @@ struct settings {
   int debug = 0;
   int threads = 1;
   cache_use cache = cache_use::on;
-  std::string cache_dir;    // empty where there is no home to keep one in: then the cache is off
+  std::string cache_dir;  // empty where there is no home to keep one in: then the cache is off
   std::string backend = "llvm";
   std::string llvm_plugin;  // empty: the default place
   std::string target;       // empty: this processor
+  std::string cuda, nvrtc;  // empty: the system's
   bool verify = false;
 };
 

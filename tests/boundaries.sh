@@ -42,14 +42,14 @@ report 'dsl/ includes the standard library, Boost.Hana and sheaf/dsl only' "$dsl
 forbid 'dsl/graph and dsl/passes are beneath dsl/surface' "${include}<sheaf/dsl/surface/" "$none" dsl/graph dsl/passes
 forbid 'jit/ sees dsl/graph, never dsl/surface' "${include}[<\"](sheaf/)?dsl/surface/" "$none" jit
 forbid 'LLVM headers only in jit/llvm/' "${include}[<\"]llvm(-c)?/" '^jit/llvm/' "${all[@]}"
-forbid 'CUDA and NVRTC names only in jit/cuda/ and runtime/cuda/' \
+forbid 'CUDA and NVRTC names only in jit/cuda/ and runtime/cuda/, and where tests and benchmarks stand in for them' \
   "${include}[<\"](cuda|nvrtc|driver_types)|\<(cu[A-Z][A-Za-z]+|cuda[A-Z][A-Za-z]+|nvrtc[A-Z][A-Za-z]*|CU(result|device|context|module|function|stream|event|deviceptr))\>" \
-  '^(jit|runtime)/cuda/' "${all[@]}"
+  '^((jit|runtime|tests)/cuda|tests/gpu|bench/gpu)/' "${all[@]}"
 forbid 'small headers of Boost.Hana, not boost/hana.hpp' "${include}[<\"]boost/hana\.hpp" "$none" "${all[@]}"
 forbid 'runtime/ never includes jit/, dsl/surface or api/' "${include}[<\"](sheaf/)?(jit|api|dsl/surface|sheaf\.hpp)" "$none" runtime
 forbid 'jit/ never includes api/' "${include}[<\"](sheaf/)?(api/|sheaf\.hpp)" "$none" jit
-# A backend's plugin.h is the one header meant for others.
-forbid 'no private header of a backend outside it' "${include}[<\"](sheaf/)?jit/(llvm|cuda)/([^p]|p[^l])" '^jit/(llvm|cuda)/' "${all[@]}"
+# A backend's plugin.h is the one header meant for others; the tests of its text read the emitter's.
+forbid 'no private header of a backend outside it' "${include}[<\"](sheaf/)?jit/(llvm|cuda)/([^p]|p[^l])" '^(jit/(llvm|cuda)|tests/cuda)/' "${all[@]}"
 forbid 'headers are included as <sheaf/...>' "${include}\"" "$none" "${own[@]}"
 
 [[ $broken -eq 0 ]] && echo 'boundaries: kept'

@@ -37,6 +37,9 @@ class arrangement {
   int named_dimension(int input, int d) const {
     return forms_[static_cast<std::size_t>(input)].order[static_cast<std::size_t>(d)];
   }
+  // Of an input as it is given: position d takes dimension order[d].
+  const std::vector<int>& order(int input) const { return forms_[static_cast<std::size_t>(input)].order; }
+  bool is_joined(int input) const { return forms_[static_cast<std::size_t>(input)].columns > 0; }
 
  private:
   struct form {

@@ -1,5 +1,7 @@
 #include <sheaf/jit/engine/failure.hpp>
 
+#include <cstring>
+
 #include <sheaf/jit/engine/words.hpp>
 #include <sheaf/runtime/fail.hpp>
 
@@ -10,7 +12,8 @@ namespace {
 // Integer expressions at one position of their indices, reading the caller's tensors.
 class spot {
  public:
-  spot(const graph& g, const sheaf_tensor* tensors) : g_(g), tensors_(tensors) {}
+  spot(const graph& g, const sheaf_tensor* tensors, const element_reader& read)
+      : g_(g), tensors_(tensors), read_(read) {}
 
   void set(node_id idx, std::int64_t value) { places_.push_back({idx, value}); }
 
@@ -18,10 +21,14 @@ class spot {
     for (const auto& [idx, at] : places_)
       if (idx == n) return at;
     switch (g_.kind(n)) {
-      case op::constant: return g_[n].attribute;
-      case op::extent: return tensors_[g_[g_.arg(n, 0)].attribute].extents[g_[n].attribute];
-      case op::load: return loaded(n);
-      default: break;
+      case op::constant:
+        return g_[n].attribute;
+      case op::extent:
+        return tensors_[g_[g_.arg(n, 0)].attribute].extents[g_[n].attribute];
+      case op::load:
+        return loaded(n);
+      default:
+        break;
     }
     if (!is_elementwise(g_.kind(n)) || row(g_.kind(n)).integer == nullptr) return std::nullopt;
     std::int64_t list[3] = {0, 0, 0};
@@ -39,6 +46,7 @@ class spot {
     const node_id source = g_.arg(n, 0);
     if (g_.kind(source) != op::input) return std::nullopt;
     const sheaf_tensor& tensor = tensors_[g_[source].attribute];
+    if (tensor.data == nullptr) return std::nullopt;  // forgotten, see element_reader
     std::int64_t offset = 0;
     for (int d = 0; d + 1 < g_[n].count; ++d) {
       const auto at = value(g_.arg(n, 1 + d));
@@ -46,16 +54,28 @@ class spot {
       offset += *at * tensor.strides[d];
     }
     switch (g_.type(source)) {
-      case element::i64: return static_cast<const std::int64_t*>(tensor.data)[offset];
-      case element::i32: return static_cast<const std::int32_t*>(tensor.data)[offset];
-      case element::i8: return static_cast<const std::int8_t*>(tensor.data)[offset];
-      case element::u8: return static_cast<const std::uint8_t*>(tensor.data)[offset];
-      default: return std::nullopt;
+      case element::i64:
+        return element_at<std::int64_t>(tensor, offset);
+      case element::i32:
+        return element_at<std::int32_t>(tensor, offset);
+      case element::i8:
+        return element_at<std::int8_t>(tensor, offset);
+      case element::u8:
+        return element_at<std::uint8_t>(tensor, offset);
+      default:
+        return std::nullopt;
     }
+  }
+  template <class T>
+  std::optional<std::int64_t> element_at(const sheaf_tensor& tensor, std::int64_t offset) const {
+    T value = 0;
+    if (!read_(&value, static_cast<const T*>(tensor.data) + offset, sizeof value)) return std::nullopt;
+    return value;
   }
 
   const graph& g_;
   const sheaf_tensor* tensors_;
+  const element_reader& read_;
   std::vector<std::pair<node_id, std::int64_t>> places_;
 };
 
@@ -78,8 +98,14 @@ void fail_demand(const graph& g, int which, const std::vector<std::int64_t>& at,
   runtime::fail(codes[static_cast<int>(d.of)], name_text(g, d.operation), expected, seen);
 }
 
-void fail_check(const graph& g, const plan::check& check, std::int64_t position, const sheaf_tensor* tensors) {
-  spot here(g, tensors);
+bool read_host(void* to, const void* from, std::size_t bytes) {
+  std::memcpy(to, from, bytes);
+  return true;
+}
+
+void fail_check(const graph& g, const plan::check& check, std::int64_t position, const sheaf_tensor* tensors,
+                const element_reader& read) {
+  spot here(g, tensors, read);
   std::vector<std::int64_t> at(check.indices.size());
   for (std::size_t k = check.indices.size(); k-- > 0;) {
     const std::int64_t size = here.value(check.sizes[k]).value_or(1);

@@ -27,8 +27,8 @@ class kernel {
 
 class program {
  public:
-  program(const std::int32_t* words, backend which, const options& wanted)
-      : g(unpack(words)), text(text_of(print(g))), runs_on(which), steer(wanted), target(wanted.target ? wanted.target : "") {
+  program(const std::int32_t* words, backend which, const options& wanted, int ordinal)
+      : g(unpack(words)), text(text_of(print(g))), runs_on(which), device(ordinal), steer(wanted), target(wanted.target ? wanted.target : "") {
     steer.target = target.empty() ? nullptr : target.c_str();
   }
   program(const program&) = delete;
@@ -43,6 +43,7 @@ class program {
   const graph g;
   const std::string text;
   const backend runs_on;
+  const int device;
   options steer;
   const std::string target;  // what steer points to
   std::atomic<const kernel*> newest = nullptr;
@@ -86,7 +87,8 @@ std::string source_text(const graph& g, node_id n) {
 
 // What gives an index its extent, and how much.
 std::string extent_text(const graph& g, node_id n, std::int64_t value) {
-  return is_constant(g, n) ? "the program fixes " + std::to_string(value) : source_text(g, n) + " gives " + std::to_string(value);
+  return is_constant(g, n) ? "the program fixes " + std::to_string(value)
+                           : source_text(g, n) + " gives " + std::to_string(value);
 }
 
 void check_static_extents(const graph& g, const call_class& a) {
@@ -176,7 +178,8 @@ void check_overlap(const graph& g, const sheaf_tensor* tensors) {
     for (int s = 0; s < o; ++s) {
       const span_of_bytes other = span(s);
       if (own.first < other.last && other.first < own.last)
-        runtime::fail(code::bad_argument, "output " + slot_text(g, o), "memory of its own", "memory of " + slot_text(g, s));
+        runtime::fail(code::bad_argument, "output " + slot_text(g, o), "memory of its own",
+                      "memory of " + slot_text(g, s));
     }
   }
 }
@@ -202,7 +205,9 @@ const kernel* make_kernel(program& p, const sheaf_tensor* tensors, const std::in
   check_demands(g, known);
   resolve_outputs(g, known, tensors + g.inputs.size(), a);
   const bool reference = p.runs_on == backend::reference || runtime::current_settings().backend == "reference";
-  made->code = reference ? make_reference_runner(g, a) : make_native_runner(g, a, p.steer);
+  made->code = p.runs_on == backend::gpu ? make_gpu_runner(g, a, p.steer, p.device)
+               : reference               ? make_reference_runner(g, a)
+                                         : make_native_runner(g, a, p.steer);
   made->next = p.newest.load();
   const kernel* result = made.release();
   p.newest.store(result, std::memory_order_release);
@@ -211,19 +216,22 @@ const kernel* make_kernel(program& p, const sheaf_tensor* tensors, const std::in
 
 const kernel* find(const program& p, const std::int64_t* key, int size) {
   for (const kernel* k = p.newest.load(std::memory_order_acquire); k != nullptr; k = k->next)
-    if (static_cast<int>(k->key.size()) == size && std::memcmp(k->key.data(), key, static_cast<std::size_t>(size) * 8) == 0)
+    if (static_cast<int>(k->key.size()) == size &&
+        std::memcmp(k->key.data(), key, static_cast<std::size_t>(size) * 8) == 0)
       return k;
   return nullptr;
 }
 
 }  // namespace
 
-program* make_program(const std::int32_t* words, backend runs_on, const options& wanted) {
+program* make_program(const std::int32_t* words, backend runs_on, const options& wanted, int device) {
   const int lanes = wanted.lanes;
   if (lanes != 0 && (lanes < 4 || lanes > 256 || (lanes & (lanes - 1)) != 0))
     runtime::fail(code::bad_argument, "compile: options.lanes", "0 or a power of two from 4 to 256", std::to_string(lanes));
-  return new program(words, runs_on, wanted);
+  if (runs_on == backend::gpu) expect_gpu(device);
+  return new program(words, runs_on, wanted, device);
 }
+int device_of(const program* p) { return p->device; }
 void free_program(program* p) noexcept { delete p; }
 
 const kernel* prepare(program* p, const sheaf_tensor* tensors) {
@@ -241,6 +249,24 @@ const std::int64_t* output_extents(const kernel* k, int output) {
 }
 
 void run(const kernel* k, const sheaf_tensor* tensors) { k->code->run(tensors); }
+
+void runner::run_on(const sheaf_tensor*, const device_place&) const {
+  runtime::fail(code::broken_invariant, "call on a stream", "a program for a GPU", "one for the processor");
+}
+void runner::reserve_on(const device_place& where) const { run_on(nullptr, where); }
+
+void run_on(const kernel* k, const sheaf_tensor* tensors, const device_place& where) {
+  k->code->run_on(tensors, where);
+}
+void reserve_on(const kernel* k, const device_place& where) { k->code->reserve_on(where); }
+std::size_t workspace_bytes(const kernel* k) { return k->code->workspace_bytes(); }
+
+void expect_device(const program* p, int slot, int device) {
+  if (device == p->device) return;
+  const std::string expected = "gpu " + std::to_string(p->device), found = "gpu " + std::to_string(device);
+  if (slot < 0) runtime::fail(code::bad_argument, "call on a stream", "one of " + expected, "one of " + found);
+  runtime::fail(code::bad_argument, "argument " + slot_text(p->g, slot), "memory of " + expected, "memory of " + found);
+}
 
 const char* expression_text(program* p) { return p->text.c_str(); }
 const char* plan_text(const kernel* k) { return k->code->plan().c_str(); }

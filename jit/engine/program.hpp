@@ -1,5 +1,6 @@
 // A compiled program as the caller's code sees it: light, without the graph. See program.cpp.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 
 #include <sheaf/jit/plan/options.hpp>
@@ -10,11 +11,21 @@ namespace sheaf::jit {
 class program;
 class kernel;
 
-// What runs a program: what the settings name, or the slow evaluator whatever they name.
-enum class backend : std::uint8_t { chosen, reference };
+// What runs a program: what the settings name, or the slow evaluator whatever they name, or a GPU.
+enum class backend : std::uint8_t { chosen, reference, gpu };
+
+// Where a call on a GPU is queued: a stream, and workspace of the caller's or none.
+struct device_place {
+  void* stream = nullptr;
+  void* memory = nullptr;
+  std::size_t bytes = 0;
+};
 
 // words: a packed graph (pack.hpp), read before this returns.
-program* make_program(const std::int32_t* words, backend runs_on = backend::chosen, const options& wanted = {});
+// device: which GPU, for backend::gpu.
+program* make_program(const std::int32_t* words, backend runs_on = backend::chosen, const options& wanted = {},
+                      int device = 0);
+int device_of(const program* p);
 void free_program(program* p) noexcept;
 
 // The kernel for these arguments, from memory, disk or the code generator, after everything that can be checked without
@@ -25,6 +36,15 @@ const kernel* prepare(program* p, const sheaf_tensor* tensors);
 const std::int64_t* output_extents(const kernel* k, int output);
 // Runs it. Throws sheaf::error with code::index_out_of_range, before any output is written.
 void run(const kernel* k, const sheaf_tensor* tensors);
+
+// The same on a GPU: queues it and returns. Throws what can be seen before; what data is wrong with is thrown where the
+// stream is synchronised.
+void run_on(const kernel* k, const sheaf_tensor* tensors, const device_place& where);
+// What a call on this stream will need, so that a capture may follow.
+void reserve_on(const kernel* k, const device_place& where);
+std::size_t workspace_bytes(const kernel* k);
+// Throws code::bad_argument where an argument (-1: the stream) is of another device than the program.
+void expect_device(const program* p, int slot, int device);
 
 // Texts for people: the printed definitions, the plan for these arguments, the kernel IR. Valid as long as the program.
 const char* expression_text(program* p);

@@ -7,6 +7,7 @@
 #include <sheaf/jit/plan/options.hpp>
 #include <sheaf/runtime/sheaf_call.h>
 #include <sheaf/dsl/graph/graph.hpp>
+#include <sheaf/jit/engine/program.hpp>
 
 namespace sheaf::jit {
 
@@ -25,6 +26,10 @@ class runner {
   virtual ~runner() = default;
   // tensors: inputs, then outputs, all with memory. Throws sheaf::error before any output is written.
   virtual void run(const sheaf_tensor* tensors) const = 0;
+  // On a device: queued on a stream, or only what it needs made ready.
+  virtual void run_on(const sheaf_tensor* tensors, const device_place& where) const;
+  virtual void reserve_on(const device_place& where) const;
+  virtual std::size_t workspace_bytes() const { return 0; }
   virtual const std::string& plan() const = 0;
   virtual const std::string& ir() const = 0;
 };
@@ -33,5 +38,11 @@ class runner {
 std::unique_ptr<runner> make_reference_runner(const graph& g, const call_class& arguments);
 // Planned, lowered, and compiled by LLVM or found in the caches.
 std::unique_ptr<runner> make_native_runner(const graph& g, const call_class& arguments, const options& steer);
+
+// The same by NVRTC, for a GPU; the stream is asked for at the call.
+std::unique_ptr<runner> make_gpu_runner(const graph& g, const call_class& arguments, const options& steer,
+                                        int device);
+// Throws code::device_failed where there is no such GPU, or what it needs is missing.
+void expect_gpu(int device);
 
 }  // namespace sheaf::jit

@@ -95,7 +95,8 @@ std::int64_t most_places(graph& g, const plan::facts& known, node_id idx) {
 // places where the condition holds are listed before, outside the lanes.
 std::optional<kernel_lowering::kept_list> kernel_lowering::list_kept(std::span<const node_id> reductions, scope& at) {
   const node_id condition = g.arg(reductions.front(), 1), idx = g.arg(reductions.front(), 2);
-  if (at.lane == no_node || g[reductions.front()].count != 3 || is_true(g, condition)) return std::nullopt;
+  if (known.call().gpu || at.lane == no_node || g[reductions.front()].count != 3 || is_true(g, condition))
+    return std::nullopt;
   for (const node_id q : reductions)
     if (g.arg(q, 1) != condition) return std::nullopt;
   const std::int64_t places = most_places(g, known, idx);

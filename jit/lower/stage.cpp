@@ -93,6 +93,7 @@ void kernel_lowering::piece(const plan::kernel_plan& k, scope& s, const range* c
 }
 
 bool kernel_lowering::is_shared(const plan::kernel_plan& k, double turns) const {
+  if (known.call().gpu) return turns > 1;
   const sharing wanted = known.call().steer.sharing;
   if (wanted != sharing::planned) return wanted == sharing::always;
   return turns > 1 && k.cost * turns > known.call().on.wake;

@@ -20,6 +20,7 @@ struct tensor_facts {
 struct call_facts {
   std::vector<tensor_facts> inputs;  // by the graph's inputs
   std::vector<bool> unit_outputs;    // by the graph's outputs; missing: true
+  bool gpu = false;  // teams of threads share the pieces: thousands of them, each of less
   options steer = {};
   machine on = {};
   double cache_share = 0;            // bytes that a piece may leave in the last cache for what comes after; 0: no panels
@@ -37,6 +38,10 @@ class facts {
   double trips(node_id idx) const;
   // The product over a set of indices.
   double trips(const index_set& set) const;
+
+  // What keeps the machine busy, from what keeps a few cores busy: so many pieces, each of as many elements.
+  double pieces(double of_cores) const { return call_.gpu ? 256 * of_cores : of_cores; }
+  double elements(double of_cores) const { return call_.gpu ? of_cores / 8 : of_cores; }
 
   // Of an input's elements.
   double bytes(node_id input) const;

@@ -62,8 +62,9 @@ slices_form slices_in(graph& g, const facts& known, const stage& s, const trust&
     index_set columns = g.free[n];
     for (const node_id idx : indices_of(g, slice)) columns.erase(g.ordinal(idx));
     const double height = static_cast<double>(count.value_or(0));
-    const bool enough = by_tables(known) || (known.trips(slice) >= least_slices && height >= least_rows &&
-                                             height * known.trips(columns) >= least_elements);
+    const bool enough =
+        by_tables(known) || (!known.call().gpu && known.trips(slice) >= least_slices && height >= least_rows &&
+                             height * known.trips(columns) >= least_elements);
     if (!count || (!enough && !known.call().eager)) return;
     found = {n, t, rows, slice};
   });
@@ -293,9 +294,9 @@ bool take_spread(graph& g, const facts& known, stage& s, std::vector<stage>& bef
   index_set all;
   for (const node_id idx : s.indices) all.insert(g.ordinal(idx));
   const auto rows = known.value(g.arg(s.owned, 1));
-  const bool enough =
-      by_tables(known) || (known.trips(l.slice) >= least_slices &&
-                           static_cast<double>(rows.value_or(0)) >= least_rows && known.trips(all) >= least_elements);
+  const bool enough = by_tables(known) || (!known.call().gpu && known.trips(l.slice) >= least_slices &&
+                                           static_cast<double>(rows.value_or(0)) >= least_rows &&
+                                           known.trips(all) >= least_elements);
   if (!rows || *rows < 1 || (!enough && !known.call().eager)) return false;
   spread(g, known, s, l, before, trusted)();
   s.reasons.push_back(

@@ -259,7 +259,7 @@ bool take_split(graph& g, const facts& known, stage& s, std::vector<stage>& befo
     index_set outer = g.free[n];
     double pieces = known.trips(outer);
     if (s.vector != no_node && outer.has(g.ordinal(s.vector))) pieces /= std::min<double>(s.lanes, known.trips(s.vector));
-    if (pieces >= enough_pieces && !walks_columns(g, known, s, n)) continue;
+    if (pieces >= known.pieces(enough_pieces) && !walks_columns(g, known, s, n)) continue;
     const node_id whole = split(g, known, n, s, before, trusted);
     if (whole == no_node) continue;
     replace_in(g, s, n, whole);

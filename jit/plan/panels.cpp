@@ -125,6 +125,8 @@ class panels {
 
 }  // namespace
 
-void take_panels(graph& g, const facts& known, program_plan& plan) { panels(g, known, plan)(); }
+void take_panels(graph& g, const facts& known, program_plan& plan) {
+  if (!known.call().gpu) panels(g, known, plan)();
+}
 
 }  // namespace sheaf::plan

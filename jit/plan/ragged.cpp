@@ -310,7 +310,8 @@ bool list_slices(graph& g, const facts& known, stage& s, std::vector<stage>& don
   const algorithm wanted = known.call().steer.algorithm;
   if (wanted == algorithm::direct) return false;
   const bool enough =
-      known.call().eager || s.levelled || wanted == algorithm::lists || (known.trips(bound[0]) >= 4 && known.trips(all) >= listed_from);
+      known.call().eager || s.levelled || wanted == algorithm::lists ||
+      (known.trips(bound[0]) >= 4 && known.trips(all) >= known.elements(listed_from));
   if (bound.size() != 1 || !enough) return false;
   slice_lists l = bounds_of(g, s);
   index_set own;
@@ -323,8 +324,8 @@ bool list_slices(graph& g, const facts& known, stage& s, std::vector<stage>& don
   all.erase(g.ordinal(s.owned));
   const double across = known.trips(all), rows = known.trips(s.owned);
   l.chunk = known.call().eager || s.levelled ? 4 : 64;
-  const double piece = s.slices.brief.empty() ? chunk_elements : 4 * static_cast<double>(brief_slice(known));
-  while (static_cast<double>(l.chunk) * across < piece && static_cast<double>(l.chunk) * 2 * enough_pieces < rows)
+  const double piece = s.slices.brief.empty() ? known.elements(chunk_elements) : 4 * static_cast<double>(brief_slice(known));
+  while (static_cast<double>(l.chunk) * across < piece && static_cast<double>(l.chunk) * 2 * known.pieces(enough_pieces) < rows)
     l.chunk *= 2;
   for (const stage& other : done) {
     const slice_lists& o = other.slices;

@@ -108,9 +108,9 @@ void make_scan(graph& g, const facts& known, stage& s, const sliding& r, std::ve
   const double rows = known.trips(others), places = known.trips(f.walk);
   const bool begins = known_equal(g, g.arg(f.walk, 0), g.arg(s.owned, 0)), inclusive = f.shift == (f.backward ? 0 : 1);
   const bool aligned = begins && (inclusive || (!f.backward && f.shift == 0));
-  if (!aligned || rows >= enough_pieces * 64 || rows * places < blocks_from) return;
+  if (!aligned || rows >= known.pieces(enough_pieces) * (known.call().gpu ? 2 : 64) || rows * places < known.elements(blocks_from)) return;
   std::int64_t block = 64;
-  while (static_cast<double>(block) * rows < block_elements) block *= 2;
+  while (static_cast<double>(block) * rows < known.elements(block_elements)) block *= 2;
   if (places < 4 * static_cast<double>(block)) return;
   f.block = block;
   carry_blocks(g, known, s, before, trusted);
@@ -238,7 +238,7 @@ node_id make_later(graph& g, const facts& known, const sliding& r, const stage& 
 }
 bool is_later(graph& g, const facts& known, const sliding& r) {
   const bound_line low = bound_of(g, r.low, r.over);
-  return low.slope == 1 && is_number(g, low.rest, 1) && known.trips(r.over) >= blocks_from;
+  return low.slope == 1 && is_number(g, low.rest, 1) && known.trips(r.over) >= known.elements(blocks_from);
 }
 
 bool is_running(graph& g, const sliding& r) {

@@ -151,6 +151,7 @@ int lanes_for(const graph& g, const facts& known, node_id root, node_id lane, bo
     if (kind == op::reduce && row(monoid_of(g, n)).position) bytes = 8;
   });
   int most = std::max(8, (heavy ? 128 : 256) / bytes);
+  if (known.call().gpu) most = heavy ? 128 : 256;  // several loads a thread are under way
   if (reductions_inside) most = std::max(8, (folds > 1 || heavy ? 512 : 1024) / bytes);  // a strip of a row stays in registers
   most = std::min(most, 256);
   const double trips = known.trips(lane);
@@ -163,6 +164,11 @@ namespace {
 
 constexpr double enough_pieces = 16;
 constexpr double chunk_elements = 8192;
+
+// On a GPU a piece of lanes is a team's: narrower vectors make more of them, down to those of a warp.
+void narrow_lanes(const facts& known, stage& s) {
+  while (s.lanes > 32 && known.trips(s.vector) / s.lanes < known.pieces(enough_pieces)) s.lanes /= 2;
+}
 
 // The first loop with enough iterations is shared, else the longest. Lanes are shared in chunks, unless a reduction
 // that doesn't depend on them would be repeated by each.
@@ -182,7 +188,7 @@ void parallelise(graph& g, const facts& known, stage& s) {
       if (repeats || known.trips(idx) < 64 * s.lanes) continue;
     }
     if (s.parallel == no_node || known.trips(idx) > known.trips(s.parallel)) s.parallel = idx;
-    if (known.trips(s.parallel) >= enough_pieces) break;
+    if (known.trips(s.parallel) >= known.pieces(enough_pieces)) break;
   }
   if (s.parallel == no_node) return;
   if (s.parallel == s.vector) {
@@ -196,8 +202,9 @@ void parallelise(graph& g, const facts& known, stage& s) {
       for (const node_id idx : bound_indices(g, n)) bound.insert(g.ordinal(idx));
       each *= std::max(1.0, std::min(64.0, known.trips(bound)));
     });
+    if (known.call().gpu) narrow_lanes(known, s);
     s.chunk = s.lanes;
-    while (static_cast<double>(s.chunk) * each < chunk_elements) s.chunk *= 2;
+    while (static_cast<double>(s.chunk) * each < known.elements(chunk_elements)) s.chunk *= 2;
   } else {
     std::erase(s.loops, s.parallel);
     s.loops.insert(s.loops.begin(), s.parallel);
@@ -242,13 +249,13 @@ void schedule_scatter(graph& g, const facts& known, stage& s) {
     return;
   }
   for (const node_id idx : s.indices)
-    if (idx != s.owned && idx != last && known.trips(idx) >= enough_pieces) {
+    if (idx != s.owned && idx != last && known.trips(idx) >= known.pieces(enough_pieces)) {
       s.parallel = idx;
       break;
     }
   if (s.parallel == s.owned) {
     s.chunk = 64;
-    while (static_cast<double>(s.chunk) * 2 * enough_pieces < known.trips(s.owned)) s.chunk *= 2;
+    while (static_cast<double>(s.chunk) * 2 * known.pieces(enough_pieces) < known.trips(s.owned)) s.chunk *= 2;
   }
 }
 
@@ -284,7 +291,7 @@ void schedule_scan(graph& g, const facts& known, stage& s) {
   if (s.scan.block > 0) {
     s.parallel = s.owned;
     s.chunk = s.scan.block;
-    while (s.scan.carry == no_node && static_cast<double>(s.chunk) < chunk_elements) s.chunk += s.scan.block;
+    while (s.scan.carry == no_node && static_cast<double>(s.chunk) < known.elements(chunk_elements)) s.chunk += s.scan.block;
     return;
   }
   for (const node_id idx : s.loops) {
@@ -303,7 +310,7 @@ void schedule_window(const facts& known, stage& s) {
   s.loops.clear();
   s.parallel = s.owned;
   for (const node_id idx : s.indices)
-    if (idx != s.owned && (known.trips(idx) >= enough_pieces || known.trips(s.owned) <= 2 * chunk_elements))
+    if (idx != s.owned && (known.trips(idx) >= known.pieces(enough_pieces) || known.trips(s.owned) <= 2 * known.elements(chunk_elements)))
       s.parallel = idx;
   if (s.parallel != s.owned) s.loops.push_back(s.parallel);
   for (const node_id idx : s.indices)
@@ -311,9 +318,9 @@ void schedule_window(const facts& known, stage& s) {
   s.loops.push_back(s.owned);
   if (s.parallel != s.owned) return;
   s.chunk = s.window.block > 0 ? s.window.block : s.lanes;
-  while (static_cast<double>(s.chunk) < 2 * chunk_elements) s.chunk *= 2;
+  while (static_cast<double>(s.chunk) < 2 * known.elements(chunk_elements)) s.chunk *= 2;
   // The first block of a piece folds once more what is before it.
-  while (s.chunk < 8 * s.window.block && known.trips(s.owned) > 4 * enough_pieces * static_cast<double>(s.chunk)) s.chunk *= 2;
+  while (s.chunk < 8 * s.window.block && known.trips(s.owned) > 4 * known.pieces(enough_pieces) * static_cast<double>(s.chunk)) s.chunk *= 2;
 }
 
 }  // namespace

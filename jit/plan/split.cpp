@@ -89,17 +89,20 @@ class splitting {
     const double within = nested_trips(g_, known_, n_);
     elements_ = known_.trips(all);
     results_ = known_.trips(g_.free[n_]);
-    if (elements_ * within * results_ < split_from || elements_ < 64) return false;
+    if (elements_ * within * results_ < known_.elements(split_from) || elements_ < 64) return false;
     for (const node_id idx : bound_) {
       if (!is_closed(g_, idx) || !may_vectorise(g_, n_, idx)) continue;
       if (in_order(g_, monoid_of(g_, n_)) && idx != nesting_order(g_, bound_).front()) continue;
       const double pieces = cut_ == no_node ? 0 : known_.trips(cut_);
-      if (pieces < enough_pieces && known_.trips(idx) > 8 * pieces) cut_ = idx;
+      if (pieces < known_.pieces(enough_pieces) && known_.trips(idx) > 8 * pieces) cut_ = idx;
     }
     if (cut_ == no_node || known_.trips(cut_) < 2) return false;
     inner_ = elements_ * within / known_.trips(cut_);
     const double row_cost = inner_ * std::max(1.0, std::min(results_, 4096.0));
-    while (static_cast<double>(block_) * row_cost < block_elements) block_ *= 2;
+    const double blocks = known_.pieces(enough_pieces);
+    while (static_cast<double>(block_) * row_cost < known_.elements(block_elements) ||
+           (known_.call().gpu && known_.trips(cut_) * std::max(1.0, results_ / 256) > static_cast<double>(block_) * blocks))
+      block_ *= 2;
     if (results_ > 256)
       block_ = std::max<std::int64_t>(block_, 64);  // partial results cost as much to move as the data
     return known_.trips(cut_) >= 2 * static_cast<double>(block_);

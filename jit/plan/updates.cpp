@@ -83,7 +83,7 @@ node_id chunks_of(graph& g, const update_lists& l) {
 }
 
 bool take_repeated(graph& g, const facts& known, stage& s, std::vector<stage>& before) {
-  if (s.how != way::scatter) return false;
+  if (known.call().gpu || s.how != way::scatter) return false;
   index_set all;
   for (const node_id idx : s.indices)
     if (idx != s.owned) all.insert(g.ordinal(idx));
@@ -105,7 +105,7 @@ bool take_repeated(graph& g, const facts& known, stage& s, std::vector<stage>& b
 }
 
 bool list_updates(graph& g, const facts& known, stage& s, std::vector<stage>& done) {
-  if (s.how != way::scatter || s.updates.array != no_node || s.parallel != s.owned || s.vector == no_node) return false;
+  if (known.call().gpu || s.how != way::scatter || s.updates.array != no_node || s.parallel != s.owned || s.vector == no_node) return false;
   const update_target t = target_of(g, s);
   index_set walked;
   for (const node_id idx : bound_indices(g, s.body)) {

@@ -1,0 +1,87 @@
+// One run of the GPU's table: rows timed by events on one stream, each beside the time that a device copy takes for its bytes.
+#pragma once
+#include <string>
+#include <vector>
+
+#include <sheaf/sheaf.hpp>
+#include <support/measure.hpp>
+#include <workloads/data.hpp>
+
+namespace sheaf::bench {
+
+template <class T, int Rank>
+double bytes_of(const device_array<T, Rank>& a) {
+  return static_cast<double>(a.size()) * sizeof(T);
+}
+// Of all of them: each element read or written once.
+template <class... Array>
+double bytes_of_all(const Array&... a) {
+  return (0.0 + ... + bytes_of(a));
+}
+
+class gpu_session {
+ public:
+  explicit gpu_session(std::vector<std::string> wanted);
+  bool wants(const std::string& id) const;
+
+  stream s{on(gpu)};
+
+  template <class... Extent>
+  auto random(double low, double high, Extent... extent) {
+    auto made = to_device(noise(low, high, extent...), s);
+    s.synchronise();
+    return made;
+  }
+  template <class... Extent>
+  auto empty(Extent... extent) {
+    return device_array<float, sizeof...(Extent)>(uninitialized, s, extent...);
+  }
+
+  // The median of many calls in milliseconds; the first ones, which compile, do not count.
+  template <class Call>
+  double median_of(Call call) {
+    for (int k = 0; k < 3; ++k) call();
+    s.synchronise();
+    std::vector<double> times;
+    event first, last;
+    for (int k = 0; k < repeats; ++k) {
+      first.record(s);
+      call();
+      last.record(s);
+      times.push_back(last.milliseconds_since(first));
+    }
+    s.synchronise();
+    return median(times);
+  }
+
+  // bytes: that a row cannot avoid, read and written.
+  template <class Call>
+  void row(const char* id, const char* what, double bytes, Call call) {
+    try {
+      const double ms = median_of(call), bound = bytes / bytes_per_ms_;
+      report(id, what, ms, "ms", bound, 100 * bound / ms);
+    } catch (const error& e) {
+      std::printf("note %s %s failed: %s\n", id, what, e.what());
+      failed = true;
+    }
+  }
+
+  static constexpr int repeats = 21;
+  bool failed = false;
+
+ private:
+  std::vector<std::string> wanted_;
+  double bytes_per_ms_ = 1;
+};
+
+void small_calls(gpu_session&);  // launch compile
+void streaming(gpu_session&);    // sum
+void matrices(gpu_session&);     // W5 W6 W12
+void rows(gpu_session&);         // W8 W9
+void gathers(gpu_session&);      // W1 W2
+void slice_means(gpu_session&);  // W3 W4
+void bags(gpu_session&);         // W10
+void segments(gpu_session&);     // W11 segmented
+void gpu_windows(gpu_session&);  // W7 W13
+
+}  // namespace sheaf::bench

@@ -1,0 +1,61 @@
+// CUDA C++ from the kernel IR: one translation unit a module, without any include, for NVRTC. How loops meet threads stands
+// in docs/gpu-kernels.md. Shown by tests/cuda, which compiles the same text for the host and runs it there.
+//
+//   const cuda::source code = cuda::emit(planned.code, {.compute = 90});
+//   // compile code.text with cuda::compile_options; then, for each of code.launches in order on one stream:
+//   //   function `name`, `threads` a block, `shared_bytes` of dynamic shared memory, one parameter: the words
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <sheaf/jit/ir/ir.hpp>
+
+namespace sheaf::cuda {
+
+struct target {
+  int compute = 90;                      // ten times the major and once the minor number of the compute capability
+  std::int64_t shared_bytes = 48 << 10;  // that a block may have without asking
+  bool exact_sum = false;                // a product that is summed is rounded before, see determinism
+};
+
+// One kernel. Its pieces are walked by teams of threads in strides of the grid, so any number of blocks computes the same
+// bits, one included; the host takes what fills the device, or fewer where `count` says that there is less to do.
+struct launch {
+  std::string name;               // of the function, extern "C"
+  int threads = 1;                // of a block
+  int pieces = 1;                 // that a block takes at a time
+  bool single = false;            // one piece: more than one block would be idle
+  std::int64_t shared_bytes = 0;  // of dynamic shared memory
+  std::int64_t scratch_bytes =
+      0;  // of device memory that each block needs for its own; the words begin with its address
+  bool writes_checks = false;
+  std::int64_t count = -1;  // of all pieces, for the extents that emit was given; -1 where that depends on data
+};
+
+struct source {
+  std::string text;
+  std::vector<launch> launches;  // in order of execution, all in one stream
+  // The kernels' only parameter: 64-bit words, by value, or as a pointer to device memory where they are more than a
+  // parameter may be. Word 0 is the address of the scratch memory, a multiple of 256 as are a block's bytes. Word 1 is 0 or the
+  // address of a failure record of four i64, word 2 the call's ticket, not 0: the first kernel that finds a check failed writes
+  // {ticket, number of the check among the check slots, position} unless there is a ticket already, the ticket last. Slot s has
+  // from first_word[s] on its address, its extents and its strides in elements.
+  int words = 3;
+  std::vector<int> first_word;
+  bool by_pointer = false;
+};
+
+// What is asked of NVRTC beside the architecture: products and sums are fused where the text says so, nowhere else.
+inline constexpr const char* compile_options[] = {"--std=c++17",        "--fmad=false", "--prec-div=true",
+                                                  "--prec-sqrt=true",   "--ftz=false",  "--disable-warnings",
+                                                  "--no-source-include"};
+
+// Every kernel begins with a look at the checks written before: where one holds a position, it writes no output, and leaves
+// "none" (INT64_MAX) in the checks of its own. So the host may read the slots at its next synchronisation.
+// extents, by slot: what decides how many threads share a piece; the text is right for any. Without them a piece has a warp.
+using call_extents = std::span<const std::int64_t* const>;
+source emit(const ir::module& m, const target& to, call_extents extents = {});
+
+}  // namespace sheaf::cuda

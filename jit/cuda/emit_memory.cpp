@@ -1,0 +1,132 @@
+// Loads and stores. What is known of a buffer is named once, where the kernel begins; the compiler drops what is not used.
+// Where a kernel both loads and stores a buffer, its teams meet before and after each store: what one thread stored another may
+// read, and what one still reads another may not overwrite; but not where each thread reads only what it stored.
+#include <sheaf/jit/cuda/emitter.hpp>
+
+namespace sheaf::cuda {
+
+namespace {
+
+void declare_local(function_emitter& f, std::int32_t id) {
+  const ir::buffer& b = f.buffer(id);
+  const char* const type = stored_type(b.type);
+  f.line(cat(type, "* const b", id, " = (", type, "*)(locals + ", f.place.offsets[static_cast<std::size_t>(id)],
+             ");  // ", b.name));
+  std::int64_t stride = 1;
+  for (std::size_t d = static_cast<std::size_t>(b.rank); d-- > 0;) {
+    const std::int64_t extent = d < b.extents.size() ? b.extents[d] : b.elements;
+    f.line(cat("const i64 b", id, "_n", d, " = ", extent, ", b", id, "_s", d, " = ", stride, ";"));
+    stride *= extent;
+  }
+}
+
+void declare_slot(function_emitter& f, std::int32_t id) {
+  const ir::buffer& b = f.buffer(id);
+  const char* const type = stored_type(b.type);
+  const int at = f.words.first_word[static_cast<std::size_t>(b.slot)];
+  const char* const constness = b.where == ir::role::input ? "const " : "";
+  f.line(cat(constness, type, "* const b", id, " = (", constness, type, "*)words.w[", at, "];  // ", b.name));
+  for (int d = 0; d < b.rank; ++d) {
+    const auto n = static_cast<std::size_t>(d);
+    const bool known = n < b.extents.size() && b.extents[n] >= 0, unit = b.unit_inner && d + 1 == b.rank;
+    const std::string extent = known ? cat(b.extents[n], "ll") : cat("words.w[", at + 1 + d, "]");
+    const std::string stride = unit ? "1" : cat("words.w[", at + 1 + b.rank + d, "]");
+    f.line(cat("const i64 b", id, "_n", d, " = ", extent, ", b", id, "_s", d, " = ", stride, ";"));
+  }
+}
+
+std::string term(function_emitter& f, std::int32_t b, std::size_t d, ir::value subscript) {
+  const bool unit =
+      (f.buffer(b).unit_inner || f.buffer(b).where == ir::role::local) && static_cast<int>(d) + 1 == f.buffer(b).rank;
+  return unit ? f.ref(subscript) : cat(f.ref(subscript), " * b", b, "_s", d);
+}
+
+// The element that lane k is at. A pointer to where lane 0 is comes before, so that lanes add small offsets.
+std::string element_at(function_emitter& f, const std::string& pointer, std::int32_t b,
+                       const std::vector<ir::value>& subscripts, ir::access how, const ir::spacing& apart) {
+  const std::string lane = f.lane(f.lanes);
+  switch (how) {
+    case ir::access::uniform:
+      return cat(pointer, "[0]");
+    case ir::access::contiguous:
+      return cat(pointer, "[", lane, "]");
+    case ir::access::strided:
+      return cat(pointer, "[(i64)", lane, " * b", b, "_s", f.buffer(b).rank - 1, "]");
+    case ir::access::spread:
+      return cat(pointer, "[", apart.skew, " + (", apart.phase, " + ", lane, " * ", apart.step, ") / ", apart.repeat,
+                 "]");
+    case ir::access::gather:
+      break;
+  }
+  std::string offset;
+  for (std::size_t d = 0; d < subscripts.size(); ++d)
+    if (f.instruction(subscripts[d]).vector) offset += cat(offset.empty() ? "" : " + ", term(f, b, d, subscripts[d]));
+  return cat(pointer, "[", offset, "]");
+}
+
+std::string base_of(function_emitter& f, std::int32_t b, const std::vector<ir::value>& subscripts) {
+  std::string base = cat("b", b);
+  for (std::size_t d = 0; d < subscripts.size(); ++d)
+    if (!f.instruction(subscripts[d]).vector) base += cat(" + ", term(f, b, d, subscripts[d]));
+  return base;
+}
+
+// What must hold for a lane, or for the one element; empty: nothing.
+std::string condition(function_emitter& f, ir::value mask, ir::access how) {
+  const bool laned = how != ir::access::uniform && !f.all_live;
+  if (mask == ir::none) return laned ? f.live() : "";
+  return laned ? cat("(", f.live(), " & ", f.ref(mask), ")") : f.ref(mask);
+}
+
+}  // namespace
+
+void declare_buffers(function_emitter& f) {
+  for (std::int32_t id = 0; id < static_cast<std::int32_t>(f.m.buffers.size()); ++id) {
+    const auto n = static_cast<std::size_t>(id);
+    if (!f.loaded[n] && !f.stored[n]) continue;
+    if (f.buffer(id).where == ir::role::local)
+      declare_local(f, id);
+    else
+      declare_slot(f, id);
+  }
+}
+
+void emit_load(function_emitter& f, ir::value id) {
+  const ir::instruction& i = f.instruction(id);
+  const ir::buffer& b = f.buffer(i.target);
+  const bool constant = b.where == ir::role::input;
+  const std::string pointer = cat("p", id);
+  f.line(cat(constant ? "const " : "", stored_type(b.type), "* const ", pointer, " = ", base_of(f, i.target, i.args),
+             ";"));
+  const std::string at = element_at(f, pointer, i.target, i.args, i.how, i.apart);
+  std::string value = from_memory(b.type, constant ? cat("__ldg(&", at, ")") : at);
+  if (const std::string when = condition(f, i.mask, i.how); !when.empty())
+    value = cat(when, " ? ", value, " : (", held_type(i.type), ")0");
+  if (!i.vector) return f.line(cat("const ", held_type(i.type), " v", id, " = ", value, ";"));
+  f.line(cat(held_type(i.type), " v", id, "[", f.held(f.lanes), "];"));
+  f.each(f.lanes, cat(f.ref(id), " = ", value, ";"));
+}
+
+void emit_store(function_emitter& f, const ir::statement& s) {
+  const ir::buffer& b = f.buffer(s.target);
+  const bool shared =
+      f.place.team > 1 && f.loaded[static_cast<std::size_t>(s.target)] && !f.strip[static_cast<std::size_t>(s.target)];
+  const bool laned = s.how != ir::access::uniform;
+  if (shared) f.line("MEET;");
+  f.open("");
+  f.line(cat(stored_type(b.type), "* const p = ", base_of(f, s.target, s.subscripts), ";"));
+  const std::string at = element_at(f, "p", s.target, s.subscripts, s.how, {});
+  const std::string stored = to_memory(b.type, f.ref(s.stored));
+  std::string when = condition(f, s.mask, s.how);
+  if (!laned && f.place.team > 1) when = when.empty() ? "t == 0" : cat("t == 0 && ", when);
+  const std::string store = s.stream && laned ? cat("__stcs(&", at, ", ", stored, ");") : cat(at, " = ", stored, ";");
+  const std::string line = when.empty() ? store : cat("if (", when, ") ", store);
+  if (laned)
+    f.each(f.lanes, line);
+  else
+    f.line(line);
+  f.close();
+  if (shared) f.line("MEET;");
+}
+
+}  // namespace sheaf::cuda

@@ -1,0 +1,276 @@
+// The text of a module: what every text begins with, its own folds, one function a kernel. Shown by tests/cuda.
+#include <algorithm>
+#include <cctype>
+
+#include <sheaf/jit/cuda/emitter.hpp>
+
+namespace sheaf::cuda {
+
+namespace {
+
+constexpr std::int64_t most_words = 500;  // a parameter may have 4 KB
+constexpr std::int64_t little = 512;      // bytes of a thread's own
+// What keeps a device of some hundred multiprocessors busy.
+constexpr std::int64_t enough_pieces = 8192, enough_threads = 1 << 17, enough_blocks = 256;
+
+// Lanes of the widest vector loop, and of the narrowest that fills a warp: beyond those, threads would stand idle.
+void find_loops(const ir::block& body, int& widest, int& filled) {
+  for (const ir::statement& s : body) {
+    if (s.kind == ir::statement_kind::loop && s.how_loop == ir::loop_kind::vector) {
+      widest = std::max(widest, s.lanes);
+      if (s.lanes >= 32) filled = std::min(filled, s.lanes);
+    }
+    find_loops(s.body, widest, filled);
+  }
+}
+
+void find_touched(const ir::kernel& k, const ir::block& body, std::vector<bool>& touched) {
+  for (const ir::statement& s : body) {
+    if (s.kind == ir::statement_kind::store) touched[static_cast<std::size_t>(s.target)] = true;
+    if (s.kind == ir::statement_kind::instruct) {
+      const ir::instruction& i = k.instructions[static_cast<std::size_t>(s.id)];
+      if (i.code == ir::opcode::load) touched[static_cast<std::size_t>(i.target)] = true;
+    }
+    find_touched(k, s.body, touched);
+  }
+}
+
+std::vector<bool> written_checks(const ir::module& m, const ir::block& body, std::vector<bool> found) {
+  for (const ir::statement& s : body) {
+    if (s.kind == ir::statement_kind::store && m.buffers[static_cast<std::size_t>(s.target)].where == ir::role::check)
+      found[static_cast<std::size_t>(s.target)] = true;
+    found = written_checks(m, s.body, std::move(found));
+  }
+  return found;
+}
+
+// Where one of the checks before holds a position, this kernel does nothing but say so, and that its own checks found none.
+void emit_skip(function_emitter& f, const std::vector<bool>& before, const std::vector<bool>& own) {
+  std::string failed, which, none;
+  int ordinal = 0;
+  for (std::size_t b = 0; b < before.size(); ++b) {
+    if (f.m.buffers[b].where != ir::role::check) continue;
+    const std::string slot =
+        cat("*(i64*)words.w[", f.words.first_word[static_cast<std::size_t>(f.m.buffers[b].slot)], "]");
+    if (before[b]) {
+      failed += cat(failed.empty() ? "" : " || ", slot, " != MOST");
+      which += cat(slot, " != MOST ? fail(words.w[1], words.w[2], ", ordinal, ", ", slot, ") : ");
+    }
+    if (own[b]) none += cat(" ", slot, " = MOST;");
+    ++ordinal;
+  }
+  if (failed.empty()) return;
+  f.open(cat("if (", failed, ")"));
+  f.line(cat("if (blockIdx.x == 0 && threadIdx.x == 0) { ", which, "(void)0;", none, " }"));
+  f.line("return;");
+  f.close();
+}
+
+void emit_locals(function_emitter& f) {
+  const layout& p = f.place;
+  if (p.local_bytes == 0) return;
+  const std::string share = cat("threadIdx.x / T * ", p.local_bytes);
+  if (p.in_scratch)
+    f.line(cat("u8* const locals = (u8*)words.w[0] + (u64)blockIdx.x * ", p.scratch_bytes(), " + ", share, ";"));
+  else if (p.team == 1)
+    f.line(cat("alignas(16) u8 locals[", p.local_bytes, "];"));
+  else {
+    f.line(cat("__shared__ __align__(16) u8 shared[", p.teams() * p.local_bytes, "];"));
+    f.line(cat("u8* const locals = shared + ", share, ";"));
+  }
+}
+
+// What a closed value is made of, before its place.
+void emit_closed(function_emitter& f, ir::value v) {
+  if (f.made[static_cast<std::size_t>(v)]) return;
+  for (const ir::value x : f.instruction(v).args) emit_closed(f, x);
+  emit_instruction(f, v);
+  f.made[static_cast<std::size_t>(v)] = true;
+}
+
+// Loops below loops whose turns are pieces: the last one's are next to each other.
+void emit_counters(function_emitter& f) {
+  const auto& loops = f.place.shared;
+  std::string rest = "piece";
+  for (std::size_t n = loops.size(); n-- > 0;) {
+    const std::string turn = n == 0 ? rest : cat("floor_mod(", rest, ", n", n, ")");
+    f.line(cat("const i64 c", loops[n]->loop, " = ", f.ref(loops[n]->low), " + ", turn, ";"));
+    if (n > 0) f.line(cat("const i64 r", n, " = floor_div(", rest, ", n", n, ");"));
+    rest = cat("r", n);
+  }
+}
+
+void emit_pieces(function_emitter& f) {
+  const ir::statement* const loop = parallel_loop(f.kernel);
+  if (loop == nullptr) {
+    f.line("if (blockIdx.x != 0) return;");
+    return emit_block(f, f.kernel.body);
+  }
+  for (const ir::statement& s : f.kernel.body)
+    if (s.kind == ir::statement_kind::instruct) {
+      emit_instruction(f, s.id);
+      f.made[static_cast<std::size_t>(s.id)] = true;
+    }
+  std::string all;
+  for (std::size_t n = 0; n < f.place.shared.size(); ++n) {
+    const ir::statement& s = *f.place.shared[n];
+    if (n > 0) emit_closed(f, s.low), emit_closed(f, s.high);
+    f.line(cat("const i64 n", n, " = largest(", f.ref(s.high), " - ", f.ref(s.low), ", 0ll);"));
+    all += cat(n ? " * n" : "n", n);
+  }
+  const std::string teams = cat(f.place.teams());
+  f.open(cat("for (i64 piece = (i64)blockIdx.x * ", teams, " + threadIdx.x / T; piece < ", all,
+             "; piece += (i64)gridDim.x * ", teams, ")"));
+  emit_counters(f);
+  for (const ir::statement* s : f.place.shared)
+    if (s != f.place.shared.back())
+      for (const ir::statement& inner : s->body)
+        if (inner.kind == ir::statement_kind::instruct) emit_instruction(f, inner.id);
+  emit_block(f, f.place.shared.back()->body);
+  f.close();
+}
+
+void emit_kernel(function_emitter& f, const launch& l, const std::vector<bool>& before, const std::vector<bool>& own) {
+  if (f.place.team > 32 && f.place.team != l.threads)
+    throw compile_error("a team beyond a warp is the block: " + l.name);
+  find_accumulators(f);
+  f.text +=
+      cat("\nextern \"C\" __global__ void __launch_bounds__(", l.threads, ") ", l.name, "(const arguments words) {\n");
+  const int team = f.place.team;
+  f.line(cat("constexpr int T = ", team, ";"));
+  f.line("const int t = (int)threadIdx.x & (T - 1);");
+  const std::string mask = cat(team >= 32 ? 0xffffffffu : (1u << team) - 1u, "u");
+  f.line(team < 32 ? cat("const u32 team = ", mask, " << (threadIdx.x & 31 & ~(T - 1));")
+                   : cat("const u32 team = ", mask, ";"));
+  emit_skip(f, before, own);
+  emit_locals(f);
+  declare_buffers(f);
+  emit_pieces(f);
+  f.text += "}\n";
+}
+
+std::string identifier(std::string name) {
+  for (char& c : name)
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+  return name;
+}
+
+source words_of(const ir::module& m) {
+  source s;
+  for (const ir::buffer& b : m.buffers) {
+    if (b.where == ir::role::local) continue;
+    s.first_word.resize(std::max<std::size_t>(s.first_word.size(), static_cast<std::size_t>(b.slot) + 1));
+    s.first_word[static_cast<std::size_t>(b.slot)] = 1 + 2 * b.rank;
+  }
+  for (int& size : s.first_word) {
+    const int words = size;
+    size = s.words;
+    s.words += words;
+  }
+  s.by_pointer = s.words > most_words;
+  return s;
+}
+
+}  // namespace
+
+const ir::statement* parallel_loop(const ir::kernel& k) {
+  if (k.body.empty() || k.body.back().kind != ir::statement_kind::loop) return nullptr;
+  return k.body.back().how_loop == ir::loop_kind::parallel ? &k.body.back() : nullptr;
+}
+
+namespace {
+
+void place_locals(const ir::module& m, const ir::kernel& k, layout& p) {
+  p.offsets.assign(m.buffers.size(), 0);
+  std::vector<bool> touched(m.buffers.size());
+  find_touched(k, k.body, touched);
+  for (std::size_t b = 0; b < m.buffers.size(); ++b) {
+    if (!touched[b] || m.buffers[b].where != ir::role::local) continue;
+    p.offsets[b] = p.local_bytes;
+    p.local_bytes += (m.buffers[b].elements * row(m.buffers[b].type).bytes + 15) / 16 * 16;
+  }
+}
+
+// Turns of loops below the parallel one become pieces where those are too few.
+void share_loops(const ir::module& m, const ir::kernel& k, call_extents extents, layout& p) {
+  const ir::statement* loop = parallel_loop(k);
+  p.single = loop == nullptr;
+  if (p.single) return;
+  p.shared = {loop};
+  if (extents.empty()) return;
+  const closed_values known(m, k, extents);
+  p.pieces = known.turns(*loop);
+  while (p.pieces >= 0 && p.pieces < enough_pieces) {
+    loop = shared_below(m, k, *loop);
+    const std::int64_t turns = loop == nullptr ? -1 : known.turns(*loop);
+    if (turns < 0) break;
+    p.shared.push_back(loop);
+    p.pieces *= turns;
+  }
+}
+
+}  // namespace
+
+layout layout_of(const ir::module& m, const ir::kernel& k, const target& to, call_extents extents) {
+  layout p;
+  share_loops(m, k, extents, p);
+  place_locals(m, k, p);
+  int widest = 1, most = 256;
+  find_loops(k.body, widest, most);
+  most = std::min(most, widest);
+  p.team = std::min(widest, 32);
+  if (p.local_bytes > little && widest == 1) p.team = 32;
+  if (p.single || p.local_bytes > 4 * little) p.team = std::max(most, p.local_bytes > little ? 32 : 1);
+  while (p.team >= 32 && 2 * p.team <= most && p.pieces >= 0 && p.pieces * p.team < enough_threads) p.team *= 2;
+  p.threads = p.single || p.team > 32 ? p.team : 128;  // a team beyond a warp is the block
+  while (p.pieces >= 0 && p.threads > std::max(p.team, 32) && p.pieces < enough_blocks * p.teams()) p.threads /= 2;
+  const std::int64_t room = to.shared_bytes - (p.team > 32 ? 16 << 10 : 0);  // the rest is for exchange between warps
+  if (p.local_bytes > 0 && p.team > 1) {
+    while (p.threads > std::max(p.team, 32) && p.teams() * p.local_bytes > room) p.threads /= 2;
+    p.in_scratch = p.teams() * p.local_bytes > room;
+  }
+  return p;
+}
+
+source emit(const ir::module& m, const target& to, call_extents extents) {
+  source s = words_of(m);
+  std::string kernels;
+  std::vector<bool> before(m.buffers.size());
+  for (std::size_t n = 0; n < m.kernels.size(); ++n) {
+    const ir::kernel& k = m.kernels[n];
+    function_emitter f{.m = m,
+                       .kernel = k,
+                       .to = to,
+                       .words = s,
+                       .place = layout_of(m, k, to, extents),
+                       .text = {},
+                       .uses = {},
+                       .home = {},
+                       .lanes_of = {},
+                       .born_in = {},
+                       .loaded = {},
+                       .stored = {},
+                       .strip = {},
+                       .made = {}};
+    const std::vector<bool> own = written_checks(m, k.body, std::vector<bool>(m.buffers.size()));
+    launch l;
+    l.name = identifier(cat(m.name, "_", n, "_", k.name));
+    l.threads = f.place.threads;
+    l.pieces = f.place.teams();
+    l.single = f.place.single;
+    l.count = f.place.single ? 1 : f.place.pieces;
+    l.scratch_bytes = f.place.scratch_bytes();
+    l.writes_checks = std::find(own.begin(), own.end(), true) != own.end();
+    emit_kernel(f, l, before, own);
+    for (std::size_t b = 0; b < own.size(); ++b) before[b] = before[b] || own[b];
+    kernels += f.text;
+    s.launches.push_back(std::move(l));
+  }
+  s.text = cat(prelude_types, prelude_teams, "#define MEET meet<T>(team)\n",
+               s.by_pointer ? std::string("struct arguments { const i64* w; };\n")
+                            : cat("struct arguments { i64 w[", s.words, "]; };\n"),
+               own_folds(m), kernels);
+  return s;
+}
+
+}  // namespace sheaf::cuda

@@ -1,0 +1,382 @@
+// Accumulators and what moves between lanes. Orders are those of the LLVM backend, so that sums have the same bits: the fixed
+// tree, and one fused multiply-add where a product is made in the same block, used nowhere else and summed.
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+#include <sheaf/jit/cuda/emitter.hpp>
+
+namespace sheaf::cuda {
+
+namespace {
+
+bool has_position(monoid fold) { return fold == monoid::argmax || fold == monoid::argmin; }
+
+std::int64_t bits_of(double x) { return std::bit_cast<std::int64_t>(x); }
+
+std::string lowest(element type, bool largest) {
+  if (is_floating(type))
+    return constant_text(
+        type, bits_of(largest ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity()));
+  if (type == element::boolean) return largest ? "true" : "false";
+  if (type == element::u8) return largest ? "(u8)255" : "(u8)0";
+  const int bits = 8 * row(type).bytes;
+  const std::int64_t most = bits == 64 ? INT64_MAX : (std::int64_t{1} << (bits - 1)) - 1;
+  return constant_text(type, largest ? most : -most - 1);
+}
+
+std::string identity(const function_emitter& f, element type, monoid fold) {
+  if (is_own(fold)) return constant_text(type, f.m.folds[static_cast<std::size_t>(own_number(fold))].identity);
+  switch (fold) {
+    case monoid::sum:
+      return constant_text(type, 0);
+    case monoid::prod:
+      return constant_text(type, is_floating(type) ? bits_of(1) : 1);
+    case monoid::any:
+      return "false";
+    case monoid::all:
+      return "true";
+    case monoid::max:
+    case monoid::argmax:
+      return lowest(type, false);
+    case monoid::min:
+    case monoid::argmin:
+      return lowest(type, true);
+    case monoid::count_:
+      break;
+  }
+  throw compile_error("a monoid that is none");
+}
+
+std::string functor(monoid fold) {
+  if (is_own(fold)) return cat("own", own_number(fold), "_of");
+  static constexpr const char* names[] = {"sum_of", "prod_of", "max_of",         "min_of",
+                                          "any_of", "all_of",  "place_of<true>", "place_of<false>"};
+  return names[static_cast<int>(fold)];
+}
+
+int width_of(const function_emitter& f, monoid fold) {
+  return is_own(fold) ? f.m.folds[static_cast<std::size_t>(own_number(fold))].width : 1;
+}
+
+std::string cell_type(const function_emitter& f, const ir::instruction& a) {
+  if (width_of(f, a.fold) > 1) return cat("own", own_number(a.fold), "_state");
+  return has_position(a.fold) ? cat("placed<", held_type(a.type), ">") : held_type(a.type);
+}
+
+// What an accumulator holds before anything is combined into it.
+std::string empty_cell(const function_emitter& f, const ir::instruction& a) {
+  std::string first = identity(f, a.type, a.fold);
+  if (has_position(a.fold)) return cat(cell_type(f, a), "{", first, ", MOST}");
+  const int width = width_of(f, a.fold);
+  for (int k = 1; k < width; ++k) {
+    const ir::own_fold& next = f.m.folds[static_cast<std::size_t>(own_number(a.fold) + k)];
+    first += cat(", ", constant_text(next.type, next.identity));
+  }
+  return width > 1 ? cat(cell_type(f, a), "{", first, "}") : first;
+}
+
+// What is read of a cell. Over nothing there is no position: -1.
+std::string taken(const function_emitter& f, const ir::instruction& a, const std::string& cell, int which) {
+  if (width_of(f, a.fold) > 1) return cat(cell, ".v", which);
+  return has_position(a.fold) ? cat("(", cell, ".at == MOST ? -1ll : ", cell, ".at)") : cell;
+}
+
+int levels_of(int width) { return static_cast<int>(std::bit_width(static_cast<unsigned>(width))); }
+
+void count_uses(function_emitter& f, const ir::block& body) {
+  const auto use = [&](ir::value v) {
+    if (v != ir::none) ++f.uses[static_cast<std::size_t>(v)];
+  };
+  for (const ir::statement& s : body) {
+    if (s.kind == ir::statement_kind::instruct) {
+      const ir::instruction& i = f.instruction(s.id);
+      f.home[static_cast<std::size_t>(s.id)] = &body;
+      use(i.mask);
+      for (const ir::value v : i.args) use(v);
+      if (i.code == ir::opcode::load || i.code == ir::opcode::extent)
+        f.loaded[static_cast<std::size_t>(i.target)] = true;
+    } else {
+      if (s.kind == ir::statement_kind::guard) use(s.id);
+      for (const ir::value v : {s.low, s.high, s.stored, s.mask, s.position}) use(v);
+      for (const ir::value v : s.subscripts) use(v);
+      for (const ir::value v : s.more) use(v);
+      if (s.kind == ir::statement_kind::store) f.stored[static_cast<std::size_t>(s.target)] = true;
+    }
+    count_uses(f, s.body);
+  }
+}
+
+// Lanes of the vector loops that combine into accumulators, or let them slide.
+void find_lanes(function_emitter& f, const ir::block& body, int lanes, int loop) {
+  for (const ir::statement& s : body) {
+    const bool vector = s.kind == ir::statement_kind::loop && s.how_loop == ir::loop_kind::vector;
+    if (s.kind == ir::statement_kind::combine) {
+      if (f.instruction(s.target_value).vector) f.lanes_of[static_cast<std::size_t>(s.target_value)] = lanes;
+    } else if (s.kind == ir::statement_kind::instruct) {
+      const ir::instruction& i = f.instruction(s.id);
+      if (i.code == ir::opcode::slide_lanes || i.code == ir::opcode::shift_lanes)
+        f.lanes_of[static_cast<std::size_t>(i.args[0])] = lanes;
+      if (i.code == ir::opcode::accumulator && i.vector) {
+        f.born_in[static_cast<std::size_t>(s.id)] = loop;
+        if (lanes) f.lanes_of[static_cast<std::size_t>(s.id)] = lanes;
+      }
+    }
+    find_lanes(f, s.body, vector ? s.lanes : lanes, vector ? s.loop : loop);
+  }
+}
+
+// Is it the place of lane 0 in the loop's range, or as many teams' worth of lanes beyond?
+bool is_place(const function_emitter& f, const ir::statement& loop, ir::value v) {
+  const auto is_counter = [&](ir::value x) {
+    return f.instruction(x).code == ir::opcode::counter && f.instruction(x).target == loop.loop;
+  };
+  const ir::instruction &i = f.instruction(v), &low = f.instruction(loop.low);
+  if (is_counter(v)) return low.code == ir::opcode::constant && low.bits % f.place.team == 0;
+  return i.code == ir::opcode::elementwise && i.what == op::sub && is_counter(i.args[0]) && i.args[1] == loop.low;
+}
+
+void leave_strips(function_emitter& f, const ir::block& body, const ir::statement* loop) {
+  const auto access = [&](std::int32_t b, ir::access how, const std::vector<ir::value>& subscripts) {
+    const bool own = how == ir::access::contiguous && subscripts.size() == 1 && loop != nullptr &&
+                     loop->lanes % f.place.team == 0 && is_place(f, *loop, subscripts[0]);
+    if (!own) f.strip[static_cast<std::size_t>(b)] = false;
+  };
+  for (const ir::statement& s : body) {
+    if (s.kind == ir::statement_kind::store) access(s.target, s.how, s.subscripts);
+    if (s.kind == ir::statement_kind::instruct)
+      if (const ir::instruction& i = f.instruction(s.id); i.code == ir::opcode::load) access(i.target, i.how, i.args);
+    leave_strips(f, s.body, s.kind == ir::statement_kind::loop && s.how_loop == ir::loop_kind::vector ? &s : loop);
+  }
+}
+
+// Where element e of a buffer is always met by thread e mod T.
+void find_strips(function_emitter& f) {
+  f.strip.clear();
+  for (const ir::buffer& b : f.m.buffers) f.strip.push_back(b.where == ir::role::local);
+  leave_strips(f, f.kernel.body, nullptr);
+}
+
+}  // namespace
+
+void find_accumulators(function_emitter& f) {
+  const std::size_t n = f.kernel.instructions.size();
+  f.uses.assign(n, 0);
+  f.home.assign(n, nullptr);
+  f.lanes_of.assign(n, 0);
+  f.born_in.assign(n, -1);
+  f.made.assign(n, false);
+  find_strips(f);
+  f.loaded.assign(f.m.buffers.size(), false);
+  f.stored.assign(f.m.buffers.size(), false);
+  count_uses(f, f.kernel.body);
+  find_lanes(f, f.kernel.body, 0, -1);
+  for (std::size_t v = 0; v < n; ++v) {
+    const ir::instruction& i = f.kernel.instructions[v];
+    if (i.code == ir::opcode::accumulator && i.vector && !f.lanes_of[v])
+      f.lanes_of[v] = 2;  // nothing is combined into it
+  }
+}
+
+namespace {
+
+// The steps of fold n as statements: x0, x1, ... are the values of both states.
+std::string own_steps(const ir::module& m, std::size_t n) {
+  const ir::own_fold& fold = m.folds[n];
+  std::string out;
+  std::vector<element> types;
+  const auto width = static_cast<std::size_t>(fold.width);
+  for (std::size_t k = 0; k < 2 * width; ++k)
+    types.push_back(m.folds[n - static_cast<std::size_t>(fold.component) + k % width].type);
+  for (const ir::fold_step& s : fold.steps) {
+    std::vector<std::string> x;
+    for (const std::int32_t a : s.args) x.push_back(cat("x", a));
+    const std::string made =
+        s.what == op::constant
+            ? constant_text(s.type, s.bits)
+            : op_text(s.what, types[static_cast<std::size_t>(s.args[s.what == op::select ? 1 : 0])], s.type, x);
+    out += cat("    const ", held_type(s.type), " x", types.size(), " = ", made, ";\n");
+    types.push_back(s.type);
+  }
+  return out + cat("    return x", fold.result, ";\n  }\n");
+}
+
+// The folds of one state of several values: a struct of them, and how threads tell each other one.
+std::string own_state(const ir::module& m, std::size_t first) {
+  const int width = m.folds[first].width;
+  const auto at = [&](int k) -> const ir::own_fold& { return m.folds[first + static_cast<std::size_t>(k)]; };
+  const std::string state = cat("own", first, "_state");
+  std::string values, lanes, parameters, made, out;
+  for (int k = 0; k < width; ++k) {
+    values += cat(" ", held_type(at(k).type), " v", k, ";");
+    lanes += cat(k ? ", " : "", "of_lane(team, x.v", k, ", from, width)");
+    made += cat(k ? ", " : "", "value", k, "(a, b)");
+  }
+  for (int k = 0; k < 2 * width; ++k)
+    parameters +=
+        cat("    const ", held_type(at(k % width).type), " x", k, " = ", k < width ? "a" : "b", ".v", k % width, ";\n");
+  out = cat("struct ", state, " {", values, " };\nFN ", state, " of_lane(u32 team, ", state,
+            " x, int from, int width) {\n  return ", state, "{", lanes, "};\n}\nstruct own", first, "_of {\n");
+  for (int k = 0; k < width; ++k)
+    out += cat("  FN ", held_type(at(k).type), " value", k, "(const ", state, "& a, const ", state, "& b) {\n",
+               parameters, own_steps(m, first + static_cast<std::size_t>(k)));
+  return out + cat("  FN ", state, " of(const ", state, "& a, const ", state, "& b) { return ", state, "{", made,
+                   "}; }\n};\n");
+}
+
+}  // namespace
+
+std::string own_folds(const ir::module& m) {
+  std::string out;
+  for (std::size_t n = 0; n < m.folds.size(); ++n) {
+    const ir::own_fold& fold = m.folds[n];
+    const char* const type = held_type(fold.type);
+    if (fold.width > 1 && fold.component == 0) out += own_state(m, n);
+    if (fold.width == 1)
+      out +=
+          cat("struct own", n, "_of {\n  FN ", type, " of(", type, " x0, ", type, " x1) {\n", own_steps(m, n), "};\n");
+  }
+  return out;
+}
+
+bool is_fused(const function_emitter& f, const ir::statement& s) {
+  const ir::instruction& cell = f.instruction(s.target_value);
+  if (cell.fold != monoid::sum || !is_floating(cell.type) || f.to.exact_sum) return false;
+  const ir::instruction& product = f.instruction(s.stored);
+  return product.code == ir::opcode::elementwise && product.what == op::mul && product.type == cell.type &&
+         f.uses[static_cast<std::size_t>(s.stored)] == 1 && f.home[static_cast<std::size_t>(s.stored)] == f.here;
+}
+
+void emit_accumulator(function_emitter& f, ir::value id) {
+  const ir::instruction& i = f.instruction(id);
+  const int lanes = f.lanes_of[static_cast<std::size_t>(id)], n = f.held(lanes);
+  const std::string none = empty_cell(f, i);
+  if (!i.vector) return f.line(cat(cell_type(f, i), " a", id, " = ", none, ";"));
+  if (i.dimension > 0) {
+    const int levels = levels_of(i.dimension);
+    f.line(cat(cell_type(f, i), " a", id, "[", levels, "][", n, "];"));
+    return f.line(cat("EACH(", n, ") for (int m = 0; m < ", levels, "; ++m) a", id, "[m][k] = ", none, ";"));
+  }
+  f.line(cat(cell_type(f, i), " a", id, "[", n, "];"));
+  f.each(lanes, cat("a", id, "[", f.lane_k(lanes), "] = ", none, ";"));
+}
+
+void emit_combine(function_emitter& f, const ir::statement& s) {
+  const ir::instruction& i = f.instruction(s.target_value);
+  const std::string cell = i.vector ? cat("a", s.target_value, "[", f.lane_k(f.lanes), "]") : cat("a", s.target_value);
+  std::string next;
+  if (is_fused(f, s)) {
+    const ir::instruction& product = f.instruction(s.stored);
+    next = cat("fused(", f.ref(product.args[0]), ", ", f.ref(product.args[1]), ", ", cell, ")");
+  } else {
+    std::string x = f.ref(s.stored);
+    for (const ir::value v : s.more) x += cat(", ", f.ref(v));
+    if (s.position != ir::none) x += cat(", ", f.ref(s.position));
+    if (s.position != ir::none || !s.more.empty()) x = cat(cell_type(f, i), "{", x, "}");
+    next = cat(functor(i.fold), "::of(", s.earlier ? x : cell, ", ", s.earlier ? cell : x, ")");
+  }
+  std::string when = s.mask == ir::none ? "" : f.ref(s.mask);
+  if (i.vector && !f.all_live && f.born_in[static_cast<std::size_t>(s.target_value)] != f.vector_loop)
+    when = when.empty() ? f.live() : cat("(", f.live(), " & ", when, ")");
+  const std::string line = cat(when.empty() ? "" : cat("if (", when, ") "), cell, " = ", next, ";");
+  if (i.vector)
+    f.each(f.lanes, line);
+  else
+    f.line(line);
+}
+
+void emit_read(function_emitter& f, ir::value id) {
+  const ir::instruction& i = f.instruction(id);
+  const ir::instruction& a = f.instruction(i.args[0]);
+  if (!i.vector)
+    return f.line(
+        cat("const ", held_type(i.type), " v", id, " = ", taken(f, a, cat("a", i.args[0]), i.dimension), ";"));
+  const int lanes = f.lanes_of[static_cast<std::size_t>(i.args[0])];
+  const std::string cell = cat("a", i.args[0], a.dimension > 0 ? "[0]" : "", "[", f.lane_k(lanes), "]");
+  f.line(cat(held_type(i.type), " v", id, "[", f.held(lanes), "];"));
+  f.each(lanes, cat("v", id, "[", f.lane_k(lanes), "] = ", taken(f, a, cell, i.dimension), ";"));
+}
+
+void emit_fold_lanes(function_emitter& f, ir::value id) {
+  const ir::instruction& i = f.instruction(id);
+  const ir::instruction& a = f.instruction(i.args[0]);
+  const int lanes = f.lanes_of[static_cast<std::size_t>(i.args[0])];
+  const bool widens = a.fold == monoid::sum && a.type == element::f32 && i.type == element::f64;
+  const std::string folded =
+      cat(widens ? "sum_wide<" : cat("fold_lanes<", functor(a.fold), ", "), "T, ", lanes, ">(team, a", i.args[0], ")");
+  if (!has_position(a.fold) && width_of(f, a.fold) == 1)
+    return f.line(cat("const ", held_type(i.type), " v", id, " = ", folded, ";"));
+  f.line(cat("const ", cell_type(f, a), " f", id, " = ", folded, ";"));
+  f.line(cat("const ", held_type(i.type), " v", id, " = ", taken(f, a, cat("f", id), i.dimension), ";"));
+}
+
+namespace {
+
+std::string directed(const function_emitter& f) { return cat(f.backward ? "true" : "false", ", T, ", f.lanes); }
+
+// A vector of the lanes of x, dead ones as `none`.
+void copy_lanes(function_emitter& f, ir::value id, const std::string& type, ir::value x, ir::value mask,
+                const std::string& none) {
+  f.line(cat(type, " v", id, "[", f.held(f.lanes), "];"));
+  std::string when = mask == ir::none ? "" : f.ref(mask);
+  if (!f.all_live && !none.empty()) when = when.empty() ? f.live() : cat("(", f.live(), " & ", when, ")");
+  f.each(f.lanes, cat(f.ref(id), " = ", when.empty() ? f.ref(x) : cat(when, " ? ", f.ref(x), " : ", none), ";"));
+}
+
+}  // namespace
+
+// Only the accumulator is carried from vector to vector, so a wide one keeps a long sum exact to the last bits.
+void emit_scan_lanes(function_emitter& f, ir::value id) {
+  const ir::instruction& i = f.instruction(id);
+  const ir::instruction& a = f.instruction(i.args[0]);
+  const std::string none = identity(f, i.type, a.fold), cell = cat("a", i.args[0]), op = functor(a.fold);
+  const std::string shifted_in =
+      a.fold == monoid::sum && is_floating(i.type) ? constant_text(i.type, bits_of(-0.0)) : none;
+  copy_lanes(f, id, held_type(i.type), i.args[1], i.mask, none);
+  f.line(cat("prefixes<", op, ", ", directed(f), ">(team, v", id, ", (", held_type(i.type), ")", shifted_in, ");"));
+  f.open("");
+  f.line(cat("const ", held_type(i.type), " total = last_lane<", directed(f), ">(team, v", id,
+             "), before = ", cast_text(a.type, i.type, cell), ";"));
+  f.each(f.lanes, cat(f.ref(id), " = ", op, "::of(before, ", f.ref(id), ");"));
+  f.line(cat(cell, " = ", op, "::of(", cell, ", ", cast_text(i.type, a.type, "total"), ");"));
+  f.close();
+}
+
+void emit_recur_lanes(function_emitter& f, ir::value id) {
+  const ir::instruction& i = f.instruction(id);
+  const element factor = f.instruction(i.args[1]).type;
+  copy_lanes(f, id, "double", i.args[2], ir::none, "0.0");
+  f.open("");
+  f.line(cat(held_type(factor), " factor[", f.held(f.lanes), "];"));
+  const std::string one = factor == element::boolean ? "true" : "1.0";
+  f.each(f.lanes, cat("factor[", f.lane_k(f.lanes),
+                      "] = ", f.all_live ? f.ref(i.args[1]) : cat(f.live(), " ? ", f.ref(i.args[1]), " : ", one), ";"));
+  f.line(cat("recur_lanes<", directed(f), ">(team, v", id, ", factor, a", i.args[0], ");"));
+  f.close();
+}
+
+void emit_slide_lanes(function_emitter& f, ir::value id) {
+  const ir::instruction& i = f.instruction(id);
+  const ir::instruction& a = f.instruction(i.args[0]);
+  const bool overlaps = a.fold == monoid::max || a.fold == monoid::min;
+  f.line(cat(held_type(i.type), " v", id, "[", f.held(f.lanes), "];"));
+  f.open("");
+  f.line(cat(held_type(i.type), " x[", f.held(f.lanes), "];"));
+  f.each(f.lanes, cat("x[", f.lane_k(f.lanes), "] = ", f.ref(i.args[1]), ";"));
+  f.line(cat("slide_lanes<", functor(a.fold), ", ", overlaps ? "true" : "false", ", ", f.backward ? "true" : "false",
+             ", ", i.dimension, ", T, ", f.lanes, ">(team, v", id, ", a", i.args[0], ", x);"));
+  f.close();
+}
+
+void emit_shift_lanes(function_emitter& f, ir::value id) {
+  const ir::instruction& i = f.instruction(id);
+  f.line(cat(held_type(i.type), " v", id, "[", f.held(f.lanes), "];"));
+  f.open("");
+  f.line(cat(held_type(i.type), " x[", f.held(f.lanes), "];"));
+  f.each(f.lanes, cat("x[", f.lane_k(f.lanes), "] = ", f.ref(i.args[1]), ";"));
+  f.line(cat("neighbours<", directed(f), ">(team, v", id, ", a", i.args[0], "[0], x, ", i.dimension, ");"));
+  f.each(f.lanes, cat("a", i.args[0], "[0][", f.lane_k(f.lanes), "] = x[", f.lane_k(f.lanes), "];"));
+  f.close();
+}
+
+}  // namespace sheaf::cuda

@@ -1,0 +1,231 @@
+// Instructions as text. Elementwise ops have one row each.
+#include <bit>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+
+#include <sheaf/dsl/graph/half.hpp>
+#include <sheaf/jit/cuda/emitter.hpp>
+
+namespace sheaf::cuda {
+
+const char* held_type(element type) {
+  switch (type) {
+    case element::boolean:
+      return "bool";
+    case element::i8:
+      return "i8";
+    case element::u8:
+      return "u8";
+    case element::i32:
+      return "i32";
+    case element::i64:
+      return "i64";
+    case element::f64:
+      return "double";
+    default:
+      return "float";
+  }
+}
+
+const char* stored_type(element type) {
+  if (type == element::boolean) return "u8";
+  return type == element::f16 || type == element::bf16 ? "u16" : held_type(type);
+}
+
+std::string from_memory(element type, const std::string& bits) {
+  if (type == element::boolean) return cat("(", bits, " != 0)");
+  if (type == element::f16) return cat("from_f16(", bits, ")");
+  return type == element::bf16 ? cat("from_bf16(", bits, ")") : bits;
+}
+
+std::string to_memory(element type, const std::string& held) {
+  if (type == element::boolean) return cat("(u8)", held);
+  if (type == element::f16) return cat("to_f16(", held, ")");
+  return type == element::bf16 ? cat("to_bf16(", held, ")") : held;
+}
+
+namespace {
+
+std::string floating_text(element type, double x) {
+  char out[64];
+  if (type == element::f64) {
+    if (!std::isfinite(x)) return cat("bits_f64(", std::bit_cast<std::uint64_t>(x), "ull)");
+    std::snprintf(out, sizeof out, "%a", x);
+    return x < 0 || std::signbit(x) ? cat("(", out, ")") : out;
+  }
+  float y = static_cast<float>(x);
+  if (type == element::f16) y = static_cast<float>(to_double(to_float16(x)));
+  if (type == element::bf16) y = static_cast<float>(to_double(to_bfloat16(x)));
+  if (!std::isfinite(y)) return cat("bits_f32(", std::bit_cast<std::uint32_t>(y), "u)");
+  std::snprintf(out, sizeof out, "%af", static_cast<double>(y));
+  return std::signbit(y) ? cat("(", out, ")") : out;
+}
+
+// What a row is given: the type of the (first, or for select second) argument, that of the result, and the arguments.
+struct op_context {
+  element from, to;
+  const std::vector<std::string>& x;
+  bool floating() const { return is_floating(from); }
+};
+
+std::string call(const char* name, const op_context& c) {
+  std::string out = cat(name, "(", c.x[0]);
+  for (std::size_t k = 1; k < c.x.size(); ++k) out += cat(", ", c.x[k]);
+  return out + ")";
+}
+std::string infix(const char* sign, const op_context& c) { return cat("(", c.x[0], " ", sign, " ", c.x[1], ")"); }
+// Integers wrap around, which C++ leaves open.
+std::string arithmetic(const char* sign, const char* name, const op_context& c) {
+  return c.floating() ? infix(sign, c) : call(name, c);
+}
+std::string math(const char* name, const op_context& c) {
+  return call(c.from == element::f64 ? name : cat(name, "f").c_str(), c);
+}
+std::string extreme(const char* name, const op_context& c) { return call(name, c); }
+
+using C = op_context;
+struct op_row {
+  op what;
+  std::string (*text)(const op_context&);
+};
+#define ROW(name, expression) {op::name, [](const C& c) -> std::string { return expression; }}
+#define MATH(name) ROW(name, math(#name, c))
+const op_row rows[] = {
+    ROW(neg, c.floating() ? cat("(-", c.x[0], ")") : cat("sub((", held_type(c.from), ")0, ", c.x[0], ")")),
+    ROW(abs, call("magnitude", c)),
+    ROW(sign, call("sign_of", c)),
+    MATH(exp),
+    MATH(log),
+    MATH(log1p),
+    MATH(expm1),
+    MATH(sqrt),
+    MATH(tanh),
+    ROW(sigmoid, call("sigmoid", c)),
+    MATH(erf),
+    MATH(sin),
+    MATH(cos),
+    ROW(floor, c.floating() ? math("floor", c) : c.x[0]),
+    ROW(ceil, c.floating() ? math("ceil", c) : c.x[0]),
+    ROW(round, c.floating() ? math("rint", c) : c.x[0]),
+    ROW(logical_not, cat("(!", c.x[0], ")")),
+    ROW(cast, cast_text(c.from, c.to, c.x[0])),
+    ROW(add, arithmetic("+", "add", c)),
+    ROW(sub, arithmetic("-", "sub", c)),
+    ROW(mul, arithmetic("*", "mul", c)),
+    ROW(div, c.floating() ? infix("/", c) : call("floor_div", c)),
+    ROW(quotient, call("floor_div", c)),
+    ROW(remainder, call("floor_mod", c)),
+    MATH(pow),
+    ROW(minimum, extreme("smallest", c)),
+    ROW(maximum, extreme("largest", c)),
+    ROW(equal, infix("==", c)),
+    ROW(not_equal, infix("!=", c)),
+    ROW(less, infix("<", c)),
+    ROW(less_equal, infix("<=", c)),
+    ROW(logical_and, infix("&", c)),
+    ROW(logical_or, infix("|", c)),
+    ROW(select, cat("(", c.x[0], " ? ", c.x[1], " : ", c.x[2], ")")),
+};
+#undef MATH
+#undef ROW
+static_assert(sizeof rows / sizeof *rows == op_count - static_cast<int>(op::neg), "an elementwise op has no row");
+
+void emit_elementwise(function_emitter& f, ir::value id) {
+  const ir::instruction& i = f.instruction(id);
+  std::vector<std::string> x;
+  for (const ir::value v : i.args) x.push_back(f.ref(v));
+  const element from = f.instruction(i.args[i.what == op::select ? 1 : 0]).type;
+  const std::string made = op_text(i.what, from, i.type, x);
+  const char* const type = held_type(i.type);
+  if (!i.vector) return f.line(cat("const ", type, " v", id, " = ", made, ";"));
+  f.line(cat(type, " v", id, "[", f.held(f.lanes), "];"));
+  f.each(f.lanes, cat(f.ref(id), " = ", made, ";"));
+}
+
+void emit_lanes(function_emitter& f, ir::value id) {
+  const ir::instruction& i = f.instruction(id);
+  const bool pattern = i.code == ir::opcode::pattern;
+  f.line(cat(held_type(i.type), " v", id, "[", f.held(f.lanes), "];"));
+  const std::string lane = f.lane(f.lanes);
+  f.each(f.lanes, pattern ? cat(f.ref(id), " = (", static_cast<std::uint32_t>(i.bits), "u >> (", lane, " & ",
+                                i.dimension - 1, ")) & 1;")
+                          : cat(f.ref(id), " = c", i.target, " + ", lane, ";"));
+}
+
+}  // namespace
+
+std::string constant_text(element type, std::int64_t bits) {
+  if (is_floating(type)) return floating_text(type, std::bit_cast<double>(bits));
+  if (type == element::boolean) return bits & 1 ? "true" : "false";
+  if (type == element::i64)
+    return bits == INT64_MIN ? "(-MOST - 1)" : bits < 0 ? cat("(", bits, "ll)") : cat(bits, "ll");
+  return cat("(", held_type(type), ")", bits < 0 ? cat("(", bits, "ll)") : cat(bits, "ll"));
+}
+
+std::string cast_text(element from, element to, const std::string& x) {
+  if (from == to) return x;
+  if (to == element::boolean) return cat("(", x, " != 0)");
+  if (is_floating(to)) {
+    const std::string y = cat("((", held_type(to), ")", x, ")");
+    return to == element::f16 || to == element::bf16 ? from_memory(to, to_memory(to, y)) : y;
+  }
+  if (!is_floating(from)) return cat("((", held_type(to), ")", x, ")");
+  switch (to) {
+    case element::i8:
+      return cat("whole<i8>(", x, ", -128, 127, -128, 127)");
+    case element::u8:
+      return cat("whole<u8>(", x, ", 0, 255, 0, 255)");
+    case element::i32:
+      return cat("whole<i32>(", x, ", -2147483648.0, 2147483648.0, -2147483647 - 1, 2147483647)");
+    default:
+      return cat("whole<i64>(", x, ", -9223372036854775808.0, 9223372036854775808.0, -MOST - 1, MOST)");
+  }
+}
+
+std::string op_text(op what, element from, element to, const std::vector<std::string>& args) {
+  const op_row& found = rows[static_cast<int>(what) - static_cast<int>(op::neg)];
+  if (found.what != what) throw compile_error("the rows of emit_value.cpp are not in the order of op.hpp");
+  return found.text({from, to, args});
+}
+
+std::string function_emitter::ref(ir::value v) const {
+  const ir::instruction& i = instruction(v);
+  if (i.code == ir::opcode::constant) return constant_text(i.type, i.bits);
+  if (i.code == ir::opcode::counter) return cat("c", i.target);
+  return i.vector ? cat("v", v, "[", lane_k(lanes), "]") : cat("v", v);
+}
+
+void emit_instruction(function_emitter& f, ir::value id) {
+  if (f.made[static_cast<std::size_t>(id)]) return;
+  switch (const ir::instruction& i = f.instruction(id); i.code) {
+    case ir::opcode::constant:
+    case ir::opcode::counter:
+      return;  // see ref()
+    case ir::opcode::elementwise:
+      return emit_elementwise(f, id);
+    case ir::opcode::extent:
+      return f.line(cat("const i64 v", id, " = b", i.target, "_n", i.dimension, ";"));
+    case ir::opcode::lanes:
+    case ir::opcode::pattern:
+      return emit_lanes(f, id);
+    case ir::opcode::load:
+      return emit_load(f, id);
+    case ir::opcode::accumulator:
+      return emit_accumulator(f, id);
+    case ir::opcode::read:
+      return emit_read(f, id);
+    case ir::opcode::fold_lanes:
+      return emit_fold_lanes(f, id);
+    case ir::opcode::scan_lanes:
+      return emit_scan_lanes(f, id);
+    case ir::opcode::recur_lanes:
+      return emit_recur_lanes(f, id);
+    case ir::opcode::slide_lanes:
+      return emit_slide_lanes(f, id);
+    case ir::opcode::shift_lanes:
+      return emit_shift_lanes(f, id);
+  }
+}
+
+}  // namespace sheaf::cuda

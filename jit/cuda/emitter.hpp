@@ -1,0 +1,144 @@
+// The state shared by the emit_*.cpp files. A kernel's text is made of statements whose names follow the IR: v3 is value 3 (a
+// vector one is an array of the lanes that a thread holds), a3 an accumulator, c2 the counter of loop 2, b1 a buffer's address.
+#pragma once
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <sheaf/jit/cuda/emit.hpp>
+
+namespace sheaf::cuda {
+
+struct compile_error : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+extern const char* const prelude_types;
+extern const char* const prelude_teams;
+
+template <class... Part>
+std::string cat(const Part&... part) {
+  std::string out;
+  const auto add = [&](const auto& p) {
+    if constexpr (requires { std::to_string(p); })
+      out += std::to_string(p);
+    else
+      out += p;
+  };
+  (add(part), ...);
+  return out;
+}
+
+// How a kernel's threads are used.
+struct layout {
+  int team = 1;     // threads that share a piece
+  int threads = 1;  // of a block
+  bool single = false;
+  std::vector<std::int64_t> offsets;  // by buffer: of locals within the bytes of a team
+  std::int64_t local_bytes = 0;       // of a team
+  std::int64_t pieces = -1;           // of the kernel, -1: not known
+  std::vector<const ir::statement*>
+      shared;               // loops whose turns are pieces, the parallel one first; serial ones below it
+  bool in_scratch = false;  // locals lie in device memory, else in shared memory
+  int teams() const { return threads / team; }
+  std::int64_t scratch_bytes() const {
+    return in_scratch ? (teams() * local_bytes + 255) / 256 * 256 : 0;
+  }  // of a block
+};
+layout layout_of(const ir::module& m, const ir::kernel& k, const target& to, call_extents extents);
+const ir::statement* parallel_loop(const ir::kernel& k);
+
+// pieces.cpp. What the host knows of a kernel's bounds: values that are made of constants and extents; -1 turns: not known.
+class closed_values {
+ public:
+  closed_values(const ir::module& m, const ir::kernel& k, call_extents extents) : m_(m), k_(k), extents_(extents) {}
+  std::optional<std::int64_t> operator()(ir::value v) const;
+  std::int64_t turns(const ir::statement& loop) const;
+
+ private:
+  const ir::module& m_;
+  const ir::kernel& k_;
+  call_extents extents_;
+};
+// The one serial loop below `loop` whose turns could be pieces as well: it is all that the body does, its range is the same in
+// each turn, and its turns tell each other nothing. Null: there is none.
+const ir::statement* shared_below(const ir::module& m, const ir::kernel& k, const ir::statement& loop);
+
+struct function_emitter {
+  const ir::module& m;
+  const ir::kernel& kernel;
+  const target& to;
+  const source& words;
+  layout place;
+  std::string text;
+
+  std::vector<int> uses;               // by instruction
+  std::vector<const ir::block*> home;  // by instruction: the block it stands in
+  std::vector<int> lanes_of;           // accumulators: lanes; 0: scalar
+  std::vector<int> born_in;            // accumulators: the vector loop around, or -1
+  std::vector<bool> loaded, stored;    // by buffer, in this kernel
+  std::vector<bool> strip;             // by buffer: local, and each thread reads of it what it stored itself
+  std::vector<bool> made;              // by instruction: it was emitted before its place
+  const ir::block* here = nullptr;     // being written
+  int depth = 1;
+
+  int vector_loop = -1, lanes = 0;
+  bool backward = false;
+  bool all_live = false;  // no lane of the loop around is ever dead
+
+  const ir::instruction& instruction(ir::value v) const { return kernel.instructions[static_cast<std::size_t>(v)]; }
+  const ir::buffer& buffer(std::int32_t b) const { return m.buffers[static_cast<std::size_t>(b)]; }
+  int held(int of_lanes) const { return of_lanes > place.team ? of_lanes / place.team : 1; }
+
+  void line(const std::string& what) {
+    text.append(static_cast<std::size_t>(2 * depth), ' ').append(what).append("\n");
+  }
+  void open(const std::string& what) { line(what + " {"), ++depth; }
+  void close() { --depth, line("}"); }
+
+  // The value as an operand; of a vector one the element k, in a statement made by each().
+  std::string ref(ir::value v) const;
+  // One statement for all lanes that a thread holds.
+  void each(int of_lanes, const std::string& what) {
+    const int n = held(of_lanes);
+    line(n > 1 ? cat("EACH(", n, ") ", what) : what);
+  }
+  std::string lane_k(int of_lanes) const { return held(of_lanes) > 1 ? "k" : "0"; }
+  // The number of the lane that element k is.
+  std::string lane(int of_lanes) const { return held(of_lanes) > 1 ? cat("(t + k * ", place.team, ")") : "t"; }
+  std::string live() const { return held(lanes) > 1 ? "live[k]" : "live[0]"; }
+};
+
+// emit_block.cpp
+void emit_block(function_emitter& f, const ir::block& b);
+
+// emit_value.cpp
+void emit_instruction(function_emitter& f, ir::value id);
+std::string op_text(op what, element from, element to, const std::vector<std::string>& args);
+std::string constant_text(element type, std::int64_t bits);
+const char* held_type(element type);    // f16 and bf16 as float
+const char* stored_type(element type);  // in memory
+std::string cast_text(element from, element to, const std::string& x);
+std::string from_memory(element type, const std::string& bits);
+std::string to_memory(element type, const std::string& held);
+
+// emit_memory.cpp
+void declare_buffers(function_emitter& f);
+void emit_load(function_emitter& f, ir::value id);
+void emit_store(function_emitter& f, const ir::statement& s);
+
+// emit_reduce.cpp
+void find_accumulators(function_emitter& f);
+bool is_fused(const function_emitter& f, const ir::statement& combine);
+std::string own_folds(const ir::module& m);
+void emit_accumulator(function_emitter& f, ir::value id);
+void emit_combine(function_emitter& f, const ir::statement& s);
+void emit_read(function_emitter& f, ir::value id);
+void emit_fold_lanes(function_emitter& f, ir::value id);
+void emit_scan_lanes(function_emitter& f, ir::value id);
+void emit_recur_lanes(function_emitter& f, ir::value id);
+void emit_slide_lanes(function_emitter& f, ir::value id);
+void emit_shift_lanes(function_emitter& f, ir::value id);
+
+}  // namespace sheaf::cuda

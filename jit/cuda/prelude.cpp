@@ -1,0 +1,296 @@
+// What every emitted text begins with: arithmetic whose meaning C++ leaves open, elements in memory, and what threads of a team
+// tell each other. A team is T threads: a power of two within one warp, or a whole block. Lane l of a vector of L lanes is held by
+// thread l % T as element l / T; where L < T, threads from L on hold none.
+#include <sheaf/jit/cuda/emitter.hpp>
+
+namespace sheaf::cuda {
+
+const char* const prelude_types = R"(typedef signed char i8;
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef int i32;
+typedef unsigned u32;
+typedef long long i64;
+typedef unsigned long long u64;
+#define FN static __device__ __forceinline__
+#define EACH(K) _Pragma("unroll") for (int k = 0; k < K; ++k)
+#define MOST 9223372036854775807ll
+
+FN float bits_f32(u32 x) { return __uint_as_float(x); }
+FN double bits_f64(u64 x) { return __longlong_as_double((i64)x); }
+
+FN i8 add(i8 a, i8 b) { return (i8)(a + b); }
+FN u8 add(u8 a, u8 b) { return (u8)(a + b); }
+FN i32 add(i32 a, i32 b) { return (i32)((u32)a + (u32)b); }
+FN i64 add(i64 a, i64 b) { return (i64)((u64)a + (u64)b); }
+FN float add(float a, float b) { return a + b; }
+FN double add(double a, double b) { return a + b; }
+FN i8 sub(i8 a, i8 b) { return (i8)(a - b); }
+FN u8 sub(u8 a, u8 b) { return (u8)(a - b); }
+FN i32 sub(i32 a, i32 b) { return (i32)((u32)a - (u32)b); }
+FN i64 sub(i64 a, i64 b) { return (i64)((u64)a - (u64)b); }
+FN float sub(float a, float b) { return a - b; }
+FN double sub(double a, double b) { return a - b; }
+FN i8 mul(i8 a, i8 b) { return (i8)(a * b); }
+FN u8 mul(u8 a, u8 b) { return (u8)(a * b); }
+FN i32 mul(i32 a, i32 b) { return (i32)((u32)a * (u32)b); }
+FN i64 mul(i64 a, i64 b) { return (i64)((u64)a * (u64)b); }
+FN float mul(float a, float b) { return a * b; }
+FN double mul(double a, double b) { return a * b; }
+FN float fused(float a, float b, float c) { return fmaf(a, b, c); }
+FN double fused(double a, double b, double c) { return fma(a, b, c); }
+
+// NaN in either gives NaN; of two equal zeros either.
+template <class E> FN E largest(E a, E b) { const E c = b > a ? b : a; return b != b ? b : c; }
+template <class E> FN E smallest(E a, E b) { const E c = b < a ? b : a; return b != b ? b : c; }
+template <class E> FN E sign_of(E x) { return x > (E)0 ? (E)1 : x < (E)0 ? (E)-1 : (E)0; }
+FN float magnitude(float x) { return fabsf(x); }
+FN double magnitude(double x) { return fabs(x); }
+template <class E> FN E magnitude(E x) { return x < (E)0 ? sub((E)0, x) : x; }
+
+// Rounded towards minus infinity. A divisor of 0 gives 0, and nothing traps. Division of 64 bits takes long: most is of 32.
+template <class E> FN E floor_div(E n, E d) {
+  if (d == (E)0) return (E)0;
+  if (d == (E)-1 && (E)-1 < (E)0) return sub((E)0, n);
+  if (sizeof(E) == 8 && !(((u64)n | (u64)d) >> 32)) return (E)((u32)n / (u32)d);
+  const E q = (E)(n / d), r = (E)(n - q * d);
+  return r != (E)0 && (r < (E)0) != (d < (E)0) ? (E)(q - 1) : q;
+}
+template <class E> FN E floor_mod(E n, E d) {
+  if (d == (E)0 || (d == (E)-1 && (E)-1 < (E)0)) return (E)0;
+  if (sizeof(E) == 8 && !(((u64)n | (u64)d) >> 32)) return (E)((u32)n % (u32)d);
+  const E r = (E)(n % d);
+  return r != (E)0 && (r < (E)0) != (d < (E)0) ? (E)(r + d) : r;
+}
+FN float floor_div(float n, float d) { return floorf(n / d); }
+FN double floor_div(double n, double d) { return floor(n / d); }
+FN float floor_mod(float n, float d) {
+  const float r = fmodf(n, d);
+  return (r < 0 || r > 0) && ((__float_as_int(r) ^ __float_as_int(d)) < 0) ? r + d : r;
+}
+FN double floor_mod(double n, double d) {
+  const double r = fmod(n, d);
+  return (r < 0 || r > 0) && ((__double_as_longlong(r) ^ __double_as_longlong(d)) < 0) ? r + d : r;
+}
+FN float sigmoid(float x) { const float e = expf(-fabsf(x)); return (x < 0 ? e : 1.0f) / (1.0f + e); }
+FN double sigmoid(double x) { const double e = exp(-fabs(x)); return (x < 0 ? e : 1.0) / (1.0 + e); }
+
+// To integers: towards zero, to the nearest that there is, and NaN to 0.
+template <class E, class F> FN E whole(F x, F low, F high, E least, E most) {
+  return x != x ? (E)0 : x <= low ? least : x >= high ? most : (E)x;
+}
+
+// f16 and bf16 are held as f32 and rounded half to even.
+FN float from_bf16(u16 x) { return __uint_as_float((u32)x << 16); }
+FN u16 to_bf16(float x) {
+  const u32 b = __float_as_uint(x);
+  return (u16)(x != x ? (b >> 16) | 0x40u : (b + 0x7fffu + ((b >> 16) & 1u)) >> 16);
+}
+// The first failure is kept for the host, its ticket written last.
+FN void fail(i64 record, i64 ticket, i64 check, i64 position) {
+  volatile i64* const r = (volatile i64*)record;
+  if (r == nullptr || r[0] != 0) return;
+  r[1] = check;
+  r[2] = position;
+  __threadfence_system();
+  r[0] = ticket;
+}
+#ifndef SHEAF_EMULATED
+FN float from_f16(u16 x) { float y; asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(x)); return y; }
+FN u16 to_f16(float x) { u16 y; asm("cvt.rn.f16.f32 %0, %1;" : "=h"(y) : "f"(x)); return y; }
+#endif
+)";
+
+const char* const prelude_teams = R"(
+template <int T> FN void meet(u32 team) {
+  if (T > 32) __syncthreads();
+  else if (T > 1) __syncwarp(team);
+}
+// A value and where it was, see place_of.
+template <class E> struct placed { E value; i64 at; };
+// What thread `from` has, of the `width` threads in a warp; of `from` the low bits count.
+template <class E> FN E of_lane(u32 team, E x, int from, int width) { return (E)__shfl_sync(team, x, from, width); }
+template <class E> FN placed<E> of_lane(u32 team, placed<E> x, int from, int width) {
+  placed<E> y;
+  y.value = of_lane(team, x.value, from, width);
+  y.at = of_lane(team, x.at, from, width);
+  return y;
+}
+template <int T, class E> FN E of_thread(u32 team, E x, int from) {
+  if (T == 1) return x;
+  if (T <= 32) return of_lane(team, x, from, T);
+  __shared__ E area[T];
+  __syncthreads();
+  area[threadIdx.x] = x;
+  __syncthreads();
+  return area[from & (T - 1)];
+}
+
+struct sum_of { template <class E> FN E of(E a, E b) { return add(a, b); } };
+struct prod_of { template <class E> FN E of(E a, E b) { return mul(a, b); } };
+struct max_of { template <class E> FN E of(E a, E b) { return largest(a, b); } };
+struct min_of { template <class E> FN E of(E a, E b) { return smallest(a, b); } };
+struct any_of { FN bool of(bool a, bool b) { return a | b; } };
+struct all_of { FN bool of(bool a, bool b) { return a & b; } };
+
+// The extreme value, and of equal ones the first. NaN is beyond every number.
+template <bool Largest> struct place_of {
+  template <class E> FN placed<E> of(placed<E> a, placed<E> b) {
+    const bool known = a.value == a.value;
+    const bool beyond = known && (Largest ? !(b.value <= a.value) : !(b.value >= a.value));
+    const bool same = b.value == a.value || (!known && b.value != b.value);
+    return beyond || (same && b.at < a.at) ? b : a;
+  }
+};
+// The fixed tree: the upper half of the lanes is combined into the lower until one is left.
+template <class Op, int T, int L, class E, int K> FN E fold_lanes(u32 team, const E (&x)[K]) {
+  constexpr int W = L < T ? L : T;
+  const int t = (int)threadIdx.x & (T - 1);
+  E s[K];
+  EACH(K) s[k] = x[k];
+  _Pragma("unroll") for (int n = K / 2; n; n /= 2)
+    _Pragma("unroll") for (int k = 0; k < n; ++k) s[k] = Op::of(s[k], s[k + n]);
+  E r = s[0];
+  if (T > 32) {  // each warp folds all of it, so that no thread has to wait for the result
+    constexpr int J = W > 32 ? W / 32 : 1;
+    __shared__ E area[T];
+    __syncthreads();
+    area[threadIdx.x] = r;
+    __syncthreads();
+    E p[J];
+    _Pragma("unroll") for (int j = 0; j < J; ++j) p[j] = area[(t & (W > 32 ? 31 : W - 1)) + 32 * j];
+    _Pragma("unroll") for (int n = J / 2; n; n /= 2)
+      _Pragma("unroll") for (int j = 0; j < n; ++j) p[j] = Op::of(p[j], p[j + n]);
+    r = p[0];
+  }
+  constexpr int V = T < 32 ? T : 32;
+  if (T > 1) {
+    _Pragma("unroll") for (int n = (W < V ? W : V) / 2; n; n /= 2) r = Op::of(r, of_lane(team, r, t + n, V));
+    r = of_lane(team, r, 0, V);
+  }
+  return r;
+}
+
+// A sum of f32 folded to f64: the same tree, of f64 from 16 lanes on.
+template <int T, int L, int K> FN double sum_wide(u32 team, const float (&x)[K]) {
+  constexpr int W = L < T ? L : T;
+  const int t = (int)threadIdx.x & (T - 1);
+  float s[K];
+  double d[K];
+  EACH(K) s[k] = x[k], d[k] = x[k];
+  _Pragma("unroll") for (int n = K / 2; n; n /= 2)
+    _Pragma("unroll") for (int k = 0; k < n; ++k) {
+      if (n * W >= 16) s[k] = s[k] + s[k + n], d[k] = s[k];
+      else d[k] = d[k] + d[k + n];
+    }
+  float r = s[0];
+  double w = d[0];
+  if (T > 32) {  // see fold_lanes
+    constexpr int J = W > 32 ? W / 32 : 1;
+    __shared__ float area[T];
+    __syncthreads();
+    area[threadIdx.x] = r;
+    __syncthreads();
+    float p[J];
+    _Pragma("unroll") for (int j = 0; j < J; ++j) p[j] = area[(t & (W > 32 ? 31 : W - 1)) + 32 * j];
+    _Pragma("unroll") for (int n = J / 2; n; n /= 2)
+      _Pragma("unroll") for (int j = 0; j < n; ++j) p[j] = p[j] + p[j + n];
+    r = p[0];
+    w = r;
+  }
+  constexpr int V = T < 32 ? T : 32;
+  if (T > 1) {
+    _Pragma("unroll") for (int n = (W < V ? W : V) / 2; n; n /= 2) {
+      if (n >= 16) r = r + of_lane(team, r, t + n, V), w = r;
+      else w = w + of_lane(team, w, t + n, V);
+    }
+    w = of_lane(team, w, 0, V);
+  }
+  return w;
+}
+
+// Lane l gets the one `by` before it (backward: after it) in the row of `kept` and x (backward: x and `kept`).
+template <bool Back, int T, int L, class E, int K> FN void neighbours(u32 team, E (&out)[K], const E (&kept)[K], const E (&x)[K], int by) {
+  constexpr int W = L < T ? L : T;
+  const int t = (int)threadIdx.x & (T - 1), q = by / W, r = by & (W - 1);
+  E next[K];
+  EACH(K) {
+    const int near = Back ? k + q : k - q, far = Back ? near + 1 : near - 1;
+    E y = Back ? (near < K ? x[near] : kept[near - K]) : (near >= 0 ? x[near] : kept[near + K]);
+    if (r) {
+      const E z = Back ? (far < K ? x[far] : kept[far - K]) : (far >= 0 ? x[far] : kept[far + K]);
+      y = of_thread<T>(team, (Back ? t >= r : t < W - r) ? y : z, (Back ? t + r : t - r) & (W - 1));
+    }
+    next[k] = y;
+  }
+  EACH(K) out[k] = next[k];
+}
+// The lane that comes last in the loop's order.
+template <bool Back, int T, int L, class E, int K> FN E last_lane(u32 team, const E (&x)[K]) {
+  return of_thread<T>(team, x[Back ? 0 : K - 1], Back ? 0 : (L < T ? L : T) - 1);
+}
+
+// Each lane combined with all before it, by steps of 1, 2, 4, ... lanes.
+template <class Op, bool Back, int T, int L, class E, int K> FN void prefixes(u32 team, E (&x)[K], E none) {
+  E before[K], nothing[K];
+  EACH(K) nothing[k] = none;
+  _Pragma("unroll") for (int step = 1; step < L; step *= 2) {
+    neighbours<Back, T, L>(team, before, nothing, x, step);
+    EACH(K) x[k] = Back ? Op::of(x[k], before[k]) : Op::of(before[k], x[k]);
+  }
+}
+
+FN double scaled(bool by, double x) { return by ? x : 0.0; }
+FN double scaled(double by, double x) { return x == 0.0 ? 0.0 : by * x; }
+FN bool joined(bool a, bool b) { return a & b; }
+FN double joined(double a, double b) { return scaled(a, b); }
+// Steps x -> factor * x + value, joined pairwise by log-steps; `carry` is what came before the first lane.
+template <bool Back, int T, int L, class F, int K> FN void recur_lanes(u32 team, double (&x)[K], F (&factor)[K], double& carry) {
+  double before[K], nothing[K];
+  F earlier[K], one[K];
+  EACH(K) nothing[k] = -0.0, one[k] = (F)1;
+  _Pragma("unroll") for (int step = 1; step < L; step *= 2) {
+    neighbours<Back, T, L>(team, before, nothing, x, step);
+    neighbours<Back, T, L>(team, earlier, one, factor, step);
+    EACH(K) x[k] = scaled(factor[k], before[k]) + x[k], factor[k] = joined(factor[k], earlier[k]);
+  }
+  EACH(K) x[k] = scaled(factor[k], carry) + x[k];
+  carry = last_lane<Back, T, L>(team, x);
+}
+
+constexpr __device__ int levels_of(int n) { return n < 2 ? 1 : 1 + levels_of(n / 2); }
+// Folds of 1, 2, 4, ... lanes, each from two of the one before, put together to N; or, where combining a value twice changes
+// nothing, from two that overlap.
+template <class Op, bool Overlaps, bool Back, int N, int T, int L, class E, int M, int K>
+FN void slide_lanes(u32 team, E (&out)[K], E (&kept)[M][K], const E (&x)[K]) {
+  E level[M][K], other[K];
+  EACH(K) level[0][k] = x[k];
+  _Pragma("unroll") for (int m = 0; m + 1 < M; ++m) {
+    neighbours<Back, T, L>(team, other, kept[m], level[m], 1 << m);
+    EACH(K) level[m + 1][k] = Back ? Op::of(level[m][k], other[k]) : Op::of(other[k], level[m][k]);
+  }
+  constexpr int wide = 1 << (M - 1);
+  if (Overlaps) {
+    EACH(K) out[k] = level[M - 1][k];
+    if (wide < N) {
+      neighbours<Back, T, L>(team, other, kept[M - 1], level[M - 1], N - wide);
+      EACH(K) out[k] = Back ? Op::of(out[k], other[k]) : Op::of(other[k], out[k]);
+    }
+  } else {
+    int done = 0;
+    _Pragma("unroll") for (int m = 0; m < M; ++m) {
+      if (!(N >> m & 1)) continue;
+      if (done) {
+        neighbours<Back, T, L>(team, other, kept[m], level[m], done);
+        EACH(K) out[k] = Back ? Op::of(out[k], other[k]) : Op::of(other[k], out[k]);
+      } else {
+        EACH(K) out[k] = level[m][k];
+      }
+      done += 1 << m;
+    }
+  }
+  _Pragma("unroll") for (int m = 0; m < M; ++m) EACH(K) kept[m][k] = level[m][k];
+}
+)";
+
+}  // namespace sheaf::cuda

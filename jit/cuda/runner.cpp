@@ -1,0 +1,351 @@
+// Runs programs on a GPU: plans for a class of arguments, emits, finds code, and queues its kernels on the caller's stream.
+// A call fills the one parameter that all kernels share, launches them and returns; nothing waits. Shown by tests/gpu.
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <numeric>
+#include <stdexcept>
+
+#include <sheaf/jit/cuda/code.hpp>
+#include <sheaf/jit/cuda/emit.hpp>
+#include <sheaf/jit/engine/layout.hpp>
+#include <sheaf/jit/ir/print.hpp>
+#include <sheaf/jit/ir/verify.hpp>
+#include <sheaf/runtime/cuda/nvrtc.hpp>
+#include <sheaf/runtime/fail.hpp>
+#include <sheaf/runtime/settings.hpp>
+
+namespace sheaf::jit {
+
+namespace {
+
+namespace device = runtime::cuda;
+using device::device_context;
+using device::driver;
+using words = std::vector<std::int64_t>;
+
+constexpr std::size_t alignment = 256;
+constexpr std::size_t calls_remembered = 64;  // of a stream, between two synchronisations
+
+// The words of a parameter that are not its slots'.
+enum : std::size_t { scratch_word, record_word, ticket_word };
+
+struct ready_kernel {
+  device::function code;
+  unsigned blocks, threads, shared;
+};
+
+// What a program keeps of a stream: where the device notes what is wrong with data, and the parameters of the calls it may
+// speak of. It lives as long as the program, or in a capture as its graph needs it, which is the same.
+struct lane {
+  std::shared_ptr<device::stream_state> stream;
+  std::shared_ptr<device::device_block> workspace;  // of a capture: nobody else gets it
+  device::failure_record record;
+  std::int64_t ticket = 0;
+  words parameter;
+  std::deque<words> calls;  // the last ones; of a capture all
+  // Where a parameter is too large to be passed by value: its place on the device, and what a graph copies to it.
+  std::unique_ptr<device::device_block> parameter_on_device;
+  void* pinned = nullptr;
+  bool pinned_is_used = false;
+};
+
+class gpu_runner final : public runner, public device::failure_source {
+ public:
+  gpu_runner(const graph& g, const call_class& arguments, const options& steer, int ordinal)
+      : context_(device_context::of(ordinal)),
+        arguments_(arguments),
+        call_(g, arguments, steer, alignment),
+        text_(ir::print(call_.program.code)) {
+    const planned& p = call_.program;
+    if (runtime::current_settings().verify) ir::verify(p.code);
+    runtime::debug_line(3, "plan\n" + p.text);
+    runtime::debug_line(3, "kernel IR\n" + text_);
+    const auto& about = context_.about();
+    extents_ = call_.slot_extents(arguments_);
+    std::vector<const std::int64_t*> extents;
+    for (const auto& e : extents_) extents.push_back(e.data());
+    source_ = cuda::emit(p.code,
+                         {.compute = 10 * about.major + about.minor,
+                          .shared_bytes = about.shared_per_block,
+                          .exact_sum = steer.determinism == determinism::strict},
+                         extents);
+    runtime::debug_line(4, "CUDA C++\n" + source_.text);
+    code_ = code_on(context_, source_.text, p.code.name);
+    make_template();
+    make_kernels();
+    checks_ = std::any_of(p.checks.begin(), p.checks.end(), [](const plan::check& c) { return !c.uniform; });
+    if (checks_) context_.add(this);
+  }
+  ~gpu_runner() override {
+    if (checks_) context_.remove(this);
+    for (const auto& l : lanes_) {
+      if (l->record.words != nullptr) context_.give_back(l->record);
+      if (l->pinned != nullptr) driver().host_release.raw(l->pinned);
+    }
+  }
+
+  void run(const sheaf_tensor*) const override {
+    runtime::fail(code::broken_invariant, "call of a program for a GPU", "a stream", "none");
+  }
+
+  void run_on(const sheaf_tensor* tensors, const device_place& where) const override {
+    const device_context::current here(context_);
+    const auto stream = static_cast<device::stream>(where.stream);
+    const auto state = context_.state_of(stream);
+    const std::lock_guard launching(state->launching);
+    const std::lock_guard guard(lock_);
+    lane& l = lane_of(state);
+    words& w = l.parameter;
+    for (std::size_t s = 0; s < tensor_words_.size(); ++s) {
+      const tensor_place& t = tensor_words_[s];
+      const std::size_t rank = t.order.size();
+      w[t.first] = reinterpret_cast<std::int64_t>(tensors[s].data);
+      for (std::size_t d = 0; d < rank; ++d) w[t.first + 1 + rank + d] = tensors[s].strides[t.order[d]];
+      if (is_joined(s)) w[t.first + 2 * rank] = 1;
+    }
+    place_workspace(l, where);
+    if (checks_) {
+      w[ticket_word] = ++l.ticket;
+      remember(l);
+    }
+    launch(l, stream);
+  }
+
+  void reserve_on(const device_place& where) const override {
+    const device_context::current here(context_);
+    const auto state = context_.state_of(static_cast<device::stream>(where.stream));
+    const std::lock_guard launching(state->launching);
+    const std::lock_guard guard(lock_);
+    lane_of(state);
+    if (bytes_ > 0) state->workspace(bytes_);
+  }
+  std::size_t workspace_bytes() const override { return bytes_; }
+  const std::string& plan() const override { return plan_; }
+  const std::string& ir() const override { return text_; }
+
+  // Throws what the device noted of calls on a stream, once.
+  void check(const device::stream_state* on) override {
+    const std::lock_guard guard(lock_);
+    for (const auto& l : lanes_) {
+      if (on != nullptr && l->stream.get() != on && l->stream->capture == 0) continue;
+      volatile std::int64_t* const record = l->record.words;
+      if (record == nullptr || record[0] == 0) continue;
+      const std::int64_t ticket = record[0], ordinal = record[1], position = record[2];
+      record[0] = 0;
+      fail_from(*l, ticket, ordinal, position);
+    }
+  }
+
+ private:
+  // Everything of the parameter that is the same in all calls.
+  void make_template() {
+    template_.assign(static_cast<std::size_t>(source_.words), 0);
+    const std::size_t inputs = arguments_.input_extents.size(), given = inputs + arguments_.output_extents.size();
+    for (std::size_t slot = 0; slot < extents_.size(); ++slot) {
+      const std::vector<std::int64_t>& extents = extents_[slot];
+      const auto first = static_cast<std::size_t>(source_.first_word[slot]);
+      const auto at = template_.begin() + static_cast<std::ptrdiff_t>(first) + 1;
+      std::copy(extents.begin(), extents.end(), at);
+      const int rank = static_cast<int>(extents.size());
+      if (slot < given) {
+        tensor_words_.push_back({first, order_of(slot, inputs)});
+        continue;
+      }
+      const own_array& own = call_.arrays[slot - given];
+      std::copy(own.strides.begin(), own.strides.end(), at + rank);
+      own_words_.push_back(first);
+    }
+  }
+
+  // Which dimension of the caller's an extent or stride in the parameter is of. A joined input's last stride is 1.
+  std::vector<int> order_of(std::size_t slot, std::size_t inputs) const {
+    if (slot < inputs && !call_.form.is_joined(static_cast<int>(slot))) return call_.form.order(static_cast<int>(slot));
+    std::vector<int> order(extents_[slot].size());
+    std::iota(order.begin(), order.end(), 0);
+    return order;
+  }
+  bool is_joined(std::size_t slot) const {
+    return slot < arguments_.input_extents.size() && call_.form.is_joined(static_cast<int>(slot));
+  }
+
+  void make_kernels() {
+    const device_context::current here(context_);
+    plan_ = call_.program.text + "on " + context_.about().name + ", " + context_.about().architecture() + "\n";
+    std::size_t scratch = 0;
+    for (const cuda::launch& l : source_.launches) {
+      const device::function f = code_->find(l.name);
+      if (l.shared_bytes > context_.about().shared_per_block)
+        driver().function_set(f, device::function_attribute::dynamic_shared, static_cast<int>(l.shared_bytes));
+      const std::int64_t blocks = l.single ? 1 : blocks_of(f, l);
+      kernels_.push_back(
+          {f, static_cast<unsigned>(blocks), static_cast<unsigned>(l.threads), static_cast<unsigned>(l.shared_bytes)});
+      scratch = std::max(scratch, static_cast<std::size_t>(blocks * l.scratch_bytes));
+      int registers = 0, spilled = 0;
+      driver().function_get(&registers, device::function_attribute::registers, f);
+      driver().function_get(&spilled, device::function_attribute::local_bytes, f);
+      plan_ += "  " + l.name + ": " + std::to_string(blocks) + " blocks of " + std::to_string(l.threads) +
+               " threads, " + std::to_string(registers) + " registers, " + std::to_string(spilled) +
+               " bytes of local memory a thread\n";
+    }
+    scratch_at_ = call_.bytes;
+    bytes_ = call_.bytes + scratch;
+  }
+
+  // What fills the device, or fewer where there is less to do.
+  std::int64_t blocks_of(device::function f, const cuda::launch& l) const {
+    int resident = 0;
+    driver().occupancy(&resident, f, l.threads, static_cast<std::size_t>(l.shared_bytes));
+    const std::int64_t full = std::max<std::int64_t>(std::int64_t{resident} * context_.about().multiprocessors, 1);
+    return l.count < 0 ? full : std::clamp<std::int64_t>((l.count + l.pieces - 1) / l.pieces, 1, full);
+  }
+
+  lane& lane_of(const std::shared_ptr<device::stream_state>& state) const {
+    for (const auto& l : lanes_)
+      if (l->stream == state) return *l;
+    if (state->capture != 0) {
+      // What the stream's last call used is the graph's from now on.
+      for (const auto& l : lanes_)
+        if (l->stream->number == state->number && l->stream->capture == 0) {
+          l->stream = state;
+          return *l;
+        }
+      if (checks_ || source_.by_pointer)
+        runtime::fail(code::unsupported, "a captured call", "a call or reserve() on this stream before the capture",
+                      "none");
+    }
+    auto made = std::make_unique<lane>();
+    made->stream = state;
+    made->parameter = template_;
+    if (checks_) {
+      made->record = context_.take_record();
+      made->parameter[record_word] = static_cast<std::int64_t>(made->record.on_device);
+    }
+    if (source_.by_pointer) {
+      made->parameter_on_device =
+          std::make_unique<device::device_block>(context_, template_.size() * 8, state->handle, state->gone);
+      driver().host_allocate(&made->pinned, template_.size() * 8, 0);
+    }
+    lanes_.push_back(std::move(made));
+    return *lanes_.back();
+  }
+
+  void place_workspace(lane& l, const device_place& where) const {
+    if (bytes_ == 0) return;
+    device::address base = reinterpret_cast<device::address>(where.memory);
+    if (where.memory == nullptr) {
+      const auto& block = l.stream->workspace(bytes_);
+      if (l.stream->capture != 0) l.workspace = block;
+      base = block->at;
+    } else if (where.bytes < bytes_ || base % alignment != 0) {
+      runtime::fail(code::bad_argument, "workspace of a call", std::to_string(bytes_) + " bytes, 256-aligned",
+                    std::to_string(where.bytes) + (base % alignment != 0 ? ", not aligned" : ""));
+    }
+    for (std::size_t k = 0; k < own_words_.size(); ++k)
+      l.parameter[own_words_[k]] = static_cast<std::int64_t>(base + call_.arrays[k].offset);
+    l.parameter[scratch_word] = static_cast<std::int64_t>(base + scratch_at_);
+  }
+
+  void remember(lane& l) const {
+    const bool all = l.stream->capture != 0;
+    if (all || l.calls.size() < calls_remembered) {
+      l.calls.push_back(l.parameter);
+      return;
+    }
+    words oldest = std::move(l.calls.front());  // its memory is used again
+    l.calls.pop_front();
+    oldest = l.parameter;
+    l.calls.push_back(std::move(oldest));
+  }
+
+  // A graph reads its copy when it runs, so that must stay and be pinned; else the driver takes one at once.
+  const void* parameter_source(lane& l) const {
+    if (l.stream->capture == 0) return l.parameter.data();
+    if (l.pinned_is_used)
+      runtime::fail(code::unsupported, "a captured call with more than 4 KB of arguments", "one in a capture",
+                    "another");
+    l.pinned_is_used = true;
+    std::memcpy(l.pinned, l.parameter.data(), l.parameter.size() * 8);
+    return l.pinned;
+  }
+
+  void launch(lane& l, device::stream stream) const {
+    void* parameter = l.parameter.data();
+    device::address on_device = 0;
+    if (source_.by_pointer) {
+      on_device = l.parameter_on_device->at;
+      driver().copy_in(on_device, parameter_source(l), l.parameter.size() * 8, stream);
+      parameter = &on_device;
+    }
+    void* parameters[] = {parameter};
+    for (const ready_kernel& k : kernels_)
+      driver().launch(k.code, k.blocks, 1, 1, k.threads, 1, 1, k.shared, stream, parameters, nullptr);
+  }
+
+  [[noreturn]] void fail_from(const lane& l, std::int64_t ticket, std::int64_t ordinal, std::int64_t position) const {
+    std::vector<sheaf_tensor> tensors;
+    for (std::size_t i = 0; i < arguments_.input_extents.size(); ++i)
+      tensors.push_back({nullptr, (is_joined(i) ? extents_ : arguments_.input_extents)[i].data(), nullptr});
+    std::vector<std::vector<std::int64_t>> strides(tensors.size());
+    for (const words& w : l.calls) {
+      if (w[ticket_word] != ticket) continue;
+      for (std::size_t i = 0; i < tensors.size(); ++i) {
+        const tensor_place& t = tensor_words_[i];
+        strides[i].resize(t.order.size());
+        for (std::size_t d = 0; d < t.order.size(); ++d)
+          strides[i][static_cast<std::size_t>(t.order[d])] = w[t.first + 1 + t.order.size() + d];
+        tensors[i].data = reinterpret_cast<void*>(w[t.first]);
+        tensors[i].strides = strides[i].data();
+      }
+    }
+    const device_context::current here(context_);
+    const device::stream stream = l.stream->capture == 0 ? l.stream->handle : nullptr;
+    const auto read = [&](void* to, const void* from, std::size_t bytes) {
+      return driver().copy_out.raw(to, reinterpret_cast<device::address>(from), bytes, stream) == 0 &&
+             driver().stream_synchronise.raw(stream) == 0;
+    };
+    call_.fail(ordinal, position, tensors.data(), read);
+  }
+
+  struct tensor_place {
+    std::size_t first;       // word
+    std::vector<int> order;  // of its extents and strides there
+  };
+
+  device_context& context_;
+  const call_class arguments_;
+  arranged_call call_;
+  std::string text_, plan_;
+  cuda::source source_;
+  std::shared_ptr<const device::loaded_module> code_;
+  std::vector<ready_kernel> kernels_;
+  words template_;
+  std::vector<tensor_place> tensor_words_;  // by slot of the arguments
+  std::vector<std::size_t> own_words_;
+  std::vector<std::vector<std::int64_t>> extents_;  // by slot
+  std::size_t scratch_at_ = 0, bytes_ = 0;
+  bool checks_ = false;
+  mutable std::mutex lock_;
+  mutable std::vector<std::unique_ptr<lane>> lanes_;
+};
+
+}  // namespace
+
+void expect_gpu(int device) {
+  device_context::of(device);
+  device::compiler_identity(driver().version);
+}
+
+std::unique_ptr<runner> make_gpu_runner(const graph& g, const call_class& arguments, const options& steer, int device) {
+  try {
+    return std::make_unique<gpu_runner>(g, arguments, steer, device);
+  } catch (const ir::bad_ir& broken) {
+    runtime::fail(code::broken_invariant, "kernel IR", "what its grammar allows", broken.what());
+  } catch (const plan::cannot_follow& reason) {
+    runtime::fail(code::unsupported, "plan of a call", "one that follows its options", reason.what());
+  } catch (const std::length_error& many) {
+    runtime::fail(code::unsupported, "plan of a call", "a smaller program", many.what());
+  }
+}
+
+}  // namespace sheaf::jit

@@ -1,0 +1,87 @@
+#include <sheaf/jit/engine/layout.hpp>
+
+#include <algorithm>
+
+#include <sheaf/jit/engine/words.hpp>
+#include <sheaf/runtime/fail.hpp>
+
+namespace sheaf::jit {
+
+namespace {
+
+constexpr std::int64_t most_bytes = std::int64_t{1} << 62;
+
+std::int64_t closed_value(const plan::facts& known, node_id e) {
+  const auto value = known.value(e);
+  if (!value)
+    runtime::fail(code::broken_invariant, "workspace of a call", "extents that do not depend on data", "one that does");
+  return *value;
+}
+
+}  // namespace
+
+plan::call_facts arranged_call::facts_of(const call_class& a) const {
+  plan::call_facts seen = form.facts(a);
+  seen.steer = steer;
+  seen.gpu = true;
+  return seen;
+}
+
+arranged_call::arranged_call(const graph& g, const call_class& arguments, const options& wanted, std::size_t alignment)
+    : form(g, arguments), steer(wanted), program(plan_program(form.of(g), facts_of(arguments), "sheaf_program")) {
+  program.text = form.note(g) + program.text;
+  const plan::facts known(program.g, facts_of(arguments));
+  std::vector<sheaf_tensor> shapes;
+  for (const auto& extents : arguments.input_extents) shapes.push_back({nullptr, extents.data(), extents.data()});
+  std::vector<std::int64_t> numbers;
+  form.named_views(shapes.data(), numbers);
+  for (const plan::check& c : program.checks)
+    if (c.uniform && known.value(c.outside).value_or(0) != 0) fail(c, 0, shapes.data(), read_host);
+  for (const workspace& w : program.workspaces) {
+    std::vector<std::int64_t> extents;
+    for (const node_id e : w.extents) extents.push_back(std::max<std::int64_t>(closed_value(known, e), 0));
+    place(w.type, extents, alignment);
+  }
+  for (const plan::check& c : program.checks)
+    if (!c.uniform) place(element::i64, {}, alignment);
+}
+
+std::vector<std::vector<std::int64_t>> arranged_call::slot_extents(const call_class& a) const {
+  std::vector<std::vector<std::int64_t>> extents;
+  for (const plan::tensor_facts& t : facts_of(a).inputs) extents.push_back(t.extents);
+  extents.insert(extents.end(), a.output_extents.begin(), a.output_extents.end());
+  for (const own_array& own : arrays) extents.push_back(own.extents);
+  return extents;
+}
+
+void arranged_call::place(element type, const std::vector<std::int64_t>& extents, std::size_t alignment) {
+  own_array a{bytes, extents, std::vector<std::int64_t>(extents.size(), 1)};
+  // A product that wrapped around would make a workspace that kernels write beyond.
+  std::int64_t count = 1, size = 0;
+  bool fits = true;
+  for (std::size_t d = extents.size(); d-- > 0;) {
+    a.strides[d] = count;
+    fits = fits && !__builtin_mul_overflow(count, extents[d], &count);
+  }
+  fits = fits && !__builtin_mul_overflow(count, row(type).bytes, &size) &&
+         size <= most_bytes - static_cast<std::int64_t>(bytes);
+  if (!fits) runtime::fail(code::out_of_memory, "workspace of a call", "fewer than 2^62 bytes", "more");
+  bytes += (static_cast<std::size_t>(size) + alignment - 1) / alignment * alignment;
+  arrays.push_back(std::move(a));
+}
+
+void arranged_call::fail(plan::check c, std::int64_t position, const sheaf_tensor* tensors,
+                         const element_reader& read) const {
+  for (int i = 0; i < program.g.inputs.size(); ++i)
+    if (c.demand < 0 && slot_text(program.g, i) == c.tensor) c.dimension = form.named_dimension(i, c.dimension);
+  fail_check(form.named(program.g), c, position, tensors, read);
+}
+
+void arranged_call::fail(std::int64_t ordinal, std::int64_t position, const sheaf_tensor* tensors,
+                         const element_reader& read) const {
+  for (const plan::check& c : program.checks)
+    if (!c.uniform && c.ordinal == ordinal) fail(c, position, tensors, read);
+  runtime::fail(code::broken_invariant, "index check", "one of the program's checks", std::to_string(ordinal));
+}
+
+}  // namespace sheaf::jit

@@ -1,0 +1,43 @@
+// A program planned for a GPU and one class of arguments, its inputs as they are arranged, and the workspace arrays and
+// check results that it needs beside its arguments in one piece of memory. Private header.
+#pragma once
+#include <string>
+#include <vector>
+
+#include <sheaf/jit/engine/arrange.hpp>
+#include <sheaf/jit/engine/failure.hpp>
+#include <sheaf/jit/engine/runner.hpp>
+#include <sheaf/jit/lower/lower.hpp>
+
+namespace sheaf::jit {
+
+struct own_array {
+  std::size_t offset = 0;
+  std::vector<std::int64_t> extents, strides;
+};
+
+class arranged_call {
+ public:
+  // Throws what fail_check throws for checks that need no data, and code::out_of_memory where the workspace can't be addressed.
+  arranged_call(const graph& g, const call_class& arguments, const options& wanted, std::size_t alignment);
+
+  const arrangement form;
+  const options steer;
+  planned program;
+  std::vector<own_array> arrays;  // by slot after the arguments: the workspaces, then the checks that are not uniform
+  std::size_t bytes = 0;
+
+  // By slot: inputs as they are arranged, outputs, workspaces, checks.
+  std::vector<std::vector<std::int64_t>> slot_extents(const call_class& a) const;
+  // Throws for the check of that ordinal, in the words of the program as it was written; tensors as named_views makes them.
+  [[noreturn]] void fail(std::int64_t ordinal, std::int64_t position, const sheaf_tensor* tensors,
+                         const element_reader& read) const;
+
+ private:
+  plan::call_facts facts_of(const call_class& a) const;
+  void place(element type, const std::vector<std::int64_t>& extents, std::size_t alignment);
+  [[noreturn]] void fail(plan::check c, std::int64_t position, const sheaf_tensor* tensors,
+                         const element_reader& read) const;
+};
+
+}  // namespace sheaf::jit

@@ -1,0 +1,120 @@
+// Emitted modules through NVRTC: to machine code for one of the architectures in turn, the first ones for all of them. Every
+// fourth module, for all take minutes: SHEAF_TEST_NVRTC=all takes them.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <future>
+#include <string>
+
+#include <sheaf/runtime/cuda/nvrtc.hpp>
+#include <sheaf/runtime/error.hpp>
+
+#include "cubin.hpp"
+#include "machine.hpp"
+
+namespace sheaf::test {
+
+namespace {
+
+constexpr int most_registers = 255, few_registers = 128;
+constexpr std::int64_t most_frame = 1024;  // 512 bytes of a thread's own, and what is spilled
+constexpr std::size_t for_all = 24;        // of those compiled
+
+// Which modules are compiled: each of so many.
+std::size_t modules_apart() {
+  const char* const wanted = std::getenv("SHEAF_TEST_NVRTC");
+  return wanted != nullptr && std::string(wanted) == "all" ? 1 : 4;
+}
+
+struct architecture {
+  std::string name;
+  int compute;
+  int modules = 0, kernels = 0, registers = 0, frames = 0, many = 0;
+  std::int64_t frame = 0, shared = 0;
+  double seconds = 0;
+};
+
+// What one module became for one architecture.
+struct result {
+  const emulated_module* module;
+  architecture* to;
+  std::vector<kernel_usage> usage;
+  std::string trouble;
+  double seconds = 0;
+};
+
+void compile(result& r) try {
+  const auto start = std::chrono::steady_clock::now();
+  const std::vector<const char*> options(std::begin(cuda::compile_options), std::end(cuda::compile_options));
+  r.usage = usage_of(runtime::cuda::compile_source(r.module->source.text, r.module->code.name, r.to->name, options, 0));
+  r.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+} catch (const std::exception& e) {
+  r.trouble = e.what();
+}
+
+void look_at(const result& r) {
+  SCOPED_TRACE(r.module->code.name + " for " + r.to->name);
+  ASSERT_EQ(r.trouble, "");
+  architecture& to = *r.to;
+  to.seconds += r.seconds;
+  ++to.modules;
+  EXPECT_EQ(r.usage.size(), r.module->source.launches.size());
+  for (const kernel_usage& k : r.usage) {
+    ++to.kernels;
+    to.registers = std::max(to.registers, k.registers);
+    to.frame = std::max(to.frame, k.frame);
+    to.shared = std::max(to.shared, k.shared);
+    to.frames += k.frame > 0;
+    to.many += k.registers > few_registers;
+    EXPECT_GT(k.registers, 0) << k.kernel;
+    EXPECT_LE(k.registers, most_registers) << k.kernel;
+    EXPECT_LE(k.frame, most_frame) << k.kernel;
+    EXPECT_LE(k.shared, 48 << 10) << k.kernel;
+  }
+}
+
+}  // namespace
+
+TEST(nvrtc, compiles_kernels) {
+  if (!emulated_machine::only().built()) return;
+  std::vector<std::string> known;
+  try {
+    known = runtime::cuda::known_architectures();
+  } catch (const error& e) {
+    GTEST_SKIP() << "NVRTC is not installed, so no kernel was compiled for a GPU: " << e.what();
+  }
+  std::vector<architecture> list;
+  for (const int compute : {75, 80, 90, 100}) {
+    const std::string name = "sm_" + std::to_string(compute);
+    if (std::find(known.begin(), known.end(), name) != known.end())
+      list.push_back({.name = name, .compute = compute});
+    else
+      std::printf("this NVRTC does not know %s\n", name.c_str());
+  }
+  ASSERT_FALSE(list.empty());
+  const batch& all = emulated_machine::only().modules();
+  std::vector<result> results;
+  const std::size_t apart = modules_apart();
+  for (std::size_t n = 0; n * apart < all.size(); ++n)
+    for (std::size_t a = 0; a < list.size(); ++a)
+      if (n < for_all / apart || n % list.size() == a) results.push_back({&all[n * apart], &list[a], {}, {}});
+  constexpr std::size_t compilers = 2;
+  std::vector<std::future<void>> workers;
+  for (std::size_t w = 0; w < compilers; ++w)
+    workers.push_back(std::async(std::launch::async, [&, w] {
+      for (std::size_t n = w; n < results.size(); n += compilers) compile(results[n]);
+    }));
+  for (auto& w : workers) w.get();
+  for (const result& r : results) look_at(r);
+  for (const architecture& a : list)
+    std::printf(
+        "%s: %d modules, %d kernels, at most %d registers (%d kernels above %d), %d kernels with local memory (at most "
+        "%lld bytes), "
+        "at most %lld bytes of shared memory, %.0f ms a module\n",
+        a.name.c_str(), a.modules, a.kernels, a.registers, a.many, few_registers, a.frames,
+        static_cast<long long>(a.frame), static_cast<long long>(a.shared), 1e3 * a.seconds / std::max(1, a.modules));
+}
+
+}  // namespace sheaf::test

@@ -1,0 +1,62 @@
+// What emitted CUDA text needs to be C++ for the host: put before it. Threads are fibers, see emulator.hpp.
+#pragma once
+#include <math.h>
+#include <string.h>
+
+#define __device__
+#define __global__ __attribute__((visibility("default")))
+#define __forceinline__ inline
+#define __launch_bounds__(n)
+#define __shared__ static
+#define __align__(n) __attribute__((aligned(n)))
+#define SHEAF_EMULATED 1
+
+struct sheaf_dim {
+  unsigned x, y, z;
+};
+// line: where in the text a collective stands: threads that meet at different ones have gone different ways.
+extern "C" {
+extern sheaf_dim sheaf_thread, sheaf_block, sheaf_grid;
+void sheaf_barrier(int line);
+void sheaf_warp_sync(unsigned mask, int line);
+unsigned long long sheaf_shuffle(unsigned mask, unsigned long long bits, int from, int width, int line);
+}
+#define threadIdx sheaf_thread
+#define blockIdx sheaf_block
+#define gridDim sheaf_grid
+
+static inline void __syncthreads(int line = __builtin_LINE()) { sheaf_barrier(line); }
+static inline void __syncwarp(unsigned mask, int line = __builtin_LINE()) { sheaf_warp_sync(mask, line); }
+template <class E>
+static inline E __shfl_sync(unsigned mask, E x, int from, int width, int line = __builtin_LINE()) {
+  unsigned long long bits = 0;
+  memcpy(&bits, &x, sizeof x);
+  bits = sheaf_shuffle(mask, bits, from, width, line);
+  memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
+template <class To, class From>
+static inline To sheaf_bits(From x) {
+  To y;
+  static_assert(sizeof x == sizeof y);
+  memcpy(&y, &x, sizeof x);
+  return y;
+}
+static inline float __uint_as_float(unsigned x) { return sheaf_bits<float>(x); }
+static inline unsigned __float_as_uint(float x) { return sheaf_bits<unsigned>(x); }
+static inline float __int_as_float(int x) { return sheaf_bits<float>(x); }
+static inline int __float_as_int(float x) { return sheaf_bits<int>(x); }
+static inline double __longlong_as_double(long long x) { return sheaf_bits<double>(x); }
+static inline long long __double_as_longlong(double x) { return sheaf_bits<long long>(x); }
+static inline float from_f16(unsigned short x) { return static_cast<float>(sheaf_bits<_Float16>(x)); }
+static inline unsigned short to_f16(float x) { return sheaf_bits<unsigned short>(static_cast<_Float16>(x)); }
+static inline void __threadfence_system() {}
+template <class E>
+static inline E __ldg(const E* p) {
+  return *p;
+}
+template <class E>
+static inline void __stcs(E* p, E x) {
+  *p = x;
+}

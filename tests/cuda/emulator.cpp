@@ -1,0 +1,212 @@
+#include "emulator.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <numeric>
+#include <random>
+#include <string>
+#include <vector>
+
+struct sheaf_dim {
+  unsigned x, y, z;
+};
+extern "C" {
+sheaf_dim sheaf_thread, sheaf_block, sheaf_grid;
+void sheaf_switch(void** save, void* to);
+void sheaf_fiber_start();
+void sheaf_fiber_main();
+void sheaf_barrier(int line);
+void sheaf_warp_sync(unsigned mask, int line);
+unsigned long long sheaf_shuffle(unsigned mask, unsigned long long bits, int from, int width, int line);
+}
+
+// The registers that a call preserves go onto the stack that is left; floating-point modes are the same everywhere.
+asm(R"(
+.text
+.globl sheaf_switch
+.type sheaf_switch, @function
+sheaf_switch:
+  pushq %rbp
+  pushq %rbx
+  pushq %r12
+  pushq %r13
+  pushq %r14
+  pushq %r15
+  movq %rsp, (%rdi)
+  movq %rsi, %rsp
+  popq %r15
+  popq %r14
+  popq %r13
+  popq %r12
+  popq %rbx
+  popq %rbp
+  ret
+.size sheaf_switch, .-sheaf_switch
+.globl sheaf_fiber_start
+.type sheaf_fiber_start, @function
+sheaf_fiber_start:
+  andq $-16, %rsp
+  call sheaf_fiber_main
+  hlt
+.size sheaf_fiber_start, .-sheaf_fiber_start
+)");
+
+namespace sheaf::test {
+
+namespace {
+
+constexpr std::size_t stack_bytes = 256 << 10;
+constexpr unsigned warp = 32;
+
+enum class waits : std::uint8_t { nothing, barrier, sync, shuffle, over };
+
+struct fiber {
+  std::unique_ptr<char[]> stack;
+  void* sp = nullptr;
+  waits state = waits::nothing;
+  unsigned mask = 0;
+  std::uint64_t bits = 0;
+  int from = 0, width = 0;
+  int line = 0;
+  std::uint64_t met = 0;  // collectives so far: those that meet have met as often
+};
+
+struct machine {
+  std::vector<fiber> fibers;
+  std::vector<unsigned> ready;
+  unsigned threads = 0, current = 0;
+  void* scheduler = nullptr;
+  const std::function<void()>* thread = nullptr;
+  std::string trouble;
+  std::mt19937_64 dice;
+};
+machine here;
+
+std::string said(unsigned thread) {
+  return "block " + std::to_string(sheaf_block.x) + ", thread " + std::to_string(thread) + ": ";
+}
+void complain(const std::string& what) {
+  if (here.trouble.empty()) here.trouble = said(here.current) + what;
+}
+void leave() { sheaf_switch(&here.fibers[here.current].sp, here.scheduler); }
+void wake(unsigned i) {
+  here.fibers[i].state = waits::nothing;
+  here.ready.push_back(i);
+}
+
+// All threads of the mask wait at the same place: they go on, each with the bits of the one it asked for.
+void try_warp(unsigned first, unsigned mask) {
+  const fiber& mine = here.fibers[here.current];
+  for (unsigned l = 0; l < warp; ++l) {
+    if (!(mask >> l & 1u)) continue;
+    if (first + l >= here.threads) return complain("a mask names threads that are not there");
+    const fiber& other = here.fibers[first + l];
+    if (other.state == waits::over) return complain("a collective with a thread that has ended");
+    if (other.state == waits::nothing) return;
+    if (other.state != mine.state || other.mask != mask || other.line != mine.line || other.met != mine.met)
+      return complain("a collective with a thread that waits elsewhere");
+  }
+  std::uint64_t results[warp] = {};
+  for (unsigned l = 0; l < warp; ++l) {
+    if (!(mask >> l & 1u) || mine.state != waits::shuffle) continue;
+    const fiber& f = here.fibers[first + l];
+    const unsigned width = static_cast<unsigned>(f.width),
+                   source = (l & ~(width - 1)) + (static_cast<unsigned>(f.from) & (width - 1));
+    if (!(mask >> source & 1u)) return complain("a shuffle from a thread outside of the mask");
+    results[l] = here.fibers[first + source].bits;
+  }
+  for (unsigned l = 0; l < warp; ++l) {
+    if (!(mask >> l & 1u)) continue;
+    here.fibers[first + l].bits = results[l];
+    wake(first + l);
+  }
+}
+
+std::uint64_t at_warp(waits kind, unsigned mask, std::uint64_t bits, int from, int width, int line) {
+  const unsigned i = here.current;
+  fiber& f = here.fibers[i];
+  f.state = kind, f.mask = mask, f.bits = bits, f.from = from, f.width = width, f.line = line, ++f.met;
+  if (!(mask >> (i % warp) & 1u)) complain("a collective whose mask does not name the thread itself");
+  try_warp(i / warp * warp, mask);
+  leave();
+  return here.fibers[i].bits;
+}
+
+void at_barrier(int line) {
+  fiber& f = here.fibers[here.current];
+  f.state = waits::barrier, f.line = line, ++f.met;
+  bool all = true;
+  for (const fiber& other : here.fibers) {
+    if (other.state == waits::over) complain("a barrier that a thread does not reach, for it has ended");
+    if (other.state == waits::barrier && (other.line != line || other.met != f.met))
+      complain("a barrier with a thread that waits at another");
+    all = all && other.state == waits::barrier;
+  }
+  if (all && here.trouble.empty())
+    for (unsigned i = 0; i < here.threads; ++i) wake(i);
+  leave();
+}
+
+void prepare(fiber& f) {
+  if (!f.stack) f.stack = std::make_unique_for_overwrite<char[]>(stack_bytes);
+  auto top = reinterpret_cast<std::uintptr_t>(f.stack.get() + stack_bytes) & ~std::uintptr_t{63};
+  auto* words = reinterpret_cast<void**>(top) - 8;
+  std::memset(words, 0, 8 * sizeof *words);
+  words[6] = reinterpret_cast<void*>(&sheaf_fiber_start);
+  f.sp = words;
+  f.met = 0;
+  f.state = waits::nothing;
+}
+
+void run_block() {
+  here.fibers.resize(here.threads);
+  here.ready.clear();
+  for (unsigned i = 0; i < here.threads; ++i) {
+    prepare(here.fibers[i]);
+    here.ready.push_back(i);
+  }
+  while (!here.ready.empty() && here.trouble.empty()) {
+    const std::size_t k = here.dice() % here.ready.size();
+    here.current = here.ready[k];
+    here.ready[k] = here.ready.back();
+    here.ready.pop_back();
+    sheaf_thread = {here.current, 0, 0};
+    sheaf_switch(&here.scheduler, here.fibers[here.current].sp);
+  }
+  for (unsigned i = 0; i < here.threads && here.trouble.empty(); ++i)
+    if (here.fibers[i].state != waits::over) here.trouble = said(i) + "waits for threads that never come";
+  if (!here.trouble.empty()) throw emulation_error(here.trouble);
+}
+
+}  // namespace
+
+void emulate(const std::function<void()>& thread, unsigned threads, unsigned blocks, std::uint64_t seed) {
+  here.thread = &thread;
+  here.threads = threads;
+  here.trouble.clear();
+  here.dice.seed(seed);
+  std::vector<unsigned> order(blocks);
+  std::iota(order.begin(), order.end(), 0u);
+  std::shuffle(order.begin(), order.end(), here.dice);
+  sheaf_grid = {blocks, 1, 1};
+  for (const unsigned b : order) {
+    sheaf_block = {b, 0, 0};
+    run_block();
+  }
+}
+
+}  // namespace sheaf::test
+
+using namespace sheaf::test;
+
+void sheaf_fiber_main() {
+  (*here.thread)();
+  here.fibers[here.current].state = waits::over;
+  leave();
+}
+void sheaf_barrier(int line) { at_barrier(line); }
+void sheaf_warp_sync(unsigned mask, int line) { at_warp(waits::sync, mask, 0, 0, 1, line); }
+unsigned long long sheaf_shuffle(unsigned mask, unsigned long long bits, int from, int width, int line) {
+  return at_warp(waits::shuffle, mask, bits, from, width, line);
+}

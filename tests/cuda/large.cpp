@@ -1,0 +1,39 @@
+// Sizes at which a plan for a GPU splits axes, shares lanes among pieces and gives a piece a whole block.
+#include <gtest/gtest.h>
+
+#include <coverage/by_name.hpp>
+
+namespace {
+
+using namespace sheaf;
+using namespace sheaf::test;
+
+constexpr auto x = tensor<"x", float, 2>;
+constexpr auto v3 = tensor<"v3", float, 3>;
+constexpr auto target = tensor<"target", std::int64_t, 1>;
+
+table rows(std::int64_t n, std::int64_t m) { return {{"x", floats(1, {n, m}, -1, 1)}}; }
+
+TEST(large, sum_of_all) { check_backends(first_order("sum", sum(x), x), rows(150, 201)); }
+TEST(large, mean_of_columns) { check_backends(first_order("mean", mean(x, dim<0>), x), rows(3000, 40)); }
+TEST(large, few_long_rows) { check_backends(first_order("softmax", softmax(x, dim<1>), x), rows(3, 5000)); }
+TEST(large, many_short_rows) { check_backends(first_order("softmax", softmax(x, dim<1>), x), rows(3000, 5)); }
+TEST(large, running_sums) { check_backends(first_order("cumsum", cumsum(x, dim<0>), x), rows(9000, 2)); }
+TEST(large, variance) { check_backends(value_of("var", var(x)), rows(200, 300)); }
+TEST(large, logsumexp_of_all) { check_backends(first_order("logsumexp", logsumexp(x), x), rows(100, 333)); }
+TEST(large, elementwise) {
+  check_backends(first_order("tanh", elementwise([](auto e) { return tanh(e); }, x), x), rows(70, 2000));
+}
+TEST(large, batches_of_rows) {
+  check_backends(first_order("mean", mean(v3, dim<2>), v3), {{"v3", floats(1, {40, 50, 33}, -1, 1)}});
+}
+TEST(large, positions) { check_backends(value_of("argmax", argmax(x, dim<1>)), rows(5, 4000)); }
+TEST(large, losses) {
+  table data = rows(500, 30);
+  std::vector<double> classes;
+  for (int k = 0; k < 500; ++k) classes.push_back((k * 7919) % 30);
+  data["target"] = integers({500}, classes);
+  check_backends(first_order("cross_entropy", cross_entropy(x, target), x), data);
+}
+
+}  // namespace

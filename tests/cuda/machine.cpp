@@ -1,0 +1,175 @@
+#include "machine.hpp"
+
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <stdexcept>
+
+#include <sheaf/dsl/graph/pack.hpp>
+#include <sheaf/jit/engine/machine.hpp>
+#include <sheaf/jit/ir/print.hpp>
+#include <sheaf/jit/ir/verify.hpp>
+
+#include "emulator.hpp"
+
+namespace sheaf::test {
+
+namespace {
+
+constexpr std::size_t margin = 256;  // bytes beside each array, which must stay as they are
+constexpr unsigned char untouched = 0xA5;
+
+// An array of device memory with its margins.
+struct memory {
+  std::vector<unsigned char> bytes;
+  std::size_t size = 0;
+  explicit memory(std::size_t n, unsigned char fill = 0xCD) : bytes(n + 2 * margin + 256, untouched), size(n) {
+    std::memset(data(), fill, n);
+  }
+  unsigned char* data() {
+    const auto at = reinterpret_cast<std::uintptr_t>(bytes.data() + margin);
+    return reinterpret_cast<unsigned char*>((at + 255) & ~std::uintptr_t{255});
+  }
+  bool kept() {
+    for (unsigned char* p = bytes.data(); p < bytes.data() + bytes.size(); ++p)
+      if ((p < data() || p >= data() + size) && *p != untouched) return false;
+    return true;
+  }
+};
+
+std::vector<std::int64_t> dense(const std::vector<std::int64_t>& extents) {
+  std::vector<std::int64_t> strides(extents.size(), 1);
+  for (std::size_t d = extents.size(); d-- > 1;) strides[d - 1] = strides[d] * extents[d];
+  return strides;
+}
+std::int64_t count(const std::vector<std::int64_t>& extents) {
+  std::int64_t n = 1;
+  for (const std::int64_t e : extents) n *= e;
+  return n;
+}
+
+}  // namespace
+
+emulated_machine& emulated_machine::only() {
+  static emulated_machine one;
+  return one;
+}
+
+bool emulated_machine::run(const std::vector<std::int32_t>& words, const sheaf_tensor* tensors) {
+  const graph g = unpack(words.data());
+  key k{words, {}};
+  plan::call_facts call;
+  call.gpu = gpu;
+  if (!gpu) call.on = jit::this_machine();  // as native.cpp plans
+  k.second.push_back(gpu);
+  for (int i = 0; i < g.inputs.size(); ++i) {
+    const int rank = g.inputs[i].rank;
+    call.inputs.push_back(
+        {{tensors[i].extents, tensors[i].extents + rank}, rank == 0 || tensors[i].strides[rank - 1] == 1});
+    k.second.insert(k.second.end(), tensors[i].extents, tensors[i].extents + rank);
+  }
+  auto& found = all_[k];
+  if (!found) {
+    if (built_) throw std::logic_error("a program that the first round did not run");
+    found = std::make_unique<prepared>();
+    found->plan = plan_program(g, call, "program");
+    ir::verify(found->plan.code);
+    lay_out(*found, call);
+    std::vector<const std::int64_t*> extents;
+    for (const auto& list : found->extents) extents.push_back(list.data());
+    // Every third as it is where nothing is known of the call.
+    const bool known = batch_.size() % 3 != 2;
+    found->module = &batch_.add(found->plan.code, {}, known ? cuda::call_extents(extents) : cuda::call_extents());
+  }
+  if (!built_) return false;
+  this->call(*found, tensors);
+  return true;
+}
+
+void emulated_machine::build() {
+  const auto start = std::chrono::steady_clock::now();
+  batch_.build();
+  built_ = true;
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  std::printf("%zu modules compiled in %.1f s\n", batch_.size(), seconds);
+}
+
+// By slot: inputs, outputs, workspaces, checks.
+void emulated_machine::lay_out(prepared& p, const plan::call_facts& call) {
+  const plan::facts known(p.plan.g, call);
+  const auto place = [&](element type, std::vector<std::int64_t> extents) {
+    p.extents.push_back(std::move(extents));
+    p.types.push_back(type);
+  };
+  const auto closed = [&](const std::vector<node_id>& sizes) {
+    std::vector<std::int64_t> extents;
+    for (const node_id e : sizes) extents.push_back(std::max<std::int64_t>(0, known.value(e).value()));
+    return extents;
+  };
+  for (int i = 0; i < p.plan.g.inputs.size(); ++i)
+    place(p.plan.g.inputs[i].type, call.inputs[static_cast<std::size_t>(i)].extents);
+  for (int k = 0; k < p.plan.g.outputs.size(); ++k)
+    place(p.plan.g.type(p.plan.g.outputs[k]), closed(p.plan.output_extents(k)));
+  for (const workspace& w : p.plan.workspaces) place(w.type, closed(w.extents));
+  for (const plan::check& c : p.plan.checks)
+    if (!c.uniform) place(element::i64, {});
+}
+
+// The same arguments in two orders of threads and blocks, and two numbers of blocks, must give the same bits.
+void emulated_machine::call(prepared& p, const sheaf_tensor* tensors) {
+  const cuda::source& source = p.module->source;
+  const auto& extents = p.extents;
+  const auto& types = p.types;
+  const int inputs = p.plan.g.inputs.size(), outputs = p.plan.g.outputs.size();
+  std::vector<std::vector<unsigned char>> first;
+  for (int round = 0; round < 2; ++round) {
+    std::deque<memory> arrays;
+    for (std::size_t s = 0; s < extents.size(); ++s)
+      arrays.emplace_back(static_cast<std::size_t>(count(extents[s]) * row(types[s]).bytes), round == 0 ? 0xCD : 0x5A);
+    for (int i = 0; i < inputs; ++i)
+      std::memcpy(arrays[static_cast<std::size_t>(i)].data(), tensors[i].data,
+                  arrays[static_cast<std::size_t>(i)].size);
+    const unsigned blocks = round == 0 ? 3 : 2;
+    std::int64_t scratch = 0;
+    for (const cuda::launch& l : source.launches) scratch = std::max(scratch, l.scratch_bytes);
+    memory own(static_cast<std::size_t>(scratch) * blocks);
+    std::vector<long long> record(4, 0), words(static_cast<std::size_t>(source.words), 0);
+    words[0] = reinterpret_cast<long long>(own.data());
+    words[1] = reinterpret_cast<long long>(record.data());
+    words[2] = 77;
+    for (std::size_t s = 0; s < extents.size(); ++s) {
+      auto at = static_cast<std::size_t>(source.first_word[s]);
+      words[at++] = reinterpret_cast<long long>(arrays[s].data());
+      for (const std::int64_t e : extents[s]) words[at++] = e;
+      for (const std::int64_t e : dense(extents[s])) words[at++] = e;
+    }
+    for (std::size_t k = 0; k < source.launches.size(); ++k) {
+      const cuda::launch& l = source.launches[k];
+      emulate([&] { p.module->kernels[k](words.data()); }, static_cast<unsigned>(l.threads), l.single ? 1 : blocks,
+              17 + static_cast<std::uint64_t>(round));
+    }
+    for (std::size_t s = 0; s < arrays.size(); ++s)
+      if (!arrays[s].kept()) throw std::runtime_error("kernels wrote beside array " + std::to_string(s));
+    if (!own.kept()) throw std::runtime_error("kernels wrote beside their scratch memory");
+    for (int i = 0; i < inputs; ++i)
+      if (std::memcmp(arrays[static_cast<std::size_t>(i)].data(), tensors[i].data,
+                      arrays[static_cast<std::size_t>(i)].size) != 0)
+        throw std::runtime_error("kernels wrote an input");
+    if (record[0] != 0)
+      throw std::runtime_error("check " + std::to_string(record[1]) + " failed at " + std::to_string(record[2]));
+    for (int k = 0; k < outputs; ++k) {
+      memory& out = arrays[static_cast<std::size_t>(inputs + k)];
+      std::vector<unsigned char> bytes(out.data(), out.data() + out.size);
+      if (round == 0)
+        first.push_back(std::move(bytes));
+      else if (bytes != first[static_cast<std::size_t>(k)])
+        throw std::runtime_error("output " + std::to_string(k) + " depends on the order of threads or blocks\n" +
+                                 ir::print(p.module->code) + source.text);
+    }
+  }
+  for (int k = 0; k < outputs; ++k)
+    std::memcpy(tensors[inputs + k].data, first[static_cast<std::size_t>(k)].data(),
+                first[static_cast<std::size_t>(k)].size());
+}
+
+}  // namespace sheaf::test
