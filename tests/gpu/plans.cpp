@@ -28,7 +28,7 @@ constexpr auto welford = own_monoid<"welford">(tuple(0_c, 0_c, 0_c), [](auto a, 
 });
 constexpr auto spread = define<"spread">(t) = get<2>(fold(welford, f, tuple(1_c, x(t, f), 0_c)));
 
-TEST(steered, strict_sums_round_products) {
+TEST(plans, strict_sums_round_products) {
   const stream s(on(gpu));
   const float a = 1 + 0x1p-12f, b = 1 + 0x1p-11f;
   const auto left = to_device(test::filled(array<float, 2>(2, 4), {-b, -b, -b, -b, a, a, a, a}), s);
@@ -39,7 +39,7 @@ TEST(steered, strict_sums_round_products) {
   for (const float p : to_host(strict(x = left, w = right, on(s)), s)) EXPECT_EQ(p, 0.0f);
 }
 
-TEST(steered, options_that_no_plan_can_follow_are_refused) {
+TEST(plans, options_that_no_plan_can_follow_are_refused) {
   const stream s(on(gpu));
   EXPECT_EQ(sentence_of([] { compile(options{.lanes = 3}, products, on(gpu)); }),
             "bad_argument: compile: options.lanes: expected 0 or a power of two from 4 to 256, found 3");
@@ -51,7 +51,7 @@ TEST(steered, options_that_no_plan_can_follow_are_refused) {
       << lanes.explain(x = rows, w = rows);
 }
 
-TEST(steered, folds_of_several_values) {
+TEST(plans, folds_of_several_values) {
   const stream s(on(gpu));
   const auto rows = test::noise_array<float>(-1, 1, 9, 333);
   const auto program = compile(spread, grad(sum(t, spread(t)), x), on(gpu));
@@ -61,7 +61,7 @@ TEST(steered, folds_of_several_values) {
   test::expect_agree(to_host(slope, s), slope0, 512, "gradient");
 }
 
-TEST(steered, rows_of_few_columns_are_one_dimension) {
+TEST(plans, rows_of_few_columns_are_one_dimension) {
   const stream s(on(gpu));
   const auto rows = test::noise_array<float>(-1, 1, 100, 4);
   const auto table = test::noise_array<float>(-1, 1, 10);
