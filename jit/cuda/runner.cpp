@@ -55,7 +55,7 @@ class gpu_runner final : public runner, public device::failure_source {
   gpu_runner(const graph& g, const call_class& arguments, const options& steer, int ordinal)
       : context_(device_context::of(ordinal)),
         arguments_(arguments),
-        call_(g, arguments, steer, alignment),
+        call_(g, arguments, plan::call_facts{.inputs = {}, .unit_outputs = {}, .gpu = true, .steer = steer}, alignment),
         text_(ir::print(call_.program.code)) {
     const planned& p = call_.program;
     if (runtime::current_settings().verify) ir::verify(p.code);

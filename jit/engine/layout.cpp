@@ -18,19 +18,19 @@ std::int64_t closed_value(const plan::facts& known, node_id e) {
   return *value;
 }
 
-}  // namespace
-
-plan::call_facts arranged_call::facts_of(const call_class& a) const {
-  plan::call_facts seen = form.facts(a);
-  seen.steer = steer;
-  seen.gpu = true;
-  return seen;
+plan::call_facts with_arguments(plan::call_facts device, plan::call_facts arguments) {
+  device.inputs = std::move(arguments.inputs);
+  device.unit_outputs = std::move(arguments.unit_outputs);
+  return device;
 }
 
-arranged_call::arranged_call(const graph& g, const call_class& arguments, const options& wanted, std::size_t alignment)
-    : form(g, arguments), steer(wanted), program(plan_program(form.of(g), facts_of(arguments), "sheaf_program")) {
+}  // namespace
+
+arranged_call::arranged_call(const graph& g, const call_class& arguments, const plan::call_facts& device,
+                             std::size_t alignment)
+    : form(g, arguments), facts(with_arguments(device, form.facts(arguments))), program(plan_program(form.of(g), facts, "sheaf_program")) {
   program.text = form.note(g) + program.text;
-  const plan::facts known(program.g, facts_of(arguments));
+  const plan::facts known(program.g, facts);
   std::vector<sheaf_tensor> shapes;
   for (const auto& extents : arguments.input_extents) shapes.push_back({nullptr, extents.data(), extents.data()});
   std::vector<std::int64_t> numbers;
@@ -48,7 +48,7 @@ arranged_call::arranged_call(const graph& g, const call_class& arguments, const 
 
 std::vector<std::vector<std::int64_t>> arranged_call::slot_extents(const call_class& a) const {
   std::vector<std::vector<std::int64_t>> extents;
-  for (const plan::tensor_facts& t : facts_of(a).inputs) extents.push_back(t.extents);
+  for (const plan::tensor_facts& t : facts.inputs) extents.push_back(t.extents);
   extents.insert(extents.end(), a.output_extents.begin(), a.output_extents.end());
   for (const own_array& own : arrays) extents.push_back(own.extents);
   return extents;

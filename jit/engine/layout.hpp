@@ -1,4 +1,4 @@
-// A program planned for a GPU and one class of arguments, its inputs as they are arranged, and the workspace arrays and
+// A program planned for one class of arguments on the device that facts speak of, its inputs as they are arranged, and the workspace arrays and
 // check results that it needs beside its arguments in one piece of memory. Private header.
 #pragma once
 #include <string>
@@ -18,11 +18,12 @@ struct own_array {
 
 class arranged_call {
  public:
-  // Throws what fail_check throws for checks that need no data, and code::out_of_memory where the workspace can't be addressed.
-  arranged_call(const graph& g, const call_class& arguments, const options& wanted, std::size_t alignment);
+  // device: what is known beside the arguments. Throws what fail_check throws for checks that need no data, and
+  // code::out_of_memory where the workspace can't be addressed.
+  arranged_call(const graph& g, const call_class& arguments, const plan::call_facts& device, std::size_t alignment);
 
   const arrangement form;
-  const options steer;
+  const plan::call_facts facts;
   planned program;
   std::vector<own_array> arrays;  // by slot after the arguments: the workspaces, then the checks that are not uniform
   std::size_t bytes = 0;
@@ -34,7 +35,6 @@ class arranged_call {
                          const element_reader& read) const;
 
  private:
-  plan::call_facts facts_of(const call_class& a) const;
   void place(element type, const std::vector<std::int64_t>& extents, std::size_t alignment);
   [[noreturn]] void fail(plan::check c, std::int64_t position, const sheaf_tensor* tensors,
                          const element_reader& read) const;

@@ -5,12 +5,11 @@
 #include <cstring>
 #include <stdexcept>
 
-#include <sheaf/jit/engine/arrange.hpp>
 #include <sheaf/jit/engine/codegen.hpp>
 #include <sheaf/jit/engine/failure.hpp>
+#include <sheaf/jit/engine/layout.hpp>
 #include <sheaf/jit/engine/machine.hpp>
 #include <sheaf/jit/engine/runner.hpp>
-#include <sheaf/jit/engine/words.hpp>
 #include <sheaf/jit/ir/print.hpp>
 #include <sheaf/jit/ir/verify.hpp>
 #include <sheaf/runtime/fail.hpp>
@@ -22,7 +21,6 @@ namespace sheaf::jit {
 namespace {
 
 constexpr std::size_t alignment = 64;
-constexpr std::int64_t most_bytes = std::int64_t{1} << 62;
 
 // Workspace that a thread keeps between calls.
 class arena {
@@ -46,8 +44,8 @@ class arena {
   std::size_t size_ = 0;
 };
 
-plan::call_facts facts_of(const arrangement& form, const call_class& a, const options& steer) {
-  plan::call_facts seen = form.facts(a);
+plan::call_facts this_device(const options& steer) {
+  plan::call_facts seen;
   seen.steer = steer;
   seen.on = this_machine();
   // Half of the last cache, or what panels bring is gone before it is read again; two panels a thread, for the next one comes.
@@ -55,112 +53,53 @@ plan::call_facts facts_of(const arrangement& form, const call_class& a, const op
   return seen;
 }
 
-std::int64_t closed_value(const plan::facts& known, node_id e) {
-  const auto value = known.value(e);
-  if (!value) runtime::fail(code::broken_invariant, "workspace of a call", "extents that do not depend on data", "one that does");
-  return *value;
-}
-
 class native_runner final : public runner {
  public:
   native_runner(const graph& g, const call_class& arguments, const options& steer)
-      : form_(g, arguments),
-        planned_(plan_program(form_.of(g), facts_of(form_, arguments, steer), "sheaf_program")),
-        text_(ir::print(planned_.code)) {
-    planned_.text = form_.note(g) + planned_.text;
-    if (runtime::current_settings().verify) ir::verify(planned_.code);
-    runtime::debug_line(3, "plan\n" + planned_.text);
+      : call_(g, arguments, this_device(steer), alignment), text_(ir::print(call_.program.code)) {
+    if (runtime::current_settings().verify) ir::verify(call_.program.code);
+    runtime::debug_line(3, "plan\n" + call_.program.text);
     runtime::debug_line(3, "kernel IR\n" + text_);
-    const plan::facts known(planned_.g, facts_of(form_, arguments, steer));
-    check_uniform(known, arguments);
-    lay_out(known);
-    code_ = code_for(planned_.code, text_, steer);
+    code_ = code_for(call_.program.code, text_, steer);
     given_ = static_cast<std::size_t>(g.inputs.size() + g.outputs.size());
   }
 
   void run(const sheaf_tensor* tensors) const override {
     sheaf_tensor few[16];
     std::vector<sheaf_tensor> many;
-    const std::size_t slots = given_ + own_.size();
+    const std::size_t slots = given_ + call_.arrays.size();
     if (slots > 16) many.resize(slots);
     sheaf_tensor* all = slots > 16 ? many.data() : few;
     std::memcpy(all, tensors, given_ * sizeof(sheaf_tensor));
     std::vector<std::int64_t> numbers;
-    if (!form_.as_given()) form_.views(all, numbers);
-    if (!own_.empty()) {
+    if (!call_.form.as_given()) call_.form.views(all, numbers);
+    if (!call_.arrays.empty()) {
       static thread_local arena memory;
-      char* base = memory.at_least(bytes_);
-      for (std::size_t k = 0; k < own_.size(); ++k)
-        all[given_ + k] = {base + own_[k].offset, own_[k].extents.data(), own_[k].strides.data()};
+      char* base = memory.at_least(call_.bytes);
+      for (std::size_t k = 0; k < call_.arrays.size(); ++k) {
+        const own_array& a = call_.arrays[k];
+        all[given_ + k] = {base + a.offset, a.extents.data(), a.strides.data()};
+      }
     }
     const parallel_hook hook = current_parallel_hook();
     sheaf_failure failure{};
     const sheaf_call call{all, hook.run, hook.pool, &failure};
     if (code_->entry(&call) != SHEAF_OK) fail_from(failure, tensors);
   }
-  const std::string& plan() const override { return planned_.text; }
+  const std::string& plan() const override { return call_.program.text; }
   const std::string& ir() const override { return text_; }
 
  private:
-  // A workspace array or a check result: where it lies in the arena.
-  struct own_array {
-    std::size_t offset = 0;
-    std::vector<std::int64_t> extents, strides;
-  };
-
-  void check_uniform(const plan::facts& known, const call_class& arguments) const {
-    std::vector<sheaf_tensor> shapes;
-    for (const auto& extents : arguments.input_extents) shapes.push_back({nullptr, extents.data(), extents.data()});
-    for (const plan::check& c : planned_.checks)
-      if (c.uniform && known.value(c.outside).value_or(0) != 0) fail(c, 0, shapes.data());
-  }
-
-  // In the words of the program as it was written.
-  [[noreturn]] void fail(plan::check c, std::int64_t position, const sheaf_tensor* tensors) const {
-    std::vector<sheaf_tensor> inputs(tensors, tensors + planned_.g.inputs.size());
-    std::vector<std::int64_t> numbers;
-    form_.named_views(inputs.data(), numbers);
-    for (int i = 0; i < planned_.g.inputs.size(); ++i)
-      if (c.demand < 0 && slot_text(planned_.g, i) == c.tensor) c.dimension = form_.named_dimension(i, c.dimension);
-    fail_check(form_.named(planned_.g), c, position, inputs.data());
-  }
-
-  void place(element type, const std::vector<std::int64_t>& extents) {
-    own_array a{bytes_, extents, std::vector<std::int64_t>(extents.size(), 1)};
-    // A product that wrapped around would make a workspace that kernels write beyond.
-    std::int64_t count = 1, bytes = 0;
-    bool fits = true;
-    for (std::size_t d = extents.size(); d-- > 0;) {
-      a.strides[d] = count;
-      fits = fits && !__builtin_mul_overflow(count, extents[d], &count);
-    }
-    fits = fits && !__builtin_mul_overflow(count, row(type).bytes, &bytes) && bytes <= most_bytes - static_cast<std::int64_t>(bytes_);
-    if (!fits) runtime::fail(code::out_of_memory, "workspace of a call", "fewer than 2^62 bytes", "more");
-    bytes_ += (static_cast<std::size_t>(bytes) + alignment - 1) / alignment * alignment;
-    own_.push_back(std::move(a));
-  }
-  void lay_out(const plan::facts& known) {
-    for (const workspace& w : planned_.workspaces) {
-      std::vector<std::int64_t> extents;
-      for (const node_id e : w.extents) extents.push_back(std::max<std::int64_t>(closed_value(known, e), 0));
-      place(w.type, extents);
-    }
-    for (const plan::check& c : planned_.checks)
-      if (!c.uniform) place(element::i64, {});
-  }
-
   [[noreturn]] void fail_from(const sheaf_failure& failure, const sheaf_tensor* tensors) const {
-    for (const plan::check& c : planned_.checks)
-      if (!c.uniform && c.ordinal == failure.check) fail(c, failure.position, tensors);
-    runtime::fail(code::broken_invariant, "index check", "one of the program's checks", std::to_string(failure.check));
+    std::vector<sheaf_tensor> inputs(tensors, tensors + call_.program.g.inputs.size());
+    std::vector<std::int64_t> numbers;
+    call_.form.named_views(inputs.data(), numbers);
+    call_.fail(failure.check, failure.position, inputs.data(), read_host);
   }
 
-  arrangement form_;
-  planned planned_;
+  arranged_call call_;
   std::string text_;
   std::shared_ptr<const loaded_code> code_;
-  std::vector<own_array> own_;
-  std::size_t bytes_ = 0;
   std::size_t given_ = 0;
 };
 

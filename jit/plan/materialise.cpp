@@ -133,7 +133,7 @@ class placement {
 
   // Divisions and functions of few values in the innermost of many turns: read from an array they cost a load.
   bool repeats_much(node_id n, const std::vector<node_id>& loops) {
-    if (!is_elementwise(g_.kind(n)) || !is_floating(g_.type(n)) || g_.free[n].empty() || !is_slow(n)) return false;
+    if (!is_elementwise(g_.kind(n)) || !is_floating(g_.type(n)) || g_.free[n].empty() || !is_slow(g_, n)) return false;
     index_set prefix, all;
     for (const node_id idx : loops) {
       if (!g_.free[n].within(prefix)) prefix.insert(g_.ordinal(idx));
@@ -144,13 +144,6 @@ class placement {
     result_ = {n, "computed in " + std::to_string(static_cast<long long>(placed)) + " turns, it has " +
                       std::to_string(static_cast<long long>(needed)) + " values"};
     return true;
-  }
-  bool is_slow(node_id n) const {
-    if (!is_elementwise(g_.kind(n))) return false;
-    if (row(g_.kind(n)).cost != op_cost::few) return true;
-    for (int k = 0; k < g_[n].count; ++k)
-      if (is_slow(g_.arg(n, k))) return true;
-    return false;
   }
 
   void reduction(node_id n, const std::vector<node_id>& loops) {

@@ -39,6 +39,15 @@ inline bool same_range(const graph& g, node_id a, node_id b) {
   return a == b || (known_equal(g, g.arg(a, 0), g.arg(b, 0)) && known_equal(g, g.arg(a, 1), g.arg(b, 1)));
 }
 
+// An elementwise expression with an op in it, outside of what it loads or reduces, that takes more than a few instructions.
+inline bool is_slow(const graph& g, node_id n) {
+  if (!is_elementwise(g.kind(n))) return false;
+  if (row(g.kind(n)).cost != op_cost::few) return true;
+  for (int k = 0; k < g[n].count; ++k)
+    if (is_slow(g, g.arg(n, k))) return true;
+  return false;
+}
+
 // The bound indices of a reduction.
 inline std::vector<node_id> bound_indices(const graph& g, node_id reduce) {
   std::vector<node_id> list;

@@ -50,15 +50,6 @@ node_id room_of(graph& g, const stage& s) {
   return room;
 }
 
-bool is_slow(const graph& g, node_id n) {
-  const op kind = g.kind(n);
-  if (!is_elementwise(kind)) return false;
-  if (kind == op::div || kind == op::pow || (kind >= op::exp && kind <= op::cos)) return true;
-  for (int k = 0; k < g[n].count; ++k)
-    if (is_slow(g, g.arg(n, k))) return true;
-  return false;
-}
-
 }  // namespace
 
 update_target target_of(graph& g, const stage& s) {
