@@ -99,6 +99,7 @@ class kernel_lowering {
   // reduction.cpp
   ir::value reduction(node_id n, scope& s);
   void prefetch_next_row(node_id idx, scope& s, scope& inner);
+  void prefetch_next_slice(node_id idx, scope& s, scope& inner);
   void prefetch_next_lanes(node_id reduce, scope& at, scope& inner);
   ir::value cell_of(node_id reduce, scope& at, bool wide);
   void combine_term(ir::value cell, node_id reduce, node_id body, node_id condition, node_id position, scope& inner);

@@ -171,7 +171,7 @@ std::vector<node_id> kernel_lowering::guests(std::span<const entry> hosts, node_
 }
 
 // Rows that a first loop reads from memory and others from the cache leave the memory waiting during the others: the
-// first of them that is long, else the last, asks for the next row.
+// first of them asks for the next row.
 void kernel_lowering::prefetch_next_row(node_id idx, scope& s, scope& inner) {
   if (row_index == no_node || !s.bound.has(g.ordinal(row_index))) return;
   std::vector<node_id> rows;
@@ -184,9 +184,12 @@ void kernel_lowering::prefetch_next_row(node_id idx, scope& s, scope& inner) {
     plan::for_each_node(g, q, [&](node_id n) {
       if (g.kind(n) != op::load || g.kind(g.arg(n, 0)) != op::input || !g.free[n].has(g.ordinal(row_index))) return;
       if (known.bytes(g.arg(n, 0)) < known.call().on.from_last_cache() || plan::holds(g, n, op::reduce)) return;
-      bool direct = g.arg(n, g[n].count - 1) == g.arg(q, 2);
-      for (int d = 1; d + 1 < g[n].count; ++d) direct = direct && g.free[g.arg(n, d)].within(s.bound);
-      if (const node_id next = put(n); direct && std::find(rows.begin(), rows.end(), next) == rows.end())
+      bool direct = g.arg(n, g[n].count - 1) == g.arg(q, 2), of_row = false;
+      for (int d = 1; d + 1 < g[n].count; ++d) {
+        direct = direct && g.free[g.arg(n, d)].within(s.bound);
+        of_row = of_row || g.free[g.arg(n, d)].has(g.ordinal(row_index));
+      }
+      if (const node_id next = put(n); direct && of_row && std::find(rows.begin(), rows.end(), next) == rows.end())
         rows.push_back(next);
     });
   };
@@ -197,6 +200,36 @@ void kernel_lowering::prefetch_next_row(node_id idx, scope& s, scope& inner) {
     std::vector<ir::value> list;
     for (int d = 1; d < g[n].count; ++d) list.push_back(emit(g.arg(n, d), inner, true));
     inner.block->prefetch(id, std::move(list));
+  }
+}
+
+// The same where rows are slices of one list, each beginning where the one before ends: what follows this one.
+void kernel_lowering::prefetch_next_slice(node_id idx, scope& s, scope& inner) {
+  std::vector<node_id> begins;
+  plan::for_each_node(g, g.arg(idx, 0), [&](node_id n) {
+    if (g.kind(n) == op::load && g[n].count == 2 && g.kind(g.arg(n, 1)) == op::index) begins.push_back(n);
+  });
+  bool adjacent = false;
+  for (const node_id n : begins) {
+    plan::replacement put(g);
+    put.add(g.arg(n, 1), make(g, op::add, g.arg(n, 1), integer(g, 1)));
+    const node_id end = put(n);
+    plan::for_each_node(g, g.arg(idx, 1), [&](node_id q) { adjacent = adjacent || q == end; });
+  }
+  if (!adjacent) return;
+  std::unordered_set<node_id> lists;
+  const auto read_before = [&](node_id q) {
+    if (g.kind(q) != op::reduce || g[q].count != 3 || !find(q, s, false) || !plan::same_range(g, g.arg(q, 2), idx)) return;
+    plan::for_each_node(g, g.arg(q, 0), [&](node_id n) {
+      if (g.kind(n) != op::load || g.kind(g.arg(n, 0)) != op::input || g[n].count != 2 || g.arg(n, 1) != g.arg(q, 2)) return;
+      if (known.bytes(g.arg(n, 0)) >= known.call().on.from_last_cache() && buffer(buffers.at(g.arg(n, 0))).unit_inner)
+        lists.insert(g.arg(n, 0));
+    });
+  };
+  for (const stage* each : stages) plan::for_each_node(g, each->body, read_before);
+  for (const node_id list : lists) {
+    const ir::value length = s.block->emit(op::sub, {emit(g.arg(idx, 1), s), emit(g.arg(idx, 0), s)});
+    inner.block->prefetch(buffers.at(list), {inner.block->emit(op::add, {emit(idx, inner, true), length})});
   }
 }
 

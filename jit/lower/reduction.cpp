@@ -154,14 +154,12 @@ ir::value kernel_lowering::reduction(node_id n, scope& at) {
     const node_id position = row(monoid_of(g, q)).position ? plan::bound_indices(g, q).front() : no_node;
     combine_term(cells[i], q, g.arg(q, 0), kept ? truth(g, true) : g.arg(q, 1), position, *inner);
   }
-  bool long_turns = false;
-  for (const node_id q : all)
-    plan::for_each_node(g, g.arg(q, 0), [&](node_id e) {
-      long_turns = long_turns || (plan::is_function(g, e) && is_floating(g.type(e)) && !g.free[e].within(at.bound));
-    });
   if (at.lane != no_node && nest.size() == 1)
     for (const node_id q : all) prefetch_next_lanes(q, at, *inner);
-  if (long_turns && lane != no_node && nest.size() == 1) prefetch_next_row(lane, at, *inner);
+  if (lane != no_node && nest.size() == 1) {
+    prefetch_next_row(lane, at, *inner);
+    prefetch_next_slice(lane, at, *inner);
+  }
   while (!nest.empty()) {
     nest.back()->close();
     nest.pop_back();

@@ -144,7 +144,7 @@ int lanes_for(const graph& g, const facts& known, node_id root, node_id lane, bo
     const op kind = g.kind(n);
     if (kind != op::load && kind != op::reduce) return;
     // Names of rows and counts take no lanes, so the rows they are for may be walked once in wide ones.
-    if (!heavy && n != root && !g.free[n].has(g.ordinal(lane))) return;
+    if (n != root && !g.free[n].has(g.ordinal(lane))) return;
     const bool narrow = kind == op::reduce && has_narrow_lanes(g, n);
     bytes = std::max(bytes, row(narrow ? element::f32 : g.type(n)).bytes);
     if (kind == op::reduce) ++folds;
@@ -220,6 +220,18 @@ int lanes_of_rows(const graph& g, const facts& known, const stage& s) {
   int lanes = 4;
   while (lanes < std::min(most, 256) && lanes < known.trips(s.vector)) lanes *= 2;
   return lanes;
+}
+
+// Stores past the caches that come in long runs keep loads waiting: a copy, of both in turns, is a tenth faster with four registers
+// of lanes than with sixteen.
+int lanes_of_large(const graph& g, const facts& known, const stage& s) {
+  constexpr double large = 8 << 20;  // bytes of a result, whatever this machine's caches: lanes of sums decide bits
+  constexpr int turn = 256;          // bytes; sums that visit the loop keep so many lanes, and their digits
+  index_set all;
+  for (const node_id idx : s.indices) all.insert(g.ordinal(idx));
+  const int bytes = row(g.type(s.define)).bytes;
+  const bool is_large = known.trips(all) * bytes >= large;
+  return is_large && !known.call().gpu && known.call().steer.lanes == 0 ? std::max(8, turn / bytes) : 256;
 }
 
 // Pieces own batches where there are enough, else blocks of the owned index. The last index runs in lanes.
@@ -368,6 +380,7 @@ void schedule(graph& g, const facts& known, stage& s) {
       inside = inside || (g.kind(n) == op::reduce && g.free[n].has(g.ordinal(s.vector)));
     });
     s.lanes = lanes_for(g, known, s.body, s.vector, inside);
+    if (!inside) s.lanes = std::min(s.lanes, lanes_of_large(g, known, s));
     // Its reductions run one after the other, and bounds are read once a slice.
     const int row_of_lanes = 512 / std::max(4, row(g.type(s.define)).bytes);
     if (known.call().steer.lanes == 0 && s.levelled && s.lanes < row_of_lanes && s.lanes < known.trips(s.vector)) s.lanes = row_of_lanes;
