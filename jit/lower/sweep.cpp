@@ -8,7 +8,7 @@ namespace {
 using plan::sweep_form;
 
 constexpr std::int64_t rows_ahead = 64;                       // of data that is read in order
-constexpr std::int64_t slices_ahead = 12, bounds_ahead = 32;  // in the order of the events: rows, bounds
+constexpr std::int64_t slices_ahead = 24, bounds_ahead = 48;  // in the order of the events: rows, bounds
 enum : std::int64_t { begins = 0, ends = 1 };
 
 void bind_to(graph& g, scope& s, node_id idx, ir::value x) {
@@ -161,30 +161,29 @@ class sweeper : sweep_tables {
     const ir::value place = lists_.place_of(b, position);
     return lists_.at(b, list, place);
   }
-  // In the order in which these events come: folds meet begins, and spreads ends, going up.
-  ir::value later(ir::block_builder& b, ir::value position, std::int64_t which, std::int64_t by) {
-    if (which == (f_.spreads ? ends : begins))
-      return b.emit(op::maximum, {b.emit(op::sub, {position, b.i64(by)}), b.i64(0)});
+  // Going up a block as going down: the next block is the one after it.
+  ir::value later(ir::block_builder& b, ir::value position, std::int64_t by) {
     const ir::value last = b.emit(op::sub, {lists_.count, b.i64(1)});
     return b.emit(op::minimum, {b.emit(op::add, {position, b.i64(by)}), last});
   }
   // Slices lie anywhere: what later ones read is asked for.
   template <class Body>
-  void with_later(scope& at, ir::value list, std::int64_t which, ir::value position, std::int64_t by, Body&& body) {
+  void with_later(scope& at, ir::value list, ir::value position, std::int64_t by, Body&& body) {
     scope ahead(at, at.block->guard(always(at)));
     ir::block_builder& b = *ahead.block;
-    bind_to(g_, ahead, f_.slice, slice_at(b, list, later(b, position, which, by)));
+    bind_to(g_, ahead, f_.slice, slice_at(b, list, later(b, position, by)));
     body(ahead);
     ahead.close();
   }
   void ask_for_bounds(scope& at, ir::value list, std::int64_t which) {
-    with_later(at, list, which, at.block->counter(), bounds_ahead, [&](scope& ahead) {
+    with_later(at, list, at.block->counter(), bounds_ahead, [&](scope& ahead) {
       for (const node_id bound : {f_.low, f_.high})
-        plan::for_each_node(g_, bound, [&](node_id n) { ask_for(n, ahead); });
+        plan::for_each_node(g_, bound, [&](node_id n) { ask_for(n, ahead, ir::access::uniform); });
+      if (which == ends) ask_for_event(ahead, lists_.place_of_slice(*ahead.block, k_.emit(f_.slice, ahead)));
     });
   }
   void ask_for_values(scope& at, std::int64_t which, ir::value position) {
-    with_later(at, at.block->i64(which), which, position, slices_ahead, [&](scope& ahead) {
+    with_later(at, at.block->i64(which), position, slices_ahead, [&](scope& ahead) {
       plan::for_each_node(g_, f_.value, [&](node_id n) {
         if (g_.free[n].has(g_.ordinal(at.lane))) ask_for(n, ahead);
       });
@@ -193,7 +192,7 @@ class sweeper : sweep_tables {
   void ask_for_results(scope& at, std::int64_t which, ir::value position) {
     const std::int32_t id = k_.buffers.at(s_.define);
     if (!k_.buffer(id).unit_inner) return;
-    with_later(at, at.block->i64(which), which, position, slices_ahead, [&](scope& ahead) {
+    with_later(at, at.block->i64(which), position, slices_ahead, [&](scope& ahead) {
       std::vector<ir::value> list;
       k_.subscripts_of(id, k_.place_in(s_), ahead, list);
       ahead.block->prefetch(id, std::move(list));
@@ -201,7 +200,10 @@ class sweeper : sweep_tables {
   }
   // A scope of its own, whose names end with it.
   ir::value always(scope& at) { return at.block->constant(element::boolean, 1); }
-  void ask_for(node_id n, scope& at) {
+  void ask_for_event(scope& at, ir::value place) {
+    at.block->prefetch(lists_.array, {at.block->i64(begins), place}, ir::access::uniform);
+  }
+  void ask_for(node_id n, scope& at, ir::access how = ir::access::contiguous) {
     if (g_.kind(n) != op::load || g_.kind(g_.arg(n, 0)) != op::input || g_[n].count < 2) return;
     const std::int32_t id = k_.buffers.at(g_.arg(n, 0));
     if (!k_.buffer(id).unit_inner) return;
@@ -210,7 +212,7 @@ class sweeper : sweep_tables {
       if (plan::holds(g_, g_.arg(n, d), op::load)) return;
       list.push_back(k_.emit(g_.arg(n, d), at, true));
     }
-    at.block->prefetch(id, std::move(list));
+    at.block->prefetch(id, std::move(list), how);
   }
   void ask_for_rows(scope& at) {
     plan::replacement put(g_);
@@ -230,10 +232,11 @@ class sweeper : sweep_tables {
     ir::block_builder& b = *at.block;
     return lists_.at(b, b.i64(begins), lists_.place_of_slice(b, k_.emit(f_.slice, at)));
   }
-  // No slice that begins before this one ends has the same seat.
-  ir::value has_seat(scope& at, ir::value position) {
+  // No slice that begins before the end of this one's last block has the same seat.
+  ir::value has_seat(scope& at, ir::value position, ir::value last) {
     ir::block_builder& b = *at.block;
-    const ir::value begun = lists_.at(b, b.i64(begins), k_.emit(f_.high, at));
+    const ir::value end = b.emit(op::mul, {one_after(at, last), b.i64(f_.block)});
+    const ir::value begun = lists_.at(b, b.i64(begins), b.emit(op::minimum, {end, lists_.rows}));
     return b.emit(op::less_equal, {b.emit(op::sub, {begun, position}), b.i64(f_.ring)});
   }
   place seat_of(scope& at, ir::value position) {
@@ -272,7 +275,7 @@ class sweeper : sweep_tables {
     const ir::value last = block_of(slice, one_before(slice, k_.emit(f_.high, slice)));
     where(slice, slice.block->emit(op::not_equal, {last, block_}), [&](scope& some) {
       either(
-          some, has_seat(some, position), [&](scope& in) { write_seat(in, position, in.block->read(up)); },
+          some, has_seat(some, position, last), [&](scope& in) { write_seat(in, position, in.block->read(up)); },
           [&](scope& in) {
             ask_for_results(in, begins, position);
             store(in, in.block->read(up));
@@ -292,7 +295,8 @@ class sweeper : sweep_tables {
         [&](scope& some) {
           const ir::value position = position_of_slice(some);
           either(
-              some, has_seat(some, position), [&](scope& in) { in.block->combine(whole, read_seat(in, position)); },
+              some, has_seat(some, position, block_),
+              [&](scope& in) { in.block->combine(whole, read_seat(in, position)); },
               [&](scope& in) {
                 ask_for_results(in, ends, at);
                 in.block->combine(whole, held(*in.block, stored(in)));
@@ -380,7 +384,8 @@ class sweeper : sweep_tables {
     where(slice, before, [&](scope& some) {
       const ir::value position = position_of_slice(some);
       either(
-          some, has_seat(some, position), [&](scope& in) { in.block->combine(ending, read_seat(in, position)); },
+          some, has_seat(some, position, block_),
+          [&](scope& in) { in.block->combine(ending, read_seat(in, position)); },
           [&](scope& in) {
             ask_for_values(in, ends, at);
             add(in, ending, f_.value);
@@ -404,7 +409,7 @@ class sweeper : sweep_tables {
         },
         [&](scope& some) {
           some.block->combine(begun, added);
-          where(some, has_seat(some, position), [&](scope& in) { write_seat(in, position, added); });
+          where(some, has_seat(some, position, last), [&](scope& in) { write_seat(in, position, added); });
           spread_to_blocks(some, one_after(some, block_), last, added, onward_);
         });
   }
