@@ -154,7 +154,7 @@ TEST(ragged, means_of_overlapping_slices_are_rounded_once) {
   one.with("cut", {count, 2}, bounds).random("x", {rows, columns});
   EXPECT_NE(one.plan_text().find("in blocks of 64"), std::string::npos) << one.plan_text();
   ASSERT_EQ(one.run(), 0);
-  const memory& x_data = one.inputs[one.slot("x")];
+  memory& x_data = one.inputs[one.slot("x")];
   for (std::size_t s = 0; s < static_cast<std::size_t>(count); ++s)
     for (std::int64_t v = 0; v < columns; v += 7) {
       const auto low = static_cast<std::int64_t>(bounds[2 * s]), high = static_cast<std::int64_t>(bounds[2 * s + 1]);
