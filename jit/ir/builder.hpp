@@ -99,11 +99,11 @@ class block_builder {
     body_.push_back(std::move(s));
   }
 
-  // Scalar subscripts, those of lane 0; the lanes are contiguous.
-  void prefetch(std::int32_t buffer, std::vector<value> subscripts) {
+  // Scalar subscripts, those of lane 0; the lanes are contiguous, or one element is asked for.
+  void prefetch(std::int32_t buffer, std::vector<value> subscripts, access how = access::contiguous) {
     statement s = start(statement_kind::prefetch);
     s.target = buffer;
-    s.how = access::contiguous;
+    s.how = how;
     s.subscripts = std::move(subscripts);
     body_.push_back(std::move(s));
   }

@@ -8,7 +8,7 @@ namespace {
 using plan::sweep_form;
 
 constexpr std::int64_t rows_ahead = 64;                       // of data that is read in order
-constexpr std::int64_t slices_ahead = 12, bounds_ahead = 32;  // in the order of the events: rows, bounds
+constexpr std::int64_t slices_ahead = 24, bounds_ahead = 48;  // in the order of the events: rows, bounds
 enum : std::int64_t { begins = 0, ends = 1 };
 
 void bind_to(graph& g, scope& s, node_id idx, ir::value x) {
@@ -16,12 +16,12 @@ void bind_to(graph& g, scope& s, node_id idx, ir::value x) {
   s.values[2 * std::int64_t{idx}] = x;
 }
 
-// The array of events: positions by row, then slices.
+// The array of events: positions by row, then slices, then the positions of slices.
 struct event_lists {
   kernel_lowering& k;
   const sweep_form& f;
   std::int32_t array;
-  ir::value rows, count;  // of rows; of slices
+  ir::value rows, first, count;  // of rows; the first slice, and how many
 
   ir::value at(ir::block_builder& b, ir::value which, ir::value place) const {
     return b.load(array, element::i64, {which, place});
@@ -30,8 +30,11 @@ struct event_lists {
     b.store(array, {which, place}, x);
   }
   ir::value place_of(ir::block_builder& b, ir::value position) const {
-    const ir::value first = b.emit(op::add, {rows, b.i64(2)});
-    return b.emit(op::add, {first, position});
+    const ir::value slices = b.emit(op::add, {rows, b.i64(2)});
+    return b.emit(op::add, {slices, position});
+  }
+  ir::value place_of_slice(ir::block_builder& b, ir::value slice) const {
+    return b.emit(op::add, {place_of(b, count), b.emit(op::sub, {slice, first})});
   }
 };
 
@@ -39,7 +42,7 @@ event_lists lists_of(kernel_lowering& k, const sweep_form& f, std::int32_t array
   graph& g = k.g;
   const ir::value rows = k.emit(g.arg(f.rows, 1), s), zero = s.block->i64(0);
   const ir::value low = k.emit(g.arg(f.slice, 0), s), high = k.emit(g.arg(f.slice, 1), s);
-  return {k, f, array, rows, s.block->emit(op::maximum, {s.block->emit(op::sub, {high, low}), zero})};
+  return {k, f, array, rows, low, s.block->emit(op::maximum, {s.block->emit(op::sub, {high, low}), zero})};
 }
 
 }  // namespace
@@ -82,7 +85,9 @@ void kernel_lowering::list_events(const stage& s, scope& piece) {
   }
   each_slice([&](scope& in, ir::value place, ir::value position) {
     ir::block_builder& c = *in.block;
-    a.put(c, which, a.place_of(c, position), emit(f.slice, in));
+    const ir::value slice = emit(f.slice, in);
+    a.put(c, which, a.place_of(c, position), slice);
+    a.put(c, which, a.place_of_slice(c, slice), position);
     a.put(c, which, place, c.emit(op::add, {position, one}));
   });
 }
@@ -92,14 +97,20 @@ namespace {
 class sweeper : sweep_tables {
  public:
   sweeper(kernel_lowering& k, const stage& s, scope& columns, ir::value start)
-      : sweep_tables(k, s, columns), start_(start), lists_(lists_of(k, f_, k.buffers.at(f_.events), columns)) {}
+      : sweep_tables(k, s, columns, start),
+        lists_(lists_of(k, f_, k.buffers.at(f_.events), columns)),
+        waiting_(f_.spreads ? own_rows("waiting", f_.type, f_.block) : -1),
+        onward_(f_.spreads ? own_rows("onward", f_.type, 2) : -1),
+        current_(f_.spreads ? own_rows("current", g_.type(s.define), 1) : -1) {}
 
   void operator()() {
     ir::block_builder& b = *columns_.block;
     const ir::value size = b.i64(f_.block), zero = b.i64(0);
     const ir::value count = b.emit(op::quotient, {b.emit(op::add, {lists_.rows, b.i64(f_.block - 1)}), size});
     count_groups(count);
-    if (f_.spreads) clear(count);
+    const ir::value column = k_.emit(g_.arg(s_.vector, 0), columns_);
+    piece_ = b.emit(op::quotient, {b.emit(op::sub, {start_, column}), b.i64(s_.lanes)});
+    if (f_.spreads) clear(onward_);
     scope block(columns_, b.loop(ir::loop_kind::serial, "block", zero, count));
     ir::block_builder& c = *block.block;
     block_ = c.counter();
@@ -111,6 +122,15 @@ class sweeper : sweep_tables {
   }
 
  private:
+  std::int32_t own_rows(const char* name, element type, std::int64_t rows) {
+    return ir::add_buffer(k_.code, {.name = name,
+                                    .type = type,
+                                    .rank = 1,
+                                    .where = ir::role::local,
+                                    .elements = rows * s_.lanes,
+                                    .unit_inner = true,
+                                    .extents = {rows * s_.lanes}});
+  }
   ir::value held(ir::block_builder& b, ir::value x) { return b.type_of(x) == f_.type ? x : b.cast(f_.type, x); }
   void add(scope& at, ir::value cell, node_id value) { at.block->combine(cell, held(*at.block, k_.emit(value, at))); }
 
@@ -126,14 +146,13 @@ class sweeper : sweep_tables {
   }
   // body(scope): the slices that begin or end with a row.
   template <class Body>
-  void each_slice(scope& at, std::int64_t which, ir::value row, node_id rows_of, bool stored, Body&& body) {
+  void each_slice(scope& at, std::int64_t which, ir::value row, Body&& body) {
     ir::block_builder& b = *at.block;
     const ir::value list = b.i64(which);
     const ir::value from = lists_.at(b, list, row), next = b.emit(op::add, {row, b.i64(1)});
     scope inner(at, b.loop(ir::loop_kind::serial, which == begins ? "begins" : "ends", from, lists_.at(b, list, next)));
     ir::block_builder& c = *inner.block;
-    const bool down = which == (f_.spreads ? begins : ends);
-    if (rows_of != no_node || stored) ask(inner, c.counter(), list, down, rows_of, stored);
+    ask_for_bounds(inner, list, which);
     bind_to(g_, inner, f_.slice, slice_at(c, list, c.counter()));
     body(inner);
     inner.close();
@@ -142,35 +161,49 @@ class sweeper : sweep_tables {
     const ir::value place = lists_.place_of(b, position);
     return lists_.at(b, list, place);
   }
-  ir::value later(ir::block_builder& b, ir::value position, bool down, std::int64_t by) {
-    if (!down) return b.emit(op::maximum, {b.emit(op::sub, {position, b.i64(by)}), b.i64(0)});
+  // Going up a block as going down: the next block is the one after it.
+  ir::value later(ir::block_builder& b, ir::value position, std::int64_t by) {
     const ir::value last = b.emit(op::sub, {lists_.count, b.i64(1)});
     return b.emit(op::minimum, {b.emit(op::add, {position, b.i64(by)}), last});
   }
   // Slices lie anywhere: what later ones read is asked for.
-  void ask(scope& at, ir::value position, ir::value list, bool down, node_id value, bool stored) {
-    for (const bool bounds : {false, true}) {
-      scope ahead(at, at.block->guard(always(at)));
-      ir::block_builder& b = *ahead.block;
-      bind_to(g_, ahead, f_.slice, slice_at(b, list, later(b, position, down, bounds ? bounds_ahead : slices_ahead)));
-      if (bounds) {
-        for (const node_id bound : {f_.low, f_.high})
-          plan::for_each_node(g_, bound, [&](node_id n) { ask_for(n, ahead); });
-      } else if (stored) {
-        std::vector<ir::value> list_of;
-        k_.subscripts_of(k_.buffers.at(s_.define), k_.place_in(s_), ahead, list_of);
-        if (k_.buffer(k_.buffers.at(s_.define)).unit_inner) b.prefetch(k_.buffers.at(s_.define), std::move(list_of));
-      } else {
-        plan::for_each_node(g_, value, [&](node_id n) {
-          if (g_.free[n].has(g_.ordinal(at.lane))) ask_for(n, ahead);
-        });
-      }
-      ahead.close();
-    }
+  template <class Body>
+  void with_later(scope& at, ir::value list, ir::value position, std::int64_t by, Body&& body) {
+    scope ahead(at, at.block->guard(always(at)));
+    ir::block_builder& b = *ahead.block;
+    bind_to(g_, ahead, f_.slice, slice_at(b, list, later(b, position, by)));
+    body(ahead);
+    ahead.close();
+  }
+  void ask_for_bounds(scope& at, ir::value list, std::int64_t which) {
+    with_later(at, list, at.block->counter(), bounds_ahead, [&](scope& ahead) {
+      for (const node_id bound : {f_.low, f_.high})
+        plan::for_each_node(g_, bound, [&](node_id n) { ask_for(n, ahead, ir::access::uniform); });
+      if (which == ends) ask_for_event(ahead, lists_.place_of_slice(*ahead.block, k_.emit(f_.slice, ahead)));
+    });
+  }
+  void ask_for_values(scope& at, std::int64_t which, ir::value position) {
+    with_later(at, at.block->i64(which), position, slices_ahead, [&](scope& ahead) {
+      plan::for_each_node(g_, f_.value, [&](node_id n) {
+        if (g_.free[n].has(g_.ordinal(at.lane))) ask_for(n, ahead);
+      });
+    });
+  }
+  void ask_for_results(scope& at, std::int64_t which, ir::value position) {
+    const std::int32_t id = k_.buffers.at(s_.define);
+    if (!k_.buffer(id).unit_inner) return;
+    with_later(at, at.block->i64(which), position, slices_ahead, [&](scope& ahead) {
+      std::vector<ir::value> list;
+      k_.subscripts_of(id, k_.place_in(s_), ahead, list);
+      ahead.block->prefetch(id, std::move(list));
+    });
   }
   // A scope of its own, whose names end with it.
   ir::value always(scope& at) { return at.block->constant(element::boolean, 1); }
-  void ask_for(node_id n, scope& at) {
+  void ask_for_event(scope& at, ir::value place) {
+    at.block->prefetch(lists_.array, {at.block->i64(begins), place}, ir::access::uniform);
+  }
+  void ask_for(node_id n, scope& at, ir::access how = ir::access::contiguous) {
     if (g_.kind(n) != op::load || g_.kind(g_.arg(n, 0)) != op::input || g_[n].count < 2) return;
     const std::int32_t id = k_.buffers.at(g_.arg(n, 0));
     if (!k_.buffer(id).unit_inner) return;
@@ -179,7 +212,7 @@ class sweeper : sweep_tables {
       if (plan::holds(g_, g_.arg(n, d), op::load)) return;
       list.push_back(k_.emit(g_.arg(n, d), at, true));
     }
-    at.block->prefetch(id, std::move(list));
+    at.block->prefetch(id, std::move(list), how);
   }
   void ask_for_rows(scope& at) {
     plan::replacement put(g_);
@@ -193,6 +226,34 @@ class sweeper : sweep_tables {
   }
   ir::value block_of(scope& at, ir::value row) { return at.block->emit(op::quotient, {row, at.block->i64(f_.block)}); }
 
+  // ---- seats
+
+  ir::value position_of_slice(scope& at) {
+    ir::block_builder& b = *at.block;
+    return lists_.at(b, b.i64(begins), lists_.place_of_slice(b, k_.emit(f_.slice, at)));
+  }
+  // No slice that begins before the end of this one's last block has the same seat.
+  ir::value has_seat(scope& at, ir::value position, ir::value last) {
+    ir::block_builder& b = *at.block;
+    const ir::value end = b.emit(op::mul, {one_after(at, last), b.i64(f_.block)});
+    const ir::value begun = lists_.at(b, b.i64(begins), b.emit(op::minimum, {end, lists_.rows}));
+    return b.emit(op::less_equal, {b.emit(op::sub, {begun, position}), b.i64(f_.ring)});
+  }
+  place seat_of(scope& at, ir::value position) {
+    return {piece_, at.block->emit(op::remainder, {position, at.block->i64(f_.ring)}), own_lane(at)};
+  }
+  ir::value read_seat(scope& at, ir::value position) {
+    return at.block->load(k_.buffers.at(f_.tables[seats]), f_.type, seat_of(at, position), ir::access::contiguous);
+  }
+  void write_seat(scope& at, ir::value position, ir::value x) {
+    at.block->store(k_.buffers.at(f_.tables[seats]), seat_of(at, position), x, ir::access::contiguous);
+  }
+  template <class Yes, class No>
+  void either(scope& at, ir::value condition, Yes&& yes, No&& no) {
+    where(at, condition, yes);
+    where(at, at.block->emit(op::logical_not, {condition}), no);
+  }
+
   // ---- folds
 
   void fold(scope& at) {
@@ -200,119 +261,163 @@ class sweeper : sweep_tables {
     each_row(at, f_.rows, {first_, last_}, false, [&](scope& row) {
       ask_for_rows(row);
       add(row, down, f_.value);
-      each_slice(row, ends, k_.emit(f_.rows, row), no_node, true, [&](scope& slice) { ended(slice, down); });
+      each_slice(row, ends, k_.emit(f_.rows, row), [&](scope& slice) { ended(slice, down); });
     });
     keep(at, at.block->read(down));
     each_row(at, f_.rows, {first_, last_}, true, [&](scope& row) {
       add(row, up, f_.value);
-      each_slice(row, begins, k_.emit(f_.rows, row), no_node, true, [&](scope& slice) {
-        const ir::value last = block_of(slice, one_before(slice, k_.emit(f_.high, slice)));
-        where(slice, slice.block->emit(op::not_equal, {last, block_}),
-              [&](scope& some) { store(some, some.block->read(up)); });
-      });
+      each_slice(row, begins, k_.emit(f_.rows, row), [&](scope& slice) { begun(slice, up); });
     });
   }
-  // The first part waits where the result will be.
+  // The first part waits: in a seat, or where the result will be.
+  void begun(scope& slice, ir::value up) {
+    const ir::value position = slice.block->counter();
+    const ir::value last = block_of(slice, one_before(slice, k_.emit(f_.high, slice)));
+    where(slice, slice.block->emit(op::not_equal, {last, block_}), [&](scope& some) {
+      either(
+          some, has_seat(some, position, last), [&](scope& in) { write_seat(in, position, in.block->read(up)); },
+          [&](scope& in) {
+            ask_for_results(in, begins, position);
+            store(in, in.block->read(up));
+          });
+    });
+  }
   void ended(scope& slice, ir::value down) {
     ir::block_builder& b = *slice.block;
+    const ir::value at = b.counter();
     const ir::value low = k_.emit(f_.low, slice), high = k_.emit(f_.high, slice), whole = cell(slice);
     const ir::value from = block_of(slice, low);
-    const ir::value within = b.emit(op::equal, {from, block_});
-    where(slice, within, [&](scope& some) {
-      each_row(some, f_.walk, {low, high}, false, [&](scope& row) { add(row, whole, f_.again); });
-    });
-    where(slice, b.emit(op::logical_not, {within}), [&](scope& some) {
-      ir::block_builder& c = *some.block;
-      std::vector<ir::value> list;
-      const std::int32_t id = k_.buffers.at(s_.define);
-      const ir::access how = k_.subscripts_of(id, k_.place_in(s_), some, list);
-      c.combine(whole, held(c, c.load(id, g_.type(s_.define), list, how)));
-      each_entry(some, one_after(some, from), block_, [&](scope& in, std::size_t table, const place& entry) {
-        in.block->combine(whole, read_entry(in, table, entry));
-      });
-      c.combine(whole, c.read(down));
-    });
+    either(
+        slice, b.emit(op::equal, {from, block_}),
+        [&](scope& some) {
+          each_row(some, f_.walk, {low, high}, false, [&](scope& row) { add(row, whole, f_.again); });
+        },
+        [&](scope& some) {
+          const ir::value position = position_of_slice(some);
+          either(
+              some, has_seat(some, position, block_),
+              [&](scope& in) { in.block->combine(whole, read_seat(in, position)); },
+              [&](scope& in) {
+                ask_for_results(in, ends, at);
+                in.block->combine(whole, held(*in.block, stored(in)));
+              });
+          fold_blocks(some, one_after(some, from), block_, whole);
+          some.block->combine(whole, some.block->read(down));
+        });
     finish(slice, b.read(whole));
+  }
+  ir::value stored(scope& at) {
+    std::vector<ir::value> list;
+    const std::int32_t id = k_.buffers.at(s_.define);
+    const ir::access how = k_.subscripts_of(id, k_.place_in(s_), at, list);
+    return at.block->load(id, g_.type(s_.define), list, how);
   }
   void finish(scope& at, ir::value folded) {
     at.values[2 * std::int64_t{f_.result}] = folded;
     const node_id reduce = g_.kind(f_.result) == op::reduce ? f_.result : g_.arg(f_.result, 0);
     if (reduce != f_.result) at.values[2 * std::int64_t{reduce}] = at.block->cast(g_.type(reduce), folded);
-    k_.store(s_, k_.emit(f_.finished, at), at);
+    k_.store(s_, k_.emit(f_.finished, at), at, ir::none, k_.is_large(s_));
   }
-  void store(scope& at, ir::value x) {
-    ir::block_builder& b = *at.block;
-    k_.store(s_, b.type_of(x) == g_.type(s_.define) ? x : b.cast(g_.type(s_.define), x), at);
+  void store(scope& at, ir::value x) { k_.store(s_, as_stored(*at.block, x), at); }
+  ir::value as_stored(ir::block_builder& b, ir::value x) {
+    return b.type_of(x) == g_.type(s_.define) ? x : b.cast(g_.type(s_.define), x);
   }
   void without_rows() {
-    each_slice(columns_, begins, lists_.rows, no_node, false,
+    each_slice(columns_, begins, lists_.rows,
                [&](scope& slice) { finish(slice, k_.emit(identity_of(g_, f_.fold, f_.type), slice)); });
   }
 
   // ---- spreads
 
-  // What slices from before add to each row, in a row of the piece's own.
-  ir::value waiting_at(scope& at, ir::value row) {
-    ir::block_builder& b = *at.block;
-    const ir::value own = b.emit(op::mul, {b.emit(op::sub, {row, first_}), b.i64(s_.lanes)});
-    return b.emit(op::add, {own, b.emit(op::sub, {k_.emit(s_.vector, at, true), start_})});
-  }
+  // `waiting` has what slices from before the block add to a row, in the place of the last row not after it at which that
+  // changes, or at which a slice begins: slices that stay in the block are added to the places of their rows. `current` has the
+  // result of a row, which the next one shares if nothing changes there.
   void spread(scope& at) {
-    if (waiting_ < 0)
-      waiting_ = ir::add_buffer(k_.code, {.name = "waiting",
-                                          .type = f_.type,
-                                          .rank = 1,
-                                          .where = ir::role::local,
-                                          .elements = f_.block * s_.lanes,
-                                          .unit_inner = true,
-                                          .extents = {f_.block * s_.lanes}});
     const ir::value ending = cell(at), begun = cell(at);  // begun: what covers the block, too
-    ir::block_builder& c = *at.block;
-    const ir::value group = c.emit(op::quotient, {block_, c.i64(f_.radix)});
-    const ir::value first = c.emit(op::equal, {c.emit(op::mul, {group, c.i64(f_.radix)}), block_});
-    where(at, first, [&](scope& some) { gather_spans(some, group); });
-    c.combine(begun, read_entry(at, blocks, {block_}));
-    c.combine(begun, read_entry(at, spans, {c.i64(0), group}));
+    const ir::value group = group_of(at, block_);
+    start_of_group(at, group);
+    take_block(at, group, begun, onward_);
     each_row(at, f_.rows, {first_, last_}, true, [&](scope& row) {
       const ir::value t = k_.emit(f_.rows, row);
-      each_slice(row, ends, t, f_.value, false, [&](scope& slice) {
-        const ir::value before = slice.block->emit(op::less, {k_.emit(f_.low, slice), first_});
-        where(slice, before, [&](scope& some) { add(some, ending, f_.value); });
+      each_slice(row, ends, t, [&](scope& slice) { ended_spread(slice, ending); });
+      where(row, changes(row, t), [&](scope& some) {
+        some.block->store(waiting_, waiting_at(some, t), some.block->read(ending), ir::access::contiguous);
       });
-      row.block->store(waiting_, {waiting_at(row, t)}, row.block->read(ending), ir::access::contiguous);
     });
     const bool stream = k_.is_large(s_);
     each_row(at, f_.rows, {first_, last_}, false, [&](scope& row) {
       const ir::value t = k_.emit(f_.rows, row);
-      each_slice(row, begins, t, f_.value, false, [&](scope& slice) { begin(slice, t, begun); });
-      ir::block_builder& b = *row.block;
-      const ir::value waiting = b.load(waiting_, f_.type, {waiting_at(row, t)}, ir::access::contiguous);
-      const ir::value all = combined(b, b.read(begun), waiting);
-      k_.store(s_, f_.type == g_.type(s_.define) ? all : b.cast(g_.type(s_.define), all), row, ir::none, stream);
+      where(row, changes(row, t), [&](scope& some) {
+        each_slice(some, begins, t, [&](scope& slice) { begin(slice, t, begun); });
+        ir::block_builder& b = *some.block;
+        const ir::value waiting = b.load(waiting_, f_.type, waiting_at(some, t), ir::access::contiguous);
+        b.store(current_, {own_lane(some)}, as_stored(b, combined(b, b.read(begun), waiting)), ir::access::contiguous);
+      });
+      const ir::value all = row.block->load(current_, g_.type(s_.define), {own_lane(row)}, ir::access::contiguous);
+      k_.store(s_, all, row, ir::none, stream);
+    });
+  }
+  void start_of_group(scope& at, ir::value group) {
+    const ir::value start = at.block->emit(op::mul, {group, at.block->i64(f_.radix)});
+    where(at, at.block->emit(op::equal, {start, block_}), [&](scope& some) {
+      gather_spans(some, group);
+      const ir::value nothing = k_.emit(identity_of(g_, f_.fold, f_.type), some);
+      some.block->store(onward_, onward_at(some, one_after(some, group)), nothing, ir::access::contiguous);
+    });
+  }
+  place waiting_at(scope& at, ir::value row) { return {own_row(at, at.block->emit(op::sub, {row, first_}))}; }
+  // Is it the first row of the block, does a slice begin with it, or did one end with the row before?
+  ir::value changes(scope& at, ir::value row) {
+    ir::block_builder& b = *at.block;
+    const ir::value before = b.emit(op::maximum, {one_before(at, row), first_}), next = one_after(at, row);
+    const auto differ = [&](std::int64_t which, ir::value low, ir::value high) {
+      const ir::value from = lists_.at(b, b.i64(which), low), to = lists_.at(b, b.i64(which), high);
+      return b.emit(op::not_equal, {from, to});
+    };
+    const ir::value ended = differ(ends, before, row), begins_here = differ(begins, row, next);
+    const ir::value first = b.emit(op::equal, {row, first_});
+    return b.emit(op::logical_or, {first, b.emit(op::logical_or, {ended, begins_here})});
+  }
+  void ended_spread(scope& slice, ir::value ending) {
+    const ir::value at = slice.block->counter();
+    const ir::value before = slice.block->emit(op::less, {k_.emit(f_.low, slice), first_});
+    where(slice, before, [&](scope& some) {
+      const ir::value position = position_of_slice(some);
+      either(
+          some, has_seat(some, position, block_),
+          [&](scope& in) { in.block->combine(ending, read_seat(in, position)); },
+          [&](scope& in) {
+            ask_for_values(in, ends, at);
+            add(in, ending, f_.value);
+          });
     });
   }
   void begin(scope& slice, ir::value row, ir::value begun) {
     ir::block_builder& b = *slice.block;
+    const ir::value position = b.counter();
+    ask_for_values(slice, begins, position);
     const ir::value high = k_.emit(f_.high, slice), last = block_of(slice, one_before(slice, high));
-    const ir::value added = held(b, k_.emit(f_.value, slice)), within = b.emit(op::equal, {last, block_});
-    where(slice, within, [&](scope& some) {
-      scope inner(some, some.block->loop(ir::loop_kind::serial, "own", row, high));
-      const ir::value place = waiting_at(inner, inner.block->counter());
-      const ir::value old = inner.block->load(waiting_, f_.type, {place}, ir::access::contiguous);
-      inner.block->store(waiting_, {place}, combined(*inner.block, old, added), ir::access::contiguous);
-      inner.close();
-    });
-    where(slice, b.emit(op::logical_not, {within}), [&](scope& some) {
-      some.block->combine(begun, added);
-      each_entry(some, one_after(some, block_), last,
-                 [&](scope& in, std::size_t table, const place& entry) { add_to_entry(in, table, entry, added); });
-    });
+    const ir::value added = held(b, k_.emit(f_.value, slice));
+    either(
+        slice, b.emit(op::equal, {last, block_}),
+        [&](scope& some) {
+          scope inner(some, some.block->loop(ir::loop_kind::serial, "own", row, high));
+          const place here = waiting_at(inner, inner.block->counter());
+          const ir::value old = inner.block->load(waiting_, f_.type, here, ir::access::contiguous);
+          inner.block->store(waiting_, here, combined(*inner.block, old, added), ir::access::contiguous);
+          inner.close();
+        },
+        [&](scope& some) {
+          some.block->combine(begun, added);
+          where(some, has_seat(some, position, last), [&](scope& in) { write_seat(in, position, added); });
+          spread_to_blocks(some, one_after(some, block_), last, added, onward_);
+        });
   }
 
-  const ir::value start_;  // of the columns
   const event_lists lists_;
+  const std::int32_t waiting_, onward_, current_;
+  ir::value piece_ = ir::none;
   ir::value first_ = ir::none, last_ = ir::none;  // the rows of the block
-  std::int32_t waiting_ = -1;
 };
 
 }  // namespace

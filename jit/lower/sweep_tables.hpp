@@ -1,4 +1,6 @@
-// The tables of a sweep (see `sweep_form`): one of blocks; and spans of groups of `radix` blocks, by level. The groups of level l
+// The tables of a sweep (see `sweep_form`): those of blocks, in groups of `radix`; and spans of groups, by level. A fold has for
+// each block what it comes to itself, with those before it in its group, and with those after it. A spread has what slices add to
+// the block and to those before it in its group: all of the group, or from where they began. The groups of level l
 // stand in halves of 2^l of them: one of a left half has what it and those after it in the half come to, one of a right half
 // what it and those before it come to. So any range of groups is two spans: those at its ends, at the level of the highest bit
 // in which they differ. Level 0 holds the groups themselves.
@@ -9,16 +11,18 @@ namespace sheaf::lower {
 
 class sweep_tables {
  public:
-  sweep_tables(kernel_lowering& k, const stage& s, scope& columns)
-      : k_(k), g_(k.g), s_(s), f_(s.sweep), columns_(columns) {}
+  sweep_tables(kernel_lowering& k, const stage& s, scope& columns, ir::value start)
+      : k_(k), g_(k.g), s_(s), f_(s.sweep), columns_(columns), start_(start) {}
 
  protected:
-  enum : std::size_t { blocks = 0, spans = 1 };
+  enum : std::size_t { blocks = 0, spans = 1, seats = 2 };
+  enum : std::int64_t { itself = 0, to_here = 1, from_here = 2 };  // tables of blocks
   using place = std::vector<ir::value>;
 
   void count_groups(ir::value block_count) {
     ir::block_builder& b = *columns_.block;
     levels_ = k_.emit(g_.arg(g_.arg(f_.tables[spans], 1), 1), columns_);
+    count_ = block_count;
     groups_ = b.emit(op::quotient, {b.emit(op::add, {block_count, b.i64(f_.radix - 1)}), b.i64(f_.radix)});
   }
 
@@ -47,29 +51,71 @@ class sweep_tables {
     const ir::value old = read_entry(at, table, entry);
     write_entry(at, table, entry, combined(*at.block, old, x));
   }
-  // body(scope, table, place) for the entries that blocks [from, to) consist of: some blocks, and at most two spans.
+  ir::value group_of(scope& at, ir::value block) {
+    return at.block->emit(op::quotient, {block, at.block->i64(f_.radix)});
+  }
+  place of_block(scope& at, std::int64_t which, ir::value block) { return {at.block->i64(which), block}; }
+  // body(scope, place) for the spans that groups [first, last] consist of: none, one or two.
   template <class Body>
-  void each_entry(scope& at, ir::value from, ir::value to, Body&& body) {
+  void each_span(scope& at, ir::value first, ir::value last, Body&& body) {
     ir::block_builder& b = *at.block;
-    const auto single = [&](ir::value low, ir::value high) {
-      scope inner(at, b.loop(ir::loop_kind::serial, "entry", low, high));
-      body(inner, blocks, place{inner.block->counter()});
-      inner.close();
-    };
-    const ir::value radix = b.i64(f_.radix);
-    const ir::value up = b.emit(op::quotient, {b.emit(op::add, {from, b.i64(f_.radix - 1)}), radix});
-    const ir::value down = b.emit(op::quotient, {to, radix});
-    const ir::value until = b.emit(op::minimum, {b.emit(op::mul, {up, radix}), to});
-    single(from, until);
-    const ir::value again = b.emit(op::maximum, {b.emit(op::mul, {down, radix}), until});
-    single(again, to);
-    const ir::value last = one_before(at, down);
-    where(at, b.emit(op::equal, {up, last}), [&](scope& in) { body(in, spans, place{in.block->i64(0), up}); });
-    where(at, b.emit(op::less, {up, last}), [&](scope& in) {
-      const ir::value level = level_of(in, up, last);
-      body(in, spans, place{level, up});
-      body(in, spans, place{level, last});
+    where(at, b.emit(op::equal, {first, last}), [&](scope& in) { body(in, place{in.block->i64(0), first}); });
+    where(at, b.emit(op::less, {first, last}), [&](scope& in) {
+      const ir::value level = level_of(in, first, last);
+      body(in, place{level, first});
+      body(in, place{level, last});
     });
+  }
+  // What blocks [from, to) come to: of one group, each; of several, the end of the first, groups, and the begin of the last.
+  void fold_blocks(scope& at, ir::value from, ir::value to, ir::value sum) {
+    ir::block_builder& b = *at.block;
+    const ir::value last = one_before(at, to), first_group = group_of(at, from), last_group = group_of(at, last);
+    const ir::value several = b.emit(op::less, {first_group, last_group});
+    where(at, several, [&](scope& in) {
+      in.block->combine(sum, read_entry(in, blocks, of_block(in, from_here, from)));
+      each_span(in, one_after(in, first_group), one_before(in, last_group),
+                [&](scope& span, const place& entry) { span.block->combine(sum, read_entry(span, spans, entry)); });
+      in.block->combine(sum, read_entry(in, blocks, of_block(in, to_here, last)));
+    });
+    where(at, b.emit(op::logical_not, {several}), [&](scope& in) {
+      scope each(in, in.block->loop(ir::loop_kind::serial, "entry", from, to));
+      each.block->combine(sum, read_entry(each, blocks, of_block(each, itself, each.block->counter())));
+      each.close();
+    });
+  }
+  // A slice that begins in the block before `from` adds to blocks [from, to). `onward`: what slices add to all that is left of
+  // the group in which `from` is, of which two are kept.
+  void spread_to_blocks(scope& at, ir::value from, ir::value to, ir::value added, std::int32_t onward) {
+    ir::block_builder& b = *at.block;
+    const ir::value last = one_before(at, to), first_group = group_of(at, from), last_group = group_of(at, last);
+    where(at, b.emit(op::less_equal, {from, last}),
+          [&](scope& in) { add_to_entry(in, blocks, of_block(in, itself, last), added); });
+    where(at, b.emit(op::less, {first_group, last_group}), [&](scope& in) {
+      const place here = onward_at(in, first_group);
+      ir::block_builder& c = *in.block;
+      const ir::value old = c.load(onward, f_.type, here, ir::access::contiguous);
+      c.store(onward, here, combined(c, old, added), ir::access::contiguous);
+      each_span(in, one_after(in, first_group), one_before(in, last_group),
+                [&](scope& span, const place& entry) { add_to_entry(span, spans, entry, added); });
+    });
+  }
+  // In a row of lanes of the piece's own.
+  ir::value own_lane(scope& at) { return at.block->emit(op::sub, {k_.emit(s_.vector, at, true), start_}); }
+  ir::value own_row(scope& at, ir::value which) {
+    return at.block->emit(op::add, {at.block->emit(op::mul, {which, at.block->i64(s_.lanes)}), own_lane(at)});
+  }
+  place onward_at(scope& at, ir::value group) {
+    return {own_row(at, at.block->emit(op::remainder, {group, at.block->i64(2)}))};
+  }
+  // What slices from before add to the block.
+  void take_block(scope& at, ir::value group, ir::value sum, std::int32_t onward) {
+    ir::block_builder& b = *at.block;
+    const ir::value end = b.emit(op::mul, {one_after(at, group), b.i64(f_.radix)});
+    scope each(at, b.loop(ir::loop_kind::serial, "entry", block_, b.emit(op::minimum, {end, count_})));
+    each.block->combine(sum, read_entry(each, blocks, of_block(each, itself, each.block->counter())));
+    each.close();
+    b.combine(sum, b.load(onward, f_.type, onward_at(at, group), ir::access::contiguous));
+    b.combine(sum, read_entry(at, spans, {b.i64(0), group}));
   }
   // The highest bit in which two groups differ: those of the plan's extents at once, others one by one.
   ir::value level_of(scope& at, ir::value low, ir::value high) {
@@ -103,28 +149,33 @@ class sweep_tables {
     body(inner, b.counter(), b.emit(op::mul, {half, size}), size, right);
     inner.close();
   }
-  // Each of groups [low, high) with all after it, of what level `from` has.
-  void fold_back(scope& at, ir::value from, ir::value level, ir::value low, ir::value high) {
+  // Each of [low, high) with all after it, of what `from` has.
+  void fold_back(scope& at, std::size_t table, ir::value from, ir::value to, ir::value low, ir::value high) {
     const ir::value sum = cell(at);
     scope inner(at, at.block->loop(ir::loop_kind::serial, "group", low, high));
     inner.block->head().backward = true;
-    const ir::value group = inner.block->counter();
-    inner.block->combine(sum, read_entry(inner, spans, {from, group}));
-    write_entry(inner, spans, {level, group}, inner.block->read(sum));
+    const ir::value one = inner.block->counter();
+    inner.block->combine(sum, read_entry(inner, table, {from, one}));
+    write_entry(inner, table, {to, one}, inner.block->read(sum));
     inner.close();
   }
 
-  // What the block comes to, into the tables; with the last of a group, the spans that end with it.
+  // What the block comes to, into the tables; with the last of a group, what ends with it.
   void keep(scope& at, ir::value total) {
     ir::block_builder& b = *at.block;
     const ir::value none = b.i64(0), radix = b.i64(f_.radix), group = b.emit(op::quotient, {block_, radix});
-    write_entry(at, blocks, {block_}, total);
-    const ir::value first = b.emit(op::equal, {b.emit(op::mul, {group, radix}), block_});
-    where(at, first, [&](scope& some) { write_entry(some, spans, {none, group}, total); });
-    where(at, b.emit(op::logical_not, {first}), [&](scope& some) { add_to_entry(some, spans, {none, group}, total); });
+    write_entry(at, blocks, of_block(at, itself, block_), total);
+    const ir::value group_start = b.emit(op::mul, {group, radix}), first = b.emit(op::equal, {group_start, block_});
+    where(at, first, [&](scope& some) { write_entry(some, blocks, of_block(some, to_here, block_), total); });
+    where(at, b.emit(op::logical_not, {first}), [&](scope& some) {
+      const ir::value before = read_entry(some, blocks, of_block(some, to_here, one_before(some, block_)));
+      write_entry(some, blocks, of_block(some, to_here, block_), combined(*some.block, before, total));
+    });
     const ir::value next = one_after(at, block_), whole = b.emit(op::mul, {b.emit(op::quotient, {next, radix}), radix});
     where(at, b.emit(op::equal, {next, whole}), [&](scope& some) {
-      const ir::value sum = read_entry(some, spans, {none, group});
+      fold_back(some, blocks, some.block->i64(itself), some.block->i64(from_here), group_start, next);
+      const ir::value sum = read_entry(some, blocks, of_block(some, to_here, block_));
+      write_entry(some, spans, {none, group}, sum);
       each_half(some, group, [&](scope& in, ir::value level, ir::value start, ir::value size, ir::value right) {
         ir::block_builder& c = *in.block;
         where(in, right, [&](scope& more) {
@@ -139,19 +190,22 @@ class sweep_tables {
         const ir::value end = c.emit(op::add, {start, size});
         const ir::value full = c.emit(op::equal, {one_after(in, group), end});
         where(in, c.emit(op::logical_and, {c.emit(op::logical_not, {right}), full}),
-              [&](scope& more) { fold_back(more, none, level, start, end); });
+              [&](scope& more) { fold_back(more, spans, none, level, start, end); });
       });
     });
   }
-  void clear(ir::value block_count) {
+  void clear(std::int32_t onward) {
     const ir::value nothing = k_.emit(identity_of(g_, f_.fold, f_.type), columns_);
     const auto each = [&](scope& at, ir::value count, const char* name, const auto& body) {
       scope inner(at, at.block->loop(ir::loop_kind::serial, name, at.block->i64(0), count));
       body(inner, inner.block->counter());
       inner.close();
     };
-    each(columns_, block_count, "clear",
-         [&](scope& in, ir::value entry) { write_entry(in, blocks, {entry}, nothing); });
+    each(columns_, columns_.block->i64(2), "clear", [&](scope& in, ir::value group) {
+      in.block->store(onward, onward_at(in, group), nothing, ir::access::contiguous);
+    });
+    each(columns_, count_, "clear",
+         [&](scope& in, ir::value entry) { write_entry(in, blocks, of_block(in, itself, entry), nothing); });
     each(columns_, levels_, "level", [&](scope& in, ir::value level) {
       each(in, groups_, "clear",
            [&](scope& one, ir::value entry) { write_entry(one, spans, {level, entry}, nothing); });
@@ -165,8 +219,9 @@ class sweep_tables {
     each_half(at, group, [&](scope& in, ir::value level, ir::value start, ir::value size, ir::value right) {
       ir::block_builder& c = *in.block;
       const ir::value begun = c.emit(op::less, {start, group}), end = c.emit(op::add, {start, size});
-      where(in, c.emit(op::logical_and, {right, c.emit(op::logical_not, {begun})}),
-            [&](scope& more) { fold_back(more, level, level, group, more.block->emit(op::minimum, {end, groups_})); });
+      where(in, c.emit(op::logical_and, {right, c.emit(op::logical_not, {begun})}), [&](scope& more) {
+        fold_back(more, spans, level, level, group, more.block->emit(op::minimum, {end, groups_}));
+      });
       where(in, c.emit(op::logical_and, {begun, c.emit(op::logical_not, {right})}), [&](scope& more) {
         add_to_entry(more, spans, {level, group}, read_entry(more, spans, {level, one_before(more, group)}));
       });
@@ -180,10 +235,11 @@ class sweep_tables {
   const stage& s_;
   const plan::sweep_form& f_;
   scope& columns_;
+  const ir::value start_;       // of the piece's columns
   ir::value block_ = ir::none;  // the one at hand
 
  private:
-  ir::value levels_ = ir::none, groups_ = ir::none;
+  ir::value levels_ = ir::none, groups_ = ir::none, count_ = ir::none;  // count_: of blocks
 };
 
 }  // namespace sheaf::lower

@@ -19,17 +19,19 @@ class widening {
       if (g_.kind(n) != op::reduce) return;
       for (const node_id idx : bound_indices(g_, n)) bound_.insert(g_.ordinal(idx));
     });
-    std::vector<node_id> sums, means;
+    std::vector<node_id> sums, scaled;
     for_each_node(g_, s_.body, [&](node_id n) {
       if (is_sum(g_, n, element::f32) && folds(n)) sums.push_back(n);  // inner ones first
-      if (is_mean(n)) means.push_back(n);
+      if (is_scaled(n)) scaled.push_back(n);
     });
     for (const node_id n : sums) put_.add(n, cast_to(g_, element::f32, wide(n)));
-    for (const node_id n : means) {
+    for (const node_id n : scaled) {
       const node_id sum = put_(g_.arg(n, 0));
       if (g_.kind(sum) != op::cast || !is_sum(g_, g_.arg(sum, 0), element::f64)) continue;
-      const node_id count = cast_to(g_, element::f64, g_.arg(g_.arg(n, 1), 0));
-      put_.add(n, cast_to(g_, element::f32, make(g_, op::div, g_.arg(sum, 0), count)));
+      const node_id by = g_.arg(n, 1);
+      const bool counts = g_.kind(by) == op::cast && !is_floating(g_.type(g_.arg(by, 0)));
+      const node_id scale = cast_to(g_, element::f64, counts ? g_.arg(by, 0) : by);
+      put_.add(n, cast_to(g_, element::f32, make(g_, g_.kind(n), g_.arg(sum, 0), scale)));
     }
     s_.body = put_(s_.body);
   }
@@ -40,14 +42,18 @@ class widening {
     if (is_constant(g_, g_.arg(n, 0)) || g_.free[n].meets(bound_)) return false;
     return s_.vector == no_node || !g_.free[n].has(g_.ordinal(s_.vector));
   }
-  bool is_mean(node_id n) const {
-    if (g_.kind(n) != op::div || g_.type(n) != element::f32 || g_.kind(g_.arg(n, 1)) != op::cast) return false;
-    return !is_floating(g_.type(g_.arg(g_.arg(n, 1), 0)));
+  // A mean or variance: what may be a sum, times or over what is the same for all results, is rounded once.
+  bool is_scaled(node_id n) const {
+    if ((g_.kind(n) != op::div && g_.kind(n) != op::mul) || g_.type(n) != element::f32) return false;
+    const node_id by = g_.arg(n, 1);
+    if (g_.kind(n) == op::div && g_.kind(by) == op::cast && !is_floating(g_.type(g_.arg(by, 0)))) return true;
+    return g_.free[by].empty() && !holds(g_, by, op::load) && !holds(g_, by, op::reduce);
   }
   node_id wide(node_id n) {
     std::vector<node_id> list{cast_to(g_, element::f64, put_(g_.arg(n, 0))), put_(g_.arg(n, 1))};
     for (const node_id idx : bound_indices(g_, n)) list.push_back(put_(idx));
-    return g_.intern(op::reduce, element::f64, g_[n].attribute | narrow_lanes, list.data(), static_cast<int>(list.size()));
+    return g_.intern(op::reduce, element::f64, g_[n].attribute | narrow_lanes, list.data(),
+                     static_cast<int>(list.size()));
   }
 
   graph& g_;

@@ -1,6 +1,6 @@
 // Pass `folds`: sums whose lanes are folded. Each lane adds some tens or hundreds of f32, with errors that cancel between
 // lanes; what a result would show are the roundings of the last few additions and of a division by a count after them.
-// So the last lanes are added in f64, and a mean is divided there too. Shown by tests/jit/plan_rows.cpp.
+// So the last lanes are added in f64, and means and variances are divided there too. Shown by tests/jit/plan_rows.cpp.
 #pragma once
 #include <sheaf/jit/plan/plan.hpp>
 

@@ -110,20 +110,21 @@ struct window_form {
 // of that block, found going up the block; the whole blocks between, from tables of blocks and of spans of groups of `radix`
 // blocks, see lower/sweep_tables.hpp; and from the start of its last block, found going down. Nothing is subtracted, so a NaN
 // concerns only the slices that hold it, and any monoid will do. Spread is the transpose. `events` holds, for begins (0) and
-// for ends (1), rows + 2 positions, of which k and k + 1 are the bounds of row k's, and then the slices in that order;
-// those without rows stand at place `rows`.
+// for ends (1), rows + 2 positions, of which k and k + 1 are the bounds of row k's, then the slices in that order, then (of
+// begins) the position of each slice; those without rows stand at place `rows`. What a slice needs when it ends waits in a
+// ring of `ring` seats, by its position: a slice has one if at most as many begin before it ends.
 struct sweep_form {
   node_id slice = no_node, low = no_node, high = no_node;
-  node_id rows = no_node;     // an index over all rows; spread: the owned one
-  node_id value = no_node;    // folded: in `rows`; spread: what a slice adds
-  node_id again = no_node, walk = no_node;  // folded: the value under an index of its own
+  node_id rows = no_node;                        // an index over all rows; spread: the owned one
+  node_id value = no_node;                       // folded: in `rows`; spread: what a slice adds
+  node_id again = no_node, walk = no_node;       // folded: the value under an index of its own
   node_id result = no_node, finished = no_node;  // folded: what is stored, in terms of `result`
   node_id events = no_node;
-  std::vector<node_id> tables;  // definitions, without values
+  std::vector<node_id> tables;  // definitions, without values: of blocks, of spans, of seats
   monoid fold = monoid::sum;
   element type = element::f32;  // in which is folded
   bool spreads = false;
-  std::int64_t block = 64, radix = 8;
+  std::int64_t block = 64, radix = 8, ring = 512;
 };
 
 enum class place : std::uint8_t { output, workspace, check };

@@ -14,6 +14,7 @@ namespace {
 
 constexpr double least_columns = 64;  // pieces share the columns, and each passes all slices
 constexpr int most_lanes = 64;
+constexpr std::int64_t tables_of_blocks = 3;  // of a fold: blocks, and with those before and after them in their group
 constexpr double least_slices = 256, least_rows = 4096, least_elements = 1 << 18;
 
 // Sums of f32 in f64: rounded where they are stored, however many rows there are.
@@ -56,7 +57,7 @@ class sweeping {
  public:
   sweeping(graph& g, const facts& known, stage& s, std::vector<stage>& before, trust& trusted)
       : g_(g), known_(known), s_(s), before_(before), trusted_(trusted), columns_(s.indices.back()) {
-    if (known.call().eager) f_.block = 4, f_.radix = 2;
+    if (known.call().eager) f_.block = 4, f_.radix = 2, f_.ring = 4;
   }
 
   bool fold() {
@@ -126,15 +127,18 @@ class sweeping {
     slice.insert(g_.ordinal(f_.slice));
     const node_id deep = listed(slice);
     const node_id all = blocks(g_.arg(f_.rows, 1), f_.block), groups = blocks(all, f_.radix);
-    table({all});
-    table({levels(groups), groups});
+    int lanes = 4;
+    while (lanes < most_lanes && lanes < known_.trips(columns_)) lanes *= 2;
+    const node_id across = make(g_, op::sub, g_.arg(columns_, 1), g_.arg(columns_, 0));
+    table({integer(g_, f_.spreads ? 1 : tables_of_blocks), all}, columns_);
+    table({levels(groups), groups}, columns_);
+    table({blocks(across, lanes), integer(g_, f_.ring)}, fresh_index(g_, f_.rows, integer(g_, 0), integer(g_, lanes)));
     stage one = s_;
     one.how = way::sweep;
     one.when = deep;
     one.sweep = f_;
     one.vector = one.parallel = columns_;
-    one.lanes = 4;
-    while (one.lanes < most_lanes && one.lanes < known_.trips(columns_)) one.lanes *= 2;
+    one.lanes = lanes;
     one.chunk = one.lanes;
     one.loops = {columns_};
     one.operations = (3 * static_cast<double>(*rows) + 8 * known_.trips(f_.slice)) * known_.trips(columns_) / 16;
@@ -154,8 +158,10 @@ class sweeping {
     for (const node_id idx : s_.indices) all.insert(g_.ordinal(idx));
     if (known_.trips(f_.slice) < least_slices || rows < least_rows || rows * across < least_elements) return false;
     const double entries = rows / static_cast<double>(f_.block), groups = entries / static_cast<double>(f_.radix);
-    const double tables = (entries + groups * (1 + std::max(0.0, std::log2(groups)))) * across * bytes;
-    return known_.trips(all) * row(g_.type(s_.define)).bytes >= tables + 16 * (rows + known_.trips(f_.slice));
+    const double tables =
+        ((f_.spreads ? 1 : tables_of_blocks) * entries + groups * (1 + std::max(0.0, std::log2(groups)))) * across *
+        bytes;
+    return known_.trips(all) * row(g_.type(s_.define)).bytes >= tables + 16 * (rows + 2 * known_.trips(f_.slice));
   }
   node_id blocks(node_id count, std::int64_t size) {
     return make(g_, op::quotient, make(g_, op::add, count, integer(g_, size - 1)), integer(g_, size));
@@ -168,12 +174,12 @@ class sweeping {
                    cast_to(g_, element::i64, make(g_, op::less, integer(g_, std::int64_t{1} << bit), groups)));
     return count;
   }
-  void table(const std::vector<node_id>& extents) {
+  void table(const std::vector<node_id>& extents, node_id last) {
     stage t;
     t.how = way::space;
     t.body = identity_of(g_, f_.fold, f_.type);
     for (const node_id e : extents) t.indices.push_back(fresh_index(g_, f_.rows, integer(g_, 0), e));
-    t.indices.push_back(columns_);
+    t.indices.push_back(last);
     t.define = define(g_, g_.name("table", 5), t.body, t.indices.data(), static_cast<int>(t.indices.size()));
     f_.tables.push_back(t.define);
     before_.push_back(std::move(t));
@@ -192,7 +198,8 @@ class sweeping {
     e.body = make(g_, op::add, f_.low, f_.high);
     const node_id slices =
         make(g_, op::maximum, make(g_, op::sub, g_.arg(f_.slice, 1), g_.arg(f_.slice, 0)), integer(g_, 0));
-    const node_id size = make(g_, op::add, make(g_, op::add, rows, integer(g_, 2)), slices);
+    const node_id size =
+        make(g_, op::add, make(g_, op::add, rows, integer(g_, 2)), make(g_, op::mul, integer(g_, 2), slices));
     const node_id which = fresh_index(g_, f_.slice, integer(g_, 0), integer(g_, 2));
     e.indices = {which, fresh_index(g_, f_.slice, integer(g_, 0), size)};
     e.define = define(g_, g_.name("events", 6), e.body, e.indices.data(), 2);

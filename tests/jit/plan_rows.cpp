@@ -210,5 +210,23 @@ TEST(plan_rows, lanes_are_folded_in_f64) {
   t.expect_right(1e-6);
 }
 
+// Whole numbers whose sums f32 does not hold: they are scaled before the one rounding.
+TEST(plan_rows, scaled_sums_are_rounded_once) {
+  constexpr auto scaled = define<"scaled">(i) = sum(j, x(i, j)) / maximum(extent(x, dim<1>) - 1_c, 0_c);
+  constexpr auto tenth = define<"tenth">(i) = sum(j, x(i, j)) * 0.1_c;
+  const std::int64_t rows = 64, columns = 9001;
+  std::vector<double> whole;
+  for (std::int64_t k = 0; k < rows * columns; ++k) whole.push_back(static_cast<double>(k * 7919 % 4093));
+  trial t = trial_of(scaled, tenth);
+  t.with("x", {rows, columns}, whole);
+  ASSERT_EQ(t.run(), 0);
+  for (std::int64_t r = 0; r < rows; ++r) {
+    double sum = 0;
+    for (std::int64_t c = 0; c < columns; ++c) sum += whole[static_cast<std::size_t>(r * columns + c)];
+    ASSERT_EQ(t.outputs[0].real(r), static_cast<double>(static_cast<float>(sum / (columns - 1)))) << "row " << r;
+    ASSERT_EQ(t.outputs[1].real(r), static_cast<double>(static_cast<float>(sum * static_cast<double>(0.1F)))) << "row " << r;
+  }
+}
+
 }  // namespace
 }  // namespace sheaf::test

@@ -139,6 +139,31 @@ TEST(ragged, sweeps_of_many_rows) {
     }
   }
 }
+// The part of a slice before its last block waits in f64: only the result is rounded.
+TEST(ragged, means_of_overlapping_slices_are_rounded_once) {
+  constexpr auto pooled = define<"pooled">(m, f) = mean(rows_of, x(t, f));
+  const std::int64_t rows = 4500, columns = 80, count = 1200;
+  std::mt19937 bits(5);
+  std::vector<double> bounds;
+  for (std::int64_t s = 0; s < count; ++s) {
+    const auto size = static_cast<std::int64_t>(65 + bits() % 300u);
+    const auto low = static_cast<std::int64_t>(bits() % static_cast<unsigned>(rows - size + 1));
+    bounds.insert(bounds.end(), {static_cast<double>(low), static_cast<double>(low + size)});
+  }
+  trial one = trial_of(pooled);
+  one.with("cut", {count, 2}, bounds).random("x", {rows, columns});
+  EXPECT_NE(one.plan_text().find("in blocks of 64"), std::string::npos) << one.plan_text();
+  ASSERT_EQ(one.run(), 0);
+  memory& x_data = one.inputs[one.slot("x")];
+  for (std::size_t s = 0; s < static_cast<std::size_t>(count); ++s)
+    for (std::int64_t v = 0; v < columns; v += 7) {
+      const auto low = static_cast<std::int64_t>(bounds[2 * s]), high = static_cast<std::int64_t>(bounds[2 * s + 1]);
+      double sum = 0;
+      for (std::int64_t r = low; r < high; ++r) sum += x_data.real(r * columns + v);
+      const double want = sum / static_cast<double>(high - low), half_unit = std::ldexp(1.0, std::ilogb(want) - 24);
+      ASSERT_NEAR(one.outputs[0].real(static_cast<std::int64_t>(s) * columns + v), want, half_unit * 1.0001) << "slice " << s;
+    }
+}
 // Rows that no slice has get 0 and not what is left of a difference.
 TEST(ragged, nothing_outside_of_slices) {
   constexpr auto pooled = define<"pooled">(m, f) = mean(rows_of, x(t, f));
