@@ -191,6 +191,12 @@ class sweeper : sweep_tables {
     });
     for (const node_id n : loads) ask_for(put(n), at);
   }
+  // A bound of the slice at hand. Those of slices that are kept are read anew: in the rows whatever they are.
+  ir::value bound(scope& at, node_id n) {
+    const ir::value x = k_.emit(n, at);
+    if (!f_.kept) return x;
+    return at.block->emit(op::minimum, {at.block->emit(op::maximum, {x, at.block->i64(0)}), lists_.rows});
+  }
   ir::value block_of(scope& at, ir::value row) { return at.block->emit(op::quotient, {row, at.block->i64(f_.block)}); }
 
   // ---- folds
@@ -206,7 +212,7 @@ class sweeper : sweep_tables {
     each_row(at, f_.rows, {first_, last_}, true, [&](scope& row) {
       add(row, up, f_.value);
       each_slice(row, begins, k_.emit(f_.rows, row), no_node, true, [&](scope& slice) {
-        const ir::value last = block_of(slice, one_before(slice, k_.emit(f_.high, slice)));
+        const ir::value last = block_of(slice, one_before(slice, bound(slice, f_.high)));
         where(slice, slice.block->emit(op::not_equal, {last, block_}),
               [&](scope& some) { store(some, some.block->read(up)); });
       });
@@ -215,7 +221,7 @@ class sweeper : sweep_tables {
   // The first part waits where the result will be.
   void ended(scope& slice, ir::value down) {
     ir::block_builder& b = *slice.block;
-    const ir::value low = k_.emit(f_.low, slice), high = k_.emit(f_.high, slice), whole = cell(slice);
+    const ir::value low = bound(slice, f_.low), high = bound(slice, f_.high), whole = cell(slice);
     const ir::value from = block_of(slice, low);
     const ir::value within = b.emit(op::equal, {from, block_});
     where(slice, within, [&](scope& some) {
@@ -276,7 +282,7 @@ class sweeper : sweep_tables {
     each_row(at, f_.rows, {first_, last_}, true, [&](scope& row) {
       const ir::value t = k_.emit(f_.rows, row);
       each_slice(row, ends, t, f_.value, false, [&](scope& slice) {
-        const ir::value before = slice.block->emit(op::less, {k_.emit(f_.low, slice), first_});
+        const ir::value before = slice.block->emit(op::less, {bound(slice, f_.low), first_});
         where(slice, before, [&](scope& some) { add(some, ending, f_.value); });
       });
       row.block->store(waiting_, {waiting_at(row, t)}, row.block->read(ending), ir::access::contiguous);
@@ -293,7 +299,7 @@ class sweeper : sweep_tables {
   }
   void begin(scope& slice, ir::value row, ir::value begun) {
     ir::block_builder& b = *slice.block;
-    const ir::value high = k_.emit(f_.high, slice), last = block_of(slice, one_before(slice, high));
+    const ir::value high = bound(slice, f_.high), last = block_of(slice, one_before(slice, high));
     const ir::value added = held(b, k_.emit(f_.value, slice)), within = b.emit(op::equal, {last, block_});
     where(slice, within, [&](scope& some) {
       scope inner(some, some.block->loop(ir::loop_kind::serial, "own", row, high));
