@@ -47,6 +47,9 @@ arranged_call::arranged_call(const graph& g, const call_class& arguments, const 
   }
   for (const plan::check& c : program.checks)
     if (!c.uniform) place(element::i64, {}, alignment, false);
+  program.text += "workspace: " + std::to_string(bytes) + " bytes";
+  if (kept_bytes > 0) program.text += ", and " + std::to_string(kept_bytes) + " kept from call to call";
+  program.text += "\n";
 }
 
 std::vector<std::vector<std::int64_t>> arranged_call::slot_extents(const call_class& a) const {

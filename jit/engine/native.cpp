@@ -73,6 +73,7 @@ class native_runner final : public runner {
   void run_kept(const sheaf_tensor* tensors, char* memory, bool first) const override {
     enter(first || again_ == nullptr ? *code_ : *again_, tensors, memory);
   }
+  std::size_t workspace_bytes() const override { return call_.bytes; }
   std::size_t kept_bytes() const override { return call_.kept_bytes; }
   const std::string& plan() const override { return call_.program.text; }
   const std::string& ir() const override { return text_; }
