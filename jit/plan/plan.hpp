@@ -153,6 +153,7 @@ struct stage {
   bool swept = false;            // the sweep that stores the same, if slices overlap enough, was made
   sweep_form sweep;              // sweep, events
   row_blocks rows;
+  node_id sum_of_sums = no_node, flat = no_node;  // of partial results: the body that was made, and the same as one sum over rows.part
   bool in_panels = false;        // its chunks are columns that stay in the cache from stage to stage, see panels.hpp
   window_form window;            // window only; the lanes are those of `owned`, the last index
   place where = place::workspace;

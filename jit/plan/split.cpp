@@ -112,7 +112,7 @@ class splitting {
       block_ = std::max<std::int64_t>(block_, 64);  // partial results cost as much to move as the data
     while (!known_.call().gpu && parts_bytes() > (most_bytes + output_bytes()) / 2 &&
            known_.trips(cut_) >= 2 * fewest_blocks * static_cast<double>(block_))
-      block_ *= 2;
+      block_ *= 2, larger_ = true;
     return known_.trips(cut_) >= 2 * static_cast<double>(block_);
   }
 
@@ -165,14 +165,18 @@ class splitting {
     std::vector<node_id> bound = bound_;
     for (node_id& idx : bound) idx = put(idx);
     trust_alike(g_, n_, put, trusted_);
-    const bool in_sums = fold == monoid::sum && type == element::f32 && rows.size > at_once && bound.size() == 1;
+    const bool in_sums =
+        fold == monoid::sum && type == element::f32 && larger_ && rows.size > at_once && bound.size() == 1;
     const node_id folded =
         in_sums ? sum_of_sums(rows, type, body, condition) : intern_reduce(g_, fold, type, body, condition, bound);
     const node_id parts = stored(g_, folded, "partial", s_, before_,
                                  "blocks of " + std::to_string(rows.size) + ": " + count_text(elements_) +
                                      " elements for each of " + count_text(results_) + " results");
     for (stage& made : before_)
-      if (made.define == g_.arg(parts, 0)) made.rows = rows;
+      if (made.define == g_.arg(parts, 0)) {
+        made.rows = rows;
+        if (in_sums) made.sum_of_sums = folded, made.flat = intern_reduce(g_, fold, type, body, condition, bound);
+      }
     return parts;
   }
 
@@ -269,6 +273,7 @@ class splitting {
   const std::vector<node_id> bound_;
   node_id cut_ = no_node;
   std::int64_t block_ = 1;
+  bool larger_ = false;  // than it would be for speed
   double elements_ = 0, results_ = 0, inner_ = 0;
 };
 
