@@ -6,7 +6,8 @@
 //   step(x = rows, cut = bounds, loss = l, grad(loss, x) = dx, on(s));  // into the caller's; can be captured
 //   s.synchronise();                                              // throws what was wrong with the data
 #pragma once
-#include <sheaf/api/compile.hpp>
+#include <sheaf/api/frame.hpp>
+#include <sheaf/runtime/device.hpp>
 
 namespace sheaf {
 
@@ -25,13 +26,6 @@ struct device_signature : call_signature<Outputs...> {
   static constexpr bool on_device = true;
 };
 
-template <class T, int Rank>
-void put(sheaf_tensor* tensors, int slot, device_array<T, Rank>& a, const std::int64_t* extents,
-         std::int64_t* strides) {
-  runtime::row_major(extents, strides, Rank);
-  tensors[slot] = {a.pointer(), extents, strides};
-}
-
 template <int Slots, class... Views, int... Slot>
 void expect_devices(jit::program* p, const call_frame<Slots, Views...>& call, std::integer_sequence<int, Slot...>) {
   [&]<std::size_t... K>(std::index_sequence<K...>) {
@@ -39,23 +33,40 @@ void expect_devices(jit::program* p, const call_frame<Slots, Views...>& call, st
   }(std::index_sequence_for<Views...>{});
 }
 
-// Queues a program whose named arguments stand in `tensors`; returns the other outputs.
-template <int Inputs, class... Returned, std::size_t... K>
-auto finish_on(jit::program* p, sheaf_tensor* tensors, const on_stream& place, returned_list<Returned...>,
-               std::index_sequence<K...>) {
-  const jit::kernel* k = jit::prepare(p, tensors);
-  std::tuple<typename Returned::array...> results{
-      typename Returned::array(uninitialized, *place.where, jit::output_extents(k, Returned::slot - Inputs))...};
-  constexpr int ranks[] = {1, Returned::array::rank()...};
-  [[maybe_unused]] std::int64_t strides[sizeof...(K) + 1][*std::max_element(std::begin(ranks), std::end(ranks))];
-  (put(tensors, Returned::slot, std::get<K>(results), jit::output_extents(k, Returned::slot - Inputs), strides[K]),
-   ...);
-  jit::run_on(k, tensors, {place.where->handle(), place.memory, place.bytes});
-  if constexpr (sizeof...(K) == 1)
-    return std::get<0>(std::move(results));
-  else if constexpr (sizeof...(K) > 1)
-    return results;
-}
+// The place of a call on a stream.
+struct queued {
+  const on_stream& place;
+  jit::kept* indices = nullptr;
+  template <int Inputs, class Frame, class Slots, class List>
+  SHEAF_INLINE auto run(jit::program* p, Frame& call, Slots slots, List list) const {
+    jit::expect_device(p, -1, place.where->device());
+    expect_devices(p, call, slots);
+    return finish<Inputs>(p, call.tensors, *this, list);
+  }
+  template <class Array>
+  Array make(const std::int64_t* extents) const {
+    return Array(uninitialized, *place.where, extents);
+  }
+  template <class Array>
+  void* first(Array& a) const {
+    return a.pointer();
+  }
+  void start(const jit::kernel* k, const sheaf_tensor* tensors) const {
+    jit::run_on(k, tensors, {place.where->handle(), place.memory, place.bytes});
+  }
+};
+
+// Only what such a call needs is made ready.
+struct reserved {
+  const on_stream& place;
+  jit::kept* indices = nullptr;
+  template <int Inputs, class Frame, class Slots, class List>
+  SHEAF_INLINE void run(jit::program* p, Frame& call, Slots slots, List) const {
+    jit::expect_device(p, -1, place.where->device());
+    expect_devices(p, call, slots);
+    jit::reserve_on(jit::prepare(p, call.tensors, indices), {place.where->handle(), nullptr, 0});
+  }
+};
 
 template <class... B>
 inline constexpr bool names_stream = false;
@@ -68,108 +79,54 @@ inline constexpr bool names_stream<First, Rest...> =
 // A program on a GPU. Calls from several threads at a time are safe; those on one stream run one after the other. It can be moved,
 // not copied, and lives until what it queued is done, and as long as graphs that were captured of it.
 template <class... Outputs>
-class compiled_on_gpu {
+class compiled_on_gpu : public detail::program_frame<detail::device_signature<Outputs...>> {
   using signature = detail::device_signature<Outputs...>;
-  static constexpr int slots = signature::inputs + signature::outputs;
 
  public:
-  SHEAF_INLINE explicit compiled_on_gpu(jit::program* program) : program_(program) {}
-  SHEAF_INLINE compiled_on_gpu(compiled_on_gpu&& other) noexcept : program_(std::exchange(other.program_, nullptr)) {}
-  SHEAF_INLINE compiled_on_gpu& operator=(compiled_on_gpu&& other) noexcept {
-    std::swap(program_, other.program_);
-    return *this;
-  }
-  SHEAF_INLINE ~compiled_on_gpu() { jit::free_program(program_); }
+  SHEAF_INLINE explicit compiled_on_gpu(jit::program* program) : detail::program_frame<signature>(program) {}
+  // Written out, for what the compiler declares by itself is a function of the object file, named after the expression.
+  SHEAF_INLINE compiled_on_gpu(compiled_on_gpu&&) noexcept = default;
+  SHEAF_INLINE compiled_on_gpu& operator=(compiled_on_gpu&&) noexcept = default;
+  SHEAF_INLINE ~compiled_on_gpu() = default;
 
-  // Arguments are `symbol = value` in device memory: every input, and any output that goes into memory of the caller's; last, if
-  // not the default stream is meant, on(stream). Returns the other outputs: nothing, one device_array, or a tuple of them.
-  // Throws sheaf::error for what can be seen without the data; outputs are then untouched. Where the data fails a check,
-  // outputs are not written either, and the stream's synchronise() throws.
+  // Arguments are `symbol = value` in device memory: every input, and any output that goes into memory of the caller's; what keep(...)
+  // made stands for the arguments that it holds; last, if not the default stream is meant, on(stream). Returns the other outputs: nothing, one
+  // device_array, or a tuple of them. Throws sheaf::error for what can be seen without the data; outputs are then untouched.
+  // Where the data fails a check, outputs are not written either, and the stream's synchronise() throws.
   template <class... B>
   SHEAF_INLINE auto operator()(B&&... arguments) const {
-    return placed(
-        [this]<class... N>(const on_stream& place, N&... named) {
-          if constexpr (detail::call_fits<signature, N...>()) {
-            auto call = frame(named...);
-            expect_here<N...>(call, place);
-            using list = detail::returned_slots_t<signature, N...>;
-            return queued(call.tensors, place, list{});
-          }
-        },
-        arguments...);
+    return placed<detail::queued>(arguments...);
   }
 
   // Compiles for these arguments and takes the memory that a call on this stream will need: then a capture may follow.
   template <class... B>
   SHEAF_INLINE void reserve(B&&... arguments) const {
-    placed(
-        [this]<class... N>(const on_stream& place, N&... named) {
-          if constexpr (detail::call_fits<signature, N...>()) {
-            auto call = frame(named...);
-            expect_here<N...>(call, place);
-            jit::reserve_on(jit::prepare(program_, call.tensors), {place.where->handle(), nullptr, 0});
-          }
-        },
-        arguments...);
+    placed<detail::reserved>(arguments...);
   }
   // Of what on(stream).workspace(...) must bring for these arguments.
   template <class... B>
-  SHEAF_INLINE std::size_t workspace_bytes(B&&... arguments) const {
-    if constexpr (detail::call_fits<signature, std::remove_cvref_t<B>...>())
-      return jit::workspace_bytes(jit::prepare(program_, frame(arguments...).tensors));
-    else
-      return 0;
+  SHEAF_INLINE auto workspace_bytes(B&&... arguments) const {
+    return this->call(detail::asking<std::size_t>{jit::workspace_bytes}, arguments...);
   }
 
-  SHEAF_INLINE int device() const { return jit::device_of(program_); }
-  // The definitions and gradients as text; what would run for these arguments and why.
-  SHEAF_INLINE const char* text() const { return jit::expression_text(program_); }
-  template <class... B>
-  SHEAF_INLINE const char* explain(B&&... arguments) const {
-    if constexpr (detail::call_fits<signature, std::remove_cvref_t<B>...>())
-      return jit::plan_text(jit::prepare(program_, frame(arguments...).tensors));
-    else
-      return nullptr;
-  }
+  SHEAF_INLINE int device() const { return jit::device_of(this->program_); }
 
  private:
-  template <class B>
-  static constexpr int slot_of = signature::template slot<typename B::symbol>;
-  template <class B>
-  using view_for = typename signature::template view_type<slot_of<B>>;
-
-  // body(stream, named arguments...).
-  template <class Body, class... B>
-  SHEAF_INLINE auto placed(Body body, B&... arguments) const {
-    const auto all = std::tie(arguments...);
+  template <class Place, class... B>
+  SHEAF_INLINE auto placed(B&... arguments) const {
     if constexpr (detail::names_stream<B...>) {
-      return [&]<std::size_t... K>(std::index_sequence<K...>) {
-        return body(std::get<sizeof...(K)>(all), std::get<K>(all)...);
-      }(std::make_index_sequence<sizeof...(B) - 1>{});
+      const auto all = std::tie(arguments...);
+      return before<Place>(all, std::make_index_sequence<sizeof...(B) - 1>{});
     } else {
       const stream main = stream::main(on(gpu, device()));
-      return body(on(main), arguments...);
+      const on_stream place = on(main);
+      return this->call(Place{place}, arguments...);
     }
   }
-
-  template <class... B>
-  SHEAF_INLINE static auto frame(B&... arguments) {
-    return detail::call_frame<slots, view_for<B>...>(
-        std::integer_sequence<int, slot_of<B>...>{},
-        view_for<B>(static_cast<decltype(arguments.value)>(arguments.value))...);
+  template <class Place, class All, std::size_t... K>
+  SHEAF_INLINE auto before(const All& all, std::index_sequence<K...>) const {
+    return this->call(Place{std::get<sizeof...(K)>(all)}, std::get<K>(all)...);
   }
-  template <class... B, class Frame>
-  SHEAF_INLINE void expect_here(const Frame& call, const on_stream& place) const {
-    jit::expect_device(program_, -1, place.where->device());
-    detail::expect_devices(program_, call, std::integer_sequence<int, slot_of<B>...>{});
-  }
-  template <class... Returned>
-  SHEAF_INLINE auto queued(sheaf_tensor* tensors, const on_stream& place,
-                           detail::returned_list<Returned...> list) const {
-    return detail::finish_on<signature::inputs>(program_, tensors, place, list, std::index_sequence_for<Returned...>{});
-  }
-
-  jit::program* program_;
 };
 
 namespace detail {

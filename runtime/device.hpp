@@ -6,20 +6,11 @@
 //   auto [l, dx] = step(x = x, on(s));                  // arrays on the device
 //   array<float, 2> back = to_host(dx, s);              // waits for the stream
 #pragma once
-#include <memory>
-
 #include <sheaf/runtime/array.hpp>
+#include <sheaf/runtime/place.hpp>
 #include <sheaf/runtime/view.hpp>
 
 namespace sheaf {
-
-struct gpu_name {};
-inline constexpr gpu_name gpu{};
-struct on_gpu {
-  int ordinal = 0;
-};
-// A device, as the driver counts them.
-constexpr on_gpu on(gpu_name, int ordinal = 0) { return {ordinal}; }
 
 // How many GPUs there are; 0 also where there is no driver. why_no_gpu says what is missing, and is empty where there is one.
 int gpu_count();
@@ -35,6 +26,14 @@ class stream {
  public:
   // A new one, destroyed with its last copy.
   explicit stream(on_gpu where);
+  stream(const stream& other) noexcept;
+  stream& operator=(stream other) noexcept {
+    std::swap(handle_, other.handle_);
+    std::swap(device_, other.device_);
+    std::swap(owner_, other.owner_);
+    return *this;
+  }
+  ~stream();
   // The device's default stream.
   static stream main(on_gpu where = {}) { return stream(nullptr, where); }
   // The caller's, that must outlive the copies: a CUDA stream handle as void*.
@@ -56,7 +55,8 @@ class stream {
   stream(void* handle, on_gpu where) : handle_(handle), device_(where.ordinal) {}
   void* handle_ = nullptr;
   int device_ = 0;
-  std::shared_ptr<owned> owner_;
+  owned* owner_ =
+      nullptr;  // counts its copies; not std::shared_ptr, whose header takes longer to compile than this one
 };
 
 // All streams of a device.
@@ -159,6 +159,7 @@ template <class T, int Rank>
 struct device_view {
   static_assert(is_element<std::remove_const_t<T>>, "a view's element is bool, an 8, 32 or 64-bit integer, or a float");
   using value_type = std::remove_const_t<T>;
+  using memory_of_a_device = value_type;
   T* data = nullptr;
   std::int64_t extents[Rank > 0 ? Rank : 1] = {};
   std::int64_t strides[Rank > 0 ? Rank : 1] = {};  // in elements
@@ -202,15 +203,6 @@ constexpr device_view<T, 0> device_view_of(T* first, on_gpu where = {}) {
   return {first, nullptr, nullptr, where.ordinal};
 }
 
-namespace runtime {
-template <class T>
-inline constexpr bool is_device_memory = false;
-template <class T, int Rank>
-inline constexpr bool is_device_memory<device_view<T, Rank>> = true;
-template <class T, int Rank>
-inline constexpr bool is_device_memory<device_array<T, Rank>> = true;
-}  // namespace runtime
-
 // Where an array is made: a stream, or the default stream of a device.
 struct place_of_array {
   stream queue;
@@ -228,6 +220,7 @@ class device_array {
 
  public:
   using value_type = T;
+  using memory_of_a_device = T;
 
   template <std::integral... Extent>
     requires(sizeof...(Extent) == Rank)
@@ -292,31 +285,35 @@ class device_array {
   }
 };
 
+namespace runtime {
+
+using device_copy = void (*)(void* to, const void* from, std::size_t bytes, const stream& s);
+template <class To, class From>
+void copy_dense(const char* operation, device_copy how, const To& to, const From& from, const stream& s) {
+  expect_dense(operation, to.extents, to.strides, To::rank());
+  expect_dense(operation, from.extents, from.strides, To::rank());
+  expect_same_extents(operation, to.extents, from.extents, To::rank());
+  how(to.data, from.data, static_cast<std::size_t>(to.size()) * sizeof(*to.data), s);
+}
+
+}  // namespace runtime
+
 // Copies in the order of the stream. Both sides dense and of equal extents. The host's side must stay as it is until the stream
 // has come there: call s.synchronise() before it is read or goes away.
 template <class T, class From, int Rank>
   requires(std::same_as<std::remove_const_t<From>, T>)
 void copy(const device_view<T, Rank>& to, const view<From, Rank>& from, const stream& s) {
-  runtime::expect_dense("copy to a device", to.extents, to.strides, Rank);
-  runtime::expect_dense("copy to a device", from.extents, from.strides, Rank);
-  runtime::expect_same_extents("copy to a device", to.extents, from.extents, Rank);
-  runtime::device_copy_in(to.data, from.data, static_cast<std::size_t>(to.size()) * sizeof(T), s);
+  runtime::copy_dense("copy to a device", runtime::device_copy_in, to, from, s);
 }
 template <class T, class From, int Rank>
   requires(std::same_as<std::remove_const_t<From>, T>)
 void copy(const view<T, Rank>& to, const device_view<From, Rank>& from, const stream& s) {
-  runtime::expect_dense("copy from a device", to.extents, to.strides, Rank);
-  runtime::expect_dense("copy from a device", from.extents, from.strides, Rank);
-  runtime::expect_same_extents("copy from a device", to.extents, from.extents, Rank);
-  runtime::device_copy_out(to.data, from.data, static_cast<std::size_t>(to.size()) * sizeof(T), s);
+  runtime::copy_dense("copy from a device", runtime::device_copy_out, to, from, s);
 }
 template <class T, class From, int Rank>
   requires(std::same_as<std::remove_const_t<From>, T>)
 void copy(const device_view<T, Rank>& to, const device_view<From, Rank>& from, const stream& s) {
-  runtime::expect_dense("copy on a device", to.extents, to.strides, Rank);
-  runtime::expect_dense("copy on a device", from.extents, from.strides, Rank);
-  runtime::expect_same_extents("copy on a device", to.extents, from.extents, Rank);
-  runtime::device_copy_within(to.data, from.data, static_cast<std::size_t>(to.size()) * sizeof(T), s);
+  runtime::copy_dense("copy on a device", runtime::device_copy_within, to, from, s);
 }
 
 // A copy of an array or a dense view on the device of a stream. The host's memory must stay as it is until the stream is there.

@@ -1,4 +1,5 @@
 // W10: bags of 1 to 100 rows of an embedding table, ids by Zipf's law: sum, mean, weighted sum, and maximum.
+// kept: the sum where ids and offsets are promised to stay, so that only the first call sorts them.
 #include "bags.hpp"
 #include "session.hpp"
 
@@ -44,11 +45,25 @@ void measure_weighted(session& s, bag_data& d) {
       [&] { return std::max({d.sum_error(share), d.table_error(share), d.weight_error()}); });
 }
 
+void measure_kept(session& s, bag_data& d) {
+  constexpr auto y = embedding_bag<bag{.mode = bag_mode::sum}>(ids, table, offsets(off));
+  const auto dtable = vjp(y, table);
+  const auto both = compile(y, dtable);
+  const auto fixed = both.keep(ids = d.ids, off = d.off);
+  const auto one = [](std::int64_t) { return 1.0; };
+  s.row(
+      "kept", "W10_sum:forward+backward", d.both(),
+      [&] { both(table = d.table, fixed, cotangent(y) = d.dy, y = d.y, dtable = d.dtable); },
+      [&] { return std::max(d.sum_error(one), d.table_error(one)); });
+}
+
 }  // namespace
 
 void embedding_bags(session& s) {
-  if (!s.wants("W10")) return;
+  if (!s.wants("W10") && !s.wants("kept")) return;
   bag_data d;
+  if (s.wants("kept")) measure_kept(s, d);
+  if (!s.wants("W10")) return;
   const auto one = [](std::int64_t) { return 1.0; };
   const auto part = [&](std::int64_t n) {
     const std::int64_t k = d.bag_of[bag_data::at(n)];

@@ -1,6 +1,6 @@
 // The workload table: W1 to W13 forward and with all gradients, f32, on all cores, each in pairs with the time that the bytes
 // it cannot avoid need, and its error against a loop in f64.
-// bench_workloads [ID...]: W1 to W13, overlap, window, sum_l1, threads, strict; all of them where none is named. At most 2 GB.
+// bench_workloads [ID...]: W1 to W13, overlap, kept, window, sum_l1, threads, strict; all of them where none is named. At most 2 GB.
 #include <algorithm>
 #include <cstring>
 
@@ -13,10 +13,10 @@ struct group {
   const char* ids;
   void (*measure)(session&);
 };
-constexpr group groups[] = {{"W1 W2", gather_means},       {"W3 W4 overlap", slice_means},
+constexpr group groups[] = {{"W1 W2", gather_means},       {"W3 W4 overlap kept", slice_means},
                             {"W5 W6", matrix_means},       {"W7", pooling},
                             {"W8", layer_norms},           {"W9", softmaxes},
-                            {"W10", embedding_bags},       {"W11", segments},
+                            {"W10 kept", embedding_bags},       {"W11", segments},
                             {"W12", axis_reductions},      {"W13 window", windows},
                             {"sum_l1 threads", small_work}, {"strict", strict_bits}};
 

@@ -62,12 +62,12 @@ class session {
 
 // Each measures the rows of its ids that are wanted.
 void gather_means(session&);     // W1 W2
-void slice_means(session&);      // W3 W4 overlap
+void slice_means(session&);      // W3 W4 overlap kept
 void matrix_means(session&);     // W5 W6
 void pooling(session&);          // W7
 void layer_norms(session&);      // W8
 void softmaxes(session&);        // W9
-void embedding_bags(session&);   // W10
+void embedding_bags(session&);   // W10 kept
 void segments(session&);         // W11
 void axis_reductions(session&);  // W12
 void windows(session&);          // W13 window

@@ -1,4 +1,5 @@
 // W3: means of slices that lie side by side. W4: of many slices that overlap. overlap: W4 with slices 64 times as long.
+// kept: W4 where the slices are promised to stay, so that only the first call sorts them.
 #include "slices.hpp"
 #include "session.hpp"
 
@@ -30,6 +31,15 @@ double measure_both(session& s, const char* id, slices& d) {
       .kernel;
 }
 
+void measure_kept(session& s, slices& d) {
+  const auto program = compile(pooled, dpooled);
+  const auto fixed = program.keep(cut = d.cut);
+  s.row(
+      "kept", "W4:forward+backward", d.both(),
+      [&] { program(x = d.x, fixed, cotangent(pooled) = d.dy, pooled = d.y, dpooled = d.dx); },
+      [&] { return std::max(d.error(), d.gradient_error()); });
+}
+
 }  // namespace
 
 void slice_means(session& s) {
@@ -39,9 +49,11 @@ void slice_means(session& s) {
     measure_forward(s, "W3", d);
     measure_both(s, "W3", d);
   }
-  if (!s.wants("W4") && !s.wants("overlap")) return;
+  if (!s.wants("W4") && !s.wants("overlap") && !s.wants("kept")) return;
   slices d(65536);
   d.anywhere(1024);
+  if (s.wants("kept")) measure_kept(s, d);
+  if (!s.wants("W4") && !s.wants("overlap")) return;
   const double forward = measure_forward(s, "W4", d), both = measure_both(s, "W4", d);
   if (!s.wants("overlap")) return;
   if (forward > 500) {  // work that grows with the slices would take minutes

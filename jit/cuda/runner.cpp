@@ -172,6 +172,7 @@ class gpu_runner final : public runner, public device::failure_source {
   void make_kernels() {
     const device_context::current here(context_);
     plan_ = call_.program.text + "on " + context_.about().name + ", " + context_.about().architecture() + "\n";
+    if (!arguments_.promised.empty()) plan_ += "indices that are kept: lists of them are made in each call on a GPU\n";
     std::size_t scratch = 0;
     for (const cuda::launch& l : source_.launches) {
       const device::function f = code_->find(l.name);

@@ -189,6 +189,7 @@ plan::call_facts arrangement::facts(const call_class& a) const {
     seen.inputs.push_back({std::move(extents), a.unit_inputs[i]});
   }
   seen.unit_outputs = a.unit_outputs;
+  seen.promised = a.promised;
   return seen;
 }
 

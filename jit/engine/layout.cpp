@@ -21,6 +21,7 @@ std::int64_t closed_value(const plan::facts& known, node_id e) {
 plan::call_facts with_arguments(plan::call_facts device, plan::call_facts arguments) {
   device.inputs = std::move(arguments.inputs);
   device.unit_outputs = std::move(arguments.unit_outputs);
+  device.promised = std::move(arguments.promised);
   return device;
 }
 
@@ -28,7 +29,9 @@ plan::call_facts with_arguments(plan::call_facts device, plan::call_facts argume
 
 arranged_call::arranged_call(const graph& g, const call_class& arguments, const plan::call_facts& device,
                              std::size_t alignment)
-    : form(g, arguments), facts(with_arguments(device, form.facts(arguments))), program(plan_program(form.of(g), facts, "sheaf_program")) {
+    : form(g, arguments),
+      facts(with_arguments(device, form.facts(arguments))),
+      program(plan_program(form.of(g), facts, "sheaf_program")) {
   program.text = form.note(g) + program.text;
   const plan::facts known(program.g, facts);
   std::vector<sheaf_tensor> shapes;
@@ -40,10 +43,13 @@ arranged_call::arranged_call(const graph& g, const call_class& arguments, const 
   for (const workspace& w : program.workspaces) {
     std::vector<std::int64_t> extents;
     for (const node_id e : w.extents) extents.push_back(std::max<std::int64_t>(closed_value(known, e), 0));
-    place(w.type, extents, alignment);
+    place(w.type, extents, alignment, w.kept);
   }
   for (const plan::check& c : program.checks)
-    if (!c.uniform) place(element::i64, {}, alignment);
+    if (!c.uniform) place(element::i64, {}, alignment, false);
+  program.text += "workspace: " + std::to_string(bytes) + " bytes";
+  if (kept_bytes > 0) program.text += ", and " + std::to_string(kept_bytes) + " kept from call to call";
+  program.text += "\n";
 }
 
 std::vector<std::vector<std::int64_t>> arranged_call::slot_extents(const call_class& a) const {
@@ -54,8 +60,9 @@ std::vector<std::vector<std::int64_t>> arranged_call::slot_extents(const call_cl
   return extents;
 }
 
-void arranged_call::place(element type, const std::vector<std::int64_t>& extents, std::size_t alignment) {
-  own_array a{bytes, extents, std::vector<std::int64_t>(extents.size(), 1)};
+void arranged_call::place(element type, const std::vector<std::int64_t>& extents, std::size_t alignment, bool kept) {
+  std::size_t& total = kept ? kept_bytes : bytes;
+  own_array a{total, kept, extents, std::vector<std::int64_t>(extents.size(), 1)};
   // A product that wrapped around would make a workspace that kernels write beyond.
   std::int64_t count = 1, size = 0;
   bool fits = true;
@@ -64,9 +71,9 @@ void arranged_call::place(element type, const std::vector<std::int64_t>& extents
     fits = fits && !__builtin_mul_overflow(count, extents[d], &count);
   }
   fits = fits && !__builtin_mul_overflow(count, row(type).bytes, &size) &&
-         size <= most_bytes - static_cast<std::int64_t>(bytes);
+         size <= most_bytes - static_cast<std::int64_t>(total);
   if (!fits) runtime::fail(code::out_of_memory, "workspace of a call", "fewer than 2^62 bytes", "more");
-  bytes += (static_cast<std::size_t>(size) + alignment - 1) / alignment * alignment;
+  total += (static_cast<std::size_t>(size) + alignment - 1) / alignment * alignment;
   arrays.push_back(std::move(a));
 }
 

@@ -12,7 +12,8 @@
 namespace sheaf::jit {
 
 struct own_array {
-  std::size_t offset = 0;
+  std::size_t offset = 0;  // in the workspace, or in what is kept
+  bool kept = false;
   std::vector<std::int64_t> extents, strides;
 };
 
@@ -26,7 +27,7 @@ class arranged_call {
   const plan::call_facts facts;
   planned program;
   std::vector<own_array> arrays;  // by slot after the arguments: the workspaces, then the checks that are not uniform
-  std::size_t bytes = 0;
+  std::size_t bytes = 0, kept_bytes = 0;
 
   // By slot: inputs as they are arranged, outputs, workspaces, checks.
   std::vector<std::vector<std::int64_t>> slot_extents(const call_class& a) const;
@@ -35,7 +36,7 @@ class arranged_call {
                          const element_reader& read) const;
 
  private:
-  void place(element type, const std::vector<std::int64_t>& extents, std::size_t alignment);
+  void place(element type, const std::vector<std::int64_t>& extents, std::size_t alignment, bool kept);
   [[noreturn]] void fail(plan::check c, std::int64_t position, const sheaf_tensor* tensors,
                          const element_reader& read) const;
 };

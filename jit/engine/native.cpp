@@ -61,10 +61,25 @@ class native_runner final : public runner {
     runtime::debug_line(3, "plan\n" + call_.program.text);
     runtime::debug_line(3, "kernel IR\n" + text_);
     code_ = code_for(call_.program.code, text_, steer);
+    if (call_.kept_bytes > 0) {
+      const ir::module again = call_.program.code_again();
+      if (runtime::current_settings().verify) ir::verify(again);
+      again_ = code_for(again, ir::print(again), steer);
+    }
     given_ = static_cast<std::size_t>(g.inputs.size() + g.outputs.size());
   }
 
-  void run(const sheaf_tensor* tensors) const override {
+  void run(const sheaf_tensor* tensors) const override { enter(*code_, tensors, nullptr); }
+  void run_kept(const sheaf_tensor* tensors, char* memory, bool first) const override {
+    enter(first || again_ == nullptr ? *code_ : *again_, tensors, memory);
+  }
+  std::size_t workspace_bytes() const override { return call_.bytes; }
+  std::size_t kept_bytes() const override { return call_.kept_bytes; }
+  const std::string& plan() const override { return call_.program.text; }
+  const std::string& ir() const override { return text_; }
+
+ private:
+  void enter(const loaded_code& code, const sheaf_tensor* tensors, char* kept) const {
     sheaf_tensor few[16];
     std::vector<sheaf_tensor> many;
     const std::size_t slots = given_ + call_.arrays.size();
@@ -78,18 +93,15 @@ class native_runner final : public runner {
       char* base = memory.at_least(call_.bytes);
       for (std::size_t k = 0; k < call_.arrays.size(); ++k) {
         const own_array& a = call_.arrays[k];
-        all[given_ + k] = {base + a.offset, a.extents.data(), a.strides.data()};
+        all[given_ + k] = {(a.kept ? kept : base) + a.offset, a.extents.data(), a.strides.data()};
       }
     }
     const parallel_hook hook = current_parallel_hook();
     sheaf_failure failure{};
     const sheaf_call call{all, hook.run, hook.pool, &failure};
-    if (code_->entry(&call) != SHEAF_OK) fail_from(failure, tensors);
+    if (code.entry(&call) != SHEAF_OK) fail_from(failure, tensors);
   }
-  const std::string& plan() const override { return call_.program.text; }
-  const std::string& ir() const override { return text_; }
 
- private:
   [[noreturn]] void fail_from(const sheaf_failure& failure, const sheaf_tensor* tensors) const {
     std::vector<sheaf_tensor> inputs(tensors, tensors + call_.program.g.inputs.size());
     std::vector<std::int64_t> numbers;
@@ -99,7 +111,7 @@ class native_runner final : public runner {
 
   arranged_call call_;
   std::string text_;
-  std::shared_ptr<const loaded_code> code_;
+  std::shared_ptr<const loaded_code> code_, again_;  // again_: after the first call with what is kept; null: nothing is
   std::size_t given_ = 0;
 };
 

@@ -12,6 +12,7 @@
 #include <sheaf/jit/engine/runner.hpp>
 #include <sheaf/jit/engine/words.hpp>
 #include <sheaf/jit/plan/facts.hpp>
+#include <sheaf/runtime/array.hpp>
 #include <sheaf/runtime/fail.hpp>
 #include <sheaf/runtime/settings.hpp>
 
@@ -28,7 +29,12 @@ class kernel {
 class program {
  public:
   program(const std::int32_t* words, backend which, const options& wanted, int ordinal)
-      : g(unpack(words)), text(text_of(print(g))), runs_on(which), device(ordinal), steer(wanted), target(wanted.target ? wanted.target : "") {
+      : g(unpack(words)),
+        text(text_of(print(g))),
+        runs_on(which),
+        device(ordinal),
+        steer(wanted),
+        target(wanted.target ? wanted.target : "") {
     steer.target = target.empty() ? nullptr : target.c_str();
   }
   program(const program&) = delete;
@@ -48,6 +54,63 @@ class program {
   const std::string target;  // what steer points to
   std::atomic<const kernel*> newest = nullptr;
   std::mutex making;
+};
+
+// What is kept for one kernel: two calls may differ in how their outputs lie.
+struct kept_arrays {
+  ~kept_arrays() { runtime::deallocate(memory, bytes); }
+  const kernel* of = nullptr;
+  std::size_t bytes = 0;
+  void* memory = nullptr;
+  std::atomic<bool> learned = false;
+  std::mutex learning;
+};
+
+class kept {
+ public:
+  kept(program* owner, std::vector<bool> slots) : of(owner), promised(std::move(slots)) {}
+  program* const of;
+  const std::vector<bool> promised;  // by input
+
+  kept_arrays& at(const kernel* k) {
+    const std::lock_guard guard(lock_);
+    for (const auto& a : arrays_)
+      if (a->of == k) return *a;
+    if (!arrays_.empty()) expect_extents(arrays_.front()->of->arguments.input_extents, k->arguments.input_extents);
+    auto fresh = std::make_unique<kept_arrays>();
+    fresh->of = k;
+    const std::size_t bytes = k->code->kept_bytes();
+    if (bytes > 0) fresh->memory = runtime::allocate(bytes, false);
+    fresh->bytes = bytes;
+    arrays_.push_back(std::move(fresh));
+    return *arrays_.back();
+  }
+  void forget() {
+    const std::lock_guard guard(lock_);
+    arrays_.clear();
+  }
+  std::size_t bytes() const {
+    const std::lock_guard guard(lock_);
+    std::size_t all = 0;
+    for (const auto& a : arrays_) all += a->bytes;
+    return all;
+  }
+
+ private:
+  using extent_lists = std::vector<std::vector<std::int64_t>>;
+  void expect_extents(const extent_lists& first, const extent_lists& now) const {
+    for (std::size_t i = 0; i < first.size(); ++i)
+      for (std::size_t d = 0; d < first[i].size(); ++d)
+        if (first[i][d] != now[i][d])
+          runtime::fail(code::extent_mismatch,
+                        "call with kept indices, argument " + slot_text(of->g, static_cast<int>(i)) + ", dimension " +
+                            std::to_string(d),
+                        "extent " + std::to_string(first[i][d]) + " as in their first call, or changed() before",
+                        std::to_string(now[i][d]));
+  }
+
+  mutable std::mutex lock_;
+  std::vector<std::unique_ptr<kept_arrays>> arrays_;
 };
 
 namespace {
@@ -76,6 +139,16 @@ int write_key(const graph& g, const sheaf_tensor* tensors, std::int64_t* key) {
   for (int o = 0; o < g.outputs.size(); ++o) {
     const int rank = tensor_rank(g, g.outputs[o]);
     put(tensors[g.inputs.size() + o], rank, rank - 1);
+  }
+  return n;
+}
+
+int add_promises(const program& p, const kept& indices, std::int64_t* key, int n) {
+  if (indices.of != &p)
+    runtime::fail(code::bad_argument, "call with kept indices", "those that this program keeps", "another program's");
+  for (std::size_t i = 0; i < indices.promised.size(); ++i) {
+    if (n == key_capacity) runtime::fail(code::unsupported, "call", "at most 256 extents in all arguments");
+    key[n++] = -2 - indices.promised[i];
   }
   return n;
 }
@@ -184,11 +257,13 @@ void check_overlap(const graph& g, const sheaf_tensor* tensors) {
   }
 }
 
-const kernel* make_kernel(program& p, const sheaf_tensor* tensors, const std::int64_t* key, int key_size) {
+const kernel* make_kernel(program& p, const sheaf_tensor* tensors, const std::int64_t* key, int key_size,
+                          const kept* indices) {
   const graph& g = p.g;
   auto made = std::make_unique<kernel>();
   made->key.assign(key, key + key_size);
   call_class& a = made->arguments;
+  if (indices != nullptr) a.promised = indices->promised;
   plan::call_facts seen;
   for (int i = 0; i < g.inputs.size(); ++i) {
     const int rank = g.inputs[i].rank;
@@ -227,28 +302,52 @@ const kernel* find(const program& p, const std::int64_t* key, int size) {
 program* make_program(const std::int32_t* words, backend runs_on, const options& wanted, int device) {
   const int lanes = wanted.lanes;
   if (lanes != 0 && (lanes < 4 || lanes > 256 || (lanes & (lanes - 1)) != 0))
-    runtime::fail(code::bad_argument, "compile: options.lanes", "0 or a power of two from 4 to 256", std::to_string(lanes));
+    runtime::fail(code::bad_argument, "compile: options.lanes", "0 or a power of two from 4 to 256",
+                  std::to_string(lanes));
   if (runs_on == backend::gpu) expect_gpu(device);
   return new program(words, runs_on, wanted, device);
 }
 int device_of(const program* p) { return p->device; }
 void free_program(program* p) noexcept { delete p; }
 
-const kernel* prepare(program* p, const sheaf_tensor* tensors) {
+const kernel* prepare(program* p, const sheaf_tensor* tensors, kept* indices) {
   std::int64_t key[key_capacity];
-  const int size = write_key(p->g, tensors, key);
+  int size = write_key(p->g, tensors, key);
+  if (indices != nullptr) size = add_promises(*p, *indices, key, size);
   check_overlap(p->g, tensors);
-  if (const kernel* k = find(*p, key, size)) return k;
-  const std::lock_guard lock(p->making);
-  if (const kernel* k = find(*p, key, size)) return k;
-  return make_kernel(*p, tensors, key, size);
+  const kernel* k = find(*p, key, size);
+  if (k == nullptr) {
+    const std::lock_guard lock(p->making);
+    k = find(*p, key, size);
+    if (k == nullptr) k = make_kernel(*p, tensors, key, size, indices);
+  }
+  if (indices != nullptr) indices->at(k);
+  return k;
 }
 
 const std::int64_t* output_extents(const kernel* k, int output) {
   return k->arguments.output_extents[static_cast<std::size_t>(output)].data();
 }
 
-void run(const kernel* k, const sheaf_tensor* tensors) { k->code->run(tensors); }
+void run(const kernel* k, const sheaf_tensor* tensors, kept* indices) {
+  if (indices == nullptr) return k->code->run(tensors);
+  kept_arrays& a = indices->at(k);
+  char* const memory = static_cast<char*>(a.memory);
+  if (a.learned.load(std::memory_order_acquire)) return k->code->run_kept(tensors, memory, false);
+  const std::lock_guard guard(a.learning);
+  const bool first = !a.learned.load(std::memory_order_relaxed);
+  k->code->run_kept(tensors, memory, first);
+  a.learned.store(true, std::memory_order_release);
+}
+
+kept* keep(program* p, const int* slots, int count) {
+  std::vector<bool> promised(static_cast<std::size_t>(p->g.inputs.size()), false);
+  for (int k = 0; k < count; ++k) promised[static_cast<std::size_t>(slots[k])] = true;
+  return new kept(p, std::move(promised));
+}
+void free_kept(kept* indices) noexcept { delete indices; }
+void forget(kept* indices) { indices->forget(); }
+std::size_t kept_bytes(const kept* indices) { return indices->bytes(); }
 
 void runner::run_on(const sheaf_tensor*, const device_place&) const {
   runtime::fail(code::broken_invariant, "call on a stream", "a program for a GPU", "one for the processor");

@@ -3,13 +3,14 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <sheaf/jit/plan/options.hpp>
 #include <sheaf/runtime/sheaf_call.h>
+#include <sheaf/jit/plan/options.hpp>
 
 namespace sheaf::jit {
 
 class program;
 class kernel;
+class kept;
 
 // What runs a program: what the settings name, or the slow evaluator whatever they name, or a GPU.
 enum class backend : std::uint8_t { chosen, reference, gpu };
@@ -31,11 +32,20 @@ void free_program(program* p) noexcept;
 // The kernel for these arguments, from memory, disk or the code generator, after everything that can be checked without
 // reading data was checked. tensors: inputs, then outputs; an output whose data is null will be allocated by the caller.
 // Throws sheaf::error.
-const kernel* prepare(program* p, const sheaf_tensor* tensors);
+// indices: what is kept of these calls, or null.
+const kernel* prepare(program* p, const sheaf_tensor* tensors, kept* indices = nullptr);
 // Extents of an output, for allocation.
 const std::int64_t* output_extents(const kernel* k, int output);
 // Runs it. Throws sheaf::error with code::index_out_of_range, before any output is written.
-void run(const kernel* k, const sheaf_tensor* tensors);
+void run(const kernel* k, const sheaf_tensor* tensors, kept* indices = nullptr);
+
+// Promises that the inputs of these slots stay as they are from call to call, and holds what the first of them learns from
+// them. It belongs to its program and is made for the extents of its first call: prepare throws code::extent_mismatch for
+// others, and code::bad_argument for another program, until it forgets.
+kept* keep(program* p, const int* slots, int count);
+void free_kept(kept* indices) noexcept;
+void forget(kept* indices);
+std::size_t kept_bytes(const kept* indices);
 
 // The same on a GPU: queues it and returns. Throws what can be seen before; what data is wrong with is thrown where the
 // stream is synchronised.

@@ -19,6 +19,7 @@ struct call_class {
   std::vector<bool> unit_inputs;  // by input: the stride of that dimension is 1
   std::vector<std::vector<std::int64_t>> output_extents;
   std::vector<bool> unit_outputs;
+  std::vector<bool> promised;  // by input: the same data in all calls; empty: none
 };
 
 class runner {
@@ -26,6 +27,10 @@ class runner {
   virtual ~runner() = default;
   // tensors: inputs, then outputs, all with memory. Throws sheaf::error before any output is written.
   virtual void run(const sheaf_tensor* tensors) const = 0;
+  // The same with memory of kept_bytes() that holds from the first call to the next what promised data comes to. Calls that
+  // have it only read it.
+  virtual void run_kept(const sheaf_tensor* tensors, char*, bool /*first*/) const { run(tensors); }
+  virtual std::size_t kept_bytes() const { return 0; }
   // On a device: queued on a stream, or only what it needs made ready.
   virtual void run_on(const sheaf_tensor* tensors, const device_place& where) const;
   virtual void reserve_on(const device_place& where) const;

@@ -4,6 +4,7 @@
 #include <sheaf/jit/lower/lowering.hpp>
 #include <sheaf/jit/plan/checks.hpp>
 #include <sheaf/jit/plan/folds.hpp>
+#include <sheaf/jit/plan/kept.hpp>
 #include <sheaf/jit/plan/kernels.hpp>
 #include <sheaf/jit/plan/panels.hpp>
 #include <sheaf/jit/plan/rows.hpp>
@@ -56,7 +57,7 @@ class buffer_table {
         b.unit_inner = where != plan::place::output || o >= known_.call().unit_outputs.size() || known_.call().unit_outputs[o];
         if (where == plan::place::workspace) {
           s.ordinal = static_cast<int>(p_.workspaces.size());
-          workspace w{b.type, {}};
+          workspace w{b.type, {}, s.kept};
           for (int d = 0; d < b.rank; ++d) w.extents.push_back(extent(p_.g, s.define, d));
           p_.workspaces.push_back(std::move(w));
         }
@@ -92,6 +93,14 @@ std::vector<node_id> planned::output_extents(int k) {
   return list;
 }
 
+ir::module planned::code_again() const {
+  ir::module again = code;
+  again.kernels.clear();
+  for (std::size_t k = 0; k < code.kernels.size(); ++k)
+    if (!plan.kernels[k].kept) again.kernels.push_back(code.kernels[k]);
+  return again;
+}
+
 planned plan_program(graph source, const plan::call_facts& call, const std::string& name) {
   planned p;
   p.g = std::move(source);
@@ -100,6 +109,7 @@ planned plan_program(graph source, const plan::call_facts& call, const std::stri
   plan::add_checks(p.g, p.plan.stages, p.plan);
   plan::materialise(p.g, known, p.plan.stages, p.plan.trusted);
   plan::mark_asked(p.g, p.plan.stages);
+  plan::mark_kept(p.g, known, p.plan.stages);
   plan::take_panels(p.g, known, p.plan);
   if (call.steer.fusion == fusion::planned) plan::share_rows(p.g, known, p.plan);
   plan::widen_folds(p.g, p.plan);

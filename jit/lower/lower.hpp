@@ -13,6 +13,7 @@ namespace sheaf {
 struct workspace {
   element type;
   std::vector<node_id> extents;  // expressions of planned::g without free indices and data, of the call's extents
+  bool kept = false;             // written by kernels that need not run again while promised data stays as it is
 };
 
 // A program ready for an emitter. Slots of sheaf_call::tensors: inputs, outputs, workspaces, then one i64 of rank 0 for
@@ -27,6 +28,9 @@ struct planned {
   std::vector<workspace> workspaces;
   std::vector<plan::check> checks;  // all, in order of evaluation; `ordinal` is the place among the check slots
   std::string text;                 // the plan, for a person
+
+  // The code of calls after the first with the same promised data: without the kernels that are kept.
+  ir::module code_again() const;
 
   // The extents of output k, as expressions like those of workspaces.
   std::vector<node_id> output_extents(int k);

@@ -150,6 +150,7 @@ class kernel_lowering {
   void list_updates(const stage& s, scope& top);
   void scatter_by_lists(const stage& s, scope& piece, const range& own);
   void prefetch_updated(const stage& s, scope& row, ir::value position, ir::value end);
+  std::int32_t begins_of(const stage& s);  // a local buffer: where the updates of a piece's rows begin
   void rows_of_updates(const stage& s, scope& piece, const range& own);
 
   // interval.cpp

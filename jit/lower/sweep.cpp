@@ -224,6 +224,12 @@ class sweeper : sweep_tables {
     });
     for (const node_id n : loads) ask_for(put(n), at);
   }
+  // A bound of the slice at hand. Those of slices that are kept are read anew: in the rows whatever they are.
+  ir::value bound(scope& at, node_id n) {
+    const ir::value x = k_.emit(n, at);
+    if (!f_.kept) return x;
+    return at.block->emit(op::minimum, {at.block->emit(op::maximum, {x, at.block->i64(0)}), lists_.rows});
+  }
   ir::value block_of(scope& at, ir::value row) { return at.block->emit(op::quotient, {row, at.block->i64(f_.block)}); }
 
   // ---- seats
@@ -272,7 +278,7 @@ class sweeper : sweep_tables {
   // The first part waits: in a seat, or where the result will be.
   void begun(scope& slice, ir::value up) {
     const ir::value position = slice.block->counter();
-    const ir::value last = block_of(slice, one_before(slice, k_.emit(f_.high, slice)));
+    const ir::value last = block_of(slice, one_before(slice, bound(slice, f_.high)));
     where(slice, slice.block->emit(op::not_equal, {last, block_}), [&](scope& some) {
       either(
           some, has_seat(some, position, last), [&](scope& in) { write_seat(in, position, in.block->read(up)); },
@@ -285,7 +291,7 @@ class sweeper : sweep_tables {
   void ended(scope& slice, ir::value down) {
     ir::block_builder& b = *slice.block;
     const ir::value at = b.counter();
-    const ir::value low = k_.emit(f_.low, slice), high = k_.emit(f_.high, slice), whole = cell(slice);
+    const ir::value low = bound(slice, f_.low), high = bound(slice, f_.high), whole = cell(slice);
     const ir::value from = block_of(slice, low);
     either(
         slice, b.emit(op::equal, {from, block_}),
@@ -380,7 +386,7 @@ class sweeper : sweep_tables {
   }
   void ended_spread(scope& slice, ir::value ending) {
     const ir::value at = slice.block->counter();
-    const ir::value before = slice.block->emit(op::less, {k_.emit(f_.low, slice), first_});
+    const ir::value before = slice.block->emit(op::less, {bound(slice, f_.low), first_});
     where(slice, before, [&](scope& some) {
       const ir::value position = position_of_slice(some);
       either(
@@ -396,7 +402,7 @@ class sweeper : sweep_tables {
     ir::block_builder& b = *slice.block;
     const ir::value position = b.counter();
     ask_for_values(slice, begins, position);
-    const ir::value high = k_.emit(f_.high, slice), last = block_of(slice, one_before(slice, high));
+    const ir::value high = bound(slice, f_.high), last = block_of(slice, one_before(slice, high));
     const ir::value added = held(b, k_.emit(f_.value, slice));
     either(
         slice, b.emit(op::equal, {last, block_}),

@@ -37,6 +37,8 @@ struct updates_lowering {
     const ir::value skipped = b.emit(op::mul, {room, b.i64(static_cast<std::int64_t>(p))});
     return b.emit(op::add, {b.emit(op::add, {b.emit(op::add, {chunks, b.i64(2)}), skipped}), n});
   }
+  // The n-th update by row.
+  ir::value sorted(ir::block_builder& b, ir::value n) const { return l.by_row ? n : at(b, plane(b, l.walk.size(), n)); }
   // In the turn of update n.
   void bind(scope& s, ir::value n) const {
     for (std::size_t p = 0; p < l.walk.size(); ++p) bind_to(k.g, s, l.walk[p], at(*s.block, plane(*s.block, p, n)));
@@ -45,7 +47,7 @@ struct updates_lowering {
 
 updates_lowering updates_of(kernel_lowering& k, const update_lists& l, std::int32_t array, scope& s) {
   const ir::value start = k.emit(k.g.arg(l.owned, 0), s), stop = k.emit(k.g.arg(l.owned, 1), s);
-  const ir::value chunks = k.emit(plan::chunks_of(k.g, l), s), size = k.emit(integer(k.g, l.chunk), s);
+  const ir::value chunks = k.emit(plan::chunks_of(k.g, l), s), size = k.emit(integer(k.g, l.listed()), s);
   return {k, l, array, start, stop, chunks, size, k.emit(l.room, s)};
 }
 
@@ -130,6 +132,12 @@ struct piece_of_rows {
   ir::value zero, rows;
 
   ir::value at(ir::block_builder& b, ir::value r) const { return b.load(begins, element::i64, {r}); }
+  range of(ir::block_builder& b, ir::value r) const {
+    if (!a.l.by_row)
+      return {b.emit(op::add, {listed.low, at(b, r)}), b.emit(op::add, {listed.low, at(b, a.next(b, r))})};
+    const ir::value row = b.emit(op::add, {b.emit(op::sub, {own.low, a.start}), r});
+    return {a.at(b, row), a.at(b, a.next(b, row))};
+  }
   // Runs body(scope, n, 1 + row) for update n of the piece.
   template <class Body>
   void each(scope& s, Body&& body) const {
@@ -168,7 +176,7 @@ ir::value fold_updates(const updates_lowering& a, scope& s, const range& updates
   const ir::value cell = s.block->accumulator(type, fold, wide);
   const auto turns = [&](scope& at, ir::value to, const range& part) {
     scope turn(at, at.block->loop(ir::loop_kind::serial, "update", part.low, part.high));
-    a.bind(turn, a.at(*turn.block, a.plane(*turn.block, a.l.walk.size(), turn.block->counter())));
+    a.bind(turn, a.sorted(*turn.block, turn.block->counter()));
     body(turn, to);
     turn.close();
   };
@@ -206,7 +214,7 @@ void kernel_lowering::prefetch_updated(const stage& s, scope& row, ir::value pos
   if (rows.empty()) return;
   const ir::value later = row.block->emit(op::add, {position, row.block->i64(updates_ahead)});
   scope soon(row, row.block->guard(row.block->emit(op::less, {later, end})));
-  a.bind(soon, a.at(*soon.block, a.plane(*soon.block, a.l.walk.size(), later)));
+  a.bind(soon, a.sorted(*soon.block, later));
   emit(a.l.at, soon);
   scope lanes(soon, open(soon, s.vector, s.lanes));
   bind(lanes, s.vector, s.lanes);
@@ -219,21 +227,27 @@ void kernel_lowering::prefetch_updated(const stage& s, scope& row, ir::value pos
   soon.close();
 }
 
+std::int32_t kernel_lowering::begins_of(const stage& s) {
+  const std::int64_t elements = s.updates.chunk + 64;
+  return ir::add_buffer(code, {.name = "begins",
+                               .type = element::i64,
+                               .rank = 1,
+                               .where = ir::role::local,
+                               .elements = elements,
+                               .unit_inner = true,
+                               .extents = {elements}});
+}
+
 void kernel_lowering::rows_of_updates(const stage& s, scope& piece, const range& own) {
   const updates_lowering a = updates_of(*this, s.updates, buffers.at(s.updates.array), piece);
   ir::block_builder& b = *piece.block;
   const ir::value chunk = b.emit(op::quotient, {b.emit(op::sub, {own.low, a.start}), a.size});
-  const std::int64_t elements = s.updates.chunk + 64;
-  const std::int32_t begins = ir::add_buffer(code, {.name = "begins",
-                                                    .type = element::i64,
-                                                    .rank = 1,
-                                                    .where = ir::role::local,
-                                                    .elements = elements,
-                                                    .unit_inner = true,
-                                                    .extents = {elements}});
-  const ir::value first = a.at(b, chunk), last = a.at(b, a.next(b, chunk)), zero = b.i64(0);
-  const piece_of_rows rows{a, own, {first, last}, begins, zero, b.emit(op::sub, {own.high, own.low})};
-  rows.sort(piece);
+  const ir::value zero = b.i64(0), first = a.at(b, chunk);
+  const bool by_row = s.updates.by_row;
+  const ir::value last = a.at(b, by_row ? b.emit(op::sub, {own.high, a.start}) : a.next(b, chunk));
+  const piece_of_rows rows{
+      a, own, {first, last}, by_row ? -1 : begins_of(s), zero, b.emit(op::sub, {own.high, own.low})};
+  if (!by_row) rows.sort(piece);
   // Data that an update reads at its own row is read once for all of them.
   const plan::update_target t = plan::target_of(g, s);
   plan::replacement put(g);
@@ -247,7 +261,7 @@ void kernel_lowering::rows_of_updates(const stage& s, scope& piece, const range&
   bind(row, s.owned, 1);
   ir::block_builder& c = *row.block;
   const ir::value r = c.emit(op::sub, {c.counter(), own.low});
-  const range updates{c.emit(op::add, {first, rows.at(c, r)}), c.emit(op::add, {first, rows.at(c, a.next(c, r))})};
+  const range updates = rows.of(c, r);
   const ir::value any = c.emit(op::less, {updates.low, updates.high});
   {
     scope some(row, c.guard(any));

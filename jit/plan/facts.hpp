@@ -20,6 +20,7 @@ struct tensor_facts {
 struct call_facts {
   std::vector<tensor_facts> inputs;  // by the graph's inputs
   std::vector<bool> unit_outputs;    // by the graph's outputs; missing: true
+  std::vector<bool> promised = {};   // by the graph's inputs: the same data in all calls; empty: none
   bool gpu = false;  // teams of threads share the pieces: thousands of them, each of less
   options steer = {};
   machine on = {};

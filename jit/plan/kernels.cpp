@@ -49,7 +49,7 @@ bool share_slices(const graph& g, const program_plan& plan, const kernel_plan& k
 
 bool may_join(graph& g, const program_plan& plan, const kernel_plan& k, stage& s, trust& trusted) {
   const stage& leader = plan.stages[static_cast<std::size_t>(k.stages.front())];
-  if (leader.where == place::check || s.where == place::check || leader.asked != s.asked || leader.when != s.when || leader.in_panels != s.in_panels)
+  if (leader.where == place::check || s.where == place::check || leader.asked != s.asked || leader.kept != s.kept || leader.when != s.when || leader.in_panels != s.in_panels)
     return false;
   if (leader.how == way::interval && s.how == way::interval) return share_slices(g, plan, k, s);
   const auto walks_rows = [](const stage& t) { return t.how == way::map || t.how == way::partial; };
@@ -185,6 +185,7 @@ void group(graph& g, const facts& known, program_plan& plan) {
       fresh.parallel = s.parallel;
       if (s.rows.whole != no_node && !s.in_panels) fresh.row = s.rows.part;
       fresh.chunk = s.chunk;
+      fresh.kept = s.kept;
       plan.kernels.push_back(std::move(fresh));
     }
     plan.kernels[k].stages.push_back(static_cast<int>(i));

@@ -80,6 +80,7 @@ node_id many(graph& g, const facts& known, const stage& s, node_id low, node_id 
   like.vector = no_node;
   const node_id depth =
       stored(g, all, "depth", like, before, "the rows of all slices: what decides how they are taken");
+  for (stage& made : before) made.decides = made.decides || made.define == g.arg(depth, 0);
   if (known.call().eager) return make(g, op::less, rows, depth);
   node_id slices = integer(g, 1);
   for (const node_id idx : bound)

@@ -66,14 +66,16 @@ struct slice_lists {
 // - 0, then C positions: one past the last update of the chunk;
 // - how many updates there are; if more than R, none is listed;
 // - W times R: an index of each update, by chunk, then as they are walked;
-// - R: for the scatter's own use, the updates of a chunk by their row.
+// - R, unless by row: for the scatter's own use, the updates of a chunk by their row.
 struct update_lists {
   std::vector<node_id> walk = {};  // outermost first
   node_id owned = no_node;
   node_id at = no_node;
   std::int64_t chunk = 0;
   node_id room = no_node;   // R, of the call's extents
+  bool by_row = false;      // kept from call to call: the chunks of the array are rows, and nothing is left to the scatter
   node_id array = no_node;  // scatter: the definition of the array; none: every piece asks every update
+  std::int64_t listed() const { return by_row ? 1 : chunk; }  // rows of a chunk of the array
 };
 
 // Rows in blocks: a piece takes one of `block`, in which `part` walks the rows of `whole`. A partial result is one for each
@@ -124,6 +126,7 @@ struct sweep_form {
   monoid fold = monoid::sum;
   element type = element::f32;  // in which is folded
   bool spreads = false;
+  bool kept = false;  // `events` are of an earlier call: bounds are read anew, and may be anything where a promise was broken
   std::int64_t block = 64, radix = 8, ring = 512;
 };
 
@@ -151,10 +154,13 @@ struct stage {
   bool swept = false;            // the sweep that stores the same, if slices overlap enough, was made
   sweep_form sweep;              // sweep, events
   row_blocks rows;
+  node_id sum_of_sums = no_node, flat = no_node;  // of partial results: the body that was made, and the same as one sum over rows.part
   bool in_panels = false;        // its chunks are columns that stay in the cache from stage to stage, see panels.hpp
   window_form window;            // window only; the lanes are those of `owned`, the last index
   place where = place::workspace;
   bool asked = false;            // a check, or read by one: it runs before any output is stored
+  bool decides = false;          // a number on which the choice of an algorithm depends, and nothing else
+  bool kept = false;             // of promised data alone: what one call made is good for the next
   int ordinal = 0;               // among outputs, workspaces or checks
   double bytes = 0, operations = 0;  // predicted
   std::vector<std::string> reasons;
@@ -166,6 +172,7 @@ struct kernel_plan {
   node_id parallel = no_node;  // the index that pieces share; none: one piece
   node_id row = no_node;       // the index of the rows that stages share, where pieces are blocks of them
   std::int64_t chunk = 0;      // as in its stages
+  bool kept = false;           // its stages are
   double cost = 0;             // nanoseconds of one turn, estimated
   double read = 0, written = 0, operations = 0;  // predicted, see predict_traffic
   double time = 0;             // nanoseconds that these bytes take at least

@@ -19,6 +19,8 @@ class renaming {
   void apply() {
     trust_alike(g_, s_.body, put_, trusted_);
     s_.body = put_(s_.body);
+    for (node_id* n : {&s_.sum_of_sums, &s_.flat})
+      if (*n != no_node) *n = put_(*n);
     for (auto* list : {&s_.indices, &s_.loops})
       for (node_id& idx : *list) idx = put_(idx);
     for (node_id* idx : {&s_.vector, &s_.parallel, &s_.rows.whole, &s_.rows.part, &s_.rows.block})
@@ -51,7 +53,8 @@ class sharing {
 
   void operator()() {
     for (std::size_t i = 0; i < plan_.stages.size(); ++i)
-      if (at(i).rows.whole != no_node && at(i).how == way::map && !at(i).asked && !at(i).in_panels) join(static_cast<int>(i));
+      if (at(i).rows.whole != no_node && at(i).how == way::map && !at(i).asked && !at(i).in_panels)
+        join(static_cast<int>(i));
     for (cluster& c : clusters_) {
       for (std::size_t i = 0; i < plan_.stages.size(); ++i)
         if (is_map_over(at(i), c) && !waits(static_cast<int>(i), c)) c.maps.push_back(static_cast<int>(i));
@@ -89,7 +92,9 @@ class sharing {
     stage& s = at(i);
     if (known_.trips(s.rows.whole) * work(s) < worth_sharing) return;
     for (cluster& c : clusters_) {
-      if ((waits(i, c) && !reads_own_block(i, c)) || c.rows.size != s.rows.size || !same_range(g_, c.rows.whole, s.rows.whole)) continue;
+      if ((waits(i, c) && !reads_own_block(i, c)) || c.rows.size != s.rows.size ||
+          !same_range(g_, c.rows.whole, s.rows.whole))
+        continue;
       if (c.rows.part != s.rows.part) {
         if (mentions(g_, s, c.rows.part) || mentions(g_, s, c.rows.block)) continue;
         renaming put(g_, s, plan_.trusted);
@@ -187,6 +192,15 @@ class sharing {
 
   // Loops over block, row, and what the results have beside the block. What is reduced within a row is reduced first.
   bool update_by_row(stage& s, const cluster& c) {
+    if (s.sum_of_sums != no_node && s.body != s.sum_of_sums) return false;
+    if (s.sum_of_sums != no_node) {
+      stage one = s;
+      one.body = s.flat;
+      one.sum_of_sums = one.flat = no_node;
+      if (!update_by_row(one, c)) return false;
+      s = std::move(one);
+      return true;
+    }
     if (g_.kind(s.body) != op::reduce || row(monoid_of(g_, s.body)).position || is_own(monoid_of(g_, s.body)) ||
         s.indices.size() > 2)
       return false;

@@ -147,7 +147,8 @@ int lanes_for(const graph& g, const facts& known, node_id root, node_id lane, bo
     if (n != root && !g.free[n].has(g.ordinal(lane))) return;
     const bool narrow = kind == op::reduce && has_narrow_lanes(g, n);
     bytes = std::max(bytes, row(narrow ? element::f32 : g.type(n)).bytes);
-    if (kind == op::reduce) ++folds;
+    // What sums sums is out of the registers while those run.
+    if (kind == op::reduce && g.kind(g.arg(n, 0)) != op::reduce) ++folds;
     if (kind == op::reduce && row(monoid_of(g, n)).position) bytes = 8;
   });
   int most = std::max(8, (heavy ? 128 : 256) / bytes);

@@ -14,6 +14,10 @@ constexpr double split_from = 65536;  // elements a result: below, one core is a
 constexpr std::int64_t block_elements = 16384;
 constexpr double row_elements = 1024;
 constexpr double enough_pieces = 32;
+constexpr double most_bytes =
+    1 << 20;  // of workspace, beyond as much as the outputs take; two partial results may share it
+constexpr double fewest_blocks = 16;
+constexpr std::int64_t at_once = 64;  // rows: a longer sum of f32 is one of sums of so many, or its error shows
 
 std::string count_text(double x) { return std::to_string(static_cast<long long>(x)); }
 
@@ -101,11 +105,28 @@ class splitting {
     const double row_cost = inner_ * std::max(1.0, std::min(results_, 4096.0));
     const double blocks = known_.pieces(enough_pieces);
     while (static_cast<double>(block_) * row_cost < known_.elements(block_elements) ||
-           (known_.call().gpu && known_.trips(cut_) * std::max(1.0, results_ / 256) > static_cast<double>(block_) * blocks))
+           (known_.call().gpu &&
+            known_.trips(cut_) * std::max(1.0, results_ / 256) > static_cast<double>(block_) * blocks))
       block_ *= 2;
     if (results_ > 256)
       block_ = std::max<std::int64_t>(block_, 64);  // partial results cost as much to move as the data
+    while (!known_.call().gpu && parts_bytes() > (most_bytes + output_bytes()) / 2 &&
+           known_.trips(cut_) >= 2 * fewest_blocks * static_cast<double>(block_))
+      block_ *= 2, larger_ = true;
     return known_.trips(cut_) >= 2 * static_cast<double>(block_);
+  }
+
+  double parts_bytes() const {
+    return results_ * row(g_.type(n_)).bytes * known_.trips(cut_) / static_cast<double>(block_);
+  }
+  double output_bytes() const {
+    double all = 0;
+    for (const node_id define : g_.outputs) {
+      index_set own;
+      for (int d = 0; d < tensor_rank(g_, define); ++d) own.insert(g_.ordinal(g_.arg(define, 1 + d)));
+      all += known_.trips(own) * row(g_.type(define)).bytes;
+    }
+    return all;
   }
 
   // A row is block enough, and other stages over the same rows can share the pass.
@@ -144,12 +165,32 @@ class splitting {
     std::vector<node_id> bound = bound_;
     for (node_id& idx : bound) idx = put(idx);
     trust_alike(g_, n_, put, trusted_);
-    const node_id parts = stored(g_, intern_reduce(g_, fold, type, body, condition, bound), "partial", s_, before_,
+    const bool in_sums =
+        fold == monoid::sum && type == element::f32 && larger_ && rows.size > at_once && bound.size() == 1;
+    const node_id folded =
+        in_sums ? sum_of_sums(rows, type, body, condition) : intern_reduce(g_, fold, type, body, condition, bound);
+    const node_id parts = stored(g_, folded, "partial", s_, before_,
                                  "blocks of " + std::to_string(rows.size) + ": " + count_text(elements_) +
                                      " elements for each of " + count_text(results_) + " results");
     for (stage& made : before_)
-      if (made.define == g_.arg(parts, 0)) made.rows = rows;
+      if (made.define == g_.arg(parts, 0)) {
+        made.rows = rows;
+        if (in_sums) made.sum_of_sums = folded, made.flat = intern_reduce(g_, fold, type, body, condition, bound);
+      }
     return parts;
+  }
+
+  node_id sum_of_sums(const row_blocks& rows, element type, node_id body, node_id condition) {
+    const node_id low = g_.arg(rows.part, 0), high = g_.arg(rows.part, 1);
+    const node_id some = fresh_index(g_, rows.part, integer(g_, 0), integer(g_, rows.size / at_once));
+    const node_id start = make(g_, op::add, low, make(g_, op::mul, some, integer(g_, at_once)));
+    const node_id end = make(g_, op::minimum, make(g_, op::add, start, integer(g_, at_once)), high);
+    const node_id walk = fresh_index(g_, rows.part, start, end);
+    replacement put(g_);
+    put.add(rows.part, walk);
+    trust_alike(g_, body, put, trusted_);
+    const node_id sum = intern_reduce(g_, monoid::sum, type, put(body), put(condition), {walk});
+    return intern_reduce(g_, monoid::sum, type, sum, truth(g_, true), {some});
   }
 
   // sum(i, e(i, C)) where C comes of partial results over the same rows: with c[p], what C is of block p alone,
@@ -209,7 +250,8 @@ class splitting {
     });
     if (over == no_node || count != 1 || (monoid_of(g_, over) != (mean ? monoid::sum : monoid::max))) return no_node;
     if (mean) {
-      if (g_.kind(centre) != op::div || without_cast(g_, g_.arg(centre, 0)) != over || holds(g_, g_.arg(centre, 1), op::load))
+      if (g_.kind(centre) != op::div || without_cast(g_, g_.arg(centre, 0)) != over ||
+          holds(g_, g_.arg(centre, 1), op::load))
         return no_node;
       const auto divisor =
           known_.value(g_.kind(g_.arg(centre, 1)) == op::cast ? g_.arg(g_.arg(centre, 1), 0) : g_.arg(centre, 1));
@@ -231,6 +273,7 @@ class splitting {
   const std::vector<node_id> bound_;
   node_id cut_ = no_node;
   std::int64_t block_ = 1;
+  bool larger_ = false;  // than it would be for speed
   double elements_ = 0, results_ = 0, inner_ = 0;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <sheaf/jit/plan/kept.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 
@@ -70,7 +71,7 @@ update_target target_of(graph& g, const stage& s) {
 
 node_id chunks_of(graph& g, const update_lists& l) {
   const node_id rows = make(g, op::maximum, make(g, op::sub, g.arg(l.owned, 1), g.arg(l.owned, 0)), integer(g, 0));
-  return make(g, op::quotient, make(g, op::add, rows, integer(g, l.chunk - 1)), integer(g, l.chunk));
+  return make(g, op::quotient, make(g, op::add, rows, integer(g, l.listed() - 1)), integer(g, l.listed()));
 }
 
 bool take_repeated(graph& g, const facts& known, stage& s, std::vector<stage>& before) {
@@ -117,22 +118,24 @@ bool list_updates(graph& g, const facts& known, stage& s, std::vector<stage>& do
   if (room == no_node || (!eager && (results < listed_from || known.trips(s.owned) < 256))) return false;
   const auto updates = known.value(room);
   const auto walk = bound_indices(g, s.body);
-  const double bytes = 8.0 * static_cast<double>(walk.size() + 1) * static_cast<double>(updates.value_or(0));
+  const bool by_row = is_promised(g, known, t.at);
+  const auto planes_of = static_cast<std::int64_t>(walk.size()) + (by_row ? 0 : 1);
+  const double bytes = 8.0 * (static_cast<double>(planes_of * updates.value_or(0)) + (by_row ? known.trips(s.owned) : 0));
   if (!updates || (!eager && bytes > results * row(g.type(s.define)).bytes)) return false;
-  update_lists l{.walk = nesting_order(g, walk), .owned = s.owned, .at = t.at, .chunk = eager ? 4 : 64, .room = room};
+  update_lists l{.walk = nesting_order(g, walk), .owned = s.owned, .at = t.at, .chunk = eager ? 4 : 64, .room = room, .by_row = by_row};
   while (l.chunk < most_rows && known.trips(s.owned) / static_cast<double>(l.chunk) > most_chunks) l.chunk *= 2;
   stage lists;
   lists.how = way::updates;
   lists.updates = l;
   lists.body = t.at;
-  const node_id planes = make(g, op::mul, room, integer(g, static_cast<std::int64_t>(walk.size()) + 1));
+  const node_id planes = make(g, op::mul, room, integer(g, planes_of));
   const node_id size = make(g, op::add, make(g, op::add, chunks_of(g, l), integer(g, 2)), planes);
   lists.indices = {fresh_index(g, walk.front(), integer(g, 0), size)};
   lists.define = define(g, g.name("updates", 7), lists.body, lists.indices.data(), 1);
   lists.when = s.when;
   lists.bytes = bytes;
   lists.operations = 4 * static_cast<double>(*updates);
-  lists.reasons.push_back("the updates by the " + std::to_string(l.chunk) + " rows that they go to");
+  lists.reasons.push_back("the updates by the " + (by_row ? "row" : std::to_string(l.chunk) + " rows") + " that they go to");
   l.array = lists.define;
   s.updates = l;
   s.reasons.push_back("a piece walks the updates of its own rows, row by row, and writes each row once");

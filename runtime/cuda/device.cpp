@@ -1,6 +1,8 @@
 // The public side of devices, see runtime/device.hpp.
 #include <sheaf/runtime/device.hpp>
 
+#include <atomic>
+
 #include <sheaf/runtime/cuda/context.hpp>
 #include <sheaf/runtime/cuda/nvrtc.hpp>
 #include <sheaf/runtime/fail.hpp>
@@ -45,6 +47,7 @@ const char* describe(on_gpu where) {
 }
 
 struct stream::owned {
+  std::atomic<int> copies = 1;
   cuda::stream handle = nullptr;
   int device = 0;
   owned(const owned&) = delete;
@@ -63,8 +66,12 @@ struct stream::owned {
   }
 };
 
-stream::stream(on_gpu where) : device_(where.ordinal), owner_(std::make_shared<owned>(where.ordinal)) {
-  handle_ = owner_->handle;
+stream::stream(on_gpu where) : device_(where.ordinal), owner_(new owned(where.ordinal)) { handle_ = owner_->handle; }
+stream::stream(const stream& other) noexcept : handle_(other.handle_), device_(other.device_), owner_(other.owner_) {
+  if (owner_ != nullptr) owner_->copies.fetch_add(1, std::memory_order_relaxed);
+}
+stream::~stream() {
+  if (owner_ != nullptr && owner_->copies.fetch_sub(1, std::memory_order_acq_rel) == 1) delete owner_;
 }
 
 void stream::synchronise() const {

@@ -38,6 +38,26 @@ TEST(programs, value_and_gradient) {
             std::string::npos);
 }
 
+TEST(programs, with_kept_indices) {
+  const stream s(on(gpu));
+  const auto rows = test::noise_array<float>(-1, 1, 10, 4);
+  const auto step = compile(loss, grad(loss, x), on(gpu));
+  const auto here = to_device(rows, s);
+  const auto slices = to_device(bounds(), s);
+  auto fixed = step.keep(cut = slices);
+  const auto [l, dx] = step(x = here, cut = slices, on(s));
+  for (int call = 0; call < 2; ++call) {
+    const auto [l2, dx2] = step(x = here, fixed, on(s));
+    test::expect_agree(to_host(l2, s), to_host(l, s), 0, "loss");
+    test::expect_agree(to_host(dx2, s), to_host(dx, s), 0, "gradient");
+  }
+  EXPECT_NE(std::string(step.explain(x = here, fixed)).find("made in each call on a GPU"), std::string::npos);
+  const auto fewer = to_device(test::noise_array<float>(-1, 1, 9, 4), s);
+  EXPECT_EQ(sentence_of([&] { step(x = fewer, fixed, on(s)); }),
+            "extent_mismatch: call with kept indices, argument x, dimension 0: expected extent 10 as in their first call, or "
+            "changed() before, found 9");
+}
+
 TEST(programs, on_the_default_stream_and_into_views) {
   const auto rows = test::noise_array<float>(-1, 1, 50, 8);
   const device_array<float, 2> there = to_device(rows, on(gpu));

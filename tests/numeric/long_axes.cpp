@@ -73,7 +73,8 @@ TEST(long_axes, reversed_without_itself) {
   const auto sums = compile(cumsum<reversed, exclusive>(x, dim<0>))(x = values);
   const auto most = compile(cummax<reversed, exclusive>(x, dim<0>))(x = values);
   double sum = 0, largest = 0;
-  for (std::int64_t k = size - 1; k >= 0; --k) largest = std::max(largest, std::abs(sum += static_cast<double>(values(k))));
+  for (std::int64_t k = size - 1; k >= 0; --k)
+    largest = std::max(largest, std::abs(sum += static_cast<double>(values(k))));
   sum = 0;
   float best = -std::numeric_limits<float>::infinity();
   for (std::int64_t k = size - 1; k >= 0; --k) {
@@ -111,6 +112,40 @@ TEST(long_axes, pooling_and_its_gradients) {
   pooled<100>();
   pooled<1000>();
   pooled<20000>();
+}
+
+// Sums down the rows take blocks of them: as large as the room for their partial results asks, and no sum of f32 longer for it. By
+// themselves, and where the same pass sums along the rows. Small integers: every order of additions has the same bits.
+TEST(long_axes, partial_results_take_no_more_than_a_megabyte) {
+  constexpr auto i = axis<"i">;
+  constexpr auto j = axis<"j">;
+  constexpr auto a = tensor<"a", float, 2>;
+  constexpr auto down = define<"down">(j) = sum(i, a(i, j));
+  constexpr auto along = define<"along">(i) = sum(j, a(i, j));
+  constexpr int high = 5003, wide = 2048;
+  array<float, 2> data(high, wide);
+  std::vector<float> columns(wide), lines(high);
+  for (int r = 0; r < high; ++r)
+    for (int c = 0; c < wide; ++c) {
+      const auto value = static_cast<float>((r * 7 + c * 3) % 11);
+      data(r, c) = value;
+      columns[static_cast<std::size_t>(c)] += value;
+      lines[static_cast<std::size_t>(r)] += value;
+    }
+  const auto alone = compile(down);
+  const auto both = compile(down, along);
+  const auto one = alone(a = data);
+  const auto [first, second] = both(a = data);
+  for (int c = 0; c < wide; ++c) {
+    ASSERT_EQ(one(c), columns[static_cast<std::size_t>(c)]) << c;
+    ASSERT_EQ(first(c), columns[static_cast<std::size_t>(c)]) << c;
+  }
+  for (int r = 0; r < high; ++r) ASSERT_EQ(second(r), lines[static_cast<std::size_t>(r)]) << r;
+  for (const std::string plan : {alone.explain(a = data), both.explain(a = data)}) {
+    const std::size_t at = plan.find("workspace: ");
+    if (at == std::string::npos) continue;  // the reference
+    EXPECT_LE(std::stol(plan.substr(at + 11)), 1 << 20) << plan;
+  }
 }
 
 }  // namespace

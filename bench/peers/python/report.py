@@ -2,12 +2,13 @@
 
 report.py compare JSON            the table of Sheaf beside its peers, for a terminal
 report.py table JSON FILE          the same as markdown, between the marks of FILE
-report.py traffic OUTPUT FILE      kernels and bytes of each row, from what bench_workloads writes at SHEAF_DEBUG=3
+report.py traffic OUTPUT FILE      kernels, bytes and workspace of each row, from what bench_workloads writes at SHEAF_DEBUG=3
 report.py math LINES FILE          the table of vector functions, between the marks of FILE
 report.py plots JSON SWEEP DIR    percent.svg and a drawing for each series of the sweep
 """
 import datetime
 import json
+import os
 import re
 import sys
 from pathlib import Path
@@ -71,36 +72,50 @@ def every_peer(rows, peers):
 
 
 def plans(path):
-    """The plans made before each row, and the row: kernels, checks, bytes read and written as predicted, figures of the row."""
-    made, of, kernel = {}, {}, ""
+    """The plans made before each row, and the row: kernels and checks of a call with their bytes as predicted, what the call takes of
+    memory and what it keeps, figures of the row."""
+    made, of, first, workspace, kept = {}, [], False, 0, 0
     for text in Path(path).read_text(errors="replace").splitlines():
         if text.startswith("kernel "):  # of a plan, or of the code: only the first has stages
-            kernel = text.split()[1].rstrip(",")
+            kernel, first = text.split()[1].rstrip(","), "in the first call only" in text
         elif found := re.match(r"\s+predicted: (\S+) bytes read, (\S+) written", text):
-            of[kernel] = float(found[1]), float(found[2])
+            of += [] if first else [(kernel, float(found[1]), float(found[2]))]
+        elif found := re.match(r"workspace: (\d+) bytes(?:, and (\d+) kept)?", text):
+            workspace, kept = max(workspace, int(found[1])), max(kept, int(found[2] or 0))
         elif text.startswith("row "):
             _, name, what, *figures = text.split()
-            checks = [name for name in of if name.startswith("check_")]
-            made[name, what] = (len(of) - len(checks), len(checks), sum(r for r, _ in of.values()), sum(w for _, w in of.values()), figures)
-            of = {}
+            checks = [name for name, _, _ in of if name.startswith("check_")]
+            made[name, what] = (len(of) - len(checks), len(checks), sum(r for _, r, _ in of), sum(w for _, _, w in of), workspace,
+                                kept, figures)
+            of, workspace, kept = [], 0, 0
     return made
 
 
+def megabytes(n):
+    return f"{n / 1e6:.3g}"
+
+
 def traffic(path, file):
-    """Rows of value, unit, bound, percent, error, bytes read, bytes written: those that have bytes."""
-    def megabytes(n):
-        return f"{n / 1e6:.3g}"
-    body = []
-    for (name, what), (kernels, checks, read_, written, figures) in plans(path).items():
-        if len(figures) < 7 or not re.match(r"W\d+$", name):
+    """Two tables. Rows have value, unit, bound, percent, error, bytes read, bytes written: those that have bytes."""
+    body, room, cores = [], [], max(1, os.cpu_count() or 1)
+    for (name, what), (kernels, checks, read_, written, workspace, kept, figures) in plans(path).items():
+        if len(figures) < 7 or not re.match(r"(W\d+|kept)$", name):
             continue
         value, bound, least_read, least_written = (float(figures[k]) for k in (0, 2, 5, 6))
         body.append([f"{name} {what}", str(kernels), str(checks), megabytes(least_read), megabytes(least_written), megabytes(read_),
                      megabytes(written), megabytes(read_ + written), megabytes((least_read + least_written) * value / bound)])
+        allowed = least_written + cores * 2**20
+        room.append([f"{name} {what}", megabytes(workspace), megabytes(allowed), "yes" if workspace <= allowed else "**no**",
+                     megabytes(kept) if kept else ""])
     head = ["row", "kernels", "checks", "MB read", "MB written", "MB read, planned", "MB written, planned", "MB moved, planned",
             "MB that the time is worth"]
     text = put(Path(file).read_text(), "traffic", markdown(head, body))
+    text = put(text, "workspace", markdown(["row", "MB of workspace", "MB allowed", "met", "MB kept between calls"], room))
     Path(file).write_text(text)
+    broken = [row for row in room if row[3] != "yes"]
+    print(f"workspace: {len(room)} programs, {len(broken)} take more than their outputs and 1 MB a thread")
+    for name, took, allowed, *_ in broken:
+        print(f"  {name}: {took} MB of {allowed}")
 
 
 def behind(rows, peers):

@@ -1,0 +1,272 @@
+// What a call knows of its program, and the sentences for one that does not fit: named arguments, views of them, and the
+// arrays that it returns. Shown by tests/reject/argument_*.cpp.
+#pragma once
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <tuple>
+#include <utility>
+
+#include <boost/hana/at.hpp>
+#include <boost/hana/basic_tuple.hpp>
+#include <sheaf/dsl/surface/program.hpp>
+#include <sheaf/jit/engine/program.hpp>
+#include <sheaf/runtime/array.hpp>
+#include <sheaf/runtime/error.hpp>
+#include <sheaf/runtime/place.hpp>
+#include <sheaf/runtime/view.hpp>
+
+namespace sheaf {
+
+namespace detail {
+
+template <element E>
+struct type_of_element;
+#define SHEAF_TYPE(name, Type)            \
+  template <>                             \
+  struct type_of_element<element::name> { \
+    using type = Type;                    \
+  };
+SHEAF_TYPE(boolean, bool)
+SHEAF_TYPE(i8, std::int8_t)
+SHEAF_TYPE(u8, std::uint8_t)
+SHEAF_TYPE(i32, std::int32_t)
+SHEAF_TYPE(i64, std::int64_t)
+SHEAF_TYPE(f16, float16)
+SHEAF_TYPE(bf16, bfloat16)
+SHEAF_TYPE(f32, float)
+SHEAF_TYPE(f64, double)
+#undef SHEAF_TYPE
+
+template <class B>
+concept Binding = requires { typename std::remove_cvref_t<B>::symbol; };
+
+// What a call knows of its program at compile time.
+template <class... Outputs>
+struct call_signature {
+  using program = packed<Outputs...>;
+  static constexpr int inputs = program::words.words[1];
+  static constexpr int outputs = program::words.words[3];
+  static constexpr auto rows = signature_of<inputs + outputs>(program::words.words);
+
+  static constexpr int slot_of(const char* name, int size) {
+    for (int s = 0; s < inputs + outputs; ++s)
+      if (rows.rows[s].called(name, size)) return s;
+    return -1;
+  }
+  template <class Symbol>
+  static constexpr int slot = slot_of(Symbol::label.text, Symbol::label.length());
+
+  template <int Slot>
+  using value_type = typename type_of_element<rows.rows[Slot].type>::type;
+  template <int Slot>
+  static constexpr int rank = rows.rows[Slot].rank;
+  template <int Slot>
+  using view_type = view<std::conditional_t<(Slot < inputs), const value_type<Slot>, value_type<Slot>>, rank<Slot>>;
+  template <int Slot>
+  using array_type = array<value_type<Slot>, rank<Slot>>;
+  static constexpr bool on_device = false;
+};
+
+template <class V>
+constexpr const char* element_name() {
+  using value = std::remove_cvref_t<V>;
+  if constexpr (is_element<value>)
+    return row(element_of<value>).name;
+  else if constexpr (requires(value& v) { requires is_element<std::remove_cvref_t<decltype(*v.data())>>; })
+    return row(element_of<std::remove_cvref_t<decltype(*std::declval<value&>().data())>>).name;
+  else if constexpr (requires(value& v) { requires is_element<std::remove_cvref_t<decltype(*v.data_handle())>>; })
+    return row(element_of<std::remove_cvref_t<decltype(*std::declval<value&>().data_handle())>>).name;
+  else if constexpr (requires { requires is_element<typename value::value_type>; })
+    return row(element_of<typename value::value_type>).name;
+  else
+    return "something that is no view of one";
+}
+template <class V>
+constexpr int rank_of_value() {
+  using value = std::remove_cvref_t<V>;
+  if constexpr (is_element<value>)
+    return 0;
+  else if constexpr (requires { std::integral_constant<int, static_cast<int>(value::rank())>{}; })
+    return static_cast<int>(value::rank());
+  else
+    return 1;
+}
+
+template <class Signature, class B>
+SHEAF_INLINE constexpr void expect_known() {
+  using symbol = typename B::symbol;
+  expect<(Signature::template slot<symbol> >= 0), [] {
+    return sentence{} << "call: " << symbol::label.text << " is neither an input nor an output of this program";
+  }>();
+}
+template <class Signature, class B>
+inline constexpr bool converts =
+    std::is_constructible_v<typename Signature::template view_type<Signature::template slot<typename B::symbol>>,
+                            decltype(std::declval<B>().value)>;
+template <class Signature, class B>
+SHEAF_INLINE constexpr bool expect_place() {
+  using symbol = typename B::symbol;
+  constexpr bool there = runtime::device_memory<std::remove_cvref_t<decltype(std::declval<B>().value)>>;
+  expect<(there == Signature::on_device), [] {
+    return sentence{} << "call: argument " << symbol::label.text << ": expected memory of "
+                      << (there ? "the host, got memory of a GPU; to_host(...) copies it"
+                                : "a GPU, got memory of the host; to_device(...) copies it");
+  }>();
+  return there == Signature::on_device;
+}
+template <class Signature, class B>
+SHEAF_INLINE constexpr void expect_argument() {
+  using symbol = typename B::symbol;
+  using value = decltype(std::declval<B>().value);
+  constexpr int slot = Signature::template slot<symbol>;
+  expect<converts<Signature, B>, [] {
+    return sentence{} << "call: argument " << symbol::label.text << ": expected "
+                      << row(Signature::rows.rows[slot].type).name << " of rank "
+                      << Signature::template rank<slot> << ", got " << element_name<value>() << " of rank "
+                      << rank_of_value<value>()
+                      << (slot >= Signature::inputs ? " (an output needs a mutable view)" : "");
+  }>();
+}
+
+SHEAF_INLINE constexpr sentence spelled(const signature_row& r) {
+  sentence s;
+  s << "call: argument ";
+  for (int i = 0; i < r.name_size && s.size < 400; ++i) s.text[s.size++] = static_cast<char>(r.name[i]);
+  return s << " (" << row(r.type).name << ", rank " << r.rank << ")";
+}
+
+template <class Signature, int Slot, class... B>
+inline constexpr int times_given = ((Signature::template slot<typename B::symbol> == Slot ? 1 : 0) + ... + 0);
+template <class Signature, int Slot, class... B>
+SHEAF_INLINE constexpr bool expect_given() {
+  constexpr int times = times_given<Signature, Slot, B...>;
+  expect<(times > 0 || Slot >= Signature::inputs),
+         [] { return spelled(Signature::rows.rows[Slot]) << " is missing"; }>();
+  expect<(times < 2), [] { return spelled(Signature::rows.rows[Slot]) << " is given twice"; }>();
+  return times == 1 || (times == 0 && Slot >= Signature::inputs);
+}
+
+// Whether a call can be made; where not, a sentence says why, and nothing else of the call is compiled.
+template <class Signature, class... B>
+SHEAF_INLINE constexpr bool call_fits() {
+  if constexpr (!Signature::program::whole) {
+    return false;
+  } else if constexpr (!(Binding<B> && ... && true)) {
+    static_assert((Binding<B> && ... && true), "call: arguments are named, as in step(x = rows)");
+    return false;
+  } else if constexpr (!((Signature::template slot<typename B::symbol> >= 0) && ... && true)) {
+    (expect_known<Signature, B>(), ...);
+    return false;
+  } else {
+    if constexpr (!(expect_place<Signature, B>() && ... && true)) return false;
+    (expect_argument<Signature, B>(), ...);
+    const bool given = []<int... Slots>(std::integer_sequence<int, Slots...>) {
+      return (static_cast<int>(expect_given<Signature, Slots, B...>()) & ... & 1) == 1;
+    }(std::make_integer_sequence<int, Signature::inputs + Signature::outputs>{});
+    return given && (converts<Signature, B> && ... && true);
+  }
+}
+
+// A slot and the array that a call returns for it.
+template <int Slot, class Array>
+struct returned {
+  static constexpr int slot = Slot;
+  using array = Array;
+};
+template <class... Returned>
+struct returned_list {};
+
+// The slots of outputs that no argument names, in order.
+template <class Signature, class... B>
+constexpr auto returned_slots() {
+  constexpr auto free = [](int s) { return ((Signature::template slot<typename B::symbol> != s) && ... && true); };
+  constexpr int count = [=] {
+    int n = 0;
+    for (int s = Signature::inputs; s < Signature::inputs + Signature::outputs; ++s) n += free(s);
+    return n;
+  }();
+  constexpr auto slots = [=] {
+    std::array<int, count> out = {};
+    for (int s = Signature::inputs, n = 0; s < Signature::inputs + Signature::outputs; ++s)
+      if (free(s)) out[static_cast<std::size_t>(n++)] = s;
+    return out;
+  }();
+  return [=]<std::size_t... K>(std::index_sequence<K...>) {
+    return returned_list<returned<slots[K], typename Signature::template array_type<slots[K]>>...>{};
+  }(std::make_index_sequence<count>{});
+}
+
+template <class Signature, class... B>
+using returned_slots_t = decltype(returned_slots<Signature, B...>());
+
+template <class View>
+void put(sheaf_tensor* tensors, int slot, const View& a) {
+  tensors[slot] = {const_cast<void*>(static_cast<const void*>(a.data)), a.extents, a.strides};
+}
+
+// Views of the arguments and the table of slots that points into them. Its type and all that follows name slots and
+// views, no expressions.
+template <int Slots, class... Views>
+struct call_frame {
+  boost::hana::basic_tuple<Views...> views;
+  sheaf_tensor tensors[Slots] = {};
+
+  template <int... Slot>
+  explicit call_frame(std::integer_sequence<int, Slot...>, const Views&... given) : views{given...} {
+    fill(std::index_sequence_for<Views...>{}, {Slot..., 0});
+  }
+  call_frame(const call_frame&) = delete;
+
+ private:
+  template <std::size_t... K>
+  void fill(std::index_sequence<K...>, const int (&slots)[sizeof...(K) + 1]) {
+    (put(tensors, slots[K], boost::hana::at_c<K>(views)), ...);
+  }
+};
+
+// Runs a program whose named arguments stand in `tensors`; returns the other outputs. `place` makes their arrays and runs.
+template <int Inputs, class Place, class... Returned, std::size_t... K>
+auto finish(jit::program* p, sheaf_tensor* tensors, const Place& place, returned_list<Returned...>,
+            std::index_sequence<K...>) {
+  const jit::kernel* k = jit::prepare(p, tensors, place.indices);
+  std::tuple<typename Returned::array...> results{
+      place.template make<typename Returned::array>(jit::output_extents(k, Returned::slot - Inputs))...};
+  constexpr int ranks[] = {1, Returned::array::rank()...};
+  [[maybe_unused]] std::int64_t strides[sizeof...(K) + 1][*std::max_element(std::begin(ranks), std::end(ranks))];
+  ((tensors[Returned::slot] = {place.first(std::get<K>(results)), jit::output_extents(k, Returned::slot - Inputs),
+                               strides[K]},
+    runtime::row_major(tensors[Returned::slot].extents, strides[K], Returned::array::rank())),
+   ...);
+  place.start(k, tensors);
+  if constexpr (sizeof...(K) == 1)
+    return std::get<0>(std::move(results));
+  else if constexpr (sizeof...(K) > 1)
+    return results;
+}
+template <int Inputs, class Place, class... Returned>
+auto finish(jit::program* p, sheaf_tensor* tensors, const Place& place, returned_list<Returned...> list) {
+  return finish<Inputs>(p, tensors, place, list, std::index_sequence_for<Returned...>{});
+}
+
+// The place of a call on the processor.
+struct here {
+  jit::kept* indices = nullptr;
+  template <int Inputs, class Frame, class Slots, class List>
+  SHEAF_INLINE auto run(jit::program* p, Frame& call, Slots, List list) const {
+    return finish<Inputs>(p, call.tensors, *this, list);
+  }
+  template <class Array>
+  Array make(const std::int64_t* extents) const {
+    return Array(uninitialized, extents);
+  }
+  template <class Array>
+  void* first(Array& a) const {
+    return a.data();
+  }
+  void start(const jit::kernel* k, const sheaf_tensor* tensors) const { jit::run(k, tensors, indices); }
+};
+
+}  // namespace detail
+
+}  // namespace sheaf

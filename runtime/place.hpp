@@ -1,0 +1,22 @@
+// Which memory is meant, without what a device needs: see runtime/device.hpp.
+#pragma once
+
+namespace sheaf {
+
+struct gpu_name {};
+inline constexpr gpu_name gpu{};
+struct on_gpu {
+  int ordinal = 0;
+};
+// A device, as the driver counts them.
+constexpr on_gpu on(gpu_name, int ordinal = 0) { return {ordinal}; }
+
+namespace runtime {
+
+// Views and arrays that the host can't read say so.
+template <class T>
+concept device_memory = requires { typename T::memory_of_a_device; };
+
+}  // namespace runtime
+
+}  // namespace sheaf
