@@ -27,10 +27,8 @@ class differentiation {
     if (y_ == x_) {
       adjoint_[x_] = renamed_output(seed);
     } else {
-      if (g_.rule_of(y_) >= 0)
-        apply_rules(y_, seed);
-      else
-        accumulate(g_.arg(y_, 0), seed, {});
+      if (g_.rule_of(y_) >= 0) apply_rules(y_, seed);
+      else accumulate(g_.arg(y_, 0), seed, {});
       for (node_id n = y_ - 1; n > x_; --n) {
         if (adjoint_[n] != no_node) visit(n, adjoint_[n]);
         if (at_place_[n].part == no_node) continue;
@@ -110,22 +108,16 @@ class differentiation {
   constexpr void visit(node_id n, node_id dy) {
     switch (g_.kind(n)) {
       case op::define:
-        if (g_.rule_of(n) >= 0)
-          apply_rules(n, dy);
+        if (g_.rule_of(n) >= 0) apply_rules(n, dy);
         else
           accumulate(g_.arg(n, 0), named(n, dy), own_indices(n));
         break;
-      case op::load:
-        visit_load(n, dy);
-        break;
-      case op::reduce:
-        visit_reduce(n, dy);
-        break;
+      case op::load: visit_load(n, dy); break;
+      case op::reduce: visit_reduce(n, dy); break;
       case op::stop_gradient:
         if (g_[n].count >= 2) accumulate(g_.arg(n, 1), dy, g_.free.items[n]);
         break;
-      case op::input:
-        break;
+      case op::input: break;
       default:
         for (int k = 0; k < g_[n].count; ++k) {
           if (!dependent_[g_.arg(n, k)]) continue;
@@ -245,11 +237,9 @@ class differentiation {
     // A subscript or range was computed only where the load was: that is where its adjoint may differ from zero.
     bool fails = false;
     for (const node_id e : subscripts) fails = fails || may_fail(g_, e);
-    for (int o = 0; o < g_.indices.size(); ++o)
-      fails = fails || (bound.has(o) && deltas::range_may_fail(g_, g_.indices.items[o]));
+    for (int o = 0; o < g_.indices.size(); ++o) fails = fails || (bound.has(o) && deltas::range_may_fail(g_, g_.indices.items[o]));
     node_id condition = fails ? support(dy) : truth(g_, true);
-    for (int d = 0; d < own.size(); ++d)
-      condition = conjunction(g_, condition, make(g_, op::equal, own[d], subscripts[d]));
+    for (int d = 0; d < own.size(); ++d) condition = conjunction(g_, condition, make(g_, op::equal, own[d], subscripts[d]));
     flat<node_id> indices;
     for (int o = 0; o < g_.indices.size(); ++o)
       if (bound.has(o)) indices.push(g_.indices.items[o]);
@@ -265,8 +255,7 @@ class differentiation {
   constexpr node_id support(node_id e) {
     const op kind = g_.kind(e);
     if (is_number(g_, e, 0)) return truth(g_, false);
-    if (kind == op::add || kind == op::sub)
-      return make(g_, op::logical_or, support(g_.arg(e, 0)), support(g_.arg(e, 1)));
+    if (kind == op::add || kind == op::sub) return make(g_, op::logical_or, support(g_.arg(e, 0)), support(g_.arg(e, 1)));
     if (kind == op::neg || kind == op::div || kind == op::cast) return support(g_.arg(e, 0));
     if (kind == op::mul) return conjunction(g_, support(g_.arg(e, 0)), support(g_.arg(e, 1)));
     if (kind == op::select) {
@@ -303,16 +292,10 @@ class differentiation {
     if (visit_running(n, dy)) return;
     node_id part = no_node;
     switch (monoid_of(g_, n)) {
-      case monoid::sum:
-        part = dy;
-        break;
-      case monoid::prod:
-        part = make(g_, op::mul, dy, derivative::product_of_others(g_, n));
-        break;
+      case monoid::sum: part = dy; break;
+      case monoid::prod: part = make(g_, op::mul, dy, derivative::product_of_others(g_, n)); break;
       case monoid::max:
-      case monoid::min:
-        part = derivative::share_of_ties(g_, n, dy);
-        break;
+      case monoid::min: part = derivative::share_of_ties(g_, n, dy); break;
       default:
         return;
     }
@@ -327,13 +310,15 @@ class differentiation {
     const monoid kind = monoid_of(g_, n);
     const bool chains = derivative::is_chain(g_, kind), folds = is_own(kind) && own_row_of(g_, kind).width == 1;
     const bool extremum = kind == monoid::max || kind == monoid::min;
-    if (!chains && !folds && !extremum && kind != monoid::prod && kind != monoid::sum) return false;
     const node_id body = g_.arg(n, 0);
     const bool powers = kind == monoid::sum && is_power_less_shift(body);
-    if (kind == monoid::sum && !powers) return false;
+    if (!chains && !folds && !extremum && !powers && kind != monoid::prod) return false;
     const node_id keyed = powers ? g_.arg(g_.arg(body, 0), 0) : body;
     const derivative::running r = derivative::running_of(g_, n, keyed, dy);
     if (r.over == no_node) return false;
+    // With their own place, the planner knows the adjoints of these as recurrences of fewer arrays.
+    const bool own_place = r.shift == (r.backward ? 0 : 1);
+    if (own_place && !chains && !folds) return false;
     // Elements are asked for that a later result met, which was computed only where its cotangent says.
     const bool fails = !chains && may_fail(g_, substitute(g_, keyed, r.bound, r.place));
     if (fails && !is_true(g_, support(dy))) return false;
