@@ -2,6 +2,7 @@
 // topological order; equal nodes are one node. Shown by tests/static/deltas.cpp.
 #pragma once
 #include <cstdint>
+#include <stdexcept>
 
 #include <sheaf/dsl/graph/element.hpp>
 #include <sheaf/dsl/graph/flat.hpp>
@@ -190,6 +191,7 @@ class graph {
     index_set set;
     if (n.kind == op::define) return set;
     for (int i = 0; i < n.count; ++i) set |= free.items[args.items[n.first + i]];
+    if (n.kind == op::index && indices.size() == index_set::capacity) throw std::length_error("a program of more than 256 indices");
     if (n.kind == op::index) set.insert(nodes.items[id].ordinal = indices.push(id));
     if (n.kind == op::reduce)
       for (int i = 2; i < n.count; ++i) set.erase(ordinal(args.items[n.first + i]));

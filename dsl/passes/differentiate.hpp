@@ -9,6 +9,7 @@
 // that. Shown by tests/static/differentiate.cpp and tests/gradient.
 #pragma once
 #include <sheaf/dsl/passes/monoid_derivative.hpp>
+#include <sheaf/dsl/passes/running_derivative.hpp>
 
 namespace sheaf {
 
@@ -16,6 +17,7 @@ class differentiation {
  public:
   constexpr differentiation(graph& g, node_id y, node_id x) : g_(g), y_(y), x_(x), size_(y + 1) {
     adjoint_.resize(size_, no_node);
+    at_place_.resize(size_, {});
     mark_dependents();
     output_indices();
   }
@@ -27,8 +29,13 @@ class differentiation {
     } else {
       if (g_.rule_of(y_) >= 0) apply_rules(y_, seed);
       else accumulate(g_.arg(y_, 0), seed, {});
-      for (node_id n = y_ - 1; n > x_; --n)
-        if (adjoint_[n] != no_node) visit(n);
+      for (node_id n = y_ - 1; n > x_; --n) {
+        if (adjoint_[n] != no_node) visit(n, adjoint_[n]);
+        if (at_place_[n].part == no_node) continue;
+        place_ = at_place_[n].place;
+        visit(n, at_place_[n].part);
+        place_ = no_node;
+      }
     }
     const node_id body = adjoint_[x_] == no_node ? number_like(g_, x_, 0) : adjoint_[x_];
     return define(g_, name, body, outputs_.data(), outputs_.size());
@@ -98,8 +105,7 @@ class differentiation {
     return seed;
   }
 
-  constexpr void visit(node_id n) {
-    const node_id dy = adjoint_[n];
+  constexpr void visit(node_id n, node_id dy) {
     switch (g_.kind(n)) {
       case op::define:
         if (g_.rule_of(n) >= 0) apply_rules(n, dy);
@@ -171,7 +177,17 @@ class differentiation {
   constexpr void accumulate(node_id n, node_id part, index_set context) {
     if (part == no_node || !dependent_[n] || is_number(g_, part, 0)) return;
     context |= g_.free.items[part];
-    part = summed(part, context.without(g_.free.items[n]));
+    const index_set over = context.without(g_.free.items[n]);
+    if (place_ != no_node) {
+      const bool stays = over.empty() && (is_elementwise(g_.kind(n)) || g_.kind(n) == op::load);
+      if (stays && (at_place_[n].part == no_node || at_place_[n].place == place_)) {
+        const node_id known = at_place_[n].part;
+        at_place_[n] = {place_, known == no_node ? part : make(g_, op::add, known, part)};
+        return;
+      }
+      part = make(g_, op::select, place_, part, number_like(g_, part, 0));
+    }
+    part = summed(part, over);
     adjoint_[n] = adjoint_[n] == no_node ? part : make(g_, op::add, adjoint_[n], part);
   }
 
@@ -192,6 +208,7 @@ class differentiation {
     } else {
       for (int d = 0; d < tensor_rank(g_, tensor); ++d) own.push(g_.arg(tensor, 1 + d));
     }
+    if (place_ != no_node) dy = make(g_, op::select, place_, dy, number_like(g_, dy, 0));
     const node_id part = delta_sum(n, dy, own);
     if (is_number(g_, part, 0)) return;
     adjoint_[tensor] = adjoint_[tensor] == no_node ? part : make(g_, op::add, adjoint_[tensor], part);
@@ -272,6 +289,7 @@ class differentiation {
     const node_id body = g_.arg(n, 0), condition = g_.arg(n, 1);
     if (!dependent_[body]) return;
     if (is_own(monoid_of(g_, n))) return visit_fold(n);
+    if (visit_running(n, dy)) return;
     node_id part = no_node;
     switch (monoid_of(g_, n)) {
       case monoid::sum: part = dy; break;
@@ -285,6 +303,48 @@ class differentiation {
     index_set context = g_.free.items[body];
     for (int k = 2; k < g_[n].count; ++k) context.insert(g_.ordinal(g_.arg(n, k)));
     accumulate(body, part, context);
+  }
+
+  // A running fold: what the later results give to an element comes to it where it is met first, so no place asks them all.
+  constexpr bool visit_running(node_id n, node_id dy) {
+    const monoid kind = monoid_of(g_, n);
+    const bool chains = derivative::is_chain(g_, kind), folds = is_own(kind) && own_row_of(g_, kind).width == 1;
+    const bool extremum = kind == monoid::max || kind == monoid::min;
+    const node_id body = g_.arg(n, 0);
+    const bool powers = kind == monoid::sum && is_power_less_shift(body);
+    if (!chains && !folds && !extremum && !powers && kind != monoid::prod) return false;
+    const node_id keyed = powers ? g_.arg(g_.arg(body, 0), 0) : body;
+    const derivative::running r = derivative::running_of(g_, n, keyed, dy);
+    if (r.over == no_node) return false;
+    // With their own place, the planner knows the adjoints of these as recurrences of fewer arrays.
+    const bool own_place = r.shift == (r.backward ? 0 : 1);
+    if (own_place && !chains && !folds) return false;
+    // Elements are asked for that a later result met, which was computed only where its cotangent says.
+    const bool fails = !chains && may_fail(g_, substitute(g_, keyed, r.bound, r.place));
+    if (fails && !is_true(g_, support(dy))) return false;
+    derivative::running_adjoint of(g_, n, r);
+    flat<node_id> parts;
+    if (chains)
+      parts = of.of_chain(dy);
+    else
+      parts.push(powers     ? of.of_exponentials(dy)
+                 : extremum ? of.of_extremum(dy)
+                 : folds    ? of.of_fold(dy)
+                            : of.of_product(dy));
+    place_ = of.meets();
+    for (int k = 0; k < parts.size(); ++k) {
+      const node_id value = chains ? g_.arg(body, k) : keyed;
+      index_set context = g_.free.items[value];
+      context.insert(g_.ordinal(r.bound));
+      accumulate(value, parts[k], context);
+    }
+    place_ = no_node;
+    return true;
+  }
+  // exp(a - c), where x does not reach c.
+  constexpr bool is_power_less_shift(node_id e) const {
+    if (g_.kind(e) != op::exp || g_.kind(g_.arg(e, 0)) != op::sub) return false;
+    return !dependent_[g_.arg(g_.arg(e, 0), 1)];
   }
 
   // All values of one state at once, at the first of their nodes: what reads any of them has been visited by then.
@@ -302,6 +362,8 @@ class differentiation {
       if (dy != no_node) any = any == no_node ? dy : make(g_, op::add, any, dy);
     }
     if (any == no_node) return;
+    const bool one = cotangents.size() == 1 || (derivative::is_chain(g_, monoid_of(g_, n)) && cotangents[0] == no_node);
+    if (one && visit_running(list[list.size() - 1], cotangents[cotangents.size() - 1])) return;
     const flat<node_id> parts = derivative::of_element(g_, n, cotangents);
     index_set bound;
     for (int k = 2; k < g_[n].count; ++k) bound.insert(g_.ordinal(g_.arg(n, k)));
@@ -319,6 +381,13 @@ class differentiation {
   node_id y_, x_;
   int size_;
   flat<node_id> adjoint_;
+  // What a node gets where a condition holds that fixes one of its indices: it is multiplied on without being asked, so that
+  // the sum over that index is never made.
+  struct placed {
+    node_id place = no_node, part = no_node;
+  };
+  flat<placed> at_place_;
+  node_id place_ = no_node;  // of the part that is visited
   flat<bool> dependent_;
   flat<node_id> outputs_;
 };

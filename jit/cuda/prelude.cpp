@@ -241,7 +241,7 @@ template <class Op, bool Back, int T, int L, class E, int K> FN void prefixes(u3
 }
 
 FN double scaled(bool by, double x) { return by ? x : 0.0; }
-FN double scaled(double by, double x) { return x == 0.0 ? 0.0 : by * x; }
+FN double scaled(double by, double x) { return x == 0.0 || by == 0.0 ? 0.0 : by * x; }
 FN bool joined(bool a, bool b) { return a & b; }
 FN double joined(double a, double b) { return scaled(a, b); }
 // Steps x -> factor * x + value, joined pairwise by log-steps; `carry` is what came before the first lane.

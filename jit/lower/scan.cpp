@@ -19,13 +19,13 @@ element carried(monoid fold, element type) {
 // A power of two: more lanes are more log-steps, fewer are a longer chain of accumulators.
 int scan_lanes(element type) { return row(type).bytes == 8 ? 8 : 16; }
 
-// One step of a recurrence. An endless factor keeps nothing of nothing.
+// One step of a recurrence. An endless factor keeps nothing of nothing, and 0 nothing of what is endless.
 ir::value next_of(ir::block_builder& b, ir::value old, ir::value factor, ir::value value) {
   const element type = b.type_of(old);
   const ir::value zero = b.real(type, 0);
   if (b.type_of(factor) == element::boolean) return b.emit(op::add, {b.emit(op::select, {factor, old, zero}), value});
   const ir::value wide = b.type_of(factor) == type ? factor : b.cast(type, factor), scaled = b.emit(op::mul, {wide, old});
-  const ir::value nothing = b.emit(op::equal, {old, zero});
+  const ir::value nothing = b.emit(op::logical_or, {b.emit(op::equal, {old, zero}), b.emit(op::equal, {wide, zero})});
   return b.emit(op::add, {b.emit(op::select, {nothing, zero, scaled}), value});
 }
 

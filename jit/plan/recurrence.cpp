@@ -20,6 +20,19 @@ class recurrence {
   recurrence(graph& g, const facts& known, node_id n, const stage& s, std::vector<stage>& before, trust& trusted)
       : g(g), known(known), n(n), s(s), before(before), trusted(trusted) {}
 
+  // The fold of a chain of maps h -> b + a * h along r.
+  node_id chained(const sliding& r) {
+    const auto w = value_along(g, r, trusted);
+    const bound_line low = bound_of(g, r.low, r.over);
+    walk = w.walk;
+    backward = low.slope == 1;
+    node_id factor = g.arg(w.value, 0);
+    if (holds(g, factor, op::reduce)) factor = kept(factor, "factor", "a recurrence walks over it");
+    const node_id sum = found_sum(g.arg(w.value, 1), factor, "each result is made of the one before");
+    const node_id here = at(sum, backward ? r.low : make(g, op::add, r.high, integer(g, -1)));
+    return make(g, op::select, make(g, op::less, r.low, r.high), here, number_like(g, here, 0));
+  }
+
   node_id operator()() {
     const auto list = bound_indices(g, n);
     if (monoid_of(g, n) != monoid::sum || list.size() != 1 || !find_range(list[0]) || !has_closed_ranges(g, n)) return no_node;
@@ -267,7 +280,11 @@ class recurrence {
     ends.scan.block = block_size;
     ends.scan.block_index = p;
     ends.scan.ends = true;
-    const node_id all = intern_reduce(g, keeps ? monoid::all : monoid::prod, keeps ? element::boolean : type, times, truth(g, true), {inner});
+    node_id all = intern_reduce(g, keeps ? monoid::all : monoid::prod, keeps ? element::boolean : type, times, truth(g, true), {inner});
+    if (!keeps) {  // nothing, if a factor is 0, whatever the others come to
+      const node_id nothing = number_like(g, times, 0), none = make(g, op::equal, times, nothing);
+      all = make(g, op::select, intern_reduce(g, monoid::any, element::boolean, none, truth(g, true), {inner}), nothing, all);
+    }
     const node_id share = kept(all, "block_share", "what a block of a recurrence keeps of what was before it");
     replacement earlier(g);  // beyond the ends, where these loads mask themselves, there is 0
     earlier.add(p, make(g, backward ? op::add : op::sub, q, one));
@@ -311,10 +328,65 @@ class recurrence {
   bool adjoint = false;   // the key depends on u
 };
 
+// Of a range that ends at t + c, wherever t begins: the result at p = t + c - 1, of a range that ends there.
+struct moved_range {
+  node_id t = no_node, p = no_node;
+  std::int64_t by = 0;  // p - t
+  node_id inside = no_node;
+  bool vouched = false;  // p is nowhere where no t comes to
+};
+
+moved_range moved_of(graph& g, node_id n) {
+  const node_id u = bound_indices(g, n)[0];
+  for (const node_id t : indices_of(g, g.free[u])) {
+    if (t == u || is_unbound(g, t) || !g.free[g.arg(t, 0)].empty() || !g.free[g.arg(t, 1)].empty()) continue;
+    for (const bool backward : {false, true}) {
+      const line end = split_affine(g, g.arg(u, backward ? 0 : 1), t);
+      const node_id fixed = g.arg(u, backward ? 1 : 0);
+      if (!end.affine || end.slope != 1 || !is_constant(g, end.rest) || !g.free[fixed].empty()) continue;
+      moved_range m;
+      m.t = t;
+      m.by = g[end.rest].attribute - (backward ? 0 : 1);
+      const node_id first = make(g, op::add, g.arg(t, 0), integer(g, m.by));
+      const node_id last = make(g, op::add, g.arg(t, 1), integer(g, m.by)), here = make(g, op::add, t, integer(g, m.by));
+      if (m.by == 0 && known_equal(g, backward ? last : first, fixed)) continue;  // it is that range
+      m.p = backward ? fresh_index(g, t, first, fixed) : fresh_index(g, t, fixed, last);
+      m.inside = backward ? make(g, op::less, here, fixed) : make(g, op::less_equal, fixed, here);
+      m.vouched = backward ? known_less_equal(g, fixed, last) : known_less_equal(g, first, fixed);
+      return m;
+    }
+  }
+  return {};
+}
+
+node_id take_moved(graph& g, const facts& known, node_id n, const stage& s, std::vector<stage>& before, trust& trusted) {
+  if (monoid_of(g, n) != monoid::sum || g[n].count != 3 || !has_closed_ranges(g, n)) return no_node;
+  bool meets = false;  // an extremum
+  for_each_node(g, n, [&](node_id q) {
+    meets = meets || (g.kind(q) == op::reduce && (monoid_of(g, q) == monoid::max || monoid_of(g, q) == monoid::min));
+  });
+  const moved_range m = meets ? moved_of(g, n) : moved_range{};
+  if (m.p == no_node) return no_node;
+  replacement put(g), back(g);
+  put.add(m.t, make(g, op::add, m.p, integer(g, -m.by)));
+  const node_id same = put(n);
+  if (m.vouched) trust_alike(g, n, put, trusted);
+  const node_id found = recurrence(g, known, same, s, before, trusted)();
+  if (found == no_node) return no_node;
+  back.add(m.p, make(g, op::add, m.t, integer(g, m.by)));
+  const node_id here = back(found);  // its loads ask for themselves whether they are inside
+  return make(g, op::select, m.inside, here, number_like(g, here, 0));
+}
+
 }  // namespace
 
 node_id take_recurrence(graph& g, const facts& known, node_id n, const stage& s, std::vector<stage>& before, trust& trusted) {
-  return recurrence(g, known, n, s, before, trusted)();
+  if (const node_id found = recurrence(g, known, n, s, before, trusted)(); found != no_node) return found;
+  return take_moved(g, known, n, s, before, trusted);
+}
+
+node_id take_chain(graph& g, const facts& known, const sliding& r, const stage& s, std::vector<stage>& before, trust& trusted) {
+  return recurrence(g, known, r.reduce, s, before, trusted).chained(r);
 }
 
 }  // namespace sheaf::plan

@@ -109,7 +109,6 @@ inline node_id intern_value(graph& g, monoid kind, int k, node_id body, node_id 
 // An index under a name that nothing in the program has, so nothing captures it.
 inline node_id fresh_index(graph& g, node_id like, node_id low, node_id high) {
   const int count = g.indices.size();
-  if (count == index_set::capacity) throw std::length_error("plan: more than 256 indices");
   node_id fresh = like;
   for (int serial = index_serial(g, like) + 1; g.indices.size() == count; ++serial)
     fresh = index(g, index_name(g, like), serial, low, high);

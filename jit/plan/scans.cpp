@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <sheaf/dsl/graph/affine.hpp>
+#include <sheaf/dsl/passes/running_derivative.hpp>
 #include <sheaf/jit/plan/recurrence.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/schedule.hpp>
@@ -291,7 +292,9 @@ bool take_scan(graph& g, const facts& known, stage& s, std::vector<stage>& befor
     const bool slides = r.over != no_node;
     const bool grows = slides && !g.free[r.low].has(g.ordinal(r.over)), shrinks = slides && !g.free[r.high].has(g.ordinal(r.over));
     if (slides && is_running(g, r)) {
-      if (n == s.body && is_later(g, known, r)) {
+      if (folds_tuple(g, n) && derivative::is_chain(g, monoid_of(g, n)) && own_row_of(g, monoid_of(g, n)).component == 1) {
+        instead = take_chain(g, known, r, s, before, trusted);
+      } else if (n == s.body && is_later(g, known, r)) {
         instead = make_later(g, known, r, s, before, trusted);
       } else if (n == s.body) {
         make_scan(g, known, s, r, before, trusted);

@@ -1,0 +1,238 @@
+// The adjoint of a running fold, y(t) = fold of x(s) over the places s before t (or after it), without a sum over t for
+// each s. With p the fold of what comes before a place, y = f(p, x) there, so with J = df/dp the cotangents obey
+//   B(t) = dy(t) + J(t + 1) * B(t + 1),   and of an element it is df/dx * B:
+// one more running fold, of the maps h -> b + a * h, whose own derivative is of this kind again. Nothing is divided by.
+// What may be infinite counts as nothing times 0, as where a term is left out. Shown by tests/jit/running.cpp.
+#pragma once
+#include <sheaf/dsl/passes/fold_derivative.hpp>
+
+namespace sheaf {
+
+namespace derivative {
+
+// a * b, where 0 leaves out what may be infinite. As an expression of either it is a product, so its derivatives are right.
+constexpr node_id product_or_zero(graph& g, node_id a, node_id b) {
+  if (is_number(g, a, 1)) return b;
+  if (is_number(g, b, 1)) return a;
+  const node_id zero = number_like(g, a, 0), endless = number_like(g, a, math::infinity);
+  const auto finite_or_zero = [&](node_id e, node_id by) {
+    const node_id finite = make(g, op::less, make(g, op::abs, e), endless);
+    return make(g, op::select, make(g, op::logical_or, finite, make(g, op::not_equal, by, zero)), e, zero);
+  };
+  const node_id left = finite_or_zero(a, b), right = finite_or_zero(b, a);
+  return make(g, op::mul, left, right);
+}
+
+// The monoid of maps h -> b + a * h, in f64; the value of a fold is what becomes of 0. Backward, the last is applied first.
+constexpr monoid chain(graph& g, bool backward) {
+  const element type = element::f64;
+  flat<node_id> v;
+  for (int k = 0; k < 4; ++k) v.push(g.intern(op::operand, type, k, nullptr, 0));
+  const int first = backward ? 2 : 0, then = backward ? 0 : 2;
+  const node_id slope = product_or_zero(g, v[then], v[first]);
+  const node_id value = make(g, op::add, v[then + 1], product_or_zero(g, v[then], v[first + 1]));
+  for (int k = 0; k + 1 < g.monoids.size(); ++k)
+    if (g.monoids[k].combine == slope && g.monoids[k + 1].combine == value && g.monoids[k].adjoint == no_node)
+      return own_kind(k + 1);
+  const name_id name = backward ? g.name("chain_back", 10) : g.name("chain", 5);
+  g.monoids.push({name, type, number(g, type, 1), slope, no_node, 0, 2, true});
+  return own_kind(g.monoids.push({name, type, number(g, type, 0), value, no_node, 1, 2, true}));
+}
+constexpr bool is_chain(graph& g, monoid kind) {
+  if (!is_own(kind) || own_row_of(g, kind).width != 2) return false;
+  const monoid value = sibling(g, kind, 1);
+  return value == chain(g, false) || value == chain(g, true);
+}
+
+// Of a fold over s in [low, t + shift), or backward [t + shift, high).
+struct running {
+  node_id over = no_node;  // t; none: it is no running fold
+  node_id bound = no_node;
+  node_id place = no_node;  // s by another name, wherever it may be for any t
+  std::int64_t shift = 0;
+  bool backward = false;
+};
+
+// An index like one, under a name that is not among those taken.
+constexpr node_id other_index(graph& g, node_id like, const index_set& taken, node_id low, node_id high) {
+  for (int serial = index_serial(g, like) + 1;; ++serial) {
+    const node_id made = index(g, index_name(g, like), serial, low, high);
+    if (!taken.has(g.ordinal(made))) return made;
+  }
+}
+
+// value: what of the element must not depend on t.
+constexpr running running_of(graph& g, node_id n, node_id value, node_id cotangent) {
+  if (g[n].count != 3 || !is_true(g, g.arg(n, 1))) return {};
+  const auto closed = [&](node_id e) { return g.free[e].empty() && !may_fail(g, e); };
+  const node_id s = g.arg(n, 2);
+  for (const bool backward : {false, true}) {
+    const node_id moving = g.arg(s, backward ? 0 : 1), fixed = g.arg(s, backward ? 1 : 0);
+    const bool shifted = g.kind(moving) == op::add && is_constant(g, g.arg(moving, 1));
+    const node_id t = shifted ? g.arg(moving, 0) : moving;
+    if (!closed(fixed) || g.kind(t) != op::index || is_unbound(g, t)) continue;
+    if (!closed(g.arg(t, 0)) || !closed(g.arg(t, 1))) continue;
+    const std::int64_t shift = shifted ? g[g.arg(moving, 1)].attribute : 0;
+    const auto plus = [&](node_id e, std::int64_t k) { return make(g, op::add, e, integer(g, k)); };
+    // From t to t it is one place more, and each place is the newest of some t.
+    const node_id first = plus(g.arg(t, 0), shift), last = plus(g.arg(t, 1), shift);
+    if (!(backward ? known_less_equal(g, fixed, last) : known_less_equal(g, first, plus(fixed, 1)))) continue;
+    index_set taken = g.free[g.arg(n, 0)];
+    taken |= g.free[cotangent];
+    const node_id place =
+        backward ? other_index(g, s, taken, first, fixed) : other_index(g, s, taken, fixed, plus(last, -1));
+    if (g.free[substitute(g, value, s, place)].has(g.ordinal(t))) continue;
+    return {t, s, place, shift, backward};
+  }
+  return {};
+}
+
+class running_adjoint {
+ public:
+  constexpr running_adjoint(graph& g, node_id n, const running& r) : g_(g), n_(n), r_(r) {
+    taken_ = g.free[g.arg(n, 0)];
+    taken_.insert(g.ordinal(r.over));
+    taken_.insert(g.ordinal(r.place));
+  }
+
+  // The one place of s that t meets first.
+  constexpr node_id meets() { return make(g_, op::equal, r_.bound, at_place()); }
+  // In terms of t: the cotangent of the element that t meets first.
+  constexpr node_id of_product(node_id dy) {
+    const node_id x = wide(element_here()), before = beside(monoid::prod, x);
+    return in_t(before, chained(x, dy), g_.arg(n_, 0));
+  }
+  // Ties share evenly: they end where the extremum changes.
+  constexpr node_id of_extremum(node_id dy) {
+    const monoid kind = monoid_of(g_, n_);
+    const node_id x = element_here(), before = beside(kind, x), top = combined(g_, kind, before, x);
+    const node_id hit = wide(make(g_, op::equal, x, top)), same = wide(make(g_, op::equal, before, top));
+    const node_id ties = until_t(r_.backward, same, hit);
+    return in_t(hit, chained(same, make(g_, op::div, wide(dy), ties)), g_.arg(n_, 0));
+  }
+  // A sum of exp(a(s) - c(t)), by a.
+  constexpr node_id of_exponentials(node_id dy) {
+    const node_id difference = g_.arg(g_.arg(n_, 0), 0), a = g_.arg(difference, 0), c = wide(g_.arg(difference, 1));
+    const node_id here = substitute(g_, c, r_.over, t_here());
+    const node_id before = substitute(g_, c, r_.over, make(g_, op::add, t_here(), integer(g_, r_.backward ? 1 : -1)));
+    const node_id slope = make(g_, op::exp, make(g_, op::sub, before, here));
+    const node_id x = wide(substitute(g_, a, r_.bound, r_.place));
+    return in_t(make(g_, op::exp, make(g_, op::sub, x, here)), chained(slope, dy), a);
+  }
+  // Of a monoid of one value.
+  constexpr node_id of_fold(node_id dy) {
+    const monoid kind = monoid_of(g_, n_);
+    const node_id x = element_here(), before = beside(kind, x);
+    const node_id left = r_.backward ? x : before, right = r_.backward ? before : x;
+    node_id by_before = no_node, by_element = no_node;
+    if (own_row_of(g_, kind).adjoint != no_node) {
+      const node_id until = combined(g_, kind, left, right);
+      by_before = applied(g_, own_row_of(g_, kind).adjoint, before, until);
+      by_element = applied(g_, own_row_of(g_, kind).adjoint, x, until);
+    } else {
+      combination_adjoint backward(g_, kind);
+      flat<node_id> a, b, unit;
+      a.push(left);
+      b.push(right);
+      unit.push(number_like(g_, n_, 1));
+      by_before = backward(r_.backward ? 1 : 0, a, b, unit)[0];
+      by_element = backward(r_.backward ? 0 : 1, a, b, unit)[0];
+    }
+    if (by_element == no_node) return number_like(g_, n_, 0);
+    if (by_before == no_node) by_before = number_like(g_, n_, 0);
+    return in_t(wide(by_element), chained(wide(by_before), dy), g_.arg(n_, 0));
+  }
+  // Of a chain, by its two values.
+  constexpr flat<node_id> of_chain(node_id dy) {
+    const node_id pair = substitute(g_, g_.arg(n_, 0), r_.bound, r_.place);
+    const node_id slope = g_.arg(pair, 0), before = beside(monoid_of(g_, n_), pair);
+    const node_id reached = chained(slope, dy);
+    flat<node_id> list;
+    list.push(in_t(before, reached, n_));
+    list.push(reached);
+    return list;
+  }
+
+ private:
+  constexpr node_id wide(node_id e) { return cast_to(g_, element::f64, e); }
+  constexpr node_id shifted(node_id e, std::int64_t by) { return make(g_, op::add, e, integer(g_, by)); }
+  constexpr node_id at_place() { return shifted(r_.over, r_.backward ? r_.shift : r_.shift - 1); }
+  constexpr node_id t_here() { return shifted(r_.place, r_.backward ? -r_.shift : 1 - r_.shift); }
+  constexpr node_id element_here() { return substitute(g_, g_.arg(n_, 0), r_.bound, r_.place); }
+
+  constexpr node_id folded(monoid kind, node_id body, node_id low, node_id high) {
+    index_set taken = taken_;
+    taken |= g_.free[body];
+    const node_id u = other_index(g_, r_.place, taken, low, high);
+    return reduce(g_, kind, substitute(g_, body, r_.place, u), truth(g_, true), &u, 1);
+  }
+  // The fold of what n has folded before it comes to the place.
+  constexpr node_id beside(monoid kind, node_id body) {
+    const node_id fold = r_.backward ? folded(kind, body, shifted(r_.place, 1), g_.arg(r_.place, 1))
+                                     : folded(kind, body, g_.arg(r_.place, 0), r_.place);
+    return kept(fold, "before");
+  }
+  // In t: a chain over what n folds.
+  constexpr node_id until_t(bool backward, node_id slope, node_id value) {
+    flat<node_id> pair;
+    pair.push(slope);
+    pair.push(value);
+    const node_id edge = at_place();
+    return folded(chain(g_, backward), tuple(g_, pair), backward ? edge : g_.arg(r_.place, 0),
+                  backward ? g_.arg(r_.place, 1) : shifted(edge, 1));
+  }
+  // B: in t.
+  constexpr node_id chained(node_id slope, node_id dy) {
+    flat<node_id> pair;
+    pair.push(kept(slope, "slope"));
+    pair.push(kept(product_or_zero(g_, pair[0], wide(substitute(g_, dy, r_.over, t_here()))), "gain"));
+    const node_id low = g_.arg(r_.place, 0), high = g_.arg(r_.place, 1), next = shifted(at_place(), 1),
+                  edge = at_place();
+    const node_id begin = known_less_equal(g_, low, next) ? next : make(g_, op::maximum, low, next);
+    const node_id end = known_less_equal(g_, edge, high) ? edge : make(g_, op::minimum, edge, high);
+    const node_id later =
+        folded(chain(g_, !r_.backward), tuple(g_, pair), r_.backward ? low : begin, r_.backward ? end : high);
+    return make(g_, op::add, wide(dy), later);
+  }
+  // A value with a reduction in it becomes a definition over all places: so it is computed once, and what it is made of
+  // is differentiated there.
+  constexpr node_id kept(node_id e, const char* name) {
+    if (!holds_reduction(e, g_.new_epoch())) return e;
+    flat<node_id> list;
+    for (int o = 0; o < g_.indices.size(); ++o) {
+      const node_id idx = g_.indices[o];
+      if (!g_.free[e].has(o)) continue;
+      if (is_unbound(g_, idx) || !g_.free[g_.arg(idx, 0)].empty() || !g_.free[g_.arg(idx, 1)].empty()) return e;
+      if (may_fail(g_, g_.arg(idx, 0)) || may_fail(g_, g_.arg(idx, 1))) return e;
+      list.push(idx);
+    }
+    const node_id made = define(g_, g_.name(name, name_length(name)), e, list.data(), list.size());
+    return load(g_, made, list.data(), list.size());
+  }
+  static constexpr int name_length(const char* name) {
+    int n = 0;
+    while (name[n] != 0) ++n;
+    return n;
+  }
+  constexpr bool holds_reduction(node_id e, std::int32_t epoch) {
+    if (g_.kind(e) == op::reduce) return true;
+    if (!is_elementwise(g_.kind(e)) || g_.memo_epoch[e] == epoch) return false;
+    g_.memo_epoch[e] = epoch;
+    for (int k = 0; k < g_[e].count; ++k)
+      if (holds_reduction(g_.arg(e, k), epoch)) return true;
+    return false;
+  }
+  constexpr node_id in_t(node_id slope, node_id reached, node_id like) {
+    const node_id here = substitute(g_, slope, r_.place, at_place());
+    return cast_to(g_, g_.type(like), product_or_zero(g_, here, reached));
+  }
+
+  graph& g_;
+  node_id n_;
+  running r_;
+  index_set taken_;
+};
+
+}  // namespace derivative
+
+}  // namespace sheaf
