@@ -28,7 +28,8 @@ std::optional<int> trend(graph& g, node_id e, node_id t) {
     const auto a = trend(g, g.arg(e, 0), t);
     return a ? std::optional<int>(-*a) : std::nullopt;
   }
-  if (kind == op::quotient && is_constant(g, g.arg(e, 1)) && g[g.arg(e, 1)].attribute > 0) return trend(g, g.arg(e, 0), t);
+  if (kind == op::quotient && is_constant(g, g.arg(e, 1)) && g[g.arg(e, 1)].attribute > 0)
+    return trend(g, g.arg(e, 0), t);
   return std::nullopt;
 }
 
@@ -152,6 +153,10 @@ sliding sliding_of(graph& g, node_id n) {
     for (const node_id t : indices_of(g, g.free[n]))
       if (const auto found = along(g, n, t, u)) return *found;
   return {};
+}
+
+sliding sliding_along(graph& g, node_id n, node_id t, node_id u) {
+  return has_closed_ranges(g, n) ? along(g, n, t, u).value_or(sliding{}) : sliding{};
 }
 
 walked value_along(graph& g, const sliding& r, trust& trusted) {
