@@ -63,7 +63,7 @@ class tie_blocks {
     trust_alike(g, e, put, own);
   }
 
-  // Place o of block p, and there the key and the value; beyond the last place there is nothing.
+  // Place o of block p, and there the key and the value; beyond the last place there is nothing, and loads mask themselves.
   void cut_into_blocks(const walked& keys, node_id along) {
     first = g.arg(keys.walk, 0);
     const node_id last = g.arg(keys.walk, 1), length = make(g, op::sub, last, first);
@@ -76,8 +76,6 @@ class tie_blocks {
     sums = is_floating(type) || what != wanted::sum ? element::f64 : type;  // places are exact in it
     replacement put(g);
     put.add(keys.walk, place);
-    trust_alike(g, keys.value, put, trusted);
-    trust_alike(g, along, put, trusted);
     const node_id k = put(keys.value);
     const bool has_nan = what == wanted::sum && is_floating(g.type(k));  // which ties with nothing
     const node_id counts = has_nan ? conjunction(g, inside, make(g, op::equal, k, k)) : inside;
@@ -92,7 +90,6 @@ class tie_blocks {
     const node_id q = backward ? fresh_index(g, o, o, integer(g, size)) : fresh_index(g, o, integer(g, 0), plus(o, 1));
     replacement put(g);
     put.add(o, q);
-    trust_alike(g, key, put, trusted);
     const node_id whole = intern_reduce(g, t.extremum, g.type(key), put(key), truth(g, true), {q});
     const stage like = layout_of(g, known, key, s);
     const std::string reason = "ties of ranges of " + std::to_string(size) + ": blocks of their size";

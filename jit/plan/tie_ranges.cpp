@@ -59,7 +59,7 @@ class tie_ranges {
         if (g.type(key) == element::boolean || !varies(key) || varies(mine)) continue;
         const bool own = is_own_range();
         if (!own && !is_around()) continue;
-        if (own && !slides_in_steps()) return false;  // see `tied`
+        if (own && (!slides_in_steps() || terms < ranges_from * steps)) return false;  // see `tied`
         return own && holds(g, mine, op::reduce) ? keep_mine() : fold(own);
       }
     return false;
@@ -205,8 +205,10 @@ class tie_ranges {
   // Does each of its ranges slide, and one alone by more than an element?
   bool slides_in_steps() {
     const node_id keys = whole(extremum, key, bounds);
+    steps = 1;
     return std::all_of(bounds.begin(), bounds.end(), [&](node_id b) {
       const sliding r = slides(keys, b);
+      if (r.over != no_node) steps *= static_cast<double>(std::max<std::int64_t>(1, bound_of(g, r.low, r.over).slope));
       if (r.over == no_node || bounds.size() > 1) return r.over != no_node;
       return bound_of(g, r.low, r.over).slope != 1 || bound_of(g, r.high, r.over).slope != 1;
     });
@@ -403,6 +405,7 @@ class tie_ranges {
   trust unused;
   node_id mine = no_node, key = no_node, value = no_node, condition = no_node;
   monoid extremum = monoid::max;
+  double steps = 1;  // elements of the keys for each result
   std::vector<node_id> found_places;
   std::vector<dimension> dimensions;
 };
