@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <sheaf/dsl/graph/affine.hpp>
+#include <sheaf/jit/plan/interleaved.hpp>
 #include <sheaf/jit/plan/recurrence.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/schedule.hpp>
@@ -300,7 +301,8 @@ bool take_scan(graph& g, const facts& known, stage& s, std::vector<stage>& befor
     const sliding r = sliding_of(g, n);
     node_id instead = no_node;
     if (r.over == no_node) {
-      instead = separated(g, n);
+      instead = take_interleaved(g, known, n, s, before, trusted);
+      if (instead == no_node) instead = separated(g, n);
       if (instead == n) continue;
     }
     const bool slides = r.over != no_node;
