@@ -141,15 +141,17 @@ class tie_ranges {
     node_id inner = t.key;
     std::vector<node_id> places;  // of the keys: the bound indices over closed ranges
     std::vector<sliding> outer;
+    std::vector<node_id> open = t.bounds;
     for (const node_id b : t.bounds) {
       const node_id over = over_of(g, b);
       if (over == no_node) return false;
-      const node_id keys = intern_reduce(g, monoid::max, g.type(inner), inner, truth(g, true), {b});
+      const node_id keys = intern_reduce(g, monoid::max, g.type(inner), inner, truth(g, true), open);
+      std::erase(open, b);
       outer.push_back(dilated_along(g, keys, over, b));
       if (outer.back().over != no_node) {
         const walked w = value_along(g, outer.back(), unused);
         places.push_back(w.walk);
-        inner = w.value;
+        inner = open.empty() ? w.value : g.arg(w.value, 0);
         continue;
       }
       const node_id first = with(g, g.arg(b, 0), over, g.arg(over, 0));

@@ -2,7 +2,7 @@
 //   sum over u of value where key == mine      where no key lies beyond mine
 // is S where the keys' own extremum E equals mine, else 0; S is the sum where the keys equal E. E and S are folded one index
 // at a time, the last first, each along a walk of its own; of one index with a step they are those of windows that move by
-// one element, and perhaps one element more. So no cost grows with a range. Shown by tests/jit/ties.cpp.
+// one element, and perhaps one element more. So no cost grows with a range. Shown by tests/jit/tie_ranges.cpp.
 #pragma once
 #include <sheaf/jit/plan/tied.hpp>
 
