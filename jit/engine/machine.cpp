@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <fstream>
 #include <vector>
 
 #include <sheaf/jit/engine/codegen.hpp>
@@ -127,10 +128,24 @@ double operation_time() {
 
 }  // namespace
 
+double cache_bytes(int level, const std::string& folder) {
+  for (int k = 0;; ++k) {
+    const std::string entry = folder + "/index" + std::to_string(k);
+    std::ifstream level_file(entry + "/level"), size_file(entry + "/size"), type_file(entry + "/type");
+    int of = 0;
+    if (!(level_file >> of)) return 0;
+    double size = 0;
+    std::string unit, type;
+    if (of != level || !(type_file >> type) || type == "Instruction" || !(size_file >> size)) continue;
+    size_file >> unit;
+    return size * (unit == "K" ? 1024 : unit == "M" ? 1 << 20 : 1);
+  }
+}
+
 plan::machine measured_machine() {
   plan::machine m;
-  if (const long last = sysconf(_SC_LEVEL3_CACHE_SIZE); last > 0) m.last_cache = static_cast<double>(last);
-  if (const long second = sysconf(_SC_LEVEL2_CACHE_SIZE); second > 0) m.second_cache = static_cast<double>(second);
+  if (const double second = cache_bytes(2); second > 0) m.second_cache = m.last_cache = second;
+  if (const double third = cache_bytes(3); third > 0) m.last_cache = third;
   m.wake = wake_time(m.wake);
   m.operation = operation_time();
   // Twice the last cache, but no more pages than a few milliseconds touch.
@@ -150,7 +165,7 @@ const plan::machine& this_machine() {
   static const plan::machine once = [] {
     const auto& settings = runtime::current_settings();
     if (settings.cache == runtime::cache_use::off) return plan::machine{};
-    const std::string key = "machine, first form\n" + processor_key("") + "\n" +
+    const std::string key = "machine, second form\n" + processor_key("") + "\n" +
                             std::to_string(current_parallel_hook().threads) + " threads";
     const auto& cache = runtime::default_kernel_cache();
     if (const auto kept = cache.find(key)) return plan::machine_of(std::string(kept->begin(), kept->end()));

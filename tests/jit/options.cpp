@@ -2,9 +2,12 @@
 // sentence. determinism::strict on the shapes of the workloads; the bits of every plan of tests/jit, and of every row and mixture of
 // tests/coverage, are compared between widths there.
 #include <gtest/gtest.h>
+#include <filesystem>
+#include <fstream>
 
 #include <support/both.hpp>
 
+#include <sheaf/jit/engine/machine.hpp>
 #include <sheaf/jit/plan/steer.hpp>
 
 #include "plan_harness.hpp"
@@ -200,6 +203,25 @@ TEST(machine, text_and_back) {
   EXPECT_EQ(again.wake, 7000);
   const plan::machine broken = plan::machine_of("read_one -3\nwake nan\nlast_cache");
   EXPECT_EQ(plan::text_of(broken), plan::text_of(plan::machine{}));
+}
+
+TEST(machine, caches_that_a_core_reaches) {
+  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "sheaf_caches";
+  const char* entries[4][3] = {
+      {"1", "Data", "48K"}, {"1", "Instruction", "32K"}, {"2", "Unified", "1024K"}, {"3", "Unified", "32M"}};
+  for (int k = 0; k < 4; ++k) {
+    const auto entry = folder / ("index" + std::to_string(k));
+    std::filesystem::create_directories(entry);
+    std::ofstream(entry / "level") << entries[k][0] << '\n';
+    std::ofstream(entry / "type") << entries[k][1] << '\n';
+    std::ofstream(entry / "size") << entries[k][2] << '\n';
+  }
+  EXPECT_EQ(jit::cache_bytes(1, folder), 48 << 10);
+  EXPECT_EQ(jit::cache_bytes(2, folder), 1 << 20);
+  EXPECT_EQ(jit::cache_bytes(3, folder), 32 << 20);
+  EXPECT_EQ(jit::cache_bytes(4, folder), 0);
+  EXPECT_EQ(jit::cache_bytes(1, folder / "none"), 0);
+  std::filesystem::remove_all(folder);
 }
 
 // What is measured steers scheduling; trial::expect_same_elsewhere shows that bits do not depend on it.

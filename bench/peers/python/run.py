@@ -3,6 +3,7 @@
 A line each, as the C++ programs report them: peer NAME ID WHAT ms MS ERROR. The error is against PyTorch in f64.
 """
 import argparse
+import functools
 import os
 import statistics
 import sys
@@ -25,13 +26,35 @@ def progress(text):
         print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
 
 
-def timed(call, patience=1.2, repeats=7):
+AWAKE = torch.ones(1 << 18)
+
+
+def wake_torch():
+    torch.sqrt(AWAKE)
+
+
+@functools.cache
+def jax_sum():
+    import jax
+    return jax.jit(lambda x: (x * x).sum())
+
+
+def wake_jax():
+    jax_sum()(AWAKE.numpy()).block_until_ready()
+
+
+# Wakes a peer's threads, as the call before has done where calls follow each other, see bench/support/pairs.hpp. NumPy has none.
+WAKE = {"torch": wake_torch, "compile": wake_torch, "jax": wake_jax, "numpy": lambda: None}
+
+
+def timed(call, wake, patience=1.2, repeats=7):
     """Milliseconds, caches cold as in bench/workloads, and the last result. The first run, which compiles, never counts."""
     result, spent = call(), []
     start = time.perf_counter()
     for k in range(-1, repeats):
         result = None  # its memory is what the next one gets
         np.copyto(FLUSH[1], FLUSH[0])
+        wake()
         before = time.perf_counter()
         result = call()
         after = time.perf_counter()
@@ -82,7 +105,7 @@ def measure(peer, row, wanted, forward, both):
         for call in calls:
             progress(f"{row.id} {row.name}{what}: {NAMES[peer]}")
             try:
-                ms, got = timed(call)
+                ms, got = timed(call, WAKE[peer])
             except Exception as e:  # a form that this peer can't do
                 print(f"note {NAMES[peer]} {row.id} {row.name}{what}: {type(e).__name__}: {str(e).splitlines()[0][:100]}")
                 continue
