@@ -254,6 +254,29 @@ bool is_later(graph& g, const facts& known, const sliding& r) {
   return low.slope == 1 && is_number(g, low.rest, 1) && known.trips(r.over) >= known.elements(blocks_from);
 }
 
+// The reduction with subscripts in which a bound index cancels, as in x(t + (i - t)), without it.
+node_id without_cancelled(graph& g, node_id n, trust& trusted) {
+  replacement put(g);
+  bool any = false;
+  const std::vector<node_id> list = bound_indices(g, n);
+  for_each_node(g, g.arg(n, 1), [&](node_id e) {
+    if (g.kind(e) != op::load) return;
+    for (int k = 1; k < g[e].count; ++k)
+      for (const node_id idx : list) {
+        const node_id subscript = g.arg(e, k);
+        if (!g.free[subscript].has(g.ordinal(idx))) continue;
+        const line l = split_affine(g, subscript, idx);
+        if (!l.affine || l.slope != 0) continue;
+        put.add(subscript, l.rest);
+        any = true;
+      }
+  });
+  if (!any) return n;
+  const node_id condition = put(g.arg(n, 1));
+  trust_alike(g, g.arg(n, 1), put, trusted);
+  return intern_reduce(g, monoid_of(g, n), g.type(n), g.arg(n, 0), condition, list);
+}
+
 bool is_running(graph& g, const sliding& r) {
   const bound_line low = bound_of(g, r.low, r.over), high = bound_of(g, r.high, r.over);
   if (!low.affine || !high.affine || low.slope + high.slope != 1 || low.slope * high.slope != 0) return false;
@@ -283,6 +306,13 @@ bool take_scan(graph& g, const facts& known, stage& s, std::vector<stage>& befor
   for_each_node(g, s.body, [&](node_id n) {
     if (g.kind(n) == op::reduce) all.push_back(n);
   });
+  for (const node_id n : all)
+    if (const node_id plain = without_cancelled(g, n, trusted); plain != n) {
+      replacement put(g);
+      put.add(n, plain);
+      s.body = put(s.body);
+      return true;
+    }
   // Those that meet a running extremum first, while that can still be seen.
   for (auto n = all.rbegin(); n != all.rend(); ++n) {
     const node_id instead = take_recurrence(g, known, *n, s, before, trusted);

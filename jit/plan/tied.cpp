@@ -109,10 +109,11 @@ std::optional<walked> values_along(graph& g, const tied& found, node_id walk, tr
 node_id kept_along(graph& g, const facts& known, const tied& found, node_id walk, node_id value, const stage& s,
                    std::vector<stage>& before, trust& trusted) {
   node_id kept = known_as(g, value, walk, before);
-  if (kept == no_node)
-    kept = stored(g, value, "kept", layout_of(g, known, value, s), before,
-                  "windows that overlap read it: it is computed once");
   const sliding& r = found.keys;
+  stage like = layout_of(g, known, value, s);
+  if (!s.indices.empty() && s.indices.back() == r.over) like.vector = walk;
+  if (kept == no_node)
+    kept = stored(g, value, "kept", like, before, "windows that overlap read it: it is computed once");
   const node_id place = plus(g, make(g, op::mul, r.over, integer(g, r.stride)), r.bound);
   const node_id here = with(g, kept, walk, place);
   trusted.insert(kept);
