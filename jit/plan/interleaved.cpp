@@ -34,6 +34,19 @@ stage running_along(const graph& g, const stage& s, node_id t, node_id own, node
   return like;
 }
 
+// The range of a reduction that is better laid out; over == no_node: none is.
+sliding worth_it(graph& g, const facts& known, node_id n) {
+  const monoid fold = monoid_of(g, n);
+  if (folds_tuple(g, n) || in_order(g, fold) || row(g.type(n)).bytes < 4 || !has_closed_ranges(g, n)) return {};
+  const sliding r = dilated_of(g, n);
+  if (r.over == no_node || known.trips(r.over) < fewest_results) return {};
+  const bool position = row(fold).position, cut = g.arg(r.bound, 0) != r.low || g.arg(r.bound, 1) != r.high;
+  if (g[r.high].attribute - g[r.low].attribute < (position ? positions_from : interleaved_from)) return {};
+  // Elements outside of a cut range could be taken for its extremum.
+  if (position && (cut || g[n].count != 3 || !is_true(g, g.arg(n, 1)))) return {};
+  return r;
+}
+
 }  // namespace
 
 lattice lattice_of(graph& g, const sliding& r) {
@@ -59,44 +72,35 @@ lattice lattice_of(graph& g, const sliding& r) {
 
 node_id take_interleaved(graph& g, const facts& known, node_id n, const stage& s, std::vector<stage>& before,
                          trust& trusted) {
+  const sliding r = worth_it(g, known, n);
+  if (r.over == no_node) return no_node;
   const monoid fold = monoid_of(g, n);
-  if (folds_tuple(g, n) || in_order(g, fold) || row(g.type(n)).bytes < 4 || !has_closed_ranges(g, n)) return no_node;
-  const sliding r = dilated_of(g, n);
-  if (r.over == no_node || known.trips(r.over) < fewest_results) return no_node;
-  const bool position = row(fold).position, cut = g.arg(r.bound, 0) != r.low || g.arg(r.bound, 1) != r.high;
-  const std::int64_t width = g[r.high].attribute - g[r.low].attribute;
-  if (width < (position ? positions_from : interleaved_from)) return no_node;
-  // Elements outside of a cut range could be taken for its extremum.
-  if (position && (cut || g[n].count != 3 || !is_true(g, g.arg(n, 1)))) return no_node;
+  const bool position = row(fold).position;
   trust unused;
-  node_id whole = n;
-  if (position) whole = intern_reduce(g, monoid::max, g.type(g.arg(n, 0)), g.arg(n, 0), g.arg(n, 1), {r.bound});
   sliding keys = r;
-  keys.reduce = whole;
+  if (position) keys.reduce = intern_reduce(g, monoid::max, g.type(g.arg(n, 0)), g.arg(n, 0), g.arg(n, 1), {r.bound});
   const walked w = value_along(g, keys, unused);
   const lattice l = lattice_of(g, r);
+  const auto at = [&](node_id load, node_id idx, node_id place) {
+    replacement put(g);
+    put.add(idx, place);
+    const node_id there = put(load);
+    trusted.insert(there);
+    return there;
+  };
   replacement put(g);
   put.add(w.walk, l.place);
   const node_id value = put(w.value), none = position ? number_like(g, value, 0) : identity_of(g, fold, g.type(value));
   const std::string reason = "dilated by " + std::to_string(std::abs(r.step)) + ": each part is laid out by itself";
-  node_id laid = stored(g, make(g, op::select, l.inside, value, none), "laid_out",
-                        running_along(g, s, r.over, l.walk, value), before, reason);
+  const node_id laid = stored(g, make(g, op::select, l.inside, value, none), "laid_out",
+                              running_along(g, s, r.over, l.walk, value), before, reason);
   trusted.insert(laid);
   const node_id u = position ? fresh_index(g, r.bound, r.low, r.high) : fresh_index(g, l.walk, l.begin, l.end);
-  const node_id at = !position ? u : r.step > 0 ? plus(g, l.along, u) : make(g, op::sub, l.along, u);
-  replacement there(g);
-  there.add(l.walk, at);
-  laid = there(laid);
-  trusted.insert(laid);
-  const node_id result = intern_reduce(g, fold, g.type(n), laid, truth(g, true), {u});
+  const node_id place = !position ? u : r.step > 0 ? plus(g, l.along, u) : make(g, op::sub, l.along, u);
+  const node_id result = intern_reduce(g, fold, g.type(n), at(laid, l.walk, place), truth(g, true), {u});
   const node_id all = stored(g, result, "of_parts", running_along(g, s, r.over, l.along, result), before, reason);
-  replacement mine(g);
-  mine.add(l.along, l.at_along);
-  mine.add(l.part, l.at_part);
-  const node_id found = mine(all);
   trusted.insert(all);
-  trusted.insert(found);
-  return found;
+  return at(at(all, l.along, l.at_along), l.part, l.at_part);
 }
 
 }  // namespace sheaf::plan
