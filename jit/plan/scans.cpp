@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <sheaf/dsl/graph/affine.hpp>
+#include <sheaf/jit/plan/interleaved.hpp>
 #include <sheaf/dsl/passes/running_derivative.hpp>
 #include <sheaf/jit/plan/recurrence.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
@@ -10,7 +11,7 @@
 #include <sheaf/jit/plan/separate.hpp>
 #include <sheaf/jit/plan/sliding.hpp>
 #include <sheaf/jit/plan/stages.hpp>
-#include <sheaf/jit/plan/tied.hpp>
+#include <sheaf/jit/plan/tie_ranges.hpp>
 #include <sheaf/jit/plan/windows.hpp>
 
 namespace sheaf::plan {
@@ -102,8 +103,8 @@ void make_scan(graph& g, const facts& known, stage& s, const sliding& r, std::ve
   s.how = way::scan;
   s.owned = r.over;
   s.body = f.value;
-  s.reasons.push_back(std::string("scan: its range ") + (f.backward ? "begins" : "ends") + " at the index itself; one pass" +
-                      (f.backward ? ", backward" : ""));
+  s.reasons.push_back(std::string("scan: its range ") + (f.backward ? "begins" : "ends") +
+                      " at the index itself; one pass" + (f.backward ? ", backward" : ""));
   index_set others = g.free[f.value];
   others.erase(g.ordinal(f.walk));
   const double rows = known.trips(others), places = known.trips(f.walk);
@@ -125,18 +126,22 @@ void make_scan(graph& g, const facts& known, stage& s, const sliding& r, std::ve
 }
 
 // A scan in blocks that begin anew, as a stage of its own: the fold of each block up to a place, or from it on.
-node_id blocks(graph& g, const facts& known, const walked& w, monoid fold, element type, std::int64_t size, bool backward, const stage& s,
-               std::vector<stage>& before, const std::string& reason) {
+node_id blocks(graph& g, const facts& known, const walked& w, monoid fold, element type, std::int64_t size,
+               bool backward, const stage& s, std::vector<stage>& before, const std::string& reason) {
   const node_id index_like = w.walk;
   const node_id low = g.arg(w.walk, 0), high = g.arg(w.walk, 1);
-  const node_id start = make(g, op::add, low, make(g, op::mul, make(g, op::quotient, make(g, op::sub, w.walk, low), integer(g, size)), integer(g, size)));
+  const node_id start =
+      make(g, op::add, low,
+           make(g, op::mul, make(g, op::quotient, make(g, op::sub, w.walk, low), integer(g, size)), integer(g, size)));
   const node_id inner = backward ? fresh_index(g, index_like, w.walk, make(g, op::minimum, plus(g, start, size), high))
                                  : fresh_index(g, index_like, start, plus(g, w.walk, 1));
   replacement put(g);
   put.add(w.walk, inner);
   const node_id whole = intern_reduce(g, fold, type, put(w.value), truth(g, true), {inner});
-  const node_id result = stored(g, whole, backward ? "rest_of_block" : "begun_block", layout_of(g, known, w.value, s), before, reason);
-  stage& made = *std::find_if(before.begin(), before.end(), [&](const stage& t) { return t.define == g.arg(result, 0); });
+  const node_id result =
+      stored(g, whole, backward ? "rest_of_block" : "begun_block", layout_of(g, known, w.value, s), before, reason);
+  stage& made =
+      *std::find_if(before.begin(), before.end(), [&](const stage& t) { return t.define == g.arg(result, 0); });
   made.how = way::scan;
   made.owned = w.walk;
   made.body = w.value;
@@ -160,13 +165,15 @@ node_id at(graph& g, node_id loaded, node_id idx, node_id place, trust& trusted)
 }
 
 bool pays(graph& g, const facts& known, const sliding& r, std::int64_t width) {
-  const double results = known.trips(r.over), stride = static_cast<double>(std::max<std::int64_t>(1, bound_of(g, r.low, r.over).slope));
+  const double results = known.trips(r.over),
+               stride = static_cast<double>(std::max<std::int64_t>(1, bound_of(g, r.low, r.over).slope));
   return static_cast<double>(width) >= window_from * stride && results * stride >= static_cast<double>(width);
 }
 
 // [a, a + w): what is left of a's block, less a whole one, joined with what was begun of the next. A window cut at its
 // beginning is begun there; one cut at its end that lies within the last block is what is left of it.
-node_id make_window(graph& g, const facts& known, const sliding& r, std::int64_t width, const stage& s, std::vector<stage>& before, trust& trusted) {
+node_id make_window(graph& g, const facts& known, const sliding& r, std::int64_t width, const stage& s,
+                    std::vector<stage>& before, trust& trusted) {
   walked w = value_along(g, r, trusted);
   w.value = plain_value(g, known, w.value, s, before);
   const monoid fold = monoid_of(g, r.reduce);
@@ -208,23 +215,27 @@ node_id make_window(graph& g, const facts& known, const sliding& r, std::int64_t
 }
 
 // A running result whose range is cut, or grows by other steps: it is read from a plain one.
-node_id make_lookup(graph& g, const facts& known, const sliding& r, bool backward, const stage& s, std::vector<stage>& before, trust& trusted) {
+node_id make_lookup(graph& g, const facts& known, const sliding& r, bool backward, const stage& s,
+                    std::vector<stage>& before, trust& trusted) {
   const walked w = value_along(g, r, trusted);
   const monoid fold = monoid_of(g, r.reduce);
-  const node_id inner = backward ? fresh_index(g, w.walk, w.walk, g.arg(w.walk, 1)) : fresh_index(g, w.walk, g.arg(w.walk, 0), plus(g, w.walk, 1));
+  const node_id inner = backward ? fresh_index(g, w.walk, w.walk, g.arg(w.walk, 1))
+                                 : fresh_index(g, w.walk, g.arg(w.walk, 0), plus(g, w.walk, 1));
   replacement put(g);
   put.add(w.walk, inner);
   const node_id value = put(w.value);
   trust_alike(g, w.value, put, trusted);
   const node_id whole = intern_reduce(g, fold, g.type(r.reduce), value, truth(g, true), {inner});
-  const node_id running = stored(g, whole, "running", layout_of(g, known, w.value, s), before, "a scan that others look up");
+  const node_id running =
+      stored(g, whole, "running", layout_of(g, known, w.value, s), before, "a scan that others look up");
   const node_id found = at(g, running, w.walk, backward ? r.low : plus(g, r.high, -1), trusted);
   return make(g, op::select, make(g, op::less, r.low, r.high), found, identity_of(g, fold, g.type(r.reduce)));
 }
 
 // What comes after a place, of a long axis: the result one further of a scan in blocks, where there is one. The load asks
 // for itself whether it is inside.
-node_id make_later(graph& g, const facts& known, const sliding& r, const stage& s, std::vector<stage>& before, trust& trusted) {
+node_id make_later(graph& g, const facts& known, const sliding& r, const stage& s, std::vector<stage>& before,
+                   trust& trusted) {
   const walked w = value_along(g, r, trusted);
   const monoid fold = monoid_of(g, r.reduce);
   const node_id inner = fresh_index(g, w.walk, w.walk, g.arg(w.walk, 1));
@@ -234,12 +245,37 @@ node_id make_later(graph& g, const facts& known, const sliding& r, const stage& 
   trust_alike(g, w.value, put, trusted);
   const node_id whole = intern_reduce(g, fold, g.type(r.reduce), value, truth(g, true), {inner});
   further.add(w.walk, r.low);
-  const node_id running = stored(g, whole, "running", layout_of(g, known, w.value, s), before, "a scan that others look up");
-  return make(g, op::select, make(g, op::less, r.low, r.high), further(running), identity_of(g, fold, g.type(r.reduce)));
+  const node_id running =
+      stored(g, whole, "running", layout_of(g, known, w.value, s), before, "a scan that others look up");
+  return make(g, op::select, make(g, op::less, r.low, r.high), further(running),
+              identity_of(g, fold, g.type(r.reduce)));
 }
 bool is_later(graph& g, const facts& known, const sliding& r) {
   const bound_line low = bound_of(g, r.low, r.over);
   return low.slope == 1 && is_number(g, low.rest, 1) && known.trips(r.over) >= known.elements(blocks_from);
+}
+
+// The reduction with subscripts in which a bound index cancels, as in x(t + (i - t)), without it.
+node_id without_cancelled(graph& g, node_id n, trust& trusted) {
+  replacement put(g);
+  bool any = false;
+  const std::vector<node_id> list = bound_indices(g, n);
+  for_each_node(g, g.arg(n, 1), [&](node_id e) {
+    if (g.kind(e) != op::load) return;
+    for (int k = 1; k < g[e].count; ++k)
+      for (const node_id idx : list) {
+        const node_id subscript = g.arg(e, k);
+        if (!g.free[subscript].has(g.ordinal(idx))) continue;
+        const line l = split_affine(g, subscript, idx);
+        if (!l.affine || l.slope != 0) continue;
+        put.add(subscript, l.rest);
+        any = true;
+      }
+  });
+  if (!any) return n;
+  const node_id condition = put(g.arg(n, 1));
+  trust_alike(g, g.arg(n, 1), put, trusted);
+  return intern_reduce(g, monoid_of(g, n), g.type(n), g.arg(n, 0), condition, list);
 }
 
 bool is_running(graph& g, const sliding& r) {
@@ -271,6 +307,13 @@ bool take_scan(graph& g, const facts& known, stage& s, std::vector<stage>& befor
   for_each_node(g, s.body, [&](node_id n) {
     if (g.kind(n) == op::reduce) all.push_back(n);
   });
+  for (const node_id n : all)
+    if (const node_id plain = without_cancelled(g, n, trusted); plain != n) {
+      replacement put(g);
+      put.add(n, plain);
+      s.body = put(s.body);
+      return true;
+    }
   // Those that meet a running extremum first, while that can still be seen.
   for (auto n = all.rbegin(); n != all.rend(); ++n) {
     const node_id instead = take_recurrence(g, known, *n, s, before, trusted);
@@ -281,16 +324,21 @@ bool take_scan(graph& g, const facts& known, stage& s, std::vector<stage>& befor
     return true;
   }
   for (auto n = all.rbegin(); n != all.rend(); ++n)
-    if (take_tied(g, known, *n, s, before, trusted)) return true;
+    if (take_tied(g, known, *n, s, before, trusted) || take_tie_ranges(g, known, *n, s, before, trusted) ||
+        take_tie_blocks(g, known, *n, s, before, trusted))
+      return true;
   for (const node_id n : all) {
+    if (row(monoid_of(g, n)).position && take_position(g, known, n, s, before, trusted)) return true;
     const sliding r = sliding_of(g, n);
     node_id instead = no_node;
     if (r.over == no_node) {
-      instead = separated(g, n);
+      instead = take_interleaved(g, known, n, s, before, trusted);
+      if (instead == no_node) instead = separated(g, n);
       if (instead == n) continue;
     }
     const bool slides = r.over != no_node;
-    const bool grows = slides && !g.free[r.low].has(g.ordinal(r.over)), shrinks = slides && !g.free[r.high].has(g.ordinal(r.over));
+    const bool grows = slides && !g.free[r.low].has(g.ordinal(r.over)),
+               shrinks = slides && !g.free[r.high].has(g.ordinal(r.over));
     if (slides && is_running(g, r)) {
       if (folds_tuple(g, n) && derivative::is_chain(g, monoid_of(g, n)) && own_row_of(g, monoid_of(g, n)).component == 1) {
         instead = take_chain(g, known, r, s, before, trusted);

@@ -28,7 +28,8 @@ std::optional<int> trend(graph& g, node_id e, node_id t) {
     const auto a = trend(g, g.arg(e, 0), t);
     return a ? std::optional<int>(-*a) : std::nullopt;
   }
-  if (kind == op::quotient && is_constant(g, g.arg(e, 1)) && g[g.arg(e, 1)].attribute > 0) return trend(g, g.arg(e, 0), t);
+  if (kind == op::quotient && is_constant(g, g.arg(e, 1)) && g[g.arg(e, 1)].attribute > 0)
+    return trend(g, g.arg(e, 0), t);
   return std::nullopt;
 }
 
@@ -42,10 +43,11 @@ node_id moved(graph& g, node_id e, node_id t, std::int64_t stride) {
   return make(g, op::add, make(g, op::mul, t, integer(g, l.slope + stride)), l.rest);
 }
 
-// The integer expressions in which a body meets t and u, all of one form `u + stride * t + rest`.
+// The integer expressions in which a body meets t and u, all of one form `step * u + stride * t + rest`; a step is 1, or, where
+// they are dilated, any other.
 class meetings {
  public:
-  meetings(graph& g, node_id t, node_id u) : g_(g), t_(t), u_(u) {}
+  meetings(graph& g, node_id t, node_id u, bool dilated = false) : g_(g), t_(t), u_(u), dilated_(dilated) {}
 
   bool operator()(node_id n) {
     if (!uses(g_, n, u_) && !uses(g_, n, t_)) return true;
@@ -54,8 +56,10 @@ class meetings {
     if (g_.type(n) == element::i64 && (kind == op::index || is_elementwise(kind))) {
       const line a = split_affine(g_, n, u_);
       const line b = a.affine ? split_affine(g_, a.rest, t_) : line{};
-      if (b.affine && a.slope == 1 && b.slope >= 0 && (found.empty() || b.slope == stride)) {
+      const bool fits = dilated_ ? a.slope > 1 || a.slope < -1 : a.slope == 1;
+      if (b.affine && fits && b.slope >= 0 && (found.empty() || (b.slope == stride && a.slope == step))) {
         stride = b.slope;
+        step = a.slope;
         found.push_back({n, b.rest});
         return true;
       }
@@ -67,11 +71,12 @@ class meetings {
   }
 
   std::vector<sliding::meeting> found;
-  std::int64_t stride = 0;
+  std::int64_t stride = 0, step = 1;
 
  private:
   graph& g_;
   node_id t_, u_;
+  bool dilated_;
   std::unordered_set<node_id> seen_;
 };
 
@@ -104,6 +109,58 @@ std::optional<sliding> along(graph& g, node_id n, node_id t, node_id u) {
   r.last = follows ? end : make(g, op::select, make(g, op::less, g.arg(t, 0), g.arg(t, 1)), end, r.first);
   r.meetings = std::move(meet.found);
   return r;
+}
+
+// A bound of u, of which one arm is a number and another may say where places begin or end: `quotient(sign * t + c, by) + k`.
+struct dilated_bound {
+  bool fits = false, cuts = false;
+  node_id number = no_node;
+  node_id c = no_node, k = no_node;
+};
+dilated_bound dilated_bound_of(graph& g, node_id bound, node_id t, op cut, std::int64_t step) {
+  dilated_bound r;
+  while (g.kind(bound) == cut) {
+    const int moving = uses(g, g.arg(bound, 0), t) ? 0 : 1;
+    const node_id other = g.arg(bound, 1 - moving);
+    if (uses(g, other, t) || !is_constant(g, other) || r.number != no_node) return r;
+    r.number = other;
+    bound = g.arg(bound, moving);
+  }
+  if (r.number == no_node && is_constant(g, bound)) {
+    r.number = bound;
+    r.fits = true;
+    return r;
+  }
+  linear terms;
+  collect(g, bound, 1, terms);
+  node_id quotient = no_node;
+  for (const linear::term& e : terms.terms) {
+    if (e.factor == 0 || !uses(g, e.node, t)) continue;
+    if (quotient != no_node || e.factor != 1 || g.kind(e.node) != op::quotient) return r;
+    quotient = e.node;
+  }
+  if (quotient == no_node || !is_number(g, g.arg(quotient, 1), std::abs(step))) return r;
+  const line inner = split_affine(g, g.arg(quotient, 0), t);
+  r.c = inner.rest;
+  r.k = make(g, op::sub, bound, quotient);
+  r.fits = inner.affine && inner.slope == (step > 0 ? -1 : 1) && r.number != no_node;
+  r.cuts = true;
+  return r;
+}
+
+// Of u >= quotient(-t + c, d) + k, that is d * u + t >= d * k + c - d + 1, and of u < it, d * u + t < d * k + c - d + 1; where
+// the step is negative the same turned round.
+node_id limit_of(graph& g, const dilated_bound& b, std::int64_t step) {
+  const std::int64_t d = std::abs(step);
+  const node_id sum = make(g, op::add, make(g, op::mul, b.k, integer(g, d)), b.c);
+  return step > 0 ? make(g, op::add, sum, integer(g, 1 - d)) : make(g, op::sub, integer(g, d), sum);
+}
+
+// The stricter of two limits, if it is known which.
+node_id limited(graph& g, op cut, node_id a, node_id b) {
+  const bool first = known_less_equal(g, a, b), second = known_less_equal(g, b, a);
+  if (first || second) return first == (cut == op::minimum) ? a : b;
+  return make(g, cut, a, b);
 }
 
 // The limits only cut what lies outside of [first, last): low is a maximum, high a minimum of the moving bound and numbers.
@@ -152,6 +209,44 @@ sliding sliding_of(graph& g, node_id n) {
     for (const node_id t : indices_of(g, g.free[n]))
       if (const auto found = along(g, n, t, u)) return *found;
   return {};
+}
+
+sliding sliding_along(graph& g, node_id n, node_id t, node_id u) {
+  return has_closed_ranges(g, n) ? along(g, n, t, u).value_or(sliding{}) : sliding{};
+}
+
+sliding dilated_along(graph& g, node_id n, node_id t, node_id u) {
+  if (!has_closed_ranges(g, n) || !is_plain(g, g.arg(u, 0), t) || !is_plain(g, g.arg(u, 1), t)) return {};
+  for (const node_id idx : bound_indices(g, n))
+    if (idx != u && (uses(g, idx, u) || uses(g, idx, t))) return {};
+  meetings meet(g, t, u, true);
+  if (!meet(g.arg(n, 0)) || !meet(g.arg(n, 1)) || meet.found.empty() || meet.stride != 1) return {};
+  const std::int64_t step = meet.step;
+  const dilated_bound low = dilated_bound_of(g, g.arg(u, 0), t, op::maximum, step),
+                      high = dilated_bound_of(g, g.arg(u, 1), t, op::minimum, step);
+  if (!low.fits || !high.fits) return {};
+  const auto farthest = [&](node_id from, node_id by) {
+    return make(g, op::add, from, make(g, op::mul, by, integer(g, step)));
+  };
+  const node_id begin = low.number, end = make(g, op::add, high.number, integer(g, -1));
+  sliding r;
+  r.first = farthest(g.arg(t, 0), step > 0 ? begin : end);
+  r.last = farthest(g.arg(t, 1), step > 0 ? end : begin);
+  const dilated_bound &first = step > 0 ? low : high, &last = step > 0 ? high : low;
+  if (first.cuts) r.first = limited(g, op::maximum, r.first, limit_of(g, first, step));
+  if (last.cuts) r.last = limited(g, op::minimum, r.last, limit_of(g, last, step));
+  // Where there is no t there is to be no place.
+  const bool follows = known_less_equal(g, r.last, g.arg(t, 1)) && known_less_equal(g, g.arg(t, 0), r.first);
+  if (!follows) r.last = make(g, op::select, make(g, op::less, g.arg(t, 0), g.arg(t, 1)), r.last, r.first);
+  r.reduce = n;
+  r.over = t;
+  r.bound = u;
+  r.stride = 1;
+  r.step = step;
+  r.low = low.number;
+  r.high = high.number;
+  r.meetings = std::move(meet.found);
+  return r;
 }
 
 walked value_along(graph& g, const sliding& r, trust& trusted) {

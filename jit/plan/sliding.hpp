@@ -8,19 +8,25 @@ namespace sheaf::plan {
 
 struct sliding {
   node_id reduce = no_node;
-  node_id over = no_node;     // t, an index that the reduction depends on
-  node_id bound = no_node;    // u
+  node_id over = no_node;   // t, an index that the reduction depends on
+  node_id bound = no_node;  // u
   std::int64_t stride = 0;
-  node_id low = no_node, high = no_node;   // of s, in t
-  node_id first = no_node, last = no_node; // of s, over all t: [first, last)
+  std::int64_t step = 1;                    // of s, as u grows by one; not 1: see dilated_along
+  node_id low = no_node, high = no_node;    // of s, in t
+  node_id first = no_node, last = no_node;  // of s, over all t: [first, last)
   struct meeting {
-    node_id node, rest;       // an expression in t and u, as s + rest
+    node_id node, rest;  // an expression in t and u, as s + rest
   };
   std::vector<meeting> meetings;
 };
 
 // The first index along which a reduction slides; over == no_node: none does.
 sliding sliding_of(graph& g, node_id reduce);
+// Of one of its indices along one index outside.
+sliding sliding_along(graph& g, node_id reduce, node_id over, node_id bound);
+// The same of a body that takes every other element:
+//   fold over u of f(t + step * u)  is  fold over u in [low, high), two numbers, of value(t + step * u), the identity outside [first, last).
+sliding dilated_along(graph& g, node_id reduce, node_id over, node_id bound);
 
 struct walked {
   node_id walk;   // s, a new index over [first, last)

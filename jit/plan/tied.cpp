@@ -10,17 +10,12 @@
 
 namespace sheaf::plan {
 
-namespace {
-
-bool uses(const graph& g, node_id e, node_id idx) { return g.free[e].has(g.ordinal(idx)); }
-
 node_id with(graph& g, node_id e, node_id from, node_id to) {
   replacement put(g);
   put.add(from, to);
   return put(e);
 }
 
-// What a load of a definition stands for.
 node_id seen_through(graph& g, node_id n) {
   if (g.kind(n) != op::load || g.kind(g.arg(n, 0)) != op::define) return n;
   std::vector<node_id> subscripts;
@@ -32,6 +27,25 @@ bool is_extremum(const graph& g, node_id q) {
   return g.kind(q) == op::reduce && (monoid_of(g, q) == monoid::max || monoid_of(g, q) == monoid::min) &&
          is_true(g, g.arg(q, 1)) && g[q].count == 3;
 }
+
+node_id known_as(graph& g, node_id value, node_id walk, const std::vector<stage>& before) {
+  for (const stage& made : before)
+    for (std::size_t d = 0; d < made.indices.size(); ++d) {
+      const node_id idx = made.indices[d];
+      const bool reaches =
+          known_less_equal(g, g.arg(idx, 0), g.arg(walk, 0)) && known_less_equal(g, g.arg(walk, 1), g.arg(idx, 1));
+      if (!reaches || g.type(made.define) != g.type(value) || with(g, g.arg(made.define, 0), idx, walk) != value)
+        continue;
+      std::vector<node_id> subscripts = made.indices;
+      subscripts[d] = walk;
+      return load(g, made.define, subscripts.data(), static_cast<int>(subscripts.size()));
+    }
+  return no_node;
+}
+
+namespace {
+
+bool uses(const graph& g, node_id e, node_id idx) { return g.free[e].has(g.ordinal(idx)); }
 
 // As known_less_equal, where b is the least of some.
 bool not_above(graph& g, node_id a, node_id b) {
@@ -68,8 +82,9 @@ bool over_windows_around(graph& g, tied& found, node_id bound) {
   // The last window's first place, which no later place of the first window may precede.
   const node_id last = plus(g, r.over, to.rest, -1), first = plus(g, r.over, from.rest);
   const node_id place = plus(g, last, low.rest);
-  if (!not_above(g, with(g, inner.low, t, last), place)) return false;
-  if (!not_above(g, plus(g, place, integer(g, 1)), with(g, inner.high, t, first))) return false;
+  const auto proven = [&](node_id a, node_id b) { return not_above(g, a, b) || proven_less_equal(g, a, b); };
+  if (!proven(with(g, inner.low, t, last), place)) return false;
+  if (!proven(plus(g, place, integer(g, 1)), with(g, inner.high, t, first))) return false;
   trust unused;
   const walked w = value_along(g, inner, unused);
   found.extremum = monoid_of(g, q) == monoid::max ? monoid::min : monoid::max;
@@ -90,30 +105,15 @@ std::optional<walked> values_along(graph& g, const tied& found, node_id walk, tr
   return walked{walk, with(g, w.value, w.walk, walk)};
 }
 
-// A stage that has this value already, read at `walk`.
-node_id known_as(graph& g, node_id value, node_id walk, const std::vector<stage>& before) {
-  for (const stage& made : before)
-    for (std::size_t d = 0; d < made.indices.size(); ++d) {
-      const node_id idx = made.indices[d];
-      const bool reaches =
-          known_less_equal(g, g.arg(idx, 0), g.arg(walk, 0)) && known_less_equal(g, g.arg(walk, 1), g.arg(idx, 1));
-      if (!reaches || g.type(made.define) != g.type(value) || with(g, g.arg(made.define, 0), idx, walk) != value)
-        continue;
-      std::vector<node_id> subscripts = made.indices;
-      subscripts[d] = walk;
-      return load(g, made.define, subscripts.data(), static_cast<int>(subscripts.size()));
-    }
-  return no_node;
-}
-
 // Of an element that holds a reduction: it is stored along the range, and read from there.
 node_id kept_along(graph& g, const facts& known, const tied& found, node_id walk, node_id value, const stage& s,
                    std::vector<stage>& before, trust& trusted) {
   node_id kept = known_as(g, value, walk, before);
-  if (kept == no_node)
-    kept = stored(g, value, "kept", layout_of(g, known, value, s), before,
-                  "windows that overlap read it: it is computed once");
   const sliding& r = found.keys;
+  stage like = layout_of(g, known, value, s);
+  if (!s.indices.empty() && s.indices.back() == r.over) like.vector = walk;
+  if (kept == no_node)
+    kept = stored(g, value, "kept", like, before, "windows that overlap read it: it is computed once");
   const node_id place = plus(g, make(g, op::mul, r.over, integer(g, r.stride)), r.bound);
   const node_id here = with(g, kept, walk, place);
   trusted.insert(kept);

@@ -1,47 +1,26 @@
 // Derivatives of maxima over windows: sums over what ties, as windows of their own; every width, few and many ties, NaN and
 // infinities, cut windows, batches, both modes; the same bits for any pieces.
-#include "plan_harness.hpp"
+#include <array>
+
+#include "tie_data.hpp"
 
 namespace sheaf::test {
 namespace {
 
 constexpr auto i = axis<"i">;
+constexpr auto j = axis<"j">;
 constexpr auto t = axis<"t">;
 constexpr auto u = axis<"u">;
 constexpr auto x = tensor<"x", float, 1>;
 constexpr auto m = tensor<"m", float, 2>;
 constexpr auto z = tensor<"z", double, 1>;
 
-int count_of(const std::string& text, const std::string& part) {
-  int n = 0;
-  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++n;
-  return n;
-}
 // Of each plan: how many tie, and what they get.
 void expect_ties(trial& test, std::int64_t width) {
   const std::string text = test.plan_text();
   EXPECT_EQ(count_of(text, "window of " + std::to_string(width) + ", sums of ties:"), 2) << text;
   EXPECT_EQ(count_of(text, "stage"), 3) << text;  // the maximum too is computed once
 }
-
-enum class data { few_ties, many_ties, all_tie, falling, endless };
-std::vector<double> drawn(std::int64_t count, data kind) {
-  std::mt19937_64 bits(static_cast<unsigned>(kind) + 3);
-  std::vector<double> values;
-  for (std::int64_t k = 0; k < count; ++k) {
-    const auto draw = static_cast<double>(bits() % (kind == data::few_ties ? 1000003 : 5));
-    const double odd = draw == 0                      ? -std::numeric_limits<double>::infinity()
-                       : draw == 1 && bits() % 8 == 0 ? std::numeric_limits<double>::infinity()
-                       : draw == 2 && bits() % 8 == 0 ? std::numeric_limits<double>::quiet_NaN()
-                                                      : draw;
-    values.push_back(kind == data::all_tie   ? 1.5
-                     : kind == data::falling ? static_cast<double>(-k)
-                     : kind == data::endless ? odd
-                                             : draw);
-  }
-  return values;
-}
-constexpr data kinds[] = {data::few_ties, data::many_ties, data::all_tie, data::falling, data::endless};
 
 // dx by the definition: every window shares what it gets among those that equal its extremum.
 std::vector<double> shared_among(const std::vector<double>& values, const std::vector<double>& dy, std::int64_t width,
@@ -125,7 +104,7 @@ void against_the_reference() {
     forward.with("x", {size}, one).random("tangent_x", {size}).expect_right();
     expect_ties(forward, Width);
     padded.with("x", {size}, one).random("cotangent_skipped", {size}).expect_right();
-
+    expect_ties(padded, Width);
     doubles.with("z", {size}, one).random("cotangent_wide", {size - Width + 1}).expect_right();
     expect_ties(doubles, Width);
     for (const bool turned : {false, true}) {
