@@ -316,9 +316,9 @@ class differentiation {
     const node_id keyed = powers ? g_.arg(g_.arg(body, 0), 0) : body;
     const derivative::running r = derivative::running_of(g_, n, keyed, dy);
     if (r.over == no_node) return false;
-    // With their own place, the planner knows the adjoints of these as recurrences of fewer arrays.
+    // With their own place, the planner knows the adjoints of extrema and exponentials as recurrences of fewer arrays.
     const bool own_place = r.shift == (r.backward ? 0 : 1);
-    if (own_place && !chains && !folds) return false;
+    if (own_place && (extremum || powers)) return false;
     // Elements are asked for that a later result met, which was computed only where its cotangent says.
     const bool fails = !chains && may_fail(g_, substitute(g_, keyed, r.bound, r.place));
     if (fails && !is_true(g_, support(dy))) return false;

@@ -13,15 +13,23 @@ constexpr node_id like(graph& g, node_id n, monoid kind, node_id body, node_id c
   return reduce(g, kind, body, conjunction(g, g.arg(n, 1), condition), indices.data(), indices.size());
 }
 
-// The product divided by the element; where elements are zero, the product of the rest, which is zero if two are.
+// The product divided by the element; where elements are zero, the product of the rest, which is zero if two are. What is zero is
+// written with the sum of the zeros as a factor, so that its own derivative is right too.
 constexpr node_id product_of_others(graph& g, node_id n) {
   const node_id body = g.arg(n, 0), zero = number_like(g, body, 0);
   const node_id is_zero = make(g, op::equal, body, zero);
-  const node_id zeros = like(g, n, monoid::sum, integer(g, 1), is_zero);
+  const node_id zeros = like(g, n, monoid::sum, integer(g, 1), is_zero), null = like(g, n, monoid::sum, body, is_zero);
   const node_id rest = like(g, n, monoid::prod, body, make(g, op::logical_not, is_zero));
-  const node_id at_zero = make(g, op::select, make(g, op::equal, zeros, integer(g, 1)), rest, zero);
+  const node_id is_finite = make(g, op::less, make(g, op::abs, rest), number_like(g, body, math::infinity));
+  const auto where = [&](int count, node_id e, node_id otherwise) {
+    return make(g, op::select, make(g, op::equal, zeros, integer(g, count)), e, otherwise);
+  };
+  const auto vanishing = [&](node_id factor) {
+    return make(g, op::select, is_finite, make(g, op::mul, factor, rest), zero);
+  };
+  const node_id at_zero = where(1, rest, where(2, vanishing(make(g, op::sub, null, body)), zero));
   const node_id elsewhere =
-      make(g, op::select, make(g, op::equal, zeros, integer(g, 0)), make(g, op::div, n, body), zero);
+      where(0, make(g, op::div, n, body), where(1, make(g, op::div, vanishing(null), body), zero));
   return make(g, op::select, is_zero, at_zero, elsewhere);
 }
 

@@ -1,98 +1,17 @@
 // Sweeps: a piece takes a few columns, in lanes, down all rows. See `sweep_form`.
+#include <sheaf/jit/lower/sweep_events.hpp>
 #include <sheaf/jit/lower/sweep_tables.hpp>
 
 namespace sheaf::lower {
 
 namespace {
 
-using plan::sweep_form;
-
 constexpr std::int64_t rows_ahead = 64;                       // of data that is read in order
 constexpr std::int64_t slices_ahead = 24, bounds_ahead = 48;  // in the order of the events: rows, bounds
-enum : std::int64_t { begins = 0, ends = 1 };
-
 void bind_to(graph& g, scope& s, node_id idx, ir::value x) {
   s.bound.insert(g.ordinal(idx));
   s.values[2 * std::int64_t{idx}] = x;
 }
-
-// The array of events: positions by row, then slices, then the positions of slices.
-struct event_lists {
-  kernel_lowering& k;
-  const sweep_form& f;
-  std::int32_t array;
-  ir::value rows, first, count;  // of rows; the first slice, and how many
-
-  ir::value at(ir::block_builder& b, ir::value which, ir::value place) const {
-    return b.load(array, element::i64, {which, place});
-  }
-  void put(ir::block_builder& b, ir::value which, ir::value place, ir::value x) const {
-    b.store(array, {which, place}, x);
-  }
-  ir::value place_of(ir::block_builder& b, ir::value position) const {
-    const ir::value slices = b.emit(op::add, {rows, b.i64(2)});
-    return b.emit(op::add, {slices, position});
-  }
-  ir::value place_of_slice(ir::block_builder& b, ir::value slice) const {
-    return b.emit(op::add, {place_of(b, count), b.emit(op::sub, {slice, first})});
-  }
-};
-
-event_lists lists_of(kernel_lowering& k, const sweep_form& f, std::int32_t array, scope& s) {
-  graph& g = k.g;
-  const ir::value rows = k.emit(g.arg(f.rows, 1), s), zero = s.block->i64(0);
-  const ir::value low = k.emit(g.arg(f.slice, 0), s), high = k.emit(g.arg(f.slice, 1), s);
-  return {k, f, array, rows, low, s.block->emit(op::maximum, {s.block->emit(op::sub, {high, low}), zero})};
-}
-
-}  // namespace
-
-// A counting sort for begins, and one for ends.
-void kernel_lowering::list_events(const stage& s, scope& piece) {
-  const sweep_form& f = s.sweep;
-  const event_lists a = lists_of(*this, f, buffers.at(s.define), piece);
-  ir::block_builder& b = *piece.block;
-  const ir::value which = emit(s.parallel, piece), last = b.emit(op::equal, {which, b.i64(ends)});
-  const ir::value zero = b.i64(0), one = b.i64(1);
-  const ir::value places = b.emit(op::add, {a.rows, one});
-  {
-    ir::block_builder c = b.loop(ir::loop_kind::serial, "clear", zero, b.emit(op::add, {places, one}));
-    a.put(c, which, c.counter(), zero);
-    c.close();
-  }
-  // place: one after that of the slice's row, so that the positions end where they should begin.
-  const auto each_slice = [&](const auto& body) {
-    scope walk(piece, open(piece, f.slice, 1));
-    bind(walk, f.slice, 1);
-    ir::block_builder& c = *walk.block;
-    const ir::value low = emit(f.low, walk), high = emit(f.high, walk);
-    const ir::value row = c.emit(op::select, {last, c.emit(op::sub, {high, one}), low});
-    const ir::value some = c.emit(op::less, {low, high});
-    const ir::value place = c.emit(op::add, {c.emit(op::select, {some, row, a.rows}), one});
-    body(walk, place, a.at(c, which, place));
-    walk.close();
-  };
-  each_slice([&](scope& in, ir::value place, ir::value count) {
-    a.put(*in.block, which, place, in.block->emit(op::add, {count, one}));
-  });
-  const ir::value before = b.accumulator(element::i64, monoid::sum, false);
-  {
-    ir::block_builder c = b.loop(ir::loop_kind::serial, "row", one, b.emit(op::add, {places, one}));
-    const ir::value count = a.at(c, which, c.counter());
-    a.put(c, which, c.counter(), c.read(before));
-    c.combine(before, count);
-    c.close();
-  }
-  each_slice([&](scope& in, ir::value place, ir::value position) {
-    ir::block_builder& c = *in.block;
-    const ir::value slice = emit(f.slice, in);
-    a.put(c, which, a.place_of(c, position), slice);
-    a.put(c, which, a.place_of_slice(c, slice), position);
-    a.put(c, which, place, c.emit(op::add, {position, one}));
-  });
-}
-
-namespace {
 
 class sweeper : sweep_tables {
  public:

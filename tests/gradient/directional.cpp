@@ -92,6 +92,15 @@ TEST(derivatives, of_products) {
   check(x(i) * prod(k, x(k)), spread(0.5, 2));
   check(x(i) + prod(k.where(k < i), x(k) * x(k)), spread(0.5, 2));
 }
+TEST(derivatives, of_products_with_zeros) {
+  array<double, 1> at = spread(0.5, 2);
+  for (const std::int64_t zero : {2, 4}) {
+    at(zero) = 0;
+    check(x(i) * prod(k, x(k)), at);
+    check(x(i) + prod(k.where(k < i), x(k) + x(k) * x(k)), at);
+    check(x(i) + prod(k.in(0_c, i + 1_c), x(k)), at);
+  }
+}
 TEST(derivatives, of_extrema) {
   check(x(i) * max(k, x(k) * x(k)) + min(k, x(k)) * x(i), spread(-1, 1.3));
   check(x(i) * max<ties::first>(k, x(k) * x(k)) + min<ties::last>(k, x(k)) * x(i), spread(-1, 1.3));

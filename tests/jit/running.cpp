@@ -142,8 +142,10 @@ void expect_linear(trial&& test, const char* what) {
 
 template <class Kind, bool Backward, bool Exclusive>
 struct table {
-  // Of products, extrema and logsumexps with their own place, only the first gradient is one pass.
-  static constexpr bool twice = Exclusive || std::is_same_v<Kind, sums> || std::is_same_v<Kind, own_folds> || std::is_same_v<Kind, own_folds_by_rule>;
+  // Of extrema with their own place, and of logsumexps, only the first gradient is one pass.
+  static constexpr bool soft = std::is_same_v<Kind, soft_maxima>,
+                        extreme = std::is_same_v<Kind, maxima> || std::is_same_v<Kind, minima>;
+  static constexpr bool twice = !soft && (Exclusive || !extreme);
   static constexpr auto y = define<"y">(t.in(0_c, size)) = Kind::over(range_of<Backward, Exclusive>());
   static constexpr auto loss = define<"loss">() = sum(t, y(t) * w(t));
   static constexpr auto along = define<"along">() = sum(t, grad(loss, x)(t) * v(t));

@@ -141,7 +141,7 @@ TEST(scan, gradient_of_products) {
       for (std::int64_t k = 0; k < size; ++k) values.push_back(zeros > 0 && (k == 5 || (zeros > 1 && k == 11)) ? 0 : 0.75 + 0.5 * static_cast<double>(k * 7 % 10) / 10);
       trial test = trial_of(up, loss, grad(loss, x));
       test.with("x", {size}, values).random("w", {size}).expect_right();
-      expect_way(test, "one pass, backward");
+      expect_way(test, "one step from place to place, backward");
     }
 }
 
