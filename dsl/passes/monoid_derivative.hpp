@@ -20,6 +20,7 @@ constexpr node_id product_of_others(graph& g, node_id n) {
   const node_id is_zero = make(g, op::equal, body, zero);
   const node_id zeros = like(g, n, monoid::sum, integer(g, 1), is_zero), null = like(g, n, monoid::sum, body, is_zero);
   const node_id rest = like(g, n, monoid::prod, body, make(g, op::logical_not, is_zero));
+  const node_id divisor = make(g, op::select, is_zero, number_like(g, body, 1), body);  // of what is not taken, too
   const node_id is_finite = make(g, op::less, make(g, op::abs, rest), number_like(g, body, math::infinity));
   const auto where = [&](int count, node_id e, node_id otherwise) {
     return make(g, op::select, make(g, op::equal, zeros, integer(g, count)), e, otherwise);
@@ -29,7 +30,7 @@ constexpr node_id product_of_others(graph& g, node_id n) {
   };
   const node_id at_zero = where(1, rest, where(2, vanishing(make(g, op::sub, null, body)), zero));
   const node_id elsewhere =
-      where(0, make(g, op::div, n, body), where(1, make(g, op::div, vanishing(null), body), zero));
+      where(0, make(g, op::div, n, divisor), where(1, make(g, op::div, vanishing(null), divisor), zero));
   return make(g, op::select, is_zero, at_zero, elsewhere);
 }
 
