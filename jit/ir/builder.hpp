@@ -137,8 +137,12 @@ class block_builder {
   value scan_lanes(value accumulator, value x, value mask = none) {
     return add({.code = opcode::scan_lanes, .type = type_of(x), .vector = true, .mask = mask, .args = {accumulator, x}});
   }
-  value recur_lanes(value accumulator, value factor, value x) {
-    return add({.code = opcode::recur_lanes, .type = type_of(x), .vector = true, .args = {accumulator, factor, x}});
+  value recur_lanes(value accumulator, value factor, value x, bool may_vanish) {
+    return add({.code = opcode::recur_lanes,
+                .type = type_of(x),
+                .vector = true,
+                .dimension = may_vanish ? 1 : 0,
+                .args = {accumulator, factor, x}});
   }
   value slider(element type, monoid fold, std::int32_t width) {
     return add(

@@ -94,7 +94,8 @@ struct instruction {
   monoid fold = monoid::sum;         // accumulator
   std::int64_t bits = 0;             // constant: an integer, or the bits of a double
   std::int32_t target = -1;          // buffer or loop id
-  std::int32_t dimension = 0;        // extent; slide_lanes, shift_lanes and their accumulators: the width; read, fold_lanes
+  std::int32_t dimension =
+      0;  // extent; slide_lanes, shift_lanes and their accumulators: the width; recur_lanes: may a factor vanish; read, fold_lanes
   access how = access::uniform;      // load
   value mask = none;                 // load: lanes (or the scalar) whose mask is false yield zero and touch no memory;
                                      // scan_lanes: they count as the identity

@@ -170,7 +170,7 @@ class printer {
       case opcode::scan_lanes:
         return "scan_lanes " + list(i.args) + (i.mask == none ? "" : " mask " + name(i.mask));
       case opcode::recur_lanes:
-        return "recur_lanes " + list(i.args);
+        return std::string("recur_lanes ") + (i.dimension != 0 ? "vanishing " : "") + list(i.args);
       case opcode::slide_lanes:
         return "slide_lanes " + std::to_string(i.dimension) + " " + list(i.args);
       case opcode::shift_lanes:

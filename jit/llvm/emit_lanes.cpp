@@ -64,7 +64,8 @@ Value* emit_recur_lanes(function_emitter& f, const ir::instruction& i) {
   }
   const auto scaled = [&](Value* by, Value* old) -> Value* {
     if (keeps) return b.CreateBitCast(b.CreateAnd(b.CreateBitCast(old, bits), by), type);
-    Value* none = b.CreateOr(b.CreateFCmpOEQ(old, zero), b.CreateFCmpOEQ(by, zero));
+    Value* none = b.CreateFCmpOEQ(old, zero);
+    if (i.dimension != 0) none = b.CreateOr(none, b.CreateFCmpOEQ(by, zero));
     return b.CreateSelect(none, zero, b.CreateFMul(by, old));
   };
   Constant* nothing = ConstantFP::get(type, -0.0);  // a shifted 0 would become a slow expansion

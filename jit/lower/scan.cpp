@@ -19,13 +19,14 @@ element carried(monoid fold, element type) {
 // A power of two: more lanes are more log-steps, fewer are a longer chain of accumulators.
 int scan_lanes(element type) { return row(type).bytes == 8 ? 8 : 16; }
 
-// One step of a recurrence. An endless factor keeps nothing of nothing, and 0 nothing of what is endless.
-ir::value next_of(ir::block_builder& b, ir::value old, ir::value factor, ir::value value) {
+// One step of a recurrence. An endless factor keeps nothing of nothing; one that may vanish, then nothing of what is endless.
+ir::value next_of(ir::block_builder& b, ir::value old, ir::value factor, ir::value value, bool may_vanish) {
   const element type = b.type_of(old);
   const ir::value zero = b.real(type, 0);
   if (b.type_of(factor) == element::boolean) return b.emit(op::add, {b.emit(op::select, {factor, old, zero}), value});
   const ir::value wide = b.type_of(factor) == type ? factor : b.cast(type, factor), scaled = b.emit(op::mul, {wide, old});
-  const ir::value nothing = b.emit(op::logical_or, {b.emit(op::equal, {old, zero}), b.emit(op::equal, {wide, zero})});
+  ir::value nothing = b.emit(op::equal, {old, zero});
+  if (may_vanish) nothing = b.emit(op::logical_or, {nothing, b.emit(op::equal, {wide, zero})});
   return b.emit(op::add, {b.emit(op::select, {nothing, zero, scaled}), value});
 }
 
@@ -93,7 +94,7 @@ void kernel_lowering::recur(const stage& s, scope& at) {
   const std::int32_t id = buffers.at(s.define);
   const ir::access how = subscripts_of(id, subscripts, inner, list);
   const ir::value old = b.load(id, type, std::move(list), how, begun);
-  store_at(s, f.walk, next_of(b, old, factor, value), inner, ir::none);
+  store_at(s, f.walk, next_of(b, old, factor, value, f.may_vanish), inner, ir::none);
   inner.close();
 }
 
@@ -111,7 +112,7 @@ void kernel_lowering::recur_along(const stage& s, scope& at, const range& places
   const ir::value value = emit(f.value, inner);
   const bool keeps = g.type(f.factor) == element::boolean;
   const ir::value factor = emit(keeps ? f.factor : cast_to(g, type, f.factor), inner);
-  const ir::value result = inner.block->recur_lanes(cell, factor, value);
+  const ir::value result = inner.block->recur_lanes(cell, factor, value, f.may_vanish);
   if (!f.ends) store_at(s, f.walk, result, inner, ir::none);
   inner.close();
   if (f.ends) store(s, b.read(cell), at);

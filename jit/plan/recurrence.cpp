@@ -26,6 +26,7 @@ class recurrence {
     const bound_line low = bound_of(g, r.low, r.over);
     walk = w.walk;
     backward = low.slope == 1;
+    may_vanish = true;
     node_id factor = g.arg(w.value, 0);
     if (holds(g, factor, op::reduce)) factor = kept(factor, "factor", "a recurrence walks over it");
     const node_id sum = found_sum(g.arg(w.value, 1), factor, "each result is made of the one before");
@@ -246,6 +247,7 @@ class recurrence {
     scan_form f;
     f.value = value;
     f.factor = factor;
+    f.may_vanish = may_vanish;
     f.walk = walk;
     f.backward = backward;
     f.shift = backward ? 0 : 1;
@@ -281,7 +283,7 @@ class recurrence {
     ends.scan.block_index = p;
     ends.scan.ends = true;
     node_id all = intern_reduce(g, keeps ? monoid::all : monoid::prod, keeps ? element::boolean : type, times, truth(g, true), {inner});
-    if (!keeps) {  // nothing, if a factor is 0, whatever the others come to
+    if (!keeps && may_vanish) {  // nothing, if a factor is 0, whatever the others come to
       const node_id nothing = number_like(g, times, 0), none = make(g, op::equal, times, nothing);
       all = make(g, op::select, intern_reduce(g, monoid::any, element::boolean, none, truth(g, true), {inner}), nothing, all);
     }
@@ -326,6 +328,7 @@ class recurrence {
   node_id t = no_node, u = no_node, key = no_node, walk = no_node, walked_key = no_node;
   bool backward = false;  // n's range begins at t
   bool adjoint = false;   // the key depends on u
+  bool may_vanish = false;  // factors may be 0 where others are endless
 };
 
 // Of a range that ends at t + c, wherever t begins: the result at p = t + c - 1, of a range that ends there.

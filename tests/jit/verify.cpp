@@ -262,7 +262,7 @@ TEST(verify, recurrences_are_of_f64) {
   const value low = top.i64(0), high = top.i64(64);
   auto loop = top.loop(loop_kind::vector, "i", low, high, 16);
   const value x = loop.cast(element::f32, loop.lanes());
-  loop.recur_lanes(cell, x, x);
+  loop.recur_lanes(cell, x, x, false);
   loop.close();
   expect(p, "types", "sums of f64");
 }
