@@ -332,4 +332,18 @@ constexpr bool may_fail(graph& g, node_id n) {
   return fails;
 }
 
+namespace rules {
+constexpr bool find_reduction(graph& g, node_id n, std::int32_t epoch) {
+  if (g.kind(n) == op::reduce) return true;
+  if (!is_elementwise(g.kind(n)) || g.memo_epoch[n] == epoch) return false;
+  g.memo_epoch[n] = epoch;
+  for (int k = 0; k < g[n].count; ++k)
+    if (find_reduction(g, g.arg(n, k), epoch)) return true;
+  return false;
+}
+}  // namespace rules
+
+// Is there a reduction in n, elementwise operations away?
+constexpr bool holds_reduction(graph& g, node_id n) { return rules::find_reduction(g, n, g.new_epoch()); }
+
 }  // namespace sheaf

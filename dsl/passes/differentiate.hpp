@@ -135,7 +135,7 @@ class differentiation {
   }
   // An adjoint that holds a reduction becomes a definition of its own, so that it is computed once.
   constexpr node_id named(node_id definition, node_id dy) {
-    if (!holds_reduction(dy)) return dy;
+    if (!holds_reduction(g_, dy)) return dy;
     const node_id d = cotangent_of(definition, dy);
     flat<node_id> idx;
     for (int k = 0; k < tensor_rank(g_, definition); ++k) idx.push(g_.arg(definition, 1 + k));
@@ -164,13 +164,6 @@ class differentiation {
       const node_id part = inlined(g_, retargeted(g_, r.contribution, r.cotangent, cotangent), own.data());
       adjoint_[r.by] = adjoint_[r.by] == no_node ? part : make(g_, op::add, adjoint_[r.by], part);
     }
-  }
-  constexpr bool holds_reduction(node_id e) {
-    if (g_.kind(e) == op::reduce) return true;
-    if (!is_elementwise(g_.kind(e))) return false;
-    for (int k = 0; k < g_[e].count; ++k)
-      if (holds_reduction(g_.arg(e, k))) return true;
-    return false;
   }
 
   // Adds a contribution, summed over every index it has beyond those of n.

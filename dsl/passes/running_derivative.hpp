@@ -197,7 +197,7 @@ class running_adjoint {
   // A value with a reduction in it becomes a definition over all places: so it is computed once, and what it is made of
   // is differentiated there.
   constexpr node_id kept(node_id e, const char* name) {
-    if (!holds_reduction(e, g_.new_epoch())) return e;
+    if (!holds_reduction(g_, e)) return e;
     flat<node_id> list;
     for (int o = 0; o < g_.indices.size(); ++o) {
       const node_id idx = g_.indices[o];
@@ -213,14 +213,6 @@ class running_adjoint {
     int n = 0;
     while (name[n] != 0) ++n;
     return n;
-  }
-  constexpr bool holds_reduction(node_id e, std::int32_t epoch) {
-    if (g_.kind(e) == op::reduce) return true;
-    if (!is_elementwise(g_.kind(e)) || g_.memo_epoch[e] == epoch) return false;
-    g_.memo_epoch[e] = epoch;
-    for (int k = 0; k < g_[e].count; ++k)
-      if (holds_reduction(g_.arg(e, k), epoch)) return true;
-    return false;
   }
   constexpr node_id in_t(node_id slope, node_id reached, node_id like) {
     const node_id here = substitute(g_, slope, r_.place, at_place());

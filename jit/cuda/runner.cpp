@@ -4,7 +4,6 @@
 #include <cstring>
 #include <deque>
 #include <numeric>
-#include <stdexcept>
 
 #include <sheaf/jit/cuda/code.hpp>
 #include <sheaf/jit/cuda/emit.hpp>
@@ -338,15 +337,7 @@ void expect_gpu(int device) {
 }
 
 std::unique_ptr<runner> make_gpu_runner(const graph& g, const call_class& arguments, const options& steer, int device) {
-  try {
-    return std::make_unique<gpu_runner>(g, arguments, steer, device);
-  } catch (const ir::bad_ir& broken) {
-    runtime::fail(code::broken_invariant, "kernel IR", "what its grammar allows", broken.what());
-  } catch (const plan::cannot_follow& reason) {
-    runtime::fail(code::unsupported, "plan of a call", "one that follows its options", reason.what());
-  } catch (const std::length_error& many) {
-    runtime::fail(code::unsupported, "plan of a call", "a smaller program", many.what());
-  }
+  return planned_or_error([&] { return std::make_unique<gpu_runner>(g, arguments, steer, device); });
 }
 
 }  // namespace sheaf::jit

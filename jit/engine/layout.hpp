@@ -1,13 +1,16 @@
 // A program planned for one class of arguments on the device that facts speak of, its inputs as they are arranged, and the workspace arrays and
 // check results that it needs beside its arguments in one piece of memory. Private header.
 #pragma once
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include <sheaf/jit/engine/arrange.hpp>
 #include <sheaf/jit/engine/failure.hpp>
 #include <sheaf/jit/engine/runner.hpp>
+#include <sheaf/jit/ir/verify.hpp>
 #include <sheaf/jit/lower/lower.hpp>
+#include <sheaf/runtime/fail.hpp>
 
 namespace sheaf::jit {
 
@@ -40,5 +43,19 @@ class arranged_call {
   [[noreturn]] void fail(plan::check c, std::int64_t position, const sheaf_tensor* tensors,
                          const element_reader& read) const;
 };
+
+// What make() returns; what planning and lowering throw becomes an error for the caller.
+template <class Make>
+auto planned_or_error(Make&& make) {
+  try {
+    return make();
+  } catch (const ir::bad_ir& broken) {
+    runtime::fail(code::broken_invariant, "kernel IR", "what its grammar allows", broken.what());
+  } catch (const plan::cannot_follow& reason) {
+    runtime::fail(code::unsupported, "plan of a call", "one that follows its options", reason.what());
+  } catch (const std::length_error& many) {
+    runtime::fail(code::unsupported, "plan of a call", "a smaller program", many.what());
+  }
+}
 
 }  // namespace sheaf::jit

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <stdexcept>
 
 #include <sheaf/jit/engine/codegen.hpp>
 #include <sheaf/jit/engine/failure.hpp>
@@ -118,15 +117,7 @@ class native_runner final : public runner {
 }  // namespace
 
 std::unique_ptr<runner> make_native_runner(const graph& g, const call_class& arguments, const options& steer) {
-  try {
-    return std::make_unique<native_runner>(g, arguments, steer);
-  } catch (const ir::bad_ir& broken) {
-    runtime::fail(code::broken_invariant, "kernel IR", "what its grammar allows", broken.what());
-  } catch (const plan::cannot_follow& reason) {
-    runtime::fail(code::unsupported, "plan of a call", "one that follows its options", reason.what());
-  } catch (const std::length_error& many) {
-    runtime::fail(code::unsupported, "plan of a call", "a smaller program", many.what());
-  }
+  return planned_or_error([&] { return std::make_unique<native_runner>(g, arguments, steer); });
 }
 
 }  // namespace sheaf::jit

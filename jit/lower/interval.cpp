@@ -43,11 +43,6 @@ lists_lowering lists_of(kernel_lowering& k, const slice_lists& l, std::int32_t a
   return {k, l, array, start, stop, chunks, size};
 }
 
-void bind_to(graph& g, scope& s, node_id idx, ir::value x) {
-  s.bound.insert(g.ordinal(idx));
-  s.values[2 * std::int64_t{idx}] = x;
-}
-
 // Runs body(scope, rows, chunk of the first) for every slice that has rows.
 template <class Body>
 void each_slice(lists_lowering& a, scope& s, Body&& body) {
@@ -106,7 +101,7 @@ void kernel_lowering::list_slices(const stage& s, scope& top) {
   if (s.slices.all) return;
   scope walk(top, b.loop(ir::loop_kind::serial, "position", zero, b.read(slices)));
   ir::block_builder& c = *walk.block;
-  bind_to(g, walk, s.slices.slice, a.at(c, a.order(c, c.counter())));
+  walk.bind_to(g, s.slices.slice, a.at(c, a.order(c, c.counter())));
   const ir::value last = a.chunk_of(c, c.emit(op::sub, {a.rows(walk).high, one}));
   const ir::value end = c.emit(op::add, {last, one});
   ir::block_builder d = c.loop(ir::loop_kind::serial, "reach", c.read(reached), end);
@@ -127,7 +122,7 @@ void kernel_lowering::bind_in_order(const stage& s, scope& top, scope& inner, ir
   const node_id m = s.slices.slice;
   const ir::value turn = b.emit(op::sub, {b.counter(), emit(g.arg(m, 0), top)});
   const ir::value listed = b.load(a.array, element::i64, {a.order(b, turn)}, ir::access::uniform, when);
-  bind_to(g, inner, m, b.emit(op::select, {when, listed, b.counter()}));
+  inner.bind_to(g, m, b.emit(op::select, {when, listed, b.counter()}));
 }
 
 namespace {
@@ -236,7 +231,7 @@ void kernel_lowering::interval(scope& piece, const range& own) {
     b.combine(written, own.low);
     scope slice(at,
                 b.loop(ir::loop_kind::serial, index_text(s.slices.slice), a.at(b, chunk), a.at(b, a.ends(b, chunk))));
-    bind_to(g, slice, s.slices.slice, a.at(*slice.block, a.order(*slice.block, slice.block->counter())));
+    slice.bind_to(g, s.slices.slice, a.at(*slice.block, a.order(*slice.block, slice.block->counter())));
     const range rows = a.rows(slice);
     const ir::value low = slice.block->emit(op::maximum, {rows.low, own.low}),
                     high = slice.block->emit(op::minimum, {rows.high, own.high});

@@ -57,6 +57,10 @@ struct scope {
 
   const range* part_of(node_id idx) const { return idx == cut ? part : nullptr; }
   void close() { block->close(); }
+  void bind_to(const graph& g, node_id idx, ir::value x) {
+    bound.insert(g.ordinal(idx));
+    values[2 * std::int64_t{idx}] = x;
+  }
 };
 
 struct folded;

@@ -134,8 +134,7 @@ ir::value kernel_lowering::reduction(node_id n, scope& at) {
     ir::block_builder& b = *at.block;
     nest.push_back(std::make_unique<scope>(at, b.loop(ir::loop_kind::serial, index_text(idx) + "_kept", b.i64(0), kept->count)));
     inner = nest.back().get();
-    inner->bound.insert(g.ordinal(idx));
-    inner->values[2 * std::int64_t{idx}] = inner->block->load(kept->buffer, element::i64, {inner->block->counter()});
+    inner->bind_to(g, idx, inner->block->load(kept->buffer, element::i64, {inner->block->counter()}));
     prefetch_kept(all, *kept, *inner);
   }
   for (const node_id idx : plan::nesting_order(g, plan::bound_indices(g, n), lane)) {

@@ -8,10 +8,6 @@ namespace {
 
 constexpr std::int64_t rows_ahead = 64;                       // of data that is read in order
 constexpr std::int64_t slices_ahead = 24, bounds_ahead = 48;  // in the order of the events: rows, bounds
-void bind_to(graph& g, scope& s, node_id idx, ir::value x) {
-  s.bound.insert(g.ordinal(idx));
-  s.values[2 * std::int64_t{idx}] = x;
-}
 
 class sweeper : sweep_tables {
  public:
@@ -72,7 +68,7 @@ class sweeper : sweep_tables {
     scope inner(at, b.loop(ir::loop_kind::serial, which == begins ? "begins" : "ends", from, lists_.at(b, list, next)));
     ir::block_builder& c = *inner.block;
     ask_for_bounds(inner, list, which);
-    bind_to(g_, inner, f_.slice, slice_at(c, list, c.counter()));
+    inner.bind_to(g_, f_.slice, slice_at(c, list, c.counter()));
     body(inner);
     inner.close();
   }
@@ -90,7 +86,7 @@ class sweeper : sweep_tables {
   void with_later(scope& at, ir::value list, ir::value position, std::int64_t by, Body&& body) {
     scope ahead(at, at.block->guard(always(at)));
     ir::block_builder& b = *ahead.block;
-    bind_to(g_, ahead, f_.slice, slice_at(b, list, later(b, position, by)));
+    ahead.bind_to(g_, f_.slice, slice_at(b, list, later(b, position, by)));
     body(ahead);
     ahead.close();
   }

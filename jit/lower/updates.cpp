@@ -17,11 +17,6 @@ constexpr int lanes_of_counts = 8;
 constexpr double beyond_cache = 4 << 20;  // bytes of an input that comes from memory
 constexpr std::int64_t updates_ahead = 12;
 
-void bind_to(graph& g, scope& s, node_id idx, ir::value x) {
-  s.bound.insert(g.ordinal(idx));
-  s.values[2 * std::int64_t{idx}] = x;
-}
-
 struct updates_lowering {
   kernel_lowering& k;
   const update_lists& l;
@@ -41,7 +36,7 @@ struct updates_lowering {
   ir::value sorted(ir::block_builder& b, ir::value n) const { return l.by_row ? n : at(b, plane(b, l.walk.size(), n)); }
   // In the turn of update n.
   void bind(scope& s, ir::value n) const {
-    for (std::size_t p = 0; p < l.walk.size(); ++p) bind_to(k.g, s, l.walk[p], at(*s.block, plane(*s.block, p, n)));
+    for (std::size_t p = 0; p < l.walk.size(); ++p) s.bind_to(k.g, l.walk[p], at(*s.block, plane(*s.block, p, n)));
   }
 };
 
