@@ -52,7 +52,7 @@ struct queued {
     return a.pointer();
   }
   void start(const jit::kernel* k, const sheaf_tensor* tensors) const {
-    jit::run_on(k, tensors, {place.where->handle(), place.memory, place.bytes});
+    jit::run_on(k, tensors, {place.where->handle(), place.memory, place.bytes}, indices);
   }
 };
 
@@ -64,7 +64,7 @@ struct reserved {
   SHEAF_INLINE void run(jit::program* p, Frame& call, Slots slots, List) const {
     jit::expect_device(p, -1, place.where->device());
     expect_devices(p, call, slots);
-    jit::reserve_on(jit::prepare(p, call.tensors, indices), {place.where->handle(), nullptr, 0});
+    jit::reserve_on(jit::prepare(p, call.tensors, indices), {place.where->handle(), nullptr, 0}, indices);
   }
 };
 

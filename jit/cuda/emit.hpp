@@ -20,7 +20,8 @@ struct target {
   bool exact_sum = false;                // a product that is summed is rounded before, see determinism
 };
 
-// One kernel. Its pieces are walked by teams of threads in strides of the grid, so any number of blocks computes the same
+// One kernel, or several: what a single team does after all pieces are done is done by the last block to get there, in the order of
+// its loops whichever block that is. Its pieces are walked by teams of threads in strides of the grid, so any number of blocks computes the same
 // bits, one included; the host takes what fills the device, or fewer where `count` says that there is less to do.
 struct launch {
   std::string name;               // of the function, extern "C"
@@ -31,6 +32,7 @@ struct launch {
   std::int64_t scratch_bytes =
       0;  // of device memory that each block needs for its own; the words begin with its address
   bool writes_checks = false;
+  bool kept = false;        // ir::kernel::kept
   std::int64_t count = -1;  // of all pieces, for the extents that emit was given; -1 where that depends on data
 };
 
@@ -40,9 +42,11 @@ struct source {
   // The kernels' only parameter: 64-bit words, by value, or as a pointer to device memory where they are more than a
   // parameter may be. Word 0 is the address of the scratch memory, a multiple of 256 as are a block's bytes. Word 1 is 0 or the
   // address of a failure record of four i64, word 2 the call's ticket, not 0: the first kernel that finds a check failed writes
-  // {ticket, number of the check among the check slots, position} unless there is a ticket already, the ticket last. Slot s has
+  // {ticket, number of the check among the check slots, position} unless there is a ticket already, the ticket last. Word 3 is
+  // the address of as many u32 as there are `arrivals`, which are 0 before the first call, and again after each. Slot s has
   // from first_word[s] on its address, its extents and its strides in elements.
-  int words = 3;
+  int words = 4;
+  int arrivals = 0;
   std::vector<int> first_word;
   bool by_pointer = false;
 };

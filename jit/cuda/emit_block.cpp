@@ -42,7 +42,7 @@ void emit_vector_loop(function_emitter& f, const ir::statement& s) {
   f.vector_loop = s.loop;
   f.lanes = s.lanes;
   f.backward = s.backward;
-  f.all_live = known && (last - first) % s.lanes == 0 && s.lanes >= f.place.team;
+  f.all_live = ((known && (last - first) % s.lanes == 0) || s.whole) && s.lanes >= f.place.team;
   f.line(cat("_Pragma(\"unroll ", unrolled(f, s), "\")"));
   f.open(s.backward ? cat("for (i64 ", c, " = ", high, " > ", low, " ? ", low, " + (((", high, " - ", low, " - 1) & -",
                           s.lanes, "ll)) : ", low, " - 1; ", c, " >= ", low, "; ", c, " -= ", s.lanes, ")")

@@ -119,7 +119,9 @@ void emit_store(function_emitter& f, const ir::statement& s) {
   const std::string stored = to_memory(b.type, f.ref(s.stored));
   std::string when = condition(f, s.mask, s.how);
   if (!laned && f.place.team > 1) when = when.empty() ? "t == 0" : cat("t == 0 && ", when);
-  const std::string store = s.stream && laned ? cat("__stcs(&", at, ", ", stored, ");") : cat(at, " = ", stored, ";");
+  const std::string store = s.adds              ? cat("add_at(&", at, ", ", stored, ");")
+                            : s.stream && laned ? cat("__stcs(&", at, ", ", stored, ");")
+                                                : cat(at, " = ", stored, ";");
   const std::string line = when.empty() ? store : cat("if (", when, ") ", store);
   if (laned)
     f.each(f.lanes, line);

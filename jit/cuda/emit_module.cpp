@@ -101,11 +101,7 @@ void emit_counters(function_emitter& f) {
 }
 
 void emit_pieces(function_emitter& f) {
-  const ir::statement* const loop = parallel_loop(f.kernel);
-  if (loop == nullptr) {
-    f.line("if (blockIdx.x != 0) return;");
-    return emit_block(f, f.kernel.body);
-  }
+  if (parallel_loop(f.kernel) == nullptr) return emit_block(f, f.kernel.body);
   for (const ir::statement& s : f.kernel.body)
     if (s.kind == ir::statement_kind::instruct) {
       emit_instruction(f, s.id);
@@ -130,23 +126,53 @@ void emit_pieces(function_emitter& f) {
   f.close();
 }
 
-void emit_kernel(function_emitter& f, const launch& l, const std::vector<bool>& before, const std::vector<bool>& own) {
-  if (f.place.team > 32 && f.place.team != l.threads)
-    throw compile_error("a team beyond a warp is the block: " + l.name);
-  find_accumulators(f);
-  f.text +=
-      cat("\nextern \"C\" __global__ void __launch_bounds__(", l.threads, ") ", l.name, "(const arguments words) {\n");
+void emit_threads(function_emitter& f) {
   const int team = f.place.team;
   f.line(cat("constexpr int T = ", team, ";"));
   f.line("const int t = (int)threadIdx.x & (T - 1);");
   const std::string mask = cat(team >= 32 ? 0xffffffffu : (1u << team) - 1u, "u");
   f.line(team < 32 ? cat("const u32 team = ", mask, " << (threadIdx.x & 31 & ~(T - 1));")
                    : cat("const u32 team = ", mask, ";"));
+}
+
+void emit_kernel(function_emitter& f, const launch& l, const std::vector<bool>& before, const std::vector<bool>& own) {
+  if (f.place.team > 32 && f.place.team != l.threads)
+    throw compile_error("a team beyond a warp is the block: " + l.name);
+  find_accumulators(f);
+  f.text +=
+      cat("\nextern \"C\" __global__ void __launch_bounds__(", l.threads, ") ", l.name, "(const arguments words) {\n");
+  emit_threads(f);
   emit_skip(f, before, own);
   emit_locals(f);
   declare_buffers(f);
+  if (f.place.single) f.line("if (blockIdx.x != 0) return;");
   emit_pieces(f);
-  f.text += "}\n";
+}
+
+// May a kernel of one team be done by the last block of the one before? Who looks at checks must see them all.
+bool may_follow(const launch& l, const ir::kernel& k, const layout& p, const std::vector<bool>& own) {
+  return p.single && !l.single && !l.writes_checks && l.kept == k.kept &&
+         std::find(own.begin(), own.end(), true) == own.end();
+}
+std::int64_t shared_of(const layout& p) { return p.team == 1 || p.in_scratch ? 0 : p.teams() * p.local_bytes; }
+
+// A team beyond a warp is all of the block, whatever it would have liked: no order depends on it.
+void emit_following(function_emitter& f, const launch& l, int arrival) {
+  if (f.place.team > 32) f.place.team = std::min(l.threads, 256);
+  f.place.threads = std::max(f.place.team, 1);
+  find_accumulators(f);
+  f.open("");
+  if (arrival >= 0)
+    f.line(cat("if (!is_last(words.w[3] + 4 * ", arrival, ")) return;"));
+  else
+    f.line("__syncthreads();");
+  emit_threads(f);
+  if (f.place.team < l.threads) f.open("if (threadIdx.x < T)");
+  emit_locals(f);
+  declare_buffers(f);
+  emit_pieces(f);
+  if (f.place.team < l.threads) f.close();
+  f.close();
 }
 
 std::string identifier(std::string name) {
@@ -235,6 +261,8 @@ layout layout_of(const ir::module& m, const ir::kernel& k, const target& to, cal
 source emit(const ir::module& m, const target& to, call_extents extents) {
   source s = words_of(m);
   std::string kernels;
+  bool followed = false;    // the last launch, by a kernel of one team
+  std::int64_t shared = 0;  // memory of its blocks
   std::vector<bool> before(m.buffers.size());
   for (std::size_t n = 0; n < m.kernels.size(); ++n) {
     const ir::kernel& k = m.kernels[n];
@@ -253,6 +281,16 @@ source emit(const ir::module& m, const target& to, call_extents extents) {
                        .strip = {},
                        .made = {}};
     const std::vector<bool> own = written_checks(m, k.body, std::vector<bool>(m.buffers.size()));
+    if (!s.launches.empty() && may_follow(s.launches.back(), k, f.place, own) &&
+        shared + shared_of(f.place) <= to.shared_bytes / 2) {
+      launch& l = s.launches.back();
+      shared += shared_of(f.place);
+      emit_following(f, l, followed ? -1 : s.arrivals++);
+      l.scratch_bytes = std::max(l.scratch_bytes, f.place.scratch_bytes());
+      followed = true;
+      kernels += f.text;
+      continue;
+    }
     launch l;
     l.name = identifier(cat(m.name, "_", n, "_", k.name));
     l.threads = f.place.threads;
@@ -261,11 +299,16 @@ source emit(const ir::module& m, const target& to, call_extents extents) {
     l.count = f.place.single ? 1 : f.place.pieces;
     l.scratch_bytes = f.place.scratch_bytes();
     l.writes_checks = std::find(own.begin(), own.end(), true) != own.end();
+    l.kept = k.kept;
+    if (!s.launches.empty()) kernels += "}\n";
+    followed = false;
+    shared = shared_of(f.place);
     emit_kernel(f, l, before, own);
     for (std::size_t b = 0; b < own.size(); ++b) before[b] = before[b] || own[b];
     kernels += f.text;
     s.launches.push_back(std::move(l));
   }
+  if (!s.launches.empty()) kernels += "}\n";
   s.text = cat(prelude_types, prelude_teams, "#define MEET meet<T>(team)\n",
                s.by_pointer ? std::string("struct arguments { const i64* w; };\n")
                             : cat("struct arguments { i64 w[", s.words, "]; };\n"),

@@ -86,6 +86,11 @@ FN u16 to_bf16(float x) {
   const u32 b = __float_as_uint(x);
   return (u16)(x != x ? (b >> 16) | 0x40u : (b + 0x7fffu + ((b >> 16) & 1u)) >> 16);
 }
+// In any order: sums of floating numbers may differ from run to run.
+FN void add_at(float* p, float x) { atomicAdd(p, x); }
+FN void add_at(double* p, double x) { atomicAdd(p, x); }
+FN void add_at(i32* p, i32 x) { atomicAdd(p, x); }
+FN void add_at(i64* p, i64 x) { atomicAdd((u64*)p, (u64)x); }
 // The first failure is kept for the host, its ticket written last.
 FN void fail(i64 record, i64 ticket, i64 check, i64 position) {
   volatile i64* const r = (volatile i64*)record;
@@ -102,6 +107,16 @@ FN u16 to_f16(float x) { u16 y; asm("cvt.rn.f16.f32 %0, %1;" : "=h"(y) : "f"(x))
 )";
 
 const char* const prelude_teams = R"(
+// Is this the last block to get here? It sees what the others wrote before. The count is 0 again after that.
+FN bool is_last(i64 arrived) {
+  __shared__ bool last;
+  __threadfence();
+  __syncthreads();
+  if (threadIdx.x == 0) last = atomicInc((u32*)arrived, gridDim.x - 1) == gridDim.x - 1;
+  __syncthreads();
+  if (last) __threadfence();
+  return last;
+}
 template <int T> FN void meet(u32 team) {
   if (T > 32) __syncthreads();
   else if (T > 1) __syncwarp(team);

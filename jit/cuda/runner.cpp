@@ -27,11 +27,38 @@ constexpr std::size_t alignment = 256;
 constexpr std::size_t calls_remembered = 64;  // of a stream, between two synchronisations
 
 // The words of a parameter that are not its slots'.
-enum : std::size_t { scratch_word, record_word, ticket_word };
+enum : std::size_t { scratch_word, record_word, ticket_word, arrivals_word };
 
 struct ready_kernel {
   device::function code;
   unsigned blocks, threads, shared;
+  bool kept;  // runs in the first call alone, where calls keep what it makes
+};
+
+// What promised data came to, on each stream that was called on: whoever asks first on a stream sorts and inverts there.
+class learned_on_device final : public learned {
+ public:
+  struct part {
+    std::shared_ptr<device::stream_state> stream;
+    std::shared_ptr<device::device_block> memory;
+    bool is_learned = false;
+    std::int64_t failures = 0;  // that the program had had by then: a call that fails a check may have made no list
+  };
+  std::size_t bytes() const override {
+    const std::lock_guard guard(lock);
+    std::size_t all = 0;
+    for (const part& p : parts) all += p.memory->bytes;
+    return all;
+  }
+  // Null: none yet. A capture uses what its stream has.
+  part* find(const device::stream_state& state) {
+    for (part& p : parts)
+      if (p.stream->number == state.number) return &p;
+    return nullptr;
+  }
+
+  mutable std::mutex lock;
+  std::deque<part> parts;
 };
 
 // What a program keeps of a stream: where the device notes what is wrong with data, and the parameters of the calls it may
@@ -39,6 +66,7 @@ struct ready_kernel {
 struct lane {
   std::shared_ptr<device::stream_state> stream;
   std::shared_ptr<device::device_block> workspace;  // of a capture: nobody else gets it
+  std::vector<std::shared_ptr<device::device_block>> kept;  // that a captured graph reads, whatever its owner forgets
   device::failure_record record;
   std::int64_t ticket = 0;
   words parameter;
@@ -88,7 +116,7 @@ class gpu_runner final : public runner, public device::failure_source {
     runtime::fail(code::broken_invariant, "call of a program for a GPU", "a stream", "none");
   }
 
-  void run_on(const sheaf_tensor* tensors, const device_place& where) const override {
+  void run_on(const sheaf_tensor* tensors, const device_place& where, learned* kept) const override {
     const device_context::current here(context_);
     const auto stream = static_cast<device::stream>(where.stream);
     const auto state = context_.state_of(stream);
@@ -104,20 +132,27 @@ class gpu_runner final : public runner, public device::failure_source {
       if (is_joined(s)) w[t.first + 2 * rank] = 1;
     }
     place_workspace(l, where);
+    if (source_.arrivals > 0) w[arrivals_word] = static_cast<std::int64_t>(state->zeros(source_.arrivals));
+    const bool again = kept != nullptr && place_kept(l, static_cast<learned_on_device&>(*kept));
     if (checks_) {
       w[ticket_word] = ++l.ticket;
       remember(l);
     }
-    launch(l, stream);
+    launch(l, stream, again);
   }
 
-  void reserve_on(const device_place& where) const override {
+  void reserve_on(const device_place& where, learned* kept) const override {
     const device_context::current here(context_);
     const auto state = context_.state_of(static_cast<device::stream>(where.stream));
     const std::lock_guard launching(state->launching);
     const std::lock_guard guard(lock_);
     lane_of(state);
     if (bytes_ > 0) state->workspace(bytes_);
+    if (source_.arrivals > 0) state->zeros(source_.arrivals);
+    if (kept != nullptr) part_on(state, static_cast<learned_on_device&>(*kept));
+  }
+  std::unique_ptr<learned> make_learned() const override {
+    return call_.kept_bytes > 0 ? std::make_unique<learned_on_device>() : nullptr;
   }
   std::size_t workspace_bytes() const override { return bytes_; }
   const std::string& plan() const override { return plan_; }
@@ -132,6 +167,7 @@ class gpu_runner final : public runner, public device::failure_source {
       if (record == nullptr || record[0] == 0) continue;
       const std::int64_t ticket = record[0], ordinal = record[1], position = record[2];
       record[0] = 0;
+      ++failures_;
       fail_from(*l, ticket, ordinal, position);
     }
   }
@@ -171,15 +207,14 @@ class gpu_runner final : public runner, public device::failure_source {
   void make_kernels() {
     const device_context::current here(context_);
     plan_ = call_.program.text + "on " + context_.about().name + ", " + context_.about().architecture() + "\n";
-    if (!arguments_.promised.empty()) plan_ += "indices that are kept: lists of them are made in each call on a GPU\n";
     std::size_t scratch = 0;
     for (const cuda::launch& l : source_.launches) {
       const device::function f = code_->find(l.name);
       if (l.shared_bytes > context_.about().shared_per_block)
         driver().function_set(f, device::function_attribute::dynamic_shared, static_cast<int>(l.shared_bytes));
       const std::int64_t blocks = l.single ? 1 : blocks_of(f, l);
-      kernels_.push_back(
-          {f, static_cast<unsigned>(blocks), static_cast<unsigned>(l.threads), static_cast<unsigned>(l.shared_bytes)});
+      kernels_.push_back({f, static_cast<unsigned>(blocks), static_cast<unsigned>(l.threads),
+                          static_cast<unsigned>(l.shared_bytes), l.kept});
       scratch = std::max(scratch, static_cast<std::size_t>(blocks * l.scratch_bytes));
       int registers = 0, spilled = 0;
       driver().function_get(&registers, device::function_attribute::registers, f);
@@ -242,8 +277,36 @@ class gpu_runner final : public runner, public device::failure_source {
                     std::to_string(where.bytes) + (base % alignment != 0 ? ", not aligned" : ""));
     }
     for (std::size_t k = 0; k < own_words_.size(); ++k)
-      l.parameter[own_words_[k]] = static_cast<std::int64_t>(base + call_.arrays[k].offset);
+      if (!call_.arrays[k].kept) l.parameter[own_words_[k]] = static_cast<std::int64_t>(base + call_.arrays[k].offset);
     l.parameter[scratch_word] = static_cast<std::int64_t>(base + scratch_at_);
+  }
+
+  // A list that no call made is empty: zeros everywhere.
+  learned_on_device::part& part_on(const std::shared_ptr<device::stream_state>& state, learned_on_device& kept) const {
+    const std::lock_guard guard(kept.lock);
+    if (learned_on_device::part* const found = kept.find(*state)) return *found;
+    if (state->capture != 0)
+      runtime::fail(code::unsupported, "a captured call with kept indices",
+                    "a call or reserve() with them on this stream before the capture", "none");
+    auto block = std::make_shared<device::device_block>(context_, call_.kept_bytes, state->handle, state->gone);
+    driver().fill_bytes(block->at, 0, call_.kept_bytes, state->handle);
+    return kept.parts.emplace_back(state, std::move(block));
+  }
+
+  // Returns whether the lists are there. A capture does not learn: what it queues has not run.
+  bool place_kept(lane& l, learned_on_device& kept) const {
+    learned_on_device::part& p = part_on(l.stream, kept);
+    for (std::size_t k = 0; k < own_words_.size(); ++k)
+      if (call_.arrays[k].kept)
+        l.parameter[own_words_[k]] = static_cast<std::int64_t>(p.memory->at + call_.arrays[k].offset);
+    const bool known = p.is_learned && p.failures == failures_;
+    if (l.stream->capture != 0) {
+      l.kept.push_back(p.memory);
+      return known;
+    }
+    p.is_learned = true;
+    p.failures = failures_;
+    return known;
   }
 
   void remember(lane& l) const {
@@ -269,7 +332,7 @@ class gpu_runner final : public runner, public device::failure_source {
     return l.pinned;
   }
 
-  void launch(lane& l, device::stream stream) const {
+  void launch(lane& l, device::stream stream, bool again) const {
     void* parameter = l.parameter.data();
     device::address on_device = 0;
     if (source_.by_pointer) {
@@ -279,7 +342,8 @@ class gpu_runner final : public runner, public device::failure_source {
     }
     void* parameters[] = {parameter};
     for (const ready_kernel& k : kernels_)
-      driver().launch(k.code, k.blocks, 1, 1, k.threads, 1, 1, k.shared, stream, parameters, nullptr);
+      if (!again || !k.kept)
+        driver().launch(k.code, k.blocks, 1, 1, k.threads, 1, 1, k.shared, stream, parameters, nullptr);
   }
 
   [[noreturn]] void fail_from(const lane& l, std::int64_t ticket, std::int64_t ordinal, std::int64_t position) const {
@@ -325,6 +389,7 @@ class gpu_runner final : public runner, public device::failure_source {
   std::vector<std::vector<std::int64_t>> extents_;  // by slot
   std::size_t scratch_at_ = 0, bytes_ = 0;
   bool checks_ = false;
+  std::int64_t failures_ = 0;  // that were found so far
   mutable std::mutex lock_;
   mutable std::vector<std::unique_ptr<lane>> lanes_;
 };

@@ -62,7 +62,8 @@ struct kept_arrays {
   const kernel* of = nullptr;
   std::size_t bytes = 0;
   void* memory = nullptr;
-  std::atomic<bool> learned = false;
+  std::unique_ptr<learned> on_device;
+  std::atomic<bool> is_learned = false;
   std::mutex learning;
 };
 
@@ -82,6 +83,7 @@ class kept {
     const std::size_t bytes = k->code->kept_bytes();
     if (bytes > 0) fresh->memory = runtime::allocate(bytes, false);
     fresh->bytes = bytes;
+    fresh->on_device = k->code->make_learned();
     arrays_.push_back(std::move(fresh));
     return *arrays_.back();
   }
@@ -92,7 +94,7 @@ class kept {
   std::size_t bytes() const {
     const std::lock_guard guard(lock_);
     std::size_t all = 0;
-    for (const auto& a : arrays_) all += a->bytes;
+    for (const auto& a : arrays_) all += a->bytes + (a->on_device ? a->on_device->bytes() : 0);
     return all;
   }
 
@@ -304,6 +306,11 @@ program* make_program(const std::int32_t* words, backend runs_on, const options&
   if (lanes != 0 && (lanes < 4 || lanes > 256 || (lanes & (lanes - 1)) != 0))
     runtime::fail(code::bad_argument, "compile: options.lanes", "0 or a power of two from 4 to 256",
                   std::to_string(lanes));
+  if (wanted.scatters == scatters::atomic && (runs_on != backend::gpu || wanted.determinism == determinism::strict))
+    runtime::fail(code::bad_argument, "compile: options.scatters",
+                  runs_on == backend::gpu ? "scatters::planned where determinism is strict"
+                                          : "scatters::planned where the program is not for a GPU",
+                  "scatters::atomic");
   if (runs_on == backend::gpu) expect_gpu(device);
   return new program(words, runs_on, wanted, device);
 }
@@ -333,11 +340,11 @@ void run(const kernel* k, const sheaf_tensor* tensors, kept* indices) {
   if (indices == nullptr) return k->code->run(tensors);
   kept_arrays& a = indices->at(k);
   char* const memory = static_cast<char*>(a.memory);
-  if (a.learned.load(std::memory_order_acquire)) return k->code->run_kept(tensors, memory, false);
+  if (a.is_learned.load(std::memory_order_acquire)) return k->code->run_kept(tensors, memory, false);
   const std::lock_guard guard(a.learning);
-  const bool first = !a.learned.load(std::memory_order_relaxed);
+  const bool first = !a.is_learned.load(std::memory_order_relaxed);
   k->code->run_kept(tensors, memory, first);
-  a.learned.store(true, std::memory_order_release);
+  a.is_learned.store(true, std::memory_order_release);
 }
 
 kept* keep(program* p, const int* slots, int count) {
@@ -349,15 +356,25 @@ void free_kept(kept* indices) noexcept { delete indices; }
 void forget(kept* indices) { indices->forget(); }
 std::size_t kept_bytes(const kept* indices) { return indices->bytes(); }
 
-void runner::run_on(const sheaf_tensor*, const device_place&) const {
+void runner::run_on(const sheaf_tensor*, const device_place&, learned*) const {
   runtime::fail(code::broken_invariant, "call on a stream", "a program for a GPU", "one for the processor");
 }
-void runner::reserve_on(const device_place& where) const { run_on(nullptr, where); }
+void runner::reserve_on(const device_place& where, learned* kept) const { run_on(nullptr, where, kept); }
 
-void run_on(const kernel* k, const sheaf_tensor* tensors, const device_place& where) {
-  k->code->run_on(tensors, where);
+namespace {
+
+learned* learned_of(const kernel* k, kept* indices) {
+  return indices == nullptr ? nullptr : indices->at(k).on_device.get();
 }
-void reserve_on(const kernel* k, const device_place& where) { k->code->reserve_on(where); }
+
+}  // namespace
+
+void run_on(const kernel* k, const sheaf_tensor* tensors, const device_place& where, kept* indices) {
+  k->code->run_on(tensors, where, learned_of(k, indices));
+}
+void reserve_on(const kernel* k, const device_place& where, kept* indices) {
+  k->code->reserve_on(where, learned_of(k, indices));
+}
 std::size_t workspace_bytes(const kernel* k) { return k->code->workspace_bytes(); }
 
 void expect_device(const program* p, int slot, int device) {

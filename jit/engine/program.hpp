@@ -49,9 +49,9 @@ std::size_t kept_bytes(const kept* indices);
 
 // The same on a GPU: queues it and returns. Throws what can be seen before; what data is wrong with is thrown where the
 // stream is synchronised.
-void run_on(const kernel* k, const sheaf_tensor* tensors, const device_place& where);
+void run_on(const kernel* k, const sheaf_tensor* tensors, const device_place& where, kept* indices = nullptr);
 // What a call on this stream will need, so that a capture may follow.
-void reserve_on(const kernel* k, const device_place& where);
+void reserve_on(const kernel* k, const device_place& where, kept* indices = nullptr);
 std::size_t workspace_bytes(const kernel* k);
 // Throws code::bad_argument where an argument (-1: the stream) is of another device than the program.
 void expect_device(const program* p, int slot, int device);

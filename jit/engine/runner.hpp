@@ -22,6 +22,13 @@ struct call_class {
   std::vector<bool> promised;  // by input: the same data in all calls; empty: none
 };
 
+// What a device learned of promised data, for later calls with it.
+class learned {
+ public:
+  virtual ~learned() = default;
+  virtual std::size_t bytes() const = 0;
+};
+
 class runner {
  public:
   virtual ~runner() = default;
@@ -31,9 +38,10 @@ class runner {
   // have it only read it.
   virtual void run_kept(const sheaf_tensor* tensors, char*, bool /*first*/) const { run(tensors); }
   virtual std::size_t kept_bytes() const { return 0; }
-  // On a device: queued on a stream, or only what it needs made ready.
-  virtual void run_on(const sheaf_tensor* tensors, const device_place& where) const;
-  virtual void reserve_on(const device_place& where) const;
+  // On a device: queued on a stream, or only what it needs made ready. `kept` is what make_learned() gave, or null.
+  virtual void run_on(const sheaf_tensor* tensors, const device_place& where, learned* kept) const;
+  virtual void reserve_on(const device_place& where, learned* kept) const;
+  virtual std::unique_ptr<learned> make_learned() const { return nullptr; }
   virtual std::size_t workspace_bytes() const { return 0; }
   virtual const std::string& plan() const = 0;
   virtual const std::string& ir() const = 0;

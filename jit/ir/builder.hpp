@@ -99,6 +99,11 @@ class block_builder {
     body_.push_back(std::move(s));
   }
 
+  void add_to(std::int32_t buffer, std::vector<value> subscripts, value stored, access how, value mask) {
+    store(buffer, std::move(subscripts), stored, how, mask);
+    body_.back().adds = true;
+  }
+
   // Scalar subscripts, those of lane 0; the lanes are contiguous, or one element is asked for.
   void prefetch(std::int32_t buffer, std::vector<value> subscripts, access how = access::contiguous) {
     statement s = start(statement_kind::prefetch);

@@ -136,6 +136,7 @@ struct statement {
   value mask = none;        // lanes (or the scalar) whose mask is false are left alone
   access how = access::uniform;
   bool stream = false;      // store past the caches: the buffer is large and not read again soon
+  bool adds = false;        // store: added to what is there, by one of many threads at a time; on a GPU
   std::vector<value> subscripts;
   // combine of argmax and argmin: the position (i64) that goes with the value. Of a state of several values: those after
   // the first. earlier: what is combined stands before what
@@ -150,6 +151,7 @@ struct kernel {
   std::vector<std::string> loop_names;  // by loop id
   std::vector<instruction> instructions;
   block body;
+  bool kept = false;  // need not run again while the data that is promised stays as it is
 };
 
 // How a fold of the program's own combines two states of `width` values into one of them, its `component`: by steps in order.

@@ -216,8 +216,8 @@ class printer {
         text_ += "guard " + name(s.id) + "\n";
         return print_block(s.body, depth + 1);
       case statement_kind::store:
-        text_ += std::string("store ") + name_of(s.how) + (s.stream ? " stream " : " ") + buffer_name(s.target) + "[" +
-                 list(s.subscripts) + "] = " + name(s.stored) + mask + "\n";
+        text_ += std::string(s.adds ? "add to " : "store ") + name_of(s.how) + (s.stream ? " stream " : " ") +
+                 buffer_name(s.target) + "[" + list(s.subscripts) + "] = " + name(s.stored) + mask + "\n";
         return;
       case statement_kind::prefetch:
         text_ += "prefetch " + buffer_name(s.target) + "[" + list(s.subscripts) + "]\n";

@@ -117,6 +117,10 @@ void kernel_verifier::store(const statement& s) {
   (b.where == role::check ? stores_check_ : stores_output_) |= b.where == role::check || b.where == role::output;
   const instruction& x = operand(s.stored);
   require(x.type == b.type, "types", "expected the buffer's type");
+  const bool has_add =
+      x.type == element::f32 || x.type == element::f64 || x.type == element::i32 || x.type == element::i64;
+  require(!s.adds || (has_add && b.where != role::local && !s.stream), "types",
+          "expected numbers of 4 or 8 bytes that threads share");
   require(!x.vector || s.how != access::uniform, "vectorness", "a vector stored to one element");
   require(s.how != access::spread, "access_kind", "only loads are spread");
   subscripts(b, s.subscripts, s.how, unit_inner(b));

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <memory>
 
-#include <sheaf/jit/lower/lowering.hpp>
+#include <sheaf/jit/lower/sort.hpp>
 #include <sheaf/jit/plan/ragged.hpp>
 
 namespace sheaf::lower {
@@ -43,11 +43,11 @@ lists_lowering lists_of(kernel_lowering& k, const slice_lists& l, std::int32_t a
   return {k, l, array, start, stop, chunks, size};
 }
 
-// Runs body(scope, rows, chunk of the first) for every slice that has rows.
+// Runs body(scope, rows, chunk of the first) for every slice that has rows; `turns` of them, if not all.
 template <class Body>
-void each_slice(lists_lowering& a, scope& s, Body&& body) {
+void each_slice(lists_lowering& a, scope& s, Body&& body, const range* turns = nullptr) {
   kernel_lowering& k = a.k;
-  scope walk(s, k.open(s, a.l.slice, 1));
+  scope walk(s, k.open(s, a.l.slice, 1, turns));
   k.bind(walk, a.l.slice, 1);
   const range rows = a.rows(walk);
   if (a.l.all) {
@@ -113,6 +113,28 @@ void kernel_lowering::list_slices(const stage& s, scope& top) {
   a.put(rest, rest.counter(), b.read(slices));
   rest.close();
   a.put(b, b.emit(op::add, {a.chunks, a.chunks}), b.read(rows_in_all));
+}
+
+// The same by all threads of a GPU; how many rows slices have together is not asked there.
+void kernel_lowering::sort_slices(const stage& s, int part, scope& top) {
+  lists_lowering a = lists_of(*this, s.slices, buffers.at(s.define), top);
+  list_to_sort list{.array = a.array};
+  list.walk = [&](scope& at, const range& turns, const turn_body& body) {
+    each_slice(a, at, [&](scope& in, const range&, ir::value chunk) { body(in, chunk); }, &turns);
+  };
+  list.index = [&](scope& in, std::size_t) { return emit(s.slices.slice, in); };
+  list.place = [&](ir::block_builder& b, std::size_t, ir::value n) { return a.order(b, n); };
+  list.ends = a.chunks;
+  list.count = top.block->emit(op::add, {a.chunks, top.block->i64(1)});
+  list.least = 1;
+  if (!s.slices.all)
+    list.reach = [&](scope& in, ir::value n) {
+      ir::block_builder& b = *in.block;
+      in.bind_to(g, s.slices.slice, a.at(b, a.order(b, n)));
+      const ir::value last = b.emit(op::sub, {a.rows(in).high, b.i64(1)});
+      return b.emit(op::add, {a.chunk_of(b, last), b.i64(1)});
+    };
+  sort(s, part, list, top);
 }
 
 // The slice that a map stage has its turn with.
@@ -264,7 +286,7 @@ void kernel_lowering::interval(scope& piece, const range& own) {
   };
   const auto without_base = [&](scope& at) {
     write.based = false;
-    bool large = is_true(g, t.rest);
+    bool large = is_true(g, t.rest) && !known.call().gpu;
     for (const stage* each : stages) large = large && is_large(*each);
     if (!large) return walk(at, false);
     // Rows past the caches must not be wanted again: where many slices overlap, they are.

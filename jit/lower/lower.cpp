@@ -96,8 +96,8 @@ std::vector<node_id> planned::output_extents(int k) {
 ir::module planned::code_again() const {
   ir::module again = code;
   again.kernels.clear();
-  for (std::size_t k = 0; k < code.kernels.size(); ++k)
-    if (!plan.kernels[k].kept) again.kernels.push_back(code.kernels[k]);
+  for (const ir::kernel& k : code.kernels)
+    if (!k.kept) again.kernels.push_back(k);
   return again;
 }
 
@@ -119,8 +119,10 @@ planned plan_program(graph source, const plan::call_facts& call, const std::stri
   p.code.name = name;
   for (const own_monoid_row& m : p.g.monoids) p.code.folds.push_back(steps_of(p.g, m));
   const buffer_table buffers(p, known);
-  for (const plan::kernel_plan& k : p.plan.kernels)
+  for (const plan::kernel_plan& k : p.plan.kernels) {
     p.code.kernels.push_back(lower::kernel_lowering(p.g, known, p.plan, p.code, buffers.ids)(k));
+    p.code.kernels.back().kept = k.kept;
+  }
 #ifdef SHEAF_VERIFY
   ir::verify(p.code);
 #endif

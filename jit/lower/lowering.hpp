@@ -64,6 +64,7 @@ struct scope {
 };
 
 struct folded;
+struct list_to_sort;
 class sliding_fold;
 
 // Costly expressions of a kernel's vector loops, by their form under the first index of the loop's range.
@@ -149,16 +150,24 @@ class kernel_lowering {
   void scatter(const stage& s, scope& piece, const range* owned);
 
   void walk_all(const stage& s, scope& piece, const range& own);
+  void fill_rows(const stage& s, scope& piece, const range& own);
+  void walk_updates(const stage& s, scope& piece, const range& own, const range* turns);
+  void scatter_by_atomics(const stage& s, int part, scope& top);
 
   // updates.cpp
   void list_updates(const stage& s, scope& top);
+  void sort_updates(const stage& s, int part, scope& top);
   void scatter_by_lists(const stage& s, scope& piece, const range& own);
   void prefetch_updated(const stage& s, scope& row, ir::value position, ir::value end);
   std::int32_t begins_of(const stage& s);  // a local buffer: where the updates of a piece's rows begin
   void rows_of_updates(const stage& s, scope& piece, const range& own);
 
+  // sort.cpp
+  void sort(const stage& s, int part, const list_to_sort& list, scope& top);
+
   // interval.cpp
   void list_slices(const stage& s, scope& top);
+  void sort_slices(const stage& s, int part, scope& top);
   void bind_in_order(const stage& s, scope& top, scope& inner, ir::value when);
   void interval(scope& piece, const range& own);
 

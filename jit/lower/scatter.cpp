@@ -5,8 +5,15 @@
 
 #include <sheaf/jit/lower/lowering.hpp>
 #include <sheaf/jit/plan/schedule.hpp>
+#include <sheaf/jit/plan/updates.hpp>
 
 namespace sheaf::lower {
+
+namespace {
+
+constexpr std::int64_t rows_at_once = 1024;  // of one element each, that a piece fills
+
+}  // namespace
 
 targets targets_of(graph& g, const stage& s) {
   flat<node_id> list;
@@ -42,44 +49,71 @@ void kernel_lowering::scatter(const stage& s, scope& piece, const range* chunk) 
 
 // Every update is asked where it goes.
 void kernel_lowering::walk_all(const stage& s, scope& piece, const range& own) {
+  fill_rows(s, piece, own);
+  walk_updates(s, piece, own, nullptr);
+}
+
+namespace {
+
+// Loops that are opened one in the other and closed together.
+class open_loops {
+ public:
+  open_loops(kernel_lowering& k, scope& piece) : inner(&piece), k_(k) {}
+  void enter(ir::block_builder made) {
+    nest_.push_back(std::make_unique<scope>(*inner, std::move(made)));
+    inner = nest_.back().get();
+  }
+  void enter(node_id idx, int lanes, const range* within) {
+    enter(k_.open(*inner, idx, lanes, within));
+    k_.bind(*inner, idx, lanes);
+  }
+  void close() {
+    while (!nest_.empty()) {
+      nest_.back()->close();
+      nest_.pop_back();
+    }
+  }
+  scope* inner;
+
+ private:
+  kernel_lowering& k_;
+  std::vector<std::unique_ptr<scope>> nest_;
+};
+
+}  // namespace
+
+void kernel_lowering::fill_rows(const stage& s, scope& piece, const range& own) {
+  open_loops loops(*this, piece);
+  for (const node_id idx : s.indices)
+    if (!piece.bound.has(g.ordinal(idx)))
+      loops.enter(idx, idx == s.indices.back() ? 64 : 1, idx == s.owned ? &own : nullptr);
+  store(s, emit(identity_of(g, monoid_of(g, s.body), g.type(s.body)), *loops.inner), *loops.inner);
+  loops.close();
+}
+
+// turns: of the outermost bound index, if not all; then other pieces have the rest, and add to the same rows.
+void kernel_lowering::walk_updates(const stage& s, scope& piece, const range& own, const range* turns) {
   const targets t = targets_of(g, s);
   const node_id j = s.owned;
   const monoid fold = monoid_of(g, s.body);
-  std::vector<std::unique_ptr<scope>> nest;
-  scope* inner = &piece;
-  const auto enter = [&](node_id idx, int lanes, const range* within) {
-    nest.push_back(std::make_unique<scope>(*inner, open(*inner, idx, lanes, within)));
-    inner = nest.back().get();
-    bind(*inner, idx, lanes);
-  };
-  const auto leave = [&] {
-    while (!nest.empty()) {
-      nest.back()->close();
-      nest.pop_back();
-    }
-    inner = &piece;
-  };
-  // Fill.
-  const node_id last = s.indices.back();
-  for (const node_id idx : s.indices)
-    if (!piece.bound.has(g.ordinal(idx))) enter(idx, idx == last ? 64 : 1, idx == j ? &own : nullptr);
-  store(s, emit(identity_of(g, fold, g.type(s.body)), *inner), *inner);
-  leave();
-  // Walk. What decides the rows comes first, the rest of the result's indices innermost.
+  open_loops loops(*this, piece);
+  scope*& inner = loops.inner;
+  const auto enter = [&](node_id idx, int lanes, const range* within) { loops.enter(idx, lanes, within); };
+  // What decides the rows comes first, the rest of the result's indices innermost.
   index_set deciding = g.free[t.at != no_node ? t.at : t.low];
   if (t.at == no_node) deciding |= g.free[t.high];
   for (const node_id idx : plan::bound_indices(g, s.body)) deciding |= g.free[idx];
   for (const node_id idx : s.indices)
     if (deciding.has(g.ordinal(idx)) && !inner->bound.has(g.ordinal(idx))) enter(idx, 1, nullptr);
-  for (const node_id idx : plan::nesting_order(g, plan::bound_indices(g, s.body))) enter(idx, 1, nullptr);
+  const std::vector<node_id> walk = plan::walk_of(g, known, s);
+  for (const node_id idx : walk) enter(idx, 1, idx == walk.front() ? turns : nullptr);
   node_id body = g.arg(s.body, 0), rest = t.rest;
   if (t.at != no_node) {
     const ir::value at = emit(t.at, *inner);
     ir::block_builder& b = *inner->block;
     const ir::value mine =
         b.emit(op::logical_and, {b.emit(op::less_equal, {own.low, at}), b.emit(op::less, {at, own.high})});
-    nest.push_back(std::make_unique<scope>(*inner, b.guard(mine)));
-    inner = nest.back().get();
+    loops.enter(b.guard(mine));
     inner->bound.insert(g.ordinal(j));
     inner->values[2 * std::int64_t{j}] = at;
   } else {
@@ -96,8 +130,7 @@ void kernel_lowering::walk_all(const stage& s, scope& piece, const range& own) {
   if (lanes_decide) {
     mask = emit(rest, *inner);
   } else if (!is_true(g, rest)) {
-    nest.push_back(std::make_unique<scope>(*inner, inner->block->guard(emit(rest, *inner))));
-    inner = nest.back().get();
+    loops.enter(inner->block->guard(emit(rest, *inner)));
   }
   const std::int32_t id = buffers.at(s.define);
   std::vector<node_id> subscripts;
@@ -105,9 +138,31 @@ void kernel_lowering::walk_all(const stage& s, scope& piece, const range& own) {
   std::vector<ir::value> list;
   const ir::access how = subscripts_of(id, subscripts, *inner, list);
   const ir::value added = emit(body, *inner);
-  const ir::value old = inner->block->load(id, g.type(s.body), list, how, mask);
-  store(s, inner->block->emit(row(fold).combine, {old, added}), *inner, mask);
-  leave();
+  if (turns != nullptr) {
+    inner->block->add_to(id, list, added, how, mask);
+  } else {
+    const ir::value old = inner->block->load(id, g.type(s.body), list, how, mask);
+    store(s, inner->block->emit(row(fold).combine, {old, added}), *inner, mask);
+  }
+  loops.close();
+}
+
+// Pieces fill rows, and then each adds the updates of one turn of the outermost bound index.
+void kernel_lowering::scatter_by_atomics(const stage& s, int part, scope& top) {
+  ir::block_builder& b = *top.block;
+  const node_id over = part == 0 ? s.owned : plan::walk_of(g, known, s).front();
+  const range all{emit(g.arg(s.owned, 0), top), emit(g.arg(s.owned, 1), top)};
+  ir::value low = emit(g.arg(over, 0), top), high = emit(g.arg(over, 1), top);
+  if (s.when != no_node) high = b.emit(op::select, {emit(s.when, top), high, low});
+  const std::int64_t size = part == 0 && s.indices.back() == s.owned ? rows_at_once : 1;
+  const ir::value count =
+      b.emit(op::quotient, {b.emit(op::add, {b.emit(op::sub, {high, low}), b.i64(size - 1)}), b.i64(size)});
+  scope piece(top, b.loop(ir::loop_kind::parallel, index_text(over) + "_turn", b.i64(0), count));
+  ir::block_builder& c = *piece.block;
+  const ir::value first = c.emit(op::add, {low, c.emit(op::mul, {c.counter(), c.i64(size)})});
+  const range own{first, c.emit(op::minimum, {c.emit(op::add, {first, c.i64(size)}), high})};
+  part == 0 ? fill_rows(s, piece, own) : walk_updates(s, piece, all, &own);
+  piece.close();
 }
 
 }  // namespace sheaf::lower

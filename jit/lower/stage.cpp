@@ -116,6 +116,14 @@ ir::kernel kernel_lowering::operator()(const plan::kernel_plan& k) {
   kept_lists.clear();
   ir::kernel_builder builder(k.name);
   scope top(builder.top());
+  if (const stage& list = *stages.front(); list.sort.passes > 0) {
+    list.how == plan::way::updates ? sort_updates(list, k.part, top) : sort_slices(list, k.part, top);
+    return std::move(builder).finish();
+  }
+  if (stages.front()->atomic) {
+    scatter_by_atomics(*stages.front(), k.part, top);
+    return std::move(builder).finish();
+  }
   const node_id when = stages.front()->when;
   if (k.parallel == no_node) {
     if (when == no_node) {

@@ -3,7 +3,7 @@
 // order in which updates are walked, so no result depends on how chunks are shared.
 #include <memory>
 
-#include <sheaf/jit/lower/lowering.hpp>
+#include <sheaf/jit/lower/sort.hpp>
 #include <sheaf/jit/plan/updates.hpp>
 
 namespace sheaf::lower {
@@ -46,14 +46,14 @@ updates_lowering updates_of(kernel_lowering& k, const update_lists& l, std::int3
   return {k, l, array, start, stop, chunks, size, k.emit(l.room, s)};
 }
 
-// Runs body(scope, chunk) for every update that goes to a row.
+// Runs body(scope, chunk) for every update that goes to a row; `turns` of the outermost index, if not all.
 template <class Body>
-void each_update(updates_lowering& a, scope& s, Body&& body) {
+void each_update(updates_lowering& a, scope& s, Body&& body, const range* turns = nullptr) {
   kernel_lowering& k = a.k;
   std::vector<std::unique_ptr<scope>> nest;
   scope* inner = &s;
   for (const node_id idx : a.l.walk) {
-    nest.push_back(std::make_unique<scope>(*inner, k.open(*inner, idx, 1)));
+    nest.push_back(std::make_unique<scope>(*inner, k.open(*inner, idx, 1, nest.empty() ? turns : nullptr)));
     inner = nest.back().get();
     k.bind(*inner, idx, 1);
   }
@@ -105,7 +105,19 @@ void kernel_lowering::list_updates(const stage& s, scope& top) {
   room.close();
 }
 
+void kernel_lowering::sort_updates(const stage& s, int part, scope& top) {
+  updates_lowering a = updates_of(*this, s.updates, buffers.at(s.define), top);
+  list_to_sort list{.array = a.array};
+  list.walk = [&](scope& at, const range& turns, const turn_body& body) { each_update(a, at, body, &turns); };
+  list.index = [&](scope& in, std::size_t p) { return emit(s.updates.walk[p], in); };
+  list.place = [&](ir::block_builder& b, std::size_t p, ir::value n) { return a.plane(b, p, n); };
+  list.ends = top.block->i64(0);
+  list.count = a.next(*top.block, a.count(*top.block));
+  sort(s, part, list, top);
+}
+
 void kernel_lowering::scatter_by_lists(const stage& s, scope& piece, const range& own) {
+  if (s.updates.all_fit) return rows_of_updates(s, piece, own);
   const updates_lowering a = updates_of(*this, s.updates, buffers.at(s.updates.array), piece);
   ir::block_builder& b = *piece.block;
   const ir::value listed = b.emit(op::less_equal, {a.at(b, a.count(b)), a.room});

@@ -100,7 +100,7 @@ bool is_promised(const graph& g, const facts& known, node_id root) {
 
 void mark_kept(const graph& g, const facts& known, std::vector<stage>& stages) {
   const auto& promised = known.call().promised;
-  if (known.call().gpu || std::find(promised.begin(), promised.end(), true) == promised.end()) return;
+  if (std::find(promised.begin(), promised.end(), true) == promised.end()) return;
   marking(g, known, stages)();
   for (stage& s : stages) {
     if (s.kept) s.reasons.push_back("made of data that stays as it is: kept for later calls");

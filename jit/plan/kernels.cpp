@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/plan/sort.hpp>
 
 namespace sheaf::plan {
 
@@ -94,6 +95,15 @@ void order_by_cost(const read_table& table, std::vector<stage>& stages) {
   stages = std::move(sorted);
 }
 
+// The kernels of a stage that takes several; none: it is one, or shares one.
+std::vector<const char*> parts_by_name(const stage& s) {
+  if (s.atomic) return {"fill", "add"};
+  std::vector<const char*> names;
+  if (s.sort.passes > 0)
+    for (const sort_part part : parts_of(s)) names.push_back(part_name(part));
+  return names;
+}
+
 // Its lanes hold running results.
 bool folds_in_lanes(const graph& g, const stage& s) {
   bool folds = false;
@@ -123,7 +133,7 @@ read_table::read_table(const graph& g, const std::vector<stage>& stages) {
   // Producers stand before consumers.
   for (const stage& s : stages) {
     auto& direct = direct_[s.define];
-    for (const node_id made : {s.slices.array, s.sweep.events, s.updates.array})
+    for (const node_id made : {s.slices.array, s.sweep.events, s.updates.array, s.sort.memory})
       if (made != no_node) direct.insert(made);
     direct.insert(s.sweep.tables.begin(), s.sweep.tables.end());
     for (const node_id root : {s.body, s.when, s.base, s.base_when, s.order_when})
@@ -179,6 +189,18 @@ void group(graph& g, const facts& known, program_plan& plan) {
     std::size_t k = first;
     const bool alone = known.call().steer.fusion == fusion::off;
     while (k < plan.kernels.size() && (alone || !may_join(g, plan, plan.kernels[k], s, plan.trusted))) ++k;
+    if (const auto parts = parts_by_name(s); !parts.empty()) {
+      for (std::size_t part = 0; part < parts.size(); ++part) {
+        kernel_plan one;
+        one.name = name_of(g, s.define) + "_" + parts[part];
+        one.stages = {static_cast<int>(i)};
+        one.part = static_cast<int>(part);
+        one.kept = s.kept;
+        plan.kernels.push_back(std::move(one));
+      }
+      home[i] = plan.kernels.size() - 1;
+      continue;
+    }
     if (k == plan.kernels.size()) {
       kernel_plan fresh;
       fresh.name = name_of(g, s.define);

@@ -328,6 +328,7 @@ void work_on(graph& g, const facts& known, stage s, std::vector<stage>& done, tr
     }
   }
   if (s.how != way::map) schedule(g, known, s);
+  if (take_atomic(g, known, s)) return done.push_back(std::move(s));
   if (list_slices(g, known, s, done) || list_updates(g, known, s, done)) schedule(g, known, s);
   done.push_back(std::move(s));
 }

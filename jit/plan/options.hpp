@@ -20,13 +20,19 @@ enum class algorithm : std::uint8_t { planned, direct, lists, tables };
 // Whether threads share a kernel. off: the calling thread runs everything; always: all that has pieces is offered to the pool.
 enum class sharing : std::uint8_t { planned, off, always };
 
+// How sums go to rows that data names, on a GPU. planned: in one order, by lists of the updates of each row. atomic: every update
+// is added where it belongs at once, in the order in which the device comes to them: sums of f32 may differ from run to run in
+// their last digits. Refused where determinism is strict, and on a processor.
+enum class scatters : std::uint8_t { planned, atomic };
+
 // A program whose plan cannot follow them does not become a kernel: error code::unsupported, with the reason. They are part of
-// what a kernel is kept under. lanes and algorithm change the order of additions, and so last bits; the others do not.
+// what a kernel is kept under. lanes, algorithm and scatters change the order of additions, and so last bits; the others do not.
 struct options {
   sheaf::determinism determinism = sheaf::determinism::standard;
   sheaf::fusion fusion = sheaf::fusion::planned;
   sheaf::algorithm algorithm = sheaf::algorithm::planned;
   sheaf::sharing sharing = sheaf::sharing::planned;
+  sheaf::scatters scatters = sheaf::scatters::planned;
   int lanes = 0;                 // of every vector loop: a power of two from 4 to 256; 0: planned
   const char* target = nullptr;  // an LLVM name, such as "x86-64-v3"; null: as SHEAF_TARGET says, else this processor
 };

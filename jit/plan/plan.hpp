@@ -46,6 +46,20 @@ struct scan_form {
   node_id block_index = no_node;
 };
 
+// On a GPU a list is sorted by its keys, 0 to `keys`, in passes over a digit of them each, the last digit first; each keeps the order
+// that it finds. A tile is what one thread walks: of the first pass `turns` of the outermost index, of later ones places of the
+// list so far. See lower/sort.cpp. `memory` is a definition without values: keys, indices and counts on the way.
+struct sort_form {
+  node_id memory = no_node;
+  node_id outer = no_node;  // the outermost index that is walked
+  node_id room = no_node;   // places, of the call's extents
+  node_id keys = no_node;   // how many
+  std::int64_t turns = 1;
+  int planes = 1;  // indices of a place
+  int passes = 0;  // 0: the list is not sorted so
+  int steps = 0;   // of a search among the places
+};
+
 // Slices m cover rows [low(m), high(m)) of the owned index, which is shared in chunks. The array holds, for C chunks:
 // - C positions: the first in the order whose slice reaches into the chunk; all before it end earlier;
 // - C positions: one past the last slice that begins in the chunk or before;
@@ -74,7 +88,9 @@ struct update_lists {
   node_id at = no_node;
   std::int64_t chunk = 0;
   node_id room = no_node;   // R, of the call's extents
-  bool by_row = false;      // kept from call to call: the chunks of the array are rows, and nothing is left to the scatter
+  bool by_row =
+      false;  // kept from call to call, or sorted on a GPU: the chunks of the array are rows, and nothing is left to the scatter
+  bool all_fit = false;     // there is room for all, whatever the data
   node_id array = no_node;  // scatter: the definition of the array; none: every piece asks every update
   std::int64_t listed() const { return by_row ? 1 : chunk; }  // rows of a chunk of the array
 };
@@ -147,6 +163,7 @@ struct stage {
   scan_form scan;                // scan only; body holds all that is read
   slice_lists slices;            // lists, and stages that read them
   update_lists updates;          // updates, and the scatter that reads them
+  bool atomic = false;           // scatter: two kernels, one that fills, and one that adds all updates in any order
   node_id base = no_node;        // interval: what a row is worth before any slice, if `base_when` holds (none: always)
   node_id base_when = no_node;
   node_id when = no_node;        // computed only if this holds: a condition on stages before
@@ -154,6 +171,7 @@ struct stage {
   bool levelled = false;         // its ragged reductions read tables of blocks
   bool swept = false;            // the sweep that stores the same, if slices overlap enough, was made
   sweep_form sweep;              // sweep, events
+  sort_form sort;                // lists, updates
   row_blocks rows;
   node_id sum_of_sums = no_node, flat = no_node;  // of partial results: the body that was made, and the same as one sum over rows.part
   bool in_panels = false;        // its chunks are columns that stay in the cache from stage to stage, see panels.hpp
@@ -173,6 +191,7 @@ struct kernel_plan {
   node_id parallel = no_node;  // the index that pieces share; none: one piece
   node_id row = no_node;       // the index of the rows that stages share, where pieces are blocks of them
   std::int64_t chunk = 0;      // as in its stages
+  int part = 0;                // of a stage that takes several kernels, in order
   bool kept = false;           // its stages are
   double cost = 0;             // nanoseconds of one turn, estimated
   double read = 0, written = 0, operations = 0;  // predicted, see predict_traffic

@@ -5,6 +5,7 @@
 #include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/schedule.hpp>
+#include <sheaf/jit/plan/sort.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 
 namespace sheaf::plan {
@@ -302,6 +303,15 @@ stage lists_stage(graph& g, const facts& known, const slice_lists& l) {
   return lists;
 }
 
+// On a GPU all threads make a list, if that is not a matter of a few slices.
+void sort_slices(graph& g, const facts& known, stage& lists, std::vector<stage>& done) {
+  constexpr double sorted_from = 64;
+  const slice_lists& l = lists.slices;
+  if (!known.call().gpu || (!known.call().eager && known.trips(l.slice) < sorted_from)) return;
+  const node_id slices = make(g, op::maximum, make(g, op::sub, g.arg(l.slice, 1), g.arg(l.slice, 0)), integer(g, 0));
+  sort_on_device(g, known, lists, {.outer = l.slice, .room = slices, .keys = chunks_of(g, l)}, done);
+}
+
 bool list_slices(graph& g, const facts& known, stage& s, std::vector<stage>& done) {
   if (s.how != way::interval || s.slices.array != no_node) return false;
   const auto bound = bound_indices(g, s.body);
@@ -338,6 +348,7 @@ bool list_slices(graph& g, const facts& known, stage& s, std::vector<stage>& don
   }
   stage lists = lists_stage(g, known, l);
   lists.when = s.when;
+  sort_slices(g, known, lists, done);
   l.array = lists.define, l.brief = s.slices.brief, l.sought = s.slices.sought;
   s.slices = l;
   s.reasons.push_back("a piece walks the slices that meet its rows, and writes each row once");

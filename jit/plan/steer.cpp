@@ -25,11 +25,20 @@ void check_algorithm(const facts& known, const program_plan& plan) {
                         algorithms[static_cast<int>(wanted)]);
 }
 
+void check_scatters(const facts& known, const program_plan& plan) {
+  bool found = known.call().steer.scatters == scatters::planned;
+  for (const stage& s : plan.stages) found = found || s.atomic;
+  if (!found)
+    throw cannot_follow(
+        "options.scatters is atomic, but no stage adds numbers of 4 or 8 bytes to rows that data names");
+}
+
 }  // namespace
 
 void check_followed(const graph& g, const facts& known, const program_plan& plan) {
   check_lanes(g, known, plan);
   check_algorithm(known, plan);
+  check_scatters(known, plan);
 }
 
 std::string options_text(const options& wanted) {
@@ -39,6 +48,7 @@ std::string options_text(const options& wanted) {
   if (wanted.fusion == fusion::off) put("every stage a kernel");
   if (wanted.algorithm != algorithm::planned)
     put(std::string("slices by ") + algorithms[static_cast<int>(wanted.algorithm)]);
+  if (wanted.scatters == scatters::atomic) put("atomic scatters");
   if (wanted.sharing != sharing::planned)
     put(wanted.sharing == sharing::off ? "one thread" : "shared by threads always");
   if (wanted.lanes != 0) put(std::to_string(wanted.lanes) + " lanes");

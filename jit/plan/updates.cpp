@@ -4,6 +4,7 @@
 
 #include <sheaf/jit/plan/kept.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/plan/sort.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 
 namespace sheaf::plan {
@@ -14,6 +15,8 @@ constexpr double listed_from = 1 << 18;  // elements of the result
 constexpr double most_chunks = 512;
 constexpr std::int64_t most_rows = 2048;  // of a chunk: where each of them begins is kept in the nearest cache
 constexpr double repeats_allowed = 1.5;
+constexpr std::int64_t sorted_from =
+    2048;  // updates, on a GPU: below, every piece walks all of them in the time of the sort
 
 // The extent of a tensor that is subscripted by idx alone.
 node_id walked_extent(graph& g, node_id root, node_id idx) {
@@ -69,6 +72,16 @@ update_target target_of(graph& g, const stage& s) {
   return t;
 }
 
+std::vector<node_id> walk_of(const graph& g, const facts& known, const stage& s) {
+  std::vector<node_id> walk = nesting_order(g, bound_indices(g, s.body));
+  const auto rank = [&](node_id idx) { return is_closed(g, idx) ? known.trips(idx) : 0; };
+  if (!known.call().gpu) return walk;
+  const auto longest =
+      std::max_element(walk.begin(), walk.end(), [&](node_id a, node_id b) { return rank(a) < rank(b); });
+  std::rotate(walk.begin(), longest, longest + 1);
+  return walk;
+}
+
 node_id chunks_of(graph& g, const update_lists& l) {
   const node_id rows = make(g, op::maximum, make(g, op::sub, g.arg(l.owned, 1), g.arg(l.owned, 0)), integer(g, 0));
   return make(g, op::quotient, make(g, op::add, rows, integer(g, l.listed() - 1)), integer(g, l.listed()));
@@ -96,8 +109,22 @@ bool take_repeated(graph& g, const facts& known, stage& s, std::vector<stage>& b
   return true;
 }
 
+bool take_atomic(graph& g, const facts& known, stage& s) {
+  const element type = g.type(s.define);
+  const bool adds = s.how == way::scatter && monoid_of(g, s.body) == monoid::sum && g.type(s.body) == type;
+  const bool has_add = type == element::f32 || type == element::f64 || type == element::i32 || type == element::i64;
+  if (known.call().steer.scatters != scatters::atomic || !adds || !has_add || target_of(g, s).at == no_node)
+    return false;
+  if (!is_closed(g, walk_of(g, known, s).front()) || !is_closed(g, s.owned)) return false;
+  s.atomic = true;
+  s.reasons.push_back("updates are added by atomics, in any order");
+  return true;
+}
+
 bool list_updates(graph& g, const facts& known, stage& s, std::vector<stage>& done) {
-  if (known.call().gpu || s.how != way::scatter || s.updates.array != no_node || s.parallel != s.owned || s.vector == no_node) return false;
+  const bool gpu = known.call().gpu;  // sorts by all threads, where others list by one
+  if (s.how != way::scatter || s.updates.array != no_node || s.parallel != s.owned || (!gpu && s.vector == no_node))
+    return false;
   const update_target t = target_of(g, s);
   index_set walked;
   for (const node_id idx : bound_indices(g, s.body)) {
@@ -115,14 +142,20 @@ bool list_updates(graph& g, const facts& known, stage& s, std::vector<stage>& do
   for (const node_id idx : s.indices) all.insert(g.ordinal(idx));
   const double results = known.trips(all);
   const bool eager = known.call().eager;
-  if (room == no_node || (!eager && (results < listed_from || known.trips(s.owned) < 256))) return false;
+  if (room == no_node || (!gpu && !eager && (results < listed_from || known.trips(s.owned) < 256))) return false;
   const auto updates = known.value(room);
   const auto walk = bound_indices(g, s.body);
-  const bool by_row = is_promised(g, known, t.at);
+  const bool by_row = gpu || is_promised(g, known, t.at);
   const auto planes_of = static_cast<std::int64_t>(walk.size()) + (by_row ? 0 : 1);
   const double bytes = 8.0 * (static_cast<double>(planes_of * updates.value_or(0)) + (by_row ? known.trips(s.owned) : 0));
-  if (!updates || (!eager && bytes > results * row(g.type(s.define)).bytes)) return false;
-  update_lists l{.walk = nesting_order(g, walk), .owned = s.owned, .at = t.at, .chunk = eager ? 4 : 64, .room = room, .by_row = by_row};
+  if (!updates || (!eager && (gpu ? *updates < sorted_from : bytes > results * row(g.type(s.define)).bytes)))
+    return false;
+  update_lists l{.walk = walk_of(g, known, s),
+                 .owned = s.owned,
+                 .at = t.at,
+                 .chunk = eager ? 4 : 64,
+                 .room = room,
+                 .by_row = by_row};
   while (l.chunk < most_rows && known.trips(s.owned) / static_cast<double>(l.chunk) > most_chunks) l.chunk *= 2;
   stage lists;
   lists.how = way::updates;
@@ -136,6 +169,14 @@ bool list_updates(graph& g, const facts& known, stage& s, std::vector<stage>& do
   lists.bytes = bytes;
   lists.operations = 4 * static_cast<double>(*updates);
   lists.reasons.push_back("the updates by the " + (by_row ? "row" : std::to_string(l.chunk) + " rows") + " that they go to");
+  if (gpu) {
+    l.chunk = 1;
+    l.all_fit = std::all_of(walk.begin(), walk.end(), [&](node_id idx) { return is_closed(g, idx); });
+    lists.updates = l;
+    const sort_form wanted{
+        .outer = l.walk.front(), .room = room, .keys = chunks_of(g, l), .planes = static_cast<int>(walk.size())};
+    if (!sort_on_device(g, known, lists, wanted, done)) return false;
+  }
   l.array = lists.define;
   s.updates = l;
   s.reasons.push_back("a piece walks the updates of its own rows, row by row, and writes each row once");

@@ -9,12 +9,18 @@ namespace sheaf::plan {
 // Puts a stage before a scatter that lists its updates, where pieces would walk many in vain.
 bool list_updates(graph& g, const facts& known, stage& s, std::vector<stage>& done);
 
+// Where the program asks for it: the updates of a sum are added where they belong, in any order.
+bool take_atomic(graph& g, const facts& known, stage& s);
+
 // What the condition of a scatter says: row j == at, and what else must hold.
 struct update_target {
   node_id at = no_node;
   node_id rest = no_node;
 };
 update_target target_of(graph& g, const stage& s);
+
+// The bound indices of a scatter, outermost first; on a GPU the longest that may stand there: its turns are shared.
+std::vector<node_id> walk_of(const graph& g, const facts& known, const stage& s);
 
 // How many chunks the owned index has.
 node_id chunks_of(graph& g, const update_lists& l);

@@ -67,6 +67,16 @@ const std::shared_ptr<device_block>& stream_state::workspace(std::size_t bytes) 
   return workspace_;
 }
 
+address stream_state::zeros(int count) {
+  const std::size_t bytes = 4 * static_cast<std::size_t>(std::max(count, 64));
+  if (zeros_ != nullptr && zeros_->bytes >= bytes) return zeros_->at;
+  if (capture != 0)
+    fail(code::unsupported, "a captured call", "a call or reserve() on this stream before the capture", "none");
+  zeros_ = std::make_shared<device_block>(context, bytes, handle, gone);
+  driver().fill_bytes(zeros_->at, 0, bytes, handle);
+  return zeros_->at;
+}
+
 int device_context::count() {
   int n = 0;
   driver().device_count(&n);
@@ -140,6 +150,7 @@ std::shared_ptr<stream_state> device_context::state_of(stream s) {
   known = state;
   const std::lock_guard launching(plain->launching);
   state->workspace_ = std::move(plain->workspace_);
+  state->zeros_ = std::move(plain->zeros_);
   return state;
 }
 
@@ -155,7 +166,7 @@ void device_context::forget(stream s) noexcept {
     states_.erase(found);
     // Programs that ran on it may keep the state, but not its memory.
     const std::lock_guard launching(dying->launching);
-    dying->workspace_ = nullptr;
+    dying->workspace_ = dying->zeros_ = nullptr;
     *dying->gone = true;
   }
 }

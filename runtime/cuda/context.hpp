@@ -57,10 +57,12 @@ class stream_state {
   // At least so many bytes, 256-aligned, until `launching` is given up. Throws code::out_of_memory, and in a capture
   // code::unsupported where too little was reserved.
   const std::shared_ptr<device_block>& workspace(std::size_t bytes);
+  // So many u32, each 0 where no kernel of the stream runs: whoever counts there leaves it so. In a capture as workspace().
+  address zeros(int count);
 
  private:
   friend class device_context;
-  std::shared_ptr<device_block> workspace_;
+  std::shared_ptr<device_block> workspace_, zeros_;
 };
 
 // Somebody whose calls can fail on the device. check() throws what went wrong, once; `on`: null for any stream.

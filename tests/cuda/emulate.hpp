@@ -52,6 +52,18 @@ static inline long long __double_as_longlong(double x) { return sheaf_bits<long 
 static inline float from_f16(unsigned short x) { return static_cast<float>(sheaf_bits<_Float16>(x)); }
 static inline unsigned short to_f16(float x) { return sheaf_bits<unsigned short>(static_cast<_Float16>(x)); }
 static inline void __threadfence_system() {}
+static inline void __threadfence() {}
+static inline unsigned atomicInc(unsigned* p, unsigned most) {
+  const unsigned before = *p;
+  *p = before >= most ? 0 : before + 1;
+  return before;
+}
+template <class E>
+static inline E atomicAdd(E* p, E x) {
+  const E before = *p;
+  *p = before + x;
+  return before;
+}
 template <class E>
 static inline E __ldg(const E* p) {
   return *p;

@@ -69,7 +69,8 @@ struct fiber {
   std::uint64_t bits = 0;
   int from = 0, width = 0;
   int line = 0;
-  std::uint64_t met = 0;  // collectives so far: those that meet have met as often
+  std::uint64_t met = 0;       // collectives of a warp since the last barrier: those that meet have met as often
+  std::uint64_t barriers = 0;  // of the block; teams of a block may have met differently often between them
 };
 
 struct machine {
@@ -135,11 +136,11 @@ std::uint64_t at_warp(waits kind, unsigned mask, std::uint64_t bits, int from, i
 
 void at_barrier(int line) {
   fiber& f = here.fibers[here.current];
-  f.state = waits::barrier, f.line = line, ++f.met;
+  f.state = waits::barrier, f.line = line, ++f.barriers, f.met = 0;
   bool all = true;
   for (const fiber& other : here.fibers) {
     if (other.state == waits::over) complain("a barrier that a thread does not reach, for it has ended");
-    if (other.state == waits::barrier && (other.line != line || other.met != f.met))
+    if (other.state == waits::barrier && (other.line != line || other.barriers != f.barriers))
       complain("a barrier with a thread that waits at another");
     all = all && other.state == waits::barrier;
   }
@@ -155,7 +156,7 @@ void prepare(fiber& f) {
   std::memset(words, 0, 8 * sizeof *words);
   words[6] = reinterpret_cast<void*>(&sheaf_fiber_start);
   f.sp = words;
-  f.met = 0;
+  f.met = f.barriers = 0;
   f.state = waits::nothing;
 }
 

@@ -20,6 +20,7 @@ constexpr auto pick = tensor<"pick", std::int64_t, 1>;
 constexpr auto products = define<"products">(f) = sum(t, x(t, f) * w(t, f));
 constexpr auto across = define<"across">(t) = sum(f, x(t, f));
 constexpr auto gathered = define<"gathered">(m) = z(pick(m));
+constexpr auto rows_taken = define<"rows_taken">(m, f) = x(pick(m), f);
 constexpr auto welford = own_monoid<"welford">(tuple(0_c, 0_c, 0_c), [](auto a, auto b) {
   const auto n = get<0>(a) + get<0>(b);
   const auto part = get<0>(b) / maximum(n, 1_c);
@@ -37,6 +38,48 @@ TEST(plans, strict_sums_round_products) {
   const auto strict = compile(determinism::strict, products, on(gpu));
   for (const float p : to_host(fused(x = left, w = right, on(s)), s)) EXPECT_EQ(p, 0x1p-24f);
   for (const float p : to_host(strict(x = left, w = right, on(s)), s)) EXPECT_EQ(p, 0.0f);
+}
+
+// Blocks of the emulation come in shuffled order, so sums do as well.
+TEST(plans, scatters_by_atomics) {
+  const stream s(on(gpu));
+  const auto rows = test::noise_array<float>(-1, 1, 90, 5);
+  array<std::int64_t, 1> names(1000);
+  for (std::int64_t n = 0; n < 1000; ++n) names.data()[n] = n % 3 == 0 ? 89 : n * 7919 % 90;
+  const auto given = test::noise_array<float>(-1, 1, 1000, 5);
+  const auto flat = test::noise_array<float>(-1, 1, 1000);
+  const auto table = test::noise_array<float>(-1, 1, 90);
+  const options atomic{.scatters = scatters::atomic};
+  const auto program = compile(atomic, vjp(rows_taken, x), vjp(gathered, z), on(gpu));
+  const auto there = to_device(rows, s), cotangents = to_device(given, s);
+  const auto which = to_device(names, s);
+  const auto few = to_device(table, s), flats = to_device(flat, s);
+  const auto [dx, dz] =
+      program(x = there, z = few, pick = which, cotangent(rows_taken) = cotangents, cotangent(gathered) = flats, on(s));
+  const auto [dx0, dz0] = reference(vjp(rows_taken, x), vjp(gathered, z))(
+      x = rows, z = table, pick = names, cotangent(rows_taken) = given, cotangent(gathered) = flat);
+  test::expect_agree(to_host(dx, s), dx0, 1000, "rows");  // of at most 1000 additions of numbers below 1
+  test::expect_agree(to_host(dz, s), dz0, 1000, "elements");
+  EXPECT_NE(std::string(program.explain(x = there, z = few, pick = which, cotangent(rows_taken) = cotangents,
+                                        cotangent(gathered) = flats))
+                .find("added by atomics"),
+            std::string::npos);
+}
+
+TEST(plans, atomics_are_refused_where_bits_or_a_processor_are_asked_for) {
+  EXPECT_EQ(sentence_of([] {
+              compile(options{.determinism = determinism::strict, .scatters = scatters::atomic}, gathered, on(gpu));
+            }),
+            "bad_argument: compile: options.scatters: expected scatters::planned where determinism is strict, found "
+            "scatters::atomic");
+  EXPECT_EQ(
+      sentence_of([] { compile(options{.scatters = scatters::atomic}, gathered); }),
+      "bad_argument: compile: options.scatters: expected scatters::planned where the program is not for a GPU, found "
+      "scatters::atomic");
+  const stream s(on(gpu));
+  const auto rows = to_device(test::noise_array<float>(-1, 1, 20, 8), s);
+  const auto sums = compile(options{.scatters = scatters::atomic}, across, on(gpu));
+  EXPECT_THROW(sums(x = rows, on(s)), error);  // nothing is scattered
 }
 
 TEST(plans, options_that_no_plan_can_follow_are_refused) {

@@ -1,0 +1,75 @@
+#include <sheaf/jit/plan/sort.hpp>
+
+#include <algorithm>
+#include <bit>
+
+#include <sheaf/jit/plan/rewrite.hpp>
+
+namespace sheaf::plan {
+
+namespace {
+
+constexpr std::int64_t most_places = 1 << 30;  // counts are of 32 bits
+
+node_id divided(graph& g, node_id count, std::int64_t size) {
+  return make(g, op::quotient, make(g, op::add, count, integer(g, size - 1)), integer(g, size));
+}
+node_id trips_of(graph& g, node_id idx) {
+  return make(g, op::maximum, make(g, op::sub, g.arg(idx, 1), g.arg(idx, 0)), integer(g, 0));
+}
+int bits_of(std::int64_t most) { return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(most))); }
+
+}  // namespace
+
+node_id tiles_of(graph& g, const sort_form& f, int pass) {
+  return pass == 0 ? divided(g, trips_of(g, f.outer), f.turns) : divided(g, f.room, tile_places);
+}
+
+node_id counts_at(graph& g, const sort_form& f) {
+  return make(g, op::add, integer(g, 1), make(g, op::mul, f.room, integer(g, 2 + f.planes)));
+}
+
+node_id sums_at(graph& g, const sort_form& f) {
+  const node_id tiles = make(g, op::maximum, tiles_of(g, f, 0), tiles_of(g, f, 1));
+  return make(g, op::add, counts_at(g, f), make(g, op::mul, tiles, integer(g, digits)));
+}
+
+bool sort_on_device(graph& g, const facts& known, stage& list, sort_form f, std::vector<stage>& done) {
+  const auto room = known.value(f.room), keys = known.value(f.keys), turns = known.value(trips_of(g, f.outer));
+  if (!room || !keys || !turns || std::max(*room, *turns) > most_places) return false;
+  const double each = static_cast<double>(*room) / std::max(1.0, static_cast<double>(*turns));
+  f.turns =
+      known.call().eager ? 2 : std::max<std::int64_t>(1, static_cast<std::int64_t>(tile_places / std::max(1.0, each)));
+  f.passes = std::max(1, (bits_of(std::max<std::int64_t>(*keys - 1, 0)) + digit_bits - 1) / digit_bits);
+  f.steps = bits_of(*room);
+  const node_id tiles = make(g, op::maximum, tiles_of(g, f, 0), tiles_of(g, f, 1));
+  const node_id sums = divided(g, make(g, op::mul, tiles, integer(g, digits)), counts_at_once);
+  stage memory;
+  memory.how = way::space;
+  memory.body = integer(g, 0);
+  memory.indices = {fresh_index(g, f.outer, integer(g, 0), make(g, op::add, sums_at(g, f), sums))};
+  memory.define = define(g, g.name("sorting", 7), memory.body, memory.indices.data(), 1);
+  f.memory = memory.define;
+  list.sort = f;
+  list.reasons.push_back("sorted by " + std::to_string(f.passes) + (f.passes == 1 ? " digit" : " digits") + " of " +
+                         std::to_string(digit_bits) + " bits, tiles of " + std::to_string(f.turns) + " turns");
+  done.push_back(std::move(memory));
+  return true;
+}
+
+std::vector<sort_part> parts_of(const stage& list) {
+  std::vector<sort_part> parts;
+  for (int pass = 0; pass < list.sort.passes; ++pass)
+    parts.insert(parts.end(), {sort_part::count, sort_part::prefix, sort_part::sums, sort_part::place});
+  parts.push_back(sort_part::ends);
+  if (list.how == way::lists && !list.slices.all)
+    parts.insert(parts.end(), {sort_part::last, sort_part::farthest, sort_part::reach});
+  return parts;
+}
+
+const char* part_name(sort_part part) {
+  static constexpr const char* names[] = {"count", "prefix", "sums", "place", "ends", "last", "farthest", "reach"};
+  return names[static_cast<int>(part)];
+}
+
+}  // namespace sheaf::plan
