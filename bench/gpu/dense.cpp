@@ -20,13 +20,14 @@ struct matrix {
 };
 
 template <class Y>
-void measure(gpu_session& s, const char* id, const std::string& name, Y y, matrix& m) {
-  const auto forward = compile(y, on(gpu));
-  s.row(id, (name + ":forward").c_str(), bytes_of_all(m.x, m.y), [&] { forward(x = m.x, y = m.y, on(s.s)); });
-  const auto dx = vjp(y, x);
-  const auto both = compile(y, dx, on(gpu));
-  s.row(id, (name + ":forward+backward").c_str(), bytes_of_all(m.x, m.y, m.dy, m.dx),
-        [&] { both(x = m.x, cotangent(y) = m.dy, y = m.y, dx = m.dx, on(s.s)); });
+void measure(gpu_session& s, const char* id, const char* name, Y y, matrix& m) {
+  s.both_rows(id, name, y, x, results{m.y, m.dy, m.dx}, bytes_of(m.x), x = m.x);
+}
+template <class Y>
+void measure_argmax(gpu_session& s, const char* what, Y y, const matrix& m) {
+  device_array<std::int64_t, 1> where(s.s, matrix::side);
+  const auto program = compile(y, on(gpu));
+  s.row("W12", what, bytes_of_all(m.x, where), [&] { program(x = m.x, y = where, on(s.s)); });
 }
 
 void measure_loss(gpu_session& s, matrix& m) {
@@ -65,13 +66,7 @@ void measure_norm(gpu_session& s, row_data& d) {
 }
 
 void measure_softmax(gpu_session& s, row_data& d) {
-  constexpr auto y = softmax(x, dim<1>);
-  constexpr auto dx = vjp(y, x);
-  const auto forward = compile(y, on(gpu));
-  s.row("W9", "softmax:forward", bytes_of_all(d.x, d.y), [&] { forward(x = d.x, y = d.y, on(s.s)); });
-  const auto both = compile(y, dx, on(gpu));
-  s.row("W9", "softmax:forward+backward", bytes_of_all(d.x, d.y, d.dy, d.dx),
-        [&] { both(x = d.x, cotangent(y) = d.dy, y = d.y, dx = d.dx, on(s.s)); });
+  s.both_rows("W9", "softmax", softmax(x, dim<1>), x, results{d.y, d.dy, d.dx}, bytes_of(d.x), x = d.x);
 }
 
 void measure_entropy(gpu_session& s, row_data& d) {
@@ -107,6 +102,8 @@ void matrices(gpu_session& s) {
   measure(s, "W12", "var1", var(x, dim<1>), m);
   measure(s, "W12", "norm0", norm<2>(x, dim<0>), m);
   measure(s, "W12", "norm1", norm<2>(x, dim<1>), m);
+  measure_argmax(s, "argmax0:forward", argmax(x, dim<0>), m);
+  measure_argmax(s, "argmax1:forward", argmax(x, dim<1>), m);
 }
 
 void rows(gpu_session& s) {

@@ -19,6 +19,14 @@ double bytes_of_all(const Array&... a) {
   return (0.0 + ... + bytes_of(a));
 }
 
+// What value and gradient of a program are written to, and the cotangent of the value.
+template <int Of, int By>
+struct results {
+  device_array<float, Of>& y;
+  const device_array<float, Of>& dy;
+  device_array<float, By>& dx;
+};
+
 class gpu_session {
  public:
   explicit gpu_session(std::vector<std::string> wanted);
@@ -56,14 +64,26 @@ class gpu_session {
 
   // bytes: that a row cannot avoid, read and written.
   template <class Call>
-  void row(const char* id, const char* what, double bytes, Call call) {
+  void row(const char* id, const std::string& what, double bytes, Call call) {
     try {
       const double ms = median_of(call), bound = bytes / bytes_per_ms_;
-      report(id, what, ms, "ms", bound, 100 * bound / ms);
+      report(id, what.c_str(), ms, "ms", bound, 100 * bound / ms);
     } catch (const error& e) {
-      std::printf("note %s %s failed: %s\n", id, what, e.what());
+      std::printf("note %s %s failed: %s\n", id, what.c_str(), e.what());
       failed = true;
     }
+  }
+  // Two rows: the value y, and y with its gradient by x. bytes: those of the inputs; name: before the colon, empty for the only form.
+  template <class Y, class X, int Of, int By, class... Named>
+  void both_rows(const char* id, const std::string& name, Y y, X x, const results<Of, By>& into, double bytes,
+                 const Named&... inputs) {
+    const std::string what = name.empty() ? name : name + ":";
+    const auto forward = compile(y, on(gpu));
+    row(id, what + "forward", bytes + bytes_of(into.y), [&] { forward(inputs..., y = into.y, on(s)); });
+    const auto dx = vjp(y, x);
+    const auto both = compile(y, dx, on(gpu));
+    row(id, what + "forward+backward", bytes + bytes_of_all(into.y, into.dy, into.dx),
+        [&] { both(inputs..., cotangent(y) = into.dy, y = into.y, dx = into.dx, on(s)); });
   }
 
   static constexpr int repeats = 21;
@@ -78,7 +98,7 @@ void small_calls(gpu_session&);  // launch compile
 void streaming(gpu_session&);    // sum
 void matrices(gpu_session&);     // W5 W6 W12
 void rows(gpu_session&);         // W8 W9
-void gathers(gpu_session&);      // W1 W2
+void gathers(gpu_session&);      // W1 W2 gather_gradient
 void slice_means(gpu_session&);  // W3 W4
 void bags(gpu_session&);         // W10
 void segments(gpu_session&);     // W11 segmented

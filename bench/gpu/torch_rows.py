@@ -1,6 +1,7 @@
 """The rows of bench_gpu in torch.compile: `row torch:ID what ms`, medians by events. Stops when its seconds are used up.
 
-Usage: torch_rows.py [SECONDS [ID...]]
+Usage: torch_rows.py [--warm] [SECONDS [ID...]]
+--warm only compiles, for the caches on disk (TORCHINDUCTOR_CACHE_DIR).
 """
 import sys
 import time
@@ -8,13 +9,16 @@ import time
 import torch
 import torch.nn.functional as F
 
-limit = time.monotonic() + float(sys.argv[1] if len(sys.argv) > 1 else 240)
-wanted = set(sys.argv[2:])
+words = sys.argv[1:]
+warm = "--warm" in words[:1]
+words = words[warm:]
+limit = time.monotonic() + float(words[0] if words else 240)
+wanted = set(words[1:])
 device = "cuda"
 
 
-def median_of(call, repeats=21):
-    for _ in range(3):
+def median_of(call, repeats=1 if warm else 21):
+    for _ in range(0 if warm else 3):
         call()
     torch.cuda.synchronize()
     times = []
@@ -28,19 +32,20 @@ def median_of(call, repeats=21):
     return sorted(times)[repeats // 2]
 
 
-def row(name, f, inputs, cotangent, others=()):
-    """Forward, and forward with the gradients of `inputs`; each compiled anew."""
+def row(name, f, inputs, cotangent, others=(), whole=False):
+    """Forward, and forward with the gradients of `inputs`; each compiled anew. whole: the value alone, and its row has that name."""
     id, _, what = name.partition(" ")
-    what = what + ":" if what else ""
+    what = what + ":" if what and not whole else what
     if wanted and id not in wanted:
         return
-    for backward in (False, True):
+    for gradients in (False,) if whole else (False, True):
+        kind = "" if whole else "forward+backward" if gradients else "forward"
         if time.monotonic() > limit:
-            print(f"note torch:{id} {what} not measured: the time is used up", flush=True)
+            print(f"note torch:{id} {what}{kind} not measured: the time is used up", flush=True)
             return
         torch._dynamo.reset()
         compiled = torch.compile(f, dynamic=False)
-        if backward:
+        if gradients:
             leaves = [x.detach().requires_grad_() for x in inputs]
 
             def call():
@@ -52,13 +57,17 @@ def row(name, f, inputs, cotangent, others=()):
                     compiled(*inputs, *others)
         try:
             ms = median_of(call)
-            print(f"row torch:{id} {what}forward{'+backward' if backward else ''} {ms:.6g} ms 0 0", flush=True)
+            print(f"row torch:{id} {what}{kind} {ms:.6g} ms 0 0", flush=True)
         except Exception as e:  # one row that fails is no reason to lose the others
-            print(f"note torch:{id} {what} failed: {type(e).__name__}: {str(e).splitlines()[0]}", flush=True)
+            print(f"note torch:{id} {what}{kind} failed: {type(e).__name__}: {str(e).splitlines()[0]}", flush=True)
 
 
 def random(low, high, *shape):
     return torch.empty(shape, device=device).uniform_(low, high)
+
+
+def sums():
+    row("sum 1GB", torch.sum, [random(0, 1, 1 << 28)], None, whole=True)
 
 
 def dense():
@@ -70,6 +79,8 @@ def dense():
     for name, f in (("logsumexp", torch.logsumexp), ("var", torch.var), ("norm", lambda x, d: torch.linalg.vector_norm(x, dim=d))):
         for d in (0, 1):
             row(f"W12 {name}{d}", lambda x, f=f, d=d: f(x, d), [x], dy)
+    for d in (0, 1):
+        row(f"W12 argmax{d}:forward", lambda x, d=d: torch.argmax(x, d), [x], None, whole=True)
 
 
 def rows():
@@ -88,7 +99,70 @@ def gathers():
     picks = torch.randint(T, (B, K), device=device)
     row("W1", lambda x, p: torch.gather(x, 1, p[:, :, None].expand(B, K, width)).mean(1), [x], dy, [picks])
     keep = torch.zeros(B, T, device=device, dtype=torch.bool).scatter_(1, picks, True)
-    row("W2", lambda x, k: torch.bmm(k.to(x.dtype)[:, None], x)[:, 0] / k.sum(1, keepdim=True), [x], dy, [keep])
+
+    def given(x, k):
+        return torch.bmm(k.to(x.dtype)[:, None], x)[:, 0] / k.sum(1, keepdim=True)
+
+    def mask(x, p):
+        return given(x, torch.zeros(B, T, device=device, dtype=torch.bool).scatter(1, p, True))
+
+    def onehot(x, p):
+        return given(x, torch.zeros(B, T, device=device).scatter(1, p, 1.0))
+
+    row("W2 given", given, [x], dy, [keep])
+    row("W2 mask", mask, [x], dy, [picks])
+    row("W2 onehot", onehot, [x], dy, [picks])
+
+
+def gather_gradient():
+    words, width = 1 << 20, 128
+    count = 2 * words
+    ids, dy = torch.randint(words, (count,), device=device), random(-1, 1, count, width)
+    # The gradient alone, as an expression; sums differ from run to run.
+    row("gather_gradient each_call", lambda dy, i: torch.zeros(words, width, device=device).index_add(0, i, dy), [dy], None, [ids],
+        whole=True)
+
+
+def slices():
+    T, width = 262144 * 16, 128
+    x = random(0, 1, T, width)
+    sizes = torch.randint(32, 96, (65536,), device=device)
+    ends = torch.clamp(torch.cumsum(sizes, 0), max=T)
+    begins = torch.cat([ends.new_zeros(1), ends[:-1]])
+    everything = torch.arange(T, device=device)
+    row("W3", lambda x, i, b: F.embedding_bag(i, x, b, mode="mean"), [x], random(-1, 1, 65536, width),
+        [everything[: int(ends[-1])], begins])
+    low = torch.randint(T - 1536, (1048576,), device=device)
+    high = low + torch.randint(512, 1536, (1048576,), device=device)
+
+    def running(x, low, high):
+        total = F.pad(torch.cumsum(x, 0, dtype=torch.float64), (0, 0, 1, 0))
+        return ((total[high] - total[low]) / (high - low)[:, None]).float()
+
+    row("W4", running, [x], random(-1, 1, 1048576, width), [low, high])
+
+
+def segments():
+    elements = 1 << 26
+    x, dy = random(-4, 4, elements), random(-1, 1, elements)
+    sizes = torch.clamp(1 / (1e-5 + torch.rand(elements // 8, device=device)), max=1e5).long()
+    sizes = sizes[: int((torch.cumsum(sizes, 0) < elements).sum())]
+    sizes = torch.cat([sizes, (elements - sizes.sum())[None]])
+    off = F.pad(torch.cumsum(sizes, 0), (1, 0))
+    of = torch.repeat_interleave(torch.arange(len(sizes), device=device), sizes)
+
+    def mean(x, off):
+        return torch.segment_reduce(x, "mean", offsets=off, axis=0)
+
+    def soft(x, off, of):
+        top = torch.segment_reduce(x, "max", offsets=off, axis=0)
+        e = torch.exp(x - top[of])
+        return e / torch.segment_reduce(e, "sum", offsets=off, axis=0)[of]
+
+    row("W11 mean", mean, [x], random(-1, 1, len(sizes)), [off])
+    row("W11 softmax", soft, [x], dy, [off, of])
+    row("segmented power_law", lambda x, off: torch.segment_reduce(x, "sum", offsets=off, axis=0), [x], None, [off],
+        whole=True)
 
 
 def bags():
@@ -98,7 +172,10 @@ def bags():
     off = torch.cumsum(size, 0) - size
     rank = (float(words) ** torch.rand(int(size.sum()), device=device, dtype=torch.float64) - 1).long()
     ids = rank * 611953 % words
-    row("W10 sum", lambda t, i, o: F.embedding_bag(i, t, o, mode="sum"), [table], dy, [ids, off])
+    for mode in ("sum", "mean", "max"):
+        row(f"W10 {mode}", lambda t, i, o, mode=mode: F.embedding_bag(i, t, o, mode=mode), [table], dy, [ids, off])
+    share = random(0, 1, len(ids))
+    row("W10 weighted", lambda t, w, i, o: F.embedding_bag(i, t, o, mode="sum", per_sample_weights=w), [table, share], dy, [ids, off])
 
 
 def windows():
@@ -109,7 +186,7 @@ def windows():
     row("W13", lambda x: F.avg_pool1d(x, 1024, 1), [s], ds)
 
 
-for group in (rows, dense, gathers, bags, windows):
+for group in (sums, rows, dense, gathers, bags, windows, slices, segments, gather_gradient):
     try:
         group()
     except Exception as e:
