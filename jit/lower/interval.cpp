@@ -246,6 +246,23 @@ void kernel_lowering::interval(scope& piece, const range& own) {
   const targets t = targets_of(g, s);
   lists_lowering a = lists_of(*this, s.slices, buffers.at(s.slices.array), piece);
   row_writer write(*this, stages, t);
+  // Rows before `until` are written.
+  const auto write_slice = [&](scope& at, const range& rows, ir::value until, bool stream) {
+    ir::block_builder& b = *at.block;
+    for (const stage* each : stages)  // once for all the loops below
+      plan::for_each_node(g, g.arg(each->body, 0), [&](node_id n) {
+        if (g.kind(n) == op::reduce && g.free[n].within(at.bound)) emit(n, at);
+      });
+    write.where_any(at, {until, rows.low}, what::fill, stream);
+    if (is_true(g, t.rest)) {
+      const ir::value fresh = b.emit(op::minimum, {b.emit(op::maximum, {until, rows.low}), rows.high});
+      write.where_any(at, {rows.low, fresh}, what::combine, false);
+      write(at, {fresh, rows.high}, what::store, stream);
+    } else {
+      write(at, {b.emit(op::maximum, {until, rows.low}), rows.high}, what::fill, false);
+      write(at, rows, what::combine, false);
+    }
+  };
   const auto walk = [&](scope& at, bool stream) {
     ir::block_builder& b = *at.block;
     const ir::value chunk = a.chunk_of(b, own.low);
@@ -259,19 +276,19 @@ void kernel_lowering::interval(scope& piece, const range& own) {
                     high = slice.block->emit(op::minimum, {rows.high, own.high});
     scope meets(slice, slice.block->guard(slice.block->emit(op::less, {low, high})));
     ir::block_builder& c = *meets.block;
-    for (const stage* each : stages)  // once for all the loops below
-      plan::for_each_node(g, g.arg(each->body, 0), [&](node_id n) {
-        if (g.kind(n) == op::reduce && g.free[n].within(meets.bound)) emit(n, meets);
-      });
-    const ir::value until = c.read(written);
-    write.where_any(meets, {until, low}, what::fill, stream);
-    if (is_true(g, t.rest)) {
-      const ir::value fresh = c.emit(op::minimum, {c.emit(op::maximum, {until, low}), high});
-      write.where_any(meets, {low, fresh}, what::combine, false);
-      write(meets, {fresh, high}, what::store, stream);
+    const range here{low, high};
+    const auto shared = share_strips(here, meets);
+    if (!shared) {
+      write_slice(meets, here, c.read(written), stream);
     } else {
-      write(meets, {c.emit(op::maximum, {until, low}), high}, what::fill, false);
-      write(meets, {low, high}, what::combine, false);
+      for (const bool sharing : {true, false}) {
+        scope some(meets, c.guard(sharing ? *shared : c.emit(op::logical_not, {*shared})));
+        strips.stored.clear();
+        strips.sharing = sharing;
+        write_slice(some, here, some.block->read(written), stream);
+        some.close();
+      }
+      strips.stored.clear();
     }
     c.combine(written, high);
     meets.close();

@@ -1,5 +1,6 @@
 // The state of lowering one kernel, shared by the files of this folder.
 #pragma once
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
@@ -78,12 +79,23 @@ struct strip_table {
   };
   std::unordered_map<node_id, int> uses;
   std::unordered_map<node_id, strip> stored;
+  std::unordered_map<node_id, std::int32_t> buffers;
   std::int64_t bytes = 0;
+  std::vector<node_id> of_slice;  // the indices of reductions over a slice, then that of the rows written: of one range
+  bool sharing = false;           // as far as was found out, that holds for the slice at hand
+  ir::value first = ir::none;     // its first row
+  std::int64_t elements = 64;     // of a strip of a slice
+
+  bool walks_slice(node_id lane) const {
+    return std::find(of_slice.begin(), of_slice.end() - 1, lane) != of_slice.end() - 1;
+  }
 
   node_id alike(graph& g, node_id n, node_id lane);
   void count(graph& g, node_id body, node_id lane);
 
  private:
+  node_id under(graph& g, node_id n, node_id lane, node_id first);
+
   std::vector<node_id> lanes_;
   std::unordered_map<node_id, plan::replacement> renamed_;  // by lane
 };
@@ -140,6 +152,10 @@ class kernel_lowering {
 
   // strip.cpp
   void find_strips();
+  void find_strips_of_slices();
+  std::optional<ir::value> share_strips(const range& rows, scope& at);
+  ir::value place_in_strip(scope& loop, node_id lane);
+  std::int32_t strip_of(node_id n, node_id lane);
   bool may_be_in_strip(node_id n, const scope& at) const;
   std::optional<ir::value> from_strip(node_id n, scope& at);
   void into_strip(node_id n, ir::value made, scope& at);

@@ -1,5 +1,7 @@
 // Strips: what is costly and needed by several loops over the same range at one place (the exponentials of a softmax: their
-// sum, then each by it) is stored by the first of them in a row of the piece's own and read by the others.
+// sum, then each by it) is stored by the first of them in a row of the piece's own and read by the others. The rows of a slice
+// count from its first: where its reductions are computed in place, they and the loops that write its rows share strips, if
+// all of them walk the same rows and not too many.
 #include <algorithm>
 
 #include <sheaf/jit/lower/lowering.hpp>
@@ -11,19 +13,25 @@ namespace {
 
 constexpr double most_bytes = 32 << 10;  // of one strip: it stays in the nearest cache
 constexpr std::int64_t all_bytes = 48 << 10;
+constexpr std::int64_t slice_bytes = 64 << 10;  // of all strips of a slice, beside its data in the second cache
 
 }  // namespace
 
 node_id strip_table::alike(graph& g, node_id n, node_id lane) {
+  if (std::find(of_slice.begin(), of_slice.end(), lane) != of_slice.end()) return under(g, n, lane, of_slice.front());
   const auto found =
       std::find_if(lanes_.begin(), lanes_.end(), [&](node_id l) { return plan::same_range(g, l, lane); });
   if (found == lanes_.end()) {
     lanes_.push_back(lane);
     return n;
   }
-  if (*found == lane) return n;
+  return under(g, n, lane, *found);
+}
+
+node_id strip_table::under(graph& g, node_id n, node_id lane, node_id first) {
+  if (first == lane) return n;
   auto [put, fresh] = renamed_.try_emplace(lane, g);
-  if (fresh) put->second.add(lane, *found);
+  if (fresh) put->second.add(lane, first);
   return put->second(n);
 }
 
@@ -40,6 +48,7 @@ void strip_table::count(graph& g, node_id body, node_id lane) {
 
 void kernel_lowering::find_strips() {
   strips = {};
+  if (stages.front()->how == plan::way::interval) return find_strips_of_slices();
   std::unordered_set<node_id> reductions;
   const auto fits = [&](node_id lane) {
     const auto low = known.value(g.arg(lane, 0)), high = known.value(g.arg(lane, 1));
@@ -58,6 +67,48 @@ void kernel_lowering::find_strips() {
   }
 }
 
+// Of what reductions over a slice compute and other loops over its rows need too.
+void kernel_lowering::find_strips_of_slices() {
+  const stage& first = *stages.front();
+  if (known.call().gpu || first.slices.brief.empty() || first.vector != first.owned || first.indices.size() != 1)
+    return;
+  for (const stage* s : stages)
+    for (const node_id lane : s->slices.brief) strips.of_slice.push_back(lane);
+  strips.of_slice.push_back(first.owned);
+  std::unordered_set<node_id> reductions;
+  for (const stage* s : stages)
+    plan::for_each_node(g, s->body, [&](node_id n) {
+      if (g.kind(n) != op::reduce || g[n].count != 3 || !strips.walks_slice(g.arg(n, 2)) ||
+          !reductions.insert(n).second)
+        return;
+      strips.count(g, g.arg(n, 0), g.arg(n, 2));
+    });
+  const auto filled = strips.uses;
+  for (const stage* s : stages) strips.count(g, g.arg(s->body, 0), first.owned);
+  std::erase_if(strips.uses, [&](const auto& e) { return e.second < 2 || !filled.contains(e.first); });
+  std::int64_t bytes = 0;
+  for (const auto& [n, uses] : strips.uses) bytes += row(g.type(n)).bytes;
+  while (bytes != 0 && 2 * strips.elements * bytes <= slice_bytes) strips.elements *= 2;
+}
+
+// Do all loops over the slice at hand walk the same rows, which strips hold? `rows`: of the slice that the piece writes.
+std::optional<ir::value> kernel_lowering::share_strips(const range& rows, scope& at) {
+  if (strips.of_slice.empty() || strips.uses.empty()) return std::nullopt;
+  ir::block_builder& b = *at.block;
+  const auto both = [&](ir::value x, ir::value y) { return b.emit(op::logical_and, {x, y}); };
+  const node_id walked = strips.of_slice.front();
+  const ir::value first = emit(g.arg(walked, 0), at), end = emit(g.arg(walked, 1), at);
+  ir::value shared = b.emit(op::less_equal, {b.emit(op::sub, {end, first}), b.i64(strips.elements)});
+  shared = both(shared, both(b.emit(op::less_equal, {first, rows.low}), b.emit(op::less_equal, {rows.high, end})));
+  for (const node_id lane : strips.of_slice) {
+    if (lane == walked || lane == stages.front()->owned) continue;
+    shared = both(shared, b.emit(op::equal, {first, emit(g.arg(lane, 0), at)}));
+    shared = both(shared, b.emit(op::equal, {end, emit(g.arg(lane, 1), at)}));
+  }
+  strips.first = first;
+  return shared;
+}
+
 // The loop whose lanes run at s, as the scope of its body, and the scope it stands in.
 strip_table::place kernel_lowering::lane_loop(scope& s) const {
   scope* loop = &s;
@@ -74,26 +125,29 @@ std::optional<ir::value> kernel_lowering::from_strip(node_id n, scope& at) {
   if (!may_be_in_strip(n, at)) return std::nullopt;
   const auto [loop, outside] = lane_loop(at);
   const auto found = strips.stored.find(strips.alike(g, n, at.lane));
-  if (found == strips.stored.end() || outside == nullptr || found->second.row != outside->number ||
-      found->second.loop == loop->number)
-    return std::nullopt;
-  const ir::value place = emit(position_of(at.lane), *loop, true);
+  if (found == strips.stored.end() || outside == nullptr || found->second.loop == loop->number) return std::nullopt;
+  bool in_row = found->second.row == outside->number;
+  for (const scope* p = outside; p != nullptr && !strips.of_slice.empty(); p = p->parent)
+    in_row = in_row || found->second.row == p->number;
+  if (!in_row) return std::nullopt;
+  const ir::value place = place_in_strip(*loop, at.lane);
   return at.block->load(found->second.buffer, g.type(n), {place}, ir::access::contiguous);
 }
 
-// Every lane of the loop must come by: what is guarded is not stored.
-void kernel_lowering::into_strip(node_id n, ir::value made, scope& at) {
-  if (!may_be_in_strip(n, at)) return;
-  const auto [loop, outside] = lane_loop(at);
-  const node_id key = strips.alike(g, n, at.lane);
-  const auto uses = strips.uses.find(key);
-  if (loop != &at || outside == nullptr || !loop->whole || uses == strips.uses.end() || uses->second < 2 ||
-      strips.stored.contains(key))
-    return;
-  std::int64_t elements = 64;
-  while (elements < *known.value(g.arg(at.lane, 1)) - *known.value(g.arg(at.lane, 0))) elements *= 2;
+// From the first row of the slice, or of the range.
+ir::value kernel_lowering::place_in_strip(scope& loop, node_id lane) {
+  if (strips.of_slice.empty()) return emit(position_of(lane), loop, true);
+  return loop.block->emit(op::sub, {emit(lane, loop, true), strips.first});
+}
+
+// Its buffer; -1 where there is no room.
+std::int32_t kernel_lowering::strip_of(node_id n, node_id lane) {
+  if (const auto found = strips.buffers.find(n); found != strips.buffers.end()) return found->second;
+  std::int64_t elements = strips.elements;
+  if (strips.of_slice.empty())
+    while (elements < *known.value(g.arg(lane, 1)) - *known.value(g.arg(lane, 0))) elements *= 2;
   const std::int64_t bytes = elements * row(g.type(n)).bytes;
-  if (strips.bytes + bytes > all_bytes) return;
+  if (strips.of_slice.empty() && strips.bytes + bytes > all_bytes) return -1;
   strips.bytes += bytes;
   const std::int32_t id = ir::add_buffer(code, {.name = "strip",
                                                 .type = g.type(n),
@@ -102,7 +156,23 @@ void kernel_lowering::into_strip(node_id n, ir::value made, scope& at) {
                                                 .elements = elements,
                                                 .unit_inner = true,
                                                 .extents = {elements}});
-  const ir::value place = emit(position_of(at.lane), at, true);
+  strips.buffers[n] = id;
+  return id;
+}
+
+// Every lane of the loop must come by: what is guarded is not stored.
+void kernel_lowering::into_strip(node_id n, ir::value made, scope& at) {
+  if (!may_be_in_strip(n, at)) return;
+  const auto [loop, outside] = lane_loop(at);
+  const node_id key = strips.alike(g, n, at.lane);
+  const auto uses = strips.uses.find(key);
+  const bool may_fill = strips.of_slice.empty() || (strips.sharing && strips.walks_slice(at.lane));
+  if (!may_fill || loop != &at || outside == nullptr || !loop->whole || uses == strips.uses.end() || uses->second < 2 ||
+      strips.stored.contains(key))
+    return;
+  const std::int32_t id = strip_of(key, at.lane);
+  if (id < 0) return;
+  const ir::value place = place_in_strip(at, at.lane);
   at.block->store(id, {place}, made, ir::access::contiguous);
   strips.stored[key] = {id, loop->number, outside->number};
 }

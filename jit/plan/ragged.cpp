@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <sheaf/dsl/graph/affine.hpp>
+#include <sheaf/jit/plan/exponentials.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/schedule.hpp>
 #include <sheaf/jit/plan/sort.hpp>
@@ -228,12 +229,21 @@ void inline_definitions(graph& g, stage& s, const slice_lists& l, const std::vec
   }
 }
 
+// What is normalised by a logsumexp of the slice takes the exponentials that it sums.
+void share_exponentials(graph& g, stage& s, const slice_lists& l, trust& trusted) {
+  std::vector<node_id> lanes{s.owned};
+  for (const node_id n : reductions_within(g, s.body))
+    if (walks_slice(g, l, n)) lanes.push_back(g.arg(n, 2));
+  s.body = by_terms_of_sums(g, s.body, lanes, trusted);
+}
+
 // Reductions over the slice itself are computed where its rows are written, while they are in the cache; a piece that begins
 // within a slice does so again. Of a long slice they are stored before: no range is walked for both.
 bool compute_in_place(graph& g, const facts& known, stage& s, std::vector<stage>& before, trust& trusted) {
   const slice_lists l = bounds_of(g, s);
   if (l.low == no_node || l.high == no_node) return false;
   inline_definitions(g, s, l, before, trusted);
+  share_exponentials(g, s, l, trusted);
   const node_id brief = make(g, op::less_equal, make(g, op::sub, l.high, l.low), integer(g, brief_slice(known)));
   const node_id extended = make(g, op::logical_not, brief);
   stage like = s;

@@ -224,6 +224,59 @@ TEST(ragged, softmax_of_segments) {
           .expect_right(1e-5);
     }
 }
+// Normalised by a logsumexp, with slices of more rows than strips hold and than are computed in place, and with rows that only
+// some of the tensors have.
+constexpr auto normalised = define<"normalised">(m.in(0_c, extent(off, dim<0>) - 1_c)) =
+    logsumexp(k.in(off(m), off(m + 1_c)), v(k));
+constexpr auto of_segment = m.in(0_c, extent(off, dim<0>) - 1_c).where(off(m) <= t && t < off(m + 1_c));
+constexpr auto shares = define<"shares">(t) = sum(of_segment, exp(v(t) - normalised(m)));
+template <class Change>
+void softmax_by_a_logsumexp(const std::vector<double>& ends, std::int64_t rows, bool eager, Change change) {
+  trial one = trial_of(shares, vjp(shares, v));
+  one.eager = eager;
+  one.random("v", {rows})
+      .with("off", {static_cast<std::int64_t>(ends.size())}, ends)
+      .random("cotangent_shares", {rows});
+  change(one);
+  one.expect_right(1e-5);
+}
+TEST(ragged, softmax_by_a_logsumexp_of_segments) {
+  const auto as_is = [](trial&) {};
+  for (const bool eager : {false, true}) {
+    softmax_by_a_logsumexp({0, 3, 3, 40, 41, 1000, 1000}, 1000, eager, as_is);
+    softmax_by_a_logsumexp({2, 5, 900, 900, 960}, 1000, eager, as_is);
+  }
+}
+TEST(ragged, softmax_by_a_logsumexp_of_long_segments) {
+  const std::vector<double> ends = {0, 100, 16484, 17000, 33500, 33501, 70000, 72000};
+  trial one = trial_of(shares, vjp(shares, v));
+  one.random("v", {72000}).with("off", {8}, ends).random("cotangent_shares", {72000});
+  ASSERT_EQ(one.run(), 0);
+  const auto at = [&](std::size_t input, std::int64_t n) { return one.inputs[input].real(n); };
+  const std::size_t values = one.slot("v"), given = one.slot("cotangent_shares");
+  for (std::size_t s = 0; s + 1 < ends.size(); ++s) {
+    const auto low = static_cast<std::int64_t>(ends[s]), high = static_cast<std::int64_t>(ends[s + 1]);
+    double sum = 0, along = 0;
+    for (std::int64_t n = low; n < high; ++n)
+      sum += std::exp(at(values, n)), along += at(given, n) * std::exp(at(values, n));
+    for (std::int64_t n = low; n < high; ++n) {
+      const double share = std::exp(at(values, n)) / sum;
+      ASSERT_NEAR(one.outputs[0].real(n), share, 1e-6 * share) << n;
+      ASSERT_NEAR(one.outputs[1].real(n), share * (at(given, n) - along / sum), 1e-5 * share) << n;
+    }
+  }
+}
+TEST(ragged, softmax_by_a_logsumexp_of_what_is_endless) {
+  const double inf = static_cast<double>(INFINITY);
+  for (const std::vector<double>& odd :
+       {std::vector<double>{std::nan("")}, {inf}, {-inf}, {inf, -inf}, {-inf, -inf, -inf}, {-200, 200}})
+    for (const bool eager : {false, true})
+      softmax_by_a_logsumexp({0, 3, 40, 70}, 70, eager, [&](trial& one) {
+        for (std::size_t k = 0; k < odd.size(); ++k)
+          for (const std::size_t first : {0, 50})
+            one.inputs[one.slot("v")].set(static_cast<std::int64_t>(k + first), odd[k], 0);
+      });
+}
 // A value that is not a number concerns the slices that hold it, and no other; neither does a huge one.
 TEST(ragged, values_stay_in_their_slices) {
   constexpr auto pooled = define<"pooled">(m, f) = mean<empty::zero>(rows_of, x(t, f));

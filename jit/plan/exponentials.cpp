@@ -1,0 +1,68 @@
+#include <sheaf/jit/plan/exponentials.hpp>
+
+#include <algorithm>
+
+#include <sheaf/jit/plan/rewrite.hpp>
+
+namespace sheaf::plan {
+
+namespace {
+
+// sum(lane, exp(value - top)).
+struct sum_of_terms {
+  node_id sum = no_node, lane = no_node, value = no_node, top = no_node;
+};
+
+sum_of_terms terms_of(const graph& g, node_id n) {
+  if (g.kind(n) != op::reduce || g[n].count != 3 || monoid_of(g, n) != monoid::sum || !is_true(g, g.arg(n, 1)))
+    return {};
+  const node_id term = g.arg(n, 0), lane = g.arg(n, 2);
+  if (g.kind(term) != op::exp || g.kind(g.arg(term, 0)) != op::sub || g.type(n) != g.type(term)) return {};
+  const node_id value = g.arg(g.arg(term, 0), 0), top = g.arg(g.arg(term, 0), 1);
+  if (g.free[top].has(g.ordinal(lane))) return {};
+  return {n, lane, value, top};
+}
+
+// The sum whose logarithm, with its top, n is the exponential under: exp(a - (log(sum) + top)).
+sum_of_terms normaliser_of(const graph& g, node_id n) {
+  if (g.kind(n) != op::exp || g.kind(g.arg(n, 0)) != op::sub || g.kind(g.arg(g.arg(n, 0), 1)) != op::add) return {};
+  const node_id total = g.arg(g.arg(n, 0), 1);
+  for (int k = 0; k < 2; ++k) {
+    if (g.kind(g.arg(total, k)) != op::log) continue;
+    const sum_of_terms found = terms_of(g, g.arg(g.arg(total, k), 0));
+    if (found.sum != no_node && found.top == g.arg(total, 1 - k)) return found;
+  }
+  return {};
+}
+
+node_id replaced(graph& g, node_id n, const std::vector<node_id>& lanes) {
+  const sum_of_terms terms = normaliser_of(g, n);
+  if (terms.sum == no_node || std::find(lanes.begin(), lanes.end(), terms.lane) == lanes.end()) return no_node;
+  const node_id a = g.arg(g.arg(n, 0), 0);
+  for (const node_id lane : lanes) {
+    replacement put(g);
+    put.add(terms.lane, lane);
+    if (put(terms.value) != a) continue;
+    const node_id once = make(g, op::div, number(g, g.type(n), 1), terms.sum);
+    return make(g, op::mul, make(g, op::exp, make(g, op::sub, a, terms.top)), once);
+  }
+  return no_node;
+}
+
+}  // namespace
+
+node_id by_terms_of_sums(graph& g, node_id e, const std::vector<node_id>& lanes, trust& trusted) {
+  std::vector<node_id> candidates;
+  for_each_node(g, e, [&](node_id n) {
+    if (g.kind(n) == op::exp) candidates.push_back(n);
+  });
+  replacement put(g);
+  bool some = false;
+  for (const node_id n : candidates)
+    if (const node_id instead = replaced(g, n, lanes); instead != no_node) put.add(n, instead), some = true;
+  if (!some) return e;
+  trust_alike(g, e, put, trusted);
+  return put(e);
+}
+
+}  // namespace sheaf::plan
