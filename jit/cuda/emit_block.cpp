@@ -15,17 +15,24 @@ bool is_constant(const function_emitter& f, ir::value v, std::int64_t& n) {
 
 void emit_serial_loop(function_emitter& f, const ir::statement& s) {
   const std::string c = cat("c", s.loop), low = f.ref(s.low), high = f.ref(s.high);
-  if (s.unroll > 1) f.line(cat("_Pragma(\"unroll ", s.unroll, "\")"));
+  // What stores gains nothing from being written several times, and takes as much longer to compile.
+  const bool stores = std::any_of(s.body.begin(), s.body.end(),
+                                  [](const ir::statement& inner) { return inner.kind == ir::statement_kind::store; });
+  if (s.unroll > 1 || stores) f.line(cat("_Pragma(\"unroll ", s.unroll, "\")"));
   f.open(s.backward ? cat("for (i64 ", c, " = ", high, " - 1; ", c, " >= ", low, "; --", c, ")")
                     : cat("for (i64 ", c, " = ", low, "; ", c, " < ", high, "; ++", c, ")"));
   emit_block(f, s.body);
   f.close();
 }
 
-// Turns of a vector loop written one after the other: so many that a thread has some loads under way.
+// Turns of a vector loop written one after the other: so many that a thread has 32 bytes under way, of halves as of others.
 int unrolled(const function_emitter& f, const ir::statement& s) {
   constexpr std::size_t short_body = 24;
-  constexpr int loads = 8;
+  int bytes = 8;
+  for (const ir::statement& inner : s.body)
+    if (inner.kind == ir::statement_kind::instruct && f.instruction(inner.id).code == ir::opcode::load)
+      bytes = std::min(bytes, row(f.instruction(inner.id).type).bytes);
+  const int loads = 32 / std::clamp(bytes, 2, 4);
   const auto is_plain = [&](const ir::statement& inner) {
     if (inner.kind == ir::statement_kind::instruct) return f.instruction(inner.id).code < ir::opcode::fold_lanes;
     return inner.kind == ir::statement_kind::combine || inner.kind == ir::statement_kind::prefetch;

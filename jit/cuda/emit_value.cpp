@@ -2,6 +2,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include <sheaf/dsl/graph/half.hpp>
@@ -82,6 +83,16 @@ std::string arithmetic(const char* sign, const char* name, const op_context& c) 
 std::string math(const char* name, const op_context& c) {
   return call(c.from == element::f64 ? name : cat(name, "f").c_str(), c);
 }
+// A divisor that is a power of two is a shift, whichever sign: both round towards minus infinity. Anything else is some twenty
+// instructions, which take long to compile, too.
+std::string divided(const char* name, const op_context& c) {
+  const std::string& by = c.x[1];
+  const bool number = c.from == element::i64 && by.size() > 2 && by.find_first_not_of("0123456789") == by.size() - 2;
+  const auto n = number ? std::strtoull(by.c_str(), nullptr, 10) : 0;
+  if (!std::has_single_bit(n)) return call(name, c);
+  const bool rest = std::strcmp(name, "floor_mod") == 0;
+  return rest ? cat("(", c.x[0], " & ", n - 1, "ll)") : cat("(", c.x[0], " >> ", std::countr_zero(n), ")");
+}
 std::string extreme(const char* name, const op_context& c) { return call(name, c); }
 
 using C = op_context;
@@ -113,9 +124,9 @@ const op_row rows[] = {
     ROW(add, arithmetic("+", "add", c)),
     ROW(sub, arithmetic("-", "sub", c)),
     ROW(mul, arithmetic("*", "mul", c)),
-    ROW(div, c.floating() ? infix("/", c) : call("floor_div", c)),
-    ROW(quotient, call("floor_div", c)),
-    ROW(remainder, call("floor_mod", c)),
+    ROW(div, c.floating() ? infix("/", c) : divided("floor_div", c)),
+    ROW(quotient, divided("floor_div", c)),
+    ROW(remainder, divided("floor_mod", c)),
     MATH(pow),
     ROW(minimum, extreme("smallest", c)),
     ROW(maximum, extreme("largest", c)),

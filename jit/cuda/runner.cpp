@@ -7,6 +7,7 @@
 
 #include <sheaf/jit/cuda/code.hpp>
 #include <sheaf/jit/cuda/emit.hpp>
+#include <sheaf/jit/cuda/learned.hpp>
 #include <sheaf/jit/engine/layout.hpp>
 #include <sheaf/jit/ir/print.hpp>
 #include <sheaf/jit/ir/verify.hpp>
@@ -33,32 +34,6 @@ struct ready_kernel {
   device::function code;
   unsigned blocks, threads, shared;
   bool kept;  // runs in the first call alone, where calls keep what it makes
-};
-
-// What promised data came to, on each stream that was called on: whoever asks first on a stream sorts and inverts there.
-class learned_on_device final : public learned {
- public:
-  struct part {
-    std::shared_ptr<device::stream_state> stream;
-    std::shared_ptr<device::device_block> memory;
-    bool is_learned = false;
-    std::int64_t failures = 0;  // that the program had had by then: a call that fails a check may have made no list
-  };
-  std::size_t bytes() const override {
-    const std::lock_guard guard(lock);
-    std::size_t all = 0;
-    for (const part& p : parts) all += p.memory->bytes;
-    return all;
-  }
-  // Null: none yet. A capture uses what its stream has.
-  part* find(const device::stream_state& state) {
-    for (part& p : parts)
-      if (p.stream->number == state.number) return &p;
-    return nullptr;
-  }
-
-  mutable std::mutex lock;
-  std::deque<part> parts;
 };
 
 // What a program keeps of a stream: where the device notes what is wrong with data, and the parameters of the calls it may
@@ -149,10 +124,10 @@ class gpu_runner final : public runner, public device::failure_source {
     lane_of(state);
     if (bytes_ > 0) state->workspace(bytes_);
     if (source_.arrivals > 0) state->zeros(source_.arrivals);
-    if (kept != nullptr) part_on(state, static_cast<learned_on_device&>(*kept));
+    if (kept != nullptr) static_cast<learned_on_device&>(*kept).on(state);
   }
   std::unique_ptr<learned> make_learned() const override {
-    return call_.kept_bytes > 0 ? std::make_unique<learned_on_device>() : nullptr;
+    return call_.kept_bytes > 0 ? std::make_unique<learned_on_device>(context_, call_.kept_bytes) : nullptr;
   }
   std::size_t workspace_bytes() const override { return bytes_; }
   const std::string& plan() const override { return plan_; }
@@ -281,21 +256,9 @@ class gpu_runner final : public runner, public device::failure_source {
     l.parameter[scratch_word] = static_cast<std::int64_t>(base + scratch_at_);
   }
 
-  // A list that no call made is empty: zeros everywhere.
-  learned_on_device::part& part_on(const std::shared_ptr<device::stream_state>& state, learned_on_device& kept) const {
-    const std::lock_guard guard(kept.lock);
-    if (learned_on_device::part* const found = kept.find(*state)) return *found;
-    if (state->capture != 0)
-      runtime::fail(code::unsupported, "a captured call with kept indices",
-                    "a call or reserve() with them on this stream before the capture", "none");
-    auto block = std::make_shared<device::device_block>(context_, call_.kept_bytes, state->handle, state->gone);
-    driver().fill_bytes(block->at, 0, call_.kept_bytes, state->handle);
-    return kept.parts.emplace_back(state, std::move(block));
-  }
-
   // Returns whether the lists are there. A capture does not learn: what it queues has not run.
   bool place_kept(lane& l, learned_on_device& kept) const {
-    learned_on_device::part& p = part_on(l.stream, kept);
+    learned_on_device::part& p = kept.on(l.stream);
     for (std::size_t k = 0; k < own_words_.size(); ++k)
       if (call_.arrays[k].kept)
         l.parameter[own_words_[k]] = static_cast<std::int64_t>(p.memory->at + call_.arrays[k].offset);

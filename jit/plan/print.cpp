@@ -65,6 +65,10 @@ std::string print(const graph& g, const program_plan& p) {
     if (k.parallel != no_node) text += ", parallel over " + index_text(g, k.parallel);
     if (k.chunk > 0) text += " in chunks of " + std::to_string(k.chunk);
     if (k.kept) text += ", in the first call only";
+    if (k.part > 0) {  // the first of several stands for all
+      text += "\n";
+      continue;
+    }
     text += "\n  predicted: " + short_number(k.read) + " bytes read, " + short_number(k.written) + " written, " +
             short_number(k.operations) + " operations\n";
     for (const int i : k.stages) text += stage_text(g, p.stages[static_cast<std::size_t>(i)]);

@@ -104,6 +104,7 @@ class kernel_reads {
 
 void predict_traffic(const graph& g, const facts& known, program_plan& plan) {
   for (kernel_plan& k : plan.kernels) {
+    if (k.part > 0) continue;  // the first of several stands for all
     k.read = kernel_reads(g, known, plan, k).bytes();
     k.written = k.operations = 0;
     for (const int i : k.stages) {

@@ -138,8 +138,12 @@ capturing::capturing(const stream& s) : stream_(s) {
 }
 capturing::~capturing() {
   if (!open_) return;
-  cuda::graph made = nullptr;
-  if (driver().capture_end.raw(stream_of(stream_), &made) == 0 && made != nullptr) driver().graph_destroy.raw(made);
+  try {
+    const device_context::current here(device_context::of(stream_.device()));
+    cuda::graph made = nullptr;
+    if (driver().capture_end.raw(stream_of(stream_), &made) == 0 && made != nullptr) driver().graph_destroy.raw(made);
+  } catch (const error&) {  // the device is gone, and what was captured with it
+  }
 }
 graph_launch capturing::finish() {
   const device_context::current here(device_context::of(stream_.device()));
