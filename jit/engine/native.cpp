@@ -47,8 +47,6 @@ plan::call_facts this_device(const options& steer) {
   plan::call_facts seen;
   seen.steer = steer;
   seen.on = this_machine();
-  // Half of the last cache, or what panels bring is gone before it is read again; two panels a thread, for the next one comes.
-  seen.cache_share = seen.on.last_cache / 4 / std::max(1, current_parallel_hook().threads);
   return seen;
 }
 

@@ -6,7 +6,6 @@
 #include <sheaf/jit/plan/folds.hpp>
 #include <sheaf/jit/plan/kept.hpp>
 #include <sheaf/jit/plan/kernels.hpp>
-#include <sheaf/jit/plan/panels.hpp>
 #include <sheaf/jit/plan/rows.hpp>
 #include <sheaf/jit/plan/schedule.hpp>
 #include <sheaf/jit/plan/stages.hpp>
@@ -110,7 +109,6 @@ planned plan_program(graph source, const plan::call_facts& call, const std::stri
   plan::materialise(p.g, known, p.plan.stages, p.plan.trusted);
   plan::mark_asked(p.g, p.plan.stages);
   plan::mark_kept(p.g, known, p.plan.stages);
-  plan::take_panels(p.g, known, p.plan);
   if (call.steer.fusion == fusion::planned) plan::share_rows(p.g, known, p.plan);
   plan::widen_folds(p.g, p.plan);
   plan::group(p.g, known, p.plan);

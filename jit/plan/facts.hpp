@@ -24,7 +24,6 @@ struct call_facts {
   bool gpu = false;  // teams of threads share the pieces: thousands of them, each of less
   options steer = {};
   machine on = {};
-  double cache_share = 0;            // bytes that a piece may leave in the last cache for what comes after; 0: no panels
   bool eager = false;                // tests: what pays for much ragged data only is done for any, in small pieces
 };
 

@@ -50,7 +50,8 @@ bool share_slices(const graph& g, const program_plan& plan, const kernel_plan& k
 
 bool may_join(graph& g, const program_plan& plan, const kernel_plan& k, stage& s, trust& trusted) {
   const stage& leader = plan.stages[static_cast<std::size_t>(k.stages.front())];
-  if (leader.where == place::check || s.where == place::check || leader.asked != s.asked || leader.kept != s.kept || leader.when != s.when || leader.in_panels != s.in_panels)
+  if (leader.where == place::check || s.where == place::check || leader.asked != s.asked || leader.kept != s.kept ||
+      leader.when != s.when)
     return false;
   if (leader.how == way::interval && s.how == way::interval) return share_slices(g, plan, k, s);
   const auto walks_rows = [](const stage& t) { return t.how == way::map || t.how == way::partial; };
@@ -205,7 +206,7 @@ void group(graph& g, const facts& known, program_plan& plan) {
       kernel_plan fresh;
       fresh.name = name_of(g, s.define);
       fresh.parallel = s.parallel;
-      if (s.rows.whole != no_node && !s.in_panels) fresh.row = s.rows.part;
+      if (s.rows.whole != no_node) fresh.row = s.rows.part;
       fresh.chunk = s.chunk;
       fresh.kept = s.kept;
       plan.kernels.push_back(std::move(fresh));
@@ -218,8 +219,7 @@ void group(graph& g, const facts& known, program_plan& plan) {
     for (const int i : k.stages)
       for (const int j : k.stages) {
         stage &a = plan.stages[static_cast<std::size_t>(i)], &b = plan.stages[static_cast<std::size_t>(j)];
-        if (a.vector != no_node && a.vector == b.vector && (!a.in_panels || a.loops == b.loops))
-          a.lanes = b.lanes = lanes_together(g, a, b);
+        if (a.vector != no_node && a.vector == b.vector) a.lanes = b.lanes = lanes_together(g, a, b);
       }
     double work = 0;
     for (const int i : k.stages) work += plan.stages[static_cast<std::size_t>(i)].operations;

@@ -14,7 +14,7 @@ namespace sheaf::plan {
 
 enum class way : std::uint8_t {
   map,       // loops over the stage's indices; every reduction inside is placed at the outermost loop that binds what it needs
-  partial,   // results of a block of rows, filled with the identity and updated row by row beside other stages, see `row_blocks`
+  partial,   // results of a block of rows, filled with the identity and updated as the rows lie, see `row_blocks`
   scatter,   // one reduction whose condition says `j == data`: each piece owns rows j, walks the bound indices and updates
   interval,  // the same with `lo <= j && j < hi`
   scan,      // running results along one index, see `scan_form`
@@ -174,7 +174,6 @@ struct stage {
   sort_form sort;                // lists, updates
   row_blocks rows;
   node_id sum_of_sums = no_node, flat = no_node;  // of partial results: the body that was made, and the same as one sum over rows.part
-  bool in_panels = false;        // its chunks are columns that stay in the cache from stage to stage, see panels.hpp
   window_form window;            // window only; the lanes are those of `owned`, the last index
   place where = place::workspace;
   bool asked = false;            // a check, or read by one: it runs before any output is stored

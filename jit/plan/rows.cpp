@@ -53,12 +53,11 @@ class sharing {
 
   void operator()() {
     for (std::size_t i = 0; i < plan_.stages.size(); ++i)
-      if (at(i).rows.whole != no_node && at(i).how == way::map && !at(i).asked && !at(i).in_panels)
-        join(static_cast<int>(i));
+      if (at(i).rows.whole != no_node && at(i).how == way::map && !at(i).asked) join(static_cast<int>(i));
     for (cluster& c : clusters_) {
       for (std::size_t i = 0; i < plan_.stages.size(); ++i)
         if (is_map_over(at(i), c) && !waits(static_cast<int>(i), c)) c.maps.push_back(static_cast<int>(i));
-      if (!c.maps.empty()) share(c);
+      if (!c.maps.empty() || walks_wide_rows(c)) share(c);
     }
     std::sort(dropped_.begin(), dropped_.end());
     for (std::size_t k = dropped_.size(); k-- > 0;) plan_.stages.erase(plan_.stages.begin() + dropped_[k]);
@@ -133,8 +132,26 @@ class sharing {
     return set;
   }
 
+  // Results of many columns: down a strip of lanes each row is another page, a few rows side by side are read as they lie.
+  bool walks_wide_rows(const cluster& c) const {
+    if (known_.call().gpu) return false;
+    return std::all_of(c.partials.begin(), c.partials.end(), [&](int p) {
+      const stage& s = at(p);
+      const bool of_columns =
+          s.indices.size() == 2 && s.indices.front() == c.rows.block && s.vector == s.indices.back();
+      const node_id body = s.sum_of_sums != no_node ? s.flat : s.body;
+      if (!of_columns || g_.kind(body) != op::reduce || bound_indices(g_, body).size() != 1 || waits(p, c))
+        return false;
+      return known_.trips(s.vector) >= 2.0 * s.lanes && !holds(g_, g_.arg(body, 0), op::reduce);
+    });
+  }
+
   // What the index of the results beside the blocks is called by a map with lanes along the same range.
   node_id lane_beside(const stage& s, const cluster& c, int& lanes) {
+    if (const stage& first = at(c.partials.front()); c.maps.empty() && same_range(g_, first.vector, s.indices.back())) {
+      lanes = first.lanes;
+      return first.vector;
+    }
     for (const int m : c.maps) {
       const stage& map = at(m);
       if (map.vector == no_node || map.loops.size() != 2 || map.vector == map.loops.front()) continue;
@@ -231,7 +248,7 @@ class sharing {
     if (s.vector != no_node) s.loops.push_back(s.vector);
     s.parallel = c.rows.block;
     s.chunk = 0;
-    s.reasons.push_back("updated row by row beside the stages that walk the same rows");
+    s.reasons.push_back("updated row by row, beside what else walks the same rows");
     return true;
   }
 

@@ -141,7 +141,6 @@ class trial {
     call.eager = eager;
     call.steer = steer;
     call.on = on;
-    call.cache_share = cache_share;
     for (memory& m : inputs) call.inputs.push_back({m.extents, m.extents.empty() || m.strides.back() == 1});
     call.unit_outputs.assign(static_cast<std::size_t>(g.outputs.size()), !turned_outputs);
     return call;
@@ -254,7 +253,6 @@ class trial {
   options steer;
   plan::machine on;
   const char* cpu = "native";
-  double cache_share = 4 << 20;
   bool turned_outputs = false;  // the caller's views are transposed
   std::optional<planned> p;
   std::optional<program> code;
