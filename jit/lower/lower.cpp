@@ -110,7 +110,7 @@ planned plan_program(graph source, const plan::call_facts& call, const std::stri
   plan::mark_asked(p.g, p.plan.stages);
   plan::mark_kept(p.g, known, p.plan.stages);
   if (call.steer.fusion == fusion::planned) plan::share_rows(p.g, known, p.plan);
-  plan::widen_folds(p.g, p.plan);
+  plan::widen_folds(p.g, known, p.plan);
   plan::group(p.g, known, p.plan);
   plan::check_followed(p.g, known, p.plan);
   plan::predict_traffic(p.g, known, p.plan);

@@ -12,26 +12,22 @@ bool is_sum(const graph& g, node_id n, element type) {
 
 class widening {
  public:
-  widening(graph& g, stage& s) : g_(g), s_(s), put_(g) {}
+  widening(graph& g, const facts& known, stage& s) : g_(g), known_(known), s_(s), put_(g) {}
 
   void operator()() {
     for_each_node(g_, s_.body, [&](node_id n) {
       if (g_.kind(n) != op::reduce) return;
-      for (const node_id idx : bound_indices(g_, n)) bound_.insert(g_.ordinal(idx));
+      for (const node_id idx : bound_indices(g_, n))
+        if (s_.how != way::partial || idx != s_.rows.part) bound_.insert(g_.ordinal(idx));
     });
-    std::vector<node_id> sums, scaled;
+    // Inner ones first, sums and what scales them in turns: what holds one is rebuilt after it.
+    std::vector<node_id> list;
     for_each_node(g_, s_.body, [&](node_id n) {
-      if (is_sum(g_, n, element::f32) && folds(n)) sums.push_back(n);  // inner ones first
-      if (is_scaled(n)) scaled.push_back(n);
+      if (is_scaled(n) || (is_sum(g_, n, element::f32) && folds(n))) list.push_back(n);
     });
-    for (const node_id n : sums) put_.add(n, cast_to(g_, element::f32, wide(n)));
-    for (const node_id n : scaled) {
-      const node_id sum = put_(g_.arg(n, 0));
-      if (g_.kind(sum) != op::cast || !is_sum(g_, g_.arg(sum, 0), element::f64)) continue;
-      const node_id by = g_.arg(n, 1);
-      const bool counts = g_.kind(by) == op::cast && !is_floating(g_.type(g_.arg(by, 0)));
-      const node_id scale = cast_to(g_, element::f64, counts ? g_.arg(by, 0) : by);
-      put_.add(n, cast_to(g_, element::f32, make(g_, g_.kind(n), g_.arg(sum, 0), scale)));
+    for (const node_id n : list) {
+      const node_id made = g_.kind(n) == op::reduce ? widened(n) : scaled(n);
+      if (made != no_node) put_.add(n, made);
     }
     s_.body = put_(s_.body);
   }
@@ -40,6 +36,7 @@ class widening {
   // Not in the lanes of the stage or of another reduction, and with a value to fold for each lane.
   bool folds(node_id n) const {
     if (is_constant(g_, g_.arg(n, 0)) || g_.free[n].meets(bound_)) return false;
+    if (n == s_.body && s_.how == way::partial) return false;  // it keeps its form
     return s_.vector == no_node || !g_.free[n].has(g_.ordinal(s_.vector));
   }
   // A mean or variance: what may be a sum, times or over what is the same for all results, is rounded once.
@@ -49,14 +46,46 @@ class widening {
     if (g_.kind(n) == op::div && g_.kind(by) == op::cast && !is_floating(g_.type(g_.arg(by, 0)))) return true;
     return g_.free[by].empty() && !holds(g_, by, op::load) && !holds(g_, by, op::reduce);
   }
-  node_id wide(node_id n) {
-    std::vector<node_id> list{cast_to(g_, element::f64, put_(g_.arg(n, 0))), put_(g_.arg(n, 1))};
+  node_id scaled(node_id n) {
+    const node_id sum = put_(g_.arg(n, 0));
+    if (g_.kind(sum) != op::cast || !is_sum(g_, g_.arg(sum, 0), element::f64)) return no_node;
+    const node_id by = g_.arg(n, 1);
+    const bool counts = g_.kind(by) == op::cast && !is_floating(g_.type(g_.arg(by, 0)));
+    const node_id scale = cast_to(g_, element::f64, counts ? g_.arg(by, 0) : by);
+    return cast_to(g_, element::f32, make(g_, g_.kind(n), g_.arg(sum, 0), scale));
+  }
+
+  // sum(j, a * c), where c needs another pass over the same elements first, is c * sum(j, a), which need not wait for it. Not of
+  // no elements: c may be infinite.
+  node_id widened(node_id n) {
+    const node_id body = g_.arg(n, 0), idx = g_.arg(n, 2);
+    const auto low = known_.value(g_.arg(idx, 0)), high = known_.value(g_.arg(idx, 1));
+    const bool some = g_[n].count == 3 && low && high && *low < *high && is_true(g_, g_.arg(n, 1));
+    for (int k = 0; some && g_.kind(body) == op::mul && k < 2; ++k) {
+      const node_id c = g_.arg(body, k);
+      if (g_.free[c].has(g_.ordinal(idx)) || !waits_for_row(c, idx)) continue;
+      const node_id sum = wide(n, g_.arg(body, 1 - k));
+      return cast_to(g_, element::f32, make(g_, op::mul, sum, cast_to(g_, element::f64, put_(c))));
+    }
+    return cast_to(g_, element::f32, wide(n, body));
+  }
+  bool waits_for_row(node_id c, node_id idx) const {
+    bool waits = false;
+    for_each_node(g_, c, [&](node_id n) {
+      waits = waits || (g_.kind(n) == op::reduce && g_[n].count == 3 && same_range(g_, g_.arg(n, 2), idx));
+    });
+    return waits;
+  }
+
+  node_id wide(node_id n, node_id body) {
+    std::vector<node_id> list{cast_to(g_, element::f64, put_(body)), put_(g_.arg(n, 1))};
     for (const node_id idx : bound_indices(g_, n)) list.push_back(put_(idx));
     return g_.intern(op::reduce, element::f64, g_[n].attribute | narrow_lanes, list.data(),
                      static_cast<int>(list.size()));
   }
 
   graph& g_;
+  const facts& known_;
   stage& s_;
   replacement put_;
   index_set bound_;
@@ -64,10 +93,10 @@ class widening {
 
 }  // namespace
 
-void widen_folds(graph& g, program_plan& plan) {
+void widen_folds(graph& g, const facts& known, program_plan& plan) {
   for (stage& s : plan.stages) {
     const bool whole = g.kind(s.body) == op::reduce && s.rows.whole != no_node;  // a partial result keeps its form
-    if (s.how == way::map && !whole) widening(g, s)();
+    if ((s.how == way::map && !whole) || s.how == way::partial) widening(g, known, s)();
   }
 }
 

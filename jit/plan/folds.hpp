@@ -1,6 +1,7 @@
 // Pass `folds`: sums whose lanes are folded. Each lane adds some tens or hundreds of f32, with errors that cancel between
 // lanes; what a result would show are the roundings of the last few additions and of a division by a count after them.
-// So the last lanes are added in f64, and means and variances are divided there too. Shown by tests/jit/plan_rows.cpp.
+// So the last lanes are added in f64, and means and variances are divided there too. A factor that is the same for all terms
+// but needs a pass over them first stands after the sum. Shown by tests/jit/plan_rows.cpp.
 #pragma once
 #include <sheaf/jit/plan/plan.hpp>
 
@@ -11,6 +12,6 @@ inline constexpr std::int64_t narrow_lanes = 256;
 inline bool has_narrow_lanes(const graph& g, node_id reduce) { return (g[reduce].attribute & narrow_lanes) != 0; }
 
 // Output: the same stages, with sums of f32 that run in lanes of their own marked so.
-void widen_folds(graph& g, program_plan& plan);
+void widen_folds(graph& g, const facts& known, program_plan& plan);
 
 }  // namespace sheaf::plan

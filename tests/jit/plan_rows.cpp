@@ -49,9 +49,21 @@ TEST(plan_rows, layer_norm_with_parameter_gradients) {
     if (shape[0] * shape[1] > 100000) {
       EXPECT_TRUE(says(t, "updated row by row")) << t.plan_text();
       EXPECT_LE(kernels_of(t), 2u) << t.plan_text();
+      EXPECT_EQ(count_of(code_of(t), " = fold_lanes "), 4u)
+          << code_of(t);  // each sum of a row once, for all that need it
     }
     t.expect_right(1e-4);
   }
+}
+// A factor that needs the row first stands after the sum, so one pass is enough; of no elements there is no factor.
+TEST(plan_rows, factors_that_wait_stand_after_sums) {
+  constexpr auto weighed = define<"weighed">(i) = sum(j, x(i, j) * centre(i));
+  trial t = trial_of(weighed);
+  t.random("x", {40, 300});
+  EXPECT_EQ(count_of(code_of(t), "vector "), 1u) << code_of(t);
+  t.expect_right(1e-5);
+  trial none = trial_of(weighed);
+  none.random("x", {7, 0}).expect_right(1e-5);
 }
 TEST(plan_rows, transposed_inputs_and_outputs) {
   trial t = trial_of(normal, grad(loss, x), grad(loss, gain));
