@@ -6,6 +6,9 @@ namespace sheaf::plan {
 
 namespace {
 
+// A row of f32 that leaves the first cache: conversions are done while it is waited for. Not the machine's: lanes decide bits.
+constexpr double long_row = 8192;
+
 bool is_sum(const graph& g, node_id n, element type) {
   return g.kind(n) == op::reduce && monoid_of(g, n) == monoid::sum && g.type(n) == type;
 }
@@ -77,11 +80,39 @@ class widening {
     return waits;
   }
 
-  node_id wide(node_id n, node_id body) {
-    std::vector<node_id> list{cast_to(g_, element::f64, put_(body)), put_(g_.arg(n, 1))};
+  node_id wide(node_id n, node_id summed) {
+    const node_id body = put_(summed);
+    const bool square = is_squared_difference(body) && is_long(n);
+    const bool all = may_be_all() && (square || gathers(body));
+    std::vector<node_id> list{all && square ? squared(body) : cast_to(g_, element::f64, body), put_(g_.arg(n, 1))};
     for (const node_id idx : bound_indices(g_, n)) list.push_back(put_(idx));
-    return g_.intern(op::reduce, element::f64, g_[n].attribute | narrow_lanes, list.data(),
+    return g_.intern(op::reduce, element::f64, g_[n].attribute | (all ? 0 : narrow_lanes), list.data(),
                      static_cast<int>(list.size()));
+  }
+  // Many GPUs have little of f64; what must have the processor's bits has them.
+  bool may_be_all() const { return !known_.call().gpu || known_.call().steer.determinism == determinism::strict; }
+  bool is_long(node_id n) const {
+    index_set bound;
+    for (const node_id idx : bound_indices(g_, n)) bound.insert(g_.ordinal(idx));
+    return known_.trips(bound) >= long_row;
+  }
+  // A variance: its terms have one sign, so what lanes round does not cancel.
+  bool is_squared_difference(node_id n) const {
+    return g_.kind(n) == op::mul && g_.arg(n, 0) == g_.arg(n, 1) && g_.kind(g_.arg(n, 0)) == op::sub;
+  }
+  node_id squared(node_id n) {
+    const node_id apart = g_.arg(n, 0);
+    const node_id wider =
+        make(g_, op::sub, cast_to(g_, element::f64, g_.arg(apart, 0)), cast_to(g_, element::f64, g_.arg(apart, 1)));
+    return make(g_, op::mul, wider, wider);
+  }
+  // Elements that data names one by one: a conversion costs little beside them.
+  bool gathers(node_id n) const {
+    bool found = false;
+    for_each_node(g_, n, [&](node_id q) {
+      found = found || (g_.kind(q) == op::load && g_[q].count > 1 && holds(g_, g_.arg(q, g_[q].count - 1), op::load));
+    });
+    return found;
   }
 
   graph& g_;
