@@ -2,6 +2,8 @@
 // what is costly, sums that each block centres by itself. Values against the evaluator, and what the plan says of it.
 #include <cmath>
 #include <limits>
+#include <numeric>
+#include <random>
 
 #include "plan_harness.hpp"
 
@@ -217,6 +219,61 @@ TEST(plan_rows, lanes_are_folded_in_f64) {
   const std::string code = code_of(t);
   EXPECT_NE(code.find("f64 = fold_lanes"), std::string::npos) << code;
   t.expect_right(1e-6);
+}
+
+// Off by no more than the rounding of a result to f32, and a hundredth of it.
+void expect_rounded_once(trial& t, const std::vector<double>& wanted) {
+  ASSERT_EQ(t.run(), 0);
+  for (std::size_t k = 0; k < wanted.size(); ++k) {
+    const float nearest = static_cast<float>(wanted[k]);
+    const double half = static_cast<double>(std::nextafter(nearest, 2 * nearest) - nearest) / 2;
+    ASSERT_LE(std::abs(t.outputs[0].real(static_cast<std::int64_t>(k)) - wanted[k]), 1.01 * std::abs(half))
+        << "result " << k;
+  }
+}
+
+std::vector<double> uniform_values(std::int64_t count) {
+  std::mt19937_64 bits(11);
+  std::uniform_real_distribution<float> uniform(-4, 4);
+  std::vector<double> values;
+  for (std::int64_t k = 0; k < count; ++k) values.push_back(static_cast<double>(uniform(bits)));
+  return values;
+}
+
+// Rows of more elements than that a lane could add them in f32 unseen.
+TEST(plan_rows, variances_of_long_rows_are_rounded_once) {
+  constexpr auto centre = define<"centre">(i) = mean(j, x(i, j));
+  constexpr auto spread = define<"spread">(i) = mean(j, (x(i, j) - centre(i)) * (x(i, j) - centre(i)));
+  const std::int64_t rows = 100, columns = 9001;
+  const std::vector<double> values = uniform_values(rows * columns);
+  std::vector<double> wanted;
+  for (std::int64_t r = 0; r < rows; ++r) {
+    const auto from = values.begin() + r * columns;
+    const double m = std::accumulate(from, from + columns, 0.0) / static_cast<double>(columns);
+    double squares = 0;
+    for (std::int64_t c = 0; c < columns; ++c) squares += (from[c] - m) * (from[c] - m);
+    wanted.push_back(squares / static_cast<double>(columns));
+  }
+  trial t = trial_of(spread);
+  t.with("x", {rows, columns}, values);
+  expect_rounded_once(t, wanted);
+}
+
+TEST(plan_rows, sums_of_gathered_elements_are_rounded_once) {
+  constexpr auto k = axis<"k">;
+  constexpr auto picked = define<"picked">() = sum(k, v(ids(k)) * v(ids(k)));
+  const std::int64_t count = 30011, size = 4001;
+  const std::vector<double> values = uniform_values(size);
+  std::vector<double> places;
+  double wanted = 0;
+  for (std::int64_t n = 0; n < count; ++n) {
+    places.push_back(static_cast<double>(n * 7919 % size));
+    const float one = static_cast<float>(values[static_cast<std::size_t>(places.back())]);
+    wanted += static_cast<double>(one * one);
+  }
+  trial t = trial_of(picked);
+  t.with("v", {size}, values).with("ids", {count}, places);
+  expect_rounded_once(t, {wanted});
 }
 
 // Whole numbers whose sums f32 does not hold: they are scaled before the one rounding.
