@@ -10,8 +10,9 @@ namespace sheaf::lower {
 
 namespace {
 
-constexpr std::int64_t rows_together = 4;
-constexpr int lanes_of_rows = 64;         // by four rows they fill the registers
+constexpr std::int64_t rows_together = 4;       // beside maps, which need registers too
+constexpr std::int64_t rows_by_themselves = 8;  // partial results are read and written half as often, of shorter sums
+constexpr int lanes_of_rows = 64;               // by four rows they fill the registers
 
 // What a row adds to a partial result: the reduction over what is bound beside the row.
 node_id row_value(graph& g, const stage& s) {
@@ -86,14 +87,18 @@ bool kernel_lowering::may_join_rows(std::span<const entry> group) {
 
 void kernel_lowering::run_rows(std::span<const entry> shared, node_id idx, scope& s) {
   ir::block_builder& b = *s.block;
-  const ir::value low = emit(g.arg(idx, 0), s), high = emit(g.arg(idx, 1), s), size = b.i64(rows_together);
+  const ir::value low = emit(g.arg(idx, 0), s), high = emit(g.arg(idx, 1), s);
+  const bool maps =
+      std::any_of(shared.begin(), shared.end(), [](const entry& e) { return e.s->how == plan::way::map; });
+  const std::int64_t together = maps ? rows_together : rows_by_themselves;
+  const ir::value size = b.i64(together);
   const ir::value turns = b.emit(op::quotient, {b.emit(op::sub, {high, low}), size});
   {
     scope several(s, b.loop(ir::loop_kind::serial, index_text(idx) + "_rows", b.i64(0), turns));
     ir::block_builder& inner = *several.block;
     several.bound.insert(g.ordinal(idx));
     several.values[2 * std::int64_t{idx}] = inner.emit(op::add, {low, inner.emit(op::mul, {inner.counter(), size})});
-    several.rows_at_once = rows_together;
+    several.rows_at_once = together;
     nest(shared, several);
     several.close();
   }

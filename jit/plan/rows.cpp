@@ -9,6 +9,7 @@ namespace sheaf::plan {
 
 namespace {
 
+constexpr double most_columns = 1 << 16;   // of partial results that stay in a core's caches
 constexpr double worth_sharing = 1 << 16;  // elements of a pass: below, it stays in the cache
 
 // One index put in another's place, everywhere in a stage.
@@ -142,7 +143,8 @@ class sharing {
       const node_id body = s.sum_of_sums != no_node ? s.flat : s.body;
       if (!of_columns || g_.kind(body) != op::reduce || bound_indices(g_, body).size() != 1 || waits(p, c))
         return false;
-      return known_.trips(s.vector) >= 2.0 * s.lanes && !holds(g_, g_.arg(body, 0), op::reduce);
+      return known_.trips(s.vector) >= 2.0 * s.lanes && known_.trips(s.vector) <= most_columns &&
+             !holds(g_, g_.arg(body, 0), op::reduce);
     });
   }
 
