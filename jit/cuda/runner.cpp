@@ -108,12 +108,16 @@ class gpu_runner final : public runner, public device::failure_source {
     }
     place_workspace(l, where);
     if (source_.arrivals > 0) w[arrivals_word] = static_cast<std::int64_t>(state->zeros(source_.arrivals));
-    const bool again = kept != nullptr && place_kept(l, static_cast<learned_on_device&>(*kept));
+    learned_on_device::part* const lists =
+        kept == nullptr ? nullptr : &place_kept(l, static_cast<learned_on_device&>(*kept));
+    const bool again = lists != nullptr && is_known(l, *lists);
+    if (lists != nullptr && l.stream->capture != 0) give_kept(l, *lists, again);
     if (checks_) {
       w[ticket_word] = ++l.ticket;
       remember(l);
     }
     launch(l, stream, again);
+    if (lists != nullptr && !again && l.stream->capture == 0) lists->ask();
   }
 
   void reserve_on(const device_place& where, learned* kept) const override {
@@ -256,20 +260,27 @@ class gpu_runner final : public runner, public device::failure_source {
     l.parameter[scratch_word] = static_cast<std::int64_t>(base + scratch_at_);
   }
 
-  // Returns whether the lists are there. A capture does not learn: what it queues has not run.
-  bool place_kept(lane& l, learned_on_device& kept) const {
-    learned_on_device::part& p = kept.on(l.stream);
+  // Where a graph has lists that are to be made anew, they are made elsewhere.
+  learned_on_device::part& place_kept(lane& l, learned_on_device& kept) const {
+    learned_on_device::part* p = &kept.on(l.stream);
+    if (!is_known(l, *p) && p->memory.use_count() > 1) {
+      p->memory = nullptr;
+      p = &kept.on(l.stream);
+    }
     for (std::size_t k = 0; k < own_words_.size(); ++k)
       if (call_.arrays[k].kept)
-        l.parameter[own_words_[k]] = static_cast<std::int64_t>(p.memory->at + call_.arrays[k].offset);
-    const bool known = p.is_learned && p.failures == failures_;
-    if (l.stream->capture != 0) {
-      l.kept.push_back(p.memory);
-      return known;
-    }
-    p.is_learned = true;
-    p.failures = failures_;
-    return known;
+        l.parameter[own_words_[k]] = static_cast<std::int64_t>(p->memory->at + call_.arrays[k].offset);
+    return *p;
+  }
+  bool is_known(const lane& l, learned_on_device::part& p) const {
+    return p.is_known(failures_, l.record.words != nullptr && l.record.words[0] != 0);
+  }
+  // A graph that lists by itself has the memory alone.
+  void give_kept(lane& l, learned_on_device::part& p, bool known) const {
+    l.kept.push_back(p.memory);
+    if (known) return;
+    p.memory = nullptr;
+    p.forget();
   }
 
   void remember(lane& l) const {

@@ -1,6 +1,7 @@
 #include <sheaf/jit/plan/exponentials.hpp>
 
 #include <algorithm>
+#include <limits>
 
 #include <sheaf/jit/plan/rewrite.hpp>
 
@@ -23,14 +24,32 @@ sum_of_terms terms_of(const graph& g, node_id n) {
   return {n, lane, value, top};
 }
 
+// Is top the largest of the values, or 0 where that is infinite? Then no term is above 1, and their sum is 1 at least, or endless.
+bool is_largest(graph& g, const sum_of_terms& t) {
+  node_id largest = t.top;
+  if (g.kind(largest) == op::select) {
+    const node_id unless = g.arg(t.top, 0);
+    largest = g.arg(t.top, 2);
+    if (g.kind(unless) != op::equal || !is_number(g, g.arg(t.top, 1), 0)) return false;
+    const node_id size = make(g, op::abs, largest);
+    if (g.arg(unless, 0) != size && g.arg(unless, 1) != size) return false;
+  }
+  if (g.kind(largest) != op::reduce || g[largest].count != 3 || monoid_of(g, largest) != monoid::max ||
+      !is_true(g, g.arg(largest, 1)) || !same_range(g, g.arg(largest, 2), t.lane))
+    return false;
+  replacement put(g);
+  put.add(g.arg(largest, 2), t.lane);
+  return put(g.arg(largest, 0)) == t.value;
+}
+
 // The sum whose logarithm, with its top, n is the exponential under: exp(a - (log(sum) + top)).
-sum_of_terms normaliser_of(const graph& g, node_id n) {
+sum_of_terms normaliser_of(graph& g, node_id n) {
   if (g.kind(n) != op::exp || g.kind(g.arg(n, 0)) != op::sub || g.kind(g.arg(g.arg(n, 0), 1)) != op::add) return {};
   const node_id total = g.arg(g.arg(n, 0), 1);
   for (int k = 0; k < 2; ++k) {
     if (g.kind(g.arg(total, k)) != op::log) continue;
     const sum_of_terms found = terms_of(g, g.arg(g.arg(total, k), 0));
-    if (found.sum != no_node && found.top == g.arg(total, 1 - k)) return found;
+    if (found.sum != no_node && found.top == g.arg(total, 1 - k) && is_largest(g, found)) return found;
   }
   return {};
 }
@@ -43,8 +62,12 @@ node_id replaced(graph& g, node_id n, const std::vector<node_id>& lanes) {
     replacement put(g);
     put.add(terms.lane, lane);
     if (put(terms.value) != a) continue;
-    const node_id once = make(g, op::div, number(g, g.type(n), 1), terms.sum);
-    return make(g, op::mul, make(g, op::exp, make(g, op::sub, a, terms.top)), once);
+    const node_id zero = number(g, g.type(n), 0), once = make(g, op::div, number(g, g.type(n), 1), terms.sum);
+    const node_id share = make(g, op::mul, make(g, op::exp, make(g, op::sub, a, terms.top)), once);
+    // Beside an infinite value every other one is nothing, however large, and that one has no share that is a number.
+    const node_id endless =
+        make(g, op::equal, terms.sum, number(g, g.type(n), std::numeric_limits<double>::infinity()));
+    return make(g, op::select, endless, make(g, op::mul, make(g, op::maximum, a, zero), zero), share);
   }
   return no_node;
 }

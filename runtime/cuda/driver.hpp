@@ -35,7 +35,8 @@ enum class attribute : int {
 enum class function_attribute : int { local_bytes = 3, registers = 4, dynamic_shared = 8 };
 inline constexpr int pool_release_threshold = 4;
 inline constexpr unsigned host_memory_portable_mapped = 3;
-inline constexpr int capture_thread_local = 1;
+inline constexpr int capture_thread_local = 1, capture_relaxed = 2;
+inline constexpr unsigned event_without_timing = 2;
 inline constexpr int capture_active = 1;
 
 // CUmemPoolProps.
@@ -94,6 +95,7 @@ struct checked_call {
   CALL(stream_wait, cuStreamWaitEvent, stream, event, unsigned)                                                        \
   CALL(capture_begin, cuStreamBeginCapture_v2, stream, int)                                                            \
   CALL(capture_end, cuStreamEndCapture, stream, graph*)                                                                \
+  CALL(capture_exchange, cuThreadExchangeStreamCaptureMode, int*)                                                      \
   CALL(capture_info, cuStreamGetCaptureInfo_v2, stream, int*, std::uint64_t*, graph*, const void**, std::size_t*)      \
   CALL(graph_instantiate, cuGraphInstantiateWithFlags, executable_graph*, graph, unsigned long long)                   \
   CALL(graph_launch, cuGraphLaunch, executable_graph, stream)                                                          \
@@ -102,6 +104,7 @@ struct checked_call {
   CALL(event_create, cuEventCreate, event*, unsigned)                                                                  \
   CALL(event_destroy, cuEventDestroy_v2, event)                                                                        \
   CALL(event_record, cuEventRecord, event, stream)                                                                     \
+  CALL(event_query, cuEventQuery, event)                                                                               \
   CALL(event_synchronise, cuEventSynchronize, event)                                                                   \
   CALL(event_elapsed, cuEventElapsedTime, float*, event, event)                                                        \
   CALL(module_load, cuModuleLoadDataEx, module*, const void*, unsigned, int*, void**)                                  \

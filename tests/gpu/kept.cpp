@@ -22,6 +22,7 @@ constexpr auto f = axis<"f">;
 constexpr auto x = tensor<"x", float, 2>;
 constexpr auto ids = tensor<"ids", std::int64_t, 2>;
 constexpr auto cut = tensor<"cut", std::int64_t, 2>;
+constexpr auto sel = tensor<"sel", std::int64_t, 1>;
 constexpr auto bags = define<"bags">(b, f) = sum(k, x(ids(b, k), f));
 constexpr auto bag_loss = define<"bag_loss">() = sum(over(b, f), bags(b, f) * bags(b, f));
 constexpr auto means = define<"means">(m, f) = mean(t.in(cut(m, 0_c), cut(m, 1_c)), x(t, f));
@@ -113,6 +114,7 @@ TEST(kept, graphs_replay_without_sorting) {
   const long whole = kernels_of([&] { const graph_launch sorts = capture(s, call); });
   const long first = kernels_of(call);
   EXPECT_EQ(whole, first);  // what a capture queues has not run, so the call after it sorts as well
+  s.synchronise();          // before the call has ended nobody knows whether a check stopped it
   std::optional<graph_launch> g;
   const long replayed = kernels_of([&] { g.emplace(capture(s, call)); });
   if (!test::on_real_gpu()) {
@@ -175,6 +177,49 @@ TEST(kept, a_wrong_index_is_found_in_any_call) {
     const auto [l, dx] = step(x = here, fixed, on(s));
     test::expect_agree(to_host(dx, s), dx0, 256, "gradient");
   }
+}
+
+// A call that another index stops makes no list either. What is queued after it, before anybody has looked, does not rely on it.
+TEST(kept, a_call_that_was_stopped_made_no_list) {
+  constexpr auto picked = define<"picked">(b, f) = sum(k, x(ids(b, k), f)) * x(sel(b), f);
+  constexpr auto loss = define<"loss">() = sum(over(b, f), picked(b, f));
+  const stream s(on(gpu));
+  const auto step = compile(loss, grad(loss, x), on(gpu));
+  const auto data = some_rows();
+  const auto here = to_device(data, s);
+  const auto pick = to_device(some_ids(1), s);
+  array<std::int64_t, 1> good(many);
+  for (std::int64_t n = 0; n < many; ++n) good.data()[n] = n * 31 % rows;
+  array<std::int64_t, 1> bad = good;
+  bad.data()[7] = rows;
+  const auto right = to_device(good, s), wrong = to_device(bad, s);
+  const auto fixed = step.keep(ids = pick);
+  const auto [l0, dx0] = reference(loss, grad(loss, x))(x = data, ids = some_ids(1), sel = good);
+  const auto stopped = step(x = here, fixed, sel = wrong, on(s));
+  const auto [l, dx] = step(x = here, fixed, sel = right, on(s));
+  EXPECT_NE(sentence_of([&] { s.synchronise(); }), "");
+  test::expect_agree(to_host(dx, s), dx0, 256, "queued after it");
+  for (int call = 0; call < 2; ++call) {
+    const auto [l2, dx2] = step(x = here, fixed, sel = right, on(s));
+    test::expect_agree(to_host(dx2, s), dx0, 256, "later");
+  }
+}
+TEST(kept, streams_that_are_gone_keep_nothing) {
+  const stream s(on(gpu));
+  const auto step = compile(bag_loss, grad(bag_loss, x), on(gpu));
+  const auto pick = to_device(some_ids(1), s);
+  const auto here = to_device(some_rows(), s);
+  const auto fixed = step.keep(ids = pick);
+  s.synchronise();
+  for (int turn = 0; turn < 3; ++turn) {
+    const stream brief(on(gpu));
+    const auto made = step(x = here, fixed, on(brief));
+    brief.synchronise();
+  }
+  const std::size_t held = fixed.bytes();
+  const auto made = step(x = here, fixed, on(s));
+  s.synchronise();
+  EXPECT_LE(fixed.bytes(), held);
 }
 
 }  // namespace

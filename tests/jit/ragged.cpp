@@ -270,13 +270,23 @@ TEST(ragged, softmax_by_a_logsumexp_of_long_segments) {
 TEST(ragged, softmax_by_a_logsumexp_of_what_is_endless) {
   const double inf = static_cast<double>(INFINITY);
   for (const std::vector<double>& odd :
-       {std::vector<double>{std::nan("")}, {inf}, {-inf}, {inf, -inf}, {-inf, -inf, -inf}, {-200, 200}})
+       {std::vector<double>{std::nan("")}, {inf}, {-inf}, {inf, -inf}, {-inf, -inf, -inf}, {-200, 200}, {inf, 100, 1}})
     for (const bool eager : {false, true})
       softmax_by_a_logsumexp({0, 3, 40, 70}, 70, eager, [&](trial& one) {
         for (std::size_t k = 0; k < odd.size(); ++k)
           for (const std::size_t first : {0, 50})
             one.inputs[one.slot("v")].set(static_cast<std::int64_t>(k + first), odd[k], 0);
       });
+}
+// Shifted by what is not the largest of the terms, their sum may be too small to divide by.
+TEST(ragged, softmax_by_a_logarithm_of_small_sums) {
+  constexpr auto shifted = define<"shifted">(m.in(0_c, extent(off, dim<0>) - 1_c)) =
+      log(sum(k.in(off(m), off(m + 1_c)), exp(v(k) - 0.25_c))) + 0.25_c;
+  constexpr auto parts = define<"parts">(t) = sum(of_segment, exp(v(t) - shifted(m)));
+  trial one = trial_of(parts);
+  one.eager = true;
+  one.with("off", {3}, {0, 1, 2}).with("v", {2}, {-89, -88.9});
+  one.expect_right(1e-4);
 }
 // A value that is not a number concerns the slices that hold it, and no other; neither does a huge one.
 TEST(ragged, values_stay_in_their_slices) {

@@ -360,7 +360,18 @@ int cuEventRecord(void* e, void* on) {
   ENTER_CONTEXT("cuEventRecord");
   auto* at = static_cast<event*>(e);
   if (at->owner != current()) return invalid_handle;
+  at->at = -1;
   return here().put(here().stream_of(on), [at] { return at->at = here().clock, success; });
+}
+int cuEventQuery(void* e) {
+  ENTER_CONTEXT("cuEventQuery");
+  return static_cast<event*>(e)->at >= 0 ? success : not_ready;
+}
+int cuThreadExchangeStreamCaptureMode(int* mode) {
+  ENTER("cuThreadExchangeStreamCaptureMode");
+  thread_local int now = 0;
+  std::swap(now, *mode);
+  return success;
 }
 int cuEventSynchronize(void*) {
   ENTER_CONTEXT("cuEventSynchronize");

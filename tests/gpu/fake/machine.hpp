@@ -30,6 +30,7 @@ enum : int {
   no_binary = 209,
   invalid_handle = 400,
   not_found = 500,
+  not_ready = 600,
   illegal_address = 700,
   launch_failed = 719,
   capture_unsupported = 900,
