@@ -26,11 +26,11 @@ sum_of_terms terms_of(const graph& g, node_id n) {
 
 // Is top the largest of the values, or 0 where that is infinite? Then no term is above 1, and their sum is 1 at least, or endless.
 bool is_largest(graph& g, const sum_of_terms& t) {
-  node_id largest = t.top;
+  node_id largest = g.kind(t.top) == op::stop_gradient ? g.arg(t.top, 0) : t.top;
   if (g.kind(largest) == op::select) {
-    const node_id unless = g.arg(t.top, 0);
-    largest = g.arg(t.top, 2);
-    if (g.kind(unless) != op::equal || !is_number(g, g.arg(t.top, 1), 0)) return false;
+    const node_id unless = g.arg(largest, 0), otherwise = g.arg(largest, 1);
+    largest = g.arg(largest, 2);
+    if (g.kind(unless) != op::equal || !is_number(g, otherwise, 0)) return false;
     const node_id size = make(g, op::abs, largest);
     if (g.arg(unless, 0) != size && g.arg(unless, 1) != size) return false;
   }
