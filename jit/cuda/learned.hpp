@@ -25,12 +25,13 @@ class learned_on_device final : public learned {
     std::shared_ptr<runtime::cuda::stream_state> stream;
     std::shared_ptr<runtime::cuda::device_block> memory;  // none: a captured graph took it
 
-    // failures: what the program has had; failed: one is still to be reported.
-    bool is_known(std::int64_t failures, bool failed) {
-      if (failures != failures_ || failed) state_ = unknown;
-      failures_ = failures;
+    bool is_known() const { return state_ == known; }
+    // failures: how many the program has had; record: where the device notes one that is still to be reported, read after it is
+    // sure that the call has ended. Null: nothing can fail.
+    void look(std::int64_t failures, const volatile std::int64_t* record) {
       if (state_ == asked && has_ended()) state_ = known;
-      return state_ == known;
+      if (failures != failures_ || (record != nullptr && *record != 0)) state_ = unknown;
+      failures_ = failures;
     }
     // After a call that lists.
     void ask() {
@@ -39,7 +40,8 @@ class learned_on_device final : public learned {
       runtime::cuda::driver().event_record(made_, stream->handle);
       state_ = asked;
     }
-    void forget() { state_ = unknown; }
+    // What a graph has for itself.
+    void give_away() { memory = nullptr, state_ = unknown; }
 
    private:
     // Asked in captures too, of what is outside of them.

@@ -110,8 +110,11 @@ class gpu_runner final : public runner, public device::failure_source {
     if (source_.arrivals > 0) w[arrivals_word] = static_cast<std::int64_t>(state->zeros(source_.arrivals));
     learned_on_device::part* const lists =
         kept == nullptr ? nullptr : &place_kept(l, static_cast<learned_on_device&>(*kept));
-    const bool again = lists != nullptr && is_known(l, *lists);
-    if (lists != nullptr && l.stream->capture != 0) give_kept(l, *lists, again);
+    const bool again = lists != nullptr && lists->is_known();
+    if (lists != nullptr && l.stream->capture != 0) {
+      l.kept.push_back(lists->memory);
+      if (!again) lists->give_away();  // the graph lists by itself
+    }
     if (checks_) {
       w[ticket_word] = ++l.ticket;
       remember(l);
@@ -262,25 +265,16 @@ class gpu_runner final : public runner, public device::failure_source {
 
   // Where a graph has lists that are to be made anew, they are made elsewhere.
   learned_on_device::part& place_kept(lane& l, learned_on_device& kept) const {
-    learned_on_device::part* p = &kept.on(l.stream);
-    if (!is_known(l, *p) && p->memory.use_count() > 1) {
-      p->memory = nullptr;
-      p = &kept.on(l.stream);
+    learned_on_device::part& p = kept.on(l.stream);
+    p.look(failures_, l.record.words);
+    if (!p.is_known() && p.memory.use_count() > 1) {
+      p.give_away();
+      kept.on(l.stream);
     }
     for (std::size_t k = 0; k < own_words_.size(); ++k)
       if (call_.arrays[k].kept)
-        l.parameter[own_words_[k]] = static_cast<std::int64_t>(p->memory->at + call_.arrays[k].offset);
-    return *p;
-  }
-  bool is_known(const lane& l, learned_on_device::part& p) const {
-    return p.is_known(failures_, l.record.words != nullptr && l.record.words[0] != 0);
-  }
-  // A graph that lists by itself has the memory alone.
-  void give_kept(lane& l, learned_on_device::part& p, bool known) const {
-    l.kept.push_back(p.memory);
-    if (known) return;
-    p.memory = nullptr;
-    p.forget();
+        l.parameter[own_words_[k]] = static_cast<std::int64_t>(p.memory->at + call_.arrays[k].offset);
+    return p;
   }
 
   void remember(lane& l) const {
