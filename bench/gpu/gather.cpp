@@ -2,23 +2,12 @@
 // contraction. gather_gradient: rows of a table added up by the rows that picked them, beside atomics in bench/gpu/peers.cu.
 #include "session.hpp"
 
+#include <workloads/gather_programs.hpp>
+
 namespace sheaf::bench {
 namespace {
 
-constexpr auto b = axis<"b">;
-constexpr auto t = axis<"t">;
-constexpr auto k = axis<"k">;
-constexpr auto f = axis<"f">;
-constexpr auto data = tensor<"data", float, 3>;
-constexpr auto picks = tensor<"picks", std::int64_t, 2>;
-constexpr auto keep = tensor<"keep", bool, 2>;
-
-constexpr auto gathered = define<"gathered">(b, f) = mean(k, data(b, picks(b, k), f));
-constexpr auto given = define<"given">(b, f) = mean(t.where(keep(b, t)), data(b, t, f));
-constexpr auto masked = define<"masked">(b, f) = mean(t.where(any(k, picks(b, k) == t)), data(b, t, f));
-constexpr auto hot = cast<float>(any(k, picks(b, k) == t));
-constexpr auto contracted = define<"contracted">(b, f) =
-    sum(t, hot* data(b, t, f)) / sum(t.in(0_c, data.extent(dim<1>)), hot);
+using namespace gathers_of;
 
 void measure_means(gpu_session& s) {
   constexpr std::int64_t B = 512, T = 2048, F = 256, K = 64;  // 1 GB

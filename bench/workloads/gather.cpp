@@ -1,25 +1,13 @@
 // W1: the mean of gathered rows. W2: the same as a mean under a mask that is given, under one made of the indices in the
 // expression, and as a one-hot contraction.
 #include "gather.hpp"
+#include "gather_programs.hpp"
 #include "session.hpp"
 
 namespace sheaf::bench {
 namespace {
 
-constexpr auto b = axis<"b">;
-constexpr auto t = axis<"t">;
-constexpr auto k = axis<"k">;
-constexpr auto f = axis<"f">;
-constexpr auto data = tensor<"data", float, 3>;
-constexpr auto picks = tensor<"picks", std::int64_t, 2>;
-constexpr auto keep = tensor<"keep", bool, 2>;
-
-constexpr auto gathered = define<"gathered">(b, f) = mean(k, data(b, picks(b, k), f));
-constexpr auto given = define<"given">(b, f) = mean(t.where(keep(b, t)), data(b, t, f));
-constexpr auto masked = define<"masked">(b, f) = mean(t.where(any(k, picks(b, k) == t)), data(b, t, f));
-constexpr auto hot = cast<float>(any(k, picks(b, k) == t));
-constexpr auto contracted = define<"contracted">(b, f) =
-    sum(t, hot* data(b, t, f)) / sum(t.in(0_c, data.extent(dim<1>)), hot);
+using namespace gathers_of;
 
 // name: what the row is called before its colon; empty for the only form.
 template <class Y, class... Named>

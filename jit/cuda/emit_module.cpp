@@ -158,8 +158,8 @@ std::int64_t shared_of(const layout& p) { return p.team == 1 || p.in_scratch ? 0
 
 // A team beyond a warp is all of the block, whatever it would have liked: no order depends on it.
 void emit_following(function_emitter& f, const launch& l, int arrival) {
-  if (f.place.team > 32) f.place.team = std::min(l.threads, 256);
-  f.place.threads = std::max(f.place.team, 1);
+  if (f.place.team > 32) f.place.team = l.threads;
+  f.place.threads = f.place.team;
   find_accumulators(f);
   f.open("");
   if (arrival >= 0)

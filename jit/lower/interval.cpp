@@ -193,50 +193,42 @@ class row_writer {
     return list;
   }
   void nest(scope& at, const range& rows, what act, bool stream, bool brief) {
-    inner_ = &at;
+    open_loops nest(k_, at);
     for (const node_id idx : loops(act)) {
       const int lanes = idx == s_.vector ? s_.lanes : 1;
-      enter(k_.open(*inner_, idx, lanes, idx == s_.owned ? &rows : nullptr));
-      if (brief && lanes > 1) inner_->block->head().brief = true;
-      k_.bind(*inner_, idx, lanes);
+      nest.enter(idx, lanes, idx == s_.owned ? &rows : nullptr);
+      if (brief && lanes > 1) nest.inner->block->head().brief = true;
     }
-    if (act == what::combine && !lanes_decide() && !is_true(k_.g, t_.rest))
-      enter(inner_->block->guard(k_.emit(t_.rest, *inner_)));
-    for (const stage* s : stages_) statement(*s, act, stream);
-    while (!nest_.empty()) {
-      nest_.back()->close();
-      nest_.pop_back();
-    }
+    if (act == what::combine && !lanes_decide(*nest.inner) && !is_true(k_.g, t_.rest))
+      nest.enter(nest.inner->block->guard(k_.emit(t_.rest, *nest.inner)));
+    for (const stage* s : stages_) statement(*s, act, stream, *nest.inner);
+    nest.close();
   }
-  void enter(ir::block_builder made) {
-    nest_.push_back(std::make_unique<scope>(*inner_, std::move(made)));
-    inner_ = nest_.back().get();
+  bool lanes_decide(const scope& at) const {
+    return at.lane != no_node && k_.g.free[t_.rest].has(k_.g.ordinal(at.lane));
   }
-  bool lanes_decide() const { return inner_->lane != no_node && k_.g.free[t_.rest].has(k_.g.ordinal(inner_->lane)); }
-  void statement(const stage& s, what act, bool stream) {
+  void statement(const stage& s, what act, bool stream, scope& at) {
     graph& g = k_.g;
     node_id value = value_of(s, act);
     if (act != what::combine && based && s.base != no_node) {
       value = act == what::fill ? s.base : make(g, row(monoid_of(g, s.body)).combine, s.base, value);
     }
-    if (act != what::combine) return k_.store(s, k_.emit(value, *inner_), *inner_, ir::none, stream);
-    const ir::value mask = lanes_decide() ? k_.emit(t_.rest, *inner_) : ir::none;
+    if (act != what::combine) return k_.store(s, k_.emit(value, at), at, ir::none, stream);
+    const ir::value mask = lanes_decide(at) ? k_.emit(t_.rest, at) : ir::none;
     std::vector<node_id> subscripts;
     for (const node_id idx : s.indices) subscripts.push_back(k_.position_of(idx));
     const std::int32_t id = k_.buffers.at(s.define);
     std::vector<ir::value> list;
-    const ir::access how = k_.subscripts_of(id, subscripts, *inner_, list);
-    const ir::value added = k_.emit(value, *inner_);
-    const ir::value old = inner_->block->load(id, g.type(s.body), list, how, mask);
-    k_.store(s, inner_->block->emit(row(monoid_of(g, s.body)).combine, {old, added}), *inner_, mask);
+    const ir::access how = k_.subscripts_of(id, subscripts, at, list);
+    const ir::value added = k_.emit(value, at);
+    const ir::value old = at.block->load(id, g.type(s.body), list, how, mask);
+    k_.store(s, at.block->emit(row(monoid_of(g, s.body)).combine, {old, added}), at, mask);
   }
 
   kernel_lowering& k_;
   const std::vector<const stage*>& stages_;
   const stage& s_;
   const targets& t_;
-  std::vector<std::unique_ptr<scope>> nest_;
-  scope* inner_ = nullptr;
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 #pragma once
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <span>
@@ -274,6 +275,29 @@ class kernel_lowering {
   void piece(const plan::kernel_plan& k, scope& s, const range* chunk);
   std::vector<node_id> companions(node_id n, node_id lane, scope& at);
   bool computed_outside(node_id n, scope& at);
+};
+
+// Loops and guards that are opened one in the other and closed together.
+class open_loops {
+ public:
+  open_loops(kernel_lowering& k, scope& outer) : inner(&outer), k_(k) {}
+  void enter(ir::block_builder made) {
+    nest_.push_back(std::make_unique<scope>(*inner, std::move(made)));
+    inner = nest_.back().get();
+  }
+  void enter(node_id idx, int lanes, const range* within = nullptr) {
+    enter(k_.open(*inner, idx, lanes, within));
+    k_.bind(*inner, idx, lanes);
+  }
+  std::size_t size() const { return nest_.size(); }
+  void close() {
+    for (; !nest_.empty(); nest_.pop_back()) nest_.back()->close();
+  }
+  scope* inner;
+
+ private:
+  kernel_lowering& k_;
+  std::vector<std::unique_ptr<scope>> nest_;
 };
 
 }  // namespace sheaf::lower

@@ -96,8 +96,7 @@ void kernel_lowering::run_rows(std::span<const entry> shared, node_id idx, scope
   {
     scope several(s, b.loop(ir::loop_kind::serial, index_text(idx) + "_rows", b.i64(0), turns));
     ir::block_builder& inner = *several.block;
-    several.bound.insert(g.ordinal(idx));
-    several.values[2 * std::int64_t{idx}] = inner.emit(op::add, {low, inner.emit(op::mul, {inner.counter(), size})});
+    several.bind_to(g, idx, inner.emit(op::add, {low, inner.emit(op::mul, {inner.counter(), size})}));
     several.rows_at_once = together;
     nest(shared, several);
     several.close();

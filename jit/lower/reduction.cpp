@@ -126,26 +126,22 @@ ir::value kernel_lowering::reduction(node_id n, scope& at) {
     const bool wide = at.lane == no_node ? vector : g.free[q].has(g.ordinal(at.lane));
     cells.push_back(owner[i] == i ? cell_of(q, at, wide) : cells[owner[i]]);
   }
-  std::vector<std::unique_ptr<scope>> nest;
-  scope* inner = &at;
+  open_loops loops(*this, at);
+  scope*& inner = loops.inner;
   const auto kept = list_kept(all, at);
   if (kept) {
     const node_id idx = plan::bound_indices(g, n).front();
     ir::block_builder& b = *at.block;
-    nest.push_back(std::make_unique<scope>(at, b.loop(ir::loop_kind::serial, index_text(idx) + "_kept", b.i64(0), kept->count)));
-    inner = nest.back().get();
+    loops.enter(b.loop(ir::loop_kind::serial, index_text(idx) + "_kept", b.i64(0), kept->count));
     inner->bind_to(g, idx, inner->block->load(kept->buffer, element::i64, {inner->block->counter()}));
     prefetch_kept(all, *kept, *inner);
   }
   for (const node_id idx : plan::nesting_order(g, plan::bound_indices(g, n), lane)) {
     if (kept) break;
-    const int lanes = idx == lane ? plan::lanes_for(g, known, n, lane, false) : 1;
-    nest.push_back(std::make_unique<scope>(*inner, open(*inner, idx, lanes)));
-    inner = nest.back().get();
-    bind(*inner, idx, lanes);
+    loops.enter(idx, idx == lane ? plan::lanes_for(g, known, n, lane, false) : 1);
   }
   if (at.lane != no_node && !kept) prefetch_gathered(all, *inner);
-  if (lane != no_node && nest.size() == 1)
+  if (lane != no_node && loops.size() == 1)
     for (const node_id q : all) prefetch_named_row(q, at, *inner);
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (owner[i] != i) continue;
@@ -153,16 +149,13 @@ ir::value kernel_lowering::reduction(node_id n, scope& at) {
     const node_id position = row(monoid_of(g, q)).position ? plan::bound_indices(g, q).front() : no_node;
     combine_term(cells[i], q, g.arg(q, 0), kept ? truth(g, true) : g.arg(q, 1), position, *inner);
   }
-  if (at.lane != no_node && nest.size() == 1)
+  if (at.lane != no_node && loops.size() == 1)
     for (const node_id q : all) prefetch_next_lanes(q, at, *inner);
-  if (lane != no_node && nest.size() == 1) {
+  if (lane != no_node && loops.size() == 1) {
     prefetch_next_row(lane, at, *inner);
     prefetch_next_slice(lane, at, *inner);
   }
-  while (!nest.empty()) {
-    nest.back()->close();
-    nest.pop_back();
-  }
+  loops.close();
   for (std::size_t i = 0; i < all.size(); ++i) take_result(all[i], cells[i], at, at.lane == no_node && vector);
   return at.values[2 * std::int64_t{n}];
 }

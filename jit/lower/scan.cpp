@@ -151,29 +151,19 @@ void kernel_lowering::scan(const stage& s, scope& piece, const range* chunk) {
   const plan::scan_form& f = s.scan;
   if (f.factor != no_node && f.block > 0) return recur_in_blocks(s, piece, chunk);
   const node_id t = s.owned, low = g.arg(t, 0), high = g.arg(t, 1);
-  std::vector<std::unique_ptr<scope>> nest;
-  scope* inner = &piece;
-  const auto enter = [&](scope& outer, ir::block_builder made) {
-    nest.push_back(std::make_unique<scope>(outer, std::move(made)));
-    inner = nest.back().get();
-  };
+  open_loops loops(*this, piece);
+  scope*& inner = loops.inner;
   const bool shared = s.parallel == t && chunk != nullptr;
   for (const node_id idx : s.loops) {
     if (inner->bound.has(g.ordinal(idx))) continue;
-    const int lanes = idx == s.vector ? s.lanes : 1;
-    enter(*inner, open(*inner, idx, lanes, idx == s.parallel ? chunk : nullptr));
-    bind(*inner, idx, lanes);
+    loops.enter(idx, idx == s.vector ? s.lanes : 1, idx == s.parallel ? chunk : nullptr);
   }
   if (f.factor != no_node) {
     if (s.vector == no_node && g.type(s.define) == element::f64 && plan::may_vectorise(g, s.body, f.walk))
       recur_along(s, *inner, {emit(g.arg(f.walk, 0), *inner), emit(g.arg(f.walk, 1), *inner)});
     else
       recur(s, *inner);
-    while (!nest.empty()) {
-      nest.back()->close();
-      nest.pop_back();
-    }
-    return;
+    return loops.close();
   }
   range whole = shared ? *chunk : range{emit(low, *inner), emit(high, *inner)};
   if (f.block > 0) {
@@ -181,7 +171,7 @@ void kernel_lowering::scan(const stage& s, scope& piece, const range* chunk) {
     const ir::value size = b.i64(f.block), start = emit(low, *inner);
     const ir::value first = b.emit(op::quotient, {b.emit(op::sub, {whole.low, start}), size});
     const ir::value last = b.emit(op::quotient, {b.emit(op::add, {b.emit(op::sub, {whole.high, start}), b.i64(f.block - 1)}), size});
-    enter(*inner, b.loop(ir::loop_kind::serial, index_text(t) + "_block", first, last));
+    loops.enter(b.loop(ir::loop_kind::serial, index_text(t) + "_block", first, last));
     ir::block_builder& c = *inner->block;
     if (f.block_index != no_node) bind(*inner, f.block_index, 1);
     const ir::value from = c.emit(op::add, {start, c.emit(op::mul, {c.counter(), size})});
@@ -202,10 +192,7 @@ void kernel_lowering::scan(const stage& s, scope& piece, const range* chunk) {
       scan_fill(s, *inner, {whole.low, emit(make(g, op::minimum, high, edge), *inner)});
     scan_block(s, *inner, whole);
   }
-  while (!nest.empty()) {
-    nest.back()->close();
-    nest.pop_back();
-  }
+  loops.close();
 }
 
 }  // namespace sheaf::lower

@@ -53,35 +53,6 @@ void kernel_lowering::walk_all(const stage& s, scope& piece, const range& own) {
   walk_updates(s, piece, own, nullptr);
 }
 
-namespace {
-
-// Loops that are opened one in the other and closed together.
-class open_loops {
- public:
-  open_loops(kernel_lowering& k, scope& piece) : inner(&piece), k_(k) {}
-  void enter(ir::block_builder made) {
-    nest_.push_back(std::make_unique<scope>(*inner, std::move(made)));
-    inner = nest_.back().get();
-  }
-  void enter(node_id idx, int lanes, const range* within) {
-    enter(k_.open(*inner, idx, lanes, within));
-    k_.bind(*inner, idx, lanes);
-  }
-  void close() {
-    while (!nest_.empty()) {
-      nest_.back()->close();
-      nest_.pop_back();
-    }
-  }
-  scope* inner;
-
- private:
-  kernel_lowering& k_;
-  std::vector<std::unique_ptr<scope>> nest_;
-};
-
-}  // namespace
-
 void kernel_lowering::fill_rows(const stage& s, scope& piece, const range& own) {
   open_loops loops(*this, piece);
   for (const node_id idx : s.indices)
@@ -98,15 +69,14 @@ void kernel_lowering::walk_updates(const stage& s, scope& piece, const range& ow
   const monoid fold = monoid_of(g, s.body);
   open_loops loops(*this, piece);
   scope*& inner = loops.inner;
-  const auto enter = [&](node_id idx, int lanes, const range* within) { loops.enter(idx, lanes, within); };
   // What decides the rows comes first, the rest of the result's indices innermost.
   index_set deciding = g.free[t.at != no_node ? t.at : t.low];
   if (t.at == no_node) deciding |= g.free[t.high];
   for (const node_id idx : plan::bound_indices(g, s.body)) deciding |= g.free[idx];
   for (const node_id idx : s.indices)
-    if (deciding.has(g.ordinal(idx)) && !inner->bound.has(g.ordinal(idx))) enter(idx, 1, nullptr);
+    if (deciding.has(g.ordinal(idx)) && !inner->bound.has(g.ordinal(idx))) loops.enter(idx, 1, nullptr);
   const std::vector<node_id> walk = plan::walk_of(g, known, s);
-  for (const node_id idx : walk) enter(idx, 1, idx == walk.front() ? turns : nullptr);
+  for (const node_id idx : walk) loops.enter(idx, 1, idx == walk.front() ? turns : nullptr);
   node_id body = g.arg(s.body, 0), rest = t.rest;
   if (t.at != no_node) {
     const ir::value at = emit(t.at, *inner);
@@ -114,16 +84,15 @@ void kernel_lowering::walk_updates(const stage& s, scope& piece, const range& ow
     const ir::value mine =
         b.emit(op::logical_and, {b.emit(op::less_equal, {own.low, at}), b.emit(op::less, {at, own.high})});
     loops.enter(b.guard(mine));
-    inner->bound.insert(g.ordinal(j));
-    inner->values[2 * std::int64_t{j}] = at;
+    inner->bind_to(g, j, at);
   } else {
     const ir::value low = emit(t.low, *inner), high = emit(t.high, *inner);
     ir::block_builder& b = *inner->block;
     const range both{b.emit(op::maximum, {low, own.low}), b.emit(op::minimum, {high, own.high})};
-    enter(j, j == s.vector ? s.lanes : 1, &both);
+    loops.enter(j, j == s.vector ? s.lanes : 1, &both);
   }
   for (const node_id idx : s.indices)
-    if (!inner->bound.has(g.ordinal(idx))) enter(idx, idx == s.vector ? s.lanes : 1, nullptr);
+    if (!inner->bound.has(g.ordinal(idx))) loops.enter(idx, idx == s.vector ? s.lanes : 1, nullptr);
   // Update.
   const bool lanes_decide = inner->lane != no_node && g.free[rest].has(g.ordinal(inner->lane));
   ir::value mask = ir::none;

@@ -49,25 +49,15 @@ updates_lowering updates_of(kernel_lowering& k, const update_lists& l, std::int3
 // Runs body(scope, chunk) for every update that goes to a row; `turns` of the outermost index, if not all.
 template <class Body>
 void each_update(updates_lowering& a, scope& s, Body&& body, const range* turns = nullptr) {
-  kernel_lowering& k = a.k;
-  std::vector<std::unique_ptr<scope>> nest;
-  scope* inner = &s;
-  for (const node_id idx : a.l.walk) {
-    nest.push_back(std::make_unique<scope>(*inner, k.open(*inner, idx, 1, nest.empty() ? turns : nullptr)));
-    inner = nest.back().get();
-    k.bind(*inner, idx, 1);
-  }
-  const ir::value at = k.emit(a.l.at, *inner);
-  ir::block_builder& b = *inner->block;
+  open_loops loops(a.k, s);
+  for (const node_id idx : a.l.walk) loops.enter(idx, 1, idx == a.l.walk.front() ? turns : nullptr);
+  const ir::value at = a.k.emit(a.l.at, *loops.inner);
+  ir::block_builder& b = *loops.inner->block;
   const ir::value low = b.emit(op::less_equal, {a.start, at}), high = b.emit(op::less, {at, a.stop});
-  nest.push_back(std::make_unique<scope>(*inner, b.guard(b.emit(op::logical_and, {low, high}))));
-  inner = nest.back().get();
-  const ir::value row = inner->block->emit(op::sub, {at, a.start});
-  body(*inner, inner->block->emit(op::quotient, {row, a.size}));
-  while (!nest.empty()) {
-    nest.back()->close();
-    nest.pop_back();
-  }
+  loops.enter(b.guard(b.emit(op::logical_and, {low, high})));
+  ir::block_builder& c = *loops.inner->block;
+  body(*loops.inner, c.emit(op::quotient, {c.emit(op::sub, {at, a.start}), a.size}));
+  loops.close();
 }
 
 }  // namespace
@@ -276,19 +266,12 @@ void kernel_lowering::rows_of_updates(const stage& s, scope& piece, const range&
     some.close();
   }
   const auto each_element = [&](ir::value condition, auto&& value) {
-    std::vector<std::unique_ptr<scope>> nest;
-    nest.push_back(std::make_unique<scope>(row, c.guard(condition)));
-    for (const node_id idx : s.indices) {
-      if (idx == s.owned) continue;
-      const int lanes = idx == s.vector ? s.lanes : 1;
-      nest.push_back(std::make_unique<scope>(*nest.back(), open(*nest.back(), idx, lanes)));
-      bind(*nest.back(), idx, lanes);
-    }
-    store(s, value(*nest.back()), *nest.back(), ir::none, past);
-    while (!nest.empty()) {
-      nest.back()->close();
-      nest.pop_back();
-    }
+    open_loops loops(*this, row);
+    loops.enter(c.guard(condition));
+    for (const node_id idx : s.indices)
+      if (idx != s.owned) loops.enter(idx, idx == s.vector ? s.lanes : 1);
+    store(s, value(*loops.inner), *loops.inner, ir::none, past);
+    loops.close();
   };
   each_element(any, [&](scope& at) {
     return fold_updates(a, at, updates, type, fold,

@@ -232,14 +232,10 @@ void kernel_lowering::window_with_ends(const stage& s, const window_view& v, con
 
 void kernel_lowering::window(const stage& s, scope& piece, const range* chunk) {
   const node_id t = s.owned;
-  std::vector<std::unique_ptr<scope>> nest;
-  scope* inner = &piece;
-  for (const node_id idx : s.loops) {
-    if (idx == t || inner->bound.has(g.ordinal(idx))) continue;
-    nest.push_back(std::make_unique<scope>(*inner, open(*inner, idx, 1, idx == s.parallel ? chunk : nullptr)));
-    inner = nest.back().get();
-    bind(*inner, idx, 1);
-  }
+  open_loops loops(*this, piece);
+  scope*& inner = loops.inner;
+  for (const node_id idx : s.loops)
+    if (idx != t && !inner->bound.has(g.ordinal(idx))) loops.enter(idx, 1, idx == s.parallel ? chunk : nullptr);
   range results{};
   if (chunk != nullptr && s.parallel == t)
     results = *chunk;
@@ -251,10 +247,7 @@ void kernel_lowering::window(const stage& s, scope& piece, const range* chunk) {
     window_blocks(s, all, results, *inner);
   else
     window_with_ends(s, all, results, *inner);
-  while (!nest.empty()) {
-    nest.back()->close();
-    nest.pop_back();
-  }
+  loops.close();
 }
 
 }  // namespace sheaf::lower

@@ -91,11 +91,7 @@ class widening {
   }
   // Many GPUs have little of f64; what must have the processor's bits has them.
   bool may_be_all() const { return !known_.call().gpu || known_.call().steer.determinism == determinism::strict; }
-  bool is_long(node_id n) const {
-    index_set bound;
-    for (const node_id idx : bound_indices(g_, n)) bound.insert(g_.ordinal(idx));
-    return known_.trips(bound) >= long_row;
-  }
+  bool is_long(node_id n) const { return known_.trips(set_of(g_, bound_indices(g_, n))) >= long_row; }
   // A variance: its terms have one sign, so what lanes round does not cancel.
   bool is_squared_difference(node_id n) const {
     return g_.kind(n) == op::mul && g_.arg(n, 0) == g_.arg(n, 1) && g_.kind(g_.arg(n, 0)) == op::sub;

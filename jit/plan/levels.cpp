@@ -49,8 +49,7 @@ slices_form slices_in(graph& g, const facts& known, const stage& s, const trust&
                       !holds(g, high, op::reduce);
     index_set slice = g.free[low];
     slice |= g.free[high];
-    index_set own;
-    for (const node_id idx : s.indices) own.insert(g.ordinal(idx));
+    index_set own = set_of(g, s.indices);
     if (!data || slice.empty() || !slice.within(own) || !g.free[n].within(own)) return;
     if (!has_closed_ranges(g, n)) return;
     const node_id rows = rows_walked(g, g.arg(n, 0), t, trusted);
@@ -83,9 +82,7 @@ node_id many(graph& g, const facts& known, const stage& s, node_id low, node_id 
   for (stage& made : before) made.decides = made.decides || made.define == g.arg(depth, 0);
   if (known.call().eager) return make(g, op::less, rows, depth);
   node_id slices = integer(g, 1);
-  for (const node_id idx : bound)
-    slices =
-        make(g, op::mul, slices, make(g, op::maximum, make(g, op::sub, g.arg(idx, 1), g.arg(idx, 0)), integer(g, 0)));
+  for (const node_id idx : bound) slices = make(g, op::mul, slices, trips_of(g, idx));
   const node_id work =
       make(g, op::add, make(g, op::mul, rows, integer(g, 2)), make(g, op::mul, slices, integer(g, rows_of_a_slice)));
   return make(g, op::less, work, depth);
@@ -103,9 +100,7 @@ class radix_of {
   radix_of(graph& g, const facts& known) : usual(known.call().eager ? 2 : 16), number(usual), g_(g) {}
   const std::int64_t usual;
   std::int64_t number;
-  node_id up(node_id e) const {
-    return make(g_, op::quotient, make(g_, op::add, e, integer(g_, number - 1)), integer(g_, number));
-  }
+  node_id up(node_id e) const { return pieces_of(g_, e, number); }
   node_id down(node_id e) const { return make(g_, op::quotient, e, integer(g_, number)); }
   node_id whole(node_id e) const { return make(g_, op::mul, e, integer(g_, number)); }
   edges rows(node_id low, node_id high, node_id deep) const {
@@ -292,8 +287,7 @@ bool take_spread(graph& g, const facts& known, stage& s, std::vector<stage>& bef
   if (g.type(l.low) != element::i64 || g.type(l.high) != element::i64 ||
       g.free[g.arg(s.body, 0)].has(g.ordinal(s.owned)))
     return false;
-  index_set all;
-  for (const node_id idx : s.indices) all.insert(g.ordinal(idx));
+  index_set all = set_of(g, s.indices);
   const auto rows = known.value(g.arg(s.owned, 1));
   const bool enough = by_tables(known) || (!known.call().gpu && known.trips(l.slice) >= least_slices &&
                                            static_cast<double>(rows.value_or(0)) >= least_rows &&

@@ -32,8 +32,7 @@ bool depends_on_bound(const graph& g, node_id e, const index_set& bound) { retur
 
 scatter_form scatter_of(graph& g, node_id n) {
   if (row(monoid_of(g, n)).position || is_own(monoid_of(g, n))) return {};
-  index_set bound;
-  for (const node_id idx : bound_indices(g, n)) bound.insert(g.ordinal(idx));
+  index_set bound = set_of(g, bound_indices(g, n));
   flat<node_id> list;
   deltas::conjuncts(g, g.arg(n, 1), list);
   const auto free_index = [&](node_id e) {
@@ -67,8 +66,7 @@ node_id condition_of_any(graph& g, node_id n) {
 // the value. The count is smaller, and the result is then written once, in order.
 node_id counted(graph& g, node_id n) {
   if (monoid_of(g, n) != monoid::sum || !is_floating(g.type(n)) || is_constant(g, g.arg(n, 0))) return n;
-  index_set bound;
-  for (const node_id idx : bound_indices(g, n)) bound.insert(g.ordinal(idx));
+  index_set bound = set_of(g, bound_indices(g, n));
   if (g.free[g.arg(n, 0)].meets(bound)) return n;
   const element type = row(g.type(n)).bytes < 4 ? element::f32 : g.type(n);
   const node_id count = intern_reduce(g, monoid::sum, type, number(g, type, 1), g.arg(n, 1), bound_indices(g, n));
@@ -200,7 +198,7 @@ void replace_in(graph& g, stage& s, node_id from, node_id to) {
 bool walks_columns(const graph& g, const facts& known, const stage& s, node_id n) {
   if (s.vector == no_node || s.loops.size() != 1 || !g.free[n].has(g.ordinal(s.vector))) return false;
   index_set all = g.free[n];
-  for (const node_id idx : bound_indices(g, n)) all.insert(g.ordinal(idx));
+  all |= set_of(g, bound_indices(g, n));
   return known.trips(all) > 1 << 20;
 }
 
@@ -284,7 +282,7 @@ bool take_ties(graph& g, stage& s, std::vector<stage>& before) {
 // A scatter walks each piece's rows within its bound indices: what those rows do not change is better read.
 bool take_from_scatter(graph& g, const facts& known, stage& s, std::vector<stage>& before) {
   index_set all = g.free[s.body];
-  for (const node_id idx : bound_indices(g, s.body)) all.insert(g.ordinal(idx));
+  all |= set_of(g, bound_indices(g, s.body));
   for (const node_id n : reductions_in(g, s.body)) {
     if (n == s.body || !has_closed_ranges(g, n)) continue;
     const auto& brief = s.slices.brief;  // these stay where they are

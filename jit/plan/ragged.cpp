@@ -292,13 +292,10 @@ bool take_per_slice(graph& g, const facts& known, stage& s, std::vector<stage>& 
   return true;
 }
 
-node_id chunks_of(graph& g, const slice_lists& l) {
-  const node_id rows = make(g, op::maximum, make(g, op::sub, g.arg(l.owned, 1), g.arg(l.owned, 0)), integer(g, 0));
-  return make(g, op::quotient, make(g, op::add, rows, integer(g, l.chunk - 1)), integer(g, l.chunk));
-}
+node_id chunks_of(graph& g, const slice_lists& l) { return pieces_of(g, trips_of(g, l.owned), l.chunk); }
 
 stage lists_stage(graph& g, const facts& known, const slice_lists& l) {
-  const node_id slices = make(g, op::maximum, make(g, op::sub, g.arg(l.slice, 1), g.arg(l.slice, 0)), integer(g, 0));
+  const node_id slices = trips_of(g, l.slice);
   const node_id size =
       make(g, op::add, make(g, op::mul, chunks_of(g, l), integer(g, 2)), make(g, op::add, slices, integer(g, 1)));
   stage lists;
@@ -318,15 +315,13 @@ void sort_slices(graph& g, const facts& known, stage& lists, std::vector<stage>&
   constexpr double sorted_from = 64;
   const slice_lists& l = lists.slices;
   if (!known.call().gpu || (!known.call().eager && known.trips(l.slice) < sorted_from)) return;
-  const node_id slices = make(g, op::maximum, make(g, op::sub, g.arg(l.slice, 1), g.arg(l.slice, 0)), integer(g, 0));
-  sort_on_device(g, known, lists, {.outer = l.slice, .room = slices, .keys = chunks_of(g, l)}, done);
+  sort_on_device(g, known, lists, {.outer = l.slice, .room = trips_of(g, l.slice), .keys = chunks_of(g, l)}, done);
 }
 
 bool list_slices(graph& g, const facts& known, stage& s, std::vector<stage>& done) {
   if (s.how != way::interval || s.slices.array != no_node) return false;
   const auto bound = bound_indices(g, s.body);
-  index_set all;
-  for (const node_id idx : s.indices) all.insert(g.ordinal(idx));
+  index_set all = set_of(g, s.indices);
   const algorithm wanted = known.call().steer.algorithm;
   if (wanted == algorithm::direct) return false;
   const bool enough =

@@ -55,6 +55,20 @@ inline std::vector<node_id> bound_indices(const graph& g, node_id reduce) {
   return list;
 }
 
+inline index_set set_of(const graph& g, const std::vector<node_id>& indices) {
+  index_set set;
+  for (const node_id idx : indices) set.insert(g.ordinal(idx));
+  return set;
+}
+
+// How many positions an index has, and how many pieces of one size hold so many.
+inline node_id trips_of(graph& g, node_id idx) {
+  return make(g, op::maximum, make(g, op::sub, g.arg(idx, 1), g.arg(idx, 0)), integer(g, 0));
+}
+inline node_id pieces_of(graph& g, node_id count, std::int64_t size) {
+  return make(g, op::quotient, make(g, op::add, count, integer(g, size - 1)), integer(g, size));
+}
+
 // Ranges that depend on another bound index run inside it; the lanes run innermost.
 inline std::vector<node_id> nesting_order(const graph& g, std::vector<node_id> list, node_id lane = no_node) {
   std::vector<node_id> sorted;

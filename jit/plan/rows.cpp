@@ -113,7 +113,7 @@ class sharing {
     index_set all = g_.free[s.body];
     for_each_node(g_, s.body, [&](node_id n) {
       if (g_.kind(n) != op::reduce) return;
-      for (const node_id idx : bound_indices(g_, n)) all.insert(g_.ordinal(idx));
+      all |= set_of(g_, bound_indices(g_, n));
     });
     all.erase(g_.ordinal(s.rows.part));
     all.erase(g_.ordinal(s.rows.block));

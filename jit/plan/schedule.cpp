@@ -54,8 +54,7 @@ class cost_walk {
     for (const node_id other : states_)  // another value of a state that is folded once
       if (same_state(g_, other, n)) return;
     if (folds_tuple(g_, n)) states_.push_back(n);
-    index_set bound;
-    for (const node_id idx : bound_indices(g_, n)) bound.insert(g_.ordinal(idx));
+    index_set bound = set_of(g_, bound_indices(g_, n));
     const double inner = known_.trips(bound);
     // Runs as often as what it depends on: where its place in the nest repeats it, it is stored before.
     const double own = !laned || has_closed_ranges(g_, n) ? std::min(repeats, values_of(n)) : repeats;
@@ -199,8 +198,7 @@ void parallelise(graph& g, const facts& known, stage& s) {
     double each = known.trips(rest);
     for_each_node(g, s.body, [&](node_id n) {
       if (g.kind(n) != op::reduce) return;
-      index_set bound;
-      for (const node_id idx : bound_indices(g, n)) bound.insert(g.ordinal(idx));
+      index_set bound = set_of(g, bound_indices(g, n));
       each *= std::max(1.0, std::min(64.0, known.trips(bound)));
     });
     if (known.call().gpu) narrow_lanes(known, s);
@@ -228,8 +226,7 @@ int lanes_of_rows(const graph& g, const facts& known, const stage& s) {
 int lanes_of_large(const graph& g, const facts& known, const stage& s) {
   constexpr double large = 8 << 20;  // bytes of a result, whatever this machine's caches: lanes of sums decide bits
   constexpr int turn = 256;          // bytes; sums that visit the loop keep so many lanes, and their digits
-  index_set all;
-  for (const node_id idx : s.indices) all.insert(g.ordinal(idx));
+  index_set all = set_of(g, s.indices);
   const int bytes = row(g.type(s.define)).bytes;
   const bool is_large = known.trips(all) * bytes >= large;
   return is_large && !known.call().gpu && known.call().steer.lanes == 0 ? std::max(8, turn / bytes) : 256;
@@ -339,8 +336,7 @@ void schedule_window(const facts& known, stage& s) {
 }  // namespace
 
 void schedule(graph& g, const facts& known, stage& s) {
-  index_set all;
-  for (const node_id idx : s.indices) all.insert(g.ordinal(idx));
+  index_set all = set_of(g, s.indices);
   const double repeats = known.trips(all);
   s.bytes = repeats * row(g.type(s.define)).bytes;
   if (s.how == way::scan) {
@@ -353,7 +349,7 @@ void schedule(graph& g, const facts& known, stage& s) {
     return schedule_window(known, s);
   }
   if (s.how != way::map) {
-    for (const node_id idx : bound_indices(g, s.body)) all.insert(g.ordinal(idx));
+    all |= set_of(g, bound_indices(g, s.body));
     all.erase(g.ordinal(s.owned));
     s.operations = known.trips(all) * share_of_lane + repeats * share_of_lane;
     return schedule_scatter(g, known, s);

@@ -8,9 +8,7 @@ namespace {
 
 class separation {
  public:
-  separation(graph& g, node_id reduce) : g_(g), n_(reduce) {
-    for (const node_id idx : bound_indices(g, reduce)) bound_.insert(g.ordinal(idx));
-  }
+  separation(graph& g, node_id reduce) : g_(g), n_(reduce) { bound_ = set_of(g, bound_indices(g, reduce)); }
 
   node_id operator()(node_id body, node_id condition, int depth = 0) {
     const node_id choice = depth < 4 ? outer_choice(body) : no_node;

@@ -11,28 +11,28 @@ namespace {
 
 constexpr std::int64_t most_places = 1 << 30;  // counts are of 32 bits
 
-node_id divided(graph& g, node_id count, std::int64_t size) {
-  return make(g, op::quotient, make(g, op::add, count, integer(g, size - 1)), integer(g, size));
-}
-node_id trips_of(graph& g, node_id idx) {
-  return make(g, op::maximum, make(g, op::sub, g.arg(idx, 1), g.arg(idx, 0)), integer(g, 0));
-}
 int bits_of(std::int64_t most) { return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(most))); }
 
 }  // namespace
 
 node_id tiles_of(graph& g, const sort_form& f, int pass) {
-  return pass == 0 ? divided(g, trips_of(g, f.outer), f.turns) : divided(g, f.room, tile_places);
+  return pass == 0 ? pieces_of(g, trips_of(g, f.outer), f.turns) : pieces_of(g, f.room, tile_places);
 }
 
 node_id counts_at(graph& g, const sort_form& f) {
   return make(g, op::add, integer(g, 1), make(g, op::mul, f.room, integer(g, 2 + f.planes)));
 }
 
-node_id sums_at(graph& g, const sort_form& f) {
-  const node_id tiles = make(g, op::maximum, tiles_of(g, f, 0), tiles_of(g, f, 1));
-  return make(g, op::add, counts_at(g, f), make(g, op::mul, tiles, integer(g, digits)));
+namespace {
+
+// Of the pass that has most.
+node_id counts_of(graph& g, const sort_form& f) {
+  return make(g, op::mul, make(g, op::maximum, tiles_of(g, f, 0), tiles_of(g, f, 1)), integer(g, digits));
 }
+
+}  // namespace
+
+node_id sums_at(graph& g, const sort_form& f) { return make(g, op::add, counts_at(g, f), counts_of(g, f)); }
 
 bool sort_on_device(graph& g, const facts& known, stage& list, sort_form f, std::vector<stage>& done) {
   const auto room = known.value(f.room), keys = known.value(f.keys), turns = known.value(trips_of(g, f.outer));
@@ -42,8 +42,7 @@ bool sort_on_device(graph& g, const facts& known, stage& list, sort_form f, std:
       known.call().eager ? 2 : std::max<std::int64_t>(1, static_cast<std::int64_t>(tile_places / std::max(1.0, each)));
   f.passes = std::max(1, (bits_of(std::max<std::int64_t>(*keys - 1, 0)) + digit_bits - 1) / digit_bits);
   f.steps = bits_of(*room);
-  const node_id tiles = make(g, op::maximum, tiles_of(g, f, 0), tiles_of(g, f, 1));
-  const node_id sums = divided(g, make(g, op::mul, tiles, integer(g, digits)), counts_at_once);
+  const node_id sums = pieces_of(g, counts_of(g, f), counts_at_once);
   stage memory;
   memory.how = way::space;
   memory.body = integer(g, 0);

@@ -34,8 +34,7 @@ double nested_trips(const graph& g, const facts& known, node_id n) {
   double most = 1;
   for_each_node(g, g.arg(n, 0), [&](node_id q) {
     if (g.kind(q) != op::reduce) return;
-    index_set bound;
-    for (const node_id idx : bound_indices(g, q)) bound.insert(g.ordinal(idx));
+    index_set bound = set_of(g, bound_indices(g, q));
     bool meets = false;
     for (const node_id idx : bound_indices(g, n)) meets = meets || g.free[q].has(g.ordinal(idx));
     if (meets) most = std::max(most, known.trips(bound));
@@ -88,8 +87,7 @@ class splitting {
 
   // The outermost index with a closed range and enough iterations, and how many of them make a block.
   bool choose() {
-    index_set all;
-    for (const node_id idx : bound_) all.insert(g_.ordinal(idx));
+    index_set all = set_of(g_, bound_);
     const double within = nested_trips(g_, known_, n_);
     elements_ = known_.trips(all);
     results_ = known_.trips(g_.free[n_]);

@@ -126,13 +126,14 @@ class sweeping {
     index_set slice;
     slice.insert(g_.ordinal(f_.slice));
     const node_id deep = listed(slice);
-    const node_id all = blocks(g_.arg(f_.rows, 1), f_.block), groups = blocks(all, f_.radix);
+    const node_id all = pieces_of(g_, g_.arg(f_.rows, 1), f_.block), groups = pieces_of(g_, all, f_.radix);
     int lanes = 4;
     while (lanes < most_lanes && lanes < known_.trips(columns_)) lanes *= 2;
     const node_id across = make(g_, op::sub, g_.arg(columns_, 1), g_.arg(columns_, 0));
     table({integer(g_, f_.spreads ? 1 : tables_of_blocks), all}, columns_);
     table({levels(groups), groups}, columns_);
-    table({blocks(across, lanes), integer(g_, f_.ring)}, fresh_index(g_, f_.rows, integer(g_, 0), integer(g_, lanes)));
+    table({pieces_of(g_, across, lanes), integer(g_, f_.ring)},
+          fresh_index(g_, f_.rows, integer(g_, 0), integer(g_, lanes)));
     stage one = s_;
     one.how = way::sweep;
     one.when = deep;
@@ -154,17 +155,13 @@ class sweeping {
   bool fits(double rows) {
     if (known_.call().eager) return true;
     const double across = known_.trips(columns_), bytes = row(f_.type).bytes;
-    index_set all;
-    for (const node_id idx : s_.indices) all.insert(g_.ordinal(idx));
+    index_set all = set_of(g_, s_.indices);
     if (known_.trips(f_.slice) < least_slices || rows < least_rows || rows * across < least_elements) return false;
     const double entries = rows / static_cast<double>(f_.block), groups = entries / static_cast<double>(f_.radix);
     const double tables =
         ((f_.spreads ? 1 : tables_of_blocks) * entries + groups * (1 + std::max(0.0, std::log2(groups)))) * across *
         bytes;
     return known_.trips(all) * row(g_.type(s_.define)).bytes >= tables + 16 * (rows + 2 * known_.trips(f_.slice));
-  }
-  node_id blocks(node_id count, std::int64_t size) {
-    return make(g_, op::quotient, make(g_, op::add, count, integer(g_, size - 1)), integer(g_, size));
   }
   // One for each bit of a group's number, and one at least.
   node_id levels(node_id groups) {

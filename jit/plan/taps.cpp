@@ -215,8 +215,7 @@ void schedule_taps(graph& g, const facts& known, stage& s) {
     std::erase(s.loops, s.parallel);
     s.loops.insert(s.loops.begin(), s.parallel);
   }
-  index_set all;
-  for (const node_id idx : s.indices) all.insert(g.ordinal(idx));
+  index_set all = set_of(g, s.indices);
   double terms = 1;
   for_each_node(g, s.body, [&](node_id n) { terms += is_elementwise(g.kind(n)) || g.kind(n) == op::load ? 1 : 0; });
   s.bytes = known.trips(all) * row(g.type(s.define)).bytes;
@@ -319,8 +318,7 @@ class kept_search {
     if (!holds(g_, n, op::reduce) || !is_of_windows(n)) return false;
     index_set bound;
     for_each_node(g_, n, [&](node_id e) {
-      if (g_.kind(e) == op::reduce)
-        for (const node_id idx : bound_indices(g_, e)) bound.insert(g_.ordinal(idx));
+      if (g_.kind(e) == op::reduce) bound |= set_of(g_, bound_indices(g_, e));
     });
     replacement put(g_);
     bool uses = false;
@@ -332,7 +330,7 @@ class kept_search {
     if (!uses) return false;
     everywhere = put(n);
     index_set around = g_.free[n];
-    for (const node_id idx : s_.indices) around.insert(g_.ordinal(idx));
+    around |= set_of(g_, s_.indices);
     if (!has_closed_ranges(g_, everywhere) || known_.trips(g_.free[everywhere]) * 1.5 > known_.trips(around))
       return false;
     node = n;

@@ -45,7 +45,7 @@ node_id room_of(graph& g, const stage& s) {
     if (within && is_closed(g, idx)) continue;
     node_id count = no_node;
     if (is_closed(g, idx))
-      count = make(g, op::maximum, make(g, op::sub, g.arg(idx, 1), g.arg(idx, 0)), integer(g, 0));
+      count = trips_of(g, idx);
     else
       count = walked_extent(g, s.body, idx);
     if (count == no_node) return no_node;
@@ -82,17 +82,14 @@ std::vector<node_id> walk_of(const graph& g, const facts& known, const stage& s)
   return walk;
 }
 
-node_id chunks_of(graph& g, const update_lists& l) {
-  const node_id rows = make(g, op::maximum, make(g, op::sub, g.arg(l.owned, 1), g.arg(l.owned, 0)), integer(g, 0));
-  return make(g, op::quotient, make(g, op::add, rows, integer(g, l.listed() - 1)), integer(g, l.listed()));
-}
+node_id chunks_of(graph& g, const update_lists& l) { return pieces_of(g, trips_of(g, l.owned), l.listed()); }
 
 bool take_repeated(graph& g, const facts& known, stage& s, std::vector<stage>& before) {
   if (known.call().gpu || s.how != way::scatter) return false;
   index_set all;
   for (const node_id idx : s.indices)
     if (idx != s.owned) all.insert(g.ordinal(idx));
-  for (const node_id idx : bound_indices(g, s.body)) all.insert(g.ordinal(idx));
+  all |= set_of(g, bound_indices(g, s.body));
   node_id slow = no_node;
   for_each_node(g, g.arg(s.body, 0), [&](node_id n) {
     if (!is_elementwise(g.kind(n)) || !is_floating(g.type(n)) || !is_slow(g, n) || g.free[n].empty() ||
@@ -131,15 +128,13 @@ bool list_updates(graph& g, const facts& known, stage& s, std::vector<stage>& do
     walked.insert(g.ordinal(idx));
     walked |= g.free[idx];
   }
-  index_set own;
-  for (const node_id idx : bound_indices(g, s.body)) own.insert(g.ordinal(idx));
+  index_set own = set_of(g, bound_indices(g, s.body));
   if (t.at == no_node || !walked.within(own) || !g.free[t.at].within(own) || g.type(t.at) != element::i64 ||
       holds(g, t.at, op::reduce))
     return false;
   if (!is_closed(g, s.owned)) return false;
   const node_id room = room_of(g, s);
-  index_set all;
-  for (const node_id idx : s.indices) all.insert(g.ordinal(idx));
+  index_set all = set_of(g, s.indices);
   const double results = known.trips(all);
   const bool eager = known.call().eager;
   if (room == no_node || (!gpu && !eager && (results < listed_from || known.trips(s.owned) < 256))) return false;
