@@ -23,6 +23,10 @@ constexpr auto i = axis<"i">;
 constexpr auto x = tensor<"x", float, 1>;
 constexpr auto doubled = define<"doubled">(i) = x(i) + x(i);
 constexpr auto total = define<"total">() = sum(i, x(i));
+constexpr auto halves = tensor<"halves", float16, 1>;
+constexpr auto bytes = tensor<"bytes", std::uint8_t, 1>;
+constexpr auto total_of_halves = define<"total_of_halves">() = sum(i, cast<float>(halves(i)));
+constexpr auto total_of_bytes = define<"total_of_bytes">() = sum(i, bytes(i));
 
 // Microseconds of the host for a call that is ready, and milliseconds to make a program.
 void host_cost(gpu_session& s) {
@@ -70,6 +74,14 @@ void streaming(gpu_session& s) {
   device_array<float, 0> into(s.s);
   const auto program = compile(total, on(gpu));
   s.row("sum", "1GB", bytes_of_all(values), [&] { program(x = values, total = into, on(s.s)); });
+  const device_array<float16, 1> narrow(s.s, std::int64_t{1} << 29);  // zeros
+  const auto of_halves = compile(total_of_halves, on(gpu));
+  s.row("sum", "1GB_of_f16", bytes_of_all(narrow),
+        [&] { of_halves(halves = narrow, total_of_halves = into, on(s.s)); });
+  const device_array<std::uint8_t, 1> small(s.s, std::int64_t{1} << 30);
+  device_array<std::int64_t, 0> count(s.s);
+  const auto of_bytes = compile(total_of_bytes, on(gpu));
+  s.row("sum", "1GB_of_u8", bytes_of_all(small), [&] { of_bytes(bytes = small, total_of_bytes = count, on(s.s)); });
 }
 
 }  // namespace sheaf::bench

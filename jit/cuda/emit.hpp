@@ -17,7 +17,7 @@ namespace sheaf::cuda {
 struct target {
   int compute = 90;                      // ten times the major and once the minor number of the compute capability
   std::int64_t shared_bytes = 48 << 10;  // that a block may have without asking
-  bool exact_sum = false;                // a product that is summed is rounded before, see determinism
+  bool cpu_order = false;  // lanes lie in threads so that all folds have the processor's order, see determinism
 };
 
 // One kernel, or several: what a single team does after all pieces are done is done by the last block to get there, in the order of

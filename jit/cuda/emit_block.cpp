@@ -48,6 +48,7 @@ void emit_vector_loop(function_emitter& f, const ir::statement& s) {
   const bool known = is_constant(f, s.low, first) && is_constant(f, s.high, last);
   f.vector_loop = s.loop;
   f.lanes = s.lanes;
+  f.run = scans_slices(f.kernel, s.body) ? f.held(s.lanes) : std::min(f.place.run, f.held(s.lanes));
   f.backward = s.backward;
   f.all_live = ((known && (last - first) % s.lanes == 0) || s.whole) && s.lanes >= f.place.team;
   f.line(cat("_Pragma(\"unroll ", unrolled(f, s), "\")"));
@@ -63,6 +64,7 @@ void emit_vector_loop(function_emitter& f, const ir::statement& s) {
   f.close();
   f.vector_loop = -1;
   f.lanes = 0;
+  f.run = 1;
   f.backward = f.all_live = false;
 }
 

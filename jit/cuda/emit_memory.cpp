@@ -78,6 +78,32 @@ std::string condition(function_emitter& f, ir::value mask, ir::access how) {
   return laned ? cat("(", f.live(), " & ", f.ref(mask), ")") : f.ref(mask);
 }
 
+// Lanes in runs whose place nothing decides but the loop's end go in as few instructions as their bytes allow.
+bool in_runs(const function_emitter& f, ir::access how, ir::value mask) {
+  return f.run > 1 && how == ir::access::contiguous && mask == ir::none;
+}
+std::string live_lanes(const function_emitter& f) { return f.all_live ? std::to_string(f.lanes) : "rest"; }
+
+void load_runs(function_emitter& f, ir::value id, const std::string& pointer) {
+  const ir::instruction& i = f.instruction(id);
+  const ir::buffer& b = f.buffer(i.target);
+  const int n = f.held(f.lanes);
+  f.line(cat(held_type(i.type), " v", id, "[", n, "];"));
+  f.open("");
+  f.line(cat(stored_type(b.type), " x[", n, "];"));
+  f.line(cat("load_runs<", b.where == ir::role::input ? "true" : "false", ", T, ", f.run, ">(x, ", pointer, ", ",
+             live_lanes(f), ");"));
+  f.each(f.lanes, cat(f.ref(id), " = ", from_memory(b.type, "x[k]"), ";"));
+  f.close();
+}
+
+void store_runs(function_emitter& f, const ir::statement& s) {
+  const ir::buffer& b = f.buffer(s.target);
+  f.line(cat(stored_type(b.type), " x[", f.held(f.lanes), "];"));
+  f.each(f.lanes, cat("x[k] = ", to_memory(b.type, f.ref(s.stored)), ";"));
+  f.line(cat("store_runs<", s.stream ? "true" : "false", ", T, ", f.run, ">(p, x, ", live_lanes(f), ");"));
+}
+
 }  // namespace
 
 void declare_buffers(function_emitter& f) {
@@ -98,6 +124,7 @@ void emit_load(function_emitter& f, ir::value id) {
   const std::string pointer = cat("p", id);
   f.line(cat(constant ? "const " : "", stored_type(b.type), "* const ", pointer, " = ", base_of(f, i.target, i.args),
              ";"));
+  if (in_runs(f, i.how, i.mask)) return load_runs(f, id, pointer);
   const std::string at = element_at(f, pointer, i.target, i.args, i.how, i.apart);
   std::string value = from_memory(b.type, constant ? cat("__ldg(&", at, ")") : at);
   if (const std::string when = condition(f, i.mask, i.how); !when.empty())
@@ -123,7 +150,9 @@ void emit_store(function_emitter& f, const ir::statement& s) {
                             : s.stream && laned ? cat("__stcs(&", at, ", ", stored, ");")
                                                 : cat(at, " = ", stored, ";");
   const std::string line = when.empty() ? store : cat("if (", when, ") ", store);
-  if (laned)
+  if (!s.adds && in_runs(f, s.how, s.mask))
+    store_runs(f, s);
+  else if (laned)
     f.each(f.lanes, line);
   else
     f.line(line);

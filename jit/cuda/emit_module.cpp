@@ -204,7 +204,42 @@ const ir::statement* parallel_loop(const ir::kernel& k) {
   return k.body.back().how_loop == ir::loop_kind::parallel ? &k.body.back() : nullptr;
 }
 
+bool scans_slices(const ir::kernel& k, const ir::block& body) {
+  return std::any_of(body.begin(), body.end(), [&](const ir::statement& s) {
+    if (s.kind != ir::statement_kind::instruct) return scans_slices(k, s.body);
+    const ir::instruction& i = k.instructions[static_cast<std::size_t>(s.id)];
+    return i.code == ir::opcode::scan_lanes && i.args.size() == 3;
+  });
+}
+
 namespace {
+
+// What decides whether lanes may lie in runs: loops of one width, whose lanes tell each other nothing but what they fold, and
+// the narrowest elements that they load in order.
+struct lane_uses {
+  int lanes = 0, bytes = 8;
+  bool alike = true;
+};
+void find_lane_uses(const ir::module& m, const ir::kernel& k, const ir::block& body, lane_uses& u) {
+  for (const ir::statement& s : body) {
+    const bool vector = s.kind == ir::statement_kind::loop && s.how_loop == ir::loop_kind::vector;
+    if (vector) u.alike = u.alike && (u.lanes == 0 || u.lanes == s.lanes), u.lanes = s.lanes;
+    if (s.kind == ir::statement_kind::instruct) {
+      const ir::instruction& i = k.instructions[static_cast<std::size_t>(s.id)];
+      u.alike = u.alike && i.code < ir::opcode::scan_lanes;
+      if (i.code == ir::opcode::load && i.how == ir::access::contiguous)
+        u.bytes = std::min(u.bytes, row(m.buffers[static_cast<std::size_t>(i.target)].type).bytes);
+    }
+    find_lane_uses(m, k, s.body, u);
+  }
+}
+// Of elements narrower than 4 bytes as many as 16 bytes hold: one by one, a thread would load 2 bytes at a time.
+int longest_run(const ir::module& m, const ir::kernel& k, const target& to) {
+  if (to.cpu_order) return 1;
+  lane_uses u;
+  find_lane_uses(m, k, k.body, u);
+  return u.alike && u.bytes < 4 ? 16 / u.bytes : 1;
+}
 
 void place_locals(const ir::module& m, const ir::kernel& k, layout& p) {
   p.offsets.assign(m.buffers.size(), 0);
@@ -240,10 +275,12 @@ void share_loops(const ir::module& m, const ir::kernel& k, call_extents extents,
 layout layout_of(const ir::module& m, const ir::kernel& k, const target& to, call_extents extents) {
   layout p;
   share_loops(m, k, extents, p);
+  p.run = longest_run(m, k, to);
   place_locals(m, k, p);
   int widest = 1, most = 256;
   find_loops(k.body, widest, most);
   most = std::min(most, widest);
+  if (scans_slices(k, k.body)) most = std::min(most, 32);  // between warps they would wait at each turn
   p.team = std::min(widest, 32);
   if (p.local_bytes > little && widest == 1) p.team = 32;
   if (p.single || p.local_bytes > 4 * little) p.team = std::max(most, p.local_bytes > little ? 32 : 1);

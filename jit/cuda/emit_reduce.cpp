@@ -126,20 +126,22 @@ void find_lanes(function_emitter& f, const ir::block& body, int lanes, int loop)
   }
 }
 
-// Is it the place of lane 0 in the loop's range, or as many teams' worth of lanes beyond?
+// Is it the place of lane 0 in the loop's range, or as many teams' worth of lanes beyond? Of lanes in runs, as many turns.
 bool is_place(const function_emitter& f, const ir::statement& loop, ir::value v) {
   const auto is_counter = [&](ir::value x) {
     return f.instruction(x).code == ir::opcode::counter && f.instruction(x).target == loop.loop;
   };
   const ir::instruction &i = f.instruction(v), &low = f.instruction(loop.low);
-  if (is_counter(v)) return low.code == ir::opcode::constant && low.bits % f.place.team == 0;
+  const int turn = f.place.run > 1 ? loop.lanes : f.place.team;
+  if (is_counter(v)) return low.code == ir::opcode::constant && low.bits % turn == 0;
   return i.code == ir::opcode::elementwise && i.what == op::sub && is_counter(i.args[0]) && i.args[1] == loop.low;
 }
 
 void leave_strips(function_emitter& f, const ir::block& body, const ir::statement* loop) {
   const auto access = [&](std::int32_t b, ir::access how, const std::vector<ir::value>& subscripts) {
     const bool own = how == ir::access::contiguous && subscripts.size() == 1 && loop != nullptr &&
-                     loop->lanes % f.place.team == 0 && is_place(f, *loop, subscripts[0]);
+                     loop->lanes % f.place.team == 0 && is_place(f, *loop, subscripts[0]) &&
+                     !scans_slices(f.kernel, loop->body);
     if (!own) f.strip[static_cast<std::size_t>(b)] = false;
   };
   for (const ir::statement& s : body) {
@@ -241,7 +243,7 @@ std::string own_folds(const ir::module& m) {
 
 bool is_fused(const function_emitter& f, const ir::statement& s) {
   const ir::instruction& cell = f.instruction(s.target_value);
-  if (cell.fold != monoid::sum || !is_floating(cell.type) || f.to.exact_sum) return false;
+  if (cell.fold != monoid::sum || !is_floating(cell.type)) return false;
   const ir::instruction& product = f.instruction(s.stored);
   return product.code == ir::opcode::elementwise && product.what == op::mul && product.type == cell.type &&
          f.uses[static_cast<std::size_t>(s.stored)] == 1 && f.home[static_cast<std::size_t>(s.stored)] == f.here;
@@ -333,6 +335,8 @@ void emit_scan_lanes(function_emitter& f, ir::value id) {
   const std::string shifted_in =
       a.fold == monoid::sum && is_floating(i.type) ? constant_text(i.type, bits_of(-0.0)) : none;
   copy_lanes(f, id, held_type(i.type), i.args[1], i.mask, none);
+  if (i.args.size() == 3)
+    return f.line(cat("scan_slices<", op, ", T, ", f.lanes, ">(team, v", id, ", v", i.args[2], ", ", cell, ");"));
   f.line(cat("prefixes<", op, ", ", directed(f), ">(team, v", id, ", (", held_type(i.type), ")", shifted_in, ");"));
   f.open("");
   f.line(cat("const ", held_type(i.type), " total = last_lane<", directed(f), ">(team, v", id,

@@ -40,6 +40,7 @@ struct layout {
   std::int64_t pieces = -1;           // of the kernel, -1: not known
   std::vector<const ir::statement*>
       shared;               // loops whose turns are pieces, the parallel one first; serial ones below it
+  int run = 1;              // lanes that may lie next to each other in a thread, so that it loads them at once
   bool in_scratch = false;  // locals lie in device memory, else in shared memory
   int teams() const { return threads / team; }
   std::int64_t scratch_bytes() const {
@@ -84,6 +85,7 @@ struct function_emitter {
   int depth = 1;
 
   int vector_loop = -1, lanes = 0;
+  int run = 1;  // lanes of the loop around that lie next to each other in a thread: lane l is its run l / run
   bool backward = false;
   bool all_live = false;  // no lane of the loop around is ever dead
 
@@ -106,7 +108,13 @@ struct function_emitter {
   }
   std::string lane_k(int of_lanes) const { return held(of_lanes) > 1 ? "k" : "0"; }
   // The number of the lane that element k is.
-  std::string lane(int of_lanes) const { return held(of_lanes) > 1 ? cat("(t + k * ", place.team, ")") : "t"; }
+  std::string lane(int of_lanes) const {
+    const int n = held(of_lanes), team = place.team;
+    if (n == 1) return "t";
+    if (run == 1) return cat("(t + k * ", team, ")");
+    if (run == n) return cat("(t * ", n, " + k)");
+    return cat("(k / ", run, " * ", team * run, " + t * ", run, " + k % ", run, ")");
+  }
   std::string live() const { return held(lanes) > 1 ? "live[k]" : "live[0]"; }
 };
 
@@ -122,6 +130,9 @@ const char* stored_type(element type);  // in memory
 std::string cast_text(element from, element to, const std::string& x);
 std::string from_memory(element type, const std::string& bits);
 std::string to_memory(element type, const std::string& held);
+
+// Does the body have folds that begin anew at slices? Then a thread's lanes are all in a row.
+bool scans_slices(const ir::kernel& k, const ir::block& body);
 
 // emit_memory.cpp
 void declare_buffers(function_emitter& f);

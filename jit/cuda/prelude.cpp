@@ -157,6 +157,74 @@ template <bool Largest> struct place_of {
     return beyond || (same && b.at < a.at) ? b : a;
   }
 };
+// Lanes in runs: run g * T + t of V lanes is thread t's. Those from `rest` on are dead. Where none is, and memory allows, by 16 bytes.
+template <int Bytes> struct word_of { typedef uint4 type; };
+template <> struct word_of<8> { typedef uint2 type; };
+template <> struct word_of<4> { typedef u32 type; };
+template <> struct word_of<2> { typedef u16 type; };
+template <> struct word_of<1> { typedef u8 type; };
+template <bool Constant, class E> FN E loaded(const E* p) { return Constant ? __ldg(p) : *p; }
+template <bool Constant, int T, int V, class E, int K> FN void load_runs(E (&x)[K], const E* p, int rest) {
+  constexpr int B = V * (int)sizeof(E), C = B < 16 ? B : 16, N = B / C;
+  typedef typename word_of<C>::type word;
+  const int t = (int)threadIdx.x & (T - 1);
+  if (rest >= K * T && (u64)p % C == 0) {
+    word w[K / V * N];
+    _Pragma("unroll") for (int g = 0; g < K / V; ++g)
+      EACH(N) w[g * N + k] = loaded<Constant>((const word*)(p + (g * T + t) * V) + k);
+    memcpy(x, w, sizeof x);
+  } else {
+    EACH(K) {
+      const int lane = (k / V * T + t) * V + k % V;
+      x[k] = lane < rest ? loaded<Constant>(p + lane) : (E)0;
+    }
+  }
+}
+template <bool Stream, class E> FN void put(E* p, E x) {
+  if (Stream) __stcs(p, x);
+  else *p = x;
+}
+template <bool Stream, int T, int V, class E, int K> FN void store_runs(E* p, const E (&x)[K], int rest) {
+  constexpr int B = V * (int)sizeof(E), C = B < 16 ? B : 16, N = B / C;
+  typedef typename word_of<C>::type word;
+  const int t = (int)threadIdx.x & (T - 1);
+  if (rest >= K * T && (u64)p % C == 0) {
+    word w[K / V * N];
+    memcpy(w, x, sizeof x);
+    _Pragma("unroll") for (int g = 0; g < K / V; ++g) EACH(N) put<Stream>((word*)(p + (g * T + t) * V) + k, w[g * N + k]);
+  } else {
+    EACH(K) {
+      const int lane = (k / V * T + t) * V + k % V;
+      if (lane < rest) put<Stream>(p + lane, x[k]);
+    }
+  }
+}
+// Lanes in one run a thread, each folded with those before it from the last one on that begins anew, or from what came before the
+// first: a thread folds its own, the threads what theirs came to by log-steps, and then each what came before it.
+template <class Op, int T, int L, class E, int K> FN void scan_slices(u32 team, E (&x)[K], const bool (&begins)[K], E& carry) {
+  const int t = (int)threadIdx.x & (T - 1);
+  bool anew = begins[0];
+  _Pragma("unroll") for (int k = 1; k < K; ++k) {
+    x[k] = begins[k] ? x[k] : Op::of(x[k - 1], x[k]);
+    anew |= begins[k];
+  }
+  E last = x[K - 1];
+  _Pragma("unroll") for (int n = 1; n < T; n *= 2) {
+    const E before = of_lane(team, last, t - n, T);
+    const bool begun = of_lane(team, anew, t - n, T);
+    if (t >= n && !anew) last = Op::of(before, last);
+    anew |= t >= n && begun;
+  }
+  if (!anew) last = Op::of(carry, last);
+  E before = of_lane(team, last, t - 1, T);
+  if (t == 0) before = carry;
+  bool open = true;
+  EACH(K) {
+    open = open && !begins[k];
+    if (open) x[k] = Op::of(before, x[k]);
+  }
+  carry = of_lane(team, last, T - 1, T);
+}
 // The fixed tree: the upper half of the lanes is combined into the lower until one is left.
 template <class Op, int T, int L, class E, int K> FN E fold_lanes(u32 team, const E (&x)[K]) {
   constexpr int W = L < T ? L : T;

@@ -70,7 +70,7 @@ class gpu_runner final : public runner, public device::failure_source {
     source_ = cuda::emit(p.code,
                          {.compute = 10 * about.major + about.minor,
                           .shared_bytes = about.shared_per_block,
-                          .exact_sum = steer.determinism == determinism::strict},
+                          .cpu_order = steer.determinism == determinism::strict},
                          extents);
     runtime::debug_line(4, "CUDA C++\n" + source_.text);
     code_ = code_on(context_, source_.text, p.code.name);

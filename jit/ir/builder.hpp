@@ -142,6 +142,9 @@ class block_builder {
   value scan_lanes(value accumulator, value x, value mask = none) {
     return add({.code = opcode::scan_lanes, .type = type_of(x), .vector = true, .mask = mask, .args = {accumulator, x}});
   }
+  value scan_slices(value accumulator, value x, value begins) {
+    return add({.code = opcode::scan_lanes, .type = type_of(x), .vector = true, .args = {accumulator, x, begins}});
+  }
   value recur_lanes(value accumulator, value factor, value x, bool may_vanish) {
     return add({.code = opcode::recur_lanes,
                 .type = type_of(x),

@@ -56,6 +56,8 @@ enum class opcode : std::uint8_t {
                  // folded to f64: from 16 lanes on the tree is one of f64
   scan_lanes,    // vector: lane k is the scalar accumulator args[0] combined with lanes up to k of args[1], in the order in
                  // which the vector loop runs; the accumulator takes them all. A floating one may be wider than args[1].
+                 // With args[2], booleans: lanes where that is true begin anew; the accumulator takes what the last lane is.
+                 // Those are for a GPU, in forward loops.
   recur_lanes,   // vector of f64: lane k is args[2] there plus args[1] there times the lane before it, in the order of the loop; a
                  // boolean factor keeps it or not, and a lane of 0 stays 0 whatever the factor. Before the first lane there
                  // is the scalar accumulator args[0], which takes the last.

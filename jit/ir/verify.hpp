@@ -12,7 +12,7 @@
 //   access_kind      uniform and contiguous accesses have scalar subscripts, gathers a vector one; lanes need a vector loop;
 //                    contiguous and spread need a last dimension of stride 1; only loads are spread
 //   accumulators     combined into from one width of lanes; read as declared; fold_lanes is for those of the vector loop's
-//                    outside; scan_lanes also takes a scalar one, of its type or a wider floating one, and a vector
+//                    outside; scan_lanes also takes a scalar one, of its type or a wider floating one, and a vector, and where lanes begin anew
 //                    a state of several values is combined as a whole, read value by value, and neither scanned nor slid
 //   folds            of the program: those of one state stand in order; a step takes what is made before it
 //   mask             boolean, and scalar where what it guards is scalar

@@ -66,9 +66,15 @@ void kernel_verifier::read(const instruction& i) {
 }
 
 void kernel_verifier::scan(const instruction& i) {
-  require(i.args.size() == 2, "arity", "expected an accumulator and a vector");
+  require(i.args.size() == 2 || i.args.size() == 3, "arity",
+          "expected an accumulator, a vector and perhaps where to begin");
   const instruction& a = accumulator(i.args[0]);
   const instruction& x = operand(i.args[1]);
+  if (i.args.size() == 3) {
+    const instruction& begins = operand(i.args[2]);
+    require(begins.vector && begins.type == element::boolean && a.type == x.type, "types",
+            "expected lanes of booleans, and an accumulator of the values' type");
+  }
   require(lanes_ != 0 && i.vector && x.vector && !a.vector, "vectorness",
           "scan_lanes takes a scalar accumulator and a vector in a vector loop");
   require(!is_position(a.fold), "accumulators", "scan_lanes of positions");

@@ -22,6 +22,7 @@ Value* neighbours(function_emitter& f, Value* kept, Value* x, int by) {
 // vector, so a wide one keeps a long sum exact to the last bits; dead lanes count as the identity, so its last lane is the
 // total of every vector.
 Value* emit_scan_lanes(function_emitter& f, const ir::instruction& i) {
+  if (i.args.size() > 2) throw compile_error("folds that begin anew at slices have no place on a processor");
   auto& b = f.build;
   const ir::instruction& a = f.instruction(i.args[0]);
   const cell& c = f.cells[static_cast<std::size_t>(i.args[0])];

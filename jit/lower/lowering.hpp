@@ -182,6 +182,9 @@ class kernel_lowering {
   // sort.cpp
   void sort(const stage& s, int part, const list_to_sort& list, scope& top);
 
+  // tiles.cpp
+  void fold_by_tiles(const stage& s, int part, scope& top);
+
   // interval.cpp
   void list_slices(const stage& s, scope& top);
   void sort_slices(const stage& s, int part, scope& top);

@@ -83,6 +83,7 @@ void kernel_lowering::piece(const plan::kernel_plan& k, scope& s, const range* c
     case plan::way::events: return list_events(*stages.front(), s);
     case plan::way::sweep: return sweep(*stages.front(), s, *chunk);
     case plan::way::space:
+    case plan::way::tiles:
     case plan::way::map:
     case plan::way::partial: break;
   }
@@ -118,6 +119,10 @@ ir::kernel kernel_lowering::operator()(const plan::kernel_plan& k) {
   scope top(builder.top());
   if (const stage& list = *stages.front(); list.sort.passes > 0) {
     list.how == plan::way::updates ? sort_updates(list, k.part, top) : sort_slices(list, k.part, top);
+    return std::move(builder).finish();
+  }
+  if (stages.front()->how == plan::way::tiles) {
+    fold_by_tiles(*stages.front(), k.part, top);
     return std::move(builder).finish();
   }
   if (stages.front()->atomic) {

@@ -40,8 +40,11 @@ class facts {
   double trips(const index_set& set) const;
 
   // What keeps the machine busy, from what keeps a few cores busy: so many pieces, each of as many elements.
-  double pieces(double of_cores) const { return call_.gpu ? 256 * of_cores : of_cores; }
-  double elements(double of_cores) const { return call_.gpu ? of_cores / 8 : of_cores; }
+  double pieces(double of_cores) const { return for_teams() ? 256 * of_cores : of_cores; }
+  double elements(double of_cores) const { return for_teams() ? of_cores / 8 : of_cores; }
+
+  // May the order of additions be one for teams of threads? On a GPU, but strict sums have the processor's order, whoever makes them.
+  bool for_teams() const { return call_.gpu && call_.steer.determinism != determinism::strict; }
 
   // Of an input's elements.
   double bytes(node_id input) const;

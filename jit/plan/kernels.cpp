@@ -99,6 +99,7 @@ void order_by_cost(const read_table& table, std::vector<stage>& stages) {
 // The kernels of a stage that takes several; none: it is one, or shares one.
 std::vector<const char*> parts_by_name(const stage& s) {
   if (s.atomic) return {"fill", "add"};
+  if (s.how == way::tiles) return {"find", "fold", "join"};
   std::vector<const char*> names;
   if (s.sort.passes > 0)
     for (const sort_part part : parts_of(s)) names.push_back(part_name(part));
@@ -134,7 +135,8 @@ read_table::read_table(const graph& g, const std::vector<stage>& stages) {
   // Producers stand before consumers.
   for (const stage& s : stages) {
     auto& direct = direct_[s.define];
-    for (const node_id made : {s.slices.array, s.sweep.events, s.updates.array, s.sort.memory})
+    for (const node_id made :
+         {s.slices.array, s.sweep.events, s.updates.array, s.sort.memory, s.tiles.firsts, s.tiles.parts})
       if (made != no_node) direct.insert(made);
     direct.insert(s.sweep.tables.begin(), s.sweep.tables.end());
     for (const node_id root : {s.body, s.when, s.base, s.base_when, s.order_when})

@@ -20,7 +20,8 @@ bool not_by_tables(const facts& known) {
   return known.call().steer.algorithm != algorithm::planned && !by_tables(known);
 }
 
-// The number of rows that a trusted load walks with t; every load with t in it must be such a one.
+}  // namespace
+
 node_id rows_walked(graph& g, node_id e, node_id t, const trust& trusted) {
   node_id rows = no_node;
   bool fine = true;
@@ -36,8 +37,6 @@ node_id rows_walked(graph& g, node_id e, node_id t, const trust& trusted) {
   });
   return fine ? rows : no_node;
 }
-
-}  // namespace
 
 slices_form slices_in(graph& g, const facts& known, const stage& s, const trust& trusted) {
   slices_form found;
@@ -61,9 +60,8 @@ slices_form slices_in(graph& g, const facts& known, const stage& s, const trust&
     index_set columns = g.free[n];
     for (const node_id idx : indices_of(g, slice)) columns.erase(g.ordinal(idx));
     const double height = static_cast<double>(count.value_or(0));
-    const bool enough =
-        by_tables(known) || (!known.call().gpu && known.trips(slice) >= least_slices && height >= least_rows &&
-                             height * known.trips(columns) >= least_elements);
+    const bool enough = by_tables(known) || (!known.for_teams() && known.trips(slice) >= least_slices &&
+                                             height >= least_rows && height * known.trips(columns) >= least_elements);
     if (!count || (!enough && !known.call().eager)) return;
     found = {n, t, rows, slice};
   });
@@ -289,9 +287,9 @@ bool take_spread(graph& g, const facts& known, stage& s, std::vector<stage>& bef
     return false;
   index_set all = set_of(g, s.indices);
   const auto rows = known.value(g.arg(s.owned, 1));
-  const bool enough = by_tables(known) || (!known.call().gpu && known.trips(l.slice) >= least_slices &&
-                                           static_cast<double>(rows.value_or(0)) >= least_rows &&
-                                           known.trips(all) >= least_elements);
+  const bool enough =
+      by_tables(known) || (!known.for_teams() && known.trips(l.slice) >= least_slices &&
+                           static_cast<double>(rows.value_or(0)) >= least_rows && known.trips(all) >= least_elements);
   if (!rows || *rows < 1 || (!enough && !known.call().eager)) return false;
   spread(g, known, s, l, before, trusted)();
   s.reasons.push_back(

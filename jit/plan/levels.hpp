@@ -16,6 +16,9 @@ struct slices_form {
 };
 slices_form slices_in(graph& g, const facts& known, const stage& s, const trust& trusted);
 
+// The number of rows that trusted loads of inputs walk with t; no_node where e reads with t otherwise, or reduces.
+node_id rows_walked(graph& g, node_id e, node_id t, const trust& trusted);
+
 // Is taking all slices row by row more work than to do it independently of their lengths? A condition on a stage before.
 node_id many(graph& g, const facts& known, const stage& s, node_id low, node_id high, node_id rows,
              const index_set& slice, std::vector<stage>& before);

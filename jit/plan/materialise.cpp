@@ -11,6 +11,7 @@
 #include <sheaf/jit/plan/stages.hpp>
 #include <sheaf/jit/plan/sweep.hpp>
 #include <sheaf/jit/plan/taps.hpp>
+#include <sheaf/jit/plan/tiles.hpp>
 #include <sheaf/jit/plan/updates.hpp>
 
 namespace sheaf::plan {
@@ -309,12 +310,14 @@ void work_on(graph& g, const facts& known, stage s, std::vector<stage>& done, tr
   s.body = narrowed(g, s.body, trusted);
   for (;;) {
     schedule(g, known, s);
+    if (s.how == way::tiles) return done.push_back(std::move(s));
     std::vector<stage> before = done;
     const std::size_t count = done.size();
     const bool changed = take_scatter(g, s, before) || take_per_slice(g, known, s, before, trusted) ||
-                         take_sweep(g, known, s, before, trusted) || take_levels(g, known, s, before, trusted) ||
-                         take_spread(g, known, s, before, trusted) ||
-                         take_scan(g, known, s, before, trusted) || take_kept_results(g, known, s, before) || take_ties(g, s, before) || take_repeated(g, known, s, before) ||
+                         take_sweep(g, known, s, before, trusted) || take_tiles(g, known, s, before, trusted) ||
+                         take_levels(g, known, s, before, trusted) || take_spread(g, known, s, before, trusted) ||
+                         take_scan(g, known, s, before, trusted) || take_kept_results(g, known, s, before) ||
+                         take_ties(g, s, before) || take_repeated(g, known, s, before) ||
                          take_misplaced(g, known, s, before) || take_split(g, known, s, before, trusted);
     if (!changed) {
       take_taps(g, known, s);

@@ -13,9 +13,9 @@
 namespace sheaf::plan {
 
 enum class way : std::uint8_t {
-  map,       // loops over the stage's indices; every reduction inside is placed at the outermost loop that binds what it needs
-  partial,   // results of a block of rows, filled with the identity and updated as the rows lie, see `row_blocks`
-  scatter,   // one reduction whose condition says `j == data`: each piece owns rows j, walks the bound indices and updates
+  map,  // loops over the stage's indices; every reduction inside is placed at the outermost loop that binds what it needs
+  partial,  // results of a block of rows, filled with the identity and updated as the rows lie, see `row_blocks`
+  scatter,  // one reduction whose condition says `j == data`: each piece owns rows j, walks the bound indices and updates
   interval,  // the same with `lo <= j && j < hi`
   scan,      // running results along one index, see `scan_form`
   taps,      // a map in which windows along the last index are written out tap by tap: the last index runs in lanes
@@ -25,6 +25,7 @@ enum class way : std::uint8_t {
   sweep,     // many overlapping slices: one pass down the rows, see `sweep_form`
   space,     // room that another stage fills
   updates,   // the updates of a scatter by the chunk of rows they go to, see `update_lists`
+  tiles,     // slices that follow each other, by tiles of rows of one size, see `tile_form`
 };
 
 // Result t of a scan is the fold of value(walk) over walk in [low, t + shift), or backward over [t + shift, high), where
@@ -147,6 +148,25 @@ struct sweep_form {
   std::int64_t block = 64, radix = 8, ring = 512;
 };
 
+// Slices m cover rows [low(m), high(m)) of [0, rows), each from where the one before ends. Pieces own tiles of `size` rows, however
+// long the slices are: a tile folds what it has of each slice by one pass of folds that begin anew at each slice, and stores those
+// that lie in it. Of one that began before, and one that goes on after it, it stores the parts, which are then joined in the order
+// of tiles. `firsts` holds for each tile the first slice that ends after the tile's first row, and for the end all slices; `parts`
+// for each tile the fold of what goes on (0), and of what ends in it but began before (1).
+struct tile_form {
+  node_id reduce = no_node;  // what the stage's body has for it
+  node_id slice = no_node, low = no_node, high = no_node;
+  node_id walk = no_node, value = no_node;  // an index over all rows, and what is folded, in it
+  node_id mine = no_node;  // in the value, stands for the slice of the row; none: it does not depend on that
+  node_id begin = no_node, end = no_node;  // of all slices together
+  node_id columns =
+      no_node;  // of results of two dimensions, the index that runs in lanes: slices are then walked one by one
+  node_id firsts = no_node, parts = no_node;  // definitions, without values
+  element type = element::f32;                // in which a tile folds
+  std::int64_t size = 0;
+  int lanes = 1;
+};
+
 enum class place : std::uint8_t { output, workspace, check };
 
 struct stage {
@@ -172,6 +192,7 @@ struct stage {
   bool swept = false;            // the sweep that stores the same, if slices overlap enough, was made
   sweep_form sweep;              // sweep, events
   sort_form sort;                // lists, updates
+  tile_form tiles;               // tiles
   row_blocks rows;
   node_id sum_of_sums = no_node, flat = no_node;  // of partial results: the body that was made, and the same as one sum over rows.part
   window_form window;            // window only; the lanes are those of `owned`, the last index

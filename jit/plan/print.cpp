@@ -48,7 +48,8 @@ std::string stage_text(const graph& g, const stage& s) {
 std::string name_of(const graph& g, node_id define) { return text_of(g, static_cast<name_id>(g[define].attribute)); }
 
 const char* way_name(way how) {
-  static const char* const names[] = {"map", "partial", "scatter", "interval", "scan", "taps", "window", "lists", "events", "sweep", "space", "updates"};
+  static const char* const names[] = {"map",   "partial", "scatter", "interval", "scan",    "taps", "window",
+                                      "lists", "events",  "sweep",   "space",    "updates", "tiles"};
   return names[static_cast<int>(how)];
 }
 

@@ -138,7 +138,7 @@ int lanes_for(const graph& g, const facts& known, node_id root, node_id lane, bo
   if (known.call().steer.lanes != 0) return known.call().steer.lanes;
   bool heavy = false;
   for_each_node(g, root, [&](node_id n) { heavy = heavy || is_function(g, n); });
-  int bytes = 1, folds = 0;
+  int bytes = 1, folds = 0, narrowest = 8;
   for_each_node(g, root, [&](node_id n) {
     const op kind = g.kind(n);
     if (kind != op::load && kind != op::reduce) return;
@@ -146,12 +146,14 @@ int lanes_for(const graph& g, const facts& known, node_id root, node_id lane, bo
     if (n != root && !g.free[n].has(g.ordinal(lane))) return;
     const bool narrow = kind == op::reduce && has_narrow_lanes(g, n);
     bytes = std::max(bytes, row(narrow ? element::f32 : g.type(n)).bytes);
+    if (kind == op::load) narrowest = std::min(narrowest, row(g.type(n)).bytes);
     // What sums sums is out of the registers while those run.
     if (kind == op::reduce && g.kind(g.arg(n, 0)) != op::reduce) ++folds;
     if (kind == op::reduce && row(monoid_of(g, n)).position) bytes = 8;
   });
   int most = std::max(8, (heavy ? 128 : 256) / bytes);
-  if (known.call().gpu) most = heavy ? 128 : 256;  // several loads a thread are under way
+  // Several loads a thread are under way, or of halves one of 16 bytes.
+  if (known.for_teams()) most = heavy && narrowest > 2 ? 128 : 256;
   if (reductions_inside) most = std::max(8, (folds > 1 || heavy ? 512 : 1024) / bytes);  // a strip of a row stays in registers
   most = std::min(most, 256);
   const double trips = known.trips(lane);
@@ -201,7 +203,7 @@ void parallelise(graph& g, const facts& known, stage& s) {
       index_set bound = set_of(g, bound_indices(g, n));
       each *= std::max(1.0, std::min(64.0, known.trips(bound)));
     });
-    if (known.call().gpu) narrow_lanes(known, s);
+    if (known.for_teams()) narrow_lanes(known, s);
     s.chunk = s.lanes;
     while (static_cast<double>(s.chunk) * each < known.elements(chunk_elements)) s.chunk *= 2;
   } else {
@@ -229,7 +231,7 @@ int lanes_of_large(const graph& g, const facts& known, const stage& s) {
   index_set all = set_of(g, s.indices);
   const int bytes = row(g.type(s.define)).bytes;
   const bool is_large = known.trips(all) * bytes >= large;
-  return is_large && !known.call().gpu && known.call().steer.lanes == 0 ? std::max(8, turn / bytes) : 256;
+  return is_large && !known.for_teams() && known.call().steer.lanes == 0 ? std::max(8, turn / bytes) : 256;
 }
 
 // Pieces own batches where there are enough, else blocks of the owned index. The last index runs in lanes.
@@ -343,6 +345,7 @@ void schedule(graph& g, const facts& known, stage& s) {
     s.operations = repeats * (share_of_lane + cost_of(g, known, s.scan.value, no_node, 1) * share_of_lane);
     return schedule_scan(g, known, s);
   }
+  if (s.how == way::tiles) return;
   if (s.how == way::taps) return schedule_taps(g, known, s);
   if (s.how == way::window) {
     s.operations = repeats * 4 * (share_of_lane + cost_of(g, known, s.window.value, no_node, 1) * share_of_lane);

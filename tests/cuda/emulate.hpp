@@ -11,6 +11,12 @@
 #define __align__(n) __attribute__((aligned(n)))
 #define SHEAF_EMULATED 1
 
+struct alignas(16) uint4 {
+  unsigned x, y, z, w;
+};
+struct alignas(8) uint2 {
+  unsigned x, y;
+};
 struct sheaf_dim {
   unsigned x, y, z;
 };

@@ -1,0 +1,312 @@
+// Slices that follow each other, by tiles of rows (see plan::tile_form). Three kernels: which slice each tile begins in, by a search
+// among the bounds; the folds of a tile, in lanes along its rows; and what crosses the ends of tiles, in their order.
+#include <bit>
+
+#include <sheaf/jit/lower/lowering.hpp>
+#include <sheaf/jit/plan/tiles.hpp>
+
+namespace sheaf::lower {
+
+namespace {
+
+constexpr int join_lanes = 32;  // a warp joins the parts of one slice
+
+struct tiles_lowering {
+  kernel_lowering& k;
+  const stage& s;
+  const plan::tile_form& f;
+  scope& top;
+  std::int32_t firsts, parts;
+  monoid fold;
+  ir::value slices, tiles;
+
+  static ir::value sum(ir::block_builder& b, ir::value x, ir::value y) { return b.emit(op::add, {x, y}); }
+  static ir::value gap(ir::block_builder& b, ir::value x, ir::value y) { return b.emit(op::sub, {x, y}); }
+  static ir::value clamped(ir::block_builder& b, ir::value x, const range& r) {
+    return b.emit(op::minimum, {b.emit(op::maximum, {x, r.low}), r.high});
+  }
+  ir::value first_of(ir::block_builder& b, ir::value tile) const { return b.load(firsts, element::i64, {tile}); }
+  element joined() const { return k.buffer(parts).type; }
+  std::int32_t local(const char* name, element type) const {
+    return ir::add_buffer(k.code, {.name = name,
+                                   .type = type,
+                                   .rank = 1,
+                                   .where = ir::role::local,
+                                   .elements = f.size,
+                                   .unit_inner = true,
+                                   .extents = {f.size}});
+  }
+  // body(piece, its number), unless there is no slice.
+  template <class Body>
+  void each_piece(ir::value count, Body&& body) {
+    ir::block_builder& b = *top.block;
+    const ir::value zero = b.i64(0), some = b.emit(op::less, {zero, slices});
+    scope piece(top, b.loop(ir::loop_kind::parallel, "tile", zero, b.emit(op::select, {some, count, zero})));
+    body(piece, piece.block->counter());
+    piece.close();
+  }
+  range rows_of(scope& at, ir::value tile) const {
+    ir::block_builder& b = *at.block;
+    const ir::value size = b.i64(f.size), low = b.emit(op::mul, {tile, size});
+    const ir::value all = k.emit(k.g.arg(f.walk, 1), at);
+    return {low, b.emit(op::minimum, {sum(b, low, size), all})};
+  }
+  range bounds(scope& at) const {
+    const ir::value low = k.emit(f.low, at);
+    return {low, k.emit(f.high, at)};
+  }
+  // The last row of a slice that ends in the tile. Where offsets break their promise, which another kernel may find later, it is in
+  // the tile all the same.
+  ir::value last_row(ir::block_builder& b, const range& r, const range& own) const {
+    return clamped(b, gap(b, gap(b, r.high, b.i64(1)), own.low), {b.i64(0), b.i64(f.size - 1)});
+  }
+  static ir::value some_of(ir::block_builder& b, const range& r) { return b.emit(op::less, {r.low, r.high}); }
+  // The stage's value, where the reduction is x.
+  void store(scope& at, ir::value x, ir::value mask) {
+    const element type = k.g.type(f.reduce);
+    at.values[2 * std::int64_t{f.reduce}] = at.block->type_of(x) == type ? x : at.block->cast(type, x);
+    k.store(s, k.emit(s.body, at), at, mask);
+  }
+
+  void find();
+  void turn_of_search(scope& turn, ir::value from, ir::value to, ir::value row);
+  void fold_tile();
+  void mark_begins(scope& piece, const range& own, const range& which, std::int32_t heads);
+  ir::value fold_rows(scope& piece, const range& own, ir::value first, std::int32_t heads, std::int32_t folded);
+  void bind_slice(scope& row, ir::value head, ir::value begins, ir::value running, ir::value first);
+  void store_ends(scope& piece, const range& own, const range& which, std::int32_t folded);
+  void store_parts(scope& piece, ir::value tile, const range& own, const range& which, ir::value rest,
+                   std::int32_t folded);
+  void join();
+  void fold_columns();
+  void slice_of_columns(scope& slice, ir::value tile, const range& own, ir::value next);
+  void join_columns(scope& crosses, ir::value tile, ir::value from);
+};
+
+// Of slices [from, to) the first that ends after the row: one half is left.
+void tiles_lowering::turn_of_search(scope& turn, ir::value from, ir::value to, ir::value row) {
+  ir::block_builder& b = *turn.block;
+  const ir::value one = b.i64(1), low = b.read(from), high = b.read(to), open = b.emit(op::less, {low, high});
+  const ir::value middle = b.emit(op::quotient, {sum(b, low, high), b.i64(2)});
+  turn.bind_to(k.g, f.slice, b.emit(op::minimum, {middle, gap(b, slices, one)}));
+  const ir::value end = k.emit(f.high, turn), before = b.emit(op::less_equal, {end, row});
+  const ir::value zero = b.i64(0), up = gap(b, sum(b, middle, one), low), down = gap(b, middle, high);
+  const ir::value rises = b.emit(op::logical_and, {open, before});
+  const ir::value falls = b.emit(op::logical_and, {open, b.emit(op::logical_not, {before})});
+  b.combine(from, b.emit(op::select, {rises, up, zero}));
+  b.combine(to, b.emit(op::select, {falls, down, zero}));
+}
+
+void tiles_lowering::find() {
+  const auto count = static_cast<std::uint64_t>(*k.known.value(k.g.arg(f.slice, 1)));
+  each_piece(sum(*top.block, tiles, top.block->i64(1)), [&](scope& piece, ir::value tile) {
+    ir::block_builder& b = *piece.block;
+    const ir::value zero = b.i64(0), row = b.emit(op::mul, {tile, b.i64(f.size)});
+    const ir::value from = b.accumulator(element::i64, monoid::sum, false);
+    const ir::value to = b.accumulator(element::i64, monoid::sum, false);
+    b.combine(to, slices);
+    const ir::value steps = b.i64(static_cast<std::int64_t>(std::bit_width(count)));
+    scope turn(piece, b.loop(ir::loop_kind::serial, "halving", zero, steps));
+    turn_of_search(turn, from, to, row);
+    turn.close();
+    // Slices without rows may stand anywhere: none is before the first tile, and all are before the end.
+    const ir::value found = b.read(from), first = b.emit(op::equal, {tile, zero});
+    const ir::value last = b.emit(op::equal, {tile, tiles});
+    b.store(firsts, {tile}, b.emit(op::select, {last, slices, b.emit(op::select, {first, zero, found})}));
+  });
+}
+
+// Where a slice begins; if it is asked for, with its number in the tile, from 1.
+void tiles_lowering::mark_begins(scope& piece, const range& own, const range& which, std::int32_t heads) {
+  ir::block_builder& b = *piece.block;
+  ir::block_builder clear = b.loop(ir::loop_kind::vector, "clear", b.i64(0), b.i64(f.size), f.lanes);
+  clear.store(heads, {clear.counter()}, clear.constant(k.buffer(heads).type, 0), ir::access::contiguous);
+  clear.close();
+  const range with_next{which.low, b.emit(op::minimum, {sum(b, which.high, b.i64(1)), slices})};
+  open_loops loops(k, piece);
+  loops.enter(f.slice, f.lanes, &with_next);
+  ir::block_builder& c = *loops.inner->block;
+  const range r = bounds(*loops.inner);
+  const ir::value starts = c.emit(op::less_equal, {own.low, r.low}), soon = c.emit(op::less, {r.low, own.high});
+  const ir::value inside = c.emit(op::logical_and, {some_of(c, r), c.emit(op::logical_and, {starts, soon})});
+  const ir::value number = gap(c, k.emit(f.slice, *loops.inner), gap(c, which.low, c.i64(1)));
+  const ir::value mark = f.mine == no_node ? c.constant(element::boolean, 1) : c.cast(element::i32, number);
+  c.store(heads, {gap(c, r.low, own.low)}, mark, ir::access::gather, inside);
+  loops.close();
+}
+
+// Rows before the first slice that begins in the tile are of the one that goes on from the tile before.
+void tiles_lowering::bind_slice(scope& row, ir::value head, ir::value begins, ir::value running, ir::value first) {
+  ir::block_builder& b = *row.block;
+  const ir::value number = b.cast(element::i64, b.scan_slices(running, head, begins)), one = b.i64(1);
+  const ir::value from = gap(b, first, one);
+  const ir::value found = sum(b, from, b.emit(op::maximum, {number, one}));
+  row.values[2 * std::int64_t{f.mine}] = b.emit(op::minimum, {found, gap(b, slices, one)});
+}
+
+// Folds up to each row, from where its slice begins in the tile. Returns that of the last row.
+ir::value tiles_lowering::fold_rows(scope& piece, const range& own, ir::value first, std::int32_t heads,
+                                    std::int32_t folded) {
+  const ir::value low = clamped(*piece.block, k.emit(f.begin, piece), own);
+  const range rows{low, clamped(*piece.block, k.emit(f.end, piece), own)};
+  const ir::value running = piece.block->accumulator(f.type, fold, false);
+  const ir::value number = f.mine == no_node ? ir::none : piece.block->accumulator(element::i32, monoid::max, false);
+  open_loops loops(k, piece);
+  loops.enter(f.walk, f.lanes, &rows);
+  ir::block_builder& b = *loops.inner->block;
+  const ir::value place = gap(b, b.counter(), own.low);
+  const ir::value head = b.load(heads, k.buffer(heads).type, {place}, ir::access::contiguous);
+  const ir::value begins = f.mine == no_node ? head : b.emit(op::not_equal, {head, b.constant(element::i32, 0)});
+  if (f.mine != no_node) bind_slice(*loops.inner, head, begins, number, first);
+  const ir::value x = k.emit(f.value, *loops.inner);
+  b.store(folded, {place}, b.scan_slices(running, x, begins), ir::access::contiguous);
+  loops.close();
+  return piece.block->read(running);
+}
+
+// Slices that lie in the tile, each a lane.
+void tiles_lowering::store_ends(scope& piece, const range& own, const range& which, std::int32_t folded) {
+  open_loops loops(k, piece);
+  loops.enter(f.slice, f.lanes, &which);
+  ir::block_builder& b = *loops.inner->block;
+  const range r = bounds(*loops.inner);
+  const ir::value some = some_of(b, r), last = last_row(b, r, own);
+  const ir::value found = b.load(folded, f.type, {last}, ir::access::gather, some);
+  const ir::value none = k.emit(identity_of(k.g, fold, f.type), *loops.inner);
+  const ir::value whole = b.emit(op::less_equal, {own.low, r.low});
+  const ir::value mine = b.emit(op::logical_or, {b.emit(op::logical_not, {some}), whole});
+  store(*loops.inner, b.emit(op::select, {some, found, none}), mine);
+  loops.close();
+}
+
+void tiles_lowering::store_parts(scope& piece, ir::value tile, const range& own, const range& which, ir::value rest,
+                                 std::int32_t folded) {
+  ir::block_builder& b = *piece.block;
+  const auto wide = [&](ir::block_builder& c, ir::value x) {
+    return c.type_of(x) == joined() ? x : c.cast(joined(), x);
+  };
+  b.store(parts, {b.i64(0), tile}, wide(b, rest));
+  scope crossing(piece, b.guard(some_of(b, which)));
+  ir::block_builder& c = *crossing.block;
+  crossing.bind_to(k.g, f.slice, which.low);
+  const range r = bounds(crossing);
+  const ir::value last = last_row(c, r, own);
+  const ir::value found = c.load(folded, f.type, {last}, ir::access::uniform, some_of(c, r));
+  c.store(parts, {c.i64(1), tile}, wide(c, found));
+  crossing.close();
+}
+
+void tiles_lowering::fold_tile() {
+  const std::int32_t heads = local("begins", f.mine == no_node ? element::boolean : element::i32);
+  const std::int32_t folded = local("folds", f.type);
+  each_piece(tiles, [&](scope& piece, ir::value tile) {
+    ir::block_builder& b = *piece.block;
+    const range own = rows_of(piece, tile);
+    const ir::value first = first_of(b, tile);
+    const range which{first, first_of(b, sum(b, tile, b.i64(1)))};
+    mark_begins(piece, own, which, heads);
+    const ir::value rest = fold_rows(piece, own, first, heads, folded);
+    store_ends(piece, own, which, folded);
+    store_parts(piece, tile, own, which, rest, folded);
+  });
+}
+
+// The columns of one slice, as far as it lies in the tile: stored if that is all of it, else as a part.
+void tiles_lowering::slice_of_columns(scope& slice, ir::value tile, const range& own, ir::value next) {
+  ir::block_builder& b = *slice.block;
+  const range r = bounds(slice), rows{clamped(b, r.low, own), clamped(b, r.high, own)};
+  const ir::value ends = b.emit(op::less, {k.emit(f.slice, slice), next});
+  const ir::value begins =
+      b.emit(op::logical_or, {b.emit(op::logical_not, {some_of(b, r)}), b.emit(op::less_equal, {own.low, r.low})});
+  const ir::value whole = b.emit(op::logical_and, {ends, begins});
+  scope columns(slice, k.open(slice, f.columns, f.lanes));
+  k.bind(columns, f.columns, f.lanes);
+  ir::block_builder& c = *columns.block;
+  const ir::value cell = c.accumulator(f.type, fold, true);
+  scope row(columns, k.open(columns, f.walk, 1, &rows));
+  k.bind(row, f.walk, 1);
+  row.block->combine(cell, k.emit(f.value, row));
+  row.close();
+  const ir::value found = c.read(cell);
+  scope all(columns, c.guard(whole));
+  store(all, found, ir::none);
+  all.close();
+  scope some(columns, c.guard(c.emit(op::logical_not, {whole})));
+  ir::block_builder& d = *some.block;
+  const ir::value wide = f.type == joined() ? found : d.cast(joined(), found);
+  const ir::value which = d.cast(element::i64, ends), at = gap(d, c.counter(), k.emit(k.g.arg(f.columns, 0), some));
+  d.store(parts, {which, tile, at}, wide, ir::access::contiguous);
+  some.close();
+  columns.close();
+}
+
+void tiles_lowering::fold_columns() {
+  each_piece(tiles, [&](scope& piece, ir::value tile) {
+    ir::block_builder& b = *piece.block;
+    const range own = rows_of(piece, tile);
+    const ir::value first = first_of(b, tile), next = first_of(b, sum(b, tile, b.i64(1)));
+    const range which{first, b.emit(op::minimum, {sum(b, next, b.i64(1)), slices})};
+    scope slice(piece, k.open(piece, f.slice, 1, &which));
+    k.bind(slice, f.slice, 1);
+    slice_of_columns(slice, tile, own, next);
+    slice.close();
+  });
+}
+
+void tiles_lowering::join_columns(scope& crosses, ir::value tile, ir::value from) {
+  scope columns(crosses, k.open(crosses, f.columns, f.lanes));
+  k.bind(columns, f.columns, f.lanes);
+  ir::block_builder& b = *columns.block;
+  const ir::value at = gap(b, b.counter(), k.emit(k.g.arg(f.columns, 0), columns));
+  const ir::value all = b.accumulator(joined(), fold, true);
+  const auto part = [&](ir::block_builder& c, std::int64_t which, ir::value of) {
+    c.combine(all, c.load(parts, joined(), {c.i64(which), of, at}, ir::access::contiguous));
+  };
+  ir::block_builder e = b.loop(ir::loop_kind::serial, "part", from, tile);
+  part(e, 0, e.counter());
+  e.close();
+  part(b, 1, tile);
+  store(columns, b.read(all), ir::none);
+  columns.close();
+}
+
+// Of a slice that ends in a tile and began before it: the parts of the tiles before, and that of this one.
+void tiles_lowering::join() {
+  each_piece(tiles, [&](scope& piece, ir::value tile) {
+    ir::block_builder& b = *piece.block;
+    const ir::value first = first_of(b, tile);
+    const range own = rows_of(piece, tile), which{first, first_of(b, sum(b, tile, b.i64(1)))};
+    scope some(piece, b.guard(some_of(b, which)));
+    some.bind_to(k.g, f.slice, first);
+    const range r = bounds(some);
+    ir::block_builder& c = *some.block;
+    const ir::value began = c.emit(op::less, {r.low, own.low});
+    scope crosses(some, c.guard(c.emit(op::logical_and, {began, some_of(c, r)})));
+    ir::block_builder& d = *crosses.block;
+    const ir::value from = d.emit(op::quotient, {d.emit(op::maximum, {r.low, d.i64(0)}), d.i64(f.size)});
+    if (f.columns != no_node) return join_columns(crosses, tile, from), crosses.close(), some.close();
+    const ir::value before = d.accumulator(joined(), fold, true), all = d.accumulator(joined(), fold, false);
+    ir::block_builder e = d.loop(ir::loop_kind::vector, "part", from, tile, join_lanes);
+    e.combine(before, e.load(parts, joined(), {e.i64(0), e.counter()}, ir::access::contiguous));
+    e.close();
+    d.combine(all, d.fold_lanes(before));
+    d.combine(all, d.load(parts, joined(), {d.i64(1), tile}));
+    store(crosses, d.read(all), ir::none);
+    crosses.close();
+    some.close();
+  });
+}
+
+}  // namespace
+
+void kernel_lowering::fold_by_tiles(const stage& s, int part, scope& top) {
+  const plan::tile_form& f = s.tiles;
+  const ir::value slices = emit(g.arg(f.slice, 1), top), tiles = emit(plan::tiles_of(g, f), top);
+  tiles_lowering one{*this,  s,    f, top, buffers.at(f.firsts), buffers.at(f.parts), monoid_of(g, f.reduce),
+                     slices, tiles};
+  if (part == 0) return one.find();
+  if (part == 2) return one.join();
+  f.columns == no_node ? one.fold_tile() : one.fold_columns();
+}
+
+}  // namespace sheaf::lower

@@ -1,0 +1,173 @@
+#include <sheaf/jit/plan/tiles.hpp>
+
+#include <sheaf/dsl/graph/affine.hpp>
+#include <sheaf/jit/plan/levels.hpp>
+#include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/plan/stages.hpp>
+
+namespace sheaf::plan {
+
+namespace {
+
+// Of a warp: what its tiles keep lets some forty of them share a multiprocessor. Of rows of several columns fewer, so that there
+// are enough tiles, but parts of slices, two a tile, stay few beside the rows.
+constexpr std::int64_t tile_rows = 1024, most_wide_rows = 256, least_wide_rows = 64;
+constexpr double enough_tiles = 8192;
+constexpr int tile_lanes = 256;
+constexpr std::int64_t most_slices = std::int64_t{1} << 31;  // a tile numbers its own by 32 bits
+constexpr double least_rows = 1 << 14;  // below, three launches cost more than a slice that is too long
+
+// Sums of f32 over tiles go on in f64, as sums of blocks do.
+element held_in(element type) { return type == element::f16 || type == element::bf16 ? element::f32 : type; }
+element joined_in(monoid fold, element type) {
+  return fold == monoid::sum && type == element::f32 ? element::f64 : type;
+}
+
+class tiling {
+ public:
+  tiling(graph& g, const facts& known, stage& s, std::vector<stage>& before, trust& trusted)
+      : g_(g), known_(known), s_(s), before_(before), trusted_(trusted) {}
+
+  bool operator()() {
+    std::vector<node_id> all;
+    for_each_node(g_, s_.body, [&](node_id n) {
+      if (g_.kind(n) == op::reduce) all.push_back(n);
+    });
+    for (const node_id n : all) {
+      if (!may_tile(n)) continue;
+      if (all.size() == 1) return tile(), true;
+      stage like = s_;
+      like.vector = no_node;
+      replacement put(g_);
+      put.add(n, stored(g_, n, "kept", like, before_, "its slices are taken by tiles of rows"));
+      s_.body = put(s_.body);
+      return true;
+    }
+    return false;
+  }
+
+ private:
+  bool may_tile(node_id n) {
+    const monoid fold = monoid_of(g_, n);
+    if (keeps_several(g_, n) || in_order(g_, fold) || g_[n].count != 3) return false;
+    const index_set own = set_of(g_, s_.indices);
+    f_.slice = s_.indices.front();
+    f_.columns = s_.indices.size() > 1 ? s_.indices.back() : no_node;
+    if (f_.columns != s_.vector && f_.columns != no_node) return false;
+    const node_id t = g_.arg(n, 2);
+    f_.reduce = n, f_.low = g_.arg(t, 0), f_.high = g_.arg(t, 1);
+    if (!(g_.free[n] == own) || !is_number(g_, g_.arg(f_.slice, 0), 0) || !has_closed_ranges(g_, n)) return false;
+    if (!follow_each_other()) return reason_against(), false;
+    const node_id rows = rows_walked(g_, folded(n), t, trusted_);
+    if (rows == no_node) return false;
+    f_.walk = fresh_index(g_, t, integer(g_, 0), rows);
+    f_.type = held_in(g_.type(n));
+    const auto count = known_.value(rows), slices = known_.value(g_.arg(f_.slice, 1));
+    return count && slices && *slices < most_slices && choose_size(static_cast<double>(*count));
+  }
+  bool choose_size(double rows) {
+    if (known_.call().eager) return f_.size = f_.columns == no_node ? 32 : 4, true;
+    f_.size = f_.columns == no_node ? tile_rows : most_wide_rows;
+    if (f_.columns == no_node) return rows >= least_rows;
+    while (f_.size > least_wide_rows && rows / static_cast<double>(f_.size) < enough_tiles) f_.size /= 2;
+    return rows / static_cast<double>(f_.size) >= enough_tiles / 2;
+  }
+  node_id folded(node_id n) {
+    return make(g_, op::select, g_.arg(n, 1), g_.arg(n, 0), identity_of(g_, monoid_of(g_, n), g_.type(n)));
+  }
+  // What is folded of a row, whose slice a load stands for that is never made.
+  void take_value() {
+    const node_id value = folded(f_.reduce), mine = load(g_, f_.firsts, &f_.walk, 1);
+    replacement row(g_), put(g_);
+    row.add(g_.arg(f_.reduce, 2), f_.walk);
+    trust_alike(g_, value, row, trusted_);
+    const node_id of_row = row(value);
+    if (f_.columns == no_node && g_.free[of_row].has(g_.ordinal(f_.slice))) put.add(f_.slice, f_.mine = mine);
+    trust_alike(g_, of_row, put, trusted_);
+    f_.value = cast_to(g_, f_.type, put(of_row));
+  }
+
+  // high(m) is low(m + 1), and the call demands that it is not less than low(m).
+  bool follow_each_other() {
+    replacement next(g_);
+    next.add(f_.slice, make(g_, op::add, f_.slice, integer(g_, 1)));
+    if (!holds(g_, f_.low, op::load) || holds(g_, f_.low, op::reduce) || next(f_.low) != f_.high) return false;
+    for (const demand& d : g_.demands) {
+      const node_id wrong = d.wrong;
+      if (g_.kind(wrong) != op::reduce || monoid_of(g_, wrong) != monoid::any || g_[wrong].count != 3) continue;
+      const node_id s = g_.arg(wrong, 2);
+      if (!is_true(g_, g_.arg(wrong, 1)) || !same_range(g_, s, f_.slice)) continue;
+      replacement put(g_);
+      put.add(s, f_.slice);
+      if (put(g_.arg(wrong, 0)) == make(g_, op::less, f_.high, f_.low)) return true;
+    }
+    return false;
+  }
+  void reason_against() {
+    const std::string why = "slices may overlap, so a slice, however long, is one team's";
+    const bool data = holds(g_, f_.low, op::load) || holds(g_, f_.high, op::load);
+    if (data && std::find(s_.reasons.begin(), s_.reasons.end(), why) == s_.reasons.end()) s_.reasons.push_back(why);
+  }
+
+  void tile() {
+    f_.lanes = f_.columns != no_node ? s_.lanes : known_.call().eager ? 8 : tile_lanes;
+    const node_id m = f_.slice;
+    f_.begin = at_slice(f_.low, integer(g_, 0));
+    f_.end = at_slice(f_.high, make(g_, op::sub, g_.arg(m, 1), integer(g_, 1)));
+    const node_id tiles = tiles_of(g_, f_);
+    f_.firsts = memory("firsts", integer(g_, 0), {make(g_, op::add, tiles, integer(g_, 1))});
+    take_value();
+    const monoid fold = monoid_of(g_, f_.reduce);
+    std::vector<node_id> extents{integer(g_, 2), tiles};
+    if (f_.columns != no_node) extents.push_back(trips_of(g_, f_.columns));
+    f_.parts = memory("parts", identity_of(g_, fold, joined_in(fold, f_.type)), extents);
+    s_.how = way::tiles;
+    s_.tiles = f_;
+    s_.loops.clear();
+    s_.vector = s_.parallel = no_node;
+    s_.chunk = 0;
+    s_.reasons.push_back("rows in tiles of " + std::to_string(f_.size) +
+                         ", however long the slices are; what crosses the ends of tiles is joined in their order");
+  }
+  node_id at_slice(node_id bound, node_id m) {
+    replacement put(g_);
+    put.add(f_.slice, m);
+    trust_alike(g_, bound, put, trusted_);
+    return put(bound);
+  }
+  node_id memory(const char* name, node_id body, const std::vector<node_id>& extents) {
+    stage m;
+    m.how = way::space;
+    m.body = body;
+    for (const node_id e : extents) m.indices.push_back(fresh_index(g_, f_.walk, integer(g_, 0), e));
+    const std::string text = name;
+    m.define = define(g_, g_.name(text.data(), static_cast<int>(text.size())), m.body, m.indices.data(),
+                      static_cast<int>(m.indices.size()));
+    before_.push_back(std::move(m));
+    return before_.back().define;
+  }
+
+  graph& g_;
+  const facts& known_;
+  stage& s_;
+  std::vector<stage>& before_;
+  trust& trusted_;
+  tile_form f_;
+};
+
+}  // namespace
+
+node_id tiles_of(graph& g, const tile_form& f) {
+  return make(g, op::maximum, pieces_of(g, g.arg(f.walk, 1), f.size), integer(g, 1));
+}
+
+bool take_tiles(graph& g, const facts& known, stage& s, std::vector<stage>& before, trust& trusted) {
+  const options& wanted = known.call().steer;
+  if (!known.call().gpu || wanted.algorithm != algorithm::planned || wanted.determinism == determinism::strict)
+    return false;
+  if (s.how != way::map || s.levelled || s.swept || s.when != no_node || s.indices.empty()) return false;
+  if (s.indices.size() > 2) return false;
+  return tiling(g, known, s, before, trusted)();
+}
+
+}  // namespace sheaf::plan
