@@ -90,7 +90,7 @@ class widening {
                      static_cast<int>(list.size()));
   }
   // Many GPUs have little of f64; what must have the processor's bits has them.
-  bool may_be_all() const { return !known_.call().gpu || known_.call().steer.determinism == determinism::strict; }
+  bool may_be_all() const { return !known_.for_teams(); }
   bool is_long(node_id n) const { return known_.trips(set_of(g_, bound_indices(g_, n))) >= long_row; }
   // A variance: its terms have one sign, so what lanes round does not cancel.
   bool is_squared_difference(node_id n) const {

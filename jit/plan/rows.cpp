@@ -135,7 +135,7 @@ class sharing {
 
   // Results of many columns: down a strip of lanes each row is another page, a few rows side by side are read as they lie.
   bool walks_wide_rows(const cluster& c) const {
-    if (known_.call().gpu) return false;
+    if (known_.for_teams()) return false;
     return std::all_of(c.partials.begin(), c.partials.end(), [&](int p) {
       const stage& s = at(p);
       const bool of_columns =

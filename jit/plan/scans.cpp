@@ -110,7 +110,9 @@ void make_scan(graph& g, const facts& known, stage& s, const sliding& r, std::ve
   const double rows = known.trips(others), places = known.trips(f.walk);
   const bool begins = known_equal(g, g.arg(f.walk, 0), g.arg(s.owned, 0)), inclusive = f.shift == (f.backward ? 0 : 1);
   const bool aligned = begins && (inclusive || (!f.backward && f.shift == 0));
-  if (!aligned || rows >= known.pieces(enough_pieces) * (known.call().gpu ? 2 : 64) || rows * places < known.elements(blocks_from)) return;
+  if (!aligned || rows >= known.pieces(enough_pieces) * (known.for_teams() ? 2 : 64) ||
+      rows * places < known.elements(blocks_from))
+    return;
   std::int64_t block = 64;
   while (static_cast<double>(block) * rows < known.elements(block_elements)) block *= 2;
   if (places < 4 * static_cast<double>(block)) return;

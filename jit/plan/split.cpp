@@ -103,12 +103,12 @@ class splitting {
     const double row_cost = inner_ * std::max(1.0, std::min(results_, 4096.0));
     const double blocks = known_.pieces(enough_pieces);
     while (static_cast<double>(block_) * row_cost < known_.elements(block_elements) ||
-           (known_.call().gpu &&
+           (known_.for_teams() &&
             known_.trips(cut_) * std::max(1.0, results_ / 256) > static_cast<double>(block_) * blocks))
       block_ *= 2;
     if (results_ > 256)
       block_ = std::max<std::int64_t>(block_, 64);  // partial results cost as much to move as the data
-    while (!known_.call().gpu && parts_bytes() > (most_bytes + output_bytes()) / 2 &&
+    while (!known_.for_teams() && parts_bytes() > (most_bytes + output_bytes()) / 2 &&
            known_.trips(cut_) >= 2 * fewest_blocks * static_cast<double>(block_))
       block_ *= 2, larger_ = true;
     return known_.trips(cut_) >= 2 * static_cast<double>(block_);

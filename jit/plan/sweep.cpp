@@ -231,7 +231,7 @@ class sweeping {
 }  // namespace
 
 bool take_sweep(graph& g, const facts& known, stage& s, std::vector<stage>& before, trust& trusted) {
-  if (known.call().gpu || known.call().steer.algorithm != algorithm::planned) return false;
+  if (known.for_teams() || known.call().steer.algorithm != algorithm::planned) return false;
   if (s.swept || s.levelled || s.when != no_node || s.indices.size() != 2) return false;
   sweeping one(g, known, s, before, trusted);
   return one.fold() || one.spread();

@@ -75,7 +75,7 @@ update_target target_of(graph& g, const stage& s) {
 std::vector<node_id> walk_of(const graph& g, const facts& known, const stage& s) {
   std::vector<node_id> walk = nesting_order(g, bound_indices(g, s.body));
   const auto rank = [&](node_id idx) { return is_closed(g, idx) ? known.trips(idx) : 0; };
-  if (!known.call().gpu) return walk;
+  if (!known.for_teams()) return walk;
   const auto longest =
       std::max_element(walk.begin(), walk.end(), [&](node_id a, node_id b) { return rank(a) < rank(b); });
   std::rotate(walk.begin(), longest, longest + 1);
@@ -85,7 +85,7 @@ std::vector<node_id> walk_of(const graph& g, const facts& known, const stage& s)
 node_id chunks_of(graph& g, const update_lists& l) { return pieces_of(g, trips_of(g, l.owned), l.listed()); }
 
 bool take_repeated(graph& g, const facts& known, stage& s, std::vector<stage>& before) {
-  if (known.call().gpu || s.how != way::scatter) return false;
+  if (known.for_teams() || s.how != way::scatter) return false;
   index_set all;
   for (const node_id idx : s.indices)
     if (idx != s.owned) all.insert(g.ordinal(idx));
@@ -120,7 +120,8 @@ bool take_atomic(graph& g, const facts& known, stage& s) {
 
 bool list_updates(graph& g, const facts& known, stage& s, std::vector<stage>& done) {
   const bool gpu = known.call().gpu;  // sorts by all threads, where others list by one
-  if (s.how != way::scatter || s.updates.array != no_node || s.parallel != s.owned || (!gpu && s.vector == no_node))
+  const bool teams = known.for_teams();
+  if (s.how != way::scatter || s.updates.array != no_node || s.parallel != s.owned || (!teams && s.vector == no_node))
     return false;
   const update_target t = target_of(g, s);
   index_set walked;
@@ -137,13 +138,16 @@ bool list_updates(graph& g, const facts& known, stage& s, std::vector<stage>& do
   index_set all = set_of(g, s.indices);
   const double results = known.trips(all);
   const bool eager = known.call().eager;
-  if (room == no_node || (!gpu && !eager && (results < listed_from || known.trips(s.owned) < 256))) return false;
+  if (room == no_node || (!teams && !eager && (results < listed_from || known.trips(s.owned) < 256))) return false;
   const auto updates = known.value(room);
   const auto walk = bound_indices(g, s.body);
-  const bool by_row = gpu || is_promised(g, known, t.at);
+  const bool promised = is_promised(g, known, t.at), by_row = gpu || promised;
   const auto planes_of = static_cast<std::int64_t>(walk.size()) + (by_row ? 0 : 1);
-  const double bytes = 8.0 * (static_cast<double>(planes_of * updates.value_or(0)) + (by_row ? known.trips(s.owned) : 0));
-  if (!updates || (!eager && (gpu ? *updates < sorted_from : bytes > results * row(g.type(s.define)).bytes)))
+  // Of a processor's list, which decides there whether it pays, and so under strict here.
+  const double entries =
+      static_cast<double>(walk.size() + (promised ? 0 : 1)) * static_cast<double>(updates.value_or(0));
+  const double bytes = 8.0 * (entries + (promised ? known.trips(s.owned) : 0));
+  if (!updates || (!eager && (teams ? *updates < sorted_from : bytes > results * row(g.type(s.define)).bytes)))
     return false;
   update_lists l{.walk = walk_of(g, known, s),
                  .owned = s.owned,

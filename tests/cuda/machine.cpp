@@ -61,17 +61,18 @@ bool emulated_machine::run(const std::vector<std::int32_t>& words, const sheaf_t
   plan::call_facts call;
   call.gpu = gpu;
   if (!gpu) call.on = jit::this_machine();  // as native.cpp plans
-  k.second.push_back(gpu);
+  k.second.push_back(2 * strict + gpu);
+  if (strict) call.steer.determinism = determinism::strict;
   for (int i = 0; i < g.inputs.size(); ++i) {
     const int rank = g.inputs[i].rank;
-    call.promised.push_back(gpu && !is_floating(g.inputs[i].type));
+    call.promised.push_back(gpu && !strict && !is_floating(g.inputs[i].type));
     call.inputs.push_back(
         {{tensors[i].extents, tensors[i].extents + rank}, rank == 0 || tensors[i].strides[rank - 1] == 1});
     k.second.insert(k.second.end(), tensors[i].extents, tensors[i].extents + rank);
   }
   auto& found = all_[k];
   if (!found) {
-    call.eager = gpu && batch_.size() % 2 == 1;  // what is for much ragged data
+    call.eager = gpu && !strict && batch_.size() % 2 == 1;  // what is for much ragged data
     if (built_) throw std::logic_error("a program that the first round did not run");
     found = std::make_unique<prepared>();
     found->plan = plan_program(g, call, "program");
@@ -81,9 +82,10 @@ bool emulated_machine::run(const std::vector<std::int32_t>& words, const sheaf_t
     for (const auto& list : found->extents) extents.push_back(list.data());
     // Every third as it is where nothing is known of the call.
     const bool known = batch_.size() % 3 != 2;
-    found->module = &batch_.add(found->plan.code, {}, known ? cuda::call_extents(extents) : cuda::call_extents());
+    const cuda::target to{.cpu_order = strict || !gpu};
+    found->module = &batch_.add(found->plan.code, to, known ? cuda::call_extents(extents) : cuda::call_extents());
   }
-  if (!built_) return false;
+  if (!built_) return strict;  // what it is compared with is no reference, which would take long for much data
   this->call(*found, tensors);
   return true;
 }

@@ -20,6 +20,7 @@ class emulated_machine {
   const batch& modules() const { return batch_; }
 
   bool gpu = true;  // plans are those for a GPU, else those for a CPU
+  bool strict = false;  // under determinism::strict, and nothing as if for much data or for kept indices
 
   static emulated_machine& only();
 
