@@ -18,6 +18,7 @@
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/TargetParser/Host.h>
 #include <llvm/TargetParser/SubtargetFeature.h>
+#include <llvm/Transforms/Scalar.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
 #include <llvm/Transforms/Utils/Mem2Reg.h>
 
@@ -109,6 +110,28 @@ void run_passes(Module& module, target& t, int level) {
     if (!f.isDeclaration()) passes.run(f, analyses);
 }
 
+namespace {
+
+struct pass_config : TargetPassConfig {
+  using TargetPassConfig::addCoreISelPasses;
+};
+
+// TargetPassConfig::addISelPasses, less what finds nothing in this code or takes more than it gives: strength reduction of
+// addresses, which with its analyses is a fifth of all and gains nothing once row addresses stand before their loops (hoist.cpp);
+// searches for constants, library calls, comparisons, atomics, exceptions and intrinsics that no emitter here writes.
+bool add_selection(TargetPassConfig& steps, legacy::PassManager& passes, LLVMTargetMachine& machine) {
+  passes.add(createTargetTransformInfoWrapperPass(machine.getTargetIRAnalysis()));
+  passes.add(createPreISelIntrinsicLoweringPass());
+  passes.add(createScalarizeMaskedMemIntrinLegacyPass());
+  passes.add(createInterleavedAccessPass());
+  passes.add(createUnreachableBlockEliminationPass());
+  steps.addCodeGenPrepare();
+  steps.addISelPrepare();
+  return (steps.*&pass_config::addCoreISelPasses)();
+}
+
+}  // namespace
+
 SmallVector<char, 0> emit_code(Module& module, target& t, bool text) {
   SmallVector<char, 0> bytes;
   raw_svector_ostream stream(bytes);
@@ -126,7 +149,7 @@ SmallVector<char, 0> emit_code(Module& module, target& t, bool text) {
   passes.add(steps);
   auto* info = new MachineModuleInfoWrapperPass(&machine);
   passes.add(info);
-  if (steps->addISelPasses()) throw compile_error("LLVM cannot write code for this target");
+  if (add_selection(*steps, passes, machine)) throw compile_error("LLVM cannot write code for this target");
   steps->addMachinePasses();
   steps->setInitialized();
   MCContext& context = info->getMMI().getContext();

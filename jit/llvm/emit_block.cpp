@@ -148,6 +148,7 @@ void emit_counted_loop(function_emitter& f, const ir::statement& s, Value* low, 
   b.CreateStore(s.backward ? b.CreateSub(high, by, "", false, true) : low, cell);
   auto* inside = BasicBlock::Create(c, f.kernel.loop_names[static_cast<std::size_t>(s.loop)], f.function);
   auto* done = BasicBlock::Create(c, "done", f.function);
+  BasicBlock* const before = b.GetInsertBlock();
   b.CreateCondBr(enters, inside, done);
   b.SetInsertPoint(inside);
   Value* counter = b.CreateLoad(b.getInt64Ty(), cell);
@@ -155,6 +156,7 @@ void emit_counted_loop(function_emitter& f, const ir::statement& s, Value* low, 
   Value* next = s.backward ? b.CreateSub(counter, by, "", false, true) : b.CreateAdd(counter, by, "", false, true);
   b.CreateStore(next, cell);
   leave_alone(b.CreateCondBr(s.backward ? b.CreateICmpSGE(next, low) : b.CreateICmpSLT(next, high), inside, done));
+  hoist_from_loop(f, before, inside, done);
   b.SetInsertPoint(done);
 }
 

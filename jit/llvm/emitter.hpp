@@ -92,6 +92,10 @@ using loop_body = void (*)(function_emitter& f, const ir::statement& s, llvm::Va
 void emit_counted_loop(function_emitter& f, const ir::statement& s, llvm::Value* low, llvm::Value* high,
                        std::int64_t step, loop_body body);
 
+// hoist.cpp. Of a loop just written, whose blocks are `first` and all that were made after `done`.
+void hoist_from_loop(const function_emitter& f, llvm::BasicBlock* before, llvm::BasicBlock* first,
+                     llvm::BasicBlock* done);
+
 // emit_value.cpp
 void emit_instruction(function_emitter& f, ir::value id);
 llvm::Value* emit_op(function_emitter& f, op what, element from, element to, std::span<llvm::Value* const> args);

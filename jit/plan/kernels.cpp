@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <sheaf/jit/plan/folds.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/sort.hpp>
 
@@ -129,6 +130,38 @@ int lanes_together(const graph& g, const stage& a, const stage& b) {
   return std::min(a.lanes, b.lanes);
 }
 
+// Bytes of one lane's running results.
+int folded_bytes(const graph& g, const stage& s) {
+  int bytes = 0;
+  for_each_node(g, s.body, [&](node_id n) {
+    if (g.kind(n) != op::reduce || !g.free[n].has(g.ordinal(s.vector))) return;
+    bytes = std::max(bytes, row(has_narrow_lanes(g, n) ? element::f32 : g.type(n)).bytes);
+  });
+  return bytes;
+}
+
+// Stages whose lanes hold running results beside each other have half of the registers together, as one has alone: with all of
+// them taken each turn moves every one, in eight times the code. Each lane is a result of its own, so no bit depends on it.
+void share_registers(const graph& g, program_plan& plan, const kernel_plan& k) {
+  constexpr int half = 1024;  // bytes, of 32 registers
+  const auto stage_at = [&](int i) -> stage& { return plan.stages[static_cast<std::size_t>(i)]; };
+  for (const int i : k.stages) {
+    const stage& s = stage_at(i);
+    int bytes = 0, folding = 0;
+    for (const int j : k.stages) {
+      const stage& other = stage_at(j);
+      if (s.vector == no_node || other.vector != s.vector || other.how != way::map) continue;
+      const int own = folded_bytes(g, other);
+      bytes += own;
+      folding += own > 0;
+    }
+    int lanes = s.lanes;
+    while (folding > 1 && lanes > 8 && lanes * bytes > half) lanes /= 2;
+    for (const int j : k.stages)
+      if (s.vector != no_node && stage_at(j).vector == s.vector) stage_at(j).lanes = std::min(stage_at(j).lanes, lanes);
+  }
+}
+
 }  // namespace
 
 read_table::read_table(const graph& g, const std::vector<stage>& stages) {
@@ -223,6 +256,7 @@ void group(graph& g, const facts& known, program_plan& plan) {
         stage &a = plan.stages[static_cast<std::size_t>(i)], &b = plan.stages[static_cast<std::size_t>(j)];
         if (a.vector != no_node && a.vector == b.vector) a.lanes = b.lanes = lanes_together(g, a, b);
       }
+    if (!known.call().gpu && known.call().steer.lanes == 0) share_registers(g, plan, k);
     double work = 0;
     for (const int i : k.stages) work += plan.stages[static_cast<std::size_t>(i)].operations;
     const double turns =

@@ -211,6 +211,32 @@ TEST(plan_rows, wide_rows_are_walked_as_they_lie) {
   narrow.expect_right(1e-5);
 }
 
+// Sums down columns that run beside each other have together the registers that one has alone.
+TEST(plan_rows, sums_of_columns_share_the_registers) {
+  constexpr auto shift = tensor<"shift", float, 1>;
+  constexpr auto shifted = define<"shifted">() = sum(over(i, j), (normal(i, j) + shift(j)) * dy(i, j));
+  trial t = trial_of(grad(shifted, gain), grad(shifted, shift));
+  t.random("x", {3000, 256}).random("dy", {3000, 256}).random("gain", {256}).random("shift", {256});
+  const std::string code = code_of(t), last = code.substr(code.rfind("\nkernel "));
+  EXPECT_EQ(count_of(last, "f64v = accumulator"), 2u) << last;
+  EXPECT_NE(last.find(" lanes 64"), std::string::npos) << last;
+  EXPECT_EQ(last.find(" lanes 128"), std::string::npos) << last;
+  t.expect_right(1e-4);
+}
+
+TEST(plan_rows, addresses_of_rows_stand_before_their_loops) {
+  constexpr auto twice = define<"twice">(i, j) = x(i, j) + x(i, j);
+  trial t = trial_of(twice);
+  t.random("x", {40, 333});
+  t.plan_text();
+  sheaf_llvm_options options = default_options();
+  options.want_ir = 1;
+  const std::string text = program(t.p->code, options).llvm_ir;
+  const std::size_t load = text.find(" load <"), block = text.rfind("\n\n", load);
+  ASSERT_NE(load, std::string::npos) << text;
+  EXPECT_EQ(text.substr(block, load - block).find(" mul "), std::string::npos) << text.substr(block, load - block);
+}
+
 // A sum's lanes are folded in f64: of many rows none is off by more than its own rounding and what lanes leave of theirs.
 TEST(plan_rows, lanes_are_folded_in_f64) {
   constexpr auto row_mean = define<"row_mean">(i) = mean(j, x(i, j));
