@@ -249,6 +249,7 @@ class kernel_lowering {
   void rest_of_block(const stage& s, const window_view& v, const range& t, scope& at);
   void rest_from_folds(const stage& s, ir::value more, scope& at);
   ir::value finished(const stage& s, const window_view& v, folded x, scope& inner);
+  void prefetch_window(const stage& s, const window_view& v, node_id end, scope& inner);
   void window_results(const stage& s, const window_view& v, const range& t, scope& at);
   void window_blocks(const stage& s, const window_view& v, const range& t, scope& at);
   void window_with_ends(const stage& s, const window_view& v, const range& t, scope& at);

@@ -2,11 +2,14 @@
 // block of results are folded from its beginning backwards and kept in a local buffer, those in it run along with it.
 #include <memory>
 
+#include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/jit/lower/window_fold.hpp>
 
 namespace sheaf::lower {
 
 namespace {
+
+constexpr std::int64_t bytes_ahead = 4096;  // from a request to its use
 
 // Is the rest of a block made of the block before alone?
 bool keeps_folds(const stage& s) { return s.window.block == s.lanes * (s.window.groups - 1); }
@@ -132,6 +135,29 @@ void kernel_lowering::rest_from_folds(const stage& s, ir::value more, scope& at)
   });
 }
 
+// Asks for what comes some kilobytes later. While a block's rest is folded nothing comes from memory: what the processor asks
+// for by itself begins anew with each block.
+void kernel_lowering::prefetch_window(const stage& s, const window_view& v, node_id end, scope& inner) {
+  if (s.window.groups == 0 || v.t != s.owned) return;
+  plan::for_each_node(g, v.value, [&](node_id n) {
+    if (g.kind(n) != op::load || g.kind(g.arg(n, 0)) != op::input || plan::holds(g, n, op::reduce)) return;
+    const std::int32_t id = buffers.at(g.arg(n, 0));
+    const line along = split_affine(g, g.arg(n, g[n].count - 1), v.walk);
+    if (known.bytes(g.arg(n, 0)) < known.call().on.from_memory() || !buffer(id).unit_inner || !along.affine ||
+        along.slope != 1)
+      return;
+    plan::replacement later(g);
+    later.add(v.walk, make(g, op::add, end, integer(g, bytes_ahead / sheaf::row(g.type(n)).bytes)));
+    std::vector<ir::value> list;
+    for (int d = 1; d < g[n].count; ++d) {
+      const node_id e = later(g.arg(n, d));
+      if (plan::holds(g, e, op::load) || !g.free[e].within(inner.bound)) return;
+      list.push_back(emit(e, inner, true));
+    }
+    inner.block->prefetch(id, std::move(list));
+  });
+}
+
 void kernel_lowering::window_results(const stage& s, const window_view& v, const range& t, scope& at) {
   const plan::window_form& w = s.window;
   const window_fold fold(g, s);
@@ -156,6 +182,7 @@ void kernel_lowering::window_results(const stage& s, const window_view& v, const
     bind(inner, v.t, s.lanes);
     ir::block_builder& c = *inner.block;
     folded result = slider(c, element_at(end, inner), false);
+    prefetch_window(s, v, end, inner);
     if (large) {
       const folded so_far = sum->with(c, result, false);
       const ir::value place = c.emit(op::sub, {c.counter(), t.low});

@@ -99,6 +99,19 @@ TEST(window_pass, types_and_batches) {
   }
 }
 
+// Blocks fold their rest while nothing comes from memory; where the data does, each vector asks for what comes later.
+TEST(window_pass, asks_ahead_of_memory) {
+  constexpr auto rows = define<"rows">(i, t) = b(i, t) * 0_c + mean(u.in(0_c, 150_c), m(i, t + u));
+  trial test = trial_of(rows);
+  test.on.last_cache = 8 * 4 * 20 * 449;
+  test.random("b", {20, 300}).random("m", {20, 449}).make();
+  EXPECT_NE(ir::print(test.p->code).find("prefetch m["), std::string::npos) << ir::print(test.p->code);
+  test.expect_right();
+  trial cached = trial_of(rows);
+  cached.random("b", {20, 300}).random("m", {20, 449}).make();
+  EXPECT_EQ(ir::print(cached.p->code).find("prefetch m["), std::string::npos);
+}
+
 TEST(window_pass, nothing_outlives_its_window) {
   constexpr auto total = define<"total">(t) = y(t) * 0_c + sum(u.in(0_c, 200_c), x(t + u));
   constexpr auto highest = define<"highest">(t) = y(t) * 0_c + max(u.in(0_c, 200_c), x(t + u));
