@@ -39,7 +39,8 @@ class arranged_call {
                          const element_reader& read) const;
 
  private:
-  void place(element type, const std::vector<std::int64_t>& extents, std::size_t alignment, bool kept);
+  void place(element type, const std::vector<std::int64_t>& extents, const std::vector<bool>& in_turn,
+             std::size_t alignment, bool kept);
   [[noreturn]] void fail(plan::check c, std::int64_t position, const sheaf_tensor* tensors,
                          const element_reader& read) const;
 };

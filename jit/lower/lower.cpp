@@ -4,6 +4,7 @@
 #include <sheaf/jit/lower/lowering.hpp>
 #include <sheaf/jit/plan/checks.hpp>
 #include <sheaf/jit/plan/folds.hpp>
+#include <sheaf/jit/plan/in_turn.hpp>
 #include <sheaf/jit/plan/kept.hpp>
 #include <sheaf/jit/plan/kernels.hpp>
 #include <sheaf/jit/plan/rows.hpp>
@@ -58,6 +59,7 @@ class buffer_table {
           s.ordinal = static_cast<int>(p_.workspaces.size());
           workspace w{b.type, {}, s.kept};
           for (int d = 0; d < b.rank; ++d) w.extents.push_back(extent(p_.g, s.define, d));
+          for (const node_id idx : s.indices) w.in_turn.push_back(std::ranges::count(s.in_turn, idx) > 0);
           p_.workspaces.push_back(std::move(w));
         }
         ids[s.define] = add(std::move(b));
@@ -112,6 +114,7 @@ planned plan_program(graph source, const plan::call_facts& call, const std::stri
   if (call.steer.fusion == fusion::planned) plan::share_rows(p.g, known, p.plan);
   plan::widen_folds(p.g, known, p.plan);
   plan::group(p.g, known, p.plan);
+  plan::keep_in_turn(p.g, known, p.plan);  // needs the loops that stages share
   plan::check_followed(p.g, known, p.plan);
   plan::predict_traffic(p.g, known, p.plan);
   p.code.name = name;

@@ -9,11 +9,12 @@
 
 namespace sheaf {
 
-// A dense row-major array that the runtime allocates for a call; contents need not be set.
+// A row-major array that the runtime allocates for a call, dense but for what comes in turn; contents need not be set.
 struct workspace {
   element type;
   std::vector<node_id> extents;  // expressions of planned::g without free indices and data, of the call's extents
   bool kept = false;             // written by kernels that need not run again while promised data stays as it is
+  std::vector<bool> in_turn = {};  // by dimension: its places come one after the other, in the same memory
 };
 
 // A program ready for an emitter. Slots of sheaf_call::tensors: inputs, outputs, workspaces, then one i64 of rank 0 for

@@ -197,6 +197,7 @@ struct stage {
   node_id sum_of_sums = no_node, flat = no_node;  // of partial results: the body that was made, and the same as one sum over rows.part
   window_form window;            // window only; the lanes are those of `owned`, the last index
   place where = place::workspace;
+  std::vector<node_id> in_turn;  // of the indices of a workspace: one place at a time is kept, see `in_turn.hpp`
   bool asked = false;            // a check, or read by one: it runs before any output is stored
   bool decides = false;          // a number on which the choice of an algorithm depends, and nothing else
   bool kept = false;             // of promised data alone: what one call made is good for the next

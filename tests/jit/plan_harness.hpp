@@ -33,6 +33,16 @@ struct memory {
     m.bytes.assign(static_cast<std::size_t>(std::max<std::int64_t>(count, 1) * row(type).bytes), 0xCD);
     return m;
   }
+  // Row-major, but for dimensions whose places lie in the same memory; bytes beyond what that needs are there.
+  static memory in_turn(element type, std::vector<std::int64_t> extents, const std::vector<bool>& turns) {
+    memory m = dense(type, std::move(extents));
+    std::int64_t count = 1;
+    for (std::size_t d = m.extents.size(); d-- > 0;) {
+      m.strides[d] = turns[d] ? 0 : count;
+      count *= turns[d] ? 1 : m.extents[d];
+    }
+    return m;
+  }
   // The same tensor with its last dimension lying outermost.
   static memory transposed(element type, std::vector<std::int64_t> extents) {
     memory m = dense(type, extents);
@@ -165,7 +175,7 @@ class trial {
     for (const workspace& w : p->workspaces) {
       std::vector<std::int64_t> extents;
       for (const node_id e : w.extents) extents.push_back(known.value(e).value());
-      rest.push_back(memory::dense(w.type, extents));
+      rest.push_back(memory::in_turn(w.type, extents, w.in_turn));
     }
     for (const plan::check& c : p->checks)
       if (!c.uniform) rest.push_back(memory::dense(element::i64, {}));

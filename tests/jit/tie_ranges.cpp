@@ -178,6 +178,7 @@ void to_one() {
 }
 TEST(ties_of_windows, to_the_first_or_the_last) {
   to_one<50, 1>();
+  to_one<63, 1>();
   to_one<64, 1>();
   to_one<150, 3>();
   to_one<130, 2>();
@@ -188,6 +189,7 @@ TEST(ties_of_windows, in_ranges_of_any_kind) {
   in_ranges<16, 3>();
   in_ranges<20, 1>();
   in_ranges<33, 2>();
+  in_ranges<63, 2>();
   in_ranges<70, 1>();
   in_ranges<70, 2>();
   in_ranges<70, 5>();
