@@ -144,7 +144,7 @@ class kernel_lowering {
   bool is_large(const stage& s) const;  // and not read again soon
   std::vector<node_id> place_in(const stage& s);  // subscripts of what is stored: indices from their first on
 
-  // nest.cpp
+  // nest.cpp, rows.cpp
   struct entry {
     const stage* s;
     std::size_t depth;  // loops already open
@@ -269,9 +269,14 @@ class kernel_lowering {
   std::vector<node_id> unknown_reductions(const stage& each, scope& s);
   std::vector<node_id> guests(std::span<const entry> hosts, node_id idx, scope& s);
   void run_shared(std::span<const entry> group, std::span<const node_id> visiting, scope& s, bool last);
+  node_id row_value(const stage& s);
   void finish(const stage& s, scope& at);
   void finish_rows(const stage& s, scope& at);
   void add_to_partial(const stage& s, ir::value added, scope& at);
+  bool moves(const stage& s) const;  // what is folded, with its centre
+  bool moves_with(const stage& s, const stage& centre) const;
+  void bind_last(std::span<const entry> group, node_id idx, std::int64_t together, scope& s);
+  int most_lanes(std::span<const entry> group, const scope& s) const;
   void store_result(const stage& s, scope& at);
   bool may_join_rows(std::span<const entry> group);
   void run_rows(std::span<const entry> shared, node_id idx, scope& s);

@@ -8,122 +8,6 @@
 
 namespace sheaf::lower {
 
-namespace {
-
-constexpr std::int64_t rows_together = 4;       // beside maps, which need registers too
-constexpr std::int64_t rows_by_themselves = 8;  // partial results are read and written half as often, of shorter sums
-constexpr int lanes_of_rows = 64;               // by four rows they fill the registers
-
-// What a row adds to a partial result: the reduction over what is bound beside the row.
-node_id row_value(graph& g, const stage& s) {
-  std::vector<node_id> rest = plan::bound_indices(g, s.body);
-  std::erase(rest, s.rows.part);
-  const node_id body = g.arg(s.body, 0), condition = g.arg(s.body, 1);
-  if (!rest.empty()) return plan::intern_reduce(g, monoid_of(g, s.body), g.type(s.body), body, condition, rest);
-  return make(g, op::select, condition, body, identity_of(g, monoid_of(g, s.body), g.type(s.body)));
-}
-
-}  // namespace
-
-// A stage all of whose loops are open.
-void kernel_lowering::finish(const stage& s, scope& at) {
-  if (at.rows_at_once > 1) return finish_rows(s, at);
-  if (s.how == plan::way::partial) return add_to_partial(s, emit(row_value(g, s), at), at);
-  store_result(s, at);
-}
-
-void kernel_lowering::add_to_partial(const stage& s, ir::value added, scope& at) {
-  const std::int32_t id = buffers.at(s.define);
-  std::vector<ir::value> list;
-  const ir::access how = subscripts_of(id, place_in(s), at, list);
-  const ir::value old = at.block->load(id, g.type(s.body), list, how);
-  store(s, at.block->emit(row(monoid_of(g, s.body)).combine, {old, added}), at);
-}
-
-void kernel_lowering::store_result(const stage& s, scope& at) {
-  const ir::value value = emit(s.body, at);
-  store(s, value, at);
-  pending.erase(s.define);
-  const node_id own = load(g, s.define, s.indices.data(), static_cast<int>(s.indices.size()));
-  at.values[2 * std::int64_t{own}] = value;  // a later stage in this loop need not read it back
-}
-
-// The same for several rows: what they add to a partial result is combined first, pair by pair.
-void kernel_lowering::finish_rows(const stage& s, scope& at) {
-  const bool partial = s.how == plan::way::partial;
-  const node_id value = partial ? row_value(g, s) : s.body;
-  std::vector<ir::value> added;
-  for (std::int64_t k = 0; k < at.rows_at_once; ++k) {
-    plan::replacement put(g);
-    put.add(s.rows.part, make(g, op::add, s.rows.part, integer(g, k)));
-    plan::trust_alike(g, value, put, plan.trusted);
-    stage one = s;
-    one.body = put(value);
-    for (node_id& idx : one.indices) idx = put(idx);
-    if (partial)
-      added.push_back(emit(one.body, at));
-    else
-      store_result(one, at);
-  }
-  if (!partial) return;
-  for (std::size_t apart = 1; apart < added.size(); apart *= 2)
-    for (std::size_t k = 0; k + apart < added.size(); k += 2 * apart)
-      added[k] = at.block->emit(row(monoid_of(g, s.body)).combine, {added[k], added[k + apart]});
-  add_to_partial(s, added.front(), at);
-}
-
-// Partial results of columns beside maps, where no row is reduced: then a column's part is loaded and stored, and what
-// all rows need of it loaded, once for several rows. One row of each fills the nearest cache.
-bool kernel_lowering::may_join_rows(std::span<const entry> group) {
-  const stage& first = *group.front().s;
-  const auto partial = [](const entry& e) { return e.s->how == plan::way::partial; };
-  if (first.rows.part == no_node || std::none_of(group.begin(), group.end(), partial)) return false;
-  return std::all_of(group.begin(), group.end(), [&](const entry& e) {
-    const stage& s = *e.s;
-    const bool lanes_next = e.depth + 2 == s.loops.size() && s.vector == s.loops.back() && s.vector == first.vector;
-    return lanes_next && s.rows.part == first.rows.part && !plan::holds(g, partial(e) ? row_value(g, s) : s.body, op::reduce);
-  });
-}
-
-void kernel_lowering::run_rows(std::span<const entry> shared, node_id idx, scope& s) {
-  ir::block_builder& b = *s.block;
-  const ir::value low = emit(g.arg(idx, 0), s), high = emit(g.arg(idx, 1), s);
-  const bool maps =
-      std::any_of(shared.begin(), shared.end(), [](const entry& e) { return e.s->how == plan::way::map; });
-  const std::int64_t together = maps ? rows_together : rows_by_themselves;
-  const ir::value size = b.i64(together);
-  const ir::value turns = b.emit(op::quotient, {b.emit(op::sub, {high, low}), size});
-  {
-    scope several(s, b.loop(ir::loop_kind::serial, index_text(idx) + "_rows", b.i64(0), turns));
-    ir::block_builder& inner = *several.block;
-    several.bind_to(g, idx, inner.emit(op::add, {low, inner.emit(op::mul, {inner.counter(), size})}));
-    several.rows_at_once = together;
-    nest(shared, several);
-    several.close();
-  }
-  const range rest{b.emit(op::add, {low, b.emit(op::mul, {turns, size})}), high};
-  scope one(s, open(s, idx, 1, &rest));
-  bind(one, idx, 1);
-  nest(shared, one);
-  one.close();
-}
-
-// Partial results begin as the identity, before the rows of their block.
-void kernel_lowering::fill(std::span<const entry> entries, scope& s) {
-  for (const entry& e : entries) {
-    if (e.s->how != plan::way::partial) continue;
-    const node_id identity = identity_of(g, monoid_of(g, e.s->body), g.type(e.s->body));
-    if (e.s->vector == no_node) {
-      store(*e.s, emit(identity, s), s);
-      continue;
-    }
-    scope inner(s, open(s, e.s->vector, e.s->lanes));
-    bind(inner, e.s->vector, e.s->lanes);
-    store(*e.s, emit(identity, inner), inner);
-    inner.close();
-  }
-}
-
 bool kernel_lowering::is_open(const entry& e) const { return e.depth == e.s->loops.size(); }
 
 // Does it read what others of the list are still to store?
@@ -134,7 +18,7 @@ bool kernel_lowering::waits(const entry& e, std::span<const entry> others) const
 // The reductions of a stage that run at s and are not known there.
 std::vector<node_id> kernel_lowering::unknown_reductions(const stage& each, scope& s) {
   std::vector<node_id> list;
-  plan::for_each_node(g, each.how == plan::way::partial ? row_value(g, each) : each.body, [&](node_id n) {
+  plan::for_each_node(g, each.how == plan::way::partial ? row_value(each) : each.body, [&](node_id n) {
     if (g.kind(n) == op::reduce && g.free[n].within(s.bound) && !find(n, s, false)) list.push_back(n);
   });
   return list;
@@ -268,8 +152,7 @@ void kernel_lowering::prefetch_next_lanes(node_id q, scope& at, scope& inner) {
 void kernel_lowering::run_shared(std::span<const entry> group, std::span<const node_id> visiting, scope& s, bool last) {
   const stage& first = *group.front().s;
   const node_id idx = first.loops[group.front().depth];
-  const int most = s.rows_at_once > 1 ? lanes_of_rows : first.lanes;
-  const int lanes = idx == first.vector ? std::min(first.lanes, most) : 1;
+  const int lanes = idx == first.vector ? most_lanes(group, s) : 1;
   if (idx == first.rows.part) fill(group, s);
   if (idx == first.rows.part && visiting.empty() && may_join_rows(group)) {
     std::vector<entry> shared(group.begin(), group.end());
@@ -281,6 +164,7 @@ void kernel_lowering::run_shared(std::span<const entry> group, std::span<const n
   scope inner(s, open(s, idx, lanes, s.part_of(idx)));
   inner.whole = s.part_of(idx) == nullptr;
   bind(inner, idx, lanes);
+  bind_last(group, idx, 1, inner);
   std::vector<entry> shared(group.begin(), group.end());
   for (entry& e : shared) ++e.depth;
   nest(shared, inner);
@@ -352,7 +236,8 @@ bool kernel_lowering::joins(const entry& e, std::span<const entry> group, std::s
     if (o.s == e.s) break;
     if (!reads(s, *o.s)) continue;
     const bool inside = std::any_of(group.begin(), group.end(), [&](const entry& each) { return each.s == o.s; });
-    if (!inside || !plan::reads_only_at(g, s, *o.s, idx)) return false;
+    const bool moving = idx == s.rows.part && moves_with(s, *o.s);
+    if (!inside || (!moving && !plan::reads_only_at(g, s, *o.s, idx))) return false;
   }
   return true;
 }

@@ -28,6 +28,8 @@ void rename_parallel(graph& g, stage& s, node_id to, trust& trusted) {
   for (auto* list : {&s.indices, &s.loops})
     for (node_id& idx : *list) idx = put(idx);
   if (s.vector != no_node) s.vector = put(s.vector);
+  for (node_id* n : {&s.rows.part, &s.rows.block, &s.moving.centre, &s.moving.last, &s.moving.body, &s.moving.moved})
+    if (*n != no_node) *n = put(*n);
   if (s.slices.slice == from) s.slices.slice = to;
   s.parallel = to;
 }

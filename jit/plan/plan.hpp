@@ -105,6 +105,15 @@ struct row_blocks {
   std::int64_t size = 0;
 };
 
+// A partial result whose terms are centred by another one over the same rows. Where these are walked a few at a time, the centre
+// is that of the rows so far, and what was folded before is moved to it. See split.cpp and lower/rows.cpp.
+struct moving_form {
+  node_id centre = no_node;  // the other one, as it is loaded; none: nothing moves
+  node_id last = no_node;    // an index, of the last row that is walked at a time; none: nothing asks for it
+  node_id body = no_node;    // the stage's, by the centre of the rows up to `last`
+  node_id moved = no_node;   // what earlier(...) of the stage is worth by that centre; rows.part is the first row at a time
+};
+
 // Result t of a window folds value(walk) over the `width` places that end at walk == t + ahead. One of at most `lanes` is
 // folded between registers. A larger one is `groups` folds of `lanes` elements, a vector apart, and `rest` elements before
 // them; of the groups, running blocks of `block` results keep what is left of those before the block, and go on with those
@@ -195,6 +204,7 @@ struct stage {
   tile_form tiles;               // tiles
   row_blocks rows;
   node_id sum_of_sums = no_node, flat = no_node;  // of partial results: the body that was made, and the same as one sum over rows.part
+  moving_form moving;            // of partial results; a stage that is `partial` moves if it has one
   window_form window;            // window only; the lanes are those of `owned`, the last index
   place where = place::workspace;
   std::vector<node_id> in_turn;  // of the indices of a workspace: one place at a time is kept, see `in_turn.hpp`

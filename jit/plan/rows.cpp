@@ -24,8 +24,11 @@ class renaming {
       if (*n != no_node) *n = put_(*n);
     for (auto* list : {&s_.indices, &s_.loops})
       for (node_id& idx : *list) idx = put_(idx);
-    for (node_id* idx : {&s_.vector, &s_.parallel, &s_.rows.whole, &s_.rows.part, &s_.rows.block})
+    for (node_id* idx : {&s_.vector, &s_.parallel, &s_.rows.whole, &s_.rows.part, &s_.rows.block, &s_.moving.last})
       if (*idx != no_node) *idx = put_(*idx);
+    if (s_.moving.centre == no_node) return;
+    trust_alike(g_, s_.moving.body, put_, trusted_);
+    for (node_id* n : {&s_.moving.centre, &s_.moving.body, &s_.moving.moved}) *n = put_(*n);
   }
 
  private:
@@ -141,11 +144,37 @@ class sharing {
       const bool of_columns =
           s.indices.size() == 2 && s.indices.front() == c.rows.block && s.vector == s.indices.back();
       const node_id body = s.sum_of_sums != no_node ? s.flat : s.body;
-      if (!of_columns || g_.kind(body) != op::reduce || bound_indices(g_, body).size() != 1 || waits(p, c))
+      if (!of_columns || g_.kind(body) != op::reduce || bound_indices(g_, body).size() != 1 || !may_follow(p, c))
         return false;
-      return known_.trips(s.vector) >= 2.0 * s.lanes && known_.trips(s.vector) <= most_columns &&
-             !holds(g_, g_.arg(body, 0), op::reduce);
+      return are_wide_rows(known_, s.vector, s.lanes) && !holds(g_, g_.arg(body, 0), op::reduce);
     });
+  }
+
+  // Does it wait for none of the cluster but the one that centres it?
+  bool may_follow(int i, const cluster& c) const {
+    const stage& s = at(i);
+    return std::all_of(c.partials.begin(), c.partials.end(), [&](int p) {
+      const bool centre = s.moving.centre != no_node && g_.arg(s.moving.centre, 0) == at(p).define;
+      return centre || !reads_.waits(s.define, at(p).define);
+    });
+  }
+
+  // The centre moves as rows come, where the two are walked together: then both are updated while a row is at hand.
+  void move(int i, const cluster& c) {
+    stage& s = at(i);
+    if (s.moving.centre == no_node) return;
+    const bool together = c.maps.empty() && std::any_of(c.partials.begin(), c.partials.end(), [&](int p) {
+      const stage& o = at(p);
+      return o.how == way::partial && o.vector == s.vector && s.moving.centre == load(g_, o.define, o.indices.data(), static_cast<int>(o.indices.size()));
+    });
+    if (!together) {
+      s.moving = {};
+      return;
+    }
+    s.body = s.moving.body;
+    s.reasons.push_back(row(monoid_of(g_, s.body)).idempotent
+                            ? "the extremum is that of the rows so far: where it moves, so does the position"
+                            : "centred by the rows so far: where the centre moves, so does what was summed");
   }
 
   // What the index of the results beside the blocks is called by a map with lanes along the same range.
@@ -169,7 +198,7 @@ class sharing {
   void share(cluster& c) {
     std::vector<int> updated;
     for (const int i : c.partials)
-      if (update_by_row(at(i), c)) updated.push_back(i);
+      if (update_by_row(at(i), c)) updated.push_back(i), move(i, c);
     if (updated.empty()) return;
     const std::string rows =
         "its rows are walked in blocks of " + std::to_string(c.rows.size) + ", with the partial results over them";
@@ -263,6 +292,10 @@ class sharing {
 };
 
 }  // namespace
+
+bool are_wide_rows(const facts& known, node_id columns, int lanes) {
+  return known.trips(columns) >= 2.0 * lanes && known.trips(columns) <= most_columns;
+}
 
 void share_rows(graph& g, const facts& known, program_plan& plan) { sharing(g, known, plan)(); }
 

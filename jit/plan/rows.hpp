@@ -6,6 +6,9 @@
 
 namespace sheaf::plan {
 
+// Results along `columns`, in these lanes: so many that rows are better walked as they lie than down strips of lanes.
+bool are_wide_rows(const facts& known, node_id columns, int lanes);
+
 // Input: scheduled stages, partial results with their blocks. Output: maps over the same rows walk them in the same blocks, and
 // partial results whose rows are theirs are updated row by row.
 void share_rows(graph& g, const facts& known, program_plan& plan);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/plan/rows.hpp>
 #include <sheaf/jit/plan/schedule.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 
@@ -64,6 +65,7 @@ class splitting {
   node_id operator()() {
     if (!choose()) return no_node;
     if (inner_ >= row_elements && results_ == 1) return by_row();
+    if (row(monoid_of(g_, n_)).position) return position();
     if (const node_id whole = centred(); whole != no_node) return whole;
     const row_blocks rows = blocks_of(g_, cut_, block_);
     if (folds_tuple(g_, n_))
@@ -170,11 +172,9 @@ class splitting {
     const node_id parts = stored(g_, folded, "partial", s_, before_,
                                  "blocks of " + std::to_string(rows.size) + ": " + count_text(elements_) +
                                      " elements for each of " + count_text(results_) + " results");
-    for (stage& made : before_)
-      if (made.define == g_.arg(parts, 0)) {
-        made.rows = rows;
-        if (in_sums) made.sum_of_sums = folded, made.flat = intern_reduce(g_, fold, type, body, condition, bound);
-      }
+    stage& made = stage_of(parts);
+    made.rows = rows;
+    if (in_sums) made.sum_of_sums = folded, made.flat = intern_reduce(g_, fold, type, body, condition, bound);
     return parts;
   }
 
@@ -207,31 +207,100 @@ class splitting {
     const node_id difference = g_.arg(body, 0), centre = g_.arg(difference, 1);
     if (g_.free[centre].has(g_.ordinal(cut_))) return no_node;
     row_blocks rows;
-    const node_id own = centre_of_block(centre, square, rows);
+    node_id use = no_node;
+    const node_id own = centre_of_block(centre, square, rows, use);
     if (own == no_node) return no_node;
-    replacement put(g_);
-    put.add(difference, make(g_, op::sub, g_.arg(difference, 0), own));
+    const auto about = [&](node_id c) {
+      replacement put(g_);
+      put.add(difference, make(g_, op::sub, g_.arg(difference, 0), c));
+      return put(body);
+    };
     const element type = g_.type(n_);
-    const node_id part = parts_of(rows, monoid::sum, type, put(body), truth(g_, true));
-    const node_id shift = make(g_, op::sub, own, centre);
-    node_id term = no_node;
-    if (power) {  // an empty block, or one of -inf alone, has no centre
-      const node_id zero = number(g_, type, 0);
-      term = make(g_, op::select, make(g_, op::equal, part, zero), zero,
-                  make(g_, op::mul, part, make(g_, op::exp, shift)));
-    } else {
-      term = make(g_, op::add, part, make(g_, op::mul, size_of(rows, type), make(g_, op::mul, shift, shift)));
-    }
+    const node_id part = parts_of(rows, monoid::sum, type, about(own), truth(g_, true));
+    if (!known_.call().gpu) move_centre(part, rows, use, own, square, about);
+    const node_id term = about_another(part, own, centre, square ? size_of(rows, type) : no_node);
     return total(term, type, rows.block);
+  }
+
+  // What a sum about one centre is worth about another. count: of squares, how many they are.
+  node_id about_another(node_id part, node_id from, node_id to, node_id count) {
+    const node_id shift = make(g_, op::sub, from, to);
+    if (count != no_node) return make(g_, op::add, part, make(g_, op::mul, count, make(g_, op::mul, shift, shift)));
+    const node_id zero = number_like(g_, part, 0);  // an empty block, or one of -inf alone, has no centre
+    return make(g_, op::select, make(g_, op::equal, part, zero), zero,
+                make(g_, op::mul, part, make(g_, op::exp, shift)));
+  }
+
+  // The same from rows to rows of a block: a mean is that of the rows so far, a maximum is as the other stage has it.
+  template <class About>
+  void move_centre(node_id part, const row_blocks& rows, node_id use, node_id own, bool square, About about) {
+    moving_form m{.centre = use};
+    node_id before = no_node, after = own, count = no_node;
+    if (square) {
+      const element type = g_.type(own);
+      const auto share = [&](node_id counted) { return make(g_, op::div, number(g_, type, 1), cast_to(g_, type, counted)); };
+      const node_id low = g_.arg(rows.part, 0), none = number(g_, type, 0);
+      m.last = fresh_index(g_, rows.part, low, g_.arg(rows.part, 1));
+      const node_id rows_before = make(g_, op::sub, rows.part, low), rows_after = make(g_, op::sub, m.last, make(g_, op::sub, low, integer(g_, 1)));
+      const node_id share_before = make(g_, op::select, make(g_, op::equal, rows_before, integer(g_, 0)), none, share(rows_before));
+      before = make(g_, op::mul, earlier(g_, use), share_before);
+      after = make(g_, op::mul, use, share(rows_after));
+      count = cast_to(g_, g_.type(part), rows_before);
+    } else {
+      replacement put(g_);
+      put.add(use, earlier(g_, use));
+      before = put(own);
+    }
+    replacement put(g_);
+    put.add(cut_, rows.part);
+    m.body = intern_reduce(g_, monoid::sum, g_.type(part), put(about(after)), truth(g_, true), {rows.part});
+    m.moved = about_another(earlier(g_, part), before, after, count);
+    stage_of(part).moving = m;
+  }
+
+  // The first i where e(i) is the extremum C of all e: with c[p], that of block p, the first of those p where c[p] is C, and
+  // there the first i where e(i) is c[p]. Rows come after what is there, so of equals the position so far stays.
+  node_id position() {
+    const monoid kind = monoid_of(g_, n_) == monoid::argmax ? monoid::max : monoid::min;
+    const node_id value = g_.arg(n_, 0);
+    const row_blocks rows = blocks_of(g_, cut_, block_);
+    const node_id use = parts_of(rows, kind, wide(g_.type(value)), value, truth(g_, true));
+    const node_id first = g_.arg(rows.part, 0), none = identity_of(g_, monoid::min, element::i32);
+    const node_id place = cast_to(g_, element::i32, make(g_, op::sub, rows.part, first));
+    replacement put(g_);
+    put.add(cut_, rows.part);
+    const node_id here = same(put(cast_to(g_, g_.type(use), value)), use);
+    const node_id part = parts_of(rows, monoid::min, element::i32, place, here);
+    moving_form& moving = stage_of(part).moving;
+    moving.centre = use;
+    moving.body = intern_reduce(g_, monoid::min, element::i32, place, here, {rows.part});
+    moving.moved = make(g_, op::select, same(earlier(g_, use), use), earlier(g_, part), none);
+    const node_id all = intern_reduce(g_, kind, g_.type(use), use, truth(g_, true), {rows.block});
+    const node_id known = conjunction(g_, make(g_, op::not_equal, part, none), same(use, all));
+    const node_id row_of = make(g_, op::add, first, cast_to(g_, element::i64, part));
+    const node_id least = intern_reduce(g_, monoid::min, element::i64, row_of, known, {rows.block});
+    const node_id nowhere = make(g_, op::equal, least, identity_of(g_, monoid::min, element::i64));
+    return make(g_, op::select, nowhere, integer(g_, -1), least);
+  }
+
+  // NaN is one of the values that an extremum may have.
+  node_id same(node_id value, node_id extremum) {
+    const node_id equal = make(g_, op::equal, value, extremum);
+    return is_floating(g_.type(value)) ? make(g_, op::logical_or, equal, make(g_, op::not_equal, value, value)) : equal;
+  }
+
+  stage& stage_of(node_id part) const {
+    return *std::find_if(before_.begin(), before_.end(), [&](const stage& s) { return s.define == g_.arg(part, 0); });
   }
 
   node_id size_of(const row_blocks& rows, element type) {
     return cast_to(g_, type, make(g_, op::sub, g_.arg(rows.part, 1), g_.arg(rows.part, 0)));
   }
 
-  // The centre with one reduction over partial results of these rows taken for a block alone. mean: it is a sum over a count.
-  node_id centre_of_block(node_id centre, bool mean, row_blocks& rows) {
-    node_id over = no_node, use = no_node;
+  // The centre with one reduction over partial results of these rows, which `use` loads, taken for a block alone. mean: it
+  // is a sum over a count.
+  node_id centre_of_block(node_id centre, bool mean, row_blocks& rows, node_id& use) {
+    node_id over = no_node;
     int count = 0;
     for_each_node(g_, centre, [&](node_id q) {
       if (g_.kind(q) != op::reduce) return;
@@ -275,10 +344,22 @@ class splitting {
   double elements_ = 0, results_ = 0, inner_ = 0;
 };
 
+// An extremum and its position: read once where rows are walked as they lie, twice down a strip of columns.
+bool walks_wide_rows(graph& g, const facts& known, node_id n, const stage& s) {
+  const bool plain = bound_indices(g, n).size() == 1 && g.type(g.arg(n, 0)) != element::boolean &&
+                     is_true(g, g.arg(n, 1)) && !holds(g, g.arg(n, 0), op::reduce);
+  if (!plain || known.call().gpu || known.call().steer.fusion != fusion::planned) return false;
+  index_set own;
+  own.insert(g.ordinal(s.vector));
+  const node_id extremum =
+      intern_reduce(g, monoid::max, g.type(g.arg(n, 0)), g.arg(n, 0), g.arg(n, 1), bound_indices(g, n));
+  return g.free[n] == own && are_wide_rows(known, s.vector, lanes_for(g, known, extremum, s.vector, true));
+}
+
 }  // namespace
 
 node_id split(graph& g, const facts& known, node_id n, const stage& s, std::vector<stage>& before, trust& trusted) {
-  if (row(monoid_of(g, n)).position) return no_node;
+  if (row(monoid_of(g, n)).position && !walks_wide_rows(g, known, n, s)) return no_node;
   const node_id first = without_cast(g, folds_tuple(g, n) ? g.arg(g.arg(n, 0), 0) : g.arg(n, 0));
   if (g.kind(first) == op::load && is_partial(g, g.arg(first, 0))) return no_node;
   return splitting(g, known, n, s, before, trusted)();

@@ -116,4 +116,18 @@ node_id stored(graph& g, node_id body, const std::string& name, const stage& lik
   return result;
 }
 
+node_id earlier(graph& g, node_id use) {
+  const node_id stored = g.arg(use, 0);
+  std::vector<node_id> indices, subscripts;
+  for (int d = 1; d < g[use].count; ++d) {
+    indices.push_back(g.arg(stored, d));
+    subscripts.push_back(g.arg(use, d));
+  }
+  const int rank = static_cast<int>(indices.size());
+  const std::string name = "earlier";
+  const name_id id = g.name(name.data(), static_cast<int>(name.size()));
+  const node_id before = define(g, id, g.arg(stored, 0), indices.data(), rank);
+  return load(g, before, subscripts.data(), rank);
+}
+
 }  // namespace sheaf::plan
