@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include <sheaf/jit/lower/lowering.hpp>
+#include <sheaf/jit/plan/folds.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 
 namespace sheaf::lower {
@@ -19,9 +20,11 @@ constexpr int lanes_of_moving = 16;             // of eight rows each element st
 node_id kernel_lowering::row_value(const stage& s) {
   std::vector<node_id> rest = plan::bound_indices(g, s.body);
   std::erase(rest, s.rows.part);
-  const node_id body = g.arg(s.body, 0), condition = g.arg(s.body, 1);
+  const node_id condition = g.arg(s.body, 1);
+  node_id body = g.arg(s.body, 0);
+  if (rest.empty() && plan::has_narrow_lanes(g, s.body) && g.kind(body) == op::cast) body = g.arg(body, 0);
   if (!rest.empty()) return plan::intern_reduce(g, monoid_of(g, s.body), g.type(s.body), body, condition, rest);
-  return make(g, op::select, condition, body, identity_of(g, monoid_of(g, s.body), g.type(s.body)));
+  return make(g, op::select, condition, body, identity_of(g, monoid_of(g, s.body), g.type(body)));
 }
 
 // A stage all of whose loops are open.
@@ -40,6 +43,7 @@ void kernel_lowering::add_to_partial(const stage& s, ir::value added, scope& at)
   const bool centres = std::any_of(stages.begin(), stages.end(), [&](const stage* o) { return moves_with(*o, s); });
   if (centres || moves(s)) at.values[2 * std::int64_t{plan::earlier(g, own)}] = old;
   if (moves(s)) old = emit(s.moving.moved, at);
+  if (plan::has_narrow_lanes(g, s.body)) added = at.block->cast(g.type(s.body), added);
   const ir::value sum = at.block->emit(row(monoid_of(g, s.body)).combine, {old, added});
   if (centres) at.values[2 * std::int64_t{own}] = sum;
   store(s, sum, at);

@@ -4,6 +4,7 @@
 
 #include <sheaf/jit/plan/kernels.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/plan/schedule.hpp>
 
 namespace sheaf::plan {
 
@@ -11,6 +12,11 @@ namespace {
 
 constexpr double most_columns = 1 << 16;   // of partial results that stay in a core's caches
 constexpr double worth_sharing = 1 << 16;  // elements of a pass: below, it stays in the cache
+
+// Results along `columns`, in these lanes: so many that rows are better walked as they lie than down strips of lanes.
+bool are_wide_rows(const facts& known, node_id columns, int lanes) {
+  return known.trips(columns) >= 2.0 * lanes && known.trips(columns) <= most_columns;
+}
 
 // One index put in another's place, everywhere in a stage.
 class renaming {
@@ -293,8 +299,12 @@ class sharing {
 
 }  // namespace
 
-bool are_wide_rows(const facts& known, node_id columns, int lanes) {
-  return known.trips(columns) >= 2.0 * lanes && known.trips(columns) <= most_columns;
+bool walks_wide_rows(graph& g, const facts& known, node_id n, node_id body, const stage& s) {
+  const bool planned = !known.call().gpu && known.call().steer.fusion == fusion::planned;
+  if (!planned || s.vector == no_node || g[n].count != 3 || holds(g, body, op::reduce)) return false;
+  const node_id extremum = intern_reduce(g, monoid::max, g.type(body), body, truth(g, true), bound_indices(g, n));
+  return g.free[n] == set_of(g, {s.vector}) &&
+         are_wide_rows(known, s.vector, lanes_for(g, known, extremum, s.vector, true));
 }
 
 void share_rows(graph& g, const facts& known, program_plan& plan) { sharing(g, known, plan)(); }

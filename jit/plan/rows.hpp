@@ -6,8 +6,8 @@
 
 namespace sheaf::plan {
 
-// Results along `columns`, in these lanes: so many that rows are better walked as they lie than down strips of lanes.
-bool are_wide_rows(const facts& known, node_id columns, int lanes);
+// Will partial results of n, a reduction of stage s, be walked as whole rows? body: what they fold.
+bool walks_wide_rows(graph& g, const facts& known, node_id n, node_id body, const stage& s);
 
 // Input: scheduled stages, partial results with their blocks. Output: maps over the same rows walk them in the same blocks, and
 // partial results whose rows are theirs are updated row by row.

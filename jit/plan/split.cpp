@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <sheaf/jit/plan/folds.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/rows.hpp>
 #include <sheaf/jit/plan/schedule.hpp>
@@ -156,7 +157,8 @@ class splitting {
   }
 
   // A stage of partial results, as the load of one of them.
-  node_id parts_of(const row_blocks& rows, monoid fold, element type, node_id body, node_id condition) {
+  node_id parts_of(const row_blocks& rows, monoid fold, element type, node_id body, node_id condition,
+                   bool narrow = false) {
     replacement put(g_);
     put.add(cut_, rows.part);
     body = put(body);
@@ -167,15 +169,24 @@ class splitting {
     trust_alike(g_, n_, put, trusted_);
     const bool in_sums =
         fold == monoid::sum && type == element::f32 && larger_ && rows.size > at_once && bound.size() == 1;
-    const node_id folded =
-        in_sums ? sum_of_sums(rows, type, body, condition) : intern_reduce(g_, fold, type, body, condition, bound);
+    const node_id flat =
+        narrow ? narrow_sum(body, condition, bound) : intern_reduce(g_, fold, type, body, condition, bound);
+    const node_id folded = in_sums && !narrow ? sum_of_sums(rows, type, body, condition) : flat;
     const node_id parts = stored(g_, folded, "partial", s_, before_,
                                  "blocks of " + std::to_string(rows.size) + ": " + count_text(elements_) +
                                      " elements for each of " + count_text(results_) + " results");
     stage& made = stage_of(parts);
     made.rows = rows;
-    if (in_sums) made.sum_of_sums = folded, made.flat = intern_reduce(g_, fold, type, body, condition, bound);
+    if (folded != flat) made.sum_of_sums = folded, made.flat = flat;
     return parts;
+  }
+
+  // Kept in f64, and summed in f32 while in lanes.
+  node_id narrow_sum(node_id body, node_id condition, const std::vector<node_id>& bound) {
+    std::vector<node_id> list{cast_to(g_, element::f64, body), condition};
+    list.insert(list.end(), bound.begin(), bound.end());
+    return g_.intern(op::reduce, element::f64, static_cast<std::int64_t>(monoid::sum) | narrow_lanes, list.data(),
+                     static_cast<int>(list.size()));
   }
 
   node_id sum_of_sums(const row_blocks& rows, element type, node_id body, node_id condition) {
@@ -208,7 +219,7 @@ class splitting {
     if (g_.free[centre].has(g_.ordinal(cut_))) return no_node;
     row_blocks rows;
     node_id use = no_node;
-    const node_id own = centre_of_block(centre, square, rows, use);
+    const node_id own = centre_of_block(seen(centre), square, rows, use);
     if (own == no_node) return no_node;
     const auto about = [&](node_id c) {
       replacement put(g_);
@@ -216,8 +227,11 @@ class splitting {
       return put(body);
     };
     const element type = g_.type(n_);
-    const node_id part = parts_of(rows, monoid::sum, type, about(own), truth(g_, true));
-    if (!known_.call().gpu) move_centre(part, rows, use, own, square, about);
+    const bool wide_rows = walks_wide_rows(g_, known_, n_, about(own), s_);
+    // Moved from rows to rows, squares would be rounded more often than in one sum.
+    const bool narrow = square && wide_rows && type == element::f32;
+    const node_id part = parts_of(rows, monoid::sum, type, about(own), truth(g_, true), narrow);
+    if (wide_rows) move_centre(part, rows, use, own, square, about);
     const node_id term = about_another(part, own, centre, square ? size_of(rows, type) : no_node);
     return total(term, type, rows.block);
   }
@@ -225,7 +239,9 @@ class splitting {
   // What a sum about one centre is worth about another. count: of squares, how many they are.
   node_id about_another(node_id part, node_id from, node_id to, node_id count) {
     const node_id shift = make(g_, op::sub, from, to);
-    if (count != no_node) return make(g_, op::add, part, make(g_, op::mul, count, make(g_, op::mul, shift, shift)));
+    if (count != no_node)
+      return make(g_, op::add, part,
+                  cast_to(g_, g_.type(part), make(g_, op::mul, count, make(g_, op::mul, shift, shift))));
     const node_id zero = number_like(g_, part, 0);  // an empty block, or one of -inf alone, has no centre
     return make(g_, op::select, make(g_, op::equal, part, zero), zero,
                 make(g_, op::mul, part, make(g_, op::exp, shift)));
@@ -238,14 +254,17 @@ class splitting {
     node_id before = no_node, after = own, count = no_node;
     if (square) {
       const element type = g_.type(own);
-      const auto share = [&](node_id counted) { return make(g_, op::div, number(g_, type, 1), cast_to(g_, type, counted)); };
-      const node_id low = g_.arg(rows.part, 0), none = number(g_, type, 0);
+      const node_id low = g_.arg(rows.part, 0), zero = integer(g_, 0);
       m.last = fresh_index(g_, rows.part, low, g_.arg(rows.part, 1));
-      const node_id rows_before = make(g_, op::sub, rows.part, low), rows_after = make(g_, op::sub, m.last, make(g_, op::sub, low, integer(g_, 1)));
-      const node_id share_before = make(g_, op::select, make(g_, op::equal, rows_before, integer(g_, 0)), none, share(rows_before));
-      before = make(g_, op::mul, earlier(g_, use), share_before);
-      after = make(g_, op::mul, use, share(rows_after));
-      count = cast_to(g_, g_.type(part), rows_before);
+      const node_id rows_before = make(g_, op::sub, rows.part, low);
+      const node_id rows_after = make(g_, op::add, make(g_, op::sub, m.last, low), integer(g_, 1));
+      const auto mean_of = [&](node_id sum, node_id counted) {
+        return make(g_, op::div, sum, cast_to(g_, type, counted));
+      };
+      after = mean_of(use, rows_after);
+      before =
+          make(g_, op::select, make(g_, op::equal, rows_before, zero), after, mean_of(earlier(g_, use), rows_before));
+      count = cast_to(g_, type, rows_before);
     } else {
       replacement put(g_);
       put.add(use, earlier(g_, use));
@@ -253,7 +272,9 @@ class splitting {
     }
     replacement put(g_);
     put.add(cut_, rows.part);
-    m.body = intern_reduce(g_, monoid::sum, g_.type(part), put(about(after)), truth(g_, true), {rows.part});
+    const node_id body = put(about(after)), always = truth(g_, true);
+    m.body = g_.type(part) != g_.type(body) ? narrow_sum(body, always, {rows.part})
+                                            : intern_reduce(g_, monoid::sum, g_.type(body), body, always, {rows.part});
     m.moved = about_another(earlier(g_, part), before, after, count);
     stage_of(part).moving = m;
   }
@@ -291,6 +312,18 @@ class splitting {
 
   stage& stage_of(node_id part) const {
     return *std::find_if(before_.begin(), before_.end(), [&](const stage& s) { return s.define == g_.arg(part, 0); });
+  }
+
+  // What a stage before stores, as it is computed.
+  node_id seen(node_id n) {
+    replacement put(g_);
+    for (const stage& made : before_) {
+      if (g_.kind(n) != op::load || made.define != g_.arg(n, 0) || made.how != way::map) continue;
+      for (std::size_t d = 0; d < made.indices.size(); ++d)
+        put.add(made.indices[d], g_.arg(n, 1 + static_cast<int>(d)));
+      return put(made.body);
+    }
+    return n;
   }
 
   node_id size_of(const row_blocks& rows, element type) {
@@ -345,21 +378,15 @@ class splitting {
 };
 
 // An extremum and its position: read once where rows are walked as they lie, twice down a strip of columns.
-bool walks_wide_rows(graph& g, const facts& known, node_id n, const stage& s) {
-  const bool plain = bound_indices(g, n).size() == 1 && g.type(g.arg(n, 0)) != element::boolean &&
-                     is_true(g, g.arg(n, 1)) && !holds(g, g.arg(n, 0), op::reduce);
-  if (!plain || known.call().gpu || known.call().steer.fusion != fusion::planned) return false;
-  index_set own;
-  own.insert(g.ordinal(s.vector));
-  const node_id extremum =
-      intern_reduce(g, monoid::max, g.type(g.arg(n, 0)), g.arg(n, 0), g.arg(n, 1), bound_indices(g, n));
-  return g.free[n] == own && are_wide_rows(known, s.vector, lanes_for(g, known, extremum, s.vector, true));
+bool may_split_position(graph& g, const facts& known, node_id n, const stage& s) {
+  const node_id body = g.arg(n, 0);
+  return is_true(g, g.arg(n, 1)) && g.type(body) != element::boolean && walks_wide_rows(g, known, n, body, s);
 }
 
 }  // namespace
 
 node_id split(graph& g, const facts& known, node_id n, const stage& s, std::vector<stage>& before, trust& trusted) {
-  if (row(monoid_of(g, n)).position && !walks_wide_rows(g, known, n, s)) return no_node;
+  if (row(monoid_of(g, n)).position && !may_split_position(g, known, n, s)) return no_node;
   const node_id first = without_cast(g, folds_tuple(g, n) ? g.arg(g.arg(n, 0), 0) : g.arg(n, 0));
   if (g.kind(first) == op::load && is_partial(g, g.arg(first, 0))) return no_node;
   return splitting(g, known, n, s, before, trusted)();

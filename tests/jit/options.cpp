@@ -77,6 +77,9 @@ TEST(strict, rows_of_matrices) {
   constexpr auto far = define<"far">() = sum(logsumexp(x, dim<0>));
   check_strict("logsumexp over rows", [&](const auto& p) { return p(x = data); }, far, grad(far, x));
   check_strict("argmax", [&](const auto& p) { return p(x = data); }, argmax(x, dim<1>), argmax(x, dim<0>));
+  const auto many = noise_array<float>(-3, 3, 300, 1100);
+  check_strict("many columns", [&](const auto& p) { return p(x = many); }, far, grad(far, x), spread, grad(spread, x));
+  check_strict("argmax of many columns", [&](const auto& p) { return p(x = many); }, argmax(x, dim<0>));
 }
 
 TEST(strict, slices_gathers_and_scans) {

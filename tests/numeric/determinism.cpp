@@ -76,6 +76,27 @@ TEST(determinism, same_bits_for_any_number_of_threads) {
   set_parallel_hook(before);
 }
 
+// Many columns are walked row by row: how many rows at a time is no matter of threads.
+TEST(determinism, statistics_of_columns_have_the_same_bits) {
+  const array<float, 2> values = noise_array<float>(-2, 2, 1003, 1029);
+  const auto program = compile(logsumexp(x, dim<0>), var(x, dim<0>), argmax(x, dim<0>), softmax(x, dim<0>));
+  const auto run = [&] { return program(x = values); };
+  EXPECT_NE(std::string(program.explain(x = values)).find("where the centre moves"), std::string::npos);
+  const auto once = [&] {
+    const threads_for_a_while one(1);
+    return run();
+  }();
+  for (const int threads : {1, 2, 3, 7, 16}) {
+    const threads_for_a_while these(threads);
+    const auto again = run();
+    [&]<std::size_t... K>(std::index_sequence<K...>) {
+      ((same_bits(std::get<K>(once), std::get<K>(again)) ||
+        (ADD_FAILURE() << threads << " threads, output " << K, true)),
+       ...);
+    }(std::make_index_sequence<4>{});
+  }
+}
+
 // Rows of a table that bags name often, once and never: listed, and listed by each piece.
 TEST(determinism, gradients_of_a_table_have_the_same_bits) {
   constexpr auto table = tensor<"table", float, 2>;
