@@ -113,6 +113,11 @@ class block_builder {
     body_.push_back(std::move(s));
   }
 
+  void prefetch_half(std::int32_t buffer, std::vector<value> subscripts) {
+    prefetch(buffer, std::move(subscripts));
+    body_.back().half = true;
+  }
+
   void append(std::int32_t buffer, value places, value mask) {
     statement s = start(statement_kind::append);
     s.target = buffer;

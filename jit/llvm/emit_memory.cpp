@@ -218,7 +218,8 @@ void emit_prefetch(function_emitter& f, const ir::statement& s) {
   if (f.tail_mask && !f.brief) return;
   auto& b = f.build;
   const place p = place_of(f, s.target, s.subscripts, s.how, ir::none);
-  for (int at = 0; at < std::max(1, p.lanes) * p.bytes; at += line_bytes)
+  const int bytes = std::max(1, p.lanes) * p.bytes / (s.half ? 2 : 1);
+  for (int at = 0; at < bytes; at += line_bytes)
     b.CreateIntrinsic(Intrinsic::prefetch, {b.getPtrTy()},
                       {b.CreateGEP(b.getInt8Ty(), p.address, b.getInt64(static_cast<std::uint64_t>(at))), b.getInt32(0), b.getInt32(3),
                        b.getInt32(1)});

@@ -153,8 +153,16 @@ const op_row rows[] = {
 #undef ROW
 static_assert(sizeof rows / sizeof *rows == op_count - static_cast<int>(op::neg), "an elementwise op has no row");
 
+bool divides_lanes_by_one(const function_emitter& f, const ir::instruction& i) {
+  return i.what == op::div && is_floating(i.type) && f.instruction(i.args[0]).vector &&
+         !f.instruction(i.args[1]).vector;
+}
+
 Value* emit_elementwise(function_emitter& f, const ir::instruction& i) {
   Value* x[3] = {};
+  if (divides_lanes_by_one(f, i))
+    return emit_division_by_one(f, f.values[static_cast<std::size_t>(i.args[0])],
+                                f.values[static_cast<std::size_t>(i.args[1])]);
   for (std::size_t k = 0; k < i.args.size(); ++k)
     x[k] = splat(f, f.values[static_cast<std::size_t>(i.args[k])], i.vector ? f.lanes : 0);
   const element from = f.instruction(i.args[i.what == op::select ? 1 : 0]).type;

@@ -150,5 +150,7 @@ llvm::Constant* iota(llvm::LLVMContext& context, int bits, int lanes);
 
 // math.cpp. Halves are held as f32, so the type of the arguments says which of two it is.
 llvm::Value* emit_math(function_emitter& f, op what, std::span<llvm::Value* const> args);
+// math_division.cpp: the lanes of `a` by one number, the same bits as of the instruction.
+llvm::Value* emit_division_by_one(function_emitter& f, llvm::Value* a, llvm::Value* divisor);
 
 }  // namespace sheaf::llvm_backend
