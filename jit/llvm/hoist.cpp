@@ -2,6 +2,7 @@
 // loop is written, innermost first, in one walk over what was just emitted. LLVM's passes for it take a third of all time.
 #include <llvm/ADT/SmallPtrSet.h>
 #include <llvm/IR/Instructions.h>
+#include <llvm/IR/IntrinsicInst.h>
 
 #include <sheaf/jit/llvm/emitter.hpp>
 
@@ -17,8 +18,18 @@ bool is_splat_part(const Instruction& i) {
   return shuffle != nullptr && shuffle->isZeroEltSplat();
 }
 
+// What is known of one number that lanes are divided by (math_division.cpp).
+bool is_of_divisor(const Instruction& i) {
+  if (i.getType()->isVectorTy()) return false;
+  if (const auto* call = dyn_cast<IntrinsicInst>(&i)) return call->getIntrinsicID() == Intrinsic::fabs;
+  const bool both = i.getOpcode() == Instruction::And && i.getType()->isIntegerTy(1);
+  return both || i.getOpcode() == Instruction::FDiv || i.getOpcode() == Instruction::FCmp ||
+         i.getOpcode() == Instruction::Select;
+}
+
 // Harmless where the loop is not entered, and no slower there than the test for it.
 bool may_move(const function_emitter& f, const Instruction& i) {
+  if (is_of_divisor(i)) return true;
   // With sixteen registers a vector more to keep costs more than making it again.
   if (is_splat_part(i)) return f.m.target.avx512;
   if (isa<GetElementPtrInst>(i)) return i.getType()->isPointerTy();
