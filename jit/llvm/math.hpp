@@ -41,6 +41,10 @@ struct real_math {
   llvm::Value* more(llvm::Value* x, llvm::Value* y) const { return b.CreateFCmpOGT(x, y); }
   llvm::Value* equal(llvm::Value* x, llvm::Value* y) const { return b.CreateFCmpOEQ(x, y); }
   llvm::Value* select(llvm::Value* where, llvm::Value* x, llvm::Value* y) const { return b.CreateSelect(where, x, y); }
+  llvm::Value* none_of(llvm::Value* lanes) const {  // <n x i1>
+    const auto n = llvm::cast<llvm::FixedVectorType>(lanes->getType())->getNumElements();
+    return b.CreateIsNull(b.CreateBitCast(lanes, b.getIntNTy(n)));
+  }
   // Of these two, NaN in x stays NaN.
   llvm::Value* at_most(llvm::Value* x, double limit) const { return select(more(x, real(limit)), real(limit), x); }
   llvm::Value* at_least(llvm::Value* x, double limit) const { return select(less(x, real(limit)), real(limit), x); }

@@ -48,7 +48,7 @@ struct division_math : real_math {
     Value* const above = furthest(x);
     const auto lanes = cast<FixedVectorType>(above->getType())->getNumElements();
     Value* const most = b.CreateSelect(usual, width, ConstantInt::get(lane, 0));
-    return b.CreateAndReduce(b.CreateICmpULT(above, splat(f, most, static_cast<int>(lanes))));
+    return none_of(b.CreateICmpUGE(above, splat(f, most, static_cast<int>(lanes))));
   }
   Value* by_reciprocal(Value* a, Value* divisor, Value* reciprocal) const {
     Value* q = mul(a, reciprocal);

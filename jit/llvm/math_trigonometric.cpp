@@ -90,7 +90,7 @@ struct sines : real_math {
   Value* with_far(Value* x, Value* y, bool of_cosine) const {
     const auto* vector = dyn_cast<FixedVectorType>(reals);
     Value* beyond = more(magnitude(x), real(limit()));
-    Value* any = vector ? b.CreateOrReduce(beyond) : beyond;
+    Value* any = vector ? b.CreateNot(none_of(beyond)) : beyond;
     AllocaInst* given = f.stack_slot(reals, "far.x");
     AllocaInst* result = f.stack_slot(reals, "far.y");
     LLVMContext& c = b.getContext();

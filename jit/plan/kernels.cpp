@@ -143,7 +143,7 @@ int folded_bytes(const graph& g, const stage& s) {
 }
 
 // Stages whose lanes hold running results beside each other have half of the registers together, as one has alone: with all of
-// them taken each turn moves every one, in eight times the code. Each lane is a result of its own, so no bit depends on it.
+// them taken each turn moves every one, in eight times the code.
 void share_registers(const graph& g, program_plan& plan, const kernel_plan& k) {
   constexpr int half = 1024;  // bytes, of 32 registers
   const auto stage_at = [&](int i) -> stage& { return plan.stages[static_cast<std::size_t>(i)]; };
@@ -258,7 +258,7 @@ void group(graph& g, const facts& known, program_plan& plan) {
         stage &a = plan.stages[static_cast<std::size_t>(i)], &b = plan.stages[static_cast<std::size_t>(j)];
         if (a.vector != no_node && a.vector == b.vector) a.lanes = b.lanes = lanes_together(g, a, b);
       }
-    if (!known.call().gpu && known.call().steer.lanes == 0) share_registers(g, plan, k);
+    if (!known.for_teams() && known.call().steer.lanes == 0) share_registers(g, plan, k);
     double work = 0;
     for (const int i : k.stages) work += plan.stages[static_cast<std::size_t>(i)].operations;
     const double turns =

@@ -171,7 +171,8 @@ class sharing {
     if (s.moving.centre == no_node) return;
     const bool together = c.maps.empty() && std::any_of(c.partials.begin(), c.partials.end(), [&](int p) {
       const stage& o = at(p);
-      return o.how == way::partial && o.vector == s.vector && s.moving.centre == load(g_, o.define, o.indices.data(), static_cast<int>(o.indices.size()));
+      const node_id own = load(g_, o.define, o.indices.data(), static_cast<int>(o.indices.size()));
+      return o.how == way::partial && o.vector == s.vector && s.moving.centre == own;
     });
     if (!together) {
       s.moving = {};
@@ -300,7 +301,7 @@ class sharing {
 }  // namespace
 
 bool walks_wide_rows(graph& g, const facts& known, node_id n, node_id body, const stage& s) {
-  const bool planned = !known.call().gpu && known.call().steer.fusion == fusion::planned;
+  const bool planned = !known.for_teams() && known.call().steer.fusion == fusion::planned;
   if (!planned || s.vector == no_node || g[n].count != 3 || holds(g, body, op::reduce)) return false;
   const node_id extremum = intern_reduce(g, monoid::max, g.type(body), body, truth(g, true), bound_indices(g, n));
   return g.free[n] == set_of(g, {s.vector}) &&

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <sheaf/jit/plan/centres.hpp>
 #include <sheaf/jit/plan/folds.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/rows.hpp>
@@ -24,8 +25,6 @@ constexpr std::int64_t at_once = 64;  // rows: a longer sum of f32 is one of sum
 std::string count_text(double x) { return std::to_string(static_cast<long long>(x)); }
 
 bool is_closed(const graph& g, node_id idx) { return g.free[g.arg(idx, 0)].empty() && g.free[g.arg(idx, 1)].empty(); }
-
-node_id without_cast(const graph& g, node_id n) { return g.kind(n) == op::cast ? g.arg(n, 0) : n; }
 
 bool is_partial(const graph& g, node_id tensor) {
   return g.kind(tensor) == op::define && name_of(g, tensor) == "partial";
@@ -205,7 +204,8 @@ class splitting {
   // sum(i, e(i, C)) where C comes of partial results over the same rows: with c[p], what C is of block p alone,
   //   sum(i, exp(x - C))  = sum(p, exp(c[p] - C) sum(i in p, exp(x - c[p])))
   //   sum(i, (x - C)^2)   = sum(p, sum(i in p, (x - c[p])^2) + n[p] (c[p] - C)^2),  C = sum(i, x) / n
-  // (T. Chan, G. Golub, R. LeVeque, Updating formulae and a pairwise algorithm for computing sample variances, 1979).
+  // (T. Chan, G. Golub, R. LeVeque, Updating formulae and a pairwise algorithm for computing sample variances, 1979),
+  // where C is the mean, or the maximum, of the very x.
   node_id centred() {
     if (monoid_of(g_, n_) != monoid::sum || bound_.size() != 1 || !is_true(g_, g_.arg(n_, 1)) ||
         wide(g_.type(n_)) != g_.type(n_))
@@ -219,7 +219,7 @@ class splitting {
     if (g_.free[centre].has(g_.ordinal(cut_))) return no_node;
     row_blocks rows;
     node_id use = no_node;
-    const node_id own = centre_of_block(seen(centre), square, rows, use);
+    const node_id own = centre_of_block(seen(centre), g_.arg(difference, 0), square, rows, use);
     if (own == no_node) return no_node;
     const auto about = [&](node_id c) {
       replacement put(g_);
@@ -232,19 +232,10 @@ class splitting {
     const bool narrow = square && wide_rows && type == element::f32;
     const node_id part = parts_of(rows, monoid::sum, type, about(own), truth(g_, true), narrow);
     if (wide_rows) move_centre(part, rows, use, own, square, about);
-    const node_id term = about_another(part, own, centre, square ? size_of(rows, type) : no_node);
+    const node_id nothing = make(g_, op::sub, centre, centre);  // 0, or NaN where all are -inf
+    const node_id term = square ? about_another(g_, part, own, centre, size_of(rows, type), no_node)
+                                : about_another(g_, part, own, centre, no_node, nothing);
     return total(term, type, rows.block);
-  }
-
-  // What a sum about one centre is worth about another. count: of squares, how many they are.
-  node_id about_another(node_id part, node_id from, node_id to, node_id count) {
-    const node_id shift = make(g_, op::sub, from, to);
-    if (count != no_node)
-      return make(g_, op::add, part,
-                  cast_to(g_, g_.type(part), make(g_, op::mul, count, make(g_, op::mul, shift, shift))));
-    const node_id zero = number_like(g_, part, 0);  // an empty block, or one of -inf alone, has no centre
-    return make(g_, op::select, make(g_, op::equal, part, zero), zero,
-                make(g_, op::mul, part, make(g_, op::exp, shift)));
   }
 
   // The same from rows to rows of a block: a mean is that of the rows so far, a maximum is as the other stage has it.
@@ -275,7 +266,7 @@ class splitting {
     const node_id body = put(about(after)), always = truth(g_, true);
     m.body = g_.type(part) != g_.type(body) ? narrow_sum(body, always, {rows.part})
                                             : intern_reduce(g_, monoid::sum, g_.type(body), body, always, {rows.part});
-    m.moved = about_another(earlier(g_, part), before, after, count);
+    m.moved = about_another(g_, earlier(g_, part), before, after, count, number_like(g_, part, 0));
     stage_of(part).moving = m;
   }
 
@@ -330,9 +321,9 @@ class splitting {
     return cast_to(g_, type, make(g_, op::sub, g_.arg(rows.part, 1), g_.arg(rows.part, 0)));
   }
 
-  // The centre with one reduction over partial results of these rows, which `use` loads, taken for a block alone. mean: it
-  // is a sum over a count.
-  node_id centre_of_block(node_id centre, bool mean, row_blocks& rows, node_id& use) {
+  // The centre with one reduction of `value` over partial results of these rows, which `use` loads, taken for a block alone.
+  // mean: it is a sum over a count.
+  node_id centre_of_block(node_id centre, node_id value, bool mean, row_blocks& rows, node_id& use) {
     node_id over = no_node;
     int count = 0;
     for_each_node(g_, centre, [&](node_id q) {
@@ -342,7 +333,7 @@ class splitting {
       if (g_[q].count != 3 || g_.kind(body) != op::load || !is_true(g_, g_.arg(q, 1))) return;
       for (const stage& made : before_)
         if (made.define == g_.arg(body, 0) && made.rows.whole == cut_ && g_.arg(q, 2) == made.rows.block &&
-            is_true(g_, g_.arg(made.body, 1))) {
+            folds(g_, made, cut_, value)) {
           over = q;
           use = body;
           rows = made.rows;
@@ -361,7 +352,7 @@ class splitting {
     }
     replacement put(g_);
     put.add(over, use);
-    return put(centre);
+    return finite_centre(g_, put(centre));
   }
 
   graph& g_;

@@ -133,6 +133,7 @@ void expect_strict_bits_of_sums() {
   expect_strict_bits(words_of(sum(x<T>, dim<0>)), rows(20000, 12));
   expect_strict_bits(words_of(define<"dot">() = sum(over(t, f), x<T>(t, f) * w<T>(t, f))), rows(400, 333));
   expect_strict_bits(words_of(var(x<T>, dim<1>), var(x<T>, dim<0>)), rows(60, 9000));
+  expect_strict_bits(words_of(var(x<T>, dim<0>)), rows(300, 1100));
   expect_strict_bits(words_of(cumsum(x<T>, dim<0>), cumsum(x<T>, dim<1>)), rows(300, 500));
   expect_strict_bits(words_of(layer_norm(x<T>), vjp(layer_norm(x<T>), x<T>)), rows(70, 1000), {70, 1000});
   const values few = floats(3, {30000}, -1, 1);

@@ -1,5 +1,6 @@
 // Columns whose terms are centred by what is folded beside them: many of them are read once, as whole rows, while the centre moves.
 // Values against the evaluator, in odd pieces and on another processor, and what the plan says of it.
+#include <cmath>
 #include <limits>
 
 #include "plan_harness.hpp"
@@ -11,6 +12,7 @@ constexpr auto i = axis<"i">;
 constexpr auto j = axis<"j">;
 constexpr auto x = tensor<"x", float, 2>;
 constexpr auto v = tensor<"v", float, 1>;
+constexpr auto slope = tensor<"slope", float, 2>;
 constexpr auto wide = tensor<"wide", double, 2>;
 constexpr auto half = tensor<"half", float16, 2>;
 constexpr auto counts = tensor<"counts", std::int32_t, 2>;
@@ -40,7 +42,7 @@ int loads_of_x(trial& t) {
 
 // Blocks whose rows are no multiple of those walked together, and columns no multiple of the lanes.
 const std::vector<shape> shapes{{300, 1100}, {133, 1031}, {1029, 517}};
-const shape small{77, 517};  // for gradients, which the evaluator takes element by element
+const shape small{133, 1031};  // for gradients, which the evaluator takes element by element
 
 TEST(columns, elements_are_read_once) {
   for (const shape& s : shapes) {
@@ -101,6 +103,31 @@ TEST(columns, edges_of_powers) {
     t.with("x", s, edges(s[0], s[1])).expect_right(1e-6);
     EXPECT_TRUE(says(t, moving_centre)) << t.plan_text();
   }
+}
+// Without a guard of their own: NaN where all are -inf, as defined, and nowhere else for it.
+TEST(columns, edges_of_powers_without_a_guard) {
+  constexpr auto top = define<"top">(j) = max(i, x(i, j));
+  constexpr auto powers = define<"powers">(j) = sum(i, exp(x(i, j) - top(j)));
+  constexpr auto soft = define<"soft">(i, j) = exp(x(i, j) - top(j)) / powers(j);
+  std::vector<double> values;
+  for (int k = 0; k < 300 * 1100; ++k) {
+    const int row = k / 1100, column = k % 1100;
+    const bool none = (column % 3 == 1 && row < 8) || (column % 5 == 2 && row >= 60 && row < 200) || column == 9;
+    values.push_back(none ? -inf : std::sin(k));
+  }
+  trial t = trial_of(powers, vjp(soft, x, slope));
+  t.with("x", {300, 1100}, values).random("slope", {300, 1100}).expect_right(1e-5);
+  EXPECT_TRUE(says(t, moving_centre)) << t.plan_text();
+}
+// Not the mean, not the maximum, of what is summed: no block has a centre that serves.
+TEST(columns, centres_of_other_values) {
+  constexpr auto low = define<"low">(j) = sum(i, exp(-x(i, j) - max(i, x(i, j))));
+  constexpr auto squares = define<"squares">(j) =
+      sum(i, (x(i, j) * x(i, j) - centre(j)) * (x(i, j) * x(i, j) - centre(j)));
+  std::vector<double> values;
+  for (int k = 0; k < 300 * 1100; ++k) values.push_back(k / 1100 < 200 ? -40 : 40);
+  trial_of(low).with("x", {300, 1100}, values).expect_right(1e-6);
+  trial_of(squares).random("x", {300, 1100}).expect_right(1e-5);
 }
 TEST(columns, edges_of_positions) {
   for (const shape& s : shapes) {
