@@ -287,7 +287,8 @@ layout layout_of(const ir::module& m, const ir::kernel& k, const target& to, cal
   while (p.team >= 32 && 2 * p.team <= most && p.pieces >= 0 && p.pieces * p.team < enough_threads) p.team *= 2;
   p.threads = p.single || p.team > 32 ? p.team : 128;  // a team beyond a warp is the block
   while (p.pieces >= 0 && p.threads > std::max(p.team, 32) && p.pieces < enough_blocks * p.teams()) p.threads /= 2;
-  const std::int64_t room = to.shared_bytes - (p.team > 32 ? 16 << 10 : 0);  // the rest is for exchange between warps
+  // The rest is for exchange between warps; newer devices keep the last 1024 bytes of a block for themselves.
+  const std::int64_t room = to.shared_bytes - (p.team > 32 ? 16 << 10 : 1 << 10);
   if (p.local_bytes > 0 && p.team > 1) {
     while (p.threads > std::max(p.team, 32) && p.teams() * p.local_bytes > room) p.threads /= 2;
     p.in_scratch = p.teams() * p.local_bytes > room;

@@ -1,6 +1,7 @@
 #include <sheaf/jit/plan/tiles.hpp>
 
 #include <sheaf/dsl/graph/affine.hpp>
+#include <sheaf/jit/plan/centres.hpp>
 #include <sheaf/jit/plan/levels.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
@@ -99,7 +100,9 @@ class tiling {
       if (!is_true(g_, g_.arg(wrong, 1)) || !same_range(g_, s, f_.slice)) continue;
       replacement put(g_);
       put.add(s, f_.slice);
-      if (put(g_.arg(wrong, 0)) == make(g_, op::less, f_.high, f_.low)) return true;
+      const node_id falls = put(g_.arg(wrong, 0));  // of narrow offsets, which are cast to be subscripts, before that
+      if (falls == make(g_, op::less, f_.high, f_.low)) return true;
+      if (falls == make(g_, op::less, without_cast(g_, f_.high), without_cast(g_, f_.low))) return true;
     }
     return false;
   }
