@@ -159,7 +159,7 @@ Value* load_bits(function_emitter& f, place p) {
     }
   }
   if (!p.mask) return b.CreateMaskedGather(type, p.address, align);
-  if (p.how != ir::access::contiguous && p.bytes >= 4 && f.m.target.avx2)
+  if (p.how != ir::access::contiguous && p.bytes >= 4 && f.m.target.avx512)
     return b.CreateMaskedGather(type, p.address, align, p.mask, zero);
   return b.CreateMaskedGather(type, addresses_or(f, p, slot(f, f.zero_slot, true)), align);
 }

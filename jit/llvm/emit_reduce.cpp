@@ -168,14 +168,11 @@ Value* emit_fold_lanes(function_emitter& f, const ir::instruction& i) {
       type = i.type;
       whole[0] = b.CreateFPExt(whole[0], widen(held_type(b.getContext(), type), 2 * half));
     }
-    std::vector<int> low, high;
-    for (int k = 0; k < half; ++k) low.push_back(k), high.push_back(k + half);
-    const auto part = [&](const std::vector<int>& lanes) {
-      state taken;
-      for (Value* v : whole) taken.push_back(b.CreateShuffleVector(v, lanes));
-      return taken;
-    };
-    const state first = part(low), second = part(high);
+    state first, second;
+    for (Value* v : whole) {
+      const auto [low, high] = halves(f, v);
+      first.push_back(low), second.push_back(high);
+    }
     whole = combined(f, type, a.fold, first, second);
   }
   if (c.lanes)

@@ -3,6 +3,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <llvm/Analysis/InstSimplifyFolder.h>
@@ -145,6 +146,8 @@ llvm::Value* to_memory(function_emitter& f, element type, llvm::Value* held);
 llvm::Value* emit_cast(function_emitter& f, element from, element to, llvm::Value* x);
 llvm::Type* widen(llvm::Type* scalar, int lanes);                    // lanes 0: the scalar itself
 llvm::Type* like(llvm::Value* shape, llvm::Type* scalar);            // as many lanes as `shape` has
+std::pair<llvm::Value*, llvm::Value*> halves(function_emitter& f,
+                                             llvm::Value* whole);    // of a vector: first lanes, last lanes
 llvm::Value* splat(function_emitter& f, llvm::Value* x, int lanes);  // a vector stays as it is
 llvm::Constant* iota(llvm::LLVMContext& context, int bits, int lanes);
 

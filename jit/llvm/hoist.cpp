@@ -18,8 +18,8 @@ bool is_splat_part(const Instruction& i) {
   return shuffle != nullptr && shuffle->isZeroEltSplat();
 }
 
-// What is known of one number that lanes are divided by (math_division.cpp).
-bool is_of_divisor(const Instruction& i) {
+// A step of what is known of one number that lanes are divided by (math_division.cpp), and of little else.
+bool is_scalar_step(const Instruction& i) {
   if (i.getType()->isVectorTy()) return false;
   if (const auto* call = dyn_cast<IntrinsicInst>(&i)) return call->getIntrinsicID() == Intrinsic::fabs;
   const bool both = i.getOpcode() == Instruction::And && i.getType()->isIntegerTy(1);
@@ -29,7 +29,7 @@ bool is_of_divisor(const Instruction& i) {
 
 // Harmless where the loop is not entered, and no slower there than the test for it.
 bool may_move(const function_emitter& f, const Instruction& i) {
-  if (is_of_divisor(i)) return true;
+  if (is_scalar_step(i)) return true;
   // With sixteen registers a vector more to keep costs more than making it again.
   if (is_splat_part(i)) return f.m.target.avx512;
   if (isa<GetElementPtrInst>(i)) return i.getType()->isPointerTy();

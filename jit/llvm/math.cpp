@@ -28,13 +28,12 @@ Value* real_math::scale(Value* y, Value* n) const {
   return b.CreateIntrinsic((is_double ? doubles : singles)[bytes / 32], {}, args);
 }
 
-// In two factors, so that results reach infinity and the subnormals. The halves are taken of a positive number: AVX2 has no
-// arithmetic shift of 64 bits.
+// In two factors, so that results reach infinity and the subnormals: their exponents are the halves of n and of two biases,
+// made by shifts alone.
 Value* real_math::scaled(Value* y, const reduced& by) const {
   if (Value* once = scale(y, by.whole)) return once;
-  const std::uint64_t up = is_double ? 2048 : 256;
-  Value* half = b.CreateSub(b.CreateLShr(b.CreateAdd(by.n, integer(up)), 1), integer(up / 2));
-  return mul(mul(y, power_of_two(half)), power_of_two(b.CreateSub(by.n, half)));
+  Value* half = b.CreateLShr(by.moved, 1);
+  return mul(mul(y, unbits(b.CreateShl(half, digits()))), unbits(b.CreateShl(b.CreateSub(by.moved, half), digits())));
 }
 
 Value* real_math::exp_tail(Value* r) const {
@@ -46,8 +45,15 @@ Value* real_math::exp_tail(Value* r) const {
 }
 
 Value* real_math::exp(Value* x) const {
-  const reduced by = by_log2(is_double ? at_least(at_most(x, 710.0), -746.0) : at_least(at_most(x, 89.0), -104.0));
+  Value* const bounded = is_double ? at_least(at_most(x, 710.0), -746.0) : at_least(at_most(x, 89.0), -104.0);
+  const reduced by = by_log2(bounded, 2 * bias());
   return scaled(add(fma(mul(by.r, by.r), exp_tail(by.r), by.r), real(1)), by);
+}
+
+Value* real_math::exp_of_near(Value* x) const {
+  const reduced by = by_log2(x);
+  Value* const y = add(fma(mul(by.r, by.r), exp_tail(by.r), by.r), real(1));
+  return unbits(b.CreateAdd(bits(y), b.CreateShl(by.moved, digits())));
 }
 
 namespace {
@@ -195,25 +201,58 @@ Value* in_one_register(function_emitter& f, op what, std::span<Value* const> arg
   }
 }
 
-}  // namespace
-
 // A register at a time: the steps of sixteen registers side by side would live on the stack.
-Value* emit_math(function_emitter& f, op what, std::span<Value* const> args) {
-  const auto* vector = dyn_cast<FixedVectorType>(args[0]->getType());
-  const unsigned lanes = vector ? vector->getNumElements() : 1;
-  const auto width =
-      static_cast<unsigned>(f.m.target.register_bytes()) / (args[0]->getType()->getScalarSizeInBits() / 8);
-  if (lanes <= width) return in_one_register(f, what, args);
+template <class Make>
+Value* by_registers(function_emitter& f, unsigned width, std::span<Value* const> args, Make&& make) {
+  const unsigned lanes = cast<FixedVectorType>(args[0]->getType())->getNumElements();
   Value* all = nullptr;
   for (unsigned at = 0; at < lanes; at += width) {
     std::vector<int> piece(width);
     for (unsigned k = 0; k < width; ++k) piece[k] = static_cast<int>(at + k);
     std::vector<Value*> parts;
     for (Value* x : args) parts.push_back(f.build.CreateShuffleVector(x, piece));
-    Value* const made = in_one_register(f, what, parts);
+    Value* const made = make(parts);
     all = all ? append(f.build, all, made) : made;
   }
   return all;
+}
+
+// Without the instruction that scales by 2^n, results that may be no normal numbers take a third of all the steps: registers
+// whose lanes are all near enough to 0 go without. The bits are the same.
+Value* exp_of_lanes(function_emitter& f, unsigned width, Value* x) {
+  auto& b = f.build;
+  const real_math m(f, x);
+  Value* const size = m.largest(m.unsigned_bits(x));
+  Value* const limit = ConstantInt::get(size->getType(), m.unsigned_bits(m.near_exponent()));
+  auto* const near = BasicBlock::Create(b.getContext(), "exp.near", f.function);
+  auto* const far = BasicBlock::Create(b.getContext(), "exp.far", f.function);
+  auto* const done = BasicBlock::Create(b.getContext(), "exp.done", f.function);
+  b.CreateCondBr(m.none_of(b.CreateICmpUGE(size, limit)), near, far);
+  b.SetInsertPoint(near);
+  Value* const quick =
+      by_registers(f, width, {&x, 1}, [&](const auto& part) { return real_math(f, part[0]).exp_of_near(part[0]); });
+  b.CreateBr(done);
+  b.SetInsertPoint(far);
+  Value* const whole =
+      by_registers(f, width, {&x, 1}, [&](const auto& part) { return real_math(f, part[0]).exp(part[0]); });
+  b.CreateBr(done);
+  b.SetInsertPoint(done);
+  PHINode* const result = b.CreatePHI(x->getType(), 2);
+  result->addIncoming(quick, near);
+  result->addIncoming(whole, far);
+  return result;
+}
+
+}  // namespace
+
+Value* emit_math(function_emitter& f, op what, std::span<Value* const> args) {
+  const auto* vector = dyn_cast<FixedVectorType>(args[0]->getType());
+  const unsigned lanes = vector ? vector->getNumElements() : 1;
+  const auto width =
+      static_cast<unsigned>(f.m.target.register_bytes()) / (args[0]->getType()->getScalarSizeInBits() / 8);
+  if (lanes <= width) return in_one_register(f, what, args);
+  if (what == op::exp && f.m.target.avx2 && !f.m.target.avx512) return exp_of_lanes(f, width, args[0]);
+  return by_registers(f, width, args, [&](const auto& parts) { return in_one_register(f, what, parts); });
 }
 
 }  // namespace sheaf::llvm_backend

@@ -41,6 +41,21 @@ struct real_math {
   llvm::Value* more(llvm::Value* x, llvm::Value* y) const { return b.CreateFCmpOGT(x, y); }
   llvm::Value* equal(llvm::Value* x, llvm::Value* y) const { return b.CreateFCmpOEQ(x, y); }
   llvm::Value* select(llvm::Value* where, llvm::Value* x, llvm::Value* y) const { return b.CreateSelect(where, x, y); }
+  // Without the sign, as an integer of twice the size; NaN is above all.
+  llvm::Value* unsigned_bits(llvm::Value* x) const { return b.CreateShl(bits(x), 1); }
+  std::uint64_t unsigned_bits(double x) const {
+    const llvm::Constant* const number = llvm::ConstantFP::get(reals->getScalarType(), x);
+    return llvm::cast<llvm::ConstantFP>(number)->getValueAPF().bitcastToAPInt().getZExtValue() * 2;
+  }
+  // One register with the largest of such integers of all registers, lane by lane.
+  llvm::Value* largest(llvm::Value* x) const {
+    while (f.m.module.getDataLayout().getTypeStoreSize(x->getType()) >
+           static_cast<unsigned>(f.m.target.register_bytes())) {
+      const auto [low, high] = halves(f, x);
+      x = b.CreateBinaryIntrinsic(llvm::Intrinsic::umax, low, high);
+    }
+    return x;
+  }
   llvm::Value* none_of(llvm::Value* lanes) const {  // <n x i1>
     const auto n = llvm::cast<llvm::FixedVectorType>(lanes->getType())->getNumElements();
     return b.CreateIsNull(b.CreateBitCast(lanes, b.getIntNTy(n)));
@@ -68,27 +83,30 @@ struct real_math {
   struct multiple {
     llvm::Value* n;      // integer
     llvm::Value* whole;  // the same, as a floating number
+    llvm::Value* moved;  // integer: n + offset, below zeros that are shifted out where it becomes an exponent
   };
   // The integer nearest to x * factor. Adding 1.5 * 2^digits rounds to it and leaves it in the low bits: no conversion, so
-  // NaN is harmless.
-  multiple nearest(llvm::Value* x, double factor) const {
-    const double shift = is_double ? 0x1.8p52 : 0x1.8p23;
+  // NaN is harmless. offset: even, or halves would round to odd numbers.
+  multiple nearest(llvm::Value* x, double factor, std::uint64_t offset = 0) const {
+    const double shift = (is_double ? 0x1.8p52 : 0x1.8p23) + static_cast<double>(offset);
     llvm::Value* shifted = fma(x, real(factor), real(shift));
-    return {b.CreateSub(bits(shifted), integer(is_double ? 0x4338000000000000 : 0x4b400000)),
-            sub(shifted, real(shift))};
+    llvm::Value* moved = bits(shifted);
+    return {b.CreateSub(moved, integer((is_double ? 0x4338000000000000 : 0x4b400000) + offset)),
+            sub(shifted, real(shift)), moved};
   }
 
   struct reduced {
     llvm::Value* n;
     llvm::Value* whole;
+    llvm::Value* moved;
     llvm::Value* r;  // x - n log 2, within half a log 2
   };
   // log 2 in two parts, the first short enough that its product with n is exact (W. J. Cody and W. Waite, 1980).
   double log2_high() const { return is_double ? 0x1.62e42feep-1 : 0x1.62e4p-1; }
   double log2_low() const { return is_double ? 0x1.a39ef35793c76p-33 : 0x1.7f7d1cf79abcap-20; }
-  reduced by_log2(llvm::Value* x) const {
-    const multiple m = nearest(x, is_double ? 0x1.71547652b82fep+0 : 0x1.715476p+0);
-    return {m.n, m.whole, fma(m.whole, real(-log2_low()), fma(m.whole, real(-log2_high()), x))};
+  reduced by_log2(llvm::Value* x, std::uint64_t offset = 0) const {
+    const multiple m = nearest(x, is_double ? 0x1.71547652b82fep+0 : 0x1.715476p+0, offset);
+    return {m.n, m.whole, m.moved, fma(m.whole, real(-log2_low()), fma(m.whole, real(-log2_high()), x))};
   }
 
   struct split {
@@ -109,8 +127,11 @@ struct real_math {
 
   // math.cpp: y 2^n by the instruction that AVX-512 has for it, which rounds once as two exact factors do; null where there is none.
   llvm::Value* scale(llvm::Value* y, llvm::Value* n) const;
-  llvm::Value* scaled(llvm::Value* y, const reduced& by) const;  // the same by any processor
+  llvm::Value* scaled(llvm::Value* y, const reduced& by) const;  // the same by any processor; offset: two biases
   llvm::Value* exp(llvm::Value* x) const;
+  llvm::Value* exp_of_near(
+      llvm::Value* x) const;  // of |x| < near_exponent(), where 2^n and the result are normal numbers
+  double near_exponent() const { return is_double ? 700 : 86; }
   llvm::Value* exp_tail(llvm::Value* r) const;  // (e^r - 1 - r) / r^2 for r within half a log 2
   llvm::Value* log(llvm::Value* x) const;
   // math_trigonometric.cpp

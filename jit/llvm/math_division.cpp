@@ -1,5 +1,5 @@
-// Division of many lanes by one number, in three multiply-adds. A division instruction takes eight to sixteen cycles for a
-// register; where the divisor is one number, its reciprocal is known, and Markstein's theorem gives the same bits: with r the
+// Division of many lanes by one number, in three multiply-adds. With AVX-512 a division instruction takes ten to sixteen cycles for
+// a register (of 256 bits five to eight, as long as what stands here, so there it is taken); where the divisor is one number, its reciprocal is known, and Markstein's theorem gives the same bits: with r the
 // correctly rounded reciprocal of b, and q within one unit in the last place of a / b, q + r (a - b q), rounded once, is a / b
 // correctly rounded (P. Markstein, Computation of elementary functions on the IBM RISC System/6000 processor, IBM J. Res. Dev.
 // 34 (1990), theorem 8). a r may be one and a half units away, so f64 takes the step twice: the first brings it within one. In
@@ -22,30 +22,15 @@ struct division_math : real_math {
 
   // Where the quotient of two such numbers, and what is left of it, are normal numbers: between 1 / limit and the limit.
   double limit() const { return is_double ? 0x1p400 : 0x1p60; }
-  std::uint64_t without_sign(double x) const {
-    const APFloat limit = cast<ConstantFP>(ConstantFP::get(reals->getScalarType(), x))->getValueAPF();
-    return limit.bitcastToAPInt().getZExtValue() * 2;
-  }
-  // Of the lanes of all registers, one register with the furthest above the window's beginning; below it is far above.
-  Value* furthest(Value* x) const {
-    Value* const begin = integer(without_sign(1 / limit()));
-    Value* above = b.CreateSub(b.CreateShl(bits(x), 1), begin);
-    const int lane = is_double ? 8 : 4;
-    for (int n = f.lanes; n * lane > f.m.target.register_bytes(); n /= 2) {
-      std::vector<int> low, high;
-      for (int k = 0; k < n / 2; ++k) low.push_back(k), high.push_back(n / 2 + k);
-      above = b.CreateBinaryIntrinsic(Intrinsic::umax, b.CreateShuffleVector(above, low),
-                                      b.CreateShuffleVector(above, high));
-    }
-    return above;
-  }
   Value* all_within_window(Value* x, Value* divisor) const {
     Value* const size = b.CreateUnaryIntrinsic(Intrinsic::fabs, divisor);
     Value* const usual = b.CreateAnd(b.CreateFCmpOGT(size, ConstantFP::get(divisor->getType(), 1 / limit())),
                                      b.CreateFCmpOLT(size, ConstantFP::get(divisor->getType(), limit())));
     Type* const lane = ints->getScalarType();
-    Constant* const width = ConstantInt::get(lane, without_sign(limit()) - without_sign(1 / limit()));
-    Value* const above = furthest(x);
+    const std::uint64_t begin = unsigned_bits(1 / limit());
+    Constant* const width = ConstantInt::get(lane, unsigned_bits(limit()) - begin);
+    Value* const above =
+        largest(b.CreateSub(unsigned_bits(x), integer(begin)));  // what is below the window is far above
     const auto lanes = cast<FixedVectorType>(above->getType())->getNumElements();
     Value* const most = b.CreateSelect(usual, width, ConstantInt::get(lane, 0));
     return none_of(b.CreateICmpUGE(above, splat(f, most, static_cast<int>(lanes))));
@@ -63,7 +48,7 @@ Value* emit_division_by_one(function_emitter& f, Value* a, Value* divisor) {
   const division_math m(f, a);
   auto& b = f.build;
   constexpr int least_lanes = 8;
-  if (!f.m.target.fma || f.lanes < least_lanes) return b.CreateFDiv(a, splat(f, divisor, f.lanes));
+  if (!f.m.target.avx512 || f.lanes < least_lanes) return b.CreateFDiv(a, splat(f, divisor, f.lanes));
   Value* const reciprocal = splat(f, b.CreateFDiv(ConstantFP::get(divisor->getType(), 1), divisor), f.lanes);
   Value* const all = m.all_within_window(a, divisor);
   auto* const near = BasicBlock::Create(b.getContext(), "divide.near", f.function);

@@ -96,7 +96,7 @@ struct powers : real_math {
     Value* low = fma(y, log.low, product_error(y, log.high, high));
     Value* bounded = at_least(at_most(high, 800.0), -800.0);
     low = select(equal(bounded, high), low, real(0));
-    reduced by = by_log2(bounded);
+    reduced by = by_log2(bounded, 2 * bias());
     by.r = add(by.r, low);
     return scaled(add(fma(mul(by.r, by.r), exp_tail(by.r), by.r), real(1)), by);
   }

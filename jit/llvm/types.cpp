@@ -50,6 +50,13 @@ Value* splat(function_emitter& f, Value* x, int lanes) {
   return x->getType()->isVectorTy() || !lanes ? x : f.build.CreateVectorSplat(static_cast<unsigned>(lanes), x);
 }
 
+std::pair<Value*, Value*> halves(function_emitter& f, Value* whole) {
+  const int half = static_cast<int>(cast<FixedVectorType>(whole->getType())->getNumElements()) / 2;
+  std::vector<int> low, high;
+  for (int k = 0; k < half; ++k) low.push_back(k), high.push_back(k + half);
+  return {f.build.CreateShuffleVector(whole, low), f.build.CreateShuffleVector(whole, high)};
+}
+
 Constant* iota(LLVMContext& c, int bits, int lanes) {
   std::vector<Constant*> numbers;
   for (int k = 0; k < lanes; ++k)

@@ -28,6 +28,8 @@ struct range {
   ir::value low, high;
 };
 
+element accumulated(element type);  // in which elements of a type are folded
+
 // A block under construction with what is bound in it. Values are looked up through the parents.
 struct scope {
   scope(ir::block_builder& top) : block(&top), root(this) {}
@@ -123,6 +125,10 @@ class kernel_lowering {
   void combine_term(ir::value cell, node_id reduce, node_id body, node_id condition, node_id position, scope& inner);
   std::vector<ir::value> emit_values(node_id tuple, scope& s);
   ir::value take_result(node_id reduce, ir::value cell, scope& at, bool folds);
+
+  // extreme.cpp
+  bool searches_blocks(node_id reduce, node_id lane, const scope& at) const;
+  ir::value search_blocks(node_id reduce, node_id lane, scope& at);
 
   // gather.cpp
   void prefetch_gathered(std::span<const node_id> reductions, scope& inner);

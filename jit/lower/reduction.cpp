@@ -8,9 +8,9 @@
 
 namespace sheaf::lower {
 
-namespace {
-
 element accumulated(element type) { return type == element::f16 || type == element::bf16 ? element::f32 : type; }
+
+namespace {
 
 // The same reduction with a bound index under a name that nothing in the program has, so nothing inside captures it.
 node_id renamed(graph& g, node_id n, node_id idx, plan::trust& trusted) {
@@ -114,6 +114,7 @@ ir::value kernel_lowering::reduction(node_id n, scope& at) {
   });
   const node_id lane = at.lane == no_node ? plan::lane_of(g, known, n) : no_node;
   const std::vector<node_id> all = companions(n, lane, at);
+  if (all.size() == 1 && searches_blocks(n, lane, at)) return search_blocks(n, lane, at);
   const bool vector = at.lane != no_node || lane != no_node;
   std::vector<ir::value> cells;
   // Values of one state have one accumulator, which its first combines into.

@@ -39,7 +39,7 @@ void kernel_lowering::add_to_partial(const stage& s, ir::value added, scope& at)
   std::vector<ir::value> list;
   const ir::access how = subscripts_of(id, place_in(s), at, list);
   ir::value old = at.block->load(id, g.type(s.body), list, how);
-  const node_id own = load(g, s.define, s.indices.data(), static_cast<int>(s.indices.size()));
+  const node_id own = plan::result_of(g, s);
   const bool centres = std::any_of(stages.begin(), stages.end(), [&](const stage* o) { return moves_with(*o, s); });
   if (centres || moves(s)) at.values[2 * std::int64_t{plan::earlier(g, own)}] = old;
   if (moves(s)) old = emit(s.moving.moved, at);
@@ -73,7 +73,7 @@ void kernel_lowering::store_result(const stage& s, scope& at) {
   const ir::value value = emit(s.body, at);
   store(s, value, at);
   pending.erase(s.define);
-  const node_id own = load(g, s.define, s.indices.data(), static_cast<int>(s.indices.size()));
+  const node_id own = plan::result_of(g, s);
   at.values[2 * std::int64_t{own}] = value;  // a later stage in this loop need not read it back
 }
 

@@ -7,6 +7,7 @@
 #include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/jit/lower/lowering.hpp>
 #include <sheaf/jit/plan/kernels.hpp>
+#include <sheaf/jit/plan/stages.hpp>
 
 namespace sheaf::lower {
 
@@ -271,7 +272,7 @@ void kernel_lowering::lanes_of_taps(std::span<const stage* const> list, scope& a
     const ir::value value = emit(s->body, inner);
     store(*s, value, inner);
     pending.erase(s->define);
-    const node_id own = load(g, s->define, s->indices.data(), static_cast<int>(s->indices.size()));
+    const node_id own = plan::result_of(g, *s);
     inner.values[2 * std::int64_t{own}] = value;  // a later stage in this loop need not read it back
   }
   if (most) prefetch_rows(list, inner);

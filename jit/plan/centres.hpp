@@ -8,8 +8,6 @@ namespace sheaf::plan {
 // what no power, or powers of -inf alone, come to.
 node_id about_another(graph& g, node_id part, node_id from, node_id to, node_id count, node_id nothing);
 
-inline node_id without_cast(const graph& g, node_id n) { return g.kind(n) == op::cast ? g.arg(n, 0) : n; }
-
 // A maximum to centre powers about: of -inf alone any number will do.
 node_id finite_centre(graph& g, node_id maximum);
 

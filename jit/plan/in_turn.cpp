@@ -32,8 +32,8 @@ void keep_in_turn(const graph& g, const facts& known, program_plan& plan) {
     std::vector<const stage*> list;
     for (const int i : k.stages) list.push_back(&plan.stages[static_cast<std::size_t>(i)]);
     std::vector<node_id> turns;
-    for (std::size_t depth = 1; shared_loop(g, list, depth) != no_node; ++depth)
-      turns.push_back(shared_loop(g, list, depth));
+    for (node_id idx = shared_loop(g, list, 1); idx != no_node; idx = shared_loop(g, list, 1 + turns.size()))
+      turns.push_back(idx);
     if (turns.empty()) continue;
     for (const int i : k.stages) {
       stage& s = plan.stages[static_cast<std::size_t>(i)];

@@ -1,6 +1,7 @@
 #include <sheaf/jit/plan/kernels.hpp>
 
 #include <algorithm>
+#include <map>
 
 #include <sheaf/jit/plan/folds.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
@@ -146,21 +147,19 @@ int folded_bytes(const graph& g, const stage& s) {
 // them taken each turn moves every one, in eight times the code.
 void share_registers(const graph& g, program_plan& plan, const kernel_plan& k) {
   constexpr int half = 1024;  // bytes, of 32 registers
-  const auto stage_at = [&](int i) -> stage& { return plan.stages[static_cast<std::size_t>(i)]; };
-  for (const int i : k.stages) {
-    const stage& s = stage_at(i);
-    int bytes = 0, folding = 0;
-    for (const int j : k.stages) {
-      const stage& other = stage_at(j);
-      if (s.vector == no_node || other.vector != s.vector || other.how != way::map) continue;
-      const int own = folded_bytes(g, other);
+  std::map<node_id, std::vector<stage*>> by_vector;
+  for (const int i : k.stages)
+    if (stage& s = plan.stages[static_cast<std::size_t>(i)]; s.vector != no_node) by_vector[s.vector].push_back(&s);
+  for (const auto& [vector, beside] : by_vector) {
+    int bytes = 0, folding = 0, lanes = beside.front()->lanes;
+    for (const stage* s : beside) {
+      const int own = s->how == way::map ? folded_bytes(g, *s) : 0;
       bytes += own;
       folding += own > 0;
+      lanes = std::min(lanes, s->lanes);
     }
-    int lanes = s.lanes;
     while (folding > 1 && lanes > 8 && lanes * bytes > half) lanes /= 2;
-    for (const int j : k.stages)
-      if (s.vector != no_node && stage_at(j).vector == s.vector) stage_at(j).lanes = std::min(stage_at(j).lanes, lanes);
+    for (stage* s : beside) s->lanes = lanes;
   }
 }
 

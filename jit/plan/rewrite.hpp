@@ -30,6 +30,8 @@ inline bool holds(const graph& g, node_id root, op kind) {
   return found;
 }
 
+inline node_id without_cast(const graph& g, node_id n) { return g.kind(n) == op::cast ? g.arg(n, 0) : n; }
+
 inline bool is_function(const graph& g, node_id n) {
   return is_elementwise(g.kind(n)) && row(g.kind(n)).cost == op_cost::function;
 }

@@ -5,6 +5,7 @@
 #include <sheaf/jit/plan/kernels.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/schedule.hpp>
+#include <sheaf/jit/plan/stages.hpp>
 
 namespace sheaf::plan {
 
@@ -171,7 +172,7 @@ class sharing {
     if (s.moving.centre == no_node) return;
     const bool together = c.maps.empty() && std::any_of(c.partials.begin(), c.partials.end(), [&](int p) {
       const stage& o = at(p);
-      const node_id own = load(g_, o.define, o.indices.data(), static_cast<int>(o.indices.size()));
+      const node_id own = result_of(g_, o);
       return o.how == way::partial && o.vector == s.vector && s.moving.centre == own;
     });
     if (!together) {
@@ -229,7 +230,7 @@ class sharing {
   void inline_row_result(int i, const cluster& c) {
     const stage& kept = at(i);
     if (kept.where != place::workspace || kept.loops != std::vector<node_id>{c.rows.block, c.rows.part}) return;
-    const node_id use = load(g_, kept.define, kept.indices.data(), static_cast<int>(kept.indices.size()));
+    const node_id use = result_of(g_, kept);
     std::vector<stage> rewritten = plan_.stages;
     for (stage& s : rewritten) {
       if (s.define == kept.define) continue;

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/plan/stages.hpp>
 
 namespace sheaf::plan {
 
@@ -43,11 +44,8 @@ bool sort_on_device(graph& g, const facts& known, stage& list, sort_form f, std:
   f.passes = std::max(1, (bits_of(std::max<std::int64_t>(*keys - 1, 0)) + digit_bits - 1) / digit_bits);
   f.steps = bits_of(*room);
   const node_id sums = pieces_of(g, counts_of(g, f), counts_at_once);
-  stage memory;
-  memory.how = way::space;
-  memory.body = integer(g, 0);
-  memory.indices = {fresh_index(g, f.outer, integer(g, 0), make(g, op::add, sums_at(g, f), sums))};
-  memory.define = define(g, g.name("sorting", 7), memory.body, memory.indices.data(), 1);
+  const node_id places = fresh_index(g, f.outer, integer(g, 0), make(g, op::add, sums_at(g, f), sums));
+  stage memory = space(g, "sorting", integer(g, 0), {places});
   f.memory = memory.define;
   list.sort = f;
   list.reasons.push_back("sorted by " + std::to_string(f.passes) + (f.passes == 1 ? " digit" : " digits") + " of " +

@@ -344,10 +344,8 @@ class splitting {
       if (g_.kind(centre) != op::div || without_cast(g_, g_.arg(centre, 0)) != over ||
           holds(g_, g_.arg(centre, 1), op::load))
         return no_node;
-      const auto divisor =
-          known_.value(g_.kind(g_.arg(centre, 1)) == op::cast ? g_.arg(g_.arg(centre, 1), 0) : g_.arg(centre, 1));
-      const node_id extent = make(g_, op::sub, g_.arg(cut_, 1), g_.arg(cut_, 0));
-      if (!divisor || g_.kind(g_.arg(centre, 1)) != op::cast || g_.arg(g_.arg(centre, 1), 0) != extent) return no_node;
+      const node_id divisor = g_.arg(centre, 1), extent = make(g_, op::sub, g_.arg(cut_, 1), g_.arg(cut_, 0));
+      if (!known_.value(extent) || g_.kind(divisor) != op::cast || without_cast(g_, divisor) != extent) return no_node;
       return make(g_, op::div, use, size_of(rows, g_.type(centre)));
     }
     replacement put(g_);

@@ -104,16 +104,29 @@ node_id stored(graph& g, node_id body, const std::string& name, const stage& lik
     return rank(a) != rank(b) ? rank(a) < rank(b) : g.ordinal(a) < g.ordinal(b);
   });
   for (stage& s : before)
-    if (g.arg(s.define, 0) == body && s.where == place::workspace) return load(g, s.define, s.indices.data(), static_cast<int>(s.indices.size()));
+    if (g.arg(s.define, 0) == body && s.where == place::workspace) return result_of(g, s);
   const name_id id = g.name(name.data(), static_cast<int>(name.size()));
   stage s;
   s.define = define(g, id, body, indices.data(), static_cast<int>(indices.size()));
   s.body = body;
   s.indices = indices;
   s.reasons.push_back(std::move(reason));
-  const node_id result = load(g, s.define, indices.data(), static_cast<int>(indices.size()));
   before.push_back(std::move(s));
-  return result;
+  return result_of(g, before.back());
+}
+
+node_id result_of(graph& g, const stage& s) {
+  return load(g, s.define, s.indices.data(), static_cast<int>(s.indices.size()));
+}
+
+stage space(graph& g, const std::string& name, node_id body, std::vector<node_id> indices) {
+  stage s;
+  s.how = way::space;
+  s.body = body;
+  const name_id id = g.name(name.data(), static_cast<int>(name.size()));
+  s.define = define(g, id, body, indices.data(), static_cast<int>(indices.size()));
+  s.indices = std::move(indices);
+  return s;
 }
 
 node_id earlier(graph& g, node_id use) {

@@ -18,6 +18,12 @@ void materialise(graph& g, const facts& known, std::vector<stage>& stages, trust
 // then those it lacks, then the one it runs in lanes. Returns the load that stands for it.
 node_id stored(graph& g, node_id body, const std::string& name, const stage& like, std::vector<stage>& before, std::string reason);
 
+// What a stage stores, at its own indices, as the load that stands for it.
+node_id result_of(graph& g, const stage& s);
+
+// Memory that kernels share and nothing fills: a value of `body`'s type for each place of the indices.
+stage space(graph& g, const std::string& name, node_id body, std::vector<node_id> indices);
+
 // What a stage's place held before the rows at hand, as a load; `use` loads what it holds after them. Nothing stores it: the
 // lowering knows it where partial results are updated.
 node_id earlier(graph& g, node_id use);

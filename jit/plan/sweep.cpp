@@ -7,6 +7,7 @@
 #include <sheaf/jit/plan/levels.hpp>
 #include <sheaf/jit/plan/ragged.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/plan/stages.hpp>
 
 namespace sheaf::plan {
 
@@ -172,14 +173,11 @@ class sweeping {
     return count;
   }
   void table(const std::vector<node_id>& extents, node_id last) {
-    stage t;
-    t.how = way::space;
-    t.body = identity_of(g_, f_.fold, f_.type);
-    for (const node_id e : extents) t.indices.push_back(fresh_index(g_, f_.rows, integer(g_, 0), e));
-    t.indices.push_back(last);
-    t.define = define(g_, g_.name("table", 5), t.body, t.indices.data(), static_cast<int>(t.indices.size()));
-    f_.tables.push_back(t.define);
-    before_.push_back(std::move(t));
+    std::vector<node_id> indices;
+    for (const node_id e : extents) indices.push_back(fresh_index(g_, f_.rows, integer(g_, 0), e));
+    indices.push_back(last);
+    before_.push_back(space(g_, "table", identity_of(g_, f_.fold, f_.type), indices));
+    f_.tables.push_back(before_.back().define);
   }
   // The events, made if slices overlap enough: which is the result. Another stage over the same slices may have them.
   node_id listed(const index_set& slice) {

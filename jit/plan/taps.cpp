@@ -201,6 +201,7 @@ void schedule_taps(graph& g, const facts& known, stage& s) {
   const double trips = known.trips(s.vector);
   const auto rest = static_cast<std::int64_t>(trips) % s.lanes;
   if (rest != 0 && rest * 2 <= s.lanes) s.lanes /= 2;
+  while (!known.for_teams() && s.lanes > 8 && trips <= 2.0 * s.lanes) s.lanes /= 2;  // few results: less code to make
   s.loops = s.indices;
   s.parallel = s.indices.front();
   for (const node_id idx : s.indices) {
@@ -360,8 +361,7 @@ class kept_search {
 node_id stored_everywhere(graph& g, node_id value, const stage& s, std::vector<stage>& before) {
   for (const stage& t : before) {
     std::unordered_map<node_id, node_id> names;
-    if (t.where != place::check && alike(g, value, g.arg(t.define, 0), names))
-      return load(g, t.define, t.indices.data(), static_cast<int>(t.indices.size()));
+    if (t.where != place::check && alike(g, value, g.arg(t.define, 0), names)) return result_of(g, t);
   }
   stage like = s;
   for (const stage& t : before) {

@@ -1,7 +1,6 @@
 #include <sheaf/jit/plan/tiles.hpp>
 
 #include <sheaf/dsl/graph/affine.hpp>
-#include <sheaf/jit/plan/centres.hpp>
 #include <sheaf/jit/plan/levels.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
@@ -139,14 +138,9 @@ class tiling {
     return put(bound);
   }
   node_id memory(const char* name, node_id body, const std::vector<node_id>& extents) {
-    stage m;
-    m.how = way::space;
-    m.body = body;
-    for (const node_id e : extents) m.indices.push_back(fresh_index(g_, f_.walk, integer(g_, 0), e));
-    const std::string text = name;
-    m.define = define(g_, g_.name(text.data(), static_cast<int>(text.size())), m.body, m.indices.data(),
-                      static_cast<int>(m.indices.size()));
-    before_.push_back(std::move(m));
+    std::vector<node_id> indices;
+    for (const node_id e : extents) indices.push_back(fresh_index(g_, f_.walk, integer(g_, 0), e));
+    before_.push_back(space(g_, name, body, indices));
     return before_.back().define;
   }
 
