@@ -213,58 +213,76 @@ void mark_asked(const graph& g, std::vector<stage>& stages) {
   }
 }
 
-void group(graph& g, const facts& known, program_plan& plan) {
-  plan.reads = read_table(g, plan.stages);
-  order_by_cost(plan.reads, plan.stages);
+namespace {
+
+kernel_plan alone(const graph& g, const stage& s, int i) {
+  kernel_plan k;
+  k.name = name_of(g, s.define);
+  k.stages = {i};
+  k.kept = s.kept;
+  return k;
+}
+
+// Each stage into the first kernel that it may join, after those whose results it reads.
+void place_stages(graph& g, const facts& known, program_plan& plan) {
   std::vector<std::size_t> home(plan.stages.size());
   for (std::size_t i = 0; i < plan.stages.size(); ++i) {
     stage& s = plan.stages[i];
     if (s.how == way::space) continue;
-    std::size_t first = 0;
+    std::size_t k = 0;
     for (std::size_t j = 0; j < i; ++j)
-      if (plan.reads.reads(s.define, plan.stages[j].define)) first = std::max(first, home[j]);
-    std::size_t k = first;
-    const bool alone = known.call().steer.fusion == fusion::off;
-    while (k < plan.kernels.size() && (alone || !may_join(g, plan, plan.kernels[k], s, plan.trusted))) ++k;
-    if (const auto parts = parts_by_name(s); !parts.empty()) {
-      for (std::size_t part = 0; part < parts.size(); ++part) {
-        kernel_plan one;
-        one.name = name_of(g, s.define) + "_" + parts[part];
-        one.stages = {static_cast<int>(i)};
-        one.part = static_cast<int>(part);
-        one.kept = s.kept;
-        plan.kernels.push_back(std::move(one));
-      }
+      if (plan.reads.reads(s.define, plan.stages[j].define)) k = std::max(k, home[j]);
+    const auto parts = parts_by_name(s);
+    for (std::size_t part = 0; part < parts.size(); ++part) {
+      kernel_plan& one = plan.kernels.emplace_back(alone(g, s, static_cast<int>(i)));
+      one.name += "_" + std::string(parts[part]);
+      one.part = static_cast<int>(part);
+    }
+    if (!parts.empty()) {
       home[i] = plan.kernels.size() - 1;
       continue;
     }
-    if (k == plan.kernels.size()) {
-      kernel_plan fresh;
-      fresh.name = name_of(g, s.define);
-      fresh.parallel = s.parallel;
-      if (s.rows.whole != no_node) fresh.row = s.rows.part;
-      fresh.chunk = s.chunk;
-      fresh.kept = s.kept;
-      plan.kernels.push_back(std::move(fresh));
-    }
-    plan.kernels[k].stages.push_back(static_cast<int>(i));
+    const bool apart = known.call().steer.fusion == fusion::off;
+    while (k < plan.kernels.size() && (apart || !may_join(g, plan, plan.kernels[k], s, plan.trusted))) ++k;
     home[i] = k;
+    if (k < plan.kernels.size()) {
+      plan.kernels[k].stages.push_back(static_cast<int>(i));
+      continue;
+    }
+    kernel_plan& fresh = plan.kernels.emplace_back(alone(g, s, static_cast<int>(i)));
+    fresh.parallel = s.parallel;
+    if (s.rows.whole != no_node) fresh.row = s.rows.part;
+    fresh.chunk = s.chunk;
   }
+}
+
+// Loops over one index are shared only where their lanes agree.
+void agree_on_lanes(graph& g, const facts& known, program_plan& plan, const kernel_plan& k) {
+  for (const int i : k.stages)
+    for (const int j : k.stages) {
+      stage &a = plan.stages[static_cast<std::size_t>(i)], &b = plan.stages[static_cast<std::size_t>(j)];
+      if (a.vector != no_node && a.vector == b.vector) a.lanes = b.lanes = lanes_together(g, a, b);
+    }
+  if (!known.for_teams() && known.call().steer.lanes == 0) share_registers(g, plan, k);
+}
+
+double cost_of_turn(const facts& known, const program_plan& plan, const kernel_plan& k) {
+  double work = 0;
+  for (const int i : k.stages) work += plan.stages[static_cast<std::size_t>(i)].operations;
+  const double chunk = static_cast<double>(std::max<std::int64_t>(k.chunk, 1));
+  const double turns = k.parallel == no_node ? 1 : std::max(1.0, known.trips(k.parallel) / chunk);
+  return std::max(1.0, work * known.call().on.operation / turns);
+}
+
+}  // namespace
+
+void group(graph& g, const facts& known, program_plan& plan) {
+  plan.reads = read_table(g, plan.stages);
+  order_by_cost(plan.reads, plan.stages);
+  place_stages(g, known, plan);
   for (kernel_plan& k : plan.kernels) {
-    // Loops over one index are shared only where their lanes agree.
-    for (const int i : k.stages)
-      for (const int j : k.stages) {
-        stage &a = plan.stages[static_cast<std::size_t>(i)], &b = plan.stages[static_cast<std::size_t>(j)];
-        if (a.vector != no_node && a.vector == b.vector) a.lanes = b.lanes = lanes_together(g, a, b);
-      }
-    if (!known.for_teams() && known.call().steer.lanes == 0) share_registers(g, plan, k);
-    double work = 0;
-    for (const int i : k.stages) work += plan.stages[static_cast<std::size_t>(i)].operations;
-    const double turns =
-        k.parallel == no_node
-            ? 1
-            : std::max(1.0, known.trips(k.parallel) / static_cast<double>(std::max<std::int64_t>(k.chunk, 1)));
-    k.cost = std::max(1.0, work * known.call().on.operation / turns);
+    agree_on_lanes(g, known, plan, k);
+    k.cost = cost_of_turn(known, plan, k);
   }
 }
 
