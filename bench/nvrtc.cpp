@@ -1,15 +1,16 @@
 // What NVRTC takes, on this processor, for value and gradient of W1 to W13 as bench/gpu has them; no GPU is needed. Every compile is from
-// the text: neither cache is asked. bench_nvrtc [ID...]
+// the text: neither cache is asked. What programs share, which is compiled once, stands by itself. bench_nvrtc [ID...]
 #include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
 #include <sheaf/dsl/graph/pack.hpp>
 #include <sheaf/jit/cuda/emit.hpp>
-#include <sheaf/jit/lower/lower.hpp>
+#include <sheaf/jit/engine/layout.hpp>
 #include <sheaf/runtime/cuda/nvrtc.hpp>
 #include <sheaf/sheaf.hpp>
 #include <support/measure.hpp>
@@ -121,40 +122,43 @@ std::vector<std::int64_t> closed(const plan::facts& known, const std::vector<nod
   return list;
 }
 
-// By input: as given, or, of a cotangent, those of the first output.
-std::vector<std::vector<std::int64_t>> extents_of(const job& one, graph g) {
-  std::vector<std::vector<std::int64_t>> extents;
+// Row-major arguments: inputs as given, or, of a cotangent, as the first output.
+jit::call_class arguments_of(const job& one, graph g) {
+  jit::call_class made;
   plan::call_facts call;
   for (int k = 0; k < g.inputs.size(); ++k) {
     const text_range name = g.names[g.inputs[k].name];
     const auto found = one.inputs.find(std::string(g.text.data() + name.first, static_cast<std::size_t>(name.size)));
-    extents.push_back(found == one.inputs.end() ? std::vector<std::int64_t>() : found->second);
-    call.inputs.push_back({extents.back(), true});
+    made.input_extents.push_back(found == one.inputs.end() ? std::vector<std::int64_t>() : found->second);
+    call.inputs.push_back({made.input_extents.back(), true});
   }
-  std::vector<node_id> first;
-  for (int d = 0; d < tensor_rank(g, g.outputs[0]); ++d) first.push_back(extent(g, g.outputs[0], d));
-  const std::vector<std::int64_t> of_value = closed(plan::facts(g, call), first);
-  for (int k = 0; k < g.inputs.size(); ++k)
-    if (auto& e = extents[static_cast<std::size_t>(k)]; static_cast<int>(e.size()) != g.inputs[k].rank) e = of_value;
-  return extents;
+  const plan::facts known(g, call);
+  for (int k = 0; k < g.outputs.size(); ++k) {
+    std::vector<node_id> sizes;
+    for (int d = 0; d < tensor_rank(g, g.outputs[k]); ++d) sizes.push_back(extent(g, g.outputs[k], d));
+    made.output_extents.push_back(closed(known, sizes));
+    made.unit_outputs.push_back(true);
+  }
+  for (int k = 0; k < g.inputs.size(); ++k) {
+    const int rank = g.inputs[k].rank;
+    auto& extents = made.input_extents[static_cast<std::size_t>(k)];
+    if (static_cast<int>(extents.size()) != rank) extents = made.output_extents[0];
+    made.closest.push_back(rank - 1);
+    made.dense_inputs.push_back(true);
+    made.unit_inputs.push_back(true);
+  }
+  return made;
 }
 
 // Emitted for an H200, with what is known of the call.
 cuda::source source_of(const job& one) {
   const graph g = unpack(one.words.data());
-  plan::call_facts call;
-  call.gpu = true;
-  std::vector<std::vector<std::int64_t>> extents = extents_of(one, g);
-  for (const auto& e : extents) call.inputs.push_back({e, true});
-  planned p = plan_program(g, call, "program");
-  const plan::facts known(p.g, call);
-  for (int k = 0; k < p.g.outputs.size(); ++k) extents.push_back(closed(known, p.output_extents(k)));
-  for (const workspace& each : p.workspaces) extents.push_back(closed(known, each.extents));
-  for (const plan::check& c : p.checks)
-    if (!c.uniform) extents.emplace_back();
+  const jit::call_class arguments = arguments_of(one, g);
+  const jit::arranged_call call(g, arguments, {.inputs = {}, .unit_outputs = {}, .gpu = true}, 256);
+  const auto extents = call.slot_extents(arguments);
   std::vector<const std::int64_t*> places;
   for (const auto& e : extents) places.push_back(e.data());
-  return cuda::emit(p.code, {.compute = 90}, places);
+  return cuda::emit(call.program.code, {.compute = 90}, places);
 }
 
 double milliseconds_of(const std::string& text, const std::string& name) {
@@ -177,13 +181,18 @@ int main(int argc, char** argv) try {
   milliseconds_of(empty, "nothing");  // the first compile of a process opens the library
   report("nvrtc", "nothing", milliseconds_of(empty, "nothing"), "ms");
   constexpr double wanted = 60;
+  std::set<const cuda::source*> shared;
   for (const job& one : jobs) {
     const auto is_this = [&](const char* id) { return one.id.compare(0, std::string(id).size(), id) == 0; };
     if (argc > 1 && std::none_of(argv + 1, argv + argc, is_this)) continue;
     const cuda::source made = source_of(one);
+    for (const cuda::launch& l : made.launches)
+      if (l.of != nullptr && shared.insert(l.of.get()).second)
+        report("nvrtc", "shared", milliseconds_of(l.of->text, "shared"), "ms");  // once for all programs
     const double ms = milliseconds_of(made.text, "program");
     report("nvrtc", one.id.c_str(), ms, "ms", wanted, 100 * wanted / ms);
-    std::printf("note %s: %zu launches\n", one.id.c_str(), made.launches.size());
+    const auto own = std::count_if(made.launches.begin(), made.launches.end(), [](const auto& l) { return !l.of; });
+    std::printf("note %s: %zu launches, %td of its own\n", one.id.c_str(), made.launches.size(), own);
   }
 } catch (const std::exception& e) {
   std::printf("note nvrtc: %s\n", e.what());

@@ -1,6 +1,9 @@
 // The text of a module: what every text begins with, its own folds, one function a kernel. Shown by tests/cuda.
 #include <algorithm>
 #include <cctype>
+#include <map>
+#include <mutex>
+#include <tuple>
 
 #include <sheaf/jit/cuda/emitter.hpp>
 
@@ -8,6 +11,7 @@ namespace sheaf::cuda {
 
 namespace {
 
+constexpr int common_words = 4;           // those that are no slot's
 constexpr std::int64_t most_words = 500;  // a parameter may have 4 KB
 constexpr std::int64_t little = 512;      // bytes of a thread's own
 // What keeps a device of some hundred multiprocessors busy.
@@ -59,6 +63,8 @@ void emit_skip(function_emitter& f, const std::vector<bool>& before, const std::
     if (own[b]) none += cat(" ", slot, " = MOST;");
     ++ordinal;
   }
+  if (const std::int32_t off = f.kernel.switched_off; off >= 0)
+    none += cat(" *(i64*)words.w[", f.words.first_word[static_cast<std::size_t>(f.buffer(off).slot)], "] = 0;");
   if (failed.empty()) return;
   f.open(cat("if (", failed, ")"));
   f.line(cat("if (blockIdx.x == 0 && threadIdx.x == 0) { ", which, "(void)0;", none, " }"));
@@ -296,18 +302,45 @@ layout layout_of(const ir::module& m, const ir::kernel& k, const target& to, cal
   return p;
 }
 
-source emit(const ir::module& m, const target& to, call_extents extents) {
-  source s = words_of(m);
-  std::string kernels;
-  bool followed = false;    // the last launch, by a kernel of one team
-  std::int64_t shared = 0;  // memory of its blocks
-  std::vector<bool> before(m.buffers.size());
-  for (std::size_t n = 0; n < m.kernels.size(); ++n) {
+namespace {
+
+// The text of kernels that programs share: made once for a target, and right for any numbers.
+std::shared_ptr<const source> shared_source(const ir::shared_module& of, const target& to) {
+  static std::mutex lock;
+  static auto& all = *new std::map<std::tuple<const void*, int, std::int64_t, bool>, std::shared_ptr<const source>>;
+  const std::lock_guard guard(lock);
+  auto& found = all[{&of, to.compute, to.shared_bytes, to.cpu_order}];
+  if (found == nullptr) {
+    const std::vector<const std::int64_t*> typical(of.code.buffers.size(), of.typical.data());
+    found = std::make_shared<const source>(emit(of.code, to, typical));
+  }
+  return found;
+}
+
+// A module's text on the way.
+struct module_emitter {
+  const ir::module& m;
+  const target& to;
+  call_extents extents;
+  source made;
+  std::string kernels = {};
+  bool open = false;                                               // the last function: others may follow in it
+  bool followed = false;                                           // one has
+  std::int64_t shared = 0;                                         // memory of its blocks
+  int arrivals_elsewhere = 0;                                      // of kernels that programs share
+  std::vector<bool> before = std::vector<bool>(m.buffers.size());  // checks
+
+  void close() {
+    if (open) kernels += "}\n";
+    open = false;
+  }
+  void add(std::size_t n) {
     const ir::kernel& k = m.kernels[n];
+    if (k.call != nullptr) return add_call(k);
     function_emitter f{.m = m,
                        .kernel = k,
                        .to = to,
-                       .words = s,
+                       .words = made,
                        .place = layout_of(m, k, to, extents),
                        .text = {},
                        .uses = {},
@@ -319,16 +352,9 @@ source emit(const ir::module& m, const target& to, call_extents extents) {
                        .strip = {},
                        .made = {}};
     const std::vector<bool> own = written_checks(m, k.body, std::vector<bool>(m.buffers.size()));
-    if (!s.launches.empty() && may_follow(s.launches.back(), k, f.place, own) &&
-        shared + shared_of(f.place) <= to.shared_bytes / 2) {
-      launch& l = s.launches.back();
-      shared += shared_of(f.place);
-      emit_following(f, l, followed ? -1 : s.arrivals++);
-      l.scratch_bytes = std::max(l.scratch_bytes, f.place.scratch_bytes());
-      followed = true;
-      kernels += f.text;
-      continue;
-    }
+    if (open && may_follow(made.launches.back(), k, f.place, own) && shared + shared_of(f.place) <= to.shared_bytes / 2)
+      return follow(f);
+    close();
     launch l;
     l.name = identifier(cat(m.name, "_", n, "_", k.name));
     l.threads = f.place.threads;
@@ -338,20 +364,70 @@ source emit(const ir::module& m, const target& to, call_extents extents) {
     l.scratch_bytes = f.place.scratch_bytes();
     l.writes_checks = std::find(own.begin(), own.end(), true) != own.end();
     l.kept = k.kept;
-    if (!s.launches.empty()) kernels += "}\n";
+    l.first = static_cast<int>(n);
+    open = true;
     followed = false;
     shared = shared_of(f.place);
     emit_kernel(f, l, before, own);
     for (std::size_t b = 0; b < own.size(); ++b) before[b] = before[b] || own[b];
     kernels += f.text;
-    s.launches.push_back(std::move(l));
+    made.launches.push_back(std::move(l));
   }
-  if (!s.launches.empty()) kernels += "}\n";
+  void follow(function_emitter& f) {
+    launch& l = made.launches.back();
+    shared += shared_of(f.place);
+    emit_following(f, l, followed ? -1 : made.arrivals++);
+    l.scratch_bytes = std::max(l.scratch_bytes, f.place.scratch_bytes());
+    followed = true;
+    kernels += f.text;
+  }
+  // Launches that begin with the kernels called. Counts of blocks that have arrived are 0 between launches, so these use the same ones.
+  void add_call(const ir::kernel& k) {
+    close();
+    const ir::shared_call& call = *k.call;
+    const auto of = shared_source(*call.of, to);
+    const std::vector<const std::int64_t*> numbers(of->first_word.size(), call.numbers.data());
+    for (const launch& each : of->launches) {
+      if (each.first < call.first || each.first >= call.end) continue;
+      launch l = each;
+      l.of = of;
+      for (const std::int32_t b : call.given) l.slots.push_back(m.buffers[static_cast<std::size_t>(b)].slot);
+      l.numbers = call.numbers;
+      const ir::kernel& first = call.of->code.kernels[static_cast<std::size_t>(each.first)];
+      if (const ir::statement* pieces = parallel_loop(first))
+        l.count = closed_values(call.of->code, first, numbers).turns(*pieces);
+      l.kept = k.kept;
+      made.launches.push_back(std::move(l));
+    }
+    arrivals_elsewhere = std::max(arrivals_elsewhere, of->arrivals);
+  }
+};
+
+}  // namespace
+
+source emit(const ir::module& m, const target& to, call_extents extents) {
+  module_emitter e{.m = m, .to = to, .extents = extents, .made = words_of(m)};
+  for (std::size_t n = 0; n < m.kernels.size(); ++n) e.add(n);
+  e.close();
+  source s = std::move(e.made);
+  s.arrivals = std::max(s.arrivals, e.arrivals_elsewhere);
   s.text = cat(prelude_types, prelude_teams, "#define MEET meet<T>(team)\n",
                s.by_pointer ? std::string("struct arguments { const i64* w; };\n")
                             : cat("struct arguments { i64 w[", s.words, "]; };\n"),
-               own_folds(m), kernels);
+               own_folds(m), e.kernels);
   return s;
+}
+
+const std::int64_t* parameter_of(const source& program, const launch& l, const std::int64_t* words,
+                                 std::vector<std::int64_t>& own) {
+  if (l.of == nullptr) return words;
+  own.assign(static_cast<std::size_t>(l.of->words), 0);
+  std::copy_n(words, common_words, own.begin());
+  for (std::size_t slot = 0; slot < l.slots.size(); ++slot)
+    own[static_cast<std::size_t>(l.of->first_word[slot])] =
+        words[program.first_word[static_cast<std::size_t>(l.slots[slot])]];
+  std::copy(l.numbers.begin(), l.numbers.end(), own.begin() + l.of->first_word.back() + 1);
+  return own.data();
 }
 
 }  // namespace sheaf::cuda

@@ -156,22 +156,23 @@ void emulated_machine::call(prepared& p, const sheaf_tensor* tensors) {
     std::int64_t scratch = 0;
     for (const cuda::launch& l : source.launches) scratch = std::max(scratch, l.scratch_bytes);
     memory own(static_cast<std::size_t>(scratch) * blocks);
-    std::vector<long long> record(4, 0), words(static_cast<std::size_t>(source.words), 0);
-    words[0] = reinterpret_cast<long long>(own.data());
-    words[1] = reinterpret_cast<long long>(record.data());
+    std::vector<std::int64_t> record(4, 0), words(static_cast<std::size_t>(source.words), 0), of_shared;
+    words[0] = reinterpret_cast<std::int64_t>(own.data());
+    words[1] = reinterpret_cast<std::int64_t>(record.data());
     words[2] = 77;
     std::vector<std::uint32_t> arrivals(static_cast<std::size_t>(source.arrivals), 0);
-    words[3] = reinterpret_cast<long long>(arrivals.data());
+    words[3] = reinterpret_cast<std::int64_t>(arrivals.data());
     for (std::size_t s = 0; s < extents.size(); ++s) {
       auto at = static_cast<std::size_t>(source.first_word[s]);
-      words[at++] = reinterpret_cast<long long>(arrays[s].data());
+      words[at++] = reinterpret_cast<std::int64_t>(arrays[s].data());
       for (const std::int64_t e : extents[s]) words[at++] = e;
       for (const std::int64_t e : dense(extents[s])) words[at++] = e;
     }
     for (std::size_t k = 0; k < source.launches.size(); ++k) {
       const cuda::launch& l = source.launches[k];
       if (round == 2 && l.kept) continue;
-      emulate([&] { p.module->kernels[k](words.data()); }, static_cast<unsigned>(l.threads), l.single ? 1 : blocks,
+      const std::int64_t* const given = cuda::parameter_of(source, l, words.data(), of_shared);
+      emulate([&] { p.module->kernels[k](given); }, static_cast<unsigned>(l.threads), l.single ? 1 : blocks,
               17 + static_cast<std::uint64_t>(round));
     }
     for (std::size_t s = 0; s < arrays.size(); ++s)
