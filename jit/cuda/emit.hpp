@@ -2,8 +2,8 @@
 // in docs/gpu-kernels.md. Shown by tests/cuda, which compiles the same text for the host and runs it there.
 //
 //   const cuda::source code = cuda::emit(planned.code, {.compute = 90});
-//   // compile code.text with cuda::compile_options; then, for each of code.launches in order on one stream:
-//   //   function `name` of the text, or of `of`'s, `threads` a block, `shared_bytes` of dynamic shared memory, one parameter:
+//   // compile each of code.texts with cuda::compile_options; then, for each of code.launches in order on one stream:
+//   //   function `name` of texts[text], or of `of`'s, `threads` a block, `shared_bytes` of dynamic shared memory, one parameter:
 //   //   the words, see parameter_of
 #pragma once
 #include <cstdint>
@@ -19,6 +19,7 @@ namespace sheaf::cuda {
 struct target {
   int compute = 90;                      // ten times the major and once the minor number of the compute capability
   std::int64_t shared_bytes = 48 << 10;  // that a block may have without asking
+  int texts = 1;           // at most so many, of about the same length, which can be compiled at the same time
   bool cpu_order = false;  // lanes lie in threads so that all folds have the processor's order, see determinism
 };
 
@@ -39,6 +40,7 @@ struct launch {
   bool kept = false;        // ir::kernel::kept
   std::int64_t count = -1;  // of all pieces, for the extents that emit was given; -1 where that depends on data
   int first = 0;            // the module's kernel that it begins with
+  int text = 0;             // that the function stands in
   // Of kernels that programs share: where their text is, which slots of the program are theirs, and the extents of their last one.
   std::shared_ptr<const source> of;
   std::vector<int> slots;
@@ -46,7 +48,7 @@ struct launch {
 };
 
 struct source {
-  std::string text;
+  std::vector<std::string> texts;
   std::vector<launch> launches;  // in order of execution, all in one stream
   // The kernels' only parameter: 64-bit words, by value, or as a pointer to device memory where they are more than a
   // parameter may be. Word 0 is the address of the scratch memory, a multiple of 256 as are a block's bytes. Word 1 is 0 or the

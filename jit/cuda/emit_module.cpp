@@ -3,6 +3,7 @@
 #include <cctype>
 #include <map>
 #include <mutex>
+#include <numeric>
 #include <tuple>
 
 #include <sheaf/jit/cuda/emitter.hpp>
@@ -13,31 +14,6 @@ namespace {
 
 constexpr int common_words = 4;           // those that are no slot's
 constexpr std::int64_t most_words = 500;  // a parameter may have 4 KB
-constexpr std::int64_t little = 512;      // bytes of a thread's own
-// What keeps a device of some hundred multiprocessors busy.
-constexpr std::int64_t enough_pieces = 8192, enough_threads = 1 << 17, enough_blocks = 256;
-
-// Lanes of the widest vector loop, and of the narrowest that fills a warp: beyond those, threads would stand idle.
-void find_loops(const ir::block& body, int& widest, int& filled) {
-  for (const ir::statement& s : body) {
-    if (s.kind == ir::statement_kind::loop && s.how_loop == ir::loop_kind::vector) {
-      widest = std::max(widest, s.lanes);
-      if (s.lanes >= 32) filled = std::min(filled, s.lanes);
-    }
-    find_loops(s.body, widest, filled);
-  }
-}
-
-void find_touched(const ir::kernel& k, const ir::block& body, std::vector<bool>& touched) {
-  for (const ir::statement& s : body) {
-    if (s.kind == ir::statement_kind::store) touched[static_cast<std::size_t>(s.target)] = true;
-    if (s.kind == ir::statement_kind::instruct) {
-      const ir::instruction& i = k.instructions[static_cast<std::size_t>(s.id)];
-      if (i.code == ir::opcode::load) touched[static_cast<std::size_t>(i.target)] = true;
-    }
-    find_touched(k, s.body, touched);
-  }
-}
 
 std::vector<bool> written_checks(const ir::module& m, const ir::block& body, std::vector<bool> found) {
   for (const ir::statement& s : body) {
@@ -205,116 +181,40 @@ source words_of(const ir::module& m) {
 
 }  // namespace
 
-const ir::statement* parallel_loop(const ir::kernel& k) {
-  if (k.body.empty() || k.body.back().kind != ir::statement_kind::loop) return nullptr;
-  return k.body.back().how_loop == ir::loop_kind::parallel ? &k.body.back() : nullptr;
-}
-
-bool scans_slices(const ir::kernel& k, const ir::block& body) {
-  return std::any_of(body.begin(), body.end(), [&](const ir::statement& s) {
-    if (s.kind != ir::statement_kind::instruct) return scans_slices(k, s.body);
-    const ir::instruction& i = k.instructions[static_cast<std::size_t>(s.id)];
-    return i.code == ir::opcode::scan_lanes && i.args.size() == 3;
-  });
-}
-
-namespace {
-
-// What decides whether lanes may lie in runs: loops of one width, whose lanes tell each other nothing but what they fold, and
-// the narrowest elements that they load in order.
-struct lane_uses {
-  int lanes = 0, bytes = 8;
-  bool alike = true;
-};
-void find_lane_uses(const ir::module& m, const ir::kernel& k, const ir::block& body, lane_uses& u) {
-  for (const ir::statement& s : body) {
-    const bool vector = s.kind == ir::statement_kind::loop && s.how_loop == ir::loop_kind::vector;
-    if (vector) u.alike = u.alike && (u.lanes == 0 || u.lanes == s.lanes), u.lanes = s.lanes;
-    if (s.kind == ir::statement_kind::instruct) {
-      const ir::instruction& i = k.instructions[static_cast<std::size_t>(s.id)];
-      u.alike = u.alike && i.code < ir::opcode::scan_lanes;
-      if (i.code == ir::opcode::load && i.how == ir::access::contiguous)
-        u.bytes = std::min(u.bytes, row(m.buffers[static_cast<std::size_t>(i.target)].type).bytes);
-    }
-    find_lane_uses(m, k, s.body, u);
-  }
-}
-// Of elements narrower than 4 bytes as many as 16 bytes hold: one by one, a thread would load 2 bytes at a time.
-int longest_run(const ir::module& m, const ir::kernel& k, const target& to) {
-  if (to.cpu_order) return 1;
-  lane_uses u;
-  find_lane_uses(m, k, k.body, u);
-  return u.alike && u.bytes < 4 ? 16 / u.bytes : 1;
-}
-
-void place_locals(const ir::module& m, const ir::kernel& k, layout& p) {
-  p.offsets.assign(m.buffers.size(), 0);
-  std::vector<bool> touched(m.buffers.size());
-  find_touched(k, k.body, touched);
-  for (std::size_t b = 0; b < m.buffers.size(); ++b) {
-    if (!touched[b] || m.buffers[b].where != ir::role::local) continue;
-    p.offsets[b] = p.local_bytes;
-    p.local_bytes += (m.buffers[b].elements * row(m.buffers[b].type).bytes + 15) / 16 * 16;
-  }
-}
-
-// Turns of loops below the parallel one become pieces where those are too few.
-void share_loops(const ir::module& m, const ir::kernel& k, call_extents extents, layout& p) {
-  const ir::statement* loop = parallel_loop(k);
-  p.single = loop == nullptr;
-  if (p.single) return;
-  p.shared = {loop};
-  if (extents.empty()) return;
-  const closed_values known(m, k, extents);
-  p.pieces = known.turns(*loop);
-  while (p.pieces >= 0 && p.pieces < enough_pieces) {
-    loop = shared_below(m, k, *loop);
-    const std::int64_t turns = loop == nullptr ? -1 : known.turns(*loop);
-    if (turns < 0) break;
-    p.shared.push_back(loop);
-    p.pieces *= turns;
-  }
-}
-
-}  // namespace
-
-layout layout_of(const ir::module& m, const ir::kernel& k, const target& to, call_extents extents) {
-  layout p;
-  share_loops(m, k, extents, p);
-  p.run = longest_run(m, k, to);
-  place_locals(m, k, p);
-  int widest = 1, most = 256;
-  find_loops(k.body, widest, most);
-  most = std::min(most, widest);
-  if (scans_slices(k, k.body)) most = std::min(most, 32);  // between warps they would wait at each turn
-  p.team = std::min(widest, 32);
-  if (p.local_bytes > little && widest == 1) p.team = 32;
-  if (p.single || p.local_bytes > 4 * little) p.team = std::max(most, p.local_bytes > little ? 32 : 1);
-  while (p.team >= 32 && 2 * p.team <= most && p.pieces >= 0 && p.pieces * p.team < enough_threads) p.team *= 2;
-  p.threads = p.single || p.team > 32 ? p.team : 128;  // a team beyond a warp is the block
-  while (p.pieces >= 0 && p.threads > std::max(p.team, 32) && p.pieces < enough_blocks * p.teams()) p.threads /= 2;
-  // The rest is for exchange between warps; newer devices keep the last 1024 bytes of a block for themselves.
-  const std::int64_t room = to.shared_bytes - (p.team > 32 ? 16 << 10 : 1 << 10);
-  if (p.local_bytes > 0 && p.team > 1) {
-    while (p.threads > std::max(p.team, 32) && p.teams() * p.local_bytes > room) p.threads /= 2;
-    p.in_scratch = p.teams() * p.local_bytes > room;
-  }
-  return p;
-}
-
 namespace {
 
 // The text of kernels that programs share: made once for a target, and right for any numbers.
 std::shared_ptr<const source> shared_source(const ir::shared_module& of, const target& to) {
   static std::mutex lock;
-  static auto& all = *new std::map<std::tuple<const void*, int, std::int64_t, bool>, std::shared_ptr<const source>>;
+  static auto& all =
+      *new std::map<std::tuple<const void*, int, std::int64_t, int, bool>, std::shared_ptr<const source>>;
   const std::lock_guard guard(lock);
-  auto& found = all[{&of, to.compute, to.shared_bytes, to.cpu_order}];
+  auto& found = all[{&of, to.compute, to.shared_bytes, to.texts, to.cpu_order}];
   if (found == nullptr) {
     const std::vector<const std::int64_t*> typical(of.code.buffers.size(), of.typical.data());
     found = std::make_shared<const source>(emit(of.code, to, typical));
   }
   return found;
+}
+
+// By function: one of at most so many texts. Long ones first, each goes to the text that is shortest so far; a compiler's start costs as
+// much as some 2000 characters.
+std::vector<int> shared_out(const std::vector<std::string>& functions, int most) {
+  constexpr std::size_t worth_a_text = 2000;
+  std::size_t all = 0;
+  for (const std::string& f : functions) all += f.size();
+  const std::size_t count = std::clamp<std::size_t>(all / worth_a_text, 1, static_cast<std::size_t>(std::max(1, most)));
+  std::vector<std::size_t> order(functions.size()), size(std::min(count, functions.size()));
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return functions[a].size() > functions[b].size(); });
+  std::vector<int> text(functions.size());
+  for (const std::size_t f : order) {
+    const auto least = std::min_element(size.begin(), size.end());
+    text[f] = static_cast<int>(least - size.begin());
+    *least += functions[f].size();
+  }
+  return text;
 }
 
 // A module's text on the way.
@@ -323,7 +223,7 @@ struct module_emitter {
   const target& to;
   call_extents extents;
   source made;
-  std::string kernels = {};
+  std::vector<std::string> functions = {};                         // of launches of its own, in order
   bool open = false;                                               // the last function: others may follow in it
   bool followed = false;                                           // one has
   std::int64_t shared = 0;                                         // memory of its blocks
@@ -331,7 +231,7 @@ struct module_emitter {
   std::vector<bool> before = std::vector<bool>(m.buffers.size());  // checks
 
   void close() {
-    if (open) kernels += "}\n";
+    if (open) functions.back() += "}\n";
     open = false;
   }
   void add(std::size_t n) {
@@ -370,7 +270,7 @@ struct module_emitter {
     shared = shared_of(f.place);
     emit_kernel(f, l, before, own);
     for (std::size_t b = 0; b < own.size(); ++b) before[b] = before[b] || own[b];
-    kernels += f.text;
+    functions.push_back(std::move(f.text));
     made.launches.push_back(std::move(l));
   }
   void follow(function_emitter& f) {
@@ -379,7 +279,7 @@ struct module_emitter {
     emit_following(f, l, followed ? -1 : made.arrivals++);
     l.scratch_bytes = std::max(l.scratch_bytes, f.place.scratch_bytes());
     followed = true;
-    kernels += f.text;
+    functions.back() += f.text;
   }
   // Launches that begin with the kernels called. Counts of blocks that have arrived are 0 between launches, so these use the same ones.
   void add_call(const ir::kernel& k) {
@@ -411,10 +311,18 @@ source emit(const ir::module& m, const target& to, call_extents extents) {
   e.close();
   source s = std::move(e.made);
   s.arrivals = std::max(s.arrivals, e.arrivals_elsewhere);
-  s.text = cat(prelude_types, prelude_teams, "#define MEET meet<T>(team)\n",
-               s.by_pointer ? std::string("struct arguments { const i64* w; };\n")
-                            : cat("struct arguments { i64 w[", s.words, "]; };\n"),
-               own_folds(m), e.kernels);
+  const std::string begin = cat(prelude_types, prelude_teams, "#define MEET meet<T>(team)\n",
+                                s.by_pointer ? std::string("struct arguments { const i64* w; };\n")
+                                             : cat("struct arguments { i64 w[", s.words, "]; };\n"),
+                                own_folds(m));
+  const std::vector<int> text = shared_out(e.functions, to.texts);
+  s.texts.assign(text.empty() ? 0 : static_cast<std::size_t>(*std::max_element(text.begin(), text.end())) + 1, begin);
+  std::size_t function = 0;
+  for (launch& l : s.launches) {
+    if (l.of != nullptr) continue;
+    l.text = text[function];
+    s.texts[static_cast<std::size_t>(l.text)] += e.functions[function++];
+  }
   return s;
 }
 

@@ -71,9 +71,11 @@ class gpu_runner final : public runner, public device::failure_source {
     source_ = cuda::emit(p.code,
                          {.compute = 10 * about.major + about.minor,
                           .shared_bytes = about.shared_per_block,
+                          .texts = runtime::current_settings().threads,
                           .cpu_order = steer.determinism == determinism::strict},
                          extents);
-    runtime::debug_line(4, "CUDA C++\n" + source_.text);
+    for (const std::string& text : source_.texts) runtime::debug_line(4, "CUDA C++\n" + text);
+    find_code();
     make_template();
     make_kernels();
     checks_ = std::any_of(p.checks.begin(), p.checks.end(), [](const plan::check& c) { return !c.uniform; });
@@ -209,13 +211,19 @@ class gpu_runner final : public runner, public device::failure_source {
     bytes_ = call_.bytes + scratch;
   }
 
-  // The program's own code, or that of kernels which programs share.
-  const device::loaded_module& code_of(const cuda::launch& l) {
-    const cuda::source& text = l.of == nullptr ? source_ : *l.of;
-    auto& found = code_[&text];
-    if (found == nullptr)
-      found = code_on(context_, text.text, l.of == nullptr ? call_.program.code.name : "sheaf_shared");
-    return *found;
+  // Of the program's own texts, and of those that programs share.
+  void find_code() {
+    std::vector<std::string> texts = source_.texts;
+    for (const cuda::launch& l : source_.launches) {
+      if (l.of == nullptr || first_code_.contains(l.of.get())) continue;
+      first_code_[l.of.get()] = texts.size();
+      texts.insert(texts.end(), l.of->texts.begin(), l.of->texts.end());
+    }
+    code_ = code_on(context_, texts, call_.program.code.name);
+  }
+  const device::loaded_module& code_of(const cuda::launch& l) const {
+    const std::size_t first = l.of == nullptr ? 0 : first_code_.at(l.of.get());
+    return *code_[first + static_cast<std::size_t>(l.text)];
   }
 
   // What fills the device, or fewer where there is less to do.
@@ -361,7 +369,8 @@ class gpu_runner final : public runner, public device::failure_source {
   arranged_call call_;
   std::string text_, plan_;
   cuda::source source_;
-  std::map<const cuda::source*, std::shared_ptr<const device::loaded_module>> code_;
+  std::vector<device_code> code_;
+  std::map<const cuda::source*, std::size_t> first_code_;  // of those that programs share
   std::vector<ready_kernel> kernels_;
   words template_;
   std::vector<tensor_place> tensor_words_;  // by slot of the arguments

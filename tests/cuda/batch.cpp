@@ -33,12 +33,14 @@ struct folder {
 
 std::string host_text(const std::string& name, const cuda::source& source) {
   std::ostringstream out;
-  out << "namespace " << name << " {\n" << source.text;
-  for (const cuda::launch& l : source.launches)
-    if (l.of == nullptr)
-      out << "extern \"C\" void " << l.name << "_thread(const i64* w) { " << l.name << "("
-          << (source.by_pointer ? "arguments{w}" : "*(const arguments*)w") << "); }\n";
-  out << "}\n";
+  for (std::size_t n = 0; n < source.texts.size(); ++n) {
+    out << "namespace " << name << "_" << n << " {\n" << source.texts[n];
+    for (const cuda::launch& l : source.launches)
+      if (l.of == nullptr && l.text == static_cast<int>(n))
+        out << "extern \"C\" void " << l.name << "_thread(const i64* w) { " << l.name << "("
+            << (source.by_pointer ? "arguments{w}" : "*(const arguments*)w") << "); }\n";
+    out << "}\n";
+  }
   return out.str();
 }
 

@@ -49,7 +49,9 @@ struct result {
 void compile(result& r) try {
   const auto start = std::chrono::steady_clock::now();
   const std::vector<const char*> options(std::begin(cuda::compile_options), std::end(cuda::compile_options));
-  r.usage = usage_of(runtime::cuda::compile_source(r.source->text, r.name, r.to->name, options, 0));
+  for (const std::string& text : r.source->texts)
+    for (kernel_usage& k : usage_of(runtime::cuda::compile_source(text, r.name, r.to->name, options, 0)))
+      r.usage.push_back(std::move(k));
   r.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 } catch (const std::exception& e) {
   r.trouble = e.what();

@@ -90,7 +90,7 @@ bool emulated_machine::run(const std::vector<std::int32_t>& words, const sheaf_t
     for (const auto& list : found->extents) extents.push_back(list.data());
     // Every third as it is where nothing is known of the call.
     const bool known = batch_.size() % 3 != 2;
-    const cuda::target to{.cpu_order = strict || !gpu};
+    const cuda::target to{.texts = batch_.size() % 2 == 0 ? 1 : 3, .cpu_order = strict || !gpu};
     found->module = &batch_.add(found->plan.code, to, known ? cuda::call_extents(extents) : cuda::call_extents());
   }
   if (!built_) return strict;  // what it is compared with is no reference, which would take long for much data
@@ -193,7 +193,8 @@ void emulated_machine::call(prepared& p, const sheaf_tensor* tensors) {
         first.push_back(std::move(bytes));
       else if (bytes != first[static_cast<std::size_t>(k)])
         throw std::runtime_error("output " + std::to_string(k) + " depends on the order of threads or blocks\n" +
-                                 (round == 2 ? "or on what is kept\n" : "") + ir::print(p.module->code) + source.text);
+                                 (round == 2 ? "or on what is kept\n" : "") + ir::print(p.module->code) +
+                                 source.texts[0]);
     }
     kept = std::move(arrays);
   }
