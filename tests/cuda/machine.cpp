@@ -1,5 +1,6 @@
 #include "machine.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
@@ -29,6 +30,9 @@ struct memory {
   unsigned char* data() {
     const auto at = reinterpret_cast<std::uintptr_t>(bytes.data() + margin);
     return reinterpret_cast<unsigned char*>((at + 255) & ~std::uintptr_t{255});
+  }
+  bool is_filled(int with, std::size_t from) {
+    return std::all_of(data() + std::min(from, size), data() + size, [&](unsigned char c) { return c == with; });
   }
   bool kept() {
     for (unsigned char* p = bytes.data(); p < bytes.data() + bytes.size(); ++p)
@@ -184,6 +188,11 @@ void emulated_machine::call(prepared& p, const sheaf_tensor* tensors) {
       if (std::memcmp(arrays[static_cast<std::size_t>(i)].data(), tensors[i].data,
                       arrays[static_cast<std::size_t>(i)].size) != 0)
         throw std::runtime_error("kernels wrote an input");
+    // What shared kernels are given stays as it was, but for what says that they are switched off.
+    for (const cuda::launch& l : source.launches)
+      for (const int slot : l.slots)
+        if (record[0] != 0 && !arrays[static_cast<std::size_t>(slot)].is_filled(round == 0 ? 0xCD : 0x5A + round, 8))
+          throw std::runtime_error("kernels that programs share wrote after a failed check");
     if (record[0] != 0)
       throw std::runtime_error("check " + std::to_string(record[1]) + " failed at " + std::to_string(record[2]));
     for (int k = 0; k < outputs; ++k) {
