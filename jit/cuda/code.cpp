@@ -1,6 +1,7 @@
 #include <sheaf/jit/cuda/code.hpp>
 
 #include <chrono>
+#include <future>
 #include <iterator>
 #include <mutex>
 #include <unordered_map>
@@ -16,7 +17,6 @@ namespace {
 
 namespace device = runtime::cuda;
 using clock = std::chrono::steady_clock;
-using loaded = std::shared_ptr<const device::loaded_module>;
 
 struct memory_cache {
   std::mutex lock;
@@ -31,7 +31,7 @@ std::string key_prefix(const device::device_context& where) {
   return key + where.about().architecture() + "\n";
 }
 
-loaded from_disk(device::device_context& where, const std::string& key) {
+device_code from_disk(device::device_context& where, const std::string& key) {
   const auto bytes = runtime::default_kernel_cache().find(key);
   if (!bytes) return nullptr;
   try {
@@ -42,33 +42,44 @@ loaded from_disk(device::device_context& where, const std::string& key) {
   }
 }
 
-loaded generated(device::device_context& where, const std::string& key, const std::string& text,
-                 const std::string& name) {
+std::vector<unsigned char> compiled(device::device_context& where, const std::string& text, const std::string& name) {
   const auto start = clock::now();
-  const auto cubin = device::compile_source(text, name + ".cu", where.about().architecture(),
-                                            {std::begin(cuda::compile_options), std::end(cuda::compile_options)},
-                                            device::driver().version);
-  auto made = std::make_shared<const device::loaded_module>(where, cubin);
-  runtime::default_kernel_cache().store(key, cubin.data(), cubin.size());
+  auto cubin = device::compile_source(text, name + ".cu", where.about().architecture(),
+                                      {std::begin(cuda::compile_options), std::end(cuda::compile_options)},
+                                      device::driver().version);
   const double ms = std::chrono::duration<double, std::milli>(clock::now() - start).count();
   runtime::debug_line(
       2, "compiled " + name + " for " + where.about().architecture() + " in " + std::to_string(ms) + " ms");
-  return made;
+  return cubin;
 }
 
 }  // namespace
 
-loaded code_on(device::device_context& where, const std::string& text, const std::string& name) {
+std::vector<device_code> code_on(device::device_context& where, const std::vector<std::string>& texts,
+                                 const std::string& name) {
   static memory_cache& memory = *new memory_cache;
-  const std::string key = key_prefix(where) + text;
-  const std::string own = std::to_string(where.about().ordinal) + "\n" + key;
+  const std::string prefix = key_prefix(where), own = std::to_string(where.about().ordinal) + "\n";
   const std::lock_guard lock(memory.lock);
-  if (const auto found = memory.entries.find(own); found != memory.entries.end())
-    if (auto alive = found->second.lock()) return alive;
-  auto made = from_disk(where, key);
-  if (made == nullptr) made = generated(where, key, text, name);
-  memory.entries[own] = made;
-  return made;
+  std::vector<device_code> found(texts.size());
+  std::vector<std::future<std::vector<unsigned char>>> made(texts.size());
+  for (std::size_t n = 0; n < texts.size(); ++n) {
+    const std::string key = prefix + texts[n];
+    if (const auto known = memory.entries.find(own + key); known != memory.entries.end())
+      found[n] = known->second.lock();
+    if (found[n] == nullptr) found[n] = from_disk(where, key);
+    if (found[n] == nullptr)
+      made[n] = std::async(std::launch::async, [&, n] { return compiled(where, texts[n], name); });
+  }
+  for (std::size_t n = 0; n < texts.size(); ++n) {
+    const std::string key = prefix + texts[n];
+    if (found[n] == nullptr) {
+      const auto cubin = made[n].get();
+      found[n] = std::make_shared<const device::loaded_module>(where, cubin);
+      runtime::default_kernel_cache().store(key, cubin.data(), cubin.size());
+    }
+    memory.entries[own + key] = found[n];
+  }
+  return found;
 }
 
 }  // namespace sheaf::jit

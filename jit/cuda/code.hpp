@@ -2,13 +2,17 @@
 #pragma once
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <sheaf/runtime/cuda/module.hpp>
 
 namespace sheaf::jit {
 
-// One piece of code for equal text on a device, whoever asks; safe from several threads. Throws sheaf::error.
-std::shared_ptr<const runtime::cuda::loaded_module> code_on(runtime::cuda::device_context& where,
-                                                            const std::string& text, const std::string& name);
+using device_code = std::shared_ptr<const runtime::cuda::loaded_module>;
+
+// One piece of code for equal text on a device, whoever asks; safe from several threads. Texts that are in neither cache are
+// compiled at the same time. Throws sheaf::error.
+std::vector<device_code> code_on(runtime::cuda::device_context& where, const std::vector<std::string>& texts,
+                                 const std::string& name);
 
 }  // namespace sheaf::jit

@@ -2,10 +2,12 @@
 // in docs/gpu-kernels.md. Shown by tests/cuda, which compiles the same text for the host and runs it there.
 //
 //   const cuda::source code = cuda::emit(planned.code, {.compute = 90});
-//   // compile code.text with cuda::compile_options; then, for each of code.launches in order on one stream:
-//   //   function `name`, `threads` a block, `shared_bytes` of dynamic shared memory, one parameter: the words
+//   // compile each of code.texts with cuda::compile_options; then, for each of code.launches in order on one stream:
+//   //   function `name` of texts[text], or of `of`'s, `threads` a block, `shared_bytes` of dynamic shared memory, one parameter:
+//   //   the words, see parameter_of
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,8 +19,11 @@ namespace sheaf::cuda {
 struct target {
   int compute = 90;                      // ten times the major and once the minor number of the compute capability
   std::int64_t shared_bytes = 48 << 10;  // that a block may have without asking
+  int texts = 1;           // at most so many, of about the same length, which can be compiled at the same time
   bool cpu_order = false;  // lanes lie in threads so that all folds have the processor's order, see determinism
 };
+
+struct source;
 
 // One kernel, or several: what a single team does after all pieces are done is done by the last block to get there, in the order of
 // its loops whichever block that is. Its pieces are walked by teams of threads in strides of the grid, so any number of blocks computes the same
@@ -34,10 +39,16 @@ struct launch {
   bool writes_checks = false;
   bool kept = false;        // ir::kernel::kept
   std::int64_t count = -1;  // of all pieces, for the extents that emit was given; -1 where that depends on data
+  int first = 0;            // the module's kernel that it begins with
+  int text = 0;             // that the function stands in
+  // Of kernels that programs share: where their text is, which slots of the program are theirs, and the extents of their last one.
+  std::shared_ptr<const source> of;
+  std::vector<int> slots;
+  std::vector<std::int64_t> numbers;
 };
 
 struct source {
-  std::string text;
+  std::vector<std::string> texts;
   std::vector<launch> launches;  // in order of execution, all in one stream
   // The kernels' only parameter: 64-bit words, by value, or as a pointer to device memory where they are more than a
   // parameter may be. Word 0 is the address of the scratch memory, a multiple of 256 as are a block's bytes. Word 1 is 0 or the
@@ -45,7 +56,7 @@ struct source {
   // {ticket, number of the check among the check slots, position} unless there is a ticket already, the ticket last. Word 3 is
   // the address of as many u32 as there are `arrivals`, which are 0 before the first call, and again after each. Slot s has
   // from first_word[s] on its address, its extents and its strides in elements.
-  int words = 4;
+  int words = 4;  // so many are no slot's
   int arrivals = 0;
   std::vector<int> first_word;
   bool by_pointer = false;
@@ -61,5 +72,10 @@ inline constexpr const char* compile_options[] = {"--std=c++17",        "--fmad=
 // extents, by slot: what decides how many threads share a piece; the text is right for any. Without them a piece has a warp.
 using call_extents = std::span<const std::int64_t* const>;
 source emit(const ir::module& m, const target& to, call_extents extents = {});
+
+// The words of a launch, from those of its program: these themselves, or what kernels that programs share are given, in `own`,
+// which is by value whatever the program's are.
+const std::int64_t* parameter_of(const source& program, const launch& l, const std::int64_t* words,
+                                 std::vector<std::int64_t>& own);
 
 }  // namespace sheaf::cuda

@@ -13,12 +13,27 @@ bool is_constant(const function_emitter& f, ir::value v, std::int64_t& n) {
   return i.code == ir::opcode::constant;
 }
 
+// Does each turn load from where the one before it found? Turns of a search wait for each other, however often they are written.
+bool searches(const function_emitter& f, const ir::statement& loop) {
+  std::vector<ir::value> found;
+  const auto is_found = [&](ir::value v) { return std::find(found.begin(), found.end(), v) != found.end(); };
+  for (const ir::statement& s : loop.body) {
+    if (s.kind != ir::statement_kind::instruct) continue;
+    const ir::instruction& i = f.instruction(s.id);
+    const bool follows = std::any_of(i.args.begin(), i.args.end(), is_found);
+    if (i.code == ir::opcode::load && follows) return true;
+    const bool before = i.code == ir::opcode::read && f.home[static_cast<std::size_t>(i.args[0])] != &loop.body;
+    if (follows || before) found.push_back(s.id);
+  }
+  return false;
+}
+
 void emit_serial_loop(function_emitter& f, const ir::statement& s) {
   const std::string c = cat("c", s.loop), low = f.ref(s.low), high = f.ref(s.high);
   // What stores gains nothing from being written several times, and takes as much longer to compile.
   const bool stores = std::any_of(s.body.begin(), s.body.end(),
                                   [](const ir::statement& inner) { return inner.kind == ir::statement_kind::store; });
-  if (s.unroll > 1 || stores) f.line(cat("_Pragma(\"unroll ", s.unroll, "\")"));
+  if (s.unroll > 1 || stores || searches(f, s)) f.line(cat("_Pragma(\"unroll ", s.unroll, "\")"));
   f.open(s.backward ? cat("for (i64 ", c, " = ", high, " - 1; ", c, " >= ", low, "; --", c, ")")
                     : cat("for (i64 ", c, " = ", low, "; ", c, " < ", high, "; ++", c, ")"));
   emit_block(f, s.body);
@@ -32,7 +47,7 @@ int unrolled(const function_emitter& f, const ir::statement& s) {
   for (const ir::statement& inner : s.body)
     if (inner.kind == ir::statement_kind::instruct && f.instruction(inner.id).code == ir::opcode::load)
       bytes = std::min(bytes, row(f.instruction(inner.id).type).bytes);
-  const int loads = 32 / std::clamp(bytes, 2, 4);
+  const int loads = 32 / std::clamp(bytes, 2, 8);
   const auto is_plain = [&](const ir::statement& inner) {
     if (inner.kind == ir::statement_kind::instruct) return f.instruction(inner.id).code < ir::opcode::fold_lanes;
     return inner.kind == ir::statement_kind::combine || inner.kind == ir::statement_kind::prefetch;

@@ -1,6 +1,10 @@
 // The text of a module: what every text begins with, its own folds, one function a kernel. Shown by tests/cuda.
 #include <algorithm>
 #include <cctype>
+#include <map>
+#include <mutex>
+#include <numeric>
+#include <tuple>
 
 #include <sheaf/jit/cuda/emitter.hpp>
 
@@ -8,32 +12,8 @@ namespace sheaf::cuda {
 
 namespace {
 
+constexpr int common_words = 4;           // those that are no slot's
 constexpr std::int64_t most_words = 500;  // a parameter may have 4 KB
-constexpr std::int64_t little = 512;      // bytes of a thread's own
-// What keeps a device of some hundred multiprocessors busy.
-constexpr std::int64_t enough_pieces = 8192, enough_threads = 1 << 17, enough_blocks = 256;
-
-// Lanes of the widest vector loop, and of the narrowest that fills a warp: beyond those, threads would stand idle.
-void find_loops(const ir::block& body, int& widest, int& filled) {
-  for (const ir::statement& s : body) {
-    if (s.kind == ir::statement_kind::loop && s.how_loop == ir::loop_kind::vector) {
-      widest = std::max(widest, s.lanes);
-      if (s.lanes >= 32) filled = std::min(filled, s.lanes);
-    }
-    find_loops(s.body, widest, filled);
-  }
-}
-
-void find_touched(const ir::kernel& k, const ir::block& body, std::vector<bool>& touched) {
-  for (const ir::statement& s : body) {
-    if (s.kind == ir::statement_kind::store) touched[static_cast<std::size_t>(s.target)] = true;
-    if (s.kind == ir::statement_kind::instruct) {
-      const ir::instruction& i = k.instructions[static_cast<std::size_t>(s.id)];
-      if (i.code == ir::opcode::load) touched[static_cast<std::size_t>(i.target)] = true;
-    }
-    find_touched(k, s.body, touched);
-  }
-}
 
 std::vector<bool> written_checks(const ir::module& m, const ir::block& body, std::vector<bool> found) {
   for (const ir::statement& s : body) {
@@ -59,6 +39,8 @@ void emit_skip(function_emitter& f, const std::vector<bool>& before, const std::
     if (own[b]) none += cat(" ", slot, " = MOST;");
     ++ordinal;
   }
+  if (const std::int32_t off = f.kernel.switched_off; off >= 0)
+    none += cat(" *(i64*)words.w[", f.words.first_word[static_cast<std::size_t>(f.buffer(off).slot)], "] = 0;");
   if (failed.empty()) return;
   f.open(cat("if (", failed, ")"));
   f.line(cat("if (blockIdx.x == 0 && threadIdx.x == 0) { ", which, "(void)0;", none, " }"));
@@ -199,115 +181,66 @@ source words_of(const ir::module& m) {
 
 }  // namespace
 
-const ir::statement* parallel_loop(const ir::kernel& k) {
-  if (k.body.empty() || k.body.back().kind != ir::statement_kind::loop) return nullptr;
-  return k.body.back().how_loop == ir::loop_kind::parallel ? &k.body.back() : nullptr;
-}
-
-bool scans_slices(const ir::kernel& k, const ir::block& body) {
-  return std::any_of(body.begin(), body.end(), [&](const ir::statement& s) {
-    if (s.kind != ir::statement_kind::instruct) return scans_slices(k, s.body);
-    const ir::instruction& i = k.instructions[static_cast<std::size_t>(s.id)];
-    return i.code == ir::opcode::scan_lanes && i.args.size() == 3;
-  });
-}
-
 namespace {
 
-// What decides whether lanes may lie in runs: loops of one width, whose lanes tell each other nothing but what they fold, and
-// the narrowest elements that they load in order.
-struct lane_uses {
-  int lanes = 0, bytes = 8;
-  bool alike = true;
-};
-void find_lane_uses(const ir::module& m, const ir::kernel& k, const ir::block& body, lane_uses& u) {
-  for (const ir::statement& s : body) {
-    const bool vector = s.kind == ir::statement_kind::loop && s.how_loop == ir::loop_kind::vector;
-    if (vector) u.alike = u.alike && (u.lanes == 0 || u.lanes == s.lanes), u.lanes = s.lanes;
-    if (s.kind == ir::statement_kind::instruct) {
-      const ir::instruction& i = k.instructions[static_cast<std::size_t>(s.id)];
-      u.alike = u.alike && i.code < ir::opcode::scan_lanes;
-      if (i.code == ir::opcode::load && i.how == ir::access::contiguous)
-        u.bytes = std::min(u.bytes, row(m.buffers[static_cast<std::size_t>(i.target)].type).bytes);
-    }
-    find_lane_uses(m, k, s.body, u);
+// The text of kernels that programs share: made once for a target, and right for any numbers.
+std::shared_ptr<const source> shared_source(const ir::shared_module& of, const target& to) {
+  static std::mutex lock;
+  static auto& all =
+      *new std::map<std::tuple<const void*, int, std::int64_t, int, bool>, std::shared_ptr<const source>>;
+  const std::lock_guard guard(lock);
+  auto& found = all[{&of, to.compute, to.shared_bytes, to.texts, to.cpu_order}];
+  if (found == nullptr) {
+    const std::vector<const std::int64_t*> typical(of.code.buffers.size(), of.typical.data());
+    found = std::make_shared<const source>(emit(of.code, to, typical));
   }
-}
-// Of elements narrower than 4 bytes as many as 16 bytes hold: one by one, a thread would load 2 bytes at a time.
-int longest_run(const ir::module& m, const ir::kernel& k, const target& to) {
-  if (to.cpu_order) return 1;
-  lane_uses u;
-  find_lane_uses(m, k, k.body, u);
-  return u.alike && u.bytes < 4 ? 16 / u.bytes : 1;
+  return found;
 }
 
-void place_locals(const ir::module& m, const ir::kernel& k, layout& p) {
-  p.offsets.assign(m.buffers.size(), 0);
-  std::vector<bool> touched(m.buffers.size());
-  find_touched(k, k.body, touched);
-  for (std::size_t b = 0; b < m.buffers.size(); ++b) {
-    if (!touched[b] || m.buffers[b].where != ir::role::local) continue;
-    p.offsets[b] = p.local_bytes;
-    p.local_bytes += (m.buffers[b].elements * row(m.buffers[b].type).bytes + 15) / 16 * 16;
+// By function: one of at most so many texts. Long ones first, each goes to the text that is shortest so far; a compiler's start costs as
+// much as some 2000 characters.
+std::vector<int> shared_out(const std::vector<std::string>& functions, int most) {
+  constexpr std::size_t worth_a_text = 2000;
+  std::size_t all = 0;
+  for (const std::string& f : functions) all += f.size();
+  const std::size_t count = std::clamp<std::size_t>(all / worth_a_text, 1, static_cast<std::size_t>(std::max(1, most)));
+  std::vector<std::size_t> order(functions.size()), size(std::min(count, functions.size()));
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return functions[a].size() > functions[b].size(); });
+  std::vector<int> text(functions.size());
+  for (const std::size_t f : order) {
+    const auto least = std::min_element(size.begin(), size.end());
+    text[f] = static_cast<int>(least - size.begin());
+    *least += functions[f].size();
   }
+  return text;
 }
 
-// Turns of loops below the parallel one become pieces where those are too few.
-void share_loops(const ir::module& m, const ir::kernel& k, call_extents extents, layout& p) {
-  const ir::statement* loop = parallel_loop(k);
-  p.single = loop == nullptr;
-  if (p.single) return;
-  p.shared = {loop};
-  if (extents.empty()) return;
-  const closed_values known(m, k, extents);
-  p.pieces = known.turns(*loop);
-  while (p.pieces >= 0 && p.pieces < enough_pieces) {
-    loop = shared_below(m, k, *loop);
-    const std::int64_t turns = loop == nullptr ? -1 : known.turns(*loop);
-    if (turns < 0) break;
-    p.shared.push_back(loop);
-    p.pieces *= turns;
+// A module's text on the way.
+struct module_emitter {
+  const ir::module& m;
+  const target& to;
+  call_extents extents;
+  source made;
+  std::vector<std::string> functions = {};                         // of launches of its own, in order
+  bool open = false;                                               // the last function: others may follow in it
+  bool followed = false;                                           // one has
+  std::int64_t shared = 0;                                         // memory of its blocks
+  int arrivals_elsewhere = 0;                                      // of kernels that programs share
+  std::vector<bool> before = std::vector<bool>(m.buffers.size());  // checks
+
+  void close() {
+    if (open) functions.back() += "}\n";
+    open = false;
   }
-}
-
-}  // namespace
-
-layout layout_of(const ir::module& m, const ir::kernel& k, const target& to, call_extents extents) {
-  layout p;
-  share_loops(m, k, extents, p);
-  p.run = longest_run(m, k, to);
-  place_locals(m, k, p);
-  int widest = 1, most = 256;
-  find_loops(k.body, widest, most);
-  most = std::min(most, widest);
-  if (scans_slices(k, k.body)) most = std::min(most, 32);  // between warps they would wait at each turn
-  p.team = std::min(widest, 32);
-  if (p.local_bytes > little && widest == 1) p.team = 32;
-  if (p.single || p.local_bytes > 4 * little) p.team = std::max(most, p.local_bytes > little ? 32 : 1);
-  while (p.team >= 32 && 2 * p.team <= most && p.pieces >= 0 && p.pieces * p.team < enough_threads) p.team *= 2;
-  p.threads = p.single || p.team > 32 ? p.team : 128;  // a team beyond a warp is the block
-  while (p.pieces >= 0 && p.threads > std::max(p.team, 32) && p.pieces < enough_blocks * p.teams()) p.threads /= 2;
-  // The rest is for exchange between warps; newer devices keep the last 1024 bytes of a block for themselves.
-  const std::int64_t room = to.shared_bytes - (p.team > 32 ? 16 << 10 : 1 << 10);
-  if (p.local_bytes > 0 && p.team > 1) {
-    while (p.threads > std::max(p.team, 32) && p.teams() * p.local_bytes > room) p.threads /= 2;
-    p.in_scratch = p.teams() * p.local_bytes > room;
-  }
-  return p;
-}
-
-source emit(const ir::module& m, const target& to, call_extents extents) {
-  source s = words_of(m);
-  std::string kernels;
-  bool followed = false;    // the last launch, by a kernel of one team
-  std::int64_t shared = 0;  // memory of its blocks
-  std::vector<bool> before(m.buffers.size());
-  for (std::size_t n = 0; n < m.kernels.size(); ++n) {
+  void add(std::size_t n) {
     const ir::kernel& k = m.kernels[n];
+    if (k.call != nullptr) return add_call(k);
     function_emitter f{.m = m,
                        .kernel = k,
                        .to = to,
-                       .words = s,
+                       .words = made,
                        .place = layout_of(m, k, to, extents),
                        .text = {},
                        .uses = {},
@@ -319,16 +252,9 @@ source emit(const ir::module& m, const target& to, call_extents extents) {
                        .strip = {},
                        .made = {}};
     const std::vector<bool> own = written_checks(m, k.body, std::vector<bool>(m.buffers.size()));
-    if (!s.launches.empty() && may_follow(s.launches.back(), k, f.place, own) &&
-        shared + shared_of(f.place) <= to.shared_bytes / 2) {
-      launch& l = s.launches.back();
-      shared += shared_of(f.place);
-      emit_following(f, l, followed ? -1 : s.arrivals++);
-      l.scratch_bytes = std::max(l.scratch_bytes, f.place.scratch_bytes());
-      followed = true;
-      kernels += f.text;
-      continue;
-    }
+    if (open && may_follow(made.launches.back(), k, f.place, own) && shared + shared_of(f.place) <= to.shared_bytes / 2)
+      return follow(f);
+    close();
     launch l;
     l.name = identifier(cat(m.name, "_", n, "_", k.name));
     l.threads = f.place.threads;
@@ -338,20 +264,78 @@ source emit(const ir::module& m, const target& to, call_extents extents) {
     l.scratch_bytes = f.place.scratch_bytes();
     l.writes_checks = std::find(own.begin(), own.end(), true) != own.end();
     l.kept = k.kept;
-    if (!s.launches.empty()) kernels += "}\n";
+    l.first = static_cast<int>(n);
+    open = true;
     followed = false;
     shared = shared_of(f.place);
     emit_kernel(f, l, before, own);
     for (std::size_t b = 0; b < own.size(); ++b) before[b] = before[b] || own[b];
-    kernels += f.text;
-    s.launches.push_back(std::move(l));
+    functions.push_back(std::move(f.text));
+    made.launches.push_back(std::move(l));
   }
-  if (!s.launches.empty()) kernels += "}\n";
-  s.text = cat(prelude_types, prelude_teams, "#define MEET meet<T>(team)\n",
-               s.by_pointer ? std::string("struct arguments { const i64* w; };\n")
-                            : cat("struct arguments { i64 w[", s.words, "]; };\n"),
-               own_folds(m), kernels);
+  void follow(function_emitter& f) {
+    launch& l = made.launches.back();
+    shared += shared_of(f.place);
+    emit_following(f, l, followed ? -1 : made.arrivals++);
+    l.scratch_bytes = std::max(l.scratch_bytes, f.place.scratch_bytes());
+    followed = true;
+    functions.back() += f.text;
+  }
+  // Launches that begin with the kernels called. Counts of blocks that have arrived are 0 between launches, so these use the same ones.
+  void add_call(const ir::kernel& k) {
+    close();
+    const ir::shared_call& call = *k.call;
+    const auto of = shared_source(*call.of, to);
+    const std::vector<const std::int64_t*> numbers(of->first_word.size(), call.numbers.data());
+    for (const launch& each : of->launches) {
+      if (each.first < call.first || each.first >= call.end) continue;
+      launch l = each;
+      l.of = of;
+      for (const std::int32_t b : call.given) l.slots.push_back(m.buffers[static_cast<std::size_t>(b)].slot);
+      l.numbers = call.numbers;
+      const ir::kernel& first = call.of->code.kernels[static_cast<std::size_t>(each.first)];
+      if (const ir::statement* pieces = parallel_loop(first))
+        l.count = closed_values(call.of->code, first, numbers).turns(*pieces);
+      l.kept = k.kept;
+      made.launches.push_back(std::move(l));
+    }
+    arrivals_elsewhere = std::max(arrivals_elsewhere, of->arrivals);
+  }
+};
+
+}  // namespace
+
+source emit(const ir::module& m, const target& to, call_extents extents) {
+  module_emitter e{.m = m, .to = to, .extents = extents, .made = words_of(m)};
+  for (std::size_t n = 0; n < m.kernels.size(); ++n) e.add(n);
+  e.close();
+  source s = std::move(e.made);
+  s.arrivals = std::max(s.arrivals, e.arrivals_elsewhere);
+  const std::string begin = cat(prelude_types, prelude_teams, "#define MEET meet<T>(team)\n",
+                                s.by_pointer ? std::string("struct arguments { const i64* w; };\n")
+                                             : cat("struct arguments { i64 w[", s.words, "]; };\n"),
+                                own_folds(m));
+  const std::vector<int> text = shared_out(e.functions, to.texts);
+  s.texts.assign(text.empty() ? 0 : static_cast<std::size_t>(*std::max_element(text.begin(), text.end())) + 1, begin);
+  std::size_t function = 0;
+  for (launch& l : s.launches) {
+    if (l.of != nullptr) continue;
+    l.text = text[function];
+    s.texts[static_cast<std::size_t>(l.text)] += e.functions[function++];
+  }
   return s;
+}
+
+const std::int64_t* parameter_of(const source& program, const launch& l, const std::int64_t* words,
+                                 std::vector<std::int64_t>& own) {
+  if (l.of == nullptr) return words;
+  own.assign(static_cast<std::size_t>(l.of->words), 0);
+  std::copy_n(words, common_words, own.begin());
+  for (std::size_t slot = 0; slot < l.slots.size(); ++slot)
+    own[static_cast<std::size_t>(l.of->first_word[slot])] =
+        words[program.first_word[static_cast<std::size_t>(l.slots[slot])]];
+  std::copy(l.numbers.begin(), l.numbers.end(), own.begin() + l.of->first_word.back() + 1);
+  return own.data();
 }
 
 }  // namespace sheaf::cuda

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <deque>
+#include <map>
 #include <numeric>
 
 #include <sheaf/jit/cuda/code.hpp>
@@ -33,7 +34,7 @@ enum : std::size_t { scratch_word, record_word, ticket_word, arrivals_word };
 struct ready_kernel {
   device::function code;
   unsigned blocks, threads, shared;
-  bool kept;  // runs in the first call alone, where calls keep what it makes
+  const cuda::launch* how;
 };
 
 // What a program keeps of a stream: where the device notes what is wrong with data, and the parameters of the calls it may
@@ -70,10 +71,11 @@ class gpu_runner final : public runner, public device::failure_source {
     source_ = cuda::emit(p.code,
                          {.compute = 10 * about.major + about.minor,
                           .shared_bytes = about.shared_per_block,
+                          .texts = runtime::current_settings().threads,
                           .cpu_order = steer.determinism == determinism::strict},
                          extents);
-    runtime::debug_line(4, "CUDA C++\n" + source_.text);
-    code_ = code_on(context_, source_.text, p.code.name);
+    for (const std::string& text : source_.texts) runtime::debug_line(4, "CUDA C++\n" + text);
+    find_code();
     make_template();
     make_kernels();
     checks_ = std::any_of(p.checks.begin(), p.checks.end(), [](const plan::check& c) { return !c.uniform; });
@@ -191,12 +193,12 @@ class gpu_runner final : public runner, public device::failure_source {
     plan_ = call_.program.text + "on " + context_.about().name + ", " + context_.about().architecture() + "\n";
     std::size_t scratch = 0;
     for (const cuda::launch& l : source_.launches) {
-      const device::function f = code_->find(l.name);
+      const device::function f = code_of(l).find(l.name);
       if (l.shared_bytes > context_.about().shared_per_block)
         driver().function_set(f, device::function_attribute::dynamic_shared, static_cast<int>(l.shared_bytes));
       const std::int64_t blocks = l.single ? 1 : blocks_of(f, l);
       kernels_.push_back({f, static_cast<unsigned>(blocks), static_cast<unsigned>(l.threads),
-                          static_cast<unsigned>(l.shared_bytes), l.kept});
+                          static_cast<unsigned>(l.shared_bytes), &l});
       scratch = std::max(scratch, static_cast<std::size_t>(blocks * l.scratch_bytes));
       int registers = 0, spilled = 0;
       driver().function_get(&registers, device::function_attribute::registers, f);
@@ -207,6 +209,21 @@ class gpu_runner final : public runner, public device::failure_source {
     }
     scratch_at_ = call_.bytes;
     bytes_ = call_.bytes + scratch;
+  }
+
+  // Of the program's own texts, and of those that programs share.
+  void find_code() {
+    std::vector<std::string> texts = source_.texts;
+    for (const cuda::launch& l : source_.launches) {
+      if (l.of == nullptr || first_code_.contains(l.of.get())) continue;
+      first_code_[l.of.get()] = texts.size();
+      texts.insert(texts.end(), l.of->texts.begin(), l.of->texts.end());
+    }
+    code_ = code_on(context_, texts, call_.program.code.name);
+  }
+  const device::loaded_module& code_of(const cuda::launch& l) const {
+    const std::size_t first = l.of == nullptr ? 0 : first_code_.at(l.of.get());
+    return *code_[first + static_cast<std::size_t>(l.text)];
   }
 
   // What fills the device, or fewer where there is less to do.
@@ -308,10 +325,13 @@ class gpu_runner final : public runner, public device::failure_source {
       driver().copy_in(on_device, parameter_source(l), l.parameter.size() * 8, stream);
       parameter = &on_device;
     }
-    void* parameters[] = {parameter};
-    for (const ready_kernel& k : kernels_)
-      if (!again || !k.kept)
-        driver().launch(k.code, k.blocks, 1, 1, k.threads, 1, 1, k.shared, stream, parameters, nullptr);
+    for (const ready_kernel& k : kernels_) {
+      if (again && k.how->kept) continue;
+      // By value: the driver copies it.
+      const std::int64_t* own = cuda::parameter_of(source_, *k.how, l.parameter.data(), shared_parameter_);
+      void* parameters[] = {k.how->of == nullptr ? parameter : const_cast<std::int64_t*>(own)};
+      driver().launch(k.code, k.blocks, 1, 1, k.threads, 1, 1, k.shared, stream, parameters, nullptr);
+    }
   }
 
   [[noreturn]] void fail_from(const lane& l, std::int64_t ticket, std::int64_t ordinal, std::int64_t position) const {
@@ -349,7 +369,8 @@ class gpu_runner final : public runner, public device::failure_source {
   arranged_call call_;
   std::string text_, plan_;
   cuda::source source_;
-  std::shared_ptr<const device::loaded_module> code_;
+  std::vector<device_code> code_;
+  std::map<const cuda::source*, std::size_t> first_code_;  // of those that programs share
   std::vector<ready_kernel> kernels_;
   words template_;
   std::vector<tensor_place> tensor_words_;  // by slot of the arguments
@@ -359,6 +380,7 @@ class gpu_runner final : public runner, public device::failure_source {
   bool checks_ = false;
   std::int64_t failures_ = 0;  // that were found so far
   mutable std::mutex lock_;
+  mutable words shared_parameter_;  // of the launch being made
   mutable std::vector<std::unique_ptr<lane>> lanes_;
 };
 

@@ -2,7 +2,8 @@
 // emitter (LLVM, CUDA) sees nothing else. Grammar and rules: verify.hpp.
 //
 //   module  = buffers, kernels in order of execution
-//   kernel  = one block that is entered once, or once per piece where its only statement is a parallel loop
+//   kernel  = one block that is entered once, or once per piece where its only statement is a parallel loop; or a call of
+//             kernels that programs share
 //   block   = statements
 //   statement = instruction | loop | guard | store | combine | prefetch | append
 //
@@ -10,6 +11,7 @@
 // A value is scalar, or a vector of the lanes of the one vector loop around it. Scalars mix with vectors by broadcast.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -149,12 +151,17 @@ struct statement {
   bool earlier = false;
 };
 
+struct shared_call;
+
 struct kernel {
   std::string name;
   std::vector<std::string> loop_names;  // by loop id
   std::vector<instruction> instructions;
   block body;
   bool kept = false;  // need not run again while the data that is promised stays as it is
+  // On a GPU: a buffer whose first number becomes 0 where a check before found something, and this kernel does nothing.
+  std::int32_t switched_off = -1;
+  std::shared_ptr<const shared_call> call;  // instead of a body; null: there is one
 };
 
 // How a fold of the program's own combines two states of `width` values into one of them, its `component`: by steps in order.
@@ -179,6 +186,19 @@ struct module {
   std::vector<buffer> buffers;
   std::vector<own_fold> folds;  // by own_number of the monoid
   std::vector<kernel> kernels;  // run in this order; a kernel that writes a check buffer is followed by its test
+};
+
+// Kernels of a GPU that are the same for all programs, so that they are compiled once. Their buffers are workspaces, and then local ones;
+// the last of the workspaces has no elements: its extents are numbers, which each call gives.
+struct shared_module {
+  module code;
+  std::vector<std::int64_t> typical;  // numbers for which threads are laid out
+};
+struct shared_call {
+  const shared_module* of = nullptr;  // lives as long as the process
+  int first = 0, end = 0;             // which of its kernels
+  std::vector<std::int32_t> given;    // buffers, by its slots but the last
+  std::vector<std::int64_t> numbers;  // for the last one
 };
 
 }  // namespace sheaf::ir

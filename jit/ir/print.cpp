@@ -67,13 +67,23 @@ class printer {
       k_ = &k;
       number_.assign(k.instructions.size(), -1);
       next_ = 0;
-      text_ += "kernel " + k.name + "\n";
+      text_ += "kernel " + k.name;
+      if (k.switched_off >= 0) text_ += " switches off " + buffer_name(k.switched_off);
+      text_ += "\n";
       print_block(k.body, 1);
+      if (k.call != nullptr) print_call(*k.call);
     }
     return std::move(text_);
   }
 
  private:
+  void print_call(const shared_call& c) {
+    text_ += "  call " + c.of->code.name;
+    for (int k = c.first; k < c.end; ++k) text_ += " " + c.of->code.kernels[static_cast<std::size_t>(k)].name;
+    for (const std::int32_t b : c.given) text_ += ", " + buffer_name(b);
+    for (const std::int64_t n : c.numbers) text_ += " " + std::to_string(n);
+    text_ += "\n";
+  }
   void print_fold(const own_fold& f) {
     const auto number = [](element type, std::int64_t bits) {
       return is_floating(type) ? real_text(std::bit_cast<double>(bits)) : std::to_string(bits);

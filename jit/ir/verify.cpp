@@ -169,11 +169,42 @@ void kernel_verifier::loop(const statement& s, bool top) {
   open_[static_cast<std::size_t>(s.loop)] = false;
 }
 
+namespace {
+
+void check_call(const module& m, const kernel& k) {
+  const auto require = [&](bool holds, const char* why) {
+    if (!holds) throw bad_ir("shared_call: kernel " + k.name + ": " + why);
+  };
+  const auto is_buffer = [&](std::int32_t b) { return b >= 0 && b < static_cast<std::int32_t>(m.buffers.size()); };
+  require(k.switched_off < 0 || (is_buffer(k.switched_off) && m.buffers[k.switched_off].type == element::i64),
+          "expected a buffer of i64 to switch off");
+  if (k.call == nullptr) return;
+  const module& of = k.call->of->code;
+  require(k.body.empty(), "expected no body beside a call");
+  require(k.call->first >= 0 && k.call->first < k.call->end && k.call->end <= static_cast<int>(of.kernels.size()),
+          "no such kernels");
+  const auto local =
+      std::find_if(of.buffers.begin(), of.buffers.end(), [](const buffer& b) { return b.where == role::local; });
+  const auto slots = static_cast<std::size_t>(local - of.buffers.begin());
+  require(k.call->given.size() + 1 == slots, "expected a buffer for each slot but the last");
+  require(static_cast<int>(k.call->numbers.size()) == of.buffers[slots - 1].rank,
+          "expected a number for each extent of the last slot");
+  for (std::size_t b = 0; b < k.call->given.size(); ++b) {
+    const std::int32_t id = k.call->given[b];
+    require(is_buffer(id) && m.buffers[id].where == role::workspace && m.buffers[id].type == of.buffers[b].type &&
+                m.buffers[id].rank == of.buffers[b].rank,
+            "expected workspaces of the types and ranks of its own");
+  }
+}
+
+}  // namespace
+
 void verify(const module& m) {
   for (const buffer& b : m.buffers) check_buffer(m, b);
   check_folds(m);
   bool outputs = false;
   for (const kernel& k : m.kernels) {
+    check_call(m, k);
     kernel_verifier verifier(m, k);
     const bool checks = verifier.run();
     if (checks && (outputs || verifier.stores_output()))

@@ -165,6 +165,7 @@ void emit_module(emitter& m) {
   builder b(BasicBlock::Create(c, "entry", entry), InstSimplifyFolder(m.module.getDataLayout()));
   for (std::size_t n = 0; n < m.source.kernels.size(); ++n) {
     const ir::kernel& k = m.source.kernels[n];
+    if (k.call != nullptr) throw compile_error("kernels that programs share have no place on a processor: " + k.name);
     // A dot and the number keep the name apart from the entry's and from those of other kernels.
     Function* fn = emit_kernel(m, k, m.source.name + "." + std::to_string(n) + "." + k.name);
     b.CreateCall(fn, {entry->getArg(0)});

@@ -7,6 +7,7 @@
 
 #include <sheaf/jit/lower/sort.hpp>
 #include <sheaf/jit/plan/ragged.hpp>
+#include <sheaf/jit/plan/sort.hpp>
 
 namespace sheaf::lower {
 
@@ -124,13 +125,9 @@ void kernel_lowering::sort_slices(const stage& s, int part, scope& top) {
   };
   list.index = [&](scope& in, std::size_t) { return emit(s.slices.slice, in); };
   list.place = [&](ir::block_builder& b, std::size_t, ir::value n) { return a.order(b, n); };
-  list.ends = a.chunks;
-  list.count = top.block->emit(op::add, {a.chunks, top.block->i64(1)});
-  list.least = 1;
-  if (!s.slices.all)
-    list.reach = [&](scope& in, ir::value n) {
+  if (plan::has_reaches(s))
+    list.reach = [&](scope& in) {
       ir::block_builder& b = *in.block;
-      in.bind_to(g, s.slices.slice, a.at(b, a.order(b, n)));
       const ir::value last = b.emit(op::sub, {a.rows(in).high, b.i64(1)});
       return b.emit(op::add, {a.chunk_of(b, last), b.i64(1)});
     };

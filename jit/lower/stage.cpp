@@ -115,12 +115,9 @@ ir::kernel kernel_lowering::operator()(const plan::kernel_plan& k) {
   find_strips();
   fetched.clear();
   kept_lists.clear();
+  if (stages.front()->sort.passes > 0) return part_of_sort(k, *stages.front());
   ir::kernel_builder builder(k.name);
   scope top(builder.top());
-  if (const stage& list = *stages.front(); list.sort.passes > 0) {
-    list.how == plan::way::updates ? sort_updates(list, k.part, top) : sort_slices(list, k.part, top);
-    return std::move(builder).finish();
-  }
   if (stages.front()->how == plan::way::tiles) {
     fold_by_tiles(*stages.front(), k.part, top);
     return std::move(builder).finish();

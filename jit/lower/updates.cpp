@@ -101,8 +101,6 @@ void kernel_lowering::sort_updates(const stage& s, int part, scope& top) {
   list.walk = [&](scope& at, const range& turns, const turn_body& body) { each_update(a, at, body, &turns); };
   list.index = [&](scope& in, std::size_t p) { return emit(s.updates.walk[p], in); };
   list.place = [&](ir::block_builder& b, std::size_t p, ir::value n) { return a.plane(b, p, n); };
-  list.ends = top.block->i64(0);
-  list.count = a.next(*top.block, a.count(*top.block));
   sort(s, part, list, top);
 }
 

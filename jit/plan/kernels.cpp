@@ -106,7 +106,7 @@ std::vector<const char*> parts_by_name(const stage& s) {
   if (s.how == way::tiles) return {"find", "fold", "join"};
   std::vector<const char*> names;
   if (s.sort.passes > 0)
-    for (const sort_part part : parts_of(s)) names.push_back(part_name(part));
+    for (const sort_part& part : parts_of(s)) names.push_back(part_name(part.step));
   return names;
 }
 

@@ -61,6 +61,8 @@ struct sort_form {
   int steps = 0;   // of a search among the places
 };
 
+struct sort_part;
+
 // Slices m cover rows [low(m), high(m)) of the owned index, which is shared in chunks. The array holds, for C chunks:
 // - C positions: the first in the order whose slice reaches into the chunk; all before it end earlier;
 // - C positions: one past the last slice that begins in the chunk or before;

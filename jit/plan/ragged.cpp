@@ -342,11 +342,17 @@ bool list_slices(graph& g, const facts& known, stage& s, std::vector<stage>& don
   const double piece = s.slices.brief.empty() ? known.elements(chunk_elements) : 4 * static_cast<double>(brief_slice(known));
   while (static_cast<double>(l.chunk) * across < piece && static_cast<double>(l.chunk) * 2 * known.pieces(enough_pieces) < rows)
     l.chunk *= 2;
+  // Of threads' pieces no size is right: half or twice as many rows are worth less than another sort.
+  const auto fits = [&](const slice_lists& o) {
+    const bool near = std::max(o.chunk, l.chunk) == 2 * std::min(o.chunk, l.chunk);
+    return o.chunk == l.chunk || (known.for_teams() && !o.all && near);
+  };
   for (const stage& other : done) {
     const slice_lists& o = other.slices;
     if (other.how != way::lists || o.low != l.low || o.high != l.high || o.slice != l.slice || o.owned != l.owned ||
-        o.chunk != l.chunk)
+        !fits(o))
       continue;
+    l.chunk = o.chunk;
     l.array = other.define, l.brief = s.slices.brief, l.sought = s.slices.sought;
     s.slices = l;
     return true;

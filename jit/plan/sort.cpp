@@ -21,7 +21,7 @@ node_id tiles_of(graph& g, const sort_form& f, int pass) {
 }
 
 node_id counts_at(graph& g, const sort_form& f) {
-  return make(g, op::add, integer(g, 1), make(g, op::mul, f.room, integer(g, 2 + f.planes)));
+  return make(g, op::add, integer(g, keys_at), make(g, op::mul, f.room, integer(g, 2 + f.planes)));
 }
 
 namespace {
@@ -34,17 +34,20 @@ node_id counts_of(graph& g, const sort_form& f) {
 }  // namespace
 
 node_id sums_at(graph& g, const sort_form& f) { return make(g, op::add, counts_at(g, f), counts_of(g, f)); }
+node_id reaches_at(graph& g, const sort_form& f) {
+  return make(g, op::add, sums_at(g, f), pieces_of(g, counts_of(g, f), counts_at_once));
+}
 
 bool sort_on_device(graph& g, const facts& known, stage& list, sort_form f, std::vector<stage>& done) {
   const auto room = known.value(f.room), keys = known.value(f.keys), turns = known.value(trips_of(g, f.outer));
   if (!room || !keys || !turns || std::max(*room, *turns) > most_places) return false;
   const double each = static_cast<double>(*room) / std::max(1.0, static_cast<double>(*turns));
-  f.turns =
-      known.call().eager ? 2 : std::max<std::int64_t>(1, static_cast<std::int64_t>(tile_places / std::max(1.0, each)));
+  const auto most = static_cast<std::uint64_t>(std::max(1.0, tile_places / std::max(1.0, each)));
+  f.turns = known.call().eager ? 2 : static_cast<std::int64_t>(std::bit_floor(most));
   f.passes = std::max(1, (bits_of(std::max<std::int64_t>(*keys - 1, 0)) + digit_bits - 1) / digit_bits);
   f.steps = bits_of(*room);
-  const node_id sums = pieces_of(g, counts_of(g, f), counts_at_once);
-  const node_id places = fresh_index(g, f.outer, integer(g, 0), make(g, op::add, sums_at(g, f), sums));
+  const node_id reaches = has_reaches(list) ? trips_of(g, f.outer) : integer(g, 0);
+  const node_id places = fresh_index(g, f.outer, integer(g, 0), make(g, op::add, reaches_at(g, f), reaches));
   stage memory = space(g, "sorting", integer(g, 0), {places});
   f.memory = memory.define;
   list.sort = f;
@@ -57,16 +60,17 @@ bool sort_on_device(graph& g, const facts& known, stage& list, sort_form f, std:
 std::vector<sort_part> parts_of(const stage& list) {
   std::vector<sort_part> parts;
   for (int pass = 0; pass < list.sort.passes; ++pass)
-    parts.insert(parts.end(), {sort_part::count, sort_part::prefix, sort_part::sums, sort_part::place});
-  parts.push_back(sort_part::ends);
-  if (list.how == way::lists && !list.slices.all)
-    parts.insert(parts.end(), {sort_part::last, sort_part::farthest, sort_part::reach});
+    for (const sort_step step : {sort_step::count, sort_step::prefix, sort_step::place}) parts.push_back({step, pass});
+  parts.push_back({sort_step::ends});
+  if (!has_reaches(list)) return parts;
+  parts.push_back({sort_step::last});
+  parts.push_back({sort_step::reach});
   return parts;
 }
 
-const char* part_name(sort_part part) {
-  static constexpr const char* names[] = {"count", "prefix", "sums", "place", "ends", "last", "farthest", "reach"};
-  return names[static_cast<int>(part)];
+const char* part_name(sort_step step) {
+  static constexpr const char* names[] = {"count", "prefix", "place", "ends", "last", "reach"};
+  return names[static_cast<int>(step)];
 }
 
 }  // namespace sheaf::plan

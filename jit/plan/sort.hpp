@@ -15,14 +15,28 @@ bool sort_on_device(graph& g, const facts& known, stage& list, sort_form wanted,
 
 // Tiles of a pass.
 node_id tiles_of(graph& g, const sort_form& f, int pass);
-// Where counts begin in the memory, which holds before: how many places are taken; keys twice; the indices.
+// The memory holds: whether the sort runs, and how many places are taken; keys of even passes, and of odd ones; the indices; counts;
+// sums of counts; of lists of slices where each turn's slice ends.
+inline constexpr std::int64_t keys_at = 2;
 node_id counts_at(graph& g, const sort_form& f);
-// Where sums of counts begin; so many counts there are at most.
 node_id sums_at(graph& g, const sort_form& f);
+node_id reaches_at(graph& g, const sort_form& f);
 
-// What the kernels of a sorted list are, in order.
-enum class sort_part { count, prefix, sums, place, ends, last, farthest, reach };
+// The last pass leaves its indices in the list's array, and those before by turns; keys are where they are by turns, too.
+inline bool fills_list(const sort_form& f, int pass) { return (f.passes - 1 - pass) % 2 == 0; }
+// Of a key's first digit: a pass moves the digit that it sorts by to there.
+inline std::int64_t weight_of_first(const sort_form& f) { return std::int64_t{1} << (digit_bits * (f.passes - 1)); }
+
+// What the kernels of a sorted list are, in order, and of which pass. The first pass walks the program's loops where it counts and
+// places; all else is the same for all programs.
+enum class sort_step { count, prefix, place, ends, last, reach };
+struct sort_part {
+  sort_step step;
+  int pass = 0;
+};
 std::vector<sort_part> parts_of(const stage& list);
-const char* part_name(sort_part part);
+const char* part_name(sort_step step);
+// Is it asked for each chunk which slice reaches it first?
+inline bool has_reaches(const stage& list) { return list.how == way::lists && !list.slices.all; }
 
 }  // namespace sheaf::plan

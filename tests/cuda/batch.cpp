@@ -31,13 +31,16 @@ struct folder {
   }
 };
 
-std::string host_text(const emulated_module& m) {
+std::string host_text(const std::string& name, const cuda::source& source) {
   std::ostringstream out;
-  out << "namespace " << m.code.name << " {\n" << m.source.text;
-  for (const cuda::launch& l : m.source.launches)
-    out << "extern \"C\" void " << l.name << "_thread(const i64* w) { " << l.name << "("
-        << (m.source.by_pointer ? "arguments{w}" : "*(const arguments*)w") << "); }\n";
-  out << "}\n";
+  for (std::size_t n = 0; n < source.texts.size(); ++n) {
+    out << "namespace " << name << "_" << n << " {\n" << source.texts[n];
+    for (const cuda::launch& l : source.launches)
+      if (l.of == nullptr && l.text == static_cast<int>(n))
+        out << "extern \"C\" void " << l.name << "_thread(const i64* w) { " << l.name << "("
+            << (source.by_pointer ? "arguments{w}" : "*(const arguments*)w") << "); }\n";
+    out << "}\n";
+  }
   return out.str();
 }
 
@@ -66,7 +69,21 @@ emulated_module& batch::add(ir::module m, const cuda::target& to, cuda::call_ext
   all_.push_back({std::move(m), {}, {}});
   emulated_module& made = all_.back();
   made.source = cuda::emit(made.code, to, extents);
+  for (const cuda::launch& l : made.source.launches)
+    if (l.of != nullptr &&
+        std::none_of(shared_.begin(), shared_.end(), [&](const auto& s) { return s.source == l.of; }))
+      shared_.push_back({l.of, nullptr});
   return made;
+}
+
+void* batch::library_of(const cuda::launch& l) const {
+  return std::find_if(shared_.begin(), shared_.end(), [&](const auto& s) { return s.source == l.of; })->library;
+}
+
+std::vector<std::shared_ptr<const cuda::source>> batch::shared() const {
+  std::vector<std::shared_ptr<const cuda::source>> list;
+  for (const shared_text& each : shared_) list.push_back(each.source);
+  return list;
 }
 
 void batch::build() {
@@ -75,13 +92,16 @@ void batch::build() {
   const auto file = [&](std::size_t n) {
     const std::size_t from = built_ + n * modules_a_file, to = std::min(all_.size(), from + modules_a_file);
     std::string text;
-    for (std::size_t i = from; i < to; ++i) text += host_text(all_[i]);
+    for (std::size_t i = from; i < to; ++i) text += host_text(all_[i].code.name, all_[i].source);
     void* const library = compiled(here.path / ("file" + std::to_string(from)), text);
     for (std::size_t i = from; i < to; ++i)
       for (const cuda::launch& l : all_[i].source.launches)
-        all_[i].kernels.push_back(
-            reinterpret_cast<void (*)(const long long*)>(dlsym(library, (l.name + "_thread").c_str())));
+        all_[i].kernels.push_back(reinterpret_cast<emulated_kernel>(
+            dlsym(l.of == nullptr ? library : library_of(l), (l.name + "_thread").c_str())));
   };
+  for (std::size_t n = 0; n < shared_.size(); ++n)
+    if (const std::string name = "shared" + std::to_string(n); shared_[n].library == nullptr)
+      shared_[n].library = compiled(here.path / name, host_text(name, *shared_[n].source));
   std::vector<std::future<void>> workers;
   for (std::size_t w = 0; w < compilers; ++w)
     workers.push_back(std::async(std::launch::async, [&, w] {

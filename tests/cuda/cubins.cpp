@@ -38,7 +38,8 @@ struct architecture {
 
 // What one module became for one architecture.
 struct result {
-  const emulated_module* module;
+  std::string name;
+  const cuda::source* source;
   architecture* to;
   std::vector<kernel_usage> usage;
   std::string trouble;
@@ -48,19 +49,23 @@ struct result {
 void compile(result& r) try {
   const auto start = std::chrono::steady_clock::now();
   const std::vector<const char*> options(std::begin(cuda::compile_options), std::end(cuda::compile_options));
-  r.usage = usage_of(runtime::cuda::compile_source(r.module->source.text, r.module->code.name, r.to->name, options, 0));
+  for (const std::string& text : r.source->texts)
+    for (kernel_usage& k : usage_of(runtime::cuda::compile_source(text, r.name, r.to->name, options, 0)))
+      r.usage.push_back(std::move(k));
   r.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 } catch (const std::exception& e) {
   r.trouble = e.what();
 }
 
 void look_at(const result& r) {
-  SCOPED_TRACE(r.module->code.name + " for " + r.to->name);
+  SCOPED_TRACE(r.name + " for " + r.to->name);
   ASSERT_EQ(r.trouble, "");
   architecture& to = *r.to;
   to.seconds += r.seconds;
   ++to.modules;
-  EXPECT_EQ(r.usage.size(), r.module->source.launches.size());
+  const auto& launches = r.source->launches;
+  const auto own = std::count_if(launches.begin(), launches.end(), [](const auto& l) { return l.of == nullptr; });
+  EXPECT_EQ(r.usage.size(), static_cast<std::size_t>(own));
   for (const kernel_usage& k : r.usage) {
     ++to.kernels;
     to.registers = std::max(to.registers, k.registers);
@@ -99,7 +104,11 @@ TEST(nvrtc, compiles_kernels) {
   const std::size_t apart = modules_apart();
   for (std::size_t n = 0; n * apart < all.size(); ++n)
     for (std::size_t a = 0; a < list.size(); ++a)
-      if (n < for_all / apart || n % list.size() == a) results.push_back({&all[n * apart], &list[a], {}, {}});
+      if (n < for_all / apart || n % list.size() == a)
+        results.push_back({all[n * apart].code.name, &all[n * apart].source, &list[a], {}, {}});
+  const auto shared = all.shared();
+  for (const auto& each : shared)
+    for (architecture& a : list) results.push_back({"shared", each.get(), &a, {}, {}});
   constexpr std::size_t compilers = 2;
   std::vector<std::future<void>> workers;
   for (std::size_t w = 0; w < compilers; ++w)

@@ -1,6 +1,8 @@
 // Lists of slices and of updates that all threads of a GPU make: several digits, several tiles, and what is kept of them.
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include <coverage/by_name.hpp>
 
 #include "machine.hpp"
@@ -76,6 +78,24 @@ TEST(lists, without_room) {
   check_backends(
       first_order("over", over, x),
       {{"x", floats(1, {50, 5}, -1, 1)}, {"ids", integers({2100}, names(2100, 50))}, {"cut", slices(40, 2100, 700)}});
+}
+
+// Where a check before found something the kernels that programs share are switched off: they would go by what lay in memory.
+TEST(lists, after_a_wrong_subscript) {
+  std::vector<double> wrong = names(2700, 1000);
+  wrong[77] = 1000;
+  const by_name kernels(words_of(vjp(gathered, x)), jit::backend::chosen);
+  std::string said;
+  try {
+    kernels({{"x", floats(1, {1000, 3}, -1, 1)},
+             {"pick", integers({300, 9}, wrong)},
+             {"cotangent_gathered", floats(2, {300, 3}, -1, 1)}});
+  } catch (const std::exception& e) {
+    said = e.what();
+  }
+  const bool by_kernels = emulated_machine::only().built();
+  EXPECT_NE(said.find(by_kernels ? "check 0 failed at 77" : "expected a subscript from 0 to 999"), std::string::npos)
+      << said;
 }
 
 }  // namespace

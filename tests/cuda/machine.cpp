@@ -1,5 +1,6 @@
 #include "machine.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
@@ -29,6 +30,9 @@ struct memory {
   unsigned char* data() {
     const auto at = reinterpret_cast<std::uintptr_t>(bytes.data() + margin);
     return reinterpret_cast<unsigned char*>((at + 255) & ~std::uintptr_t{255});
+  }
+  bool is_filled(int with, std::size_t from) {
+    return std::all_of(data() + std::min(from, size), data() + size, [&](unsigned char c) { return c == with; });
   }
   bool kept() {
     for (unsigned char* p = bytes.data(); p < bytes.data() + bytes.size(); ++p)
@@ -90,7 +94,7 @@ bool emulated_machine::run(const std::vector<std::int32_t>& words, const sheaf_t
     for (const auto& list : found->extents) extents.push_back(list.data());
     // Every third as it is where nothing is known of the call.
     const bool known = batch_.size() % 3 != 2;
-    const cuda::target to{.cpu_order = strict || !gpu};
+    const cuda::target to{.texts = batch_.size() % 2 == 0 ? 1 : 3, .cpu_order = strict || !gpu};
     found->module = &batch_.add(found->plan.code, to, known ? cuda::call_extents(extents) : cuda::call_extents());
   }
   if (!built_) return strict;  // what it is compared with is no reference, which would take long for much data
@@ -156,22 +160,23 @@ void emulated_machine::call(prepared& p, const sheaf_tensor* tensors) {
     std::int64_t scratch = 0;
     for (const cuda::launch& l : source.launches) scratch = std::max(scratch, l.scratch_bytes);
     memory own(static_cast<std::size_t>(scratch) * blocks);
-    std::vector<long long> record(4, 0), words(static_cast<std::size_t>(source.words), 0);
-    words[0] = reinterpret_cast<long long>(own.data());
-    words[1] = reinterpret_cast<long long>(record.data());
+    std::vector<std::int64_t> record(4, 0), words(static_cast<std::size_t>(source.words), 0), of_shared;
+    words[0] = reinterpret_cast<std::int64_t>(own.data());
+    words[1] = reinterpret_cast<std::int64_t>(record.data());
     words[2] = 77;
     std::vector<std::uint32_t> arrivals(static_cast<std::size_t>(source.arrivals), 0);
-    words[3] = reinterpret_cast<long long>(arrivals.data());
+    words[3] = reinterpret_cast<std::int64_t>(arrivals.data());
     for (std::size_t s = 0; s < extents.size(); ++s) {
       auto at = static_cast<std::size_t>(source.first_word[s]);
-      words[at++] = reinterpret_cast<long long>(arrays[s].data());
+      words[at++] = reinterpret_cast<std::int64_t>(arrays[s].data());
       for (const std::int64_t e : extents[s]) words[at++] = e;
       for (const std::int64_t e : dense(extents[s])) words[at++] = e;
     }
     for (std::size_t k = 0; k < source.launches.size(); ++k) {
       const cuda::launch& l = source.launches[k];
       if (round == 2 && l.kept) continue;
-      emulate([&] { p.module->kernels[k](words.data()); }, static_cast<unsigned>(l.threads), l.single ? 1 : blocks,
+      const std::int64_t* const given = cuda::parameter_of(source, l, words.data(), of_shared);
+      emulate([&] { p.module->kernels[k](given); }, static_cast<unsigned>(l.threads), l.single ? 1 : blocks,
               17 + static_cast<std::uint64_t>(round));
     }
     for (std::size_t s = 0; s < arrays.size(); ++s)
@@ -183,6 +188,11 @@ void emulated_machine::call(prepared& p, const sheaf_tensor* tensors) {
       if (std::memcmp(arrays[static_cast<std::size_t>(i)].data(), tensors[i].data,
                       arrays[static_cast<std::size_t>(i)].size) != 0)
         throw std::runtime_error("kernels wrote an input");
+    // What shared kernels are given stays as it was, but for what says that they are switched off.
+    for (const cuda::launch& l : source.launches)
+      for (const int slot : l.slots)
+        if (record[0] != 0 && !arrays[static_cast<std::size_t>(slot)].is_filled(round == 0 ? 0xCD : 0x5A + round, 8))
+          throw std::runtime_error("kernels that programs share wrote after a failed check");
     if (record[0] != 0)
       throw std::runtime_error("check " + std::to_string(record[1]) + " failed at " + std::to_string(record[2]));
     for (int k = 0; k < outputs; ++k) {
@@ -192,7 +202,8 @@ void emulated_machine::call(prepared& p, const sheaf_tensor* tensors) {
         first.push_back(std::move(bytes));
       else if (bytes != first[static_cast<std::size_t>(k)])
         throw std::runtime_error("output " + std::to_string(k) + " depends on the order of threads or blocks\n" +
-                                 (round == 2 ? "or on what is kept\n" : "") + ir::print(p.module->code) + source.text);
+                                 (round == 2 ? "or on what is kept\n" : "") + ir::print(p.module->code) +
+                                 source.texts[0]);
     }
     kept = std::move(arrays);
   }

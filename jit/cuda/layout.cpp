@@ -1,0 +1,135 @@
+// How a kernel's threads are used: how many share a piece, which loops' turns are pieces, where locals lie.
+#include <algorithm>
+
+#include <sheaf/jit/cuda/emitter.hpp>
+
+namespace sheaf::cuda {
+
+namespace {
+
+constexpr std::int64_t little = 512;  // bytes of a thread's own
+// What keeps a device of some hundred multiprocessors busy.
+constexpr std::int64_t enough_pieces = 8192, enough_threads = 1 << 17, enough_blocks = 256;
+
+// Lanes of the widest vector loop, and of the narrowest that fills a warp: beyond those, threads would stand idle.
+void find_loops(const ir::block& body, int& widest, int& filled) {
+  for (const ir::statement& s : body) {
+    if (s.kind == ir::statement_kind::loop && s.how_loop == ir::loop_kind::vector) {
+      widest = std::max(widest, s.lanes);
+      if (s.lanes >= 32) filled = std::min(filled, s.lanes);
+    }
+    find_loops(s.body, widest, filled);
+  }
+}
+
+void find_touched(const ir::kernel& k, const ir::block& body, std::vector<bool>& touched) {
+  for (const ir::statement& s : body) {
+    if (s.kind == ir::statement_kind::store) touched[static_cast<std::size_t>(s.target)] = true;
+    if (s.kind == ir::statement_kind::instruct) {
+      const ir::instruction& i = k.instructions[static_cast<std::size_t>(s.id)];
+      if (i.code == ir::opcode::load) touched[static_cast<std::size_t>(i.target)] = true;
+    }
+    find_touched(k, s.body, touched);
+  }
+}
+
+}  // namespace
+
+const ir::statement* parallel_loop(const ir::kernel& k) {
+  if (k.body.empty() || k.body.back().kind != ir::statement_kind::loop) return nullptr;
+  return k.body.back().how_loop == ir::loop_kind::parallel ? &k.body.back() : nullptr;
+}
+
+bool scans_slices(const ir::kernel& k, const ir::block& body) {
+  return std::any_of(body.begin(), body.end(), [&](const ir::statement& s) {
+    if (s.kind != ir::statement_kind::instruct) return scans_slices(k, s.body);
+    const ir::instruction& i = k.instructions[static_cast<std::size_t>(s.id)];
+    return i.code == ir::opcode::scan_lanes && i.args.size() == 3;
+  });
+}
+
+namespace {
+
+// What decides whether lanes may lie in runs: loops of one width, whose lanes tell each other nothing but what they fold, and
+// the narrowest elements that they load in order.
+struct lane_uses {
+  int lanes = 0, bytes = 8;
+  bool alike = true;
+};
+void find_lane_uses(const ir::module& m, const ir::kernel& k, const ir::block& body, lane_uses& u) {
+  for (const ir::statement& s : body) {
+    const bool vector = s.kind == ir::statement_kind::loop && s.how_loop == ir::loop_kind::vector;
+    if (vector) u.alike = u.alike && (u.lanes == 0 || u.lanes == s.lanes), u.lanes = s.lanes;
+    if (s.kind == ir::statement_kind::instruct) {
+      const ir::instruction& i = k.instructions[static_cast<std::size_t>(s.id)];
+      u.alike = u.alike && i.code < ir::opcode::scan_lanes;
+      if (i.code == ir::opcode::load && i.how == ir::access::contiguous)
+        u.bytes = std::min(u.bytes, row(m.buffers[static_cast<std::size_t>(i.target)].type).bytes);
+    }
+    find_lane_uses(m, k, s.body, u);
+  }
+}
+// Of elements narrower than 4 bytes as many as 16 bytes hold: one by one, a thread would load 2 bytes at a time.
+int longest_run(const ir::module& m, const ir::kernel& k, const target& to) {
+  if (to.cpu_order) return 1;
+  lane_uses u;
+  find_lane_uses(m, k, k.body, u);
+  return u.alike && u.bytes < 4 ? 16 / u.bytes : 1;
+}
+
+void place_locals(const ir::module& m, const ir::kernel& k, layout& p) {
+  p.offsets.assign(m.buffers.size(), 0);
+  std::vector<bool> touched(m.buffers.size());
+  find_touched(k, k.body, touched);
+  for (std::size_t b = 0; b < m.buffers.size(); ++b) {
+    if (!touched[b] || m.buffers[b].where != ir::role::local) continue;
+    p.offsets[b] = p.local_bytes;
+    p.local_bytes += (m.buffers[b].elements * row(m.buffers[b].type).bytes + 15) / 16 * 16;
+  }
+}
+
+// Turns of loops below the parallel one become pieces where those are too few.
+void share_loops(const ir::module& m, const ir::kernel& k, call_extents extents, layout& p) {
+  const ir::statement* loop = parallel_loop(k);
+  p.single = loop == nullptr;
+  if (p.single) return;
+  p.shared = {loop};
+  if (extents.empty()) return;
+  const closed_values known(m, k, extents);
+  p.pieces = known.turns(*loop);
+  while (p.pieces >= 0 && p.pieces < enough_pieces) {
+    loop = shared_below(m, k, *loop);
+    const std::int64_t turns = loop == nullptr ? -1 : known.turns(*loop);
+    if (turns < 0) break;
+    p.shared.push_back(loop);
+    p.pieces *= turns;
+  }
+}
+
+}  // namespace
+
+layout layout_of(const ir::module& m, const ir::kernel& k, const target& to, call_extents extents) {
+  layout p;
+  share_loops(m, k, extents, p);
+  p.run = longest_run(m, k, to);
+  place_locals(m, k, p);
+  int widest = 1, most = 256;
+  find_loops(k.body, widest, most);
+  most = std::min(most, widest);
+  if (scans_slices(k, k.body)) most = std::min(most, 32);  // between warps they would wait at each turn
+  p.team = std::min(widest, 32);
+  if (p.local_bytes > little && widest == 1) p.team = 32;
+  if (p.single || p.local_bytes > 4 * little) p.team = std::max(most, p.local_bytes > little ? 32 : 1);
+  while (p.team >= 32 && 2 * p.team <= most && p.pieces >= 0 && p.pieces * p.team < enough_threads) p.team *= 2;
+  p.threads = p.single || p.team > 32 ? p.team : 128;  // a team beyond a warp is the block
+  while (p.pieces >= 0 && p.threads > std::max(p.team, 32) && p.pieces < enough_blocks * p.teams()) p.threads /= 2;
+  // The rest is for exchange between warps; newer devices keep the last 1024 bytes of a block for themselves.
+  const std::int64_t room = to.shared_bytes - (p.team > 32 ? 16 << 10 : 1 << 10);
+  if (p.local_bytes > 0 && p.team > 1) {
+    while (p.threads > std::max(p.team, 32) && p.teams() * p.local_bytes > room) p.threads /= 2;
+    p.in_scratch = p.teams() * p.local_bytes > room;
+  }
+  return p;
+}
+
+}  // namespace sheaf::cuda

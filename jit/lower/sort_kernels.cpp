@@ -1,0 +1,230 @@
+// Passes after the first, and what is done between passes and after the last: on numbers alone, so one text serves every program.
+// A pass moves the digit that it sorts by to a key's front: so the next one's is the last again, and after all of them keys are as
+// they were.
+#include <sheaf/jit/lower/sort_kernels.hpp>
+
+#include <sheaf/jit/ir/verify.hpp>
+#include <sheaf/jit/lower/sort.hpp>
+#include <sheaf/jit/plan/sort.hpp>
+
+namespace sheaf::lower {
+
+namespace {
+
+using plan::digits;
+using number = sort_number;
+
+constexpr int team_lanes = 256;
+
+ir::value sum(ir::block_builder& b, ir::value x, ir::value y) { return b.emit(op::add, {x, y}); }
+ir::value told(ir::block_builder& b, number n) { return b.extent(sort_numbers, static_cast<std::int32_t>(n)); }
+ir::value at(ir::block_builder& b, ir::value place) { return b.load(sort_memory, element::i64, {place}); }
+void put(ir::block_builder& b, ir::value place, ir::value x) { b.store(sort_memory, {place}, x); }
+
+// Where the sort has been switched off nothing is done.
+ir::value runs(ir::block_builder& b) {
+  const ir::value state = at(b, b.i64(0));
+  return b.emit(op::not_equal, {state, b.i64(0)});
+}
+ir::value listed(ir::block_builder& b) { return listed_of(b, sort_memory, told(b, number::room)); }
+
+template <class Body>
+void each_piece(scope& top, const char* name, number count, Body&& body) {
+  scope piece(top, top.block->loop(ir::loop_kind::parallel, name, top.block->i64(0), told(*top.block, count)));
+  scope some(piece, piece.block->guard(runs(*piece.block)));
+  body(some, piece.block->counter());
+  some.close();
+  piece.close();
+}
+template <class Body>
+void alone(scope& top, Body&& body) {
+  scope some(top, top.block->guard(runs(*top.block)));
+  body(some);
+  some.close();
+}
+
+// body(block, place) for the places of a tile.
+template <class Body>
+void each_place(scope& piece, ir::value tile, Body&& body) {
+  ir::block_builder& b = *piece.block;
+  const range part = part_of(b, tile, plan::tile_places, b.i64(0), listed(b));
+  ir::block_builder c = b.loop(ir::loop_kind::serial, "place", part.low, part.high);
+  body(c, c.counter());
+  c.close();
+}
+ir::value key(ir::block_builder& b, number from, ir::value n) { return at(b, sum(b, told(b, from), n)); }
+ir::value plane(ir::block_builder& b, number first, ir::value p, ir::value n) {
+  const ir::value skipped = b.emit(op::mul, {told(b, number::room), p});
+  return sum(b, sum(b, told(b, first), skipped), n);
+}
+
+void count(ir::module& m, scope& top) {
+  const std::int32_t own = counters(m);
+  each_piece(top, "tile", number::tiles, [&](scope& piece, ir::value tile) {
+    ir::block_builder& b = *piece.block;
+    clear_digits(b, own);
+    each_place(piece, tile, [&](ir::block_builder& c, ir::value n) {
+      count_digit(c, own, last_digit(c, key(c, number::old_keys, n)));
+    });
+    store_digits(b, own, sort_memory, told(b, number::counts), tile, told(b, number::tiles));
+  });
+}
+
+// What a range of numbers comes to before each of them; returns what all come to. Folded by max: each one included.
+ir::value running(scope& at_, monoid fold, ir::value first, const range& part) {
+  ir::block_builder& b = *at_.block;
+  const ir::value all = b.accumulator(element::i64, fold, false);
+  ir::block_builder c = b.loop(ir::loop_kind::vector, "entry", part.low, part.high, team_lanes);
+  const ir::value place = sum(c, first, c.counter());
+  const ir::value x = c.load(sort_memory, element::i64, {place}, ir::access::contiguous), to = c.scan_lanes(all, x);
+  c.store(sort_memory, {place}, fold == monoid::sum ? c.emit(op::sub, {to, x}) : to, ir::access::contiguous);
+  c.close();
+  return b.read(all);
+}
+
+void prefix(ir::module&, scope& top) {
+  each_piece(top, "team", number::teams, [&](scope& piece, ir::value team) {
+    ir::block_builder& b = *piece.block;
+    const range part = part_of(b, team, plan::counts_at_once, b.i64(0), told(b, number::entries));
+    const ir::value all = running(piece, monoid::sum, told(b, number::counts), part);
+    put(b, sum(b, told(b, number::sums), team), all);
+  });
+}
+
+void sums(ir::module&, scope& top) {
+  alone(top, [&](scope& at_) {
+    ir::block_builder& b = *at_.block;
+    const ir::value all = running(at_, monoid::sum, told(b, number::sums), {b.i64(0), told(b, number::teams)});
+    ir::block_builder first = b.guard(b.emit(op::not_equal, {told(b, number::first), b.i64(0)}));
+    put(first, first.i64(1), all);
+    first.close();
+  });
+}
+
+void place(ir::module& m, scope& top) {
+  const std::int32_t own = counters(m);
+  each_piece(top, "tile", number::tiles, [&](scope& piece, ir::value tile) {
+    ir::block_builder& b = *piece.block;
+    load_digits(b, own, sort_memory, {told(b, number::counts), told(b, number::sums)}, tile, told(b, number::tiles));
+    each_place(piece, tile, [&](ir::block_builder& c, ir::value n) {
+      const ir::value x = key(c, number::old_keys, n), digit = last_digit(c, x), to = next_place(c, own, digit);
+      put(c, sum(c, told(c, number::keys), to), moved_digit(c, x, told(c, number::top)));
+      ir::block_builder d = c.loop(ir::loop_kind::serial, "plane", c.i64(0), told(c, number::planes));
+      const ir::value p = d.counter(), found = d.load(sort_from, element::i64, {plane(d, number::from, p, n)});
+      d.store(sort_to, {plane(d, number::to, p, to)}, found);
+      d.close();
+    });
+  });
+}
+
+// How many places are of keys less than `least`, of `all` that are sorted: `size` of them are still in question.
+ir::value before(scope& at_, ir::value all, ir::value least) {
+  ir::block_builder& b = *at_.block;
+  const ir::value found = b.accumulator(element::i64, monoid::sum, false),
+                  size = b.accumulator(element::i64, monoid::sum, false);
+  b.combine(size, all);
+  ir::block_builder c = b.loop(ir::loop_kind::serial, "step", b.i64(0), told(b, number::steps));
+  const ir::value left = c.read(size), some = c.emit(op::less, {c.i64(0), left});
+  const ir::value half = c.emit(op::quotient, {sum(c, left, c.i64(1)), c.i64(2)});
+  const ir::value last = c.emit(op::sub, {sum(c, c.read(found), half), c.i64(1)});
+  const ir::value x =
+      c.load(sort_memory, element::i64, {sum(c, told(c, number::old_keys), last)}, ir::access::uniform, some);
+  const ir::value less = c.emit(op::logical_and, {some, c.emit(op::less, {x, least})});
+  c.combine(found, c.emit(op::select, {less, half, c.i64(0)}));
+  c.combine(size, c.emit(op::sub, {c.i64(0), half}));
+  c.close();
+  return b.read(found);
+}
+
+void ends(ir::module&, scope& top) {
+  each_piece(top, "key", number::bounds, [&](scope& piece, ir::value n) {
+    ir::block_builder& b = *piece.block;
+    const ir::value all = at(b, b.i64(1)), last = b.emit(op::equal, {sum(b, n, b.i64(1)), told(b, number::bounds)});
+    const ir::value found = before(piece, listed(b), sum(b, n, told(b, number::least)));
+    b.store(sort_to, {sum(b, told(b, number::ends), n)}, b.emit(op::select, {last, all, found}));
+    const ir::value asked = b.emit(op::not_equal, {told(b, number::reaches), b.i64(0)});
+    ir::block_builder chunk = b.guard(b.emit(op::logical_and, {asked, b.emit(op::logical_not, {last})}));
+    chunk.store(sort_to, {n}, all);
+    chunk.close();
+  });
+}
+
+// Slices by where they end: the farthest of a tile, of all tiles up to one, and so the first that reaches a chunk.
+ir::value reach_of(ir::block_builder& b, ir::value n) {
+  const ir::value index = b.load(sort_to, element::i64, {sum(b, told(b, number::to), n)});
+  return at(b, sum(b, told(b, number::reaches), b.emit(op::sub, {index, told(b, number::lowest)})));
+}
+void last(ir::module&, scope& top) {
+  each_piece(top, "tile", number::tiles, [&](scope& piece, ir::value tile) {
+    ir::block_builder& b = *piece.block;
+    const ir::value reached = b.accumulator(element::i64, monoid::max, false);
+    b.combine(reached, b.i64(0));
+    each_place(piece, tile, [&](ir::block_builder& c, ir::value n) { c.combine(reached, reach_of(c, n)); });
+    put(b, sum(b, told(b, number::counts), tile), b.read(reached));
+  });
+}
+void farthest(ir::module&, scope& top) {
+  alone(top, [&](scope& at_) {
+    ir::block_builder& b = *at_.block;
+    running(at_, monoid::max, told(b, number::counts), {b.i64(0), told(b, number::tiles)});
+  });
+}
+void reach(ir::module&, scope& top) {
+  each_piece(top, "tile", number::tiles, [&](scope& piece, ir::value tile) {
+    ir::block_builder& b = *piece.block;
+    const ir::value reached = b.accumulator(element::i64, monoid::max, false);
+    const ir::value other = b.emit(op::less, {b.i64(0), tile});
+    const ir::value place = sum(b, told(b, number::counts), b.emit(op::sub, {tile, b.i64(1)}));
+    b.combine(reached, b.load(sort_memory, element::i64, {place}, ir::access::uniform, other));
+    each_place(piece, tile, [&](ir::block_builder& c, ir::value n) {
+      const ir::value end = reach_of(c, n);
+      ir::block_builder d = c.loop(ir::loop_kind::serial, "reach", c.read(reached), end);
+      d.store(sort_to, {d.counter()}, n);
+      d.close();
+      c.combine(reached, end);
+    });
+  });
+}
+
+ir::shared_module made() {
+  ir::shared_module s;
+  s.code.name = "sheaf_sort";
+  for (const char* name : {"memory", "from", "to", "numbers"}) {
+    const int slot = static_cast<int>(s.code.buffers.size());
+    ir::add_buffer(s.code, {.name = name,
+                            .type = element::i64,
+                            .rank = slot == sort_numbers ? static_cast<int>(number::count_) : 1,
+                            .where = ir::role::workspace,
+                            .slot = slot,
+                            .unit_inner = true,
+                            .extents = {}});
+  }
+  static constexpr struct {
+    const char* name;
+    void (*lower)(ir::module&, scope&);
+  } kernels[] = {{"count", count}, {"prefix", prefix}, {"sums", sums},         {"place", place},
+                 {"ends", ends},   {"last", last},     {"farthest", farthest}, {"reach", reach}};
+  for (const auto& each : kernels) {
+    ir::kernel_builder builder(each.name);
+    scope top(builder.top());
+    each.lower(s.code, top);
+    s.code.kernels.push_back(std::move(builder).finish());
+  }
+  // A million of keys.
+  s.typical.assign(static_cast<std::size_t>(number::count_), 1 << 20);
+  s.typical[static_cast<std::size_t>(number::tiles)] = (1 << 20) / plan::tile_places;
+  s.typical[static_cast<std::size_t>(number::teams)] = (1 << 20) / plan::tile_places * digits / plan::counts_at_once;
+#ifdef SHEAF_VERIFY
+  ir::verify(s.code);
+#endif
+  return s;
+}
+
+}  // namespace
+
+const ir::shared_module& sort_kernels() {
+  static const ir::shared_module& one = *new ir::shared_module(made());
+  return one;
+}
+
+}  // namespace sheaf::lower
