@@ -158,13 +158,23 @@ bool divides_lanes_by_one(const function_emitter& f, const ir::instruction& i) {
          !f.instruction(i.args[1]).vector;
 }
 
+// By a power of two it is a multiplication, with the same bits.
+Value* division_by_one(function_emitter& f, Value* x, Value* divisor) {
+  APFloat inverse(0.0);
+  if (const auto* n = dyn_cast<ConstantFP>(divisor); n != nullptr && n->getValueAPF().getExactInverse(&inverse))
+    return f.build.CreateFMul(x, ConstantFP::get(x->getType(), inverse));
+  return emit_division_by_one(f, x, divisor);
+}
+
 Value* emit_elementwise(function_emitter& f, const ir::instruction& i) {
   Value* x[3] = {};
   if (divides_lanes_by_one(f, i))
-    return emit_division_by_one(f, f.values[static_cast<std::size_t>(i.args[0])],
-                                f.values[static_cast<std::size_t>(i.args[1])]);
+    return division_by_one(f, f.values[static_cast<std::size_t>(i.args[0])],
+                           f.values[static_cast<std::size_t>(i.args[1])]);
   for (std::size_t k = 0; k < i.args.size(); ++k)
     x[k] = splat(f, f.values[static_cast<std::size_t>(i.args[k])], i.vector ? f.lanes : 0);
+  if (i.what == op::select && i.vector && i.type != element::boolean) return emit_choice(f, i.args[0], x[1], x[2]);
+  if (Value* const compared = emit_place_comparison(f, i)) return compared;
   const element from = f.instruction(i.args[i.what == op::select ? 1 : 0]).type;
   return emit_op(f, i.what, from, i.type, {x, i.args.size()});
 }

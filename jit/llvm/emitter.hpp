@@ -100,6 +100,10 @@ void hoist_from_loop(const function_emitter& f, llvm::BasicBlock* before, llvm::
 void emit_instruction(function_emitter& f, ir::value id);
 llvm::Value* emit_op(function_emitter& f, op what, element from, element to, std::span<llvm::Value* const> args);
 
+// emit_condition.cpp
+llvm::Value* emit_place_comparison(function_emitter& f, const ir::instruction& i);
+llvm::Value* emit_choice(function_emitter& f, ir::value condition, llvm::Value* x, llvm::Value* y);
+
 // emit_memory.cpp
 llvm::Value* buffer_extent(function_emitter& f, std::int32_t b, int dimension);
 llvm::Value* emit_load(function_emitter& f, const ir::instruction& i);
