@@ -1,5 +1,8 @@
 // Conditions of lanes where masks are no registers: there a mask is as wide as what it chooses between. Places of 64 bits would
 // make eight registers of one for 32 lanes, packed before they serve; the `and` of two is packed into bytes and spread again.
+#include <algorithm>
+#include <optional>
+
 #include <sheaf/jit/llvm/emitter.hpp>
 
 namespace sheaf::llvm_backend {
@@ -74,7 +77,10 @@ std::optional<places> places_of(function_emitter& f, ir::value v) {
     return x;
   }
   x->first = b.CreateMul(x->first, b.getInt64(static_cast<std::uint64_t>(n)));
-  for (std::int64_t& k : x->beyond) k *= n;
+  for (std::int64_t& k : x->beyond) {
+    if (k > widest || k < -widest) return std::nullopt;
+    k *= n;
+  }
   return x;
 }
 

@@ -75,6 +75,7 @@ struct function_emitter {
 
   llvm::Value* zero_slot = nullptr;  // 64 bytes of zeros that a masked-off load reads
   llvm::Value* sink_slot = nullptr;  // 64 bytes that a masked-off store writes
+  bool stores_plainly = false;       // whatever the statement says
   bool streams = false;              // stores past the caches were made: they are ordered before the return
 
   const ir::instruction& instruction(ir::value v) const { return kernel.instructions[static_cast<std::size_t>(v)]; }
