@@ -158,39 +158,23 @@ bool divides_lanes_by_one(const function_emitter& f, const ir::instruction& i) {
          !f.instruction(i.args[1]).vector;
 }
 
-bool is_lanes(const function_emitter& f, ir::value v) { return f.instruction(v).code == ir::opcode::lanes; }
-
-// The numbers of lanes beside one number.
-bool compares_lanes_with_one(const function_emitter& f, const ir::instruction& i) {
-  if (i.what != op::equal && i.what != op::not_equal && i.what != op::less && i.what != op::less_equal) return false;
-  const ir::value a = i.args[0], b = i.args[1];
-  return (is_lanes(f, a) && !f.instruction(b).vector) || (is_lanes(f, b) && !f.instruction(a).vector);
-}
-
-// Both counted from lane 0, in 32 bits, with what is beyond the lanes moved beside them: half the registers.
-Value* compare_lanes_with_one(function_emitter& f, const ir::instruction& i) {
-  auto& b = f.build;
-  const bool first = is_lanes(f, i.args[0]);
-  const ir::value lanes = i.args[first ? 0 : 1], other = i.args[first ? 1 : 0];
-  Value* const begin = f.counters[static_cast<std::size_t>(f.instruction(lanes).target)];
-  Value* const end = b.CreateAdd(begin, b.getInt64(static_cast<std::uint64_t>(f.lanes)));
-  Value* const least = b.CreateSub(begin, b.getInt64(1));
-  Value* const below = b.CreateBinaryIntrinsic(Intrinsic::smin, f.values[static_cast<std::size_t>(other)], end);
-  Value* const within = b.CreateBinaryIntrinsic(Intrinsic::smax, below, least);
-  Value* const one = splat(f, b.CreateTrunc(b.CreateSub(within, begin), b.getInt32Ty()), f.lanes);
-  Value* const numbers = iota(b.getContext(), 32, f.lanes);
-  Value* x[] = {first ? numbers : one, first ? one : numbers};
-  return emit_op(f, i.what, element::i32, element::boolean, x);
+// By a power of two it is a multiplication, with the same bits.
+Value* division_by_one(function_emitter& f, Value* x, Value* divisor) {
+  APFloat inverse(0.0);
+  if (const auto* n = dyn_cast<ConstantFP>(divisor); n != nullptr && n->getValueAPF().getExactInverse(&inverse))
+    return f.build.CreateFMul(x, ConstantFP::get(x->getType(), inverse));
+  return emit_division_by_one(f, x, divisor);
 }
 
 Value* emit_elementwise(function_emitter& f, const ir::instruction& i) {
   Value* x[3] = {};
-  if (compares_lanes_with_one(f, i)) return compare_lanes_with_one(f, i);
   if (divides_lanes_by_one(f, i))
-    return emit_division_by_one(f, f.values[static_cast<std::size_t>(i.args[0])],
-                                f.values[static_cast<std::size_t>(i.args[1])]);
+    return division_by_one(f, f.values[static_cast<std::size_t>(i.args[0])],
+                           f.values[static_cast<std::size_t>(i.args[1])]);
   for (std::size_t k = 0; k < i.args.size(); ++k)
     x[k] = splat(f, f.values[static_cast<std::size_t>(i.args[k])], i.vector ? f.lanes : 0);
+  if (i.what == op::select && i.vector && i.type != element::boolean) return emit_choice(f, i.args[0], x[1], x[2]);
+  if (Value* const compared = emit_place_comparison(f, i)) return compared;
   const element from = f.instruction(i.args[i.what == op::select ? 1 : 0]).type;
   return emit_op(f, i.what, from, i.type, {x, i.args.size()});
 }

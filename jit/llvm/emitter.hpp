@@ -76,6 +76,7 @@ struct function_emitter {
 
   llvm::Value* zero_slot = nullptr;  // 64 bytes of zeros that a masked-off load reads
   llvm::Value* sink_slot = nullptr;  // 64 bytes that a masked-off store writes
+  bool stores_plainly = false;       // whatever the statement says
   bool streams = false;              // stores past the caches were made: they are ordered before the return
 
   const ir::instruction& instruction(ir::value v) const { return kernel.instructions[static_cast<std::size_t>(v)]; }
@@ -100,6 +101,10 @@ void hoist_from_loop(const function_emitter& f, llvm::BasicBlock* before, llvm::
 // emit_value.cpp
 void emit_instruction(function_emitter& f, ir::value id);
 llvm::Value* emit_op(function_emitter& f, op what, element from, element to, std::span<llvm::Value* const> args);
+
+// emit_condition.cpp
+llvm::Value* emit_place_comparison(function_emitter& f, const ir::instruction& i);
+llvm::Value* emit_choice(function_emitter& f, ir::value condition, llvm::Value* x, llvm::Value* y);
 
 // emit_memory.cpp
 llvm::Value* buffer_extent(function_emitter& f, std::int32_t b, int dimension);

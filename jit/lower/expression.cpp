@@ -185,6 +185,15 @@ std::optional<ir::spacing> kernel_lowering::spread_of(std::int32_t id, const std
                      static_cast<std::int32_t>(((first % repeat) + repeat) % repeat)};
 }
 
+// An index whose range ends at `high`, if not before, is below it whatever that is.
+static bool ends_at(const graph& g, node_id e, node_id high) {
+  if (g.kind(e) != op::index) return false;
+  node_id end = g.arg(e, 1);
+  for (; g.kind(end) == op::minimum; end = g.arg(end, 1))
+    if (g.arg(end, 0) == high) return true;
+  return end == high;
+}
+
 node_id kernel_lowering::inside_of(node_id n) {
   const node_id tensor = g.arg(n, 0);
   node_id inside = truth(g, true);
@@ -193,7 +202,8 @@ node_id kernel_lowering::inside_of(node_id n) {
   for (int d = 0; d + 1 < g[n].count; ++d) {
     const node_id low = made ? g.arg(g.arg(tensor, 1 + d), 0) : integer(g, 0);
     const node_id high = made ? g.arg(g.arg(tensor, 1 + d), 1) : extent(g, tensor, d);
-    inside = conjunction(g, inside, range_condition(g, g.arg(n, 1 + d), low, high));
+    const node_id e = g.arg(n, 1 + d);
+    inside = conjunction(g, inside, ends_at(g, e, high) ? at_most(g, low, e) : range_condition(g, e, low, high));
   }
   return inside;
 }
