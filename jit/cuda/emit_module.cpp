@@ -206,8 +206,10 @@ std::vector<int> shared_out(const std::vector<std::string>& functions, int most)
   const std::size_t count = std::clamp<std::size_t>(all / worth_a_text, 1, static_cast<std::size_t>(std::max(1, most)));
   std::vector<std::size_t> order(functions.size()), size(std::min(count, functions.size()));
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return functions[a].size() > functions[b].size(); });
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    const std::size_t one = functions[a].size(), other = functions[b].size();
+    return one != other ? one > other : a < b;
+  });
   std::vector<int> text(functions.size());
   for (const std::size_t f : order) {
     const auto least = std::min_element(size.begin(), size.end());
