@@ -185,14 +185,18 @@ std::optional<ir::spacing> kernel_lowering::spread_of(std::int32_t id, const std
                      static_cast<std::int32_t>(((first % repeat) + repeat) % repeat)};
 }
 
+namespace {
+
 // An index whose range ends at `high`, if not before, is below it whatever that is.
-static bool ends_at(const graph& g, node_id e, node_id high) {
+bool ends_at(const graph& g, node_id e, node_id high) {
   if (g.kind(e) != op::index) return false;
   node_id end = g.arg(e, 1);
   for (; g.kind(end) == op::minimum; end = g.arg(end, 1))
     if (g.arg(end, 0) == high) return true;
   return end == high;
 }
+
+}  // namespace
 
 node_id kernel_lowering::inside_of(node_id n) {
   const node_id tensor = g.arg(n, 0);
