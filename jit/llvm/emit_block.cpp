@@ -140,13 +140,6 @@ void emit_paired_loop(function_emitter& f, const ir::statement& s, Value* low, V
   emit_counted_loop(f, s, whole, high, s.lanes, masked_body);
 }
 
-void store(function_emitter& f, const ir::statement& s) {
-  if (!f.stores_plainly || !s.stream) return emit_store(f, s);
-  ir::statement plain = s;
-  plain.stream = false;
-  emit_store(f, plain);
-}
-
 void emit_vector_loop(function_emitter& f, const ir::statement& s) {
   auto& b = f.build;
   Value* low = f.values[static_cast<std::size_t>(s.low)];
@@ -240,7 +233,7 @@ void emit_block(function_emitter& f, const ir::block& body) {
         emit_guard(f, s);
         break;
       case ir::statement_kind::store:
-        store(f, s);
+        emit_store(f, s);
         break;
       case ir::statement_kind::prefetch:
         emit_prefetch(f, s);

@@ -266,7 +266,7 @@ Value* emit_load(function_emitter& f, const ir::instruction& i) {
 void emit_store(function_emitter& f, const ir::statement& s) {
   const place p = place_of(f, s.target, s.subscripts, s.how, s.mask);
   Value* stored = splat(f, f.values[static_cast<std::size_t>(s.stored)], p.lanes);
-  store_bits(f, p, to_memory(f, f.buffer(s.target).type, stored), s.stream);
+  store_bits(f, p, to_memory(f, f.buffer(s.target).type, stored), s.stream && !f.stores_plainly);
 }
 
 }  // namespace sheaf::llvm_backend

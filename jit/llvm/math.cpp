@@ -47,12 +47,12 @@ Value* real_math::exp_tail(Value* r) const {
 Value* real_math::exp(Value* x) const {
   Value* const bounded = is_double ? at_least(at_most(x, 710.0), -746.0) : at_least(at_most(x, 89.0), -104.0);
   const reduced by = by_log2(bounded, 2 * bias());
-  return scaled(add(fma(mul(by.r, by.r), exp_tail(by.r), by.r), real(1)), by);
+  return scaled(exp_of_rest(by.r), by);
 }
 
 Value* real_math::exp_of_near(Value* x) const {
   const reduced by = by_log2(x);
-  Value* const y = add(fma(mul(by.r, by.r), exp_tail(by.r), by.r), real(1));
+  Value* const y = exp_of_rest(by.r);
   return unbits(b.CreateAdd(bits(y), b.CreateShl(by.moved, digits())));
 }
 

@@ -129,10 +129,13 @@ struct real_math {
   llvm::Value* scale(llvm::Value* y, llvm::Value* n) const;
   llvm::Value* scaled(llvm::Value* y, const reduced& by) const;  // the same by any processor; offset: two biases
   llvm::Value* exp(llvm::Value* x) const;
-  llvm::Value* exp_of_near(
-      llvm::Value* x) const;  // of |x| < near_exponent(), where 2^n and the result are normal numbers
+  // Of |x| < near_exponent(), where 2^n and the result are normal numbers.
+  llvm::Value* exp_of_near(llvm::Value* x) const;
   double near_exponent() const { return is_double ? 700 : 86; }
-  llvm::Value* exp_tail(llvm::Value* r) const;  // (e^r - 1 - r) / r^2 for r within half a log 2
+  llvm::Value* exp_of_rest(llvm::Value* r) const {  // e^r for r within half a log 2
+    return add(fma(mul(r, r), exp_tail(r), r), real(1));
+  }
+  llvm::Value* exp_tail(llvm::Value* r) const;  // (e^r - 1 - r) / r^2 for such an r
   llvm::Value* log(llvm::Value* x) const;
   // math_trigonometric.cpp
   llvm::Value* sine(llvm::Value* x, bool of_cosine) const;

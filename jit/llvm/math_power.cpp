@@ -98,7 +98,7 @@ struct powers : real_math {
     low = select(equal(bounded, high), low, real(0));
     reduced by = by_log2(bounded, 2 * bias());
     by.r = add(by.r, low);
-    return scaled(add(fma(mul(by.r, by.r), exp_tail(by.r), by.r), real(1)), by);
+    return scaled(exp_of_rest(by.r), by);
   }
 
   // `size` is |x|^y where x is neither 0 nor infinite; the rest as C has it (ISO/IEC 9899, F.10.4.4).
