@@ -208,6 +208,11 @@ class block_builder {
   // The statement this block is the body of, for its hints: head().unroll, head().cost.
   statement& head() { return head_; }
 
+  // Statements of the same kernel.
+  void take(block statements) {
+    for (statement& s : statements) body_.push_back(std::move(s));
+  }
+
   // Appends this block, as a statement, to the end of its parent as the parent is now.
   void close() {
     head_.body = std::move(body_);
@@ -257,10 +262,11 @@ class block_builder {
 // Owns the kernel and its top block. Addresses stay valid when the builder is moved.
 class kernel_builder {
  public:
-  explicit kernel_builder(std::string name)
-      : k_(std::make_unique<kernel>()), top_(std::make_unique<block_builder>(*k_, nullptr, statement{})) {
-    k_->name = std::move(name);
-  }
+  explicit kernel_builder(std::string name) : kernel_builder(kernel{.name = std::move(name)}) {}
+  // What is built has the next numbers after those of this kernel, whose body is empty.
+  explicit kernel_builder(kernel numbered)
+      : k_(std::make_unique<kernel>(std::move(numbered))),
+        top_(std::make_unique<block_builder>(*k_, nullptr, statement{})) {}
   block_builder& top() { return *top_; }
   kernel finish() && {
     k_->body = std::move(top_->body_);

@@ -155,13 +155,13 @@ struct shared_call;
 
 struct kernel {
   std::string name;
-  std::vector<std::string> loop_names;  // by loop id
-  std::vector<instruction> instructions;
-  block body;
+  std::vector<std::string> loop_names = {};  // by loop id
+  std::vector<instruction> instructions = {};
+  block body = {};
   bool kept = false;  // need not run again while the data that is promised stays as it is
   // On a GPU: a buffer whose first number becomes 0 where a check before found something, and this kernel does nothing.
   std::int32_t switched_off = -1;
-  std::shared_ptr<const shared_call> call;  // instead of a body; null: there is one
+  std::shared_ptr<const shared_call> call = {};  // instead of a body; null: there is one
 };
 
 // How a fold of the program's own combines two states of `width` values into one of them, its `component`: by steps in order.

@@ -52,10 +52,10 @@ void kernel_lowering::prefetch_gathered(std::span<const node_id> reductions, sco
     if (g.kind(tensor) != op::input || g[n].count < 3 || g.arg(n, g[n].count - 1) != inner.lane) return;
     if (known.bytes(tensor) < known.call().on.from_memory() || !buffer(buffers.at(tensor)).unit_inner || !g.free[n].within(inner.bound))
       return;
-    bool named = false;
-    for (int d = 1; d + 1 < g[n].count; ++d)
-      named = named || (g.free[g.arg(n, d)].has(g.ordinal(idx)) && plan::holds(g, g.arg(n, d), op::load));
-    if (!named || plan::holds(g, n, op::reduce)) return;
+    // Rows one after the other, whatever bounds data gives them, the processor asks for by itself.
+    const auto names = plan::names_of(g, n);
+    const auto by_index = [&](node_id name) { return g.free[name].has(g.ordinal(idx)); };
+    if (std::none_of(names.begin(), names.end(), by_index) || plan::holds(g, n, op::reduce)) return;
     const auto row = static_cast<std::int64_t>(known.trips(inner.lane)) * sheaf::row(g.type(n)).bytes;
     const std::int64_t ahead = std::max<std::int64_t>(1, bytes_ahead / std::max<std::int64_t>(row, 1));
     plan::replacement later = later_names(idx, ahead, inner);

@@ -1,7 +1,9 @@
 #include <sheaf/jit/lower/lower.hpp>
 
+#include <sheaf/jit/ir/beside.hpp>
 #include <sheaf/jit/ir/verify.hpp>
 #include <sheaf/jit/lower/lowering.hpp>
+#include <sheaf/jit/plan/beside.hpp>
 #include <sheaf/jit/plan/checks.hpp>
 #include <sheaf/jit/plan/folds.hpp>
 #include <sheaf/jit/plan/in_turn.hpp>
@@ -86,6 +88,19 @@ ir::own_fold steps_of(const graph& g, const own_monoid_row& m) {
   return f;
 }
 
+// Later pairs first, so that the numbers of earlier kernels stay.
+void take_turns(planned& p) {
+  for (std::size_t n = p.plan.kernels.size(); n-- > 0;) {
+    const plan::kernel_plan& k = p.plan.kernels[n];
+    if (k.beside.with < 0) continue;
+    ir::kernel& other = p.code.kernels[static_cast<std::size_t>(k.beside.with)];
+    std::optional<ir::kernel> both = ir::beside(p.code.kernels[n], other, k.beside.turns, k.beside.cost);
+    if (!both) continue;
+    other = *std::move(both);
+    p.code.kernels.erase(p.code.kernels.begin() + static_cast<std::ptrdiff_t>(n));
+  }
+}
+
 }  // namespace
 
 std::vector<node_id> planned::output_extents(int k) {
@@ -117,6 +132,7 @@ planned plan_program(graph source, const plan::call_facts& call, const std::stri
   plan::keep_in_turn(p.g, known, p.plan);  // needs the loops that stages share
   plan::check_followed(p.g, known, p.plan);
   plan::predict_traffic(p.g, known, p.plan);
+  plan::put_beside(known, p.plan);
   p.code.name = name;
   for (const own_monoid_row& m : p.g.monoids) p.code.folds.push_back(steps_of(p.g, m));
   const buffer_table buffers(p, known);
@@ -124,6 +140,7 @@ planned plan_program(graph source, const plan::call_facts& call, const std::stri
     p.code.kernels.push_back(lower::kernel_lowering(p.g, known, p.plan, p.code, buffers.ids)(k));
     p.code.kernels.back().kept = k.kept;
   }
+  take_turns(p);
 #ifdef SHEAF_VERIFY
   ir::verify(p.code);
 #endif

@@ -146,7 +146,6 @@ class kernel_lowering {
   void bind(scope& inner, node_id idx, int lanes);
   ir::block_builder open(scope& outer, node_id idx, int lanes, const range* within = nullptr, const char* suffix = "");
   void store(const stage& s, ir::value stored, scope& at, ir::value mask = ir::none, bool stream = false);
-  bool is_shared(const plan::kernel_plan& k, double turns) const;  // by threads
   bool is_large(const stage& s) const;  // and not read again soon
   std::vector<node_id> place_in(const stage& s);  // subscripts of what is stored: indices from their first on
 

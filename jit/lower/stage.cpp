@@ -93,13 +93,6 @@ void kernel_lowering::piece(const plan::kernel_plan& k, scope& s, const range* c
   nest(entries, s);
 }
 
-bool kernel_lowering::is_shared(const plan::kernel_plan& k, double turns) const {
-  if (known.call().gpu) return turns > 1;
-  const sharing wanted = known.call().steer.sharing;
-  if (wanted != sharing::planned) return wanted == sharing::always;
-  return turns > 1 && k.cost * turns > known.call().on.wake;
-}
-
 ir::kernel kernel_lowering::operator()(const plan::kernel_plan& k) {
   stages.clear();
   pending.clear();
@@ -107,10 +100,8 @@ ir::kernel kernel_lowering::operator()(const plan::kernel_plan& k) {
     stages.push_back(&plan.stages[static_cast<std::size_t>(i)]);
     pending.insert(stages.back()->define);
   }
-  const double all_turns =
-      k.parallel == no_node ? 1 : known.trips(k.parallel) / static_cast<double>(std::max<std::int64_t>(k.chunk, 1));
   piece_size = k.chunk;
-  small = k.cost * std::max(1.0, all_turns) < worth_code;
+  small = k.cost * std::max(1.0, plan::pieces_of(known, k)) < worth_code;
   row_index = k.row != no_node ? k.row : k.chunk == 0 ? k.parallel : no_node;
   find_strips();
   fetched.clear();
@@ -138,8 +129,7 @@ ir::kernel kernel_lowering::operator()(const plan::kernel_plan& k) {
     return std::move(builder).finish();
   }
   const node_id low = g.arg(k.parallel, 0), high = g.arg(k.parallel, 1);
-  const double turns = known.trips(k.parallel) / static_cast<double>(std::max<std::int64_t>(k.chunk, 1));
-  const ir::loop_kind kind = is_shared(k, turns) ? ir::loop_kind::parallel : ir::loop_kind::serial;
+  const ir::loop_kind kind = plan::is_shared(known, k) ? ir::loop_kind::parallel : ir::loop_kind::serial;
   const double cost = known.call().steer.sharing == sharing::always ? std::max(k.cost, worth_offering) : k.cost;
   if (k.chunk == 0) {
     const auto in_order = [&](const stage* s) { return s->how == plan::way::map && s->slices.slice == k.parallel && s->order_when != no_node; };

@@ -218,6 +218,13 @@ struct stage {
   std::vector<std::string> reasons;
 };
 
+// Another kernel's loop of pieces is run by turns with this one's, see `beside.hpp`.
+struct turns_taken {
+  int with = -1;           // none
+  std::int64_t turns = 0;  // of each of the two
+  double cost = 0;         // of one, in nanoseconds
+};
+
 struct kernel_plan {
   std::string name;
   std::vector<int> stages;     // in order
@@ -226,6 +233,7 @@ struct kernel_plan {
   std::int64_t chunk = 0;      // as in its stages
   int part = 0;                // of a stage that takes several kernels, in order
   bool kept = false;           // its stages are
+  turns_taken beside;
   double cost = 0;             // nanoseconds of one turn, estimated
   double read = 0, written = 0, operations = 0;  // predicted, see predict_traffic
   double time = 0;             // nanoseconds that these bytes take at least

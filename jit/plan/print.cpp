@@ -66,6 +66,9 @@ std::string print(const graph& g, const program_plan& p) {
     if (k.parallel != no_node) text += ", parallel over " + index_text(g, k.parallel);
     if (k.chunk > 0) text += " in chunks of " + std::to_string(k.chunk);
     if (k.kept) text += ", in the first call only";
+    if (k.beside.with >= 0)
+      text += ", in " + std::to_string(k.beside.turns) + " turns with " +
+              p.kernels[static_cast<std::size_t>(k.beside.with)].name + ": one reads while the other writes";
     if (k.part > 0) {  // the first of several stands for all
       text += "\n";
       continue;

@@ -30,6 +30,19 @@ inline bool holds(const graph& g, node_id root, op kind) {
   return found;
 }
 
+// The loads whose values say which row `load` is of. Those of an index's range do not: its rows lie one after the other.
+inline std::vector<node_id> names_of(const graph& g, node_id load) {
+  std::vector<node_id> names;
+  std::unordered_set<node_id> seen;
+  const auto walk = [&](auto&& self, node_id n) -> void {
+    if (g.kind(n) == op::index || g.kind(n) == op::extent || !seen.insert(n).second) return;
+    if (g.kind(n) == op::load) names.push_back(n);
+    for (int k = g.kind(n) == op::load ? 1 : 0; k < g[n].count; ++k) self(self, g.arg(n, k));
+  };
+  for (int k = 1; k < g[load].count; ++k) walk(walk, g.arg(load, k));
+  return names;
+}
+
 inline node_id without_cast(const graph& g, node_id n) { return g.kind(n) == op::cast ? g.arg(n, 0) : n; }
 
 inline bool is_function(const graph& g, node_id n) {

@@ -1,0 +1,96 @@
+#include <sheaf/jit/ir/beside.hpp>
+
+#include <sheaf/jit/ir/builder.hpp>
+
+namespace sheaf::ir {
+
+namespace {
+
+// The statements of a kernel, with the numbers that they have behind those of another.
+class renumbering {
+ public:
+  renumbering(value values, std::int32_t loops) : values_(values), loops_(loops) {}
+
+  void operator()(instruction& i) const {
+    if (i.code == opcode::counter || i.code == opcode::lanes) i.target += loops_;
+    (*this)(i.mask);
+    (*this)(i.args);
+  }
+  void operator()(block& body) const {
+    for (statement& s : body) {
+      for (value* v : {&s.id, &s.low, &s.high, &s.target_value, &s.stored, &s.mask, &s.position}) (*this)(*v);
+      (*this)(s.subscripts);
+      (*this)(s.more);
+      if (s.loop >= 0) s.loop += loops_;
+      (*this)(s.body);
+    }
+  }
+
+ private:
+  void operator()(value& v) const {
+    if (v != none) v += values_;
+  }
+  void operator()(std::vector<value>& list) const {
+    for (value& v : list) (*this)(v);
+  }
+  value values_;
+  std::int32_t loops_;
+};
+
+bool ends_in_parallel_loop(const kernel& k) {
+  return !k.body.empty() && k.body.back().kind == statement_kind::loop && k.body.back().how_loop == loop_kind::parallel;
+}
+
+// The end of the range before `turn` of a loop that is cut into `turns`.
+value cut_at(block_builder& at, const statement& loop, value turn, std::int64_t turns) {
+  const value count = at.emit(op::sub, {loop.high, loop.low});
+  const value done = at.emit(op::mul, {count, turn});
+  return at.emit(op::add, {loop.low, at.emit(op::quotient, {done, at.i64(turns)})});
+}
+
+}  // namespace
+
+std::optional<kernel> beside(const kernel& a, const kernel& b, std::int64_t turns, double cost) {
+  if (!ends_in_parallel_loop(a) || !ends_in_parallel_loop(b)) return std::nullopt;
+  const renumbering after(static_cast<value>(a.instructions.size()), static_cast<std::int32_t>(a.loop_names.size()));
+  kernel both{.name = a.name + "_and_" + b.name, .loop_names = a.loop_names, .instructions = a.instructions};
+  both.loop_names.insert(both.loop_names.end(), b.loop_names.begin(), b.loop_names.end());
+  for (instruction i : b.instructions) {
+    after(i);
+    both.instructions.push_back(std::move(i));
+  }
+  block first = a.body, second = b.body;
+  after(second);
+  statement loops[] = {std::move(first.back()), std::move(second.back())};
+  first.pop_back();
+  second.pop_back();
+
+  kernel_builder builder(std::move(both));
+  block_builder& top = builder.top();
+  top.take(std::move(first));
+  top.take(std::move(second));
+  const value none_done = top.i64(0), all = top.i64(2 * turns);
+  block_builder turn = top.loop(loop_kind::parallel, "turn", none_done, all);
+  turn.head().cost = cost;
+  // Before turn k there were (k + 1) / 2 of `a` and k / 2 of `b`; one of the two has an empty range.
+  const value one = turn.i64(1), two = turn.i64(2), now = turn.counter();
+  const value next = turn.emit(op::add, {now, one}), after_next = turn.emit(op::add, {now, two});
+  value done[3];
+  const value counts[] = {now, next, after_next};
+  for (int k = 0; k < 3; ++k) done[k] = turn.emit(op::quotient, {counts[k], two});
+  for (int k = 0; k < 2; ++k) {
+    statement& loop = loops[k];
+    const value low = cut_at(turn, loop, done[1 - k], turns), high = cut_at(turn, loop, done[2 - k], turns);
+    loop.how_loop = loop_kind::serial;
+    loop.low = low;
+    loop.high = high;
+    loop.cost = 1;
+    block statements;
+    statements.push_back(std::move(loop));
+    turn.take(std::move(statements));
+  }
+  turn.close();
+  return std::move(builder).finish();
+}
+
+}  // namespace sheaf::ir

@@ -1,0 +1,88 @@
+#include <sheaf/jit/plan/beside.hpp>
+
+#include <algorithm>
+
+#include <sheaf/jit/plan/kernels.hpp>
+#include <sheaf/jit/plan/rewrite.hpp>
+
+namespace sheaf::plan {
+
+namespace {
+
+constexpr double worth_it = 0.9;              // of the time of one after the other
+constexpr double bytes_of_turn = 256 * 1024;  // long enough for the processor to ask ahead, short enough to take turns
+constexpr std::int64_t fewest_turns = 16;     // or threads wait for each other at the end
+
+class pairing {
+ public:
+  pairing(const facts& known, program_plan& plan) : g_(known.g()), known_(known), plan_(plan) {}
+
+  void operator()() {
+    for (std::size_t a = 0; a < plan_.kernels.size(); ++a)
+      for (std::size_t b = a + 1; b < plan_.kernels.size(); ++b)
+        if (is_free(a) && is_free(b) && may_wait(a, b) && gains(a, b)) pair(a, b);
+  }
+
+ private:
+  const stage& at(int i) const { return plan_.stages[static_cast<std::size_t>(i)]; }
+  double pieces(const kernel_plan& k) const { return pieces_of(known_, k); }
+
+  // In no pair yet, and one loop that threads share.
+  bool is_free(std::size_t n) const {
+    const kernel_plan& k = plan_.kernels[n];
+    bool free = k.parallel != no_node && is_shared(known_, k) && !k.kept && k.beside.with < 0 && k.part == 0;
+    for (const int i : k.stages) {
+      const stage& s = at(i);
+      free = free && !s.asked && !s.atomic && s.sort.passes == 0 && s.how != way::tiles && !is_gathered(s);
+    }
+    for (const kernel_plan& other : plan_.kernels) free = free && other.beside.with != static_cast<int>(n);
+    return free;
+  }
+
+  // Rows that data names come one by one, and some from a cache: their time is no matter of bandwidth.
+  bool is_gathered(const stage& s) const {
+    bool gathered = false;
+    for_each_node(g_, s.body,
+                  [&](node_id n) { gathered = gathered || (g_.kind(n) == op::load && !names_of(g_, n).empty()); });
+    return gathered;
+  }
+
+  // Nothing up to b needs what a stores.
+  bool may_wait(std::size_t a, std::size_t b) const {
+    for (std::size_t n = a + 1; n <= b; ++n)
+      for (const int reader : plan_.kernels[n].stages)
+        for (const int writer : plan_.kernels[a].stages)
+          if (at(reader).define == at(writer).define || plan_.reads.waits(at(reader).define, at(writer).define))
+            return false;
+    return true;
+  }
+
+  bool gains(std::size_t a, std::size_t b) const {
+    const kernel_plan &one = plan_.kernels[a], &two = plan_.kernels[b];
+    const machine& on = known_.call().on;
+    const double least = std::min(one.read + one.written, two.read + two.written);
+    return least >= on.from_memory() && std::min(pieces(one), pieces(two)) >= static_cast<double>(fewest_turns) &&
+           on.time(one.read + two.read, one.written + two.written) < worth_it * (one.time + two.time);
+  }
+
+  void pair(std::size_t a, std::size_t b) {
+    kernel_plan &one = plan_.kernels[a], &two = plan_.kernels[b];
+    const double most = std::min(pieces(one), pieces(two));
+    const double wanted = (one.read + one.written + two.read + two.written) / (2 * bytes_of_turn);
+    const std::int64_t turns = std::max(fewest_turns, static_cast<std::int64_t>(std::min(most, wanted)));
+    const double cost = (one.cost * pieces(one) + two.cost * pieces(two)) / static_cast<double>(2 * turns);
+    one.beside = {static_cast<int>(b), turns, cost};
+  }
+
+  const graph& g_;
+  const facts& known_;
+  program_plan& plan_;
+};
+
+}  // namespace
+
+void put_beside(const facts& known, program_plan& plan) {
+  if (!known.call().gpu && known.call().steer.fusion == fusion::planned) pairing(known, plan)();
+}
+
+}  // namespace sheaf::plan
