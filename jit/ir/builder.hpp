@@ -113,6 +113,12 @@ class block_builder {
     body_.push_back(std::move(s));
   }
 
+  // Into the second cache: what is asked for before it is read is more than the first one keeps, or pushes out what that one holds.
+  void prefetch_far(std::int32_t buffer, std::vector<value> subscripts) {
+    prefetch(buffer, std::move(subscripts));
+    body_.back().far = true;
+  }
+
   void prefetch_half(std::int32_t buffer, std::vector<value> subscripts) {
     prefetch(buffer, std::move(subscripts));
     body_.back().half = true;

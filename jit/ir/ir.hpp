@@ -141,6 +141,7 @@ struct statement {
   access how = access::uniform;
   bool stream = false;      // store past the caches: the buffer is large and not read again soon
   bool half = false;        // prefetch: of so many lanes as the loop takes, the first half
+  bool far = false;         // prefetch: into the second cache
   bool adds = false;        // store: added to what is there, by one of many threads at a time; on a GPU
   std::vector<value> subscripts;
   // combine of argmax and argmin: the position (i64) that goes with the value. Of a state of several values: those after

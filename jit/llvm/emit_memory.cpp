@@ -219,10 +219,11 @@ void emit_prefetch(function_emitter& f, const ir::statement& s) {
   auto& b = f.build;
   const place p = place_of(f, s.target, s.subscripts, s.how, ir::none);
   const int bytes = std::max(1, p.lanes) * p.bytes / (s.half ? 2 : 1);
+  constexpr std::uint32_t read = 0, into_first = 3, into_second = 2, data = 1;  // as the intrinsic has them
   for (int at = 0; at < bytes; at += line_bytes)
     b.CreateIntrinsic(Intrinsic::prefetch, {b.getPtrTy()},
-                      {b.CreateGEP(b.getInt8Ty(), p.address, b.getInt64(static_cast<std::uint64_t>(at))), b.getInt32(0), b.getInt32(3),
-                       b.getInt32(1)});
+                      {b.CreateGEP(b.getInt8Ty(), p.address, b.getInt64(static_cast<std::uint64_t>(at))),
+                       b.getInt32(read), b.getInt32(s.far ? into_second : into_first), b.getInt32(data)});
 }
 
 // Bit by bit: masks are mostly empty, and storing compressed vectors is slow on some processors.

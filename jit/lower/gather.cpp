@@ -64,7 +64,7 @@ void kernel_lowering::prefetch_gathered(std::span<const node_id> reductions, sco
     if (!asked.insert(next).second) return;
     plan::trust_alike(g, n, later, plan.trusted);
     for (int d = 1; d < g[next].count; ++d) subscripts.push_back(emit(g.arg(next, d), inner, true));
-    inner.block->prefetch(buffers.at(tensor), std::move(subscripts));
+    inner.block->prefetch_far(buffers.at(tensor), std::move(subscripts));
   };
   for (const node_id q : reductions)
     plan::for_each_node(g, g.arg(q, 0), [&](node_id n) {
@@ -165,7 +165,7 @@ void kernel_lowering::prefetch_kept(std::span<const node_id> reductions, const k
     plan::trust_alike(g, n, put, plan.trusted);
     std::vector<ir::value> list;
     for (int d = 1; d < g[n].count; ++d) list.push_back(emit(put(g.arg(n, d)), inner, true));
-    b.prefetch(buffers.at(g.arg(n, 0)), std::move(list));
+    b.prefetch_far(buffers.at(g.arg(n, 0)), std::move(list));
   }
 }
 
@@ -195,7 +195,7 @@ void kernel_lowering::prefetch_named_row(node_id reduce, scope& at, scope& inner
     const node_id next = later(n);
     std::vector<ir::value> subscripts;
     for (int d = 1; d < g[next].count; ++d) subscripts.push_back(emit(g.arg(next, d), inner, true));
-    inner.block->prefetch(buffers.at(g.arg(n, 0)), std::move(subscripts));
+    inner.block->prefetch_far(buffers.at(g.arg(n, 0)), std::move(subscripts));
   }
 }
 

@@ -92,7 +92,7 @@ void kernel_lowering::prefetch_next_row(node_id idx, scope& s, scope& inner) {
     std::vector<ir::value> list;
     for (int d = 1; d < g[n].count; ++d) list.push_back(emit(g.arg(n, d), inner, true));
     if (!halves) {
-      inner.block->prefetch(id, std::move(list));
+      inner.block->prefetch_far(id, std::move(list));
       continue;
     }
     const ir::value low = emit(g.arg(idx, 0), s), passed = inner.block->emit(op::sub, {list.back(), low});
@@ -127,7 +127,7 @@ void kernel_lowering::prefetch_next_slice(node_id idx, scope& s, scope& inner) {
   for (const stage* each : stages) plan::for_each_node(g, each->body, read_before);
   for (const node_id list : lists) {
     const ir::value length = s.block->emit(op::sub, {emit(g.arg(idx, 1), s), emit(g.arg(idx, 0), s)});
-    inner.block->prefetch(buffers.at(list), {inner.block->emit(op::add, {emit(idx, inner, true), length})});
+    inner.block->prefetch_far(buffers.at(list), {inner.block->emit(op::add, {emit(idx, inner, true), length})});
   }
 }
 

@@ -110,7 +110,7 @@ class sweeper : sweep_tables {
     with_later(at, at.block->i64(which), position, slices_ahead, [&](scope& ahead) {
       std::vector<ir::value> list;
       k_.subscripts_of(id, k_.place_in(s_), ahead, list);
-      ahead.block->prefetch(id, std::move(list));
+      ahead.block->prefetch_far(id, std::move(list));
     });
   }
   // A scope of its own, whose names end with it.
@@ -127,7 +127,10 @@ class sweeper : sweep_tables {
       if (plan::holds(g_, g_.arg(n, d), op::load)) return;
       list.push_back(k_.emit(g_.arg(n, d), at, true));
     }
-    at.block->prefetch(id, std::move(list), how);
+    if (how == ir::access::contiguous)
+      at.block->prefetch_far(id, std::move(list));
+    else
+      at.block->prefetch(id, std::move(list), how);
   }
   void ask_for_rows(scope& at) {
     plan::replacement put(g_);

@@ -249,7 +249,11 @@ void kernel_lowering::prefetch_rows(std::span<const stage* const> list, scope& i
         if (!asked.insert(load(g, tensor, place.data(), static_cast<int>(place.size()))).second) continue;
         std::vector<ir::value> subscripts;
         for (const node_id e : place) subscripts.push_back(emit(e, inner, true));
-        inner.block->prefetch(buffers.at(tensor), std::move(subscripts));
+        // Of several stages the later ones walk the same rows again.
+        if (list.size() == 1)
+          inner.block->prefetch_far(buffers.at(tensor), std::move(subscripts));
+        else
+          inner.block->prefetch(buffers.at(tensor), std::move(subscripts));
       }
   };
   for (const stage* s : list)

@@ -216,7 +216,7 @@ void kernel_lowering::prefetch_updated(const stage& s, scope& row, ir::value pos
   for (const node_id n : rows) {
     std::vector<ir::value> list;
     for (int d = 1; d < g[n].count; ++d) list.push_back(emit(g.arg(n, d), lanes, true));
-    lanes.block->prefetch(buffers.at(g.arg(n, 0)), std::move(list));
+    lanes.block->prefetch_far(buffers.at(g.arg(n, 0)), std::move(list));
   }
   lanes.close();
   soon.close();
