@@ -10,7 +10,7 @@ namespace sheaf::lower {
 namespace {
 
 constexpr double least_trips = 4;
-constexpr std::int64_t bytes_ahead = 12288;  // of rows, from a request to its use
+constexpr std::int64_t bytes_ahead = 24576;  // of rows, from a request to its use
 
 }  // namespace
 
