@@ -1,5 +1,7 @@
 #include <sheaf/jit/ir/beside.hpp>
 
+#include <algorithm>
+
 #include <sheaf/jit/ir/builder.hpp>
 
 namespace sheaf::ir {
@@ -48,35 +50,23 @@ value cut_at(block_builder& at, const statement& loop, value turn, std::int64_t 
   return at.emit(op::add, {loop.low, at.emit(op::quotient, {done, at.i64(turns)})});
 }
 
-}  // namespace
-
-std::optional<kernel> beside(const kernel& a, const kernel& b, std::int64_t turns, double cost) {
-  if (!ends_in_parallel_loop(a) || !ends_in_parallel_loop(b)) return std::nullopt;
-  const renumbering after(static_cast<value>(a.instructions.size()), static_cast<std::int32_t>(a.loop_names.size()));
+// Instructions and loops of both; no body yet.
+kernel numbered(const kernel& a, const kernel& b, const renumbering& after) {
   kernel both{.name = a.name + "_and_" + b.name, .loop_names = a.loop_names, .instructions = a.instructions};
   both.loop_names.insert(both.loop_names.end(), b.loop_names.begin(), b.loop_names.end());
   for (instruction i : b.instructions) {
     after(i);
     both.instructions.push_back(std::move(i));
   }
-  block first = a.body, second = b.body;
-  after(second);
-  statement loops[] = {std::move(first.back()), std::move(second.back())};
-  first.pop_back();
-  second.pop_back();
+  return both;
+}
 
-  kernel_builder builder(std::move(both));
-  block_builder& top = builder.top();
-  top.take(std::move(first));
-  top.take(std::move(second));
-  const value none_done = top.i64(0), all = top.i64(2 * turns);
-  block_builder turn = top.loop(loop_kind::parallel, "turn", none_done, all);
-  turn.head().cost = cost;
-  // Before turn k there were (k + 1) / 2 of `a` and k / 2 of `b`; one of the two has an empty range.
+// Before turn k there were (k + 1) / 2 of the first loop and k / 2 of the second; one of the two has an empty range.
+void one_turn(block_builder& turn, statement* loops, std::int64_t turns) {
   const value one = turn.i64(1), two = turn.i64(2), now = turn.counter();
   const value next = turn.emit(op::add, {now, one}), after_next = turn.emit(op::add, {now, two});
-  value done[3];
   const value counts[] = {now, next, after_next};
+  value done[3];
   for (int k = 0; k < 3; ++k) done[k] = turn.emit(op::quotient, {counts[k], two});
   for (int k = 0; k < 2; ++k) {
     statement& loop = loops[k];
@@ -89,6 +79,26 @@ std::optional<kernel> beside(const kernel& a, const kernel& b, std::int64_t turn
     statements.push_back(std::move(loop));
     turn.take(std::move(statements));
   }
+}
+
+}  // namespace
+
+std::optional<kernel> beside(const kernel& a, const kernel& b, std::int64_t turns, double cost) {
+  if (!ends_in_parallel_loop(a) || !ends_in_parallel_loop(b)) return std::nullopt;
+  const renumbering after(static_cast<value>(a.instructions.size()), static_cast<std::int32_t>(a.loop_names.size()));
+  kernel_builder builder(numbered(a, b, after));
+  block first = a.body, second = b.body;
+  after(second);
+  statement loops[] = {std::move(first.back()), std::move(second.back())};
+  first.pop_back();
+  second.pop_back();
+  block_builder& top = builder.top();
+  top.take(std::move(first));
+  top.take(std::move(second));
+  const value begin = top.i64(0), end = top.i64(2 * turns);
+  block_builder turn = top.loop(loop_kind::parallel, "turn", begin, end);
+  turn.head().cost = std::max({cost, loops[0].cost, loops[1].cost});
+  one_turn(turn, loops, turns);
   turn.close();
   return std::move(builder).finish();
 }

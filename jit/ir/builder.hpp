@@ -113,7 +113,7 @@ class block_builder {
     body_.push_back(std::move(s));
   }
 
-  // Into the second cache: what is asked for before it is read is more than the first one keeps, or pushes out what that one holds.
+  // Into the second cache: more than the first one keeps, or it would push out what that one holds.
   void prefetch_far(std::int32_t buffer, std::vector<value> subscripts) {
     prefetch(buffer, std::move(subscripts));
     body_.back().far = true;

@@ -230,10 +230,8 @@ class printer {
                  buffer_name(s.target) + "[" + list(s.subscripts) + "] = " + name(s.stored) + mask + "\n";
         return;
       case statement_kind::prefetch:
-        text_ += (s.half  ? "prefetch half "
-                  : s.far ? "prefetch far "
-                          : "prefetch ") +
-                 buffer_name(s.target) + "[" + list(s.subscripts) + "]\n";
+        text_ += std::string("prefetch ") + (s.half ? "half " : "") + (s.far ? "far " : "") + buffer_name(s.target) +
+                 "[" + list(s.subscripts) + "]\n";
         return;
       case statement_kind::append:
         text_ += "append " + buffer_name(s.target) + "[" + name(s.target_value) + "]" + mask + "\n";

@@ -88,17 +88,23 @@ ir::own_fold steps_of(const graph& g, const own_monoid_row& m) {
   return f;
 }
 
-// Later pairs first, so that the numbers of earlier kernels stay.
+// Kernels that take turns with a later one stand in its place.
 void take_turns(planned& p) {
-  for (std::size_t n = p.plan.kernels.size(); n-- > 0;) {
-    const plan::kernel_plan& k = p.plan.kernels[n];
-    if (k.beside.with < 0) continue;
-    ir::kernel& other = p.code.kernels[static_cast<std::size_t>(k.beside.with)];
-    std::optional<ir::kernel> both = ir::beside(p.code.kernels[n], other, k.beside.turns, k.beside.cost);
+  std::vector<ir::kernel>& kernels = p.code.kernels;
+  std::vector<bool> moved(kernels.size(), false);
+  for (std::size_t n = 0; n < kernels.size(); ++n) {
+    const plan::turns_taken& turns = p.plan.kernels[n].beside;
+    if (turns.with < 0) continue;
+    ir::kernel& other = kernels[static_cast<std::size_t>(turns.with)];
+    std::optional<ir::kernel> both = ir::beside(kernels[n], other, turns.turns, turns.cost);
     if (!both) continue;
     other = *std::move(both);
-    p.code.kernels.erase(p.code.kernels.begin() + static_cast<std::ptrdiff_t>(n));
+    moved[n] = true;
   }
+  std::vector<ir::kernel> left;
+  for (std::size_t n = 0; n < kernels.size(); ++n)
+    if (!moved[n]) left.push_back(std::move(kernels[n]));
+  kernels = std::move(left);
 }
 
 }  // namespace

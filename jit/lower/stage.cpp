@@ -101,7 +101,7 @@ ir::kernel kernel_lowering::operator()(const plan::kernel_plan& k) {
     pending.insert(stages.back()->define);
   }
   piece_size = k.chunk;
-  small = k.cost * std::max(1.0, plan::pieces_of(known, k)) < worth_code;
+  small = k.cost * std::max(1.0, plan::pieces_in(known, k)) < worth_code;
   row_index = k.row != no_node ? k.row : k.chunk == 0 ? k.parallel : no_node;
   find_strips();
   fetched.clear();

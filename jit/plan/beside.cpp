@@ -10,33 +10,37 @@ namespace sheaf::plan {
 namespace {
 
 constexpr double worth_it = 0.9;              // of the time of one after the other
+constexpr double least_share = 0.25;          // of a kernel's work, as long as memory takes for it
 constexpr double bytes_of_turn = 256 * 1024;  // long enough for the processor to ask ahead, short enough to take turns
 constexpr std::int64_t fewest_turns = 16;     // or threads wait for each other at the end
+constexpr std::int64_t eager_turns = 3;
 
 class pairing {
  public:
-  pairing(const facts& known, program_plan& plan) : g_(known.g()), known_(known), plan_(plan) {}
+  pairing(const facts& known, program_plan& plan) : g_(known.g()), known_(known), plan_(plan) {
+    for (const kernel_plan& k : plan.kernels) free_.push_back(may_share(k));
+  }
 
   void operator()() {
     for (std::size_t a = 0; a < plan_.kernels.size(); ++a)
       for (std::size_t b = a + 1; b < plan_.kernels.size(); ++b)
-        if (is_free(a) && is_free(b) && may_wait(a, b) && gains(a, b)) pair(a, b);
+        if (free_[a] && free_[b] && gains(a, b) && may_wait(a, b)) pair(a, b);
   }
 
  private:
   const stage& at(int i) const { return plan_.stages[static_cast<std::size_t>(i)]; }
-  double pieces(const kernel_plan& k) const { return pieces_of(known_, k); }
+  double pieces(const kernel_plan& k) const { return pieces_in(known_, k); }
 
-  // In no pair yet, and one loop that threads share.
-  bool is_free(std::size_t n) const {
-    const kernel_plan& k = plan_.kernels[n];
-    bool free = k.parallel != no_node && is_shared(known_, k) && !k.kept && k.beside.with < 0 && k.part == 0;
-    for (const int i : k.stages) {
+  // One loop that threads share, in which memory matters.
+  bool may_share(const kernel_plan& k) const {
+    if (k.parallel == no_node || k.kept || k.part != 0 || !is_shared(known_, k)) return false;
+    if (!known_.call().eager && k.time < least_share * k.cost * pieces(k)) return false;
+    return std::all_of(k.stages.begin(), k.stages.end(), [&](int i) {
       const stage& s = at(i);
-      free = free && !s.asked && !s.atomic && s.sort.passes == 0 && s.how != way::tiles && !is_gathered(s);
-    }
-    for (const kernel_plan& other : plan_.kernels) free = free && other.beside.with != static_cast<int>(n);
-    return free;
+      const bool rows = s.how == way::map || s.how == way::partial || s.how == way::taps;
+      return (rows || s.how == way::interval || s.how == way::window || s.how == way::scan) && !s.asked &&
+             !is_gathered(s);
+    });
   }
 
   // Rows that data names come one by one, and some from a cache: their time is no matter of bandwidth.
@@ -58,6 +62,7 @@ class pairing {
   }
 
   bool gains(std::size_t a, std::size_t b) const {
+    if (known_.call().eager) return true;
     const kernel_plan &one = plan_.kernels[a], &two = plan_.kernels[b];
     const machine& on = known_.call().on;
     const double least = std::min(one.read + one.written, two.read + two.written);
@@ -69,14 +74,17 @@ class pairing {
     kernel_plan &one = plan_.kernels[a], &two = plan_.kernels[b];
     const double most = std::min(pieces(one), pieces(two));
     const double wanted = (one.read + one.written + two.read + two.written) / (2 * bytes_of_turn);
-    const std::int64_t turns = std::max(fewest_turns, static_cast<std::int64_t>(std::min(most, wanted)));
+    const std::int64_t turns =
+        known_.call().eager ? eager_turns : std::max(fewest_turns, static_cast<std::int64_t>(std::min(most, wanted)));
     const double cost = (one.cost * pieces(one) + two.cost * pieces(two)) / static_cast<double>(2 * turns);
     one.beside = {static_cast<int>(b), turns, cost};
+    free_[a] = free_[b] = false;
   }
 
   const graph& g_;
   const facts& known_;
   program_plan& plan_;
+  std::vector<bool> free_;  // in no pair yet, by kernel
 };
 
 }  // namespace

@@ -269,17 +269,17 @@ void agree_on_lanes(graph& g, const facts& known, program_plan& plan, const kern
 double cost_of_turn(const facts& known, const program_plan& plan, const kernel_plan& k) {
   double work = 0;
   for (const int i : k.stages) work += plan.stages[static_cast<std::size_t>(i)].operations;
-  return std::max(1.0, work * known.call().on.operation / std::max(1.0, pieces_of(known, k)));
+  return std::max(1.0, work * known.call().on.operation / std::max(1.0, pieces_in(known, k)));
 }
 
 }  // namespace
 
-double pieces_of(const facts& known, const kernel_plan& k) {
+double pieces_in(const facts& known, const kernel_plan& k) {
   return k.parallel == no_node ? 1 : known.trips(k.parallel) / static_cast<double>(std::max<std::int64_t>(k.chunk, 1));
 }
 
 bool is_shared(const facts& known, const kernel_plan& k) {
-  const double pieces = pieces_of(known, k);
+  const double pieces = pieces_in(known, k);
   if (known.call().gpu) return pieces > 1;
   const sharing wanted = known.call().steer.sharing;
   if (wanted != sharing::planned) return wanted == sharing::always;

@@ -14,8 +14,8 @@ struct weights {
 };
 
 // Measured once a machine and kept with the kernel cache (engine/machine.cpp); these are typical numbers, for where there is no
-// cache. They may decide whether threads share a loop, what goes past the caches and what is asked for ahead, and the times
-// that plans predict: nothing that changes a result.
+// cache. They may decide whether threads share a loop, which kernels take turns, what goes past the caches and what is asked for
+// ahead, and the times that plans predict: nothing that changes a result.
 struct machine {
   double read_one = 25, read_all = 50;    // bytes a nanosecond from memory, by one thread and by all
   double write_one = 25, write_all = 50;  // past the caches

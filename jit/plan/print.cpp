@@ -68,7 +68,8 @@ std::string print(const graph& g, const program_plan& p) {
     if (k.kept) text += ", in the first call only";
     if (k.beside.with >= 0)
       text += ", in " + std::to_string(k.beside.turns) + " turns with " +
-              p.kernels[static_cast<std::size_t>(k.beside.with)].name + ": one reads while the other writes";
+              p.kernels[static_cast<std::size_t>(k.beside.with)].name +
+              ": memory does both faster than one after the other";
     if (k.part > 0) {  // the first of several stands for all
       text += "\n";
       continue;

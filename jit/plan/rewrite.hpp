@@ -30,7 +30,8 @@ inline bool holds(const graph& g, node_id root, op kind) {
   return found;
 }
 
-// The loads whose values say which row `load` is of. Those of an index's range do not: its rows lie one after the other.
+// The loads whose values say which row `load` is of. Those of an index's range do not: its rows lie one after the
+// other.
 inline std::vector<node_id> names_of(const graph& g, node_id load) {
   std::vector<node_id> names;
   std::unordered_set<node_id> seen;
