@@ -104,10 +104,11 @@ class sweeper : sweep_tables {
       });
     });
   }
-  void ask_for_results(scope& at, std::int64_t which, ir::value position) {
+  // Where slices that end soon have left their first parts.
+  void ask_for_results(scope& at, ir::value position) {
     const std::int32_t id = k_.buffers.at(s_.define);
     if (!k_.buffer(id).unit_inner) return;
-    with_later(at, at.block->i64(which), position, slices_ahead, [&](scope& ahead) {
+    with_later(at, at.block->i64(ends), position, slices_ahead, [&](scope& ahead) {
       std::vector<ir::value> list;
       k_.subscripts_of(id, k_.place_in(s_), ahead, list);
       ahead.block->prefetch_far(id, std::move(list));
@@ -200,10 +201,7 @@ class sweeper : sweep_tables {
     where(slice, slice.block->emit(op::not_equal, {last, block_}), [&](scope& some) {
       either(
           some, has_seat(some, position, last), [&](scope& in) { write_seat(in, position, in.block->read(up)); },
-          [&](scope& in) {
-            ask_for_results(in, begins, position);
-            store(in, in.block->read(up));
-          });
+          [&](scope& in) { store(in, in.block->read(up)); });
     });
   }
   void ended(scope& slice, ir::value down) {
@@ -222,7 +220,7 @@ class sweeper : sweep_tables {
               some, has_seat(some, position, block_),
               [&](scope& in) { in.block->combine(whole, read_seat(in, position)); },
               [&](scope& in) {
-                ask_for_results(in, ends, at);
+                ask_for_results(in, at);
                 in.block->combine(whole, held(*in.block, stored(in)));
               });
           fold_blocks(some, one_after(some, from), block_, whole);
@@ -242,7 +240,8 @@ class sweeper : sweep_tables {
     if (reduce != f_.result) at.values[2 * std::int64_t{reduce}] = at.block->cast(g_.type(reduce), folded);
     k_.store(s_, k_.emit(f_.finished, at), at, ir::none, k_.is_large(s_));
   }
-  void store(scope& at, ir::value x) { k_.store(s_, as_stored(*at.block, x), at); }
+  // It is read again when so many others have been stored that no cache would have kept it.
+  void store(scope& at, ir::value x) { k_.store(s_, as_stored(*at.block, x), at, ir::none, k_.is_large(s_)); }
   ir::value as_stored(ir::block_builder& b, ir::value x) {
     return b.type_of(x) == g_.type(s_.define) ? x : b.cast(g_.type(s_.define), x);
   }
