@@ -84,6 +84,15 @@ TEST(print, every_field_is_in_the_text) {
     EXPECT_TRUE(differs([&](module& m) { m.kernels[0].instructions[n].type = element::bf16; })) << n;
     EXPECT_TRUE(differs([&](module& m) { m.kernels[0].instructions[n].vector ^= true; })) << n;
   }
+  const auto asking = [](bool half, bool far) {
+    module m = row_sum();
+    statement ask{};
+    ask.kind = statement_kind::prefetch, ask.target = 0, ask.half = half, ask.far = far;
+    m.kernels[0].body.back().body.push_back(ask);
+    return print(m);
+  };
+  EXPECT_NE(asking(true, true), asking(true, false));
+  EXPECT_NE(asking(true, true), asking(false, true));
   auto every = [&](opcode code, auto change) {
     return differs([&](module& m) {
       for (instruction& i : m.kernels[0].instructions)
