@@ -29,6 +29,7 @@ struct input_row {
   element type = element::f32;
   int rank = 0;
   std::int32_t first_extent = 0;  // in graph::static_extents; dynamic where not known
+  const char* symbol = nullptr;   // of an input with an automatic name: what stands for it in C++ (type_tag)
 };
 
 // Two integer expressions without free indices that must agree before a launch.

@@ -280,10 +280,13 @@ constexpr node_id define(graph& g, name_id name, node_id body, const node_id* in
   return g.intern(op::define, g.type(body), name, list.data(), list.size());
 }
 
-constexpr node_id input(graph& g, name_id name, element type, int rank, const std::int64_t* extents) {
+// symbol: what stands for an input whose name is automatic; null where the name says which input it is.
+constexpr node_id input(graph& g, name_id name, element type, int rank, const std::int64_t* extents,
+                        const char* symbol = nullptr) {
   for (int i = 0; i < g.inputs.size(); ++i)
-    if (g.inputs[i].name == name) return g.intern(op::input, g.inputs[i].type, i, nullptr, 0);
-  const input_row added{name, type, rank, g.static_extents.size()};
+    if (g.inputs[i].symbol == symbol && (symbol != nullptr || g.inputs[i].name == name))
+      return g.intern(op::input, g.inputs[i].type, i, nullptr, 0);
+  const input_row added{name, type, rank, g.static_extents.size(), symbol};
   for (int d = 0; d < rank; ++d) g.static_extents.push(extents[d]);
   return g.intern(op::input, type, g.inputs.push(added), nullptr, 0);
 }
