@@ -147,6 +147,18 @@ class graph {
     return -1;
   }
 
+  // Do the constraints say that two extents agree, each with the next?
+  constexpr bool constrained_equal(node_id a, node_id b) const {
+    flat<node_id> reached;
+    reached.push(a);
+    for (int i = 0; i < reached.size(); ++i)
+      for (const constraint& c : constraints) {
+        if (c.left == reached[i] && !reached.contains(c.right)) reached.push(c.right);
+        if (c.right == reached[i] && !reached.contains(c.left)) reached.push(c.left);
+      }
+    return reached.contains(b);
+  }
+
   constexpr bool failed() const { return !error.empty(); }
 
  private:

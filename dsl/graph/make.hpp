@@ -252,8 +252,8 @@ constexpr node_id index(graph& g, name_id name, int serial, node_id low, node_id
 constexpr name_id index_name(const graph& g, node_id idx) { return static_cast<name_id>(g[idx].attribute / 65536); }
 constexpr int index_serial(const graph& g, node_id idx) { return static_cast<int>(g[idx].attribute % 65536); }
 // An axis that has no range yet: as the surface writes it, before resolve.hpp.
-constexpr node_id unbound_axis(graph& g, name_id name) {
-  return g.intern(op::index, element::i64, std::int64_t{name} * 65536, nullptr, 0);
+constexpr node_id unbound_axis(graph& g, name_id name, int serial = 0) {
+  return g.intern(op::index, element::i64, std::int64_t{name} * 65536 + serial, nullptr, 0);
 }
 constexpr bool is_unbound(const graph& g, node_id idx) { return g.kind(idx) == op::index && g[idx].count == 0; }
 

@@ -27,6 +27,9 @@ class unique_names {
     for (node_id n = 0; n < g.size(); ++n)
       if (kept_[n] && g.kind(n) == op::define && !given.contains(n))
         g.nodes[n].attribute = untaken(static_cast<name_id>(g[n].attribute));
+    taken_.clear();  // monoids are called by name in another place
+    for (int k = 0; k < g.monoids.size(); ++k)
+      g.monoids[k].name = g.monoids[k].component == 0 ? untaken(g.monoids[k].name) : g.monoids[k - 1].name;
   }
 
  private:

@@ -75,9 +75,10 @@ class builder : public rows_of_monoids {
 
   constexpr built axis(name_id name, std::int64_t declared) {
     const node_id idx = unbound_axis(g, name);
-    if (declared != dynamic) declared_.push({idx, declared});
+    if (declared != dynamic) declared_.push({idx, integer(g, declared)});
     return {idx, false};
   }
+  constexpr void declare(node_id axis, node_id size) { declared_.push({axis, size}); }
 
   constexpr built tensor(name_id name, element type, int rank, const std::int64_t* extents) {
     for (const input_row& other : g.inputs)
@@ -179,26 +180,28 @@ class builder : public rows_of_monoids {
     const node_id id = input(g, name, g.type(model), rank, extents.data(), symbol);
     for (int d = 0; d < rank; ++d)
       if (!known_equal(g, extent(g, id, d), extent(g, model, d)))
-        g.constraints.push({extent(g, model, d), extent(g, id, d), index_name_of(model, d)});
+        constrain(extent(g, model, d), extent(g, id, d), index_name_of(model, d));
     return {id, false};
   }
   // A define node for an output or a y of grad: tensors other than inputs are one, other expressions become one. One
   // expression given as two outputs becomes two definitions.
   template <class E>
   constexpr node_id output(E e, const char* label, int length, bool added = false) {
-    if constexpr (requires { E::node(*this); }) {
-      const node_id id = E::node(*this).id;
-      if (g.kind(id) == op::define) return id;
-      return copy_of(id, name(label, length));
-    } else {
-      const node_id body = (*this)(e).id;
-      for (const node_id idx : g.indices)
-        if (is_unbound(g, idx) && g.free[body].has(g.ordinal(idx)))
-          fail() << "output: index " << text(index_name(g, idx))
-                 << " is free; name the output and order its indices: define<\"name\">(" << text(index_name(g, idx))
-                 << ", ...) = expression";
-      return unnamed(body, label, length, added);
-    }
+    if constexpr (requires { E::node(*this); })
+      return output_of(E::node(*this).id, label, length);
+    else
+      return scalar_output((*this)(e).id, label, length, added);
+  }
+  constexpr node_id output_of(node_id tensor, const char* label, int length) {
+    return g.kind(tensor) == op::define ? tensor : copy_of(tensor, name(label, length));
+  }
+  constexpr node_id scalar_output(node_id body, const char* label, int length, bool added) {
+    for (const node_id idx : g.indices)
+      if (is_unbound(g, idx) && g.free[body].has(g.ordinal(idx)))
+        fail() << "output: index " << text(index_name(g, idx))
+               << " is free; name the output and order its indices: define<\"name\">(" << text(index_name(g, idx))
+               << ", ...) = expression";
+    return unnamed(body, label, length, added);
   }
   // The definition of a scalar without a name. What is an output already becomes another of a name that is free.
   constexpr node_id unnamed(node_id body, const char* label, int length, bool added) {
@@ -299,6 +302,11 @@ class builder : public rows_of_monoids {
     return result;
   }
 
+  // The author named this one, which was made with the name.
+  constexpr void give_name(node_id definition) {
+    if (!given_.contains(definition)) given_.push(definition);
+  }
+
   // What can only be asked of the whole program.
   constexpr void finish() {
     for (const node_id n : skips_)
@@ -334,7 +342,7 @@ class builder : public rows_of_monoids {
   constexpr void same_shape(node_id own, node_id given, node_id named) {
     for (int d = 0; d < tensor_rank(g, own); ++d) {
       const node_id a = extent(g, own, d), b = extent(g, given, d);
-      if (!known_equal(g, a, b)) g.constraints.push({a, b, index_name_of(named, d)});
+      if (!known_equal(g, a, b)) constrain(a, b, index_name_of(named, d));
     }
   }
   constexpr name_id index_name_of(node_id tensor, int d) {

@@ -18,6 +18,22 @@ constexpr bool accumulates(folding kind) {
   return kind == folding::sum || kind == folding::prod || kind == folding::mean || kind == folding::logsumexp;
 }
 
+// What is wrong with so many policies of each kind, after "sum: "; null: nothing.
+constexpr const char* misplaced_policy(folding kind, int ties, int empties, int sums) {
+  if (ties > 0 && !is_extremum(kind)) return "ties are a policy of max and min";
+  if (sums > 0 && !accumulates(kind)) return "accumulate and compensated are policies of sum, prod, mean and logsumexp";
+  return ties > 1 || empties > 1 || sums > 1 ? "two policies for one thing" : nullptr;
+}
+// For what is no index and a value.
+constexpr sentence misplaced_fold(folding kind) {
+  const char* const name = folding_names[static_cast<int>(kind)];
+  sentence s;
+  s << name << ": expected an index, then what to fold, as in " << name << "(t, x(t)), " << name
+    << "(t.in(lo, hi), x(t)) or " << name << "(over(m, t), y(m, t))";
+  if (is_extremum(kind)) s << "; of two values, " << name << "imum(a, b)";
+  return s;
+}
+
 // What is bound, outermost first, and how it is spelled in sentences: "m, t".
 struct bound_axes {
   const bound_axis* axes = nullptr;

@@ -72,32 +72,17 @@ template <class... A>
 concept MisplacedFold = !folds<A...> && !folds_dimensions<A...> && (Expression<A> || ...);
 
 template <bool Ok, folding Kind>
-SHEAF_INLINE constexpr void misplaced_fold() {
-  expect<Ok, [] {
-    constexpr auto name = folding_names[static_cast<int>(Kind)];
-    sentence s;
-    s << name << ": expected an index, then what to fold, as in " << name << "(t, x(t)), " << name
-      << "(t.in(lo, hi), x(t)) or " << name << "(over(m, t), y(m, t))";
-    if (Kind == folding::max || Kind == folding::min) s << "; of two values, " << name << "imum(a, b)";
-    return s;
-  }>();
+SHEAF_INLINE constexpr void expect_fold() {
+  expect<Ok, [] { return misplaced_fold(Kind); }>();
 }
 
 template <folding Kind, class... Policies>
 SHEAF_INLINE constexpr bool expect_policies() {
-  constexpr bool ties_fit = is_extremum(Kind) || !(std::is_same_v<Policies, ties> || ...);
-  constexpr bool sums_fit = accumulates(Kind) || !(is_sum_policy<Policies> || ...);
-  constexpr bool once = ((std::is_same_v<Policies, ties> ? 1 : 0) + ...) < 2 &&
-                        ((is_empty_policy<Policies> ? 1 : 0) + ...) < 2 &&
-                        ((is_sum_policy<Policies> ? 1 : 0) + ...) < 2;
-  expect<ties_fit,
-         [] { return sentence{} << folding_names[static_cast<int>(Kind)] << ": ties are a policy of max and min"; }>();
-  expect<sums_fit, [] {
-    return sentence{} << folding_names[static_cast<int>(Kind)]
-                      << ": accumulate and compensated are policies of sum, prod, mean and logsumexp";
-  }>();
-  expect<once, [] { return sentence{} << folding_names[static_cast<int>(Kind)] << ": two policies for one thing"; }>();
-  return ties_fit && sums_fit && once;
+  constexpr const char* wrong = misplaced_policy(Kind, ((std::is_same_v<Policies, ties> ? 1 : 0) + ...),
+                                                 ((is_empty_policy<Policies> ? 1 : 0) + ...),
+                                                 ((is_sum_policy<Policies> ? 1 : 0) + ...));
+  expect<wrong == nullptr, [] { return sentence{} << folding_names[static_cast<int>(Kind)] << ": " << wrong; }>();
+  return wrong == nullptr;
 }
 
 }  // namespace detail
@@ -125,7 +110,7 @@ SHEAF_INLINE constexpr bool expect_policies() {
   }                                                                                        \
   template <detail::MisplacedFold... A>                                                    \
   SHEAF_INLINE constexpr auto name(A...) {                                                 \
-    detail::misplaced_fold<sizeof...(A) == 0, folding::name>();                            \
+    detail::expect_fold<sizeof...(A) == 0, folding::name>();                                                          \
     return literal_<0>{};                                                                  \
   }
 SHEAF_REDUCTION(sum)        // 0 over nothing; integers and booleans are summed in i64

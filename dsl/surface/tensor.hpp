@@ -27,8 +27,6 @@ struct domain_;
 
 struct nothing {};
 
-inline constexpr int max_rank = 8;
-
 template <fixed_string Name, std::int64_t Size = dynamic>
 struct axis_ : expression_base, index_base {
   static constexpr auto label = Name;
