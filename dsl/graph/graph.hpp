@@ -121,9 +121,13 @@ class graph {
     return table_.items[static_cast<int>(find(kind, type, 0, list, count))] != no_node;
   }
 
-  constexpr name_id name(const char* string, int length) {
+  constexpr name_id known_name(const char* string, int length) const {
     for (int i = 0; i < names.size(); ++i)
       if (same_text(names[i], string, length)) return i;
+    return -1;
+  }
+  constexpr name_id name(const char* string, int length) {
+    if (const name_id known = known_name(string, length); known >= 0) return known;
     const text_range range{text.size(), length};
     for (int i = 0; i < length; ++i) text.push(string[i]);
     return names.push(range);

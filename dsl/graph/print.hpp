@@ -45,8 +45,7 @@ class printer {
     for (const node_id idx : g_.indices)
       if (needed[idx] && is_axis(idx)) axis_line(idx);
     for (const constraint& c : g_.constraints) constraint_line(c);
-    for (int k = 0; k < g_.monoids.size(); ++k)
-      if (g_.monoids[k].component == 0) monoid_line(k);
+    monoid_lines(needed);
     for (node_id n = 0; n < g_.size(); ++n)
       if (needed[n] && g_.kind(n) == op::define) definition(n);
     for (const demand& d : g_.demands) demand_line(d);
@@ -210,6 +209,24 @@ class printer {
     out_.push('"');
   }
 
+  // In the order in which the definitions use them.
+  constexpr void monoid_lines(const flat<bool>& needed) {
+    flat<int> used;
+    flat<bool> seen;
+    seen.resize(g_.size(), false);
+    for (node_id n = 0; n < g_.size(); ++n)
+      if (needed[n] && g_.kind(n) == op::define) find_monoids(n, seen, used);
+    for (const demand& d : g_.demands) find_monoids(d.wrong, seen, used);
+    for (const int first : used) monoid_line(first);
+  }
+  constexpr void find_monoids(node_id n, flat<bool>& seen, flat<int>& used) const {
+    if (seen[n]) return;
+    seen[n] = true;
+    for (int k = 0; k < g_[n].count; ++k) find_monoids(g_.arg(n, k), seen, used);
+    if (g_.kind(n) != op::reduce || !is_own(monoid_of(g_, n))) return;
+    const int first = own_number(monoid_of(g_, n)) - own_row_of(g_, monoid_of(g_, n)).component;
+    if (!used.contains(first)) used.push(first);
+  }
   // monoid affine((a, b), (c, d)) = tuple(a * c, c * b + d) identity tuple(1, 0) in_order
   constexpr void monoid_line(int first) {
     const own_monoid_row& m = g_.monoids[first];
@@ -425,7 +442,7 @@ class printer {
       append(out_, row(type).name);
       append(out_, ">(");
     }
-    if (is_floating(type)) append_real(out_, value, type, !typed || value == 0);
+    if (is_floating(type)) append_real(out_, value, type, !typed || std::bit_cast<std::int64_t>(value) == INT64_MIN);  // -0.0
     else append_integer(out_, g_[n].attribute);
     if (other) append(out_, spelled ? ")" : row(type).name);
   }

@@ -191,9 +191,8 @@ constexpr built text_parser::wrapped_call() {
 }
 
 constexpr bool text_parser::operand_value(built& value) {
-  const name_id called = name_of(now());
   for (const operand_row& o : operands_)
-    if (o.name == called) {
+    if (same(tokens_[o.name], now())) {
       value = b_.operand(o.place);
       ++at_;
       return true;
@@ -204,7 +203,7 @@ constexpr bool text_parser::operand_value(built& value) {
 // An index that is bound around here. A name that a parenthesis follows is something else.
 constexpr bool text_parser::index_value(built& value) {
   if (is(ahead(1), "(")) return false;
-  const name_id called = name_of(now());
+  const name_id called = known_name(now());
   for (const node_id axis : scope_)
     if (index_name(b_.g, axis) == called && index_serial(b_.g, axis) == now().primes) {
       value = {axis, false};
@@ -217,16 +216,15 @@ constexpr bool text_parser::index_value(built& value) {
 // v1 or v1(m, t): what a line `where` below says; its indices are those around.
 constexpr bool text_parser::let_value(built& value) {
   if (now().quoted) return false;
-  const name_id called = name_of(now());
   for (int i = 0; i < lets_.size(); ++i) {
-    if (lets_[i].name != called) continue;
+    if (!same(tokens_[lets_[i].name], now())) continue;
     const int start = at_++;
     if (accept("("))
       while (!failed() && !accept(")")) {
-        expect_name("an index");
+        expect_word_for("an index");
         accept(",");
       }
-    if (lets_[i].busy) wrong(start) << text_of(called).text << ": it is made of itself";
+    if (lets_[i].busy) wrong(start) << spelled(tokens_[start]).text << ": it is made of itself";
     if (failed()) return true;
     if (!lets_[i].built_already) {
       const int back = at_;

@@ -38,13 +38,13 @@ class text_parser {
     bool used = false;  // by a later line
   };
   struct let_row {
-    name_id name = 0;
+    int name = 0;  // a token
     int body = 0;  // its first token
     built value{};
     bool built_already = false, busy = false;
   };
   struct operand_row {
-    name_id name = 0;
+    int name = 0;  // a token
     int place = 0;
   };
   struct monoid_line {
@@ -83,8 +83,16 @@ class text_parser {
     for (int i = 0; i < t.size && i < 60; ++i) s.text[s.size++] = text_[t.first + i];
     return s;
   }
+  // Names of the program. One that is only looked for stays out of it: -1 where nothing has it.
   constexpr name_id name_of(const token& t) { return b_.name(text_ + t.first, t.size); }
+  constexpr name_id known_name(const token& t) const { return b_.g.known_name(text_ + t.first, t.size); }
+  constexpr bool same(const token& a, const token& b) const {
+    bool equal = a.size == b.size && a.primes == b.primes;
+    for (int i = 0; equal && i < a.size; ++i) equal = text_[a.first + i] == text_[b.first + i];
+    return equal;
+  }
   constexpr name_id expect_name(const char* what);
+  constexpr int expect_word_for(const char* what);  // a name that is no name of the program: its token
   constexpr std::int64_t expect_integer();
   constexpr bool is_word(const token& t) const;  // of the language
   constexpr bool skip_line();                    // false at the end of the text

@@ -82,7 +82,7 @@ constexpr void text_parser::one_policy(policies& p, int& ties_count, int& emptie
 constexpr bool text_parser::domains(flat<bound_axis>& axes, sentence& over) {
   if (!at("over")) {
     if (now().kind != token_kind::name || !(is(ahead(1), ",") || is(ahead(1), ".") || is(ahead(1), ")"))) return false;
-    if (row_of(name_of(now())) != nullptr && now().primes == 0) return false;
+    if (row_of(known_name(now())) != nullptr && now().primes == 0) return false;
     axes.push(domain(over));
     return true;
   }
@@ -271,7 +271,7 @@ constexpr void text_parser::rule(const monoid_line& m, int first, int groups, in
     if (m.width > 1) expect("(");
     for (int k = 0; k < m.width && !failed(); ++k) {
       if (k > 0) expect(",");
-      operands_.push({expect_name("a parameter"), group * m.width + k});
+      operands_.push({expect_word_for("a parameter"), group * m.width + k});
     }
     if (m.width > 1) expect(")");
   }

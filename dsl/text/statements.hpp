@@ -8,6 +8,10 @@ namespace sheaf::detail {
 constexpr bool text_parser::is_word(const token& t) const { return !t.quoted && is_text_word(text_ + t.first, t.size); }
 
 constexpr name_id text_parser::expect_name(const char* what) {
+  const int t = expect_word_for(what);
+  return failed() ? 0 : name_of(tokens_[t]);
+}
+constexpr int text_parser::expect_word_for(const char* what) {
   const token t = now();
   if (t.kind != token_kind::name) {
     wrong(at_) << "expected " << what << ", found " << spelled(t).text;
@@ -17,8 +21,7 @@ constexpr name_id text_parser::expect_name(const char* what) {
     wrong(at_) << "expected " << what << ", found " << spelled(t).text << ", a word of the language; as a name it stands in backquotes";
     return 0;
   }
-  ++at_;
-  return name_of(t);
+  return at_++;
 }
 constexpr std::int64_t text_parser::expect_integer() {
   const token t = now();
@@ -126,7 +129,7 @@ constexpr void text_parser::monoid_line_() {
   expect("(");
   if (accept("("))
     for (m.width = 0; !failed() && !accept(")"); ++m.width) {
-      expect_name("a parameter");
+      expect_word_for("a parameter");
       accept(",");
     }
   int open = 1 - (m.width == 0);
@@ -151,7 +154,7 @@ constexpr void text_parser::collect_lets(int line_end) {
   while (now().kind == token_kind::line_end && is(ahead(1), "where") && !failed()) {
     at_ += 2;
     let_row let;
-    let.name = expect_name("the name of a part");
+    let.name = expect_word_for("the name of a part");
     while (!failed() && !at("=") && now().kind != token_kind::line_end && now().kind != token_kind::end) ++at_;
     expect("=");
     let.body = at_;
@@ -243,7 +246,7 @@ constexpr void text_parser::output_line() {
 }
 constexpr node_id text_parser::one_output() {
   const int start = at_;
-  const bool called = now().kind == token_kind::name && row_of(name_of(now())) != nullptr;
+  const bool called = now().kind == token_kind::name && row_of(known_name(now())) != nullptr;
   bool whole = called && (is(ahead(1), ",") || ahead(1).kind != token_kind::symbol);
   for (const char* word : {"grad", "vjp", "jvp"})
     if (at(word) && is(ahead(1), "(")) {

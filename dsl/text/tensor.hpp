@@ -68,7 +68,7 @@ constexpr text_parser::tensor_part text_parser::named_tensor() {
 constexpr node_id text_parser::differentiated_part(sentence& label) {
   const int start = at_;
   const bool plain = now().kind == token_kind::name && (is(ahead(1), ",") || is(ahead(1), "("));
-  bool tensor = plain && row_of(name_of(now())) != nullptr && is(ahead(1), ",");
+  bool tensor = plain && row_of(known_name(now())) != nullptr && is(ahead(1), ",");
   for (const char* word : {"grad", "vjp", "jvp"}) tensor = tensor || (at(word) && plain && !now().quoted);
   if (tensor) {
     const tensor_part t = tensor_here();
