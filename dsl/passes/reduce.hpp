@@ -310,13 +310,18 @@ constexpr node_id reduce(graph& g, monoid kind, node_id body, node_id condition,
   if (kind == monoid::sum && is_number(g, r.body, 0)) return r.body;
   if (is_false(g, r.condition)) return identity_of(g, kind, type);
   node_id factor = no_node, multiple = no_node, divisor = no_node;
-  while (rules::lift_condition(g, r) || deltas::resolve_equality(g, r) || deltas::narrow_range(g, r) ||
-         rules::join_nested(g, r) || rules::drop_index(g, r, factor) || rules::hoist(g, r, multiple, divisor)) {
-    if (is_false(g, r.condition)) return identity_of(g, kind, type);
-  }
-  if (kind == monoid::sum && is_floating(type) && r.indices.size() == 1 && is_true(g, r.condition)) {
-    r.body = rules::without_centred(g, r, r.body);
-    if (is_number(g, r.body, 0)) return r.body;
+  for (bool again = true; again;) {  // what is left of a body may let a factor go that stood beside what went
+    while (rules::lift_condition(g, r) || deltas::resolve_equality(g, r) || deltas::narrow_range(g, r) ||
+           rules::join_nested(g, r) || rules::drop_index(g, r, factor) || rules::hoist(g, r, multiple, divisor)) {
+      if (is_false(g, r.condition)) return identity_of(g, kind, type);
+    }
+    again = false;
+    if (kind == monoid::sum && is_floating(type) && r.indices.size() == 1 && is_true(g, r.condition)) {
+      const node_id rest = rules::without_centred(g, r, r.body);
+      again = rest != r.body;
+      r.body = rest;
+      if (is_number(g, r.body, 0)) return r.body;
+    }
   }
   node_id result = rules::finish(g, r, type);
   if (factor != no_node) result = make(g, op::mul, result, cast_to(g, type, factor));

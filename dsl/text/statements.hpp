@@ -115,8 +115,7 @@ constexpr void text_parser::axis_line() {
   const node_id size = bound_value();
   if (failed()) return;
   if (!b_.g.free[size].empty()) wrong(start) << "axis " << text_of(name_of(t)).text << ": its extent is made of numbers and extents";
-  const node_id axis = axis_of(t);
-  b_.declare(axis, size);
+  axes_.push({name_of(t), size});
   index(b_.g, name_of(t), t.primes, integer(b_.g, 0), size);  // the first of its name, as the printer asks
 }
 
