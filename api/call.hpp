@@ -42,9 +42,9 @@ template <class B>
 concept Binding = requires { typename std::remove_cvref_t<B>::symbol; };
 
 // What a call knows of its program at compile time.
-template <class... Outputs>
-struct call_signature {
-  using program = packed<Outputs...>;
+template <class Program>
+struct program_signature {
+  using program = Program;
   static constexpr int inputs = program::words.words[1];
   static constexpr int outputs = program::words.words[3];
   static constexpr auto rows = signature_of<inputs + outputs>(program::words.words);
@@ -69,6 +69,8 @@ struct call_signature {
   using array_type = array<value_type<Slot>, rank<Slot>>;
   static constexpr bool on_device = false;
 };
+template <class... Outputs>
+struct call_signature : program_signature<packed<Outputs...>> {};
 
 // What an argument is, for the sentence that refuses it.
 template <class V>

@@ -89,18 +89,24 @@ class printer {
     }
     const flat<bool> disagrees = indices_of_other_extents();
     for (const node_id idx : g_.indices) {
-      if (is_unbound(g_, idx) || !is_number(g_, g_.arg(idx, 0), 0)) continue;
+      const node_id first = axis_of(idx);
+      const bool from_zero = !is_unbound(g_, idx) && is_number(g_, g_.arg(idx, 0), 0) && !disagrees[idx];
+      if (!from_zero || first != no_node) continue;
       const node_id high = g_.arg(idx, 1);
-      bool axis = !disagrees[idx] && (g_.kind(high) == op::extent || (is_constant(g_, high) && direct[idx]));
-      bool first = true;
-      for (const node_id other : axes_)
-        if (index_name(g_, other) == index_name(g_, idx)) {
-          first = false;
-          axis = axis && g_.arg(other, 1) == high;
-        }
-      if (axis && first) axes_.push(idx);
-      if (axis) bare_.push(idx);
+      if (g_.kind(high) == op::extent || (is_constant(g_, high) && direct[idx])) axes_.push(idx);
     }
+    for (const node_id idx : g_.indices) {
+      const node_id first = axis_of(idx);
+      if (first != no_node && !is_unbound(g_, idx) && !disagrees[idx] && g_.arg(idx, 0) == g_.arg(first, 0) &&
+          g_.arg(idx, 1) == g_.arg(first, 1))
+        bare_.push(idx);
+    }
+  }
+  // The axis of an index's name.
+  constexpr node_id axis_of(node_id idx) const {
+    for (const node_id axis : axes_)
+      if (index_name(g_, axis) == index_name(g_, idx)) return axis;
+    return no_node;
   }
   constexpr bool is_axis(node_id idx) const { return bare_.contains(idx); }
 

@@ -61,7 +61,8 @@ constexpr graph text_parser::run() {
   if (!failed() && b_.g.outputs.empty()) wrong(at_) << "compile: expected at least one output";
   if (!failed()) b_.finish();
   settle(tokens_.size() - 1);
-  return failed() ? placed_error() : static_cast<graph&&>(b_.g);
+  if (failed()) return placed_error();
+  return static_cast<graph&&>(b_.g);
 }
 
 constexpr void text_parser::statement() {
