@@ -6,13 +6,6 @@ namespace sheaf {
 
 namespace derivative {
 
-// Another reduction over the indices of reduction n, under its condition and one more.
-constexpr node_id like(graph& g, node_id n, monoid kind, node_id body, node_id condition) {
-  flat<node_id> indices;  // copied: the graph's arrays may move while it grows
-  for (int k = 2; k < g[n].count; ++k) indices.push(g.arg(n, k));
-  return reduce(g, kind, body, conjunction(g, g.arg(n, 1), condition), indices.data(), indices.size());
-}
-
 // The product divided by the element; where elements are zero, the product of the rest, which is zero if two are. What is zero is
 // written with the sum of the zeros as a factor, so that its own derivative is right too.
 constexpr node_id product_of_others(graph& g, node_id n) {
