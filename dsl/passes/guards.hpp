@@ -1,7 +1,7 @@
 // Where an adjoint may differ from zero, and what keeps it there. A cotangent is a sum of terms `select(where, value, 0)`;
 // it is multiplied by a derivative term by term, each under its own condition, so that no derivative is evaluated where
 // the forward pass did not evaluate its function: 0 * inf would be NaN, and an interval of rows would become all rows.
-// Shown by tests/static/guards.cpp and tests/gradient/second_order.cpp.
+// Shown by tests/gradient/second_order.cpp and fuzz_unread.cpp.
 #pragma once
 #include <sheaf/dsl/passes/reduce.hpp>
 
