@@ -107,7 +107,8 @@ constexpr flat<term> terms(graph& g, node_id e) {
   return list;
 }
 
-// What is summed over some indices apart: an equality or a bound fixes or narrows an index only where all of a sum obeys it.
+// What is summed apart over some indices: an equality or a bound fixes or narrows an index only where all of a sum
+// obeys it.
 constexpr flat<term> summands(graph& g, node_id e, const index_set& over) {
   flat<term> list;
   if (is_sum_of_guarded(g, e)) list = terms(g, e);
@@ -174,29 +175,41 @@ constexpr node_id asked(graph& g, const term& t, node_id part, node_id n) {
 
 constexpr bool compares_reals(const graph& g, node_id c) {
   const op kind = g.kind(c);
-  if (kind == op::logical_and || kind == op::logical_or) return compares_reals(g, g.arg(c, 0)) || compares_reals(g, g.arg(c, 1));
+  if (kind == op::logical_and || kind == op::logical_or)
+    return compares_reals(g, g.arg(c, 0)) || compares_reals(g, g.arg(c, 1));
   if (kind == op::logical_not) return compares_reals(g, g.arg(c, 0));
   return is_elementwise(kind) && is_floating(g.type(g.arg(c, 0)));
 }
+// A condition that holds wherever c does, and asks of no numbers but integers.
+constexpr node_id without_reals(graph& g, node_id c) {
+  flat<node_id> list;
+  deltas::conjuncts(g, c, list);
+  node_id rest = truth(g, true);
+  for (const node_id one : list)
+    if (!compares_reals(g, one)) rest = conjunction(g, rest, one);
+  return rest;
+}
 
-// Are any terms in the sums that e is made of? What depends on numbers that are not integers counts as true: a sum without the
-// terms that a rectifier takes away is still a sum of what was computed.
-constexpr node_id has_terms(graph& g, node_id e) {
+// Are any terms in the sums that e is made of? What asks of numbers that are not integers counts as true: a sum without
+// the terms that a rectifier takes away is still a sum of what was computed. So do tensors' extents, unless they may be 0.
+constexpr node_id has_terms(graph& g, node_id e, bool may_be_empty = false) {
   const op kind = g.kind(e);
   if (kind == op::add || kind == op::sub)
-    return make(g, op::logical_or, has_terms(g, g.arg(e, 0)), has_terms(g, g.arg(e, 1)));
-  if (kind == op::neg || kind == op::div || kind == op::cast) return has_terms(g, g.arg(e, 0));
-  if (kind == op::mul) return conjunction(g, has_terms(g, g.arg(e, 0)), has_terms(g, g.arg(e, 1)));
+    return make(g, op::logical_or, has_terms(g, g.arg(e, 0), may_be_empty), has_terms(g, g.arg(e, 1), may_be_empty));
+  if (kind == op::neg || kind == op::div || kind == op::cast) return has_terms(g, g.arg(e, 0), may_be_empty);
+  if (kind == op::mul)
+    return conjunction(g, has_terms(g, g.arg(e, 0), may_be_empty), has_terms(g, g.arg(e, 1), may_be_empty));
   if (kind == op::select && is_number(g, g.arg(e, 2), 0))
-    return conjunction(g, g.arg(e, 0), has_terms(g, g.arg(e, 1)));
+    return conjunction(g, g.arg(e, 0), has_terms(g, g.arg(e, 1), may_be_empty));
   if (kind != op::reduce || monoid_of(g, e) != monoid::sum) return truth(g, true);
-  flat<node_id> list;
-  deltas::conjuncts(g, g.arg(e, 1), list);
-  reduction some{monoid::any, truth(g, true), truth(g, true), {}};
-  for (const node_id c : list)
-    if (!compares_reals(g, c)) some.condition = conjunction(g, some.condition, c);
+  node_id inside = truth(g, !is_sum_of_guarded(g, g.arg(e, 0)));
+  if (is_false(g, inside)) {
+    const flat<term> list = terms(g, g.arg(e, 0));
+    for (const term& t : list) inside = make(g, op::logical_or, inside, without_reals(g, t.where));
+  }
+  reduction some{monoid::any, truth(g, true), conjunction(g, without_reals(g, g.arg(e, 1)), inside), {}};
   for (int k = 2; k < g[e].count; ++k) some.indices.push(g.arg(e, k));
-  if (rules::has_terms(g, some)) return truth(g, true);
+  if (!may_be_empty && rules::has_terms(g, some)) return truth(g, true);
   return reduce(g, monoid::any, some.body, some.condition, some.indices.data(), some.indices.size());
 }
 
@@ -226,8 +239,7 @@ constexpr node_id anywhere(graph& g, node_id dy) {
 // The cotangent of argument k of the elementwise node n, term by term of n's own.
 constexpr node_id through(graph& g, node_id n, node_id dy, int k) {
   const bool whole = g.kind(n) == op::add || g.kind(n) == op::select;  // nothing is multiplied
-  if (whole || !is_sum_of_guarded(g, dy))
-    return asked(g, {truth(g, true), dy}, row(g.kind(n)).adjoint(g, n, dy, k), n);
+  if (whole || !is_sum_of_guarded(g, dy)) return asked(g, {truth(g, true), dy}, row(g.kind(n)).adjoint(g, n, dy, k), n);
   node_id sum = no_node;
   const flat<term> list = terms(g, dy);
   for (const term& t : list) {

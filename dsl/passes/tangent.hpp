@@ -64,7 +64,7 @@ class forward_mode {
       const node_id t = of(g_.arg(n, k));
       node_id part = t == no_node ? t : row(g_.kind(n)).adjoint(g_, n, t, k);
       if (part != no_node && g_.kind(g_.arg(n, k)) == op::reduce && may_be_infinite(g_.kind(n)))
-        part = guards::guarded(g_, guards::has_terms(g_, t), part);
+        part = guards::guarded(g_, guards::has_terms(g_, t, g_.kind(n) == op::div), part);
       if (part != no_node) total = total == no_node ? part : make(g_, op::add, total, part);
     }
     return total;

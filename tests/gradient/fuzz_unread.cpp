@@ -85,8 +85,10 @@ void try_seed(std::uint64_t seed, std::string& text, int& with_unread) {
       double& v = poisoned[of].reals[i];
       const double kept = v;
       v = std::nan("");
-      if (any_nan(p.g, forward, poisoned)) v = kept;
-      else unread = true;
+      if (any_nan(p.g, forward, poisoned))
+        v = kept;
+      else
+        unread = true;
     }
   if (!unread) return;
   ++with_unread;

@@ -20,7 +20,8 @@ const array<double, 1> along = list<double>({1, -2, 0.5, 3});
 template <class Found>
 void expect_near(const Found& found, const list_of& expected, const char* what) {
   for (int e = 0; e < 4; ++e)
-    EXPECT_NEAR(found(e), expected[static_cast<std::size_t>(e)], 1e-11 * (1 + std::abs(expected[static_cast<std::size_t>(e)])))
+    EXPECT_NEAR(found(e), expected[static_cast<std::size_t>(e)],
+                1e-11 * (1 + std::abs(expected[static_cast<std::size_t>(e)])))
         << what << ", element " << e;
 }
 
@@ -72,7 +73,8 @@ TEST(second_order, softmax_of_masked_rows) {
   constexpr auto y = define<"y">() = sum(m, sum(t.where(keep(m, t)), exp(x(t) - ls(m)) * x(t) * x(t)));
   check(derivatives(y), list<double>({0.5, -1, 2, 1000}), {0.705714637141, -0.483372934108, 3.94582648648, 0},
         {1.84829193115, 0.832692930005, 1.00730059471, 0}, {1.6416209747, 0.874775588168, -0.108857590037, 0},
-        keep = filled(array<bool, 2>(3, 4), {true, true, false, false, false, false, false, false, false, true, true, false}));
+        keep = filled(array<bool, 2>(3, 4),
+                      {true, true, false, false, false, false, false, false, false, true, true, false}));
 }
 // Logarithms of rows; no slice has the last two, whose logarithms are not finite.
 TEST(second_order, rows_of_no_slice) {
