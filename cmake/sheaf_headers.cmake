@@ -6,3 +6,6 @@ foreach(folder dsl jit runtime api)
   file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR}/${folder} ${sheaf_include_dir}/sheaf/${folder} SYMBOLIC)
 endforeach()
 file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR}/api/sheaf.hpp ${sheaf_include_dir}/sheaf/sheaf.hpp SYMBOLIC)
+# Of the build tree alone: where its headers and so its plug-in are, for programs that are compiled by hand.
+file(CONFIGURE OUTPUT ${sheaf_include_dir}/sheaf/build_tree.hpp
+  CONTENT "#pragma once\n#define SHEAF_HEADERS \"@sheaf_include_dir@/sheaf/api/compile.hpp\"\n" @ONLY)
