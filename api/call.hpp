@@ -55,7 +55,7 @@ struct program_signature {
   template <class Symbol>
   static constexpr bool names_another = [] {
     bool any = false;
-    for (int s = 0; s < inputs + outputs; ++s) any = any || rows.rows[s].called(Symbol::label.text, Symbol::label.length());
+    for (const signature_row& r : rows.rows) any = any || r.called(Symbol::label.text, Symbol::label.length());
     return any;
   }();
 

@@ -1,5 +1,6 @@
-// program<"...">: a program written as text, read by the C++ compiler. Tensors that the text does not declare take their element
-// types and ranks from the arguments of each call; mistakes are compile-time sentences with their line and column.
+// program<"...">: a program written as text, read by the C++ compiler. Tensors that the text does not declare take
+// their element types and ranks from the arguments of each call; mistakes are compile-time sentences with their line
+// and column.
 //
 //   constexpr auto pooled = program<"pooled(m, f) = mean(t.in(cut(m, 0), cut(m, 1)), x(t, f))">;
 //   auto step = compile(pooled);
@@ -46,9 +47,12 @@ struct given_ {
 template <class V>
 constexpr int rank_of_argument() {
   using value = std::remove_reference_t<V>;
-  if constexpr (std::is_array_v<value>) return static_cast<int>(std::rank_v<value>);
-  else if constexpr (runtime::kind_of_source<value> != runtime::source_kind::none) return runtime::static_rank<value>();
-  else return 0;
+  if constexpr (std::is_array_v<value>)
+    return static_cast<int>(std::rank_v<value>);
+  else if constexpr (runtime::kind_of_source<value> != runtime::source_kind::none)
+    return runtime::static_rank<value>();
+  else
+    return 0;
 }
 template <class V>
 constexpr element element_of_argument() {

@@ -1,14 +1,14 @@
-// The text of a definition or of a whole program, in the text language (dsl/text, docs/language.md), with as few parentheses as
-// keep the tree: print(parse(print(g))) is print(g).
+// The text of a definition or of a whole program, in the text language (dsl/text, docs/language.md), with as few
+// parentheses as keep the tree: print(parse(print(g))) is print(g).
 //   input x: f32[?, 4]
 //   axis t: extent(x, 0)
 //   y(m, f) = sum(t.in(cut(m, 0), cut(m, 1)).where(x(t, f) > 0), x(t, f)) / v1
 //     where v1 = ...
 //   output y
-// An axis, [0, extent), is printed as its name alone; other ranges stand where the index is bound. A number has the type of the
-// operand beside it, else i64, or f64 where it has a point; otherwise the type follows: 0.5f32. Indices of one name in one
-// definition are told apart by primes. What is used more than once and holds a reduction (or is large) is a where-line; its
-// parameters are the indices that reductions bind.
+// An axis, [0, extent), is printed as its name alone; other ranges stand where the index is bound. A number has the
+// type of the operand beside it, else i64, or f64 where it has a point; otherwise the type follows: 0.5f32. Indices
+// of one name in one definition are told apart by primes. What is used more than once and holds a reduction (or is
+// large) is a where-line; its parameters are the indices that reductions bind.
 // Output: text without a final newline. Shown by tests/static/differentiate.cpp, tests/text.
 #pragma once
 #include <sheaf/dsl/graph/print_definition.hpp>
@@ -64,8 +64,10 @@ class program_printer : public definition_printer {
     for (int d = 0; d < input.rank; ++d) {
       append(out_, d == 0 ? "[" : ", ");
       const std::int64_t extent = g_.static_extents[input.first_extent + d];
-      if (extent == dynamic) out_.push('?');
-      else append_integer(out_, extent);
+      if (extent == dynamic)
+        out_.push('?');
+      else
+        append_integer(out_, extent);
     }
     if (input.rank > 0) out_.push(']');
   }
@@ -104,7 +106,9 @@ class program_printer : public definition_printer {
   constexpr void demand_line(const demand& d) {
     start_line();
     prepare(d.wrong);
-    append(out_, d.of == demanded::data ? "demand data " : d.of == demanded::elements ? "demand elements " : "demand extents ");
+    append(out_, d.of == demanded::data       ? "demand data "
+                 : d.of == demanded::elements ? "demand elements "
+                                              : "demand extents ");
     quoted(d.operation);
     out_.push(' ');
     quoted(d.expected);
@@ -177,7 +181,8 @@ class program_printer : public definition_printer {
 
 // A definition or any expression.
 constexpr flat<char> print(const graph& g, node_id n) { return definition_printer(g).one(n); }
-// The inputs, axes and definitions that the outputs need, in dependency order; what must hold of a call, and the outputs.
+// The inputs, axes and definitions that the outputs need, in dependency order; what must hold of a call, and the
+// outputs.
 constexpr flat<char> print(const graph& g) { return program_printer(g).program(); }
 
 }  // namespace sheaf

@@ -1,6 +1,7 @@
-// Which indices the printer writes by their names alone: those from 0 to the extent of what they subscript, or of a definition.
-// The first of its name has a line, axis t: extent(x, 0); others of this name and range, told apart by primes, are bare too.
-// Input: a graph. Output: these indices. Shown by tests/static/differentiate.cpp, tests/text/round_trip.cpp.
+// Which indices the printer writes by their names alone: those from 0 to the extent of what they subscript, or of a
+// definition. The first of its name has a line, axis t: extent(x, 0); others of this name and range, told apart by
+// primes, are bare too. Input: a graph. Output: these indices. Shown by tests/static/differentiate.cpp,
+// tests/text/round_trip.cpp.
 #pragma once
 #include <sheaf/dsl/graph/make.hpp>
 

@@ -136,7 +136,8 @@ class definition_printer {
 
   constexpr bool has_line(node_id n) const {
     const op kind = g_.kind(n);
-    return uses_[n] > 1 && weight_[n] >= heavy && (is_elementwise(kind) || kind == op::reduce || kind == op::stop_gradient);
+    return uses_[n] > 1 && weight_[n] >= heavy &&
+           (is_elementwise(kind) || kind == op::reduce || kind == op::stop_gradient);
   }
 
   constexpr void where_lines(node_id root) {
@@ -198,29 +199,39 @@ class definition_printer {
 
   constexpr void plain(node_id n, int precedence) {
     switch (g_.kind(n)) {
-      case op::index: return index_name_of(n);
-      case op::operand: return operand(g_[n].attribute, width_);
+      case op::index:
+        return index_name_of(n);
+      case op::operand:
+        return operand(g_[n].attribute, width_);
       case op::input:
-      case op::define: return tensor_name(n);
-      case op::extent: return extent_of(n);
-      case op::load: return load(n);
-      case op::reduce: return reduction(n);
+      case op::define:
+        return tensor_name(n);
+      case op::extent:
+        return extent_of(n);
+      case op::load:
+        return load(n);
+      case op::reduce:
+        return reduction(n);
       case op::stop_gradient:
         if (g_[n].count == 3) return plain(g_.arg(n, 0), precedence);  // its demand is no part of the value
         return call(g_[n].count == 2 ? "graft" : "stop_gradient", n);
-      case op::constant: return constant(n, no_node);
+      case op::constant:
+        return constant(n, no_node);
       case op::cast:
         append(out_, "cast<");
         append(out_, row(g_.type(n)).name);
         return call(">", n);
-      default: break;
+      default:
+        break;
     }
     const op_row& w = row(g_.kind(n));
     if (w.infix == nullptr) return call(w.name, n);
     const bool parentheses = w.precedence < precedence;
     if (parentheses) out_.push('(');
-    if (w.arity == 1) prefix(n, w);
-    else infix(n, w);
+    if (w.arity == 1)
+      prefix(n, w);
+    else
+      infix(n, w);
     if (parentheses) out_.push(')');
   }
 
@@ -236,8 +247,10 @@ class definition_printer {
       append(out_, row(type).name);
       append(out_, ">(");
     }
-    if (is_floating(type)) append_real(out_, value, type, !typed || std::bit_cast<std::int64_t>(value) == INT64_MIN);  // -0.0
-    else append_integer(out_, g_[n].attribute);
+    if (is_floating(type))
+      append_real(out_, value, type, !typed || std::bit_cast<std::int64_t>(value) == INT64_MIN);  // -0.0
+    else
+      append_integer(out_, g_[n].attribute);
     if (other) append(out_, spelled ? ")" : row(type).name);
   }
 
@@ -297,7 +310,8 @@ class definition_printer {
     expression(a, w.precedence + (compares ? 1 : 0), b);
     out_.push(' ');
     // t + -1 is t - 1 for integers, whose smallest number is its own opposite.
-    if (w.kind == op::add && g_.type(b) == element::i64 && is_constant(g_, b) && g_[b].attribute < 0 && g_[b].attribute != INT64_MIN) {
+    if (w.kind == op::add && g_.type(b) == element::i64 && is_constant(g_, b) && g_[b].attribute < 0 &&
+        g_[b].attribute != INT64_MIN) {
       append(out_, "- ");
       return append_integer(out_, -g_[b].attribute);
     }
@@ -363,7 +377,7 @@ class definition_printer {
   flat<bool> bound_;                           // by ordinal: does a reduction of this definition bind it?
   flat<int> primes_;                           // by ordinal; -1: not named yet
   flat<node_id> lets_;
-  flat<node_id> order_;                        // indices that have primes
+  flat<node_id> order_;  // indices that have primes
   int round_ = 0;
   int last_let_ = 0;
   int width_ = 1;  // of the monoid whose line is written
