@@ -47,7 +47,7 @@ struct program_signature {
   using program = Program;
   static constexpr int inputs = program::words.words[1];
   static constexpr int outputs = program::words.words[3];
-  static constexpr auto rows = signature_of<inputs + outputs>(program::words.words);
+  static constexpr const auto& rows = program::rows;
 
   template <class Symbol>
   static constexpr int slot = program::template slot_of<Symbol>();

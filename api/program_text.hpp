@@ -79,11 +79,11 @@ struct packed_text : program_words<wide_text<Text, Given...>> {
   // Text has names only.
   template <class Symbol>
   static constexpr int slot_of() {
-    constexpr const auto& words = program_words<wide_text<Text, Given...>>::words;
-    constexpr int count = words.words[1] + words.words[3];
-    constexpr auto rows = signature_of<count>(words.words);
-    for (int i = 0; i < count; ++i)
-      if (rows.rows[i].called(Symbol::label.text, Symbol::label.length())) return i;
+    int slot = 0;
+    for (const signature_row& r : program_words<wide_text<Text, Given...>>::rows.rows) {
+      if (r.called(Symbol::label.text, Symbol::label.length())) return slot;
+      ++slot;
+    }
     return -1;
   }
 };
