@@ -24,10 +24,7 @@ class typed_program {
     for (const input_row& i : g.inputs) slots_.push_back({name_of(g, i.name), i.type, i.rank});
     for (const node_id o : g.outputs)
       slots_.push_back({name_of(g, static_cast<name_id>(g[o].attribute)), g.type(o), tensor_rank(g, o)});
-    constexpr int capacity = 1 << 20;
-    const auto packed = std::make_unique<packed_program<capacity>>(pack<capacity>(g));
-    if (packed->size > capacity) runtime::fail(code::unsupported, "text", "at most 1048576 words of a program", "more");
-    program_ = jit::make_program(packed->words, runs_on, wanted);
+    program_ = jit::make_program(pack(g).words.data(), runs_on, wanted);
   }
   typed_program(const typed_program&) = delete;
   ~typed_program() { jit::free_program(program_); }

@@ -25,27 +25,24 @@ namespace sheaf {
 // duration.
 class named_argument {
  public:
-  template <class T, int Rank>
-  named_argument(std::string_view name, const view<T, Rank>& v)
-      : name_(name),
-        type_(element_of<std::remove_const_t<T>>),
-        rank_(Rank),
-        writable_(!std::is_const_v<T>),
-        data_(const_cast<std::remove_const_t<T>*>(v.data)) {
-    for (int d = 0; d < Rank; ++d) extents_[d] = v.extents[d], strides_[d] = v.strides[d];
-  }
   template <class Source>
-  requires(runtime::kind_of_source<std::remove_reference_t<Source>> != runtime::source_kind::none &&
-           runtime::static_rank<std::remove_reference_t<Source>>() >= 0)
-      named_argument(std::string_view name, Source&& source)
-      : named_argument(name, view<runtime::element_of_source<std::remove_reference_t<Source>>,
-                                  runtime::static_rank<std::remove_reference_t<Source>>()>(source)) {}
+    requires(runtime::kind_of_source<std::remove_reference_t<Source>> != runtime::source_kind::none &&
+             runtime::static_rank<std::remove_reference_t<Source>>() >= 0)
+  named_argument(std::string_view name, Source&& source) : name_(name) {
+    using own = std::remove_reference_t<Source>;
+    take(view<runtime::element_of_source<own>, runtime::static_rank<own>()>(source));
+  }
+  template <class T, std::size_t Extent>
+  named_argument(std::string_view name, T (&source)[Extent]) : name_(name) {
+    take(view<std::remove_all_extents_t<T>, static_cast<int>(std::rank_v<T>) + 1>(source));
+  }
   // A number; one that is no variable is read only, and lives as long as the call.
   template <class T>
-  requires(is_element<std::remove_cvref_t<T>>) named_argument(std::string_view name, T&& value)
-      : named_argument(
-            name,
-            view<std::conditional_t<std::is_lvalue_reference_v<T>, std::remove_reference_t<T>, const T>, 0>(value)) {}
+    requires(is_element<std::remove_cvref_t<T>>)
+  named_argument(std::string_view name, T&& value) : name_(name) {
+    using own = std::conditional_t<std::is_lvalue_reference_v<T>, std::remove_reference_t<T>, const T>;
+    take(view<own, 0>(value));
+  }
 
   std::string_view name() const { return name_; }
   element type() const { return type_; }
@@ -54,11 +51,20 @@ class named_argument {
   sheaf_tensor tensor() const { return {data_, extents_, strides_}; }
 
  private:
+  template <class T, int Rank>
+  void take(const view<T, Rank>& v) {
+    type_ = element_of<std::remove_const_t<T>>;
+    rank_ = Rank;
+    writable_ = !std::is_const_v<T>;
+    data_ = const_cast<std::remove_const_t<T>*>(v.data);
+    for (int d = 0; d < Rank; ++d) extents_[d] = v.extents[d], strides_[d] = v.strides[d];
+  }
+
   std::string_view name_;
-  element type_;
-  int rank_;
-  bool writable_;
-  void* data_;
+  element type_{};
+  int rank_ = 0;
+  bool writable_ = false;
+  void* data_ = nullptr;
   std::int64_t extents_[8] = {}, strides_[8] = {};
 };
 
@@ -99,7 +105,8 @@ class any_array {
 // Calls from several threads at a time are safe; it can be moved, not copied.
 class text_program {
  public:
-  // Throws code::bad_argument where the text cannot be read whatever the arguments are: "text: line 2, column 14: ...".
+  // The text is read at the first call with arguments of some types, which throws code::bad_argument where it is wrong:
+  // "text: line 2, column 14: ...".
   explicit text_program(std::string_view text, const options& wanted = {}, jit::backend runs_on = jit::backend::chosen);
   text_program(text_program&&) noexcept;
   text_program& operator=(text_program&&) noexcept;

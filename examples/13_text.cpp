@@ -18,7 +18,7 @@ int main() {
       "loss = sum(over(m, f), pooled(m, f) * pooled(m, f))\n"
       "output loss, grad(loss, x)\n";
   const text_program step(typed);
-  const std::vector<named_argument> given = {{"x", rows}, {"cut", view<const std::int64_t, 2>(cut)}};
+  const std::vector<named_argument> given = {{"x", rows}, {"cut", cut}};
   const std::vector<any_array> results = step(given);
   std::printf("read at run time: %s is %g\n", results[0].name().c_str(),
               static_cast<double>(results[0].as<float, 0>()()));

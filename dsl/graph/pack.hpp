@@ -25,21 +25,32 @@ template <int Capacity>
 struct packed_program : packed_words<Capacity> {
   static constexpr int symbol_capacity = 256;
   const char* symbols[symbol_capacity] = {};
+
+  constexpr void add(std::int32_t word) {
+    if (this->size < Capacity) this->words[this->size] = word;
+    ++this->size;
+  }
+};
+// As many as there are, for programs that are read at run time.
+struct packed_list {
+  static constexpr int symbol_capacity = 0;
+  const char* symbols[1] = {};
+  flat<std::int32_t> words;
+  bool failed = false;
+
+  constexpr void add(std::int32_t word) { words.push(word); }
 };
 
 namespace detail {
 
-template <int Capacity>
+template <class Packed>
 struct packer {
   const graph& g;
-  packed_program<Capacity> out{};
+  Packed& out;
   flat<node_id> moved{};
   int count = 0;
 
-  constexpr void word(std::int32_t w) {
-    if (out.size < Capacity) out.words[out.size] = w;
-    ++out.size;
-  }
+  constexpr void word(std::int32_t w) { out.add(w); }
   constexpr void wide(std::int64_t w) {
     word(static_cast<std::int32_t>(static_cast<std::uint32_t>(static_cast<std::uint64_t>(w))));
     word(static_cast<std::int32_t>(w >> 32));
@@ -124,19 +135,24 @@ struct packer {
   }
 };
 
+template <class Packed>
+constexpr Packed packed_as(const graph& g) {
+  Packed out;
+  packer<Packed> p{g, out};
+  out.failed = g.failed();
+  if (!g.failed()) p.run();
+  else
+    for (const char c : g.error) p.word(c);
+  return out;
+}
+
 }  // namespace detail
 
 template <int Capacity>
 constexpr packed_program<Capacity> pack(const graph& g) {
-  detail::packer<Capacity> p{g};
-  if (g.failed()) {
-    p.out.failed = true;
-    for (const char c : g.error) p.word(c);
-  } else {
-    p.run();
-  }
-  return p.out;
+  return detail::packed_as<packed_program<Capacity>>(g);
 }
+constexpr packed_list pack(const graph& g) { return detail::packed_as<packed_list>(g); }
 
 // What a caller must know of a packed program without unpacking it: its arguments in slot order, inputs then outputs.
 struct signature_row {

@@ -332,6 +332,27 @@ class definition_printer {
     out_.push(')');
   }
 
+  // The indices of a reduction, those that a range depends on before it, where the order of elements is no matter.
+  constexpr flat<node_id> bound_in_order(node_id n) const {
+    flat<node_id> rest, order;
+    for (int k = 2; k < g_[n].count; ++k) rest.push(g_.arg(n, k));
+    if (in_order(g_, monoid_of(g_, n))) return rest;
+    while (order.size() + 2 < g_[n].count) {
+      index_set open;
+      for (const node_id idx : rest)
+        if (!order.contains(idx)) open.insert(g_.ordinal(idx));
+      for (const node_id idx : rest) {
+        if (order.contains(idx)) continue;
+        index_set range = g_.free[g_.arg(idx, 0)];
+        range |= g_.free[g_.arg(idx, 1)];
+        if (range.meets(open)) continue;
+        order.push(idx);
+        break;
+      }
+    }
+    return order;
+  }
+
   constexpr void reduction(node_id n) {
     const monoid kind = monoid_of(g_, n);
     if (folds_tuple(g_, n)) {
@@ -350,9 +371,11 @@ class definition_printer {
     const bool several = g_[n].count > 3;
     append(out_, is_own(kind) ? ", " : "(");
     if (several) append(out_, "over(");
-    for (int k = 2; k < g_[n].count; ++k) {
-      if (k > 2) append(out_, ", ");
-      binding(g_.arg(n, k));
+    bool first = true;
+    for (const node_id idx : bound_in_order(n)) {
+      if (!first) append(out_, ", ");
+      binding(idx);
+      first = false;
     }
     if (!is_true(g_, g_.arg(n, 1))) {
       append(out_, ".where(");

@@ -205,15 +205,19 @@ class builder : public rows_of_monoids {
   }
   // The definition of a scalar without a name. What is an output already becomes another of a name that is free.
   constexpr node_id unnamed(node_id body, const char* label, int length, bool added) {
-    detail::sentence words{};
-    for (int i = 0; i < length; ++i) words.text[words.size++] = label[i];
-    const detail::sentence stem = words;
-    for (int k = 1;; ++k) {
-      const node_id made = define(g, name(words.text, words.size), body, nullptr, 0);
-      if (!added || !g.outputs.contains(made)) return made;
-      words = stem;
-      words << k;
+    const node_id made = define(g, name(label, length), body, nullptr, 0);
+    return added ? another(made) : made;
+  }
+  // The definition, or where that is an output already, one like it of another name.
+  constexpr node_id another(node_id definition) {
+    const detail::sentence stem = detail::sentence{} << tensor_name(definition);
+    node_id made = definition;
+    for (int k = 1; g.outputs.contains(made); ++k) {
+      const detail::sentence words = detail::sentence(stem) << k;
+      made = define(g, name(words.text, words.size), g.arg(definition, 0), g.args.data() + g[definition].first + 1,
+                    g[definition].count - 1);
     }
+    return made;
   }
   constexpr node_id gradient_of(node_id y, node_id x, node_id cotangent, name_id called) {
     const node_id body = g.arg(y, 0);
@@ -302,6 +306,12 @@ class builder : public rows_of_monoids {
     return result;
   }
 
+  // Is this the first time that a symbol is asked for as an output?
+  constexpr bool asks_for(const char* tag) {
+    if (asked_.contains(tag)) return false;
+    asked_.push(tag);
+    return true;
+  }
   // The author named this one, which was made with the name.
   constexpr void give_name(node_id definition) {
     if (!given_.contains(definition)) given_.push(definition);
@@ -386,6 +396,7 @@ class builder : public rows_of_monoids {
   flat<built> operands_;
   flat<memo> memo_, tensors_;
   flat<node_id> ruled_;            // definitions whose rules are built
+  flat<const char*> asked_;
   flat<node_id> given_;            // definitions whose names the program's author gave
 };
 

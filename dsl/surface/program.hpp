@@ -67,8 +67,9 @@ constexpr void add_output(builder& b, E e) {
   static_assert(Expression<E>, "compile: outputs are definitions, gradients, or expressions without free indices");
   constexpr auto label = label_of<E>();
   const node_id made = b.output(e, label.text, label.length(), true);
-  if (b.g.outputs.contains(made)) b.fail() << "compile: output " << b.tensor_name(made) << " is asked for twice";
-  b.g.outputs.push(made);
+  if (Tensor<E> && !b.asks_for(&type_tag<E>))
+    b.fail() << "compile: output " << b.tensor_name(made) << " is asked for twice";
+  b.g.outputs.push(b.another(made));  // two gradients may be the same zero
 }
 template <class... E>
 constexpr void add_output(builder& b, outputs_<E...>) {

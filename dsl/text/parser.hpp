@@ -129,6 +129,7 @@ class text_parser {
   constexpr void default_outputs();
   constexpr void collect_lets(int line_end);
   constexpr int closing(int token) const;
+  constexpr int line_end() const;
   constexpr void finish_line();
   constexpr void skip_to_end();
   constexpr graph placed_error();

@@ -97,6 +97,7 @@ constexpr void text_parser::expect_line() {
 // demand elements "mean over t" "at least one element" wrong c limit e found e
 constexpr void text_parser::demand_line() {
   ++at_;
+  collect_lets(line_end());
   demand d;
   if (accept("data"))
     d.of = demanded::data;
@@ -123,6 +124,7 @@ constexpr void text_parser::demand_line() {
   if (accept("limit")) d.limit = positioned(expression().id, d.wrong);
   if (!failed() && accept("found")) d.found = positioned(expression().id, d.wrong);
   scope_.clear();
+  lets_.clear();
   if (failed()) return;
   for (const demand& other : b_.g.demands)
     if (other.wrong == d.wrong) return;

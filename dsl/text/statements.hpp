@@ -149,6 +149,12 @@ constexpr void text_parser::monoid_line_() {
   if (!failed()) monoids_.push(m);
 }
 
+constexpr int text_parser::line_end() const {
+  int end = at_;
+  while (tokens_[end].kind != token_kind::line_end && tokens_[end].kind != token_kind::end) ++end;
+  return end;
+}
+
 // The lines `where` that follow the line that ends here.
 constexpr void text_parser::collect_lets(int line_end) {
   lets_.clear();
@@ -184,8 +190,7 @@ constexpr void text_parser::definition_line() {
     }
   expect("=");
   if (failed()) return;
-  int end = at_;
-  while (tokens_[end].kind != token_kind::line_end && tokens_[end].kind != token_kind::end) ++end;
+  const int end = line_end();
   collect_lets(end);
   const node_id made = defined_as(called, axes, start, end);
   scope_.clear();
@@ -241,11 +246,12 @@ constexpr void text_parser::output_line() {
   ++at_;
   do {
     const int start = at_;
+    const bool name = now().kind == token_kind::name && (is(ahead(1), ",") || ahead(1).kind != token_kind::symbol);
     const node_id made = one_output();
     if (failed()) return;
-    if (b_.g.outputs.contains(made))
+    if (name && b_.g.outputs.contains(made))
       wrong(start) << "compile: output " << text_of(label_of(made)).text << " is asked for twice";
-    b_.g.outputs.push(made);
+    b_.g.outputs.push(b_.another(made));  // two gradients may be the same zero
   } while (!failed() && accept(","));
 }
 constexpr node_id text_parser::one_output() {

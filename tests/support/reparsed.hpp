@@ -18,11 +18,9 @@ inline std::string printed(const graph& g) {
 }
 
 inline std::vector<std::int32_t> packed_words_of(const graph& g) {
-  constexpr int capacity = 1 << 19;
-  const auto packed = std::make_unique<packed_program<capacity>>(pack<capacity>(g));
-  EXPECT_FALSE(packed->failed);
-  EXPECT_LE(packed->size, capacity);
-  return {packed->words, packed->words + packed->size};
+  const packed_list packed = pack(g);
+  EXPECT_FALSE(packed.failed);
+  return {packed.words.begin(), packed.words.end()};
 }
 
 // The words of the program that the text of `words` is; expects that its text is the same.

@@ -33,7 +33,7 @@ TEST(text_program, types_follow_the_arguments) {
   const text_program step(squares);
   const double wide[2][2] = {{1, 2}, {3, 4}};
   double loss = 0, d[2][2] = {};
-  const auto left = step({{"loss", loss}, {"x", view<const double, 2>(wide)}, {"dloss_dx", view<double, 2>(d)}});
+  const auto left = step({{"loss", loss}, {"x", wide}, {"dloss_dx", d}});
   EXPECT_TRUE(left.empty());
   EXPECT_EQ(loss, 30);
   EXPECT_EQ(d[1][0], 6);
