@@ -18,10 +18,10 @@ using list_of = std::vector<double>;
 const array<double, 1> along = list<double>({1, -2, 0.5, 3});
 
 template <class Found>
-void expect_near(const Found& found, const list_of& expected, const char* what) {
+void expect_near(const Found& found, const list_of& expected, const char* what, double unit = 1e-11) {
   for (int e = 0; e < 4; ++e)
     EXPECT_NEAR(found(e), expected[static_cast<std::size_t>(e)],
-                1e-11 * (1 + std::abs(expected[static_cast<std::size_t>(e)])))
+                unit * (1 + std::abs(expected[static_cast<std::size_t>(e)])))
         << what << ", element " << e;
 }
 
@@ -75,6 +75,20 @@ TEST(second_order, softmax_of_masked_rows) {
         {1.84829193115, 0.832692930005, 1.00730059471, 0}, {1.6416209747, 0.874775588168, -0.108857590037, 0},
         keep = filled(array<bool, 2>(3, 4),
                       {true, true, false, false, false, false, false, false, false, true, true, false}));
+}
+// Pairs of windows that hold a row: the other one's rows are its neighbours, so time grows with the length, not its square.
+TEST(second_order, windows_walk_their_neighbours) {
+  constexpr auto u = axis<"u">;
+  constexpr auto places = t.in(0_c, extent(x, dim<0>) - 1_c);
+  constexpr auto ls = define<"ls">(places) = logsumexp(u.in(0_c, 2_c), x(t + u));
+  constexpr auto y = define<"y">() = sum(places, sum(u.in(0_c, 2_c), exp(x(t + u) - ls(t)) * x(t + u)));
+  constexpr auto dx = grad(y, x);
+  constexpr auto slope = define<"slope">() = sum(t, dx(t) * dx(t) * 0.5_c);
+  const auto program = both(grad(slope, x)).rounds(1024);
+  expect_near(program(x = list<double>({0.5, -1, 1000, 1001})), {0.338195, -0.338195, 0.0874799, -0.0874799}, "windows",
+              1e-6);
+  const std::string text = program.kernels().text();
+  EXPECT_NE(text.find("over(i'.in(max(0, i - 1), min(extent(x, 0), i + 2))"), std::string::npos) << text;
 }
 // Logarithms of rows; no slice has the last two, whose logarithms are not finite.
 TEST(second_order, rows_of_no_slice) {
