@@ -18,10 +18,10 @@ using list_of = std::vector<double>;
 const array<double, 1> along = list<double>({1, -2, 0.5, 3});
 
 template <class Found>
-void expect_near(const Found& found, const list_of& expected, const char* what, double unit = 1e-11) {
+void expect_near(const Found& found, const list_of& expected, const char* what) {
   for (int e = 0; e < 4; ++e)
     EXPECT_NEAR(found(e), expected[static_cast<std::size_t>(e)],
-                unit * (1 + std::abs(expected[static_cast<std::size_t>(e)])))
+                1e-11 * (1 + std::abs(expected[static_cast<std::size_t>(e)])))
         << what << ", element " << e;
 }
 
@@ -85,8 +85,8 @@ TEST(second_order, windows_walk_their_neighbours) {
   constexpr auto dx = grad(y, x);
   constexpr auto slope = define<"slope">() = sum(t, dx(t) * dx(t) * 0.5_c);
   const auto program = both(grad(slope, x)).rounds(1024);
-  expect_near(program(x = list<double>({0.5, -1, 1000, 1001})), {0.338195, -0.338195, 0.0874799, -0.0874799}, "windows",
-              1e-6);
+  expect_near(program(x = list<double>({0.5, -1, 1000, 1001})),
+              {0.169097679313, -0.169097679313, 0.0437399732, -0.0437399732}, "windows");
   const std::string text = program.kernels().text();
   EXPECT_NE(text.find("over(i'.in(max(0, i - 1), min(extent(x, 0), i + 2))"), std::string::npos) << text;
 }
