@@ -137,6 +137,29 @@ constexpr bool narrow_range(graph& g, reduction& r) {
   return false;
 }
 
+// An index whose range another one's may leave without values, beside an index of the result: sums over pairs of windows that
+// both hold a row walk the neighbours of the row, not all rows.
+constexpr bool narrow_by_inner(graph& g, reduction& r) {
+  const index_set bound = bound_set(g, r);
+  const node_id before = r.condition;
+  for (const node_id idx : r.indices) {
+    if (!g.free[idx].meets(bound) || range_may_fail(g, idx)) continue;
+    flat<node_id> list;
+    conjuncts(g, at_most(g, g.arg(idx, 0), g.arg(idx, 1), true), list);
+    for (const node_id c : list) {
+      int within = 0, solved = 0;
+      for (const node_id other : r.indices) {
+        if (!g.free[c].has(g.ordinal(other))) continue;
+        const line a = split_affine(g, g.arg(c, 0), other), b = split_affine(g, g.arg(c, 1), other);
+        ++within;
+        solved += a.affine && b.affine && a.slope != b.slope;
+      }
+      if (within == 1 && solved == 1 && !g.free[c].without(bound).empty()) r.condition = conjunction(g, r.condition, c);
+    }
+  }
+  return r.condition != before;
+}
+
 }  // namespace deltas
 
 namespace rules {
@@ -205,7 +228,8 @@ constexpr bool drop_index(graph& g, reduction& r, node_id& factor) {
     for (int j = 0; j < r.indices.size(); ++j) nested = nested || (j != k && range.has(g.ordinal(r.indices[j])));
     const node_id low = g.arg(r.indices[k], 0), high = g.arg(r.indices[k], 1), size = size_of(g, r.indices[k]);
     const bool zero = r.kind == monoid::sum && (!is_floating(g.type(r.body)) || is_finite(g, r.body));
-    if (r.kind == monoid::any || !(zero || is_walked(g, r.indices[k])))
+    const bool asked = r.kind == monoid::any || !(zero || is_walked(g, r.indices[k]));
+    if (asked && !known_less_equal(g, make(g, op::add, low, integer(g, 1)), high))
       r.condition = conjunction(g, r.condition, make(g, op::less, low, high));
     if (r.kind == monoid::sum && nested)
       r.body = make(g, op::mul, r.body, cast_to(g, g.type(r.body), size));
@@ -319,9 +343,16 @@ constexpr node_id reduce(graph& g, monoid kind, node_id body, node_id condition,
   if (kind == monoid::sum && is_number(g, r.body, 0)) return r.body;
   if (is_false(g, r.condition)) return identity_of(g, kind, type);
   node_id factor = no_node, multiple = no_node, divisor = no_node;
+  bool narrowed = false;  // once, as a range may not be seen to be what it has become
+  const auto narrow_by_inner = [&] {
+    if (narrowed || r.indices.size() == 1) return false;
+    narrowed = true;
+    return deltas::narrow_by_inner(g, r);
+  };
   for (bool again = true; again;) {  // what is left of a body may let a factor go that stood beside what went
     while (rules::lift_condition(g, r) || deltas::resolve_equality(g, r) || deltas::narrow_range(g, r) ||
-           rules::join_nested(g, r) || rules::drop_index(g, r, factor) || rules::hoist(g, r, multiple, divisor)) {
+           rules::join_nested(g, r) || rules::drop_index(g, r, factor) || rules::hoist(g, r, multiple, divisor) ||
+           narrow_by_inner()) {
       if (is_false(g, r.condition)) return identity_of(g, kind, type);
     }
     again = false;

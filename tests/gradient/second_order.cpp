@@ -76,6 +76,20 @@ TEST(second_order, softmax_of_masked_rows) {
         keep = filled(array<bool, 2>(3, 4),
                       {true, true, false, false, false, false, false, false, false, true, true, false}));
 }
+// Pairs of windows that hold a row: the other one's rows are its neighbours, so time grows with the length, not its square.
+TEST(second_order, windows_walk_their_neighbours) {
+  constexpr auto u = axis<"u">;
+  constexpr auto places = t.in(0_c, extent(x, dim<0>) - 1_c);
+  constexpr auto ls = define<"ls">(places) = logsumexp(u.in(0_c, 2_c), x(t + u));
+  constexpr auto y = define<"y">() = sum(places, sum(u.in(0_c, 2_c), exp(x(t + u) - ls(t)) * x(t + u)));
+  constexpr auto dx = grad(y, x);
+  constexpr auto slope = define<"slope">() = sum(t, dx(t) * dx(t) * 0.5_c);
+  const auto program = both(grad(slope, x)).rounds(1024);
+  expect_near(program(x = list<double>({0.5, -1, 1000, 1001})),
+              {0.169097679313, -0.169097679313, 0.0437399732, -0.0437399732}, "windows");
+  const std::string text = program.kernels().text();
+  EXPECT_NE(text.find("over(i'.in(max(0, i - 1), min(extent(x, 0), i + 2))"), std::string::npos) << text;
+}
 // Logarithms of rows; no slice has the last two, whose logarithms are not finite.
 TEST(second_order, rows_of_no_slice) {
   constexpr auto y = define<"y">() = sum(m, sum(t.in(cut(m, 0_c), cut(m, 1_c)), log(x(t)) * log(x(t)) * w(m)));
