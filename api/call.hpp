@@ -49,13 +49,15 @@ struct call_signature {
   static constexpr int outputs = program::words.words[3];
   static constexpr auto rows = signature_of<inputs + outputs>(program::words.words);
 
-  static constexpr int slot_of(const char* name, int size) {
-    for (int s = 0; s < inputs + outputs; ++s)
-      if (rows.rows[s].called(name, size)) return s;
-    return -1;
-  }
   template <class Symbol>
-  static constexpr int slot = slot_of(Symbol::label.text, Symbol::label.length());
+  static constexpr int slot = program::template slot_of<Symbol>();
+  // Is there another input or output of a symbol's name?
+  template <class Symbol>
+  static constexpr bool names_another = [] {
+    bool any = false;
+    for (int s = 0; s < inputs + outputs; ++s) any = any || rows.rows[s].called(Symbol::label.text, Symbol::label.length());
+    return any;
+  }();
 
   template <int Slot>
   using value_type = typename type_of_element<rows.rows[Slot].type>::type;
@@ -93,11 +95,22 @@ constexpr int rank_of_value() {
     return 1;
 }
 
+SHEAF_INLINE constexpr sentence argument(const signature_row& r) {
+  sentence s;
+  s << "call: argument ";
+  for (int i = 0; i < r.name_size && s.size < 400; ++i) s.text[s.size++] = static_cast<char>(r.name[i]);
+  return s;
+}
+SHEAF_INLINE constexpr sentence spelled(const signature_row& r) {
+  return argument(r) << " (" << row(r.type).name << ", rank " << r.rank << ")";
+}
+
 template <class Signature, class B>
 SHEAF_INLINE constexpr void expect_known() {
   using symbol = typename B::symbol;
   expect<(Signature::template slot<symbol> >= 0), [] {
-    return sentence{} << "call: " << symbol::label.text << " is neither an input nor an output of this program";
+    return sentence{} << "call: " << symbol::label.text << " is neither an input nor an output of this program"
+                      << (Signature::template names_another<symbol> ? ", whose tensor of this name is another" : "");
   }>();
 }
 template <class Signature, class B>
@@ -109,7 +122,7 @@ SHEAF_INLINE constexpr bool expect_place() {
   using symbol = typename B::symbol;
   constexpr bool there = runtime::device_memory<std::remove_cvref_t<decltype(std::declval<B>().value)>>;
   expect<(there == Signature::on_device), [] {
-    return sentence{} << "call: argument " << symbol::label.text << ": expected memory of "
+    return argument(Signature::rows.rows[Signature::template slot<symbol>]) << ": expected memory of "
                       << (there ? "the host, got memory of a GPU; to_host(...) copies it"
                                 : "a GPU, got memory of the host; to_device(...) copies it");
   }>();
@@ -121,19 +134,12 @@ SHEAF_INLINE constexpr void expect_argument() {
   using value = decltype(std::declval<B>().value);
   constexpr int slot = Signature::template slot<symbol>;
   expect<converts<Signature, B>, [] {
-    return sentence{} << "call: argument " << symbol::label.text << ": expected "
+    return argument(Signature::rows.rows[slot]) << ": expected "
                       << row(Signature::rows.rows[slot].type).name << " of rank "
                       << Signature::template rank<slot> << ", got " << element_name<value>() << " of rank "
                       << rank_of_value<value>()
                       << (slot >= Signature::inputs ? " (an output needs a mutable view)" : "");
   }>();
-}
-
-SHEAF_INLINE constexpr sentence spelled(const signature_row& r) {
-  sentence s;
-  s << "call: argument ";
-  for (int i = 0; i < r.name_size && s.size < 400; ++i) s.text[s.size++] = static_cast<char>(r.name[i]);
-  return s << " (" << row(r.type).name << ", rank " << r.rank << ")";
 }
 
 template <class Signature, int Slot, class... B>

@@ -29,6 +29,7 @@ struct input_row {
   element type = element::f32;
   int rank = 0;
   std::int32_t first_extent = 0;  // in graph::static_extents; dynamic where not known
+  const char* symbol = nullptr;   // of an input with an automatic name: what stands for it in C++ (type_tag)
 };
 
 // Two integer expressions without free indices that must agree before a launch.
@@ -120,9 +121,13 @@ class graph {
     return table_.items[static_cast<int>(find(kind, type, 0, list, count))] != no_node;
   }
 
-  constexpr name_id name(const char* string, int length) {
+  constexpr name_id known_name(const char* string, int length) const {
     for (int i = 0; i < names.size(); ++i)
       if (same_text(names[i], string, length)) return i;
+    return -1;
+  }
+  constexpr name_id name(const char* string, int length) {
+    if (const name_id known = known_name(string, length); known >= 0) return known;
     const text_range range{text.size(), length};
     for (int i = 0; i < length; ++i) text.push(string[i]);
     return names.push(range);
@@ -144,6 +149,18 @@ class graph {
     for (int r = 0; r < rules.size(); ++r)
       if (rules[r].definition == definition) return r;
     return -1;
+  }
+
+  // Do the constraints say that two extents agree, each with the next?
+  constexpr bool constrained_equal(node_id a, node_id b) const {
+    flat<node_id> reached;
+    reached.push(a);
+    for (int i = 0; i < reached.size(); ++i)
+      for (const constraint& c : constraints) {
+        if (c.left == reached[i] && !reached.contains(c.right)) reached.push(c.right);
+        if (c.right == reached[i] && !reached.contains(c.left)) reached.push(c.left);
+      }
+    return reached.contains(b);
   }
 
   constexpr bool failed() const { return !error.empty(); }

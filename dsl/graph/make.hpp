@@ -252,8 +252,8 @@ constexpr node_id index(graph& g, name_id name, int serial, node_id low, node_id
 constexpr name_id index_name(const graph& g, node_id idx) { return static_cast<name_id>(g[idx].attribute / 65536); }
 constexpr int index_serial(const graph& g, node_id idx) { return static_cast<int>(g[idx].attribute % 65536); }
 // An axis that has no range yet: as the surface writes it, before resolve.hpp.
-constexpr node_id unbound_axis(graph& g, name_id name) {
-  return g.intern(op::index, element::i64, std::int64_t{name} * 65536, nullptr, 0);
+constexpr node_id unbound_axis(graph& g, name_id name, int serial = 0) {
+  return g.intern(op::index, element::i64, std::int64_t{name} * 65536 + serial, nullptr, 0);
 }
 constexpr bool is_unbound(const graph& g, node_id idx) { return g.kind(idx) == op::index && g[idx].count == 0; }
 
@@ -280,10 +280,13 @@ constexpr node_id define(graph& g, name_id name, node_id body, const node_id* in
   return g.intern(op::define, g.type(body), name, list.data(), list.size());
 }
 
-constexpr node_id input(graph& g, name_id name, element type, int rank, const std::int64_t* extents) {
+// symbol: what stands for an input whose name is automatic; null where the name says which input it is.
+constexpr node_id input(graph& g, name_id name, element type, int rank, const std::int64_t* extents,
+                        const char* symbol = nullptr) {
   for (int i = 0; i < g.inputs.size(); ++i)
-    if (g.inputs[i].name == name) return g.intern(op::input, g.inputs[i].type, i, nullptr, 0);
-  const input_row added{name, type, rank, g.static_extents.size()};
+    if (g.inputs[i].symbol == symbol && (symbol != nullptr || g.inputs[i].name == name))
+      return g.intern(op::input, g.inputs[i].type, i, nullptr, 0);
+  const input_row added{name, type, rank, g.static_extents.size(), symbol};
   for (int d = 0; d < rank; ++d) g.static_extents.push(extents[d]);
   return g.intern(op::input, type, g.inputs.push(added), nullptr, 0);
 }

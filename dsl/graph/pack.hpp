@@ -20,13 +20,19 @@ struct packed_words {
   int size = 0;         // may exceed Capacity: then the rest is lost
   bool failed = false;  // the words are the characters of the error
 };
+// With what only the compiler asks: by input, what stands for it in C++ where its name is automatic.
+template <int Capacity>
+struct packed_program : packed_words<Capacity> {
+  static constexpr int symbol_capacity = 256;
+  const char* symbols[symbol_capacity] = {};
+};
 
 namespace detail {
 
 template <int Capacity>
 struct packer {
   const graph& g;
-  packed_words<Capacity> out{};
+  packed_program<Capacity> out{};
   flat<node_id> moved{};
   int count = 0;
 
@@ -64,6 +70,7 @@ struct packer {
       word(name.size);
       for (int i = 0; i < name.size; ++i) word(g.text[name.first + i]);
     }
+    for (int i = 0; i < g.inputs.size() && i < out.symbol_capacity; ++i) out.symbols[i] = g.inputs[i].symbol;
     for (const input_row& input : g.inputs) {
       word(input.name);
       word(static_cast<std::int32_t>(input.type));
@@ -120,7 +127,7 @@ struct packer {
 }  // namespace detail
 
 template <int Capacity>
-constexpr packed_words<Capacity> pack(const graph& g) {
+constexpr packed_program<Capacity> pack(const graph& g) {
   detail::packer<Capacity> p{g};
   if (g.failed()) {
     p.out.failed = true;

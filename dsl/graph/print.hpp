@@ -1,16 +1,18 @@
-// The text of a definition or of a whole program, in the language's own notation, with as few parentheses as keep the tree:
+// The text of a definition or of a whole program, in the text language (dsl/text, docs/language.md), with as few parentheses as
+// keep the tree: print(parse(print(g))) is print(g).
 //   input x: f32[?, 4]
 //   axis t: extent(x, 0)
 //   y(m, f) = sum(t.in(cut(m, 0), cut(m, 1)).where(x(t, f) > 0), x(t, f)) / v1
 //     where v1 = ...
-// An axis, [0, extent), is printed as its name alone; other ranges stand where the index is bound. A number without a type
-// has the type of the operand beside it, else i64, or f32 where it has a point; otherwise the type follows: 0.5f64. Indices
-// of one name in one definition are told apart by primes. What is used more than once and holds a reduction (or is
-// large) is a where-line; its parameters are the indices that reductions bind.
-// Output: text without a final newline. Shown by tests/static/differentiate.cpp.
+//   output y
+// An axis, [0, extent), is printed as its name alone; other ranges stand where the index is bound. A number has the type of the
+// operand beside it, else i64, or f64 where it has a point; otherwise the type follows: 0.5f32. Indices of one name in one
+// definition are told apart by primes. What is used more than once and holds a reduction (or is large) is a where-line; its
+// parameters are the indices that reductions bind.
+// Output: text without a final newline. Shown by tests/static/differentiate.cpp, tests/text.
 #pragma once
 #include <sheaf/dsl/graph/decimal.hpp>
-#include <sheaf/dsl/graph/monoids.hpp>
+#include <sheaf/dsl/graph/words.hpp>
 
 namespace sheaf {
 
@@ -30,12 +32,25 @@ class printer {
     flat<bool> needed;
     needed.resize(g_.size(), false);
     for (const node_id output : g_.outputs) need(output, needed);
+    for (const node_id y : g_.differentiated) need(y, needed);
+    for (const demand& d : g_.demands)
+      for (const node_id n : {d.wrong, d.limit, d.found})
+        if (n != no_node) need(n, needed);
+    for (const constraint& c : g_.constraints) {
+      need(c.left, needed);
+      need(c.right, needed);
+    }
     for (node_id n = 0; n < g_.size(); ++n)
       if (needed[n] && g_.kind(n) == op::input) input_line(n);
     for (const node_id idx : g_.indices)
       if (needed[idx] && is_axis(idx)) axis_line(idx);
+    for (const constraint& c : g_.constraints) constraint_line(c);
+    monoid_lines(needed);
     for (node_id n = 0; n < g_.size(); ++n)
       if (needed[n] && g_.kind(n) == op::define) definition(n);
+    for (const demand& d : g_.demands) demand_line(d);
+    names_line("output ", g_.outputs, {});
+    names_line("check ", g_.differentiated, g_.outputs);
     return out_;
   }
 
@@ -69,18 +84,49 @@ class printer {
         direct[e] = direct[e] || is_number(g_, g_.arg(e, 1), static_cast<double>(g_.static_extents[input.first_extent + k - 1]));
       }
     }
+    const flat<bool> disagrees = indices_of_other_extents();
     for (const node_id idx : g_.indices) {
       if (is_unbound(g_, idx) || !is_number(g_, g_.arg(idx, 0), 0)) continue;
       const node_id high = g_.arg(idx, 1);
-      bool axis = g_.kind(high) == op::extent || (is_constant(g_, high) && direct[idx]);
+      bool axis = !disagrees[idx] && (g_.kind(high) == op::extent || (is_constant(g_, high) && direct[idx]));
       for (const node_id other : axes_) axis = axis && g_[other].attribute != g_[idx].attribute;
       if (axis) axes_.push(idx);
     }
   }
   constexpr bool is_axis(node_id idx) const { return axes_.contains(idx); }
 
+  // Those that subscript a dimension whose extent is not known to be theirs: as axes they would ask for it.
+  constexpr flat<bool> indices_of_other_extents() const {
+    flat<bool> result;
+    result.resize(g_.size(), false);
+    for (node_id n = 0; n < g_.size(); ++n) {
+      if (g_.kind(n) != op::load || g_[n].attribute != 0) continue;
+      for (int k = 1; k < g_[n].count; ++k) {
+        const node_id e = g_.arg(n, k);
+        if (g_.kind(e) != op::index || is_unbound(g_, e) || result[e]) continue;
+        result[e] = !is_extent_of(g_.arg(n, 0), k - 1, g_.arg(e, 1));
+      }
+    }
+    return result;
+  }
+  constexpr bool is_extent_of(node_id tensor, int d, node_id size) const {
+    if (g_.kind(tensor) == op::define) {
+      const node_id idx = g_.arg(tensor, 1 + d);
+      return is_number(g_, g_.arg(idx, 0), 0) && g_.constrained_equal(g_.arg(idx, 1), size);
+    }
+    const std::int64_t known = g_.static_extents[g_.inputs[static_cast<int>(g_[tensor].attribute)].first_extent + d];
+    if (known != dynamic && is_number(g_, size, static_cast<double>(known))) return true;
+    for (node_id n = 0; n < g_.size(); ++n)
+      if (g_.kind(n) == op::extent && g_.arg(n, 0) == tensor && g_[n].attribute == d && g_.constrained_equal(n, size)) return true;
+    return false;
+  }
+
   constexpr void name(name_id id) {
-    for (int i = 0; i < g_.names[id].size; ++i) out_.push(g_.text[g_.names[id].first + i]);
+    const char* const text = g_.text.data() + g_.names[id].first;
+    const bool plain = is_plain_name(text, g_.names[id].size);
+    if (!plain) out_.push('`');
+    for (int i = 0; i < g_.names[id].size; ++i) out_.push(text[i]);
+    if (!plain) out_.push('`');
   }
 
   constexpr void tensor_name(node_id tensor) {
@@ -118,6 +164,107 @@ class printer {
   }
 
   // ---- lines
+
+  // What must agree: expect extent(a, 0) == extent(b, 0) for i
+  constexpr void constraint_line(const constraint& c) {
+    start_line();
+    append(out_, "expect ");
+    expression(c.left, 7, no_node);
+    append(out_, " == ");
+    expression(c.right, 7, no_node);
+    if (g_.names[c.axis].size == 0) return;
+    append(out_, " for ");
+    name(c.axis);
+  }
+
+  constexpr void names_line(const char* what, const flat<node_id>& list, const flat<node_id>& without) {
+    bool first = true;
+    for (const node_id n : list) {
+      if (without.contains(n)) continue;
+      if (first) start_line();
+      append(out_, first ? what : ", ");
+      tensor_name(n);
+      first = false;
+    }
+  }
+
+  constexpr void demand_line(const demand& d) {
+    start_line();
+    prepare(d.wrong);
+    append(out_, d.of == demanded::data ? "demand data " : d.of == demanded::elements ? "demand elements " : "demand extents ");
+    quoted(d.operation);
+    out_.push(' ');
+    quoted(d.expected);
+    append(out_, " wrong ");
+    plain(d.wrong, 0);
+    if (d.limit != no_node) append(out_, " limit ");
+    if (d.limit != no_node) expression(d.limit, 0, no_node);
+    if (d.found != no_node) append(out_, " found ");
+    if (d.found != no_node) expression(d.found, 0, no_node);
+    where_lines(d.wrong);
+  }
+  constexpr void quoted(name_id id) {
+    out_.push('"');
+    for (int i = 0; i < g_.names[id].size; ++i) out_.push(g_.text[g_.names[id].first + i]);
+    out_.push('"');
+  }
+
+  // In the order in which the definitions use them.
+  constexpr void monoid_lines(const flat<bool>& needed) {
+    flat<int> used;
+    flat<bool> seen;
+    seen.resize(g_.size(), false);
+    for (node_id n = 0; n < g_.size(); ++n)
+      if (needed[n] && g_.kind(n) == op::define) find_monoids(n, seen, used);
+    for (const demand& d : g_.demands) find_monoids(d.wrong, seen, used);
+    for (const int first : used) monoid_line(first);
+  }
+  constexpr void find_monoids(node_id n, flat<bool>& seen, flat<int>& used) const {
+    if (seen[n]) return;
+    seen[n] = true;
+    for (int k = 0; k < g_[n].count; ++k) find_monoids(g_.arg(n, k), seen, used);
+    if (g_.kind(n) != op::reduce || !is_own(monoid_of(g_, n))) return;
+    const int first = own_number(monoid_of(g_, n)) - own_row_of(g_, monoid_of(g_, n)).component;
+    if (!used.contains(first)) used.push(first);
+  }
+  // monoid affine((a, b), (c, d)) = tuple(a * c, c * b + d) identity tuple(1, 0) in_order
+  constexpr void monoid_line(int first) {
+    const own_monoid_row& m = g_.monoids[first];
+    start_line();
+    append(out_, "monoid ");
+    name(m.name);
+    for (int group = 0; group < 2; ++group) {
+      append(out_, group == 0 ? "(" : ", ");
+      if (m.width > 1) out_.push('(');
+      for (int k = 0; k < m.width; ++k) {
+        if (k > 0) append(out_, ", ");
+        operand(group * m.width + k, m.width);
+      }
+      if (m.width > 1) out_.push(')');
+    }
+    append(out_, ") = ");
+    width_ = m.width;
+    each_row(first, m.width, [this](const own_monoid_row& r) { expression(r.combine, 0, no_node); });
+    append(out_, " identity ");
+    each_row(first, m.width, [this](const own_monoid_row& r) {
+      append_real(out_, real_value(g_, r.identity), r.type, is_floating(r.type));
+    });
+    if (m.in_order) append(out_, " in_order");
+  }
+  template <class Show>
+  constexpr void each_row(int first, int width, Show show) {
+    if (width > 1) append(out_, "tuple(");
+    for (int k = 0; k < width; ++k) {
+      if (k > 0) append(out_, ", ");
+      show(g_.monoids[first + k]);
+    }
+    if (width > 1) out_.push(')');
+  }
+  // a, b; of a state of several values a0, a1, b0, b1.
+  constexpr void operand(std::int64_t place, int width) {
+    out_.push(static_cast<char>('a' + place / width));
+    if (width > 1) append_integer(out_, place % width);
+  }
 
   constexpr void need(node_id n, flat<bool>& needed) const {
     if (needed[n]) return;
@@ -174,6 +321,7 @@ class printer {
       bound_[o] = false;
     }
     lets_.clear();
+    last_let_ = 0;
     ++round_;
     uses_[root] = 0;
     count(root);
@@ -215,8 +363,24 @@ class printer {
     }
   }
 
+  constexpr bool is_name_of_v(int number) const {
+    flat<char> text;
+    text.push('v');
+    append_integer(text, number);
+    for (const text_range& name : g_.names) {
+      bool same = name.size == text.size();
+      for (int i = 0; same && i < name.size; ++i) same = g_.text[name.first + i] == text[i];
+      if (same) return true;
+    }
+    return false;
+  }
   constexpr void local(node_id n) {
-    if (named_[n] == 0) named_[n] = lets_.push(n) + 1;
+    if (named_[n] == 0) {
+      while (is_name_of_v(++last_let_)) {
+      }
+      named_[n] = last_let_;
+      lets_.push(n);
+    }
     out_.push('v');
     append_integer(out_, named_[n]);
     bool first = true;
@@ -241,6 +405,7 @@ class printer {
   constexpr void plain(node_id n, int precedence) {
     switch (g_.kind(n)) {
       case op::index: return index_name_of(n);
+      case op::operand: return operand(g_[n].attribute, width_);
       case op::input:
       case op::define: return tensor_name(n);
       case op::extent: return extent_of(n);
@@ -269,9 +434,17 @@ class printer {
     const element type = g_.type(n);
     if (type == element::boolean) return append(out_, is_true(g_, n) ? "true" : "false");
     const bool typed = beside != no_node && !is_constant(g_, beside) && g_.type(beside) == type;
-    if (is_floating(type)) append_real(out_, real_value(g_, n), type, !typed);
+    const bool other = !typed && type != element::f64 && type != element::i64;
+    const double value = is_floating(type) ? real_value(g_, n) : 0;
+    const bool spelled = value != value || value == math::infinity || value == -math::infinity;  // inf, nan: no suffix
+    if (spelled && other) {
+      append(out_, "cast<");
+      append(out_, row(type).name);
+      append(out_, ">(");
+    }
+    if (is_floating(type)) append_real(out_, value, type, !typed || std::bit_cast<std::int64_t>(value) == INT64_MIN);  // -0.0
     else append_integer(out_, g_[n].attribute);
-    if (!typed && type != element::f32 && type != element::i64) append(out_, row(type).name);
+    if (other) append(out_, spelled ? ")" : row(type).name);
   }
 
   constexpr void extent_of(node_id n) {
@@ -284,11 +457,19 @@ class printer {
 
   constexpr void load(node_id n) {
     tensor_name(g_.arg(n, 0));
+    if (needs_guard(n)) append(out_, ".guarded");
     for (int k = 1; k < g_[n].count; ++k) {
       append(out_, k == 1 ? "(" : ", ");
       expression(g_.arg(n, k), 0, no_node);
     }
     if (g_[n].count > 1) out_.push(')');
+  }
+
+  // A subscript that gives its index no extent: said only where it would give one.
+  constexpr bool needs_guard(node_id n) const {
+    bool direct = false;
+    for (int k = 1; k < g_[n].count && g_[n].attribute != 0; ++k) direct = direct || is_axis(g_.arg(n, k));
+    return direct;
   }
 
   constexpr void call(const char* function, node_id n) {
@@ -328,7 +509,7 @@ class printer {
     }
     append(out_, w.infix);
     out_.push(' ');
-    expression(b, w.precedence + (logic ? 0 : 1), a);
+    expression(b, w.precedence + 1, a);
   }
 
   // ---- reductions
@@ -350,21 +531,21 @@ class printer {
       append_integer(out_, own_row_of(g_, kind).component);
       append(out_, ">(");
     }
-    if (is_own(kind))
-      name(own_row_of(g_, kind).name);
-    else append(out_, row(kind).name);
+    append(out_, is_own(kind) ? "fold(" : row(kind).name);
+    if (is_own(kind)) name(own_row_of(g_, kind).name);
     const bool several = g_[n].count > 3;
-    append(out_, several ? "(over(" : "(");
+    append(out_, is_own(kind) ? ", " : "(");
+    if (several) append(out_, "over(");
     for (int k = 2; k < g_[n].count; ++k) {
       if (k > 2) append(out_, ", ");
       binding(g_.arg(n, k));
     }
-    if (several) out_.push(')');
     if (!is_true(g_, g_.arg(n, 1))) {
       append(out_, ".where(");
       expression(g_.arg(n, 1), 0, no_node);
       out_.push(')');
     }
+    if (several) out_.push(')');
     append(out_, ", ");
     if (folds_tuple(g_, n))
       call("tuple", g_.arg(n, 0));
@@ -383,6 +564,8 @@ class printer {
   flat<int> primes_;                           // by ordinal; -1: not named yet
   flat<node_id> lets_;
   int round_ = 0;
+  int last_let_ = 0;
+  int width_ = 1;  // of the monoid whose line is written
 };
 
 // A definition or any expression.

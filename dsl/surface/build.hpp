@@ -5,6 +5,7 @@
 #include <sheaf/dsl/passes/demands.hpp>
 #include <sheaf/dsl/passes/differentiate.hpp>
 #include <sheaf/dsl/passes/tangent.hpp>
+#include <sheaf/dsl/passes/unique_names.hpp>
 #include <sheaf/dsl/surface/monoid_rows.hpp>
 
 namespace sheaf {
@@ -74,16 +75,15 @@ class builder : public rows_of_monoids {
 
   constexpr built axis(name_id name, std::int64_t declared) {
     const node_id idx = unbound_axis(g, name);
-    if (declared != dynamic) declared_.push({idx, declared});
+    if (declared != dynamic) declared_.push({idx, integer(g, declared)});
     return {idx, false};
   }
+  constexpr void declare(node_id axis, node_id size) { declared_.push({axis, size}); }
 
   constexpr built tensor(name_id name, element type, int rank, const std::int64_t* extents) {
     for (const input_row& other : g.inputs)
-      if (other.name == name && (other.type != type || other.rank != rank))
-        fail() << "tensor " << text(name) << ": declared twice, as " << row(other.type).name << " of rank "
-               << other.rank << " and as " << row(type).name << " of rank " << rank;
-    if (defined_.contains(name)) fail() << "definition " << text(name) << ": an input has this name";
+      if (other.name == name && other.symbol == nullptr) same_declaration(other, type, rank, extents);
+    if (is_given(name)) fail() << "definition " << text(name) << ": an input has this name";
     return {input(g, name, type, rank, extents), false};
   }
 
@@ -166,8 +166,10 @@ class builder : public rows_of_monoids {
     tensors_.push({tag, {id, false}});
     return id;
   }
-  // An input shaped like a definition.
-  constexpr built tensor_like(name_id name, node_id model) {
+  // An input shaped like a definition, with an automatic name.
+  constexpr built tensor_like(name_id name, node_id model, const char* symbol) {
+    for (int i = 0; i < g.inputs.size(); ++i)
+      if (g.inputs[i].symbol == symbol) return {input(g, name, g.type(model), 0, nullptr, symbol), false};
     const int rank = tensor_rank(g, model);
     flat<std::int64_t> extents;
     extents.resize(rank + 1, dynamic);
@@ -175,49 +177,43 @@ class builder : public rows_of_monoids {
       const node_id size = extent(g, model, d);
       if (is_constant(g, size)) extents[d] = g[size].attribute;
     }
-    const node_id id = input(g, name, g.type(model), rank, extents.data());
+    const node_id id = input(g, name, g.type(model), rank, extents.data(), symbol);
     for (int d = 0; d < rank; ++d)
       if (!known_equal(g, extent(g, id, d), extent(g, model, d)))
-        g.constraints.push({extent(g, model, d), extent(g, id, d), index_name_of(model, d)});
+        constrain(extent(g, model, d), extent(g, id, d), index_name_of(model, d));
     return {id, false};
-  }
-  // The name, or name1, name2, ... where an input or another definition has it.
-  constexpr name_id untaken(name_id called, node_id body, const flat<node_id>& indices, bool added = false) {
-    detail::sentence stem{};
-    stem << text(called);
-    for (int k = 1;; ++k) {
-      bool taken = false;
-      for (const input_row& input : g.inputs) taken = taken || input.name == called;
-      for (node_id n = 0; n < g.size() && !taken; ++n)
-        if (g.kind(n) == op::define && g[n].attribute == called)
-          taken = !defines(n, body, indices) || (added && g.outputs.contains(n));
-      if (!taken) return called;
-      detail::sentence s = stem;
-      s << k;
-      called = name(s.text, s.size);
-    }
   }
   // A define node for an output or a y of grad: tensors other than inputs are one, other expressions become one. One
   // expression given as two outputs becomes two definitions.
   template <class E>
   constexpr node_id output(E e, const char* label, int length, bool added = false) {
-    if constexpr (requires { E::node(*this); }) {
-      const node_id id = E::node(*this).id;
-      if (g.kind(id) == op::define) return id;
-      return copy_of(id, name(label, length));
-    } else {
-      const node_id body = (*this)(e).id;
-      for (const node_id idx : g.indices)
-        if (is_unbound(g, idx) && g.free[body].has(g.ordinal(idx)))
-          fail() << "output: index " << text(index_name(g, idx))
-                 << " is free; name the output and order its indices: define<\"name\">(" << text(index_name(g, idx))
-                 << ", ...) = expression";
-      return unnamed(body, label, length, added);
-    }
+    if constexpr (requires { E::node(*this); })
+      return output_of(E::node(*this).id, label, length);
+    else
+      return scalar_output((*this)(e).id, label, length, added);
   }
-  // The definition of a scalar without a name: `label`, or label1, label2, ... where that is taken.
+  constexpr node_id output_of(node_id tensor, const char* label, int length) {
+    return g.kind(tensor) == op::define ? tensor : copy_of(tensor, name(label, length));
+  }
+  constexpr node_id scalar_output(node_id body, const char* label, int length, bool added) {
+    for (const node_id idx : g.indices)
+      if (is_unbound(g, idx) && g.free[body].has(g.ordinal(idx)))
+        fail() << "output: index " << text(index_name(g, idx))
+               << " is free; name the output and order its indices: define<\"name\">(" << text(index_name(g, idx))
+               << ", ...) = expression";
+    return unnamed(body, label, length, added);
+  }
+  // The definition of a scalar without a name. What is an output already becomes another of a name that is free.
   constexpr node_id unnamed(node_id body, const char* label, int length, bool added) {
-    return define(g, untaken(name(label, length), body, {}, added), body, nullptr, 0);
+    detail::sentence words{};
+    for (int i = 0; i < length; ++i) words.text[words.size++] = label[i];
+    const detail::sentence stem = words;
+    for (int k = 1;; ++k) {
+      const node_id made = define(g, name(words.text, words.size), body, nullptr, 0);
+      if (!added || !g.outputs.contains(made)) return made;
+      words = stem;
+      words << k;
+    }
   }
   constexpr node_id gradient_of(node_id y, node_id x, node_id cotangent, name_id called) {
     const node_id body = g.arg(y, 0);
@@ -276,10 +272,11 @@ class builder : public rows_of_monoids {
     for (int d = 0; d < rank; ++d) list.push({axes[d]});
     return definition(name, body, list.data(), rank);
   }
-  // An automatic definition, of the familiar layer, is numbered where its name is taken by another.
+  // An automatic one, of the familiar layer, gives way to others of its name in pass `unique_names`.
   constexpr node_id definition(name_id name, node_id body, const bound_axis* axes, int rank, bool automatic = false) {
     for (const input_row& input : g.inputs)
-      if (input.name == name && !automatic) fail() << "definition " << text(name) << ": an input has this name";
+      if (input.name == name && input.symbol == nullptr && !automatic)
+        fail() << "definition " << text(name) << ": an input has this name";
     flat<node_id> indices;
     for (int d = 0; d < rank; ++d) {
       node_id value = no_node;
@@ -298,13 +295,16 @@ class builder : public rows_of_monoids {
         append_indices(axes, rank);
         break;
       }
-    if (automatic) name = untaken(name, body, indices);
-    defined_.push(name);
     const node_id result = define(g, name, body, indices.data(), rank);
-    for (node_id n = 0; n < g.size(); ++n)
-      if (n != result && g.kind(n) == op::define && g[n].attribute == name)
-        fail() << "definition " << text(name) << ": two different definitions have this name";
+    if (automatic || given_.contains(result)) return result;
+    if (is_given(name)) fail() << "definition " << text(name) << ": two different definitions have this name";
+    given_.push(result);
     return result;
+  }
+
+  // The author named this one, which was made with the name.
+  constexpr void give_name(node_id definition) {
+    if (!given_.contains(definition)) given_.push(definition);
   }
 
   // What can only be asked of the whole program.
@@ -314,20 +314,35 @@ class builder : public rows_of_monoids {
         fail() << "tensor " << tensor_name(g.arg(n, 0)) << ": skipping stands in no reduction over one of its indices; "
                << "write padded(value)(...) for a value outside";
     if (requires_ && !g.failed()) collect_demands(g);
+    if (!g.failed()) unique_names(g, given_);
   }
 
  private:
-  constexpr bool defines(node_id definition, node_id body, const flat<node_id>& indices) {
-    bool same = g.arg(definition, 0) == body && g[definition].count == 1 + indices.size();
-    for (int d = 0; same && d < indices.size(); ++d) same = g.arg(definition, 1 + d) == indices[d];
-    return same;
+  constexpr bool is_given(name_id name) const {
+    for (const node_id n : given_)
+      if (g[n].attribute == name) return true;
+    return false;
+  }
+  constexpr void same_declaration(const input_row& other, element type, int rank, const std::int64_t* extents) {
+    const auto extent_text = [](std::int64_t e) {
+      return e == dynamic ? detail::sentence{} << "any extent" : detail::sentence{} << "extent " << e;
+    };
+    if (other.type != type || other.rank != rank) {
+      fail() << "tensor " << text(other.name) << ": declared twice, as " << row(other.type).name << " of rank "
+             << other.rank << " and as " << row(type).name << " of rank " << rank;
+      return;
+    }
+    for (int d = 0; d < rank; ++d)
+      if (const std::int64_t before = g.static_extents[other.first_extent + d]; before != extents[d])
+        fail() << "tensor " << text(other.name) << ": declared twice, with " << extent_text(before).text << " and with "
+               << extent_text(extents[d]).text << " in dimension " << d;
   }
 
   // Two tensors of one rank must have equal extents; a mistake is said with the index names of `named`.
   constexpr void same_shape(node_id own, node_id given, node_id named) {
     for (int d = 0; d < tensor_rank(g, own); ++d) {
       const node_id a = extent(g, own, d), b = extent(g, given, d);
-      if (!known_equal(g, a, b)) g.constraints.push({a, b, index_name_of(named, d)});
+      if (!known_equal(g, a, b)) constrain(a, b, index_name_of(named, d));
     }
   }
   constexpr name_id index_name_of(node_id tensor, int d) {
@@ -371,7 +386,7 @@ class builder : public rows_of_monoids {
   flat<built> operands_;
   flat<memo> memo_, tensors_;
   flat<node_id> ruled_;            // definitions whose rules are built
-  flat<name_id> defined_;
+  flat<node_id> given_;            // definitions whose names the program's author gave
 };
 
 }  // namespace sheaf

@@ -16,6 +16,8 @@ struct built {
 template <class>
 inline constexpr char type_tag = 0;
 
+inline constexpr int max_rank = 8;
+
 // An index of a reduction, before its range is known.
 struct bound_axis {
   node_id axis = no_node;  // unbound

@@ -12,13 +12,13 @@ struct rule_ {
   using by = X;
   template <class Custom>
   static constexpr node_id contribution(builder& b) {
-    const node_id axes[sizeof...(Axes) + 1] = {b(Axes{}).id...};
+    const bound_axis axes[sizeof...(Axes) + 1] = {{b(Axes{}).id}...};
     constexpr auto make_label = [] {
       return detail::sentence{} << "gradient_of_" << Custom::label.text << "_by_" << X::label.text;
     };
     constexpr auto label = detail::fixed<make_label>();
     const node_id body = cast_to(b.g, b.g.type(X::node(b).id), b(E{}).id);
-    return b.definition(b.name(label.text, label.length()), body, axes, sizeof...(Axes));
+    return b.definition(b.name(label.text, label.length()), body, axes, sizeof...(Axes), true);
   }
 };
 

@@ -167,11 +167,6 @@ inline constexpr bool is_own_monoid = false;
 template <fixed_string Name, class Identity, class Combine, class Adjoint, bool InOrder>
 inline constexpr bool is_own_monoid<own_monoid_<Name, Identity, Combine, Adjoint, InOrder>> = true;
 
-// Integers are folded in i64 and halves in f32, as sums are; halves are rounded once at the end.
-constexpr element fold_type(element type) {
-  return !is_floating(type) ? element::i64 : is_half(type) ? element::f32 : type;
-}
-
 }  // namespace detail
 
 // Value K of what a fold yields.
@@ -179,27 +174,13 @@ template <int K, class Monoid, class Index, class Body, auto... Policies>
 struct own_fold_ : expression_base {
   static constexpr built build(builder& b) {
     using state = typename Monoid::state;
-    const auto bound = detail::bind_all(b, Index{});
-    flat<node_id> values = elements(b, detail::state_of<Body>::values());
-    element own = element::f32, types[state::width];
-    for (int k = 0; k < state::width; ++k) {
-      if (k == K) own = b.g.type(values[k]);
-      types[k] = detail::fold_type(b.g.type(values[k]));
-      values[k] = cast_to(b.g, types[k], values[k]);
-    }
-    const monoid kind = sibling(b.g, Monoid::node(b, types), K);
-    const node_id body = state::several ? tuple(b.g, values) : values[0];
-    node_id result = b.reduction(kind, bound.axes, bound.count, body).id;
-    if (result == body) result = values[K];  // after a mistake
-    if constexpr (sizeof...(Policies) > 0) {
-      detail::policies p;
-      (p.add(Policies), ...);
-      constexpr auto called = detail::sentence{} << "fold " << Monoid::label.text;
-      constexpr auto over = detail::spelled(Index{});
-      if (p.has_value || p.has_nan) result = detail::over_nothing(b, bound, body, result, p, called.text);
-      if (p.has_error) result = detail::of_something(b, bound, body, result, called.text, over.text);
-    }
-    return {detail::is_half(own) ? cast_to(b.g, own, result) : result};
+    return {detail::folded_over(b, Index{}, [&](detail::folder& fold) {
+      const flat<node_id> values = elements(b, detail::state_of<Body>::values());
+      element types[state::width];
+      for (int k = 0; k < state::width; ++k) types[k] = detail::fold_type(b.g.type(values[k]));
+      const detail::sentence called = detail::sentence{} << "fold " << Monoid::label.text;
+      return fold.own(Monoid::node(b, types), K, values, detail::policies_of<Policies...>(), called.text);
+    })};
   }
 
  private:

@@ -9,6 +9,34 @@ namespace sheaf {
 
 namespace detail {
 
+// What is compiled, one after the other: what names `several` is as many outputs.
+template <class... E>
+struct output_list {};
+template <class... A, class... B>
+constexpr output_list<A..., B...> operator+(output_list<A...>, output_list<B...>) {
+  return {};
+}
+template <class E>
+constexpr auto outputs_in(E);
+template <class... E>
+constexpr auto outputs_in(outputs_<E...>) {
+  return (output_list<>{} + ... + outputs_in(E{}));
+}
+template <class E>
+constexpr auto outputs_in(E) {
+  if constexpr (requires { typename E::several; })
+    return outputs_in(typename E::several{});
+  else
+    return output_list<E>{};
+}
+// Where a symbol stands among them, or -1.
+template <class Symbol, class... E>
+constexpr int place_among(output_list<E...>) {
+  int place = -1, k = 0;
+  ((place = place < 0 && std::is_same_v<Symbol, E> ? k : place, ++k), ...);
+  return place;
+}
+
 // Definitions are built before outputs without a name look for a free one. What names `several` is as many outputs.
 template <class... E>
 constexpr void build_definitions(builder& b, outputs_<E...>);
@@ -90,6 +118,25 @@ struct packed {
     else
       return packed_words<5>{};
   }();
+
+  // The input or, after all inputs, the output that a symbol stands for; -1: none. A symbol is its expression: automatic names
+  // say nothing of it, and a definition of the same name that is made of something else is another.
+  template <class Symbol>
+  static constexpr int slot_of() {
+    constexpr int inputs = words.words[1];
+    if constexpr (requires { Symbol::symbol; }) {
+      for (int i = 0; i < inputs && i < wide.symbol_capacity; ++i)
+        if (wide.symbols[i] == Symbol::symbol) return i;
+    } else if constexpr (requires { typename Symbol::value_type; }) {
+      constexpr auto rows = signature_of<inputs + words.words[3]>(words.words);
+      for (int i = 0; i < inputs; ++i)
+        if (rows.rows[i].called(Symbol::label.text, Symbol::label.length()) &&
+            (i >= wide.symbol_capacity || wide.symbols[i] == nullptr))
+          return i;
+    }
+    constexpr int place = place_among<Symbol>((output_list<>{} + ... + outputs_in(Outputs{})));
+    return place < 0 ? place : inputs + place;
+  }
 };
 
 }  // namespace detail

@@ -29,10 +29,15 @@ class resolver {
   // Says the program's error if it is the first; what comes after the first mistake is dropped.
   constexpr detail::complaint fail() { return {g.failed() ? nullptr : &g}; }
 
+  // Adds that two extents must agree, unless what is there already says so.
+  constexpr void constrain(node_id a, node_id b, name_id called) {
+    if (!g.constrained_equal(a, b)) g.constraints.push({a, b, called});
+  }
+
  protected:
   struct declared_size {
     node_id axis = no_node;
-    std::int64_t size = 0;
+    node_id size = no_node;
   };
   struct claim {
     node_id extent = no_node;
@@ -126,20 +131,21 @@ class resolver {
   // agree. `value` is what stands for the axis in expressions: the index, or low + step * index.
   constexpr node_id ranged(bound_axis a, const node_id* roots, int count, place where, node_id& value) {
     const name_id called = index_name(g, a.axis);
+    const int serial = index_serial(g, a.axis);
     if (a.low != no_node) {
       node_id high = a.high;
       if (a.step != no_node) {
         if (is_number(g, a.step, 0)) fail() << "domain of " << text(called) << ": the step is 0";
         high = step_count(a);
-        const node_id idx = index(g, called, 0, integer(g, 0), high);
+        const node_id idx = index(g, called, serial, integer(g, 0), high);
         value = make(g, op::add, a.low, make(g, op::mul, a.step, idx));
         return idx;
       }
-      return value = index(g, called, 0, a.low, high);
+      return value = index(g, called, serial, a.low, high);
     }
     flat<claim> claims;
     for (const declared_size& d : declared_)
-      if (d.axis == a.axis) claims.push({integer(g, d.size), no_node, 0});
+      if (d.axis == a.axis) claims.push({d.size, no_node, 0});
     const std::int32_t epoch = g.new_epoch();
     for (int i = 0; i < count; ++i) collect(roots[i], a.axis, epoch, claims);
     if (claims.empty()) {
@@ -149,7 +155,7 @@ class resolver {
       return no_node;
     }
     agree(claims, called, where);
-    return value = index(g, called, 0, integer(g, 0), claims[0].extent);
+    return value = index(g, called, serial, integer(g, 0), claims[0].extent);
   }
 
   // How many steps lie in [low, high), or in (high, low] for a negative step; none where a step known at run time is 0.
@@ -177,7 +183,7 @@ class resolver {
                << " but " << g[b].attribute << describe(claims[i], second_);
         return;
       }
-      g.constraints.push({a, b, called});
+      constrain(a, b, called);
     }
   }
   constexpr const char* describe(const claim& c, detail::sentence& words) {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include <sheaf/dsl/surface/expression.hpp>
+#include <sheaf/dsl/surface/outside.hpp>
 
 namespace sheaf {
 
@@ -25,8 +26,6 @@ template <class Axis, class Low, class High, class Step, class Condition>
 struct domain_;
 
 struct nothing {};
-
-inline constexpr int max_rank = 8;
 
 template <fixed_string Name, std::int64_t Size = dynamic>
 struct axis_ : expression_base, index_base {
@@ -170,39 +169,22 @@ struct extent_ : expression_base {
 
 namespace detail {
 
-// Where a subscript s of a dimension of n elements goes; always inside for n > 0.
-struct to_the_edge {
-  template <class S, class N>
-  static constexpr auto move(S s, N n) {
-    return maximum(minimum(s, n - literal_<1>{}), literal_<0>{});
+template <outside Rule, class T, class... S>
+struct moved_ : expression_base {
+  static constexpr built build(builder& b) {
+    const built tensor = T::node(b);
+    built list[sizeof...(S) + 1] = {b(S{})...};
+    for (int d = 0; d < static_cast<int>(sizeof...(S)); ++d)
+      list[d] = {moved_inside(b.g, Rule, list[d].id, extent(b.g, tensor.id, d)), false};
+    return b.load(tensor, list, static_cast<int>(sizeof...(S)), static_cast<int>(access::guarded));
   }
 };
-struct around {
-  template <class S, class N>
-  static constexpr auto move(S s, N n) {
-    return remainder(s, n);
-  }
-};
-// Back and forth with period 2 (n - 1), the edges once each; of one element, that one.
-struct back_and_forth {
-  template <class S, class N>
-  static constexpr auto move(S s, N n) {
-    const auto period = literal_<2>{} * (n - literal_<1>{});
-    const auto r = remainder(s, maximum(period, literal_<1>{}));
-    return minimum(r, period - r);
-  }
-};
-
-template <class Rule, class T, int... D, class... S>
-SHEAF_INLINE constexpr auto moved(std::integer_sequence<int, D...>, S... s) {
-  return load_<T, access::guarded, decltype(Rule::move(s, extent_<T, D>{}))...>{};
-}
-template <class Rule, class T, class... S>
-SHEAF_INLINE constexpr auto moved(S... s) {
+template <outside Rule, class T, class... S>
+SHEAF_INLINE constexpr auto moved(S...) {
   expect_rank<T, sizeof...(S)>();
   expect_subscripts<S...>();
   if constexpr (T::rank == sizeof...(S) && (Expression<S> && ... && true))
-    return moved<Rule, T>(std::make_integer_sequence<int, T::rank>{}, s...);
+    return moved_<Rule, T, S...>{};
   else
     return literal_<0>{};
 }
@@ -246,17 +228,17 @@ struct subscripts : tensor_base {
   // The nearest element.
   template <class... S>
   SHEAF_INLINE constexpr auto clamped(S... s) const {
-    return detail::moved<detail::to_the_edge, Self>(s...);
+    return detail::moved<outside::to_the_edge, Self>(s...);
   }
   // Mirrored at the first and last element, which are not repeated: PyTorch's "reflect", however far outside.
   template <class... S>
   SHEAF_INLINE constexpr auto reflected(S... s) const {
-    return detail::moved<detail::back_and_forth, Self>(s...);
+    return detail::moved<outside::back_and_forth, Self>(s...);
   }
   // Subscripts modulo the extents: PyTorch's "circular"; roll(x, k)(i) is x.wrapped(i - k).
   template <class... S>
   SHEAF_INLINE constexpr auto wrapped(S... s) const {
-    return detail::moved<detail::around, Self>(s...);
+    return detail::moved<outside::around, Self>(s...);
   }
   // What x(i, j) does, said aloud: outside the tensor is an error.
   template <class... S>
