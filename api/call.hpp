@@ -42,9 +42,9 @@ template <class B>
 concept Binding = requires { typename std::remove_cvref_t<B>::symbol; };
 
 // What a call knows of its program at compile time.
-template <class... Outputs>
-struct call_signature {
-  using program = packed<Outputs...>;
+template <class Program>
+struct program_signature {
+  using program = Program;
   static constexpr int inputs = program::words.words[1];
   static constexpr int outputs = program::words.words[3];
   static constexpr auto rows = signature_of<inputs + outputs>(program::words.words);
@@ -69,30 +69,43 @@ struct call_signature {
   using array_type = array<value_type<Slot>, rank<Slot>>;
   static constexpr bool on_device = false;
 };
+template <class... Outputs>
+struct call_signature : program_signature<packed<Outputs...>> {};
 
+// What an argument is, for the sentence that refuses it.
 template <class V>
-constexpr const char* element_name() {
-  using value = std::remove_cvref_t<V>;
-  if constexpr (is_element<value>)
-    return row(element_of<value>).name;
-  else if constexpr (requires(value& v) { requires is_element<std::remove_cvref_t<decltype(*v.data())>>; })
-    return row(element_of<std::remove_cvref_t<decltype(*std::declval<value&>().data())>>).name;
-  else if constexpr (requires(value& v) { requires is_element<std::remove_cvref_t<decltype(*v.data_handle())>>; })
-    return row(element_of<std::remove_cvref_t<decltype(*std::declval<value&>().data_handle())>>).name;
-  else if constexpr (requires { requires is_element<typename value::value_type>; })
-    return row(element_of<typename value::value_type>).name;
+constexpr const char* name_of_element() {
+  if constexpr (is_element<std::remove_cv_t<V>>)
+    return row(element_of<std::remove_cv_t<V>>).name;
   else
-    return "something that is no view of one";
+    return "something that is no element";
 }
 template <class V>
-constexpr int rank_of_value() {
-  using value = std::remove_cvref_t<V>;
-  if constexpr (is_element<value>)
-    return 0;
-  else if constexpr (requires { std::integral_constant<int, static_cast<int>(value::rank())>{}; })
-    return static_cast<int>(value::rank());
-  else
-    return 1;
+constexpr sentence description() {
+  using value = std::remove_reference_t<V>;
+  using plain = std::remove_cv_t<value>;
+  const auto of = [](const char* name, int rank) {
+    sentence s;
+    s << name << " of rank ";
+    return rank < 0 ? s << "known at run time" : s << rank;
+  };
+  if constexpr (is_element<plain>) {
+    return of(name_of_element<plain>(), 0);
+  } else if constexpr (std::is_array_v<plain>) {
+    return of(name_of_element<std::remove_all_extents_t<plain>>(), std::rank_v<plain>);
+  } else if constexpr (runtime::kind_of_source<value> != runtime::source_kind::none) {
+    sentence s = of(name_of_element<runtime::element_of_source<value>>(), runtime::static_rank<value>());
+    return runtime::reads_memory<value> ? s : s << ", whose accessor computes what it reads";
+  } else if constexpr (runtime::device_memory<plain>) {
+    return of(name_of_element<typename plain::value_type>(), plain::rank());
+  } else if constexpr (requires(value& v) { v.data(); }) {
+    return sentence{} << "something with data() whose strides are not known; view_of(pointer, {extents...}, "
+                         "{strides...}) says them";
+  } else if constexpr (requires(value& v) { v.rows(), v.cols(); } || requires(value& v) { v.shape(); }) {
+    return sentence{} << "an expression that has no memory with strides; evaluate it first";
+  } else {
+    return sentence{} << "something that is no view of one";
+  }
 }
 
 SHEAF_INLINE constexpr sentence argument(const signature_row& r) {
@@ -136,8 +149,7 @@ SHEAF_INLINE constexpr void expect_argument() {
   expect<converts<Signature, B>, [] {
     return argument(Signature::rows.rows[slot]) << ": expected "
                       << row(Signature::rows.rows[slot].type).name << " of rank "
-                      << Signature::template rank<slot> << ", got " << element_name<value>() << " of rank "
-                      << rank_of_value<value>()
+                      << Signature::template rank<slot> << ", got " << description<value>().text
                       << (slot >= Signature::inputs ? " (an output needs a mutable view)" : "");
   }>();
 }

@@ -55,6 +55,8 @@ error::error(sheaf::code kind, const char* operation, const char* expected, cons
   text_ = new text{std::move(words)};
 }
 
+error::error(sheaf::code kind, const char* sentence) : kind_(kind), text_(new text{sentence}) {}
+
 error::error(const error& other) noexcept : std::exception(other), kind_(other.kind_), text_(other.text_) {
   text_->owners.fetch_add(1, std::memory_order_relaxed);
 }

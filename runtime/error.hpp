@@ -35,6 +35,8 @@ const char* name_of(code kind);
 class error : public std::exception {
  public:
   error(sheaf::code kind, const char* operation, const char* expected, const char* found = "");
+  // A sentence of its own.
+  error(sheaf::code kind, const char* sentence);
   error(const error& other) noexcept;
   error& operator=(const error& other) noexcept;
   ~error() override;

@@ -15,6 +15,10 @@ void fail_rank(std::int64_t expected, std::int64_t found) {
        "rank " + std::to_string(found));
 }
 
+void fail_layout() {
+  fail(code::bad_argument, "conversion to a view", "a layout with strides", "an mdspan whose layout has none");
+}
+
 void fail_range(std::int64_t begin, std::int64_t end, std::int64_t extent) {
   fail(code::bad_argument, "slice of a view", "a range within [0, " + std::to_string(extent) + ")",
        "[" + std::to_string(begin) + ", " + std::to_string(end) + ")");

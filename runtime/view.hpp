@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <sheaf/dsl/graph/element.hpp>
+#include <sheaf/runtime/source.hpp>
 
 namespace sheaf {
 
@@ -22,47 +23,8 @@ struct tensor_ref {
 namespace runtime {
 
 [[noreturn]] void fail_axis(const char* operation, int axis, int rank);
-[[noreturn]] void fail_rank(std::int64_t expected, std::int64_t found);
 [[noreturn]] void fail_range(std::int64_t begin, std::int64_t end, std::int64_t extent);
 [[noreturn]] void fail_step(std::int64_t step);
-
-template <class From, class To>
-concept element_pointer_to = std::is_convertible_v<From (*)[], To (*)[]>;  // adds const, never changes the type
-
-// std::mdspan and its ancestors, sheaf::array, and the tensor classes that offer the same four names.
-template <class Source>
-concept mdspan_like = requires(Source& source) {
-  { source.rank() } -> std::convertible_to<std::int64_t>;
-  { source.extent(source.rank()) } -> std::convertible_to<std::int64_t>;
-  { source.stride(source.rank()) } -> std::convertible_to<std::int64_t>;
-  *source.data_handle();
-};
-
-template <class Source>
-concept static_rank = requires { typename std::integral_constant<std::int64_t, std::int64_t(Source::rank())>; };
-
-template <class Source, int Rank>
-constexpr bool may_have_rank() {
-  if constexpr (static_rank<Source>) return std::int64_t(Source::rank()) == Rank;
-  return true;  // known at run time only, checked there
-}
-
-template <class Source, class T, int Rank>
-concept mdspan_of =
-    mdspan_like<Source> && may_have_rank<std::remove_const_t<Source>, Rank>() && requires(Source& source) {
-      requires element_pointer_to<std::remove_reference_t<decltype(*source.data_handle())>, T>;
-    };
-
-// std::vector, std::span, std::array, std::string_view's kin: data() and size(), elements side by side.
-template <class Source, class T>
-concept contiguous_of = !mdspan_like<Source> && requires(Source& source) {
-  { source.size() } -> std::convertible_to<std::size_t>;
-  requires element_pointer_to<std::remove_reference_t<decltype(*source.data())>, T>;
-};
-
-template <class Source, class T, int Rank>
-concept c_array_of = std::is_array_v<Source> && std::extent_v<Source> > 0 &&
-                     int(std::rank_v<Source>) == Rank&& element_pointer_to<std::remove_all_extents_t<Source>, T>;
 
 constexpr void row_major(const std::int64_t* extents, std::int64_t* strides, int rank) {
   std::int64_t stride = 1;
@@ -98,22 +60,14 @@ struct view {
     requires(!std::same_as<From, T> && runtime::element_pointer_to<From, T>)
   constexpr view(const view<From, Rank>& from) : view(from.data, from.extents, from.strides) {}
 
+  // Everything with strides, and what lies side by side: see source.hpp. Throws code::rank_mismatch when the source knows its
+  // rank at run time only and it is not Rank.
   template <class Source>
-    requires(Rank == 1 && runtime::contiguous_of<std::remove_reference_t<Source>, T>)
-  constexpr view(Source&& source)
-      : data(source.data()), extents{static_cast<std::int64_t>(source.size())}, strides{1} {}
-
-  // Throws code::rank_mismatch when the source knows its rank at run time only and it is not Rank.
-  template <class Source>
-    requires(runtime::mdspan_of<std::remove_reference_t<Source>, T, Rank>)
-  constexpr view(Source&& source) : data(source.data_handle()) {
-    if constexpr (!runtime::static_rank<std::remove_cvref_t<Source>>)
-      if (std::int64_t(source.rank()) != Rank) runtime::fail_rank(Rank, std::int64_t(source.rank()));
-    for (int axis = 0; axis < Rank; ++axis) {
-      const auto theirs = static_cast<decltype(source.rank())>(axis);
-      extents[axis] = static_cast<std::int64_t>(source.extent(theirs));
-      strides[axis] = static_cast<std::int64_t>(source.stride(theirs));
-    }
+    requires(runtime::source_of<std::remove_reference_t<Source>, T, Rank>)
+  constexpr view(Source&& source) {
+    runtime::expect_strided<Rank>(source);
+    data = runtime::memory_of(source);
+    runtime::layout_of<Rank>(source, extents, strides);
   }
 
   template <class Source>

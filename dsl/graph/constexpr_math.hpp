@@ -215,6 +215,43 @@ constexpr double sigmoid(double x) {
   return x >= 0 ? 1 / (1 + e) : e / (1 + e);
 }
 
+namespace series {
+// What is left of x after y is taken away as often as it goes in, from the largest power of two times y on: each step is
+// exact, as t <= x < 2 t.
+constexpr double fmod(double x, double y) {
+  if (x != x || y != y || !checked::finite(x) || y == 0) return nan;
+  const auto power = [](double v) {  // of numbers below the normal ones, too
+    return v < 0x1p-1022 ? checked::exponent(v * 0x1p54) - 54 : checked::exponent(v);
+  };
+  double rest = abs(x);
+  const double by = abs(y);
+  while (rest >= by && by < infinity) {
+    double t = scale(by, power(rest) - power(by));
+    if (t > rest) t *= 0.5;
+    rest -= t;
+  }
+  return checked::signed_by(rest, x, 1);
+}
+}  // namespace series
+constexpr double fmod(double x, double y) {
+  return std::is_constant_evaluated() ? series::fmod(x, y) : __builtin_fmod(x, y);
+}
+constexpr bool signs_differ(double a, double b) { return checked::signed_by(1, a, b) < 0; }
+// As Python and PyTorch: exact but for one rounding, with the sign of the divisor, or of the dividend where it is 0.
+constexpr double remainder(double a, double b) {
+  const double r = fmod(a, b);
+  return r != 0 && r == r && signs_differ(r, b) ? add(r, b) : r;
+}
+// The whole number that goes with it: of the exact quotient, also where a / b rounds up to the next one or to 0.
+constexpr double quotient(double a, double b) {
+  const double q = div(a, b);
+  if (b == 0 || q != q) return q;
+  if (!checked::finite(a)) return nan;
+  if (!checked::finite(b)) return a != 0 && signs_differ(a, b) ? -1 : q;
+  if (abs(q) >= 0x1p52 || floor(q) != q) return floor(q);
+  return abs(remainder(a, b)) > abs(b) * 0.5 ? q - 1 : q;
+}
+
 constexpr std::int64_t floor_quotient(std::int64_t a, std::int64_t b) {
   if (b == 0) return 0;
   if (b == -1) return static_cast<std::int64_t>(0 - static_cast<std::uint64_t>(a));

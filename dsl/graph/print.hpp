@@ -40,10 +40,13 @@ class printer {
       need(c.left, needed);
       need(c.right, needed);
     }
-    for (node_id n = 0; n < g_.size(); ++n)
-      if (needed[n] && g_.kind(n) == op::input) input_line(n);
-    for (const node_id idx : g_.indices)
-      if (needed[idx] && is_axis(idx)) axis_line(idx);
+    for (const input_row& input : g_.inputs) input_line(input);
+    for (const node_id first : axes_)
+      for (const node_id idx : g_.indices)
+        if (needed[idx] && is_axis(idx) && index_name(g_, idx) == index_name(g_, first)) {
+          axis_line(first);
+          break;
+        }
     for (const constraint& c : g_.constraints) constraint_line(c);
     monoid_lines(needed);
     for (node_id n = 0; n < g_.size(); ++n)
@@ -68,8 +71,8 @@ class printer {
  private:
   // ---- names
 
-  // An index that is printed by its name alone: from 0 to the extent of what it subscripts, or an index of a definition,
-  // and the first of its name.
+  // An index that is printed by its name alone: from 0 to the extent of what it subscripts, or an index of a definition.
+  // The first of its name has a line; others of this name and range, told apart by primes, are bare too.
   constexpr void find_axes() {
     flat<bool> direct;
     direct.resize(g_.size(), false);
@@ -86,14 +89,26 @@ class printer {
     }
     const flat<bool> disagrees = indices_of_other_extents();
     for (const node_id idx : g_.indices) {
-      if (is_unbound(g_, idx) || !is_number(g_, g_.arg(idx, 0), 0)) continue;
+      const node_id first = axis_of(idx);
+      const bool from_zero = !is_unbound(g_, idx) && is_number(g_, g_.arg(idx, 0), 0) && !disagrees[idx];
+      if (!from_zero || first != no_node) continue;
       const node_id high = g_.arg(idx, 1);
-      bool axis = !disagrees[idx] && (g_.kind(high) == op::extent || (is_constant(g_, high) && direct[idx]));
-      for (const node_id other : axes_) axis = axis && g_[other].attribute != g_[idx].attribute;
-      if (axis) axes_.push(idx);
+      if (g_.kind(high) == op::extent || (is_constant(g_, high) && direct[idx])) axes_.push(idx);
+    }
+    for (const node_id idx : g_.indices) {
+      const node_id first = axis_of(idx);
+      if (first != no_node && !is_unbound(g_, idx) && !disagrees[idx] && g_.arg(idx, 0) == g_.arg(first, 0) &&
+          g_.arg(idx, 1) == g_.arg(first, 1))
+        bare_.push(idx);
     }
   }
-  constexpr bool is_axis(node_id idx) const { return axes_.contains(idx); }
+  // The axis of an index's name.
+  constexpr node_id axis_of(node_id idx) const {
+    for (const node_id axis : axes_)
+      if (index_name(g_, axis) == index_name(g_, idx)) return axis;
+    return no_node;
+  }
+  constexpr bool is_axis(node_id idx) const { return bare_.contains(idx); }
 
   // Those that subscript a dimension whose extent is not known to be theirs: as axes they would ask for it.
   constexpr flat<bool> indices_of_other_extents() const {
@@ -145,7 +160,7 @@ class printer {
 
   constexpr void index_name_of(node_id idx) {
     const int o = g_.ordinal(idx);
-    if (primes_[o] < 0) primes_[o] = free_primes(idx);
+    give_primes(idx);
     name(index_name(g_, idx));
     if (primes_[o] > 3) {
       out_.push('\'');
@@ -153,6 +168,12 @@ class printer {
     } else {
       for (int i = 0; i < primes_[o]; ++i) out_.push('\'');
     }
+  }
+  constexpr void give_primes(node_id idx) {
+    const int o = g_.ordinal(idx);
+    if (primes_[o] >= 0) return;
+    primes_[o] = free_primes(idx);
+    order_.push(idx);
   }
   constexpr int free_primes(node_id idx) const {
     for (int p = index_serial(g_, idx);; ++p) {
@@ -276,8 +297,7 @@ class printer {
     if (!out_.empty()) out_.push('\n');
   }
 
-  constexpr void input_line(node_id n) {
-    const input_row& input = g_.inputs[static_cast<int>(g_[n].attribute)];
+  constexpr void input_line(const input_row& input) {
     start_line();
     append(out_, "input ");
     name(input.name);
@@ -295,8 +315,7 @@ class printer {
   constexpr void axis_line(node_id idx) {
     start_line();
     append(out_, "axis ");
-    for (int o = 0; o < primes_.size(); ++o) primes_[o] = -1;
-    index_name_of(idx);
+    name(index_name(g_, idx));
     append(out_, ": ");
     expression(g_.arg(idx, 1), 0, no_node);
   }
@@ -321,15 +340,14 @@ class printer {
       bound_[o] = false;
     }
     lets_.clear();
+    order_.clear();
     last_let_ = 0;
     ++round_;
     uses_[root] = 0;
     count(root);
     if (g_.kind(root) == op::define)
-      for (int k = 1; k < g_[root].count; ++k) index_primes_first(g_.arg(root, k));
+      for (int k = 1; k < g_[root].count; ++k) give_primes(g_.arg(root, k));
   }
-  constexpr void index_primes_first(node_id idx) { primes_[g_.ordinal(idx)] = free_primes(idx); }
-
   constexpr void count(node_id n) {
     if (reached_[n] == round_) {
       ++uses_[n];
@@ -384,10 +402,12 @@ class printer {
     out_.push('v');
     append_integer(out_, named_[n]);
     bool first = true;
-    for (int o = 0; o < g_.indices.size(); ++o) {
+    const int named = order_.size();
+    for (int i = 0; i < named; ++i) {  // in the order in which they came into the text
+      const int o = g_.ordinal(order_[i]);
       if (!bound_[o] || !g_.free[n].has(o)) continue;
       append(out_, first ? "(" : ", ");
-      index_name_of(g_.indices[o]);
+      index_name_of(order_[i]);
       first = false;
     }
     if (!first) out_.push(')');
@@ -532,6 +552,12 @@ class printer {
       append(out_, ">(");
     }
     append(out_, is_own(kind) ? "fold(" : row(kind).name);
+    // Within the language these would be rounded once around a sum in f32.
+    if ((kind == monoid::sum || kind == monoid::prod) && (g_.type(n) == element::f16 || g_.type(n) == element::bf16)) {
+      append(out_, "<accumulate<");
+      append(out_, row(g_.type(n)).name);
+      append(out_, ">>");
+    }
     if (is_own(kind)) name(own_row_of(g_, kind).name);
     const bool several = g_[n].count > 3;
     append(out_, is_own(kind) ? ", " : "(");
@@ -558,11 +584,12 @@ class printer {
 
   const graph& g_;
   flat<char> out_;
-  flat<node_id> axes_;
+  flat<node_id> axes_, bare_;
   flat<int> reached_, uses_, weight_, named_;  // by node, for the definition of this round
   flat<bool> bound_;                           // by ordinal: does a reduction of this definition bind it?
   flat<int> primes_;                           // by ordinal; -1: not named yet
   flat<node_id> lets_;
+  flat<node_id> order_;                        // indices that have primes
   int round_ = 0;
   int last_let_ = 0;
   int width_ = 1;  // of the monoid whose line is written

@@ -121,7 +121,7 @@ class differentiation {
       default:
         for (int k = 0; k < g_[n].count; ++k) {
           if (!dependent_[g_.arg(n, k)]) continue;
-          const node_id part = guarded(row(g_.kind(n)).adjoint(g_, n, dy, k), dy, n);
+          const node_id part = guards::through(g_, n, dy, k);
           accumulate(g_.arg(n, k), part, g_.free.items[n]);  // after the graph has grown
         }
     }
@@ -162,7 +162,7 @@ class differentiation {
       flat<node_id> own;
       for (int d = 0; d < tensor_rank(g_, r.by); ++d) own.push(r.by == x_ ? outputs_[d] : g_.arg(r.by, 1 + d));
       const node_id part = inlined(g_, retargeted(g_, r.contribution, r.cotangent, cotangent), own.data());
-      adjoint_[r.by] = adjoint_[r.by] == no_node ? part : make(g_, op::add, adjoint_[r.by], part);
+      add(r.by, part);
     }
   }
 
@@ -175,13 +175,21 @@ class differentiation {
       const bool stays = over.empty() && (is_elementwise(g_.kind(n)) || g_.kind(n) == op::load);
       if (stays && (at_place_[n].part == no_node || at_place_[n].place == place_)) {
         const node_id known = at_place_[n].part;
-        at_place_[n] = {place_, known == no_node ? part : make(g_, op::add, known, part)};
+        at_place_[n] = {place_, known == no_node ? part : guards::joined(g_, known, part)};
         return;
       }
       part = make(g_, op::select, place_, part, number_like(g_, part, 0));
     }
     part = summed(part, over);
-    adjoint_[n] = adjoint_[n] == no_node ? part : make(g_, op::add, adjoint_[n], part);
+    // n was computed for each term: where there is none it was not, and its derivative may be infinite there.
+    const bool multiplied = is_elementwise(g_.kind(n)) || g_.kind(n) == op::reduce;
+    add(n, over.empty() || !multiplied ? part : guards::guarded(g_, guards::has_terms(g_, part), part));
+  }
+
+  // What only x gets is not multiplied on: its terms stay as they come.
+  constexpr void add(node_id n, node_id part) {
+    const node_id known = adjoint_[n];
+    adjoint_[n] = known == no_node ? part : n == x_ ? make(g_, op::add, known, part) : guards::joined(g_, known, part);
   }
 
   constexpr node_id summed(node_id part, const index_set& over) {
@@ -189,7 +197,13 @@ class differentiation {
     for (int o = 0; o < g_.indices.size(); ++o)
       if (over.has(o)) indices.push(g_.indices.items[o]);
     if (indices.empty()) return part;
-    return reduce(g_, monoid::sum, part, truth(g_, true), indices.data(), indices.size());
+    node_id sum = no_node;
+    const flat<guards::term> list = guards::summands(g_, part, over);
+    for (const guards::term& t : list) {
+      const node_id one = reduce(g_, monoid::sum, t.value, t.where, indices.data(), indices.size());
+      sum = sum == no_node ? one : guards::joined(g_, sum, one);
+    }
+    return sum;
   }
 
   constexpr void visit_load(node_id n, node_id dy) {
@@ -202,9 +216,15 @@ class differentiation {
       for (int d = 0; d < tensor_rank(g_, tensor); ++d) own.push(g_.arg(tensor, 1 + d));
     }
     if (place_ != no_node) dy = make(g_, op::select, place_, dy, number_like(g_, dy, 0));
-    const node_id part = delta_sum(n, dy, own);
-    if (is_number(g_, part, 0)) return;
-    adjoint_[tensor] = adjoint_[tensor] == no_node ? part : make(g_, op::add, adjoint_[tensor], part);
+    index_set over = g_.free.items[n];
+    over |= g_.free.items[dy];
+    for (int d = 0; d < own.size(); ++d)
+      if (g_.arg(n, 1 + d) == own[d]) over.erase(g_.ordinal(own[d]));
+    const flat<guards::term> list = guards::summands(g_, dy, over);
+    for (const guards::term& t : list) {
+      const node_id part = delta_sum(n, guards::guarded(g_, t.where, t.value), own);
+      if (!is_number(g_, part, 0)) add(tensor, part);
+    }
   }
 
   // sum over the load's indices of dy * delta(own[0], subscript 0) * ...
@@ -231,37 +251,13 @@ class differentiation {
     bool fails = false;
     for (const node_id e : subscripts) fails = fails || may_fail(g_, e);
     for (int o = 0; o < g_.indices.size(); ++o) fails = fails || (bound.has(o) && deltas::range_may_fail(g_, g_.indices.items[o]));
-    node_id condition = fails ? support(dy) : truth(g_, true);
+    node_id condition = fails ? guards::support(g_, dy) : truth(g_, true);
     for (int d = 0; d < own.size(); ++d) condition = conjunction(g_, condition, make(g_, op::equal, own[d], subscripts[d]));
     flat<node_id> indices;
     for (int o = 0; o < g_.indices.size(); ++o)
       if (bound.has(o)) indices.push(g_.indices.items[o]);
     if (indices.empty()) return make(g_, op::select, condition, dy, number_like(g_, dy, 0));
     return reduce(g_, monoid::sum, dy, condition, indices.data(), indices.size());
-  }
-  // Where n was not computed, neither is what its derivative is made of.
-  constexpr node_id guarded(node_id part, node_id dy, node_id n) {
-    if (part == no_node || !may_fail(g_, n)) return part;
-    return make(g_, op::select, support(dy), part, number_like(g_, part, 0));
-  }
-  // Where may an adjoint differ from zero, as its form shows it?
-  constexpr node_id support(node_id e) {
-    const op kind = g_.kind(e);
-    if (is_number(g_, e, 0)) return truth(g_, false);
-    if (kind == op::add || kind == op::sub) return make(g_, op::logical_or, support(g_.arg(e, 0)), support(g_.arg(e, 1)));
-    if (kind == op::neg || kind == op::div || kind == op::cast) return support(g_.arg(e, 0));
-    if (kind == op::mul) return conjunction(g_, support(g_.arg(e, 0)), support(g_.arg(e, 1)));
-    if (kind == op::select) {
-      const node_id c = g_.arg(e, 0), yes = support(g_.arg(e, 1)), no = support(g_.arg(e, 2));
-      if (is_true(g_, yes) && is_true(g_, no)) return yes;
-      const node_id otherwise = conjunction(g_, make(g_, op::logical_not, c), no);
-      return make(g_, op::logical_or, conjunction(g_, c, yes), otherwise);
-    }
-    if (kind != op::reduce || monoid_of(g_, e) != monoid::sum) return truth(g_, true);
-    const node_id terms = conjunction(g_, g_.arg(e, 1), support(g_.arg(e, 0)));
-    reduction every{monoid::sum, e, terms, {}};
-    for (int k = 2; k < g_[e].count; ++k) every.indices.push(g_.arg(e, k));
-    return rules::has_terms(g_, every) ? terms : derivative::like(g_, e, monoid::any, truth(g_, true), terms);
   }
   constexpr node_id fresh_like(node_id idx, const index_set& taken) {
     for (int serial = index_serial(g_, idx) + 1;; ++serial) {
@@ -279,20 +275,17 @@ class differentiation {
   }
 
   constexpr void visit_reduce(node_id n, node_id dy) {
-    const node_id body = g_.arg(n, 0), condition = g_.arg(n, 1);
+    const node_id body = g_.arg(n, 0);
     if (!dependent_[body]) return;
     if (is_own(monoid_of(g_, n))) return visit_fold(n);
     if (visit_running(n, dy)) return;
-    node_id part = no_node;
-    switch (monoid_of(g_, n)) {
-      case monoid::sum: part = dy; break;
-      case monoid::prod: part = make(g_, op::mul, dy, derivative::product_of_others(g_, n)); break;
-      case monoid::max:
-      case monoid::min: part = derivative::share_of_ties(g_, n, dy); break;
-      default:
-        return;
-    }
-    part = guarded(make(g_, op::select, condition, part, number_like(g_, part, 0)), dy, n);
+    const monoid kind = monoid_of(g_, n);
+    if (kind != monoid::sum && kind != monoid::prod && kind != monoid::max && kind != monoid::min) return;
+    const node_id part = guards::through_reduction(g_, n, dy, [&](node_id d) {
+      return kind == monoid::sum    ? d
+             : kind == monoid::prod ? make(g_, op::mul, d, derivative::product_of_others(g_, n))
+                                    : derivative::share_of_ties(g_, n, d);
+    });
     index_set context = g_.free.items[body];
     for (int k = 2; k < g_[n].count; ++k) context.insert(g_.ordinal(g_.arg(n, k)));
     accumulate(body, part, context);
@@ -314,7 +307,7 @@ class differentiation {
     if (own_place && (extremum || powers)) return false;
     // Elements are asked for that a later result met, which was computed only where its cotangent says.
     const bool fails = !chains && may_fail(g_, substitute(g_, keyed, r.bound, r.place));
-    if (fails && !is_true(g_, support(dy))) return false;
+    if (fails && !is_true(g_, guards::support(g_, dy))) return false;
     derivative::running_adjoint of(g_, n, r);
     flat<node_id> parts;
     if (chains)
@@ -352,18 +345,19 @@ class differentiation {
       }
       const node_id dy = s < size_ && is_floating(g_.type(s)) ? adjoint_[s] : no_node;
       cotangents.push(dy);
-      if (dy != no_node) any = any == no_node ? dy : make(g_, op::add, any, dy);
+      if (dy != no_node) any = any == no_node ? dy : guards::joined(g_, any, dy);
     }
     if (any == no_node) return;
     const bool one = cotangents.size() == 1 || (derivative::is_chain(g_, monoid_of(g_, n)) && cotangents[0] == no_node);
     if (one && visit_running(list[list.size() - 1], cotangents[cotangents.size() - 1])) return;
     const flat<node_id> parts = derivative::of_element(g_, n, cotangents);
+    const node_id where = guards::anywhere(g_, any);
     index_set bound;
     for (int k = 2; k < g_[n].count; ++k) bound.insert(g_.ordinal(g_.arg(n, k)));
     for (int k = 0; k < parts.size(); ++k) {
-      const node_id value = parts.size() == 1 ? g_.arg(n, 0) : g_.arg(g_.arg(n, 0), k), condition = g_.arg(n, 1);
+      const node_id value = parts.size() == 1 ? g_.arg(n, 0) : g_.arg(g_.arg(n, 0), k);
       if (parts[k] == no_node || !is_floating(g_.type(value))) continue;
-      const node_id part = guarded(make(g_, op::select, condition, parts[k], number_like(g_, parts[k], 0)), any, n);
+      const node_id part = guards::of_element(g_, n, where, any, parts[k]);
       index_set context = g_.free.items[value];
       context |= bound;
       accumulate(value, part, context);

@@ -3,7 +3,7 @@
 // what comes after, and the chain rule through the combination does: two running folds more, which the planner takes as
 // scans where the range allows (in ranges made of data each element walks its slice again). Shown by tests/numeric/folds.cpp.
 #pragma once
-#include <sheaf/dsl/passes/reduce.hpp>
+#include <sheaf/dsl/passes/guards.hpp>
 
 namespace sheaf {
 
@@ -29,7 +29,7 @@ class combination_adjoint {
       }
       for (int k = 0; k < g[n].count; ++k) {
         const node_id a = g.arg(n, k);
-        if (is_floating(g.type(a)) && !is_constant(g, a)) add(adjoint[a], row(g.kind(n)).adjoint(g, n, adjoint[n], k));
+        if (is_floating(g.type(a)) && !is_constant(g, a)) add(adjoint[a], guards::through(g, n, adjoint[n], k));
       }
     }
   }
@@ -50,7 +50,7 @@ class combination_adjoint {
 
  private:
   constexpr void add(node_id& to, node_id part) {
-    if (part != no_node) to = to == no_node ? part : make(g_, op::add, to, part);
+    if (part != no_node) to = to == no_node ? part : guards::joined(g_, to, part);
   }
 
   graph& g_;

@@ -6,15 +6,9 @@ namespace sheaf {
 
 namespace derivative {
 
-// Another reduction over the indices of reduction n, under its condition and one more.
-constexpr node_id like(graph& g, node_id n, monoid kind, node_id body, node_id condition) {
-  flat<node_id> indices;  // copied: the graph's arrays may move while it grows
-  for (int k = 2; k < g[n].count; ++k) indices.push(g.arg(n, k));
-  return reduce(g, kind, body, conjunction(g, g.arg(n, 1), condition), indices.data(), indices.size());
-}
-
-// The product divided by the element; where elements are zero, the product of the rest, which is zero if two are. What is zero is
-// written with the sum of the zeros as a factor, so that its own derivative is right too.
+// The product divided by the element; where elements are zero, the product of the rest, which is zero if two are. What is
+// zero is written with the sum of the zeros as a factor, so that its own derivative is right too; and beside one zero it
+// is NaN where the rest is not finite, as in PyTorch.
 constexpr node_id product_of_others(graph& g, node_id n) {
   const node_id body = g.arg(n, 0), zero = number_like(g, body, 0);
   const node_id is_zero = make(g, op::equal, body, zero);
@@ -30,7 +24,7 @@ constexpr node_id product_of_others(graph& g, node_id n) {
   };
   const node_id at_zero = where(1, rest, where(2, vanishing(make(g, op::sub, null, body)), zero));
   const node_id elsewhere =
-      where(0, make(g, op::div, n, divisor), where(1, make(g, op::div, vanishing(null), divisor), zero));
+      where(0, make(g, op::div, n, divisor), where(1, make(g, op::div, make(g, op::mul, null, rest), divisor), zero));
   return make(g, op::select, is_zero, at_zero, elsewhere);
 }
 

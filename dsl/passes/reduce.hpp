@@ -171,22 +171,45 @@ constexpr bool join_nested(graph& g, reduction& r) {
   return true;
 }
 
+// Has an index at least one value, unless a tensor is empty?
+constexpr bool is_walked(const graph& g, node_id idx) {
+  const node_id low = g.arg(idx, 0), high = g.arg(idx, 1);
+  const bool counted = is_constant(g, low) && is_constant(g, high) && g[low].attribute < g[high].attribute;
+  return counted || (is_number(g, low, 0) && g.kind(high) == op::extent);
+}
+// And the sum at least one term?
+constexpr bool has_terms(const graph& g, const reduction& r) {
+  if (!is_true(g, r.condition)) return false;
+  for (const node_id idx : r.indices)
+    if (!is_walked(g, idx)) return false;
+  return true;
+}
+
+constexpr bool is_finite(const graph& g, node_id e) {
+  if (is_constant(g, e)) return math::abs(real_value(g, e)) < math::infinity;
+  return g.kind(e) == op::cast && !is_floating(g.type(g.arg(e, 0)));
+}
+
 // An index that neither body nor condition nor another range depends on: a multiple for sums, nothing for idempotent
-// monoids (unless its range is empty, which is why only ranges known not to be are dropped).
+// monoids (unless its range is empty, which is why only ranges known not to be are dropped), of `any` a condition. Zero
+// times a body that is not finite is still a sum over nothing.
 constexpr bool drop_index(graph& g, reduction& r, node_id& factor) {
   for (int k = 0; k < r.indices.size(); ++k) {
     const int o = g.ordinal(r.indices[k]);
     bool used = g.free[r.body].has(o) || g.free[r.condition].has(o);
     for (int j = 0; j < r.indices.size(); ++j) used = used || (j != k && g.free[r.indices[j]].has(o));
-    if (used || r.kind != monoid::sum) continue;
+    if (used || (r.kind != monoid::sum && r.kind != monoid::any)) continue;
     if (r.indices.size() > 1 && deltas::range_may_fail(g, r.indices[k])) continue;
     const index_set range = g.free[r.indices[k]];
     bool nested = false;
     for (int j = 0; j < r.indices.size(); ++j) nested = nested || (j != k && range.has(g.ordinal(r.indices[j])));
-    const node_id size = size_of(g, r.indices[k]);
-    if (nested)
+    const node_id low = g.arg(r.indices[k], 0), high = g.arg(r.indices[k], 1), size = size_of(g, r.indices[k]);
+    const bool zero = r.kind == monoid::sum && (!is_floating(g.type(r.body)) || is_finite(g, r.body));
+    if (r.kind == monoid::any || !(zero || is_walked(g, r.indices[k])))
+      r.condition = conjunction(g, r.condition, make(g, op::less, low, high));
+    if (r.kind == monoid::sum && nested)
       r.body = make(g, op::mul, r.body, cast_to(g, g.type(r.body), size));
-    else
+    else if (r.kind == monoid::sum)
       factor = factor == no_node ? size : make(g, op::mul, factor, size);
     flat<node_id> rest;
     for (int j = 0; j < r.indices.size(); ++j)
@@ -195,22 +218,6 @@ constexpr bool drop_index(graph& g, reduction& r, node_id& factor) {
     return true;
   }
   return false;
-}
-
-// Has the sum at least one term, unless a tensor is empty?
-constexpr bool has_terms(const graph& g, const reduction& r) {
-  if (!is_true(g, r.condition)) return false;
-  for (const node_id idx : r.indices) {
-    const node_id low = g.arg(idx, 0), high = g.arg(idx, 1);
-    const bool counted = is_constant(g, low) && is_constant(g, high) && g[low].attribute < g[high].attribute;
-    if (!counted && !(is_number(g, low, 0) && g.kind(high) == op::extent)) return false;
-  }
-  return true;
-}
-
-constexpr bool is_finite(const graph& g, node_id e) {
-  if (is_constant(g, e)) return math::abs(real_value(g, e)) < math::infinity;
-  return g.kind(e) == op::cast && !is_floating(g.type(g.arg(e, 0)));
 }
 
 // Factors, divisors and signs that no bound index reaches leave a sum. Over nothing a sum is 0, and stays it only if the
@@ -286,10 +293,12 @@ constexpr node_id intern_reduce(graph& g, const reduction& r, element type) {
 }
 
 constexpr node_id finish(graph& g, reduction& r, element type) {
+  const node_id all = r.condition;
   const node_id outer = take_outer_condition(g, r);
   node_id result = r.body;
-  if (!r.indices.empty())
-    result = intern_reduce(g, r, type);
+  if (!r.indices.empty())  // without the condition that went, more may leave the sum
+    result = r.condition == all ? intern_reduce(g, r, type)
+                                : reduce(g, r.kind, r.body, r.condition, r.indices.data(), r.indices.size());
   else if (g.kind(result) == op::tuple)
     result = g.arg(result, own_row_of(g, r.kind).component);
   return make(g, op::select, outer, result, identity_of(g, r.kind, type));
@@ -310,13 +319,18 @@ constexpr node_id reduce(graph& g, monoid kind, node_id body, node_id condition,
   if (kind == monoid::sum && is_number(g, r.body, 0)) return r.body;
   if (is_false(g, r.condition)) return identity_of(g, kind, type);
   node_id factor = no_node, multiple = no_node, divisor = no_node;
-  while (rules::lift_condition(g, r) || deltas::resolve_equality(g, r) || deltas::narrow_range(g, r) ||
-         rules::join_nested(g, r) || rules::drop_index(g, r, factor) || rules::hoist(g, r, multiple, divisor)) {
-    if (is_false(g, r.condition)) return identity_of(g, kind, type);
-  }
-  if (kind == monoid::sum && is_floating(type) && r.indices.size() == 1 && is_true(g, r.condition)) {
-    r.body = rules::without_centred(g, r, r.body);
-    if (is_number(g, r.body, 0)) return r.body;
+  for (bool again = true; again;) {  // what is left of a body may let a factor go that stood beside what went
+    while (rules::lift_condition(g, r) || deltas::resolve_equality(g, r) || deltas::narrow_range(g, r) ||
+           rules::join_nested(g, r) || rules::drop_index(g, r, factor) || rules::hoist(g, r, multiple, divisor)) {
+      if (is_false(g, r.condition)) return identity_of(g, kind, type);
+    }
+    again = false;
+    if (kind == monoid::sum && is_floating(type) && r.indices.size() == 1 && is_true(g, r.condition)) {
+      const node_id rest = rules::without_centred(g, r, r.body);
+      again = rest != r.body;
+      r.body = rest;
+      if (is_number(g, r.body, 0)) return r.body;
+    }
   }
   node_id result = rules::finish(g, r, type);
   if (factor != no_node) result = make(g, op::mul, result, cast_to(g, type, factor));

@@ -62,10 +62,17 @@ class forward_mode {
     const int count = g_[n].count;
     for (int k = 0; k < count; ++k) {
       const node_id t = of(g_.arg(n, k));
-      const node_id part = t == no_node ? t : row(g_.kind(n)).adjoint(g_, n, t, k);
+      node_id part = t == no_node ? t : row(g_.kind(n)).adjoint(g_, n, t, k);
+      if (part != no_node && g_.kind(g_.arg(n, k)) == op::reduce && may_be_infinite(g_.kind(n)))
+        part = guards::guarded(g_, guards::has_terms(g_, t, g_.kind(n) == op::div), part);
       if (part != no_node) total = total == no_node ? part : make(g_, op::add, total, part);
     }
     return total;
+  }
+
+  // Of a number that a fold over nothing is worth. There the derivative is 0, as in reverse mode.
+  static constexpr bool may_be_infinite(op kind) {
+    return kind == op::mul || kind == op::div || kind == op::log || kind == op::sqrt || kind == op::pow;
   }
 
   // The divisor stays with the terms: where there are none the derivative is 0, as in reverse mode, and not 0 / 0.

@@ -66,7 +66,9 @@ class folder {
         b_.fail() << name << ": the values are f64 already; compensated sums f32 and narrower in f64";
       wide = cast_to(b_.g, type, body);
     }
-    node_id result = plain(kind, wide);
+    // accumulate<f16> of halves says what needs no saying; so the printer writes sums that no rounding surrounds.
+    const bool narrow = p.accumulates && is_half(p.accumulated) && (kind == folding::sum || kind == folding::prod);
+    node_id result = narrow ? b_.reduction(static_cast<monoid>(kind), bound_.axes, bound_.count, wide).id : plain(kind, wide);
     if (p.chosen != ties::even)
       result = b_.graft(result, b_.at_extremum(static_cast<monoid>(kind), p.chosen == ties::last, bound_.axes,
                                                bound_.count, wide));

@@ -101,28 +101,38 @@ constexpr auto narrowed() {
   return out;
 }
 
-template <class... Outputs>
-struct packed {
-  static constexpr auto wide = pack<word_capacity>(build_graph<Outputs...>());
+// The words of Program::wide, or the sentence that says what is wrong with it.
+template <class Program>
+struct program_words {
   // A program with a mistake in it has no inputs and outputs, so that the compiler says nothing beyond the sentence.
   static constexpr bool whole = [] {
-    if constexpr (wide.failed)
-      mistake<text_of<wide>()>();
+    if constexpr (Program::wide.failed)
+      mistake<text_of<Program::wide>()>();
     else
-      static_assert(wide.size <= word_capacity, "compile: the program is too large; split it");
-    return !wide.failed && wide.size <= word_capacity;
+      static_assert(Program::wide.size <= word_capacity, "compile: the program is too large; split it");
+    return !Program::wide.failed && Program::wide.size <= word_capacity;
   }();
   static constexpr auto words = [] {
     if constexpr (whole)
-      return narrowed<wide>();
+      return narrowed<Program::wide>();
     else
       return packed_words<5>{};
   }();
+};
+
+template <class... Outputs>
+struct wide_program {
+  static constexpr auto wide = pack<word_capacity>(build_graph<Outputs...>());
+};
+template <class... Outputs>
+struct packed : program_words<wide_program<Outputs...>> {
 
   // The input or, after all inputs, the output that a symbol stands for; -1: none. A symbol is its expression: automatic names
   // say nothing of it, and a definition of the same name that is made of something else is another.
   template <class Symbol>
   static constexpr int slot_of() {
+    constexpr const auto& wide = wide_program<Outputs...>::wide;
+    constexpr const auto& words = program_words<wide_program<Outputs...>>::words;
     constexpr int inputs = words.words[1];
     if constexpr (requires { Symbol::symbol; }) {
       for (int i = 0; i < inputs && i < wide.symbol_capacity; ++i)

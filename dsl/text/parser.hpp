@@ -37,6 +37,10 @@ class text_parser {
     bool defined = false;
     bool used = false;  // by a later line
   };
+  struct axis_row {
+    name_id name = 0;  // with any primes
+    node_id size = no_node;
+  };
   struct let_row {
     int name = 0;  // a token
     int body = 0;  // its first token
@@ -195,6 +199,8 @@ class text_parser {
   int at_ = 0, place_ = -1;
   builder b_;
   flat<tensor_row> tensors_;
+  flat<axis_row> axes_;
+  flat<node_id> declared_;  // axes that have been told their size
   flat<node_id> scope_;  // indices that are bound around here, unbound nodes
   flat<let_row> lets_;
   flat<operand_row> operands_;

@@ -145,7 +145,13 @@ constexpr node_id text_parser::condition() {
 }
 
 constexpr node_id text_parser::axis_of(const token& t) {
-  return unbound_axis(b_.g, name_of(t), t.primes);
+  const node_id axis = unbound_axis(b_.g, name_of(t), t.primes);
+  for (const axis_row& row : axes_)
+    if (row.name == name_of(t) && !declared_.contains(axis)) {
+      declared_.push(axis);
+      b_.declare(axis, row.size);
+    }
+  return axis;
 }
 
 constexpr void text_parser::tuple_values(flat<built>& list) {

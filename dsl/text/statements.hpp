@@ -61,7 +61,8 @@ constexpr graph text_parser::run() {
   if (!failed() && b_.g.outputs.empty()) wrong(at_) << "compile: expected at least one output";
   if (!failed()) b_.finish();
   settle(tokens_.size() - 1);
-  return failed() ? placed_error() : static_cast<graph&&>(b_.g);
+  if (failed()) return placed_error();
+  return static_cast<graph&&>(b_.g);
 }
 
 constexpr void text_parser::statement() {
@@ -115,8 +116,7 @@ constexpr void text_parser::axis_line() {
   const node_id size = bound_value();
   if (failed()) return;
   if (!b_.g.free[size].empty()) wrong(start) << "axis " << text_of(name_of(t)).text << ": its extent is made of numbers and extents";
-  const node_id axis = axis_of(t);
-  b_.declare(axis, size);
+  axes_.push({name_of(t), size});
   index(b_.g, name_of(t), t.primes, integer(b_.g, 0), size);  // the first of its name, as the printer asks
 }
 

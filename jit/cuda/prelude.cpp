@@ -62,8 +62,20 @@ template <class E> FN E floor_mod(E n, E d) {
   const E r = (E)(n % d);
   return r != (E)0 && (r < (E)0) != (d < (E)0) ? (E)(r + d) : r;
 }
-FN float floor_div(float n, float d) { return floorf(n / d); }
-FN double floor_div(double n, double d) { return floor(n / d); }
+// Of the exact quotient: what is left has the other sign where n / d was rounded up to a whole number, or to 0 from
+// below.
+FN float floor_div(float n, float d) {
+  const float q = floorf(n / d), r = q == 0 ? n : fmaf(-q, d, n);
+  if (fabsf(n) > 3.402823466e38f && d != 0) return n - n;
+  const bool below = (r < 0 || r > 0) && (__float_as_int(r) ^ __float_as_int(d)) < 0;
+  return below && fabsf(q) < 8388608.0f ? q - 1 : q;
+}
+FN double floor_div(double n, double d) {
+  const double q = floor(n / d), r = q == 0 ? n : fma(-q, d, n);
+  if (fabs(n) > 1.7976931348623157e308 && d != 0) return n - n;
+  const bool below = (r < 0 || r > 0) && (__double_as_longlong(r) ^ __double_as_longlong(d)) < 0;
+  return below && fabs(q) < 4503599627370496.0 ? q - 1 : q;
+}
 FN float floor_mod(float n, float d) {
   const float r = fmodf(n, d);
   return (r < 0 || r > 0) && ((__float_as_int(r) ^ __float_as_int(d)) < 0) ? r + d : r;

@@ -9,6 +9,7 @@
 #include <sheaf/dsl/graph/pack.hpp>
 #include <sheaf/jit/engine/arrange.hpp>
 #include <sheaf/jit/engine/failure.hpp>
+#include <sheaf/jit/engine/memory.hpp>
 #include <sheaf/jit/engine/runner.hpp>
 #include <sheaf/jit/engine/words.hpp>
 #include <sheaf/jit/plan/facts.hpp>
@@ -216,49 +217,6 @@ void resolve_outputs(const graph& g, const plan::facts& known, const sheaf_tenso
   }
 }
 
-// The bytes that a dense array covers; none where elements of others may lie between its own.
-struct span_of_bytes {
-  std::uintptr_t first = 0, last = 0;  // last: one past the end
-};
-span_of_bytes dense_span(const sheaf_tensor& t, int rank, element type) {
-  std::int64_t count = 1, low = 0, high = 0;
-  for (int d = 0; d < rank; ++d) {
-    if (t.extents[d] <= 0) return {};
-    count *= t.extents[d];
-    const std::int64_t reach = (t.extents[d] - 1) * t.strides[d];
-    (reach < 0 ? low : high) += reach;
-  }
-  if (high - low + 1 != count) return {};
-  const auto at = reinterpret_cast<std::uintptr_t>(t.data);
-  const std::int64_t size = row(type).bytes;
-  return {at + static_cast<std::uintptr_t>(low * size), at + static_cast<std::uintptr_t>((high + 1) * size)};
-}
-
-// Outputs that the caller gives have places of their own, each element one.
-void check_overlap(const graph& g, const sheaf_tensor* tensors) {
-  const int inputs = g.inputs.size(), slots = inputs + g.outputs.size();
-  const auto span = [&](int s) {
-    if (tensors[s].extents == nullptr) return span_of_bytes{};
-    if (s < inputs) return dense_span(tensors[s], g.inputs[s].rank, g.inputs[s].type);
-    const node_id output = g.outputs[s - inputs];
-    return dense_span(tensors[s], tensor_rank(g, output), g.type(output));
-  };
-  for (int o = inputs; o < slots; ++o) {
-    if (tensors[o].extents == nullptr) continue;
-    for (int d = 0; d < tensor_rank(g, g.outputs[o - inputs]); ++d)
-      if (tensors[o].strides[d] == 0 && tensors[o].extents[d] > 1)
-        runtime::fail(code::bad_argument, "output " + slot_text(g, o), "a place for each element",
-                      "stride 0 in dimension " + std::to_string(d));
-    const span_of_bytes own = span(o);
-    for (int s = 0; s < o; ++s) {
-      const span_of_bytes other = span(s);
-      if (own.first < other.last && other.first < own.last)
-        runtime::fail(code::bad_argument, "output " + slot_text(g, o), "memory of its own",
-                      "memory of " + slot_text(g, s));
-    }
-  }
-}
-
 const kernel* make_kernel(program& p, const sheaf_tensor* tensors, const std::int64_t* key, int key_size,
                           const kept* indices) {
   const graph& g = p.g;
@@ -321,7 +279,7 @@ const kernel* prepare(program* p, const sheaf_tensor* tensors, kept* indices) {
   std::int64_t key[key_capacity];
   int size = write_key(p->g, tensors, key);
   if (indices != nullptr) size = add_promises(*p, *indices, key, size);
-  check_overlap(p->g, tensors);
+  check_memory(p->g, tensors);
   const kernel* k = find(*p, key, size);
   if (k == nullptr) {
     const std::lock_guard lock(p->making);

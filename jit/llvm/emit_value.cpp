@@ -84,19 +84,35 @@ division divide(const op_context& c) {
   return {b.CreateSelect(by_zero, c.zero(), q), r};  // r is 0 where the divisor was replaced by 1
 }
 
+Value* signs_differ(const op_context& c, Value* x, Value* y) {
+  Type* const bits = like(x, c.b.getIntNTy(x->getType()->getScalarSizeInBits()));
+  Value* both = c.b.CreateXor(c.b.CreateBitCast(x, bits), c.b.CreateBitCast(y, bits));
+  return c.b.CreateICmpSLT(both, Constant::getNullValue(bits));
+}
+
+// Of the exact quotient (math::quotient): where a / b was rounded up to a whole number, or to 0 from below, what is
+// left has the other sign. Of an infinite dividend it is NaN.
 Value* quotient(const op_context& c) {
-  return c.floating() ? c.b.CreateUnaryIntrinsic(Intrinsic::floor, c.b.CreateFDiv(c.x[0], c.x[1])) : divide(c).quotient;
+  if (!c.floating()) return divide(c).quotient;
+  auto& b = c.b;
+  const auto real = [&](double v) { return ConstantFP::get(c.type(), v); };
+  Value *n = c.x[0], *d = c.x[1];
+  Value* q = b.CreateUnaryIntrinsic(Intrinsic::floor, b.CreateFDiv(n, d));
+  Value* left = b.CreateIntrinsic(Intrinsic::fma, {c.type()}, {b.CreateFNeg(q), d, n});
+  const double wholes = c.from == element::f64 ? 0x1p52 : 0x1p23;  // from here on all numbers are whole
+  Value* exact = b.CreateFCmpOLT(b.CreateUnaryIntrinsic(Intrinsic::fabs, q), real(wholes));
+  left = b.CreateSelect(b.CreateFCmpOEQ(q, c.zero()), n, left);  // 0 times an infinite divisor is no number
+  Value* below = b.CreateAnd(b.CreateAnd(exact, b.CreateFCmpONE(left, c.zero())), signs_differ(c, left, d));
+  q = b.CreateSelect(below, b.CreateFSub(q, real(1)), q);
+  Value* endless = b.CreateFCmpOEQ(b.CreateUnaryIntrinsic(Intrinsic::fabs, n), ConstantFP::getInfinity(c.type()));
+  return b.CreateSelect(b.CreateAnd(endless, b.CreateFCmpUNE(d, c.zero())), ConstantFP::getNaN(c.type()), q);
 }
 
 Value* remainder(const op_context& c) {
   if (!c.floating()) return divide(c).remainder;
   auto& b = c.b;
   Value* r = b.CreateFRem(c.x[0], c.x[1]);  // sign of the dividend
-  Value* other_sign =
-      b.CreateICmpSLT(b.CreateXor(b.CreateBitCast(r, like(r, b.getIntNTy(c.type()->getScalarSizeInBits()))),
-                                  b.CreateBitCast(c.x[1], like(r, b.getIntNTy(c.type()->getScalarSizeInBits())))),
-                      Constant::getNullValue(like(r, b.getIntNTy(c.type()->getScalarSizeInBits()))));
-  Value* below = b.CreateAnd(b.CreateFCmpONE(r, c.zero()), other_sign);
+  Value* below = b.CreateAnd(b.CreateFCmpONE(r, c.zero()), signs_differ(c, r, c.x[1]));
   return b.CreateSelect(below, b.CreateFAdd(r, c.x[1]), r);
 }
 

@@ -140,6 +140,17 @@ T floor_remainder(T a, T b) {
   return b == 0 ? T(0) : wrap<T>(wide(a) - (wide(a) / b - ((wide(a) % b != 0) && ((a < 0) != (b < 0)))) * b);
 }
 
+// The floor of the exact quotient, as far as that is smaller than all numbers being whole.
+template <class T>
+T whole_quotient(T x, T y) {
+  const T q = std::floor(x / y);
+  if (std::isinf(x) && y != 0) return std::numeric_limits<T>::quiet_NaN();
+  if (y == 0 || !(std::abs(q) < 1 / std::numeric_limits<T>::epsilon())) return q;
+  if (std::isinf(y)) return x != 0 && std::signbit(x) != std::signbit(y) ? T(-1) : q;
+  const T left = std::fma(-q, y, x);
+  return left != 0 && std::signbit(left) != std::signbit(y) ? q - 1 : q;
+}
+
 template <class T>
 void check_common() {
   check<bool, T>(op::equal, [](T x, T y) { return x == y; }, true);
@@ -177,7 +188,7 @@ void check_floats() {
   check<T, T>(op::sub, [](T x, T y) { return x - y; }, true);
   check<T, T>(op::mul, [](T x, T y) { return x * y; }, true);
   check<T, T>(op::div, [](T x, T y) { return x / y; }, true);
-  check<T, T>(op::quotient, [](T x, T y) { return std::floor(x / y); }, true);
+  check<T, T>(op::quotient, whole_quotient<T>, true);
   check<T, T>(
       op::remainder,
       [](T x, T y) {

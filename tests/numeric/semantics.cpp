@@ -182,6 +182,89 @@ TEST(floats, divide_by_zero_and_overflow_as_ieee) {
   EXPECT_EQ(grown(2), 0);
 }
 
+// What fmod leaves, plus the divisor where the signs differ, and the whole number that goes with it: PyTorch's remainder and
+// floor_divide, also where a / b is rounded up to a whole number, or is too large to be one.
+template <class T>
+void check_remainders() {
+  constexpr auto a = tensor<"a", T, 1>;
+  constexpr auto b = tensor<"b", T, 1>;
+  const double endless = inf;
+  const std::vector<double> left{1, 5, -5, 5, -5, 1, 0, 6, -6, 5.5, 60000, -60000, 3e-5, -3e-5, endless, nan, 2, 3, 7, -0.0};
+  const std::vector<double> right{0.1, endless, endless, -endless, -endless, 0, 0, -3, 3, -2, 0.0007, 0.0007, 7, 7, 2, 2,
+                                  nan, 0.3, 0.7, 3};
+  array<T, 1> x(20), y(20);
+  for (int k = 0; k < 20; ++k) {
+    x(k) = value_of<T>(left[static_cast<std::size_t>(k)]);
+    y(k) = value_of<T>(right[static_cast<std::size_t>(k)]);
+  }
+  const auto [rest, whole] = both(define<"rest">(i) = a(i) % b(i), define<"whole">(i) = quotient(a(i), b(i)))(a = x, b = y);
+  for (int k = 0; k < 20; ++k) {
+    const double n = number_of(x(k)), d = number_of(y(k)), left_over = std::fmod(n, d);
+    const bool adds = left_over != 0 && std::signbit(left_over) != std::signbit(d);
+    const T expected = value_of<T>(adds ? left_over + d : left_over);
+    EXPECT_TRUE(agree(rest(k), expected, 0)) << n << " % " << d << ": " << number_of(rest(k));
+    const double exact = d == 0 ? n / d : (n - left_over) / d - (adds ? 1 : 0);
+    const bool no_number = std::isinf(n) || std::isnan(n) || std::isnan(d);
+    if (!no_number) {
+      EXPECT_TRUE(agree(whole(k), value_of<T>(std::isinf(d) ? (adds ? -1 : 0) : std::round(exact)), 1)) << n << ", " << d;
+    } else {
+      EXPECT_TRUE(std::isnan(number_of(whole(k)))) << n << ", " << d;
+    }
+  }
+}
+TEST(floats, remainders_and_whole_quotients) {
+  check_remainders<double>();
+  check_remainders<float>();
+  check_remainders<float16>();
+  constexpr auto folded = constant<1.0> % constant<0.1>;
+  EXPECT_EQ(both(define<"r">(i) = cast<double>(folded) + cast<double>(x(i)) * 0_c)(x = list<float>({1}))(0),
+            std::fmod(1.0, 0.1));
+}
+
+// PyTorch's numbers, but for those named in semantics.md: where an extremum is NaN no element has a part of its derivative.
+TEST(infinities, in_derivatives_of_products_and_extrema) {
+  constexpr auto j = axis<"j">;
+  constexpr auto z = tensor<"z", double, 2>;
+  const double e = inf, u = nan;
+  const array<double, 2> at = filled(
+      array<double, 2>(7, 4), {u, 1, 2, 3, e, 1, 2, 3, -e, e, 1, 0, 0, 0, 1, u, 5e-324, 1, 2, 3, u, 0, 2, 3, 1, u, u, 3});
+  const auto [product, even, first, last] =
+      both(grad(define<"y">() = sum(i, prod(j, z(i, j))), z), grad(define<"most">() = sum(i, max(j, z(i, j))), z),
+           grad(define<"first_most">() = sum(i, max<ties::first>(j, z(i, j))), z),
+           grad(define<"last_least">() = sum(i, min<ties::last>(j, z(i, j))), z))(z = at);
+  const double products[7][4] = {{u, u, u, u}, {u, e, e, e}, {u, u, u, -e}, {0, 0, 0, 0}, {6, 1.5e-323, 5e-324, 5e-324},
+                                 {u, u, u, u}, {u, u, u, u}};
+  const double evens[7][4] = {{0, 0, 0, 0}, {1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 0, 0}, {0, 0, 0, 1}, {0, 0, 0, 0}, {0, 0, 0, 0}};
+  const int firsts[7] = {0, 0, 1, 3, 3, 0, 1}, lasts[7] = {0, 1, 0, 3, 0, 0, 2};
+  for (int r = 0; r < 7; ++r)
+    for (int k = 0; k < 4; ++k) {
+      if (r != 4 || k == 0) {
+        EXPECT_TRUE(agree(product(r, k), products[r][k], 0)) << r << ", " << k << ": " << product(r, k);
+      }
+      EXPECT_EQ(even(r, k), evens[r][k]) << r << ", " << k;
+      EXPECT_EQ(first(r, k), k == firsts[r]) << r << ", " << k;
+      EXPECT_EQ(last(r, k), k == lasts[r]) << r << ", " << k;
+    }
+}
+
+// The derivative along any direction is 0 where nothing is folded, also of a mean, which is NaN there.
+TEST(nothing_to_fold, has_no_derivative_along_a_direction) {
+  constexpr auto m = axis<"m">;
+  constexpr auto t = axis<"t">;
+  constexpr auto v = tensor<"v", float, 1>;
+  constexpr auto cut = tensor<"cut", std::int64_t, 2>;
+  constexpr auto slice = t.in(cut(m, 0_c), cut(m, 1_c));
+  constexpr auto y = define<"y">(m) = mean(slice, x(t));
+  constexpr auto size = define<"size">(m) = sqrt(sum(slice, x(t) * x(t)));
+  const auto [average, along, of_size] = both(y, jvp(y, x, v), jvp(size, x, v))(
+      x = list<float>({3, 4}), v = list<float>({1, 2}), cut = filled(array<std::int64_t, 2>(2, 2), {0, 2, 1, 1}));
+  EXPECT_EQ(along(0), 1.5f);
+  EXPECT_TRUE(std::isnan(average(1)));
+  EXPECT_EQ(along(1), 0);
+  EXPECT_NEAR(of_size(0), 2.2, 1e-6);
+  EXPECT_EQ(of_size(1), 0);
+}
+
 // Only the chosen branch is evaluated, so a guard protects the load behind it.
 TEST(select, protects_what_it_does_not_choose) {
   constexpr auto pick = tensor<"pick", std::int64_t, 1>;

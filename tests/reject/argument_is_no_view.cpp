@@ -1,4 +1,4 @@
-// expect: call: argument a: expected f32 of rank 1, got something that is no view of one of rank 1
+// expect: call: argument a: expected f32 of rank 1, got something that is no view of one
 #include <string>
 
 #include <sheaf/sheaf.hpp>

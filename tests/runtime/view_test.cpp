@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstddef>
+#include <iterator>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -35,6 +36,42 @@ struct any_rank {
   float* data_handle() const { return first; }
 };
 
+// As mdspan's ancestors: data() where it has data_handle() now.
+struct columns_first_before : columns_first {
+  float* data() const { return first; }
+  float* data_handle() const = delete;
+};
+
+// As an mdspan whose accessor scales what it reads, and one whose layout may have no strides.
+struct scaled : columns_first {
+  using accessor_type = int;
+  using reference = float;
+};
+struct tiled : columns_first {
+  bool strided;
+  bool is_strided() const { return strided; }
+};
+
+// Strides in bytes, as Python's arrays have them; elements that nothing says to lie side by side; a matrix with iterators.
+struct bytes_apart {
+  float* data() const;
+  std::size_t size() const;
+  const long* shape() const;
+  const long* strides() const;
+};
+struct unknown {
+  float* data() const;
+  std::size_t size() const;
+  std::reverse_iterator<float*> begin() const;
+};
+struct flat_matrix {
+  float* data() const;
+  std::size_t size() const;
+  float* begin() const;
+  int rows() const;
+  int cols() const;
+};
+
 template <class From, class To>
 constexpr bool converts = std::is_convertible_v<From, To>;
 
@@ -54,6 +91,9 @@ static_assert(converts<float (&)[4][2], view<float, 2>> && !converts<float (&)[4
 static_assert(converts<view<float, 2>, view<const float, 2>> && !converts<view<const float, 2>, view<float, 2>>);
 static_assert(converts<columns_first, view<const float, 2>> && !converts<columns_first, view<float, 3>>);
 static_assert(converts<any_rank, view<float, 2>>);
+static_assert(converts<columns_first_before, view<float, 2>> && !converts<scaled, view<const float, 2>>);
+static_assert(!converts<bytes_apart, view<float, 1>> && !converts<bytes_apart, view<float, 2>>);
+static_assert(!converts<unknown, view<float, 1>> && !converts<flat_matrix, view<float, 1>>);
 static_assert(converts<float&, view<float, 0>> && converts<float, view<const float, 0>>);
 static_assert(!converts<const float&, view<float, 0>> && !converts<float, view<float, 0>>);
 static_assert(!converts<double, view<const float, 0>>);
@@ -99,6 +139,17 @@ TEST(view, refuses_another_rank_at_run_time) {
   } catch (const sheaf::error& e) {
     EXPECT_EQ(e.code(), sheaf::code::rank_mismatch);
     EXPECT_STREQ(e.what(), "conversion to a view: expected rank 2, found rank 3");
+  }
+}
+
+TEST(view, refuses_a_layout_without_strides) {
+  float numbers[6] = {0, 1, 2, 3, 4, 5};
+  EXPECT_EQ((view<float, 2>(tiled{{numbers}, true})(2, 1)), 5);
+  try {
+    view<float, 2> x = tiled{{numbers}, false};
+    FAIL() << x.size();
+  } catch (const sheaf::error& e) {
+    EXPECT_STREQ(e.what(), "conversion to a view: expected a layout with strides, found an mdspan whose layout has none");
   }
 }
 

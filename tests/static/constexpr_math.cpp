@@ -23,5 +23,13 @@ static_assert(math::pow(math::nan, 0) == 1 && near(math::sigmoid(2), 0.880797077
 static_assert(math::round(2.5) == 2 && math::round(3.5) == 4 && math::round(-2.5) == -2 && math::round(0.49999999999999994) == 0);
 static_assert(math::floor(-1.5) == -2 && math::ceil(-1.5) == -1 && math::trunc(-1.5) == -1);
 static_assert(math::floor_quotient(-7, 2) == -4 && math::floor_remainder(-7, 2) == 1 && math::floor_remainder(7, -2) == -1);
+// fmod is exact, however large the quotient; what is left has the divisor's sign; the quotient is the exact one's.
+static_assert(math::fmod(1e300, 7) == 1.0 && math::fmod(-1e308, 7e-320) == -5.324e-320);
+static_assert(math::fmod(5e-324, 1e-323) == 5e-324);
+static_assert(math::remainder(1, 0.1) == 0.09999999999999995 && math::quotient(1, 0.1) == 9 && math::remainder(-1e-20, 1) == 1);
+static_assert(math::remainder(5, math::infinity) == 5 && math::remainder(-5, math::infinity) == math::infinity);
+static_assert(math::quotient(5, math::infinity) == 0 && math::quotient(-5, math::infinity) == -1);
+static_assert(near(math::remainder(math::infinity, 2), math::nan) && near(math::remainder(1, 0), math::nan));
+static_assert(near(math::quotient(math::infinity, 2), math::nan) && math::quotient(-1, 0) == -math::infinity);
 static_assert(math::floor_quotient(INT64_MIN, -1) == INT64_MIN && math::floor_quotient(1, 0) == 0);
 }  // namespace

@@ -1,0 +1,117 @@
+// text_program: a program whose text is known at run time only. Arguments and results are named, and carry their types with them.
+//
+//   const text_program step("loss = sum(over(t, f), x(t, f) * x(t, f))\noutput loss, grad(loss, x)");
+//   const auto results = step({{"x", rows}});                    // element types and ranks as the arguments have them
+//   view<const float, 2> dx = results[1].as<float, 2>();         // in the order of the text's outputs
+//   step({{"x", rows}, {"loss", l}, {"dloss_dx", gradient}});    // into the caller's views
+//
+// docs/language.md has the grammar. Shown by tests/text/text_program.cpp.
+#pragma once
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <sheaf/jit/engine/program.hpp>
+#include <sheaf/runtime/array.hpp>
+#include <sheaf/runtime/error.hpp>
+#include <sheaf/runtime/view.hpp>
+
+namespace sheaf {
+
+// One argument: a name, and a view of anything that a view can be made of. It refers to the elements for the call's duration.
+class named_argument {
+ public:
+  template <class T, int Rank>
+  named_argument(std::string_view name, const view<T, Rank>& v)
+      : name_(name), type_(element_of<std::remove_const_t<T>>), rank_(Rank), writable_(!std::is_const_v<T>),
+        data_(const_cast<std::remove_const_t<T>*>(v.data)) {
+    for (int d = 0; d < Rank; ++d) extents_[d] = v.extents[d], strides_[d] = v.strides[d];
+  }
+  template <class Source>
+    requires(runtime::kind_of_source<std::remove_reference_t<Source>> != runtime::source_kind::none &&
+             runtime::static_rank<std::remove_reference_t<Source>>() >= 0)
+  named_argument(std::string_view name, Source&& source)
+      : named_argument(name, view<runtime::element_of_source<std::remove_reference_t<Source>>,
+                                  runtime::static_rank<std::remove_reference_t<Source>>()>(source)) {}
+  // A number; one that is no variable is read only, and lives as long as the call.
+  template <class T>
+    requires(is_element<std::remove_cvref_t<T>>)
+  named_argument(std::string_view name, T&& value)
+      : named_argument(name, view<std::conditional_t<std::is_lvalue_reference_v<T>, std::remove_reference_t<T>, const T>, 0>(
+                                 value)) {}
+
+  std::string_view name() const { return name_; }
+  element type() const { return type_; }
+  int rank() const { return rank_; }
+  bool writable() const { return writable_; }
+  sheaf_tensor tensor() const { return {data_, extents_, strides_}; }
+
+ private:
+  std::string_view name_;
+  element type_;
+  int rank_;
+  bool writable_;
+  void* data_;
+  std::int64_t extents_[8] = {}, strides_[8] = {};
+};
+
+// An output that no argument took: row-major elements of a type known at run time. It can be moved, not copied.
+class any_array {
+ public:
+  // Memory for these extents. Throws code::out_of_memory.
+  any_array(std::string name, element type, std::vector<std::int64_t> extents);
+  any_array(any_array&& other) noexcept;
+  any_array& operator=(any_array&& other) noexcept;
+  ~any_array();
+
+  const std::string& name() const { return name_; }
+  element type() const { return type_; }
+  int rank() const { return static_cast<int>(extents_.size()) - 1; }
+  std::int64_t extent(int axis) const { return extents_[static_cast<std::size_t>(axis)]; }
+  const std::int64_t* extents() const { return extents_.data(); }
+  void* data() const { return data_; }
+
+  // Throws code::rank_mismatch where it is of another type or rank. Valid as long as this array.
+  template <class T, int Rank>
+  view<T, Rank> as() const {
+    expect(element_of<std::remove_const_t<T>>, Rank);
+    std::int64_t strides[Rank > 0 ? Rank : 1];
+    runtime::row_major(extents_.data(), strides, Rank);
+    return view<T, Rank>(static_cast<T*>(data_), extents_.data(), strides);
+  }
+
+ private:
+  void expect(element type, int rank) const;
+  std::string name_;
+  element type_;
+  std::vector<std::int64_t> extents_;  // one more than the rank: never empty
+  std::size_t bytes_;
+  void* data_;
+};
+
+// Calls from several threads at a time are safe; it can be moved, not copied.
+class text_program {
+ public:
+  // Throws code::bad_argument where the text cannot be read whatever the arguments are: "text: line 2, column 14: ...".
+  explicit text_program(std::string_view text, const options& wanted = {}, jit::backend runs_on = jit::backend::chosen);
+  text_program(text_program&&) noexcept;
+  text_program& operator=(text_program&&) noexcept;
+  ~text_program();
+
+  // Every input, and any output that goes into memory of the caller's; returns the other outputs in their order. Throws
+  // sheaf::error; outputs are then untouched.
+  std::vector<any_array> operator()(std::initializer_list<named_argument> arguments) const;
+  std::vector<any_array> operator()(const std::vector<named_argument>& arguments) const;
+
+  // The program as the printer writes it, for arguments of these types; and what would run for them and why.
+  std::string text(const std::vector<named_argument>& arguments = {}) const;
+  std::string explain(const std::vector<named_argument>& arguments) const;
+
+ private:
+  class implementation;
+  std::unique_ptr<implementation> implementation_;
+};
+
+}  // namespace sheaf

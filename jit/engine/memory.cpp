@@ -1,0 +1,166 @@
+#include <sheaf/jit/engine/memory.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <numeric>
+
+#include <sheaf/jit/engine/words.hpp>
+#include <sheaf/runtime/fail.hpp>
+
+namespace sheaf::jit {
+
+namespace {
+
+constexpr int most_dimensions = 17;           // two arrays of rank 8, and the bytes of an element
+constexpr std::int64_t most_steps = 1 << 18;  // a millisecond; strides that need more are nobody's
+
+struct dimension {
+  std::int64_t stride = 0, low = 0, high = 0;  // stride > 0; what its position may be
+};
+
+// Whether start + the sum of position * stride can be 0: by stride, largest first, where what is left must be within what the
+// smaller ones span. Where strides nest that leaves one position each.
+class meeting {
+ public:
+  void add(std::int64_t stride, std::int64_t low, std::int64_t high) {
+    if (stride < 0) return add(-stride, -high, -low);
+    for (int d = 0; d < count_; ++d)
+      if (list_[d].stride == stride) {
+        list_[d].low += low, list_[d].high += high;
+        return;
+      }
+    list_[count_++] = {stride, low, high};
+  }
+  // beside: other than by all positions 0.
+  bool exists(std::int64_t start, bool beside) {
+    std::sort(list_, list_ + count_, [](const dimension& a, const dimension& b) { return a.stride > b.stride; });
+    for (int d = count_ - 1; d >= 0; --d) {
+      least_[d] = least_[d + 1] + list_[d].stride * list_[d].low;
+      most_[d] = most_[d + 1] + list_[d].stride * list_[d].high;
+    }
+    if (count_ > 1 && !divides(start)) return false;
+    return from(0, start, !beside);
+  }
+
+ private:
+  static std::int64_t floor(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0); }
+
+  // Positions of all dimensions but the smallest move by multiples of their strides' divisor.
+  bool divides(std::int64_t start) const {
+    std::int64_t divisor = 0;
+    for (int d = 0; d + 1 < count_; ++d) divisor = std::gcd(divisor, list_[d].stride);
+    const dimension& small = list_[count_ - 1];
+    const std::int64_t first = -start - small.stride * small.high, last = -start - small.stride * small.low;
+    return floor(last, divisor) * divisor >= first;
+  }
+  bool from(int d, std::int64_t moved, bool differs) {
+    if (++steps_ > most_steps) return true;
+    if (d == count_) return differs && moved == 0;
+    const auto [stride, low, high] = list_[d];
+    const std::int64_t first = std::max(low, -floor(moved + most_[d + 1], stride));
+    const std::int64_t last = std::min(high, floor(-moved - least_[d + 1], stride));
+    for (std::int64_t k = first; k <= last; ++k)
+      if (from(d + 1, moved + k * stride, differs || k != 0)) return true;
+    return false;
+  }
+
+  dimension list_[most_dimensions];
+  int count_ = 0;
+  std::int64_t least_[most_dimensions + 1] = {}, most_[most_dimensions + 1] = {};
+  std::int64_t steps_ = 0;
+};
+
+// An array of a call: bytes [first, last) hold all its elements; last <= first where there are none.
+struct memory_region {
+  const sheaf_tensor* tensor = nullptr;
+  int rank = 0;
+  std::int64_t element_bytes = 1, at = 0, first = 0, last = 0;
+};
+
+memory_region region_of(const sheaf_tensor& t, int rank, element type) {
+  memory_region r{&t, rank, row(type).bytes, static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(t.data))};
+  std::int64_t low = 0, high = 1;
+  for (int d = 0; d < rank; ++d) {
+    if (t.extents[d] <= 0) return r;
+    const std::int64_t reach = (t.extents[d] - 1) * t.strides[d];
+    (reach < 0 ? low : high) += reach;
+  }
+  r.first = r.at + low * r.element_bytes;
+  r.last = r.at + high * r.element_bytes;
+  return r;
+}
+
+bool shares_bytes(const memory_region& a, const memory_region& b) {
+  if (a.first >= b.last || b.first >= a.last) return false;
+  meeting both;
+  both.add(1, 1 - b.element_bytes, a.element_bytes - 1);
+  for (int d = 0; d < a.rank; ++d)
+    if (a.tensor->extents[d] > 1 && a.tensor->strides[d] != 0)
+      both.add(a.tensor->strides[d] * a.element_bytes, 0, a.tensor->extents[d] - 1);
+  for (int d = 0; d < b.rank; ++d)
+    if (b.tensor->extents[d] > 1 && b.tensor->strides[d] != 0)
+      both.add(b.tensor->strides[d] * b.element_bytes, 1 - b.tensor->extents[d], 0);
+  return both.exists(a.at - b.at, false);
+}
+
+// Row-major, with gaps or without: by far the most outputs.
+bool is_nested(const sheaf_tensor& t, int rank) {
+  std::int64_t reach = 0;
+  for (int d = rank - 1; d >= 0; --d) {
+    if (t.extents[d] <= 1) continue;
+    if (std::abs(t.strides[d]) <= reach) return false;
+    reach += std::abs(t.strides[d]) * (t.extents[d] - 1);
+  }
+  return true;
+}
+
+void check_own_places(const graph& g, const memory_region& r, int slot) {
+  const sheaf_tensor& t = *r.tensor;
+  if (r.last <= r.first || is_nested(t, r.rank)) return;
+  const auto complain = [&](const std::string& found) {
+    runtime::fail(code::bad_argument, "output " + slot_text(g, slot), "a place for each element", found);
+  };
+  meeting own;
+  for (int d = 0; d < r.rank; ++d) {
+    if (t.extents[d] == 1) continue;
+    if (t.strides[d] == 0) complain("stride 0 in dimension " + std::to_string(d));
+    for (int e = 0; e < d; ++e)
+      if (t.extents[e] > 1 && std::abs(t.strides[e]) == std::abs(t.strides[d]))
+        complain("strides of equal size in dimensions " + std::to_string(e) + " and " + std::to_string(d));
+    own.add(t.strides[d], 1 - t.extents[d], t.extents[d] - 1);
+  }
+  if (own.exists(0, true)) complain("elements that share one");
+}
+
+bool has_elements(const sheaf_tensor& t, int rank) {
+  for (int d = 0; d < rank; ++d)
+    if (t.extents[d] <= 0) return false;
+  return true;
+}
+
+}  // namespace
+
+void check_memory(const graph& g, const sheaf_tensor* tensors) {
+  const int inputs = g.inputs.size(), slots = inputs + g.outputs.size();
+  const auto rank = [&](int s) { return s < inputs ? g.inputs[s].rank : tensor_rank(g, g.outputs[s - inputs]); };
+  const auto region = [&](int s) {
+    if (tensors[s].extents == nullptr) return memory_region{};
+    return region_of(tensors[s], rank(s), s < inputs ? g.inputs[s].type : g.type(g.outputs[s - inputs]));
+  };
+  for (int s = 0; s < slots; ++s)
+    if (tensors[s].data == nullptr && tensors[s].extents != nullptr && has_elements(tensors[s], rank(s)))
+      runtime::fail(code::bad_argument, (s < inputs ? "argument " : "output ") + slot_text(g, s),
+                    "memory for its elements", "a null pointer");
+  for (int o = inputs; o < slots; ++o) {
+    if (tensors[o].extents == nullptr) continue;
+    const memory_region own = region(o);
+    check_own_places(g, own, o);
+    for (int s = 0; s < o; ++s) {
+      if (shares_bytes(own, region(s)))
+        runtime::fail(code::bad_argument, "output " + slot_text(g, o), "memory of its own",
+                      "memory of " + slot_text(g, s));
+    }
+  }
+}
+
+}  // namespace sheaf::jit

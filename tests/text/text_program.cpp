@@ -1,0 +1,62 @@
+// text_program: texts and types that are known at run time only.
+#include <gtest/gtest.h>
+
+#include <sheaf/text.hpp>
+
+namespace sheaf::test {
+namespace {
+
+constexpr const char* squares = "loss = sum(over(t, f), x(t, f) * x(t, f))\noutput loss, grad(loss, x)";
+
+std::string said(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const error& e) {
+    return e.what();
+  }
+  return "nothing";
+}
+
+TEST(text_program, returns_what_no_argument_takes) {
+  const text_program step(squares);
+  array<float, 2> x(2, 3);
+  x.fill(2);
+  const auto results = step({{"x", x}});
+  ASSERT_EQ(results.size(), 2u);
+  EXPECT_EQ(results[0].name(), "loss");
+  EXPECT_EQ((results[0].as<float, 0>()()), 24);
+  EXPECT_EQ((results[1].as<float, 2>()(1, 2)), 4);
+  EXPECT_EQ(said([&] { results[1].as<double, 2>(); }), "result dloss_dx: expected f32 of rank 2, found f64 of rank 2");
+}
+
+TEST(text_program, types_follow_the_arguments) {
+  const text_program step(squares);
+  const double wide[2][2] = {{1, 2}, {3, 4}};
+  double loss = 0, d[2][2] = {};
+  const auto left = step({{"loss", loss}, {"x", view<const double, 2>(wide)}, {"dloss_dx", view<double, 2>(d)}});
+  EXPECT_TRUE(left.empty());
+  EXPECT_EQ(loss, 30);
+  EXPECT_EQ(d[1][0], 6);
+}
+
+TEST(text_program, says_what_does_not_fit) {
+  const text_program step(squares);
+  array<float, 2> x(2, 3);
+  const array<float, 1> v(3);
+  const float constant = 0;
+  EXPECT_EQ(said([&] { step(std::vector<named_argument>{}); }),
+            "text: line 1, column 24: tensor x: its element type and rank are not known; declare it, as in input x: f32[?, ?], or "
+            "define it above this line");
+  EXPECT_EQ(said([&] { step({{"x", x}, {"y", v}}); }), "call: expected the name of an input or an output, found y");
+  EXPECT_EQ(said([&] { step({{"x", x}, {"x", x}}); }), "call: expected argument x once, found it twice");
+  EXPECT_EQ(said([&] { step({{"x", x}, {"loss", constant}}); }),
+            "call: expected a mutable view for output loss, found one of constant elements");
+  EXPECT_EQ(said([&] { step({{"x", v}}); }), "text: line 1, column 24: subscript: tensor x has rank 1, got 2 subscripts");
+  const text_program declared("input x: f32[?]\ny(i) = x(i) * 2");
+  EXPECT_EQ(said([&] { declared(std::vector<named_argument>{}); }), "call: expected argument x (f32, rank 1), found none");
+  EXPECT_EQ(said([&] { declared({{"x", x}}); }), "call: expected argument x (f32, rank 1), found x (f32, rank 2)");
+  EXPECT_EQ(said([&] { declared.text(); }), "nothing");
+}
+
+}  // namespace
+}  // namespace sheaf::test
