@@ -31,8 +31,11 @@ struct author_limits {
   int definitions = 3;
   int depth = 3;
   double work = 20000;  // elements that one nest of loops may have
-  bool derivatives = true;
+  int derivatives = -1;  // percent of programs that have some; -1: as their flavour asks
+  bool scalars = true;   // outputs that are expressions without a name
 };
+// Small programs for the compiler of C++, whose outputs can all be given by symbol.
+inline author_limits surface_limits() { return {1, 2, 5000, 60, false}; }
 
 class author {
  public:

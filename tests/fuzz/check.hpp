@@ -15,6 +15,8 @@ struct verdict {
   bool ok() const { return kind.empty(); }
 };
 
+// Bit for bit, save that a NaN is a NaN.
+bool same_bits(const tensor_data& a, const tensor_data& b);
 verdict check(const program& p, const arguments& a);
 // The parts of it.
 void check_values(const graph& g, const arguments& a, const outcome& found, const outcome& expected, verdict& v);

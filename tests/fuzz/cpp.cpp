@@ -68,23 +68,23 @@ std::string literal_of(const tensor_data& t, std::size_t k) {
   return s;
 }
 
-std::string argument_lines(const writer& w, const symbol& s, const tensor_data& t) {
-  const placement at = place(t.placed, t.extents);
-  std::string view = "view<" + w.type(t.type) + ", " + std::to_string(t.extents.size()) + ">{memory_" + s.name + ".data() + " + std::to_string(at.first) + ", {";
-  for (std::size_t d = 0; d < t.extents.size(); ++d) view += (d == 0 ? "" : ", ") + std::to_string(t.extents[d]);
-  view += "}, {";
-  for (std::size_t d = 0; d < t.extents.size(); ++d) view += (d == 0 ? "" : ", ") + std::to_string(at.strides[d]);
-  view += "}}";
-  std::string line = "  auto memory_" + s.name + " = memory_of<" + w.type(t.type) + ">(" + std::to_string(at.span) + ", {";
-  for (std::size_t d = 0; d < t.extents.size(); ++d) line += (d == 0 ? "" : ", ") + std::to_string(t.extents[d]);
-  line += "}, {";
-  for (std::size_t d = 0; d < t.extents.size(); ++d) line += (d == 0 ? "" : ", ") + std::to_string(at.strides[d]);
-  line += "}, " + std::to_string(at.first) + ", {";
-  for (std::size_t k = 0; k < static_cast<std::size_t>(t.count()); ++k) line += (k == 0 ? "" : ", ") + literal_of(t, k);
-  return line + "});\n  const auto given_" + s.name + " = " + view + ";\n";
+std::string number_list(const std::vector<std::int64_t>& list) {
+  std::string s;
+  for (const std::int64_t v : list) s += std::to_string(v) + ", ";
+  return "{" + s + "0}";
 }
 
-constexpr const char* head = R"(#include <cmath>
+std::string argument_lines(const writer& w, const symbol& s, const tensor_data& t) {
+  const placement at = place(t.placed, t.extents);
+  std::string values;
+  for (std::size_t k = 0; k < static_cast<std::size_t>(t.count()); ++k) values += (k == 0 ? "" : ", ") + literal_of(t, k);
+  return "  const std::int64_t extents_" + s.name + "[] = " + number_list(t.extents) + ", strides_" + s.name + "[] = " + number_list(at.strides) +
+         ";\n  memory<" + w.type(t.type) + ", " + std::to_string(t.extents.size()) + "> memory_" + s.name + "(" + std::to_string(at.span) + ", " +
+         std::to_string(at.first) + ", extents_" + s.name + ", strides_" + s.name + ", {" + values + "});\n";
+}
+
+constexpr const char* head = R"(#include <array>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <limits>
@@ -102,26 +102,22 @@ double shown(T v) {
   if constexpr (std::is_same_v<T, sheaf::float16> || std::is_same_v<T, sheaf::bfloat16>) return to_double(v);
   else return static_cast<double>(v);
 }
-template <class T>
-struct memory {
-  T* first = nullptr;
-  explicit memory(std::size_t n) : first(new T[n + 1]()) {}
-  memory(memory&& o) : first(o.first) { o.first = nullptr; }
-  ~memory() { delete[] first; }
-  T* data() { return first; }
-};
-template <class T>
-memory<T> memory_of(std::size_t span, std::vector<long> extents, std::vector<long> strides, long first, std::vector<long double> values) {
-  memory<T> m(span);
-  for (std::size_t k = 0; k < values.size(); ++k) {
-    long rest = static_cast<long>(k), at = first;
-    for (std::size_t d = extents.size(); d-- > 0; rest /= extents[d]) at += rest % extents[d] * strides[d];
-    if constexpr (std::is_same_v<T, sheaf::float16>) m.first[at] = to_float16(static_cast<double>(values[k]));
-    else if constexpr (std::is_same_v<T, sheaf::bfloat16>) m.first[at] = to_bfloat16(static_cast<double>(values[k]));
-    else m.first[at] = static_cast<T>(values[k]);
+template <class T, int Rank>
+struct memory {  // a view whose elements are these, row-major
+  std::vector<std::array<char, sizeof(T)>> bytes;
+  sheaf::view<const T, Rank> view;
+  memory(std::size_t span, long first, const std::int64_t* extents, const std::int64_t* strides, std::vector<long double> values)
+      : bytes(span + 1), view(reinterpret_cast<const T*>(bytes.data()) + first, extents, strides) {
+    for (std::size_t k = 0; k < values.size(); ++k) {
+      long rest = static_cast<long>(k), at = first;
+      for (int d = Rank; d-- > 0; rest /= extents[d]) at += rest % extents[d] * strides[d];
+      T& to = reinterpret_cast<T*>(bytes.data())[at];
+      if constexpr (std::is_same_v<T, sheaf::float16>) to = to_float16(static_cast<double>(values[k]));
+      else if constexpr (std::is_same_v<T, sheaf::bfloat16>) to = to_bfloat16(static_cast<double>(values[k]));
+      else to = static_cast<T>(values[k]);
+    }
   }
-  return m;
-}
+};
 template <class A>
 void show(const char* what, const A& a) {
   std::printf("%s:", what);
@@ -135,11 +131,11 @@ void show(const char* what, const std::tuple<A...>& all) {
 
 )";
 
-}  // namespace
-
 std::string output_of(const program& p, const writer& w, std::size_t k) {
   return p.outputs[k].scalar != nullptr ? w.expression(p.outputs[k].scalar) : p.outputs[k].name;
 }
+
+}  // namespace
 
 std::string cpp_symbols(const program& whole) {
   const program p = needed(whole);
@@ -171,13 +167,32 @@ std::string cpp_of(const program& whole, const arguments& a) {
     const auto t = a.inputs.find(one.name);
     if (one.from != origin::input || t == a.inputs.end()) continue;
     s += argument_lines(w, one, t->second);
-    given += (given.empty() ? "" : ", ") + one.name + " = given_" + one.name;
+    given += (given.empty() ? "" : ", ") + one.name + " = memory_" + one.name + ".view";
   }
   const std::string outputs = cpp_outputs(p);
   s += "  const auto kernels = compile(" + outputs + ");\n  const auto slow = reference(" + outputs + ");\n  std::puts(slow.text());\n";
   for (const char* one : {"slow", "kernels"})
     s += std::string("  try {\n    show(\"") + one + "\", " + one + "(" + given + "));\n  } catch (const error& e) {\n    std::printf(\"" + one + ": %s\\n\", e.what());\n  }\n";
   return s + "}\n";
+}
+
+std::string cpp_surface(const program& whole) {
+  const program p = needed(whole);
+  const writer w(p, dialect::cpp);
+  const std::string seed = std::to_string(p.seed);
+  std::string arguments;
+  dice d(p.seed);
+  const auto argument = [&](const symbol& s, bool in) {
+    const std::string type = (in ? "const " : "") + w.type(s.type);
+    const std::size_t rank = s.dims.size();
+    const std::string slot = rank == 0 ? "at" : rank <= 2 && d.chance(35) ? "matrix" : d.of({"at", "xtensor", "mdspan"});
+    arguments += (arguments.empty() ? "" : ", ") + s.name + " = call." + slot + "<" + type + ", " + std::to_string(s.dims.size()) + ">(\"" + s.name + "\")";
+  };
+  for (const symbol& s : p.symbols)
+    if (s.from == origin::input) argument(s, true);
+  for (const output& o : p.outputs) argument(*p.find(o.name), false);
+  return "namespace program_" + seed + " {\nusing namespace sheaf;\n" + cpp_symbols(p) + "void run(sheaf::fuzz::surface_call& call) {\n  const auto program = compile(" + cpp_outputs(p) +
+         ");\n  call.text = program.text();\n  program(" + arguments + ");\n}\nconst bool known = sheaf::fuzz::add_surface(" + seed + "u, run);\n}  // namespace program_" + seed + "\n\n";
 }
 
 }  // namespace sheaf::fuzz

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include <sheaf/dsl/graph/evaluate.hpp>
-#include <sheaf/dsl/text/parse.hpp>
 
 #include "check.hpp"
 
@@ -26,8 +25,7 @@ class function {
  public:
   function(program p, const std::string& name) {
     p.outputs = {{name, nullptr}};
-    const std::string text = text_of(p);
-    g_ = sheaf::parse(text.data(), static_cast<int>(text.size()));
+    g_ = parsed(text_of(p));
   }
   bool ok() const { return !g_.failed() && g_.size() < 3000; }
   std::vector<double> operator()(const arguments& a) const {

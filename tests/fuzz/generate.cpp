@@ -1,9 +1,27 @@
 // The parts of a random program: sizes, inputs, definitions, a loss, derivatives, outputs. See author.hpp.
 #include <algorithm>
+#include <set>
 
 #include "author.hpp"
 
 namespace sheaf::fuzz {
+
+namespace {
+
+// What a symbol depends on.
+std::set<std::string> reached(const program& p, const std::string& from) {
+  std::set<std::string> seen;
+  std::vector<std::string> open = {from};
+  while (!open.empty()) {
+    const std::string name = open.back();
+    open.pop_back();
+    const symbol* s = p.find(name);
+    if (s != nullptr && seen.insert(name).second) list_names(*s, open);
+  }
+  return seen;
+}
+
+}  // namespace
 
 author::author(std::uint64_t seed, author_limits limits) : dice_(seed), limits_(limits) {
   p_.seed = seed;
@@ -191,16 +209,23 @@ void author::add_derivatives() {
   }
   if (many.empty()) return;
   const std::string y = many.back();
+  const std::set<std::string> read = reached(p_, y);
   const bool scalar = p_.find(y)->dims.empty();
   const std::string loss = scalar ? y : weighted_sum(y, "loss");
   for (int count = 1 + dice_.below(2); count > 0; --count) {
-    const std::string x = dice_.of(by);
+    std::string x = dice_.of(by);
+    for (int tries = 0; tries < 6 && read.count(x) == 0; ++tries) x = dice_.of(by);
     if (x == y || x == loss) continue;
     const int kind = dice_.below(10);
     if (kind < 4) add_derivative("grad", loss, x, "");
     else if (kind < 6) add_derivative("vjp", y, x, dice_.chance(30) ? direction_like(y, "cotangent") : add_input("c", p_.find(y)->type, p_.find(y)->dims).name);
     else if (kind < 8) add_derivative("jvp", y, x, direction_like(x, "tangent"));
     else add_second_order(loss, x);
+    // The same derivative along two tensors: two tensors of one automatic name.
+    const symbol last = p_.symbols.back();
+    if (kind < 4 || kind > 7 || last.from != origin::derivative || !dice_.chance(30)) continue;
+    const symbol like = *p_.find(last.along);
+    add_derivative(last.what, last.y, last.x, add_input("e", like.type, like.dims).name);
   }
 }
 
@@ -213,7 +238,7 @@ void author::choose_outputs() {
   for (auto name = list.rbegin(); name != list.rend(); ++name)
     if (chosen.size() < 4 && (chosen.empty() || dice_.chance(p_.find(*name)->from == origin::derivative ? 85 : 45))) chosen.push_back(*name);
   for (const std::string& name : chosen) p_.outputs.push_back({name, nullptr});
-  if (dice_.chance(12)) {
+  if (limits_.scalars && dice_.chance(12)) {
     scope_.clear();
     head_ = 0;
     p_.outputs.push_back({"", strong(floating(1), p_.main)});
@@ -226,7 +251,7 @@ program author::write() {
   choose_sizes();
   choose_inputs();
   for (int count = 1 + dice_.below(limits_.definitions); count > 0; --count) add_definition();
-  if (limits_.derivatives && dice_.chance(p_.kind == flavour::smooth ? 90 : 45)) add_derivatives();
+  if (dice_.chance(limits_.derivatives >= 0 ? limits_.derivatives : p_.kind == flavour::smooth ? 90 : 45)) add_derivatives();
   choose_outputs();
   return needed(p_);
 }

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <fstream>
 #include <map>
+#include <sstream>
 
 #include "batch.hpp"
 #include "cpp.hpp"
@@ -21,6 +22,8 @@ struct settings {
   int shrunk = 12;  // failures that are shrunk, of each kind two
   const char* report = nullptr;
   const char* program = nullptr;
+  const char* surface = nullptr;
+  int files = 6;
   bool cpp = false, check = false;
 };
 
@@ -37,6 +40,8 @@ settings read(int count, char** words) {
     else if (is("--report")) s.report = next;
     else if (is("--shrink")) s.shrink = std::atof(next);
     else if (is("--program")) s.program = next;
+    else if (is("--surface")) s.surface = next;
+    else if (is("--files")) s.files = std::atoi(next);
     else if (word == "--cpp") s.cpp = true;
     else if (word == "--check") s.check = true;
     else std::fprintf(stderr, "unknown: %s\n", word.c_str()), std::exit(2);
@@ -128,6 +133,27 @@ void write_report(const settings& s, const totals& t, const std::vector<shown_fa
   }
 }
 
+// Translation units of programs through the surface, for surface/main.cpp: --surface FOLDER --files N --count K.
+int write_surface(const settings& s) {
+  std::vector<std::string> files;
+  for (int k = 0; k < s.files; ++k) {
+    files.push_back("// Written by the generator of tests/fuzz.\n#include \"surface.hpp\"\n\n#include <limits>\n\nnamespace {\n\n");
+  }
+  std::uint64_t written = 0;
+  for (std::uint64_t seed = s.limits.first; written < s.limits.count; ++seed) {
+    const program p = generate(seed, surface_limits());
+    if (parsed(text_of(p)).failed()) continue;
+    files[written++ % files.size()] += cpp_surface(p);
+  }
+  for (int k = 0; k < s.files; ++k) {
+    const std::string path = std::string(s.surface) + "/surface_" + std::to_string(k) + ".cpp", text = files[static_cast<std::size_t>(k)] + "}  // namespace\n";
+    std::stringstream before;
+    before << std::ifstream(path).rdbuf();
+    if (before.str() != text) std::ofstream(path) << text;  // what is the same is not compiled again
+  }
+  return 0;
+}
+
 int print_one(const settings& s) {
   const std::uint64_t seed = std::strtoull(s.program, nullptr, 10);
   const program p = generate(seed);
@@ -144,6 +170,7 @@ int print_one(const settings& s) {
 int main(int count, char** words) {
   setenv("SHEAF_CACHE", "off", 0);
   const settings s = read(count, words);
+  if (s.surface != nullptr) return write_surface(s);
   if (s.program != nullptr) return print_one(s);
   std::vector<finding> findings;
   std::map<std::string, int> kinds;

@@ -2,6 +2,8 @@
 #include "run.hpp"
 
 #include <sheaf/dsl/graph/pack.hpp>
+#include <sheaf/dsl/graph/print.hpp>
+#include <sheaf/dsl/text/parse.hpp>
 #include <sheaf/runtime/error.hpp>
 
 namespace sheaf::fuzz {
@@ -9,6 +11,10 @@ namespace sheaf::fuzz {
 namespace {
 constexpr int capacity = 65536;
 }
+
+std::string said(const flat<char>& t) { return std::string(t.data(), static_cast<std::size_t>(t.size())); }
+graph parsed(const std::string& text) { return sheaf::parse(text.data(), static_cast<int>(text.size())); }
+std::string printed(const graph& g) { return said(print(g)); }
 
 std::string name_of_input(const graph& g, int input) {
   const text_range n = g.names[g.inputs[input].name];

@@ -37,6 +37,11 @@ class runnable {
   jit::program* program_ = nullptr;
 };
 
+// The language read and written; here, so that it is compiled once.
+graph parsed(const std::string& text);
+std::string printed(const graph& g);
+std::string said(const flat<char>& text);
+
 std::string name_of_input(const graph& g, int input);
 // Does a packed program hold it?
 bool fits(const graph& g);
