@@ -47,7 +47,7 @@ struct program_signature {
   using program = Program;
   static constexpr int inputs = program::words.words[1];
   static constexpr int outputs = program::words.words[3];
-  static constexpr auto rows = signature_of<inputs + outputs>(program::words.words);
+  static constexpr const auto& rows = program::rows;
 
   template <class Symbol>
   static constexpr int slot = program::template slot_of<Symbol>();
@@ -55,7 +55,7 @@ struct program_signature {
   template <class Symbol>
   static constexpr bool names_another = [] {
     bool any = false;
-    for (int s = 0; s < inputs + outputs; ++s) any = any || rows.rows[s].called(Symbol::label.text, Symbol::label.length());
+    for (const signature_row& r : rows.rows) any = any || r.called(Symbol::label.text, Symbol::label.length());
     return any;
   }();
 

@@ -6,7 +6,17 @@
 #pragma once
 #include <sheaf/api/frame.hpp>
 
+// Where this header is: the prefix above it is the last place in which the code generator is looked for. A build tree says it
+// in a header of its own, which is not installed, for its -I may be relative.
+#if !defined(SHEAF_HEADERS) && __has_include(<sheaf/build_tree.hpp>)
+#include <sheaf/build_tree.hpp>
+#elif !defined(SHEAF_HEADERS)
+#define SHEAF_HEADERS __FILE__
+#endif
+
 namespace sheaf {
+
+using jit::set_code_generator;
 
 // A program. Calls from several threads at a time are safe; it can be moved, not copied.
 template <class... Outputs>
@@ -36,6 +46,7 @@ namespace detail {
 template <class... Outputs>
 SHEAF_INLINE auto make_compiled(jit::backend runs_on, const options& wanted = {}) {
   constexpr auto words = call_signature<Outputs...>::program::words;
+  jit::note_headers(SHEAF_HEADERS);
   return compiled<Outputs...>(jit::make_program(words.words, runs_on, wanted));
 }
 

@@ -121,6 +121,9 @@ class program_frame {
     return call(asking<const char*>{jit::ir_text}, arguments...);
   }
 
+  // Kernels made, where their code came from, and whether the cache on disk is used; it costs a look at that folder.
+  SHEAF_INLINE auto statistics() const { return jit::statistics_of(program_); }
+
   // Index data that stays as it is from call to call: the first call sorts and inverts it, later ones don't.
   //
   //   auto fixed = step.keep(ids = bags);

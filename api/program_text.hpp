@@ -1,5 +1,6 @@
-// program<"...">: a program written as text, read by the C++ compiler. Tensors that the text does not declare take their element
-// types and ranks from the arguments of each call; mistakes are compile-time sentences with their line and column.
+// program<"...">: a program written as text, read by the C++ compiler. Tensors that the text does not declare take
+// their element types and ranks from the arguments of each call; mistakes are compile-time sentences with their line
+// and column.
 //
 //   constexpr auto pooled = program<"pooled(m, f) = mean(t.in(cut(m, 0), cut(m, 1)), x(t, f))">;
 //   auto step = compile(pooled);
@@ -46,9 +47,12 @@ struct given_ {
 template <class V>
 constexpr int rank_of_argument() {
   using value = std::remove_reference_t<V>;
-  if constexpr (std::is_array_v<value>) return static_cast<int>(std::rank_v<value>);
-  else if constexpr (runtime::kind_of_source<value> != runtime::source_kind::none) return runtime::static_rank<value>();
-  else return 0;
+  if constexpr (std::is_array_v<value>)
+    return static_cast<int>(std::rank_v<value>);
+  else if constexpr (runtime::kind_of_source<value> != runtime::source_kind::none)
+    return runtime::static_rank<value>();
+  else
+    return 0;
 }
 template <class V>
 constexpr element element_of_argument() {
@@ -75,11 +79,11 @@ struct packed_text : program_words<wide_text<Text, Given...>> {
   // Text has names only.
   template <class Symbol>
   static constexpr int slot_of() {
-    constexpr const auto& words = program_words<wide_text<Text, Given...>>::words;
-    constexpr int count = words.words[1] + words.words[3];
-    constexpr auto rows = signature_of<count>(words.words);
-    for (int i = 0; i < count; ++i)
-      if (rows.rows[i].called(Symbol::label.text, Symbol::label.length())) return i;
+    int slot = 0;
+    for (const signature_row& r : program_words<wide_text<Text, Given...>>::rows.rows) {
+      if (r.called(Symbol::label.text, Symbol::label.length())) return slot;
+      ++slot;
+    }
     return -1;
   }
 };

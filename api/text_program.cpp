@@ -1,4 +1,5 @@
-// Pass `read_text`: text and the types of a call's arguments to a packed program, kept for the next call of these types.
+// Pass `read_text`: text and the types of a call's arguments to a packed program, kept for the next call of these
+// types.
 #include <sheaf/api/text_program.hpp>
 
 #include <map>
@@ -68,7 +69,8 @@ class typed_program {
       if (a.type() != slots_[s].type || a.rank() != slots_[s].rank)
         runtime::fail(code::rank_mismatch, "call", "argument " + spelled(slots_[s]), spelled(found));
       if (s >= inputs_ && !a.writable())
-        runtime::fail(code::bad_argument, "call", "a mutable view for output " + slots_[s].name, "one of constant elements");
+        runtime::fail(code::bad_argument, "call", "a mutable view for output " + slots_[s].name,
+                      "one of constant elements");
       return s;
     }
     runtime::fail(code::bad_argument, "call", "the name of an input or an output", std::string(a.name()));
@@ -160,8 +162,11 @@ any_array::any_array(std::string name, element type, std::vector<std::int64_t> e
   data_ = runtime::allocate(bytes_, false);
 }
 any_array::any_array(any_array&& other) noexcept
-    : name_(std::move(other.name_)), type_(other.type_), extents_(std::move(other.extents_)),
-      bytes_(std::exchange(other.bytes_, 0)), data_(std::exchange(other.data_, nullptr)) {}
+    : name_(std::move(other.name_)),
+      type_(other.type_),
+      extents_(std::move(other.extents_)),
+      bytes_(std::exchange(other.bytes_, 0)),
+      data_(std::exchange(other.data_, nullptr)) {}
 any_array& any_array::operator=(any_array&& other) noexcept {
   std::swap(name_, other.name_);
   std::swap(type_, other.type_);

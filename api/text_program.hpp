@@ -1,4 +1,5 @@
-// text_program: a program whose text is known at run time only. Arguments and results are named, and carry their types with them.
+// text_program: a program whose text is known at run time only. Arguments and results are named, and carry their
+// types with them.
 //
 //   const text_program step("loss = sum(over(t, f), x(t, f) * x(t, f))\noutput loss, grad(loss, x)");
 //   const auto results = step({{"x", rows}});                    // element types and ranks as the arguments have them
@@ -20,27 +21,31 @@
 
 namespace sheaf {
 
-// One argument: a name, and a view of anything that a view can be made of. It refers to the elements for the call's duration.
+// One argument: a name, and a view of anything that a view can be made of. It refers to the elements for the call's
+// duration.
 class named_argument {
  public:
   template <class T, int Rank>
   named_argument(std::string_view name, const view<T, Rank>& v)
-      : name_(name), type_(element_of<std::remove_const_t<T>>), rank_(Rank), writable_(!std::is_const_v<T>),
+      : name_(name),
+        type_(element_of<std::remove_const_t<T>>),
+        rank_(Rank),
+        writable_(!std::is_const_v<T>),
         data_(const_cast<std::remove_const_t<T>*>(v.data)) {
     for (int d = 0; d < Rank; ++d) extents_[d] = v.extents[d], strides_[d] = v.strides[d];
   }
   template <class Source>
-    requires(runtime::kind_of_source<std::remove_reference_t<Source>> != runtime::source_kind::none &&
-             runtime::static_rank<std::remove_reference_t<Source>>() >= 0)
-  named_argument(std::string_view name, Source&& source)
+  requires(runtime::kind_of_source<std::remove_reference_t<Source>> != runtime::source_kind::none &&
+           runtime::static_rank<std::remove_reference_t<Source>>() >= 0)
+      named_argument(std::string_view name, Source&& source)
       : named_argument(name, view<runtime::element_of_source<std::remove_reference_t<Source>>,
                                   runtime::static_rank<std::remove_reference_t<Source>>()>(source)) {}
   // A number; one that is no variable is read only, and lives as long as the call.
   template <class T>
-    requires(is_element<std::remove_cvref_t<T>>)
-  named_argument(std::string_view name, T&& value)
-      : named_argument(name, view<std::conditional_t<std::is_lvalue_reference_v<T>, std::remove_reference_t<T>, const T>, 0>(
-                                 value)) {}
+  requires(is_element<std::remove_cvref_t<T>>) named_argument(std::string_view name, T&& value)
+      : named_argument(
+            name,
+            view<std::conditional_t<std::is_lvalue_reference_v<T>, std::remove_reference_t<T>, const T>, 0>(value)) {}
 
   std::string_view name() const { return name_; }
   element type() const { return type_; }

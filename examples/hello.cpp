@@ -32,7 +32,8 @@ input x: f32[?, ?]
 axis m: extent(cut, 0)
 axis f: extent(x, 1)
 axis t: extent(x, 0)
-pooled(m, f) = sum(t.in(cut(m, 0), cut(m, 1)), x(t, f)) / cast<f32>(max(cut(m, 1) - cut(m, 0), 0))
+pooled(m, f) = sum(t.in(cut(m, 0), cut(m, 1)), x(t, f)) / cast<f32>(maximum(cut(m, 1) - cut(m, 0), 0))
 loss = sum(over(m, f), pooled(m, f) * pooled(m, f))
-dloss_dx(t, f) = sum(m.where(cut(m, 0) <= t && t < cut(m, 1)), (pooled(m, f) + pooled(m, f)) / cast<f32>(max(cut(m, 1) - cut(m, 0), 0)))
+dloss_dx(t, f) = sum(m.where(cut(m, 0) <= t && t < cut(m, 1)), (pooled(m, f) + pooled(m, f)) / cast<f32>(maximum(cut(m, 1) - cut(m, 0), 0)))
+output loss, dloss_dx
 */

@@ -116,8 +116,8 @@ input cotangent_pooled: f32[?, ?]
 axis m: extent(cut, 0)
 axis f: extent(x, 1)
 axis t: extent(x, 0)
-pooled(m, f) = sum(t.in(cut(m, 0), cut(m, 1)), x(t, f)) / cast<f32>(max(cut(m, 1) - cut(m, 0), 0))
-dpooled_dx(t, f) = sum(m.where(cut(m, 0) <= t && t < cut(m, 1)), cotangent_pooled(m, f) / cast<f32>(max(cut(m, 1) - cut(m, 0), 0)))
+pooled(m, f) = sum(t.in(cut(m, 0), cut(m, 1)), x(t, f)) / cast<f32>(maximum(cut(m, 1) - cut(m, 0), 0))
+dpooled_dx(t, f) = sum(m.where(cut(m, 0) <= t && t < cut(m, 1)), cotangent_pooled(m, f) / cast<f32>(maximum(cut(m, 1) - cut(m, 0), 0)))
 
 x is 0..39 in rows of 4. The means of rows [3,5), [1,8), [4,8), [6,9):
    0: 14.0000 15.0000 16.0000 17.0000

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include <sheaf/runtime/hash.hpp>
+#include <sheaf/runtime/trust.hpp>
 
 namespace sheaf::runtime {
 namespace {
@@ -85,12 +86,6 @@ void report(const char* what, const std::string& path, const char* why) {
   debug_line(1, std::string("kernel cache: ") + what + " " + path + ": " + why);
 }
 
-// What is found here is run: a file that another user could have written is not.
-bool is_own(const struct stat& status) {
-  return S_ISREG(status.st_mode) && (status.st_uid == geteuid() || status.st_uid == 0) &&
-         (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
-}
-
 // Null when the header is whole and describes a file of this size, else what is wrong with it.
 const char* flaw_of(const entry_header& header, std::uint64_t file_bytes) {
   if (std::memcmp(header.magic, magic, sizeof magic) != 0) return "another kind of file";
@@ -105,7 +100,8 @@ const char* flaw_of(const entry_header& header, std::uint64_t file_bytes) {
 const char* read_entry(open_file& file, std::string_view key_text, std::vector<unsigned char>& payload) {
   struct stat status;
   if (fstat(file.descriptor(), &status) != 0) return std::strerror(errno);
-  if (!is_own(status)) return "not only this user can write it";
+  // What is found here is run: a file that another user could have written is not.
+  if (!S_ISREG(status.st_mode) || !others_of("", status).empty()) return "not only this user can write it";
   entry_header header;
   if (!file.read_all(&header, sizeof header)) return "too short";
   if (const char* flaw = flaw_of(header, static_cast<std::uint64_t>(status.st_size))) return flaw;
@@ -146,8 +142,28 @@ std::string kernel_cache::path_of(std::string_view key_text) const {
   return folder_ + "/" + hex_of(hash_bytes(key_text.data(), key_text.size())) + ".kernel";
 }
 
+// A folder that is not there yet is made for this user only, below one that need not be trusted.
+std::string kernel_cache::others() const {
+  struct stat status;
+  return stat(folder_.c_str(), &status) != 0 && errno == ENOENT ? "" : others_of_folder(folder_);
+}
+
+bool kernel_cache::is_trusted() const {
+  const std::string who = others();
+  if (!who.empty()) report("not used:", folder_, who.c_str());
+  return who.empty();
+}
+
+cache_state kernel_cache::state(std::string* who) const {
+  if (use_ == cache_use::off) return cache_state::off;
+  const std::string found = others();
+  if (who != nullptr) *who = found;
+  if (!found.empty()) return cache_state::not_trusted;
+  return use_ == cache_use::read ? cache_state::read : cache_state::on;
+}
+
 std::optional<std::vector<unsigned char>> kernel_cache::find(std::string_view key_text) const {
-  if (use_ == cache_use::off) return std::nullopt;
+  if (use_ == cache_use::off || !is_trusted()) return std::nullopt;
   const std::string path = path_of(key_text);
   open_file file(path, O_RDONLY);
   if (!file) {
@@ -169,6 +185,7 @@ bool kernel_cache::store(std::string_view key_text, const void* bytes, std::size
     report("cannot make", folder_, std::strerror(errno));
     return false;
   }
+  if (!is_trusted()) return false;
   const std::string path = path_of(key_text);
   const std::string temporary = temporary_name(path);
   if (write_entry(temporary, key_text, bytes, size) && std::rename(temporary.c_str(), path.c_str()) == 0) return true;

@@ -4,6 +4,7 @@
 // length (8), payload length (8), hash of the payload (16), hash of the 48 bytes before (16), key text, payload.
 // The key text is stored and compared, so two keys of one hash cost a rebuild, never a wrong kernel.
 #pragma once
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,9 +14,12 @@
 
 namespace sheaf::runtime {
 
+// Whether kernels are kept on disk: as the settings say, or not because somebody else could have written them.
+enum class cache_state : std::uint8_t { off, read, on, not_trusted };
+
 // Safe to use from several threads and processes at a time: an entry is written beside its place and renamed into it.
-// An entry that is damaged, or that somebody else could have written, counts as missing and is written anew; what goes
-// wrong with the disk is reported at SHEAF_DEBUG=1 and otherwise costs only the time to rebuild. No limit on the size.
+// An entry that is damaged, or that somebody else could have written, counts as missing and is written anew; a folder that
+// somebody else can write is not used at all (trust.hpp). What goes wrong with the disk is reported at SHEAF_DEBUG=1 and otherwise costs only the time to rebuild. No limit on the size.
 class kernel_cache {
  public:
   kernel_cache(std::string folder, cache_use use) : folder_(std::move(folder)), use_(use) {}
@@ -25,12 +29,19 @@ class kernel_cache {
   // False where nothing was stored. The folder is made, for this user only, when it is missing.
   bool store(std::string_view key_text, const void* bytes, std::size_t size) const;
 
+  // Looks at the folder as it is now; others: who else can write it, where it is not trusted.
+  cache_state state(std::string* others = nullptr) const;
+  const std::string& folder() const { return folder_; }
+
   // Where an entry lies or would lie.
   std::string path_of(std::string_view key_text) const;
 
  private:
   std::string folder_;
   cache_use use_;
+
+  std::string others() const;
+  bool is_trusted() const;
 };
 
 // The cache of SHEAF_CACHE_DIR and SHEAF_CACHE.

@@ -81,15 +81,29 @@ std::string backend_of(setting_source source) {
   fail(code::bad_setting, "SHEAF_BACKEND", "llvm or reference", "\"" + std::string(text) + "\"");
 }
 
+// What is found there is run: the folder that a process happens to be in doesn't choose it.
+std::string path_of(setting_source source, const char* name) {
+  const std::string_view text = text_of(source, name);
+  if (!text.empty() && !text.starts_with('/')) fail(code::bad_setting, name, "an absolute path", "\"" + std::string(text) + "\"");
+  return std::string(text);
+}
+
+// A name without a slash is looked for where the system keeps its libraries.
+std::string library_of(setting_source source, const char* name) {
+  const std::string_view text = text_of(source, name);
+  return text.find('/') == std::string_view::npos ? std::string(text) : path_of(source, name);
+}
+
 std::string cache_dir_of(setting_source source) {
-  if (const auto own = text_of(source, "SHEAF_CACHE_DIR"); !own.empty()) return std::string(own);
+  if (std::string own = path_of(source, "SHEAF_CACHE_DIR"); !own.empty()) return own;
   // The XDG base directory specification: a relative path there is to be ignored.
   if (const auto base = text_of(source, "XDG_CACHE_HOME"); base.starts_with('/')) return std::string(base) + "/sheaf";
-  if (const auto home = text_of(source, "HOME"); !home.empty()) return std::string(home) + "/.cache/sheaf";
+  if (const auto home = text_of(source, "HOME"); home.starts_with('/')) return std::string(home) + "/.cache/sheaf";
   return {};
 }
 
-const char* from_environment(const char* name) { return std::getenv(name); }
+// Nothing where a program runs with more rights than who started it: these variables name code.
+const char* from_environment(const char* name) { return secure_getenv(name); }
 
 }  // namespace
 
@@ -102,10 +116,10 @@ settings read_settings(setting_source source) {
   result.cache_dir = cache_dir_of(source);
   if (result.cache_dir.empty()) result.cache = cache_use::off;
   result.backend = backend_of(source);
-  result.llvm_plugin = text_of(source, "SHEAF_LLVM_PLUGIN");
+  result.llvm_plugin = path_of(source, "SHEAF_LLVM_PLUGIN");
   result.target = text_of(source, "SHEAF_TARGET");
-  result.cuda = text_of(source, "SHEAF_CUDA");
-  result.nvrtc = text_of(source, "SHEAF_NVRTC");
+  result.cuda = library_of(source, "SHEAF_CUDA");
+  result.nvrtc = library_of(source, "SHEAF_NVRTC");
   result.verify = switch_of(source, "SHEAF_VERIFY", verify_by_default);
   return result;
 }

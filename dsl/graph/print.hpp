@@ -1,32 +1,23 @@
-// The text of a definition or of a whole program, in the text language (dsl/text, docs/language.md), with as few parentheses as
-// keep the tree: print(parse(print(g))) is print(g).
+// The text of a definition or of a whole program, in the text language (dsl/text, docs/language.md), with as few
+// parentheses as keep the tree: print(parse(print(g))) is print(g).
 //   input x: f32[?, 4]
 //   axis t: extent(x, 0)
 //   y(m, f) = sum(t.in(cut(m, 0), cut(m, 1)).where(x(t, f) > 0), x(t, f)) / v1
 //     where v1 = ...
 //   output y
-// An axis, [0, extent), is printed as its name alone; other ranges stand where the index is bound. A number has the type of the
-// operand beside it, else i64, or f64 where it has a point; otherwise the type follows: 0.5f32. Indices of one name in one
-// definition are told apart by primes. What is used more than once and holds a reduction (or is large) is a where-line; its
-// parameters are the indices that reductions bind.
+// An axis, [0, extent), is printed as its name alone; other ranges stand where the index is bound. A number has the
+// type of the operand beside it, else i64, or f64 where it has a point; otherwise the type follows: 0.5f32. Indices
+// of one name in one definition are told apart by primes. What is used more than once and holds a reduction (or is
+// large) is a where-line; its parameters are the indices that reductions bind.
 // Output: text without a final newline. Shown by tests/static/differentiate.cpp, tests/text.
 #pragma once
-#include <sheaf/dsl/graph/decimal.hpp>
-#include <sheaf/dsl/graph/words.hpp>
+#include <sheaf/dsl/graph/print_definition.hpp>
 
 namespace sheaf {
 
-class printer {
+class program_printer : public definition_printer {
  public:
-  constexpr explicit printer(const graph& g) : g_(g) {
-    reached_.resize(g.size(), 0);
-    uses_.resize(g.size(), 0);
-    weight_.resize(g.size(), 0);
-    named_.resize(g.size(), 0);
-    bound_.resize(g.indices.size(), false);
-    primes_.resize(g.indices.size(), -1);
-    find_axes();
-  }
+  using definition_printer::definition_printer;
 
   constexpr flat<char> program() {
     flat<bool> needed;
@@ -41,7 +32,7 @@ class printer {
       need(c.right, needed);
     }
     for (const input_row& input : g_.inputs) input_line(input);
-    for (const node_id first : axes_)
+    for (const node_id first : bare_.axes())
       for (const node_id idx : g_.indices)
         if (needed[idx] && is_axis(idx) && index_name(g_, idx) == index_name(g_, first)) {
           axis_line(first);
@@ -57,134 +48,37 @@ class printer {
     return out_;
   }
 
-  constexpr flat<char> one(node_id n) {
-    if (g_.kind(n) == op::define) {
-      definition(n);
-    } else {
-      prepare(n);
-      expression(n, 0, no_node);
-      where_lines(n);
-    }
-    return out_;
-  }
-
  private:
-  // ---- names
-
-  // An index that is printed by its name alone: from 0 to the extent of what it subscripts, or an index of a definition.
-  // The first of its name has a line; others of this name and range, told apart by primes, are bare too.
-  constexpr void find_axes() {
-    flat<bool> direct;
-    direct.resize(g_.size(), false);
-    for (node_id n = 0; n < g_.size(); ++n) {
-      if (g_.kind(n) == op::define)
-        for (int k = 1; k < g_[n].count; ++k) direct[g_.arg(n, k)] = true;
-      if (g_.kind(n) != op::load || g_.kind(g_.arg(n, 0)) != op::input) continue;
-      const input_row& input = g_.inputs[static_cast<int>(g_[g_.arg(n, 0)].attribute)];
-      for (int k = 1; k < g_[n].count; ++k) {
-        const node_id e = g_.arg(n, k);
-        if (g_.kind(e) != op::index || is_unbound(g_, e)) continue;
-        direct[e] = direct[e] || is_number(g_, g_.arg(e, 1), static_cast<double>(g_.static_extents[input.first_extent + k - 1]));
-      }
-    }
-    const flat<bool> disagrees = indices_of_other_extents();
-    for (const node_id idx : g_.indices) {
-      const node_id first = axis_of(idx);
-      const bool from_zero = !is_unbound(g_, idx) && is_number(g_, g_.arg(idx, 0), 0) && !disagrees[idx];
-      if (!from_zero || first != no_node) continue;
-      const node_id high = g_.arg(idx, 1);
-      if (g_.kind(high) == op::extent || (is_constant(g_, high) && direct[idx])) axes_.push(idx);
-    }
-    for (const node_id idx : g_.indices) {
-      const node_id first = axis_of(idx);
-      if (first != no_node && !is_unbound(g_, idx) && !disagrees[idx] && g_.arg(idx, 0) == g_.arg(first, 0) &&
-          g_.arg(idx, 1) == g_.arg(first, 1))
-        bare_.push(idx);
-    }
-  }
-  // The axis of an index's name.
-  constexpr node_id axis_of(node_id idx) const {
-    for (const node_id axis : axes_)
-      if (index_name(g_, axis) == index_name(g_, idx)) return axis;
-    return no_node;
-  }
-  constexpr bool is_axis(node_id idx) const { return bare_.contains(idx); }
-
-  // Those that subscript a dimension whose extent is not known to be theirs: as axes they would ask for it.
-  constexpr flat<bool> indices_of_other_extents() const {
-    flat<bool> result;
-    result.resize(g_.size(), false);
-    for (node_id n = 0; n < g_.size(); ++n) {
-      if (g_.kind(n) != op::load || g_[n].attribute != 0) continue;
-      for (int k = 1; k < g_[n].count; ++k) {
-        const node_id e = g_.arg(n, k);
-        if (g_.kind(e) != op::index || is_unbound(g_, e) || result[e]) continue;
-        result[e] = !is_extent_of(g_.arg(n, 0), k - 1, g_.arg(e, 1));
-      }
-    }
-    return result;
-  }
-  constexpr bool is_extent_of(node_id tensor, int d, node_id size) const {
-    if (g_.kind(tensor) == op::define) {
-      const node_id idx = g_.arg(tensor, 1 + d);
-      return is_number(g_, g_.arg(idx, 0), 0) && g_.constrained_equal(g_.arg(idx, 1), size);
-    }
-    const std::int64_t known = g_.static_extents[g_.inputs[static_cast<int>(g_[tensor].attribute)].first_extent + d];
-    if (known != dynamic && is_number(g_, size, static_cast<double>(known))) return true;
-    for (node_id n = 0; n < g_.size(); ++n)
-      if (g_.kind(n) == op::extent && g_.arg(n, 0) == tensor && g_[n].attribute == d && g_.constrained_equal(n, size)) return true;
-    return false;
+  constexpr void need(node_id n, flat<bool>& needed) const {
+    if (needed[n]) return;
+    needed[n] = true;
+    for (int k = 0; k < g_[n].count; ++k) need(g_.arg(n, k), needed);
   }
 
-  constexpr void name(name_id id) {
-    const char* const text = g_.text.data() + g_.names[id].first;
-    const bool plain = is_plain_name(text, g_.names[id].size);
-    if (!plain) out_.push('`');
-    for (int i = 0; i < g_.names[id].size; ++i) out_.push(text[i]);
-    if (!plain) out_.push('`');
-  }
-
-  constexpr void tensor_name(node_id tensor) {
-    const bool defined = g_.kind(tensor) == op::define;
-    const name_id id = defined ? static_cast<name_id>(g_[tensor].attribute) : g_.inputs[static_cast<int>(g_[tensor].attribute)].name;
-    name(id);
-    int before = 0;  // tensors of the same name that stand before this one
-    for (node_id n = 0; defined && n < tensor; ++n) {
-      before += g_.kind(n) == op::define && g_[n].attribute == g_[tensor].attribute;
-      before += g_.kind(n) == op::input && g_.inputs[static_cast<int>(g_[n].attribute)].name == id;
+  constexpr void input_line(const input_row& input) {
+    start_line();
+    append(out_, "input ");
+    name(input.name);
+    append(out_, ": ");
+    append(out_, row(input.type).name);
+    for (int d = 0; d < input.rank; ++d) {
+      append(out_, d == 0 ? "[" : ", ");
+      const std::int64_t extent = g_.static_extents[input.first_extent + d];
+      if (extent == dynamic)
+        out_.push('?');
+      else
+        append_integer(out_, extent);
     }
-    if (before == 0) return;
-    out_.push('\'');
-    append_integer(out_, before + 1);
+    if (input.rank > 0) out_.push(']');
   }
 
-  constexpr void index_name_of(node_id idx) {
-    const int o = g_.ordinal(idx);
-    give_primes(idx);
+  constexpr void axis_line(node_id idx) {
+    start_line();
+    append(out_, "axis ");
     name(index_name(g_, idx));
-    if (primes_[o] > 3) {
-      out_.push('\'');
-      append_integer(out_, primes_[o]);
-    } else {
-      for (int i = 0; i < primes_[o]; ++i) out_.push('\'');
-    }
+    append(out_, ": ");
+    expression(g_.arg(idx, 1), 0, no_node);
   }
-  constexpr void give_primes(node_id idx) {
-    const int o = g_.ordinal(idx);
-    if (primes_[o] >= 0) return;
-    primes_[o] = free_primes(idx);
-    order_.push(idx);
-  }
-  constexpr int free_primes(node_id idx) const {
-    for (int p = index_serial(g_, idx);; ++p) {
-      bool taken = false;
-      for (int o = 0; o < g_.indices.size(); ++o)
-        taken = taken || (primes_[o] == p && index_name(g_, g_.indices[o]) == index_name(g_, idx));
-      if (!taken) return p;
-    }
-  }
-
-  // ---- lines
 
   // What must agree: expect extent(a, 0) == extent(b, 0) for i
   constexpr void constraint_line(const constraint& c) {
@@ -212,7 +106,9 @@ class printer {
   constexpr void demand_line(const demand& d) {
     start_line();
     prepare(d.wrong);
-    append(out_, d.of == demanded::data ? "demand data " : d.of == demanded::elements ? "demand elements " : "demand extents ");
+    append(out_, d.of == demanded::data       ? "demand data "
+                 : d.of == demanded::elements ? "demand elements "
+                                              : "demand extents ");
     quoted(d.operation);
     out_.push(' ');
     quoted(d.expected);
@@ -281,323 +177,12 @@ class printer {
     }
     if (width > 1) out_.push(')');
   }
-  // a, b; of a state of several values a0, a1, b0, b1.
-  constexpr void operand(std::int64_t place, int width) {
-    out_.push(static_cast<char>('a' + place / width));
-    if (width > 1) append_integer(out_, place % width);
-  }
-
-  constexpr void need(node_id n, flat<bool>& needed) const {
-    if (needed[n]) return;
-    needed[n] = true;
-    for (int k = 0; k < g_[n].count; ++k) need(g_.arg(n, k), needed);
-  }
-
-  constexpr void start_line() {
-    if (!out_.empty()) out_.push('\n');
-  }
-
-  constexpr void input_line(const input_row& input) {
-    start_line();
-    append(out_, "input ");
-    name(input.name);
-    append(out_, ": ");
-    append(out_, row(input.type).name);
-    for (int d = 0; d < input.rank; ++d) {
-      append(out_, d == 0 ? "[" : ", ");
-      const std::int64_t extent = g_.static_extents[input.first_extent + d];
-      if (extent == dynamic) out_.push('?');
-      else append_integer(out_, extent);
-    }
-    if (input.rank > 0) out_.push(']');
-  }
-
-  constexpr void axis_line(node_id idx) {
-    start_line();
-    append(out_, "axis ");
-    name(index_name(g_, idx));
-    append(out_, ": ");
-    expression(g_.arg(idx, 1), 0, no_node);
-  }
-
-  constexpr void definition(node_id n) {
-    start_line();
-    prepare(n);
-    tensor_name(n);
-    for (int d = 0; d < tensor_rank(g_, n); ++d) {
-      append(out_, d == 0 ? "(" : ", ");
-      binding(g_.arg(n, 1 + d));
-    }
-    append(out_, tensor_rank(g_, n) > 0 ? ") = " : " = ");
-    expression(g_.arg(n, 0), 0, no_node);
-    where_lines(n);
-  }
-
-  // Counts uses within one definition and decides which nodes get a name of their own.
-  constexpr void prepare(node_id root) {
-    for (int o = 0; o < primes_.size(); ++o) {
-      primes_[o] = -1;
-      bound_[o] = false;
-    }
-    lets_.clear();
-    order_.clear();
-    last_let_ = 0;
-    ++round_;
-    uses_[root] = 0;
-    count(root);
-    if (g_.kind(root) == op::define)
-      for (int k = 1; k < g_[root].count; ++k) give_primes(g_.arg(root, k));
-  }
-  constexpr void count(node_id n) {
-    if (reached_[n] == round_) {
-      ++uses_[n];
-      return;
-    }
-    reached_[n] = round_;
-    uses_[n] = 1;
-    named_[n] = 0;
-    weight_[n] = g_.kind(n) == op::reduce ? heavy : 1;
-    if (g_.kind(n) == op::input || (g_.kind(n) == op::index && is_axis(n))) return;
-    for (int k = g_.kind(n) == op::load || g_.kind(n) == op::extent ? 1 : 0; k < g_[n].count; ++k) {
-      const node_id a = g_.arg(n, k);
-      count(a);
-      weight_[n] += weight_[a] < heavy ? weight_[a] : heavy;
-      if (g_.kind(n) == op::reduce && k >= 2) bound_[g_.ordinal(a)] = true;
-    }
-  }
-
-  constexpr bool has_line(node_id n) const {
-    const op kind = g_.kind(n);
-    return uses_[n] > 1 && weight_[n] >= heavy && (is_elementwise(kind) || kind == op::reduce || kind == op::stop_gradient);
-  }
-
-  constexpr void where_lines(node_id root) {
-    for (int i = 0; i < lets_.size(); ++i) {  // printing a line may add more
-      append(out_, "\n  where ");
-      local(lets_[i]);
-      append(out_, " = ");
-      const node_id n = lets_[i];
-      if (n != root) plain(n, 0);
-    }
-  }
-
-  constexpr bool is_name_of_v(int number) const {
-    flat<char> text;
-    text.push('v');
-    append_integer(text, number);
-    for (const text_range& name : g_.names) {
-      bool same = name.size == text.size();
-      for (int i = 0; same && i < name.size; ++i) same = g_.text[name.first + i] == text[i];
-      if (same) return true;
-    }
-    return false;
-  }
-  constexpr void local(node_id n) {
-    if (named_[n] == 0) {
-      while (is_name_of_v(++last_let_)) {
-      }
-      named_[n] = last_let_;
-      lets_.push(n);
-    }
-    out_.push('v');
-    append_integer(out_, named_[n]);
-    bool first = true;
-    const int named = order_.size();
-    for (int i = 0; i < named; ++i) {  // in the order in which they came into the text
-      const int o = g_.ordinal(order_[i]);
-      if (!bound_[o] || !g_.free[n].has(o)) continue;
-      append(out_, first ? "(" : ", ");
-      index_name_of(order_[i]);
-      first = false;
-    }
-    if (!first) out_.push(')');
-  }
-
-  // ---- expressions
-
-  // beside: another operand that gives a number its type.
-  constexpr void expression(node_id n, int precedence, node_id beside) {
-    if (is_constant(g_, n)) return constant(n, beside);
-    if (reached_[n] == round_ && has_line(n)) return local(n);
-    plain(n, precedence);
-  }
-
-  constexpr void plain(node_id n, int precedence) {
-    switch (g_.kind(n)) {
-      case op::index: return index_name_of(n);
-      case op::operand: return operand(g_[n].attribute, width_);
-      case op::input:
-      case op::define: return tensor_name(n);
-      case op::extent: return extent_of(n);
-      case op::load: return load(n);
-      case op::reduce: return reduction(n);
-      case op::stop_gradient:
-        if (g_[n].count == 3) return plain(g_.arg(n, 0), precedence);  // its demand is no part of the value
-        return call(g_[n].count == 2 ? "graft" : "stop_gradient", n);
-      case op::constant: return constant(n, no_node);
-      case op::cast:
-        append(out_, "cast<");
-        append(out_, row(g_.type(n)).name);
-        return call(">", n);
-      default: break;
-    }
-    const op_row& w = row(g_.kind(n));
-    if (w.infix == nullptr) return call(w.name, n);
-    const bool parentheses = w.precedence < precedence;
-    if (parentheses) out_.push('(');
-    if (w.arity == 1) prefix(n, w);
-    else infix(n, w);
-    if (parentheses) out_.push(')');
-  }
-
-  constexpr void constant(node_id n, node_id beside) {
-    const element type = g_.type(n);
-    if (type == element::boolean) return append(out_, is_true(g_, n) ? "true" : "false");
-    const bool typed = beside != no_node && !is_constant(g_, beside) && g_.type(beside) == type;
-    const bool other = !typed && type != element::f64 && type != element::i64;
-    const double value = is_floating(type) ? real_value(g_, n) : 0;
-    const bool spelled = value != value || value == math::infinity || value == -math::infinity;  // inf, nan: no suffix
-    if (spelled && other) {
-      append(out_, "cast<");
-      append(out_, row(type).name);
-      append(out_, ">(");
-    }
-    if (is_floating(type)) append_real(out_, value, type, !typed || std::bit_cast<std::int64_t>(value) == INT64_MIN);  // -0.0
-    else append_integer(out_, g_[n].attribute);
-    if (other) append(out_, spelled ? ")" : row(type).name);
-  }
-
-  constexpr void extent_of(node_id n) {
-    append(out_, "extent(");
-    tensor_name(g_.arg(n, 0));
-    append(out_, ", ");
-    append_integer(out_, g_[n].attribute);
-    out_.push(')');
-  }
-
-  constexpr void load(node_id n) {
-    tensor_name(g_.arg(n, 0));
-    if (needs_guard(n)) append(out_, ".guarded");
-    for (int k = 1; k < g_[n].count; ++k) {
-      append(out_, k == 1 ? "(" : ", ");
-      expression(g_.arg(n, k), 0, no_node);
-    }
-    if (g_[n].count > 1) out_.push(')');
-  }
-
-  // A subscript that gives its index no extent: said only where it would give one.
-  constexpr bool needs_guard(node_id n) const {
-    bool direct = false;
-    for (int k = 1; k < g_[n].count && g_[n].attribute != 0; ++k) direct = direct || is_axis(g_.arg(n, k));
-    return direct;
-  }
-
-  constexpr void call(const char* function, node_id n) {
-    append(out_, function);
-    out_.push('(');
-    for (int k = 0; k < g_[n].count; ++k) {
-      if (k > 0) append(out_, ", ");
-      expression(g_.arg(n, k), 0, partner(n, k));
-    }
-    out_.push(')');
-  }
-  // The operand that gives operand k its type if that is a number.
-  constexpr node_id partner(node_id n, int k) const {
-    if (g_.kind(n) == op::select) return k == 0 ? no_node : g_.arg(n, 3 - k);
-    return g_[n].count == 2 && is_elementwise(g_.kind(n)) ? g_.arg(n, 1 - k) : no_node;
-  }
-
-  constexpr void prefix(node_id n, const op_row& w) {
-    append(out_, w.infix);
-    const node_id a = g_.arg(n, 0);
-    const bool again = is_constant(g_, a) || g_.kind(a) == g_.kind(n);  // -(-1), not --1
-    if (again) out_.push('(');
-    expression(a, w.precedence, no_node);
-    if (again) out_.push(')');
-  }
-
-  constexpr void infix(node_id n, const op_row& w) {
-    const node_id a = g_.arg(n, 0), b = g_.arg(n, 1);
-    const bool logic = w.kind == op::logical_and || w.kind == op::logical_or;
-    const bool compares = w.result == result_type::boolean && !logic;
-    expression(a, w.precedence + (compares ? 1 : 0), b);
-    out_.push(' ');
-    // t + -1 is t - 1 for integers, whose smallest number is its own opposite.
-    if (w.kind == op::add && g_.type(b) == element::i64 && is_constant(g_, b) && g_[b].attribute < 0 && g_[b].attribute != INT64_MIN) {
-      append(out_, "- ");
-      return append_integer(out_, -g_[b].attribute);
-    }
-    append(out_, w.infix);
-    out_.push(' ');
-    expression(b, w.precedence + 1, a);
-  }
-
-  // ---- reductions
-
-  constexpr void binding(node_id idx) {
-    index_name_of(idx);
-    if (is_axis(idx) || is_unbound(g_, idx)) return;
-    append(out_, ".in(");
-    expression(g_.arg(idx, 0), 0, no_node);
-    append(out_, ", ");
-    expression(g_.arg(idx, 1), 0, no_node);
-    out_.push(')');
-  }
-
-  constexpr void reduction(node_id n) {
-    const monoid kind = monoid_of(g_, n);
-    if (folds_tuple(g_, n)) {
-      append(out_, "get<");
-      append_integer(out_, own_row_of(g_, kind).component);
-      append(out_, ">(");
-    }
-    append(out_, is_own(kind) ? "fold(" : row(kind).name);
-    // Within the language these would be rounded once around a sum in f32.
-    if ((kind == monoid::sum || kind == monoid::prod) && (g_.type(n) == element::f16 || g_.type(n) == element::bf16)) {
-      append(out_, "<accumulate<");
-      append(out_, row(g_.type(n)).name);
-      append(out_, ">>");
-    }
-    if (is_own(kind)) name(own_row_of(g_, kind).name);
-    const bool several = g_[n].count > 3;
-    append(out_, is_own(kind) ? ", " : "(");
-    if (several) append(out_, "over(");
-    for (int k = 2; k < g_[n].count; ++k) {
-      if (k > 2) append(out_, ", ");
-      binding(g_.arg(n, k));
-    }
-    if (!is_true(g_, g_.arg(n, 1))) {
-      append(out_, ".where(");
-      expression(g_.arg(n, 1), 0, no_node);
-      out_.push(')');
-    }
-    if (several) out_.push(')');
-    append(out_, ", ");
-    if (folds_tuple(g_, n))
-      call("tuple", g_.arg(n, 0));
-    else
-      expression(g_.arg(n, 0), 0, no_node);
-    append(out_, folds_tuple(g_, n) ? "))" : ")");
-  }
-
-  static constexpr int heavy = 24;  // nodes in what is written out each time it is used
-
-  const graph& g_;
-  flat<char> out_;
-  flat<node_id> axes_, bare_;
-  flat<int> reached_, uses_, weight_, named_;  // by node, for the definition of this round
-  flat<bool> bound_;                           // by ordinal: does a reduction of this definition bind it?
-  flat<int> primes_;                           // by ordinal; -1: not named yet
-  flat<node_id> lets_;
-  flat<node_id> order_;                        // indices that have primes
-  int round_ = 0;
-  int last_let_ = 0;
-  int width_ = 1;  // of the monoid whose line is written
 };
 
 // A definition or any expression.
-constexpr flat<char> print(const graph& g, node_id n) { return printer(g).one(n); }
-// The inputs, axes and definitions that the outputs need, in dependency order.
-constexpr flat<char> print(const graph& g) { return printer(g).program(); }
+constexpr flat<char> print(const graph& g, node_id n) { return definition_printer(g).one(n); }
+// The inputs, axes and definitions that the outputs need, in dependency order; what must hold of a call, and the
+// outputs.
+constexpr flat<char> print(const graph& g) { return program_printer(g).program(); }
 
 }  // namespace sheaf

@@ -1,7 +1,7 @@
-// Pass `unique_names`: one name for each tensor of a program. Names that the program's author gave stay; automatic ones (of the
-// familiar layer, of gradients, of what passes made) are numbered in the order of their nodes, and give way.
-// Input: a whole graph and which of its definitions and inputs the author named. Output: no two tensors that the program keeps
-// have one name. Nothing is interned afterwards: a definition's name is part of what it is found by.
+// Pass `unique_names`: one name for each tensor of a program. Names that the program's author gave stay; automatic
+// ones (of the familiar layer, of gradients, of what passes made) are numbered in the order of their nodes, and give
+// way. Input: a whole graph and which of its definitions and inputs the author named. Output: no two tensors that the
+// program keeps have one name. Nothing is interned afterwards: a definition's name is part of what it is found by.
 // Shown by tests/numeric/names.cpp.
 #pragma once
 #include <sheaf/dsl/graph/make.hpp>

@@ -1,6 +1,7 @@
-// What the reductions of the language are made of, on values: mean, count and logsumexp are built from sums and maxima, policies
-// around all of them. The templates of reduction.hpp and fold.hpp and the text language (dsl/text) build through these.
-// Input: a builder, bound axes, a body. Output: a node. Shown by tests/numeric/reductions.cpp, policies.cpp, folds.cpp.
+// What the reductions of the language are made of, on values: mean, count and logsumexp are built from sums and
+// maxima, policies around all of them. The templates of reduction.hpp and fold.hpp and the text language (dsl/text)
+// build through these. Input: a builder, bound axes, a body. Output: a node. Shown by tests/numeric/reductions.cpp,
+// policies.cpp, folds.cpp.
 #pragma once
 #include <sheaf/dsl/surface/build.hpp>
 #include <sheaf/dsl/surface/policy.hpp>
@@ -68,10 +69,11 @@ class folder {
     }
     // accumulate<f16> of halves says what needs no saying; so the printer writes sums that no rounding surrounds.
     const bool narrow = p.accumulates && is_half(p.accumulated) && (kind == folding::sum || kind == folding::prod);
-    node_id result = narrow ? b_.reduction(static_cast<monoid>(kind), bound_.axes, bound_.count, wide).id : plain(kind, wide);
+    node_id result =
+        narrow ? b_.reduction(static_cast<monoid>(kind), bound_.axes, bound_.count, wide).id : plain(kind, wide);
     if (p.chosen != ties::even)
-      result = b_.graft(result, b_.at_extremum(static_cast<monoid>(kind), p.chosen == ties::last, bound_.axes,
-                                               bound_.count, wide));
+      result = b_.graft(
+          result, b_.at_extremum(static_cast<monoid>(kind), p.chosen == ties::last, bound_.axes, bound_.count, wide));
     result = over_nothing(wide, result, p, name);
     return wide == body ? result : cast_to(b_.g, b_.g.type(body), result);
   }

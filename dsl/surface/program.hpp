@@ -116,8 +116,10 @@ struct program_words {
     if constexpr (whole)
       return narrowed<Program::wide>();
     else
-      return packed_words<5>{};
+      return packed_words<header_words>{};
   }();
+  // Its arguments: inputs, then outputs.
+  static constexpr auto rows = signature_of<words.words[1] + words.words[3]>(words.words);
 };
 
 template <class... Outputs>
@@ -132,15 +134,14 @@ struct packed : program_words<wide_program<Outputs...>> {
   template <class Symbol>
   static constexpr int slot_of() {
     constexpr const auto& wide = wide_program<Outputs...>::wide;
-    constexpr const auto& words = program_words<wide_program<Outputs...>>::words;
-    constexpr int inputs = words.words[1];
+    using known = program_words<wide_program<Outputs...>>;
+    constexpr int inputs = known::rows.inputs;
     if constexpr (requires { Symbol::symbol; }) {
       for (int i = 0; i < inputs && i < wide.symbol_capacity; ++i)
         if (wide.symbols[i] == Symbol::symbol) return i;
     } else if constexpr (requires { typename Symbol::value_type; }) {
-      constexpr auto rows = signature_of<inputs + words.words[3]>(words.words);
       for (int i = 0; i < inputs; ++i)
-        if (rows.rows[i].called(Symbol::label.text, Symbol::label.length()) &&
+        if (known::rows.rows[i].called(Symbol::label.text, Symbol::label.length()) &&
             (i >= wide.symbol_capacity || wide.symbols[i] == nullptr))
           return i;
     }

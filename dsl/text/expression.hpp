@@ -75,7 +75,8 @@ constexpr built text_parser::number_literal() {
   for (int i = 0; i < t.size; ++i) {
     const char c = text_[t.first + i];
     whole = whole && c >= '0' && c <= '9';
-    if (whole) value = static_cast<std::int64_t>(static_cast<std::uint64_t>(value) * 10 + static_cast<std::uint64_t>(c - '0'));
+    if (whole)
+      value = static_cast<std::int64_t>(static_cast<std::uint64_t>(value) * 10 + static_cast<std::uint64_t>(c - '0'));
   }
   const built weak = whole ? b_.literal(value) : b_.literal(decimal::value_of(text_ + t.first, t.size));
   if (now().kind != token_kind::name || now().first != t.first + t.size) return weak;
@@ -115,14 +116,22 @@ constexpr built text_parser::named() {
 // true, false, inf, nan, and functions that are no rows of ops.hpp.
 constexpr bool text_parser::word_value(built& value) {
   if (now().quoted) return false;
-  if (accept("true")) value = {truth(b_.g, true), false};
-  else if (accept("false")) value = {truth(b_.g, false), false};
-  else if (accept("inf")) value = b_.literal(math::infinity);
-  else if (accept("nan")) value = b_.literal(math::nan);
-  else if (at("cast")) value = cast_call();
-  else if (at("stop_gradient") || at("graft")) value = wrapped_call();
-  else if (at("get")) value = get_call();
-  else if (at("fold")) value = fold_call(0);
+  if (accept("true"))
+    value = {truth(b_.g, true), false};
+  else if (accept("false"))
+    value = {truth(b_.g, false), false};
+  else if (accept("inf"))
+    value = b_.literal(math::infinity);
+  else if (accept("nan"))
+    value = b_.literal(math::nan);
+  else if (at("cast"))
+    value = cast_call();
+  else if (at("stop_gradient") || at("graft"))
+    value = wrapped_call();
+  else if (at("get"))
+    value = get_call();
+  else if (at("fold"))
+    value = fold_call(0);
   else if (at("rsqrt") && is(ahead(1), "(")) {
     const built root = call(row(op::sqrt));
     value = failed() ? value : b_.apply(op::div, {b_.literal(1), root});
@@ -158,7 +167,8 @@ constexpr built text_parser::call(const op_row& r) {
   expect(")");
   if (failed()) return nothing_built;
   if (count != r.arity) {
-    wrong(start) << r.name << ": expected " << r.arity << (r.arity == 1 ? " argument" : " arguments") << ", got " << count;
+    wrong(start) << r.name << ": expected " << r.arity << (r.arity == 1 ? " argument" : " arguments") << ", got "
+                 << count;
     return nothing_built;
   }
   const built result = applied(r.kind, args, count);
@@ -170,7 +180,8 @@ constexpr built text_parser::cast_call() {
   ++at_;
   expect("<");
   element type{};
-  if (!failed() && !element_name(type)) wrong(at_) << "cast<T>: T is not an element type of Sheaf (see docs/language.md)";
+  if (!failed() && !element_name(type))
+    wrong(at_) << "cast<T>: T is not an element type of Sheaf (see docs/language.md)";
   expect(">");
   expect("(");
   const built e = expression();

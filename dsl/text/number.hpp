@@ -45,11 +45,16 @@ constexpr double value_of(const char* text, int size) {
   bool fraction = false, power = false;
   for (int i = 0; i < size; ++i) {
     const char c = text[i];
-    if (c == '.') fraction = true;
-    else if (c == 'e' || c == 'E') power = true;
-    else if (c == '-') sign = -1;
-    else if (c == '+') continue;
-    else if (power) exponent = exponent < 100000 ? 10 * exponent + (c - '0') : exponent;
+    if (c == '.')
+      fraction = true;
+    else if (c == 'e' || c == 'E')
+      power = true;
+    else if (c == '-')
+      sign = -1;
+    else if (c == '+')
+      continue;
+    else if (power)
+      exponent = exponent < 100000 ? 10 * exponent + (c - '0') : exponent;
     else {
       all.multiply(10);
       all.add(natural(static_cast<std::uint64_t>(c - '0')));

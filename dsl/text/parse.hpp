@@ -1,7 +1,8 @@
-// parse(text): a program from its text. Definitions, gradients, outputs: docs/language.md has the grammar. It is what the
-// printer writes, and the other way round: print(parse(print(g))) is print(g).
-// Input: text, and what the arguments of a call say of tensors that the text does not declare. Output: a graph, whose `error`
-// is a sentence with its place, "line 2, column 14: ...", where the text is wrong. Shown by tests/static/text.cpp, tests/text.
+// parse(text): a program from its text. Definitions, gradients, outputs: docs/language.md has the grammar. It is what
+// the printer writes, and the other way round: print(parse(print(g))) is print(g).
+// Input: text, and what the arguments of a call say of tensors that the text does not declare. Output: a graph, whose
+// `error` is a sentence with its place, "line 2, column 14: ...", where the text is wrong. Shown by
+// tests/static/text.cpp, tests/text.
 #pragma once
 #include <sheaf/dsl/text/promises.hpp>
 

@@ -1,6 +1,7 @@
-// The parser of the text language: one pass over the lines, building through the same functions as the surface. Its parts:
-// statements.hpp (lines), expression.hpp (operators, numbers, functions), reduction.hpp (reductions, domains, folds),
-// tensor.hpp (names, subscripts, gradients). docs/language.md has the grammar. Shown by tests/static/text.cpp, tests/text.
+// The parser of the text language: one pass over the lines, building through the same functions as the surface. Its
+// parts: statements.hpp (lines), expression.hpp (operators, numbers, functions), reduction.hpp (reductions, domains,
+// folds), tensor.hpp (names, subscripts, gradients). docs/language.md has the grammar. Shown by
+// tests/static/text.cpp, tests/text.
 #pragma once
 #include <sheaf/dsl/surface/folding.hpp>
 #include <sheaf/dsl/surface/outside.hpp>
@@ -201,7 +202,7 @@ class text_parser {
   flat<tensor_row> tensors_;
   flat<axis_row> axes_;
   flat<node_id> declared_;  // axes that have been told their size
-  flat<node_id> scope_;  // indices that are bound around here, unbound nodes
+  flat<node_id> scope_;     // indices that are bound around here, unbound nodes
   flat<let_row> lets_;
   flat<operand_row> operands_;
   flat<monoid_line> monoids_;

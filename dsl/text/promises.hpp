@@ -1,5 +1,5 @@
-// Of the parser: lines that say what gradients are (custom), and what must hold of a call (check, expect, demand), which the
-// printer writes.
+// Of the parser: lines that say what gradients are (custom), and what must hold of a call (check, expect, demand),
+// which the printer writes.
 #pragma once
 #include <sheaf/dsl/text/statements.hpp>
 
@@ -98,9 +98,12 @@ constexpr void text_parser::expect_line() {
 constexpr void text_parser::demand_line() {
   ++at_;
   demand d;
-  if (accept("data")) d.of = demanded::data;
-  else if (accept("elements")) d.of = demanded::elements;
-  else expect("extents");
+  if (accept("data"))
+    d.of = demanded::data;
+  else if (accept("elements"))
+    d.of = demanded::elements;
+  else
+    expect("extents");
   d.operation = quoted_text();
   d.expected = quoted_text();
   expect("wrong");

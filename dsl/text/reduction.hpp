@@ -14,7 +14,8 @@ constexpr bool text_parser::reduction_call(built& value) {
   policies p;
   int ties_count = 0, empties = 0, sums = 0;
   policies_of(p, ties_count, empties, sums);
-  if (const char* misplaced = misplaced_policy(static_cast<folding>(kind), ties_count, empties, sums); misplaced != nullptr)
+  if (const char* misplaced = misplaced_policy(static_cast<folding>(kind), ties_count, empties, sums);
+      misplaced != nullptr)
     wrong(start) << folding_names[kind] << ": " << misplaced;
   expect("(");
   flat<bound_axis> axes;
@@ -71,11 +72,13 @@ constexpr void text_parser::one_policy(policies& p, int& ties_count, int& emptie
     expect("<");
     ++sums;
     p.accumulates = true;
-    if (!element_name(p.accumulated)) wrong(at_) << "accumulate<T>: T is not an element type of Sheaf (see docs/language.md)";
+    if (!element_name(p.accumulated))
+      wrong(at_) << "accumulate<T>: T is not an element type of Sheaf (see docs/language.md)";
     return expect(">");
   }
-  wrong(start) << "expected a policy such as ties::first, empty::nan, empty::value<2>, accumulate<f64> or compensated, found "
-               << spelled(now()).text;
+  wrong(start)
+      << "expected a policy such as ties::first, empty::nan, empty::value<2>, accumulate<f64> or compensated, found "
+      << spelled(now()).text;
 }
 
 // One index, or over(...) of several; they are in scope from here on. False where no index stands here.
@@ -109,8 +112,8 @@ constexpr bound_axis text_parser::domain(sentence& over) {
   while (!failed() && accept(".")) {
     const bool in = at("in") && a.low == no_node, where = at("where") && a.condition == no_node;
     if (!in && !where) {
-      wrong(at_) << "domain of " << text_of(name_of(t)).text << ": expected in(low, high) or where(condition), once each, found "
-                 << spelled(now()).text;
+      wrong(at_) << "domain of " << text_of(name_of(t)).text
+                 << ": expected in(low, high) or where(condition), once each, found " << spelled(now()).text;
       return a;
     }
     ++at_;
@@ -245,8 +248,8 @@ constexpr monoid text_parser::monoid_for(const monoid_line& m, const element* ty
   flat<built> identity;
   tuple_values(identity);
   if (!failed() && identity.size() != m.width)
-    wrong(m.identity) << "fold " << text_of(m.name).text << ": its identity has " << identity.size() << " values, expected "
-                      << m.width;
+    wrong(m.identity) << "fold " << text_of(m.name).text << ": its identity has " << identity.size()
+                      << " values, expected " << m.width;
   for (int k = 0; k < m.width && !failed(); ++k) {
     rows[k] = {m.name, types[k], cast_to(b_.g, types[k], identity[k].id), no_node, no_node, k, m.width, m.in_order};
     if (!is_constant(b_.g, rows[k].identity))
@@ -289,7 +292,8 @@ constexpr void text_parser::rule(const monoid_line& m, int first, int groups, in
   if (failed()) return;
   if (made.size() != m.width) {
     wrong(first) << "fold " << text_of(m.name).text << ": its " << (is_adjoint ? "adjoint" : "combination") << " has "
-                 << made.size() << (made.size() == 1 ? " value" : " values") << ", expected " << m.width << " as its identity";
+                 << made.size() << (made.size() == 1 ? " value" : " values") << ", expected " << m.width
+                 << " as its identity";
     return;
   }
   for (int k = 0; k < m.width; ++k)

@@ -18,7 +18,8 @@ constexpr int text_parser::expect_word_for(const char* what) {
     return 0;
   }
   if (is_word(t)) {
-    wrong(at_) << "expected " << what << ", found " << spelled(t).text << ", a word of the language; as a name it stands in backquotes";
+    wrong(at_) << "expected " << what << ", found " << spelled(t).text
+               << ", a word of the language; as a name it stands in backquotes";
     return 0;
   }
   return at_++;
@@ -87,7 +88,8 @@ constexpr void text_parser::input_line() {
   const name_id called = expect_name("the name of an input");
   expect(":");
   element type{};
-  if (!failed() && !element_name(type)) wrong(at_) << "tensor: this is not an element type of Sheaf (see docs/language.md)";
+  if (!failed() && !element_name(type))
+    wrong(at_) << "tensor: this is not an element type of Sheaf (see docs/language.md)";
   flat<std::int64_t> extents;
   if (!failed() && accept("[")) {
     do {
@@ -115,7 +117,8 @@ constexpr void text_parser::axis_line() {
   if (failed()) return;
   const node_id size = bound_value();
   if (failed()) return;
-  if (!b_.g.free[size].empty()) wrong(start) << "axis " << text_of(name_of(t)).text << ": its extent is made of numbers and extents";
+  if (!b_.g.free[size].empty())
+    wrong(start) << "axis " << text_of(name_of(t)).text << ": its extent is made of numbers and extents";
   axes_.push({name_of(t), size});
   index(b_.g, name_of(t), t.primes, integer(b_.g, 0), size);  // the first of its name, as the printer asks
 }
@@ -196,7 +199,8 @@ constexpr node_id text_parser::defined_as(name_id called, const flat<bound_axis>
   if (axes.size() > max_rank) wrong(start) << "define: at most 8 indices";
   for (int i = 0; i < axes.size(); ++i) {
     if (axes[i].condition != no_node || axes[i].step != no_node)
-      wrong(start) << "define: its indices are axes, or axes with a size such as t.in(0_c, n); other domains stand in a reduction";
+      wrong(start) << "define: its indices are axes, or axes with a size such as t.in(0_c, n); other domains stand in "
+                      "a reduction";
     for (int j = 0; j < i; ++j)
       if (axes[i].axis == axes[j].axis)
         wrong(start) << "definition " << name.text << ": index " << text_of(index_name(b_.g, axes[i].axis)).text

@@ -91,8 +91,8 @@ constexpr node_id text_parser::by_part(const sentence& label) {
   if (failed()) return no_node;
   if (!is_floating(b_.g.type(x.node))) {
     const sentence name = text_of(label_of(x.node));
-    wrong(start) << "gradient of " << label.text << " with respect to " << name.text << ": tensor " << name.text << " is "
-                 << row(b_.g.type(x.node)).name << "; gradients exist for floating tensors only";
+    wrong(start) << "gradient of " << label.text << " with respect to " << name.text << ": tensor " << name.text
+                 << " is " << row(b_.g.type(x.node)).name << "; gradients exist for floating tensors only";
   }
   return x.node;
 }
@@ -112,7 +112,8 @@ constexpr text_parser::tensor_part text_parser::derivative_call(name_id called) 
   if (failed()) return {};
   const int rank = tensor_rank(b_.g, y), x_rank = tensor_rank(b_.g, x);
   if (grad && rank != 0)
-    wrong(start) << "grad of " << label.text << ": it has rank " << rank << ", expected a scalar; vjp takes a cotangent";
+    wrong(start) << "grad of " << label.text << ": it has rank " << rank
+                 << ", expected a scalar; vjp takes a cotangent";
   if (along != no_node && !forward && tensor_rank(b_.g, along) != rank)
     wrong(start) << "vjp of " << label.text << ": its rank is " << rank << ", the cotangent "
                  << text_of(label_of(along)).text << " has rank " << tensor_rank(b_.g, along);
@@ -164,7 +165,8 @@ constexpr built text_parser::value_of(tensor_part t, int start) {
   if (at("(")) subscripts(list);
   if (failed()) return nothing_built;
   if (list.empty() && rank != 0) {
-    wrong(start) << "expression: tensor " << text_of(label_of(t.node)).text << " has rank " << rank << ", got no subscripts";
+    wrong(start) << "expression: tensor " << text_of(label_of(t.node)).text << " has rank " << rank
+                 << ", got no subscripts";
     return nothing_built;
   }
   list.push({});  // never empty
@@ -185,7 +187,8 @@ constexpr void text_parser::subscripts(flat<built>& list) {
 constexpr node_id text_parser::inside(node_id tensor, const flat<built>& list, int first) {
   graph& g = b_.g;
   const node_id s = list[first].id, zero = cast_to(g, g.type(s), integer(g, 0));
-  const node_id here = make(g, op::logical_and, make(g, op::less_equal, zero, s), make(g, op::less, s, extent(g, tensor, first)));
+  const node_id here =
+      make(g, op::logical_and, make(g, op::less_equal, zero, s), make(g, op::less, s, extent(g, tensor, first)));
   return first + 1 == list.size() ? here : make(g, op::logical_and, here, inside(tensor, list, first + 1));
 }
 
@@ -201,16 +204,18 @@ constexpr built text_parser::access_of(tensor_part t, int start) {
     expect(")");
   }
   const bool moves = is(word, "clamped") || is(word, "reflected") || is(word, "wrapped");
-  const bool known = padded || moves || is(word, "skipping") || is(word, "checked") || is(word, "guarded") || is(word, "inside");
-  if (!known) wrong(at_ - 1) << "tensor " << text_of(label_of(t.node)).text << ": expected padded, clamped, reflected, wrapped, "
-                             << "skipping, checked or inside after the point, found " << spelled(word).text;
+  const bool known =
+      padded || moves || is(word, "skipping") || is(word, "checked") || is(word, "guarded") || is(word, "inside");
+  if (!known)
+    wrong(at_ - 1) << "tensor " << text_of(label_of(t.node)).text << ": expected padded, clamped, reflected, wrapped, "
+                   << "skipping, checked or inside after the point, found " << spelled(word).text;
   flat<built> list;
   if (!failed()) subscripts(list);
   if (failed()) return nothing_built;
   const int rank = tensor_rank(b_.g, t.node);
   if (list.size() != rank) {
-    wrong(start) << "subscript: tensor " << text_of(label_of(t.node)).text << " has rank " << rank << ", got " << list.size()
-                 << " subscripts";
+    wrong(start) << "subscript: tensor " << text_of(label_of(t.node)).text << " has rank " << rank << ", got "
+                 << list.size() << " subscripts";
     return nothing_built;
   }
   if (rank == 0) return b_.load({t.node, false}, nullptr, 0);

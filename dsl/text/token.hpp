@@ -11,8 +11,8 @@ struct token {
   token_kind kind = token_kind::end;
   int first = 0, size = 0;  // of its characters; without the quotes of a name or a string
   int line = 1, column = 1;
-  int primes = 0;           // of an index: t'' has two, t'7 has seven
-  bool quoted = false;      // a name in backquotes, which is no word of the language
+  int primes = 0;       // of an index: t'' has two, t'7 has seven
+  bool quoted = false;  // a name in backquotes, which is no word of the language
 };
 
 namespace detail {
@@ -81,8 +81,10 @@ class lexer {
     const int last = at_;
     if (ahead(0) != quote) return add(token_kind::strange, first - 1, 1);
     ++at_;
-    if (quote == '`') name(first, last, true);
-    else add(token_kind::string, first, last - first);
+    if (quote == '`')
+      name(first, last, true);
+    else
+      add(token_kind::string, first, last - first);
   }
   // Digits with a point and an exponent, and what follows without a space: an element type.
   constexpr void number() {
@@ -97,7 +99,8 @@ class lexer {
   }
   constexpr void symbol(char c) {
     const char d = ahead(1);
-    const bool two = (d == '=' && (c == '=' || c == '!' || c == '<' || c == '>')) || (c == d && (c == '&' || c == '|' || c == ':'));
+    const bool two =
+        (d == '=' && (c == '=' || c == '!' || c == '<' || c == '>')) || (c == d && (c == '&' || c == '|' || c == ':'));
     bool known = two;
     for (const char* s = "(),=<>+-*/%!.:[]?"; *s != 0; ++s) known = known || *s == c;
     if (c == '(' || c == '[') ++open_;

@@ -9,6 +9,7 @@
 #include <sheaf/jit/cuda/emit.hpp>
 #include <sheaf/runtime/cuda/nvrtc.hpp>
 #include <sheaf/runtime/fail.hpp>
+#include <sheaf/jit/engine/codegen.hpp>
 #include <sheaf/runtime/kernel_cache.hpp>
 
 namespace sheaf::jit {
@@ -66,7 +67,11 @@ std::vector<device_code> code_on(device::device_context& where, const std::vecto
     const std::string key = prefix + texts[n];
     if (const auto known = memory.entries.find(own + key); known != memory.entries.end())
       found[n] = known->second.lock();
-    if (found[n] == nullptr) found[n] = from_disk(where, key);
+    counted().from_memory += found[n] != nullptr;
+    if (found[n] == nullptr) {
+      found[n] = from_disk(where, key);
+      counted().from_disk += found[n] != nullptr;
+    }
     if (found[n] == nullptr)
       made[n] = std::async(std::launch::async, [&, n] { return compiled(where, texts[n], name); });
   }
@@ -76,6 +81,7 @@ std::vector<device_code> code_on(device::device_context& where, const std::vecto
       const auto cubin = made[n].get();
       found[n] = std::make_shared<const device::loaded_module>(where, cubin);
       runtime::default_kernel_cache().store(key, cubin.data(), cubin.size());
+      ++counted().compiled;
     }
     memory.entries[own + key] = found[n];
   }

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <mutex>
 #include <unordered_map>
+#include <unordered_set>
 
 #include <sheaf/jit/engine/plugin.hpp>
 #include <sheaf/jit/ir/verify.hpp>
@@ -57,6 +58,27 @@ struct memory_cache {
 
 }  // namespace
 
+code_counts& counted() {
+  static thread_local code_counts counts;
+  return counts;
+}
+
+disk_cache disk_cache_state(const char*& sentence) {
+  // Sentences outlive their program; there are as many as states.
+  static std::mutex lock;
+  static std::unordered_set<std::string>& said = *new std::unordered_set<std::string>;
+  std::string others;
+  const runtime::kernel_cache& cache = runtime::default_kernel_cache();
+  const runtime::cache_state state = cache.state(&others);
+  const char* const words[] = {"off", "read, never written", "on", "not used"};
+  std::string text = std::string("kernel cache: ") + words[static_cast<int>(state)];
+  if (state != runtime::cache_state::off) text += ": " + (others.empty() ? cache.folder() : others);
+  const std::lock_guard guard(lock);
+  sentence = said.insert(text).first->c_str();
+  return static_cast<disk_cache>(state);
+}
+static_assert(static_cast<int>(disk_cache::not_trusted) == static_cast<int>(runtime::cache_state::not_trusted));
+
 std::string target_of(const options& steer) {
   return steer.target != nullptr ? steer.target : runtime::current_settings().target;
 }
@@ -86,9 +108,16 @@ std::shared_ptr<const loaded_code> code_for(const ir::module& module, const std:
                           (steer.determinism == determinism::strict ? " strict\n" : "\n") + text;
   const std::lock_guard lock(memory.lock);
   if (const auto found = memory.entries.find(key); found != memory.entries.end())
-    if (auto alive = found->second.lock()) return alive;
+    if (auto alive = found->second.lock()) {
+      ++counted().from_memory;
+      return alive;
+    }
   auto made = from_disk(key, module.name);
-  if (made == nullptr) made = generated(module, key, steer);
+  if (made != nullptr) ++counted().from_disk;
+  if (made == nullptr) {
+    made = generated(module, key, steer);
+    ++counted().compiled;
+  }
   memory.entries[key] = made;
   return made;
 }

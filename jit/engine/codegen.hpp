@@ -1,7 +1,9 @@
 // From kernel IR to executable code: memory cache, disk cache, then the code generator. Private header.
 #pragma once
+#include <cstdint>
 #include <memory>
 
+#include <sheaf/jit/engine/program.hpp>
 #include <sheaf/jit/ir/ir.hpp>
 #include <sheaf/jit/plan/options.hpp>
 #include <sheaf/runtime/object_loader.hpp>
@@ -14,11 +16,20 @@ struct loaded_code {
   sheaf_entry entry = nullptr;
 };
 
+// Where a thread's code came from; a GPU's counts too.
+struct code_counts {
+  std::int64_t compiled = 0, from_disk = 0, from_memory = 0;
+};
+code_counts& counted();
+
 // One piece of code for equal text on one processor, whoever asks; safe from several threads.
 // text: the printed module, which is the key, with the processor and whether it is strict. Throws code::codegen_unavailable
 // where the plug-in can't be opened, code::codegen_failed with the generator's words, code::unsupported where the processor
 // cannot keep a promise.
 std::shared_ptr<const loaded_code> code_for(const ir::module& module, const std::string& text, const options& steer);
+
+// The cache on disk as it is now, and a sentence that says so.
+disk_cache disk_cache_state(const char*& sentence);
 
 // A processor, as far as code generation depends on it: its name, or this one's family, model and features.
 std::string processor_key(const std::string& target);

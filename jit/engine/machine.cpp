@@ -163,13 +163,13 @@ plan::machine measured_machine() {
 
 const plan::machine& this_machine() {
   static const plan::machine once = [] {
-    const auto& settings = runtime::current_settings();
-    if (settings.cache == runtime::cache_use::off) return plan::machine{};
+    const auto& cache = runtime::default_kernel_cache();
+    const runtime::cache_state state = cache.state();
+    if (state == runtime::cache_state::off || state == runtime::cache_state::not_trusted) return plan::machine{};
     const std::string key = "machine, second form\n" + processor_key("") + "\n" +
                             std::to_string(current_parallel_hook().threads) + " threads";
-    const auto& cache = runtime::default_kernel_cache();
     if (const auto kept = cache.find(key)) return plan::machine_of(std::string(kept->begin(), kept->end()));
-    if (settings.cache != runtime::cache_use::on) return plan::machine{};
+    if (state != runtime::cache_state::on) return plan::machine{};
     const double start = now();
     const std::string text = text_of(measured_machine());
     cache.store(key, text.data(), text.size());

@@ -1,61 +1,110 @@
 #include <sheaf/jit/engine/plugin.hpp>
 
 #include <dlfcn.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <mutex>
+
+#include <sheaf/jit/engine/own_places.hpp>
+#include <sheaf/jit/engine/program.hpp>
 #include <sheaf/jit/llvm/plugin.h>
 #include <sheaf/runtime/fail.hpp>
 #include <sheaf/runtime/settings.hpp>
+#include <sheaf/runtime/trust.hpp>
 
 namespace sheaf::jit {
 
 namespace {
+
+constexpr const char* file_name = "libsheaf_llvm.so";
 
 struct plugin {
   sheaf_llvm_compile_fn compile = nullptr;
   void (*release)(sheaf_llvm_result*) = nullptr;
 };
 
-std::string folder_of_this_library() {
-  Dl_info info{};
-  if (dladdr(reinterpret_cast<const void*>(&generate_object), &info) == 0 || info.dli_fname == nullptr) return "";
-  const std::string path = info.dli_fname;
-  return path.substr(0, path.rfind('/') + 1);
+// What was said before the plug-in was opened, and what was opened; kept until the process ends, for kernels may be
+// made while static objects die.
+struct search {
+  std::mutex lock;
+  std::string chosen;  // by set_code_generator
+  plugin opened;
+};
+search& the_search() {
+  static search& once = *new search;
+  return once;
 }
 
-// The setting alone where it is given; else beside the library or program, where CMake built it, where it was installed,
-// and where the system looks.
-std::vector<std::string> candidates() {
-  const std::string& chosen = runtime::current_settings().llvm_plugin;
-  if (!chosen.empty()) return {chosen};
-  return {folder_of_this_library() + "libsheaf_llvm.so",
-#ifdef SHEAF_LLVM_PLUGIN_DEFAULT
-          SHEAF_LLVM_PLUGIN_DEFAULT, SHEAF_LLVM_PLUGIN_INSTALLED,
-#endif
-          "libsheaf_llvm.so"};
-}
-
-plugin open_plugin() {
-  std::string tried;
-  for (const std::string& path : candidates()) {
-    void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (handle == nullptr) {
-      tried += (tried.empty() ? "" : "; ") + std::string(dlerror());
-      continue;
-    }
-    const auto version = reinterpret_cast<int32_t (*)()>(dlsym(handle, "sheaf_llvm_version"));
-    if (version == nullptr || version() != SHEAF_LLVM_VERSION)
-      runtime::fail(code::codegen_unavailable, "opening " + path, "version " + std::to_string(SHEAF_LLVM_VERSION) + " of the code generator",
-                    version == nullptr ? "none" : std::to_string(version()));
-    return {reinterpret_cast<sheaf_llvm_compile_fn>(dlsym(handle, "sheaf_llvm_compile")),
-            reinterpret_cast<void (*)(sheaf_llvm_result*)>(dlsym(handle, "sheaf_llvm_free"))};
+// Opens one file, or says why not.
+std::string why_not(const std::string& path, plugin& opened) {
+  if (access(path.c_str(), F_OK) != 0 && errno == ENOENT) return "no " + path;
+  if (std::string others = runtime::others_of_file(path); !others.empty()) return others;
+  void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) return dlerror();
+  const auto version = reinterpret_cast<int32_t (*)()>(dlsym(handle, "sheaf_llvm_version"));
+  if (version == nullptr || version() != SHEAF_LLVM_VERSION) {
+    const std::string found = version == nullptr ? "no version" : "version " + std::to_string(version());
+    dlclose(handle);
+    return path + " has " + found;
   }
-  runtime::fail(code::codegen_unavailable, "opening the code generator", "libsheaf_llvm.so (set SHEAF_LLVM_PLUGIN to its path)", tried);
+  opened = {reinterpret_cast<sheaf_llvm_compile_fn>(dlsym(handle, "sheaf_llvm_compile")),
+            reinterpret_cast<void (*)(sheaf_llvm_result*)>(dlsym(handle, "sheaf_llvm_free"))};
+  return "";
+}
+
+[[noreturn]] void fail_search(const std::string& found) {
+  runtime::fail(code::codegen_unavailable, "opening the code generator",
+                std::string(file_name) + " of version " + std::to_string(SHEAF_LLVM_VERSION) +
+                    " (SHEAF_LLVM_PLUGIN or set_code_generator names one)",
+                found);
+}
+
+// One that the program names is taken or nothing; one that the settings name, too, unless it is of another version: two
+// libraries of a process may each have a Sheaf, with one setting for both.
+plugin open_plugin(const std::string& chosen) {
+  plugin opened;
+  std::string tried;
+  const auto fits = [&](const std::string& path) {
+    const std::string why = why_not(path, opened);
+    if (!why.empty()) tried += (tried.empty() ? "" : "; ") + why;
+    return why.empty();
+  };
+  if (!chosen.empty()) {
+    if (!fits(chosen)) fail_search(tried);
+    return opened;
+  }
+  if (const std::string& set = runtime::current_settings().llvm_plugin; !set.empty()) {
+    if (fits(set)) return opened;
+    if (tried.find(set + " has ") != 0) fail_search(tried);
+  }
+  for (const std::string& folder : own_places())
+    if (fits(folder + "/" + file_name)) return opened;
+  fail_search(tried);
+}
+
+const plugin& the_plugin() {
+  search& s = the_search();
+  const std::lock_guard guard(s.lock);
+  if (s.opened.compile == nullptr) s.opened = open_plugin(s.chosen);
+  return s.opened;
 }
 
 }  // namespace
 
+void set_code_generator(const char* path) {
+  const std::string chosen = path == nullptr ? "" : path;
+  if (!chosen.empty() && !chosen.starts_with('/'))
+    runtime::fail(code::bad_argument, "set_code_generator", "an absolute path", "\"" + chosen + "\"");
+  search& s = the_search();
+  const std::lock_guard guard(s.lock);
+  if (s.opened.compile != nullptr)
+    runtime::fail(code::bad_argument, "set_code_generator", "a call before the first kernel is compiled", "one after it");
+  s.chosen = chosen;
+}
+
 std::vector<unsigned char> generate_object(const ir::module& module, const std::string& target, bool strict) {
-  static const plugin llvm = open_plugin();
+  const plugin& llvm = the_plugin();
   sheaf_llvm_options options{};
   options.cpu = target.empty() ? nullptr : target.c_str();
   options.level = 2;
@@ -72,7 +121,8 @@ std::vector<unsigned char> generate_object(const ir::module& module, const std::
   if (result.ir_text != nullptr) runtime::debug_line(4, std::string("LLVM IR\n") + result.ir_text);
   if (result.asm_text != nullptr) runtime::debug_line(5, std::string("assembly\n") + result.asm_text);
   llvm.release(&result);
-  if (status == SHEAF_LLVM_CANNOT) runtime::fail(code::unsupported, "determinism::strict", "a processor with fused multiply-add", words);
+  if (status == SHEAF_LLVM_CANNOT)
+    runtime::fail(code::unsupported, "determinism::strict", "a processor with fused multiply-add", words);
   if (failed) runtime::fail(code::codegen_failed, "compiling " + module.name, "code", words);
   return object;
 }

@@ -8,6 +8,7 @@
 
 #include <sheaf/dsl/graph/pack.hpp>
 #include <sheaf/jit/engine/arrange.hpp>
+#include <sheaf/jit/engine/codegen.hpp>
 #include <sheaf/jit/engine/failure.hpp>
 #include <sheaf/jit/engine/memory.hpp>
 #include <sheaf/jit/engine/runner.hpp>
@@ -24,6 +25,7 @@ class kernel {
   std::vector<std::int64_t> key;
   call_class arguments;
   std::unique_ptr<runner> code;
+  code_counts counts;
   const kernel* next = nullptr;
 };
 
@@ -240,9 +242,11 @@ const kernel* make_kernel(program& p, const sheaf_tensor* tensors, const std::in
   check_demands(g, known);
   resolve_outputs(g, known, tensors + g.inputs.size(), a);
   const bool reference = p.runs_on == backend::reference || runtime::current_settings().backend == "reference";
+  counted() = {};
   made->code = p.runs_on == backend::gpu ? make_gpu_runner(g, a, p.steer, p.device)
                : reference               ? make_reference_runner(g, a)
                                          : make_native_runner(g, a, p.steer);
+  made->counts = counted();
   made->next = p.newest.load();
   const kernel* result = made.release();
   p.newest.store(result, std::memory_order_release);
@@ -340,6 +344,18 @@ void expect_device(const program* p, int slot, int device) {
   const std::string expected = "gpu " + std::to_string(p->device), found = "gpu " + std::to_string(device);
   if (slot < 0) runtime::fail(code::bad_argument, "call on a stream", "one of " + expected, "one of " + found);
   runtime::fail(code::bad_argument, "argument " + slot_text(p->g, slot), "memory of " + expected, "memory of " + found);
+}
+
+statistics statistics_of(const program* p) {
+  statistics s;
+  for (const kernel* k = p->newest.load(std::memory_order_acquire); k != nullptr; k = k->next) {
+    ++s.kernels;
+    s.compiled += k->counts.compiled;
+    s.from_disk += k->counts.from_disk;
+    s.from_memory += k->counts.from_memory;
+  }
+  s.cache = disk_cache_state(s.cache_says);
+  return s;
 }
 
 const char* expression_text(program* p) { return p->text.c_str(); }

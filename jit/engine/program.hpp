@@ -6,6 +6,22 @@
 #include <sheaf/runtime/sheaf_call.h>
 #include <sheaf/jit/plan/options.hpp>
 
+namespace sheaf {
+
+// Whether kernels are kept on disk; not_trusted: somebody else can write the folder, so nothing is read from it or written to it.
+enum class disk_cache : std::uint8_t { off, read, on, not_trusted };
+
+// What a program has done so far. More is counted in later versions: read members by name.
+struct statistics {
+  std::int64_t kernels = 0;  // made, one for each class of arguments
+  // Where their code came from; kept indices have code of their own.
+  std::int64_t compiled = 0, from_disk = 0, from_memory = 0;
+  disk_cache cache = disk_cache::off;  // as its folder is now
+  const char* cache_says = "";         // the same as a sentence, with the folder; valid until the process ends
+};
+
+}  // namespace sheaf
+
 namespace sheaf::jit {
 
 class program;
@@ -55,6 +71,14 @@ void reserve_on(const kernel* k, const device_place& where, kept* indices = null
 std::size_t workspace_bytes(const kernel* k);
 // Throws code::bad_argument where an argument (-1: the stream) is of another device than the program.
 void expect_device(const program* p, int slot, int device);
+
+statistics statistics_of(const program* p);
+
+// The code generator, libsheaf_llvm.so, by its absolute path, instead of the search for it; null: the search again. Before the
+// first kernel is compiled. Throws code::bad_argument for a relative path, which chdir could change, and where it is too late.
+void set_code_generator(const char* path);
+// Where <sheaf/api/compile.hpp> is, as the compiler of the caller spells it: the prefix above it is the last place of the search.
+void note_headers(const char* path);
 
 // Texts for people: the printed definitions, the plan for these arguments, the kernel IR. Valid as long as the program.
 const char* expression_text(program* p);

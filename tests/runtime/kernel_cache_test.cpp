@@ -15,6 +15,7 @@
 
 namespace {
 
+using sheaf::runtime::cache_state;
 using sheaf::runtime::cache_use;
 using sheaf::runtime::kernel_cache;
 using bytes = std::vector<unsigned char>;
@@ -109,6 +110,29 @@ TEST_F(KernelCache, a_file_that_others_can_write_is_not_used) {
   EXPECT_FALSE(cache.find(key));
   ASSERT_EQ(chmod(cache.path_of(key).c_str(), 0644), 0);
   EXPECT_EQ(cache.find(key), blob);
+}
+
+TEST_F(KernelCache, a_folder_that_others_can_write_is_not_used) {
+  store();
+  EXPECT_EQ(cache.state(), cache_state::on);
+  for (const mode_t mode : {0777, 0775, 01777}) {
+    ASSERT_EQ(chmod((folder.path() + "/deep/er").c_str(), mode), 0);
+    EXPECT_EQ(cache.state(), cache_state::not_trusted);
+    EXPECT_FALSE(cache.find(key));
+    EXPECT_FALSE(cache.store("another", blob.data(), blob.size()));
+  }
+  ASSERT_EQ(chmod((folder.path() + "/deep/er").c_str(), 0755), 0);
+  EXPECT_EQ(cache.find(key), blob);
+  EXPECT_FALSE(cache.find("another"));
+  EXPECT_EQ(kernel_cache(folder.path() + "/deep/er", cache_use::read).state(), cache_state::read);
+  EXPECT_EQ(kernel_cache(folder.path(), cache_use::off).state(), cache_state::off);
+}
+
+TEST_F(KernelCache, a_file_of_another_user_is_not_used) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can give a file away";
+  store();
+  ASSERT_EQ(chown(cache.path_of(key).c_str(), 12345, static_cast<gid_t>(-1)), 0);
+  EXPECT_FALSE(cache.find(key));
 }
 
 TEST_F(KernelCache, many_writers_and_readers) {

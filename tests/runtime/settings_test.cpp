@@ -66,6 +66,22 @@ TEST(settings, a_wrong_value_is_an_error_that_names_the_variable) {
   EXPECT_THROW(read({{"SHEAF_VERIFY", "maybe"}}), sheaf::error);
 }
 
+// What they name is run, so a process must not choose it by the folder that it is in.
+TEST(settings, relative_paths_are_errors) {
+  for (const char* name : {"SHEAF_LLVM_PLUGIN", "SHEAF_CACHE_DIR", "SHEAF_CUDA", "SHEAF_NVRTC"}) {
+    try {
+      read({{name, "./here/x.so"}});
+      ADD_FAILURE() << name;
+    } catch (const sheaf::error& e) {
+      EXPECT_EQ(e.code(), sheaf::code::bad_setting);
+      EXPECT_EQ(e.what(), std::string(name) + ": expected an absolute path, found \"./here/x.so\"");
+    }
+  }
+  EXPECT_THROW(read({{"SHEAF_LLVM_PLUGIN", "libsheaf_llvm.so"}}), sheaf::error);
+  EXPECT_EQ(read({{"SHEAF_CUDA", "libcuda.so.1"}}).cuda, "libcuda.so.1");
+  EXPECT_EQ(read({{"HOME", "relative"}}).cache, cache_use::off);
+}
+
 TEST(settings, the_table_names_every_variable) {
   const std::string table = settings_table();
   for (const setting_row& row : setting_rows) EXPECT_NE(table.find(row.name), std::string::npos);

@@ -31,7 +31,7 @@ constexpr bool an_index_is_substituted() {
   program p;
   const node_id t = index(p.g, p.g.name("t", 1), 0, integer(p.g, 0), extent(p.g, p.x, 0));
   p.i = t;
-  return reads(p.shown(t, &t, 1), "dx(t) = y(t)");
+  return reads(p.shown(t, &t, 1), "dx(t.in(0, extent(x, 0))) = y(t)");
 }
 static_assert(an_index_is_substituted());
 
@@ -47,7 +47,7 @@ constexpr bool a_window_is_gathered() {
   program p;
   const node_id over[2] = {p.i, p.j};
   return reads(p.shown(make(p.g, op::add, p.i, p.j), over, 2),
-               "dx(k) = sum(j.in(max(0, k - extent(y, 0) + 1), min(3, k + 1)), y(k - j))");
+               "dx(k) = sum(j.in(maximum(0, k - extent(y, 0) + 1), minimum(3, k + 1)), y(k - j))");
 }
 static_assert(a_window_is_gathered());
 
@@ -65,9 +65,9 @@ constexpr bool padded(std::int64_t dilation, std::int64_t taps, const char* expe
 }
 // Solved for the tap, the place has a range of at most taps / stride.
 static_assert(padded(1, 3,
-                     "dx(k) = sum(i.in(quotient(k, 2), min(extent(y, 0), quotient(k + 1, 2) + 1)), y(i))"));
+                     "dx(k) = sum(i.in(quotient(k, 2), minimum(extent(y, 0), quotient(k + 1, 2) + 1)), y(i))"));
 static_assert(padded(3, 2,
-                     "dx(k) = sum(i.in(max(0, quotient(k - 3, 2)), min(extent(y, 0), quotient(k + 1, 2) + "
+                     "dx(k) = sum(i.in(maximum(0, quotient(k - 3, 2)), minimum(extent(y, 0), quotient(k + 1, 2) + "
                      "1)).where(remainder(k - (i * 2 - 1), 3) == 0), y(i))"));
 
 constexpr bool a_data_range_becomes_an_interval() {
@@ -75,13 +75,13 @@ constexpr bool a_data_range_becomes_an_interval() {
   const node_id low[2] = {p.i, integer(p.g, 0)}, high[2] = {p.i, integer(p.g, 1)};
   const node_id t = index(p.g, p.g.name("t", 1), 0, load(p.g, p.cut, low, 2), load(p.g, p.cut, high, 2));
   const node_id over[2] = {p.i, t};
-  return reads(p.shown(t, over, 2), "dx(t) = sum(i.where(cut(i, 0) <= t && t < cut(i, 1)), y(i))");
+  return reads(p.shown(t, over, 2), "dx(t) = sum(i.in(0, extent(y, 0)).where(cut(i, 0) <= t && t < cut(i, 1)), y(i))");
 }
 static_assert(a_data_range_becomes_an_interval());
 
 constexpr bool data_stays_a_scatter() {
   program p;
-  return reads(p.shown(load(p.g, p.pick, &p.i, 1), &p.i, 1), "dx(k) = sum(i.where(k == pick(i)), y(i))");
+  return reads(p.shown(load(p.g, p.pick, &p.i, 1), &p.i, 1), "dx(k) = sum(i.in(0, extent(y, 0)).where(k == pick(i)), y(i))");
 }
 static_assert(data_stays_a_scatter());
 }  // namespace

@@ -32,11 +32,11 @@ constexpr bool demands(E e, int count, const char* wrong) {
 }
 
 // A definition is computed as a whole, so a guard around a read of it guards nothing; one around the reduction does.
-static_assert(demands(y, 1, "any(m, max(cut(m, 1) - cut(m, 0), 0) == 0)"));
-static_assert(demands(guarded, 1, "any(m, max(cut(m, 1) - cut(m, 0), 0) == 0)"));
-static_assert(demands(inside, 1, "any(m.where(cut(m, 0) < 3), max(cut(m, 1) - cut(m, 0), 0) == 0)"));
+static_assert(demands(y, 1, "any(m, maximum(cut(m, 1) - cut(m, 0), 0) == 0)"));
+static_assert(demands(guarded, 1, "any(m, maximum(cut(m, 1) - cut(m, 0), 0) == 0)"));
+static_assert(demands(inside, 1, "any(m.where(cut(m, 0) < 3), maximum(cut(m, 1) - cut(m, 0), 0) == 0)"));
 // The gradient's own use of y says nothing more.
-static_assert(demands(grad(loss, x), 1, "any(m, max(cut(m, 1) - cut(m, 0), 0) == 0)"));
+static_assert(demands(grad(loss, x), 1, "any(m, maximum(cut(m, 1) - cut(m, 0), 0) == 0)"));
 static_assert(demands(segment_sum(x, offsets(off)), 2, "extent(off, 0) - 1 < 0"));
 static_assert(graph_of(mean<empty::error>(tensor<"w", float, 1, 4>)).demands.empty());
 

@@ -48,8 +48,8 @@ static_assert(a_repeated_index_counts_each_time());
 
 constexpr bool gather_reads() {
   gather_mean p;
-  return reads(print(p.g, p.mean), "mean(b, f) = sum(k, x(b, pick(b, k), f)) / 3") &&
-         reads(print(p.g, p.dx), "dx(b, i, f) = sum(k.where(i == pick(b, k)), 0.33333334)");
+  return reads(print(p.g, p.mean), "`mean`(b, f) = sum(k, x(b, pick(b, k), f)) / 3") &&
+         reads(print(p.g, p.dx), "dx(b, i, f) = sum(k.where(i == pick(b, k)), 0.33333334f32)");
 }
 static_assert(gather_reads());
 

@@ -29,7 +29,7 @@ constexpr bool prints(const graph& g, const char* expected) {
 
 static_assert(prints(graph_of(grad(loss, x)),
                      "dloss_dx(t, f) = sum(m.where(cut(m, 0) <= t && t < cut(m, 1)), "
-                     "1 / cast<f32>(max(cut(m, 1) - cut(m, 0), 0)))"));
+                     "1 / cast<f32>(maximum(cut(m, 1) - cut(m, 0), 0)))"));
 
 // x is [10, 4]; the slices are (3,5), (1,8), (4,8), (6,9). Row 4 lies in three of them, rows 0 and 9 in none.
 constexpr tensor_value gradient() {

@@ -1,4 +1,5 @@
-// What is printed reads back as the same program; each program here has what no other has. The coverage tests do so with theirs.
+// What is printed reads back as the same program; each program here has what no other has. The coverage tests do so
+// with theirs.
 #include <support/reparsed.hpp>
 
 namespace sheaf::test {
@@ -88,30 +89,39 @@ struct wrong {
   const char* sentence;
 };
 const wrong mistakes[] = {
-    {"y(i) = x(i) + 2", "line 1, column 8: tensor x: its element type and rank are not known; declare it, as in input x: f32[?, ?], "
-                        "or define it above this line"},
+    {"y(i) = x(i) + 2",
+     "line 1, column 8: tensor x: its element type and rank are not known; declare it, as in input x: f32[?, ?], "
+     "or define it above this line"},
     {"input x: f32[?]\ny = sum(t, x(i))", "line 2, column 14: i: no index around here has this name, and no tensor"},
     {"input x: f32[?]\ny = sum(t, x(t + 1))",
-     "line 2, column 5: sum: index t has no extent: no tensor here is subscripted with t alone; give it a domain such as "
+     "line 2, column 5: sum: index t has no extent: no tensor here is subscripted with t alone; give it a domain such "
+     "as "
      "t.in(0_c, n), or declare its size: axis<\"t\", 8>"},
     {"input n: i64[?]\ny = sum(i, cast<f32>(n(i)))\noutput grad(y, n)",
      "line 3, column 16: gradient of y with respect to n: tensor n is i64; gradients exist for floating tensors only"},
     {"input x: f32[?]\ny = max(x(0), x(1))",
-     "line 2, column 5: max: expected an index, then what to fold, as in max(t, x(t)), max(t.in(lo, hi), x(t)) or max(over(m, t), "
+     "line 2, column 5: max: expected an index, then what to fold, as in max(t, x(t)), max(t.in(lo, hi), x(t)) or "
+     "max(over(m, t), "
      "y(m, t)); of two values, maximum(a, b)"},
     {"input x: f32[?]\ninput s: f32\ny = max(s, x(1))",
-     "line 3, column 5: max: expected an index, then what to fold, as in max(t, x(t)), max(t.in(lo, hi), x(t)) or max(over(m, t), "
+     "line 3, column 5: max: expected an index, then what to fold, as in max(t, x(t)), max(t.in(lo, hi), x(t)) or "
+     "max(over(m, t), "
      "y(m, t)); of two values, maximum(a, b)"},
-    {"input x: f32[?]\nsum(i) = x(i)", "line 2, column 1: expected a definition, found sum, a word of the language; as a name it stands in backquotes"},
-    {"input x: f32[?]\ny(i) = x(i)\noutput grad(y, x)", "line 3, column 8: grad of y: it has rank 1, expected a scalar; vjp takes a cotangent"},
-    {"input x: f32[?]\ny(i) = x(i)\ny(j) = x(j) + 1", "line 3, column 1: definition y: two different definitions have this name"},
+    {"input x: f32[?]\nsum(i) = x(i)",
+     "line 2, column 1: expected a definition, found sum, a word of the language; as a name it stands in backquotes"},
+    {"input x: f32[?]\ny(i) = x(i)\noutput grad(y, x)",
+     "line 3, column 8: grad of y: it has rank 1, expected a scalar; vjp takes a cotangent"},
+    {"input x: f32[?]\ny(i) = x(i)\ny(j) = x(j) + 1",
+     "line 3, column 1: definition y: two different definitions have this name"},
     {"input x: f32[?]\nx(i) = x(i)", "line 2, column 1: definition x: an input has this name"},
     {"input x: f32[?]\ny(i, i) = x(i)", "line 2, column 1: definition y: index i stands twice among its indices"},
     {"input x: f32[?]\ny = sum<ties::first>(i, x(i))", "line 2, column 5: sum: ties are a policy of max and min"},
     {"input x: f32[?]\ny = x(0.5)", "line 2, column 5: tensor x: subscript 0 is f64, expected an integer"},
-    {"input x: f32[?]\ny = fold(m, i, x(i))", "line 2, column 10: fold: expected a monoid that a line above declares, found m"},
+    {"input x: f32[?]\ny = fold(m, i, x(i))",
+     "line 2, column 10: fold: expected a monoid that a line above declares, found m"},
     {"input x: f32[?]\ny = sum(i, x(i)", "line 2, column 16: expected ), found the end of the line"},
-    {"input x: f32[?]\ny = 2k", "line 2, column 6: expected an element type after the number, as in 2i32 or 0.5f16, found k"},
+    {"input x: f32[?]\ny = 2k",
+     "line 2, column 6: expected an element type after the number, as in 2i32 or 0.5f16, found k"},
     {"input x: f32[?]\ny(i) = x(i) z", "line 2, column 13: expected the end of the line, found z"},
     {"input x: f31[?]", "line 1, column 10: tensor: this is not an element type of Sheaf (see docs/language.md)"},
     {"input x: f32[?]", "line 1, column 16: compile: expected at least one output"},

@@ -45,15 +45,22 @@ TEST(text_program, says_what_does_not_fit) {
   const array<float, 1> v(3);
   const float constant = 0;
   EXPECT_EQ(said([&] { step(std::vector<named_argument>{}); }),
-            "text: line 1, column 24: tensor x: its element type and rank are not known; declare it, as in input x: f32[?, ?], or "
+            "text: line 1, column 24: tensor x: its element type and rank are not known; declare it, as in input x: "
+            "f32[?, ?], or "
             "define it above this line");
   EXPECT_EQ(said([&] { step({{"x", x}, {"y", v}}); }), "call: expected the name of an input or an output, found y");
   EXPECT_EQ(said([&] { step({{"x", x}, {"x", x}}); }), "call: expected argument x once, found it twice");
-  EXPECT_EQ(said([&] { step({{"x", x}, {"loss", constant}}); }),
+  EXPECT_EQ(said([&] {
+              step({{"x", x}, {"loss", constant}});
+            }),
             "call: expected a mutable view for output loss, found one of constant elements");
-  EXPECT_EQ(said([&] { step({{"x", v}}); }), "text: line 1, column 24: subscript: tensor x has rank 1, got 2 subscripts");
+  EXPECT_EQ(said([&] {
+              step({{"x", v}});
+            }),
+            "text: line 1, column 24: subscript: tensor x has rank 1, got 2 subscripts");
   const text_program declared("input x: f32[?]\ny(i) = x(i) * 2");
-  EXPECT_EQ(said([&] { declared(std::vector<named_argument>{}); }), "call: expected argument x (f32, rank 1), found none");
+  EXPECT_EQ(said([&] { declared(std::vector<named_argument>{}); }),
+            "call: expected argument x (f32, rank 1), found none");
   EXPECT_EQ(said([&] { declared({{"x", x}}); }), "call: expected argument x (f32, rank 1), found x (f32, rank 2)");
   EXPECT_EQ(said([&] { declared.text(); }), "nothing");
 }

@@ -1,0 +1,85 @@
+// Which indices the printer writes by their names alone: those from 0 to the extent of what they subscript, or of a
+// definition. The first of its name has a line, axis t: extent(x, 0); others of this name and range, told apart by
+// primes, are bare too. Input: a graph. Output: these indices. Shown by tests/static/differentiate.cpp,
+// tests/text/round_trip.cpp.
+#pragma once
+#include <sheaf/dsl/graph/make.hpp>
+
+namespace sheaf {
+
+class bare_indices {
+ public:
+  constexpr explicit bare_indices(const graph& g) : g_(g) {
+    flat<bool> direct;
+    direct.resize(g_.size(), false);
+    for (node_id n = 0; n < g_.size(); ++n) {
+      if (g_.kind(n) == op::define)
+        for (int k = 1; k < g_[n].count; ++k) direct[g_.arg(n, k)] = true;
+      if (g_.kind(n) != op::load || g_.kind(g_.arg(n, 0)) != op::input) continue;
+      const input_row& input = g_.inputs[static_cast<int>(g_[g_.arg(n, 0)].attribute)];
+      for (int k = 1; k < g_[n].count; ++k) {
+        const node_id e = g_.arg(n, k);
+        if (g_.kind(e) != op::index || is_unbound(g_, e)) continue;
+        const std::int64_t extent = g_.static_extents[input.first_extent + k - 1];
+        direct[e] = direct[e] || is_number(g_, g_.arg(e, 1), static_cast<double>(extent));
+      }
+    }
+    const flat<bool> disagrees = indices_of_other_extents();
+    for (const node_id idx : g_.indices) {
+      const node_id first = axis_of(idx);
+      const bool from_zero = !is_unbound(g_, idx) && is_number(g_, g_.arg(idx, 0), 0) && !disagrees[idx];
+      if (!from_zero || first != no_node) continue;
+      const node_id high = g_.arg(idx, 1);
+      if (g_.kind(high) == op::extent || (is_constant(g_, high) && direct[idx])) axes_.push(idx);
+    }
+    for (const node_id idx : g_.indices) {
+      const node_id first = axis_of(idx);
+      if (first != no_node && !is_unbound(g_, idx) && !disagrees[idx] && g_.arg(idx, 0) == g_.arg(first, 0) &&
+          g_.arg(idx, 1) == g_.arg(first, 1))
+        bare_.push(idx);
+    }
+  }
+  constexpr bool is_bare(node_id idx) const { return bare_.contains(idx); }
+  // The first of each name.
+  constexpr const flat<node_id>& axes() const { return axes_; }
+
+ private:
+  // The axis of an index's name.
+  constexpr node_id axis_of(node_id idx) const {
+    for (const node_id axis : axes_)
+      if (index_name(g_, axis) == index_name(g_, idx)) return axis;
+    return no_node;
+  }
+
+  // Those that subscript a dimension whose extent is not known to be theirs: as axes they would ask for it.
+  constexpr flat<bool> indices_of_other_extents() const {
+    flat<bool> result;
+    result.resize(g_.size(), false);
+    for (node_id n = 0; n < g_.size(); ++n) {
+      if (g_.kind(n) != op::load || g_[n].attribute != 0) continue;
+      for (int k = 1; k < g_[n].count; ++k) {
+        const node_id e = g_.arg(n, k);
+        if (g_.kind(e) != op::index || is_unbound(g_, e) || result[e]) continue;
+        result[e] = !is_extent_of(g_.arg(n, 0), k - 1, g_.arg(e, 1));
+      }
+    }
+    return result;
+  }
+  constexpr bool is_extent_of(node_id tensor, int d, node_id size) const {
+    if (g_.kind(tensor) == op::define) {
+      const node_id idx = g_.arg(tensor, 1 + d);
+      return is_number(g_, g_.arg(idx, 0), 0) && g_.constrained_equal(g_.arg(idx, 1), size);
+    }
+    const std::int64_t known = g_.static_extents[g_.inputs[static_cast<int>(g_[tensor].attribute)].first_extent + d];
+    if (known != dynamic && is_number(g_, size, static_cast<double>(known))) return true;
+    for (node_id n = 0; n < g_.size(); ++n)
+      if (g_.kind(n) == op::extent && g_.arg(n, 0) == tensor && g_[n].attribute == d && g_.constrained_equal(n, size))
+        return true;
+    return false;
+  }
+
+  const graph& g_;
+  flat<node_id> axes_, bare_;
+};
+
+}  // namespace sheaf
