@@ -103,14 +103,15 @@ approximate divided(op kind, element type, const approximate& a, const approxima
     else r.error = 2 * (a.error + std::abs(q) * b.error) / std::abs(b.real) + 2 * u * std::abs(q);
     return r;
   }
-  // A quotient's floor is sure away from whole numbers, or where the quotient is exact.
-  const bool exact = a.sure() && b.sure() && (std::fma(q, b.real, -a.real) == 0 || std::floor(q) != q) && std::abs(q) < 1e5;
+  if (a.sure() && b.sure()) {  // exact, whatever the size of the quotient
+    const bool kept = kind == op::remainder ? round_to(computed_in(type), r.real) == r.real : std::abs(r.real) * u < 0.5;
+    if (b.real == 0 && kind == op::quotient && a.real != 0) r.error = unknown;
+    else if (std::isfinite(r.real) && !kept) r.error = 2 * u * (kind == op::remainder ? std::abs(b.real) : std::abs(r.real));
+    return r;
+  }
   const double reach = (a.error + std::abs(q) * b.error) / std::abs(b.real) * 2 + 4 * u * std::abs(q);
-  const bool whole = std::fma(q, b.real, -a.real) == 0;
-  if (!(exact && whole) && std::floor(q - reach) != std::floor(q + reach)) r.error = unknown;
-  else if (kind == op::remainder && !(exact && whole)) r.error = a.error + std::abs(std::floor(q)) * b.error + 4 * u * (std::abs(a.real) + std::abs(r.real));
-  if (b.real == 0 || std::isinf(b.real) || std::isinf(a.real)) r.error = a.sure() && b.sure() ? 0 : unknown;
-  if (b.real == 0 && kind == op::quotient && a.real != 0) r.error = unknown;
+  if (b.real == 0 || !std::isfinite(b.real) || !std::isfinite(a.real) || std::floor(q - reach) != std::floor(q + reach)) r.error = unknown;
+  else if (kind == op::remainder) r.error = a.error + std::abs(std::floor(q)) * b.error + 4 * u * (std::abs(a.real) + std::abs(r.real));
   return r;
 }
 

@@ -35,7 +35,7 @@ struct author_limits {
   bool scalars = true;   // outputs that are expressions without a name
 };
 // Small programs for the compiler of C++, whose outputs can all be given by symbol.
-inline author_limits surface_limits() { return {1, 2, 5000, 60, false}; }
+inline author_limits surface_limits() { return {2, 3, 5000, 60, false}; }
 
 class author {
  public:

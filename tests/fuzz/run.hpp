@@ -27,6 +27,7 @@ class runnable {
   outcome operator()(const arguments& a, const std::vector<std::vector<std::int64_t>>& shapes);
   // Extents of the outputs for these arguments. Throws sheaf::error.
   std::vector<std::vector<std::int64_t>> extents(const arguments& a);
+  const char* text() { return jit::expression_text(program_); }
   const char* plan(const arguments& a, const std::vector<std::vector<std::int64_t>>& shapes);
 
  private:
