@@ -15,7 +15,7 @@ namespace sheaf {
 
 class differentiation {
  public:
-  constexpr differentiation(graph& g, node_id y, node_id x) : g_(g), y_(y), x_(x), size_(y + 1) {
+  constexpr differentiation(graph& g, node_id y, node_id x) : g_(g), y_(y), x_(x), size_((x > y ? x : y) + 1) {  // x may be newer than y, which does not depend on it then
     adjoint_.resize(size_, no_node);
     at_place_.resize(size_, {});
     mark_dependents();

@@ -62,6 +62,11 @@ class text_parser {
     node_id node = no_node;
     bool found = false;
   };
+  struct written_derivative {  // one without a name of its own: the same again is the same tensor
+    node_id y = no_node, x = no_node, along = no_node;
+    bool forward = false;
+    node_id made = no_node;
+  };
 
   // ---- tokens
   constexpr const token& now() const { return tokens_[at_]; }
@@ -208,6 +213,7 @@ class text_parser {
   flat<operand_row> operands_;
   flat<monoid_line> monoids_;
   flat<node_id> companions_;  // what cotangent(y) and tangent(x) were asked of: y, or -2 - x
+  flat<written_derivative> derivatives_;
   bool any_output_ = false;
   node_id custom_ = no_node, custom_cotangent_ = no_node;  // within a line `custom`
 };

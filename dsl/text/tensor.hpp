@@ -122,13 +122,17 @@ constexpr text_parser::tensor_part text_parser::derivative_call(name_id called) 
                  << text_of(label_of(along)).text << " has rank " << tensor_rank(b_.g, along);
   if (failed()) return {};
   if (along == no_node && !grad) along = companion_of(forward ? x : y, forward);
-  if (called < 0) {
+  const bool unnamed = called < 0;
+  for (const written_derivative& d : derivatives_)
+    if (unnamed && d.y == y && d.x == x && d.along == along && d.forward == forward) return {d.made, true};
+  if (unnamed) {
     sentence automatic;
     automatic << "d" << label.text << (forward ? "_along_" : "_d") << text_of(label_of(forward ? along : x)).text;
     called = b_.name(automatic.text, automatic.size);
   }
   const node_id made = forward ? b_.tangent_of(y, x, along, called) : b_.gradient_of(y, x, along, called);
   settle(start);
+  if (unnamed) derivatives_.push({y, x, along, forward, made});
   return {made, true};
 }
 

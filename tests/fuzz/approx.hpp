@@ -1,0 +1,77 @@
+// A program's value together with a bound of what rounding may have made of it: the reference's arithmetic in f64, and beside
+// each number the error that a kernel may have in the types of the program, in any order of additions (semantics.md). Where a
+// comparison, a cast or a subscript hangs on less than the error, what follows is unknown.
+// Input: a graph and tensors. Output: value and bound per element of each output. Shown by tests/fuzz/main.cpp.
+#pragma once
+#include <vector>
+
+#include <sheaf/dsl/graph/monoids.hpp>
+
+#include "data.hpp"
+
+namespace sheaf::fuzz {
+
+// error: at most this far from what a kernel has; infinite: unknown. 0: it has exactly this.
+struct approximate {
+  double real = 0;
+  std::int64_t integer = 0;
+  double error = 0;
+  bool sure() const { return error == 0; }
+};
+
+struct approximate_tensor {
+  std::vector<std::int64_t> extents, lows;
+  std::vector<approximate> values;
+};
+
+class approximation {
+ public:
+  approximation(const graph& g, std::vector<const tensor_data*> inputs);
+  // The values of a definition.
+  const approximate_tensor& of(node_id definition);
+  // Did so much have to be computed that it was given up?
+  bool tired() const { return steps_ > step_limit; }
+  // Did a subscript that may lie outside hang on rounding?
+  bool unsure_subscript() const { return unsure_subscript_; }
+
+ private:
+  static constexpr std::int64_t step_limit = 3'000'000;
+
+  approximate value(node_id n);
+  approximate computed(node_id n);
+  approximate loaded(node_id n);
+  approximate converted(approximate a, element from, element to);
+  approximate reduced(node_id n);
+  bool holds(node_id n, bool& unsure);
+  void assign(int ordinal, std::int64_t position);
+  bool is_current(node_id n) const;
+  void fill(node_id definition, int dimension, approximate_tensor& t);
+
+  struct folding;
+  void run(folding& f, std::size_t depth);
+
+  const graph& g_;
+  std::vector<const tensor_data*> inputs_;
+  std::vector<approximate_tensor> tensors_;
+  std::vector<int> kept_;  // by node: which of tensors_
+  std::vector<std::int64_t> computed_, assigned_, position_;
+  std::vector<approximate> values_;
+  std::vector<std::vector<int>> free_;
+  std::int64_t clock_ = 0, steps_ = 0;
+  bool unsure_subscript_ = false;
+};
+
+// One op of values with errors, of the node's type.
+approximate approximate_op(op kind, element type, bool real, const approximate* args);
+// Folds; an element has as many values as the state.
+using elements = std::vector<std::vector<approximate>>;
+approximate added(const elements& list, element type);
+approximate multiplied(const elements& list, element type);
+approximate extreme(const elements& list, monoid kind);
+approximate placed(const elements& list, const std::vector<std::int64_t>& positions, monoid kind, bool real);
+approximate folded(const graph& g, monoid kind, const elements& list);
+double unit_of(element type);      // half the distance from 1 to the next number
+double largest_of(element type);
+double smallest_of(element type);  // the smallest denormal number
+
+}  // namespace sheaf::fuzz

@@ -1,0 +1,153 @@
+// What reductions make of values with errors, in any order of additions. See approx.hpp.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <sheaf/dsl/graph/cell.hpp>
+
+#include "approx.hpp"
+
+namespace sheaf::fuzz {
+
+namespace {
+constexpr double unknown = std::numeric_limits<double>::infinity();
+
+element folded_in(element type) { return type == element::f64 ? type : element::f32; }
+
+// The lowest bit that is set: all sums of numbers that are multiples of it are, too.
+double quantum(double x) {
+  if (x == 0 || !std::isfinite(x)) return unknown;
+  int exponent = 0;
+  const double mantissa = std::frexp(x, &exponent);
+  const auto bits = static_cast<std::int64_t>(std::abs(mantissa) * 0x1p53);
+  return std::ldexp(1.0, exponent - 53 + __builtin_ctzll(static_cast<unsigned long long>(bits)));
+}
+// An expression of operands; errors go with it as through the nodes of the program.
+approximate applied(const graph& g, node_id e, const std::vector<approximate>& operands) {
+  if (g.kind(e) == op::operand) return operands[static_cast<std::size_t>(g[e].attribute)];
+  const element type = g.type(e);
+  if (g.kind(e) == op::constant) {
+    const cell c = cells::constant(g, e);
+    return {round_to(is_floating(type) ? type : element::f64, c.real), c.integer, 0};
+  }
+  approximate x[3];
+  bool real = false;
+  for (int k = 0; k < g[e].count; ++k) {
+    x[k] = applied(g, g.arg(e, k), operands);
+    real = real || is_floating(g.type(g.arg(e, k)));
+  }
+  if (g.kind(e) == op::cast) {
+    if (is_floating(type)) return {round_to(type, is_floating(g.type(g.arg(e, 0))) ? x[0].real : static_cast<double>(x[0].integer)), 0, x[0].error};
+    return {0, is_floating(g.type(g.arg(e, 0))) ? truncate_to(type, x[0].real) : x[0].integer, x[0].error > 0 ? unknown : 0};
+  }
+  if (g.kind(e) == op::select) {
+    const bool yes = is_floating(g.type(g.arg(e, 0))) ? x[0].real != 0 : x[0].integer != 0;
+    approximate v = yes ? x[1] : x[2];
+    if (!x[0].sure()) v.error = unknown;
+    return v;
+  }
+  for (int k = 0; k < g[e].count; ++k)
+    if (real && !is_floating(g.type(g.arg(e, k)))) x[k].real = static_cast<double>(x[k].integer);
+  return approximate_op(g.kind(e), is_floating(type) ? type : real ? element::f64 : type, real || row(g.kind(e)).integer == nullptr, x);
+}
+
+}  // namespace
+
+approximate added(const elements& list, element type) {
+  approximate r;
+  double sizes = 0, least = unknown, infinite = 0;
+  for (const auto& e : list) {
+    r.real += e[0].real;
+    r.error += e[0].error;
+    if (std::isfinite(e[0].real)) sizes += std::abs(e[0].real), least = std::min(least, quantum(e[0].real));
+    else infinite += 1;
+  }
+  const element in = folded_in(type);
+  const double n = static_cast<double>(list.size());
+  if (infinite > 0) r.error = r.error > 0 || sizes > 0.9 * largest_of(in) ? unknown : 0;
+  else if (sizes > 0.9 * largest_of(in)) r.error = unknown;
+  else if (!(r.error == 0 && (sizes == 0 || sizes / least * unit_of(in) < 1))) r.error += n * unit_of(in) * sizes + (n > 0 ? smallest_of(in) : 0);
+  return r;
+}
+
+approximate multiplied(const elements& list, element type) {
+  approximate r;
+  r.real = 1;
+  const element in = folded_in(type);
+  double bits = 0, relative = 0, most = 0, below = 0;
+  bool special = false, sure = true;
+  for (const auto& e : list) {
+    const double a = std::abs(e[0].real);
+    r.real *= e[0].real;
+    sure = sure && e[0].sure();
+    special = special || !std::isfinite(a) || a == 0;
+    if (std::isfinite(a) && a > 0) {
+      bits += std::log2(a / quantum(a)) + 1;
+      relative += e[0].error / a;
+      most += std::max(0.0, std::log2(a)), below += std::min(0.0, std::log2(a));
+    }
+  }
+  const double n = static_cast<double>(list.size());
+  const bool in_range = most < std::log2(largest_of(in)) - 1 && below > std::log2(smallest_of(in)) + 26;
+  if (special) r.error = sure && in_range ? 0 : unknown;
+  else if (!in_range) r.error = unknown;
+  else if (!(sure && bits <= -std::log2(unit_of(in)))) r.error = relative > 0.3 ? unknown : 2 * std::abs(r.real) * (relative + n * unit_of(in));
+  return r;
+}
+
+approximate extreme(const elements& list, monoid kind) {
+  approximate r;
+  r.real = kind == monoid::max ? -math::infinity : math::infinity;
+  bool nan = false, unsure_nan = false;
+  double error = 0;
+  for (const auto& e : list) {
+    nan = nan || (std::isnan(e[0].real) && e[0].sure());
+    unsure_nan = unsure_nan || std::isinf(e[0].error);
+    r.real = row(kind).combine == op::maximum ? row(op::maximum).real(r.real, e[0].real, 0) : row(op::minimum).real(r.real, e[0].real, 0);
+    error = std::max(error, e[0].error);
+  }
+  if (!nan) r.error = unsure_nan ? unknown : error;
+  if (nan) r.real = math::nan;
+  return r;
+}
+
+approximate placed(const elements& list, const std::vector<std::int64_t>& positions, monoid kind, bool real) {
+  const bool greatest = kind == monoid::argmax;
+  std::size_t best = list.size();
+  const auto better = [&](const approximate& a, const approximate& b) {
+    if (!real) return greatest ? a.integer > b.integer : a.integer < b.integer;
+    if (std::isnan(b.real)) return false;
+    return std::isnan(a.real) || (greatest ? a.real > b.real : a.real < b.real);
+  };
+  for (std::size_t k = 0; k < list.size(); ++k)
+    if (best == list.size() || better(list[k][0], list[best][0])) best = k;
+  if (best == list.size()) return {0, -1};
+  approximate r{0, positions[best]};
+  for (std::size_t k = 0; k < list.size(); ++k) {
+    const double reach = list[k][0].error + list[best][0].error;
+    if (k != best && reach > 0 && !(std::abs(list[k][0].real - list[best][0].real) > reach)) r.error = unknown;
+  }
+  if (!list[best][0].sure() && std::isinf(list[best][0].error)) r.error = unknown;
+  return r;
+}
+
+approximate folded(const graph& g, monoid kind, const elements& list) {
+  const own_monoid_row& m = own_row_of(g, kind);
+  std::vector<approximate> state, operands;
+  for (int k = 0; k < m.width; ++k) {
+    const cell c = cells::constant(g, own_row_of(g, sibling(g, kind, k)).identity);
+    state.push_back({c.real, c.integer, 0});
+  }
+  for (const auto& e : list) {
+    operands = state;
+    operands.insert(operands.end(), e.begin(), e.end());
+    for (int k = 0; k < m.width; ++k)
+      state[static_cast<std::size_t>(k)] = applied(g, own_row_of(g, sibling(g, kind, k)).combine, operands);
+  }
+  // In another order of combinations roundings fall on other partial results, of like size.
+  approximate r = state[static_cast<std::size_t>(m.component)];
+  if (r.error > 0) r.error = 8 * r.error + 8 * static_cast<double>(list.size()) * unit_of(folded_in(m.type)) * std::max(1.0, std::abs(r.real));
+  return r;
+}
+
+}  // namespace sheaf::fuzz

@@ -1,0 +1,217 @@
+// See check.hpp.
+#include "check.hpp"
+
+#include <cmath>
+#include <cstring>
+#include <optional>
+
+#include <sheaf/runtime/error.hpp>
+#include <sheaf/runtime/thread_pool.hpp>
+
+#include "approx.hpp"
+
+namespace sheaf::fuzz {
+
+namespace {
+
+// What a program cannot know when it is drawn: constants folded until an index subscripts nothing, or a fixed extent of 0.
+bool may_refuse(const std::string& sentence) {
+  for (const char* part : {"has no extent", ": subscript ", "expected at least one element, there is none", "has extent", "the step is 0", "is too large", "is asked for twice", "skipping stands in no"})
+    if (sentence.find(part) != std::string::npos) return true;
+  return false;
+}
+
+std::string show(double x) {
+  char s[40];
+  std::snprintf(s, sizeof s, "%.17g", x);
+  return s;
+}
+
+bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
+bool same_outputs(const outcome& a, const outcome& b, std::string& words) {
+  if (a.failed != b.failed || a.code != b.code) {
+    words = "error " + (a.failed ? a.code + ": " + a.sentence : "none") + ", then " + (b.failed ? b.code + ": " + b.sentence : "none");
+    return false;
+  }
+  for (std::size_t o = 0; o < a.outputs.size() && !a.failed; ++o)
+    if (!same_bits(a.outputs[o], b.outputs[o])) {
+      words = "output " + std::to_string(o);
+      return false;
+    }
+  return true;
+}
+
+void fail(verdict& v, const std::string& kind, const std::string& words) {
+  if (v.ok()) v.kind = kind, v.words = words;
+}
+
+// Splits every loop to single iterations, last first: as unlike one thread as the contract of a hook allows.
+void backwards(void*, sheaf_body body, const sheaf_call* call, std::int64_t count, double) {
+  for (std::int64_t at = count; at-- > 0;) body(call, at, at + 1);
+}
+class hook_for_a_while {
+ public:
+  explicit hook_for_a_while(const parallel_hook& hook) : before_(current_parallel_hook()) { set_parallel_hook(hook); }
+  ~hook_for_a_while() { set_parallel_hook(before_); }
+
+ private:
+  parallel_hook before_;
+};
+
+using shape_list = std::vector<std::vector<std::int64_t>>;
+
+outcome run_with(const graph& g, const arguments& a, const shape_list& shapes, const options& wanted, const parallel_hook& hook) {
+  const hook_for_a_while here(hook);
+  try {
+    runnable kernels(g, jit::backend::chosen, wanted);
+    return kernels(a, shapes);
+  } catch (const error& e) {
+    return {true, name_of(e.code()), e.what(), {}, ""};
+  }
+}
+
+// print and parse are inverse, and what is parsed again is worth the same.
+void check_text(const graph& g, const arguments& a, const shape_list& shapes, const outcome& expected, verdict& v) {
+  const std::string once = printed(g);
+  const graph again = parsed(once);
+  if (again.failed()) return fail(v, "text: what is printed is refused", said(again.error) + "\n" + once);
+  const std::string twice = printed(again);
+  if (once != twice) return fail(v, "text: print of parse of print", once + "\n--- is printed as\n" + twice);
+  if (again.outputs.size() != g.outputs.size()) return fail(v, "text: outputs of what is printed", once);
+  for (int i = 0; i < again.inputs.size(); ++i)
+    if (a.inputs.count(name_of_input(again, i)) == 0) return fail(v, "text: inputs of what is printed", once);
+  std::string words;
+  runnable slow(again, jit::backend::reference);
+  outcome second;
+  try {
+    second = slow(a, shapes);
+  } catch (const error& e) {
+    second = {true, name_of(e.code()), e.what(), {}, ""};
+  }
+  if (!same_outputs(expected, second, words)) fail(v, "text: values of what is printed", words + "\n" + once);
+}
+
+void check_kernels(const graph& g, const arguments& a, const shape_list& shapes, const outcome& expected, std::uint64_t seed, verdict& v) {
+  dice d(seed * 31 + 7);
+  const parallel_hook alone{nullptr, nullptr, 1};
+  const outcome found = run_with(g, a, shapes, {}, alone);
+  if (!found.damage.empty()) fail(v, "memory", found.damage);
+  check_values(g, a, found, expected, v);
+  if (!v.ok()) return;
+  std::string words;
+  if (d.chance(40)) {
+    options shared;
+    shared.sharing = sharing::always;
+    const outcome split = run_with(g, a, shapes, shared, {backwards, nullptr, 5});
+    if (!split.damage.empty()) fail(v, "memory, threads", split.damage);
+    if (!same_outputs(found, split, words)) fail(v, "threads", words);
+  }
+  if (!v.ok() || !d.chance(40)) return;
+  options other;
+  const int kind = d.below(6);
+  if (kind == 0) other.fusion = fusion::off;
+  if (kind == 1) other.determinism = determinism::strict;
+  if (kind == 2) other.algorithm = algorithm::lists;
+  if (kind == 3) other.algorithm = algorithm::tables;
+  if (kind == 4) other.algorithm = algorithm::direct;
+  if (kind == 5) other.lanes = 4 << d.below(3);
+  const outcome chosen = run_with(g, a, shapes, other, alone);
+  if (chosen.failed && chosen.code == "unsupported") return;
+  verdict another;
+  if (!chosen.damage.empty()) fail(another, "memory", chosen.damage);
+  check_values(g, a, chosen, expected, another);
+  if (!another.ok()) fail(v, "options " + std::to_string(kind) + ", " + another.kind, another.words);
+}
+
+}  // namespace
+
+// Bit for bit, save that a NaN is a NaN.
+bool same_bits(const tensor_data& a, const tensor_data& b) {
+  if (a.extents != b.extents || a.integers.size() != b.integers.size()) return false;
+  for (std::size_t k = 0; k < a.integers.size(); ++k)
+    if (a.integers[k] != b.integers[k]) return false;
+  for (std::size_t k = 0; k < a.reals.size(); ++k)
+    if (!(std::isnan(a.reals[k]) && std::isnan(b.reals[k])) && std::memcmp(&a.reals[k], &b.reals[k], sizeof(double)) != 0) return false;
+  return true;
+}
+
+// Every element within its bound; the same error, or none.
+void check_values(const graph& g, const arguments& a, const outcome& found, const outcome& expected, verdict& v) {
+  std::vector<const tensor_data*> inputs;
+  for (int i = 0; i < g.inputs.size(); ++i) inputs.push_back(&a.inputs.at(name_of_input(g, i)));
+  approximation bounds(g, inputs);
+  std::vector<const approximate_tensor*> bound;
+  for (int o = 0; o < g.outputs.size(); ++o) bound.push_back(&bounds.of(g.outputs[o]));
+  if (found.failed || expected.failed) {
+    v.error = true;
+    if (found.failed == expected.failed && found.code == expected.code) return;
+    if (bounds.unsure_subscript() && found.failed != expected.failed) return;
+    const std::string kernels = found.failed ? found.code + ": " + found.sentence : "none";
+    return fail(v, "error", "kernels: " + kernels + "\nreference: " + (expected.failed ? expected.code + ": " + expected.sentence : "none"));
+  }
+  if (bounds.tired()) return;
+  for (std::size_t o = 0; o < found.outputs.size(); ++o) {
+    const tensor_data &x = found.outputs[o], &y = expected.outputs[o];
+    if (x.extents != y.extents) return fail(v, "extents", "output " + std::to_string(o));
+    for (std::size_t k = 0; k < static_cast<std::size_t>(x.count()); ++k) {
+      const approximate b = bound[o]->values[k];
+      ++v.compared;
+      if (std::isinf(b.error)) continue;
+      ++v.known;
+      v.exact += b.sure();
+      const bool floats = is_floating(x.type);
+      const double f = floats ? x.reals[k] : static_cast<double>(x.integers[k]), e = floats ? y.reals[k] : static_cast<double>(y.integers[k]);
+      const double allowed = b.sure() ? 0 : 4 * b.error + 2 * unit_of(x.type) * std::abs(e) + smallest_of(x.type);
+      if (same(f, e) || std::abs(f - e) <= allowed) continue;
+      if (!b.sure() && floats && std::abs(e) + allowed >= largest_of(x.type)) continue;
+      return fail(v, "value", "output " + std::to_string(o) + ", element " + std::to_string(k) + ": kernels " + show(f) + ", reference " + show(e) + ", allowed difference " + show(allowed));
+    }
+  }
+}
+
+verdict check(const program& p, const arguments& a) {
+  verdict v;
+  const std::string text = text_of(p);
+  const graph g = parsed(text);
+  if (g.failed()) {
+    const std::string sentence = said(g.error);
+    v.refused = true;
+    if (!may_refuse(sentence)) fail(v, "refused: " + sentence.substr(sentence.find(": ") + 2), sentence);
+    return v;
+  }
+  if (!fits(g)) {
+    v.refused = true;
+    return v;
+  }
+  for (int i = 0; i < g.inputs.size(); ++i)
+    if (a.inputs.count(name_of_input(g, i)) == 0) return fail(v, "input", "no argument for " + name_of_input(g, i)), v;
+  shape_list shapes;
+  outcome expected;
+  try {
+    runnable slow(g, jit::backend::reference);
+    shapes = slow.extents(a);
+    expected = slow(a, shapes);
+  } catch (const error& e) {
+    expected = {true, name_of(e.code()), e.what(), {}, ""};
+    shapes.clear();
+  }
+  if (expected.failed && expected.code == "broken_invariant") return fail(v, "reference", expected.sentence), v;
+  if (shapes.empty()) {  // refused before anything ran: by the kernels too?
+    std::string code;
+    try {
+      runnable(g, jit::backend::chosen).extents(a);
+    } catch (const error& e) {
+      code = name_of(e.code());
+    }
+    v.error = true;
+    if (code != expected.code) fail(v, "error", "kernels: " + code + "\nreference: " + expected.code + ": " + expected.sentence);
+    return v;
+  }
+  check_kernels(g, a, shapes, expected, p.seed, v);
+  if (v.ok() && p.kind == flavour::smooth && !expected.failed) check_differences(p, a, v);
+  if (v.ok()) check_text(g, a, shapes, expected, v);
+  return v;
+}
+
+}  // namespace sheaf::fuzz
