@@ -155,7 +155,8 @@ SHEAF_INLINE constexpr void expect_argument() {
 }
 
 template <class Signature, int Slot, class... B>
-inline constexpr int times_given = ((Signature::template slot<typename B::symbol> == Slot ? 1 : 0) + ... + 0);
+SHEAF_HIDDEN inline constexpr int times_given = ((Signature::template slot<typename B::symbol> == Slot ? 1 : 0) + ... +
+                                                 0);
 template <class Signature, int Slot, class... B>
 SHEAF_INLINE constexpr bool expect_given() {
   constexpr int times = times_given<Signature, Slot, B...>;
@@ -219,14 +220,14 @@ template <class Signature, class... B>
 using returned_slots_t = decltype(returned_slots<Signature, B...>());
 
 template <class View>
-void put(sheaf_tensor* tensors, int slot, const View& a) {
+SHEAF_HIDDEN void put(sheaf_tensor* tensors, int slot, const View& a) {
   tensors[slot] = {const_cast<void*>(static_cast<const void*>(a.data)), a.extents, a.strides};
 }
 
 // Views of the arguments and the table of slots that points into them. Its type and all that follows name slots and
 // views, no expressions.
 template <int Slots, class... Views>
-struct call_frame {
+struct SHEAF_HIDDEN call_frame {
   boost::hana::basic_tuple<Views...> views;
   sheaf_tensor tensors[Slots] = {};
 
@@ -245,7 +246,7 @@ struct call_frame {
 
 // Runs a program whose named arguments stand in `tensors`; returns the other outputs. `place` makes their arrays and runs.
 template <int Inputs, class Place, class... Returned, std::size_t... K>
-auto finish(jit::program* p, sheaf_tensor* tensors, const Place& place, returned_list<Returned...>,
+SHEAF_HIDDEN auto finish(jit::program* p, sheaf_tensor* tensors, const Place& place, returned_list<Returned...>,
             std::index_sequence<K...>) {
   const jit::kernel* k = jit::prepare(p, tensors, place.indices);
   std::tuple<typename Returned::array...> results{
@@ -263,12 +264,12 @@ auto finish(jit::program* p, sheaf_tensor* tensors, const Place& place, returned
     return results;
 }
 template <int Inputs, class Place, class... Returned>
-auto finish(jit::program* p, sheaf_tensor* tensors, const Place& place, returned_list<Returned...> list) {
+SHEAF_HIDDEN auto finish(jit::program* p, sheaf_tensor* tensors, const Place& place, returned_list<Returned...> list) {
   return finish<Inputs>(p, tensors, place, list, std::index_sequence_for<Returned...>{});
 }
 
 // The place of a call on the processor.
-struct here {
+struct SHEAF_HIDDEN here {
   jit::kept* indices = nullptr;
   template <int Inputs, class Frame, class Slots, class List>
   SHEAF_INLINE auto run(jit::program* p, Frame& call, Slots, List list) const {

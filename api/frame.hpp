@@ -57,7 +57,7 @@ inline constexpr bool is_kept<kept_indices<Arguments...>> = true;
 
 // Where among arguments such a thing stands; how many there are.
 template <class... B>
-inline constexpr int kept_among = (static_cast<int>(is_kept<std::remove_cvref_t<B>>) + ... + 0);
+SHEAF_HIDDEN inline constexpr int kept_among = (static_cast<int>(is_kept<std::remove_cvref_t<B>>) + ... + 0);
 template <class... B>
 constexpr std::size_t place_of_kept() {
   std::size_t at = 0;
@@ -89,7 +89,7 @@ SHEAF_INLINE constexpr bool may_keep() {
 
 // The place of a call that only asks its kernel something.
 template <class Answer>
-struct asking {
+struct SHEAF_HIDDEN asking {
   Answer (*question)(const jit::kernel*);
   jit::kept* indices = nullptr;
   template <int Inputs, class Frame, class Slots, class List>

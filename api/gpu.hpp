@@ -27,14 +27,14 @@ struct device_signature : call_signature<Outputs...> {
 };
 
 template <int Slots, class... Views, int... Slot>
-void expect_devices(jit::program* p, const call_frame<Slots, Views...>& call, std::integer_sequence<int, Slot...>) {
+SHEAF_HIDDEN void expect_devices(jit::program* p, const call_frame<Slots, Views...>& call, std::integer_sequence<int, Slot...>) {
   [&]<std::size_t... K>(std::index_sequence<K...>) {
     (jit::expect_device(p, Slot, boost::hana::at_c<K>(call.views).device), ...);
   }(std::index_sequence_for<Views...>{});
 }
 
 // The place of a call on a stream.
-struct queued {
+struct SHEAF_HIDDEN queued {
   const on_stream& place;
   jit::kept* indices = nullptr;
   template <int Inputs, class Frame, class Slots, class List>
@@ -57,7 +57,7 @@ struct queued {
 };
 
 // Only what such a call needs is made ready.
-struct reserved {
+struct SHEAF_HIDDEN reserved {
   const on_stream& place;
   jit::kept* indices = nullptr;
   template <int Inputs, class Frame, class Slots, class List>

@@ -27,14 +27,14 @@ struct argument_ {
   }
 };
 template <fixed_string Name>
-inline constexpr auto arg = argument_<Name>{};
+SHEAF_HIDDEN inline constexpr auto arg = argument_<Name>{};
 
 template <fixed_string Text>
 struct program_text_ {
   static constexpr auto text = Text;
 };
 template <fixed_string Text>
-inline constexpr auto program = program_text_<Text>{};
+SHEAF_HIDDEN inline constexpr auto program = program_text_<Text>{};
 
 namespace detail {
 
@@ -93,12 +93,12 @@ struct text_signature : program_signature<packed_text<Text, given_by<B>...>> {};
 // The programs of one text by the types of their arguments.
 class text_programs {
  public:
-  text_programs() = default;
+  SHEAF_HIDDEN text_programs() = default;
   text_programs(const text_programs&) = delete;
-  ~text_programs() {
+  SHEAF_HIDDEN ~text_programs() {
     for (const entry& e : all_) jit::free_program(e.program);
   }
-  jit::program* find(std::uint64_t key, const std::int32_t* words, jit::backend runs_on, const options& wanted) {
+  SHEAF_HIDDEN jit::program* find(std::uint64_t key, const std::int32_t* words, jit::backend runs_on, const options& wanted) {
     const std::lock_guard guard(lock_);
     for (const entry& e : all_)
       if (e.key == key) return e.program;

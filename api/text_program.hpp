@@ -28,31 +28,31 @@ class named_argument {
   template <class Source>
     requires(runtime::kind_of_source<std::remove_reference_t<Source>> != runtime::source_kind::none &&
              runtime::static_rank<std::remove_reference_t<Source>>() >= 0)
-  named_argument(std::string_view name, Source&& source) : name_(name) {
+  SHEAF_HIDDEN named_argument(std::string_view name, Source&& source) : name_(name) {
     using own = std::remove_reference_t<Source>;
     take(view<runtime::element_of_source<own>, runtime::static_rank<own>()>(source));
   }
   template <class T, std::size_t Extent>
-  named_argument(std::string_view name, T (&source)[Extent]) : name_(name) {
+  SHEAF_HIDDEN named_argument(std::string_view name, T (&source)[Extent]) : name_(name) {
     take(view<std::remove_all_extents_t<T>, static_cast<int>(std::rank_v<T>) + 1>(source));
   }
   // A number; one that is no variable is read only, and lives as long as the call.
   template <class T>
     requires(is_element<std::remove_cvref_t<T>>)
-  named_argument(std::string_view name, T&& value) : name_(name) {
+  SHEAF_HIDDEN named_argument(std::string_view name, T&& value) : name_(name) {
     using own = std::conditional_t<std::is_lvalue_reference_v<T>, std::remove_reference_t<T>, const T>;
     take(view<own, 0>(value));
   }
 
-  std::string_view name() const { return name_; }
-  element type() const { return type_; }
-  int rank() const { return rank_; }
-  bool writable() const { return writable_; }
-  sheaf_tensor tensor() const { return {data_, extents_, strides_}; }
+  SHEAF_HIDDEN std::string_view name() const { return name_; }
+  SHEAF_HIDDEN element type() const { return type_; }
+  SHEAF_HIDDEN int rank() const { return rank_; }
+  SHEAF_HIDDEN bool writable() const { return writable_; }
+  SHEAF_HIDDEN sheaf_tensor tensor() const { return {data_, extents_, strides_}; }
 
  private:
   template <class T, int Rank>
-  void take(const view<T, Rank>& v) {
+  SHEAF_HIDDEN void take(const view<T, Rank>& v) {
     type_ = element_of<std::remove_const_t<T>>;
     rank_ = Rank;
     writable_ = !std::is_const_v<T>;
@@ -77,16 +77,16 @@ class any_array {
   any_array& operator=(any_array&& other) noexcept;
   ~any_array();
 
-  const std::string& name() const { return name_; }
-  element type() const { return type_; }
-  int rank() const { return static_cast<int>(extents_.size()) - 1; }
-  std::int64_t extent(int axis) const { return extents_[static_cast<std::size_t>(axis)]; }
-  const std::int64_t* extents() const { return extents_.data(); }
-  void* data() const { return data_; }
+  SHEAF_HIDDEN const std::string& name() const { return name_; }
+  SHEAF_HIDDEN element type() const { return type_; }
+  SHEAF_HIDDEN int rank() const { return static_cast<int>(extents_.size()) - 1; }
+  SHEAF_HIDDEN std::int64_t extent(int axis) const { return extents_[static_cast<std::size_t>(axis)]; }
+  SHEAF_HIDDEN const std::int64_t* extents() const { return extents_.data(); }
+  SHEAF_HIDDEN void* data() const { return data_; }
 
   // Throws code::rank_mismatch where it is of another type or rank. Valid as long as this array.
   template <class T, int Rank>
-  view<T, Rank> as() const {
+  SHEAF_HIDDEN view<T, Rank> as() const {
     expect(element_of<std::remove_const_t<T>>, Rank);
     std::int64_t strides[Rank > 0 ? Rank : 1];
     runtime::row_major(extents_.data(), strides, Rank);

@@ -11,12 +11,14 @@ if(SHEAF_SANITIZE)
   target_link_options(sheaf_flags INTERFACE -fsanitize=address,undefined)
 endif()
 
-# sheaf_library(NAME sources...): a static library, position-independent because the plug-in links it too. Without
+# sheaf_library(NAME sources...): a static library, position-independent because the plug-in and users' libraries link it, with
+# hidden symbols: what links it keeps it to itself. Without
 # sources it is headers only. SHEAF_SCOPE_NAME is set to the keyword its properties take.
 function(sheaf_library name)
   if(ARGN)
     add_library(${name} STATIC ${ARGN})
-    set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_EXTENSIONS OFF)
+    set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_EXTENSIONS OFF
+      CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
     target_link_libraries(${name} PRIVATE $<BUILD_INTERFACE:sheaf_flags>)
     set(scope PUBLIC)
   else()

@@ -5,7 +5,7 @@
 namespace sheaf {
 namespace runtime {
 
-inline constexpr std::size_t array_alignment = 64;  // a cache line and the widest vector
+SHEAF_HIDDEN inline constexpr std::size_t array_alignment = 64;  // a cache line and the widest vector
 
 // Throw code::bad_argument for a negative extent or too many bytes, code::out_of_memory where there is none left.
 std::int64_t count_elements(const std::int64_t* extents, int rank, std::size_t element_bytes);
@@ -17,7 +17,7 @@ void copy_bytes(void* to, const void* from, std::size_t bytes) noexcept;
 
 // Asks for elements that are not set: right for outputs that a kernel writes in full.
 struct uninitialized_t {};
-inline constexpr uninitialized_t uninitialized{};
+SHEAF_HIDDEN inline constexpr uninitialized_t uninitialized{};
 
 // Row-major, contiguous, aligned to 64 bytes, zero unless asked otherwise. A rank-0 array holds one element and
 // converts to it. A moved-from array is empty: all extents and the size are 0. Element access is unchecked.
@@ -32,21 +32,21 @@ class array {
  public:
   using value_type = T;
 
-  array()
+  SHEAF_HIDDEN array()
     requires(Rank > 0)
   = default;
-  array()
+  SHEAF_HIDDEN array()
     requires(Rank == 0)
   {
     allocate(true);
   }
-  array(T value)
+  SHEAF_HIDDEN array(T value)
     requires(Rank == 0)
   {
     allocate(false);
     *data_ = value;
   }
-  explicit array(uninitialized_t)
+  SHEAF_HIDDEN explicit array(uninitialized_t)
     requires(Rank == 0)
   {
     allocate(false);
@@ -54,77 +54,77 @@ class array {
 
   template <std::integral... Extent>
     requires(Rank > 0 && sizeof...(Extent) == Rank)
-  explicit array(Extent... extent) : extents_{static_cast<std::int64_t>(extent)...} {
+  SHEAF_INLINE explicit array(Extent... extent) : extents_{static_cast<std::int64_t>(extent)...} {
     allocate(true);
   }
 
   template <std::integral... Extent>
     requires(Rank > 0 && sizeof...(Extent) == Rank)
-  explicit array(uninitialized_t, Extent... extent) : extents_{static_cast<std::int64_t>(extent)...} {
+  SHEAF_INLINE explicit array(uninitialized_t, Extent... extent) : extents_{static_cast<std::int64_t>(extent)...} {
     allocate(false);
   }
 
   // extents points to Rank sizes.
-  array(uninitialized_t, const std::int64_t* extents) {
+  SHEAF_HIDDEN array(uninitialized_t, const std::int64_t* extents) {
     for (int axis = 0; axis < Rank; ++axis) extents_[axis] = extents[axis];
     allocate(false);
   }
 
-  array(const array& other) {
+  SHEAF_HIDDEN array(const array& other) {
     if (!other.data_) return;
     for (int axis = 0; axis < Rank; ++axis) extents_[axis] = other.extents_[axis];
     allocate(false);
     runtime::copy_bytes(data_, other.data_, bytes());
   }
-  array(array&& other) noexcept { swap(other); }
-  array& operator=(array other) noexcept {
+  SHEAF_HIDDEN array(array&& other) noexcept { swap(other); }
+  SHEAF_HIDDEN array& operator=(array other) noexcept {
     swap(other);
     return *this;
   }
-  ~array() { runtime::deallocate(data_, bytes()); }
+  SHEAF_HIDDEN ~array() { runtime::deallocate(data_, bytes()); }
 
-  void swap(array& other) noexcept {
+  SHEAF_HIDDEN void swap(array& other) noexcept {
     std::swap(data_, other.data_);
     std::swap(size_, other.size_);
     std::swap(extents_, other.extents_);
   }
 
-  static constexpr int rank() { return Rank; }
-  std::int64_t size() const { return size_; }
-  std::int64_t extent(int axis) const { return extents_[axis]; }
-  std::int64_t stride(int axis) const {
+  SHEAF_HIDDEN static constexpr int rank() { return Rank; }
+  SHEAF_HIDDEN std::int64_t size() const { return size_; }
+  SHEAF_HIDDEN std::int64_t extent(int axis) const { return extents_[axis]; }
+  SHEAF_HIDDEN std::int64_t stride(int axis) const {
     std::int64_t stride = 1;
     for (int inner = Rank - 1; inner > axis; --inner) stride *= extents_[inner];
     return stride;
   }
 
-  T* data() { return data_; }
-  const T* data() const { return data_; }
-  T* data_handle() { return data_; }  // with rank, extent and stride: converts to a view as mdspan does
-  const T* data_handle() const { return data_; }
-  T* begin() { return data_; }
-  T* end() { return data_ + size_; }
-  const T* begin() const { return data_; }
-  const T* end() const { return data_ + size_; }
+  SHEAF_HIDDEN T* data() { return data_; }
+  SHEAF_HIDDEN const T* data() const { return data_; }
+  SHEAF_HIDDEN T* data_handle() { return data_; }  // with rank, extent and stride: converts to a view as mdspan does
+  SHEAF_HIDDEN const T* data_handle() const { return data_; }
+  SHEAF_HIDDEN T* begin() { return data_; }
+  SHEAF_HIDDEN T* end() { return data_ + size_; }
+  SHEAF_HIDDEN const T* begin() const { return data_; }
+  SHEAF_HIDDEN const T* end() const { return data_ + size_; }
 
   template <std::integral... Index>
     requires(sizeof...(Index) == Rank)
-  T& operator()(Index... index) {
+  SHEAF_INLINE T& operator()(Index... index) {
     return data_[offset(index...)];
   }
   template <std::integral... Index>
     requires(sizeof...(Index) == Rank)
-  const T& operator()(Index... index) const {
+  SHEAF_INLINE const T& operator()(Index... index) const {
     return data_[offset(index...)];
   }
 
-  operator T() const
+  SHEAF_HIDDEN operator T() const
     requires(Rank == 0)
   {
     return *data_;
   }
 
-  void fill(T value) {
+  SHEAF_HIDDEN void fill(T value) {
     for (T& one : *this) one = value;
   }
 
@@ -133,15 +133,15 @@ class array {
   std::int64_t size_ = 0;
   std::int64_t extents_[Rank > 0 ? Rank : 1] = {};
 
-  std::size_t bytes() const { return static_cast<std::size_t>(size_) * sizeof(T); }
+  SHEAF_HIDDEN std::size_t bytes() const { return static_cast<std::size_t>(size_) * sizeof(T); }
 
-  void allocate(bool zeroed) {
+  SHEAF_HIDDEN void allocate(bool zeroed) {
     size_ = runtime::count_elements(extents_, Rank, sizeof(T));
     data_ = static_cast<T*>(runtime::allocate(bytes(), zeroed));
   }
 
   template <class... Index>
-  std::int64_t offset(Index... index) const {
+  SHEAF_INLINE std::int64_t offset(Index... index) const {
     std::int64_t at = 0;
     int axis = 0;
     ((at = at * extents_[axis++] + static_cast<std::int64_t>(index)), ...);

@@ -129,7 +129,7 @@ class capturing {
 };
 // What body queues on s, as a graph. Programs in it ran, or were reserved, on s before, and live as long as the graph.
 template <class Body>
-graph_launch capture(const stream& s, Body body) {
+SHEAF_HIDDEN graph_launch capture(const stream& s, Body body) {
   capturing c(s);
   body();
   return c.finish();
@@ -165,20 +165,20 @@ struct device_view {
   std::int64_t strides[Rank > 0 ? Rank : 1] = {};  // in elements
   int device = 0;
 
-  constexpr device_view() = default;
-  constexpr device_view(T* first, const std::int64_t* sizes, const std::int64_t* steps, int ordinal)
+  SHEAF_HIDDEN constexpr device_view() = default;
+  SHEAF_HIDDEN constexpr device_view(T* first, const std::int64_t* sizes, const std::int64_t* steps, int ordinal)
       : data(first), device(ordinal) {
     for (int axis = 0; axis < Rank; ++axis) extents[axis] = sizes[axis], strides[axis] = steps[axis];
   }
   template <class From>
     requires(!std::same_as<From, T> && runtime::element_pointer_to<From, T>)
-  constexpr device_view(const device_view<From, Rank>& from)
+  SHEAF_INLINE constexpr device_view(const device_view<From, Rank>& from)
       : device_view(from.data, from.extents, from.strides, from.device) {}
 
-  static constexpr int rank() { return Rank; }
-  constexpr std::int64_t extent(int axis) const { return extents[axis]; }
-  constexpr std::int64_t stride(int axis) const { return strides[axis]; }
-  constexpr std::int64_t size() const {
+  SHEAF_HIDDEN static constexpr int rank() { return Rank; }
+  SHEAF_HIDDEN constexpr std::int64_t extent(int axis) const { return extents[axis]; }
+  SHEAF_HIDDEN constexpr std::int64_t stride(int axis) const { return strides[axis]; }
+  SHEAF_HIDDEN constexpr std::int64_t size() const {
     std::int64_t count = 1;
     for (int axis = 0; axis < Rank; ++axis) count *= extents[axis];
     return count;
@@ -187,27 +187,28 @@ struct device_view {
 
 // Row-major over [first, first + product of the extents), or with strides.
 template <class T, int Rank>
-constexpr device_view<T, Rank> device_view_of(T* first, const std::int64_t (&extents)[Rank], on_gpu where = {}) {
+SHEAF_HIDDEN constexpr device_view<T, Rank> device_view_of(T* first, const std::int64_t (&extents)[Rank],
+                                                           on_gpu where = {}) {
   std::int64_t strides[Rank] = {};
   runtime::row_major(extents, strides, Rank);
   return {first, extents, strides, where.ordinal};
 }
 template <class T, int Rank>
-constexpr device_view<T, Rank> device_view_of(T* first, const std::int64_t (&extents)[Rank],
+SHEAF_HIDDEN constexpr device_view<T, Rank> device_view_of(T* first, const std::int64_t (&extents)[Rank],
                                               const std::int64_t (&strides)[Rank], on_gpu where = {}) {
   return {first, extents, strides, where.ordinal};
 }
 // One element.
 template <class T>
-constexpr device_view<T, 0> device_view_of(T* first, on_gpu where = {}) {
+SHEAF_HIDDEN constexpr device_view<T, 0> device_view_of(T* first, on_gpu where = {}) {
   return {first, nullptr, nullptr, where.ordinal};
 }
 
 // Where an array is made: a stream, or the default stream of a device.
 struct place_of_array {
   stream queue;
-  place_of_array(on_gpu where) : queue(stream::main(where)) {}
-  place_of_array(const stream& s) : queue(s) {}
+  SHEAF_HIDDEN place_of_array(on_gpu where) : queue(stream::main(where)) {}
+  SHEAF_HIDDEN place_of_array(const stream& s) : queue(s) {}
 };
 
 // Owns its elements: row-major, 256-aligned, zero unless asked otherwise. Its memory comes from the device's pool in the order of
@@ -224,48 +225,49 @@ class device_array {
 
   template <std::integral... Extent>
     requires(sizeof...(Extent) == Rank)
-  explicit device_array(const place_of_array& where, Extent... extent)
+  SHEAF_INLINE explicit device_array(const place_of_array& where, Extent... extent)
       : extents_{static_cast<std::int64_t>(extent)...}, stream_(where.queue) {
     allocate(true);
   }
   template <std::integral... Extent>
     requires(sizeof...(Extent) == Rank)
-  explicit device_array(uninitialized_t, const place_of_array& where, Extent... extent)
+  SHEAF_INLINE explicit device_array(uninitialized_t, const place_of_array& where, Extent... extent)
       : extents_{static_cast<std::int64_t>(extent)...}, stream_(where.queue) {
     allocate(false);
   }
   // extents points to Rank sizes.
-  device_array(uninitialized_t, const place_of_array& where, const std::int64_t* extents) : stream_(where.queue) {
+  SHEAF_HIDDEN device_array(uninitialized_t, const place_of_array& where, const std::int64_t* extents)
+      : stream_(where.queue) {
     for (int axis = 0; axis < Rank; ++axis) extents_[axis] = extents[axis];
     allocate(false);
   }
-  device_array(device_array&& other) noexcept : stream_(other.stream_) { swap(other); }
-  device_array& operator=(device_array&& other) noexcept {
+  SHEAF_HIDDEN device_array(device_array&& other) noexcept : stream_(other.stream_) { swap(other); }
+  SHEAF_HIDDEN device_array& operator=(device_array&& other) noexcept {
     swap(other);
     return *this;
   }
-  ~device_array() { runtime::device_deallocate(data_, stream_); }
+  SHEAF_HIDDEN ~device_array() { runtime::device_deallocate(data_, stream_); }
 
-  void swap(device_array& other) noexcept {
+  SHEAF_HIDDEN void swap(device_array& other) noexcept {
     std::swap(data_, other.data_);
     std::swap(size_, other.size_);
     std::swap(extents_, other.extents_);
     std::swap(stream_, other.stream_);
   }
 
-  static constexpr int rank() { return Rank; }
-  std::int64_t size() const { return size_; }
-  std::int64_t extent(int axis) const { return extents_[axis]; }
-  int device() const { return stream_.device(); }
-  const stream& queue() const { return stream_; }
+  SHEAF_HIDDEN static constexpr int rank() { return Rank; }
+  SHEAF_HIDDEN std::int64_t size() const { return size_; }
+  SHEAF_HIDDEN std::int64_t extent(int axis) const { return extents_[axis]; }
+  SHEAF_HIDDEN int device() const { return stream_.device(); }
+  SHEAF_HIDDEN const stream& queue() const { return stream_; }
   // For the device only; not data(), which would make it look like memory of the host.
-  T* pointer() { return data_; }
-  const T* pointer() const { return data_; }
+  SHEAF_HIDDEN T* pointer() { return data_; }
+  SHEAF_HIDDEN const T* pointer() const { return data_; }
 
-  device_view<T, Rank> view() { return viewed(data_); }
-  device_view<const T, Rank> view() const { return viewed(static_cast<const T*>(data_)); }
-  operator device_view<T, Rank>() { return view(); }
-  operator device_view<const T, Rank>() const { return view(); }
+  SHEAF_HIDDEN device_view<T, Rank> view() { return viewed(data_); }
+  SHEAF_HIDDEN device_view<const T, Rank> view() const { return viewed(static_cast<const T*>(data_)); }
+  SHEAF_HIDDEN operator device_view<T, Rank>() { return view(); }
+  SHEAF_HIDDEN operator device_view<const T, Rank>() const { return view(); }
 
  private:
   T* data_ = nullptr;
@@ -274,12 +276,12 @@ class device_array {
   stream stream_;
 
   template <class U>
-  device_view<U, Rank> viewed(U* at) const {
+  SHEAF_INLINE device_view<U, Rank> viewed(U* at) const {
     std::int64_t strides[Rank > 0 ? Rank : 1] = {};
     runtime::row_major(extents_, strides, Rank);
     return {at, extents_, strides, device()};
   }
-  void allocate(bool zeroed) {
+  SHEAF_HIDDEN void allocate(bool zeroed) {
     size_ = runtime::count_elements(extents_, Rank, sizeof(T));
     data_ = static_cast<T*>(runtime::device_allocate(static_cast<std::size_t>(size_) * sizeof(T), zeroed, stream_));
   }
@@ -289,7 +291,7 @@ namespace runtime {
 
 using device_copy = void (*)(void* to, const void* from, std::size_t bytes, const stream& s);
 template <class To, class From>
-void copy_dense(const char* operation, device_copy how, const To& to, const From& from, const stream& s) {
+SHEAF_HIDDEN void copy_dense(const char* operation, device_copy how, const To& to, const From& from, const stream& s) {
   expect_dense(operation, to.extents, to.strides, To::rank());
   expect_dense(operation, from.extents, from.strides, To::rank());
   expect_same_extents(operation, to.extents, from.extents, To::rank());
@@ -302,29 +304,29 @@ void copy_dense(const char* operation, device_copy how, const To& to, const From
 // has come there: call s.synchronise() before it is read or goes away.
 template <class T, class From, int Rank>
   requires(std::same_as<std::remove_const_t<From>, T>)
-void copy(const device_view<T, Rank>& to, const view<From, Rank>& from, const stream& s) {
+SHEAF_HIDDEN void copy(const device_view<T, Rank>& to, const view<From, Rank>& from, const stream& s) {
   runtime::copy_dense("copy to a device", runtime::device_copy_in, to, from, s);
 }
 template <class T, class From, int Rank>
   requires(std::same_as<std::remove_const_t<From>, T>)
-void copy(const view<T, Rank>& to, const device_view<From, Rank>& from, const stream& s) {
+SHEAF_HIDDEN void copy(const view<T, Rank>& to, const device_view<From, Rank>& from, const stream& s) {
   runtime::copy_dense("copy from a device", runtime::device_copy_out, to, from, s);
 }
 template <class T, class From, int Rank>
   requires(std::same_as<std::remove_const_t<From>, T>)
-void copy(const device_view<T, Rank>& to, const device_view<From, Rank>& from, const stream& s) {
+SHEAF_HIDDEN void copy(const device_view<T, Rank>& to, const device_view<From, Rank>& from, const stream& s) {
   runtime::copy_dense("copy on a device", runtime::device_copy_within, to, from, s);
 }
 
 // A copy of an array or a dense view on the device of a stream. The host's memory must stay as it is until the stream is there.
 template <class T, int Rank>
-auto to_device(const view<T, Rank>& from, const place_of_array& where) {
+SHEAF_HIDDEN auto to_device(const view<T, Rank>& from, const place_of_array& where) {
   device_array<std::remove_const_t<T>, Rank> made(uninitialized, where, from.extents);
   copy(made.view(), from, where.queue);
   return made;
 }
 template <class T, int Rank>
-auto to_device(const array<T, Rank>& from, const place_of_array& where) {
+SHEAF_HIDDEN auto to_device(const array<T, Rank>& from, const place_of_array& where) {
   if constexpr (Rank == 0)
     return to_device(view<const T, 0>(*from.data()), where);
   else
@@ -332,7 +334,7 @@ auto to_device(const array<T, Rank>& from, const place_of_array& where) {
 }
 // A copy on the host; waits for the stream, and throws what that throws.
 template <class T, int Rank>
-auto to_host(const device_view<T, Rank>& from, const stream& s) {
+SHEAF_HIDDEN auto to_host(const device_view<T, Rank>& from, const stream& s) {
   array<std::remove_const_t<T>, Rank> made(uninitialized, from.extents);
   std::int64_t strides[Rank > 0 ? Rank : 1] = {};
   runtime::row_major(from.extents, strides, Rank);
@@ -341,11 +343,11 @@ auto to_host(const device_view<T, Rank>& from, const stream& s) {
   return made;
 }
 template <class T, int Rank>
-auto to_host(const device_array<T, Rank>& from, const stream& s) {
+SHEAF_HIDDEN auto to_host(const device_array<T, Rank>& from, const stream& s) {
   return to_host(from.view(), s);
 }
 template <class T, int Rank>
-auto to_host(const device_array<T, Rank>& from) {
+SHEAF_HIDDEN auto to_host(const device_array<T, Rank>& from) {
   return to_host(from.view(), from.queue());
 }
 

@@ -46,7 +46,7 @@ void expect(const tensor& t, element type, int rank, bool on_device);
 namespace detail {
 
 template <class T, int Rank>
-T* unpack(const tensor& t, std::int64_t* strides) {
+SHEAF_HIDDEN T* unpack(const tensor& t, std::int64_t* strides) {
   if (t.strides == nullptr)
     runtime::row_major(t.extents, strides, Rank);
   else
@@ -58,7 +58,7 @@ T* unpack(const tensor& t, std::int64_t* strides) {
 
 // Memory of the host, or of a GPU that the host sees too.
 template <class T, int Rank>
-view<T, Rank> view_from(const tensor& t) {
+SHEAF_HIDDEN view<T, Rank> view_from(const tensor& t) {
   expect(t, element_of<std::remove_const_t<T>>, Rank, false);
   std::int64_t strides[Rank > 0 ? Rank : 1] = {};
   T* first = detail::unpack<T, Rank>(t, strides);
@@ -66,18 +66,18 @@ view<T, Rank> view_from(const tensor& t) {
 }
 // Memory of a GPU.
 template <class T, int Rank>
-device_view<T, Rank> device_view_from(const tensor& t) {
+SHEAF_HIDDEN device_view<T, Rank> device_view_from(const tensor& t) {
   expect(t, element_of<std::remove_const_t<T>>, Rank, true);
   std::int64_t strides[Rank > 0 ? Rank : 1] = {};
   T* first = detail::unpack<T, Rank>(t, strides);
   return {first, t.extents, strides, t.device.ordinal};
 }
 template <class T, int Rank>
-view<T, Rank> view_from(const managed_tensor& t) {
+SHEAF_HIDDEN view<T, Rank> view_from(const managed_tensor& t) {
   return view_from<T, Rank>(t.of);
 }
 template <class T, int Rank>
-device_view<T, Rank> device_view_from(const managed_tensor& t) {
+SHEAF_HIDDEN device_view<T, Rank> device_view_from(const managed_tensor& t) {
   return device_view_from<T, Rank>(t.of);
 }
 

@@ -1,15 +1,16 @@
 // Which memory is meant, without what a device needs: see runtime/device.hpp.
 #pragma once
+#include <sheaf/dsl/graph/visibility.hpp>
 
 namespace sheaf {
 
 struct gpu_name {};
-inline constexpr gpu_name gpu{};
+SHEAF_HIDDEN inline constexpr gpu_name gpu{};
 struct on_gpu {
   int ordinal = 0;
 };
 // A device, as the driver counts them.
-constexpr on_gpu on(gpu_name, int ordinal = 0) { return {ordinal}; }
+SHEAF_HIDDEN constexpr on_gpu on(gpu_name, int ordinal = 0) { return {ordinal}; }
 
 namespace runtime {
 

@@ -9,6 +9,8 @@
 #include <type_traits>
 #include <utility>
 
+#include <sheaf/dsl/graph/visibility.hpp>
+
 namespace sheaf::runtime {
 
 template <class From, class To>
@@ -71,11 +73,11 @@ concept contiguous_like = !says_a_shape<Source> && requires(Source & source) {
 enum class source_kind : std::uint8_t { none, mdspan, matrix, xtensor, contiguous };
 
 template <class Source>
-inline constexpr source_kind kind_of_source = mdspan_like<Source>       ? source_kind::mdspan
-                                              : matrix_like<Source>     ? source_kind::matrix
-                                              : xtensor_like<Source>    ? source_kind::xtensor
-                                              : contiguous_like<Source> ? source_kind::contiguous
-                                                                        : source_kind::none;
+SHEAF_HIDDEN inline constexpr source_kind kind_of_source = mdspan_like<Source>       ? source_kind::mdspan
+                                                           : matrix_like<Source>     ? source_kind::matrix
+                                                           : xtensor_like<Source>    ? source_kind::xtensor
+                                                           : contiguous_like<Source> ? source_kind::contiguous
+                                                                                     : source_kind::none;
 
 // An mdspan whose accessor computes what it reads (scaled, conjugated, atomic) is more than its memory.
 template <class Source>
@@ -87,7 +89,7 @@ concept reads_memory = kind_of_source<Source>
 || std::is_lvalue_reference_v<typename Source::reference>;
 
 template <class Source>
-constexpr auto* memory_of(Source& source) {
+SHEAF_HIDDEN constexpr auto* memory_of(Source& source) {
   if constexpr (kind_of_source<Source> == source_kind::xtensor)
     return source.data() + static_cast<std::ptrdiff_t>(source.data_offset());
   else if constexpr (requires { *source.data_handle(); } && kind_of_source<Source> == source_kind::mdspan)
@@ -102,7 +104,7 @@ using element_of_source = std::remove_pointer_t<decltype(memory_of(std::declval<
 // -1: known at run time only. A matrix is no vector, whatever its extents, unless its type says so; such a vector may also
 // serve as a matrix.
 template <class Source>
-constexpr int static_rank() {
+SHEAF_HIDDEN constexpr int static_rank() {
   using own = std::remove_const_t<Source>;
   if constexpr (kind_of_source<Source> == source_kind::mdspan) {
     if constexpr (requires { std::integral_constant<int, static_cast<int>(own::rank())>{}; })
@@ -141,7 +143,7 @@ concept c_array_of = std::is_array_v<Source> && std::extent_v<Source> >
 // Throws code::rank_mismatch where the rank is known at run time only and is not Rank, code::bad_argument where an mdspan's
 // layout has no strides.
 template <int Rank, class Source>
-constexpr void expect_strided(Source& source) {
+SHEAF_HIDDEN constexpr void expect_strided(Source& source) {
   if constexpr (static_rank<Source>() < 0) {
     const auto rank = [&] {
       if constexpr (kind_of_source<Source> == source_kind::mdspan)
@@ -156,7 +158,7 @@ constexpr void expect_strided(Source& source) {
 }
 
 template <int Rank, class Source>
-constexpr void layout_of(Source& source, std::int64_t* extents, std::int64_t* strides) {
+SHEAF_HIDDEN constexpr void layout_of(Source& source, std::int64_t* extents, std::int64_t* strides) {
   const auto put = [&](int axis, auto extent, auto stride) {
     extents[axis] = static_cast<std::int64_t>(extent);
     strides[axis] = static_cast<std::int64_t>(stride);

@@ -26,7 +26,7 @@ namespace runtime {
 [[noreturn]] void fail_range(std::int64_t begin, std::int64_t end, std::int64_t extent);
 [[noreturn]] void fail_step(std::int64_t step);
 
-constexpr void row_major(const std::int64_t* extents, std::int64_t* strides, int rank) {
+SHEAF_HIDDEN constexpr void row_major(const std::int64_t* extents, std::int64_t* strides, int rank) {
   std::int64_t stride = 1;
   for (int axis = rank - 1; axis >= 0; --axis) {
     strides[axis] = stride;
@@ -50,21 +50,21 @@ struct view {
   std::int64_t extents[Rank > 0 ? Rank : 1] = {};
   std::int64_t strides[Rank > 0 ? Rank : 1] = {};
 
-  constexpr view() = default;
+  SHEAF_HIDDEN constexpr view() = default;
 
-  constexpr view(T* first, const std::int64_t* sizes, const std::int64_t* steps) : data(first) {
+  SHEAF_HIDDEN constexpr view(T* first, const std::int64_t* sizes, const std::int64_t* steps) : data(first) {
     for (int axis = 0; axis < Rank; ++axis) extents[axis] = sizes[axis], strides[axis] = steps[axis];
   }
 
   template <class From>
     requires(!std::same_as<From, T> && runtime::element_pointer_to<From, T>)
-  constexpr view(const view<From, Rank>& from) : view(from.data, from.extents, from.strides) {}
+  SHEAF_INLINE constexpr view(const view<From, Rank>& from) : view(from.data, from.extents, from.strides) {}
 
-  // Everything with strides, and what lies side by side: see source.hpp. Throws code::rank_mismatch when the source knows its
+  // Everything with strides, and what lies side by side: see source.hpp. Throws code::rank_mismatch when it knows its
   // rank at run time only and it is not Rank.
   template <class Source>
     requires(runtime::source_of<std::remove_reference_t<Source>, T, Rank>)
-  constexpr view(Source&& source) {
+  SHEAF_INLINE constexpr view(Source&& source) {
     runtime::expect_strided<Rank>(source);
     data = runtime::memory_of(source);
     runtime::layout_of<Rank>(source, extents, strides);
@@ -72,7 +72,7 @@ struct view {
 
   template <class Source>
     requires(runtime::c_array_of<Source, T, Rank>)
-  constexpr view(Source& source) {
+  SHEAF_INLINE constexpr view(Source& source) {
     fill_extents<Source>(extents);
     runtime::row_major(extents, strides, Rank);
     data = first_of(source);
@@ -83,14 +83,14 @@ struct view {
     requires(Rank == 0 && std::same_as<std::remove_cvref_t<Scalar>, std::remove_const_t<T>> &&
              runtime::element_pointer_to<std::remove_reference_t<Scalar>, T> &&
              (std::is_const_v<T> || std::is_lvalue_reference_v<Scalar>))
-  constexpr view(Scalar&& value) : data(&value) {}
+  SHEAF_INLINE constexpr view(Scalar&& value) : data(&value) {}
 
-  static constexpr int rank() { return Rank; }
-  constexpr std::int64_t extent(int axis) const { return extents[axis]; }
-  constexpr std::int64_t stride(int axis) const { return strides[axis]; }
-  constexpr T* data_handle() const { return data; }
+  SHEAF_HIDDEN static constexpr int rank() { return Rank; }
+  SHEAF_HIDDEN constexpr std::int64_t extent(int axis) const { return extents[axis]; }
+  SHEAF_HIDDEN constexpr std::int64_t stride(int axis) const { return strides[axis]; }
+  SHEAF_HIDDEN constexpr T* data_handle() const { return data; }
 
-  constexpr std::int64_t size() const {
+  SHEAF_HIDDEN constexpr std::int64_t size() const {
     std::int64_t count = 1;
     for (int axis = 0; axis < Rank; ++axis) count *= extents[axis];
     return count;
@@ -98,7 +98,7 @@ struct view {
 
   template <std::integral... Index>
     requires(sizeof...(Index) == Rank)
-  constexpr T& operator()(Index... index) const {
+  SHEAF_INLINE constexpr T& operator()(Index... index) const {
     std::int64_t at = 0;
     int axis = 0;
     ((at += static_cast<std::int64_t>(index) * strides[axis++]), ...);
@@ -106,7 +106,7 @@ struct view {
   }
 
   // The axes in reverse order.
-  constexpr view transposed() const {
+  SHEAF_HIDDEN constexpr view transposed() const {
     view result = *this;
     for (int axis = 0; axis < Rank; ++axis) {
       result.extents[axis] = extents[Rank - 1 - axis];
@@ -116,7 +116,7 @@ struct view {
   }
 
   // Positions [begin, end) of one axis. Throws code::bad_argument outside the axis.
-  constexpr view sliced(int axis, std::int64_t begin, std::int64_t end) const {
+  SHEAF_HIDDEN constexpr view sliced(int axis, std::int64_t begin, std::int64_t end) const {
     check_axis("slice of a view", axis);
     if (begin < 0 || end < begin || end > extents[axis]) runtime::fail_range(begin, end, extents[axis]);
     view result = *this;
@@ -126,7 +126,7 @@ struct view {
   }
 
   // Every step-th position of one axis, from its first; from its last where step is negative. Step is not zero.
-  constexpr view strided(int axis, std::int64_t step) const {
+  SHEAF_HIDDEN constexpr view strided(int axis, std::int64_t step) const {
     check_axis("stride of a view", axis);
     if (step == 0 || step == INT64_MIN) runtime::fail_step(step);
     view result = *this;
@@ -139,24 +139,24 @@ struct view {
   }
 
   // Valid as long as this view is; const elements are handed on as data that only inputs may use.
-  tensor_ref erased() const& {
+  SHEAF_HIDDEN tensor_ref erased() const& {
     return {const_cast<std::remove_const_t<T>*>(data), element_of<std::remove_const_t<T>>, Rank, extents, strides};
   }
-  tensor_ref erased() const&& = delete;
+  SHEAF_HIDDEN tensor_ref erased() const&& = delete;
 
  private:
-  constexpr void check_axis(const char* operation, int axis) const {
+  SHEAF_HIDDEN constexpr void check_axis(const char* operation, int axis) const {
     if (axis < 0 || axis >= Rank) runtime::fail_axis(operation, axis, Rank);
   }
 
   template <class Array>
-  static constexpr void fill_extents(std::int64_t* out) {
+  SHEAF_INLINE static constexpr void fill_extents(std::int64_t* out) {
     *out = static_cast<std::int64_t>(std::extent_v<Array>);
     if constexpr (std::rank_v<Array> > 1) fill_extents<std::remove_extent_t<Array>>(out + 1);
   }
 
   template <class Array>
-  static constexpr T* first_of(Array& array) {
+  SHEAF_INLINE static constexpr T* first_of(Array& array) {
     if constexpr (std::is_array_v<Array>)
       return first_of(array[0]);
     else
@@ -166,20 +166,21 @@ struct view {
 
 // Row-major over [first, first + product of the extents).
 template <class T, int Rank>
-constexpr view<T, Rank> view_of(T* first, const std::int64_t (&extents)[Rank]) {
+SHEAF_HIDDEN constexpr view<T, Rank> view_of(T* first, const std::int64_t (&extents)[Rank]) {
   std::int64_t strides[Rank] = {};
   runtime::row_major(extents, strides, Rank);
   return view<T, Rank>(first, extents, strides);
 }
 
 template <class T, int Rank>
-constexpr view<T, Rank> view_of(T* first, const std::int64_t (&extents)[Rank], const std::int64_t (&strides)[Rank]) {
+SHEAF_HIDDEN constexpr view<T, Rank> view_of(T* first, const std::int64_t (&extents)[Rank],
+                                             const std::int64_t (&strides)[Rank]) {
   return view<T, Rank>(first, extents, strides);
 }
 
 // The same for sizes of any integer type: view_of(v.data(), rows.size(), 3).
 template <class T, std::integral... Extent>
-constexpr view<T, int(sizeof...(Extent))> view_of(T* first, Extent... extent) {
+SHEAF_HIDDEN constexpr view<T, int(sizeof...(Extent))> view_of(T* first, Extent... extent) {
   if constexpr (sizeof...(Extent) == 0)
     return view<T, 0>(*first);
   else

@@ -52,5 +52,11 @@ forbid 'jit/ never includes api/' "${include}[<\"](sheaf/)?(api/|sheaf\.hpp)" "$
 forbid 'no private header of a backend outside it' "${include}[<\"](sheaf/)?jit/(llvm|cuda)/([^p]|p[^l])" '^(jit/(llvm|cuda)/|tests/cuda/|bench/nvrtc\.cpp$)' "${all[@]}"
 forbid 'headers are included as <sheaf/...>' "${include}\"" "$none" "${own[@]}"
 
+# Two versions of Sheaf in one process must not be taken for each other.
+version=$(sed -n 's/^project(sheaf VERSION \([0-9]*\)\.\([0-9]*\).*/v\1_\2/p' CMakeLists.txt)
+outside=$(sources "${own[@]}" | tr '\n' '\0' | { xargs -0 grep -HnE '^namespace sheaf' || true; } |
+  { grep -vE ":namespace sheaf::inline $version(::[a-z_:]+)? \\{" || true; })
+report "what Sheaf declares is in the inline namespace of its version, sheaf::inline $version" "$outside"
+
 [[ $broken -eq 0 ]] && echo 'boundaries: kept'
 exit "$broken"

@@ -2,6 +2,8 @@
 #pragma once
 #include <cstdint>
 
+#include <sheaf/dsl/graph/visibility.hpp>
+
 namespace sheaf {
 
 enum class element : std::uint8_t { boolean, i8, u8, i32, i64, f16, bf16, f32, f64 };
@@ -14,7 +16,7 @@ struct element_row {
   bool integer;  // boolean is neither
 };
 
-inline constexpr element_row element_rows[] = {
+SHEAF_HIDDEN inline constexpr element_row element_rows[] = {
     {element::boolean, "bool", 1, false, false}, {element::i8, "i8", 1, false, true},
     {element::u8, "u8", 1, false, true},         {element::i32, "i32", 4, false, true},
     {element::i64, "i64", 8, false, true},       {element::f16, "f16", 2, true, false},
@@ -22,9 +24,9 @@ inline constexpr element_row element_rows[] = {
     {element::f64, "f64", 8, true, false},
 };
 
-constexpr const element_row& row(element type) { return element_rows[static_cast<int>(type)]; }
-constexpr bool is_floating(element type) { return row(type).floating; }
-constexpr bool is_integer(element type) { return row(type).integer; }
+SHEAF_HIDDEN constexpr const element_row& row(element type) { return element_rows[static_cast<int>(type)]; }
+SHEAF_HIDDEN constexpr bool is_floating(element type) { return row(type).floating; }
+SHEAF_HIDDEN constexpr bool is_integer(element type) { return row(type).integer; }
 
 // 16-bit floats are stored as their bits; arithmetic on them happens in f32.
 struct float16 {
@@ -37,13 +39,13 @@ struct bfloat16 {
 template <class T>
 inline constexpr bool is_element = false;
 template <class T>
-inline constexpr element element_of{};
+SHEAF_HIDDEN inline constexpr element element_of{};
 
 #define SHEAF_ELEMENT(Type, Name)                 \
   template <>                                     \
   inline constexpr bool is_element<Type> = true;  \
   template <>                                     \
-  inline constexpr element element_of<Type> = element::Name;
+  SHEAF_HIDDEN inline constexpr element element_of<Type> = element::Name;
 SHEAF_ELEMENT(bool, boolean)
 SHEAF_ELEMENT(std::int8_t, i8)
 SHEAF_ELEMENT(std::uint8_t, u8)

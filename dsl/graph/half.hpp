@@ -17,16 +17,20 @@ struct format {
   int least;         // exponent of the least normal number
   int greatest;      // and of the greatest
 };
-inline constexpr format f16{11, -14, 15};
-inline constexpr format bf16{8, -126, 127};
-inline constexpr format f32{24, -126, 127};
+SHEAF_HIDDEN inline constexpr format f16{11, -14, 15};
+SHEAF_HIDDEN inline constexpr format bf16{8, -126, 127};
+SHEAF_HIDDEN inline constexpr format f32{24, -126, 127};
 
-constexpr double power_of_two(int k) { return std::bit_cast<double>(static_cast<std::uint64_t>(1023 + k) << 52); }
+SHEAF_HIDDEN constexpr double power_of_two(int k) {
+  return std::bit_cast<double>(static_cast<std::uint64_t>(1023 + k) << 52);
+}
 // The exponent of a normal f64; less than any format's for zero and subnormals.
-constexpr int exponent(double x) { return static_cast<int>((std::bit_cast<std::uint64_t>(x) >> 52) & 0x7FF) - 1023; }
+SHEAF_HIDDEN constexpr int exponent(double x) {
+  return static_cast<int>((std::bit_cast<std::uint64_t>(x) >> 52) & 0x7FF) - 1023;
+}
 
 // One rounding from f64: by way of f32 there would be two.
-constexpr double round_to(double x, format f) {
+SHEAF_HIDDEN constexpr double round_to(double x, format f) {
   if (x != x || x == 0 || math::abs(x) == math::infinity) return x;
   const int e = exponent(x) < f.least ? f.least : exponent(x);
   if (e > f.greatest) return x > 0 ? math::infinity : -math::infinity;
@@ -37,7 +41,7 @@ constexpr double round_to(double x, format f) {
 }
 
 // The bits of a number that round_to has rounded to f.
-constexpr std::uint32_t encode(double x, format f, int exponent_bits) {
+SHEAF_HIDDEN constexpr std::uint32_t encode(double x, format f, int exponent_bits) {
   const int fraction = f.digits - 1;
   const std::uint32_t sign = static_cast<std::uint32_t>(std::bit_cast<std::uint64_t>(x) >> 63) << (fraction + exponent_bits);
   const std::uint32_t top = ((1u << exponent_bits) - 1) << fraction;
@@ -50,7 +54,7 @@ constexpr std::uint32_t encode(double x, format f, int exponent_bits) {
   return sign | (static_cast<std::uint32_t>(e - f.least + 1) << fraction) | (significand - (1u << fraction));
 }
 
-constexpr double decode(std::uint32_t bits, format f, int exponent_bits) {
+SHEAF_HIDDEN constexpr double decode(std::uint32_t bits, format f, int exponent_bits) {
   const int fraction = f.digits - 1;
   const int e = static_cast<int>((bits >> fraction) & ((1u << exponent_bits) - 1));
   const double low = bits & ((1u << fraction) - 1);
@@ -62,16 +66,16 @@ constexpr double decode(std::uint32_t bits, format f, int exponent_bits) {
 
 }  // namespace half
 
-constexpr float16 to_float16(double x) {
+SHEAF_HIDDEN constexpr float16 to_float16(double x) {
   return {static_cast<std::uint16_t>(half::encode(half::round_to(x, half::f16), half::f16, 5))};
 }
-constexpr bfloat16 to_bfloat16(double x) {
+SHEAF_HIDDEN constexpr bfloat16 to_bfloat16(double x) {
   return {static_cast<std::uint16_t>(half::encode(half::round_to(x, half::bf16), half::bf16, 8))};
 }
-constexpr double to_double(float16 x) { return half::decode(x.bits, half::f16, 5); }
-constexpr double to_double(bfloat16 x) { return half::decode(x.bits, half::bf16, 8); }
+SHEAF_HIDDEN constexpr double to_double(float16 x) { return half::decode(x.bits, half::f16, 5); }
+SHEAF_HIDDEN constexpr double to_double(bfloat16 x) { return half::decode(x.bits, half::bf16, 8); }
 
-constexpr double round_to(element type, double x) {
+SHEAF_HIDDEN constexpr double round_to(element type, double x) {
   switch (type) {
     case element::f16: return half::round_to(x, half::f16);
     case element::bf16: return half::round_to(x, half::bf16);
@@ -81,7 +85,7 @@ constexpr double round_to(element type, double x) {
 }
 
 // Integers keep their low bits; a boolean is 1 where the number is not zero.
-constexpr std::int64_t wrap_to(element type, std::int64_t x) {
+SHEAF_HIDDEN constexpr std::int64_t wrap_to(element type, std::int64_t x) {
   switch (type) {
     case element::boolean: return x != 0;
     case element::i8: return static_cast<std::int8_t>(x);
@@ -91,17 +95,17 @@ constexpr std::int64_t wrap_to(element type, std::int64_t x) {
   }
 }
 
-constexpr std::int64_t lowest_integer(element type) {
+SHEAF_HIDDEN constexpr std::int64_t lowest_integer(element type) {
   const int bits = 8 * row(type).bytes;
   return type == element::boolean || type == element::u8 ? 0 : bits == 64 ? INT64_MIN : -(std::int64_t{1} << (bits - 1));
 }
-constexpr std::int64_t highest_integer(element type) {
+SHEAF_HIDDEN constexpr std::int64_t highest_integer(element type) {
   if (type == element::boolean) return 1;
   return type == element::u8 ? 255 : -(lowest_integer(type) + 1);
 }
 
 // A real number as an integer: towards zero, the nearest end where it does not fit, 0 for NaN.
-constexpr std::int64_t truncate_to(element type, double x) {
+SHEAF_HIDDEN constexpr std::int64_t truncate_to(element type, double x) {
   if (type == element::boolean) return x != 0;
   if (x != x) return 0;
   if (x >= 9223372036854775808.0) return highest_integer(type);

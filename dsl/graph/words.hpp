@@ -6,12 +6,12 @@ namespace sheaf {
 
 namespace words {
 
-inline constexpr const char* statements[] = {"input",  "axis",  "monoid", "where", "custom",
+SHEAF_HIDDEN inline constexpr const char* statements[] = {"input",  "axis",  "monoid", "where", "custom",
                                              "output", "check", "expect", "demand"};
-inline constexpr const char* functions[] = {"true", "false",     "inf",     "nan",           "over",  "tuple",
+SHEAF_HIDDEN inline constexpr const char* functions[] = {"true", "false",     "inf",     "nan",           "over",  "tuple",
                                             "get",  "fold",      "cast",    "extent",        "grad",  "vjp",
                                             "jvp",  "cotangent", "tangent", "stop_gradient", "graft", "rsqrt"};
-inline constexpr const char* compound_reductions[] = {"mean", "count", "logsumexp"};
+SHEAF_HIDDEN inline constexpr const char* compound_reductions[] = {"mean", "count", "logsumexp"};
 
 constexpr bool same(const char* word, const char* text, int size) {
   int i = 0;

@@ -17,7 +17,7 @@ namespace detail {
 
 // [N, C, ...] with the class in dimension 1, or [C] by itself: the subscripts of the samples, and with a class among them.
 template <int Rank>
-inline constexpr int class_dimension = Rank == 1 ? 0 : 1;
+SHEAF_HIDDEN inline constexpr int class_dimension = Rank == 1 ? 0 : 1;
 template <int Rank>
 using sample_positions = picked<positions<Rank>, ((1u << Rank) - 1) & ~(1u << class_dimension<Rank>)>;
 

@@ -7,7 +7,7 @@ namespace sheaf {
 
 struct keepdim_ {};
 // An option: a reduced dimension stays, with extent 1.
-inline constexpr auto keepdim = keepdim_{};
+SHEAF_HIDDEN inline constexpr auto keepdim = keepdim_{};
 
 template <auto C>
 struct correction_ {
@@ -15,9 +15,9 @@ struct correction_ {
 };
 // An option of var and stddev: they divide by the number of elements less this; 1 where it isn't given, as in PyTorch.
 template <auto C>
-inline constexpr auto correction = correction_<C>{};
+SHEAF_HIDDEN inline constexpr auto correction = correction_<C>{};
 
-inline constexpr double infinity = math::infinity;
+SHEAF_HIDDEN inline constexpr double infinity = math::infinity;
 
 namespace detail {
 

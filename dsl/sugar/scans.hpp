@@ -8,8 +8,8 @@ namespace sheaf {
 struct reversed_ {};
 struct exclusive_ {};
 // Options of a running reduction: from the last element to this one; without this one.
-inline constexpr auto reversed = reversed_{};
-inline constexpr auto exclusive = exclusive_{};
+SHEAF_HIDDEN inline constexpr auto reversed = reversed_{};
+SHEAF_HIDDEN inline constexpr auto exclusive = exclusive_{};
 
 namespace detail {
 

@@ -6,23 +6,23 @@
 namespace sheaf {
 
 // An open end of a range.
-inline constexpr std::int64_t none = INT64_MIN;
+SHEAF_HIDDEN inline constexpr std::int64_t none = INT64_MIN;
 
 template <std::int64_t Start, std::int64_t Stop, std::int64_t Step>
 struct range_ {};
 // start:stop:step as in Python: negative positions count from the end, ends beyond the tensor are cut off, a negative step
 // goes backwards. range<none, none, -1> reverses.
 template <std::int64_t Start, std::int64_t Stop = none, std::int64_t Step = 1>
-inline constexpr auto range = range_<Start, Stop, Step>{};
+SHEAF_HIDDEN inline constexpr auto range = range_<Start, Stop, Step>{};
 
 struct whole_ {};
-inline constexpr auto whole = whole_{};
+SHEAF_HIDDEN inline constexpr auto whole = whole_{};
 
 template <std::int64_t K>
 struct at_ {};
 // One position, which takes its dimension away.
 template <std::int64_t K>
-inline constexpr auto at = at_<K>{};
+SHEAF_HIDDEN inline constexpr auto at = at_<K>{};
 
 namespace detail {
 

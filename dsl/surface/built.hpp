@@ -14,9 +14,9 @@ struct built {
 
 // One address a type. Linear search among the few dozen types of a program beats hashing their names.
 template <class>
-inline constexpr char type_tag = 0;
+SHEAF_HIDDEN inline constexpr char type_tag = 0;
 
-inline constexpr int max_rank = 8;
+SHEAF_HIDDEN inline constexpr int max_rank = 8;
 
 // An index of a reduction, before its range is known.
 struct bound_axis {

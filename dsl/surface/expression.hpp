@@ -61,7 +61,7 @@ struct literal_ : expression_base {
   static constexpr built build(builder& b) { return b.literal(Value); }
 };
 template <auto Value>
-inline constexpr auto constant = literal_<Value>{};
+SHEAF_HIDDEN inline constexpr auto constant = literal_<Value>{};
 
 template <op Kind, class... Args>
 struct apply_ : expression_base {

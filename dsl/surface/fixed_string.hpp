@@ -3,9 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-// What takes expressions is inlined even in debug builds: its symbol would spell out their types, thousands of
-// characters each, and all it does happens at compile time. Shown by tests/symbols.
-#define SHEAF_INLINE [[gnu::always_inline]] inline
+#include <sheaf/dsl/graph/visibility.hpp>
 
 namespace sheaf {
 

@@ -12,7 +12,7 @@ enum class folding : std::uint8_t { sum, prod, max, min, any, all, argmax, argmi
 
 namespace detail {
 
-inline constexpr const char* folding_names[] = {"sum",    "prod",   "max",  "min",   "any",      "all",
+SHEAF_HIDDEN inline constexpr const char* folding_names[] = {"sum",    "prod",   "max",  "min",   "any",      "all",
                                                 "argmax", "argmin", "mean", "count", "logsumexp"};
 constexpr bool is_extremum(folding kind) { return kind == folding::max || kind == folding::min; }
 constexpr bool accumulates(folding kind) {

@@ -69,19 +69,19 @@ struct policies {
 
 // What a reduction over nothing is worth: what it says without a policy, NaN, or a number; or that it is an error.
 namespace empty {
-inline constexpr auto identity = detail::empty_identity{};
-inline constexpr auto nan = detail::empty_nan{};
-inline constexpr auto error = detail::empty_error{};
-inline constexpr auto zero = detail::empty_value<0>{};
+SHEAF_HIDDEN inline constexpr auto identity = detail::empty_identity{};
+SHEAF_HIDDEN inline constexpr auto nan = detail::empty_nan{};
+SHEAF_HIDDEN inline constexpr auto error = detail::empty_error{};
+SHEAF_HIDDEN inline constexpr auto zero = detail::empty_value<0>{};
 template <auto Value>
-inline constexpr auto value = detail::empty_value<Value>{};
+SHEAF_HIDDEN inline constexpr auto value = detail::empty_value<Value>{};
 }  // namespace empty
 
 // Sums, products, means and logsumexp with partial results of T; the result keeps its type.
 template <class T>
   requires(is_element<T>)
-inline constexpr auto accumulate = detail::accumulator<element_of<T>>{};
+SHEAF_HIDDEN inline constexpr auto accumulate = detail::accumulator<element_of<T>>{};
 // Sums without the error of the order: f32 and narrower in f64.
-inline constexpr auto compensated = detail::compensation{};
+SHEAF_HIDDEN inline constexpr auto compensated = detail::compensation{};
 
 }  // namespace sheaf

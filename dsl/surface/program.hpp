@@ -86,7 +86,7 @@ constexpr graph build_graph() {
 }
 
 // A program of more words than this does not fit; 32768 words are about 6000 nodes.
-inline constexpr int word_capacity = 32768;
+SHEAF_HIDDEN inline constexpr int word_capacity = 32768;
 
 template <const auto& Wide>
 constexpr auto text_of() {

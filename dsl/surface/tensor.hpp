@@ -13,7 +13,7 @@ struct dim_ {
 };
 // A position among a tensor's dimensions.
 template <int D>
-inline constexpr auto dim = dim_<D>{};
+SHEAF_HIDDEN inline constexpr auto dim = dim_<D>{};
 
 // What `symbol = value` makes: an argument of a call. It refers to the value for the call's duration.
 template <class Symbol, class Value>
@@ -55,7 +55,7 @@ struct axis_ : expression_base, index_base {
 
 // axis<"t">: the name of a loop. Its extent comes from what it subscripts; axis<"k", 8> declares it.
 template <fixed_string Name, std::int64_t Size = dynamic>
-inline constexpr auto axis = axis_<Name, Size>{};
+SHEAF_HIDDEN inline constexpr auto axis = axis_<Name, Size>{};
 
 template <class Axis, class Low, class High, class Step, class Condition>
 struct domain_ : index_base {
@@ -287,11 +287,11 @@ struct tensor_ : subscripts<tensor_<Name, T, Rank, Extents...>> {
 // tensor<"x", float, 2>: an input. Extents are taken from the argument, or fixed: tensor<"w", float, 2, 64, 10>;
 // sheaf::dynamic stands for one that is not fixed.
 template <fixed_string Name, class T, int Rank, std::int64_t... Extents>
-inline constexpr auto tensor = tensor_<Name, T, Rank, Extents...>{};
+SHEAF_HIDDEN inline constexpr auto tensor = tensor_<Name, T, Rank, Extents...>{};
 
 // scalar<"rate", float>: a number known at run time.
 template <fixed_string Name, class T>
-inline constexpr auto scalar = tensor_<Name, T, 0>{};
+SHEAF_HIDDEN inline constexpr auto scalar = tensor_<Name, T, 0>{};
 
 template <Tensor T, int D>
 SHEAF_INLINE constexpr auto extent(T t, dim_<D> d) {

@@ -22,7 +22,7 @@ SHEAF_INLINE constexpr auto taken(tuple_<First, Rest...>) {
     return taken<K - 1>(tuple_<Rest...>{});
 }
 
-inline constexpr int widest_tuple = 16;
+SHEAF_HIDDEN inline constexpr int widest_tuple = 16;
 
 template <int Size>
 SHEAF_INLINE constexpr void expect_size() {

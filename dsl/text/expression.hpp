@@ -4,7 +4,7 @@
 
 namespace sheaf::detail {
 
-constexpr built nothing_built{0, true};
+SHEAF_HIDDEN inline constexpr built nothing_built{0, true};
 
 struct infix_row {
   const char* text;
@@ -12,7 +12,7 @@ struct infix_row {
   op kind;
   bool swapped;  // a > b is b < a
 };
-inline constexpr infix_row infix_rows[] = {
+SHEAF_HIDDEN inline constexpr infix_row infix_rows[] = {
     {"||", 3, op::logical_or, false}, {"&&", 4, op::logical_and, false}, {"==", 5, op::equal, false},
     {"!=", 5, op::not_equal, false},  {"<", 6, op::less, false},         {"<=", 6, op::less_equal, false},
     {">", 6, op::less, true},         {">=", 6, op::less_equal, true},   {"+", 7, op::add, false},

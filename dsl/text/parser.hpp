@@ -21,7 +21,7 @@ struct text_argument {
 namespace detail {
 
 // Addresses that stand for inputs with automatic names, as types do in C++.
-inline constexpr char text_symbols[256] = {};
+SHEAF_HIDDEN inline constexpr char text_symbols[256] = {};
 
 class text_parser {
  public:
