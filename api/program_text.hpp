@@ -15,7 +15,7 @@
 #include <sheaf/api/compile.hpp>
 #include <sheaf/dsl/text/parse.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 // The argument of a call that a text calls so: an input, or an output that goes into a view of the caller's.
 template <fixed_string Name>
@@ -188,4 +188,4 @@ SHEAF_INLINE auto reference(program_text_<Text>) {
   return compiled_text<Text>(jit::backend::reference);
 }
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

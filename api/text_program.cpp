@@ -9,7 +9,7 @@
 #include <sheaf/dsl/text/parse.hpp>
 #include <sheaf/runtime/fail.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 namespace {
 
@@ -180,4 +180,4 @@ void any_array::expect(element type, int wanted) const {
   runtime::fail(code::rank_mismatch, "result " + name_, spelled(type_, rank()), spelled(type, wanted));
 }
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

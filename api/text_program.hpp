@@ -19,7 +19,7 @@
 #include <sheaf/runtime/error.hpp>
 #include <sheaf/runtime/view.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 // One argument: a name, and a view of anything that a view can be made of. It refers to the elements for the call's
 // duration.
@@ -126,4 +126,4 @@ class text_program {
   std::unique_ptr<implementation> implementation_;
 };
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

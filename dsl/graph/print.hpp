@@ -13,7 +13,7 @@
 #pragma once
 #include <sheaf/dsl/graph/print_definition.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 class program_printer : public definition_printer {
  public:
@@ -185,4 +185,4 @@ constexpr flat<char> print(const graph& g, node_id n) { return definition_printe
 // outputs.
 constexpr flat<char> print(const graph& g) { return program_printer(g).program(); }
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

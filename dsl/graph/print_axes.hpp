@@ -5,7 +5,7 @@
 #pragma once
 #include <sheaf/dsl/graph/make.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 class bare_indices {
  public:
@@ -82,4 +82,4 @@ class bare_indices {
   flat<node_id> axes_, bare_;
 };
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

@@ -4,7 +4,7 @@
 #include <sheaf/dsl/graph/print_axes.hpp>
 #include <sheaf/dsl/graph/words.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 class definition_printer {
  public:
@@ -406,4 +406,4 @@ class definition_printer {
   int width_ = 1;  // of the monoid whose line is written
 };
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

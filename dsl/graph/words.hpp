@@ -2,7 +2,7 @@
 #pragma once
 #include <sheaf/dsl/graph/monoids.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 namespace words {
 
@@ -46,4 +46,4 @@ constexpr bool is_plain_name(const char* text, int size) {
   return size > 0 && !is_text_word(text, size);
 }
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

@@ -5,7 +5,7 @@
 #pragma once
 #include <sheaf/dsl/passes/reduce.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 namespace derivative {
 
@@ -251,4 +251,4 @@ constexpr node_id through(graph& g, node_id n, node_id dy, int k) {
 
 }  // namespace guards
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

@@ -9,7 +9,7 @@
 #pragma once
 #include <sheaf/dsl/passes/monoid_derivative.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 class forward_mode {
  public:
@@ -170,4 +170,4 @@ class forward_mode {
   flat<bool> known_;
 };
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

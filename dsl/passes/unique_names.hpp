@@ -6,7 +6,7 @@
 #pragma once
 #include <sheaf/dsl/graph/make.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 class unique_names {
  public:
@@ -59,4 +59,4 @@ class unique_names {
   flat<name_id> taken_;
 };
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

@@ -8,7 +8,7 @@
 #include <sheaf/dsl/passes/unique_names.hpp>
 #include <sheaf/dsl/surface/monoid_rows.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 class builder : public rows_of_monoids {
  public:
@@ -400,4 +400,4 @@ class builder : public rows_of_monoids {
   flat<node_id> given_;            // definitions whose names the program's author gave
 };
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

@@ -6,7 +6,7 @@
 #include <sheaf/dsl/surface/build.hpp>
 #include <sheaf/dsl/surface/policy.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 enum class folding : std::uint8_t { sum, prod, max, min, any, all, argmax, argmin, mean, count, logsumexp };
 
@@ -149,4 +149,4 @@ class folder {
 
 }  // namespace detail
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

@@ -2,7 +2,7 @@
 #pragma once
 #include <sheaf/dsl/graph/make.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 enum class outside : std::uint8_t {
   to_the_edge,     // the nearest element: maximum(minimum(s, n - 1), 0)
@@ -24,4 +24,4 @@ constexpr node_id moved_inside(graph& g, outside rule, node_id s, node_id n) {
 
 }  // namespace detail
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

@@ -5,7 +5,7 @@
 #include <sheaf/dsl/graph/pack.hpp>
 #include <sheaf/dsl/surface/custom_gradient.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 namespace detail {
 
@@ -153,4 +153,4 @@ struct packed : program_words<wide_program<Outputs...>> {
 
 }  // namespace detail
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

@@ -5,7 +5,7 @@
 #include <sheaf/dsl/surface/expression.hpp>
 #include <sheaf/dsl/surface/outside.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 template <int D>
 struct dim_ {
@@ -298,4 +298,4 @@ SHEAF_INLINE constexpr auto extent(T t, dim_<D> d) {
   return t.extent(d);
 }
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

@@ -2,7 +2,7 @@
 #pragma once
 #include <sheaf/dsl/text/parser.hpp>
 
-namespace sheaf::detail {
+namespace sheaf::inline v0_1::detail {
 
 SHEAF_HIDDEN inline constexpr built nothing_built{0, true};
 
@@ -254,4 +254,4 @@ constexpr bool text_parser::let_value(built& value) {
   return false;
 }
 
-}  // namespace sheaf::detail
+}  // namespace sheaf::inline v0_1::detail

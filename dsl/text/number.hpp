@@ -4,7 +4,7 @@
 #pragma once
 #include <sheaf/dsl/graph/decimal.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 namespace decimal {
 
@@ -79,4 +79,4 @@ constexpr double value_of(const char* text, int size) {
 
 }  // namespace decimal
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

@@ -6,10 +6,10 @@
 #pragma once
 #include <sheaf/dsl/text/promises.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 constexpr graph parse(const char* text, int size, const text_argument* arguments = nullptr, int count = 0) {
   return detail::text_parser(text, size, arguments, count).run();
 }
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

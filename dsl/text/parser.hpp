@@ -8,7 +8,7 @@
 #include <sheaf/dsl/text/number.hpp>
 #include <sheaf/dsl/text/token.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 // What is known of a tensor that the text does not declare, from the arguments of a call.
 struct text_argument {
@@ -220,4 +220,4 @@ class text_parser {
 
 }  // namespace detail
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

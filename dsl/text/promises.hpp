@@ -3,7 +3,7 @@
 #pragma once
 #include <sheaf/dsl/text/statements.hpp>
 
-namespace sheaf::detail {
+namespace sheaf::inline v0_1::detail {
 
 // custom y by x(i, j) = e: the part of x's gradient that comes through y; `cotangent(y)` in e is y's cotangent.
 constexpr bool text_parser::has_custom(name_id definition) const { return next_custom(0, definition) >= 0; }
@@ -146,4 +146,4 @@ constexpr node_id text_parser::positioned(node_id e, node_id any) {
   return e;
 }
 
-}  // namespace sheaf::detail
+}  // namespace sheaf::inline v0_1::detail

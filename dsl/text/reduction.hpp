@@ -2,7 +2,7 @@
 #pragma once
 #include <sheaf/dsl/text/expression.hpp>
 
-namespace sheaf::detail {
+namespace sheaf::inline v0_1::detail {
 
 // NAME<policies>(domain, e).
 constexpr bool text_parser::reduction_call(built& value) {
@@ -300,4 +300,4 @@ constexpr void text_parser::rule(const monoid_line& m, int first, int groups, in
     (is_adjoint ? rows[k].adjoint : rows[k].combine) = cast_to(b_.g, types[k], made[k].id);
 }
 
-}  // namespace sheaf::detail
+}  // namespace sheaf::inline v0_1::detail

@@ -3,7 +3,7 @@
 #include <sheaf/dsl/graph/words.hpp>
 #include <sheaf/dsl/text/tensor.hpp>
 
-namespace sheaf::detail {
+namespace sheaf::inline v0_1::detail {
 
 constexpr bool text_parser::is_word(const token& t) const { return !t.quoted && is_text_word(text_ + t.first, t.size); }
 
@@ -291,4 +291,4 @@ constexpr graph text_parser::placed_error() {
   return out;
 }
 
-}  // namespace sheaf::detail
+}  // namespace sheaf::inline v0_1::detail

@@ -2,7 +2,7 @@
 #pragma once
 #include <sheaf/dsl/text/reduction.hpp>
 
-namespace sheaf::detail {
+namespace sheaf::inline v0_1::detail {
 
 constexpr sentence text_parser::text_of(name_id name) const {
   sentence s;
@@ -239,4 +239,4 @@ constexpr built text_parser::access_of(tensor_part t, int start) {
   return result;
 }
 
-}  // namespace sheaf::detail
+}  // namespace sheaf::inline v0_1::detail

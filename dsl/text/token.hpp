@@ -3,7 +3,7 @@
 #pragma once
 #include <sheaf/dsl/graph/flat.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 enum class token_kind : std::uint8_t { end, line_end, name, number, string, symbol, strange };
 
@@ -118,4 +118,4 @@ class lexer {
 
 constexpr flat<token> tokens_of(const char* text, int size) { return detail::lexer(text, size)(); }
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1
