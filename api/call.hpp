@@ -16,7 +16,7 @@
 #include <sheaf/runtime/place.hpp>
 #include <sheaf/runtime/view.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 namespace detail {
 
@@ -280,4 +280,4 @@ struct SHEAF_HIDDEN here {
 
 }  // namespace detail
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

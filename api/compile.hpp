@@ -14,7 +14,7 @@
 #define SHEAF_HEADERS __FILE__
 #endif
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 using jit::set_code_generator;
 
@@ -74,4 +74,4 @@ SHEAF_INLINE auto compile(determinism asked, Outputs... outputs) {
   return compile(options{.determinism = asked}, outputs...);
 }
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

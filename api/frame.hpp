@@ -3,7 +3,7 @@
 #pragma once
 #include <sheaf/api/call.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 namespace detail {
 
@@ -189,4 +189,4 @@ class program_frame {
 
 }  // namespace detail
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

@@ -9,7 +9,7 @@
 #include <sheaf/api/frame.hpp>
 #include <sheaf/runtime/device.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 namespace detail {
 
@@ -160,4 +160,4 @@ SHEAF_INLINE auto compile(First first, All... all) {
   return compile(options{}, first, all...);
 }
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

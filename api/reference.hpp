@@ -5,11 +5,11 @@
 #pragma once
 #include <sheaf/api/compile.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 template <class... Outputs>
 SHEAF_INLINE auto reference(Outputs...) {
   return detail::make_compiled<Outputs...>(jit::backend::reference);
 }
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

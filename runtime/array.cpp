@@ -8,7 +8,7 @@
 
 #include <sheaf/runtime/fail.hpp>
 
-namespace sheaf::runtime {
+namespace sheaf::inline v0_1::runtime {
 namespace {
 
 constexpr std::size_t huge_page = std::size_t{2} << 20;
@@ -69,4 +69,4 @@ void copy_bytes(void* to, const void* from, std::size_t bytes) noexcept {
   if (bytes) std::memcpy(to, from, bytes);
 }
 
-}  // namespace sheaf::runtime
+}  // namespace sheaf::inline v0_1::runtime

@@ -2,7 +2,7 @@
 #pragma once
 #include <sheaf/runtime/view.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 namespace runtime {
 
 SHEAF_HIDDEN inline constexpr std::size_t array_alignment = 64;  // a cache line and the widest vector
@@ -149,4 +149,4 @@ class array {
   }
 };
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

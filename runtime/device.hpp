@@ -10,7 +10,7 @@
 #include <sheaf/runtime/place.hpp>
 #include <sheaf/runtime/view.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 // How many GPUs there are; 0 also where there is no driver. why_no_gpu says what is missing, and is empty where there is one.
 int gpu_count();
@@ -351,4 +351,4 @@ SHEAF_HIDDEN auto to_host(const device_array<T, Rank>& from) {
   return to_host(from.view(), from.queue());
 }
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

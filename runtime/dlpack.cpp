@@ -4,7 +4,7 @@
 
 #include <sheaf/runtime/fail.hpp>
 
-namespace sheaf::dlpack {
+namespace sheaf::inline v0_1::dlpack {
 
 namespace {
 
@@ -53,4 +53,4 @@ void expect(const tensor& t, element type, int rank, bool on_device) {
                   "device type " + std::to_string(where));
 }
 
-}  // namespace sheaf::dlpack
+}  // namespace sheaf::inline v0_1::dlpack

@@ -10,7 +10,7 @@
 #include <sheaf/runtime/device.hpp>
 #include <sheaf/runtime/view.hpp>
 
-namespace sheaf::dlpack {
+namespace sheaf::inline v0_1::dlpack {
 
 // dlpack.h's layout and numbers.
 enum : std::int32_t { on_cpu = 1, on_cuda = 2, on_cuda_host = 3, on_cuda_managed = 13 };
@@ -81,4 +81,4 @@ SHEAF_HIDDEN device_view<T, Rank> device_view_from(const managed_tensor& t) {
   return device_view_from<T, Rank>(t.of);
 }
 
-}  // namespace sheaf::dlpack
+}  // namespace sheaf::inline v0_1::dlpack

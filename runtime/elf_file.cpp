@@ -2,7 +2,7 @@
 
 #include <sheaf/runtime/fail.hpp>
 
-namespace sheaf::runtime {
+namespace sheaf::inline v0_1::runtime {
 
 void fail_object(const std::string& expected, const std::string& found) {
   fail(code::bad_object, "loading of a kernel object", expected, found);
@@ -61,4 +61,4 @@ const char* elf_file::name_of(const Elf64_Sym& symbol) const {
   return names_ + symbol.st_name;
 }
 
-}  // namespace sheaf::runtime
+}  // namespace sheaf::inline v0_1::runtime

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace sheaf::runtime {
+namespace sheaf::inline v0_1::runtime {
 
 [[noreturn]] void fail_object(const std::string& expected, const std::string& found = "");
 
@@ -53,4 +53,4 @@ class elf_file {
   void read_symbols();
 };
 
-}  // namespace sheaf::runtime
+}  // namespace sheaf::inline v0_1::runtime

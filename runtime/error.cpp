@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 namespace {
 
 struct code_row {
@@ -72,4 +72,4 @@ error::~error() {
 
 const char* error::what() const noexcept { return text_->words.c_str(); }
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <exception>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 enum class fault : std::uint8_t { user, device, internal };
 
@@ -50,4 +50,4 @@ class error : public std::exception {
   text* text_;
 };
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-namespace sheaf::runtime {
+namespace sheaf::inline v0_1::runtime {
 namespace {
 
 // Odd, with about half of the bits set: the leading fractional digits of the square roots of 2, 3, 5, 7, 11 and 13.
@@ -57,4 +57,4 @@ std::string hex_of(const hash128& hash) {
   return text;
 }
 
-}  // namespace sheaf::runtime
+}  // namespace sheaf::inline v0_1::runtime

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-namespace sheaf::runtime {
+namespace sheaf::inline v0_1::runtime {
 
 struct hash128 {
   std::uint64_t high = 0;
@@ -21,4 +21,4 @@ hash128 hash_bytes(const void* bytes, std::size_t size);
 // 32 lower-case hexadecimal digits, high half first.
 std::string hex_of(const hash128& hash);
 
-}  // namespace sheaf::runtime
+}  // namespace sheaf::inline v0_1::runtime

@@ -14,7 +14,7 @@
 #include <sheaf/runtime/hash.hpp>
 #include <sheaf/runtime/trust.hpp>
 
-namespace sheaf::runtime {
+namespace sheaf::inline v0_1::runtime {
 namespace {
 
 constexpr char magic[8] = "SHEAFKC";
@@ -199,4 +199,4 @@ const kernel_cache& default_kernel_cache() {
   return cache;
 }
 
-}  // namespace sheaf::runtime
+}  // namespace sheaf::inline v0_1::runtime

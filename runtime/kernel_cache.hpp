@@ -12,7 +12,7 @@
 
 #include <sheaf/runtime/settings.hpp>
 
-namespace sheaf::runtime {
+namespace sheaf::inline v0_1::runtime {
 
 // Whether kernels are kept on disk: as the settings say, or not because somebody else could have written them.
 enum class cache_state : std::uint8_t { off, read, on, not_trusted };
@@ -47,4 +47,4 @@ class kernel_cache {
 // The cache of SHEAF_CACHE_DIR and SHEAF_CACHE.
 const kernel_cache& default_kernel_cache();
 
-}  // namespace sheaf::runtime
+}  // namespace sheaf::inline v0_1::runtime

@@ -11,7 +11,7 @@
 #include <sheaf/runtime/elf_file.hpp>
 #include <sheaf/runtime/fail.hpp>
 
-namespace sheaf::runtime {
+namespace sheaf::inline v0_1::runtime {
 namespace {
 
 enum class value : std::uint8_t { symbol, callable, slot, table };  // callable: through a stub where it lies outside
@@ -325,4 +325,4 @@ loaded_object load_object(const void* bytes, std::size_t size, symbol_resolver r
   return object_image(bytes, size, resolve, context).load();
 }
 
-}  // namespace sheaf::runtime
+}  // namespace sheaf::inline v0_1::runtime

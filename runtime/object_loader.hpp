@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace sheaf::runtime {
+namespace sheaf::inline v0_1::runtime {
 
 // The address of a symbol that the object does not define, or null.
 using symbol_resolver = void* (*)(void* context, const char* name);
@@ -53,4 +53,4 @@ class loaded_object {
 loaded_object load_object(const void* bytes, std::size_t size, symbol_resolver resolve = resolve_from_process,
                           void* context = nullptr);
 
-}  // namespace sheaf::runtime
+}  // namespace sheaf::inline v0_1::runtime

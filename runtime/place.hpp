@@ -2,7 +2,7 @@
 #pragma once
 #include <sheaf/dsl/graph/visibility.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 struct gpu_name {};
 SHEAF_HIDDEN inline constexpr gpu_name gpu{};
@@ -20,4 +20,4 @@ concept device_memory = requires { typename T::memory_of_a_device; };
 
 }  // namespace runtime
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

@@ -12,7 +12,7 @@
 
 #include <sheaf/runtime/fail.hpp>
 
-namespace sheaf::runtime {
+namespace sheaf::inline v0_1::runtime {
 namespace {
 
 constexpr int max_threads = 1024;
@@ -140,4 +140,4 @@ void debug_line(int level, const std::string& words) {
   if (current_settings().debug >= level) std::fprintf(stderr, "sheaf: %s\n", words.c_str());
 }
 
-}  // namespace sheaf::runtime
+}  // namespace sheaf::inline v0_1::runtime

@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-namespace sheaf::runtime {
+namespace sheaf::inline v0_1::runtime {
 
 struct setting_row {
   const char* name;
@@ -58,4 +58,4 @@ std::string settings_table();
 // One line on stderr where SHEAF_DEBUG is at least level.
 void debug_line(int level, const std::string& words);
 
-}  // namespace sheaf::runtime
+}  // namespace sheaf::inline v0_1::runtime

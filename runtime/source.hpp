@@ -11,7 +11,7 @@
 
 #include <sheaf/dsl/graph/visibility.hpp>
 
-namespace sheaf::runtime {
+namespace sheaf::inline v0_1::runtime {
 
 template <class From, class To>
 concept element_pointer_to = std::is_convertible_v<From (*)[], To (*)[]>;  // adds const, never changes the type
@@ -183,4 +183,4 @@ SHEAF_HIDDEN constexpr void layout_of(Source& source, std::int64_t* extents, std
   }
 }
 
-}  // namespace sheaf::runtime
+}  // namespace sheaf::inline v0_1::runtime

@@ -11,7 +11,7 @@
 
 #include <sheaf/runtime/settings.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 namespace runtime {
 namespace {
 
@@ -229,4 +229,4 @@ parallel_hook current_parallel_hook() {
   return hook ? *hook : runtime::default_hook();
 }
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

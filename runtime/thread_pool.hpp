@@ -5,7 +5,7 @@
 
 #include <sheaf/runtime/sheaf_call.h>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 // run must execute the body over all of [0, count), each iteration once, in any split, and return when all is done; it
 // may be called from several threads at a time and from within a body. A null run means: everything in the calling
@@ -45,4 +45,4 @@ class thread_pool {
 };
 
 }  // namespace runtime
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

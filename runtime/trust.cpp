@@ -8,7 +8,7 @@
 #include <cstring>
 #include <memory>
 
-namespace sheaf::runtime {
+namespace sheaf::inline v0_1::runtime {
 namespace {
 
 std::string real_path(const std::string& path) {
@@ -56,4 +56,4 @@ std::string others_of_file(const std::string& path) {
   return others_of_folder(above(real));
 }
 
-}  // namespace sheaf::runtime
+}  // namespace sheaf::inline v0_1::runtime

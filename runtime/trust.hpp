@@ -5,7 +5,7 @@
 
 struct stat;
 
-namespace sheaf::runtime {
+namespace sheaf::inline v0_1::runtime {
 
 // Empty where the owner is root or the effective user and neither group nor others may write; else "others can write PATH"
 // or "PATH belongs to user 1000".
@@ -18,4 +18,4 @@ std::string others_of_folder(const std::string& path);
 // The same of a file, and of the folder in which it really stands. Precondition: an absolute path.
 std::string others_of_file(const std::string& path);
 
-}  // namespace sheaf::runtime
+}  // namespace sheaf::inline v0_1::runtime

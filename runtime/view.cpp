@@ -4,7 +4,7 @@
 
 #include <sheaf/runtime/fail.hpp>
 
-namespace sheaf::runtime {
+namespace sheaf::inline v0_1::runtime {
 
 void fail_axis(const char* operation, int axis, int rank) {
   fail(code::bad_argument, operation, "an axis of [0, " + std::to_string(rank) + ")", std::to_string(axis));
@@ -28,4 +28,4 @@ void fail_step(std::int64_t step) {
   fail(code::bad_argument, "stride of a view", "a step that is not zero and can be negated", std::to_string(step));
 }
 
-}  // namespace sheaf::runtime
+}  // namespace sheaf::inline v0_1::runtime

@@ -9,7 +9,7 @@
 #include <sheaf/dsl/graph/element.hpp>
 #include <sheaf/runtime/source.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 // A view without its types, for the call path. The extents and strides belong to the view it came from.
 struct tensor_ref {
@@ -187,4 +187,4 @@ SHEAF_HIDDEN constexpr view<T, int(sizeof...(Extent))> view_of(T* first, Extent.
     return view_of(first, {static_cast<std::int64_t>(extent)...});
 }
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

@@ -4,7 +4,7 @@
 #include <sheaf/dsl/graph/cell.hpp>
 #include <sheaf/dsl/graph/monoids.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 class accumulation {
  public:
@@ -77,4 +77,4 @@ class accumulation {
   flat<cell> state_, operands_;
 };
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

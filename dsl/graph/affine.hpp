@@ -3,7 +3,7 @@
 #pragma once
 #include <sheaf/dsl/graph/linear.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 // e = slope * idx + rest, where rest does not depend on idx.
 struct line {
@@ -101,4 +101,4 @@ constexpr node_id range_condition(graph& g, node_id e, node_id low, node_id high
   return conjunction(g, at_most(g, low, e), at_most(g, e, high, true));
 }
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

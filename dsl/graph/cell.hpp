@@ -3,7 +3,7 @@
 #pragma once
 #include <sheaf/dsl/graph/make.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 struct cell {
   double real = 0;
@@ -60,4 +60,4 @@ constexpr cell applied(const graph& g, node_id e, const cell* operands, bool rou
 
 }  // namespace cells
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

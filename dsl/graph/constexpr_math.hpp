@@ -6,7 +6,7 @@
 #include <limits>
 #include <type_traits>
 
-namespace sheaf::math {
+namespace sheaf::inline v0_1::math {
 
 inline constexpr double infinity = std::numeric_limits<double>::infinity();
 inline constexpr double nan = std::numeric_limits<double>::quiet_NaN();
@@ -227,4 +227,4 @@ constexpr std::int64_t floor_remainder(std::int64_t a, std::int64_t b) {
   return (r != 0 && (r < 0) != (b < 0)) ? r + b : r;
 }
 
-}  // namespace sheaf::math
+}  // namespace sheaf::inline v0_1::math

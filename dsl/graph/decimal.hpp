@@ -5,7 +5,7 @@
 #include <sheaf/dsl/graph/flat.hpp>
 #include <sheaf/dsl/graph/half.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 namespace decimal {
 
@@ -179,4 +179,4 @@ constexpr void append_real(flat<char>& out, double value, element type, bool poi
   append_integer(out, d.point - 1);
 }
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

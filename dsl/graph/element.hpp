@@ -4,7 +4,7 @@
 
 #include <sheaf/dsl/graph/visibility.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 enum class element : std::uint8_t { boolean, i8, u8, i32, i64, f16, bf16, f32, f64 };
 
@@ -57,4 +57,4 @@ SHEAF_ELEMENT(float, f32)
 SHEAF_ELEMENT(double, f64)
 #undef SHEAF_ELEMENT
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

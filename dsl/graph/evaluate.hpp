@@ -7,7 +7,7 @@
 #include <sheaf/dsl/graph/accumulate.hpp>
 #include <sheaf/dsl/graph/tensor_value.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 struct evaluation_options {
   bool round_results = false;  // every op's result is rounded to its node's type, as kernels without wider temporaries do
@@ -348,4 +348,4 @@ constexpr evaluation_status evaluate(const graph& g, const flat<tensor_value>& i
   return {};
 }
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

@@ -3,7 +3,7 @@
 #pragma once
 #include <cstdint>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 template <class T>
 class flat {
@@ -115,4 +115,4 @@ struct index_set {
   constexpr bool operator==(const index_set&) const = default;
 };
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

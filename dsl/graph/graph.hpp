@@ -8,7 +8,7 @@
 #include <sheaf/dsl/graph/flat.hpp>
 #include <sheaf/dsl/graph/op.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 using node_id = std::int32_t;
 using name_id = std::int32_t;
@@ -209,4 +209,4 @@ class graph {
   std::int32_t epoch_ = 0;
 };
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

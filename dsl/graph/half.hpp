@@ -8,7 +8,7 @@
 #include <sheaf/dsl/graph/constexpr_math.hpp>
 #include <sheaf/dsl/graph/element.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 namespace half {
 
@@ -114,4 +114,4 @@ SHEAF_HIDDEN constexpr std::int64_t truncate_to(element type, double x) {
   return whole > highest_integer(type) ? highest_integer(type) : whole < lowest_integer(type) ? lowest_integer(type) : whole;
 }
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

@@ -4,7 +4,7 @@
 #pragma once
 #include <sheaf/dsl/graph/make.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 // Are two expressions equal, given what the program checks before a launch?
 constexpr bool known_equal(const graph& g, node_id a, node_id b) {
@@ -154,4 +154,4 @@ constexpr bool proven_less_equal(const graph& g, node_id a, node_id b) {
   return linears::never_negative(g, gap, budget);
 }
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

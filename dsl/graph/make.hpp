@@ -9,7 +9,7 @@
 #include <sheaf/dsl/graph/half.hpp>
 #include <sheaf/dsl/graph/ops.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 // ---- numbers
 
@@ -346,4 +346,4 @@ constexpr bool find_reduction(graph& g, node_id n, std::int32_t epoch) {
 // Is there a reduction in n, elementwise operations away?
 constexpr bool holds_reduction(graph& g, node_id n) { return rules::find_reduction(g, n, g.new_epoch()); }
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

@@ -3,7 +3,7 @@
 #pragma once
 #include <sheaf/dsl/graph/make.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 struct monoid_row {
   monoid kind;
@@ -110,4 +110,4 @@ constexpr flat<node_id> combined(graph& g, monoid kind, const flat<node_id>& a, 
   return result;
 }
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

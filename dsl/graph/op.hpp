@@ -2,7 +2,7 @@
 #pragma once
 #include <cstdint>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 enum class op : std::uint8_t {
   // Structure: nodes that name things or bind indices.
@@ -37,4 +37,4 @@ constexpr bool is_own(monoid kind) { return kind >= monoid::count_; }
 constexpr int own_number(monoid kind) { return static_cast<int>(kind) - static_cast<int>(monoid::count_); }
 constexpr monoid own_kind(int number) { return static_cast<monoid>(static_cast<int>(monoid::count_) + number); }
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

@@ -3,7 +3,7 @@
 #include <sheaf/dsl/graph/constexpr_math.hpp>
 #include <sheaf/dsl/graph/graph.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 // What type an op yields for arguments promoted to one type.
 enum class result_type : std::uint8_t { same, boolean, floating, target };
@@ -166,4 +166,4 @@ constexpr bool rows_are_whole() {
 }
 static_assert(rows_are_whole(), "op_rows: each op of op.hpp needs one whole row, in the order of the enumeration");
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

@@ -10,7 +10,7 @@
 #pragma once
 #include <sheaf/dsl/graph/make.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 inline constexpr int header_words = 6;
 
@@ -211,4 +211,4 @@ constexpr graph unpack(const std::int32_t* w) {
   return g;
 }
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

@@ -12,7 +12,7 @@
 #include <sheaf/dsl/graph/decimal.hpp>
 #include <sheaf/dsl/graph/monoids.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 class printer {
  public:
@@ -390,4 +390,4 @@ constexpr flat<char> print(const graph& g, node_id n) { return printer(g).one(n)
 // The inputs, axes and definitions that the outputs need, in dependency order.
 constexpr flat<char> print(const graph& g) { return printer(g).program(); }
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

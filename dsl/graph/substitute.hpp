@@ -3,7 +3,7 @@
 #include <sheaf/dsl/graph/make.hpp>
 #include <sheaf/dsl/graph/monoids.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 // Smart constructor of reductions, defined in passes/reduce.hpp.
 constexpr node_id reduce(graph& g, monoid kind, node_id body, node_id condition, const node_id* indices, int count);
@@ -141,4 +141,4 @@ constexpr node_id inlined(graph& g, node_id definition, const node_id* subscript
   return from.empty() ? body : substitution(g, from.data(), to.data(), from.size())(body);
 }
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

@@ -3,7 +3,7 @@
 #include <sheaf/dsl/graph/graph.hpp>
 #include <sheaf/dsl/graph/half.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 // Row-major. Floating types fill `reals`, the others `integers`.
 struct tensor_value {
@@ -59,4 +59,4 @@ struct evaluation {
   }
 };
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

@@ -3,7 +3,7 @@
 #pragma once
 #include <sheaf/dsl/passes/reduction.hpp>
 
-namespace sheaf::rules {
+namespace sheaf::inline v0_1::rules {
 
 // Is e the mean of a over the one index of r? Then the sum of a - e is 0, and what rounding would leave of it is dropped.
 constexpr bool is_mean_of(graph& g, const reduction& r, node_id a, node_id e) {
@@ -45,4 +45,4 @@ constexpr node_id without_centred(graph& g, const reduction& r, node_id e, int d
   return make(g, kind, a, b);
 }
 
-}  // namespace sheaf::rules
+}  // namespace sheaf::inline v0_1::rules

@@ -5,7 +5,7 @@
 #pragma once
 #include <sheaf/dsl/passes/reduce.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 class demand_collection {
  public:
@@ -101,4 +101,4 @@ constexpr void collect_demands(graph& g) {
   for (const node_id y : g.outputs) collect(y);
 }
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

@@ -11,7 +11,7 @@
 #include <sheaf/dsl/passes/monoid_derivative.hpp>
 #include <sheaf/dsl/passes/running_derivative.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 class differentiation {
  public:
@@ -389,4 +389,4 @@ constexpr node_id gradient(graph& g, node_id y, node_id x, node_id seed, name_id
   return differentiation(g, y, x)(seed, name);
 }
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

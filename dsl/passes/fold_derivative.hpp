@@ -5,7 +5,7 @@
 #pragma once
 #include <sheaf/dsl/passes/reduce.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 namespace derivative {
 
@@ -159,4 +159,4 @@ constexpr flat<node_id> siblings(graph& g, node_id n) {
 
 }  // namespace derivative
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

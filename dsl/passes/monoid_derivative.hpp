@@ -2,7 +2,7 @@
 #pragma once
 #include <sheaf/dsl/passes/fold_derivative.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 namespace derivative {
 
@@ -47,4 +47,4 @@ constexpr node_id share_of_ties(graph& g, node_id n, node_id dy) {
 
 }  // namespace derivative
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

@@ -7,7 +7,7 @@
 #pragma once
 #include <sheaf/dsl/passes/centred.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 namespace deltas {
 
@@ -324,4 +324,4 @@ constexpr node_id reduce(graph& g, monoid kind, node_id body, node_id condition,
   return divisor == no_node ? result : make(g, op::div, result, divisor);
 }
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

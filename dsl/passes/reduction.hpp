@@ -4,7 +4,7 @@
 #include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/dsl/graph/substitute.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 struct reduction {
   monoid kind;
@@ -112,4 +112,4 @@ constexpr node_id size_of(graph& g, node_id idx) {
 }
 
 }  // namespace rules
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

@@ -6,7 +6,7 @@
 #pragma once
 #include <sheaf/dsl/passes/fold_derivative.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 namespace derivative {
 
@@ -227,4 +227,4 @@ class running_adjoint {
 
 }  // namespace derivative
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

@@ -9,7 +9,7 @@
 #pragma once
 #include <sheaf/dsl/passes/monoid_derivative.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 class forward_mode {
  public:
@@ -163,4 +163,4 @@ class forward_mode {
   flat<bool> known_;
 };
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

@@ -6,7 +6,7 @@
 
 #include <sheaf/dsl/surface/gradient.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 template <fixed_string Name, class E, class... Axes>
 struct anonymous_ : subscripts<anonymous_<Name, E, Axes...>> {
@@ -260,4 +260,4 @@ struct refused_ : subscripts<refused_> {
 
 }  // namespace detail
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

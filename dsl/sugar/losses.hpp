@@ -2,7 +2,7 @@
 #pragma once
 #include <sheaf/dsl/sugar/normalise.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 enum class reduce_losses : std::uint8_t { mean, sum, none };
 
@@ -187,4 +187,4 @@ SHEAF_INLINE constexpr auto l1_loss(X x, Y y) {
     return detail::refused_{};
 }
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

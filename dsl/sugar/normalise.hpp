@@ -3,7 +3,7 @@
 #pragma once
 #include <sheaf/dsl/sugar/reductions.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 namespace detail {
 
@@ -186,4 +186,4 @@ SHEAF_INLINE constexpr auto batch_norm(T t, W... w) {
     return detail::refused_{};
 }
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

@@ -5,7 +5,7 @@
 #include <sheaf/dsl/sugar/scans.hpp>
 #include <sheaf/dsl/sugar/windows.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 // const auto [top, where] = max_with_indices(x, dim<1>);
 template <class Values, class Indices>
@@ -151,4 +151,4 @@ SHEAF_POOL_WITH_INDICES(2)
 SHEAF_POOL_WITH_INDICES(3)
 #undef SHEAF_POOL_WITH_INDICES
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

@@ -4,7 +4,7 @@
 
 #include <sheaf/dsl/sugar/losses.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 namespace detail {
 
@@ -222,4 +222,4 @@ SHEAF_INLINE constexpr auto masked_mean(X x, M mask, dim_<D>...) {
   }
 }
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

@@ -3,7 +3,7 @@
 #pragma once
 #include <sheaf/dsl/sugar/anonymous.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 struct keepdim_ {};
 // An option: a reduced dimension stays, with extent 1.
@@ -290,4 +290,4 @@ SHEAF_INLINE constexpr auto norm(T t, dim_<D>...) {
   }
 }
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

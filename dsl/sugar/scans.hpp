@@ -3,7 +3,7 @@
 #pragma once
 #include <sheaf/dsl/sugar/reductions.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 struct reversed_ {};
 struct exclusive_ {};
@@ -56,4 +56,4 @@ SHEAF_RUNNING(cummin, min)
 SHEAF_RUNNING(logcumsumexp, logsumexp)
 #undef SHEAF_RUNNING
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

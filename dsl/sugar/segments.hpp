@@ -4,7 +4,7 @@
 #pragma once
 #include <sheaf/dsl/sugar/windows.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 template <class T>
 struct offsets_ {};
@@ -387,4 +387,4 @@ SHEAF_INLINE constexpr auto one_hot(I ids) {
       detail::positions<I::rank>{} + detail::list<sized_<detail::position<I::rank>, literal_<Classes>>>{});
 }
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

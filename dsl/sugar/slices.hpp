@@ -3,7 +3,7 @@
 #pragma once
 #include <sheaf/dsl/sugar/products.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 // An open end of a range.
 SHEAF_HIDDEN inline constexpr std::int64_t none = INT64_MIN;
@@ -293,4 +293,4 @@ SHEAF_INLINE constexpr auto pad(T t, dim_<D>) {
   }
 }
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

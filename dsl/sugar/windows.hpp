@@ -3,7 +3,7 @@
 #pragma once
 #include <sheaf/dsl/sugar/slices.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 // Options of pooling, one number for each dimension, in order. As in PyTorch: a stride of 0 is the kernel's size, a dilation of 0
 // is 1; padding is at both ends; with ceil_mode a last window may hang over; count_include_pad counts padding in the mean.
@@ -284,4 +284,4 @@ SHEAF_INLINE constexpr auto unfold(T t, dim_<D>) {
   }
 }
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

@@ -7,7 +7,7 @@
 #include <sheaf/dsl/passes/tangent.hpp>
 #include <sheaf/dsl/surface/monoid_rows.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 class builder : public rows_of_monoids {
  public:
@@ -374,4 +374,4 @@ class builder : public rows_of_monoids {
   flat<name_id> defined_;
 };
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

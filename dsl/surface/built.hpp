@@ -4,7 +4,7 @@
 #include <sheaf/dsl/graph/graph.hpp>
 #include <sheaf/dsl/surface/fixed_string.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 // A node under construction. A weak one is made of literals only and takes the type of what it meets.
 struct built {
@@ -38,4 +38,4 @@ struct complaint {
 
 }  // namespace detail
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

@@ -5,7 +5,7 @@
 #pragma once
 #include <sheaf/dsl/surface/gradient.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 template <class X, class E, class... Axes>
 struct rule_ {
@@ -126,4 +126,4 @@ SHEAF_INLINE constexpr auto custom_gradient(Definition, Rules...) {
   return custom_<Definition, Rules...>{};
 }
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

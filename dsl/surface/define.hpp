@@ -2,7 +2,7 @@
 #pragma once
 #include <sheaf/dsl/surface/fold.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 template <fixed_string Name, class E, class... Axes>
 struct definition_ : subscripts<definition_<Name, E, Axes...>> {
@@ -95,4 +95,4 @@ SHEAF_INLINE constexpr auto define(Axes...) {
     return detail::refused_head{};
 }
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

@@ -8,7 +8,7 @@
 #include <sheaf/dsl/surface/build.hpp>
 #include <sheaf/dsl/surface/fixed_string.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 struct expression_base {};
 struct tensor_base : expression_base {};  // can be subscripted: has `rank`, and is a value by itself where that is 0
@@ -269,4 +269,4 @@ SHEAF_INLINE constexpr auto operator""_c() {
 
 }  // namespace literals
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

@@ -5,7 +5,7 @@
 
 #include <sheaf/dsl/graph/visibility.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 template <std::size_t N>
 struct fixed_string {
@@ -110,4 +110,4 @@ SHEAF_INLINE constexpr void expect() {
   if constexpr (!Ok) detail::mistake<detail::fixed<Make>()>();
 }
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

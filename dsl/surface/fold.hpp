@@ -14,7 +14,7 @@
 #include <sheaf/dsl/surface/reduction.hpp>
 #include <sheaf/dsl/surface/tuple.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 // An argument of a combination or an adjoint.
 template <int K>
@@ -250,4 +250,4 @@ SHEAF_INLINE constexpr auto fold(Monoid, I, E) {
     return own_fold_<0, Monoid, I, E, P...>{};
 }
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

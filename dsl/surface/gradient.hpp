@@ -2,7 +2,7 @@
 #pragma once
 #include <sheaf/dsl/surface/define.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 namespace detail {
 
@@ -195,4 +195,4 @@ SHEAF_INLINE constexpr auto value_and_grad(Y y, X... x) {
   return outputs_<Y, decltype(grad(y, x))...>{};
 }
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

@@ -3,7 +3,7 @@
 #pragma once
 #include <sheaf/dsl/surface/resolve.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 class rows_of_monoids : public resolver {
  public:
@@ -57,4 +57,4 @@ class rows_of_monoids : public resolver {
   }
 };
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

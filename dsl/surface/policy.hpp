@@ -6,7 +6,7 @@
 #include <sheaf/dsl/graph/element.hpp>
 #include <sheaf/dsl/graph/graph.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 // Which of equal extrema the derivative of max and min goes to: all in equal shares, the first, or the last.
 enum class ties : std::uint8_t { even, first, last };
@@ -84,4 +84,4 @@ SHEAF_HIDDEN inline constexpr auto accumulate = detail::accumulator<element_of<T
 // Sums without the error of the order: f32 and narrower in f64.
 SHEAF_HIDDEN inline constexpr auto compensated = detail::compensation{};
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

@@ -5,7 +5,7 @@
 #include <sheaf/dsl/graph/pack.hpp>
 #include <sheaf/dsl/surface/custom_gradient.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 namespace detail {
 
@@ -94,4 +94,4 @@ struct packed {
 
 }  // namespace detail
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

@@ -3,7 +3,7 @@
 #include <sheaf/dsl/surface/policy.hpp>
 #include <sheaf/dsl/surface/tensor.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 namespace detail {
 
@@ -237,4 +237,4 @@ SHEAF_REDUCTION(argmax)     // the index at the largest, the first of equals; Na
 SHEAF_REDUCTION(argmin)
 #undef SHEAF_REDUCTION
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

@@ -6,7 +6,7 @@
 #include <sheaf/dsl/passes/reduce.hpp>
 #include <sheaf/dsl/surface/built.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 class resolver {
  public:
@@ -197,4 +197,4 @@ class resolver {
   detail::sentence spoken_, first_, second_;
 };
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

@@ -4,7 +4,7 @@
 
 #include <sheaf/dsl/surface/expression.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 template <int D>
 struct dim_ {
@@ -316,4 +316,4 @@ SHEAF_INLINE constexpr auto extent(T t, dim_<D> d) {
   return t.extent(d);
 }
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

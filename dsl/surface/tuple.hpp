@@ -5,7 +5,7 @@
 
 #include <sheaf/dsl/surface/expression.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 template <class... E>
 struct tuple_ {
@@ -58,7 +58,7 @@ SHEAF_INLINE constexpr auto tuple(E...) {
   return tuple_<literal_<0>>{};
 }
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1
 
 template <class... E>
 struct std::tuple_size<sheaf::tuple_<E...>> : std::integral_constant<std::size_t, sizeof...(E)> {};

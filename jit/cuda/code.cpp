@@ -12,7 +12,7 @@
 #include <sheaf/jit/engine/codegen.hpp>
 #include <sheaf/runtime/kernel_cache.hpp>
 
-namespace sheaf::jit {
+namespace sheaf::inline v0_1::jit {
 
 namespace {
 
@@ -88,4 +88,4 @@ std::vector<device_code> code_on(device::device_context& where, const std::vecto
   return found;
 }
 
-}  // namespace sheaf::jit
+}  // namespace sheaf::inline v0_1::jit

@@ -6,7 +6,7 @@
 
 #include <sheaf/runtime/cuda/module.hpp>
 
-namespace sheaf::jit {
+namespace sheaf::inline v0_1::jit {
 
 using device_code = std::shared_ptr<const runtime::cuda::loaded_module>;
 
@@ -15,4 +15,4 @@ using device_code = std::shared_ptr<const runtime::cuda::loaded_module>;
 std::vector<device_code> code_on(runtime::cuda::device_context& where, const std::vector<std::string>& texts,
                                  const std::string& name);
 
-}  // namespace sheaf::jit
+}  // namespace sheaf::inline v0_1::jit

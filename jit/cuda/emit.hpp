@@ -14,7 +14,7 @@
 
 #include <sheaf/jit/ir/ir.hpp>
 
-namespace sheaf::cuda {
+namespace sheaf::inline v0_1::cuda {
 
 struct target {
   int compute = 90;                      // ten times the major and once the minor number of the compute capability
@@ -78,4 +78,4 @@ source emit(const ir::module& m, const target& to, call_extents extents = {});
 const std::int64_t* parameter_of(const source& program, const launch& l, const std::int64_t* words,
                                  std::vector<std::int64_t>& own);
 
-}  // namespace sheaf::cuda
+}  // namespace sheaf::inline v0_1::cuda

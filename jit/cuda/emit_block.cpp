@@ -3,7 +3,7 @@
 
 #include <sheaf/jit/cuda/emitter.hpp>
 
-namespace sheaf::cuda {
+namespace sheaf::inline v0_1::cuda {
 
 namespace {
 
@@ -126,4 +126,4 @@ void emit_block(function_emitter& f, const ir::block& body) {
   f.here = around;
 }
 
-}  // namespace sheaf::cuda
+}  // namespace sheaf::inline v0_1::cuda

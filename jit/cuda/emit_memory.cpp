@@ -3,7 +3,7 @@
 // read, and what one still reads another may not overwrite; but not where each thread reads only what it stored.
 #include <sheaf/jit/cuda/emitter.hpp>
 
-namespace sheaf::cuda {
+namespace sheaf::inline v0_1::cuda {
 
 namespace {
 
@@ -160,4 +160,4 @@ void emit_store(function_emitter& f, const ir::statement& s) {
   if (shared) f.line("MEET;");
 }
 
-}  // namespace sheaf::cuda
+}  // namespace sheaf::inline v0_1::cuda

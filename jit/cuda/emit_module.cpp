@@ -8,7 +8,7 @@
 
 #include <sheaf/jit/cuda/emitter.hpp>
 
-namespace sheaf::cuda {
+namespace sheaf::inline v0_1::cuda {
 
 namespace {
 
@@ -340,4 +340,4 @@ const std::int64_t* parameter_of(const source& program, const launch& l, const s
   return own.data();
 }
 
-}  // namespace sheaf::cuda
+}  // namespace sheaf::inline v0_1::cuda

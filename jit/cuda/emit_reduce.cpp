@@ -6,7 +6,7 @@
 
 #include <sheaf/jit/cuda/emitter.hpp>
 
-namespace sheaf::cuda {
+namespace sheaf::inline v0_1::cuda {
 
 namespace {
 
@@ -383,4 +383,4 @@ void emit_shift_lanes(function_emitter& f, ir::value id) {
   f.close();
 }
 
-}  // namespace sheaf::cuda
+}  // namespace sheaf::inline v0_1::cuda

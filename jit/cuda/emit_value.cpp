@@ -8,7 +8,7 @@
 #include <sheaf/dsl/graph/half.hpp>
 #include <sheaf/jit/cuda/emitter.hpp>
 
-namespace sheaf::cuda {
+namespace sheaf::inline v0_1::cuda {
 
 const char* held_type(element type) {
   switch (type) {
@@ -239,4 +239,4 @@ void emit_instruction(function_emitter& f, ir::value id) {
   }
 }
 
-}  // namespace sheaf::cuda
+}  // namespace sheaf::inline v0_1::cuda

@@ -8,7 +8,7 @@
 
 #include <sheaf/jit/cuda/emit.hpp>
 
-namespace sheaf::cuda {
+namespace sheaf::inline v0_1::cuda {
 
 struct compile_error : std::runtime_error {
   using std::runtime_error::runtime_error;
@@ -152,4 +152,4 @@ void emit_recur_lanes(function_emitter& f, ir::value id);
 void emit_slide_lanes(function_emitter& f, ir::value id);
 void emit_shift_lanes(function_emitter& f, ir::value id);
 
-}  // namespace sheaf::cuda
+}  // namespace sheaf::inline v0_1::cuda

@@ -3,7 +3,7 @@
 
 #include <sheaf/jit/cuda/emitter.hpp>
 
-namespace sheaf::cuda {
+namespace sheaf::inline v0_1::cuda {
 
 namespace {
 
@@ -132,4 +132,4 @@ layout layout_of(const ir::module& m, const ir::kernel& k, const target& to, cal
   return p;
 }
 
-}  // namespace sheaf::cuda
+}  // namespace sheaf::inline v0_1::cuda

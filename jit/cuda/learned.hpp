@@ -10,7 +10,7 @@
 #include <sheaf/runtime/cuda/context.hpp>
 #include <sheaf/runtime/fail.hpp>
 
-namespace sheaf::jit {
+namespace sheaf::inline v0_1::jit {
 
 class learned_on_device final : public learned {
  public:
@@ -86,4 +86,4 @@ class learned_on_device final : public learned {
   std::list<part> parts_;
 };
 
-}  // namespace sheaf::jit
+}  // namespace sheaf::inline v0_1::jit

@@ -4,7 +4,7 @@
 #include <sheaf/dsl/graph/make.hpp>
 #include <sheaf/jit/cuda/emitter.hpp>
 
-namespace sheaf::cuda {
+namespace sheaf::inline v0_1::cuda {
 
 std::optional<std::int64_t> closed_values::operator()(ir::value v) const {
   const ir::instruction& i = k_.instructions[static_cast<std::size_t>(v)];
@@ -80,4 +80,4 @@ const ir::statement* shared_below(const ir::module& m, const ir::kernel& k, cons
   return found;
 }
 
-}  // namespace sheaf::cuda
+}  // namespace sheaf::inline v0_1::cuda

@@ -3,7 +3,7 @@
 // thread l % T as element l / T; where L < T, threads from L on hold none.
 #include <sheaf/jit/cuda/emitter.hpp>
 
-namespace sheaf::cuda {
+namespace sheaf::inline v0_1::cuda {
 
 const char* const prelude_types = R"(typedef signed char i8;
 typedef unsigned char u8;
@@ -376,4 +376,4 @@ FN void slide_lanes(u32 team, E (&out)[K], E (&kept)[M][K], const E (&x)[K]) {
 }
 )";
 
-}  // namespace sheaf::cuda
+}  // namespace sheaf::inline v0_1::cuda

@@ -16,7 +16,7 @@
 #include <sheaf/runtime/fail.hpp>
 #include <sheaf/runtime/settings.hpp>
 
-namespace sheaf::jit {
+namespace sheaf::inline v0_1::jit {
 
 namespace {
 
@@ -395,4 +395,4 @@ std::unique_ptr<runner> make_gpu_runner(const graph& g, const call_class& argume
   return planned_or_error([&] { return std::make_unique<gpu_runner>(g, arguments, steer, device); });
 }
 
-}  // namespace sheaf::jit
+}  // namespace sheaf::inline v0_1::jit

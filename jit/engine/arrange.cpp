@@ -6,7 +6,7 @@
 #include <sheaf/dsl/graph/make.hpp>
 #include <sheaf/jit/engine/words.hpp>
 
-namespace sheaf::jit {
+namespace sheaf::inline v0_1::jit {
 
 namespace {
 
@@ -238,4 +238,4 @@ void arrangement::views(sheaf_tensor* inputs, std::vector<std::int64_t>& numbers
   }
 }
 
-}  // namespace sheaf::jit
+}  // namespace sheaf::inline v0_1::jit

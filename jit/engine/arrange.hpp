@@ -13,7 +13,7 @@
 #include <sheaf/jit/engine/runner.hpp>
 #include <sheaf/jit/plan/facts.hpp>
 
-namespace sheaf::jit {
+namespace sheaf::inline v0_1::jit {
 
 // Of the dimensions with more than one element the one with the least stride, the last of equals; rank - 1 where there is none.
 int closest_dimension(const sheaf_tensor& t, int rank);
@@ -55,4 +55,4 @@ class arrangement {
   std::size_t numbers_ = 0;
 };
 
-}  // namespace sheaf::jit
+}  // namespace sheaf::inline v0_1::jit

@@ -12,7 +12,7 @@
 #include <sheaf/runtime/fail.hpp>
 #include <sheaf/runtime/kernel_cache.hpp>
 
-namespace sheaf::jit {
+namespace sheaf::inline v0_1::jit {
 
 namespace {
 
@@ -122,4 +122,4 @@ std::shared_ptr<const loaded_code> code_for(const ir::module& module, const std:
   return made;
 }
 
-}  // namespace sheaf::jit
+}  // namespace sheaf::inline v0_1::jit

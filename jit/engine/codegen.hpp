@@ -9,7 +9,7 @@
 #include <sheaf/runtime/object_loader.hpp>
 #include <sheaf/runtime/sheaf_call.h>
 
-namespace sheaf::jit {
+namespace sheaf::inline v0_1::jit {
 
 struct loaded_code {
   runtime::loaded_object object;
@@ -37,4 +37,4 @@ std::string processor_key(const std::string& target);
 // The processor that code is for: an option's, or a setting's; empty: this one.
 std::string target_of(const options& steer);
 
-}  // namespace sheaf::jit
+}  // namespace sheaf::inline v0_1::jit

@@ -5,7 +5,7 @@
 #include <sheaf/jit/engine/words.hpp>
 #include <sheaf/runtime/fail.hpp>
 
-namespace sheaf::jit {
+namespace sheaf::inline v0_1::jit {
 
 namespace {
 
@@ -131,4 +131,4 @@ void fail_check(const graph& g, const plan::check& check, std::int64_t position,
                 number_text(found, "one outside") + " for " + text_of(print(g, check.subscript)) + place);
 }
 
-}  // namespace sheaf::jit
+}  // namespace sheaf::inline v0_1::jit

@@ -7,7 +7,7 @@
 #include <sheaf/runtime/sheaf_call.h>
 #include <sheaf/jit/lower/lower.hpp>
 
-namespace sheaf::jit {
+namespace sheaf::inline v0_1::jit {
 
 // Throws for one of graph::demands that a call does not meet, `at` these positions.
 [[noreturn]] void fail_demand(const graph& g, int which, const std::vector<std::int64_t>& at,
@@ -22,4 +22,4 @@ bool read_host(void* to, const void* from, std::size_t bytes);
 [[noreturn]] void fail_check(const graph& g, const plan::check& check, std::int64_t position,
                              const sheaf_tensor* tensors, const element_reader& read = read_host);
 
-}  // namespace sheaf::jit
+}  // namespace sheaf::inline v0_1::jit

@@ -5,7 +5,7 @@
 #include <sheaf/jit/engine/words.hpp>
 #include <sheaf/runtime/fail.hpp>
 
-namespace sheaf::jit {
+namespace sheaf::inline v0_1::jit {
 
 namespace {
 
@@ -93,4 +93,4 @@ void arranged_call::fail(std::int64_t ordinal, std::int64_t position, const shea
   runtime::fail(code::broken_invariant, "index check", "one of the program's checks", std::to_string(ordinal));
 }
 
-}  // namespace sheaf::jit
+}  // namespace sheaf::inline v0_1::jit

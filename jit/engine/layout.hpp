@@ -12,7 +12,7 @@
 #include <sheaf/jit/lower/lower.hpp>
 #include <sheaf/runtime/fail.hpp>
 
-namespace sheaf::jit {
+namespace sheaf::inline v0_1::jit {
 
 struct own_array {
   std::size_t offset = 0;  // in the workspace, or in what is kept
@@ -59,4 +59,4 @@ auto planned_or_error(Make&& make) {
   }
 }
 
-}  // namespace sheaf::jit
+}  // namespace sheaf::inline v0_1::jit

@@ -14,7 +14,7 @@
 #include <sheaf/runtime/settings.hpp>
 #include <sheaf/runtime/thread_pool.hpp>
 
-namespace sheaf::jit {
+namespace sheaf::inline v0_1::jit {
 
 namespace {
 
@@ -179,4 +179,4 @@ const plan::machine& this_machine() {
   return once;
 }
 
-}  // namespace sheaf::jit
+}  // namespace sheaf::inline v0_1::jit

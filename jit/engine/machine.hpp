@@ -4,7 +4,7 @@
 
 #include <sheaf/jit/plan/machine.hpp>
 
-namespace sheaf::jit {
+namespace sheaf::inline v0_1::jit {
 
 // Those kept beside the kernels; measured (some 30 ms) and kept where there are none and the cache may be written; typical ones
 // where it may not. They are read once a process and decide no result, see plan/machine.hpp.
@@ -17,4 +17,4 @@ plan::machine measured_machine();
 // adds up the last caches of all sockets' core complexes (glibc 2.36 on an EPYC: 384 MB where a core reaches 32).
 double cache_bytes(int level, const std::string& folder = "/sys/devices/system/cpu/cpu0/cache");
 
-}  // namespace sheaf::jit
+}  // namespace sheaf::inline v0_1::jit

@@ -7,7 +7,7 @@
 #include <sheaf/jit/engine/words.hpp>
 #include <sheaf/runtime/fail.hpp>
 
-namespace sheaf::jit {
+namespace sheaf::inline v0_1::jit {
 
 namespace {
 
@@ -163,4 +163,4 @@ void check_memory(const graph& g, const sheaf_tensor* tensors) {
   }
 }
 
-}  // namespace sheaf::jit
+}  // namespace sheaf::inline v0_1::jit

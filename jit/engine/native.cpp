@@ -15,7 +15,7 @@
 #include <sheaf/runtime/settings.hpp>
 #include <sheaf/runtime/thread_pool.hpp>
 
-namespace sheaf::jit {
+namespace sheaf::inline v0_1::jit {
 
 namespace {
 
@@ -118,4 +118,4 @@ std::unique_ptr<runner> make_native_runner(const graph& g, const call_class& arg
   return planned_or_error([&] { return std::make_unique<native_runner>(g, arguments, steer); });
 }
 
-}  // namespace sheaf::jit
+}  // namespace sheaf::inline v0_1::jit

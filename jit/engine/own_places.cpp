@@ -15,7 +15,7 @@
 #define SHEAF_LIBDIR "lib"
 #endif
 
-namespace sheaf::jit {
+namespace sheaf::inline v0_1::jit {
 
 namespace {
 
@@ -91,4 +91,4 @@ std::vector<std::string> own_places() {
   return places;
 }
 
-}  // namespace sheaf::jit
+}  // namespace sheaf::inline v0_1::jit

@@ -13,7 +13,7 @@
 #include <sheaf/runtime/settings.hpp>
 #include <sheaf/runtime/trust.hpp>
 
-namespace sheaf::jit {
+namespace sheaf::inline v0_1::jit {
 
 namespace {
 
@@ -127,4 +127,4 @@ std::vector<unsigned char> generate_object(const ir::module& module, const std::
   return object;
 }
 
-}  // namespace sheaf::jit
+}  // namespace sheaf::inline v0_1::jit

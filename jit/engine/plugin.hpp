@@ -5,9 +5,9 @@
 
 #include <sheaf/jit/ir/ir.hpp>
 
-namespace sheaf::jit {
+namespace sheaf::inline v0_1::jit {
 
 // The object file of a module for a processor ("" for this one). Throws sheaf::error.
 std::vector<unsigned char> generate_object(const ir::module& module, const std::string& target, bool strict);
 
-}  // namespace sheaf::jit
+}  // namespace sheaf::inline v0_1::jit

@@ -18,7 +18,7 @@
 #include <sheaf/runtime/fail.hpp>
 #include <sheaf/runtime/settings.hpp>
 
-namespace sheaf::jit {
+namespace sheaf::inline v0_1::jit {
 
 class kernel {
  public:
@@ -362,4 +362,4 @@ const char* expression_text(program* p) { return p->text.c_str(); }
 const char* plan_text(const kernel* k) { return k->code->plan().c_str(); }
 const char* ir_text(const kernel* k) { return k->code->ir().c_str(); }
 
-}  // namespace sheaf::jit
+}  // namespace sheaf::inline v0_1::jit

@@ -6,7 +6,7 @@
 #include <sheaf/runtime/sheaf_call.h>
 #include <sheaf/jit/plan/options.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 // Whether kernels are kept on disk; not_trusted: somebody else can write the folder, so nothing is read from it or written to it.
 enum class disk_cache : std::uint8_t { off, read, on, not_trusted };
@@ -20,9 +20,9 @@ struct statistics {
   const char* cache_says = "";         // the same as a sentence, with the folder; valid until the process ends
 };
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1
 
-namespace sheaf::jit {
+namespace sheaf::inline v0_1::jit {
 
 class program;
 class kernel;
@@ -85,4 +85,4 @@ const char* expression_text(program* p);
 const char* plan_text(const kernel* k);
 const char* ir_text(const kernel* k);
 
-}  // namespace sheaf::jit
+}  // namespace sheaf::inline v0_1::jit

@@ -6,7 +6,7 @@
 #include <sheaf/jit/engine/words.hpp>
 #include <sheaf/runtime/fail.hpp>
 
-namespace sheaf::jit {
+namespace sheaf::inline v0_1::jit {
 
 namespace {
 
@@ -117,4 +117,4 @@ std::unique_ptr<runner> make_reference_runner(const graph& g, const call_class& 
   return std::make_unique<reference_runner>(g, arguments);
 }
 
-}  // namespace sheaf::jit
+}  // namespace sheaf::inline v0_1::jit

@@ -9,7 +9,7 @@
 #include <sheaf/dsl/graph/graph.hpp>
 #include <sheaf/jit/engine/program.hpp>
 
-namespace sheaf::jit {
+namespace sheaf::inline v0_1::jit {
 
 // What a runner is made for: the class of arguments that share it.
 struct call_class {
@@ -58,4 +58,4 @@ std::unique_ptr<runner> make_gpu_runner(const graph& g, const call_class& argume
 // Throws code::device_failed where there is no such GPU, or what it needs is missing.
 void expect_gpu(int device);
 
-}  // namespace sheaf::jit
+}  // namespace sheaf::inline v0_1::jit

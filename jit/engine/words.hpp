@@ -4,7 +4,7 @@
 
 #include <sheaf/dsl/graph/print.hpp>
 
-namespace sheaf::jit {
+namespace sheaf::inline v0_1::jit {
 
 inline std::string text_of(const flat<char>& text) { return {text.data(), static_cast<std::size_t>(text.size())}; }
 
@@ -24,4 +24,4 @@ inline std::string slot_text(const graph& g, int slot) {
                                 : tensor_text(g, g.outputs[slot - g.inputs.size()]);
 }
 
-}  // namespace sheaf::jit
+}  // namespace sheaf::inline v0_1::jit

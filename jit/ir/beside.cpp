@@ -4,7 +4,7 @@
 
 #include <sheaf/jit/ir/builder.hpp>
 
-namespace sheaf::ir {
+namespace sheaf::inline v0_1::ir {
 
 namespace {
 
@@ -103,4 +103,4 @@ std::optional<kernel> beside(const kernel& a, const kernel& b, std::int64_t turn
   return std::move(builder).finish();
 }
 
-}  // namespace sheaf::ir
+}  // namespace sheaf::inline v0_1::ir

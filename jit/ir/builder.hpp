@@ -22,7 +22,7 @@
 
 #include <sheaf/jit/ir/ir.hpp>
 
-namespace sheaf::ir {
+namespace sheaf::inline v0_1::ir {
 
 constexpr bool gives_boolean(op what) {
   return what == op::logical_not || (what >= op::equal && what <= op::logical_or);
@@ -289,4 +289,4 @@ inline std::int32_t add_buffer(module& m, buffer b) {
   return static_cast<std::int32_t>(m.buffers.size()) - 1;
 }
 
-}  // namespace sheaf::ir
+}  // namespace sheaf::inline v0_1::ir

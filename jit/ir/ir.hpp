@@ -18,7 +18,7 @@
 #include <sheaf/dsl/graph/element.hpp>
 #include <sheaf/dsl/graph/op.hpp>
 
-namespace sheaf::ir {
+namespace sheaf::inline v0_1::ir {
 
 using value = std::int32_t;
 inline constexpr value none = -1;
@@ -202,4 +202,4 @@ struct shared_call {
   std::vector<std::int64_t> numbers;  // for the last one
 };
 
-}  // namespace sheaf::ir
+}  // namespace sheaf::inline v0_1::ir

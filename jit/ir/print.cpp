@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <unordered_map>
 
-namespace sheaf::ir {
+namespace sheaf::inline v0_1::ir {
 
 const char* name_of(opcode code) {
   static constexpr const char* names[] = {"elementwise", "constant",    "extent", "counter",   "lanes", "pattern",
@@ -256,4 +256,4 @@ class printer {
 
 std::string print(const module& m) { return printer(m).run(); }
 
-}  // namespace sheaf::ir
+}  // namespace sheaf::inline v0_1::ir

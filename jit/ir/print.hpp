@@ -6,7 +6,7 @@
 
 #include <sheaf/jit/ir/ir.hpp>
 
-namespace sheaf::ir {
+namespace sheaf::inline v0_1::ir {
 
 std::string print(const module& m);
 
@@ -17,4 +17,4 @@ const char* name_of(role where);
 const char* name_of(monoid fold);
 const char* name_of(op what);
 
-}  // namespace sheaf::ir
+}  // namespace sheaf::inline v0_1::ir

@@ -6,7 +6,7 @@
 #include <sheaf/jit/ir/print.hpp>
 #include <sheaf/jit/ir/verify.hpp>
 
-namespace sheaf::ir {
+namespace sheaf::inline v0_1::ir {
 
 class kernel_verifier {
  public:
@@ -116,4 +116,4 @@ class kernel_verifier {
 
 void check_folds(const module& m);
 
-}  // namespace sheaf::ir
+}  // namespace sheaf::inline v0_1::ir

@@ -3,7 +3,7 @@
 
 #include <sheaf/jit/ir/verifier.hpp>
 
-namespace sheaf::ir {
+namespace sheaf::inline v0_1::ir {
 namespace {
 
 constexpr std::int64_t local_bytes = 256 * 1024;
@@ -214,4 +214,4 @@ void verify(const module& m) {
   }
 }
 
-}  // namespace sheaf::ir
+}  // namespace sheaf::inline v0_1::ir

@@ -23,7 +23,7 @@
 
 #include <sheaf/jit/ir/ir.hpp>
 
-namespace sheaf::ir {
+namespace sheaf::inline v0_1::ir {
 
 struct bad_ir : std::logic_error {
   using std::logic_error::logic_error;
@@ -31,4 +31,4 @@ struct bad_ir : std::logic_error {
 
 void verify(const module& m);
 
-}  // namespace sheaf::ir
+}  // namespace sheaf::inline v0_1::ir

@@ -1,7 +1,7 @@
 // Rules of accumulators, and of the program's own folds.
 #include <sheaf/jit/ir/verifier.hpp>
 
-namespace sheaf::ir {
+namespace sheaf::inline v0_1::ir {
 
 namespace {
 
@@ -145,4 +145,4 @@ void kernel_verifier::combine(const statement& s) {
   one_width(s.target_value);
 }
 
-}  // namespace sheaf::ir
+}  // namespace sheaf::inline v0_1::ir

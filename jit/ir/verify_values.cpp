@@ -2,7 +2,7 @@
 #include <sheaf/dsl/graph/make.hpp>
 #include <sheaf/jit/ir/verifier.hpp>
 
-namespace sheaf::ir {
+namespace sheaf::inline v0_1::ir {
 
 void kernel_verifier::instruct(value id) {
   if (id < 0 || id >= static_cast<value>(k_.instructions.size()))
@@ -106,4 +106,4 @@ void kernel_verifier::load(const instruction& i) {
           "access_kind", "lanes are not spread so");
 }
 
-}  // namespace sheaf::ir
+}  // namespace sheaf::inline v0_1::ir

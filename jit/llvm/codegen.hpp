@@ -9,7 +9,7 @@
 
 #include <sheaf/jit/llvm/emitter.hpp>
 
-namespace sheaf::llvm_backend {
+namespace sheaf::inline v0_1::llvm_backend {
 
 struct target {
   std::unique_ptr<llvm::TargetMachine> machine;
@@ -22,4 +22,4 @@ target& target_for(const char* cpu, const char* features, int level);
 void run_passes(llvm::Module& module, target& t, int level);
 llvm::SmallVector<char, 0> emit_code(llvm::Module& module, target& t, bool text);
 
-}  // namespace sheaf::llvm_backend
+}  // namespace sheaf::inline v0_1::llvm_backend

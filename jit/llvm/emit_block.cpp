@@ -4,7 +4,7 @@
 // the code to compile, but it costs 15% of a softmax's run time in L1.
 #include <sheaf/jit/llvm/emitter.hpp>
 
-namespace sheaf::llvm_backend {
+namespace sheaf::inline v0_1::llvm_backend {
 
 using namespace llvm;
 
@@ -247,4 +247,4 @@ void emit_block(function_emitter& f, const ir::block& body) {
     }
 }
 
-}  // namespace sheaf::llvm_backend
+}  // namespace sheaf::inline v0_1::llvm_backend

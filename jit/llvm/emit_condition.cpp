@@ -5,7 +5,7 @@
 
 #include <sheaf/jit/llvm/emitter.hpp>
 
-namespace sheaf::llvm_backend {
+namespace sheaf::inline v0_1::llvm_backend {
 
 using namespace llvm;
 
@@ -149,4 +149,4 @@ Value* emit_choice(function_emitter& f, ir::value condition, Value* x, Value* y)
   return f.build.CreateSelect(splat(f, f.values[static_cast<std::size_t>(condition)], c.vector ? 0 : f.lanes), x, y);
 }
 
-}  // namespace sheaf::llvm_backend
+}  // namespace sheaf::inline v0_1::llvm_backend

@@ -1,7 +1,7 @@
 // Folds: their identities, and how two partial results are combined.
 #include <sheaf/jit/llvm/emitter.hpp>
 
-namespace sheaf::llvm_backend {
+namespace sheaf::inline v0_1::llvm_backend {
 
 using namespace llvm;
 
@@ -145,4 +145,4 @@ Value* emit_extreme(function_emitter& f, element type, bool largest, Value* a, V
   return build.CreateBinaryIntrinsic(largest ? Intrinsic::smax : Intrinsic::smin, a, b);
 }
 
-}  // namespace sheaf::llvm_backend
+}  // namespace sheaf::inline v0_1::llvm_backend

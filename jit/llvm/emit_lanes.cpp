@@ -1,7 +1,7 @@
 // What vectors make of their neighbours: prefixes, recurrences, windows and shifts, by log-steps between lanes.
 #include <sheaf/jit/llvm/emitter.hpp>
 
-namespace sheaf::llvm_backend {
+namespace sheaf::inline v0_1::llvm_backend {
 
 using namespace llvm;
 
@@ -120,4 +120,4 @@ Value* emit_shift_lanes(function_emitter& f, const ir::instruction& i) {
   return result;
 }
 
-}  // namespace sheaf::llvm_backend
+}  // namespace sheaf::inline v0_1::llvm_backend

@@ -5,7 +5,7 @@
 #include <sheaf/runtime/sheaf_call.h>
 #include <sheaf/jit/llvm/emitter.hpp>
 
-namespace sheaf::llvm_backend {
+namespace sheaf::inline v0_1::llvm_backend {
 
 using namespace llvm;
 
@@ -270,4 +270,4 @@ void emit_store(function_emitter& f, const ir::statement& s) {
   store_bits(f, p, to_memory(f, f.buffer(s.target).type, stored), s.stream && !f.stores_plainly);
 }
 
-}  // namespace sheaf::llvm_backend
+}  // namespace sheaf::inline v0_1::llvm_backend

@@ -9,7 +9,7 @@
 
 #include <sheaf/jit/llvm/emitter.hpp>
 
-namespace sheaf::llvm_backend {
+namespace sheaf::inline v0_1::llvm_backend {
 
 using namespace llvm;
 
@@ -181,4 +181,4 @@ Value* emit_fold_lanes(function_emitter& f, const ir::instruction& i) {
   return worth(f, a, whole, i.dimension);
 }
 
-}  // namespace sheaf::llvm_backend
+}  // namespace sheaf::inline v0_1::llvm_backend

@@ -4,7 +4,7 @@
 
 #include <sheaf/jit/llvm/emitter.hpp>
 
-namespace sheaf::llvm_backend {
+namespace sheaf::inline v0_1::llvm_backend {
 
 using namespace llvm;
 
@@ -148,4 +148,4 @@ Value* emit_spread(function_emitter& f, const ir::spacing& apart, Type* element,
   return parts[0];
 }
 
-}  // namespace sheaf::llvm_backend
+}  // namespace sheaf::inline v0_1::llvm_backend

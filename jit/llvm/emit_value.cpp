@@ -5,7 +5,7 @@
 
 #include <sheaf/jit/llvm/emitter.hpp>
 
-namespace sheaf::llvm_backend {
+namespace sheaf::inline v0_1::llvm_backend {
 
 using namespace llvm;
 
@@ -254,4 +254,4 @@ void emit_instruction(function_emitter& f, ir::value id) {
   }
 }
 
-}  // namespace sheaf::llvm_backend
+}  // namespace sheaf::inline v0_1::llvm_backend

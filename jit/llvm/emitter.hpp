@@ -12,7 +12,7 @@
 
 #include <sheaf/jit/ir/ir.hpp>
 
-namespace sheaf::llvm_backend {
+namespace sheaf::inline v0_1::llvm_backend {
 
 // What the emitter needs to know of the processor. Registers of 512 bits need AVX-512 F, DQ, BW and VL together.
 struct target_facts {
@@ -161,4 +161,4 @@ llvm::Value* emit_math(function_emitter& f, op what, std::span<llvm::Value* cons
 // math_division.cpp: the lanes of `a` by one number, the same bits as of the instruction.
 llvm::Value* emit_division_by_one(function_emitter& f, llvm::Value* a, llvm::Value* divisor);
 
-}  // namespace sheaf::llvm_backend
+}  // namespace sheaf::inline v0_1::llvm_backend

@@ -6,7 +6,7 @@
 
 #include <sheaf/jit/llvm/emitter.hpp>
 
-namespace sheaf::llvm_backend {
+namespace sheaf::inline v0_1::llvm_backend {
 
 using namespace llvm;
 
@@ -54,4 +54,4 @@ void hoist_from_loop(const function_emitter& f, BasicBlock* before, BasicBlock* 
     }
 }
 
-}  // namespace sheaf::llvm_backend
+}  // namespace sheaf::inline v0_1::llvm_backend

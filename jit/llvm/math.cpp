@@ -8,7 +8,7 @@
 
 #include <sheaf/jit/llvm/math.hpp>
 
-namespace sheaf::llvm_backend {
+namespace sheaf::inline v0_1::llvm_backend {
 
 using namespace llvm;
 
@@ -255,4 +255,4 @@ Value* emit_math(function_emitter& f, op what, std::span<Value* const> args) {
   return by_registers(f, width, args, [&](const auto& parts) { return in_one_register(f, what, parts); });
 }
 
-}  // namespace sheaf::llvm_backend
+}  // namespace sheaf::inline v0_1::llvm_backend

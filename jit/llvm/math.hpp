@@ -4,7 +4,7 @@
 
 #include <sheaf/jit/llvm/emitter.hpp>
 
-namespace sheaf::llvm_backend {
+namespace sheaf::inline v0_1::llvm_backend {
 
 struct real_math {
   real_math(function_emitter& owner, llvm::Value* shape)
@@ -144,4 +144,4 @@ struct real_math {
 // math_power.cpp: for a register of f64, or of f32 that it computes in f64.
 llvm::Value* emit_power(function_emitter& f, llvm::Value* x, llvm::Value* y);
 
-}  // namespace sheaf::llvm_backend
+}  // namespace sheaf::inline v0_1::llvm_backend

@@ -12,7 +12,7 @@
 
 #include <sheaf/jit/llvm/math.hpp>
 
-namespace sheaf::llvm_backend {
+namespace sheaf::inline v0_1::llvm_backend {
 
 using namespace llvm;
 
@@ -69,4 +69,4 @@ Value* emit_division_by_one(function_emitter& f, Value* a, Value* divisor) {
   return result;
 }
 
-}  // namespace sheaf::llvm_backend
+}  // namespace sheaf::inline v0_1::llvm_backend

@@ -2,7 +2,7 @@
 // numbers, by exact products and sums (T. J. Dekker, 1971; J.-M. Muller, Elementary Functions, third edition, section 11.3).
 #include <sheaf/jit/llvm/math.hpp>
 
-namespace sheaf::llvm_backend {
+namespace sheaf::inline v0_1::llvm_backend {
 
 using namespace llvm;
 
@@ -131,4 +131,4 @@ Value* emit_power(function_emitter& f, Value* x, Value* y) {
   return math.edges(x, y, f.build.CreateFPTrunc(made, math.reals));
 }
 
-}  // namespace sheaf::llvm_backend
+}  // namespace sheaf::inline v0_1::llvm_backend

@@ -5,7 +5,7 @@
 
 #include <llvm/IR/MDBuilder.h>
 
-namespace sheaf::llvm_backend {
+namespace sheaf::inline v0_1::llvm_backend {
 
 using namespace llvm;
 
@@ -119,4 +119,4 @@ Value* real_math::sine(Value* x, bool of_cosine) const {
   return s.with_far(x, s.near(x, of_cosine), of_cosine);
 }
 
-}  // namespace sheaf::llvm_backend
+}  // namespace sheaf::inline v0_1::llvm_backend

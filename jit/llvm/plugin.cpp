@@ -14,7 +14,7 @@
 
 #define SHEAF_EXPORT __attribute__((visibility("default")))
 
-namespace sheaf::llvm_backend {
+namespace sheaf::inline v0_1::llvm_backend {
 namespace {
 
 class stopwatch {
@@ -79,7 +79,7 @@ void compile(const ir::module& source, const sheaf_llvm_options& options, sheaf_
 }
 
 }  // namespace
-}  // namespace sheaf::llvm_backend
+}  // namespace sheaf::inline v0_1::llvm_backend
 
 extern "C" {
 

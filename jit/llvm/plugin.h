@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #ifdef __cplusplus
-namespace sheaf::ir {
+namespace sheaf::inline v0_1::ir {
 struct module;
 }
 extern "C" {

@@ -2,7 +2,7 @@
 #include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/jit/lower/lowering.hpp>
 
-namespace sheaf::lower {
+namespace sheaf::inline v0_1::lower {
 
 namespace {
 std::int64_t key(node_id n, bool lane0) { return 2 * std::int64_t{n} + lane0; }
@@ -234,4 +234,4 @@ ir::value kernel_lowering::emit_load(node_id n, scope& at) {
   return at.block->load(id, g.type(n), std::move(list), how, mask);
 }
 
-}  // namespace sheaf::lower
+}  // namespace sheaf::inline v0_1::lower

@@ -5,7 +5,7 @@
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/schedule.hpp>
 
-namespace sheaf::lower {
+namespace sheaf::inline v0_1::lower {
 
 namespace {
 
@@ -78,4 +78,4 @@ ir::value kernel_lowering::search_blocks(node_id n, node_id lane, scope& at) {
   return take_result(n, found, at, false);
 }
 
-}  // namespace sheaf::lower
+}  // namespace sheaf::inline v0_1::lower

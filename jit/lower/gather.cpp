@@ -5,7 +5,7 @@
 #include <sheaf/jit/lower/lowering.hpp>
 #include <sheaf/jit/plan/schedule.hpp>
 
-namespace sheaf::lower {
+namespace sheaf::inline v0_1::lower {
 
 namespace {
 
@@ -199,4 +199,4 @@ void kernel_lowering::prefetch_named_row(node_id reduce, scope& at, scope& inner
   }
 }
 
-}  // namespace sheaf::lower
+}  // namespace sheaf::inline v0_1::lower

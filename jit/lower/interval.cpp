@@ -9,7 +9,7 @@
 #include <sheaf/jit/plan/ragged.hpp>
 #include <sheaf/jit/plan/sort.hpp>
 
-namespace sheaf::lower {
+namespace sheaf::inline v0_1::lower {
 
 namespace {
 
@@ -312,4 +312,4 @@ void kernel_lowering::interval(scope& piece, const range& own) {
   plain.close();
 }
 
-}  // namespace sheaf::lower
+}  // namespace sheaf::inline v0_1::lower

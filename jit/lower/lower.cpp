@@ -15,7 +15,7 @@
 #include <sheaf/jit/plan/steer.hpp>
 #include <sheaf/jit/plan/traffic.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 namespace {
 
@@ -155,4 +155,4 @@ planned plan_program(graph source, const plan::call_facts& call, const std::stri
   return p;
 }
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

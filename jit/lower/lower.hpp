@@ -7,7 +7,7 @@
 #include <sheaf/jit/ir/ir.hpp>
 #include <sheaf/jit/plan/plan.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 // A row-major array that the runtime allocates for a call, dense but for what comes in turn; contents need not be set.
 struct workspace {
@@ -40,4 +40,4 @@ struct planned {
 // g: outputs set, axes resolved, gradients there. name: a C identifier.
 planned plan_program(graph g, const plan::call_facts& call, const std::string& name);
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

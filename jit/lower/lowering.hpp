@@ -12,7 +12,7 @@
 #include <sheaf/jit/plan/plan.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 
-namespace sheaf::lower {
+namespace sheaf::inline v0_1::lower {
 
 using plan::stage;
 
@@ -318,4 +318,4 @@ class open_loops {
   std::vector<std::unique_ptr<scope>> nest_;
 };
 
-}  // namespace sheaf::lower
+}  // namespace sheaf::inline v0_1::lower

@@ -6,7 +6,7 @@
 #include <sheaf/jit/plan/kernels.hpp>
 #include <sheaf/jit/plan/schedule.hpp>
 
-namespace sheaf::lower {
+namespace sheaf::inline v0_1::lower {
 
 bool kernel_lowering::is_open(const entry& e) const { return e.depth == e.s->loops.size(); }
 
@@ -252,4 +252,4 @@ bool kernel_lowering::joins(const entry& e, std::span<const entry> group, std::s
   return true;
 }
 
-}  // namespace sheaf::lower
+}  // namespace sheaf::inline v0_1::lower

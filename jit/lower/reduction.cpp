@@ -6,7 +6,7 @@
 #include <sheaf/jit/plan/folds.hpp>
 #include <sheaf/jit/plan/schedule.hpp>
 
-namespace sheaf::lower {
+namespace sheaf::inline v0_1::lower {
 
 element accumulated(element type) { return type == element::f16 || type == element::bf16 ? element::f32 : type; }
 
@@ -161,4 +161,4 @@ ir::value kernel_lowering::reduction(node_id n, scope& at) {
   return at.values[2 * std::int64_t{n}];
 }
 
-}  // namespace sheaf::lower
+}  // namespace sheaf::inline v0_1::lower

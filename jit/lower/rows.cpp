@@ -5,7 +5,7 @@
 #include <sheaf/jit/plan/folds.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 
-namespace sheaf::lower {
+namespace sheaf::inline v0_1::lower {
 
 namespace {
 
@@ -155,4 +155,4 @@ void kernel_lowering::fill(std::span<const entry> entries, scope& s) {
   }
 }
 
-}  // namespace sheaf::lower
+}  // namespace sheaf::inline v0_1::lower

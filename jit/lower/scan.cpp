@@ -6,7 +6,7 @@
 #include <sheaf/jit/lower/lowering.hpp>
 #include <sheaf/jit/plan/schedule.hpp>
 
-namespace sheaf::lower {
+namespace sheaf::inline v0_1::lower {
 
 namespace {
 
@@ -195,4 +195,4 @@ void kernel_lowering::scan(const stage& s, scope& piece, const range* chunk) {
   loops.close();
 }
 
-}  // namespace sheaf::lower
+}  // namespace sheaf::inline v0_1::lower

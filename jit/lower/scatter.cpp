@@ -7,7 +7,7 @@
 #include <sheaf/jit/plan/schedule.hpp>
 #include <sheaf/jit/plan/updates.hpp>
 
-namespace sheaf::lower {
+namespace sheaf::inline v0_1::lower {
 
 namespace {
 
@@ -134,4 +134,4 @@ void kernel_lowering::scatter_by_atomics(const stage& s, int part, scope& top) {
   piece.close();
 }
 
-}  // namespace sheaf::lower
+}  // namespace sheaf::inline v0_1::lower

@@ -7,7 +7,7 @@
 #include <sheaf/jit/lower/sort_kernels.hpp>
 #include <sheaf/jit/plan/sort.hpp>
 
-namespace sheaf::lower {
+namespace sheaf::inline v0_1::lower {
 
 using plan::digits;
 using plan::sort_step;
@@ -248,4 +248,4 @@ ir::kernel kernel_lowering::part_of_sort(const plan::kernel_plan& k, const stage
   return made;
 }
 
-}  // namespace sheaf::lower
+}  // namespace sheaf::inline v0_1::lower

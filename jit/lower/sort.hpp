@@ -4,7 +4,7 @@
 
 #include <sheaf/jit/lower/lowering.hpp>
 
-namespace sheaf::lower {
+namespace sheaf::inline v0_1::lower {
 
 // What is done in the turn of one that is listed, with its key.
 using turn_body = std::function<void(scope&, ir::value)>;
@@ -42,4 +42,4 @@ struct counts_place {
 void load_digits(ir::block_builder& b, std::int32_t own, std::int32_t memory, const counts_place& at, ir::value tile,
                  ir::value tiles);
 
-}  // namespace sheaf::lower
+}  // namespace sheaf::inline v0_1::lower

@@ -7,7 +7,7 @@
 #include <sheaf/jit/lower/sort.hpp>
 #include <sheaf/jit/plan/sort.hpp>
 
-namespace sheaf::lower {
+namespace sheaf::inline v0_1::lower {
 
 namespace {
 
@@ -227,4 +227,4 @@ const ir::shared_module& sort_kernels() {
   return one;
 }
 
-}  // namespace sheaf::lower
+}  // namespace sheaf::inline v0_1::lower

@@ -2,7 +2,7 @@
 #pragma once
 #include <sheaf/jit/ir/ir.hpp>
 
-namespace sheaf::lower {
+namespace sheaf::inline v0_1::lower {
 
 // Extents of their last buffer.
 enum class sort_number : std::int32_t {
@@ -35,4 +35,4 @@ inline constexpr std::int32_t sort_memory = 0, sort_from = 1, sort_to = 2, sort_
 
 const ir::shared_module& sort_kernels();
 
-}  // namespace sheaf::lower
+}  // namespace sheaf::inline v0_1::lower

@@ -5,7 +5,7 @@
 #include <sheaf/jit/plan/kernels.hpp>
 #include <sheaf/jit/plan/schedule.hpp>
 
-namespace sheaf::lower {
+namespace sheaf::inline v0_1::lower {
 
 namespace {
 
@@ -162,4 +162,4 @@ ir::kernel kernel_lowering::operator()(const plan::kernel_plan& k) {
   return std::move(builder).finish();
 }
 
-}  // namespace sheaf::lower
+}  // namespace sheaf::inline v0_1::lower

@@ -7,7 +7,7 @@
 #include <sheaf/jit/lower/lowering.hpp>
 #include <sheaf/jit/plan/schedule.hpp>
 
-namespace sheaf::lower {
+namespace sheaf::inline v0_1::lower {
 
 namespace {
 
@@ -177,4 +177,4 @@ void kernel_lowering::into_strip(node_id n, ir::value made, scope& at) {
   strips.stored[key] = {id, loop->number, outside->number};
 }
 
-}  // namespace sheaf::lower
+}  // namespace sheaf::inline v0_1::lower

@@ -2,7 +2,7 @@
 #include <sheaf/jit/lower/sweep_events.hpp>
 #include <sheaf/jit/lower/sweep_tables.hpp>
 
-namespace sheaf::lower {
+namespace sheaf::inline v0_1::lower {
 
 namespace {
 
@@ -352,4 +352,4 @@ void kernel_lowering::sweep(const stage& s, scope& piece, const range& columns) 
   inner.close();
 }
 
-}  // namespace sheaf::lower
+}  // namespace sheaf::inline v0_1::lower

@@ -1,7 +1,7 @@
 // The slices of a sweep by the row they begin with, and by the row they end with.
 #include <sheaf/jit/lower/sweep_events.hpp>
 
-namespace sheaf::lower {
+namespace sheaf::inline v0_1::lower {
 
 // A counting sort for begins, and one for ends.
 void kernel_lowering::list_events(const stage& s, scope& piece) {
@@ -48,4 +48,4 @@ void kernel_lowering::list_events(const stage& s, scope& piece) {
   });
 }
 
-}  // namespace sheaf::lower
+}  // namespace sheaf::inline v0_1::lower

@@ -2,7 +2,7 @@
 #pragma once
 #include <sheaf/jit/lower/lowering.hpp>
 
-namespace sheaf::lower {
+namespace sheaf::inline v0_1::lower {
 
 enum : std::int64_t { begins = 0, ends = 1 };  // rows of the array
 
@@ -35,4 +35,4 @@ inline event_lists lists_of(kernel_lowering& k, const plan::sweep_form& f, std::
   return {k, f, array, rows, low, s.block->emit(op::maximum, {s.block->emit(op::sub, {high, low}), zero})};
 }
 
-}  // namespace sheaf::lower
+}  // namespace sheaf::inline v0_1::lower

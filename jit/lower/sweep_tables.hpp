@@ -7,7 +7,7 @@
 #pragma once
 #include <sheaf/jit/lower/lowering.hpp>
 
-namespace sheaf::lower {
+namespace sheaf::inline v0_1::lower {
 
 class sweep_tables {
  public:
@@ -242,4 +242,4 @@ class sweep_tables {
   ir::value levels_ = ir::none, groups_ = ir::none, count_ = ir::none;  // count_: of blocks
 };
 
-}  // namespace sheaf::lower
+}  // namespace sheaf::inline v0_1::lower

@@ -9,7 +9,7 @@
 #include <sheaf/jit/plan/kernels.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 
-namespace sheaf::lower {
+namespace sheaf::inline v0_1::lower {
 
 namespace {
 
@@ -285,4 +285,4 @@ void kernel_lowering::lanes_of_taps(std::span<const stage* const> list, scope& a
   inner.close();
 }
 
-}  // namespace sheaf::lower
+}  // namespace sheaf::inline v0_1::lower

@@ -5,7 +5,7 @@
 #include <sheaf/jit/lower/lowering.hpp>
 #include <sheaf/jit/plan/tiles.hpp>
 
-namespace sheaf::lower {
+namespace sheaf::inline v0_1::lower {
 
 namespace {
 
@@ -309,4 +309,4 @@ void kernel_lowering::fold_by_tiles(const stage& s, int part, scope& top) {
   f.columns == no_node ? one.fold_tile() : one.fold_columns();
 }
 
-}  // namespace sheaf::lower
+}  // namespace sheaf::inline v0_1::lower

@@ -6,7 +6,7 @@
 #include <sheaf/jit/lower/sort.hpp>
 #include <sheaf/jit/plan/updates.hpp>
 
-namespace sheaf::lower {
+namespace sheaf::inline v0_1::lower {
 
 namespace {
 
@@ -279,4 +279,4 @@ void kernel_lowering::rows_of_updates(const stage& s, scope& piece, const range&
   row.close();
 }
 
-}  // namespace sheaf::lower
+}  // namespace sheaf::inline v0_1::lower

@@ -5,7 +5,7 @@
 #include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/jit/lower/window_fold.hpp>
 
-namespace sheaf::lower {
+namespace sheaf::inline v0_1::lower {
 
 namespace {
 
@@ -277,4 +277,4 @@ void kernel_lowering::window(const stage& s, scope& piece, const range* chunk) {
   loops.close();
 }
 
-}  // namespace sheaf::lower
+}  // namespace sheaf::inline v0_1::lower

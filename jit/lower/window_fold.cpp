@@ -1,6 +1,6 @@
 #include <sheaf/jit/lower/window_fold.hpp>
 
-namespace sheaf::lower {
+namespace sheaf::inline v0_1::lower {
 
 namespace {
 
@@ -122,4 +122,4 @@ folded running_fold::with(ir::block_builder& c, folded x, bool backward) const {
   return {backward ? combined(c, of_.fold, part, whole) : combined(c, of_.fold, whole, part)};
 }
 
-}  // namespace sheaf::lower
+}  // namespace sheaf::inline v0_1::lower

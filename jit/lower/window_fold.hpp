@@ -3,7 +3,7 @@
 #pragma once
 #include <sheaf/jit/lower/lowering.hpp>
 
-namespace sheaf::lower {
+namespace sheaf::inline v0_1::lower {
 
 struct folded {
   ir::value value = ir::none, key = ir::none;
@@ -63,4 +63,4 @@ class running_fold {
   ir::value part_ = ir::none, size_ = ir::none;
 };
 
-}  // namespace sheaf::lower
+}  // namespace sheaf::inline v0_1::lower

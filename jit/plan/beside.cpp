@@ -5,7 +5,7 @@
 #include <sheaf/jit/plan/kernels.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 
-namespace sheaf::plan {
+namespace sheaf::inline v0_1::plan {
 
 namespace {
 
@@ -93,4 +93,4 @@ void put_beside(const facts& known, program_plan& plan) {
   if (!known.call().gpu && known.call().steer.fusion == fusion::planned) pairing(known, plan)();
 }
 
-}  // namespace sheaf::plan
+}  // namespace sheaf::inline v0_1::plan

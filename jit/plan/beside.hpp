@@ -5,9 +5,9 @@
 #include <sheaf/jit/plan/facts.hpp>
 #include <sheaf/jit/plan/plan.hpp>
 
-namespace sheaf::plan {
+namespace sheaf::inline v0_1::plan {
 
 // Sets `beside`. Precondition: the traffic is predicted.
 void put_beside(const facts& known, program_plan& plan);
 
-}  // namespace sheaf::plan
+}  // namespace sheaf::inline v0_1::plan

@@ -4,7 +4,7 @@
 
 #include <sheaf/jit/plan/rewrite.hpp>
 
-namespace sheaf::plan {
+namespace sheaf::inline v0_1::plan {
 
 node_id about_another(graph& g, node_id part, node_id from, node_id to, node_id count, node_id nothing) {
   const node_id shift = make(g, op::sub, from, to);
@@ -28,4 +28,4 @@ bool folds(graph& g, const stage& made, node_id cut, node_id value) {
   return is_true(g, g.arg(flat, 1)) && without_cast(g, put(value)) == without_cast(g, g.arg(flat, 0));
 }
 
-}  // namespace sheaf::plan
+}  // namespace sheaf::inline v0_1::plan

@@ -2,7 +2,7 @@
 #pragma once
 #include <sheaf/jit/plan/plan.hpp>
 
-namespace sheaf::plan {
+namespace sheaf::inline v0_1::plan {
 
 // What a sum about one centre is worth about another. count: of squares, how many they are, else no_node; nothing: of powers,
 // what no power, or powers of -inf alone, come to.
@@ -14,4 +14,4 @@ node_id finite_centre(graph& g, node_id maximum);
 // Are the partial results of this stage those of this very value, along `cut`, of all rows?
 bool folds(graph& g, const stage& made, node_id cut, node_id value);
 
-}  // namespace sheaf::plan
+}  // namespace sheaf::inline v0_1::plan

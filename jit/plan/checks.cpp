@@ -5,7 +5,7 @@
 #include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 
-namespace sheaf::plan {
+namespace sheaf::inline v0_1::plan {
 
 namespace {
 
@@ -237,4 +237,4 @@ void add_checks(graph& g, std::vector<stage>& stages, program_plan& plan) {
   stages.insert(stages.begin(), first.begin(), first.end());
 }
 
-}  // namespace sheaf::plan
+}  // namespace sheaf::inline v0_1::plan

@@ -9,8 +9,8 @@
 #pragma once
 #include <sheaf/jit/plan/plan.hpp>
 
-namespace sheaf::plan {
+namespace sheaf::inline v0_1::plan {
 
 void add_checks(graph& g, std::vector<stage>& stages, program_plan& plan);
 
-}  // namespace sheaf::plan
+}  // namespace sheaf::inline v0_1::plan

@@ -5,7 +5,7 @@
 
 #include <sheaf/jit/plan/rewrite.hpp>
 
-namespace sheaf::plan {
+namespace sheaf::inline v0_1::plan {
 
 namespace {
 
@@ -88,4 +88,4 @@ node_id by_terms_of_sums(graph& g, node_id e, const std::vector<node_id>& lanes,
   return put(e);
 }
 
-}  // namespace sheaf::plan
+}  // namespace sheaf::inline v0_1::plan

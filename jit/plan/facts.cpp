@@ -4,7 +4,7 @@
 
 #include <sheaf/dsl/graph/make.hpp>
 
-namespace sheaf::plan {
+namespace sheaf::inline v0_1::plan {
 
 std::optional<std::int64_t> facts::number(node_id n) const {
   switch (g_.kind(n)) {
@@ -73,4 +73,4 @@ double facts::trips(const index_set& set) const {
   return product;
 }
 
-}  // namespace sheaf::plan
+}  // namespace sheaf::inline v0_1::plan

@@ -10,7 +10,7 @@
 #include <sheaf/jit/plan/machine.hpp>
 #include <sheaf/jit/plan/options.hpp>
 
-namespace sheaf::plan {
+namespace sheaf::inline v0_1::plan {
 
 struct tensor_facts {
   std::vector<std::int64_t> extents;
@@ -60,4 +60,4 @@ class facts {
   call_facts call_;
 };
 
-}  // namespace sheaf::plan
+}  // namespace sheaf::inline v0_1::plan

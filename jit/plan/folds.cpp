@@ -2,7 +2,7 @@
 
 #include <sheaf/jit/plan/rewrite.hpp>
 
-namespace sheaf::plan {
+namespace sheaf::inline v0_1::plan {
 
 namespace {
 
@@ -127,4 +127,4 @@ void widen_folds(graph& g, const facts& known, program_plan& plan) {
   }
 }
 
-}  // namespace sheaf::plan
+}  // namespace sheaf::inline v0_1::plan

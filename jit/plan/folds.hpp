@@ -7,7 +7,7 @@
 #include <sheaf/jit/plan/facts.hpp>
 #include <sheaf/jit/plan/plan.hpp>
 
-namespace sheaf::plan {
+namespace sheaf::inline v0_1::plan {
 
 // A mark on reductions of f64 that this pass makes: their body is a cast, and lanes hold what is cast.
 inline constexpr std::int64_t narrow_lanes = 256;
@@ -16,4 +16,4 @@ inline bool has_narrow_lanes(const graph& g, node_id reduce) { return (g[reduce]
 // Output: the same stages, with sums of f32 that run in lanes of their own in f64, marked where lanes stay f32.
 void widen_folds(graph& g, const facts& known, program_plan& plan);
 
-}  // namespace sheaf::plan
+}  // namespace sheaf::inline v0_1::plan

@@ -5,7 +5,7 @@
 #include <sheaf/jit/plan/kernels.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 
-namespace sheaf::plan {
+namespace sheaf::inline v0_1::plan {
 
 namespace {
 
@@ -49,4 +49,4 @@ void keep_in_turn(const graph& g, const facts& known, program_plan& plan) {
   }
 }
 
-}  // namespace sheaf::plan
+}  // namespace sheaf::inline v0_1::plan

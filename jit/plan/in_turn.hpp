@@ -4,9 +4,9 @@
 #pragma once
 #include <sheaf/jit/plan/plan.hpp>
 
-namespace sheaf::plan {
+namespace sheaf::inline v0_1::plan {
 
 // Sets `in_turn` of grouped stages.
 void keep_in_turn(const graph& g, const facts& known, program_plan& plan);
 
-}  // namespace sheaf::plan
+}  // namespace sheaf::inline v0_1::plan

@@ -8,7 +8,7 @@
 #include <sheaf/jit/plan/scans.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 
-namespace sheaf::plan {
+namespace sheaf::inline v0_1::plan {
 
 namespace {
 
@@ -103,4 +103,4 @@ node_id take_interleaved(graph& g, const facts& known, node_id n, const stage& s
   return at(at(all, l.along, l.at_along), l.part, l.at_part);
 }
 
-}  // namespace sheaf::plan
+}  // namespace sheaf::inline v0_1::plan

@@ -4,7 +4,7 @@
 #pragma once
 #include <sheaf/jit/plan/sliding.hpp>
 
-namespace sheaf::plan {
+namespace sheaf::inline v0_1::plan {
 
 // The indices of a dilated range, once it is laid out.
 struct lattice {
@@ -22,4 +22,4 @@ lattice lattice_of(graph& g, const sliding& dilated);
 node_id take_interleaved(graph& g, const facts& known, node_id reduce, const stage& s, std::vector<stage>& before,
                          trust& trusted);
 
-}  // namespace sheaf::plan
+}  // namespace sheaf::inline v0_1::plan

@@ -4,7 +4,7 @@
 
 #include <sheaf/jit/plan/rewrite.hpp>
 
-namespace sheaf::plan {
+namespace sheaf::inline v0_1::plan {
 
 namespace {
 
@@ -108,4 +108,4 @@ void mark_kept(const graph& g, const facts& known, std::vector<stage>& stages) {
   }
 }
 
-}  // namespace sheaf::plan
+}  // namespace sheaf::inline v0_1::plan

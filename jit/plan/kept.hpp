@@ -6,11 +6,11 @@
 #pragma once
 #include <sheaf/jit/plan/plan.hpp>
 
-namespace sheaf::plan {
+namespace sheaf::inline v0_1::plan {
 
 void mark_kept(const graph& g, const facts& known, std::vector<stage>& stages);
 
 // Whether all that an expression reads are promised inputs.
 bool is_promised(const graph& g, const facts& known, node_id root);
 
-}  // namespace sheaf::plan
+}  // namespace sheaf::inline v0_1::plan

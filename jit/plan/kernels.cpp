@@ -7,7 +7,7 @@
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/sort.hpp>
 
-namespace sheaf::plan {
+namespace sheaf::inline v0_1::plan {
 
 namespace {
 
@@ -296,4 +296,4 @@ void group(graph& g, const facts& known, program_plan& plan) {
   }
 }
 
-}  // namespace sheaf::plan
+}  // namespace sheaf::inline v0_1::plan

@@ -3,7 +3,7 @@
 #pragma once
 #include <sheaf/jit/plan/plan.hpp>
 
-namespace sheaf::plan {
+namespace sheaf::inline v0_1::plan {
 
 // Sets `asked`.
 void mark_asked(const graph& g, std::vector<stage>& stages);
@@ -18,4 +18,4 @@ bool is_shared(const facts& known, const kernel_plan& k);
 // Does `reader` read of `writer` only at the index `idx` itself?
 bool reads_only_at(const graph& g, const stage& reader, const stage& writer, node_id idx);
 
-}  // namespace sheaf::plan
+}  // namespace sheaf::inline v0_1::plan

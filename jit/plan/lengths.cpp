@@ -2,7 +2,7 @@
 
 #include <sheaf/dsl/graph/affine.hpp>
 
-namespace sheaf::plan {
+namespace sheaf::inline v0_1::plan {
 
 namespace {
 
@@ -48,4 +48,4 @@ length length_of(graph& g, const std::optional<mover>& low, const std::optional<
   return {true, size % low->by != 0, math::floor_quotient(size, low->by) + g[more].attribute};
 }
 
-}  // namespace sheaf::plan
+}  // namespace sheaf::inline v0_1::plan

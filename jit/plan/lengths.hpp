@@ -4,7 +4,7 @@
 
 #include <sheaf/jit/plan/plan.hpp>
 
-namespace sheaf::plan {
+namespace sheaf::inline v0_1::plan {
 
 // A bound of a range: an arm that moves with `over`, as slope * over + rest or quotient(over + rest, by) + more.
 struct mover {
@@ -21,4 +21,4 @@ struct length {
 };
 length length_of(graph& g, const std::optional<mover>& low, const std::optional<mover>& high);
 
-}  // namespace sheaf::plan
+}  // namespace sheaf::inline v0_1::plan

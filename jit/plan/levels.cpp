@@ -8,7 +8,7 @@
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 
-namespace sheaf::plan {
+namespace sheaf::inline v0_1::plan {
 
 namespace {
 
@@ -327,4 +327,4 @@ bool take_levels(graph& g, const facts& known, stage& s, std::vector<stage>& bef
   return true;
 }
 
-}  // namespace sheaf::plan
+}  // namespace sheaf::inline v0_1::plan

@@ -6,7 +6,7 @@
 #pragma once
 #include <sheaf/jit/plan/plan.hpp>
 
-namespace sheaf::plan {
+namespace sheaf::inline v0_1::plan {
 
 // A reduction whose range is data and whose body does not depend on the slice.
 struct slices_form {
@@ -30,4 +30,4 @@ bool take_levels(graph& g, const facts& known, stage& s, std::vector<stage>& bef
 // table, and a row is worth what its edges add and what the tables hold for it.
 bool take_spread(graph& g, const facts& known, stage& s, std::vector<stage>& before, trust& trusted);
 
-}  // namespace sheaf::plan
+}  // namespace sheaf::inline v0_1::plan

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <sstream>
 
-namespace sheaf::plan {
+namespace sheaf::inline v0_1::plan {
 
 namespace {
 
@@ -51,4 +51,4 @@ std::string text_of(const machine& m) {
   return text;
 }
 
-}  // namespace sheaf::plan
+}  // namespace sheaf::inline v0_1::plan

@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-namespace sheaf::plan {
+namespace sheaf::inline v0_1::plan {
 
 // Fixed: these choose which loop runs in lanes and where a reduction is placed, and so the order of additions. A measured number
 // must never do that, or two machines, or two runs, would differ in their last bits.
@@ -38,4 +38,4 @@ struct machine {
 machine machine_of(const std::string& text);
 std::string text_of(const machine& m);
 
-}  // namespace sheaf::plan
+}  // namespace sheaf::inline v0_1::plan

@@ -14,7 +14,7 @@
 #include <sheaf/jit/plan/tiles.hpp>
 #include <sheaf/jit/plan/updates.hpp>
 
-namespace sheaf::plan {
+namespace sheaf::inline v0_1::plan {
 
 namespace {
 
@@ -350,4 +350,4 @@ void materialise(graph& g, const facts& known, std::vector<stage>& stages, trust
   stages = std::move(done);
 }
 
-}  // namespace sheaf::plan
+}  // namespace sheaf::inline v0_1::plan

@@ -4,7 +4,7 @@
 #pragma once
 #include <cstdint>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 // Which calls give the same bits for the same inputs and shapes. standard: run after run, for any number of threads. strict:
 // also for any vector width, that is on every processor with fused multiply-add; on others it is an error.
@@ -37,4 +37,4 @@ struct options {
   const char* target = nullptr;  // an LLVM name, such as "x86-64-v3"; null: as SHEAF_TARGET says, else this processor
 };
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

@@ -10,7 +10,7 @@
 #include <sheaf/dsl/graph/graph.hpp>
 #include <sheaf/jit/plan/facts.hpp>
 
-namespace sheaf::plan {
+namespace sheaf::inline v0_1::plan {
 
 enum class way : std::uint8_t {
   map,  // loops over the stage's indices; every reduction inside is placed at the outermost loop that binds what it needs
@@ -298,4 +298,4 @@ const char* way_name(way how);
 // Lines a person reads: kernels, stages, loops, reasons, predictions.
 std::string print(const graph& g, const program_plan& p);
 
-}  // namespace sheaf::plan
+}  // namespace sheaf::inline v0_1::plan

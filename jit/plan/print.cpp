@@ -4,7 +4,7 @@
 
 #include <sheaf/dsl/graph/make.hpp>
 
-namespace sheaf::plan {
+namespace sheaf::inline v0_1::plan {
 
 namespace {
 
@@ -81,4 +81,4 @@ std::string print(const graph& g, const program_plan& p) {
   return text;
 }
 
-}  // namespace sheaf::plan
+}  // namespace sheaf::inline v0_1::plan

@@ -9,7 +9,7 @@
 #include <sheaf/jit/plan/sort.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 
-namespace sheaf::plan {
+namespace sheaf::inline v0_1::plan {
 
 namespace {
 
@@ -367,4 +367,4 @@ bool list_slices(graph& g, const facts& known, stage& s, std::vector<stage>& don
   return true;
 }
 
-}  // namespace sheaf::plan
+}  // namespace sheaf::inline v0_1::plan

@@ -3,7 +3,7 @@
 #pragma once
 #include <sheaf/jit/plan/plan.hpp>
 
-namespace sheaf::plan {
+namespace sheaf::inline v0_1::plan {
 
 // `lo <= t && t < hi` on a bound index t as its range, also where lo and hi are loads (the smart constructor leaves those
 // in the condition, for a range is computed even if it is empty). Only loads that cannot fail move.
@@ -25,4 +25,4 @@ stage lists_stage(graph& g, const facts& known, const slice_lists& l);
 // How many chunks the owned index has, and the subscripts of the array of lists (see `slice_lists`).
 node_id chunks_of(graph& g, const slice_lists& l);
 
-}  // namespace sheaf::plan
+}  // namespace sheaf::inline v0_1::plan

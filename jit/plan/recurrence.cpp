@@ -8,7 +8,7 @@
 #include <sheaf/jit/plan/schedule.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 
-namespace sheaf::plan {
+namespace sheaf::inline v0_1::plan {
 
 namespace {
 
@@ -392,4 +392,4 @@ node_id take_chain(graph& g, const facts& known, const sliding& r, const stage& 
   return recurrence(g, known, r.reduce, s, before, trusted).chained(r);
 }
 
-}  // namespace sheaf::plan
+}  // namespace sheaf::inline v0_1::plan

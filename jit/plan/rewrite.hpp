@@ -9,7 +9,7 @@
 
 #include <sheaf/dsl/passes/reduce.hpp>
 
-namespace sheaf::plan {
+namespace sheaf::inline v0_1::plan {
 
 // Calls visit(node) once for each node of an expression, arguments first; ranges of bound indices belong to it.
 template <class Visit>
@@ -221,4 +221,4 @@ inline bool has_closed_ranges(const graph& g, node_id n) {
   return true;
 }
 
-}  // namespace sheaf::plan
+}  // namespace sheaf::inline v0_1::plan

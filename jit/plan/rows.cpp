@@ -7,7 +7,7 @@
 #include <sheaf/jit/plan/schedule.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 
-namespace sheaf::plan {
+namespace sheaf::inline v0_1::plan {
 
 namespace {
 
@@ -311,4 +311,4 @@ bool walks_wide_rows(graph& g, const facts& known, node_id n, node_id body, cons
 
 void share_rows(graph& g, const facts& known, program_plan& plan) { sharing(g, known, plan)(); }
 
-}  // namespace sheaf::plan
+}  // namespace sheaf::inline v0_1::plan

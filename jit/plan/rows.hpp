@@ -4,7 +4,7 @@
 #pragma once
 #include <sheaf/jit/plan/plan.hpp>
 
-namespace sheaf::plan {
+namespace sheaf::inline v0_1::plan {
 
 // Will partial results of n, a reduction of stage s, be walked as whole rows? body: what they fold.
 bool walks_wide_rows(graph& g, const facts& known, node_id n, node_id body, const stage& s);
@@ -13,4 +13,4 @@ bool walks_wide_rows(graph& g, const facts& known, node_id n, node_id body, cons
 // partial results whose rows are theirs are updated row by row.
 void share_rows(graph& g, const facts& known, program_plan& plan);
 
-}  // namespace sheaf::plan
+}  // namespace sheaf::inline v0_1::plan

@@ -14,7 +14,7 @@
 #include <sheaf/jit/plan/tie_ranges.hpp>
 #include <sheaf/jit/plan/windows.hpp>
 
-namespace sheaf::plan {
+namespace sheaf::inline v0_1::plan {
 
 namespace {
 
@@ -370,4 +370,4 @@ bool take_scan(graph& g, const facts& known, stage& s, std::vector<stage>& befor
   return false;
 }
 
-}  // namespace sheaf::plan
+}  // namespace sheaf::inline v0_1::plan

@@ -8,7 +8,7 @@
 #include <sheaf/jit/plan/taps.hpp>
 #include <sheaf/jit/plan/updates.hpp>
 
-namespace sheaf::plan {
+namespace sheaf::inline v0_1::plan {
 
 namespace {
 
@@ -391,4 +391,4 @@ void schedule(graph& g, const facts& known, stage& s) {
   s.operations = least;
 }
 
-}  // namespace sheaf::plan
+}  // namespace sheaf::inline v0_1::plan

@@ -6,7 +6,7 @@
 #pragma once
 #include <sheaf/jit/plan/plan.hpp>
 
-namespace sheaf::plan {
+namespace sheaf::inline v0_1::plan {
 
 struct unit_strides {
   const facts& known;
@@ -29,4 +29,4 @@ node_id lane_of(graph& g, const facts& known, node_id reduce);
 // accumulators.
 int lanes_for(const graph& g, const facts& known, node_id root, node_id lane, bool reductions_inside);
 
-}  // namespace sheaf::plan
+}  // namespace sheaf::inline v0_1::plan

@@ -2,7 +2,7 @@
 
 #include <sheaf/jit/plan/rewrite.hpp>
 
-namespace sheaf::plan {
+namespace sheaf::inline v0_1::plan {
 
 namespace {
 
@@ -105,4 +105,4 @@ node_id separated(graph& g, node_id n) {
   return worth ? separation(g, n)(g.arg(n, 0), g.arg(n, 1)) : n;
 }
 
-}  // namespace sheaf::plan
+}  // namespace sheaf::inline v0_1::plan

@@ -5,9 +5,9 @@
 #pragma once
 #include <sheaf/jit/plan/plan.hpp>
 
-namespace sheaf::plan {
+namespace sheaf::inline v0_1::plan {
 
 // The reduction itself where there is nothing to separate.
 node_id separated(graph& g, node_id reduce);
 
-}  // namespace sheaf::plan
+}  // namespace sheaf::inline v0_1::plan

@@ -5,7 +5,7 @@
 #include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 
-namespace sheaf::plan {
+namespace sheaf::inline v0_1::plan {
 
 namespace {
 
@@ -270,4 +270,4 @@ walked value_along(graph& g, const sliding& r, trust& trusted) {
   return {walk, make(g, op::select, condition, value, identity_of(g, monoid_of(g, n), g.type(value)))};
 }
 
-}  // namespace sheaf::plan
+}  // namespace sheaf::inline v0_1::plan

@@ -4,7 +4,7 @@
 #pragma once
 #include <sheaf/jit/plan/plan.hpp>
 
-namespace sheaf::plan {
+namespace sheaf::inline v0_1::plan {
 
 struct sliding {
   node_id reduce = no_node;
@@ -49,4 +49,4 @@ bound_line bound_of(graph& g, node_id bound, node_id t);
 // The limits of its ends only take places away at the ends of [first, last).
 bool cuts_only(const graph& g, const sliding& r);
 
-}  // namespace sheaf::plan
+}  // namespace sheaf::inline v0_1::plan

@@ -6,7 +6,7 @@
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 
-namespace sheaf::plan {
+namespace sheaf::inline v0_1::plan {
 
 namespace {
 
@@ -73,4 +73,4 @@ const char* part_name(sort_step step) {
   return names[static_cast<int>(step)];
 }
 
-}  // namespace sheaf::plan
+}  // namespace sheaf::inline v0_1::plan

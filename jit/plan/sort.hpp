@@ -2,7 +2,7 @@
 #pragma once
 #include <sheaf/jit/plan/plan.hpp>
 
-namespace sheaf::plan {
+namespace sheaf::inline v0_1::plan {
 
 inline constexpr int digit_bits = 7;
 inline constexpr std::int64_t digits = 1 << digit_bits;
@@ -39,4 +39,4 @@ const char* part_name(sort_step step);
 // Is it asked for each chunk which slice reaches it first?
 inline bool has_reaches(const stage& list) { return list.how == way::lists && !list.slices.all; }
 
-}  // namespace sheaf::plan
+}  // namespace sheaf::inline v0_1::plan

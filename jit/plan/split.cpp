@@ -9,7 +9,7 @@
 #include <sheaf/jit/plan/schedule.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 
-namespace sheaf::plan {
+namespace sheaf::inline v0_1::plan {
 
 namespace {
 
@@ -381,4 +381,4 @@ node_id split(graph& g, const facts& known, node_id n, const stage& s, std::vect
   return splitting(g, known, n, s, before, trusted)();
 }
 
-}  // namespace sheaf::plan
+}  // namespace sheaf::inline v0_1::plan

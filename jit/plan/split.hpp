@@ -4,9 +4,9 @@
 #pragma once
 #include <sheaf/jit/plan/plan.hpp>
 
-namespace sheaf::plan {
+namespace sheaf::inline v0_1::plan {
 
 // What stands for reduction n of stage s once its parts are stages in `before`; no_node where it is better left whole.
 node_id split(graph& g, const facts& known, node_id n, const stage& s, std::vector<stage>& before, trust& trusted);
 
-}  // namespace sheaf::plan
+}  // namespace sheaf::inline v0_1::plan

@@ -5,7 +5,7 @@
 
 #include <sheaf/jit/plan/rewrite.hpp>
 
-namespace sheaf::plan {
+namespace sheaf::inline v0_1::plan {
 
 namespace {
 
@@ -143,4 +143,4 @@ node_id earlier(graph& g, node_id use) {
   return load(g, before, subscripts.data(), rank);
 }
 
-}  // namespace sheaf::plan
+}  // namespace sheaf::inline v0_1::plan

@@ -3,7 +3,7 @@
 #pragma once
 #include <sheaf/jit/plan/plan.hpp>
 
-namespace sheaf::plan {
+namespace sheaf::inline v0_1::plan {
 
 // The outputs, and the definitions that are used at different places, each with the other definitions put into its
 // body. Producers before consumers.
@@ -28,4 +28,4 @@ stage space(graph& g, const std::string& name, node_id body, std::vector<node_id
 // lowering knows it where partial results are updated.
 node_id earlier(graph& g, node_id use);
 
-}  // namespace sheaf::plan
+}  // namespace sheaf::inline v0_1::plan

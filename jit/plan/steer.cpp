@@ -1,6 +1,6 @@
 #include <sheaf/jit/plan/steer.hpp>
 
-namespace sheaf::plan {
+namespace sheaf::inline v0_1::plan {
 
 namespace {
 
@@ -56,4 +56,4 @@ std::string options_text(const options& wanted) {
   return text.empty() ? text : text + "\n";
 }
 
-}  // namespace sheaf::plan
+}  // namespace sheaf::inline v0_1::plan

@@ -3,7 +3,7 @@
 #include <sheaf/jit/plan/facts.hpp>
 #include <sheaf/jit/plan/plan.hpp>
 
-namespace sheaf::plan {
+namespace sheaf::inline v0_1::plan {
 
 // Throws cannot_follow where it does not. Precondition: stages are scheduled and grouped.
 void check_followed(const graph& g, const facts& known, const program_plan& plan);
@@ -11,4 +11,4 @@ void check_followed(const graph& g, const facts& known, const program_plan& plan
 // "options: strict, 16 lanes\n"; nothing where all is left to the planner.
 std::string options_text(const options& wanted);
 
-}  // namespace sheaf::plan
+}  // namespace sheaf::inline v0_1::plan

@@ -9,7 +9,7 @@
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 
-namespace sheaf::plan {
+namespace sheaf::inline v0_1::plan {
 
 namespace {
 
@@ -235,4 +235,4 @@ bool take_sweep(graph& g, const facts& known, stage& s, std::vector<stage>& befo
   return one.fold() || one.spread();
 }
 
-}  // namespace sheaf::plan
+}  // namespace sheaf::inline v0_1::plan

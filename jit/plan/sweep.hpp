@@ -4,10 +4,10 @@
 #pragma once
 #include <sheaf/jit/plan/plan.hpp>
 
-namespace sheaf::plan {
+namespace sheaf::inline v0_1::plan {
 
 // For a map stage that holds one reduction whose range is data, or an interval scatter of values that do not depend on the
 // row: puts a stage before it that stores the same if slices overlap enough, with what that one needs.
 bool take_sweep(graph& g, const facts& known, stage& s, std::vector<stage>& before, trust& trusted);
 
-}  // namespace sheaf::plan
+}  // namespace sheaf::inline v0_1::plan

@@ -6,7 +6,7 @@
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 
-namespace sheaf::plan {
+namespace sheaf::inline v0_1::plan {
 
 namespace {
 
@@ -386,4 +386,4 @@ bool take_kept_results(graph& g, const facts& known, stage& s, std::vector<stage
   return true;
 }
 
-}  // namespace sheaf::plan
+}  // namespace sheaf::inline v0_1::plan

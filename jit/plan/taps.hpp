@@ -7,11 +7,11 @@
 #pragma once
 #include <sheaf/jit/plan/plan.hpp>
 
-namespace sheaf::plan {
+namespace sheaf::inline v0_1::plan {
 
 bool take_kept_results(graph& g, const facts& known, stage& s, std::vector<stage>& before);
 bool take_taps(graph& g, const facts& known, stage& s);
 // Loops and lanes of a stage of taps.
 void schedule_taps(graph& g, const facts& known, stage& s);
 
-}  // namespace sheaf::plan
+}  // namespace sheaf::inline v0_1::plan

@@ -6,7 +6,7 @@
 #include <sheaf/jit/plan/stages.hpp>
 #include <sheaf/jit/plan/tie_ranges.hpp>
 
-namespace sheaf::plan {
+namespace sheaf::inline v0_1::plan {
 
 namespace {
 
@@ -222,4 +222,4 @@ bool take_tie_blocks(graph& g, const facts& known, node_id n, stage& s, std::vec
   return t.reduce != no_node && tie_blocks(g, known, t, s, before, trusted)();
 }
 
-}  // namespace sheaf::plan
+}  // namespace sheaf::inline v0_1::plan

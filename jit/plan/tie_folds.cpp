@@ -10,7 +10,7 @@
 #include <sheaf/jit/plan/stages.hpp>
 #include <sheaf/jit/plan/tied.hpp>
 
-namespace sheaf::plan {
+namespace sheaf::inline v0_1::plan {
 
 namespace {
 
@@ -275,4 +275,4 @@ bool fold_ties(graph& g, const facts& known, const tie_sum& t, stage& s, std::ve
   return tie_fold(g, known, t, s, before, trusted)();
 }
 
-}  // namespace sheaf::plan
+}  // namespace sheaf::inline v0_1::plan

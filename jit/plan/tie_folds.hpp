@@ -4,7 +4,7 @@
 #pragma once
 #include <sheaf/jit/plan/sliding.hpp>
 
-namespace sheaf::plan {
+namespace sheaf::inline v0_1::plan {
 
 //   sum over `bounds` of value where key == mine
 struct tie_sum {
@@ -23,4 +23,4 @@ sliding slides(graph& g, node_id reduce, node_id bound);
 // The index outside that the range of a bound index goes with.
 node_id over_of(const graph& g, node_id bound);
 
-}  // namespace sheaf::plan
+}  // namespace sheaf::inline v0_1::plan

@@ -9,7 +9,7 @@
 #include <sheaf/jit/plan/stages.hpp>
 #include <sheaf/jit/plan/tie_folds.hpp>
 
-namespace sheaf::plan {
+namespace sheaf::inline v0_1::plan {
 
 namespace {
 
@@ -219,4 +219,4 @@ bool take_tie_ranges(graph& g, const facts& known, node_id n, stage& s, std::vec
   return tie_ranges(g, known, n, s, before, trusted)();
 }
 
-}  // namespace sheaf::plan
+}  // namespace sheaf::inline v0_1::plan

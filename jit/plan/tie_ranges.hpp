@@ -6,7 +6,7 @@
 #pragma once
 #include <sheaf/jit/plan/tied.hpp>
 
-namespace sheaf::plan {
+namespace sheaf::inline v0_1::plan {
 
 // Works on one such sum of the stage, if it has many terms.
 bool take_tie_ranges(graph& g, const facts& known, node_id reduce, stage& s, std::vector<stage>& before,
@@ -20,4 +20,4 @@ bool take_tie_blocks(graph& g, const facts& known, node_id reduce, stage& s, std
 // The position of an extremum over such a range, the first of equals, or the last where the index runs down: the same blocks.
 bool take_position(graph& g, const facts& known, node_id reduce, stage& s, std::vector<stage>& before, trust& trusted);
 
-}  // namespace sheaf::plan
+}  // namespace sheaf::inline v0_1::plan

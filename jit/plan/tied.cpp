@@ -8,7 +8,7 @@
 #include <sheaf/jit/plan/stages.hpp>
 #include <sheaf/jit/plan/windows.hpp>
 
-namespace sheaf::plan {
+namespace sheaf::inline v0_1::plan {
 
 node_id with(graph& g, node_id e, node_id from, node_id to) {
   replacement put(g);
@@ -202,4 +202,4 @@ bool take_tied(graph& g, const facts& known, node_id n, stage& s, std::vector<st
       n, intern_reduce(g, monoid::sum, g.type(n), read, conjunction(g, condition, equality), {found.keys.bound}));
 }
 
-}  // namespace sheaf::plan
+}  // namespace sheaf::inline v0_1::plan

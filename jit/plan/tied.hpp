@@ -6,7 +6,7 @@
 #pragma once
 #include <sheaf/jit/plan/sliding.hpp>
 
-namespace sheaf::plan {
+namespace sheaf::inline v0_1::plan {
 
 struct tied {
   node_id reduce = no_node;
@@ -29,4 +29,4 @@ node_id with(graph& g, node_id e, node_id from, node_id to);
 // A stage of `before` that has this value already, read at `walk`; no_node: there is none.
 node_id known_as(graph& g, node_id value, node_id walk, const std::vector<stage>& before);
 
-}  // namespace sheaf::plan
+}  // namespace sheaf::inline v0_1::plan

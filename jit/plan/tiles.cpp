@@ -5,7 +5,7 @@
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 
-namespace sheaf::plan {
+namespace sheaf::inline v0_1::plan {
 
 namespace {
 
@@ -167,4 +167,4 @@ bool take_tiles(graph& g, const facts& known, stage& s, std::vector<stage>& befo
   return tiling(g, known, s, before, trusted)();
 }
 
-}  // namespace sheaf::plan
+}  // namespace sheaf::inline v0_1::plan

@@ -4,7 +4,7 @@
 #pragma once
 #include <sheaf/jit/plan/plan.hpp>
 
-namespace sheaf::plan {
+namespace sheaf::inline v0_1::plan {
 
 // Makes a map stage over the slices one of tiles, or takes the reduction out of it first.
 bool take_tiles(graph& g, const facts& known, stage& s, std::vector<stage>& before, trust& trusted);
@@ -12,4 +12,4 @@ bool take_tiles(graph& g, const facts& known, stage& s, std::vector<stage>& befo
 // How many tiles there are, one at least.
 node_id tiles_of(graph& g, const tile_form& f);
 
-}  // namespace sheaf::plan
+}  // namespace sheaf::inline v0_1::plan

@@ -7,7 +7,7 @@
 
 #include <sheaf/jit/plan/rewrite.hpp>
 
-namespace sheaf::plan {
+namespace sheaf::inline v0_1::plan {
 
 namespace {
 
@@ -116,4 +116,4 @@ void predict_traffic(const graph& g, const facts& known, program_plan& plan) {
   }
 }
 
-}  // namespace sheaf::plan
+}  // namespace sheaf::inline v0_1::plan

@@ -3,11 +3,11 @@
 #include <sheaf/jit/plan/facts.hpp>
 #include <sheaf/jit/plan/plan.hpp>
 
-namespace sheaf::plan {
+namespace sheaf::inline v0_1::plan {
 
 // Of memory beyond a core's own caches: what a kernel reads twice counts twice only where it does not stay in them. Of ranges
 // made of data and of subscripts that are data the usual number counts, at most the whole tensor.
 // Precondition: stages are scheduled and grouped.
 void predict_traffic(const graph& g, const facts& known, program_plan& plan);
 
-}  // namespace sheaf::plan
+}  // namespace sheaf::inline v0_1::plan

@@ -7,7 +7,7 @@
 #include <sheaf/jit/plan/sort.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 
-namespace sheaf::plan {
+namespace sheaf::inline v0_1::plan {
 
 namespace {
 
@@ -183,4 +183,4 @@ bool list_updates(graph& g, const facts& known, stage& s, std::vector<stage>& do
   return true;
 }
 
-}  // namespace sheaf::plan
+}  // namespace sheaf::inline v0_1::plan

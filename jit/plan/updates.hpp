@@ -4,7 +4,7 @@
 #pragma once
 #include <sheaf/jit/plan/plan.hpp>
 
-namespace sheaf::plan {
+namespace sheaf::inline v0_1::plan {
 
 // Puts a stage before a scatter that lists its updates, where pieces would walk many in vain.
 bool list_updates(graph& g, const facts& known, stage& s, std::vector<stage>& done);
@@ -28,4 +28,4 @@ node_id chunks_of(graph& g, const update_lists& l);
 // Divisions and functions in the value of a scatter that have far fewer values than there are updates: stored before.
 bool take_repeated(graph& g, const facts& known, stage& s, std::vector<stage>& before);
 
-}  // namespace sheaf::plan
+}  // namespace sheaf::inline v0_1::plan

@@ -8,7 +8,7 @@
 #include <sheaf/jit/plan/schedule.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 
-namespace sheaf::plan {
+namespace sheaf::inline v0_1::plan {
 
 namespace {
 
@@ -190,4 +190,4 @@ bool take_tied_window(graph& g, const facts& known, const tied& t, const walked&
   return true;
 }
 
-}  // namespace sheaf::plan
+}  // namespace sheaf::inline v0_1::plan

@@ -4,7 +4,7 @@
 #pragma once
 #include <sheaf/jit/plan/tied.hpp>
 
-namespace sheaf::plan {
+namespace sheaf::inline v0_1::plan {
 
 // The stage becomes a window if `r` is the only reduction in it; else r's becomes a stage. False: neither.
 bool take_window(graph& g, const facts& known, const sliding& r, stage& s, std::vector<stage>& before, trust& trusted);
@@ -12,4 +12,4 @@ bool take_window(graph& g, const facts& known, const sliding& r, stage& s, std::
 bool take_tied_window(graph& g, const facts& known, const tied& t, const walked& keys, node_id value, stage& s,
                       std::vector<stage>& before, trust& trusted);
 
-}  // namespace sheaf::plan
+}  // namespace sheaf::inline v0_1::plan

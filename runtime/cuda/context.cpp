@@ -5,7 +5,7 @@
 
 #include <sheaf/runtime/fail.hpp>
 
-namespace sheaf::runtime::cuda {
+namespace sheaf::inline v0_1::runtime::cuda {
 
 namespace {
 
@@ -209,4 +209,4 @@ void device_context::check(const stream_state* on) {
   for (failure_source* source : sources_) source->check(on);
 }
 
-}  // namespace sheaf::runtime::cuda
+}  // namespace sheaf::inline v0_1::runtime::cuda

@@ -11,7 +11,7 @@
 #include <sheaf/runtime/cuda/driver.hpp>
 #include <sheaf/runtime/device.hpp>
 
-namespace sheaf::runtime::cuda {
+namespace sheaf::inline v0_1::runtime::cuda {
 
 struct properties {
   int ordinal = 0, device = 0;
@@ -136,4 +136,4 @@ class device_context {
   std::vector<failure_source*> sources_;
 };
 
-}  // namespace sheaf::runtime::cuda
+}  // namespace sheaf::inline v0_1::runtime::cuda

@@ -7,7 +7,7 @@
 #include <sheaf/runtime/cuda/nvrtc.hpp>
 #include <sheaf/runtime/fail.hpp>
 
-namespace sheaf {
+namespace sheaf::inline v0_1 {
 
 namespace {
 
@@ -213,4 +213,4 @@ void expect_same_extents(const char* operation, const std::int64_t* to, const st
 
 }  // namespace runtime
 
-}  // namespace sheaf
+}  // namespace sheaf::inline v0_1

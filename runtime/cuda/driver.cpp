@@ -7,7 +7,7 @@
 #include <sheaf/runtime/fail.hpp>
 #include <sheaf/runtime/settings.hpp>
 
-namespace sheaf::runtime::cuda {
+namespace sheaf::inline v0_1::runtime::cuda {
 
 namespace {
 
@@ -80,4 +80,4 @@ void fail_status(const char* call, status found) {
        d != nullptr ? words_of(*d, found) : "status " + std::to_string(found));
 }
 
-}  // namespace sheaf::runtime::cuda
+}  // namespace sheaf::inline v0_1::runtime::cuda

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-namespace sheaf::runtime::cuda {
+namespace sheaf::inline v0_1::runtime::cuda {
 
 using status = int;  // 0: success
 using address = std::uint64_t;
@@ -142,4 +142,4 @@ void checked_call<A...>::operator()(A... arguments) const {
   if (const status found = raw(arguments...); found != 0) fail_status(name, found);
 }
 
-}  // namespace sheaf::runtime::cuda
+}  // namespace sheaf::inline v0_1::runtime::cuda

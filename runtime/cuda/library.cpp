@@ -4,7 +4,7 @@
 
 #include <sheaf/runtime/fail.hpp>
 
-namespace sheaf::runtime::cuda {
+namespace sheaf::inline v0_1::runtime::cuda {
 
 opened_library open_library(const std::vector<std::string>& names, const std::string& what) {
   std::string tried;
@@ -28,4 +28,4 @@ void* symbol_of(const opened_library& library, const char* name) {
   return found;
 }
 
-}  // namespace sheaf::runtime::cuda
+}  // namespace sheaf::inline v0_1::runtime::cuda

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-namespace sheaf::runtime::cuda {
+namespace sheaf::inline v0_1::runtime::cuda {
 
 // The first of `names` that opens; `path` is which. Throws code::device_failed, "compile for a GPU: expected WHAT, found ...",
 // with the loader's words for each.
@@ -19,4 +19,4 @@ bool is_open(const std::string& name);
 // Throws code::device_failed where the library has no such symbol.
 void* symbol_of(const opened_library& library, const char* name);
 
-}  // namespace sheaf::runtime::cuda
+}  // namespace sheaf::inline v0_1::runtime::cuda

@@ -2,7 +2,7 @@
 
 #include <sheaf/runtime/fail.hpp>
 
-namespace sheaf::runtime::cuda {
+namespace sheaf::inline v0_1::runtime::cuda {
 
 loaded_module::loaded_module(device_context& where, const std::vector<unsigned char>& cubin) : context_(where) {
   const device_context::current here(where);
@@ -22,4 +22,4 @@ function loaded_module::find(const std::string& name) const {
   return found;
 }
 
-}  // namespace sheaf::runtime::cuda
+}  // namespace sheaf::inline v0_1::runtime::cuda

@@ -5,7 +5,7 @@
 
 #include <sheaf/runtime/cuda/context.hpp>
 
-namespace sheaf::runtime::cuda {
+namespace sheaf::inline v0_1::runtime::cuda {
 
 class loaded_module {
  public:
@@ -21,4 +21,4 @@ class loaded_module {
   module handle_ = nullptr;
 };
 
-}  // namespace sheaf::runtime::cuda
+}  // namespace sheaf::inline v0_1::runtime::cuda

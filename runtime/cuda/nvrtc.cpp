@@ -10,7 +10,7 @@
 #include <sheaf/runtime/fail.hpp>
 #include <sheaf/runtime/settings.hpp>
 
-namespace sheaf::runtime::cuda {
+namespace sheaf::inline v0_1::runtime::cuda {
 
 namespace {
 
@@ -178,4 +178,4 @@ std::vector<unsigned char> compile_source(const std::string& source, const std::
   return bytes;
 }
 
-}  // namespace sheaf::runtime::cuda
+}  // namespace sheaf::inline v0_1::runtime::cuda

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-namespace sheaf::runtime::cuda {
+namespace sheaf::inline v0_1::runtime::cuda {
 
 // Of the library that is used, "13.0 /path". Opens it: throws code::device_failed, saying
 // what is missing. driver_version: NVRTC of a newer major version than the driver makes code that the driver can't load, so
@@ -22,4 +22,4 @@ std::vector<unsigned char> compile_source(const std::string& source, const std::
 // The architectures that NVRTC knows, "sm_75" and so on.
 std::vector<std::string> known_architectures();
 
-}  // namespace sheaf::runtime::cuda
+}  // namespace sheaf::inline v0_1::runtime::cuda

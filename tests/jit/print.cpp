@@ -4,7 +4,7 @@
 #include <sheaf/jit/ir/builder.hpp>
 #include <sheaf/jit/ir/print.hpp>
 
-namespace sheaf::ir {
+namespace sheaf::inline v0_1::ir {
 namespace {
 
 module row_sum() {
@@ -122,4 +122,4 @@ TEST(print, nan_and_signed_zero_are_told_apart) {
 }
 
 }  // namespace
-}  // namespace sheaf::ir
+}  // namespace sheaf::inline v0_1::ir

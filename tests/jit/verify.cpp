@@ -6,7 +6,7 @@
 #include <sheaf/jit/ir/builder.hpp>
 #include <sheaf/jit/ir/verify.hpp>
 
-namespace sheaf::ir {
+namespace sheaf::inline v0_1::ir {
 namespace {
 
 struct parts {
@@ -418,4 +418,4 @@ TEST(verify, an_op_has_its_number_of_arguments) {
 }
 
 }  // namespace
-}  // namespace sheaf::ir
+}  // namespace sheaf::inline v0_1::ir
