@@ -10,9 +10,11 @@ namespace sheaf::inline v0_1 {
 class bare_indices {
  public:
   constexpr explicit bare_indices(const graph& g) : g_(g) {
+    find_printed();
     flat<bool> direct;
     direct.resize(g_.size(), false);
     for (node_id n = 0; n < g_.size(); ++n) {
+      if (!printed_[n]) continue;
       if (g_.kind(n) == op::define)
         for (int k = 1; k < g_[n].count; ++k) direct[g_.arg(n, k)] = true;
       if (g_.kind(n) != op::load || g_.kind(g_.arg(n, 0)) != op::input) continue;
@@ -27,7 +29,7 @@ class bare_indices {
     const flat<bool> disagrees = indices_of_other_extents();
     for (const node_id idx : g_.indices) {
       const node_id first = axis_of(idx);
-      const bool from_zero = !is_unbound(g_, idx) && is_number(g_, g_.arg(idx, 0), 0) && !disagrees[idx];
+      const bool from_zero = printed_[idx] && !is_unbound(g_, idx) && is_number(g_, g_.arg(idx, 0), 0) && !disagrees[idx];
       if (!from_zero || first != no_node) continue;
       const node_id high = g_.arg(idx, 1);
       if (g_.kind(high) == op::extent || (is_constant(g_, high) && direct[idx])) axes_.push(idx);
@@ -44,6 +46,26 @@ class bare_indices {
   constexpr const flat<node_id>& axes() const { return axes_; }
 
  private:
+  // What stands in the program's text: an index that is left over in the graph takes no name from others. All of a graph
+  // without outputs.
+  constexpr void find_printed() {
+    printed_.resize(g_.size(), g_.outputs.empty());
+    for (const node_id y : g_.outputs) reach(y);
+    for (const node_id y : g_.differentiated) reach(y);
+    for (const demand& d : g_.demands)
+      for (const node_id n : {d.wrong, d.limit, d.found})
+        if (n != no_node) reach(n);
+    for (const constraint& c : g_.constraints) {
+      reach(c.left);
+      reach(c.right);
+    }
+  }
+  constexpr void reach(node_id n) {
+    if (printed_[n]) return;
+    printed_[n] = true;
+    for (int k = 0; k < g_[n].count; ++k) reach(g_.arg(n, k));
+  }
+
   // The axis of an index's name.
   constexpr node_id axis_of(node_id idx) const {
     for (const node_id axis : axes_)
@@ -56,7 +78,7 @@ class bare_indices {
     flat<bool> result;
     result.resize(g_.size(), false);
     for (node_id n = 0; n < g_.size(); ++n) {
-      if (g_.kind(n) != op::load || g_[n].attribute != 0) continue;
+      if (!printed_[n] || g_.kind(n) != op::load || g_[n].attribute != 0) continue;
       for (int k = 1; k < g_[n].count; ++k) {
         const node_id e = g_.arg(n, k);
         if (g_.kind(e) != op::index || is_unbound(g_, e) || result[e]) continue;
@@ -79,6 +101,7 @@ class bare_indices {
   }
 
   const graph& g_;
+  flat<bool> printed_;  // by node
   flat<node_id> axes_, bare_;
 };
 

@@ -97,6 +97,7 @@ class author {
   term reduction(int depth);
   term whole_reduction(int depth);
   term own_fold(int depth);
+  term ragged();
   term strong(term e, element type);
   std::vector<std::string> policies(const std::string& name, element type);
   term literal();
@@ -107,6 +108,7 @@ class author {
   program p_;
   std::vector<variable> scope_;
   int names_ = 0;
+  bool ragged_ = false;   // is a slice of data normalised somewhere?
   std::size_t head_ = 0;  // how many in scope are indices of the definition
 };
 

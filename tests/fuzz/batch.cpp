@@ -14,7 +14,7 @@ namespace {
 
 struct record {
   std::uint64_t seed;
-  std::int64_t refused, error, compared, known, exact, slopes;
+  std::int64_t refused, error, rewritten, compared, known, exact, slopes;
   std::int64_t kind_size, words_size;
 };
 
@@ -27,7 +27,7 @@ void put(int fd, const void* data, std::size_t size) {
   }
 }
 void put(int fd, std::uint64_t seed, const verdict& v) {
-  const record r{seed, v.refused, v.error, v.compared, v.known, v.exact, v.slopes, static_cast<std::int64_t>(v.kind.size()), static_cast<std::int64_t>(v.words.size())};
+  const record r{seed, v.refused, v.error, v.rewritten, v.compared, v.known, v.exact, v.slopes, static_cast<std::int64_t>(v.kind.size()), static_cast<std::int64_t>(v.words.size())};
   std::string all(reinterpret_cast<const char*>(&r), sizeof r);
   all += v.kind + v.words;
   put(fd, all.data(), all.size());
@@ -151,7 +151,7 @@ totals run_batch(const batch_limits& limits, const std::function<void(const find
       for (verdict v; w.take(r, v); v = {}) {
         w.next = r.seed + 1;
         ++t.programs;
-        t.refused += r.refused, t.errors += r.error, t.compared += r.compared, t.known += r.known, t.exact += r.exact, t.slopes += r.slopes;
+        t.refused += r.refused, t.errors += r.error, t.rewritten += r.rewritten, t.compared += r.compared, t.known += r.known, t.exact += r.exact, t.slopes += r.slopes;
         if (!v.ok()) found({r.seed, v.kind, v.words});
         if (t.programs % 200 == 0) progress(t);
       }

@@ -8,7 +8,7 @@
 namespace sheaf::fuzz {
 
 struct totals {
-  std::int64_t programs = 0, refused = 0, errors = 0, compared = 0, known = 0, exact = 0, slopes = 0;
+  std::int64_t programs = 0, refused = 0, errors = 0, rewritten = 0, compared = 0, known = 0, exact = 0, slopes = 0;
 };
 struct finding {
   std::uint64_t seed = 0;

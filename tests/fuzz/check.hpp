@@ -9,6 +9,7 @@ struct verdict {
   std::string kind;   // empty: all holds. What a shrunk program must fail with, too
   std::string words;
   bool refused = false;  // the language does not take it: nothing was compared
+  bool rewritten = false;  // its printed form is simplified further where it is parsed
   bool error = false;    // the call failed as it should
   std::int64_t compared = 0, known = 0, exact = 0;  // elements: all, those with a finite bound, those compared bit for bit
   int slopes = 0;                                   // derivatives compared with differences

@@ -190,7 +190,10 @@ std::string cpp_surface(const program& whole) {
   };
   for (const symbol& s : p.symbols)
     if (s.from == origin::input) argument(s, true);
-  for (const output& o : p.outputs) argument(*p.find(o.name), false);
+  // Some outputs may be returned instead, so that a view that goes to another symbol's slot is seen.
+  const std::size_t kept = d.chance(50) ? static_cast<std::size_t>(d.below(static_cast<int>(p.outputs.size()))) : p.outputs.size();
+  for (std::size_t o = 0; o < p.outputs.size(); ++o)
+    if (kept == p.outputs.size() || o == kept) argument(*p.find(p.outputs[o].name), false);
   return "namespace program_" + seed + " {\nusing namespace sheaf;\n" + cpp_symbols(p) + "void run(sheaf::fuzz::surface_call& call) {\n  const auto program = compile(" + cpp_outputs(p) +
          ");\n  call.text = program.text();\n  program(" + arguments + ");\n}\nconst bool known = sheaf::fuzz::add_surface(" + seed + "u, run);\n}  // namespace program_" + seed + "\n\n";
 }

@@ -83,6 +83,7 @@ term author::floating(int depth) {
   if (kind < 16 && work() < limits_.work) return reduction(depth);
   if (kind == 16 && p_.kind != flavour::smooth) return dice_.chance(50) ? call("stop_gradient", {floating(depth - 1)}) : call("graft", {floating(depth - 1), floating(depth - 1)});
   if (kind == 17 && work() < limits_.work) return own_fold(depth);
+  if (kind == 18 && work() < limits_.work && !only_exact()) return ragged();
   return floating_leaf(depth);
 }
 
@@ -171,6 +172,27 @@ term author::reduction(int depth) {
   const term made = reduce(name, domains, body, policies(name, body->type));
   if (only_exact() && (name == "max" || name == "min")) return call(name == "max" ? "maximum" : "minimum", {made, number(name == "max" ? -64 : 64)});
   return made;
+}
+
+// A slice of data that is normalised: a logsumexp, or what a softmax weighs, with logits that may lie far apart.
+term author::ragged() {
+  std::vector<variable> rows;
+  for (const variable& v : scope_)
+    if (v.size >= 0) rows.push_back(v);
+  if (rows.empty()) return floating_leaf(0);
+  ragged_ = true;
+  domain d;
+  d.index = fresh_index();
+  scope_.push_back(bind_slice(d, dice_.of(rows)));
+  term logit = strong(floating_leaf(0), p_.main);
+  if (dice_.chance(40)) logit = logit * number(500);
+  const term weight = floating_leaf(0);
+  domain inner = d;
+  inner.index = fresh_index();
+  scope_.pop_back();
+  const term norm = reduce("logsumexp", {inner}, substituted(logit, d.index, index(inner.index)));
+  if (dice_.chance(40)) return norm;
+  return reduce("sum", {d}, call("exp", {logit - norm}) * strong(weight, p_.main));
 }
 
 term author::whole_reduction(int depth) {

@@ -216,7 +216,7 @@ void author::add_derivatives() {
     std::string x = dice_.of(by);
     for (int tries = 0; tries < 6 && read.count(x) == 0; ++tries) x = dice_.of(by);
     if (x == y || x == loss) continue;
-    const int kind = dice_.below(10);
+    const int kind = ragged_ && dice_.chance(50) ? 9 : dice_.below(10);
     if (kind < 4) add_derivative("grad", loss, x, "");
     else if (kind < 6) add_derivative("vjp", y, x, dice_.chance(30) ? direction_like(y, "cotangent") : add_input("c", p_.find(y)->type, p_.find(y)->dims).name);
     else if (kind < 8) add_derivative("jvp", y, x, direction_like(x, "tangent"));

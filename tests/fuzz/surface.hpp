@@ -3,6 +3,7 @@
 #pragma once
 #include <array>
 #include <map>
+#include <set>
 #include <string>
 
 #include <sheaf/sheaf.hpp>
@@ -51,9 +52,11 @@ struct mdspan_source {
 struct surface_call {
   std::map<std::string, sheaf_tensor> slots;
   std::string text;
+  mutable std::set<std::string> given;  // outputs among them; the others are returned
 
   template <class T, int Rank>
   view<T, Rank> at(const std::string& name) const {
+    given.insert(name);
     const sheaf_tensor& t = slots.at(name);
     return view<T, Rank>(static_cast<T*>(t.data), t.extents, t.strides);
   }
