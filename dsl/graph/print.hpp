@@ -20,17 +20,7 @@ class program_printer : public definition_printer {
   using definition_printer::definition_printer;
 
   constexpr flat<char> program() {
-    flat<bool> needed;
-    needed.resize(g_.size(), false);
-    for (const node_id output : g_.outputs) need(output, needed);
-    for (const node_id y : g_.differentiated) need(y, needed);
-    for (const demand& d : g_.demands)
-      for (const node_id n : {d.wrong, d.limit, d.found})
-        if (n != no_node) need(n, needed);
-    for (const constraint& c : g_.constraints) {
-      need(c.left, needed);
-      need(c.right, needed);
-    }
+    const reached_nodes needed(g_);
     for (const input_row& input : g_.inputs) input_line(input);
     for (const node_id first : bare_.axes())
       for (const node_id idx : g_.indices)
@@ -49,12 +39,6 @@ class program_printer : public definition_printer {
   }
 
  private:
-  constexpr void need(node_id n, flat<bool>& needed) const {
-    if (needed[n]) return;
-    needed[n] = true;
-    for (int k = 0; k < g_[n].count; ++k) need(g_.arg(n, k), needed);
-  }
-
   constexpr void input_line(const input_row& input) {
     start_line();
     append(out_, "input ");
@@ -127,7 +111,7 @@ class program_printer : public definition_printer {
   }
 
   // In the order in which the definitions use them.
-  constexpr void monoid_lines(const flat<bool>& needed) {
+  constexpr void monoid_lines(const reached_nodes& needed) {
     flat<int> used;
     flat<bool> seen;
     seen.resize(g_.size(), false);

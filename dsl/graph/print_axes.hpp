@@ -4,13 +4,13 @@
 // tests/text/round_trip.cpp.
 #pragma once
 #include <sheaf/dsl/graph/make.hpp>
+#include <sheaf/dsl/graph/reached.hpp>
 
 namespace sheaf::inline v0_1 {
 
 class bare_indices {
  public:
-  constexpr explicit bare_indices(const graph& g) : g_(g) {
-    find_printed();
+  constexpr explicit bare_indices(const graph& g) : g_(g), printed_(g) {
     flat<bool> direct;
     direct.resize(g_.size(), false);
     for (node_id n = 0; n < g_.size(); ++n) {
@@ -46,26 +46,6 @@ class bare_indices {
   constexpr const flat<node_id>& axes() const { return axes_; }
 
  private:
-  // What stands in the program's text: an index that is left over in the graph takes no name from others. All of a graph
-  // without outputs.
-  constexpr void find_printed() {
-    printed_.resize(g_.size(), g_.outputs.empty());
-    for (const node_id y : g_.outputs) reach(y);
-    for (const node_id y : g_.differentiated) reach(y);
-    for (const demand& d : g_.demands)
-      for (const node_id n : {d.wrong, d.limit, d.found})
-        if (n != no_node) reach(n);
-    for (const constraint& c : g_.constraints) {
-      reach(c.left);
-      reach(c.right);
-    }
-  }
-  constexpr void reach(node_id n) {
-    if (printed_[n]) return;
-    printed_[n] = true;
-    for (int k = 0; k < g_[n].count; ++k) reach(g_.arg(n, k));
-  }
-
   // The axis of an index's name.
   constexpr node_id axis_of(node_id idx) const {
     for (const node_id axis : axes_)
@@ -101,7 +81,7 @@ class bare_indices {
   }
 
   const graph& g_;
-  flat<bool> printed_;  // by node
+  reached_nodes printed_;  // an index that is left over in the graph takes no name from others
   flat<node_id> axes_, bare_;
 };
 

@@ -5,18 +5,13 @@
 // Shown by tests/numeric/names.cpp.
 #pragma once
 #include <sheaf/dsl/graph/make.hpp>
+#include <sheaf/dsl/graph/reached.hpp>
 
 namespace sheaf::inline v0_1 {
 
 class unique_names {
  public:
-  constexpr unique_names(graph& g, const flat<node_id>& given) : g_(g) {
-    kept_.resize(g.size(), false);
-    for (const node_id n : g.outputs) keep(n);
-    for (const node_id n : g.differentiated) keep(n);
-    for (const demand& d : g.demands)
-      for (const node_id n : {d.wrong, d.limit, d.found})
-        if (n != no_node) keep(n);
+  constexpr unique_names(graph& g, const flat<node_id>& given) : g_(g), kept_(g) {
     for (const input_row& i : g.inputs)
       if (i.symbol == nullptr) taken_.push(i.name);
     for (const node_id n : given)
@@ -33,11 +28,6 @@ class unique_names {
   }
 
  private:
-  constexpr void keep(node_id n) {
-    if (kept_[n]) return;
-    kept_[n] = true;
-    for (int k = 0; k < g_[n].count; ++k) keep(g_.arg(n, k));
-  }
   // The name, or name1, name2, ... where that is taken.
   constexpr name_id untaken(name_id called) {
     name_id result = called;
@@ -55,7 +45,7 @@ class unique_names {
   }
 
   graph& g_;
-  flat<bool> kept_;
+  reached_nodes kept_;
   flat<name_id> taken_;
 };
 
