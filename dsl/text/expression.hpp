@@ -20,9 +20,19 @@ SHEAF_HIDDEN inline constexpr infix_row infix_rows[] = {
     {"%", 8, op::remainder, false},
 };
 
+// Texts come from anybody, and what they nest every pass walks by recursion.
+constexpr bool text_parser::deeper() {
+  if (depth_ < 1000) return true;
+  wrong(at_) << "expression: nested deeper than 1000 levels; define parts of it";
+  return false;
+}
+
 constexpr built text_parser::expression(int precedence) {
+  if (!deeper()) return nothing_built;
+  ++depth_;
   built left = unary();
-  while (!failed()) {
+  for (int operators = 0; !failed(); ++operators) {
+    if (operators == 1000) wrong(at_) << "expression: more than 1000 operators in a row; define parts of it";
     const infix_row* found = nullptr;
     for (const infix_row& r : infix_rows)
       if (now().kind == token_kind::symbol && at(r.text) && r.precedence > precedence) found = &r;
@@ -34,14 +44,18 @@ constexpr built text_parser::expression(int precedence) {
     left = applied(found->kind, args, 2);
     settle(start);
   }
+  --depth_;
   return failed() ? nothing_built : left;
 }
 
 constexpr built text_parser::unary() {
   const bool minus = at("-"), negation = at("!");
   if (!minus && !negation) return primary();
+  if (!deeper()) return nothing_built;
   const int start = at_++;
+  ++depth_;
   const built a = unary();
+  --depth_;
   if (failed()) return nothing_built;
   const built result = applied(minus ? op::neg : op::logical_not, &a, 1);
   settle(start);
@@ -68,24 +82,35 @@ constexpr built text_parser::primary() {
 
 // 2, 0.5, 1e-3: numbers that take the type of what they meet; 2i32, 0.5f16 have one.
 constexpr built text_parser::number_literal() {
-  const token t = now();
-  ++at_;
-  bool whole = true;
-  std::int64_t value = 0;
+  const int start = at_++;
+  const token t = tokens_[start];
+  const bool minus = start > 0 && is(tokens_[start - 1], "-");
+  bool whole = true, fits = true;
+  std::uint64_t value = 0;
   for (int i = 0; i < t.size; ++i) {
     const char c = text_[t.first + i];
     whole = whole && c >= '0' && c <= '9';
-    if (whole)
-      value = static_cast<std::int64_t>(static_cast<std::uint64_t>(value) * 10 + static_cast<std::uint64_t>(c - '0'));
+    if (!whole) continue;
+    const std::uint64_t digit = static_cast<std::uint64_t>(c - '0');
+    fits = fits && value <= ((std::uint64_t{1} << 63) - digit) / 10;
+    value = 10 * value + digit;
   }
-  const built weak = whole ? b_.literal(value) : b_.literal(decimal::value_of(text_ + t.first, t.size));
-  if (now().kind != token_kind::name || now().first != t.first + t.size) return weak;
-  element type{};
-  if (!element_name(type)) {
+  const double real = decimal::value_of(text_ + t.first, t.size);
+  element type = element::i64;
+  const bool typed = now().kind == token_kind::name && now().first == t.first + t.size;
+  if (typed && !element_name(type)) {
     wrong(at_) << "expected an element type after the number, as in 2i32 or 0.5f16, found " << spelled(now()).text;
     return nothing_built;
   }
-  return {cast_to(b_.g, type, weak.id), false};
+  if (typed && is_floating(type)) return {number(b_.g, type, real), false};
+  if (typed && !whole) wrong(start) << "number: " << spelled(t).text << " is no whole number, as " << row(type).name << " asks";
+  const int bits = type == element::boolean ? 1 : 8 * row(type).bytes - (type == element::u8 ? 0 : 1);
+  const std::uint64_t most = (std::uint64_t{1} << bits) - (minus && type != element::u8 && type != element::boolean ? 0 : 1);
+  if (whole && (!fits || value > most)) wrong(start) << "number: " << spelled(t).text << " does not fit " << row(type).name;
+  if (failed()) return nothing_built;
+  if (!whole) return b_.literal(real);
+  const node_id made = integer(b_.g, static_cast<std::int64_t>(value), type);
+  return {made, !typed};
 }
 
 // The words of docs/language.md for element types, and what C++ calls the two that have a word of its own.
@@ -241,7 +266,7 @@ constexpr bool text_parser::let_value(built& value) {
       const int back = at_;
       at_ = lets_[i].body;
       lets_[i].busy = true;
-      const built made = expression();
+      const built made = expression();  // one level deeper than where it is used
       lets_[i].value = made;
       finish_line();
       lets_[i].busy = false;

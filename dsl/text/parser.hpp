@@ -54,9 +54,9 @@ class text_parser {
   };
   struct monoid_line {
     name_id name = 0;
-    int parameters = 0, combine = 0, identity = 0, adjoint = 0;  // first tokens; 0: none
+    int parameters = 0, combine = 0, identity = 0, adjoint_parameters = 0, adjoint = 0;  // first tokens; 0: none
     int width = 1;
-    bool in_order = false;
+    bool in_order = false, busy = false;
   };
   struct tensor_part {  // what can be subscripted, or whose value is meant
     node_id node = no_node;
@@ -133,9 +133,11 @@ class text_parser {
   constexpr node_id one_output();
   constexpr void default_outputs();
   constexpr void collect_lets(int line_end);
+  constexpr void expect_parts_used();
   constexpr int closing(int token) const;
   constexpr int line_end() const;
   constexpr void finish_line();
+  constexpr bool deeper();  // false, with a sentence, where it is too deep
   constexpr void skip_to_end();
   constexpr graph placed_error();
 
@@ -145,6 +147,7 @@ class text_parser {
   constexpr void custom_inputs(name_id definition);
   constexpr void custom_rules(name_id definition, node_id made);
   constexpr void custom_line(node_id made);
+  constexpr void expect_customs();
   constexpr void check_line();
   constexpr void expect_line();
   constexpr void demand_line();
@@ -179,7 +182,7 @@ class text_parser {
   constexpr built fold_call(int component);
   constexpr built get_call();
   constexpr void tuple_values(flat<built>& list);
-  constexpr monoid monoid_for(const monoid_line& m, const element* types);
+  constexpr monoid monoid_for(int which, const element* types);
   constexpr void rule(const monoid_line& m, int first, int groups, int parameters, own_monoid_row* rows,
                       const element* types, bool is_adjoint);
 
@@ -203,7 +206,7 @@ class text_parser {
   const text_argument* arguments_;
   int argument_count_;
   flat<token> tokens_;
-  int at_ = 0, place_ = -1;
+  int at_ = 0, place_ = -1, depth_ = 0;
   builder b_;
   flat<tensor_row> tensors_;
   flat<axis_row> axes_;
@@ -214,7 +217,7 @@ class text_parser {
   flat<monoid_line> monoids_;
   flat<node_id> companions_;  // what cotangent(y) and tangent(x) were asked of: y, or -2 - x
   flat<written_derivative> derivatives_;
-  bool any_output_ = false;
+  bool any_output_ = false, takes_parts_ = false;  // may a line `where` follow?
   node_id custom_ = no_node, custom_cotangent_ = no_node;  // within a line `custom`
 };
 

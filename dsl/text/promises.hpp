@@ -72,6 +72,16 @@ constexpr void text_parser::custom_line(node_id made) {
   settle(start);
 }
 
+// Each such line is one of a definition.
+constexpr void text_parser::expect_customs() {
+  for (int t = 0; t + 1 < tokens_.size() && !failed(); ++t) {
+    if (!is(tokens_[t], "custom") || (t > 0 && tokens_[t - 1].kind != token_kind::line_end)) continue;
+    const tensor_row* row = row_of(known_name(tokens_[t + 1]));
+    if (row == nullptr || !row->defined)
+      wrong(t + 1) << "custom: expected a definition of this text, found " << spelled(tokens_[t + 1]).text;
+  }
+}
+
 // check loss: what it subscripts is checked, though it is not computed.
 constexpr void text_parser::check_line() {
   ++at_;
@@ -123,6 +133,7 @@ constexpr void text_parser::demand_line() {
   }
   if (accept("limit")) d.limit = positioned(expression().id, d.wrong);
   if (!failed() && accept("found")) d.found = positioned(expression().id, d.wrong);
+  expect_parts_used();
   scope_.clear();
   lets_.clear();
   if (failed()) return;

@@ -210,7 +210,7 @@ constexpr built text_parser::fold_call(int component) {
   const flat<node_id> values = b_.adopted(parts.data(), parts.size());
   element types[16] = {};
   for (int k = 0; k < m.width; ++k) types[k] = fold_type(b_.g.type(values[k]));
-  const monoid first = monoid_for(m, types);
+  const monoid first = monoid_for(which, types);
   if (failed()) return nothing_built;
   folder fold(b_, {axes.data(), axes.size(), over.text});
   const sentence what = sentence{} << "fold " << text_of(called).text;
@@ -226,6 +226,7 @@ constexpr built text_parser::get_call() {
   const std::int64_t k = expect_integer();
   expect(">");
   expect("(");
+  if (!failed() && k >= 16) wrong(start) << "get<" << k << ">: a tuple has at most 16 values";
   if (failed()) return nothing_built;
   built value = nothing_built;
   if (at("fold")) {
@@ -241,7 +242,11 @@ constexpr built text_parser::get_call() {
 }
 
 // The rows of a monoid for values of these types.
-constexpr monoid text_parser::monoid_for(const monoid_line& m, const element* types) {
+constexpr monoid text_parser::monoid_for(int which, const element* types) {
+  const monoid_line m = monoids_[which];
+  if (m.busy) wrong(at_ - 1) << "fold " << text_of(m.name).text << ": it is made of itself";
+  if (failed()) return own_kind(0);
+  monoids_[which].busy = true;
   own_monoid_row rows[16];
   const int back = at_;
   at_ = m.identity;
@@ -256,13 +261,9 @@ constexpr monoid text_parser::monoid_for(const monoid_line& m, const element* ty
       wrong(m.identity) << "fold " << text_of(m.name).text << ": its identity is not a number";
   }
   if (!failed()) rule(m, m.combine, 2, m.parameters, rows, types, false);
-  if (!failed() && m.adjoint != 0) {
-    at_ = m.adjoint + 1;  // behind the word: its parameters
-    int first = m.adjoint + 1;
-    while (!is(tokens_[first], "=")) ++first;
-    rule(m, first + 1, m.width > 1 ? 3 : 2, m.adjoint + 1, rows, types, true);
-  }
+  if (!failed() && m.adjoint != 0) rule(m, m.adjoint, m.width > 1 ? 3 : 2, m.adjoint_parameters, rows, types, true);
   at_ = back;
+  monoids_[which].busy = false;
   if (failed()) return own_kind(0);
   const monoid made = b_.own(rows, m.width);
   settle(m.combine);

@@ -58,6 +58,7 @@ constexpr graph text_parser::run() {
     finish_line();
     if (!failed()) skip_line();
   }
+  expect_customs();
   if (!failed() && !any_output_) default_outputs();
   if (!failed() && b_.g.outputs.empty()) wrong(at_) << "compile: expected at least one output";
   if (!failed()) b_.finish();
@@ -71,7 +72,11 @@ constexpr void text_parser::statement() {
   if (at("axis")) return axis_line();
   if (at("monoid")) return monoid_line_();
   if (at("custom")) return skip_to_end();  // read with its definition
-  if (at("where")) return skip_to_end();
+  if (at("where")) {
+    if (!takes_parts_) wrong(at_) << "where: expected below a definition or a demand, whose part it is";
+    return skip_to_end();
+  }
+  takes_parts_ = at("demand") || !is_word(now());
   if (at("output")) return output_line();
   if (at("check")) return check_line();
   if (at("expect")) return expect_line();
@@ -114,6 +119,8 @@ constexpr void text_parser::axis_line() {
   const int start = at_;
   expect_name("the name of an axis");
   expect(":");
+  for (const axis_row& row : axes_)
+    if (!failed() && row.name == name_of(t)) wrong(start) << "axis " << text_of(row.name).text << ": declared twice";
   if (failed()) return;
   const node_id size = bound_value();
   if (failed()) return;
@@ -128,6 +135,8 @@ constexpr void text_parser::monoid_line_() {
   monoid_line m;
   ++at_;
   m.name = expect_name("the name of a monoid");
+  for (const monoid_line& other : monoids_)
+    if (!failed() && other.name == m.name) wrong(at_ - 1) << "monoid " << text_of(m.name).text << ": declared twice";
   m.parameters = at_;
   expect("(");
   if (accept("("))
@@ -142,7 +151,13 @@ constexpr void text_parser::monoid_line_() {
     if (open == 0 && at("=") && m.combine == 0) m.combine = at_ + 1;
     if (open == 0 && at("identity")) m.identity = at_ + 1;
     if (open == 0 && at("in_order")) m.in_order = true;
-    if (open == 0 && at("adjoint")) m.adjoint = at_;
+    if (open != 0 || !at("adjoint") || m.adjoint != 0) continue;
+    m.adjoint_parameters = at_ + 1;
+    const int last = is(ahead(1), "(") ? closing(at_ + 1) : -1;
+    if (last < 0 || !is(tokens_[last + 1], "="))
+      wrong(at_) << "monoid " << text_of(m.name).text << ": expected adjoint(element, result) = expression";
+    else
+      m.adjoint = (at_ = last + 1) + 1;
   }
   if (!failed() && (m.combine == 0 || m.identity == 0))
     wrong(m.parameters) << "monoid " << text_of(m.name).text << ": expected (a, b) = combination identity number";
@@ -193,10 +208,17 @@ constexpr void text_parser::definition_line() {
   const int end = line_end();
   collect_lets(end);
   const node_id made = defined_as(called, axes, start, end);
+  expect_parts_used();
   scope_.clear();
   lets_.clear();
   if (!failed()) tensors_.push({called, made, true, false});
   if (!failed() && has_custom(called)) custom_rules(called, made);
+}
+
+constexpr void text_parser::expect_parts_used() {
+  for (const let_row& let : lets_)
+    if (!failed() && !let.built_already)
+      wrong(let.name) << "where " << spelled(tokens_[let.name]).text << ": nothing above uses it";
 }
 
 constexpr node_id text_parser::defined_as(name_id called, const flat<bound_axis>& axes, int start, int end) {

@@ -127,11 +127,32 @@ const wrong mistakes[] = {
     {"input x: f32[?]", "line 1, column 16: compile: expected at least one output"},
     {"input x: f32[?]\ny = ?", "line 2, column 5: expected an expression, found ?"},
     {"input x: f32[?]\ny(i) = v1\n  where v1 = v1 + x(i)", "line 3, column 14: v1: it is made of itself"},
+    {"y = 9223372036854775808", "line 1, column 5: number: 9223372036854775808 does not fit i64"},
+    {"y = 300i8", "line 1, column 5: number: 300 does not fit i8"},
+    {"y = 1.5i32", "line 1, column 5: number: 1.5 is no whole number, as i32 asks"},
+    {"custom nothing by x = 2; y = 1", "line 1, column 8: custom: expected a definition of this text, found nothing"},
+    {"y = 1\n  where u = 2", "line 2, column 9: where u: nothing above uses it"},
+    {"where u = 2", "line 1, column 1: where: expected below a definition or a demand, whose part it is"},
+    {"axis t: 3; axis t: 4; y = sum(t, 1)", "line 1, column 17: axis t: declared twice"},
+    {"monoid m(a, b) = a + b identity 0 adjoint(e, r)\ny = 1",
+     "line 1, column 35: monoid m: expected adjoint(element, result) = expression"},
+    {"monoid m(a, b) = a + fold(m, t.in(0, 2), 1) identity 0\ny = fold(m, t.in(0, 2), 1)",
+     "line 1, column 43: fold m: it is made of itself"},
     {"input x: f32[?]\ny(i) = exp(x(i), 2)", "line 2, column 8: exp: expected 1 argument, got 2"},
 };
 
 TEST(text, mistakes_have_a_place_and_the_surface_s_sentence) {
   for (const wrong& w : mistakes) EXPECT_EQ(mistake_of(w.text), w.sentence);
+}
+
+// Texts come from anybody: what is nested without end is a sentence, not the end of the stack.
+TEST(text, nested_too_deep) {
+  std::string deep = "input x: f32\ny = x", parts = "input x: f32\ny = v0";
+  for (int k = 0; k < 5000; ++k) deep = "input x: f32\ny = (" + deep.substr(17) + ")";
+  for (int k = 0; k < 5000; ++k) parts += "\n  where v" + std::to_string(k) + " = v" + std::to_string(k + 1) + " + x";
+  const std::string words = "expression: nested deeper than 1000 levels; define parts of it";
+  EXPECT_EQ(mistake_of(deep), "line 2, column 1005: " + words);
+  EXPECT_EQ(mistake_of(parts + "\n  where v5000 = x"), "line 1002, column 16: " + words);
 }
 
 // Nothing that is cut off or torn apart may do more than say so.
