@@ -91,6 +91,13 @@ void check_text(const graph& g, const arguments& a, const shape_list& shapes, co
   } catch (const error& e) {
     second = {true, name_of(e.code()), e.what(), {}, ""};
   }
+  // Simplified further, additions may be in another order.
+  if (v.rewritten && expected.failed == second.failed && !second.failed) {
+    verdict further;
+    check_values(g, a, second, expected, further);
+    if (!further.ok()) fail(v, "text: values of what is printed", further.words + "\n" + once);
+    return;
+  }
   if (!same_outputs(expected, second, words)) fail(v, "text: values of what is printed", words + "\n" + once);
 }
 

@@ -1,6 +1,7 @@
 // See run.hpp.
 #include "run.hpp"
 
+#include <sheaf/build_tree.hpp>
 #include <sheaf/dsl/graph/pack.hpp>
 #include <sheaf/dsl/graph/print.hpp>
 #include <sheaf/dsl/text/parse.hpp>
@@ -27,6 +28,7 @@ bool fits(const graph& g) {
 }
 
 runnable::runnable(const graph& g, jit::backend runs_on, const options& wanted) : g_(g) {
+  jit::note_headers(SHEAF_HEADERS);  // the plug-in of this build tree
   const auto words = std::make_unique<packed_words<capacity>>(pack<capacity>(g));
   program_ = jit::make_program(words->words, runs_on, wanted);
 }
