@@ -9,13 +9,20 @@
 
 namespace sheaf::inline v0_1 {
 
+// An output that is another once more, by the name that the other began with.
+struct named_copy {
+  node_id definition = no_node;
+  name_id called = 0;
+};
+
 class unique_names {
  public:
-  constexpr unique_names(graph& g, const flat<node_id>& given) : g_(g), kept_(g) {
+  constexpr unique_names(graph& g, const flat<node_id>& given, const flat<named_copy>& copies) : g_(g), kept_(g) {
     for (const input_row& i : g.inputs)
       if (i.symbol == nullptr) taken_.push(i.name);
     for (const node_id n : given)
       if (kept_[n]) taken_.push(static_cast<name_id>(g[n].attribute));
+    for (const named_copy& c : copies) g.nodes[c.definition].attribute = c.called;
     const int size = g.inputs.size();
     for (int i = 0; i < size; ++i)
       if (g.inputs[i].symbol != nullptr) g.inputs[i].name = untaken(g.inputs[i].name);

@@ -210,13 +210,15 @@ class builder : public rows_of_monoids {
   }
   // The definition, or where that is an output already, one like it of another name.
   constexpr node_id another(node_id definition) {
-    const detail::sentence stem = detail::sentence{} << tensor_name(definition);
+    const name_id called = static_cast<name_id>(g[definition].attribute);
+    const detail::sentence stem = detail::sentence{} << text(called);
     node_id made = definition;
     for (int k = 1; g.outputs.contains(made); ++k) {
       const detail::sentence words = detail::sentence(stem) << k;
       made = define(g, name(words.text, words.size), g.arg(definition, 0), g.args.data() + g[definition].first + 1,
                     g[definition].count - 1);
     }
+    if (made != definition) copies_.push({made, called});
     return made;
   }
   constexpr node_id gradient_of(node_id y, node_id x, node_id cotangent, name_id called) {
@@ -324,7 +326,7 @@ class builder : public rows_of_monoids {
         fail() << "tensor " << tensor_name(g.arg(n, 0)) << ": skipping stands in no reduction over one of its indices; "
                << "write padded(value)(...) for a value outside";
     if (requires_ && !g.failed()) collect_demands(g);
-    if (!g.failed()) unique_names(g, given_);
+    if (!g.failed()) unique_names(g, given_, copies_);
   }
 
  private:
@@ -397,6 +399,7 @@ class builder : public rows_of_monoids {
   flat<memo> memo_, tensors_;
   flat<node_id> ruled_;            // definitions whose rules are built
   flat<const char*> asked_;
+  flat<named_copy> copies_;
   flat<node_id> given_;            // definitions whose names the program's author gave
 };
 

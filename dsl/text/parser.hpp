@@ -149,6 +149,7 @@ class text_parser {
   constexpr void custom_line(node_id made);
   constexpr void expect_customs();
   constexpr void check_line();
+  constexpr bool is_fixed(node_id n) const;
   constexpr void expect_line();
   constexpr void demand_line();
   constexpr name_id quoted_text();

@@ -95,10 +95,19 @@ constexpr void text_parser::check_line() {
   } while (!failed() && accept(","));
 }
 
+// Is it made of numbers and extents?
+constexpr bool text_parser::is_fixed(node_id n) const {
+  bool fixed = b_.g.kind(n) == op::extent || b_.g.kind(n) == op::constant || is_elementwise(b_.g.kind(n));
+  for (int k = 0; k < b_.g[n].count && fixed && b_.g.kind(n) != op::extent; ++k) fixed = is_fixed(b_.g.arg(n, k));
+  return fixed;
+}
+
 // expect extent(a, 0) == extent(b, 0) for i
 constexpr void text_parser::expect_line() {
-  ++at_;
+  const int start = ++at_;
   const built left = expression(6), right = (expect("=="), expression(6));
+  if (!failed() && !(is_fixed(left.id) && is_fixed(right.id)))
+    wrong(start) << "expect: two sides of numbers and extents, found data";
   name_id called = b_.name("", 0);
   if (accept("for")) called = expect_name("an index");
   if (!failed()) b_.constrain(left.id, right.id, called);

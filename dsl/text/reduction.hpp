@@ -105,6 +105,7 @@ constexpr bound_axis text_parser::domain(sentence& over) {
   const int start = at_;
   const token t = now();
   expect_name("an index");
+  if (!failed() && t.primes > most_primes) wrong(start) << "index " << spelled(t).text << ": at most 65535 primes";
   if (failed()) return a;
   over << text_of(name_of(t)).text;
   a.axis = axis_of(t);

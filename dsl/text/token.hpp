@@ -7,6 +7,8 @@ namespace sheaf::inline v0_1 {
 
 enum class token_kind : std::uint8_t { end, line_end, name, number, string, symbol, strange };
 
+SHEAF_HIDDEN inline constexpr int most_primes = 65535;  // of an index; a token with more is no name
+
 struct token {
   token_kind kind = token_kind::end;
   int first = 0, size = 0;  // of its characters; without the quotes of a name or a string
@@ -73,7 +75,7 @@ class lexer {
     int& primes = out_.back().primes;
     for (; ahead(0) == '\''; ++at_) ++primes;
     if (primes != 1 || !is_digit(ahead(0))) return;
-    for (primes = 0; is_digit(ahead(0)); ++at_) primes = 10 * primes + (ahead(0) - '0');
+    for (primes = 0; is_digit(ahead(0)); ++at_) primes = primes < most_primes ? 10 * primes + (ahead(0) - '0') : primes;
   }
   constexpr void quoted(char quote) {
     const int first = ++at_;

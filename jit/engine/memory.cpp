@@ -147,10 +147,16 @@ void check_memory(const graph& g, const sheaf_tensor* tensors) {
     if (tensors[s].extents == nullptr) return memory_region{};
     return region_of(tensors[s], rank(s), s < inputs ? g.inputs[s].type : g.type(g.outputs[s - inputs]));
   };
-  for (int s = 0; s < slots; ++s)
-    if (tensors[s].data == nullptr && tensors[s].extents != nullptr && has_elements(tensors[s], rank(s)))
-      runtime::fail(code::bad_argument, (s < inputs ? "argument " : "output ") + slot_text(g, s),
-                    "memory for its elements", "a null pointer");
+  for (int s = 0; s < slots; ++s) {
+    if (tensors[s].extents == nullptr) continue;
+    const auto what = [&] { return (s < inputs ? "argument " : "output ") + slot_text(g, s); };
+    for (int d = 0; d < rank(s); ++d)
+      if (tensors[s].extents[d] < 0)
+        runtime::fail(code::bad_argument, what() + ", dimension " + std::to_string(d), "an extent of at least 0",
+                      std::to_string(tensors[s].extents[d]));
+    if (tensors[s].data == nullptr && has_elements(tensors[s], rank(s)))
+      runtime::fail(code::bad_argument, what(), "memory for its elements", "a null pointer");
+  }
   for (int o = inputs; o < slots; ++o) {
     if (tensors[o].extents == nullptr) continue;
     const memory_region own = region(o);

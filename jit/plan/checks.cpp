@@ -87,6 +87,9 @@ struct ends {
   node_id nonempty;     // every range it walks has an element
 };
 
+// Times an extent this may leave i64, so that the ends of the range say nothing of what lies between.
+bool may_wrap(std::int64_t slope) { return slope > INT32_MAX || slope < -INT32_MAX; }
+
 // Replaces each index the subscript is affine in by the end of its range that makes it least or most.
 ends ends_of(graph& g, node_id e) {
   ends r{e, e, truth(g, true)};
@@ -98,7 +101,7 @@ ends ends_of(graph& g, node_id e) {
     std::sort(list.rbegin(), list.rend());  // ranges refer to older nodes
     for (const node_id idx : list) {
       const line a = split_affine(g, r.least, idx), b = split_affine(g, r.most, idx);
-      if (!a.affine || !b.affine) continue;
+      if (!a.affine || !b.affine || may_wrap(a.slope) || may_wrap(b.slope)) continue;
       const node_id low = g.arg(idx, 0), high = g.arg(idx, 1), last = make(g, op::add, high, integer(g, -1));
       const auto at = [&](const line& l, bool least) {
         const node_id end = (l.slope > 0) == least ? low : last;
