@@ -1,6 +1,8 @@
 #include <sheaf/jit/plan/taps.hpp>
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
@@ -293,13 +295,14 @@ class kept_search {
 
   node_id node = no_node;                      // what to keep
   node_id everywhere = no_node;                // the same at all places of the ranges
-  std::unordered_map<node_id, node_id> whole;  // of narrowed indices around it: the same over the whole range
+  std::map<node_id, node_id> whole;  // of narrowed indices around it: the same over the whole range
 
   bool operator()() { return find(s_.body); }
 
  private:
   bool find(node_id n) {
     if (g_.kind(n) == op::extent || g_.kind(n) == op::define) return false;
+    if (!seen_.emplace(n, whole).second) return false;  // a part that many paths lead to is walked once
     if (!whole.empty() && (g_.kind(n) == op::reduce || is_elementwise(g_.kind(n))) && keepable(n)) return true;
     const auto before = whole;
     if (g_.kind(n) == op::reduce)
@@ -355,6 +358,7 @@ class kept_search {
   graph& g_;
   const facts& known_;
   const stage& s_;
+  std::set<std::pair<node_id, std::map<node_id, node_id>>> seen_;
 };
 
 // A stage that stores this already, or a new one; its indices in the order of a stage over the same ones.
