@@ -199,8 +199,14 @@ constexpr node_id has_terms(graph& g, node_id e, bool may_be_empty = false) {
   if (kind == op::neg || kind == op::div || kind == op::cast) return has_terms(g, g.arg(e, 0), may_be_empty);
   if (kind == op::mul)
     return conjunction(g, has_terms(g, g.arg(e, 0), may_be_empty), has_terms(g, g.arg(e, 1), may_be_empty));
-  if (kind == op::select && is_number(g, g.arg(e, 2), 0))
-    return conjunction(g, g.arg(e, 0), has_terms(g, g.arg(e, 1), may_be_empty));
+  if (kind == op::select) {
+    const node_id c = g.arg(e, 0), a = g.arg(e, 1), b = g.arg(e, 2);
+    const node_id yes = is_number(g, a, 0) ? truth(g, false) : has_terms(g, a, may_be_empty);
+    const node_id no = is_number(g, b, 0) ? truth(g, false) : has_terms(g, b, may_be_empty);
+    if (is_true(g, yes) && is_true(g, no)) return yes;
+    const node_id otherwise = conjunction(g, make(g, op::logical_not, c), no);
+    return make(g, op::logical_or, conjunction(g, c, yes), otherwise);
+  }
   if (kind != op::reduce || monoid_of(g, e) != monoid::sum) return truth(g, true);
   node_id inside = truth(g, !is_sum_of_guarded(g, g.arg(e, 0)));
   if (is_false(g, inside)) {

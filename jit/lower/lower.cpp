@@ -128,7 +128,7 @@ planned plan_program(graph source, const plan::call_facts& call, const std::stri
   p.g = std::move(source);
   const plan::facts known(p.g, call);
   p.plan.stages = plan::stages_of(p.g);
-  plan::add_checks(p.g, p.plan.stages, p.plan);
+  plan::add_checks(p.g, known, p.plan.stages, p.plan);
   plan::materialise(p.g, known, p.plan.stages, p.plan.trusted);
   plan::mark_asked(p.g, p.plan.stages);
   plan::mark_kept(p.g, known, p.plan.stages);

@@ -4,17 +4,11 @@
 
 #include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/plan/violations.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
 namespace {
-
-node_id low_of(graph& g, node_id tensor, int d) {
-  return g.kind(tensor) == op::define ? g.arg(g.arg(tensor, 1 + d), 0) : integer(g, 0);
-}
-node_id high_of(graph& g, node_id tensor, int d) {
-  return g.kind(tensor) == op::define ? g.arg(g.arg(tensor, 1 + d), 1) : extent(g, tensor, d);
-}
 
 // Does the condition say that the reduction's range has an element? Without one nothing in it is evaluated anyway.
 bool asks_for_elements(const graph& g, node_id condition, node_id reduce) {
@@ -29,10 +23,11 @@ bool asks_for_elements(const graph& g, node_id condition, node_id reduce) {
   return (g.kind(size) == op::sub && g.arg(size, 0) == high && g.arg(size, 1) == low) || (size == high && is_zero(low));
 }
 
-// Loads that are evaluated whatever the data, arguments first.
+// Loads that are evaluated whatever the data, arguments first; but those that find_violations asks about.
 class unconditional_loads {
  public:
-  unconditional_loads(const graph& g, std::vector<node_id>& found) : g_(g), found_(found) {}
+  unconditional_loads(const graph& g, const facts& known, const outside_loads& outside, std::vector<node_id>& found)
+      : g_(g), known_(known), outside_(outside), found_(found) {}
   void operator()(node_id n) {
     if (!seen_.insert(n).second) return;
     const op kind = g_.kind(n);
@@ -40,31 +35,89 @@ class unconditional_loads {
     if (kind == op::select && asks_for_elements(g_, g_.arg(n, 0), g_.arg(n, 1))) (*this)(g_.arg(n, 1));
     // The first may guard the rest.
     if (kind == op::select || kind == op::logical_and || kind == op::logical_or) return (*this)(g_.arg(n, 0));
+    if (kind == op::reduce && !walks(n)) return;
     for (int k = g_[n].count - 1; k >= 0; --k) {
       if (kind == op::load && k == 0) continue;
       if (kind == op::reduce && k == 0 && !is_true(g_, g_.arg(n, 1))) continue;
       (*this)(g_.arg(n, k));
     }
-    if (kind == op::load && std::find(found_.begin(), found_.end(), n) == found_.end()) found_.push_back(n);
+    if (kind != op::load || outside_.contains(n)) return;
+    if (std::find(found_.begin(), found_.end(), n) == found_.end()) found_.push_back(n);
   }
 
  private:
+  // Is no loop of the reduction empty? If one is, what the loops before it are made of is evaluated, and the condition
+  // that is asked first where it waits for no other loop.
+  bool walks(node_id reduce) {
+    const auto list = nesting_order(g_, bound_indices(g_, reduce));
+    const auto end = std::find_if(list.begin(), list.end(), [&](node_id idx) { return is_empty(known_, idx); });
+    if (end == list.end()) return true;
+    std::for_each(list.begin(), end, [&](node_id idx) { (*this)(idx); });
+    node_id first = g_.arg(reduce, 1);
+    while (g_.kind(first) == op::logical_and) first = g_.arg(first, 0);
+    if (!g_.free[first].meets(set_of(g_, {end, list.end()}))) (*this)(first);
+    return false;
+  }
+
   const graph& g_;
+  const facts& known_;
+  const outside_loads& outside_;
   std::vector<node_id>& found_;
   std::unordered_set<node_id> seen_;
 };
 
-// What a differentiated definition reads, also where the gradients alone are computed and read less: a bad subscript
-// would just not meet any row there.
-void differentiated_loads(const graph& g, node_id definition, std::vector<node_id>& loads) {
-  std::vector<node_id> own;
-  unconditional_loads collect(g, own);
-  collect(g.arg(definition, 0));
-  for (const node_id n : own) {
-    if (g.kind(g.arg(n, 0)) == op::define) differentiated_loads(g, g.arg(n, 0), loads);
-    if (std::find(loads.begin(), loads.end(), n) == loads.end()) loads.push_back(n);
+// By stage: is anything of it evaluated? What is read in empty loops alone is not.
+std::vector<bool> evaluated(const graph& g, const facts& known, const std::vector<stage>& stages) {
+  std::vector<bool> list(stages.size(), false);
+  std::unordered_set<node_id> read, seen;
+  const auto walk = [&](auto&& self, node_id n) -> void {
+    if (!seen.insert(n).second || g.kind(n) == op::extent) return;
+    if (g.kind(n) == op::reduce)
+      for (const node_id idx : bound_indices(g, n))
+        if (is_empty(known, idx)) return;
+    if (g.kind(n) == op::load) read.insert(g.arg(n, 0));
+    for (int k = g.kind(n) == op::load ? 1 : 0; k < g[n].count; ++k) self(self, g.arg(n, k));
+  };
+  for (std::size_t i = stages.size(); i-- > 0;) {  // readers first
+    const stage& s = stages[i];
+    const auto empty = [&](node_id idx) { return is_empty(known, idx); };
+    list[i] = (s.where == place::output || read.contains(s.define)) && std::none_of(s.indices.begin(), s.indices.end(), empty);
+    if (list[i]) walk(walk, s.body);
   }
+  return list;
 }
+
+// What is evaluated of the program.
+struct evaluated_loads {
+  graph& g;
+  const facts& known;
+  const outside_loads outside = loads_outside(g, known);
+  std::vector<node_id> loads = {};
+  std::vector<violation> violations = {};
+
+  void unconditional(node_id n, std::vector<node_id>& found) { unconditional_loads(g, known, outside, found)(n); }
+
+  void add(const stage& s, bool reached) {
+    unconditional_loads collect(g, known, outside, loads);
+    if (reached) collect(s.body);
+    for (const node_id idx : s.indices) collect(idx);
+    if (reached && !outside.empty()) find_violations(g, known, outside, s.body, s.indices, violations);
+  }
+
+  // What a differentiated definition reads, also where the gradients alone are computed and read less: a bad subscript
+  // would just not meet any row there.
+  void add_differentiated(node_id definition) {
+    std::vector<node_id> indices, own;
+    for (int d = 0; d < tensor_rank(g, definition); ++d) indices.push_back(g.arg(definition, 1 + d));
+    if (std::any_of(indices.begin(), indices.end(), [&](node_id idx) { return is_empty(known, idx); })) return;
+    unconditional(g.arg(definition, 0), own);
+    if (!outside.empty()) find_violations(g, known, outside, g.arg(definition, 0), indices, violations);
+    for (const node_id n : own) {
+      if (g.kind(g.arg(n, 0)) == op::define) add_differentiated(g.arg(n, 0));
+      if (std::find(loads.begin(), loads.end(), n) == loads.end()) loads.push_back(n);
+    }
+  }
+};
 
 // Checks run before any stage does: what they read of definitions is computed anew.
 node_id without_definitions(graph& g, node_id e) {
@@ -204,6 +257,27 @@ void add_load(graph& g, node_id n, program_plan& plan, std::vector<stage>& first
   }
 }
 
+// The positions of the loops around it for which it is evaluated; the host's to look at where no data says.
+void add_violation(graph& g, const facts& known, const outside_loads& outside, const violation& v, program_plan& plan,
+                   std::vector<stage>& first) {
+  check c;
+  c.dimension = outside.at(v.load);
+  const node_id tensor = g.arg(v.load, 0);
+  c.tensor = tensor_name(g, tensor);
+  c.subscript = c.least = c.most = g.arg(v.load, 1 + c.dimension);
+  c.low = low_of(g, tensor, c.dimension);
+  c.high = high_of(g, tensor, c.dimension);
+  c.outside = without_definitions(g, v.where);
+  c.uniform = known.value(c.outside).has_value();
+  for (const node_id idx : v.loops) c.uniform = c.uniform && known.value(g.arg(idx, 0)) && known.value(g.arg(idx, 1));
+  if (!c.uniform) {
+    positions(g, c, v.loops);
+    c.ordinal = static_cast<int>(first.size());
+    first.push_back(stage_of(g, c));
+  }
+  plan.checks.push_back(std::move(c));
+}
+
 // Those of extents alone are checked where a call's extents are, before a plan is made.
 void add_demands(graph& g, program_plan& plan, std::vector<stage>& first) {
   for (int k = 0; k < g.demands.size(); ++k) {
@@ -222,21 +296,21 @@ void add_demands(graph& g, program_plan& plan, std::vector<stage>& first) {
 
 }  // namespace
 
-void add_checks(graph& g, std::vector<stage>& stages, program_plan& plan) {
-  std::vector<node_id> loads;
-  for (const stage& s : stages) {
-    unconditional_loads collect(g, loads);
-    collect(s.body);
-    for (const node_id idx : s.indices) collect(idx);
-  }
-  for (const node_id y : g.differentiated) differentiated_loads(g, y, loads);
+void add_checks(graph& g, const facts& known, std::vector<stage>& stages, program_plan& plan) {
+  evaluated_loads all{g, known};
+  const std::vector<bool> reached = evaluated(g, known, stages);
+  for (std::size_t i = 0; i < stages.size(); ++i) all.add(stages[i], reached[i]);
+  for (const node_id y : g.differentiated) all.add_differentiated(y);
   std::vector<stage> first;
   std::vector<node_id> asked;
-  unconditional_loads collect(g, asked);
-  for (const demand& d : g.demands) collect(d.wrong);
+  for (const demand& d : g.demands) {
+    all.unconditional(d.wrong, asked);
+    if (!all.outside.empty()) find_violations(g, known, all.outside, d.wrong, {}, all.violations);
+  }
   for (const node_id n : asked) add_load(g, n, plan, first);
   add_demands(g, plan, first);
-  for (const node_id n : loads) add_load(g, n, plan, first);
+  for (const node_id n : all.loads) add_load(g, n, plan, first);
+  for (const violation& v : all.violations) add_violation(g, known, all.outside, v, plan, first);
   stages.insert(stages.begin(), first.begin(), first.end());
 }
 

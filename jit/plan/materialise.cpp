@@ -280,7 +280,8 @@ bool take_ties(graph& g, stage& s, std::vector<stage>& before) {
   return true;
 }
 
-// A scatter walks each piece's rows within its bound indices: what those rows do not change is better read.
+// A scatter walks each piece's rows within its bound indices: what those rows do not change is better read. What depends on
+// none of its indices is, as it would stand before the loop that pieces share.
 bool take_from_scatter(graph& g, const facts& known, stage& s, std::vector<stage>& before) {
   index_set all = g.free[s.body];
   all |= set_of(g, bound_indices(g, s.body));
@@ -288,7 +289,7 @@ bool take_from_scatter(graph& g, const facts& known, stage& s, std::vector<stage
     if (n == s.body || !has_closed_ranges(g, n)) continue;
     const auto& brief = s.slices.brief;  // these stay where they are
     if (std::find(brief.begin(), brief.end(), g.arg(n, 2)) != brief.end()) continue;
-    if (known.trips(all) <= repeats_allowed * known.trips(g.free[n])) continue;
+    if (!g.free[n].empty() && known.trips(all) <= repeats_allowed * known.trips(g.free[n])) continue;
     replace_in(g, s, n, stored(g, n, "kept", s, before, "a scatter would compute it for each of its rows"));
     return true;
   }

@@ -1,0 +1,106 @@
+#include <sheaf/jit/plan/violations.hpp>
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+#include <sheaf/dsl/graph/affine.hpp>
+#include <sheaf/jit/plan/rewrite.hpp>
+
+namespace sheaf::plan {
+
+bool is_empty(const facts& known, node_id idx) {
+  const graph& g = known.g();
+  const auto low = known.value(g.arg(idx, 0)), high = known.value(g.arg(idx, 1));
+  return low && high && *high <= *low;
+}
+
+node_id low_of(graph& g, node_id tensor, int d) {
+  return g.kind(tensor) == op::define ? g.arg(g.arg(tensor, 1 + d), 0) : integer(g, 0);
+}
+node_id high_of(graph& g, node_id tensor, int d) {
+  return g.kind(tensor) == op::define ? g.arg(g.arg(tensor, 1 + d), 1) : extent(g, tensor, d);
+}
+
+outside_loads loads_outside(graph& g, const facts& known) {
+  outside_loads list;
+  const node_id count = g.size();
+  for (node_id n = 0; n < count; ++n)
+    for (int d = 0; g.kind(n) == op::load && d + 1 < g[n].count; ++d) {
+      const node_id tensor = g.arg(n, 0), e = g.arg(n, 1 + d);
+      if (!g.free[e].empty() || holds(g, e, op::load)) continue;
+      const auto at = known.value(e), low = known.value(low_of(g, tensor, d)), high = known.value(high_of(g, tensor, d));
+      if (at && low && high && (*at < *low || *at >= *high)) list.try_emplace(n, d);
+    }
+  return list;
+}
+
+namespace {
+
+class path_walk {
+ public:
+  path_walk(graph& g, const facts& known, const outside_loads& outside, std::vector<violation>& found)
+      : g_(g), known_(known), outside_(outside), found_(found) {}
+
+  void operator()(node_id n, const std::vector<node_id>& loops, node_id where) {
+    const op kind = g_.kind(n);
+    if (kind == op::extent || kind == op::define || !leads_to_one(n) || !seen_.emplace(n, loops, where).second) return;
+    if (kind == op::select) {
+      const node_id c = g_.arg(n, 0), yes = g_.arg(n, 1), no = g_.arg(n, 2);
+      (*this)(c, loops, where);
+      behind(c, yes, loops, where);
+      return behind(make(g_, op::logical_not, c), no, loops, where);
+    }
+    if (kind == op::logical_and || kind == op::logical_or) {
+      const node_id first = g_.arg(n, 0), second = g_.arg(n, 1);
+      (*this)(first, loops, where);
+      return behind(kind == op::logical_and ? first : make(g_, op::logical_not, first), second, loops, where);
+    }
+    if (kind == op::reduce) return reduction(n, loops, where);
+    for (int k = kind == op::load ? 1 : 0; k < g_[n].count; ++k) (*this)(g_.arg(n, k), loops, where);
+    if (kind == op::load && outside_.contains(n)) found_.push_back({n, loops, where});
+  }
+
+ private:
+  // What is evaluated only where c holds.
+  void behind(node_id c, node_id n, const std::vector<node_id>& loops, node_id where) {
+    if (known_.value(c).value_or(1) != 0) (*this)(n, loops, conjunction(g_, where, c));
+  }
+
+  void reduction(node_id n, std::vector<node_id> loops, node_id where) {
+    for (const node_id idx : nesting_order(g_, bound_indices(g_, n))) {
+      const auto same = [&](node_id other) { return g_.ordinal(other) == g_.ordinal(idx); };
+      if (is_empty(known_, idx) || std::any_of(loops.begin(), loops.end(), same)) return;
+      (*this)(g_.arg(idx, 0), loops, where);
+      (*this)(g_.arg(idx, 1), loops, where);
+      loops.push_back(idx);
+    }
+    (*this)(g_.arg(n, 1), loops, where);
+    behind(g_.arg(n, 1), g_.arg(n, 0), loops, where);
+  }
+
+  bool leads_to_one(node_id n) {
+    if (const auto known = leads_.find(n); known != leads_.end()) return known->second;
+    bool leads = outside_.contains(n);
+    for (int k = g_.kind(n) == op::load ? 1 : 0; !leads && g_.kind(n) != op::define && k < g_[n].count; ++k)
+      leads = leads_to_one(g_.arg(n, k));
+    return leads_[n] = leads;
+  }
+
+  graph& g_;
+  const facts& known_;
+  const outside_loads& outside_;
+  std::vector<violation>& found_;
+  std::unordered_map<node_id, bool> leads_;
+  std::set<std::tuple<node_id, std::vector<node_id>, node_id>> seen_;
+};
+
+}  // namespace
+
+void find_violations(graph& g, const facts& known, const outside_loads& outside, node_id body,
+                     std::span<const node_id> indices, std::vector<violation>& found) {
+  if (std::none_of(indices.begin(), indices.end(), [&](node_id idx) { return is_empty(known, idx); }))
+    path_walk(g, known, outside, found)(body, {indices.begin(), indices.end()}, truth(g, true));
+}
+
+}  // namespace sheaf::plan

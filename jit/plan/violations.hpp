@@ -1,0 +1,35 @@
+// Subscripts of numbers and extents that this call's extents put outside: whether one is an error depends on whether its
+// load is evaluated, behind which conditions and in which loops.
+// Input: stages as `stages_of` gives them, and which of them are evaluated. Output: where each such load stands.
+// Shown by tests/text/guarded.cpp.
+#pragma once
+#include <span>
+
+#include <sheaf/jit/plan/facts.hpp>
+#include <sheaf/jit/plan/plan.hpp>
+
+namespace sheaf::plan {
+
+// Has the index no value for this call's extents? Then nothing within its loop is evaluated.
+bool is_empty(const facts& known, node_id idx);
+
+// The range that a subscript of the tensor must be in: [low_of, high_of).
+node_id low_of(graph& g, node_id tensor, int dimension);
+node_id high_of(graph& g, node_id tensor, int dimension);
+
+// The dimension of a load of the graph whose subscript is outside whatever the data, by load.
+using outside_loads = std::unordered_map<node_id, int>;
+outside_loads loads_outside(graph& g, const facts& known);
+
+// A load that is evaluated for the values of `loops`, outermost first, for which `where` holds.
+struct violation {
+  node_id load = no_node;
+  std::vector<node_id> loops;
+  node_id where = no_node;
+};
+
+// Of what is evaluated for the values of `indices`.
+void find_violations(graph& g, const facts& known, const outside_loads& outside, node_id body,
+                     std::span<const node_id> indices, std::vector<violation>& found);
+
+}  // namespace sheaf::plan

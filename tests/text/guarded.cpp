@@ -1,0 +1,116 @@
+// What is not evaluated is no error and adds nothing: empty loops, conditions that never hold, derivatives of either. By
+// kernels as by the reference.
+#include <gtest/gtest.h>
+
+#include <sheaf/text.hpp>
+
+namespace sheaf::test {
+namespace {
+
+using arguments = std::vector<named_argument>;
+
+std::string number(double v) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g ", v);
+  return text;
+}
+
+// The elements of all outputs, of f64, or the sentence.
+std::string worth(const char* text, const arguments& with, jit::backend runs_on, const options& wanted = {}) {
+  try {
+    std::string all;
+    for (const any_array& a : text_program(text, wanted, runs_on)(with)) {
+      std::int64_t count = 1;
+      for (int d = 0; d < a.rank(); ++d) count *= a.extent(d);
+      for (std::int64_t k = 0; k < count; ++k) all += number(static_cast<const double*>(a.data())[k]);
+    }
+    return all;
+  } catch (const error& e) {
+    return e.what();
+  }
+}
+void expect(const char* text, const arguments& with, const std::string& words) {
+  EXPECT_EQ(worth(text, with, jit::backend::reference), words) << text;
+  EXPECT_EQ(worth(text, with, jit::backend::chosen), words) << text;
+}
+// The sentences of kernels and of the reference name places differently.
+void expect_outside(const char* text, const arguments& with) {
+  for (const auto runs_on : {jit::backend::reference, jit::backend::chosen}) {
+    const std::string words = worth(text, with, runs_on);
+    EXPECT_NE(words.find("expected a subscript from"), std::string::npos) << text << '\n' << words;
+  }
+}
+
+template <class T>
+array<T, 1> filled(std::int64_t count, T value) {
+  array<T, 1> a(count);
+  a.fill(value);
+  return a;
+}
+template <class T>
+array<T, 2> filled(std::int64_t rows, std::int64_t columns, T value) {
+  array<T, 2> a(rows, columns);
+  a.fill(value);
+  return a;
+}
+
+TEST(guarded, an_empty_loop_reads_nothing) {
+  const auto none = filled<double>(0, 0), two = filled<double>(2, 1);
+  const auto nothing = filled<std::int64_t>(0, 0, 0), far = filled<std::int64_t>(2, 2, 9);
+  const auto sevens = filled<std::int64_t>(3, 7);
+  expect("input cut: i64[?, ?]\ny(u) = sum(q.in(0, cut(u, 1)), 1.0)", {{"cut", nothing}}, "");
+  const char* factor = "input w: f64[?]\ninput v: f64[?]\ny = sum(i.in(0, extent(v, 0)), maximum(v(i), w(3)))";
+  expect(factor, {{"w", two}, {"v", none}}, "0 ");
+  expect_outside(factor, {{"w", two}, {"v", two}});
+  const char* columns = "input x: f64[?, ?]\ninput cut: i64[?, ?]\ny(m, f) = sum(t.in(cut(m, 0), cut(m, 0) + 5), x(t, f))";
+  expect(columns, {{"x", filled<double>(5, 0, 1)}, {"cut", far}}, "");
+  expect_outside(columns, {{"x", filled<double>(5, 3, 1)}, {"cut", far}});
+  // A condition is asked before the loops that it does not wait for; a definition that is read in empty loops is not computed.
+  expect_outside("input p: i64[?]\ninput v: f64[?]\ny = sum(i.where(p(9) > 0), v(i))", {{"p", sevens}, {"v", none}});
+  expect("input p: i64[?]\ninput v: f64[?]\ninput w: f64[?]\nd(i) = sum(j.in(0, 2), w(p(i)))\n"
+         "y = sum(over(k, i.in(0, 2)), v(k) * d(i) * d(i + 1))",
+         {{"p", sevens}, {"v", none}, {"w", two}}, "0 ");
+}
+
+TEST(guarded, numbers_outside_are_errors_where_they_are_read) {
+  const auto two = filled<double>(2, 1);
+  const auto x = filled<double>(5, 3, 1);
+  auto cut = filled<std::int64_t>(3, 2, 0);
+  auto keys = filled<std::int64_t>(1, 4);
+  const char* slices = "input w: f64[?]\ninput x: f64[?, ?]\ninput cut: i64[?, ?]\ny(m) = sum(t.in(cut(m, 0), cut(m, 1)), x(t, 0) * w(3))";
+  expect(slices, {{"w", two}, {"x", x}, {"cut", cut}}, "0 0 0 ");
+  cut(1, 1) = 2;
+  expect_outside(slices, {{"w", two}, {"x", x}, {"cut", cut}});
+  const char* keyed = "input w: f64[?]\ninput k: i64[?]\ny(c.in(0, 3)) = sum(r.where(k(r) == c), w(2))\nloss = sum(c, y(c))\noutput grad(loss, w)";
+  expect(keyed, {{"w", two}, {"k", keys}}, "0 0 ");
+  keys(0) = 1;
+  expect_outside(keyed, {{"w", two}, {"k", keys}});
+  const char* chosen = "input w: f64[?]\ny = select(extent(w, 0) > 2, w(2), 5.0)";
+  expect(chosen, {{"w", two}}, "5 ");
+}
+
+// The mean over nothing would divide by 0, and what reads it has no terms.
+TEST(guarded, a_sum_without_terms_is_not_divided) {
+  expect("input x: f64[?, ?]\ninput w: f64[?]\ninput p: i64[?]\ninput v: f64[?]\n"
+         "d(i) = logsumexp<empty::zero>(s.where(p(s) == i), mean(j.in(0, extent(x, 0)), cast<f64>(p(s) == j) * w(i)))\n"
+         "loss = sum(i, d(i) * d(i))\noutput grad(loss, w), jvp(d, w, v)",
+         {{"x", filled<double>(0, 1, 1)}, {"w", filled<double>(2, 1)}, {"p", filled<std::int64_t>(3, 1)}, {"v", filled<double>(2, 1)}},
+         "0 0 0 0 ");
+}
+
+// A reduction that depends on nothing, in a scatter whose rows threads share: it is no part of their loop.
+TEST(guarded, shared_scatters_read_what_stands_before_their_loop) {
+  const char* text =
+      "input x: f64[?, ?]\ninput v: f64[?]\ninput p: i64[?, ?]\n"
+      "y(c, j.in(0, 2)) = sum(i.where(p(i, c) == j), x(i, c) * sum(t, v(t)))";
+  options shared;
+  shared.sharing = sharing::always;
+  const auto x = filled<double>(0, 20, 3);
+  const auto v = filled<double>(2, 1);
+  const auto p = filled<std::int64_t>(0, 20, 1);
+  const arguments with{{"x", x}, {"v", v}, {"p", p}};
+  EXPECT_EQ(worth(text, with, jit::backend::chosen, shared), worth(text, with, jit::backend::reference));
+}
+
+}  // namespace
+}  // namespace sheaf::test
