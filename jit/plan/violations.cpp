@@ -7,7 +7,7 @@
 #include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 
-namespace sheaf::plan {
+namespace sheaf::inline v0_1::plan {
 
 bool is_empty(const facts& known, node_id idx) {
   const graph& g = known.g();
@@ -103,4 +103,4 @@ void find_violations(graph& g, const facts& known, const outside_loads& outside,
     path_walk(g, known, outside, found)(body, {indices.begin(), indices.end()}, truth(g, true));
 }
 
-}  // namespace sheaf::plan
+}  // namespace sheaf::inline v0_1::plan

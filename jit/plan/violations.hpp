@@ -8,7 +8,7 @@
 #include <sheaf/jit/plan/facts.hpp>
 #include <sheaf/jit/plan/plan.hpp>
 
-namespace sheaf::plan {
+namespace sheaf::inline v0_1::plan {
 
 // Has the index no value for this call's extents? Then nothing within its loop is evaluated.
 bool is_empty(const facts& known, node_id idx);
@@ -32,4 +32,4 @@ struct violation {
 void find_violations(graph& g, const facts& known, const outside_loads& outside, node_id body,
                      std::span<const node_id> indices, std::vector<violation>& found);
 
-}  // namespace sheaf::plan
+}  // namespace sheaf::inline v0_1::plan
