@@ -64,6 +64,19 @@ constexpr element element_of_argument() {
   else
     return element_of<std::remove_cv_t<value>>;
 }
+// Can a program without declarations take its type and rank from this argument?
+template <class V>
+SHEAF_INLINE constexpr bool expect_known_type() {
+  using value = std::remove_reference_t<V>;
+  constexpr bool source = runtime::kind_of_source<value> != runtime::source_kind::none;
+  constexpr bool known = std::is_array_v<value> || is_element<std::remove_cv_t<value>> || (source && rank_of_argument<V>() >= 0);
+  expect<known, [] {
+    return sentence{} << "call: expected an argument whose element type and rank the compiler knows, got "
+                      << description<V>().text;
+  }>();
+  return known;
+}
+
 template <class B>
 using given_by = given_<B::symbol::label, element_of_argument<decltype(std::declval<B>().value)>(),
                         rank_of_argument<decltype(std::declval<B>().value)>()>;
@@ -155,10 +168,17 @@ class compiled_text {
   }
 
  private:
+  template <class... B>
+  SHEAF_INLINE static constexpr bool known_types() {
+    if constexpr ((detail::Binding<B> && ... && true))
+      return (detail::expect_known_type<decltype(std::declval<B>().value)>() && ... && true);
+    else
+      return false;
+  }
   template <class Place, class... B>
   SHEAF_INLINE auto with(const Place& place, B&... arguments) const {
     static_assert((detail::Binding<B> && ... && true), "call: arguments are named, as in step(arg<\"x\"> = rows)");
-    if constexpr ((detail::Binding<B> && ... && true)) {
+    if constexpr (known_types<B...>()) {
       using signature = detail::text_signature<Text, std::remove_cvref_t<B>...>;
       if constexpr (signature::program::whole) {
         constexpr auto words = signature::program::words;

@@ -1,6 +1,6 @@
 // What views are made of: from the caller's object to a first element, extents and strides, by its members alone; no
 // other library is included. Each kind says its strides or is known to have none; what only has data() and size() is
-// refused, as its elements may lie anywhere. Shown by tests/runtime/view_test.cpp, tests/runtime/libraries_test.cpp.
+// refused, as its elements may lie anywhere. Shown by tests/runtime/view_test.cpp, tests/libraries.
 #pragma once
 #include <concepts>
 #include <cstddef>

@@ -321,6 +321,7 @@ class builder : public rows_of_monoids {
 
   // What can only be asked of the whole program.
   constexpr void finish() {
+    expect_readable_names();
     for (const node_id n : skips_)
       if (!skipped_.contains(n))
         fail() << "tensor " << tensor_name(g.arg(n, 0)) << ": skipping stands in no reduction over one of its indices; "
@@ -381,17 +382,6 @@ class builder : public rows_of_monoids {
     if (value < 0 || (is_constant(g, size) && value >= g[size].attribute))
       fail() << "tensor " << tensor_name(tensor) << ": subscript " << d << " is " << value << ", expected 0 to "
              << (is_constant(g, size) ? (detail::sentence{} << g[size].attribute - 1).text : "its extent - 1");
-  }
-
-  constexpr void append_indices(const bound_axis* axes, int rank) {
-    g.error.push('(');
-    for (int d = 0; d < rank; ++d) {
-      const text_range range = g.names[index_name(g, axes[d].axis)];
-      if (d > 0) g.error.push(',');
-      if (d > 0) g.error.push(' ');
-      for (int i = 0; i < range.size; ++i) g.error.push(g.text[range.first + i]);
-    }
-    g.error.push(')');
   }
 
   bool requires_ = false;  // is there a node that only some evaluations may meet?

@@ -54,6 +54,24 @@ class resolver {
     return false;
   }
 
+  constexpr void append_indices(const bound_axis* axes, int rank) {
+    g.error.push('(');
+    for (int d = 0; d < rank; ++d) {
+      const text_range range = g.names[index_name(g, axes[d].axis)];
+      if (d > 0) g.error.push(',');
+      if (d > 0) g.error.push(' ');
+      for (int i = 0; i < range.size; ++i) g.error.push(g.text[range.first + i]);
+    }
+    g.error.push(')');
+  }
+  // Of every name the text must read back.
+  constexpr void expect_readable_names() {
+    for (const text_range& range : g.names)
+      for (int i = 0; i < range.size; ++i)
+        if (const char c = g.text[range.first + i]; c == '`' || c == '\n')
+          fail() << "names: expected none with a backquote or a line end";
+  }
+
   // Where a mistake stands: a reduction, or a definition with its name. Words are put together only when they are said.
   struct place {
     const char* word = nullptr;

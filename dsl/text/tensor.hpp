@@ -157,6 +157,10 @@ constexpr node_id text_parser::companion_of(node_id of, bool forward) {
   for (int i = 0; i < companions_.size(); ++i)
     if (companions_[i] == key) place = i;
   if (place < 0) place = companions_.push(key);
+  if (place >= static_cast<int>(sizeof(text_symbols))) {
+    wrong(at_ - 1) << "cotangent: at most " << static_cast<int>(sizeof(text_symbols)) << " of them and tangents in a text";
+    return of;
+  }
   const sentence label = sentence{} << (forward ? "tangent_" : "cotangent_") << text_of(label_of(of)).text;
   return b_.tensor_like(b_.name(label.text, label.size), of, text_symbols + place).id;
 }

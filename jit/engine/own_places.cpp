@@ -32,7 +32,7 @@ noted& the_noted() {
 
 std::string folder_of(const std::string& file) {
   const std::size_t slash = file.rfind('/');
-  return slash == std::string::npos || file.front() != '/' ? "" : file.substr(0, slash);
+  return slash == std::string::npos || file.front() != '/' ? "" : slash == 0 ? "/" : file.substr(0, slash);
 }
 
 // The file of this code, absolute and without links: dladdr has the name under which the program or library was opened, which

@@ -4,6 +4,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
 #include <mutex>
 
 #include <sheaf/jit/engine/own_places.hpp>
@@ -39,8 +42,11 @@ search& the_search() {
 // Opens one file, or says why not.
 std::string why_not(const std::string& path, plugin& opened) {
   if (access(path.c_str(), F_OK) != 0 && errno == ENOENT) return "no " + path;
-  if (std::string others = runtime::others_of_file(path); !others.empty()) return others;
-  void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  // A link may point elsewhere by the time it is opened: what was looked at is what is opened.
+  const std::unique_ptr<char, decltype(&std::free)> real(realpath(path.c_str(), nullptr), &std::free);
+  if (real == nullptr) return path + ": " + std::strerror(errno);
+  if (std::string others = runtime::others_of_file(real.get()); !others.empty()) return others;
+  void* handle = dlopen(real.get(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) return dlerror();
   const auto version = reinterpret_cast<int32_t (*)()>(dlsym(handle, "sheaf_llvm_version"));
   if (version == nullptr || version() != SHEAF_LLVM_VERSION) {

@@ -65,5 +65,25 @@ TEST(text_program, says_what_does_not_fit) {
   EXPECT_EQ(said([&] { declared.text(); }), "nothing");
 }
 
+// What is computed of a subscript leaves i64: no element outside may be read for that.
+TEST(text_program, subscripts_that_wrap_are_outside) {
+  const array<float, 1> x(4);
+  const auto refused = [&](const char* text) {
+    return said([&] { text_program (text)({{"x", x}}); }).substr(0, 63);
+  };
+  const std::string words = "tensor x, dimension 0: expected a subscript from 0 to 3, found ";
+  EXPECT_EQ(refused("y(t.in(0, 4)) = x(t * 4611686018427387903)"), words);
+  EXPECT_EQ(refused("y = x(9223372036854775807)"), words);
+  EXPECT_EQ(refused("y = sum(t.in(0, 4, 9223372036854775807), x(t))"), "nothing");
+}
+
+TEST(text_program, extents_below_zero) {
+  const float one = 1;
+  const std::int64_t extents[1] = {-2}, strides[1] = {1};
+  const text_program p("y = sum(t, x(t))");
+  EXPECT_EQ(said([&] { p({{"x", view<const float, 1>(&one, extents, strides)}}); }),
+            "argument x, dimension 0: expected an extent of at least 0, found -2");
+}
+
 }  // namespace
 }  // namespace sheaf::test
