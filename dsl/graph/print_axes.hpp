@@ -26,6 +26,9 @@ class bare_indices {
         direct[e] = direct[e] || is_number(g_, g_.arg(e, 1), static_cast<double>(extent));
       }
     }
+    for (const input_row& input : g_.inputs) tensor_names_.push(input.name);
+    for (node_id n = 0; n < g_.size(); ++n)
+      if (printed_[n] && g_.kind(n) == op::define) tensor_names_.push(static_cast<name_id>(g_[n].attribute));
     const flat<bool> disagrees = indices_of_other_extents();
     for (const node_id idx : g_.indices) {
       const node_id first = axis_of(idx);
@@ -42,6 +45,8 @@ class bare_indices {
     }
   }
   constexpr bool is_bare(node_id idx) const { return bare_.contains(idx); }
+  // Has a tensor this name too? Then an index of it is told apart by a prime.
+  constexpr bool names_tensor(name_id name) const { return tensor_names_.contains(name); }
   // The first of each name.
   constexpr const flat<node_id>& axes() const { return axes_; }
 
@@ -83,6 +88,7 @@ class bare_indices {
   const graph& g_;
   reached_nodes printed_;  // an index that is left over in the graph takes no name from others
   flat<node_id> axes_, bare_;
+  flat<name_id> tensor_names_;
 };
 
 }  // namespace sheaf::inline v0_1

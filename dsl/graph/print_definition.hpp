@@ -74,7 +74,8 @@ class definition_printer {
     order_.push(idx);
   }
   constexpr int free_primes(node_id idx) const {
-    for (int p = index_serial(g_, idx);; ++p) {
+    const int serial = index_serial(g_, idx);
+    for (int p = serial == 0 && bare_.names_tensor(index_name(g_, idx)) ? 1 : serial;; ++p) {
       bool taken = false;
       for (int o = 0; o < g_.indices.size(); ++o)
         taken = taken || (primes_[o] == p && index_name(g_, g_.indices[o]) == index_name(g_, idx));

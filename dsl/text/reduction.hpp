@@ -105,6 +105,9 @@ constexpr bound_axis text_parser::domain(sentence& over) {
   const int start = at_;
   const token t = now();
   expect_name("an index");
+  if (!failed() && t.primes == 0 && row_of(name_of(t)) != nullptr)
+    wrong(start) << "index " << spelled(t).text << ": a tensor has this name; the index is written " << spelled(t).text
+                 << "'";
   if (!failed() && t.primes > most_primes) wrong(start) << "index " << spelled(t).text << ": at most 65535 primes";
   if (failed()) return a;
   over << text_of(name_of(t)).text;

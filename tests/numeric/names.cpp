@@ -80,5 +80,13 @@ TEST(names, gradients_of_what_has_no_name) {
   EXPECT_DOUBLE_EQ(out[0], 0.6);
 }
 
+// In text a prime tells an index from a tensor of its name.
+TEST(names, an_index_and_a_tensor) {
+  constexpr auto t = axis<"t">;
+  constexpr auto twice = define<"t">() = x(0_c) * 2_c;
+  constexpr auto z = define<"z">(t) = x(t) + twice;
+  EXPECT_NE(std::string(compile(z).text()).find("z(t') = x(t') + t\n"), std::string::npos) << compile(z).text();
+}
+
 }  // namespace
 }  // namespace sheaf::test

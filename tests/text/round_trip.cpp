@@ -66,6 +66,13 @@ input `a name`: f32[?]
 `output`(t) = `sum`(t) * `a name`(t)
 y = sum(t', sum(t, `sum`(t) * exp(`output`(t'))))
 z = sum(`max`, `sum`(`max`)))"},
+    {"an index and a tensor", R"(input x: f32[?]
+input t: f32
+s = x(0) * 2
+z(s') = x(s') + s + t
+y = sum(t', x(t') * t)
+output z, grad(y, t)
+)"},
     {"parts", R"(input x: f32[?]
 input v1: f32[?]
 y(i) = v2 * v2 + sum(j, v3(j) * v3(j))
@@ -127,6 +134,8 @@ const wrong mistakes[] = {
     {"input x: f32[?]", "line 1, column 16: compile: expected at least one output"},
     {"input x: f32[?]\ny = ?", "line 2, column 5: expected an expression, found ?"},
     {"input x: f32[?]\ny(i) = v1\n  where v1 = v1 + x(i)", "line 3, column 14: v1: it is made of itself"},
+    {"input x: f32[?]\ns = x(0)\nz(s) = x(s) + s",
+     "line 3, column 3: index s: a tensor has this name; the index is written s'"},
     {"y = 9223372036854775808", "line 1, column 5: number: 9223372036854775808 does not fit i64"},
     {"y = 300i8", "line 1, column 5: number: 300 does not fit i8"},
     {"y = 1.5i32", "line 1, column 5: number: 1.5 is no whole number, as i32 asks"},
