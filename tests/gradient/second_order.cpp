@@ -88,7 +88,7 @@ TEST(second_order, windows_walk_their_neighbours) {
   expect_near(program(x = list<double>({0.5, -1, 1000, 1001})),
               {0.169097679313, -0.169097679313, 0.0437399732, -0.0437399732}, "windows");
   const std::string text = program.kernels().text();
-  EXPECT_NE(text.find("over(i'.in(max(0, i - 1), min(extent(x, 0), i + 2))"), std::string::npos) << text;
+  EXPECT_NE(text.find("over(i'.in(maximum(0, i - 1), minimum(extent(x, 0), i + 2))"), std::string::npos) << text;
 }
 // Logarithms of rows; no slice has the last two, whose logarithms are not finite.
 TEST(second_order, rows_of_no_slice) {
