@@ -33,4 +33,21 @@ int main() {
 }
 
 /* Output:
+read by the compiler:
+  14 15 16 17
+  16 17 18 19
+  22 23 24 25
+  28 29 30 31
+read at run time: loss is 7896
+dloss_dx[4][0] is 29.5714
+input cut: i64[?, ?]
+input x: f32[?, ?]
+axis m: extent(cut, 0)
+axis f: extent(x, 1)
+axis t: extent(x, 0)
+pooled(m, f) = sum(t.in(cut(m, 0), cut(m, 1)), x(t, f)) / cast<f32>(maximum(cut(m, 1) - cut(m, 0), 0))
+loss = sum(over(m, f), pooled(m, f) * pooled(m, f))
+dloss_dx(t, f) = sum(m.where(cut(m, 0) <= t && t < cut(m, 1)), (pooled(m, f) + pooled(m, f)) / cast<f32>(maximum(cut(m, 1) - cut(m, 0), 0)))
+output loss, dloss_dx
+text: line 1, column 20: j: no index around here has this name, and no tensor
 */

@@ -116,8 +116,11 @@ input cotangent_pooled: f32[?, ?]
 axis m: extent(cut, 0)
 axis f: extent(x, 1)
 axis t: extent(x, 0)
+expect extent(cut, 0) == extent(cotangent_pooled, 0) for m
+expect extent(x, 1) == extent(cotangent_pooled, 1) for f
 pooled(m, f) = sum(t.in(cut(m, 0), cut(m, 1)), x(t, f)) / cast<f32>(maximum(cut(m, 1) - cut(m, 0), 0))
 dpooled_dx(t, f) = sum(m.where(cut(m, 0) <= t && t < cut(m, 1)), cotangent_pooled(m, f) / cast<f32>(maximum(cut(m, 1) - cut(m, 0), 0)))
+output pooled, dpooled_dx
 
 x is 0..39 in rows of 4. The means of rows [3,5), [1,8), [4,8), [6,9):
    0: 14.0000 15.0000 16.0000 17.0000
@@ -150,8 +153,12 @@ axis k: extent(pick, 1)
 axis b: extent(data, 0)
 axis f: extent(data, 2)
 axis i: extent(data, 1)
+expect extent(data, 0) == extent(pick, 0) for b
+expect extent(data, 0) == extent(cotangent_gathered, 0) for b
+expect extent(data, 2) == extent(cotangent_gathered, 1) for f
 gathered(b, f) = sum(k, data(b, pick(b, k), f)) / cast<f32>(extent(pick, 1))
 dgathered_ddata(b, i, f) = sum(k.where(i == pick(b, k)), cotangent_gathered(b, f) / cast<f32>(extent(pick, 1)))
+output gathered, dgathered_ddata
 
 data is 0..139 as [4,7,5]. The means of the picked rows, [4,7,5] -> [4,5]:
    0: 11.6667 12.6667 13.6667 14.6667 15.6667
