@@ -105,7 +105,7 @@ TEST(fold, gradients) {
 }
 TEST(fold, printed_by_its_name) {
   const auto p = compile(fold(hypotenuse, i, x(i)));
-  EXPECT_NE(std::string(p.text()).find("y = hypotenuse(i, x(i))"), std::string::npos) << p.text();
+  EXPECT_NE(std::string(p.text()).find("y = fold(hypotenuse, i, x(i))"), std::string::npos) << p.text();
 }
 
 }  // namespace

@@ -123,7 +123,7 @@ TEST(tuple_fold, the_state_is_folded_once) {
   const auto p = compile(variance_of(i, f(i)));
   const array<float, 1> values = noise_array<float>(-1, 1, 100);
   (void)p(f = values);
-  EXPECT_NE(std::string(p.text()).find("get<2>(welford(i, tuple(1.0, f(i), 0.0)))"), std::string::npos) << p.text();
+  EXPECT_NE(std::string(p.text()).find("get<2>(fold(welford, i, tuple(1.0f32, f(i), 0.0f32)))"), std::string::npos) << p.text();
 }
 // Long enough for pieces of several threads, which give the same bits however many there are.
 TEST(tuple_fold, of_many_elements) {
