@@ -85,6 +85,9 @@ TEST(guarded, numbers_outside_are_errors_where_they_are_read) {
   expect(keyed, {{"w", two}, {"k", keys}}, "0 0 ");
   keys(0) = 1;
   expect_outside(keyed, {{"w", two}, {"k", keys}});
+  const char* late = "input w: f64[?]\ninput x: f64[?]\nd = w(2)\ny(m.in(0, 3)) = select(m > extent(x, 0), d, 1.0)\noutput jvp(y, x, x)";
+  expect(late, {{"w", two}, {"x", filled<double>(2, 1)}}, "0 0 0 ");
+  expect_outside(late, {{"w", two}, {"x", filled<double>(1, 1)}});
   const char* chosen = "input w: f64[?]\ny = select(extent(w, 0) > 2, w(2), 5.0)";
   expect(chosen, {{"w", two}}, "5 ");
 }
@@ -96,6 +99,18 @@ TEST(guarded, a_sum_without_terms_is_not_divided) {
          "loss = sum(i, d(i) * d(i))\noutput grad(loss, w), jvp(d, w, v)",
          {{"x", filled<double>(0, 1, 1)}, {"w", filled<double>(2, 1)}, {"p", filled<std::int64_t>(3, 1)}, {"v", filled<double>(2, 1)}},
          "0 0 0 0 ");
+}
+
+// A logsumexp walks its index within a walk of the same index; what it demands is asked in one of them.
+TEST(guarded, demands_within_two_loops_over_one_index) {
+  const char* text =
+      "input cut: i64[?, ?]\ny = logsumexp(u, sum<empty::error>(k.in(cut(u, 0), cut(u, 1)), cast<f64>(k)))";
+  auto cut = filled<std::int64_t>(1, 2, 2);
+  cut(0, 0) = 1;
+  expect(text, {{"cut", cut}}, "1 ");
+  cut(0, 0) = 2;
+  for (const auto runs_on : {jit::backend::reference, jit::backend::chosen})
+    EXPECT_NE(worth(text, {{"cut", cut}}, runs_on).find("at least one element"), std::string::npos);
 }
 
 // A reduction that depends on nothing, in a scatter whose rows threads share: it is no part of their loop.
