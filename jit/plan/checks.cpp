@@ -81,7 +81,8 @@ std::vector<bool> evaluated(const graph& g, const facts& known, const std::vecto
   for (std::size_t i = stages.size(); i-- > 0;) {  // readers first
     const stage& s = stages[i];
     const auto empty = [&](node_id idx) { return is_empty(known, idx); };
-    list[i] = (s.where == place::output || read.contains(s.define)) && std::none_of(s.indices.begin(), s.indices.end(), empty);
+    list[i] = (s.where == place::output || read.contains(s.define)) &&
+              std::none_of(s.indices.begin(), s.indices.end(), empty);
     if (list[i]) walk(walk, s.body);
   }
   return list;

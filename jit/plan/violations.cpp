@@ -29,7 +29,8 @@ outside_loads loads_outside(graph& g, const facts& known) {
     for (int d = 0; g.kind(n) == op::load && d + 1 < g[n].count; ++d) {
       const node_id tensor = g.arg(n, 0), e = g.arg(n, 1 + d);
       if (!g.free[e].empty() || holds(g, e, op::load)) continue;
-      const auto at = known.value(e), low = known.value(low_of(g, tensor, d)), high = known.value(high_of(g, tensor, d));
+      const auto at = known.value(e), low = known.value(low_of(g, tensor, d)),
+                 high = known.value(high_of(g, tensor, d));
       if (at && low && high && (*at < *low || *at >= *high)) list.try_emplace(n, d);
     }
   return list;
