@@ -1,5 +1,5 @@
-// What is not evaluated is no error and adds nothing: empty loops, conditions that never hold, derivatives of either. By
-// kernels as by the reference.
+// What is not evaluated is no error and adds nothing: empty loops, conditions that never hold, derivatives of either.
+// By kernels as by the reference.
 #include <gtest/gtest.h>
 
 #include <sheaf/text.hpp>
@@ -63,10 +63,11 @@ TEST(guarded, an_empty_loop_reads_nothing) {
   expect(factor, {{"w", two}, {"v", none}}, "0 ");
   expect_outside(factor, {{"w", two}, {"v", two}});
   const char* columns =
-      "input x: f64[?, ?]\ninput cut: i64[?, ?]\ny(m, f) = sum(t.in(cut(m, 0), cut(m, 0) + 5), x(t, f))";
+      "input x: f64[?, ?]\ninput cut: i64[?, ?]\n"
+      "y(m, f) = sum(t.in(cut(m, 0), cut(m, 0) + 5), x(t, f))";
   expect(columns, {{"x", filled<double>(5, 0, 1)}, {"cut", far}}, "");
   expect_outside(columns, {{"x", filled<double>(5, 3, 1)}, {"cut", far}});
-  // A condition is asked before the loops that it does not wait for; a definition that is read in empty loops is not computed.
+  // A condition is asked before the loops that it does not wait for; what is read in empty loops alone is not computed.
   expect_outside("input p: i64[?]\ninput v: f64[?]\ny = sum(i.where(p(9) > 0), v(i))", {{"p", sevens}, {"v", none}});
   expect(
       "input p: i64[?]\ninput v: f64[?]\ninput w: f64[?]\nd(i) = sum(j.in(0, 2), w(p(i)))\n"
