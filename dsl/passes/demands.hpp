@@ -55,7 +55,8 @@ class demand_collection {
     const int count = g_[n].count;
     for (int k = 2; k < count; ++k) walk(g_.arg(n, k), around, guard);
     flat<node_id> within = around;
-    for (int k = 2; k < count; ++k) within.push(g_.arg(n, k));
+    for (int k = 2; k < count; ++k)
+      if (!within.contains(g_.arg(n, k))) within.push(g_.arg(n, k));  // an inner loop may be over an outer one's index
     walk(g_.arg(n, 1), within, guard);
     walk(g_.arg(n, 0), within, conjunction(g_, guard, g_.arg(n, 1)));
   }

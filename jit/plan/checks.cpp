@@ -81,7 +81,8 @@ std::vector<bool> evaluated(const graph& g, const facts& known, const std::vecto
   for (std::size_t i = stages.size(); i-- > 0;) {  // readers first
     const stage& s = stages[i];
     const auto empty = [&](node_id idx) { return is_empty(known, idx); };
-    list[i] = (s.where == place::output || read.contains(s.define)) && std::none_of(s.indices.begin(), s.indices.end(), empty);
+    list[i] = (s.where == place::output || read.contains(s.define)) &&
+              std::none_of(s.indices.begin(), s.indices.end(), empty);
     if (list[i]) walk(walk, s.body);
   }
   return list;
@@ -101,7 +102,8 @@ struct evaluated_loads {
     unconditional_loads collect(g, known, outside, loads);
     if (reached) collect(s.body);
     for (const node_id idx : s.indices) collect(idx);
-    if (reached && !outside.empty()) find_violations(g, known, outside, s.body, s.indices, violations);
+    if (s.where == place::output && !outside.empty())
+      find_violations(g, known, outside, s.body, s.indices, violations);
   }
 
   // What a differentiated definition reads, also where the gradients alone are computed and read less: a bad subscript
@@ -111,7 +113,6 @@ struct evaluated_loads {
     for (int d = 0; d < tensor_rank(g, definition); ++d) indices.push_back(g.arg(definition, 1 + d));
     if (std::any_of(indices.begin(), indices.end(), [&](node_id idx) { return is_empty(known, idx); })) return;
     unconditional(g.arg(definition, 0), own);
-    if (!outside.empty()) find_violations(g, known, outside, g.arg(definition, 0), indices, violations);
     for (const node_id n : own) {
       if (g.kind(g.arg(n, 0)) == op::define) add_differentiated(g.arg(n, 0));
       if (std::find(loads.begin(), loads.end(), n) == loads.end()) loads.push_back(n);
@@ -300,7 +301,12 @@ void add_checks(graph& g, const facts& known, std::vector<stage>& stages, progra
   evaluated_loads all{g, known};
   const std::vector<bool> reached = evaluated(g, known, stages);
   for (std::size_t i = 0; i < stages.size(); ++i) all.add(stages[i], reached[i]);
-  for (const node_id y : g.differentiated) all.add_differentiated(y);
+  for (const node_id y : g.differentiated) {
+    std::vector<node_id> indices;
+    for (int d = 0; d < tensor_rank(g, y); ++d) indices.push_back(g.arg(y, 1 + d));
+    all.add_differentiated(y);
+    if (!all.outside.empty()) find_violations(g, known, all.outside, g.arg(y, 0), indices, all.violations);
+  }
   std::vector<stage> first;
   std::vector<node_id> asked;
   for (const demand& d : g.demands) {

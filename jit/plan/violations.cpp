@@ -29,7 +29,8 @@ outside_loads loads_outside(graph& g, const facts& known) {
     for (int d = 0; g.kind(n) == op::load && d + 1 < g[n].count; ++d) {
       const node_id tensor = g.arg(n, 0), e = g.arg(n, 1 + d);
       if (!g.free[e].empty() || holds(g, e, op::load)) continue;
-      const auto at = known.value(e), low = known.value(low_of(g, tensor, d)), high = known.value(high_of(g, tensor, d));
+      const auto at = known.value(e), low = known.value(low_of(g, tensor, d)),
+                 high = known.value(high_of(g, tensor, d));
       if (at && low && high && (*at < *low || *at >= *high)) list.try_emplace(n, d);
     }
   return list;
@@ -59,9 +60,29 @@ class path_walk {
     if (kind == op::reduce) return reduction(n, loops, where);
     for (int k = kind == op::load ? 1 : 0; k < g_[n].count; ++k) (*this)(g_.arg(n, k), loops, where);
     if (kind == op::load && outside_.contains(n)) found_.push_back({n, loops, where});
+    if (kind == op::load && g_.kind(g_.arg(n, 0)) == op::define) definition(g_.arg(n, 0), loops, where);
   }
 
  private:
+  bool enters(node_id idx, std::vector<node_id>& loops) const {
+    const auto same = [&](node_id other) { return g_.ordinal(other) == g_.ordinal(idx); };
+    if (is_empty(known_, idx) || std::any_of(loops.begin(), loops.end(), same)) return false;
+    loops.push_back(idx);
+    return true;
+  }
+
+  // It is computed as a whole as soon as one element is read.
+  void definition(node_id define, std::vector<node_id> loops, node_id where) {
+    const auto runs = [&](node_id idx) {
+      const auto low = known_.value(g_.arg(idx, 0)), high = known_.value(g_.arg(idx, 1));
+      return low && high && *low < *high;
+    };
+    if (is_true(g_, where) && std::all_of(loops.begin(), loops.end(), runs)) loops.clear();
+    for (int d = 0; d < tensor_rank(g_, define); ++d)
+      if (!enters(g_.arg(define, 1 + d), loops)) return;
+    (*this)(g_.arg(define, 0), loops, where);
+  }
+
   // What is evaluated only where c holds.
   void behind(node_id c, node_id n, const std::vector<node_id>& loops, node_id where) {
     if (known_.value(c).value_or(1) != 0) (*this)(n, loops, conjunction(g_, where, c));
@@ -69,11 +90,9 @@ class path_walk {
 
   void reduction(node_id n, std::vector<node_id> loops, node_id where) {
     for (const node_id idx : nesting_order(g_, bound_indices(g_, n))) {
-      const auto same = [&](node_id other) { return g_.ordinal(other) == g_.ordinal(idx); };
-      if (is_empty(known_, idx) || std::any_of(loops.begin(), loops.end(), same)) return;
       (*this)(g_.arg(idx, 0), loops, where);
       (*this)(g_.arg(idx, 1), loops, where);
-      loops.push_back(idx);
+      if (!enters(idx, loops)) return;
     }
     (*this)(g_.arg(n, 1), loops, where);
     behind(g_.arg(n, 1), g_.arg(n, 0), loops, where);
@@ -82,8 +101,8 @@ class path_walk {
   bool leads_to_one(node_id n) {
     if (const auto known = leads_.find(n); known != leads_.end()) return known->second;
     bool leads = outside_.contains(n);
-    for (int k = g_.kind(n) == op::load ? 1 : 0; !leads && g_.kind(n) != op::define && k < g_[n].count; ++k)
-      leads = leads_to_one(g_.arg(n, k));
+    const int count = g_.kind(n) == op::define ? 1 : g_[n].count;  // of a definition its body
+    for (int k = 0; !leads && g_.kind(n) != op::extent && k < count; ++k) leads = leads_to_one(g_.arg(n, k));
     return leads_[n] = leads;
   }
 

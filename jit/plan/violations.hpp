@@ -1,6 +1,6 @@
-// Subscripts of numbers and extents that this call's extents put outside: whether one is an error depends on whether its
-// load is evaluated, behind which conditions and in which loops.
-// Input: stages as `stages_of` gives them, and which of them are evaluated. Output: where each such load stands.
+// Subscripts of numbers and extents that this call puts outside: whether one is an error depends on whether its load is
+// evaluated, behind which conditions and in which loops.
+// Input: a body and its indices. Output: where each such load that it evaluates stands.
 // Shown by tests/text/guarded.cpp.
 #pragma once
 #include <span>

@@ -1,5 +1,5 @@
-// What is not evaluated is no error and adds nothing: empty loops, conditions that never hold, derivatives of either. By
-// kernels as by the reference.
+// What is not evaluated is no error and adds nothing: empty loops, conditions that never hold, derivatives of either.
+// By kernels as by the reference.
 #include <gtest/gtest.h>
 
 #include <sheaf/text.hpp>
@@ -62,14 +62,17 @@ TEST(guarded, an_empty_loop_reads_nothing) {
   const char* factor = "input w: f64[?]\ninput v: f64[?]\ny = sum(i.in(0, extent(v, 0)), maximum(v(i), w(3)))";
   expect(factor, {{"w", two}, {"v", none}}, "0 ");
   expect_outside(factor, {{"w", two}, {"v", two}});
-  const char* columns = "input x: f64[?, ?]\ninput cut: i64[?, ?]\ny(m, f) = sum(t.in(cut(m, 0), cut(m, 0) + 5), x(t, f))";
+  const char* columns =
+      "input x: f64[?, ?]\ninput cut: i64[?, ?]\n"
+      "y(m, f) = sum(t.in(cut(m, 0), cut(m, 0) + 5), x(t, f))";
   expect(columns, {{"x", filled<double>(5, 0, 1)}, {"cut", far}}, "");
   expect_outside(columns, {{"x", filled<double>(5, 3, 1)}, {"cut", far}});
-  // A condition is asked before the loops that it does not wait for; a definition that is read in empty loops is not computed.
+  // A condition is asked before the loops that it does not wait for; what is read in empty loops alone is not computed.
   expect_outside("input p: i64[?]\ninput v: f64[?]\ny = sum(i.where(p(9) > 0), v(i))", {{"p", sevens}, {"v", none}});
-  expect("input p: i64[?]\ninput v: f64[?]\ninput w: f64[?]\nd(i) = sum(j.in(0, 2), w(p(i)))\n"
-         "y = sum(over(k, i.in(0, 2)), v(k) * d(i) * d(i + 1))",
-         {{"p", sevens}, {"v", none}, {"w", two}}, "0 ");
+  expect(
+      "input p: i64[?]\ninput v: f64[?]\ninput w: f64[?]\nd(i) = sum(j.in(0, 2), w(p(i)))\n"
+      "y = sum(over(k, i.in(0, 2)), v(k) * d(i) * d(i + 1))",
+      {{"p", sevens}, {"v", none}, {"w", two}}, "0 ");
 }
 
 TEST(guarded, numbers_outside_are_errors_where_they_are_read) {
@@ -77,25 +80,50 @@ TEST(guarded, numbers_outside_are_errors_where_they_are_read) {
   const auto x = filled<double>(5, 3, 1);
   auto cut = filled<std::int64_t>(3, 2, 0);
   auto keys = filled<std::int64_t>(1, 4);
-  const char* slices = "input w: f64[?]\ninput x: f64[?, ?]\ninput cut: i64[?, ?]\ny(m) = sum(t.in(cut(m, 0), cut(m, 1)), x(t, 0) * w(3))";
+  const char* slices =
+      "input w: f64[?]\ninput x: f64[?, ?]\ninput cut: i64[?, ?]\ny(m) = sum(t.in(cut(m, 0), cut(m, 1)), x(t, 0) * "
+      "w(3))";
   expect(slices, {{"w", two}, {"x", x}, {"cut", cut}}, "0 0 0 ");
   cut(1, 1) = 2;
   expect_outside(slices, {{"w", two}, {"x", x}, {"cut", cut}});
-  const char* keyed = "input w: f64[?]\ninput k: i64[?]\ny(c.in(0, 3)) = sum(r.where(k(r) == c), w(2))\nloss = sum(c, y(c))\noutput grad(loss, w)";
+  const char* keyed =
+      "input w: f64[?]\ninput k: i64[?]\ny(c.in(0, 3)) = sum(r.where(k(r) == c), w(2))\nloss = sum(c, y(c))\noutput "
+      "grad(loss, w)";
   expect(keyed, {{"w", two}, {"k", keys}}, "0 0 ");
   keys(0) = 1;
   expect_outside(keyed, {{"w", two}, {"k", keys}});
+  const char* late =
+      "input w: f64[?]\ninput x: f64[?]\nd = w(2)\ny(m.in(0, 3)) = select(m > extent(x, 0), d, 1.0)\noutput jvp(y, x, "
+      "x)";
+  expect(late, {{"w", two}, {"x", filled<double>(2, 1)}}, "0 0 0 ");
+  expect_outside(late, {{"w", two}, {"x", filled<double>(1, 1)}});
   const char* chosen = "input w: f64[?]\ny = select(extent(w, 0) > 2, w(2), 5.0)";
   expect(chosen, {{"w", two}}, "5 ");
 }
 
 // The mean over nothing would divide by 0, and what reads it has no terms.
 TEST(guarded, a_sum_without_terms_is_not_divided) {
-  expect("input x: f64[?, ?]\ninput w: f64[?]\ninput p: i64[?]\ninput v: f64[?]\n"
-         "d(i) = logsumexp<empty::zero>(s.where(p(s) == i), mean(j.in(0, extent(x, 0)), cast<f64>(p(s) == j) * w(i)))\n"
-         "loss = sum(i, d(i) * d(i))\noutput grad(loss, w), jvp(d, w, v)",
-         {{"x", filled<double>(0, 1, 1)}, {"w", filled<double>(2, 1)}, {"p", filled<std::int64_t>(3, 1)}, {"v", filled<double>(2, 1)}},
-         "0 0 0 0 ");
+  expect(
+      "input x: f64[?, ?]\ninput w: f64[?]\ninput p: i64[?]\ninput v: f64[?]\n"
+      "d(i) = logsumexp<empty::zero>(s.where(p(s) == i), mean(j.in(0, extent(x, 0)), cast<f64>(p(s) == j) * w(i)))\n"
+      "loss = sum(i, d(i) * d(i))\noutput grad(loss, w), jvp(d, w, v)",
+      {{"x", filled<double>(0, 1, 1)},
+       {"w", filled<double>(2, 1)},
+       {"p", filled<std::int64_t>(3, 1)},
+       {"v", filled<double>(2, 1)}},
+      "0 0 0 0 ");
+}
+
+// A logsumexp walks its index within a walk of the same index; what it demands is asked in one of them.
+TEST(guarded, demands_within_two_loops_over_one_index) {
+  const char* text =
+      "input cut: i64[?, ?]\ny = logsumexp(u, sum<empty::error>(k.in(cut(u, 0), cut(u, 1)), cast<f64>(k)))";
+  auto cut = filled<std::int64_t>(1, 2, 2);
+  cut(0, 0) = 1;
+  expect(text, {{"cut", cut}}, "1 ");
+  cut(0, 0) = 2;
+  for (const auto runs_on : {jit::backend::reference, jit::backend::chosen})
+    EXPECT_NE(worth(text, {{"cut", cut}}, runs_on).find("at least one element"), std::string::npos);
 }
 
 // A reduction that depends on nothing, in a scatter whose rows threads share: it is no part of their loop.
