@@ -69,7 +69,8 @@ TEST(text_program, says_what_does_not_fit) {
 TEST(text_program, subscripts_that_wrap_are_outside) {
   const array<float, 1> x(4);
   const auto refused = [&](const char* text) {
-    return said([&] { text_program (text)({{"x", x}}); }).substr(0, 63);
+    const text_program p(text);
+    return said([&] { p({{"x", x}}); }).substr(0, 63);
   };
   const std::string words = "tensor x, dimension 0: expected a subscript from 0 to 3, found ";
   EXPECT_EQ(refused("y(t.in(0, 4)) = x(t * 4611686018427387903)"), words);
