@@ -34,7 +34,7 @@ class buffer_table {
       const auto k = static_cast<std::size_t>(i);
       b.unit_inner = k >= known.call().inputs.size() || known.call().inputs[k].unit_inner;
       for (int d = 0; d < row.rank; ++d) b.extents.push_back(p.g.static_extents[row.first_extent + d]);
-      ids[input(p.g, row.name, row.type, row.rank, nullptr)] = add(std::move(b));
+      ids[p.g.intern(op::input, row.type, i, nullptr, 0)] = add(std::move(b));
     }
     for (const plan::place where : {plan::place::output, plan::place::workspace, plan::place::check}) add_stages(where);
   }
