@@ -128,6 +128,7 @@ class text_parser {
   constexpr void axis_line();
   constexpr void monoid_line_();
   constexpr void definition_line();
+  constexpr flat<bound_axis> head_indices();
   constexpr node_id defined_as(name_id called, const flat<bound_axis>& axes, int start, int end);
   constexpr void output_line();
   constexpr node_id one_output();

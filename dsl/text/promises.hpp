@@ -40,14 +40,7 @@ constexpr void text_parser::custom_rules(name_id definition, node_id made) {
 constexpr void text_parser::custom_line(node_id made) {
   const int start = at_;
   const node_id by = tensor_here().node;
-  flat<bound_axis> axes;
-  sentence over;
-  if (!failed() && accept("("))
-    while (!failed() && !accept(")")) {
-      if (axes.size() > 0) expect(",");
-      if (!failed()) axes.push(domain(over));
-    }
-  expect("=");
+  flat<bound_axis> axes = head_indices();
   if (failed()) return;
   const sentence by_name = text_of(label_of(by)), own = text_of(label_of(made));
   if (axes.size() != tensor_rank(b_.g, by)) {

@@ -188,14 +188,8 @@ constexpr void text_parser::collect_lets(int line_end) {
   at_ = back;
 }
 
-// y(i, j.in(0, n)) = e, with what `where` and `custom` say of it; y = grad(loss, x) names a gradient.
-constexpr void text_parser::definition_line() {
-  const int start = at_;
-  const name_id called = expect_name("a definition");
-  if (failed()) return;
-  const sentence name = text_of(called);
-  if (row_of(called) != nullptr && row_of(called)->defined)
-    wrong(start) << "definition " << name.text << ": two different definitions have this name";
+// (i, j.in(0, n)) = of a definition or a rule; nothing in parentheses where its rank is 0.
+constexpr flat<bound_axis> text_parser::head_indices() {
   flat<bound_axis> axes;
   sentence over;
   if (!failed() && accept("("))
@@ -204,6 +198,18 @@ constexpr void text_parser::definition_line() {
       if (!failed()) axes.push(domain(over));
     }
   expect("=");
+  return axes;
+}
+
+// y(i, j.in(0, n)) = e, with what `where` and `custom` say of it; y = grad(loss, x) names a gradient.
+constexpr void text_parser::definition_line() {
+  const int start = at_;
+  const name_id called = expect_name("a definition");
+  if (failed()) return;
+  const sentence name = text_of(called);
+  if (row_of(called) != nullptr && row_of(called)->defined)
+    wrong(start) << "definition " << name.text << ": two different definitions have this name";
+  flat<bound_axis> axes = head_indices();
   if (failed()) return;
   const int end = line_end();
   collect_lets(end);
