@@ -12,14 +12,20 @@ struct line {
   node_id rest = no_node;
 };
 
+// A slope beyond this is not followed: times an extent it may leave i64.
+inline constexpr std::int64_t steepest = INT32_MAX;
+
 constexpr line split_affine(graph& g, node_id e, node_id idx) {
   if (!g.free[e].has(g.ordinal(idx))) return {true, 0, e};
   if (e == idx) return {true, 1, integer(g, 0)};
+  const auto sloped = [](std::int64_t slope, node_id rest) {
+    return slope < -steepest || slope > steepest ? line{} : line{true, slope, rest};
+  };
   const op kind = g.kind(e);
   if (kind == op::add || kind == op::sub) {
     const line a = split_affine(g, g.arg(e, 0), idx), b = split_affine(g, g.arg(e, 1), idx);
     if (!a.affine || !b.affine) return {};
-    return {true, kind == op::add ? a.slope + b.slope : a.slope - b.slope, make(g, kind, a.rest, b.rest)};
+    return sloped(kind == op::add ? a.slope + b.slope : a.slope - b.slope, make(g, kind, a.rest, b.rest));
   }
   if (kind == op::neg) {
     const line a = split_affine(g, g.arg(e, 0), idx);
@@ -30,10 +36,23 @@ constexpr line split_affine(graph& g, node_id e, node_id idx) {
       const node_id factor = g.arg(e, k);
       if (!is_constant(g, factor)) continue;
       const line a = split_affine(g, g.arg(e, 1 - k), idx);
-      return a.affine ? line{true, a.slope * g[factor].attribute, make(g, op::mul, a.rest, factor)} : line{};
+      const std::int64_t times = g[factor].attribute;
+      if (!a.affine || times < -steepest || times > steepest) return {};
+      return sloped(a.slope * times, make(g, op::mul, a.rest, factor));
     }
   }
   return {};
+}
+
+// slope * at + rest; no_node where the numbers among them show that it leaves i64.
+constexpr node_id point_of(graph& g, const line& l, node_id at) {
+  if (l.slope == 0) return l.rest;
+  std::int64_t product = 0, sum = 0;
+  if (is_constant(g, at)) {
+    if (__builtin_mul_overflow(g[at].attribute, l.slope, &product)) return no_node;
+    if (is_constant(g, l.rest) && __builtin_add_overflow(product, g[l.rest].attribute, &sum)) return no_node;
+  }
+  return make(g, op::add, l.rest, make(g, op::mul, at, integer(g, l.slope)));
 }
 
 constexpr bool known_less_equal(graph& g, node_id a, node_id b, int depth = 0);
@@ -49,7 +68,8 @@ constexpr bool known_by_range(graph& g, node_id a, node_id b, int depth) {
     if (!l.affine || l.slope == 0) continue;
     const bool top = (l.slope > 0) == left;  // worst case: the largest a, the smallest b
     const node_id edge = top ? make(g, op::add, g.arg(idx, 1), integer(g, -1)) : g.arg(idx, 0);
-    const node_id worst = make(g, op::add, l.rest, make(g, op::mul, edge, integer(g, l.slope)));
+    const node_id worst = point_of(g, l, edge);
+    if (worst == no_node) continue;
     if (known_less_equal(g, left ? worst : a, left ? b : worst, depth + 1)) return true;
   }
   return false;
@@ -57,6 +77,7 @@ constexpr bool known_by_range(graph& g, node_id a, node_id b, int depth) {
 
 constexpr bool known_less_equal(graph& g, node_id a, node_id b, int depth) {
   if (known_equal(g, a, b)) return true;
+  if (is_constant(g, a) && is_constant(g, b)) return g[a].attribute <= g[b].attribute;
   const node_id gap = make(g, op::sub, b, a);
   if (is_constant(g, gap)) return g[gap].attribute >= 0;
   if (depth > 4) return false;

@@ -143,6 +143,8 @@ class graph {
 
   // Kept by may_fail in make.hpp: by node, 1 or 0, -1 where not asked yet.
   flat<signed char> fallible;
+  // Kept by note_numbers_read in make.hpp: by place in static_extents, the largest number that subscripts the dimension.
+  flat<std::int64_t> largest_read;
 
   // The first rule of a definition, or -1.
   constexpr int rule_of(node_id definition) const {

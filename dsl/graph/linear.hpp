@@ -29,18 +29,28 @@ struct linear {
   flat<term> terms;
   std::int64_t constant = 0;
   std::int64_t scale = 1;  // the sum is so many times a whole number
+  bool wrapped = false;    // a number left i64: nothing is known
 
   constexpr void add(const graph& g, node_id e, std::int64_t factor) {
     for (int i = 0; i < terms.size(); ++i) {
       const bool same = terms[i].node == e || (g.kind(e) == op::extent && known_equal(g, terms[i].node, e));
-      if (same) return void(terms[i].factor += factor);
+      if (same) return increase(terms[i].factor, factor, 1);
     }
     terms.push({e, factor});
   }
   constexpr void multiply(std::int64_t by) {
-    constant *= by;
-    scale *= by;
-    for (int i = 0; i < terms.size(); ++i) terms[i].factor *= by;
+    constant = product(constant, by);
+    scale = product(scale, by);
+    for (int i = 0; i < terms.size(); ++i) terms[i].factor = product(terms[i].factor, by);
+  }
+  // sum += a * b.
+  constexpr void increase(std::int64_t& sum, std::int64_t a, std::int64_t b) {
+    wrapped = __builtin_add_overflow(sum, product(a, b), &sum) || wrapped;
+  }
+  constexpr std::int64_t product(std::int64_t a, std::int64_t b) {
+    std::int64_t result = 0;
+    wrapped = __builtin_mul_overflow(a, b, &result) || wrapped;
+    return result;
   }
 };
 
@@ -49,16 +59,16 @@ constexpr void collect(const graph& g, node_id e, std::int64_t factor, linear& l
   const op kind = g.kind(e);
   if (g.type(e) != element::i64) return l.add(g, e, factor);
   if (kind == op::constant) {
-    l.constant += factor * g[e].attribute;
+    l.increase(l.constant, factor, g[e].attribute);
   } else if (kind == op::add || kind == op::sub) {
     collect(g, g.arg(e, 0), factor, l);
-    collect(g, g.arg(e, 1), kind == op::add ? factor : -factor, l);
+    collect(g, g.arg(e, 1), kind == op::add ? factor : l.product(factor, -1), l);
   } else if (kind == op::neg) {
-    collect(g, g.arg(e, 0), -factor, l);
+    collect(g, g.arg(e, 0), l.product(factor, -1), l);
   } else if (kind == op::mul && is_constant(g, g.arg(e, 1))) {
-    collect(g, g.arg(e, 0), factor * g[g.arg(e, 1)].attribute, l);
+    collect(g, g.arg(e, 0), l.product(factor, g[g.arg(e, 1)].attribute), l);
   } else if (kind == op::mul && is_constant(g, g.arg(e, 0))) {
-    collect(g, g.arg(e, 1), factor * g[g.arg(e, 0)].attribute, l);
+    collect(g, g.arg(e, 1), l.product(factor, g[g.arg(e, 0)].attribute), l);
   } else {
     l.add(g, e, factor);
   }
@@ -100,7 +110,7 @@ constexpr bool with(const graph& g, const linear& l, int at, node_id e, int& bud
 }
 
 constexpr bool never_negative(const graph& g, linear l, int& budget) {
-  if (--budget < 0) return false;
+  if (l.wrapped || --budget < 0) return false;
   int at = -1;  // the youngest: what it is made of is older, so what cancels has the time to
   for (int i = 0; i < l.terms.size(); ++i)
     if (l.terms[i].factor != 0 && bounded(g, l.terms[i].node) && (at < 0 || l.terms[i].node > l.terms[at].node)) at = i;
@@ -121,7 +131,7 @@ constexpr bool never_negative(const graph& g, linear l, int& budget) {
   switch (g.kind(e)) {
     case op::index:
       if (rising) return with(g, l, at, g.arg(e, 0), budget);
-      l.constant -= l.terms[at].factor;
+      l.increase(l.constant, l.terms[at].factor, -1);
       return with(g, l, at, beyond(g, g.arg(e, 0), g.arg(e, 1)), budget);
     case op::minimum:
     case op::maximum: {
@@ -133,11 +143,11 @@ constexpr bool never_negative(const graph& g, linear l, int& budget) {
       const std::int64_t by = g[g.arg(e, 1)].attribute;
       if (l.terms[at].factor % by != 0) l.multiply(by);
       l.terms[at].factor /= by;
-      if (rising) l.constant -= l.terms[at].factor * (by - 1);
+      if (rising) l.increase(l.constant, l.terms[at].factor, 1 - by);
       return with(g, l, at, g.arg(e, 0), budget);
     }
     default:  // a remainder
-      if (!rising) l.constant += l.terms[at].factor * (g[g.arg(e, 1)].attribute - 1);
+      if (!rising) l.increase(l.constant, l.terms[at].factor, g[g.arg(e, 1)].attribute - 1);
       l.terms[at].factor = 0;
       return never_negative(g, l, budget);
   }

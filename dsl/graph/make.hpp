@@ -261,14 +261,18 @@ constexpr int tensor_rank(const graph& g, node_id tensor) {
   return g.kind(tensor) == op::input ? g.inputs[static_cast<int>(g[tensor].attribute)].rank : g[tensor].count - 1;
 }
 
+// Of an input's dimension in static_extents.
+constexpr int dimension_place(const graph& g, node_id input, int dimension) {
+  return g.inputs[static_cast<int>(g[input].attribute)].first_extent + dimension;
+}
+
 // The extent of a dimension: a number where it is static, for a definition the size of its index's range.
 constexpr node_id extent(graph& g, node_id tensor, int dimension) {
   if (g.kind(tensor) == op::define) {
     const node_id idx = g.arg(tensor, 1 + dimension);
     return make(g, op::sub, g.arg(idx, 1), g.arg(idx, 0));
   }
-  const input_row& input = g.inputs[static_cast<int>(g[tensor].attribute)];
-  const std::int64_t known = g.static_extents[input.first_extent + dimension];
+  const std::int64_t known = g.static_extents[dimension_place(g, tensor, dimension)];
   if (known != dynamic) return integer(g, known);
   return g.intern(op::extent, element::i64, dimension, &tensor, 1);
 }
@@ -291,14 +295,29 @@ constexpr node_id input(graph& g, name_id name, element type, int rank, const st
   return g.intern(op::input, type, g.inputs.push(added), nullptr, 0);
 }
 
-// An index that stays within the dimension, as it is or shifted by a number, as in off(s + 1); or a number, which is
-// checked before a launch.
+// Before a program is differentiated: with which numbers it subscripts its inputs.
+constexpr void note_numbers_read(graph& g) {
+  if (!g.largest_read.empty()) return;
+  g.largest_read.resize(g.static_extents.size() + 1, -1);  // never empty again
+  for (node_id n = 0; n < g.size(); ++n)
+    for (int d = 0; g.kind(n) == op::load && g.kind(g.arg(n, 0)) == op::input && d + 1 < g[n].count; ++d) {
+      std::int64_t& most = g.largest_read[dimension_place(g, g.arg(n, 0), d)];
+      if (is_constant(g, g.arg(n, 1 + d)) && g[g.arg(n, 1 + d)].attribute > most) most = g[g.arg(n, 1 + d)].attribute;
+    }
+}
+
+// Is a number checked before a launch as a subscript of the dimension? One that a derivative made of an index, and the
+// program does not have, may be behind a guard.
+constexpr bool is_safe_number(const graph& g, node_id tensor, int dimension, std::int64_t number) {
+  if (g.kind(tensor) != op::input || number < 0) return false;
+  const int place = dimension_place(g, tensor, dimension);
+  if (g.static_extents[place] != dynamic) return number < g.static_extents[place];
+  return g.largest_read.empty() || (place < g.largest_read.size() && number <= g.largest_read[place]);
+}
+
+// An index that stays within the dimension, as it is or shifted by a number, as in off(s + 1); or a number.
 constexpr bool is_safe_subscript(graph& g, node_id tensor, int dimension, node_id e) {
-  if (is_constant(g, e)) {
-    const node_id size = extent(g, tensor, dimension);
-    const bool beyond = g[e].attribute < 0 || (is_constant(g, size) && g[e].attribute >= g[size].attribute);
-    return g.kind(tensor) == op::input && !beyond;
-  }
+  if (is_constant(g, e)) return is_safe_number(g, tensor, dimension, g[e].attribute);
   const bool shifted = g.kind(e) == op::add && is_constant(g, g.arg(e, 1));
   const node_id idx = shifted ? g.arg(e, 0) : e;
   if (g.kind(idx) != op::index || is_unbound(g, idx) || !is_constant(g, g.arg(idx, 0))) return false;

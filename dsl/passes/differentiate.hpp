@@ -380,6 +380,7 @@ class differentiation {
 };
 
 constexpr node_id gradient(graph& g, node_id y, node_id x, node_id seed, name_id name) {
+  note_numbers_read(g);
   return differentiation(g, y, x)(seed, name);
 }
 

@@ -14,9 +14,9 @@ namespace derivative {
 constexpr node_id product_or_zero(graph& g, node_id a, node_id b) {
   if (is_number(g, a, 1)) return b;
   if (is_number(g, b, 1)) return a;
-  const node_id zero = number_like(g, a, 0), endless = number_like(g, a, math::infinity);
+  const node_id zero = number_like(g, a, 0), infinite = number_like(g, a, math::infinity);
   const auto finite_or_zero = [&](node_id e, node_id by) {
-    const node_id finite = make(g, op::less, make(g, op::abs, e), endless);
+    const node_id finite = make(g, op::less, make(g, op::abs, e), infinite);
     return make(g, op::select, make(g, op::logical_or, finite, make(g, op::not_equal, by, zero)), e, zero);
   };
   const node_id left = finite_or_zero(a, b), right = finite_or_zero(b, a);

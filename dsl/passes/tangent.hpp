@@ -16,6 +16,7 @@ class forward_mode {
   constexpr forward_mode(graph& g, node_id x, node_id direction, int size) : g_(g), x_(x), direction_(direction) {
     tangent_.resize(size, no_node);
     known_.resize(size, false);
+    note_numbers_read(g);
   }
 
   constexpr node_id operator()(node_id y, name_id name) {

@@ -104,8 +104,8 @@ Value* quotient(const op_context& c) {
   left = b.CreateSelect(b.CreateFCmpOEQ(q, c.zero()), n, left);  // 0 times an infinite divisor is no number
   Value* below = b.CreateAnd(b.CreateAnd(exact, b.CreateFCmpONE(left, c.zero())), signs_differ(c, left, d));
   q = b.CreateSelect(below, b.CreateFSub(q, real(1)), q);
-  Value* endless = b.CreateFCmpOEQ(b.CreateUnaryIntrinsic(Intrinsic::fabs, n), ConstantFP::getInfinity(c.type()));
-  return b.CreateSelect(b.CreateAnd(endless, b.CreateFCmpUNE(d, c.zero())), ConstantFP::getNaN(c.type()), q);
+  Value* infinite = b.CreateFCmpOEQ(b.CreateUnaryIntrinsic(Intrinsic::fabs, n), ConstantFP::getInfinity(c.type()));
+  return b.CreateSelect(b.CreateAnd(infinite, b.CreateFCmpUNE(d, c.zero())), ConstantFP::getNaN(c.type()), q);
 }
 
 Value* remainder(const op_context& c) {

@@ -19,7 +19,7 @@ element carried(monoid fold, element type) {
 // A power of two: more lanes are more log-steps, fewer are a longer chain of accumulators.
 int scan_lanes(element type) { return row(type).bytes == 8 ? 8 : 16; }
 
-// One step of a recurrence. An endless factor keeps nothing of nothing; one that may vanish, then nothing of what is endless.
+// One step of a recurrence. An infinite factor keeps nothing of nothing; one that may vanish, then nothing of what is endless.
 ir::value next_of(ir::block_builder& b, ir::value old, ir::value factor, ir::value value, bool may_vanish) {
   const element type = b.type_of(old);
   const ir::value zero = b.real(type, 0);

@@ -141,9 +141,6 @@ struct ends {
   node_id nonempty;     // every range it walks has an element
 };
 
-// Times an extent this may leave i64, so that the ends of the range say nothing of what lies between.
-bool may_wrap(std::int64_t slope) { return slope > INT32_MAX || slope < -INT32_MAX; }
-
 // Replaces each index the subscript is affine in by the end of its range that makes it least or most.
 ends ends_of(graph& g, node_id e) {
   ends r{e, e, truth(g, true)};
@@ -155,14 +152,15 @@ ends ends_of(graph& g, node_id e) {
     std::sort(list.rbegin(), list.rend());  // ranges refer to older nodes
     for (const node_id idx : list) {
       const line a = split_affine(g, r.least, idx), b = split_affine(g, r.most, idx);
-      if (!a.affine || !b.affine || may_wrap(a.slope) || may_wrap(b.slope)) continue;
+      if (!a.affine || !b.affine) continue;
       const node_id low = g.arg(idx, 0), high = g.arg(idx, 1), last = make(g, op::add, high, integer(g, -1));
       const auto at = [&](const line& l, bool least) {
-        const node_id end = (l.slope > 0) == least ? low : last;
-        return l.slope == 0 ? l.rest : make(g, op::add, l.rest, make(g, op::mul, end, integer(g, l.slope)));
+        return point_of(g, l, (l.slope > 0) == least ? low : last);
       };
-      r.least = at(a, true);
-      r.most = at(b, false);
+      const node_id first = at(a, true), farthest = at(b, false);
+      if (first == no_node || farthest == no_node) continue;
+      r.least = first;
+      r.most = farthest;
       if (!known_less_equal(g, make(g, op::add, low, integer(g, 1)), high))
         r.nonempty = conjunction(g, r.nonempty, make(g, op::less, low, high));
       changed = true;

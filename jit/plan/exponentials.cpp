@@ -24,7 +24,7 @@ sum_of_terms terms_of(const graph& g, node_id n) {
   return {n, lane, value, top};
 }
 
-// Is top the largest of the values, or 0 where that is infinite? Then no term is above 1, and their sum is 1 at least, or endless.
+// Is top the largest of the values, or 0 where that is infinite? Then no term is above 1, and their sum is 1 at least, or infinite.
 bool is_largest(graph& g, const sum_of_terms& t) {
   node_id largest = g.kind(t.top) == op::stop_gradient ? g.arg(t.top, 0) : t.top;
   if (g.kind(largest) == op::select) {
@@ -65,9 +65,9 @@ node_id replaced(graph& g, node_id n, const std::vector<node_id>& lanes) {
     const node_id zero = number(g, g.type(n), 0), once = make(g, op::div, number(g, g.type(n), 1), terms.sum);
     const node_id share = make(g, op::mul, make(g, op::exp, make(g, op::sub, a, terms.top)), once);
     // Beside an infinite value every other one is nothing, however large, and that one has no share that is a number.
-    const node_id endless =
+    const node_id infinite =
         make(g, op::equal, terms.sum, number(g, g.type(n), std::numeric_limits<double>::infinity()));
-    return make(g, op::select, endless, make(g, op::mul, make(g, op::maximum, a, zero), zero), share);
+    return make(g, op::select, infinite, make(g, op::mul, make(g, op::maximum, a, zero), zero), share);
   }
   return no_node;
 }

@@ -41,7 +41,7 @@ struct scan_form {
   bool open = false;          // backward blocks: the result at a block's first place is the identity
   node_id factor = no_node;   // a recurrence: each result is value + factor * the one before; a boolean keeps it or not.
                               // Its blocks go on from what `carry` holds for them, or from 0
-  bool may_vanish = false;    // factors may be 0 where others are endless: nothing is kept of those
+  bool may_vanish = false;    // factors may be 0 where others are infinite: nothing is kept of those
   bool ends = false;          // of a recurrence only what each block comes to is stored, at block_index
   node_id carry = no_node;    // an expression in `block_index`
   node_id block_index = no_node;

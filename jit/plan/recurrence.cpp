@@ -179,7 +179,7 @@ class recurrence {
     return make(g, op::select, make(g, op::equal, mine, top), here, number_like(g, here, 0));
   }
 
-  // Is c the key, or 0 where that is endless?
+  // Is c the key, or 0 where that is infinite?
   bool is_shift(node_id c) const {
     while (g.kind(c) == op::stop_gradient) c = g.arg(c, 0);
     if (g.kind(c) == op::select && is_number(g, g.arg(c, 1), 0)) c = g.arg(c, 2);
@@ -328,7 +328,7 @@ class recurrence {
   node_id t = no_node, u = no_node, key = no_node, walk = no_node, walked_key = no_node;
   bool backward = false;  // n's range begins at t
   bool adjoint = false;   // the key depends on u
-  bool may_vanish = false;  // factors may be 0 where others are endless
+  bool may_vanish = false;  // factors may be 0 where others are infinite
 };
 
 // Of a range that ends at t + c, wherever t begins: the result at p = t + c - 1, of a range that ends there.

@@ -267,7 +267,7 @@ TEST(ragged, softmax_by_a_logsumexp_of_long_segments) {
     }
   }
 }
-TEST(ragged, softmax_by_a_logsumexp_of_what_is_endless) {
+TEST(ragged, softmax_by_a_logsumexp_of_what_is_infinite) {
   const double inf = static_cast<double>(INFINITY);
   for (const std::vector<double>& odd :
        {std::vector<double>{std::nan("")}, {inf}, {-inf}, {inf, -inf}, {-inf, -inf, -inf}, {-200, 200}, {inf, 100, 1}})

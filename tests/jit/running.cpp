@@ -16,7 +16,7 @@ constexpr auto w = tensor<"w", double, 1>;
 constexpr auto v = tensor<"v", double, 1>;
 constexpr auto size = extent(x, dim<0>);
 using list = std::vector<double>;
-constexpr double endless = std::numeric_limits<double>::infinity();
+constexpr double infinite = std::numeric_limits<double>::infinity();
 
 double soft(double a, double b) {
   const double top = std::max(a, b);
@@ -40,17 +40,17 @@ struct products {
 };
 struct maxima {
   static constexpr auto over(auto range) { return max(range, x(s)); }
-  static constexpr double nothing = -endless;
+  static constexpr double nothing = -infinite;
   static double join(double a, double b) { return std::max(a, b); }
 };
 struct minima {
   static constexpr auto over(auto range) { return min(range, x(s)); }
-  static constexpr double nothing = endless;
+  static constexpr double nothing = infinite;
   static double join(double a, double b) { return std::min(a, b); }
 };
 struct soft_maxima {
   static constexpr auto over(auto range) { return logsumexp(range, x(s)); }
-  static constexpr double nothing = -endless;
+  static constexpr double nothing = -infinite;
   static double join(double a, double b) { return soft(a, b); }
 };
 struct own_folds {
@@ -174,9 +174,9 @@ struct table {
     list values = numbers(19, 3);
     values[4] = 0, values[9] = 0;
     filled(trial_of(y, grad(loss, x), grad(along, x)), values).expect_right(1e-11);
-    values[7] = endless;
+    values[7] = infinite;
     filled(trial_of(y), values).expect_right();
-    values[7] = -endless, values[12] = std::numeric_limits<double>::quiet_NaN();
+    values[7] = -infinite, values[12] = std::numeric_limits<double>::quiet_NaN();
     filled(trial_of(y), values).expect_right();
   }
   static void as_differences() {

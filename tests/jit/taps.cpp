@@ -71,7 +71,7 @@ void pooled() {
   constexpr pool options{.kernel = {Kernel, Kernel}, .stride = {Step, Step}, .padding = {Padding, Padding}};
   constexpr auto highest = max_pool2d<options>(batch);
   constexpr auto average = avg_pool2d<options>(batch);
-  for (const data kind : {data::many_ties, data::endless})
+  for (const data kind : {data::many_ties, data::infinite})
     for (const std::int64_t width : {16 * Step + 1, 33 * Step + 2}) {
       SCOPED_TRACE(testing::Message() << Kernel << ", step " << Step << ", width " << width << ", data "
                                       << static_cast<int>(kind));

@@ -10,7 +10,7 @@ inline int count_of(const std::string& text, const std::string& part) {
   return n;
 }
 
-enum class data { few_ties, many_ties, all_tie, falling, endless };
+enum class data { few_ties, many_ties, all_tie, falling, infinite };
 inline std::vector<double> drawn(std::int64_t count, data kind) {
   std::mt19937_64 bits(static_cast<unsigned>(kind) + 3);
   std::vector<double> values;
@@ -22,11 +22,11 @@ inline std::vector<double> drawn(std::int64_t count, data kind) {
                                                       : draw;
     values.push_back(kind == data::all_tie   ? 1.5
                      : kind == data::falling ? static_cast<double>(-k)
-                     : kind == data::endless ? odd
+                     : kind == data::infinite ? odd
                                              : draw);
   }
   return values;
 }
-inline constexpr data kinds[] = {data::few_ties, data::many_ties, data::all_tie, data::falling, data::endless};
+inline constexpr data kinds[] = {data::few_ties, data::many_ties, data::all_tie, data::falling, data::infinite};
 
 }  // namespace sheaf::test

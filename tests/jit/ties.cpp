@@ -93,7 +93,7 @@ void against_the_reference() {
   constexpr auto wide = define<"wide">(t.in(0_c, extent(z, dim<0>) - w + 1_c)) = min(u.in(0_c, w), z(t + u));
   constexpr auto rows = define<"rows">(i, t.in(0_c, extent(m, dim<1>) - w + 1_c)) = max(u.in(0_c, w), m(i, t + u));
   const std::int64_t size = 90 + Width;
-  for (const data kind : {data::few_ties, data::many_ties, data::endless}) {
+  for (const data kind : {data::few_ties, data::many_ties, data::infinite}) {
     SCOPED_TRACE(testing::Message() << Width << ", data " << static_cast<int>(kind));
     const auto values = drawn(3 * size, kind);
     const std::vector<double> one(values.begin(), values.begin() + size);

@@ -188,9 +188,9 @@ template <class T>
 void check_remainders() {
   constexpr auto a = tensor<"a", T, 1>;
   constexpr auto b = tensor<"b", T, 1>;
-  const double endless = inf;
-  const std::vector<double> left{1, 5, -5, 5, -5, 1, 0, 6, -6, 5.5, 60000, -60000, 3e-5, -3e-5, endless, nan, 2, 3, 7, -0.0};
-  const std::vector<double> right{0.1, endless, endless, -endless, -endless, 0, 0, -3, 3, -2, 0.0007, 0.0007, 7, 7, 2, 2,
+  const double infinite = inf;
+  const std::vector<double> left{1, 5, -5, 5, -5, 1, 0, 6, -6, 5.5, 60000, -60000, 3e-5, -3e-5, infinite, nan, 2, 3, 7, -0.0};
+  const std::vector<double> right{0.1, infinite, infinite, -infinite, -infinite, 0, 0, -3, 3, -2, 0.0007, 0.0007, 7, 7, 2, 2,
                                   nan, 0.3, 0.7, 3};
   array<T, 1> x(20), y(20);
   for (int k = 0; k < 20; ++k) {

@@ -75,6 +75,8 @@ TEST(text_program, subscripts_that_wrap_are_outside) {
   const std::string words = "tensor x, dimension 0: expected a subscript from 0 to 3, found ";
   EXPECT_EQ(refused("y = x(9223372036854775807)"), words);
   EXPECT_EQ(refused("y = sum(t.in(0, 4, 9223372036854775807), x(t))"), "nothing");
+  EXPECT_EQ(refused("y(t.in(0, 4)) = x(t * 4611686018427387903)"), words);
+  EXPECT_EQ(refused("y(t.in(0, 4)) = x(t * 4294967296 * 4294967296 + t * 8589934592)"), words);
 }
 
 TEST(text_program, extents_below_zero) {
