@@ -1,5 +1,5 @@
-// What a call knows of its program, and the sentences for one that does not fit: named arguments, views of them, and the
-// arrays that it returns. Shown by tests/reject/argument_*.cpp.
+// What a call knows of its program, and the sentences for one that does not fit: named arguments, views of them, and
+// the arrays that it returns. Shown by tests/reject/argument_*.cpp.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -244,7 +244,8 @@ struct SHEAF_HIDDEN call_frame {
   }
 };
 
-// Runs a program whose named arguments stand in `tensors`; returns the other outputs. `place` makes their arrays and runs.
+// Runs a program whose named arguments stand in `tensors`; returns the other outputs. `place` makes their arrays and
+// runs.
 template <int Inputs, class Place, class... Returned, std::size_t... K>
 SHEAF_HIDDEN auto finish(jit::program* p, sheaf_tensor* tensors, const Place& place, returned_list<Returned...>,
             std::index_sequence<K...>) {

@@ -6,8 +6,8 @@
 #pragma once
 #include <sheaf/api/frame.hpp>
 
-// Where this header is: the prefix above it is the last place in which the code generator is looked for. A build tree says it
-// in a header of its own, which is not installed, for its -I may be relative.
+// Where this header is: the prefix above it is the last place in which the code generator is looked for. A build tree
+// says it in a header of its own, which is not installed, for its -I may be relative.
 #if !defined(SHEAF_HEADERS) && __has_include(<sheaf/build_tree.hpp>)
 #include <sheaf/build_tree.hpp>
 #elif !defined(SHEAF_HEADERS)
@@ -61,8 +61,9 @@ SHEAF_INLINE auto compile(Outputs...) {
   return detail::make_compiled<Outputs...>(jit::backend::chosen);
 }
 
-// The same with decisions of the caller's: compile(options{.lanes = 16}, y). Those that no plan of the program can follow are an
-// error at the first call, code::unsupported; lanes that are no power of two from 4 to 256 at once, code::bad_argument.
+// The same with decisions of the caller's: compile(options{.lanes = 16}, y). Those that no plan of the program can
+// follow are an error at the first call, code::unsupported; lanes that are no power of two from 4 to 256 at once,
+// code::bad_argument.
 template <class... Outputs>
   requires(!(std::same_as<Outputs, on_gpu> || ...))
 SHEAF_INLINE auto compile(const options& wanted, Outputs...) {

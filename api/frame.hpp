@@ -1,5 +1,5 @@
-// What all programs have: a handle that moves, texts, the frame of a call, and index data that is kept from call to call.
-// compile.hpp and gpu.hpp add how one is called.
+// What all programs have: a handle that moves, texts, the frame of a call, and index data that is kept from call to
+// call. compile.hpp and gpu.hpp add how one is called.
 #pragma once
 #include <sheaf/api/call.hpp>
 
@@ -19,9 +19,9 @@ class program_frame;
 
 }  // namespace detail
 
-// Arguments of a program that the caller promises not to change, and what calls learned of them: sorted orders, lists of
-// slices, inverted indices. See program_frame::keep. It can be moved, not copied; it outlives neither its program nor the
-// arrays that it was made with. Calls from several threads may share it.
+// Arguments of a program that the caller promises not to change, and what calls learned of them: sorted orders, lists
+// of slices, inverted indices. See program_frame::keep. It can be moved, not copied; it outlives neither its program
+// nor the arrays that it was made with. Calls from several threads may share it.
 template <class... Arguments>
 class kept_indices {
  public:
@@ -129,8 +129,8 @@ class program_frame {
   //   auto fixed = step.keep(ids = bags);
   //   auto [l, dx] = step(x = rows, fixed);   // instead of ids = bags
   //
-  // Inputs of integers and booleans. Results have the bits that a call without has. If the data changed all the same, results
-  // are wrong, but nothing outside the arrays is touched. Calls with other extents than the first are an error,
+  // Inputs of integers and booleans. Results have the bits that a call without has. If the data changed all the same,
+  // results are wrong, but nothing outside the arrays is touched. Calls with other extents than the first are an error,
   // code::extent_mismatch, until changed() is called.
   template <class... B>
   SHEAF_INLINE auto keep(B&&... arguments) const {
@@ -153,7 +153,8 @@ class program_frame {
   template <class B>
   using view_for = typename Signature::template view_type<slot_of<B>>;
 
-  // place.run(...) with the arguments by name, those that are kept among them; nothing where a sentence says what is wrong.
+  // place.run(...) with the arguments by name, those that are kept among them; nothing where a sentence says what is
+  // wrong.
   template <class Place, class... B>
   SHEAF_INLINE auto call(const Place& place, B&... arguments) const {
     static_assert(kept_among<B...> < 2, "call: arguments that are kept come from one keep(...)");

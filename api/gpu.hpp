@@ -1,5 +1,5 @@
-// compile(outputs..., on(gpu)): the program of compile(outputs...), on a GPU. Its arguments are device views and arrays; a call
-// queues it on a stream and returns.
+// compile(outputs..., on(gpu)): the program of compile(outputs...), on a GPU. Its arguments are device views and
+// arrays; a call queues it on a stream and returns.
 //
 //   auto step = compile(loss, grad(loss, x), on(gpu));            // device 0; on(gpu, 1) is the next
 //   auto [l, dx] = step(x = rows, cut = bounds, on(s));           // arrays on the device, in the order of stream s
@@ -27,7 +27,8 @@ struct device_signature : call_signature<Outputs...> {
 };
 
 template <int Slots, class... Views, int... Slot>
-SHEAF_HIDDEN void expect_devices(jit::program* p, const call_frame<Slots, Views...>& call, std::integer_sequence<int, Slot...>) {
+SHEAF_HIDDEN void expect_devices(jit::program* p, const call_frame<Slots, Views...>& call,
+                                 std::integer_sequence<int, Slot...>) {
   [&]<std::size_t... K>(std::index_sequence<K...>) {
     (jit::expect_device(p, Slot, boost::hana::at_c<K>(call.views).device), ...);
   }(std::index_sequence_for<Views...>{});
@@ -76,8 +77,8 @@ inline constexpr bool names_stream<First, Rest...> =
 
 }  // namespace detail
 
-// A program on a GPU. Calls from several threads at a time are safe; those on one stream run one after the other. It can be moved,
-// not copied, and lives until what it queued is done, and as long as graphs that were captured of it.
+// A program on a GPU. Calls from several threads at a time are safe; those on one stream run one after the other. It
+// can be moved, not copied, and lives until what it queued is done, and as long as graphs that were captured of it.
 template <class... Outputs>
 class compiled_on_gpu : public detail::program_frame<detail::device_signature<Outputs...>> {
   using signature = detail::device_signature<Outputs...>;
@@ -89,10 +90,11 @@ class compiled_on_gpu : public detail::program_frame<detail::device_signature<Ou
   SHEAF_INLINE compiled_on_gpu& operator=(compiled_on_gpu&&) noexcept = default;
   SHEAF_INLINE ~compiled_on_gpu() = default;
 
-  // Arguments are `symbol = value` in device memory: every input, and any output that goes into memory of the caller's; what keep(...)
-  // made stands for the arguments that it holds; last, if not the default stream is meant, on(stream). Returns the other outputs: nothing, one
-  // device_array, or a tuple of them. Throws sheaf::error for what can be seen without the data; outputs are then untouched.
-  // Where the data fails a check, outputs are not written either, and the stream's synchronise() throws.
+  // Arguments are `symbol = value` in device memory: every input, and any output that goes into memory of the
+  // caller's; what keep(...) made stands for the arguments that it holds; last, if not the default stream is meant,
+  // on(stream). Returns the other outputs: nothing, one device_array, or a tuple of them. Throws sheaf::error for what
+  // can be seen without the data; outputs are then untouched. Where the data fails a check, outputs are not written
+  // either, and the stream's synchronise() throws.
   template <class... B>
   SHEAF_INLINE auto operator()(B&&... arguments) const {
     return placed<detail::queued>(arguments...);
@@ -139,8 +141,8 @@ SHEAF_INLINE auto make_on_gpu(on_gpu where, const options& wanted) {
 
 }  // namespace detail
 
-// compile(outputs..., on(gpu)). Throws code::device_failed where there is no such GPU, no driver or no NVRTC, saying which.
-// Before the outputs may stand options or a determinism, as without a GPU; options.target has no meaning here.
+// compile(outputs..., on(gpu)). Throws code::device_failed where there is no such GPU, no driver or no NVRTC, saying
+// which. Before the outputs may stand options or a determinism, as without a GPU; options.target has no meaning here.
 template <class... All>
   requires(std::same_as<All, on_gpu> || ...)
 SHEAF_INLINE auto compile(const options& wanted, All... all) {

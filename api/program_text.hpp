@@ -69,7 +69,8 @@ template <class V>
 SHEAF_INLINE constexpr bool expect_known_type() {
   using value = std::remove_reference_t<V>;
   constexpr bool source = runtime::kind_of_source<value> != runtime::source_kind::none;
-  constexpr bool known = std::is_array_v<value> || is_element<std::remove_cv_t<value>> || (source && rank_of_argument<V>() >= 0);
+  constexpr bool known =
+      std::is_array_v<value> || is_element<std::remove_cv_t<value>> || (source && rank_of_argument<V>() >= 0);
   expect<known, [] {
     return sentence{} << "call: expected an argument whose element type and rank the compiler knows, got "
                       << description<V>().text;
@@ -111,7 +112,8 @@ class text_programs {
   SHEAF_HIDDEN ~text_programs() {
     for (const entry& e : all_) jit::free_program(e.program);
   }
-  SHEAF_HIDDEN jit::program* find(std::uint64_t key, const std::int32_t* words, jit::backend runs_on, const options& wanted) {
+  SHEAF_HIDDEN jit::program* find(std::uint64_t key, const std::int32_t* words, jit::backend runs_on,
+                                  const options& wanted) {
     const std::lock_guard guard(lock_);
     for (const entry& e : all_)
       if (e.key == key) return e.program;

@@ -1,7 +1,8 @@
-// Vector math: Sheaf's own functions beside libmvec and SLEEF, for the table of docs/math.md. Of each: nanoseconds an element over
-// 4096 numbers in the nearest cache, the largest error in units of the last place against long double over 2 million numbers, and
-// whether AVX2 and AVX-512 give the same bits. The libraries are opened where they are installed, else left out.
-// bench_math prints lines "math FUNCTION TYPE LIBRARY ns ulp same".
+// Vector math: Sheaf's own functions beside libmvec and SLEEF, for the table of docs/math.md. Of each: nanoseconds an
+// element over
+// 4096 numbers in the nearest cache, the largest error in units of the last place against long double over 2 million
+// numbers, and whether AVX2 and AVX-512 give the same bits. The libraries are opened where they are installed, else
+// left out. bench_math prints lines "math FUNCTION TYPE LIBRARY ns ulp same".
 #include <dlfcn.h>
 #include <immintrin.h>
 

@@ -1,5 +1,6 @@
-// What NVRTC takes, on this processor, for value and gradient of W1 to W13 as bench/gpu has them; no GPU is needed. Every compile is from
-// the text: neither cache is asked. What programs share, which is compiled once, stands by itself. bench_nvrtc [ID...]
+// What NVRTC takes, on this processor, for value and gradient of W1 to W13 as bench/gpu has them; no GPU is needed.
+// Every compile is from the text: neither cache is asked. What programs share, which is compiled once, stands by
+// itself. bench_nvrtc [ID...]
 #include <algorithm>
 #include <cstdio>
 #include <exception>

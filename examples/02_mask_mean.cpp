@@ -1,5 +1,5 @@
-// How do I make a mask from indices inside the expression, so that a repeated index counts once? And with a mask that is given?
-// any(k, picks(b, k) == t) is the mask; nothing of the size of T times K is ever stored. (Catalogue: A2)
+// How do I make a mask from indices inside the expression, so that a repeated index counts once? And with a mask that
+// is given? any(k, picks(b, k) == t) is the mask; nothing of the size of T times K is ever stored. (Catalogue: A2)
 #include <sheaf/sheaf.hpp>
 #include <support/check.hpp>
 

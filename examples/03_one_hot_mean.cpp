@@ -1,5 +1,6 @@
 // How do I write the masked mean as a contraction with a one-hot matrix, and does it give the same?
-// The product of a comparison and a load is recognised: the gradient reads and writes only rows that are named. (Catalogue: A3)
+// The product of a comparison and a load is recognised: the gradient reads and writes only rows that are named.
+// (Catalogue: A3)
 #include <sheaf/sheaf.hpp>
 #include <support/check.hpp>
 

@@ -1,6 +1,7 @@
 // How do I get the means of very many slices from one running sum, without losing digits?
-// The sum up to each row, one subtraction for each slice, a division by its length. In f32 such a difference of large numbers is
-// worth nothing after millions of rows; in f64 it is exact enough. The direct form leaves the choice to the planner. (Catalogue: A5)
+// The sum up to each row, one subtraction for each slice, a division by its length. In f32 such a difference of large
+// numbers is worth nothing after millions of rows; in f64 it is exact enough. The direct form leaves the choice to the
+// planner. (Catalogue: A5)
 #include <sheaf/sheaf.hpp>
 #include <support/check.hpp>
 

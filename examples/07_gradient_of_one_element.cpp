@@ -1,6 +1,6 @@
 // How do I differentiate an expression that uses one element of a tensor beside all of it? And along one path only?
-// A gradient has the shape of the whole tensor: the element's path adds to that of the sum. Each path by itself is the gradient
-// with the other stopped. (Catalogue: A7)
+// A gradient has the shape of the whole tensor: the element's path adds to that of the sum. Each path by itself is the
+// gradient with the other stopped. (Catalogue: A7)
 #include <sheaf/sheaf.hpp>
 #include <support/check.hpp>
 

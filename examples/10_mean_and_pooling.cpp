@@ -1,5 +1,6 @@
 // What is the difference between a mean and average pooling?
-// A mean takes a dimension away; pooling slides a window along it. With a window as long as the dimension they agree. (Catalogue: A10)
+// A mean takes a dimension away; pooling slides a window along it. With a window as long as the dimension they agree.
+// (Catalogue: A10)
 #include <sheaf/sheaf.hpp>
 #include <support/check.hpp>
 

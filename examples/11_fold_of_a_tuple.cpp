@@ -1,5 +1,5 @@
-// How do I reduce with a state of several values: a variance in one pass, a linear recurrence along an axis? The state is a
-// tuple; what is not commutative is folded in order. Gradients come with it. (Catalogue: a monoid of tuples)
+// How do I reduce with a state of several values: a variance in one pass, a linear recurrence along an axis? The state
+// is a tuple; what is not commutative is folded in order. Gradients come with it. (Catalogue: a monoid of tuples)
 #include <sheaf/sheaf.hpp>
 #include <support/check.hpp>
 

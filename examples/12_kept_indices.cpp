@@ -1,4 +1,5 @@
-// How do I tell a gradient of gathered rows that the ids are the same in every step, so that it need not sort them anew? keep(ids =
+// How do I tell a gradient of gathered rows that the ids are the same in every step, so that it need not sort them
+// anew? keep(ids =
 // ...) promises it: the first call learns, later ones use it, with the same bits. (Catalogue: embedding bag)
 #include <sheaf/sheaf.hpp>
 #include <support/check.hpp>

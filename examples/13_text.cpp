@@ -1,5 +1,6 @@
-// How do I write a program as text, for the C++ compiler or for a user at run time? It is the language without its C++, and what
-// a program prints. Tensors take their element types and ranks from the arguments; a mistake says its line and column.
+// How do I write a program as text, for the C++ compiler or for a user at run time? It is the language without its C++,
+// and what a program prints. Tensors take their element types and ranks from the arguments; a mistake says its line and
+// column.
 #include <sheaf/text.hpp>
 #include <support/check.hpp>
 

@@ -1,5 +1,5 @@
-// GPUs as callers see them: streams, events, graphs, arrays and views of device memory, copies. Nothing here shows CUDA: a
-// caller's own stream is a void*. Shown by tests/cuda/device.cpp; docs/gpu.md tells the rest.
+// GPUs as callers see them: streams, events, graphs, arrays and views of device memory, copies. Nothing here shows
+// CUDA: a caller's own stream is a void*. Shown by tests/cuda/device.cpp; docs/gpu.md tells the rest.
 //
 //   stream s(on(gpu));                                  // of device 0
 //   device_array<float, 2> x = to_device(rows, s);      // a copy, in the order of the stream
@@ -12,7 +12,8 @@
 
 namespace sheaf::inline v0_1 {
 
-// How many GPUs there are; 0 also where there is no driver. why_no_gpu says what is missing, and is empty where there is one.
+// How many GPUs there are; 0 also where there is no driver. why_no_gpu says what is missing, and is empty where there
+// is one.
 int gpu_count();
 const char* why_no_gpu();
 // "NVIDIA H200, sm_90, driver 13.0, NVRTC 13.0"; throws where there is none.
@@ -20,8 +21,8 @@ const char* describe(on_gpu where);
 
 class event;
 
-// A queue of work on a device. Copies name the same stream. Streams made here are ordered with the default stream, as those
-// of CUDA are; nothing but synchronise and to_host ever waits.
+// A queue of work on a device. Copies name the same stream. Streams made here are ordered with the default stream, as
+// those of CUDA are; nothing but synchronise and to_host ever waits.
 class stream {
  public:
   // A new one, destroyed with its last copy.
@@ -42,8 +43,8 @@ class stream {
   void* handle() const { return handle_; }
   int device() const { return device_; }
 
-  // Waits for all that was queued. Throws what the device itself reports, else what programs on it found wrong with their data
-  // (the first, once).
+  // Waits for all that was queued. Throws what the device itself reports, else what programs on it found wrong with
+  // their data (the first, once).
   void synchronise() const;
   // The same without waiting: what is known by now.
   void check() const;
@@ -142,8 +143,8 @@ void device_deallocate(void* at, const stream& s) noexcept;
 void device_copy_in(void* to, const void* from, std::size_t bytes, const stream& s);
 void device_copy_out(void* to, const void* from, std::size_t bytes, const stream& s);
 void device_copy_within(void* to, const void* from, std::size_t bytes, const stream& s);
-// Throws code::bad_argument unless the elements lie side by side in row-major order, and code::extent_mismatch unless the
-// extents are the same.
+// Throws code::bad_argument unless the elements lie side by side in row-major order, and code::extent_mismatch unless
+// the extents are the same.
 void expect_dense(const char* operation, const std::int64_t* extents, const std::int64_t* strides, int rank);
 void expect_same_extents(const char* operation, const std::int64_t* to, const std::int64_t* from, int rank);
 
@@ -211,8 +212,9 @@ struct place_of_array {
   SHEAF_HIDDEN place_of_array(const stream& s) : queue(s) {}
 };
 
-// Owns its elements: row-major, 256-aligned, zero unless asked otherwise. Its memory comes from the device's pool in the order of
-// a stream and goes back to it in that order: whoever uses it on another stream orders the two by an event.
+// Owns its elements: row-major, 256-aligned, zero unless asked otherwise. Its memory comes from the device's pool in
+// the order of a stream and goes back to it in that order: whoever uses it on another stream orders the two by an
+// event.
 //
 //   device_array<float, 2> x(on(gpu), 1024, 64);
 template <class T, int Rank>
@@ -300,8 +302,8 @@ SHEAF_HIDDEN void copy_dense(const char* operation, device_copy how, const To& t
 
 }  // namespace runtime
 
-// Copies in the order of the stream. Both sides dense and of equal extents. The host's side must stay as it is until the stream
-// has come there: call s.synchronise() before it is read or goes away.
+// Copies in the order of the stream. Both sides dense and of equal extents. The host's side must stay as it is until
+// the stream has come there: call s.synchronise() before it is read or goes away.
 template <class T, class From, int Rank>
   requires(std::same_as<std::remove_const_t<From>, T>)
 SHEAF_HIDDEN void copy(const device_view<T, Rank>& to, const view<From, Rank>& from, const stream& s) {
@@ -318,7 +320,8 @@ SHEAF_HIDDEN void copy(const device_view<T, Rank>& to, const device_view<From, R
   runtime::copy_dense("copy on a device", runtime::device_copy_within, to, from, s);
 }
 
-// A copy of an array or a dense view on the device of a stream. The host's memory must stay as it is until the stream is there.
+// A copy of an array or a dense view on the device of a stream. The host's memory must stay as it is until the stream
+// is there.
 template <class T, int Rank>
 SHEAF_HIDDEN auto to_device(const view<T, Rank>& from, const place_of_array& where) {
   device_array<std::remove_const_t<T>, Rank> made(uninitialized, where, from.extents);

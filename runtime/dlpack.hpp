@@ -1,5 +1,5 @@
-// DLPack, the way tensors are handed from library to library: own declarations of its structures, version 0.8 and the managed
-// tensor of PyTorch, JAX, CuPy and NumPy. A view of an imported tensor is good until its deleter is called.
+// DLPack, the way tensors are handed from library to library: own declarations of its structures, version 0.8 and the
+// managed tensor of PyTorch, JAX, CuPy and NumPy. A view of an imported tensor is good until its deleter is called.
 // Shown by tests/gpu/dlpack.cpp.
 //
 //   auto x = dlpack::view_from<const float, 2>(*managed);         // on the host
@@ -39,8 +39,8 @@ struct managed_tensor {
   void (*release)(managed_tensor* self);
 };
 
-// What an import needs, looked at. Throws code::rank_mismatch, and code::bad_argument for another element type, or for memory
-// that is not where the view expects it.
+// What an import needs, looked at. Throws code::rank_mismatch, and code::bad_argument for another element type, or for
+// memory that is not where the view expects it.
 void expect(const tensor& t, element type, int rank, bool on_device);
 
 namespace detail {

@@ -18,8 +18,9 @@ namespace sheaf::inline v0_1::runtime {
 enum class cache_state : std::uint8_t { off, read, on, not_trusted };
 
 // Safe to use from several threads and processes at a time: an entry is written beside its place and renamed into it.
-// An entry that is damaged, or that somebody else could have written, counts as missing and is written anew; a folder that
-// somebody else can write is not used at all (trust.hpp). What goes wrong with the disk is reported at SHEAF_DEBUG=1 and otherwise costs only the time to rebuild. No limit on the size.
+// An entry that is damaged, or that somebody else could have written, counts as missing and is written anew; a folder
+// that somebody else can write is not used at all (trust.hpp). What goes wrong with the disk is reported at
+// SHEAF_DEBUG=1 and otherwise costs only the time to rebuild. No limit on the size.
 class kernel_cache {
  public:
   kernel_cache(std::string folder, cache_use use) : folder_(std::move(folder)), use_(use) {}

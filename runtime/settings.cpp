@@ -84,7 +84,8 @@ std::string backend_of(setting_source source) {
 // What is found there is run: the folder that a process happens to be in doesn't choose it.
 std::string path_of(setting_source source, const char* name) {
   const std::string_view text = text_of(source, name);
-  if (!text.empty() && !text.starts_with('/')) fail(code::bad_setting, name, "an absolute path", "\"" + std::string(text) + "\"");
+  if (!text.empty() && !text.starts_with('/'))
+    fail(code::bad_setting, name, "an absolute path", "\"" + std::string(text) + "\"");
   return std::string(text);
 }
 

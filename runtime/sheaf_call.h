@@ -22,7 +22,8 @@ typedef void (*sheaf_body)(const struct sheaf_call *call, int64_t begin, int64_t
 
 /* Runs body over [0, count), in any split and order; returns when all of it is done.
  * cost is an estimate of the nanoseconds of one iteration on one core: below some total no thread is worth waking. */
-typedef void (*sheaf_parallel_for)(void *pool, sheaf_body body, const struct sheaf_call *call, int64_t count, double cost);
+typedef void (*sheaf_parallel_for)(void* pool, sheaf_body body, const struct sheaf_call* call, int64_t count,
+                                   double cost);
 
 /* Written when a call fails its index checks, before any output is touched. */
 typedef struct sheaf_failure {

@@ -101,8 +101,8 @@ SHEAF_HIDDEN constexpr auto* memory_of(Source& source) {
 template <class Source>
 using element_of_source = std::remove_pointer_t<decltype(memory_of(std::declval<Source&>()))>;
 
-// -1: known at run time only. A matrix is no vector, whatever its extents, unless its type says so; such a vector may also
-// serve as a matrix.
+// -1: known at run time only. A matrix is no vector, whatever its extents, unless its type says so; such a vector may
+// also serve as a matrix.
 template <class Source>
 SHEAF_HIDDEN constexpr int static_rank() {
   using own = std::remove_const_t<Source>;
@@ -140,8 +140,8 @@ concept c_array_of = std::is_array_v<Source> && std::extent_v<Source> >
 [[noreturn]] void fail_rank(std::int64_t expected, std::int64_t found);
 [[noreturn]] void fail_layout();
 
-// Throws code::rank_mismatch where the rank is known at run time only and is not Rank, code::bad_argument where an mdspan's
-// layout has no strides.
+// Throws code::rank_mismatch where the rank is known at run time only and is not Rank, code::bad_argument where an
+// mdspan's layout has no strides.
 template <int Rank, class Source>
 SHEAF_HIDDEN constexpr void expect_strided(Source& source) {
   if constexpr (static_rank<Source>() < 0) {

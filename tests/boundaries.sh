@@ -52,6 +52,10 @@ forbid 'jit/ never includes api/' "${include}[<\"](sheaf/)?(api/|sheaf\.hpp)" "$
 forbid 'no private header of a backend outside it' "${include}[<\"](sheaf/)?jit/(llvm|cuda)/([^p]|p[^l])" '^(jit/(llvm|cuda)/|tests/cuda/|bench/nvrtc\.cpp$)' "${all[@]}"
 forbid 'headers are included as <sheaf/...>' "${include}\"" "$none" "${own[@]}"
 
+# But for programs' text and what wrong ones are told, which stand as they are.
+forbid 'lines have at most 120 columns' '^.{121,}' \
+  '^(tests/(reject/|libraries/reject_|text/round_trip\.cpp)|examples/(13_text|hello|slices)\.cpp)' "${all[@]}"
+
 # Two versions of Sheaf in one process must not be taken for each other.
 version=$(sed -n 's/^project(sheaf VERSION \([0-9]*\)\.\([0-9]*\).*/v\1_\2/p' CMakeLists.txt)
 outside=$(sources "${own[@]}" | tr '\n' '\0' | { xargs -0 grep -HnE '^namespace sheaf' || true; } |

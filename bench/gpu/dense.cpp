@@ -1,4 +1,5 @@
-// W5: means of a matrix. W6: a loss of one. W8: layer norm. W9: softmax and cross entropy. W12: other reductions along an axis.
+// W5: means of a matrix. W6: a loss of one. W8: layer norm. W9: softmax and cross entropy. W12: other reductions along
+// an axis.
 #include "session.hpp"
 
 namespace sheaf::bench {

@@ -1,5 +1,6 @@
-// W1: means of gathered rows. W2: the same as means under a mask that is given, under one made of the indices, and as a one-hot
-// contraction. gather_gradient: rows of a table added up by the rows that picked them, beside atomics in bench/gpu/peers.cu.
+// W1: means of gathered rows. W2: the same as means under a mask that is given, under one made of the indices, and as
+// a one-hot contraction. gather_gradient: rows of a table added up by the rows that picked them, beside atomics in
+// bench/gpu/peers.cu.
 #include "session.hpp"
 
 #include <workloads/gather_programs.hpp>

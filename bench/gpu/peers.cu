@@ -1,6 +1,7 @@
-// What CUDA's users would run, beside the table's rows. CUB: DeviceReduce::Sum of 1 GB, DeviceSegmentedReduce::Sum of 64M elements in
-// segments, and with their one size as a hint where CUB takes it (from 3.1). By hand: the gradient of a gather by atomics, whose sums
-// differ from run to run. Medians by events. Compiled by nvcc in scripts/gpu-check; lines as those of bench_gpu.
+// What CUDA's users would run, beside the table's rows. CUB: DeviceReduce::Sum of 1 GB, DeviceSegmentedReduce::Sum of
+// 64M elements in segments, and with their one size as a hint where CUB takes it (from 3.1). By hand: the gradient of
+// a gather by atomics, whose sums differ from run to run. Medians by events. Compiled by nvcc in scripts/gpu-check;
+// lines as those of bench_gpu.
 #include <cub/cub.cuh>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// W3, W4: means of slices. W10: bags of embeddings. W11: segments; and 64M elements in segments of one length or of all.
+// W3, W4: means of slices. W10: bags of embeddings. W11: segments; and 64M elements in segments of one length or of
+// all.
 #include "session.hpp"
 
 namespace sheaf::bench {

@@ -1,4 +1,5 @@
-// One run of the GPU's table: rows timed by events on one stream, each beside the time that a device copy takes for its bytes.
+// One run of the GPU's table: rows timed by events on one stream, each beside the time that a device copy takes for
+// its bytes.
 #pragma once
 #include <string>
 #include <vector>
@@ -73,7 +74,8 @@ class gpu_session {
       failed = true;
     }
   }
-  // Two rows: the value y, and y with its gradient by x. bytes: those of the inputs; name: before the colon, empty for the only form.
+  // Two rows: the value y, and y with its gradient by x. bytes: those of the inputs; name: before the colon, empty for
+  // the only form.
   template <class Y, class X, int Of, int By, class... Named>
   void both_rows(const char* id, const std::string& name, Y y, X x, const results<Of, By>& into, double bytes,
                  const Named&... inputs) {

@@ -118,7 +118,7 @@ def gather_gradient():
     words, width = 1 << 20, 128
     count = 2 * words
     ids, dy = torch.randint(words, (count,), device=device), random(-1, 1, count, width)
-    # The gradient alone, as an expression; sums differ from run to run.
+# The gradient alone, as an expression; sums differ from run to run.
     row("gather_gradient each_call", lambda dy, i: torch.zeros(words, width, device=device).index_add(0, i, dy), [dy], None, [ids],
         whole=True)
 

@@ -1,5 +1,5 @@
-// peer_eigen [ID...]: the rows that are natural for Eigen's arrays. Its expressions run on one core; blocks of rows or columns
-// are given to the others by OpenMP, as its manual advises.
+// peer_eigen [ID...]: the rows that are natural for Eigen's arrays. Its expressions run on one core; blocks of rows or
+// columns are given to the others by OpenMP, as its manual advises.
 #include <Eigen/Dense>
 #include <peer.hpp>
 #include <workloads/matrices.hpp>

@@ -1,5 +1,5 @@
-// peer_halide [ID...]: the dense rows as Halide pipelines, scheduled by its autoscheduler (Adams 2019), compiled in this process.
-// The search for a schedule of W7 takes minutes, so it comes last.
+// peer_halide [ID...]: the dense rows as Halide pipelines, scheduled by its autoscheduler (Adams 2019), compiled in
+// this process. The search for a schedule of W7 takes minutes, so it comes last.
 #include <Halide.h>
 
 #include <peer.hpp>

@@ -1,4 +1,5 @@
-// What the C++ peers share: the rows, data, bounds and errors of bench/workloads, measured in the same way with less patience.
+// What the C++ peers share: the rows, data, bounds and errors of bench/workloads, measured in the same way with less
+// patience.
 #pragma once
 #include <cstdio>
 #include <exception>

@@ -1,5 +1,5 @@
-// peer_xtensor [ID...]: the rows that are natural for xtensor: reductions along an axis, with xsimd for lanes and OpenMP for
-// its assignments. Its reducers run on one core.
+// peer_xtensor [ID...]: the rows that are natural for xtensor: reductions along an axis, with xsimd for lanes and
+// OpenMP for its assignments. Its reducers run on one core.
 #include <omp.h>
 
 #include <xtensor/xadapt.hpp>

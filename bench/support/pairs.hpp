@@ -4,8 +4,8 @@
 
 namespace sheaf::bench {
 
-// Wakes the threads of who is measured, as the call before has done where calls follow each other; one that sleeps takes 30 us
-// to begin. Each program has its own: support/awake.cpp for Sheaf.
+// Wakes the threads of who is measured, as the call before has done where calls follow each other; one that sleeps
+// takes 30 us to begin. Each program has its own: support/awake.cpp for Sheaf.
 void wake_threads();
 
 struct timing {

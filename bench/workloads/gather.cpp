@@ -1,5 +1,5 @@
-// W1: the mean of gathered rows. W2: the same as a mean under a mask that is given, under one made of the indices in the
-// expression, and as a one-hot contraction.
+// W1: the mean of gathered rows. W2: the same as a mean under a mask that is given, under one made of the indices in
+// the expression, and as a one-hot contraction.
 #include "gather.hpp"
 #include "gather_programs.hpp"
 #include "session.hpp"

@@ -1,5 +1,5 @@
-// The programs of W1 (the mean of gathered rows) and W2 (the same as a mean under a mask that is given, under one made of the
-// indices, and as a one-hot contraction), for the processor and for a GPU.
+// The programs of W1 (the mean of gathered rows) and W2 (the same as a mean under a mask that is given, under one made
+// of the indices, and as a one-hot contraction), for the processor and for a GPU.
 #pragma once
 #include <sheaf/sheaf.hpp>
 

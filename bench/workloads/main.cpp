@@ -1,6 +1,7 @@
-// The workload table: W1 to W13 forward and with all gradients, f32, on all cores, each in pairs with the time that the bytes
-// it cannot avoid need, and its error against a loop in f64.
-// bench_workloads [ID...]: W1 to W13, overlap, kept, window, sum_l1, threads, strict; all of them where none is named. At most 2 GB.
+// The workload table: W1 to W13 forward and with all gradients, f32, on all cores, each in pairs with the time that
+// the bytes it cannot avoid need, and its error against a loop in f64.
+// bench_workloads [ID...]: W1 to W13, overlap, kept, window, sum_l1, threads, strict; all of them where none is named.
+// At most 2 GB.
 #include <algorithm>
 #include <cstring>
 

@@ -1,5 +1,5 @@
-// W5: means of a matrix along each axis. W6: the mean square of its differences from 1. W12: logsumexp, variance, norm and
-// argmax along each axis.
+// W5: means of a matrix along each axis. W6: the mean square of its differences from 1. W12: logsumexp, variance, norm
+// and argmax along each axis.
 #include "matrices.hpp"
 #include "session.hpp"
 

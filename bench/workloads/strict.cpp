@@ -1,5 +1,5 @@
-// strict: what the same bits on every width cost: W6, W8, W9, W3 with all gradients and a row of f64 functions, strict over standard,
-// in turn, so that both meet the same machine.
+// strict: what the same bits on every width cost: W6, W8, W9, W3 with all gradients and a row of f64 functions, strict
+// over standard, in turn, so that both meet the same machine.
 #include "data.hpp"
 #include "session.hpp"
 

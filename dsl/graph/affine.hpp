@@ -106,15 +106,16 @@ constexpr bool known_less_equal(graph& g, node_id a, node_id b, int depth) {
   return known_by_range(g, a, b, depth) || (depth == 0 && proven_less_equal(g, a, b));
 }
 
-// a <= b, of integers, as a conjunction: a maximum on the left or a minimum on the right holds arm by arm. What is known
-// is left out.
+// a <= b, of integers, as a conjunction: a maximum on the left or a minimum on the right holds arm by arm. What is
+// known is left out.
 constexpr node_id at_most(graph& g, node_id a, node_id b, bool strict = false) {
   const bool largest = strict && is_constant(g, a) && g[a].attribute == INT64_MAX;  // one more would be the smallest
   if (!largest && known_less_equal(g, strict ? make(g, op::add, a, integer(g, 1)) : a, b)) return truth(g, true);
   const bool left = g.kind(a) == op::maximum;
   if (!left && g.kind(b) != op::minimum) return make(g, strict ? op::less : op::less_equal, a, b);
   node_id both = truth(g, true);
-  for (int k = 0; k < 2; ++k) both = conjunction(g, both, left ? at_most(g, g.arg(a, k), b, strict) : at_most(g, a, g.arg(b, k), strict));
+  for (int k = 0; k < 2; ++k)
+    both = conjunction(g, both, left ? at_most(g, g.arg(a, k), b, strict) : at_most(g, a, g.arg(b, k), strict));
   return both;
 }
 

@@ -1,5 +1,5 @@
-// The value of one node in the slow evaluator, and what one op makes of such values: f64 for floating types, i64 wrapped to
-// the node's width for the others. Shown by tests/static/evaluate.cpp.
+// The value of one node in the slow evaluator, and what one op makes of such values: f64 for floating types, i64
+// wrapped to the node's width for the others. Shown by tests/static/evaluate.cpp.
 #pragma once
 #include <sheaf/dsl/graph/make.hpp>
 

@@ -10,7 +10,8 @@ namespace sheaf::inline v0_1::math {
 
 inline constexpr double infinity = std::numeric_limits<double>::infinity();
 inline constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-inline constexpr double ln2_high = 6.93147180369123816490e-01;  // the first 33 bits of ln 2, so that k * ln2_high is exact
+// the first 33 bits of ln 2, so that k * ln2_high is exact
+inline constexpr double ln2_high = 6.93147180369123816490e-01;
 inline constexpr double ln2_low = 1.90821492927058770002e-10;
 
 constexpr double abs(double x) {
@@ -216,8 +217,8 @@ constexpr double sigmoid(double x) {
 }
 
 namespace series {
-// What is left of x after y is taken away as often as it goes in, from the largest power of two times y on: each step is
-// exact, as t <= x < 2 t.
+// What is left of x after y is taken away as often as it goes in, from the largest power of two times y on: each step
+// is exact, as t <= x < 2 t.
 constexpr double fmod(double x, double y) {
   if (x != x || y != y || !checked::finite(x) || y == 0) return nan;
   const auto power = [](double v) {  // of numbers below the normal ones, too

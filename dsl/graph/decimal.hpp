@@ -1,5 +1,5 @@
-// The shortest decimal that reads back as the same number of its type: Steele and White's algorithm with whole numbers of
-// any length, as in "Printing Floating-Point Numbers Quickly and Accurately" (Burger and Dybvig, 1996).
+// The shortest decimal that reads back as the same number of its type: Steele and White's algorithm with whole numbers
+// of any length, as in "Printing Floating-Point Numbers Quickly and Accurately" (Burger and Dybvig, 1996).
 // Shown by tests/static/decimal.cpp.
 #pragma once
 #include <sheaf/dsl/graph/flat.hpp>

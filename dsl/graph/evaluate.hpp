@@ -10,7 +10,8 @@
 namespace sheaf::inline v0_1 {
 
 struct evaluation_options {
-  bool round_results = false;  // every op's result is rounded to its node's type, as kernels without wider temporaries do
+  // every op's result is rounded to its node's type, as kernels without wider temporaries do
+  bool round_results = false;
 };
 
 class evaluator {
@@ -71,7 +72,8 @@ class evaluator {
         const std::int64_t known = g_.static_extents[row.first_extent + d];
         good = inputs_[i].extents[d] >= 0 && (known == dynamic || known == inputs_[i].extents[d]);
       }
-      if (good) good = inputs_[i].count() == (is_floating(row.type) ? inputs_[i].reals.size() : inputs_[i].integers.size());
+      if (good)
+        good = inputs_[i].count() == (is_floating(row.type) ? inputs_[i].reals.size() : inputs_[i].integers.size());
       if (!good) fail({evaluation_fault::wrong_argument, no_node, i});
     }
   }
@@ -136,7 +138,8 @@ class evaluator {
         const int o = g_.ordinal(n);
         return bound_[o] ? cell{0, position_[o]} : fail({evaluation_fault::unbound_index, n});
       }
-      case op::extent: return {0, inputs_[static_cast<int>(g_[g_.arg(n, 0)].attribute)].extents[static_cast<int>(g_[n].attribute)]};
+      case op::extent:
+        return {0, inputs_[static_cast<int>(g_[g_.arg(n, 0)].attribute)].extents[static_cast<int>(g_[n].attribute)]};
       case op::load: return loaded(n);
       case op::reduce: return reduced(n);
       case op::stop_gradient: return value(g_.arg(n, 0));

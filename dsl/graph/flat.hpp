@@ -8,7 +8,8 @@ namespace sheaf::inline v0_1 {
 template <class T>
 class flat {
  public:
-  // Open to the graph's innermost accessors: in constant evaluation a call of operator[] costs as much as ten additions.
+  // Open to the graph's innermost accessors: in constant evaluation a call of operator[] costs as much as ten
+  // additions.
   T* items = nullptr;
 
   constexpr flat() = default;
@@ -107,7 +108,8 @@ struct index_set {
     return {{words[0] & o.words[0], words[1] & o.words[1], words[2] & o.words[2], words[3] & o.words[3]}};
   }
   constexpr bool within(const index_set& o) const {
-    return ((words[0] & ~o.words[0]) | (words[1] & ~o.words[1]) | (words[2] & ~o.words[2]) | (words[3] & ~o.words[3])) == 0;
+    return ((words[0] & ~o.words[0]) | (words[1] & ~o.words[1]) | (words[2] & ~o.words[2]) |
+            (words[3] & ~o.words[3])) == 0;
   }
   constexpr bool meets(const index_set& o) const {
     return ((words[0] & o.words[0]) | (words[1] & o.words[1]) | (words[2] & o.words[2]) | (words[3] & o.words[3])) != 0;

@@ -59,15 +59,15 @@ struct gradient_rule {
   node_id contribution = no_node;  // a define node shaped like `by`
 };
 
-// A monoid that the program defines, associative and, unless it is in order, commutative. Its state is `width` values: one
-// row each, one after the other, and a reduction with row k folds the whole state and is worth its value k.
+// A monoid that the program defines, associative and, unless it is in order, commutative. Its state is `width` values:
+// one row each, one after the other, and a reduction with row k folds the whole state and is worth its value k.
 struct own_monoid_row {
   name_id name = 0;
   element type = element::f32;
   node_id identity = no_node;  // a constant
   node_id combine = no_node;   // of operand nodes, constants and elementwise ops
-  // d result / d element of operand 0, the element, and operand 1, the result. Of a wider state: value k of the element's
-  // cotangent, of the element, the result and the cotangent of the result. no_node: the program does not say.
+  // d result / d element of operand 0, the element, and operand 1, the result. Of a wider state: value k of the
+  // element's cotangent, of the element, the result and the cotangent of the result. no_node: the program does not say.
   node_id adjoint = no_node;
   std::int32_t component = 0;  // k
   std::int32_t width = 1;
@@ -92,7 +92,8 @@ class graph {
   flat<own_monoid_row> monoids;
   flat<gradient_rule> rules;
   flat<node_id> outputs;      // define nodes, in the order asked for
-  flat<node_id> differentiated;  // define nodes whose gradients were asked for: what they subscript is checked all the same
+  // define nodes whose gradients were asked for: what they subscript is checked all the same
+  flat<node_id> differentiated;
   flat<char> error;           // the first mistake found, as a sentence; empty where there is none
   flat<index_set> free;       // by node: the indices it depends on and does not bind
   flat<node_id> indices;      // by ordinal: the index nodes
@@ -143,7 +144,8 @@ class graph {
 
   // Kept by may_fail in make.hpp: by node, 1 or 0, -1 where not asked yet.
   flat<signed char> fallible;
-  // Kept by note_numbers_read in make.hpp: by place in static_extents, the largest number that subscripts the dimension.
+  // Kept by note_numbers_read in make.hpp: by place in static_extents, the largest number that subscripts the
+  // dimension.
   flat<std::int64_t> largest_read;
 
   // The first rule of a definition, or -1.
@@ -210,7 +212,8 @@ class graph {
     index_set set;
     if (n.kind == op::define) return set;
     for (int i = 0; i < n.count; ++i) set |= free.items[args.items[n.first + i]];
-    if (n.kind == op::index && indices.size() == index_set::capacity) throw std::length_error("a program of more than 256 indices");
+    if (n.kind == op::index && indices.size() == index_set::capacity)
+      throw std::length_error("a program of more than 256 indices");
     if (n.kind == op::index) set.insert(nodes.items[id].ordinal = indices.push(id));
     if (n.kind == op::reduce)
       for (int i = 2; i < n.count; ++i) set.erase(ordinal(args.items[n.first + i]));

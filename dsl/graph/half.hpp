@@ -43,12 +43,14 @@ SHEAF_HIDDEN constexpr double round_to(double x, format f) {
 // The bits of a number that round_to has rounded to f.
 SHEAF_HIDDEN constexpr std::uint32_t encode(double x, format f, int exponent_bits) {
   const int fraction = f.digits - 1;
-  const std::uint32_t sign = static_cast<std::uint32_t>(std::bit_cast<std::uint64_t>(x) >> 63) << (fraction + exponent_bits);
+  const std::uint32_t sign = static_cast<std::uint32_t>(std::bit_cast<std::uint64_t>(x) >> 63)
+                             << (fraction + exponent_bits);
   const std::uint32_t top = ((1u << exponent_bits) - 1) << fraction;
   const double a = math::abs(x);
   if (x != x) return top | (1u << (fraction - 1));
   if (a == math::infinity) return sign | top;
-  if (a < power_of_two(f.least)) return sign | static_cast<std::uint32_t>(a * power_of_two(fraction) / power_of_two(f.least));
+  if (a < power_of_two(f.least))
+    return sign | static_cast<std::uint32_t>(a * power_of_two(fraction) / power_of_two(f.least));
   const int e = exponent(x);
   const std::uint32_t significand = static_cast<std::uint32_t>(a * power_of_two(fraction - e));
   return sign | (static_cast<std::uint32_t>(e - f.least + 1) << fraction) | (significand - (1u << fraction));
@@ -97,7 +99,9 @@ SHEAF_HIDDEN constexpr std::int64_t wrap_to(element type, std::int64_t x) {
 
 SHEAF_HIDDEN constexpr std::int64_t lowest_integer(element type) {
   const int bits = 8 * row(type).bytes;
-  return type == element::boolean || type == element::u8 ? 0 : bits == 64 ? INT64_MIN : -(std::int64_t{1} << (bits - 1));
+  return type == element::boolean || type == element::u8 ? 0
+         : bits == 64                                    ? INT64_MIN
+                                                         : -(std::int64_t{1} << (bits - 1));
 }
 SHEAF_HIDDEN constexpr std::int64_t highest_integer(element type) {
   if (type == element::boolean) return 1;
@@ -111,7 +115,9 @@ SHEAF_HIDDEN constexpr std::int64_t truncate_to(element type, double x) {
   if (x >= 9223372036854775808.0) return highest_integer(type);
   if (x < -9223372036854775808.0) return lowest_integer(type);
   const std::int64_t whole = static_cast<std::int64_t>(x);
-  return whole > highest_integer(type) ? highest_integer(type) : whole < lowest_integer(type) ? lowest_integer(type) : whole;
+  return whole > highest_integer(type)  ? highest_integer(type)
+         : whole < lowest_integer(type) ? lowest_integer(type)
+                                        : whole;
 }
 
 }  // namespace sheaf::inline v0_1

@@ -1,6 +1,7 @@
 // Integer expressions as sums of multiples, and a proof that such a sum is never negative: each index is taken at the
 // end of its range that makes the sum least, a minimum or maximum by its arms, a quotient by what it is rounded from.
-// Windows need it: the tap u.in(max(0, p - s * o), ...) at s * o - p + u is inside whatever o. Shown by tests/static/linear.cpp.
+// Windows need it: the tap u.in(max(0, p - s * o), ...) at s * o - p + u is inside whatever o. Shown by
+// tests/static/linear.cpp.
 #pragma once
 #include <sheaf/dsl/graph/make.hpp>
 

@@ -28,7 +28,9 @@ constexpr double real_value(const graph& g, node_id a) {
   const std::int64_t bits = g[a].attribute;
   return is_floating(g.type(a)) ? std::bit_cast<double>(bits) : static_cast<double>(bits);
 }
-constexpr bool is_number(const graph& g, node_id a, double value) { return is_constant(g, a) && real_value(g, a) == value; }
+constexpr bool is_number(const graph& g, node_id a, double value) {
+  return is_constant(g, a) && real_value(g, a) == value;
+}
 constexpr bool is_true(const graph& g, node_id a) { return g.type(a) == element::boolean && is_number(g, a, 1); }
 constexpr bool is_false(const graph& g, node_id a) { return g.type(a) == element::boolean && is_number(g, a, 0); }
 
@@ -38,7 +40,8 @@ constexpr node_id conjunction(graph& g, node_id a, node_id b);
 
 // ---- types
 
-// As PyTorch promotes: the wider of a kind, floating over integer over boolean; f16 with bf16 is f32, u8 with i8 is i32.
+// As PyTorch promotes: the wider of a kind, floating over integer over boolean; f16 with bf16 is f32, u8 with i8 is
+// i32.
 constexpr element promote(element a, element b) {
   if (a == b) return a;
   if ((a == element::f16 && b == element::bf16) || (a == element::bf16 && b == element::f16)) return element::f32;
@@ -341,7 +344,8 @@ constexpr bool find_failure(graph& g, node_id n) {
     const node_id a = g.arg(n, k);
     if (may_fail(g, a)) return true;
     if (kind == op::load && k > 0 && !is_safe_subscript(g, g.arg(n, 0), k - 1, a)) return true;
-    if (kind == op::reduce && k > 1 && !is_unbound(g, a) && (may_fail(g, g.arg(a, 0)) || may_fail(g, g.arg(a, 1)))) return true;
+    if (kind == op::reduce && k > 1 && !is_unbound(g, a) && (may_fail(g, g.arg(a, 0)) || may_fail(g, g.arg(a, 1))))
+      return true;
   }
   return false;
 }

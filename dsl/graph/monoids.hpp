@@ -1,5 +1,6 @@
 // One row per reduction: its algebra. Sums of what fits in a row (mean, logsumexp, ...) are built from these.
-// The adjoint of each stands in passes/differentiate.hpp, for it needs reductions itself. Shown by tests/numeric/reductions.cpp.
+// The adjoint of each stands in passes/differentiate.hpp, for it needs reductions itself. Shown by
+// tests/numeric/reductions.cpp.
 #pragma once
 #include <sheaf/dsl/graph/make.hpp>
 

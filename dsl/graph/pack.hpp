@@ -1,7 +1,8 @@
 // A graph as an array of 32-bit words: what a compiled program carries. Only nodes that outputs reach are packed, so
 // equal programs are equal words. Shown by every compiled program of tests/numeric.
 //
-//   words = sizes (nodes, inputs, constraints, outputs, names, differentiated), output signatures (name, element, rank),
+//   words = sizes (nodes, inputs, constraints, outputs, names, differentiated), output signatures (name, element,
+//   rank),
 //           names (length, characters, one a word), inputs (name, element, rank, extents as two words each),
 //           nodes (kind | type << 8 | count << 16, attribute as two words, arguments), constraints (left, right, name),
 //           outputs (node), differentiated (node), own monoids (count; name, element, identity, combine,
@@ -195,7 +196,8 @@ constexpr graph unpack(const std::int32_t* w) {
   graph g;
   const auto wide = [&] {
     const std::uint32_t low = static_cast<std::uint32_t>(*w++);
-    return static_cast<std::int64_t>(static_cast<std::uint64_t>(low) | static_cast<std::uint64_t>(static_cast<std::uint32_t>(*w++)) << 32);
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(low) |
+                                     static_cast<std::uint64_t>(static_cast<std::uint32_t>(*w++)) << 32);
   };
   const int nodes = *w++, inputs = *w++, constraints = *w++, outputs = *w++, names = *w++, differentiated = *w++;
   w += 3 * outputs;
@@ -218,7 +220,8 @@ constexpr graph unpack(const std::int32_t* w) {
     const int count = static_cast<int>(head >> 16);
     flat<node_id> list;
     for (int k = 0; k < count; ++k) list.push(ids[*w++]);
-    ids.push(g.intern(static_cast<op>(head & 255), static_cast<element>((head >> 8) & 255), attribute, list.data(), count));
+    ids.push(
+        g.intern(static_cast<op>(head & 255), static_cast<element>((head >> 8) & 255), attribute, list.data(), count));
   }
   for (int i = 0; i < constraints; ++i, w += 3) g.constraints.push({ids[w[0]], ids[w[1]], w[2]});
   for (int i = 0; i < outputs; ++i) g.outputs.push(ids[*w++]);

@@ -32,7 +32,8 @@ class bare_indices {
     const flat<bool> disagrees = indices_of_other_extents();
     for (const node_id idx : g_.indices) {
       const node_id first = axis_of(idx);
-      const bool from_zero = printed_[idx] && !is_unbound(g_, idx) && is_number(g_, g_.arg(idx, 0), 0) && !disagrees[idx];
+      const bool from_zero =
+          printed_[idx] && !is_unbound(g_, idx) && is_number(g_, g_.arg(idx, 0), 0) && !disagrees[idx];
       if (!from_zero || first != no_node) continue;
       const node_id high = g_.arg(idx, 1);
       if (g_.kind(high) == op::extent || (is_constant(g_, high) && direct[idx])) axes_.push(idx);

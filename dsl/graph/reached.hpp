@@ -1,5 +1,5 @@
-// Which nodes a program's text and kernels are made of: what outputs, checked definitions, demands and constraints hold. All of
-// a graph that has no outputs yet. Shown by tests/text/round_trip.cpp.
+// Which nodes a program's text and kernels are made of: what outputs, checked definitions, demands and constraints
+// hold. All of a graph that has no outputs yet. Shown by tests/text/round_trip.cpp.
 #pragma once
 #include <sheaf/dsl/graph/graph.hpp>
 

@@ -1,4 +1,5 @@
-// The words of the text language (dsl/text): a tensor or an index of such a name stands in backquotes. Shown by tests/static/text.cpp.
+// The words of the text language (dsl/text): a tensor or an index of such a name stands in backquotes. Shown by
+// tests/static/text.cpp.
 #pragma once
 #include <sheaf/dsl/graph/monoids.hpp>
 
@@ -8,9 +9,9 @@ namespace words {
 
 SHEAF_HIDDEN inline constexpr const char* statements[] = {"input",  "axis",  "monoid", "where", "custom",
                                              "output", "check", "expect", "demand"};
-SHEAF_HIDDEN inline constexpr const char* functions[] = {"true", "false",     "inf",     "nan",           "over",  "tuple",
-                                            "get",  "fold",      "cast",    "extent",        "grad",  "vjp",
-                                            "jvp",  "cotangent", "tangent", "stop_gradient", "graft", "rsqrt"};
+SHEAF_HIDDEN inline constexpr const char* functions[] = {
+    "true",   "false", "inf", "nan", "over",      "tuple",   "get",           "fold",  "cast",
+    "extent", "grad",  "vjp", "jvp", "cotangent", "tangent", "stop_gradient", "graft", "rsqrt"};
 SHEAF_HIDDEN inline constexpr const char* compound_reductions[] = {"mean", "count", "logsumexp"};
 
 constexpr bool same(const char* word, const char* text, int size) {

@@ -1,11 +1,12 @@
-// A rule of sums: differences to their own mean vanish. Input: the reduction and its body. Output: the body without such
-// terms. Shown by tests/static/deltas.cpp.
+// A rule of sums: differences to their own mean vanish. Input: the reduction and its body. Output: the body without
+// such terms. Shown by tests/static/deltas.cpp.
 #pragma once
 #include <sheaf/dsl/passes/reduction.hpp>
 
 namespace sheaf::inline v0_1::rules {
 
-// Is e the mean of a over the one index of r? Then the sum of a - e is 0, and what rounding would leave of it is dropped.
+// Is e the mean of a over the one index of r? Then the sum of a - e is 0, and what rounding would leave of it is
+// dropped.
 constexpr bool is_mean_of(graph& g, const reduction& r, node_id a, node_id e) {
   if (g.kind(e) == op::load && g.kind(g.arg(e, 0)) == op::define) {
     flat<node_id> at;

@@ -1,6 +1,6 @@
 // Pass `demands`: nodes that say what must not hold where they are evaluated become demands on the call: closed
-// conditions that are checked before anything is written. A demand asks at the positions at which its node is evaluated:
-// under every index around it, and behind every guard.
+// conditions that are checked before anything is written. A demand asks at the positions at which its node is
+// evaluated: under every index around it, and behind every guard.
 // Input: a whole graph. Output: graph::demands has one more for each such node. Shown by tests/numeric/demands.cpp.
 #pragma once
 #include <sheaf/dsl/passes/reduce.hpp>

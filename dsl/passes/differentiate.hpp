@@ -1,12 +1,13 @@
 // Pass `differentiate`: reverse mode over the whole graph in one sweep of descending ids.
-// The adjoint of a node n is an expression in the indices n depends on: the derivative of the scalar y with respect to n
-// as a function of them. Three rules give all of it:
-//   elementwise  a parent's adjoint times the derivative, summed over the indices the parent has and the argument lacks;
+// The adjoint of a node n is an expression in the indices n depends on: the derivative of the scalar y with respect to
+// n as a function of them. Three rules give all of it:
+//   elementwise  a parent's adjoint times the derivative, summed over the indices the parent has and the argument
+//                lacks;
 //   reduction    the adjoint as it is (times a mask or the monoid's derivative), now also in the bound indices;
 //   load         dx[j...] += sum over the load's indices of adjoint * delta(j, subscript) ..., left to pass `reduce`,
 //                which resolves the deltas.
-// Input: a define node of rank 0 (or a cotangent for it), and what to differentiate by. Output: a define node shaped like
-// that. Shown by tests/static/differentiate.cpp and tests/gradient.
+// Input: a define node of rank 0 (or a cotangent for it), and what to differentiate by. Output: a define node shaped
+// like that. Shown by tests/static/differentiate.cpp and tests/gradient.
 #pragma once
 #include <sheaf/dsl/passes/monoid_derivative.hpp>
 #include <sheaf/dsl/passes/running_derivative.hpp>
@@ -15,7 +16,8 @@ namespace sheaf::inline v0_1 {
 
 class differentiation {
  public:
-  constexpr differentiation(graph& g, node_id y, node_id x) : g_(g), y_(y), x_(x), size_((x > y ? x : y) + 1) {  // x may be newer than y, which does not depend on it then
+  // x may be newer than y, which does not depend on it then
+  constexpr differentiation(graph& g, node_id y, node_id x) : g_(g), y_(y), x_(x), size_((x > y ? x : y) + 1) {
     adjoint_.resize(size_, no_node);
     at_place_.resize(size_, {});
     mark_dependents();
@@ -250,9 +252,11 @@ class differentiation {
     // A subscript or range was computed only where the load was: that is where its adjoint may differ from zero.
     bool fails = false;
     for (const node_id e : subscripts) fails = fails || may_fail(g_, e);
-    for (int o = 0; o < g_.indices.size(); ++o) fails = fails || (bound.has(o) && deltas::range_may_fail(g_, g_.indices.items[o]));
+    for (int o = 0; o < g_.indices.size(); ++o)
+      fails = fails || (bound.has(o) && deltas::range_may_fail(g_, g_.indices.items[o]));
     node_id condition = fails ? guards::support(g_, dy) : truth(g_, true);
-    for (int d = 0; d < own.size(); ++d) condition = conjunction(g_, condition, make(g_, op::equal, own[d], subscripts[d]));
+    for (int d = 0; d < own.size(); ++d)
+      condition = conjunction(g_, condition, make(g_, op::equal, own[d], subscripts[d]));
     flat<node_id> indices;
     for (int o = 0; o < g_.indices.size(); ++o)
       if (bound.has(o)) indices.push(g_.indices.items[o]);
@@ -291,7 +295,8 @@ class differentiation {
     accumulate(body, part, context);
   }
 
-  // A running fold: what the later results give to an element comes to it where it is met first, so no place asks them all.
+  // A running fold: what the later results give to an element comes to it where it is met first, so no place asks them
+  // all.
   constexpr bool visit_running(node_id n, node_id dy) {
     const monoid kind = monoid_of(g_, n);
     const bool chains = derivative::is_chain(g_, kind), folds = is_own(kind) && own_row_of(g_, kind).width == 1;
@@ -368,8 +373,8 @@ class differentiation {
   node_id y_, x_;
   int size_;
   flat<node_id> adjoint_;
-  // What a node gets where a condition holds that fixes one of its indices: it is multiplied on without being asked, so that
-  // the sum over that index is never made.
+  // What a node gets where a condition holds that fixes one of its indices: it is multiplied on without being asked,
+  // so that the sum over that index is never made.
   struct placed {
     node_id place = no_node, part = no_node;
   };

@@ -1,7 +1,8 @@
 // The derivative of a fold of the program's own: from the cotangents of its values those of an element's values.
-// Where the monoid has an adjoint, it says so. Else R = P * e * S, with P the fold of what comes before an element and S of
-// what comes after, and the chain rule through the combination does: two running folds more, which the planner takes as
-// scans where the range allows (in ranges made of data each element walks its slice again). Shown by tests/numeric/folds.cpp.
+// Where the monoid has an adjoint, it says so. Else R = P * e * S, with P the fold of what comes before an element and
+// S of what comes after, and the chain rule through the combination does: two running folds more, which the planner
+// takes as scans where the range allows (in ranges made of data each element walks its slice again). Shown by
+// tests/numeric/folds.cpp.
 #pragma once
 #include <sheaf/dsl/passes/guards.hpp>
 

@@ -1,7 +1,7 @@
-// Where an adjoint may differ from zero, and what keeps it there. A cotangent is a sum of terms `select(where, value, 0)`;
-// it is multiplied by a derivative term by term, each under its own condition, so that no derivative is evaluated where
-// the forward pass did not evaluate its function: 0 * inf would be NaN, and an interval of rows would become all rows.
-// Shown by tests/gradient/second_order.cpp and fuzz_unread.cpp.
+// Where an adjoint may differ from zero, and what keeps it there. A cotangent is a sum of terms `select(where, value,
+// 0)`; it is multiplied by a derivative term by term, each under its own condition, so that no derivative is evaluated
+// where the forward pass did not evaluate its function: 0 * inf would be NaN, and an interval of rows would become all
+// rows. Shown by tests/gradient/second_order.cpp and fuzz_unread.cpp.
 #pragma once
 #include <sheaf/dsl/passes/reduce.hpp>
 
@@ -191,7 +191,8 @@ constexpr node_id without_reals(graph& g, node_id c) {
 }
 
 // Are any terms in the sums that e is made of? What asks of numbers that are not integers counts as true: a sum without
-// the terms that a rectifier takes away is still a sum of what was computed. So do tensors' extents, unless they may be 0.
+// the terms that a rectifier takes away is still a sum of what was computed. So do tensors' extents, unless they may
+// be 0.
 constexpr node_id has_terms(graph& g, node_id e, bool may_be_empty = false) {
   const op kind = g.kind(e);
   if (kind == op::add || kind == op::sub)

@@ -1,4 +1,5 @@
-// The derivatives of products and extrema by their elements, as expressions in the bound indices too. Both modes use them.
+// The derivatives of products and extrema by their elements, as expressions in the bound indices too. Both modes use
+// them.
 #pragma once
 #include <sheaf/dsl/passes/fold_derivative.hpp>
 
@@ -6,9 +7,9 @@ namespace sheaf::inline v0_1 {
 
 namespace derivative {
 
-// The product divided by the element; where elements are zero, the product of the rest, which is zero if two are. What is
-// zero is written with the sum of the zeros as a factor, so that its own derivative is right too; and beside one zero it
-// is NaN where the rest is not finite, as in PyTorch.
+// The product divided by the element; where elements are zero, the product of the rest, which is zero if two are. What
+// is zero is written with the sum of the zeros as a factor, so that its own derivative is right too; and beside one
+// zero it is NaN where the rest is not finite, as in PyTorch.
 constexpr node_id product_of_others(graph& g, node_id n) {
   const node_id body = g.arg(n, 0), zero = number_like(g, body, 0);
   const node_id is_zero = make(g, op::equal, body, zero);
@@ -28,8 +29,8 @@ constexpr node_id product_of_others(graph& g, node_id n) {
   return make(g, op::select, is_zero, at_zero, elsewhere);
 }
 
-// What an element has of a maximum's derivative dy: ties share evenly, as in PyTorch's amax and amin. They are counted in
-// f32 where the elements are narrower.
+// What an element has of a maximum's derivative dy: ties share evenly, as in PyTorch's amax and amin. They are counted
+// in f32 where the elements are narrower.
 constexpr node_id share_of_ties(graph& g, node_id n, node_id dy) {
   const node_id body = g.arg(n, 0);
   const element type = g.type(body), wide = row(type).bytes < 4 ? element::f32 : type;

@@ -1,8 +1,8 @@
-// Pass `reduce`, the smart constructor of reductions. It brings conditions out of the body, resolves equalities that fix
-// a bound index (the Kronecker deltas of gradients and one-hot products), narrows ranges by affine conditions, joins
-// nested sums, hoists factors, and drops indices nothing depends on.
-// A conjunct of the condition is asked as soon as those before it are and the indices in it have their values, so that it
-// may guard the ranges of the indices that follow.
+// Pass `reduce`, the smart constructor of reductions. It brings conditions out of the body, resolves equalities that
+// fix a bound index (the Kronecker deltas of gradients and one-hot products), narrows ranges by affine conditions,
+// joins nested sums, hoists factors, and drops indices nothing depends on.
+// A conjunct of the condition is asked as soon as those before it are and the indices in it have their values, so that
+// it may guard the ranges of the indices that follow.
 // Input: a body, a condition and bound indices. Output: an equal expression. Shown by tests/static/deltas.cpp.
 #pragma once
 #include <sheaf/dsl/passes/centred.hpp>
@@ -137,8 +137,8 @@ constexpr bool narrow_range(graph& g, reduction& r) {
   return false;
 }
 
-// An index whose range another one's may leave without values, beside an index of the result: sums over pairs of windows that
-// both hold a row walk the neighbours of the row, not all rows.
+// An index whose range another one's may leave without values, beside an index of the result: sums over pairs of
+// windows that both hold a row walk the neighbours of the row, not all rows.
 constexpr bool narrow_by_inner(graph& g, reduction& r) {
   const index_set bound = bound_set(g, r);
   const node_id before = r.condition;
@@ -244,8 +244,8 @@ constexpr bool drop_index(graph& g, reduction& r, node_id& factor) {
   return false;
 }
 
-// Factors, divisors and signs that no bound index reaches leave a sum. Over nothing a sum is 0, and stays it only if the
-// factor is finite and the divisor not 0.
+// Factors, divisors and signs that no bound index reaches leave a sum. Over nothing a sum is 0, and stays it only if
+// the factor is finite and the divisor not 0.
 constexpr bool hoist(graph& g, reduction& r, node_id& multiple, node_id& divisor) {
   if (r.kind != monoid::sum || !is_floating(g.type(r.body))) return false;
   const index_set bound = deltas::bound_set(g, r);

@@ -1,5 +1,5 @@
-// A reduction in the making, as the rules of reduce.hpp see it: its condition as a list, what stands within, and its bound
-// indices under other names or replaced. Shown by tests/static/deltas.cpp.
+// A reduction in the making, as the rules of reduce.hpp see it: its condition as a list, what stands within, and its
+// bound indices under other names or replaced. Shown by tests/static/deltas.cpp.
 #pragma once
 #include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/dsl/graph/substitute.hpp>
@@ -59,8 +59,8 @@ constexpr node_id distinct(graph& g, const reduction& r, node_id old, node_id lo
   }
 }
 
-// sum(u.in(j, j + 1), sum(j, f(j, u))): the u within has its range from the outer j. The inner one takes another name, or
-// the sets of free indices would lose the outer.
+// sum(u.in(j, j + 1), sum(j, f(j, u))): the u within has its range from the outer j. The inner one takes another name,
+// or the sets of free indices would lose the outer.
 constexpr void separate(graph& g, reduction& r) {
   const index_set bound = bound_set(g, r), all = mentioned(g, r);
   flat<node_id> from, to;

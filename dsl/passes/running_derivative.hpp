@@ -10,7 +10,8 @@ namespace sheaf::inline v0_1 {
 
 namespace derivative {
 
-// a * b, where 0 leaves out what may be infinite. As an expression of either it is a product, so its derivatives are right.
+// a * b, where 0 leaves out what may be infinite. As an expression of either it is a product, so its derivatives are
+// right.
 constexpr node_id product_or_zero(graph& g, node_id a, node_id b) {
   if (is_number(g, a, 1)) return b;
   if (is_number(g, b, 1)) return a;
@@ -23,7 +24,8 @@ constexpr node_id product_or_zero(graph& g, node_id a, node_id b) {
   return make(g, op::mul, left, right);
 }
 
-// The monoid of maps h -> b + a * h, in f64; the value of a fold is what becomes of 0. Backward, the last is applied first.
+// The monoid of maps h -> b + a * h, in f64; the value of a fold is what becomes of 0. Backward, the last is applied
+// first.
 constexpr monoid chain(graph& g, bool backward) {
   const element type = element::f64;
   flat<node_id> v;

@@ -1,5 +1,7 @@
-// Pass `tangent`: forward mode in one sweep of ascending ids. The tangent of a node is an expression in the same indices:
-//   elementwise  the sum over arguments of the row's adjoint with the argument's tangent in the place of the cotangent (the
+// Pass `tangent`: forward mode in one sweep of ascending ids. The tangent of a node is an expression in the same
+// indices:
+//   elementwise  the sum over arguments of the row's adjoint with the argument's tangent in the place of the cotangent
+//                (the
 //                Jacobian of an elementwise op is diagonal, so it is its own transpose);
 //   reduction    the sum of the body's tangents, weighted by the monoid's derivative;
 //   load         the same load of the tensor's tangent: no deltas arise, unlike in two reverse sweeps.

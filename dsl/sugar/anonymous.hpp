@@ -1,6 +1,7 @@
-// Anonymous definitions: what the familiar layer makes of tensors. mean(x, dim<1>) is a definition with automatic axes, named
-// i0, i1, ... after the positions they stand at, and an automatic name, mean_x. It is a type, so equal sugar on equal
-// operands is one definition; the builder numbers different ones of one name. Shown by tests/static/sugar.cpp.
+// Anonymous definitions: what the familiar layer makes of tensors. mean(x, dim<1>) is a definition with automatic
+// axes, named i0, i1, ... after the positions they stand at, and an automatic name, mean_x. It is a type, so equal
+// sugar on equal operands is one definition; the builder numbers different ones of one name. Shown by
+// tests/static/sugar.cpp.
 #pragma once
 #include <utility>
 

@@ -15,7 +15,8 @@ struct loss_options {
 
 namespace detail {
 
-// [N, C, ...] with the class in dimension 1, or [C] by itself: the subscripts of the samples, and with a class among them.
+// [N, C, ...] with the class in dimension 1, or [C] by itself: the subscripts of the samples, and with a class among
+// them.
 template <int Rank>
 SHEAF_HIDDEN inline constexpr int class_dimension = Rank == 1 ? 0 : 1;
 template <int Rank>
@@ -106,7 +107,8 @@ SHEAF_INLINE constexpr auto mixed_with_spread(Given given, Spread spread) {
     return literal_<1 - O.smoothing>{} * given +
            literal_<O.smoothing>{} * spread / extent_<X, class_dimension<X::rank>>{};
 }
-// -sum over the classes of p log q. Every sample counts, so the mean is over all of them, whatever the weights, as in PyTorch.
+// -sum over the classes of p log q. Every sample counts, so the mean is over all of them, whatever the weights, as in
+// PyTorch.
 template <loss_options O, class X, class Q, class Y, class... W>
 SHEAF_INLINE constexpr auto probability_loss(Q log_probability, Y, W... class_weight) {
   using samples = sample_positions<X::rank>;
@@ -144,8 +146,8 @@ SHEAF_INLINE constexpr bool expect_same_rank() {
 
 }  // namespace detail
 
-// logits [N, C, ...] and class ids [N, ...], or [C] and a scalar. A third argument gives a weight to each class. The mean
-// is over what counts: NaN where nothing does. A target of the shape of the logits holds class probabilities.
+// logits [N, C, ...] and class ids [N, ...], or [C] and a scalar. A third argument gives a weight to each class. The
+// mean is over what counts: NaN where nothing does. A target of the shape of the logits holds class probabilities.
 template <loss_options O = loss_options{}, Tensor T, Tensor Y, Tensor... W>
 SHEAF_INLINE constexpr auto cross_entropy(T logits, Y target, W... class_weight) {
   static_assert(sizeof...(W) < 2, "cross_entropy: expected logits, class ids and a weight of each class");

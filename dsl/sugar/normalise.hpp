@@ -1,5 +1,6 @@
-// Softmax and the normalisations. A normalised dimension runs in a definition of its statistics and again in the result; the
-// planner sees that they share rows. Half floats count in f32 and are rounded once. Shown by tests/numeric/familiar_normalise.cpp.
+// Softmax and the normalisations. A normalised dimension runs in a definition of its statistics and again in the
+// result; the planner sees that they share rows. Half floats count in f32 and are rounded once. Shown by
+// tests/numeric/familiar_normalise.cpp.
 #pragma once
 #include <sheaf/dsl/sugar/reductions.hpp>
 
@@ -107,7 +108,8 @@ SHEAF_INLINE constexpr auto log_softmax(T t, dim_<D>) {
   }
 }
 
-// layer_norm(x), layer_norm<1e-6>(x, weight, bias): over the last dimension, or the last ones, as many as the weight has.
+// layer_norm(x), layer_norm<1e-6>(x, weight, bias): over the last dimension, or the last ones, as many as the weight
+// has.
 template <double Eps = 1e-5, Tensor T>
 SHEAF_INLINE constexpr auto layer_norm(T t) {
   if constexpr (detail::expect_rank_of_at_least<"layer_norm", 1, T>())
@@ -153,8 +155,9 @@ SHEAF_INLINE constexpr auto rms_norm(T t, W w) {
     return detail::refused_{};
 }
 
-// group_norm<groups>(x), group_norm<groups, eps>(x, weight, bias): x is [N, C, ...], statistics for each sample and each C / groups
-// channels. batch_norm: statistics for each channel, over all else (training mode; running statistics are the caller's).
+// group_norm<groups>(x), group_norm<groups, eps>(x, weight, bias): x is [N, C, ...], statistics for each sample and
+// each C / groups channels. batch_norm: statistics for each channel, over all else (training mode; running statistics
+// are the caller's).
 template <int Groups, double Eps = 1e-5, Tensor T, Tensor... W>
 SHEAF_INLINE constexpr auto group_norm(T t, W... w) {
   static_assert(sizeof...(W) < 3, "group_norm: expected a tensor, a weight and a bias");

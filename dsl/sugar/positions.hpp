@@ -1,6 +1,7 @@
 // Extremes with the positions they stand at: max_with_indices(x, dim<1>), cummax_with_indices(x, dim<0>),
-// max_pool2d_with_indices<pool{.kernel = {2, 2}}>(x). Each is two definitions, `values` and `indices`; compile takes both at
-// once. The derivative of a value goes to the element at its index, as in PyTorch. Shown by tests/numeric/positions.cpp.
+// max_pool2d_with_indices<pool{.kernel = {2, 2}}>(x). Each is two definitions, `values` and `indices`; compile takes
+// both at once. The derivative of a value goes to the element at its index, as in PyTorch. Shown by
+// tests/numeric/positions.cpp.
 #pragma once
 #include <sheaf/dsl/sugar/scans.hpp>
 #include <sheaf/dsl/sugar/windows.hpp>
@@ -116,7 +117,8 @@ SHEAF_INLINE constexpr auto maximum_pool_with_indices(T t) {
 
 }  // namespace detail
 
-// The largest along a dimension (or of the whole tensor) and the first position it stands at; keepdim keeps the dimension.
+// The largest along a dimension (or of the whole tensor) and the first position it stands at; keepdim keeps the
+// dimension.
 template <auto... O, Tensor T, int... D>
 SHEAF_INLINE constexpr auto max_with_indices(T t, dim_<D>... d) {
   return detail::both_of(max<ties::first, O...>(t, d...), argmax<O...>(t, d...));

@@ -127,8 +127,8 @@ struct product_shape {
 
 }  // namespace detail
 
-// [..., n, k] times [..., k, m], as torch.matmul: dimensions before the last two are batches, and one that is 1 by its type
-// or isn't there is repeated; a factor of rank 1 is a row or a column that the result does not have.
+// [..., n, k] times [..., k, m], as torch.matmul: dimensions before the last two are batches, and one that is 1 by its
+// type or isn't there is repeated; a factor of rank 1 is a row or a column that the result does not have.
 template <Tensor A, Tensor B>
 SHEAF_INLINE constexpr auto matmul(A a, B b) {
   if constexpr (!detail::expect_rank_of_at_least<"matmul", 1, A>() ||

@@ -1,5 +1,5 @@
-// Reductions by position: sum(x, dim<1>), mean<keepdim>(x, dim<0>, dim<-1>), norm<2>(x). Without dimensions, over the whole
-// tensor. Each is the core's reduction over automatic axes. Shown by tests/numeric/familiar_reductions.cpp.
+// Reductions by position: sum(x, dim<1>), mean<keepdim>(x, dim<0>, dim<-1>), norm<2>(x). Without dimensions, over the
+// whole tensor. Each is the core's reduction over automatic axes. Shown by tests/numeric/familiar_reductions.cpp.
 #pragma once
 #include <sheaf/dsl/sugar/anonymous.hpp>
 

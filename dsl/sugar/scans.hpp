@@ -1,5 +1,6 @@
-// Running reductions: cumsum(x, dim<0>), cummax<reversed>(x, dim<-1>), cumsum<exclusive>(x, dim<0>). Each is a reduction over
-// the part of the dimension before (or after) a place, which the planner sees to be a scan. Shown by tests/numeric/familiar_slices.cpp.
+// Running reductions: cumsum(x, dim<0>), cummax<reversed>(x, dim<-1>), cumsum<exclusive>(x, dim<0>). Each is a
+// reduction over the part of the dimension before (or after) a place, which the planner sees to be a scan. Shown by
+// tests/numeric/familiar_slices.cpp.
 #pragma once
 #include <sheaf/dsl/sugar/reductions.hpp>
 

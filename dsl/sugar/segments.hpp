@@ -1,6 +1,6 @@
-// Groups of rows and gathered rows: segment_mean(x, offsets(cut)), embedding_bag, take_along_axis, index_select, scatter_add,
-// bincount, histogram, one_hot. Indices that are data, so their gradients gather or scatter as the data has it. Shown by
-// tests/numeric/familiar_segments.cpp.
+// Groups of rows and gathered rows: segment_mean(x, offsets(cut)), embedding_bag, take_along_axis, index_select,
+// scatter_add, bincount, histogram, one_hot. Indices that are data, so their gradients gather or scatter as the data
+// has it. Shown by tests/numeric/familiar_segments.cpp.
 #pragma once
 #include <sheaf/dsl/sugar/windows.hpp>
 
@@ -8,7 +8,8 @@ namespace sheaf::inline v0_1 {
 
 template <class T>
 struct offsets_ {};
-// Segment s is [off(s), off(s + 1)), as in CSR: one offset more than segments. An error where one is less than that before.
+// Segment s is [off(s), off(s + 1)), as in CSR: one offset more than segments. An error where one is less than that
+// before.
 template <Tensor T>
 SHEAF_INLINE constexpr auto offsets(T) {
   static_assert(T::rank == 1, "offsets: expected a tensor of rank 1, one offset more than segments");
@@ -16,7 +17,8 @@ SHEAF_INLINE constexpr auto offsets(T) {
 }
 template <class T>
 struct bounds_ {};
-// Segment s is [cut(s, 0), cut(s, 1)): they may overlap and leave gaps; one that ends before it begins is empty, as in Python.
+// Segment s is [cut(s, 0), cut(s, 1)): they may overlap and leave gaps; one that ends before it begins is empty, as in
+// Python.
 template <Tensor T>
 SHEAF_INLINE constexpr auto bounds(T) {
   static_assert(T::rank == 2, "bounds: expected a tensor of rank 2, a begin and an end in each row");
@@ -33,8 +35,8 @@ struct segmentation {
 template <class E>
 using plain = std::remove_const_t<E>;
 
-// How many segments a list of offsets has. Offsets that go down are a mistake of the call, as a list of none is; of bags,
-// as in PyTorch, also those that don't begin at 0 or end beyond the ids.
+// How many segments a list of offsets has. Offsets that go down are a mistake of the call, as a list of none is; of
+// bags, as in PyTorch, also those that don't begin at 0 or end beyond the ids.
 template <class T, class Ids = nothing>
 struct segments_in : expression_base {
   static constexpr built build(builder& b) {
@@ -101,8 +103,9 @@ SHEAF_INLINE constexpr bool expect_ids() {
 
 }  // namespace detail
 
-// segment_sum(x, offsets(off)), segment_sum(x, bounds(cut)): of the rows of each segment. By ids, one for each row, sorted or not:
-// segment_sum<8>(x, ids), or segment_sum(x, ids, y.extent(dim<0>)). Rows whose id is outside count nowhere.
+// segment_sum(x, offsets(off)), segment_sum(x, bounds(cut)): of the rows of each segment. By ids, one for each row,
+// sorted or not: segment_sum<8>(x, ids), or segment_sum(x, ids, y.extent(dim<0>)). Rows whose id is outside count
+// nowhere.
 #define SHEAF_SEGMENT(name, kind)                                                                         \
   template <Tensor X, class T>                                                                            \
   SHEAF_INLINE constexpr auto name(X x, offsets_<T> o) {                                                  \
@@ -165,8 +168,8 @@ SHEAF_INLINE constexpr auto segment_softmax_by_id(X x, Id id, Count count) {
 
 }  // namespace detail
 
-// The softmax of the rows of each segment, each column by itself: segment_softmax(x, offsets(off)), segment_softmax<8>(x, ids),
-// segment_softmax(x, ids, y.extent(dim<0>)). Rows of no segment are 0.
+// The softmax of the rows of each segment, each column by itself: segment_softmax(x, offsets(off)),
+// segment_softmax<8>(x, ids), segment_softmax(x, ids, y.extent(dim<0>)). Rows of no segment are 0.
 template <Tensor X, class T>
 SHEAF_INLINE constexpr auto segment_softmax(X x, offsets_<T> o) {
   if constexpr (detail::expect_rank_of_at_least<"segment_softmax", 1, X>()) {
@@ -208,7 +211,8 @@ struct bag {
 
 namespace detail {
 
-// Of the picks of a bag: id(k) over a domain of k with n elements, with a weight each. An empty bag is 0, as in PyTorch.
+// Of the picks of a bag: id(k) over a domain of k with n elements, with a weight each. An empty bag is 0, as in
+// PyTorch.
 template <bag B, class Table, class Domain, class Count, class Id, class Axis, class... Weight>
 SHEAF_INLINE constexpr auto bag_of(Table table, Domain domain, Count n, Id id, Axis, Weight... weight) {
   constexpr position<1> f{};
@@ -234,7 +238,8 @@ SHEAF_INLINE constexpr auto without_padding(Domain domain, Id id) {
 
 }  // namespace detail
 
-// Ids [bags, k], or [n] cut into bags by offsets(off); a table [ids, features]; with mode sum, optional weights shaped as the ids.
+// Ids [bags, k], or [n] cut into bags by offsets(off); a table [ids, features]; with mode sum, optional weights shaped
+// as the ids.
 template <bag B = bag{}, Tensor Ids, Tensor Table, Tensor... Weights>
 SHEAF_INLINE constexpr auto embedding_bag(Ids ids, Table table, Weights... weights) {
   if constexpr (detail::expect_rank_of<"embedding_bag: ids", 2, Ids>() &&
@@ -363,7 +368,8 @@ SHEAF_INLINE constexpr auto bincount(I ids, W... weight) {
     return detail::refused_{};
   }
 }
-// histogram<10>(x, 0_c, 1_c): counts of equal bins from low to high, which belongs to the last; what lies outside is left out.
+// histogram<10>(x, 0_c, 1_c): counts of equal bins from low to high, which belongs to the last; what lies outside is
+// left out.
 template <std::int64_t Bins, Tensor X, Expression Low, Expression High>
 SHEAF_INLINE constexpr auto histogram(X x, Low low, High high) {
   static_assert(Bins > 0, "histogram: expected at least one bin");

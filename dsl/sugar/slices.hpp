@@ -1,5 +1,6 @@
-// Parts of tensors: slice(x, range<2, none, 3>, whole, at<-1>), diagonal, trace, tril, triu, band, flip, roll, pad. C++20's
-// operator[] takes one argument, so a part of a tensor is a function's result. Shown by tests/numeric/familiar_slices.cpp.
+// Parts of tensors: slice(x, range<2, none, 3>, whole, at<-1>), diagonal, trace, tril, triu, band, flip, roll, pad.
+// C++20's operator[] takes one argument, so a part of a tensor is a function's result. Shown by
+// tests/numeric/familiar_slices.cpp.
 #pragma once
 #include <sheaf/dsl/sugar/products.hpp>
 
@@ -10,8 +11,8 @@ SHEAF_HIDDEN inline constexpr std::int64_t none = INT64_MIN;
 
 template <std::int64_t Start, std::int64_t Stop, std::int64_t Step>
 struct range_ {};
-// start:stop:step as in Python: negative positions count from the end, ends beyond the tensor are cut off, a negative step
-// goes backwards. range<none, none, -1> reverses.
+// start:stop:step as in Python: negative positions count from the end, ends beyond the tensor are cut off, a negative
+// step goes backwards. range<none, none, -1> reverses.
 template <std::int64_t Start, std::int64_t Stop = none, std::int64_t Step = 1>
 SHEAF_HIDDEN inline constexpr auto range = range_<Start, Stop, Step>{};
 

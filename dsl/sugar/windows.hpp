@@ -1,12 +1,14 @@
-// Windows over the last dimensions: unfold, avg_pool2d<pool{.kernel = {3, 3}, .stride = {2, 2}}>(x), max_pool, lp_pool, and
-// pooling to a given size. A window is a reduction over its taps at an affine subscript. Shown by tests/numeric/familiar_windows.cpp.
+// Windows over the last dimensions: unfold, avg_pool2d<pool{.kernel = {3, 3}, .stride = {2, 2}}>(x), max_pool,
+// lp_pool, and pooling to a given size. A window is a reduction over its taps at an affine subscript. Shown by
+// tests/numeric/familiar_windows.cpp.
 #pragma once
 #include <sheaf/dsl/sugar/slices.hpp>
 
 namespace sheaf::inline v0_1 {
 
-// Options of pooling, one number for each dimension, in order. As in PyTorch: a stride of 0 is the kernel's size, a dilation of 0
-// is 1; padding is at both ends; with ceil_mode a last window may hang over; count_include_pad counts padding in the mean.
+// Options of pooling, one number for each dimension, in order. As in PyTorch: a stride of 0 is the kernel's size, a
+// dilation of 0 is 1; padding is at both ends; with ceil_mode a last window may hang over; count_include_pad counts
+// padding in the mean.
 struct pool {
   std::int64_t kernel[3] = {};
   std::int64_t stride[3] = {};

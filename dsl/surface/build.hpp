@@ -1,6 +1,6 @@
-// Pass `build`: turns expression types into graph nodes, visiting each type once; pass `resolve` gives their indices ranges.
-// Input: expression types (expression.hpp, tensor.hpp, reduction.hpp, define.hpp, gradient.hpp). Output: a graph whose
-// outputs are define nodes without unbound indices, or graph::error. Shown by tests/numeric, tests/reject.
+// Pass `build`: turns expression types into graph nodes, visiting each type once; pass `resolve` gives their indices
+// ranges. Input: expression types (expression.hpp, tensor.hpp, reduction.hpp, define.hpp, gradient.hpp). Output: a
+// graph whose outputs are define nodes without unbound indices, or graph::error. Shown by tests/numeric, tests/reject.
 #pragma once
 #include <sheaf/dsl/passes/demands.hpp>
 #include <sheaf/dsl/passes/differentiate.hpp>
@@ -119,8 +119,8 @@ class builder : public rows_of_monoids {
     if (row(kind).position && count != 1) fail() << row(kind).name << ": expected one index, got " << count;
     return {reduce(g, kind, r.body, r.condition, r.indices.data(), count), false};
   }
-  // The body at its first or last extremum, the identity over nothing: worth the extremum, and its derivative is that of
-  // the one element. Of several indices, the innermost choose first.
+  // The body at its first or last extremum, the identity over nothing: worth the extremum, and its derivative is that
+  // of the one element. Of several indices, the innermost choose first.
   constexpr node_id at_extremum(monoid kind, bool last, const bound_axis* axes, int count, node_id body) {
     const monoid position = kind == monoid::max ? monoid::argmax : monoid::argmin;
     for (int k = count - 1; k >= 0; --k) {

@@ -98,8 +98,8 @@ struct custom_<definition_<Name, E, Axes...>, Rules...> : subscripts<custom_<def
   }
 
  private:
-  // The value has no derivative of its own, which makes it another definition than the one without rules. What the rules
-  // differentiate by comes first.
+  // The value has no derivative of its own, which makes it another definition than the one without rules. What the
+  // rules differentiate by comes first.
   static constexpr node_id make_node(builder& b) {
     (rule_made<custom_, Rules>::by::node(b), ...);
     const node_id axes[rank + 1] = {b(Axes{}).id...};
@@ -115,9 +115,10 @@ struct custom_<definition_<Name, E, Axes...>, Rules...> : subscripts<custom_<def
   }
 };
 
-// The definition, of the same name and value, with the gradient that the rules give. Each rule is a lambda without captures
-// that takes the definition and its cotangent and returns `by(x)(indices...) = expression`, which may use anything. By
-// tensors that no rule names, its gradient is zero. Rules are for vjp and grad, of any order; jvp refuses them.
+// The definition, of the same name and value, with the gradient that the rules give. Each rule is a lambda without
+// captures that takes the definition and its cotangent and returns `by(x)(indices...) = expression`, which may use
+// anything. By tensors that no rule names, its gradient is zero. Rules are for vjp and grad, of any order; jvp refuses
+// them.
 template <class Definition, class... Rules>
 SHEAF_INLINE constexpr auto custom_gradient(Definition, Rules...) {
   static_assert((std::is_empty_v<Rules> && ...), "custom_gradient: a rule is a lambda without captures");

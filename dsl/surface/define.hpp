@@ -65,7 +65,9 @@ constexpr const char* repeated_index() {
 template <fixed_string Name, class... Axes>
 constexpr bool expect_indices() {
   static_assert(sizeof...(Axes) <= max_rank, "define: at most 8 indices");
-  static_assert((is_axis<Axes> && ... && true), "define: its indices are axes, or axes with a size such as t.in(0_c, n); other domains stand in a reduction");
+  static_assert(
+      (is_axis<Axes> && ... && true),
+      "define: its indices are axes, or axes with a size such as t.in(0_c, n); other domains stand in a reduction");
   if constexpr ((is_axis<Axes> && ... && true)) {
     expect<repeated_index<Axes...>() == nullptr, [] {
       return sentence{} << "definition " << Name.text << ": index " << repeated_index<Axes...>()
@@ -85,8 +87,9 @@ struct refused_head {
 
 }  // namespace detail
 
-// define<"pooled">(m, f) = mean(t, x(m, t, f)): a tensor of the extents of m and f, in this order. An index that subscripts
-// nothing directly is given its size: define<"running">(t.in(0_c, extent(x, dim<0>))) = sum(s.in(0_c, t + 1_c), x(s)).
+// define<"pooled">(m, f) = mean(t, x(m, t, f)): a tensor of the extents of m and f, in this order. An index that
+// subscripts nothing directly is given its size: define<"running">(t.in(0_c, extent(x, dim<0>))) = sum(s.in(0_c, t +
+// 1_c), x(s)).
 template <fixed_string Name, class... Axes>
 SHEAF_INLINE constexpr auto define(Axes...) {
   if constexpr (detail::expect_indices<Name, Axes...>())

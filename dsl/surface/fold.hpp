@@ -94,8 +94,8 @@ struct own_monoid_ {
   static constexpr auto label = Name;
   using state = detail::state_of<Identity>;
 
-  // Of one value: d result / d element, of the element and the result. Of a tuple: the cotangents of the element's values,
-  // of the element, the result and the cotangents of the result's values.
+  // Of one value: d result / d element, of the element and the result. Of a tuple: the cotangents of the element's
+  // values, of the element, the result and the cotangents of the result's values.
   template <class Rule>
   SHEAF_INLINE constexpr auto adjoint(Rule) const {
     using rule = std::conditional_t<std::is_same_v<decltype(adjoint_of<Rule>()), nothing>, nothing, Rule>;
@@ -149,8 +149,8 @@ struct own_monoid_ {
 };
 
 // A monoid: what changes nothing, and how two values become one. The combination must be associative and, unless it is
-// in_order(), commutative: values are combined in lanes and pieces, in a fixed order that is not that of the index. What
-// changes nothing combined with itself must be itself. A tuple of identities makes a monoid of tuples.
+// in_order(), commutative: values are combined in lanes and pieces, in a fixed order that is not that of the index.
+// What changes nothing combined with itself must be itself. A tuple of identities makes a monoid of tuples.
 template <fixed_string Name, class Identity, class Combine>
   requires detail::is_state<Identity>
 SHEAF_INLINE constexpr auto own_monoid(Identity, Combine) {
@@ -207,8 +207,8 @@ SHEAF_INLINE constexpr void expect_empty_policies() {
 
 }  // namespace detail
 
-// fold(monoid, t, e): e folded over t, a domain or over(...), with a monoid of the program's own. Of a monoid of tuples e is
-// a tuple, and so is the fold. fold<policy>(...) says what it is over nothing.
+// fold(monoid, t, e): e folded over t, a domain or over(...), with a monoid of the program's own. Of a monoid of
+// tuples e is a tuple, and so is the fold. fold<policy>(...) says what it is over nothing.
 template <detail::Policy auto... P, class Monoid, Indices I, class E>
   requires(detail::is_own_monoid<Monoid> && detail::is_state<E>)
 SHEAF_INLINE constexpr auto fold(Monoid, I, E) {

@@ -59,7 +59,9 @@ struct cotangent_ : subscripts<cotangent_<Y>> {
   static constexpr auto label = detail::fixed<make_label>();
   static constexpr int rank = Y::rank;
   static constexpr const char* symbol = &type_tag<cotangent_>;
-  static constexpr built node(builder& b) { return b.tensor_like(b.name(label.text, label.length()), Y::node(b).id, symbol); }
+  static constexpr built node(builder& b) {
+    return b.tensor_like(b.name(label.text, label.length()), Y::node(b).id, symbol);
+  }
 };
 template <Tensor Y>
 SHEAF_INLINE constexpr auto cotangent(Y) {
@@ -96,7 +98,9 @@ struct tangent_ : subscripts<tangent_<X>> {
   static constexpr auto label = detail::fixed<make_label>();
   static constexpr int rank = X::rank;
   static constexpr const char* symbol = &type_tag<tangent_>;
-  static constexpr built node(builder& b) { return b.tensor_like(b.name(label.text, label.length()), X::node(b).id, symbol); }
+  static constexpr built node(builder& b) {
+    return b.tensor_like(b.name(label.text, label.length()), X::node(b).id, symbol);
+  }
 };
 template <Tensor X>
 SHEAF_INLINE constexpr auto tangent(X) {

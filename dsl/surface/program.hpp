@@ -130,8 +130,8 @@ struct wide_program {
 template <class... Outputs>
 struct packed : program_words<wide_program<Outputs...>> {
 
-  // The input or, after all inputs, the output that a symbol stands for; -1: none. A symbol is its expression: automatic names
-  // say nothing of it, and a definition of the same name that is made of something else is another.
+  // The input or, after all inputs, the output that a symbol stands for; -1: none. A symbol is its expression:
+  // automatic names say nothing of it, and a definition of the same name that is made of something else is another.
   template <class Symbol>
   static constexpr int slot_of() {
     constexpr const auto& wide = wide_program<Outputs...>::wide;

@@ -181,8 +181,9 @@ class resolver {
     const node_id span = make(g, op::sub, a.high, a.low);
     const bool forward = is_constant(g, a.step) && g[a.step].attribute > 0;
     if (forward && g[a.step].attribute > INT32_MAX)  // what rounds up must not leave i64
-      return make(g, op::maximum, integer(g, 0),
-                  make(g, op::add, make(g, op::quotient, make(g, op::sub, span, integer(g, 1)), a.step), integer(g, 1)));
+      return make(
+          g, op::maximum, integer(g, 0),
+          make(g, op::add, make(g, op::quotient, make(g, op::sub, span, integer(g, 1)), a.step), integer(g, 1)));
     const node_id count =
         forward ? make(g, op::quotient, make(g, op::add, span, make(g, op::add, a.step, integer(g, -1))), a.step)
                 : make(g, op::neg, make(g, op::quotient, make(g, op::neg, span), a.step));

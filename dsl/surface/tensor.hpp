@@ -95,8 +95,9 @@ SHEAF_INLINE constexpr auto over(I...) {
   return over_<I...>{};
 }
 
-// What an access promises: `checked` that it is inside; `guarded` is moved inside or stands behind a condition; one that is
-// `skipping` leaves its term out of the reduction around it where it is outside. The attribute of the load node.
+// What an access promises: `checked` that it is inside; `guarded` is moved inside or stands behind a condition; one
+// that is `skipping` leaves its term out of the reduction around it where it is outside. The attribute of the load
+// node.
 enum class access : std::uint8_t { checked, guarded, skipping };
 
 template <class T, access Kind, class... Subscripts>

@@ -103,10 +103,13 @@ constexpr built text_parser::number_literal() {
     return nothing_built;
   }
   if (typed && is_floating(type)) return {number(b_.g, type, real), false};
-  if (typed && !whole) wrong(start) << "number: " << spelled(t).text << " is no whole number, as " << row(type).name << " asks";
+  if (typed && !whole)
+    wrong(start) << "number: " << spelled(t).text << " is no whole number, as " << row(type).name << " asks";
   const int bits = type == element::boolean ? 1 : 8 * row(type).bytes - (type == element::u8 ? 0 : 1);
-  const std::uint64_t most = (std::uint64_t{1} << bits) - (minus && type != element::u8 && type != element::boolean ? 0 : 1);
-  if (whole && (!fits || value > most)) wrong(start) << "number: " << spelled(t).text << " does not fit " << row(type).name;
+  const std::uint64_t most =
+      (std::uint64_t{1} << bits) - (minus && type != element::u8 && type != element::boolean ? 0 : 1);
+  if (whole && (!fits || value > most))
+    wrong(start) << "number: " << spelled(t).text << " does not fit " << row(type).name;
   if (failed()) return nothing_built;
   if (!whole) return b_.literal(real);
   const node_id made = integer(b_.g, static_cast<std::int64_t>(value), type);

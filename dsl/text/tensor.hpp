@@ -158,7 +158,8 @@ constexpr node_id text_parser::companion_of(node_id of, bool forward) {
     if (companions_[i] == key) place = i;
   if (place < 0) place = companions_.push(key);
   if (place >= static_cast<int>(sizeof(text_symbols))) {
-    wrong(at_ - 1) << "cotangent: at most " << static_cast<int>(sizeof(text_symbols)) << " of them and tangents in a text";
+    wrong(at_ - 1) << "cotangent: at most " << static_cast<int>(sizeof(text_symbols))
+                   << " of them and tangents in a text";
     return of;
   }
   const sentence label = sentence{} << (forward ? "tangent_" : "cotangent_") << text_of(label_of(of)).text;

@@ -1,9 +1,11 @@
-// CUDA C++ from the kernel IR: one translation unit a module, without any include, for NVRTC. How loops meet threads stands
-// in docs/gpu-kernels.md. Shown by tests/cuda, which compiles the same text for the host and runs it there.
+// CUDA C++ from the kernel IR: one translation unit a module, without any include, for NVRTC. How loops meet threads
+// stands in docs/gpu-kernels.md. Shown by tests/cuda, which compiles the same text for the host and runs it there.
 //
 //   const cuda::source code = cuda::emit(planned.code, {.compute = 90});
 //   // compile each of code.texts with cuda::compile_options; then, for each of code.launches in order on one stream:
-//   //   function `name` of texts[text], or of `of`'s, `threads` a block, `shared_bytes` of dynamic shared memory, one parameter:
+// function `name` of texts[text], or of `of`'s, `threads` a block, `shared_bytes` of dynamic shared memory, one
+// parameter:
+//
 //   //   the words, see parameter_of
 #pragma once
 #include <cstdint>
@@ -25,9 +27,10 @@ struct target {
 
 struct source;
 
-// One kernel, or several: what a single team does after all pieces are done is done by the last block to get there, in the order of
-// its loops whichever block that is. Its pieces are walked by teams of threads in strides of the grid, so any number of blocks computes the same
-// bits, one included; the host takes what fills the device, or fewer where `count` says that there is less to do.
+// One kernel, or several: what a single team does after all pieces are done is done by the last block to get there, in
+// the order of its loops whichever block that is. Its pieces are walked by teams of threads in strides of the grid, so
+// any number of blocks computes the same bits, one included; the host takes what fills the device, or fewer where
+// `count` says that there is less to do.
 struct launch {
   std::string name;               // of the function, extern "C"
   int threads = 1;                // of a block
@@ -41,7 +44,8 @@ struct launch {
   std::int64_t count = -1;  // of all pieces, for the extents that emit was given; -1 where that depends on data
   int first = 0;            // the module's kernel that it begins with
   int text = 0;             // that the function stands in
-  // Of kernels that programs share: where their text is, which slots of the program are theirs, and the extents of their last one.
+  // Of kernels that programs share: where their text is, which slots of the program are theirs, and the extents of
+  // their last one.
   std::shared_ptr<const source> of;
   std::vector<int> slots;
   std::vector<std::int64_t> numbers;
@@ -51,11 +55,12 @@ struct source {
   std::vector<std::string> texts;
   std::vector<launch> launches;  // in order of execution, all in one stream
   // The kernels' only parameter: 64-bit words, by value, or as a pointer to device memory where they are more than a
-  // parameter may be. Word 0 is the address of the scratch memory, a multiple of 256 as are a block's bytes. Word 1 is 0 or the
-  // address of a failure record of four i64, word 2 the call's ticket, not 0: the first kernel that finds a check failed writes
-  // {ticket, number of the check among the check slots, position} unless there is a ticket already, the ticket last. Word 3 is
-  // the address of as many u32 as there are `arrivals`, which are 0 before the first call, and again after each. Slot s has
-  // from first_word[s] on its address, its extents and its strides in elements.
+  // parameter may be. Word 0 is the address of the scratch memory, a multiple of 256 as are a block's bytes. Word 1 is
+  // 0 or the address of a failure record of four i64, word 2 the call's ticket, not 0: the first kernel that finds a
+  // check failed writes
+  // {ticket, number of the check among the check slots, position} unless there is a ticket already, the ticket last.
+  // Word 3 is the address of as many u32 as there are `arrivals`, which are 0 before the first call, and again after
+  // each. Slot s has from first_word[s] on its address, its extents and its strides in elements.
   int words = 4;  // so many are no slot's
   int arrivals = 0;
   std::vector<int> first_word;
@@ -67,14 +72,16 @@ inline constexpr const char* compile_options[] = {"--std=c++17",        "--fmad=
                                                   "--prec-sqrt=true",   "--ftz=false",  "--disable-warnings",
                                                   "--no-source-include"};
 
-// Every kernel begins with a look at the checks written before: where one holds a position, it writes no output, and leaves
+// Every kernel begins with a look at the checks written before: where one holds a position, it writes no output, and
+// leaves
 // "none" (INT64_MAX) in the checks of its own. So the host may read the slots at its next synchronisation.
-// extents, by slot: what decides how many threads share a piece; the text is right for any. Without them a piece has a warp.
+// extents, by slot: what decides how many threads share a piece; the text is right for any. Without them a piece has a
+// warp.
 using call_extents = std::span<const std::int64_t* const>;
 source emit(const ir::module& m, const target& to, call_extents extents = {});
 
-// The words of a launch, from those of its program: these themselves, or what kernels that programs share are given, in `own`,
-// which is by value whatever the program's are.
+// The words of a launch, from those of its program: these themselves, or what kernels that programs share are given,
+// in `own`, which is by value whatever the program's are.
 const std::int64_t* parameter_of(const source& program, const launch& l, const std::int64_t* words,
                                  std::vector<std::int64_t>& own);
 

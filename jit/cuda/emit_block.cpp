@@ -1,4 +1,5 @@
-// Statements and loops. A vector loop has one body, in which lanes beyond the end are not live: predicates cost little here.
+// Statements and loops. A vector loop has one body, in which lanes beyond the end are not live: predicates cost little
+// here.
 #include <algorithm>
 
 #include <sheaf/jit/cuda/emitter.hpp>
@@ -13,7 +14,8 @@ bool is_constant(const function_emitter& f, ir::value v, std::int64_t& n) {
   return i.code == ir::opcode::constant;
 }
 
-// Does each turn load from where the one before it found? Turns of a search wait for each other, however often they are written.
+// Does each turn load from where the one before it found? Turns of a search wait for each other, however often they
+// are written.
 bool searches(const function_emitter& f, const ir::statement& loop) {
   std::vector<ir::value> found;
   const auto is_found = [&](ir::value v) { return std::find(found.begin(), found.end(), v) != found.end(); };
@@ -40,7 +42,8 @@ void emit_serial_loop(function_emitter& f, const ir::statement& s) {
   f.close();
 }
 
-// Turns of a vector loop written one after the other: so many that a thread has 32 bytes under way, of halves as of others.
+// Turns of a vector loop written one after the other: so many that a thread has 32 bytes under way, of halves as of
+// others.
 int unrolled(const function_emitter& f, const ir::statement& s) {
   constexpr std::size_t short_body = 24;
   int bytes = 8;

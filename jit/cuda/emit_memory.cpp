@@ -1,6 +1,7 @@
-// Loads and stores. What is known of a buffer is named once, where the kernel begins; the compiler drops what is not used.
-// Where a kernel both loads and stores a buffer, its teams meet before and after each store: what one thread stored another may
-// read, and what one still reads another may not overwrite; but not where each thread reads only what it stored.
+// Loads and stores. What is known of a buffer is named once, where the kernel begins; the compiler drops what is not
+// used. Where a kernel both loads and stores a buffer, its teams meet before and after each store: what one thread
+// stored another may read, and what one still reads another may not overwrite; but not where each thread reads only
+// what it stored.
 #include <sheaf/jit/cuda/emitter.hpp>
 
 namespace sheaf::inline v0_1::cuda {

@@ -24,7 +24,8 @@ std::vector<bool> written_checks(const ir::module& m, const ir::block& body, std
   return found;
 }
 
-// Where one of the checks before holds a position, this kernel does nothing but say so, and that its own checks found none.
+// Where one of the checks before holds a position, this kernel does nothing but say so, and that its own checks found
+// none.
 void emit_skip(function_emitter& f, const std::vector<bool>& before, const std::vector<bool>& own) {
   std::string failed, which, none;
   int ordinal = 0;
@@ -197,8 +198,8 @@ std::shared_ptr<const source> shared_source(const ir::shared_module& of, const t
   return found;
 }
 
-// By function: one of at most so many texts. Long ones first, each goes to the text that is shortest so far; a compiler's start costs as
-// much as some 2000 characters.
+// By function: one of at most so many texts. Long ones first, each goes to the text that is shortest so far; a
+// compiler's start costs as much as some 2000 characters.
 std::vector<int> shared_out(const std::vector<std::string>& functions, int most) {
   constexpr std::size_t worth_a_text = 2000;
   std::size_t all = 0;
@@ -283,7 +284,8 @@ struct module_emitter {
     followed = true;
     functions.back() += f.text;
   }
-  // Launches that begin with the kernels called. Counts of blocks that have arrived are 0 between launches, so these use the same ones.
+  // Launches that begin with the kernels called. Counts of blocks that have arrived are 0 between launches, so these
+  // use the same ones.
   void add_call(const ir::kernel& k) {
     close();
     const ir::shared_call& call = *k.call;

@@ -1,5 +1,5 @@
-// Accumulators and what moves between lanes. Orders are those of the LLVM backend, so that sums have the same bits: the fixed
-// tree, and one fused multiply-add where a product is made in the same block, used nowhere else and summed.
+// Accumulators and what moves between lanes. Orders are those of the LLVM backend, so that sums have the same bits:
+// the fixed tree, and one fused multiply-add where a product is made in the same block, used nowhere else and summed.
 #include <algorithm>
 #include <bit>
 #include <limits>
@@ -126,7 +126,8 @@ void find_lanes(function_emitter& f, const ir::block& body, int lanes, int loop)
   }
 }
 
-// Is it the place of lane 0 in the loop's range, or as many teams' worth of lanes beyond? Of lanes in runs, as many turns.
+// Is it the place of lane 0 in the loop's range, or as many teams' worth of lanes beyond? Of lanes in runs, as many
+// turns.
 bool is_place(const function_emitter& f, const ir::statement& loop, ir::value v) {
   const auto is_counter = [&](ir::value x) {
     return f.instruction(x).code == ir::opcode::counter && f.instruction(x).target == loop.loop;

@@ -83,8 +83,8 @@ std::string arithmetic(const char* sign, const char* name, const op_context& c) 
 std::string math(const char* name, const op_context& c) {
   return call(c.from == element::f64 ? name : cat(name, "f").c_str(), c);
 }
-// A divisor that is a power of two is a shift, whichever sign: both round towards minus infinity. Anything else is some twenty
-// instructions, which take long to compile, too.
+// A divisor that is a power of two is a shift, whichever sign: both round towards minus infinity. Anything else is
+// some twenty instructions, which take long to compile, too.
 std::string divided(const char* name, const op_context& c) {
   const std::string& by = c.x[1];
   const bool number = c.from == element::i64 && by.size() > 2 && by.find_first_not_of("0123456789") == by.size() - 2;

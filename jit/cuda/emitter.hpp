@@ -1,5 +1,6 @@
-// The state shared by the emit_*.cpp files. A kernel's text is made of statements whose names follow the IR: v3 is value 3 (a
-// vector one is an array of the lanes that a thread holds), a3 an accumulator, c2 the counter of loop 2, b1 a buffer's address.
+// The state shared by the emit_*.cpp files. A kernel's text is made of statements whose names follow the IR: v3 is
+// value 3 (a vector one is an array of the lanes that a thread holds), a3 an accumulator, c2 the counter of loop 2, b1
+// a buffer's address.
 #pragma once
 #include <optional>
 #include <stdexcept>
@@ -50,7 +51,8 @@ struct layout {
 layout layout_of(const ir::module& m, const ir::kernel& k, const target& to, call_extents extents);
 const ir::statement* parallel_loop(const ir::kernel& k);
 
-// pieces.cpp. What the host knows of a kernel's bounds: values that are made of constants and extents; -1 turns: not known.
+// pieces.cpp. What the host knows of a kernel's bounds: values that are made of constants and extents; -1 turns: not
+// known.
 class closed_values {
  public:
   closed_values(const ir::module& m, const ir::kernel& k, call_extents extents) : m_(m), k_(k), extents_(extents) {}
@@ -62,8 +64,8 @@ class closed_values {
   const ir::kernel& k_;
   call_extents extents_;
 };
-// The one serial loop below `loop` whose turns could be pieces as well: it is all that the body does, its range is the same in
-// each turn, and its turns tell each other nothing. Null: there is none.
+// The one serial loop below `loop` whose turns could be pieces as well: it is all that the body does, its range is the
+// same in each turn, and its turns tell each other nothing. Null: there is none.
 const ir::statement* shared_below(const ir::module& m, const ir::kernel& k, const ir::statement& loop);
 
 struct function_emitter {

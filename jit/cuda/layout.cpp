@@ -50,8 +50,8 @@ bool scans_slices(const ir::kernel& k, const ir::block& body) {
 
 namespace {
 
-// What decides whether lanes may lie in runs: loops of one width, whose lanes tell each other nothing but what they fold, and
-// the narrowest elements that they load in order.
+// What decides whether lanes may lie in runs: loops of one width, whose lanes tell each other nothing but what they
+// fold, and the narrowest elements that they load in order.
 struct lane_uses {
   int lanes = 0, bytes = 8;
   bool alike = true;

@@ -1,5 +1,5 @@
-// What promised data came to, on each stream that was called on: whoever asks first on a stream sorts and inverts there.
-// Shown by tests/gpu/kept.cpp. Private header.
+// What promised data came to, on each stream that was called on: whoever asks first on a stream sorts and inverts
+// there. Shown by tests/gpu/kept.cpp. Private header.
 #pragma once
 #include <algorithm>
 #include <list>
@@ -26,8 +26,8 @@ class learned_on_device final : public learned {
     std::shared_ptr<runtime::cuda::device_block> memory;  // none: a captured graph took it
 
     bool is_known() const { return state_ == known; }
-    // failures: how many the program has had; record: where the device notes one that is still to be reported, read after it is
-    // sure that the call has ended. Null: nothing can fail.
+    // failures: how many the program has had; record: where the device notes one that is still to be reported, read
+    // after it is sure that the call has ended. Null: nothing can fail.
     void look(std::int64_t failures, const volatile std::int64_t* record) {
       if (state_ == asked && has_ended()) state_ = known;
       if (failures != failures_ || (record != nullptr && *record != 0)) state_ = unknown;

@@ -1,6 +1,6 @@
-// What every emitted text begins with: arithmetic whose meaning C++ leaves open, elements in memory, and what threads of a team
-// tell each other. A team is T threads: a power of two within one warp, or a whole block. Lane l of a vector of L lanes is held by
-// thread l % T as element l / T; where L < T, threads from L on hold none.
+// What every emitted text begins with: arithmetic whose meaning C++ leaves open, elements in memory, and what threads
+// of a team tell each other. A team is T threads: a power of two within one warp, or a whole block. Lane l of a vector
+// of L lanes is held by thread l % T as element l / T; where L < T, threads from L on hold none.
 #include <sheaf/jit/cuda/emitter.hpp>
 
 namespace sheaf::inline v0_1::cuda {
@@ -48,7 +48,8 @@ FN float magnitude(float x) { return fabsf(x); }
 FN double magnitude(double x) { return fabs(x); }
 template <class E> FN E magnitude(E x) { return x < (E)0 ? sub((E)0, x) : x; }
 
-// Rounded towards minus infinity. A divisor of 0 gives 0, and nothing traps. Division of 64 bits takes long: most is of 32.
+// Rounded towards minus infinity. A divisor of 0 gives 0, and nothing traps. Division of 64 bits takes long: most is
+// of 32.
 template <class E> FN E floor_div(E n, E d) {
   if (d == (E)0) return (E)0;
   if (d == (E)-1 && (E)-1 < (E)0) return sub((E)0, n);
@@ -169,7 +170,8 @@ template <bool Largest> struct place_of {
     return beyond || (same && b.at < a.at) ? b : a;
   }
 };
-// Lanes in runs: run g * T + t of V lanes is thread t's. Those from `rest` on are dead. Where none is, and memory allows, by 16 bytes.
+// Lanes in runs: run g * T + t of V lanes is thread t's. Those from `rest` on are dead. Where none is, and memory
+// allows, by 16 bytes.
 template <int Bytes> struct word_of { typedef uint4 type; };
 template <> struct word_of<8> { typedef uint2 type; };
 template <> struct word_of<4> { typedef u32 type; };
@@ -203,7 +205,8 @@ template <bool Stream, int T, int V, class E, int K> FN void store_runs(E* p, co
   if (rest >= K * T && (u64)p % C == 0) {
     word w[K / V * N];
     memcpy(w, x, sizeof x);
-    _Pragma("unroll") for (int g = 0; g < K / V; ++g) EACH(N) put<Stream>((word*)(p + (g * T + t) * V) + k, w[g * N + k]);
+    _Pragma("unroll") for (int g = 0; g < K / V; ++g)
+      EACH(N) put<Stream>((word*)(p + (g * T + t) * V) + k, w[g * N + k]);
   } else {
     EACH(K) {
       const int lane = (k / V * T + t) * V + k % V;
@@ -211,9 +214,11 @@ template <bool Stream, int T, int V, class E, int K> FN void store_runs(E* p, co
     }
   }
 }
-// Lanes in one run a thread, each folded with those before it from the last one on that begins anew, or from what came before the
-// first: a thread folds its own, the threads what theirs came to by log-steps, and then each what came before it.
-template <class Op, int T, int L, class E, int K> FN void scan_slices(u32 team, E (&x)[K], const bool (&begins)[K], E& carry) {
+// Lanes in one run a thread, each folded with those before it from the last one on that begins anew, or from what came
+// before the first: a thread folds its own, the threads what theirs came to by log-steps, and then each what came
+// before it.
+template <class Op, int T, int L, class E, int K>
+FN void scan_slices(u32 team, E (&x)[K], const bool (&begins)[K], E& carry) {
   const int t = (int)threadIdx.x & (T - 1);
   bool anew = begins[0];
   _Pragma("unroll") for (int k = 1; k < K; ++k) {
@@ -305,7 +310,8 @@ template <int T, int L, int K> FN double sum_wide(u32 team, const float (&x)[K])
 }
 
 // Lane l gets the one `by` before it (backward: after it) in the row of `kept` and x (backward: x and `kept`).
-template <bool Back, int T, int L, class E, int K> FN void neighbours(u32 team, E (&out)[K], const E (&kept)[K], const E (&x)[K], int by) {
+template <bool Back, int T, int L, class E, int K>
+FN void neighbours(u32 team, E (&out)[K], const E (&kept)[K], const E (&x)[K], int by) {
   constexpr int W = L < T ? L : T;
   const int t = (int)threadIdx.x & (T - 1), q = by / W, r = by & (W - 1);
   E next[K];
@@ -340,7 +346,8 @@ FN double scaled(double by, double x) { return x == 0.0 || by == 0.0 ? 0.0 : by 
 FN bool joined(bool a, bool b) { return a & b; }
 FN double joined(double a, double b) { return scaled(a, b); }
 // Steps x -> factor * x + value, joined pairwise by log-steps; `carry` is what came before the first lane.
-template <bool Back, int T, int L, class F, int K> FN void recur_lanes(u32 team, double (&x)[K], F (&factor)[K], double& carry) {
+template <bool Back, int T, int L, class F, int K>
+FN void recur_lanes(u32 team, double (&x)[K], F (&factor)[K], double& carry) {
   double before[K], nothing[K];
   F earlier[K], one[K];
   EACH(K) nothing[k] = -0.0, one[k] = (F)1;
@@ -354,8 +361,8 @@ template <bool Back, int T, int L, class F, int K> FN void recur_lanes(u32 team,
 }
 
 constexpr __device__ int levels_of(int n) { return n < 2 ? 1 : 1 + levels_of(n / 2); }
-// Folds of 1, 2, 4, ... lanes, each from two of the one before, put together to N; or, where combining a value twice changes
-// nothing, from two that overlap.
+// Folds of 1, 2, 4, ... lanes, each from two of the one before, put together to N; or, where combining a value twice
+// changes nothing, from two that overlap.
 template <class Op, bool Overlaps, bool Back, int N, int T, int L, class E, int M, int K>
 FN void slide_lanes(u32 team, E (&out)[K], E (&kept)[M][K], const E (&x)[K]) {
   E level[M][K], other[K];

@@ -1,5 +1,6 @@
-// Runs programs on a GPU: plans for a class of arguments, emits, finds code, and queues its kernels on the caller's stream.
-// A call fills the one parameter that all kernels share, launches them and returns; nothing waits. Shown by tests/gpu.
+// Runs programs on a GPU: plans for a class of arguments, emits, finds code, and queues its kernels on the caller's
+// stream. A call fills the one parameter that all kernels share, launches them and returns; nothing waits. Shown by
+// tests/gpu.
 #include <algorithm>
 #include <cstring>
 #include <deque>
@@ -37,8 +38,8 @@ struct ready_kernel {
   const cuda::launch* how;
 };
 
-// What a program keeps of a stream: where the device notes what is wrong with data, and the parameters of the calls it may
-// speak of. It lives as long as the program, or in a capture as its graph needs it, which is the same.
+// What a program keeps of a stream: where the device notes what is wrong with data, and the parameters of the calls it
+// may speak of. It lives as long as the program, or in a capture as its graph needs it, which is the same.
 struct lane {
   std::shared_ptr<device::stream_state> stream;
   std::shared_ptr<device::device_block> workspace;  // of a capture: nobody else gets it

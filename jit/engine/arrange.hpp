@@ -1,9 +1,12 @@
-// Pass `arrange`: programs and views of a call are brought into the form in which the planner sees runs of memory, which it
-// looks for along last dimensions. Shown by tests/numeric/layouts.cpp. Private header.
-//   order    the dimension of an input along which its elements lie closest becomes its last: a transposed view is read in
+// Pass `arrange`: programs and views of a call are brought into the form in which the planner sees runs of memory,
+// which it looks for along last dimensions. Shown by tests/numeric/layouts.cpp. Private header.
+//   order    the dimension of an input along which its elements lie closest becomes its last: a transposed view is
+//            read in
 //            the order of memory;
-//   columns  the last two dimensions of a dense input of few columns become one, so that rows lie along lanes: sums over its
-//            columns are windows then, a row apart. Only where its subscripts are whole ranges, and nothing new can be out
+//   columns  the last two dimensions of a dense input of few columns become one, so that rows lie along lanes: sums
+//            over its
+//            columns are windows then, a row apart. Only where its subscripts are whole ranges, and nothing new can be
+//            out
 //            of range.
 #pragma once
 #include <string>
@@ -15,7 +18,8 @@
 
 namespace sheaf::inline v0_1::jit {
 
-// Of the dimensions with more than one element the one with the least stride, the last of equals; rank - 1 where there is none.
+// Of the dimensions with more than one element the one with the least stride, the last of equals; rank - 1 where there
+// is none.
 int closest_dimension(const sheaf_tensor& t, int rank);
 
 class arrangement {

@@ -42,7 +42,8 @@ std::shared_ptr<const loaded_code> from_disk(const std::string& key, const std::
 
 std::shared_ptr<const loaded_code> generated(const ir::module& module, const std::string& key, const options& steer) {
   const auto start = clock::now();
-  ir::verify(module);  // microseconds, beside the milliseconds of LLVM, which ends the process where its own rules are broken
+  // microseconds, beside the milliseconds of LLVM, which ends the process where its own rules are broken
+  ir::verify(module);
   const auto object = generate_object(module, target_of(steer), steer.determinism == determinism::strict);
   auto made = loaded(object, module.name);
   runtime::default_kernel_cache().store(key, object.data(), object.size());

@@ -23,9 +23,9 @@ struct code_counts {
 code_counts& counted();
 
 // One piece of code for equal text on one processor, whoever asks; safe from several threads.
-// text: the printed module, which is the key, with the processor and whether it is strict. Throws code::codegen_unavailable
-// where the plug-in can't be opened, code::codegen_failed with the generator's words, code::unsupported where the processor
-// cannot keep a promise.
+// text: the printed module, which is the key, with the processor and whether it is strict. Throws
+// code::codegen_unavailable where the plug-in can't be opened, code::codegen_failed with the generator's words,
+// code::unsupported where the processor cannot keep a promise.
 std::shared_ptr<const loaded_code> code_for(const ir::module& module, const std::string& text, const options& steer);
 
 // The cache on disk as it is now, and a sentence that says so.

@@ -13,12 +13,13 @@ namespace sheaf::inline v0_1::jit {
 [[noreturn]] void fail_demand(const graph& g, int which, const std::vector<std::int64_t>& at,
                               std::optional<std::int64_t> found, std::optional<std::int64_t> limit);
 
-// How the words get at an element of a tensor: false where it can't be read any more. A tensor whose data is null is not read.
+// How the words get at an element of a tensor: false where it can't be read any more. A tensor whose data is null is
+// not read.
 using element_reader = std::function<bool(void* to, const void* from, std::size_t bytes)>;
 bool read_host(void* to, const void* from, std::size_t bytes);
 
-// Throws code::index_out_of_range, or what a demand throws, for position `position` of a check that failed; reads the data
-// that made it fail.
+// Throws code::index_out_of_range, or what a demand throws, for position `position` of a check that failed; reads the
+// data that made it fail.
 [[noreturn]] void fail_check(const graph& g, const plan::check& check, std::int64_t position,
                              const sheaf_tensor* tensors, const element_reader& read = read_host);
 

@@ -1,5 +1,5 @@
-// A program planned for one class of arguments on the device that facts speak of, its inputs as they are arranged, and the workspace arrays and
-// check results that it needs beside its arguments in one piece of memory. Private header.
+// A program planned for one class of arguments on the device that facts speak of, its inputs as they are arranged, and
+// the workspace arrays and check results that it needs beside its arguments in one piece of memory. Private header.
 #pragma once
 #include <stdexcept>
 #include <string>
@@ -34,7 +34,8 @@ class arranged_call {
 
   // By slot: inputs as they are arranged, outputs, workspaces, checks.
   std::vector<std::vector<std::int64_t>> slot_extents(const call_class& a) const;
-  // Throws for the check of that ordinal, in the words of the program as it was written; tensors as named_views makes them.
+  // Throws for the check of that ordinal, in the words of the program as it was written; tensors as named_views makes
+  // them.
   [[noreturn]] void fail(std::int64_t ordinal, std::int64_t position, const sheaf_tensor* tensors,
                          const element_reader& read) const;
 

@@ -18,8 +18,8 @@ struct dimension {
   std::int64_t stride = 0, low = 0, high = 0;  // stride > 0; what its position may be
 };
 
-// Whether start + the sum of position * stride can be 0: by stride, largest first, where what is left must be within what the
-// smaller ones span. Where strides nest that leaves one position each.
+// Whether start + the sum of position * stride can be 0: by stride, largest first, where what is left must be within
+// what the smaller ones span. Where strides nest that leaves one position each.
 class meeting {
  public:
   void add(std::int64_t stride, std::int64_t low, std::int64_t high) {

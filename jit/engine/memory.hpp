@@ -1,13 +1,13 @@
-// Check of the memory of a call's arguments, before anything of it is touched. Input: the views of a call. Output: nothing, or
-// sheaf::error, code::bad_argument. Shown by tests/numeric/memory.cpp. Private header.
+// Check of the memory of a call's arguments, before anything of it is touched. Input: the views of a call. Output:
+// nothing, or sheaf::error, code::bad_argument. Shown by tests/numeric/memory.cpp. Private header.
 #pragma once
 #include <sheaf/runtime/sheaf_call.h>
 #include <sheaf/dsl/graph/graph.hpp>
 
 namespace sheaf::inline v0_1::jit {
 
-// Elements have memory: a null pointer stands only where there are none. Outputs that the caller gives have places of their
-// own, each element one. tensors: inputs, then outputs; an output without extents is the library's to allocate.
+// Elements have memory: a null pointer stands only where there are none. Outputs that the caller gives have places of
+// their own, each element one. tensors: inputs, then outputs; an output without extents is the library's to allocate.
 void check_memory(const graph& g, const sheaf_tensor* tensors);
 
 }  // namespace sheaf::inline v0_1::jit

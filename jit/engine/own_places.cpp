@@ -35,8 +35,8 @@ std::string folder_of(const std::string& file) {
   return slash == std::string::npos || file.front() != '/' ? "" : slash == 0 ? "/" : file.substr(0, slash);
 }
 
-// The file of this code, absolute and without links: dladdr has the name under which the program or library was opened, which
-// may be relative to a folder that the process has left.
+// The file of this code, absolute and without links: dladdr has the name under which the program or library was
+// opened, which may be relative to a folder that the process has left.
 std::string mapped_file() {
   std::string found;
   std::FILE* maps = std::fopen("/proc/self/maps", "re");

@@ -105,7 +105,8 @@ void set_code_generator(const char* path) {
   search& s = the_search();
   const std::lock_guard guard(s.lock);
   if (s.opened.compile != nullptr)
-    runtime::fail(code::bad_argument, "set_code_generator", "a call before the first kernel is compiled", "one after it");
+    runtime::fail(code::bad_argument, "set_code_generator", "a call before the first kernel is compiled",
+                  "one after it");
   s.chosen = chosen;
 }
 

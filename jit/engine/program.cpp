@@ -128,8 +128,9 @@ bool is_dense(const sheaf_tensor& t, int rank) {
   return rank >= 2 && is_unit(t, rank - 1) && t.strides[rank - 2] == t.extents[rank - 1];
 }
 
-// What distinguishes the kernels of a program: extents, along which dimension an input's elements lie closest, and whether
-// the stride there, or the last of an output, is 1, and whether its rows have no gaps. -1 stands for an output that the caller has yet to allocate.
+// What distinguishes the kernels of a program: extents, along which dimension an input's elements lie closest, and
+// whether the stride there, or the last of an output, is 1, and whether its rows have no gaps. -1 stands for an output
+// that the caller has yet to allocate.
 int write_key(const graph& g, const sheaf_tensor* tensors, std::int64_t* key) {
   int n = 0;
   const auto put = [&](const sheaf_tensor& t, int rank, int last) {

@@ -8,7 +8,8 @@
 
 namespace sheaf::inline v0_1 {
 
-// Whether kernels are kept on disk; not_trusted: somebody else can write the folder, so nothing is read from it or written to it.
+// Whether kernels are kept on disk; not_trusted: somebody else can write the folder, so nothing is read from it or
+// written to it.
 enum class disk_cache : std::uint8_t { off, read, on, not_trusted };
 
 // What a program has done so far. More is counted in later versions: read members by name.
@@ -46,8 +47,8 @@ int device_of(const program* p);
 void free_program(program* p) noexcept;
 
 // The kernel for these arguments, from memory, disk or the code generator, after everything that can be checked without
-// reading data was checked. tensors: inputs, then outputs; an output whose data is null will be allocated by the caller.
-// Throws sheaf::error.
+// reading data was checked. tensors: inputs, then outputs; an output whose data is null will be allocated by the
+// caller. Throws sheaf::error.
 // indices: what is kept of these calls, or null.
 const kernel* prepare(program* p, const sheaf_tensor* tensors, kept* indices = nullptr);
 // Extents of an output, for allocation.
@@ -55,9 +56,9 @@ const std::int64_t* output_extents(const kernel* k, int output);
 // Runs it. Throws sheaf::error with code::index_out_of_range, before any output is written.
 void run(const kernel* k, const sheaf_tensor* tensors, kept* indices = nullptr);
 
-// Promises that the inputs of these slots stay as they are from call to call, and holds what the first of them learns from
-// them. It belongs to its program and is made for the extents of its first call: prepare throws code::extent_mismatch for
-// others, and code::bad_argument for another program, until it forgets.
+// Promises that the inputs of these slots stay as they are from call to call, and holds what the first of them learns
+// from them. It belongs to its program and is made for the extents of its first call: prepare throws
+// code::extent_mismatch for others, and code::bad_argument for another program, until it forgets.
 kept* keep(program* p, const int* slots, int count);
 void free_kept(kept* indices) noexcept;
 void forget(kept* indices);
@@ -74,10 +75,12 @@ void expect_device(const program* p, int slot, int device);
 
 statistics statistics_of(const program* p);
 
-// The code generator, libsheaf_llvm.so, by its absolute path, instead of the search for it; null: the search again. Before the
-// first kernel is compiled. Throws code::bad_argument for a relative path, which chdir could change, and where it is too late.
+// The code generator, libsheaf_llvm.so, by its absolute path, instead of the search for it; null: the search again.
+// Before the first kernel is compiled. Throws code::bad_argument for a relative path, which chdir could change, and
+// where it is too late.
 void set_code_generator(const char* path);
-// Where <sheaf/api/compile.hpp> is, as the compiler of the caller spells it: the prefix above it is the last place of the search.
+// Where <sheaf/api/compile.hpp> is, as the compiler of the caller spells it: the prefix above it is the last place of
+// the search.
 void note_headers(const char* path);
 
 // Texts for people: the printed definitions, the plan for these arguments, the kernel IR. Valid as long as the program.

@@ -34,8 +34,8 @@ class runner {
   virtual ~runner() = default;
   // tensors: inputs, then outputs, all with memory. Throws sheaf::error before any output is written.
   virtual void run(const sheaf_tensor* tensors) const = 0;
-  // The same with memory of kept_bytes() that holds from the first call to the next what promised data comes to. Calls that
-  // have it only read it.
+  // The same with memory of kept_bytes() that holds from the first call to the next what promised data comes to. Calls
+  // that have it only read it.
   virtual void run_kept(const sheaf_tensor* tensors, char*, bool /*first*/) const { run(tensors); }
   virtual std::size_t kept_bytes() const { return 0; }
   // On a device: queued on a stream, or only what it needs made ready. `kept` is what make_learned() gave, or null.

@@ -61,7 +61,12 @@ class block_builder {
   }
 
   value pattern(std::int64_t bits, std::int32_t period) {
-    return add({.code = opcode::pattern, .type = element::boolean, .vector = true, .bits = bits, .dimension = period, .args = {}});
+    return add({.code = opcode::pattern,
+                .type = element::boolean,
+                .vector = true,
+                .bits = bits,
+                .dimension = period,
+                .args = {}});
   }
 
   // `how` is the access where every subscript is scalar; with a vector among them it is a gather.
@@ -76,7 +81,8 @@ class block_builder {
                 .mask = mask,
                 .args = std::move(subscripts)});
   }
-  value load_spread(std::int32_t buffer, element type, std::vector<value> subscripts, spacing apart, value mask = none) {
+  value load_spread(std::int32_t buffer, element type, std::vector<value> subscripts, spacing apart,
+                    value mask = none) {
     return add({.code = opcode::load,
                 .type = type,
                 .vector = true,
@@ -151,7 +157,8 @@ class block_builder {
     return add(std::move(i));
   }
   value scan_lanes(value accumulator, value x, value mask = none) {
-    return add({.code = opcode::scan_lanes, .type = type_of(x), .vector = true, .mask = mask, .args = {accumulator, x}});
+    return add(
+        {.code = opcode::scan_lanes, .type = type_of(x), .vector = true, .mask = mask, .args = {accumulator, x}});
   }
   value scan_slices(value accumulator, value x, value begins) {
     return add({.code = opcode::scan_lanes, .type = type_of(x), .vector = true, .args = {accumulator, x, begins}});

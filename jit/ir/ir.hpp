@@ -2,7 +2,8 @@
 // emitter (LLVM, CUDA) sees nothing else. Grammar and rules: verify.hpp.
 //
 //   module  = buffers, kernels in order of execution
-//   kernel  = one block that is entered once, or once per piece where its only statement is a parallel loop; or a call of
+//   kernel  = one block that is entered once, or once per piece where its only statement is a parallel loop; or a call
+//           of
 //             kernels that programs share
 //   block   = statements
 //   statement = instruction | loop | guard | store | combine | prefetch | append
@@ -52,23 +53,29 @@ enum class opcode : std::uint8_t {
   pattern,       // boolean vector: lane k is bit k % dimension of `bits`; dimension a power of two, at most 32
   load,          // `target`[args...]; see access
   accumulator,   // a mutable cell of `type`, vector or scalar, set to the identity of `fold`; changed by combine
-  read,          // the content of accumulator args[0], now; of argmax and argmin the position, -1 over nothing; of a state of
-                 // several values the one that `dimension` counts
-  fold_lanes,    // scalar: what read is of the vector accumulator args[0], combined by the fixed tree; a sum of f32 may be
-                 // folded to f64: from 16 lanes on the tree is one of f64
-  scan_lanes,    // vector: lane k is the scalar accumulator args[0] combined with lanes up to k of args[1], in the order in
-                 // which the vector loop runs; the accumulator takes them all. A floating one may be wider than args[1].
-                 // With args[2], booleans: lanes where that is true begin anew; the accumulator takes what the last lane is.
-                 // Those are for a GPU, in forward loops.
-  recur_lanes,   // vector of f64: lane k is args[2] there plus args[1] there times the lane before it, in the order of the loop; a
-                 // boolean factor keeps it or not, and a lane of 0 stays 0 whatever the factor. Before the first lane there
-                 // is the scalar accumulator args[0], which takes the last.
-  slide_lanes,   // vector: lane k is the fold of the `dimension` lanes of args[1] that end at k, or in a backward loop begin
-                 // there; those before the vector are the turn's before it (or of the loop before), which the vector
-                 // accumulator args[0] keeps. Its `dimension` is the same, at most the lanes, and nothing else uses it.
-  shift_lanes,   // vector: lane k is the lane of args[1] `dimension` before k, or in a backward loop after it; those before
-                 // the vector are the turn's before it, as of slide_lanes. What args[0] keeps may be read before: so a turn
-                 // goes on from the last one's vector by any operation.
+  // the content of accumulator args[0], now; of argmax and argmin the position, -1 over nothing; of a state of several
+  // values the one that `dimension` counts
+  read,
+  // scalar: what read is of the vector accumulator args[0], combined by the fixed tree; a sum of f32 may be folded to
+  // f64: from 16 lanes on the tree is one of f64
+  fold_lanes,
+  // vector: lane k is the scalar accumulator args[0] combined with lanes up to k of args[1], in the order in which the
+  // vector loop runs; the accumulator takes them all. A floating one may be wider than args[1]. With args[2], booleans:
+  // lanes where that is true begin anew; the accumulator takes what the last lane is. Those are for a GPU, in forward
+  // loops.
+  scan_lanes,
+  // vector of f64: lane k is args[2] there plus args[1] there times the lane before it, in the order of the loop; a
+  // boolean factor keeps it or not, and a lane of 0 stays 0 whatever the factor. Before the first lane there is the
+  // scalar accumulator args[0], which takes the last.
+  recur_lanes,
+  // vector: lane k is the fold of the `dimension` lanes of args[1] that end at k, or in a backward loop begin there;
+  // those before the vector are the turn's before it (or of the loop before), which the vector accumulator args[0]
+  // keeps. Its `dimension` is the same, at most the lanes, and nothing else uses it.
+  slide_lanes,
+  // vector: lane k is the lane of args[1] `dimension` before k, or in a backward loop after it; those before the vector
+  // are the turn's before it, as of slide_lanes. What args[0] keeps may be read before: so a turn goes on from the last
+  // one's vector by any operation.
+  shift_lanes,
 };
 
 // How a load or store in a vector loop meets memory, and what its subscripts are.
@@ -84,7 +91,8 @@ enum class access : std::uint8_t {
 struct spacing {
   std::int32_t step = 1, repeat = 1;
   std::int32_t phase = 0;  // from 0, less than repeat
-  // Several loads share the elements of whole groups of `step`: all of them may be read, and each takes the one at `skew`.
+  // Several loads share the elements of whole groups of `step`: all of them may be read, and each takes the one at
+  // `skew`.
   bool whole = false;
   std::int32_t skew = 0;   // from 0, less than step
   std::int32_t operator()(std::int32_t k) const { return skew + (phase + k * step) / repeat; }
@@ -98,8 +106,9 @@ struct instruction {
   monoid fold = monoid::sum;         // accumulator
   std::int64_t bits = 0;             // constant: an integer, or the bits of a double
   std::int32_t target = -1;          // buffer or loop id
-  std::int32_t dimension =
-      0;  // extent; slide_lanes, shift_lanes and their accumulators: the width; recur_lanes: may a factor vanish; read, fold_lanes
+  // extent; slide_lanes, shift_lanes and their accumulators: the width; recur_lanes: may a factor vanish; read,
+  // fold_lanes
+  std::int32_t dimension = 0;
   access how = access::uniform;      // load
   value mask = none;                 // load: lanes (or the scalar) whose mask is false yield zero and touch no memory;
                                      // scan_lanes: they count as the identity
@@ -122,18 +131,20 @@ struct statement {
   loop_kind how_loop = loop_kind::serial;
   std::int32_t loop = -1;
   value low = none, high = none;
-  std::int32_t lanes = 1;   // vector loops: a power of two, 2 to 256; wider than a register on purpose (several accumulators)
+  // vector loops: a power of two, 2 to 256; wider than a register on purpose (several accumulators)
+  std::int32_t lanes = 1;
   std::int32_t unroll = 1;  // serial loops: a hint
   bool brief = false;       // vector loops, a hint: few turns, so less code (one masked body) counts more than speed
   bool whole = false;       // vector loops: the range is a multiple of the lanes
-  bool backward = false;    // serial and vector loops: from high - 1 down to low, vectors last first; lanes still ascend
+  // serial and vector loops: from high - 1 down to low, vectors last first; lanes still ascend
+  bool backward = false;
   double cost = 1;          // parallel loops: nanoseconds of one iteration, estimated
   block body;               // loop, guard
 
-  // store: `stored` into buffer `target` at `subscripts`. prefetch: these lanes of `target` are read soon; the place may be
-  // outside, and no memory is touched. combine: `stored` into accumulator `target_value`. append: the loop's variable in each
-  // lane whose mask holds, in order, into the local buffer `target` from place `target_value` on, a scalar accumulator (a sum
-  // of i64) that takes how many there were; the loop has at most 64 lanes.
+  // store: `stored` into buffer `target` at `subscripts`. prefetch: these lanes of `target` are read soon; the place
+  // may be outside, and no memory is touched. combine: `stored` into accumulator `target_value`. append: the loop's
+  // variable in each lane whose mask holds, in order, into the local buffer `target` from place `target_value` on, a
+  // scalar accumulator (a sum of i64) that takes how many there were; the loop has at most 64 lanes.
   std::int32_t target = -1;
   value target_value = none;
   value stored = none;
@@ -144,8 +155,8 @@ struct statement {
   bool far = false;         // prefetch: into the second cache
   bool adds = false;        // store: added to what is there, by one of many threads at a time; on a GPU
   std::vector<value> subscripts;
-  // combine of argmax and argmin: the position (i64) that goes with the value. Of a state of several values: those after
-  // the first. earlier: what is combined stands before what
+  // combine of argmax and argmin: the position (i64) that goes with the value. Of a state of several values: those
+  // after the first. earlier: what is combined stands before what
   // is in the accumulator, not after it.
   value position = none;
   std::vector<value> more;
@@ -165,9 +176,10 @@ struct kernel {
   std::shared_ptr<const shared_call> call = {};  // instead of a body; null: there is one
 };
 
-// How a fold of the program's own combines two states of `width` values into one of them, its `component`: by steps in order.
-// An argument is 0 to 2 * width - 1 for the values themselves, first state first, and 2 * width + k for step k; so is `result`.
-// The folds of one state stand one after the other; an accumulator names the first, and has the first's type.
+// How a fold of the program's own combines two states of `width` values into one of them, its `component`: by steps in
+// order. An argument is 0 to 2 * width - 1 for the values themselves, first state first, and 2 * width + k for step k;
+// so is `result`. The folds of one state stand one after the other; an accumulator names the first, and has the
+// first's type.
 struct fold_step {
   op what = op::constant;  // constant or elementwise
   element type = element::f32;
@@ -189,8 +201,8 @@ struct module {
   std::vector<kernel> kernels;  // run in this order; a kernel that writes a check buffer is followed by its test
 };
 
-// Kernels of a GPU that are the same for all programs, so that they are compiled once. Their buffers are workspaces, and then local ones;
-// the last of the workspaces has no elements: its extents are numbers, which each call gives.
+// Kernels of a GPU that are the same for all programs, so that they are compiled once. Their buffers are workspaces,
+// and then local ones; the last of the workspaces has no elements: its extents are numbers, which each call gives.
 struct shared_module {
   module code;
   std::vector<std::int64_t> typical;  // numbers for which threads are laid out

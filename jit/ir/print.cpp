@@ -8,9 +8,9 @@
 namespace sheaf::inline v0_1::ir {
 
 const char* name_of(opcode code) {
-  static constexpr const char* names[] = {"elementwise", "constant",    "extent", "counter",   "lanes", "pattern",
-                                          "load",        "accumulator", "read",   "fold_lanes", "scan_lanes", "recur_lanes", "slide_lanes",
-                                          "shift_lanes"};
+  static constexpr const char* names[] = {"elementwise", "constant",    "extent",      "counter",    "lanes",
+                                          "pattern",     "load",        "accumulator", "read",       "fold_lanes",
+                                          "scan_lanes",  "recur_lanes", "slide_lanes", "shift_lanes"};
   return names[static_cast<int>(code)];
 }
 const char* name_of(access how) {
@@ -132,7 +132,8 @@ class printer {
     return text;
   }
   std::string buffer_name(std::int32_t id) const {
-    return id >= 0 && id < static_cast<std::int32_t>(m_.buffers.size()) ? buffers_[static_cast<std::size_t>(id)] : "bad_buffer";
+    return id >= 0 && id < static_cast<std::int32_t>(m_.buffers.size()) ? buffers_[static_cast<std::size_t>(id)]
+                                                                        : "bad_buffer";
   }
   // Two loops may share a name, so the id is part of it.
   std::string loop_name(std::int32_t id) const {
@@ -143,7 +144,8 @@ class printer {
   static std::string spacing_text(const instruction& i) {
     if (i.how != access::spread) return "";
     std::string text = " step " + std::to_string(i.apart.step);
-    if (i.apart.repeat > 1) text += " repeat " + std::to_string(i.apart.repeat) + " phase " + std::to_string(i.apart.phase);
+    if (i.apart.repeat > 1)
+      text += " repeat " + std::to_string(i.apart.repeat) + " phase " + std::to_string(i.apart.phase);
     if (i.apart.whole) text += " skew " + std::to_string(i.apart.skew);
     return text;
   }
@@ -168,10 +170,11 @@ class printer {
         return "pattern " + bits;
       }
       case opcode::load:
-        return std::string("load ") + name_of(i.how) + spacing_text(i) + " " + buffer_name(i.target) + "[" + list(i.args) + "]" +
-               (i.mask == none ? "" : " mask " + name(i.mask));
+        return std::string("load ") + name_of(i.how) + spacing_text(i) + " " + buffer_name(i.target) + "[" +
+               list(i.args) + "]" + (i.mask == none ? "" : " mask " + name(i.mask));
       case opcode::accumulator:
-        return std::string("accumulator ") + name_of(i.fold) + (is_own(i.fold) ? " #" + std::to_string(own_number(i.fold)) : "") +
+        return std::string("accumulator ") + name_of(i.fold) +
+               (is_own(i.fold) ? " #" + std::to_string(own_number(i.fold)) : "") +
                (i.dimension > 0 ? " sliding " + std::to_string(i.dimension) : "");
       case opcode::read:
         return "read " + list(i.args) + part_text(i);

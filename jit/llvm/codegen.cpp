@@ -116,9 +116,10 @@ struct pass_config : TargetPassConfig {
   using TargetPassConfig::addCoreISelPasses;
 };
 
-// TargetPassConfig::addISelPasses, less what finds nothing in this code or takes more than it gives: strength reduction of
-// addresses, which with its analyses is a fifth of all and gains nothing once row addresses stand before their loops (hoist.cpp);
-// searches for constants, library calls, comparisons, atomics, exceptions and intrinsics that no emitter here writes.
+// TargetPassConfig::addISelPasses, less what finds nothing in this code or takes more than it gives: strength
+// reduction of addresses, which with its analyses is a fifth of all and gains nothing once row addresses stand before
+// their loops (hoist.cpp); searches for constants, library calls, comparisons, atomics, exceptions and intrinsics that
+// no emitter here writes.
 bool add_selection(TargetPassConfig& steps, legacy::PassManager& passes, LLVMTargetMachine& machine) {
   passes.add(createTargetTransformInfoWrapperPass(machine.getTargetIRAnalysis()));
   passes.add(createPreISelIntrinsicLoweringPass());

@@ -108,8 +108,8 @@ bool is_one_group(function_emitter& f, const ir::statement& s, Value* low, Value
   return known != nullptr && known->isOne();
 }
 
-// Of stores past the caches that take half a line the other half is waited for, and with it every store in between. Two groups
-// of lanes at a time, and stored plainly, sums of a window of 1024 take two thirds of the time (Zen 3).
+// Of stores past the caches that take half a line the other half is waited for, and with it every store in between.
+// Two groups of lanes at a time, and stored plainly, sums of a window of 1024 take two thirds of the time (Zen 3).
 bool stores_half_lines(const function_emitter& f, const ir::statement& s) {
   constexpr int line_bytes = 64;
   if (f.m.target.avx512 || !f.m.target.avx2 || s.backward) return false;

@@ -18,9 +18,9 @@ Value* neighbours(function_emitter& f, Value* kept, Value* x, int by) {
 
 }  // namespace
 
-// Log-step prefixes within the vector, then the accumulator onto each lane. Only the accumulator is carried from vector to
-// vector, so a wide one keeps a long sum exact to the last bits; dead lanes count as the identity, so its last lane is the
-// total of every vector.
+// Log-step prefixes within the vector, then the accumulator onto each lane. Only the accumulator is carried from
+// vector to vector, so a wide one keeps a long sum exact to the last bits; dead lanes count as the identity, so its
+// last lane is the total of every vector.
 Value* emit_scan_lanes(function_emitter& f, const ir::instruction& i) {
   if (i.args.size() > 2) throw compile_error("folds that begin anew at slices have no place on a processor");
   auto& b = f.build;
@@ -46,8 +46,8 @@ Value* emit_scan_lanes(function_emitter& f, const ir::instruction& i) {
   return i.type == element::boolean ? from_memory(f, i.type, result) : result;
 }
 
-// Steps x -> factor * x + value, joined pairwise by log-steps: of two, the factors multiply and the later takes the earlier's
-// value in. A boolean factor is a mask of all bits. Dead lanes keep what came and add nothing.
+// Steps x -> factor * x + value, joined pairwise by log-steps: of two, the factors multiply and the later takes the
+// earlier's value in. A boolean factor is a mask of all bits. Dead lanes keep what came and add nothing.
 Value* emit_recur_lanes(function_emitter& f, const ir::instruction& i) {
   auto& b = f.build;
   const cell& c = f.cells[static_cast<std::size_t>(i.args[0])];
@@ -81,8 +81,9 @@ Value* emit_recur_lanes(function_emitter& f, const ir::instruction& i) {
   return result;
 }
 
-// Folds of 1, 2, 4, ... lanes, each from two of the one before; the width is put together from those, or, where combining a
-// value twice changes nothing, from two that overlap. Of the lanes before this vector only what the last turn kept is used.
+// Folds of 1, 2, 4, ... lanes, each from two of the one before; the width is put together from those, or, where
+// combining a value twice changes nothing, from two that overlap. Of the lanes before this vector only what the last
+// turn kept is used.
 Value* emit_slide_lanes(function_emitter& f, const ir::instruction& i) {
   auto& b = f.build;
   const ir::instruction& a = f.instruction(i.args[0]);

@@ -68,7 +68,8 @@ Value* live_lanes(function_emitter& f, const ir::statement& s, const cell& c) {
 int combining_lanes(const function_emitter& f, const ir::block& body, ir::value id, int around) {
   for (const ir::statement& s : body) {
     if (s.kind == ir::statement_kind::combine && s.target_value == id) return around;
-    if (s.kind == ir::statement_kind::instruct && (f.instruction(s.id).code == ir::opcode::slide_lanes || f.instruction(s.id).code == ir::opcode::shift_lanes) &&
+    if (s.kind == ir::statement_kind::instruct &&
+        (f.instruction(s.id).code == ir::opcode::slide_lanes || f.instruction(s.id).code == ir::opcode::shift_lanes) &&
         f.instruction(s.id).args[0] == id)
       return around;
     const bool vector = s.kind == ir::statement_kind::loop && s.how_loop == ir::loop_kind::vector;

@@ -1,5 +1,6 @@
-// Loads whose lanes are spread over a row: every second element, or each element for two lanes. A register of lanes is a
-// few contiguous loads and permutations by constants; nothing beyond the last element that a live lane wants is touched.
+// Loads whose lanes are spread over a row: every second element, or each element for two lanes. A register of lanes is
+// a few contiguous loads and permutations by constants; nothing beyond the last element that a live lane wants is
+// touched.
 #include <llvm/IR/IntrinsicsX86.h>
 
 #include <sheaf/jit/llvm/emitter.hpp>

@@ -43,7 +43,8 @@ using state = std::vector<llvm::Value*>;
 // An accumulator, one cell for each. Cells become registers (mem2reg).
 struct cell {
   std::vector<llvm::AllocaInst*> parts;
-  std::vector<llvm::AllocaInst*> slides;  // slide_lanes: the last turn's folds of 1, 2, 4, ... lanes; shift_lanes: the first alone
+  // slide_lanes: the last turn's folds of 1, 2, 4, ... lanes; shift_lanes: the first alone
+  std::vector<llvm::AllocaInst*> slides;
   int lanes = 0;                          // 0: scalar
   int born_in = -1;                       // the vector loop it was declared in: dead lanes of its tail need no masking
 };
@@ -117,8 +118,8 @@ void emit_stream_store(function_emitter& f, llvm::Value* address, llvm::Value* b
 
 // emit_spread.cpp: lanes spread over the row at `pointer`, `mask` may be null. False: it would take too many loads.
 bool may_spread(const function_emitter& f, const ir::spacing& apart, int bytes);
-llvm::Value* emit_spread(function_emitter& f, const ir::spacing& apart, llvm::Type* element, int bytes, llvm::Value* pointer,
-                         llvm::Value* mask);
+llvm::Value* emit_spread(function_emitter& f, const ir::spacing& apart, llvm::Type* element, int bytes,
+                         llvm::Value* pointer, llvm::Value* mask);
 
 // emit_fold.cpp
 bool has_position(monoid fold);

@@ -1,5 +1,6 @@
-// Addresses of rows, and values that are the same in all lanes, stand before the loops that do not change them: found when a
-// loop is written, innermost first, in one walk over what was just emitted. LLVM's passes for it take a third of all time.
+// Addresses of rows, and values that are the same in all lanes, stand before the loops that do not change them: found
+// when a loop is written, innermost first, in one walk over what was just emitted. LLVM's passes for it take a third
+// of all time.
 #include <llvm/ADT/SmallPtrSet.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>

@@ -1,9 +1,9 @@
 // Functions as plain vector IR. A call to a vector library would spill every accumulator, since no vector register
-// survives a call on x86-64, and its bits differ between widths; these stay in registers, have no branches (but for sines
-// of huge numbers), and give the same bits in every lane, width and tail, AVX2 or AVX-512 (without FMA the last bit may
-// differ). NaN gives NaN, overflow infinity, subnormals are kept. Coefficients: scripts/fit_math.py. What they cost beside
-// libmvec and SLEEF, and their errors: docs/math.md. Bounds shown by tests/jit/math.cpp, in units of the last place:
-// exp 1, log 1, expm1 2, log1p 2, sigmoid 2, tanh 3, erf 2, sin 2, cos 2, pow 1.5.
+// survives a call on x86-64, and its bits differ between widths; these stay in registers, have no branches (but for
+// sines of huge numbers), and give the same bits in every lane, width and tail, AVX2 or AVX-512 (without FMA the last
+// bit may differ). NaN gives NaN, overflow infinity, subnormals are kept. Coefficients: scripts/fit_math.py. What they
+// cost beside libmvec and SLEEF, and their errors: docs/math.md. Bounds shown by tests/jit/math.cpp, in units of the
+// last place: exp 1, log 1, expm1 2, log1p 2, sigmoid 2, tanh 3, erf 2, sin 2, cos 2, pow 1.5.
 #include <llvm/IR/IntrinsicsX86.h>
 
 #include <sheaf/jit/llvm/math.hpp>
@@ -28,8 +28,8 @@ Value* real_math::scale(Value* y, Value* n) const {
   return b.CreateIntrinsic((is_double ? doubles : singles)[bytes / 32], {}, args);
 }
 
-// In two factors, so that results reach infinity and the subnormals: their exponents are the halves of n and of two biases,
-// made by shifts alone.
+// In two factors, so that results reach infinity and the subnormals: their exponents are the halves of n and of two
+// biases, made by shifts alone.
 Value* real_math::scaled(Value* y, const reduced& by) const {
   if (Value* once = scale(y, by.whole)) return once;
   Value* half = b.CreateLShr(by.moved, 1);
@@ -84,7 +84,8 @@ struct functions : real_math {
       small = fma(square, real(-0.5), small);
       return fma(e, real(log2_high()), add(m, small));
     }
-    // By 2 artanh(m / (2 + m)): J.-M. Muller, Elementary Functions, third edition, section 11.2.1, gathered so that m itself stays whole.
+    // By 2 artanh(m / (2 + m)): J.-M. Muller, Elementary Functions, third edition, section 11.2.1, gathered so that m
+    // itself stays whole.
     Value* s = div(m, add(m, real(2)));
     Value* z = mul(s, s);
     Value* p = polynomial(z, {0x1.5555555555593p-1, 0x1.999999997fb00p-2, 0x1.2492494219e3dp-2, 0x1.c71c51e6639acp-3,
@@ -217,8 +218,8 @@ Value* by_registers(function_emitter& f, unsigned width, std::span<Value* const>
   return all;
 }
 
-// Without the instruction that scales by 2^n, results that may be no normal numbers take a third of all the steps: registers
-// whose lanes are all near enough to 0 go without. The bits are the same.
+// Without the instruction that scales by 2^n, results that may be no normal numbers take a third of all the steps:
+// registers whose lanes are all near enough to 0 go without. The bits are the same.
 Value* exp_of_lanes(function_emitter& f, unsigned width, Value* x) {
   auto& b = f.build;
   const real_math m(f, x);

@@ -85,8 +85,8 @@ struct real_math {
     llvm::Value* whole;  // the same, as a floating number
     llvm::Value* moved;  // integer: n + offset, below zeros that are shifted out where it becomes an exponent
   };
-  // The integer nearest to x * factor. Adding 1.5 * 2^digits rounds to it and leaves it in the low bits: no conversion, so
-  // NaN is harmless. offset: even, or halves would round to odd numbers.
+  // The integer nearest to x * factor. Adding 1.5 * 2^digits rounds to it and leaves it in the low bits: no
+  // conversion, so NaN is harmless. offset: even, or halves would round to odd numbers.
   multiple nearest(llvm::Value* x, double factor, std::uint64_t offset = 0) const {
     const double shift = (is_double ? 0x1.8p52 : 0x1.8p23) + static_cast<double>(offset);
     llvm::Value* shifted = fma(x, real(factor), real(shift));
@@ -113,8 +113,8 @@ struct real_math {
     llvm::Value* moved;  // the exponent where a number has it
     llvm::Value* power;  // the same, as a floating number
   };
-  // The exponent that leaves a mantissa in [sqrt(1/2), sqrt(2)). AVX2 has neither arithmetic shifts nor conversions of 64
-  // bits: there the exponent is made positive first, and put into the mantissa of 2^52.
+  // The exponent that leaves a mantissa in [sqrt(1/2), sqrt(2)). AVX2 has neither arithmetic shifts nor conversions of
+  // 64 bits: there the exponent is made positive first, and put into the mantissa of 2^52.
   split exponent(llvm::Value* x) const {
     if (!is_double) {
       llvm::Value* e = b.CreateAShr(b.CreateSub(bits(x), integer(0x3f3504f3)), 23);
@@ -125,7 +125,8 @@ struct real_math {
     return {moved, sub(unbits(b.CreateOr(b.CreateLShr(e, 52), integer(0x4330000000000000))), real(0x1p52 + 1024))};
   }
 
-  // math.cpp: y 2^n by the instruction that AVX-512 has for it, which rounds once as two exact factors do; null where there is none.
+  // math.cpp: y 2^n by the instruction that AVX-512 has for it, which rounds once as two exact factors do; null where
+  // there is none.
   llvm::Value* scale(llvm::Value* y, llvm::Value* n) const;
   llvm::Value* scaled(llvm::Value* y, const reduced& by) const;  // the same by any processor; offset: two biases
   llvm::Value* exp(llvm::Value* x) const;

@@ -1,13 +1,13 @@
-// Division of many lanes by one number, in three multiply-adds. With AVX-512 a division instruction takes ten to sixteen cycles
-// for a register (of 256 bits five to eight, as long as what stands here, so there it is taken). Where the divisor is one
-// number, its reciprocal is known, and Markstein's theorem gives the same bits: with r the correctly rounded reciprocal of b, and
-// q within one unit in the last place of a / b, q + r (a - b q), rounded once, is a / b correctly rounded (P. Markstein,
-// Computation of elementary functions on the IBM RISC System/6000 processor, IBM J. Res. Dev. 34 (1990), theorem 8). a r may be
-// one and a half units away, so f64 takes the step twice: the first brings it within one. In f32 one step is enough: it can only
-// go wrong where a / b is within 24 / (2 b) units of a middle between two numbers, b as an integer of 24 bits, and all such pairs
-// were tried (tests/jit/division.cpp tries a part of them).
-// Nothing may overflow, and a - b q must be exact: divisor and lanes within a window of exponents. Registers with a lane outside
-// it, zeros, infinities and NaN among them, are divided by the instruction.
+// Division of many lanes by one number, in three multiply-adds. With AVX-512 a division instruction takes ten to
+// sixteen cycles for a register (of 256 bits five to eight, as long as what stands here, so there it is taken). Where
+// the divisor is one number, its reciprocal is known, and Markstein's theorem gives the same bits: with r the
+// correctly rounded reciprocal of b, and q within one unit in the last place of a / b, q + r (a - b q), rounded once,
+// is a / b correctly rounded (P. Markstein, Computation of elementary functions on the IBM RISC System/6000 processor,
+// IBM J. Res. Dev. 34 (1990), theorem 8). a r may be one and a half units away, so f64 takes the step twice: the first
+// brings it within one. In f32 one step is enough: it can only go wrong where a / b is within 24 / (2 b) units of a
+// middle between two numbers, b as an integer of 24 bits, and all such pairs were tried (tests/jit/division.cpp tries
+// a part of them). Nothing may overflow, and a - b q must be exact: divisor and lanes within a window of exponents.
+// Registers with a lane outside it, zeros, infinities and NaN among them, are divided by the instruction.
 #include <llvm/IR/MDBuilder.h>
 
 #include <sheaf/jit/llvm/math.hpp>
@@ -21,7 +21,8 @@ namespace {
 struct division_math : real_math {
   using real_math::real_math;
 
-  // Where the quotient of two such numbers, and what is left of it, are normal numbers: between 1 / limit and the limit.
+  // Where the quotient of two such numbers, and what is left of it, are normal numbers: between 1 / limit and the
+  // limit.
   double limit() const { return is_double ? 0x1p400 : 0x1p60; }
   Value* all_within_window(Value* x, Value* divisor) const {
     Value* const size = b.CreateUnaryIntrinsic(Intrinsic::fabs, divisor);

@@ -1,5 +1,6 @@
 // x^y. For f32 in f64: e^(y log |x|) needs eleven bits more than the result has. For f64 the logarithm is a sum of two
-// numbers, by exact products and sums (T. J. Dekker, 1971; J.-M. Muller, Elementary Functions, third edition, section 11.3).
+// numbers, by exact products and sums (T. J. Dekker, 1971; J.-M. Muller, Elementary Functions, third edition, section
+// 11.3).
 #include <sheaf/jit/llvm/math.hpp>
 
 namespace sheaf::inline v0_1::llvm_backend {

@@ -1,5 +1,6 @@
-// Sine and cosine: reduced by multiples of pi / 2 (Cody and Waite, in three parts whose products are exact by FMA, in four
-// shorter ones without it), then both polynomials, of which each lane takes one. The reduction is good to |x| = 2^30 (f32:
+// Sine and cosine: reduced by multiples of pi / 2 (Cody and Waite, in three parts whose products are exact by FMA, in
+// four shorter ones without it), then both polynomials, of which each lane takes one. The reduction is good to |x| =
+// 2^30 (f32:
 // 2^17); what lies beyond goes to libm, lane by lane, out of the way.
 #include <sheaf/jit/llvm/math.hpp>
 

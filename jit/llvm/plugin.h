@@ -22,8 +22,10 @@ typedef struct sheaf_llvm_options {
   const char *features; /* more features, "+avx2,-fma"; null: none. With "native" they come after the machine's own */
   int32_t level;        /* 2 unless the kernel must not be optimised (0): level 1 code was measured 8 times slower */
   int32_t verify;       /* run LLVM's verifier: for debugging the emitter, costs a tenth of the time */
-  int32_t exact_sum;    /* 1: a sum of products rounds the product; 0: it uses one fused multiply-add where there is one */
-  int32_t strict;       /* 1: the code of every other processor must have the same bits: SHEAF_LLVM_CANNOT where this one cannot */
+  /* 1: a sum of products rounds the product; 0: it uses one fused multiply-add where there is one */
+  int32_t exact_sum;
+  /* 1: the code of every other processor must have the same bits: SHEAF_LLVM_CANNOT where this one cannot */
+  int32_t strict;
   int32_t want_ir;      /* fill ir_text: LLVM IR after the passes */
   int32_t want_asm;     /* fill asm_text; compiles a second time */
 } sheaf_llvm_options;
@@ -43,9 +45,11 @@ typedef struct sheaf_llvm_result {
 } sheaf_llvm_result;
 
 #ifdef __cplusplus
-/* SHEAF_LLVM_DONE, or another with error filled. Safe from several threads, one compilation at a time. Free the result in both cases. */
+/* SHEAF_LLVM_DONE, or another with error filled. Safe from several threads, one compilation at a time. Free the result
+   in both cases. */
 typedef int32_t (*sheaf_llvm_compile_fn)(const sheaf::ir::module *, const sheaf_llvm_options *, sheaf_llvm_result *);
-int32_t sheaf_llvm_compile(const sheaf::ir::module *module, const sheaf_llvm_options *options, sheaf_llvm_result *result);
+int32_t sheaf_llvm_compile(const sheaf::ir::module* module, const sheaf_llvm_options* options,
+                           sheaf_llvm_result* result);
 #endif
 int32_t sheaf_llvm_version(void);
 void sheaf_llvm_free(sheaf_llvm_result *result);

@@ -25,7 +25,8 @@ std::optional<ir::value> kernel_lowering::find(node_id n, const scope& s, bool l
 // A comparison of quotients of the lane's place that cancel but for their rounding: the same for each group of lanes.
 std::optional<ir::value> kernel_lowering::pattern_of(node_id n, scope& s) {
   const op kind = g.kind(n);
-  if (s.lane == no_node || aligned != s.lane || (kind != op::less && kind != op::less_equal && kind != op::equal)) return std::nullopt;
+  if (s.lane == no_node || aligned != s.lane || (kind != op::less && kind != op::less_equal && kind != op::equal))
+    return std::nullopt;
   const node_id low = g.arg(s.lane, 0);
   if (!is_constant(g, low) || g.type(g.arg(n, 0)) != element::i64) return std::nullopt;
   linear gap;
@@ -144,9 +145,10 @@ node_id kernel_lowering::not_assumed(node_id condition) {
   return left;
 }
 
-// Lanes along a row, a fixed number of elements or a fixed part of one apart: 2 * i + u, and (i + u) / 2 where the place
-// of lane 0 within its pair is known.
-std::optional<ir::spacing> kernel_lowering::spread_of(std::int32_t id, const std::vector<node_id>& subscripts, const scope& at) {
+// Lanes along a row, a fixed number of elements or a fixed part of one apart: 2 * i + u, and (i + u) / 2 where the
+// place of lane 0 within its pair is known.
+std::optional<ir::spacing> kernel_lowering::spread_of(std::int32_t id, const std::vector<node_id>& subscripts,
+                                                      const scope& at) {
   constexpr std::int64_t most = 8;
   if (at.lane == no_node || subscripts.empty() || !buffer(id).unit_inner) return std::nullopt;
   const int lane = g.ordinal(at.lane);
@@ -171,13 +173,16 @@ std::optional<ir::spacing> kernel_lowering::spread_of(std::int32_t id, const std
     return ir::spacing{static_cast<std::int32_t>(t->factor), 1, 0};
   }
   const node_id low = g.arg(at.lane, 0);
-  if (t->factor != 1 || g.kind(t->node) != op::quotient || !linears::divides_by_constant(g, t->node) || aligned != at.lane || !is_constant(g, low))
+  if (t->factor != 1 || g.kind(t->node) != op::quotient || !linears::divides_by_constant(g, t->node) ||
+      aligned != at.lane || !is_constant(g, low))
     return std::nullopt;
   const std::int64_t repeat = g[g.arg(t->node, 1)].attribute;
   linear inner;
   collect(g, g.arg(t->node, 0), 1, inner);
   const linear::term* x = in_lanes(inner);
-  if (x == nullptr || x->node != at.lane || x->factor < 1 || x->factor > most || repeat > 2 * most || aligned_lanes % repeat != 0) return std::nullopt;
+  if (x == nullptr || x->node != at.lane || x->factor < 1 || x->factor > most || repeat > 2 * most ||
+      aligned_lanes % repeat != 0)
+    return std::nullopt;
   for (const linear::term& other : inner.terms)
     if (&other != x && other.factor != 0) return std::nullopt;
   const std::int64_t first = x->factor * g[low].attribute + inner.constant;

@@ -1,6 +1,6 @@
-// The position of the extreme of a long row. Of each block the extreme alone is folded, which takes no positions; where it is
-// beyond those before, as it is log(blocks) times for data in no order, the block is walked again for the first that equals it.
-// Shown by tests/jit/extreme.cpp.
+// The position of the extreme of a long row. Of each block the extreme alone is folded, which takes no positions;
+// where it is beyond those before, as it is log(blocks) times for data in no order, the block is walked again for the
+// first that equals it. Shown by tests/jit/extreme.cpp.
 #include <sheaf/jit/lower/lowering.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/schedule.hpp>

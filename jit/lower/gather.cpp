@@ -14,7 +14,8 @@ constexpr std::int64_t bytes_ahead = 24576;  // of rows, from a request to its u
 
 }  // namespace
 
-// What follows the rows that idx names: beyond a slice of names those after it, beyond a row of names the row of the next turn.
+// What follows the rows that idx names: beyond a slice of names those after it, beyond a row of names the row of the
+// next turn.
 plan::replacement kernel_lowering::later_names(node_id idx, std::int64_t ahead, scope& inner) {
   plan::replacement later(g);
   const node_id next = make(g, op::add, idx, integer(g, ahead)), low = g.arg(idx, 0), high = g.arg(idx, 1);
@@ -50,7 +51,8 @@ void kernel_lowering::prefetch_gathered(std::span<const node_id> reductions, sco
   const auto ask = [&](node_id n) {
     const node_id tensor = g.arg(n, 0);
     if (g.kind(tensor) != op::input || g[n].count < 3 || g.arg(n, g[n].count - 1) != inner.lane) return;
-    if (known.bytes(tensor) < known.call().on.from_memory() || !buffer(buffers.at(tensor)).unit_inner || !g.free[n].within(inner.bound))
+    if (known.bytes(tensor) < known.call().on.from_memory() || !buffer(buffers.at(tensor)).unit_inner ||
+        !g.free[n].within(inner.bound))
       return;
     // Rows one after the other, whatever bounds data gives them, the processor asks for by itself.
     const auto names = plan::names_of(g, n);
@@ -77,7 +79,8 @@ namespace {
 constexpr int lanes_of_masks = 64;
 constexpr std::int64_t most_kept = 16384;  // places a local list may have
 
-// How many places an index has at most: its range is known, or a block of known size cut to one. 0: it may be any number.
+// How many places an index has at most: its range is known, or a block of known size cut to one. 0: it may be any
+// number.
 std::int64_t most_places(graph& g, const plan::facts& known, node_id idx) {
   const node_id low = g.arg(idx, 0), high = g.arg(idx, 1);
   const auto first = known.value(low), end = known.value(high);
@@ -169,8 +172,8 @@ void kernel_lowering::prefetch_kept(std::span<const node_id> reductions, const k
   }
 }
 
-// `inner`: the body of a reduction whose own lanes run along a row that data names, by an index of the loops around: the row
-// of a later turn.
+// `inner`: the body of a reduction whose own lanes run along a row that data names, by an index of the loops around:
+// the row of a later turn.
 void kernel_lowering::prefetch_named_row(node_id reduce, scope& at, scope& inner) {
   std::vector<std::pair<node_id, node_id>> rows;  // loads, and the index that their names are subscripted by
   const auto consider = [&](node_id n) {

@@ -30,7 +30,8 @@ class buffer_table {
   buffer_table(planned& p, const plan::facts& known) : p_(p), known_(known) {
     for (int i = 0; i < p.g.inputs.size(); ++i) {
       const input_row& row = p.g.inputs[i];
-      ir::buffer b{.name = text_of(p.g, row.name), .type = row.type, .rank = row.rank, .where = ir::role::input, .extents = {}};
+      ir::buffer b{
+          .name = text_of(p.g, row.name), .type = row.type, .rank = row.rank, .where = ir::role::input, .extents = {}};
       const auto k = static_cast<std::size_t>(i);
       b.unit_inner = k >= known.call().inputs.size() || known.call().inputs[k].unit_inner;
       for (int d = 0; d < row.rank; ++d) b.extents.push_back(p.g.static_extents[row.first_extent + d]);
@@ -53,10 +54,14 @@ class buffer_table {
       for (plan::stage& s : p_.plan.stages) {
         if (s.where != where || (where == plan::place::output && s.ordinal != k)) continue;
         if (ids.contains(s.define)) continue;  // stored one way or another
-        ir::buffer b{.name = plan::name_of(p_.g, s.define), .type = p_.g.type(s.define), .rank = static_cast<int>(s.indices.size()),
-                     .where = roles[static_cast<int>(where)], .extents = {}};
+        ir::buffer b{.name = plan::name_of(p_.g, s.define),
+                     .type = p_.g.type(s.define),
+                     .rank = static_cast<int>(s.indices.size()),
+                     .where = roles[static_cast<int>(where)],
+                     .extents = {}};
         const auto o = static_cast<std::size_t>(s.ordinal);
-        b.unit_inner = where != plan::place::output || o >= known_.call().unit_outputs.size() || known_.call().unit_outputs[o];
+        b.unit_inner =
+            where != plan::place::output || o >= known_.call().unit_outputs.size() || known_.call().unit_outputs[o];
         if (where == plan::place::workspace) {
           s.ordinal = static_cast<int>(p_.workspaces.size());
           workspace w{b.type, {}, s.kept};

@@ -1,5 +1,6 @@
 // Pass `lower`: a plan as kernel IR. Each node is emitted once, at the outermost loop that binds what it depends on, so
-// hoisting and the sharing of values between stages need no pass of their own. Shown by tests/jit/plan.cpp, tests/jit/plan_fuzz.cpp.
+// hoisting and the sharing of values between stages need no pass of their own. Shown by tests/jit/plan.cpp,
+// tests/jit/plan_fuzz.cpp.
 #pragma once
 #include <string>
 #include <vector>
@@ -20,8 +21,8 @@ struct workspace {
 // A program ready for an emitter. Slots of sheaf_call::tensors: inputs, outputs, workspaces, then one i64 of rank 0 for
 // each check that is not uniform. The host evaluates the uniform checks (`outside` must be false) before the call; the
 // others run first and return SHEAF_BAD_INDEX with check = ordinal before anything else is written.
-// The code relies on graph::constraints, on unit_inner as promised, and on extents of which as many lanes as a loop has are
-// a divisor, where they were in the facts it was planned with. Beyond that it is right for any extents.
+// The code relies on graph::constraints, on unit_inner as promised, and on extents of which as many lanes as a loop
+// has are a divisor, where they were in the facts it was planned with. Beyond that it is right for any extents.
 struct planned {
   graph g;
   plan::program_plan plan;

@@ -114,7 +114,8 @@ class kernel_lowering {
   // expression.cpp. lane0: the value of the first lane, where the node depends on the lanes.
   ir::value emit(node_id n, scope& s, bool lane0 = false);
   // The place of a load or store: the subscripts, and how lanes meet them.
-  ir::access subscripts_of(std::int32_t buffer, const std::vector<node_id>& subscripts, scope& s, std::vector<ir::value>& list);
+  ir::access subscripts_of(std::int32_t buffer, const std::vector<node_id>& subscripts, scope& s,
+                           std::vector<ir::value>& list);
 
   // reduction.cpp
   ir::value reduction(node_id n, scope& s);
@@ -227,7 +228,8 @@ class kernel_lowering {
   std::vector<const stage*> stages;                          // of this kernel
   std::unordered_set<node_id> pending;                       // defines of this kernel that are not stored yet
   std::unordered_set<node_id> assumed;                       // conditions that hold wherever code is being made
-  std::map<std::vector<node_id>, std::set<std::int64_t>> tapped;  // elements read by the lanes' loads, see `whole_groups`
+  // elements read by the lanes' loads, see `whole_groups`
+  std::map<std::vector<node_id>, std::set<std::int64_t>> tapped;
   node_id aligned = no_node;                                 // an index whose loop goes from its low end in steps of
   int aligned_lanes = 1;                                     //   these lanes, or begins a multiple of them later
   node_id row_index = no_node;                               // of the rows that pieces walk in order
@@ -268,7 +270,8 @@ class kernel_lowering {
   void recur_along(const stage& s, scope& at, const range& places);
   void recur_in_blocks(const stage& s, scope& piece, const range* chunk);
   void scan_fill(const stage& s, scope& at, const range& t);
-  void store_at(const stage& s, node_id place, ir::value stored, scope& at, ir::value mask);  // place: of the owned index
+  // place: of the owned index
+  void store_at(const stage& s, node_id place, ir::value stored, scope& at, ir::value mask);
   ir::value emit_index(node_id n, scope& at, bool lane0);
   bool reads(const stage& reader, const stage& writer) const { return plan.reads.reads(reader.define, writer.define); }
   bool is_open(const entry& e) const;

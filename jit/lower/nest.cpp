@@ -1,5 +1,6 @@
 // The loop nests of a kernel, shared between stages as far as their loops are the same. A reduction over the range of a
-// loop that doesn't wait for it is a guest of that loop: what one reads and the other writes goes through memory together.
+// loop that doesn't wait for it is a guest of that loop: what one reads and the other writes goes through memory
+// together.
 #include <algorithm>
 
 #include <sheaf/jit/lower/lowering.hpp>
@@ -59,9 +60,9 @@ std::vector<node_id> kernel_lowering::guests(std::span<const entry> hosts, node_
 }
 
 // Rows that a first loop reads from memory and others from the cache leave the memory waiting during the others: the
-// second asks for the next row. Of short rows it asks for the first half of the one after, and leaves the other half to the
-// first loop, which the processor reads ahead of: what a program can have asked for at once is less than what the processor
-// asks for by itself, so that both loops are to keep the memory busy.
+// second asks for the next row. Of short rows it asks for the first half of the one after, and leaves the other half
+// to the first loop, which the processor reads ahead of: what a program can have asked for at once is less than what
+// the processor asks for by itself, so that both loops are to keep the memory busy.
 void kernel_lowering::prefetch_next_row(node_id idx, scope& s, scope& inner) {
   if (row_index == no_node || !s.bound.has(g.ordinal(row_index))) return;
   constexpr double short_row = 2048;  // four of them stay in a first cache of 32 KB
@@ -117,9 +118,11 @@ void kernel_lowering::prefetch_next_slice(node_id idx, scope& s, scope& inner) {
   if (!adjacent) return;
   std::unordered_set<node_id> lists;
   const auto read_before = [&](node_id q) {
-    if (g.kind(q) != op::reduce || g[q].count != 3 || !find(q, s, false) || !plan::same_range(g, g.arg(q, 2), idx)) return;
+    if (g.kind(q) != op::reduce || g[q].count != 3 || !find(q, s, false) || !plan::same_range(g, g.arg(q, 2), idx))
+      return;
     plan::for_each_node(g, g.arg(q, 0), [&](node_id n) {
-      if (g.kind(n) != op::load || g.kind(g.arg(n, 0)) != op::input || g[n].count != 2 || g.arg(n, 1) != g.arg(q, 2)) return;
+      if (g.kind(n) != op::load || g.kind(g.arg(n, 0)) != op::input || g[n].count != 2 || g.arg(n, 1) != g.arg(q, 2))
+        return;
       if (known.bytes(g.arg(n, 0)) >= known.call().on.from_last_cache() && buffer(buffers.at(g.arg(n, 0))).unit_inner)
         lists.insert(g.arg(n, 0));
     });
@@ -145,7 +148,9 @@ void kernel_lowering::prefetch_next_lanes(node_id q, scope& at, scope& inner) {
     if (g.kind(n) != op::load || !read.contains(g.arg(n, 0)) || g.kind(g.arg(n, 0)) != op::input) return;
     const std::int32_t id = buffers.at(g.arg(n, 0));
     const int last = g[n].count - 1;
-    if (known.bytes(g.arg(n, 0)) < known.call().on.from_last_cache() || !buffer(id).unit_inner || g.arg(n, last) != at.lane) return;
+    if (known.bytes(g.arg(n, 0)) < known.call().on.from_last_cache() || !buffer(id).unit_inner ||
+        g.arg(n, last) != at.lane)
+      return;
     if (!g.free[n].has(g.ordinal(g.arg(q, 2))) || !fetched.emplace(inner.number, n).second) return;
     std::vector<ir::value> list;
     for (int d = 1; d < last; ++d) {

@@ -36,8 +36,8 @@ bool kernel_lowering::computed_outside(node_id n, scope& at) {
   return ready;
 }
 
-// Reductions of this kernel over the same indices at the same place, which neither wait for n nor n for them, and run in
-// the lanes that n runs in.
+// Reductions of this kernel over the same indices at the same place, which neither wait for n nor n for them, and run
+// in the lanes that n runs in.
 std::vector<node_id> kernel_lowering::companions(node_id n, node_id lane, scope& at) {
   std::vector<node_id> list{n};
   const auto bound = plan::bound_indices(g, n);

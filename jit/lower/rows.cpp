@@ -12,7 +12,8 @@ namespace {
 constexpr std::int64_t rows_together = 4;       // beside maps, which need registers too
 constexpr std::int64_t rows_by_themselves = 8;  // partial results are read and written half as often, of shorter sums
 constexpr int lanes_of_rows = 64;               // by four rows they fill the registers
-constexpr int lanes_of_moving = 16;             // of eight rows each element stays in a register until its centre is known
+// of eight rows each element stays in a register until its centre is known
+constexpr int lanes_of_moving = 16;
 
 }  // namespace
 
@@ -110,7 +111,8 @@ bool kernel_lowering::may_join_rows(std::span<const entry> group) {
   return std::all_of(group.begin(), group.end(), [&](const entry& e) {
     const stage& s = *e.s;
     const bool lanes_next = e.depth + 2 == s.loops.size() && s.vector == s.loops.back() && s.vector == first.vector;
-    return lanes_next && s.rows.part == first.rows.part && !plan::holds(g, partial(e) ? row_value(s) : s.body, op::reduce);
+    return lanes_next && s.rows.part == first.rows.part &&
+           !plan::holds(g, partial(e) ? row_value(s) : s.body, op::reduce);
   });
 }
 

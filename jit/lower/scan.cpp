@@ -1,5 +1,6 @@
 // Scans: one pass along an index with a running accumulator. Lanes along another index have an accumulator each; lanes
-// along the scan itself are folded by log-steps. Blocks begin anew, or with what comes before them, so pieces share them.
+// along the scan itself are folded by log-steps. Blocks begin anew, or with what comes before them, so pieces share
+// them.
 #include <memory>
 
 #include <sheaf/dsl/graph/affine.hpp>
@@ -19,12 +20,14 @@ element carried(monoid fold, element type) {
 // A power of two: more lanes are more log-steps, fewer are a longer chain of accumulators.
 int scan_lanes(element type) { return row(type).bytes == 8 ? 8 : 16; }
 
-// One step of a recurrence. An infinite factor keeps nothing of nothing; one that may vanish, then nothing of what is endless.
+// One step of a recurrence. An infinite factor keeps nothing of nothing; one that may vanish, then nothing of what is
+// endless.
 ir::value next_of(ir::block_builder& b, ir::value old, ir::value factor, ir::value value, bool may_vanish) {
   const element type = b.type_of(old);
   const ir::value zero = b.real(type, 0);
   if (b.type_of(factor) == element::boolean) return b.emit(op::add, {b.emit(op::select, {factor, old, zero}), value});
-  const ir::value wide = b.type_of(factor) == type ? factor : b.cast(type, factor), scaled = b.emit(op::mul, {wide, old});
+  const ir::value wide = b.type_of(factor) == type ? factor : b.cast(type, factor),
+                  scaled = b.emit(op::mul, {wide, old});
   ir::value nothing = b.emit(op::equal, {old, zero});
   if (may_vanish) nothing = b.emit(op::logical_or, {nothing, b.emit(op::equal, {wide, zero})});
   return b.emit(op::add, {b.emit(op::select, {nothing, zero, scaled}), value});
@@ -59,7 +62,8 @@ void kernel_lowering::scan_block(const stage& s, scope& at, const range& t) {
   inner.block->head().backward = f.backward;
   bind(inner, f.walk, lanes);
   const node_id place = make(g, op::add, f.walk, integer(g, -ahead));
-  const node_id inside = f.block == 0 || ahead != 0 ? range_condition(g, place, g.arg(s.owned, 0), g.arg(s.owned, 1)) : truth(g, true);
+  const node_id inside =
+      f.block == 0 || ahead != 0 ? range_condition(g, place, g.arg(s.owned, 0), g.arg(s.owned, 1)) : truth(g, true);
   ir::value result = ir::none;
   if (several) {
     inner.block->combine_state(cell, emit_values(value, inner), ir::none, f.backward);
@@ -85,8 +89,10 @@ void kernel_lowering::recur(const stage& s, scope& at) {
   bind(inner, f.walk, 1);
   const node_id last = make(g, op::add, f.walk, integer(g, f.backward ? 1 : -1));
   std::vector<node_id> subscripts;
-  for (const node_id idx : s.indices) subscripts.push_back(idx == f.walk ? make(g, op::sub, last, g.arg(idx, 0)) : position_of(idx));
-  const ir::value begun = emit(f.backward ? make(g, op::less, last, g.arg(f.walk, 1)) : make(g, op::less_equal, g.arg(f.walk, 0), last), inner);
+  for (const node_id idx : s.indices)
+    subscripts.push_back(idx == f.walk ? make(g, op::sub, last, g.arg(idx, 0)) : position_of(idx));
+  const ir::value begun = emit(
+      f.backward ? make(g, op::less, last, g.arg(f.walk, 1)) : make(g, op::less_equal, g.arg(f.walk, 0), last), inner);
   const ir::value value = emit(f.value, inner), factor = emit(f.factor, inner);
   const element type = g.type(s.define);
   std::vector<ir::value> list;
@@ -140,7 +146,8 @@ void kernel_lowering::scan_fill(const stage& s, scope& at, const range& t) {
 
 void kernel_lowering::store_at(const stage& s, node_id place, ir::value stored, scope& at, ir::value mask) {
   std::vector<node_id> subscripts;
-  for (const node_id idx : s.indices) subscripts.push_back(idx == s.owned ? make(g, op::sub, place, g.arg(idx, 0)) : position_of(idx));
+  for (const node_id idx : s.indices)
+    subscripts.push_back(idx == s.owned ? make(g, op::sub, place, g.arg(idx, 0)) : position_of(idx));
   std::vector<ir::value> list;
   const std::int32_t id = buffers.at(s.define);
   const ir::access how = subscripts_of(id, subscripts, at, list);
@@ -170,7 +177,8 @@ void kernel_lowering::scan(const stage& s, scope& piece, const range* chunk) {
     ir::block_builder& b = *inner->block;
     const ir::value size = b.i64(f.block), start = emit(low, *inner);
     const ir::value first = b.emit(op::quotient, {b.emit(op::sub, {whole.low, start}), size});
-    const ir::value last = b.emit(op::quotient, {b.emit(op::add, {b.emit(op::sub, {whole.high, start}), b.i64(f.block - 1)}), size});
+    const ir::value last =
+        b.emit(op::quotient, {b.emit(op::add, {b.emit(op::sub, {whole.high, start}), b.i64(f.block - 1)}), size});
     loops.enter(b.loop(ir::loop_kind::serial, index_text(t) + "_block", first, last));
     ir::block_builder& c = *inner->block;
     if (f.block_index != no_node) bind(*inner, f.block_index, 1);

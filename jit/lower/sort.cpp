@@ -1,7 +1,8 @@
-// Lists on a GPU: a stable sort by digits, the last one first. In each pass every tile, which is a thread's, counts the digits of
-// its keys; counts are summed, digit by digit and within one tile by tile, so that each tile knows where its keys of a digit
-// go; then each puts them there in order. The list has the order in which its loops walk, whatever the number of threads.
-// Here are the two kernels of a list that walk its program's loops; sort_kernels.cpp has the others. Memory: see plan/sort.hpp.
+// Lists on a GPU: a stable sort by digits, the last one first. In each pass every tile, which is a thread's, counts
+// the digits of its keys; counts are summed, digit by digit and within one tile by tile, so that each tile knows where
+// its keys of a digit go; then each puts them there in order. The list has the order in which its loops walk, whatever
+// the number of threads. Here are the two kernels of a list that walk its program's loops; sort_kernels.cpp has the
+// others. Memory: see plan/sort.hpp.
 #include <sheaf/jit/lower/sort.hpp>
 
 #include <sheaf/jit/lower/sort_kernels.hpp>
@@ -189,7 +190,8 @@ std::pair<int, int> kernels_of(sort_step step) {
 
 }  // namespace
 
-// In its array a list has, of C keys: of updates C + 2 ends, then places; of slices what reaches C chunks, C + 1 ends, places.
+// In its array a list has, of C keys: of updates C + 2 ends, then places; of slices what reaches C chunks, C + 1 ends,
+// places.
 std::vector<std::int64_t> kernel_lowering::numbers_of_sort(const stage& s, const plan::sort_part& part) const {
   const plan::sort_form& f = s.sort;
   const auto known_value = [&](node_id n) { return known.value(n).value(); };

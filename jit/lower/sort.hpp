@@ -1,4 +1,5 @@
-// A list that is sorted on a GPU as sort.cpp sees it: what it walks and where its array has what; and the digits of keys. Private header.
+// A list that is sorted on a GPU as sort.cpp sees it: what it walks and where its array has what; and the digits of
+// keys. Private header.
 #pragma once
 #include <functional>
 

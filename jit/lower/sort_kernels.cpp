@@ -1,6 +1,6 @@
-// Passes after the first, and what is done between passes and after the last: on numbers alone, so one text serves every program.
-// A pass moves the digit that it sorts by to a key's front: so the next one's is the last again, and after all of them keys are as
-// they were.
+// Passes after the first, and what is done between passes and after the last: on numbers alone, so one text serves
+// every program. A pass moves the digit that it sorts by to a key's front: so the next one's is the last again, and
+// after all of them keys are as they were.
 #include <sheaf/jit/lower/sort_kernels.hpp>
 
 #include <sheaf/jit/ir/verify.hpp>

@@ -23,8 +23,8 @@ std::string kernel_lowering::index_text(node_id idx) const {
 ir::block_builder kernel_lowering::open(scope& outer, node_id idx, int lanes, const range* within, const char* suffix) {
   const ir::value low = within != nullptr ? within->low : emit(g.arg(idx, 0), outer);
   const ir::value high = within != nullptr ? within->high : emit(g.arg(idx, 1), outer);
-  ir::block_builder made =
-      outer.block->loop(lanes > 1 ? ir::loop_kind::vector : ir::loop_kind::serial, index_text(idx) + suffix, low, high, lanes);
+  ir::block_builder made = outer.block->loop(lanes > 1 ? ir::loop_kind::vector : ir::loop_kind::serial,
+                                             index_text(idx) + suffix, low, high, lanes);
   const auto first = known.value(g.arg(idx, 0)), end = known.value(g.arg(idx, 1));
   if (lanes == 1 || !first || !end) return made;
   // A part that a piece takes ends where a chunk or the whole range does.
@@ -132,11 +132,14 @@ ir::kernel kernel_lowering::operator()(const plan::kernel_plan& k) {
   const ir::loop_kind kind = plan::is_shared(known, k) ? ir::loop_kind::parallel : ir::loop_kind::serial;
   const double cost = known.call().steer.sharing == sharing::always ? std::max(k.cost, worth_offering) : k.cost;
   if (k.chunk == 0) {
-    const auto in_order = [&](const stage* s) { return s->how == plan::way::map && s->slices.slice == k.parallel && s->order_when != no_node; };
+    const auto in_order = [&](const stage* s) {
+      return s->how == plan::way::map && s->slices.slice == k.parallel && s->order_when != no_node;
+    };
     const auto ordered = std::find_if(stages.begin(), stages.end(), in_order);
     if (ordered != stages.end()) row_index = no_node;  // the next row is another
     const ir::value listed = ordered == stages.end() ? ir::none : emit((*ordered)->order_when, top);
-    const ir::value first = emit(low, top), end = when == no_node ? emit(high, top) : emit(make(g, op::select, when, high, low), top);
+    const ir::value first = emit(low, top),
+                    end = when == no_node ? emit(high, top) : emit(make(g, op::select, when, high, low), top);
     scope inner(top, top.block->loop(kind, index_text(k.parallel), first, end));
     inner.block->head().cost = cost;
     if (ordered == stages.end())
@@ -150,7 +153,8 @@ ir::kernel kernel_lowering::operator()(const plan::kernel_plan& k) {
   const node_id size = integer(g, k.chunk);
   const node_id room = make(g, op::add, make(g, op::sub, high, low), integer(g, k.chunk - 1));
   const node_id none = integer(g, 0), turns_all = make(g, op::quotient, room, size);
-  const ir::value zero = emit(none, top), count = emit(when == no_node ? turns_all : make(g, op::select, when, turns_all, none), top);
+  const ir::value zero = emit(none, top),
+                  count = emit(when == no_node ? turns_all : make(g, op::select, when, turns_all, none), top);
   const ir::value step = emit(size, top), start = emit(low, top), stop = emit(high, top);
   scope inner(top, top.block->loop(kind, index_text(k.parallel) + "_chunk", zero, count));
   inner.block->head().cost = cost;

@@ -1,7 +1,7 @@
-// Strips: what is costly and needed by several loops over the same range at one place (the exponentials of a softmax: their
-// sum, then each by it) is stored by the first of them in a row of the piece's own and read by the others. The rows of a slice
-// count from its first: where its reductions are computed in place, they and the loops that write its rows share strips, if
-// all of them walk the same rows and not too many.
+// Strips: what is costly and needed by several loops over the same range at one place (the exponentials of a softmax:
+// their sum, then each by it) is stored by the first of them in a row of the piece's own and read by the others. The
+// rows of a slice count from its first: where its reductions are computed in place, they and the loops that write its
+// rows share strips, if all of them walk the same rows and not too many.
 #include <algorithm>
 
 #include <sheaf/jit/lower/lowering.hpp>
@@ -91,7 +91,8 @@ void kernel_lowering::find_strips_of_slices() {
   while (bytes != 0 && 2 * strips.elements * bytes <= slice_bytes) strips.elements *= 2;
 }
 
-// Do all loops over the slice at hand walk the same rows, which strips hold? `rows`: of the slice that the piece writes.
+// Do all loops over the slice at hand walk the same rows, which strips hold? `rows`: of the slice that the piece
+// writes.
 std::optional<ir::value> kernel_lowering::share_strips(const range& rows, scope& at) {
   if (strips.of_slice.empty() || strips.uses.empty()) return std::nullopt;
   ir::block_builder& b = *at.block;

@@ -252,9 +252,9 @@ class sweeper : sweep_tables {
 
   // ---- spreads
 
-  // `waiting` has what slices from before the block add to a row, in the place of the last row not after it at which that
-  // changes, or at which a slice begins: slices that stay in the block are added to the places of their rows. `current` has the
-  // result of a row, which the next one shares if nothing changes there.
+  // `waiting` has what slices from before the block add to a row, in the place of the last row not after it at which
+  // that changes, or at which a slice begins: slices that stay in the block are added to the places of their rows.
+  // `current` has the result of a row, which the next one shares if nothing changes there.
   void spread(scope& at) {
     const ir::value ending = cell(at), begun = cell(at);  // begun: what covers the block, too
     const ir::value group = group_of(at, block_);

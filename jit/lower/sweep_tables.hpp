@@ -1,9 +1,9 @@
-// The tables of a sweep (see `sweep_form`): those of blocks, in groups of `radix`; and spans of groups, by level. A fold has for
-// each block what it comes to itself, with those before it in its group, and with those after it. A spread has what slices add to
-// the block and to those before it in its group: all of the group, or from where they began. The groups of level l
-// stand in halves of 2^l of them: one of a left half has what it and those after it in the half come to, one of a right half
-// what it and those before it come to. So any range of groups is two spans: those at its ends, at the level of the highest bit
-// in which they differ. Level 0 holds the groups themselves.
+// The tables of a sweep (see `sweep_form`): those of blocks, in groups of `radix`; and spans of groups, by level. A
+// fold has for each block what it comes to itself, with those before it in its group, and with those after it. A
+// spread has what slices add to the block and to those before it in its group: all of the group, or from where they
+// began. The groups of level l stand in halves of 2^l of them: one of a left half has what it and those after it in
+// the half come to, one of a right half what it and those before it come to. So any range of groups is two spans:
+// those at its ends, at the level of the highest bit in which they differ. Level 0 holds the groups themselves.
 #pragma once
 #include <sheaf/jit/lower/lowering.hpp>
 
@@ -66,7 +66,8 @@ class sweep_tables {
       body(in, place{level, last});
     });
   }
-  // What blocks [from, to) come to: of one group, each; of several, the end of the first, groups, and the begin of the last.
+  // What blocks [from, to) come to: of one group, each; of several, the end of the first, groups, and the begin of the
+  // last.
   void fold_blocks(scope& at, ir::value from, ir::value to, ir::value sum) {
     ir::block_builder& b = *at.block;
     const ir::value last = one_before(at, to), first_group = group_of(at, from), last_group = group_of(at, last);
@@ -83,8 +84,8 @@ class sweep_tables {
       each.close();
     });
   }
-  // A slice that begins in the block before `from` adds to blocks [from, to). `onward`: what slices add to all that is left of
-  // the group in which `from` is, of which two are kept.
+  // A slice that begins in the block before `from` adds to blocks [from, to). `onward`: what slices add to all that is
+  // left of the group in which `from` is, of which two are kept.
   void spread_to_blocks(scope& at, ir::value from, ir::value to, ir::value added, std::int32_t onward) {
     ir::block_builder& b = *at.block;
     const ir::value last = one_before(at, to), first_group = group_of(at, from), last_group = group_of(at, last);

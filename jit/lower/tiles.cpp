@@ -1,5 +1,6 @@
-// Slices that follow each other, by tiles of rows (see plan::tile_form). Three kernels: which slice each tile begins in, by a search
-// among the bounds; the folds of a tile, in lanes along its rows; and what crosses the ends of tiles, in their order.
+// Slices that follow each other, by tiles of rows (see plan::tile_form). Three kernels: which slice each tile begins
+// in, by a search among the bounds; the folds of a tile, in lanes along its rows; and what crosses the ends of tiles,
+// in their order.
 #include <bit>
 
 #include <sheaf/jit/lower/lowering.hpp>
@@ -55,8 +56,8 @@ struct tiles_lowering {
     const ir::value low = k.emit(f.low, at);
     return {low, k.emit(f.high, at)};
   }
-  // The last row of a slice that ends in the tile. Where offsets break their promise, which another kernel may find later, it is in
-  // the tile all the same.
+  // The last row of a slice that ends in the tile. Where offsets break their promise, which another kernel may find
+  // later, it is in the tile all the same.
   ir::value last_row(ir::block_builder& b, const range& r, const range& own) const {
     return clamped(b, gap(b, gap(b, r.high, b.i64(1)), own.low), {b.i64(0), b.i64(f.size - 1)});
   }

@@ -1,6 +1,6 @@
-// Scatters with lists of their updates: first which updates go to which chunk of rows, then, chunk by chunk, the rows. Within a
-// piece the updates are sorted once more, by row, and each row is folded in registers and written once. Both sorts keep the
-// order in which updates are walked, so no result depends on how chunks are shared.
+// Scatters with lists of their updates: first which updates go to which chunk of rows, then, chunk by chunk, the rows.
+// Within a piece the updates are sorted once more, by row, and each row is folded in registers and written once. Both
+// sorts keep the order in which updates are walked, so no result depends on how chunks are shared.
 #include <memory>
 
 #include <sheaf/jit/lower/sort.hpp>
@@ -194,7 +194,8 @@ ir::value fold_updates(const updates_lowering& a, scope& s, const range& updates
 
 }  // namespace
 
-// Data at the row of an update lies anywhere: that of a later update is asked for. `position`: one past those of this row.
+// Data at the row of an update lies anywhere: that of a later update is asked for. `position`: one past those of this
+// row.
 void kernel_lowering::prefetch_updated(const stage& s, scope& row, ir::value position, ir::value end) {
   if (s.vector == no_node) return;
   const updates_lowering a = updates_of(*this, s.updates, buffers.at(s.updates.array), row);

@@ -1,5 +1,6 @@
-// Windows: each vector of results folds vectors that slide by one register at a time. Where it folds many, those before a
-// block of results are folded from its beginning backwards and kept in a local buffer, those in it run along with it.
+// Windows: each vector of results folds vectors that slide by one register at a time. Where it folds many, those
+// before a block of results are folded from its beginning backwards and kept in a local buffer, those in it run along
+// with it.
 #include <memory>
 
 #include <sheaf/dsl/graph/affine.hpp>
@@ -18,8 +19,8 @@ ir::value as(ir::block_builder& b, element type, ir::value x) { return b.type_of
 
 }  // namespace
 
-// What window loops read: where every place is needed, or, under other indices so that their loads mask themselves, any place.
-// Of ties, `mine` is what the extremum of a window's keys must equal.
+// What window loops read: where every place is needed, or, under other indices so that their loads mask themselves,
+// any place. Of ties, `mine` is what the extremum of a window's keys must equal.
 struct kernel_lowering::window_view {
   node_id t, walk, value, key, mine;
   node_id reduce, body;
@@ -113,7 +114,8 @@ ir::value kernel_lowering::finished(const stage& s, const window_view& v, folded
   return as(c, g.type(s.window.reduce), x.value);
 }
 
-// The folds that the results of a whole block have left in the buffer, before the next one: its rest, without a fold twice.
+// The folds that the results of a whole block have left in the buffer, before the next one: its rest, without a fold
+// twice.
 void kernel_lowering::rest_from_folds(const stage& s, ir::value more, scope& at) {
   const window_fold fold(g, s);
   const std::int32_t kept = locals.at(s.define), keys = fold.tied ? local_keys.at(s.define) : -1;
@@ -135,8 +137,8 @@ void kernel_lowering::rest_from_folds(const stage& s, ir::value more, scope& at)
   });
 }
 
-// Asks for what comes some kilobytes later. While a block's rest is folded nothing comes from memory: what the processor asks
-// for by itself begins anew with each block.
+// Asks for what comes some kilobytes later. While a block's rest is folded nothing comes from memory: what the
+// processor asks for by itself begins anew with each block.
 void kernel_lowering::prefetch_window(const stage& s, const window_view& v, node_id end, scope& inner) {
   if (s.window.groups == 0 || v.t != s.owned) return;
   plan::for_each_node(g, v.value, [&](node_id n) {

@@ -51,8 +51,8 @@ folded sliding_fold::cells(ir::block_builder& b, std::int64_t by) const {
   return {b.slider(of_.form.type, monoid::sum, lanes), key};
 }
 
-// Folds of 1, 2, 4, ... lanes, each from two of the one before; the width is put together from those, the smallest first:
-// what is further away than a register needs less of the turn before.
+// Folds of 1, 2, 4, ... lanes, each from two of the one before; the width is put together from those, the smallest
+// first: what is further away than a register needs less of the turn before.
 folded sliding_fold::operator()(ir::block_builder& c, folded x, bool backward) const {
   if (!of_.tied) return {c.slide_lanes(slider_.value, x.value)};
   const auto joined = [&](folded near, folded beyond) {

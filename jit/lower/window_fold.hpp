@@ -1,5 +1,5 @@
-// What the loops of windows do to elements: join two, slide over lanes, run on. An element is a value to fold, or, where a
-// window sums the values that tie at the extremum of their keys, a value with its key.
+// What the loops of windows do to elements: join two, slide over lanes, run on. An element is a value to fold, or,
+// where a window sums the values that tie at the extremum of their keys, a value with its key.
 #pragma once
 #include <sheaf/jit/lower/lowering.hpp>
 

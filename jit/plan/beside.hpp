@@ -1,6 +1,7 @@
-// Pass `beside`: two kernels that do not need each other, one that mostly reads memory and one that mostly writes it, share
-// one loop, a range of pieces of the one, then a range of the other. Threads then read and write at the same time, and memory
-// does both faster than one after the other. Which thread takes which piece decides no result. Shown by tests/jit/beside.cpp.
+// Pass `beside`: two kernels that do not need each other, one that mostly reads memory and one that mostly writes it,
+// share one loop, a range of pieces of the one, then a range of the other. Threads then read and write at the same
+// time, and memory does both faster than one after the other. Which thread takes which piece decides no result. Shown
+// by tests/jit/beside.cpp.
 #pragma once
 #include <sheaf/jit/plan/facts.hpp>
 #include <sheaf/jit/plan/plan.hpp>

@@ -1,11 +1,12 @@
-// Sums about a centre: squares about a mean, powers about a maximum. What they are worth about another, and what may be one.
+// Sums about a centre: squares about a mean, powers about a maximum. What they are worth about another, and what may
+// be one.
 #pragma once
 #include <sheaf/jit/plan/plan.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
-// What a sum about one centre is worth about another. count: of squares, how many they are, else no_node; nothing: of powers,
-// what no power, or powers of -inf alone, come to.
+// What a sum about one centre is worth about another. count: of squares, how many they are, else no_node; nothing: of
+// powers, what no power, or powers of -inf alone, come to.
 node_id about_another(graph& g, node_id part, node_id from, node_id to, node_id count, node_id nothing);
 
 // A maximum to centre powers about: of -inf alone any number will do.

@@ -24,7 +24,8 @@ sum_of_terms terms_of(const graph& g, node_id n) {
   return {n, lane, value, top};
 }
 
-// Is top the largest of the values, or 0 where that is infinite? Then no term is above 1, and their sum is 1 at least, or infinite.
+// Is top the largest of the values, or 0 where that is infinite? Then no term is above 1, and their sum is 1 at least,
+// or infinite.
 bool is_largest(graph& g, const sum_of_terms& t) {
   node_id largest = g.kind(t.top) == op::stop_gradient ? g.arg(t.top, 0) : t.top;
   if (g.kind(largest) == op::select) {

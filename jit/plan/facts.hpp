@@ -1,6 +1,6 @@
-// What a plan knows of a call: the extents and the stride class of each tensor, and from them the sizes of index ranges.
-// The facts steer decisions; a kernel reads extents when it runs. Of extents it relies only on being a multiple of lanes
-// where these facts say so.
+// What a plan knows of a call: the extents and the stride class of each tensor, and from them the sizes of index
+// ranges. The facts steer decisions; a kernel reads extents when it runs. Of extents it relies only on being a
+// multiple of lanes where these facts say so.
 // Shown by tests/jit/plan.cpp.
 #pragma once
 #include <optional>
@@ -34,7 +34,8 @@ class facts {
   // An integer expression of constants and extents; nothing where it has free indices or reads data.
   std::optional<std::int64_t> value(node_id n) const { return g_.free[n].empty() ? number(n) : std::nullopt; }
   // How often an index runs: exact where its range is closed, with outer indices at their low ends where it depends on
-  // them, and for ranges made of data the tensor's share: the extent the index walks over, by the number of such ranges.
+  // them, and for ranges made of data the tensor's share: the extent the index walks over, by the number of such
+  // ranges.
   double trips(node_id idx) const;
   // The product over a set of indices.
   double trips(const index_set& set) const;
@@ -43,7 +44,8 @@ class facts {
   double pieces(double of_cores) const { return for_teams() ? 256 * of_cores : of_cores; }
   double elements(double of_cores) const { return for_teams() ? of_cores / 8 : of_cores; }
 
-  // May the order of additions be one for teams of threads? On a GPU, but strict sums have the processor's order, whoever makes them.
+  // May the order of additions be one for teams of threads? On a GPU, but strict sums have the processor's order,
+  // whoever makes them.
   bool for_teams() const { return call_.gpu && call_.steer.determinism != determinism::strict; }
 
   // Of an input's elements.

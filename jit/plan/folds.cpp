@@ -6,7 +6,8 @@ namespace sheaf::inline v0_1::plan {
 
 namespace {
 
-// A row of f32 that leaves the first cache: conversions are done while it is waited for. Not the machine's: lanes decide bits.
+// A row of f32 that leaves the first cache: conversions are done while it is waited for. Not the machine's: lanes
+// decide bits.
 constexpr double long_row = 8192;
 
 bool is_sum(const graph& g, node_id n, element type) {
@@ -58,8 +59,8 @@ class widening {
     return cast_to(g_, element::f32, make(g_, g_.kind(n), g_.arg(sum, 0), scale));
   }
 
-  // sum(j, a * c), where c needs another pass over the same elements first, is c * sum(j, a), which need not wait for it. Not of
-  // no elements: c may be infinite.
+  // sum(j, a * c), where c needs another pass over the same elements first, is c * sum(j, a), which need not wait for
+  // it. Not of no elements: c may be infinite.
   node_id widened(node_id n) {
     const node_id body = g_.arg(n, 0), idx = g_.arg(n, 2);
     const auto low = known_.value(g_.arg(idx, 0)), high = known_.value(g_.arg(idx, 1));

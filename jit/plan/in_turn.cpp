@@ -9,7 +9,8 @@ namespace sheaf::inline v0_1::plan {
 
 namespace {
 
-// The loop at this depth, if all stages run in it one after the other and read of each other what its turn has stored; else none.
+// The loop at this depth, if all stages run in it one after the other and read of each other what its turn has stored;
+// else none.
 node_id shared_loop(const graph& g, const std::vector<const stage*>& list, std::size_t depth) {
   const auto loop_of = [&](const stage& s) {
     return s.how == way::taps && depth < s.loops.size() && s.loops[depth] != s.vector ? s.loops[depth] : no_node;

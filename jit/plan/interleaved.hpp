@@ -1,6 +1,9 @@
-// Pass `interleaved`: a window that takes every d-th element (dilated) is one of d windows that take each of theirs: with
-//   t = d * a + r,   fold over u of value(t + d * u)  is  fold over u of laid(r, a + u),   laid(r, q) = value(d * q + r).
-// What the values are is laid out so once; the window then moves by one element along memory. Shown by tests/jit/tie_ranges.cpp.
+// Pass `interleaved`: a window that takes every d-th element (dilated) is one of d windows that take each of theirs:
+// with
+//   t = d * a + r,   fold over u of value(t + d * u)  is  fold over u of laid(r, a + u),   laid(r, q) = value(d * q +
+//                    r).
+// What the values are is laid out so once; the window then moves by one element along memory. Shown by
+// tests/jit/tie_ranges.cpp.
 #pragma once
 #include <sheaf/jit/plan/sliding.hpp>
 

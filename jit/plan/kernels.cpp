@@ -77,7 +77,8 @@ bool may_join(graph& g, const program_plan& plan, const kernel_plan& k, stage& s
   return true;
 }
 
-// Producers first, and of what is ready checks, then what is cheap: a pass over much data finds all that it can wait for done.
+// Producers first, and of what is ready checks, then what is cheap: a pass over much data finds all that it can wait
+// for done.
 void order_by_cost(const read_table& table, std::vector<stage>& stages) {
   std::vector<stage> sorted;
   std::vector<bool> done(stages.size());
@@ -143,8 +144,8 @@ int folded_bytes(const graph& g, const stage& s) {
   return bytes;
 }
 
-// Stages whose lanes hold running results beside each other have half of the registers together, as one has alone: with all of
-// them taken each turn moves every one, in eight times the code.
+// Stages whose lanes hold running results beside each other have half of the registers together, as one has alone:
+// with all of them taken each turn moves every one, in eight times the code.
 void share_registers(const graph& g, program_plan& plan, const kernel_plan& k) {
   constexpr int half = 1024;  // bytes, of 32 registers
   std::map<node_id, std::vector<stage*>> by_vector;

@@ -88,7 +88,8 @@ node_id many(graph& g, const facts& known, const stage& s, node_id low, node_id 
 
 namespace {
 
-// The part of a slice at a level: [first, from) and [to, end) are its edges, whole entries of the next table lie between.
+// The part of a slice at a level: [first, from) and [to, end) are its edges, whole entries of the next table lie
+// between.
 struct edges {
   node_id first, from, to, end;
 };

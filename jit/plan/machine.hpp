@@ -4,8 +4,8 @@
 
 namespace sheaf::inline v0_1::plan {
 
-// Fixed: these choose which loop runs in lanes and where a reduction is placed, and so the order of additions. A measured number
-// must never do that, or two machines, or two runs, would differ in their last bits.
+// Fixed: these choose which loop runs in lanes and where a reduction is placed, and so the order of additions. A
+// measured number must never do that, or two machines, or two runs, would differ in their last bits.
 struct weights {
   static constexpr double load = 1;  // of one element
   static constexpr double arithmetic = 0.25;
@@ -13,9 +13,9 @@ struct weights {
   static constexpr double strided = 0.75;            // what of a load, where lanes are some elements apart
 };
 
-// Measured once a machine and kept with the kernel cache (engine/machine.cpp); these are typical numbers, for where there is no
-// cache. They may decide whether threads share a loop, which kernels take turns, what goes past the caches and what is asked for
-// ahead, and the times that plans predict: nothing that changes a result.
+// Measured once a machine and kept with the kernel cache (engine/machine.cpp); these are typical numbers, for where
+// there is no cache. They may decide whether threads share a loop, which kernels take turns, what goes past the caches
+// and what is asked for ahead, and the times that plans predict: nothing that changes a result.
 struct machine {
   double read_one = 25, read_all = 50;    // bytes a nanosecond from memory, by one thread and by all
   double write_one = 25, write_all = 50;  // past the caches

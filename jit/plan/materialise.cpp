@@ -42,7 +42,9 @@ scatter_form scatter_of(graph& g, node_id n) {
       if (g.free[idx].has(g.ordinal(e))) return false;
     return true;
   };
-  const auto target = [&](node_id e, node_id j) { return depends_on_bound(g, e, bound) && !g.free[e].has(g.ordinal(j)); };
+  const auto target = [&](node_id e, node_id j) {
+    return depends_on_bound(g, e, bound) && !g.free[e].has(g.ordinal(j));
+  };
   for (const node_id c : list) {
     if (g.kind(c) != op::equal) continue;
     for (int k = 0; k < 2; ++k)
@@ -60,11 +62,12 @@ scatter_form scatter_of(graph& g, node_id n) {
 // any(k, c) as any(k where c, true): a mask made of indices is a scatter.
 node_id condition_of_any(graph& g, node_id n) {
   if (monoid_of(g, n) != monoid::any || is_constant(g, g.arg(n, 0))) return n;
-  return intern_reduce(g, monoid::any, element::boolean, truth(g, true), conjunction(g, g.arg(n, 1), g.arg(n, 0)), bound_indices(g, n));
+  return intern_reduce(g, monoid::any, element::boolean, truth(g, true), conjunction(g, g.arg(n, 1), g.arg(n, 0)),
+                       bound_indices(g, n));
 }
 
-// A sum of what the bound indices don't reach, scattered, is that times a count; where nothing is counted it is 0 whatever
-// the value. The count is smaller, and the result is then written once, in order.
+// A sum of what the bound indices don't reach, scattered, is that times a count; where nothing is counted it is 0
+// whatever the value. The count is smaller, and the result is then written once, in order.
 node_id counted(graph& g, node_id n) {
   if (monoid_of(g, n) != monoid::sum || !is_floating(g.type(n)) || is_constant(g, g.arg(n, 0))) return n;
   index_set bound = set_of(g, bound_indices(g, n));
@@ -76,7 +79,8 @@ node_id counted(graph& g, node_id n) {
   return cast_to(g, g.type(n), make(g, op::select, make(g, op::equal, count, zero), zero, product));
 }
 
-// An interval scatter over slices and more: each row of a slice takes one reduction over the rest, and the slices can be listed.
+// An interval scatter over slices and more: each row of a slice takes one reduction over the rest, and the slices can
+// be listed.
 node_id nested(graph& g, node_id n, const scatter_form& form) {
   const auto bound = bound_indices(g, n);
   if (form.how != way::interval || bound.size() < 2 || is_own(monoid_of(g, n))) return n;
@@ -84,7 +88,9 @@ node_id nested(graph& g, node_id n, const scatter_form& form) {
   deltas::conjuncts(g, g.arg(n, 1), list);
   index_set deciding;  // and what their ranges depend on
   for (const node_id c : list)
-    if ((g.kind(c) == op::less_equal && g.arg(c, 1) == form.owned) || (g.kind(c) == op::less && g.arg(c, 0) == form.owned)) deciding |= g.free[c];
+    if ((g.kind(c) == op::less_equal && g.arg(c, 1) == form.owned) ||
+        (g.kind(c) == op::less && g.arg(c, 0) == form.owned))
+      deciding |= g.free[c];
   for (std::size_t k = 0; k < bound.size(); ++k)
     for (const node_id idx : bound)
       if (deciding.has(g.ordinal(idx))) deciding |= g.free[idx];
@@ -139,7 +145,8 @@ class placement {
       all.insert(g_.ordinal(idx));
     }
     const double placed = known_.trips(prefix), needed = known_.trips(g_.free[n]);
-    if (placed < often || placed < 16 * needed || placed * 4 < known_.trips(all) || !has_closed_ranges(g_, n)) return false;
+    if (placed < often || placed < 16 * needed || placed * 4 < known_.trips(all) || !has_closed_ranges(g_, n))
+      return false;
     result_ = {n, "computed in " + std::to_string(static_cast<long long>(placed)) + " turns, it has " +
                       std::to_string(static_cast<long long>(needed)) + " values"};
     return true;
@@ -194,8 +201,8 @@ void replace_in(graph& g, stage& s, node_id from, node_id to) {
   s.body = put(s.body);
 }
 
-// Lanes along a result's index with the bound ones striding through more memory than the cache holds: each block of rows
-// is better read as it lies.
+// Lanes along a result's index with the bound ones striding through more memory than the cache holds: each block of
+// rows is better read as it lies.
 bool walks_columns(const graph& g, const facts& known, const stage& s, node_id n) {
   if (s.vector == no_node || s.loops.size() != 1 || !g.free[n].has(g.ordinal(s.vector))) return false;
   index_set all = g.free[n];
@@ -222,12 +229,13 @@ bool take_scatter(graph& g, stage& s, std::vector<stage>& before) {
       if (s.how != way::map) continue;
       s.how = form.how;
       s.owned = form.owned;
-      s.reasons.push_back(form.how == way::scatter ? "scatter: its condition fixes an index by data; pieces own rows"
-                                                   : "interval scatter: its condition is a range made of data; pieces own rows");
+      s.reasons.push_back(form.how == way::scatter
+                              ? "scatter: its condition fixes an index by data; pieces own rows"
+                              : "interval scatter: its condition is a range made of data; pieces own rows");
       continue;
     }
-    const node_id wide = narrow ? intern_reduce(g, monoid_of(g, n), element::f32, cast_to(g, element::f32, g.arg(n, 0)), g.arg(n, 1),
-                                                bound_indices(g, n))
+    const node_id wide = narrow ? intern_reduce(g, monoid_of(g, n), element::f32, cast_to(g, element::f32, g.arg(n, 0)),
+                                                g.arg(n, 1), bound_indices(g, n))
                                 : n;
     stage like = s;
     like.vector = no_node;
@@ -250,7 +258,8 @@ bool take_split(graph& g, const facts& known, stage& s, std::vector<stage>& befo
     if (nested) continue;
     index_set outer = g.free[n];
     double pieces = known.trips(outer);
-    if (s.vector != no_node && outer.has(g.ordinal(s.vector))) pieces /= std::min<double>(s.lanes, known.trips(s.vector));
+    if (s.vector != no_node && outer.has(g.ordinal(s.vector)))
+      pieces /= std::min<double>(s.lanes, known.trips(s.vector));
     if (pieces >= known.pieces(enough_pieces) && !walks_columns(g, known, s, n)) continue;
     const node_id whole = split(g, known, n, s, before, trusted);
     if (whole == no_node) continue;
@@ -260,8 +269,8 @@ bool take_split(graph& g, const facts& known, stage& s, std::vector<stage>& befo
   return false;
 }
 
-// Ties ask whether a value is the maximum of such values: one with a reduction in it must not be computed anew in another
-// order or with other lanes, so it is stored once.
+// Ties ask whether a value is the maximum of such values: one with a reduction in it must not be computed anew in
+// another order or with other lanes, so it is stored once.
 bool take_ties(graph& g, stage& s, std::vector<stage>& before) {
   node_id tied = no_node;
   for_each_node(g, s.body, [&](node_id n) {
@@ -270,18 +279,20 @@ bool take_ties(graph& g, stage& s, std::vector<stage>& before) {
       const node_id value = g.arg(n, 1 - k);
       if (g.free[value].empty() || !holds(g, value, op::reduce) || !has_closed_ranges(g, value)) continue;
       for_each_node(g, g.arg(n, k), [&](node_id q) {
-        if (g.kind(q) == op::reduce && (monoid_of(g, q) == monoid::max || monoid_of(g, q) == monoid::min) && g.arg(q, 0) == value)
+        if (g.kind(q) == op::reduce && (monoid_of(g, q) == monoid::max || monoid_of(g, q) == monoid::min) &&
+            g.arg(q, 0) == value)
           tied = value;
       });
     }
   });
   if (tied == no_node) return false;
-  replace_in(g, s, tied, stored(g, tied, "kept", s, before, "ties compare it with a maximum over it: both read one value"));
+  replace_in(g, s, tied,
+             stored(g, tied, "kept", s, before, "ties compare it with a maximum over it: both read one value"));
   return true;
 }
 
-// A scatter walks each piece's rows within its bound indices: what those rows do not change is better read. What depends on
-// none of its indices is, as it would stand before the loop that pieces share.
+// A scatter walks each piece's rows within its bound indices: what those rows do not change is better read. What
+// depends on none of its indices is, as it would stand before the loop that pieces share.
 bool take_from_scatter(graph& g, const facts& known, stage& s, std::vector<stage>& before) {
   index_set all = g.free[s.body];
   all |= set_of(g, bound_indices(g, s.body));
@@ -306,7 +317,8 @@ bool take_misplaced(graph& g, const facts& known, stage& s, std::vector<stage>& 
 }
 
 void work_on(graph& g, const facts& known, stage s, std::vector<stage>& done, trust& trusted) {
-  const bool ready = s.how == way::lists || s.how == way::updates || s.how == way::events || s.how == way::sweep || s.how == way::space;
+  const bool ready = s.how == way::lists || s.how == way::updates || s.how == way::events || s.how == way::sweep ||
+                     s.how == way::space;
   if (ready) return done.push_back(std::move(s));
   s.body = narrowed(g, s.body, trusted);
   for (;;) {

@@ -1,4 +1,5 @@
-// What the caller of compile may decide instead of the planner, and what it may ask for. Light: api/compile.hpp shows it.
+// What the caller of compile may decide instead of the planner, and what it may ask for. Light: api/compile.hpp shows
+// it.
 //
 //   auto step = compile(options{.determinism = determinism::strict}, loss, grad(loss, x));
 #pragma once
@@ -6,27 +7,30 @@
 
 namespace sheaf::inline v0_1 {
 
-// Which calls give the same bits for the same inputs and shapes. standard: run after run, for any number of threads. strict:
-// also for any vector width, that is on every processor with fused multiply-add; on others it is an error.
+// Which calls give the same bits for the same inputs and shapes. standard: run after run, for any number of threads.
+// strict: also for any vector width, that is on every processor with fused multiply-add; on others it is an error.
 enum class determinism : std::uint8_t { standard, strict };
 
 // off: each stage is a kernel of its own and walks its data by itself.
 enum class fusion : std::uint8_t { planned, off };
 
-// How reductions over slices of data run, and the sums that spread back over them. direct: row by row, each piece asking
-// every slice; lists: by lists of slices for each chunk of rows; tables: by tables of blocks where slices overlap.
+// How reductions over slices of data run, and the sums that spread back over them. direct: row by row, each piece
+// asking every slice; lists: by lists of slices for each chunk of rows; tables: by tables of blocks where slices
+// overlap.
 enum class algorithm : std::uint8_t { planned, direct, lists, tables };
 
-// Whether threads share a kernel. off: the calling thread runs everything; always: all that has pieces is offered to the pool.
+// Whether threads share a kernel. off: the calling thread runs everything; always: all that has pieces is offered to
+// the pool.
 enum class sharing : std::uint8_t { planned, off, always };
 
-// How sums go to rows that data names, on a GPU. planned: in one order, by lists of the updates of each row. atomic: every update
-// is added where it belongs at once, in the order in which the device comes to them: sums of f32 may differ from run to run in
-// their last digits. Refused where determinism is strict, and on a processor.
+// How sums go to rows that data names, on a GPU. planned: in one order, by lists of the updates of each row. atomic:
+// every update is added where it belongs at once, in the order in which the device comes to them: sums of f32 may
+// differ from run to run in their last digits. Refused where determinism is strict, and on a processor.
 enum class scatters : std::uint8_t { planned, atomic };
 
-// A program whose plan cannot follow them does not become a kernel: error code::unsupported, with the reason. They are part of
-// what a kernel is kept under. lanes, algorithm and scatters change the order of additions, and so last bits; the others do not.
+// A program whose plan cannot follow them does not become a kernel: error code::unsupported, with the reason. They are
+// part of what a kernel is kept under. lanes, algorithm and scatters change the order of additions, and so last bits;
+// the others do not.
 struct options {
   sheaf::determinism determinism = sheaf::determinism::standard;
   sheaf::fusion fusion = sheaf::fusion::planned;

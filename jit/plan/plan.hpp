@@ -13,9 +13,11 @@
 namespace sheaf::inline v0_1::plan {
 
 enum class way : std::uint8_t {
-  map,  // loops over the stage's indices; every reduction inside is placed at the outermost loop that binds what it needs
+  // loops over the stage's indices; every reduction inside is placed at the outermost loop that binds what it needs
+  map,
   partial,  // results of a block of rows, filled with the identity and updated as the rows lie, see `row_blocks`
-  scatter,  // one reduction whose condition says `j == data`: each piece owns rows j, walks the bound indices and updates
+  // one reduction whose condition says `j == data`: each piece owns rows j, walks the bound indices and updates
+  scatter,
   interval,  // the same with `lo <= j && j < hi`
   scan,      // running results along one index, see `scan_form`
   taps,      // a map in which windows along the last index are written out tap by tap: the last index runs in lanes
@@ -28,9 +30,10 @@ enum class way : std::uint8_t {
   tiles,     // slices that follow each other, by tiles of rows of one size, see `tile_form`
 };
 
-// Result t of a scan is the fold of value(walk) over walk in [low, t + shift), or backward over [t + shift, high), where
-// [low, high) is the range of `walk`. With blocks, each begins anew at low + p * block, or with what `carry` holds for it.
-// Sums and products of floating numbers run in f64, so the error of a result does not grow with its place.
+// Result t of a scan is the fold of value(walk) over walk in [low, t + shift), or backward over [t + shift, high),
+// where
+// [low, high) is the range of `walk`. With blocks, each begins anew at low + p * block, or with what `carry` holds for
+// it. Sums and products of floating numbers run in f64, so the error of a result does not grow with its place.
 struct scan_form {
   monoid fold = monoid::sum;
   node_id value = no_node;
@@ -39,17 +42,19 @@ struct scan_form {
   bool backward = false;
   std::int64_t block = 0;     // 0: none. Else t and walk run over the same range.
   bool open = false;          // backward blocks: the result at a block's first place is the identity
-  node_id factor = no_node;   // a recurrence: each result is value + factor * the one before; a boolean keeps it or not.
-                              // Its blocks go on from what `carry` holds for them, or from 0
+  // a recurrence: each result is value + factor * the one before; a boolean keeps it or not. Its blocks go on from what
+  // `carry` holds for them, or from 0
+  node_id factor = no_node;
   bool may_vanish = false;    // factors may be 0 where others are infinite: nothing is kept of those
   bool ends = false;          // of a recurrence only what each block comes to is stored, at block_index
   node_id carry = no_node;    // an expression in `block_index`
   node_id block_index = no_node;
 };
 
-// On a GPU a list is sorted by its keys, 0 to `keys`, in passes over a digit of them each, the last digit first; each keeps the order
-// that it finds. A tile is what one thread walks: of the first pass `turns` of the outermost index, of later ones places of the
-// list so far. See lower/sort.cpp. `memory` is a definition without values: keys, indices and counts on the way.
+// On a GPU a list is sorted by its keys, 0 to `keys`, in passes over a digit of them each, the last digit first; each
+// keeps the order that it finds. A tile is what one thread walks: of the first pass `turns` of the outermost index, of
+// later ones places of the list so far. See lower/sort.cpp. `memory` is a definition without values: keys, indices and
+// counts on the way.
 struct sort_form {
   node_id memory = no_node;
   node_id outer = no_node;  // the outermost index that is walked
@@ -74,13 +79,14 @@ struct slice_lists {
   node_id owned = no_node;
   std::int64_t chunk = 0;
   node_id array = no_node;  // interval: the definition of the array; none: every piece asks every slice
-  bool all = false;            // the order has slices without rows too: a map stage runs in it, for the sake of the cache
+  // the order has slices without rows too: a map stage runs in it, for the sake of the cache
+  bool all = false;
   bool sought = false;         // reductions over a slice were looked for;
   std::vector<node_id> brief = {};  // the indices of those that are computed where its rows are written
 };
 
-// Updates of a scatter, each a turn of the loops over `walk`, go to row `at` of the owned index, which is shared in chunks. The
-// array holds, for C chunks, W indices and room for R updates:
+// Updates of a scatter, each a turn of the loops over `walk`, go to row `at` of the owned index, which is shared in
+// chunks. The array holds, for C chunks, W indices and room for R updates:
 // - 0, then C positions: one past the last update of the chunk;
 // - how many updates there are; if more than R, none is listed;
 // - W times R: an index of each update, by chunk, then as they are walked;
@@ -91,15 +97,16 @@ struct update_lists {
   node_id at = no_node;
   std::int64_t chunk = 0;
   node_id room = no_node;   // R, of the call's extents
-  bool by_row =
-      false;  // kept from call to call, or sorted on a GPU: the chunks of the array are rows, and nothing is left to the scatter
+  // kept from call to call, or sorted on a GPU: the chunks of the array are rows, and nothing is left to the
+  // scatter
+  bool by_row = false;
   bool all_fit = false;     // there is room for all, whatever the data
   node_id array = no_node;  // scatter: the definition of the array; none: every piece asks every update
   std::int64_t listed() const { return by_row ? 1 : chunk; }  // rows of a chunk of the array
 };
 
-// Rows in blocks: a piece takes one of `block`, in which `part` walks the rows of `whole`. A partial result is one for each
-// block; other stages over the same rows may be walked in the same blocks, so that each row is read once.
+// Rows in blocks: a piece takes one of `block`, in which `part` walks the rows of `whole`. A partial result is one for
+// each block; other stages over the same rows may be walked in the same blocks, so that each row is read once.
 struct row_blocks {
   node_id whole = no_node;  // none: the stage has no blocks
   node_id part = no_node;
@@ -107,43 +114,49 @@ struct row_blocks {
   std::int64_t size = 0;
 };
 
-// A partial result whose terms are centred by another one over the same rows. Where these are walked a few at a time, the centre
-// is that of the rows so far, and what was folded before is moved to it. See split.cpp and lower/rows.cpp.
+// A partial result whose terms are centred by another one over the same rows. Where these are walked a few at a time,
+// the centre is that of the rows so far, and what was folded before is moved to it. See split.cpp and lower/rows.cpp.
 struct moving_form {
   node_id centre = no_node;  // the other one, as it is loaded; none: nothing moves
   node_id last = no_node;    // an index, of the last row that is walked at a time; none: nothing asks for it
   node_id body = no_node;    // the stage's, by the centre of the rows up to `last`
-  node_id moved = no_node;   // what earlier(...) of the stage is worth by that centre; rows.part is the first row at a time
+  // what earlier(...) of the stage is worth by that centre; rows.part is the first row at a time
+  node_id moved = no_node;
 };
 
-// Result t of a window folds value(walk) over the `width` places that end at walk == t + ahead. One of at most `lanes` is
-// folded between registers. A larger one is `groups` folds of `lanes` elements, a vector apart, and `rest` elements before
-// them; of the groups, running blocks of `block` results keep what is left of those before the block, and go on with those
-// in it (van Herk 1992, Gil and Werman 1993): nothing is subtracted, so nothing drifts and no NaN outlives its window.
+// Result t of a window folds value(walk) over the `width` places that end at walk == t + ahead. One of at most `lanes`
+// is folded between registers. A larger one is `groups` folds of `lanes` elements, a vector apart, and `rest` elements
+// before them; of the groups, running blocks of `block` results keep what is left of those before the block, and go on
+// with those in it (van Herk 1992, Gil and Werman 1993): nothing is subtracted, so nothing drifts and no NaN outlives
+// its window.
 struct window_form {
   node_id reduce = no_node;    // what the stage's body has for it
   node_id walk = no_node, value = no_node;
-  // The same for any place: its loads mask themselves, and where the window is cut to [first, last) it is the identity outside.
+  // The same for any place: its loads mask themselves, and where the window is cut to [first, last) it is the identity
+  // outside.
   node_id around = no_node, guarded = no_node;
   node_id first = no_node, last = no_node;  // none: no window is cut
   node_id ahead = no_node;                  // without t
   element type = element::f32;
-  // Not a fold of values alone: the sum of those whose key is the extremum of all keys, and that is `mine`, in t; else 0.
+  // Not a fold of values alone: the sum of those whose key is the extremum of all keys, and that is `mine`, in t; else
+  // 0.
   node_id key = no_node, guarded_key = no_node, mine = no_node;
   element key_type = element::f32;
   monoid extremum = monoid::max;
   std::int64_t width = 0, groups = 0, rest = 0, block = 0;
-  std::int64_t stretch = 0;  // not 0: so many results in a row add to one sum, and those sums to one, so that errors stay small
+  // not 0: so many results in a row add to one sum, and those sums to one, so that errors stay small
+  std::int64_t stretch = 0;
 };
 
-// Slices m cover rows [low(m), high(m)) of `rows`. One pass down the rows, with columns in lanes, folds or spreads all of
-// them. Rows go in blocks of `block`. Of a slice that leaves its block, the fold has three parts: from its begin to the end
-// of that block, found going up the block; the whole blocks between, from tables of blocks and of spans of groups of `radix`
-// blocks, see lower/sweep_tables.hpp; and from the start of its last block, found going down. Nothing is subtracted, so a NaN
-// concerns only the slices that hold it, and any monoid will do. Spread is the transpose. `events` holds, for begins (0) and
-// for ends (1), rows + 2 positions, of which k and k + 1 are the bounds of row k's, then the slices in that order, then (of
-// begins) the position of each slice; those without rows stand at place `rows`. What a slice needs when it ends waits in a
-// ring of `ring` seats, by its position: a slice has one if at most as many begin before it ends.
+// Slices m cover rows [low(m), high(m)) of `rows`. One pass down the rows, with columns in lanes, folds or spreads all
+// of them. Rows go in blocks of `block`. Of a slice that leaves its block, the fold has three parts: from its begin to
+// the end of that block, found going up the block; the whole blocks between, from tables of blocks and of spans of
+// groups of `radix` blocks, see lower/sweep_tables.hpp; and from the start of its last block, found going down.
+// Nothing is subtracted, so a NaN concerns only the slices that hold it, and any monoid will do. Spread is the
+// transpose. `events` holds, for begins (0) and for ends (1), rows + 2 positions, of which k and k + 1 are the bounds
+// of row k's, then the slices in that order, then (of begins) the position of each slice; those without rows stand at
+// place `rows`. What a slice needs when it ends waits in a ring of `ring` seats, by its position: a slice has one if
+// at most as many begin before it ends.
 struct sweep_form {
   node_id slice = no_node, low = no_node, high = no_node;
   node_id rows = no_node;                        // an index over all rows; spread: the owned one
@@ -155,15 +168,17 @@ struct sweep_form {
   monoid fold = monoid::sum;
   element type = element::f32;  // in which is folded
   bool spreads = false;
-  bool kept = false;  // `events` are of an earlier call: bounds are read anew, and may be anything where a promise was broken
+  // `events` are of an earlier call: bounds are read anew, and may be anything where a promise was broken
+  bool kept = false;
   std::int64_t block = 64, radix = 8, ring = 512;
 };
 
-// Slices m cover rows [low(m), high(m)) of [0, rows), each from where the one before ends. Pieces own tiles of `size` rows, however
-// long the slices are: a tile folds what it has of each slice by one pass of folds that begin anew at each slice, and stores those
-// that lie in it. Of one that began before, and one that goes on after it, it stores the parts, which are then joined in the order
-// of tiles. `firsts` holds for each tile the first slice that ends after the tile's first row, and for the end all slices; `parts`
-// for each tile the fold of what goes on (0), and of what ends in it but began before (1).
+// Slices m cover rows [low(m), high(m)) of [0, rows), each from where the one before ends. Pieces own tiles of `size`
+// rows, however long the slices are: a tile folds what it has of each slice by one pass of folds that begin anew at
+// each slice, and stores those that lie in it. Of one that began before, and one that goes on after it, it stores the
+// parts, which are then joined in the order of tiles. `firsts` holds for each tile the first slice that ends after the
+// tile's first row, and for the end all slices; `parts` for each tile the fold of what goes on (0), and of what ends
+// in it but began before (1).
 struct tile_form {
   node_id reduce = no_node;  // what the stage's body has for it
   node_id slice = no_node, low = no_node, high = no_node;
@@ -190,7 +205,8 @@ struct stage {
   node_id parallel = no_node;    // the one of `loops` that pieces share
   std::int64_t chunk = 0;        // not 0: a piece takes so many iterations of it (it is the vector or owned index)
   way how = way::map;
-  node_id owned = no_node;       // scatter, interval: the index j that pieces own; scan, window: the index along which it runs
+  // scatter, interval: the index j that pieces own; scan, window: the index along which it runs
+  node_id owned = no_node;
   scan_form scan;                // scan only; body holds all that is read
   slice_lists slices;            // lists, and stages that read them
   update_lists updates;          // updates, and the scatter that reads them
@@ -205,7 +221,8 @@ struct stage {
   sort_form sort;                // lists, updates
   tile_form tiles;               // tiles
   row_blocks rows;
-  node_id sum_of_sums = no_node, flat = no_node;  // of partial results: the body that was made, and the same as one sum over rows.part
+  // of partial results: the body that was made, and the same as one sum over rows.part
+  node_id sum_of_sums = no_node, flat = no_node;
   moving_form moving;            // of partial results; a stage that is `partial` moves if it has one
   window_form window;            // window only; the lanes are those of `owned`, the last index
   place where = place::workspace;
@@ -240,8 +257,8 @@ struct kernel_plan {
   std::string reason;
 };
 
-// A load whose subscript is not known to be inside, or a demand of the program. `position` is the row-major place in the
-// space of `indices`.
+// A load whose subscript is not known to be inside, or a demand of the program. `position` is the row-major place in
+// the space of `indices`.
 struct check {
   int demand = -1;  // which of graph::demands; -1: a subscript, of which the next six speak
   std::string tensor;
@@ -284,7 +301,8 @@ struct program_plan {
   std::vector<check> checks;
   read_table reads;  // once stages are grouped
   trust trusted;
-  std::unordered_map<node_id, node_id> renamed;  // by reduction: the same under an index that its surroundings don't bind
+  // by reduction: the same under an index that its surroundings don't bind
+  std::unordered_map<node_id, node_id> renamed;
 };
 
 // Thrown where options ask for what no plan of the program can do; says which and why.

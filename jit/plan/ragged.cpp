@@ -206,6 +206,24 @@ bool walks_slice(graph& g, const slice_lists& l, node_id n) {
   return is(g.arg(g.arg(n, 2), 0), op::maximum, l.low) && is(g.arg(g.arg(n, 2), 1), op::minimum, l.high);
 }
 
+// A definition's body as it was written reads others that are stored nowhere: they are computed where they are read.
+node_id of_stored(graph& g, node_id e, const std::vector<stage>& before) {
+  for (;;) {
+    node_id use = no_node;
+    for_each_node(g, e, [&](node_id n) {
+      if (g.kind(n) != op::load || g.kind(g.arg(n, 0)) != op::define) return;
+      const auto stores = [&](const stage& other) { return other.define == g.arg(n, 0); };
+      if (std::none_of(before.begin(), before.end(), stores)) use = n;
+    });
+    if (use == no_node) return e;
+    std::vector<node_id> subscripts;
+    for (int k = 1; k < g[use].count; ++k) subscripts.push_back(g.arg(use, k));
+    replacement put(g);
+    put.add(use, inlined(g, g.arg(use, 0), subscripts.data()));
+    e = put(e);
+  }
+}
+
 // What a definition of the slice is worth, in the place of its load.
 void inline_definitions(graph& g, stage& s, const slice_lists& l, const std::vector<stage>& before, trust& trusted) {
   for (;;) {
@@ -219,7 +237,7 @@ void inline_definitions(graph& g, stage& s, const slice_lists& l, const std::vec
           use = n;
     });
     if (use == no_node) return;
-    const node_id define = g.arg(use, 0), body = g.arg(define, 0);
+    const node_id define = g.arg(use, 0), body = of_stored(g, g.arg(define, 0), before);
     replacement rename(g), put(g);
     rename.add(g.arg(define, 1), l.slice);
     trust_alike(g, body, rename, trusted);
@@ -237,8 +255,8 @@ void share_exponentials(graph& g, stage& s, const slice_lists& l, trust& trusted
   s.body = by_terms_of_sums(g, s.body, lanes, trusted);
 }
 
-// Reductions over the slice itself are computed where its rows are written, while they are in the cache; a piece that begins
-// within a slice does so again. Of a long slice they are stored before: no range is walked for both.
+// Reductions over the slice itself are computed where its rows are written, while they are in the cache; a piece that
+// begins within a slice does so again. Of a long slice they are stored before: no range is walked for both.
 bool compute_in_place(graph& g, const facts& known, stage& s, std::vector<stage>& before, trust& trusted) {
   const slice_lists l = bounds_of(g, s);
   if (l.low == no_node || l.high == no_node) return false;
@@ -339,8 +357,10 @@ bool list_slices(graph& g, const facts& known, stage& s, std::vector<stage>& don
   all.erase(g.ordinal(s.owned));
   const double across = known.trips(all), rows = known.trips(s.owned);
   l.chunk = known.call().eager || s.levelled ? 4 : 64;
-  const double piece = s.slices.brief.empty() ? known.elements(chunk_elements) : 4 * static_cast<double>(brief_slice(known));
-  while (static_cast<double>(l.chunk) * across < piece && static_cast<double>(l.chunk) * 2 * known.pieces(enough_pieces) < rows)
+  const double piece =
+      s.slices.brief.empty() ? known.elements(chunk_elements) : 4 * static_cast<double>(brief_slice(known));
+  while (static_cast<double>(l.chunk) * across < piece &&
+         static_cast<double>(l.chunk) * 2 * known.pieces(enough_pieces) < rows)
     l.chunk *= 2;
   // Of threads' pieces no size is right: half or twice as many rows are worth less than another sort.
   const auto fits = [&](const slice_lists& o) {

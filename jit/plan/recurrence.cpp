@@ -36,7 +36,8 @@ class recurrence {
 
   node_id operator()() {
     const auto list = bound_indices(g, n);
-    if (monoid_of(g, n) != monoid::sum || list.size() != 1 || !find_range(list[0]) || !has_closed_ranges(g, n)) return no_node;
+    if (monoid_of(g, n) != monoid::sum || list.size() != 1 || !find_range(list[0]) || !has_closed_ranges(g, n))
+      return no_node;
     std::vector<node_id> keys;
     const auto look = [&](node_id q) {
       if (g.kind(q) == op::reduce) keys.push_back(q);
@@ -70,7 +71,9 @@ class recurrence {
   // The extremum over the same range, or (as gradients have it) over that of the bound index, which runs the other way.
   bool is_key(node_id q) {
     const auto list = bound_indices(g, q);
-    if ((monoid_of(g, q) != monoid::max && monoid_of(g, q) != monoid::min) || list.size() != 1 || !is_true(g, g.arg(q, 1))) return false;
+    if ((monoid_of(g, q) != monoid::max && monoid_of(g, q) != monoid::min) || list.size() != 1 ||
+        !is_true(g, g.arg(q, 1)))
+      return false;
     if (!depends_only_on(g.arg(q, 0), list[0])) return false;
     for (const node_id later : {t, u}) {
       adjoint = later == u;
@@ -81,7 +84,8 @@ class recurrence {
     }
     return false;
   }
-  // Is a value the same whatever t and u, but for what the bound index makes of it? Otherwise an extremum does not run on.
+  // Is a value the same whatever t and u, but for what the bound index makes of it? Otherwise an extremum does not run
+  // on.
   bool depends_only_on(node_id value, node_id bound) const {
     bool fine = true;
     std::unordered_set<node_id> seen{bound};
@@ -135,7 +139,8 @@ class recurrence {
   void start() {
     walk = fresh_index(g, u, g.arg(t, 0), g.arg(t, 1));
     const bool up = backward == adjoint;
-    const node_id inner = fresh_index(g, u, up ? g.arg(t, 0) : walk, up ? make(g, op::add, walk, integer(g, 1)) : g.arg(t, 1));
+    const node_id inner =
+        fresh_index(g, u, up ? g.arg(t, 0) : walk, up ? make(g, op::add, walk, integer(g, 1)) : g.arg(t, 1));
     replacement put(g);
     put.add(bound_indices(g, key)[0], inner);
     trust_alike(g, g.arg(key, 0), put, trusted);
@@ -160,7 +165,8 @@ class recurrence {
     const node_id mine = keyed_at(adjoint ? t : u);
     int hit = -1;
     for (int k = 0; k < list.size() && hit < 0; ++k)
-      if (g.kind(list[k]) == op::equal && ((g.arg(list[k], 0) == key && g.arg(list[k], 1) == mine) || (g.arg(list[k], 1) == key && g.arg(list[k], 0) == mine)))
+      if (g.kind(list[k]) == op::equal && ((g.arg(list[k], 0) == key && g.arg(list[k], 1) == mine) ||
+                                           (g.arg(list[k], 1) == key && g.arg(list[k], 0) == mine)))
         hit = k;
     if (hit < 0) return no_node;
     const node_id body = g.arg(n, 0), rest = deltas::conjunction_without(g, list, hit);
@@ -215,7 +221,8 @@ class recurrence {
     const node_id factor = kept(make(g, op::exp, gap), "factor", "from one shift to the next");
     node_id value = walked(rest);
     if (!adjoint) value = make(g, op::mul, value, make(g, op::exp, make(g, op::sub, keyed_at(walk), shift)));
-    const node_id sum = found_sum(value, factor, "its terms are relative to a running maximum: a step rescales what came before");
+    const node_id sum =
+        found_sum(value, factor, "its terms are relative to a running maximum: a step rescales what came before");
     const node_id here = read(sum);
     if (!adjoint) return here;
     const node_id top = at(shift, t);
@@ -229,14 +236,16 @@ class recurrence {
     if (holds(g, value, op::reduce)) value = kept(value, "kept", "a recurrence walks over it");
     const element type = is_floating(g.type(n)) ? element::f64 : g.type(n);
     value = cast_to(g, type, value);
-    const node_id body = g.type(factor) == element::boolean ? make(g, op::select, factor, value, number_like(g, value, 0))
-                                                            : make(g, op::add, value, cast_to(g, type, factor));
+    const node_id body = g.type(factor) == element::boolean
+                             ? make(g, op::select, factor, value, number_like(g, value, 0))
+                             : make(g, op::add, value, cast_to(g, type, factor));
     const node_id result = kept(body, "recurrence", reason);
     stage& made = stage_of(result);
     made.how = way::scan;
     made.owned = walk;
     made.scan = form(value, factor);
-    made.reasons.push_back(std::string("scan: a recurrence, one step from place to place") + (backward ? ", backward" : ""));
+    made.reasons.push_back(std::string("scan: a recurrence, one step from place to place") +
+                           (backward ? ", backward" : ""));
     if (is_long(body)) share(result, value, factor);
     return result;
   }
@@ -256,7 +265,8 @@ class recurrence {
   bool is_long(node_id body) const {
     index_set others = g.free[body];
     others.erase(g.ordinal(walk));
-    return others.empty() && known.trips(walk) >= blocks_from && g.type(body) == element::f64 && may_vectorise(g, body, walk);
+    return others.empty() && known.trips(walk) >= blocks_from && g.type(body) == element::f64 &&
+           may_vectorise(g, body, walk);
   }
   // Blocks: what each comes to from 0 and how much it keeps; a recurrence over those; and each block again from there.
   void share(node_id result, node_id value, node_id factor) {
@@ -274,7 +284,8 @@ class recurrence {
     trust_alike(g, factor, put, trusted);
     const node_id times = keeps ? put(factor) : cast_to(g, type, put(factor));
     const node_id step = make(g, op::add, put(value), cast_to(g, type, put(factor)));
-    const node_id end = kept(intern_reduce(g, monoid::sum, type, step, truth(g, true), {inner}), "block_end", "what a block of a recurrence comes to");
+    const node_id end = kept(intern_reduce(g, monoid::sum, type, step, truth(g, true), {inner}), "block_end",
+                             "what a block of a recurrence comes to");
     stage& ends = stage_of(end);
     ends.how = way::scan;
     ends.owned = p;
@@ -282,16 +293,19 @@ class recurrence {
     ends.scan.block = block_size;
     ends.scan.block_index = p;
     ends.scan.ends = true;
-    node_id all = intern_reduce(g, keeps ? monoid::all : monoid::prod, keeps ? element::boolean : type, times, truth(g, true), {inner});
+    node_id all = intern_reduce(g, keeps ? monoid::all : monoid::prod, keeps ? element::boolean : type, times,
+                                truth(g, true), {inner});
     if (!keeps && may_vanish) {  // nothing, if a factor is 0, whatever the others come to
       const node_id nothing = number_like(g, times, 0), none = make(g, op::equal, times, nothing);
-      all = make(g, op::select, intern_reduce(g, monoid::any, element::boolean, none, truth(g, true), {inner}), nothing, all);
+      all = make(g, op::select, intern_reduce(g, monoid::any, element::boolean, none, truth(g, true), {inner}), nothing,
+                 all);
     }
     const node_id share = kept(all, "block_share", "what a block of a recurrence keeps of what was before it");
     replacement earlier(g);  // beyond the ends, where these loads mask themselves, there is 0
     earlier.add(p, make(g, backward ? op::add : op::sub, q, one));
     const node_id value_before = earlier(end), share_before = earlier(share);
-    const node_id begun = kept(make(g, op::add, value_before, cast_to(g, type, share_before)), "block_begin", "a recurrence over blocks");
+    const node_id begun =
+        kept(make(g, op::add, value_before, cast_to(g, type, share_before)), "block_begin", "a recurrence over blocks");
     stage& begins = stage_of(begun);
     begins.how = way::scan;
     begins.owned = q;
@@ -303,7 +317,8 @@ class recurrence {
     here.add(q, p);
     const node_id carry = here(begun);
     trusted.insert(carry);
-    const auto at = std::find_if(before.begin(), before.end(), [&](const stage& x) { return x.define == g.arg(result, 0); });
+    const auto at =
+        std::find_if(before.begin(), before.end(), [&](const stage& x) { return x.define == g.arg(result, 0); });
     stage made = *at;
     before.erase(at);
     made.body = make(g, op::add, made.body, carry);
@@ -351,7 +366,8 @@ moved_range moved_of(graph& g, node_id n) {
       m.t = t;
       m.by = g[end.rest].attribute - (backward ? 0 : 1);
       const node_id first = make(g, op::add, g.arg(t, 0), integer(g, m.by));
-      const node_id last = make(g, op::add, g.arg(t, 1), integer(g, m.by)), here = make(g, op::add, t, integer(g, m.by));
+      const node_id last = make(g, op::add, g.arg(t, 1), integer(g, m.by)),
+                    here = make(g, op::add, t, integer(g, m.by));
       if (m.by == 0 && known_equal(g, backward ? last : first, fixed)) continue;  // it is that range
       m.p = backward ? fresh_index(g, t, first, fixed) : fresh_index(g, t, fixed, last);
       m.inside = backward ? make(g, op::less, here, fixed) : make(g, op::less_equal, fixed, here);
@@ -362,7 +378,8 @@ moved_range moved_of(graph& g, node_id n) {
   return {};
 }
 
-node_id take_moved(graph& g, const facts& known, node_id n, const stage& s, std::vector<stage>& before, trust& trusted) {
+node_id take_moved(graph& g, const facts& known, node_id n, const stage& s, std::vector<stage>& before,
+                   trust& trusted) {
   if (monoid_of(g, n) != monoid::sum || g[n].count != 3 || !has_closed_ranges(g, n)) return no_node;
   bool meets = false;  // an extremum
   for_each_node(g, n, [&](node_id q) {
@@ -383,12 +400,14 @@ node_id take_moved(graph& g, const facts& known, node_id n, const stage& s, std:
 
 }  // namespace
 
-node_id take_recurrence(graph& g, const facts& known, node_id n, const stage& s, std::vector<stage>& before, trust& trusted) {
+node_id take_recurrence(graph& g, const facts& known, node_id n, const stage& s, std::vector<stage>& before,
+                        trust& trusted) {
   if (const node_id found = recurrence(g, known, n, s, before, trusted)(); found != no_node) return found;
   return take_moved(g, known, n, s, before, trusted);
 }
 
-node_id take_chain(graph& g, const facts& known, const sliding& r, const stage& s, std::vector<stage>& before, trust& trusted) {
+node_id take_chain(graph& g, const facts& known, const sliding& r, const stage& s, std::vector<stage>& before,
+                   trust& trusted) {
   return recurrence(g, known, r.reduce, s, before, trusted).chained(r);
 }
 

@@ -55,7 +55,8 @@ inline bool same_range(const graph& g, node_id a, node_id b) {
   return a == b || (known_equal(g, g.arg(a, 0), g.arg(b, 0)) && known_equal(g, g.arg(a, 1), g.arg(b, 1)));
 }
 
-// An elementwise expression with an op in it, outside of what it loads or reduces, that takes more than a few instructions.
+// An elementwise expression with an op in it, outside of what it loads or reduces, that takes more than a few
+// instructions.
 inline bool is_slow(const graph& g, node_id n) {
   if (!is_elementwise(g.kind(n))) return false;
   if (row(g.kind(n)).cost != op_cost::few) return true;
@@ -91,7 +92,8 @@ inline std::vector<node_id> nesting_order(const graph& g, std::vector<node_id> l
   if (lane != no_node) std::erase(list, lane);
   while (!list.empty()) {
     const auto free_of_others = [&](node_id idx) {
-      return std::none_of(list.begin(), list.end(), [&](node_id o) { return o != idx && g.free[idx].has(g.ordinal(o)); });
+      return std::none_of(list.begin(), list.end(),
+                          [&](node_id o) { return o != idx && g.free[idx].has(g.ordinal(o)); });
     };
     auto next = std::find_if(list.begin(), list.end(), free_of_others);
     if (next == list.end()) next = list.begin();
@@ -146,11 +148,12 @@ inline node_id fresh_index(graph& g, node_id like, node_id low, node_id high) {
 }
 
 // Replaces nodes by others of the same value; loops stay as they are, unless reductions are to be simplified by what is
-// now known of their bodies. What is of the same value for some indices `at` as they are outside only is not replaced in
-// reductions over one of these.
+// now known of their bodies. What is of the same value for some indices `at` as they are outside only is not replaced
+// in reductions over one of these.
 class replacement {
  public:
-  explicit replacement(graph& g, const index_set& at = {}, bool simplifies = false) : g_(g), at_(at), simplifies_(simplifies) {}
+  explicit replacement(graph& g, const index_set& at = {}, bool simplifies = false)
+      : g_(g), at_(at), simplifies_(simplifies) {}
   void add(node_id from, node_id to) { to_[from] = to; }
 
   node_id operator()(node_id n) {
@@ -180,7 +183,8 @@ class replacement {
       return make(g_, kind, list[0], list.size() > 1 ? list[1] : no_node, list.size() > 2 ? list[2] : no_node);
     const node old = g_[n];
     if (kind == op::reduce && simplifies_ && is_plain(list))
-      return cast_to(g_, old.type, reduce(g_, static_cast<monoid>(old.attribute), list[0], list[1], list.data() + 2, old.count - 2));
+      return cast_to(g_, old.type,
+                     reduce(g_, static_cast<monoid>(old.attribute), list[0], list[1], list.data() + 2, old.count - 2));
     return g_.intern(old.kind, old.type, old.attribute, list.data(), old.count);
   }
 

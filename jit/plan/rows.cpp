@@ -85,7 +85,8 @@ class sharing {
                        [&](int p) { return reads_.waits(at(reader).define, at(p).define); });
   }
 
-  // Does a partial result read those of the cluster in its own block only? Then both are made while the block is at hand.
+  // Does a partial result read those of the cluster in its own block only? Then both are made while the block is at
+  // hand.
   bool reads_own_block(int i, const cluster& c) const {
     const node_id own = at(i).define;
     for (const int p : c.partials) {
@@ -143,7 +144,8 @@ class sharing {
     return set;
   }
 
-  // Results of many columns: down a strip of lanes each row is another page, a few rows side by side are read as they lie.
+  // Results of many columns: down a strip of lanes each row is another page, a few rows side by side are read as they
+  // lie.
   bool walks_wide_rows(const cluster& c) const {
     if (known_.for_teams()) return false;
     return std::all_of(c.partials.begin(), c.partials.end(), [&](int p) {

@@ -52,7 +52,8 @@ void carry_blocks(graph& g, const facts& known, stage& s, std::vector<stage>& be
   replacement put(g);
   put.add(f.walk, part);
   trust_alike(g, f.value, put, trusted);
-  const node_id q = f.backward ? fresh_index(g, f.walk, plus(g, p, 1), count) : fresh_index(g, f.walk, integer(g, 0), p);
+  const node_id q =
+      f.backward ? fresh_index(g, f.walk, plus(g, p, 1), count) : fresh_index(g, f.walk, integer(g, 0), p);
   replacement earlier(g);
   earlier.add(p, q);
   f.block_index = p;
@@ -182,7 +183,8 @@ node_id make_window(graph& g, const facts& known, const sliding& r, std::int64_t
   const element type = g.type(r.reduce), kept = type == element::f16 || type == element::bf16 ? element::f32 : type;
   const bool several = g.kind(w.value) == op::tuple;
   if (!several) w.value = cast_to(g, kept, w.value);
-  const std::string reason = "window of " + std::to_string(width) + ": running blocks of its size, so that its cost does not grow with it";
+  const std::string reason =
+      "window of " + std::to_string(width) + ": running blocks of its size, so that its cost does not grow with it";
   const auto ends_of = [&](monoid own, element held) {
     const node_id rest = blocks(g, known, w, own, held, width, true, s, before, reason);
     const node_id begun = blocks(g, known, w, own, held, width, false, s, before, reason);
@@ -234,8 +236,8 @@ node_id make_lookup(graph& g, const facts& known, const sliding& r, bool backwar
   return make(g, op::select, make(g, op::less, r.low, r.high), found, identity_of(g, fold, g.type(r.reduce)));
 }
 
-// What comes after a place, of a long axis: the result one further of a scan in blocks, where there is one. The load asks
-// for itself whether it is inside.
+// What comes after a place, of a long axis: the result one further of a scan in blocks, where there is one. The load
+// asks for itself whether it is inside.
 node_id make_later(graph& g, const facts& known, const sliding& r, const stage& s, std::vector<stage>& before,
                    trust& trusted) {
   const walked w = value_along(g, r, trusted);
@@ -342,7 +344,8 @@ bool take_scan(graph& g, const facts& known, stage& s, std::vector<stage>& befor
     const bool grows = slides && !g.free[r.low].has(g.ordinal(r.over)),
                shrinks = slides && !g.free[r.high].has(g.ordinal(r.over));
     if (slides && is_running(g, r)) {
-      if (folds_tuple(g, n) && derivative::is_chain(g, monoid_of(g, n)) && own_row_of(g, monoid_of(g, n)).component == 1) {
+      if (folds_tuple(g, n) && derivative::is_chain(g, monoid_of(g, n)) &&
+          own_row_of(g, monoid_of(g, n)).component == 1) {
         instead = take_chain(g, known, r, s, before, trusted);
       } else if (n == s.body && is_later(g, known, r)) {
         instead = make_later(g, known, r, s, before, trusted);

@@ -30,7 +30,8 @@ meeting meeting_of(graph& g, const facts& known, node_id load, node_id lane) {
 class cost_walk {
  public:
   // counted: the indices that the first repeats are a product of.
-  cost_walk(graph& g, const facts& known, node_id lane, const index_set& counted) : g_(g), known_(known), lane_(lane), counted_(counted) {}
+  cost_walk(graph& g, const facts& known, node_id lane, const index_set& counted)
+      : g_(g), known_(known), lane_(lane), counted_(counted) {}
 
   void operator()(node_id n, double repeats) {
     if (!seen_.insert(n).second) return;
@@ -154,7 +155,8 @@ int lanes_for(const graph& g, const facts& known, node_id root, node_id lane, bo
   int most = std::max(8, (heavy ? 128 : 256) / bytes);
   // Several loads a thread are under way, or of halves one of 16 bytes.
   if (known.for_teams()) most = heavy && narrowest > 2 ? 128 : 256;
-  if (reductions_inside) most = std::max(8, (folds > 1 || heavy ? 512 : 1024) / bytes);  // a strip of a row stays in registers
+  // a strip of a row stays in registers
+  if (reductions_inside) most = std::max(8, (folds > 1 || heavy ? 512 : 1024) / bytes);
   most = std::min(most, 256);
   const double trips = known.trips(lane);
   int lanes = 4;
@@ -223,8 +225,8 @@ int lanes_of_rows(const graph& g, const facts& known, const stage& s) {
   return lanes;
 }
 
-// Stores past the caches that come in long runs keep loads waiting: a copy, of both in turns, is a tenth faster with four registers
-// of lanes than with sixteen.
+// Stores past the caches that come in long runs keep loads waiting: a copy, of both in turns, is a tenth faster with
+// four registers of lanes than with sixteen.
 int lanes_of_large(const graph& g, const facts& known, const stage& s) {
   constexpr double large = 8 << 20;  // bytes of a result, whatever this machine's caches: lanes of sums decide bits
   constexpr int turn = 256;          // bytes; sums that visit the loop keep so many lanes, and their digits
@@ -246,7 +248,8 @@ void schedule_scatter(graph& g, const facts& known, stage& s) {
   const index_set condition = g.free[at != no_node ? at : g.arg(s.body, 1)];
   const bool decides = last != s.owned && condition.has(g.ordinal(last));
   const node_id value = g.arg(s.body, 0);
-  const bool along_rows = last != s.owned || (s.how == way::interval && cost_of(g, known, value, last, 1024) <= cost_of(g, known, value, no_node, 1024));
+  const bool along_rows = last != s.owned || (s.how == way::interval && cost_of(g, known, value, last, 1024) <=
+                                                                            cost_of(g, known, value, no_node, 1024));
   if (along_rows && !decides && may_vectorise(g, s.body, last)) {
     s.vector = last;
     s.lanes = std::min(64, lanes_for(g, known, s.body, last, false));
@@ -271,8 +274,8 @@ void schedule_scatter(graph& g, const facts& known, stage& s) {
   }
 }
 
-// Lanes go along another index where memory does, so that each lane has its own running result; else along the scan. Blocks
-// are shared where there are some, else the longest of the other indices.
+// Lanes go along another index where memory does, so that each lane has its own running result; else along the scan.
+// Blocks are shared where there are some, else the longest of the other indices.
 void schedule_scan(graph& g, const facts& known, stage& s) {
   const node_id value = s.scan.value;
   s.vector = s.parallel = no_node;
@@ -303,12 +306,14 @@ void schedule_scan(graph& g, const facts& known, stage& s) {
   if (s.scan.block > 0) {
     s.parallel = s.owned;
     s.chunk = s.scan.block;
-    while (s.scan.carry == no_node && static_cast<double>(s.chunk) < known.elements(chunk_elements)) s.chunk += s.scan.block;
+    while (s.scan.carry == no_node && static_cast<double>(s.chunk) < known.elements(chunk_elements))
+      s.chunk += s.scan.block;
     return;
   }
   for (const node_id idx : s.loops) {
     const double turns = known.trips(idx) / (idx == s.vector ? s.lanes : 1);
-    if (s.parallel == no_node || turns > known.trips(s.parallel) / (s.parallel == s.vector ? s.lanes : 1)) s.parallel = idx;
+    if (s.parallel == no_node || turns > known.trips(s.parallel) / (s.parallel == s.vector ? s.lanes : 1))
+      s.parallel = idx;
   }
   if (s.parallel == no_node) return;
   std::erase(s.loops, s.parallel);
@@ -322,7 +327,8 @@ void schedule_window(const facts& known, stage& s) {
   s.loops.clear();
   s.parallel = s.owned;
   for (const node_id idx : s.indices)
-    if (idx != s.owned && (known.trips(idx) >= known.pieces(enough_pieces) || known.trips(s.owned) <= 2 * known.elements(chunk_elements)))
+    if (idx != s.owned &&
+        (known.trips(idx) >= known.pieces(enough_pieces) || known.trips(s.owned) <= 2 * known.elements(chunk_elements)))
       s.parallel = idx;
   if (s.parallel != s.owned) s.loops.push_back(s.parallel);
   for (const node_id idx : s.indices)
@@ -332,7 +338,9 @@ void schedule_window(const facts& known, stage& s) {
   s.chunk = s.window.block > 0 ? s.window.block : s.lanes;
   while (static_cast<double>(s.chunk) < 2 * known.elements(chunk_elements)) s.chunk *= 2;
   // The first block of a piece folds once more what is before it.
-  while (s.chunk < 8 * s.window.block && known.trips(s.owned) > 4 * known.pieces(enough_pieces) * static_cast<double>(s.chunk)) s.chunk *= 2;
+  while (s.chunk < 8 * s.window.block &&
+         known.trips(s.owned) > 4 * known.pieces(enough_pieces) * static_cast<double>(s.chunk))
+    s.chunk *= 2;
 }
 
 }  // namespace
@@ -365,7 +373,8 @@ void schedule(graph& g, const facts& known, stage& s) {
     bool ranges = false;
     for (const node_id other : s.indices) ranges = ranges || (other != idx && g.free[other].has(g.ordinal(idx)));
     if (ranges) continue;
-    const double cost = cost_of(g, known, s.body, idx, repeats) + stored * (idx == s.indices.back() ? share_of_lane : 1);
+    const double cost =
+        cost_of(g, known, s.body, idx, repeats) + stored * (idx == s.indices.back() ? share_of_lane : 1);
     if (cost > least || (cost == least && s.vector == no_node)) continue;
     least = cost;
     s.vector = idx;
@@ -383,7 +392,8 @@ void schedule(graph& g, const facts& known, stage& s) {
     if (!inside) s.lanes = std::min(s.lanes, lanes_of_large(g, known, s));
     // Its reductions run one after the other, and bounds are read once a slice.
     const int row_of_lanes = 512 / std::max(4, row(g.type(s.define)).bytes);
-    if (known.call().steer.lanes == 0 && s.levelled && s.lanes < row_of_lanes && s.lanes < known.trips(s.vector)) s.lanes = row_of_lanes;
+    if (known.call().steer.lanes == 0 && s.levelled && s.lanes < row_of_lanes && s.lanes < known.trips(s.vector))
+      s.lanes = row_of_lanes;
   } else {
     s.lanes = 1;
   }

@@ -1,6 +1,7 @@
-// Pass `separate`: a sum over u whose terms hold f(t) for an outer t is brought to sums that don't, so that running sums
-// can be seen: a selection by t leaves the sum, and so does a divisor that the selection says is not 0.
-//   sum(t >= s, select(x(s) == 0, a(t), b(t) / x(s)))  is  select(x(s) == 0, sum(t >= s, a(t)), sum(t >= s, b(t)) / x(s))
+// Pass `separate`: a sum over u whose terms hold f(t) for an outer t is brought to sums that don't, so that running
+// sums can be seen: a selection by t leaves the sum, and so does a divisor that the selection says is not 0.
+//   sum(t >= s, select(x(s) == 0, a(t), b(t) / x(s)))  is  select(x(s) == 0, sum(t >= s, a(t)), sum(t >= s, b(t)) /
+//                                                      x(s))
 // This is what makes the gradient of a running product two running sums. Shown by tests/jit/scan.cpp.
 #pragma once
 #include <sheaf/jit/plan/plan.hpp>

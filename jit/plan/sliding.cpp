@@ -43,8 +43,8 @@ node_id moved(graph& g, node_id e, node_id t, std::int64_t stride) {
   return make(g, op::add, make(g, op::mul, t, integer(g, l.slope + stride)), l.rest);
 }
 
-// The integer expressions in which a body meets t and u, all of one form `step * u + stride * t + rest`; a step is 1, or, where
-// they are dilated, any other.
+// The integer expressions in which a body meets t and u, all of one form `step * u + stride * t + rest`; a step is 1,
+// or, where they are dilated, any other.
 class meetings {
  public:
   meetings(graph& g, node_id t, node_id u, bool dilated = false) : g_(g), t_(t), u_(u), dilated_(dilated) {}
@@ -111,7 +111,8 @@ std::optional<sliding> along(graph& g, node_id n, node_id t, node_id u) {
   return r;
 }
 
-// A bound of u, of which one arm is a number and another may say where places begin or end: `quotient(sign * t + c, by) + k`.
+// A bound of u, of which one arm is a number and another may say where places begin or end: `quotient(sign * t + c,
+// by) + k`.
 struct dilated_bound {
   bool fits = false, cuts = false;
   node_id number = no_node;
@@ -148,8 +149,8 @@ dilated_bound dilated_bound_of(graph& g, node_id bound, node_id t, op cut, std::
   return r;
 }
 
-// Of u >= quotient(-t + c, d) + k, that is d * u + t >= d * k + c - d + 1, and of u < it, d * u + t < d * k + c - d + 1; where
-// the step is negative the same turned round.
+// Of u >= quotient(-t + c, d) + k, that is d * u + t >= d * k + c - d + 1, and of u < it, d * u + t < d * k + c - d +
+// 1; where the step is negative the same turned round.
 node_id limit_of(graph& g, const dilated_bound& b, std::int64_t step) {
   const std::int64_t d = std::abs(step);
   const node_id sum = make(g, op::add, make(g, op::mul, b.k, integer(g, d)), b.c);
@@ -163,7 +164,8 @@ node_id limited(graph& g, op cut, node_id a, node_id b) {
   return make(g, cut, a, b);
 }
 
-// The limits only cut what lies outside of [first, last): low is a maximum, high a minimum of the moving bound and numbers.
+// The limits only cut what lies outside of [first, last): low is a maximum, high a minimum of the moving bound and
+// numbers.
 bool only_cuts(const graph& g, node_id bound, node_id t, op cut) {
   while (g.kind(bound) == op::minimum || g.kind(bound) == op::maximum) {
     if (g.kind(bound) != cut) return false;

@@ -25,7 +25,8 @@ sliding sliding_of(graph& g, node_id reduce);
 // Of one of its indices along one index outside.
 sliding sliding_along(graph& g, node_id reduce, node_id over, node_id bound);
 // The same of a body that takes every other element:
-//   fold over u of f(t + step * u)  is  fold over u in [low, high), two numbers, of value(t + step * u), the identity outside [first, last).
+//   fold over u of f(t + step * u)  is  fold over u in [low, high), two numbers, of value(t + step * u), the identity
+//                                   outside [first, last).
 sliding dilated_along(graph& g, node_id reduce, node_id over, node_id bound);
 
 struct walked {

@@ -270,8 +270,8 @@ class splitting {
     stage_of(part).moving = m;
   }
 
-  // The first i where e(i) is the extremum C of all e: with c[p], that of block p, the first of those p where c[p] is C, and
-  // there the first i where e(i) is c[p]. Rows come after what is there, so of equals the position so far stays.
+  // The first i where e(i) is the extremum C of all e: with c[p], that of block p, the first of those p where c[p] is
+  // C, and there the first i where e(i) is c[p]. Rows come after what is there, so of equals the position so far stays.
   node_id position() {
     const monoid kind = monoid_of(g_, n_) == monoid::argmax ? monoid::max : monoid::min;
     const node_id value = g_.arg(n_, 0);
@@ -321,8 +321,8 @@ class splitting {
     return cast_to(g_, type, make(g_, op::sub, g_.arg(rows.part, 1), g_.arg(rows.part, 0)));
   }
 
-  // The centre with one reduction of `value` over partial results of these rows, which `use` loads, taken for a block alone.
-  // mean: it is a sum over a count.
+  // The centre with one reduction of `value` over partial results of these rows, which `use` loads, taken for a block
+  // alone. mean: it is a sum over a count.
   node_id centre_of_block(node_id centre, node_id value, bool mean, row_blocks& rows, node_id& use) {
     node_id over = no_node;
     int count = 0;

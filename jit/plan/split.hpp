@@ -1,6 +1,7 @@
-// Step `split` of materialise: reductions over much data to few results, in blocks of a fixed size, then over the blocks.
-// A sum whose terms are centred by another reduction over the same rows (of exp(x - max), of squares of x - mean) is
-// centred block by block, so that the rows are read once. Shown by tests/jit/plan.cpp, tests/jit/plan_rows.cpp.
+// Step `split` of materialise: reductions over much data to few results, in blocks of a fixed size, then over the
+// blocks. A sum whose terms are centred by another reduction over the same rows (of exp(x - max), of squares of x -
+// mean) is centred block by block, so that the rows are read once. Shown by tests/jit/plan.cpp,
+// tests/jit/plan_rows.cpp.
 #pragma once
 #include <sheaf/jit/plan/plan.hpp>
 

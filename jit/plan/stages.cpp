@@ -94,7 +94,8 @@ std::vector<stage> stages_of(graph& g) {
   return stages;
 }
 
-node_id stored(graph& g, node_id body, const std::string& name, const stage& like, std::vector<stage>& before, std::string reason) {
+node_id stored(graph& g, node_id body, const std::string& name, const stage& like, std::vector<stage>& before,
+               std::string reason) {
   std::vector<node_id> indices = indices_of(g, g.free[body]);
   const auto rank = [&](node_id idx) {
     if (idx == like.vector) return like.indices.size() + 1;

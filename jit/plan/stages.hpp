@@ -10,13 +10,14 @@ namespace sheaf::inline v0_1::plan {
 std::vector<stage> stages_of(graph& g);
 
 // Turns nodes of a stage's body that must be stored into stages of their own, before it: reductions that are scatters,
-// reductions over much data to few results (in blocks of a fixed size, then over the blocks), and reductions whose place in the loop
-// nest would repeat their work.
+// reductions over much data to few results (in blocks of a fixed size, then over the blocks), and reductions whose
+// place in the loop nest would repeat their work.
 void materialise(graph& g, const facts& known, std::vector<stage>& stages, trust& trusted);
 
 // A new stage for an expression; its indices are those it depends on, in the order in which `like` has them,
 // then those it lacks, then the one it runs in lanes. Returns the load that stands for it.
-node_id stored(graph& g, node_id body, const std::string& name, const stage& like, std::vector<stage>& before, std::string reason);
+node_id stored(graph& g, node_id body, const std::string& name, const stage& like, std::vector<stage>& before,
+               std::string reason);
 
 // What a stage stores, at its own indices, as the load that stands for it.
 node_id result_of(graph& g, const stage& s);
@@ -24,8 +25,8 @@ node_id result_of(graph& g, const stage& s);
 // Memory that kernels share and nothing fills: a value of `body`'s type for each place of the indices.
 stage space(graph& g, const std::string& name, node_id body, std::vector<node_id> indices);
 
-// What a stage's place held before the rows at hand, as a load; `use` loads what it holds after them. Nothing stores it: the
-// lowering knows it where partial results are updated.
+// What a stage's place held before the rows at hand, as a load; `use` loads what it holds after them. Nothing stores
+// it: the lowering knows it where partial results are updated.
 node_id earlier(graph& g, node_id use);
 
 }  // namespace sheaf::inline v0_1::plan

@@ -1,5 +1,5 @@
-// Blocks of a range's size: what ties at the extremum of a block so far, and of what is left of it; or where that extremum is,
-// the first or the last of equals.
+// Blocks of a range's size: what ties at the extremum of a block so far, and of what is left of it; or where that
+// extremum is, the first or the last of equals.
 #include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/scans.hpp>
@@ -63,7 +63,8 @@ class tie_blocks {
     trust_alike(g, e, put, own);
   }
 
-  // Place o of block p, and there the key and the value; beyond the last place there is nothing, and loads mask themselves.
+  // Place o of block p, and there the key and the value; beyond the last place there is nothing, and loads mask
+  // themselves.
   void cut_into_blocks(const walked& keys, node_id along) {
     first = g.arg(keys.walk, 0);
     const node_id last = g.arg(keys.walk, 1), length = make(g, op::sub, last, first);
@@ -123,8 +124,8 @@ class tie_blocks {
     return {top, sum};
   }
 
-  // A range is what is left of the block it begins in, unless it begins with it, and what is begun of the one it ends in,
-  // unless that is the same.
+  // A range is what is left of the block it begins in, unless it begins with it, and what is begun of the one it ends
+  // in, unless that is the same.
   node_id at_range(const part& begun, const part& rest) {
     const sliding& r = t.keys;
     const node_id by = integer(g, size);

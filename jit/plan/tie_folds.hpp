@@ -1,6 +1,6 @@
-// The sum over what ties at the extremum of a range of several indices, one index at a time: E and S, see tie_ranges.hpp. Of
-// an index with a step they are those of windows that move by one element, and perhaps one element more; of a dilated one
-// those of its parts, see interleaved.hpp.
+// The sum over what ties at the extremum of a range of several indices, one index at a time: E and S, see
+// tie_ranges.hpp. Of an index with a step they are those of windows that move by one element, and perhaps one element
+// more; of a dilated one those of its parts, see interleaved.hpp.
 #pragma once
 #include <sheaf/jit/plan/sliding.hpp>
 

@@ -191,7 +191,8 @@ class tie_ranges {
     const node_id begin = with(g, r.low, r.over, plus(g, g.arg(b, 1), -1)), end = with(g, r.high, r.over, g.arg(b, 0));
     return proven_less_equal(g, begin, place) && proven_less_equal(g, plus(g, place, 1), end);
   }
-  // Of a range around c = over + step * u it is c - step * (u + more), one of its elements and within what it is cut to.
+  // Of a range around c = over + step * u it is c - step * (u + more), one of its elements and within what it is cut
+  // to.
   bool holds_place(const sliding& r, const sliding& outer, node_id place) {
     const node_id ahead = minus(g, place, outer.over);
     if (r.step != -outer.step || !is_constant(g, ahead) || g[ahead].attribute % r.step != 0) return false;

@@ -1,8 +1,10 @@
-// Sums over ties of ranges that `tied` does not take: with steps, of several indices, along other dimensions than the last.
+// Sums over ties of ranges that `tied` does not take: with steps, of several indices, along other dimensions than the
+// last.
 //   sum over u of value where key == mine      where no key lies beyond mine
-// is S where the keys' own extremum E equals mine, else 0; S is the sum where the keys equal E. E and S are folded one index
-// at a time, the last first, each along a walk of its own; of one index with a step they are those of windows that move by
-// one element, and perhaps one element more. So no cost grows with a range. Shown by tests/jit/tie_ranges.cpp.
+// is S where the keys' own extremum E equals mine, else 0; S is the sum where the keys equal E. E and S are folded one
+// index at a time, the last first, each along a walk of its own; of one index with a step they are those of windows
+// that move by one element, and perhaps one element more. So no cost grows with a range. Shown by
+// tests/jit/tie_ranges.cpp.
 #pragma once
 #include <sheaf/jit/plan/tied.hpp>
 
@@ -12,12 +14,13 @@ namespace sheaf::inline v0_1::plan {
 bool take_tie_ranges(graph& g, const facts& known, node_id reduce, stage& s, std::vector<stage>& before,
                      trust& trusted);
 
-// One whose range is of one size and moves by one element, along any dimension: running blocks of that size, a scan of the
-// extremum and a recurrence of what ties each way.
+// One whose range is of one size and moves by one element, along any dimension: running blocks of that size, a scan of
+// the extremum and a recurrence of what ties each way.
 bool take_tie_blocks(graph& g, const facts& known, node_id reduce, stage& s, std::vector<stage>& before,
                      trust& trusted);
 
-// The position of an extremum over such a range, the first of equals, or the last where the index runs down: the same blocks.
+// The position of an extremum over such a range, the first of equals, or the last where the index runs down: the same
+// blocks.
 bool take_position(graph& g, const facts& known, node_id reduce, stage& s, std::vector<stage>& before, trust& trusted);
 
 }  // namespace sheaf::inline v0_1::plan

@@ -1,8 +1,11 @@
 // Ties of windows: the sums over a range that slides in which a value must equal the extremum of others.
-//   sum over u of value(t + u) where key(t + u) == extremum over u of key(t + u)      how many tie, and derivatives forward;
-//   sum over t of value(t) where x(i) == key(t), with key(t) a maximum over windows that all hold x(i)   derivatives back.
-// In both nothing in the range lies beyond what it must equal, so the terms are those at the extremum of the keys, a fold of
-// pairs (key, sum): a window of such pairs, whose cost does not grow with its size. Shown by tests/jit/ties.cpp.
+//   sum over u of value(t + u) where key(t + u) == extremum over u of key(t + u)      how many tie, and derivatives
+//   forward;
+//   sum over t of value(t) where x(i) == key(t), with key(t) a maximum over windows that all hold x(i)   derivatives
+//   back.
+// In both nothing in the range lies beyond what it must equal, so the terms are those at the extremum of the keys, a
+// fold of pairs (key, sum): a window of such pairs, whose cost does not grow with its size. Shown by
+// tests/jit/ties.cpp.
 #pragma once
 #include <sheaf/jit/plan/sliding.hpp>
 

@@ -9,8 +9,8 @@ namespace sheaf::inline v0_1::plan {
 
 namespace {
 
-// Of a warp: what its tiles keep lets some forty of them share a multiprocessor. Of rows of several columns fewer, so that there
-// are enough tiles, but parts of slices, two a tile, stay few beside the rows.
+// Of a warp: what its tiles keep lets some forty of them share a multiprocessor. Of rows of several columns fewer, so
+// that there are enough tiles, but parts of slices, two a tile, stay few beside the rows.
 constexpr std::int64_t tile_rows = 1024, most_wide_rows = 256, least_wide_rows = 64;
 constexpr double enough_tiles = 8192;
 constexpr int tile_lanes = 256;

@@ -11,8 +11,8 @@ namespace sheaf::inline v0_1::plan {
 
 namespace {
 
-// What a kernel reads of one tensor. A walk is a pass over the data that has to end before what waits for it begins: the
-// reductions that something waits for, one within the other.
+// What a kernel reads of one tensor. A walk is a pass over the data that has to end before what waits for it begins:
+// the reductions that something waits for, one within the other.
 struct reading {
   double touched = 0;  // bytes, at most all of it
   double part = 0;     // of one turn of the loops around

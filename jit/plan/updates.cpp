@@ -35,7 +35,8 @@ bool is_closed(const graph& g, node_id idx) {
   return true;
 }
 
-// How many updates a list has room for: all of them where ranges are closed; of slices that cover a tensor, its elements.
+// How many updates a list has room for: all of them where ranges are closed; of slices that cover a tensor, its
+// elements.
 node_id room_of(graph& g, const stage& s) {
   const auto bound = bound_indices(g, s.body);
   node_id room = integer(g, 1);
@@ -167,7 +168,8 @@ bool list_updates(graph& g, const facts& known, stage& s, std::vector<stage>& do
   lists.when = s.when;
   lists.bytes = bytes;
   lists.operations = 4 * static_cast<double>(*updates);
-  lists.reasons.push_back("the updates by the " + (by_row ? "row" : std::to_string(l.chunk) + " rows") + " that they go to");
+  lists.reasons.push_back("the updates by the " + (by_row ? "row" : std::to_string(l.chunk) + " rows") +
+                          " that they go to");
   if (gpu) {
     l.chunk = 1;
     l.all_fit = std::all_of(walk.begin(), walk.end(), [&](node_id idx) { return is_closed(g, idx); });

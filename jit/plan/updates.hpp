@@ -1,6 +1,6 @@
-// Step `updates` of materialise: a scatter to many rows by the inverse of its index. A counting sort lists the updates by the
-// chunk of rows that they go to, in the order in which they are walked; a piece then knows its own without asking all of them,
-// and writes each row once. Shown by tests/jit/updates.cpp.
+// Step `updates` of materialise: a scatter to many rows by the inverse of its index. A counting sort lists the updates
+// by the chunk of rows that they go to, in the order in which they are walked; a piece then knows its own without
+// asking all of them, and writes each row once. Shown by tests/jit/updates.cpp.
 #pragma once
 #include <sheaf/jit/plan/plan.hpp>
 

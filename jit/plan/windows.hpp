@@ -1,5 +1,5 @@
-// Pass `windows`: a fold over a range of one size that moves with an index, one element a step, along the memory of a stage,
-// runs with a cost that does not depend on its size, in one pass over the data. See window_form.
+// Pass `windows`: a fold over a range of one size that moves with an index, one element a step, along the memory of a
+// stage, runs with a cost that does not depend on its size, in one pass over the data. See window_form.
 // Shown by tests/jit/window.cpp.
 #pragma once
 #include <sheaf/jit/plan/tied.hpp>

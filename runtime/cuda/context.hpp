@@ -1,5 +1,5 @@
-// What is kept of each device: its context, what it can do, memory, the workspace of each stream, and who may have failed.
-// Shown by tests/cuda/device.cpp. Private header.
+// What is kept of each device: its context, what it can do, memory, the workspace of each stream, and who may have
+// failed. Shown by tests/cuda/device.cpp. Private header.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -57,7 +57,8 @@ class stream_state {
   // At least so many bytes, 256-aligned, until `launching` is given up. Throws code::out_of_memory, and in a capture
   // code::unsupported where too little was reserved.
   const std::shared_ptr<device_block>& workspace(std::size_t bytes);
-  // So many u32, each 0 where no kernel of the stream runs: whoever counts there leaves it so. In a capture as workspace().
+  // So many u32, each 0 where no kernel of the stream runs: whoever counts there leaves it so. In a capture as
+  // workspace().
   address zeros(int count);
 
  private:

@@ -127,14 +127,16 @@ struct driver_table {
 // "12.4" of 12040.
 std::string version_text(int version);
 
-// Opens a driver and asks it for its version; initialises it. Throws code::device_failed, saying what is missing: the library,
-// one of its calls, or a version of at least 12.0; `path` empty: what the setting SHEAF_CUDA names, else libcuda.so.1.
+// Opens a driver and asks it for its version; initialises it. Throws code::device_failed, saying what is missing: the
+// library, one of its calls, or a version of at least 12.0; `path` empty: what the setting SHEAF_CUDA names, else
+// libcuda.so.1.
 driver_table open_driver(const std::string& path);
 
 // The driver of this process, opened at first need. Where that failed it is tried again at the next call.
 const driver_table& driver();
 
-// Throws what a status means: code::out_of_memory or code::device_failed, "CALL: expected success, found NAME (2): words".
+// Throws what a status means: code::out_of_memory or code::device_failed, "CALL: expected success, found NAME (2):
+// words".
 [[noreturn]] void fail_status(const char* call, status found);
 
 template <class... A>

@@ -5,8 +5,8 @@
 
 namespace sheaf::inline v0_1::runtime::cuda {
 
-// The first of `names` that opens; `path` is which. Throws code::device_failed, "compile for a GPU: expected WHAT, found ...",
-// with the loader's words for each.
+// The first of `names` that opens; `path` is which. Throws code::device_failed, "compile for a GPU: expected WHAT,
+// found ...", with the loader's words for each.
 struct opened_library {
   void* handle = nullptr;
   std::string path;

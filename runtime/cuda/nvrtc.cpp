@@ -67,8 +67,8 @@ compiler bind_all(const opened_library& library) {
   return c;
 }
 
-// The setting alone where it is given; else one that the process has open already, or where the toolkit usually stands, or where
-// the system looks: of the newest that the driver can load the code of.
+// The setting alone where it is given; else one that the process has open already, or where the toolkit usually
+// stands, or where the system looks: of the newest that the driver can load the code of.
 std::vector<std::string> candidates(int driver_version) {
   const std::string& chosen = current_settings().nvrtc;
   if (!chosen.empty()) return {chosen};

@@ -79,7 +79,8 @@ std::map<const jit::program*, std::vector<std::int32_t>>& others() {
 
 }  // namespace
 
-// The slow evaluator runs what the program's text reads back as, so each comparison with it is one of the text language too.
+// The slow evaluator runs what the program's text reads back as, so each comparison with it is one of the text
+// language too.
 by_name::by_name(const std::vector<std::int32_t>& words, jit::backend runs_on, const options& how)
     : program_(jit::make_program(runs_on == jit::backend::reference ? reparsed(words).data() : words.data(),
                                  run_instead ? jit::backend::reference : runs_on, how)) {
@@ -190,9 +191,10 @@ values offsets_of(dice& d, std::int64_t rows, bool gaps) {
 
 }  // namespace
 
-// x, w [T, F] and weight [T] to be folded; keep [T] a mask; ids [T] the segment of each row, of 4; order [T] and places [T, F] rows
-// of x; cut [4, 2] and off [5] slices of the rows; picks, share [4, 3] rows for each of 4 bags and their weights; small [4] rows of
-// a result; a [F, F] a matrix; v3 [2, 3, 9] and v4 [1, 2, 7, 6] for what asks for more dimensions, batches [2, 9, 2], channel and channel_shift [3]; target [T] a column, target3 [2, 9] a class;
+// x, w [T, F] and weight [T] to be folded; keep [T] a mask; ids [T] the segment of each row, of 4; order [T] and
+// places [T, F] rows of x; cut [4, 2] and off [5] slices of the rows; picks, share [4, 3] rows for each of 4 bags and
+// their weights; small [4] rows of a result; a [F, F] a matrix; v3 [2, 3, 9] and v4 [1, 2, 7, 6] for what asks for
+// more dimensions, batches [2, 9, 2], channel and channel_shift [3]; target [T] a column, target3 [2, 9] a class;
 // features and bias [F], column [T].
 table some_data(std::uint64_t seed, shape how) {
   dice d{seed * 7919 + static_cast<std::uint64_t>(how)};

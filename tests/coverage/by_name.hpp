@@ -1,7 +1,8 @@
-// Programs whose arguments are found by their names in one table of data, so that a generated expression needs no list of what
-// it reads, and a check of a program is compiled once, whatever the expression.
+// Programs whose arguments are found by their names in one table of data, so that a generated expression needs no list
+// of what it reads, and a check of a program is compiled once, whatever the expression.
 //
-//   check_derivatives({"softmax", words_of<Y>(), words_of<vjp, jvp>(), words_of<...>(), "x"}, some_data(seed, shape::small));
+//   check_derivatives({"softmax", words_of<Y>(), words_of<vjp, jvp>(), words_of<...>(), "x"}, some_data(seed,
+//   shape::small));
 #pragma once
 #include <cstdint>
 #include <map>
@@ -53,14 +54,14 @@ values integers(std::vector<std::int64_t> extents, std::vector<double> numbers);
 // The same numbers rounded to another type.
 values rounded(values v, element type);
 
-// Everything that a generated expression reads, see by_name.cpp. small: few elements, no slice empty. wide: more than a vector of
-// rows and columns. gaps: slices and segments without elements, subscripts that repeat.
+// Everything that a generated expression reads, see by_name.cpp. small: few elements, no slice empty. wide: more than
+// a vector of rows and columns. gaps: slices and segments without elements, subscripts that repeat.
 enum class shape { small, wide, gaps };
 table some_data(std::uint64_t seed, shape how);
 
-// What is checked of one expression y: its value; {vjp(y, x), jvp(y, x)}; and of the half square of y the gradient g = vjp(y, x, y)
-// and the Hessian times tangent(x), {g, gradient of <g, tangent(x)>, jvp(g, x)}. Without words of the last ones, or without the
-// last output, only what is there is checked.
+// What is checked of one expression y: its value; {vjp(y, x), jvp(y, x)}; and of the half square of y the gradient g =
+// vjp(y, x, y) and the Hessian times tangent(x), {g, gradient of <g, tangent(x)>, jvp(g, x)}. Without words of the
+// last ones, or without the last output, only what is there is checked.
 struct subject {
   std::string name;
   std::vector<std::int32_t> value, first, second;
@@ -69,8 +70,8 @@ struct subject {
 
 // Kernels against the reference on these data, for all that is there. Returns y.
 values check_backends(const subject& s, table data);
-// The same, and: vjp and jvp against differences, <c, jvp v> = <vjp c, v>, the second derivative against differences of the first,
-// and both ways of asking for it against each other.
+// The same, and: vjp and jvp against differences, <c, jvp v> = <vjp c, v>, the second derivative against differences
+// of the first, and both ways of asking for it against each other.
 values check_derivatives(const subject& s, table data);
 // Derivatives on small data, and the backends alone on the other shapes.
 void check_everywhere(const subject& s, std::uint64_t seed);

@@ -84,8 +84,8 @@ table moved(table data, const std::string& by, const values& along, double step)
   for (std::size_t i = 0; i < x.numbers.size(); ++i) x.numbers[i] += step * along.numbers[i];
   return data;
 }
-// The derivative of output `which` along a direction: differences of fourth order, and of second order with a smaller step, for
-// where a maximum changes hands within the wide one.
+// The derivative of output `which` along a direction: differences of fourth order, and of second order with a smaller
+// step, for where a maximum changes hands within the wide one.
 struct difference {
   values wide, narrow;
 };

@@ -1,7 +1,8 @@
-// One expression in several element types. SHEAF_HALVES(name, expression in T): in f16 and bf16 within one unit of the last place
-// of what f32 gives for the same numbers, and by kernels what the reference gives. SHEAF_INTEGERS(name, result, expression in T): in i64,
-// i32, i8, u8 and bool exactly what f64 gives for the same small numbers, in i64 (sums) or in T (itself). SHEAF_INDICES(name, expression
-// in T): the same numbers whatever the type of ids, bounds and masks.
+// One expression in several element types. SHEAF_HALVES(name, expression in T): in f16 and bf16 within one unit of the
+// last place of what f32 gives for the same numbers, and by kernels what the reference gives. SHEAF_INTEGERS(name,
+// result, expression in T): in i64, i32, i8, u8 and bool exactly what f64 gives for the same small numbers, in i64
+// (sums) or in T (itself). SHEAF_INDICES(name, expression in T): the same numbers whatever the type of ids, bounds and
+// masks.
 #pragma once
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// Another way to run the kernels of by_name, for the tests of other backends: where it is set, programs for the chosen backend
-// are given to it, and run by the reference where it returns false.
+// Another way to run the kernels of by_name, for the tests of other backends: where it is set, programs for the chosen
+// backend are given to it, and run by the reference where it returns false.
 #pragma once
 #include <cstdint>
 #include <functional>

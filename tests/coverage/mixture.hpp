@@ -2,9 +2,10 @@
 //
 //   outer( reduction over a domain of rows of element( map( map( x ) ) ) )
 //
-// Maps are familiar functions and definitions that keep the shape [T, F]; domains say which rows each result m folds, reductions
-// what with, outer pieces what is done with the result. Within 14 seeds that follow one another each domain stands once, and so
-// does each reduction. To add a piece: a function of the next number in its table, and one more in its count.
+// Maps are familiar functions and definitions that keep the shape [T, F]; domains say which rows each result m folds,
+// reductions what with, outer pieces what is done with the result. Within 14 seeds that follow one another each domain
+// stands once, and so does each reduction. To add a piece: a function of the next number in its table, and one more in
+// its count.
 #pragma once
 #include <coverage/mixture_reductions.hpp>
 
@@ -109,7 +110,8 @@ struct map {
 
 // ---- domains: the rows that result m folds, by an index of theirs
 
-// i: the reduced index; over: its domain; row: the row of the tensor at i; scale: a weight at i; results: how m is bound.
+// i: the reduced index; over: its domain; row: the row of the tensor at i; scale: a weight at i; results: how m is
+// bound.
 struct domain {
   static constexpr auto slots = m.in(0_c, 4_c);
   static constexpr auto every = m.in(0_c, rows);
@@ -344,6 +346,7 @@ SHEAF_INLINE void check(const char* name) {
 
 }  // namespace sheaf::mixtures
 
-// Seed by seed: kernels and reference on three sets of data; derivatives of first order, and of second order for every third.
+// Seed by seed: kernels and reference on three sets of data; derivatives of first order, and of second order for every
+// third.
 #define SHEAF_MIXTURE(seed) \
   TEST(mixture, seed_##seed) { sheaf::mixtures::check<seed>("mixture " #seed); }

@@ -1,6 +1,6 @@
-// The rows of docs/catalogue.md, B and C, by every tensor they can be differentiated by: SHEAF_ROW(name, x, expression...). Each is
-// checked by kernels and reference; vjp and jvp against differences and each other; the gradient of the gradient against
-// differences of the gradient (by_name.hpp).
+// The rows of docs/catalogue.md, B and C, by every tensor they can be differentiated by: SHEAF_ROW(name, x,
+// expression...). Each is checked by kernels and reference; vjp and jvp against differences and each other; the
+// gradient of the gradient against differences of the gradient (by_name.hpp).
 #pragma once
 #include <gtest/gtest.h>
 

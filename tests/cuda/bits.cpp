@@ -1,5 +1,5 @@
-// From the same plan, sums of f32 and f64 have the bits that the CPU's kernels give: order of additions, fused products and the tree
-// of lanes are the same. Under determinism::strict the plan of a GPU is such a one.
+// From the same plan, sums of f32 and f64 have the bits that the CPU's kernels give: order of additions, fused
+// products and the tree of lanes are the same. Under determinism::strict the plan of a GPU is such a one.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,5 +1,5 @@
-// The checks of coverage/by_name.hpp, for emulated kernels: each program against the reference. That derivatives are right is
-// the graph's affair and tested there.
+// The checks of coverage/by_name.hpp, for emulated kernels: each program against the reference. That derivatives are
+// right is the graph's affair and tested there.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,6 +1,7 @@
-// Runs a kernel's blocks one after the other and a block's threads as fibers, each until it waits for others. Blocks come in
-// shuffled order, and which thread goes on is drawn too, so that a result that depends on either differs from run to run.
-// A barrier that not all threads reach, and a shuffle whose threads went different ways, end the run with a sentence.
+// Runs a kernel's blocks one after the other and a block's threads as fibers, each until it waits for others. Blocks
+// come in shuffled order, and which thread goes on is drawn too, so that a result that depends on either differs from
+// run to run. A barrier that not all threads reach, and a shuffle whose threads went different ways, end the run with
+// a sentence.
 #pragma once
 #include <cstdint>
 #include <functional>

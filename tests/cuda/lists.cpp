@@ -1,4 +1,5 @@
-// Lists of slices and of updates that all threads of a GPU make: several digits, several tiles, and what is kept of them.
+// Lists of slices and of updates that all threads of a GPU make: several digits, several tiles, and what is kept of
+// them.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -80,7 +81,8 @@ TEST(lists, without_room) {
       {{"x", floats(1, {50, 5}, -1, 1)}, {"ids", integers({2100}, names(2100, 50))}, {"cut", slices(40, 2100, 700)}});
 }
 
-// Where a check before found something the kernels that programs share are switched off: they would go by what lay in memory.
+// Where a check before found something the kernels that programs share are switched off: they would go by what lay in
+// memory.
 TEST(lists, after_a_wrong_subscript) {
   std::vector<double> wrong = names(2700, 1000);
   wrong[77] = 1000;

@@ -131,8 +131,8 @@ void emulated_machine::lay_out(prepared& p, const plan::call_facts& call) {
     if (!c.uniform) place(element::i64, {});
 }
 
-// The same arguments in two orders of threads and blocks, and two numbers of blocks, must give the same bits; and so must a
-// later call, which finds nothing but what the one before kept of its indices.
+// The same arguments in two orders of threads and blocks, and two numbers of blocks, must give the same bits; and so
+// must a later call, which finds nothing but what the one before kept of its indices.
 void emulated_machine::call(prepared& p, const sheaf_tensor* tensors) {
   const cuda::source& source = p.module->source;
   const auto& extents = p.extents;

@@ -12,8 +12,8 @@ namespace sheaf::test {
 
 class emulated_machine {
  public:
-  // False: not there yet, build() will make it. Outputs are written where the arguments pass the program's checks; else throws
-  // std::runtime_error naming the check.
+  // False: not there yet, build() will make it. Outputs are written where the arguments pass the program's checks;
+  // else throws std::runtime_error naming the check.
   bool run(const std::vector<std::int32_t>& words, const sheaf_tensor* tensors);
   void build();
   bool built() const { return built_; }

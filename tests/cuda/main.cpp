@@ -1,5 +1,5 @@
-// The tests of tests/coverage on emulated kernels. They run twice: once to see which kernels they need, which are then emitted and
-// compiled together, and once with those, for what they check.
+// The tests of tests/coverage on emulated kernels. They run twice: once to see which kernels they need, which are then
+// emitted and compiled together, and once with those, for what they check.
 //
 //   test_cuda [--gtest_filter=...]
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Lanes in runs: halves and bytes that threads load and store several at a time; from addresses that 16 bytes do not divide, and with
-// rows that end within a run.
+// Lanes in runs: halves and bytes that threads load and store several at a time; from addresses that 16 bytes do not
+// divide, and with rows that end within a run.
 #include <gtest/gtest.h>
 
 #include <coverage/by_name.hpp>

@@ -14,7 +14,8 @@ constexpr double unknown = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
-approximation::approximation(const graph& g, std::vector<const tensor_data*> inputs) : g_(g), inputs_(std::move(inputs)) {
+approximation::approximation(const graph& g, std::vector<const tensor_data*> inputs)
+    : g_(g), inputs_(std::move(inputs)) {
   const auto nodes = static_cast<std::size_t>(g.size()), count = static_cast<std::size_t>(g.indices.size());
   kept_.assign(nodes, -1);
   computed_.assign(nodes, 0);
@@ -54,7 +55,9 @@ approximate approximation::converted(approximate a, element from, element to) {
     return a;
   }
   if (is_floating(from)) {
-    const bool jump = a.error > 0 && (to == element::boolean ? std::abs(a.real) <= a.error : std::trunc(a.real - a.error) != std::trunc(a.real + a.error));
+    const bool jump =
+        a.error > 0 && (to == element::boolean ? std::abs(a.real) <= a.error
+                                               : std::trunc(a.real - a.error) != std::trunc(a.real + a.error));
     return {0, truncate_to(to, a.real), jump || std::isinf(a.error) ? unknown : 0};
   }
   if (!is_floating(to)) return {0, wrap_to(to, a.integer), a.error};
@@ -79,7 +82,9 @@ approximate approximation::computed(node_id n) {
       return is_floating(type) ? approximate{round_to(type, c.real)} : approximate{0, c.integer};
     }
     case op::index: return {0, position_[static_cast<std::size_t>(g_.ordinal(n))]};
-    case op::extent: return {0, inputs_[static_cast<std::size_t>(g_[g_.arg(n, 0)].attribute)]->extents[static_cast<std::size_t>(g_[n].attribute)]};
+    case op::extent:
+      return {0, inputs_[static_cast<std::size_t>(g_[g_.arg(n, 0)].attribute)]
+                     ->extents[static_cast<std::size_t>(g_[n].attribute)]};
     case op::load: return loaded(n);
     case op::reduce: return reduced(n);
     case op::stop_gradient: return value(g_.arg(n, 0));
@@ -111,7 +116,8 @@ approximate approximation::computed(node_id n) {
   if (g_.kind(n) == op::mul && real)
     for (int k = 0; k < 2; ++k) {
       const node_id a = g_.arg(n, k);
-      if (g_.kind(a) == op::cast && g_.type(g_.arg(a, 0)) == element::boolean && x[k].real == 0 && x[k].sure()) return {};
+      if (g_.kind(a) == op::cast && g_.type(g_.arg(a, 0)) == element::boolean && x[k].real == 0 && x[k].sure())
+        return {};
     }
   return approximate_op(g_.kind(n), is_floating(type) ? type : real ? element::f64 : type, real, x);
 }
@@ -175,9 +181,11 @@ void approximation::fill(node_id definition, int d, approximate_tensor& t) {
   }
   const element type = g_.type(definition);
   approximate v = value(g_.arg(definition, 0));
-  if (is_floating(g_.type(g_.arg(definition, 0))) != is_floating(type)) v = converted(v, g_.type(g_.arg(definition, 0)), type);
+  if (is_floating(g_.type(g_.arg(definition, 0))) != is_floating(type))
+    v = converted(v, g_.type(g_.arg(definition, 0)), type);
   if (is_floating(type)) {  // stored, or not
-    if (std::isfinite(v.real) && !(v.sure() && round_to(type, v.real) == v.real)) v.error += unit_of(type) * std::abs(v.real) + smallest_of(type);
+    if (std::isfinite(v.real) && !(v.sure() && round_to(type, v.real) == v.real))
+      v.error += unit_of(type) * std::abs(v.real) + smallest_of(type);
     if (std::isfinite(v.real) && std::abs(v.real) + v.error > 0.999 * largest_of(type) && !v.sure()) v.error = unknown;
   }
   t.values.push_back(v);
@@ -196,7 +204,8 @@ struct approximation::folding {
 
 namespace {
 
-void list_conjuncts(const graph& g, node_id condition, const std::vector<node_id>& loops, std::vector<node_id>& list, std::vector<std::size_t>& depths) {
+void list_conjuncts(const graph& g, node_id condition, const std::vector<node_id>& loops, std::vector<node_id>& list,
+                    std::vector<std::size_t>& depths) {
   if (g.kind(condition) == op::logical_and) {
     list_conjuncts(g, g.arg(condition, 0), loops, list, depths);
     return list_conjuncts(g, g.arg(condition, 1), loops, list, depths);
@@ -245,7 +254,8 @@ approximate approximation::reduced(node_id n) {
       bool ready = std::count(f.loops.begin(), f.loops.end(), idx) == 0;
       for (int j = 0; ready && j < count; ++j) {
         const node_id other = g_.arg(n, 2 + j);
-        ready = other == idx || std::count(f.loops.begin(), f.loops.end(), other) > 0 || !g_.free[idx].has(g_.ordinal(other));
+        ready = other == idx || std::count(f.loops.begin(), f.loops.end(), other) > 0 ||
+                !g_.free[idx].has(g_.ordinal(other));
       }
       if (!ready) continue;
       f.loops.push_back(idx);
@@ -267,12 +277,18 @@ approximate approximation::reduced(node_id n) {
   } else if (row(kind).position) {
     r = placed(f.elements, f.positions, kind, real);
   } else if (real && !row(kind).boolean) {
-    r = kind == monoid::sum ? added(f.elements, type) : kind == monoid::prod ? multiplied(f.elements, type) : extreme(f.elements, kind);
+    r = kind == monoid::sum    ? added(f.elements, type)
+        : kind == monoid::prod ? multiplied(f.elements, type)
+                               : extreme(f.elements, kind);
   } else {
     const double identity = row(kind).identity;
-    r.integer = identity == math::infinity ? highest_integer(type) : identity == -math::infinity ? lowest_integer(type) : static_cast<std::int64_t>(identity);
+    r.integer = identity == math::infinity    ? highest_integer(type)
+                : identity == -math::infinity ? lowest_integer(type)
+                                              : static_cast<std::int64_t>(identity);
     for (const auto& e : f.elements) {
-      const std::int64_t v = row(kind).boolean && real ? e[0].real != 0 : row(kind).boolean ? e[0].integer != 0 : e[0].integer;
+      const std::int64_t v = row(kind).boolean && real ? e[0].real != 0
+                             : row(kind).boolean       ? e[0].integer != 0
+                                                       : e[0].integer;
       r.integer = row(row(kind).combine).integer(r.integer, v, 0);
       if (e[0].error > 0 && !(real && std::abs(e[0].real) > e[0].error)) r.error = unknown;
     }

@@ -1,6 +1,6 @@
-// A program's value together with a bound of what rounding may have made of it: the reference's arithmetic in f64, and beside
-// each number the error that a kernel may have in the types of the program, in any order of additions (semantics.md). Where a
-// comparison, a cast or a subscript hangs on less than the error, what follows is unknown.
+// A program's value together with a bound of what rounding may have made of it: the reference's arithmetic in f64, and
+// beside each number the error that a kernel may have in the types of the program, in any order of additions
+// (semantics.md). Where a comparison, a cast or a subscript hangs on less than the error, what follows is unknown.
 // Input: a graph and tensors. Output: value and bound per element of each output. Shown by tests/fuzz/main.cpp.
 #pragma once
 #include <vector>

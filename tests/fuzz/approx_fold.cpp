@@ -37,8 +37,11 @@ approximate applied(const graph& g, node_id e, const std::vector<approximate>& o
     real = real || is_floating(g.type(g.arg(e, k)));
   }
   if (g.kind(e) == op::cast) {
-    if (is_floating(type)) return {round_to(type, is_floating(g.type(g.arg(e, 0))) ? x[0].real : static_cast<double>(x[0].integer)), 0, x[0].error};
-    return {0, is_floating(g.type(g.arg(e, 0))) ? truncate_to(type, x[0].real) : x[0].integer, x[0].error > 0 ? unknown : 0};
+    if (is_floating(type))
+      return {round_to(type, is_floating(g.type(g.arg(e, 0))) ? x[0].real : static_cast<double>(x[0].integer)), 0,
+              x[0].error};
+    return {0, is_floating(g.type(g.arg(e, 0))) ? truncate_to(type, x[0].real) : x[0].integer,
+            x[0].error > 0 ? unknown : 0};
   }
   if (g.kind(e) == op::select) {
     const bool yes = is_floating(g.type(g.arg(e, 0))) ? x[0].real != 0 : x[0].integer != 0;
@@ -48,7 +51,11 @@ approximate applied(const graph& g, node_id e, const std::vector<approximate>& o
   }
   for (int k = 0; k < g[e].count; ++k)
     if (real && !is_floating(g.type(g.arg(e, k)))) x[k].real = static_cast<double>(x[k].integer);
-  return approximate_op(g.kind(e), is_floating(type) ? type : real ? element::f64 : type, real || row(g.kind(e)).integer == nullptr, x);
+  return approximate_op(g.kind(e),
+                        is_floating(type) ? type
+                        : real            ? element::f64
+                                          : type,
+                        real || row(g.kind(e)).integer == nullptr, x);
 }
 
 }  // namespace
@@ -66,7 +73,8 @@ approximate added(const elements& list, element type) {
   const double n = static_cast<double>(list.size());
   if (infinite > 0) r.error = r.error > 0 || sizes > 0.9 * largest_of(in) ? unknown : 0;
   else if (sizes > 0.9 * largest_of(in)) r.error = unknown;
-  else if (!(r.error == 0 && (sizes == 0 || sizes / least * unit_of(in) < 1))) r.error += n * unit_of(in) * sizes + (n > 0 ? smallest_of(in) : 0);
+  else if (!(r.error == 0 && (sizes == 0 || sizes / least * unit_of(in) < 1)))
+    r.error += n * unit_of(in) * sizes + (n > 0 ? smallest_of(in) : 0);
   return r;
 }
 
@@ -91,7 +99,8 @@ approximate multiplied(const elements& list, element type) {
   const bool in_range = most < std::log2(largest_of(in)) - 1 && below > std::log2(smallest_of(in)) + 26;
   if (special) r.error = sure && in_range ? 0 : unknown;
   else if (!in_range) r.error = unknown;
-  else if (!(sure && bits <= -std::log2(unit_of(in)))) r.error = relative > 0.3 ? unknown : 2 * std::abs(r.real) * (relative + n * unit_of(in));
+  else if (!(sure && bits <= -std::log2(unit_of(in))))
+    r.error = relative > 0.3 ? unknown : 2 * std::abs(r.real) * (relative + n * unit_of(in));
   return r;
 }
 
@@ -103,7 +112,8 @@ approximate extreme(const elements& list, monoid kind) {
   for (const auto& e : list) {
     nan = nan || (std::isnan(e[0].real) && e[0].sure());
     unsure_nan = unsure_nan || std::isinf(e[0].error);
-    r.real = row(kind).combine == op::maximum ? row(op::maximum).real(r.real, e[0].real, 0) : row(op::minimum).real(r.real, e[0].real, 0);
+    r.real = row(kind).combine == op::maximum ? row(op::maximum).real(r.real, e[0].real, 0)
+                                              : row(op::minimum).real(r.real, e[0].real, 0);
     error = std::max(error, e[0].error);
   }
   if (!nan) r.error = unsure_nan ? unknown : error;
@@ -146,7 +156,9 @@ approximate folded(const graph& g, monoid kind, const elements& list) {
   }
   // In another order of combinations roundings fall on other partial results, of like size.
   approximate r = state[static_cast<std::size_t>(m.component)];
-  if (r.error > 0) r.error = 8 * r.error + 8 * static_cast<double>(list.size()) * unit_of(folded_in(m.type)) * std::max(1.0, std::abs(r.real));
+  if (r.error > 0)
+    r.error = 8 * r.error +
+              8 * static_cast<double>(list.size()) * unit_of(folded_in(m.type)) * std::max(1.0, std::abs(r.real));
   return r;
 }
 

@@ -15,10 +15,16 @@ double unit_of(element type) {
   return type == element::f16 ? 0x1p-11 : type == element::bf16 ? 0x1p-8 : type == element::f64 ? 0x1p-53 : 0x1p-24;
 }
 double largest_of(element type) {
-  return type == element::f16 ? 65504 : type == element::f64 ? std::numeric_limits<double>::max() : type == element::bf16 ? 3.3895313892515355e38 : std::numeric_limits<float>::max();
+  return type == element::f16    ? 65504
+         : type == element::f64  ? std::numeric_limits<double>::max()
+         : type == element::bf16 ? 3.3895313892515355e38
+                                 : std::numeric_limits<float>::max();
 }
 double smallest_of(element type) {
-  return type == element::f16 ? 0x1p-24 : type == element::f64 ? 0x1p-1074 : type == element::bf16 ? 0x1p-133 : 0x1p-149;
+  return type == element::f16    ? 0x1p-24
+         : type == element::f64  ? 0x1p-1074
+         : type == element::bf16 ? 0x1p-133
+                                 : 0x1p-149;
 }
 
 namespace {
@@ -75,7 +81,9 @@ double slope(op kind, double x, double error, double r) {
 bool jumps(op kind, const approximate& a, double scale) {
   const double reach = a.error;
   if (reach == 0) return false;
-  if (kind == op::round) return std::floor(a.real - reach + 0.5) != std::floor(a.real + reach + 0.5) || std::abs(a.real - std::floor(a.real) - 0.5) <= reach;
+  if (kind == op::round)
+    return std::floor(a.real - reach + 0.5) != std::floor(a.real + reach + 0.5) ||
+           std::abs(a.real - std::floor(a.real) - 0.5) <= reach;
   if (kind == op::sign) return std::abs(a.real) <= reach;
   return std::floor(a.real - reach) != std::floor(a.real + reach) || scale * 0x1p-40 > 1;
 }
@@ -104,19 +112,24 @@ approximate divided(op kind, element type, const approximate& a, const approxima
     return r;
   }
   if (a.sure() && b.sure()) {  // exact, whatever the size of the quotient
-    const bool kept = kind == op::remainder ? round_to(computed_in(type), r.real) == r.real : std::abs(r.real) * u < 0.5;
+    const bool kept =
+        kind == op::remainder ? round_to(computed_in(type), r.real) == r.real : std::abs(r.real) * u < 0.5;
     if (b.real == 0 && kind == op::quotient && a.real != 0) r.error = unknown;
-    else if (std::isfinite(r.real) && !kept) r.error = 2 * u * (kind == op::remainder ? std::abs(b.real) : std::abs(r.real));
+    else if (std::isfinite(r.real) && !kept)
+      r.error = 2 * u * (kind == op::remainder ? std::abs(b.real) : std::abs(r.real));
     return r;
   }
   const double reach = (a.error + std::abs(q) * b.error) / std::abs(b.real) * 2 + 4 * u * std::abs(q);
-  if (b.real == 0 || !std::isfinite(b.real) || !std::isfinite(a.real) || std::floor(q - reach) != std::floor(q + reach)) r.error = unknown;
-  else if (kind == op::remainder) r.error = a.error + std::abs(std::floor(q)) * b.error + 4 * u * (std::abs(a.real) + std::abs(r.real));
+  if (b.real == 0 || !std::isfinite(b.real) || !std::isfinite(a.real) || std::floor(q - reach) != std::floor(q + reach))
+    r.error = unknown;
+  else if (kind == op::remainder)
+    r.error = a.error + std::abs(std::floor(q)) * b.error + 4 * u * (std::abs(a.real) + std::abs(r.real));
   return r;
 }
 
 double propagated(op kind, element type, const approximate* x, double r) {
-  const double u = unit_of(computed_in(type)), ea = x[0].error, eb = x[1].error, a = std::abs(x[0].real), b = std::abs(x[1].real);
+  const double u = unit_of(computed_in(type)), ea = x[0].error, eb = x[1].error, a = std::abs(x[0].real),
+               b = std::abs(x[1].real);
   switch (kind) {
     case op::add: case op::sub: return ea + eb + u * std::abs(r);
     case op::mul: return ea * b + eb * a + ea * eb + u * std::abs(r);
@@ -124,11 +137,15 @@ double propagated(op kind, element type, const approximate* x, double r) {
     case op::pow: {
       if (x[0].real == 0) return ea == 0 && eb == 0 && x[1].real > 0 ? 0 : unknown;
       const double relative = eb * std::abs(std::log(a)) + b * ea / a;
-      return a <= 2 * ea || relative > 0.5 || (x[0].real < 0 && eb > 0) ? unknown : std::abs(r) * (2 * relative + 8 * u * (1 + b * std::abs(std::log(a))));
+      return a <= 2 * ea || relative > 0.5 || (x[0].real < 0 && eb > 0)
+                 ? unknown
+                 : std::abs(r) * (2 * relative + 8 * u * (1 + b * std::abs(std::log(a))));
     }
     case op::neg: case op::abs: return ea;
     case op::sign: case op::floor: case op::ceil: case op::round: return jumps(kind, x[0], a) ? unknown : 0;
-    default: return slope(kind, x[0].real, ea, r) + 8 * u * std::abs(r) + (kind == op::log || kind == op::log1p || kind == op::sin || kind == op::cos ? 4 * u : 0);
+    default:
+      return slope(kind, x[0].real, ea, r) + 8 * u * std::abs(r) +
+             (kind == op::log || kind == op::log1p || kind == op::sin || kind == op::cos ? 4 * u : 0);
   }
 }
 
@@ -151,13 +168,16 @@ approximate approximate_op(op kind, element type, bool real, const approximate* 
   }
   r.real = w.real(x[0].real, x[1].real, x[2].real);
   if (kind == op::div || kind == op::remainder || kind == op::quotient) r = divided(kind, type, x[0], x[1]);
-  const bool special = !std::isfinite(r.real) || !std::isfinite(x[0].real) || (w.arity > 1 && !std::isfinite(x[1].real));
+  const bool special =
+      !std::isfinite(r.real) || !std::isfinite(x[0].real) || (w.arity > 1 && !std::isfinite(x[1].real));
   const element in = computed_in(type);
   const bool sure = x[0].sure() && (w.arity < 2 || x[1].sure());
   if (special) {
     if (!(r.error > 0)) r.error = error_of_special(kind, x[0], x[1], w.arity);
-    if (kind == op::pow && x[0].real == 0) r.error = unknown;
-    if (std::isinf(r.real) && std::isfinite(x[0].real) && (w.arity < 2 || std::isfinite(x[1].real)) && kind != op::log && kind != op::log1p) r.error = unknown;
+    if (kind == op::pow && (x[0].real == 0 || (x[0].real < 0 && !x[1].sure()))) r.error = unknown;
+    if (std::isinf(r.real) && std::isfinite(x[0].real) && (w.arity < 2 || std::isfinite(x[1].real)) &&
+        kind != op::log && kind != op::log1p)
+      r.error = unknown;
   } else if (sure && is_exact(kind, x[0].real, x[1].real, r.real) && round_to(in, r.real) == r.real) {
     r.error = 0;
   } else if (kind != op::div && kind != op::remainder && kind != op::quotient) {
@@ -166,7 +186,8 @@ approximate approximate_op(op kind, element type, bool real, const approximate* 
     r.error += smallest_of(in);
   }
   // What may overflow, or be so small that its digits are lost, in one width and not in another.
-  if (std::isfinite(r.real) && std::abs(r.real) + r.error > 0.999 * largest_of(in)) r.error = std::abs(r.real) <= largest_of(in) && sure && r.error == 0 ? 0 : unknown;
+  if (std::isfinite(r.real) && std::abs(r.real) + r.error > 0.999 * largest_of(in))
+    r.error = std::abs(r.real) <= largest_of(in) && sure && r.error == 0 ? 0 : unknown;
   if (std::isnan(r.error)) r.error = unknown;
   return r;
 }

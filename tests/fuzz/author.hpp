@@ -53,7 +53,8 @@ class author {
   // generate.cpp: the program's parts
   void choose_sizes();
   void choose_inputs();
-  symbol& add_input(const std::string& stem, element type, std::vector<int> dims, role means = role::values, int target = -1);
+  symbol& add_input(const std::string& stem, element type, std::vector<int> dims, role means = role::values,
+                    int target = -1);
   void add_definition();
   void add_loss();
   void add_derivatives();

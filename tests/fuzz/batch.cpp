@@ -27,7 +27,16 @@ void put(int fd, const void* data, std::size_t size) {
   }
 }
 void put(int fd, std::uint64_t seed, const verdict& v) {
-  const record r{seed, v.refused, v.error, v.rewritten, v.compared, v.known, v.exact, v.slopes, static_cast<std::int64_t>(v.kind.size()), static_cast<std::int64_t>(v.words.size())};
+  const record r{seed,
+                 v.refused,
+                 v.error,
+                 v.rewritten,
+                 v.compared,
+                 v.known,
+                 v.exact,
+                 v.slopes,
+                 static_cast<std::int64_t>(v.kind.size()),
+                 static_cast<std::int64_t>(v.words.size())};
   std::string all(reinterpret_cast<const char*>(&r), sizeof r);
   all += v.kind + v.words;
   put(fd, all.data(), all.size());
@@ -91,7 +100,8 @@ std::string death(worker& w) {
   int status = 0;
   waitpid(w.process, &status, 0);
   close(w.fd);
-  if (WIFSIGNALED(status)) return WTERMSIG(status) == SIGALRM ? "hang" : "crash: " + std::string(strsignal(WTERMSIG(status)));
+  if (WIFSIGNALED(status))
+    return WTERMSIG(status) == SIGALRM ? "hang" : "crash: " + std::string(strsignal(WTERMSIG(status)));
   return WEXITSTATUS(status) == 0 ? "" : "exit " + std::to_string(WEXITSTATUS(status));
 }
 
@@ -116,7 +126,8 @@ verdict isolated(const program& p, const arguments& a, int seconds) {
   return v;
 }
 
-totals run_batch(const batch_limits& limits, const std::function<void(const finding&)>& found, const std::function<void(const totals&)>& progress) {
+totals run_batch(const batch_limits& limits, const std::function<void(const finding&)>& found,
+                 const std::function<void(const totals&)>& progress) {
   const auto begin = std::chrono::steady_clock::now();
   totals t;
   std::uint64_t unstarted = limits.first;
@@ -133,7 +144,9 @@ totals run_batch(const batch_limits& limits, const std::function<void(const find
     w.next = first, w.end = end;
     workers.push_back(w);
   };
-  const auto late = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() > limits.seconds; };
+  const auto late = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() > limits.seconds;
+  };
   for (;;) {
     while (static_cast<int>(workers.size()) < limits.jobs && unstarted < last && !late()) {
       launch(unstarted, std::min(unstarted + chunk, last));
@@ -151,7 +164,8 @@ totals run_batch(const batch_limits& limits, const std::function<void(const find
       for (verdict v; w.take(r, v); v = {}) {
         w.next = r.seed + 1;
         ++t.programs;
-        t.refused += r.refused, t.errors += r.error, t.rewritten += r.rewritten, t.compared += r.compared, t.known += r.known, t.exact += r.exact, t.slopes += r.slopes;
+        t.refused += r.refused, t.errors += r.error, t.rewritten += r.rewritten, t.compared += r.compared,
+            t.known += r.known, t.exact += r.exact, t.slopes += r.slopes;
         if (!v.ok()) found({r.seed, v.kind, v.words});
         if (t.programs % 200 == 0) progress(t);
       }

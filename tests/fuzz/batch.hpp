@@ -25,6 +25,7 @@ struct batch_limits {
   int seconds_each = 60;
 };
 // Calls `found` for each program that fails, and `progress` now and then.
-totals run_batch(const batch_limits& limits, const std::function<void(const finding&)>& found, const std::function<void(const totals&)>& progress);
+totals run_batch(const batch_limits& limits, const std::function<void(const finding&)>& found,
+                 const std::function<void(const totals&)>& progress);
 
 }  // namespace sheaf::fuzz

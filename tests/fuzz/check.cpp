@@ -14,9 +14,12 @@ namespace sheaf::fuzz {
 
 namespace {
 
-// What a program cannot know when it is drawn: constants folded until an index subscripts nothing, or a fixed extent of 0.
+// What a program cannot know when it is drawn: constants folded until an index subscripts nothing, or a fixed extent
+// of 0.
 bool may_refuse(const std::string& sentence) {
-  for (const char* part : {"has no extent", ": subscript ", "expected at least one element, there is none", "has extent", "the step is 0", "is too large", "is asked for twice", "skipping stands in no"})
+  for (const char* part :
+       {"has no extent", ": subscript ", "expected at least one element, there is none", "has extent", "the step is 0",
+        "is too large", "is asked for twice", "skipping stands in no"})
     if (sentence.find(part) != std::string::npos) return true;
   return false;
 }
@@ -31,7 +34,8 @@ bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)
 
 bool same_outputs(const outcome& a, const outcome& b, std::string& words) {
   if (a.failed != b.failed || a.code != b.code) {
-    words = "error " + (a.failed ? a.code + ": " + a.sentence : "none") + ", then " + (b.failed ? b.code + ": " + b.sentence : "none");
+    words = "error " + (a.failed ? a.code + ": " + a.sentence : "none") + ", then " +
+            (b.failed ? b.code + ": " + b.sentence : "none");
     return false;
   }
   for (std::size_t o = 0; o < a.outputs.size() && !a.failed; ++o)
@@ -61,7 +65,8 @@ class hook_for_a_while {
 
 using shape_list = std::vector<std::vector<std::int64_t>>;
 
-outcome run_with(const graph& g, const arguments& a, const shape_list& shapes, const options& wanted, const parallel_hook& hook) {
+outcome run_with(const graph& g, const arguments& a, const shape_list& shapes, const options& wanted,
+                 const parallel_hook& hook) {
   const hook_for_a_while here(hook);
   try {
     runnable kernels(g, jit::backend::chosen, wanted);
@@ -77,8 +82,10 @@ void check_text(const graph& g, const arguments& a, const shape_list& shapes, co
   const graph again = parsed(once);
   if (again.failed()) return fail(v, "text: what is printed is refused", said(again.error) + "\n" + once);
   const std::string twice = printed(again);
-  // What is parsed is simplified again, which may find more in what a gradient left; the second time there is nothing to find.
-  if (once != twice && printed(parsed(twice)) != twice) return fail(v, "text: print of parse of print", once + "\n--- is printed as\n" + twice);
+  // What is parsed is simplified again, which may find more in what a gradient left; the second time there is nothing
+  // to find.
+  if (once != twice && printed(parsed(twice)) != twice)
+    return fail(v, "text: print of parse of print", once + "\n--- is printed as\n" + twice);
   v.rewritten = once != twice;
   if (again.outputs.size() != g.outputs.size()) return fail(v, "text: outputs of what is printed", once);
   for (int i = 0; i < again.inputs.size(); ++i)
@@ -101,7 +108,8 @@ void check_text(const graph& g, const arguments& a, const shape_list& shapes, co
   if (!same_outputs(expected, second, words)) fail(v, "text: values of what is printed", words + "\n" + once);
 }
 
-void check_kernels(const graph& g, const arguments& a, const shape_list& shapes, const outcome& expected, std::uint64_t seed, verdict& v) {
+void check_kernels(const graph& g, const arguments& a, const shape_list& shapes, const outcome& expected,
+                   std::uint64_t seed, verdict& v) {
   dice d(seed * 31 + 7);
   const parallel_hook alone{nullptr, nullptr, 1};
   const outcome found = run_with(g, a, shapes, {}, alone);
@@ -141,7 +149,9 @@ bool same_bits(const tensor_data& a, const tensor_data& b) {
   for (std::size_t k = 0; k < a.integers.size(); ++k)
     if (a.integers[k] != b.integers[k]) return false;
   for (std::size_t k = 0; k < a.reals.size(); ++k)
-    if (!(std::isnan(a.reals[k]) && std::isnan(b.reals[k])) && std::memcmp(&a.reals[k], &b.reals[k], sizeof(double)) != 0) return false;
+    if (!(std::isnan(a.reals[k]) && std::isnan(b.reals[k])) &&
+        std::memcmp(&a.reals[k], &b.reals[k], sizeof(double)) != 0)
+      return false;
   return true;
 }
 
@@ -157,7 +167,9 @@ void check_values(const graph& g, const arguments& a, const outcome& found, cons
     if (found.failed == expected.failed && found.code == expected.code) return;
     if (bounds.unsure_subscript() && found.failed != expected.failed) return;
     const std::string kernels = found.failed ? found.code + ": " + found.sentence : "none";
-    return fail(v, "error", "kernels: " + kernels + "\nreference: " + (expected.failed ? expected.code + ": " + expected.sentence : "none"));
+    return fail(v, "error",
+                "kernels: " + kernels +
+                    "\nreference: " + (expected.failed ? expected.code + ": " + expected.sentence : "none"));
   }
   if (bounds.tired()) return;
   for (std::size_t o = 0; o < found.outputs.size(); ++o) {
@@ -170,11 +182,14 @@ void check_values(const graph& g, const arguments& a, const outcome& found, cons
       ++v.known;
       v.exact += b.sure();
       const bool floats = is_floating(x.type);
-      const double f = floats ? x.reals[k] : static_cast<double>(x.integers[k]), e = floats ? y.reals[k] : static_cast<double>(y.integers[k]);
+      const double f = floats ? x.reals[k] : static_cast<double>(x.integers[k]),
+                   e = floats ? y.reals[k] : static_cast<double>(y.integers[k]);
       const double allowed = b.sure() ? 0 : 4 * b.error + 2 * unit_of(x.type) * std::abs(e) + smallest_of(x.type);
       if (same(f, e) || std::abs(f - e) <= allowed) continue;
       if (!b.sure() && floats && std::abs(e) + allowed >= largest_of(x.type)) continue;
-      return fail(v, "value", "output " + std::to_string(o) + ", element " + std::to_string(k) + ": kernels " + show(f) + ", reference " + show(e) + ", allowed difference " + show(allowed));
+      return fail(v, "value",
+                  "output " + std::to_string(o) + ", element " + std::to_string(k) + ": kernels " + show(f) +
+                      ", reference " + show(e) + ", allowed difference " + show(allowed));
     }
   }
 }
@@ -214,7 +229,8 @@ verdict check(const program& p, const arguments& a) {
       code = name_of(e.code());
     }
     v.error = true;
-    if (code != expected.code) fail(v, "error", "kernels: " + code + "\nreference: " + expected.code + ": " + expected.sentence);
+    if (code != expected.code)
+      fail(v, "error", "kernels: " + code + "\nreference: " + expected.code + ": " + expected.sentence);
     return v;
   }
   check_kernels(g, a, shapes, expected, p.seed, v);

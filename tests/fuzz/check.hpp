@@ -1,5 +1,5 @@
-// Everything that must hold of a program and its arguments. Input: both. Output: the first thing that does not hold, by kind
-// and in words. Shown by tests/fuzz/main.cpp.
+// Everything that must hold of a program and its arguments. Input: both. Output: the first thing that does not hold,
+// by kind and in words. Shown by tests/fuzz/main.cpp.
 #pragma once
 #include "run.hpp"
 
@@ -11,7 +11,8 @@ struct verdict {
   bool refused = false;  // the language does not take it: nothing was compared
   bool rewritten = false;  // its printed form is simplified further where it is parsed
   bool error = false;    // the call failed as it should
-  std::int64_t compared = 0, known = 0, exact = 0;  // elements: all, those with a finite bound, those compared bit for bit
+  // elements: all, those with a finite bound, those compared bit for bit
+  std::int64_t compared = 0, known = 0, exact = 0;
   int slopes = 0;                                   // derivatives compared with differences
   bool ok() const { return kind.empty(); }
 };

@@ -35,7 +35,10 @@ layout draw_layout(dice& d, std::size_t rank, bool may_repeat) {
 }
 
 double largest(element type) {
-  return type == element::f16 ? 65504 : type == element::f64 ? std::numeric_limits<double>::max() : type == element::bf16 ? 3.3895313892515355e38 : std::numeric_limits<float>::max();
+  return type == element::f16    ? 65504
+         : type == element::f64  ? std::numeric_limits<double>::max()
+         : type == element::bf16 ? 3.3895313892515355e38
+                                 : std::numeric_limits<float>::max();
 }
 
 double draw_real(dice& d, flavour kind, element type) {
@@ -43,7 +46,8 @@ double draw_real(dice& d, flavour kind, element type) {
   if (kind == flavour::smooth) return d.real() * 3 - 1.5;
   if (kind == flavour::wild && d.chance(25)) {
     const double tiny = type == element::f16 ? 0x1p-24 : type == element::f64 ? 0x1p-1060 : 0x1p-133;
-    const double odd[] = {math::infinity, -math::infinity, math::nan, 0.0, -0.0, tiny, -3 * tiny, largest(type), -largest(type), 1};
+    const double odd[] = {math::infinity, -math::infinity, math::nan,      0.0, -0.0, tiny,
+                          -3 * tiny,      largest(type),   -largest(type), 1};
     return odd[d.below(10)];
   }
   if (d.chance(20)) return d.below(5) - 2;
@@ -63,11 +67,17 @@ void draw_rows(dice& d, const symbol& s, std::int64_t n, tensor_data& t) {
   const auto within = [&] { return static_cast<std::int64_t>(d.below(static_cast<int>(n) + 1)); };
   for (std::int64_t k = 0; k < count; ++k) {
     if (s.means == role::positions) t.integers.push_back(n == 0 ? 0 : d.below(static_cast<int>(n)));
-    else if (s.means == role::offsets) t.integers.push_back(k == 0 ? 0 : t.integers.back() + (d.chance(30) ? 0 : d.below(static_cast<int>(n - t.integers.back()) + 1)));
+    else if (s.means == role::offsets)
+      t.integers.push_back(
+          k == 0 ? 0 : t.integers.back() + (d.chance(30) ? 0 : d.below(static_cast<int>(n - t.integers.back()) + 1)));
     else if (k % 2 == 0) t.integers.push_back(within());
-    else t.integers.push_back(d.chance(85) ? t.integers.back() + d.below(static_cast<int>(n - t.integers.back()) + 1) : within());
+    else
+      t.integers.push_back(d.chance(85) ? t.integers.back() + d.below(static_cast<int>(n - t.integers.back()) + 1)
+                                        : within());
   }
-  if (count > 0 && d.below(120) == 0) t.integers[static_cast<std::size_t>(d.below(static_cast<int>(count)))] = d.chance(50) && s.type != element::u8 ? -1 : n + 1;
+  if (count > 0 && d.below(120) == 0)
+    t.integers[static_cast<std::size_t>(d.below(static_cast<int>(count)))] =
+        d.chance(50) && s.type != element::u8 ? -1 : n + 1;
 }
 
 // The same value along every repeated dimension.
@@ -177,7 +187,8 @@ void read_element(const unsigned char* from, tensor_data& t) {
 }
 }  // namespace
 
-guarded_memory::guarded_memory(const tensor_data& values, bool filled) : shape_(values), place_(place(values.placed, values.extents)) {
+guarded_memory::guarded_memory(const tensor_data& values, bool filled)
+    : shape_(values), place_(place(values.placed, values.extents)) {
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   bytes_ = static_cast<std::size_t>(place_.span) * static_cast<std::size_t>(row(values.type).bytes);
   const std::size_t inner = (bytes_ + page - 1) / page * page;

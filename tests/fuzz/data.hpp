@@ -1,5 +1,5 @@
-// Arguments for a program: values by what they mean, layouts with strides of every kind, memory flush with pages that no one
-// may touch. Input: a program. Output: tensors. Shown by tests/fuzz/main.cpp.
+// Arguments for a program: values by what they mean, layouts with strides of every kind, memory flush with pages that
+// no one may touch. Input: a program. Output: tensors. Shown by tests/fuzz/main.cpp.
 #pragma once
 #include <map>
 #include <string>
@@ -16,7 +16,8 @@ struct layout {
   std::vector<std::int64_t> gaps;  // elements left out behind each dimension's last one, by dimension
   std::vector<bool> backwards;     // negative strides
   std::vector<bool> repeated;      // stride 0
-  bool at_end = true;              // the last byte is the last before a forbidden page; else the first is the first after one
+  // the last byte is the last before a forbidden page; else the first is the first after one
+  bool at_end = true;
 };
 
 struct tensor_data {

@@ -1,5 +1,5 @@
-// Derivatives of programs in f64 against differences of the slow evaluator. Input: a program and arguments. Output: the first
-// derivative that disagrees. Shown by tests/fuzz/main.cpp.
+// Derivatives of programs in f64 against differences of the slow evaluator. Input: a program and arguments. Output:
+// the first derivative that disagrees. Shown by tests/fuzz/main.cpp.
 #include <algorithm>
 #include <cmath>
 
@@ -56,11 +56,14 @@ bool slope_of(F f, double& slope, double& size) {
   size = 1 + std::abs(at[2]) + std::abs(slope);
   const double left = (at[2] - at[1]) / h, right = (at[3] - at[2]) / h;  // they differ at a kink
   const double left2 = (at[2] - at[0]) / (2 * h), right2 = (at[4] - at[2]) / (2 * h);
-  const double bend = std::abs(right - left), bend2 = std::abs(right2 - left2);  // the second is twice the first where f is smooth
-  return std::abs(fine - coarse) < 1e-4 * size && (bend < 1e-6 * size || std::abs(bend2 - 2 * bend) < 0.2 * bend + 1e-6 * size);
+  // the second is twice the first where f is smooth
+  const double bend = std::abs(right - left), bend2 = std::abs(right2 - left2);
+  return std::abs(fine - coarse) < 1e-4 * size &&
+         (bend < 1e-6 * size || std::abs(bend2 - 2 * bend) < 0.2 * bend + 1e-6 * size);
 }
 
-// Is a definition NaN somewhere? Its derivative is NaN too there, also where what reads it does not change with it: 0 * NaN.
+// Is a definition NaN somewhere? Its derivative is NaN too there, also where what reads it does not change with it: 0
+// * NaN.
 bool any_nan(const program& p, const arguments& a) {
   for (const symbol& s : p.symbols) {
     if (s.from != origin::definition || s.type != element::f64) continue;
@@ -93,7 +96,8 @@ struct derivative_check {
     const tensor_data* c = s.along.empty() ? nullptr : &a.inputs.at(s.along);
     arguments moved = a;
     tensor_data& x = moved.inputs.at(s.x);
-    for (std::size_t k = 0, tried = 0; k < x.reals.size() && tried < 5 && v.ok(); k += 1 + x.reals.size() / 5, ++tried) {
+    for (std::size_t k = 0, tried = 0; k < x.reals.size() && tried < 5 && v.ok();
+         k += 1 + x.reals.size() / 5, ++tried) {
       const double kept = x.reals[k];
       const auto f = [&](double h, double& result) {
         x.reals[k] = kept + h;

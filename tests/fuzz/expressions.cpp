@@ -45,11 +45,14 @@ term author::arithmetic(int depth) {
     case 3: return call(dice_.of({"maximum", "minimum"}), {a, b});
     case 4: return call("select", {condition(depth - 1), a, b});
     case 5: return cast(a->type, condition(depth - 1)) * a;
-    case 6: return p_.kind == flavour::wild ? call("/", {a, b}) : call("/", {a, number(2) + call("sin", {strong(b, p_.main)})});
+    case 6:
+      return p_.kind == flavour::wild ? call("/", {a, b})
+                                      : call("/", {a, number(2) + call("sin", {strong(b, p_.main)})});
     case 7: return p_.kind == flavour::wild ? call(dice_.of({"%", "remainder", "quotient"}), {a, b}) : a - b;
     case 8:
       if (p_.kind == flavour::wild) return call("pow", {a, b});
-      return dice_.chance(50) ? call("pow", {number(1) + call("abs", {a}), number(0.5)}) : call("pow", {a, number(2 + dice_.below(2))});
+      return dice_.chance(50) ? call("pow", {number(1) + call("abs", {a}), number(0.5)})
+                              : call("pow", {a, number(2 + dice_.below(2))});
     case 9: return a * a;
     default: return call("+", {a, number(0.5) * strong(b, p_.main)});
   }
@@ -59,7 +62,9 @@ term author::function(int depth) {
   const term a = floating(depth - 1);
   if (only_exact()) return call(dice_.of({"abs", "sign", "floor", "ceil", "-", "round"}), {a});
   if (p_.kind == flavour::wild)
-    return call(dice_.of({"exp", "log", "log1p", "expm1", "sqrt", "rsqrt", "tanh", "sigmoid", "erf", "sin", "cos", "abs", "sign", "floor", "-"}), {a});
+    return call(dice_.of({"exp", "log", "log1p", "expm1", "sqrt", "rsqrt", "tanh", "sigmoid", "erf", "sin", "cos",
+                          "abs", "sign", "floor", "-"}),
+                {a});
   switch (dice_.below(11)) {
     case 0: return call("exp", {call("sin", {a})});
     case 1: return call("log", {number(1.5) + a * a});
@@ -68,8 +73,10 @@ term author::function(int depth) {
     case 4: return call("rsqrt", {number(1) + a * a});
     case 5: return call("expm1", {call("tanh", {a})});
     case 6: return call("abs", {a});
-    case 7: return p_.kind == flavour::smooth ? call("-", {a}) : call(dice_.of({"floor", "ceil", "round", "sign"}), {a});
-    case 8: return p_.kind == flavour::smooth ? call("cos", {a}) : cast(dice_.chance(50) ? element::f32 : element::f64, a);
+    case 7:
+      return p_.kind == flavour::smooth ? call("-", {a}) : call(dice_.of({"floor", "ceil", "round", "sign"}), {a});
+    case 8:
+      return p_.kind == flavour::smooth ? call("cos", {a}) : cast(dice_.chance(50) ? element::f32 : element::f64, a);
     case 9: return call("erf", {a});
     default: return call(dice_.of({"tanh", "sigmoid", "sin", "cos"}), {a});
   }
@@ -81,7 +88,9 @@ term author::floating(int depth) {
   if (kind < 6) return arithmetic(depth);
   if (kind < 9) return function(depth);
   if (kind < 16 && work() < limits_.work) return reduction(depth);
-  if (kind == 16 && p_.kind != flavour::smooth) return dice_.chance(50) ? call("stop_gradient", {floating(depth - 1)}) : call("graft", {floating(depth - 1), floating(depth - 1)});
+  if (kind == 16 && p_.kind != flavour::smooth)
+    return dice_.chance(50) ? call("stop_gradient", {floating(depth - 1)})
+                            : call("graft", {floating(depth - 1), floating(depth - 1)});
   if (kind == 17 && work() < limits_.work) return own_fold(depth);
   if (kind == 18 && work() < limits_.work && !only_exact()) return ragged();
   return floating_leaf(depth);
@@ -103,10 +112,14 @@ term author::whole(int depth) {
     case 4: return a + whole(depth - 1);
     case 5: return a - number(dice_.below(4));
     case 6: return a * whole(depth - 1);
-    case 7: return call(dice_.of({"quotient", "remainder", "/", "%"}), {a, dice_.chance(80) ? number(dice_.below(5) - 1) : whole(depth - 1)});
+    case 7:
+      return call(dice_.of({"quotient", "remainder", "/", "%"}),
+                  {a, dice_.chance(80) ? number(dice_.below(5) - 1) : whole(depth - 1)});
     case 8: return call(dice_.of({"maximum", "minimum"}), {a, whole(depth - 1)});
     case 9: return call("select", {condition(depth - 1), a, whole(depth - 1)});
-    case 10: return cast(dice_.of(std::vector<element>{element::i64, element::i32, element::i8, element::u8}), dice_.chance(30) ? floating_leaf(0) : a);
+    case 10:
+      return cast(dice_.of(std::vector<element>{element::i64, element::i32, element::i8, element::u8}),
+                  dice_.chance(30) ? floating_leaf(0) : a);
     case 11: return call(dice_.of({"abs", "sign", "-"}), {a});
     default: return work() < limits_.work ? whole_reduction(depth) : a;
   }
@@ -135,14 +148,18 @@ term author::condition(int depth) {
 
 std::vector<std::string> author::policies(const std::string& name, element type) {
   std::vector<std::string> list;
-  const bool floats = is_floating(type), sums = name == "sum" || name == "prod" || name == "mean" || name == "logsumexp";
-  if ((name == "max" || name == "min") && dice_.chance(30)) list.push_back("ties::" + dice_.of({"first", "last", "even"}));
+  const bool floats = is_floating(type),
+             sums = name == "sum" || name == "prod" || name == "mean" || name == "logsumexp";
+  if ((name == "max" || name == "min") && dice_.chance(30))
+    list.push_back("ties::" + dice_.of({"first", "last", "even"}));
   if (dice_.chance(12) && name != "argmax" && name != "argmin" && name != "any" && name != "all")
-    list.push_back("empty::" + (floats ? dice_.of({"nan", "zero", "identity", "value<2>", "zero"}) : dice_.of({"zero", "identity", "value<3>"})));
+    list.push_back("empty::" + (floats ? dice_.of({"nan", "zero", "identity", "value<2>", "zero"})
+                                       : dice_.of({"zero", "identity", "value<3>"})));
   else if (dice_.below(60) == 0)
     list.push_back("empty::error");
   if (sums && floats && dice_.chance(12)) {
-    if (type == element::f64 || dice_.chance(60)) list.push_back("accumulate<" + std::string(narrow(type) ? "f32" : "f64") + ">");
+    if (type == element::f64 || dice_.chance(60))
+      list.push_back("accumulate<" + std::string(narrow(type) ? "f32" : "f64") + ">");
     else list.push_back("compensated");
   }
   return list;
@@ -170,7 +187,8 @@ term author::reduction(int depth) {
     if (sizes[k] >= 0) close(domains[k], sizes[k], users);
   scope_ = outer;
   const term made = reduce(name, domains, body, policies(name, body->type));
-  if (only_exact() && (name == "max" || name == "min")) return call(name == "max" ? "maximum" : "minimum", {made, number(name == "max" ? -64 : 64)});
+  if (only_exact() && (name == "max" || name == "min"))
+    return call(name == "max" ? "maximum" : "minimum", {made, number(name == "max" ? -64 : 64)});
   return made;
 }
 
@@ -236,7 +254,8 @@ term author::own_fold(int depth) {
   while (values[static_cast<std::size_t>(component)]->weak) component = (component + 1) % m.width;
   const element type = values[static_cast<std::size_t>(component)]->type;
   return fold(m.name, type, component, domains, values,
-              dice_.chance(10) ? std::vector<std::string>{"empty::" + dice_.of({"zero", "nan", "value<2>"})} : std::vector<std::string>{});
+              dice_.chance(10) ? std::vector<std::string>{"empty::" + dice_.of({"zero", "nan", "value<2>"})}
+                               : std::vector<std::string>{});
 }
 
 }  // namespace sheaf::fuzz

@@ -104,7 +104,9 @@ void author::add_definition() {
   }
   head_ = scope_.size();
   const int kind = dice_.below(10);
-  term body = kind == 0 ? whole(limits_.depth) : kind == 1 && !only_exact() ? condition(limits_.depth) : floating(limits_.depth);
+  term body = kind == 0                    ? whole(limits_.depth)
+              : kind == 1 && !only_exact() ? condition(limits_.depth)
+                                           : floating(limits_.depth);
   s.body = strong(body, p_.main);
   for (std::size_t d = 0; d < s.indices.size(); ++d)
     if (s.indices[d].high == nullptr) close(s.indices[d], sizes[d], {s.body});
@@ -153,13 +155,15 @@ std::string author::weighted_sum(const std::string& tensor, const std::string& s
   term weight = cast(t.type, call("%", {strong(phase, element::i64), number(3)}) - number(1));
   term body = dice_.chance(40) ? element * element : element * weight;
   if (dice_.chance(20)) body = element;
-  s.body = domains.empty() ? element + element : reduce("sum", domains, body);  // a gradient alone would only be renamed
+  // a gradient alone would only be renamed
+  s.body = domains.empty() ? element + element : reduce("sum", domains, body);
   s.type = s.body->type;
   p_.symbols.push_back(s);
   return s.name;
 }
 
-void author::add_derivative(const std::string& what, const std::string& y, const std::string& x, const std::string& along) {
+void author::add_derivative(const std::string& what, const std::string& y, const std::string& x,
+                            const std::string& along) {
   symbol s;
   s.from = origin::derivative;
   s.name = "g" + std::to_string(names_++);
@@ -187,7 +191,9 @@ std::string author::direction_like(const std::string& name, const char* what) {
     return s.name;
   }
   for (const symbol& s : p_.symbols)
-    if (s.name != name && s.from == origin::input && s.of.empty() && s.dims == like.dims && is_floating(s.type) && dice_.chance(50)) return s.name;
+    if (s.name != name && s.from == origin::input && s.of.empty() && s.dims == like.dims && is_floating(s.type) &&
+        dice_.chance(50))
+      return s.name;
   return add_input("v", like.type, like.dims).name;
 }
 
@@ -218,7 +224,10 @@ void author::add_derivatives() {
     if (x == y || x == loss) continue;
     const int kind = ragged_ && dice_.chance(50) ? 9 : dice_.below(10);
     if (kind < 4) add_derivative("grad", loss, x, "");
-    else if (kind < 6) add_derivative("vjp", y, x, dice_.chance(30) ? direction_like(y, "cotangent") : add_input("c", p_.find(y)->type, p_.find(y)->dims).name);
+    else if (kind < 6)
+      add_derivative(
+          "vjp", y, x,
+          dice_.chance(30) ? direction_like(y, "cotangent") : add_input("c", p_.find(y)->type, p_.find(y)->dims).name);
     else if (kind < 8) add_derivative("jvp", y, x, direction_like(x, "tangent"));
     else add_second_order(loss, x);
     // The same derivative along two tensors: two tensors of one automatic name.
@@ -236,7 +245,8 @@ void author::choose_outputs() {
   // What comes last uses most of the others.
   std::vector<std::string> chosen;
   for (auto name = list.rbegin(); name != list.rend(); ++name)
-    if (chosen.size() < 4 && (chosen.empty() || dice_.chance(p_.find(*name)->from == origin::derivative ? 85 : 45))) chosen.push_back(*name);
+    if (chosen.size() < 4 && (chosen.empty() || dice_.chance(p_.find(*name)->from == origin::derivative ? 85 : 45)))
+      chosen.push_back(*name);
   for (const std::string& name : chosen) p_.outputs.push_back({name, nullptr});
   if (limits_.scalars && dice_.chance(12)) {
     scope_.clear();
@@ -251,7 +261,8 @@ program author::write() {
   choose_sizes();
   choose_inputs();
   for (int count = 1 + dice_.below(limits_.definitions); count > 0; --count) add_definition();
-  if (dice_.chance(limits_.derivatives >= 0 ? limits_.derivatives : p_.kind == flavour::smooth ? 90 : 45)) add_derivatives();
+  if (dice_.chance(limits_.derivatives >= 0 ? limits_.derivatives : p_.kind == flavour::smooth ? 90 : 45))
+    add_derivatives();
   choose_outputs();
   return needed(p_);
 }

@@ -1,6 +1,7 @@
-// Random programs, parsed, run and compared. Input: --count N --seed S --seconds T --jobs J; --report FILE; --known FILE; --shrink
-// SECONDS (of each failure); --program SEED prints one, with --cpp in C++ with its arguments. Output: a line now and then, failing programs
-// as text and as C++, a report; exit status 1 where something failed. See README.md.
+// Random programs, parsed, run and compared. Input: --count N --seed S --seconds T --jobs J; --report FILE; --known
+// FILE; --shrink SECONDS (of each failure); --program SEED prints one, with --cpp in C++ with its arguments. Output: a
+// line now and then, failing programs as text and as C++, a report; exit status 1 where something failed. See
+// README.md.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -77,9 +78,13 @@ shown_failure shown(const finding& f, const settings& s) {
   reproducer r{generate(f.seed), {}};
   r.a = draw_arguments(r.p, f.seed);
   if (s.shrink > 0)
-    r = shrink(r, [&](const reproducer& smaller) { return same_kind(isolated(smaller.p, smaller.a, 20).kind, f.kind); }, s.shrink);
+    r = shrink(
+        r, [&](const reproducer& smaller) { return same_kind(isolated(smaller.p, smaller.a, 20).kind, f.kind); },
+        s.shrink);
   const verdict v = isolated(r.p, r.a, 60);
-  shown_failure made{"Seed " + std::to_string(f.seed) + ": " + f.kind + "\n\n" + (v.words.empty() ? f.words : v.words) + "\n", text_of(r.p), cpp_of(r.p, r.a)};
+  shown_failure made{
+      "Seed " + std::to_string(f.seed) + ": " + f.kind + "\n\n" + (v.words.empty() ? f.words : v.words) + "\n",
+      text_of(r.p), cpp_of(r.p, r.a)};
   for (const symbol& one : needed(r.p).symbols)
     if (one.from == origin::input) made.text += argument_text(one.name, r.a.inputs[one.name]);
   return made;
@@ -103,14 +108,18 @@ std::map<std::string, int> constructs(const batch_limits& limits) {
   std::map<std::string, int> seen;
   for (std::uint64_t seed = limits.first; seed < limits.first + limits.count; ++seed) {
     const program p = generate(seed);
-    ++seen[std::string("flavour ") + (p.kind == flavour::exact ? "exact" : p.kind == flavour::smooth ? "smooth" : p.kind == flavour::mixed ? "mixed" : "wild")];
+    ++seen[std::string("flavour ") + (p.kind == flavour::exact    ? "exact"
+                                      : p.kind == flavour::smooth ? "smooth"
+                                      : p.kind == flavour::mixed  ? "mixed"
+                                                                  : "wild")];
     for (const symbol& s : p.symbols) {
       if (s.from == origin::input) ++seen[std::string("input ") + sheaf::row(s.type).name];
       if (s.body != nullptr) count_constructs(s.body, seen);
       if (s.from != origin::derivative) continue;
       const symbol* y = p.find(s.y);
       ++seen[s.what];
-      if (y != nullptr && (y->from == origin::derivative || y->name.rfind("slope", 0) == 0)) ++seen["second derivative"];
+      if (y != nullptr && (y->from == origin::derivative || y->name.rfind("slope", 0) == 0))
+        ++seen["second derivative"];
     }
     for (const symbol& s : p.symbols)
       if (!s.rules.empty()) ++seen["custom gradient"];
@@ -118,15 +127,20 @@ std::map<std::string, int> constructs(const batch_limits& limits) {
   return seen;
 }
 
-void write_report(const settings& s, const totals& t, const std::vector<shown_failure>& failures, const std::map<std::string, int>& kinds) {
+void write_report(const settings& s, const totals& t, const std::vector<shown_failure>& failures,
+                  const std::map<std::string, int>& kinds) {
   std::ofstream out(s.report);
-  out << "# Random programs\n\nSeeds " << s.limits.first << " to " << s.limits.first + s.limits.count - 1 << ": " << t.programs << " programs, of which the language refused " << t.refused
-      << " and " << t.errors << " were errors as they should be; the printed form of " << t.rewritten << " was simplified further where it was parsed; " << t.compared << " elements, " << t.known << " of them with a finite bound, " << t.exact
-      << " bit for bit; " << t.slopes << " derivatives against differences.\n\n";
+  out << "# Random programs\n\nSeeds " << s.limits.first << " to " << s.limits.first + s.limits.count - 1 << ": "
+      << t.programs << " programs, of which the language refused " << t.refused << " and " << t.errors
+      << " were errors as they should be; the printed form of " << t.rewritten
+      << " was simplified further where it was parsed; " << t.compared << " elements, " << t.known
+      << " of them with a finite bound, " << t.exact << " bit for bit; " << t.slopes
+      << " derivatives against differences.\n\n";
   out << "| failure | programs |\n|---|---|\n";
   for (const auto& [kind, n] : kinds) out << "| " << kind << " | " << n << " |\n";
   out << "\n";
-  for (const shown_failure& f : failures) out << "## " << f.words << "\n```text\n" << f.text << "```\n\n```cpp\n" << f.cpp << "```\n\n";
+  for (const shown_failure& f : failures)
+    out << "## " << f.words << "\n```text\n" << f.text << "```\n\n```cpp\n" << f.cpp << "```\n\n";
   out << "\n## What was written\n\n| construct | times |\n|---|---|\n";
   for (const auto& [name, n] : constructs(s.limits)) {
     std::string cell;
@@ -139,7 +153,8 @@ void write_report(const settings& s, const totals& t, const std::vector<shown_fa
 int write_surface(const settings& s) {
   std::vector<std::string> files;
   for (int k = 0; k < s.files; ++k) {
-    files.push_back("// Written by the generator of tests/fuzz.\n#include \"surface.hpp\"\n\n#include <limits>\n\nnamespace {\n\n");
+    files.push_back(
+        "// Written by the generator of tests/fuzz.\n#include \"surface.hpp\"\n\n#include <limits>\n\nnamespace {\n\n");
   }
   std::uint64_t written = 0;
   for (std::uint64_t seed = s.limits.first; written < s.limits.count; ++seed) {
@@ -148,7 +163,8 @@ int write_surface(const settings& s) {
     files[written++ % files.size()] += cpp_surface(p);
   }
   for (int k = 0; k < s.files; ++k) {
-    const std::string path = std::string(s.surface) + "/surface_" + std::to_string(k) + ".cpp", text = files[static_cast<std::size_t>(k)] + "}  // namespace\n";
+    const std::string path = std::string(s.surface) + "/surface_" + std::to_string(k) + ".cpp";
+    const std::string text = files[static_cast<std::size_t>(k)] + "}  // namespace\n";
     std::stringstream before;
     before << std::ifstream(path).rdbuf();
     if (before.str() != text) std::ofstream(path) << text;  // what is the same is not compiled again
@@ -191,7 +207,8 @@ int main(int count, char** words) {
   std::vector<finding> findings;
   std::map<std::string, int> kinds;
   std::map<std::uint64_t, std::string> waiting = read_known(s);
-  std::erase_if(waiting, [&](const auto& k) { return k.first < s.limits.first || k.first >= s.limits.first + s.limits.count; });
+  std::erase_if(waiting,
+                [&](const auto& k) { return k.first < s.limits.first || k.first >= s.limits.first + s.limits.count; });
   const std::size_t listed = waiting.size();
   const auto begin = std::chrono::steady_clock::now();
   const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
@@ -201,19 +218,27 @@ int main(int count, char** words) {
         const auto known = waiting.find(f.seed);
         if (known != waiting.end() && known->second == f.kind) return void(waiting.erase(known));
         if (++kinds[f.kind] <= 2) findings.push_back(f);
-        std::printf("seed %llu: %s: %.300s\n", static_cast<unsigned long long>(f.seed), f.kind.c_str(), f.words.c_str());
+        std::printf("seed %llu: %s: %.300s\n", static_cast<unsigned long long>(f.seed), f.kind.c_str(),
+                    f.words.c_str());
         std::fflush(stdout);
       },
       [&](const totals& now) {
-        std::printf("%lld programs, %.0f s, %lld elements\n", static_cast<long long>(now.programs), seconds(), static_cast<long long>(now.compared));
+        std::printf("%lld programs, %.0f s, %lld elements\n", static_cast<long long>(now.programs), seconds(),
+                    static_cast<long long>(now.compared));
         std::fflush(stdout);
       });
-  std::printf("seeds %llu to %llu: %lld programs in %.0f s (%lld refused, %lld errors, %lld simplified further when parsed), %lld elements (%lld bounded, %lld exact), %lld slopes; %zu kinds of failures\n",
-              static_cast<unsigned long long>(s.limits.first), static_cast<unsigned long long>(s.limits.first + s.limits.count - 1), static_cast<long long>(t.programs), seconds(),
-              static_cast<long long>(t.refused), static_cast<long long>(t.errors), static_cast<long long>(t.rewritten), static_cast<long long>(t.compared), static_cast<long long>(t.known), static_cast<long long>(t.exact),
-              static_cast<long long>(t.slopes), kinds.size());
-  if (listed > 0) std::printf("%zu known failures; %zu of those listed did not fail so\n", listed - waiting.size(), waiting.size());
-  for (const auto& [seed, kind] : waiting) std::printf("seed %llu no longer fails with: %s\n", static_cast<unsigned long long>(seed), kind.c_str());
+  std::printf(
+      "seeds %llu to %llu: %lld programs in %.0f s (%lld refused, %lld errors, %lld simplified further when parsed), "
+      "%lld elements (%lld bounded, %lld exact), %lld slopes; %zu kinds of failures\n",
+      static_cast<unsigned long long>(s.limits.first),
+      static_cast<unsigned long long>(s.limits.first + s.limits.count - 1), static_cast<long long>(t.programs),
+      seconds(), static_cast<long long>(t.refused), static_cast<long long>(t.errors),
+      static_cast<long long>(t.rewritten), static_cast<long long>(t.compared), static_cast<long long>(t.known),
+      static_cast<long long>(t.exact), static_cast<long long>(t.slopes), kinds.size());
+  if (listed > 0)
+    std::printf("%zu known failures; %zu of those listed did not fail so\n", listed - waiting.size(), waiting.size());
+  for (const auto& [seed, kind] : waiting)
+    std::printf("seed %llu no longer fails with: %s\n", static_cast<unsigned long long>(seed), kind.c_str());
   std::vector<shown_failure> failures;
   for (std::size_t k = 0; k < findings.size() && static_cast<int>(k) < s.shrunk; ++k) {
     failures.push_back(shown(findings[k], s));

@@ -1,5 +1,5 @@
-// The folds that generated programs use, in both spellings. Each is associative over the values that it is given; those that
-// are not commutative say so.
+// The folds that generated programs use, in both spellings. Each is associative over the values that it is given;
+// those that are not commutative say so.
 #pragma once
 #include <string>
 
@@ -16,11 +16,13 @@ struct own_monoid_text {
 inline constexpr own_monoid_text own_monoids[] = {
     {"plus", 1, "(a, b) = a + b identity 0", "(0_c, [](auto a, auto b) { return a + b; })", true},
     {"hypotenuse", 1, "(a, b) = sqrt(a * a + b * b) identity 0 adjoint(element, result) = element / result",
-     "(0_c, [](auto a, auto b) { return sqrt(a * a + b * b); }).adjoint([](auto element, auto result) { return element / result; })",
+     "(0_c, [](auto a, auto b) { return sqrt(a * a + b * b); }).adjoint([](auto element, auto result) { return element "
+     "/ result; })",
      false},
     {"either", 1, "(a, b) = a + b - a * b identity 0", "(0_c, [](auto a, auto b) { return a + b - a * b; })", false},
     {"affine", 2, "((a, b), (c, d)) = tuple(a * c, c * b + d) identity tuple(1, 0) in_order",
-     "(tuple(1_c, 0_c), [](auto p, auto q) { auto [a, b] = p; auto [c, d] = q; return tuple(a * c, c * b + d); }).in_order()",
+     "(tuple(1_c, 0_c), [](auto p, auto q) { auto [a, b] = p; auto [c, d] = q; return tuple(a * c, c * b + d); "
+     "}).in_order()",
      false},
     {"welford", 3,
      "((n, p, v), (k, q, w)) = tuple(n + k, p + (q - p) * (k / maximum(n + k, 1)), "

@@ -62,7 +62,8 @@ term call(const std::string& name, std::vector<term> args) {
   if (among(name, {"<", "<=", ">", ">=", "==", "!=", "&&", "||", "!"})) {
     type = element::boolean;
     weak = false;
-  } else if (among(name, {"exp", "log", "log1p", "expm1", "sqrt", "rsqrt", "tanh", "sigmoid", "erf", "sin", "cos", "pow"})) {
+  } else if (among(name,
+                   {"exp", "log", "log1p", "expm1", "sqrt", "rsqrt", "tanh", "sigmoid", "erf", "sin", "cos", "pow"})) {
     type = is_floating(type) ? type : element::f32;
   } else if (name == "graft" || name == "stop_gradient") {
     type = args[0]->type;
@@ -137,7 +138,9 @@ bool subscripts_alone(const term& e, const std::string& index) {
     for (const term& s : e->args)
       if (s->kind == form::index && s->name == index) return true;
   bool found = false;
-  const std::function<void(const term&)> visit = [&](const term& part) { found = found || subscripts_alone(part, index); };
+  const std::function<void(const term&)> visit = [&](const term& part) {
+    found = found || subscripts_alone(part, index);
+  };
   each_part(*e, visit);
   return found;
 }

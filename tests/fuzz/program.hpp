@@ -1,5 +1,5 @@
-// A generated program as a value: what the generator makes, the printers write and the shrinker cuts. Trees are shared and
-// never change. Input, output: none, this is data. Shown by tests/fuzz/main.cpp.
+// A generated program as a value: what the generator makes, the printers write and the shrinker cuts. Trees are shared
+// and never change. Input, output: none, this is data. Shown by tests/fuzz/main.cpp.
 #pragma once
 #include <cstdint>
 #include <functional>

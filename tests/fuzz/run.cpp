@@ -78,8 +78,10 @@ outcome runnable::operator()(const arguments& a, const std::vector<std::vector<s
     result.sentence = e.what();
   }
   for (std::size_t o = 0; o < outputs.size(); ++o) {
-    if (result.failed && !outputs[o].untouched()) result.damage = "output " + std::to_string(o) + " was written by a call that failed";
-    if (!outputs[o].gaps_untouched()) result.damage = "elements between those of output " + std::to_string(o) + " were written";
+    if (result.failed && !outputs[o].untouched())
+      result.damage = "output " + std::to_string(o) + " was written by a call that failed";
+    if (!outputs[o].gaps_untouched())
+      result.damage = "elements between those of output " + std::to_string(o) + " were written";
     result.outputs.push_back(outputs[o].read());
   }
   return result;

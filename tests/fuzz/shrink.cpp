@@ -15,7 +15,9 @@ using clock = std::chrono::steady_clock;
 class shrinker {
  public:
   shrinker(reproducer r, const fails& still_fails, double seconds)
-      : best_(std::move(r)), still_fails_(still_fails), end_(clock::now() + std::chrono::duration_cast<clock::duration>(std::chrono::duration<double>(seconds))) {}
+      : best_(std::move(r)),
+        still_fails_(still_fails),
+        end_(clock::now() + std::chrono::duration_cast<clock::duration>(std::chrono::duration<double>(seconds))) {}
 
   reproducer run() {
     for (bool progress = true; progress && !late();) {
@@ -85,7 +87,8 @@ class shrinker {
 
   // ---- sizes
 
-  static tensor_data cut(const tensor_data& t, std::size_t dimension, std::int64_t from, std::int64_t count, bool drop) {
+  static tensor_data cut(const tensor_data& t, std::size_t dimension, std::int64_t from, std::int64_t count,
+                         bool drop) {
     tensor_data c;
     c.type = t.type;
     c.extents = t.extents;
@@ -111,7 +114,8 @@ class shrinker {
       for (std::size_t d = 0; d < s.dims.size(); ++d)
         if (s.dims[d] == size) found->second = cut(found->second, d, 0, n, false);
       if (s.target != size) continue;
-      for (std::int64_t& v : found->second.integers) v = std::min(v, s.means == role::positions ? std::max<std::int64_t>(n - 1, 0) : n);
+      for (std::int64_t& v : found->second.integers)
+        v = std::min(v, s.means == role::positions ? std::max<std::int64_t>(n - 1, 0) : n);
     }
   }
   bool sizes() {
@@ -119,7 +123,9 @@ class shrinker {
     for (int size = 0; size < static_cast<int>(best_.p.sizes.size()); ++size)
       for (const double part : {0.0, 0.1, 0.25, 0.5, 0.75, 1.0}) {
         const std::int64_t now = best_.p.sizes[static_cast<std::size_t>(size)];
-        const std::int64_t n = part == 1.0 ? now - 1 : static_cast<std::int64_t>(static_cast<double>(now) * part) + (part > 0 && now > 4 ? 0 : part > 0);
+        const std::int64_t n = part == 1.0 ? now - 1
+                                           : static_cast<std::int64_t>(static_cast<double>(now) * part) +
+                                                 (part > 0 && now > 4 ? 0 : part > 0);
         if (n < 0 || n >= now) continue;
         reproducer r = best_;
         resize(r, size, n);
@@ -130,7 +136,9 @@ class shrinker {
 
   // ---- terms
 
-  static bool alike(element a, element b) { return is_floating(a) == is_floating(b) && (a == element::boolean) == (b == element::boolean); }
+  static bool alike(element a, element b) {
+    return is_floating(a) == is_floating(b) && (a == element::boolean) == (b == element::boolean);
+  }
 
   static std::vector<term> simpler(const term& e) {
     std::vector<term> list;
@@ -145,7 +153,8 @@ class shrinker {
       if (alike(a->type, e->type) && !(a->weak && !e->weak)) list.push_back(a);
     for (std::size_t d = 0; d < e->domains.size(); ++d) {
       expression copy = *e;
-      if (e->domains.size() > 1 && std::none_of(e->args.begin(), e->args.end(), [&](const term& a) { return names_index(a, e->domains[d].index); })) {
+      if (e->domains.size() > 1 && std::none_of(e->args.begin(), e->args.end(),
+                                                [&](const term& a) { return names_index(a, e->domains[d].index); })) {
         copy.domains.erase(copy.domains.begin() + static_cast<std::ptrdiff_t>(d));
         list.push_back(std::make_shared<const expression>(copy));
         copy = *e;
@@ -195,7 +204,8 @@ class shrinker {
       progress |= terms([s](program& p) -> term& { return p.symbols[s].body; });
     }
     for (std::size_t o = 0; o < best_.p.outputs.size(); ++o)
-      if (best_.p.outputs[o].scalar != nullptr) progress |= terms([o](program& p) -> term& { return p.outputs[o].scalar; });
+      if (best_.p.outputs[o].scalar != nullptr)
+        progress |= terms([o](program& p) -> term& { return p.outputs[o].scalar; });
     return progress;
   }
   template <class Place>
@@ -239,7 +249,8 @@ class shrinker {
     if (s.from == origin::derivative || !s.of.empty() || s.means != role::values || !s.rules.empty()) return false;
     std::set<std::string> names = {s.name};
     for (const symbol& o : r.p.symbols)
-      if (names.count(o.of) > 0 || (o.from == origin::derivative && names.count(o.what == "jvp" ? o.y : o.x) > 0)) names.insert(o.name);
+      if (names.count(o.of) > 0 || (o.from == origin::derivative && names.count(o.what == "jvp" ? o.y : o.x) > 0))
+        names.insert(o.name);
     const std::int64_t size = r.p.sizes[static_cast<std::size_t>(s.dims[dimension])];
     if (size == 0 && s.from == origin::input) return false;
     for (symbol& o : r.p.symbols) {
@@ -248,7 +259,8 @@ class shrinker {
         if (d.high != nullptr) d.high = without(d.high, names, dimension, size);
       if (names.count(o.name) == 0) continue;
       o.dims.erase(o.dims.begin() + static_cast<std::ptrdiff_t>(dimension));
-      if (const auto t = r.a.inputs.find(o.name); o.from == origin::input && t != r.a.inputs.end()) t->second = cut(t->second, dimension, 0, 1, true);
+      if (const auto t = r.a.inputs.find(o.name); o.from == origin::input && t != r.a.inputs.end())
+        t->second = cut(t->second, dimension, 0, 1, true);
       if (o.from != origin::definition) continue;
       o.body = substituted(o.body, o.indices[dimension].index, number(0));
       o.indices.erase(o.indices.begin() + static_cast<std::ptrdiff_t>(dimension));
@@ -311,6 +323,8 @@ class shrinker {
 
 }  // namespace
 
-reproducer shrink(reproducer r, const fails& still_fails, double seconds) { return shrinker(std::move(r), still_fails, seconds).run(); }
+reproducer shrink(reproducer r, const fails& still_fails, double seconds) {
+  return shrinker(std::move(r), still_fails, seconds).run();
+}
 
 }  // namespace sheaf::fuzz

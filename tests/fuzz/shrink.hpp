@@ -1,5 +1,5 @@
-// Makes a failing program and its arguments smaller while the failure stays. Input: both, and what asks for the failure.
-// Output: the smallest found within the time. Shown by tests/fuzz/README.md.
+// Makes a failing program and its arguments smaller while the failure stays. Input: both, and what asks for the
+// failure. Output: the smallest found within the time. Shown by tests/fuzz/README.md.
 #pragma once
 #include <functional>
 

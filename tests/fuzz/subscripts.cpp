@@ -47,7 +47,8 @@ term author::size_of_class(int size) {
 // The input of this meaning, or a new one.
 const symbol& author::positions(int size, int target) {
   for (const symbol& s : p_.symbols)
-    if (s.means == role::positions && s.dims == std::vector<int>{size} && s.target == target && dice_.chance(80)) return s;
+    if (s.means == role::positions && s.dims == std::vector<int>{size} && s.target == target && dice_.chance(80))
+      return s;
   return add_input("pick", int_type(p_.sizes[static_cast<std::size_t>(target)]), {size}, role::positions, target);
 }
 const symbol& author::ranges(int size, int target) {
@@ -92,13 +93,17 @@ term author::position(int size, int depth) {
       if (!alike.empty()) return size_of_class(size) - number(1) - index(dice_.of(alike));
       break;
     case 4:
-      if (!alike.empty()) return call(dice_.chance(50) ? "quotient" : "/", {index(dice_.of(alike)), number(1 + dice_.below(3))});
+      if (!alike.empty())
+        return call(dice_.chance(50) ? "quotient" : "/", {index(dice_.of(alike)), number(1 + dice_.below(3))});
       break;
     case 5:
-      if (!alike.empty() && n > 0) return call(dice_.chance(50) ? "remainder" : "%", {index(dice_.of(alike)) + number(1 + dice_.below(3)), size_of_class(size)});
+      if (!alike.empty() && n > 0)
+        return call(dice_.chance(50) ? "remainder" : "%",
+                    {index(dice_.of(alike)) + number(1 + dice_.below(3)), size_of_class(size)});
       break;
     case 6:
-      if (n > 0) return call("maximum", {call("minimum", {wild_position(depth), size_of_class(size) - number(1)}), number(0)});
+      if (n > 0)
+        return call("maximum", {call("minimum", {wild_position(depth), size_of_class(size) - number(1)}), number(0)});
       break;
     default: break;
   }
@@ -144,7 +149,8 @@ term author::any_load(const std::vector<const symbol*>& list, int depth) {
   }
   const symbol s = *best;  // subscripts may add inputs
   std::vector<term> at;
-  const bool empty = std::any_of(s.dims.begin(), s.dims.end(), [&](int d) { return p_.sizes[static_cast<std::size_t>(d)] == 0; });
+  const bool empty =
+      std::any_of(s.dims.begin(), s.dims.end(), [&](int d) { return p_.sizes[static_cast<std::size_t>(d)] == 0; });
   const bool near = std::any_of(scope_.begin(), scope_.end(), [](const variable& v) { return v.size < 0; });
   if (s.dims.empty() || !dice_.chance(near ? 65 : 22)) {
     for (const int d : s.dims) at.push_back(position(d, depth - 1));
@@ -169,7 +175,8 @@ term author::any_load(const std::vector<const symbol*>& list, int depth) {
 // Writes the range where nothing that is reduced gives the index its extent.
 void author::close(domain& d, int size, const std::vector<term>& users) {
   if (d.high != nullptr) return;
-  const bool needed = std::none_of(users.begin(), users.end(), [&](const term& e) { return subscripts_alone(e, d.index); });
+  const bool needed =
+      std::none_of(users.begin(), users.end(), [&](const term& e) { return subscripts_alone(e, d.index); });
   if (!needed && dice_.chance(75)) return;
   d.low = number(0);
   d.high = size_of_class(size);
@@ -237,7 +244,8 @@ author::variable author::bind(domain& d, int depth) {
   if (kind == 8 && dice_.chance(50)) return bind_offsets(d);
   if (kind == 6) {
     d.low = number(dice_.below(2)), d.high = size_of_class(size), d.step = number(1 + dice_.below(3));
-    if (dice_.chance(40)) d.low = size_of_class(size) - number(1), d.high = number(-1), d.step = number(-1 - dice_.below(2));
+    if (dice_.chance(40))
+      d.low = size_of_class(size) - number(1), d.high = number(-1), d.step = number(-1 - dice_.below(2));
     return {d.index, size, n};
   }
   if (kind == 7 && !rows.empty()) {  // the rows with this id

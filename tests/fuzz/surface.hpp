@@ -1,5 +1,6 @@
-// What a program that was written in C++ is called with. Input: views by name; output: the program's text. The translation units
-// that include this are written by the generator (main.cpp --surface). Shown by tests/fuzz/surface.cpp.
+// What a program that was written in C++ is called with. Input: views by name; output: the program's text. The
+// translation units that include this are written by the generator (main.cpp --surface). Shown by
+// tests/fuzz/surface.cpp.
 #pragma once
 #include <array>
 #include <map>

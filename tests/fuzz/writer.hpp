@@ -1,5 +1,5 @@
-// Writes terms in the text language or in C++, with as few parentheses as keep the tree. Input: a program and a term of it.
-// Output: text. Shown by tests/fuzz/main.cpp, which parses what is written.
+// Writes terms in the text language or in C++, with as few parentheses as keep the tree. Input: a program and a term
+// of it. Output: text. Shown by tests/fuzz/main.cpp, which parses what is written.
 #pragma once
 #include <string>
 

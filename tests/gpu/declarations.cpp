@@ -1,5 +1,5 @@
-// Our declarations of the driver's calls against CUDA's own header, where that is installed: as many parameters, of the same sizes,
-// pointers where it has pointers.
+// Our declarations of the driver's calls against CUDA's own header, where that is installed: as many parameters, of
+// the same sizes, pointers where it has pointers.
 #include <gtest/gtest.h>
 
 #ifdef SHEAF_HAS_CUDA_H

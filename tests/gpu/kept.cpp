@@ -1,5 +1,5 @@
-// Index data that is kept from call to call on a device: the same bits, no list made twice on a stream or in a graph, and nothing
-// touched outside whatever becomes of the data.
+// Index data that is kept from call to call on a device: the same bits, no list made twice on a stream or in a graph,
+// and nothing touched outside whatever becomes of the data.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -179,7 +179,8 @@ TEST(kept, a_wrong_index_is_found_in_any_call) {
   }
 }
 
-// A call that another index stops makes no list either. What is queued after it, before anybody has looked, does not rely on it.
+// A call that another index stops makes no list either. What is queued after it, before anybody has looked, does not
+// rely on it.
 TEST(kept, a_call_that_was_stopped_made_no_list) {
   constexpr auto picked = define<"picked">(b, f) = sum(k, x(ids(b, k), f)) * x(sel(b), f);
   constexpr auto loss = define<"loss">() = sum(over(b, f), picked(b, f));

@@ -1,4 +1,5 @@
-// Whole programs through compile(..., on(gpu)), compared with the reference: calls, streams, graphs, workspace, errors in the data.
+// Whole programs through compile(..., on(gpu)), compared with the reference: calls, streams, graphs, workspace, errors
+// in the data.
 #include <gtest/gtest.h>
 
 #include <support/both.hpp>
@@ -52,9 +53,10 @@ TEST(programs, with_kept_indices) {
     test::expect_agree(to_host(dx2, s), to_host(dx, s), 0, "gradient");
   }
   const auto fewer = to_device(test::noise_array<float>(-1, 1, 9, 4), s);
-  EXPECT_EQ(sentence_of([&] { step(x = fewer, fixed, on(s)); }),
-            "extent_mismatch: call with kept indices, argument x, dimension 0: expected extent 10 as in their first call, or "
-            "changed() before, found 9");
+  EXPECT_EQ(
+      sentence_of([&] { step(x = fewer, fixed, on(s)); }),
+      "extent_mismatch: call with kept indices, argument x, dimension 0: expected extent 10 as in their first call, or "
+      "changed() before, found 9");
 }
 
 TEST(programs, on_the_default_stream_and_into_views) {

@@ -1,5 +1,5 @@
-// Random programs, whose elements that the forward pass never reads are NaN: no gradient, to the third order and by either
-// mode, may notice. A failure prints its seed and the program; SHEAF_FUZZ_SEED=n runs that one alone.
+// Random programs, whose elements that the forward pass never reads are NaN: no gradient, to the third order and by
+// either mode, may notice. A failure prints its seed and the program; SHEAF_FUZZ_SEED=n runs that one alone.
 #include <gtest/gtest.h>
 
 #include <cmath>

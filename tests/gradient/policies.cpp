@@ -1,5 +1,6 @@
-// Policies and their gradients where the familiar layer and data-dependent domains meet them: ties in slices, windows, segments
-// and gathered rows, by both modes; what nothing is worth; subscripts outside, as an error of the gradient alone too.
+// Policies and their gradients where the familiar layer and data-dependent domains meet them: ties in slices, windows,
+// segments and gathered rows, by both modes; what nothing is worth; subscripts outside, as an error of the gradient
+// alone too.
 #include <support/both.hpp>
 
 namespace {

@@ -1,5 +1,5 @@
-// Derivatives to the third order of what slices, masks and intervals restrict: nothing outside of them counts, whatever it
-// is, and no slice asks for all rows. The numbers are PyTorch's, in f64.
+// Derivatives to the third order of what slices, masks and intervals restrict: nothing outside of them counts,
+// whatever it is, and no slice asks for all rows. The numbers are PyTorch's, in f64.
 #include <support/both.hpp>
 
 namespace {
@@ -76,7 +76,8 @@ TEST(second_order, softmax_of_masked_rows) {
         keep = filled(array<bool, 2>(3, 4),
                       {true, true, false, false, false, false, false, false, false, true, true, false}));
 }
-// Pairs of windows that hold a row: the other one's rows are its neighbours, so time grows with the length, not its square.
+// Pairs of windows that hold a row: the other one's rows are its neighbours, so time grows with the length, not its
+// square.
 TEST(second_order, windows_walk_their_neighbours) {
   constexpr auto u = axis<"u">;
   constexpr auto places = t.in(0_c, extent(x, dim<0>) - 1_c);

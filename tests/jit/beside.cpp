@@ -1,4 +1,5 @@
-// Kernels that do not need each other, one that reads and one that writes, take turns: what the plan says, and that values are right.
+// Kernels that do not need each other, one that reads and one that writes, take turns: what the plan says, and that
+// values are right.
 #include "tie_data.hpp"
 
 namespace sheaf::test {
@@ -12,7 +13,8 @@ constexpr auto cut = tensor<"cut", std::int64_t, 2>;
 constexpr auto pooled = define<"pooled">(m, f) = mean<empty::zero>(t.in(cut(m, 0_c), cut(m, 1_c)), x(t, f));
 constexpr std::int64_t slices = 203, rows = 17408, columns = 4;
 
-// One after the other, with rows between them that no slice has, and an empty one now and then. The gradient's pieces are 256 rows.
+// One after the other, with rows between them that no slice has, and an empty one now and then. The gradient's pieces
+// are 256 rows.
 struct both_of_slices : trial {
   both_of_slices() : trial(detail::build_graph<decltype(pooled), decltype(vjp(pooled, x))>()) {
     random("x", {rows, columns}).random("cotangent_pooled", {slices, columns}).with("cut", {slices, 2}, bounds());

@@ -1,5 +1,5 @@
-// Columns whose terms are centred by what is folded beside them: many of them are read once, as whole rows, while the centre moves.
-// Values against the evaluator, in odd pieces and on another processor, and what the plan says of it.
+// Columns whose terms are centred by what is folded beside them: many of them are read once, as whole rows, while the
+// centre moves. Values against the evaluator, in odd pieces and on another processor, and what the plan says of it.
 #include <cmath>
 #include <limits>
 
@@ -78,7 +78,8 @@ TEST(columns, transposed_or_each_stage_by_itself) {
   apart.random("x", {300, 1100}).expect_right(1e-6);
 }
 
-// A column each of: -inf alone, -inf first, +inf, both, NaN, NaN beside infinities, terms that vanish beside the largest one.
+// A column each of: -inf alone, -inf first, +inf, both, NaN, NaN beside infinities, terms that vanish beside the
+// largest one.
 std::vector<double> edges(std::int64_t rows, std::int64_t columns) {
   std::vector<double> values;
   for (std::int64_t r = 0; r < rows; ++r)
@@ -203,7 +204,8 @@ TEST(columns, squares_of_equals_vanish) {
   for (std::int64_t c = 0; c < 1100; ++c) ASSERT_EQ(t.outputs[0].real(c), 0) << "column " << c;
 }
 
-// Far from 0: the centre is that of so many rows, rounded. Its error is that of the mean, and squares of the rest show none of it.
+// Far from 0: the centre is that of so many rows, rounded. Its error is that of the mean, and squares of the rest show
+// none of it.
 TEST(columns, squares_far_from_zero) {
   const std::int64_t rows = 2048, columns = 600;
   std::mt19937_64 bits(3);

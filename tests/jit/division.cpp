@@ -1,5 +1,5 @@
-// Lanes divided by one number: the bits of the instruction, on this processor and with AVX2 alone, where the quotient lies next to the middle of
-// two numbers, and for zeros, infinities, NaN and numbers near both ends of the range.
+// Lanes divided by one number: the bits of the instruction, on this processor and with AVX2 alone, where the quotient
+// lies next to the middle of two numbers, and for zeros, infinities, NaN and numbers near both ends of the range.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -60,8 +60,8 @@ std::uint32_t inverse(std::uint32_t odd) {  // modulo 2^32, by Newton's steps
   return x;
 }
 
-// All a of 24 bits whose quotient by the odd b, of 24 bits too, is `apart` / (2 b) units from the middle between two numbers:
-// a 2^k = m b + apart with k = 24 where a >= b, else 25, and m odd, of 25 bits.
+// All a of 24 bits whose quotient by the odd b, of 24 bits too, is `apart` / (2 b) units from the middle between two
+// numbers: a 2^k = m b + apart with k = 24 where a >= b, else 25, and m odd, of 25 bits.
 void near_middle(std::uint32_t b, std::int64_t apart, std::vector<float>& list) {
   for (int k = 24; k <= 25; ++k) {
     const std::uint64_t turn = std::uint64_t{1} << k;

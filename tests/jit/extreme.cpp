@@ -41,8 +41,8 @@ TEST(extreme, short_rows_are_folded_with_their_positions) {
   t.expect_right(0);
 }
 
-// A row each of: rising, falling, all equal, -inf alone, +inf alone, the extreme in the last element, NaN first, NaN late and
-// twice, NaN after infinity, -inf but for one element, zeros of both signs.
+// A row each of: rising, falling, all equal, -inf alone, +inf alone, the extreme in the last element, NaN first, NaN
+// late and twice, NaN after infinity, -inf but for one element, zeros of both signs.
 double edge(std::int64_t row, std::int64_t place, std::int64_t length) {
   switch (row) {
     case 0:

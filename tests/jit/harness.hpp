@@ -44,7 +44,14 @@ struct plugin {
 };
 
 inline sheaf_llvm_options default_options() {
-  return {.cpu = "native", .features = nullptr, .level = 2, .verify = 1, .exact_sum = 0, .strict = 0, .want_ir = 0, .want_asm = 0};
+  return {.cpu = "native",
+          .features = nullptr,
+          .level = 2,
+          .verify = 1,
+          .exact_sum = 0,
+          .strict = 0,
+          .want_ir = 0,
+          .want_asm = 0};
 }
 
 // A compiled module and the arguments of a call, by slot.

@@ -1,5 +1,5 @@
-// Plans for index data that stays: the first call has the bits of a call without, and so have those after it, which run less code
-// and find nothing but what is kept. In small pieces, so that every kind of list is made.
+// Plans for index data that stays: the first call has the bits of a call without, and so have those after it, which
+// run less code and find nothing but what is kept. In small pieces, so that every kind of list is made.
 #include <sheaf/dsl/sugar/sugar.hpp>
 
 #include "plan_harness.hpp"

@@ -55,8 +55,13 @@ TEST_P(memory, places_under_a_mask_are_appended) {
     ir::module m;
     m.name = "places";
     const auto x = add_slot(m, "x", element::i64, 1, role::input), y = add_slot(m, "y", element::i64, 1, role::output);
-    const auto list = add_buffer(m, {.name = "list", .type = element::i64, .rank = 1, .where = role::local, .elements = 256,
-                                     .unit_inner = true, .extents = {256}});
+    const auto list = add_buffer(m, {.name = "list",
+                                     .type = element::i64,
+                                     .rank = 1,
+                                     .where = role::local,
+                                     .elements = 256,
+                                     .unit_inner = true,
+                                     .extents = {256}});
     ir::kernel_builder k("places");
     auto& top = k.top();
     const value count = top.accumulator(element::i64, monoid::sum, false);

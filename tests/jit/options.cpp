@@ -1,6 +1,6 @@
-// Options of compile: each changes the plan as it says, results stay right, and a plan that cannot follow one is an error in a
-// sentence. determinism::strict on the shapes of the workloads; the bits of every plan of tests/jit, and of every row and mixture of
-// tests/coverage, are compared between widths there.
+// Options of compile: each changes the plan as it says, results stay right, and a plan that cannot follow one is an
+// error in a sentence. determinism::strict on the shapes of the workloads; the bits of every plan of tests/jit, and of
+// every row and mixture of tests/coverage, are compared between widths there.
 #include <gtest/gtest.h>
 #include <filesystem>
 #include <fstream>
@@ -241,8 +241,8 @@ TEST(machine, decides_scheduling) {
   small_caches.expect_right();
 }
 
-// Bytes as a plan predicts them, where they are known: each row read once and written once; partial results in between; a tensor
-// that does not stay in the cache between two walks is read twice.
+// Bytes as a plan predicts them, where they are known: each row read once and written once; partial results in
+// between; a tensor that does not stay in the cache between two walks is read twice.
 TEST(traffic, of_known_programs) {
   const auto predicted = [](auto&&... outputs) {
     trial one = trial_of(outputs...);

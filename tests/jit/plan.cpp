@@ -64,7 +64,11 @@ TEST(plan, layer_norm_and_gradient) {
   constexpr auto norm = define<"norm">(i, j) = gain(j) * (x(i, j) - mu(i)) * rsqrt(var(i) + 0.00001_c);
   constexpr auto loss = define<"loss">() = sum(over(i, j), norm(i, j) * y(i, j));
   trial_of(norm).random("x", {40, 70}).random("gain", {70}).expect_right();
-  trial_of(norm, grad(loss, x), grad(loss, gain)).random("x", {40, 70}).random("y", {40, 70}).random("gain", {70}).expect_right();
+  trial_of(norm, grad(loss, x), grad(loss, gain))
+      .random("x", {40, 70})
+      .random("y", {40, 70})
+      .random("gain", {70})
+      .expect_right();
 }
 TEST(plan, matrix_product_and_gradients) {
   constexpr auto c = define<"c">(i, j) = sum(k, x(i, k) * y(k, j));
@@ -112,7 +116,8 @@ TEST(plan, slice_out_of_range) {
 TEST(plan, empty_ranges) {
   constexpr auto total = define<"total">(m, f) = sum(t.in(cut(m, 0_c), cut(m, 1_c)), x(t, f));
   trial_of(total).random("x", {10, 4}).with("cut", {3, 2}, {3, 3, 0, 0, 10, 10}).expect_right();
-  trial_of(total).random("x", {10, 4}).with("cut", {3, 2}, {8, 4, 30, -2, 2, 6}).expect_right();  // they end before they begin
+  // they end before they begin
+  trial_of(total).random("x", {10, 4}).with("cut", {3, 2}, {8, 4, 30, -2, 2, 6}).expect_right();
 }
 TEST(plan, zero_extents) {
   constexpr auto rows = define<"rows">(i) = sum(j, x(i, j));

@@ -60,7 +60,9 @@ class author {
     (row ? row_indices_ : column_indices_).push_back(idx);
     return idx;
   }
-  bool is_row(node_id idx) const { return std::find(row_indices_.begin(), row_indices_.end(), idx) != row_indices_.end(); }
+  bool is_row(node_id idx) const {
+    return std::find(row_indices_.begin(), row_indices_.end(), idx) != row_indices_.end();
+  }
   // One of the open indices of a kind, or none.
   node_id one(const std::vector<node_id>& open, bool row) {
     std::vector<node_id> fit;
@@ -90,7 +92,8 @@ class author {
   }
   node_id closed(node_id body, const std::vector<node_id>& open) {
     const std::string name = "d" + std::to_string(++serial_);
-    return define(g, g.name(name.data(), static_cast<int>(name.size())), body, open.data(), static_cast<int>(open.size()));
+    return define(g, g.name(name.data(), static_cast<int>(name.size())), body, open.data(),
+                  static_cast<int>(open.size()));
   }
   node_id reduction(const std::vector<node_id>& open, int depth) {
     std::vector<node_id> inner = open, bound;
@@ -118,7 +121,9 @@ class author {
       case 0: return squashed(expression(open, depth - 1));
       case 1: return make(g, op::add, expression(open, depth - 1), expression(open, depth - 1));
       case 2: return make(g, op::mul, expression(open, depth - 1), leaf(open));
-      case 3: return make(g, op::select, make(g, op::less, leaf(open), expression(open, depth - 2 > 0 ? depth - 2 : 0)), leaf(open), expression(open, depth - 1));
+      case 3:
+        return make(g, op::select, make(g, op::less, leaf(open), expression(open, depth - 2 > 0 ? depth - 2 : 0)),
+                    leaf(open), expression(open, depth - 1));
       case 4: {  // a definition, read at indices of the same kinds
         std::vector<node_id> own = {fresh(true), fresh(false)};
         const node_id d = closed(expression(own, depth - 1), own);
@@ -153,7 +158,8 @@ void try_seed(unsigned seed, bool eager) {
   for (std::int64_t r = 0; r < rows; ++r) {
     const std::int64_t low = static_cast<std::int64_t>(bits() % static_cast<unsigned>(rows + 1));
     cuts.push_back(static_cast<double>(low));
-    cuts.push_back(static_cast<double>(low + static_cast<std::int64_t>(bits() % static_cast<unsigned>(rows - low + 1))));
+    cuts.push_back(
+        static_cast<double>(low + static_cast<std::int64_t>(bits() % static_cast<unsigned>(rows - low + 1))));
   }
   test.random("x", {rows, columns}, seed % 5 == 0).random("y", {rows, columns}).random("v", {columns});
   test.below("ids", {rows}, rows).with("cut", {rows, 2}, cuts);
@@ -166,10 +172,13 @@ void try_seed(unsigned seed, bool eager) {
 }
 
 TEST(plan_fuzz, random_programs) {
-  if (const char* seed = std::getenv("SHEAF_SEED")) return try_seed(static_cast<unsigned>(std::atoi(seed)), std::getenv("SHEAF_EAGER") != nullptr);
+  if (const char* seed = std::getenv("SHEAF_SEED"))
+    return try_seed(static_cast<unsigned>(std::atoi(seed)), std::getenv("SHEAF_EAGER") != nullptr);
   const char* count = std::getenv("SHEAF_FUZZ");
   const char* first = std::getenv("SHEAF_FIRST");
-  for (unsigned seed = first != nullptr ? static_cast<unsigned>(std::atoi(first)) : 1u; seed <= (count != nullptr ? static_cast<unsigned>(std::atoi(count)) : 60u) && !HasFailure(); ++seed) try_seed(seed, std::getenv("SHEAF_EAGER") != nullptr);
+  for (unsigned seed = first != nullptr ? static_cast<unsigned>(std::atoi(first)) : 1u;
+       seed <= (count != nullptr ? static_cast<unsigned>(std::atoi(count)) : 60u) && !HasFailure(); ++seed)
+    try_seed(seed, std::getenv("SHEAF_EAGER") != nullptr);
 }
 // The same, with the passes for much ragged data.
 TEST(plan_fuzz, random_programs_eagerly) {

@@ -123,11 +123,13 @@ class trial {
   std::size_t slot(const char* name) {
     for (int i = 0; i < g.inputs.size(); ++i) {
       const text_range t = g.names[g.inputs[i].name];
-      if (std::string(g.text.data() + t.first, static_cast<std::size_t>(t.size)) == name) return static_cast<std::size_t>(i);
+      if (std::string(g.text.data() + t.first, static_cast<std::size_t>(t.size)) == name)
+        return static_cast<std::size_t>(i);
     }
     throw std::runtime_error(std::string("no input ") + name);
   }
-  trial& with(const char* name, std::vector<std::int64_t> extents, const std::vector<double>& values, bool transposed = false) {
+  trial& with(const char* name, std::vector<std::int64_t> extents, const std::vector<double>& values,
+              bool transposed = false) {
     const std::size_t k = slot(name);
     const element type = g.inputs[static_cast<int>(k)].type;
     inputs[k] = transposed ? memory::transposed(type, extents) : memory::dense(type, extents);
@@ -198,7 +200,8 @@ class trial {
     for (memory& m : rest) std::fill(m.bytes.begin(), m.bytes.end(), 0xAB);
     code->call.parallel_for = in_odd_pieces;
     ASSERT_EQ(run(), 0);
-    for (std::size_t k = 0; k < outputs.size(); ++k) EXPECT_TRUE(alone[k] == outputs[k].bytes) << "output " << k << " depends on the pieces";
+    for (std::size_t k = 0; k < outputs.size(); ++k)
+      EXPECT_TRUE(alone[k] == outputs[k].bytes) << "output " << k << " depends on the pieces";
     expect_same_elsewhere();
     flat<tensor_value> values;
     for (memory& m : inputs) {
@@ -221,14 +224,16 @@ class trial {
       double scale = 1e-30;
       const auto want = [&](std::int64_t i) {
         const int at = static_cast<int>(i);
-        return is_floating(expected.value.type) ? expected.value.reals[at] : static_cast<double>(expected.value.integers[at]);
+        return is_floating(expected.value.type) ? expected.value.reals[at]
+                                                : static_cast<double>(expected.value.integers[at]);
       };
       for (std::int64_t i = 0; i < outputs[k].count(); ++i)
         if (std::isfinite(want(i))) scale = std::max(scale, std::abs(want(i)));
       int shown = 0;
       for (std::int64_t i = 0; i < outputs[k].count() && shown < 5; ++i) {
         const double found = outputs[k].real(i), wanted = want(i);
-        const bool same = found == wanted || (std::isnan(found) && std::isnan(wanted)) || std::abs(found - wanted) <= tolerance * scale;
+        const bool same = found == wanted || (std::isnan(found) && std::isnan(wanted)) ||
+                          std::abs(found - wanted) <= tolerance * scale;
         if (!same) {
           ADD_FAILURE() << "output " << k << " at " << i << ": found " << found << ", expected " << wanted;
           ++shown;
@@ -236,7 +241,8 @@ class trial {
       }
     }
   }
-  // determinism::strict, and that no measured number decides a result: the bits of a processor with registers of another width
+  // determinism::strict, and that no measured number decides a result: the bits of a processor with registers of
+  // another width
     // and of a machine with hardly any cache and threads that share everything.
   void expect_same_elsewhere() {
     std::vector<memory> here = outputs;
@@ -247,9 +253,12 @@ class trial {
     ASSERT_EQ(other.run(), 0);
     for (std::size_t k = 0; k < here.size(); ++k)
       for (std::int64_t i = 0; i < here[k].count(); ++i) {
-        const bool same = std::memcmp(here[k].at(i), other.outputs[k].at(i), static_cast<std::size_t>(row(here[k].type).bytes)) == 0;
-        ASSERT_TRUE(same || (is_floating(here[k].type) && std::isnan(here[k].real(i)) && std::isnan(other.outputs[k].real(i))))
-            << "output " << k << " at " << i << " depends on the processor: " << here[k].real(i) << " and " << other.outputs[k].real(i);
+        const bool same =
+            std::memcmp(here[k].at(i), other.outputs[k].at(i), static_cast<std::size_t>(row(here[k].type).bytes)) == 0;
+        ASSERT_TRUE(same ||
+                    (is_floating(here[k].type) && std::isnan(here[k].real(i)) && std::isnan(other.outputs[k].real(i))))
+            << "output " << k << " at " << i << " depends on the processor: " << here[k].real(i) << " and "
+            << other.outputs[k].real(i);
       }
   }
   std::string plan_text() {

@@ -1,5 +1,6 @@
-// Rows shared by several stages: partial results updated beside maps, reductions as guests of loops that write, strips of
-// what is costly, sums that each block centres by itself. Values against the evaluator, and what the plan says of it.
+// Rows shared by several stages: partial results updated beside maps, reductions as guests of loops that write, strips
+// of what is costly, sums that each block centres by itself. Values against the evaluator, and what the plan says of
+// it.
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -180,7 +181,8 @@ constexpr auto length = define<"length">(j) = sqrt(sum(i, x(i, j) * x(i, j)));
 constexpr auto length_loss = define<"length_loss">() = sum(j, length(j) * v(j));
 constexpr auto log_of_column = define<"log_of_column">(j) = logsumexp(i, x(i, j));
 constexpr auto log_loss = define<"log_loss">() = sum(j, log_of_column(j) * v(j));
-constexpr auto spread_of_column = define<"spread_of_column">(j) = mean(i, (x(i, j) - mean_of_column(j)) * (x(i, j) - mean_of_column(j)));
+constexpr auto spread_of_column = define<"spread_of_column">(j) =
+    mean(i, (x(i, j) - mean_of_column(j)) * (x(i, j) - mean_of_column(j)));
 constexpr auto spread_loss = define<"spread_loss">() = sum(j, spread_of_column(j) * v(j));
 
 template <class Y, class Dx>
@@ -196,7 +198,8 @@ TEST(plan_rows, gradients_that_need_whole_columns) {
   expect_right_columns(spread_of_column, grad(spread_loss, x));
 }
 
-// Many columns: a few rows at a time are walked as they lie, whatever reads them later; few are summed down a strip of lanes.
+// Many columns: a few rows at a time are walked as they lie, whatever reads them later; few are summed down a strip of
+// lanes.
 TEST(plan_rows, wide_rows_are_walked_as_they_lie) {
   for (const std::int64_t rows : {2051, 3000}) {
     trial wide = trial_of(length);
@@ -237,7 +240,8 @@ TEST(plan_rows, addresses_of_rows_stand_before_their_loops) {
   EXPECT_EQ(text.substr(block, load - block).find(" mul "), std::string::npos) << text.substr(block, load - block);
 }
 
-// A sum's lanes are folded in f64: of many rows none is off by more than its own rounding and what lanes leave of theirs.
+// A sum's lanes are folded in f64: of many rows none is off by more than its own rounding and what lanes leave of
+// theirs.
 TEST(plan_rows, lanes_are_folded_in_f64) {
   constexpr auto row_mean = define<"row_mean">(i) = mean(j, x(i, j));
   trial t = trial_of(row_mean);
@@ -316,7 +320,8 @@ TEST(plan_rows, scaled_sums_are_rounded_once) {
     double sum = 0;
     for (std::int64_t c = 0; c < columns; ++c) sum += whole[static_cast<std::size_t>(r * columns + c)];
     ASSERT_EQ(t.outputs[0].real(r), static_cast<double>(static_cast<float>(sum / (columns - 1)))) << "row " << r;
-    ASSERT_EQ(t.outputs[1].real(r), static_cast<double>(static_cast<float>(sum * static_cast<double>(0.1F)))) << "row " << r;
+    ASSERT_EQ(t.outputs[1].real(r), static_cast<double>(static_cast<float>(sum * static_cast<double>(0.1F))))
+        << "row " << r;
   }
 }
 

@@ -1,4 +1,5 @@
-// The same programs over many shapes: short rows, tails, blocks that don't divide, transposed inputs, other element types.
+// The same programs over many shapes: short rows, tails, blocks that don't divide, transposed inputs, other element
+// types.
 #include "plan_harness.hpp"
 
 namespace sheaf::test {
@@ -18,7 +19,8 @@ constexpr auto n = tensor<"n", std::int32_t, 2>;
 constexpr auto cut = tensor<"cut", std::int64_t, 2>;
 constexpr auto ids = tensor<"ids", std::int64_t, 1>;
 
-const std::vector<std::vector<std::int64_t>> shapes = {{1, 1}, {3, 2}, {2, 300}, {300, 2}, {65, 64}, {5, 129}, {1, 5000}, {5000, 1}, {700, 150}};
+const std::vector<std::vector<std::int64_t>> shapes = {{1, 1},   {3, 2},    {2, 300},  {300, 2},  {65, 64},
+                                                       {5, 129}, {1, 5000}, {5000, 1}, {700, 150}};
 
 TEST(plan_shapes, sums) {
   constexpr auto rows = define<"rows">(i) = sum(j, x(i, j));
@@ -32,7 +34,8 @@ TEST(plan_shapes, softmax) {
   constexpr auto e = define<"e">(i, j) = exp(x(i, j) - top(i));
   constexpr auto soft = define<"soft">(i, j) = e(i, j) / sum(k.in(0_c, extent(x, dim<1>)), e(i, k));
   constexpr auto loss = define<"loss">() = sum(over(i, j), soft(i, j) * y(i, j));
-  for (const auto& shape : shapes) trial_of(soft, loss, grad(loss, x)).random("x", shape).random("y", shape, true).expect_right(1e-4);
+  for (const auto& shape : shapes)
+    trial_of(soft, loss, grad(loss, x)).random("x", shape).random("y", shape, true).expect_right(1e-4);
 }
 TEST(plan_shapes, layer_norm) {
   constexpr auto gain = tensor<"gain", float, 1>;
@@ -41,7 +44,11 @@ TEST(plan_shapes, layer_norm) {
   constexpr auto norm = define<"norm">(i, j) = gain(j) * (x(i, j) - mu(i)) * rsqrt(var(i) + 0.1_c);
   constexpr auto loss = define<"loss">() = sum(over(i, j), norm(i, j) * y(i, j));
   for (const auto& shape : shapes)
-    trial_of(norm, grad(loss, x), grad(loss, gain)).random("x", shape).random("y", shape).random("gain", {shape[1]}).expect_right(1e-4);
+    trial_of(norm, grad(loss, x), grad(loss, gain))
+        .random("x", shape)
+        .random("y", shape)
+        .random("gain", {shape[1]})
+        .expect_right(1e-4);
 }
 TEST(plan_shapes, slices) {
   constexpr auto pooled = define<"pooled">(m, f) = mean(t.in(cut(m, 0_c), cut(m, 1_c)), x(t, f));
@@ -60,14 +67,19 @@ TEST(plan_shapes, embedding) {
   constexpr auto loss = define<"loss">() = sum(over(k, f), x(ids(k), f) * y(k, f));
   constexpr auto counts = define<"counts">(i) = sum(k, x(i, 0_c) * cast<float>(ids(k) == i));
   for (const auto& shape : shapes)
-    trial_of(loss, counts, grad(loss, x), grad(loss, y)).random("x", shape).random("y", {200, shape[1]}).below("ids", {200}, shape[0]).expect_right(1e-4);
+    trial_of(loss, counts, grad(loss, x), grad(loss, y))
+        .random("x", shape)
+        .random("y", {200, shape[1]})
+        .below("ids", {200}, shape[0])
+        .expect_right(1e-4);
 }
 TEST(plan_shapes, doubles_and_integers) {
   constexpr auto total = define<"total">(i) = sum(j, z(i, j) * cast<double>(n(i, j)));
   constexpr auto whole = define<"whole">(j) = sum(i, n(i, j));
   constexpr auto most = define<"most">() = max(over(i, j), n(i, j) * 2_c);
   constexpr auto first = define<"first">(i) = argmin(j, n(i, j));
-  for (const auto& shape : shapes) trial_of(total, whole, most, first).random("z", shape).below("n", shape, 50).expect_right(1e-6);
+  for (const auto& shape : shapes)
+    trial_of(total, whole, most, first).random("z", shape).below("n", shape, 50).expect_right(1e-6);
 }
 TEST(plan_shapes, half_floats) {
   constexpr auto h = tensor<"h", float16, 2>;
@@ -78,7 +90,11 @@ TEST(plan_shapes, half_floats) {
   constexpr auto loss = define<"loss">() = sum(over(k, f), w(ids(k), f) * y(k, f));
   for (const auto& shape : shapes) {
     trial_of(rows, columns, product).random("h", shape).random("w", shape).expect_right(1e-2);
-    trial_of(loss, grad(loss, w)).random("w", shape).random("y", {50, shape[1]}).below("ids", {50}, shape[0]).expect_right(1e-2);
+    trial_of(loss, grad(loss, w))
+        .random("w", shape)
+        .random("y", {50, shape[1]})
+        .below("ids", {50}, shape[0])
+        .expect_right(1e-2);
   }
 }
 TEST(plan_shapes, turned_outputs) {

@@ -1,5 +1,5 @@
-// Slices whose bounds are data: sorted or not, overlapping, empty, of one row, of all; each program also in small pieces, with
-// the passes that are meant for much data.
+// Slices whose bounds are data: sorted or not, overlapping, empty, of one row, of all; each program also in small
+// pieces, with the passes that are meant for much data.
 #include <sheaf/runtime/thread_pool.hpp>
 
 #include "plan_harness.hpp"
@@ -116,7 +116,8 @@ TEST(ragged, sweeps_of_many_rows) {
     memory bounds = cuts, values = y, cotangent = one.inputs[one.slot("cotangent_pooled")];
     std::vector<double> change(static_cast<std::size_t>((rows + 1) * columns));
     for (std::int64_t s = 0; s < count; ++s) {
-      const auto low = static_cast<std::int64_t>(bounds.real(2 * s)), high = static_cast<std::int64_t>(bounds.real(2 * s + 1));
+      const auto low = static_cast<std::int64_t>(bounds.real(2 * s)),
+                 high = static_cast<std::int64_t>(bounds.real(2 * s + 1));
       for (std::int64_t v = 0; v < columns; v += 13) {
         double sum = 0, most = -INFINITY;
         for (std::int64_t r = low; r < high; ++r) {
@@ -161,7 +162,8 @@ TEST(ragged, means_of_overlapping_slices_are_rounded_once) {
       double sum = 0;
       for (std::int64_t r = low; r < high; ++r) sum += x_data.real(r * columns + v);
       const double want = sum / static_cast<double>(high - low), half_unit = std::ldexp(1.0, std::ilogb(want) - 24);
-      ASSERT_NEAR(one.outputs[0].real(static_cast<std::int64_t>(s) * columns + v), want, half_unit * 1.0001) << "slice " << s;
+      ASSERT_NEAR(one.outputs[0].real(static_cast<std::int64_t>(s) * columns + v), want, half_unit * 1.0001)
+          << "slice " << s;
     }
 }
 // Rows that no slice has get 0 and not what is left of a difference.
@@ -197,7 +199,8 @@ TEST(ragged, same_bits_for_any_number_of_threads) {
         ASSERT_EQ(one.run(), 0);
         for (std::size_t k = 0; k < one.outputs.size(); ++k) {
           if (first.size() <= k) first.push_back(one.outputs[k].bytes);
-          EXPECT_TRUE(first[k] == one.outputs[k].bytes) << columns << " columns, " << threads << " threads, output " << k;
+          EXPECT_TRUE(first[k] == one.outputs[k].bytes)
+              << columns << " columns, " << threads << " threads, output " << k;
           std::fill(one.outputs[k].bytes.begin(), one.outputs[k].bytes.end(), 0xCD);
         }
         for (memory& w : one.rest) std::fill(w.bytes.begin(), w.bytes.end(), 0xAB);
@@ -224,8 +227,8 @@ TEST(ragged, softmax_of_segments) {
           .expect_right(1e-5);
     }
 }
-// Normalised by a logsumexp, with slices of more rows than strips hold and than are computed in place, and with rows that only
-// some of the tensors have.
+// Normalised by a logsumexp, with slices of more rows than strips hold and than are computed in place, and with rows
+// that only some of the tensors have.
 constexpr auto normalised = define<"normalised">(m.in(0_c, extent(off, dim<0>) - 1_c)) =
     logsumexp(k.in(off(m), off(m + 1_c)), v(k));
 constexpr auto of_segment = m.in(0_c, extent(off, dim<0>) - 1_c).where(off(m) <= t && t < off(m + 1_c));

@@ -1,5 +1,6 @@
-// Running folds of every kind, forward and backward, with and without their own place: values, gradients and gradients of
-// gradients are right; values and gradients take one pass whatever the length of the axis, and are shared in blocks where it is long.
+// Running folds of every kind, forward and backward, with and without their own place: values, gradients and gradients
+// of gradients are right; values and gradients take one pass whatever the length of the axis, and are shared in blocks
+// where it is long.
 #include <functional>
 
 #include <sheaf/jit/plan/rewrite.hpp>

@@ -19,7 +19,9 @@ constexpr auto m = tensor<"m", float, 2>;
 constexpr auto count = extent(x, dim<0>);
 const std::vector<std::int64_t> sizes = {0, 1, 2, 15, 16, 17, 33, 300};
 
-void expect_way(trial& test, const char* way) { EXPECT_NE(test.plan_text().find(way), std::string::npos) << test.plan_text(); }
+void expect_way(trial& test, const char* way) {
+  EXPECT_NE(test.plan_text().find(way), std::string::npos) << test.plan_text();
+}
 
 TEST(scan, sum_forward_and_backward) {
   constexpr auto up = define<"up">(t) = sum(s.in(0_c, t + 1_c), x(s)) + 0_c * x(t);
@@ -138,7 +140,9 @@ TEST(scan, gradient_of_products) {
   for (const std::int64_t size : {1, 2, 17, 60})
     for (const int zeros : {0, 1, 2}) {
       std::vector<double> values;
-      for (std::int64_t k = 0; k < size; ++k) values.push_back(zeros > 0 && (k == 5 || (zeros > 1 && k == 11)) ? 0 : 0.75 + 0.5 * static_cast<double>(k * 7 % 10) / 10);
+      for (std::int64_t k = 0; k < size; ++k)
+        values.push_back(
+            zeros > 0 && (k == 5 || (zeros > 1 && k == 11)) ? 0 : 0.75 + 0.5 * static_cast<double>(k * 7 % 10) / 10);
       trial test = trial_of(up, loss, grad(loss, x));
       test.with("x", {size}, values).random("w", {size}).expect_right();
       expect_way(test, "one step from place to place, backward");
@@ -166,10 +170,12 @@ TEST(scan, gradients_of_long_scans) {
   constexpr auto lowest = define<"lowest">(t) = min(s.in(t, count), x(s)) + 0_c * x(t);
   constexpr auto softest = define<"softest">(t) = logsumexp(s.in(0_c, t + 1_c), x(s)) + 0_c * x(t);
   constexpr auto hardest = define<"hardest">(t) = logsumexp(s.in(t, count), x(s)) + 0_c * x(t);
-  constexpr auto loss = define<"loss">() = sum(t, (product(t) + highest(t) * lowest(t) + softest(t) * hardest(t)) * w(t));
+  constexpr auto loss = define<"loss">() =
+      sum(t, (product(t) + highest(t) * lowest(t) + softest(t) * hardest(t)) * w(t));
   trial test = trial_of(loss, grad(loss, x));
   test.random("x", {1000003}).random("w", {1000003});
-  for (std::string text = test.plan_text(); text.find(" operations") != std::string::npos; text = text.substr(text.find(" operations") + 5)) {
+  for (std::string text = test.plan_text(); text.find(" operations") != std::string::npos;
+       text = text.substr(text.find(" operations") + 5)) {
     const std::size_t end = text.find(" operations"), begin = text.rfind(' ', end - 1);
     EXPECT_LT(std::stod(text.substr(begin, end - begin)), 1e9) << test.p->text;
   }
@@ -185,7 +191,8 @@ TEST(scan, long_recurrences_run_in_blocks) {
     std::vector<double> values, weights;
     std::mt19937_64 bits(11);
     for (std::int64_t k = 0; k < size; ++k) {
-      values.push_back(static_cast<double>(bits() % 4096) / 256 + static_cast<double>(k / 7000) / 2 - (k % 3000 == 0 ? 200 : 0));
+      values.push_back(static_cast<double>(bits() % 4096) / 256 + static_cast<double>(k / 7000) / 2 -
+                       (k % 3000 == 0 ? 200 : 0));
       weights.push_back(static_cast<double>(bits() % 1024) / 1024);
     }
     trial test = trial_of(softest, hardest, grad(loss, x));
@@ -195,7 +202,8 @@ TEST(scan, long_recurrences_run_in_blocks) {
     std::vector<double> up(values.size()), down(values.size()), gradient(values.size());
     const auto joined = [](double a, double b) { return std::max(a, b) + std::log1p(std::exp(-std::abs(a - b))); };
     for (std::size_t k = 0; k < values.size(); ++k) up[k] = k == 0 ? values[k] : joined(up[k - 1], values[k]);
-    for (std::size_t k = values.size(); k-- > 0;) down[k] = k + 1 == values.size() ? values[k] : joined(down[k + 1], values[k]);
+    for (std::size_t k = values.size(); k-- > 0;)
+      down[k] = k + 1 == values.size() ? values[k] : joined(down[k + 1], values[k]);
     // d up[t] / d x[s] = exp(x[s] - up[t]): backward, what later results give, relative to up.
     double later = 0;
     for (std::size_t k = values.size(); k-- > 0;) {
@@ -228,7 +236,8 @@ TEST(scan, running_logsumexp_and_gradient) {
   constexpr auto loss = define<"loss">() = sum(t, up(t) * down(t) * w(t));
   for (const auto size : sizes) {
     std::vector<double> values;
-    for (std::int64_t k = 0; k < size; ++k) values.push_back(static_cast<double>(k * 37 % 101) * (k % 3 == 0 ? 2 : -1) - 90);
+    for (std::int64_t k = 0; k < size; ++k)
+      values.push_back(static_cast<double>(k * 37 % 101) * (k % 3 == 0 ? 2 : -1) - 90);
     trial test = trial_of(up, loss, grad(loss, x));
     test.with("x", {size}, values).random("w", {size}).expect_right();
     expect_way(test, "a recurrence");
@@ -253,7 +262,8 @@ TEST(window, with_steps_and_in_two_dimensions) {
   constexpr auto a = tensor<"a", float, 2>;
   constexpr auto b = tensor<"b", float, 2>;
   constexpr auto strided = define<"strided">(t) = y(t) + sum(u.in(0_c, 130_c), x(2_c * t + u));
-  constexpr auto square = define<"square">(i, j) = b(i, j) + max(over(u.in(0_c, 60_c), v.in(0_c, 50_c)), a(i + u, j + v));
+  constexpr auto square = define<"square">(i, j) =
+      b(i, j) + max(over(u.in(0_c, 60_c), v.in(0_c, 50_c)), a(i + u, j + v));
   for (const std::int64_t results : {0, 1, 70, 200})
     trial_of(strided).random("x", {2 * results + 128}).random("y", {results}).expect_right();
   for (const std::vector<std::int64_t>& shape : {std::vector<std::int64_t>{1, 1}, {70, 61}, {61, 70}})

@@ -13,8 +13,9 @@ constexpr pool halving{.kernel = {3, 3}, .stride = {2, 2}, .padding = {1, 1}};
 bool has(const std::string& text, const char* words) { return text.find(words) != std::string::npos; }
 
 planned plan_of(const auto&... outputs) {
-  return plan_program(detail::build_graph<std::remove_cvref_t<decltype(outputs)>...>(),
-                      {.inputs = {{{64, 64, 224}, true}, {{64, 32, 112}, true}}, .unit_outputs = {}, .steer = {}, .on = {}}, "taps");
+  return plan_program(
+      detail::build_graph<std::remove_cvref_t<decltype(outputs)>...>(),
+      {.inputs = {{{64, 64, 224}, true}, {{64, 32, 112}, true}}, .unit_outputs = {}, .steer = {}, .on = {}}, "taps");
 }
 
 TEST(taps, forward) {
@@ -65,7 +66,8 @@ TEST(taps, what_is_kept_for_one_turn_takes_the_memory_of_one) {
   EXPECT_FALSE(has(apart.plan_text(), "kept for one turn at a time")) << apart.plan_text();
 }
 
-// Odd widths, steps of 1 to 3, padding or none, images one after the other and beside each other; ties, infinities and NaN.
+// Odd widths, steps of 1 to 3, padding or none, images one after the other and beside each other; ties, infinities and
+// NaN.
 template <std::int64_t Kernel, std::int64_t Step, std::int64_t Padding>
 void pooled() {
   constexpr pool options{.kernel = {Kernel, Kernel}, .stride = {Step, Step}, .padding = {Padding, Padding}};

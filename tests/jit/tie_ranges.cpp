@@ -1,6 +1,6 @@
-// Derivatives of maxima over windows with steps, of several dimensions, along columns, padded and dilated, and to the first or
-// the last of equals: by the definition, from few ties to all, with NaN and infinities, the same bits for any pieces; and
-// their cost, which does not grow with the window.
+// Derivatives of maxima over windows with steps, of several dimensions, along columns, padded and dilated, and to the
+// first or the last of equals: by the definition, from few ties to all, with NaN and infinities, the same bits for any
+// pieces; and their cost, which does not grow with the window.
 #include <array>
 
 #include "tie_data.hpp"

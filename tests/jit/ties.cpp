@@ -1,5 +1,5 @@
-// Derivatives of maxima over windows: sums over what ties, as windows of their own; every width, few and many ties, NaN and
-// infinities, cut windows, batches, both modes; the same bits for any pieces.
+// Derivatives of maxima over windows: sums over what ties, as windows of their own; every width, few and many ties,
+// NaN and infinities, cut windows, batches, both modes; the same bits for any pieces.
 #include <array>
 
 #include "tie_data.hpp"

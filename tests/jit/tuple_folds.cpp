@@ -1,5 +1,5 @@
-// Folds of tuples: one accumulator for all values of a state, in lanes unless in order, long ones in blocks, running ones as
-// scans; right whatever the pieces.
+// Folds of tuples: one accumulator for all values of a state, in lanes unless in order, long ones in blocks, running
+// ones as scans; right whatever the pieces.
 #include "plan_harness.hpp"
 
 namespace sheaf::test {

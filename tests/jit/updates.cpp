@@ -1,5 +1,5 @@
-// Scatters with lists of their updates: rows named often, once and never, bags that are empty or overlap, more updates than
-// there is room for; each program also in small pieces.
+// Scatters with lists of their updates: rows named often, once and never, bags that are empty or overlap, more updates
+// than there is room for; each program also in small pieces.
 #include <sheaf/dsl/sugar/sugar.hpp>
 
 #include "plan_harness.hpp"

@@ -57,9 +57,13 @@ void expect(parts& p, const std::string& rule, const std::string& words) {
 TEST(verify, append_needs_a_local_row_a_scalar_count_and_a_mask) {
   for (const int wrong : {0, 1, 2, 3}) {
     parts p;
-    const std::int32_t list =
-        add_buffer(p.m, {.name = "list", .type = wrong == 1 ? element::f32 : element::i64, .rank = 1, .where = role::local,
-                         .elements = 64, .unit_inner = true, .extents = {64}});
+    const std::int32_t list = add_buffer(p.m, {.name = "list",
+                                               .type = wrong == 1 ? element::f32 : element::i64,
+                                               .rank = 1,
+                                               .where = role::local,
+                                               .elements = 64,
+                                               .unit_inner = true,
+                                               .extents = {64}});
     const value count = p.top().accumulator(element::i64, wrong == 2 ? monoid::max : monoid::sum, false);
     auto i = p.vector("i", wrong == 3 ? 128 : 8);
     const value v = i.load(p.x, element::f32, {i.counter()}, access::contiguous);

@@ -1,5 +1,5 @@
-// Windows in one pass: every width, kind and type, cut at the ends or not, with an expression around them, in batches; the
-// same bits for any pieces; no drift.
+// Windows in one pass: every width, kind and type, cut at the ends or not, with an expression around them, in batches;
+// the same bits for any pieces; no drift.
 #include "plan_harness.hpp"
 
 namespace sheaf::test {

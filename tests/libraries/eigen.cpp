@@ -1,4 +1,5 @@
-// Eigen's matrices and expressions as arguments: with direct access they are taken with their strides, the others refused.
+// Eigen's matrices and expressions as arguments: with direct access they are taken with their strides, the others
+// refused.
 #include <Eigen/Dense>
 
 #include <libraries/arguments.hpp>

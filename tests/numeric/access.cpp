@@ -100,8 +100,8 @@ TEST(access, skipping_data) {
   constexpr auto loss = define<"loss">() = sum(k, x.skipping(pick(k)) * w(k));
   EXPECT_EQ(numbers(both(grad(loss, x))(x = counting(4), pick = ids, w = counting(4))), (list_of{0, 0, 0, 3}));
 }
-// The inner reduction leaves its own out; the outer one those that only its index reaches. A subscript that is data may skip
-// as well.
+// The inner reduction leaves its own out; the outer one those that only its index reaches. A subscript that is data
+// may skip as well.
 TEST(access, skipping_in_nested_reductions) {
   constexpr auto inner = define<"inner">() =
       sum(k, w.skipping(k + 2_c) * (1_c + sum(u.in(0_c, 4_c), x.skipping(u + k)))) + 0_c * sum(k, w(k));

@@ -1,4 +1,5 @@
-// What must hold of a call beyond subscripts: sentences with names and numbers on both backends, and nothing is written.
+// What must hold of a call beyond subscripts: sentences with names and numbers on both backends, and nothing is
+// written.
 #include <support/both.hpp>
 
 namespace {

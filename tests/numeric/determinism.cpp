@@ -110,11 +110,14 @@ TEST(determinism, gradients_of_a_table_have_the_same_bits) {
   constexpr auto y = embedding_bag(ids, table, offsets(off));
   constexpr auto greatest = embedding_bag<bag{.mode = bag_mode::max}>(ids, table, offsets(off));
   constexpr auto squares = define<"squares">() = sum(over(i, j), y(i, j) * y(i, j));
-  constexpr auto squares_of_greatest = define<"squares_of_greatest">() = sum(over(i, j), greatest(i, j) * greatest(i, j));
+  constexpr auto squares_of_greatest = define<"squares_of_greatest">() =
+      sum(over(i, j), greatest(i, j) * greatest(i, j));
   constexpr auto dtable = grad(squares, table);
   const auto program = compile(dtable, grad(squares_of_greatest, table));
   const auto run = [&] { return program(table = rows, ids = named, off = ends); };
-  EXPECT_NE(std::string(program.explain(table = rows, ids = named, off = ends)).find("a piece walks the updates of its own rows"), std::string::npos);
+  EXPECT_NE(std::string(program.explain(table = rows, ids = named, off = ends))
+                .find("a piece walks the updates of its own rows"),
+            std::string::npos);
   const auto [once, once_largest] = run();
   for (const int threads : {1, 2, 3, 7, 16}) {
     const threads_for_a_while these(threads);

@@ -1,5 +1,5 @@
-// The familiar layer and the language mixed in one expression, and second derivatives through it: kernels, reference, and
-// finite differences of the first derivative.
+// The familiar layer and the language mixed in one expression, and second derivatives through it: kernels, reference,
+// and finite differences of the first derivative.
 #include <support/familiar.hpp>
 
 namespace {

@@ -72,7 +72,8 @@ TEST(familiar_segments, softmax_of_segments) {
 TEST(familiar_segments, softmax_keeps_what_a_segment_has) {
   const auto said = [](const auto& program, auto... arguments) { return std::string(program.explain(arguments...)); };
   const auto by_offsets = said(compile(segment_softmax(x, offsets(off))), x = rows, off = ends);
-  EXPECT_NE(by_offsets.find("it depends on the slice, not on the row: once for each slice"), std::string::npos) << by_offsets;
+  EXPECT_NE(by_offsets.find("it depends on the slice, not on the row: once for each slice"), std::string::npos)
+      << by_offsets;
   const auto by_ids = said(compile(segment_softmax<4>(x, ids)), x = rows, ids = groups);
   EXPECT_NE(by_ids.find("a reduction read where data says"), std::string::npos) << by_ids;
 }

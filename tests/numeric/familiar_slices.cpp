@@ -1,4 +1,5 @@
-// Slices, diagonals, bands, shifts, padding; products and running reductions: against plain loops and finite differences.
+// Slices, diagonals, bands, shifts, padding; products and running reductions: against plain loops and finite
+// differences.
 #include <support/familiar.hpp>
 
 namespace {

@@ -1,5 +1,5 @@
-// Index data that is kept from call to call: the same bits, no list made twice, and nothing touched outside whatever the caller
-// does to data that it promised not to change.
+// Index data that is kept from call to call: the same bits, no list made twice, and nothing touched outside whatever
+// the caller does to data that it promised not to change.
 #include <support/both.hpp>
 
 #include <cstring>

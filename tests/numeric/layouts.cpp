@@ -1,4 +1,5 @@
-// Inputs whose closest elements don't lie along the last dimension: plans take them as they lie, results and errors don't tell.
+// Inputs whose closest elements don't lie along the last dimension: plans take them as they lie, results and errors
+// don't tell.
 #include <support/both.hpp>
 
 namespace {

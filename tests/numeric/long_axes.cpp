@@ -1,5 +1,5 @@
-// The familiar layer on long axes: its running reductions and pooling reach the kernels that threads share, as the plan says,
-// with the same bits for any number of threads.
+// The familiar layer on long axes: its running reductions and pooling reach the kernels that threads share, as the
+// plan says, with the same bits for any number of threads.
 #include <support/both.hpp>
 
 #include <cmath>
@@ -66,8 +66,8 @@ TEST(long_axes, running_reductions_are_shared) {
   expect_shared(logcumsumexp(x, dim<0>), blocks, x = values);
 }
 
-// What comes after each place: values of a loop in f64, and the identity at the last. What blocks hand on is rounded to f32, so
-// an error is measured against the largest sum.
+// What comes after each place: values of a loop in f64, and the identity at the last. What blocks hand on is rounded
+// to f32, so an error is measured against the largest sum.
 TEST(long_axes, reversed_without_itself) {
   const array<float, 1> values = noise_array<float>(-1, 1, size);
   const auto sums = compile(cumsum<reversed, exclusive>(x, dim<0>))(x = values);
@@ -114,8 +114,9 @@ TEST(long_axes, pooling_and_its_gradients) {
   pooled<20000>();
 }
 
-// Sums down the rows take blocks of them: as large as the room for their partial results asks, and no sum of f32 longer for it. By
-// themselves, and where the same pass sums along the rows. Small integers: every order of additions has the same bits.
+// Sums down the rows take blocks of them: as large as the room for their partial results asks, and no sum of f32
+// longer for it. By themselves, and where the same pass sums along the rows. Small integers: every order of additions
+// has the same bits.
 TEST(long_axes, partial_results_take_no_more_than_a_megabyte) {
   constexpr auto i = axis<"i">;
   constexpr auto j = axis<"j">;

@@ -1,4 +1,5 @@
-// The memory of arguments: what no pointer leads to, and elements that share a place, are errors before anything is written.
+// The memory of arguments: what no pointer leads to, and elements that share a place, are errors before anything is
+// written.
 #include <support/both.hpp>
 
 namespace {

@@ -1,6 +1,6 @@
-// Arguments and outputs are matched by symbol, and a symbol is its expression: automatic names may coincide with each other and
-// with names of the program's author, in the text they are numbered and give way. (The two of one name are also what each
-// program here would mix up if it went by name.)
+// Arguments and outputs are matched by symbol, and a symbol is its expression: automatic names may coincide with each
+// other and with names of the program's author, in the text they are numbered and give way. (The two of one name are
+// also what each program here would mix up if it went by name.)
 #include <support/both.hpp>
 
 namespace sheaf::test {

@@ -1,5 +1,6 @@
-// Windows wide enough for lanes along the last index: values and gradients of pooling on rows that are shorter, as long and
-// longer than groups of lanes, with ties, by kernels and reference; gradients in f64 against finite differences.
+// Windows wide enough for lanes along the last index: values and gradients of pooling on rows that are shorter, as
+// long and longer than groups of lanes, with ties, by kernels and reference; gradients in f64 against finite
+// differences.
 #include <support/familiar.hpp>
 
 #include <sheaf/runtime/thread_pool.hpp>

@@ -182,22 +182,24 @@ TEST(floats, divide_by_zero_and_overflow_as_ieee) {
   EXPECT_EQ(grown(2), 0);
 }
 
-// What fmod leaves, plus the divisor where the signs differ, and the whole number that goes with it: PyTorch's remainder and
-// floor_divide, also where a / b is rounded up to a whole number, or is too large to be one.
+// What fmod leaves, plus the divisor where the signs differ, and the whole number that goes with it: PyTorch's
+// remainder and floor_divide, also where a / b is rounded up to a whole number, or is too large to be one.
 template <class T>
 void check_remainders() {
   constexpr auto a = tensor<"a", T, 1>;
   constexpr auto b = tensor<"b", T, 1>;
   const double infinite = inf;
-  const std::vector<double> left{1, 5, -5, 5, -5, 1, 0, 6, -6, 5.5, 60000, -60000, 3e-5, -3e-5, infinite, nan, 2, 3, 7, -0.0};
-  const std::vector<double> right{0.1, infinite, infinite, -infinite, -infinite, 0, 0, -3, 3, -2, 0.0007, 0.0007, 7, 7, 2, 2,
-                                  nan, 0.3, 0.7, 3};
+  const std::vector<double> left{1,     5,      -5,   5,     -5,       1,   0, 6, -6, 5.5,
+                                 60000, -60000, 3e-5, -3e-5, infinite, nan, 2, 3, 7,  -0.0};
+  const std::vector<double> right{0.1,    infinite, infinite, -infinite, -infinite, 0, 0,   -3,  3,   -2,
+                                  0.0007, 0.0007,   7,        7,         2,         2, nan, 0.3, 0.7, 3};
   array<T, 1> x(20), y(20);
   for (int k = 0; k < 20; ++k) {
     x(k) = value_of<T>(left[static_cast<std::size_t>(k)]);
     y(k) = value_of<T>(right[static_cast<std::size_t>(k)]);
   }
-  const auto [rest, whole] = both(define<"rest">(i) = a(i) % b(i), define<"whole">(i) = quotient(a(i), b(i)))(a = x, b = y);
+  const auto [rest, whole] =
+      both(define<"rest">(i) = a(i) % b(i), define<"whole">(i) = quotient(a(i), b(i)))(a = x, b = y);
   for (int k = 0; k < 20; ++k) {
     const double n = number_of(x(k)), d = number_of(y(k)), left_over = std::fmod(n, d);
     const bool adds = left_over != 0 && std::signbit(left_over) != std::signbit(d);
@@ -206,7 +208,8 @@ void check_remainders() {
     const double exact = d == 0 ? n / d : (n - left_over) / d - (adds ? 1 : 0);
     const bool no_number = std::isinf(n) || std::isnan(n) || std::isnan(d);
     if (!no_number) {
-      EXPECT_TRUE(agree(whole(k), value_of<T>(std::isinf(d) ? (adds ? -1 : 0) : std::round(exact)), 1)) << n << ", " << d;
+      EXPECT_TRUE(agree(whole(k), value_of<T>(std::isinf(d) ? (adds ? -1 : 0) : std::round(exact)), 1))
+          << n << ", " << d;
     } else {
       EXPECT_TRUE(std::isnan(number_of(whole(k)))) << n << ", " << d;
     }
@@ -221,20 +224,22 @@ TEST(floats, remainders_and_whole_quotients) {
             std::fmod(1.0, 0.1));
 }
 
-// PyTorch's numbers, but for those named in semantics.md: where an extremum is NaN no element has a part of its derivative.
+// PyTorch's numbers, but for those named in semantics.md: where an extremum is NaN no element has a part of its
+// derivative.
 TEST(infinities, in_derivatives_of_products_and_extrema) {
   constexpr auto j = axis<"j">;
   constexpr auto z = tensor<"z", double, 2>;
   const double e = inf, u = nan;
-  const array<double, 2> at = filled(
-      array<double, 2>(7, 4), {u, 1, 2, 3, e, 1, 2, 3, -e, e, 1, 0, 0, 0, 1, u, 5e-324, 1, 2, 3, u, 0, 2, 3, 1, u, u, 3});
+  const array<double, 2> at = filled(array<double, 2>(7, 4), {u, 1, 2,      3, e, 1, 2, 3, -e, e, 1, 0, 0, 0,
+                                                              1, u, 5e-324, 1, 2, 3, u, 0, 2,  3, 1, u, u, 3});
   const auto [product, even, first, last] =
       both(grad(define<"y">() = sum(i, prod(j, z(i, j))), z), grad(define<"most">() = sum(i, max(j, z(i, j))), z),
            grad(define<"first_most">() = sum(i, max<ties::first>(j, z(i, j))), z),
            grad(define<"last_least">() = sum(i, min<ties::last>(j, z(i, j))), z))(z = at);
   const double products[7][4] = {{u, u, u, u}, {u, e, e, e}, {u, u, u, -e}, {0, 0, 0, 0}, {6, 1.5e-323, 5e-324, 5e-324},
                                  {u, u, u, u}, {u, u, u, u}};
-  const double evens[7][4] = {{0, 0, 0, 0}, {1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 0, 0}, {0, 0, 0, 1}, {0, 0, 0, 0}, {0, 0, 0, 0}};
+  const double evens[7][4] = {{0, 0, 0, 0}, {1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 0, 0},
+                              {0, 0, 0, 1}, {0, 0, 0, 0}, {0, 0, 0, 0}};
   const int firsts[7] = {0, 0, 1, 3, 3, 0, 1}, lasts[7] = {0, 1, 0, 3, 0, 0, 2};
   for (int r = 0; r < 7; ++r)
     for (int k = 0; k < 4; ++k) {

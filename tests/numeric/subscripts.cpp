@@ -158,8 +158,8 @@ TEST(definitions, with_the_size_of_an_index_given) {
   constexpr auto s = axis<"s">;
   constexpr auto running = define<"running">(t.in(0_c, extent(v, dim<0>))) = sum(s.in(0_c, t + 1_c), v(s));
   constexpr auto histogram = define<"histogram">(j.in(0_c, 4_c)) = count(s, bin(s) == j);
-  const auto [r, h, d] = both(running, histogram, grad(sum(t, running(t)), v))(v = std::vector<double>{1, 2, 3, 4, 5},
-                                                                              bin = std::vector<std::int64_t>{0, 1, 1, 3, 3, 3});
+  const auto [r, h, d] = both(running, histogram, grad(sum(t, running(t)), v))(
+      v = std::vector<double>{1, 2, 3, 4, 5}, bin = std::vector<std::int64_t>{0, 1, 1, 3, 3, 3});
   for (int k = 0; k < 5; ++k) EXPECT_EQ(r(k), (k + 1) * (k + 2) / 2);
   for (int k = 0; k < 5; ++k) EXPECT_EQ(d(k), 5 - k);
   for (int k = 0; k < 4; ++k) EXPECT_EQ(h(k), (std::vector{1, 2, 0, 3})[static_cast<std::size_t>(k)]);

@@ -123,7 +123,8 @@ TEST(tuple_fold, the_state_is_folded_once) {
   const auto p = compile(variance_of(i, f(i)));
   const array<float, 1> values = noise_array<float>(-1, 1, 100);
   (void)p(f = values);
-  EXPECT_NE(std::string(p.text()).find("get<2>(fold(welford, i, tuple(1.0f32, f(i), 0.0f32)))"), std::string::npos) << p.text();
+  EXPECT_NE(std::string(p.text()).find("get<2>(fold(welford, i, tuple(1.0f32, f(i), 0.0f32)))"), std::string::npos)
+      << p.text();
 }
 // Long enough for pieces of several threads, which give the same bits however many there are.
 TEST(tuple_fold, of_many_elements) {
@@ -199,7 +200,8 @@ TEST(tuple_fold, in_domains) {
   const auto p = compile(gathered);
   EXPECT_THROW((void)p(x = values, at = list<std::int64_t>({5, 64})), error);
 }
-// h(t) = a(t) h(t - 1) + b(t), forward and backward, up to each place and before it, in short rows and along a long axis.
+// h(t) = a(t) h(t - 1) + b(t), forward and backward, up to each place and before it, in short rows and along a long
+// axis.
 TEST(tuple_fold, running) {
   constexpr auto forward = define<"forward">(i, j) =
       get<1>(fold(affine, s.in(0_c, j + 1_c), tuple(w(i, s), m(i, s)))) + 0_c * m(i, j);

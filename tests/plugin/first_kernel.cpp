@@ -1,5 +1,5 @@
-// Compiles one kernel and says so, or says why it could not: "21", or the error's sentence. With an argument, leaves for that
-// folder first; with two, names the second as the code generator.
+// Compiles one kernel and says so, or says why it could not: "21", or the error's sentence. With an argument, leaves
+// for that folder first; with two, names the second as the code generator.
 #include <unistd.h>
 
 #include <cstdio>

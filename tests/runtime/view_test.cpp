@@ -52,7 +52,8 @@ struct tiled : columns_first {
   bool is_strided() const { return strided; }
 };
 
-// Strides in bytes, as Python's arrays have them; elements that nothing says to lie side by side; a matrix with iterators.
+// Strides in bytes, as Python's arrays have them; elements that nothing says to lie side by side; a matrix with
+// iterators.
 struct bytes_apart {
   float* data() const;
   std::size_t size() const;
@@ -149,7 +150,8 @@ TEST(view, refuses_a_layout_without_strides) {
     view<float, 2> x = tiled{{numbers}, false};
     FAIL() << x.size();
   } catch (const sheaf::error& e) {
-    EXPECT_STREQ(e.what(), "conversion to a view: expected a layout with strides, found an mdspan whose layout has none");
+    EXPECT_STREQ(e.what(),
+                 "conversion to a view: expected a layout with strides, found an mdspan whose layout has none");
   }
 }
 

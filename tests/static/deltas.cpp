@@ -22,7 +22,8 @@ struct program {
   // The gradient of sum(over, y(i) * x(subscript)) for x.
   constexpr flat<char> shown(node_id subscript, const node_id* over, int count) {
     const node_id body = make(g, op::mul, load(g, y, &i, 1), load(g, x, &subscript, 1));
-    const node_id loss = define(g, g.name("loss", 4), reduce(g, monoid::sum, body, truth(g, true), over, count), nullptr, 0);
+    const node_id loss =
+        define(g, g.name("loss", 4), reduce(g, monoid::sum, body, truth(g, true), over, count), nullptr, 0);
     return print(g, gradient(g, loss, x, number(g, element::f32, 1), g.name("dx", 2)));
   }
 };
@@ -81,7 +82,8 @@ static_assert(a_data_range_becomes_an_interval());
 
 constexpr bool data_stays_a_scatter() {
   program p;
-  return reads(p.shown(load(p.g, p.pick, &p.i, 1), &p.i, 1), "dx(k) = sum(i.in(0, extent(y, 0)).where(k == pick(i)), y(i))");
+  return reads(p.shown(load(p.g, p.pick, &p.i, 1), &p.i, 1),
+               "dx(k) = sum(i.in(0, extent(y, 0)).where(k == pick(i)), y(i))");
 }
 static_assert(data_stays_a_scatter());
 }  // namespace

@@ -1,5 +1,5 @@
-// What nodes demand becomes closed conditions of the program: found by the pass, kept by the packed words, and answered by
-// the evaluator with the first position where they fail.
+// What nodes demand becomes closed conditions of the program: found by the pass, kept by the packed words, and
+// answered by the evaluator with the first position where they fail.
 #include <sheaf/dsl/graph/evaluate.hpp>
 #include <sheaf/dsl/graph/print.hpp>
 #include <sheaf/sheaf.hpp>

@@ -11,10 +11,12 @@ constexpr bool is_nan(double x) { return x != x; }
 
 static_assert(real(op::add, largest, largest) == inf && is_nan(real(op::add, inf, -inf)) && real(op::add, 1, 2) == 3);
 static_assert(real(op::sub, -largest, largest) == -inf && is_nan(real(op::sub, inf, inf)));
-static_assert(real(op::mul, 1e200, -1e200) == -inf && is_nan(real(op::mul, 0, inf)) && real(op::mul, 1e200, 1e108) == 1e308);
+static_assert(real(op::mul, 1e200, -1e200) == -inf && is_nan(real(op::mul, 0, inf)) &&
+              real(op::mul, 1e200, 1e108) == 1e308);
 static_assert(real(op::div, 1, 0) == inf && real(op::div, -1, 0) == -inf && is_nan(real(op::div, 0, 0)));
 static_assert(real(op::div, 1e300, 1e-300) == inf && real(op::div, 1, inf) == 0 && real(op::div, 1e308, 0.5) == inf);
-static_assert(real(op::neg, 0) == 0 && real(op::abs, -2.5) == 2.5 && real(op::sign, -3) == -1 && real(op::sign, nan) == 0);
+static_assert(real(op::neg, 0) == 0 && real(op::abs, -2.5) == 2.5 && real(op::sign, -3) == -1 &&
+              real(op::sign, nan) == 0);
 static_assert(real(op::minimum, 1, 2) == 1 && is_nan(real(op::minimum, 1, nan)) && is_nan(real(op::maximum, nan, 1)));
 static_assert(real(op::quotient, -7, 2) == -4 && real(op::remainder, -7, 2) == 1 && is_nan(real(op::remainder, 1, 0)));
 static_assert(real(op::pow, 1e200, 3) == inf && real(op::pow, 0, -1) == inf && real(op::pow, 2, -2) == 0.25);

@@ -17,14 +17,16 @@ static_assert(number("4.9406564584124654e-324") == 0x1p-1074 && number("2e-324")
 static_assert(number("2.2250738585072011e-308") == 0x0.fffffffffffffp-1022);           // the largest denormal
 static_assert(number("9007199254740993") == 0x1p53);                                   // a tie, to even
 static_assert(number("9007199254740993.0000000000000000001") == 0x1p53 + 2);           // a little above it
-static_assert(number("0.1000000000000000055511151231257827") == 0.1 && number("123456789012345678901234567890") == 0x1.8ee90ff6c373ep96);
+static_assert(number("0.1000000000000000055511151231257827") == 0.1 &&
+              number("123456789012345678901234567890") == 0x1.8ee90ff6c373ep96);
 
 template <std::size_t N>
 constexpr bool says(const char (&program)[N], const char* sentence) {
   return reads(parse(program, static_cast<int>(N) - 1).error, sentence);
 }
 static_assert(says("input x: f32[?]\ny(i) = x(i) + * 2", "line 2, column 15: expected an expression, found *"));
-static_assert(says("input x: f32[?]; y(i) = x(i, i)", "line 1, column 25: subscript: tensor x has rank 1, got 2 subscripts"));
+static_assert(says("input x: f32[?]; y(i) = x(i, i)",
+                   "line 1, column 25: subscript: tensor x has rank 1, got 2 subscripts"));
 
 template <std::size_t N>
 constexpr bool prints(const char (&program)[N], const char* text) {

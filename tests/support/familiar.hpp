@@ -1,7 +1,8 @@
-// One check for each function of the familiar layer: values by kernels and reference against a plain loop, and gradients
-// against finite differences in f64.
+// One check for each function of the familiar layer: values by kernels and reference against a plain loop, and
+// gradients against finite differences in f64.
 //
-//   const auto y = checked(softmax(x, dim<1>), x, values);               // and of further inputs: checked(y, x, values, w = ws)
+// and of further inputs: checked(y, x, values, w = ws)
+//   const auto y = checked(softmax(x, dim<1>), x, values);
 //   expect_each(y, [&](auto at) { return ...; });                        // at[d]: the position
 #pragma once
 #include <support/both.hpp>

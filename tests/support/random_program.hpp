@@ -1,5 +1,5 @@
-// Random programs for the gradient's fuzz test: what one seed draws can be built by the smart constructors or as raw nodes,
-// so that both must be worth the same. Every subscript is in range or stands behind a guard.
+// Random programs for the gradient's fuzz test: what one seed draws can be built by the smart constructors or as raw
+// nodes, so that both must be worth the same. Every subscript is in range or stands behind a guard.
 #pragma once
 #include <algorithm>
 #include <random>
@@ -35,8 +35,8 @@ class random_program {
     bool row;  // always in 0..3, a row of x, pick and cut
     int serial = 0;
   };
-  // What is drawn must not depend on how far the graph is simplified: an expression may be used again where all that was in
-  // scope when it was made is.
+  // What is drawn must not depend on how far the graph is simplified: an expression may be used again where all that
+  // was in scope when it was made is.
   struct kept_expression {
     node_id made;
     std::vector<int> serials;
@@ -62,18 +62,22 @@ class random_program {
     list.push(body);
     list.push(condition);
     for (const node_id idx : over) list.push(idx);
-    return g.intern(op::reduce, reduced_type(kind, g.type(body)), static_cast<std::int64_t>(kind), list.data(), list.size());
+    return g.intern(op::reduce, reduced_type(kind, g.type(body)), static_cast<std::int64_t>(kind), list.data(),
+                    list.size());
   }
   node_id both(node_id a, node_id b) { return node_of(op::logical_and, a, b); }
 
   // ---- integers and conditions
 
-  node_id any_index() { return scope_.empty() ? whole(draw(4)) : scope_[static_cast<unsigned>(draw(static_cast<int>(scope_.size())))].idx; }
+  node_id any_index() {
+    return scope_.empty() ? whole(draw(4)) : scope_[static_cast<unsigned>(draw(static_cast<int>(scope_.size())))].idx;
+  }
   node_id any_row() {
     std::vector<node_id> rows;
     for (const variable& v : scope_)
       if (v.row) rows.push_back(v.idx);
-    return rows.empty() || draw(6) == 0 ? whole(draw(4)) : rows[static_cast<unsigned>(draw(static_cast<int>(rows.size())))];
+    return rows.empty() || draw(6) == 0 ? whole(draw(4))
+                                        : rows[static_cast<unsigned>(draw(static_cast<int>(rows.size())))];
   }
   node_id data() {
     const node_id at[2] = {any_row(), whole(draw(2))};
@@ -125,7 +129,8 @@ class random_program {
   node_id leaf() {
     if (!definitions_.empty() && draw(3) == 0) {
       const node_id d = definitions_[static_cast<unsigned>(draw(static_cast<int>(definitions_.size())))];
-      return guarded(d, draw(2) ? std::vector<node_id>{any_index(), integral(1)} : std::vector<node_id>{any_row(), any_index()});
+      return guarded(
+          d, draw(2) ? std::vector<node_id>{any_index(), integral(1)} : std::vector<node_id>{any_row(), any_index()});
     }
     switch (draw(6)) {
       case 0: return real(draw(7) * 0.25 - 0.75);
@@ -159,7 +164,9 @@ class random_program {
       case 0: return node_of(op::add, expression(depth - 1), expression(depth - 1));
       case 1: return node_of(op::sub, expression(depth - 1), expression(depth - 1));
       case 2: return node_of(op::mul, expression(depth - 1), expression(depth - 1));
-      case 3: return node_of(op::div, expression(depth - 1), node_of(op::add, real(2), node_of(op::sin, expression(depth - 1))));
+      case 3:
+        return node_of(op::div, expression(depth - 1),
+                       node_of(op::add, real(2), node_of(op::sin, expression(depth - 1))));
       case 4: return node_of(op::tanh, expression(depth - 1));
       case 5: return node_of(op::neg, expression(depth - 1));
       case 6: return node_of(op::select, condition(1), expression(depth - 1), expression(depth - 1));
@@ -213,7 +220,8 @@ class random_program {
     const node_id idx[2] = {index(g, name(names[first]), 0, whole(0), extent(g, x, 0)),
                             index(g, name(names[(first + 1) % 3]), 0, whole(0), draw(2) ? extent(g, x, 1) : whole(5))};
     scope_ = {{idx[0], true, ++serials_}, {idx[1], false, ++serials_}};
-    std::string label = std::to_string(definitions_.size());  // not "d" + ...: g++ 12 warns of an overflow (GCC bug 105651)
+    // Not "d" + ...: g++ 12 warns of an overflow (GCC bug 105651).
+    std::string label = std::to_string(definitions_.size());
     label.insert(label.begin(), 'd');
     definitions_.push_back(define(g, name(label.c_str()), expression(3), idx, 2));
   }

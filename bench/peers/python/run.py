@@ -42,8 +42,7 @@ def jax_sum():
 def wake_jax():
     jax_sum()(AWAKE.numpy()).block_until_ready()
 
-
-# Wakes a peer's threads, as the call before has done where calls follow each other, see bench/support/pairs.hpp. NumPy has none.
+#Wakes a peer's threads, as the call before has done where calls follow each other, see bench/support/pairs.hpp. NumPy has none.
 WAKE = {"torch": wake_torch, "compile": wake_torch, "jax": wake_jax, "numpy": lambda: None}
 
 

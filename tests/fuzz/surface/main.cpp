@@ -1,5 +1,5 @@
-// Programs written in C++ against the same programs parsed from text, each in a process of its own. Input: the programs compiled
-// in. Output: a line for each that differs; exit status 1 then. See ../README.md.
+// Programs written in C++ against the same programs parsed from text, each in a process of its own. Input: the
+// programs compiled in. Output: a line for each that differs; exit status 1 then. See ../README.md.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,7 +29,8 @@ int main() {
     }
     int status = 0;
     waitpid(child, &status, 0);
-    if (WIFSIGNALED(status)) std::printf("seed %llu: ended by signal %d\n", static_cast<unsigned long long>(seed), WTERMSIG(status));
+    if (WIFSIGNALED(status))
+      std::printf("seed %llu: ended by signal %d\n", static_cast<unsigned long long>(seed), WTERMSIG(status));
     wrong += status != 0;
   }
   std::printf("%zu programs through the surface, %d failed\n", surface_programs().size(), wrong);

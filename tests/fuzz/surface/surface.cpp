@@ -1,5 +1,6 @@
-// A program written in C++ against the same program parsed from text: the same printed form, and the same bits in views of the
-// caller's that are given by symbol. Input: a seed and the function of that program. Output: what differs. See surface.hpp.
+// A program written in C++ against the same program parsed from text: the same printed form, and the same bits in
+// views of the caller's that are given by symbol. Input: a seed and the function of that program. Output: what
+// differs. See surface.hpp.
 #include <algorithm>
 #include <cctype>
 #include <set>
@@ -19,12 +20,14 @@ std::map<std::uint64_t, surface_run>& surface_programs() {
 
 namespace {
 
-// An index's name is a letter, with primes; which one is free for a gradient hangs on the order of names. What functions make of
-// numbers may differ in the last place between the compiler and run time.
+// An index's name is a letter, with primes; which one is free for a gradient hangs on the order of names. What
+// functions make of numbers may differ in the last place between the compiler and run time.
 std::string without_indices(const std::string& line) {
   std::string s;
   for (std::size_t k = 0; k < line.size(); ++k) {
-    const auto part = [&](std::size_t at) { return at < line.size() && (std::isalnum(static_cast<unsigned char>(line[at])) != 0 || line[at] == '_'); };
+    const auto part = [&](std::size_t at) {
+      return at < line.size() && (std::isalnum(static_cast<unsigned char>(line[at])) != 0 || line[at] == '_');
+    };
     if (std::islower(static_cast<unsigned char>(line[k])) != 0 && (k == 0 || !part(k - 1)) && !part(k + 1)) {
       s += '@';
       while (k + 1 < line.size() && (line[k + 1] == '\'')) ++k;
@@ -50,8 +53,8 @@ std::string without_extents(std::string line) {
   return line;
 }
 
-// The first line that one text has and the other has not; inputs and axes stand in the order of their first use, which is not the
-// same in both spellings. Empty: they say the same.
+// The first line that one text has and the other has not; inputs and axes stand in the order of their first use, which
+// is not the same in both spellings. Empty: they say the same.
 std::string difference(const std::string& a, const std::string& b) {
   std::multiset<std::string> lines[2];
   for (int k = 0; k < 2; ++k) {
@@ -107,9 +110,11 @@ std::string run_surface(std::uint64_t seed, surface_run run) {
   } catch (const error& e) {
     code = name_of(e.code());
   }
-  if (const std::string words = difference(call.text, parsed_text); !words.empty()) return "printed forms differ: C++, then text:\n" + words + "\n" + text;
+  if (const std::string words = difference(call.text, parsed_text); !words.empty())
+    return "printed forms differ: C++, then text:\n" + words + "\n" + text;
   if (shapes.empty() && !code.empty()) return "";  // refused before the outputs had shapes
-  if (code != (expected.failed ? expected.code : "")) return "errors differ: C++ " + code + ", text " + expected.code + "\n" + text;
+  if (code != (expected.failed ? expected.code : ""))
+    return "errors differ: C++ " + code + ", text " + expected.code + "\n" + text;
   if (expected.failed) return "";
   outcome found = expected;
   for (std::size_t o = 0; o < outputs.size(); ++o)
@@ -118,9 +123,12 @@ std::string run_surface(std::uint64_t seed, surface_run run) {
   check_values(g, a, found, expected, v);
   if (!v.ok()) return v.words + "\n" + text;
   for (std::size_t o = 0; o < outputs.size(); ++o) {
-    if (call.text == parsed_text && !same_bits(found.outputs[o], expected.outputs[o])) return "values of output " + std::to_string(o) + " differ\n" + text;
-    if (call.given.count(p.outputs[o].name) == 0 && !outputs[o].untouched()) return "output " + std::to_string(o) + " was written and not given\n" + text;
-    if (!outputs[o].gaps_untouched()) return "elements between those of output " + std::to_string(o) + " were written\n" + text;
+    if (call.text == parsed_text && !same_bits(found.outputs[o], expected.outputs[o]))
+      return "values of output " + std::to_string(o) + " differ\n" + text;
+    if (call.given.count(p.outputs[o].name) == 0 && !outputs[o].untouched())
+      return "output " + std::to_string(o) + " was written and not given\n" + text;
+    if (!outputs[o].gaps_untouched())
+      return "elements between those of output " + std::to_string(o) + " were written\n" + text;
   }
   return "";
 }

@@ -1,6 +1,7 @@
-// libcuda.so.1 of the tests: the calls of the driver that Sheaf uses, on memory of the host. It is as strict as the real one where
-// that is: a current context, handles of that context, ranges that are allocated, nothing in a capture that can't be captured.
-// Streams, graphs and events stand in streams.cpp. Kernels are emulated: see image.hpp and tests/cuda/emulator.hpp.
+// libcuda.so.1 of the tests: the calls of the driver that Sheaf uses, on memory of the host. It is as strict as the
+// real one where that is: a current context, handles of that context, ranges that are allocated, nothing in a capture
+// that can't be captured. Streams, graphs and events stand in streams.cpp. Kernels are emulated: see image.hpp and
+// tests/cuda/emulator.hpp.
 #include <dlfcn.h>
 #include <sys/mman.h>
 #include <unistd.h>

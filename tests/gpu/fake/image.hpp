@@ -1,5 +1,5 @@
-// What the fake compiler makes and the fake driver loads: a header, then a shared library for the host that has for each kernel
-// NAME the functions NAME_thread(const void* parameter) and NAME_bytes(), the parameter's size.
+// What the fake compiler makes and the fake driver loads: a header, then a shared library for the host that has for
+// each kernel NAME the functions NAME_thread(const void* parameter) and NAME_bytes(), the parameter's size.
 #pragma once
 #include <cstdint>
 
