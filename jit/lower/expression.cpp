@@ -64,6 +64,15 @@ std::optional<ir::value> kernel_lowering::pattern_of(node_id n, scope& s) {
   return s.block->pattern(bits, static_cast<std::int32_t>(period));
 }
 
+// What is computed of f16 and bf16 is held as f32. Where it is asked whether two are the same, as for ties of an
+// extremum, both are what would be stored.
+ir::value kernel_lowering::rounded(node_id n, ir::value x, ir::block_builder& b) {
+  const element type = g.type(n);
+  const bool narrow = type == element::f16 || type == element::bf16;
+  if (!narrow || !is_elementwise(g.kind(n)) || g.kind(n) == op::cast) return x;
+  return b.cast(type, b.cast(element::f32, x));
+}
+
 ir::value kernel_lowering::emit(node_id n, scope& s, bool lane0) {
   lane0 = lane0 && s.lane != no_node && g.free[n].has(g.ordinal(s.lane));
   if (const auto known_value = find(n, s, lane0)) return *known_value;
@@ -97,7 +106,11 @@ ir::value kernel_lowering::emit(node_id n, scope& s, bool lane0) {
         break;
       }
       std::vector<ir::value> list;
-      for (int k = 0; k < g[n].count; ++k) list.push_back(emit(g.arg(n, k), at, lane0));
+      const bool compares = g.kind(n) == op::equal || g.kind(n) == op::not_equal;
+      for (int k = 0; k < g[n].count; ++k) {
+        const ir::value x = emit(g.arg(n, k), at, lane0);
+        list.push_back(compares ? rounded(g.arg(n, k), x, *at.block) : x);
+      }
       result = b.emit(g.kind(n), std::move(list));
       into_strip(n, result, at);
     }

@@ -113,6 +113,7 @@ class kernel_lowering {
 
   // expression.cpp. lane0: the value of the first lane, where the node depends on the lanes.
   ir::value emit(node_id n, scope& s, bool lane0 = false);
+  ir::value rounded(node_id n, ir::value x, ir::block_builder& b);
   // The place of a load or store: the subscripts, and how lanes meet them.
   ir::access subscripts_of(std::int32_t buffer, const std::vector<node_id>& subscripts, scope& s,
                            std::vector<ir::value>& list);
