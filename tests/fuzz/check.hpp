@@ -1,6 +1,7 @@
 // Everything that must hold of a program and its arguments. Input: both. Output: the first thing that does not hold,
 // by kind and in words. Shown by tests/fuzz/main.cpp.
 #pragma once
+#include "approx.hpp"
 #include "run.hpp"
 
 namespace sheaf::fuzz {
@@ -20,8 +21,24 @@ struct verdict {
 // Bit for bit, save that a NaN is a NaN.
 bool same_bits(const tensor_data& a, const tensor_data& b);
 verdict check(const program& p, const arguments& a);
+// What the outputs may differ by.
+struct bounded_outputs {
+  approximation by;
+  std::vector<const approximate_tensor*> of = {};
+
+  bounded_outputs(const graph& g, const arguments& a) : by(g, inputs_of(g, a)) {
+    for (int o = 0; o < g.outputs.size(); ++o) of.push_back(&by.of(g.outputs[o]));
+  }
+  static std::vector<const tensor_data*> inputs_of(const graph& g, const arguments& a) {
+    std::vector<const tensor_data*> inputs;
+    for (int i = 0; i < g.inputs.size(); ++i) inputs.push_back(&a.inputs.at(name_of_input(g, i)));
+    return inputs;
+  }
+};
+
 // The parts of it.
-void check_values(const graph& g, const arguments& a, const outcome& found, const outcome& expected, verdict& v);
+void check_values(const graph& g, const arguments& a, const bounded_outputs& bounds, const outcome& found,
+                  const outcome& expected, verdict& v);
 void check_differences(const program& p, const arguments& a, verdict& v);
 
 }  // namespace sheaf::fuzz
