@@ -36,6 +36,7 @@ typedef struct sheaf_call {
   sheaf_parallel_for parallel_for; /* may be null: then everything runs in the calling thread */
   void *pool;
   sheaf_failure *failure;
+  const double *costs; /* of the parallel loops, in the order of the kernels: see sheaf_parallel_for */
 } sheaf_call;
 
 enum { SHEAF_OK = 0, SHEAF_BAD_INDEX = 1 };

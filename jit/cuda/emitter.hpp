@@ -49,7 +49,6 @@ struct layout {
   }  // of a block
 };
 layout layout_of(const ir::module& m, const ir::kernel& k, const target& to, call_extents extents);
-const ir::statement* parallel_loop(const ir::kernel& k);
 
 // pieces.cpp. What the host knows of a kernel's bounds: values that are made of constants and extents; -1 turns: not
 // known.

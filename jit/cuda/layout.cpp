@@ -35,11 +35,6 @@ void find_touched(const ir::kernel& k, const ir::block& body, std::vector<bool>&
 
 }  // namespace
 
-const ir::statement* parallel_loop(const ir::kernel& k) {
-  if (k.body.empty() || k.body.back().kind != ir::statement_kind::loop) return nullptr;
-  return k.body.back().how_loop == ir::loop_kind::parallel ? &k.body.back() : nullptr;
-}
-
 bool scans_slices(const ir::kernel& k, const ir::block& body) {
   return std::any_of(body.begin(), body.end(), [&](const ir::statement& s) {
     if (s.kind != ir::statement_kind::instruct) return scans_slices(k, s.body);

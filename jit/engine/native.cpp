@@ -7,7 +7,6 @@
 #include <sheaf/jit/engine/codegen.hpp>
 #include <sheaf/jit/engine/failure.hpp>
 #include <sheaf/jit/engine/layout.hpp>
-#include <sheaf/jit/engine/machine.hpp>
 #include <sheaf/jit/engine/runner.hpp>
 #include <sheaf/jit/ir/print.hpp>
 #include <sheaf/jit/ir/verify.hpp>
@@ -46,7 +45,7 @@ class arena {
 plan::call_facts this_device(const options& steer) {
   plan::call_facts seen;
   seen.steer = steer;
-  seen.on = this_machine();
+  seen.on = target::here();
   return seen;
 }
 
@@ -58,17 +57,20 @@ class native_runner final : public runner {
     runtime::debug_line(3, "plan\n" + call_.program.text);
     runtime::debug_line(3, "kernel IR\n" + text_);
     code_ = code_for(call_.program.code, text_, steer);
+    costs_ = ir::costs_of(call_.program.code);
     if (call_.kept_bytes > 0) {
       const ir::module again = call_.program.code_again();
       if (runtime::current_settings().verify) ir::verify(again);
       again_ = code_for(again, ir::print(again), steer);
+      costs_again_ = ir::costs_of(again);
     }
     given_ = static_cast<std::size_t>(g.inputs.size() + g.outputs.size());
   }
 
-  void run(const sheaf_tensor* tensors) const override { enter(*code_, tensors, nullptr); }
+  void run(const sheaf_tensor* tensors) const override { enter(*code_, costs_, tensors, nullptr); }
   void run_kept(const sheaf_tensor* tensors, char* memory, bool first) const override {
-    enter(first || again_ == nullptr ? *code_ : *again_, tensors, memory);
+    const bool again = !first && again_ != nullptr;
+    enter(again ? *again_ : *code_, again ? costs_again_ : costs_, tensors, memory);
   }
   std::size_t workspace_bytes() const override { return call_.bytes; }
   std::size_t kept_bytes() const override { return call_.kept_bytes; }
@@ -76,7 +78,8 @@ class native_runner final : public runner {
   const std::string& ir() const override { return text_; }
 
  private:
-  void enter(const loaded_code& code, const sheaf_tensor* tensors, char* kept) const {
+  void enter(const loaded_code& code, const std::vector<double>& costs, const sheaf_tensor* tensors,
+             char* kept) const {
     sheaf_tensor few[16];
     std::vector<sheaf_tensor> many;
     const std::size_t slots = given_ + call_.arrays.size();
@@ -95,7 +98,7 @@ class native_runner final : public runner {
     }
     const parallel_hook hook = current_parallel_hook();
     sheaf_failure failure{};
-    const sheaf_call call{all, hook.run, hook.pool, &failure};
+    const sheaf_call call{all, hook.run, hook.pool, &failure, costs.data()};
     if (code.entry(&call) != SHEAF_OK) fail_from(failure, tensors);
   }
 
@@ -109,6 +112,7 @@ class native_runner final : public runner {
   arranged_call call_;
   std::string text_;
   std::shared_ptr<const loaded_code> code_, again_;  // again_: after the first call with what is kept; null: nothing is
+  std::vector<double> costs_, costs_again_;  // of their parallel loops
   std::size_t given_ = 0;
 };
 

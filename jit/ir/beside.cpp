@@ -39,10 +39,6 @@ class renumbering {
   std::int32_t loops_;
 };
 
-bool ends_in_parallel_loop(const kernel& k) {
-  return !k.body.empty() && k.body.back().kind == statement_kind::loop && k.body.back().how_loop == loop_kind::parallel;
-}
-
 // The end of the range before `turn` of a loop that is cut into `turns`.
 value cut_at(block_builder& at, const statement& loop, value turn, std::int64_t turns) {
   const value count = at.emit(op::sub, {loop.high, loop.low});
@@ -84,7 +80,7 @@ void one_turn(block_builder& turn, statement* loops, std::int64_t turns) {
 }  // namespace
 
 std::optional<kernel> beside(const kernel& a, const kernel& b, std::int64_t turns, double cost) {
-  if (!ends_in_parallel_loop(a) || !ends_in_parallel_loop(b)) return std::nullopt;
+  if (parallel_loop(a) == nullptr || parallel_loop(b) == nullptr) return std::nullopt;
   const renumbering after(static_cast<value>(a.instructions.size()), static_cast<std::int32_t>(a.loop_names.size()));
   kernel_builder builder(numbered(a, b, after));
   block first = a.body, second = b.body;

@@ -138,7 +138,7 @@ struct statement {
   bool whole = false;       // vector loops: the range is a multiple of the lanes
   // serial and vector loops: from high - 1 down to low, vectors last first; lanes still ascend
   bool backward = false;
-  double cost = 1;          // parallel loops: nanoseconds of one iteration, estimated
+  double cost = 1;          // parallel loops: nanoseconds of one iteration, estimated; not printed
   block body;               // loop, guard
 
   // store: `stored` into buffer `target` at `subscripts`. prefetch: these lanes of `target` are read soon; the place
@@ -200,6 +200,19 @@ struct module {
   std::vector<own_fold> folds;  // by own_number of the monoid
   std::vector<kernel> kernels;  // run in this order; a kernel that writes a check buffer is followed by its test
 };
+
+// The loop that threads share: a kernel's last statement, if it has one.
+inline const statement* parallel_loop(const kernel& k) {
+  if (k.body.empty() || k.body.back().kind != statement_kind::loop) return nullptr;
+  return k.body.back().how_loop == loop_kind::parallel ? &k.body.back() : nullptr;
+}
+// What a call says of them. It is no part of a kernel's text: a cost goes with the shapes of the call.
+inline std::vector<double> costs_of(const module& m) {
+  std::vector<double> list;
+  for (const kernel& k : m.kernels)
+    if (const statement* loop = parallel_loop(k)) list.push_back(loop->cost);
+  return list;
+}
 
 // Kernels of a GPU that are the same for all programs, so that they are compiled once. Their buffers are workspaces,
 // and then local ones; the last of the workspaces has no elements: its extents are numbers, which each call gives.

@@ -52,8 +52,6 @@ std::string real_text(double x) {
   return text;
 }
 
-std::string cost_text(double x) { return x == 1 ? "" : " cost " + real_text(x); }
-
 class printer {
  public:
   explicit printer(const module& m) : m_(m) {}
@@ -215,7 +213,7 @@ class printer {
     if (s.brief) text_ += " brief";
     if (s.whole) text_ += " whole";
     if (s.unroll != 1) text_ += " unroll " + std::to_string(s.unroll);
-    text_ += cost_text(s.cost) + "\n";
+    text_ += "\n";
     print_block(s.body, depth + 1);
   }
   void print_statement(const statement& s, int depth) {

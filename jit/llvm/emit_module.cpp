@@ -52,11 +52,6 @@ void common_attributes(Function* fn) {
   fn->addParamAttr(0, Attribute::ReadOnly);
 }
 
-const ir::statement* parallel_loop(const ir::kernel& k) {
-  if (k.body.empty() || k.body.back().kind != ir::statement_kind::loop) return nullptr;
-  return k.body.back().how_loop == ir::loop_kind::parallel ? &k.body.back() : nullptr;
-}
-
 // What stands before the parallel loop is pure; the kernel and each piece compute it for themselves.
 void emit_head(function_emitter& f) {
   for (const ir::statement& s : f.kernel.body)
@@ -76,7 +71,7 @@ Function* emit_worker(emitter& m, const ir::kernel& k, const std::string& name) 
   common_attributes(fn);
   function_emitter f(m, k, fn);
   emit_head(f);
-  const ir::statement& loop = *parallel_loop(k);
+  const ir::statement& loop = *ir::parallel_loop(k);
   Value* low = f.values[static_cast<std::size_t>(loop.low)];
   emit_counted_loop(f, loop, f.build.CreateAdd(low, fn->getArg(1)), f.build.CreateAdd(low, fn->getArg(2)), 1,
                     serial_body);
@@ -84,7 +79,8 @@ Function* emit_worker(emitter& m, const ir::kernel& k, const std::string& name) 
   return fn;
 }
 
-void emit_dispatch(function_emitter& f, const ir::statement& loop, Function* worker) {
+// ordinal: of the module's parallel loops.
+void emit_dispatch(function_emitter& f, const ir::statement& loop, Function* worker, std::uint64_t ordinal) {
   auto& b = f.build;
   emit_head(f);
   Value* count =
@@ -102,7 +98,9 @@ void emit_dispatch(function_emitter& f, const ir::statement& loop, Function* wor
   Type* const ptr = b.getPtrTy();
   auto* type = FunctionType::get(b.getVoidTy(), {ptr, ptr, ptr, b.getInt64Ty(), b.getDoubleTy()}, false);
   Value* pool = call_field(f, offsetof(sheaf_call, pool));
-  b.CreateCall(type, parallel_for, {pool, worker, f.call(), count, ConstantFP::get(b.getDoubleTy(), loop.cost)});
+  Value* costs = call_field(f, offsetof(sheaf_call, costs));
+  Value* cost = b.CreateLoad(b.getDoubleTy(), b.CreateConstGEP1_64(b.getDoubleTy(), costs, ordinal));
+  b.CreateCall(type, parallel_for, {pool, worker, f.call(), count, cost});
   b.CreateBr(done);
   b.SetInsertPoint(alone);
   b.CreateCall(worker, {f.call(), b.getInt64(0), count});
@@ -110,16 +108,16 @@ void emit_dispatch(function_emitter& f, const ir::statement& loop, Function* wor
   b.SetInsertPoint(done);
 }
 
-Function* emit_kernel(emitter& m, const ir::kernel& k, const std::string& name) {
+Function* emit_kernel(emitter& m, const ir::kernel& k, const std::string& name, std::uint64_t& loops) {
   LLVMContext& c = m.module.getContext();
-  const ir::statement* loop = parallel_loop(k);
+  const ir::statement* loop = ir::parallel_loop(k);
   Function* worker = loop ? emit_worker(m, k, name + ".piece") : nullptr;
   auto* type = FunctionType::get(Type::getVoidTy(c), {PointerType::getUnqual(c)}, false);
   Function* fn = Function::Create(type, Function::InternalLinkage, name, m.module);
   common_attributes(fn);
   function_emitter f(m, k, fn);
   if (loop)
-    emit_dispatch(f, *loop, worker);
+    emit_dispatch(f, *loop, worker, loops++);
   else
     emit_block(f, k.body);
   finish(f);
@@ -163,11 +161,12 @@ void emit_module(emitter& m) {
   Function* entry = Function::Create(type, Function::ExternalLinkage, m.source.name, m.module);
   common_attributes(entry);
   builder b(BasicBlock::Create(c, "entry", entry), InstSimplifyFolder(m.module.getDataLayout()));
+  std::uint64_t loops = 0;
   for (std::size_t n = 0; n < m.source.kernels.size(); ++n) {
     const ir::kernel& k = m.source.kernels[n];
     if (k.call != nullptr) throw compile_error("kernels that programs share have no place on a processor: " + k.name);
     // A dot and the number keep the name apart from the entry's and from those of other kernels.
-    Function* fn = emit_kernel(m, k, m.source.name + "." + std::to_string(n) + "." + k.name);
+    Function* fn = emit_kernel(m, k, m.source.name + "." + std::to_string(n) + "." + k.name, loops);
     b.CreateCall(fn, {entry->getArg(0)});
     std::vector<bool> written(m.source.buffers.size());
     collect_checks(m.source, k.body, written);

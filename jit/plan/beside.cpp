@@ -64,7 +64,7 @@ class pairing {
   bool gains(std::size_t a, std::size_t b) const {
     if (known_.call().eager) return true;
     const kernel_plan &one = plan_.kernels[a], &two = plan_.kernels[b];
-    const machine& on = known_.call().on;
+    const target::family& on = known_.call().on;
     const double least = std::min(one.read + one.written, two.read + two.written);
     return least >= on.from_memory() && std::min(pieces(one), pieces(two)) >= static_cast<double>(fewest_turns) &&
            on.time(one.read + two.read, one.written + two.written) < worth_it * (one.time + two.time);

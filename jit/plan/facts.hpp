@@ -7,8 +7,8 @@
 #include <vector>
 
 #include <sheaf/dsl/graph/graph.hpp>
-#include <sheaf/jit/plan/machine.hpp>
 #include <sheaf/jit/plan/options.hpp>
+#include <sheaf/jit/target/target.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
@@ -23,7 +23,7 @@ struct call_facts {
   std::vector<bool> promised = {};   // by the graph's inputs: the same data in all calls; empty: none
   bool gpu = false;  // teams of threads share the pieces: thousands of them, each of less
   options steer = {};
-  machine on = {};
+  target::family on = target::families[0];  // the processor's
   bool eager = false;                // tests: what pays for much ragged data only is done for any, in small pieces
 };
 

@@ -7,6 +7,7 @@
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/taps.hpp>
 #include <sheaf/jit/plan/updates.hpp>
+#include <sheaf/jit/plan/weights.hpp>
 
 namespace sheaf::inline v0_1::plan {
 

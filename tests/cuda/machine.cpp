@@ -7,7 +7,6 @@
 #include <stdexcept>
 
 #include <sheaf/dsl/graph/pack.hpp>
-#include <sheaf/jit/engine/machine.hpp>
 #include <sheaf/jit/ir/print.hpp>
 #include <sheaf/jit/ir/verify.hpp>
 
@@ -72,7 +71,7 @@ bool emulated_machine::run(const std::vector<std::int32_t>& words, const sheaf_t
   key k{words, {}};
   plan::call_facts call;
   call.gpu = gpu;
-  if (!gpu) call.on = jit::this_machine();  // as native.cpp plans
+  if (!gpu) call.on = target::here();  // as native.cpp plans
   k.second.push_back(2 * strict + gpu);
   if (strict) call.steer.determinism = determinism::strict;
   for (int i = 0; i < g.inputs.size(); ++i) {

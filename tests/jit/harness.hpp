@@ -72,6 +72,8 @@ class program {
     plugin::get().free(&result);
     entry_ = reinterpret_cast<sheaf_entry>(object_.find(m.name.c_str()));
     if (!entry_) throw std::runtime_error("no entry");
+    costs_ = ir::costs_of(m);
+    call.costs = costs_.data();
     call.failure = &failure;
   }
   program(const program&) = delete;
@@ -106,6 +108,7 @@ class program {
   runtime::loaded_object object_;
   sheaf_entry entry_ = nullptr;
   std::deque<std::vector<std::int64_t>> kept_;
+  std::vector<double> costs_;
   std::vector<sheaf_tensor> tensors_;
 };
 

@@ -2,12 +2,9 @@
 // error in a sentence. determinism::strict on the shapes of the workloads; the bits of every plan of tests/jit, and of
 // every row and mixture of tests/coverage, are compared between widths there.
 #include <gtest/gtest.h>
-#include <filesystem>
-#include <fstream>
 
 #include <support/both.hpp>
 
-#include <sheaf/jit/engine/machine.hpp>
 #include <sheaf/jit/plan/steer.hpp>
 
 #include "plan_harness.hpp"
@@ -197,38 +194,14 @@ TEST(options_of_compile, sharing) {
   EXPECT_TRUE(same_bits(planned(x = few), always(x = few)));
 }
 
-TEST(machine, text_and_back) {
-  plan::machine m;
-  m.read_one = 12.5, m.wake = 7000, m.last_cache = 1 << 25;
-  const plan::machine again = plan::machine_of(plan::text_of(m));
-  EXPECT_EQ(plan::text_of(again), plan::text_of(m));
-  EXPECT_EQ(again.read_one, 12.5);
-  EXPECT_EQ(again.wake, 7000);
-  const plan::machine broken = plan::machine_of("read_one -3\nwake nan\nlast_cache");
-  EXPECT_EQ(plan::text_of(broken), plan::text_of(plan::machine{}));
+TEST(target, families_by_name) {
+  EXPECT_EQ(target::named("zen"), &target::families[1]);
+  EXPECT_EQ(target::named("vax"), nullptr);
+  EXPECT_NE(target::named(target::here().name), nullptr);
 }
 
-TEST(machine, caches_that_a_core_reaches) {
-  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "sheaf_caches";
-  const char* entries[4][3] = {
-      {"1", "Data", "48K"}, {"1", "Instruction", "32K"}, {"2", "Unified", "1024K"}, {"3", "Unified", "32M"}};
-  for (int k = 0; k < 4; ++k) {
-    const auto entry = folder / ("index" + std::to_string(k));
-    std::filesystem::create_directories(entry);
-    std::ofstream(entry / "level") << entries[k][0] << '\n';
-    std::ofstream(entry / "type") << entries[k][1] << '\n';
-    std::ofstream(entry / "size") << entries[k][2] << '\n';
-  }
-  EXPECT_EQ(jit::cache_bytes(1, folder), 48 << 10);
-  EXPECT_EQ(jit::cache_bytes(2, folder), 1 << 20);
-  EXPECT_EQ(jit::cache_bytes(3, folder), 32 << 20);
-  EXPECT_EQ(jit::cache_bytes(4, folder), 0);
-  EXPECT_EQ(jit::cache_bytes(1, folder / "none"), 0);
-  std::filesystem::remove_all(folder);
-}
-
-// What is measured steers scheduling; trial::expect_same_elsewhere shows that bits do not depend on it.
-TEST(machine, decides_scheduling) {
+// A family's numbers steer scheduling; trial::expect_same_elsewhere shows that bits do not depend on them.
+TEST(target, decides_scheduling) {
   constexpr auto y = define<"y">(i, j) = x(i, j) + 1_c;
   trial large = trial_of(y), small_caches = trial_of(y);
   for (trial* one : {&large, &small_caches}) one->random("x", {64, 256});
@@ -239,6 +212,21 @@ TEST(machine, decides_scheduling) {
   EXPECT_EQ(count(ir::print(small_caches.p->code), "stream"), 1) << ir::print(small_caches.p->code);
   EXPECT_EQ(count(ir::print(small_caches.p->code), "parallel"), 1);
   small_caches.expect_right();
+}
+
+// A loop's cost goes with the shapes of a call, and is no part of the kernel's text.
+TEST(target, costs_are_arguments) {
+  constexpr auto y = define<"y">(i) = sum(j, exp(x(i, j)));
+  const auto planned = [&](std::int64_t rows) {
+    trial one = trial_of(y);
+    one.random("x", {rows, 256});
+    one.make();
+    return std::pair(ir::print(one.p->code), ir::costs_of(one.p->code));
+  };
+  const auto some = planned(5000), more = planned(5001);
+  EXPECT_EQ(some.first, more.first);
+  ASSERT_EQ(some.second.size(), 1u);
+  EXPECT_GT(some.second[0], 100);
 }
 
 // Bytes as a plan predicts them, where they are known: each row read once and written once; partial results in

@@ -241,9 +241,8 @@ class trial {
       }
     }
   }
-  // determinism::strict, and that no measured number decides a result: the bits of a processor with registers of
-  // another width
-    // and of a machine with hardly any cache and threads that share everything.
+  // determinism::strict, and that no number of a processor family decides a result: the bits of a processor with
+  // registers of another width, and of one with hardly any cache and threads that share everything.
   void expect_same_elsewhere() {
     std::vector<memory> here = outputs;
     trial other(g);
@@ -270,7 +269,7 @@ class trial {
   std::vector<memory> inputs, outputs, rest;
   bool eager = false;           // see plan::call_facts
   options steer;
-  plan::machine on;
+  target::family on = target::families[0];
   const char* cpu = "native";
   bool turned_outputs = false;  // the caller's views are transposed
   std::optional<planned> p;

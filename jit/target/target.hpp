@@ -1,0 +1,49 @@
+// What plans may know of a processor: constants of its family. Nothing that is measured on a machine enters a plan or
+// a kernel's text, so that a program has the same kernels on every machine of a family, in every run.
+// Shown by tests/jit/options.cpp.
+#pragma once
+#include <string_view>
+
+namespace sheaf::inline v0_1::target {
+
+// They decide whether threads share a loop, which kernels take turns, what goes past the caches and what is asked for
+// ahead, and the times that plans predict: nothing that changes a result.
+struct family {
+  const char* name;
+  double read, write;        // bytes a nanosecond from memory, and past the caches, by all threads of a few cores
+  double copy;               // both directions together
+  double operation;          // nanoseconds of a weight of 1, see plan/weights.hpp
+  double second_cache, last_cache;  // bytes that one core reaches
+  double wake = 4000;  // nanoseconds until threads that sleep have shared a loop: less work is done sooner alone
+
+  // Outputs as large go past the caches, if they are not read again soon.
+  constexpr double past_cache() const { return last_cache / 2; }
+  // Inputs as large come from memory: lines are asked for ahead.
+  constexpr double from_memory() const { return last_cache / 8; }
+  // Inputs as large were driven out of a core's own caches since the last call.
+  constexpr double from_last_cache() const { return second_cache; }
+  // Nanoseconds that so many bytes take at least.
+  constexpr double time(double bytes_read, double bytes_written) const {
+    const double alone = bytes_read / read > bytes_written / write ? bytes_read / read : bytes_written / write;
+    const double together = (bytes_read + bytes_written) / copy;
+    return alone > together ? alone : together;
+  }
+};
+
+// x86_64: what is typical of servers and desktops. zen: measured on two cores of a Zen 4. core: as x86_64, with the
+// second cache of Sapphire Rapids; not measured.
+inline constexpr family families[] = {
+    {.name = "x86_64", .read = 50, .write = 50, .copy = 60, .operation = 0.5, .second_cache = 1 << 20,
+     .last_cache = 32 << 20},
+    {.name = "zen", .read = 26, .write = 26, .copy = 32, .operation = 0.34, .second_cache = 1 << 20,
+     .last_cache = 32 << 20},
+    {.name = "core", .read = 50, .write = 50, .copy = 60, .operation = 0.5, .second_cache = 2 << 20,
+     .last_cache = 32 << 20},
+};
+
+// Of that name; null: there is none.
+const family* named(std::string_view name);
+// That of the processor this runs on.
+const family& here();
+
+}  // namespace sheaf::inline v0_1::target

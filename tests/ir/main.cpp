@@ -1,0 +1,50 @@
+// The programs of tests/coverage and the workloads, planned for each target: their kernel IR is what tests/golden/ir.txt
+// says. A change of it is a change of the planner that somebody meant, or one that nobody did.
+//
+//   test_ir [--gtest_filter=...]
+#include <gtest/gtest.h>
+
+#include <coverage/instead.hpp>
+#include <sheaf/dsl/graph/pack.hpp>
+#include <support/golden.hpp>
+
+#include "checks.hpp"
+#include "record.hpp"
+
+namespace {
+
+using namespace sheaf;
+
+// False: outside of a check the values count, and the reference gives them.
+bool note_kernels(const std::vector<std::int32_t>& words, const sheaf_tensor* tensors) {
+  if (test::subject_name().empty()) return false;
+  const graph g = unpack(words.data());
+  plan::call_facts call;
+  for (int i = 0; i < g.inputs.size(); ++i) {
+    const int rank = g.inputs[i].rank;
+    call.inputs.push_back(
+        {{tensors[i].extents, tensors[i].extents + rank}, rank == 0 || tensors[i].strides[rank - 1] == 1});
+  }
+  test::ir_record::only().add(test::subject_name(), g, call);
+  return true;
+}
+
+bool same_as_golden() {
+  const std::string found = test::ir_record::only().text();
+  const bool some = testing::GTEST_FLAG(filter) != "*";
+  if (golden::updating() && some) return std::printf("all programs are needed to write the golden file\n"), false;
+  if (golden::updating()) return static_cast<bool>(golden::same("ir.txt", found));
+  const std::string said = test::difference(golden::kept("ir.txt"), found, some);
+  if (!said.empty())
+    std::printf("%sSHEAF_GOLDEN_TEXT=FOLDER writes the IR, SHEAF_UPDATE_GOLDEN=1 the golden file\n", said.c_str());
+  return said.empty();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  test::run_instead = note_kernels;
+  const bool passed = RUN_ALL_TESTS() == 0;
+  return same_as_golden() && passed ? 0 : 1;
+}
