@@ -32,6 +32,11 @@ values check_backends(const subject& s, table data) {
 
 values check_derivatives(const subject& s, table data) { return check_backends(s, std::move(data)); }
 
-void check_everywhere(const subject& s, std::uint64_t seed) { check_backends(s, some_data(seed, shape::wide)); }
+void check_everywhere(const subject& s, std::uint64_t seed) {
+  subject first = s;
+  first.second.clear();
+  check_backends(first, some_data(seed, shape::wide));
+  check_backends(s, some_data(seed, shape::gaps));
+}
 
 }  // namespace sheaf::test

@@ -226,7 +226,7 @@ TEST(target, costs_are_arguments) {
   const auto some = planned(5000), more = planned(5001);
   EXPECT_EQ(some.first, more.first);
   ASSERT_EQ(some.second.size(), 1u);
-  EXPECT_GT(some.second[0], 100);
+  EXPECT_GT(some.second[0], 1);
 }
 
 // Bytes as a plan predicts them, where they are known: each row read once and written once; partial results in
