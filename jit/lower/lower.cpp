@@ -49,10 +49,14 @@ class buffer_table {
   }
   void add_stages(plan::place where) {
     static constexpr ir::role roles[] = {ir::role::output, ir::role::workspace, ir::role::check};
-    const int outputs = where == plan::place::output ? p_.g.outputs.size() : 1;
-    for (int k = 0; k < outputs; ++k)
+    // Outputs and checks are called by their ordinal, in whatever order their kernels run.
+    const bool ordered = where != plan::place::workspace;
+    const auto last = where == plan::place::output  ? static_cast<std::size_t>(p_.g.outputs.size())
+                      : where == plan::place::check ? p_.plan.checks.size()
+                                                    : 1;
+    for (std::size_t k = 0; k < last; ++k)
       for (plan::stage& s : p_.plan.stages) {
-        if (s.where != where || (where == plan::place::output && s.ordinal != k)) continue;
+        if (s.where != where || (ordered && s.ordinal != static_cast<int>(k))) continue;
         if (ids.contains(s.define)) continue;  // stored one way or another
         ir::buffer b{.name = plan::name_of(p_.g, s.define),
                      .type = p_.g.type(s.define),

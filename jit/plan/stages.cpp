@@ -105,7 +105,8 @@ node_id stored(graph& g, node_id body, const std::string& name, const stage& lik
     return rank(a) != rank(b) ? rank(a) < rank(b) : g.ordinal(a) < g.ordinal(b);
   });
   for (stage& s : before)
-    if (g.arg(s.define, 0) == body && s.where == place::workspace) return result_of(g, s);
+    if (g.arg(s.define, 0) == body && s.where == place::workspace && names_all(g, body, s.indices))
+      return result_of(g, s);
   const name_id id = g.name(name.data(), static_cast<int>(name.size()));
   stage s;
   s.define = define(g, id, body, indices.data(), static_cast<int>(indices.size()));
@@ -118,6 +119,10 @@ node_id stored(graph& g, node_id body, const std::string& name, const stage& lik
 
 node_id result_of(graph& g, const stage& s) {
   return load(g, s.define, s.indices.data(), static_cast<int>(s.indices.size()));
+}
+
+bool names_all(const graph& g, node_id value, const std::vector<node_id>& indices) {
+  return std::all_of(indices.begin(), indices.end(), [&](node_id idx) { return g.free[value].has(g.ordinal(idx)); });
 }
 
 stage space(graph& g, const std::string& name, node_id body, std::vector<node_id> indices) {

@@ -22,6 +22,9 @@ node_id stored(graph& g, node_id body, const std::string& name, const stage& lik
 // What a stage stores, at its own indices, as the load that stands for it.
 node_id result_of(graph& g, const stage& s);
 
+// Does the value change with each of the indices? Where it is read, an index that it does not name may have no loop.
+bool names_all(const graph& g, node_id value, const std::vector<node_id>& indices);
+
 // Memory that kernels share and nothing fills: a value of `body`'s type for each place of the indices.
 stage space(graph& g, const std::string& name, node_id body, std::vector<node_id> indices);
 

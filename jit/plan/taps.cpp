@@ -365,7 +365,9 @@ class kept_search {
 node_id stored_everywhere(graph& g, node_id value, const stage& s, std::vector<stage>& before) {
   for (const stage& t : before) {
     std::unordered_map<node_id, node_id> names;
-    if (t.where != place::check && alike(g, value, g.arg(t.define, 0), names)) return result_of(g, t);
+    const node_id stored = g.arg(t.define, 0);
+    if (t.where != place::check && names_all(g, stored, t.indices) && alike(g, value, stored, names))
+      return result_of(g, t);
   }
   stage like = s;
   for (const stage& t : before) {

@@ -34,7 +34,9 @@ node_id known_as(graph& g, node_id value, node_id walk, const std::vector<stage>
       const node_id idx = made.indices[d];
       const bool reaches =
           known_less_equal(g, g.arg(idx, 0), g.arg(walk, 0)) && known_less_equal(g, g.arg(walk, 1), g.arg(idx, 1));
-      if (!reaches || g.type(made.define) != g.type(value) || with(g, g.arg(made.define, 0), idx, walk) != value)
+      const node_id stored = g.arg(made.define, 0);
+      if (!reaches || g.type(made.define) != g.type(value) || !names_all(g, stored, made.indices) ||
+          with(g, stored, idx, walk) != value)
         continue;
       std::vector<node_id> subscripts = made.indices;
       subscripts[d] = walk;

@@ -140,5 +140,32 @@ TEST(guarded, shared_scatters_read_what_stands_before_their_loop) {
   EXPECT_EQ(worth(text, with, jit::backend::chosen, shared), worth(text, with, jit::backend::reference));
 }
 
+// What the scatter of the derivative reads is stored as d already, for more indices than it names.
+TEST(guarded, what_is_stored_for_more_indices_than_it_depends_on) {
+  const char* text =
+      "input w: f64[?]\n"
+      "d(c.in(0, 8), j.in(0, 9), h.in(0, 9)) = prod(i.in((-1), 2), w.reflected(j))\n"
+      "loss = sum(over(i, j, k), d(i, j, k) * d(i, j, k))\nslope = sum(i, grad(loss, w)(i))\n"
+      "output loss, grad(slope, w)";
+  const std::string each = "34560 ";
+  expect(text, {{"w", filled<double>(9, 2)}}, "41472 " + each + each + each + each + each + each + each + each + each);
+}
+
+// Demands are asked in fewer or in more steps than subscripts, so before or after them; each fails with its own words.
+TEST(guarded, checks_fail_with_their_own_words) {
+  const char* text =
+      "input cut: i64[?, ?]\ninput p: i64[?]\ninput w: f64[?]\n"
+      "least(f) = min<empty::error>(m.in(cut(f, 0), cut(f, 1)), m)\npicked(h) = w(p(h))\noutput least, picked";
+  const auto w = filled<double>(2, 1);
+  auto p = filled<std::int64_t>(1, 1);
+  auto cut = filled<std::int64_t>(40, 2, 0);
+  const std::string words = worth(text, {{"cut", cut}, {"p", p}, {"w", w}}, jit::backend::reference);
+  EXPECT_NE(words.find("at least one element"), std::string::npos) << words;
+  EXPECT_EQ(worth(text, {{"cut", cut}, {"p", p}, {"w", w}}, jit::backend::chosen), words);
+  for (int f = 0; f < 40; ++f) cut(f, 1) = 1;
+  p(0) = 2;
+  expect_outside(text, {{"cut", cut}, {"p", p}, {"w", w}});
+}
+
 }  // namespace
 }  // namespace sheaf::test
