@@ -202,6 +202,12 @@ constexpr node_id cast_to(graph& g, element type, node_id a) {
   return g.intern(op::cast, type, 0, &a, 1);
 }
 
+// Worth `value`, with the derivative of `path`.
+constexpr node_id graft(graph& g, node_id value, node_id path) {
+  const node_id list[2] = {value, cast_to(g, g.type(value), path)};
+  return g.intern(op::stop_gradient, g.type(value), 0, list, 2);
+}
+
 constexpr node_id make(graph& g, op kind, node_id a, node_id b, node_id c) {
   const op_row& w = row(kind);
   node_id list[3] = {a, b, c};

@@ -89,8 +89,10 @@ constexpr node_id applied_once(graph& g, node_id e, const node_id* operands, std
   if (g.memo_epoch[e] == epoch) return g.memo_value[e];
   node_id list[3] = {no_node, no_node, no_node};
   for (int k = 0; k < g[e].count; ++k) list[k] = applied_once(g, g.arg(e, k), operands, epoch);
-  const node_id result =
-      g.kind(e) == op::cast ? cast_to(g, g.type(e), list[0]) : make(g, g.kind(e), list[0], list[1], list[2]);
+  const op kind = g.kind(e);
+  const node_id result = kind == op::cast            ? cast_to(g, g.type(e), list[0])
+                         : kind == op::stop_gradient ? graft(g, list[0], list[1])
+                                                     : make(g, kind, list[0], list[1], list[2]);
   g.memo_epoch[e] = epoch;
   g.memo_value[e] = result;
   return result;

@@ -4,6 +4,7 @@
 // takes as scans where the range allows (in ranges made of data each element walks its slice again). Shown by
 // tests/numeric/folds.cpp.
 #pragma once
+#include <sheaf/dsl/passes/fold_ties.hpp>
 #include <sheaf/dsl/passes/guards.hpp>
 
 namespace sheaf::inline v0_1 {
@@ -14,18 +15,24 @@ namespace derivative {
 class combination_adjoint {
  public:
   constexpr combination_adjoint(graph& g, monoid first) : g_(g), first_(first), width_(own_row_of(g, first).width) {
+    flat<node_id> values, adjoint;
+    one_sided of(g, width_);
+    for (int k = 0; k < width_; ++k) values.push(of(own_row_of(g, sibling(g, first, k)).combine));
     const int size = g.size();
-    flat<node_id> adjoint;
     adjoint.resize(size, no_node);
     for (int k = 0; k < width_; ++k) {
-      const own_monoid_row m = own_row_of(g, sibling(g, first, k));
-      if (is_floating(m.type)) add(adjoint[m.combine], g.intern(op::operand, m.type, 2 * width_ + k, nullptr, 0));
+      const element type = own_row_of(g, sibling(g, first, k)).type;
+      if (is_floating(type)) add(adjoint[values[k]], g.intern(op::operand, type, 2 * width_ + k, nullptr, 0));
     }
     for (node_id n = size - 1; n >= 0; --n) {
       if (adjoint[n] == no_node) continue;
       if (g.kind(n) == op::operand) {
         while (of_.size() <= g[n].attribute) of_.push(no_node);
         of_[static_cast<int>(g[n].attribute)] = adjoint[n];
+        continue;
+      }
+      if (g.kind(n) == op::stop_gradient) {
+        add(adjoint[g.arg(n, 1)], adjoint[n]);
         continue;
       }
       for (int k = 0; k < g[n].count; ++k) {
@@ -95,8 +102,9 @@ constexpr flat<node_id> folded_beside(graph& g, const fold_form& f, bool after) 
 constexpr flat<node_id> through_neighbours(graph& g, const fold_form& f, const flat<node_id>& cotangents) {
   combination_adjoint backward(g, f.first);
   const flat<node_id> before = folded_beside(g, f, false), after = folded_beside(g, f, true);
-  if (!in_order(g, f.first)) return backward(1, combined(g, f.first, before, after), f.element, cotangents);
-  const flat<node_id> until = combined(g, f.first, before, f.element);
+  if (!keeps_order(g, f.first))
+    return backward(1, combined_smoothly(g, f.first, before, after), f.element, cotangents);
+  const flat<node_id> until = combined_smoothly(g, f.first, before, f.element);
   return backward(1, before, f.element, backward(0, until, after, cotangents));
 }
 

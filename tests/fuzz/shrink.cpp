@@ -20,6 +20,7 @@ class shrinker {
         end_(clock::now() + std::chrono::duration_cast<clock::duration>(std::chrono::duration<double>(seconds))) {}
 
   reproducer run() {
+    ask_for_derivatives();
     for (bool progress = true; progress && !late();) {
       progress = false;
       progress |= outputs();
@@ -35,8 +36,21 @@ class shrinker {
 
  private:
   bool late() const { return clock::now() > end_; }
+  // Derivatives are checked whether or not they are outputs: as outputs they are needed.
+  void ask_for_derivatives() {
+    reproducer r = best_;
+    for (const symbol& s : r.p.symbols) {
+      const bool asked = std::any_of(r.p.outputs.begin(), r.p.outputs.end(), [&](const output& o) {
+        return o.scalar == nullptr && o.name == s.name;
+      });
+      if (s.from == origin::derivative && !asked) r.p.outputs.push_back({s.name, nullptr});
+    }
+    take(std::move(r));
+  }
   bool take(reproducer r) {
-    if (late() || !still_fails_(r)) return false;
+    reproducer shown = r;
+    shown.p = needed(r.p);
+    if (late() || !still_fails_(shown)) return false;
     best_ = std::move(r);
     return true;
   }
