@@ -23,7 +23,7 @@ bool reads(const graph& g, node_id root, const stage& writer) {
 void rename_parallel(graph& g, stage& s, node_id to, trust& trusted) {
   const node_id from = s.parallel;
   replacement put(g);
-  put.add(from, to);
+  put.rename(from, to);
   trust_alike(g, s.body, put, trusted);
   s.body = put(s.body);
   for (auto* list : {&s.indices, &s.loops})

@@ -149,12 +149,21 @@ inline node_id fresh_index(graph& g, node_id like, node_id low, node_id high) {
 
 // Replaces nodes by others of the same value; loops stay as they are, unless reductions are to be simplified by what is
 // now known of their bodies. What is of the same value for some indices `at` as they are outside only is not replaced
-// in reductions over one of these.
+// in reductions over one of these. A replaced index stays in reductions over it, where it is another one; a renamed one
+// is renamed there as well.
 class replacement {
  public:
   explicit replacement(graph& g, const index_set& at = {}, bool simplifies = false)
       : g_(g), at_(at), simplifies_(simplifies) {}
-  void add(node_id from, node_id to) { to_[from] = to; }
+  void add(node_id from, node_id to) {
+    to_[from] = to;
+    added_.push_back({from, to});
+    if (g_.kind(from) == op::index) hidden_.insert(g_.ordinal(from));
+  }
+  void rename(node_id from, node_id to) {
+    to_[from] = to;
+    added_.push_back({from, to});
+  }
 
   node_id operator()(node_id n) {
     if (const auto found = to_.find(n); found != to_.end()) return found->second;
@@ -170,6 +179,7 @@ class replacement {
     if (kind == op::reduce)
       for (const node_id idx : bound_indices(g_, n))
         if (at_.has(g_.ordinal(idx))) return n;
+    if (kind == op::reduce && set_of(g_, bound_indices(g_, n)).meets(hidden_)) return with_own_indices(n);
     std::vector<node_id> list;
     bool same = true;
     for (int k = 0; k < g_[n].count; ++k) {
@@ -188,6 +198,19 @@ class replacement {
     return g_.intern(old.kind, old.type, old.attribute, list.data(), old.count);
   }
 
+  // A reduction over indices that are replaced outside.
+  node_id with_own_indices(node_id n) {
+    const index_set own = set_of(g_, bound_indices(g_, n));
+    replacement inside(g_, at_, simplifies_);
+    for (const auto& [from, to] : added_) {
+      if (g_.kind(from) == op::index && own.has(g_.ordinal(from))) continue;
+      inside.to_[from] = to;
+      inside.added_.push_back({from, to});
+      if (g_.kind(from) == op::index && hidden_.has(g_.ordinal(from))) inside.hidden_.insert(g_.ordinal(from));
+    }
+    return inside(n);
+  }
+
   // Nothing inside reduces over the indices bound here, or by what depends on them.
   bool is_plain(const std::vector<node_id>& list) const {
     index_set bound;
@@ -204,7 +227,9 @@ class replacement {
 
   graph& g_;
   index_set at_;
+  index_set hidden_;  // indices among them, but for those renamed
   bool simplifies_;
+  std::vector<std::pair<node_id, node_id>> added_;
   std::unordered_map<node_id, node_id> to_;
 };
 

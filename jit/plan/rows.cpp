@@ -23,7 +23,7 @@ bool are_wide_rows(const facts& known, node_id columns, int lanes) {
 class renaming {
  public:
   renaming(graph& g, stage& s, trust& trusted) : s_(s), put_(g), g_(g), trusted_(trusted) {}
-  void add(node_id from, node_id to) { put_.add(from, to); }
+  void add(node_id from, node_id to) { put_.rename(from, to); }
   void apply() {
     trust_alike(g_, s_.body, put_, trusted_);
     s_.body = put_(s_.body);

@@ -12,6 +12,20 @@ namespace sheaf::fuzz {
 namespace {
 constexpr double unknown = std::numeric_limits<double>::infinity();
 
+// A result of f16 or bf16 may be rounded to its type before it is used. Whether it is the same as another is asked of
+// what both are rounded to.
+void allow_rounding(element type, approximate& a) {
+  if ((type == element::f16 || type == element::bf16) && std::isfinite(a.real) && round_to(type, a.real) != a.real)
+    a.error += unit_of(type) * std::abs(a.real) + smallest_of(type);
+}
+bool chooses(op kind) { return kind == op::minimum || kind == op::maximum || kind == op::neg || kind == op::abs; }
+// Of a reduction, maybe chosen among others.
+bool is_result(const graph& g, node_id n) {
+  bool found = g.kind(n) == op::reduce;
+  for (int k = 0; k < g[n].count && chooses(g.kind(n)); ++k) found = found || is_result(g, g.arg(n, k));
+  return found;
+}
+
 }  // namespace
 
 approximation::approximation(const graph& g, std::vector<const tensor_data*> inputs)
@@ -48,10 +62,12 @@ approximate approximation::value(node_id n) {
 
 approximate approximation::converted(approximate a, element from, element to) {
   if (is_floating(from) && is_floating(to)) {
+    if (from != to) allow_rounding(from, a);
     const double before = a.real;
     a.real = round_to(to, before);
     if (a.error > 0) a.error += 2 * unit_of(to) * std::abs(before) + smallest_of(to);
     if (a.error > 0 && std::abs(before) + a.error > 0.999 * largest_of(to)) a.error = unknown;
+    if (std::isnan(a.error)) a.error = unknown;
     return a;
   }
   if (is_floating(from)) {
@@ -62,7 +78,7 @@ approximate approximation::converted(approximate a, element from, element to) {
   }
   if (!is_floating(to)) return {0, wrap_to(to, a.integer), a.error};
   const double exact = static_cast<double>(a.integer), real = round_to(to, exact);
-  return {real, 0, a.error};
+  return {real, 0, a.error, from == element::boolean && exact == 0};
 }
 
 bool approximation::holds(node_id n, bool& unsure) {
@@ -92,6 +108,7 @@ approximate approximation::computed(node_id n) {
     case op::select: {
       const int taken = holds(g_.arg(n, 0), unsure) ? 1 : 2;
       approximate v = converted(value(g_.arg(n, taken)), g_.type(g_.arg(n, taken)), type);
+      v.masked = v.masked || (taken == 2 && is_number(g_, g_.arg(n, 2), 0));
       if (unsure) v.error = unknown;
       return v;
     }
@@ -102,24 +119,43 @@ approximate approximation::computed(node_id n) {
       const bool result = ends ? first : holds(g_.arg(n, 1), unsure);
       return {0, result, unsure ? unknown : 0};
     }
-    default: break;
+    default: return of_op(n);
   }
+}
+
+// What a mask left takes away what is not a number where a kernel sees the mask, and where it reads a definition not.
+bool may_take_away(op kind, const approximate& zero, const approximate& other) {
+  if (!zero.masked || zero.real != 0 || !zero.sure()) return false;
+  return std::isinf(other.error) || !std::isfinite(other.real) ||
+         (kind == op::div && std::abs(other.real) <= other.error);
+}
+
+approximate approximation::of_op(node_id n) {
+  const op kind = g_.kind(n);
+  const element type = g_.type(n);
   approximate x[3];
-  const op_row& w = row(g_.kind(n));
+  const op_row& w = row(kind);
   bool real = w.integer == nullptr;
   for (int k = 0; k < g_[n].count; ++k) real = real || is_floating(g_.type(g_.arg(n, k)));
   for (int k = 0; k < g_[n].count; ++k) {
     x[k] = value(g_.arg(n, k));
+    if (w.result != result_type::boolean && !chooses(kind) && is_result(g_, g_.arg(n, k)))
+      allow_rounding(g_.type(g_.arg(n, k)), x[k]);
     if (real && !is_floating(g_.type(g_.arg(n, k)))) x[k].real = static_cast<double>(x[k].integer);
   }
   // A mask takes away what is not a number.
-  if (g_.kind(n) == op::mul && real)
+  if (kind == op::mul && real)
     for (int k = 0; k < 2; ++k) {
       const node_id a = g_.arg(n, k);
       if (g_.kind(a) == op::cast && g_.type(g_.arg(a, 0)) == element::boolean && x[k].real == 0 && x[k].sure())
-        return {};
+        return {0, 0, 0, true};
     }
-  return approximate_op(g_.kind(n), is_floating(type) ? type : real ? element::f64 : type, real, x);
+  approximate r = approximate_op(kind, is_floating(type) ? type : real ? element::f64 : type, real, x);
+  const bool left = x[0].masked || (kind == op::mul && x[1].masked);
+  r.masked = left && (kind == op::mul || kind == op::div || kind == op::neg);
+  if (real && (kind == op::mul || kind == op::div) && may_take_away(kind, x[0], x[1])) r.error = unknown;
+  if (real && kind == op::mul && may_take_away(kind, x[1], x[0])) r.error = unknown;
+  return r;
 }
 
 approximate approximation::loaded(node_id n) {
@@ -280,6 +316,9 @@ approximate approximation::reduced(node_id n) {
     r = kind == monoid::sum    ? added(f.elements, type)
         : kind == monoid::prod ? multiplied(f.elements, type)
                                : extreme(f.elements, kind);
+    r.masked = kind == monoid::sum && !f.elements.empty() &&
+               std::all_of(f.elements.begin(), f.elements.end(),
+                           [](const auto& e) { return e[0].masked && e[0].real == 0; });
   } else {
     const double identity = row(kind).identity;
     r.integer = identity == math::infinity    ? highest_integer(type)

@@ -16,6 +16,7 @@ struct approximate {
   double real = 0;
   std::int64_t integer = 0;
   double error = 0;
+  bool masked = false;  // a 0 that a mask or a condition left
   bool sure() const { return error == 0; }
 };
 
@@ -39,6 +40,7 @@ class approximation {
 
   approximate value(node_id n);
   approximate computed(node_id n);
+  approximate of_op(node_id n);
   approximate loaded(node_id n);
   approximate converted(approximate a, element from, element to);
   approximate reduced(node_id n);

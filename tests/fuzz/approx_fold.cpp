@@ -141,24 +141,61 @@ approximate placed(const elements& list, const std::vector<std::int64_t>& positi
   return r;
 }
 
-approximate folded(const graph& g, monoid kind, const elements& list) {
-  const own_monoid_row& m = own_row_of(g, kind);
-  std::vector<approximate> state, operands;
-  for (int k = 0; k < m.width; ++k) {
+namespace {
+
+using values = std::vector<approximate>;
+
+values identity_of_state(const graph& g, monoid kind) {
+  values state;
+  for (int k = 0; k < own_row_of(g, kind).width; ++k) {
     const cell c = cells::constant(g, own_row_of(g, sibling(g, kind, k)).identity);
     state.push_back({c.real, c.integer, 0});
   }
+  return state;
+}
+values combined(const graph& g, monoid kind, values a, const values& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  values state;
+  for (int k = 0; k < own_row_of(g, kind).width; ++k)
+    state.push_back(applied(g, own_row_of(g, sibling(g, kind, k)).combine, a));
+  return state;
+}
+bool is_finite(const values& list) {
+  return std::all_of(list.begin(), list.end(), [](const approximate& a) { return std::isfinite(a.real); });
+}
+bool same_kind(double a, double b) {
+  return std::isnan(a) ? std::isnan(b) : std::isinf(a) || std::isinf(b) ? a == b : !std::isnan(b);
+}
+
+// Does the result hang on which side an identity stands, or on how elements are grouped? So it may where a value is
+// infinite, or NaN, for which the laws of a monoid need not hold.
+bool hangs_on_groups(const graph& g, monoid kind, const elements& list, const approximate& r) {
+  const auto k = static_cast<std::size_t>(own_row_of(g, kind).component);
+  const values nothing = identity_of_state(g, kind);
+  values from_right = nothing, with_nothing = nothing;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    from_right = combined(g, kind, list[list.size() - 1 - i], from_right);
+    with_nothing = combined(g, kind, combined(g, kind, with_nothing, list[i]), nothing);
+  }
+  return !same_kind(from_right[k].real, r.real) || !same_kind(with_nothing[k].real, r.real);
+}
+
+}  // namespace
+
+approximate folded(const graph& g, monoid kind, const elements& list) {
+  const own_monoid_row& m = own_row_of(g, kind);
+  values state = identity_of_state(g, kind);
+  bool finite = true;
   for (const auto& e : list) {
-    operands = state;
-    operands.insert(operands.end(), e.begin(), e.end());
-    for (int k = 0; k < m.width; ++k)
-      state[static_cast<std::size_t>(k)] = applied(g, own_row_of(g, sibling(g, kind, k)).combine, operands);
+    state = combined(g, kind, state, e);
+    finite = finite && is_finite(e) && is_finite(state);
   }
   // In another order of combinations roundings fall on other partial results, of like size.
   approximate r = state[static_cast<std::size_t>(m.component)];
   if (r.error > 0)
     r.error = 8 * r.error +
               8 * static_cast<double>(list.size()) * unit_of(folded_in(m.type)) * std::max(1.0, std::abs(r.real));
+  if (!finite && hangs_on_groups(g, kind, list, r)) r.error = unknown;
   return r;
 }
 

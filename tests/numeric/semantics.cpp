@@ -159,6 +159,24 @@ TEST(masks, false_times_anything_is_zero) {
   EXPECT_TRUE(std::isnan(scaled(1)));
 }
 
+TEST(masks, a_selection_of_zero_is_one) {
+  constexpr auto keep = tensor<"keep", bool, 1>;
+  constexpr auto kept = define<"kept">(i) = select(keep(i), x(i), 0_c);
+  const auto [product, ratio] =
+      both(define<"product">(i) = select(keep(i), x(i), 0_c) * x(i),
+           define<"ratio">(i) = select(keep(i), x(i), 0_c) / x(i))(x = list<float>({inf, 0, 3}),
+                                                                   keep = list<bool>({0, 0, 1}));
+  const array<float, 1> through = compile(define<"through">(i) = kept(i) * x(i))(x = list<float>({inf, 0, 3}),
+                                                                                 keep = list<bool>({0, 0, 1}));
+  for (int k = 0; k < 2; ++k) {
+    EXPECT_EQ(product(k), 0);
+    EXPECT_EQ(ratio(k), 0);
+  }
+  EXPECT_TRUE(through(0) == 0 || std::isnan(through(0)));
+  EXPECT_EQ(product(2), 9);
+  EXPECT_EQ(through(2), 9);
+}
+
 TEST(infinities, in_logsumexp) {
   const auto program = both(define<"l">() = logsumexp(i, x(i)));
   EXPECT_EQ(program(x = list<float>({-inf, -inf})), -inf);

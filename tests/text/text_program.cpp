@@ -39,6 +39,21 @@ TEST(text_program, types_follow_the_arguments) {
   EXPECT_EQ(d[1][0], 6);
 }
 
+// A loop that is cut into parts is another one than the loop inside it over an index of the same name.
+TEST(text_program, a_loop_within_one_over_the_same_index) {
+  const char* ties =
+      "d(c) = max(over(s, i.in(0, 1)), sum(k.in(0, cut(c, 1)), sum(over(r.in(0, off(i + 1)), "
+      "q.in(0, rows(r, 1)).where(rows(s, i) != 0)), x(c))))\n"
+      "y(t.in(0, 12)) = d(0)\nloss = sum(i, y(i))\noutput grad(loss, x)";
+  const double x[2] = {0, 0};
+  const std::int64_t off[2] = {0, 3}, cut[2][2] = {{0, 1}, {0, 0}}, rows[3][2] = {{0, 0}, {0, 0}, {1, 1}};
+  for (const auto runs_on : {jit::backend::reference, jit::backend::chosen}) {
+    const auto results = text_program(ties, {}, runs_on)({{"x", x}, {"off", off}, {"cut", cut}, {"rows", rows}});
+    EXPECT_EQ((results[0].as<double, 1>()(0)), 4);
+    EXPECT_EQ((results[0].as<double, 1>()(1)), 0);
+  }
+}
+
 TEST(text_program, says_what_does_not_fit) {
   const text_program step(squares);
   array<float, 2> x(2, 3);
