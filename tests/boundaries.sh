@@ -52,6 +52,12 @@ forbid 'jit/ never includes api/' "${include}[<\"](sheaf/)?(api/|sheaf\.hpp)" "$
 forbid 'no private header of a backend outside it' "${include}[<\"](sheaf/)?jit/(llvm|cuda)/([^p]|p[^l])" '^(jit/(llvm|cuda)/|tests/cuda/|bench/nvrtc\.cpp$)' "${all[@]}"
 forbid 'headers are included as <sheaf/...>' "${include}\"" "$none" "${own[@]}"
 
+# A header and its source are one: who reads them starts somewhere.
+loops=$(sources "${own[@]}" | tr '\n' '\0' |
+  xargs -0 sed -nE "s|$include<sheaf/(.*)\.[a-z]+>.*|\1|; T; F; p" | paste - - |
+  sed -E 's|\.[a-z]+\t|\t|; s|^\./||' | awk '$1 != $2' | sort -u | tsort 2>&1 >/dev/null | sed 's/^tsort: //' || true)
+report 'no files include each other in a circle' "$loops"
+
 # But for programs' text and what wrong ones are told, which stand as they are.
 forbid 'lines have at most 120 columns' '^.{121,}' \
   '^(tests/(reject/|libraries/reject_|text/round_trip\.cpp)|examples/(13_text|hello|slices)\.cpp)' "${all[@]}"

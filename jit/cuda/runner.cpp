@@ -11,6 +11,7 @@
 #include <sheaf/jit/cuda/emit.hpp>
 #include <sheaf/jit/cuda/learned.hpp>
 #include <sheaf/jit/engine/layout.hpp>
+#include <sheaf/jit/engine/program.hpp>
 #include <sheaf/jit/ir/print.hpp>
 #include <sheaf/jit/ir/verify.hpp>
 #include <sheaf/runtime/cuda/nvrtc.hpp>

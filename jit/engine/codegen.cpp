@@ -64,7 +64,7 @@ code_counts& counted() {
   return counts;
 }
 
-disk_cache disk_cache_state(const char*& sentence) {
+runtime::cache_state disk_cache_state(const char*& sentence) {
   // Sentences outlive their program; there are as many as states.
   static std::mutex lock;
   static std::unordered_set<std::string>& said = *new std::unordered_set<std::string>;
@@ -76,9 +76,8 @@ disk_cache disk_cache_state(const char*& sentence) {
   if (state != runtime::cache_state::off) text += ": " + (others.empty() ? cache.folder() : others);
   const std::lock_guard guard(lock);
   sentence = said.insert(text).first->c_str();
-  return static_cast<disk_cache>(state);
+  return state;
 }
-static_assert(static_cast<int>(disk_cache::not_trusted) == static_cast<int>(runtime::cache_state::not_trusted));
 
 std::string target_of(const options& steer) {
   return steer.target != nullptr ? steer.target : runtime::current_settings().target;

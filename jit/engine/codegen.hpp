@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <memory>
 
-#include <sheaf/jit/engine/program.hpp>
 #include <sheaf/jit/ir/ir.hpp>
 #include <sheaf/jit/plan/options.hpp>
+#include <sheaf/runtime/kernel_cache.hpp>
 #include <sheaf/runtime/object_loader.hpp>
 #include <sheaf/runtime/sheaf_call.h>
 
@@ -28,8 +28,8 @@ code_counts& counted();
 // code::unsupported where the processor cannot keep a promise.
 std::shared_ptr<const loaded_code> code_for(const ir::module& module, const std::string& text, const options& steer);
 
-// The cache on disk as it is now, and a sentence that says so.
-disk_cache disk_cache_state(const char*& sentence);
+// The cache on disk as it is now, and a sentence that says so and outlives the program.
+runtime::cache_state disk_cache_state(const char*& sentence);
 
 // A processor, as far as code generation depends on it: its name, or this one's family, model and features.
 std::string processor_key(const std::string& target);

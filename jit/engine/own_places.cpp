@@ -8,7 +8,6 @@
 #include <cstring>
 #include <mutex>
 
-#include <sheaf/jit/engine/program.hpp>
 
 // The folder of libraries below a prefix.
 #ifndef SHEAF_LIBDIR
@@ -61,8 +60,7 @@ std::string opened_file() {
 
 }  // namespace
 
-void note_headers(const char* path) {
-  std::string include = path == nullptr ? "" : path;
+void add_headers(std::string include) {
   if (!include.starts_with('/') || !include.ends_with(header)) return;
   include.resize(include.size() - std::strlen(header));
   noted& n = the_noted();

@@ -8,7 +8,9 @@ namespace sheaf::inline v0_1::jit {
 
 // Absolute folders, likeliest first: that of the library or program into which this code is linked, as the kernel has
 // it loaded, wherever the process was since; those that a prefix pairs with it (../lib); then the same of the prefix
-// whose headers made a program (note_headers in program.hpp; a relative path says nothing).
+// whose headers made a program.
 std::vector<std::string> own_places();
+// See note_headers in program.hpp; a relative path says nothing.
+void add_headers(std::string path);
 
 }  // namespace sheaf::inline v0_1::jit

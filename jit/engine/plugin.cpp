@@ -10,7 +10,6 @@
 #include <mutex>
 
 #include <sheaf/jit/engine/own_places.hpp>
-#include <sheaf/jit/engine/program.hpp>
 #include <sheaf/jit/llvm/plugin.h>
 #include <sheaf/runtime/fail.hpp>
 #include <sheaf/runtime/settings.hpp>
@@ -98,8 +97,7 @@ const plugin& the_plugin() {
 
 }  // namespace
 
-void set_code_generator(const char* path) {
-  const std::string chosen = path == nullptr ? "" : path;
+void choose_plugin(const std::string& chosen) {
   if (!chosen.empty() && !chosen.starts_with('/'))
     runtime::fail(code::bad_argument, "set_code_generator", "an absolute path", "\"" + chosen + "\"");
   search& s = the_search();

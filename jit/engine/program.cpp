@@ -11,6 +11,8 @@
 #include <sheaf/jit/engine/codegen.hpp>
 #include <sheaf/jit/engine/failure.hpp>
 #include <sheaf/jit/engine/memory.hpp>
+#include <sheaf/jit/engine/own_places.hpp>
+#include <sheaf/jit/engine/plugin.hpp>
 #include <sheaf/jit/engine/runner.hpp>
 #include <sheaf/jit/engine/words.hpp>
 #include <sheaf/jit/plan/facts.hpp>
@@ -355,9 +357,13 @@ statistics statistics_of(const program* p) {
     s.from_disk += k->counts.from_disk;
     s.from_memory += k->counts.from_memory;
   }
-  s.cache = disk_cache_state(s.cache_says);
+  static_assert(static_cast<int>(disk_cache::not_trusted) == static_cast<int>(runtime::cache_state::not_trusted));
+  s.cache = static_cast<disk_cache>(disk_cache_state(s.cache_says));
   return s;
 }
+
+void set_code_generator(const char* path) { choose_plugin(path == nullptr ? "" : path); }
+void note_headers(const char* path) { add_headers(path == nullptr ? "" : path); }
 
 const char* expression_text(program* p) { return p->text.c_str(); }
 const char* plan_text(const kernel* k) { return k->code->plan().c_str(); }

@@ -7,9 +7,10 @@
 #include <sheaf/jit/plan/options.hpp>
 #include <sheaf/runtime/sheaf_call.h>
 #include <sheaf/dsl/graph/graph.hpp>
-#include <sheaf/jit/engine/program.hpp>
 
 namespace sheaf::inline v0_1::jit {
+
+struct device_place;  // program.hpp
 
 // What a runner is made for: the class of arguments that share it.
 struct call_class {

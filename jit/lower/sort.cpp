@@ -5,6 +5,7 @@
 // others. Memory: see plan/sort.hpp.
 #include <sheaf/jit/lower/sort.hpp>
 
+#include <sheaf/jit/lower/digits.hpp>
 #include <sheaf/jit/lower/sort_kernels.hpp>
 #include <sheaf/jit/plan/sort.hpp>
 
@@ -16,71 +17,6 @@ using plan::sort_step;
 namespace {
 
 ir::value sum(ir::block_builder& b, ir::value x, ir::value y) { return b.emit(op::add, {x, y}); }
-
-template <class Body>
-void each_digit(ir::block_builder& b, Body&& body) {
-  ir::block_builder d = b.loop(ir::loop_kind::serial, "digit", b.i64(0), b.i64(digits));
-  body(d, d.counter());
-  d.close();
-}
-ir::value entry_of(ir::block_builder& b, ir::value digit, ir::value tile, ir::value tiles) {
-  return sum(b, b.emit(op::mul, {digit, tiles}), tile);
-}
-
-}  // namespace
-
-range part_of(ir::block_builder& b, ir::value tile, std::int64_t size, ir::value first, ir::value end) {
-  const ir::value low = sum(b, first, b.emit(op::mul, {tile, b.i64(size)}));
-  return {low, b.emit(op::minimum, {sum(b, low, b.i64(size)), end})};
-}
-ir::value listed_of(ir::block_builder& b, std::int32_t memory, ir::value room) {
-  const ir::value all = b.load(memory, element::i64, {b.i64(1)});
-  return b.emit(op::select, {b.emit(op::less_equal, {all, room}), all, b.i64(0)});
-}
-
-ir::value last_digit(ir::block_builder& b, ir::value key) { return b.emit(op::remainder, {key, b.i64(digits)}); }
-ir::value moved_digit(ir::block_builder& b, ir::value key, ir::value top) {
-  const ir::value rest = b.emit(op::quotient, {key, b.i64(digits)});
-  return sum(b, rest, b.emit(op::mul, {last_digit(b, key), top}));
-}
-
-std::int32_t counters(ir::module& m) {
-  return ir::add_buffer(m, {.name = "digits",
-                            .type = element::i32,
-                            .rank = 1,
-                            .where = ir::role::local,
-                            .elements = digits,
-                            .unit_inner = true,
-                            .extents = {digits}});
-}
-void clear_digits(ir::block_builder& b, std::int32_t own) {
-  each_digit(b, [&](ir::block_builder& d, ir::value digit) { d.store(own, {digit}, d.constant(element::i32, 0)); });
-}
-ir::value next_place(ir::block_builder& b, std::int32_t own, ir::value digit) {
-  const ir::value position = b.load(own, element::i32, {digit});
-  b.store(own, {digit}, sum(b, position, b.constant(element::i32, 1)));
-  return b.cast(element::i64, position);
-}
-void count_digit(ir::block_builder& b, std::int32_t own, ir::value digit) { next_place(b, own, digit); }
-void store_digits(ir::block_builder& b, std::int32_t own, std::int32_t memory, ir::value counts, ir::value tile,
-                  ir::value tiles) {
-  each_digit(b, [&](ir::block_builder& d, ir::value digit) {
-    const ir::value seen = d.load(own, element::i32, {digit});
-    d.store(memory, {sum(d, counts, entry_of(d, digit, tile, tiles))}, d.cast(element::i64, seen));
-  });
-}
-void load_digits(ir::block_builder& b, std::int32_t own, std::int32_t memory, const counts_place& at, ir::value tile,
-                 ir::value tiles) {
-  each_digit(b, [&](ir::block_builder& d, ir::value digit) {
-    const ir::value entry = entry_of(d, digit, tile, tiles);
-    const ir::value team = d.emit(op::quotient, {entry, d.i64(plan::counts_at_once)});
-    const ir::value in_team = d.load(memory, element::i64, {sum(d, at.counts, entry)});
-    const ir::value before = d.load(memory, element::i64, {sum(d, at.sums, team)});
-    d.store(own, {digit}, d.cast(element::i32, sum(d, in_team, before)));
-  });
-}
-
-namespace {
 
 // The kernels of the first pass.
 struct sort_lowering {

@@ -4,7 +4,7 @@
 #include <sheaf/jit/lower/sort_kernels.hpp>
 
 #include <sheaf/jit/ir/verify.hpp>
-#include <sheaf/jit/lower/sort.hpp>
+#include <sheaf/jit/lower/digits.hpp>
 #include <sheaf/jit/plan/sort.hpp>
 
 namespace sheaf::inline v0_1::lower {

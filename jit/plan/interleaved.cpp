@@ -5,7 +5,6 @@
 
 #include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
-#include <sheaf/jit/plan/scans.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 
 namespace sheaf::inline v0_1::plan {

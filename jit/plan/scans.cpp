@@ -4,6 +4,7 @@
 
 #include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/jit/plan/interleaved.hpp>
+#include <sheaf/jit/plan/layout.hpp>
 #include <sheaf/dsl/passes/running_derivative.hpp>
 #include <sheaf/jit/plan/recurrence.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
@@ -12,6 +13,7 @@
 #include <sheaf/jit/plan/sliding.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 #include <sheaf/jit/plan/tie_ranges.hpp>
+#include <sheaf/jit/plan/tie_windows.hpp>
 #include <sheaf/jit/plan/windows.hpp>
 
 namespace sheaf::inline v0_1::plan {
@@ -290,20 +292,6 @@ bool is_running(graph& g, const sliding& r) {
 }
 
 }  // namespace
-
-stage layout_of(graph& g, const facts& known, node_id value, const stage& s) {
-  stage like = s;
-  like.vector = no_node;
-  double least = 0;
-  for (const node_id idx : indices_of(g, g.free[value])) {
-    if (!may_vectorise(g, value, idx)) continue;
-    const double cost = cost_of(g, known, value, idx, 1);
-    if (like.vector != no_node && cost > least) continue;
-    least = cost;
-    like.vector = idx;
-  }
-  return like;
-}
 
 bool take_scan(graph& g, const facts& known, stage& s, std::vector<stage>& before, trust& trusted) {
   if (s.how != way::map) return false;

@@ -13,7 +13,4 @@ namespace sheaf::inline v0_1::plan {
 // Works on one reduction of the stage; false: there is none. New stages are appended to `before`.
 bool take_scan(graph& g, const facts& known, stage& s, std::vector<stage>& before, trust& trusted);
 
-// The stage as a pattern for storing a value: its last index is the one along which the value is best stored.
-stage layout_of(graph& g, const facts& known, node_id value, const stage& s);
-
 }  // namespace sheaf::inline v0_1::plan

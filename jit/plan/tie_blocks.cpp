@@ -2,7 +2,7 @@
 // extremum is, the first or the last of equals.
 #include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
-#include <sheaf/jit/plan/scans.hpp>
+#include <sheaf/jit/plan/layout.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 #include <sheaf/jit/plan/tie_ranges.hpp>
 

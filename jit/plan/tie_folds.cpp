@@ -6,7 +6,7 @@
 #include <sheaf/jit/plan/interleaved.hpp>
 #include <sheaf/jit/plan/lengths.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
-#include <sheaf/jit/plan/scans.hpp>
+#include <sheaf/jit/plan/layout.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 #include <sheaf/jit/plan/tied.hpp>
 

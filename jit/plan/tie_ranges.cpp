@@ -5,7 +5,7 @@
 #include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/jit/plan/lengths.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
-#include <sheaf/jit/plan/scans.hpp>
+#include <sheaf/jit/plan/layout.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 #include <sheaf/jit/plan/tie_folds.hpp>
 

@@ -4,7 +4,6 @@
 
 #include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
-#include <sheaf/jit/plan/scans.hpp>
 #include <sheaf/jit/plan/schedule.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 

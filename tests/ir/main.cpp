@@ -1,5 +1,5 @@
-// The programs of tests/coverage and the workloads, planned for each target: their kernel IR is what tests/golden/ir.txt
-// says. A change of it is a change of the planner that somebody meant, or one that nobody did.
+// The programs of tests/coverage and the workloads, planned for each target: their kernel IR is what
+// tests/golden/ir.txt says. A change of it is a change of the planner that somebody meant, or one that nobody did.
 //
 //   test_ir [--gtest_filter=...]
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Kernel IR as it must stay: of every program that is tried a line of tests/golden/ir.txt with a hash of its IR for each
-// target. Input: programs and the extents of their arguments. SHEAF_UPDATE_GOLDEN=1 writes the file;
+// Kernel IR as it must stay: of every program that is tried a line of tests/golden/ir.txt with a hash of its IR for
+// each target. Input: programs and the extents of their arguments. SHEAF_UPDATE_GOLDEN=1 writes the file;
 // SHEAF_GOLDEN_TEXT=FOLDER writes what was hashed into FOLDER/NAME.TARGET.ir, to be compared with another tree's.
 #pragma once
 #include <cstdint>

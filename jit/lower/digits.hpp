@@ -1,0 +1,30 @@
+// The digits of keys that a list is sorted by, and how many of each a tile has. Private header, of sort.cpp and
+// sort_kernels.cpp.
+#pragma once
+#include <sheaf/jit/lower/lowering.hpp>
+
+namespace sheaf::inline v0_1::lower {
+
+// Part `tile` of a range, in parts of `size`.
+range part_of(ir::block_builder& b, ir::value tile, std::int64_t size, ir::value first, ir::value end);
+// How many there are to sort: none, if there is no room for all.
+ir::value listed_of(ir::block_builder& b, std::int32_t memory, ir::value room);
+
+ir::value last_digit(ir::block_builder& b, ir::value key);
+// top: the weight of the first digit, to where the last one moves.
+ir::value moved_digit(ir::block_builder& b, ir::value key, ir::value top);
+
+// What a tile has of each digit: first how many, then where the next one goes.
+std::int32_t counters(ir::module& m);
+void clear_digits(ir::block_builder& b, std::int32_t own);
+void count_digit(ir::block_builder& b, std::int32_t own, ir::value digit);
+ir::value next_place(ir::block_builder& b, std::int32_t own, ir::value digit);
+void store_digits(ir::block_builder& b, std::int32_t own, std::int32_t memory, ir::value counts, ir::value tile,
+                  ir::value tiles);
+struct counts_place {
+  ir::value counts, sums;
+};
+void load_digits(ir::block_builder& b, std::int32_t own, std::int32_t memory, const counts_place& at, ir::value tile,
+                 ir::value tiles);
+
+}  // namespace sheaf::inline v0_1::lower
