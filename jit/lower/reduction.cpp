@@ -10,22 +10,6 @@ namespace sheaf::inline v0_1::lower {
 
 element accumulated(element type) { return type == element::f16 || type == element::bf16 ? element::f32 : type; }
 
-namespace {
-
-// The same reduction with a bound index under a name that nothing in the program has, so nothing inside captures it.
-node_id renamed(graph& g, node_id n, node_id idx, plan::trust& trusted) {
-  const node_id fresh = plan::fresh_index(g, idx, g.arg(idx, 0), g.arg(idx, 1));
-  plan::replacement put(g);
-  put.add(idx, fresh);
-  std::vector<node_id> indices;
-  for (const node_id b : plan::bound_indices(g, n)) indices.push_back(put(b));
-  plan::trust_alike(g, n, put, trusted);
-  indices.insert(indices.begin(), {put(g.arg(n, 0)), put(g.arg(n, 1))});
-  return g.intern(op::reduce, g.type(n), g[n].attribute, indices.data(), static_cast<int>(indices.size()));
-}
-
-}  // namespace
-
 // Are the reductions inside n that run outside its loops known already, and is all it reads stored?
 bool kernel_lowering::computed_outside(node_id n, scope& at) {
   bool ready = true;
@@ -106,7 +90,7 @@ ir::value kernel_lowering::reduction(node_id n, scope& at) {
   for (const node_id idx : plan::bound_indices(g, n))
     if (at.bound.has(g.ordinal(idx))) {
       const auto [entry, fresh] = plan.renamed.try_emplace(n, no_node);
-      if (fresh) entry->second = renamed(g, n, idx, plan.trusted);
+      if (fresh) entry->second = plan::renamed(g, n, idx, plan.trusted);
       return emit(plan.renamed.at(n), at);
     }
   plan::for_each_node(g, n, [&](node_id q) {

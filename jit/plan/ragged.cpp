@@ -82,12 +82,25 @@ bound_by_data bound_in(graph& g, node_id n, const trust& trusted) {
   return {};
 }
 
-node_id narrowed_once(graph& g, node_id n, trust& trusted) {
+// What n reads, what is read around it, and what reductions around it bind.
+index_set indices_around(const graph& g, node_id n, node_id root) {
+  index_set all = indices_in(g, n);
+  all |= g.free[root];
+  std::unordered_set<node_id> around{n};
+  for_each_node(g, root, [&](node_id q) {
+    for (int k = g.kind(q) == op::load ? 1 : 0; k < g[q].count; ++k)
+      if (around.contains(g.arg(q, k)) && around.insert(q).second && g.kind(q) == op::reduce)
+        all |= set_of(g, bound_indices(g, q));
+  });
+  return all;
+}
+
+node_id narrowed_once(graph& g, node_id n, node_id root, trust& trusted) {
   if (keeps_several(g, n)) return no_node;
   const bound_by_data r = bound_in(g, n, trusted);
   if (r.index == no_node) return no_node;
   replacement put(g);
-  put.add(r.index, fresh_index(g, r.index, r.low, r.high));
+  put.add(r.index, unused_index(g, r.index, r.low, r.high, indices_around(g, n, root)));
   std::vector<node_id> indices;
   for (const node_id idx : bound_indices(g, n)) indices.push_back(put(idx));
   trust_alike(g, n, put, trusted);
@@ -132,7 +145,7 @@ node_id narrowed(graph& g, node_id root, trust& trusted) {
     if (g.kind(root) == op::reduce) all.push_back(root);
     node_id from = no_node, to = no_node;
     for (const node_id n : all)
-      if (to == no_node) to = narrowed_once(g, from = n, trusted);
+      if (to == no_node) to = narrowed_once(g, from = n, root, trusted);
     if (to == no_node) break;
     replacement put(g);
     put.add(from, to);
@@ -237,7 +250,8 @@ void inline_definitions(graph& g, stage& s, const slice_lists& l, const std::vec
           use = n;
     });
     if (use == no_node) return;
-    const node_id define = g.arg(use, 0), body = of_stored(g, g.arg(define, 0), before);
+    const node_id define = g.arg(use, 0), own = of_stored(g, g.arg(define, 0), before);
+    const node_id body = g.arg(define, 1) == l.slice ? own : without_binding(g, own, l.slice, trusted);
     replacement rename(g), put(g);
     rename.add(g.arg(define, 1), l.slice);
     trust_alike(g, body, rename, trusted);

@@ -233,6 +233,23 @@ class replacement {
   std::unordered_map<node_id, node_id> to_;
 };
 
+// An index under a name that nothing in an expression has: none of its reductions captures it. Programs hold few
+// indices, and those that an earlier rewrite made for other expressions will do.
+inline node_id unused_index(graph& g, node_id like, node_id low, node_id high, const index_set& used) {
+  node_id found = like;
+  int serial = index_serial(g, like);
+  do found = index(g, index_name(g, like), ++serial, low, high);
+  while (used.has(g.ordinal(found)));
+  return found;
+}
+inline index_set indices_in(const graph& g, node_id root) {
+  index_set all;
+  for_each_node(g, root, [&](node_id n) {
+    if (g.kind(n) == op::index) all.insert(g.ordinal(n));
+  });
+  return all;
+}
+
 // What holds for a load holds for the same load in blocks or under another name.
 inline void trust_alike(graph& g, node_id root, replacement& put, std::unordered_set<node_id>& trusted) {
   std::vector<node_id> loads;
@@ -240,6 +257,33 @@ inline void trust_alike(graph& g, node_id root, replacement& put, std::unordered
     if (g.kind(n) == op::load && trusted.contains(n)) loads.push_back(n);
   });
   for (const node_id n : loads) trusted.insert(put(n));
+}
+
+// The same reduction with a bound index under another name.
+inline node_id renamed(graph& g, node_id n, node_id idx, std::unordered_set<node_id>& trusted) {
+  replacement put(g);
+  put.add(idx, unused_index(g, idx, g.arg(idx, 0), g.arg(idx, 1), indices_in(g, n)));
+  std::vector<node_id> indices;
+  for (const node_id b : bound_indices(g, n)) indices.push_back(put(b));
+  trust_alike(g, n, put, trusted);
+  return intern_reduce(g, monoid_of(g, n), g.type(n), put(g.arg(n, 0)), put(g.arg(n, 1)), indices);
+}
+
+// The same expression with no reduction over idx in it, so that idx can stand for another of its indices.
+inline node_id without_binding(graph& g, node_id e, node_id idx, std::unordered_set<node_id>& trusted) {
+  for (;;) {
+    node_id binds = no_node;
+    for_each_node(g, e, [&](node_id n) {
+      if (g.kind(n) != op::reduce) return;
+      for (const node_id bound : bound_indices(g, n))
+        if (bound == idx) binds = n;
+    });
+    if (binds == no_node) return e;
+    replacement put(g);
+    put.add(binds, renamed(g, binds, idx, trusted));
+    trust_alike(g, e, put, trusted);
+    e = put(e);
+  }
 }
 
 // Can a tensor hold the values of n? The ranges of its indices must depend on neither indices nor data.

@@ -28,11 +28,21 @@ meeting meeting_of(graph& g, const facts& known, node_id load, node_id lane) {
   return l.slope == 1 && unit_strides{known}(g.arg(load, 0)) ? meeting::contiguous : meeting::strided;
 }
 
+// What reductions cost that are placed outside of the lanes around them, whichever these are: each is tried with every
+// lane of its own, and so are those within it, which without this would be walked once for each choice around them.
+struct scan_cost {
+  node_id lane;
+  double repeats;
+  index_set counted;
+  double total;
+};
+using scan_costs = std::unordered_map<node_id, std::vector<scan_cost>>;
+
 class cost_walk {
  public:
   // counted: the indices that the first repeats are a product of.
-  cost_walk(graph& g, const facts& known, node_id lane, const index_set& counted)
-      : g_(g), known_(known), lane_(lane), counted_(counted) {}
+  cost_walk(graph& g, const facts& known, node_id lane, const index_set& counted, scan_costs& costs)
+      : g_(g), known_(known), lane_(lane), counted_(counted), costs_(costs) {}
 
   void operator()(node_id n, double repeats) {
     if (!seen_.insert(n).second) return;
@@ -89,9 +99,12 @@ class cost_walk {
     return values;
   }
   double scan(node_id n, node_id lane, double repeats) {
-    cost_walk inner(g_, known_, lane, counted_);
+    for (const scan_cost& c : costs_[n])
+      if (c.lane == lane && c.repeats == repeats && c.counted == counted_) return c.total;
+    cost_walk inner(g_, known_, lane, counted_, costs_);
     inner(g_.arg(n, 0), repeats);
     inner(g_.arg(n, 1), repeats);
+    costs_[n].push_back({lane, repeats, counted_, inner.total});
     return inner.total;
   }
 
@@ -99,6 +112,7 @@ class cost_walk {
   const facts& known_;
   node_id lane_;
   index_set counted_;
+  scan_costs& costs_;
   std::unordered_set<node_id> seen_;
   std::vector<node_id> states_;  // of tuples, those met
 
@@ -125,13 +139,15 @@ bool may_vectorise(const graph& g, node_id root, node_id lane) {
 }
 
 double cost_of(graph& g, const facts& known, node_id root, node_id lane, double repeats) {
-  cost_walk walk(g, known, lane, g.free[root]);
+  scan_costs costs;
+  cost_walk walk(g, known, lane, g.free[root], costs);
   walk(root, repeats);
   return walk.total;
 }
 
 node_id lane_of(graph& g, const facts& known, node_id reduce) {
-  cost_walk walk(g, known, no_node, {});
+  scan_costs costs;
+  cost_walk walk(g, known, no_node, {}, costs);
   walk(reduce, 1);
   return walk.chosen;
 }

@@ -1,5 +1,5 @@
 // What is not evaluated is no error and adds nothing: empty loops, conditions that never hold, derivatives of either.
-// By kernels as by the reference.
+// By kernels as by the reference. And programs that planning once took apart wrongly.
 #include <gtest/gtest.h>
 
 #include <sheaf/text.hpp>
@@ -165,6 +165,42 @@ TEST(guarded, checks_fail_with_their_own_words) {
   for (int f = 0; f < 40; ++f) cut(f, 1) = 1;
   p(0) = 2;
   expect_outside(text, {{"cut", cut}, {"p", p}, {"w", w}});
+}
+
+// What d sums over has the name of the slices that d is computed in.
+TEST(guarded, a_definition_computed_in_a_slice_keeps_its_own_indices) {
+  const char* text =
+      "input cut: i64[?, 2]\ninput x: f64[?, ?]\nd(k) = sum(m.in(0, extent(cut, 0)), x(k, m))\nz = sum(k, d(k))\n"
+      "y(j.in(0, 4)) = sum(m.in(0, extent(cut, 0)).where(cut(m, 0) <= j && j < cut(m, 1)), "
+      "d(m) * 2 + sum(t.in(cut(m, 0), cut(m, 1)), cast<f64>(t)))\noutput z, y";
+  auto x = filled<double>(2, 2, 1);
+  auto cut = filled<std::int64_t>(2, 2, 1);
+  x(0, 1) = 5;
+  x(1, 1) = 7;
+  cut(0, 1) = 3;
+  cut(1, 0) = 2;
+  cut(1, 1) = 4;
+  expect(text, {{"cut", cut}, {"x", x}}, "14 0 15 36 21 ");
+}
+
+// Each of them may run in lanes of its own: they are not tried together.
+TEST(guarded, reductions_within_reductions_are_planned_one_by_one) {
+  std::string nested = "1.0";
+  for (int depth = 0; depth < 40; ++depth) {
+    const std::string i = "i" + std::to_string(depth);
+    nested = "sum(" + i + ", w(" + i + ") + " + nested + ")";
+  }
+  expect(("input w: f64[?]\ny(j) = w(j) * " + nested).c_str(), {{"w", filled<double>(1, 2)}}, "162 ");
+}
+
+// A reduction under another name takes a name that is there already, where nothing within it has that.
+TEST(guarded, names_of_indices_are_used_again) {
+  expect(
+      "input w: f64[?]\ninput off: i64[0]\n"
+      "d(m.in(0, extent(w, 0)), s.in(0, extent(w, 0))) = "
+      "prod(j.in(0, 0), (w(0) - logsumexp(h.in(off(j), off(j)), w(h))) * w.clamped(s))\n"
+      "loss = sum(over(i, j), d(i, j))\nslope = sum(i, grad(loss, w)(i))\noutput grad(slope, w)",
+      {{"w", filled<double>(1, 2)}, {"off", filled<std::int64_t>(0, 0)}}, "0 ");
 }
 
 }  // namespace
