@@ -32,7 +32,9 @@ std::map<std::string, std::string> lines_of(const std::string& text) {
   std::map<std::string, std::string> lines;
   std::istringstream stream(text);
   for (std::string line; std::getline(stream, line);) {
-    const std::size_t name = line.find(' ');
+    std::size_t name = line.size();  // names have spaces, hashes have none
+    for (std::size_t k = 0; k < std::size(targets) && name != 0 && name != std::string::npos; ++k)
+      name = line.rfind(' ', name - 1);
     if (name != std::string::npos) lines[line.substr(0, name)] = line.substr(name + 1);
   }
   return lines;

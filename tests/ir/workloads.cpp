@@ -22,6 +22,7 @@ TEST(golden, what_is_changed_or_missing_is_named) {
   EXPECT_EQ(difference("a 1 2 3\nb 4 5 6\n", "a 1 2 3\nb 4 5 6\n", false), "");
   EXPECT_EQ(difference("a 1 2 3\nb 4 5 6\n", "a 1 0 0\nb 4 5 6\n", false), "a has other kernels: x86_64, gpu\n");
   EXPECT_EQ(difference("a 1 2 3\n", "a 1 2 3\nb 4 5 6\n", false), "b is missing in the golden file\n");
+  EXPECT_EQ(difference("a b 1 2 3\n", "a b 1 2 4\n", false), "a b has other kernels: gpu\n");
   EXPECT_EQ(difference("a 1 2 3\nb 4 5 6\n", "a 1 2 3\n", false), "b is in the golden file, and was not tried\n");
   EXPECT_EQ(difference("a 1 2 3\nb 4 5 6\n", "a 1 2 3\n", true), "");
 }
