@@ -47,7 +47,7 @@ class builder : public rows_of_monoids {
   }
   constexpr built cast(element type, built e) { return {cast_to(g, type, e.id), false}; }
   constexpr built stop_gradient(built e) { return {g.intern(op::stop_gradient, g.type(e.id), 0, &e.id, 1), false}; }
-  constexpr node_id graft(node_id value, node_id path) { return v0_1::graft(g, value, path); }
+  constexpr node_id graft(node_id value, node_id path) { return sheaf::graft(g, value, path); }
 
   // Worth `value`; an error where it is evaluated and `wrong` holds.
   constexpr node_id required(node_id value, node_id wrong, const detail::sentence& operation) {

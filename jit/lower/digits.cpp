@@ -8,8 +8,6 @@ using plan::digits;
 
 namespace {
 
-ir::value sum(ir::block_builder& b, ir::value x, ir::value y) { return b.emit(op::add, {x, y}); }
-
 template <class Body>
 void each_digit(ir::block_builder& b, Body&& body) {
   ir::block_builder d = b.loop(ir::loop_kind::serial, "digit", b.i64(0), b.i64(digits));

@@ -5,6 +5,8 @@
 
 namespace sheaf::inline v0_1::lower {
 
+inline ir::value sum(ir::block_builder& b, ir::value x, ir::value y) { return b.emit(op::add, {x, y}); }
+
 // Part `tile` of a range, in parts of `size`.
 range part_of(ir::block_builder& b, ir::value tile, std::int64_t size, ir::value first, ir::value end);
 // How many there are to sort: none, if there is no room for all.

@@ -2,8 +2,8 @@
 // where it is beyond those before, as it is log(blocks) times for data in no order, the block is walked again for the
 // first that equals it. Shown by tests/jit/extreme.cpp.
 #include <sheaf/jit/lower/lowering.hpp>
+#include <sheaf/jit/plan/cost.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
-#include <sheaf/jit/plan/schedule.hpp>
 
 namespace sheaf::inline v0_1::lower {
 

@@ -10,7 +10,6 @@
 #include <sheaf/jit/plan/kept.hpp>
 #include <sheaf/jit/plan/kernels.hpp>
 #include <sheaf/jit/plan/rows.hpp>
-#include <sheaf/jit/plan/schedule.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 #include <sheaf/jit/plan/steer.hpp>
 #include <sheaf/jit/plan/traffic.hpp>

@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include <sheaf/jit/lower/lowering.hpp>
+#include <sheaf/jit/plan/cost.hpp>
 #include <sheaf/jit/plan/kernels.hpp>
-#include <sheaf/jit/plan/schedule.hpp>
 
 namespace sheaf::inline v0_1::lower {
 

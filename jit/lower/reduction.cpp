@@ -3,8 +3,8 @@
 #include <memory>
 
 #include <sheaf/jit/lower/lowering.hpp>
+#include <sheaf/jit/plan/cost.hpp>
 #include <sheaf/jit/plan/folds.hpp>
-#include <sheaf/jit/plan/schedule.hpp>
 
 namespace sheaf::inline v0_1::lower {
 

@@ -5,7 +5,7 @@
 
 #include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/jit/lower/lowering.hpp>
-#include <sheaf/jit/plan/schedule.hpp>
+#include <sheaf/jit/plan/cost.hpp>
 
 namespace sheaf::inline v0_1::lower {
 

@@ -4,7 +4,6 @@
 #include <memory>
 
 #include <sheaf/jit/lower/lowering.hpp>
-#include <sheaf/jit/plan/schedule.hpp>
 #include <sheaf/jit/plan/updates.hpp>
 
 namespace sheaf::inline v0_1::lower {

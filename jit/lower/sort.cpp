@@ -16,8 +16,6 @@ using plan::sort_step;
 
 namespace {
 
-ir::value sum(ir::block_builder& b, ir::value x, ir::value y) { return b.emit(op::add, {x, y}); }
-
 // The kernels of the first pass.
 struct sort_lowering {
   kernel_lowering& k;

@@ -16,7 +16,6 @@ using number = sort_number;
 
 constexpr int team_lanes = 256;
 
-ir::value sum(ir::block_builder& b, ir::value x, ir::value y) { return b.emit(op::add, {x, y}); }
 ir::value told(ir::block_builder& b, number n) { return b.extent(sort_numbers, static_cast<std::int32_t>(n)); }
 ir::value at(ir::block_builder& b, ir::value place) { return b.load(sort_memory, element::i64, {place}); }
 void put(ir::block_builder& b, ir::value place, ir::value x) { b.store(sort_memory, {place}, x); }

@@ -3,7 +3,6 @@
 
 #include <sheaf/jit/lower/lowering.hpp>
 #include <sheaf/jit/plan/kernels.hpp>
-#include <sheaf/jit/plan/schedule.hpp>
 
 namespace sheaf::inline v0_1::lower {
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include <sheaf/jit/lower/lowering.hpp>
-#include <sheaf/jit/plan/schedule.hpp>
 
 namespace sheaf::inline v0_1::lower {
 

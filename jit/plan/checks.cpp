@@ -122,18 +122,7 @@ struct evaluated_loads {
 
 // Checks run before any stage does: what they read of definitions is computed anew.
 node_id without_definitions(graph& g, node_id e) {
-  for (;;) {
-    node_id use = no_node;
-    for_each_node(g, e, [&](node_id n) {
-      if (g.kind(n) == op::load && g.kind(g.arg(n, 0)) == op::define) use = n;
-    });
-    if (use == no_node) return e;
-    std::vector<node_id> subscripts;
-    for (int k = 1; k < g[use].count; ++k) subscripts.push_back(g.arg(use, k));
-    replacement put(g);
-    put.add(use, inlined(g, g.arg(use, 0), subscripts.data()));
-    e = put(e);
-  }
+  return with_inlined(g, e, [](node_id) { return true; });
 }
 
 struct ends {

@@ -1,7 +1,7 @@
 #include <sheaf/jit/plan/layout.hpp>
 
 #include <sheaf/jit/plan/rewrite.hpp>
-#include <sheaf/jit/plan/schedule.hpp>
+#include <sheaf/jit/plan/cost.hpp>
 
 namespace sheaf::inline v0_1::plan {
 

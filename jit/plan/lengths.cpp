@@ -1,14 +1,9 @@
 #include <sheaf/jit/plan/lengths.hpp>
 
 #include <sheaf/dsl/graph/affine.hpp>
+#include <sheaf/jit/plan/rewrite.hpp>
 
 namespace sheaf::inline v0_1::plan {
-
-namespace {
-
-bool uses(const graph& g, node_id e, node_id idx) { return g.free[e].has(g.ordinal(idx)); }
-
-}  // namespace
 
 std::optional<mover> mover_of(graph& g, node_id bound, node_id over) {
   mover m;

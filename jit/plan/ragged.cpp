@@ -5,7 +5,6 @@
 #include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/jit/plan/exponentials.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
-#include <sheaf/jit/plan/schedule.hpp>
 #include <sheaf/jit/plan/sort.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 
@@ -219,24 +218,6 @@ bool walks_slice(graph& g, const slice_lists& l, node_id n) {
   return is(g.arg(g.arg(n, 2), 0), op::maximum, l.low) && is(g.arg(g.arg(n, 2), 1), op::minimum, l.high);
 }
 
-// A definition's body as it was written reads others that are stored nowhere: they are computed where they are read.
-node_id of_stored(graph& g, node_id e, const std::vector<stage>& before) {
-  for (;;) {
-    node_id use = no_node;
-    for_each_node(g, e, [&](node_id n) {
-      if (g.kind(n) != op::load || g.kind(g.arg(n, 0)) != op::define) return;
-      const auto stores = [&](const stage& other) { return other.define == g.arg(n, 0); };
-      if (std::none_of(before.begin(), before.end(), stores)) use = n;
-    });
-    if (use == no_node) return e;
-    std::vector<node_id> subscripts;
-    for (int k = 1; k < g[use].count; ++k) subscripts.push_back(g.arg(use, k));
-    replacement put(g);
-    put.add(use, inlined(g, g.arg(use, 0), subscripts.data()));
-    e = put(e);
-  }
-}
-
 // What a definition of the slice is worth, in the place of its load.
 void inline_definitions(graph& g, stage& s, const slice_lists& l, const std::vector<stage>& before, trust& trusted) {
   for (;;) {
@@ -250,7 +231,11 @@ void inline_definitions(graph& g, stage& s, const slice_lists& l, const std::vec
           use = n;
     });
     if (use == no_node) return;
-    const node_id define = g.arg(use, 0), own = of_stored(g, g.arg(define, 0), before);
+    const node_id define = g.arg(use, 0);
+    // As it was written it reads others, which are computed where they are read unless they are stored.
+    const node_id own = with_inlined(g, g.arg(define, 0), [&](node_id d) {
+      return std::none_of(before.begin(), before.end(), [&](const stage& other) { return other.define == d; });
+    });
     const node_id body = g.arg(define, 1) == l.slice ? own : without_binding(g, own, l.slice, trusted);
     replacement rename(g), put(g);
     rename.add(g.arg(define, 1), l.slice);

@@ -44,6 +44,11 @@ inline std::vector<node_id> names_of(const graph& g, node_id load) {
   return names;
 }
 
+// Does the expression depend on the index?
+inline bool uses(const graph& g, node_id e, node_id idx) { return g.free[e].has(g.ordinal(idx)); }
+
+inline node_id plus(graph& g, node_id e, std::int64_t n) { return make(g, op::add, e, integer(g, n)); }
+
 inline node_id without_cast(const graph& g, node_id n) { return g.kind(n) == op::cast ? g.arg(n, 0) : n; }
 
 inline bool is_function(const graph& g, node_id n) {
@@ -156,8 +161,7 @@ class replacement {
   explicit replacement(graph& g, const index_set& at = {}, bool simplifies = false)
       : g_(g), at_(at), simplifies_(simplifies) {}
   void add(node_id from, node_id to) {
-    to_[from] = to;
-    added_.push_back({from, to});
+    rename(from, to);
     if (g_.kind(from) == op::index) hidden_.insert(g_.ordinal(from));
   }
   void rename(node_id from, node_id to) {
@@ -203,10 +207,10 @@ class replacement {
     const index_set own = set_of(g_, bound_indices(g_, n));
     replacement inside(g_, at_, simplifies_);
     for (const auto& [from, to] : added_) {
-      if (g_.kind(from) == op::index && own.has(g_.ordinal(from))) continue;
-      inside.to_[from] = to;
-      inside.added_.push_back({from, to});
-      if (g_.kind(from) == op::index && hidden_.has(g_.ordinal(from))) inside.hidden_.insert(g_.ordinal(from));
+      const bool hides = g_.kind(from) == op::index && hidden_.has(g_.ordinal(from));
+      if (hides && own.has(g_.ordinal(from))) continue;
+      if (hides) inside.add(from, to);
+      else inside.rename(from, to);
     }
     return inside(n);
   }
@@ -248,6 +252,23 @@ inline index_set indices_in(const graph& g, node_id root) {
     if (g.kind(n) == op::index) all.insert(g.ordinal(n));
   });
   return all;
+}
+
+// The expression with the bodies of definitions in the place of those loads of them that are chosen.
+template <class Chosen>
+node_id with_inlined(graph& g, node_id e, Chosen chosen) {
+  for (;;) {
+    node_id use = no_node;
+    for_each_node(g, e, [&](node_id n) {
+      if (g.kind(n) == op::load && g.kind(g.arg(n, 0)) == op::define && chosen(g.arg(n, 0))) use = n;
+    });
+    if (use == no_node) return e;
+    std::vector<node_id> subscripts;
+    for (int k = 1; k < g[use].count; ++k) subscripts.push_back(g.arg(use, k));
+    replacement put(g);
+    put.add(use, inlined(g, g.arg(use, 0), subscripts.data()));
+    e = put(e);
+  }
 }
 
 // What holds for a load holds for the same load in blocks or under another name.

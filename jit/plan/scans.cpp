@@ -8,7 +8,6 @@
 #include <sheaf/dsl/passes/running_derivative.hpp>
 #include <sheaf/jit/plan/recurrence.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
-#include <sheaf/jit/plan/schedule.hpp>
 #include <sheaf/jit/plan/separate.hpp>
 #include <sheaf/jit/plan/sliding.hpp>
 #include <sheaf/jit/plan/stages.hpp>
@@ -24,8 +23,6 @@ constexpr double enough_pieces = 16;
 constexpr std::int64_t block_elements = 16384;
 constexpr double blocks_from = 131072;  // elements: below, one pass over the data is as fast
 constexpr double window_from = 48;      // steps of one result, beside three scans and their memory
-
-node_id plus(graph& g, node_id e, std::int64_t n) { return make(g, op::add, e, integer(g, n)); }
 
 // A value with a reduction in it is stored first, so that scans walk over what is there.
 node_id plain_value(graph& g, const facts& known, node_id value, const stage& s, std::vector<stage>& before) {

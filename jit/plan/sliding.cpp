@@ -9,8 +9,6 @@ namespace sheaf::inline v0_1::plan {
 
 namespace {
 
-bool uses(const graph& g, node_id e, node_id idx) { return g.free[e].has(g.ordinal(idx)); }
-
 // +1 where e never falls as t grows, -1 where it never rises, 0 where it does not depend on t; nothing where unknown.
 std::optional<int> trend(graph& g, node_id e, node_id t) {
   if (!uses(g, e, t)) return 0;

@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include <sheaf/jit/plan/centres.hpp>
+#include <sheaf/jit/plan/cost.hpp>
 #include <sheaf/jit/plan/folds.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/rows.hpp>
-#include <sheaf/jit/plan/schedule.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 
 namespace sheaf::inline v0_1::plan {

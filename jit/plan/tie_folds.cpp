@@ -14,8 +14,6 @@ namespace sheaf::inline v0_1::plan {
 
 namespace {
 
-bool uses(const graph& g, node_id e, node_id idx) { return g.free[e].has(g.ordinal(idx)); }
-node_id plus(graph& g, node_id e, std::int64_t n) { return make(g, op::add, e, integer(g, n)); }
 element wide(element type) { return type == element::f16 || type == element::bf16 ? element::f32 : type; }
 
 // One index of the sum, along the index outside that its range slides with.

@@ -16,8 +16,6 @@ namespace {
 constexpr double ranges_from = 64;   // terms of a sum: fewer are as fast one by one
 constexpr double dilated_from = 16;  // the same, where every term is an extremum that nothing else keeps
 
-bool uses(const graph& g, node_id e, node_id idx) { return g.free[e].has(g.ordinal(idx)); }
-node_id plus(graph& g, node_id e, std::int64_t n) { return make(g, op::add, e, integer(g, n)); }
 node_id minus(graph& g, node_id a, node_id b) { return make(g, op::sub, a, b); }
 
 // The place of `walk` at which `value` becomes `other`; no_node: there is none.

@@ -26,6 +26,11 @@ std::optional<walked> values_along(graph& g, const tied& found, node_id walk, tr
   return walked{walk, with(g, w.value, w.walk, walk)};
 }
 
+// Where an element of the range lies along the keys.
+node_id place_in(graph& g, const sliding& keys) {
+  return make(g, op::add, make(g, op::mul, keys.over, integer(g, keys.stride)), keys.bound);
+}
+
 // Of an element that holds a reduction: it is stored along the range, and read from there.
 node_id kept_along(graph& g, const facts& known, const tied& found, node_id walk, node_id value, const stage& s,
                    std::vector<stage>& before, trust& trusted) {
@@ -35,8 +40,7 @@ node_id kept_along(graph& g, const facts& known, const tied& found, node_id walk
   if (!s.indices.empty() && s.indices.back() == r.over) like.vector = walk;
   if (kept == no_node)
     kept = stored(g, value, "kept", like, before, "windows that overlap read it: it is computed once");
-  const node_id place = plus(g, make(g, op::mul, r.over, integer(g, r.stride)), r.bound);
-  const node_id here = with(g, kept, walk, place);
+  const node_id here = with(g, kept, walk, place_in(g, r));
   trusted.insert(kept);
   trusted.insert(here);
   return here;
@@ -85,9 +89,7 @@ bool take_tied(graph& g, const facts& known, node_id n, stage& s, std::vector<st
   node_id key = found.key, value = values->value, read = found.value, condition = found.condition;
   if (holds(g, keys.value, op::reduce)) {
     key = kept_along(g, known, found, keys.walk, keys.value, s, before, trusted);
-    const node_id kept = with(
-        g, key, plus(g, make(g, op::mul, found.keys.over, integer(g, found.keys.stride)), found.keys.bound), keys.walk);
-    value = with(g, value, keys.value, kept);
+    value = with(g, value, keys.value, with(g, key, place_in(g, found.keys), keys.walk));
   }
   if (holds(g, value, op::reduce)) {
     read = kept_along(g, known, found, keys.walk, value, s, before, trusted);

@@ -43,18 +43,16 @@ node_id known_as(graph& g, node_id value, node_id walk, const std::vector<stage>
   return no_node;
 }
 
-bool uses(const graph& g, node_id e, node_id idx) { return g.free[e].has(g.ordinal(idx)); }
-
-node_id plus(graph& g, node_id a, node_id b, std::int64_t n) {
-  return make(g, op::add, make(g, op::add, a, b), integer(g, n));
-}
-
 namespace {
 
 // As known_less_equal, where b is the least of some.
 bool not_above(graph& g, node_id a, node_id b) {
   if (g.kind(b) == op::minimum) return not_above(g, a, g.arg(b, 0)) && not_above(g, a, g.arg(b, 1));
   return known_less_equal(g, a, b);
+}
+
+node_id sum_of(graph& g, node_id a, node_id b, std::int64_t n = 0) {
+  return make(g, op::add, make(g, op::add, a, b), integer(g, n));
 }
 
 // mine is the extremum over this very range of these keys.
@@ -80,11 +78,11 @@ bool over_windows_around(graph& g, tied& found, node_id bound) {
   const bound_line low = bound_of(g, inner.low, t), high = bound_of(g, inner.high, t);
   if (!low.affine || !high.affine || low.slope != 1 || high.slope != 1) return false;
   // The last window's first place, which no later place of the first window may precede.
-  const node_id last = plus(g, r.over, to.rest, -1), first = plus(g, r.over, from.rest);
-  const node_id place = plus(g, last, low.rest);
+  const node_id last = sum_of(g, r.over, to.rest, -1), first = sum_of(g, r.over, from.rest);
+  const node_id place = sum_of(g, last, low.rest);
   const auto proven = [&](node_id a, node_id b) { return not_above(g, a, b) || proven_less_equal(g, a, b); };
   if (!proven(with(g, inner.low, t, last), place)) return false;
-  if (!proven(plus(g, place, integer(g, 1)), with(g, inner.high, t, first))) return false;
+  if (!proven(plus(g, place, 1), with(g, inner.high, t, first))) return false;
   trust unused;
   const walked w = value_along(g, inner, unused);
   found.extremum = monoid_of(g, q) == monoid::max ? monoid::min : monoid::max;

@@ -25,8 +25,6 @@ tied tied_of(graph& g, node_id reduce);
 
 node_id seen_through(graph& g, node_id load);  // what a load of a definition stands for
 bool is_extremum(const graph& g, node_id n);
-bool uses(const graph& g, node_id e, node_id idx);
-node_id plus(graph& g, node_id a, node_id b, std::int64_t n = 0);  // a + b + n
 node_id with(graph& g, node_id e, node_id from, node_id to);
 // A stage of `before` that has this value already, read at `walk`; no_node: there is none.
 node_id known_as(graph& g, node_id value, node_id walk, const std::vector<stage>& before);

@@ -6,19 +6,19 @@
 
 namespace sheaf::inline v0_1::target {
 
-// They decide whether threads share a loop, which kernels take turns, what goes past the caches and what is asked for
-// ahead, and the times that plans predict: nothing that changes a result.
+// They decide whether threads share a loop, which kernels are interleaved, which stores are non-temporal, what is
+// prefetched, and the times that plans predict: nothing that changes a result.
 struct family {
   const char* name;
-  double read, write;        // bytes a nanosecond from memory, and past the caches, by all threads of a few cores
-  double copy;               // both directions together
-  double operation;          // nanoseconds of a weight of 1, see plan/weights.hpp
+  double read, write;  // bytes a nanosecond: loads from memory, and non-temporal stores, by all threads of a few cores
+  double copy;         // both directions together
+  double operation;    // nanoseconds of a weight of 1, see plan/weights.hpp
   double second_cache, last_cache;  // bytes that one core reaches
   double wake = 4000;  // nanoseconds until threads that sleep have shared a loop: less work is done sooner alone
 
-  // Outputs as large go past the caches, if they are not read again soon.
+  // Outputs as large are stored non-temporally, if they are not read again soon.
   constexpr double past_cache() const { return last_cache / 2; }
-  // Inputs as large come from memory: lines are asked for ahead.
+  // Inputs as large come from memory: they are prefetched.
   constexpr double from_memory() const { return last_cache / 8; }
   // Inputs as large were driven out of a core's own caches since the last call.
   constexpr double from_last_cache() const { return second_cache; }

@@ -238,4 +238,21 @@ std::vector<std::string> by_name::inputs() const {
   return out;
 }
 
+void add_directions(const subject& s, const values& y, table& data) {
+  data["tangent_" + s.by] = floats(101, data.at(s.by).extents, -1, 1);
+  const by_name first(s.first, jit::backend::reference);
+  const values c = floats(103, y.extents, 0.5, 1.5);
+  // cotangent_y has y's name, which may be an automatic one.
+  for (const std::string& name : first.inputs())
+    if (name.rfind("cotangent_", 0) == 0) data[name] = c;
+  data["cotangent"] = c;
+}
+
+void check_on_wide_and_gaps(const subject& s, std::uint64_t seed) {
+  subject first = s;
+  first.second.clear();
+  check_backends(first, some_data(seed, shape::wide));
+  if (!testing::Test::HasFailure()) check_backends(s, some_data(seed, shape::gaps));
+}
+
 }  // namespace sheaf::test

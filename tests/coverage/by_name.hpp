@@ -73,6 +73,10 @@ values check_backends(const subject& s, table data);
 // The same, and: vjp and jvp against differences, <c, jvp v> = <vjp c, v>, the second derivative against differences
 // of the first, and both ways of asking for it against each other.
 values check_derivatives(const subject& s, table data);
+// Directions and cotangents for the programs of the derivatives of y.
+void add_directions(const subject& s, const values& y, table& data);
+// The backends alone: value and first derivatives on wide data, for the evaluator is slow, and all on data with gaps.
+void check_on_wide_and_gaps(const subject& s, std::uint64_t seed);
 // Derivatives on small data, and the backends alone on the other shapes.
 void check_everywhere(const subject& s, std::uint64_t seed);
 

@@ -111,17 +111,6 @@ void expect_derivative(const values& found, const difference& expected, const st
         << " and " << expected.narrow.numbers[i];
 }
 
-// Directions and cotangents for the programs of the derivatives.
-void add_directions(const subject& s, const values& y, table& data) {
-  data["tangent_" + s.by] = floats(101, data.at(s.by).extents, -1, 1);
-  const by_name first(s.first, jit::backend::reference);
-  values c = floats(103, y.extents, 0.5, 1.5);
-  // cotangent_y has y's name, which may be an automatic one.
-  for (const std::string& name : first.inputs())
-    if (name.rfind("cotangent_", 0) == 0) data[name] = c;
-  data["cotangent"] = c;
-}
-
 }  // namespace
 
 values check_backends(const subject& s, table data) {
@@ -190,10 +179,7 @@ values check_derivatives(const subject& s, table data) {
 
 void check_everywhere(const subject& s, std::uint64_t seed) {
   check_derivatives(s, some_data(seed, shape::small));
-  subject first = s;
-  first.second.clear();  // the evaluator is slow
-  if (!testing::Test::HasFailure()) check_backends(first, some_data(seed, shape::wide));
-  if (!testing::Test::HasFailure()) check_backends(s, some_data(seed, shape::gaps));
+  if (!testing::Test::HasFailure()) check_on_wide_and_gaps(s, seed);
 }
 
 }  // namespace sheaf::test

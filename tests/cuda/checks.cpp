@@ -40,15 +40,6 @@ std::vector<values> compared(const std::vector<std::int32_t>& words, const table
   return expected;
 }
 
-void add_directions(const subject& s, const values& y, table& data) {
-  data["tangent_" + s.by] = floats(101, data.at(s.by).extents, -1, 1);
-  const by_name first(s.first, jit::backend::reference);
-  const values c = floats(103, y.extents, 0.5, 1.5);
-  for (const std::string& name : first.inputs())
-    if (name.rfind("cotangent_", 0) == 0) data[name] = c;
-  data["cotangent"] = c;
-}
-
 }  // namespace
 
 values check_backends(const subject& s, table data) {
@@ -63,11 +54,6 @@ values check_backends(const subject& s, table data) {
 
 values check_derivatives(const subject& s, table data) { return check_backends(s, std::move(data)); }
 
-void check_everywhere(const subject& s, std::uint64_t seed) {
-  subject first = s;
-  first.second.clear();
-  check_backends(first, some_data(seed, shape::wide));
-  if (!testing::Test::HasFailure()) check_backends(s, some_data(seed, shape::gaps));
-}
+void check_everywhere(const subject& s, std::uint64_t seed) { check_on_wide_and_gaps(s, seed); }
 
 }  // namespace sheaf::test

@@ -3,40 +3,27 @@
 
 #include <coverage/by_name.hpp>
 
-#include "checks.hpp"
+#include "record.hpp"
 
 namespace sheaf::test {
 
-std::string& subject_name() {
-  static std::string name;
-  return name;
-}
-
 values check_backends(const subject& s, table data) {
   const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-  subject_name() = std::string(test->test_suite_name()) + "." + test->name() + "/" + s.name;
+  std::string& name = ir_record::only().subject;
   const values y = by_name(s.value, jit::backend::reference)(data)[0];
+  name = std::string(test->test_suite_name()) + "." + test->name() + "/" + s.name;
   by_name(s.value, jit::backend::chosen)(data);
   if (!s.first.empty()) {
-    const by_name first(s.first, jit::backend::chosen);
-    data["tangent_" + s.by] = data.at(s.by);
-    data["cotangent"] = y;
-    for (const std::string& name : first.inputs())
-      if (name.rfind("cotangent_", 0) == 0) data[name] = y;
-    first(data);
+    add_directions(s, y, data);
+    by_name(s.first, jit::backend::chosen)(data);
   }
   if (!s.second.empty()) by_name(s.second, jit::backend::chosen)(data);
-  subject_name().clear();
+  name.clear();
   return y;
 }
 
 values check_derivatives(const subject& s, table data) { return check_backends(s, std::move(data)); }
 
-void check_everywhere(const subject& s, std::uint64_t seed) {
-  subject first = s;
-  first.second.clear();
-  check_backends(first, some_data(seed, shape::wide));
-  check_backends(s, some_data(seed, shape::gaps));
-}
+void check_everywhere(const subject& s, std::uint64_t seed) { check_on_wide_and_gaps(s, seed); }
 
 }  // namespace sheaf::test

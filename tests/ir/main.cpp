@@ -4,11 +4,13 @@
 //   test_ir [--gtest_filter=...]
 #include <gtest/gtest.h>
 
+#include <cstdio>
+#include <cstdlib>
+
 #include <coverage/instead.hpp>
 #include <sheaf/dsl/graph/pack.hpp>
 #include <support/golden.hpp>
 
-#include "checks.hpp"
 #include "record.hpp"
 
 namespace {
@@ -17,7 +19,8 @@ using namespace sheaf;
 
 // False: outside of a check the values count, and the reference gives them.
 bool note_kernels(const std::vector<std::int32_t>& words, const sheaf_tensor* tensors) {
-  if (test::subject_name().empty()) return false;
+  test::ir_record& record = test::ir_record::only();
+  if (record.subject.empty()) return false;
   const graph g = unpack(words.data());
   plan::call_facts call;
   for (int i = 0; i < g.inputs.size(); ++i) {
@@ -25,12 +28,14 @@ bool note_kernels(const std::vector<std::int32_t>& words, const sheaf_tensor* te
     call.inputs.push_back(
         {{tensors[i].extents, tensors[i].extents + rank}, rank == 0 || tensors[i].strides[rank - 1] == 1});
   }
-  test::ir_record::only().add(test::subject_name(), g, call);
+  record.add(record.subject, g, call);
   return true;
 }
 
 bool same_as_golden() {
-  const std::string found = test::ir_record::only().text();
+  const test::ir_record& record = test::ir_record::only();
+  if (const char* folder = std::getenv("SHEAF_GOLDEN_TEXT")) record.write_texts(folder);
+  const std::string found = record.text();
   const bool some = testing::GTEST_FLAG(filter) != "*";
   if (golden::updating() && some) return std::printf("all programs are needed to write the golden file\n"), false;
   if (golden::updating()) return static_cast<bool>(golden::same("ir.txt", found));

@@ -1,7 +1,7 @@
 #include "record.hpp"
 
 #include <algorithm>
-#include <cstdlib>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -17,15 +17,6 @@ std::uint64_t hash_of(const std::string& text) {
   std::uint64_t hash = 0xCBF29CE484222325u;
   for (const unsigned char c : text) hash = (hash ^ c) * 0x100000001B3u;
   return hash;
-}
-
-void write_text(const std::string& name, const char* target, const std::string& text) {
-  const char* folder = std::getenv("SHEAF_GOLDEN_TEXT");
-  if (folder == nullptr) return;
-  std::string file = name;
-  std::replace(file.begin(), file.end(), '/', ':');
-  std::filesystem::create_directories(folder);
-  std::ofstream(std::filesystem::path(folder) / (file + "." + target + ".ir")) << text;
 }
 
 std::map<std::string, std::string> lines_of(const std::string& text) {
@@ -78,11 +69,20 @@ std::string ir_record::text() const {
       char hash[20];
       std::snprintf(hash, sizeof hash, " %016llx", static_cast<unsigned long long>(hash_of(texts[k])));
       text += hash;
-      write_text(name, targets[k], texts[k]);
     }
     text += "\n";
   }
   return text;
+}
+
+void ir_record::write_texts(const std::string& folder) const {
+  std::filesystem::create_directories(folder);
+  for (const auto& [name, texts] : all_) {
+    std::string file = name;
+    std::replace(file.begin(), file.end(), '/', ':');
+    for (std::size_t k = 0; k < texts.size(); ++k)
+      std::ofstream(std::filesystem::path(folder) / (file + "." + targets[k] + ".ir")) << texts[k];
+  }
 }
 
 std::string difference(const std::string& golden, const std::string& found, bool some) {

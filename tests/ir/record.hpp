@@ -22,6 +22,10 @@ class ir_record {
   void add(const std::string& name, const graph& g, const plan::call_facts& call);
   // One line a name: NAME and the hash of each target.
   std::string text() const;
+  // What was hashed, a file for each name and target.
+  void write_texts(const std::string& folder) const;
+
+  std::string subject;  // the name of what is being tried; empty: nothing is
 
  private:
   std::map<std::string, std::vector<std::string>> all_;  // by target

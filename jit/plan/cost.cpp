@@ -1,0 +1,182 @@
+#include <sheaf/jit/plan/cost.hpp>
+
+#include <algorithm>
+
+#include <sheaf/dsl/graph/affine.hpp>
+#include <sheaf/jit/plan/folds.hpp>
+#include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/plan/weights.hpp>
+
+namespace sheaf::inline v0_1::plan {
+
+namespace {
+
+constexpr double share_of_lane = weights::share_of_lane;
+
+enum class meeting : std::uint8_t { uniform, contiguous, strided, scattered };
+
+// How one load meets lanes of an index. Strided: along the dimension where elements lie closest.
+meeting meeting_of(graph& g, const facts& known, node_id load, node_id lane) {
+  if (!g.free[load].has(g.ordinal(lane))) return meeting::uniform;
+  const int last = g[load].count - 1;
+  for (int d = 1; d < last; ++d)
+    if (g.free[g.arg(load, d)].has(g.ordinal(lane))) return meeting::scattered;
+  const line l = split_affine(g, g.arg(load, last), lane);
+  if (!l.affine || l.slope > 8 || l.slope < -8) return meeting::scattered;
+  return l.slope == 1 && unit_strides{known}(g.arg(load, 0)) ? meeting::contiguous : meeting::strided;
+}
+
+// What reductions cost that are placed outside of the lanes around them, whichever these are: each is tried with every
+// lane of its own, and so are those within it, which without this would be walked once for each choice around them.
+struct scan_cost {
+  node_id lane;
+  double repeats;
+  index_set counted;
+  double total;
+};
+using scan_costs = std::unordered_map<node_id, std::vector<scan_cost>>;
+
+class cost_walk {
+ public:
+  // counted: the indices that the first repeats are a product of.
+  cost_walk(graph& g, const facts& known, node_id lane, const index_set& counted, scan_costs& costs)
+      : g_(g), known_(known), lane_(lane), counted_(counted), costs_(costs) {}
+
+  void operator()(node_id n, double repeats) {
+    if (!seen_.insert(n).second) return;
+    const bool laned = lane_ != no_node && g_.free[n].has(g_.ordinal(lane_));
+    if (g_.kind(n) == op::reduce) return reduction(n, laned, repeats);
+    if (g_.kind(n) == op::load) {
+      const meeting how = laned ? meeting_of(g_, known_, n, lane_) : meeting::uniform;
+      const bool alone = lane_ == no_node || how == meeting::scattered;
+      total += repeats * weights::load * (alone ? 1 : how == meeting::strided ? weights::strided : share_of_lane);
+    } else if (is_elementwise(g_.kind(n)) && is_floating(g_.type(n))) {
+      total += repeats * weights::arithmetic * (lane_ == no_node ? 1 : share_of_lane);
+    }
+    for (int k = g_.kind(n) == op::load ? 1 : 0; k < g_[n].count; ++k)
+      if (g_.kind(n) != op::extent && g_.kind(n) != op::define) (*this)(g_.arg(n, k), repeats);
+  }
+
+  double total = 0;
+
+ private:
+  void reduction(node_id n, bool laned, double repeats) {
+    for (const node_id other : states_)  // another value of a state that is folded once
+      if (same_state(g_, other, n)) return;
+    if (folds_tuple(g_, n)) states_.push_back(n);
+    index_set bound = set_of(g_, bound_indices(g_, n));
+    const double inner = known_.trips(bound);
+    // Runs as often as what it depends on: where its place in the nest repeats it, it is stored before.
+    const double own = !laned || has_closed_ranges(g_, n) ? std::min(repeats, values_of(n)) : repeats;
+    const index_set outside = counted_;
+    counted_ |= bound;
+    if (laned) {
+      for (int k = 0; k < 2; ++k) (*this)(g_.arg(n, k), own * inner);
+      counted_ = outside;
+      return;
+    }
+    // Placed outside the lanes, with lanes of its own.
+    node_id best = no_node;
+    double least = scan(n, no_node, own * inner);
+    for (const node_id idx : bound_indices(g_, n)) {
+      if (in_order(g_, monoid_of(g_, n)) || !may_vectorise(g_, n, idx)) continue;
+      const double cost = scan(n, idx, own * inner);
+      if (cost <= least) {
+        least = cost;
+        best = idx;
+      }
+    }
+    chosen = best;
+    total += least;
+    counted_ = outside;
+  }
+  double values_of(node_id n) const {
+    double values = 1;
+    for (int o = 0; o < g_.indices.size(); ++o)
+      if (g_.free[n].has(o) && counted_.has(o)) values *= known_.trips(g_.indices[o]);
+    return values;
+  }
+  double scan(node_id n, node_id lane, double repeats) {
+    for (const scan_cost& c : costs_[n])
+      if (c.lane == lane && c.repeats == repeats && c.counted == counted_) return c.total;
+    cost_walk inner(g_, known_, lane, counted_, costs_);
+    inner(g_.arg(n, 0), repeats);
+    inner(g_.arg(n, 1), repeats);
+    costs_[n].push_back({lane, repeats, counted_, inner.total});
+    return inner.total;
+  }
+
+  graph& g_;
+  const facts& known_;
+  node_id lane_;
+  index_set counted_;
+  scan_costs& costs_;
+  std::unordered_set<node_id> seen_;
+  std::vector<node_id> states_;  // of tuples, those met
+
+ public:
+  node_id chosen = no_node;
+};
+
+}  // namespace
+
+bool unit_strides::operator()(node_id tensor) const {
+  const graph& g = known.g();
+  if (g.kind(tensor) == op::define) return true;  // outputs and workspaces; a strided output is only written
+  const auto input = static_cast<std::size_t>(g[tensor].attribute);
+  return input >= known.call().inputs.size() || known.call().inputs[input].unit_inner;
+}
+
+bool may_vectorise(const graph& g, node_id root, node_id lane) {
+  const int o = g.ordinal(lane);
+  bool fine = true;
+  for_each_node(g, root, [&](node_id n) {
+    if (g.kind(n) == op::index && n != lane && g.free[n].has(o)) fine = false;
+  });
+  return fine;
+}
+
+double cost_of(graph& g, const facts& known, node_id root, node_id lane, double repeats) {
+  scan_costs costs;
+  cost_walk walk(g, known, lane, g.free[root], costs);
+  walk(root, repeats);
+  return walk.total;
+}
+
+node_id lane_of(graph& g, const facts& known, node_id reduce) {
+  scan_costs costs;
+  cost_walk walk(g, known, no_node, {}, costs);
+  walk(reduce, 1);
+  return walk.chosen;
+}
+
+int lanes_for(const graph& g, const facts& known, node_id root, node_id lane, bool reductions_inside) {
+  if (known.call().steer.lanes != 0) return known.call().steer.lanes;
+  bool heavy = false;
+  for_each_node(g, root, [&](node_id n) { heavy = heavy || is_function(g, n); });
+  int bytes = 1, folds = 0, narrowest = 8;
+  for_each_node(g, root, [&](node_id n) {
+    const op kind = g.kind(n);
+    if (kind != op::load && kind != op::reduce) return;
+    // Names of rows and counts take no lanes, so the rows they are for may be walked once in wide ones.
+    if (n != root && !g.free[n].has(g.ordinal(lane))) return;
+    const bool narrow = kind == op::reduce && has_narrow_lanes(g, n);
+    bytes = std::max(bytes, row(narrow ? element::f32 : g.type(n)).bytes);
+    if (kind == op::load) narrowest = std::min(narrowest, row(g.type(n)).bytes);
+    // What sums sums is out of the registers while those run.
+    if (kind == op::reduce && g.kind(g.arg(n, 0)) != op::reduce) ++folds;
+    if (kind == op::reduce && row(monoid_of(g, n)).position) bytes = 8;
+  });
+  int most = std::max(8, (heavy ? 128 : 256) / bytes);
+  // Several loads a thread are under way, or of halves one of 16 bytes.
+  if (known.for_teams()) most = heavy && narrowest > 2 ? 128 : 256;
+  // a strip of a row stays in registers
+  if (reductions_inside) most = std::max(8, (folds > 1 || heavy ? 512 : 1024) / bytes);
+  most = std::min(most, 256);
+  const double trips = known.trips(lane);
+  int lanes = 4;
+  while (lanes < trips && lanes < most) lanes *= 2;
+  return lanes;
+}
+
+}  // namespace sheaf::inline v0_1::plan

@@ -1,0 +1,28 @@
+// What lanes of an index cost an expression, and how many of them it takes: loads are counted, of unit stride a share
+// of a lane, strided ones a whole element each. The weights are fixed, see weights.hpp: the order of additions follows.
+// Shown by tests/jit/plan.cpp.
+#pragma once
+#include <sheaf/jit/plan/plan.hpp>
+
+namespace sheaf::inline v0_1::plan {
+
+struct unit_strides {
+  const facts& known;
+  bool operator()(node_id tensor) const;  // does its last dimension have stride 1?
+};
+
+// The loads of an expression as seen by lanes of `lane` (none: scalar), weighted by how often they run; reductions that
+// don't depend on it choose their own.
+double cost_of(graph& g, const facts& known, node_id root, node_id lane, double repeats);
+
+// May `lane` run in lanes over this expression? No range inside may depend on it.
+bool may_vectorise(const graph& g, node_id root, node_id lane);
+
+// Which of a reduction's indices runs in lanes where nothing outside does; none: no index can.
+node_id lane_of(graph& g, const facts& known, node_id reduce);
+
+// A power of two of at least 4 that covers the range where it is short; more lanes than a register has are several
+// accumulators.
+int lanes_for(const graph& g, const facts& known, node_id root, node_id lane, bool reductions_inside);
+
+}  // namespace sheaf::inline v0_1::plan
