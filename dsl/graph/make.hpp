@@ -122,7 +122,9 @@ constexpr node_id mul(graph& g, node_id a, node_id b) {
 constexpr node_id div(graph& g, node_id a, node_id b) {
   if (is_number(g, b, 1)) return a;
   if (g.kind(a) == op::neg) return make(g, op::neg, make(g, op::div, g.arg(a, 0), b));
-  if (g.kind(a) == op::select && is_number(g, g.arg(a, 2), 0))
+  // Only by a number that is not 0: a mean of no numbers is 0 / 0.
+  const bool by_number = is_constant(g, b) && (real_value(g, b) < 0 || real_value(g, b) > 0);
+  if (by_number && g.kind(a) == op::select && is_number(g, g.arg(a, 2), 0))
     return make(g, op::select, g.arg(a, 0), make(g, op::div, g.arg(a, 1), b), g.arg(a, 2));
   return no_node;
 }

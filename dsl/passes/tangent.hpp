@@ -65,12 +65,17 @@ class forward_mode {
     const int count = g_[n].count;
     for (int k = 0; k < count; ++k) {
       const node_id t = of(g_.arg(n, k));
-      node_id part = t == no_node ? t : row(g_.kind(n)).adjoint(g_, n, t, k);
+      node_id part = t == no_node ? t : applied(n, t, k);
       if (part != no_node && g_.kind(g_.arg(n, k)) == op::reduce && may_be_infinite(g_.kind(n)))
         part = guards::guarded(g_, guards::has_terms(g_, t, g_.kind(n) == op::div), part);
       if (part != no_node) total = total == no_node ? part : make(g_, op::add, total, part);
     }
     return total;
+  }
+
+  // By the derivative of n in its argument k: not asked for where the tangent t is zero by its form.
+  constexpr node_id applied(node_id n, node_id t, int k) {
+    return g_.kind(t) == op::select ? guards::through(g_, n, t, k) : row(g_.kind(n)).adjoint(g_, n, t, k);
   }
 
   // Of a number that a fold over nothing is worth. There the derivative is 0, as in reverse mode.
@@ -82,7 +87,7 @@ class forward_mode {
   constexpr node_id log_of_sum(node_id n) {
     const node_id sum = g_.arg(n, 0), t = of(g_.arg(sum, 0));
     if (t == no_node) return t;
-    return derivative::like(g_, sum, monoid::sum, row(op::log).adjoint(g_, n, t, 0), truth(g_, true));
+    return derivative::like(g_, sum, monoid::sum, applied(n, t, 0), truth(g_, true));
   }
 
   constexpr node_id loaded(node_id n) {

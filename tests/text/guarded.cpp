@@ -193,6 +193,17 @@ TEST(guarded, reductions_within_reductions_are_planned_one_by_one) {
   expect(("input w: f64[?]\ny(j) = w(j) * " + nested).c_str(), {{"w", filled<double>(1, 2)}}, "162 ");
 }
 
+// The total of nothing is a selection then, and its division by the count, 0 / 0, is asked for all the same.
+TEST(guarded, the_mean_of_nothing_is_nan) {
+  const array<std::int64_t, 1> k = filled<std::int64_t>(0, 2);
+  const array<double, 1> x = filled<double>(1, 2);
+  expect("input k: i64[?]\ninput x: f64[?]\ny(c) = mean(u.in(0, k(c)), x(c))\noutput y", {{"k", k}, {"x", x}}, "nan nan ");
+  expect("input k: i64[?]\ninput x: f64[?]\ny(c) = mean(u.in(0, k(c)).where(x(c) > 5), x(c) + u)\noutput y",
+         {{"k", k}, {"x", x}}, "nan nan ");
+  expect("input k: i64[?]\ninput x: f64[?]\ny(c) = mean(u.in(0, k(c)), x(c))\nl = sum(c, y(c))\noutput grad(l, x)",
+         {{"k", k}, {"x", x}}, "0 0 ");
+}
+
 // A reduction under another name takes a name that is there already, where nothing within it has that.
 TEST(guarded, names_of_indices_are_used_again) {
   expect(
