@@ -195,9 +195,10 @@ TEST(guarded, reductions_within_reductions_are_planned_one_by_one) {
 
 // The total of nothing is a selection then, and its division by the count, 0 / 0, is asked for all the same.
 TEST(guarded, the_mean_of_nothing_is_nan) {
-  const array<std::int64_t, 1> k = filled<std::int64_t>(0, 2);
-  const array<double, 1> x = filled<double>(1, 2);
-  expect("input k: i64[?]\ninput x: f64[?]\ny(c) = mean(u.in(0, k(c)), x(c))\noutput y", {{"k", k}, {"x", x}}, "nan nan ");
+  const array<std::int64_t, 1> k = filled<std::int64_t>(2, 0);
+  const array<double, 1> x = filled<double>(2, 1);
+  expect("input k: i64[?]\ninput x: f64[?]\ny(c) = mean(u.in(0, k(c)), x(c))\noutput y", {{"k", k}, {"x", x}},
+         "nan nan ");
   expect("input k: i64[?]\ninput x: f64[?]\ny(c) = mean(u.in(0, k(c)).where(x(c) > 5), x(c) + u)\noutput y",
          {{"k", k}, {"x", x}}, "nan nan ");
   expect("input k: i64[?]\ninput x: f64[?]\ny(c) = mean(u.in(0, k(c)), x(c))\nl = sum(c, y(c))\noutput grad(l, x)",
