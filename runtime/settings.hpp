@@ -13,7 +13,8 @@ struct setting_row {
 
 inline constexpr setting_row setting_rows[] = {
     {"SHEAF_DEBUG", "0",
-     "how much is written to stderr: 0 nothing, 1 what went wrong and was survived, 2 and more the stages"},
+     "what is written to stderr: 0 nothing, 1 what went wrong and was survived, 2 times, 3 plans, 4 and 5 code, "
+     "6 passes"},
     {"SHEAF_THREADS", "the processors this process may use", "threads of the default pool, the calling one included"},
     {"SHEAF_CACHE", "on", "kernel cache on disk: on, read (never written) or off"},
     {"SHEAF_CACHE_DIR", "$XDG_CACHE_HOME/sheaf, or ~/.cache/sheaf",
@@ -26,7 +27,7 @@ inline constexpr setting_row setting_rows[] = {
     {"SHEAF_CUDA", "libcuda.so.1", "name or absolute path of the GPU driver that is opened at first need"},
     {"SHEAF_NVRTC", "the newest of libnvrtc.so.13 and .12 that the driver can use",
      "name or absolute path of the compiler for GPUs that is opened at first need"},
-    {"SHEAF_VERIFY", "on in debug builds", "verify the kernel IR after every pass: on or off"},
+    {"SHEAF_VERIFY", "on in debug builds", "verify the plan and the kernel IR after every pass: on or off"},
 };
 
 enum class cache_use { off, read, on };

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include <sheaf/runtime/sheaf_call.h>
-#include <sheaf/jit/lower/lower.hpp>
+#include <sheaf/jit/pipeline.hpp>
 
 namespace sheaf::inline v0_1::jit {
 

@@ -9,7 +9,7 @@
 #include <sheaf/jit/engine/failure.hpp>
 #include <sheaf/jit/engine/runner.hpp>
 #include <sheaf/jit/ir/verify.hpp>
-#include <sheaf/jit/lower/lower.hpp>
+#include <sheaf/jit/pipeline.hpp>
 #include <sheaf/runtime/fail.hpp>
 
 namespace sheaf::inline v0_1::jit {

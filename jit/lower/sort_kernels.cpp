@@ -6,6 +6,7 @@
 #include <sheaf/jit/ir/verify.hpp>
 #include <sheaf/jit/lower/digits.hpp>
 #include <sheaf/jit/plan/sort.hpp>
+#include <sheaf/runtime/settings.hpp>
 
 namespace sheaf::inline v0_1::lower {
 
@@ -213,9 +214,7 @@ ir::shared_module made() {
   s.typical.assign(static_cast<std::size_t>(number::count_), 1 << 20);
   s.typical[static_cast<std::size_t>(number::tiles)] = (1 << 20) / plan::tile_places;
   s.typical[static_cast<std::size_t>(number::teams)] = (1 << 20) / plan::tile_places * digits / plan::counts_at_once;
-#ifdef SHEAF_VERIFY
-  ir::verify(s.code);
-#endif
+  if (runtime::current_settings().verify) ir::verify(s.code);
   return s;
 }
 

@@ -232,6 +232,7 @@ struct stage {
   bool kept = false;             // of promised data alone: what one call made is good for the next
   int ordinal = 0;               // among outputs, workspaces or checks
   double bytes = 0, operations = 0;  // predicted
+  std::vector<const char*> rules;  // that changed it, in order; see rules.cpp
   std::vector<std::string> reasons;
 };
 
@@ -310,10 +311,11 @@ struct cannot_follow : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+std::string text_of(const graph& g, name_id name);
 std::string name_of(const graph& g, node_id define);
 std::string demand_name(const graph& g, int demand);
 const char* way_name(way how);
-// Lines a person reads: kernels, stages, loops, reasons, predictions.
+// Lines a person reads: kernels, stages, loops, reasons, predictions. Before kernels are made, the stages.
 std::string print(const graph& g, const program_plan& p);
 
 }  // namespace sheaf::inline v0_1::plan

@@ -8,11 +8,6 @@ namespace sheaf::inline v0_1::plan {
 
 namespace {
 
-std::string text_of(const graph& g, name_id name) {
-  const text_range t = g.names[name];
-  return std::string(g.text.data() + t.first, static_cast<std::size_t>(t.size));
-}
-
 std::string index_text(const graph& g, node_id idx) {
   std::string text = text_of(g, index_name(g, idx));
   for (int k = index_serial(g, idx) % 1000; k > 0; --k) text += '\'';
@@ -39,11 +34,19 @@ std::string stage_text(const graph& g, const stage& s) {
   if (s.vector != no_node) text += "; " + index_text(g, s.vector) + " in " + std::to_string(s.lanes) + " lanes";
   text +=
       "\n    predicted: " + short_number(s.bytes) + " bytes stored, " + short_number(s.operations) + " operations\n";
+  std::string rules;
+  for (const char* const name : s.rules) rules += (rules.empty() ? "" : ", ") + std::string(name);
+  if (!rules.empty()) text += "    rules: " + rules + "\n";
   for (const std::string& reason : s.reasons) text += "    because: " + reason + "\n";
   return text;
 }
 
 }  // namespace
+
+std::string text_of(const graph& g, name_id name) {
+  const text_range t = g.names[name];
+  return std::string(g.text.data() + t.first, static_cast<std::size_t>(t.size));
+}
 
 std::string name_of(const graph& g, node_id define) { return text_of(g, static_cast<name_id>(g[define].attribute)); }
 
@@ -61,6 +64,8 @@ std::string print(const graph& g, const program_plan& p) {
     text += "check " +
             (c.demand < 0 ? "subscript " + std::to_string(c.dimension) + " of " + c.tensor : demand_name(g, c.demand)) +
             (c.uniform ? ", once before the call\n" : " over (" + list_text(g, c.indices) + ")\n");
+  if (p.kernels.empty())  // on the way
+    for (const stage& s : p.stages) text += stage_text(g, s);
   for (const kernel_plan& k : p.kernels) {
     text += "kernel " + k.name;
     if (k.parallel != no_node) text += ", parallel over " + index_text(g, k.parallel);

@@ -30,6 +30,15 @@ inline bool holds(const graph& g, node_id root, op kind) {
   return found;
 }
 
+// The reductions in an expression, those inside others first.
+inline std::vector<node_id> reductions_in(const graph& g, node_id root) {
+  std::vector<node_id> list;
+  for_each_node(g, root, [&](node_id n) {
+    if (g.kind(n) == op::reduce) list.push_back(n);
+  });
+  return list;
+}
+
 // The loads whose values say which row `load` is of. Those of an index's range do not: its rows lie one after the
 // other.
 inline std::vector<node_id> names_of(const graph& g, node_id load) {

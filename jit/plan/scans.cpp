@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include <sheaf/dsl/graph/affine.hpp>
+#include <sheaf/dsl/passes/running_derivative.hpp>
 #include <sheaf/jit/plan/interleaved.hpp>
 #include <sheaf/jit/plan/layout.hpp>
-#include <sheaf/dsl/passes/running_derivative.hpp>
 #include <sheaf/jit/plan/recurrence.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/separate.hpp>
@@ -288,74 +288,78 @@ bool is_running(graph& g, const sliding& r) {
   return !moving.limited && is_constant(g, moving.rest);
 }
 
+enum class range_kind : std::uint8_t { none, running, growing, shrinking, window };
+
+range_kind kind_of(graph& g, site& at) {
+  if (!at.slides()) return range_kind::none;
+  const sliding& r = at.range();
+  if (is_running(g, r)) return range_kind::running;
+  if (!uses(g, r.high, r.over)) return range_kind::shrinking;
+  return uses(g, r.low, r.over) ? range_kind::window : range_kind::growing;
+}
+
+bool folds_maps(graph& g, node_id n) {
+  return folds_tuple(g, n) && derivative::is_chain(g, monoid_of(g, n)) && own_row_of(g, monoid_of(g, n)).component == 1;
+}
+
+// The rule's result in the place of the reduction, if there is one.
+bool put_in(context& c, stage& s, const site& at, node_id instead) {
+  if (instead == no_node || instead == at.node) return false;
+  replace_in(c.g, s, at.node, instead);
+  return true;
+}
+
 }  // namespace
 
-bool take_scan(graph& g, const facts& known, stage& s, std::vector<stage>& before, trust& trusted) {
-  if (s.how != way::map) return false;
-  std::vector<node_id> all;
-  for_each_node(g, s.body, [&](node_id n) {
-    if (g.kind(n) == op::reduce) all.push_back(n);
-  });
-  for (const node_id n : all)
-    if (const node_id plain = without_cancelled(g, n, trusted); plain != n) {
-      replacement put(g);
-      put.add(n, plain);
-      s.body = put(s.body);
-      return true;
-    }
-  // Those that meet a running extremum first, while that can still be seen.
-  for (auto n = all.rbegin(); n != all.rend(); ++n) {
-    const node_id instead = take_recurrence(g, known, *n, s, before, trusted);
-    if (instead == no_node) continue;
-    replacement put(g);
-    put.add(*n, instead);
-    s.body = put(s.body);
+bool cancel_subscripts(context& c, stage& s, site& at) {
+  return put_in(c, s, at, without_cancelled(c.g, at.node, c.trusted));
+}
+
+bool separate_factors(context& c, stage& s, site& at) {
+  return !at.slides() && put_in(c, s, at, separated(c.g, at.node));
+}
+
+bool scan_maps(context& c, stage& s, site& at) {
+  if (kind_of(c.g, at) != range_kind::running || !folds_maps(c.g, at.node)) return false;
+  return put_in(c, s, at, take_chain(c.g, c.known, at.range(), s, c.stages, c.trusted));
+}
+
+bool scan_of_what_follows(context& c, stage& s, site& at) {
+  if (at.node != s.body || kind_of(c.g, at) != range_kind::running || folds_maps(c.g, at.node)) return false;
+  return is_later(c.g, c.known, at.range()) &&
+         put_in(c, s, at, make_later(c.g, c.known, at.range(), s, c.stages, c.trusted));
+}
+
+bool scan(context& c, stage& s, site& at) {
+  if (kind_of(c.g, at) != range_kind::running || folds_maps(c.g, at.node)) return false;
+  if (at.node == s.body) {
+    make_scan(c.g, c.known, s, at.range(), c.stages, c.trusted);
     return true;
   }
-  for (auto n = all.rbegin(); n != all.rend(); ++n)
-    if (take_tied(g, known, *n, s, before, trusted) || take_tie_ranges(g, known, *n, s, before, trusted) ||
-        take_tie_blocks(g, known, *n, s, before, trusted))
-      return true;
-  for (const node_id n : all) {
-    if (row(monoid_of(g, n)).position && take_position(g, known, n, s, before, trusted)) return true;
-    const sliding r = sliding_of(g, n);
-    node_id instead = no_node;
-    if (r.over == no_node) {
-      instead = take_interleaved(g, known, n, s, before, trusted);
-      if (instead == no_node) instead = separated(g, n);
-      if (instead == n) continue;
-    }
-    const bool slides = r.over != no_node;
-    const bool grows = slides && !g.free[r.low].has(g.ordinal(r.over)),
-               shrinks = slides && !g.free[r.high].has(g.ordinal(r.over));
-    if (slides && is_running(g, r)) {
-      if (folds_tuple(g, n) && derivative::is_chain(g, monoid_of(g, n)) &&
-          own_row_of(g, monoid_of(g, n)).component == 1) {
-        instead = take_chain(g, known, r, s, before, trusted);
-      } else if (n == s.body && is_later(g, known, r)) {
-        instead = make_later(g, known, r, s, before, trusted);
-      } else if (n == s.body) {
-        make_scan(g, known, s, r, before, trusted);
-        return true;
-      } else {
-        instead = stored(g, n, "scanned", layout_of(g, known, n, s), before, "a scan inside an expression");
-        trusted.insert(instead);
-      }
-    } else if (grows || shrinks) {
-      instead = make_lookup(g, known, r, shrinks, s, before, trusted);
-    } else if (const bool plain = slides && !folds_tuple(g, n) && !in_order(g, monoid_of(g, n));
-               plain && take_window(g, known, r, s, before, trusted)) {
-      return true;
-    } else if (const std::int64_t width = slides ? width_of(g, r) : 0; width > 0 && pays(g, known, r, width)) {
-      instead = make_window(g, known, r, width, s, before, trusted);
-    }
-    if (instead == no_node) continue;
-    replacement put(g);
-    put.add(n, instead);
-    s.body = put(s.body);
-    return true;
-  }
-  return false;
+  const node_id load =
+      stored(c.g, at.node, "scanned", layout_of(c.g, c.known, at.node, s), c.stages, "a scan inside an expression");
+  c.trusted.insert(load);
+  return put_in(c, s, at, load);
+}
+
+bool look_up_scan(context& c, stage& s, site& at) {
+  const range_kind kind = kind_of(c.g, at);
+  if (kind != range_kind::growing && kind != range_kind::shrinking) return false;
+  const bool backward = kind == range_kind::shrinking;
+  return put_in(c, s, at, make_lookup(c.g, c.known, at.range(), backward, s, c.stages, c.trusted));
+}
+
+bool window_in_one_pass(context& c, stage& s, site& at) {
+  if (kind_of(c.g, at) != range_kind::window) return false;
+  if (folds_tuple(c.g, at.node) || in_order(c.g, monoid_of(c.g, at.node))) return false;
+  return take_window(c.g, c.known, at.range(), s, c.stages, c.trusted);
+}
+
+bool window_of_two_scans(context& c, stage& s, site& at) {
+  if (kind_of(c.g, at) != range_kind::window) return false;
+  const std::int64_t width = width_of(c.g, at.range());
+  if (width <= 0 || !pays(c.g, c.known, at.range(), width)) return false;
+  return put_in(c, s, at, make_window(c.g, c.known, at.range(), width, s, c.stages, c.trusted));
 }
 
 }  // namespace sheaf::inline v0_1::plan

@@ -1,4 +1,4 @@
-// Pass `scans`: a reduction whose range slides with an index is not computed anew for each place.
+// Rules: a reduction whose range slides with an index is not computed anew for each place.
 // - Running results (a range that only grows, or only shrinks) become a stage that runs as a scan.
 // - A window along memory that moves by one element is a pass of its own, see windows.hpp.
 // - Another, large beside its stride, becomes two scans in blocks of its size and one combination a result:
@@ -6,11 +6,23 @@
 //   (van Herk 1992, Gil and Werman 1993). Nothing is subtracted, so nothing drifts and no NaN outlives its window.
 // Shown by tests/jit/scan.cpp.
 #pragma once
-#include <sheaf/jit/plan/plan.hpp>
+#include <sheaf/jit/plan/rule.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
-// Works on one reduction of the stage; false: there is none. New stages are appended to `before`.
-bool take_scan(graph& g, const facts& known, stage& s, std::vector<stage>& before, trust& trusted);
+// A subscript in which a bound index cancels, as in x(t + (i - t)), without it.
+bool cancel_subscripts(context& c, stage& s, site& at);
+// See separate.hpp.
+bool separate_factors(context& c, stage& s, site& at);
+// A running fold of maps h -> b + a * h; see recurrence.hpp.
+bool scan_maps(context& c, stage& s, site& at);
+// What comes after a place of a long axis: one place further in a scan in blocks.
+bool scan_of_what_follows(context& c, stage& s, site& at);
+bool scan(context& c, stage& s, site& at);
+// A running result whose range is cut, or grows by other steps, is read from a plain one.
+bool look_up_scan(context& c, stage& s, site& at);
+// See windows.hpp.
+bool window_in_one_pass(context& c, stage& s, site& at);
+bool window_of_two_scans(context& c, stage& s, site& at);
 
 }  // namespace sheaf::inline v0_1::plan

@@ -149,4 +149,10 @@ node_id earlier(graph& g, node_id use) {
   return load(g, before, subscripts.data(), rank);
 }
 
+void replace_in(graph& g, stage& s, node_id from, node_id to) {
+  replacement put(g);
+  put.add(from, to);
+  s.body = put(s.body);
+}
+
 }  // namespace sheaf::inline v0_1::plan

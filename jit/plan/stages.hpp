@@ -19,6 +19,9 @@ void materialise(graph& g, const facts& known, std::vector<stage>& stages, trust
 node_id stored(graph& g, node_id body, const std::string& name, const stage& like, std::vector<stage>& before,
                std::string reason);
 
+// In the body of a stage, a node by another of the same value.
+void replace_in(graph& g, stage& s, node_id from, node_id to);
+
 // What a stage stores, at its own indices, as the load that stands for it.
 node_id result_of(graph& g, const stage& s);
 

@@ -127,14 +127,6 @@ class written_out {
   element wide_;
 };
 
-std::vector<node_id> reductions_in(const graph& g, node_id root) {
-  std::vector<node_id> list;
-  for_each_node(g, root, [&](node_id n) {
-    if (g.kind(n) == op::reduce) list.push_back(n);
-  });
-  return list;
-}
-
 // A count of few is exact as a floating number; where only that is asked for, lanes stay narrow.
 node_id counted_by(graph& g, node_id root, node_id n) {
   node_id cast = no_node;

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include <sheaf/runtime/sheaf_call.h>
-#include <sheaf/jit/lower/lower.hpp>
+#include <sheaf/jit/pipeline.hpp>
 
 #include "batch.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <coverage/by_name.hpp>
 #include <sheaf/dsl/graph/pack.hpp>
-#include <sheaf/jit/lower/lower.hpp>
+#include <sheaf/jit/pipeline.hpp>
 
 #include "machine.hpp"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include <sheaf/jit/lower/lower.hpp>
+#include <sheaf/jit/pipeline.hpp>
 
 namespace sheaf::test {
 

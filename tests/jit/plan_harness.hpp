@@ -10,7 +10,7 @@
 #include <sheaf/dsl/graph/half.hpp>
 #include <sheaf/dsl/surface/program.hpp>
 #include <sheaf/jit/ir/print.hpp>
-#include <sheaf/jit/lower/lower.hpp>
+#include <sheaf/jit/pipeline.hpp>
 
 #include "harness.hpp"
 

@@ -1,0 +1,133 @@
+#include <sheaf/jit/pipeline.hpp>
+
+#include <sheaf/dsl/graph/make.hpp>
+#include <sheaf/jit/ir/print.hpp>
+#include <sheaf/jit/ir/verify.hpp>
+#include <sheaf/jit/lower/lower.hpp>
+#include <sheaf/jit/plan/beside.hpp>
+#include <sheaf/jit/plan/checks.hpp>
+#include <sheaf/jit/plan/folds.hpp>
+#include <sheaf/jit/plan/in_turn.hpp>
+#include <sheaf/jit/plan/kept.hpp>
+#include <sheaf/jit/plan/kernels.hpp>
+#include <sheaf/jit/plan/rows.hpp>
+#include <sheaf/jit/plan/stages.hpp>
+#include <sheaf/jit/plan/steer.hpp>
+#include <sheaf/jit/plan/traffic.hpp>
+#include <sheaf/jit/plan/verify.hpp>
+#include <sheaf/runtime/settings.hpp>
+
+namespace sheaf::inline v0_1 {
+
+namespace {
+
+constexpr int dump_level = 6;  // of SHEAF_DEBUG
+
+constexpr pass table[] = {
+    {"stages", "what is stored, before anything is known of how",
+     [](compilation& c) { c.program.plan.stages = plan::stages_of(c.program.g); }},
+    {"bounds checks", "on expressions as the program wrote them: the subscripts of its own tensors, not of ours",
+     [](compilation& c) { plan::add_checks(c.program.g, c.known, c.program.plan.stages, c.program.plan); }},
+    {"materialise", "the rules of plan/rules.cpp, stage by stage: which algorithm, and what else must be stored",
+     [](compilation& c) { plan::materialise(c.program.g, c.known, c.program.plan.stages, c.program.plan.trusted); }},
+    {"order of checks", "what checks read runs before outputs are written; all stages are there now",
+     [](compilation& c) { plan::mark_asked(c.program.g, c.program.plan.stages); }},
+    {"promised constants", "what one call leaves for the next is never grouped with what it does not",
+     [](compilation& c) { plan::mark_kept(c.program.g, c.known, c.program.plan.stages); }},
+    {"shared rows", "partial results and maps over the same rows, before loops are fixed",
+     [](compilation& c) {
+       if (c.known.call().steer.fusion == fusion::planned) plan::share_rows(c.program.g, c.known, c.program.plan);
+     }},
+    {"accumulators", "once each reduction's lanes are known",
+     [](compilation& c) { plan::widen_folds(c.program.g, c.known, c.program.plan); }},
+    {"kernels", "stages that share a loop; nothing changes a stage's loops after it",
+     [](compilation& c) { plan::group(c.program.g, c.known, c.program.plan); }},
+    {"storage folding", "needs the loops that the stages of a kernel share",
+     [](compilation& c) { plan::keep_in_turn(c.program.g, c.known, c.program.plan); }},
+    {"options", "throws where the plan is not what the caller's options ask for",
+     [](compilation& c) { plan::check_followed(c.program.g, c.known, c.program.plan); }},
+    {"traffic", "predicts bytes and operations of the kernels that there will be",
+     [](compilation& c) { plan::predict_traffic(c.program.g, c.known, c.program.plan); }},
+    {"horizontal fusion", "chooses by their predicted traffic",
+     [](compilation& c) { plan::put_beside(c.known, c.program.plan); }},
+    {"folds", "IR from here on: the program's own monoids",
+     [](compilation& c) { lower::add_folds(c.program.g, c.program.code); }},
+    {"buffers", "which slot of the call each tensor has",
+     [](compilation& c) {
+       planned& p = c.program;
+       c.buffers = lower::add_buffers(p.g, c.known, p.plan.stages, p.plan.checks.size(), p.code, p.workspaces);
+     }},
+    {"lower", "loops and values of each kernel",
+     [](compilation& c) { lower::add_kernels(c.program.g, c.known, c.program.plan, c.buffers, c.program.code); }},
+    {"interleave kernels", "last: the kernels that horizontal fusion chose become one",
+     [](compilation& c) { lower::interleave_kernels(c.program.plan, c.program.code); }},
+};
+
+// What the pass before left, so that only what changed is written.
+class observer {
+ public:
+  observer(const compilation& c)
+      : c_(c), dumps_(runtime::current_settings().debug >= dump_level), verifies_(runtime::current_settings().verify) {}
+
+  void after(const pass& p) {
+    const bool lowered = !c_.program.code.kernels.empty();
+    if (verifies_) verify(p, lowered);
+    if (!dumps_) return;
+    std::string text = lowered ? ir::print(c_.program.code) : plan::print(c_.program.g, c_.program.plan);
+    if (text == text_) return;
+    text_ = std::move(text);
+    runtime::debug_line(dump_level, std::string("after ") + p.name + "\n" + text_);
+  }
+
+ private:
+  void verify(const pass& p, bool lowered) const {
+    try {
+      if (lowered)
+        ir::verify(c_.program.code);
+      else
+        plan::verify(c_.program.g, c_.program.plan);
+    } catch (const std::logic_error& e) {
+      throw std::logic_error(std::string("after pass ") + p.name + ": " + e.what());
+    }
+  }
+
+  const compilation& c_;
+  bool dumps_, verifies_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::span<const pass> passes() { return table; }
+
+std::vector<node_id> planned::output_extents(int k) {
+  std::vector<node_id> list;
+  for (int d = 0; d < tensor_rank(g, g.outputs[k]); ++d) list.push_back(extent(g, g.outputs[k], d));
+  return list;
+}
+
+ir::module planned::code_again() const {
+  ir::module again = code;
+  again.kernels.clear();
+  for (const ir::kernel& k : code.kernels)
+    if (!k.kept) again.kernels.push_back(k);
+  return again;
+}
+
+planned plan_program(graph source, const plan::call_facts& call, const std::string& name) {
+  planned p;
+  p.g = std::move(source);
+  p.code.name = name;
+  const plan::facts known(p.g, call);
+  compilation c{p, known, {}};
+  observer watching(c);
+  for (const pass& each : passes()) {
+    each.run(c);
+    watching.after(each);
+  }
+  p.checks = p.plan.checks;
+  p.text = plan::options_text(call.steer) + plan::print(p.g, p.plan);
+  return p;
+}
+
+}  // namespace sheaf::inline v0_1

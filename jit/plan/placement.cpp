@@ -1,0 +1,171 @@
+#include <sheaf/jit/plan/placement.hpp>
+
+#include <algorithm>
+
+#include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/plan/split.hpp>
+#include <sheaf/jit/plan/stages.hpp>
+
+namespace sheaf::inline v0_1::plan {
+
+namespace {
+
+constexpr double repeats_allowed = 1.5;
+constexpr double often = 1 << 18;  // turns
+constexpr double enough_pieces = 32;
+
+struct found {
+  node_id node = no_node;
+  std::string reason;
+};
+
+// The first reduction that a nest of `loops` would compute too often. `bound`: loops inside the stage's own.
+class placement {
+ public:
+  placement(const graph& g, const facts& known, const stage& s) : g_(g), known_(known), s_(s) {}
+
+  found operator()() {
+    walk(s_.body, s_.loops);
+    return result_;
+  }
+
+ private:
+  void walk(node_id n, const std::vector<node_id>& loops) {
+    if (result_.node != no_node || !seen_.insert(n).second) return;
+    if (g_.kind(n) == op::reduce) return reduction(n, loops);
+    if (g_.kind(n) == op::extent || g_.kind(n) == op::define) return;
+    if (repeats_much(n, loops)) return;
+    for (int k = g_.kind(n) == op::load ? 1 : 0; k < g_[n].count; ++k) walk(g_.arg(n, k), loops);
+  }
+
+  // Divisions and functions of few values in the innermost of many turns: read from an array they cost a load.
+  bool repeats_much(node_id n, const std::vector<node_id>& loops) {
+    if (!is_elementwise(g_.kind(n)) || !is_floating(g_.type(n)) || g_.free[n].empty() || !is_slow(g_, n)) return false;
+    index_set prefix, all;
+    for (const node_id idx : loops) {
+      if (!g_.free[n].within(prefix)) prefix.insert(g_.ordinal(idx));
+      all.insert(g_.ordinal(idx));
+    }
+    const double placed = known_.trips(prefix), needed = known_.trips(g_.free[n]);
+    if (placed < often || placed < 16 * needed || placed * 4 < known_.trips(all) || !has_closed_ranges(g_, n))
+      return false;
+    result_ = {n, "computed in " + std::to_string(static_cast<long long>(placed)) + " turns, it has " +
+                      std::to_string(static_cast<long long>(needed)) + " values"};
+    return true;
+  }
+
+  void reduction(node_id n, const std::vector<node_id>& loops) {
+    index_set prefix;
+    std::size_t depth = 0;
+    std::vector<node_id> around;
+    while (depth < loops.size() && !g_.free[n].within(prefix)) {
+      around.push_back(loops[depth]);
+      prefix.insert(g_.ordinal(loops[depth++]));
+    }
+    const bool stores = has_closed_ranges(g_, n);
+    const double placed = known_.trips(prefix), needed = known_.trips(g_.free[n]);
+    if (!s_.loops.empty() && depth == 0) {
+      result_ = {n, "it does not depend on the loops: pieces would repeat it"};
+      return;
+    }
+    if (stores && placed > repeats_allowed * needed) {
+      result_ = {n, "its place in the nest runs " + std::to_string(static_cast<long long>(placed)) + " times, it has " +
+                        std::to_string(static_cast<long long>(needed)) + " values"};
+      return;
+    }
+    for (const node_id idx : bound_indices(g_, n)) {
+      walk(g_.arg(idx, 0), around);
+      walk(g_.arg(idx, 1), around);
+      around.push_back(idx);
+    }
+    walk(g_.arg(n, 1), around);
+    walk(g_.arg(n, 0), around);
+  }
+
+  const graph& g_;
+  const facts& known_;
+  const stage& s_;
+  std::unordered_set<node_id> seen_;
+  found result_;
+};
+
+// Lanes along a result's index with the bound ones striding through more memory than the cache holds: each block of
+// rows is better read as it lies.
+bool walks_columns(const graph& g, const facts& known, const stage& s, node_id n) {
+  if (s.vector == no_node || s.loops.size() != 1 || !g.free[n].has(g.ordinal(s.vector))) return false;
+  index_set all = g.free[n];
+  all |= set_of(g, bound_indices(g, n));
+  return known.trips(all) > 1 << 20;
+}
+
+// A scatter walks each piece's rows within its bound indices: what those rows do not change is better read. What
+// depends on none of its indices is, as it would stand before the loop that pieces share.
+bool take_from_scatter(graph& g, const facts& known, stage& s, std::vector<stage>& before) {
+  index_set all = g.free[s.body];
+  all |= set_of(g, bound_indices(g, s.body));
+  for (const node_id n : reductions_in(g, s.body)) {
+    if (n == s.body || !has_closed_ranges(g, n)) continue;
+    const auto& brief = s.slices.brief;  // these stay where they are
+    if (std::find(brief.begin(), brief.end(), g.arg(n, 2)) != brief.end()) continue;
+    if (!g.free[n].empty() && known.trips(all) <= repeats_allowed * known.trips(g.free[n])) continue;
+    replace_in(g, s, n, stored(g, n, "kept", s, before, "a scatter would compute it for each of its rows"));
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool take_split(graph& g, const facts& known, stage& s, std::vector<stage>& before, trust& trusted) {
+  if (s.how != way::map) return false;
+  const auto all = reductions_in(g, s.body);
+  for (const node_id n : all) {
+    // Enough pieces without it, or read along its own rows: no need.
+    bool nested = false;
+    for (const node_id other : all)
+      if (other != n)
+        for (const node_id idx : bound_indices(g, other)) nested = nested || g.free[n].has(g.ordinal(idx));
+    if (nested) continue;
+    index_set outer = g.free[n];
+    double pieces = known.trips(outer);
+    if (s.vector != no_node && outer.has(g.ordinal(s.vector)))
+      pieces /= std::min<double>(s.lanes, known.trips(s.vector));
+    if (pieces >= known.pieces(enough_pieces) && !walks_columns(g, known, s, n)) continue;
+    const node_id whole = split(g, known, n, s, before, trusted);
+    if (whole == no_node) continue;
+    replace_in(g, s, n, whole);
+    return true;
+  }
+  return false;
+}
+
+bool take_ties(graph& g, stage& s, std::vector<stage>& before) {
+  node_id tied = no_node;
+  for_each_node(g, s.body, [&](node_id n) {
+    if (tied != no_node || g.kind(n) != op::equal || !is_floating(g.type(g.arg(n, 0)))) return;
+    for (int k = 0; k < 2 && tied == no_node; ++k) {
+      const node_id value = g.arg(n, 1 - k);
+      if (g.free[value].empty() || !holds(g, value, op::reduce) || !has_closed_ranges(g, value)) continue;
+      for_each_node(g, g.arg(n, k), [&](node_id q) {
+        if (g.kind(q) == op::reduce && (monoid_of(g, q) == monoid::max || monoid_of(g, q) == monoid::min) &&
+            g.arg(q, 0) == value)
+          tied = value;
+      });
+    }
+  });
+  if (tied == no_node) return false;
+  replace_in(g, s, tied,
+             stored(g, tied, "kept", s, before, "ties compare it with a maximum over it: both read one value"));
+  return true;
+}
+
+bool take_misplaced(graph& g, const facts& known, stage& s, std::vector<stage>& before) {
+  if (s.how == way::scatter || s.how == way::interval) return take_from_scatter(g, known, s, before);
+  if (s.how != way::map) return false;
+  const found f = placement(g, known, s)();
+  if (f.node == no_node) return false;
+  replace_in(g, s, f.node, stored(g, f.node, "kept", s, before, f.reason));
+  return true;
+}
+
+}  // namespace sheaf::inline v0_1::plan

@@ -1,0 +1,122 @@
+#include <sheaf/jit/plan/rules.hpp>
+
+#include <sheaf/jit/plan/interleaved.hpp>
+#include <sheaf/jit/plan/levels.hpp>
+#include <sheaf/jit/plan/placement.hpp>
+#include <sheaf/jit/plan/ragged.hpp>
+#include <sheaf/jit/plan/recurrence.hpp>
+#include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/plan/scans.hpp>
+#include <sheaf/jit/plan/scatters.hpp>
+#include <sheaf/jit/plan/stages.hpp>
+#include <sheaf/jit/plan/sweep.hpp>
+#include <sheaf/jit/plan/taps.hpp>
+#include <sheaf/jit/plan/tie_ranges.hpp>
+#include <sheaf/jit/plan/tie_windows.hpp>
+#include <sheaf/jit/plan/tiles.hpp>
+#include <sheaf/jit/plan/updates.hpp>
+
+namespace sheaf::inline v0_1::plan {
+
+namespace {
+
+// A rule on a stage, and one on a reduction, of what the files of the algorithms offer.
+template <auto take>
+bool on_stage(context& c, stage& s) {
+  if constexpr (requires { take(c.g, c.known, s, c.stages, c.trusted); })
+    return take(c.g, c.known, s, c.stages, c.trusted);
+  else if constexpr (requires { take(c.g, c.known, s, c.stages); })
+    return take(c.g, c.known, s, c.stages);
+  else
+    return take(c.g, s, c.stages);
+}
+template <auto take>
+bool on_reduction(context& c, stage& s, site& at) {
+  if constexpr (std::is_same_v<decltype(take(c.g, c.known, at.node, s, c.stages, c.trusted)), bool>) {
+    return take(c.g, c.known, at.node, s, c.stages, c.trusted);
+  } else {
+    const node_id instead = take(c.g, c.known, at.node, s, c.stages, c.trusted);
+    if (instead == no_node) return false;
+    replace_in(c.g, s, at.node, instead);
+    return true;
+  }
+}
+
+bool polyphase(context& c, stage& s, site& at) { return !at.slides() && on_reduction<take_interleaved>(c, s, at); }
+bool position(context& c, stage& s, site& at) {
+  return row(monoid_of(c.g, at.node)).position && on_reduction<take_position>(c, s, at);
+}
+
+constexpr auto outermost = rule::order::outermost_first, innermost = rule::order::innermost_first;
+
+constexpr rule table[] = {
+    {"scatter", "decides which loops the stage has at all", on_stage<take_scatter>},
+    {"per slice", "before a scatter's loops are chosen: what a slice needs of itself is computed once for each",
+     on_stage<take_per_slice>},
+    {"sweep", "one pass down the rows serves all slices; asked before the slower ways for slices",
+     on_stage<take_sweep>},
+    {"segmented tiles", "slices that follow each other; a sweep is better where they overlap", on_stage<take_tiles>},
+    {"block tree", "overlapping slices that no sweep takes", on_stage<take_levels>},
+    {"block tree scatter", "its transpose", on_stage<take_spread>},
+    {"cancel subscripts", "so that ranges can be seen to slide", nullptr, cancel_subscripts, innermost, 1},
+    {"recurrence", "what meets a running extremum, while that can still be seen", nullptr,
+     on_reduction<take_recurrence>, outermost, 2},
+    {"extremum with sum, windows", "sums over ties, while the extremum they meet can still be seen", nullptr,
+     on_reduction<take_tied>, outermost, 3},
+    {"extremum with sum, ranges", "where windows move by more than one element or along columns", nullptr,
+     on_reduction<take_tie_ranges>, outermost, 3},
+    {"extremum with sum, blocks", "windows of several dimensions", nullptr, on_reduction<take_tie_blocks>, outermost,
+     3},
+    {"position", "a window's position is a fold of pairs: asked before folds of values", nullptr, position, innermost,
+     4},
+    {"polyphase", "ranges that slide only after every d-th element is laid side by side", nullptr, polyphase, innermost,
+     4},
+    {"separate factors", "sums that slide only once what does not depend on them is outside", nullptr, separate_factors,
+     innermost, 4},
+    {"scan of maps", "running folds of maps have a scan of their own", nullptr, scan_maps, innermost, 4},
+    {"scan of what follows", "long ranges that begin one place further: in blocks", nullptr, scan_of_what_follows,
+     innermost, 4},
+    {"scan", "running results", nullptr, scan, innermost, 4},
+    {"scan lookup", "cut running results, by a whole one", nullptr, look_up_scan, innermost, 4},
+    {"window", "one pass along memory", nullptr, window_in_one_pass, innermost, 4},
+    {"two-scan window", "large windows that one pass does not take", nullptr, window_of_two_scans, innermost, 4},
+    {"materialised results", "reductions at places of a narrowed range: stored at all of its places",
+     on_stage<take_kept_results>},
+    {"materialised ties", "both sides of a comparison must be the same bits", on_stage<take_ties>},
+    {"repeated terms", "slow functions of few values in a scatter of many", on_stage<take_repeated>},
+    {"placement", "last but one: sees what the rules above left in the loops", on_stage<take_misplaced>},
+    {"split", "last: reductions that are still too long for the tasks there are", on_stage<take_split>},
+};
+
+// The rules from `first` on that share its group, for each reduction of the body.
+const rule* apply_group(std::span<const rule> group, context& c, stage& s) {
+  std::vector<node_id> list = reductions_in(c.g, s.body);
+  if (group.front().tried == outermost) std::reverse(list.begin(), list.end());
+  for (const node_id n : list) {
+    site at(c.g, n);
+    for (const rule& r : group)
+      if (r.on_reduction(c, s, at)) return &r;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::span<const rule> rules() { return table; }
+
+const rule* apply_rules(context& c, stage& s) {
+  const std::span<const rule> all = table;
+  for (std::size_t k = 0; k < all.size();) {
+    std::size_t end = k + 1;
+    while (all[k].group != 0 && end < all.size() && all[end].group == all[k].group) ++end;
+    if (all[k].group == 0) {
+      if (all[k].on_stage(c, s)) return &all[k];
+    } else if (s.how == way::map) {
+      if (const rule* fired = apply_group(all.subspan(k, end - k), c, s)) return fired;
+    }
+    k = end;
+  }
+  return nullptr;
+}
+
+}  // namespace sheaf::inline v0_1::plan

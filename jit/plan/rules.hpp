@@ -1,0 +1,15 @@
+// The rules by which `materialise` takes a stage apart, in the order in which they are tried. Each recognises one form
+// and rewrites it; the first that applies is noted in the stage, so that explain() names it, and all are tried again.
+#pragma once
+#include <span>
+
+#include <sheaf/jit/plan/rule.hpp>
+
+namespace sheaf::inline v0_1::plan {
+
+std::span<const rule> rules();
+
+// The rule that changed the stage; null: none applies.
+const rule* apply_rules(context& c, stage& s);
+
+}  // namespace sheaf::inline v0_1::plan

@@ -1,0 +1,133 @@
+#include <sheaf/jit/plan/scatters.hpp>
+
+#include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/plan/stages.hpp>
+
+namespace sheaf::inline v0_1::plan {
+
+namespace {
+
+struct scatter_form {
+  way how = way::map;
+  node_id owned = no_node;
+};
+
+bool depends_on_bound(const graph& g, node_id e, const index_set& bound) { return g.free[e].meets(bound); }
+
+scatter_form scatter_of(graph& g, node_id n) {
+  if (row(monoid_of(g, n)).position || is_own(monoid_of(g, n))) return {};
+  index_set bound = set_of(g, bound_indices(g, n));
+  flat<node_id> list;
+  deltas::conjuncts(g, g.arg(n, 1), list);
+  const auto free_index = [&](node_id e) {
+    if (g.kind(e) != op::index || bound.has(g.ordinal(e)) || !g.free[n].has(g.ordinal(e))) return false;
+    for (const node_id idx : bound_indices(g, n))
+      if (g.free[idx].has(g.ordinal(e))) return false;
+    return true;
+  };
+  const auto target = [&](node_id e, node_id j) {
+    return depends_on_bound(g, e, bound) && !g.free[e].has(g.ordinal(j));
+  };
+  for (const node_id c : list) {
+    if (g.kind(c) != op::equal) continue;
+    for (int k = 0; k < 2; ++k)
+      if (free_index(g.arg(c, k)) && target(g.arg(c, 1 - k), g.arg(c, k))) return {way::scatter, g.arg(c, k)};
+  }
+  for (const node_id c : list)
+    for (const node_id d : list) {
+      if (g.kind(c) != op::less_equal || g.kind(d) != op::less || g.arg(c, 1) != g.arg(d, 0)) continue;
+      const node_id j = g.arg(c, 1);
+      if (free_index(j) && target(g.arg(c, 0), j) && target(g.arg(d, 1), j)) return {way::interval, j};
+    }
+  return {};
+}
+
+// any(k, c) as any(k where c, true): a mask made of indices is a scatter.
+node_id condition_of_any(graph& g, node_id n) {
+  if (monoid_of(g, n) != monoid::any || is_constant(g, g.arg(n, 0))) return n;
+  return intern_reduce(g, monoid::any, element::boolean, truth(g, true), conjunction(g, g.arg(n, 1), g.arg(n, 0)),
+                       bound_indices(g, n));
+}
+
+// A sum of what the bound indices don't reach, scattered, is that times a count; where nothing is counted it is 0
+// whatever the value. The count is smaller, and the result is then written once, in order.
+node_id counted(graph& g, node_id n) {
+  if (monoid_of(g, n) != monoid::sum || !is_floating(g.type(n)) || is_constant(g, g.arg(n, 0))) return n;
+  index_set bound = set_of(g, bound_indices(g, n));
+  if (g.free[g.arg(n, 0)].meets(bound)) return n;
+  const element type = row(g.type(n)).bytes < 4 ? element::f32 : g.type(n);
+  const node_id count = intern_reduce(g, monoid::sum, type, number(g, type, 1), g.arg(n, 1), bound_indices(g, n));
+  const node_id zero = number(g, type, 0);
+  const node_id product = make(g, op::mul, cast_to(g, type, g.arg(n, 0)), count);
+  return cast_to(g, g.type(n), make(g, op::select, make(g, op::equal, count, zero), zero, product));
+}
+
+// An interval scatter over slices and more: each row of a slice takes one reduction over the rest, and the slices can
+// be listed.
+node_id nested(graph& g, node_id n, const scatter_form& form) {
+  const auto bound = bound_indices(g, n);
+  if (form.how != way::interval || bound.size() < 2 || is_own(monoid_of(g, n))) return n;
+  flat<node_id> list;
+  deltas::conjuncts(g, g.arg(n, 1), list);
+  index_set deciding;  // and what their ranges depend on
+  for (const node_id c : list)
+    if ((g.kind(c) == op::less_equal && g.arg(c, 1) == form.owned) ||
+        (g.kind(c) == op::less && g.arg(c, 0) == form.owned))
+      deciding |= g.free[c];
+  for (std::size_t k = 0; k < bound.size(); ++k)
+    for (const node_id idx : bound)
+      if (deciding.has(g.ordinal(idx))) deciding |= g.free[idx];
+  std::vector<node_id> slices, rest;
+  index_set inside;
+  for (const node_id idx : bound) {
+    (deciding.has(g.ordinal(idx)) ? slices : rest).push_back(idx);
+    if (!deciding.has(g.ordinal(idx))) inside.insert(g.ordinal(idx));
+  }
+  if (slices.empty() || rest.empty()) return n;
+  node_id of_slice = truth(g, true), of_rest = truth(g, true);
+  for (const node_id c : list) {
+    node_id& all = g.free[c].meets(inside) ? of_rest : of_slice;
+    all = conjunction(g, all, c);
+  }
+  const node_id each = intern_reduce(g, monoid_of(g, n), g.type(n), g.arg(n, 0), of_rest, rest);
+  return intern_reduce(g, monoid_of(g, n), g.type(n), each, of_slice, slices);
+}
+
+}  // namespace
+
+bool take_scatter(graph& g, stage& s, std::vector<stage>& before) {
+  for (const node_id n : reductions_in(g, s.body)) {
+    const node_id normal = condition_of_any(g, n);
+    const scatter_form form = scatter_of(g, normal);
+    if (form.how == way::map) continue;
+    if (n != s.body && !has_closed_ranges(g, n)) continue;  // no array holds its values: it stays a loop
+    node_id simpler = normal == n ? counted(g, n) : normal;
+    if (simpler == n) simpler = nested(g, n, form);
+    if (simpler != n) {
+      replace_in(g, s, n, simpler);
+      return true;
+    }
+    const element type = g.type(n);
+    const bool narrow = type == element::f16 || type == element::bf16;
+    if (n == s.body && !narrow) {
+      if (s.how != way::map) continue;
+      s.how = form.how;
+      s.owned = form.owned;
+      s.reasons.push_back(form.how == way::scatter
+                              ? "scatter: its condition fixes an index by data; pieces own rows"
+                              : "interval scatter: its condition is a range made of data; pieces own rows");
+      continue;
+    }
+    const node_id wide = narrow ? intern_reduce(g, monoid_of(g, n), element::f32, cast_to(g, element::f32, g.arg(n, 0)),
+                                                g.arg(n, 1), bound_indices(g, n))
+                                : n;
+    stage like = s;
+    like.vector = no_node;
+    const node_id at = stored(g, wide, "scattered", like, before, "a scatter inside an expression");
+    replace_in(g, s, n, cast_to(g, type, at));
+    return true;
+  }
+  return false;
+}
+
+}  // namespace sheaf::inline v0_1::plan

@@ -1,0 +1,72 @@
+#include <sheaf/jit/plan/verify.hpp>
+
+#include <algorithm>
+#include <bit>
+
+#include <sheaf/jit/plan/rewrite.hpp>
+
+namespace sheaf::inline v0_1::plan {
+
+namespace {
+
+constexpr int most_lanes = 256;
+
+[[noreturn]] void broken(const graph& g, const stage& s, const char* rule, const std::string& expected) {
+  throw bad_plan(std::string("plan: ") + rule + ": stage " + name_of(g, s.define) + ": expected " + expected);
+}
+
+void check_loops(const graph& g, const stage& s) {
+  if (s.how != way::map || s.loops.empty() || s.rows.whole != no_node) return;
+  if (!std::ranges::is_permutation(s.loops, s.indices)) broken(g, s, "loops", "a loop for each index");
+  if (s.vector != no_node && s.vector != s.loops.back()) broken(g, s, "loops", "lanes in the innermost loop");
+}
+
+void check_lanes(const graph& g, const stage& s) {
+  if (s.lanes < 1 || s.lanes > most_lanes || !std::has_single_bit(static_cast<unsigned>(s.lanes)))
+    broken(g, s, "lanes", "a power of two, found " + std::to_string(s.lanes));
+}
+
+void check_scope(const graph& g, const stage& s) {
+  if (s.how != way::map || s.body == no_node || s.rows.whole != no_node) return;
+  if (!g.free[s.body].within(set_of(g, s.indices))) broken(g, s, "scope", "a value of its indices");
+}
+
+void check_stored(const graph& g, const stage& s, const std::unordered_set<node_id>& stored) {
+  if (s.body == no_node) return;
+  for_each_node(g, s.body, [&](node_id n) {
+    if (g.kind(n) != op::load || g.kind(g.arg(n, 0)) != op::define || stored.contains(g.arg(n, 0))) return;
+    broken(g, s, "stored", "a stage for " + name_of(g, g.arg(n, 0)));
+  });
+}
+
+void check_kernels(const graph& g, const program_plan& plan) {
+  std::vector<int> uses(plan.stages.size());
+  std::unordered_set<node_id> stored;
+  for (const kernel_plan& k : plan.kernels) {
+    for (const int i : k.stages) stored.insert(plan.stages[static_cast<std::size_t>(i)].define);
+    for (const int i : k.stages) {
+      const stage& s = plan.stages[static_cast<std::size_t>(i)];
+      if (k.part == 0) ++uses[static_cast<std::size_t>(i)];
+      check_stored(g, s, stored);
+    }
+  }
+  for (std::size_t i = 0; i < uses.size(); ++i)
+    if (uses[i] != 1 && plan.stages[i].how != way::space)
+      broken(g, plan.stages[i], "kernels", "one kernel, found " + std::to_string(uses[i]));
+}
+
+}  // namespace
+
+void verify(const graph& g, const program_plan& plan) {
+  std::unordered_set<node_id> stored;
+  for (const stage& s : plan.stages) stored.insert(s.define);
+  for (const stage& s : plan.stages) {
+    check_loops(g, s);
+    check_lanes(g, s);
+    check_scope(g, s);
+    check_stored(g, s, stored);
+  }
+  if (!plan.kernels.empty()) check_kernels(g, plan);
+}
+
+}  // namespace sheaf::inline v0_1::plan
