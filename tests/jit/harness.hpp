@@ -1,18 +1,13 @@
 // Runs kernel IR: verify, compile by the plug-in, load, call with views of plain vectors.
 #pragma once
-#include <dlfcn.h>
-
-#include <cstdlib>
 #include <deque>
 #include <limits>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include <sheaf/jit/llvm/plugin.h>
 #include <sheaf/runtime/sheaf_call.h>
 #include <sheaf/jit/ir/builder.hpp>
-#include <sheaf/jit/ir/verify.hpp>
 #include <sheaf/runtime/object_loader.hpp>
 
 #ifndef SHEAF_LLVM_PLUGIN_DEFAULT
@@ -30,17 +25,7 @@ struct plugin {
   sheaf_llvm_compile_fn compile;
   void (*free)(sheaf_llvm_result*);
 
-  // That of the build tree, or where SHEAF_LLVM_PLUGIN says.
-  static const plugin& get() {
-    static const plugin opened = [] {
-      const char* path = std::getenv("SHEAF_LLVM_PLUGIN");
-      void* library = dlopen(path ? path : SHEAF_LLVM_PLUGIN_DEFAULT, RTLD_LAZY | RTLD_LOCAL);
-      if (!library) throw std::runtime_error(dlerror());
-      return plugin{reinterpret_cast<sheaf_llvm_compile_fn>(dlsym(library, "sheaf_llvm_compile")),
-                    reinterpret_cast<void (*)(sheaf_llvm_result*)>(dlsym(library, "sheaf_llvm_free"))};
-    }();
-    return opened;
-  }
+  static const plugin& get();
 };
 
 inline sheaf_llvm_options default_options() {
@@ -57,25 +42,7 @@ inline sheaf_llvm_options default_options() {
 // A compiled module and the arguments of a call, by slot.
 class program {
  public:
-  explicit program(const ir::module& m, const sheaf_llvm_options& options = default_options()) {
-    ir::verify(m);
-    sheaf_llvm_result result;
-    if (plugin::get().compile(&m, &options, &result)) {
-      const std::string error = result.error;
-      plugin::get().free(&result);
-      throw std::runtime_error(error);
-    }
-    times = result.times;
-    if (result.asm_text) assembly = result.asm_text;
-    if (result.ir_text) llvm_ir = result.ir_text;
-    object_ = runtime::load_object(result.object, result.object_size);
-    plugin::get().free(&result);
-    entry_ = reinterpret_cast<sheaf_entry>(object_.find(m.name.c_str()));
-    if (!entry_) throw std::runtime_error("no entry");
-    costs_ = ir::costs_of(m);
-    call.costs = costs_.data();
-    call.failure = &failure;
-  }
+  explicit program(const ir::module& m, const sheaf_llvm_options& options = default_options());
   program(const program&) = delete;
 
   // Row-major; the next slot.
@@ -112,12 +79,6 @@ class program {
   std::vector<sheaf_tensor> tensors_;
 };
 
-inline std::int32_t add_slot(ir::module& m, const char* name, element type, int rank, role where) {
-  int slot = 0;
-  for (const ir::buffer& b : m.buffers) slot += b.where != role::local;
-  return ir::add_buffer(
-      m,
-      {.name = name, .type = type, .rank = rank, .where = where, .slot = slot, .unit_inner = rank > 0, .extents = {}});
-}
+std::int32_t add_slot(ir::module& m, const char* name, element type, int rank, role where);
 
 }  // namespace sheaf::test

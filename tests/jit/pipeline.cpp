@@ -1,5 +1,7 @@
-// The list of passes, and what the verifier of plans finds.
+// The lists of passes and rules, which docs/architecture.md shows, and what the verifier of plans finds.
+#include <fstream>
 #include <set>
+#include <sstream>
 
 #include <gtest/gtest.h>
 
@@ -8,6 +10,7 @@
 #include <sheaf/jit/pipeline.hpp>
 #include <sheaf/jit/plan/rules.hpp>
 #include <sheaf/jit/plan/verify.hpp>
+#include <support/golden.hpp>
 
 namespace sheaf::test {
 namespace {
@@ -36,6 +39,31 @@ void expect_broken(const planned& p, const plan::program_plan& plan, const std::
   } catch (const plan::bad_plan& e) {
     EXPECT_EQ(words, e.what());
   }
+}
+
+// What stands between <!-- `name` --> and <!-- /`name` --> in docs/architecture.md is `table`, and is made so where
+// golden files are written.
+void expect_in_docs(const std::string& name, const std::string& table) {
+  const auto path = std::filesystem::path(SHEAF_TEST_DIR) / ".." / "docs" / "architecture.md";
+  std::ostringstream read;
+  read << std::ifstream(path).rdbuf();
+  const std::string text = read.str(), open = "<!-- " + name + " -->\n", close = "<!-- /" + name + " -->";
+  const std::size_t from = text.find(open), to = text.find(close);
+  ASSERT_TRUE(from != std::string::npos && to != std::string::npos) << path << ": no " << open;
+  const std::size_t begin = from + open.size();
+  if (golden::updating())
+    std::ofstream(path) << text.substr(0, begin) << table << text.substr(to);
+  else
+    EXPECT_EQ(table, text.substr(begin, to - begin)) << "SHEAF_UPDATE_GOLDEN=1 writes it";
+}
+
+TEST(pipeline, docs_show_passes_and_rules) {
+  std::string table = "| pass | why it stands here |\n|---|---|\n";
+  for (const pass& p : passes()) table += std::string("| ") + p.name + " | " + p.why_here + " |\n";
+  expect_in_docs("passes", table);
+  table = "| rule | why it is tried here |\n|---|---|\n";
+  for (const plan::rule& r : plan::rules()) table += std::string("| ") + r.name + " | " + r.why_here + " |\n";
+  expect_in_docs("rules", table);
 }
 
 TEST(pipeline, passes_and_rules_have_names_and_reasons) {
