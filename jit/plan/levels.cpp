@@ -54,7 +54,7 @@ slices_form slices_in(graph& g, const facts& known, const stage& s, const trust&
     const node_id rows = rows_walked(g, g.arg(n, 0), t, trusted);
     if (rows == no_node) return;
     replacement closed(g);  // t stands in the body with its range, and so with the slice
-    closed.add(t, index(g, index_name(g, t), index_serial(g, t) + 5000, integer(g, 0), rows));
+    closed.add(t, unused_index(g, t, integer(g, 0), rows, indices_in(g, n)));
     if (g.free[closed(g.arg(n, 0))].meets(slice)) return;
     const auto count = known.value(rows);
     index_set columns = g.free[n];
@@ -312,7 +312,7 @@ bool take_levels(graph& g, const facts& known, stage& s, std::vector<stage>& bef
   const auto bound = indices_of(g, f.slice);
   const node_id low = g.arg(f.t, 0), high = g.arg(f.t, 1);
   if (bound.size() == 1 && g.type(low) == element::i64 && g.type(high) == element::i64) {
-    const node_id rows = index(g, index_name(g, f.t), index_serial(g, f.t) + 6000, integer(g, 0), f.rows);
+    const node_id rows = unused_index(g, f.t, integer(g, 0), f.rows, indices_in(g, s.body));
     const slice_lists l{
         .slice = bound[0], .low = low, .high = high, .owned = rows, .chunk = known.call().eager ? 4 : 64, .all = true};
     stage lists = lists_stage(g, known, l);

@@ -195,6 +195,10 @@ struct tile_form {
 
 enum class place : std::uint8_t { output, workspace, check };
 
+// Who made a stage: the program, which has a definition or an output for it, or a rule, for a value that it stores or
+// for the partial results of a reduction.
+enum class origin : std::uint8_t { program, rule, partial };
+
 struct stage {
   node_id define = no_node;      // what is stored, as loads name it
   node_id body = no_node;        // its value, in `indices`
@@ -226,6 +230,7 @@ struct stage {
   moving_form moving;            // of partial results; a stage that is `partial` moves if it has one
   window_form window;            // window only; the lanes are those of `owned`, the last index
   place where = place::workspace;
+  origin made = origin::program;
   std::vector<node_id> in_turn;  // of the indices of a workspace: one place at a time is kept, see `in_turn.hpp`
   bool asked = false;            // a check, or read by one: it runs before any output is stored
   bool decides = false;          // a number on which the choice of an algorithm depends, and nothing else

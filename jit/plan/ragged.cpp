@@ -201,7 +201,7 @@ node_id where(graph& g, node_id n, node_id condition, replacement put, trust& tr
   const node_id idx = g.arg(n, 2);
   node_id low = g.arg(idx, 0), high = make(g, op::select, condition, g.arg(idx, 1), low);
   clip(g, n, idx, trusted, low, high);
-  put.add(idx, index(g, index_name(g, idx), index_serial(g, idx) + 2000, low, high));
+  put.add(idx, unused_index(g, idx, low, high, indices_in(g, n)));
   trust_alike(g, n, put, trusted);
   return intern_reduce(g, monoid_of(g, n), g.type(n), put(g.arg(n, 0)), put(g.arg(n, 1)), {put(idx)});
 }
@@ -227,7 +227,7 @@ void inline_definitions(graph& g, stage& s, const slice_lists& l, const std::vec
         return;
       for (const stage& other : before)
         if (other.define == g.arg(n, 0) && other.where == place::workspace && other.how == way::map &&
-            name_of(g, other.define) != "kept" && holds(g, g.arg(other.define, 0), op::reduce))
+            other.made == origin::program && holds(g, g.arg(other.define, 0), op::reduce))
           use = n;
     });
     if (use == no_node) return;

@@ -63,7 +63,7 @@ void carry_blocks(graph& g, const facts& known, stage& s, std::vector<stage>& be
   const std::string reason = "blocks of " + std::to_string(f.block) + ", so that pieces can share the scan";
   const auto total = [&](monoid fold, element type, node_id value) {
     const node_id whole = intern_reduce(g, fold, type, value, truth(g, true), {part});
-    return read(stored(g, whole, "partial", layout_of(g, known, f.value, s), before, reason));
+    return read(stored(g, whole, "partial", layout_of(g, known, f.value, s), before, reason, origin::partial));
   };
   const auto carry = [&](monoid fold, element type, node_id totals) {
     const node_id sum = intern_reduce(g, fold, type, earlier(totals), truth(g, true), {q});

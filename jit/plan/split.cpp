@@ -26,8 +26,8 @@ std::string count_text(double x) { return std::to_string(static_cast<long long>(
 
 bool is_closed(const graph& g, node_id idx) { return g.free[g.arg(idx, 0)].empty() && g.free[g.arg(idx, 1)].empty(); }
 
-bool is_partial(const graph& g, node_id tensor) {
-  return g.kind(tensor) == op::define && name_of(g, tensor) == "partial";
+bool is_partial(const std::vector<stage>& before, node_id tensor) {
+  return std::ranges::any_of(before, [&](const stage& s) { return s.define == tensor && s.made == origin::partial; });
 }
 
 // How much a term of n reduces by itself: the most that a reduction inside runs over.
@@ -43,7 +43,7 @@ double nested_trips(const graph& g, const facts& known, node_id n) {
   return most;
 }
 
-row_blocks blocks_of(graph& g, node_id cut, std::int64_t block) {
+row_blocks blocks_of(graph& g, node_id n, node_id cut, std::int64_t block) {
   const node_id size = integer(g, block), low = g.arg(cut, 0), high = g.arg(cut, 1);
   const node_id room = make(g, op::add, make(g, op::sub, high, low), integer(g, block - 1));
   const text_range own = g.names[static_cast<int>(index_name(g, cut))];
@@ -52,8 +52,8 @@ row_blocks blocks_of(graph& g, node_id cut, std::int64_t block) {
   const node_id p = index(g, g.name(name.data(), static_cast<int>(name.size())), index_serial(g, cut), integer(g, 0),
                           make(g, op::quotient, room, size));
   const node_id start = make(g, op::add, low, make(g, op::mul, p, size));
-  const node_id part = index(g, index_name(g, cut), index_serial(g, cut) + 1000, start,
-                             make(g, op::minimum, make(g, op::add, start, size), high));
+  const node_id end = make(g, op::minimum, make(g, op::add, start, size), high);
+  const node_id part = unused_index(g, cut, start, end, indices_in(g, n));
   return {cut, part, p, block};
 }
 
@@ -67,7 +67,7 @@ class splitting {
     if (inner_ >= row_elements && results_ == 1) return by_row();
     if (row(monoid_of(g_, n_)).position) return position();
     if (const node_id whole = centred(); whole != no_node) return whole;
-    const row_blocks rows = blocks_of(g_, cut_, block_);
+    const row_blocks rows = blocks_of(g_, n_, cut_, block_);
     if (folds_tuple(g_, n_))
       return by_value(
           [&](monoid kind, element type) { return parts_of(rows, kind, type, g_.arg(n_, 0), g_.arg(n_, 1)); },
@@ -136,7 +136,7 @@ class splitting {
     const auto part = [&](monoid kind, element type) {
       const node_id per_row = intern_reduce(g_, kind, type, g_.arg(n_, 0), g_.arg(n_, 1), rest);
       return stored(g_, per_row, "partial", s_, before_,
-                    "one part a row: " + count_text(elements_) + " elements for one result");
+                    "one part a row: " + count_text(elements_) + " elements for one result", origin::partial);
     };
     if (folds_tuple(g_, n_)) return by_value(part, cut_);
     const node_id parts = part(monoid_of(g_, n_), g_.type(n_));
@@ -173,7 +173,8 @@ class splitting {
     const node_id folded = in_sums && !narrow ? sum_of_sums(rows, type, body, condition) : flat;
     const node_id parts = stored(g_, folded, "partial", s_, before_,
                                  "blocks of " + std::to_string(rows.size) + ": " + count_text(elements_) +
-                                     " elements for each of " + count_text(results_) + " results");
+                                     " elements for each of " + count_text(results_) + " results",
+                                 origin::partial);
     stage& made = stage_of(parts);
     made.rows = rows;
     if (folded != flat) made.sum_of_sums = folded, made.flat = flat;
@@ -275,7 +276,7 @@ class splitting {
   node_id position() {
     const monoid kind = monoid_of(g_, n_) == monoid::argmax ? monoid::max : monoid::min;
     const node_id value = g_.arg(n_, 0);
-    const row_blocks rows = blocks_of(g_, cut_, block_);
+    const row_blocks rows = blocks_of(g_, n_, cut_, block_);
     const node_id use = parts_of(rows, kind, wide(g_.type(value)), value, truth(g_, true));
     const node_id first = g_.arg(rows.part, 0), none = identity_of(g_, monoid::min, element::i32);
     const node_id place = cast_to(g_, element::i32, make(g_, op::sub, rows.part, first));
@@ -377,7 +378,7 @@ bool may_split_position(graph& g, const facts& known, node_id n, const stage& s)
 node_id split(graph& g, const facts& known, node_id n, const stage& s, std::vector<stage>& before, trust& trusted) {
   if (row(monoid_of(g, n)).position && !may_split_position(g, known, n, s)) return no_node;
   const node_id first = without_cast(g, folds_tuple(g, n) ? g.arg(g.arg(n, 0), 0) : g.arg(n, 0));
-  if (g.kind(first) == op::load && is_partial(g, g.arg(first, 0))) return no_node;
+  if (g.kind(first) == op::load && is_partial(before, g.arg(first, 0))) return no_node;
   return splitting(g, known, n, s, before, trusted)();
 }
 

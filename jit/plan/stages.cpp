@@ -95,7 +95,7 @@ std::vector<stage> stages_of(graph& g) {
 }
 
 node_id stored(graph& g, node_id body, const std::string& name, const stage& like, std::vector<stage>& before,
-               std::string reason) {
+               std::string reason, origin made) {
   std::vector<node_id> indices = indices_of(g, g.free[body]);
   const auto rank = [&](node_id idx) {
     if (idx == like.vector) return like.indices.size() + 1;
@@ -112,6 +112,7 @@ node_id stored(graph& g, node_id body, const std::string& name, const stage& lik
   s.define = define(g, id, body, indices.data(), static_cast<int>(indices.size()));
   s.body = body;
   s.indices = indices;
+  s.made = made;
   s.reasons.push_back(std::move(reason));
   before.push_back(std::move(s));
   return result_of(g, before.back());

@@ -17,7 +17,7 @@ void materialise(graph& g, const facts& known, std::vector<stage>& stages, trust
 // A new stage for an expression; its indices are those it depends on, in the order in which `like` has them,
 // then those it lacks, then the one it runs in lanes. Returns the load that stands for it.
 node_id stored(graph& g, node_id body, const std::string& name, const stage& like, std::vector<stage>& before,
-               std::string reason);
+               std::string reason, origin made = origin::rule);
 
 // In the body of a stage, a node by another of the same value.
 void replace_in(graph& g, stage& s, node_id from, node_id to);
