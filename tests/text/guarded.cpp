@@ -215,5 +215,26 @@ TEST(guarded, names_of_indices_are_used_again) {
       {{"w", filled<double>(1, 2)}, {"off", filled<std::int64_t>(0, 0)}}, "0 ");
 }
 
+// The loop over t stores d(k, t) as it goes: d(k, k) is there when it is done, though k and t have one range.
+TEST(guarded, a_reduction_that_shares_a_loop_reads_what_the_turn_stores) {
+  auto x = filled<double>(3, 2);
+  x(2) = 4;
+  expect(
+      "input x: f64[?]\nd(k.in(0, 3), t.in(0, 3)) = x(k) + t\ny(q.in(0, 3)) = prod(t.in(0, 3), d(q, q))\n"
+      "output d, y",
+      {{"x", x}}, "2 3 4 2 3 4 4 5 6 8 27 216 ");
+}
+
+// The condition makes the range of c one of i, and the sum within is over another i: c stays the outer one's.
+TEST(guarded, an_index_whose_range_depends_on_an_index_of_the_same_name) {
+  auto cut = filled<std::int64_t>(1, 2, 1);
+  cut(0, 1) = 3;
+  expect(
+      "input w: f64[?]\ninput cut: i64[?, ?]\n"
+      "d(c.in(0, 1), m) = mean(i.in(0, cut(m, 1)).where(cut.wrapped(m, i) > c), w.clamped(i))\n"
+      "loss = sum(over(i, j), d(i, j))\noutput grad(loss, w)",
+      {{"w", filled<double>(3, 2)}, {"cut", cut}}, "0.333333 0.333333 0.333333 ");
+}
+
 }  // namespace
 }  // namespace sheaf::test
