@@ -10,6 +10,7 @@ namespace {
 using arguments = std::vector<named_argument>;
 
 std::string number(double v) {
+  if (v != v) return "nan ";  // its sign means nothing
   char text[32];
   std::snprintf(text, sizeof text, "%g ", v);
   return text;
@@ -73,6 +74,19 @@ TEST(guarded, an_empty_loop_reads_nothing) {
       "input p: i64[?]\ninput v: f64[?]\ninput w: f64[?]\nd(i) = sum(j.in(0, 2), w(p(i)))\n"
       "y = sum(over(k, i.in(0, 2)), v(k) * d(i) * d(i + 1))",
       {{"p", sevens}, {"v", none}, {"w", two}}, "0 ");
+}
+
+// The condition guards the ranges of the loops that it does not wait for, those of a joined sum too.
+TEST(guarded, a_condition_guards_the_ranges_behind_it) {
+  const auto x = filled<double>(1, 2);
+  const auto cut = filled<std::int64_t>(2, 1);
+  auto p = filled<std::int64_t>(1, 3);
+  const char* joined =
+      "input cut: i64[?]\ninput p: i64[?]\ninput x: f64[?]\n"
+      "y = sum(over(k, m.where(k != 0)), sum(j.in(0, cut(p(m))), x(k) + j))";
+  expect(joined, {{"cut", cut}, {"p", p}, {"x", x}}, "0 ");
+  p(0) = 1;
+  expect(joined, {{"cut", cut}, {"p", p}, {"x", filled<double>(2, 2)}}, "2 ");
 }
 
 TEST(guarded, numbers_outside_are_errors_where_they_are_read) {
@@ -165,6 +179,16 @@ TEST(guarded, checks_fail_with_their_own_words) {
   for (int f = 0; f < 40; ++f) cut(f, 1) = 1;
   p(0) = 2;
   expect_outside(text, {{"cut", cut}, {"p", p}, {"w", w}});
+}
+
+// How many elements there are is a sum, of extents alone.
+TEST(guarded, demands_that_count_without_data) {
+  const char* text =
+      "input w: f64[?]\nd(i) = w(i)\n"
+      "output mean<empty::error>(over(q.in(0, 1), c.in(0, 1)), d.skipping(q - c))";
+  expect(text, {{"w", filled<double>(1, 2)}}, "2 ");
+  for (const auto runs_on : {jit::backend::reference, jit::backend::chosen})
+    EXPECT_NE(worth(text, {{"w", filled<double>(0, 2)}}, runs_on).find("at least one element"), std::string::npos);
 }
 
 // What d sums over has the name of the slices that d is computed in.
