@@ -12,11 +12,13 @@ namespace sheaf::fuzz {
 namespace {
 constexpr double unknown = std::numeric_limits<double>::infinity();
 
-// A result of f16 or bf16 may be rounded to its type before it is used. Whether it is the same as another is asked of
-// what both are rounded to.
+// A result of f16 or bf16 may be rounded to its type before it is used, to an infinity too. Whether it is the same as
+// another is asked of what both are rounded to.
 void allow_rounding(element type, approximate& a) {
-  if ((type == element::f16 || type == element::bf16) && std::isfinite(a.real) && round_to(type, a.real) != a.real)
-    a.error += unit_of(type) * std::abs(a.real) + smallest_of(type);
+  if ((type != element::f16 && type != element::bf16) || !std::isfinite(a.real) || round_to(type, a.real) == a.real)
+    return;
+  a.error += unit_of(type) * std::abs(a.real) + smallest_of(type);
+  if (std::abs(a.real) + a.error > 0.999 * largest_of(type)) a.error = unknown;
 }
 bool chooses(op kind) { return kind == op::minimum || kind == op::maximum || kind == op::neg || kind == op::abs; }
 // Of a reduction, maybe chosen among others.

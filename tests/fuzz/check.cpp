@@ -17,7 +17,7 @@ namespace {
 bool may_refuse(const std::string& sentence) {
   for (const char* part :
        {"has no extent", ": subscript ", "expected at least one element, there is none", "has extent", "the step is 0",
-        "is too large", "is asked for twice", "skipping stands in no"})
+        "is too large", "is asked for twice", "skipping stands in no", "which says its vjp only"})
     if (sentence.find(part) != std::string::npos) return true;
   return false;
 }
