@@ -260,5 +260,18 @@ TEST(guarded, an_index_whose_range_depends_on_an_index_of_the_same_name) {
       {{"w", filled<double>(3, 2)}, {"cut", cut}}, "0.333333 0.333333 0.333333 ");
 }
 
+// The derivative sums over t what holds a product over another t of the same range, which depends on r: no running sum.
+TEST(guarded, a_running_sum_of_folds_over_an_index_of_the_same_name) {
+  auto cut = filled<std::int64_t>(1, 2, 3);
+  auto x = filled<double>(4, 3, 1);
+  x(0, 0) = 2;
+  x(1, 1) = 3;
+  x(2, 2) = 5;
+  expect(
+      "input x: f64[?, ?]\ninput cut: i64[?, ?]\ninput v: f64[?, ?]\n"
+      "d(r.in(0, extent(x, 0))) = sum(j.in(0, cut(0, 1)), prod(t.in(0, r), x(t, j)))\noutput jvp(d, x, v)",
+      {{"x", x}, {"cut", cut}, {"v", filled<double>(4, 3, 1)}}, "0 3 9 23 ");
+}
+
 }  // namespace
 }  // namespace sheaf::test
