@@ -307,7 +307,7 @@ bool approximation::waits(node_id n) const {
 void approximation::look(node_id n) {
   ++steps_;
   const op kind = g_.kind(n);
-  if (!waits(n)) return void(value(n));
+  if (kind != op::tuple && !waits(n)) return void(value(n));
   if (kind == op::index) return;
   if (kind == op::reduce) {
     std::vector<node_id> loops;
