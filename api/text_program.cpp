@@ -4,6 +4,7 @@
 
 #include <map>
 #include <mutex>
+#include <stdexcept>
 
 #include <sheaf/dsl/graph/pack.hpp>
 #include <sheaf/dsl/text/parse.hpp>
@@ -98,9 +99,13 @@ class text_program::implementation {
     std::vector<text_argument> rows;
     for (const named_argument& a : arguments)
       rows.push_back({a.name().data(), static_cast<int>(a.name().size()), a.type(), a.rank()});
-    graph g = parse(text_.data(), static_cast<int>(text_.size()), rows.data(), static_cast<int>(rows.size()));
-    if (g.failed()) throw error(code::bad_argument, ("text: " + text_of(g.error)).c_str());
-    return g;
+    try {
+      graph g = parse(text_.data(), static_cast<int>(text_.size()), rows.data(), static_cast<int>(rows.size()));
+      if (g.failed()) throw error(code::bad_argument, ("text: " + text_of(g.error)).c_str());
+      return g;
+    } catch (const std::length_error& many) {
+      runtime::fail(code::unsupported, "text", "a smaller program", many.what());
+    }
   }
 
  private:

@@ -106,7 +106,7 @@ class any_array {
 class text_program {
  public:
   // The text is read at the first call with arguments of some types, which throws code::bad_argument where it is wrong:
-  // "text: line 2, column 14: ...".
+  // "text: line 2, column 14: ...", and code::unsupported where it has more than 256 indices.
   explicit text_program(std::string_view text, const options& wanted = {}, jit::backend runs_on = jit::backend::chosen);
   text_program(text_program&&) noexcept;
   text_program& operator=(text_program&&) noexcept;

@@ -1,5 +1,6 @@
 // Expressions: where a node is emitted, and how loads meet lanes.
 #include <sheaf/dsl/graph/affine.hpp>
+#include <sheaf/jit/ir/verify.hpp>
 #include <sheaf/jit/lower/lowering.hpp>
 
 namespace sheaf::inline v0_1::lower {
@@ -119,8 +120,10 @@ ir::value kernel_lowering::emit(node_id n, scope& s, bool lane0) {
   return result;
 }
 
-// The lanes of a vector loop are made when first asked for; every other index is known since its loop was opened.
+// The lanes of a vector loop are made when first asked for; every other index is known since its loop was opened. One
+// that no loop binds would be some other loop's counter: wrong numbers, of which a caller had better hear.
 ir::value kernel_lowering::emit_index(node_id n, scope& at, bool lane0) {
+  if (!at.bound.has(g.ordinal(n))) throw ir::bad_ir("index " + index_text(n) + " outside of its loop");
   scope* loop = &at;
   while (loop->parent != nullptr && loop->parent->bound.has(g.ordinal(n))) loop = loop->parent;  // out of guards
   const ir::value result = lane0 || loop->lane != n ? loop->block->counter() : loop->block->lanes();

@@ -278,7 +278,7 @@ class kernel_lowering {
   bool is_open(const entry& e) const;
   bool waits(const entry& e, std::span<const entry> others) const;
   bool joins(const entry& e, std::span<const entry> group, std::span<const entry> left) const;
-  bool stored_in_turn(node_id n, std::span<const entry> hosts, node_id idx) const;
+  bool stored_in_turn(node_id n, std::span<const entry> hosts, node_id idx, node_id bound) const;
   std::vector<node_id> unknown_reductions(const stage& each, scope& s);
   std::vector<node_id> guests(std::span<const entry> hosts, node_id idx, scope& s);
   void run_shared(std::span<const entry> group, std::span<const node_id> visiting, scope& s, bool last);

@@ -25,13 +25,13 @@ std::vector<node_id> kernel_lowering::unknown_reductions(const stage& each, scop
   return list;
 }
 
-// Is what n loads stored by one of the hosts, in the same turn of their loop over idx?
-bool kernel_lowering::stored_in_turn(node_id n, std::span<const entry> hosts, node_id idx) const {
+// Is what n loads stored by one of the hosts, in the same turn of their loop over idx? `bound` is what n has for idx.
+bool kernel_lowering::stored_in_turn(node_id n, std::span<const entry> hosts, node_id idx, node_id bound) const {
   return std::any_of(hosts.begin(), hosts.end(), [&](const entry& e) {
     if (g.arg(n, 0) != e.s->define || e.s->how != plan::way::map) return false;
     for (std::size_t d = 0; d < e.s->indices.size(); ++d) {
       const node_id at = g.arg(n, 1 + static_cast<int>(d)), own = e.s->indices[d];
-      if (at != own && !(own == idx && g.kind(at) == op::index && plan::same_range(g, at, own))) return false;
+      if (at != (own == idx ? bound : own)) return false;
     }
     return true;
   });
@@ -49,7 +49,8 @@ std::vector<node_id> kernel_lowering::guests(std::span<const entry> hosts, node_
       return;
     bool ready = true;
     plan::for_each_node(g, q, [&](node_id n) {
-      if (g.kind(n) == op::load && pending.contains(g.arg(n, 0)) && !stored_in_turn(n, hosts, idx)) ready = false;
+      if (g.kind(n) == op::load && pending.contains(g.arg(n, 0)) && !stored_in_turn(n, hosts, idx, bound))
+        ready = false;
       if (g.kind(n) == op::reduce && n != q && !find(n, s, false)) ready = false;
     });
     if (ready) list.push_back(q);

@@ -35,28 +35,30 @@ class unconditional_loads {
     if (kind == op::select && asks_for_elements(g_, g_.arg(n, 0), g_.arg(n, 1))) (*this)(g_.arg(n, 1));
     // The first may guard the rest.
     if (kind == op::select || kind == op::logical_and || kind == op::logical_or) return (*this)(g_.arg(n, 0));
-    if (kind == op::reduce && !walks(n)) return;
-    for (int k = g_[n].count - 1; k >= 0; --k) {
-      if (kind == op::load && k == 0) continue;
-      if (kind == op::reduce && k == 0 && !is_true(g_, g_.arg(n, 1))) continue;
-      (*this)(g_.arg(n, k));
-    }
+    if (kind == op::reduce) return reduction(n);
+    for (int k = g_[n].count - 1; k >= (kind == op::load ? 1 : 0); --k) (*this)(g_.arg(n, k));
     if (kind != op::load || outside_.contains(n)) return;
     if (std::find(found_.begin(), found_.end(), n) == found_.end()) found_.push_back(n);
   }
 
  private:
-  // Is no loop of the reduction empty? If one is, what the loops before it are made of is evaluated, and the condition
-  // that is asked first where it waits for no other loop.
-  bool walks(node_id reduce) {
-    const auto list = nesting_order(g_, bound_indices(g_, reduce));
-    const auto end = std::find_if(list.begin(), list.end(), [&](node_id idx) { return is_empty(known_, idx); });
-    if (end == list.end()) return true;
-    std::for_each(list.begin(), end, [&](node_id idx) { (*this)(idx); });
-    node_id first = g_.arg(reduce, 1);
-    while (g_.kind(first) == op::logical_and) first = g_.arg(first, 0);
-    if (!g_.free[first].meets(set_of(g_, {end, list.end()}))) (*this)(first);
-    return false;
+  // Its ranges as far as no part of the condition guards them and no loop before them is empty, then what is asked
+  // first, then what waits for no condition.
+  void reduction(node_id n) {
+    const auto loops = nesting_order(g_, bound_indices(g_, n));
+    std::size_t open = 0, walked = 0;
+    while (open < loops.size() && asked_before(g_, n, loops, open).empty()) ++open;
+    while (walked < loops.size() && !is_empty(known_, loops[walked])) ++walked;
+    const std::span<const node_id> sure(loops.data(), std::min(open, walked));
+    for (int k = g_[n].count - 1; k > 1; --k)
+      if (std::find(sure.begin(), sure.end(), g_.arg(n, k)) != sure.end()) (*this)(g_.arg(n, k));
+    if (walked < loops.size()) {
+      const auto asked = asked_before(g_, n, loops, walked);
+      if (!asked.empty()) (*this)(asked.front());
+      return;
+    }
+    (*this)(g_.arg(n, 1));
+    if (is_true(g_, g_.arg(n, 1))) (*this)(g_.arg(n, 0));
   }
 
   const graph& g_;
@@ -266,12 +268,12 @@ void add_violation(graph& g, const facts& known, const outside_loads& outside, c
   plan.checks.push_back(std::move(c));
 }
 
-// Those of extents alone are checked where a call's extents are, before a plan is made.
-void add_demands(graph& g, program_plan& plan, std::vector<stage>& first) {
+// Those that extents alone decide, without a walk, are checked where a call's extents are, before a plan is made.
+void add_demands(graph& g, const facts& known, program_plan& plan, std::vector<stage>& first) {
   for (int k = 0; k < g.demands.size(); ++k) {
     const node_id wrong = g.demands[k].wrong;
     const bool walks = g.kind(wrong) == op::reduce;
-    if (!walks && !holds(g, wrong, op::load)) continue;
+    if (!walks && known.value(wrong)) continue;
     check c;
     c.demand = k;
     c.outside = without_definitions(g, walks ? conjunction(g, g.arg(wrong, 1), g.arg(wrong, 0)) : wrong);
@@ -301,7 +303,7 @@ void add_checks(graph& g, const facts& known, std::vector<stage>& stages, progra
     if (!all.outside.empty()) find_violations(g, known, all.outside, d.wrong, {}, all.violations);
   }
   for (const node_id n : asked) add_load(g, n, plan, first);
-  add_demands(g, plan, first);
+  add_demands(g, known, plan, first);
   for (const node_id n : all.loads) add_load(g, n, plan, first);
   for (const violation& v : all.violations) add_violation(g, known, all.outside, v, plan, first);
   stages.insert(stages.begin(), first.begin(), first.end());

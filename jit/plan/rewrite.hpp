@@ -161,6 +161,14 @@ inline node_id fresh_index(graph& g, node_id like, node_id low, node_id high) {
   return fresh;
 }
 
+// The free indices of an expression whose ranges depend on these. A reduction over one of these may stand inside the
+// loops of such an index: its range is then about the outer one of that name.
+inline std::vector<node_id> ranged_by(const graph& g, node_id n, const index_set& these) {
+  std::vector<node_id> list = indices_of(g, g.free[n]);
+  std::erase_if(list, [&](node_id idx) { return these.has(g.ordinal(idx)) || !g.free[idx].meets(these); });
+  return list;
+}
+
 // Replaces nodes by others of the same value; loops stay as they are, unless reductions are to be simplified by what is
 // now known of their bodies. What is of the same value for some indices `at` as they are outside only is not replaced
 // in reductions over one of these. A replaced index stays in reductions over it, where it is another one; a renamed one
@@ -221,6 +229,7 @@ class replacement {
       if (hides) inside.add(from, to);
       else inside.rename(from, to);
     }
+    for (const node_id outer : ranged_by(g_, n, own)) inside.add(outer, (*this)(outer));
     return inside(n);
   }
 
@@ -293,6 +302,7 @@ inline void trust_alike(graph& g, node_id root, replacement& put, std::unordered
 inline node_id renamed(graph& g, node_id n, node_id idx, std::unordered_set<node_id>& trusted) {
   replacement put(g);
   put.add(idx, unused_index(g, idx, g.arg(idx, 0), g.arg(idx, 1), indices_in(g, n)));
+  for (const node_id outer : ranged_by(g, n, set_of(g, {idx}))) put.add(outer, outer);
   std::vector<node_id> indices;
   for (const node_id b : bound_indices(g, n)) indices.push_back(put(b));
   trust_alike(g, n, put, trusted);

@@ -63,6 +63,9 @@ class meetings {
       }
       if (n == u_ || n == t_) return false;
     }
+    if (kind == op::reduce)  // over one of them: within, the name is another index, and the range may depend on t
+      for (const node_id idx : bound_indices(g_, n))
+        if (idx == u_ || idx == t_) return false;
     for (int k = kind == op::load ? 1 : 0; k < g_[n].count; ++k)
       if (!(*this)(g_.arg(n, k))) return false;
     return true;

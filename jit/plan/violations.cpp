@@ -36,6 +36,19 @@ outside_loads loads_outside(graph& g, const facts& known) {
   return list;
 }
 
+std::vector<node_id> asked_before(const graph& g, node_id reduce, std::span<const node_id> loops, std::size_t k) {
+  index_set later;
+  for (const node_id idx : loops.subspan(k)) later.insert(g.ordinal(idx));
+  flat<node_id> parts;
+  deltas::conjuncts(g, g.arg(reduce, 1), parts);
+  std::vector<node_id> list;
+  for (const node_id part : parts) {
+    if (g.free[part].meets(later)) break;
+    list.push_back(part);
+  }
+  return list;
+}
+
 namespace {
 
 class path_walk {
@@ -89,10 +102,12 @@ class path_walk {
   }
 
   void reduction(node_id n, std::vector<node_id> loops, node_id where) {
-    for (const node_id idx : nesting_order(g_, bound_indices(g_, n))) {
-      (*this)(g_.arg(idx, 0), loops, where);
-      (*this)(g_.arg(idx, 1), loops, where);
-      if (!enters(idx, loops)) return;
+    const auto own = nesting_order(g_, bound_indices(g_, n));
+    for (std::size_t k = 0; k < own.size(); ++k) {
+      node_id asked = truth(g_, true);
+      for (const node_id part : asked_before(g_, n, own, k)) asked = conjunction(g_, asked, part);
+      for (const int end : {0, 1}) behind(asked, g_.arg(own[k], end), loops, where);
+      if (!enters(own[k], loops)) return;
     }
     (*this)(g_.arg(n, 1), loops, where);
     behind(g_.arg(n, 1), g_.arg(n, 0), loops, where);

@@ -4,6 +4,7 @@
 // Shown by tests/text/guarded.cpp.
 #pragma once
 #include <span>
+#include <vector>
 
 #include <sheaf/jit/plan/facts.hpp>
 #include <sheaf/jit/plan/plan.hpp>
@@ -27,6 +28,10 @@ struct violation {
   std::vector<node_id> loops;
   node_id where = no_node;
 };
+
+// The parts of a reduction's condition that are asked before the range of loop k, of its loops, outermost first: a part
+// guards the ranges of the loops that it does not wait for.
+std::vector<node_id> asked_before(const graph& g, node_id reduce, std::span<const node_id> loops, std::size_t k);
 
 // Of what is evaluated for the values of `indices`.
 void find_violations(graph& g, const facts& known, const outside_loads& outside, node_id body,

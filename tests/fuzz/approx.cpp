@@ -12,11 +12,13 @@ namespace sheaf::fuzz {
 namespace {
 constexpr double unknown = std::numeric_limits<double>::infinity();
 
-// A result of f16 or bf16 may be rounded to its type before it is used. Whether it is the same as another is asked of
-// what both are rounded to.
+// A result of f16 or bf16 may be rounded to its type before it is used, to an infinity too. Whether it is the same as
+// another is asked of what both are rounded to.
 void allow_rounding(element type, approximate& a) {
-  if ((type == element::f16 || type == element::bf16) && std::isfinite(a.real) && round_to(type, a.real) != a.real)
-    a.error += unit_of(type) * std::abs(a.real) + smallest_of(type);
+  if ((type != element::f16 && type != element::bf16) || !std::isfinite(a.real) || round_to(type, a.real) == a.real)
+    return;
+  a.error += unit_of(type) * std::abs(a.real) + smallest_of(type);
+  if (std::abs(a.real) + a.error > 0.999 * largest_of(type)) a.error = unknown;
 }
 bool chooses(op kind) { return kind == op::minimum || kind == op::maximum || kind == op::neg || kind == op::abs; }
 // Of a reduction, maybe chosen among others.
@@ -28,8 +30,8 @@ bool is_result(const graph& g, node_id n) {
 
 }  // namespace
 
-approximation::approximation(const graph& g, std::vector<const tensor_data*> inputs)
-    : g_(g), inputs_(std::move(inputs)) {
+approximation::approximation(const graph& g, std::vector<const tensor_data*> inputs, bool ahead)
+    : g_(g), inputs_(std::move(inputs)), ahead_(ahead) {
   const auto nodes = static_cast<std::size_t>(g.size()), count = static_cast<std::size_t>(g.indices.size());
   kept_.assign(nodes, -1);
   computed_.assign(nodes, 0);
@@ -273,9 +275,60 @@ void approximation::run(folding& f, std::size_t depth) {
   const node_id idx = f.loops[depth];
   const approximate low = value(g_.arg(idx, 0)), high = value(g_.arg(idx, 1));
   if (!low.sure() || !high.sure()) f.unsure = true;
+  if (ahead_ && low.integer >= high.integer) return look_past(f.reduce, f.loops, depth);
   for (std::int64_t i = low.integer; i < high.integer && !tired(); ++i) {
     assign(g_.ordinal(idx), i);
     run(f, depth + 1);
+  }
+}
+
+// Of a reduction one of whose loops has no rows: what waits for none such and stands behind no condition.
+void approximation::look_past(node_id reduce, const std::vector<node_id>& loops, std::size_t depth) {
+  if (tired() || !is_true(g_, g_.arg(reduce, 1))) return;
+  if (depth == loops.size()) return look(g_.arg(reduce, 0));
+  const node_id idx = loops[depth];
+  const bool known = !waits(g_.arg(idx, 0)) && !waits(g_.arg(idx, 1));
+  const std::int64_t low = known ? value(g_.arg(idx, 0)).integer : 0, high = known ? value(g_.arg(idx, 1)).integer : 0;
+  if (low >= high) {
+    empty_.push_back(g_.ordinal(idx));
+    look_past(reduce, loops, depth + 1);
+    empty_.pop_back();
+  }
+  for (std::int64_t i = low; i < high && !tired(); ++i) {
+    assign(g_.ordinal(idx), i);
+    look_past(reduce, loops, depth + 1);
+  }
+}
+
+bool approximation::waits(node_id n) const {
+  return std::any_of(empty_.begin(), empty_.end(), [&](int o) { return g_.free[n].has(o); });
+}
+
+void approximation::look(node_id n) {
+  ++steps_;
+  const op kind = g_.kind(n);
+  if (kind != op::tuple && !waits(n)) return void(value(n));
+  if (kind == op::index) return;
+  if (kind == op::reduce) {
+    std::vector<node_id> loops;
+    for (int k = 2; k < g_[n].count; ++k) loops.push_back(g_.arg(n, k));
+    return look_past(n, loops, 0);
+  }
+  const bool guards = kind == op::select || kind == op::logical_and || kind == op::logical_or;
+  for (int k = kind == op::load ? 1 : 0; k < (guards ? 1 : g_[n].count); ++k) look(g_.arg(n, k));
+  if (kind == op::load) look_at_place(n);
+}
+
+void approximation::look_at_place(node_id load) {
+  const node_id tensor = g_.arg(load, 0);
+  const bool defined = g_.kind(tensor) == op::define;
+  for (int d = 0; d + 1 < g_[load].count; ++d) {
+    if (waits(g_.arg(load, 1 + d))) continue;
+    const approximate_tensor* t = defined ? &of(tensor) : nullptr;
+    const auto& extents = defined ? t->extents : inputs_[static_cast<std::size_t>(g_[tensor].attribute)]->extents;
+    const approximate s = value(g_.arg(load, 1 + d));
+    const std::int64_t place = s.integer - (defined ? t->lows[static_cast<std::size_t>(d)] : 0);
+    if (!s.sure() || place < 0 || place >= extents[static_cast<std::size_t>(d)]) unsure_subscript_ = true;
   }
 }
 

@@ -27,7 +27,8 @@ struct approximate_tensor {
 
 class approximation {
  public:
-  approximation(const graph& g, std::vector<const tensor_data*> inputs);
+  // ahead: subscripts are looked at as kernels may check them, also in slices without rows that they do not depend on.
+  approximation(const graph& g, std::vector<const tensor_data*> inputs, bool ahead = false);
   // The values of a definition.
   const approximate_tensor& of(node_id definition);
   // Did so much have to be computed that it was given up?
@@ -51,6 +52,10 @@ class approximation {
 
   struct folding;
   void run(folding& f, std::size_t depth);
+  bool waits(node_id n) const;
+  void look(node_id n);
+  void look_past(node_id reduce, const std::vector<node_id>& loops, std::size_t depth);
+  void look_at_place(node_id load);
 
   const graph& g_;
   std::vector<const tensor_data*> inputs_;
@@ -61,6 +66,8 @@ class approximation {
   std::vector<std::vector<int>> free_;
   std::int64_t clock_ = 0, steps_ = 0;
   bool unsure_subscript_ = false;
+  bool ahead_;
+  std::vector<int> empty_;  // the ordinals of the loops without rows that are looked past
 };
 
 // One op of values with errors, of the node's type.

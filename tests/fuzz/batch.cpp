@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstring>
+#include <string_view>
 
 namespace sheaf::fuzz {
 
@@ -47,6 +48,8 @@ verdict guarded_check(const program& p, const arguments& a) {
     return check(p, a);
   } catch (const std::exception& e) {
     verdict v;
+    v.refused = std::string_view(e.what()).find("256 indices") != std::string_view::npos;  // too large, as documented
+    if (v.refused) return v;
     v.kind = "exception";
     v.words = e.what();
     return v;

@@ -10,6 +10,7 @@ namespace {
 using arguments = std::vector<named_argument>;
 
 std::string number(double v) {
+  if (v != v) return "nan ";  // its sign means nothing
   char text[32];
   std::snprintf(text, sizeof text, "%g ", v);
   return text;
@@ -73,6 +74,19 @@ TEST(guarded, an_empty_loop_reads_nothing) {
       "input p: i64[?]\ninput v: f64[?]\ninput w: f64[?]\nd(i) = sum(j.in(0, 2), w(p(i)))\n"
       "y = sum(over(k, i.in(0, 2)), v(k) * d(i) * d(i + 1))",
       {{"p", sevens}, {"v", none}, {"w", two}}, "0 ");
+}
+
+// The condition guards the ranges of the loops that it does not wait for, those of a joined sum too.
+TEST(guarded, a_condition_guards_the_ranges_behind_it) {
+  const auto x = filled<double>(1, 2);
+  const auto cut = filled<std::int64_t>(2, 1);
+  auto p = filled<std::int64_t>(1, 3);
+  const char* joined =
+      "input cut: i64[?]\ninput p: i64[?]\ninput x: f64[?]\n"
+      "y = sum(over(k, m.where(k != 0)), sum(j.in(0, cut(p(m))), x(k) + j))";
+  expect(joined, {{"cut", cut}, {"p", p}, {"x", x}}, "0 ");
+  p(0) = 1;
+  expect(joined, {{"cut", cut}, {"p", p}, {"x", filled<double>(2, 2)}}, "2 ");
 }
 
 TEST(guarded, numbers_outside_are_errors_where_they_are_read) {
@@ -167,6 +181,16 @@ TEST(guarded, checks_fail_with_their_own_words) {
   expect_outside(text, {{"cut", cut}, {"p", p}, {"w", w}});
 }
 
+// How many elements there are is a sum, of extents alone.
+TEST(guarded, demands_that_count_without_data) {
+  const char* text =
+      "input w: f64[?]\nd(i) = w(i)\n"
+      "output mean<empty::error>(over(q.in(0, 1), c.in(0, 1)), d.skipping(q - c))";
+  expect(text, {{"w", filled<double>(1, 2)}}, "2 ");
+  for (const auto runs_on : {jit::backend::reference, jit::backend::chosen})
+    EXPECT_NE(worth(text, {{"w", filled<double>(0, 2)}}, runs_on).find("at least one element"), std::string::npos);
+}
+
 // What d sums over has the name of the slices that d is computed in.
 TEST(guarded, a_definition_computed_in_a_slice_keeps_its_own_indices) {
   const char* text =
@@ -213,6 +237,40 @@ TEST(guarded, names_of_indices_are_used_again) {
       "prod(j.in(0, 0), (w(0) - logsumexp(h.in(off(j), off(j)), w(h))) * w.clamped(s))\n"
       "loss = sum(over(i, j), d(i, j))\nslope = sum(i, grad(loss, w)(i))\noutput grad(slope, w)",
       {{"w", filled<double>(1, 2)}, {"off", filled<std::int64_t>(0, 0)}}, "0 ");
+}
+
+// The loop over t stores d(k, t) as it goes: d(k, k) is there when it is done, though k and t have one range.
+TEST(guarded, a_reduction_that_shares_a_loop_reads_what_the_turn_stores) {
+  auto x = filled<double>(3, 2);
+  x(2) = 4;
+  expect(
+      "input x: f64[?]\nd(k.in(0, 3), t.in(0, 3)) = x(k) + t\ny(q.in(0, 3)) = prod(t.in(0, 3), d(q, q))\n"
+      "output d, y",
+      {{"x", x}}, "2 3 4 2 3 4 4 5 6 8 27 216 ");
+}
+
+// The condition makes the range of c one of i, and the sum within is over another i: c stays the outer one's.
+TEST(guarded, an_index_whose_range_depends_on_an_index_of_the_same_name) {
+  auto cut = filled<std::int64_t>(1, 2, 1);
+  cut(0, 1) = 3;
+  expect(
+      "input w: f64[?]\ninput cut: i64[?, ?]\n"
+      "d(c.in(0, 1), m) = mean(i.in(0, cut(m, 1)).where(cut.wrapped(m, i) > c), w.clamped(i))\n"
+      "loss = sum(over(i, j), d(i, j))\noutput grad(loss, w)",
+      {{"w", filled<double>(3, 2)}, {"cut", cut}}, "0.333333 0.333333 0.333333 ");
+}
+
+// The derivative sums over t what holds a product over another t of the same range, which depends on r: no running sum.
+TEST(guarded, a_running_sum_of_folds_over_an_index_of_the_same_name) {
+  auto cut = filled<std::int64_t>(1, 2, 3);
+  auto x = filled<double>(4, 3, 1);
+  x(0, 0) = 2;
+  x(1, 1) = 3;
+  x(2, 2) = 5;
+  expect(
+      "input x: f64[?, ?]\ninput cut: i64[?, ?]\ninput v: f64[?, ?]\n"
+      "d(r.in(0, extent(x, 0))) = sum(j.in(0, cut(0, 1)), prod(t.in(0, r), x(t, j)))\noutput jvp(d, x, v)",
+      {{"x", x}, {"cut", cut}, {"v", filled<double>(4, 3, 1)}}, "0 3 9 23 ");
 }
 
 }  // namespace

@@ -94,6 +94,15 @@ TEST(text_program, subscripts_that_wrap_are_outside) {
   EXPECT_EQ(refused("y(t.in(0, 4)) = x(t * 4294967296 * 4294967296 + t * 8589934592)"), words);
 }
 
+TEST(text_program, more_indices_than_a_program_may_have) {
+  const array<float, 1> x(4);
+  std::string text = "y = x(0)";
+  for (int k = 0; k < 257; ++k) text += " + sum(t" + std::to_string(k) + ", x(t" + std::to_string(k) + "))";
+  const text_program p(text);
+  EXPECT_EQ(said([&] { p({{"x", x}}); }),
+            "text: expected a smaller program, found a program of more than 256 indices");
+}
+
 TEST(text_program, extents_below_zero) {
   const float one = 1;
   const std::int64_t extents[1] = {-2}, strides[1] = {1};
