@@ -271,7 +271,7 @@ SHEAF_HIDDEN auto finish(jit::program* p, sheaf_tensor* tensors, const Place& pl
 
 // The place of a call on the processor.
 struct SHEAF_HIDDEN here {
-  jit::kept* indices = nullptr;
+  jit::promise* indices = nullptr;
   template <int Inputs, class Frame, class Slots, class List>
   SHEAF_INLINE auto run(jit::program* p, Frame& call, Slots, List list) const {
     return finish<Inputs>(p, call.tensors, *this, list);

@@ -32,20 +32,20 @@ class kept_indices {
     std::swap(handle_, other.handle_);
     return *this;
   }
-  SHEAF_INLINE ~kept_indices() { jit::free_kept(handle_); }
+  SHEAF_INLINE ~kept_indices() { jit::free_promised(handle_); }
 
   // The data did change, or other inputs have other extents from now on: the next call learns anew. Not while one runs.
   SHEAF_INLINE void changed() { jit::forget(handle_); }
   // Of memory that is held for later calls.
-  SHEAF_INLINE std::size_t bytes() const { return jit::kept_bytes(handle_); }
+  SHEAF_INLINE std::size_t bytes() const { return jit::promised_bytes(handle_); }
 
  private:
   template <class Signature>
   friend class detail::program_frame;
-  SHEAF_INLINE kept_indices(jit::kept* handle, const Arguments&... given) : arguments_(given...), handle_(handle) {}
+  SHEAF_INLINE kept_indices(jit::promise* handle, const Arguments&... given) : arguments_(given...), handle_(handle) {}
 
   std::tuple<Arguments...> arguments_;
-  jit::kept* handle_;
+  jit::promise* handle_;
 };
 
 namespace detail {
@@ -91,7 +91,7 @@ SHEAF_INLINE constexpr bool may_keep() {
 template <class Answer>
 struct SHEAF_HIDDEN asking {
   Answer (*question)(const jit::kernel*);
-  jit::kept* indices = nullptr;
+  jit::promise* indices = nullptr;
   template <int Inputs, class Frame, class Slots, class List>
   SHEAF_INLINE Answer run(jit::program* p, const Frame& call, Slots, List) const {
     return question(jit::prepare(p, call.tensors, indices));

@@ -37,7 +37,7 @@ SHEAF_HIDDEN void expect_devices(jit::program* p, const call_frame<Slots, Views.
 // The place of a call on a stream.
 struct SHEAF_HIDDEN queued {
   const on_stream& place;
-  jit::kept* indices = nullptr;
+  jit::promise* indices = nullptr;
   template <int Inputs, class Frame, class Slots, class List>
   SHEAF_INLINE auto run(jit::program* p, Frame& call, Slots slots, List list) const {
     jit::expect_device(p, -1, place.where->device());
@@ -60,7 +60,7 @@ struct SHEAF_HIDDEN queued {
 // Only what such a call needs is made ready.
 struct SHEAF_HIDDEN reserved {
   const on_stream& place;
-  jit::kept* indices = nullptr;
+  jit::promise* indices = nullptr;
   template <int Inputs, class Frame, class Slots, class List>
   SHEAF_INLINE void run(jit::program* p, Frame& call, Slots slots, List) const {
     jit::expect_device(p, -1, place.where->device());

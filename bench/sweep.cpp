@@ -1,6 +1,6 @@
 // Nanoseconds an element of sums and softmax over many row lengths, row widths and layouts, for the plot of
 // scripts/bench --plots. bench_sweep: lines "sweep SERIES SIZE NS". A quarter of a million elements a run, in the
-// second cache, on one thread: what the code of a size costs.
+// L2, on one thread: what the code of a size costs.
 #include <unistd.h>
 #include <string>
 

@@ -4,15 +4,15 @@
 #include <sheaf/jit/ir/print.hpp>
 #include <sheaf/jit/ir/verify.hpp>
 #include <sheaf/jit/lower/lower.hpp>
-#include <sheaf/jit/plan/beside.hpp>
+#include <sheaf/jit/plan/horizontal_fusion.hpp>
 #include <sheaf/jit/plan/checks.hpp>
-#include <sheaf/jit/plan/folds.hpp>
-#include <sheaf/jit/plan/in_turn.hpp>
-#include <sheaf/jit/plan/kept.hpp>
+#include <sheaf/jit/plan/mixed_precision.hpp>
+#include <sheaf/jit/plan/storage_folding.hpp>
+#include <sheaf/jit/plan/promised.hpp>
 #include <sheaf/jit/plan/kernels.hpp>
 #include <sheaf/jit/plan/rows.hpp>
 #include <sheaf/jit/plan/stages.hpp>
-#include <sheaf/jit/plan/steer.hpp>
+#include <sheaf/jit/plan/overrides.hpp>
 #include <sheaf/jit/plan/traffic.hpp>
 #include <sheaf/jit/plan/verify.hpp>
 #include <sheaf/runtime/settings.hpp>
@@ -31,25 +31,25 @@ constexpr pass table[] = {
     {"materialise", "the rules of plan/rules.cpp, stage by stage: which algorithm, and what else must be stored",
      [](compilation& c) { plan::materialise(c.program.g, c.known, c.program.plan.stages, c.program.plan.trusted); }},
     {"order of checks", "what checks read runs before outputs are written; all stages are there now",
-     [](compilation& c) { plan::mark_asked(c.program.g, c.program.plan.stages); }},
+     [](compilation& c) { plan::mark_demanded(c.program.g, c.program.plan.stages); }},
     {"promised constants", "what one call leaves for the next is never grouped with what it does not",
-     [](compilation& c) { plan::mark_kept(c.program.g, c.known, c.program.plan.stages); }},
+     [](compilation& c) { plan::mark_promised(c.program.g, c.known, c.program.plan.stages); }},
     {"shared rows", "partial results and maps over the same rows, before loops are fixed",
      [](compilation& c) {
-       if (c.known.call().steer.fusion == fusion::planned) plan::share_rows(c.program.g, c.known, c.program.plan);
+       if (c.known.call().overrides.fusion == fusion::planned) plan::share_rows(c.program.g, c.known, c.program.plan);
      }},
     {"accumulators", "once each reduction's lanes are known",
-     [](compilation& c) { plan::widen_folds(c.program.g, c.known, c.program.plan); }},
+     [](compilation& c) { plan::widen_accumulators(c.program.g, c.known, c.program.plan); }},
     {"kernels", "stages that share a loop; nothing changes a stage's loops after it",
      [](compilation& c) { plan::group(c.program.g, c.known, c.program.plan); }},
     {"storage folding", "needs the loops that the stages of a kernel share",
-     [](compilation& c) { plan::keep_in_turn(c.program.g, c.known, c.program.plan); }},
+     [](compilation& c) { plan::fold_storage(c.program.g, c.known, c.program.plan); }},
     {"options", "throws where the plan is not what the caller's options ask for",
      [](compilation& c) { plan::check_followed(c.program.g, c.known, c.program.plan); }},
     {"traffic", "predicts bytes and operations of the kernels that there will be",
      [](compilation& c) { plan::predict_traffic(c.program.g, c.known, c.program.plan); }},
     {"horizontal fusion", "chooses by their predicted traffic",
-     [](compilation& c) { plan::put_beside(c.known, c.program.plan); }},
+     [](compilation& c) { plan::fuse_horizontally(c.known, c.program.plan); }},
     {"folds", "IR from here on: the program's own monoids",
      [](compilation& c) { lower::add_folds(c.program.g, c.program.code); }},
     {"buffers", "which slot of the call each tensor has",
@@ -110,7 +110,7 @@ ir::module planned::code_again() const {
   ir::module again = code;
   again.kernels.clear();
   for (const ir::kernel& k : code.kernels)
-    if (!k.kept) again.kernels.push_back(k);
+    if (!k.promised) again.kernels.push_back(k);
   return again;
 }
 
@@ -126,7 +126,7 @@ planned plan_program(graph source, const plan::call_facts& call, const std::stri
     watching.after(each);
   }
   p.checks = p.plan.checks;
-  p.text = plan::options_text(call.steer) + plan::print(p.g, p.plan);
+  p.text = plan::options_text(call.overrides) + plan::print(p.g, p.plan);
   return p;
 }
 

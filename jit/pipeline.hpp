@@ -23,7 +23,7 @@ struct planned {
   std::vector<plan::check> checks;  // all, in order of evaluation; `ordinal` is the place among the check slots
   std::string text;                 // the plan, for a person
 
-  // The code of calls after the first with the same promised data: without the kernels that are kept.
+  // The code of calls after the first with the same promised data: without the kernels that are promised.
   ir::module code_again() const;
 
   // The extents of output k, as expressions like those of workspaces.

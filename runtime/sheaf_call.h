@@ -17,7 +17,7 @@ typedef struct sheaf_tensor {
 
 struct sheaf_call;
 
-/* One piece of a parallel loop: iterations [begin, end). Pieces write disjoint places. */
+/* One task of a parallel loop: iterations [begin, end). Tasks write disjoint places. */
 typedef void (*sheaf_body)(const struct sheaf_call *call, int64_t begin, int64_t end);
 
 /* Runs body over [0, count), in any split and order; returns when all of it is done.

@@ -5,7 +5,7 @@
 namespace sheaf::bench {
 
 void wake_threads() {
-  constexpr double most = 20e-6;  // pieces enough that the caller has not done them all when the others begin
+  constexpr double most = 20e-6;  // tasks enough that the caller has not done them all when the others begin
   const auto wait = [](const sheaf_call*, std::int64_t, std::int64_t) {
     for (const double end = now() + most; now() < end;) {
     }

@@ -1,4 +1,4 @@
-// sum_l1: the sum of 4096 floats that lie in the first cache. threads: W9 in cache, two cores over one.
+// sum_l1: the sum of 4096 floats that lie in L1. threads: W9 in cache, two cores over one.
 #include <sheaf/runtime/thread_pool.hpp>
 
 #include "data.hpp"

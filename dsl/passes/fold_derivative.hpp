@@ -4,7 +4,7 @@
 // takes as scans where the range allows (in ranges made of data each element walks its slice again). Shown by
 // tests/numeric/folds.cpp.
 #pragma once
-#include <sheaf/dsl/passes/fold_ties.hpp>
+#include <sheaf/dsl/passes/fold_extremum.hpp>
 #include <sheaf/dsl/passes/guards.hpp>
 
 namespace sheaf::inline v0_1 {

@@ -27,21 +27,21 @@ struct target {
 
 struct source;
 
-// One kernel, or several: what a single team does after all pieces are done is done by the last block to get there, in
-// the order of its loops whichever block that is. Its pieces are walked by teams of threads in strides of the grid, so
+// One kernel, or several: what a single group does after all tiles are done is done by the last block to get there, in
+// the order of its loops whichever block that is. Its tiles are walked by groups of threads in strides of the grid, so
 // any number of blocks computes the same bits, one included; the host takes what fills the device, or fewer where
 // `count` says that there is less to do.
 struct launch {
   std::string name;               // of the function, extern "C"
   int threads = 1;                // of a block
-  int pieces = 1;                 // that a block takes at a time
-  bool single = false;            // one piece: more than one block would be idle
+  int tiles = 1;                 // that a block takes at a time
+  bool single = false;            // one tile: more than one block would be idle
   std::int64_t shared_bytes = 0;  // of dynamic shared memory
   std::int64_t scratch_bytes =
       0;  // of device memory that each block needs for its own; the words begin with its address
   bool writes_checks = false;
-  bool kept = false;        // ir::kernel::kept
-  std::int64_t count = -1;  // of all pieces, for the extents that emit was given; -1 where that depends on data
+  bool promised = false;        // ir::kernel::promised
+  std::int64_t count = -1;  // of all tiles, for the extents that emit was given; -1 where that depends on data
   int first = 0;            // the module's kernel that it begins with
   int text = 0;             // that the function stands in
   // Of kernels that programs share: where their text is, which slots of the program are theirs, and the extents of
@@ -75,7 +75,7 @@ inline constexpr const char* compile_options[] = {"--std=c++17",        "--fmad=
 // Every kernel begins with a look at the checks written before: where one holds a position, it writes no output, and
 // leaves
 // "none" (INT64_MAX) in the checks of its own. So the host may read the slots at its next synchronisation.
-// extents, by slot: what decides how many threads share a piece; the text is right for any. Without them a piece has a
+// extents, by slot: what decides how many threads share a tile; the text is right for any. Without them a tile has a
 // warp.
 using call_extents = std::span<const std::int64_t* const>;
 source emit(const ir::module& m, const target& to, call_extents extents = {});

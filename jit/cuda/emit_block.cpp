@@ -14,7 +14,7 @@ bool is_constant(const function_emitter& f, ir::value v, std::int64_t& n) {
   return i.code == ir::opcode::constant;
 }
 
-// Does each turn load from where the one before it found? Turns of a search wait for each other, however often they
+// Does each iteration load from where the one before it found? Iterations of a search wait for each other, however often they
 // are written.
 bool searches(const function_emitter& f, const ir::statement& loop) {
   std::vector<ir::value> found;
@@ -42,7 +42,7 @@ void emit_serial_loop(function_emitter& f, const ir::statement& s) {
   f.close();
 }
 
-// Turns of a vector loop written one after the other: so many that a thread has 32 bytes under way, of halves as of
+// Iterations of a vector loop written one after the other: so many that a thread has 32 bytes under way, of halves as of
 // others.
 int unrolled(const function_emitter& f, const ir::statement& s) {
   constexpr std::size_t short_body = 24;
@@ -68,7 +68,7 @@ void emit_vector_loop(function_emitter& f, const ir::statement& s) {
   f.lanes = s.lanes;
   f.run = scans_slices(f.kernel, s.body) ? f.held(s.lanes) : std::min(f.place.run, f.held(s.lanes));
   f.backward = s.backward;
-  f.all_live = ((known && (last - first) % s.lanes == 0) || s.whole) && s.lanes >= f.place.team;
+  f.all_live = ((known && (last - first) % s.lanes == 0) || s.whole) && s.lanes >= f.place.group;
   f.line(cat("_Pragma(\"unroll ", unrolled(f, s), "\")"));
   f.open(s.backward ? cat("for (i64 ", c, " = ", high, " > ", low, " ? ", low, " + (((", high, " - ", low, " - 1) & -",
                           s.lanes, "ll)) : ", low, " - 1; ", c, " >= ", low, "; ", c, " -= ", s.lanes, ")")
@@ -119,7 +119,7 @@ void emit_block(function_emitter& f, const ir::block& body) {
         emit_store(f, s);
         break;
       case ir::statement_kind::prefetch:
-        break;  // other teams run while one waits
+        break;  // other groups run while one waits
       case ir::statement_kind::combine:
         emit_combine(f, s);
         break;

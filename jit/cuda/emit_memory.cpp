@@ -1,5 +1,5 @@
 // Loads and stores. What is known of a buffer is named once, where the kernel begins; the compiler drops what is not
-// used. Where a kernel both loads and stores a buffer, its teams meet before and after each store: what one thread
+// used. Where a kernel both loads and stores a buffer, its groups meet before and after each store: what one thread
 // stored another may read, and what one still reads another may not overwrite; but not where each thread reads only
 // what it stored.
 #include <sheaf/jit/cuda/emitter.hpp>
@@ -44,7 +44,7 @@ std::string term(function_emitter& f, std::int32_t b, std::size_t d, ir::value s
 
 // The element that lane k is at. A pointer to where lane 0 is comes before, so that lanes add small offsets.
 std::string element_at(function_emitter& f, const std::string& pointer, std::int32_t b,
-                       const std::vector<ir::value>& subscripts, ir::access how, const ir::spacing& apart) {
+                       const std::vector<ir::value>& subscripts, ir::access how, const ir::lane_pattern& apart) {
   const std::string lane = f.lane(f.lanes);
   switch (how) {
     case ir::access::uniform:
@@ -53,7 +53,7 @@ std::string element_at(function_emitter& f, const std::string& pointer, std::int
       return cat(pointer, "[", lane, "]");
     case ir::access::strided:
       return cat(pointer, "[(i64)", lane, " * b", b, "_s", f.buffer(b).rank - 1, "]");
-    case ir::access::spread:
+    case ir::access::deinterleaved:
       return cat(pointer, "[", apart.skew, " + (", apart.phase, " + ", lane, " * ", apart.step, ") / ", apart.repeat,
                  "]");
     case ir::access::gather:
@@ -102,7 +102,7 @@ void store_runs(function_emitter& f, const ir::statement& s) {
   const ir::buffer& b = f.buffer(s.target);
   f.line(cat(stored_type(b.type), " x[", f.held(f.lanes), "];"));
   f.each(f.lanes, cat("x[k] = ", to_memory(b.type, f.ref(s.stored)), ";"));
-  f.line(cat("store_runs<", s.stream ? "true" : "false", ", T, ", f.run, ">(p, x, ", live_lanes(f), ");"));
+  f.line(cat("store_runs<", s.non_temporal ? "true" : "false", ", T, ", f.run, ">(p, x, ", live_lanes(f), ");"));
 }
 
 }  // namespace
@@ -138,7 +138,7 @@ void emit_load(function_emitter& f, ir::value id) {
 void emit_store(function_emitter& f, const ir::statement& s) {
   const ir::buffer& b = f.buffer(s.target);
   const bool shared =
-      f.place.team > 1 && f.loaded[static_cast<std::size_t>(s.target)] && !f.strip[static_cast<std::size_t>(s.target)];
+      f.place.group > 1 && f.loaded[static_cast<std::size_t>(s.target)] && !f.scratch_row[static_cast<std::size_t>(s.target)];
   const bool laned = s.how != ir::access::uniform;
   if (shared) f.line("MEET;");
   f.open("");
@@ -146,9 +146,9 @@ void emit_store(function_emitter& f, const ir::statement& s) {
   const std::string at = element_at(f, "p", s.target, s.subscripts, s.how, {});
   const std::string stored = to_memory(b.type, f.ref(s.stored));
   std::string when = condition(f, s.mask, s.how);
-  if (!laned && f.place.team > 1) when = when.empty() ? "t == 0" : cat("t == 0 && ", when);
+  if (!laned && f.place.group > 1) when = when.empty() ? "t == 0" : cat("t == 0 && ", when);
   const std::string store = s.adds              ? cat("add_at(&", at, ", ", stored, ");")
-                            : s.stream && laned ? cat("__stcs(&", at, ", ", stored, ");")
+                            : s.non_temporal && laned ? cat("__stcs(&", at, ", ", stored, ");")
                                                 : cat(at, " = ", stored, ";");
   const std::string line = when.empty() ? store : cat("if (", when, ") ", store);
   if (!s.adds && in_runs(f, s.how, s.mask))

@@ -55,10 +55,10 @@ void emit_locals(function_emitter& f) {
   const std::string share = cat("threadIdx.x / T * ", p.local_bytes);
   if (p.in_scratch)
     f.line(cat("u8* const locals = (u8*)words.w[0] + (u64)blockIdx.x * ", p.scratch_bytes(), " + ", share, ";"));
-  else if (p.team == 1)
+  else if (p.group == 1)
     f.line(cat("alignas(16) u8 locals[", p.local_bytes, "];"));
   else {
-    f.line(cat("__shared__ __align__(16) u8 shared[", p.teams() * p.local_bytes, "];"));
+    f.line(cat("__shared__ __align__(16) u8 shared[", p.groups() * p.local_bytes, "];"));
     f.line(cat("u8* const locals = shared + ", share, ";"));
   }
 }
@@ -71,19 +71,19 @@ void emit_closed(function_emitter& f, ir::value v) {
   f.made[static_cast<std::size_t>(v)] = true;
 }
 
-// Loops below loops whose turns are pieces: the last one's are next to each other.
+// Loops below loops whose iterations are tiles: the last one's are next to each other.
 void emit_counters(function_emitter& f) {
   const auto& loops = f.place.shared;
-  std::string rest = "piece";
+  std::string rest = "tile";
   for (std::size_t n = loops.size(); n-- > 0;) {
-    const std::string turn = n == 0 ? rest : cat("floor_mod(", rest, ", n", n, ")");
-    f.line(cat("const i64 c", loops[n]->loop, " = ", f.ref(loops[n]->low), " + ", turn, ";"));
+    const std::string iteration = n == 0 ? rest : cat("floor_mod(", rest, ", n", n, ")");
+    f.line(cat("const i64 c", loops[n]->loop, " = ", f.ref(loops[n]->low), " + ", iteration, ";"));
     if (n > 0) f.line(cat("const i64 r", n, " = floor_div(", rest, ", n", n, ");"));
     rest = cat("r", n);
   }
 }
 
-void emit_pieces(function_emitter& f) {
+void emit_tiles(function_emitter& f) {
   if (parallel_loop(f.kernel) == nullptr) return emit_block(f, f.kernel.body);
   for (const ir::statement& s : f.kernel.body)
     if (s.kind == ir::statement_kind::instruct) {
@@ -97,9 +97,9 @@ void emit_pieces(function_emitter& f) {
     f.line(cat("const i64 n", n, " = largest(", f.ref(s.high), " - ", f.ref(s.low), ", 0ll);"));
     all += cat(n ? " * n" : "n", n);
   }
-  const std::string teams = cat(f.place.teams());
-  f.open(cat("for (i64 piece = (i64)blockIdx.x * ", teams, " + threadIdx.x / T; piece < ", all,
-             "; piece += (i64)gridDim.x * ", teams, ")"));
+  const std::string groups = cat(f.place.groups());
+  f.open(cat("for (i64 tile = (i64)blockIdx.x * ", groups, " + threadIdx.x / T; tile < ", all,
+             "; tile += (i64)gridDim.x * ", groups, ")"));
   emit_counters(f);
   for (const ir::statement* s : f.place.shared)
     if (s != f.place.shared.back())
@@ -110,17 +110,17 @@ void emit_pieces(function_emitter& f) {
 }
 
 void emit_threads(function_emitter& f) {
-  const int team = f.place.team;
-  f.line(cat("constexpr int T = ", team, ";"));
+  const int group = f.place.group;
+  f.line(cat("constexpr int T = ", group, ";"));
   f.line("const int t = (int)threadIdx.x & (T - 1);");
-  const std::string mask = cat(team >= 32 ? 0xffffffffu : (1u << team) - 1u, "u");
-  f.line(team < 32 ? cat("const u32 team = ", mask, " << (threadIdx.x & 31 & ~(T - 1));")
-                   : cat("const u32 team = ", mask, ";"));
+  const std::string mask = cat(group >= 32 ? 0xffffffffu : (1u << group) - 1u, "u");
+  f.line(group < 32 ? cat("const u32 group = ", mask, " << (threadIdx.x & 31 & ~(T - 1));")
+                   : cat("const u32 group = ", mask, ";"));
 }
 
 void emit_kernel(function_emitter& f, const launch& l, const std::vector<bool>& before, const std::vector<bool>& own) {
-  if (f.place.team > 32 && f.place.team != l.threads)
-    throw compile_error("a team beyond a warp is the block: " + l.name);
+  if (f.place.group > 32 && f.place.group != l.threads)
+    throw compile_error("a group beyond a warp is the block: " + l.name);
   find_accumulators(f);
   f.text +=
       cat("\nextern \"C\" __global__ void __launch_bounds__(", l.threads, ") ", l.name, "(const arguments words) {\n");
@@ -129,20 +129,20 @@ void emit_kernel(function_emitter& f, const launch& l, const std::vector<bool>& 
   emit_locals(f);
   declare_buffers(f);
   if (f.place.single) f.line("if (blockIdx.x != 0) return;");
-  emit_pieces(f);
+  emit_tiles(f);
 }
 
-// May a kernel of one team be done by the last block of the one before? Who looks at checks must see them all.
+// May a kernel of one group be done by the last block of the one before? Who looks at checks must see them all.
 bool may_follow(const launch& l, const ir::kernel& k, const layout& p, const std::vector<bool>& own) {
-  return p.single && !l.single && !l.writes_checks && l.kept == k.kept &&
+  return p.single && !l.single && !l.writes_checks && l.promised == k.promised &&
          std::find(own.begin(), own.end(), true) == own.end();
 }
-std::int64_t shared_of(const layout& p) { return p.team == 1 || p.in_scratch ? 0 : p.teams() * p.local_bytes; }
+std::int64_t shared_of(const layout& p) { return p.group == 1 || p.in_scratch ? 0 : p.groups() * p.local_bytes; }
 
-// A team beyond a warp is all of the block, whatever it would have liked: no order depends on it.
+// A group beyond a warp is all of the block, whatever it would have liked: no order depends on it.
 void emit_following(function_emitter& f, const launch& l, int arrival) {
-  if (f.place.team > 32) f.place.team = l.threads;
-  f.place.threads = f.place.team;
+  if (f.place.group > 32) f.place.group = l.threads;
+  f.place.threads = f.place.group;
   find_accumulators(f);
   f.open("");
   if (arrival >= 0)
@@ -150,11 +150,11 @@ void emit_following(function_emitter& f, const launch& l, int arrival) {
   else
     f.line("__syncthreads();");
   emit_threads(f);
-  if (f.place.team < l.threads) f.open("if (threadIdx.x < T)");
+  if (f.place.group < l.threads) f.open("if (threadIdx.x < T)");
   emit_locals(f);
   declare_buffers(f);
-  emit_pieces(f);
-  if (f.place.team < l.threads) f.close();
+  emit_tiles(f);
+  if (f.place.group < l.threads) f.close();
   f.close();
 }
 
@@ -252,7 +252,7 @@ struct module_emitter {
                        .born_in = {},
                        .loaded = {},
                        .stored = {},
-                       .strip = {},
+                       .scratch_row = {},
                        .made = {}};
     const std::vector<bool> own = written_checks(m, k.body, std::vector<bool>(m.buffers.size()));
     if (open && may_follow(made.launches.back(), k, f.place, own) && shared + shared_of(f.place) <= to.shared_bytes / 2)
@@ -261,12 +261,12 @@ struct module_emitter {
     launch l;
     l.name = identifier(cat(m.name, "_", n, "_", k.name));
     l.threads = f.place.threads;
-    l.pieces = f.place.teams();
+    l.tiles = f.place.groups();
     l.single = f.place.single;
-    l.count = f.place.single ? 1 : f.place.pieces;
+    l.count = f.place.single ? 1 : f.place.tiles;
     l.scratch_bytes = f.place.scratch_bytes();
     l.writes_checks = std::find(own.begin(), own.end(), true) != own.end();
-    l.kept = k.kept;
+    l.promised = k.promised;
     l.first = static_cast<int>(n);
     open = true;
     followed = false;
@@ -298,9 +298,9 @@ struct module_emitter {
       for (const std::int32_t b : call.given) l.slots.push_back(m.buffers[static_cast<std::size_t>(b)].slot);
       l.numbers = call.numbers;
       const ir::kernel& first = call.of->code.kernels[static_cast<std::size_t>(each.first)];
-      if (const ir::statement* pieces = parallel_loop(first))
-        l.count = closed_values(call.of->code, first, numbers).turns(*pieces);
-      l.kept = k.kept;
+      if (const ir::statement* tiles = parallel_loop(first))
+        l.count = closed_values(call.of->code, first, numbers).iterations(*tiles);
+      l.promised = k.promised;
       made.launches.push_back(std::move(l));
     }
     arrivals_elsewhere = std::max(arrivals_elsewhere, of->arrivals);
@@ -315,7 +315,7 @@ source emit(const ir::module& m, const target& to, call_extents extents) {
   e.close();
   source s = std::move(e.made);
   s.arrivals = std::max(s.arrivals, e.arrivals_elsewhere);
-  const std::string begin = cat(prelude_types, prelude_teams, "#define MEET meet<T>(team)\n",
+  const std::string begin = cat(prelude_types, prelude_groups, "#define MEET meet<T>(group)\n",
                                 s.by_pointer ? std::string("struct arguments { const i64* w; };\n")
                                              : cat("struct arguments { i64 w[", s.words, "]; };\n"),
                                 own_folds(m));

@@ -126,38 +126,38 @@ void find_lanes(function_emitter& f, const ir::block& body, int lanes, int loop)
   }
 }
 
-// Is it the place of lane 0 in the loop's range, or as many teams' worth of lanes beyond? Of lanes in runs, as many
-// turns.
+// Is it the place of lane 0 in the loop's range, or as many groups' worth of lanes beyond? Of lanes in runs, as many
+// iterations.
 bool is_place(const function_emitter& f, const ir::statement& loop, ir::value v) {
   const auto is_counter = [&](ir::value x) {
     return f.instruction(x).code == ir::opcode::counter && f.instruction(x).target == loop.loop;
   };
   const ir::instruction &i = f.instruction(v), &low = f.instruction(loop.low);
-  const int turn = f.place.run > 1 ? loop.lanes : f.place.team;
-  if (is_counter(v)) return low.code == ir::opcode::constant && low.bits % turn == 0;
+  const int iteration = f.place.run > 1 ? loop.lanes : f.place.group;
+  if (is_counter(v)) return low.code == ir::opcode::constant && low.bits % iteration == 0;
   return i.code == ir::opcode::elementwise && i.what == op::sub && is_counter(i.args[0]) && i.args[1] == loop.low;
 }
 
-void leave_strips(function_emitter& f, const ir::block& body, const ir::statement* loop) {
+void leave_scratch_rows(function_emitter& f, const ir::block& body, const ir::statement* loop) {
   const auto access = [&](std::int32_t b, ir::access how, const std::vector<ir::value>& subscripts) {
     const bool own = how == ir::access::contiguous && subscripts.size() == 1 && loop != nullptr &&
-                     loop->lanes % f.place.team == 0 && is_place(f, *loop, subscripts[0]) &&
+                     loop->lanes % f.place.group == 0 && is_place(f, *loop, subscripts[0]) &&
                      !scans_slices(f.kernel, loop->body);
-    if (!own) f.strip[static_cast<std::size_t>(b)] = false;
+    if (!own) f.scratch_row[static_cast<std::size_t>(b)] = false;
   };
   for (const ir::statement& s : body) {
     if (s.kind == ir::statement_kind::store) access(s.target, s.how, s.subscripts);
     if (s.kind == ir::statement_kind::instruct)
       if (const ir::instruction& i = f.instruction(s.id); i.code == ir::opcode::load) access(i.target, i.how, i.args);
-    leave_strips(f, s.body, s.kind == ir::statement_kind::loop && s.how_loop == ir::loop_kind::vector ? &s : loop);
+    leave_scratch_rows(f, s.body, s.kind == ir::statement_kind::loop && s.how_loop == ir::loop_kind::vector ? &s : loop);
   }
 }
 
 // Where element e of a buffer is always met by thread e mod T.
-void find_strips(function_emitter& f) {
-  f.strip.clear();
-  for (const ir::buffer& b : f.m.buffers) f.strip.push_back(b.where == ir::role::local);
-  leave_strips(f, f.kernel.body, nullptr);
+void find_scratch_rows(function_emitter& f) {
+  f.scratch_row.clear();
+  for (const ir::buffer& b : f.m.buffers) f.scratch_row.push_back(b.where == ir::role::local);
+  leave_scratch_rows(f, f.kernel.body, nullptr);
 }
 
 }  // namespace
@@ -169,7 +169,7 @@ void find_accumulators(function_emitter& f) {
   f.lanes_of.assign(n, 0);
   f.born_in.assign(n, -1);
   f.made.assign(n, false);
-  find_strips(f);
+  find_scratch_rows(f);
   f.loaded.assign(f.m.buffers.size(), false);
   f.stored.assign(f.m.buffers.size(), false);
   count_uses(f, f.kernel.body);
@@ -212,13 +212,13 @@ std::string own_state(const ir::module& m, std::size_t first) {
   std::string values, lanes, parameters, made, out;
   for (int k = 0; k < width; ++k) {
     values += cat(" ", held_type(at(k).type), " v", k, ";");
-    lanes += cat(k ? ", " : "", "of_lane(team, x.v", k, ", from, width)");
+    lanes += cat(k ? ", " : "", "of_lane(group, x.v", k, ", from, width)");
     made += cat(k ? ", " : "", "value", k, "(a, b)");
   }
   for (int k = 0; k < 2 * width; ++k)
     parameters +=
         cat("    const ", held_type(at(k % width).type), " x", k, " = ", k < width ? "a" : "b", ".v", k % width, ";\n");
-  out = cat("struct ", state, " {", values, " };\nFN ", state, " of_lane(u32 team, ", state,
+  out = cat("struct ", state, " {", values, " };\nFN ", state, " of_lane(u32 group, ", state,
             " x, int from, int width) {\n  return ", state, "{", lanes, "};\n}\nstruct own", first, "_of {\n");
   for (int k = 0; k < width; ++k)
     out += cat("  FN ", held_type(at(k).type), " value", k, "(const ", state, "& a, const ", state, "& b) {\n",
@@ -306,7 +306,7 @@ void emit_fold_lanes(function_emitter& f, ir::value id) {
   const int lanes = f.lanes_of[static_cast<std::size_t>(i.args[0])];
   const bool widens = a.fold == monoid::sum && a.type == element::f32 && i.type == element::f64;
   const std::string folded =
-      cat(widens ? "sum_wide<" : cat("fold_lanes<", functor(a.fold), ", "), "T, ", lanes, ">(team, a", i.args[0], ")");
+      cat(widens ? "sum_wide<" : cat("fold_lanes<", functor(a.fold), ", "), "T, ", lanes, ">(group, a", i.args[0], ")");
   if (!has_position(a.fold) && width_of(f, a.fold) == 1)
     return f.line(cat("const ", held_type(i.type), " v", id, " = ", folded, ";"));
   f.line(cat("const ", cell_type(f, a), " f", id, " = ", folded, ";"));
@@ -337,10 +337,10 @@ void emit_scan_lanes(function_emitter& f, ir::value id) {
       a.fold == monoid::sum && is_floating(i.type) ? constant_text(i.type, bits_of(-0.0)) : none;
   copy_lanes(f, id, held_type(i.type), i.args[1], i.mask, none);
   if (i.args.size() == 3)
-    return f.line(cat("scan_slices<", op, ", T, ", f.lanes, ">(team, v", id, ", v", i.args[2], ", ", cell, ");"));
-  f.line(cat("prefixes<", op, ", ", directed(f), ">(team, v", id, ", (", held_type(i.type), ")", shifted_in, ");"));
+    return f.line(cat("scan_slices<", op, ", T, ", f.lanes, ">(group, v", id, ", v", i.args[2], ", ", cell, ");"));
+  f.line(cat("prefixes<", op, ", ", directed(f), ">(group, v", id, ", (", held_type(i.type), ")", shifted_in, ");"));
   f.open("");
-  f.line(cat("const ", held_type(i.type), " total = last_lane<", directed(f), ">(team, v", id,
+  f.line(cat("const ", held_type(i.type), " total = last_lane<", directed(f), ">(group, v", id,
              "), before = ", cast_text(a.type, i.type, cell), ";"));
   f.each(f.lanes, cat(f.ref(id), " = ", op, "::of(before, ", f.ref(id), ");"));
   f.line(cat(cell, " = ", op, "::of(", cell, ", ", cast_text(i.type, a.type, "total"), ");"));
@@ -356,7 +356,7 @@ void emit_recur_lanes(function_emitter& f, ir::value id) {
   const std::string one = factor == element::boolean ? "true" : "1.0";
   f.each(f.lanes, cat("factor[", f.lane_k(f.lanes),
                       "] = ", f.all_live ? f.ref(i.args[1]) : cat(f.live(), " ? ", f.ref(i.args[1]), " : ", one), ";"));
-  f.line(cat("recur_lanes<", directed(f), ">(team, v", id, ", factor, a", i.args[0], ");"));
+  f.line(cat("recur_lanes<", directed(f), ">(group, v", id, ", factor, a", i.args[0], ");"));
   f.close();
 }
 
@@ -369,7 +369,7 @@ void emit_slide_lanes(function_emitter& f, ir::value id) {
   f.line(cat(held_type(i.type), " x[", f.held(f.lanes), "];"));
   f.each(f.lanes, cat("x[", f.lane_k(f.lanes), "] = ", f.ref(i.args[1]), ";"));
   f.line(cat("slide_lanes<", functor(a.fold), ", ", overlaps ? "true" : "false", ", ", f.backward ? "true" : "false",
-             ", ", i.dimension, ", T, ", f.lanes, ">(team, v", id, ", a", i.args[0], ", x);"));
+             ", ", i.dimension, ", T, ", f.lanes, ">(group, v", id, ", a", i.args[0], ", x);"));
   f.close();
 }
 
@@ -379,7 +379,7 @@ void emit_shift_lanes(function_emitter& f, ir::value id) {
   f.open("");
   f.line(cat(held_type(i.type), " x[", f.held(f.lanes), "];"));
   f.each(f.lanes, cat("x[", f.lane_k(f.lanes), "] = ", f.ref(i.args[1]), ";"));
-  f.line(cat("neighbours<", directed(f), ">(team, v", id, ", a", i.args[0], "[0], x, ", i.dimension, ");"));
+  f.line(cat("neighbours<", directed(f), ">(group, v", id, ", a", i.args[0], "[0], x, ", i.dimension, ");"));
   f.each(f.lanes, cat("a", i.args[0], "[0][", f.lane_k(f.lanes), "] = x[", f.lane_k(f.lanes), "];"));
   f.close();
 }

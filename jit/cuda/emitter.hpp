@@ -16,7 +16,7 @@ struct compile_error : std::runtime_error {
 };
 
 extern const char* const prelude_types;
-extern const char* const prelude_teams;
+extern const char* const prelude_groups;
 
 template <class... Part>
 std::string cat(const Part&... part) {
@@ -33,38 +33,38 @@ std::string cat(const Part&... part) {
 
 // How a kernel's threads are used.
 struct layout {
-  int team = 1;     // threads that share a piece
+  int group = 1;     // threads that share a tile
   int threads = 1;  // of a block
   bool single = false;
-  std::vector<std::int64_t> offsets;  // by buffer: of locals within the bytes of a team
-  std::int64_t local_bytes = 0;       // of a team
-  std::int64_t pieces = -1;           // of the kernel, -1: not known
+  std::vector<std::int64_t> offsets;  // by buffer: of locals within the bytes of a group
+  std::int64_t local_bytes = 0;       // of a group
+  std::int64_t tiles = -1;           // of the kernel, -1: not known
   std::vector<const ir::statement*>
-      shared;               // loops whose turns are pieces, the parallel one first; serial ones below it
+      shared;               // loops whose iterations are tiles, the parallel one first; serial ones below it
   int run = 1;              // lanes that may lie next to each other in a thread, so that it loads them at once
   bool in_scratch = false;  // locals lie in device memory, else in shared memory
-  int teams() const { return threads / team; }
+  int groups() const { return threads / group; }
   std::int64_t scratch_bytes() const {
-    return in_scratch ? (teams() * local_bytes + 255) / 256 * 256 : 0;
+    return in_scratch ? (groups() * local_bytes + 255) / 256 * 256 : 0;
   }  // of a block
 };
 layout layout_of(const ir::module& m, const ir::kernel& k, const target& to, call_extents extents);
 
-// pieces.cpp. What the host knows of a kernel's bounds: values that are made of constants and extents; -1 turns: not
+// tiles.cpp. What the host knows of a kernel's bounds: values that are made of constants and extents; -1 iterations: not
 // known.
 class closed_values {
  public:
   closed_values(const ir::module& m, const ir::kernel& k, call_extents extents) : m_(m), k_(k), extents_(extents) {}
   std::optional<std::int64_t> operator()(ir::value v) const;
-  std::int64_t turns(const ir::statement& loop) const;
+  std::int64_t iterations(const ir::statement& loop) const;
 
  private:
   const ir::module& m_;
   const ir::kernel& k_;
   call_extents extents_;
 };
-// The one serial loop below `loop` whose turns could be pieces as well: it is all that the body does, its range is the
-// same in each turn, and its turns tell each other nothing. Null: there is none.
+// The one serial loop below `loop` whose iterations could be tiles as well: it is all that the body does, its range is the
+// same in each iteration, and its iterations tell each other nothing. Null: there is none.
 const ir::statement* shared_below(const ir::module& m, const ir::kernel& k, const ir::statement& loop);
 
 struct function_emitter {
@@ -80,7 +80,7 @@ struct function_emitter {
   std::vector<int> lanes_of;           // accumulators: lanes; 0: scalar
   std::vector<int> born_in;            // accumulators: the vector loop around, or -1
   std::vector<bool> loaded, stored;    // by buffer, in this kernel
-  std::vector<bool> strip;             // by buffer: local, and each thread reads of it what it stored itself
+  std::vector<bool> scratch_row;             // by buffer: local, and each thread reads of it what it stored itself
   std::vector<bool> made;              // by instruction: it was emitted before its place
   const ir::block* here = nullptr;     // being written
   int depth = 1;
@@ -92,7 +92,7 @@ struct function_emitter {
 
   const ir::instruction& instruction(ir::value v) const { return kernel.instructions[static_cast<std::size_t>(v)]; }
   const ir::buffer& buffer(std::int32_t b) const { return m.buffers[static_cast<std::size_t>(b)]; }
-  int held(int of_lanes) const { return of_lanes > place.team ? of_lanes / place.team : 1; }
+  int held(int of_lanes) const { return of_lanes > place.group ? of_lanes / place.group : 1; }
 
   void line(const std::string& what) {
     text.append(static_cast<std::size_t>(2 * depth), ' ').append(what).append("\n");
@@ -110,11 +110,11 @@ struct function_emitter {
   std::string lane_k(int of_lanes) const { return held(of_lanes) > 1 ? "k" : "0"; }
   // The number of the lane that element k is.
   std::string lane(int of_lanes) const {
-    const int n = held(of_lanes), team = place.team;
+    const int n = held(of_lanes), group = place.group;
     if (n == 1) return "t";
-    if (run == 1) return cat("(t + k * ", team, ")");
+    if (run == 1) return cat("(t + k * ", group, ")");
     if (run == n) return cat("(t * ", n, " + k)");
-    return cat("(k / ", run, " * ", team * run, " + t * ", run, " + k % ", run, ")");
+    return cat("(k / ", run, " * ", group * run, " + t * ", run, " + k % ", run, ")");
   }
   std::string live() const { return held(lanes) > 1 ? "live[k]" : "live[0]"; }
 };

@@ -1,4 +1,4 @@
-// How a kernel's threads are used: how many share a piece, which loops' turns are pieces, where locals lie.
+// How a kernel's threads are used: how many share a tile, which loops' iterations are tiles, where locals lie.
 #include <algorithm>
 
 #include <sheaf/jit/cuda/emitter.hpp>
@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::int64_t little = 512;  // bytes of a thread's own
 // What keeps a device of some hundred multiprocessors busy.
-constexpr std::int64_t enough_pieces = 8192, enough_threads = 1 << 17, enough_blocks = 256;
+constexpr std::int64_t enough_tiles = 8192, enough_threads = 1 << 17, enough_blocks = 256;
 
 // Lanes of the widest vector loop, and of the narrowest that fills a warp: beyond those, threads would stand idle.
 void find_loops(const ir::block& body, int& widest, int& filled) {
@@ -83,7 +83,7 @@ void place_locals(const ir::module& m, const ir::kernel& k, layout& p) {
   }
 }
 
-// Turns of loops below the parallel one become pieces where those are too few.
+// Iterations of loops below the parallel one become tiles where those are too few.
 void share_loops(const ir::module& m, const ir::kernel& k, call_extents extents, layout& p) {
   const ir::statement* loop = parallel_loop(k);
   p.single = loop == nullptr;
@@ -91,13 +91,13 @@ void share_loops(const ir::module& m, const ir::kernel& k, call_extents extents,
   p.shared = {loop};
   if (extents.empty()) return;
   const closed_values known(m, k, extents);
-  p.pieces = known.turns(*loop);
-  while (p.pieces >= 0 && p.pieces < enough_pieces) {
+  p.tiles = known.iterations(*loop);
+  while (p.tiles >= 0 && p.tiles < enough_tiles) {
     loop = shared_below(m, k, *loop);
-    const std::int64_t turns = loop == nullptr ? -1 : known.turns(*loop);
-    if (turns < 0) break;
+    const std::int64_t iterations = loop == nullptr ? -1 : known.iterations(*loop);
+    if (iterations < 0) break;
     p.shared.push_back(loop);
-    p.pieces *= turns;
+    p.tiles *= iterations;
   }
 }
 
@@ -111,18 +111,18 @@ layout layout_of(const ir::module& m, const ir::kernel& k, const target& to, cal
   int widest = 1, most = 256;
   find_loops(k.body, widest, most);
   most = std::min(most, widest);
-  if (scans_slices(k, k.body)) most = std::min(most, 32);  // between warps they would wait at each turn
-  p.team = std::min(widest, 32);
-  if (p.local_bytes > little && widest == 1) p.team = 32;
-  if (p.single || p.local_bytes > 4 * little) p.team = std::max(most, p.local_bytes > little ? 32 : 1);
-  while (p.team >= 32 && 2 * p.team <= most && p.pieces >= 0 && p.pieces * p.team < enough_threads) p.team *= 2;
-  p.threads = p.single || p.team > 32 ? p.team : 128;  // a team beyond a warp is the block
-  while (p.pieces >= 0 && p.threads > std::max(p.team, 32) && p.pieces < enough_blocks * p.teams()) p.threads /= 2;
+  if (scans_slices(k, k.body)) most = std::min(most, 32);  // between warps they would wait at each iteration
+  p.group = std::min(widest, 32);
+  if (p.local_bytes > little && widest == 1) p.group = 32;
+  if (p.single || p.local_bytes > 4 * little) p.group = std::max(most, p.local_bytes > little ? 32 : 1);
+  while (p.group >= 32 && 2 * p.group <= most && p.tiles >= 0 && p.tiles * p.group < enough_threads) p.group *= 2;
+  p.threads = p.single || p.group > 32 ? p.group : 128;  // a group beyond a warp is the block
+  while (p.tiles >= 0 && p.threads > std::max(p.group, 32) && p.tiles < enough_blocks * p.groups()) p.threads /= 2;
   // The rest is for exchange between warps; newer devices keep the last 1024 bytes of a block for themselves.
-  const std::int64_t room = to.shared_bytes - (p.team > 32 ? 16 << 10 : 1 << 10);
-  if (p.local_bytes > 0 && p.team > 1) {
-    while (p.threads > std::max(p.team, 32) && p.teams() * p.local_bytes > room) p.threads /= 2;
-    p.in_scratch = p.teams() * p.local_bytes > room;
+  const std::int64_t room = to.shared_bytes - (p.group > 32 ? 16 << 10 : 1 << 10);
+  if (p.local_bytes > 0 && p.group > 1) {
+    while (p.threads > std::max(p.group, 32) && p.groups() * p.local_bytes > room) p.threads /= 2;
+    p.in_scratch = p.groups() * p.local_bytes > room;
   }
   return p;
 }

@@ -1,5 +1,5 @@
 // What every emitted text begins with: arithmetic whose meaning C++ leaves open, elements in memory, and what threads
-// of a team tell each other. A team is T threads: a power of two within one warp, or a whole block. Lane l of a vector
+// of a group tell each other. A group is T threads: a power of two within one warp, or a whole block. Lane l of a vector
 // of L lanes is held by thread l % T as element l / T; where L < T, threads from L on hold none.
 #include <sheaf/jit/cuda/emitter.hpp>
 
@@ -119,7 +119,7 @@ FN u16 to_f16(float x) { u16 y; asm("cvt.rn.f16.f32 %0, %1;" : "=h"(y) : "f"(x))
 #endif
 )";
 
-const char* const prelude_teams = R"(
+const char* const prelude_groups = R"(
 // Is this the last block to get here? It sees what the others wrote before. The count is 0 again after that.
 FN bool is_last(i64 arrived) {
   __shared__ bool last;
@@ -130,23 +130,23 @@ FN bool is_last(i64 arrived) {
   if (last) __threadfence();
   return last;
 }
-template <int T> FN void meet(u32 team) {
+template <int T> FN void meet(u32 group) {
   if (T > 32) __syncthreads();
-  else if (T > 1) __syncwarp(team);
+  else if (T > 1) __syncwarp(group);
 }
 // A value and where it was, see place_of.
 template <class E> struct placed { E value; i64 at; };
 // What thread `from` has, of the `width` threads in a warp; of `from` the low bits count.
-template <class E> FN E of_lane(u32 team, E x, int from, int width) { return (E)__shfl_sync(team, x, from, width); }
-template <class E> FN placed<E> of_lane(u32 team, placed<E> x, int from, int width) {
+template <class E> FN E of_lane(u32 group, E x, int from, int width) { return (E)__shfl_sync(group, x, from, width); }
+template <class E> FN placed<E> of_lane(u32 group, placed<E> x, int from, int width) {
   placed<E> y;
-  y.value = of_lane(team, x.value, from, width);
-  y.at = of_lane(team, x.at, from, width);
+  y.value = of_lane(group, x.value, from, width);
+  y.at = of_lane(group, x.at, from, width);
   return y;
 }
-template <int T, class E> FN E of_thread(u32 team, E x, int from) {
+template <int T, class E> FN E of_thread(u32 group, E x, int from) {
   if (T == 1) return x;
-  if (T <= 32) return of_lane(team, x, from, T);
+  if (T <= 32) return of_lane(group, x, from, T);
   __shared__ E area[T];
   __syncthreads();
   area[threadIdx.x] = x;
@@ -218,7 +218,7 @@ template <bool Stream, int T, int V, class E, int K> FN void store_runs(E* p, co
 // before the first: a thread folds its own, the threads what theirs came to by log-steps, and then each what came
 // before it.
 template <class Op, int T, int L, class E, int K>
-FN void scan_slices(u32 team, E (&x)[K], const bool (&begins)[K], E& carry) {
+FN void scan_slices(u32 group, E (&x)[K], const bool (&begins)[K], E& carry) {
   const int t = (int)threadIdx.x & (T - 1);
   bool anew = begins[0];
   _Pragma("unroll") for (int k = 1; k < K; ++k) {
@@ -227,23 +227,23 @@ FN void scan_slices(u32 team, E (&x)[K], const bool (&begins)[K], E& carry) {
   }
   E last = x[K - 1];
   _Pragma("unroll") for (int n = 1; n < T; n *= 2) {
-    const E before = of_lane(team, last, t - n, T);
-    const bool begun = of_lane(team, anew, t - n, T);
+    const E before = of_lane(group, last, t - n, T);
+    const bool begun = of_lane(group, anew, t - n, T);
     if (t >= n && !anew) last = Op::of(before, last);
     anew |= t >= n && begun;
   }
   if (!anew) last = Op::of(carry, last);
-  E before = of_lane(team, last, t - 1, T);
+  E before = of_lane(group, last, t - 1, T);
   if (t == 0) before = carry;
   bool open = true;
   EACH(K) {
     open = open && !begins[k];
     if (open) x[k] = Op::of(before, x[k]);
   }
-  carry = of_lane(team, last, T - 1, T);
+  carry = of_lane(group, last, T - 1, T);
 }
 // The fixed tree: the upper half of the lanes is combined into the lower until one is left.
-template <class Op, int T, int L, class E, int K> FN E fold_lanes(u32 team, const E (&x)[K]) {
+template <class Op, int T, int L, class E, int K> FN E fold_lanes(u32 group, const E (&x)[K]) {
   constexpr int W = L < T ? L : T;
   const int t = (int)threadIdx.x & (T - 1);
   E s[K];
@@ -265,14 +265,14 @@ template <class Op, int T, int L, class E, int K> FN E fold_lanes(u32 team, cons
   }
   constexpr int V = T < 32 ? T : 32;
   if (T > 1) {
-    _Pragma("unroll") for (int n = (W < V ? W : V) / 2; n; n /= 2) r = Op::of(r, of_lane(team, r, t + n, V));
-    r = of_lane(team, r, 0, V);
+    _Pragma("unroll") for (int n = (W < V ? W : V) / 2; n; n /= 2) r = Op::of(r, of_lane(group, r, t + n, V));
+    r = of_lane(group, r, 0, V);
   }
   return r;
 }
 
 // A sum of f32 folded to f64: the same tree, of f64 from 16 lanes on.
-template <int T, int L, int K> FN double sum_wide(u32 team, const float (&x)[K]) {
+template <int T, int L, int K> FN double sum_wide(u32 group, const float (&x)[K]) {
   constexpr int W = L < T ? L : T;
   const int t = (int)threadIdx.x & (T - 1);
   float s[K];
@@ -301,17 +301,17 @@ template <int T, int L, int K> FN double sum_wide(u32 team, const float (&x)[K])
   constexpr int V = T < 32 ? T : 32;
   if (T > 1) {
     _Pragma("unroll") for (int n = (W < V ? W : V) / 2; n; n /= 2) {
-      if (n >= 16) r = r + of_lane(team, r, t + n, V), w = r;
-      else w = w + of_lane(team, w, t + n, V);
+      if (n >= 16) r = r + of_lane(group, r, t + n, V), w = r;
+      else w = w + of_lane(group, w, t + n, V);
     }
-    w = of_lane(team, w, 0, V);
+    w = of_lane(group, w, 0, V);
   }
   return w;
 }
 
 // Lane l gets the one `by` before it (backward: after it) in the row of `kept` and x (backward: x and `kept`).
 template <bool Back, int T, int L, class E, int K>
-FN void neighbours(u32 team, E (&out)[K], const E (&kept)[K], const E (&x)[K], int by) {
+FN void neighbours(u32 group, E (&out)[K], const E (&kept)[K], const E (&x)[K], int by) {
   constexpr int W = L < T ? L : T;
   const int t = (int)threadIdx.x & (T - 1), q = by / W, r = by & (W - 1);
   E next[K];
@@ -320,23 +320,23 @@ FN void neighbours(u32 team, E (&out)[K], const E (&kept)[K], const E (&x)[K], i
     E y = Back ? (near < K ? x[near] : kept[near - K]) : (near >= 0 ? x[near] : kept[near + K]);
     if (r) {
       const E z = Back ? (far < K ? x[far] : kept[far - K]) : (far >= 0 ? x[far] : kept[far + K]);
-      y = of_thread<T>(team, (Back ? t >= r : t < W - r) ? y : z, (Back ? t + r : t - r) & (W - 1));
+      y = of_thread<T>(group, (Back ? t >= r : t < W - r) ? y : z, (Back ? t + r : t - r) & (W - 1));
     }
     next[k] = y;
   }
   EACH(K) out[k] = next[k];
 }
 // The lane that comes last in the loop's order.
-template <bool Back, int T, int L, class E, int K> FN E last_lane(u32 team, const E (&x)[K]) {
-  return of_thread<T>(team, x[Back ? 0 : K - 1], Back ? 0 : (L < T ? L : T) - 1);
+template <bool Back, int T, int L, class E, int K> FN E last_lane(u32 group, const E (&x)[K]) {
+  return of_thread<T>(group, x[Back ? 0 : K - 1], Back ? 0 : (L < T ? L : T) - 1);
 }
 
 // Each lane combined with all before it, by steps of 1, 2, 4, ... lanes.
-template <class Op, bool Back, int T, int L, class E, int K> FN void prefixes(u32 team, E (&x)[K], E none) {
+template <class Op, bool Back, int T, int L, class E, int K> FN void prefixes(u32 group, E (&x)[K], E none) {
   E before[K], nothing[K];
   EACH(K) nothing[k] = none;
   _Pragma("unroll") for (int step = 1; step < L; step *= 2) {
-    neighbours<Back, T, L>(team, before, nothing, x, step);
+    neighbours<Back, T, L>(group, before, nothing, x, step);
     EACH(K) x[k] = Back ? Op::of(x[k], before[k]) : Op::of(before[k], x[k]);
   }
 }
@@ -347,35 +347,35 @@ FN bool joined(bool a, bool b) { return a & b; }
 FN double joined(double a, double b) { return scaled(a, b); }
 // Steps x -> factor * x + value, joined pairwise by log-steps; `carry` is what came before the first lane.
 template <bool Back, int T, int L, class F, int K>
-FN void recur_lanes(u32 team, double (&x)[K], F (&factor)[K], double& carry) {
+FN void recur_lanes(u32 group, double (&x)[K], F (&factor)[K], double& carry) {
   double before[K], nothing[K];
   F earlier[K], one[K];
   EACH(K) nothing[k] = -0.0, one[k] = (F)1;
   _Pragma("unroll") for (int step = 1; step < L; step *= 2) {
-    neighbours<Back, T, L>(team, before, nothing, x, step);
-    neighbours<Back, T, L>(team, earlier, one, factor, step);
+    neighbours<Back, T, L>(group, before, nothing, x, step);
+    neighbours<Back, T, L>(group, earlier, one, factor, step);
     EACH(K) x[k] = scaled(factor[k], before[k]) + x[k], factor[k] = joined(factor[k], earlier[k]);
   }
   EACH(K) x[k] = scaled(factor[k], carry) + x[k];
-  carry = last_lane<Back, T, L>(team, x);
+  carry = last_lane<Back, T, L>(group, x);
 }
 
 constexpr __device__ int levels_of(int n) { return n < 2 ? 1 : 1 + levels_of(n / 2); }
 // Folds of 1, 2, 4, ... lanes, each from two of the one before, put together to N; or, where combining a value twice
 // changes nothing, from two that overlap.
 template <class Op, bool Overlaps, bool Back, int N, int T, int L, class E, int M, int K>
-FN void slide_lanes(u32 team, E (&out)[K], E (&kept)[M][K], const E (&x)[K]) {
+FN void slide_lanes(u32 group, E (&out)[K], E (&kept)[M][K], const E (&x)[K]) {
   E level[M][K], other[K];
   EACH(K) level[0][k] = x[k];
   _Pragma("unroll") for (int m = 0; m + 1 < M; ++m) {
-    neighbours<Back, T, L>(team, other, kept[m], level[m], 1 << m);
+    neighbours<Back, T, L>(group, other, kept[m], level[m], 1 << m);
     EACH(K) level[m + 1][k] = Back ? Op::of(level[m][k], other[k]) : Op::of(other[k], level[m][k]);
   }
   constexpr int wide = 1 << (M - 1);
   if (Overlaps) {
     EACH(K) out[k] = level[M - 1][k];
     if (wide < N) {
-      neighbours<Back, T, L>(team, other, kept[M - 1], level[M - 1], N - wide);
+      neighbours<Back, T, L>(group, other, kept[M - 1], level[M - 1], N - wide);
       EACH(K) out[k] = Back ? Op::of(out[k], other[k]) : Op::of(other[k], out[k]);
     }
   } else {
@@ -383,7 +383,7 @@ FN void slide_lanes(u32 team, E (&out)[K], E (&kept)[M][K], const E (&x)[K]) {
     _Pragma("unroll") for (int m = 0; m < M; ++m) {
       if (!(N >> m & 1)) continue;
       if (done) {
-        neighbours<Back, T, L>(team, other, kept[m], level[m], done);
+        neighbours<Back, T, L>(group, other, kept[m], level[m], done);
         EACH(K) out[k] = Back ? Op::of(out[k], other[k]) : Op::of(other[k], out[k]);
       } else {
         EACH(K) out[k] = level[m][k];

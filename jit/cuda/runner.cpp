@@ -9,7 +9,7 @@
 
 #include <sheaf/jit/cuda/code.hpp>
 #include <sheaf/jit/cuda/emit.hpp>
-#include <sheaf/jit/cuda/learned.hpp>
+#include <sheaf/jit/cuda/inspector_results.hpp>
 #include <sheaf/jit/engine/layout.hpp>
 #include <sheaf/jit/engine/program.hpp>
 #include <sheaf/jit/ir/print.hpp>
@@ -44,7 +44,7 @@ struct ready_kernel {
 struct lane {
   std::shared_ptr<device::stream_state> stream;
   std::shared_ptr<device::device_block> workspace;  // of a capture: nobody else gets it
-  std::vector<std::shared_ptr<device::device_block>> kept;  // that a captured graph reads, whatever its owner forgets
+  std::vector<std::shared_ptr<device::device_block>> promised;  // that a captured graph reads, whatever its owner forgets
   device::failure_record record;
   std::int64_t ticket = 0;
   words parameter;
@@ -57,10 +57,10 @@ struct lane {
 
 class gpu_runner final : public runner, public device::failure_source {
  public:
-  gpu_runner(const graph& g, const call_class& arguments, const options& steer, int ordinal)
+  gpu_runner(const graph& g, const call_class& arguments, const options& overrides, int ordinal)
       : context_(device_context::of(ordinal)),
         arguments_(arguments),
-        call_(g, arguments, plan::call_facts{.inputs = {}, .unit_outputs = {}, .gpu = true, .steer = steer}, alignment),
+        call_(g, arguments, plan::call_facts{.inputs = {}, .unit_outputs = {}, .gpu = true, .overrides = overrides}, alignment),
         text_(ir::print(call_.program.code)) {
     const planned& p = call_.program;
     if (runtime::current_settings().verify) ir::verify(p.code);
@@ -74,7 +74,7 @@ class gpu_runner final : public runner, public device::failure_source {
                          {.compute = 10 * about.major + about.minor,
                           .shared_bytes = about.shared_per_block,
                           .texts = runtime::current_settings().threads,
-                          .cpu_order = steer.determinism == determinism::strict},
+                          .cpu_order = overrides.determinism == determinism::strict},
                          extents);
     for (const std::string& text : source_.texts) runtime::debug_line(4, "CUDA C++\n" + text);
     find_code();
@@ -95,7 +95,7 @@ class gpu_runner final : public runner, public device::failure_source {
     runtime::fail(code::broken_invariant, "call of a program for a GPU", "a stream", "none");
   }
 
-  void run_on(const sheaf_tensor* tensors, const device_place& where, learned* kept) const override {
+  void run_on(const sheaf_tensor* tensors, const device_place& where, inspected* promised) const override {
     const device_context::current here(context_);
     const auto stream = static_cast<device::stream>(where.stream);
     const auto state = context_.state_of(stream);
@@ -112,11 +112,11 @@ class gpu_runner final : public runner, public device::failure_source {
     }
     place_workspace(l, where);
     if (source_.arrivals > 0) w[arrivals_word] = static_cast<std::int64_t>(state->zeros(source_.arrivals));
-    learned_on_device::part* const lists =
-        kept == nullptr ? nullptr : &place_kept(l, static_cast<learned_on_device&>(*kept));
+    inspected_on_device::part* const lists =
+        promised == nullptr ? nullptr : &place_promised(l, static_cast<inspected_on_device&>(*promised));
     const bool again = lists != nullptr && lists->is_known();
     if (lists != nullptr && l.stream->capture != 0) {
-      l.kept.push_back(lists->memory);
+      l.promised.push_back(lists->memory);
       if (!again) lists->give_away();  // the graph lists by itself
     }
     if (checks_) {
@@ -127,7 +127,7 @@ class gpu_runner final : public runner, public device::failure_source {
     if (lists != nullptr && !again && l.stream->capture == 0) lists->ask();
   }
 
-  void reserve_on(const device_place& where, learned* kept) const override {
+  void reserve_on(const device_place& where, inspected* promised) const override {
     const device_context::current here(context_);
     const auto state = context_.state_of(static_cast<device::stream>(where.stream));
     const std::lock_guard launching(state->launching);
@@ -135,10 +135,10 @@ class gpu_runner final : public runner, public device::failure_source {
     lane_of(state);
     if (bytes_ > 0) state->workspace(bytes_);
     if (source_.arrivals > 0) state->zeros(source_.arrivals);
-    if (kept != nullptr) static_cast<learned_on_device&>(*kept).on(state);
+    if (promised != nullptr) static_cast<inspected_on_device&>(*promised).on(state);
   }
-  std::unique_ptr<learned> make_learned() const override {
-    return call_.kept_bytes > 0 ? std::make_unique<learned_on_device>(context_, call_.kept_bytes) : nullptr;
+  std::unique_ptr<inspected> make_inspector_result() const override {
+    return call_.promised_bytes > 0 ? std::make_unique<inspected_on_device>(context_, call_.promised_bytes) : nullptr;
   }
   std::size_t workspace_bytes() const override { return bytes_; }
   const std::string& plan() const override { return plan_; }
@@ -233,7 +233,7 @@ class gpu_runner final : public runner, public device::failure_source {
     int resident = 0;
     driver().occupancy(&resident, f, l.threads, static_cast<std::size_t>(l.shared_bytes));
     const std::int64_t full = std::max<std::int64_t>(std::int64_t{resident} * context_.about().multiprocessors, 1);
-    return l.count < 0 ? full : std::clamp<std::int64_t>((l.count + l.pieces - 1) / l.pieces, 1, full);
+    return l.count < 0 ? full : std::clamp<std::int64_t>((l.count + l.tiles - 1) / l.tiles, 1, full);
   }
 
   lane& lane_of(const std::shared_ptr<device::stream_state>& state) const {
@@ -278,20 +278,20 @@ class gpu_runner final : public runner, public device::failure_source {
                     std::to_string(where.bytes) + (base % alignment != 0 ? ", not aligned" : ""));
     }
     for (std::size_t k = 0; k < own_words_.size(); ++k)
-      if (!call_.arrays[k].kept) l.parameter[own_words_[k]] = static_cast<std::int64_t>(base + call_.arrays[k].offset);
+      if (!call_.arrays[k].promised) l.parameter[own_words_[k]] = static_cast<std::int64_t>(base + call_.arrays[k].offset);
     l.parameter[scratch_word] = static_cast<std::int64_t>(base + scratch_at_);
   }
 
   // Where a graph has lists that are to be made anew, they are made elsewhere.
-  learned_on_device::part& place_kept(lane& l, learned_on_device& kept) const {
-    learned_on_device::part& p = kept.on(l.stream);
+  inspected_on_device::part& place_promised(lane& l, inspected_on_device& promised) const {
+    inspected_on_device::part& p = promised.on(l.stream);
     p.look(failures_, l.record.words);
     if (!p.is_known() && p.memory.use_count() > 1) {
       p.give_away();
-      kept.on(l.stream);
+      promised.on(l.stream);
     }
     for (std::size_t k = 0; k < own_words_.size(); ++k)
-      if (call_.arrays[k].kept)
+      if (call_.arrays[k].promised)
         l.parameter[own_words_[k]] = static_cast<std::int64_t>(p.memory->at + call_.arrays[k].offset);
     return p;
   }
@@ -328,7 +328,7 @@ class gpu_runner final : public runner, public device::failure_source {
       parameter = &on_device;
     }
     for (const ready_kernel& k : kernels_) {
-      if (again && k.how->kept) continue;
+      if (again && k.how->promised) continue;
       // By value: the driver copies it.
       const std::int64_t* own = cuda::parameter_of(source_, *k.how, l.parameter.data(), shared_parameter_);
       void* parameters[] = {k.how->of == nullptr ? parameter : const_cast<std::int64_t*>(own)};
@@ -393,8 +393,8 @@ void expect_gpu(int device) {
   device::compiler_identity(driver().version);
 }
 
-std::unique_ptr<runner> make_gpu_runner(const graph& g, const call_class& arguments, const options& steer, int device) {
-  return planned_or_error([&] { return std::make_unique<gpu_runner>(g, arguments, steer, device); });
+std::unique_ptr<runner> make_gpu_runner(const graph& g, const call_class& arguments, const options& overrides, int device) {
+  return planned_or_error([&] { return std::make_unique<gpu_runner>(g, arguments, overrides, device); });
 }
 
 }  // namespace sheaf::inline v0_1::jit

@@ -14,7 +14,7 @@
 
 #include <sheaf/dsl/graph/graph.hpp>
 #include <sheaf/jit/engine/runner.hpp>
-#include <sheaf/jit/plan/facts.hpp>
+#include <sheaf/jit/plan/shape_facts.hpp>
 
 namespace sheaf::inline v0_1::jit {
 

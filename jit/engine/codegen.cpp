@@ -40,11 +40,11 @@ std::shared_ptr<const loaded_code> from_disk(const std::string& key, const std::
   }
 }
 
-std::shared_ptr<const loaded_code> generated(const ir::module& module, const std::string& key, const options& steer) {
+std::shared_ptr<const loaded_code> generated(const ir::module& module, const std::string& key, const options& overrides) {
   const auto start = clock::now();
   // microseconds, beside the milliseconds of LLVM, which ends the process where its own rules are broken
   ir::verify(module);
-  const auto object = generate_object(module, target_of(steer), steer.determinism == determinism::strict);
+  const auto object = generate_object(module, target_of(overrides), overrides.determinism == determinism::strict);
   auto made = loaded(object, module.name);
   runtime::default_kernel_cache().store(key, object.data(), object.size());
   const double ms = std::chrono::duration<double, std::milli>(clock::now() - start).count();
@@ -79,8 +79,8 @@ runtime::cache_state disk_cache_state(const char*& sentence) {
   return state;
 }
 
-std::string target_of(const options& steer) {
-  return steer.target != nullptr ? steer.target : runtime::current_settings().target;
+std::string target_of(const options& overrides) {
+  return overrides.target != nullptr ? overrides.target : runtime::current_settings().target;
 }
 
 std::string processor_key(const std::string& target) {
@@ -100,12 +100,12 @@ std::string processor_key(const std::string& target) {
   return key;
 }
 
-std::shared_ptr<const loaded_code> code_for(const ir::module& module, const std::string& text, const options& steer) {
+std::shared_ptr<const loaded_code> code_for(const ir::module& module, const std::string& text, const options& overrides) {
   static memory_cache memory;
   static const std::string here = processor_key("");
-  const std::string target = target_of(steer);
+  const std::string target = target_of(overrides);
   const std::string key = codegen_version + "\n" + (target.empty() ? here : processor_key(target)) +
-                          (steer.determinism == determinism::strict ? " strict\n" : "\n") + text;
+                          (overrides.determinism == determinism::strict ? " strict\n" : "\n") + text;
   const std::lock_guard lock(memory.lock);
   if (const auto found = memory.entries.find(key); found != memory.entries.end())
     if (auto alive = found->second.lock()) {
@@ -115,7 +115,7 @@ std::shared_ptr<const loaded_code> code_for(const ir::module& module, const std:
   auto made = from_disk(key, module.name);
   if (made != nullptr) ++counted().from_disk;
   if (made == nullptr) {
-    made = generated(module, key, steer);
+    made = generated(module, key, overrides);
     ++counted().compiled;
   }
   memory.entries[key] = made;

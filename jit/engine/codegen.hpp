@@ -22,11 +22,11 @@ struct code_counts {
 };
 code_counts& counted();
 
-// One piece of code for equal text on one processor, whoever asks; safe from several threads.
+// One task of code for equal text on one processor, whoever asks; safe from several threads.
 // text: the printed module, which is the key, with the processor and whether it is strict. Throws
 // code::codegen_unavailable where the plug-in can't be opened, code::codegen_failed with the generator's words,
 // code::unsupported where the processor cannot keep a promise.
-std::shared_ptr<const loaded_code> code_for(const ir::module& module, const std::string& text, const options& steer);
+std::shared_ptr<const loaded_code> code_for(const ir::module& module, const std::string& text, const options& overrides);
 
 // The cache on disk as it is now, and a sentence that says so and outlives the program.
 runtime::cache_state disk_cache_state(const char*& sentence);
@@ -35,6 +35,6 @@ runtime::cache_state disk_cache_state(const char*& sentence);
 std::string processor_key(const std::string& target);
 
 // The processor that code is for: an option's, or a setting's; empty: this one.
-std::string target_of(const options& steer);
+std::string target_of(const options& overrides);
 
 }  // namespace sheaf::inline v0_1::jit

@@ -43,12 +43,12 @@ arranged_call::arranged_call(const graph& g, const call_class& arguments, const 
   for (const workspace& w : program.workspaces) {
     std::vector<std::int64_t> extents;
     for (const node_id e : w.extents) extents.push_back(std::max<std::int64_t>(closed_value(known, e), 0));
-    place(w.type, extents, w.in_turn, alignment, w.kept);
+    place(w.type, extents, w.folded_storage, alignment, w.promised);
   }
   for (const plan::check& c : program.checks)
     if (!c.uniform) place(element::i64, {}, {}, alignment, false);
   program.text += "workspace: " + std::to_string(bytes) + " bytes";
-  if (kept_bytes > 0) program.text += ", and " + std::to_string(kept_bytes) + " kept from call to call";
+  if (promised_bytes > 0) program.text += ", and " + std::to_string(promised_bytes) + " promised from call to call";
   program.text += "\n";
 }
 
@@ -60,15 +60,15 @@ std::vector<std::vector<std::int64_t>> arranged_call::slot_extents(const call_cl
   return extents;
 }
 
-void arranged_call::place(element type, const std::vector<std::int64_t>& extents, const std::vector<bool>& in_turn,
-                          std::size_t alignment, bool kept) {
-  std::size_t& total = kept ? kept_bytes : bytes;
-  own_array a{total, kept, extents, std::vector<std::int64_t>(extents.size(), 1)};
+void arranged_call::place(element type, const std::vector<std::int64_t>& extents, const std::vector<bool>& folded_storage,
+                          std::size_t alignment, bool promised) {
+  std::size_t& total = promised ? promised_bytes : bytes;
+  own_array a{total, promised, extents, std::vector<std::int64_t>(extents.size(), 1)};
   // A product that wrapped around would make a workspace that kernels write beyond.
   std::int64_t count = 1, size = 0;
   bool fits = true;
   for (std::size_t d = extents.size(); d-- > 0;) {
-    const bool one = d < in_turn.size() && in_turn[d] && extents[d] > 0;
+    const bool one = d < folded_storage.size() && folded_storage[d] && extents[d] > 0;
     a.strides[d] = one ? 0 : count;
     fits = fits && (one || !__builtin_mul_overflow(count, extents[d], &count));
   }

@@ -1,5 +1,5 @@
 // A program planned for one class of arguments on the device that facts speak of, its inputs as they are arranged, and
-// the workspace arrays and check results that it needs beside its arguments in one piece of memory. Private header.
+// the workspace arrays and check results that it needs beside its arguments in one task of memory. Private header.
 #pragma once
 #include <stdexcept>
 #include <string>
@@ -15,8 +15,8 @@
 namespace sheaf::inline v0_1::jit {
 
 struct own_array {
-  std::size_t offset = 0;  // in the workspace, or in what is kept
-  bool kept = false;
+  std::size_t offset = 0;  // in the workspace, or in what is promised
+  bool promised = false;
   std::vector<std::int64_t> extents, strides;
 };
 
@@ -30,7 +30,7 @@ class arranged_call {
   const plan::call_facts facts;
   planned program;
   std::vector<own_array> arrays;  // by slot after the arguments: the workspaces, then the checks that are not uniform
-  std::size_t bytes = 0, kept_bytes = 0;
+  std::size_t bytes = 0, promised_bytes = 0;
 
   // By slot: inputs as they are arranged, outputs, workspaces, checks.
   std::vector<std::vector<std::int64_t>> slot_extents(const call_class& a) const;
@@ -40,8 +40,8 @@ class arranged_call {
                          const element_reader& read) const;
 
  private:
-  void place(element type, const std::vector<std::int64_t>& extents, const std::vector<bool>& in_turn,
-             std::size_t alignment, bool kept);
+  void place(element type, const std::vector<std::int64_t>& extents, const std::vector<bool>& folded_storage,
+             std::size_t alignment, bool promised);
   [[noreturn]] void fail(plan::check c, std::int64_t position, const sheaf_tensor* tensors,
                          const element_reader& read) const;
 };

@@ -42,44 +42,44 @@ class arena {
   std::size_t size_ = 0;
 };
 
-plan::call_facts this_device(const options& steer) {
+plan::call_facts this_device(const options& overrides) {
   plan::call_facts seen;
-  seen.steer = steer;
+  seen.overrides = overrides;
   seen.on = target::here();
   return seen;
 }
 
 class native_runner final : public runner {
  public:
-  native_runner(const graph& g, const call_class& arguments, const options& steer)
-      : call_(g, arguments, this_device(steer), alignment), text_(ir::print(call_.program.code)) {
+  native_runner(const graph& g, const call_class& arguments, const options& overrides)
+      : call_(g, arguments, this_device(overrides), alignment), text_(ir::print(call_.program.code)) {
     if (runtime::current_settings().verify) ir::verify(call_.program.code);
     runtime::debug_line(3, "plan\n" + call_.program.text);
     runtime::debug_line(3, "kernel IR\n" + text_);
-    code_ = code_for(call_.program.code, text_, steer);
+    code_ = code_for(call_.program.code, text_, overrides);
     costs_ = ir::costs_of(call_.program.code);
-    if (call_.kept_bytes > 0) {
+    if (call_.promised_bytes > 0) {
       const ir::module again = call_.program.code_again();
       if (runtime::current_settings().verify) ir::verify(again);
-      again_ = code_for(again, ir::print(again), steer);
+      again_ = code_for(again, ir::print(again), overrides);
       costs_again_ = ir::costs_of(again);
     }
     given_ = static_cast<std::size_t>(g.inputs.size() + g.outputs.size());
   }
 
   void run(const sheaf_tensor* tensors) const override { enter(*code_, costs_, tensors, nullptr); }
-  void run_kept(const sheaf_tensor* tensors, char* memory, bool first) const override {
+  void run_promised(const sheaf_tensor* tensors, char* memory, bool first) const override {
     const bool again = !first && again_ != nullptr;
     enter(again ? *again_ : *code_, again ? costs_again_ : costs_, tensors, memory);
   }
   std::size_t workspace_bytes() const override { return call_.bytes; }
-  std::size_t kept_bytes() const override { return call_.kept_bytes; }
+  std::size_t promised_bytes() const override { return call_.promised_bytes; }
   const std::string& plan() const override { return call_.program.text; }
   const std::string& ir() const override { return text_; }
 
  private:
   void enter(const loaded_code& code, const std::vector<double>& costs, const sheaf_tensor* tensors,
-             char* kept) const {
+             char* promised) const {
     sheaf_tensor few[16];
     std::vector<sheaf_tensor> many;
     const std::size_t slots = given_ + call_.arrays.size();
@@ -93,7 +93,7 @@ class native_runner final : public runner {
       char* base = memory.at_least(call_.bytes);
       for (std::size_t k = 0; k < call_.arrays.size(); ++k) {
         const own_array& a = call_.arrays[k];
-        all[given_ + k] = {(a.kept ? kept : base) + a.offset, a.extents.data(), a.strides.data()};
+        all[given_ + k] = {(a.promised ? promised : base) + a.offset, a.extents.data(), a.strides.data()};
       }
     }
     const parallel_hook hook = current_parallel_hook();
@@ -111,15 +111,15 @@ class native_runner final : public runner {
 
   arranged_call call_;
   std::string text_;
-  std::shared_ptr<const loaded_code> code_, again_;  // again_: after the first call with what is kept; null: nothing is
+  std::shared_ptr<const loaded_code> code_, again_;  // again_: after the first call with what is promised; null: nothing is
   std::vector<double> costs_, costs_again_;  // of their parallel loops
   std::size_t given_ = 0;
 };
 
 }  // namespace
 
-std::unique_ptr<runner> make_native_runner(const graph& g, const call_class& arguments, const options& steer) {
-  return planned_or_error([&] { return std::make_unique<native_runner>(g, arguments, steer); });
+std::unique_ptr<runner> make_native_runner(const graph& g, const call_class& arguments, const options& overrides) {
+  return planned_or_error([&] { return std::make_unique<native_runner>(g, arguments, overrides); });
 }
 
 }  // namespace sheaf::inline v0_1::jit

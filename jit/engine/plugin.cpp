@@ -26,7 +26,7 @@ struct plugin {
   void (*release)(sheaf_llvm_result*) = nullptr;
 };
 
-// What was said before the plug-in was opened, and what was opened; kept until the process ends, for kernels may be
+// What was said before the plug-in was opened, and what was opened; promised until the process ends, for kernels may be
 // made while static objects die.
 struct search {
   std::mutex lock;

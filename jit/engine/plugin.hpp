@@ -1,4 +1,4 @@
-// The code generator, opened at first need and kept. Private header.
+// The code generator, opened at first need and promised. Private header.
 #pragma once
 #include <string>
 #include <vector>

@@ -15,7 +15,7 @@
 #include <sheaf/jit/engine/plugin.hpp>
 #include <sheaf/jit/engine/runner.hpp>
 #include <sheaf/jit/engine/words.hpp>
-#include <sheaf/jit/plan/facts.hpp>
+#include <sheaf/jit/plan/shape_facts.hpp>
 #include <sheaf/runtime/array.hpp>
 #include <sheaf/runtime/fail.hpp>
 #include <sheaf/runtime/settings.hpp>
@@ -38,9 +38,9 @@ class program {
         text(text_of(print(g))),
         runs_on(which),
         device(ordinal),
-        steer(wanted),
+        overrides(wanted),
         target(wanted.target ? wanted.target : "") {
-    steer.target = target.empty() ? nullptr : target.c_str();
+    overrides.target = target.empty() ? nullptr : target.c_str();
   }
   program(const program&) = delete;
   ~program() {
@@ -55,40 +55,40 @@ class program {
   const std::string text;
   const backend runs_on;
   const int device;
-  options steer;
-  const std::string target;  // what steer points to
+  options overrides;
+  const std::string target;  // what overrides points to
   std::atomic<const kernel*> newest = nullptr;
   std::mutex making;
 };
 
 // What is kept for one kernel: two calls may differ in how their outputs lie.
-struct kept_arrays {
-  ~kept_arrays() { runtime::deallocate(memory, bytes); }
+struct promised_arrays {
+  ~promised_arrays() { runtime::deallocate(memory, bytes); }
   const kernel* of = nullptr;
   std::size_t bytes = 0;
   void* memory = nullptr;
-  std::unique_ptr<learned> on_device;
-  std::atomic<bool> is_learned = false;
+  std::unique_ptr<inspected> on_device;
+  std::atomic<bool> is_inspected = false;
   std::mutex learning;
 };
 
-class kept {
+class promise {
  public:
-  kept(program* owner, std::vector<bool> slots) : of(owner), promised(std::move(slots)) {}
+  promise(program* owner, std::vector<bool> slots) : of(owner), promised(std::move(slots)) {}
   program* const of;
   const std::vector<bool> promised;  // by input
 
-  kept_arrays& at(const kernel* k) {
+  promised_arrays& at(const kernel* k) {
     const std::lock_guard guard(lock_);
     for (const auto& a : arrays_)
       if (a->of == k) return *a;
     if (!arrays_.empty()) expect_extents(arrays_.front()->of->arguments.input_extents, k->arguments.input_extents);
-    auto fresh = std::make_unique<kept_arrays>();
+    auto fresh = std::make_unique<promised_arrays>();
     fresh->of = k;
-    const std::size_t bytes = k->code->kept_bytes();
+    const std::size_t bytes = k->code->promised_bytes();
     if (bytes > 0) fresh->memory = runtime::allocate(bytes, false);
     fresh->bytes = bytes;
-    fresh->on_device = k->code->make_learned();
+    fresh->on_device = k->code->make_inspector_result();
     arrays_.push_back(std::move(fresh));
     return *arrays_.back();
   }
@@ -117,7 +117,7 @@ class kept {
   }
 
   mutable std::mutex lock_;
-  std::vector<std::unique_ptr<kept_arrays>> arrays_;
+  std::vector<std::unique_ptr<promised_arrays>> arrays_;
 };
 
 namespace {
@@ -151,7 +151,7 @@ int write_key(const graph& g, const sheaf_tensor* tensors, std::int64_t* key) {
   return n;
 }
 
-int add_promises(const program& p, const kept& indices, std::int64_t* key, int n) {
+int add_promises(const program& p, const promise& indices, std::int64_t* key, int n) {
   if (indices.of != &p)
     runtime::fail(code::bad_argument, "call with kept indices", "those that this program keeps", "another program's");
   for (std::size_t i = 0; i < indices.promised.size(); ++i) {
@@ -223,7 +223,7 @@ void resolve_outputs(const graph& g, const plan::facts& known, const sheaf_tenso
 }
 
 const kernel* make_kernel(program& p, const sheaf_tensor* tensors, const std::int64_t* key, int key_size,
-                          const kept* indices) {
+                          const promise* indices) {
   const graph& g = p.g;
   auto made = std::make_unique<kernel>();
   made->key.assign(key, key + key_size);
@@ -246,9 +246,9 @@ const kernel* make_kernel(program& p, const sheaf_tensor* tensors, const std::in
   resolve_outputs(g, known, tensors + g.inputs.size(), a);
   const bool reference = p.runs_on == backend::reference || runtime::current_settings().backend == "reference";
   counted() = {};
-  made->code = p.runs_on == backend::gpu ? make_gpu_runner(g, a, p.steer, p.device)
+  made->code = p.runs_on == backend::gpu ? make_gpu_runner(g, a, p.overrides, p.device)
                : reference               ? make_reference_runner(g, a)
-                                         : make_native_runner(g, a, p.steer);
+                                         : make_native_runner(g, a, p.overrides);
   made->counts = counted();
   made->next = p.newest.load();
   const kernel* result = made.release();
@@ -282,7 +282,7 @@ program* make_program(const std::int32_t* words, backend runs_on, const options&
 int device_of(const program* p) { return p->device; }
 void free_program(program* p) noexcept { delete p; }
 
-const kernel* prepare(program* p, const sheaf_tensor* tensors, kept* indices) {
+const kernel* prepare(program* p, const sheaf_tensor* tensors, promise* indices) {
   std::int64_t key[key_capacity];
   int size = write_key(p->g, tensors, key);
   if (indices != nullptr) size = add_promises(*p, *indices, key, size);
@@ -301,44 +301,44 @@ const std::int64_t* output_extents(const kernel* k, int output) {
   return k->arguments.output_extents[static_cast<std::size_t>(output)].data();
 }
 
-void run(const kernel* k, const sheaf_tensor* tensors, kept* indices) {
+void run(const kernel* k, const sheaf_tensor* tensors, promise* indices) {
   if (indices == nullptr) return k->code->run(tensors);
-  kept_arrays& a = indices->at(k);
+  promised_arrays& a = indices->at(k);
   char* const memory = static_cast<char*>(a.memory);
-  if (a.is_learned.load(std::memory_order_acquire)) return k->code->run_kept(tensors, memory, false);
+  if (a.is_inspected.load(std::memory_order_acquire)) return k->code->run_promised(tensors, memory, false);
   const std::lock_guard guard(a.learning);
-  const bool first = !a.is_learned.load(std::memory_order_relaxed);
-  k->code->run_kept(tensors, memory, first);
-  a.is_learned.store(true, std::memory_order_release);
+  const bool first = !a.is_inspected.load(std::memory_order_relaxed);
+  k->code->run_promised(tensors, memory, first);
+  a.is_inspected.store(true, std::memory_order_release);
 }
 
-kept* keep(program* p, const int* slots, int count) {
+promise* keep(program* p, const int* slots, int count) {
   std::vector<bool> promised(static_cast<std::size_t>(p->g.inputs.size()), false);
   for (int k = 0; k < count; ++k) promised[static_cast<std::size_t>(slots[k])] = true;
-  return new kept(p, std::move(promised));
+  return new promise(p, std::move(promised));
 }
-void free_kept(kept* indices) noexcept { delete indices; }
-void forget(kept* indices) { indices->forget(); }
-std::size_t kept_bytes(const kept* indices) { return indices->bytes(); }
+void free_promised(promise* indices) noexcept { delete indices; }
+void forget(promise* indices) { indices->forget(); }
+std::size_t promised_bytes(const promise* indices) { return indices->bytes(); }
 
-void runner::run_on(const sheaf_tensor*, const device_place&, learned*) const {
+void runner::run_on(const sheaf_tensor*, const device_place&, inspected*) const {
   runtime::fail(code::broken_invariant, "call on a stream", "a program for a GPU", "one for the processor");
 }
-void runner::reserve_on(const device_place& where, learned* kept) const { run_on(nullptr, where, kept); }
+void runner::reserve_on(const device_place& where, inspected* kept) const { run_on(nullptr, where, kept); }
 
 namespace {
 
-learned* learned_of(const kernel* k, kept* indices) {
+inspected* inspector_result_of(const kernel* k, promise* indices) {
   return indices == nullptr ? nullptr : indices->at(k).on_device.get();
 }
 
 }  // namespace
 
-void run_on(const kernel* k, const sheaf_tensor* tensors, const device_place& where, kept* indices) {
-  k->code->run_on(tensors, where, learned_of(k, indices));
+void run_on(const kernel* k, const sheaf_tensor* tensors, const device_place& where, promise* indices) {
+  k->code->run_on(tensors, where, inspector_result_of(k, indices));
 }
-void reserve_on(const kernel* k, const device_place& where, kept* indices) {
-  k->code->reserve_on(where, learned_of(k, indices));
+void reserve_on(const kernel* k, const device_place& where, promise* indices) {
+  k->code->reserve_on(where, inspector_result_of(k, indices));
 }
 std::size_t workspace_bytes(const kernel* k) { return k->code->workspace_bytes(); }
 

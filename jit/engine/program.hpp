@@ -8,7 +8,7 @@
 
 namespace sheaf::inline v0_1 {
 
-// Whether kernels are kept on disk; not_trusted: somebody else can write the folder, so nothing is read from it or
+// Whether kernels are cached on disk; not_trusted: somebody else can write the folder, so nothing is read from it or
 // written to it.
 enum class disk_cache : std::uint8_t { off, read, on, not_trusted };
 
@@ -27,7 +27,7 @@ namespace sheaf::inline v0_1::jit {
 
 class program;
 class kernel;
-class kept;
+class promise;
 
 // What runs a program: what the settings name, or the slow evaluator whatever they name, or a GPU.
 enum class backend : std::uint8_t { chosen, reference, gpu };
@@ -50,25 +50,25 @@ void free_program(program* p) noexcept;
 // reading data was checked. tensors: inputs, then outputs; an output whose data is null will be allocated by the
 // caller. Throws sheaf::error.
 // indices: what is kept of these calls, or null.
-const kernel* prepare(program* p, const sheaf_tensor* tensors, kept* indices = nullptr);
+const kernel* prepare(program* p, const sheaf_tensor* tensors, promise* indices = nullptr);
 // Extents of an output, for allocation.
 const std::int64_t* output_extents(const kernel* k, int output);
 // Runs it. Throws sheaf::error with code::index_out_of_range, before any output is written.
-void run(const kernel* k, const sheaf_tensor* tensors, kept* indices = nullptr);
+void run(const kernel* k, const sheaf_tensor* tensors, promise* indices = nullptr);
 
 // Promises that the inputs of these slots stay as they are from call to call, and holds what the first of them learns
 // from them. It belongs to its program and is made for the extents of its first call: prepare throws
 // code::extent_mismatch for others, and code::bad_argument for another program, until it forgets.
-kept* keep(program* p, const int* slots, int count);
-void free_kept(kept* indices) noexcept;
-void forget(kept* indices);
-std::size_t kept_bytes(const kept* indices);
+promise* keep(program* p, const int* slots, int count);
+void free_promised(promise* indices) noexcept;
+void forget(promise* indices);
+std::size_t promised_bytes(const promise* indices);
 
 // The same on a GPU: queues it and returns. Throws what can be seen before; what data is wrong with is thrown where the
 // stream is synchronised.
-void run_on(const kernel* k, const sheaf_tensor* tensors, const device_place& where, kept* indices = nullptr);
+void run_on(const kernel* k, const sheaf_tensor* tensors, const device_place& where, promise* indices = nullptr);
 // What a call on this stream will need, so that a capture may follow.
-void reserve_on(const kernel* k, const device_place& where, kept* indices = nullptr);
+void reserve_on(const kernel* k, const device_place& where, promise* indices = nullptr);
 std::size_t workspace_bytes(const kernel* k);
 // Throws code::bad_argument where an argument (-1: the stream) is of another device than the program.
 void expect_device(const program* p, int slot, int device);

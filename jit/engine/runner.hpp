@@ -23,10 +23,10 @@ struct call_class {
   std::vector<bool> promised;  // by input: the same data in all calls; empty: none
 };
 
-// What a device learned of promised data, for later calls with it.
-class learned {
+// What a device inspected of promised data, for later calls with it.
+class inspected {
  public:
-  virtual ~learned() = default;
+  virtual ~inspected() = default;
   virtual std::size_t bytes() const = 0;
 };
 
@@ -35,14 +35,14 @@ class runner {
   virtual ~runner() = default;
   // tensors: inputs, then outputs, all with memory. Throws sheaf::error before any output is written.
   virtual void run(const sheaf_tensor* tensors) const = 0;
-  // The same with memory of kept_bytes() that holds from the first call to the next what promised data comes to. Calls
+  // The same with memory of promised_bytes() that holds from the first call to the next what promised data comes to. Calls
   // that have it only read it.
-  virtual void run_kept(const sheaf_tensor* tensors, char*, bool /*first*/) const { run(tensors); }
-  virtual std::size_t kept_bytes() const { return 0; }
-  // On a device: queued on a stream, or only what it needs made ready. `kept` is what make_learned() gave, or null.
-  virtual void run_on(const sheaf_tensor* tensors, const device_place& where, learned* kept) const;
-  virtual void reserve_on(const device_place& where, learned* kept) const;
-  virtual std::unique_ptr<learned> make_learned() const { return nullptr; }
+  virtual void run_promised(const sheaf_tensor* tensors, char*, bool /*first*/) const { run(tensors); }
+  virtual std::size_t promised_bytes() const { return 0; }
+  // On a device: queued on a stream, or only what it needs made ready. `promised` is what make_inspector_result() gave, or null.
+  virtual void run_on(const sheaf_tensor* tensors, const device_place& where, inspected* promised) const;
+  virtual void reserve_on(const device_place& where, inspected* promised) const;
+  virtual std::unique_ptr<inspected> make_inspector_result() const { return nullptr; }
   virtual std::size_t workspace_bytes() const { return 0; }
   virtual const std::string& plan() const = 0;
   virtual const std::string& ir() const = 0;
@@ -51,10 +51,10 @@ class runner {
 // The slow evaluator as a device (SHEAF_BACKEND=reference): the oracle, and a way to debug without generated code.
 std::unique_ptr<runner> make_reference_runner(const graph& g, const call_class& arguments);
 // Planned, lowered, and compiled by LLVM or found in the caches.
-std::unique_ptr<runner> make_native_runner(const graph& g, const call_class& arguments, const options& steer);
+std::unique_ptr<runner> make_native_runner(const graph& g, const call_class& arguments, const options& overrides);
 
 // The same by NVRTC, for a GPU; the stream is asked for at the call.
-std::unique_ptr<runner> make_gpu_runner(const graph& g, const call_class& arguments, const options& steer,
+std::unique_ptr<runner> make_gpu_runner(const graph& g, const call_class& arguments, const options& overrides,
                                         int device);
 // Throws code::device_failed where there is no such GPU, or what it needs is missing.
 void expect_gpu(int device);

@@ -81,26 +81,26 @@ class block_builder {
                 .mask = mask,
                 .args = std::move(subscripts)});
   }
-  value load_spread(std::int32_t buffer, element type, std::vector<value> subscripts, spacing apart,
+  value load_deinterleaved(std::int32_t buffer, element type, std::vector<value> subscripts, lane_pattern apart,
                     value mask = none) {
     return add({.code = opcode::load,
                 .type = type,
                 .vector = true,
                 .target = buffer,
-                .how = access::spread,
+                .how = access::deinterleaved,
                 .mask = mask,
                 .apart = apart,
                 .args = std::move(subscripts)});
   }
   void store(std::int32_t buffer, std::vector<value> subscripts, value stored, access how = access::uniform,
-             value mask = none, bool stream = false) {
+             value mask = none, bool non_temporal = false) {
     if (any_vector(subscripts)) how = access::gather;
     statement s = start(statement_kind::store);
     s.target = buffer;
     s.stored = stored;
     s.mask = mask;
     s.how = how;
-    s.stream = stream;
+    s.non_temporal = non_temporal;
     s.subscripts = std::move(subscripts);
     body_.push_back(std::move(s));
   }
@@ -119,15 +119,15 @@ class block_builder {
     body_.push_back(std::move(s));
   }
 
-  // Into the second cache: more than the first one keeps, or it would push out what that one holds.
-  void prefetch_far(std::int32_t buffer, std::vector<value> subscripts) {
+  // Into L2: more than the first one keeps, or it would push out what that one holds.
+  void prefetch_l2(std::int32_t buffer, std::vector<value> subscripts) {
     prefetch(buffer, std::move(subscripts));
-    body_.back().far = true;
+    body_.back().l2 = true;
   }
 
-  void prefetch_half(std::int32_t buffer, std::vector<value> subscripts) {
+  void prefetch_half_line(std::int32_t buffer, std::vector<value> subscripts) {
     prefetch(buffer, std::move(subscripts));
-    body_.back().half = true;
+    body_.back().half_line = true;
   }
 
   void append(std::int32_t buffer, value places, value mask) {

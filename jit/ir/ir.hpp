@@ -2,7 +2,7 @@
 // emitter (LLVM, CUDA) sees nothing else. Grammar and rules: verify.hpp.
 //
 //   module  = buffers, kernels in order of execution
-//   kernel  = one block that is entered once, or once per piece where its only statement is a parallel loop; or a call
+//   kernel  = one block that is entered once, or once per task where its only statement is a parallel loop; or a call
 //           of
 //             kernels that programs share
 //   block   = statements
@@ -30,7 +30,7 @@ enum class role : std::uint8_t {
   output,
   workspace,  // allocated by the runtime, shared by kernels
   check,      // rank 0, i64: the smallest failing position, or INT64_MAX
-  local,      // `elements` elements private to one piece of a parallel loop (a C array on the stack, at most 256 KiB)
+  local,      // `elements` elements private to one task of a parallel loop (a C array on the stack, at most 256 KiB)
 };
 
 struct buffer {
@@ -69,11 +69,11 @@ enum class opcode : std::uint8_t {
   // scalar accumulator args[0], which takes the last.
   recur_lanes,
   // vector: lane k is the fold of the `dimension` lanes of args[1] that end at k, or in a backward loop begin there;
-  // those before the vector are the turn's before it (or of the loop before), which the vector accumulator args[0]
+  // those before the vector are the iteration's before it (or of the loop before), which the vector accumulator args[0]
   // keeps. Its `dimension` is the same, at most the lanes, and nothing else uses it.
   slide_lanes,
   // vector: lane k is the lane of args[1] `dimension` before k, or in a backward loop after it; those before the vector
-  // are the turn's before it, as of slide_lanes. What args[0] keeps may be read before: so a turn goes on from the last
+  // are the iteration's before it, as of slide_lanes. What args[0] keeps may be read before: so an iteration goes on from the last
   // one's vector by any operation.
   shift_lanes,
 };
@@ -84,11 +84,11 @@ enum class access : std::uint8_t {
   contiguous,  // scalar subscripts of lane 0; lane k is k elements further in the last dimension, whose stride is 1
   strided,     // the same, with lane k being k times the stride of the last dimension further
   gather,      // at least one subscript is a vector
-  spread,      // loads: as contiguous, with lane k being (phase + k * step) / repeat elements further, see `spacing`
+  deinterleaved,      // loads: as contiguous, with lane k being (phase + k * step) / repeat elements further, see `lane_pattern`
 };
 
-// Where lane k of a spread load is: every step-th element, or each element for `repeat` lanes.
-struct spacing {
+// Where lane k of a deinterleaved load is: every step-th element, or each element for `repeat` lanes.
+struct lane_pattern {
   std::int32_t step = 1, repeat = 1;
   std::int32_t phase = 0;  // from 0, less than repeat
   // Several loads share the elements of whole groups of `step`: all of them may be read, and each takes the one at
@@ -112,7 +112,7 @@ struct instruction {
   access how = access::uniform;      // load
   value mask = none;                 // load: lanes (or the scalar) whose mask is false yield zero and touch no memory;
                                      // scan_lanes: they count as the identity
-  spacing apart = {};                // load: spread
+  lane_pattern apart = {};                // load: deinterleaved
   std::vector<value> args;
 };
 
@@ -134,7 +134,7 @@ struct statement {
   // vector loops: a power of two, 2 to 256; wider than a register on purpose (several accumulators)
   std::int32_t lanes = 1;
   std::int32_t unroll = 1;  // serial loops: a hint
-  bool brief = false;       // vector loops, a hint: few turns, so less code (one masked body) counts more than speed
+  bool size_optimised = false;       // vector loops, a hint: few iterations, so less code (one masked body) counts more than speed
   bool whole = false;       // vector loops: the range is a multiple of the lanes
   // serial and vector loops: from high - 1 down to low, vectors last first; lanes still ascend
   bool backward = false;
@@ -150,9 +150,9 @@ struct statement {
   value stored = none;
   value mask = none;        // lanes (or the scalar) whose mask is false are left alone
   access how = access::uniform;
-  bool stream = false;      // store past the caches: the buffer is large and not read again soon
-  bool half = false;        // prefetch: of so many lanes as the loop takes, the first half
-  bool far = false;         // prefetch: into the second cache
+  bool non_temporal = false;      // store by non-temporal stores: the buffer is large and not read again soon
+  bool half_line = false;        // prefetch: of so many lanes as the loop takes, the first half line
+  bool l2 = false;         // prefetch: into L2
   bool adds = false;        // store: added to what is there, by one of many threads at a time; on a GPU
   std::vector<value> subscripts;
   // combine of argmax and argmin: the position (i64) that goes with the value. Of a state of several values: those
@@ -170,7 +170,7 @@ struct kernel {
   std::vector<std::string> loop_names = {};  // by loop id
   std::vector<instruction> instructions = {};
   block body = {};
-  bool kept = false;  // need not run again while the data that is promised stays as it is
+  bool promised = false;  // need not run again while the data that is promised stays as it is
   // On a GPU: a buffer whose first number becomes 0 where a check before found something, and this kernel does nothing.
   std::int32_t switched_off = -1;
   std::shared_ptr<const shared_call> call = {};  // instead of a body; null: there is one

@@ -14,7 +14,7 @@ const char* name_of(opcode code) {
   return names[static_cast<int>(code)];
 }
 const char* name_of(access how) {
-  static constexpr const char* names[] = {"uniform", "contiguous", "strided", "gather", "spread"};
+  static constexpr const char* names[] = {"uniform", "contiguous", "strided", "gather", "deinterleaved"};
   return names[static_cast<int>(how)];
 }
 const char* name_of(loop_kind kind) {
@@ -139,8 +139,8 @@ class printer {
     return (known ? k_->loop_names[id] : "bad_loop") + "." + std::to_string(id);
   }
 
-  static std::string spacing_text(const instruction& i) {
-    if (i.how != access::spread) return "";
+  static std::string lane_pattern_text(const instruction& i) {
+    if (i.how != access::deinterleaved) return "";
     std::string text = " step " + std::to_string(i.apart.step);
     if (i.apart.repeat > 1)
       text += " repeat " + std::to_string(i.apart.repeat) + " phase " + std::to_string(i.apart.phase);
@@ -168,7 +168,7 @@ class printer {
         return "pattern " + bits;
       }
       case opcode::load:
-        return std::string("load ") + name_of(i.how) + spacing_text(i) + " " + buffer_name(i.target) + "[" +
+        return std::string("load ") + name_of(i.how) + lane_pattern_text(i) + " " + buffer_name(i.target) + "[" +
                list(i.args) + "]" + (i.mask == none ? "" : " mask " + name(i.mask));
       case opcode::accumulator:
         return std::string("accumulator ") + name_of(i.fold) +
@@ -210,7 +210,7 @@ class printer {
     text_ += std::string(name_of(s.how_loop)) + " " + loop_name(s.loop) + " in " + name(s.low) + " .. " + name(s.high);
     if (s.backward) text_ += " backward";
     if (s.lanes != 1) text_ += " lanes " + std::to_string(s.lanes);
-    if (s.brief) text_ += " brief";
+    if (s.size_optimised) text_ += " size_optimised";
     if (s.whole) text_ += " whole";
     if (s.unroll != 1) text_ += " unroll " + std::to_string(s.unroll);
     text_ += "\n";
@@ -227,11 +227,11 @@ class printer {
         text_ += "guard " + name(s.id) + "\n";
         return print_block(s.body, depth + 1);
       case statement_kind::store:
-        text_ += std::string(s.adds ? "add to " : "store ") + name_of(s.how) + (s.stream ? " stream " : " ") +
+        text_ += std::string(s.adds ? "add to " : "store ") + name_of(s.how) + (s.non_temporal ? " non_temporal " : " ") +
                  buffer_name(s.target) + "[" + list(s.subscripts) + "] = " + name(s.stored) + mask + "\n";
         return;
       case statement_kind::prefetch:
-        text_ += std::string("prefetch ") + (s.half ? "half " : "") + (s.far ? "far " : "") + buffer_name(s.target) +
+        text_ += std::string("prefetch ") + (s.half_line ? "half_line " : "") + (s.l2 ? "l2 " : "") + buffer_name(s.target) +
                  "[" + list(s.subscripts) + "]\n";
         return;
       case statement_kind::append:

@@ -98,9 +98,9 @@ void kernel_verifier::subscripts(const buffer& b, const std::vector<value>& list
   require(how == access::uniform || lanes_, "access_kind", "lanes outside a vector loop");
   require(vector == (how == access::gather), "access_kind",
           "expected a vector subscript for gather, and only for gather");
-  const bool row = how == access::contiguous || how == access::strided || how == access::spread;
+  const bool row = how == access::contiguous || how == access::strided || how == access::deinterleaved;
   require(!row || b.rank > 0, "access_kind", "expected a dimension to go along");
-  require((how != access::contiguous && how != access::spread) || unit_known, "access_kind",
+  require((how != access::contiguous && how != access::deinterleaved) || unit_known, "access_kind",
           "contiguous along a dimension not known to have stride 1");
 }
 
@@ -120,10 +120,10 @@ void kernel_verifier::store(const statement& s) {
   require(x.type == b.type, "types", "expected the buffer's type");
   const bool has_add =
       x.type == element::f32 || x.type == element::f64 || x.type == element::i32 || x.type == element::i64;
-  require(!s.adds || (has_add && b.where != role::local && !s.stream), "types",
+  require(!s.adds || (has_add && b.where != role::local && !s.non_temporal), "types",
           "expected numbers of 4 or 8 bytes that threads share");
   require(!x.vector || s.how != access::uniform, "vectorness", "a vector stored to one element");
-  require(s.how != access::spread, "access_kind", "only loads are spread");
+  require(s.how != access::deinterleaved, "access_kind", "only loads are deinterleaved");
   subscripts(b, s.subscripts, s.how, unit_inner(b));
   mask(s.mask, s.how != access::uniform);
 }
@@ -162,7 +162,7 @@ void kernel_verifier::loop(const statement& s, bool top) {
           "lanes are a power of two, 2 to 256, for a vector loop, else 1");
   require(s.unroll >= 1 && s.unroll <= 16 && (s.unroll == 1 || s.how_loop == loop_kind::serial), "loop_nesting",
           "unroll is 1 to 16, for serial loops");
-  require((!s.brief && !s.whole) || vector, "loop_nesting", "only a vector loop is brief or whole");
+  require((!s.size_optimised && !s.whole) || vector, "loop_nesting", "only a vector loop is size_optimised or whole");
   entered_[static_cast<std::size_t>(s.loop)] = open_[static_cast<std::size_t>(s.loop)] = true;
   if (vector) lanes_ = s.lanes, vector_loop_ = s.loop;
   walk(s.body, false);

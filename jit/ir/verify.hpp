@@ -12,7 +12,7 @@
 //   parallel_at_top  a parallel loop is the last statement of a kernel, after pure instructions only
 //   access_kind      uniform and contiguous accesses have scalar subscripts, gathers a vector one; lanes need a vector
 //                    loop;
-//                    contiguous and spread need a last dimension of stride 1; only loads are spread
+//                    contiguous and deinterleaved need a last dimension of stride 1; only loads are deinterleaved
 //   accumulators     combined into from one width of lanes; read as declared; fold_lanes is for those of the vector
 //                    loop's
 //                    outside; scan_lanes also takes a scalar one, of its type or a wider floating one, and a vector,

@@ -100,10 +100,10 @@ void kernel_verifier::load(const instruction& i) {
   require(i.vector == (i.how != access::uniform), "vectorness", "expected a vector exactly where lanes are loaded");
   subscripts(b, i.args, i.how, unit_inner(b));
   mask(i.mask, i.vector);
-  const spacing& a = i.apart;
+  const lane_pattern& a = i.apart;
   require(a.step > 0 && a.repeat > 0 && a.phase >= 0 && a.phase < a.repeat && a.skew >= 0 && a.skew < a.step &&
               (!a.whole || a.repeat == 1),
-          "access_kind", "lanes are not spread so");
+          "access_kind", "lanes are not deinterleaved so");
 }
 
 }  // namespace sheaf::inline v0_1::ir

@@ -1,6 +1,6 @@
-// Statements and loops. A serial loop tests once before it and then at its end, so that no later pass has to turn it.
+// Statements and loops. A serial loop tests once before it and then at its end, so that no later pass has to iteration it.
 // A vector loop runs over whole groups of lanes without masks, then once more, masked, over what is left; both are the
-// same code, so a result does not depend on which of them computed it. A brief loop is one that is always masked: half
+// same code, so a result does not depend on which of them computed it. A size-optimised loop is one that is always masked: half line
 // the code to compile, but it costs 15% of a softmax's run time in L1.
 #include <sheaf/jit/llvm/emitter.hpp>
 
@@ -108,7 +108,7 @@ bool is_one_group(function_emitter& f, const ir::statement& s, Value* low, Value
   return known != nullptr && known->isOne();
 }
 
-// Of stores past the caches that take half a line the other half is waited for, and with it every store in between.
+// Of stores by non-temporal stores that take half line a line the other half line is waited for, and with it every store in between.
 // Two groups of lanes at a time, and stored plainly, sums of a window of 1024 take two thirds of the time (Zen 3).
 bool stores_half_lines(const function_emitter& f, const ir::statement& s) {
   constexpr int line_bytes = 64;
@@ -119,7 +119,7 @@ bool stores_half_lines(const function_emitter& f, const ir::statement& s) {
     if (each.kind == ir::statement_kind::instruct)
       slides = slides || f.instruction(each.id).code == ir::opcode::slide_lanes;
     if (each.kind == ir::statement_kind::store)
-      halves = halves || (each.stream && 2 * s.lanes * row(f.buffer(each.target).type).bytes == line_bytes);
+      halves = halves || (each.non_temporal && 2 * s.lanes * row(f.buffer(each.target).type).bytes == line_bytes);
   }
   return slides && halves;
 }
@@ -150,10 +150,10 @@ void emit_vector_loop(function_emitter& f, const ir::statement& s) {
     f.backward = s.backward;
     emit_counted_loop(f, s, low, high, s.lanes, set_counter);
     f.backward = false;
-  } else if (s.brief && !s.backward && f.m.target.avx2) {  // without masked accesses a masked body is no less code
-    f.brief = true;
+  } else if (s.size_optimised && !s.backward && f.m.target.avx2) {  // without masked accesses a masked body is no less code
+    f.size_optimised = true;
     emit_counted_loop(f, s, low, high, s.lanes, masked_body);
-    f.brief = false;
+    f.size_optimised = false;
   } else if (is_one_group(f, s, low, high)) {
     emit_one_group(f, s, low, trips(f, low, high));
   } else if (stores_half_lines(f, s)) {

@@ -1,6 +1,6 @@
 // Conditions of lanes where masks are no registers: there a mask is as wide as what it chooses between. Places of 64
 // bits would make eight registers of one for 32 lanes, packed before they serve; the `and` of two is packed into bytes
-// and spread again.
+// and deinterleaved again.
 #include <algorithm>
 #include <optional>
 

@@ -136,7 +136,7 @@ Value* emit_extreme(function_emitter& f, element type, bool largest, Value* a, V
   auto& build = f.build;
   if (is_floating(type)) {
     // One max instruction, which gives a where either is NaN, and a select that brings back b's. Only b is asked, the
-    // element where a is an accumulator: what is carried from turn to turn waits for no comparison.
+    // element where a is an accumulator: what is carried from iteration to iteration waits for no comparison.
     Value* beyond = build.CreateSelect(build.CreateFCmp(largest ? CmpInst::FCMP_OGT : CmpInst::FCMP_OLT, b, a), b, a);
     return build.CreateSelect(build.CreateFCmpUNO(b, b), b, beyond);
   }

@@ -83,7 +83,7 @@ Value* emit_recur_lanes(function_emitter& f, const ir::instruction& i) {
 
 // Folds of 1, 2, 4, ... lanes, each from two of the one before; the width is put together from those, or, where
 // combining a value twice changes nothing, from two that overlap. Of the lanes before this vector only what the last
-// turn kept is used.
+// iteration kept is used.
 Value* emit_slide_lanes(function_emitter& f, const ir::instruction& i) {
   auto& b = f.build;
   const ir::instruction& a = f.instruction(i.args[0]);
@@ -103,7 +103,7 @@ Value* emit_slide_lanes(function_emitter& f, const ir::instruction& i) {
   const int largest = 1 << (levels.size() - 1);
   if (overlaps && largest < i.dimension)
     return joined(x, neighbours(f, kept.back(), levels.back(), i.dimension - largest));
-  // The smallest first: what is further away than a register needs less of the turn before.
+  // The smallest first: what is further away than a register needs less of the iteration before.
   x = nullptr;
   for (std::size_t k = 0, done = 0; k < levels.size(); ++k) {
     if (!(i.dimension & (1 << k))) continue;

@@ -1,7 +1,7 @@
 // Loads and stores. What is known of a buffer (pointer, extents, strides) is read once, in the function's prologue.
 // Where the processor cannot mask an access of this width, LLVM would branch for every lane; instead:
 // - a contiguous tail goes through the stack by memcpy, which has exactly the prefix that lives;
-// - any other mask turns dead lanes' addresses to a slot on the stack that holds zeros, or takes what is stored.
+// - any other mask iterations dead lanes' addresses to a slot on the stack that holds zeros, or takes what is stored.
 #include <sheaf/runtime/sheaf_call.h>
 #include <sheaf/jit/llvm/emitter.hpp>
 
@@ -72,7 +72,7 @@ struct place {
   Value* mask = nullptr;  // both the statement's and the tail's
   bool prefix = false;    // the mask is the tail's alone
   ir::access how = ir::access::uniform;
-  ir::spacing apart = {};
+  ir::lane_pattern apart = {};
   Value* address = nullptr;  // a pointer, or a vector of them
 };
 
@@ -131,7 +131,7 @@ Value* addresses_or(function_emitter& f, const place& p, Value* instead) {
   return f.build.CreateSelect(p.mask, each, splat(f, instead, p.lanes));
 }
 
-Value* spread_addresses(function_emitter& f, const place& p) {
+Value* deinterleaved_addresses(function_emitter& f, const place& p) {
   std::vector<Constant*> offsets;
   for (int k = 0; k < p.lanes; ++k) offsets.push_back(f.build.getInt64(static_cast<std::uint64_t>(p.apart(k))));
   return f.build.CreateGEP(p.element, p.address, ConstantVector::get(offsets));
@@ -143,10 +143,10 @@ Value* load_bits(function_emitter& f, place p) {
   Type* const type = widen(p.element, p.lanes);
   if (!p.lanes)
     return b.CreateAlignedLoad(type, p.mask ? addresses_or(f, p, slot(f, f.zero_slot, true)) : p.address, align);
-  if (p.how == ir::access::spread && !may_spread(f, p.apart, p.bytes)) p.address = spread_addresses(f, p);
+  if (p.how == ir::access::deinterleaved && !may_deinterleave(f, p.apart, p.bytes)) p.address = deinterleaved_addresses(f, p);
   Value* zero = Constant::getNullValue(type);
-  if (p.how == ir::access::spread && may_spread(f, p.apart, p.bytes))
-    return emit_spread(f, p.apart, p.element, p.bytes, p.address, p.mask);
+  if (p.how == ir::access::deinterleaved && may_deinterleave(f, p.apart, p.bytes))
+    return emit_deinterleaved(f, p.apart, p.element, p.bytes, p.address, p.mask);
   if (p.how == ir::access::contiguous) {
     if (!p.mask) return b.CreateAlignedLoad(type, p.address, align);
     if (masks_natively(f, p)) return b.CreateMaskedLoad(type, p.address, align, p.mask, zero);
@@ -164,7 +164,7 @@ Value* load_bits(function_emitter& f, place p) {
   return b.CreateMaskedGather(type, addresses_or(f, p, slot(f, f.zero_slot, true)), align);
 }
 
-void store_bits(function_emitter& f, const place& p, Value* bits, bool stream) {
+void store_bits(function_emitter& f, const place& p, Value* bits, bool non_temporal) {
   auto& b = f.build;
   const Align align(static_cast<std::uint64_t>(p.bytes));
   if (!p.lanes) {
@@ -172,7 +172,7 @@ void store_bits(function_emitter& f, const place& p, Value* bits, bool stream) {
     return;
   }
   if (p.how == ir::access::contiguous) {
-    if (!p.mask && stream) return emit_stream_store(f, p.address, bits, align);
+    if (!p.mask && non_temporal) return emit_stream_store(f, p.address, bits, align);
     if (!p.mask) return void(b.CreateAlignedStore(bits, p.address, align));
     if (masks_natively(f, p)) return void(b.CreateMaskedStore(bits, p.address, align, p.mask));
     if (p.prefix) {
@@ -198,7 +198,7 @@ void emit_stream_store(function_emitter& f, Value* address, Value* bits, Align a
   const std::uint64_t size = f.m.module.getDataLayout().getTypeStoreSize(bits->getType());
   const std::uint64_t unit = std::min<std::uint64_t>(size, static_cast<std::uint64_t>(f.m.target.register_bytes()));
   LLVMContext& c = b.getContext();
-  auto* past = BasicBlock::Create(c, "stream", f.function);
+  auto* past = BasicBlock::Create(c, "non_temporal", f.function);
   auto* plain = BasicBlock::Create(c, "plain", f.function);
   auto* done = BasicBlock::Create(c, "stored", f.function);
   Value* low = b.CreateAnd(b.CreatePtrToInt(address, b.getInt64Ty()), b.getInt64(unit - 1));
@@ -215,15 +215,15 @@ void emit_stream_store(function_emitter& f, Value* address, Value* bits, Align a
 
 // A line at a time; the tail is too short to be worth one.
 void emit_prefetch(function_emitter& f, const ir::statement& s) {
-  if (f.tail_mask && !f.brief) return;
+  if (f.tail_mask && !f.size_optimised) return;
   auto& b = f.build;
   const place p = place_of(f, s.target, s.subscripts, s.how, ir::none);
-  const int bytes = std::max(1, p.lanes) * p.bytes / (s.half ? 2 : 1);
+  const int bytes = std::max(1, p.lanes) * p.bytes / (s.half_line ? 2 : 1);
   constexpr std::uint32_t read = 0, into_first = 3, into_second = 2, data = 1;  // as the intrinsic has them
   for (int at = 0; at < bytes; at += line_bytes)
     b.CreateIntrinsic(Intrinsic::prefetch, {b.getPtrTy()},
                       {b.CreateGEP(b.getInt8Ty(), p.address, b.getInt64(static_cast<std::uint64_t>(at))),
-                       b.getInt32(read), b.getInt32(s.far ? into_second : into_first), b.getInt32(data)});
+                       b.getInt32(read), b.getInt32(s.l2 ? into_second : into_first), b.getInt32(data)});
 }
 
 // Bit by bit: masks are mostly empty, and storing compressed vectors is slow on some processors.
@@ -267,7 +267,7 @@ Value* emit_load(function_emitter& f, const ir::instruction& i) {
 void emit_store(function_emitter& f, const ir::statement& s) {
   const place p = place_of(f, s.target, s.subscripts, s.how, s.mask);
   Value* stored = splat(f, f.values[static_cast<std::size_t>(s.stored)], p.lanes);
-  store_bits(f, p, to_memory(f, f.buffer(s.target).type, stored), s.stream && !f.stores_plainly);
+  store_bits(f, p, to_memory(f, f.buffer(s.target).type, stored), s.non_temporal && !f.stores_plainly);
 }
 
 }  // namespace sheaf::inline v0_1::llvm_backend

@@ -52,7 +52,7 @@ void common_attributes(Function* fn) {
   fn->addParamAttr(0, Attribute::ReadOnly);
 }
 
-// What stands before the parallel loop is pure; the kernel and each piece compute it for themselves.
+// What stands before the parallel loop is pure; the kernel and each task compute it for themselves.
 void emit_head(function_emitter& f) {
   for (const ir::statement& s : f.kernel.body)
     if (s.kind == ir::statement_kind::instruct) emit_instruction(f, s.id);
@@ -111,7 +111,7 @@ void emit_dispatch(function_emitter& f, const ir::statement& loop, Function* wor
 Function* emit_kernel(emitter& m, const ir::kernel& k, const std::string& name, std::uint64_t& loops) {
   LLVMContext& c = m.module.getContext();
   const ir::statement* loop = ir::parallel_loop(k);
-  Function* worker = loop ? emit_worker(m, k, name + ".piece") : nullptr;
+  Function* worker = loop ? emit_worker(m, k, name + ".task") : nullptr;
   auto* type = FunctionType::get(Type::getVoidTy(c), {PointerType::getUnqual(c)}, false);
   Function* fn = Function::Create(type, Function::InternalLinkage, name, m.module);
   common_attributes(fn);

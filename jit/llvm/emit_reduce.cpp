@@ -1,4 +1,4 @@
-// Accumulators: their identities, how a value is combined into one, and the fixed tree that folds lanes: the upper half
+// Accumulators: their identities, how a value is combined into one, and the fixed tree that folds lanes: the upper half line
 // is combined into the lower until one is left. The tree knows virtual lanes only, so it is the same for every register
 // width.
 //
@@ -164,10 +164,10 @@ Value* emit_fold_lanes(function_emitter& f, const ir::instruction& i) {
   constexpr int wide_from = 16;
   const bool widens = a.fold == monoid::sum && a.type == element::f32 && i.type == element::f64;
   element type = a.type;
-  for (int half = c.lanes / 2; half; half /= 2) {
-    if (widens && type == a.type && half < wide_from) {
+  for (int half_line = c.lanes / 2; half_line; half_line /= 2) {
+    if (widens && type == a.type && half_line < wide_from) {
       type = i.type;
-      whole[0] = b.CreateFPExt(whole[0], widen(held_type(b.getContext(), type), 2 * half));
+      whole[0] = b.CreateFPExt(whole[0], widen(held_type(b.getContext(), type), 2 * half_line));
     }
     state first, second;
     for (Value* v : whole) {

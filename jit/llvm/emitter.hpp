@@ -43,7 +43,7 @@ using state = std::vector<llvm::Value*>;
 // An accumulator, one cell for each. Cells become registers (mem2reg).
 struct cell {
   std::vector<llvm::AllocaInst*> parts;
-  // slide_lanes: the last turn's folds of 1, 2, 4, ... lanes; shift_lanes: the first alone
+  // slide_lanes: the last iteration's folds of 1, 2, 4, ... lanes; shift_lanes: the first alone
   std::vector<llvm::AllocaInst*> slides;
   int lanes = 0;                          // 0: scalar
   int born_in = -1;                       // the vector loop it was declared in: dead lanes of its tail need no masking
@@ -71,14 +71,14 @@ struct function_emitter {
   bool backward = false;  // the direction of the vector loop around
   int vector_loop = -1;  // the vector loop around the current place, its lanes, and the live lanes in its tail
   int lanes = 0;
-  bool brief = false;  // it has no body without a mask
+  bool size_optimised = false;  // it has no body without a mask
   llvm::Value* tail_mask = nullptr;   // <lanes x i1>; null in the main loop
   llvm::Value* tail_count = nullptr;  // i64, 1 to lanes - 1
 
   llvm::Value* zero_slot = nullptr;  // 64 bytes of zeros that a masked-off load reads
   llvm::Value* sink_slot = nullptr;  // 64 bytes that a masked-off store writes
   bool stores_plainly = false;       // whatever the statement says
-  bool streams = false;              // stores past the caches were made: they are ordered before the return
+  bool streams = false;              // stores by non-temporal stores were made: they are ordered before the return
 
   const ir::instruction& instruction(ir::value v) const { return kernel.instructions[static_cast<std::size_t>(v)]; }
   const ir::buffer& buffer(std::int32_t b) const { return m.source.buffers[static_cast<std::size_t>(b)]; }
@@ -116,9 +116,9 @@ void emit_prefetch(function_emitter& f, const ir::statement& s);
 void emit_append(function_emitter& f, const ir::statement& s);
 void emit_stream_store(function_emitter& f, llvm::Value* address, llvm::Value* bits, llvm::Align align);
 
-// emit_spread.cpp: lanes spread over the row at `pointer`, `mask` may be null. False: it would take too many loads.
-bool may_spread(const function_emitter& f, const ir::spacing& apart, int bytes);
-llvm::Value* emit_spread(function_emitter& f, const ir::spacing& apart, llvm::Type* element, int bytes,
+// emit_deinterleaved.cpp: lanes deinterleaved over the row at `pointer`, `mask` may be null. False: it would take too many loads.
+bool may_deinterleave(const function_emitter& f, const ir::lane_pattern& apart, int bytes);
+llvm::Value* emit_deinterleaved(function_emitter& f, const ir::lane_pattern& apart, llvm::Type* element, int bytes,
                          llvm::Value* pointer, llvm::Value* mask);
 
 // emit_fold.cpp

@@ -60,9 +60,9 @@ class buffer_table {
   }
   void add_workspace(plan::stage& s, const ir::buffer& b) {
     s.ordinal = static_cast<int>(workspaces_.size());
-    workspace w{b.type, {}, s.kept};
+    workspace w{b.type, {}, s.promised};
     for (int d = 0; d < b.rank; ++d) w.extents.push_back(extent(g_, s.define, d));
-    for (const node_id idx : s.indices) w.in_turn.push_back(std::ranges::count(s.in_turn, idx) > 0);
+    for (const node_id idx : s.indices) w.folded_storage.push_back(std::ranges::count(s.folded_storage, idx) > 0);
     workspaces_.push_back(std::move(w));
   }
   std::int32_t add(ir::buffer b) {

@@ -64,10 +64,10 @@ void load_digits(ir::block_builder& b, std::int32_t own, std::int32_t memory, co
                  ir::value tiles) {
   each_digit(b, [&](ir::block_builder& d, ir::value digit) {
     const ir::value entry = entry_of(d, digit, tile, tiles);
-    const ir::value team = d.emit(op::quotient, {entry, d.i64(plan::counts_at_once)});
-    const ir::value in_team = d.load(memory, element::i64, {sum(d, at.counts, entry)});
-    const ir::value before = d.load(memory, element::i64, {sum(d, at.sums, team)});
-    d.store(own, {digit}, d.cast(element::i32, sum(d, in_team, before)));
+    const ir::value group = d.emit(op::quotient, {entry, d.i64(plan::counts_at_once)});
+    const ir::value in_group = d.load(memory, element::i64, {sum(d, at.counts, entry)});
+    const ir::value before = d.load(memory, element::i64, {sum(d, at.sums, group)});
+    d.store(own, {digit}, d.cast(element::i32, sum(d, in_group, before)));
   });
 }
 

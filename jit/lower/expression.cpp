@@ -102,7 +102,7 @@ ir::value kernel_lowering::emit(node_id n, scope& s, bool lane0) {
       break;
     }
     default: {
-      if (const auto stored = from_strip(n, at)) {
+      if (const auto stored = from_scratch_row(n, at)) {
         result = *stored;
         break;
       }
@@ -113,7 +113,7 @@ ir::value kernel_lowering::emit(node_id n, scope& s, bool lane0) {
         list.push_back(compares ? rounded(g.arg(n, k), x, *at.block) : x);
       }
       result = b.emit(g.kind(n), std::move(list));
-      into_strip(n, result, at);
+      into_scratch_row(n, result, at);
     }
   }
   at.values[key(n, lane0)] = result;
@@ -163,7 +163,7 @@ node_id kernel_lowering::not_assumed(node_id condition) {
 
 // Lanes along a row, a fixed number of elements or a fixed part of one apart: 2 * i + u, and (i + u) / 2 where the
 // place of lane 0 within its pair is known.
-std::optional<ir::spacing> kernel_lowering::spread_of(std::int32_t id, const std::vector<node_id>& subscripts,
+std::optional<ir::lane_pattern> kernel_lowering::deinterleaving_of(std::int32_t id, const std::vector<node_id>& subscripts,
                                                       const scope& at) {
   constexpr std::int64_t most = 8;
   if (at.lane == no_node || subscripts.empty() || !buffer(id).unit_inner) return std::nullopt;
@@ -186,7 +186,7 @@ std::optional<ir::spacing> kernel_lowering::spread_of(std::int32_t id, const std
   if (t == nullptr) return std::nullopt;
   if (t->node == at.lane) {
     if (t->factor < 2 || t->factor > most) return std::nullopt;
-    return ir::spacing{static_cast<std::int32_t>(t->factor), 1, 0};
+    return ir::lane_pattern{static_cast<std::int32_t>(t->factor), 1, 0};
   }
   const node_id low = g.arg(at.lane, 0);
   if (t->factor != 1 || g.kind(t->node) != op::quotient || !linears::divides_by_constant(g, t->node) ||
@@ -202,7 +202,7 @@ std::optional<ir::spacing> kernel_lowering::spread_of(std::int32_t id, const std
   for (const linear::term& other : inner.terms)
     if (&other != x && other.factor != 0) return std::nullopt;
   const std::int64_t first = x->factor * g[low].attribute + inner.constant;
-  return ir::spacing{static_cast<std::int32_t>(x->factor), static_cast<std::int32_t>(repeat),
+  return ir::lane_pattern{static_cast<std::int32_t>(x->factor), static_cast<std::int32_t>(repeat),
                      static_cast<std::int32_t>(((first % repeat) + repeat) % repeat)};
 }
 
@@ -245,11 +245,11 @@ ir::value kernel_lowering::emit_load(node_id n, scope& at) {
   const node_id inside = not_assumed(inside_of(n));
   const ir::value mask = is_true(g, inside) ? ir::none : emit(inside, at);
   std::vector<ir::value> list;
-  if (const auto found = spread_of(id, subscripts, at)) {
-    const ir::spacing apart = mask == ir::none ? whole_groups(n, *found) : *found;
+  if (const auto found = deinterleaving_of(id, subscripts, at)) {
+    const ir::lane_pattern apart = mask == ir::none ? whole_groups(n, *found) : *found;
     subscripts.back() = make(g, op::sub, subscripts.back(), integer(g, apart.skew));
     for (const node_id e : subscripts) list.push_back(emit(e, at, true));
-    return at.block->load_spread(id, g.type(n), std::move(list), apart, mask);
+    return at.block->load_deinterleaved(id, g.type(n), std::move(list), apart, mask);
   }
   const ir::access how = subscripts_of(id, subscripts, at, list);
   return at.block->load(id, g.type(n), std::move(list), how, mask);

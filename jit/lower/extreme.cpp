@@ -39,10 +39,10 @@ ir::value kernel_lowering::search_blocks(node_id n, node_id lane, scope& at) {
   const ir::value passed = c.emit(op::mul, {c.counter(), size}), first = c.emit(op::add, {low, passed});
   const ir::value end = c.emit(op::add, {first, size});
   const range part{first, c.emit(op::minimum, {end, high})};
-  const auto walk = [&](scope& outer, auto&& turn) {
+  const auto walk = [&](scope& outer, auto&& iteration) {
     open_loops loops(*this, outer);
     loops.enter(lane, lanes, &part);
-    turn(*loops.inner);
+    iteration(*loops.inner);
     loops.close();
   };
   const ir::value folded = c.accumulator(type, extreme, true);

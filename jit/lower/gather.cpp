@@ -15,7 +15,7 @@ constexpr std::int64_t bytes_ahead = 24576;  // of rows, from a request to its u
 }  // namespace
 
 // What follows the rows that idx names: beyond a slice of names those after it, beyond a row of names the row of the
-// next turn.
+// next iteration.
 plan::replacement kernel_lowering::later_names(node_id idx, std::int64_t ahead, scope& inner) {
   plan::replacement later(g);
   const node_id next = make(g, op::add, idx, integer(g, ahead)), low = g.arg(idx, 0), high = g.arg(idx, 1);
@@ -55,7 +55,7 @@ void kernel_lowering::prefetch_gathered(std::span<const node_id> reductions, sco
         !g.free[n].within(inner.bound))
       return;
     // Rows one after the other, whatever bounds data gives them, the processor asks for by itself.
-    const auto names = plan::names_of(g, n);
+    const auto names = plan::index_operands(g, n);
     const auto by_index = [&](node_id name) { return g.free[name].has(g.ordinal(idx)); };
     if (std::none_of(names.begin(), names.end(), by_index) || plan::holds(g, n, op::reduce)) return;
     const auto row = static_cast<std::int64_t>(known.trips(inner.lane)) * sheaf::row(g.type(n)).bytes;
@@ -66,7 +66,7 @@ void kernel_lowering::prefetch_gathered(std::span<const node_id> reductions, sco
     if (!asked.insert(next).second) return;
     plan::trust_alike(g, n, later, plan.trusted);
     for (int d = 1; d < g[next].count; ++d) subscripts.push_back(emit(g.arg(next, d), inner, true));
-    inner.block->prefetch_far(buffers.at(tensor), std::move(subscripts));
+    inner.block->prefetch_l2(buffers.at(tensor), std::move(subscripts));
   };
   for (const node_id q : reductions)
     plan::for_each_node(g, g.arg(q, 0), [&](node_id n) {
@@ -77,7 +77,7 @@ void kernel_lowering::prefetch_gathered(std::span<const node_id> reductions, sco
 namespace {
 
 constexpr int lanes_of_masks = 64;
-constexpr std::int64_t most_kept = 16384;  // places a local list may have
+constexpr std::int64_t most_compacted = 16384;  // places a local list may have
 
 // How many places an index has at most: its range is known, or a block of known size cut to one. 0: it may be any
 // number.
@@ -96,14 +96,14 @@ std::int64_t most_places(graph& g, const plan::facts& known, node_id idx) {
 
 // Rows under a mask: a loop over all of them would stop at each for the question, and wait for each that is wanted. The
 // places where the condition holds are listed before, outside the lanes.
-std::optional<kernel_lowering::kept_list> kernel_lowering::list_kept(std::span<const node_id> reductions, scope& at) {
+std::optional<kernel_lowering::compacted_list> kernel_lowering::compacted_list_of(std::span<const node_id> reductions, scope& at) {
   const node_id condition = g.arg(reductions.front(), 1), idx = g.arg(reductions.front(), 2);
   if (known.call().gpu || at.lane == no_node || g[reductions.front()].count != 3 || is_true(g, condition))
     return std::nullopt;
   for (const node_id q : reductions)
     if (g.arg(q, 1) != condition) return std::nullopt;
   const std::int64_t places = most_places(g, known, idx);
-  if (places < lanes_of_masks || places > most_kept || known.trips(at.lane) < 16) return std::nullopt;
+  if (places < lanes_of_masks || places > most_compacted || known.trips(at.lane) < 16) return std::nullopt;
   const auto [loop, outside] = lane_loop(at);
   index_set around = g.free[condition];
   around |= g.free[idx];
@@ -121,8 +121,8 @@ std::optional<kernel_lowering::kept_list> kernel_lowering::list_kept(std::span<c
     plain = plain && g.arg(n, g[n].count - 1) == idx && buffer(buffers.at(g.arg(n, 0))).unit_inner;
   });
   if (!by_data || !plain) return std::nullopt;
-  const auto found = kept_lists.find({idx, condition});
-  if (found != kept_lists.end() && found->second.outside == outside->number) return found->second;
+  const auto found = compacted_lists.find({idx, condition});
+  if (found != compacted_lists.end() && found->second.outside == outside->number) return found->second;
   const std::int64_t elements = (places + lanes_of_masks - 1) / lanes_of_masks * lanes_of_masks;
   const std::int32_t id = ir::add_buffer(code, {.name = "kept",
                                                 .type = element::i64,
@@ -136,10 +136,10 @@ std::optional<kernel_lowering::kept_list> kernel_lowering::list_kept(std::span<c
   bind(walk, idx, lanes_of_masks);
   walk.block->append(id, count, emit(condition, walk));
   walk.close();
-  return kept_lists[{idx, condition}] = {id, outside->block->read(count), outside->number};
+  return compacted_lists[{idx, condition}] = {id, outside->block->read(count), outside->number};
 }
 
-void kernel_lowering::prefetch_kept(std::span<const node_id> reductions, const kept_list& kept, scope& inner) {
+void kernel_lowering::prefetch_compacted(std::span<const node_id> reductions, const compacted_list& kept, scope& inner) {
   const node_id idx = g.arg(reductions.front(), 2);
   std::vector<node_id> rows;
   for (const node_id q : reductions)
@@ -168,12 +168,12 @@ void kernel_lowering::prefetch_kept(std::span<const node_id> reductions, const k
     plan::trust_alike(g, n, put, plan.trusted);
     std::vector<ir::value> list;
     for (int d = 1; d < g[n].count; ++d) list.push_back(emit(put(g.arg(n, d)), inner, true));
-    b.prefetch_far(buffers.at(g.arg(n, 0)), std::move(list));
+    b.prefetch_l2(buffers.at(g.arg(n, 0)), std::move(list));
   }
 }
 
 // `inner`: the body of a reduction whose own lanes run along a row that data names, by an index of the loops around:
-// the row of a later turn.
+// the row of a later iteration.
 void kernel_lowering::prefetch_named_row(node_id reduce, scope& at, scope& inner) {
   std::vector<std::pair<node_id, node_id>> rows;  // loads, and the index that their names are subscripted by
   const auto consider = [&](node_id n) {
@@ -198,7 +198,7 @@ void kernel_lowering::prefetch_named_row(node_id reduce, scope& at, scope& inner
     const node_id next = later(n);
     std::vector<ir::value> subscripts;
     for (int d = 1; d < g[next].count; ++d) subscripts.push_back(emit(g.arg(next, d), inner, true));
-    inner.block->prefetch_far(buffers.at(g.arg(n, 0)), std::move(subscripts));
+    inner.block->prefetch_l2(buffers.at(g.arg(n, 0)), std::move(subscripts));
   }
 }
 

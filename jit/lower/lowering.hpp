@@ -19,7 +19,7 @@ using plan::stage;
 // What the condition of a scatter says of the rows j that an iteration updates.
 struct targets {
   node_id at = no_node;                   // scatter: j == at
-  node_id low = no_node, high = no_node;  // interval: low <= j < high
+  node_id low = no_node, high = no_node;  // range scatter: low <= j < high
   node_id rest = no_node;                 // what else must hold
 };
 targets targets_of(graph& g, const stage& s);
@@ -53,10 +53,10 @@ struct scope {
   int number = 0, made = 0;  // of all scopes of the kernel; by the root: how many there were
   index_set bound;
   node_id lane = no_node;  // the index of the vector loop around
-  node_id cut = no_node;   // the index of which the piece takes a part, and that part
+  node_id cut = no_node;   // the index of which the task takes a part, and that part
   const range* part = nullptr;
   bool whole = true;  // its loop runs over the whole range of its index
-  std::int64_t rows_at_once = 1;  // a turn is for so many rows, the first of which is bound
+  std::int64_t rows_at_once = 1;  // an iteration is for so many rows, the first of which is bound
   std::unordered_map<std::int64_t, ir::value> values;
 
   const range* part_of(node_id idx) const { return idx == cut ? part : nullptr; }
@@ -72,22 +72,22 @@ struct list_to_sort;
 class sliding_fold;
 
 // Costly expressions of a kernel's vector loops, by their form under the first index of the loop's range.
-struct strip_table {
+struct scratch_row_table {
   struct place {
     scope *loop, *outside;
   };
-  struct strip {
+  struct scratch_row {
     std::int32_t buffer;
     int loop, row;  // the scope that filled it, and the one that stands in, by number
   };
   std::unordered_map<node_id, int> uses;
-  std::unordered_map<node_id, strip> stored;
+  std::unordered_map<node_id, scratch_row> stored;
   std::unordered_map<node_id, std::int32_t> buffers;
   std::int64_t bytes = 0;
   std::vector<node_id> of_slice;  // the indices of reductions over a slice, then that of the rows written: of one range
-  bool sharing = false;           // as far as was found out, that holds for the slice at hand
+  bool sharing = false;           // as l2 as was found out, that holds for the slice at hand
   ir::value first = ir::none;     // its first row
-  std::int64_t elements = 64;     // of a strip of a slice
+  std::int64_t elements = 64;     // of a scratch row of a slice
 
   bool walks_slice(node_id lane) const {
     return std::find(of_slice.begin(), of_slice.end() - 1, lane) != of_slice.end() - 1;
@@ -134,20 +134,20 @@ class kernel_lowering {
 
   // gather.cpp
   void prefetch_gathered(std::span<const node_id> reductions, scope& inner);
-  struct kept_list {
+  struct compacted_list {
     std::int32_t buffer;
     ir::value count;
     int outside;  // the scope that holds it, by number
   };
-  std::optional<kept_list> list_kept(std::span<const node_id> reductions, scope& at);
-  void prefetch_kept(std::span<const node_id> reductions, const kept_list& kept, scope& inner);
+  std::optional<compacted_list> compacted_list_of(std::span<const node_id> reductions, scope& at);
+  void prefetch_compacted(std::span<const node_id> reductions, const compacted_list& kept, scope& inner);
   void prefetch_named_row(node_id reduce, scope& at, scope& inner);
   plan::replacement later_names(node_id idx, std::int64_t ahead, scope& inner);
 
   // stage.cpp. Opens the loop of an index: `lanes` more than 1 makes it a vector loop; `within` replaces its own range.
   void bind(scope& inner, node_id idx, int lanes);
   ir::block_builder open(scope& outer, node_id idx, int lanes, const range* within = nullptr, const char* suffix = "");
-  void store(const stage& s, ir::value stored, scope& at, ir::value mask = ir::none, bool stream = false);
+  void store(const stage& s, ir::value stored, scope& at, ir::value mask = ir::none, bool non_temporal = false);
   bool is_large(const stage& s) const;  // and not read again soon
   std::vector<node_id> place_in(const stage& s);  // subscripts of what is stored: indices from their first on
 
@@ -158,33 +158,33 @@ class kernel_lowering {
   };
   void nest(std::span<const entry> given, scope& s);
 
-  // strip.cpp
-  void find_strips();
-  void find_strips_of_slices();
-  std::optional<ir::value> share_strips(const range& rows, scope& at);
-  ir::value place_in_strip(scope& loop, node_id lane);
-  std::int32_t strip_of(node_id n, node_id lane);
-  bool may_be_in_strip(node_id n, const scope& at) const;
-  std::optional<ir::value> from_strip(node_id n, scope& at);
-  void into_strip(node_id n, ir::value made, scope& at);
-  strip_table::place lane_loop(scope& s) const;
-  strip_table strips;
+  // scratch_row.cpp
+  void find_scratch_rows();
+  void find_scratch_rows_of_slices();
+  std::optional<ir::value> share_scratch_rows(const range& rows, scope& at);
+  ir::value place_in_scratch_row(scope& loop, node_id lane);
+  std::int32_t scratch_row_of(node_id n, node_id lane);
+  bool may_be_in_scratch_row(node_id n, const scope& at) const;
+  std::optional<ir::value> from_scratch_row(node_id n, scope& at);
+  void into_scratch_row(node_id n, ir::value made, scope& at);
+  scratch_row_table::place lane_loop(scope& s) const;
+  scratch_row_table scratch_rows;
 
   // scatter.cpp
-  void scatter(const stage& s, scope& piece, const range* owned);
+  void scatter(const stage& s, scope& task, const range* owned);
 
-  void walk_all(const stage& s, scope& piece, const range& own);
-  void fill_rows(const stage& s, scope& piece, const range& own);
-  void walk_updates(const stage& s, scope& piece, const range& own, const range* turns);
+  void walk_all(const stage& s, scope& task, const range& own);
+  void fill_rows(const stage& s, scope& task, const range& own);
+  void walk_inverse_index(const stage& s, scope& task, const range& own, const range* iterations);
   void scatter_by_atomics(const stage& s, int part, scope& top);
 
   // updates.cpp
   void list_updates(const stage& s, scope& top);
-  void sort_updates(const stage& s, int part, scope& top);
-  void scatter_by_lists(const stage& s, scope& piece, const range& own);
+  void sort_inverse_index(const stage& s, int part, scope& top);
+  void scatter_by_lists(const stage& s, scope& task, const range& own);
   void prefetch_updated(const stage& s, scope& row, ir::value position, ir::value end);
-  std::int32_t begins_of(const stage& s);  // a local buffer: where the updates of a piece's rows begin
-  void rows_of_updates(const stage& s, scope& piece, const range& own);
+  std::int32_t begins_of(const stage& s);  // a local buffer: where the updates of a task's rows begin
+  void rows_of_inverse_index(const stage& s, scope& task, const range& own);
 
   // sort.cpp
   void sort(const stage& s, int part, const list_to_sort& list, scope& top);
@@ -196,24 +196,24 @@ class kernel_lowering {
   // tiles.cpp
   void fold_by_tiles(const stage& s, int part, scope& top);
 
-  // interval.cpp
+  // range_scatter.cpp
   void list_slices(const stage& s, scope& top);
   void sort_slices(const stage& s, int part, scope& top);
   void bind_in_order(const stage& s, scope& top, scope& inner, ir::value when);
-  void interval(scope& piece, const range& own);
+  void range_scatter(scope& task, const range& own);
 
   // sweep.cpp
-  void list_events(const stage& s, scope& piece);
-  void sweep(const stage& s, scope& piece, const range& columns);
+  void list_events(const stage& s, scope& task);
+  void sweep(const stage& s, scope& task, const range& columns);
 
-  // taps.cpp. Stages whose loops up to `depth` are open.
-  void taps(std::span<const stage* const> list, std::size_t depth, scope& at, const range* chunk);
+  // stencil.cpp. Stages whose loops up to `depth` are open.
+  void stencil(std::span<const stage* const> list, std::size_t depth, scope& at, const range* chunk);
 
   // scan.cpp
-  void scan(const stage& s, scope& piece, const range* chunk);
+  void scan(const stage& s, scope& task, const range* chunk);
 
   // window.cpp
-  void window(const stage& s, scope& piece, const range* chunk);
+  void window(const stage& s, scope& task, const range* chunk);
 
   scope& place_of(node_id n, scope& s) const;
   std::optional<ir::value> find(node_id n, const scope& s, bool lane0) const;
@@ -230,28 +230,28 @@ class kernel_lowering {
   std::unordered_set<node_id> pending;                       // defines of this kernel that are not stored yet
   std::unordered_set<node_id> assumed;                       // conditions that hold wherever code is being made
   // elements read by the lanes' loads, see `whole_groups`
-  std::map<std::vector<node_id>, std::set<std::int64_t>> tapped;
+  std::map<std::vector<node_id>, std::set<std::int64_t>> stencilled;
   node_id aligned = no_node;                                 // an index whose loop goes from its low end in steps of
   int aligned_lanes = 1;                                     //   these lanes, or begins a multiple of them later
-  node_id row_index = no_node;                               // of the rows that pieces walk in order
+  node_id row_index = no_node;                               // of the rows that tasks walk in order
   std::set<std::pair<int, node_id>> fetched;                 // by scope: of the next row
   std::unordered_map<node_id, std::int32_t> locals;          // by define: what its stage keeps for itself
   std::unordered_map<node_id, std::int32_t> local_keys;
-  std::map<std::pair<node_id, node_id>, kept_list> kept_lists;  // by index and condition
-  std::int64_t piece_size = 0;                               // iterations that a piece takes, where it takes a part
-  bool small = false;                                        // so little work that its short loops are brief
+  std::map<std::pair<node_id, node_id>, compacted_list> compacted_lists;  // by index and condition
+  std::int64_t task_size = 0;                               // iterations that a task takes, where it takes a part
+  bool small = false;                                        // so little work that its short loops are size-optimised
 
  private:
   ir::value emit_load(node_id n, scope& at);
-  std::optional<ir::spacing> spread_of(std::int32_t buffer, const std::vector<node_id>& subscripts, const scope& at);
+  std::optional<ir::lane_pattern> deinterleaving_of(std::int32_t buffer, const std::vector<node_id>& subscripts, const scope& at);
   std::optional<ir::value> pattern_of(node_id n, scope& s);
   std::pair<std::vector<node_id>, std::int64_t> row_of(node_id load);
-  void find_tapped(std::span<const stage* const> list, const scope& inner);
-  ir::spacing whole_groups(node_id load, ir::spacing apart);
+  void find_stencilled(std::span<const stage* const> list, const scope& inner);
+  ir::lane_pattern whole_groups(node_id load, ir::lane_pattern apart);
   node_id not_assumed(node_id condition);
   node_id inside_of(node_id load);  // what has to hold for its subscripts to be inside; true where that was checked
-  void row_of_taps(std::span<const stage* const> list, scope& at, const range* chunk);
-  void lanes_of_taps(std::span<const stage* const> list, scope& at, const range& part, bool most);
+  void row_of_stencil(std::span<const stage* const> list, scope& at, const range* chunk);
+  void lanes_of_stencil(std::span<const stage* const> list, scope& at, const range& part, bool most);
   void prefetch_rows(std::span<const stage* const> list, scope& inner);
   struct window_view;
   folded element_of(const stage& s, node_id value, node_id key, scope& at);
@@ -265,11 +265,11 @@ class kernel_lowering {
   void window_results(const stage& s, const window_view& v, const range& t, scope& at);
   void window_blocks(const stage& s, const window_view& v, const range& t, scope& at);
   void window_with_ends(const stage& s, const window_view& v, const range& t, scope& at);
-  bool past_cache(const stage& s, ir::access how) const;
+  bool is_non_temporal(const stage& s, ir::access how) const;
   void scan_block(const stage& s, scope& at, const range& t);
   void recur(const stage& s, scope& at);
   void recur_along(const stage& s, scope& at, const range& places);
-  void recur_in_blocks(const stage& s, scope& piece, const range* chunk);
+  void recur_in_blocks(const stage& s, scope& task, const range* chunk);
   void scan_fill(const stage& s, scope& at, const range& t);
   // place: of the owned index
   void store_at(const stage& s, node_id place, ir::value stored, scope& at, ir::value mask);
@@ -278,9 +278,9 @@ class kernel_lowering {
   bool is_open(const entry& e) const;
   bool waits(const entry& e, std::span<const entry> others) const;
   bool joins(const entry& e, std::span<const entry> group, std::span<const entry> left) const;
-  bool stored_in_turn(node_id n, std::span<const entry> hosts, node_id idx, node_id bound) const;
+  bool storage_folded(node_id n, std::span<const entry> hosts, node_id idx, node_id bound) const;
   std::vector<node_id> unknown_reductions(const stage& each, scope& s);
-  std::vector<node_id> guests(std::span<const entry> hosts, node_id idx, scope& s);
+  std::vector<node_id> siblings(std::span<const entry> hosts, node_id idx, scope& s);
   void run_shared(std::span<const entry> group, std::span<const node_id> visiting, scope& s, bool last);
   node_id row_value(const stage& s);
   void finish(const stage& s, scope& at);
@@ -294,7 +294,7 @@ class kernel_lowering {
   bool may_join_rows(std::span<const entry> group);
   void run_rows(std::span<const entry> shared, node_id idx, scope& s);
   void fill(std::span<const entry> entries, scope& s);
-  void piece(const plan::kernel_plan& k, scope& s, const range* chunk);
+  void task(const plan::kernel_plan& k, scope& s, const range* chunk);
   std::vector<node_id> companions(node_id n, node_id lane, scope& at);
   bool computed_outside(node_id n, scope& at);
 };

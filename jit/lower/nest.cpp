@@ -1,5 +1,5 @@
-// The loop nests of a kernel, shared between stages as far as their loops are the same. A reduction over the range of a
-// loop that doesn't wait for it is a guest of that loop: what one reads and the other writes goes through memory
+// The loop nests of a kernel, shared between stages as l2 as their loops are the same. A reduction over the range of a
+// loop that doesn't wait for it is a sibling of that loop: what one reads and the other writes goes through memory
 // together.
 #include <algorithm>
 
@@ -25,8 +25,8 @@ std::vector<node_id> kernel_lowering::unknown_reductions(const stage& each, scop
   return list;
 }
 
-// Is what n loads stored by one of the hosts, in the same turn of their loop over idx? `bound` is what n has for idx.
-bool kernel_lowering::stored_in_turn(node_id n, std::span<const entry> hosts, node_id idx, node_id bound) const {
+// Is what n loads stored by one of the hosts, in the same iteration of their loop over idx? `bound` is what n has for idx.
+bool kernel_lowering::storage_folded(node_id n, std::span<const entry> hosts, node_id idx, node_id bound) const {
   return std::any_of(hosts.begin(), hosts.end(), [&](const entry& e) {
     if (g.arg(n, 0) != e.s->define || e.s->how != plan::way::map) return false;
     for (std::size_t d = 0; d < e.s->indices.size(); ++d) {
@@ -38,7 +38,7 @@ bool kernel_lowering::stored_in_turn(node_id n, std::span<const entry> hosts, no
 }
 
 // The reductions at s over the range of idx whose values are still to be made, by what a loop of these hosts knows.
-std::vector<node_id> kernel_lowering::guests(std::span<const entry> hosts, node_id idx, scope& s) {
+std::vector<node_id> kernel_lowering::siblings(std::span<const entry> hosts, node_id idx, scope& s) {
   std::vector<node_id> list;
   const auto consider = [&](node_id q) {
     if (g.kind(q) != op::reduce || g[q].count != 3 || !g.free[q].within(s.bound) || find(q, s, false)) return;
@@ -49,7 +49,7 @@ std::vector<node_id> kernel_lowering::guests(std::span<const entry> hosts, node_
       return;
     bool ready = true;
     plan::for_each_node(g, q, [&](node_id n) {
-      if (g.kind(n) == op::load && pending.contains(g.arg(n, 0)) && !stored_in_turn(n, hosts, idx, bound))
+      if (g.kind(n) == op::load && pending.contains(g.arg(n, 0)) && !storage_folded(n, hosts, idx, bound))
         ready = false;
       if (g.kind(n) == op::reduce && n != q && !find(n, s, false)) ready = false;
     });
@@ -66,7 +66,7 @@ std::vector<node_id> kernel_lowering::guests(std::span<const entry> hosts, node_
 // the processor asks for by itself, so that both loops are to keep the memory busy.
 void kernel_lowering::prefetch_next_row(node_id idx, scope& s, scope& inner) {
   if (row_index == no_node || !s.bound.has(g.ordinal(row_index))) return;
-  constexpr double short_row = 2048;  // four of them stay in a first cache of 32 KB
+  constexpr double short_row = 2048;  // four of them stay in a L1 of 32 KB
   const bool halves = known.trips(idx) <= short_row;
   std::vector<node_id> rows;
   const auto read_before = [&](node_id q) {
@@ -94,12 +94,12 @@ void kernel_lowering::prefetch_next_row(node_id idx, scope& s, scope& inner) {
     std::vector<ir::value> list;
     for (int d = 1; d < g[n].count; ++d) list.push_back(emit(g.arg(n, d), inner, true));
     if (!halves) {
-      inner.block->prefetch_far(id, std::move(list));
+      inner.block->prefetch_l2(id, std::move(list));
       continue;
     }
     const ir::value low = emit(g.arg(idx, 0), s), passed = inner.block->emit(op::sub, {list.back(), low});
     list.back() = inner.block->emit(op::add, {low, inner.block->emit(op::quotient, {passed, inner.block->i64(2)})});
-    inner.block->prefetch_half(id, std::move(list));
+    inner.block->prefetch_half_line(id, std::move(list));
   }
 }
 
@@ -131,7 +131,7 @@ void kernel_lowering::prefetch_next_slice(node_id idx, scope& s, scope& inner) {
   for (const stage* each : stages) plan::for_each_node(g, each->body, read_before);
   for (const node_id list : lists) {
     const ir::value length = s.block->emit(op::sub, {emit(g.arg(idx, 1), s), emit(g.arg(idx, 0), s)});
-    inner.block->prefetch_far(buffers.at(list), {inner.block->emit(op::add, {emit(idx, inner, true), length})});
+    inner.block->prefetch_l2(buffers.at(list), {inner.block->emit(op::add, {emit(idx, inner, true), length})});
   }
 }
 
@@ -164,7 +164,7 @@ void kernel_lowering::prefetch_next_lanes(node_id q, scope& at, scope& inner) {
   });
 }
 
-// Opens a loop that stages share, with its guests.
+// Opens a loop that stages share, with its siblings.
 void kernel_lowering::run_shared(std::span<const entry> group, std::span<const node_id> visiting, scope& s, bool last) {
   const stage& first = *group.front().s;
   const node_id idx = first.loops[group.front().depth];
@@ -195,7 +195,7 @@ void kernel_lowering::run_shared(std::span<const entry> group, std::span<const n
   for (std::size_t i = 0; i < visiting.size(); ++i) take_result(visiting[i], cells[i], s, true);
 }
 
-// The first loop that can run, and the loops that run with it. What waits for a guest of that loop comes later; what is
+// The first loop that can run, and the loops that run with it. What waits for a sibling of that loop comes later; what is
 // ready and brings none comes before.
 void kernel_lowering::nest(std::span<const entry> given, scope& s) {
   std::vector<entry> left(given.begin(), given.end());
@@ -215,7 +215,7 @@ void kernel_lowering::nest(std::span<const entry> given, scope& s) {
     std::vector<node_id> visiting;
     if (vector && s.lane == no_node && s.part_of(idx) == nullptr) {
       for (const node_id n : unknown_reductions(*next->s, s)) emit(n, s);
-      visiting = guests(group, idx, s);
+      visiting = siblings(group, idx, s);
     }
     const auto visits = [&](const entry& e) {
       for (const node_id n : unknown_reductions(*e.s, s))
@@ -241,7 +241,7 @@ void kernel_lowering::nest(std::span<const entry> given, scope& s) {
   }
 }
 
-// The same loop, in which each reads of the others only what the turn stores.
+// The same loop, in which each reads of the others only what the iteration stores.
 bool kernel_lowering::joins(const entry& e, std::span<const entry> group, std::span<const entry> left) const {
   if (is_open(e)) return false;
   const stage &first = *group.front().s, &s = *e.s;

@@ -4,7 +4,7 @@
 
 #include <sheaf/jit/lower/lowering.hpp>
 #include <sheaf/jit/plan/cost.hpp>
-#include <sheaf/jit/plan/folds.hpp>
+#include <sheaf/jit/plan/mixed_precision.hpp>
 
 namespace sheaf::inline v0_1::lower {
 
@@ -46,7 +46,7 @@ ir::value kernel_lowering::cell_of(node_id q, scope& at, bool wide) {
   return at.block->accumulator(plan::has_narrow_lanes(g, q) ? element::f32 : accumulated(type), fold, wide);
 }
 
-// One turn: the term goes into the accumulator where the condition holds. position: of the extremes that tell theirs.
+// One iteration: the term goes into the accumulator where the condition holds. position: of the extremes that tell theirs.
 void kernel_lowering::combine_term(ir::value cell, node_id q, node_id body, node_id condition, node_id position,
                                    scope& inner) {
   const bool several = g.kind(body) == op::tuple;
@@ -113,13 +113,13 @@ ir::value kernel_lowering::reduction(node_id n, scope& at) {
   }
   open_loops loops(*this, at);
   scope*& inner = loops.inner;
-  const auto kept = list_kept(all, at);
+  const auto kept = compacted_list_of(all, at);
   if (kept) {
     const node_id idx = plan::bound_indices(g, n).front();
     ir::block_builder& b = *at.block;
     loops.enter(b.loop(ir::loop_kind::serial, index_text(idx) + "_kept", b.i64(0), kept->count));
     inner->bind_to(g, idx, inner->block->load(kept->buffer, element::i64, {inner->block->counter()}));
-    prefetch_kept(all, *kept, *inner);
+    prefetch_compacted(all, *kept, *inner);
   }
   for (const node_id idx : plan::nesting_order(g, plan::bound_indices(g, n), lane)) {
     if (kept) break;

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include <sheaf/jit/lower/lowering.hpp>
-#include <sheaf/jit/plan/folds.hpp>
+#include <sheaf/jit/plan/mixed_precision.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 
 namespace sheaf::inline v0_1::lower {
@@ -13,7 +13,7 @@ constexpr std::int64_t rows_together = 4;       // beside maps, which need regis
 constexpr std::int64_t rows_by_themselves = 8;  // partial results are read and written half as often, of shorter sums
 constexpr int lanes_of_rows = 64;               // by four rows they fill the registers
 // of eight rows each element stays in a register until its centre is known
-constexpr int lanes_of_moving = 16;
+constexpr int lanes_of_shifted = 16;
 
 }  // namespace
 
@@ -41,12 +41,12 @@ void kernel_lowering::add_to_partial(const stage& s, ir::value added, scope& at)
   const ir::access how = subscripts_of(id, place_in(s), at, list);
   ir::value old = at.block->load(id, g.type(s.body), list, how);
   const node_id own = plan::result_of(g, s);
-  const bool centres = std::any_of(stages.begin(), stages.end(), [&](const stage* o) { return moves_with(*o, s); });
-  if (centres || moves(s)) at.values[2 * std::int64_t{plan::earlier(g, own)}] = old;
+  const bool shifts = std::any_of(stages.begin(), stages.end(), [&](const stage* o) { return moves_with(*o, s); });
+  if (shifts || moves(s)) at.values[2 * std::int64_t{plan::earlier(g, own)}] = old;
   if (moves(s)) old = emit(s.moving.moved, at);
   if (plan::has_narrow_lanes(g, s.body)) added = at.block->cast(g.type(s.body), added);
   const ir::value sum = at.block->emit(row(monoid_of(g, s.body)).combine, {old, added});
-  if (centres) at.values[2 * std::int64_t{own}] = sum;
+  if (shifts) at.values[2 * std::int64_t{own}] = sum;
   store(s, sum, at);
 }
 
@@ -67,7 +67,7 @@ void kernel_lowering::bind_last(std::span<const entry> group, node_id idx, std::
 int kernel_lowering::most_lanes(std::span<const entry> group, const scope& s) const {
   if (s.rows_at_once == 1) return group.front().s->lanes;
   const bool moving = std::any_of(group.begin(), group.end(), [&](const entry& e) { return moves(*e.s); });
-  return std::min(group.front().s->lanes, moving ? lanes_of_moving : lanes_of_rows);
+  return std::min(group.front().s->lanes, moving ? lanes_of_shifted : lanes_of_rows);
 }
 
 void kernel_lowering::store_result(const stage& s, scope& at) {
@@ -123,9 +123,9 @@ void kernel_lowering::run_rows(std::span<const entry> shared, node_id idx, scope
       std::any_of(shared.begin(), shared.end(), [](const entry& e) { return e.s->how == plan::way::map; });
   const std::int64_t together = maps ? rows_together : rows_by_themselves;
   const ir::value size = b.i64(together);
-  const ir::value turns = b.emit(op::quotient, {b.emit(op::sub, {high, low}), size});
+  const ir::value iterations = b.emit(op::quotient, {b.emit(op::sub, {high, low}), size});
   {
-    scope several(s, b.loop(ir::loop_kind::serial, index_text(idx) + "_rows", b.i64(0), turns));
+    scope several(s, b.loop(ir::loop_kind::serial, index_text(idx) + "_rows", b.i64(0), iterations));
     ir::block_builder& inner = *several.block;
     several.bind_to(g, idx, inner.emit(op::add, {low, inner.emit(op::mul, {inner.counter(), size})}));
     several.rows_at_once = together;
@@ -133,7 +133,7 @@ void kernel_lowering::run_rows(std::span<const entry> shared, node_id idx, scope
     nest(shared, several);
     several.close();
   }
-  const range rest{b.emit(op::add, {low, b.emit(op::mul, {turns, size})}), high};
+  const range rest{b.emit(op::add, {low, b.emit(op::mul, {iterations, size})}), high};
   scope one(s, open(s, idx, 1, &rest));
   bind(one, idx, 1);
   bind_last(shared, idx, 1, one);

@@ -1,5 +1,5 @@
 // Scans: one pass along an index with a running accumulator. Lanes along another index have an accumulator each; lanes
-// along the scan itself are folded by log-steps. Blocks begin anew, or with what comes before them, so pieces share
+// along the scan itself are folded by log-steps. Blocks begin anew, or with what comes before them, so tasks share
 // them.
 #include <memory>
 
@@ -21,7 +21,7 @@ element carried(monoid fold, element type) {
 int scan_lanes(element type) { return row(type).bytes == 8 ? 8 : 16; }
 
 // One step of a recurrence. An infinite factor keeps nothing of nothing; one that may vanish, then nothing of what is
-// endless.
+// infinite.
 ir::value next_of(ir::block_builder& b, ir::value old, ir::value factor, ir::value value, bool may_vanish) {
   const element type = b.type_of(old);
   const ir::value zero = b.real(type, 0);
@@ -124,10 +124,10 @@ void kernel_lowering::recur_along(const stage& s, scope& at, const range& places
   if (f.ends) store(s, b.read(cell), at);
 }
 
-void kernel_lowering::recur_in_blocks(const stage& s, scope& piece, const range* chunk) {
+void kernel_lowering::recur_in_blocks(const stage& s, scope& task, const range* chunk) {
   const plan::scan_form& f = s.scan;
   const node_id p = f.block_index;
-  scope block(piece, open(piece, p, 1, chunk));
+  scope block(task, open(task, p, 1, chunk));
   bind(block, p, 1);
   const node_id start = make(g, op::add, g.arg(f.walk, 0), make(g, op::mul, p, integer(g, f.block)));
   const ir::value low = emit(start, block), end = emit(make(g, op::add, start, integer(g, f.block)), block);
@@ -151,14 +151,14 @@ void kernel_lowering::store_at(const stage& s, node_id place, ir::value stored, 
   std::vector<ir::value> list;
   const std::int32_t id = buffers.at(s.define);
   const ir::access how = subscripts_of(id, subscripts, at, list);
-  at.block->store(id, std::move(list), stored, how, mask, past_cache(s, how));
+  at.block->store(id, std::move(list), stored, how, mask, is_non_temporal(s, how));
 }
 
-void kernel_lowering::scan(const stage& s, scope& piece, const range* chunk) {
+void kernel_lowering::scan(const stage& s, scope& task, const range* chunk) {
   const plan::scan_form& f = s.scan;
-  if (f.factor != no_node && f.block > 0) return recur_in_blocks(s, piece, chunk);
+  if (f.factor != no_node && f.block > 0) return recur_in_blocks(s, task, chunk);
   const node_id t = s.owned, low = g.arg(t, 0), high = g.arg(t, 1);
-  open_loops loops(*this, piece);
+  open_loops loops(*this, task);
   scope*& inner = loops.inner;
   const bool shared = s.parallel == t && chunk != nullptr;
   for (const node_id idx : s.loops) {

@@ -1,16 +1,16 @@
-// Scatters: a piece owns rows j of the result. It fills them with the identity, then walks the bound indices in order
-// and updates the rows that are its own; no two pieces write one place, and the order is the same for any split.
+// Scatters: a task owns rows j of the result. It fills them with the identity, then walks the bound indices in order
+// and updates the rows that are its own; no two tasks write one place, and the order is the same for any split.
 #include <algorithm>
 #include <memory>
 
 #include <sheaf/jit/lower/lowering.hpp>
-#include <sheaf/jit/plan/updates.hpp>
+#include <sheaf/jit/plan/inverse_index.hpp>
 
 namespace sheaf::inline v0_1::lower {
 
 namespace {
 
-constexpr std::int64_t rows_at_once = 1024;  // of one element each, that a piece fills
+constexpr std::int64_t rows_at_once = 1024;  // of one element each, that a task fills
 
 }  // namespace
 
@@ -27,9 +27,9 @@ targets targets_of(graph& g, const stage& s) {
     if (s.how == plan::way::scatter && t.at == no_node && kind == op::equal &&
         ((a == j && other(b)) || (b == j && other(a))))
       t.at = a == j ? b : a;
-    else if (s.how == plan::way::interval && t.low == no_node && kind == op::less_equal && b == j && other(a))
+    else if (s.how == plan::way::range_scatter && t.low == no_node && kind == op::less_equal && b == j && other(a))
       t.low = a;
-    else if (s.how == plan::way::interval && t.high == no_node && kind == op::less && a == j && other(b))
+    else if (s.how == plan::way::range_scatter && t.high == no_node && kind == op::less && a == j && other(b))
       t.high = b;
     else
       t.rest = conjunction(g, t.rest, c);
@@ -37,36 +37,36 @@ targets targets_of(graph& g, const stage& s) {
   return t;
 }
 
-void kernel_lowering::scatter(const stage& s, scope& piece, const range* chunk) {
+void kernel_lowering::scatter(const stage& s, scope& task, const range* chunk) {
   const node_id j = s.owned;
   const range own =
-      chunk != nullptr && s.parallel == j ? *chunk : range{emit(g.arg(j, 0), piece), emit(g.arg(j, 1), piece)};
-  if (s.slices.array != no_node) return interval(piece, own);
-  if (s.updates.array != no_node) return scatter_by_lists(s, piece, own);
-  walk_all(s, piece, own);
+      chunk != nullptr && s.parallel == j ? *chunk : range{emit(g.arg(j, 0), task), emit(g.arg(j, 1), task)};
+  if (s.slices.array != no_node) return range_scatter(task, own);
+  if (s.inverse.array != no_node) return scatter_by_lists(s, task, own);
+  walk_all(s, task, own);
 }
 
 // Every update is asked where it goes.
-void kernel_lowering::walk_all(const stage& s, scope& piece, const range& own) {
-  fill_rows(s, piece, own);
-  walk_updates(s, piece, own, nullptr);
+void kernel_lowering::walk_all(const stage& s, scope& task, const range& own) {
+  fill_rows(s, task, own);
+  walk_inverse_index(s, task, own, nullptr);
 }
 
-void kernel_lowering::fill_rows(const stage& s, scope& piece, const range& own) {
-  open_loops loops(*this, piece);
+void kernel_lowering::fill_rows(const stage& s, scope& task, const range& own) {
+  open_loops loops(*this, task);
   for (const node_id idx : s.indices)
-    if (!piece.bound.has(g.ordinal(idx)))
+    if (!task.bound.has(g.ordinal(idx)))
       loops.enter(idx, idx == s.indices.back() ? 64 : 1, idx == s.owned ? &own : nullptr);
   store(s, emit(identity_of(g, monoid_of(g, s.body), g.type(s.body)), *loops.inner), *loops.inner);
   loops.close();
 }
 
-// turns: of the outermost bound index, if not all; then other pieces have the rest, and add to the same rows.
-void kernel_lowering::walk_updates(const stage& s, scope& piece, const range& own, const range* turns) {
+// iterations: of the outermost bound index, if not all; then other tasks have the rest, and add to the same rows.
+void kernel_lowering::walk_inverse_index(const stage& s, scope& task, const range& own, const range* iterations) {
   const targets t = targets_of(g, s);
   const node_id j = s.owned;
   const monoid fold = monoid_of(g, s.body);
-  open_loops loops(*this, piece);
+  open_loops loops(*this, task);
   scope*& inner = loops.inner;
   // What decides the rows comes first, the rest of the result's indices innermost.
   index_set deciding = g.free[t.at != no_node ? t.at : t.low];
@@ -75,7 +75,7 @@ void kernel_lowering::walk_updates(const stage& s, scope& piece, const range& ow
   for (const node_id idx : s.indices)
     if (deciding.has(g.ordinal(idx)) && !inner->bound.has(g.ordinal(idx))) loops.enter(idx, 1, nullptr);
   const std::vector<node_id> walk = plan::walk_of(g, known, s);
-  for (const node_id idx : walk) loops.enter(idx, 1, idx == walk.front() ? turns : nullptr);
+  for (const node_id idx : walk) loops.enter(idx, 1, idx == walk.front() ? iterations : nullptr);
   node_id body = g.arg(s.body, 0), rest = t.rest;
   if (t.at != no_node) {
     const ir::value at = emit(t.at, *inner);
@@ -106,7 +106,7 @@ void kernel_lowering::walk_updates(const stage& s, scope& piece, const range& ow
   std::vector<ir::value> list;
   const ir::access how = subscripts_of(id, subscripts, *inner, list);
   const ir::value added = emit(body, *inner);
-  if (turns != nullptr) {
+  if (iterations != nullptr) {
     inner->block->add_to(id, list, added, how, mask);
   } else {
     const ir::value old = inner->block->load(id, g.type(s.body), list, how, mask);
@@ -115,7 +115,7 @@ void kernel_lowering::walk_updates(const stage& s, scope& piece, const range& ow
   loops.close();
 }
 
-// Pieces fill rows, and then each adds the updates of one turn of the outermost bound index.
+// Tasks fill rows, and then each adds the updates of one iteration of the outermost bound index.
 void kernel_lowering::scatter_by_atomics(const stage& s, int part, scope& top) {
   ir::block_builder& b = *top.block;
   const node_id over = part == 0 ? s.owned : plan::walk_of(g, known, s).front();
@@ -125,12 +125,12 @@ void kernel_lowering::scatter_by_atomics(const stage& s, int part, scope& top) {
   const std::int64_t size = part == 0 && s.indices.back() == s.owned ? rows_at_once : 1;
   const ir::value count =
       b.emit(op::quotient, {b.emit(op::add, {b.emit(op::sub, {high, low}), b.i64(size - 1)}), b.i64(size)});
-  scope piece(top, b.loop(ir::loop_kind::parallel, index_text(over) + "_turn", b.i64(0), count));
-  ir::block_builder& c = *piece.block;
+  scope task(top, b.loop(ir::loop_kind::parallel, index_text(over) + "_turn", b.i64(0), count));
+  ir::block_builder& c = *task.block;
   const ir::value first = c.emit(op::add, {low, c.emit(op::mul, {c.counter(), c.i64(size)})});
   const range own{first, c.emit(op::minimum, {c.emit(op::add, {first, c.i64(size)}), high})};
-  part == 0 ? fill_rows(s, piece, own) : walk_updates(s, piece, all, &own);
-  piece.close();
+  part == 0 ? fill_rows(s, task, own) : walk_inverse_index(s, task, all, &own);
+  task.close();
 }
 
 }  // namespace sheaf::inline v0_1::lower

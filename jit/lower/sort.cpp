@@ -28,44 +28,44 @@ struct sort_lowering {
 
   void put(ir::block_builder& b, ir::value place, ir::value x) const { b.store(memory, {place}, x); }
   // Tiles that there are something to do for.
-  ir::value turns() const {
+  ir::value iterations() const {
     return when == ir::none ? tiles : top.block->emit(op::select, {when, tiles, top.block->i64(0)});
   }
-  void each_of_tile(scope& piece, ir::value tile, const turn_body& body) const {
-    const ir::value first = k.emit(k.g.arg(f.outer, 0), piece), end = k.emit(k.g.arg(f.outer, 1), piece);
-    list.walk(piece, part_of(*piece.block, tile, f.turns, first, end), body);
+  void each_of_tile(scope& task, ir::value tile, const iteration_body& body) const {
+    const ir::value first = k.emit(k.g.arg(f.outer, 0), task), end = k.emit(k.g.arg(f.outer, 1), task);
+    list.walk(task, part_of(*task.block, tile, f.iterations, first, end), body);
   }
 
   // Tells those that follow whether the sort runs.
   void count() const {
     const std::int32_t own = counters(k.code);
-    const ir::value all = turns(), one = top.block->i64(1);
-    scope piece(top, top.block->loop(ir::loop_kind::parallel, "tile", top.block->i64(0),
+    const ir::value all = iterations(), one = top.block->i64(1);
+    scope task(top, top.block->loop(ir::loop_kind::parallel, "tile", top.block->i64(0),
                                      top.block->emit(op::maximum, {all, one})));
-    ir::block_builder& b = *piece.block;
+    ir::block_builder& b = *task.block;
     const ir::value tile = b.counter();
     ir::block_builder first = b.guard(b.emit(op::equal, {tile, b.i64(0)}));
     put(first, first.i64(0), when == ir::none ? one : first.emit(op::select, {when, one, first.i64(0)}));
     first.close();
-    scope some(piece, b.guard(b.emit(op::less, {tile, all})));
+    scope some(task, b.guard(b.emit(op::less, {tile, all})));
     clear_digits(*some.block, own);
     each_of_tile(some, tile, [&](scope& in, ir::value x) { count_digit(*in.block, own, last_digit(*in.block, x)); });
     store_digits(*some.block, own, memory, counts, tile, tiles);
     some.close();
-    piece.close();
+    task.close();
   }
 
   void place() const {
     const std::int32_t own = counters(k.code);
     const ir::value room = k.emit(f.room, top), sums = k.emit(plan::sums_at(k.g, f), top);
-    scope piece(top, top.block->loop(ir::loop_kind::parallel, "tile", top.block->i64(0), turns()));
-    ir::block_builder& b = *piece.block;
+    scope task(top, top.block->loop(ir::loop_kind::parallel, "tile", top.block->i64(0), iterations()));
+    ir::block_builder& b = *task.block;
     const ir::value tile = b.counter(), all = b.load(memory, element::i64, {b.i64(1)});
-    scope some(piece, b.guard(b.emit(op::less_equal, {all, room})));
+    scope some(task, b.guard(b.emit(op::less_equal, {all, room})));
     load_digits(*some.block, own, memory, {counts, sums}, tile, tiles);
     each_of_tile(some, tile, [&](scope& in, ir::value x) { place_one(in, x, own, room); });
     some.close();
-    piece.close();
+    task.close();
   }
   void place_one(scope& in, ir::value x, std::int32_t own, ir::value room) const {
     ir::block_builder& b = *in.block;
@@ -140,7 +140,7 @@ std::vector<std::int64_t> kernel_lowering::numbers_of_sort(const stage& s, const
   set(sort_number::room, room);
   set(sort_number::tiles, tiles);
   set(sort_number::entries, tiles * digits);
-  set(sort_number::teams, (tiles * digits + plan::counts_at_once - 1) / plan::counts_at_once);
+  set(sort_number::groups, (tiles * digits + plan::counts_at_once - 1) / plan::counts_at_once);
   set(sort_number::counts, known_value(plan::counts_at(g, f)));
   set(sort_number::sums, known_value(plan::sums_at(g, f)));
   set(sort_number::first, part.pass == 0);
@@ -177,7 +177,7 @@ ir::kernel kernel_lowering::part_of_sort(const plan::kernel_plan& k, const stage
   scope top(builder.top());
   auto call = sort_call(list, k.part);
   if (call == nullptr)
-    list.how == plan::way::updates ? sort_updates(list, k.part, top) : sort_slices(list, k.part, top);
+    list.how == plan::way::inverse_index ? sort_inverse_index(list, k.part, top) : sort_slices(list, k.part, top);
   ir::kernel made = std::move(builder).finish();
   made.call = std::move(call);
   if (k.part == 0) made.switched_off = buffers.at(list.sort.memory);

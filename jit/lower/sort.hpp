@@ -7,17 +7,17 @@
 
 namespace sheaf::inline v0_1::lower {
 
-// What is done in the turn of one that is listed, with its key.
-using turn_body = std::function<void(scope&, ir::value)>;
+// What is done in the iteration of one that is listed, with its key.
+using iteration_body = std::function<void(scope&, ir::value)>;
 
 struct list_to_sort {
   std::int32_t array;
-  // Runs the body for all that turns of the outermost index list, in order.
-  std::function<void(scope&, const range& turns, const turn_body& body)> walk = {};
-  std::function<ir::value(scope&, std::size_t plane)> index = {};  // in such a turn
+  // Runs the body for all that iterations of the outermost index list, in order.
+  std::function<void(scope&, const range& iterations, const iteration_body& body)> walk = {};
+  std::function<ir::value(scope&, std::size_t plane)> index = {};  // in such an iteration
   // Of place n, in the array.
   std::function<ir::value(ir::block_builder&, std::size_t plane, ir::value n)> place = {};
-  // Of lists of slices: one past the last chunk that the turn's slice reaches.
+  // Of lists of slices: one non-temporal the last chunk that the iteration's slice reaches.
   std::function<ir::value(scope&)> reach = {};
 };
 

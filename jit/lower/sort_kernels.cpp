@@ -15,7 +15,7 @@ namespace {
 using plan::digits;
 using number = sort_number;
 
-constexpr int team_lanes = 256;
+constexpr int group_lanes = 256;
 
 ir::value told(ir::block_builder& b, number n) { return b.extent(sort_numbers, static_cast<std::int32_t>(n)); }
 ir::value at(ir::block_builder& b, ir::value place) { return b.load(sort_memory, element::i64, {place}); }
@@ -29,12 +29,12 @@ ir::value runs(ir::block_builder& b) {
 ir::value listed(ir::block_builder& b) { return listed_of(b, sort_memory, told(b, number::room)); }
 
 template <class Body>
-void each_piece(scope& top, const char* name, number count, Body&& body) {
-  scope piece(top, top.block->loop(ir::loop_kind::parallel, name, top.block->i64(0), told(*top.block, count)));
-  scope some(piece, piece.block->guard(runs(*piece.block)));
-  body(some, piece.block->counter());
+void each_task(scope& top, const char* name, number count, Body&& body) {
+  scope task(top, top.block->loop(ir::loop_kind::parallel, name, top.block->i64(0), told(*top.block, count)));
+  scope some(task, task.block->guard(runs(*task.block)));
+  body(some, task.block->counter());
   some.close();
-  piece.close();
+  task.close();
 }
 template <class Body>
 void alone(scope& top, Body&& body) {
@@ -45,8 +45,8 @@ void alone(scope& top, Body&& body) {
 
 // body(block, place) for the places of a tile.
 template <class Body>
-void each_place(scope& piece, ir::value tile, Body&& body) {
-  ir::block_builder& b = *piece.block;
+void each_place(scope& task, ir::value tile, Body&& body) {
+  ir::block_builder& b = *task.block;
   const range part = part_of(b, tile, plan::tile_places, b.i64(0), listed(b));
   ir::block_builder c = b.loop(ir::loop_kind::serial, "place", part.low, part.high);
   body(c, c.counter());
@@ -60,10 +60,10 @@ ir::value plane(ir::block_builder& b, number first, ir::value p, ir::value n) {
 
 void count(ir::module& m, scope& top) {
   const std::int32_t own = counters(m);
-  each_piece(top, "tile", number::tiles, [&](scope& piece, ir::value tile) {
-    ir::block_builder& b = *piece.block;
+  each_task(top, "tile", number::tiles, [&](scope& task, ir::value tile) {
+    ir::block_builder& b = *task.block;
     clear_digits(b, own);
-    each_place(piece, tile, [&](ir::block_builder& c, ir::value n) {
+    each_place(task, tile, [&](ir::block_builder& c, ir::value n) {
       count_digit(c, own, last_digit(c, key(c, number::old_keys, n)));
     });
     store_digits(b, own, sort_memory, told(b, number::counts), tile, told(b, number::tiles));
@@ -74,7 +74,7 @@ void count(ir::module& m, scope& top) {
 ir::value running(scope& at_, monoid fold, ir::value first, const range& part) {
   ir::block_builder& b = *at_.block;
   const ir::value all = b.accumulator(element::i64, fold, false);
-  ir::block_builder c = b.loop(ir::loop_kind::vector, "entry", part.low, part.high, team_lanes);
+  ir::block_builder c = b.loop(ir::loop_kind::vector, "entry", part.low, part.high, group_lanes);
   const ir::value place = sum(c, first, c.counter());
   const ir::value x = c.load(sort_memory, element::i64, {place}, ir::access::contiguous), to = c.scan_lanes(all, x);
   c.store(sort_memory, {place}, fold == monoid::sum ? c.emit(op::sub, {to, x}) : to, ir::access::contiguous);
@@ -83,18 +83,18 @@ ir::value running(scope& at_, monoid fold, ir::value first, const range& part) {
 }
 
 void prefix(ir::module&, scope& top) {
-  each_piece(top, "team", number::teams, [&](scope& piece, ir::value team) {
-    ir::block_builder& b = *piece.block;
-    const range part = part_of(b, team, plan::counts_at_once, b.i64(0), told(b, number::entries));
-    const ir::value all = running(piece, monoid::sum, told(b, number::counts), part);
-    put(b, sum(b, told(b, number::sums), team), all);
+  each_task(top, "group", number::groups, [&](scope& task, ir::value group) {
+    ir::block_builder& b = *task.block;
+    const range part = part_of(b, group, plan::counts_at_once, b.i64(0), told(b, number::entries));
+    const ir::value all = running(task, monoid::sum, told(b, number::counts), part);
+    put(b, sum(b, told(b, number::sums), group), all);
   });
 }
 
 void sums(ir::module&, scope& top) {
   alone(top, [&](scope& at_) {
     ir::block_builder& b = *at_.block;
-    const ir::value all = running(at_, monoid::sum, told(b, number::sums), {b.i64(0), told(b, number::teams)});
+    const ir::value all = running(at_, monoid::sum, told(b, number::sums), {b.i64(0), told(b, number::groups)});
     ir::block_builder first = b.guard(b.emit(op::not_equal, {told(b, number::first), b.i64(0)}));
     put(first, first.i64(1), all);
     first.close();
@@ -103,10 +103,10 @@ void sums(ir::module&, scope& top) {
 
 void place(ir::module& m, scope& top) {
   const std::int32_t own = counters(m);
-  each_piece(top, "tile", number::tiles, [&](scope& piece, ir::value tile) {
-    ir::block_builder& b = *piece.block;
+  each_task(top, "tile", number::tiles, [&](scope& task, ir::value tile) {
+    ir::block_builder& b = *task.block;
     load_digits(b, own, sort_memory, {told(b, number::counts), told(b, number::sums)}, tile, told(b, number::tiles));
-    each_place(piece, tile, [&](ir::block_builder& c, ir::value n) {
+    each_place(task, tile, [&](ir::block_builder& c, ir::value n) {
       const ir::value x = key(c, number::old_keys, n), digit = last_digit(c, x), to = next_place(c, own, digit);
       put(c, sum(c, told(c, number::keys), to), moved_digit(c, x, told(c, number::top)));
       ir::block_builder d = c.loop(ir::loop_kind::serial, "plane", c.i64(0), told(c, number::planes));
@@ -137,10 +137,10 @@ ir::value before(scope& at_, ir::value all, ir::value least) {
 }
 
 void ends(ir::module&, scope& top) {
-  each_piece(top, "key", number::bounds, [&](scope& piece, ir::value n) {
-    ir::block_builder& b = *piece.block;
+  each_task(top, "key", number::bounds, [&](scope& task, ir::value n) {
+    ir::block_builder& b = *task.block;
     const ir::value all = at(b, b.i64(1)), last = b.emit(op::equal, {sum(b, n, b.i64(1)), told(b, number::bounds)});
-    const ir::value found = before(piece, listed(b), sum(b, n, told(b, number::least)));
+    const ir::value found = before(task, listed(b), sum(b, n, told(b, number::least)));
     b.store(sort_to, {sum(b, told(b, number::ends), n)}, b.emit(op::select, {last, all, found}));
     const ir::value asked = b.emit(op::not_equal, {told(b, number::reaches), b.i64(0)});
     ir::block_builder chunk = b.guard(b.emit(op::logical_and, {asked, b.emit(op::logical_not, {last})}));
@@ -155,11 +155,11 @@ ir::value reach_of(ir::block_builder& b, ir::value n) {
   return at(b, sum(b, told(b, number::reaches), b.emit(op::sub, {index, told(b, number::lowest)})));
 }
 void last(ir::module&, scope& top) {
-  each_piece(top, "tile", number::tiles, [&](scope& piece, ir::value tile) {
-    ir::block_builder& b = *piece.block;
+  each_task(top, "tile", number::tiles, [&](scope& task, ir::value tile) {
+    ir::block_builder& b = *task.block;
     const ir::value reached = b.accumulator(element::i64, monoid::max, false);
     b.combine(reached, b.i64(0));
-    each_place(piece, tile, [&](ir::block_builder& c, ir::value n) { c.combine(reached, reach_of(c, n)); });
+    each_place(task, tile, [&](ir::block_builder& c, ir::value n) { c.combine(reached, reach_of(c, n)); });
     put(b, sum(b, told(b, number::counts), tile), b.read(reached));
   });
 }
@@ -170,13 +170,13 @@ void farthest(ir::module&, scope& top) {
   });
 }
 void reach(ir::module&, scope& top) {
-  each_piece(top, "tile", number::tiles, [&](scope& piece, ir::value tile) {
-    ir::block_builder& b = *piece.block;
+  each_task(top, "tile", number::tiles, [&](scope& task, ir::value tile) {
+    ir::block_builder& b = *task.block;
     const ir::value reached = b.accumulator(element::i64, monoid::max, false);
     const ir::value other = b.emit(op::less, {b.i64(0), tile});
     const ir::value place = sum(b, told(b, number::counts), b.emit(op::sub, {tile, b.i64(1)}));
     b.combine(reached, b.load(sort_memory, element::i64, {place}, ir::access::uniform, other));
-    each_place(piece, tile, [&](ir::block_builder& c, ir::value n) {
+    each_place(task, tile, [&](ir::block_builder& c, ir::value n) {
       const ir::value end = reach_of(c, n);
       ir::block_builder d = c.loop(ir::loop_kind::serial, "reach", c.read(reached), end);
       d.store(sort_to, {d.counter()}, n);
@@ -213,7 +213,7 @@ ir::shared_module made() {
   // A million of keys.
   s.typical.assign(static_cast<std::size_t>(number::count_), 1 << 20);
   s.typical[static_cast<std::size_t>(number::tiles)] = (1 << 20) / plan::tile_places;
-  s.typical[static_cast<std::size_t>(number::teams)] = (1 << 20) / plan::tile_places * digits / plan::counts_at_once;
+  s.typical[static_cast<std::size_t>(number::groups)] = (1 << 20) / plan::tile_places * digits / plan::counts_at_once;
   if (runtime::current_settings().verify) ir::verify(s.code);
   return s;
 }

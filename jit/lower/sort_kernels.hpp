@@ -9,7 +9,7 @@ enum class sort_number : std::int32_t {
   room,      // places
   tiles,     // of the pass
   entries,   // counts of the pass: of each digit in each tile
-  teams,     // that sum them up, plan::counts_at_once of them each
+  groups,     // that sum them up, plan::counts_at_once of them each
   counts,    // where those begin
   sums,      // where theirs begin
   first,     // not 0: of the first pass, which finds how many are listed
@@ -23,8 +23,8 @@ enum class sort_number : std::int32_t {
   bounds,  // how many keys it is asked for how many are less, which the array has from `ends` on, and one more
   ends,
   least,    // the first of those keys
-  reaches,  // where it stands how far each turn's slice reaches; 0: nowhere
-  lowest,   // the first turn's index
+  reaches,  // where it stands how l2 each iteration's slice reaches; 0: nowhere
+  lowest,   // the first iteration's index
   count_
 };
 

@@ -1,4 +1,4 @@
-// Stages: the loop nests of a kernel, shared between stages as far as their loops are the same.
+// Stages: the loop nests of a kernel, shared between stages as l2 as their loops are the same.
 #include <algorithm>
 
 #include <sheaf/jit/lower/lowering.hpp>
@@ -10,7 +10,7 @@ namespace {
 
 constexpr double worth_code = 50000;  // nanoseconds of a kernel: below, a call gains less than compiling costs
 
-constexpr double worth_offering = 1e6;  // nanoseconds of a turn that any pool shares
+constexpr double worth_offering = 1e6;  // nanoseconds of an iteration that any pool shares
 
 }  // namespace
 
@@ -26,10 +26,10 @@ ir::block_builder kernel_lowering::open(scope& outer, node_id idx, int lanes, co
                                              index_text(idx) + suffix, low, high, lanes);
   const auto first = known.value(g.arg(idx, 0)), end = known.value(g.arg(idx, 1));
   if (lanes == 1 || !first || !end) return made;
-  // A part that a piece takes ends where a chunk or the whole range does.
-  const bool divides = within == nullptr || (within == outer.part_of(idx) && piece_size % lanes == 0);
+  // A part that a task takes ends where a chunk or the whole range does.
+  const bool divides = within == nullptr || (within == outer.part_of(idx) && task_size % lanes == 0);
   made.head().whole = divides && *end >= *first && (*end - *first) % lanes == 0;
-  made.head().brief = !made.head().whole && small && *end - *first <= 2 * std::int64_t{lanes};
+  made.head().size_optimised = !made.head().whole && small && *end - *first <= 2 * std::int64_t{lanes};
   return made;
 }
 
@@ -51,35 +51,35 @@ std::vector<node_id> kernel_lowering::place_in(const stage& s) {
 }
 
 bool kernel_lowering::is_large(const stage& s) const {
-  if (s.where != plan::place::output || s.bytes < known.call().on.past_cache()) return false;
+  if (s.where != plan::place::output || s.bytes < known.call().on.is_non_temporal()) return false;
   return std::none_of(plan.stages.begin(), plan.stages.end(), [&](const stage& reader) { return reads(reader, s); });
 }
 
 // A large output that nothing reads again soon, written in order.
-bool kernel_lowering::past_cache(const stage& s, ir::access how) const {
-  const bool in_order = s.how == plan::way::map || s.how == plan::way::taps ||
+bool kernel_lowering::is_non_temporal(const stage& s, ir::access how) const {
+  const bool in_order = s.how == plan::way::map || s.how == plan::way::stencil ||
                         s.how == plan::way::window || (s.how == plan::way::scan && s.scan.factor == no_node);
   return in_order && how == ir::access::contiguous && is_large(s);
 }
 
-void kernel_lowering::store(const stage& s, ir::value stored, scope& at, ir::value mask, bool stream) {
+void kernel_lowering::store(const stage& s, ir::value stored, scope& at, ir::value mask, bool non_temporal) {
   const std::int32_t id = buffers.at(s.define);
   std::vector<ir::value> list;
   const ir::access how = subscripts_of(id, place_in(s), at, list);
-  stream = (stream && how == ir::access::contiguous) || past_cache(s, how);
-  at.block->store(id, std::move(list), stored, how, mask, stream);
+  non_temporal = (non_temporal && how == ir::access::contiguous) || is_non_temporal(s, how);
+  at.block->store(id, std::move(list), stored, how, mask, non_temporal);
 }
 
-void kernel_lowering::piece(const plan::kernel_plan& k, scope& s, const range* chunk) {
+void kernel_lowering::task(const plan::kernel_plan& k, scope& s, const range* chunk) {
   switch (stages.front()->how) {
     case plan::way::scan: return scan(*stages.front(), s, chunk);
-    case plan::way::taps: return taps(stages, k.parallel != no_node && k.chunk == 0 ? 1 : 0, s, chunk);
+    case plan::way::stencil: return stencil(stages, k.parallel != no_node && k.chunk == 0 ? 1 : 0, s, chunk);
     case plan::way::window: return window(*stages.front(), s, chunk);
     case plan::way::scatter:
-    case plan::way::interval: return scatter(*stages.front(), s, chunk);
+    case plan::way::range_scatter: return scatter(*stages.front(), s, chunk);
     case plan::way::lists: return list_slices(*stages.front(), s);
-    case plan::way::updates: return list_updates(*stages.front(), s);
-    case plan::way::events: return list_events(*stages.front(), s);
+    case plan::way::inverse_index: return list_updates(*stages.front(), s);
+    case plan::way::endpoints: return list_events(*stages.front(), s);
     case plan::way::sweep: return sweep(*stages.front(), s, *chunk);
     case plan::way::space:
     case plan::way::tiles:
@@ -99,12 +99,12 @@ ir::kernel kernel_lowering::operator()(const plan::kernel_plan& k) {
     stages.push_back(&plan.stages[static_cast<std::size_t>(i)]);
     pending.insert(stages.back()->define);
   }
-  piece_size = k.chunk;
-  small = k.cost * std::max(1.0, plan::pieces_in(known, k)) < worth_code;
+  task_size = k.chunk;
+  small = k.cost * std::max(1.0, plan::tasks_in(known, k)) < worth_code;
   row_index = k.row != no_node ? k.row : k.chunk == 0 ? k.parallel : no_node;
-  find_strips();
+  find_scratch_rows();
   fetched.clear();
-  kept_lists.clear();
+  compacted_lists.clear();
   if (stages.front()->sort.passes > 0) return part_of_sort(k, *stages.front());
   ir::kernel_builder builder(k.name);
   scope top(builder.top());
@@ -119,17 +119,17 @@ ir::kernel kernel_lowering::operator()(const plan::kernel_plan& k) {
   const node_id when = stages.front()->when;
   if (k.parallel == no_node) {
     if (when == no_node) {
-      piece(k, top, nullptr);
+      task(k, top, nullptr);
     } else {
       scope inner(top, top.block->guard(emit(when, top)));
-      piece(k, inner, nullptr);
+      task(k, inner, nullptr);
       inner.close();
     }
     return std::move(builder).finish();
   }
   const node_id low = g.arg(k.parallel, 0), high = g.arg(k.parallel, 1);
   const ir::loop_kind kind = plan::is_shared(known, k) ? ir::loop_kind::parallel : ir::loop_kind::serial;
-  const double cost = known.call().steer.sharing == sharing::always ? std::max(k.cost, worth_offering) : k.cost;
+  const double cost = known.call().overrides.sharing == sharing::always ? std::max(k.cost, worth_offering) : k.cost;
   if (k.chunk == 0) {
     const auto in_order = [&](const stage* s) {
       return s->how == plan::way::map && s->slices.slice == k.parallel && s->order_when != no_node;
@@ -145,22 +145,22 @@ ir::kernel kernel_lowering::operator()(const plan::kernel_plan& k) {
       bind(inner, k.parallel, 1);
     else
       bind_in_order(**ordered, top, inner, listed);
-    piece(k, inner, nullptr);
+    task(k, inner, nullptr);
     inner.close();
     return std::move(builder).finish();
   }
   const node_id size = integer(g, k.chunk);
   const node_id room = make(g, op::add, make(g, op::sub, high, low), integer(g, k.chunk - 1));
-  const node_id none = integer(g, 0), turns_all = make(g, op::quotient, room, size);
+  const node_id none = integer(g, 0), iterations_all = make(g, op::quotient, room, size);
   const ir::value zero = emit(none, top),
-                  count = emit(when == no_node ? turns_all : make(g, op::select, when, turns_all, none), top);
+                  count = emit(when == no_node ? iterations_all : make(g, op::select, when, iterations_all, none), top);
   const ir::value step = emit(size, top), start = emit(low, top), stop = emit(high, top);
   scope inner(top, top.block->loop(kind, index_text(k.parallel) + "_chunk", zero, count));
   inner.block->head().cost = cost;
   ir::block_builder& b = *inner.block;
   const ir::value from = b.emit(op::add, {start, b.emit(op::mul, {b.counter(), step})});
   const range chunk{from, b.emit(op::minimum, {b.emit(op::add, {from, step}), stop})};
-  piece(k, inner, &chunk);
+  task(k, inner, &chunk);
   inner.close();
   return std::move(builder).finish();
 }

@@ -1,5 +1,5 @@
-// Sweeps: a piece takes a few columns, in lanes, down all rows. See `sweep_form`.
-#include <sheaf/jit/lower/sweep_events.hpp>
+// Sweeps: a task takes a few columns, in lanes, down all rows. See `sweep_form`.
+#include <sheaf/jit/lower/sweep_endpoints.hpp>
 #include <sheaf/jit/lower/sweep_tables.hpp>
 
 namespace sheaf::inline v0_1::lower {
@@ -7,16 +7,16 @@ namespace sheaf::inline v0_1::lower {
 namespace {
 
 constexpr std::int64_t rows_ahead = 64;                       // of data that is read in order
-constexpr std::int64_t slices_ahead = 24, bounds_ahead = 48;  // in the order of the events: rows, bounds
+constexpr std::int64_t slices_ahead = 24, bounds_ahead = 48;  // in the order of the endpoints: rows, bounds
 
 class sweeper : sweep_tables {
  public:
   sweeper(kernel_lowering& k, const stage& s, scope& columns, ir::value start)
       : sweep_tables(k, s, columns, start),
-        lists_(lists_of(k, f_, k.buffers.at(f_.events), columns)),
-        waiting_(f_.spreads ? own_rows("waiting", f_.type, f_.block) : -1),
-        onward_(f_.spreads ? own_rows("onward", f_.type, 2) : -1),
-        current_(f_.spreads ? own_rows("current", g_.type(s.define), 1) : -1) {}
+        lists_(lists_of(k, f_, k.buffers.at(f_.endpoints), columns)),
+        waiting_(f_.scatters ? own_rows("waiting", f_.type, f_.block) : -1),
+        onward_(f_.scatters ? own_rows("onward", f_.type, 2) : -1),
+        current_(f_.scatters ? own_rows("current", g_.type(s.define), 1) : -1) {}
 
   void operator()() {
     ir::block_builder& b = *columns_.block;
@@ -24,16 +24,16 @@ class sweeper : sweep_tables {
     const ir::value count = b.emit(op::quotient, {b.emit(op::add, {lists_.rows, b.i64(f_.block - 1)}), size});
     count_groups(count);
     const ir::value column = k_.emit(g_.arg(s_.vector, 0), columns_);
-    piece_ = b.emit(op::quotient, {b.emit(op::sub, {start_, column}), b.i64(s_.lanes)});
-    if (f_.spreads) clear(onward_);
+    task_ = b.emit(op::quotient, {b.emit(op::sub, {start_, column}), b.i64(s_.lanes)});
+    if (f_.scatters) clear(onward_);
     scope block(columns_, b.loop(ir::loop_kind::serial, "block", zero, count));
     ir::block_builder& c = *block.block;
     block_ = c.counter();
     first_ = c.emit(op::mul, {block_, size});
     last_ = c.emit(op::minimum, {c.emit(op::add, {first_, size}), lists_.rows});
-    f_.spreads ? spread(block) : fold(block);
+    f_.scatters ? scatter(block) : fold(block);
     block.close();
-    if (!f_.spreads) without_rows();
+    if (!f_.scatters) without_rows();
   }
 
  private:
@@ -67,7 +67,7 @@ class sweeper : sweep_tables {
     const ir::value from = lists_.at(b, list, row), next = b.emit(op::add, {row, b.i64(1)});
     scope inner(at, b.loop(ir::loop_kind::serial, which == begins ? "begins" : "ends", from, lists_.at(b, list, next)));
     ir::block_builder& c = *inner.block;
-    ask_for_bounds(inner, list, which);
+    prefetch_bounds(inner, list, which);
     inner.bind_to(g_, f_.slice, slice_at(c, list, c.counter()));
     body(inner);
     inner.close();
@@ -90,36 +90,36 @@ class sweeper : sweep_tables {
     body(ahead);
     ahead.close();
   }
-  void ask_for_bounds(scope& at, ir::value list, std::int64_t which) {
+  void prefetch_bounds(scope& at, ir::value list, std::int64_t which) {
     with_later(at, list, at.block->counter(), bounds_ahead, [&](scope& ahead) {
       for (const node_id bound : {f_.low, f_.high})
-        plan::for_each_node(g_, bound, [&](node_id n) { ask_for(n, ahead, ir::access::uniform); });
-      if (which == ends) ask_for_event(ahead, lists_.place_of_slice(*ahead.block, k_.emit(f_.slice, ahead)));
+        plan::for_each_node(g_, bound, [&](node_id n) { prefetch(n, ahead, ir::access::uniform); });
+      if (which == ends) prefetch_endpoint(ahead, lists_.place_of_slice(*ahead.block, k_.emit(f_.slice, ahead)));
     });
   }
-  void ask_for_values(scope& at, std::int64_t which, ir::value position) {
+  void prefetch_values(scope& at, std::int64_t which, ir::value position) {
     with_later(at, at.block->i64(which), position, slices_ahead, [&](scope& ahead) {
       plan::for_each_node(g_, f_.value, [&](node_id n) {
-        if (g_.free[n].has(g_.ordinal(at.lane))) ask_for(n, ahead);
+        if (g_.free[n].has(g_.ordinal(at.lane))) prefetch(n, ahead);
       });
     });
   }
   // Where slices that end soon have left their first parts.
-  void ask_for_results(scope& at, ir::value position) {
+  void prefetch_results(scope& at, ir::value position) {
     const std::int32_t id = k_.buffers.at(s_.define);
     if (!k_.buffer(id).unit_inner) return;
     with_later(at, at.block->i64(ends), position, slices_ahead, [&](scope& ahead) {
       std::vector<ir::value> list;
       k_.subscripts_of(id, k_.place_in(s_), ahead, list);
-      ahead.block->prefetch_far(id, std::move(list));
+      ahead.block->prefetch_l2(id, std::move(list));
     });
   }
   // A scope of its own, whose names end with it.
   ir::value always(scope& at) { return at.block->constant(element::boolean, 1); }
-  void ask_for_event(scope& at, ir::value place) {
+  void prefetch_endpoint(scope& at, ir::value place) {
     at.block->prefetch(lists_.array, {at.block->i64(begins), place}, ir::access::uniform);
   }
-  void ask_for(node_id n, scope& at, ir::access how = ir::access::contiguous) {
+  void prefetch(node_id n, scope& at, ir::access how = ir::access::contiguous) {
     if (g_.kind(n) != op::load || g_.kind(g_.arg(n, 0)) != op::input || g_[n].count < 2) return;
     const std::int32_t id = k_.buffers.at(g_.arg(n, 0));
     if (!k_.buffer(id).unit_inner) return;
@@ -129,11 +129,11 @@ class sweeper : sweep_tables {
       list.push_back(k_.emit(g_.arg(n, d), at, true));
     }
     if (how == ir::access::contiguous)
-      at.block->prefetch_far(id, std::move(list));
+      at.block->prefetch_l2(id, std::move(list));
     else
       at.block->prefetch(id, std::move(list), how);
   }
-  void ask_for_rows(scope& at) {
+  void prefetch_rows(scope& at) {
     plan::replacement put(g_);
     put.add(f_.rows, make(g_, op::add, f_.rows, integer(g_, rows_ahead)));
     std::vector<node_id> loads;
@@ -141,12 +141,12 @@ class sweeper : sweep_tables {
       if (g_.kind(n) == op::load && g_.free[n].has(g_.ordinal(f_.rows)) && g_.free[n].has(g_.ordinal(at.lane)))
         loads.push_back(n);
     });
-    for (const node_id n : loads) ask_for(put(n), at);
+    for (const node_id n : loads) prefetch(put(n), at);
   }
   // A bound of the slice at hand. Those of slices that are kept are read anew: in the rows whatever they are.
   ir::value bound(scope& at, node_id n) {
     const ir::value x = k_.emit(n, at);
-    if (!f_.kept) return x;
+    if (!f_.promised) return x;
     return at.block->emit(op::minimum, {at.block->emit(op::maximum, {x, at.block->i64(0)}), lists_.rows});
   }
   ir::value block_of(scope& at, ir::value row) { return at.block->emit(op::quotient, {row, at.block->i64(f_.block)}); }
@@ -165,7 +165,7 @@ class sweeper : sweep_tables {
     return b.emit(op::less_equal, {b.emit(op::sub, {begun, position}), b.i64(f_.ring)});
   }
   place seat_of(scope& at, ir::value position) {
-    return {piece_, at.block->emit(op::remainder, {position, at.block->i64(f_.ring)}), own_lane(at)};
+    return {task_, at.block->emit(op::remainder, {position, at.block->i64(f_.ring)}), own_lane(at)};
   }
   ir::value read_seat(scope& at, ir::value position) {
     return at.block->load(k_.buffers.at(f_.tables[seats]), f_.type, seat_of(at, position), ir::access::contiguous);
@@ -184,7 +184,7 @@ class sweeper : sweep_tables {
   void fold(scope& at) {
     const ir::value down = cell(at), up = cell(at);
     each_row(at, f_.rows, {first_, last_}, false, [&](scope& row) {
-      ask_for_rows(row);
+      prefetch_rows(row);
       add(row, down, f_.value);
       each_slice(row, ends, k_.emit(f_.rows, row), [&](scope& slice) { ended(slice, down); });
     });
@@ -220,7 +220,7 @@ class sweeper : sweep_tables {
               some, has_seat(some, position, block_),
               [&](scope& in) { in.block->combine(whole, read_seat(in, position)); },
               [&](scope& in) {
-                ask_for_results(in, at);
+                prefetch_results(in, at);
                 in.block->combine(whole, held(*in.block, stored(in)));
               });
           fold_blocks(some, one_after(some, from), block_, whole);
@@ -250,24 +250,24 @@ class sweeper : sweep_tables {
                [&](scope& slice) { finish(slice, k_.emit(identity_of(g_, f_.fold, f_.type), slice)); });
   }
 
-  // ---- spreads
+  // ---- scatters
 
   // `waiting` has what slices from before the block add to a row, in the place of the last row not after it at which
   // that changes, or at which a slice begins: slices that stay in the block are added to the places of their rows.
   // `current` has the result of a row, which the next one shares if nothing changes there.
-  void spread(scope& at) {
+  void scatter(scope& at) {
     const ir::value ending = cell(at), begun = cell(at);  // begun: what covers the block, too
     const ir::value group = group_of(at, block_);
     start_of_group(at, group);
     take_block(at, group, begun, onward_);
     each_row(at, f_.rows, {first_, last_}, true, [&](scope& row) {
       const ir::value t = k_.emit(f_.rows, row);
-      each_slice(row, ends, t, [&](scope& slice) { ended_spread(slice, ending); });
+      each_slice(row, ends, t, [&](scope& slice) { ended_scatter(slice, ending); });
       where(row, changes(row, t), [&](scope& some) {
         some.block->store(waiting_, waiting_at(some, t), some.block->read(ending), ir::access::contiguous);
       });
     });
-    const bool stream = k_.is_large(s_);
+    const bool non_temporal = k_.is_large(s_);
     each_row(at, f_.rows, {first_, last_}, false, [&](scope& row) {
       const ir::value t = k_.emit(f_.rows, row);
       where(row, changes(row, t), [&](scope& some) {
@@ -277,7 +277,7 @@ class sweeper : sweep_tables {
         b.store(current_, {own_lane(some)}, as_stored(b, combined(b, b.read(begun), waiting)), ir::access::contiguous);
       });
       const ir::value all = row.block->load(current_, g_.type(s_.define), {own_lane(row)}, ir::access::contiguous);
-      k_.store(s_, all, row, ir::none, stream);
+      k_.store(s_, all, row, ir::none, non_temporal);
     });
   }
   void start_of_group(scope& at, ir::value group) {
@@ -301,7 +301,7 @@ class sweeper : sweep_tables {
     const ir::value first = b.emit(op::equal, {row, first_});
     return b.emit(op::logical_or, {first, b.emit(op::logical_or, {ended, begins_here})});
   }
-  void ended_spread(scope& slice, ir::value ending) {
+  void ended_scatter(scope& slice, ir::value ending) {
     const ir::value at = slice.block->counter();
     const ir::value before = slice.block->emit(op::less, {bound(slice, f_.low), first_});
     where(slice, before, [&](scope& some) {
@@ -310,7 +310,7 @@ class sweeper : sweep_tables {
           some, has_seat(some, position, block_),
           [&](scope& in) { in.block->combine(ending, read_seat(in, position)); },
           [&](scope& in) {
-            ask_for_values(in, ends, at);
+            prefetch_values(in, ends, at);
             add(in, ending, f_.value);
           });
     });
@@ -318,7 +318,7 @@ class sweeper : sweep_tables {
   void begin(scope& slice, ir::value row, ir::value begun) {
     ir::block_builder& b = *slice.block;
     const ir::value position = b.counter();
-    ask_for_values(slice, begins, position);
+    prefetch_values(slice, begins, position);
     const ir::value high = bound(slice, f_.high), last = block_of(slice, one_before(slice, high));
     const ir::value added = held(b, k_.emit(f_.value, slice));
     either(
@@ -333,20 +333,20 @@ class sweeper : sweep_tables {
         [&](scope& some) {
           some.block->combine(begun, added);
           where(some, has_seat(some, position, last), [&](scope& in) { write_seat(in, position, added); });
-          spread_to_blocks(some, one_after(some, block_), last, added, onward_);
+          scatter_to_blocks(some, one_after(some, block_), last, added, onward_);
         });
   }
 
-  const event_lists lists_;
+  const endpoint_lists lists_;
   const std::int32_t waiting_, onward_, current_;
-  ir::value piece_ = ir::none;
+  ir::value task_ = ir::none;
   ir::value first_ = ir::none, last_ = ir::none;  // the rows of the block
 };
 
 }  // namespace
 
-void kernel_lowering::sweep(const stage& s, scope& piece, const range& columns) {
-  scope inner(piece, open(piece, s.vector, s.lanes, &columns));
+void kernel_lowering::sweep(const stage& s, scope& task, const range& columns) {
+  scope inner(task, open(task, s.vector, s.lanes, &columns));
   bind(inner, s.vector, s.lanes);
   sweeper(*this, s, inner, columns.low)();
   inner.close();

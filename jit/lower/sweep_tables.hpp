@@ -1,6 +1,6 @@
 // The tables of a sweep (see `sweep_form`): those of blocks, in groups of `radix`; and spans of groups, by level. A
 // fold has for each block what it comes to itself, with those before it in its group, and with those after it. A
-// spread has what slices add to the block and to those before it in its group: all of the group, or from where they
+// scatter has what slices add to the block and to those before it in its group: all of the group, or from where they
 // began. The groups of level l stand in halves of 2^l of them: one of a left half has what it and those after it in
 // the half come to, one of a right half what it and those before it come to. So any range of groups is two spans:
 // those at its ends, at the level of the highest bit in which they differ. Level 0 holds the groups themselves.
@@ -86,7 +86,7 @@ class sweep_tables {
   }
   // A slice that begins in the block before `from` adds to blocks [from, to). `onward`: what slices add to all that is
   // left of the group in which `from` is, of which two are kept.
-  void spread_to_blocks(scope& at, ir::value from, ir::value to, ir::value added, std::int32_t onward) {
+  void scatter_to_blocks(scope& at, ir::value from, ir::value to, ir::value added, std::int32_t onward) {
     ir::block_builder& b = *at.block;
     const ir::value last = one_before(at, to), first_group = group_of(at, from), last_group = group_of(at, last);
     where(at, b.emit(op::less_equal, {from, last}),
@@ -100,7 +100,7 @@ class sweep_tables {
                 [&](scope& span, const place& entry) { add_to_entry(span, spans, entry, added); });
     });
   }
-  // In a row of lanes of the piece's own.
+  // In a row of lanes of the task's own.
   ir::value own_lane(scope& at) { return at.block->emit(op::sub, {k_.emit(s_.vector, at, true), start_}); }
   ir::value own_row(scope& at, ir::value which) {
     return at.block->emit(op::add, {at.block->emit(op::mul, {which, at.block->i64(s_.lanes)}), own_lane(at)});
@@ -236,7 +236,7 @@ class sweep_tables {
   const stage& s_;
   const plan::sweep_form& f_;
   scope& columns_;
-  const ir::value start_;       // of the piece's columns
+  const ir::value start_;       // of the task's columns
   ir::value block_ = ir::none;  // the one at hand
 
  private:

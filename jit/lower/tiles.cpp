@@ -37,14 +37,14 @@ struct tiles_lowering {
                                    .unit_inner = true,
                                    .extents = {f.size}});
   }
-  // body(piece, its number), unless there is no slice.
+  // body(task, its number), unless there is no slice.
   template <class Body>
-  void each_piece(ir::value count, Body&& body) {
+  void each_task(ir::value count, Body&& body) {
     ir::block_builder& b = *top.block;
     const ir::value zero = b.i64(0), some = b.emit(op::less, {zero, slices});
-    scope piece(top, b.loop(ir::loop_kind::parallel, "tile", zero, b.emit(op::select, {some, count, zero})));
-    body(piece, piece.block->counter());
-    piece.close();
+    scope task(top, b.loop(ir::loop_kind::parallel, "tile", zero, b.emit(op::select, {some, count, zero})));
+    body(task, task.block->counter());
+    task.close();
   }
   range rows_of(scope& at, ir::value tile) const {
     ir::block_builder& b = *at.block;
@@ -70,13 +70,13 @@ struct tiles_lowering {
   }
 
   void find();
-  void turn_of_search(scope& turn, ir::value from, ir::value to, ir::value row);
+  void step_of_search(scope& iteration, ir::value from, ir::value to, ir::value row);
   void fold_tile();
-  void mark_begins(scope& piece, const range& own, const range& which, std::int32_t heads);
-  ir::value fold_rows(scope& piece, const range& own, ir::value first, std::int32_t heads, std::int32_t folded);
+  void mark_begins(scope& task, const range& own, const range& which, std::int32_t heads);
+  ir::value fold_rows(scope& task, const range& own, ir::value first, std::int32_t heads, std::int32_t folded);
   void bind_slice(scope& row, ir::value head, ir::value begins, ir::value running, ir::value first);
-  void store_ends(scope& piece, const range& own, const range& which, std::int32_t folded);
-  void store_parts(scope& piece, ir::value tile, const range& own, const range& which, ir::value rest,
+  void store_ends(scope& task, const range& own, const range& which, std::int32_t folded);
+  void store_parts(scope& task, ir::value tile, const range& own, const range& which, ir::value rest,
                    std::int32_t folded);
   void join();
   void fold_columns();
@@ -85,12 +85,12 @@ struct tiles_lowering {
 };
 
 // Of slices [from, to) the first that ends after the row: one half is left.
-void tiles_lowering::turn_of_search(scope& turn, ir::value from, ir::value to, ir::value row) {
-  ir::block_builder& b = *turn.block;
+void tiles_lowering::step_of_search(scope& iteration, ir::value from, ir::value to, ir::value row) {
+  ir::block_builder& b = *iteration.block;
   const ir::value one = b.i64(1), low = b.read(from), high = b.read(to), open = b.emit(op::less, {low, high});
   const ir::value middle = b.emit(op::quotient, {sum(b, low, high), b.i64(2)});
-  turn.bind_to(k.g, f.slice, b.emit(op::minimum, {middle, gap(b, slices, one)}));
-  const ir::value end = k.emit(f.high, turn), before = b.emit(op::less_equal, {end, row});
+  iteration.bind_to(k.g, f.slice, b.emit(op::minimum, {middle, gap(b, slices, one)}));
+  const ir::value end = k.emit(f.high, iteration), before = b.emit(op::less_equal, {end, row});
   const ir::value zero = b.i64(0), up = gap(b, sum(b, middle, one), low), down = gap(b, middle, high);
   const ir::value rises = b.emit(op::logical_and, {open, before});
   const ir::value falls = b.emit(op::logical_and, {open, b.emit(op::logical_not, {before})});
@@ -100,16 +100,16 @@ void tiles_lowering::turn_of_search(scope& turn, ir::value from, ir::value to, i
 
 void tiles_lowering::find() {
   const auto count = static_cast<std::uint64_t>(*k.known.value(k.g.arg(f.slice, 1)));
-  each_piece(sum(*top.block, tiles, top.block->i64(1)), [&](scope& piece, ir::value tile) {
-    ir::block_builder& b = *piece.block;
+  each_task(sum(*top.block, tiles, top.block->i64(1)), [&](scope& task, ir::value tile) {
+    ir::block_builder& b = *task.block;
     const ir::value zero = b.i64(0), row = b.emit(op::mul, {tile, b.i64(f.size)});
     const ir::value from = b.accumulator(element::i64, monoid::sum, false);
     const ir::value to = b.accumulator(element::i64, monoid::sum, false);
     b.combine(to, slices);
     const ir::value steps = b.i64(static_cast<std::int64_t>(std::bit_width(count)));
-    scope turn(piece, b.loop(ir::loop_kind::serial, "halving", zero, steps));
-    turn_of_search(turn, from, to, row);
-    turn.close();
+    scope iteration(task, b.loop(ir::loop_kind::serial, "halving", zero, steps));
+    step_of_search(iteration, from, to, row);
+    iteration.close();
     // Slices without rows may stand anywhere: none is before the first tile, and all are before the end.
     const ir::value found = b.read(from), first = b.emit(op::equal, {tile, zero});
     const ir::value last = b.emit(op::equal, {tile, tiles});
@@ -118,13 +118,13 @@ void tiles_lowering::find() {
 }
 
 // Where a slice begins; if it is asked for, with its number in the tile, from 1.
-void tiles_lowering::mark_begins(scope& piece, const range& own, const range& which, std::int32_t heads) {
-  ir::block_builder& b = *piece.block;
+void tiles_lowering::mark_begins(scope& task, const range& own, const range& which, std::int32_t heads) {
+  ir::block_builder& b = *task.block;
   ir::block_builder clear = b.loop(ir::loop_kind::vector, "clear", b.i64(0), b.i64(f.size), f.lanes);
   clear.store(heads, {clear.counter()}, clear.constant(k.buffer(heads).type, 0), ir::access::contiguous);
   clear.close();
   const range with_next{which.low, b.emit(op::minimum, {sum(b, which.high, b.i64(1)), slices})};
-  open_loops loops(k, piece);
+  open_loops loops(k, task);
   loops.enter(f.slice, f.lanes, &with_next);
   ir::block_builder& c = *loops.inner->block;
   const range r = bounds(*loops.inner);
@@ -146,13 +146,13 @@ void tiles_lowering::bind_slice(scope& row, ir::value head, ir::value begins, ir
 }
 
 // Folds up to each row, from where its slice begins in the tile. Returns that of the last row.
-ir::value tiles_lowering::fold_rows(scope& piece, const range& own, ir::value first, std::int32_t heads,
+ir::value tiles_lowering::fold_rows(scope& task, const range& own, ir::value first, std::int32_t heads,
                                     std::int32_t folded) {
-  const ir::value low = clamped(*piece.block, k.emit(f.begin, piece), own);
-  const range rows{low, clamped(*piece.block, k.emit(f.end, piece), own)};
-  const ir::value running = piece.block->accumulator(f.type, fold, false);
-  const ir::value number = f.mine == no_node ? ir::none : piece.block->accumulator(element::i32, monoid::max, false);
-  open_loops loops(k, piece);
+  const ir::value low = clamped(*task.block, k.emit(f.begin, task), own);
+  const range rows{low, clamped(*task.block, k.emit(f.end, task), own)};
+  const ir::value running = task.block->accumulator(f.type, fold, false);
+  const ir::value number = f.mine == no_node ? ir::none : task.block->accumulator(element::i32, monoid::max, false);
+  open_loops loops(k, task);
   loops.enter(f.walk, f.lanes, &rows);
   ir::block_builder& b = *loops.inner->block;
   const ir::value place = gap(b, b.counter(), own.low);
@@ -162,12 +162,12 @@ ir::value tiles_lowering::fold_rows(scope& piece, const range& own, ir::value fi
   const ir::value x = k.emit(f.value, *loops.inner);
   b.store(folded, {place}, b.scan_slices(running, x, begins), ir::access::contiguous);
   loops.close();
-  return piece.block->read(running);
+  return task.block->read(running);
 }
 
 // Slices that lie in the tile, each a lane.
-void tiles_lowering::store_ends(scope& piece, const range& own, const range& which, std::int32_t folded) {
-  open_loops loops(k, piece);
+void tiles_lowering::store_ends(scope& task, const range& own, const range& which, std::int32_t folded) {
+  open_loops loops(k, task);
   loops.enter(f.slice, f.lanes, &which);
   ir::block_builder& b = *loops.inner->block;
   const range r = bounds(*loops.inner);
@@ -180,14 +180,14 @@ void tiles_lowering::store_ends(scope& piece, const range& own, const range& whi
   loops.close();
 }
 
-void tiles_lowering::store_parts(scope& piece, ir::value tile, const range& own, const range& which, ir::value rest,
+void tiles_lowering::store_parts(scope& task, ir::value tile, const range& own, const range& which, ir::value rest,
                                  std::int32_t folded) {
-  ir::block_builder& b = *piece.block;
+  ir::block_builder& b = *task.block;
   const auto wide = [&](ir::block_builder& c, ir::value x) {
     return c.type_of(x) == joined() ? x : c.cast(joined(), x);
   };
   b.store(parts, {b.i64(0), tile}, wide(b, rest));
-  scope crossing(piece, b.guard(some_of(b, which)));
+  scope crossing(task, b.guard(some_of(b, which)));
   ir::block_builder& c = *crossing.block;
   crossing.bind_to(k.g, f.slice, which.low);
   const range r = bounds(crossing);
@@ -200,19 +200,19 @@ void tiles_lowering::store_parts(scope& piece, ir::value tile, const range& own,
 void tiles_lowering::fold_tile() {
   const std::int32_t heads = local("begins", f.mine == no_node ? element::boolean : element::i32);
   const std::int32_t folded = local("folds", f.type);
-  each_piece(tiles, [&](scope& piece, ir::value tile) {
-    ir::block_builder& b = *piece.block;
-    const range own = rows_of(piece, tile);
+  each_task(tiles, [&](scope& task, ir::value tile) {
+    ir::block_builder& b = *task.block;
+    const range own = rows_of(task, tile);
     const ir::value first = first_of(b, tile);
     const range which{first, first_of(b, sum(b, tile, b.i64(1)))};
-    mark_begins(piece, own, which, heads);
-    const ir::value rest = fold_rows(piece, own, first, heads, folded);
-    store_ends(piece, own, which, folded);
-    store_parts(piece, tile, own, which, rest, folded);
+    mark_begins(task, own, which, heads);
+    const ir::value rest = fold_rows(task, own, first, heads, folded);
+    store_ends(task, own, which, folded);
+    store_parts(task, tile, own, which, rest, folded);
   });
 }
 
-// The columns of one slice, as far as it lies in the tile: stored if that is all of it, else as a part.
+// The columns of one slice, as l2 as it lies in the tile: stored if that is all of it, else as a part.
 void tiles_lowering::slice_of_columns(scope& slice, ir::value tile, const range& own, ir::value next) {
   ir::block_builder& b = *slice.block;
   const range r = bounds(slice), rows{clamped(b, r.low, own), clamped(b, r.high, own)};
@@ -242,12 +242,12 @@ void tiles_lowering::slice_of_columns(scope& slice, ir::value tile, const range&
 }
 
 void tiles_lowering::fold_columns() {
-  each_piece(tiles, [&](scope& piece, ir::value tile) {
-    ir::block_builder& b = *piece.block;
-    const range own = rows_of(piece, tile);
+  each_task(tiles, [&](scope& task, ir::value tile) {
+    ir::block_builder& b = *task.block;
+    const range own = rows_of(task, tile);
     const ir::value first = first_of(b, tile), next = first_of(b, sum(b, tile, b.i64(1)));
     const range which{first, b.emit(op::minimum, {sum(b, next, b.i64(1)), slices})};
-    scope slice(piece, k.open(piece, f.slice, 1, &which));
+    scope slice(task, k.open(task, f.slice, 1, &which));
     k.bind(slice, f.slice, 1);
     slice_of_columns(slice, tile, own, next);
     slice.close();
@@ -273,11 +273,11 @@ void tiles_lowering::join_columns(scope& crosses, ir::value tile, ir::value from
 
 // Of a slice that ends in a tile and began before it: the parts of the tiles before, and that of this one.
 void tiles_lowering::join() {
-  each_piece(tiles, [&](scope& piece, ir::value tile) {
-    ir::block_builder& b = *piece.block;
+  each_task(tiles, [&](scope& task, ir::value tile) {
+    ir::block_builder& b = *task.block;
     const ir::value first = first_of(b, tile);
-    const range own = rows_of(piece, tile), which{first, first_of(b, sum(b, tile, b.i64(1)))};
-    scope some(piece, b.guard(some_of(b, which)));
+    const range own = rows_of(task, tile), which{first, first_of(b, sum(b, tile, b.i64(1)))};
+    scope some(task, b.guard(some_of(b, which)));
     some.bind_to(k.g, f.slice, first);
     const range r = bounds(some);
     ir::block_builder& c = *some.block;

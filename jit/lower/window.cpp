@@ -259,9 +259,9 @@ void kernel_lowering::window_with_ends(const stage& s, const window_view& v, con
   end.close();
 }
 
-void kernel_lowering::window(const stage& s, scope& piece, const range* chunk) {
+void kernel_lowering::window(const stage& s, scope& task, const range* chunk) {
   const node_id t = s.owned;
-  open_loops loops(*this, piece);
+  open_loops loops(*this, task);
   scope*& inner = loops.inner;
   for (const node_id idx : s.loops)
     if (idx != t && !inner->bound.has(g.ordinal(idx))) loops.enter(idx, 1, idx == s.parallel ? chunk : nullptr);

@@ -52,7 +52,7 @@ folded sliding_fold::cells(ir::block_builder& b, std::int64_t by) const {
 }
 
 // Folds of 1, 2, 4, ... lanes, each from two of the one before; the width is put together from those, the smallest
-// first: what is further away than a register needs less of the turn before.
+// first: what is further away than a register needs less of the iteration before.
 folded sliding_fold::operator()(ir::block_builder& c, folded x, bool backward) const {
   if (!of_.tied) return {c.slide_lanes(slider_.value, x.value)};
   const auto joined = [&](folded near, folded beyond) {
@@ -70,7 +70,7 @@ folded sliding_fold::operator()(ir::block_builder& c, folded x, bool backward) c
   return *result;
 }
 
-// The cells of ties are such that shift by a whole vector: what they keep is what the turn before came to.
+// The cells of ties are such that shift by a whole vector: what they keep is what the iteration before came to.
 running_fold::running_fold(const window_fold& of, ir::block_builder& b) : of_(of) {
   if (!of.tied) {
     whole_.value = b.accumulator(of.form.type, of.fold, true);
@@ -96,13 +96,13 @@ range running_fold::next(ir::block_builder& c, const range& places, bool backwar
   return backward ? range{to, from} : range{from, to};
 }
 
-// Folds a stretch into the whole between loops: of vectors that takes a loop of one turn.
+// Folds a stretch into the whole between loops: of vectors that takes a loop of one iteration.
 void running_fold::pass_on(ir::block_builder& c) const {
   const ir::value zero = c.i64(0), one_vector = c.i64(of_.lanes);
-  ir::block_builder turn = c.loop(ir::loop_kind::vector, "sums", zero, one_vector, of_.lanes);
-  const ir::value part = turn.read(part_);
-  turn.combine(whole_.value, part);
-  turn.close();
+  ir::block_builder iteration = c.loop(ir::loop_kind::vector, "sums", zero, one_vector, of_.lanes);
+  const ir::value part = iteration.read(part_);
+  iteration.combine(whole_.value, part);
+  iteration.close();
 }
 
 folded running_fold::with(ir::block_builder& c, folded x, bool backward) const {

@@ -47,13 +47,13 @@ class unconditional_loads {
   void reduction(node_id n) {
     const auto loops = nesting_order(g_, bound_indices(g_, n));
     std::size_t open = 0, walked = 0;
-    while (open < loops.size() && asked_before(g_, n, loops, open).empty()) ++open;
+    while (open < loops.size() && demanded_before(g_, n, loops, open).empty()) ++open;
     while (walked < loops.size() && !is_empty(known_, loops[walked])) ++walked;
     const std::span<const node_id> sure(loops.data(), std::min(open, walked));
     for (int k = g_[n].count - 1; k > 1; --k)
       if (std::find(sure.begin(), sure.end(), g_.arg(n, k)) != sure.end()) (*this)(g_.arg(n, k));
     if (walked < loops.size()) {
-      const auto asked = asked_before(g_, n, loops, walked);
+      const auto asked = demanded_before(g_, n, loops, walked);
       if (!asked.empty()) (*this)(asked.front());
       return;
     }

@@ -10,7 +10,7 @@
 // Input: stages as `stages_of` gives them. Output: checks, in order of evaluation; their stages, to be run first; the
 // trusted loads. Shown by tests/numeric/errors.cpp.
 #pragma once
-#include <sheaf/jit/plan/facts.hpp>
+#include <sheaf/jit/plan/shape_facts.hpp>
 #include <sheaf/jit/plan/plan.hpp>
 
 namespace sheaf::inline v0_1::plan {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include <sheaf/dsl/graph/affine.hpp>
-#include <sheaf/jit/plan/folds.hpp>
+#include <sheaf/jit/plan/mixed_precision.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/weights.hpp>
 
@@ -151,7 +151,7 @@ node_id lane_of(graph& g, const facts& known, node_id reduce) {
 }
 
 int lanes_for(const graph& g, const facts& known, node_id root, node_id lane, bool reductions_inside) {
-  if (known.call().steer.lanes != 0) return known.call().steer.lanes;
+  if (known.call().overrides.lanes != 0) return known.call().overrides.lanes;
   bool heavy = false;
   for_each_node(g, root, [&](node_id n) { heavy = heavy || is_function(g, n); });
   int bytes = 1, folds = 0, narrowest = 8;
@@ -169,8 +169,8 @@ int lanes_for(const graph& g, const facts& known, node_id root, node_id lane, bo
   });
   int most = std::max(8, (heavy ? 128 : 256) / bytes);
   // Several loads a thread are under way, or of halves one of 16 bytes.
-  if (known.for_teams()) most = heavy && narrowest > 2 ? 128 : 256;
-  // a strip of a row stays in registers
+  if (known.for_groups()) most = heavy && narrowest > 2 ? 128 : 256;
+  // a scratch row of a row stays in registers
   if (reductions_inside) most = std::max(8, (folds > 1 || heavy ? 512 : 1024) / bytes);
   most = std::min(most, 256);
   const double trips = known.trips(lane);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include <sheaf/jit/plan/folds.hpp>
+#include <sheaf/jit/plan/mixed_precision.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/sort.hpp>
 
@@ -41,7 +41,7 @@ bool uses_index(const graph& g, const stage& s, node_id idx) {
   return found || std::find(s.indices.begin(), s.indices.end(), idx) != s.indices.end();
 }
 
-// Interval scatters over the same slices and rows, none of which reads another.
+// Range scatter scatters over the same slices and rows, none of which reads another.
 bool share_slices(const graph& g, const program_plan& plan, const kernel_plan& k, const stage& s) {
   for (const int i : k.stages) {
     const stage& other = plan.stages[static_cast<std::size_t>(i)];
@@ -54,13 +54,13 @@ bool share_slices(const graph& g, const program_plan& plan, const kernel_plan& k
 
 bool may_join(graph& g, const program_plan& plan, const kernel_plan& k, stage& s, trust& trusted) {
   const stage& leader = plan.stages[static_cast<std::size_t>(k.stages.front())];
-  if (leader.where == place::check || s.where == place::check || leader.asked != s.asked || leader.kept != s.kept ||
+  if (leader.where == place::check || s.where == place::check || leader.asked != s.asked || leader.promised != s.promised ||
       leader.when != s.when)
     return false;
-  if (leader.how == way::interval && s.how == way::interval) return share_slices(g, plan, k, s);
+  if (leader.how == way::range_scatter && s.how == way::range_scatter) return share_slices(g, plan, k, s);
   const auto walks_rows = [](const stage& t) { return t.how == way::map || t.how == way::partial; };
-  const bool taps = leader.how == way::taps && s.how == way::taps;
-  if (!taps && (!walks_rows(leader) || !walks_rows(s))) return false;
+  const bool stencil = leader.how == way::stencil && s.how == way::stencil;
+  if (!stencil && (!walks_rows(leader) || !walks_rows(s))) return false;
   if ((k.parallel == no_node) != (s.parallel == no_node) || (k.chunk == 0) != (s.chunk == 0)) return false;
   if (k.parallel == no_node) return true;
   stage renamed = s;
@@ -144,23 +144,23 @@ int folded_bytes(const graph& g, const stage& s) {
   return bytes;
 }
 
-// Stages whose lanes hold running results beside each other have half of the registers together, as one has alone:
-// with all of them taken each turn moves every one, in eight times the code.
+// Stages whose lanes hold running results interleaved each other have half of the registers together, as one has alone:
+// with all of them taken each iteration moves every one, in eight times the code.
 void share_registers(const graph& g, program_plan& plan, const kernel_plan& k) {
   constexpr int half = 1024;  // bytes, of 32 registers
   std::map<node_id, std::vector<stage*>> by_vector;
   for (const int i : k.stages)
     if (stage& s = plan.stages[static_cast<std::size_t>(i)]; s.vector != no_node) by_vector[s.vector].push_back(&s);
-  for (const auto& [vector, beside] : by_vector) {
-    int bytes = 0, folding = 0, lanes = beside.front()->lanes;
-    for (const stage* s : beside) {
+  for (const auto& [vector, interleaved] : by_vector) {
+    int bytes = 0, folding = 0, lanes = interleaved.front()->lanes;
+    for (const stage* s : interleaved) {
       const int own = s->how == way::map ? folded_bytes(g, *s) : 0;
       bytes += own;
       folding += own > 0;
       lanes = std::min(lanes, s->lanes);
     }
     while (folding > 1 && lanes > 8 && lanes * bytes > half) lanes /= 2;
-    for (stage* s : beside) s->lanes = lanes;
+    for (stage* s : interleaved) s->lanes = lanes;
   }
 }
 
@@ -171,7 +171,7 @@ read_table::read_table(const graph& g, const std::vector<stage>& stages) {
   for (const stage& s : stages) {
     auto& direct = direct_[s.define];
     for (const node_id made :
-         {s.slices.array, s.sweep.events, s.updates.array, s.sort.memory, s.tiles.firsts, s.tiles.parts})
+         {s.slices.array, s.sweep.endpoints, s.inverse.array, s.sort.memory, s.tiles.firsts, s.tiles.parts})
       if (made != no_node) direct.insert(made);
     direct.insert(s.sweep.tables.begin(), s.sweep.tables.end());
     for (const node_id root : {s.body, s.when, s.base, s.base_when, s.order_when})
@@ -205,7 +205,7 @@ bool reads_only_at(const graph& g, const stage& reader, const stage& writer, nod
   return only;
 }
 
-void mark_asked(const graph& g, std::vector<stage>& stages) {
+void mark_demanded(const graph& g, std::vector<stage>& stages) {
   const read_table table(g, stages);
   for (std::size_t i = stages.size(); i-- > 0;) {
     stages[i].asked = stages[i].where == place::check;
@@ -220,7 +220,7 @@ kernel_plan alone(const graph& g, const stage& s, int i) {
   kernel_plan k;
   k.name = name_of(g, s.define);
   k.stages = {i};
-  k.kept = s.kept;
+  k.promised = s.promised;
   return k;
 }
 
@@ -243,7 +243,7 @@ void place_stages(graph& g, const facts& known, program_plan& plan) {
       home[i] = plan.kernels.size() - 1;
       continue;
     }
-    const bool apart = known.call().steer.fusion == fusion::off;
+    const bool apart = known.call().overrides.fusion == fusion::off;
     while (k < plan.kernels.size() && (apart || !may_join(g, plan, plan.kernels[k], s, plan.trusted))) ++k;
     home[i] = k;
     if (k < plan.kernels.size()) {
@@ -264,27 +264,27 @@ void agree_on_lanes(graph& g, const facts& known, program_plan& plan, const kern
       stage &a = plan.stages[static_cast<std::size_t>(i)], &b = plan.stages[static_cast<std::size_t>(j)];
       if (a.vector != no_node && a.vector == b.vector) a.lanes = b.lanes = lanes_together(g, a, b);
     }
-  if (!known.for_teams() && known.call().steer.lanes == 0) share_registers(g, plan, k);
+  if (!known.for_groups() && known.call().overrides.lanes == 0) share_registers(g, plan, k);
 }
 
-double cost_of_turn(const facts& known, const program_plan& plan, const kernel_plan& k) {
+double cost_of_iteration(const facts& known, const program_plan& plan, const kernel_plan& k) {
   double work = 0;
   for (const int i : k.stages) work += plan.stages[static_cast<std::size_t>(i)].operations;
-  return std::max(1.0, work * known.call().on.operation / std::max(1.0, pieces_in(known, k)));
+  return std::max(1.0, work * known.call().on.operation / std::max(1.0, tasks_in(known, k)));
 }
 
 }  // namespace
 
-double pieces_in(const facts& known, const kernel_plan& k) {
+double tasks_in(const facts& known, const kernel_plan& k) {
   return k.parallel == no_node ? 1 : known.trips(k.parallel) / static_cast<double>(std::max<std::int64_t>(k.chunk, 1));
 }
 
 bool is_shared(const facts& known, const kernel_plan& k) {
-  const double pieces = pieces_in(known, k);
-  if (known.call().gpu) return pieces > 1;
-  const sharing wanted = known.call().steer.sharing;
+  const double tasks = tasks_in(known, k);
+  if (known.call().gpu) return tasks > 1;
+  const sharing wanted = known.call().overrides.sharing;
   if (wanted != sharing::planned) return wanted == sharing::always;
-  return pieces > 1 && k.cost * pieces > known.call().on.wake;
+  return tasks > 1 && k.cost * tasks > known.call().on.wake;
 }
 
 void group(graph& g, const facts& known, program_plan& plan) {
@@ -293,7 +293,7 @@ void group(graph& g, const facts& known, program_plan& plan) {
   place_stages(g, known, plan);
   for (kernel_plan& k : plan.kernels) {
     agree_on_lanes(g, known, plan, k);
-    k.cost = cost_of_turn(known, plan, k);
+    k.cost = cost_of_iteration(known, plan, k);
   }
 }
 

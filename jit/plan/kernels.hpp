@@ -1,18 +1,18 @@
-// Pass `kernels`: stages that share the index their pieces run over go into one kernel, one after the other in each
-// piece, where a later one reads of an earlier one only what its own piece has stored. Shown by tests/jit/plan.cpp.
+// Pass `kernels`: stages that share the index their tasks run over go into one kernel, one after the other in each
+// task, where a later one reads of an earlier one only what its own task has stored. Shown by tests/jit/plan.cpp.
 #pragma once
 #include <sheaf/jit/plan/plan.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
 // Sets `asked`.
-void mark_asked(const graph& g, std::vector<stage>& stages);
+void mark_demanded(const graph& g, std::vector<stage>& stages);
 
 // Gives stages the same index node where their leading ranges are equal, then groups them.
 void group(graph& g, const facts& known, program_plan& plan);
 
-// How many pieces a kernel has, and whether threads share them.
-double pieces_in(const facts& known, const kernel_plan& k);
+// How many tasks a kernel has, and whether threads share them.
+double tasks_in(const facts& known, const kernel_plan& k);
 bool is_shared(const facts& known, const kernel_plan& k);
 
 // Does `reader` read of `writer` only at the index `idx` itself?

@@ -1,13 +1,13 @@
 // See stages.hpp. Works on one stage at a time until no rule applies to it; what a rule takes out of it becomes a stage
-// and is worked on in turn.
+// and is worked on in iteration.
 #include <algorithm>
 
 #include <sheaf/jit/plan/ragged.hpp>
 #include <sheaf/jit/plan/rules.hpp>
 #include <sheaf/jit/plan/schedule.hpp>
 #include <sheaf/jit/plan/stages.hpp>
-#include <sheaf/jit/plan/taps.hpp>
-#include <sheaf/jit/plan/updates.hpp>
+#include <sheaf/jit/plan/stencil.hpp>
+#include <sheaf/jit/plan/inverse_index.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
@@ -15,7 +15,7 @@ namespace {
 
 // Stages that are made whole, by the rule that needs them.
 bool is_ready(const stage& s) {
-  return s.how == way::lists || s.how == way::updates || s.how == way::events || s.how == way::sweep ||
+  return s.how == way::lists || s.how == way::inverse_index || s.how == way::endpoints || s.how == way::sweep ||
          s.how == way::space;
 }
 
@@ -66,7 +66,7 @@ class materialising {
     return std::ranges::any_of(done_, [&](const stage& t) { return t.define == s.define && t.how == s.how; });
   }
   void add_scheduled(stage s) {
-    if (take_taps(g_, known_, s)) s.rules.push_back("unrolled stencil");
+    if (take_stencil(g_, known_, s)) s.rules.push_back("unrolled stencil");
     if (s.how != way::map) schedule(g_, known_, s);
     const bool atomic = take_atomic(g_, known_, s);
     if (!atomic && (list_slices(g_, known_, s, done_) || list_updates(g_, known_, s, done_))) schedule(g_, known_, s);

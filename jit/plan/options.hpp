@@ -14,12 +14,12 @@ enum class determinism : std::uint8_t { standard, strict };
 // off: each stage is a kernel of its own and walks its data by itself.
 enum class fusion : std::uint8_t { planned, off };
 
-// How reductions over slices of data run, and the sums that spread back over them. direct: row by row, each piece
+// How reductions over slices of data run, and the sums that spread back over them. direct: row by row, each task
 // asking every slice; lists: by lists of slices for each chunk of rows; tables: by tables of blocks where slices
 // overlap.
-enum class algorithm : std::uint8_t { planned, direct, lists, tables };
+enum class algorithm : std::uint8_t { planned, direct, inverse_index, block_tree };
 
-// Whether threads share a kernel. off: the calling thread runs everything; always: all that has pieces is offered to
+// Whether threads share a kernel. off: the calling thread runs everything; always: all that has tasks is offered to
 // the pool.
 enum class sharing : std::uint8_t { planned, off, always };
 

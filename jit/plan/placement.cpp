@@ -11,8 +11,8 @@ namespace sheaf::inline v0_1::plan {
 namespace {
 
 constexpr double repeats_allowed = 1.5;
-constexpr double often = 1 << 18;  // turns
-constexpr double enough_pieces = 32;
+constexpr double often = 1 << 18;  // iterations
+constexpr double enough_tasks = 32;
 
 struct found {
   node_id node = no_node;
@@ -38,7 +38,7 @@ class placement {
     for (int k = g_.kind(n) == op::load ? 1 : 0; k < g_[n].count; ++k) walk(g_.arg(n, k), loops);
   }
 
-  // Divisions and functions of few values in the innermost of many turns: read from an array they cost a load.
+  // Divisions and functions of few values in the innermost of many iterations: read from an array they cost a load.
   bool repeats_much(node_id n, const std::vector<node_id>& loops) {
     if (!is_elementwise(g_.kind(n)) || !is_floating(g_.type(n)) || g_.free[n].empty() || !is_slow(g_, n)) return false;
     index_set prefix, all;
@@ -49,7 +49,7 @@ class placement {
     const double placed = known_.trips(prefix), needed = known_.trips(g_.free[n]);
     if (placed < often || placed < 16 * needed || placed * 4 < known_.trips(all) || !has_closed_ranges(g_, n))
       return false;
-    result_ = {n, "computed in " + std::to_string(static_cast<long long>(placed)) + " turns, it has " +
+    result_ = {n, "computed in " + std::to_string(static_cast<long long>(placed)) + " iterations, it has " +
                       std::to_string(static_cast<long long>(needed)) + " values"};
     return true;
   }
@@ -65,7 +65,7 @@ class placement {
     const bool stores = has_closed_ranges(g_, n);
     const double placed = known_.trips(prefix), needed = known_.trips(g_.free[n]);
     if (!s_.loops.empty() && depth == 0) {
-      result_ = {n, "it does not depend on the loops: pieces would repeat it"};
+      result_ = {n, "it does not depend on the loops: tasks would repeat it"};
       return;
     }
     if (stores && placed > repeats_allowed * needed) {
@@ -98,17 +98,17 @@ bool walks_columns(const graph& g, const facts& known, const stage& s, node_id n
   return known.trips(all) > 1 << 20;
 }
 
-// A scatter walks each piece's rows within its bound indices: what those rows do not change is better read. What
-// depends on none of its indices is, as it would stand before the loop that pieces share.
+// A scatter walks each task's rows within its bound indices: what those rows do not change is better read. What
+// depends on none of its indices is, as it would stand before the loop that tasks share.
 bool take_from_scatter(graph& g, const facts& known, stage& s, std::vector<stage>& before) {
   index_set all = g.free[s.body];
   all |= set_of(g, bound_indices(g, s.body));
   for (const node_id n : reductions_in(g, s.body)) {
     if (n == s.body || !has_closed_ranges(g, n)) continue;
-    const auto& brief = s.slices.brief;  // these stay where they are
-    if (std::find(brief.begin(), brief.end(), g.arg(n, 2)) != brief.end()) continue;
+    const auto& size_optimised = s.slices.size_optimised;  // these stay where they are
+    if (std::find(size_optimised.begin(), size_optimised.end(), g.arg(n, 2)) != size_optimised.end()) continue;
     if (!g.free[n].empty() && known.trips(all) <= repeats_allowed * known.trips(g.free[n])) continue;
-    replace_in(g, s, n, stored(g, n, "kept", s, before, "a scatter would compute it for each of its rows"));
+    replace_in(g, s, n, stored(g, n, "materialised", s, before, "a scatter would compute it for each of its rows"));
     return true;
   }
   return false;
@@ -120,17 +120,17 @@ bool take_split(graph& g, const facts& known, stage& s, std::vector<stage>& befo
   if (s.how != way::map) return false;
   const auto all = reductions_in(g, s.body);
   for (const node_id n : all) {
-    // Enough pieces without it, or read along its own rows: no need.
+    // Enough tasks without it, or read along its own rows: no need.
     bool nested = false;
     for (const node_id other : all)
       if (other != n)
         for (const node_id idx : bound_indices(g, other)) nested = nested || g.free[n].has(g.ordinal(idx));
     if (nested) continue;
     index_set outer = g.free[n];
-    double pieces = known.trips(outer);
+    double tasks = known.trips(outer);
     if (s.vector != no_node && outer.has(g.ordinal(s.vector)))
-      pieces /= std::min<double>(s.lanes, known.trips(s.vector));
-    if (pieces >= known.pieces(enough_pieces) && !walks_columns(g, known, s, n)) continue;
+      tasks /= std::min<double>(s.lanes, known.trips(s.vector));
+    if (tasks >= known.tasks(enough_tasks) && !walks_columns(g, known, s, n)) continue;
     const node_id whole = split(g, known, n, s, before, trusted);
     if (whole == no_node) continue;
     replace_in(g, s, n, whole);
@@ -155,16 +155,16 @@ bool take_ties(graph& g, stage& s, std::vector<stage>& before) {
   });
   if (tied == no_node) return false;
   replace_in(g, s, tied,
-             stored(g, tied, "kept", s, before, "ties compare it with a maximum over it: both read one value"));
+             stored(g, tied, "materialised", s, before, "ties compare it with a maximum over it: both read one value"));
   return true;
 }
 
 bool take_misplaced(graph& g, const facts& known, stage& s, std::vector<stage>& before) {
-  if (s.how == way::scatter || s.how == way::interval) return take_from_scatter(g, known, s, before);
+  if (s.how == way::scatter || s.how == way::range_scatter) return take_from_scatter(g, known, s, before);
   if (s.how != way::map) return false;
   const found f = placement(g, known, s)();
   if (f.node == no_node) return false;
-  replace_in(g, s, f.node, stored(g, f.node, "kept", s, before, f.reason));
+  replace_in(g, s, f.node, stored(g, f.node, "materialised", s, before, f.reason));
   return true;
 }
 

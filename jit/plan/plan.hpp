@@ -8,7 +8,7 @@
 #include <vector>
 
 #include <sheaf/dsl/graph/graph.hpp>
-#include <sheaf/jit/plan/facts.hpp>
+#include <sheaf/jit/plan/shape_facts.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
@@ -16,17 +16,17 @@ enum class way : std::uint8_t {
   // loops over the stage's indices; every reduction inside is placed at the outermost loop that binds what it needs
   map,
   partial,  // results of a block of rows, filled with the identity and updated as the rows lie, see `row_blocks`
-  // one reduction whose condition says `j == data`: each piece owns rows j, walks the bound indices and updates
+  // one reduction whose condition says `j == data`: each task owns rows j, walks the bound indices and updates
   scatter,
-  interval,  // the same with `lo <= j && j < hi`
+  range_scatter,  // the same with `lo <= j && j < hi`
   scan,      // running results along one index, see `scan_form`
-  taps,      // a map in which windows along the last index are written out tap by tap: the last index runs in lanes
+  stencil,      // a map in which windows along the last index are written out tap by tap: the last index runs in lanes
   window,    // folds of as many elements each, one further from result to result, see `window_form`
-  lists,     // the slices of an interval by the chunk of rows they begin in, see `slice_lists`
-  events,    // the slices by the row they begin with, and by the row they end with, see `sweep_form`
+  lists,     // the slices of a range scatter by the chunk of rows they begin in, see `slice_lists`
+  endpoints,    // the slices by the row they begin with, and by the row they end with, see `sweep_form`
   sweep,     // many overlapping slices: one pass down the rows, see `sweep_form`
   space,     // room that another stage fills
-  updates,   // the updates of a scatter by the chunk of rows they go to, see `update_lists`
+  inverse_index,   // the updates of a scatter by the chunk of rows they go to, see `inverse_index_form`
   tiles,     // slices that follow each other, by tiles of rows of one size, see `tile_form`
 };
 
@@ -52,7 +52,7 @@ struct scan_form {
 };
 
 // On a GPU a list is sorted by its keys, 0 to `keys`, in passes over a digit of them each, the last digit first; each
-// keeps the order that it finds. A tile is what one thread walks: of the first pass `turns` of the outermost index, of
+// keeps the order that it finds. A tile is what one thread walks: of the first pass `iterations` of the outermost index, of
 // later ones places of the list so far. See lower/sort.cpp. `memory` is a definition without values: keys, indices and
 // counts on the way.
 struct sort_form {
@@ -60,7 +60,7 @@ struct sort_form {
   node_id outer = no_node;  // the outermost index that is walked
   node_id room = no_node;   // places, of the call's extents
   node_id keys = no_node;   // how many
-  std::int64_t turns = 1;
+  std::int64_t iterations = 1;
   int planes = 1;  // indices of a place
   int passes = 0;  // 0: the list is not sorted so
   int steps = 0;   // of a search among the places
@@ -78,20 +78,20 @@ struct slice_lists {
   node_id low = no_node, high = no_node;
   node_id owned = no_node;
   std::int64_t chunk = 0;
-  node_id array = no_node;  // interval: the definition of the array; none: every piece asks every slice
+  node_id array = no_node;  // range scatter: the definition of the array; none: every task asks every slice
   // the order has slices without rows too: a map stage runs in it, for the sake of the cache
   bool all = false;
   bool sought = false;         // reductions over a slice were looked for;
-  std::vector<node_id> brief = {};  // the indices of those that are computed where its rows are written
+  std::vector<node_id> size_optimised = {};  // the indices of those that are computed where its rows are written
 };
 
-// Updates of a scatter, each a turn of the loops over `walk`, go to row `at` of the owned index, which is shared in
+// Updates of a scatter, each an iteration of the loops over `walk`, go to row `at` of the owned index, which is shared in
 // chunks. The array holds, for C chunks, W indices and room for R updates:
 // - 0, then C positions: one past the last update of the chunk;
 // - how many updates there are; if more than R, none is listed;
 // - W times R: an index of each update, by chunk, then as they are walked;
 // - R, unless by row: for the scatter's own use, the updates of a chunk by their row.
-struct update_lists {
+struct inverse_index_form {
   std::vector<node_id> walk = {};  // outermost first
   node_id owned = no_node;
   node_id at = no_node;
@@ -101,11 +101,11 @@ struct update_lists {
   // scatter
   bool by_row = false;
   bool all_fit = false;     // there is room for all, whatever the data
-  node_id array = no_node;  // scatter: the definition of the array; none: every piece asks every update
+  node_id array = no_node;  // scatter: the definition of the array; none: every task asks every update
   std::int64_t listed() const { return by_row ? 1 : chunk; }  // rows of a chunk of the array
 };
 
-// Rows in blocks: a piece takes one of `block`, in which `part` walks the rows of `whole`. A partial result is one for
+// Rows in blocks: a task takes one of `block`, in which `part` walks the rows of `whole`. A partial result is one for
 // each block; other stages over the same rows may be walked in the same blocks, so that each row is read once.
 struct row_blocks {
   node_id whole = no_node;  // none: the stage has no blocks
@@ -116,7 +116,7 @@ struct row_blocks {
 
 // A partial result whose terms are centred by another one over the same rows. Where these are walked a few at a time,
 // the centre is that of the rows so far, and what was folded before is moved to it. See split.cpp and lower/rows.cpp.
-struct moving_form {
+struct shifted_moments_form {
   node_id centre = no_node;  // the other one, as it is loaded; none: nothing moves
   node_id last = no_node;    // an index, of the last row that is walked at a time; none: nothing asks for it
   node_id body = no_node;    // the stage's, by the centre of the rows up to `last`
@@ -148,32 +148,32 @@ struct window_form {
   std::int64_t stretch = 0;
 };
 
-// Slices m cover rows [low(m), high(m)) of `rows`. One pass down the rows, with columns in lanes, folds or spreads all
+// Slices m cover rows [low(m), high(m)) of `rows`. One pass down the rows, with columns in lanes, folds or scatters all
 // of them. Rows go in blocks of `block`. Of a slice that leaves its block, the fold has three parts: from its begin to
 // the end of that block, found going up the block; the whole blocks between, from tables of blocks and of spans of
 // groups of `radix` blocks, see lower/sweep_tables.hpp; and from the start of its last block, found going down.
-// Nothing is subtracted, so a NaN concerns only the slices that hold it, and any monoid will do. Spread is the
-// transpose. `events` holds, for begins (0) and for ends (1), rows + 2 positions, of which k and k + 1 are the bounds
+// Nothing is subtracted, so a NaN concerns only the slices that hold it, and any monoid will do. Scatter is the
+// transpose. `endpoints` holds, for begins (0) and for ends (1), rows + 2 positions, of which k and k + 1 are the bounds
 // of row k's, then the slices in that order, then (of begins) the position of each slice; those without rows stand at
 // place `rows`. What a slice needs when it ends waits in a ring of `ring` seats, by its position: a slice has one if
 // at most as many begin before it ends.
 struct sweep_form {
   node_id slice = no_node, low = no_node, high = no_node;
-  node_id rows = no_node;                        // an index over all rows; spread: the owned one
-  node_id value = no_node;                       // folded: in `rows`; spread: what a slice adds
+  node_id rows = no_node;                        // an index over all rows; scatter: the owned one
+  node_id value = no_node;                       // folded: in `rows`; scatter: what a slice adds
   node_id again = no_node, walk = no_node;       // folded: the value under an index of its own
   node_id result = no_node, finished = no_node;  // folded: what is stored, in terms of `result`
-  node_id events = no_node;
+  node_id endpoints = no_node;
   std::vector<node_id> tables;  // definitions, without values: of blocks, of spans, of seats
   monoid fold = monoid::sum;
   element type = element::f32;  // in which is folded
-  bool spreads = false;
-  // `events` are of an earlier call: bounds are read anew, and may be anything where a promise was broken
-  bool kept = false;
+  bool scatters = false;
+  // `endpoints` are of an earlier call: bounds are read anew, and may be anything where a promise was broken
+  bool promised = false;
   std::int64_t block = 64, radix = 8, ring = 512;
 };
 
-// Slices m cover rows [low(m), high(m)) of [0, rows), each from where the one before ends. Pieces own tiles of `size`
+// Slices m cover rows [low(m), high(m)) of [0, rows), each from where the one before ends. Tasks own tiles of `size`
 // rows, however long the slices are: a tile folds what it has of each slice by one pass of folds that begin anew at
 // each slice, and stores those that lie in it. Of one that began before, and one that goes on after it, it stores the
 // parts, which are then joined in the order of tiles. `firsts` holds for each tile the first slice that ends after the
@@ -206,58 +206,58 @@ struct stage {
   std::vector<node_id> loops;    // the same, outermost first
   node_id vector = no_node;      // the one of `loops` (its last) that runs in lanes; none: reductions choose their own
   int lanes = 1;
-  node_id parallel = no_node;    // the one of `loops` that pieces share
-  std::int64_t chunk = 0;        // not 0: a piece takes so many iterations of it (it is the vector or owned index)
+  node_id parallel = no_node;    // the one of `loops` that tasks share
+  std::int64_t chunk = 0;        // not 0: a task takes so many iterations of it (it is the vector or owned index)
   way how = way::map;
-  // scatter, interval: the index j that pieces own; scan, window: the index along which it runs
+  // scatter, range scatter: the index j that tasks own; scan, window: the index along which it runs
   node_id owned = no_node;
   scan_form scan;                // scan only; body holds all that is read
   slice_lists slices;            // lists, and stages that read them
-  update_lists updates;          // updates, and the scatter that reads them
+  inverse_index_form inverse;          // updates, and the scatter that reads them
   bool atomic = false;           // scatter: two kernels, one that fills, and one that adds all updates in any order
-  node_id base = no_node;        // interval: what a row is worth before any slice, if `base_when` holds (none: always)
+  node_id base = no_node;        // range scatter: what a row is worth before any slice, if `base_when` holds (none: always)
   node_id base_when = no_node;
   node_id when = no_node;        // computed only if this holds: a condition on stages before
   node_id order_when = no_node;  // map: in the order of the slices if this holds, else as they count
-  bool levelled = false;         // its ragged reductions read tables of blocks
+  bool reads_block_tree = false;         // its ragged reductions read tables of blocks
   bool swept = false;            // the sweep that stores the same, if slices overlap enough, was made
-  sweep_form sweep;              // sweep, events
+  sweep_form sweep;              // sweep, endpoints
   sort_form sort;                // lists, updates
   tile_form tiles;               // tiles
   row_blocks rows;
   // of partial results: the body that was made, and the same as one sum over rows.part
   node_id sum_of_sums = no_node, flat = no_node;
-  moving_form moving;            // of partial results; a stage that is `partial` moves if it has one
+  shifted_moments_form moving;            // of partial results; a stage that is `partial` moves if it has one
   window_form window;            // window only; the lanes are those of `owned`, the last index
   place where = place::workspace;
   origin made = origin::program;
-  std::vector<node_id> in_turn;  // of the indices of a workspace: one place at a time is kept, see `in_turn.hpp`
+  std::vector<node_id> folded_storage;  // of the indices of a workspace: one place at a time is kept, see `folded_storage.hpp`
   bool asked = false;            // a check, or read by one: it runs before any output is stored
   bool decides = false;          // a number on which the choice of an algorithm depends, and nothing else
-  bool kept = false;             // of promised data alone: what one call made is good for the next
+  bool promised = false;             // of promised data alone: what one call made is good for the next
   int ordinal = 0;               // among outputs, workspaces or checks
   double bytes = 0, operations = 0;  // predicted
   std::vector<const char*> rules;  // that changed it, in order; see rules.cpp
   std::vector<std::string> reasons;
 };
 
-// Another kernel's loop of pieces is run by turns with this one's, see `beside.hpp`.
-struct turns_taken {
+// Another kernel's loop of tasks is run interleaved with this one's, see `interleaved.hpp`.
+struct interleaving {
   int with = -1;           // none
-  std::int64_t turns = 0;  // of each of the two
+  std::int64_t iterations = 0;  // of each of the two
   double cost = 0;         // of one, in nanoseconds
 };
 
 struct kernel_plan {
   std::string name;
   std::vector<int> stages;     // in order
-  node_id parallel = no_node;  // the index that pieces share; none: one piece
-  node_id row = no_node;       // the index of the rows that stages share, where pieces are blocks of them
+  node_id parallel = no_node;  // the index that tasks share; none: one task
+  node_id row = no_node;       // the index of the rows that stages share, where tasks are blocks of them
   std::int64_t chunk = 0;      // as in its stages
   int part = 0;                // of a stage that takes several kernels, in order
-  bool kept = false;           // its stages are
-  turns_taken beside;
-  double cost = 0;             // nanoseconds of one turn, estimated
+  bool promised = false;           // its stages are
+  interleaving interleaved;
+  double cost = 0;             // nanoseconds of one iteration, estimated
   double read = 0, written = 0, operations = 0;  // predicted, see predict_traffic
   double time = 0;             // nanoseconds that these bytes take at least
   std::string reason;

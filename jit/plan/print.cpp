@@ -51,8 +51,8 @@ std::string text_of(const graph& g, name_id name) {
 std::string name_of(const graph& g, node_id define) { return text_of(g, static_cast<name_id>(g[define].attribute)); }
 
 const char* way_name(way how) {
-  static const char* const names[] = {"map",   "partial", "scatter", "interval", "scan",    "taps", "window",
-                                      "lists", "events",  "sweep",   "space",    "updates", "tiles"};
+  static const char* const names[] = {"map",   "partial", "scatter", "range_scatter", "scan",    "stencil", "window",
+                                      "lists", "endpoints",  "sweep",   "space",    "updates", "tiles"};
   return names[static_cast<int>(how)];
 }
 
@@ -70,10 +70,10 @@ std::string print(const graph& g, const program_plan& p) {
     text += "kernel " + k.name;
     if (k.parallel != no_node) text += ", parallel over " + index_text(g, k.parallel);
     if (k.chunk > 0) text += " in chunks of " + std::to_string(k.chunk);
-    if (k.kept) text += ", in the first call only";
-    if (k.beside.with >= 0)
-      text += ", in " + std::to_string(k.beside.turns) + " turns with " +
-              p.kernels[static_cast<std::size_t>(k.beside.with)].name +
+    if (k.promised) text += ", in the first call only";
+    if (k.interleaved.with >= 0)
+      text += ", in " + std::to_string(k.interleaved.iterations) + " iterations with " +
+              p.kernels[static_cast<std::size_t>(k.interleaved.with)].name +
               ": memory does both faster than one after the other";
     if (k.part > 0) {  // the first of several stands for all
       text += "\n";

@@ -13,11 +13,11 @@ namespace sheaf::inline v0_1::plan {
 namespace {
 
 constexpr double listed_from = 32768;     // elements of the result: below, asking every slice costs less than a list
-constexpr double chunk_elements = 32768;  // of the result, that a piece owns
-constexpr double enough_pieces = 16;
+constexpr double chunk_elements = 32768;  // of the result, that a task owns
+constexpr double enough_tasks = 16;
 
 // Rows that stay in a core's cache between two walks.
-std::int64_t brief_slice(const facts& known) { return known.call().eager ? 3 : 32768; }
+std::int64_t size_optimised_slice(const facts& known) { return known.call().force_for_tests ? 3 : 32768; }
 
 // ---- conditions as ranges
 
@@ -254,15 +254,15 @@ void share_exponentials(graph& g, stage& s, const slice_lists& l, trust& trusted
   s.body = by_terms_of_sums(g, s.body, lanes, trusted);
 }
 
-// Reductions over the slice itself are computed where its rows are written, while they are in the cache; a piece that
+// Reductions over the slice itself are computed where its rows are written, while they are in the cache; a task that
 // begins within a slice does so again. Of a long slice they are stored before: no range is walked for both.
 bool compute_in_place(graph& g, const facts& known, stage& s, std::vector<stage>& before, trust& trusted) {
   const slice_lists l = bounds_of(g, s);
   if (l.low == no_node || l.high == no_node) return false;
   inline_definitions(g, s, l, before, trusted);
   share_exponentials(g, s, l, trusted);
-  const node_id brief = make(g, op::less_equal, make(g, op::sub, l.high, l.low), integer(g, brief_slice(known)));
-  const node_id extended = make(g, op::logical_not, brief);
+  const node_id size_optimised = make(g, op::less_equal, make(g, op::sub, l.high, l.low), integer(g, size_optimised_slice(known)));
+  const node_id extended = make(g, op::logical_not, size_optimised);
   stage like = s;
   like.vector = no_node;
   replacement here(g), stored_too(g);
@@ -270,16 +270,16 @@ bool compute_in_place(graph& g, const facts& known, stage& s, std::vector<stage>
     if (!walks_slice(g, l, n)) continue;
     const node_id of_long = where(g, n, extended, stored_too, trusted);
     stored_too.add(n, of_long);
-    const node_id of_brief = where(g, n, brief, here, trusted);
-    const node_id kept =
-        stored(g, of_long, "kept", like, before,
-               "of slices longer than " + std::to_string(brief_slice(known)) + ": several pieces need it");
-    here.add(n, make(g, op::select, brief, of_brief, kept));
-    s.slices.brief.push_back(g.arg(of_brief, 2));
+    const node_id of_size_optimised = where(g, n, size_optimised, here, trusted);
+    const node_id materialised =
+        stored(g, of_long, "materialised", like, before,
+               "of slices longer than " + std::to_string(size_optimised_slice(known)) + ": several tasks need it");
+    here.add(n, make(g, op::select, size_optimised, of_size_optimised, materialised));
+    s.slices.size_optimised.push_back(g.arg(of_size_optimised, 2));
   }
-  if (s.slices.brief.empty()) return false;
+  if (s.slices.size_optimised.empty()) return false;
   s.body = here(s.body);
-  s.reasons.push_back("what a slice of at most " + std::to_string(brief_slice(known)) +
+  s.reasons.push_back("what a slice of at most " + std::to_string(size_optimised_slice(known)) +
                       " rows needs of itself is computed with it in the cache");
   return true;
 }
@@ -287,22 +287,22 @@ bool compute_in_place(graph& g, const facts& known, stage& s, std::vector<stage>
 }  // namespace
 
 bool take_per_slice(graph& g, const facts& known, stage& s, std::vector<stage>& before, trust& trusted) {
-  if (s.how != way::interval || bound_indices(g, s.body).size() != 1) return false;
+  if (s.how != way::range_scatter || bound_indices(g, s.body).size() != 1) return false;
   if (!s.slices.sought) {
     s.slices.sought = true;
     if (compute_in_place(g, known, s, before, trusted)) return true;
   }
   node_id inner = no_node;
   for (const node_id n : reductions_within(g, s.body)) {
-    const auto& brief = s.slices.brief;
-    const bool in_place = std::find(brief.begin(), brief.end(), g.arg(n, 2)) != brief.end();
+    const auto& size_optimised = s.slices.size_optimised;
+    const bool in_place = std::find(size_optimised.begin(), size_optimised.end(), g.arg(n, 2)) != size_optimised.end();
     if (!g.free[n].has(g.ordinal(s.owned)) && has_closed_ranges(g, n) && !in_place) inner = n;  // the last: outermost
   }
   if (inner == no_node) return false;
   stage like = s;
   like.vector = no_node;
   const node_id value =
-      stored(g, inner, "kept", like, before, "it depends on the slice, not on the row: once for each slice");
+      stored(g, inner, "materialised", like, before, "it depends on the slice, not on the row: once for each slice");
   replacement put(g);
   put.add(inner, value);
   s.body = put(s.body);
@@ -331,18 +331,18 @@ stage lists_stage(graph& g, const facts& known, const slice_lists& l) {
 void sort_slices(graph& g, const facts& known, stage& lists, std::vector<stage>& done) {
   constexpr double sorted_from = 64;
   const slice_lists& l = lists.slices;
-  if (!known.call().gpu || (!known.call().eager && known.trips(l.slice) < sorted_from)) return;
+  if (!known.call().gpu || (!known.call().force_for_tests && known.trips(l.slice) < sorted_from)) return;
   sort_on_device(g, known, lists, {.outer = l.slice, .room = trips_of(g, l.slice), .keys = chunks_of(g, l)}, done);
 }
 
 bool list_slices(graph& g, const facts& known, stage& s, std::vector<stage>& done) {
-  if (s.how != way::interval || s.slices.array != no_node) return false;
+  if (s.how != way::range_scatter || s.slices.array != no_node) return false;
   const auto bound = bound_indices(g, s.body);
   index_set all = set_of(g, s.indices);
-  const algorithm wanted = known.call().steer.algorithm;
+  const algorithm wanted = known.call().overrides.algorithm;
   if (wanted == algorithm::direct) return false;
   const bool enough =
-      known.call().eager || s.levelled || wanted == algorithm::lists ||
+      known.call().force_for_tests || s.reads_block_tree || wanted == algorithm::inverse_index ||
       (known.trips(bound[0]) >= 4 && known.trips(all) >= known.elements(listed_from));
   if (bound.size() != 1 || !enough) return false;
   slice_lists l = bounds_of(g, s);
@@ -355,16 +355,16 @@ bool list_slices(graph& g, const facts& known, stage& s, std::vector<stage>& don
   if (g.type(l.low) != element::i64 || g.type(l.high) != element::i64) return false;
   all.erase(g.ordinal(s.owned));
   const double across = known.trips(all), rows = known.trips(s.owned);
-  l.chunk = known.call().eager || s.levelled ? 4 : 64;
-  const double piece =
-      s.slices.brief.empty() ? known.elements(chunk_elements) : 4 * static_cast<double>(brief_slice(known));
-  while (static_cast<double>(l.chunk) * across < piece &&
-         static_cast<double>(l.chunk) * 2 * known.pieces(enough_pieces) < rows)
+  l.chunk = known.call().force_for_tests || s.reads_block_tree ? 4 : 64;
+  const double task =
+      s.slices.size_optimised.empty() ? known.elements(chunk_elements) : 4 * static_cast<double>(size_optimised_slice(known));
+  while (static_cast<double>(l.chunk) * across < task &&
+         static_cast<double>(l.chunk) * 2 * known.tasks(enough_tasks) < rows)
     l.chunk *= 2;
-  // Of threads' pieces no size is right: half or twice as many rows are worth less than another sort.
+  // Of threads' tasks no size is right: half or twice as many rows are worth less than another sort.
   const auto fits = [&](const slice_lists& o) {
     const bool near = std::max(o.chunk, l.chunk) == 2 * std::min(o.chunk, l.chunk);
-    return o.chunk == l.chunk || (known.for_teams() && !o.all && near);
+    return o.chunk == l.chunk || (known.for_groups() && !o.all && near);
   };
   for (const stage& other : done) {
     const slice_lists& o = other.slices;
@@ -372,16 +372,16 @@ bool list_slices(graph& g, const facts& known, stage& s, std::vector<stage>& don
         !fits(o))
       continue;
     l.chunk = o.chunk;
-    l.array = other.define, l.brief = s.slices.brief, l.sought = s.slices.sought;
+    l.array = other.define, l.size_optimised = s.slices.size_optimised, l.sought = s.slices.sought;
     s.slices = l;
     return true;
   }
   stage lists = lists_stage(g, known, l);
   lists.when = s.when;
   sort_slices(g, known, lists, done);
-  l.array = lists.define, l.brief = s.slices.brief, l.sought = s.slices.sought;
+  l.array = lists.define, l.size_optimised = s.slices.size_optimised, l.sought = s.slices.sought;
   s.slices = l;
-  s.reasons.push_back("a piece walks the slices that meet its rows, and writes each row once");
+  s.reasons.push_back("a task walks the slices that meet its rows, and writes each row once");
   done.push_back(std::move(lists));
   return true;
 }

@@ -28,7 +28,7 @@ class recurrence {
     backward = low.slope == 1;
     may_vanish = true;
     node_id factor = g.arg(w.value, 0);
-    if (holds(g, factor, op::reduce)) factor = kept(factor, "factor", "a recurrence walks over it");
+    if (holds(g, factor, op::reduce)) factor = materialised(factor, "factor", "a recurrence walks over it");
     const node_id sum = found_sum(g.arg(w.value, 1), factor, "each result is made of the one before");
     const node_id here = at(sum, backward ? r.low : make(g, op::add, r.high, integer(g, -1)));
     return make(g, op::select, make(g, op::less, r.low, r.high), here, number_like(g, here, 0));
@@ -153,7 +153,7 @@ class recurrence {
     return put(loaded);
   }
   node_id previous() { return make(g, op::add, walk, integer(g, backward ? 1 : -1)); }
-  node_id kept(node_id e, const char* name, const std::string& reason) {
+  node_id materialised(node_id e, const char* name, const std::string& reason) {
     const node_id found = stored(g, e, name, layout_of(g, known, e, s), before, reason);
     trusted.insert(found);
     return found;
@@ -172,7 +172,7 @@ class recurrence {
     const node_id body = g.arg(n, 0), rest = deltas::conjunction_without(g, list, hit);
     if (!only(body, u) || !only(rest, u)) return no_node;
     start();
-    const node_id running = kept(walked_key, "running", "the extremum so far, which its ties are compared with");
+    const node_id running = materialised(walked_key, "running", "the extremum so far, which its ties are compared with");
     const node_id same = make(g, op::equal, at(running, previous()), running);
     node_id condition = walked(rest);
     if (!adjoint) condition = conjunction(g, make(g, op::equal, keyed_at(walk), running), condition);
@@ -215,10 +215,10 @@ class recurrence {
     const node_id a = g.arg(g.arg(power, 0), 0), c = g.arg(g.arg(power, 0), 1);
     if (!only(rest, u)) return no_node;
     start();
-    const node_id shift = kept(walked(c), "running", "the largest so far, which the terms are relative to");
+    const node_id shift = materialised(walked(c), "running", "the largest so far, which the terms are relative to");
     const node_id before_it = at(shift, previous());
     const node_id gap = adjoint ? make(g, op::sub, shift, before_it) : make(g, op::sub, before_it, shift);
-    const node_id factor = kept(make(g, op::exp, gap), "factor", "from one shift to the next");
+    const node_id factor = materialised(make(g, op::exp, gap), "factor", "from one shift to the next");
     node_id value = walked(rest);
     if (!adjoint) value = make(g, op::mul, value, make(g, op::exp, make(g, op::sub, keyed_at(walk), shift)));
     const node_id sum =
@@ -233,13 +233,13 @@ class recurrence {
 
   // The stage that takes the steps, in f64 for floating sums.
   node_id found_sum(node_id value, node_id factor, const char* reason) {
-    if (holds(g, value, op::reduce)) value = kept(value, "kept", "a recurrence walks over it");
+    if (holds(g, value, op::reduce)) value = materialised(value, "materialised", "a recurrence walks over it");
     const element type = is_floating(g.type(n)) ? element::f64 : g.type(n);
     value = cast_to(g, type, value);
     const node_id body = g.type(factor) == element::boolean
                              ? make(g, op::select, factor, value, number_like(g, value, 0))
                              : make(g, op::add, value, cast_to(g, type, factor));
-    const node_id result = kept(body, "recurrence", reason);
+    const node_id result = materialised(body, "recurrence", reason);
     stage& made = stage_of(result);
     made.how = way::scan;
     made.owned = walk;
@@ -284,7 +284,7 @@ class recurrence {
     trust_alike(g, factor, put, trusted);
     const node_id times = keeps ? put(factor) : cast_to(g, type, put(factor));
     const node_id step = make(g, op::add, put(value), cast_to(g, type, put(factor)));
-    const node_id end = kept(intern_reduce(g, monoid::sum, type, step, truth(g, true), {inner}), "block_end",
+    const node_id end = materialised(intern_reduce(g, monoid::sum, type, step, truth(g, true), {inner}), "block_end",
                              "what a block of a recurrence comes to");
     stage& ends = stage_of(end);
     ends.how = way::scan;
@@ -300,12 +300,12 @@ class recurrence {
       all = make(g, op::select, intern_reduce(g, monoid::any, element::boolean, none, truth(g, true), {inner}), nothing,
                  all);
     }
-    const node_id share = kept(all, "block_share", "what a block of a recurrence keeps of what was before it");
+    const node_id share = materialised(all, "block_share", "what a block of a recurrence keeps of what was before it");
     replacement earlier(g);  // beyond the ends, where these loads mask themselves, there is 0
     earlier.add(p, make(g, backward ? op::add : op::sub, q, one));
     const node_id value_before = earlier(end), share_before = earlier(share);
     const node_id begun =
-        kept(make(g, op::add, value_before, cast_to(g, type, share_before)), "block_begin", "a recurrence over blocks");
+        materialised(make(g, op::add, value_before, cast_to(g, type, share_before)), "block_begin", "a recurrence over blocks");
     stage& begins = stage_of(begun);
     begins.how = way::scan;
     begins.owned = q;
@@ -325,7 +325,7 @@ class recurrence {
     made.scan.block = block_size;
     made.scan.block_index = p;
     made.scan.carry = carry;
-    made.reasons.push_back("blocks of " + std::to_string(block_size) + ", so that pieces can share it");
+    made.reasons.push_back("blocks of " + std::to_string(block_size) + ", so that tasks can share it");
     before.push_back(std::move(made));  // after what it reads
   }
   node_id read(node_id sum) {

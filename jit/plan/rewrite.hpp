@@ -41,7 +41,7 @@ inline std::vector<node_id> reductions_in(const graph& g, node_id root) {
 
 // The loads whose values say which row `load` is of. Those of an index's range do not: its rows lie one after the
 // other.
-inline std::vector<node_id> names_of(const graph& g, node_id load) {
+inline std::vector<node_id> index_operands(const graph& g, node_id load) {
   std::vector<node_id> names;
   std::unordered_set<node_id> seen;
   const auto walk = [&](auto&& self, node_id n) -> void {
@@ -92,7 +92,7 @@ inline index_set set_of(const graph& g, const std::vector<node_id>& indices) {
   return set;
 }
 
-// How many positions an index has, and how many pieces of one size hold so many.
+// How many positions an index has, and how many tasks of one size hold so many.
 inline node_id trips_of(graph& g, node_id idx) {
   return make(g, op::maximum, make(g, op::sub, g.arg(idx, 1), g.arg(idx, 0)), integer(g, 0));
 }

@@ -14,7 +14,7 @@ namespace {
 constexpr double most_columns = 1 << 16;   // of partial results that stay in a core's caches
 constexpr double worth_sharing = 1 << 16;  // elements of a pass: below, it stays in the cache
 
-// Results along `columns`, in these lanes: so many that rows are better walked as they lie than down strips of lanes.
+// Results along `columns`, in these lanes: so many that rows are better walked as they lie than down scratch rows of lanes.
 bool are_wide_rows(const facts& known, node_id columns, int lanes) {
   return known.trips(columns) >= 2.0 * lanes && known.trips(columns) <= most_columns;
 }
@@ -144,10 +144,10 @@ class sharing {
     return set;
   }
 
-  // Results of many columns: down a strip of lanes each row is another page, a few rows side by side are read as they
+  // Results of many columns: down a scratch row of lanes each row is another page, a few rows side by side are read as they
   // lie.
   bool walks_wide_rows(const cluster& c) const {
-    if (known_.for_teams()) return false;
+    if (known_.for_groups()) return false;
     return std::all_of(c.partials.begin(), c.partials.end(), [&](int p) {
       const stage& s = at(p);
       const bool of_columns =
@@ -159,7 +159,7 @@ class sharing {
     });
   }
 
-  // Does it wait for none of the cluster but the one that centres it?
+  // Does it wait for none of the cluster but the one that shifts it?
   bool may_follow(int i, const cluster& c) const {
     const stage& s = at(i);
     return std::all_of(c.partials.begin(), c.partials.end(), [&](int p) {
@@ -208,7 +208,7 @@ class sharing {
   void share(cluster& c) {
     std::vector<int> updated;
     for (const int i : c.partials)
-      if (update_by_row(at(i), c)) updated.push_back(i), move(i, c);
+      if (inverse_index_by_row(at(i), c)) updated.push_back(i), move(i, c);
     if (updated.empty()) return;
     const std::string rows =
         "its rows are walked in blocks of " + std::to_string(c.rows.size) + ", with the partial results over them";
@@ -230,18 +230,18 @@ class sharing {
 
   // A result of a row that was stored for the partial results, which now find it in the same row.
   void inline_row_result(int i, const cluster& c) {
-    const stage& kept = at(i);
-    if (kept.where != place::workspace || kept.loops != std::vector<node_id>{c.rows.block, c.rows.part}) return;
-    const node_id use = result_of(g_, kept);
+    const stage& materialised = at(i);
+    if (materialised.where != place::workspace || materialised.loops != std::vector<node_id>{c.rows.block, c.rows.part}) return;
+    const node_id use = result_of(g_, materialised);
     std::vector<stage> rewritten = plan_.stages;
     for (stage& s : rewritten) {
-      if (s.define == kept.define) continue;
+      if (s.define == materialised.define) continue;
       replacement put(g_);
-      put.add(use, kept.body);
+      put.add(use, materialised.body);
       s.body = put(s.body);
       bool left = false;
       for_each_node(g_, s.body,
-                    [&](node_id n) { left = left || (g_.kind(n) == op::load && g_.arg(n, 0) == kept.define); });
+                    [&](node_id n) { left = left || (g_.kind(n) == op::load && g_.arg(n, 0) == materialised.define); });
       if (left) return;
     }
     plan_.stages = std::move(rewritten);
@@ -249,13 +249,13 @@ class sharing {
   }
 
   // Loops over block, row, and what the results have beside the block. What is reduced within a row is reduced first.
-  bool update_by_row(stage& s, const cluster& c) {
+  bool inverse_index_by_row(stage& s, const cluster& c) {
     if (s.sum_of_sums != no_node && s.body != s.sum_of_sums) return false;
     if (s.sum_of_sums != no_node) {
       stage one = s;
       one.body = s.flat;
       one.sum_of_sums = one.flat = no_node;
-      if (!update_by_row(one, c)) return false;
+      if (!inverse_index_by_row(one, c)) return false;
       s = std::move(one);
       return true;
     }
@@ -304,7 +304,7 @@ class sharing {
 }  // namespace
 
 bool walks_wide_rows(graph& g, const facts& known, node_id n, node_id body, const stage& s) {
-  const bool planned = !known.for_teams() && known.call().steer.fusion == fusion::planned;
+  const bool planned = !known.for_groups() && known.call().overrides.fusion == fusion::planned;
   if (!planned || s.vector == no_node || g[n].count != 3 || holds(g, body, op::reduce)) return false;
   const node_id extremum = intern_reduce(g, monoid::max, g.type(body), body, truth(g, true), bound_indices(g, n));
   return g.free[n] == set_of(g, {s.vector}) &&

@@ -1,7 +1,7 @@
 #include <sheaf/jit/plan/rules.hpp>
 
-#include <sheaf/jit/plan/interleaved.hpp>
-#include <sheaf/jit/plan/levels.hpp>
+#include <sheaf/jit/plan/polyphase.hpp>
+#include <sheaf/jit/plan/block_tree.hpp>
 #include <sheaf/jit/plan/placement.hpp>
 #include <sheaf/jit/plan/ragged.hpp>
 #include <sheaf/jit/plan/recurrence.hpp>
@@ -10,11 +10,11 @@
 #include <sheaf/jit/plan/scatters.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 #include <sheaf/jit/plan/sweep.hpp>
-#include <sheaf/jit/plan/taps.hpp>
-#include <sheaf/jit/plan/tie_ranges.hpp>
-#include <sheaf/jit/plan/tie_windows.hpp>
+#include <sheaf/jit/plan/stencil.hpp>
+#include <sheaf/jit/plan/extremum_ranges.hpp>
+#include <sheaf/jit/plan/extremum_windows.hpp>
 #include <sheaf/jit/plan/tiles.hpp>
-#include <sheaf/jit/plan/updates.hpp>
+#include <sheaf/jit/plan/inverse_index.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
@@ -42,7 +42,7 @@ bool on_reduction(context& c, stage& s, site& at) {
   }
 }
 
-bool polyphase(context& c, stage& s, site& at) { return !at.slides() && on_reduction<take_interleaved>(c, s, at); }
+bool polyphase(context& c, stage& s, site& at) { return !at.slides() && on_reduction<take_polyphase>(c, s, at); }
 bool position(context& c, stage& s, site& at) {
   return row(monoid_of(c.g, at.node)).position && on_reduction<take_position>(c, s, at);
 }
@@ -56,16 +56,16 @@ constexpr rule table[] = {
     {"sweep", "one pass down the rows serves all slices; asked before the slower ways for slices",
      on_stage<take_sweep>},
     {"segmented tiles", "slices that follow each other; a sweep is better where they overlap", on_stage<take_tiles>},
-    {"block tree", "overlapping slices that no sweep takes", on_stage<take_levels>},
-    {"block tree scatter", "its transpose", on_stage<take_spread>},
+    {"block tree", "overlapping slices that no sweep takes", on_stage<take_block_tree>},
+    {"block tree scatter", "its transpose", on_stage<scatter_block_tree>},
     {"cancel subscripts", "so that ranges can be seen to slide", nullptr, cancel_subscripts, innermost, 1},
     {"recurrence", "what meets a running extremum, while that can still be seen", nullptr,
      on_reduction<take_recurrence>, outermost, 2},
     {"extremum with sum, windows", "sums over ties, while the extremum they meet can still be seen", nullptr,
-     on_reduction<take_tied>, outermost, 3},
+     on_reduction<take_extremum_window>, outermost, 3},
     {"extremum with sum, ranges", "where windows move by more than one element or along columns", nullptr,
-     on_reduction<take_tie_ranges>, outermost, 3},
-    {"extremum with sum, blocks", "windows of several dimensions", nullptr, on_reduction<take_tie_blocks>, outermost,
+     on_reduction<take_extremum_ranges>, outermost, 3},
+    {"extremum with sum, blocks", "windows of several dimensions", nullptr, on_reduction<take_extremum_blocks>, outermost,
      3},
     {"position", "a window's position is a fold of pairs: asked before folds of values", nullptr, position, innermost,
      4},
@@ -81,7 +81,7 @@ constexpr rule table[] = {
     {"window", "one pass along memory", nullptr, window_in_one_pass, innermost, 4},
     {"two-scan window", "large windows that one pass does not take", nullptr, window_of_two_scans, innermost, 4},
     {"materialised results", "reductions at places of a narrowed range: stored at all of its places",
-     on_stage<take_kept_results>},
+     on_stage<take_materialised_results>},
     {"materialised ties", "both sides of a comparison must be the same bits", on_stage<take_ties>},
     {"repeated terms", "slow functions of few values in a scatter of many", on_stage<take_repeated>},
     {"placement", "last but one: sees what the rules above left in the loops", on_stage<take_misplaced>},

@@ -4,22 +4,22 @@
 
 #include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/dsl/passes/running_derivative.hpp>
-#include <sheaf/jit/plan/interleaved.hpp>
+#include <sheaf/jit/plan/polyphase.hpp>
 #include <sheaf/jit/plan/layout.hpp>
 #include <sheaf/jit/plan/recurrence.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/separate.hpp>
 #include <sheaf/jit/plan/sliding.hpp>
 #include <sheaf/jit/plan/stages.hpp>
-#include <sheaf/jit/plan/tie_ranges.hpp>
-#include <sheaf/jit/plan/tie_windows.hpp>
+#include <sheaf/jit/plan/extremum_ranges.hpp>
+#include <sheaf/jit/plan/extremum_windows.hpp>
 #include <sheaf/jit/plan/windows.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
 namespace {
 
-constexpr double enough_pieces = 16;
+constexpr double enough_tasks = 16;
 constexpr std::int64_t block_elements = 16384;
 constexpr double blocks_from = 131072;  // elements: below, one pass over the data is as fast
 constexpr double window_from = 48;      // steps of one result, beside three scans and their memory
@@ -32,7 +32,7 @@ node_id plain_value(graph& g, const facts& known, node_id value, const stage& s,
     for (int k = 0; k < g[value].count; ++k) parts.push(plain_value(g, known, g.arg(value, k), s, before));
     return tuple(g, parts);
   }
-  return stored(g, value, "kept", layout_of(g, known, value, s), before, "a scan walks over it");
+  return stored(g, value, "materialised", layout_of(g, known, value, s), before, "a scan walks over it");
 }
 
 element carried(monoid fold, element type) {
@@ -60,7 +60,7 @@ void carry_blocks(graph& g, const facts& known, stage& s, std::vector<stage>& be
     trusted.insert(load);
     return load;
   };
-  const std::string reason = "blocks of " + std::to_string(f.block) + ", so that pieces can share the scan";
+  const std::string reason = "blocks of " + std::to_string(f.block) + ", so that tasks can share the scan";
   const auto total = [&](monoid fold, element type, node_id value) {
     const node_id whole = intern_reduce(g, fold, type, value, truth(g, true), {part});
     return read(stored(g, whole, "partial", layout_of(g, known, f.value, s), before, reason, origin::partial));
@@ -110,7 +110,7 @@ void make_scan(graph& g, const facts& known, stage& s, const sliding& r, std::ve
   const double rows = known.trips(others), places = known.trips(f.walk);
   const bool begins = known_equal(g, g.arg(f.walk, 0), g.arg(s.owned, 0)), inclusive = f.shift == (f.backward ? 0 : 1);
   const bool aligned = begins && (inclusive || (!f.backward && f.shift == 0));
-  if (!aligned || rows >= known.pieces(enough_pieces) * (known.for_teams() ? 2 : 64) ||
+  if (!aligned || rows >= known.tasks(enough_tasks) * (known.for_groups() ? 2 : 64) ||
       rows * places < known.elements(blocks_from))
     return;
   std::int64_t block = 64;
@@ -179,9 +179,9 @@ node_id make_window(graph& g, const facts& known, const sliding& r, std::int64_t
   walked w = value_along(g, r, trusted);
   w.value = plain_value(g, known, w.value, s, before);
   const monoid fold = monoid_of(g, r.reduce);
-  const element type = g.type(r.reduce), kept = type == element::f16 || type == element::bf16 ? element::f32 : type;
+  const element type = g.type(r.reduce), materialised = type == element::f16 || type == element::bf16 ? element::f32 : type;
   const bool several = g.kind(w.value) == op::tuple;
-  if (!several) w.value = cast_to(g, kept, w.value);
+  if (!several) w.value = cast_to(g, materialised, w.value);
   const std::string reason =
       "window of " + std::to_string(width) + ": running blocks of its size, so that its cost does not grow with it";
   const auto ends_of = [&](monoid own, element held) {
@@ -203,7 +203,7 @@ node_id make_window(graph& g, const facts& known, const sliding& r, std::int64_t
     left = lefts[component];
     result = combined(g, fold, lefts, rights)[component];
   } else {
-    const auto ends = ends_of(fold, kept);
+    const auto ends = ends_of(fold, materialised);
     left = ends.first;
     result = combined(g, fold, left, ends.second);
   }
@@ -213,7 +213,7 @@ node_id make_window(graph& g, const facts& known, const sliding& r, std::int64_t
     result = make(g, op::select, make(g, op::less, last_block, r.low), left, result);
   }
   if (!known_less_equal(g, plus(g, r.low, 1), r.high))
-    result = make(g, op::select, make(g, op::less, r.low, r.high), result, identity_of(g, fold, kept));
+    result = make(g, op::select, make(g, op::less, r.low, r.high), result, identity_of(g, fold, materialised));
   return cast_to(g, type, result);
 }
 

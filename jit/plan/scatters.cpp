@@ -37,7 +37,7 @@ scatter_form scatter_of(graph& g, node_id n) {
     for (const node_id d : list) {
       if (g.kind(c) != op::less_equal || g.kind(d) != op::less || g.arg(c, 1) != g.arg(d, 0)) continue;
       const node_id j = g.arg(c, 1);
-      if (free_index(j) && target(g.arg(c, 0), j) && target(g.arg(d, 1), j)) return {way::interval, j};
+      if (free_index(j) && target(g.arg(c, 0), j) && target(g.arg(d, 1), j)) return {way::range_scatter, j};
     }
   return {};
 }
@@ -62,11 +62,11 @@ node_id counted(graph& g, node_id n) {
   return cast_to(g, g.type(n), make(g, op::select, make(g, op::equal, count, zero), zero, product));
 }
 
-// An interval scatter over slices and more: each row of a slice takes one reduction over the rest, and the slices can
+// A range scatter scatter over slices and more: each row of a slice takes one reduction over the rest, and the slices can
 // be listed.
 node_id nested(graph& g, node_id n, const scatter_form& form) {
   const auto bound = bound_indices(g, n);
-  if (form.how != way::interval || bound.size() < 2 || is_own(monoid_of(g, n))) return n;
+  if (form.how != way::range_scatter || bound.size() < 2 || is_own(monoid_of(g, n))) return n;
   flat<node_id> list;
   deltas::conjuncts(g, g.arg(n, 1), list);
   index_set deciding;  // and what their ranges depend on
@@ -114,8 +114,8 @@ bool take_scatter(graph& g, stage& s, std::vector<stage>& before) {
       s.how = form.how;
       s.owned = form.owned;
       s.reasons.push_back(form.how == way::scatter
-                              ? "scatter: its condition fixes an index by data; pieces own rows"
-                              : "interval scatter: its condition is a range made of data; pieces own rows");
+                              ? "scatter: its condition fixes an index by data; tasks own rows"
+                              : "range_scatter scatter: its condition is a range made of data; tasks own rows");
       continue;
     }
     const node_id wide = narrow ? intern_reduce(g, monoid_of(g, n), element::f32, cast_to(g, element::f32, g.arg(n, 0)),

@@ -4,10 +4,10 @@
 
 #include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/jit/plan/cost.hpp>
-#include <sheaf/jit/plan/folds.hpp>
+#include <sheaf/jit/plan/mixed_precision.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
-#include <sheaf/jit/plan/taps.hpp>
-#include <sheaf/jit/plan/updates.hpp>
+#include <sheaf/jit/plan/stencil.hpp>
+#include <sheaf/jit/plan/inverse_index.hpp>
 #include <sheaf/jit/plan/weights.hpp>
 
 namespace sheaf::inline v0_1::plan {
@@ -15,12 +15,12 @@ namespace sheaf::inline v0_1::plan {
 namespace {
 
 constexpr double share_of_lane = weights::share_of_lane;
-constexpr double enough_pieces = 16;
+constexpr double enough_tasks = 16;
 constexpr double chunk_elements = 8192;
 
-// On a GPU a piece of lanes is a team's: narrower vectors make more of them, down to those of a warp.
+// On a GPU a task of lanes is a group's: narrower vectors make more of them, down to those of a warp.
 void narrow_lanes(const facts& known, stage& s) {
-  while (s.lanes > 32 && known.trips(s.vector) / s.lanes < known.pieces(enough_pieces)) s.lanes /= 2;
+  while (s.lanes > 32 && known.trips(s.vector) / s.lanes < known.tasks(enough_tasks)) s.lanes /= 2;
 }
 
 // The first loop with enough iterations is shared, else the longest. Lanes are shared in chunks, unless a reduction
@@ -41,7 +41,7 @@ void parallelise(graph& g, const facts& known, stage& s) {
       if (repeats || known.trips(idx) < 64 * s.lanes) continue;
     }
     if (s.parallel == no_node || known.trips(idx) > known.trips(s.parallel)) s.parallel = idx;
-    if (known.trips(s.parallel) >= known.pieces(enough_pieces)) break;
+    if (known.trips(s.parallel) >= known.tasks(enough_tasks)) break;
   }
   if (s.parallel == no_node) return;
   if (s.parallel == s.vector) {
@@ -54,7 +54,7 @@ void parallelise(graph& g, const facts& known, stage& s) {
       index_set bound = set_of(g, bound_indices(g, n));
       each *= std::max(1.0, std::min(64.0, known.trips(bound)));
     });
-    if (known.for_teams()) narrow_lanes(known, s);
+    if (known.for_groups()) narrow_lanes(known, s);
     s.chunk = s.lanes;
     while (static_cast<double>(s.chunk) * each < known.elements(chunk_elements)) s.chunk *= 2;
   } else {
@@ -65,7 +65,7 @@ void parallelise(graph& g, const facts& known, stage& s) {
 
 // Bounds are read once a slice: what counts is the width of the rows that are written.
 int lanes_of_rows(const graph& g, const facts& known, const stage& s) {
-  if (known.call().steer.lanes != 0) return known.call().steer.lanes;
+  if (known.call().overrides.lanes != 0) return known.call().overrides.lanes;
   bool heavy = false;
   for_each_node(g, g.arg(s.body, 0), [&](node_id n) { heavy = heavy || is_function(g, n); });
   const int most = (heavy || s.vector == s.owned ? 128 : 512) / row(g.type(s.define)).bytes;
@@ -74,18 +74,18 @@ int lanes_of_rows(const graph& g, const facts& known, const stage& s) {
   return lanes;
 }
 
-// Stores past the caches that come in long runs keep loads waiting: a copy, of both in turns, is a tenth faster with
+// Stores by non-temporal stores that come in long runs keep loads waiting: a copy, of both in iterations, is a tenth faster with
 // four registers of lanes than with sixteen.
 int lanes_of_large(const graph& g, const facts& known, const stage& s) {
   constexpr double large = 8 << 20;  // bytes of a result, whatever this machine's caches: lanes of sums decide bits
-  constexpr int turn = 256;          // bytes; sums that visit the loop keep so many lanes, and their digits
+  constexpr int iteration = 256;          // bytes; sums that visit the loop keep so many lanes, and their digits
   index_set all = set_of(g, s.indices);
   const int bytes = row(g.type(s.define)).bytes;
   const bool is_large = known.trips(all) * bytes >= large;
-  return is_large && !known.for_teams() && known.call().steer.lanes == 0 ? std::max(8, turn / bytes) : 256;
+  return is_large && !known.for_groups() && known.call().overrides.lanes == 0 ? std::max(8, iteration / bytes) : 256;
 }
 
-// Pieces own batches where there are enough, else blocks of the owned index. The last index runs in lanes.
+// Tasks own batches where there are enough, else blocks of the owned index. The last index runs in lanes.
 void schedule_scatter(graph& g, const facts& known, stage& s) {
   s.loops = s.indices;
   s.vector = no_node;
@@ -97,14 +97,14 @@ void schedule_scatter(graph& g, const facts& known, stage& s) {
   const index_set condition = g.free[at != no_node ? at : g.arg(s.body, 1)];
   const bool decides = last != s.owned && condition.has(g.ordinal(last));
   const node_id value = g.arg(s.body, 0);
-  const bool along_rows = last != s.owned || (s.how == way::interval && cost_of(g, known, value, last, 1024) <=
+  const bool along_rows = last != s.owned || (s.how == way::range_scatter && cost_of(g, known, value, last, 1024) <=
                                                                             cost_of(g, known, value, no_node, 1024));
   if (along_rows && !decides && may_vectorise(g, s.body, last)) {
     s.vector = last;
     s.lanes = std::min(64, lanes_for(g, known, s.body, last, false));
   }
-  if (s.updates.array != no_node) {
-    s.chunk = s.updates.chunk;
+  if (s.inverse.array != no_node) {
+    s.chunk = s.inverse.chunk;
     return;
   }
   if (s.slices.array != no_node) {
@@ -113,13 +113,13 @@ void schedule_scatter(graph& g, const facts& known, stage& s) {
     return;
   }
   for (const node_id idx : s.indices)
-    if (idx != s.owned && idx != last && known.trips(idx) >= known.pieces(enough_pieces)) {
+    if (idx != s.owned && idx != last && known.trips(idx) >= known.tasks(enough_tasks)) {
       s.parallel = idx;
       break;
     }
   if (s.parallel == s.owned) {
     s.chunk = 64;
-    while (static_cast<double>(s.chunk) * 2 * known.pieces(enough_pieces) < known.trips(s.owned)) s.chunk *= 2;
+    while (static_cast<double>(s.chunk) * 2 * known.tasks(enough_tasks) < known.trips(s.owned)) s.chunk *= 2;
   }
 }
 
@@ -160,8 +160,8 @@ void schedule_scan(graph& g, const facts& known, stage& s) {
     return;
   }
   for (const node_id idx : s.loops) {
-    const double turns = known.trips(idx) / (idx == s.vector ? s.lanes : 1);
-    if (s.parallel == no_node || turns > known.trips(s.parallel) / (s.parallel == s.vector ? s.lanes : 1))
+    const double iterations = known.trips(idx) / (idx == s.vector ? s.lanes : 1);
+    if (s.parallel == no_node || iterations > known.trips(s.parallel) / (s.parallel == s.vector ? s.lanes : 1))
       s.parallel = idx;
   }
   if (s.parallel == no_node) return;
@@ -170,14 +170,14 @@ void schedule_scan(graph& g, const facts& known, stage& s) {
   if (s.parallel == s.vector) s.chunk = s.lanes;
 }
 
-// Results of a window lie along the lanes. Pieces share the longest other index, or whole blocks.
+// Results of a window lie along the lanes. Tasks share the longest other index, or whole blocks.
 void schedule_window(const facts& known, stage& s) {
   s.vector = s.owned;
   s.loops.clear();
   s.parallel = s.owned;
   for (const node_id idx : s.indices)
     if (idx != s.owned &&
-        (known.trips(idx) >= known.pieces(enough_pieces) || known.trips(s.owned) <= 2 * known.elements(chunk_elements)))
+        (known.trips(idx) >= known.tasks(enough_tasks) || known.trips(s.owned) <= 2 * known.elements(chunk_elements)))
       s.parallel = idx;
   if (s.parallel != s.owned) s.loops.push_back(s.parallel);
   for (const node_id idx : s.indices)
@@ -186,9 +186,9 @@ void schedule_window(const facts& known, stage& s) {
   if (s.parallel != s.owned) return;
   s.chunk = s.window.block > 0 ? s.window.block : s.lanes;
   while (static_cast<double>(s.chunk) < 2 * known.elements(chunk_elements)) s.chunk *= 2;
-  // The first block of a piece folds once more what is before it.
+  // The first block of a task folds once more what is before it.
   while (s.chunk < 8 * s.window.block &&
-         known.trips(s.owned) > 4 * known.pieces(enough_pieces) * static_cast<double>(s.chunk))
+         known.trips(s.owned) > 4 * known.tasks(enough_tasks) * static_cast<double>(s.chunk))
     s.chunk *= 2;
 }
 
@@ -203,7 +203,7 @@ void schedule(graph& g, const facts& known, stage& s) {
     return schedule_scan(g, known, s);
   }
   if (s.how == way::tiles) return;
-  if (s.how == way::taps) return schedule_taps(g, known, s);
+  if (s.how == way::stencil) return schedule_stencil(g, known, s);
   if (s.how == way::window) {
     s.operations = repeats * 4 * (share_of_lane + cost_of(g, known, s.window.value, no_node, 1) * share_of_lane);
     return schedule_window(known, s);
@@ -241,7 +241,7 @@ void schedule(graph& g, const facts& known, stage& s) {
     if (!inside) s.lanes = std::min(s.lanes, lanes_of_large(g, known, s));
     // Its reductions run one after the other, and bounds are read once a slice.
     const int row_of_lanes = 512 / std::max(4, row(g.type(s.define)).bytes);
-    if (known.call().steer.lanes == 0 && s.levelled && s.lanes < row_of_lanes && s.lanes < known.trips(s.vector))
+    if (known.call().overrides.lanes == 0 && s.reads_block_tree && s.lanes < row_of_lanes && s.lanes < known.trips(s.vector))
       s.lanes = row_of_lanes;
   } else {
     s.lanes = 1;

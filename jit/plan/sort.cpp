@@ -17,7 +17,7 @@ int bits_of(std::int64_t most) { return static_cast<int>(std::bit_width(static_c
 }  // namespace
 
 node_id tiles_of(graph& g, const sort_form& f, int pass) {
-  return pass == 0 ? pieces_of(g, trips_of(g, f.outer), f.turns) : pieces_of(g, f.room, tile_places);
+  return pass == 0 ? pieces_of(g, trips_of(g, f.outer), f.iterations) : pieces_of(g, f.room, tile_places);
 }
 
 node_id counts_at(graph& g, const sort_form& f) {
@@ -39,11 +39,11 @@ node_id reaches_at(graph& g, const sort_form& f) {
 }
 
 bool sort_on_device(graph& g, const facts& known, stage& list, sort_form f, std::vector<stage>& done) {
-  const auto room = known.value(f.room), keys = known.value(f.keys), turns = known.value(trips_of(g, f.outer));
-  if (!room || !keys || !turns || std::max(*room, *turns) > most_places) return false;
-  const double each = static_cast<double>(*room) / std::max(1.0, static_cast<double>(*turns));
+  const auto room = known.value(f.room), keys = known.value(f.keys), iterations = known.value(trips_of(g, f.outer));
+  if (!room || !keys || !iterations || std::max(*room, *iterations) > most_places) return false;
+  const double each = static_cast<double>(*room) / std::max(1.0, static_cast<double>(*iterations));
   const auto most = static_cast<std::uint64_t>(std::max(1.0, tile_places / std::max(1.0, each)));
-  f.turns = known.call().eager ? 2 : static_cast<std::int64_t>(std::bit_floor(most));
+  f.iterations = known.call().force_for_tests ? 2 : static_cast<std::int64_t>(std::bit_floor(most));
   f.passes = std::max(1, (bits_of(std::max<std::int64_t>(*keys - 1, 0)) + digit_bits - 1) / digit_bits);
   f.steps = bits_of(*room);
   const node_id reaches = has_reaches(list) ? trips_of(g, f.outer) : integer(g, 0);
@@ -52,7 +52,7 @@ bool sort_on_device(graph& g, const facts& known, stage& list, sort_form f, std:
   f.memory = memory.define;
   list.sort = f;
   list.reasons.push_back("sorted by " + std::to_string(f.passes) + (f.passes == 1 ? " digit" : " digits") + " of " +
-                         std::to_string(digit_bits) + " bits, tiles of " + std::to_string(f.turns) + " turns");
+                         std::to_string(digit_bits) + " bits, tiles of " + std::to_string(f.iterations) + " iterations");
   done.push_back(std::move(memory));
   return true;
 }

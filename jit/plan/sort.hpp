@@ -1,5 +1,5 @@
 // Step `sort` of materialise, for a GPU: how a list is made by all threads, see sort_form. Shown by
-// tests/cuda/lists.cpp.
+// tests/cuda/inverse_index.cpp.
 #pragma once
 #include <sheaf/jit/plan/plan.hpp>
 
@@ -8,7 +8,7 @@ namespace sheaf::inline v0_1::plan {
 inline constexpr int digit_bits = 7;
 inline constexpr std::int64_t digits = 1 << digit_bits;
 inline constexpr std::int64_t tile_places = 256;      // of a pass after the first
-inline constexpr std::int64_t counts_at_once = 1024;  // whose running sum a team makes
+inline constexpr std::int64_t counts_at_once = 1024;  // whose running sum a group makes
 
 // Gives a list its sort and puts a stage for the memory before it. False where it can't be sorted so: then nothing was
 // done. outer, room, keys, planes: as in sort_form.
@@ -17,13 +17,13 @@ bool sort_on_device(graph& g, const facts& known, stage& list, sort_form wanted,
 // Tiles of a pass.
 node_id tiles_of(graph& g, const sort_form& f, int pass);
 // The memory holds: whether the sort runs, and how many places are taken; keys of even passes, and of odd ones; the
-// indices; counts; sums of counts; of lists of slices where each turn's slice ends.
+// indices; counts; sums of counts; of lists of slices where each iteration's slice ends.
 inline constexpr std::int64_t keys_at = 2;
 node_id counts_at(graph& g, const sort_form& f);
 node_id sums_at(graph& g, const sort_form& f);
 node_id reaches_at(graph& g, const sort_form& f);
 
-// The last pass leaves its indices in the list's array, and those before by turns; keys are where they are by turns,
+// The last pass leaves its indices in the list's array, and those before interleaved; keys are where they are interleaved,
 // too.
 inline bool fills_list(const sort_form& f, int pass) { return (f.passes - 1 - pass) % 2 == 0; }
 // Of a key's first digit: a pass moves the digit that it sorts by to there.

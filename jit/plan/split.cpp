@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include <sheaf/jit/plan/centres.hpp>
+#include <sheaf/jit/plan/shifted_moments.hpp>
 #include <sheaf/jit/plan/cost.hpp>
-#include <sheaf/jit/plan/folds.hpp>
+#include <sheaf/jit/plan/mixed_precision.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/rows.hpp>
 #include <sheaf/jit/plan/stages.hpp>
@@ -16,7 +16,7 @@ namespace {
 constexpr double split_from = 65536;  // elements a result: below, one core is as fast
 constexpr std::int64_t block_elements = 16384;
 constexpr double row_elements = 1024;
-constexpr double enough_pieces = 32;
+constexpr double enough_tasks = 32;
 constexpr double most_bytes =
     1 << 20;  // of workspace, beyond as much as the outputs take; two partial results may share it
 constexpr double fewest_blocks = 16;
@@ -97,20 +97,20 @@ class splitting {
     for (const node_id idx : bound_) {
       if (!is_closed(g_, idx) || !may_vectorise(g_, n_, idx)) continue;
       if (in_order(g_, monoid_of(g_, n_)) && idx != nesting_order(g_, bound_).front()) continue;
-      const double pieces = cut_ == no_node ? 0 : known_.trips(cut_);
-      if (pieces < known_.pieces(enough_pieces) && known_.trips(idx) > 8 * pieces) cut_ = idx;
+      const double tasks = cut_ == no_node ? 0 : known_.trips(cut_);
+      if (tasks < known_.tasks(enough_tasks) && known_.trips(idx) > 8 * tasks) cut_ = idx;
     }
     if (cut_ == no_node || known_.trips(cut_) < 2) return false;
     inner_ = elements_ * within / known_.trips(cut_);
     const double row_cost = inner_ * std::max(1.0, std::min(results_, 4096.0));
-    const double blocks = known_.pieces(enough_pieces);
+    const double blocks = known_.tasks(enough_tasks);
     while (static_cast<double>(block_) * row_cost < known_.elements(block_elements) ||
-           (known_.for_teams() &&
+           (known_.for_groups() &&
             known_.trips(cut_) * std::max(1.0, results_ / 256) > static_cast<double>(block_) * blocks))
       block_ *= 2;
     if (results_ > 256)
       block_ = std::max<std::int64_t>(block_, 64);  // partial results cost as much to move as the data
-    while (!known_.for_teams() && parts_bytes() > (most_bytes + output_bytes()) / 2 &&
+    while (!known_.for_groups() && parts_bytes() > (most_bytes + output_bytes()) / 2 &&
            known_.trips(cut_) >= 2 * fewest_blocks * static_cast<double>(block_))
       block_ *= 2, larger_ = true;
     return known_.trips(cut_) >= 2 * static_cast<double>(block_);
@@ -232,7 +232,7 @@ class splitting {
     // Moved from rows to rows, squares would be rounded more often than in one sum.
     const bool narrow = square && wide_rows && type == element::f32;
     const node_id part = parts_of(rows, monoid::sum, type, about(own), truth(g_, true), narrow);
-    if (wide_rows) move_centre(part, rows, use, own, square, about);
+    if (wide_rows) shift_centre(part, rows, use, own, square, about);
     const node_id nothing = make(g_, op::sub, centre, centre);  // 0, or NaN where all are -inf
     const node_id term = square ? about_another(g_, part, own, centre, size_of(rows, type), no_node)
                                 : about_another(g_, part, own, centre, no_node, nothing);
@@ -241,8 +241,8 @@ class splitting {
 
   // The same from rows to rows of a block: a mean is that of the rows so far, a maximum is as the other stage has it.
   template <class About>
-  void move_centre(node_id part, const row_blocks& rows, node_id use, node_id own, bool square, About about) {
-    moving_form m{.centre = use};
+  void shift_centre(node_id part, const row_blocks& rows, node_id use, node_id own, bool square, About about) {
+    shifted_moments_form m{.centre = use};
     node_id before = no_node, after = own, count = no_node;
     if (square) {
       const element type = g_.type(own);
@@ -284,7 +284,7 @@ class splitting {
     put.add(cut_, rows.part);
     const node_id here = same(put(cast_to(g_, g_.type(use), value)), use);
     const node_id part = parts_of(rows, monoid::min, element::i32, place, here);
-    moving_form& moving = stage_of(part).moving;
+    shifted_moments_form& moving = stage_of(part).moving;
     moving.centre = use;
     moving.body = intern_reduce(g_, monoid::min, element::i32, place, here, {rows.part});
     moving.moved = make(g_, op::select, same(earlier(g_, use), use), earlier(g_, part), none);
@@ -351,7 +351,7 @@ class splitting {
     }
     replacement put(g_);
     put.add(over, use);
-    return finite_centre(g_, put(centre));
+    return finite_shift(g_, put(centre));
   }
 
   graph& g_;
@@ -367,7 +367,7 @@ class splitting {
   double elements_ = 0, results_ = 0, inner_ = 0;
 };
 
-// An extremum and its position: read once where rows are walked as they lie, twice down a strip of columns.
+// An extremum and its position: read once where rows are walked as they lie, twice down a scratch row of columns.
 bool may_split_position(graph& g, const facts& known, node_id n, const stage& s) {
   const node_id body = g.arg(n, 0);
   return is_true(g, g.arg(n, 1)) && g.type(body) != element::boolean && walks_wide_rows(g, known, n, body, s);

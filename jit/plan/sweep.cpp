@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include <sheaf/dsl/graph/affine.hpp>
-#include <sheaf/jit/plan/levels.hpp>
+#include <sheaf/jit/plan/block_tree.hpp>
 #include <sheaf/jit/plan/ragged.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
@@ -13,7 +13,7 @@ namespace sheaf::inline v0_1::plan {
 
 namespace {
 
-constexpr double least_columns = 64;  // pieces share the columns, and each passes all slices
+constexpr double least_columns = 64;  // tasks share the columns, and each passes all slices
 constexpr int most_lanes = 64;
 constexpr std::int64_t tables_of_blocks = 3;  // of a fold: blocks, and with those before and after them in their group
 constexpr double least_slices = 256, least_rows = 4096, least_elements = 1 << 18;
@@ -58,7 +58,7 @@ class sweeping {
  public:
   sweeping(graph& g, const facts& known, stage& s, std::vector<stage>& before, trust& trusted)
       : g_(g), known_(known), s_(s), before_(before), trusted_(trusted), columns_(s.indices.back()) {
-    if (known.call().eager) f_.block = 4, f_.radix = 2, f_.ring = 4;
+    if (known.call().force_for_tests) f_.block = 4, f_.radix = 2, f_.ring = 4;
   }
 
   bool fold() {
@@ -82,8 +82,8 @@ class sweeping {
     return made("folded");
   }
 
-  bool spread() {
-    if (s_.how != way::interval || s_.indices.size() != 2 || s_.owned != s_.indices.front()) return false;
+  bool scatter() {
+    if (s_.how != way::range_scatter || s_.indices.size() != 2 || s_.owned != s_.indices.front()) return false;
     if (g_[s_.body].count != 3 || is_own(monoid_of(g_, s_.body)) || !is_number(g_, g_.arg(s_.owned, 0), 0))
       return false;
     const slice_lists l = bounds_of(g_, s_);
@@ -97,8 +97,8 @@ class sweeping {
     f_.type = held_in(f_.fold, g_.type(s_.body));
     f_.slice = l.slice, f_.low = l.low, f_.high = l.high, f_.rows = s_.owned;
     f_.value = f_.type == g_.type(value) ? value : widening(g_, columns_, no_node, no_node)(value);
-    f_.spreads = true;
-    return made("spread");
+    f_.scatters = true;
+    return made("scatter");
   }
 
  private:
@@ -110,7 +110,7 @@ class sweeping {
   }
   bool may_sweep(node_id value) {
     const element type = g_.type(value);
-    return (known_.call().eager ? known_.trips(columns_) >= 8 : known_.trips(columns_) >= least_columns) &&
+    return (known_.call().force_for_tests ? known_.trips(columns_) >= 8 : known_.trips(columns_) >= least_columns) &&
            row(type).bytes >= 4 && !holds(g_, value, op::reduce);
   }
   node_id along(node_id value, node_id from, node_id to) {
@@ -131,7 +131,7 @@ class sweeping {
     int lanes = 4;
     while (lanes < most_lanes && lanes < known_.trips(columns_)) lanes *= 2;
     const node_id across = make(g_, op::sub, g_.arg(columns_, 1), g_.arg(columns_, 0));
-    table({integer(g_, f_.spreads ? 1 : tables_of_blocks), all}, columns_);
+    table({integer(g_, f_.scatters ? 1 : tables_of_blocks), all}, columns_);
     table({levels(groups), groups}, columns_);
     table({pieces_of(g_, across, lanes), integer(g_, f_.ring)},
           fresh_index(g_, f_.rows, integer(g_, 0), integer(g_, lanes)));
@@ -154,13 +154,13 @@ class sweeping {
   }
   // Much data, for which lists and tables take no more room than the result.
   bool fits(double rows) {
-    if (known_.call().eager) return true;
+    if (known_.call().force_for_tests) return true;
     const double across = known_.trips(columns_), bytes = row(f_.type).bytes;
     index_set all = set_of(g_, s_.indices);
     if (known_.trips(f_.slice) < least_slices || rows < least_rows || rows * across < least_elements) return false;
     const double entries = rows / static_cast<double>(f_.block), groups = entries / static_cast<double>(f_.radix);
     const double tables =
-        ((f_.spreads ? 1 : tables_of_blocks) * entries + groups * (1 + std::max(0.0, std::log2(groups)))) * across *
+        ((f_.scatters ? 1 : tables_of_blocks) * entries + groups * (1 + std::max(0.0, std::log2(groups)))) * across *
         bytes;
     return known_.trips(all) * row(g_.type(s_.define)).bytes >= tables + 16 * (rows + 2 * known_.trips(f_.slice));
   }
@@ -179,17 +179,17 @@ class sweeping {
     before_.push_back(space(g_, "table", identity_of(g_, f_.fold, f_.type), indices));
     f_.tables.push_back(before_.back().define);
   }
-  // The events, made if slices overlap enough: which is the result. Another stage over the same slices may have them.
+  // The endpoints, made if slices overlap enough: which is the result. Another stage over the same slices may have them.
   node_id listed(const index_set& slice) {
     for (const stage& other : before_) {
-      if (other.how != way::events || !same_slices(other.sweep)) continue;
-      f_.events = other.define;
+      if (other.how != way::endpoints || !same_slices(other.sweep)) continue;
+      f_.endpoints = other.define;
       return other.when;
     }
     const node_id rows = g_.arg(f_.rows, 1);
     const node_id deep = many(g_, known_, s_, f_.low, f_.high, rows, slice, before_);
     stage e;
-    e.how = way::events;
+    e.how = way::endpoints;
     e.body = make(g_, op::add, f_.low, f_.high);
     const node_id slices =
         make(g_, op::maximum, make(g_, op::sub, g_.arg(f_.slice, 1), g_.arg(f_.slice, 0)), integer(g_, 0));
@@ -197,14 +197,14 @@ class sweeping {
         make(g_, op::add, make(g_, op::add, rows, integer(g_, 2)), make(g_, op::mul, integer(g_, 2), slices));
     const node_id which = fresh_index(g_, f_.slice, integer(g_, 0), integer(g_, 2));
     e.indices = {which, fresh_index(g_, f_.slice, integer(g_, 0), size)};
-    e.define = define(g_, g_.name("events", 6), e.body, e.indices.data(), 2);
+    e.define = define(g_, g_.name("endpoints", 6), e.body, e.indices.data(), 2);
     e.loops = {which};
     e.parallel = which;
     e.when = deep;
     e.operations = 2 * (6 * known_.trips(f_.slice) + known_.trips(f_.rows));
     e.bytes = 16 * (known_.trips(f_.slice) + known_.trips(f_.rows));
     e.reasons.push_back("the slices by their first rows and by their last, if they overlap enough");
-    f_.events = e.define;
+    f_.endpoints = e.define;
     e.sweep = f_;
     before_.push_back(std::move(e));
     return deep;
@@ -229,10 +229,10 @@ class sweeping {
 }  // namespace
 
 bool take_sweep(graph& g, const facts& known, stage& s, std::vector<stage>& before, trust& trusted) {
-  if (known.for_teams() || known.call().steer.algorithm != algorithm::planned) return false;
-  if (s.swept || s.levelled || s.when != no_node || s.indices.size() != 2) return false;
+  if (known.for_groups() || known.call().overrides.algorithm != algorithm::planned) return false;
+  if (s.swept || s.reads_block_tree || s.when != no_node || s.indices.size() != 2) return false;
   sweeping one(g, known, s, before, trusted);
-  return one.fold() || one.spread();
+  return one.fold() || one.scatter();
 }
 
 }  // namespace sheaf::inline v0_1::plan

@@ -1,4 +1,4 @@
-// Pass `sweep`: many overlapping slices of wide rows, folded or spread in one pass down the rows, see `sweep_form`.
+// Pass `sweep`: many overlapping slices of wide rows, folded or scatter in one pass down the rows, see `sweep_form`.
 // Whether that pays is known when the bounds are: the stage itself takes its slices row by row where it does not.
 // Shown by tests/jit/ragged.cpp.
 #pragma once
@@ -6,7 +6,7 @@
 
 namespace sheaf::inline v0_1::plan {
 
-// For a map stage that holds one reduction whose range is data, or an interval scatter of values that do not depend on
+// For a map stage that holds one reduction whose range is data, or a range scatter scatter of values that do not depend on
 // the row: puts a stage before it that stores the same if slices overlap enough, with what that one needs.
 bool take_sweep(graph& g, const facts& known, stage& s, std::vector<stage>& before, trust& trusted);
 

@@ -1,7 +1,7 @@
 #include <sheaf/jit/plan/tiles.hpp>
 
 #include <sheaf/dsl/graph/affine.hpp>
-#include <sheaf/jit/plan/levels.hpp>
+#include <sheaf/jit/plan/block_tree.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 
@@ -39,7 +39,7 @@ class tiling {
       stage like = s_;
       like.vector = no_node;
       replacement put(g_);
-      put.add(n, stored(g_, n, "kept", like, before_, "its slices are taken by tiles of rows"));
+      put.add(n, stored(g_, n, "materialised", like, before_, "its slices are taken by tiles of rows"));
       s_.body = put(s_.body);
       return true;
     }
@@ -66,7 +66,7 @@ class tiling {
     return count && slices && *slices < most_slices && choose_size(static_cast<double>(*count));
   }
   bool choose_size(double rows) {
-    if (known_.call().eager) return f_.size = f_.columns == no_node ? 32 : 4, true;
+    if (known_.call().force_for_tests) return f_.size = f_.columns == no_node ? 32 : 4, true;
     f_.size = f_.columns == no_node ? tile_rows : most_wide_rows;
     if (f_.columns == no_node) return rows >= least_rows;
     while (f_.size > least_wide_rows && rows / static_cast<double>(f_.size) < enough_tiles) f_.size /= 2;
@@ -106,13 +106,13 @@ class tiling {
     return false;
   }
   void reason_against() {
-    const std::string why = "slices may overlap, so a slice, however long, is one team's";
+    const std::string why = "slices may overlap, so a slice, however long, is one group's";
     const bool data = holds(g_, f_.low, op::load) || holds(g_, f_.high, op::load);
     if (data && std::find(s_.reasons.begin(), s_.reasons.end(), why) == s_.reasons.end()) s_.reasons.push_back(why);
   }
 
   void tile() {
-    f_.lanes = f_.columns != no_node ? s_.lanes : known_.call().eager ? 8 : tile_lanes;
+    f_.lanes = f_.columns != no_node ? s_.lanes : known_.call().force_for_tests ? 8 : tile_lanes;
     const node_id m = f_.slice;
     f_.begin = at_slice(f_.low, integer(g_, 0));
     f_.end = at_slice(f_.high, make(g_, op::sub, g_.arg(m, 1), integer(g_, 1)));
@@ -159,10 +159,10 @@ node_id tiles_of(graph& g, const tile_form& f) {
 }
 
 bool take_tiles(graph& g, const facts& known, stage& s, std::vector<stage>& before, trust& trusted) {
-  const options& wanted = known.call().steer;
+  const options& wanted = known.call().overrides;
   if (!known.call().gpu || wanted.algorithm != algorithm::planned || wanted.determinism == determinism::strict)
     return false;
-  if (s.how != way::map || s.levelled || s.swept || s.when != no_node || s.indices.empty()) return false;
+  if (s.how != way::map || s.reads_block_tree || s.swept || s.when != no_node || s.indices.empty()) return false;
   if (s.indices.size() > 2) return false;
   return tiling(g, known, s, before, trusted)();
 }

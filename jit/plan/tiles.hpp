@@ -1,6 +1,6 @@
 // Pass `tiles`, for a GPU: a reduction over slices that follow each other (offsets, as in CSR) is shared by rows, not
 // by slices, so that one long slice among short ones costs no more than its rows. A tile's size is a constant, so bits
-// do not depend on the device. Slices whose bounds may overlap stay a team's each. Shown by tests/cuda/tiles.cpp.
+// do not depend on the device. Slices whose bounds may overlap stay a group's each. Shown by tests/cuda/tiles.cpp.
 #pragma once
 #include <sheaf/jit/plan/plan.hpp>
 

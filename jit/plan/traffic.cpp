@@ -15,7 +15,7 @@ namespace {
 // the reductions that something waits for, one within the other.
 struct reading {
   double touched = 0;  // bytes, at most all of it
-  double part = 0;     // of one turn of the loops around
+  double part = 0;     // of one iteration of the loops around
   std::set<int> walks;
 };
 
@@ -44,7 +44,7 @@ class kernel_reads {
     for (const node_id idx : s.loops)
       if (idx != s.vector) loops_.insert(g_.ordinal(idx));
     if (s.parallel != no_node) loops_.insert(g_.ordinal(s.parallel));
-    one_walk_ = s.how == way::scan || s.how == way::window || s.how == way::taps;
+    one_walk_ = s.how == way::scan || s.how == way::window || s.how == way::stencil;
     seen_.clear();
     for (const node_id root : {s.body, s.base, s.when})
       if (root != no_node) visit(root, depth(root) + 1);

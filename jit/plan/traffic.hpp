@@ -1,7 +1,7 @@
 // What kernels move and do, predicted: each kernel's bytes read and written, and its operations. Shown by
 // tests/jit/options.cpp.
 #pragma once
-#include <sheaf/jit/plan/facts.hpp>
+#include <sheaf/jit/plan/shape_facts.hpp>
 #include <sheaf/jit/plan/plan.hpp>
 
 namespace sheaf::inline v0_1::plan {

@@ -36,7 +36,7 @@ outside_loads loads_outside(graph& g, const facts& known) {
   return list;
 }
 
-std::vector<node_id> asked_before(const graph& g, node_id reduce, std::span<const node_id> loops, std::size_t k) {
+std::vector<node_id> demanded_before(const graph& g, node_id reduce, std::span<const node_id> loops, std::size_t k) {
   index_set later;
   for (const node_id idx : loops.subspan(k)) later.insert(g.ordinal(idx));
   flat<node_id> parts;
@@ -105,7 +105,7 @@ class path_walk {
     const auto own = nesting_order(g_, bound_indices(g_, n));
     for (std::size_t k = 0; k < own.size(); ++k) {
       node_id asked = truth(g_, true);
-      for (const node_id part : asked_before(g_, n, own, k)) asked = conjunction(g_, asked, part);
+      for (const node_id part : demanded_before(g_, n, own, k)) asked = conjunction(g_, asked, part);
       for (const int end : {0, 1}) behind(asked, g_.arg(own[k], end), loops, where);
       if (!enters(own[k], loops)) return;
     }

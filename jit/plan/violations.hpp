@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include <sheaf/jit/plan/facts.hpp>
+#include <sheaf/jit/plan/shape_facts.hpp>
 #include <sheaf/jit/plan/plan.hpp>
 
 namespace sheaf::inline v0_1::plan {
@@ -31,7 +31,7 @@ struct violation {
 
 // The parts of a reduction's condition that are asked before the range of loop k, of its loops, outermost first: a part
 // guards the ranges of the loops that it does not wait for.
-std::vector<node_id> asked_before(const graph& g, node_id reduce, std::span<const node_id> loops, std::size_t k);
+std::vector<node_id> demanded_before(const graph& g, node_id reduce, std::span<const node_id> loops, std::size_t k);
 
 // Of what is evaluated for the values of `indices`.
 void find_violations(graph& g, const facts& known, const outside_loads& outside, node_id body,

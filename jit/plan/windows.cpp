@@ -15,10 +15,10 @@ constexpr std::int64_t narrowest = 2;
 constexpr double fewest_results = 64;
 constexpr std::int64_t folded_lanes = 128;  // a window of so many elements is folded between registers
 constexpr std::int64_t vector_bytes = 64;
-constexpr std::int64_t block_bytes = 256 << 10;  // what a block keeps: a share of the second cache
+constexpr std::int64_t block_bytes = 256 << 10;  // what a block keeps: a share of L2
 constexpr std::int64_t blocks_read_again = 4;    // a window of more blocks reads too much again
 constexpr std::int64_t sums_in_a_row = 32;       // more than these f32 adds with an error that counts
-constexpr std::int64_t summed_in_f64 = 4096;     // elements: what a block keeps of so many still fits the first cache
+constexpr std::int64_t summed_in_f64 = 4096;     // elements: what a block keeps of so many still fits L1
 
 int reductions_in(const graph& g, node_id root) {
   int count = 0;
@@ -168,7 +168,7 @@ bool take_window(graph& g, const facts& known, const sliding& r, stage& s, std::
   return true;
 }
 
-bool take_tied_window(graph& g, const facts& known, const tied& t, const walked& keys, node_id value, stage& s,
+bool take_extremum_sums_of_window(graph& g, const facts& known, const tied& t, const walked& keys, node_id value, stage& s,
                       std::vector<stage>& before, trust& trusted) {
   const sliding& r = t.keys;
   const std::int64_t width = width_of(g, r);

@@ -17,7 +17,7 @@ struct family {
   double wake = 4000;  // nanoseconds until threads that sleep have shared a loop: less work is done sooner alone
 
   // Outputs as large are stored non-temporally, if they are not read again soon.
-  constexpr double past_cache() const { return last_cache / 2; }
+  constexpr double is_non_temporal() const { return last_cache / 2; }
   // Inputs as large come from memory: they are prefetched.
   constexpr double from_memory() const { return last_cache / 8; }
   // Inputs as large were driven out of a core's own caches since the last call.
@@ -31,7 +31,7 @@ struct family {
 };
 
 // x86_64: what is typical of servers and desktops. zen: measured on two cores of a Zen 4. core: as x86_64, with the
-// second cache of Sapphire Rapids; not measured.
+// L2 of Sapphire Rapids; not measured.
 inline constexpr family families[] = {
     {.name = "x86_64", .read = 50, .write = 50, .copy = 60, .operation = 0.5, .second_cache = 1 << 20,
      .last_cache = 32 << 20},

@@ -1,10 +1,10 @@
-// Mixtures: expressions put together from a table of pieces by a pseudo-random choice at compile time. mixture<Seed> is
+// Mixtures: expressions put together from a table of tasks by a pseudo-random choice at compile time. mixture<Seed> is
 //
 //   outer( reduction over a domain of rows of element( map( map( x ) ) ) )
 //
 // Maps are familiar functions and definitions that keep the shape [T, F]; domains say which rows each result m folds,
-// reductions what with, outer pieces what is done with the result. Within 14 seeds that follow one another each domain
-// stands once, and so does each reduction. To add a piece: a function of the next number in its table, and one more in
+// reductions what with, outer tasks what is done with the result. Within 14 seeds that follow one another each domain
+// stands once, and so does each reduction. To add a task: a function of the next number in its table, and one more in
 // its count.
 #pragma once
 #include <coverage/mixture_reductions.hpp>
@@ -105,7 +105,7 @@ struct map {
   static constexpr auto of(number<21>, M a) {
     return rms_norm<0.1>(a);
   }
-  static constexpr int pieces = 22;
+  static constexpr int tasks = 22;
 };
 
 // ---- domains: the rows that result m folds, by an index of theirs
@@ -222,10 +222,10 @@ struct domain {
   template <int N>
   using at = std::tuple_element_t<N, std::tuple<everything, ragged, masked, ragged_and_masked, window, edged_window,
                                                 gathered, bags, segments, strided, strided_back, causal, band, among>>;
-  static constexpr int pieces = 14;
+  static constexpr int tasks = 14;
 };
 
-// ---- outer pieces: of the result, [., F]
+// ---- outer tasks: of the result, [., F]
 
 struct outer {
   static constexpr auto r = axis<"r">;
@@ -281,7 +281,7 @@ struct outer {
   static constexpr auto of(number<12>, Y y) {
     return mse_loss(y, tril(y));
   }
-  static constexpr int pieces = 13;
+  static constexpr int tasks = 13;
 };
 
 // ---- the choice
@@ -305,12 +305,12 @@ struct choice {
   int first_map, second_map, domain, element, reduction, outer;
 };
 constexpr choice chosen(std::uint64_t seed) {
-  return {deal(seed, 0, map<0>::pieces, 5),
-          draw(seed, 1, 2) == 0 ? 0 : draw(seed, 2, map<0>::pieces),
-          deal(seed, 3, domain::pieces, 3),
+  return {deal(seed, 0, map<0>::tasks, 5),
+          draw(seed, 1, 2) == 0 ? 0 : draw(seed, 2, map<0>::tasks),
+          deal(seed, 3, domain::tasks, 3),
           draw(seed, 4, 7),
           deal(seed, 5, 14, 9),
-          deal(seed, 6, outer::pieces, 4)};
+          deal(seed, 6, outer::tasks, 4)};
 }
 
 // e(i): what is folded at an index.

@@ -1,4 +1,4 @@
-// Pieces of mixtures: what is read, what is folded of it at an index, and what with. See mixture.hpp.
+// Tasks of mixtures: what is read, what is folded of it at an index, and what with. See mixture.hpp.
 #pragma once
 #include <coverage/by_name.hpp>
 
@@ -27,7 +27,7 @@ constexpr auto rows = extent(x, dim<0>);
 template <int N>
 using number = std::integral_constant<int, N>;
 
-// A name for each level, as two pieces of one kind may stand in a mixture.
+// A name for each level, as two tasks of one kind may stand in a mixture.
 template <fixed_string Name, int Level>
 constexpr auto at_level() {
   auto name = Name;
@@ -67,7 +67,7 @@ struct element_map {
   static constexpr auto of(number<6>, V v, I i) {
     return abs(v - 0.05_c) * D::scale(i) + v;
   }
-  static constexpr int pieces = 7;
+  static constexpr int tasks = 7;
 };
 
 // ---- reductions: of e(i), the element at an index
@@ -161,7 +161,7 @@ struct reduction {
   static constexpr auto of(number<16>, E e) {  // h = h / 2 + e, one after the other
     return get<1>(fold(affine, over, tuple(0.5_c + 0.1_c * e(i), e(i))));
   }
-  static constexpr int pieces = 14;
+  static constexpr int tasks = 14;
 };
 
 }  // namespace sheaf::mixtures

@@ -1,4 +1,4 @@
-// Mixtures by name, of the same pieces, and seeds that once found a mistake.
+// Mixtures by name, of the same tasks, and seeds that once found a mistake.
 #include <gtest/gtest.h>
 
 #include <coverage/mixture.hpp>
@@ -50,7 +50,7 @@ void check_tuples() {
 TEST(mixture, tuples_in_every_domain) {
   [&]<int... Domain>(std::integer_sequence<int, Domain...>) {
     (check_tuples<Domain>(), ...);
-  }(std::make_integer_sequence<int, domain::pieces>{});
+  }(std::make_integer_sequence<int, domain::tasks>{});
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Emitted modules through NVRTC: to machine code for one of the architectures in turn, the first ones for all of them.
+// Emitted modules through NVRTC: to machine code for one of the architectures in iteration, the first ones for all of them.
 // Every fourth module, for all take minutes: SHEAF_TEST_NVRTC=all takes them.
 #include <gtest/gtest.h>
 

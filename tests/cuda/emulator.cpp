@@ -70,7 +70,7 @@ struct fiber {
   int from = 0, width = 0;
   int line = 0;
   std::uint64_t met = 0;       // collectives of a warp since the last barrier: those that meet have met as often
-  std::uint64_t barriers = 0;  // of the block; teams of a block may have met differently often between them
+  std::uint64_t barriers = 0;  // of the block; groups of a block may have met differently often between them
 };
 
 struct machine {

@@ -1,4 +1,4 @@
-// Sizes at which a plan for a GPU splits axes, shares lanes among pieces and gives a piece a whole block.
+// Sizes at which a plan for a GPU splits axes, shares lanes among tiles and gives a tile a whole block.
 #include <gtest/gtest.h>
 
 #include <coverage/by_name.hpp>

@@ -73,7 +73,7 @@ bool emulated_machine::run(const std::vector<std::int32_t>& words, const sheaf_t
   call.gpu = gpu;
   if (!gpu) call.on = target::here();  // as native.cpp plans
   k.second.push_back(2 * strict + gpu);
-  if (strict) call.steer.determinism = determinism::strict;
+  if (strict) call.overrides.determinism = determinism::strict;
   for (int i = 0; i < g.inputs.size(); ++i) {
     const int rank = g.inputs[i].rank;
     call.promised.push_back(gpu && !strict && !is_floating(g.inputs[i].type));
@@ -83,7 +83,7 @@ bool emulated_machine::run(const std::vector<std::int32_t>& words, const sheaf_t
   }
   auto& found = all_[k];
   if (!found) {
-    call.eager = gpu && !strict && is_one_in_two(g);  // what is for much ragged data
+    call.force_for_tests = gpu && !strict && is_one_in_two(g);  // what is for much ragged data
     if (built_) throw std::logic_error("a program that the first round did not run");
     found = std::make_unique<prepared>();
     found->plan = plan_program(g, call, "program");
@@ -140,7 +140,7 @@ void emulated_machine::call(prepared& p, const sheaf_tensor* tensors) {
   std::vector<std::vector<unsigned char>> first;
   const auto is_kept = [&](std::size_t slot) {
     const auto given = static_cast<std::size_t>(inputs + outputs);
-    return slot >= given && slot - given < p.plan.workspaces.size() && p.plan.workspaces[slot - given].kept;
+    return slot >= given && slot - given < p.plan.workspaces.size() && p.plan.workspaces[slot - given].promised;
   };
   bool keeps = false;
   for (std::size_t s = 0; s < extents.size(); ++s) keeps = keeps || is_kept(s);
@@ -173,7 +173,7 @@ void emulated_machine::call(prepared& p, const sheaf_tensor* tensors) {
     }
     for (std::size_t k = 0; k < source.launches.size(); ++k) {
       const cuda::launch& l = source.launches[k];
-      if (round == 2 && l.kept) continue;
+      if (round == 2 && l.promised) continue;
       const std::int64_t* const given = cuda::parameter_of(source, l, words.data(), of_shared);
       emulate([&] { p.module->kernels[k](given); }, static_cast<unsigned>(l.threads), l.single ? 1 : blocks,
               17 + static_cast<std::uint64_t>(round));

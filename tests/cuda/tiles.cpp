@@ -33,7 +33,7 @@ std::int64_t rows_of(const std::vector<std::int64_t>& lengths) {
   return all;
 }
 
-// Lengths about those of a lane's run, a turn of lanes, and a tile of 32 (where plans are for little data) and of 1024
+// Lengths about those of a lane's run, an iteration of lanes, and a tile of 32 (where plans are for little data) and of 1024
 // rows.
 const std::vector<std::vector<std::int64_t>> cases = {
     {0, 1, 31, 32, 33, 0, 0, 64, 65, 63, 1, 1, 1, 0},
@@ -131,7 +131,7 @@ std::string plan_of(const std::vector<std::int32_t>& words, std::int64_t rows, c
   graph g = unpack(words.data());
   plan::call_facts call;
   call.gpu = true;
-  call.steer = how;
+  call.overrides = how;
   for (int i = 0; i < g.inputs.size(); ++i)
     call.inputs.push_back(
         {is_floating(g.inputs[i].type) ? std::vector<std::int64_t>{rows} : std::vector<std::int64_t>{1000, 2}, true});

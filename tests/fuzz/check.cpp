@@ -141,8 +141,8 @@ void check_kernels(const graph& g, const arguments& a, const shape_list& shapes,
   const int kind = d.below(6);
   if (kind == 0) other.fusion = fusion::off;
   if (kind == 1) other.determinism = determinism::strict;
-  if (kind == 2) other.algorithm = algorithm::lists;
-  if (kind == 3) other.algorithm = algorithm::tables;
+  if (kind == 2) other.algorithm = algorithm::inverse_index;
+  if (kind == 3) other.algorithm = algorithm::block_tree;
   if (kind == 4) other.algorithm = algorithm::direct;
   if (kind == 5) other.lanes = 4 << d.below(3);
   const outcome chosen = run_with(g, a, shapes, other, alone);

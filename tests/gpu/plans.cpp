@@ -87,7 +87,7 @@ TEST(plans, options_that_no_plan_can_follow_are_refused) {
   const stream s(on(gpu));
   EXPECT_EQ(sentence_of([] { compile(options{.lanes = 3}, products, on(gpu)); }),
             "bad_argument: compile: options.lanes: expected 0 or a power of two from 4 to 256, found 3");
-  const auto tables = compile(options{.algorithm = algorithm::tables}, products, on(gpu));
+  const auto tables = compile(options{.algorithm = algorithm::block_tree}, products, on(gpu));
   const auto rows = to_device(test::noise_array<float>(-1, 1, 20, 8), s);
   EXPECT_THROW(tables(x = rows, w = rows, on(s)), error);
   const auto lanes = compile(options{.lanes = 4}, products, on(gpu));

@@ -1,5 +1,5 @@
 // Columns whose terms are centred by what is folded beside them: many of them are read once, as whole rows, while the
-// centre moves. Values against the evaluator, in odd pieces and on another processor, and what the plan says of it.
+// centre moves. Values against the evaluator, in odd tasks and on another processor, and what the plan says of it.
 #include <cmath>
 #include <limits>
 
@@ -27,7 +27,7 @@ constexpr double inf = std::numeric_limits<double>::infinity();
 using shape = std::vector<std::int64_t>;
 
 bool says(trial& t, const char* words) { return t.plan_text().find(words) != std::string::npos; }
-const char* const moving_centre = "where the centre moves";
+const char* const shifted_centre = "where the centre moves";
 const char* const moving_extremum = "so does the position";
 
 // Loads of x in the program: of several rows together and of one by itself, however many results read them.
@@ -49,7 +49,7 @@ TEST(columns, elements_are_read_once) {
     trial powers = trial_of(far), squares = trial_of(spread), places = trial_of(at), lows = trial_of(low_at);
     for (trial* t : {&powers, &squares, &places, &lows}) {
       t->random("x", s);
-      EXPECT_TRUE(says(*t, t == &powers || t == &squares ? moving_centre : moving_extremum)) << t->plan_text();
+      EXPECT_TRUE(says(*t, t == &powers || t == &squares ? shifted_centre : moving_extremum)) << t->plan_text();
       EXPECT_EQ(loads_of_x(*t), 8 + 1) << t->plan_text();
       t->expect_right(1e-6);
     }
@@ -61,11 +61,11 @@ TEST(columns, all_of_them_in_one_pass) {
   EXPECT_EQ(loads_of_x(t), 8 + 1) << t.plan_text();
   t.expect_right(1e-6);
 }
-TEST(columns, few_are_walked_down_strips) {
+TEST(columns, few_are_walked_down_scratch_rows) {
   for (const shape& s : std::vector<shape>{{9000, 128}, {300, 300}, {50, 1100}}) {
     trial t = trial_of(far, spread, at);
     t.random("x", s);
-    EXPECT_FALSE(says(t, moving_centre)) << t.plan_text();
+    EXPECT_FALSE(says(t, shifted_centre)) << t.plan_text();
     EXPECT_FALSE(says(t, moving_extremum)) << t.plan_text();
     t.expect_right(1e-6);
   }
@@ -74,7 +74,7 @@ TEST(columns, transposed_or_each_stage_by_itself) {
   trial turned = trial_of(far, spread, at);
   turned.random("x", {300, 1100}, true).expect_right(1e-6);
   trial apart = trial_of(far, spread, at);
-  apart.steer.fusion = fusion::off;
+  apart.overrides.fusion = fusion::off;
   apart.random("x", {300, 1100}).expect_right(1e-6);
 }
 
@@ -102,7 +102,7 @@ TEST(columns, edges_of_powers) {
   for (const shape& s : shapes) {
     trial t = trial_of(far);
     t.with("x", s, edges(s[0], s[1])).expect_right(1e-6);
-    EXPECT_TRUE(says(t, moving_centre)) << t.plan_text();
+    EXPECT_TRUE(says(t, shifted_centre)) << t.plan_text();
   }
 }
 // Without a guard of their own: NaN where all are -inf, as defined, and nowhere else for it.
@@ -118,7 +118,7 @@ TEST(columns, edges_of_powers_without_a_guard) {
   }
   trial t = trial_of(powers, vjp(soft, x, slope));
   t.with("x", {300, 1100}, values).random("slope", {300, 1100}).expect_right(1e-5);
-  EXPECT_TRUE(says(t, moving_centre)) << t.plan_text();
+  EXPECT_TRUE(says(t, shifted_centre)) << t.plan_text();
 }
 // Not the mean, not the maximum, of what is summed: no block has a centre that serves.
 TEST(columns, centres_of_other_values) {
@@ -176,7 +176,7 @@ TEST(columns, sums_in_other_types) {
   constexpr auto squares = define<"squares">(j) = sum(i, (wide(i, j) - middle(j)) * (wide(i, j) - middle(j)));
   trial t = trial_of(of_wide, squares);
   t.random("wide", {300, 1100});
-  EXPECT_TRUE(says(t, moving_centre)) << t.plan_text();
+  EXPECT_TRUE(says(t, shifted_centre)) << t.plan_text();
   t.expect_right(1e-14);
   trial narrow = trial_of(of_half);
   narrow.random("half", {300, 1100}).expect_right(1e-3);
@@ -187,7 +187,7 @@ TEST(columns, with_their_gradients) {
   constexpr auto soft = define<"soft">(i, j) = exp(x(i, j) - far(j));
   trial t = trial_of(far, spread, grad(loss, x));
   t.random("x", small).random("v", {small[1]});
-  EXPECT_TRUE(says(t, moving_centre)) << t.plan_text();
+  EXPECT_TRUE(says(t, shifted_centre)) << t.plan_text();
   t.expect_right(1e-5);
   trial shares = trial_of(soft);
   shares.random("x", small).expect_right(1e-5);
@@ -200,7 +200,7 @@ TEST(columns, squares_of_equals_vanish) {
   trial t = trial_of(spread);
   t.with("x", {300, 1100}, values);
   ASSERT_EQ(t.run(), 0);
-  EXPECT_TRUE(says(t, moving_centre)) << t.plan_text();
+  EXPECT_TRUE(says(t, shifted_centre)) << t.plan_text();
   for (std::int64_t c = 0; c < 1100; ++c) ASSERT_EQ(t.outputs[0].real(c), 0) << "column " << c;
 }
 
@@ -214,7 +214,7 @@ TEST(columns, squares_far_from_zero) {
   for (std::int64_t k = 0; k < rows * columns; ++k) values.push_back(static_cast<double>(uniform(bits)));
   trial t = trial_of(spread);
   t.with("x", {rows, columns}, values);
-  EXPECT_TRUE(says(t, moving_centre)) << t.plan_text();
+  EXPECT_TRUE(says(t, shifted_centre)) << t.plan_text();
   t.expect_right(2e-6);
 }
 

@@ -64,10 +64,10 @@ std::uint32_t inverse(std::uint32_t odd) {  // modulo 2^32, by Newton's steps
 // numbers: a 2^k = m b + apart with k = 24 where a >= b, else 25, and m odd, of 25 bits.
 void near_middle(std::uint32_t b, std::int64_t apart, std::vector<float>& list) {
   for (int k = 24; k <= 25; ++k) {
-    const std::uint64_t turn = std::uint64_t{1} << k;
-    for (std::uint64_t m = (static_cast<std::uint32_t>(-apart) * inverse(b)) & (turn - 1); m < 1u << 25; m += turn) {
+    const std::uint64_t iteration = std::uint64_t{1} << k;
+    for (std::uint64_t m = (static_cast<std::uint32_t>(-apart) * inverse(b)) & (iteration - 1); m < 1u << 25; m += iteration) {
       const std::int64_t a = static_cast<std::int64_t>(m * b) + apart;
-      if (m <= 1u << 24 || m % 2 == 0 || a % static_cast<std::int64_t>(turn) != 0) continue;
+      if (m <= 1u << 24 || m % 2 == 0 || a % static_cast<std::int64_t>(iteration) != 0) continue;
       const std::int64_t whole = a >> k;
       if (whole >= 1 << 23 && whole < 1 << 24) list.push_back(static_cast<float>(whole));
     }

@@ -37,8 +37,8 @@ TEST(gather, rows_under_a_mask_of_names) {
   trial test = trial_of(masked);
   expect_kept(test.random("x3", {4, 130, 40}).below("pick", {4, 9}, 130));
 }
-// The row asked for ahead lies in the next turn, or beyond the last: nothing is read there.
-TEST(gather, rows_of_the_next_turn) {
+// The row asked for ahead lies in the next iteration, or beyond the last: nothing is read there.
+TEST(gather, rows_of_the_next_iteration) {
   constexpr auto pooled = define<"pooled">(b, f) = mean(k, x3(b, pick(b, k), f));
   trial test = trial_of(pooled);
   test.random("x3", {5, 900, 256}).below("pick", {5, 12}, 900).expect_right();

@@ -1,4 +1,4 @@
-// Loops, tails, reductions, pieces and checks of compiled kernels, against plain loops, for three
+// Loops, tails, reductions, tasks and checks of compiled kernels, against plain loops, for three
 // processors.
 #include <gtest/gtest.h>
 
@@ -26,10 +26,10 @@ T by_lanes(const std::vector<T>& x, std::size_t lanes, T identity, Combine combi
 }
 
 // Every vector loop as one masked body: the results are to stay.
-ir::module brief(ir::module m) {
+ir::module size_optimised(ir::module m) {
   const std::function<void(ir::block&)> mark = [&](ir::block& body) {
     for (ir::statement& s : body) {
-      s.brief = s.kind == ir::statement_kind::loop && s.how_loop == loop_kind::vector;
+      s.size_optimised = s.kind == ir::statement_kind::loop && s.how_loop == loop_kind::vector;
       mark(s.body);
     }
   };
@@ -63,7 +63,7 @@ ir::module fold_rows(element type, monoid fold, int lanes, bool use_mask) {
 TEST_P(kernels, sum_of_every_length_is_the_fixed_tree_bit_for_bit) {
   for (int lanes : {4, 32, 64}) {
     program p(fold_rows(element::f32, monoid::sum, lanes, false), options());
-    program less_code(brief(fold_rows(element::f32, monoid::sum, lanes, false)), options());
+    program less_code(size_optimised(fold_rows(element::f32, monoid::sum, lanes, false)), options());
     for (std::int64_t n = 0; n <= 2 * lanes + 1; ++n) {
       const auto x = numbers(static_cast<std::size_t>(3 * n));
       std::vector<float> out(3), again(3);
@@ -203,7 +203,7 @@ ir::module fold_columns(element type, int lanes, int unroll) {
 TEST_P(kernels, columns_of_every_width_and_no_store_beyond) {
   for (int unroll : {1, 4, -1}) {
     const ir::module columns = fold_columns(element::f32, 16, std::max(unroll, 1));
-    program p(unroll < 0 ? brief(columns) : columns, options());
+    program p(unroll < 0 ? size_optimised(columns) : columns, options());
     for (std::int64_t n = 0; n <= 33; ++n) {
       const auto x = numbers(static_cast<std::size_t>(7 * n));
       std::vector<float> y(static_cast<std::size_t>(n) + 8, 99.0f);
@@ -222,7 +222,7 @@ TEST_P(kernels, narrow_elements_have_tails_too) {
   for (std::int64_t n : {1, 5, 16, 17, 31}) {
     std::vector<std::int8_t> x(static_cast<std::size_t>(3 * n)), y(static_cast<std::size_t>(n) + 4, 99);
     for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<std::int8_t>(i % 40);
-    program p(n % 2 ? fold_columns(element::i8, 16, 1) : brief(fold_columns(element::i8, 16, 1)), options());
+    program p(n % 2 ? fold_columns(element::i8, 16, 1) : size_optimised(fold_columns(element::i8, 16, 1)), options());
     p.argument(x.data(), {3, n}).argument(y.data(), {n}).run();
     for (std::size_t j = 0; j < y.size(); ++j) {
       const auto w = static_cast<std::size_t>(n);
@@ -272,15 +272,15 @@ TEST_P(kernels, pieces_in_any_order_give_the_same) {
   ir::module m = fold_rows(element::f32, monoid::sum, 16, false);
   m.kernels[0].body.back().cost = 12.5;
   const auto x = numbers(7 * 50);
-  std::vector<float> alone(7), pieces(7);
+  std::vector<float> alone(7), tasks(7);
   std::vector<double> seen;
   program p(m, options()), q(m, options());
   p.argument(x.data(), {7, 50}).argument(alone.data(), {7}).run();
-  q.argument(x.data(), {7, 50}).argument(pieces.data(), {7});
+  q.argument(x.data(), {7, 50}).argument(tasks.data(), {7});
   q.call.parallel_for = in_pieces;
   q.call.pool = &seen;
   q.run();
-  EXPECT_EQ(alone, pieces);
+  EXPECT_EQ(alone, tasks);
   EXPECT_EQ(seen, (std::vector<double>{7, 12.5}));
 }
 

@@ -5,7 +5,7 @@
 
 #include <support/both.hpp>
 
-#include <sheaf/jit/plan/steer.hpp>
+#include <sheaf/jit/plan/overrides.hpp>
 
 #include "plan_harness.hpp"
 
@@ -129,12 +129,12 @@ TEST(options_of_compile, lanes) {
   constexpr auto y = define<"y">(i, j) = exp(x(i, j)) * 2_c;
   const auto planned = compile(y);
   for (const int lanes : {4, 16, 64, 256}) {
-    const auto steered = compile(options{.lanes = lanes}, y);
-    EXPECT_NE(std::string(steered.explain(x = data)).find("in " + std::to_string(lanes) + " lanes"), std::string::npos)
-        << steered.explain(x = data);
-    EXPECT_NE(std::string(steered.explain(x = data)).find("options: " + std::to_string(lanes) + " lanes"),
+    const auto overridden = compile(options{.lanes = lanes}, y);
+    EXPECT_NE(std::string(overridden.explain(x = data)).find("in " + std::to_string(lanes) + " lanes"), std::string::npos)
+        << overridden.explain(x = data);
+    EXPECT_NE(std::string(overridden.explain(x = data)).find("options: " + std::to_string(lanes) + " lanes"),
               std::string::npos);
-    EXPECT_TRUE(same_bits(steered(x = data), planned(x = data)));
+    EXPECT_TRUE(same_bits(overridden(x = data), planned(x = data)));
   }
   const auto said = sentence_of([&] { compile(options{.lanes = 12}, y); });
   EXPECT_NE(said.find("options.lanes: expected 0 or a power of two from 4 to 256, found 12"), std::string::npos)
@@ -170,14 +170,14 @@ TEST(options_of_compile, algorithm_for_slices) {
     expect_agree(std::get<1>(found), std::get<1>(right), 256, "backward");
     return std::string(program.explain(x = data, cut = bounds, cotangent(pooled) = dy));
   };
-  const std::string direct = with(algorithm::direct), lists = with(algorithm::lists), tables = with(algorithm::tables);
+  const std::string direct = with(algorithm::direct), lists = with(algorithm::inverse_index), tables = with(algorithm::block_tree);
   EXPECT_EQ(count(direct, "tables of blocks") + count(direct, "lists\n"), 0) << direct;
   EXPECT_EQ(count(lists, "tables of blocks"), 0) << lists;
   EXPECT_GE(count(lists, ", lists\n"), 1) << lists;
   EXPECT_GE(count(tables, "tables of blocks"), 2) << tables;
   constexpr auto y = define<"y">(i) = sum(j, x(i, j));
-  const auto refused = sentence_of([&] { compile(options{.algorithm = algorithm::tables}, y)(x = data); });
-  EXPECT_NE(refused.find("options.algorithm is tables, but no stage"), std::string::npos) << refused;
+  const auto refused = sentence_of([&] { compile(options{.algorithm = algorithm::block_tree}, y)(x = data); });
+  EXPECT_NE(refused.find("options.algorithm is block_tree, but no stage"), std::string::npos) << refused;
 }
 
 TEST(options_of_compile, sharing) {
@@ -200,7 +200,7 @@ TEST(target, families_by_name) {
   EXPECT_NE(target::named(target::here().name), nullptr);
 }
 
-// A family's numbers steer scheduling; trial::expect_same_elsewhere shows that bits do not depend on them.
+// A family's numbers overrides scheduling; trial::expect_same_elsewhere shows that bits do not depend on them.
 TEST(target, decides_scheduling) {
   constexpr auto y = define<"y">(i, j) = x(i, j) + 1_c;
   trial large = trial_of(y), small_caches = trial_of(y);

@@ -23,7 +23,7 @@ constexpr auto j = axis<"j">;
 template <class... Outputs>
 planned plan_of(std::vector<std::int64_t> extents, const Outputs&...) {
   return plan_program(detail::build_graph<Outputs...>(),
-                      {.inputs = {{std::move(extents), true}}, .unit_outputs = {}, .steer = {}, .on = {}}, "pipeline");
+                      {.inputs = {{std::move(extents), true}}, .unit_outputs = {}, .overrides = {}, .on = {}}, "pipeline");
 }
 
 planned made() {

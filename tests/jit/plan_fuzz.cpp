@@ -147,7 +147,7 @@ std::string text_of(const graph& g) {
   return std::string(printed.data(), static_cast<std::size_t>(printed.size()));
 }
 
-void try_seed(unsigned seed, bool eager) {
+void try_seed(unsigned seed, bool force_for_tests) {
   std::mt19937 bits(seed);
   const std::int64_t rows = 1 + bits() % 9, columns = 1 + bits() % 40;
   author a(seed);
@@ -163,7 +163,7 @@ void try_seed(unsigned seed, bool eager) {
   }
   test.random("x", {rows, columns}, seed % 5 == 0).random("y", {rows, columns}).random("v", {columns});
   test.below("ids", {rows}, rows).with("cut", {rows, 2}, cuts);
-  test.eager = eager;
+  test.force_for_tests = force_for_tests;
   try {
     test.expect_right(1e-9);
   } catch (const std::exception& e) {
@@ -173,15 +173,15 @@ void try_seed(unsigned seed, bool eager) {
 
 TEST(plan_fuzz, random_programs) {
   if (const char* seed = std::getenv("SHEAF_SEED"))
-    return try_seed(static_cast<unsigned>(std::atoi(seed)), std::getenv("SHEAF_EAGER") != nullptr);
+    return try_seed(static_cast<unsigned>(std::atoi(seed)), std::getenv("SHEAF_FORCE") != nullptr);
   const char* count = std::getenv("SHEAF_FUZZ");
   const char* first = std::getenv("SHEAF_FIRST");
   for (unsigned seed = first != nullptr ? static_cast<unsigned>(std::atoi(first)) : 1u;
        seed <= (count != nullptr ? static_cast<unsigned>(std::atoi(count)) : 60u) && !HasFailure(); ++seed)
-    try_seed(seed, std::getenv("SHEAF_EAGER") != nullptr);
+    try_seed(seed, std::getenv("SHEAF_FORCE") != nullptr);
 }
 // The same, with the passes for much ragged data.
-TEST(plan_fuzz, random_programs_eagerly) {
+TEST(plan_fuzz, random_programs_forced) {
   for (unsigned seed = 1001; seed <= 1060 && !HasFailure(); ++seed) try_seed(seed, true);
 }
 

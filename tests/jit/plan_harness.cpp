@@ -8,7 +8,7 @@
 
 namespace sheaf::test {
 
-void in_odd_pieces(void*, sheaf_body body, const sheaf_call* call, std::int64_t count, double) {
+void in_odd_tasks(void*, sheaf_body body, const sheaf_call* call, std::int64_t count, double) {
   for (std::int64_t end = count, size = 1; end > 0; size = size % 7 + 2) {
     const std::int64_t begin = std::max<std::int64_t>(0, end - size);
     body(call, begin, end);
@@ -28,12 +28,12 @@ memory memory::dense(element type, std::vector<std::int64_t> extents) {
   return m;
 }
 
-memory memory::in_turn(element type, std::vector<std::int64_t> extents, const std::vector<bool>& turns) {
+memory memory::folded_storage(element type, std::vector<std::int64_t> extents, const std::vector<bool>& iterations) {
   memory m = dense(type, std::move(extents));
   std::int64_t count = 1;
   for (std::size_t d = m.extents.size(); d-- > 0;) {
-    m.strides[d] = turns[d] ? 0 : count;
-    count *= turns[d] ? 1 : m.extents[d];
+    m.strides[d] = iterations[d] ? 0 : count;
+    count *= iterations[d] ? 1 : m.extents[d];
   }
   return m;
 }
@@ -134,8 +134,8 @@ trial& trial::with(const char* name, std::vector<std::int64_t> extents, const st
 
 plan::call_facts trial::seen() {
   plan::call_facts call;
-  call.eager = eager;
-  call.steer = steer;
+  call.force_for_tests = force_for_tests;
+  call.overrides = overrides;
   call.on = on;
   for (memory& m : inputs) call.inputs.push_back({m.extents, m.extents.empty() || m.strides.back() == 1});
   call.unit_outputs.assign(static_cast<std::size_t>(g.outputs.size()), !turned_outputs);
@@ -162,7 +162,7 @@ void trial::make() {
   for (const workspace& w : p->workspaces) {
     std::vector<std::int64_t> extents;
     for (const node_id e : w.extents) extents.push_back(known.value(e).value());
-    rest.push_back(memory::in_turn(w.type, extents, w.in_turn));
+    rest.push_back(memory::folded_storage(w.type, extents, w.folded_storage));
   }
   for (const plan::check& c : p->checks)
     if (!c.uniform) rest.push_back(memory::dense(element::i64, {}));
@@ -183,10 +183,10 @@ void trial::expect_right(double tolerance) {
     std::fill(m.bytes.begin(), m.bytes.end(), 0xCD);
   }
   for (memory& m : rest) std::fill(m.bytes.begin(), m.bytes.end(), 0xAB);
-  code->call.parallel_for = in_odd_pieces;
+  code->call.parallel_for = in_odd_tasks;
   ASSERT_EQ(run(), 0);
   for (std::size_t k = 0; k < outputs.size(); ++k)
-    EXPECT_TRUE(alone[k] == outputs[k].bytes) << "output " << k << " depends on the pieces";
+    EXPECT_TRUE(alone[k] == outputs[k].bytes) << "output " << k << " depends on the tasks";
   expect_same_elsewhere();
   flat<tensor_value> values;
   for (memory& m : inputs) {
@@ -230,7 +230,7 @@ void trial::expect_right(double tolerance) {
 void trial::expect_same_elsewhere() {
   std::vector<memory> here = outputs;
   trial other(g);
-  other.inputs = inputs, other.eager = eager, other.turned_outputs = turned_outputs, other.steer = steer;
+  other.inputs = inputs, other.force_for_tests = force_for_tests, other.turned_outputs = turned_outputs, other.overrides = overrides;
   other.cpu = "x86-64-v3";
   other.on.second_cache = 64, other.on.last_cache = 256, other.on.wake = 1e-3, other.on.operation = 100;
   ASSERT_EQ(other.run(), 0);

@@ -23,7 +23,7 @@ struct memory {
 
   static memory dense(element type, std::vector<std::int64_t> extents);
   // Row-major, but for dimensions whose places lie in the same memory; bytes beyond what that needs are there.
-  static memory in_turn(element type, std::vector<std::int64_t> extents, const std::vector<bool>& turns);
+  static memory folded_storage(element type, std::vector<std::int64_t> extents, const std::vector<bool>& iterations);
   // The same tensor with its last dimension lying outermost.
   static memory transposed(element type, std::vector<std::int64_t> extents);
   std::int64_t count() const;
@@ -42,8 +42,8 @@ struct memory {
   double real(std::int64_t position);
 };
 
-// Pieces of uneven size, the last first: what depends on their order or number differs.
-void in_odd_pieces(void*, sheaf_body body, const sheaf_call* call, std::int64_t count, double);
+// Tasks of uneven size, the last first: what depends on their order or number differs.
+void in_odd_tasks(void*, sheaf_body body, const sheaf_call* call, std::int64_t count, double);
 
 class trial {
  public:
@@ -70,8 +70,8 @@ class trial {
 
   graph g;
   std::vector<memory> inputs, outputs, rest;
-  bool eager = false;           // see plan::call_facts
-  options steer;
+  bool force_for_tests = false;           // see plan::call_facts
+  options overrides;
   target::family on = target::families[0];
   const char* cpu = "native";
   bool turned_outputs = false;  // the caller's views are transposed

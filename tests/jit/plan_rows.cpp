@@ -1,4 +1,4 @@
-// Rows shared by several stages: partial results updated beside maps, reductions as guests of loops that write, strips
+// Rows shared by several stages: partial results updated beside maps, reductions as siblings of loops that write, scratch rows
 // of what is costly, sums that each block centres by itself. Values against the evaluator, and what the plan says of
 // it.
 #include <cmath>
@@ -103,7 +103,7 @@ TEST(plan_rows, a_loss_of_one_dimension_and_its_gradient) {
   EXPECT_EQ(count_of(code_of(t), "load contiguous v["), 1u) << code_of(t);
   t.expect_right(1e-5);
 }
-// The exponentials of a softmax are computed once, kept in a strip, and its gradient's dot product is a guest.
+// The exponentials of a softmax are computed once, kept in a scratch row, and its gradient's dot product is a sibling.
 TEST(plan_rows, softmax_keeps_its_exponentials) {
   constexpr auto top = define<"top">(i) = max(j, x(i, j));
   constexpr auto total = define<"total">(i) = sum(j, exp(x(i, j) - top(i)));
@@ -115,7 +115,7 @@ TEST(plan_rows, softmax_keeps_its_exponentials) {
     EXPECT_EQ(count_of(code_of(t), " = exp "), 1u) << code_of(t);
     t.expect_right(1e-4);
   }
-  trial wide = trial_of(soft, dx);  // longer than a strip may be
+  trial wide = trial_of(soft, dx);  // longer than a scratch row may be
   wide.random("x", {20, 20000}).random("dy", {20, 20000}).expect_right(1e-4);
 }
 TEST(plan_rows, cross_entropy_with_its_gradient_is_one_pass) {
@@ -181,9 +181,9 @@ constexpr auto length = define<"length">(j) = sqrt(sum(i, x(i, j) * x(i, j)));
 constexpr auto length_loss = define<"length_loss">() = sum(j, length(j) * v(j));
 constexpr auto log_of_column = define<"log_of_column">(j) = logsumexp(i, x(i, j));
 constexpr auto log_loss = define<"log_loss">() = sum(j, log_of_column(j) * v(j));
-constexpr auto spread_of_column = define<"spread_of_column">(j) =
+constexpr auto deinterleaving_of_column = define<"deinterleaving_of_column">(j) =
     mean(i, (x(i, j) - mean_of_column(j)) * (x(i, j) - mean_of_column(j)));
-constexpr auto spread_loss = define<"spread_loss">() = sum(j, spread_of_column(j) * v(j));
+constexpr auto spread_loss = define<"spread_loss">() = sum(j, deinterleaving_of_column(j) * v(j));
 
 template <class Y, class Dx>
 void expect_right_columns(Y y, Dx dx) {
@@ -195,10 +195,10 @@ void expect_right_columns(Y y, Dx dx) {
 TEST(plan_rows, gradients_that_need_whole_columns) {
   expect_right_columns(length, grad(length_loss, x));
   expect_right_columns(log_of_column, grad(log_loss, x));
-  expect_right_columns(spread_of_column, grad(spread_loss, x));
+  expect_right_columns(deinterleaving_of_column, grad(spread_loss, x));
 }
 
-// Many columns: a few rows at a time are walked as they lie, whatever reads them later; few are summed down a strip of
+// Many columns: a few rows at a time are walked as they lie, whatever reads them later; few are summed down a scratch row of
 // lanes.
 TEST(plan_rows, wide_rows_are_walked_as_they_lie) {
   for (const std::int64_t rows : {2051, 3000}) {

@@ -78,16 +78,16 @@ TEST(print, every_field_is_in_the_text) {
   EXPECT_TRUE(differs([](module& m) { m.buffers[1].type = element::f64; }));
   EXPECT_FALSE(differs([](module& m) { m.kernels[0].body.back().cost = 7; }));  // a call's argument
   EXPECT_TRUE(differs([](module& m) { m.kernels[0].body.back().how_loop = loop_kind::serial; }));
-  EXPECT_TRUE(differs([](module& m) { m.kernels[0].body.back().body.back().stream = false; }));
+  EXPECT_TRUE(differs([](module& m) { m.kernels[0].body.back().body.back().non_temporal = false; }));
   EXPECT_TRUE(differs([](module& m) { m.kernels[0].body.back().body.back().how = access::contiguous; }));
   for (std::size_t n = 0; n < row_sum().kernels[0].instructions.size(); ++n) {
     EXPECT_TRUE(differs([&](module& m) { m.kernels[0].instructions[n].type = element::bf16; })) << n;
     EXPECT_TRUE(differs([&](module& m) { m.kernels[0].instructions[n].vector ^= true; })) << n;
   }
-  const auto asking = [](bool half, bool far) {
+  const auto asking = [](bool half_line, bool l2) {
     module m = row_sum();
     statement ask{};
-    ask.kind = statement_kind::prefetch, ask.target = 0, ask.half = half, ask.far = far;
+    ask.kind = statement_kind::prefetch, ask.target = 0, ask.half_line = half_line, ask.l2 = l2;
     m.kernels[0].body.back().body.push_back(ask);
     return print(m);
   };

@@ -1,5 +1,5 @@
 // Slices whose bounds are data: sorted or not, overlapping, empty, of one row, of all; each program also in small
-// pieces, with the passes that are meant for much data.
+// tasks, with the passes that are meant for much data.
 #include <sheaf/runtime/thread_pool.hpp>
 
 #include "plan_harness.hpp"
@@ -55,12 +55,12 @@ void over_all(Make make, Test test) {
   for (const form how : forms)
     for (const std::int64_t rows : {1, 37, 300})
       for (const std::int64_t columns : {1, 3, 16, 130})
-        for (const bool eager : {false, true}) {
+        for (const bool force_for_tests : {false, true}) {
           trial one = make();
-          one.eager = eager;
+          one.force_for_tests = force_for_tests;
           one.with("cut", {23, 2}, slices(how, 23, rows, ++seed));
           SCOPED_TRACE("form " + std::to_string(static_cast<int>(how)) + ", rows " + std::to_string(rows) +
-                       ", columns " + std::to_string(columns) + (eager ? ", eager" : ""));
+                       ", columns " + std::to_string(columns) + (force_for_tests ? ", force_for_tests" : ""));
           test(one, rows, columns);
           if (::testing::Test::HasFailure()) return;
         }
@@ -71,7 +71,7 @@ TEST(ragged, means_and_their_gradient) {
   over_all([&] { return trial_of(pooled, vjp(pooled, x)); },
            [](trial& one, std::int64_t rows, std::int64_t columns) {
              one.random("x", {rows, columns}).random("cotangent_pooled", {23, columns}).expect_right(2e-5);
-             if (rows == 1 || !one.eager) return;
+             if (rows == 1 || !one.force_for_tests) return;
              const bool wide = columns >= 8;
              for (const char* pass : {", lists", wide ? ", sweep" : "table"})
                EXPECT_NE(one.plan_text().find(pass), std::string::npos) << pass;
@@ -100,7 +100,7 @@ TEST(ragged, other_folds_of_what_holds_a_row) {
            });
   static_cast<void>(most), static_cast<void>(held);
 }
-// Blocks of 64 rows in tables of several levels, and columns in several pieces: what much data is planned as.
+// Blocks of 64 rows in tables of several levels, and columns in several tasks: what much data is planned as.
 TEST(ragged, sweeps_of_many_rows) {
   constexpr auto pooled = define<"pooled">(m, f) = mean<empty::zero>(rows_of, x(t, f));
   constexpr auto top = define<"top">(m, f) = max(rows_of, x(t, f));
@@ -170,7 +170,7 @@ TEST(ragged, means_of_overlapping_slices_are_rounded_once) {
 TEST(ragged, nothing_outside_of_slices) {
   constexpr auto pooled = define<"pooled">(m, f) = mean(rows_of, x(t, f));
   trial one = trial_of(vjp(pooled, x));
-  one.eager = true;
+  one.force_for_tests = true;
   std::vector<double> bounds;
   for (int s = 0; s < 40; ++s) bounds.insert(bounds.end(), {10.0 + s % 7, 60.0 + s % 5});
   one.with("cut", {40, 2}, bounds).random("x", {200, 16}).random("cotangent_pooled", {40, 16});
@@ -187,7 +187,7 @@ TEST(ragged, same_bits_for_any_number_of_threads) {
   for (const std::int64_t columns : {1, 3, 16, 300})
     for (const form how : {form::apart, form::anywhere}) {
       trial one = trial_of(pooled, vjp(pooled, x));
-      one.eager = true;
+      one.force_for_tests = true;
       one.with("cut", {50, 2}, slices(how, 50, 400, 3)).random("x", {400, columns});
       one.random("cotangent_pooled", {50, columns});
       std::vector<std::vector<unsigned char>> first;
@@ -214,29 +214,29 @@ TEST(ragged, softmax_of_segments) {
       sum(k.in(off(m), off(m + 1_c)), exp(v(k) - top(m)));
   constexpr auto soft = define<"soft">(t) = sum(here, exp(v(t) - stop_gradient(top(m))) / total(m));
   for (const int longest : {1, 5, 40, 400})
-    for (const bool eager : {false, true}) {
+    for (const bool force_for_tests : {false, true}) {
       std::mt19937 bits(static_cast<unsigned>(longest));
       std::vector<double> ends = {2};
       while (ends.back() < 900)
         ends.push_back(std::min(900.0, ends.back() + static_cast<double>(bits() % static_cast<unsigned>(longest + 1))));
       trial one = trial_of(soft, vjp(soft, v));
-      one.eager = eager;
+      one.force_for_tests = force_for_tests;
       one.random("v", {1000})
           .with("off", {static_cast<std::int64_t>(ends.size())}, ends)
           .random("cotangent_soft", {1000})
           .expect_right(1e-5);
     }
 }
-// Normalised by a logsumexp, with slices of more rows than strips hold and than are computed in place, and with rows
+// Normalised by a logsumexp, with slices of more rows than scratch rows hold and than are computed in place, and with rows
 // that only some of the tensors have.
 constexpr auto normalised = define<"normalised">(m.in(0_c, extent(off, dim<0>) - 1_c)) =
     logsumexp(k.in(off(m), off(m + 1_c)), v(k));
 constexpr auto of_segment = m.in(0_c, extent(off, dim<0>) - 1_c).where(off(m) <= t && t < off(m + 1_c));
 constexpr auto shares = define<"shares">(t) = sum(of_segment, exp(v(t) - normalised(m)));
 template <class Change>
-void softmax_by_a_logsumexp(const std::vector<double>& ends, std::int64_t rows, bool eager, Change change) {
+void softmax_by_a_logsumexp(const std::vector<double>& ends, std::int64_t rows, bool force_for_tests, Change change) {
   trial one = trial_of(shares, vjp(shares, v));
-  one.eager = eager;
+  one.force_for_tests = force_for_tests;
   one.random("v", {rows})
       .with("off", {static_cast<std::int64_t>(ends.size())}, ends)
       .random("cotangent_shares", {rows});
@@ -245,9 +245,9 @@ void softmax_by_a_logsumexp(const std::vector<double>& ends, std::int64_t rows, 
 }
 TEST(ragged, softmax_by_a_logsumexp_of_segments) {
   const auto as_is = [](trial&) {};
-  for (const bool eager : {false, true}) {
-    softmax_by_a_logsumexp({0, 3, 3, 40, 41, 1000, 1000}, 1000, eager, as_is);
-    softmax_by_a_logsumexp({2, 5, 900, 900, 960}, 1000, eager, as_is);
+  for (const bool force_for_tests : {false, true}) {
+    softmax_by_a_logsumexp({0, 3, 3, 40, 41, 1000, 1000}, 1000, force_for_tests, as_is);
+    softmax_by_a_logsumexp({2, 5, 900, 900, 960}, 1000, force_for_tests, as_is);
   }
 }
 TEST(ragged, softmax_by_a_logsumexp_of_long_segments) {
@@ -255,7 +255,7 @@ TEST(ragged, softmax_by_a_logsumexp_of_long_segments) {
   trial one = trial_of(shares, vjp(shares, v));
   one.random("v", {72000}).with("off", {8}, ends).random("cotangent_shares", {72000});
   ASSERT_EQ(one.run(), 0);
-  EXPECT_NE(ir::print(one.p->code).find("load contiguous strip["), std::string::npos) << one.plan_text();
+  EXPECT_NE(ir::print(one.p->code).find("load contiguous scratch_row["), std::string::npos) << one.plan_text();
   const auto at = [&](std::size_t input, std::int64_t n) { return one.inputs[input].real(n); };
   const std::size_t values = one.slot("v"), given = one.slot("cotangent_shares");
   for (std::size_t s = 0; s + 1 < ends.size(); ++s) {
@@ -274,8 +274,8 @@ TEST(ragged, softmax_by_a_logsumexp_of_what_is_infinite) {
   const double inf = static_cast<double>(INFINITY);
   for (const std::vector<double>& odd :
        {std::vector<double>{std::nan("")}, {inf}, {-inf}, {inf, -inf}, {-inf, -inf, -inf}, {-200, 200}, {inf, 100, 1}})
-    for (const bool eager : {false, true})
-      softmax_by_a_logsumexp({0, 3, 40, 70}, 70, eager, [&](trial& one) {
+    for (const bool force_for_tests : {false, true})
+      softmax_by_a_logsumexp({0, 3, 40, 70}, 70, force_for_tests, [&](trial& one) {
         for (std::size_t k = 0; k < odd.size(); ++k)
           for (const std::size_t first : {0, 50})
             one.inputs[one.slot("v")].set(static_cast<std::int64_t>(k + first), odd[k], 0);
@@ -287,7 +287,7 @@ TEST(ragged, softmax_by_a_logarithm_of_small_sums) {
       log(sum(k.in(off(m), off(m + 1_c)), exp(v(k) - 0.25_c))) + 0.25_c;
   constexpr auto parts = define<"parts">(t) = sum(of_segment, exp(v(t) - shifted(m)));
   trial one = trial_of(parts);
-  one.eager = true;
+  one.force_for_tests = true;
   one.with("off", {3}, {0, 1, 2}).with("v", {2}, {-89, -88.9});
   one.expect_right(1e-4);
 }
@@ -297,7 +297,7 @@ TEST(ragged, values_stay_in_their_slices) {
   for (const double odd : {std::nan(""), static_cast<double>(INFINITY), -static_cast<double>(INFINITY), 1e30})
     for (const form how : {form::apart, form::sorted, form::anywhere}) {
       trial one = trial_of(pooled, vjp(pooled, x));
-      one.eager = true;
+      one.force_for_tests = true;
       one.with("cut", {23, 2}, slices(how, 23, 90, 5)).random("x", {90, 5}).random("cotangent_pooled", {23, 5});
       one.inputs[one.slot("x")].set(5 * 40 + 2, odd, 0);
       one.inputs[one.slot("x")].set(5 * 60 + 2, -odd, 0);
@@ -316,7 +316,7 @@ TEST(ragged, reasons_are_said) {
   const std::string text = one.plan_text();
   for (const char* said : {"the rows of all slices", "folds of 16 rows, if slices overlap enough",
                            "folded from tables of blocks if they have more rows",
-                           "a piece walks the slices that meet its rows, and writes each row once", "lists"})
+                           "a task walks the slices that meet its rows, and writes each row once", "lists"})
     EXPECT_NE(text.find(said), std::string::npos) << said << "\n" << text;
 }
 

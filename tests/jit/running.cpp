@@ -114,7 +114,7 @@ std::int64_t in_the_middle(const graph& g, const plan::facts& known, node_id e) 
   return row(g.kind(e)).integer(list[0], list[1], list[2]);
 }
 // How often the most frequent reduction's body runs.
-double turns(const planned& p, const plan::facts& known) {
+double iterations(const planned& p, const plan::facts& known) {
   double most = 0;
   const auto look = [&](const auto& self, node_id n, index_set around) -> void {
     const graph& g = p.g;
@@ -138,7 +138,7 @@ void expect_linear(trial&& test, const char* what) {
   const plan::call_facts call = test.seen();
   const planned p = plan_program(test.g, call, "trial");
   const plan::facts known(p.g, call);
-  EXPECT_LE(turns(p, known), 2.0 * places) << what << "\n" << p.text;
+  EXPECT_LE(iterations(p, known), 2.0 * places) << what << "\n" << p.text;
 }
 
 template <class Kind, bool Backward, bool Exclusive>

@@ -1,4 +1,4 @@
-// Running results and windows: recognised, right for every size and direction, the same bits for any pieces.
+// Running results and windows: recognised, right for every size and direction, the same bits for any tasks.
 #include "plan_harness.hpp"
 
 namespace sheaf::test {
@@ -89,7 +89,7 @@ TEST(scan, long_ones_run_in_blocks) {
   test.below("n", {size}, 1000);
   ASSERT_EQ(test.run(), 0);
   expect_way(test, "blocks of 16384");
-  test.code->call.parallel_for = in_odd_pieces;
+  test.code->call.parallel_for = in_odd_tasks;
   ASSERT_EQ(test.run(), 0);
   std::int64_t sum = 0;
   for (std::int64_t k = 0; k < size; ++k) {
@@ -108,7 +108,7 @@ TEST(scan, long_exclusive_ones_run_in_blocks) {
     test.below("n", {size}, 1000);
     ASSERT_EQ(test.run(), 0);
     expect_way(test, "blocks of 16384");
-    test.code->call.parallel_for = in_odd_pieces;
+    test.code->call.parallel_for = in_odd_tasks;
     ASSERT_EQ(test.run(), 0);
     std::int64_t sum = 0;
     for (std::int64_t k = 0; k < size; ++k) {
@@ -181,7 +181,7 @@ TEST(scan, gradients_of_long_scans) {
   }
   ASSERT_EQ(test.run(), 0);
 }
-// Long recurrences run in blocks: against loops in f64, the same bits for any pieces.
+// Long recurrences run in blocks: against loops in f64, the same bits for any tasks.
 TEST(scan, long_recurrences_run_in_blocks) {
   constexpr auto softest = define<"softest">(t) = logsumexp(s.in(0_c, t + 1_c), x(s)) + 0_c * x(t);
   constexpr auto hardest = define<"hardest">(t) = logsumexp(s.in(t, count), x(s)) + 0_c * x(t);
@@ -225,7 +225,7 @@ TEST(scan, long_recurrences_run_in_blocks) {
     }
     std::vector<std::vector<unsigned char>> first;
     for (memory& m : test.outputs) first.push_back(m.bytes);
-    test.code->call.parallel_for = in_odd_pieces;
+    test.code->call.parallel_for = in_odd_tasks;
     ASSERT_EQ(test.run(), 0);
     for (std::size_t o = 0; o < first.size(); ++o) EXPECT_TRUE(first[o] == test.outputs[o].bytes) << o;
   }

@@ -1,6 +1,6 @@
 // Derivatives of maxima over windows with steps, of several dimensions, along columns, padded and dilated, and to the
 // first or the last of equals: by the definition, from few ties to all, with NaN and infinities, the same bits for any
-// pieces; and their cost, which does not grow with the window.
+// tasks; and their cost, which does not grow with the window.
 #include <array>
 
 #include "tie_data.hpp"
@@ -59,9 +59,9 @@ struct pooled {
   }
 };
 // As so many threads share it.
-template <int Pieces>
+template <int Tasks>
 void in_pieces(void*, sheaf_body body, const sheaf_call* call, std::int64_t count, double) {
-  for (int k = 0; k < Pieces; ++k) body(call, count * k / Pieces, count * (k + 1) / Pieces);
+  for (int k = 0; k < Tasks; ++k) body(call, count * k / Tasks, count * (k + 1) / Tasks);
 }
 void expect_shares(trial& test, const char* input, const char* cotangent, const pooled& windows,
                    const std::vector<double>& from, bool one_dimension = false) {
@@ -78,8 +78,8 @@ void expect_shares(trial& test, const char* input, const char* cotangent, const 
         .with(cotangent, {windows.results[0], windows.results[1]}, dy);
   ASSERT_EQ(test.run(), 0);
   const auto first = test.outputs[1].bytes;
-  for (const auto pieces : {in_odd_pieces, in_pieces<2>, in_pieces<3>, in_pieces<7>}) {
-    test.code->call.parallel_for = pieces;
+  for (const auto tasks : {in_odd_tasks, in_pieces<2>, in_pieces<3>, in_pieces<7>}) {
+    test.code->call.parallel_for = tasks;
     ASSERT_EQ(test.run(), 0);
     ASSERT_TRUE(first == test.outputs[1].bytes);
   }

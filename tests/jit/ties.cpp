@@ -1,5 +1,5 @@
 // Derivatives of maxima over windows: sums over what ties, as windows of their own; every width, few and many ties,
-// NaN and infinities, cut windows, batches, both modes; the same bits for any pieces.
+// NaN and infinities, cut windows, batches, both modes; the same bits for any tasks.
 #include <array>
 
 #include "tie_data.hpp"
@@ -63,7 +63,7 @@ void one_width() {
       for (std::int64_t k = 0; k < size; ++k)
         ASSERT_NEAR(test.outputs[0].get<float>(k), want[static_cast<std::size_t>(k)], 1e-5 * scale) << k;
       const auto first = test.outputs[0].bytes;
-      test.code->call.parallel_for = in_odd_pieces;
+      test.code->call.parallel_for = in_odd_tasks;
       ASSERT_EQ(test.run(), 0);
       EXPECT_TRUE(first == test.outputs[0].bytes);
     }

@@ -1,5 +1,5 @@
 // Folds of tuples: one accumulator for all values of a state, in lanes unless in order, long ones in blocks, running
-// ones as scans; right whatever the pieces.
+// ones as scans; right whatever the tasks.
 #include "plan_harness.hpp"
 
 namespace sheaf::test {
@@ -112,7 +112,7 @@ TEST(tuple_folds, long_running_ones_in_blocks) {
   constexpr auto up = define<"up">(i) = get<1>(fold(affine, s.in(0_c, i + 1_c), tuple(x(s), y(s)))) + 0_c * x(i);
   trial test = trial_of(up);
   test.random("x", {200001}).random("y", {200001});
-  EXPECT_NE(test.plan_text().find("pieces can share the scan"), std::string::npos) << test.plan_text();
+  EXPECT_NE(test.plan_text().find("tasks can share the scan"), std::string::npos) << test.plan_text();
   ASSERT_EQ(test.run(), 0);
   double h = 0;
   for (std::int64_t k = 0; k < 200001; ++k) {

@@ -354,35 +354,35 @@ TEST(verify, a_step_of_a_fold_takes_what_is_before_it) {
   expect(q, "folds", "fold 0: its result is no value");
 }
 
-TEST(verify, lanes_are_spread_by_whole_steps) {
-  const auto spread = [](spacing apart) {
+TEST(verify, lanes_are_deinterleaved_by_whole_steps) {
+  const auto spread = [](lane_pattern apart) {
     parts p;
     auto i = p.vector("i");
-    i.load_spread(p.x, element::f32, {i.counter()}, apart);
+    i.load_deinterleaved(p.x, element::f32, {i.counter()}, apart);
     i.close();
     return p.refusal();
   };
   EXPECT_EQ(spread({2, 1, 0, true, 1}), "accepted");
   EXPECT_EQ(spread({1, 4, 3}), "accepted");
-  for (const spacing wrong : {spacing{0, 1, 0}, spacing{1, 0, 0}, spacing{1, 2, 2}, spacing{1, 2, -1},
-                              spacing{2, 1, 0, true, 2}, spacing{2, 2, 0, true, 0}}) {
+  for (const lane_pattern wrong : {lane_pattern{0, 1, 0}, lane_pattern{1, 0, 0}, lane_pattern{1, 2, 2}, lane_pattern{1, 2, -1},
+                              lane_pattern{2, 1, 0, true, 2}, lane_pattern{2, 2, 0, true, 0}}) {
     const std::string found = spread(wrong);
     EXPECT_EQ(found.substr(0, 11), "access_kind") << found;
     EXPECT_NE(found.find("lanes are not spread so"), std::string::npos) << found;
   }
 }
-TEST(verify, spread_lanes_want_a_known_stride) {
+TEST(verify, deinterleaved_lanes_want_a_known_stride) {
   parts p;
   p.m.buffers[static_cast<std::size_t>(p.x)].unit_inner = false;
   auto i = p.vector("i");
-  i.load_spread(p.x, element::f32, {i.counter()}, {2, 1, 0});
+  i.load_deinterleaved(p.x, element::f32, {i.counter()}, {2, 1, 0});
   i.close();
   expect(p, "access_kind", "not known to have stride 1");
 }
-TEST(verify, only_loads_are_spread) {
+TEST(verify, only_loads_are_deinterleaved) {
   parts p;
   auto i = p.vector("i");
-  i.store(p.y, {i.counter()}, i.real(element::f32, 1), access::spread);
+  i.store(p.y, {i.counter()}, i.real(element::f32, 1), access::deinterleaved);
   i.close();
   expect(p, "access_kind", "only loads are spread");
 }

@@ -1,5 +1,5 @@
 // Windows in one pass: every width, kind and type, cut at the ends or not, with an expression around them, in batches;
-// the same bits for any pieces; no drift.
+// the same bits for any tasks; no drift.
 #include "plan_harness.hpp"
 
 namespace sheaf::test {
@@ -138,7 +138,7 @@ TEST(window_pass, nothing_outlives_its_window) {
     }
 }
 
-// A million steps; the same bits for pieces of any size, in any order.
+// A million steps; the same bits for tasks of any size, in any order.
 template <std::int64_t Width>
 void long_window() {
   constexpr auto w = constant<Width>;
@@ -161,7 +161,7 @@ void long_window() {
   }
   EXPECT_LT(worst, 1e-6);
   const std::vector<unsigned char> first = test.outputs[0].bytes;
-  test.code->call.parallel_for = in_odd_pieces;
+  test.code->call.parallel_for = in_odd_tasks;
   ASSERT_EQ(test.run(), 0);
   EXPECT_TRUE(first == test.outputs[0].bytes);
 }

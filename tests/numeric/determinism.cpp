@@ -97,7 +97,7 @@ TEST(determinism, statistics_of_columns_have_the_same_bits) {
   }
 }
 
-// Rows of a table that bags name often, once and never: listed, and listed by each piece.
+// Rows of a table that bags name often, once and never: listed, and listed by each task.
 TEST(determinism, gradients_of_a_table_have_the_same_bits) {
   constexpr auto table = tensor<"table", float, 2>;
   constexpr auto ids = tensor<"ids", std::int64_t, 1>;
@@ -116,7 +116,7 @@ TEST(determinism, gradients_of_a_table_have_the_same_bits) {
   const auto program = compile(dtable, grad(squares_of_greatest, table));
   const auto run = [&] { return program(table = rows, ids = named, off = ends); };
   EXPECT_NE(std::string(program.explain(table = rows, ids = named, off = ends))
-                .find("a piece walks the updates of its own rows"),
+                .find("a task walks the updates of its own rows"),
             std::string::npos);
   const auto [once, once_largest] = run();
   for (const int threads : {1, 2, 3, 7, 16}) {

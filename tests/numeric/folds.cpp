@@ -34,7 +34,7 @@ TEST(fold, of_a_vector) {
   EXPECT_EQ(both(fold(largest_size, i, x(i)))(x = list<double>({2, -9, 3, -1, 5, 9, 1, -9, 8})), 9);
   EXPECT_EQ(both(fold(hypotenuse, i, x(i)))(x = array<double, 1>(0)), 0);
 }
-// Long enough for lanes, tails and pieces of several threads.
+// Long enough for lanes, tails and tasks of several threads.
 TEST(fold, of_many_elements) {
   for (const std::int64_t size : {1, 7, 64, 1001, 300000}) {
     const array<float, 1> values = noise_array<float>(-1, 1, size);

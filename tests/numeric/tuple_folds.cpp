@@ -126,7 +126,7 @@ TEST(tuple_fold, the_state_is_folded_once) {
   EXPECT_NE(std::string(p.text()).find("get<2>(fold(welford, i, tuple(1.0f32, f(i), 0.0f32)))"), std::string::npos)
       << p.text();
 }
-// Long enough for pieces of several threads, which give the same bits however many there are.
+// Long enough for tasks of several threads, which give the same bits however many there are.
 TEST(tuple_fold, of_many_elements) {
   for (const std::int64_t size : {1, 7, 64, 1001, 300001}) {
     const array<float, 1> values = noise_array<float>(-1, 3, size);

@@ -240,7 +240,7 @@ TEST(guarded, names_of_indices_are_used_again) {
 }
 
 // The loop over t stores d(k, t) as it goes: d(k, k) is there when it is done, though k and t have one range.
-TEST(guarded, a_reduction_that_shares_a_loop_reads_what_the_turn_stores) {
+TEST(guarded, a_reduction_that_shares_a_loop_reads_what_the_iteration_stores) {
   auto x = filled<double>(3, 2);
   x(2) = 4;
   expect(

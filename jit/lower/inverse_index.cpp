@@ -1,0 +1,283 @@
+// Scatters with lists of their updates: first which updates go to which chunk of rows, then, chunk by chunk, the rows.
+// Within a task the updates are sorted once more, by row, and each row is folded in registers and written once. Both
+// sorts keep the order in which updates are walked, so no result depends on how chunks are shared.
+#include <memory>
+
+#include <sheaf/jit/lower/sort.hpp>
+#include <sheaf/jit/plan/inverse_index.hpp>
+
+namespace sheaf::inline v0_1::lower {
+
+namespace {
+
+using plan::inverse_index_form;
+
+constexpr std::int64_t at_once = 32;  // a long sum is one of sums of so many: its error stays small
+constexpr int lanes_of_counts = 8;
+constexpr double beyond_cache = 4 << 20;  // bytes of an input that comes from memory
+constexpr std::int64_t updates_ahead = 12;
+
+struct inverse_index_lowering {
+  kernel_lowering& k;
+  const inverse_index_form& l;
+  std::int32_t array;
+  ir::value start, stop, chunks, size, room;
+
+  ir::value at(ir::block_builder& b, ir::value position) const { return b.load(array, element::i64, {position}); }
+  void put(ir::block_builder& b, ir::value position, ir::value x) const { b.store(array, {position}, x); }
+  ir::value next(ir::block_builder& b, ir::value x) const { return b.emit(op::add, {x, b.i64(1)}); }
+  ir::value count(ir::block_builder& b) const { return b.emit(op::add, {chunks, b.i64(1)}); }
+  // Place n of plane p: an index of update n, or, in the last plane, the n-th update by row.
+  ir::value plane(ir::block_builder& b, std::size_t p, ir::value n) const {
+    const ir::value skipped = b.emit(op::mul, {room, b.i64(static_cast<std::int64_t>(p))});
+    return b.emit(op::add, {b.emit(op::add, {b.emit(op::add, {chunks, b.i64(2)}), skipped}), n});
+  }
+  // The n-th update by row.
+  ir::value sorted(ir::block_builder& b, ir::value n) const { return l.by_row ? n : at(b, plane(b, l.walk.size(), n)); }
+  // In the iteration of update n.
+  void bind(scope& s, ir::value n) const {
+    for (std::size_t p = 0; p < l.walk.size(); ++p) s.bind_to(k.g, l.walk[p], at(*s.block, plane(*s.block, p, n)));
+  }
+};
+
+inverse_index_lowering inverse_index_of(kernel_lowering& k, const inverse_index_form& l, std::int32_t array, scope& s) {
+  const ir::value start = k.emit(k.g.arg(l.owned, 0), s), stop = k.emit(k.g.arg(l.owned, 1), s);
+  const ir::value chunks = k.emit(plan::chunks_of(k.g, l), s), size = k.emit(integer(k.g, l.listed()), s);
+  return {k, l, array, start, stop, chunks, size, k.emit(l.room, s)};
+}
+
+// Runs body(scope, chunk) for every update that goes to a row; `iterations` of the outermost index, if not all.
+template <class Body>
+void each_update(inverse_index_lowering& a, scope& s, Body&& body, const range* iterations = nullptr) {
+  open_loops loops(a.k, s);
+  for (const node_id idx : a.l.walk) loops.enter(idx, 1, idx == a.l.walk.front() ? iterations : nullptr);
+  const ir::value at = a.k.emit(a.l.at, *loops.inner);
+  ir::block_builder& b = *loops.inner->block;
+  const ir::value low = b.emit(op::less_equal, {a.start, at}), high = b.emit(op::less, {at, a.stop});
+  loops.enter(b.guard(b.emit(op::logical_and, {low, high})));
+  ir::block_builder& c = *loops.inner->block;
+  body(*loops.inner, c.emit(op::quotient, {c.emit(op::sub, {at, a.start}), a.size}));
+  loops.close();
+}
+
+}  // namespace
+
+// A counting sort by chunk; nothing is placed where there is no room for all.
+void kernel_lowering::list_updates(const stage& s, scope& top) {
+  inverse_index_lowering a = inverse_index_of(*this, s.inverse, buffers.at(s.define), top);
+  ir::block_builder& b = *top.block;
+  const ir::value zero = b.i64(0), all = b.accumulator(element::i64, monoid::sum, false);
+  {
+    ir::block_builder c = b.loop(ir::loop_kind::vector, "clear", zero, a.count(b), 32);
+    c.store(a.array, {c.counter()}, c.i64(0), ir::access::contiguous);
+    c.close();
+  }
+  each_update(a, top, [&](scope& in, ir::value chunk) {
+    ir::block_builder& c = *in.block;
+    const ir::value place = a.next(c, chunk);
+    a.put(c, place, a.next(c, a.at(c, place)));
+  });
+  {
+    ir::block_builder c = b.loop(ir::loop_kind::serial, "chunk", b.i64(1), a.count(b));
+    const ir::value count = a.at(c, c.counter());
+    a.put(c, c.counter(), c.read(all));
+    c.combine(all, count);
+    c.close();
+  }
+  a.put(b, a.count(b), b.read(all));
+  scope room(top, b.guard(b.emit(op::less_equal, {b.read(all), a.room})));
+  each_update(a, room, [&](scope& in, ir::value chunk) {
+    ir::block_builder& c = *in.block;
+    const ir::value place = a.next(c, chunk), position = a.at(c, place);
+    for (std::size_t p = 0; p < a.l.walk.size(); ++p) a.put(c, a.plane(c, p, position), emit(a.l.walk[p], in));
+    a.put(c, place, a.next(c, position));
+  });
+  room.close();
+}
+
+void kernel_lowering::sort_inverse_index(const stage& s, int part, scope& top) {
+  inverse_index_lowering a = inverse_index_of(*this, s.inverse, buffers.at(s.define), top);
+  list_to_sort list{.array = a.array};
+  list.walk = [&](scope& at, const range& iterations, const iteration_body& body) { each_update(a, at, body, &iterations); };
+  list.index = [&](scope& in, std::size_t p) { return emit(s.inverse.walk[p], in); };
+  list.place = [&](ir::block_builder& b, std::size_t p, ir::value n) { return a.plane(b, p, n); };
+  sort(s, part, list, top);
+}
+
+void kernel_lowering::scatter_by_lists(const stage& s, scope& task, const range& own) {
+  if (s.inverse.all_fit) return rows_of_inverse_index(s, task, own);
+  const inverse_index_lowering a = inverse_index_of(*this, s.inverse, buffers.at(s.inverse.array), task);
+  ir::block_builder& b = *task.block;
+  const ir::value listed = b.emit(op::less_equal, {a.at(b, a.count(b)), a.room});
+  scope lists(task, b.guard(listed));
+  rows_of_inverse_index(s, lists, own);
+  lists.close();
+  scope none(task, b.guard(b.emit(op::logical_not, {listed})));
+  walk_all(s, none, own);
+  none.close();
+}
+
+namespace {
+
+// The rows of a task and where in the list the updates of each begin.
+struct task_of_rows {
+  const inverse_index_lowering& a;
+  range own, listed;
+  std::int32_t begins;  // of row r at r + 1 until it is placed, then the end
+  ir::value zero, rows;
+
+  ir::value at(ir::block_builder& b, ir::value r) const { return b.load(begins, element::i64, {r}); }
+  range of(ir::block_builder& b, ir::value r) const {
+    if (!a.l.by_row)
+      return {b.emit(op::add, {listed.low, at(b, r)}), b.emit(op::add, {listed.low, at(b, a.next(b, r))})};
+    const ir::value row = b.emit(op::add, {b.emit(op::sub, {own.low, a.start}), r});
+    return {a.at(b, row), a.at(b, a.next(b, row))};
+  }
+  // Runs body(scope, n, 1 + row) for update n of the task.
+  template <class Body>
+  void each(scope& s, Body&& body) const {
+    scope iteration(s, s.block->loop(ir::loop_kind::serial, "update", listed.low, listed.high));
+    const ir::value n = iteration.block->counter();
+    a.bind(iteration, n);
+    const ir::value row = iteration.block->emit(op::sub, {a.k.emit(a.l.at, iteration), own.low});
+    body(*iteration.block, n, a.next(*iteration.block, row));
+    iteration.close();
+  }
+  void sort(scope& s) const {
+    ir::block_builder& b = *s.block;
+    const ir::value one = b.i64(1), end = b.emit(op::add, {rows, one});
+    ir::block_builder clear = b.loop(ir::loop_kind::vector, "clear", zero, end, 32);
+    clear.store(begins, {clear.counter()}, clear.i64(0), ir::access::contiguous);
+    clear.close();
+    each(s, [&](ir::block_builder& c, ir::value, ir::value row) { c.store(begins, {row}, a.next(c, at(c, row))); });
+    const ir::value all = b.accumulator(element::i64, monoid::sum, false);
+    ir::block_builder sum = b.loop(ir::loop_kind::vector, "row", one, end, lanes_of_counts);
+    const ir::value count = sum.load(begins, element::i64, {sum.counter()}, ir::access::contiguous);
+    sum.store(begins, {sum.counter()}, sum.emit(op::sub, {sum.scan_lanes(all, count), count}), ir::access::contiguous);
+    sum.close();
+    each(s, [&](ir::block_builder& c, ir::value n, ir::value row) {
+      const ir::value position = at(c, row);
+      a.put(c, a.plane(c, a.l.walk.size(), c.emit(op::add, {listed.low, position})), n);
+      c.store(begins, {row}, a.next(c, position));
+    });
+  }
+};
+
+// What updates come to for one element of their row (or for its lanes): body(scope) adds one to the cell.
+template <class Body>
+ir::value fold_updates(const inverse_index_lowering& a, scope& s, const range& updates, element type, monoid fold,
+                       Body&& body) {
+  const bool wide = s.lane != no_node, in_blocks = fold == monoid::sum && is_floating(type);
+  const ir::value cell = s.block->accumulator(type, fold, wide);
+  const auto iterations = [&](scope& at, ir::value to, const range& part) {
+    scope iteration(at, at.block->loop(ir::loop_kind::serial, "update", part.low, part.high));
+    a.bind(iteration, a.sorted(*iteration.block, iteration.block->counter()));
+    body(iteration, to);
+    iteration.close();
+  };
+  if (!in_blocks) {
+    iterations(s, cell, updates);
+    return s.block->read(cell);
+  }
+  ir::block_builder& b = *s.block;
+  const ir::value size = b.i64(at_once), count = b.emit(op::sub, {updates.high, updates.low});
+  const ir::value blocks = b.emit(op::quotient, {b.emit(op::add, {count, b.i64(at_once - 1)}), size});
+  scope some(s, b.loop(ir::loop_kind::serial, "some", b.i64(0), blocks));
+  ir::block_builder& c = *some.block;
+  const ir::value part = c.accumulator(type, fold, wide);
+  const ir::value low = c.emit(op::add, {updates.low, c.emit(op::mul, {c.counter(), size})});
+  iterations(some, part, {low, c.emit(op::minimum, {c.emit(op::add, {low, size}), updates.high})});
+  c.combine(cell, c.read(part));
+  some.close();
+  return b.read(cell);
+}
+
+}  // namespace
+
+// Data at the row of an update lies anywhere: that of a later update is asked for. `position`: one non-temporal those of this
+// row.
+void kernel_lowering::prefetch_updated(const stage& s, scope& row, ir::value position, ir::value end) {
+  if (s.vector == no_node) return;
+  const inverse_index_lowering a = inverse_index_of(*this, s.inverse, buffers.at(s.inverse.array), row);
+  std::vector<node_id> rows;
+  plan::for_each_node(g, s.body, [&](node_id n) {
+    if (g.kind(n) != op::load || g.kind(g.arg(n, 0)) != op::input || g.arg(n, g[n].count - 1) != s.vector) return;
+    bool named = false;
+    for (int d = 1; d + 1 < g[n].count; ++d) named = named || g.arg(n, d) == s.inverse.at;
+    if (named && known.bytes(g.arg(n, 0)) >= beyond_cache && buffer(buffers.at(g.arg(n, 0))).unit_inner)
+      rows.push_back(n);
+  });
+  if (rows.empty()) return;
+  const ir::value later = row.block->emit(op::add, {position, row.block->i64(updates_ahead)});
+  scope soon(row, row.block->guard(row.block->emit(op::less, {later, end})));
+  a.bind(soon, a.sorted(*soon.block, later));
+  emit(a.l.at, soon);
+  scope lanes(soon, open(soon, s.vector, s.lanes));
+  bind(lanes, s.vector, s.lanes);
+  for (const node_id n : rows) {
+    std::vector<ir::value> list;
+    for (int d = 1; d < g[n].count; ++d) list.push_back(emit(g.arg(n, d), lanes, true));
+    lanes.block->prefetch_l2(buffers.at(g.arg(n, 0)), std::move(list));
+  }
+  lanes.close();
+  soon.close();
+}
+
+std::int32_t kernel_lowering::begins_of(const stage& s) {
+  const std::int64_t elements = s.inverse.chunk + 64;
+  return ir::add_buffer(code, {.name = "begins",
+                               .type = element::i64,
+                               .rank = 1,
+                               .where = ir::role::local,
+                               .elements = elements,
+                               .unit_inner = true,
+                               .extents = {elements}});
+}
+
+void kernel_lowering::rows_of_inverse_index(const stage& s, scope& task, const range& own) {
+  const inverse_index_lowering a = inverse_index_of(*this, s.inverse, buffers.at(s.inverse.array), task);
+  ir::block_builder& b = *task.block;
+  const ir::value chunk = b.emit(op::quotient, {b.emit(op::sub, {own.low, a.start}), a.size});
+  const ir::value zero = b.i64(0), first = a.at(b, chunk);
+  const bool by_row = s.inverse.by_row;
+  const ir::value last = a.at(b, by_row ? b.emit(op::sub, {own.high, a.start}) : a.next(b, chunk));
+  const task_of_rows rows{
+      a, own, {first, last}, by_row ? -1 : begins_of(s), zero, b.emit(op::sub, {own.high, own.low})};
+  if (!by_row) rows.sort(task);
+  // Data that an update reads at its own row is read once for all of them.
+  const plan::update_target t = plan::target_of(g, s);
+  plan::replacement put(g);
+  put.add(t.at, s.owned);
+  plan::trust_alike(g, s.body, put, plan.trusted);
+  const node_id body = put(g.arg(s.body, 0)), rest = put(t.rest);
+  const monoid fold = monoid_of(g, s.body);
+  const element type = g.type(s.body);
+  const bool non_temporal = is_large(s);
+  scope row(task, open(task, s.owned, 1, &own));
+  bind(row, s.owned, 1);
+  ir::block_builder& c = *row.block;
+  const ir::value r = c.emit(op::sub, {c.counter(), own.low});
+  const range updates = rows.of(c, r);
+  const ir::value any = c.emit(op::less, {updates.low, updates.high});
+  {
+    scope some(row, c.guard(any));
+    prefetch_updated(s, some, updates.high, last);
+    some.close();
+  }
+  const auto each_element = [&](ir::value condition, auto&& value) {
+    open_loops loops(*this, row);
+    loops.enter(c.guard(condition));
+    for (const node_id idx : s.indices)
+      if (idx != s.owned) loops.enter(idx, idx == s.vector ? s.lanes : 1);
+    store(s, value(*loops.inner), *loops.inner, ir::none, non_temporal);
+    loops.close();
+  };
+  each_element(any, [&](scope& at) {
+    return fold_updates(a, at, updates, type, fold,
+                        [&](scope& iteration, ir::value cell) { combine_term(cell, s.body, body, rest, no_node, iteration); });
+  });
+  each_element(c.emit(op::logical_not, {any}), [&](scope& at) { return emit(identity_of(g, fold, type), at); });
+  row.close();
+}
+
+}  // namespace sheaf::inline v0_1::lower

@@ -1,0 +1,180 @@
+// Scratch rows: what is costly and needed by several loops over the same range at one place (the exponentials of a softmax:
+// their sum, then each by it) is stored by the first of them in a row of the task's own and read by the others. The
+// rows of a slice count from its first: where its reductions are computed in place, they and the loops that write its
+// rows share scratch rows, if all of them walk the same rows and not too many.
+#include <algorithm>
+
+#include <sheaf/jit/lower/lowering.hpp>
+
+namespace sheaf::inline v0_1::lower {
+
+namespace {
+
+constexpr double most_bytes = 32 << 10;  // of one scratch row: it stays in the nearest cache
+constexpr std::int64_t all_bytes = 48 << 10;
+constexpr std::int64_t slice_bytes = 64 << 10;  // of all scratch rows of a slice, beside its data in L2
+
+}  // namespace
+
+node_id scratch_row_table::alike(graph& g, node_id n, node_id lane) {
+  if (std::find(of_slice.begin(), of_slice.end(), lane) != of_slice.end()) return under(g, n, lane, of_slice.front());
+  const auto found =
+      std::find_if(lanes_.begin(), lanes_.end(), [&](node_id l) { return plan::same_range(g, l, lane); });
+  if (found == lanes_.end()) {
+    lanes_.push_back(lane);
+    return n;
+  }
+  return under(g, n, lane, *found);
+}
+
+node_id scratch_row_table::under(graph& g, node_id n, node_id lane, node_id first) {
+  if (first == lane) return n;
+  auto [put, fresh] = renamed_.try_emplace(lane, g);
+  if (fresh) put->second.add(lane, first);
+  return put->second(n);
+}
+
+// A loop over `lane` computes these for each of its iterations.
+void scratch_row_table::count(graph& g, node_id body, node_id lane) {
+  std::unordered_set<node_id> mine;
+  const auto walk = [&](auto&& self, node_id n) -> void {
+    if (!mine.insert(n).second || g.kind(n) == op::reduce || g.kind(n) == op::extent || g.kind(n) == op::define) return;
+    if (plan::is_function(g, n) && g.free[n].has(g.ordinal(lane)) && is_floating(g.type(n))) ++uses[alike(g, n, lane)];
+    for (int k = g.kind(n) == op::load ? 1 : 0; k < g[n].count; ++k) self(self, g.arg(n, k));
+  };
+  walk(walk, body);
+}
+
+void kernel_lowering::find_scratch_rows() {
+  scratch_rows = {};
+  if (stages.front()->how == plan::way::range_scatter) return find_scratch_rows_of_slices();
+  std::unordered_set<node_id> reductions;
+  const auto fits = [&](node_id lane) {
+    const auto low = known.value(g.arg(lane, 0)), high = known.value(g.arg(lane, 1));
+    return low && high && *high > *low && static_cast<double>(*high - *low) * 4 <= most_bytes;
+  };
+  // Every loop runs over the whole of its range.
+  for (const stage* s : stages)
+    if (s->how != plan::way::map && s->how != plan::way::partial) return;
+  for (const stage* s : stages) {
+    if (s->vector != no_node && fits(s->vector)) scratch_rows.count(g, s->body, s->vector);
+    plan::for_each_node(g, s->body, [&](node_id n) {
+      if (g.kind(n) != op::reduce || g[n].count != 3 || !reductions.insert(n).second || !fits(g.arg(n, 2))) return;
+      scratch_rows.count(g, g.arg(n, 0), g.arg(n, 2));
+      scratch_rows.count(g, g.arg(n, 1), g.arg(n, 2));
+    });
+  }
+}
+
+// Of what reductions over a slice compute and other loops over its rows need too.
+void kernel_lowering::find_scratch_rows_of_slices() {
+  const stage& first = *stages.front();
+  if (known.call().gpu || first.slices.size_optimised.empty() || first.vector != first.owned || first.indices.size() != 1)
+    return;
+  for (const stage* s : stages)
+    for (const node_id lane : s->slices.size_optimised) scratch_rows.of_slice.push_back(lane);
+  scratch_rows.of_slice.push_back(first.owned);
+  std::unordered_set<node_id> reductions;
+  for (const stage* s : stages)
+    plan::for_each_node(g, s->body, [&](node_id n) {
+      if (g.kind(n) != op::reduce || g[n].count != 3 || !scratch_rows.walks_slice(g.arg(n, 2)) ||
+          !reductions.insert(n).second)
+        return;
+      scratch_rows.count(g, g.arg(n, 0), g.arg(n, 2));
+    });
+  const auto filled = scratch_rows.uses;
+  for (const stage* s : stages) scratch_rows.count(g, g.arg(s->body, 0), first.owned);
+  std::erase_if(scratch_rows.uses, [&](const auto& e) { return e.second < 2 || !filled.contains(e.first); });
+  std::int64_t bytes = 0;
+  for (const auto& [n, uses] : scratch_rows.uses) bytes += row(g.type(n)).bytes;
+  while (bytes != 0 && 2 * scratch_rows.elements * bytes <= slice_bytes) scratch_rows.elements *= 2;
+}
+
+// Do all loops over the slice at hand walk the same rows, which scratch rows hold? `rows`: of the slice that the task
+// writes.
+std::optional<ir::value> kernel_lowering::share_scratch_rows(const range& rows, scope& at) {
+  if (scratch_rows.of_slice.empty() || scratch_rows.uses.empty()) return std::nullopt;
+  ir::block_builder& b = *at.block;
+  const auto both = [&](ir::value x, ir::value y) { return b.emit(op::logical_and, {x, y}); };
+  const node_id walked = scratch_rows.of_slice.front();
+  const ir::value first = emit(g.arg(walked, 0), at), end = emit(g.arg(walked, 1), at);
+  ir::value shared = b.emit(op::less_equal, {b.emit(op::sub, {end, first}), b.i64(scratch_rows.elements)});
+  shared = both(shared, both(b.emit(op::less_equal, {first, rows.low}), b.emit(op::less_equal, {rows.high, end})));
+  for (const node_id lane : scratch_rows.of_slice) {
+    if (lane == walked || lane == stages.front()->owned) continue;
+    shared = both(shared, b.emit(op::equal, {first, emit(g.arg(lane, 0), at)}));
+    shared = both(shared, b.emit(op::equal, {end, emit(g.arg(lane, 1), at)}));
+  }
+  scratch_rows.first = first;
+  return shared;
+}
+
+// The loop whose lanes run at s, as the scope of its body, and the scope it stands in.
+scratch_row_table::place kernel_lowering::lane_loop(scope& s) const {
+  scope* loop = &s;
+  while (loop->parent != nullptr && loop->parent->lane == s.lane) loop = loop->parent;
+  return {loop, loop->parent};
+}
+
+// What has no lanes may look like what another loop has in its lanes, and is one value of it.
+bool kernel_lowering::may_be_in_scratch_row(node_id n, const scope& at) const {
+  return at.lane != no_node && !scratch_rows.uses.empty() && plan::is_function(g, n) && g.free[n].has(g.ordinal(at.lane));
+}
+
+std::optional<ir::value> kernel_lowering::from_scratch_row(node_id n, scope& at) {
+  if (!may_be_in_scratch_row(n, at)) return std::nullopt;
+  const auto [loop, outside] = lane_loop(at);
+  const auto found = scratch_rows.stored.find(scratch_rows.alike(g, n, at.lane));
+  if (found == scratch_rows.stored.end() || outside == nullptr || found->second.loop == loop->number) return std::nullopt;
+  bool in_row = found->second.row == outside->number;
+  for (const scope* p = outside; p != nullptr && !scratch_rows.of_slice.empty(); p = p->parent)
+    in_row = in_row || found->second.row == p->number;
+  if (!in_row) return std::nullopt;
+  const ir::value place = place_in_scratch_row(*loop, at.lane);
+  return at.block->load(found->second.buffer, g.type(n), {place}, ir::access::contiguous);
+}
+
+// From the first row of the slice, or of the range.
+ir::value kernel_lowering::place_in_scratch_row(scope& loop, node_id lane) {
+  if (scratch_rows.of_slice.empty()) return emit(position_of(lane), loop, true);
+  return loop.block->emit(op::sub, {emit(lane, loop, true), scratch_rows.first});
+}
+
+// Its buffer; -1 where there is no room.
+std::int32_t kernel_lowering::scratch_row_of(node_id n, node_id lane) {
+  if (const auto found = scratch_rows.buffers.find(n); found != scratch_rows.buffers.end()) return found->second;
+  std::int64_t elements = scratch_rows.elements;
+  if (scratch_rows.of_slice.empty())
+    while (elements < *known.value(g.arg(lane, 1)) - *known.value(g.arg(lane, 0))) elements *= 2;
+  const std::int64_t bytes = elements * row(g.type(n)).bytes;
+  if (scratch_rows.of_slice.empty() && scratch_rows.bytes + bytes > all_bytes) return -1;
+  scratch_rows.bytes += bytes;
+  const std::int32_t id = ir::add_buffer(code, {.name = "scratch_row",
+                                                .type = g.type(n),
+                                                .rank = 1,
+                                                .where = ir::role::local,
+                                                .elements = elements,
+                                                .unit_inner = true,
+                                                .extents = {elements}});
+  scratch_rows.buffers[n] = id;
+  return id;
+}
+
+// Every lane of the loop must come by: what is guarded is not stored.
+void kernel_lowering::into_scratch_row(node_id n, ir::value made, scope& at) {
+  if (!may_be_in_scratch_row(n, at)) return;
+  const auto [loop, outside] = lane_loop(at);
+  const node_id key = scratch_rows.alike(g, n, at.lane);
+  const auto uses = scratch_rows.uses.find(key);
+  const bool may_fill = scratch_rows.of_slice.empty() || (scratch_rows.sharing && scratch_rows.walks_slice(at.lane));
+  if (!may_fill || loop != &at || outside == nullptr || !loop->whole || uses == scratch_rows.uses.end() || uses->second < 2 ||
+      scratch_rows.stored.contains(key))
+    return;
+  const std::int32_t id = scratch_row_of(key, at.lane);
+  if (id < 0) return;
+  const ir::value place = place_in_scratch_row(at, at.lane);
+  at.block->store(id, {place}, made, ir::access::contiguous);
+  scratch_rows.stored[key] = {id, loop->number, outside->number};
+}
+
+}  // namespace sheaf::inline v0_1::lower

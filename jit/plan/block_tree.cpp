@@ -1,0 +1,331 @@
+#include <sheaf/jit/plan/block_tree.hpp>
+
+#include <algorithm>
+#include <tuple>
+
+#include <sheaf/dsl/graph/affine.hpp>
+#include <sheaf/jit/plan/ragged.hpp>
+#include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/plan/stages.hpp>
+
+namespace sheaf::inline v0_1::plan {
+
+namespace {
+
+constexpr double least_slices = 256, least_rows = 4096, least_elements = 1 << 18;
+constexpr std::int64_t rows_of_a_slice = 48;  // what folding one from tables costs, about
+
+bool by_tables(const facts& known) { return known.call().overrides.algorithm == algorithm::block_tree; }
+bool not_by_tables(const facts& known) {
+  return known.call().overrides.algorithm != algorithm::planned && !by_tables(known);
+}
+
+}  // namespace
+
+node_id rows_walked(graph& g, node_id e, node_id t, const trust& trusted) {
+  node_id rows = no_node;
+  bool fine = true;
+  for_each_node(g, e, [&](node_id n) {
+    if (g.kind(n) == op::reduce) fine = false;
+    if (g.kind(n) != op::load || !g.free[n].has(g.ordinal(t))) return;
+    fine = fine && trusted.contains(n) && g.kind(g.arg(n, 0)) == op::input;
+    for (int d = 0; d + 1 < g[n].count; ++d)
+      if (g.arg(n, 1 + d) == t) {
+        const node_id own = extent(g, g.arg(n, 0), d);
+        rows = rows == no_node || rows == own ? own : make(g, op::minimum, rows, own);
+      }
+  });
+  return fine ? rows : no_node;
+}
+
+slices_form slices_in(graph& g, const facts& known, const stage& s, const trust& trusted) {
+  slices_form found;
+  for_each_node(g, s.body, [&](node_id n) {
+    if (found.reduce != no_node || g.kind(n) != op::reduce || g[n].count != 3 || !is_true(g, g.arg(n, 1))) return;
+    if (row(monoid_of(g, n)).position || is_own(monoid_of(g, n)) || row(g.type(n)).bytes < 4) return;
+    const node_id t = g.arg(n, 2), low = g.arg(t, 0), high = g.arg(t, 1);
+    const bool data = (holds(g, low, op::load) || holds(g, high, op::load)) && !holds(g, low, op::reduce) &&
+                      !holds(g, high, op::reduce);
+    index_set slice = g.free[low];
+    slice |= g.free[high];
+    index_set own = set_of(g, s.indices);
+    if (!data || slice.empty() || !slice.within(own) || !g.free[n].within(own)) return;
+    if (!has_closed_ranges(g, n)) return;
+    const node_id rows = rows_walked(g, g.arg(n, 0), t, trusted);
+    if (rows == no_node) return;
+    replacement closed(g);  // t stands in the body with its range, and so with the slice
+    closed.add(t, unused_index(g, t, integer(g, 0), rows, indices_in(g, n)));
+    if (g.free[closed(g.arg(n, 0))].meets(slice)) return;
+    const auto count = known.value(rows);
+    index_set columns = g.free[n];
+    for (const node_id idx : indices_of(g, slice)) columns.erase(g.ordinal(idx));
+    const double height = static_cast<double>(count.value_or(0));
+    const bool enough = by_tables(known) || (!known.for_groups() && known.trips(slice) >= least_slices &&
+                                             height >= least_rows && height * known.trips(columns) >= least_elements);
+    if (!count || (!enough && !known.call().force_for_tests)) return;
+    found = {n, t, rows, slice};
+  });
+  return found;
+}
+
+node_id many(graph& g, const facts& known, const stage& s, node_id low, node_id high, node_id rows,
+             const index_set& slice, std::vector<stage>& before) {
+  const node_id length = make(g, op::maximum, make(g, op::sub, high, low), integer(g, 0));
+  const auto bound = indices_of(g, slice);
+  const node_id all = intern_reduce(g, monoid::sum, element::i64, length, truth(g, true), bound);
+  stage like = s;
+  like.vector = no_node;
+  const node_id depth =
+      stored(g, all, "depth", like, before, "the rows of all slices: what decides how they are taken");
+  for (stage& made : before) made.decides = made.decides || made.define == g.arg(depth, 0);
+  if (known.call().force_for_tests) return make(g, op::less, rows, depth);
+  node_id slices = integer(g, 1);
+  for (const node_id idx : bound) slices = make(g, op::mul, slices, trips_of(g, idx));
+  const node_id work =
+      make(g, op::add, make(g, op::mul, rows, integer(g, 2)), make(g, op::mul, slices, integer(g, rows_of_a_slice)));
+  return make(g, op::less, work, depth);
+}
+
+namespace {
+
+// The part of a slice at a level: [first, from) and [to, end) are its edges, whole entries of the next table lie
+// between.
+struct edges {
+  node_id first, from, to, end;
+};
+
+class radix_of {
+ public:
+  radix_of(graph& g, const facts& known) : usual(known.call().force_for_tests ? 2 : 16), number(usual), g_(g) {}
+  const std::int64_t usual;
+  std::int64_t number;
+  node_id up(node_id e) const { return pieces_of(g_, e, number); }
+  node_id down(node_id e) const { return make(g_, op::quotient, e, integer(g_, number)); }
+  node_id whole(node_id e) const { return make(g_, op::mul, e, integer(g_, number)); }
+  edges rows(node_id low, node_id high, node_id deep) const {
+    const node_id some = make(g_, op::less, low, high),
+                  zero = integer(g_, 0);  // the bounds of an empty slice may be anything
+    const node_id first = make(g_, op::select, some, low, zero), end = make(g_, op::select, some, high, zero);
+    const edges e = entries(first, end);
+    return {first, make(g_, op::select, deep, e.from, end), make(g_, op::select, deep, e.to, end), end};
+  }
+  edges entries(node_id first, node_id end) const {
+    const node_id from = make(g_, op::minimum, whole(up(first)), end);
+    return {first, from, make(g_, op::maximum, whole(down(end)), from), end};
+  }
+
+ private:
+  graph& g_;
+};
+
+class levels {
+ public:
+  levels(graph& g, const facts& known, const stage& s, const slices_form& f, std::vector<stage>& before, trust& trusted)
+      : g_(g),
+        known_(known),
+        s_(s),
+        f_(f),
+        before_(before),
+        trusted_(trusted),
+        fold_(monoid_of(g, f.reduce)),
+        radix_(g, known) {}
+
+  node_id deep() const { return deep_; }
+
+  node_id operator()() {
+    const node_id low = g_.arg(f_.t, 0), high = g_.arg(f_.t, 1);
+    deep_ = many(g_, known_, s_, low, high, f_.rows, f_.slice, before_);
+    node_id value = g_.arg(f_.reduce, 0), t = f_.t, rows = f_.rows, result = no_node;
+    // The first table has at most an entry a slice: it takes no more memory than the result.
+    if (known_.call().force_for_tests) radix_.number = 4;
+    while (static_cast<double>(known_.value(rows).value_or(0)) >
+           static_cast<double>(radix_.number) * known_.trips(f_.slice))
+      radix_.number *= 2;
+    edges e = radix_.rows(low, high, deep_);
+    for (int level = 0;; ++level) {
+      if (level > 0 && known_.value(rows).value_or(0) < radix_.usual * radix_.usual)
+        return joined(result, part(value, t, e.first, e.end));
+      result = joined(joined(result, part(value, t, e.first, e.from)), part(value, t, e.to, e.end));
+      std::tie(value, t) = table(value, t, rows, level);
+      rows = radix_.up(rows);
+      const node_id first = radix_.up(e.from), end = radix_.down(e.to);
+      radix_.number = radix_.usual;
+      e = radix_.entries(first, end);
+    }
+  }
+
+ private:
+  node_id joined(node_id a, node_id b) { return a == no_node ? b : make(g_, row(fold_).combine, a, b); }
+
+  node_id part(node_id value, node_id t, node_id low, node_id high) {
+    const node_id over = fresh_index(g_, t, low, high);
+    replacement put(g_);
+    put.add(t, over);
+    trust_alike(g_, value, put, trusted_);
+    return intern_reduce(g_, fold_, g_.type(f_.reduce), put(value), truth(g_, true), {over});
+  }
+
+  // The stage of the next table, and its load at an index of its own.
+  std::pair<node_id, node_id> table(node_id value, node_id t, node_id rows, int level) {
+    const node_id b = fresh_index(g_, t, integer(g_, 0), radix_.up(rows));
+    const node_id start = radix_.whole(b);
+    const node_id folded =
+        part(value, t, start, make(g_, op::minimum, make(g_, op::add, start, integer(g_, radix_.number)), rows));
+    stage like = s_;
+    like.indices.insert(like.indices.begin(), b);
+    like.vector = no_node;
+    const std::size_t count = before_.size();
+    const node_id at = stored(g_, folded, "table", like, before_,
+                              "folds of " + std::to_string(radix_.number) + (level == 0 ? " rows" : " entries") +
+                                  ", if slices overlap enough");
+    if (before_.size() > count) before_.back().when = deep_, before_.back().reads_block_tree = true;
+    trusted_.insert(at);
+    return {at, b};
+  }
+
+  graph& g_;
+  const facts& known_;
+  const stage& s_;
+  const slices_form& f_;
+  std::vector<stage>& before_;
+  trust& trusted_;
+  monoid fold_;
+  radix_of radix_;
+  node_id deep_ = no_node;
+};
+
+// A range scatter scatter as tables and edges, each a stage.
+class scatter {
+ public:
+  scatter(graph& g, const facts& known, stage& s, const slice_lists& l, std::vector<stage>& before, trust& trusted)
+      : g_(g), known_(known), s_(s), l_(l), before_(before), trusted_(trusted), radix_(g, known) {}
+
+  void operator()() {
+    index_set slice;
+    slice.insert(g_.ordinal(l_.slice));
+    const node_id rows = g_.arg(l_.owned, 1);
+    deep_ = many(g_, known_, s_, l_.low, l_.high, rows, slice, before_);
+    const edges e = radix_.rows(l_.low, l_.high, deep_);
+    s_.base = table(l_.owned, rows, radix_.entries(radix_.up(e.from), radix_.down(e.to)));
+    s_.base_when = deep_;
+    s_.body = at_edges(e, l_.owned);
+    s_.reads_block_tree = true;
+  }
+
+ private:
+  // The load, at a row's place, of the table above; a stage for it, after those that it reads.
+  node_id table(node_id row, node_id rows_below, const edges& e) {
+    const node_id rows = radix_.up(rows_below);
+    const node_id b = fresh_index(g_, l_.owned, integer(g_, 0), rows);
+    stage t;
+    const bool last = known_.value(rows).value_or(0) < radix_.number * radix_.number;
+    if (!last) t.base = table(b, rows, radix_.entries(radix_.up(e.from), radix_.down(e.to)));
+    t.how = way::range_scatter;
+    t.owned = b;
+    t.body = last ? reduction(g_.arg(s_.body, 0), e.first, e.end, l_.slice, b) : at_edges(e, b);
+    for (const node_id idx : s_.indices) t.indices.push_back(idx == l_.owned ? b : idx);
+    t.define = define(g_, g_.name("table", 5), t.body, t.indices.data(), static_cast<int>(t.indices.size()));
+    t.when = deep_;
+    t.reads_block_tree = true;
+    t.reasons.push_back("what whole blocks of " + std::to_string(radix_.number) +
+                        " rows or entries get, if slices overlap enough");
+    before_.push_back(std::move(t));
+    std::vector<node_id> subscripts;
+    for (const node_id idx : s_.indices) subscripts.push_back(idx == l_.owned ? radix_.down(row) : idx);
+    const node_id at = load(g_, before_.back().define, subscripts.data(), static_cast<int>(subscripts.size()));
+    trusted_.insert(at);
+    return at;
+  }
+  // Both edges of slice m, as slices 2 m and 2 m + 1.
+  node_id at_edges(const edges& e, node_id row) {
+    const node_id two = integer(g_, 2), m = l_.slice;
+    const node_id q = fresh_index(g_, m, make(g_, op::mul, g_.arg(m, 0), two), make(g_, op::mul, g_.arg(m, 1), two));
+    const node_id left = make(g_, op::equal, make(g_, op::remainder, q, two), integer(g_, 0));
+    replacement put(g_);
+    put.add(m, make(g_, op::quotient, q, two));
+    trust_alike(g_, g_.arg(s_.body, 0), put, trusted_);
+    trust_alike(g_, l_.low, put, trusted_);
+    trust_alike(g_, l_.high, put, trusted_);
+    const node_id low = make(g_, op::select, left, put(e.first), put(e.to)),
+                  high = make(g_, op::select, left, put(e.from), put(e.end));
+    return reduction(put(g_.arg(s_.body, 0)), low, high, q, row);
+  }
+  node_id reduction(node_id value, node_id low, node_id high, node_id q, node_id row) {
+    const node_id condition = conjunction(g_, make(g_, op::less_equal, low, row), make(g_, op::less, row, high));
+    return intern_reduce(g_, monoid_of(g_, s_.body), g_.type(s_.body), value, condition, {q});
+  }
+
+  graph& g_;
+  const facts& known_;
+  stage& s_;
+  const slice_lists& l_;
+  std::vector<stage>& before_;
+  trust& trusted_;
+  radix_of radix_;
+  node_id deep_ = no_node;
+};
+
+}  // namespace
+
+bool scatter_block_tree(graph& g, const facts& known, stage& s, std::vector<stage>& before, trust& trusted) {
+  if (not_by_tables(known) || s.how != way::range_scatter || s.reads_block_tree || s.swept || g[s.body].count != 3 ||
+      row(g.type(s.body)).bytes < 4)
+    return false;
+  const slice_lists l = bounds_of(g, s);
+  flat<node_id> conditions;
+  deltas::conjuncts(g, g.arg(s.body, 1), conditions);
+  if (l.low == no_node || l.high == no_node || conditions.size() != 2 || !is_number(g, g.arg(s.owned, 0), 0))
+    return false;
+  index_set slice;
+  slice.insert(g.ordinal(l.slice));
+  if (!g.free[l.low].within(slice) || !g.free[l.high].within(slice) || !has_closed_ranges(g, l.low) ||
+      !has_closed_ranges(g, l.high))
+    return false;
+  if (holds(g, l.low, op::reduce) || holds(g, l.high, op::reduce) || holds(g, g.arg(s.body, 0), op::reduce))
+    return false;
+  if (g.type(l.low) != element::i64 || g.type(l.high) != element::i64 ||
+      g.free[g.arg(s.body, 0)].has(g.ordinal(s.owned)))
+    return false;
+  index_set all = set_of(g, s.indices);
+  const auto rows = known.value(g.arg(s.owned, 1));
+  const bool enough =
+      by_tables(known) || (!known.for_groups() && known.trips(l.slice) >= least_slices &&
+                           static_cast<double>(rows.value_or(0)) >= least_rows && known.trips(all) >= least_elements);
+  if (!rows || *rows < 1 || (!enough && !known.call().force_for_tests)) return false;
+  scatter(g, known, s, l, before, trusted)();
+  s.reasons.push_back(
+      "slices may overlap: added to tables of blocks if they have more rows than twice the result and " +
+      std::to_string(rows_of_a_slice) + " a slice, else row by row");
+  return true;
+}
+
+bool take_block_tree(graph& g, const facts& known, stage& s, std::vector<stage>& before, trust& trusted) {
+  if (not_by_tables(known) || s.how != way::map || s.reads_block_tree || s.swept) return false;
+  const slices_form f = slices_in(g, known, s, trusted);
+  if (f.reduce == no_node) return false;
+  levels made(g, known, s, f, before, trusted);
+  const node_id folded = made();
+  replacement put(g);
+  put.add(f.reduce, folded);
+  s.body = put(s.body);
+  s.reads_block_tree = true;
+  const auto bound = indices_of(g, f.slice);
+  const node_id low = g.arg(f.t, 0), high = g.arg(f.t, 1);
+  if (bound.size() == 1 && g.type(low) == element::i64 && g.type(high) == element::i64) {
+    const node_id rows = unused_index(g, f.t, integer(g, 0), f.rows, indices_in(g, s.body));
+    const slice_lists l{
+        .slice = bound[0], .low = low, .high = high, .owned = rows, .chunk = known.call().force_for_tests ? 4 : 64, .all = true};
+    stage lists = lists_stage(g, known, l);
+    lists.when = made.deep();
+    s.slices = l;
+    s.slices.array = lists.define;
+    s.order_when = lists.when;
+    before.push_back(std::move(lists));
+  }
+  s.reasons.push_back(
+      "slices may overlap: folded from tables of blocks if they have more rows than twice the data and " +
+      std::to_string(rows_of_a_slice) + " a slice, else row by row");
+  return true;
+}
+
+}  // namespace sheaf::inline v0_1::plan

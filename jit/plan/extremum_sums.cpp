@@ -1,0 +1,276 @@
+#include <sheaf/jit/plan/extremum_sums.hpp>
+
+#include <algorithm>
+
+#include <sheaf/dsl/graph/affine.hpp>
+#include <sheaf/jit/plan/polyphase.hpp>
+#include <sheaf/jit/plan/lengths.hpp>
+#include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/plan/layout.hpp>
+#include <sheaf/jit/plan/stages.hpp>
+#include <sheaf/jit/plan/extremum_terms.hpp>
+
+namespace sheaf::inline v0_1::plan {
+
+namespace {
+
+element wide(element type) { return type == element::f16 || type == element::bf16 ? element::f32 : type; }
+
+// One index of the sum, along the index outside that its range slides with.
+struct dimension {
+  node_id walk;   // of keys and values
+  sliding range;  // low, high, first, last are of the walk
+};
+
+class extremum_sum {
+ public:
+  extremum_sum(graph& g, const facts& known, const extremum_sum_of& t, stage& s, std::vector<stage>& before, trust& trusted)
+      : g(g), known(known), t(t), s(s), before(before), trusted(trusted), key(t.key), value(t.value) {}
+
+  bool operator()() {
+    if (!t.own) {
+      if (holds(g, t.condition, op::reduce)) return false;
+      value = make(g, op::select, t.condition, value, number_like(g, value, 0));
+    }
+    if (!lay_out()) return false;
+    store_elements();
+    if (!t.own && is_floating(g.type(key))) {  // a NaN ties with nothing
+      const node_id counts = make(g, op::equal, key, key);
+      value = make(g, op::select, counts, value, number_like(g, value, 0));
+      key = make(g, op::select, counts, key, none());
+    }
+    for (auto d = dimensions.rbegin(); d != dimensions.rend(); ++d) {
+      if (d != dimensions.rbegin()) {
+        key = keep(key, "extremum", "ties are compared with it");
+        value = keep(value, "tied", "sums of ties along one index, which another goes over");
+      }
+      if (!along(*d)) return false;
+    }
+    const node_id sum =
+        t.own ? value : make(g, op::select, make(g, op::equal, t.mine, key), value, number_like(g, value, 0));
+    s.reasons.push_back("sums of ties: folded index by index, so that their cost does not grow with the range");
+    replacement put(g);
+    put.add(t.reduce, cast_to(g, g.type(t.reduce), sum));
+    s.body = put(s.body);
+    return true;
+  }
+
+ private:
+  bool varies(node_id e) const {
+    return std::any_of(t.bounds.begin(), t.bounds.end(), [&](node_id b) { return uses(g, e, b); });
+  }
+  node_id none() { return identity_of(g, t.extremum, g.type(key)); }
+  node_id whole(monoid kind, node_id body, const std::vector<node_id>& list) {
+    return intern_reduce(g, kind, g.type(body), body, truth(g, true), list);
+  }
+
+  // Keys and values as they lie along the walks.
+  bool lay_out() {
+    node_id keys = whole(t.extremum, key, t.bounds);
+    const bool same = !varies(value);
+    node_id values = whole(monoid::sum, value, t.bounds);
+    for (const node_id b : t.bounds) {
+      const sliding r = slides(g, keys, b);
+      if (r.over == no_node) return false;
+      const walked w = value_along(g, r, trusted);
+      keys = w.value;
+      if (same) {
+        if (uses(g, value, r.over)) return false;
+      } else {
+        const sliding also = r.step == 1 ? sliding_along(g, values, r.over, b) : dilated_along(g, values, r.over, b);
+        if (also.over == no_node || also.stride != r.stride || also.step != r.step) return false;
+        const walked v = value_along(g, also, trusted);
+        values = with(g, v.value, v.walk, w.walk);
+      }
+      dimensions.push_back({w.walk, r});
+    }
+    key = keys;
+    if (!same) value = values;
+    return true;
+  }
+
+  // What holds a reduction is computed once.
+  void store_elements() {
+    const char* reason = "ranges that overlap read it: it is computed once";
+    if (holds(g, key, op::reduce)) {
+      const node_id materialised = keep(key, "materialised", reason);
+      value = with(g, value, key, materialised);
+      key = materialised;
+    }
+    value = cast_to(g, wide(g.type(value)), value);
+    if (holds(g, value, op::reduce)) value = keep(value, "materialised", reason);
+  }
+  node_id keep(node_id e, const char* name, const char* reason) {
+    if (g.kind(e) == op::load && g.kind(g.arg(e, 0)) == op::define) return e;
+    for (const dimension& d : dimensions)
+      if (uses(g, e, d.walk))
+        if (const node_id found = known_as(g, e, d.walk, before); found != no_node) {
+          trusted.insert(found);
+          return found;
+        }
+    const node_id materialised = stored(g, e, name, layout(e), before, reason);
+    trusted.insert(materialised);
+    return materialised;
+  }
+  // Memory runs along what goes over the stage's last index, also where that is read in steps.
+  stage layout(node_id e, node_id place = no_node) {
+    stage like = s;
+    const dimension* last = nullptr;
+    std::ptrdiff_t rank = -1;
+    for (const dimension& d : dimensions) {
+      const auto at = std::find(s.indices.begin(), s.indices.end(), d.range.over) - s.indices.begin();
+      if (at > rank && at < static_cast<std::ptrdiff_t>(s.indices.size())) rank = at, last = &d;
+    }
+    if (last == nullptr) return layout_of(g, known, e, s);
+    for (const node_id idx : {last->walk, last->range.over, place})
+      if (idx != no_node && uses(g, e, idx)) {
+        like.vector = idx;
+        return like;
+      }
+    return layout_of(g, known, e, s);
+  }
+
+  // Replaces key and value, along the walk, by the extremum over its range and the sum of what ties there.
+  bool along(const dimension& d) {
+    const sliding& r = d.range;
+    if (r.step != 1) return in_parts(d), true;
+    const auto low = mover_of(g, r.low, r.over), high = mover_of(g, r.high, r.over);
+    if (!low || !high || low->slope != high->slope || low->by != high->by) return false;
+    if (low->by == 0 && low->slope == 1) {
+      windows(d.walk, r.low, r.high, no_node);
+      return true;
+    }
+    const length l = length_of(g, low, high);
+    if (!l.known || l.least < 1) return false;
+    const node_id key_before = key, value_before = value;
+    const node_id start = in_steps(d, *low, *high, l);
+    if (l.uneven) one_more(d, start, key_before, value_before);
+    return true;
+  }
+
+  // Windows at every place, of which each range takes the one that ends where it does. Returns where that begins.
+  node_id in_steps(const dimension& d, const mover& low, const mover& high, const length& l) {
+    const sliding& r = d.range;
+    const node_id from = plus(g, high.moving, -l.least);
+    const node_id lowest = with(g, from, r.over, g.arg(r.over, 0));
+    const node_id highest = with(g, from, r.over, plus(g, g.arg(r.over, 1), -1));
+    const node_id c = fresh_index(g, d.walk, lowest, plus(g, highest, 1));
+    node_id begin = c, end = plus(g, c, l.least);
+    if (low.limited || l.uneven) begin = make(g, op::maximum, r.first, begin);
+    if (high.limited) end = make(g, op::minimum, r.last, end);
+    windows(d.walk, begin, end, c);
+    read_at(c, from);
+    return make(g, op::maximum, r.first, from);
+  }
+  // The element before the window, where a range has it.
+  void one_more(const dimension& d, node_id start, node_id key_before, node_id value_before) {
+    const sliding& r = d.range;
+    const node_id is_more = make(g, op::less, r.low, make(g, op::minimum, start, r.high));
+    const node_id zero = number_like(g, value, 0);
+    const node_id one = make(g, op::select, is_more, with(g, key_before, d.walk, r.low), none());
+    trust_all(one);
+    const node_id one_value = with(g, value_before, d.walk, r.low);
+    trust_all(one_value);
+    const node_id top = make(g, row(t.extremum).combine, key, one);
+    const node_id tied = make(g, op::select, make(g, op::equal, key, top), value, zero);
+    const node_id also = conjunction(g, is_more, make(g, op::equal, one, top));
+    value = make(g, op::add, tied, make(g, op::select, also, one_value, zero));
+    key = top;
+  }
+
+  // Each part of a dilated range is laid out by itself; its windows move by one element.
+  void in_parts(const dimension& d) {
+    const phases l = phases_of(g, d.range);
+    const node_id nothing = none();
+    const auto laid = [&](node_id e, node_id outside) {
+      const node_id there = make(g, op::select, l.inside, with(g, e, d.walk, l.place), outside);
+      const bool inner = layout(e).vector == d.walk;
+      stage like = layout(there, l.walk);
+      if (inner) like.vector = l.walk;
+      const node_id materialised = stored(g, there, "laid_out", like, before, "dilated: each part is laid out by itself");
+      trusted.insert(materialised);
+      return std::pair(materialised, inner);
+    };
+    const sliding& r = d.range;
+    const bool cut = g.arg(r.bound, 0) != r.low || g.arg(r.bound, 1) != r.high;
+    if (cut || uses(g, value, d.walk)) value = laid(value, number_like(g, value, 0)).first;
+    const auto [keys, inner] = laid(key, nothing);
+    key = keys;
+    windows(l.walk, l.begin, l.end, l.along, inner);
+    read_at(l.along, l.at_along);
+    read_at(l.part, l.at_part);
+  }
+
+  // Of [begin, end), which the place of a window moves with; none: it moves with the index outside.
+  void windows(node_id walk, node_id begin, node_id end, node_id place, bool inner = false) {
+    const node_id v = fresh_index(g, walk, begin, end);
+    const node_id keys = in_range(key, walk, v), values = in_range(value, walk, v);
+    const node_id extrema = whole(t.extremum, keys, {v});
+    const bool is_last = inner || layout(key).vector == walk;
+    stage like = is_last ? layout(extrema, place) : layout(extrema);
+    if (inner) like.vector = place;
+    const node_id top = stored(g, extrema, "extremum", like, before, "ties are compared with it");
+    trusted.insert(top);
+    const node_id ties = intern_reduce(g, monoid::sum, g.type(value), values, make(g, op::equal, keys, top), {v});
+    const node_id sum = stored(g, ties, "tied", like, before, "sums of ties along one index");
+    trusted.insert(sum);
+    key = top;
+    value = sum;
+  }
+  void read_at(node_id idx, node_id place) {
+    key = with(g, key, idx, place);
+    value = with(g, value, idx, place);
+    trusted.insert(key);
+    trusted.insert(value);
+  }
+  node_id in_range(node_id e, node_id walk, node_id v) {
+    replacement put(g);
+    put.add(walk, v);
+    trust_alike(g, e, put, trusted);
+    return put(e);
+  }
+  // Loads of what is stored along a walk, at a place that lies within it wherever it is asked for.
+  void trust_all(node_id e) {
+    for_each_node(g, e, [&](node_id x) {
+      if (g.kind(x) == op::load && g.kind(g.arg(x, 0)) == op::define) trusted.insert(x);
+    });
+  }
+
+  graph& g;
+  const facts& known;
+  const extremum_sum_of& t;
+  stage& s;
+  std::vector<stage>& before;
+  trust& trusted;
+  node_id key, value;
+  std::vector<dimension> dimensions;
+};
+
+}  // namespace
+
+node_id over_of(const graph& g, node_id bound) {
+  node_id over = no_node;
+  for (const node_id idx : indices_of(g, g.free[bound])) {
+    if (idx == bound) continue;
+    if (over != no_node) return no_node;
+    over = idx;
+  }
+  return over;
+}
+
+sliding slides(graph& g, node_id n, node_id bound) {
+  const auto along = [&](node_id over) {
+    const sliding r = sliding_along(g, n, over, bound);
+    return r.over != no_node ? r : dilated_along(g, n, over, bound);
+  };
+  if (const node_id over = over_of(g, bound); over != no_node) return along(over);
+  for (const node_id idx : indices_of(g, g.free[n]))
+    if (sliding r = along(idx); r.over != no_node) return r;
+  return {};
+}
+
+bool fold_ties(graph& g, const facts& known, const extremum_sum_of& t, stage& s, std::vector<stage>& before, trust& trusted) {
+  return extremum_sum(g, known, t, s, before, trusted)();
+}
+
+}  // namespace sheaf::inline v0_1::plan

@@ -1,0 +1,96 @@
+#include <sheaf/jit/plan/horizontal_fusion.hpp>
+
+#include <algorithm>
+
+#include <sheaf/jit/plan/kernels.hpp>
+#include <sheaf/jit/plan/rewrite.hpp>
+
+namespace sheaf::inline v0_1::plan {
+
+namespace {
+
+constexpr double worth_it = 0.9;              // of the time of one after the other
+constexpr double least_share = 0.25;          // of a kernel's work, as long as memory takes for it
+constexpr double bytes_of_iteration = 256 * 1024;  // long enough for the processor to ask ahead, short enough to are interleaved
+constexpr std::int64_t fewest_iterations = 16;     // or threads wait for each other at the end
+constexpr std::int64_t forced_iterations = 3;
+
+class pairing {
+ public:
+  pairing(const facts& known, program_plan& plan) : g_(known.g()), known_(known), plan_(plan) {
+    for (const kernel_plan& k : plan.kernels) free_.push_back(may_share(k));
+  }
+
+  void operator()() {
+    for (std::size_t a = 0; a < plan_.kernels.size(); ++a)
+      for (std::size_t b = a + 1; b < plan_.kernels.size(); ++b)
+        if (free_[a] && free_[b] && gains(a, b) && may_wait(a, b)) pair(a, b);
+  }
+
+ private:
+  const stage& at(int i) const { return plan_.stages[static_cast<std::size_t>(i)]; }
+  double tasks(const kernel_plan& k) const { return tasks_in(known_, k); }
+
+  // One loop that threads share, in which memory matters.
+  bool may_share(const kernel_plan& k) const {
+    if (k.parallel == no_node || k.promised || k.part != 0 || !is_shared(known_, k)) return false;
+    if (!known_.call().force_for_tests && k.time < least_share * k.cost * tasks(k)) return false;
+    return std::all_of(k.stages.begin(), k.stages.end(), [&](int i) {
+      const stage& s = at(i);
+      const bool rows = s.how == way::map || s.how == way::partial || s.how == way::stencil;
+      return (rows || s.how == way::range_scatter || s.how == way::window || s.how == way::scan) && !s.asked &&
+             !is_gathered(s);
+    });
+  }
+
+  // Rows that data names come one by one, and some from a cache: their time is no matter of bandwidth.
+  bool is_gathered(const stage& s) const {
+    bool gathered = false;
+    for_each_node(g_, s.body,
+                  [&](node_id n) { gathered = gathered || (g_.kind(n) == op::load && !index_operands(g_, n).empty()); });
+    return gathered;
+  }
+
+  // Nothing up to b needs what a stores.
+  bool may_wait(std::size_t a, std::size_t b) const {
+    for (std::size_t n = a + 1; n <= b; ++n)
+      for (const int reader : plan_.kernels[n].stages)
+        for (const int writer : plan_.kernels[a].stages)
+          if (at(reader).define == at(writer).define || plan_.reads.waits(at(reader).define, at(writer).define))
+            return false;
+    return true;
+  }
+
+  bool gains(std::size_t a, std::size_t b) const {
+    if (known_.call().force_for_tests) return true;
+    const kernel_plan &one = plan_.kernels[a], &two = plan_.kernels[b];
+    const target::family& on = known_.call().on;
+    const double least = std::min(one.read + one.written, two.read + two.written);
+    return least >= on.from_memory() && std::min(tasks(one), tasks(two)) >= static_cast<double>(fewest_iterations) &&
+           on.time(one.read + two.read, one.written + two.written) < worth_it * (one.time + two.time);
+  }
+
+  void pair(std::size_t a, std::size_t b) {
+    kernel_plan &one = plan_.kernels[a], &two = plan_.kernels[b];
+    const double most = std::min(tasks(one), tasks(two));
+    const double wanted = (one.read + one.written + two.read + two.written) / (2 * bytes_of_iteration);
+    const std::int64_t iterations =
+        known_.call().force_for_tests ? forced_iterations : std::max(fewest_iterations, static_cast<std::int64_t>(std::min(most, wanted)));
+    const double cost = (one.cost * tasks(one) + two.cost * tasks(two)) / static_cast<double>(2 * iterations);
+    one.interleaved = {static_cast<int>(b), iterations, cost};
+    free_[a] = free_[b] = false;
+  }
+
+  const graph& g_;
+  const facts& known_;
+  program_plan& plan_;
+  std::vector<bool> free_;  // in no pair yet, by kernel
+};
+
+}  // namespace
+
+void fuse_horizontally(const facts& known, program_plan& plan) {
+  if (!known.call().gpu && known.call().overrides.fusion == fusion::planned) pairing(known, plan)();
+}
+
+}  // namespace sheaf::inline v0_1::plan

@@ -1,0 +1,188 @@
+#include <sheaf/jit/plan/inverse_index.hpp>
+
+#include <algorithm>
+
+#include <sheaf/jit/plan/promised.hpp>
+#include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/plan/sort.hpp>
+#include <sheaf/jit/plan/stages.hpp>
+
+namespace sheaf::inline v0_1::plan {
+
+namespace {
+
+constexpr double listed_from = 1 << 18;  // elements of the result
+constexpr double most_chunks = 512;
+constexpr std::int64_t most_rows = 2048;  // of a chunk: where each of them begins is kept in the nearest cache
+constexpr double repeats_allowed = 1.5;
+constexpr std::int64_t sorted_from =
+    2048;  // updates, on a GPU: below, every task walks all of them in the time of the sort
+
+// The extent of a tensor that is subscripted by idx alone.
+node_id walked_extent(graph& g, node_id root, node_id idx) {
+  node_id found = no_node;
+  for_each_node(g, root, [&](node_id n) {
+    for (int d = 0; g.kind(n) == op::load && d + 1 < g[n].count; ++d)
+      if (found == no_node && g.arg(n, 1 + d) == idx && g.kind(g.arg(n, 0)) == op::input)
+        found = extent(g, g.arg(n, 0), d);
+  });
+  return found;
+}
+
+bool is_closed(const graph& g, node_id idx) {
+  for (int k = 0; k < 2; ++k)
+    if (!g.free[g.arg(idx, k)].empty() || holds(g, g.arg(idx, k), op::load)) return false;
+  return true;
+}
+
+// How many updates a list has room for: all of them where ranges are closed; of slices that cover a tensor, its
+// elements.
+node_id room_of(graph& g, const stage& s) {
+  const auto bound = bound_indices(g, s.body);
+  node_id room = integer(g, 1);
+  for (const node_id idx : bound) {
+    const bool within = std::any_of(bound.begin(), bound.end(),
+                                    [&](node_id other) { return other != idx && g.free[other].has(g.ordinal(idx)); });
+    if (within && is_closed(g, idx)) continue;
+    node_id count = no_node;
+    if (is_closed(g, idx))
+      count = trips_of(g, idx);
+    else
+      count = walked_extent(g, s.body, idx);
+    if (count == no_node) return no_node;
+    room = make(g, op::mul, room, count);
+  }
+  return room;
+}
+
+}  // namespace
+
+update_target target_of(graph& g, const stage& s) {
+  flat<node_id> list;
+  deltas::conjuncts(g, g.arg(s.body, 1), list);
+  update_target t{no_node, truth(g, true)};
+  const node_id j = s.owned;
+  for (const node_id c : list) {
+    const node_id a = g[c].count == 2 ? g.arg(c, 0) : no_node, b = g[c].count == 2 ? g.arg(c, 1) : no_node;
+    const node_id other = a == j ? b : b == j ? a : no_node;
+    if (t.at == no_node && g.kind(c) == op::equal && other != no_node && !g.free[other].has(g.ordinal(j)))
+      t.at = other;
+    else
+      t.rest = conjunction(g, t.rest, c);
+  }
+  return t;
+}
+
+std::vector<node_id> walk_of(const graph& g, const facts& known, const stage& s) {
+  std::vector<node_id> walk = nesting_order(g, bound_indices(g, s.body));
+  const auto rank = [&](node_id idx) { return is_closed(g, idx) ? known.trips(idx) : 0; };
+  if (!known.for_groups()) return walk;
+  const auto longest =
+      std::max_element(walk.begin(), walk.end(), [&](node_id a, node_id b) { return rank(a) < rank(b); });
+  std::rotate(walk.begin(), longest, longest + 1);
+  return walk;
+}
+
+node_id chunks_of(graph& g, const inverse_index_form& l) { return pieces_of(g, trips_of(g, l.owned), l.listed()); }
+
+bool take_repeated(graph& g, const facts& known, stage& s, std::vector<stage>& before) {
+  if (known.for_groups() || s.how != way::scatter) return false;
+  index_set all;
+  for (const node_id idx : s.indices)
+    if (idx != s.owned) all.insert(g.ordinal(idx));
+  all |= set_of(g, bound_indices(g, s.body));
+  node_id slow = no_node;
+  for_each_node(g, g.arg(s.body, 0), [&](node_id n) {
+    if (!is_elementwise(g.kind(n)) || !is_floating(g.type(n)) || !is_slow(g, n) || g.free[n].empty() ||
+        holds(g, n, op::reduce))
+      return;
+    if (g.free[n].has(g.ordinal(s.owned)) || !has_closed_ranges(g, n)) return;
+    if (known.trips(all) > 2 * repeats_allowed * known.trips(g.free[n])) slow = n;  // the last: outermost
+  });
+  if (slow == no_node) return false;
+  const node_id value = stored(g, slow, "materialised", s, before, "a scatter would compute it for each of its updates");
+  replacement put(g);
+  put.add(slow, value);
+  s.body = put(s.body);
+  return true;
+}
+
+bool take_atomic(graph& g, const facts& known, stage& s) {
+  const element type = g.type(s.define);
+  const bool adds = s.how == way::scatter && monoid_of(g, s.body) == monoid::sum && g.type(s.body) == type;
+  const bool has_add = type == element::f32 || type == element::f64 || type == element::i32 || type == element::i64;
+  if (known.call().overrides.scatters != scatters::atomic || !adds || !has_add || target_of(g, s).at == no_node)
+    return false;
+  if (!is_closed(g, walk_of(g, known, s).front()) || !is_closed(g, s.owned)) return false;
+  s.atomic = true;
+  s.reasons.push_back("updates are added by atomics, in any order");
+  return true;
+}
+
+bool list_updates(graph& g, const facts& known, stage& s, std::vector<stage>& done) {
+  const bool gpu = known.call().gpu;  // sorts by all threads, where others list by one
+  const bool groups = known.for_groups();
+  if (s.how != way::scatter || s.inverse.array != no_node || s.parallel != s.owned || (!groups && s.vector == no_node))
+    return false;
+  const update_target t = target_of(g, s);
+  index_set walked;
+  for (const node_id idx : bound_indices(g, s.body)) {
+    walked.insert(g.ordinal(idx));
+    walked |= g.free[idx];
+  }
+  index_set own = set_of(g, bound_indices(g, s.body));
+  if (t.at == no_node || !walked.within(own) || !g.free[t.at].within(own) || g.type(t.at) != element::i64 ||
+      holds(g, t.at, op::reduce))
+    return false;
+  if (!is_closed(g, s.owned)) return false;
+  const node_id room = room_of(g, s);
+  index_set all = set_of(g, s.indices);
+  const double results = known.trips(all);
+  const bool force_for_tests = known.call().force_for_tests;
+  if (room == no_node || (!groups && !force_for_tests && (results < listed_from || known.trips(s.owned) < 256))) return false;
+  const auto updates = known.value(room);
+  const auto walk = bound_indices(g, s.body);
+  const bool promised = is_promised(g, known, t.at), by_row = gpu || promised;
+  const auto planes_of = static_cast<std::int64_t>(walk.size()) + (by_row ? 0 : 1);
+  // Of a processor's list, which decides there whether it pays, and so under strict here.
+  const double entries =
+      static_cast<double>(walk.size() + (promised ? 0 : 1)) * static_cast<double>(updates.value_or(0));
+  const double bytes = 8.0 * (entries + (promised ? known.trips(s.owned) : 0));
+  if (!updates || (!force_for_tests && (groups ? *updates < sorted_from : bytes > results * row(g.type(s.define)).bytes)))
+    return false;
+  inverse_index_form l{.walk = walk_of(g, known, s),
+                 .owned = s.owned,
+                 .at = t.at,
+                 .chunk = force_for_tests ? 4 : 64,
+                 .room = room,
+                 .by_row = by_row};
+  while (l.chunk < most_rows && known.trips(s.owned) / static_cast<double>(l.chunk) > most_chunks) l.chunk *= 2;
+  stage lists;
+  lists.how = way::inverse_index;
+  lists.inverse = l;
+  lists.body = t.at;
+  const node_id planes = make(g, op::mul, room, integer(g, planes_of));
+  const node_id size = make(g, op::add, make(g, op::add, chunks_of(g, l), integer(g, 2)), planes);
+  lists.indices = {fresh_index(g, walk.front(), integer(g, 0), size)};
+  lists.define = define(g, g.name("updates", 7), lists.body, lists.indices.data(), 1);
+  lists.when = s.when;
+  lists.bytes = bytes;
+  lists.operations = 4 * static_cast<double>(*updates);
+  lists.reasons.push_back("the updates by the " + (by_row ? "row" : std::to_string(l.chunk) + " rows") +
+                          " that they go to");
+  if (gpu) {
+    l.chunk = 1;
+    l.all_fit = std::all_of(walk.begin(), walk.end(), [&](node_id idx) { return is_closed(g, idx); });
+    lists.inverse = l;
+    const sort_form wanted{
+        .outer = l.walk.front(), .room = room, .keys = chunks_of(g, l), .planes = static_cast<int>(walk.size())};
+    if (!sort_on_device(g, known, lists, wanted, done)) return false;
+  }
+  l.array = lists.define;
+  s.inverse = l;
+  s.reasons.push_back("a task walks the updates of its own rows, row by row, and writes each row once");
+  done.push_back(std::move(lists));
+  return true;
+}
+
+}  // namespace sheaf::inline v0_1::plan

@@ -1,0 +1,131 @@
+#include <sheaf/jit/plan/mixed_precision.hpp>
+
+#include <sheaf/jit/plan/rewrite.hpp>
+
+namespace sheaf::inline v0_1::plan {
+
+namespace {
+
+// A row of f32 that leaves L1: conversions are done while it is waited for. Not the machine's: lanes
+// decide bits.
+constexpr double long_row = 8192;
+
+bool is_sum(const graph& g, node_id n, element type) {
+  return g.kind(n) == op::reduce && monoid_of(g, n) == monoid::sum && g.type(n) == type;
+}
+
+class widening {
+ public:
+  widening(graph& g, const facts& known, stage& s) : g_(g), known_(known), s_(s), put_(g) {}
+
+  void operator()() {
+    for_each_node(g_, s_.body, [&](node_id n) {
+      if (g_.kind(n) != op::reduce) return;
+      for (const node_id idx : bound_indices(g_, n))
+        if (s_.how != way::partial || idx != s_.rows.part) bound_.insert(g_.ordinal(idx));
+    });
+    // Inner ones first, sums and what scales them in iterations: what holds one is rebuilt after it.
+    std::vector<node_id> list;
+    for_each_node(g_, s_.body, [&](node_id n) {
+      if (is_scaled(n) || (is_sum(g_, n, element::f32) && folds(n))) list.push_back(n);
+    });
+    for (const node_id n : list) {
+      const node_id made = g_.kind(n) == op::reduce ? widened(n) : scaled(n);
+      if (made != no_node) put_.add(n, made);
+    }
+    s_.body = put_(s_.body);
+  }
+
+ private:
+  // Not in the lanes of the stage or of another reduction, and with a value to fold for each lane.
+  bool folds(node_id n) const {
+    if (is_constant(g_, g_.arg(n, 0)) || g_.free[n].meets(bound_)) return false;
+    if (n == s_.body && s_.how == way::partial) return false;  // it keeps its form
+    return s_.vector == no_node || !g_.free[n].has(g_.ordinal(s_.vector));
+  }
+  // A mean or variance: what may be a sum, times or over what is the same for all results, is rounded once.
+  bool is_scaled(node_id n) const {
+    if ((g_.kind(n) != op::div && g_.kind(n) != op::mul) || g_.type(n) != element::f32) return false;
+    const node_id by = g_.arg(n, 1);
+    if (g_.kind(n) == op::div && g_.kind(by) == op::cast && !is_floating(g_.type(g_.arg(by, 0)))) return true;
+    return g_.free[by].empty() && !holds(g_, by, op::load) && !holds(g_, by, op::reduce);
+  }
+  node_id scaled(node_id n) {
+    const node_id sum = put_(g_.arg(n, 0));
+    if (g_.kind(sum) != op::cast || !is_sum(g_, g_.arg(sum, 0), element::f64)) return no_node;
+    const node_id by = g_.arg(n, 1);
+    const bool counts = g_.kind(by) == op::cast && !is_floating(g_.type(g_.arg(by, 0)));
+    const node_id scale = cast_to(g_, element::f64, counts ? g_.arg(by, 0) : by);
+    return cast_to(g_, element::f32, make(g_, g_.kind(n), g_.arg(sum, 0), scale));
+  }
+
+  // sum(j, a * c), where c needs another pass over the same elements first, is c * sum(j, a), which need not wait for
+  // it. Not of no elements: c may be infinite.
+  node_id widened(node_id n) {
+    const node_id body = g_.arg(n, 0), idx = g_.arg(n, 2);
+    const auto low = known_.value(g_.arg(idx, 0)), high = known_.value(g_.arg(idx, 1));
+    const bool some = g_[n].count == 3 && low && high && *low < *high && is_true(g_, g_.arg(n, 1));
+    for (int k = 0; some && g_.kind(body) == op::mul && k < 2; ++k) {
+      const node_id c = g_.arg(body, k);
+      if (g_.free[c].has(g_.ordinal(idx)) || !waits_for_row(c, idx)) continue;
+      const node_id sum = wide(n, g_.arg(body, 1 - k));
+      return cast_to(g_, element::f32, make(g_, op::mul, sum, cast_to(g_, element::f64, put_(c))));
+    }
+    return cast_to(g_, element::f32, wide(n, body));
+  }
+  bool waits_for_row(node_id c, node_id idx) const {
+    bool waits = false;
+    for_each_node(g_, c, [&](node_id n) {
+      waits = waits || (g_.kind(n) == op::reduce && g_[n].count == 3 && same_range(g_, g_.arg(n, 2), idx));
+    });
+    return waits;
+  }
+
+  node_id wide(node_id n, node_id summed) {
+    const node_id body = put_(summed);
+    const bool square = is_squared_difference(body) && is_long(n);
+    const bool all = may_be_all() && (square || gathers(body));
+    std::vector<node_id> list{all && square ? squared(body) : cast_to(g_, element::f64, body), put_(g_.arg(n, 1))};
+    for (const node_id idx : bound_indices(g_, n)) list.push_back(put_(idx));
+    return g_.intern(op::reduce, element::f64, g_[n].attribute | (all ? 0 : narrow_lanes), list.data(),
+                     static_cast<int>(list.size()));
+  }
+  // Many GPUs have little of f64; what must have the processor's bits has them.
+  bool may_be_all() const { return !known_.for_groups(); }
+  bool is_long(node_id n) const { return known_.trips(set_of(g_, bound_indices(g_, n))) >= long_row; }
+  // A variance: its terms have one sign, so what lanes round does not cancel.
+  bool is_squared_difference(node_id n) const {
+    return g_.kind(n) == op::mul && g_.arg(n, 0) == g_.arg(n, 1) && g_.kind(g_.arg(n, 0)) == op::sub;
+  }
+  node_id squared(node_id n) {
+    const node_id apart = g_.arg(n, 0);
+    const node_id wider =
+        make(g_, op::sub, cast_to(g_, element::f64, g_.arg(apart, 0)), cast_to(g_, element::f64, g_.arg(apart, 1)));
+    return make(g_, op::mul, wider, wider);
+  }
+  // Elements that data names one by one: a conversion costs little beside them.
+  bool gathers(node_id n) const {
+    bool found = false;
+    for_each_node(g_, n, [&](node_id q) {
+      found = found || (g_.kind(q) == op::load && g_[q].count > 1 && holds(g_, g_.arg(q, g_[q].count - 1), op::load));
+    });
+    return found;
+  }
+
+  graph& g_;
+  const facts& known_;
+  stage& s_;
+  replacement put_;
+  index_set bound_;
+};
+
+}  // namespace
+
+void widen_accumulators(graph& g, const facts& known, program_plan& plan) {
+  for (stage& s : plan.stages) {
+    const bool whole = g.kind(s.body) == op::reduce && s.rows.whole != no_node;  // a partial result keeps its form
+    if ((s.how == way::map && !whole) || s.how == way::partial) widening(g, known, s)();
+  }
+}
+
+}  // namespace sheaf::inline v0_1::plan

@@ -1,0 +1,76 @@
+#include <sheaf/jit/plan/shape_facts.hpp>
+
+#include <algorithm>
+
+#include <sheaf/dsl/graph/make.hpp>
+
+namespace sheaf::inline v0_1::plan {
+
+std::optional<std::int64_t> facts::number(node_id n) const {
+  switch (g_.kind(n)) {
+    case op::constant: return g_[n].attribute;
+    case op::index: return is_unbound(g_, n) ? std::nullopt : number(g_.arg(n, 0));
+    case op::extent: {
+      const auto input = static_cast<std::size_t>(g_[g_.arg(n, 0)].attribute);
+      const auto dimension = static_cast<std::size_t>(g_[n].attribute);
+      if (input >= call_.inputs.size() || dimension >= call_.inputs[input].extents.size()) return std::nullopt;
+      return call_.inputs[input].extents[dimension];
+    }
+    default: break;
+  }
+  if (!is_elementwise(g_.kind(n)) || is_floating(g_.type(n)) || row(g_.kind(n)).integer == nullptr) return std::nullopt;
+  std::int64_t list[3] = {0, 0, 0};
+  for (int k = 0; k < g_[n].count; ++k) {
+    if (is_floating(g_.type(g_.arg(n, k)))) return std::nullopt;
+    const auto known = number(g_.arg(n, k));
+    if (!known) return std::nullopt;
+    list[k] = *known;
+  }
+  return row(g_.kind(n)).integer(list[0], list[1], list[2]);
+}
+
+double facts::walked_extent(node_id idx) const {
+  double found = 0;
+  for (node_id n = 0; n < g_.size(); ++n) {
+    if (g_.kind(n) != op::load) continue;
+    for (int d = 0; d + 1 < g_[n].count; ++d) {
+      if (g_.arg(n, 1 + d) != idx) continue;
+      const node_id tensor = g_.arg(n, 0);
+      if (g_.kind(tensor) == op::define) {
+        found = std::max(found, trips(g_.arg(tensor, 1 + d)));
+      } else {
+        const auto input = static_cast<std::size_t>(g_[tensor].attribute);
+        if (input < call_.inputs.size())
+          found = std::max(found, static_cast<double>(call_.inputs[input].extents[static_cast<std::size_t>(d)]));
+      }
+    }
+  }
+  return found;
+}
+
+double facts::trips(node_id idx) const {
+  const auto low = number(g_.arg(idx, 0)), high = number(g_.arg(idx, 1));
+  if (low && high) return static_cast<double>(std::max<std::int64_t>(*high - *low, 0));
+  const double walked = walked_extent(idx);
+  if (walked == 0) return 64;
+  index_set outer = g_.free[idx];
+  outer.erase(g_.ordinal(idx));
+  return std::clamp(walked / std::max(1.0, trips(outer)), std::min(16.0, walked), walked);
+}
+
+double facts::bytes(node_id tensor) const {
+  const auto i = static_cast<std::size_t>(g_[tensor].attribute);
+  if (g_.kind(tensor) != op::input || i >= call_.inputs.size()) return 0;
+  double all = row(g_.type(tensor)).bytes;
+  for (const std::int64_t n : call_.inputs[i].extents) all *= static_cast<double>(n);
+  return all;
+}
+
+double facts::trips(const index_set& set) const {
+  double product = 1;
+  for (int o = 0; o < g_.indices.size(); ++o)
+    if (set.has(o)) product *= trips(g_.indices[o]);
+  return product;
+}
+
+}  // namespace sheaf::inline v0_1::plan

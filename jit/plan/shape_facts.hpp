@@ -1,0 +1,65 @@
+// What a plan knows of a call: the extents and the stride class of each tensor, and from them the sizes of index
+// ranges. The facts overrides decisions; a kernel reads extents when it runs. Of extents it relies only on being a
+// multiple of lanes where these facts say so.
+// Shown by tests/jit/plan.cpp.
+#pragma once
+#include <optional>
+#include <vector>
+
+#include <sheaf/dsl/graph/graph.hpp>
+#include <sheaf/jit/plan/options.hpp>
+#include <sheaf/jit/target/target.hpp>
+
+namespace sheaf::inline v0_1::plan {
+
+struct tensor_facts {
+  std::vector<std::int64_t> extents;
+  bool unit_inner = true;  // the last dimension has stride 1
+};
+
+struct call_facts {
+  std::vector<tensor_facts> inputs;  // by the graph's inputs
+  std::vector<bool> unit_outputs;    // by the graph's outputs; missing: true
+  std::vector<bool> promised = {};   // by the graph's inputs: the same data in all calls; empty: none
+  bool gpu = false;  // groups of threads share the tasks: thousands of them, each of less
+  options overrides = {};
+  target::family on = target::families[0];  // the processor's
+  bool force_for_tests = false;                // tests: what pays for much ragged data only is done for any, in small tasks
+};
+
+class facts {
+ public:
+  facts(const graph& g, call_facts call) : g_(g), call_(std::move(call)) {}
+
+  // An integer expression of constants and extents; nothing where it has free indices or reads data.
+  std::optional<std::int64_t> value(node_id n) const { return g_.free[n].empty() ? number(n) : std::nullopt; }
+  // How often an index runs: exact where its range is closed, with outer indices at their low ends where it depends on
+  // them, and for ranges made of data the tensor's share: the extent the index walks over, by the number of such
+  // ranges.
+  double trips(node_id idx) const;
+  // The product over a set of indices.
+  double trips(const index_set& set) const;
+
+  // What keeps the machine busy, from what keeps a few cores busy: so many tasks, each of as many elements.
+  double tasks(double of_cores) const { return for_groups() ? 256 * of_cores : of_cores; }
+  double elements(double of_cores) const { return for_groups() ? of_cores / 8 : of_cores; }
+
+  // May the order of additions be one for groups of threads? On a GPU, but strict sums have the processor's order,
+  // whoever makes them.
+  bool for_groups() const { return call_.gpu && call_.overrides.determinism != determinism::strict; }
+
+  // Of an input's elements.
+  double bytes(node_id input) const;
+
+  const graph& g() const { return g_; }
+  const call_facts& call() const { return call_; }
+
+ private:
+  std::optional<std::int64_t> number(node_id n) const;
+  double walked_extent(node_id idx) const;
+
+  const graph& g_;
+  call_facts call_;
+};
+
+}  // namespace sheaf::inline v0_1::plan

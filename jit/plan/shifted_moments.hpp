@@ -1,0 +1,18 @@
+// Sums about a centre: squares about a mean, powers about a maximum. What they are worth about another, and what may
+// be one.
+#pragma once
+#include <sheaf/jit/plan/plan.hpp>
+
+namespace sheaf::inline v0_1::plan {
+
+// What a sum about one centre is worth about another. count: of squares, how many they are, else no_node; nothing: of
+// powers, what no power, or powers of -inf alone, come to.
+node_id about_another(graph& g, node_id part, node_id from, node_id to, node_id count, node_id nothing);
+
+// A maximum to centre powers about: of -inf alone any number will do.
+node_id finite_shift(graph& g, node_id maximum);
+
+// Are the partial results of this stage those of this very value, along `cut`, of all rows?
+bool folds(graph& g, const stage& made, node_id cut, node_id value);
+
+}  // namespace sheaf::inline v0_1::plan

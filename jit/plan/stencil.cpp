@@ -1,0 +1,387 @@
+#include <sheaf/jit/plan/stencil.hpp>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <sheaf/dsl/graph/affine.hpp>
+#include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/plan/stages.hpp>
+
+namespace sheaf::inline v0_1::plan {
+
+namespace {
+
+constexpr std::int64_t most_points = 16;   // of one index
+constexpr std::int64_t most_terms = 32;  // of one reduction: code grows with them
+constexpr double least_lanes = 16;       // of the last index: below, a window has lanes of its own
+
+// ---- stencil
+
+void arms(const graph& g, node_id e, op kind, std::vector<node_id>& list) {
+  if (g.kind(e) != kind) return list.push_back(e);
+  for (int k = 0; k < 2; ++k) arms(g, g.arg(e, k), kind, list);
+}
+
+// idx is base + v with v in [0, count), where count is 0 if no such is known.
+struct window {
+  node_id idx = no_node, base = no_node;
+  std::int64_t count = 0;
+};
+
+window window_of(graph& g, node_id idx) {
+  std::vector<node_id> lows, highs;
+  arms(g, g.arg(idx, 0), op::maximum, lows);
+  arms(g, g.arg(idx, 1), op::minimum, highs);
+  window best{idx, no_node, 0};
+  for (const node_id low : lows)
+    for (const node_id high : highs)
+      for (std::int64_t n = 1; n <= most_points && (best.count == 0 || n < best.count); ++n)
+        if (proven_less_equal(g, high, make(g, op::add, low, integer(g, n)))) best = {idx, low, n};
+  return best;
+}
+
+// Does a load in n step over elements along `lane`, and idx walk beside it?
+bool strides(graph& g, node_id n, node_id lane, node_id idx) {
+  bool found = false;
+  std::vector<node_id> loads;
+  for_each_node(g, n, [&](node_id e) {
+    if (g.kind(e) == op::load) loads.push_back(e);
+  });
+  for (const node_id e : loads) {
+    const node_id last = g.arg(e, g[e].count - 1);
+    if (g[e].count < 2 || !g.free[last].has(g.ordinal(lane)) || !g.free[last].has(g.ordinal(idx))) continue;
+    const line l = split_affine(g, last, lane);
+    found = found || !l.affine || l.slope > 1;
+  }
+  return found;
+}
+
+// The bound indices of n to be written out; nothing where n has to stay as it is.
+std::vector<window> windows_of(graph& g, node_id n, node_id lane) {
+  std::vector<window> list;
+  std::int64_t terms = 1;
+  for (const node_id idx : bound_indices(g, n)) {
+    const bool decided = g.free[idx].has(g.ordinal(lane));
+    if (!decided && !strides(g, n, lane, idx)) continue;
+    const window w = window_of(g, idx);
+    terms *= w.count;
+    if (terms == 0 || terms > most_terms) return {};
+    list.push_back(w);
+  }
+  for (const window& w : list)  // a range within the window goes with it
+    for (const node_id idx : bound_indices(g, n))
+      if (idx != w.idx && (g.free[idx].has(g.ordinal(w.idx)) || g.free[w.base].has(g.ordinal(idx)))) return {};
+  return list;
+}
+
+class written_out {
+ public:
+  written_out(graph& g, node_id n, std::vector<window> windows) : g_(g), n_(n), windows_(std::move(windows)) {
+    const element type = g.type(n);
+    wide_ = type == element::f16 || type == element::bf16 ? element::f32 : type;
+    for (const node_id idx : bound_indices(g, n)) {
+      const bool out = std::any_of(windows_.begin(), windows_.end(), [&](const window& w) { return w.idx == idx; });
+      if (!out) rest_.push_back(idx);
+    }
+  }
+  // `counts_as`: the type to count in, for a sum of integers.
+  node_id operator()(element counts_as) {
+    if (counts_as != g_.type(n_)) wide_ = counts_as;
+    std::vector<node_id> stencil;
+    node_id result = terms(stencil);
+    if (!rest_.empty()) result = intern_reduce(g_, monoid_of(g_, n_), wide_, result, truth(g_, true), rest_);
+    return counts_as != g_.type(n_) ? result : cast_to(g_, g_.type(n_), result);
+  }
+
+ private:
+  node_id terms(std::vector<node_id>& stencil) {
+    if (stencil.size() == windows_.size()) return term(stencil);
+    const window& w = windows_[stencil.size()];
+    node_id all = no_node;
+    for (std::int64_t v = 0; v < w.count; ++v) {
+      stencil.push_back(make(g_, op::add, w.base, integer(g_, v)));
+      const node_id next = terms(stencil);
+      stencil.pop_back();
+      all = all == no_node ? next : make(g_, row(monoid_of(g_, n_)).combine, all, next);
+    }
+    return all;
+  }
+  node_id term(const std::vector<node_id>& stencil) {
+    replacement put(g_);
+    for (std::size_t k = 0; k < stencil.size(); ++k) put.add(windows_[k].idx, stencil[k]);
+    node_id inside = truth(g_, true);
+    for (std::size_t k = 0; k < stencil.size(); ++k) {
+      const node_id low = g_.arg(windows_[k].idx, 0), high = g_.arg(windows_[k].idx, 1);
+      inside = conjunction(g_, inside, range_condition(g_, stencil[k], low, high));
+    }
+    const node_id identity = identity_of(g_, monoid_of(g_, n_), wide_);
+    return make(g_, op::select, conjunction(g_, inside, put(g_.arg(n_, 1))), cast_to(g_, wide_, put(g_.arg(n_, 0))),
+                identity);
+  }
+
+  graph& g_;
+  node_id n_;
+  std::vector<window> windows_;
+  std::vector<node_id> rest_;
+  element wide_;
+};
+
+// A count of few is exact as a floating number; where only that is asked for, lanes stay narrow.
+node_id counted_by(graph& g, node_id root, node_id n) {
+  node_id cast = no_node;
+  for (const node_id idx : bound_indices(g, n))
+    if (window_of(g, idx).count == 0) return no_node;
+  bool only = monoid_of(g, n) == monoid::sum && is_number(g, g.arg(n, 0), 1) && !is_floating(g.type(n));
+  for_each_node(g, root, [&](node_id e) {
+    for (int k = g.kind(e) == op::load ? 1 : 0; k < g[e].count; ++k) {
+      if (g.kind(e) == op::extent || g.arg(e, k) != n) continue;
+      only = only && g.kind(e) == op::cast && row(g.type(e)).bytes >= 4 && is_floating(g.type(e)) &&
+             (cast == no_node || cast == e);
+      cast = e;
+    }
+  });
+  return only ? cast : no_node;
+}
+
+}  // namespace
+
+bool take_stencil(graph& g, const facts& known, stage& s) {
+  if (s.how != way::map || s.indices.empty() || s.where == place::check) return false;
+  const node_id lane = s.indices.back();
+  for (const node_id idx : s.indices)
+    if (!g.free[g.arg(idx, 0)].empty() || !g.free[g.arg(idx, 1)].empty()) return false;
+  if (known.trips(lane) < least_lanes) return false;
+  node_id body = s.body;
+  std::int64_t count = 0;
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const node_id n : reductions_in(g, body)) {
+      if (!g.free[n].has(g.ordinal(lane))) continue;
+      const monoid kind = monoid_of(g, n);
+      const std::vector<window> windows = windows_of(g, n, lane);
+      if (windows.empty()) continue;
+      if (row(kind).position || is_own(kind)) return false;
+      const node_id cast = counted_by(g, body, n);
+      replacement put(g);
+      put.add(cast == no_node ? n : cast, written_out(g, n, windows)(cast == no_node ? g.type(n) : g.type(cast)));
+      body = put(body);
+      for (const window& w : windows) count += w.count;
+      changed = true;
+      break;
+    }
+  }
+  if (count == 0 || count > 2 * most_terms) return false;
+  bool lanes = true;
+  for_each_node(g, body, [&](node_id n) {
+    lanes = lanes && !(g.kind(n) == op::index && n != lane && g.free[n].has(g.ordinal(lane)));
+    lanes = lanes && !(g.kind(n) == op::reduce && row(monoid_of(g, n)).position);
+  });
+  if (!lanes) return false;
+  s.body = body;
+  s.how = way::stencil;
+  s.reasons.push_back("windows along its last index: " + std::to_string(count) + " stencil written out");
+  schedule_stencil(g, known, s);
+  return true;
+}
+
+void schedule_stencil(graph& g, const facts& known, stage& s) {
+  s.vector = s.indices.back();
+  int bytes = row(g.type(s.define)).bytes;
+  for_each_node(g, s.body, [&](node_id n) {
+    if (g.kind(n) == op::load && g.free[n].has(g.ordinal(s.vector))) bytes = std::max(bytes, row(g.type(n)).bytes);
+  });
+  s.lanes = 128 / bytes;
+  const double trips = known.trips(s.vector);
+  const auto rest = static_cast<std::int64_t>(trips) % s.lanes;
+  if (rest != 0 && rest * 2 <= s.lanes) s.lanes /= 2;
+  while (!known.for_groups() && s.lanes > 8 && trips <= 2.0 * s.lanes) s.lanes /= 2;  // few results: less code to make
+  s.loops = s.indices;
+  s.parallel = s.indices.front();
+  for (const node_id idx : s.indices) {
+    if (idx == s.vector && s.indices.size() > 1) break;
+    if (known.trips(idx) > known.trips(s.parallel)) s.parallel = idx;
+    if (known.trips(s.parallel) >= 16) break;
+  }
+  s.chunk = 0;
+  if (s.parallel == s.vector) {
+    s.chunk = 4096;
+  } else {
+    std::erase(s.loops, s.parallel);
+    s.loops.insert(s.loops.begin(), s.parallel);
+  }
+  index_set all = set_of(g, s.indices);
+  double terms = 1;
+  for_each_node(g, s.body, [&](node_id n) { terms += is_elementwise(g.kind(n)) || g.kind(n) == op::load ? 1 : 0; });
+  s.bytes = known.trips(all) * row(g.type(s.define)).bytes;
+  s.operations = known.trips(all) * terms / s.lanes;
+}
+
+// ---- kept results
+
+namespace {
+
+// The least or greatest value of e whatever its indices, an expression without any; nothing where that takes more than
+// going by monotonic steps.
+node_id extreme(graph& g, node_id e, bool greatest) {
+  if (g.free[e].empty()) return holds(g, e, op::load) ? no_node : e;
+  const op kind = g.kind(e);
+  const auto both = [&](bool first, bool second) {
+    const node_id a = extreme(g, g.arg(e, 0), first), b = extreme(g, g.arg(e, 1), second);
+    return a == no_node || b == no_node ? no_node : make(g, kind, a, b);
+  };
+  if (kind == op::index && !is_unbound(g, e))
+    return extreme(g, greatest ? make(g, op::add, g.arg(e, 1), integer(g, -1)) : g.arg(e, 0), greatest);
+  if (kind == op::add || kind == op::minimum || kind == op::maximum) return both(greatest, greatest);
+  if (kind == op::sub) return both(greatest, !greatest);
+  const bool by_constant = kind == op::mul || kind == op::quotient ? is_constant(g, g.arg(e, 1)) : false;
+  if (by_constant && g[g.arg(e, 1)].attribute > 0) return both(greatest, greatest);
+  return no_node;
+}
+
+// The range that a narrowed one lies in: of its ends, the arms that depend on no index, or what they are at most.
+struct closed_range {
+  node_id low = no_node, high = no_node;
+};
+closed_range hull_of(graph& g, node_id idx) {
+  closed_range r;
+  std::vector<node_id> lows, highs;
+  arms(g, g.arg(idx, 0), op::maximum, lows);
+  arms(g, g.arg(idx, 1), op::minimum, highs);
+  const auto closed = [&](node_id e) { return g.free[e].empty() && !holds(g, e, op::load); };
+  for (const node_id e : lows)
+    if (r.low == no_node && closed(e)) r.low = e;
+  for (const node_id e : highs)
+    if (r.high == no_node && closed(e)) r.high = e;
+  if (r.low == no_node) r.low = extreme(g, g.arg(idx, 0), false);
+  if (r.high == no_node) r.high = extreme(g, g.arg(idx, 1), true);
+  return r;
+}
+
+// Do a and b differ in the names of bound indices only? `names` has the pairs met so far.
+bool alike(const graph& g, node_id a, node_id b, std::unordered_map<node_id, node_id>& names) {
+  if (const auto met = names.find(a); met != names.end()) return met->second == b;
+  if (a == b && g.kind(a) != op::index) {
+    bool renamed = false;
+    for (const auto& [from, to] : names) renamed = renamed || (from != to && g.free[a].has(g.ordinal(from)));
+    if (!renamed) return true;
+  }
+  const op kind = g.kind(a);
+  if (kind != g.kind(b) || g.type(a) != g.type(b) || g[a].count != g[b].count) return false;
+  if (kind == op::input || kind == op::define || kind == op::extent || kind == op::index) return a == b;
+  if (g[a].attribute != g[b].attribute) return false;
+  for (int k = kind == op::reduce ? 2 : g[a].count; k < g[a].count; ++k) {
+    const node_id x = g.arg(a, k), y = g.arg(b, k);
+    if (!alike(g, g.arg(x, 0), g.arg(y, 0), names) || !alike(g, g.arg(x, 1), g.arg(y, 1), names)) return false;
+    names[x] = y;
+  }
+  for (int k = 0; k < (kind == op::reduce ? 2 : g[a].count); ++k)
+    if (!alike(g, g.arg(a, k), g.arg(b, k), names)) return false;
+  return true;
+}
+
+// What is within reductions and does not depend on what narrows their ranges.
+class materialised_search {
+ public:
+  materialised_search(graph& g, const facts& known, const stage& s) : g_(g), known_(known), s_(s) {}
+
+  node_id node = no_node;                      // what to keep
+  node_id everywhere = no_node;                // the same at all places of the ranges
+  std::map<node_id, node_id> whole;  // of narrowed indices around it: the same over the whole range
+
+  bool operator()() { return find(s_.body); }
+
+ private:
+  bool find(node_id n) {
+    if (g_.kind(n) == op::extent || g_.kind(n) == op::define) return false;
+    if (!seen_.emplace(n, whole).second) return false;  // a part that many paths lead to is walked once
+    if (!whole.empty() && (g_.kind(n) == op::reduce || is_elementwise(g_.kind(n))) && keepable(n)) return true;
+    const auto before = whole;
+    if (g_.kind(n) == op::reduce)
+      for (const node_id idx : bound_indices(g_, n)) widen(idx);
+    for (int k = g_.kind(n) == op::load ? 1 : 0; k < g_[n].count; ++k)
+      if (g_.kind(g_.arg(n, k)) != op::index && find(g_.arg(n, k))) return true;
+    whole = before;
+    return false;
+  }
+  void widen(node_id idx) {
+    if (g_.free[g_.arg(idx, 0)].empty() && g_.free[g_.arg(idx, 1)].empty()) return;
+    const closed_range r = hull_of(g_, idx);
+    if (r.low != no_node && r.high != no_node)
+      whole[idx] = index(g_, index_name(g_, idx), index_serial(g_, idx), r.low, r.high);
+  }
+  bool keepable(node_id n) {
+    if (!holds(g_, n, op::reduce) || !is_of_windows(n)) return false;
+    index_set bound;
+    for_each_node(g_, n, [&](node_id e) {
+      if (g_.kind(e) == op::reduce) bound |= set_of(g_, bound_indices(g_, e));
+    });
+    replacement put(g_);
+    bool uses = false;
+    for (const auto& [idx, all] : whole) {
+      if (bound.has(g_.ordinal(all)) || bound.has(g_.ordinal(idx))) return false;  // another index of that name
+      put.add(idx, all);
+      uses = uses || g_.free[n].has(g_.ordinal(idx));
+    }
+    if (!uses) return false;
+    everywhere = put(n);
+    index_set around = g_.free[n];
+    around |= set_of(g_, s_.indices);
+    if (!has_closed_ranges(g_, everywhere) || known_.trips(g_.free[everywhere]) * 1.5 > known_.trips(around))
+      return false;
+    node = n;
+    return true;
+  }
+
+  // Reductions inside are over windows: each range lies between two numbers.
+  bool is_of_windows(node_id n) {
+    bool windows = true;
+    for_each_node(g_, n, [&](node_id e) {
+      if (g_.kind(e) != op::reduce) return;
+      windows = windows && !is_own(monoid_of(g_, e));
+      for (const node_id idx : bound_indices(g_, e)) {
+        const closed_range r = hull_of(g_, idx);
+        windows = windows && r.low != no_node && r.high != no_node && is_constant(g_, r.low) && is_constant(g_, r.high);
+      }
+    });
+    return windows;
+  }
+
+  graph& g_;
+  const facts& known_;
+  const stage& s_;
+  std::set<std::pair<node_id, std::map<node_id, node_id>>> seen_;
+};
+
+// A stage that stores this already, or a new one; its indices in the order of a stage over the same ones.
+node_id stored_everywhere(graph& g, node_id value, const stage& s, std::vector<stage>& before) {
+  for (const stage& t : before) {
+    std::unordered_map<node_id, node_id> names;
+    const node_id stored = g.arg(t.define, 0);
+    if (t.where != place::check && names_all(g, stored, t.indices) && alike(g, value, stored, names))
+      return result_of(g, t);
+  }
+  stage like = s;
+  for (const stage& t : before) {
+    index_set own;
+    for (const node_id idx : t.indices) own.insert(g.ordinal(idx));
+    if (own == g.free[value]) like = t;
+  }
+  like.vector = like.indices.empty() ? no_node : like.indices.back();
+  return stored(g, value, "materialised", like, before, "asked for at several places by what reads it");
+}
+
+}  // namespace
+
+bool take_materialised_results(graph& g, const facts& known, stage& s, std::vector<stage>& before) {
+  if (s.how != way::map || s.where == place::check) return false;
+  materialised_search search(g, known, s);
+  if (!search()) return false;
+  replacement back(g), put(g);
+  for (const auto& [idx, all] : search.whole) back.add(all, idx);
+  put.add(search.node, back(stored_everywhere(g, search.everywhere, s, before)));
+  s.body = put(s.body);
+  return true;
+}
+
+}  // namespace sheaf::inline v0_1::plan

@@ -1,0 +1,97 @@
+// Windows written out: what the plan says, how lanes meet memory, and that no check runs for stencil that are inside.
+#include <sheaf/dsl/sugar/sugar.hpp>
+
+#include "tie_data.hpp"
+
+namespace sheaf::test {
+namespace {
+
+constexpr auto image = tensor<"image", float, 3>;
+constexpr auto batch = tensor<"batch", float, 4>;
+constexpr pool halving{.kernel = {3, 3}, .stride = {2, 2}, .padding = {1, 1}};
+
+bool has(const std::string& text, const char* words) { return text.find(words) != std::string::npos; }
+
+planned plan_of(const auto&... outputs) {
+  return plan_program(
+      detail::build_graph<std::remove_cvref_t<decltype(outputs)>...>(),
+      {.inputs = {{{64, 64, 224}, true}, {{64, 32, 112}, true}}, .unit_outputs = {}, .overrides = {}, .on = {}}, "stencil");
+}
+
+TEST(stencil, forward) {
+  const planned p = plan_of(avg_pool2d<halving>(image));
+  EXPECT_TRUE(has(p.text, "3 stencil written out")) << p.text;
+  EXPECT_FALSE(has(p.text, "check")) << p.text;
+  const std::string code = ir::print(p.code);
+  EXPECT_TRUE(has(code, "load spread step 2")) << code;
+  EXPECT_FALSE(has(code, "gather")) << code;
+  // The first lanes are masked, those between are not; the last would be for other extents.
+  EXPECT_EQ(count_of(code, "vector i2."), 3) << code;
+  EXPECT_EQ(count_of(code, "mask"), 4) << code;
+}
+
+TEST(stencil, backward) {
+  const planned p = plan_of(vjp(avg_pool2d<halving>(image), image));
+  EXPECT_TRUE(has(p.text, "2 stencil written out")) << p.text;
+  EXPECT_FALSE(has(p.text, "check")) << p.text;
+  const std::string code = ir::print(p.code);
+  EXPECT_TRUE(has(code, "load spread step 1 repeat 2 phase 0")) << code;
+  EXPECT_TRUE(has(code, "pattern 01")) << code;  // odd places have two windows
+  EXPECT_FALSE(has(code, "gather")) << code;
+}
+
+TEST(stencil, a_maximum_and_its_shares_are_kept) {
+  constexpr auto y = max_pool2d<halving>(image);
+  const planned p = plan_of(y, vjp(y, image));
+  EXPECT_EQ(count_of(p.text, "\nkernel") + has(p.text.substr(0, 6), "kernel"), 1) << p.text;
+  EXPECT_EQ(count_of(p.text, "-> workspace"), 1) << p.text;
+  EXPECT_EQ(p.plan.stages.size(), 3u) << p.text;
+}
+
+// Tasks share the channels; within a task one image comes after the other, and its shares in the same memory.
+TEST(stencil, what_one_iteration_needs_takes_the_memory_of_one) {
+  constexpr auto y = max_pool2d<halving>(batch);
+  trial test = trial_of(y, vjp(y, batch));
+  test.random("batch", {5, 16, 9, 63}).random("cotangent_max_pool2d_batch", {5, 16, 5, 32}).make();
+  ASSERT_EQ(test.p->workspaces.size(), 1u) << test.plan_text();
+  EXPECT_EQ(test.p->workspaces[0].folded_storage, (std::vector<bool>{true, false, false, false})) << test.plan_text();
+  EXPECT_TRUE(has(test.plan_text(), "kept for one iteration at a time")) << test.plan_text();
+  // Where tasks share the images, or another kernel reads the shares, each has its own.
+  trial alone = trial_of(y, vjp(y, batch));
+  alone.random("batch", {16, 2, 9, 63}).random("cotangent_max_pool2d_batch", {16, 2, 5, 32}).make();
+  EXPECT_EQ(alone.p->workspaces[0].folded_storage, (std::vector<bool>{false, true, false, false})) << alone.plan_text();
+  trial apart = trial_of(y, vjp(y, batch));
+  apart.overrides.fusion = fusion::off;
+  apart.random("batch", {5, 16, 9, 63}).random("cotangent_max_pool2d_batch", {5, 16, 5, 32}).make();
+  EXPECT_FALSE(has(apart.plan_text(), "kept for one iteration at a time")) << apart.plan_text();
+}
+
+// Odd widths, steps of 1 to 3, padding or none, images one after the other and beside each other; ties, infinities and
+// NaN.
+template <std::int64_t Kernel, std::int64_t Step, std::int64_t Padding>
+void pooled() {
+  constexpr pool options{.kernel = {Kernel, Kernel}, .stride = {Step, Step}, .padding = {Padding, Padding}};
+  constexpr auto highest = max_pool2d<options>(batch);
+  constexpr auto average = avg_pool2d<options>(batch);
+  for (const data kind : {data::many_ties, data::infinite})
+    for (const std::int64_t width : {16 * Step + 1, 33 * Step + 2}) {
+      SCOPED_TRACE(testing::Message() << Kernel << ", step " << Step << ", width " << width << ", data "
+                                      << static_cast<int>(kind));
+      const std::int64_t height = 5, count = 2 * 16;
+      const auto results = [](std::int64_t size) { return (size + 2 * Padding - Kernel) / Step + 1; };
+      const auto values = drawn(count * height * width, kind);
+      trial top = trial_of(highest, vjp(highest, batch)), mean = trial_of(average, vjp(average, batch));
+      const std::vector<std::int64_t> size{2, 16, height, width}, windows{2, 16, results(height), results(width)};
+      top.with("batch", size, values).random("cotangent_max_pool2d_batch", windows).expect_right();
+      mean.random("batch", size).random("cotangent_avg_pool2d_batch", windows).expect_right();
+    }
+}
+TEST(stencil, any_step_and_padding) {
+  pooled<3, 1, 1>();
+  pooled<3, 2, 1>();
+  pooled<3, 3, 0>();
+  pooled<2, 2, 0>();
+}
+
+}  // namespace
+}  // namespace sheaf::test
