@@ -14,8 +14,8 @@ bool is_constant(const function_emitter& f, ir::value v, std::int64_t& n) {
   return i.code == ir::opcode::constant;
 }
 
-// Does each iteration load from where the one before it found? Iterations of a search wait for each other, however often they
-// are written.
+// Does each iteration load from where the one before it found? Iterations of a search wait for each other, however
+// often they are written.
 bool searches(const function_emitter& f, const ir::statement& loop) {
   std::vector<ir::value> found;
   const auto is_found = [&](ir::value v) { return std::find(found.begin(), found.end(), v) != found.end(); };
@@ -42,8 +42,8 @@ void emit_serial_loop(function_emitter& f, const ir::statement& s) {
   f.close();
 }
 
-// Iterations of a vector loop written one after the other: so many that a thread has 32 bytes under way, of halves as of
-// others.
+// Iterations of a vector loop written one after the other: so many that a thread has 32 bytes under way, of halves as
+// of others.
 int unrolled(const function_emitter& f, const ir::statement& s) {
   constexpr std::size_t short_body = 24;
   int bytes = 8;

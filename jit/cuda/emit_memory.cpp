@@ -137,8 +137,8 @@ void emit_load(function_emitter& f, ir::value id) {
 
 void emit_store(function_emitter& f, const ir::statement& s) {
   const ir::buffer& b = f.buffer(s.target);
-  const bool shared =
-      f.place.group > 1 && f.loaded[static_cast<std::size_t>(s.target)] && !f.scratch_row[static_cast<std::size_t>(s.target)];
+  const bool shared = f.place.group > 1 && f.loaded[static_cast<std::size_t>(s.target)] &&
+                      !f.scratch_row[static_cast<std::size_t>(s.target)];
   const bool laned = s.how != ir::access::uniform;
   if (shared) f.line("MEET;");
   f.open("");
@@ -147,9 +147,9 @@ void emit_store(function_emitter& f, const ir::statement& s) {
   const std::string stored = to_memory(b.type, f.ref(s.stored));
   std::string when = condition(f, s.mask, s.how);
   if (!laned && f.place.group > 1) when = when.empty() ? "t == 0" : cat("t == 0 && ", when);
-  const std::string store = s.adds              ? cat("add_at(&", at, ", ", stored, ");")
+  const std::string store = s.adds                    ? cat("add_at(&", at, ", ", stored, ");")
                             : s.non_temporal && laned ? cat("__stcs(&", at, ", ", stored, ");")
-                                                : cat(at, " = ", stored, ";");
+                                                      : cat(at, " = ", stored, ";");
   const std::string line = when.empty() ? store : cat("if (", when, ") ", store);
   if (!s.adds && in_runs(f, s.how, s.mask))
     store_runs(f, s);

@@ -149,7 +149,8 @@ void leave_scratch_rows(function_emitter& f, const ir::block& body, const ir::st
     if (s.kind == ir::statement_kind::store) access(s.target, s.how, s.subscripts);
     if (s.kind == ir::statement_kind::instruct)
       if (const ir::instruction& i = f.instruction(s.id); i.code == ir::opcode::load) access(i.target, i.how, i.args);
-    leave_scratch_rows(f, s.body, s.kind == ir::statement_kind::loop && s.how_loop == ir::loop_kind::vector ? &s : loop);
+    leave_scratch_rows(f, s.body,
+                       s.kind == ir::statement_kind::loop && s.how_loop == ir::loop_kind::vector ? &s : loop);
   }
 }
 

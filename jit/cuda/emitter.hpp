@@ -33,12 +33,12 @@ std::string cat(const Part&... part) {
 
 // How a kernel's threads are used.
 struct layout {
-  int group = 1;     // threads that share a tile
+  int group = 1;    // threads that share a tile
   int threads = 1;  // of a block
   bool single = false;
   std::vector<std::int64_t> offsets;  // by buffer: of locals within the bytes of a group
   std::int64_t local_bytes = 0;       // of a group
-  std::int64_t tiles = -1;           // of the kernel, -1: not known
+  std::int64_t tiles = -1;            // of the kernel, -1: not known
   std::vector<const ir::statement*>
       shared;               // loops whose iterations are tiles, the parallel one first; serial ones below it
   int run = 1;              // lanes that may lie next to each other in a thread, so that it loads them at once
@@ -50,8 +50,8 @@ struct layout {
 };
 layout layout_of(const ir::module& m, const ir::kernel& k, const target& to, call_extents extents);
 
-// tiles.cpp. What the host knows of a kernel's bounds: values that are made of constants and extents; -1 iterations: not
-// known.
+// tiles.cpp. What the host knows of a kernel's bounds: values that are made of constants and extents; -1 iterations:
+// not known.
 class closed_values {
  public:
   closed_values(const ir::module& m, const ir::kernel& k, call_extents extents) : m_(m), k_(k), extents_(extents) {}
@@ -63,8 +63,8 @@ class closed_values {
   const ir::kernel& k_;
   call_extents extents_;
 };
-// The one serial loop below `loop` whose iterations could be tiles as well: it is all that the body does, its range is the
-// same in each iteration, and its iterations tell each other nothing. Null: there is none.
+// The one serial loop below `loop` whose iterations could be tiles as well: it is all that the body does, its range is
+// the same in each iteration, and its iterations tell each other nothing. Null: there is none.
 const ir::statement* shared_below(const ir::module& m, const ir::kernel& k, const ir::statement& loop);
 
 struct function_emitter {
@@ -80,7 +80,7 @@ struct function_emitter {
   std::vector<int> lanes_of;           // accumulators: lanes; 0: scalar
   std::vector<int> born_in;            // accumulators: the vector loop around, or -1
   std::vector<bool> loaded, stored;    // by buffer, in this kernel
-  std::vector<bool> scratch_row;             // by buffer: local, and each thread reads of it what it stored itself
+  std::vector<bool> scratch_row;       // by buffer: local, and each thread reads of it what it stored itself
   std::vector<bool> made;              // by instruction: it was emitted before its place
   const ir::block* here = nullptr;     // being written
   int depth = 1;

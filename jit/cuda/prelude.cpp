@@ -1,6 +1,6 @@
 // What every emitted text begins with: arithmetic whose meaning C++ leaves open, elements in memory, and what threads
-// of a group tell each other. A group is T threads: a power of two within one warp, or a whole block. Lane l of a vector
-// of L lanes is held by thread l % T as element l / T; where L < T, threads from L on hold none.
+// of a group tell each other. A group is T threads: a power of two within one warp, or a whole block. Lane l of a
+// vector of L lanes is held by thread l % T as element l / T; where L < T, threads from L on hold none.
 #include <sheaf/jit/cuda/emitter.hpp>
 
 namespace sheaf::inline v0_1::cuda {

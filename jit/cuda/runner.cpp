@@ -44,7 +44,8 @@ struct ready_kernel {
 struct lane {
   std::shared_ptr<device::stream_state> stream;
   std::shared_ptr<device::device_block> workspace;  // of a capture: nobody else gets it
-  std::vector<std::shared_ptr<device::device_block>> promised;  // that a captured graph reads, whatever its owner forgets
+  std::vector<std::shared_ptr<device::device_block>>
+      promised;  // that a captured graph reads, whatever its owner forgets
   device::failure_record record;
   std::int64_t ticket = 0;
   words parameter;
@@ -60,7 +61,8 @@ class gpu_runner final : public runner, public device::failure_source {
   gpu_runner(const graph& g, const call_class& arguments, const options& overrides, int ordinal)
       : context_(device_context::of(ordinal)),
         arguments_(arguments),
-        call_(g, arguments, plan::call_facts{.inputs = {}, .unit_outputs = {}, .gpu = true, .overrides = overrides}, alignment),
+        call_(g, arguments, plan::call_facts{.inputs = {}, .unit_outputs = {}, .gpu = true, .overrides = overrides},
+              alignment),
         text_(ir::print(call_.program.code)) {
     const planned& p = call_.program;
     if (runtime::current_settings().verify) ir::verify(p.code);
@@ -278,7 +280,8 @@ class gpu_runner final : public runner, public device::failure_source {
                     std::to_string(where.bytes) + (base % alignment != 0 ? ", not aligned" : ""));
     }
     for (std::size_t k = 0; k < own_words_.size(); ++k)
-      if (!call_.arrays[k].promised) l.parameter[own_words_[k]] = static_cast<std::int64_t>(base + call_.arrays[k].offset);
+      if (!call_.arrays[k].promised)
+        l.parameter[own_words_[k]] = static_cast<std::int64_t>(base + call_.arrays[k].offset);
     l.parameter[scratch_word] = static_cast<std::int64_t>(base + scratch_at_);
   }
 
@@ -393,7 +396,8 @@ void expect_gpu(int device) {
   device::compiler_identity(driver().version);
 }
 
-std::unique_ptr<runner> make_gpu_runner(const graph& g, const call_class& arguments, const options& overrides, int device) {
+std::unique_ptr<runner> make_gpu_runner(const graph& g, const call_class& arguments, const options& overrides,
+                                        int device) {
   return planned_or_error([&] { return std::make_unique<gpu_runner>(g, arguments, overrides, device); });
 }
 

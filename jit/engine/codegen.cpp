@@ -40,7 +40,8 @@ std::shared_ptr<const loaded_code> from_disk(const std::string& key, const std::
   }
 }
 
-std::shared_ptr<const loaded_code> generated(const ir::module& module, const std::string& key, const options& overrides) {
+std::shared_ptr<const loaded_code> generated(const ir::module& module, const std::string& key,
+                                             const options& overrides) {
   const auto start = clock::now();
   // microseconds, beside the milliseconds of LLVM, which ends the process where its own rules are broken
   ir::verify(module);
@@ -100,7 +101,8 @@ std::string processor_key(const std::string& target) {
   return key;
 }
 
-std::shared_ptr<const loaded_code> code_for(const ir::module& module, const std::string& text, const options& overrides) {
+std::shared_ptr<const loaded_code> code_for(const ir::module& module, const std::string& text,
+                                            const options& overrides) {
   static memory_cache memory;
   static const std::string here = processor_key("");
   const std::string target = target_of(overrides);

@@ -3,11 +3,11 @@
 #include <cstdint>
 #include <memory>
 
+#include <sheaf/runtime/sheaf_call.h>
 #include <sheaf/jit/ir/ir.hpp>
 #include <sheaf/jit/plan/options.hpp>
 #include <sheaf/runtime/kernel_cache.hpp>
 #include <sheaf/runtime/object_loader.hpp>
-#include <sheaf/runtime/sheaf_call.h>
 
 namespace sheaf::inline v0_1::jit {
 
@@ -26,7 +26,8 @@ code_counts& counted();
 // text: the printed module, which is the key, with the processor and whether it is strict. Throws
 // code::codegen_unavailable where the plug-in can't be opened, code::codegen_failed with the generator's words,
 // code::unsupported where the processor cannot keep a promise.
-std::shared_ptr<const loaded_code> code_for(const ir::module& module, const std::string& text, const options& overrides);
+std::shared_ptr<const loaded_code> code_for(const ir::module& module, const std::string& text,
+                                            const options& overrides);
 
 // The cache on disk as it is now, and a sentence that says so and outlives the program.
 runtime::cache_state disk_cache_state(const char*& sentence);

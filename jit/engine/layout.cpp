@@ -60,8 +60,8 @@ std::vector<std::vector<std::int64_t>> arranged_call::slot_extents(const call_cl
   return extents;
 }
 
-void arranged_call::place(element type, const std::vector<std::int64_t>& extents, const std::vector<bool>& folded_storage,
-                          std::size_t alignment, bool promised) {
+void arranged_call::place(element type, const std::vector<std::int64_t>& extents,
+                          const std::vector<bool>& folded_storage, std::size_t alignment, bool promised) {
   std::size_t& total = promised ? promised_bytes : bytes;
   own_array a{total, promised, extents, std::vector<std::int64_t>(extents.size(), 1)};
   // A product that wrapped around would make a workspace that kernels write beyond.

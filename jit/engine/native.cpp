@@ -111,7 +111,8 @@ class native_runner final : public runner {
 
   arranged_call call_;
   std::string text_;
-  std::shared_ptr<const loaded_code> code_, again_;  // again_: after the first call with what is promised; null: nothing is
+  std::shared_ptr<const loaded_code> code_,
+      again_;                                // again_: after the first call with what is promised; null: nothing is
   std::vector<double> costs_, costs_again_;  // of their parallel loops
   std::size_t given_ = 0;
 };

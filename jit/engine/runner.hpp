@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include <sheaf/jit/plan/options.hpp>
 #include <sheaf/runtime/sheaf_call.h>
 #include <sheaf/dsl/graph/graph.hpp>
+#include <sheaf/jit/plan/options.hpp>
 
 namespace sheaf::inline v0_1::jit {
 
@@ -15,9 +15,9 @@ struct device_place;  // program.hpp
 // What a runner is made for: the class of arguments that share it.
 struct call_class {
   std::vector<std::vector<std::int64_t>> input_extents;
-  std::vector<int> closest;       // by input: the dimension along which elements lie closest, see arrange.hpp
+  std::vector<int> closest;        // by input: the dimension along which elements lie closest, see arrange.hpp
   std::vector<bool> dense_inputs;  // by input: row after row without gaps in its last two dimensions, as they are given
-  std::vector<bool> unit_inputs;  // by input: the stride of that dimension is 1
+  std::vector<bool> unit_inputs;   // by input: the stride of that dimension is 1
   std::vector<std::vector<std::int64_t>> output_extents;
   std::vector<bool> unit_outputs;
   std::vector<bool> promised;  // by input: the same data in all calls; empty: none
@@ -35,11 +35,12 @@ class runner {
   virtual ~runner() = default;
   // tensors: inputs, then outputs, all with memory. Throws sheaf::error before any output is written.
   virtual void run(const sheaf_tensor* tensors) const = 0;
-  // The same with memory of promised_bytes() that holds from the first call to the next what promised data comes to. Calls
-  // that have it only read it.
+  // The same with memory of promised_bytes() that holds from the first call to the next what promised data comes to.
+  // Calls that have it only read it.
   virtual void run_promised(const sheaf_tensor* tensors, char*, bool /*first*/) const { run(tensors); }
   virtual std::size_t promised_bytes() const { return 0; }
-  // On a device: queued on a stream, or only what it needs made ready. `promised` is what make_inspector_result() gave, or null.
+  // On a device: queued on a stream, or only what it needs made ready. `promised` is what make_inspector_result() gave,
+  // or null.
   virtual void run_on(const sheaf_tensor* tensors, const device_place& where, inspected* promised) const;
   virtual void reserve_on(const device_place& where, inspected* promised) const;
   virtual std::unique_ptr<inspected> make_inspector_result() const { return nullptr; }

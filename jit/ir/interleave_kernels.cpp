@@ -57,7 +57,8 @@ kernel numbered(const kernel& a, const kernel& b, const renumbering& after) {
   return both;
 }
 
-// Before iteration k there were (k + 1) / 2 of the first loop and k / 2 of the second; one of the two has an empty range.
+// Before iteration k there were (k + 1) / 2 of the first loop and k / 2 of the second; one of the two has an empty
+// range.
 void one_iteration(block_builder& iteration, statement* loops, std::int64_t iterations) {
   const value one = iteration.i64(1), two = iteration.i64(2), now = iteration.counter();
   const value next = iteration.emit(op::add, {now, one}), after_next = iteration.emit(op::add, {now, two});
@@ -66,7 +67,8 @@ void one_iteration(block_builder& iteration, statement* loops, std::int64_t iter
   for (int k = 0; k < 3; ++k) done[k] = iteration.emit(op::quotient, {counts[k], two});
   for (int k = 0; k < 2; ++k) {
     statement& loop = loops[k];
-    const value low = cut_at(iteration, loop, done[1 - k], iterations), high = cut_at(iteration, loop, done[2 - k], iterations);
+    const value low = cut_at(iteration, loop, done[1 - k], iterations),
+                high = cut_at(iteration, loop, done[2 - k], iterations);
     loop.how_loop = loop_kind::serial;
     loop.low = low;
     loop.high = high;

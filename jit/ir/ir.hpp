@@ -38,21 +38,21 @@ struct buffer {
   element type;
   int rank;
   role where;
-  int slot = -1;                     // every role but local
-  std::int64_t elements = 0;         // local only
-  bool unit_inner = false;           // the last dimension has stride 1 (promised by the caller's views)
+  int slot = -1;                      // every role but local
+  std::int64_t elements = 0;          // local only
+  bool unit_inner = false;            // the last dimension has stride 1 (promised by the caller's views)
   std::vector<std::int64_t> extents;  // known at compile time, -1 where not; empty: none known
 };
 
 enum class opcode : std::uint8_t {
-  elementwise,   // `what` applied to args; cast converts to `type`
-  constant,      // bits: the double for floating types, else the integer
-  extent,        // i64: extent `dimension` of `target`
-  counter,       // i64: the variable of the enclosing loop `target`; in a vector loop the value of lane 0
-  lanes,         // i64 vector: the variable of the enclosing vector loop `target`, lane by lane
-  pattern,       // boolean vector: lane k is bit k % dimension of `bits`; dimension a power of two, at most 32
-  load,          // `target`[args...]; see access
-  accumulator,   // a mutable cell of `type`, vector or scalar, set to the identity of `fold`; changed by combine
+  elementwise,  // `what` applied to args; cast converts to `type`
+  constant,     // bits: the double for floating types, else the integer
+  extent,       // i64: extent `dimension` of `target`
+  counter,      // i64: the variable of the enclosing loop `target`; in a vector loop the value of lane 0
+  lanes,        // i64 vector: the variable of the enclosing vector loop `target`, lane by lane
+  pattern,      // boolean vector: lane k is bit k % dimension of `bits`; dimension a power of two, at most 32
+  load,         // `target`[args...]; see access
+  accumulator,  // a mutable cell of `type`, vector or scalar, set to the identity of `fold`; changed by combine
   // the content of accumulator args[0], now; of argmax and argmin the position, -1 over nothing; of a state of several
   // values the one that `dimension` counts
   read,
@@ -73,8 +73,8 @@ enum class opcode : std::uint8_t {
   // keeps. Its `dimension` is the same, at most the lanes, and nothing else uses it.
   slide_lanes,
   // vector: lane k is the lane of args[1] `dimension` before k, or in a backward loop after it; those before the vector
-  // are the iteration's before it, as of slide_lanes. What args[0] keeps may be read before: so an iteration goes on from the last
-  // one's vector by any operation.
+  // are the iteration's before it, as of slide_lanes. What args[0] keeps may be read before: so an iteration goes on
+  // from the last one's vector by any operation.
   shift_lanes,
 };
 
@@ -84,7 +84,7 @@ enum class access : std::uint8_t {
   contiguous,  // scalar subscripts of lane 0; lane k is k elements further in the last dimension, whose stride is 1
   strided,     // the same, with lane k being k times the stride of the last dimension further
   gather,      // at least one subscript is a vector
-  deinterleaved,      // loads: as contiguous, with lane k being (phase + k * step) / repeat elements further, see `lane_pattern`
+  deinterleaved,  // loads: as contiguous, lane k being (phase + k * step) / repeat elements further, see `lane_pattern`
 };
 
 // Where lane k of a deinterleaved load is: every step-th element, or each element for `repeat` lanes.
@@ -94,25 +94,25 @@ struct lane_pattern {
   // Several loads share the elements of whole groups of `step`: all of them may be read, and each takes the one at
   // `skew`.
   bool whole = false;
-  std::int32_t skew = 0;   // from 0, less than step
+  std::int32_t skew = 0;  // from 0, less than step
   std::int32_t operator()(std::int32_t k) const { return skew + (phase + k * step) / repeat; }
 };
 
 struct instruction {
   opcode code;
   element type = element::i64;
-  bool vector = false;               // one element a lane
-  op what = op::count_;              // elementwise
-  monoid fold = monoid::sum;         // accumulator
-  std::int64_t bits = 0;             // constant: an integer, or the bits of a double
-  std::int32_t target = -1;          // buffer or loop id
+  bool vector = false;        // one element a lane
+  op what = op::count_;       // elementwise
+  monoid fold = monoid::sum;  // accumulator
+  std::int64_t bits = 0;      // constant: an integer, or the bits of a double
+  std::int32_t target = -1;   // buffer or loop id
   // extent; slide_lanes, shift_lanes and their accumulators: the width; recur_lanes: may a factor vanish; read,
   // fold_lanes
   std::int32_t dimension = 0;
-  access how = access::uniform;      // load
-  value mask = none;                 // load: lanes (or the scalar) whose mask is false yield zero and touch no memory;
-                                     // scan_lanes: they count as the identity
-  lane_pattern apart = {};                // load: deinterleaved
+  access how = access::uniform;  // load
+  value mask = none;             // load: lanes (or the scalar) whose mask is false yield zero and touch no memory;
+                                 // scan_lanes: they count as the identity
+  lane_pattern apart = {};       // load: deinterleaved
   std::vector<value> args;
 };
 
@@ -134,12 +134,13 @@ struct statement {
   // vector loops: a power of two, 2 to 256; wider than a register on purpose (several accumulators)
   std::int32_t lanes = 1;
   std::int32_t unroll = 1;  // serial loops: a hint
-  bool size_optimised = false;       // vector loops, a hint: few iterations, so less code (one masked body) counts more than speed
-  bool whole = false;       // vector loops: the range is a multiple of the lanes
+  bool size_optimised =
+      false;           // vector loops, a hint: few iterations, so less code (one masked body) counts more than speed
+  bool whole = false;  // vector loops: the range is a multiple of the lanes
   // serial and vector loops: from high - 1 down to low, vectors last first; lanes still ascend
   bool backward = false;
-  double cost = 1;          // parallel loops: nanoseconds of one iteration, estimated; not printed
-  block body;               // loop, guard
+  double cost = 1;  // parallel loops: nanoseconds of one iteration, estimated; not printed
+  block body;       // loop, guard
 
   // store: `stored` into buffer `target` at `subscripts`. prefetch: these lanes of `target` are read soon; the place
   // may be outside, and no memory is touched. combine: `stored` into accumulator `target_value`. append: the loop's
@@ -148,12 +149,12 @@ struct statement {
   std::int32_t target = -1;
   value target_value = none;
   value stored = none;
-  value mask = none;        // lanes (or the scalar) whose mask is false are left alone
+  value mask = none;  // lanes (or the scalar) whose mask is false are left alone
   access how = access::uniform;
-  bool non_temporal = false;      // store by non-temporal stores: the buffer is large and not read again soon
-  bool half_line = false;        // prefetch: of so many lanes as the loop takes, the first half line
-  bool l2 = false;         // prefetch: into L2
-  bool adds = false;        // store: added to what is there, by one of many threads at a time; on a GPU
+  bool non_temporal = false;  // store by non-temporal stores: the buffer is large and not read again soon
+  bool half_line = false;     // prefetch: of so many lanes as the loop takes, the first half line
+  bool l2 = false;            // prefetch: into L2
+  bool adds = false;          // store: added to what is there, by one of many threads at a time; on a GPU
   std::vector<value> subscripts;
   // combine of argmax and argmin: the position (i64) that goes with the value. Of a state of several values: those
   // after the first. earlier: what is combined stands before what
@@ -183,7 +184,7 @@ struct kernel {
 struct fold_step {
   op what = op::constant;  // constant or elementwise
   element type = element::f32;
-  std::int64_t bits = 0;   // of a constant
+  std::int64_t bits = 0;  // of a constant
   std::vector<std::int32_t> args;
 };
 struct own_fold {

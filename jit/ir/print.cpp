@@ -227,12 +227,13 @@ class printer {
         text_ += "guard " + name(s.id) + "\n";
         return print_block(s.body, depth + 1);
       case statement_kind::store:
-        text_ += std::string(s.adds ? "add to " : "store ") + name_of(s.how) + (s.non_temporal ? " non_temporal " : " ") +
-                 buffer_name(s.target) + "[" + list(s.subscripts) + "] = " + name(s.stored) + mask + "\n";
+        text_ += std::string(s.adds ? "add to " : "store ") + name_of(s.how) +
+                 (s.non_temporal ? " non_temporal " : " ") + buffer_name(s.target) + "[" + list(s.subscripts) +
+                 "] = " + name(s.stored) + mask + "\n";
         return;
       case statement_kind::prefetch:
-        text_ += std::string("prefetch ") + (s.half_line ? "half_line " : "") + (s.l2 ? "l2 " : "") + buffer_name(s.target) +
-                 "[" + list(s.subscripts) + "]\n";
+        text_ += std::string("prefetch ") + (s.half_line ? "half_line " : "") + (s.l2 ? "l2 " : "") +
+                 buffer_name(s.target) + "[" + list(s.subscripts) + "]\n";
         return;
       case statement_kind::append:
         text_ += "append " + buffer_name(s.target) + "[" + name(s.target_value) + "]" + mask + "\n";

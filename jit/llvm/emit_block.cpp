@@ -1,7 +1,7 @@
-// Statements and loops. A serial loop tests once before it and then at its end, so that no later pass has to iteration it.
-// A vector loop runs over whole groups of lanes without masks, then once more, masked, over what is left; both are the
-// same code, so a result does not depend on which of them computed it. A size-optimised loop is one that is always masked: half line
-// the code to compile, but it costs 15% of a softmax's run time in L1.
+// Statements and loops. A serial loop tests once before it and then at its end, so that no later pass has to iteration
+// it. A vector loop runs over whole groups of lanes without masks, then once more, masked, over what is left; both are
+// the same code, so a result does not depend on which of them computed it. A size-optimised loop is one that is always
+// masked: half line the code to compile, but it costs 15% of a softmax's run time in L1.
 #include <sheaf/jit/llvm/emitter.hpp>
 
 namespace sheaf::inline v0_1::llvm_backend {
@@ -108,8 +108,9 @@ bool is_one_group(function_emitter& f, const ir::statement& s, Value* low, Value
   return known != nullptr && known->isOne();
 }
 
-// Of stores by non-temporal stores that take half line a line the other half line is waited for, and with it every store in between.
-// Two groups of lanes at a time, and stored plainly, sums of a window of 1024 take two thirds of the time (Zen 3).
+// Of stores by non-temporal stores that take half line a line the other half line is waited for, and with it every
+// store in between. Two groups of lanes at a time, and stored plainly, sums of a window of 1024 take two thirds of the
+// time (Zen 3).
 bool stores_half_lines(const function_emitter& f, const ir::statement& s) {
   constexpr int line_bytes = 64;
   if (f.m.target.avx512 || !f.m.target.avx2 || s.backward) return false;
@@ -150,7 +151,8 @@ void emit_vector_loop(function_emitter& f, const ir::statement& s) {
     f.backward = s.backward;
     emit_counted_loop(f, s, low, high, s.lanes, set_counter);
     f.backward = false;
-  } else if (s.size_optimised && !s.backward && f.m.target.avx2) {  // without masked accesses a masked body is no less code
+  } else if (s.size_optimised && !s.backward &&
+             f.m.target.avx2) {  // without masked accesses a masked body is no less code
     f.size_optimised = true;
     emit_counted_loop(f, s, low, high, s.lanes, masked_body);
     f.size_optimised = false;

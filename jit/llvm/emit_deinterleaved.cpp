@@ -1,6 +1,6 @@
-// Loads whose lanes are deinterleaved over a row: every second element, or each element for two lanes. A register of lanes is
-// a few contiguous loads and permutations by constants; nothing beyond the last element that a live lane wants is
-// touched.
+// Loads whose lanes are deinterleaved over a row: every second element, or each element for two lanes. A register of
+// lanes is a few contiguous loads and permutations by constants; nothing beyond the last element that a live lane wants
+// is touched.
 #include <llvm/IR/IntrinsicsX86.h>
 
 #include <sheaf/jit/llvm/emitter.hpp>
@@ -129,7 +129,7 @@ bool may_deinterleave(const function_emitter& f, const ir::lane_pattern& apart, 
 }
 
 Value* emit_deinterleaved(function_emitter& f, const ir::lane_pattern& apart, Type* element, int bytes, Value* pointer,
-                   Value* mask) {
+                          Value* mask) {
   auto& b = f.build;
   const int width = std::min(f.lanes, f.m.target.register_bytes() / bytes);
   std::vector<Value*> parts;

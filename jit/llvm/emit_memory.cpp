@@ -143,7 +143,8 @@ Value* load_bits(function_emitter& f, place p) {
   Type* const type = widen(p.element, p.lanes);
   if (!p.lanes)
     return b.CreateAlignedLoad(type, p.mask ? addresses_or(f, p, slot(f, f.zero_slot, true)) : p.address, align);
-  if (p.how == ir::access::deinterleaved && !may_deinterleave(f, p.apart, p.bytes)) p.address = deinterleaved_addresses(f, p);
+  if (p.how == ir::access::deinterleaved && !may_deinterleave(f, p.apart, p.bytes))
+    p.address = deinterleaved_addresses(f, p);
   Value* zero = Constant::getNullValue(type);
   if (p.how == ir::access::deinterleaved && may_deinterleave(f, p.apart, p.bytes))
     return emit_deinterleaved(f, p.apart, p.element, p.bytes, p.address, p.mask);

@@ -1,6 +1,6 @@
-// Accumulators: their identities, how a value is combined into one, and the fixed tree that folds lanes: the upper half line
-// is combined into the lower until one is left. The tree knows virtual lanes only, so it is the same for every register
-// width.
+// Accumulators: their identities, how a value is combined into one, and the fixed tree that folds lanes: the upper half
+// line is combined into the lower until one is left. The tree knows virtual lanes only, so it is the same for every
+// register width.
 //
 // A sum of a product made in the same block and used nowhere else is one fused multiply-add. It is decided here, on
 // Sheaf's IR, and not by LLVM's `contract` flag: that would depend on which uses the passes leave over, and so could

@@ -45,8 +45,8 @@ struct cell {
   std::vector<llvm::AllocaInst*> parts;
   // slide_lanes: the last iteration's folds of 1, 2, 4, ... lanes; shift_lanes: the first alone
   std::vector<llvm::AllocaInst*> slides;
-  int lanes = 0;                          // 0: scalar
-  int born_in = -1;                       // the vector loop it was declared in: dead lanes of its tail need no masking
+  int lanes = 0;     // 0: scalar
+  int born_in = -1;  // the vector loop it was declared in: dead lanes of its tail need no masking
 };
 
 struct buffer_facts {
@@ -69,9 +69,9 @@ struct function_emitter {
   std::vector<buffer_facts> buffers;   // by buffer id
 
   bool backward = false;  // the direction of the vector loop around
-  int vector_loop = -1;  // the vector loop around the current place, its lanes, and the live lanes in its tail
+  int vector_loop = -1;   // the vector loop around the current place, its lanes, and the live lanes in its tail
   int lanes = 0;
-  bool size_optimised = false;  // it has no body without a mask
+  bool size_optimised = false;        // it has no body without a mask
   llvm::Value* tail_mask = nullptr;   // <lanes x i1>; null in the main loop
   llvm::Value* tail_count = nullptr;  // i64, 1 to lanes - 1
 
@@ -116,10 +116,11 @@ void emit_prefetch(function_emitter& f, const ir::statement& s);
 void emit_append(function_emitter& f, const ir::statement& s);
 void emit_stream_store(function_emitter& f, llvm::Value* address, llvm::Value* bits, llvm::Align align);
 
-// emit_deinterleaved.cpp: lanes deinterleaved over the row at `pointer`, `mask` may be null. False: it would take too many loads.
+// emit_deinterleaved.cpp: lanes deinterleaved over the row at `pointer`, `mask` may be null. False: it would take too
+// many loads.
 bool may_deinterleave(const function_emitter& f, const ir::lane_pattern& apart, int bytes);
 llvm::Value* emit_deinterleaved(function_emitter& f, const ir::lane_pattern& apart, llvm::Type* element, int bytes,
-                         llvm::Value* pointer, llvm::Value* mask);
+                                llvm::Value* pointer, llvm::Value* mask);
 
 // emit_fold.cpp
 bool has_position(monoid fold);
@@ -150,8 +151,8 @@ llvm::Type* stored_type(llvm::LLVMContext& context, element type);
 llvm::Value* from_memory(function_emitter& f, element type, llvm::Value* bits);
 llvm::Value* to_memory(function_emitter& f, element type, llvm::Value* held);
 llvm::Value* emit_cast(function_emitter& f, element from, element to, llvm::Value* x);
-llvm::Type* widen(llvm::Type* scalar, int lanes);                    // lanes 0: the scalar itself
-llvm::Type* like(llvm::Value* shape, llvm::Type* scalar);            // as many lanes as `shape` has
+llvm::Type* widen(llvm::Type* scalar, int lanes);          // lanes 0: the scalar itself
+llvm::Type* like(llvm::Value* shape, llvm::Type* scalar);  // as many lanes as `shape` has
 std::pair<llvm::Value*, llvm::Value*> halves(function_emitter& f,
                                              llvm::Value* whole);    // of a vector: first lanes, last lanes
 llvm::Value* splat(function_emitter& f, llvm::Value* x, int lanes);  // a vector stays as it is

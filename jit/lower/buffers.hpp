@@ -8,11 +8,12 @@
 
 namespace sheaf::inline v0_1 {
 
-// A row-major array that the runtime allocates for a call, dense but for what comes in iteration; contents need not be set.
+// A row-major array that the runtime allocates for a call, dense but for what comes in iteration; contents need not be
+// set.
 struct workspace {
   element type;
   std::vector<node_id> extents;  // expressions of planned::g without free indices and data, of the call's extents
-  bool promised = false;             // written by kernels that need not run again while promised data stays as it is
+  bool promised = false;         // written by kernels that need not run again while promised data stays as it is
   std::vector<bool> folded_storage = {};  // by dimension: its places come one after the other, in the same memory
 };
 

@@ -82,12 +82,24 @@ ir::value kernel_lowering::emit(node_id n, scope& s, bool lane0) {
   ir::value result = ir::none;
   if (const auto pattern = pattern_of(n, at)) return at.values[key(n, lane0)] = *pattern;
   switch (g.kind(n)) {
-    case op::constant: result = b.constant(g.type(n), g[n].attribute); break;
-    case op::index: result = emit_index(n, at, lane0); break;
-    case op::extent: result = b.extent(buffers.at(g.arg(n, 0)), static_cast<std::int32_t>(g[n].attribute)); break;
-    case op::load: result = emit_load(n, at); break;
-    case op::reduce: result = reduction(n, at); break;
-    case op::stop_gradient: result = emit(g.arg(n, 0), at, lane0); break;
+    case op::constant:
+      result = b.constant(g.type(n), g[n].attribute);
+      break;
+    case op::index:
+      result = emit_index(n, at, lane0);
+      break;
+    case op::extent:
+      result = b.extent(buffers.at(g.arg(n, 0)), static_cast<std::int32_t>(g[n].attribute));
+      break;
+    case op::load:
+      result = emit_load(n, at);
+      break;
+    case op::reduce:
+      result = reduction(n, at);
+      break;
+    case op::stop_gradient:
+      result = emit(g.arg(n, 0), at, lane0);
+      break;
     case op::select:
       if (const node_id c = not_assumed(g.arg(n, 0)); is_true(g, c)) {
         result = emit(g.arg(n, 1), at, lane0);
@@ -163,8 +175,9 @@ node_id kernel_lowering::not_assumed(node_id condition) {
 
 // Lanes along a row, a fixed number of elements or a fixed part of one apart: 2 * i + u, and (i + u) / 2 where the
 // place of lane 0 within its pair is known.
-std::optional<ir::lane_pattern> kernel_lowering::deinterleaving_of(std::int32_t id, const std::vector<node_id>& subscripts,
-                                                      const scope& at) {
+std::optional<ir::lane_pattern> kernel_lowering::deinterleaving_of(std::int32_t id,
+                                                                   const std::vector<node_id>& subscripts,
+                                                                   const scope& at) {
   constexpr std::int64_t most = 8;
   if (at.lane == no_node || subscripts.empty() || !buffer(id).unit_inner) return std::nullopt;
   const int lane = g.ordinal(at.lane);
@@ -203,7 +216,7 @@ std::optional<ir::lane_pattern> kernel_lowering::deinterleaving_of(std::int32_t 
     if (&other != x && other.factor != 0) return std::nullopt;
   const std::int64_t first = x->factor * g[low].attribute + inner.constant;
   return ir::lane_pattern{static_cast<std::int32_t>(x->factor), static_cast<std::int32_t>(repeat),
-                     static_cast<std::int32_t>(((first % repeat) + repeat) % repeat)};
+                          static_cast<std::int32_t>(((first % repeat) + repeat) % repeat)};
 }
 
 namespace {

@@ -96,7 +96,8 @@ std::int64_t most_places(graph& g, const plan::facts& known, node_id idx) {
 
 // Rows under a mask: a loop over all of them would stop at each for the question, and wait for each that is wanted. The
 // places where the condition holds are listed before, outside the lanes.
-std::optional<kernel_lowering::compacted_list> kernel_lowering::compacted_list_of(std::span<const node_id> reductions, scope& at) {
+std::optional<kernel_lowering::compacted_list> kernel_lowering::compacted_list_of(std::span<const node_id> reductions,
+                                                                                  scope& at) {
   const node_id condition = g.arg(reductions.front(), 1), idx = g.arg(reductions.front(), 2);
   if (known.call().gpu || at.lane == no_node || g[reductions.front()].count != 3 || is_true(g, condition))
     return std::nullopt;
@@ -139,7 +140,8 @@ std::optional<kernel_lowering::compacted_list> kernel_lowering::compacted_list_o
   return compacted_lists[{idx, condition}] = {id, outside->block->read(count), outside->number};
 }
 
-void kernel_lowering::prefetch_compacted(std::span<const node_id> reductions, const compacted_list& kept, scope& inner) {
+void kernel_lowering::prefetch_compacted(std::span<const node_id> reductions, const compacted_list& kept,
+                                         scope& inner) {
   const node_id idx = g.arg(reductions.front(), 2);
   std::vector<node_id> rows;
   for (const node_id q : reductions)

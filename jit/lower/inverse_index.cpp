@@ -98,7 +98,9 @@ void kernel_lowering::list_updates(const stage& s, scope& top) {
 void kernel_lowering::sort_inverse_index(const stage& s, int part, scope& top) {
   inverse_index_lowering a = inverse_index_of(*this, s.inverse, buffers.at(s.define), top);
   list_to_sort list{.array = a.array};
-  list.walk = [&](scope& at, const range& iterations, const iteration_body& body) { each_update(a, at, body, &iterations); };
+  list.walk = [&](scope& at, const range& iterations, const iteration_body& body) {
+    each_update(a, at, body, &iterations);
+  };
   list.index = [&](scope& in, std::size_t p) { return emit(s.inverse.walk[p], in); };
   list.place = [&](ir::block_builder& b, std::size_t p, ir::value n) { return a.plane(b, p, n); };
   sort(s, part, list, top);
@@ -194,8 +196,8 @@ ir::value fold_updates(const inverse_index_lowering& a, scope& s, const range& u
 
 }  // namespace
 
-// Data at the row of an update lies anywhere: that of a later update is asked for. `position`: one non-temporal those of this
-// row.
+// Data at the row of an update lies anywhere: that of a later update is asked for. `position`: one non-temporal those
+// of this row.
 void kernel_lowering::prefetch_updated(const stage& s, scope& row, ir::value position, ir::value end) {
   if (s.vector == no_node) return;
   const inverse_index_lowering a = inverse_index_of(*this, s.inverse, buffers.at(s.inverse.array), row);
@@ -273,8 +275,9 @@ void kernel_lowering::rows_of_inverse_index(const stage& s, scope& task, const r
     loops.close();
   };
   each_element(any, [&](scope& at) {
-    return fold_updates(a, at, updates, type, fold,
-                        [&](scope& iteration, ir::value cell) { combine_term(cell, s.body, body, rest, no_node, iteration); });
+    return fold_updates(a, at, updates, type, fold, [&](scope& iteration, ir::value cell) {
+      combine_term(cell, s.body, body, rest, no_node, iteration);
+    });
   });
   each_element(c.emit(op::logical_not, {any}), [&](scope& at) { return emit(identity_of(g, fold, type), at); });
   row.close();

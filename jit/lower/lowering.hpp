@@ -55,7 +55,7 @@ struct scope {
   node_id lane = no_node;  // the index of the vector loop around
   node_id cut = no_node;   // the index of which the task takes a part, and that part
   const range* part = nullptr;
-  bool whole = true;  // its loop runs over the whole range of its index
+  bool whole = true;              // its loop runs over the whole range of its index
   std::int64_t rows_at_once = 1;  // an iteration is for so many rows, the first of which is bound
   std::unordered_map<std::int64_t, ir::value> values;
 
@@ -148,7 +148,7 @@ class kernel_lowering {
   void bind(scope& inner, node_id idx, int lanes);
   ir::block_builder open(scope& outer, node_id idx, int lanes, const range* within = nullptr, const char* suffix = "");
   void store(const stage& s, ir::value stored, scope& at, ir::value mask = ir::none, bool non_temporal = false);
-  bool is_large(const stage& s) const;  // and not read again soon
+  bool is_large(const stage& s) const;            // and not read again soon
   std::vector<node_id> place_in(const stage& s);  // subscripts of what is stored: indices from their first on
 
   // nest.cpp, rows.cpp
@@ -231,19 +231,20 @@ class kernel_lowering {
   std::unordered_set<node_id> assumed;                       // conditions that hold wherever code is being made
   // elements read by the lanes' loads, see `whole_groups`
   std::map<std::vector<node_id>, std::set<std::int64_t>> stencilled;
-  node_id aligned = no_node;                                 // an index whose loop goes from its low end in steps of
-  int aligned_lanes = 1;                                     //   these lanes, or begins a multiple of them later
-  node_id row_index = no_node;                               // of the rows that tasks walk in order
-  std::set<std::pair<int, node_id>> fetched;                 // by scope: of the next row
-  std::unordered_map<node_id, std::int32_t> locals;          // by define: what its stage keeps for itself
+  node_id aligned = no_node;                         // an index whose loop goes from its low end in steps of
+  int aligned_lanes = 1;                             //   these lanes, or begins a multiple of them later
+  node_id row_index = no_node;                       // of the rows that tasks walk in order
+  std::set<std::pair<int, node_id>> fetched;         // by scope: of the next row
+  std::unordered_map<node_id, std::int32_t> locals;  // by define: what its stage keeps for itself
   std::unordered_map<node_id, std::int32_t> local_keys;
   std::map<std::pair<node_id, node_id>, compacted_list> compacted_lists;  // by index and condition
-  std::int64_t task_size = 0;                               // iterations that a task takes, where it takes a part
-  bool small = false;                                        // so little work that its short loops are size-optimised
+  std::int64_t task_size = 0;  // iterations that a task takes, where it takes a part
+  bool small = false;          // so little work that its short loops are size-optimised
 
  private:
   ir::value emit_load(node_id n, scope& at);
-  std::optional<ir::lane_pattern> deinterleaving_of(std::int32_t buffer, const std::vector<node_id>& subscripts, const scope& at);
+  std::optional<ir::lane_pattern> deinterleaving_of(std::int32_t buffer, const std::vector<node_id>& subscripts,
+                                                    const scope& at);
   std::optional<ir::value> pattern_of(node_id n, scope& s);
   std::pair<std::vector<node_id>, std::int64_t> row_of(node_id load);
   void find_stencilled(std::span<const stage* const> list, const scope& inner);

@@ -25,7 +25,8 @@ std::vector<node_id> kernel_lowering::unknown_reductions(const stage& each, scop
   return list;
 }
 
-// Is what n loads stored by one of the hosts, in the same iteration of their loop over idx? `bound` is what n has for idx.
+// Is what n loads stored by one of the hosts, in the same iteration of their loop over idx? `bound` is what n has for
+// idx.
 bool kernel_lowering::storage_folded(node_id n, std::span<const entry> hosts, node_id idx, node_id bound) const {
   return std::any_of(hosts.begin(), hosts.end(), [&](const entry& e) {
     if (g.arg(n, 0) != e.s->define || e.s->how != plan::way::map) return false;
@@ -195,8 +196,8 @@ void kernel_lowering::run_shared(std::span<const entry> group, std::span<const n
   for (std::size_t i = 0; i < visiting.size(); ++i) take_result(visiting[i], cells[i], s, true);
 }
 
-// The first loop that can run, and the loops that run with it. What waits for a sibling of that loop comes later; what is
-// ready and brings none comes before.
+// The first loop that can run, and the loops that run with it. What waits for a sibling of that loop comes later; what
+// is ready and brings none comes before.
 void kernel_lowering::nest(std::span<const entry> given, scope& s) {
   std::vector<entry> left(given.begin(), given.end());
   while (!left.empty()) {

@@ -46,7 +46,8 @@ ir::value kernel_lowering::cell_of(node_id q, scope& at, bool wide) {
   return at.block->accumulator(plan::has_narrow_lanes(g, q) ? element::f32 : accumulated(type), fold, wide);
 }
 
-// One iteration: the term goes into the accumulator where the condition holds. position: of the extremes that tell theirs.
+// One iteration: the term goes into the accumulator where the condition holds. position: of the extremes that tell
+// theirs.
 void kernel_lowering::combine_term(ir::value cell, node_id q, node_id body, node_id condition, node_id position,
                                    scope& inner) {
   const bool several = g.kind(body) == op::tuple;

@@ -1,7 +1,7 @@
-// Scratch rows: what is costly and needed by several loops over the same range at one place (the exponentials of a softmax:
-// their sum, then each by it) is stored by the first of them in a row of the task's own and read by the others. The
-// rows of a slice count from its first: where its reductions are computed in place, they and the loops that write its
-// rows share scratch rows, if all of them walk the same rows and not too many.
+// Scratch rows: what is costly and needed by several loops over the same range at one place (the exponentials of a
+// softmax: their sum, then each by it) is stored by the first of them in a row of the task's own and read by the
+// others. The rows of a slice count from its first: where its reductions are computed in place, they and the loops that
+// write its rows share scratch rows, if all of them walk the same rows and not too many.
 #include <algorithm>
 
 #include <sheaf/jit/lower/lowering.hpp>
@@ -69,7 +69,8 @@ void kernel_lowering::find_scratch_rows() {
 // Of what reductions over a slice compute and other loops over its rows need too.
 void kernel_lowering::find_scratch_rows_of_slices() {
   const stage& first = *stages.front();
-  if (known.call().gpu || first.slices.size_optimised.empty() || first.vector != first.owned || first.indices.size() != 1)
+  if (known.call().gpu || first.slices.size_optimised.empty() || first.vector != first.owned ||
+      first.indices.size() != 1)
     return;
   for (const stage* s : stages)
     for (const node_id lane : s->slices.size_optimised) scratch_rows.of_slice.push_back(lane);
@@ -118,14 +119,16 @@ scratch_row_table::place kernel_lowering::lane_loop(scope& s) const {
 
 // What has no lanes may look like what another loop has in its lanes, and is one value of it.
 bool kernel_lowering::may_be_in_scratch_row(node_id n, const scope& at) const {
-  return at.lane != no_node && !scratch_rows.uses.empty() && plan::is_function(g, n) && g.free[n].has(g.ordinal(at.lane));
+  return at.lane != no_node && !scratch_rows.uses.empty() && plan::is_function(g, n) &&
+         g.free[n].has(g.ordinal(at.lane));
 }
 
 std::optional<ir::value> kernel_lowering::from_scratch_row(node_id n, scope& at) {
   if (!may_be_in_scratch_row(n, at)) return std::nullopt;
   const auto [loop, outside] = lane_loop(at);
   const auto found = scratch_rows.stored.find(scratch_rows.alike(g, n, at.lane));
-  if (found == scratch_rows.stored.end() || outside == nullptr || found->second.loop == loop->number) return std::nullopt;
+  if (found == scratch_rows.stored.end() || outside == nullptr || found->second.loop == loop->number)
+    return std::nullopt;
   bool in_row = found->second.row == outside->number;
   for (const scope* p = outside; p != nullptr && !scratch_rows.of_slice.empty(); p = p->parent)
     in_row = in_row || found->second.row == p->number;
@@ -167,8 +170,8 @@ void kernel_lowering::into_scratch_row(node_id n, ir::value made, scope& at) {
   const node_id key = scratch_rows.alike(g, n, at.lane);
   const auto uses = scratch_rows.uses.find(key);
   const bool may_fill = scratch_rows.of_slice.empty() || (scratch_rows.sharing && scratch_rows.walks_slice(at.lane));
-  if (!may_fill || loop != &at || outside == nullptr || !loop->whole || uses == scratch_rows.uses.end() || uses->second < 2 ||
-      scratch_rows.stored.contains(key))
+  if (!may_fill || loop != &at || outside == nullptr || !loop->whole || uses == scratch_rows.uses.end() ||
+      uses->second < 2 || scratch_rows.stored.contains(key))
     return;
   const std::int32_t id = scratch_row_of(key, at.lane);
   if (id < 0) return;

@@ -13,8 +13,8 @@ namespace sheaf::inline v0_1::lower {
 
 namespace {
 
-constexpr double bytes_ahead = 4096;      // of each row's neighbourhood, from its use to its request
-constexpr std::int64_t most_rows = 4;     // that windows move on by
+constexpr double bytes_ahead = 4096;   // of each row's neighbourhood, from its use to its request
+constexpr std::int64_t most_rows = 4;  // that windows move on by
 
 struct bounds {
   node_id low = no_node, high = no_node;  // of the lanes; none: unbounded
@@ -190,7 +190,8 @@ void kernel_lowering::find_stencilled(std::span<const stage* const> list, const 
     });
 }
 
-// Stencils 2 i and 2 i + 1 are in the same elements: where the first and the last of a group are read, all of it may be.
+// Stencils 2 i and 2 i + 1 are in the same elements: where the first and the last of a group are read, all of it may
+// be.
 ir::lane_pattern kernel_lowering::whole_groups(node_id n, ir::lane_pattern apart) {
   if (apart.step == 1 || apart.repeat > 1) return apart;
   const auto [row, at] = row_of(n);

@@ -313,8 +313,12 @@ bool take_block_tree(graph& g, const facts& known, stage& s, std::vector<stage>&
   const node_id low = g.arg(f.t, 0), high = g.arg(f.t, 1);
   if (bound.size() == 1 && g.type(low) == element::i64 && g.type(high) == element::i64) {
     const node_id rows = unused_index(g, f.t, integer(g, 0), f.rows, indices_in(g, s.body));
-    const slice_lists l{
-        .slice = bound[0], .low = low, .high = high, .owned = rows, .chunk = known.call().force_for_tests ? 4 : 64, .all = true};
+    const slice_lists l{.slice = bound[0],
+                        .low = low,
+                        .high = high,
+                        .owned = rows,
+                        .chunk = known.call().force_for_tests ? 4 : 64,
+                        .all = true};
     stage lists = lists_stage(g, known, l);
     lists.when = made.deep();
     s.slices = l;

@@ -27,8 +27,8 @@ node_id many(graph& g, const facts& known, const stage& s, node_id low, node_id 
 // Rewrites one reduction of a map stage whose range is data and whose body does not depend on the slice.
 bool take_block_tree(graph& g, const facts& known, stage& s, std::vector<stage>& before, trust& trusted);
 
-// The transpose, for a range scatter scatter of values that do not depend on the row: a slice adds to at most 30 entries
-// of each table, and a row is worth what its edges add and what the tables hold for it.
+// The transpose, for a range scatter scatter of values that do not depend on the row: a slice adds to at most 30
+// entries of each table, and a row is worth what its edges add and what the tables hold for it.
 bool scatter_block_tree(graph& g, const facts& known, stage& s, std::vector<stage>& before, trust& trusted);
 
 }  // namespace sheaf::inline v0_1::plan

@@ -1,10 +1,10 @@
 // Blocks of a range's size: what ties at the extremum of a block so far, and of what is left of it; or where that
 // extremum is, the first or the last of equals.
 #include <sheaf/dsl/graph/affine.hpp>
-#include <sheaf/jit/plan/rewrite.hpp>
-#include <sheaf/jit/plan/layout.hpp>
-#include <sheaf/jit/plan/stages.hpp>
 #include <sheaf/jit/plan/extremum_ranges.hpp>
+#include <sheaf/jit/plan/layout.hpp>
+#include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/plan/stages.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
@@ -19,7 +19,7 @@ enum class wanted { sum, first, last };  // of what is at the extremum: its valu
 class extremum_blocks {
  public:
   extremum_blocks(graph& g, const facts& known, const tied& t, stage& s, std::vector<stage>& before, trust& trusted,
-             wanted what = wanted::sum, node_id ends = no_node)
+                  wanted what = wanted::sum, node_id ends = no_node)
       : g(g), known(known), t(t), s(s), before(before), trusted(trusted), what(what), ends(ends) {}
 
   bool operator()() {
@@ -218,7 +218,8 @@ bool take_position(graph& g, const facts& known, node_id n, stage& s, std::vecto
   return false;
 }
 
-bool take_extremum_blocks(graph& g, const facts& known, node_id n, stage& s, std::vector<stage>& before, trust& trusted) {
+bool take_extremum_blocks(graph& g, const facts& known, node_id n, stage& s, std::vector<stage>& before,
+                          trust& trusted) {
   const tied t = extremum_terms_of(g, n);
   return t.reduce != no_node && extremum_blocks(g, known, t, s, before, trusted)();
 }

@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include <sheaf/dsl/graph/affine.hpp>
+#include <sheaf/jit/plan/extremum_sums.hpp>
+#include <sheaf/jit/plan/layout.hpp>
 #include <sheaf/jit/plan/lengths.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
-#include <sheaf/jit/plan/layout.hpp>
 #include <sheaf/jit/plan/stages.hpp>
-#include <sheaf/jit/plan/extremum_sums.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
@@ -70,7 +70,8 @@ class extremum_ranges {
     return std::any_of(t.bounds.begin(), t.bounds.end(), [&](node_id b) { return uses(g, e, b); });
   }
   bool keep_mine() {
-    const node_id materialised = stored(g, t.mine, "materialised", layout_of(g, known, t.mine, s), before, "ties are compared with it");
+    const node_id materialised =
+        stored(g, t.mine, "materialised", layout_of(g, known, t.mine, s), before, "ties are compared with it");
     trusted.insert(materialised);
     replacement put(g);
     put.add(t.mine, materialised);
@@ -214,7 +215,8 @@ class extremum_ranges {
 
 }  // namespace
 
-bool take_extremum_ranges(graph& g, const facts& known, node_id n, stage& s, std::vector<stage>& before, trust& trusted) {
+bool take_extremum_ranges(graph& g, const facts& known, node_id n, stage& s, std::vector<stage>& before,
+                          trust& trusted) {
   return extremum_ranges(g, known, n, s, before, trusted)();
 }
 

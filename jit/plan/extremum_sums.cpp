@@ -3,12 +3,12 @@
 #include <algorithm>
 
 #include <sheaf/dsl/graph/affine.hpp>
-#include <sheaf/jit/plan/polyphase.hpp>
-#include <sheaf/jit/plan/lengths.hpp>
-#include <sheaf/jit/plan/rewrite.hpp>
-#include <sheaf/jit/plan/layout.hpp>
-#include <sheaf/jit/plan/stages.hpp>
 #include <sheaf/jit/plan/extremum_terms.hpp>
+#include <sheaf/jit/plan/layout.hpp>
+#include <sheaf/jit/plan/lengths.hpp>
+#include <sheaf/jit/plan/polyphase.hpp>
+#include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/plan/stages.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
@@ -24,7 +24,8 @@ struct dimension {
 
 class extremum_sum {
  public:
-  extremum_sum(graph& g, const facts& known, const extremum_sum_of& t, stage& s, std::vector<stage>& before, trust& trusted)
+  extremum_sum(graph& g, const facts& known, const extremum_sum_of& t, stage& s, std::vector<stage>& before,
+               trust& trusted)
       : g(g), known(known), t(t), s(s), before(before), trusted(trusted), key(t.key), value(t.value) {}
 
   bool operator()() {
@@ -187,7 +188,8 @@ class extremum_sum {
       const bool inner = layout(e).vector == d.walk;
       stage like = layout(there, l.walk);
       if (inner) like.vector = l.walk;
-      const node_id materialised = stored(g, there, "laid_out", like, before, "dilated: each part is laid out by itself");
+      const node_id materialised =
+          stored(g, there, "laid_out", like, before, "dilated: each part is laid out by itself");
       trusted.insert(materialised);
       return std::pair(materialised, inner);
     };
@@ -269,7 +271,8 @@ sliding slides(graph& g, node_id n, node_id bound) {
   return {};
 }
 
-bool fold_ties(graph& g, const facts& known, const extremum_sum_of& t, stage& s, std::vector<stage>& before, trust& trusted) {
+bool fold_ties(graph& g, const facts& known, const extremum_sum_of& t, stage& s, std::vector<stage>& before,
+               trust& trusted) {
   return extremum_sum(g, known, t, s, before, trusted)();
 }
 

@@ -1,6 +1,6 @@
 // The sum over what ties at the extremum of a range of several indices, one index at a time: E and S, see
-// extremum_ranges.hpp. Of an index with a step they are those of windows that move by one element, and perhaps one element
-// more; of a dilated one those of its parts, see interleaved.hpp.
+// extremum_ranges.hpp. Of an index with a step they are those of windows that move by one element, and perhaps one
+// element more; of a dilated one those of its parts, see interleaved.hpp.
 #pragma once
 #include <sheaf/jit/plan/sliding.hpp>
 
@@ -16,7 +16,8 @@ struct extremum_sum_of {
   bool own = false;  // mine is known to be the extremum of these keys
 };
 // Puts what it comes to into the stage.
-bool fold_ties(graph& g, const facts& known, const extremum_sum_of& t, stage& s, std::vector<stage>& before, trust& trusted);
+bool fold_ties(graph& g, const facts& known, const extremum_sum_of& t, stage& s, std::vector<stage>& before,
+               trust& trusted);
 
 // A range of one size goes with the index beside which the bound one stands in subscripts; perhaps dilated.
 sliding slides(graph& g, node_id reduce, node_id bound);

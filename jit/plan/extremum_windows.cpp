@@ -63,7 +63,8 @@ node_id without_count(graph& g, node_id n) {
 
 }  // namespace
 
-bool take_extremum_window(graph& g, const facts& known, node_id n, stage& s, std::vector<stage>& before, trust& trusted) {
+bool take_extremum_window(graph& g, const facts& known, node_id n, stage& s, std::vector<stage>& before,
+                          trust& trusted) {
   const tied found = extremum_terms_of(g, n);
   if (found.reduce == no_node) return false;
   const auto instead = [&](node_id from, node_id to) {

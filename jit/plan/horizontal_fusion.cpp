@@ -9,10 +9,11 @@ namespace sheaf::inline v0_1::plan {
 
 namespace {
 
-constexpr double worth_it = 0.9;              // of the time of one after the other
-constexpr double least_share = 0.25;          // of a kernel's work, as long as memory takes for it
-constexpr double bytes_of_iteration = 256 * 1024;  // long enough for the processor to ask ahead, short enough to are interleaved
-constexpr std::int64_t fewest_iterations = 16;     // or threads wait for each other at the end
+constexpr double worth_it = 0.9;      // of the time of one after the other
+constexpr double least_share = 0.25;  // of a kernel's work, as long as memory takes for it
+constexpr double bytes_of_iteration =
+    256 * 1024;  // long enough for the processor to ask ahead, short enough to are interleaved
+constexpr std::int64_t fewest_iterations = 16;  // or threads wait for each other at the end
 constexpr std::int64_t forced_iterations = 3;
 
 class pairing {
@@ -46,8 +47,9 @@ class pairing {
   // Rows that data names come one by one, and some from a cache: their time is no matter of bandwidth.
   bool is_gathered(const stage& s) const {
     bool gathered = false;
-    for_each_node(g_, s.body,
-                  [&](node_id n) { gathered = gathered || (g_.kind(n) == op::load && !index_operands(g_, n).empty()); });
+    for_each_node(g_, s.body, [&](node_id n) {
+      gathered = gathered || (g_.kind(n) == op::load && !index_operands(g_, n).empty());
+    });
     return gathered;
   }
 
@@ -75,7 +77,8 @@ class pairing {
     const double most = std::min(tasks(one), tasks(two));
     const double wanted = (one.read + one.written + two.read + two.written) / (2 * bytes_of_iteration);
     const std::int64_t iterations =
-        known_.call().force_for_tests ? forced_iterations : std::max(fewest_iterations, static_cast<std::int64_t>(std::min(most, wanted)));
+        known_.call().force_for_tests ? forced_iterations
+                                      : std::max(fewest_iterations, static_cast<std::int64_t>(std::min(most, wanted)));
     const double cost = (one.cost * tasks(one) + two.cost * tasks(two)) / static_cast<double>(2 * iterations);
     one.interleaved = {static_cast<int>(b), iterations, cost};
     free_[a] = free_[b] = false;

@@ -100,7 +100,8 @@ bool take_repeated(graph& g, const facts& known, stage& s, std::vector<stage>& b
     if (known.trips(all) > 2 * repeats_allowed * known.trips(g.free[n])) slow = n;  // the last: outermost
   });
   if (slow == no_node) return false;
-  const node_id value = stored(g, slow, "materialised", s, before, "a scatter would compute it for each of its updates");
+  const node_id value =
+      stored(g, slow, "materialised", s, before, "a scatter would compute it for each of its updates");
   replacement put(g);
   put.add(slow, value);
   s.body = put(s.body);
@@ -139,7 +140,8 @@ bool list_updates(graph& g, const facts& known, stage& s, std::vector<stage>& do
   index_set all = set_of(g, s.indices);
   const double results = known.trips(all);
   const bool force_for_tests = known.call().force_for_tests;
-  if (room == no_node || (!groups && !force_for_tests && (results < listed_from || known.trips(s.owned) < 256))) return false;
+  if (room == no_node || (!groups && !force_for_tests && (results < listed_from || known.trips(s.owned) < 256)))
+    return false;
   const auto updates = known.value(room);
   const auto walk = bound_indices(g, s.body);
   const bool promised = is_promised(g, known, t.at), by_row = gpu || promised;
@@ -148,14 +150,15 @@ bool list_updates(graph& g, const facts& known, stage& s, std::vector<stage>& do
   const double entries =
       static_cast<double>(walk.size() + (promised ? 0 : 1)) * static_cast<double>(updates.value_or(0));
   const double bytes = 8.0 * (entries + (promised ? known.trips(s.owned) : 0));
-  if (!updates || (!force_for_tests && (groups ? *updates < sorted_from : bytes > results * row(g.type(s.define)).bytes)))
+  if (!updates ||
+      (!force_for_tests && (groups ? *updates < sorted_from : bytes > results * row(g.type(s.define)).bytes)))
     return false;
   inverse_index_form l{.walk = walk_of(g, known, s),
-                 .owned = s.owned,
-                 .at = t.at,
-                 .chunk = force_for_tests ? 4 : 64,
-                 .room = room,
-                 .by_row = by_row};
+                       .owned = s.owned,
+                       .at = t.at,
+                       .chunk = force_for_tests ? 4 : 64,
+                       .room = room,
+                       .by_row = by_row};
   while (l.chunk < most_rows && known.trips(s.owned) / static_cast<double>(l.chunk) > most_chunks) l.chunk *= 2;
   stage lists;
   lists.how = way::inverse_index;

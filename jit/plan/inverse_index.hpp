@@ -19,7 +19,8 @@ struct update_target {
 };
 update_target target_of(graph& g, const stage& s);
 
-// The bound indices of a scatter, outermost first; on a GPU the longest that may stand there: its iterations are shared.
+// The bound indices of a scatter, outermost first; on a GPU the longest that may stand there: its iterations are
+// shared.
 std::vector<node_id> walk_of(const graph& g, const facts& known, const stage& s);
 
 // How many chunks the owned index has.

@@ -54,8 +54,8 @@ bool share_slices(const graph& g, const program_plan& plan, const kernel_plan& k
 
 bool may_join(graph& g, const program_plan& plan, const kernel_plan& k, stage& s, trust& trusted) {
   const stage& leader = plan.stages[static_cast<std::size_t>(k.stages.front())];
-  if (leader.where == place::check || s.where == place::check || leader.asked != s.asked || leader.promised != s.promised ||
-      leader.when != s.when)
+  if (leader.where == place::check || s.where == place::check || leader.asked != s.asked ||
+      leader.promised != s.promised || leader.when != s.when)
     return false;
   if (leader.how == way::range_scatter && s.how == way::range_scatter) return share_slices(g, plan, k, s);
   const auto walks_rows = [](const stage& t) { return t.how == way::map || t.how == way::partial; };

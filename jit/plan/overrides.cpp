@@ -6,7 +6,8 @@ namespace {
 
 const char* const algorithms[] = {"planned", "direct", "inverse_index", "block_tree"};
 
-// Windows and stencil have as many lanes as their form needs, scans and scatters at most as many as their registers hold.
+// Windows and stencil have as many lanes as their form needs, scans and scatters at most as many as their registers
+// hold.
 void check_lanes(const graph& g, const facts& known, const program_plan& plan) {
   const int wanted = known.call().overrides.lanes;
   for (const stage& s : plan.stages)
@@ -18,7 +19,8 @@ void check_lanes(const graph& g, const facts& known, const program_plan& plan) {
 void check_algorithm(const facts& known, const program_plan& plan) {
   const algorithm wanted = known.call().overrides.algorithm;
   bool found = wanted == algorithm::planned || wanted == algorithm::direct;
-  for (const stage& s : plan.stages) found = found || (wanted == algorithm::block_tree ? s.reads_block_tree : s.how == way::lists);
+  for (const stage& s : plan.stages)
+    found = found || (wanted == algorithm::block_tree ? s.reads_block_tree : s.how == way::lists);
   if (!found)
     throw cannot_follow(std::string("options.algorithm is ") + algorithms[static_cast<int>(wanted)] +
                         ", but no stage folds slices of data, or adds to them, in a form that can use " +

@@ -19,15 +19,15 @@ enum class way : std::uint8_t {
   // one reduction whose condition says `j == data`: each task owns rows j, walks the bound indices and updates
   scatter,
   range_scatter,  // the same with `lo <= j && j < hi`
-  scan,      // running results along one index, see `scan_form`
-  stencil,      // a map in which windows along the last index are written out tap by tap: the last index runs in lanes
-  window,    // folds of as many elements each, one further from result to result, see `window_form`
-  lists,     // the slices of a range scatter by the chunk of rows they begin in, see `slice_lists`
-  endpoints,    // the slices by the row they begin with, and by the row they end with, see `sweep_form`
-  sweep,     // many overlapping slices: one pass down the rows, see `sweep_form`
-  space,     // room that another stage fills
-  inverse_index,   // the updates of a scatter by the chunk of rows they go to, see `inverse_index_form`
-  tiles,     // slices that follow each other, by tiles of rows of one size, see `tile_form`
+  scan,           // running results along one index, see `scan_form`
+  stencil,    // a map in which windows along the last index are written out tap by tap: the last index runs in lanes
+  window,     // folds of as many elements each, one further from result to result, see `window_form`
+  lists,      // the slices of a range scatter by the chunk of rows they begin in, see `slice_lists`
+  endpoints,  // the slices by the row they begin with, and by the row they end with, see `sweep_form`
+  sweep,      // many overlapping slices: one pass down the rows, see `sweep_form`
+  space,      // room that another stage fills
+  inverse_index,  // the updates of a scatter by the chunk of rows they go to, see `inverse_index_form`
+  tiles,          // slices that follow each other, by tiles of rows of one size, see `tile_form`
 };
 
 // Result t of a scan is the fold of value(walk) over walk in [low, t + shift), or backward over [t + shift, high),
@@ -40,21 +40,21 @@ struct scan_form {
   node_id walk = no_node;
   std::int64_t shift = 1;
   bool backward = false;
-  std::int64_t block = 0;     // 0: none. Else t and walk run over the same range.
-  bool open = false;          // backward blocks: the result at a block's first place is the identity
+  std::int64_t block = 0;  // 0: none. Else t and walk run over the same range.
+  bool open = false;       // backward blocks: the result at a block's first place is the identity
   // a recurrence: each result is value + factor * the one before; a boolean keeps it or not. Its blocks go on from what
   // `carry` holds for them, or from 0
   node_id factor = no_node;
-  bool may_vanish = false;    // factors may be 0 where others are infinite: nothing is kept of those
-  bool ends = false;          // of a recurrence only what each block comes to is stored, at block_index
-  node_id carry = no_node;    // an expression in `block_index`
+  bool may_vanish = false;  // factors may be 0 where others are infinite: nothing is kept of those
+  bool ends = false;        // of a recurrence only what each block comes to is stored, at block_index
+  node_id carry = no_node;  // an expression in `block_index`
   node_id block_index = no_node;
 };
 
 // On a GPU a list is sorted by its keys, 0 to `keys`, in passes over a digit of them each, the last digit first; each
-// keeps the order that it finds. A tile is what one thread walks: of the first pass `iterations` of the outermost index, of
-// later ones places of the list so far. See lower/sort.cpp. `memory` is a definition without values: keys, indices and
-// counts on the way.
+// keeps the order that it finds. A tile is what one thread walks: of the first pass `iterations` of the outermost
+// index, of later ones places of the list so far. See lower/sort.cpp. `memory` is a definition without values: keys,
+// indices and counts on the way.
 struct sort_form {
   node_id memory = no_node;
   node_id outer = no_node;  // the outermost index that is walked
@@ -81,12 +81,12 @@ struct slice_lists {
   node_id array = no_node;  // range scatter: the definition of the array; none: every task asks every slice
   // the order has slices without rows too: a map stage runs in it, for the sake of the cache
   bool all = false;
-  bool sought = false;         // reductions over a slice were looked for;
+  bool sought = false;                       // reductions over a slice were looked for;
   std::vector<node_id> size_optimised = {};  // the indices of those that are computed where its rows are written
 };
 
-// Updates of a scatter, each an iteration of the loops over `walk`, go to row `at` of the owned index, which is shared in
-// chunks. The array holds, for C chunks, W indices and room for R updates:
+// Updates of a scatter, each an iteration of the loops over `walk`, go to row `at` of the owned index, which is shared
+// in chunks. The array holds, for C chunks, W indices and room for R updates:
 // - 0, then C positions: one past the last update of the chunk;
 // - how many updates there are; if more than R, none is listed;
 // - W times R: an index of each update, by chunk, then as they are walked;
@@ -96,7 +96,7 @@ struct inverse_index_form {
   node_id owned = no_node;
   node_id at = no_node;
   std::int64_t chunk = 0;
-  node_id room = no_node;   // R, of the call's extents
+  node_id room = no_node;  // R, of the call's extents
   // kept from call to call, or sorted on a GPU: the chunks of the array are rows, and nothing is left to the
   // scatter
   bool by_row = false;
@@ -130,7 +130,7 @@ struct shifted_moments_form {
 // with those in it (van Herk 1992, Gil and Werman 1993): nothing is subtracted, so nothing drifts and no NaN outlives
 // its window.
 struct window_form {
-  node_id reduce = no_node;    // what the stage's body has for it
+  node_id reduce = no_node;  // what the stage's body has for it
   node_id walk = no_node, value = no_node;
   // The same for any place: its loads mask themselves, and where the window is cut to [first, last) it is the identity
   // outside.
@@ -153,10 +153,10 @@ struct window_form {
 // the end of that block, found going up the block; the whole blocks between, from tables of blocks and of spans of
 // groups of `radix` blocks, see lower/sweep_tables.hpp; and from the start of its last block, found going down.
 // Nothing is subtracted, so a NaN concerns only the slices that hold it, and any monoid will do. Scatter is the
-// transpose. `endpoints` holds, for begins (0) and for ends (1), rows + 2 positions, of which k and k + 1 are the bounds
-// of row k's, then the slices in that order, then (of begins) the position of each slice; those without rows stand at
-// place `rows`. What a slice needs when it ends waits in a ring of `ring` seats, by its position: a slice has one if
-// at most as many begin before it ends.
+// transpose. `endpoints` holds, for begins (0) and for ends (1), rows + 2 positions, of which k and k + 1 are the
+// bounds of row k's, then the slices in that order, then (of begins) the position of each slice; those without rows
+// stand at place `rows`. What a slice needs when it ends waits in a ring of `ring` seats, by its position: a slice has
+// one if at most as many begin before it ends.
 struct sweep_form {
   node_id slice = no_node, low = no_node, high = no_node;
   node_id rows = no_node;                        // an index over all rows; scatter: the owned one
@@ -206,46 +206,47 @@ struct stage {
   std::vector<node_id> loops;    // the same, outermost first
   node_id vector = no_node;      // the one of `loops` (its last) that runs in lanes; none: reductions choose their own
   int lanes = 1;
-  node_id parallel = no_node;    // the one of `loops` that tasks share
-  std::int64_t chunk = 0;        // not 0: a task takes so many iterations of it (it is the vector or owned index)
+  node_id parallel = no_node;  // the one of `loops` that tasks share
+  std::int64_t chunk = 0;      // not 0: a task takes so many iterations of it (it is the vector or owned index)
   way how = way::map;
   // scatter, range scatter: the index j that tasks own; scan, window: the index along which it runs
   node_id owned = no_node;
-  scan_form scan;                // scan only; body holds all that is read
-  slice_lists slices;            // lists, and stages that read them
-  inverse_index_form inverse;          // updates, and the scatter that reads them
-  bool atomic = false;           // scatter: two kernels, one that fills, and one that adds all updates in any order
-  node_id base = no_node;        // range scatter: what a row is worth before any slice, if `base_when` holds (none: always)
+  scan_form scan;              // scan only; body holds all that is read
+  slice_lists slices;          // lists, and stages that read them
+  inverse_index_form inverse;  // updates, and the scatter that reads them
+  bool atomic = false;         // scatter: two kernels, one that fills, and one that adds all updates in any order
+  node_id base = no_node;  // range scatter: what a row is worth before any slice, if `base_when` holds (none: always)
   node_id base_when = no_node;
-  node_id when = no_node;        // computed only if this holds: a condition on stages before
-  node_id order_when = no_node;  // map: in the order of the slices if this holds, else as they count
-  bool reads_block_tree = false;         // its ragged reductions read tables of blocks
-  bool swept = false;            // the sweep that stores the same, if slices overlap enough, was made
-  sweep_form sweep;              // sweep, endpoints
-  sort_form sort;                // lists, updates
-  tile_form tiles;               // tiles
+  node_id when = no_node;         // computed only if this holds: a condition on stages before
+  node_id order_when = no_node;   // map: in the order of the slices if this holds, else as they count
+  bool reads_block_tree = false;  // its ragged reductions read tables of blocks
+  bool swept = false;             // the sweep that stores the same, if slices overlap enough, was made
+  sweep_form sweep;               // sweep, endpoints
+  sort_form sort;                 // lists, updates
+  tile_form tiles;                // tiles
   row_blocks rows;
   // of partial results: the body that was made, and the same as one sum over rows.part
   node_id sum_of_sums = no_node, flat = no_node;
-  shifted_moments_form moving;            // of partial results; a stage that is `partial` moves if it has one
-  window_form window;            // window only; the lanes are those of `owned`, the last index
+  shifted_moments_form moving;  // of partial results; a stage that is `partial` moves if it has one
+  window_form window;           // window only; the lanes are those of `owned`, the last index
   place where = place::workspace;
   origin made = origin::program;
-  std::vector<node_id> folded_storage;  // of the indices of a workspace: one place at a time is kept, see `folded_storage.hpp`
-  bool asked = false;            // a check, or read by one: it runs before any output is stored
-  bool decides = false;          // a number on which the choice of an algorithm depends, and nothing else
-  bool promised = false;             // of promised data alone: what one call made is good for the next
-  int ordinal = 0;               // among outputs, workspaces or checks
+  std::vector<node_id>
+      folded_storage;     // of the indices of a workspace: one place at a time is kept, see `folded_storage.hpp`
+  bool asked = false;     // a check, or read by one: it runs before any output is stored
+  bool decides = false;   // a number on which the choice of an algorithm depends, and nothing else
+  bool promised = false;  // of promised data alone: what one call made is good for the next
+  int ordinal = 0;        // among outputs, workspaces or checks
   double bytes = 0, operations = 0;  // predicted
-  std::vector<const char*> rules;  // that changed it, in order; see rules.cpp
+  std::vector<const char*> rules;    // that changed it, in order; see rules.cpp
   std::vector<std::string> reasons;
 };
 
 // Another kernel's loop of tasks is run interleaved with this one's, see `interleaved.hpp`.
 struct interleaving {
-  int with = -1;           // none
+  int with = -1;                // none
   std::int64_t iterations = 0;  // of each of the two
-  double cost = 0;         // of one, in nanoseconds
+  double cost = 0;              // of one, in nanoseconds
 };
 
 struct kernel_plan {
@@ -255,11 +256,11 @@ struct kernel_plan {
   node_id row = no_node;       // the index of the rows that stages share, where tasks are blocks of them
   std::int64_t chunk = 0;      // as in its stages
   int part = 0;                // of a stage that takes several kernels, in order
-  bool promised = false;           // its stages are
+  bool promised = false;       // its stages are
   interleaving interleaved;
-  double cost = 0;             // nanoseconds of one iteration, estimated
+  double cost = 0;                               // nanoseconds of one iteration, estimated
   double read = 0, written = 0, operations = 0;  // predicted, see predict_traffic
-  double time = 0;             // nanoseconds that these bytes take at least
+  double time = 0;                               // nanoseconds that these bytes take at least
   std::string reason;
 };
 
@@ -269,15 +270,15 @@ struct check {
   int demand = -1;  // which of graph::demands; -1: a subscript, of which the next six speak
   std::string tensor;
   int dimension = 0;
-  node_id subscript = no_node;    // in `indices`: the host can evaluate the offending value from it
+  node_id subscript = no_node;              // in `indices`: the host can evaluate the offending value from it
   node_id least = no_node, most = no_node;  // what it reaches at the ends of ranges
-  node_id low = no_node, high = no_node;  // must hold: low <= subscript < high, both in `indices` too
+  node_id low = no_node, high = no_node;    // must hold: low <= subscript < high, both in `indices` too
   std::vector<node_id> indices;
-  node_id outside = no_node;      // the condition that fails
-  std::vector<node_id> sizes;     // by index: how many positions it has, closed
-  std::vector<node_id> firsts;    // by index: the one at position 0, in those before it
-  bool uniform = false;           // closed and without data: the host evaluates `outside`; no kernel, no slot
-  int ordinal = -1;               // among the check slots; uniform: none
+  node_id outside = no_node;    // the condition that fails
+  std::vector<node_id> sizes;   // by index: how many positions it has, closed
+  std::vector<node_id> firsts;  // by index: the one at position 0, in those before it
+  bool uniform = false;         // closed and without data: the host evaluates `outside`; no kernel, no slot
+  int ordinal = -1;             // among the check slots; uniform: none
 };
 
 // Loads that a check vouches for: they need no bounds test of their own.

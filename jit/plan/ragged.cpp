@@ -261,7 +261,8 @@ bool compute_in_place(graph& g, const facts& known, stage& s, std::vector<stage>
   if (l.low == no_node || l.high == no_node) return false;
   inline_definitions(g, s, l, before, trusted);
   share_exponentials(g, s, l, trusted);
-  const node_id size_optimised = make(g, op::less_equal, make(g, op::sub, l.high, l.low), integer(g, size_optimised_slice(known)));
+  const node_id size_optimised =
+      make(g, op::less_equal, make(g, op::sub, l.high, l.low), integer(g, size_optimised_slice(known)));
   const node_id extended = make(g, op::logical_not, size_optimised);
   stage like = s;
   like.vector = no_node;
@@ -341,9 +342,8 @@ bool list_slices(graph& g, const facts& known, stage& s, std::vector<stage>& don
   index_set all = set_of(g, s.indices);
   const algorithm wanted = known.call().overrides.algorithm;
   if (wanted == algorithm::direct) return false;
-  const bool enough =
-      known.call().force_for_tests || s.reads_block_tree || wanted == algorithm::inverse_index ||
-      (known.trips(bound[0]) >= 4 && known.trips(all) >= known.elements(listed_from));
+  const bool enough = known.call().force_for_tests || s.reads_block_tree || wanted == algorithm::inverse_index ||
+                      (known.trips(bound[0]) >= 4 && known.trips(all) >= known.elements(listed_from));
   if (bound.size() != 1 || !enough) return false;
   slice_lists l = bounds_of(g, s);
   index_set own;
@@ -356,8 +356,8 @@ bool list_slices(graph& g, const facts& known, stage& s, std::vector<stage>& don
   all.erase(g.ordinal(s.owned));
   const double across = known.trips(all), rows = known.trips(s.owned);
   l.chunk = known.call().force_for_tests || s.reads_block_tree ? 4 : 64;
-  const double task =
-      s.slices.size_optimised.empty() ? known.elements(chunk_elements) : 4 * static_cast<double>(size_optimised_slice(known));
+  const double task = s.slices.size_optimised.empty() ? known.elements(chunk_elements)
+                                                      : 4 * static_cast<double>(size_optimised_slice(known));
   while (static_cast<double>(l.chunk) * across < task &&
          static_cast<double>(l.chunk) * 2 * known.tasks(enough_tasks) < rows)
     l.chunk *= 2;

@@ -4,15 +4,15 @@
 
 #include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/jit/plan/cost.hpp>
-#include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/layout.hpp>
+#include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
 namespace {
 
-constexpr double blocks_from = 131072;     // places: below, one chain is as fast
+constexpr double blocks_from = 131072;  // places: below, one chain is as fast
 constexpr std::int64_t block_size = 16384;
 
 class recurrence {
@@ -172,7 +172,8 @@ class recurrence {
     const node_id body = g.arg(n, 0), rest = deltas::conjunction_without(g, list, hit);
     if (!only(body, u) || !only(rest, u)) return no_node;
     start();
-    const node_id running = materialised(walked_key, "running", "the extremum so far, which its ties are compared with");
+    const node_id running =
+        materialised(walked_key, "running", "the extremum so far, which its ties are compared with");
     const node_id same = make(g, op::equal, at(running, previous()), running);
     node_id condition = walked(rest);
     if (!adjoint) condition = conjunction(g, make(g, op::equal, keyed_at(walk), running), condition);
@@ -285,7 +286,7 @@ class recurrence {
     const node_id times = keeps ? put(factor) : cast_to(g, type, put(factor));
     const node_id step = make(g, op::add, put(value), cast_to(g, type, put(factor)));
     const node_id end = materialised(intern_reduce(g, monoid::sum, type, step, truth(g, true), {inner}), "block_end",
-                             "what a block of a recurrence comes to");
+                                     "what a block of a recurrence comes to");
     stage& ends = stage_of(end);
     ends.how = way::scan;
     ends.owned = p;
@@ -304,8 +305,8 @@ class recurrence {
     replacement earlier(g);  // beyond the ends, where these loads mask themselves, there is 0
     earlier.add(p, make(g, backward ? op::add : op::sub, q, one));
     const node_id value_before = earlier(end), share_before = earlier(share);
-    const node_id begun =
-        materialised(make(g, op::add, value_before, cast_to(g, type, share_before)), "block_begin", "a recurrence over blocks");
+    const node_id begun = materialised(make(g, op::add, value_before, cast_to(g, type, share_before)), "block_begin",
+                                       "a recurrence over blocks");
     stage& begins = stage_of(begun);
     begins.how = way::scan;
     begins.owned = q;
@@ -341,8 +342,8 @@ class recurrence {
   std::vector<stage>& before;
   trust& trusted;
   node_id t = no_node, u = no_node, key = no_node, walk = no_node, walked_key = no_node;
-  bool backward = false;  // n's range begins at t
-  bool adjoint = false;   // the key depends on u
+  bool backward = false;    // n's range begins at t
+  bool adjoint = false;     // the key depends on u
   bool may_vanish = false;  // factors may be 0 where others are infinite
 };
 

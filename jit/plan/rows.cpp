@@ -14,7 +14,8 @@ namespace {
 constexpr double most_columns = 1 << 16;   // of partial results that stay in a core's caches
 constexpr double worth_sharing = 1 << 16;  // elements of a pass: below, it stays in the cache
 
-// Results along `columns`, in these lanes: so many that rows are better walked as they lie than down scratch rows of lanes.
+// Results along `columns`, in these lanes: so many that rows are better walked as they lie than down scratch rows of
+// lanes.
 bool are_wide_rows(const facts& known, node_id columns, int lanes) {
   return known.trips(columns) >= 2.0 * lanes && known.trips(columns) <= most_columns;
 }
@@ -144,8 +145,8 @@ class sharing {
     return set;
   }
 
-  // Results of many columns: down a scratch row of lanes each row is another page, a few rows side by side are read as they
-  // lie.
+  // Results of many columns: down a scratch row of lanes each row is another page, a few rows side by side are read as
+  // they lie.
   bool walks_wide_rows(const cluster& c) const {
     if (known_.for_groups()) return false;
     return std::all_of(c.partials.begin(), c.partials.end(), [&](int p) {
@@ -173,10 +174,10 @@ class sharing {
     stage& s = at(i);
     if (s.moving.centre == no_node) return;
     const bool together = c.maps.empty() && std::any_of(c.partials.begin(), c.partials.end(), [&](int p) {
-      const stage& o = at(p);
-      const node_id own = result_of(g_, o);
-      return o.how == way::partial && o.vector == s.vector && s.moving.centre == own;
-    });
+                            const stage& o = at(p);
+                            const node_id own = result_of(g_, o);
+                            return o.how == way::partial && o.vector == s.vector && s.moving.centre == own;
+                          });
     if (!together) {
       s.moving = {};
       return;
@@ -231,7 +232,8 @@ class sharing {
   // A result of a row that was stored for the partial results, which now find it in the same row.
   void inline_row_result(int i, const cluster& c) {
     const stage& materialised = at(i);
-    if (materialised.where != place::workspace || materialised.loops != std::vector<node_id>{c.rows.block, c.rows.part}) return;
+    if (materialised.where != place::workspace || materialised.loops != std::vector<node_id>{c.rows.block, c.rows.part})
+      return;
     const node_id use = result_of(g_, materialised);
     std::vector<stage> rewritten = plan_.stages;
     for (stage& s : rewritten) {

@@ -1,20 +1,20 @@
 #include <sheaf/jit/plan/rules.hpp>
 
-#include <sheaf/jit/plan/polyphase.hpp>
 #include <sheaf/jit/plan/block_tree.hpp>
+#include <sheaf/jit/plan/extremum_ranges.hpp>
+#include <sheaf/jit/plan/extremum_windows.hpp>
+#include <sheaf/jit/plan/inverse_index.hpp>
 #include <sheaf/jit/plan/placement.hpp>
+#include <sheaf/jit/plan/polyphase.hpp>
 #include <sheaf/jit/plan/ragged.hpp>
 #include <sheaf/jit/plan/recurrence.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/scans.hpp>
 #include <sheaf/jit/plan/scatters.hpp>
 #include <sheaf/jit/plan/stages.hpp>
-#include <sheaf/jit/plan/sweep.hpp>
 #include <sheaf/jit/plan/stencil.hpp>
-#include <sheaf/jit/plan/extremum_ranges.hpp>
-#include <sheaf/jit/plan/extremum_windows.hpp>
+#include <sheaf/jit/plan/sweep.hpp>
 #include <sheaf/jit/plan/tiles.hpp>
-#include <sheaf/jit/plan/inverse_index.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
@@ -65,8 +65,8 @@ constexpr rule table[] = {
      on_reduction<take_extremum_window>, outermost, 3},
     {"extremum with sum, ranges", "where windows move by more than one element or along columns", nullptr,
      on_reduction<take_extremum_ranges>, outermost, 3},
-    {"extremum with sum, blocks", "windows of several dimensions", nullptr, on_reduction<take_extremum_blocks>, outermost,
-     3},
+    {"extremum with sum, blocks", "windows of several dimensions", nullptr, on_reduction<take_extremum_blocks>,
+     outermost, 3},
     {"position", "a window's position is a fold of pairs: asked before folds of values", nullptr, position, innermost,
      4},
     {"polyphase", "ranges that slide only after every d-th element is laid side by side", nullptr, polyphase, innermost,

@@ -4,15 +4,15 @@
 
 #include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/dsl/passes/running_derivative.hpp>
-#include <sheaf/jit/plan/polyphase.hpp>
+#include <sheaf/jit/plan/extremum_ranges.hpp>
+#include <sheaf/jit/plan/extremum_windows.hpp>
 #include <sheaf/jit/plan/layout.hpp>
+#include <sheaf/jit/plan/polyphase.hpp>
 #include <sheaf/jit/plan/recurrence.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/separate.hpp>
 #include <sheaf/jit/plan/sliding.hpp>
 #include <sheaf/jit/plan/stages.hpp>
-#include <sheaf/jit/plan/extremum_ranges.hpp>
-#include <sheaf/jit/plan/extremum_windows.hpp>
 #include <sheaf/jit/plan/windows.hpp>
 
 namespace sheaf::inline v0_1::plan {
@@ -179,7 +179,8 @@ node_id make_window(graph& g, const facts& known, const sliding& r, std::int64_t
   walked w = value_along(g, r, trusted);
   w.value = plain_value(g, known, w.value, s, before);
   const monoid fold = monoid_of(g, r.reduce);
-  const element type = g.type(r.reduce), materialised = type == element::f16 || type == element::bf16 ? element::f32 : type;
+  const element type = g.type(r.reduce),
+                materialised = type == element::f16 || type == element::bf16 ? element::f32 : type;
   const bool several = g.kind(w.value) == op::tuple;
   if (!several) w.value = cast_to(g, materialised, w.value);
   const std::string reason =

@@ -4,10 +4,10 @@
 
 #include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/jit/plan/cost.hpp>
+#include <sheaf/jit/plan/inverse_index.hpp>
 #include <sheaf/jit/plan/mixed_precision.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stencil.hpp>
-#include <sheaf/jit/plan/inverse_index.hpp>
 #include <sheaf/jit/plan/weights.hpp>
 
 namespace sheaf::inline v0_1::plan {
@@ -74,11 +74,11 @@ int lanes_of_rows(const graph& g, const facts& known, const stage& s) {
   return lanes;
 }
 
-// Stores by non-temporal stores that come in long runs keep loads waiting: a copy, of both in iterations, is a tenth faster with
-// four registers of lanes than with sixteen.
+// Stores by non-temporal stores that come in long runs keep loads waiting: a copy, of both in iterations, is a tenth
+// faster with four registers of lanes than with sixteen.
 int lanes_of_large(const graph& g, const facts& known, const stage& s) {
   constexpr double large = 8 << 20;  // bytes of a result, whatever this machine's caches: lanes of sums decide bits
-  constexpr int iteration = 256;          // bytes; sums that visit the loop keep so many lanes, and their digits
+  constexpr int iteration = 256;     // bytes; sums that visit the loop keep so many lanes, and their digits
   index_set all = set_of(g, s.indices);
   const int bytes = row(g.type(s.define)).bytes;
   const bool is_large = known.trips(all) * bytes >= large;
@@ -97,8 +97,9 @@ void schedule_scatter(graph& g, const facts& known, stage& s) {
   const index_set condition = g.free[at != no_node ? at : g.arg(s.body, 1)];
   const bool decides = last != s.owned && condition.has(g.ordinal(last));
   const node_id value = g.arg(s.body, 0);
-  const bool along_rows = last != s.owned || (s.how == way::range_scatter && cost_of(g, known, value, last, 1024) <=
-                                                                            cost_of(g, known, value, no_node, 1024));
+  const bool along_rows =
+      last != s.owned ||
+      (s.how == way::range_scatter && cost_of(g, known, value, last, 1024) <= cost_of(g, known, value, no_node, 1024));
   if (along_rows && !decides && may_vectorise(g, s.body, last)) {
     s.vector = last;
     s.lanes = std::min(64, lanes_for(g, known, s.body, last, false));
@@ -241,7 +242,8 @@ void schedule(graph& g, const facts& known, stage& s) {
     if (!inside) s.lanes = std::min(s.lanes, lanes_of_large(g, known, s));
     // Its reductions run one after the other, and bounds are read once a slice.
     const int row_of_lanes = 512 / std::max(4, row(g.type(s.define)).bytes);
-    if (known.call().overrides.lanes == 0 && s.reads_block_tree && s.lanes < row_of_lanes && s.lanes < known.trips(s.vector))
+    if (known.call().overrides.lanes == 0 && s.reads_block_tree && s.lanes < row_of_lanes &&
+        s.lanes < known.trips(s.vector))
       s.lanes = row_of_lanes;
   } else {
     s.lanes = 1;

@@ -21,10 +21,10 @@ struct call_facts {
   std::vector<tensor_facts> inputs;  // by the graph's inputs
   std::vector<bool> unit_outputs;    // by the graph's outputs; missing: true
   std::vector<bool> promised = {};   // by the graph's inputs: the same data in all calls; empty: none
-  bool gpu = false;  // groups of threads share the tasks: thousands of them, each of less
+  bool gpu = false;                  // groups of threads share the tasks: thousands of them, each of less
   options overrides = {};
   target::family on = target::families[0];  // the processor's
-  bool force_for_tests = false;                // tests: what pays for much ragged data only is done for any, in small tasks
+  bool force_for_tests = false;  // tests: what pays for much ragged data only is done for any, in small tasks
 };
 
 class facts {

@@ -52,7 +52,8 @@ bool sort_on_device(graph& g, const facts& known, stage& list, sort_form f, std:
   f.memory = memory.define;
   list.sort = f;
   list.reasons.push_back("sorted by " + std::to_string(f.passes) + (f.passes == 1 ? " digit" : " digits") + " of " +
-                         std::to_string(digit_bits) + " bits, tiles of " + std::to_string(f.iterations) + " iterations");
+                         std::to_string(digit_bits) + " bits, tiles of " + std::to_string(f.iterations) +
+                         " iterations");
   done.push_back(std::move(memory));
   return true;
 }

@@ -23,8 +23,8 @@ node_id counts_at(graph& g, const sort_form& f);
 node_id sums_at(graph& g, const sort_form& f);
 node_id reaches_at(graph& g, const sort_form& f);
 
-// The last pass leaves its indices in the list's array, and those before interleaved; keys are where they are interleaved,
-// too.
+// The last pass leaves its indices in the list's array, and those before interleaved; keys are where they are
+// interleaved, too.
 inline bool fills_list(const sort_form& f, int pass) { return (f.passes - 1 - pass) % 2 == 0; }
 // Of a key's first digit: a pass moves the digit that it sorts by to there.
 inline std::int64_t weight_of_first(const sort_form& f) { return std::int64_t{1} << (digit_bits * (f.passes - 1)); }

@@ -9,8 +9,8 @@ namespace sheaf::inline v0_1::plan {
 
 namespace {
 
-// The loop at this depth, if all stages run in it one after the other and read of each other what its iteration has stored;
-// else none.
+// The loop at this depth, if all stages run in it one after the other and read of each other what its iteration has
+// stored; else none.
 node_id shared_loop(const graph& g, const std::vector<const stage*>& list, std::size_t depth) {
   const auto loop_of = [&](const stage& s) {
     return s.how == way::stencil && depth < s.loops.size() && s.loops[depth] != s.vector ? s.loops[depth] : no_node;
@@ -45,7 +45,8 @@ void fold_storage(const graph& g, const facts& known, program_plan& plan) {
       s.folded_storage = iterations;
       s.bytes /= std::max(1.0, known.trips(set_of(g, iterations)));
       s.reasons.push_back(
-          "read where it was written, within one iteration of its serial loops: materialised for one iteration at a time");
+          "read where it was written, within one iteration of its serial loops: materialised for one iteration at a "
+          "time");
     }
   }
 }

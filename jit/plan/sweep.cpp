@@ -179,7 +179,8 @@ class sweeping {
     before_.push_back(space(g_, "table", identity_of(g_, f_.fold, f_.type), indices));
     f_.tables.push_back(before_.back().define);
   }
-  // The endpoints, made if slices overlap enough: which is the result. Another stage over the same slices may have them.
+  // The endpoints, made if slices overlap enough: which is the result. Another stage over the same slices may have
+  // them.
   node_id listed(const index_set& slice) {
     for (const stage& other : before_) {
       if (other.how != way::endpoints || !same_slices(other.sweep)) continue;

@@ -168,8 +168,8 @@ bool take_window(graph& g, const facts& known, const sliding& r, stage& s, std::
   return true;
 }
 
-bool take_extremum_sums_of_window(graph& g, const facts& known, const tied& t, const walked& keys, node_id value, stage& s,
-                      std::vector<stage>& before, trust& trusted) {
+bool take_extremum_sums_of_window(graph& g, const facts& known, const tied& t, const walked& keys, node_id value,
+                                  stage& s, std::vector<stage>& before, trust& trusted) {
   const sliding& r = t.keys;
   const std::int64_t width = width_of(g, r);
   if (!fits(g, known, r, width) || !lies_along(g, known, keys.value, keys.walk)) return false;

@@ -33,8 +33,8 @@ std::int64_t rows_of(const std::vector<std::int64_t>& lengths) {
   return all;
 }
 
-// Lengths about those of a lane's run, an iteration of lanes, and a tile of 32 (where plans are for little data) and of 1024
-// rows.
+// Lengths about those of a lane's run, an iteration of lanes, and a tile of 32 (where plans are for little data) and of
+// 1024 rows.
 const std::vector<std::vector<std::int64_t>> cases = {
     {0, 1, 31, 32, 33, 0, 0, 64, 65, 63, 1, 1, 1, 0},
     {20000},

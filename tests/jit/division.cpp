@@ -65,7 +65,8 @@ std::uint32_t inverse(std::uint32_t odd) {  // modulo 2^32, by Newton's steps
 void near_middle(std::uint32_t b, std::int64_t apart, std::vector<float>& list) {
   for (int k = 24; k <= 25; ++k) {
     const std::uint64_t iteration = std::uint64_t{1} << k;
-    for (std::uint64_t m = (static_cast<std::uint32_t>(-apart) * inverse(b)) & (iteration - 1); m < 1u << 25; m += iteration) {
+    for (std::uint64_t m = (static_cast<std::uint32_t>(-apart) * inverse(b)) & (iteration - 1); m < 1u << 25;
+         m += iteration) {
       const std::int64_t a = static_cast<std::int64_t>(m * b) + apart;
       if (m <= 1u << 24 || m % 2 == 0 || a % static_cast<std::int64_t>(iteration) != 0) continue;
       const std::int64_t whole = a >> k;

@@ -1,5 +1,5 @@
-// Kernels that do not need each other, one that reads and one that writes, take iterations: what the plan says, and that
-// values are right.
+// Kernels that do not need each other, one that reads and one that writes, take iterations: what the plan says, and
+// that values are right.
 #include "tie_data.hpp"
 
 namespace sheaf::test {

@@ -1,4 +1,5 @@
-// Gathers, strided loads, scatters, locals, guards, scalar masks and stores by non-temporal stores, for three processors.
+// Gathers, strided loads, scatters, locals, guards, scalar masks and stores by non-temporal stores, for three
+// processors.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -48,7 +48,8 @@ template <class... A>
 void expect_same(const std::tuple<A...>& a, const std::tuple<A...>& b, const std::string& what) {
   [&]<std::size_t... K>(std::index_sequence<K...>) {
     (expect_same(std::get<K>(a), std::get<K>(b), what + ", output " + std::to_string(K)), ...);
-  }(std::index_sequence_for<A...>{});
+  }
+  (std::index_sequence_for<A...>{});
 }
 
 // call(program) for AVX2, AVX-512 and this processor.
@@ -66,17 +67,24 @@ void check_strict(const char* what, Call call, Outputs... outputs) {
 TEST(strict, rows_of_matrices) {
   const auto data = noise_array<float>(-3, 3, 300, 257), other = noise_array<float>(-1, 1, 300, 257);
   constexpr auto soft = softmax(x, dim<1>);
-  check_strict("softmax", [&](const auto& p) { return p(x = data, cotangent(soft) = other); }, soft, vjp(soft, x));
+  check_strict(
+      "softmax", [&](const auto& p) { return p(x = data, cotangent(soft) = other); }, soft, vjp(soft, x));
   constexpr auto squares = define<"squares">() = mean(over(i, j), (x(i, j) - 1_c) * (x(i, j) - 1_c));
-  check_strict("mean of squares", [&](const auto& p) { return p(x = data); }, squares, grad(squares, x));
+  check_strict(
+      "mean of squares", [&](const auto& p) { return p(x = data); }, squares, grad(squares, x));
   constexpr auto spread = define<"spread">() = sum(var(x, dim<0>));
-  check_strict("variance over rows", [&](const auto& p) { return p(x = data); }, spread, grad(spread, x));
+  check_strict(
+      "variance over rows", [&](const auto& p) { return p(x = data); }, spread, grad(spread, x));
   constexpr auto far = define<"far">() = sum(logsumexp(x, dim<0>));
-  check_strict("logsumexp over rows", [&](const auto& p) { return p(x = data); }, far, grad(far, x));
-  check_strict("argmax", [&](const auto& p) { return p(x = data); }, argmax(x, dim<1>), argmax(x, dim<0>));
+  check_strict(
+      "logsumexp over rows", [&](const auto& p) { return p(x = data); }, far, grad(far, x));
+  check_strict(
+      "argmax", [&](const auto& p) { return p(x = data); }, argmax(x, dim<1>), argmax(x, dim<0>));
   const auto many = noise_array<float>(-3, 3, 300, 1100);
-  check_strict("many columns", [&](const auto& p) { return p(x = many); }, far, grad(far, x), spread, grad(spread, x));
-  check_strict("argmax of many columns", [&](const auto& p) { return p(x = many); }, argmax(x, dim<0>));
+  check_strict(
+      "many columns", [&](const auto& p) { return p(x = many); }, far, grad(far, x), spread, grad(spread, x));
+  check_strict(
+      "argmax of many columns", [&](const auto& p) { return p(x = many); }, argmax(x, dim<0>));
 }
 
 TEST(strict, slices_gathers_and_scans) {
@@ -96,8 +104,10 @@ TEST(strict, slices_gathers_and_scans) {
   constexpr auto running = cumsum(x, dim<0>);
   constexpr auto sliding = define<"sliding">(m, t.in(0_c, extent(x, dim<1>) - 29_c)) =
       mean(k.in(0_c, 30_c), x(m, t + k));
-  check_strict("scan", [&](const auto& p) { return p(x = data); }, running);
-  check_strict("window", [&](const auto& p) { return p(x = data); }, sliding);
+  check_strict(
+      "scan", [&](const auto& p) { return p(x = data); }, running);
+  check_strict(
+      "window", [&](const auto& p) { return p(x = data); }, sliding);
 }
 
 TEST(strict, functions_of_both_types) {
@@ -110,7 +120,8 @@ TEST(strict, functions_of_both_types) {
   constexpr auto n = axis<"n">;
   auto a = define<"a">() = sum(n, all(v(n)));
   auto b = define<"b">() = sum(n, all(w(n)));
-  check_strict("functions", [&](const auto& p) { return p(v = single, w = twice); }, a, b, grad(a, v), grad(b, w));
+  check_strict(
+      "functions", [&](const auto& p) { return p(v = single, w = twice); }, a, b, grad(a, v), grad(b, w));
 }
 
 TEST(strict, is_an_error_without_fused_multiply_add) {
@@ -130,7 +141,8 @@ TEST(options_of_compile, lanes) {
   const auto planned = compile(y);
   for (const int lanes : {4, 16, 64, 256}) {
     const auto overridden = compile(options{.lanes = lanes}, y);
-    EXPECT_NE(std::string(overridden.explain(x = data)).find("in " + std::to_string(lanes) + " lanes"), std::string::npos)
+    EXPECT_NE(std::string(overridden.explain(x = data)).find("in " + std::to_string(lanes) + " lanes"),
+              std::string::npos)
         << overridden.explain(x = data);
     EXPECT_NE(std::string(overridden.explain(x = data)).find("options: " + std::to_string(lanes) + " lanes"),
               std::string::npos);
@@ -170,7 +182,8 @@ TEST(options_of_compile, algorithm_for_slices) {
     expect_agree(std::get<1>(found), std::get<1>(right), 256, "backward");
     return std::string(program.explain(x = data, cut = bounds, cotangent(pooled) = dy));
   };
-  const std::string direct = with(algorithm::direct), lists = with(algorithm::inverse_index), tables = with(algorithm::block_tree);
+  const std::string direct = with(algorithm::direct), lists = with(algorithm::inverse_index),
+                    tables = with(algorithm::block_tree);
   EXPECT_EQ(count(direct, "tables of blocks") + count(direct, "lists\n"), 0) << direct;
   EXPECT_EQ(count(lists, "tables of blocks"), 0) << lists;
   EXPECT_GE(count(lists, ", lists\n"), 1) << lists;

@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include <sheaf/dsl/surface/program.hpp>
 #include <sheaf/dsl/sugar/sugar.hpp>
+#include <sheaf/dsl/surface/program.hpp>
 #include <sheaf/jit/pipeline.hpp>
 #include <sheaf/jit/plan/rules.hpp>
 #include <sheaf/jit/plan/verify.hpp>
@@ -23,7 +23,8 @@ constexpr auto j = axis<"j">;
 template <class... Outputs>
 planned plan_of(std::vector<std::int64_t> extents, const Outputs&...) {
   return plan_program(detail::build_graph<Outputs...>(),
-                      {.inputs = {{std::move(extents), true}}, .unit_outputs = {}, .overrides = {}, .on = {}}, "pipeline");
+                      {.inputs = {{std::move(extents), true}}, .unit_outputs = {}, .overrides = {}, .on = {}},
+                      "pipeline");
 }
 
 planned made() {

@@ -230,7 +230,8 @@ void trial::expect_right(double tolerance) {
 void trial::expect_same_elsewhere() {
   std::vector<memory> here = outputs;
   trial other(g);
-  other.inputs = inputs, other.force_for_tests = force_for_tests, other.turned_outputs = turned_outputs, other.overrides = overrides;
+  other.inputs = inputs, other.force_for_tests = force_for_tests, other.turned_outputs = turned_outputs,
+  other.overrides = overrides;
   other.cpu = "x86-64-v3";
   other.on.second_cache = 64, other.on.last_cache = 256, other.on.wake = 1e-3, other.on.operation = 100;
   ASSERT_EQ(other.run(), 0);

@@ -1,6 +1,6 @@
-// Rows shared by several stages: partial results updated beside maps, reductions as siblings of loops that write, scratch rows
-// of what is costly, sums that each block centres by itself. Values against the evaluator, and what the plan says of
-// it.
+// Rows shared by several stages: partial results updated beside maps, reductions as siblings of loops that write,
+// scratch rows of what is costly, sums that each block centres by itself. Values against the evaluator, and what the
+// plan says of it.
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -198,8 +198,8 @@ TEST(plan_rows, gradients_that_need_whole_columns) {
   expect_right_columns(deinterleaving_of_column, grad(spread_loss, x));
 }
 
-// Many columns: a few rows at a time are walked as they lie, whatever reads them later; few are summed down a scratch row of
-// lanes.
+// Many columns: a few rows at a time are walked as they lie, whatever reads them later; few are summed down a scratch
+// row of lanes.
 TEST(plan_rows, wide_rows_are_walked_as_they_lie) {
   for (const std::int64_t rows : {2051, 3000}) {
     trial wide = trial_of(length);

@@ -227,8 +227,8 @@ TEST(ragged, softmax_of_segments) {
           .expect_right(1e-5);
     }
 }
-// Normalised by a logsumexp, with slices of more rows than scratch rows hold and than are computed in place, and with rows
-// that only some of the tensors have.
+// Normalised by a logsumexp, with slices of more rows than scratch rows hold and than are computed in place, and with
+// rows that only some of the tensors have.
 constexpr auto normalised = define<"normalised">(m.in(0_c, extent(off, dim<0>) - 1_c)) =
     logsumexp(k.in(off(m), off(m + 1_c)), v(k));
 constexpr auto of_segment = m.in(0_c, extent(off, dim<0>) - 1_c).where(off(m) <= t && t < off(m + 1_c));

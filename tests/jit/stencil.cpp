@@ -15,7 +15,8 @@ bool has(const std::string& text, const char* words) { return text.find(words) !
 planned plan_of(const auto&... outputs) {
   return plan_program(
       detail::build_graph<std::remove_cvref_t<decltype(outputs)>...>(),
-      {.inputs = {{{64, 64, 224}, true}, {{64, 32, 112}, true}}, .unit_outputs = {}, .overrides = {}, .on = {}}, "stencil");
+      {.inputs = {{{64, 64, 224}, true}, {{64, 32, 112}, true}}, .unit_outputs = {}, .overrides = {}, .on = {}},
+      "stencil");
 }
 
 TEST(stencil, forward) {

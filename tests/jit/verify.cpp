@@ -364,8 +364,9 @@ TEST(verify, lanes_are_deinterleaved_by_whole_steps) {
   };
   EXPECT_EQ(spread({2, 1, 0, true, 1}), "accepted");
   EXPECT_EQ(spread({1, 4, 3}), "accepted");
-  for (const lane_pattern wrong : {lane_pattern{0, 1, 0}, lane_pattern{1, 0, 0}, lane_pattern{1, 2, 2}, lane_pattern{1, 2, -1},
-                              lane_pattern{2, 1, 0, true, 2}, lane_pattern{2, 2, 0, true, 0}}) {
+  for (const lane_pattern wrong :
+       {lane_pattern{0, 1, 0}, lane_pattern{1, 0, 0}, lane_pattern{1, 2, 2}, lane_pattern{1, 2, -1},
+        lane_pattern{2, 1, 0, true, 2}, lane_pattern{2, 2, 0, true, 0}}) {
     const std::string found = spread(wrong);
     EXPECT_EQ(found.substr(0, 11), "access_kind") << found;
     EXPECT_NE(found.find("lanes are not spread so"), std::string::npos) << found;
