@@ -10,7 +10,7 @@ namespace sheaf::inline v0_1::jit {
 
 using device_code = std::shared_ptr<const runtime::cuda::loaded_module>;
 
-// One tile of code for equal text on a device, whoever asks; safe from several threads. Texts that are in neither
+// One module of code for equal text on a device, whoever asks; safe from several threads. Texts that are in neither
 // cache are compiled at the same time. Throws sheaf::error.
 std::vector<device_code> code_on(runtime::cuda::device_context& where, const std::vector<std::string>& texts,
                                  const std::string& name);

@@ -22,7 +22,7 @@ struct code_counts {
 };
 code_counts& counted();
 
-// One task of code for equal text on one processor, whoever asks; safe from several threads.
+// One module of code for equal text on one processor, whoever asks; safe from several threads.
 // text: the printed module, which is the key, with the processor and whether it is strict. Throws
 // code::codegen_unavailable where the plug-in can't be opened, code::codegen_failed with the generator's words,
 // code::unsupported where the processor cannot keep a promise.

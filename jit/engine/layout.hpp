@@ -1,5 +1,5 @@
 // A program planned for one class of arguments on the device that facts speak of, its inputs as they are arranged, and
-// the workspace arrays and check results that it needs beside its arguments in one task of memory. Private header.
+// the workspace arrays and check results that it needs beside its arguments in one block of memory. Private header.
 #pragma once
 #include <stdexcept>
 #include <string>

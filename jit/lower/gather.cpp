@@ -1,4 +1,4 @@
-// Rows that data names lie anywhere: a loop over the names asks for the row of a later one.
+// Rows that data names lie anywhere: a loop over the names prefetches the row of a later one.
 #include <algorithm>
 
 #include <sheaf/dsl/graph/affine.hpp>
@@ -54,7 +54,7 @@ void kernel_lowering::prefetch_gathered(std::span<const node_id> reductions, sco
     if (known.bytes(tensor) < known.call().on.from_memory() || !buffer(buffers.at(tensor)).unit_inner ||
         !g.free[n].within(inner.bound))
       return;
-    // Rows one after the other, whatever bounds data gives them, the processor asks for by itself.
+    // Rows one after the other, whatever bounds data gives them, are left to the hardware prefetcher.
     const auto names = plan::index_operands(g, n);
     const auto by_index = [&](node_id name) { return g.free[name].has(g.ordinal(idx)); };
     if (std::none_of(names.begin(), names.end(), by_index) || plan::holds(g, n, op::reduce)) return;
@@ -125,7 +125,7 @@ std::optional<kernel_lowering::compacted_list> kernel_lowering::compacted_list_o
   const auto found = compacted_lists.find({idx, condition});
   if (found != compacted_lists.end() && found->second.outside == outside->number) return found->second;
   const std::int64_t elements = (places + lanes_of_masks - 1) / lanes_of_masks * lanes_of_masks;
-  const std::int32_t id = ir::add_buffer(code, {.name = "kept",
+  const std::int32_t id = ir::add_buffer(code, {.name = "compacted",
                                                 .type = element::i64,
                                                 .rank = 1,
                                                 .where = ir::role::local,

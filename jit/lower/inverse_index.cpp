@@ -196,7 +196,7 @@ ir::value fold_updates(const inverse_index_lowering& a, scope& s, const range& u
 
 }  // namespace
 
-// Data at the row of an update lies anywhere: that of a later update is asked for. `position`: one non-temporal those
+// Data at the row of an update lies anywhere: that of a later update is prefetched. `position`: one past those
 // of this row.
 void kernel_lowering::prefetch_updated(const stage& s, scope& row, ir::value position, ir::value end) {
   if (s.vector == no_node) return;

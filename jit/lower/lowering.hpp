@@ -178,7 +178,7 @@ class kernel_lowering {
   void walk_inverse_index(const stage& s, scope& task, const range& own, const range* iterations);
   void scatter_by_atomics(const stage& s, int part, scope& top);
 
-  // updates.cpp
+  // inverse_index.cpp
   void list_updates(const stage& s, scope& top);
   void sort_inverse_index(const stage& s, int part, scope& top);
   void scatter_by_lists(const stage& s, scope& task, const range& own);

@@ -62,9 +62,9 @@ std::vector<node_id> kernel_lowering::siblings(std::span<const entry> hosts, nod
 }
 
 // Rows that a first loop reads from memory and others from the cache leave the memory waiting during the others: the
-// second asks for the next row. Of short rows it asks for the first half of the one after, and leaves the other half
-// to the first loop, which the processor reads ahead of: what a program can have asked for at once is less than what
-// the processor asks for by itself, so that both loops are to keep the memory busy.
+// second prefetches the next row. Of short rows it prefetches the first half of the one after, and leaves the other
+// half to the first loop, which the processor reads ahead of: what a program can have asked for at once is less than
+// what the hardware prefetcher reads ahead, so that both loops are to keep the memory busy.
 void kernel_lowering::prefetch_next_row(node_id idx, scope& s, scope& inner) {
   if (row_index == no_node || !s.bound.has(g.ordinal(row_index))) return;
   constexpr double short_row = 2048;  // four of them stay in a L1 of 32 KB
@@ -136,7 +136,7 @@ void kernel_lowering::prefetch_next_slice(node_id idx, scope& s, scope& inner) {
   }
 }
 
-// Down columns in lanes, the second reduction over rows that one before it has read asks for the lanes beside.
+// Down columns in lanes, the second reduction over rows that one before it has read prefetches the lanes beside.
 void kernel_lowering::prefetch_next_lanes(node_id q, scope& at, scope& inner) {
   std::unordered_set<node_id> read;
   for (const stage* each : stages)

@@ -205,7 +205,7 @@ ir::lane_pattern kernel_lowering::whole_groups(node_id n, ir::lane_pattern apart
 }
 
 // Asks for the rows that windows reach some kilobytes later, as many as they move on by from a row of results to the
-// next. The processor does not see rows that are read beside each other, and in part again, as a non-temporal.
+// next. The processor does not see rows that are read beside each other, and in part again, as one stream.
 void kernel_lowering::prefetch_rows(std::span<const stage* const> list, scope& inner) {
   const stage& first = *list.front();
   if (first.indices.size() < 2) return;

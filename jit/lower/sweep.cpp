@@ -81,7 +81,7 @@ class sweeper : sweep_tables {
     const ir::value last = b.emit(op::sub, {lists_.count, b.i64(1)});
     return b.emit(op::minimum, {b.emit(op::add, {position, b.i64(by)}), last});
   }
-  // Slices lie anywhere: what later ones read is asked for.
+  // Slices lie anywhere: what later ones read is prefetched.
   template <class Body>
   void with_later(scope& at, ir::value list, ir::value position, std::int64_t by, Body&& body) {
     scope ahead(at, at.block->guard(always(at)));

@@ -294,7 +294,7 @@ bool scatter_block_tree(graph& g, const facts& known, stage& s, std::vector<stag
   if (!rows || *rows < 1 || (!enough && !known.call().force_for_tests)) return false;
   scatter(g, known, s, l, before, trusted)();
   s.reasons.push_back(
-      "slices may overlap: added to tables of blocks if they have more rows than twice the result and " +
+      "slices may overlap: added to a block tree if they have more rows than twice the result and " +
       std::to_string(rows_of_a_slice) + " a slice, else row by row");
   return true;
 }
@@ -327,7 +327,7 @@ bool take_block_tree(graph& g, const facts& known, stage& s, std::vector<stage>&
     before.push_back(std::move(lists));
   }
   s.reasons.push_back(
-      "slices may overlap: folded from tables of blocks if they have more rows than twice the data and " +
+      "slices may overlap: folded from a block tree if they have more rows than twice the data and " +
       std::to_string(rows_of_a_slice) + " a slice, else row by row");
   return true;
 }

@@ -1,6 +1,6 @@
-// Pass `levels`: reductions over many overlapping slices by tables of blocks. Table 1 holds the folds of 16 rows each,
-// table 2 those of 16 entries of table 1, and so on; a slice is then folded from at most 30 entries a level. Nothing is
-// subtracted, so it serves every monoid, and a NaN or a large value concerns only the slices that hold it.
+// Algorithm `block tree`: reductions over many overlapping slices by tables of blocks. Table 1 holds the folds of 16
+// rows each, table 2 those of 16 entries of table 1, and so on; a slice is then folded from at most 30 entries a level.
+// Nothing is subtracted, so it serves every monoid, and a NaN or a large value concerns only the slices that hold it.
 // Which way pays is known when the bounds are: tables are filled and used only if the slices have many more rows than
 // the data. Shown by tests/jit/ragged.cpp.
 #pragma once

@@ -167,11 +167,11 @@ bool list_updates(graph& g, const facts& known, stage& s, std::vector<stage>& do
   const node_id planes = make(g, op::mul, room, integer(g, planes_of));
   const node_id size = make(g, op::add, make(g, op::add, chunks_of(g, l), integer(g, 2)), planes);
   lists.indices = {fresh_index(g, walk.front(), integer(g, 0), size)};
-  lists.define = define(g, g.name("updates", 7), lists.body, lists.indices.data(), 1);
+  lists.define = define(g, g.name("inverse", 7), lists.body, lists.indices.data(), 1);
   lists.when = s.when;
   lists.bytes = bytes;
   lists.operations = 4 * static_cast<double>(*updates);
-  lists.reasons.push_back("the updates by the " + (by_row ? "row" : std::to_string(l.chunk) + " rows") +
+  lists.reasons.push_back("inverse index: the updates by the " + (by_row ? "row" : std::to_string(l.chunk) + " rows") +
                           " that they go to");
   if (gpu) {
     l.chunk = 1;

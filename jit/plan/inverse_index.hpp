@@ -1,4 +1,4 @@
-// Step `updates` of materialise: a scatter to many rows by the inverse of its index. A counting sort lists the updates
+// Algorithm `inverse index`: a scatter to many rows by the inverse of its index. A counting sort lists the updates
 // by the chunk of rows that they go to, in the order in which they are walked; a task then knows its own without
 // asking all of them, and writes each row once. Shown by tests/jit/inverse_index.cpp.
 #pragma once

@@ -15,8 +15,8 @@ enum class determinism : std::uint8_t { standard, strict };
 enum class fusion : std::uint8_t { planned, off };
 
 // How reductions over slices of data run, and the sums that spread back over them. direct: row by row, each task
-// asking every slice; lists: by lists of slices for each chunk of rows; tables: by tables of blocks where slices
-// overlap.
+// asking every slice; inverse_index: by lists of the slices that meet each chunk of rows; block_tree: by tables of
+// blocks where slices overlap.
 enum class algorithm : std::uint8_t { planned, direct, inverse_index, block_tree };
 
 // Whether threads share a kernel. off: the calling thread runs everything; always: all that has tasks is offered to

@@ -20,7 +20,7 @@ enum class way : std::uint8_t {
   scatter,
   range_scatter,  // the same with `lo <= j && j < hi`
   scan,           // running results along one index, see `scan_form`
-  stencil,    // a map in which windows along the last index are written out tap by tap: the last index runs in lanes
+  stencil,    // a map in which windows along the last index are unrolled point by point: the last index runs in lanes
   window,     // folds of as many elements each, one further from result to result, see `window_form`
   lists,      // the slices of a range scatter by the chunk of rows they begin in, see `slice_lists`
   endpoints,  // the slices by the row they begin with, and by the row they end with, see `sweep_form`
@@ -232,7 +232,7 @@ struct stage {
   place where = place::workspace;
   origin made = origin::program;
   std::vector<node_id>
-      folded_storage;     // of the indices of a workspace: one place at a time is kept, see `folded_storage.hpp`
+      folded_storage;     // of the indices of a workspace: one place at a time is kept, see `storage_folding.hpp`
   bool asked = false;     // a check, or read by one: it runs before any output is stored
   bool decides = false;   // a number on which the choice of an algorithm depends, and nothing else
   bool promised = false;  // of promised data alone: what one call made is good for the next

@@ -51,8 +51,9 @@ std::string text_of(const graph& g, name_id name) {
 std::string name_of(const graph& g, node_id define) { return text_of(g, static_cast<name_id>(g[define].attribute)); }
 
 const char* way_name(way how) {
-  static const char* const names[] = {"map",   "partial", "scatter", "range_scatter", "scan",    "stencil", "window",
-                                      "lists", "endpoints",  "sweep",   "space",    "updates", "tiles"};
+  static const char* const names[] = {"map",     "partial",       "scatter",        "range scatter",   "scan",
+                                      "stencil", "window",        "slice lists",    "slice endpoints", "sweep",
+                                      "space",   "inverse index", "segmented tiles"};
   return names[static_cast<int>(how)];
 }
 

@@ -115,7 +115,7 @@ bool take_scatter(graph& g, stage& s, std::vector<stage>& before) {
       s.owned = form.owned;
       s.reasons.push_back(form.how == way::scatter
                               ? "scatter: its condition fixes an index by data; tasks own rows"
-                              : "range_scatter scatter: its condition is a range made of data; tasks own rows");
+                              : "range scatter: its condition is a range made of data; tasks own rows");
       continue;
     }
     const node_id wide = narrow ? intern_reduce(g, monoid_of(g, n), element::f32, cast_to(g, element::f32, g.arg(n, 0)),

@@ -180,7 +180,7 @@ bool take_stencil(graph& g, const facts& known, stage& s) {
   if (!lanes) return false;
   s.body = body;
   s.how = way::stencil;
-  s.reasons.push_back("windows along its last index: " + std::to_string(count) + " stencil written out");
+  s.reasons.push_back("windows along its last index: " + std::to_string(count) + " points unrolled");
   schedule_stencil(g, known, s);
   return true;
 }
@@ -217,7 +217,7 @@ void schedule_stencil(graph& g, const facts& known, stage& s) {
   s.operations = known.trips(all) * terms / s.lanes;
 }
 
-// ---- kept results
+// ---- materialised results
 
 namespace {
 

@@ -1,10 +1,10 @@
 // Pass `stencil`: small windows, forward and backward. Shown by tests/jit/stencil.cpp.
-//   kept results   a reduction inside another's terms, at places from a range that the outer indices narrow, is stored
+//   materialised results   a reduction inside another's terms, at places from a range that the outer indices narrow, is stored
 //                  at
 //                  all places of the range it was narrowed from, once instead of by each that reads it
 //   stencil           a window along the last index of a stage, at most 16 stencil whose range that index decides, is
 //                  written out:
-//                  an expression of one term a tap under its condition. Lanes then go along the last index.
+//                  an expression of one term a point under its condition. Lanes then go along the last index.
 // Input: a stage as materialise.cpp works on it. Output: the stage changed, and what it now reads in `before`.
 #pragma once
 #include <sheaf/jit/plan/plan.hpp>

@@ -56,7 +56,7 @@ TEST(stencil, what_one_iteration_needs_takes_the_memory_of_one) {
   test.random("batch", {5, 16, 9, 63}).random("cotangent_max_pool2d_batch", {5, 16, 5, 32}).make();
   ASSERT_EQ(test.p->workspaces.size(), 1u) << test.plan_text();
   EXPECT_EQ(test.p->workspaces[0].folded_storage, (std::vector<bool>{true, false, false, false})) << test.plan_text();
-  EXPECT_TRUE(has(test.plan_text(), "kept for one iteration at a time")) << test.plan_text();
+  EXPECT_TRUE(has(test.plan_text(), "stored for one iteration at a time")) << test.plan_text();
   // Where tasks share the images, or another kernel reads the shares, each has its own.
   trial alone = trial_of(y, vjp(y, batch));
   alone.random("batch", {16, 2, 9, 63}).random("cotangent_max_pool2d_batch", {16, 2, 5, 32}).make();
@@ -64,7 +64,7 @@ TEST(stencil, what_one_iteration_needs_takes_the_memory_of_one) {
   trial apart = trial_of(y, vjp(y, batch));
   apart.overrides.fusion = fusion::off;
   apart.random("batch", {5, 16, 9, 63}).random("cotangent_max_pool2d_batch", {5, 16, 5, 32}).make();
-  EXPECT_FALSE(has(apart.plan_text(), "kept for one iteration at a time")) << apart.plan_text();
+  EXPECT_FALSE(has(apart.plan_text(), "stored for one iteration at a time")) << apart.plan_text();
 }
 
 // Odd widths, steps of 1 to 3, padding or none, images one after the other and beside each other; ties, infinities and
