@@ -42,7 +42,7 @@ TEST(gather, rows_of_the_next_iteration) {
   constexpr auto pooled = define<"pooled">(b, f) = mean(k, x3(b, pick(b, k), f));
   trial test = trial_of(pooled);
   test.random("x3", {5, 900, 256}).below("pick", {5, 12}, 900).expect_right();
-  EXPECT_NE(ir::print(test.p->code).find("prefetch far x3"), std::string::npos) << test.plan_text();
+  EXPECT_NE(ir::print(test.p->code).find("prefetch l2 x3"), std::string::npos) << test.plan_text();
 }
 
 // What is computed beside a fold of whole rows does not cut the rows.

@@ -186,8 +186,8 @@ TEST(options_of_compile, algorithm_for_slices) {
                     tables = with(algorithm::block_tree);
   EXPECT_EQ(count(direct, "tables of blocks") + count(direct, "lists\n"), 0) << direct;
   EXPECT_EQ(count(lists, "tables of blocks"), 0) << lists;
-  EXPECT_GE(count(lists, ", lists\n"), 1) << lists;
-  EXPECT_GE(count(tables, "tables of blocks"), 2) << tables;
+  EXPECT_GE(count(lists, ", slice lists\n"), 1) << lists;
+  EXPECT_GE(count(tables, "block tree"), 2) << tables;
   constexpr auto y = define<"y">(i) = sum(j, x(i, j));
   const auto refused = sentence_of([&] { compile(options{.algorithm = algorithm::block_tree}, y)(x = data); });
   EXPECT_NE(refused.find("options.algorithm is block_tree, but no stage"), std::string::npos) << refused;
@@ -221,8 +221,8 @@ TEST(target, decides_scheduling) {
   small_caches.on.last_cache = 1024, small_caches.on.wake = 1;
   large.make();
   small_caches.make();
-  EXPECT_EQ(count(ir::print(large.p->code), "stream"), 0);
-  EXPECT_EQ(count(ir::print(small_caches.p->code), "stream"), 1) << ir::print(small_caches.p->code);
+  EXPECT_EQ(count(ir::print(large.p->code), "non_temporal"), 0);
+  EXPECT_EQ(count(ir::print(small_caches.p->code), "non_temporal"), 1) << ir::print(small_caches.p->code);
   EXPECT_EQ(count(ir::print(small_caches.p->code), "parallel"), 1);
   small_caches.expect_right();
 }

@@ -83,7 +83,7 @@ TEST(plan, slice_mean_and_gradient) {
   for (int n = 0; n < 40; ++n) rows.push_back(n);
   test.with("x", {10, 4}, rows).with("cut", {4, 2}, {3, 5, 1, 8, 4, 8, 6, 9});
   test.expect_right();
-  EXPECT_NE(test.p->text.find("interval"), std::string::npos) << test.p->text;
+  EXPECT_NE(test.p->text.find("range scatter"), std::string::npos) << test.p->text;
   EXPECT_EQ(test.outputs[0].real(0), 14);
   EXPECT_EQ(test.outputs[0].real(15), 31);
 }

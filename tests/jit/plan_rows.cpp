@@ -181,9 +181,9 @@ constexpr auto length = define<"length">(j) = sqrt(sum(i, x(i, j) * x(i, j)));
 constexpr auto length_loss = define<"length_loss">() = sum(j, length(j) * v(j));
 constexpr auto log_of_column = define<"log_of_column">(j) = logsumexp(i, x(i, j));
 constexpr auto log_loss = define<"log_loss">() = sum(j, log_of_column(j) * v(j));
-constexpr auto deinterleaving_of_column = define<"deinterleaving_of_column">(j) =
+constexpr auto spread_of_column = define<"spread_of_column">(j) =
     mean(i, (x(i, j) - mean_of_column(j)) * (x(i, j) - mean_of_column(j)));
-constexpr auto spread_loss = define<"spread_loss">() = sum(j, deinterleaving_of_column(j) * v(j));
+constexpr auto spread_loss = define<"spread_loss">() = sum(j, spread_of_column(j) * v(j));
 
 template <class Y, class Dx>
 void expect_right_columns(Y y, Dx dx) {
@@ -195,7 +195,7 @@ void expect_right_columns(Y y, Dx dx) {
 TEST(plan_rows, gradients_that_need_whole_columns) {
   expect_right_columns(length, grad(length_loss, x));
   expect_right_columns(log_of_column, grad(log_loss, x));
-  expect_right_columns(deinterleaving_of_column, grad(spread_loss, x));
+  expect_right_columns(spread_of_column, grad(spread_loss, x));
 }
 
 // Many columns: a few rows at a time are walked as they lie, whatever reads them later; few are summed down a scratch

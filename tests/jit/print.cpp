@@ -58,7 +58,7 @@ kernel sum
       %10 boolv = less %2, %8
       combine %3 with %9 mask %10
     %11 f32 = fold_lanes %3
-    store uniform stream y[%6] = %11
+    store uniform non_temporal y[%6] = %11
 )";
 
 TEST(print, text_of_a_row_sum) { EXPECT_EQ(print(row_sum()), expected); }

@@ -73,7 +73,7 @@ TEST(ragged, means_and_their_gradient) {
              one.random("x", {rows, columns}).random("cotangent_pooled", {23, columns}).expect_right(2e-5);
              if (rows == 1 || !one.force_for_tests) return;
              const bool wide = columns >= 8;
-             for (const char* pass : {", lists", wide ? ", sweep" : "table"})
+             for (const char* pass : {", slice lists", wide ? ", sweep" : "block tree"})
                EXPECT_NE(one.plan_text().find(pass), std::string::npos) << pass;
            });
 }
@@ -315,7 +315,7 @@ TEST(ragged, reasons_are_said) {
       .random("cotangent_pooled", {5000, 16});
   const std::string text = one.plan_text();
   for (const char* said : {"the rows of all slices", "folds of 16 rows, if slices overlap enough",
-                           "folded from tables of blocks if they have more rows",
+                           "folded from a block tree if they have more rows",
                            "a task walks the slices that meet its rows, and writes each row once", "lists"})
     EXPECT_NE(text.find(said), std::string::npos) << said << "\n" << text;
 }

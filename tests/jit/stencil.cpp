@@ -21,10 +21,10 @@ planned plan_of(const auto&... outputs) {
 
 TEST(stencil, forward) {
   const planned p = plan_of(avg_pool2d<halving>(image));
-  EXPECT_TRUE(has(p.text, "3 stencil written out")) << p.text;
+  EXPECT_TRUE(has(p.text, "3 points unrolled")) << p.text;
   EXPECT_FALSE(has(p.text, "check")) << p.text;
   const std::string code = ir::print(p.code);
-  EXPECT_TRUE(has(code, "load spread step 2")) << code;
+  EXPECT_TRUE(has(code, "load deinterleaved step 2")) << code;
   EXPECT_FALSE(has(code, "gather")) << code;
   // The first lanes are masked, those between are not; the last would be for other extents.
   EXPECT_EQ(count_of(code, "vector i2."), 3) << code;
@@ -33,10 +33,10 @@ TEST(stencil, forward) {
 
 TEST(stencil, backward) {
   const planned p = plan_of(vjp(avg_pool2d<halving>(image), image));
-  EXPECT_TRUE(has(p.text, "2 stencil written out")) << p.text;
+  EXPECT_TRUE(has(p.text, "2 points unrolled")) << p.text;
   EXPECT_FALSE(has(p.text, "check")) << p.text;
   const std::string code = ir::print(p.code);
-  EXPECT_TRUE(has(code, "load spread step 1 repeat 2 phase 0")) << code;
+  EXPECT_TRUE(has(code, "load deinterleaved step 1 repeat 2 phase 0")) << code;
   EXPECT_TRUE(has(code, "pattern 01")) << code;  // odd places have two windows
   EXPECT_FALSE(has(code, "gather")) << code;
 }

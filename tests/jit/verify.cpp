@@ -369,7 +369,7 @@ TEST(verify, lanes_are_deinterleaved_by_whole_steps) {
         lane_pattern{2, 1, 0, true, 2}, lane_pattern{2, 2, 0, true, 0}}) {
     const std::string found = spread(wrong);
     EXPECT_EQ(found.substr(0, 11), "access_kind") << found;
-    EXPECT_NE(found.find("lanes are not spread so"), std::string::npos) << found;
+    EXPECT_NE(found.find("lanes are not deinterleaved so"), std::string::npos) << found;
   }
 }
 TEST(verify, deinterleaved_lanes_want_a_known_stride) {
@@ -385,7 +385,7 @@ TEST(verify, only_loads_are_deinterleaved) {
   auto i = p.vector("i");
   i.store(p.y, {i.counter()}, i.real(element::f32, 1), access::deinterleaved);
   i.close();
-  expect(p, "access_kind", "only loads are spread");
+  expect(p, "access_kind", "only loads are deinterleaved");
 }
 TEST(verify, a_pattern_repeats_after_a_power_of_two) {
   for (const int period : {0, 3, 64}) {
