@@ -103,7 +103,7 @@ void mark_promised(const graph& g, const facts& known, std::vector<stage>& stage
   if (std::find(promised.begin(), promised.end(), true) == promised.end()) return;
   marking(g, known, stages)();
   for (stage& s : stages) {
-    if (s.promised) s.reasons.push_back("made of data that stays as it is: materialised for later calls");
+    if (s.promised) s.reasons.push_back("made of promised data: cached for later calls");
     for (const stage& e : stages) s.sweep.promised = s.sweep.promised || (e.promised && s.sweep.endpoints == e.define);
   }
 }
