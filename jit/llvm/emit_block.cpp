@@ -108,7 +108,7 @@ bool is_one_group(function_emitter& f, const ir::statement& s, Value* low, Value
   return known != nullptr && known->isOne();
 }
 
-// Of stores by non-temporal stores that take half line a line the other half line is waited for, and with it every
+// Of non-temporal stores of half a line the other half is waited for, and with it every
 // store in between. Two groups of lanes at a time, and stored plainly, sums of a window of 1024 take two thirds of the
 // time (Zen 3).
 bool stores_half_lines(const function_emitter& f, const ir::statement& s) {

@@ -85,7 +85,7 @@ struct scratch_row_table {
   std::unordered_map<node_id, std::int32_t> buffers;
   std::int64_t bytes = 0;
   std::vector<node_id> of_slice;  // the indices of reductions over a slice, then that of the rows written: of one range
-  bool sharing = false;           // as l2 as was found out, that holds for the slice at hand
+  bool sharing = false;           // as far as was found out, that holds for the slice at hand
   ir::value first = ir::none;     // its first row
   std::int64_t elements = 64;     // of a scratch row of a slice
 

@@ -1,4 +1,4 @@
-// The loop nests of a kernel, shared between stages as l2 as their loops are the same. A reduction over the range of a
+// The loop nests of a kernel, shared between stages as far as their loops are the same. A reduction over the range of a
 // loop that doesn't wait for it is a sibling of that loop: what one reads and the other writes goes through memory
 // together.
 #include <algorithm>

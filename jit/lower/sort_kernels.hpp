@@ -23,7 +23,7 @@ enum class sort_number : std::int32_t {
   bounds,  // how many keys it is asked for how many are less, which the array has from `ends` on, and one more
   ends,
   least,    // the first of those keys
-  reaches,  // where it stands how l2 each iteration's slice reaches; 0: nowhere
+  reaches,  // where it stands how far each iteration's slice reaches; 0: nowhere
   lowest,   // the first iteration's index
   count_
 };

@@ -1,4 +1,4 @@
-// Stages: the loop nests of a kernel, shared between stages as l2 as their loops are the same.
+// Stages: the loop nests of a kernel, shared between stages as far as their loops are the same.
 #include <algorithm>
 
 #include <sheaf/jit/lower/lowering.hpp>
@@ -51,7 +51,7 @@ std::vector<node_id> kernel_lowering::place_in(const stage& s) {
 }
 
 bool kernel_lowering::is_large(const stage& s) const {
-  if (s.where != plan::place::output || s.bytes < known.call().on.is_non_temporal()) return false;
+  if (s.where != plan::place::output || s.bytes < known.call().on.non_temporal_from()) return false;
   return std::none_of(plan.stages.begin(), plan.stages.end(), [&](const stage& reader) { return reads(reader, s); });
 }
 

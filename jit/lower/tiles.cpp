@@ -212,7 +212,7 @@ void tiles_lowering::fold_tile() {
   });
 }
 
-// The columns of one slice, as l2 as it lies in the tile: stored if that is all of it, else as a part.
+// The columns of one slice, as far as it lies in the tile: stored if that is all of it, else as a part.
 void tiles_lowering::slice_of_columns(scope& slice, ir::value tile, const range& own, ir::value next) {
   ir::block_builder& b = *slice.block;
   const range r = bounds(slice), rows{clamped(b, r.low, own), clamped(b, r.high, own)};

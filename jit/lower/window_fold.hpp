@@ -50,7 +50,7 @@ class running_fold {
     pass_on(*outer.block);
     outer.close();
   }
-  // The fold so l2, x included.
+  // The fold so far, x included.
   folded with(ir::block_builder& c, folded x, bool backward) const;
 
  private:

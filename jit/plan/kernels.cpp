@@ -144,7 +144,7 @@ int folded_bytes(const graph& g, const stage& s) {
   return bytes;
 }
 
-// Stages whose lanes hold running results interleaved each other have half of the registers together, as one has alone:
+// Stages whose lanes hold running results in one loop have half of the registers together, as one has alone:
 // with all of them taken each iteration moves every one, in eight times the code.
 void share_registers(const graph& g, program_plan& plan, const kernel_plan& k) {
   constexpr int half = 1024;  // bytes, of 32 registers

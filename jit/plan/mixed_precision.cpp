@@ -24,7 +24,7 @@ class widening {
       for (const node_id idx : bound_indices(g_, n))
         if (s_.how != way::partial || idx != s_.rows.part) bound_.insert(g_.ordinal(idx));
     });
-    // Inner ones first, sums and what scales them in iterations: what holds one is rebuilt after it.
+    // Inner ones first, sums and what scales them by turns: what holds one is rebuilt after it.
     std::vector<node_id> list;
     for_each_node(g_, s_.body, [&](node_id n) {
       if (is_scaled(n) || (is_sum(g_, n, element::f32) && folds(n))) list.push_back(n);

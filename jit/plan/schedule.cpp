@@ -74,7 +74,7 @@ int lanes_of_rows(const graph& g, const facts& known, const stage& s) {
   return lanes;
 }
 
-// Stores by non-temporal stores that come in long runs keep loads waiting: a copy, of both in iterations, is a tenth
+// Non-temporal stores that come in long runs keep loads waiting: a copy that alternates both is a tenth
 // faster with four registers of lanes than with sixteen.
 int lanes_of_large(const graph& g, const facts& known, const stage& s) {
   constexpr double large = 8 << 20;  // bytes of a result, whatever this machine's caches: lanes of sums decide bits

@@ -17,7 +17,7 @@ struct family {
   double wake = 4000;  // nanoseconds until threads that sleep have shared a loop: less work is done sooner alone
 
   // Outputs as large are stored non-temporally, if they are not read again soon.
-  constexpr double is_non_temporal() const { return last_cache / 2; }
+  constexpr double non_temporal_from() const { return last_cache / 2; }
   // Inputs as large come from memory: they are prefetched.
   constexpr double from_memory() const { return last_cache / 8; }
   // Inputs as large were driven out of a core's own caches since the last call.
