@@ -4,6 +4,12 @@
 
 namespace sheaf::inline v0_1 {
 
+// The functions of one argument: a list that the surface reads too.
+#define SHEAF_FUNCTIONS(X)                                                                                      \
+  X(abs) X(sign) X(exp) X(log) X(log1p) X(expm1) X(sqrt) X(tanh) X(sigmoid) X(erf) X(sin) X(cos) X(floor) X(ceil) \
+  X(round)
+#define SHEAF_ENUMERATOR(name) name,
+
 enum class op : std::uint8_t {
   // Structure: nodes that name things or bind indices.
   constant,       // a number; its bits are the node's attribute
@@ -18,7 +24,7 @@ enum class op : std::uint8_t {
   stop_gradient,  // args[0], with no derivative or with that of args[1]; with args[2], that must not hold where this is
                   // evaluated: the attribute is the name of the operation that says so (passes/demands.hpp)
   // Elementwise, one argument.
-  neg, abs, sign, exp, log, log1p, expm1, sqrt, tanh, sigmoid, erf, sin, cos, floor, ceil, round, logical_not, cast,
+  neg, SHEAF_FUNCTIONS(SHEAF_ENUMERATOR) logical_not, cast,
   // Elementwise, two arguments.
   add, sub, mul, div, quotient, remainder, pow, minimum, maximum,
   equal, not_equal, less, less_equal, logical_and, logical_or,
@@ -32,7 +38,8 @@ constexpr bool is_elementwise(op kind) { return kind >= op::neg && kind < op::co
 
 // What a reduction folds with. Its algebra stands in monoids.hpp.
 // From count_ on they are the program's own: entries of graph::monoids.
-enum class monoid : std::uint8_t { sum, prod, max, min, any, all, argmax, argmin, count_ };
+#define SHEAF_MONOIDS(X) X(sum) X(prod) X(max) X(min) X(any) X(all) X(argmax) X(argmin)
+enum class monoid : std::uint8_t { SHEAF_MONOIDS(SHEAF_ENUMERATOR) count_ };
 constexpr bool is_own(monoid kind) { return kind >= monoid::count_; }
 constexpr int own_number(monoid kind) { return static_cast<int>(kind) - static_cast<int>(monoid::count_); }
 constexpr monoid own_kind(int number) { return static_cast<monoid>(static_cast<int>(monoid::count_) + number); }

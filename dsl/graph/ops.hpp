@@ -28,8 +28,9 @@ struct op_row {
   std::int64_t (*integer)(std::int64_t, std::int64_t, std::int64_t);  // and for integers and booleans
   // The cotangent of argument k, from the node y and its cotangent dy; no_node where it is zero everywhere.
   node_id (*adjoint)(graph& g, node_id y, node_id dy, int k);
-  const char* library;   // the C function that LLVM and CUDA call or replace; null: an instruction
+  const char* library;   // the C function (of f32 with an f) that emitters call unless they know better; null: they do
   op_cost cost = op_cost::few;
+  bool increasing = false;  // of one argument: wherever it is defined
 };
 
 // Defined in make.hpp.
@@ -120,21 +121,21 @@ inline constexpr op_row op_rows[] = {
     {op::sign, "sign", nullptr, 0, 1, result_type::same, false, math::nan,
      SHEAF_REAL(a > 0 ? 1 : a < 0 ? -1 : 0), SHEAF_INT((a > 0) - (a < 0)), adjoints::none, nullptr},
     {op::exp, "exp", nullptr, 0, 1, result_type::floating, false, math::nan,
-     SHEAF_REAL(math::exp(a)), nullptr, adjoints::exp, "exp", op_cost::function},
+     SHEAF_REAL(math::exp(a)), nullptr, adjoints::exp, "exp", op_cost::function, true},
     {op::log, "log", nullptr, 0, 1, result_type::floating, false, math::nan,
-     SHEAF_REAL(math::log(a)), nullptr, adjoints::log, "log", op_cost::function},
+     SHEAF_REAL(math::log(a)), nullptr, adjoints::log, "log", op_cost::function, true},
     {op::log1p, "log1p", nullptr, 0, 1, result_type::floating, false, math::nan,
-     SHEAF_REAL(math::log1p(a)), nullptr, adjoints::log1p, "log1p", op_cost::function},
+     SHEAF_REAL(math::log1p(a)), nullptr, adjoints::log1p, "log1p", op_cost::function, true},
     {op::expm1, "expm1", nullptr, 0, 1, result_type::floating, false, math::nan,
-     SHEAF_REAL(math::expm1(a)), nullptr, adjoints::expm1, "expm1", op_cost::function},
+     SHEAF_REAL(math::expm1(a)), nullptr, adjoints::expm1, "expm1", op_cost::function, true},
     {op::sqrt, "sqrt", nullptr, 0, 1, result_type::floating, false, math::nan,
-     SHEAF_REAL(math::sqrt(a)), nullptr, adjoints::sqrt, "sqrt", op_cost::division},
+     SHEAF_REAL(math::sqrt(a)), nullptr, adjoints::sqrt, "sqrt", op_cost::division, true},
     {op::tanh, "tanh", nullptr, 0, 1, result_type::floating, false, math::nan,
-     SHEAF_REAL(math::tanh(a)), nullptr, adjoints::tanh, "tanh", op_cost::function},
+     SHEAF_REAL(math::tanh(a)), nullptr, adjoints::tanh, "tanh", op_cost::function, true},
     {op::sigmoid, "sigmoid", nullptr, 0, 1, result_type::floating, false, math::nan,
-     SHEAF_REAL(math::sigmoid(a)), nullptr, adjoints::sigmoid, nullptr, op_cost::function},
+     SHEAF_REAL(math::sigmoid(a)), nullptr, adjoints::sigmoid, nullptr, op_cost::function, true},
     {op::erf, "erf", nullptr, 0, 1, result_type::floating, false, math::nan,
-     SHEAF_REAL(math::erf(a)), nullptr, adjoints::erf, "erf", op_cost::function},
+     SHEAF_REAL(math::erf(a)), nullptr, adjoints::erf, "erf", op_cost::function, true},
     {op::sin, "sin", nullptr, 0, 1, result_type::floating, false, math::nan,
      SHEAF_REAL(math::sin(a)), nullptr, adjoints::sin, "sin", op_cost::function},
     {op::cos, "cos", nullptr, 0, 1, result_type::floating, false, math::nan,
@@ -145,10 +146,10 @@ inline constexpr op_row op_rows[] = {
      SHEAF_REAL(math::ceil(a)), SHEAF_INT(a), adjoints::none, "ceil"},
     {op::round, "round", nullptr, 0, 1, result_type::same, false, math::nan,
      SHEAF_REAL(math::round(a)), SHEAF_INT(a), adjoints::none, "rint"},
-    {op::logical_not, "not", "!", 9, 1, result_type::boolean, false, math::nan,
+    {op::logical_not, "logical_not", "!", 9, 1, result_type::boolean, false, math::nan,
      SHEAF_REAL(a == 0), SHEAF_INT(a == 0), adjoints::none, nullptr},
     {op::cast, "cast", nullptr, 0, 1, result_type::target, false, math::nan,
-     SHEAF_REAL(a), SHEAF_INT(a), adjoints::cast, nullptr},
+     SHEAF_REAL(a), SHEAF_INT(a), adjoints::cast, nullptr, op_cost::few, true},
     {op::add, "add", "+", 7, 2, result_type::same, true, 0,
      SHEAF_REAL(math::add(a, b)), SHEAF_INT(SHEAF_WRAP(SHEAF_U(a) + SHEAF_U(b))), adjoints::add, nullptr},
     {op::sub, "sub", "-", 7, 2, result_type::same, false, 0,
@@ -175,9 +176,9 @@ inline constexpr op_row op_rows[] = {
      SHEAF_REAL(a < b), SHEAF_INT(a < b), adjoints::none, nullptr},
     {op::less_equal, "less_equal", "<=", 6, 2, result_type::boolean, false, math::nan,
      SHEAF_REAL(a <= b), SHEAF_INT(a <= b), adjoints::none, nullptr},
-    {op::logical_and, "and", "&&", 4, 2, result_type::boolean, true, 1,
+    {op::logical_and, "logical_and", "&&", 4, 2, result_type::boolean, true, 1,
      SHEAF_REAL(a != 0 && b != 0), SHEAF_INT(a != 0 && b != 0), adjoints::none, nullptr},
-    {op::logical_or, "or", "||", 3, 2, result_type::boolean, true, 0,
+    {op::logical_or, "logical_or", "||", 3, 2, result_type::boolean, true, 0,
      SHEAF_REAL(a != 0 || b != 0), SHEAF_INT(a != 0 || b != 0), adjoints::none, nullptr},
     {op::select, "select", nullptr, 0, 3, result_type::same, false, math::nan,
      SHEAF_REAL(a != 0 ? b : c), SHEAF_INT(a != 0 ? b : c), adjoints::select, nullptr},

@@ -23,15 +23,13 @@ constexpr growth growth_of(const graph& g, node_id e, int width) {
     case op::constant: return growth::none;
     case op::operand: return g[e].attribute < width ? growth::up : growth::down;
     case op::neg: return reversed(of(0));
-    case op::exp: case op::log: case op::log1p: case op::expm1: case op::sqrt: case op::tanh: case op::sigmoid:
-    case op::erf: case op::cast: return of(0);
     case op::sub: return both_of(of(0), reversed(of(1)));
     case op::add: case op::maximum: case op::minimum: return both_of(of(0), of(1));
     case op::mul: case op::div: {
       if (!is_constant(g, g.arg(e, 1))) return growth::unknown;
       return real_value(g, g.arg(e, 1)) > 0 ? of(0) : reversed(of(0));
     }
-    default: return growth::unknown;
+    default: return is_elementwise(g.kind(e)) && row(g.kind(e)).increasing ? of(0) : growth::unknown;
   }
 }
 

@@ -162,26 +162,12 @@ SHEAF_INLINE constexpr auto operator!(A a) {
   return apply<op::logical_not>(a);
 }
 
-#define SHEAF_FUNCTION(name, Kind)        \
+#define SHEAF_FUNCTION(name)              \
   template <Expression A>                 \
   SHEAF_INLINE constexpr auto name(A a) { \
-    return apply<op::Kind>(a);            \
+    return apply<op::name>(a);            \
   }
-SHEAF_FUNCTION(abs, abs)
-SHEAF_FUNCTION(sign, sign)
-SHEAF_FUNCTION(exp, exp)
-SHEAF_FUNCTION(log, log)
-SHEAF_FUNCTION(log1p, log1p)
-SHEAF_FUNCTION(expm1, expm1)
-SHEAF_FUNCTION(sqrt, sqrt)
-SHEAF_FUNCTION(tanh, tanh)
-SHEAF_FUNCTION(sigmoid, sigmoid)
-SHEAF_FUNCTION(erf, erf)
-SHEAF_FUNCTION(sin, sin)
-SHEAF_FUNCTION(cos, cos)
-SHEAF_FUNCTION(floor, floor)
-SHEAF_FUNCTION(ceil, ceil)
-SHEAF_FUNCTION(round, round)
+SHEAF_FUNCTIONS(SHEAF_FUNCTION)
 #undef SHEAF_FUNCTION
 
 #define SHEAF_FUNCTION2(name, Kind)               \

@@ -8,12 +8,19 @@
 
 namespace sheaf::inline v0_1 {
 
-enum class folding : std::uint8_t { sum, prod, max, min, any, all, argmax, argmin, mean, count, logsumexp };
+// The monoids, by their numbers, then what is built of them.
+enum class folding : std::uint8_t { SHEAF_MONOIDS(SHEAF_ENUMERATOR) mean, count, logsumexp, count_ };
 
 namespace detail {
 
-SHEAF_HIDDEN inline constexpr const char* folding_names[] = {"sum",    "prod",   "max",  "min",   "any",      "all",
-                                                "argmax", "argmin", "mean", "count", "logsumexp"};
+constexpr const char* folding_name(folding kind) {
+  switch (kind) {
+    case folding::mean: return "mean";
+    case folding::count: return "count";
+    case folding::logsumexp: return "logsumexp";
+    default: return row(static_cast<monoid>(kind)).name;
+  }
+}
 constexpr bool is_extremum(folding kind) { return kind == folding::max || kind == folding::min; }
 constexpr bool accumulates(folding kind) {
   return kind == folding::sum || kind == folding::prod || kind == folding::mean || kind == folding::logsumexp;
@@ -27,7 +34,7 @@ constexpr const char* misplaced_policy(folding kind, int ties, int empties, int 
 }
 // For what is no index and a value.
 constexpr sentence misplaced_fold(folding kind) {
-  const char* const name = folding_names[static_cast<int>(kind)];
+  const char* const name = folding_name(kind);
   sentence s;
   s << name << ": expected an index, then what to fold, as in " << name << "(t, x(t)), " << name
     << "(t.in(lo, hi), x(t)) or " << name << "(over(m, t), y(m, t))";
@@ -56,7 +63,7 @@ class folder {
 
   // A reduction of the language with its policies.
   constexpr node_id operator()(folding kind, node_id body, const policies& p) {
-    const char* const name = folding_names[static_cast<int>(kind)];
+    const char* const name = folding_name(kind);
     node_id wide = body;
     if (p.accumulates || p.compensated) {
       const element type = p.accumulates ? p.accumulated : element::f64;

@@ -81,7 +81,7 @@ SHEAF_INLINE constexpr bool expect_policies() {
   constexpr const char* wrong = misplaced_policy(Kind, ((std::is_same_v<Policies, ties> ? 1 : 0) + ...),
                                                  ((is_empty_policy<Policies> ? 1 : 0) + ...),
                                                  ((is_sum_policy<Policies> ? 1 : 0) + ...));
-  expect<wrong == nullptr, [] { return sentence{} << folding_names[static_cast<int>(Kind)] << ": " << wrong; }>();
+  expect<wrong == nullptr, [] { return sentence{} << folding_name(Kind) << ": " << wrong; }>();
   return wrong == nullptr;
 }
 
@@ -113,17 +113,13 @@ SHEAF_INLINE constexpr bool expect_policies() {
     detail::expect_fold<sizeof...(A) == 0, folding::name>();                                                          \
     return literal_<0>{};                                                                  \
   }
-SHEAF_REDUCTION(sum)        // 0 over nothing; integers and booleans are summed in i64
-SHEAF_REDUCTION(prod)       // 1 over nothing
-SHEAF_REDUCTION(max)        // -inf over nothing; NaN if any is NaN
-SHEAF_REDUCTION(min)        // inf over nothing; NaN if any is NaN
-SHEAF_REDUCTION(any)        // false over nothing
-SHEAF_REDUCTION(all)        // true over nothing
-SHEAF_REDUCTION(mean)       // NaN over nothing
-SHEAF_REDUCTION(count)      // of the true ones, i64
-SHEAF_REDUCTION(logsumexp)  // -inf over nothing
-SHEAF_REDUCTION(argmax)     // the index at the largest, the first of equals; NaN is the largest; -1 over nothing
-SHEAF_REDUCTION(argmin)
+// Over nothing: sum 0, prod 1, max -inf, min inf, any false, all true, argmax and argmin -1, mean NaN, count 0,
+// logsumexp -inf. Integers and booleans are summed in i64; max and min are NaN if any is NaN; argmax and argmin are the
+// index at the first of equals, NaN being the largest and the smallest; count is of the true ones, i64.
+SHEAF_MONOIDS(SHEAF_REDUCTION)
+SHEAF_REDUCTION(mean)
+SHEAF_REDUCTION(count)
+SHEAF_REDUCTION(logsumexp)
 #undef SHEAF_REDUCTION
 
 }  // namespace sheaf::inline v0_1

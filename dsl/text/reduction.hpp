@@ -7,8 +7,8 @@ namespace sheaf::inline v0_1::detail {
 // NAME<policies>(domain, e).
 constexpr bool text_parser::reduction_call(built& value) {
   int kind = -1;
-  for (int k = 0; k < static_cast<int>(sizeof(folding_names) / sizeof(folding_names[0])); ++k)
-    if (at(folding_names[k])) kind = k;
+  for (int k = 0; k < static_cast<int>(folding::count_); ++k)
+    if (at(folding_name(static_cast<folding>(k)))) kind = k;
   if (kind < 0 || !(is(ahead(1), "(") || is(ahead(1), "<"))) return false;
   const int start = at_++;
   policies p;
@@ -16,7 +16,7 @@ constexpr bool text_parser::reduction_call(built& value) {
   policies_of(p, ties_count, empties, sums);
   if (const char* misplaced = misplaced_policy(static_cast<folding>(kind), ties_count, empties, sums);
       misplaced != nullptr)
-    wrong(start) << folding_names[kind] << ": " << misplaced;
+    wrong(start) << folding_name(static_cast<folding>(kind)) << ": " << misplaced;
   expect("(");
   flat<bound_axis> axes;
   sentence over;

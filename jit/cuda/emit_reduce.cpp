@@ -2,8 +2,10 @@
 // the fixed tree, and one fused multiply-add where a product is made in the same block, used nowhere else and summed.
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <limits>
 
+#include <sheaf/dsl/graph/monoids.hpp>
 #include <sheaf/jit/cuda/emitter.hpp>
 
 namespace sheaf::inline v0_1::cuda {
@@ -27,32 +29,16 @@ std::string lowest(element type, bool largest) {
 
 std::string identity(const function_emitter& f, element type, monoid fold) {
   if (is_own(fold)) return constant_text(type, f.m.folds[static_cast<std::size_t>(own_number(fold))].identity);
-  switch (fold) {
-    case monoid::sum:
-      return constant_text(type, 0);
-    case monoid::prod:
-      return constant_text(type, is_floating(type) ? bits_of(1) : 1);
-    case monoid::any:
-      return "false";
-    case monoid::all:
-      return "true";
-    case monoid::max:
-    case monoid::argmax:
-      return lowest(type, false);
-    case monoid::min:
-    case monoid::argmin:
-      return lowest(type, true);
-    case monoid::count_:
-      break;
-  }
-  throw compile_error("a monoid that is none");
+  const double value = row(fold).identity;
+  if (std::isinf(value)) return lowest(type, value > 0);
+  if (type == element::boolean) return value != 0 ? "true" : "false";
+  return constant_text(type, is_floating(type) && value != 0 ? bits_of(value) : static_cast<std::int64_t>(value));
 }
 
 std::string functor(monoid fold) {
   if (is_own(fold)) return cat("own", own_number(fold), "_of");
-  static constexpr const char* names[] = {"sum_of", "prod_of", "max_of",         "min_of",
-                                          "any_of", "all_of",  "place_of<true>", "place_of<false>"};
-  return names[static_cast<int>(fold)];
+  if (has_position(fold)) return fold == monoid::argmax ? "place_of<true>" : "place_of<false>";
+  return cat(row(fold).name, "_of");
 }
 
 int width_of(const function_emitter& f, monoid fold) {

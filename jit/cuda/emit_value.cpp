@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include <sheaf/dsl/graph/half.hpp>
+#include <sheaf/dsl/graph/make.hpp>
 #include <sheaf/jit/cuda/emitter.hpp>
 
 namespace sheaf::inline v0_1::cuda {
@@ -101,21 +102,11 @@ struct op_row {
   std::string (*text)(const op_context&);
 };
 #define ROW(name, expression) {op::name, [](const C& c) -> std::string { return expression; }}
-#define MATH(name) ROW(name, math(#name, c))
 const op_row rows[] = {
     ROW(neg, c.floating() ? cat("(-", c.x[0], ")") : cat("sub((", held_type(c.from), ")0, ", c.x[0], ")")),
     ROW(abs, call("magnitude", c)),
     ROW(sign, call("sign_of", c)),
-    MATH(exp),
-    MATH(log),
-    MATH(log1p),
-    MATH(expm1),
-    MATH(sqrt),
-    MATH(tanh),
     ROW(sigmoid, call("sigmoid", c)),
-    MATH(erf),
-    MATH(sin),
-    MATH(cos),
     ROW(floor, c.floating() ? math("floor", c) : c.x[0]),
     ROW(ceil, c.floating() ? math("ceil", c) : c.x[0]),
     ROW(round, c.floating() ? math("rint", c) : c.x[0]),
@@ -127,7 +118,6 @@ const op_row rows[] = {
     ROW(div, c.floating() ? infix("/", c) : divided("floor_div", c)),
     ROW(quotient, divided("floor_div", c)),
     ROW(remainder, divided("floor_mod", c)),
-    MATH(pow),
     ROW(minimum, extreme("smallest", c)),
     ROW(maximum, extreme("largest", c)),
     ROW(equal, infix("==", c)),
@@ -138,9 +128,7 @@ const op_row rows[] = {
     ROW(logical_or, infix("|", c)),
     ROW(select, cat("(", c.x[0], " ? ", c.x[1], " : ", c.x[2], ")")),
 };
-#undef MATH
 #undef ROW
-static_assert(sizeof rows / sizeof *rows == op_count - static_cast<int>(op::neg), "an elementwise op has no row");
 
 void emit_elementwise(function_emitter& f, ir::value id) {
   const ir::instruction& i = f.instruction(id);
@@ -195,9 +183,11 @@ std::string cast_text(element from, element to, const std::string& x) {
 }
 
 std::string op_text(op what, element from, element to, const std::vector<std::string>& args) {
-  const op_row& found = rows[static_cast<int>(what) - static_cast<int>(op::neg)];
-  if (found.what != what) throw compile_error("the rows of emit_value.cpp are not in the order of op.hpp");
-  return found.text({from, to, args});
+  const op_context c{from, to, args};
+  for (const op_row& r : rows)
+    if (r.what == what) return r.text(c);
+  if (row(what).library == nullptr) throw compile_error(std::string("no code for ") + row(what).name);
+  return math(row(what).library, c);
 }
 
 std::string function_emitter::ref(ir::value v) const {

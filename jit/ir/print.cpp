@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <unordered_map>
 
+#include <sheaf/dsl/graph/monoids.hpp>
+
 namespace sheaf::inline v0_1::ir {
 
 const char* name_of(opcode code) {
@@ -27,20 +29,9 @@ const char* name_of(role where) {
 }
 const char* name_of(monoid fold) {
   if (is_own(fold)) return "fold";
-  static constexpr const char* names[] = {"sum", "prod", "max", "min", "any", "all", "argmax", "argmin"};
-  return names[static_cast<int>(fold)];
+  return row(fold).name;
 }
-const char* name_of(op what) {
-  static constexpr const char* names[] = {
-      "constant",   "index",         "input",       "extent",  "define",  "load",  "reduce",    "tuple",
-      "operand",    "stop_gradient", "neg",         "abs",     "sign",    "exp",   "log",       "log1p",
-      "expm1",      "sqrt",          "tanh",        "sigmoid", "erf",     "sin",   "cos",       "floor",
-      "ceil",       "round",         "logical_not", "cast",    "add",     "sub",   "mul",       "div",
-      "quotient",   "remainder",     "pow",         "minimum", "maximum", "equal", "not_equal", "less",
-      "less_equal", "logical_and",   "logical_or",  "select"};
-  static_assert(sizeof names / sizeof *names == op_count);
-  return names[static_cast<int>(what)];
-}
+const char* name_of(op what) { return row(what).name; }
 
 namespace {
 
@@ -92,8 +83,8 @@ class printer {
     text_ += "\n";
     for (std::size_t k = 0; k < f.steps.size(); ++k) {
       const fold_step& s = f.steps[k];
-      text_ +=
-          "  $" + std::to_string(static_cast<int>(k) + 2 * f.width) + " " + row(s.type).name + " = " + name_of(s.what);
+      text_ += "  $" + std::to_string(static_cast<int>(k) + 2 * f.width) + " " + row(s.type).name + " = " +
+               (s.what == op::constant ? "constant" : name_of(s.what));
       if (s.what == op::constant) text_ += " " + number(s.type, s.bits);
       for (const std::int32_t a : s.args) text_ += " $" + std::to_string(a);
       text_ += "\n";

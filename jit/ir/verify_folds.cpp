@@ -1,12 +1,13 @@
 // Rules of accumulators, and of the program's own folds.
+#include <sheaf/dsl/graph/monoids.hpp>
 #include <sheaf/jit/ir/verifier.hpp>
 
 namespace sheaf::inline v0_1::ir {
 
 namespace {
 
-bool is_position(monoid fold) { return fold == monoid::argmax || fold == monoid::argmin; }
-bool is_logic(monoid fold) { return fold == monoid::any || fold == monoid::all; }
+bool is_position(monoid fold) { return row(fold).position; }
+bool is_logic(monoid fold) { return row(fold).boolean; }
 
 }  // namespace
 

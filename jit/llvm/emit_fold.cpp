@@ -1,4 +1,7 @@
 // Folds: their identities, and how two partial results are combined.
+#include <cmath>
+
+#include <sheaf/dsl/graph/monoids.hpp>
 #include <sheaf/jit/llvm/emitter.hpp>
 
 namespace sheaf::inline v0_1::llvm_backend {
@@ -82,41 +85,16 @@ Constant* identity(const function_emitter& f, Type* type, element of, monoid fol
     return is_floating(of) ? ConstantFP::get(type, std::bit_cast<double>(bits))
                            : ConstantInt::get(type, static_cast<std::uint64_t>(bits), true);
   }
-  switch (fold) {
-    case monoid::sum:
-    case monoid::any:
-      return Constant::getNullValue(type);
-    case monoid::prod:
-      return is_floating(of) ? ConstantFP::get(type, 1.0) : ConstantInt::get(type, 1);
-    case monoid::all:
-      return ConstantInt::get(type, 1);
-    case monoid::max:
-    case monoid::argmax:
-      return lowest(type, of, false);
-    case monoid::min:
-    case monoid::argmin:
-      return lowest(type, of, true);
-    case monoid::count_:
-      break;
-  }
-  throw compile_error("a monoid that is none");
+  const double value = row(fold).identity;
+  if (std::isinf(value)) return lowest(type, of, value > 0);
+  return is_floating(of) ? ConstantFP::get(type, value) : ConstantInt::get(type, static_cast<std::uint64_t>(value));
 }
 
 Value* combined(function_emitter& f, element type, monoid fold, Value* a, Value* b) {
-  auto& build = f.build;
   if (is_own(fold)) return own_combination(f, own_number(fold), {a, b});
-  switch (fold) {
-    case monoid::sum:
-      return is_floating(type) ? build.CreateFAdd(a, b) : build.CreateAdd(a, b);
-    case monoid::prod:
-      return is_floating(type) ? build.CreateFMul(a, b) : build.CreateMul(a, b);
-    case monoid::any:
-      return build.CreateOr(a, b);
-    case monoid::all:
-      return build.CreateAnd(a, b);
-    default:
-      return emit_extreme(f, type, fold == monoid::max, a, b);
-  }
+  Value* const both[] = {a, b};
+  Value* const made = emit_op(f, row(fold).combine, type, type, both);
+  return made->getType() == a->getType() ? made : f.build.CreateZExt(made, a->getType());  // booleans are held as bytes
 }
 
 state combined(function_emitter& f, element type, monoid fold, const state& a, const state& b) {

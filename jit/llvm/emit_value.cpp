@@ -1,8 +1,10 @@
 // Instructions. Elementwise ops have one row each; arguments come broadcast to the lanes of the result.
+#include <algorithm>
 #include <bit>
 
 #include <llvm/IR/Intrinsics.h>
 
+#include <sheaf/dsl/graph/make.hpp>
 #include <sheaf/jit/llvm/emitter.hpp>
 
 namespace sheaf::inline v0_1::llvm_backend {
@@ -127,7 +129,10 @@ struct op_row {
   op what;
   Value* (*emit)(const op_context&);
 };
-#define ROW(name, expression) {op::name, [](const op_context& c) -> Value* { return expression; }}
+#define ROW(name, expression)                                          \
+  {                                                                    \
+    op::name, [](const op_context& c) -> Value* { return expression; } \
+  }
 #define MATH(name) ROW(name, emit_math(c.f, op::name, c.x))
 const op_row rows[] = {
     ROW(neg, c.floating() ? c.b.CreateFNeg(c.x[0]) : c.b.CreateNeg(c.x[0])),
@@ -137,12 +142,13 @@ const op_row rows[] = {
     MATH(log),
     MATH(log1p),
     MATH(expm1),
-    ROW(sqrt, c.unary(Intrinsic::sqrt)),
     MATH(tanh),
     MATH(sigmoid),
     MATH(erf),
     MATH(sin),
     MATH(cos),
+    MATH(pow),
+    ROW(sqrt, c.unary(Intrinsic::sqrt)),
     ROW(floor, c.floating() ? c.unary(Intrinsic::floor) : c.x[0]),
     ROW(ceil, c.floating() ? c.unary(Intrinsic::ceil) : c.x[0]),
     ROW(round, c.floating() ? c.unary(Intrinsic::roundeven) : c.x[0]),
@@ -154,7 +160,6 @@ const op_row rows[] = {
     ROW(div, c.floating() ? c.b.CreateFDiv(c.x[0], c.x[1]) : divide(c).quotient),
     ROW(quotient, quotient(c)),
     ROW(remainder, remainder(c)),
-    MATH(pow),
     ROW(minimum, emit_extreme(c.f, c.from, false, c.x[0], c.x[1])),
     ROW(maximum, emit_extreme(c.f, c.from, true, c.x[0], c.x[1])),
     ROW(equal, compare(c, C::FCMP_OEQ, C::ICMP_EQ, C::ICMP_EQ)),
@@ -167,7 +172,25 @@ const op_row rows[] = {
 };
 #undef MATH
 #undef ROW
-static_assert(sizeof rows / sizeof *rows == op_count - static_cast<int>(op::neg), "an elementwise op has no row");
+
+// The C function of an op, lane by lane: the way of one that has no row here.
+Value* call_library(const op_context& c, const char* library) {
+  auto& b = c.b;
+  Type* const scalar = c.type()->getScalarType();
+  const std::string name = std::string(library) + (scalar->isDoubleTy() ? "" : "f");
+  const FunctionCallee function =
+      (*c.f.function->getParent())
+          .getOrInsertFunction(name, FunctionType::get(scalar, std::vector<Type*>(c.x.size(), scalar), false));
+  const auto* lanes = dyn_cast<FixedVectorType>(c.type());
+  if (lanes == nullptr) return b.CreateCall(function, std::vector<Value*>(c.x.begin(), c.x.end()));
+  Value* result = PoisonValue::get(c.type());
+  for (unsigned k = 0; k < lanes->getNumElements(); ++k) {
+    std::vector<Value*> args;
+    for (Value* x : c.x) args.push_back(b.CreateExtractElement(x, k));
+    result = b.CreateInsertElement(result, b.CreateCall(function, args), k);
+  }
+  return result;
+}
 
 bool divides_lanes_by_one(const function_emitter& f, const ir::instruction& i) {
   return i.what == op::div && is_floating(i.type) && f.instruction(i.args[0]).vector &&
@@ -216,9 +239,12 @@ Value* lane_numbers(function_emitter& f, const ir::instruction& i) {
 }  // namespace
 
 Value* emit_op(function_emitter& f, op what, element from, element to, std::span<Value* const> args) {
-  const op_row& found = rows[static_cast<int>(what) - static_cast<int>(op::neg)];
-  if (found.what != what) throw compile_error("the rows of emit_value.cpp are not in the order of op.hpp");
-  return found.emit({f, f.build, from, to, args});
+  const op_context c{f, f.build, from, to, args};
+  const auto* const found =
+      std::find_if(std::begin(rows), std::end(rows), [&](const op_row& r) { return r.what == what; });
+  if (found != std::end(rows)) return found->emit(c);
+  if (row(what).library == nullptr) throw compile_error(std::string("no code for ") + row(what).name);
+  return call_library(c, row(what).library);
 }
 
 void emit_instruction(function_emitter& f, ir::value id) {
