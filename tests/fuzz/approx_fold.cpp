@@ -60,15 +60,35 @@ approximate applied(const graph& g, node_id e, const std::vector<approximate>& o
 
 }  // namespace
 
-approximate added(const elements& list, element type) {
+// A sum of a + b over a range that an outer index bounds may be the sums of a and of b (jit/plan/separate.cpp).
+bool approximation::may_separate(node_id n) const {
+  if (monoid_of(g_, n) != monoid::sum || !is_floating(g_.type(g_.arg(n, 0)))) return false;
+  for (int k = 2; k < g_[n].count; ++k)
+    if (free_[static_cast<std::size_t>(g_.arg(n, k))].size() > 1) return true;
+  return false;
+}
+void approximation::note_terms(node_id e, sizes_of_terms& terms) {
+  const op kind = g_.kind(e);
+  if (kind != op::add && kind != op::sub && kind != op::neg) return terms.note(value(e).real);
+  for (int k = 0; k < g_[e].count; ++k) note_terms(g_.arg(e, k), terms);
+}
+
+void sizes_of_terms::note(double x) {
+  if (!std::isfinite(x)) return;
+  sum += std::abs(x);
+  least = std::min(least, quantum(x));
+}
+
+approximate added(const elements& list, element type, const sizes_of_terms& terms) {
   approximate r;
-  double sizes = 0, least = unknown, infinite = 0;
+  double sizes = 0, least = terms.least, infinite = 0;
   for (const auto& e : list) {
     r.real += e[0].real;
     r.error += e[0].error;
     if (std::isfinite(e[0].real)) sizes += std::abs(e[0].real), least = std::min(least, quantum(e[0].real));
     else infinite += 1;
   }
+  sizes = std::max(sizes, terms.sum);
   const element in = folded_in(type);
   const double n = static_cast<double>(list.size());
   if (infinite > 0) r.error = r.error > 0 || sizes > 0.9 * largest_of(in) ? unknown : 0;
