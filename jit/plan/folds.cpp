@@ -63,7 +63,8 @@ class widening {
   }
 
   // sum(j, a * c), where c needs another pass over the same elements first, is c * sum(j, a), which need not wait for
-  // it. Not of no elements: c may be infinite.
+  // it. Not of no elements: c may be infinite. Nor where all results have one sum: it would stand before the loop that
+  // tasks share.
   node_id widened(node_id n) {
     const node_id body = g_.arg(n, 0), idx = g_.arg(n, 2);
     const auto low = known_.value(g_.arg(idx, 0)), high = known_.value(g_.arg(idx, 1));
@@ -72,6 +73,7 @@ class widening {
       const node_id c = g_.arg(body, k);
       if (g_.free[c].has(g_.ordinal(idx)) || !waits_for_row(c, idx)) continue;
       const node_id sum = wide(n, g_.arg(body, 1 - k));
+      if (g_.free[sum].empty() && !s_.loops.empty()) continue;
       return cast_to(g_, element::f32, make(g_, op::mul, sum, cast_to(g_, element::f64, put_(c))));
     }
     return cast_to(g_, element::f32, wide(n, body));

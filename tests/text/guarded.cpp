@@ -154,6 +154,18 @@ TEST(guarded, shared_scatters_read_what_stands_before_their_loop) {
   EXPECT_EQ(worth(text, with, jit::backend::chosen, shared), worth(text, with, jit::backend::reference));
 }
 
+// Nor is a sum that leaves another sum's product for it, the same for all rows that threads share.
+TEST(guarded, shared_rows_wait_for_no_sum_before_their_loop) {
+  const char* text =
+      "input x: f32[?, ?]\ninput w: f32[?]\n"
+      "y(s) = cast<f64>(sum(m.in(1, extent(w, 0)), w(m) * exp(sum(m.in(1, extent(w, 0)), x(s, m)))))";
+  options shared;
+  shared.sharing = sharing::always;
+  const auto x = filled<float>(2, 3, 0);
+  const auto w = filled<float>(3, 1);
+  EXPECT_EQ(worth(text, {{"x", x}, {"w", w}}, jit::backend::chosen, shared), "2 2 ");
+}
+
 // What the scatter of the derivative reads is stored as d already, for more indices than it names.
 TEST(guarded, what_is_stored_for_more_indices_than_it_depends_on) {
   const char* text =
