@@ -6,10 +6,16 @@
 
 namespace sheaf::inline v0_1::plan {
 
-std::optional<std::int64_t> facts::number(node_id n) const {
+std::optional<std::int64_t> facts::number(node_id n, end at) const {
   switch (g_.kind(n)) {
     case op::constant: return g_[n].attribute;
-    case op::index: return is_unbound(g_, n) ? std::nullopt : number(g_.arg(n, 0));
+    case op::index: {
+      if (is_unbound(g_, n)) return std::nullopt;
+      const auto low = number(g_.arg(n, 0), at);
+      if (at == end::low || !low) return low;
+      const auto high = number(g_.arg(n, 1), at);
+      return high ? std::optional(std::max(*low, *high - 1)) : high;
+    }
     case op::extent: {
       const auto input = static_cast<std::size_t>(g_[g_.arg(n, 0)].attribute);
       const auto dimension = static_cast<std::size_t>(g_[n].attribute);
@@ -22,7 +28,7 @@ std::optional<std::int64_t> facts::number(node_id n) const {
   std::int64_t list[3] = {0, 0, 0};
   for (int k = 0; k < g_[n].count; ++k) {
     if (is_floating(g_.type(g_.arg(n, k)))) return std::nullopt;
-    const auto known = number(g_.arg(n, k));
+    const auto known = number(g_.arg(n, k), at);
     if (!known) return std::nullopt;
     list[k] = *known;
   }
@@ -49,8 +55,13 @@ double facts::walked_extent(node_id idx) const {
 }
 
 double facts::trips(node_id idx) const {
-  const auto low = number(g_.arg(idx, 0)), high = number(g_.arg(idx, 1));
-  if (low && high) return static_cast<double>(std::max<std::int64_t>(*high - *low, 0));
+  const auto size = [&](end at) -> std::optional<double> {
+    const auto low = number(g_.arg(idx, 0), at), high = number(g_.arg(idx, 1), at);
+    if (!low || !high) return std::nullopt;
+    return static_cast<double>(std::max<std::int64_t>(*high - *low, 0));
+  };
+  if (const auto first = size(end::low); first && *first > 0) return *first;
+  else if (const auto last = first ? size(end::high) : std::nullopt) return *last / 2;
   const double walked = walked_extent(idx);
   if (walked == 0) return 64;
   index_set outer = g_.free[idx];

@@ -285,5 +285,15 @@ TEST(guarded, a_running_sum_of_folds_over_an_index_of_the_same_name) {
       {{"x", x}, {"cut", cut}, {"v", filled<double>(4, 3, 1)}}, "0 3 9 23 ");
 }
 
+// A triangle has rows, if not for the first index of its outer loop: what none of them changes is computed before.
+TEST(guarded, a_scatter_over_a_triangle_does_not_repeat_a_reduction) {
+  const text_program program(
+      "y(j.in(0, 2)) = sum(over(k, s.in(0, 24), h.in(0, s).where(p(k) == j)), x(h) * max(t.in(0, 24), w(k) * x(t)))");
+  const auto p = filled<std::int64_t>(3, 1);
+  const auto w = filled<double>(3, 1), x = filled<double>(30, 1);
+  const std::string plan = program.explain({{"p", p}, {"w", w}, {"x", x}});
+  EXPECT_NE(plan.find("a scatter would compute it for each of its rows"), std::string::npos) << plan;
+}
+
 }  // namespace
 }  // namespace sheaf::test
