@@ -58,7 +58,12 @@ class facts {
   // Indices in it at one end of their ranges.
   enum class end : std::uint8_t { low, high };
   std::optional<std::int64_t> number(node_id n, end at = end::low) const;
-  double walked_extent(node_id idx) const;
+  struct asking {
+    node_id idx;
+    const asking* because;
+  };
+  double trips(const asking& about) const;
+  double walked_extent(const asking& about) const;
 
   const graph& g_;
   call_facts call_;
