@@ -285,6 +285,17 @@ TEST(guarded, a_running_sum_of_folds_over_an_index_of_the_same_name) {
       {{"x", x}, {"cut", cut}, {"v", filled<double>(4, 3, 1)}}, "0 3 9 23 ");
 }
 
+// The second of a pair says nothing of the first: no direction of that moves it, be its derivative infinite or NaN.
+TEST(guarded, a_fold_derives_by_what_its_component_takes) {
+  auto x = filled<double>(2, 2);
+  x(0) = -1;
+  expect(
+      "input x: f64[?]\ninput v: f64[?]\n"
+      "monoid latest((a, b), (c, d)) = tuple(maximum(a, c), select(c >= a, d, b)) identity tuple(-9, 0) in_order\n"
+      "y = get<1>(fold(latest, m.in(0, 2), tuple(sqrt(x(m)), cast<f64>(m))))\noutput y, grad(y, x), jvp(y, x, v)",
+      {{"x", x}, {"v", filled<double>(2, 1)}}, "0 0 0 0 ");
+}
+
 // A triangle has rows, if not for the first index of its outer loop: what none of them changes is computed before.
 TEST(guarded, a_scatter_over_a_triangle_does_not_repeat_a_reduction) {
   const text_program program(
