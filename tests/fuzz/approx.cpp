@@ -144,6 +144,8 @@ approximate approximation::of_op(node_id n) {
     if (w.result != result_type::boolean && !chooses(kind) && is_result(g_, g_.arg(n, k)))
       allow_rounding(g_.type(g_.arg(n, k)), x[k]);
     if (real && !is_floating(g_.type(g_.arg(n, k)))) x[k].real = static_cast<double>(x[k].integer);
+    if (const element from = g_.type(g_.arg(n, k)); cells::is_asked_as_stored(kind, from))
+      x[k] = converted(x[k], element::f32, from);
   }
   // A mask takes away what is not a number.
   if (kind == op::mul && real)

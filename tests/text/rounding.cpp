@@ -17,5 +17,20 @@ TEST(rounding, an_accumulated_sum_is_rounded_before_it_is_divided) {
   }
 }
 
+// The square of the largest number of f16 is stored as an infinity, which it then ties with.
+TEST(rounding, ties_of_halves_are_those_of_what_would_be_stored) {
+  array<float16, 1> x(3);
+  x(0) = to_float16(-65504);
+  x(1) = to_float16(2);
+  x(2) = to_float16(math::infinity);
+  for (const auto runs_on : {jit::backend::reference, jit::backend::chosen}) {
+    const auto found = text_program("y = max(i, x(i) * x(i))\noutput grad(y, x)", {}, runs_on)({{"x", x}});
+    const auto dx = found[0].as<const float16, 1>();
+    EXPECT_EQ(to_double(dx(0)), -65504);
+    EXPECT_EQ(to_double(dx(1)), 0);
+    EXPECT_EQ(to_double(dx(2)), math::infinity);
+  }
+}
+
 }  // namespace
 }  // namespace sheaf::test
