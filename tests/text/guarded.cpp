@@ -296,6 +296,15 @@ TEST(guarded, a_fold_derives_by_what_its_component_takes) {
       {{"x", x}, {"v", filled<double>(2, 1)}}, "0 0 0 0 ");
 }
 
+// The quotient of the product by its element leaves a sum that may have no term: 0, and not 0 / NaN.
+TEST(guarded, a_sum_over_nothing_is_not_divided) {
+  expect(
+      "input x: f64[?, ?]\ninput v: f64[?, ?]\n"
+      "d(f) = prod(u.in(f, 0), graft(mean(k.in(1, 0), cast<f64>(0)), logsumexp(j.in(0, u), x(f, 0))))\n"
+      "output jvp(d, x, v)",
+      {{"x", filled<double>(1, 0, 0)}, {"v", filled<double>(1, 0, 0)}}, "0 ");
+}
+
 // A triangle has rows, if not for the first index of its outer loop: what none of them changes is computed before.
 TEST(guarded, a_scatter_over_a_triangle_does_not_repeat_a_reduction) {
   const text_program program(
