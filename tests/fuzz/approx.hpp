@@ -30,6 +30,7 @@ struct approximate_tensor {
 struct sizes_of_terms {
   double sum = 0;                                          // of their sizes
   double least = std::numeric_limits<double>::infinity();  // the lowest bit that is set in one of them
+  bool divided = false;                                    // do terms hold quotients?
   void note(double x);
 };
 
