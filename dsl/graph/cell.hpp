@@ -24,8 +24,16 @@ constexpr cell converted(cell c, element from, element to) {
   return is_floating(to) ? cell{static_cast<double>(c.integer), 0} : c;
 }
 
+// What is asked to be the same: of f16 and bf16, which are computed in f32, what would be stored.
+constexpr bool is_asked_as_stored(op kind, element type) {
+  return (kind == op::equal || kind == op::not_equal) && (type == element::f16 || type == element::bf16);
+}
+
 constexpr cell elementwise(const graph& g, node_id n, cell (&c)[3]) {
   const op_row& w = row(g.kind(n));
+  for (int k = 0; k < w.arity; ++k)
+    if (const element type = g.type(g.arg(n, k)); is_asked_as_stored(g.kind(n), type))
+      c[k].real = round_to(type, c[k].real);
   bool real = w.integer == nullptr;
   for (int k = 0; k < w.arity; ++k) real = real || is_floating(g.type(g.arg(n, k)));
   for (int k = 0; k < w.arity; ++k)

@@ -143,7 +143,7 @@ class forward_mode {
     const flat<node_id> parts = derivative::of_element(g_, n, cotangents);
     node_id total = no_node;
     for (int k = 0; k < m.width; ++k) {
-      if (parts[k] == no_node || tangents[k] == no_node) continue;
+      if (parts[k] == no_node || tangents[k] == no_node || is_number(g_, parts[k], 0)) continue;  // no part of it
       const node_id part = make(g_, op::mul, tangents[k], parts[k]);
       total = total == no_node ? part : make(g_, op::add, total, part);
     }

@@ -53,11 +53,11 @@ Value* load_part(function_emitter& f, const part& p, int load, Type* element, in
   Type* const type = FixedVectorType::get(element, static_cast<unsigned>(p.width));
   const Align align(static_cast<std::uint64_t>(bytes));
   Value* address = b.CreateConstGEP1_64(element, pointer, static_cast<std::uint64_t>(p.base() + p.start(load)));
-  if (mask) return b.CreateMaskedLoad(type, address, align, wanted(f, p, load, mask), Constant::getNullValue(type));
+  if (mask) return masked_load(f, type, address, align, wanted(f, p, load, mask));
   if (p.span() >= p.width) return b.CreateAlignedLoad(type, address, align);
   std::vector<Constant*> lives;
   for (int k = 0; k < p.width; ++k) lives.push_back(b.getInt1(k < p.span()));
-  return b.CreateMaskedLoad(type, address, align, ConstantVector::get(lives), Constant::getNullValue(type));
+  return masked_load(f, type, address, align, ConstantVector::get(lives));
 }
 
 // Half registers are loaded to where their elements stay: a permutation within halves is the cheapest where there is no

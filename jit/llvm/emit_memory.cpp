@@ -150,7 +150,7 @@ Value* load_bits(function_emitter& f, place p) {
     return emit_deinterleaved(f, p.apart, p.element, p.bytes, p.address, p.mask);
   if (p.how == ir::access::contiguous) {
     if (!p.mask) return b.CreateAlignedLoad(type, p.address, align);
-    if (masks_natively(f, p)) return b.CreateMaskedLoad(type, p.address, align, p.mask, zero);
+    if (masks_natively(f, p)) return masked_load(f, type, p.address, align, p.mask);
     if (p.prefix) {
       AllocaInst* copy = f.stack_slot(type, "copy");
       b.CreateStore(zero, copy);
@@ -175,7 +175,7 @@ void store_bits(function_emitter& f, const place& p, Value* bits, bool non_tempo
   if (p.how == ir::access::contiguous) {
     if (!p.mask && non_temporal) return emit_stream_store(f, p.address, bits, align);
     if (!p.mask) return void(b.CreateAlignedStore(bits, p.address, align));
-    if (masks_natively(f, p)) return void(b.CreateMaskedStore(bits, p.address, align, p.mask));
+    if (masks_natively(f, p)) return masked_store(f, bits, p.address, align, p.mask);
     if (p.prefix) {
       AllocaInst* copy = f.stack_slot(bits->getType(), "copy");
       b.CreateStore(bits, copy);

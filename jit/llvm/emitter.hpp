@@ -145,6 +145,11 @@ llvm::Value* emit_shift_lanes(function_emitter& f, const ir::instruction& i);
 // NaN in either gives NaN; of two equal zeros either.
 llvm::Value* emit_extreme(function_emitter& f, element type, bool largest, llvm::Value* a, llvm::Value* b);
 
+// emit_masked.cpp: consecutive lanes, the others zero and untouched.
+llvm::Value* masked_load(function_emitter& f, llvm::Type* type, llvm::Value* address, llvm::Align align,
+                         llvm::Value* mask);
+void masked_store(function_emitter& f, llvm::Value* bits, llvm::Value* address, llvm::Align align, llvm::Value* mask);
+
 // types.cpp: how an element is held in registers (f16, bf16 as f32; boolean as i1) and in memory (i16; i8).
 llvm::Type* held_type(llvm::LLVMContext& context, element type);
 llvm::Type* stored_type(llvm::LLVMContext& context, element type);

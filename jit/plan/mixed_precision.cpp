@@ -16,7 +16,8 @@ bool is_sum(const graph& g, node_id n, element type) {
 
 class widening {
  public:
-  widening(graph& g, const facts& known, stage& s) : g_(g), known_(known), s_(s), put_(g) {}
+  widening(graph& g, const facts& known, stage& s, node_id written)
+      : g_(g), known_(known), s_(s), written_(written), put_(g) {}
 
   void operator()() {
     for_each_node(g_, s_.body, [&](node_id n) {
@@ -43,9 +44,11 @@ class widening {
     if (n == s_.body && s_.how == way::partial) return false;  // it keeps its form
     return s_.vector == no_node || !g_.free[n].has(g_.ordinal(s_.vector));
   }
-  // A mean or variance: what may be a sum, times or over what is the same for all results, is rounded once.
+  // A mean or variance: what may be a sum, times or over what is the same for all results, is rounded once. A cast of
+  // the program's own rounds where it stands.
   bool is_scaled(node_id n) const {
     if ((g_.kind(n) != op::div && g_.kind(n) != op::mul) || g_.type(n) != element::f32) return false;
+    if (g_.kind(g_.arg(n, 0)) == op::cast && g_.arg(n, 0) < written_) return false;
     const node_id by = g_.arg(n, 1);
     if (g_.kind(n) == op::div && g_.kind(by) == op::cast && !is_floating(g_.type(g_.arg(by, 0)))) return true;
     return g_.free[by].empty() && !holds(g_, by, op::load) && !holds(g_, by, op::reduce);
@@ -60,7 +63,8 @@ class widening {
   }
 
   // sum(j, a * c), where c needs another pass over the same elements first, is c * sum(j, a), which need not wait for
-  // it. Not of no elements: c may be infinite.
+  // it. Not of no elements: c may be infinite. Nor where all results have one sum: it would stand before the loop that
+  // tasks share.
   node_id widened(node_id n) {
     const node_id body = g_.arg(n, 0), idx = g_.arg(n, 2);
     const auto low = known_.value(g_.arg(idx, 0)), high = known_.value(g_.arg(idx, 1));
@@ -69,6 +73,7 @@ class widening {
       const node_id c = g_.arg(body, k);
       if (g_.free[c].has(g_.ordinal(idx)) || !waits_for_row(c, idx)) continue;
       const node_id sum = wide(n, g_.arg(body, 1 - k));
+      if (g_.free[sum].empty() && !s_.loops.empty()) continue;
       return cast_to(g_, element::f32, make(g_, op::mul, sum, cast_to(g_, element::f64, put_(c))));
     }
     return cast_to(g_, element::f32, wide(n, body));
@@ -115,6 +120,7 @@ class widening {
   graph& g_;
   const facts& known_;
   stage& s_;
+  node_id written_;
   replacement put_;
   index_set bound_;
 };
@@ -124,7 +130,7 @@ class widening {
 void widen_accumulators(graph& g, const facts& known, program_plan& plan) {
   for (stage& s : plan.stages) {
     const bool whole = g.kind(s.body) == op::reduce && s.rows.whole != no_node;  // a partial result keeps its form
-    if ((s.how == way::map && !whole) || s.how == way::partial) widening(g, known, s)();
+    if ((s.how == way::map && !whole) || s.how == way::partial) widening(g, known, s, plan.written)();
   }
 }
 

@@ -303,6 +303,7 @@ class read_table {
 };
 
 struct program_plan {
+  node_id written = 0;  // nodes before it are the program's own
   std::vector<stage> stages;
   std::vector<kernel_plan> kernels;
   std::vector<check> checks;

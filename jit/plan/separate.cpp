@@ -66,7 +66,18 @@ class separation {
     const node_id sum = is_number(g_, body, 0) && monoid_of(g_, n_) == monoid::sum
                             ? body
                             : intern_reduce(g_, monoid_of(g_, n_), g_.type(n_), body, condition, list);
-    return over ? make(g_, op::div, sum, nonzero_) : sum;
+    return over ? where_walked(make(g_, op::div, sum, nonzero_)) : sum;
+  }
+  // Over nothing a sum is 0, whatever it is divided by: that may be NaN.
+  node_id where_walked(node_id result) {
+    node_id walked = truth(g_, true);
+    for (const node_id idx : bound_indices(g_, n_)) {
+      const node_id low = g_.arg(idx, 0), high = g_.arg(idx, 1);
+      if (!outside(low) || !outside(high)) continue;
+      if (known_less_equal(g_, make(g_, op::add, low, integer(g_, 1)), high)) continue;
+      walked = conjunction(g_, walked, make(g_, op::less, low, high));
+    }
+    return make(g_, op::select, walked, result, number_like(g_, result, 0));
   }
 
   graph& g_;

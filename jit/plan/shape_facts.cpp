@@ -6,10 +6,16 @@
 
 namespace sheaf::inline v0_1::plan {
 
-std::optional<std::int64_t> facts::number(node_id n) const {
+std::optional<std::int64_t> facts::number(node_id n, end at) const {
   switch (g_.kind(n)) {
     case op::constant: return g_[n].attribute;
-    case op::index: return is_unbound(g_, n) ? std::nullopt : number(g_.arg(n, 0));
+    case op::index: {
+      if (is_unbound(g_, n)) return std::nullopt;
+      const auto low = number(g_.arg(n, 0), at);
+      if (at == end::low || !low) return low;
+      const auto high = number(g_.arg(n, 1), at);
+      return high ? std::optional(std::max(*low, *high - 1)) : high;
+    }
     case op::extent: {
       const auto input = static_cast<std::size_t>(g_[g_.arg(n, 0)].attribute);
       const auto dimension = static_cast<std::size_t>(g_[n].attribute);
@@ -22,14 +28,17 @@ std::optional<std::int64_t> facts::number(node_id n) const {
   std::int64_t list[3] = {0, 0, 0};
   for (int k = 0; k < g_[n].count; ++k) {
     if (is_floating(g_.type(g_.arg(n, k)))) return std::nullopt;
-    const auto known = number(g_.arg(n, k));
+    const auto known = number(g_.arg(n, k), at);
     if (!known) return std::nullopt;
     list[k] = *known;
   }
   return row(g_.kind(n)).integer(list[0], list[1], list[2]);
 }
 
-double facts::walked_extent(node_id idx) const {
+// An index may walk a definition over another index that walks one over it, as slices of partial results do: what is
+// being asked says nothing.
+double facts::walked_extent(const asking& about) const {
+  const node_id idx = about.idx;
   double found = 0;
   for (node_id n = 0; n < g_.size(); ++n) {
     if (g_.kind(n) != op::load) continue;
@@ -37,7 +46,7 @@ double facts::walked_extent(node_id idx) const {
       if (g_.arg(n, 1 + d) != idx) continue;
       const node_id tensor = g_.arg(n, 0);
       if (g_.kind(tensor) == op::define) {
-        found = std::max(found, trips(g_.arg(tensor, 1 + d)));
+        found = std::max(found, trips({g_.arg(tensor, 1 + d), &about}));
       } else {
         const auto input = static_cast<std::size_t>(g_[tensor].attribute);
         if (input < call_.inputs.size())
@@ -48,14 +57,25 @@ double facts::walked_extent(node_id idx) const {
   return found;
 }
 
-double facts::trips(node_id idx) const {
-  const auto low = number(g_.arg(idx, 0)), high = number(g_.arg(idx, 1));
-  if (low && high) return static_cast<double>(std::max<std::int64_t>(*high - *low, 0));
-  const double walked = walked_extent(idx);
+double facts::trips(node_id idx) const { return trips(asking{idx, nullptr}); }
+
+double facts::trips(const asking& about) const {
+  const node_id idx = about.idx;
+  for (const asking* a = about.because; a != nullptr; a = a->because)
+    if (a->idx == idx) return 0;
+  const auto size = [&](end at) -> std::optional<double> {
+    const auto low = number(g_.arg(idx, 0), at), high = number(g_.arg(idx, 1), at);
+    if (!low || !high) return std::nullopt;
+    return static_cast<double>(std::max<std::int64_t>(*high - *low, 0));
+  };
+  if (const auto first = size(end::low); first && *first > 0) return *first;
+  else if (const auto last = first ? size(end::high) : std::nullopt) return *last / 2;
+  const double walked = walked_extent(about);
   if (walked == 0) return 64;
-  index_set outer = g_.free[idx];
-  outer.erase(g_.ordinal(idx));
-  return std::clamp(walked / std::max(1.0, trips(outer)), std::min(16.0, walked), walked);
+  double outer = 1;
+  for (const node_id other : g_.indices)
+    if (other != idx && g_.free[idx].has(g_.ordinal(other))) outer *= trips({other, &about});
+  return std::clamp(walked / std::max(1.0, outer), std::min(16.0, walked), walked);
 }
 
 double facts::bytes(node_id tensor) const {

@@ -144,6 +144,8 @@ approximate approximation::of_op(node_id n) {
     if (w.result != result_type::boolean && !chooses(kind) && is_result(g_, g_.arg(n, k)))
       allow_rounding(g_.type(g_.arg(n, k)), x[k]);
     if (real && !is_floating(g_.type(g_.arg(n, k)))) x[k].real = static_cast<double>(x[k].integer);
+    if (const element from = g_.type(g_.arg(n, k)); cells::is_asked_as_stored(kind, from))
+      x[k] = converted(x[k], element::f32, from);
   }
   // A mask takes away what is not a number.
   if (kind == op::mul && real)
@@ -238,6 +240,8 @@ struct approximation::folding {
   std::vector<std::vector<approximate>> elements;
   std::vector<std::int64_t> positions;
   bool unsure = false;
+  bool separated = false;  // may the terms of what is summed be summed apart?
+  sizes_of_terms terms;
 };
 
 namespace {
@@ -268,6 +272,7 @@ void approximation::run(folding& f, std::size_t depth) {
       for (int k = 0; k < g_[body].count; ++k) e.push_back(value(g_.arg(body, k)));
     else
       e.push_back(value(body));
+    if (f.separated) note_terms(body, f.terms);
     f.elements.push_back(std::move(e));
     f.positions.push_back(position_[static_cast<std::size_t>(g_.ordinal(f.loops[0]))]);
     return;
@@ -335,6 +340,7 @@ void approximation::look_at_place(node_id load) {
 approximate approximation::reduced(node_id n) {
   folding f;
   f.reduce = n;
+  f.separated = may_separate(n);
   const int count = g_[n].count - 2;
   while (static_cast<int>(f.loops.size()) < count) {  // an index after those that its range depends on
     const std::size_t before = f.loops.size();
@@ -366,7 +372,7 @@ approximate approximation::reduced(node_id n) {
   } else if (row(kind).position) {
     r = placed(f.elements, f.positions, kind, real);
   } else if (real && !row(kind).boolean) {
-    r = kind == monoid::sum    ? added(f.elements, type)
+    r = kind == monoid::sum    ? added(f.elements, type, f.terms)
         : kind == monoid::prod ? multiplied(f.elements, type)
                                : extreme(f.elements, kind);
     r.masked = kind == monoid::sum && !f.elements.empty() &&

@@ -3,6 +3,7 @@
 // (semantics.md). Where a comparison, a cast or a subscript hangs on less than the error, what follows is unknown.
 // Input: a graph and tensors. Output: value and bound per element of each output. Shown by tests/fuzz/main.cpp.
 #pragma once
+#include <limits>
 #include <vector>
 
 #include <sheaf/dsl/graph/monoids.hpp>
@@ -23,6 +24,14 @@ struct approximate {
 struct approximate_tensor {
   std::vector<std::int64_t> extents, lows;
   std::vector<approximate> values;
+};
+
+// Of the terms that a sum's elements are sums of, where these may be summed apart.
+struct sizes_of_terms {
+  double sum = 0;                                          // of their sizes
+  double least = std::numeric_limits<double>::infinity();  // the lowest bit that is set in one of them
+  bool divided = false;                                    // do terms hold quotients?
+  void note(double x);
 };
 
 class approximation {
@@ -51,6 +60,8 @@ class approximation {
   void fill(node_id definition, int dimension, approximate_tensor& t);
 
   struct folding;
+  bool may_separate(node_id reduce) const;
+  void note_terms(node_id e, sizes_of_terms& terms);
   void run(folding& f, std::size_t depth);
   bool waits(node_id n) const;
   void look(node_id n);
@@ -74,7 +85,7 @@ class approximation {
 approximate approximate_op(op kind, element type, bool real, const approximate* args);
 // Folds; an element has as many values as the state.
 using elements = std::vector<std::vector<approximate>>;
-approximate added(const elements& list, element type);
+approximate added(const elements& list, element type, const sizes_of_terms& terms);
 approximate multiplied(const elements& list, element type);
 approximate extreme(const elements& list, monoid kind);
 approximate placed(const elements& list, const std::vector<std::int64_t>& positions, monoid kind, bool real);

@@ -60,21 +60,52 @@ approximate applied(const graph& g, node_id e, const std::vector<approximate>& o
 
 }  // namespace
 
-approximate added(const elements& list, element type) {
+namespace {
+bool divides(const graph& g, node_id e) {
+  const op kind = g.kind(e);
+  if (kind == op::select) return divides(g, g.arg(e, 1)) || divides(g, g.arg(e, 2));
+  return kind == op::div || (kind == op::mul && (divides(g, g.arg(e, 0)) || divides(g, g.arg(e, 1))));
+}
+}  // namespace
+
+// A sum of a + b over a range that an outer index bounds may be the sums of a and of b (jit/plan/separate.cpp).
+bool approximation::may_separate(node_id n) const {
+  if (monoid_of(g_, n) != monoid::sum || !is_floating(g_.type(g_.arg(n, 0)))) return false;
+  for (int k = 2; k < g_[n].count; ++k)
+    if (free_[static_cast<std::size_t>(g_.arg(n, k))].size() > 1) return true;
+  return false;
+}
+// And a sum of a * (b / d), where d is the same for all, that of a * b over d.
+void approximation::note_terms(node_id e, sizes_of_terms& terms) {
+  const op kind = g_.kind(e);
+  terms.divided = terms.divided || divides(g_, e);
+  if (kind != op::add && kind != op::sub && kind != op::neg) return terms.note(value(e).real);
+  for (int k = 0; k < g_[e].count; ++k) note_terms(g_.arg(e, k), terms);
+}
+
+void sizes_of_terms::note(double x) {
+  if (!std::isfinite(x)) return;
+  sum += std::abs(x);
+  least = std::min(least, quantum(x));
+}
+
+approximate added(const elements& list, element type, const sizes_of_terms& terms) {
   approximate r;
-  double sizes = 0, least = unknown, infinite = 0;
+  double sizes = 0, least = terms.least, infinite = 0;
   for (const auto& e : list) {
     r.real += e[0].real;
     r.error += e[0].error;
     if (std::isfinite(e[0].real)) sizes += std::abs(e[0].real), least = std::min(least, quantum(e[0].real));
     else infinite += 1;
   }
+  sizes = std::max(sizes, terms.sum);
   const element in = folded_in(type);
   const double n = static_cast<double>(list.size());
   if (infinite > 0) r.error = r.error > 0 || sizes > 0.9 * largest_of(in) ? unknown : 0;
   else if (sizes > 0.9 * largest_of(in)) r.error = unknown;
   else if (!(r.error == 0 && (sizes == 0 || sizes / least * unit_of(in) < 1)))
     r.error += n * unit_of(in) * sizes + (n > 0 ? smallest_of(in) : 0);
+  if (terms.divided) r.error += 4 * unit_of(in) * sizes;
   return r;
 }
 

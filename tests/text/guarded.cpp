@@ -154,6 +154,18 @@ TEST(guarded, shared_scatters_read_what_stands_before_their_loop) {
   EXPECT_EQ(worth(text, with, jit::backend::chosen, shared), worth(text, with, jit::backend::reference));
 }
 
+// Nor is a sum that leaves another sum's product for it, the same for all rows that threads share.
+TEST(guarded, shared_rows_wait_for_no_sum_before_their_loop) {
+  const char* text =
+      "input x: f32[?, ?]\ninput w: f32[?]\n"
+      "y(s) = cast<f64>(sum(m.in(1, extent(w, 0)), w(m) * exp(sum(m.in(1, extent(w, 0)), x(s, m)))))";
+  options shared;
+  shared.sharing = sharing::always;
+  const auto x = filled<float>(2, 3, 0);
+  const auto w = filled<float>(3, 1);
+  EXPECT_EQ(worth(text, {{"x", x}, {"w", w}}, jit::backend::chosen, shared), "2 2 ");
+}
+
 // What the scatter of the derivative reads is stored as d already, for more indices than it names.
 TEST(guarded, what_is_stored_for_more_indices_than_it_depends_on) {
   const char* text =
@@ -271,6 +283,36 @@ TEST(guarded, a_running_sum_of_folds_over_an_index_of_the_same_name) {
       "input x: f64[?, ?]\ninput cut: i64[?, ?]\ninput v: f64[?, ?]\n"
       "d(r.in(0, extent(x, 0))) = sum(j.in(0, cut(0, 1)), prod(t.in(0, r), x(t, j)))\noutput jvp(d, x, v)",
       {{"x", x}, {"cut", cut}, {"v", filled<double>(4, 3, 1)}}, "0 3 9 23 ");
+}
+
+// The second of a pair says nothing of the first: no direction of that moves it, be its derivative infinite or NaN.
+TEST(guarded, a_fold_derives_by_what_its_component_takes) {
+  auto x = filled<double>(2, 2);
+  x(0) = -1;
+  expect(
+      "input x: f64[?]\ninput v: f64[?]\n"
+      "monoid latest((a, b), (c, d)) = tuple(maximum(a, c), select(c >= a, d, b)) identity tuple(-9, 0) in_order\n"
+      "y = get<1>(fold(latest, m.in(0, 2), tuple(sqrt(x(m)), cast<f64>(m))))\noutput y, grad(y, x), jvp(y, x, v)",
+      {{"x", x}, {"v", filled<double>(2, 1)}}, "0 0 0 0 ");
+}
+
+// The quotient of the product by its element leaves a sum that may have no term: 0, and not 0 / NaN.
+TEST(guarded, a_sum_over_nothing_is_not_divided) {
+  expect(
+      "input x: f64[?, ?]\ninput v: f64[?, ?]\n"
+      "d(f) = prod(u.in(f, 0), graft(mean(k.in(1, 0), cast<f64>(0)), logsumexp(j.in(0, u), x(f, 0))))\n"
+      "output jvp(d, x, v)",
+      {{"x", filled<double>(1, 0, 0)}, {"v", filled<double>(1, 0, 0)}}, "0 ");
+}
+
+// A triangle has rows, if not for the first index of its outer loop: what none of them changes is computed before.
+TEST(guarded, a_scatter_over_a_triangle_does_not_repeat_a_reduction) {
+  const text_program program(
+      "y(j.in(0, 2)) = sum(over(k, s.in(0, 24), h.in(0, s).where(p(k) == j)), x(h) * max(t.in(0, 24), w(k) * x(t)))");
+  const auto p = filled<std::int64_t>(3, 1);
+  const auto w = filled<double>(3, 1), x = filled<double>(30, 1);
+  const std::string plan = program.explain({{"p", p}, {"w", w}, {"x", x}});
+  EXPECT_NE(plan.find("a scatter would compute it for each of its rows"), std::string::npos) << plan;
 }
 
 }  // namespace
