@@ -95,13 +95,13 @@ constexpr built text_parser::number_literal() {
     fits = fits && value <= ((std::uint64_t{1} << 63) - digit) / 10;
     value = 10 * value + digit;
   }
-  const double real = decimal::value_of(text_ + t.first, t.size);
   element type = element::i64;
   const bool typed = now().kind == token_kind::name && now().first == t.first + t.size;
   if (typed && !element_name(type)) {
     wrong(at_) << "expected an element type after the number, as in 2i32 or 0.5f16, found " << spelled(now()).text;
     return nothing_built;
   }
+  const double real = decimal::value_of(text_ + t.first, t.size, typed && is_floating(type) ? type : element::f64);
   if (typed && is_floating(type)) return {number(b_.g, type, real), false};
   if (typed && !whole)
     wrong(start) << "number: " << spelled(t).text << " is no whole number, as " << row(type).name << " asks";
