@@ -55,7 +55,9 @@ class rule_application {
       case op::neg:
       case op::cast:
       case op::select: return {like(n, values), like(n, shapes)};
-      case op::reduce: return monoid_of(g_, n) == monoid::sum ? pair{like(n, values), like(n, shapes)} : plain(n, values);
+      case op::reduce:
+        if (monoid_of(g_, n) != monoid::sum) return plain(n, values);
+        return {like(n, values), like(n, shapes)};
       default: return plain(n, values);
     }
   }
