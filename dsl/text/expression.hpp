@@ -22,8 +22,8 @@ SHEAF_HIDDEN inline constexpr infix_row infix_rows[] = {
 
 // Texts come from anybody, and what they nest every pass walks by recursion.
 constexpr bool text_parser::deeper() {
-  if (depth_ < 1000) return true;
-  wrong(at_) << "expression: nested deeper than 1000 levels; define parts of it";
+  if (depth_ < levels_) return true;
+  wrong(at_) << "expression: nested deeper than " << levels_ << " levels; define parts of it";
   return false;
 }
 
@@ -32,11 +32,12 @@ constexpr built text_parser::expression(int precedence) {
   ++depth_;
   built left = unary();
   for (int operators = 0; !failed(); ++operators) {
-    if (operators == 1000) wrong(at_) << "expression: more than 1000 operators in a row; define parts of it";
     const infix_row* found = nullptr;
     for (const infix_row& r : infix_rows)
       if (now().kind == token_kind::symbol && at(r.text) && r.precedence > precedence) found = &r;
     if (found == nullptr) break;
+    if (operators == levels_)
+      wrong(at_) << "expression: more than " << levels_ << " operators in a row; define parts of it";
     const int start = at_++;
     const built right = expression(found->precedence);
     const built args[] = {found->swapped ? right : left, found->swapped ? left : right};
