@@ -43,6 +43,9 @@ class builder : public rows_of_monoids {
     // Integers divide with floor, as their subscripts need it.
     if (kind == op::div && !is_floating(g.type(list[0])) && !is_floating(g.type(list[1])) && any_strong)
       kind = op::quotient;
+    // Numbers alone have no type yet: 1 / 3 is rounded to what it meets, as 0.25 is.
+    for (int k = 0; k < N && !any_strong && row(kind).result == result_type::floating; ++k)
+      list[k] = cast_to(g, element::f64, list[k]);
     return {make(g, kind, list[0], list[1], list[2]), !any_strong && first == 0};
   }
   constexpr built cast(element type, built e) { return {cast_to(g, type, e.id), false}; }

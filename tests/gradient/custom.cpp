@@ -78,8 +78,8 @@ TEST(custom_gradient, by_a_definition_of_rank_0) {
   EXPECT_EQ(numbers(both(grad(safe, x))(x = list<double>({0, 0}))), (list_of{0, 0}));
 }
 
-// What multiplies or divides the cotangent is evaluated, and read, where the definition is used, be it by slices of data,
-// a mask or a range: elsewhere 0 * inf would be NaN, and an index outside an error.
+// What multiplies or divides the cotangent is evaluated, and read, where the definition is used, be it by slices of
+// data, a mask or a range: elsewhere 0 * inf would be NaN, and an index outside an error.
 TEST(custom_gradient, nothing_outside_of_its_use) {
   constexpr auto t = axis<"t">;
   constexpr auto off = tensor<"off", std::int64_t, 1>;

@@ -1,5 +1,5 @@
-// Chains of 10,000 operations and more: by the kernels as by the reference, in time that grows as their length does, and
-// without the end of the stack.
+// Chains of 10,000 operations and more: by the kernels as by the reference, in time that grows as their length does,
+// and without the end of the stack.
 #include <gtest/gtest.h>
 
 #include <cmath>
