@@ -8,11 +8,15 @@
 
 #include <sheaf/dsl/graph/pack.hpp>
 #include <sheaf/dsl/text/parse.hpp>
+#include <sheaf/runtime/deep_stack.hpp>
 #include <sheaf/runtime/fail.hpp>
 
 namespace sheaf::inline v0_1 {
 
 namespace {
+
+constexpr std::size_t may_be_deep = 1000;  // characters
+constexpr int levels = 10000;
 
 using arguments_list = std::vector<named_argument>;
 
@@ -92,7 +96,9 @@ class text_program::implementation {
       key.append(a.name()).append(":").append(row(a.type()).name).append(std::to_string(a.rank())).append(" ");
     const std::lock_guard guard(lock_);
     std::unique_ptr<typed_program>& found = all_[key];
-    if (!found) found = std::make_unique<typed_program>(read(arguments), options_, runs_on_);
+    const auto make = [&] { found = std::make_unique<typed_program>(read(arguments), options_, runs_on_); };
+    if (!found && text_.size() < may_be_deep) make();
+    if (!found) runtime::on_deep_stack(make);
     return *found;
   }
   graph read(const arguments_list& arguments) const {
@@ -100,7 +106,7 @@ class text_program::implementation {
     for (const named_argument& a : arguments)
       rows.push_back({a.name().data(), static_cast<int>(a.name().size()), a.type(), a.rank()});
     try {
-      graph g = parse(text_.data(), static_cast<int>(text_.size()), rows.data(), static_cast<int>(rows.size()));
+      graph g = parse(text_.data(), static_cast<int>(text_.size()), rows.data(), static_cast<int>(rows.size()), levels);
       if (g.failed()) throw error(code::bad_argument, ("text: " + text_of(g.error)).c_str());
       return g;
     } catch (const std::length_error& many) {

@@ -21,7 +21,7 @@ constexpr bool is_nonzero(element type, const cell& c) { return is_floating(type
 
 constexpr cell converted(cell c, element from, element to) {
   if (is_floating(from)) return is_floating(to) ? c : cell{0, truncate_to(to, c.real)};
-  return is_floating(to) ? cell{static_cast<double>(c.integer), 0} : c;
+  return is_floating(to) ? cell{real_of(to, c.integer), 0} : c;
 }
 
 // What is asked to be the same: of f16 and bf16, which are computed in f32, what would be stored.

@@ -46,6 +46,7 @@ class natural {
     }
     while (!limbs_.empty() && limbs_.back() == 0) limbs_.pop();
   }
+  constexpr bool zero() const { return limbs_.empty(); }
   constexpr int compare(const natural& other) const {
     if (limbs_.size() != other.limbs_.size()) return limbs_.size() < other.limbs_.size() ? -1 : 1;
     for (int i = limbs_.size() - 1; i >= 0; --i)

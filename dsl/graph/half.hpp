@@ -86,6 +86,11 @@ SHEAF_HIDDEN constexpr double round_to(element type, double x) {
   }
 }
 
+// An integer as a floating number: the nearest f64 or f32, halves by way of f32, in which they are computed.
+SHEAF_HIDDEN constexpr double real_of(element type, std::int64_t x) {
+  return type == element::f64 ? static_cast<double>(x) : round_to(type, static_cast<double>(static_cast<float>(x)));
+}
+
 // Integers keep their low bits; a boolean is 1 where the number is not zero.
 SHEAF_HIDDEN constexpr std::int64_t wrap_to(element type, std::int64_t x) {
   switch (type) {

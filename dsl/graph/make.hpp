@@ -198,8 +198,9 @@ constexpr node_id simplify(graph& g, op kind, node_id a, node_id b, node_id c) {
 constexpr node_id cast_to(graph& g, element type, node_id a) {
   if (g.type(a) == type) return a;
   if (is_constant(g, a)) {
-    const double value = real_value(g, a);
-    return is_floating(g.type(a)) || is_floating(type) ? number(g, type, value) : integer(g, g[a].attribute, type);
+    if (is_floating(g.type(a))) return number(g, type, real_value(g, a));
+    const std::int64_t value = g[a].attribute;
+    return is_floating(type) ? number(g, type, real_of(type, value)) : integer(g, value, type);
   }
   return g.intern(op::cast, type, 0, &a, 1);
 }
@@ -286,6 +287,19 @@ constexpr node_id extent(graph& g, node_id tensor, int dimension) {
   const std::int64_t known = g.static_extents[dimension_place(g, tensor, dimension)];
   if (known != dynamic) return integer(g, known);
   return g.intern(op::extent, element::i64, dimension, &tensor, 1);
+}
+
+// The extent where it is static, else `dynamic`.
+constexpr std::int64_t static_extent(const graph& g, node_id tensor, int dimension) {
+  if (g.kind(tensor) != op::define) return g.static_extents[dimension_place(g, tensor, dimension)];
+  const node_id idx = g.arg(tensor, 1 + dimension), low = g.arg(idx, 0), high = g.arg(idx, 1);
+  return is_constant(g, low) && is_constant(g, high) ? g[high].attribute - g[low].attribute : dynamic;
+}
+// Is a subscript a number outside of the tensor, whatever the extents of a call?
+constexpr bool is_outside(const graph& g, node_id tensor, int dimension, node_id subscript) {
+  if (!is_constant(g, subscript)) return false;
+  const std::int64_t value = g[subscript].attribute, size = static_extent(g, tensor, dimension);
+  return value < 0 || (size != dynamic && value >= size);
 }
 
 constexpr node_id define(graph& g, name_id name, node_id body, const node_id* indices, int rank) {

@@ -273,11 +273,13 @@ class definition_printer {
     if (g_[n].count > 1) out_.push(')');
   }
 
-  // A subscript that gives its index no extent: said only where it would give one.
+  // A subscript that gives its index no extent: said only where it would give one. And a number outside, never read.
   constexpr bool needs_guard(node_id n) const {
-    bool direct = false;
-    for (int k = 1; k < g_[n].count && g_[n].attribute != 0; ++k) direct = direct || is_axis(g_.arg(n, k));
-    return direct;
+    bool needs = false;
+    for (int k = 1; k < g_[n].count; ++k)
+      needs = needs || (g_[n].attribute != 0 && is_axis(g_.arg(n, k))) ||
+              is_outside(g_, g_.arg(n, 0), k - 1, g_.arg(n, k));
+    return needs;
   }
 
   constexpr void call(const char* function, node_id n) {

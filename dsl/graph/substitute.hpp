@@ -88,47 +88,6 @@ constexpr node_id substitute(graph& g, node_id root, node_id from, node_id to) {
   return from == to ? root : substitution(g, &from, &to, 1)(root);
 }
 
-// An expression with one tensor in the place of another of the same shape, in the definitions it reads too.
-class retargeting {
- public:
-  constexpr retargeting(graph& g, node_id from, node_id to) : g_(g), from_(from), to_(to) {
-    done_.resize(g.size(), no_node);
-  }
-  constexpr node_id operator()(node_id n) {
-    if (n == from_) return to_;
-    if (n < from_) return n;
-    if (done_[n] == no_node) {
-      const node_id made = rebuild(n);
-      done_[n] = made;
-    }
-    return done_[n];
-  }
-
- private:
-  constexpr node_id rebuild(node_id n) {
-    flat<node_id> list;
-    bool changed = false;
-    for (int k = 0; k < g_[n].count; ++k) {
-      const node_id a = g_.arg(n, k);
-      list.push((*this)(a));
-      changed = changed || list.back() != a;
-    }
-    if (!changed) return n;
-    const node same = g_[n];
-    if (same.kind == op::cast) return cast_to(g_, same.type, list[0]);
-    if (is_elementwise(same.kind))
-      return make(g_, same.kind, list[0], list.size() > 1 ? list[1] : no_node, list.size() > 2 ? list[2] : no_node);
-    if (same.kind == op::reduce)
-      return reduce(g_, static_cast<monoid>(same.attribute), list[0], list[1], list.data() + 2, list.size() - 2);
-    return g_.intern(same.kind, same.type, same.attribute, list.data(), list.size());
-  }
-
-  graph& g_;
-  node_id from_, to_;
-  flat<node_id> done_;  // by node
-};
-constexpr node_id retargeted(graph& g, node_id n, node_id from, node_id to) { return retargeting(g, from, to)(n); }
-
 // The body of a definition at the given subscripts.
 constexpr node_id inlined(graph& g, node_id definition, const node_id* subscripts) {
   flat<node_id> from, to;

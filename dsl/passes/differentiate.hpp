@@ -10,6 +10,7 @@
 // like that. Shown by tests/static/differentiate.cpp and tests/gradient.
 #pragma once
 #include <sheaf/dsl/passes/monoid_derivative.hpp>
+#include <sheaf/dsl/passes/rule_of_gradient.hpp>
 #include <sheaf/dsl/passes/running_derivative.hpp>
 
 namespace sheaf::inline v0_1 {
@@ -163,7 +164,7 @@ class differentiation {
       if (r.definition != definition || !dependent_[r.by]) continue;
       flat<node_id> own;
       for (int d = 0; d < tensor_rank(g_, r.by); ++d) own.push(r.by == x_ ? outputs_[d] : g_.arg(r.by, 1 + d));
-      const node_id part = inlined(g_, retargeted(g_, r.contribution, r.cotangent, cotangent), own.data());
+      const node_id part = inlined(g_, rule_application(g_, r, cotangent, dy)(r.contribution), own.data());
       add(r.by, part);
     }
   }

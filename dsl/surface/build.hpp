@@ -43,6 +43,9 @@ class builder : public rows_of_monoids {
     // Integers divide with floor, as their subscripts need it.
     if (kind == op::div && !is_floating(g.type(list[0])) && !is_floating(g.type(list[1])) && any_strong)
       kind = op::quotient;
+    // Numbers alone have no type yet: 1 / 3 is rounded to what it meets, as 0.25 is.
+    for (int k = 0; k < N && !any_strong && row(kind).result == result_type::floating; ++k)
+      list[k] = cast_to(g, element::f64, list[k]);
     return {make(g, kind, list[0], list[1], list[2]), !any_strong && first == 0};
   }
   constexpr built cast(element type, built e) { return {cast_to(g, type, e.id), false}; }
@@ -98,7 +101,8 @@ class builder : public rows_of_monoids {
         fail() << "tensor " << tensor_name(tensor.id) << ": subscript " << d << " is "
                << row(g.type(subscripts[d].id)).name << ", expected an integer";
       list.push(cast_to(g, element::i64, subscripts[d].id));
-      if (access != skipping) check_static_subscript(tensor.id, d, list.back());
+      // What is guarded may never be read.
+      if (access == checked) check_static_subscript(tensor.id, d, list.back());
     }
     const node_id id = g.intern(op::load, g.type(tensor.id), access, list.data(), list.size());
     if (access == skipping && !skips_.contains(id)) skips_.push(id);
@@ -372,12 +376,10 @@ class builder : public rows_of_monoids {
     built result;
   };
   constexpr void check_static_subscript(node_id tensor, int d, node_id e) {
-    const node_id size = extent(g, tensor, d);
-    if (!is_constant(g, e)) return;
-    const std::int64_t value = g[e].attribute;
-    if (value < 0 || (is_constant(g, size) && value >= g[size].attribute))
-      fail() << "tensor " << tensor_name(tensor) << ": subscript " << d << " is " << value << ", expected 0 to "
-             << (is_constant(g, size) ? (detail::sentence{} << g[size].attribute - 1).text : "its extent - 1");
+    const std::int64_t size = static_extent(g, tensor, d);
+    if (is_outside(g, tensor, d, e))
+      fail() << "tensor " << tensor_name(tensor) << ": subscript " << d << " is " << g[e].attribute << ", expected 0 to "
+             << (size != dynamic ? (detail::sentence{} << size - 1).text : "its extent - 1");
   }
 
   bool requires_ = false;  // is there a node that only some evaluations may meet?

@@ -217,7 +217,7 @@ class resolver {
     return words.text;
   }
 
-  static constexpr int skipping = 2;
+  static constexpr int checked = 0, skipping = 2;
   flat<node_id> skips_, skipped_;  // loads that skip, and those that a reduction answers for
   flat<declared_size> declared_;
 

@@ -22,8 +22,8 @@ SHEAF_HIDDEN inline constexpr infix_row infix_rows[] = {
 
 // Texts come from anybody, and what they nest every pass walks by recursion.
 constexpr bool text_parser::deeper() {
-  if (depth_ < 1000) return true;
-  wrong(at_) << "expression: nested deeper than 1000 levels; define parts of it";
+  if (depth_ < levels_) return true;
+  wrong(at_) << "expression: nested deeper than " << levels_ << " levels; define parts of it";
   return false;
 }
 
@@ -32,11 +32,12 @@ constexpr built text_parser::expression(int precedence) {
   ++depth_;
   built left = unary();
   for (int operators = 0; !failed(); ++operators) {
-    if (operators == 1000) wrong(at_) << "expression: more than 1000 operators in a row; define parts of it";
     const infix_row* found = nullptr;
     for (const infix_row& r : infix_rows)
       if (now().kind == token_kind::symbol && at(r.text) && r.precedence > precedence) found = &r;
     if (found == nullptr) break;
+    if (operators == levels_)
+      wrong(at_) << "expression: more than " << levels_ << " operators in a row; define parts of it";
     const int start = at_++;
     const built right = expression(found->precedence);
     const built args[] = {found->swapped ? right : left, found->swapped ? left : right};
@@ -95,13 +96,13 @@ constexpr built text_parser::number_literal() {
     fits = fits && value <= ((std::uint64_t{1} << 63) - digit) / 10;
     value = 10 * value + digit;
   }
-  const double real = decimal::value_of(text_ + t.first, t.size);
   element type = element::i64;
   const bool typed = now().kind == token_kind::name && now().first == t.first + t.size;
   if (typed && !element_name(type)) {
     wrong(at_) << "expected an element type after the number, as in 2i32 or 0.5f16, found " << spelled(now()).text;
     return nothing_built;
   }
+  const double real = decimal::value_of(text_ + t.first, t.size, typed && is_floating(type) ? type : element::f64);
   if (typed && is_floating(type)) return {number(b_.g, type, real), false};
   if (typed && !whole)
     wrong(start) << "number: " << spelled(t).text << " is no whole number, as " << row(type).name << " asks";

@@ -1,6 +1,7 @@
-// The f64 nearest to a decimal, halves to even: what decimal.hpp writes reads back as the same number.
+// The number of a type nearest to a decimal, halves to even, rounded once however many digits it has: what decimal.hpp
+// writes reads back as the same number.
 // Input: digits with an optional point and exponent. Output: the number; infinity beyond the largest.
-// Shown by tests/static/text.cpp.
+// Shown by tests/static/text.cpp, tests/text/numbers.cpp.
 #pragma once
 #include <sheaf/dsl/graph/decimal.hpp>
 
@@ -14,8 +15,12 @@ constexpr double times_power_of_two(double x, int exponent) {
   return x;
 }
 
+// How what does not fit 53 bits is rounded: to odd where a narrower type is rounded to afterwards, which then is as if
+// there had been one rounding (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums", 2008).
+enum class last_bit { to_even, to_odd };
+
 // numerator / denominator, neither 0, rounded once.
-constexpr double quotient(natural numerator, natural denominator) {
+constexpr double quotient(natural numerator, natural denominator, last_bit rounding) {
   int exponent = 0;
   for (;; ++exponent) {
     natural twice = denominator;
@@ -34,47 +39,74 @@ constexpr double quotient(natural numerator, natural denominator) {
     numerator.multiply(2);
   }
   const int rest = numerator.compare(denominator);
-  if (rest > 0 || (rest == 0 && mantissa % 2 == 1)) ++mantissa;
+  if (rounding == last_bit::to_odd)
+    mantissa |= !numerator.zero();
+  else if (rest > 0 || (rest == 0 && mantissa % 2 == 1))
+    ++mantissa;
   return times_power_of_two(static_cast<double>(mantissa), exponent - bits + 1);
 }
 
-constexpr double value_of(const char* text, int size) {
-  natural all(0);
-  std::uint64_t small = 0;
-  int count = 0, point = 0, exponent = 0, sign = 1;
-  bool fraction = false, power = false;
-  for (int i = 0; i < size; ++i) {
-    const char c = text[i];
-    if (c == '.')
+// The digits of a decimal as a whole number times 10^scale, and how many they are from the first that is not 0.
+struct scanned {
+  natural whole{0};
+  std::uint64_t small = 0;  // the same, of the first 19 digits
+  std::int64_t scale = 0;
+  int count = 0;
+};
+
+// No number, and no middle of two, has more digits than 768; of those beyond it counts whether one is not 0.
+inline constexpr int most_digits = 800;
+
+constexpr scanned scan(const char* text, int size) {
+  constexpr std::int64_t most = std::int64_t{1} << 40;  // no text is as long
+  scanned s;
+  std::int64_t exponent = 0;
+  int i = 0;
+  bool fraction = false, rest = false;
+  for (; i < size && text[i] != 'e' && text[i] != 'E'; ++i) {
+    if (text[i] == '.') {
       fraction = true;
-    else if (c == 'e' || c == 'E')
-      power = true;
-    else if (c == '-')
-      sign = -1;
-    else if (c == '+')
       continue;
-    else if (power)
-      exponent = exponent < 100000 ? 10 * exponent + (c - '0') : exponent;
-    else {
-      all.multiply(10);
-      all.add(natural(static_cast<std::uint64_t>(c - '0')));
-      small = 10 * small + static_cast<std::uint64_t>(c - '0');
-      count += small > 0;
-      point += fraction;
     }
+    const std::uint32_t digit = static_cast<std::uint32_t>(text[i] - '0');
+    const bool kept = s.count < most_digits;
+    s.scale += (kept ? 0 : 1) - (fraction ? 1 : 0);
+    rest = rest || (!kept && digit != 0);
+    if (!kept || (s.count == 0 && digit == 0)) continue;
+    s.whole.multiply(10);
+    s.whole.add(natural(digit));
+    if (s.count++ < 19) s.small = 10 * s.small + digit;
   }
-  const int scale = sign * exponent - point;
-  if (count == 0) return 0;
+  if (rest) {
+    s.whole.multiply(10);
+    s.whole.add(natural(1));
+    --s.scale;
+    ++s.count;
+  }
+  const bool down = i + 1 < size && text[i + 1] == '-';
+  for (++i; i < size; ++i)
+    if (text[i] >= '0' && text[i] <= '9' && exponent < most) exponent = 10 * exponent + (text[i] - '0');
+  s.scale += down ? -exponent : exponent;
+  return s;
+}
+
+constexpr double value_of(const char* text, int size, element type = element::f64) {
+  const scanned s = scan(text, size);
+  const last_bit rounding = type == element::f64 ? last_bit::to_even : last_bit::to_odd;
+  if (s.count == 0) return 0;
+  if (s.scale + s.count > 310) return math::infinity;
+  if (s.scale + s.count < -330) return 0;
   double ten = 1;
-  for (int i = 0; i < (scale < 0 ? -scale : scale) && i < 22; ++i) ten *= 10;
-  if (count <= 15 && scale >= -22 && scale <= 22)  // both exact, so one rounding
-    return scale < 0 ? static_cast<double>(small) / ten : static_cast<double>(small) * ten;
-  if (scale + count > 310) return math::infinity;
-  if (scale + count < -330) return 0;
-  natural one(1);
-  for (int i = 0; i < scale; ++i) all.multiply(10);
-  for (int i = 0; i < -scale; ++i) one.multiply(10);
-  return quotient(all, one);
+  for (std::int64_t i = 0; i < (s.scale < 0 ? -s.scale : s.scale) && i < 22; ++i) ten *= 10;
+  const bool exact = s.count <= 15 && s.scale >= -22 && s.scale <= 22;  // both, so one rounding
+  if (exact && (s.scale == 0 || rounding == last_bit::to_even)) {
+    const double whole = static_cast<double>(s.small);
+    return round_to(type, s.scale < 0 ? whole / ten : whole * ten);
+  }
+  natural whole = s.whole, one(1);
+  for (std::int64_t i = 0; i < s.scale; ++i) whole.multiply(10);
+  for (std::int64_t i = 0; i < -s.scale; ++i) one.multiply(10);
+  return round_to(type, quotient(whole, one, rounding));
 }
 
 }  // namespace decimal

@@ -8,8 +8,10 @@
 
 namespace sheaf::inline v0_1 {
 
-constexpr graph parse(const char* text, int size, const text_argument* arguments = nullptr, int count = 0) {
-  return detail::text_parser(text, size, arguments, count).run();
+// levels: how deep an expression may be nested, and how many operators may stand in a row; each takes some KB of stack.
+constexpr graph parse(const char* text, int size, const text_argument* arguments = nullptr, int count = 0,
+                      int levels = 1000) {
+  return detail::text_parser(text, size, arguments, count, levels).run();
 }
 
 }  // namespace sheaf::inline v0_1

@@ -20,13 +20,17 @@ struct text_argument {
 
 namespace detail {
 
+SHEAF_HIDDEN inline constexpr const char* derivatives[] = {"grad", "vjp", "jvp"};
+SHEAF_HIDDEN inline constexpr int most_named = 8;  // of the names that a mistake lists
+SHEAF_HIDDEN inline constexpr int most_depth = 30000;  // of operations, through definitions
+
 // Addresses that stand for inputs with automatic names, as types do in C++.
 SHEAF_HIDDEN inline constexpr char text_symbols[256] = {};
 
 class text_parser {
  public:
-  constexpr text_parser(const char* text, int size, const text_argument* arguments, int count)
-      : text_(text), arguments_(arguments), argument_count_(count), tokens_(tokens_of(text, size)) {}
+  constexpr text_parser(const char* text, int size, const text_argument* arguments, int count, int levels)
+      : text_(text), arguments_(arguments), argument_count_(count), levels_(levels), tokens_(tokens_of(text, size)) {}
 
   // A graph whose `error` is "line 2, column 14: SENTENCE" where the text is wrong.
   constexpr graph run();
@@ -79,6 +83,11 @@ class text_parser {
     return i == t.size && word[i] == 0 && t.size > 0;
   }
   constexpr bool at(const char* word) const { return is(now(), word); }
+  constexpr bool at_derivative() const {
+    bool here = false;
+    for (const char* word : derivatives) here = here || at(word);
+    return here && is(ahead(1), "(");
+  }
   constexpr bool accept(const char* word) {
     const bool here = at(word);
     at_ += here;
@@ -139,6 +148,7 @@ class text_parser {
   constexpr int line_end() const;
   constexpr void finish_line();
   constexpr bool deeper();  // false, with a sentence, where it is too deep
+  constexpr void expect_shallow(node_id definition, int start);
   constexpr void skip_to_end();
   constexpr graph placed_error();
 
@@ -149,6 +159,7 @@ class text_parser {
   constexpr void custom_rules(name_id definition, node_id made);
   constexpr void custom_line(node_id made);
   constexpr void expect_customs();
+  constexpr void list_customs();
   constexpr void check_line();
   constexpr bool is_fixed(node_id n) const;
   constexpr void expect_line();
@@ -206,7 +217,7 @@ class text_parser {
 
   const char* text_;
   const text_argument* arguments_;
-  int argument_count_;
+  int argument_count_, levels_;
   flat<token> tokens_;
   int at_ = 0, place_ = -1, depth_ = 0;
   builder b_;
@@ -219,6 +230,8 @@ class text_parser {
   flat<monoid_line> monoids_;
   flat<node_id> companions_;  // what cotangent(y) and tangent(x) were asked of: y, or -2 - x
   flat<written_derivative> derivatives_;
+  flat<int> customs_;         // the tokens `custom` that start a line
+  flat<int> depths_;          // by node: how many operations are one within another
   bool any_output_ = false, takes_parts_ = false;  // may a line `where` follow?
   node_id custom_ = no_node, custom_cotangent_ = no_node;  // within a line `custom`
 };

@@ -8,15 +8,20 @@ namespace sheaf::inline v0_1::detail {
 // custom y by x(i, j) = e: the part of x's gradient that comes through y; `cotangent(y)` in e is y's cotangent.
 constexpr bool text_parser::has_custom(name_id definition) const { return next_custom(0, definition) >= 0; }
 constexpr int text_parser::next_custom(int from, name_id definition) const {
-  for (int t = from; t + 1 < tokens_.size(); ++t) {
-    const bool first = t == 0 || tokens_[t - 1].kind == token_kind::line_end;
-    if (!first || !is(tokens_[t], "custom") || tokens_[t + 1].kind != token_kind::name) continue;
-    const text_range name = b_.g.names[definition];
-    bool same = name.size == tokens_[t + 1].size;
+  const text_range name = b_.g.names[definition];
+  for (const int t : customs_) {
+    bool same = t >= from && name.size == tokens_[t + 1].size;
     for (int i = 0; same && i < name.size; ++i) same = b_.g.text[name.first + i] == text_[tokens_[t + 1].first + i];
     if (same) return t;
   }
   return -1;
+}
+// Definitions ask for their rules: the lines are listed once.
+constexpr void text_parser::list_customs() {
+  for (int t = 0; t + 1 < tokens_.size(); ++t) {
+    const bool first = t == 0 || tokens_[t - 1].kind == token_kind::line_end;
+    if (first && is(tokens_[t], "custom")) customs_.push(t);
+  }
 }
 // What rules differentiate by comes before what they are rules of.
 constexpr void text_parser::custom_inputs(name_id definition) {
@@ -67,11 +72,15 @@ constexpr void text_parser::custom_line(node_id made) {
 
 // Each such line is one of a definition.
 constexpr void text_parser::expect_customs() {
-  for (int t = 0; t + 1 < tokens_.size() && !failed(); ++t) {
-    if (!is(tokens_[t], "custom") || (t > 0 && tokens_[t - 1].kind != token_kind::line_end)) continue;
+  for (const int t : customs_) {
     const tensor_row* row = row_of(known_name(tokens_[t + 1]));
-    if (row == nullptr || !row->defined)
-      wrong(t + 1) << "custom: expected a definition of this text, found " << spelled(tokens_[t + 1]).text;
+    if (failed() || (row != nullptr && row->defined)) continue;
+    complaint said = wrong(t + 1);
+    said << "custom: expected a definition of this text, found " << spelled(tokens_[t + 1]).text;
+    int named = 0;
+    for (const tensor_row& r : tensors_)
+      if (r.defined && named++ < most_named) said << (named == 1 ? "; it has " : ", ") << text_of(r.name).text;
+    if (named > most_named) said << ", ...";
   }
 }
 

@@ -85,7 +85,7 @@ constexpr void text_parser::one_policy(policies& p, int& ties_count, int& emptie
 constexpr bool text_parser::domains(flat<bound_axis>& axes, sentence& over) {
   if (!at("over")) {
     if (now().kind != token_kind::name || !(is(ahead(1), ",") || is(ahead(1), ".") || is(ahead(1), ")"))) return false;
-    if (row_of(known_name(now())) != nullptr && now().primes == 0) return false;
+    if (row_of(known_name(now())) != nullptr && now().primes == 0 && !is(ahead(1), ".")) return false;
     axes.push(domain(over));
     return true;
   }

@@ -49,6 +49,7 @@ constexpr bool text_parser::skip_line() {
 }
 
 constexpr graph text_parser::run() {
+  list_customs();
   while (!failed() && now().kind != token_kind::end) {
     if (now().kind == token_kind::line_end) {
       ++at_;
@@ -240,12 +241,11 @@ constexpr node_id text_parser::defined_as(name_id called, const flat<bound_axis>
                      << " stands twice among its indices";
   }
   if (failed()) return no_node;
-  for (const char* word : {"grad", "vjp", "jvp"})
-    if (axes.empty() && at(word) && is(ahead(1), "(") && closing(at_ + 1) + 1 == end) {
-      const node_id made = derivative_call(called).node;
-      if (!failed()) b_.give_name(made);
-      return made;
-    }
+  if (axes.empty() && at_derivative() && closing(at_ + 1) + 1 == end) {
+    const node_id made = derivative_call(called).node;
+    if (!failed()) b_.give_name(made);
+    return made;
+  }
   if (has_custom(called)) custom_inputs(called);
   built body = expression();
   finish_line();
@@ -255,7 +255,22 @@ constexpr node_id text_parser::defined_as(name_id called, const flat<bound_axis>
   list.push({});  // never empty
   const node_id made = b_.definition(called, body.id, list.data(), axes.size());
   settle(start);
+  expect_shallow(made, start);
   return made;
+}
+
+// Definitions of definitions are one expression to passes, which walk it by recursion.
+constexpr void text_parser::expect_shallow(node_id definition, int start) {
+  const graph& g = b_.g;
+  while (depths_.size() < g.size()) {
+    const node_id n = depths_.size();
+    int deepest = 0;
+    for (int k = 0; k < g[n].count; ++k) deepest = depths_[g.arg(n, k)] > deepest ? depths_[g.arg(n, k)] : deepest;
+    depths_.push(deepest + 1);
+  }
+  if (!failed() && depths_[definition] > most_depth)
+    wrong(start) << "definition " << text_of(label_of(definition)).text << ": more than " << most_depth
+                 << " operations one within another, those of the definitions that it reads counted";
 }
 
 // Where the parenthesis that opens at `token` closes.
@@ -286,11 +301,10 @@ constexpr node_id text_parser::one_output() {
   const int start = at_;
   const bool called = now().kind == token_kind::name && row_of(known_name(now())) != nullptr;
   bool whole = called && (is(ahead(1), ",") || ahead(1).kind != token_kind::symbol);
-  for (const char* word : {"grad", "vjp", "jvp"})
-    if (at(word) && is(ahead(1), "(")) {
-      const int last = closing(at_ + 1);
-      whole = last >= 0 && (is(tokens_[last + 1], ",") || tokens_[last + 1].kind != token_kind::symbol);
-    }
+  if (at_derivative()) {
+    const int last = closing(at_ + 1);
+    whole = last >= 0 && (is(tokens_[last + 1], ",") || tokens_[last + 1].kind != token_kind::symbol);
+  }
   if (whole) {
     const tensor_part t = tensor_here();
     if (failed()) return no_node;

@@ -24,9 +24,8 @@ constexpr name_id text_parser::label_of(node_id tensor) const {
 // A name, or grad(...) and its kin.
 constexpr text_parser::tensor_part text_parser::tensor_here() {
   if (failed()) return {};
+  if (at_derivative()) return derivative_call(-1);
   if (!now().quoted && is(ahead(1), "(")) {
-    for (const char* word : {"grad", "vjp", "jvp"})
-      if (at(word)) return derivative_call(-1);
     for (const char* word : {"cotangent", "tangent"})
       if (at(word)) return companion(word);
   }
@@ -69,7 +68,7 @@ constexpr node_id text_parser::differentiated_part(sentence& label) {
   const int start = at_;
   const bool plain = now().kind == token_kind::name && (is(ahead(1), ",") || is(ahead(1), "("));
   bool tensor = plain && row_of(known_name(now())) != nullptr && is(ahead(1), ",");
-  for (const char* word : {"grad", "vjp", "jvp"}) tensor = tensor || (at(word) && plain && !now().quoted);
+  tensor = tensor || at_derivative();
   if (tensor) {
     const tensor_part t = tensor_here();
     if (!failed() && at(",")) {

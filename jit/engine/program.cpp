@@ -17,6 +17,7 @@
 #include <sheaf/jit/engine/words.hpp>
 #include <sheaf/jit/plan/shape_facts.hpp>
 #include <sheaf/runtime/array.hpp>
+#include <sheaf/runtime/deep_stack.hpp>
 #include <sheaf/runtime/fail.hpp>
 #include <sheaf/runtime/settings.hpp>
 
@@ -291,7 +292,10 @@ const kernel* prepare(program* p, const sheaf_tensor* tensors, promise* indices)
   if (k == nullptr) {
     const std::lock_guard lock(p->making);
     k = find(*p, key, size);
-    if (k == nullptr) k = make_kernel(*p, tensors, key, size, indices);
+    const auto make = [&] { k = make_kernel(*p, tensors, key, size, indices); };
+    // A GPU's context belongs to the thread.
+    const bool deep = p->g.size() > runtime::deep_graph && p->runs_on != backend::gpu;
+    if (k == nullptr) deep ? runtime::on_deep_stack(make) : make();
   }
   if (indices != nullptr) indices->at(k);
   return k;

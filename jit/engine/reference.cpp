@@ -4,6 +4,7 @@
 #include <sheaf/jit/engine/failure.hpp>
 #include <sheaf/jit/engine/runner.hpp>
 #include <sheaf/jit/engine/words.hpp>
+#include <sheaf/runtime/deep_stack.hpp>
 #include <sheaf/runtime/fail.hpp>
 
 namespace sheaf::inline v0_1::jit {
@@ -81,7 +82,10 @@ class reference_runner final : public runner {
       inputs.push(value);
     }
     flat<tensor_value> outputs;
-    if (const evaluation_status status = evaluate(g_, inputs, outputs); !status.ok()) fail_with(status);
+    evaluation_status status;
+    const auto work = [&] { status = evaluate(g_, inputs, outputs); };
+    g_.size() > runtime::deep_graph ? runtime::on_deep_stack(work) : work();
+    if (!status.ok()) fail_with(status);
     for (int o = 0; o < outputs.size(); ++o) {
       const sheaf_tensor& out = tensors[g_.inputs.size() + o];
       each_position(arguments_.output_extents[static_cast<std::size_t>(o)], out.strides,

@@ -152,7 +152,7 @@ struct statement {
   value mask = none;  // lanes (or the scalar) whose mask is false are left alone
   access how = access::uniform;
   bool non_temporal = false;  // store by non-temporal stores: the buffer is large and not read again soon
-  bool half_line = false;     // prefetch: of so many lanes as the loop takes, the first half line
+  bool half_line = false;     // prefetch: of so many lanes as the loop takes, the first half
   bool l2 = false;            // prefetch: into L2
   bool adds = false;          // store: added to what is there, by one of many threads at a time; on a GPU
   std::vector<value> subscripts;

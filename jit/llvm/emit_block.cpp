@@ -1,7 +1,7 @@
 // Statements and loops. A serial loop tests once before it and then at its end, so that no later pass has to iteration
 // it. A vector loop runs over whole groups of lanes without masks, then once more, masked, over what is left; both are
 // the same code, so a result does not depend on which of them computed it. A size-optimised loop is one that is always
-// masked: half line the code to compile, but it costs 15% of a softmax's run time in L1.
+// masked: half the code to compile, but it costs 15% of a softmax's run time in L1.
 #include <sheaf/jit/llvm/emitter.hpp>
 
 namespace sheaf::inline v0_1::llvm_backend {

@@ -21,7 +21,14 @@ function_emitter::function_emitter(emitter& owner, const ir::kernel& k, Function
       values(k.instructions.size()),
       cells(k.instructions.size()),
       counters(k.loop_names.size()),
-      buffers(owner.source.buffers.size()) {}
+      buffers(owner.source.buffers.size()) {
+  // As many are live at once as a gradient of a chain has: inline, the register allocator's time is their square.
+  constexpr int most_inline = 128;
+  int calls = 0;
+  for (const ir::instruction& i : k.instructions)
+    calls += i.code == ir::opcode::elementwise && is_math(i.what);
+  outlines = calls > most_inline;
+}
 
 AllocaInst* function_emitter::stack_slot(Type* type, const char* name) {
   builder at(prologue, InstSimplifyFolder(m.module.getDataLayout()));

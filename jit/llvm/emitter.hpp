@@ -78,6 +78,7 @@ struct function_emitter {
   llvm::Value* zero_slot = nullptr;  // 64 bytes of zeros that a masked-off load reads
   llvm::Value* sink_slot = nullptr;  // 64 bytes that a masked-off store writes
   bool stores_plainly = false;       // whatever the statement says
+  bool outlines = false;             // functions of numbers are called: inline, so many would take LLVM minutes
   bool streams = false;              // stores by non-temporal stores were made: they are ordered before the return
 
   const ir::instruction& instruction(ir::value v) const { return kernel.instructions[static_cast<std::size_t>(v)]; }
@@ -164,6 +165,7 @@ llvm::Value* splat(function_emitter& f, llvm::Value* x, int lanes);  // a vector
 llvm::Constant* iota(llvm::LLVMContext& context, int bits, int lanes);
 
 // math.cpp. Halves are held as f32, so the type of the arguments says which of two it is.
+bool is_math(op what);  // has math.cpp a row for it?
 llvm::Value* emit_math(function_emitter& f, op what, std::span<llvm::Value* const> args);
 // math_division.cpp: the lanes of `a` by one number, the same bits as of the instruction.
 llvm::Value* emit_division_by_one(function_emitter& f, llvm::Value* a, llvm::Value* divisor);

@@ -4,6 +4,8 @@
 // bit may differ). NaN gives NaN, overflow infinity, subnormals are kept. Coefficients: scripts/fit_math.py. What they
 // cost beside libmvec and SLEEF, and their errors: docs/math.md. Bounds shown by tests/jit/math.cpp, in units of the
 // last place: exp 1, log 1, expm1 2, log1p 2, sigmoid 2, tanh 3, erf 2, sin 2, cos 2, pow 1.5.
+#include <algorithm>
+
 #include <llvm/IR/IntrinsicsX86.h>
 
 #include <sheaf/jit/llvm/math.hpp>
@@ -244,16 +246,47 @@ Value* exp_of_lanes(function_emitter& f, unsigned width, Value* x) {
   return result;
 }
 
+// A call of the function as one of the module's own, of one register; the bits are the same.
+Value* outlined(function_emitter& f, op what, std::span<Value* const> args) {
+  Type* const type = args[0]->getType();
+  std::string name = "math." + std::to_string(static_cast<int>(what));
+  name += type->getScalarType()->isDoubleTy() ? ".f64" : ".f32";
+  if (const auto* vector = dyn_cast<FixedVectorType>(type)) name += "x" + std::to_string(vector->getNumElements());
+  Function* fn = f.m.module.getFunction(name);
+  if (fn == nullptr) {
+    const std::vector<Type*> types(args.size(), type);
+    fn = Function::Create(FunctionType::get(type, types, false), Function::InternalLinkage, name, f.m.module);
+    for (const char* same : {"target-cpu", "target-features", "prefer-vector-width"})
+      if (f.function->hasFnAttribute(same)) fn->addFnAttr(f.function->getFnAttribute(same));
+    fn->addFnAttr(Attribute::NoInline);
+    fn->addFnAttr(Attribute::NoUnwind);
+    function_emitter inner(f.m, f.kernel, fn);
+    inner.outlines = false;
+    std::vector<Value*> parameters;
+    for (Argument& a : fn->args()) parameters.push_back(&a);
+    inner.build.CreateRet(in_one_register(inner, what, parameters));
+    BranchInst::Create(inner.prologue->getNextNode(), inner.prologue);
+  }
+  return f.build.CreateCall(fn, {args.data(), args.size()});
+}
+
 }  // namespace
+
+bool is_math(op what) {
+  constexpr op all[] = {op::exp,     op::log,  op::expm1, op::log1p, op::sigmoid,
+                        op::tanh,    op::erf,  op::sin,   op::cos,   op::pow};
+  return std::find(std::begin(all), std::end(all), what) != std::end(all);
+}
 
 Value* emit_math(function_emitter& f, op what, std::span<Value* const> args) {
   const auto* vector = dyn_cast<FixedVectorType>(args[0]->getType());
   const unsigned lanes = vector ? vector->getNumElements() : 1;
   const auto width =
       static_cast<unsigned>(f.m.target.register_bytes()) / (args[0]->getType()->getScalarSizeInBits() / 8);
-  if (lanes <= width) return in_one_register(f, what, args);
-  if (what == op::exp && f.m.target.avx2 && !f.m.target.avx512) return exp_of_lanes(f, width, args[0]);
-  return by_registers(f, width, args, [&](const auto& parts) { return in_one_register(f, what, parts); });
+  const auto once = f.outlines ? outlined : in_one_register;
+  if (lanes <= width) return once(f, what, args);
+  if (!f.outlines && what == op::exp && f.m.target.avx2 && !f.m.target.avx512) return exp_of_lanes(f, width, args[0]);
+  return by_registers(f, width, args, [&](const auto& parts) { return once(f, what, parts); });
 }
 
 }  // namespace sheaf::inline v0_1::llvm_backend

@@ -40,15 +40,15 @@ class placement {
 
   // Divisions and functions of few values in the innermost of many iterations: read from an array they cost a load.
   bool repeats_much(node_id n, const std::vector<node_id>& loops) {
-    if (!is_elementwise(g_.kind(n)) || !is_floating(g_.type(n)) || g_.free[n].empty() || !is_slow(g_, n)) return false;
+    if (!is_elementwise(g_.kind(n)) || !is_floating(g_.type(n)) || g_.free[n].empty()) return false;
     index_set prefix, all;
     for (const node_id idx : loops) {
       if (!g_.free[n].within(prefix)) prefix.insert(g_.ordinal(idx));
       all.insert(g_.ordinal(idx));
     }
     const double placed = known_.trips(prefix), needed = known_.trips(g_.free[n]);
-    if (placed < often || placed < 16 * needed || placed * 4 < known_.trips(all) || !has_closed_ranges(g_, n))
-      return false;
+    if (placed < often || placed < 16 * needed || placed * 4 < known_.trips(all)) return false;
+    if (!has_closed_ranges(g_, n) || !is_slow(g_, n)) return false;
     result_ = {n, "computed in " + std::to_string(static_cast<long long>(placed)) + " iterations, it has " +
                       std::to_string(static_cast<long long>(needed)) + " values"};
     return true;

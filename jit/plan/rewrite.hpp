@@ -72,10 +72,16 @@ inline bool same_range(const graph& g, node_id a, node_id b) {
 // An elementwise expression with an op in it, outside of what it loads or reduces, that takes more than a few
 // instructions.
 inline bool is_slow(const graph& g, node_id n) {
-  if (!is_elementwise(g.kind(n))) return false;
-  if (row(g.kind(n)).cost != op_cost::few) return true;
-  for (int k = 0; k < g[n].count; ++k)
-    if (is_slow(g, g.arg(n, k))) return true;
+  std::vector<node_id> open{n};
+  std::unordered_set<node_id> seen{n};  // each shared node is visited once
+  while (!open.empty()) {
+    const node_id e = open.back();
+    open.pop_back();
+    if (!is_elementwise(g.kind(e))) continue;
+    if (row(g.kind(e)).cost != op_cost::few) return true;
+    for (int k = 0; k < g[e].count; ++k)
+      if (seen.insert(g.arg(e, k)).second) open.push_back(g.arg(e, k));
+  }
   return false;
 }
 

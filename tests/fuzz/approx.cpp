@@ -79,7 +79,7 @@ approximate approximation::converted(approximate a, element from, element to) {
     return {0, truncate_to(to, a.real), jump || std::isinf(a.error) ? unknown : 0};
   }
   if (!is_floating(to)) return {0, wrap_to(to, a.integer), a.error};
-  const double exact = static_cast<double>(a.integer), real = round_to(to, exact);
+  const double exact = static_cast<double>(a.integer), real = real_of(to, a.integer);
   return {real, 0, a.error, from == element::boolean && exact == 0};
 }
 

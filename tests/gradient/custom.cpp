@@ -10,6 +10,7 @@ constexpr auto j = axis<"j">;
 constexpr auto x = tensor<"x", double, 1>;
 constexpr auto w = tensor<"w", double, 1>;
 constexpr auto m = tensor<"m", double, 2>;
+constexpr auto pick = tensor<"pick", std::int64_t, 1>;
 
 template <int Rank>
 std::vector<double> numbers(const array<double, Rank>& a) {
@@ -75,6 +76,38 @@ TEST(custom_gradient, by_a_definition_of_rank_0) {
   EXPECT_DOUBLE_EQ(dx(0), 0.6);
   EXPECT_DOUBLE_EQ(dx(1), 0.8);
   EXPECT_EQ(numbers(both(grad(safe, x))(x = list<double>({0, 0}))), (list_of{0, 0}));
+}
+
+// What multiplies or divides the cotangent is evaluated, and read, where the definition is used, be it by slices of
+// data, a mask or a range: elsewhere 0 * inf would be NaN, and an index outside an error.
+TEST(custom_gradient, nothing_outside_of_its_use) {
+  constexpr auto t = axis<"t">;
+  constexpr auto off = tensor<"off", std::int64_t, 1>;
+  constexpr auto doubled = define<"doubled">(i) = x(i) * 2_c;
+  constexpr auto by_distance =
+      custom_gradient(doubled, [](auto, auto dy) { return by(x)(i) = dy(i) / (x(i) - 4_c) + log(x(i) - 4_c) * dy(i); });
+  constexpr auto slices = define<"slices">(j.in(0_c, 2_c)) = sum(t.in(off(j), off(j + 1_c)), by_distance(t));
+  constexpr auto ragged = define<"ragged">() = sum(j.in(0_c, 2_c), slices(j) * w(j));
+  EXPECT_EQ(numbers(both(grad(ragged, x))(x = list<double>({5, 4, 5, 4}), w = list<double>({3, 7}),
+                                          off = list<std::int64_t>({2, 3, 3}))),
+            (list_of{0, 0, 3, 0}));
+
+  constexpr auto by_gather = custom_gradient(doubled, [](auto, auto dy) { return by(x)(i) = w(pick(i)) * dy(i); });
+  constexpr auto masked = define<"masked">() = sum(i.where(pick(i) < 2_c), by_gather(i));
+  constexpr auto ranged = define<"ranged">() = sum(i.in(0_c, 2_c), by_gather(i));
+  const auto [by_mask, by_range] = both(grad(masked, x), grad(ranged, x))(
+      x = list<double>({1, 2, 3}), w = list<double>({3, 7}), pick = list<std::int64_t>({1, 0, 9}));
+  EXPECT_EQ(numbers(by_mask), (list_of{7, 3, 0}));
+  EXPECT_EQ(numbers(by_range), (list_of{7, 3, 0}));
+}
+// A rule that sums: where none of its cotangents counts, its divisor does not either.
+TEST(custom_gradient, sums_of_nothing) {
+  constexpr auto product = define<"product">(i) = sum(j, m(i, j) * x(j));
+  constexpr auto ruled =
+      custom_gradient(product, [](auto, auto dy) { return by(x)(j) = sum(i.in(0_c, j), dy(i)) / x(j); });
+  constexpr auto loss = define<"loss">() = sum(i.in(1_c, 2_c), ruled(i));
+  const array<double, 2> grid = filled(array<double, 2>(3, 3), {1, 2, 3, 4, 5, 6, 7, 8, 9});
+  EXPECT_EQ(numbers(both(grad(loss, x))(x = list<double>({0, 0, 2}), m = grid)), (list_of{0, 0, 0.5}));
 }
 
 // One element of x: the element is named as a definition, a tap, where it is used; the gradient by the tap is the one

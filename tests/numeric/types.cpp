@@ -82,6 +82,26 @@ TEST(casts, floats_truncate_and_saturate_integers_wrap) {
   check_cast<std::int64_t, float16>({2049, -3}, {2048, -3});
 }
 
+// What is made of numbers alone is as wide as what it meets.
+TEST(literals, of_literals_alone) {
+  constexpr auto x = tensor<"x", double, 1>;
+  const auto [third, root] =
+      both(define<"third">(i) = x(i) * (1_c / 3_c), define<"root">(i) = x(i) * sqrt(2_c))(x = list<double>({1}));
+  EXPECT_EQ(third(0), 1.0 / 3);
+  EXPECT_EQ(root(0), std::sqrt(2.0));
+}
+// Large integers are rounded once: by way of f64 those a little above the middle of two f32 would go down.
+TEST(casts, of_integers_round_once) {
+  constexpr auto n = tensor<"n", std::int64_t, 1>;
+  constexpr std::int64_t above = (std::int64_t{1} << 54) + (1 << 30) + 1;
+  constexpr std::int64_t half = (std::int64_t{1} << 40) + (std::int64_t{1} << 32) + 1;
+  const auto [narrow, brain] = both(define<"narrow">(i) = cast<float>(n(i)), define<"brain">(i) = cast<bfloat16>(n(i)))(
+      n = list<std::int64_t>({above, above - 1, -above, half}));
+  EXPECT_EQ(narrow(0), 0x1p54f + 0x1p31f);
+  EXPECT_EQ(narrow(1), 0x1p54f);
+  EXPECT_EQ(narrow(2), -0x1p54f - 0x1p31f);
+  EXPECT_EQ(to_double(brain(3)), 0x1p40);
+}
 TEST(scalars, are_tensors_of_rank_zero) {
   constexpr auto rate = scalar<"rate", float>;
   constexpr auto steps = scalar<"steps", std::int64_t>;

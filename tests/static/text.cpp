@@ -20,6 +20,8 @@ static_assert(number("9007199254740993.0000000000000000001") == 0x1p53 + 2);    
 static_assert(number("0.1000000000000000055511151231257827") == 0.1 &&
               number("123456789012345678901234567890") == 0x1.8ee90ff6c373ep96);
 
+static_assert(decimal::value_of("1.00000005960464477540", 22, element::f32) == 0x1.000002p0);  // by way of f64: 1
+
 template <std::size_t N>
 constexpr bool says(const char (&program)[N], const char* sentence) {
   return reads(parse(program, static_cast<int>(N) - 1).error, sentence);
