@@ -51,6 +51,8 @@ class bare_indices {
   // The first of each name.
   constexpr const flat<node_id>& axes() const { return axes_; }
 
+  constexpr bool is_printed(node_id n) const { return printed_[n]; }
+
  private:
   // The axis of an index's name.
   constexpr node_id axis_of(node_id idx) const {

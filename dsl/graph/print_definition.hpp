@@ -46,8 +46,9 @@ class definition_printer {
     const auto at = static_cast<int>(g_[tensor].attribute);
     const name_id id = defined ? at : g_.inputs[at].name;
     name(id);
-    int before = 0;  // tensors of the same name that stand before this one
+    int before = 0;  // tensors of the same name that stand before this one; what is left over takes no name
     for (node_id n = 0; defined && n < tensor; ++n) {
+      if (!bare_.is_printed(n)) continue;
       before += g_.kind(n) == op::define && g_[n].attribute == g_[tensor].attribute;
       before += g_.kind(n) == op::input && g_.inputs[static_cast<int>(g_[n].attribute)].name == id;
     }

@@ -141,10 +141,11 @@ class extremum_blocks {
     const node_id left = extremum_terms_at(rest, low_block, low_place, make(g, op::logical_not, whole));
     const node_id right = extremum_terms_at(begun, high_block, high_place, make(g, op::logical_or, whole, apart));
     node_id sum = make(g, op::add, left, right);
-    if (!known_less_equal(g, plus(r.low, 1), r.high))
+    if (!has_elements())
       sum = make(g, op::select, make(g, op::less, r.low, r.high), sum, number_like(g, sum, 0));
     return cast_to(g, g.type(t.reduce), sum);
   }
+  bool has_elements() { return known_less_equal(g, plus(t.keys.low, 1), t.keys.high); }
   // Of the same NaN or number.
   node_id equal(node_id a, node_id b) {
     const node_id same = make(g, op::equal, a, b);
@@ -157,6 +158,7 @@ class extremum_blocks {
     put.add(p, block);
     put.add(o, place);
     const part r{put(from.key), put(from.sum)};
+    if (!has_elements()) return r;  // the ends of an empty range lie outside
     trusted.insert(r.key);
     trusted.insert(r.sum);
     return r;

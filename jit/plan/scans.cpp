@@ -157,12 +157,16 @@ node_id blocks(graph& g, const facts& known, const walked& w, monoid fold, eleme
   return result;
 }
 
-// The same load with one subscript replaced.
-node_id at(graph& g, node_id loaded, node_id idx, node_id place, trust& trusted) {
+// Has the range an element wherever it is asked for?
+bool has_elements(graph& g, const sliding& r) { return known_less_equal(g, plus(g, r.low, 1), r.high); }
+
+// The same load with one subscript replaced, by an end of the range: where that may be empty it lies outside, and both
+// arms of the select that does not take it are evaluated.
+node_id at(graph& g, const sliding& r, node_id loaded, node_id idx, node_id place, trust& trusted) {
   replacement put(g);
   put.add(idx, place);
   const node_id result = put(loaded);
-  trusted.insert(result);
+  if (has_elements(g, r)) trusted.insert(result);
   return result;
 }
 
@@ -188,7 +192,7 @@ node_id make_window(graph& g, const facts& known, const sliding& r, std::int64_t
   const auto ends_of = [&](monoid own, element held) {
     const node_id rest = blocks(g, known, w, own, held, width, true, s, before, reason);
     const node_id begun = blocks(g, known, w, own, held, width, false, s, before, reason);
-    return std::pair(at(g, rest, w.walk, r.low, trusted), at(g, begun, w.walk, plus(g, r.high, -1), trusted));
+    return std::pair(at(g, r, rest, w.walk, r.low, trusted), at(g, r, begun, w.walk, plus(g, r.high, -1), trusted));
   };
   const node_id first = g.arg(w.walk, 0), size = integer(g, width);
   node_id left = no_node, result = no_node;
@@ -213,7 +217,7 @@ node_id make_window(graph& g, const facts& known, const sliding& r, std::int64_t
     const node_id last_block = make(g, op::add, first, make(g, op::mul, make(g, op::quotient, places, size), size));
     result = make(g, op::select, make(g, op::less, last_block, r.low), left, result);
   }
-  if (!known_less_equal(g, plus(g, r.low, 1), r.high))
+  if (!has_elements(g, r))
     result = make(g, op::select, make(g, op::less, r.low, r.high), result, identity_of(g, fold, materialised));
   return cast_to(g, type, result);
 }
@@ -232,7 +236,7 @@ node_id make_lookup(graph& g, const facts& known, const sliding& r, bool backwar
   const node_id whole = intern_reduce(g, fold, g.type(r.reduce), value, truth(g, true), {inner});
   const node_id running =
       stored(g, whole, "running", layout_of(g, known, w.value, s), before, "a scan that others look up");
-  const node_id found = at(g, running, w.walk, backward ? r.low : plus(g, r.high, -1), trusted);
+  const node_id found = at(g, r, running, w.walk, backward ? r.low : plus(g, r.high, -1), trusted);
   return make(g, op::select, make(g, op::less, r.low, r.high), found, identity_of(g, fold, g.type(r.reduce)));
 }
 

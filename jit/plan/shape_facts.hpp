@@ -34,8 +34,8 @@ class facts {
   // An integer expression of constants and extents; nothing where it has free indices or reads data.
   std::optional<std::int64_t> value(node_id n) const { return g_.free[n].empty() ? number(n) : std::nullopt; }
   // How often an index runs: exact where its range is closed, with outer indices at their low ends where it depends on
-  // them (where it is empty there, as in a triangle, half of what it is at their high ends), and for ranges made of data
-  // the tensor's share: the extent the index walks over, by the number of such ranges.
+  // them (where it is empty there, as in a triangle, half of what it is at their high ends), and for ranges made of
+  // data the tensor's share: the extent the index walks over, by the number of such ranges.
   double trips(node_id idx) const;
   // The product over a set of indices.
   double trips(const index_set& set) const;

@@ -58,5 +58,13 @@ TEST(forbidden_pages, masked_bytes_where_registers_are_short) {
   for (int k = 0; k < 4; ++k) EXPECT_EQ(to_double(found[0].as<const bfloat16, 2>()(0, k)), 0);
 }
 
+// The first range is empty: what a scan holds before its first element is nobody's.
+TEST(forbidden_pages, a_running_result_over_nothing_is_not_looked_up) {
+  array<float16, 1> x(1);
+  x(0) = float16{};
+  const auto found = text_program("y(h.in(0, extent(x, 0))) = max(k.in(0, h), x.skipping(k))")({{"x", x}});
+  EXPECT_EQ(to_double(found[0].as<const float16, 1>()(0)), -math::infinity);
+}
+
 }  // namespace
 }  // namespace sheaf::test
