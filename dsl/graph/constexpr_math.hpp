@@ -130,9 +130,13 @@ constexpr double expm1(double x) { return abs(x) < 0.35 ? expm1_small(x) : exp(x
 constexpr double sqrt(double x) {
   if (x != x || x == 0 || x == infinity) return x;
   if (x < 0) return nan;
+  if (x > 0x1p1000) return 0x1p100 * sqrt(x * 0x1p-200);  // or the last step would overflow or round
+  if (x < 0x1p-800) return 0x1p-150 * sqrt(x * 0x1p300);
   double y = std::bit_cast<double>((std::bit_cast<std::uint64_t>(x) >> 1) + (1023ull << 51));
   for (int i = 0; i < 6; ++i) y = 0.5 * (y + x / y);
-  return y;
+  // The last step with an exact x - y * y (Dekker, 1971), or the last bit may be wrong.
+  const double wide = 134217729 * y, high = wide - (wide - y), low = y - high;
+  return y + (((x - high * high) - 2 * high * low) - low * low) / (2 * y);
 }
 
 constexpr double tanh(double x) {

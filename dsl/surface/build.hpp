@@ -378,8 +378,8 @@ class builder : public rows_of_monoids {
   constexpr void check_static_subscript(node_id tensor, int d, node_id e) {
     const std::int64_t size = static_extent(g, tensor, d);
     if (is_outside(g, tensor, d, e))
-      fail() << "tensor " << tensor_name(tensor) << ": subscript " << d << " is " << g[e].attribute << ", expected 0 to "
-             << (size != dynamic ? (detail::sentence{} << size - 1).text : "its extent - 1");
+      fail() << "tensor " << tensor_name(tensor) << ": subscript " << d << " is " << g[e].attribute
+             << ", expected 0 to " << (size != dynamic ? (detail::sentence{} << size - 1).text : "its extent - 1");
   }
 
   bool requires_ = false;  // is there a node that only some evaluations may meet?

@@ -213,7 +213,8 @@ const approximate_tensor& approximation::of(node_id definition) {
 void approximation::fill(node_id definition, int d, approximate_tensor& t) {
   if (d < static_cast<int>(t.extents.size())) {
     const int o = g_.ordinal(g_.arg(definition, 1 + d));
-    for (std::int64_t i = 0; i < t.extents[static_cast<std::size_t>(d)]; ++i) {
+    for (std::int64_t i = 0; i < t.extents[static_cast<std::size_t>(d)] && !tired(); ++i) {
+      ++steps_;  // also where nothing is stored or the same value each time
       assign(o, t.lows[static_cast<std::size_t>(d)] + i);
       fill(definition, d + 1, t);
     }

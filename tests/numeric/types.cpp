@@ -95,8 +95,9 @@ TEST(casts, of_integers_round_once) {
   constexpr auto n = tensor<"n", std::int64_t, 1>;
   constexpr std::int64_t above = (std::int64_t{1} << 54) + (1 << 30) + 1;
   constexpr std::int64_t half = (std::int64_t{1} << 40) + (std::int64_t{1} << 32) + 1;
-  const auto [narrow, brain] = both(define<"narrow">(i) = cast<float>(n(i)), define<"brain">(i) = cast<bfloat16>(n(i)))(
-      n = list<std::int64_t>({above, above - 1, -above, half}));
+  const std::vector<std::int64_t> large{above, above - 1, -above, half};
+  const auto [narrow, brain] =
+      both(define<"narrow">(i) = cast<float>(n(i)), define<"brain">(i) = cast<bfloat16>(n(i)))(n = large);
   EXPECT_EQ(narrow(0), 0x1p54f + 0x1p31f);
   EXPECT_EQ(narrow(1), 0x1p54f);
   EXPECT_EQ(narrow(2), -0x1p54f - 0x1p31f);
