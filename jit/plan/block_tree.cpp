@@ -7,13 +7,13 @@
 #include <sheaf/jit/plan/ragged.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
 namespace {
 
-constexpr double least_slices = 256, least_rows = 4096, least_elements = 1 << 18;
-constexpr std::int64_t rows_of_a_slice = 48;  // what folding one from tables costs, about
+using namespace tuning::block_tree;
 
 bool by_tables(const facts& known) { return known.call().overrides.algorithm == algorithm::block_tree; }
 bool not_by_tables(const facts& known) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <sheaf/dsl/graph/affine.hpp>
+#include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/plan/cost.hpp>
 #include <sheaf/jit/plan/layout.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
@@ -12,8 +13,7 @@ namespace sheaf::inline v0_1::plan {
 
 namespace {
 
-constexpr double blocks_from = 131072;  // places: below, one chain is as fast
-constexpr std::int64_t block_size = 16384;
+using namespace numerics::recurrence;
 
 class recurrence {
  public:

@@ -12,7 +12,7 @@ struct family {
   const char* name;
   double read, write;  // bytes a nanosecond: loads from memory, and non-temporal stores, by all threads of a few cores
   double copy;         // both directions together
-  double operation;    // nanoseconds of a weight of 1, see plan/weights.hpp
+  double operation;    // nanoseconds of a weight of 1, see numerics.hpp
   double second_cache, last_cache;  // bytes that one core reaches
   double wake = 4000;  // nanoseconds until threads that sleep have shared a loop: less work is done sooner alone
 
