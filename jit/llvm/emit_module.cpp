@@ -38,7 +38,7 @@ Value* call_field(function_emitter& f, std::size_t offset) {
 
 // Returns, and closes the prologue now that everything that goes there is known.
 void finish(function_emitter& f) {
-  if (f.streams) f.build.CreateIntrinsic(Intrinsic::x86_sse_sfence, {}, {});
+  if (f.streams) f.build.CreateIntrinsic(Function::lookupIntrinsicID(target::fence_of_stores), {}, {});
   f.build.CreateRetVoid();
   BasicBlock* const body = f.prologue->getNextNode();
   BranchInst::Create(body, f.prologue);
@@ -47,7 +47,7 @@ void finish(function_emitter& f) {
 void common_attributes(Function* fn) {
   fn->addFnAttr(Attribute::NoUnwind);
   fn->addFnAttr("probe-stack", "inline-asm");   // a large local buffer must not step over the guard page
-  fn->addFnAttr("prefer-vector-width", "512");  // or some processors are given halves of their registers
+  fn->addFnAttr("prefer-vector-width", target::widest_bits);
   fn->addParamAttr(0, Attribute::NoAlias);
   fn->addParamAttr(0, Attribute::ReadOnly);
 }
