@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include <sheaf/jit/cuda/emitter.hpp>
+#include <sheaf/jit/numerics/numerics.hpp>
 
 namespace sheaf::inline v0_1::cuda {
 
@@ -246,7 +247,7 @@ struct module_emitter {
                        .words = made,
                        .place = layout_of(m, k, to, extents),
                        .text = {},
-                       .uses = {},
+                       .contracted = {},
                        .home = {},
                        .lanes_of = {},
                        .born_in = {},
@@ -315,7 +316,8 @@ source emit(const ir::module& m, const target& to, call_extents extents) {
   e.close();
   source s = std::move(e.made);
   s.arrivals = std::max(s.arrivals, e.arrivals_elsewhere);
-  const std::string begin = cat(prelude_types, prelude_groups, "#define MEET meet<T>(group)\n",
+  const std::string begin = cat(prelude_types, "#define F64_FROM ", numerics::folded_in_f64, "\n", prelude_groups,
+                                "#define MEET meet<T>(group)\n",
                                 s.by_pointer ? std::string("struct arguments { const i64* w; };\n")
                                              : cat("struct arguments { i64 w[", s.words, "]; };\n"),
                                 own_folds(m));

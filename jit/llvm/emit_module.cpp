@@ -6,6 +6,7 @@
 
 #include <sheaf/runtime/sheaf_call.h>
 #include <sheaf/jit/llvm/emitter.hpp>
+#include <sheaf/jit/numerics/contraction.hpp>
 
 namespace sheaf::inline v0_1::llvm_backend {
 
@@ -21,7 +22,8 @@ function_emitter::function_emitter(emitter& owner, const ir::kernel& k, Function
       values(k.instructions.size()),
       cells(k.instructions.size()),
       counters(k.loop_names.size()),
-      buffers(owner.source.buffers.size()) {}
+      buffers(owner.source.buffers.size()),
+      contracted(numerics::contracted(k)) {}
 
 AllocaInst* function_emitter::stack_slot(Type* type, const char* name) {
   builder at(prologue, InstSimplifyFolder(m.module.getDataLayout()));
