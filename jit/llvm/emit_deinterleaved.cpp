@@ -4,6 +4,7 @@
 #include <llvm/IR/IntrinsicsX86.h>
 
 #include <sheaf/jit/llvm/emitter.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::llvm_backend {
 
@@ -11,8 +12,7 @@ using namespace llvm;
 
 namespace {
 
-constexpr int most_loads = 4;   // of one register: more cost as much as a gather
-constexpr int most_shared = 8;  // the same where other loads take the rest of what is read
+using tuning::emit::most_loads, tuning::emit::most_shared;
 
 // The lanes from `first` on that fill one register, and the loads they are taken from.
 struct part {

@@ -198,7 +198,7 @@ void emit_stream_store(function_emitter& f, Value* address, Value* bits, Align a
   auto& b = f.build;
   f.streams = true;
   const std::uint64_t size = f.m.module.getDataLayout().getTypeStoreSize(bits->getType());
-  const std::uint64_t unit = std::min<std::uint64_t>(size, static_cast<std::uint64_t>(f.m.target.vectors.register_bytes));
+  const std::uint64_t unit = std::min(size, static_cast<std::uint64_t>(f.m.target.vectors.register_bytes));
   LLVMContext& c = b.getContext();
   auto* past = BasicBlock::Create(c, "non_temporal", f.function);
   auto* plain = BasicBlock::Create(c, "plain", f.function);

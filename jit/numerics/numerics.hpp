@@ -25,6 +25,9 @@ constexpr element carried(monoid fold, element type) {
   return is_floating(type) && adds_errors(fold) ? element::f64 : type;
 }
 
+// What a recurrence carries: its steps are sums.
+constexpr element recurred(element type) { return is_floating(type) ? element::f64 : type; }
+
 // A mark on a reduction of f64, beside its monoid: its body is a cast from f32, and lanes hold what is cast.
 inline constexpr std::int64_t narrow_lanes = 256;
 // What lanes of a reduction of this type and attribute hold.
@@ -120,6 +123,16 @@ constexpr element type_of_tied(element type, std::int64_t width, std::int64_t la
   return type == element::f32 && width > sums_in_a_row * lanes ? element::f64 : accumulated(type);
 }
 }  // namespace window
+
+// ---- Overlapping slices
+namespace sweep {
+inline constexpr std::int64_t block = 64;  // rows that a slice holds whole are folded before
+inline constexpr std::int64_t radix = 8;   // blocks of a group
+inline constexpr std::int64_t ring = 512;  // slices that are open at a time and stay in cache
+}  // namespace sweep
+namespace block_tree {
+inline constexpr std::int64_t radix = 16;  // entries of a level that are one of the next
+}  // namespace block_tree
 
 // ---- Segmented tiles
 namespace tile {

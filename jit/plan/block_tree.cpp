@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include <sheaf/dsl/graph/affine.hpp>
+#include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/plan/ragged.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
@@ -96,7 +97,8 @@ struct edges {
 
 class radix_of {
  public:
-  radix_of(graph& g, const facts& known) : usual(known.call().force_for_tests ? 2 : 16), number(usual), g_(g) {}
+  radix_of(graph& g, const facts& known)
+      : usual(known.call().force_for_tests ? 2 : numerics::block_tree::radix), number(usual), g_(g) {}
   const std::int64_t usual;
   std::int64_t number;
   node_id up(node_id e) const { return pieces_of(g_, e, number); }

@@ -176,7 +176,7 @@ node_id make_window(graph& g, const facts& known, const sliding& r, std::int64_t
   w.value = plain_value(g, known, w.value, s, before);
   const monoid fold = monoid_of(g, r.reduce);
   const element type = g.type(r.reduce),
-                materialised = type == element::f16 || type == element::bf16 ? element::f32 : type;
+                materialised = numerics::accumulated(type);
   const bool several = g.kind(w.value) == op::tuple;
   if (!several) w.value = cast_to(g, materialised, w.value);
   const std::string reason =

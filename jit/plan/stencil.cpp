@@ -7,6 +7,7 @@
 #include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
+#include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
@@ -78,7 +79,7 @@ class written_out {
  public:
   written_out(graph& g, node_id n, std::vector<window> windows) : g_(g), n_(n), windows_(std::move(windows)) {
     const element type = g.type(n);
-    wide_ = type == element::f16 || type == element::bf16 ? element::f32 : type;
+    wide_ = numerics::accumulated(type);
     for (const node_id idx : bound_indices(g, n)) {
       const bool out = std::any_of(windows_.begin(), windows_.end(), [&](const window& w) { return w.idx == idx; });
       if (!out) rest_.push_back(idx);

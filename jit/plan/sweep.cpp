@@ -18,8 +18,6 @@ namespace {
 using namespace tuning::sweep;
 constexpr std::int64_t tables_of_blocks = 3;  // of a fold: blocks, and with those before and after them in their group
 
-// Sums of f32 in f64: rounded where they are stored, however many rows there are.
-
 // An f32 expression in f64, with one reciprocal for all lanes in the place of divisions. `fold` becomes `wide`.
 class widening {
  public:

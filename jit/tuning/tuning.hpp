@@ -6,6 +6,7 @@
 // which algorithm a sum is made, so none is measured on the machine at hand. tests/boundaries.sh keeps such constants
 // out of the passes, and the rows in their form.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 
 namespace sheaf::inline v0_1::tuning {
@@ -166,5 +167,24 @@ inline constexpr std::int64_t little = 512;              // bytes; estimate: of 
 inline constexpr int warp = 32;                          // threads; manual of CUDA: of a warp
 inline constexpr int usual_threads = 128;                // threads; estimate: of a block of small groups
 }  // namespace grid
+
+
+// ---- Emitters
+namespace emit {
+inline constexpr int most_loads = 4;     // loads; estimate: of one de-interleaved register, more cost as a gather
+inline constexpr int most_shared = 8;    // loads; estimate: the same where others take the rest of what is read
+inline constexpr int least_divided = 8;  // lanes; W9: fewer are divided one register at a time
+inline constexpr std::size_t worth_a_text = 2000;  // characters; bench_nvrtc: shorter kernels share a translation unit
+inline constexpr std::size_t short_body = 24;      // statements; bench_nvrtc: a longer loop's body is not unrolled
+}  // namespace emit
+
+// ---- Calls
+namespace engine {
+inline constexpr std::size_t calls_remembered = 64;  // calls; estimate: of a stream, between two synchronisations
+}  // namespace engine
+namespace checks {
+inline constexpr std::int64_t most_of_a_range = std::int64_t{1} << 31;  // elements; limit: 32 bits
+inline constexpr std::int64_t most_steps = 1 << 18;                     // steps; estimate: a millisecond
+}  // namespace checks
 
 }  // namespace sheaf::inline v0_1::tuning
