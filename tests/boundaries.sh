@@ -58,6 +58,16 @@ loops=$(sources "${own[@]}" | tr '\n' '\0' |
   sed -E 's|\.[a-z]+\t|\t|; s|^\./||' | awk '$1 != $2' | sort -u | tsort 2>&1 >/dev/null | sed 's/^tsort: //' || true)
 report 'no files include each other in a circle' "$loops"
 
+# A number with a unit is a row of a table, not a line of a pass; one digit may count what a file itself lays out.
+number='constexpr[[:space:]]+(std::)?(int|double|float|size_t|u?int[0-9]+_t)[[:space:]]+[a-z_0-9]+[[:space:]]*(=|\{)'
+forbid 'constants of plans stand in jit/tuning and jit/numerics' "$number[^;]*([0-9]{2}|[0-9]\.[0-9])" "$none" jit/plan jit/lower
+rows=$(grep -HnE '^inline constexpr' jit/tuning/tuning.hpp 2>/dev/null |
+  { grep -vE ';[[:space:]]+// [A-Za-z, ]+; (estimate|limit|manual of [A-Za-z]+|bench_[a-z]+|W[0-9]+): .' || true; })
+report 'a row of jit/tuning says its unit, its source, and what it decides' "$rows"
+forbid 'types of accumulators are chosen in jit/numerics' 'element::f16[^;]*\? *element::f32' '^jit/(numerics|cuda|llvm)/' jit
+forbid 'names of processors, their features and their instructions only in jit/target' \
+  'cpuid|__builtin_cpu|x86_64-|[xX]86_|X86Target|avx|"[+][a-z]|"zen|immintrin|_mm_' '^jit/(target/|llvm/plugin\.h$)' jit
+
 # But for programs' text and what wrong ones are told, which stand as they are.
 forbid 'lines have at most 120 columns' '^.{121,}' \
   '^(tests/(reject/|libraries/reject_|text/round_trip\.cpp)|examples/(13_text|hello|slices)\.cpp)' "${all[@]}"

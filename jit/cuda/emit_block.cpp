@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <sheaf/jit/cuda/emitter.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::cuda {
 
@@ -45,7 +46,6 @@ void emit_serial_loop(function_emitter& f, const ir::statement& s) {
 // Iterations of a vector loop written one after the other: so many that a thread has 32 bytes under way, of halves as
 // of others.
 int unrolled(const function_emitter& f, const ir::statement& s) {
-  constexpr std::size_t short_body = 24;
   int bytes = 8;
   for (const ir::statement& inner : s.body)
     if (inner.kind == ir::statement_kind::instruct && f.instruction(inner.id).code == ir::opcode::load)
@@ -55,7 +55,7 @@ int unrolled(const function_emitter& f, const ir::statement& s) {
     if (inner.kind == ir::statement_kind::instruct) return f.instruction(inner.id).code < ir::opcode::fold_lanes;
     return inner.kind == ir::statement_kind::combine || inner.kind == ir::statement_kind::prefetch;
   };
-  if (s.body.size() > short_body || !std::all_of(s.body.begin(), s.body.end(), is_plain)) return 1;
+  if (s.body.size() > tuning::emit::short_body || !std::all_of(s.body.begin(), s.body.end(), is_plain)) return 1;
   return std::clamp(loads / f.held(s.lanes), 1, 4);
 }
 

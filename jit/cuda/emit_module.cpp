@@ -7,6 +7,8 @@
 #include <tuple>
 
 #include <sheaf/jit/cuda/emitter.hpp>
+#include <sheaf/jit/numerics/numerics.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::cuda {
 
@@ -201,10 +203,10 @@ std::shared_ptr<const source> shared_source(const ir::shared_module& of, const t
 // By function: one of at most so many texts. Long ones first, each goes to the text that is shortest so far; a
 // compiler's start costs as much as some 2000 characters.
 std::vector<int> shared_out(const std::vector<std::string>& functions, int most) {
-  constexpr std::size_t worth_a_text = 2000;
   std::size_t all = 0;
   for (const std::string& f : functions) all += f.size();
-  const std::size_t count = std::clamp<std::size_t>(all / worth_a_text, 1, static_cast<std::size_t>(std::max(1, most)));
+  const std::size_t count =
+      std::clamp<std::size_t>(all / tuning::emit::worth_a_text, 1, static_cast<std::size_t>(std::max(1, most)));
   std::vector<std::size_t> order(functions.size()), size(std::min(count, functions.size()));
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
@@ -246,7 +248,7 @@ struct module_emitter {
                        .words = made,
                        .place = layout_of(m, k, to, extents),
                        .text = {},
-                       .uses = {},
+                       .contracted = {},
                        .home = {},
                        .lanes_of = {},
                        .born_in = {},
@@ -315,7 +317,8 @@ source emit(const ir::module& m, const target& to, call_extents extents) {
   e.close();
   source s = std::move(e.made);
   s.arrivals = std::max(s.arrivals, e.arrivals_elsewhere);
-  const std::string begin = cat(prelude_types, prelude_groups, "#define MEET meet<T>(group)\n",
+  const std::string begin = cat(prelude_types, "#define F64_FROM ", numerics::folded_in_f64, "\n", prelude_groups,
+                                "#define MEET meet<T>(group)\n",
                                 s.by_pointer ? std::string("struct arguments { const i64* w; };\n")
                                              : cat("struct arguments { i64 w[", s.words, "]; };\n"),
                                 own_folds(m));

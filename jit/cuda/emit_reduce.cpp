@@ -7,6 +7,8 @@
 
 #include <sheaf/dsl/graph/monoids.hpp>
 #include <sheaf/jit/cuda/emitter.hpp>
+#include <sheaf/jit/numerics/contraction.hpp>
+#include <sheaf/jit/numerics/numerics.hpp>
 
 namespace sheaf::inline v0_1::cuda {
 
@@ -70,26 +72,16 @@ std::string taken(const function_emitter& f, const ir::instruction& a, const std
 
 int levels_of(int width) { return static_cast<int>(std::bit_width(static_cast<unsigned>(width))); }
 
-void count_uses(function_emitter& f, const ir::block& body) {
-  const auto use = [&](ir::value v) {
-    if (v != ir::none) ++f.uses[static_cast<std::size_t>(v)];
-  };
+void find_uses(function_emitter& f, const ir::block& body) {
   for (const ir::statement& s : body) {
     if (s.kind == ir::statement_kind::instruct) {
       const ir::instruction& i = f.instruction(s.id);
       f.home[static_cast<std::size_t>(s.id)] = &body;
-      use(i.mask);
-      for (const ir::value v : i.args) use(v);
       if (i.code == ir::opcode::load || i.code == ir::opcode::extent)
         f.loaded[static_cast<std::size_t>(i.target)] = true;
-    } else {
-      if (s.kind == ir::statement_kind::guard) use(s.id);
-      for (const ir::value v : {s.low, s.high, s.stored, s.mask, s.position}) use(v);
-      for (const ir::value v : s.subscripts) use(v);
-      for (const ir::value v : s.more) use(v);
-      if (s.kind == ir::statement_kind::store) f.stored[static_cast<std::size_t>(s.target)] = true;
     }
-    count_uses(f, s.body);
+    if (s.kind == ir::statement_kind::store) f.stored[static_cast<std::size_t>(s.target)] = true;
+    find_uses(f, s.body);
   }
 }
 
@@ -151,7 +143,6 @@ void find_scratch_rows(function_emitter& f) {
 
 void find_accumulators(function_emitter& f) {
   const std::size_t n = f.kernel.instructions.size();
-  f.uses.assign(n, 0);
   f.home.assign(n, nullptr);
   f.lanes_of.assign(n, 0);
   f.born_in.assign(n, -1);
@@ -159,7 +150,8 @@ void find_accumulators(function_emitter& f) {
   find_scratch_rows(f);
   f.loaded.assign(f.m.buffers.size(), false);
   f.stored.assign(f.m.buffers.size(), false);
-  count_uses(f, f.kernel.body);
+  find_uses(f, f.kernel.body);
+  f.contracted = numerics::contracted(f.kernel);
   find_lanes(f, f.kernel.body, 0, -1);
   for (std::size_t v = 0; v < n; ++v) {
     const ir::instruction& i = f.kernel.instructions[v];
@@ -229,14 +221,6 @@ std::string own_folds(const ir::module& m) {
   return out;
 }
 
-bool is_fused(const function_emitter& f, const ir::statement& s) {
-  const ir::instruction& cell = f.instruction(s.target_value);
-  if (cell.fold != monoid::sum || !is_floating(cell.type)) return false;
-  const ir::instruction& product = f.instruction(s.stored);
-  return product.code == ir::opcode::elementwise && product.what == op::mul && product.type == cell.type &&
-         f.uses[static_cast<std::size_t>(s.stored)] == 1 && f.home[static_cast<std::size_t>(s.stored)] == f.here;
-}
-
 void emit_accumulator(function_emitter& f, ir::value id) {
   const ir::instruction& i = f.instruction(id);
   const int lanes = f.lanes_of[static_cast<std::size_t>(id)], n = f.held(lanes);
@@ -255,7 +239,7 @@ void emit_combine(function_emitter& f, const ir::statement& s) {
   const ir::instruction& i = f.instruction(s.target_value);
   const std::string cell = i.vector ? cat("a", s.target_value, "[", f.lane_k(f.lanes), "]") : cat("a", s.target_value);
   std::string next;
-  if (is_fused(f, s)) {
+  if (f.contracted[static_cast<std::size_t>(s.stored)]) {
     const ir::instruction& product = f.instruction(s.stored);
     next = cat("fused(", f.ref(product.args[0]), ", ", f.ref(product.args[1]), ", ", cell, ")");
   } else {
@@ -291,7 +275,7 @@ void emit_fold_lanes(function_emitter& f, ir::value id) {
   const ir::instruction& i = f.instruction(id);
   const ir::instruction& a = f.instruction(i.args[0]);
   const int lanes = f.lanes_of[static_cast<std::size_t>(i.args[0])];
-  const bool widens = a.fold == monoid::sum && a.type == element::f32 && i.type == element::f64;
+  const bool widens = numerics::folds_in_f64(a.fold, a.type, i.type);
   const std::string folded =
       cat(widens ? "sum_wide<" : cat("fold_lanes<", functor(a.fold), ", "), "T, ", lanes, ">(group, a", i.args[0], ")");
   if (!has_position(a.fold) && width_of(f, a.fold) == 1)

@@ -75,7 +75,7 @@ struct function_emitter {
   layout place;
   std::string text;
 
-  std::vector<int> uses;               // by instruction
+  std::vector<bool> contracted;        // by instruction: a product that is added as it is made
   std::vector<const ir::block*> home;  // by instruction: the block it stands in
   std::vector<int> lanes_of;           // accumulators: lanes; 0: scalar
   std::vector<int> born_in;            // accumulators: the vector loop around, or -1
@@ -142,7 +142,6 @@ void emit_store(function_emitter& f, const ir::statement& s);
 
 // emit_reduce.cpp
 void find_accumulators(function_emitter& f);
-bool is_fused(const function_emitter& f, const ir::statement& combine);
 std::string own_folds(const ir::module& m);
 void emit_accumulator(function_emitter& f, ir::value id);
 void emit_combine(function_emitter& f, const ir::statement& s);

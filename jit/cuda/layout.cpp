@@ -2,14 +2,13 @@
 #include <algorithm>
 
 #include <sheaf/jit/cuda/emitter.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::cuda {
 
 namespace {
 
-constexpr std::int64_t little = 512;  // bytes of a thread's own
-// What keeps a device of some hundred multiprocessors busy.
-constexpr std::int64_t enough_tiles = 8192, enough_threads = 1 << 17, enough_blocks = 256;
+using namespace tuning::grid;
 
 // Lanes of the widest vector loop, and of the narrowest that fills a warp: beyond those, threads would stand idle.
 void find_loops(const ir::block& body, int& widest, int& filled) {

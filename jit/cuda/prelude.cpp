@@ -271,7 +271,7 @@ template <class Op, int T, int L, class E, int K> FN E fold_lanes(u32 group, con
   return r;
 }
 
-// A sum of f32 folded to f64: the same tree, of f64 from 16 lanes on.
+// A sum of f32 folded to f64: the same tree, of f64 from F64_FROM lanes on.
 template <int T, int L, int K> FN double sum_wide(u32 group, const float (&x)[K]) {
   constexpr int W = L < T ? L : T;
   const int t = (int)threadIdx.x & (T - 1);
@@ -280,7 +280,7 @@ template <int T, int L, int K> FN double sum_wide(u32 group, const float (&x)[K]
   EACH(K) s[k] = x[k], d[k] = x[k];
   _Pragma("unroll") for (int n = K / 2; n; n /= 2)
     _Pragma("unroll") for (int k = 0; k < n; ++k) {
-      if (n * W >= 16) s[k] = s[k] + s[k + n], d[k] = s[k];
+      if (n * W >= F64_FROM) s[k] = s[k] + s[k + n], d[k] = s[k];
       else d[k] = d[k] + d[k + n];
     }
   float r = s[0];
@@ -301,7 +301,7 @@ template <int T, int L, int K> FN double sum_wide(u32 group, const float (&x)[K]
   constexpr int V = T < 32 ? T : 32;
   if (T > 1) {
     _Pragma("unroll") for (int n = (W < V ? W : V) / 2; n; n /= 2) {
-      if (n >= 16) r = r + of_lane(group, r, t + n, V), w = r;
+      if (n >= F64_FROM) r = r + of_lane(group, r, t + n, V), w = r;
       else w = w + of_lane(group, w, t + n, V);
     }
     w = of_lane(group, w, 0, V);

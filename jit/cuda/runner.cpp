@@ -14,6 +14,7 @@
 #include <sheaf/jit/engine/program.hpp>
 #include <sheaf/jit/ir/print.hpp>
 #include <sheaf/jit/ir/verify.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
 #include <sheaf/runtime/cuda/nvrtc.hpp>
 #include <sheaf/runtime/fail.hpp>
 #include <sheaf/runtime/settings.hpp>
@@ -28,7 +29,7 @@ using device::driver;
 using words = std::vector<std::int64_t>;
 
 constexpr std::size_t alignment = 256;
-constexpr std::size_t calls_remembered = 64;  // of a stream, between two synchronisations
+using tuning::engine::calls_remembered;
 
 // The words of a parameter that are not its slots'.
 enum : std::size_t { scratch_word, record_word, ticket_word, arrivals_word };

@@ -5,13 +5,13 @@
 
 #include <sheaf/dsl/graph/make.hpp>
 #include <sheaf/jit/engine/words.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::jit {
 
 namespace {
 
-constexpr std::int64_t most_columns = 8;  // beyond, a row fills more than half a register
-constexpr std::int64_t least_rows = 64;
+using namespace tuning::arrange;
 
 // The input whose element or extent a node is; -1: of none.
 int input_of(const graph& g, node_id n) {

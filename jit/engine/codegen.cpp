@@ -1,7 +1,5 @@
 #include <sheaf/jit/engine/codegen.hpp>
 
-#include <cpuid.h>
-
 #include <chrono>
 #include <mutex>
 #include <unordered_map>
@@ -9,6 +7,7 @@
 
 #include <sheaf/jit/engine/plugin.hpp>
 #include <sheaf/jit/ir/verify.hpp>
+#include <sheaf/jit/target/target.hpp>
 #include <sheaf/runtime/fail.hpp>
 #include <sheaf/runtime/kernel_cache.hpp>
 
@@ -84,29 +83,12 @@ std::string target_of(const options& overrides) {
   return overrides.target != nullptr ? overrides.target : runtime::current_settings().target;
 }
 
-std::string processor_key(const std::string& target) {
-  if (!target.empty()) return target;
-  unsigned r[4] = {}, vendor[4] = {};
-  __get_cpuid(0, &vendor[0], &vendor[1], &vendor[2], &vendor[3]);
-  std::string key = "cpu";
-  const auto put = [&](unsigned word) { key += " " + std::to_string(word); };
-  for (int i = 1; i < 4; ++i) put(vendor[i]);
-  __get_cpuid(1, &r[0], &r[1], &r[2], &r[3]);
-  put(r[0]);
-  put(r[2]);
-  put(r[3]);
-  for (unsigned leaf = 0; leaf < 2; ++leaf)
-    if (__get_cpuid_count(7, leaf, &r[0], &r[1], &r[2], &r[3]) != 0)
-      for (const unsigned word : r) put(word);
-  return key;
-}
-
 std::shared_ptr<const loaded_code> code_for(const ir::module& module, const std::string& text,
                                             const options& overrides) {
   static memory_cache memory;
-  static const std::string here = processor_key("");
-  const std::string target = target_of(overrides);
-  const std::string key = codegen_version + "\n" + (target.empty() ? here : processor_key(target)) +
+  static const std::string here = target::key_of_this();
+  const std::string named = target_of(overrides);
+  const std::string key = codegen_version + "\n" + (named.empty() ? here : named) +
                           (overrides.determinism == determinism::strict ? " strict\n" : "\n") + text;
   const std::lock_guard lock(memory.lock);
   if (const auto found = memory.entries.find(key); found != memory.entries.end())

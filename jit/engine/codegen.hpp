@@ -32,9 +32,6 @@ std::shared_ptr<const loaded_code> code_for(const ir::module& module, const std:
 // The cache on disk as it is now, and a sentence that says so and outlives the program.
 runtime::cache_state disk_cache_state(const char*& sentence);
 
-// A processor, as far as code generation depends on it: its name, or this one's family, model and features.
-std::string processor_key(const std::string& target);
-
 // The processor that code is for: an option's, or a setting's; empty: this one.
 std::string target_of(const options& overrides);
 

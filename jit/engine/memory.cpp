@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include <sheaf/jit/engine/words.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
 #include <sheaf/runtime/fail.hpp>
 
 namespace sheaf::inline v0_1::jit {
@@ -12,7 +13,7 @@ namespace sheaf::inline v0_1::jit {
 namespace {
 
 constexpr int most_dimensions = 17;           // two arrays of rank 8, and the bytes of an element
-constexpr std::int64_t most_steps = 1 << 18;  // a millisecond; strides that need more are nobody's
+using tuning::checks::most_steps;
 
 struct dimension {
   std::int64_t stride = 0, low = 0, high = 0;  // stride > 0; what its position may be

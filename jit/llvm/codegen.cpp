@@ -1,5 +1,6 @@
 #include <sheaf/jit/llvm/codegen.hpp>
 
+#include <algorithm>
 #include <map>
 
 #include <llvm/Analysis/AssumptionCache.h>
@@ -28,14 +29,12 @@ using namespace llvm;
 
 namespace {
 
-const Target* x86_target() {
+const Target* target_of_triple() {
   static const Target* const found = [] {
-    LLVMInitializeX86TargetInfo();
-    LLVMInitializeX86Target();
-    LLVMInitializeX86TargetMC();
-    LLVMInitializeX86AsmPrinter();
+    InitializeNativeTarget();
+    InitializeNativeTargetAsmPrinter();
     std::string error;
-    const Target* t = TargetRegistry::lookupTarget("x86_64-unknown-linux-gnu", error);
+    const Target* t = TargetRegistry::lookupTarget(target::triple, error);
     if (!t) throw compile_error(error);
     return t;
   }();
@@ -58,20 +57,20 @@ target_facts facts_of(const TargetMachine& machine) {
   const MCSubtargetInfo& info = *machine.getMCSubtargetInfo();
   auto has = [&](const char* features) { return info.checkFeatures(features); };
   target_facts facts;
-  facts.avx2 = has("+avx2");
-  facts.avx512 = has("+avx512f,+avx512dq,+avx512bw,+avx512vl");
-  facts.fma = has("+fma");
-  facts.f16c = has("+f16c");
+  facts.vectors = *std::ranges::find_if(
+      target::widths, [&](const target::vectors& v) { return *v.features == 0 || has(v.features); });
+  facts.fma = has(target::fused_multiply_add);
+  facts.f16c = has(target::half_conversions);
   return facts;
 }
 
 }  // namespace
 
-target& target_for(const char* cpu, const char* features, int level) {
-  static std::map<std::string, target> made;
+target_machine& target_for(const char* cpu, const char* features, int level) {
+  static std::map<std::string, target_machine> made;
   const std::string wanted = cpu && *cpu ? cpu : "native";
   const std::string more = features ? features : "";
-  target& t = made[wanted + "|" + more + "|" + std::to_string(level)];
+  target_machine& t = made[wanted + "|" + more + "|" + std::to_string(level)];
   if (t.machine) return t;
   const bool native = wanted == "native";
   const std::string name = native ? sys::getHostCPUName().str() : wanted;
@@ -83,7 +82,7 @@ target& target_for(const char* cpu, const char* features, int level) {
                       : level == 1 ? CodeGenOptLevel::Less
                       : level == 2 ? CodeGenOptLevel::Default
                                    : CodeGenOptLevel::Aggressive;
-  t.machine.reset(x86_target()->createTargetMachine("x86_64-unknown-linux-gnu", name, all, options, Reloc::PIC_,
+  t.machine.reset(target_of_triple()->createTargetMachine(target::triple, name, all, options, Reloc::PIC_,
                                                     CodeModel::Small, effort, true));
   if (!t.machine || !t.machine->getMCSubtargetInfo()->isCPUStringValid(name)) {
     made.erase(wanted + "|" + more + "|" + std::to_string(level));
@@ -95,7 +94,7 @@ target& target_for(const char* cpu, const char* features, int level) {
 
 // Accumulators to registers; common addresses once; what a loop does not change before it. The code that comes in is
 // vectorised, unrolled and rotated already, so that nothing more of a usual pipeline finds work here.
-void run_passes(Module& module, target& t, int level) {
+void run_passes(Module& module, target_machine& t, int level) {
   if (!level) return;
   FunctionAnalysisManager analyses;
   analyses.registerPass([] { return PassInstrumentationAnalysis(); });
@@ -133,7 +132,7 @@ bool add_selection(TargetPassConfig& steps, legacy::PassManager& passes, LLVMTar
 
 }  // namespace
 
-SmallVector<char, 0> emit_code(Module& module, target& t, bool text) {
+SmallVector<char, 0> emit_code(Module& module, target_machine& t, bool text) {
   SmallVector<char, 0> bytes;
   raw_svector_ostream stream(bytes);
   legacy::PassManager passes;

@@ -11,15 +11,15 @@
 
 namespace sheaf::inline v0_1::llvm_backend {
 
-struct target {
+struct target_machine {
   std::unique_ptr<llvm::TargetMachine> machine;
   target_facts facts;
 };
 
 // Made once for each processor, features and level, and kept: a TargetMachine costs about a millisecond.
-target& target_for(const char* cpu, const char* features, int level);
+target_machine& target_for(const char* cpu, const char* features, int level);
 
-void run_passes(llvm::Module& module, target& t, int level);
-llvm::SmallVector<char, 0> emit_code(llvm::Module& module, target& t, bool text);
+void run_passes(llvm::Module& module, target_machine& t, int level);
+llvm::SmallVector<char, 0> emit_code(llvm::Module& module, target_machine& t, bool text);
 
 }  // namespace sheaf::inline v0_1::llvm_backend

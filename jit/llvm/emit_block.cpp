@@ -56,7 +56,7 @@ Value* first_lanes(function_emitter& f, Value* count, int lanes) {
   Value* mask = f.build.CreateICmpULT(iota(f.build.getContext(), bits, lanes), limit);
   // The freeze keeps LLVM from computing the mask again, from lane numbers in registers, inside of inner loops. Where
   // masks are no registers it would have them kept as vectors of bytes, which is worse.
-  return f.m.target.avx512 ? f.build.CreateFreeze(mask) : mask;
+  return f.m.target.vectors.mask_registers ? f.build.CreateFreeze(mask) : mask;
 }
 
 void emit_tail(function_emitter& f, const ir::statement& s, Value* start, Value* rest) {
@@ -102,7 +102,7 @@ void emit_one_group(function_emitter& f, const ir::statement& s, Value* low, Val
 }
 
 bool is_one_group(function_emitter& f, const ir::statement& s, Value* low, Value* high) {
-  if (f.m.target.avx512 || s.backward || !isa<ConstantInt>(low)) return false;
+  if (f.m.target.vectors.mask_registers || s.backward || !isa<ConstantInt>(low)) return false;
   Value* const end = f.build.CreateAdd(low, f.build.getInt64(static_cast<std::uint64_t>(s.lanes)));
   const auto* known = dyn_cast<ConstantInt>(f.build.CreateICmpSLE(high, end));
   return known != nullptr && known->isOne();
@@ -112,8 +112,8 @@ bool is_one_group(function_emitter& f, const ir::statement& s, Value* low, Value
 // store in between. Two groups of lanes at a time, and stored plainly, sums of a window of 1024 take two thirds of the
 // time (Zen 3).
 bool stores_half_lines(const function_emitter& f, const ir::statement& s) {
-  constexpr int line_bytes = 64;
-  if (f.m.target.avx512 || !f.m.target.avx2 || s.backward) return false;
+  using target::line_bytes;
+  if (2 * f.m.target.vectors.register_bytes != line_bytes || s.backward) return false;
   bool slides = false, halves = false;
   for (const ir::statement& each : s.body) {
     if (each.kind == ir::statement_kind::loop || each.kind == ir::statement_kind::guard) return false;
@@ -152,7 +152,7 @@ void emit_vector_loop(function_emitter& f, const ir::statement& s) {
     emit_counted_loop(f, s, low, high, s.lanes, set_counter);
     f.backward = false;
   } else if (s.size_optimised && !s.backward &&
-             f.m.target.avx2) {  // without masked accesses a masked body is no less code
+             f.m.target.vectors.least_masked != 0) {  // without masked accesses a masked body is no less code
     f.size_optimised = true;
     emit_counted_loop(f, s, low, high, s.lanes, masked_body);
     f.size_optimised = false;

@@ -104,7 +104,7 @@ Value* multiplied(builder& b, const places& of, Value* bound) {
 // A comparison of places: of what lies between them with constants, in 32 bits. Null where it is none.
 Value* emit_place_comparison(function_emitter& f, const ir::instruction& i) {
   const bool equals = i.what == op::equal || i.what == op::not_equal;
-  if (f.m.target.avx512 || !i.vector || (!equals && i.what != op::less && i.what != op::less_equal) ||
+  if (f.m.target.vectors.mask_registers || !i.vector || (!equals && i.what != op::less && i.what != op::less_equal) ||
       f.instruction(i.args[0]).type != element::i64)
     return nullptr;
   auto& b = f.build;
@@ -138,7 +138,7 @@ Value* emit_place_comparison(function_emitter& f, const ir::instruction& i) {
 // A choice by several conditions is several choices.
 Value* emit_choice(function_emitter& f, ir::value condition, Value* x, Value* y) {
   const ir::instruction& c = f.instruction(condition);
-  if (!f.m.target.avx512 && c.vector) {
+  if (!f.m.target.vectors.mask_registers && c.vector) {
     if (c.code == ir::opcode::elementwise && c.what == op::logical_and)
       return emit_choice(f, c.args[0], emit_choice(f, c.args[1], x, y), y);
     if (c.code == ir::opcode::pattern) {

@@ -4,6 +4,7 @@
 #include <llvm/IR/IntrinsicsX86.h>
 
 #include <sheaf/jit/llvm/emitter.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::llvm_backend {
 
@@ -11,8 +12,7 @@ using namespace llvm;
 
 namespace {
 
-constexpr int most_loads = 4;   // of one register: more cost as much as a gather
-constexpr int most_shared = 8;  // the same where other loads take the rest of what is read
+using tuning::emit::most_loads, tuning::emit::most_shared;
 
 // The lanes from `first` on that fill one register, and the loads they are taken from.
 struct part {
@@ -95,13 +95,14 @@ Value* each_twice(function_emitter& f, const part& p, Type* element, int bytes, 
   std::vector<Constant*> from;
   for (int k = 0; k < lanes; ++k) from.push_back(b.getInt32(static_cast<std::uint32_t>(p.place_of(k))));
   // As a shuffle it would become one across the halves.
-  Value* deinterleaved = b.CreateIntrinsic(Intrinsic::x86_avx_vpermilvar_ps_256, {}, {both, ConstantVector::get(from)});
+  const Intrinsic::ID permute = Function::lookupIntrinsicID(f.m.target.vectors.permute_in_halves);
+  Value* deinterleaved = b.CreateIntrinsic(permute, {}, {both, ConstantVector::get(from)});
   return b.CreateBitCast(deinterleaved, FixedVectorType::get(element, lanes));
 }
 
 Value* deinterleaved_part(function_emitter& f, const part& p, Type* element, int bytes, Value* pointer, Value* mask) {
   auto& b = f.build;
-  if (!mask && !f.m.target.avx512 && f.m.target.avx2 && p.width == 8) {
+  if (!mask && f.m.target.vectors.permute_in_halves != nullptr && p.width == 8) {
     if (p.apart.step == 2 && p.apart.repeat == 1) return every_second(f, p, element, bytes, pointer);
     if (p.apart.step == 1 && p.apart.repeat == 2 && p.span() == 4) return each_twice(f, p, element, bytes, pointer);
   }
@@ -121,17 +122,17 @@ Value* deinterleaved_part(function_emitter& f, const part& p, Type* element, int
 }  // namespace
 
 bool may_deinterleave(const function_emitter& f, const ir::lane_pattern& apart, int bytes) {
-  const bool masks = f.m.target.avx512 || (f.m.target.avx2 && bytes >= 4);
-  const int width = std::min(f.lanes, f.m.target.register_bytes() / bytes);
+  const int least_masked = f.m.target.vectors.least_masked;
+  const int width = std::min(f.lanes, f.m.target.vectors.register_bytes / bytes);
   for (int first = 0; first < f.lanes; first += width)
     if (part{apart, first, width}.loads() > (apart.whole ? most_shared : most_loads)) return false;
-  return masks;
+  return least_masked != 0 && bytes >= least_masked;
 }
 
 Value* emit_deinterleaved(function_emitter& f, const ir::lane_pattern& apart, Type* element, int bytes, Value* pointer,
                           Value* mask) {
   auto& b = f.build;
-  const int width = std::min(f.lanes, f.m.target.register_bytes() / bytes);
+  const int width = std::min(f.lanes, f.m.target.vectors.register_bytes / bytes);
   std::vector<Value*> parts;
   for (int first = 0; first < f.lanes; first += width)
     parts.push_back(deinterleaved_part(f, {apart, first, width}, element, bytes, pointer, mask));

@@ -17,7 +17,7 @@ namespace {
 constexpr unsigned register_bytes = 16;
 
 bool widens_mask(const function_emitter& f, Type* type) {
-  return f.m.target.avx512 && 2 * type->getPrimitiveSizeInBits() == 8 * register_bytes &&
+  return f.m.target.vectors.mask_registers && 2 * type->getPrimitiveSizeInBits() == 8 * register_bytes &&
          type->getScalarSizeInBits() == 8;
 }
 

@@ -11,7 +11,7 @@ using namespace llvm;
 
 namespace {
 
-constexpr int line_bytes = 64;
+using target::line_bytes;
 
 // Everything that the runtime wrote before the call stays as it is during it.
 LoadInst* load_fact(builder& b, Type* type, Value* base, std::uint64_t offset) {
@@ -121,7 +121,8 @@ Value* slot(function_emitter& f, Value*& which, bool zeros) {
 }
 
 bool masks_natively(const function_emitter& f, const place& p) {
-  return f.m.target.avx512 || (f.m.target.avx2 && p.bytes >= 4);
+  const int least = f.m.target.vectors.least_masked;
+  return least != 0 && p.bytes >= least;
 }
 
 Value* addresses_or(function_emitter& f, const place& p, Value* instead) {
@@ -160,7 +161,7 @@ Value* load_bits(function_emitter& f, place p) {
     }
   }
   if (!p.mask) return b.CreateMaskedGather(type, p.address, align);
-  if (p.how != ir::access::contiguous && p.bytes >= 4 && f.m.target.avx512)
+  if (p.how != ir::access::contiguous && p.bytes >= 4 && f.m.target.vectors.mask_registers)
     return b.CreateMaskedGather(type, p.address, align, p.mask, zero);
   return b.CreateMaskedGather(type, addresses_or(f, p, slot(f, f.zero_slot, true)), align);
 }
@@ -185,7 +186,7 @@ void store_bits(function_emitter& f, const place& p, Value* bits, bool non_tempo
     }
   }
   if (!p.mask) return void(b.CreateMaskedScatter(bits, p.address, align));
-  if (p.how != ir::access::contiguous && p.bytes >= 4 && f.m.target.avx512)
+  if (p.how != ir::access::contiguous && p.bytes >= 4 && f.m.target.vectors.mask_registers)
     return void(b.CreateMaskedScatter(bits, p.address, align, p.mask));
   b.CreateMaskedScatter(bits, addresses_or(f, p, slot(f, f.sink_slot, false)), align);
 }
@@ -197,7 +198,7 @@ void emit_stream_store(function_emitter& f, Value* address, Value* bits, Align a
   auto& b = f.build;
   f.streams = true;
   const std::uint64_t size = f.m.module.getDataLayout().getTypeStoreSize(bits->getType());
-  const std::uint64_t unit = std::min<std::uint64_t>(size, static_cast<std::uint64_t>(f.m.target.register_bytes()));
+  const std::uint64_t unit = std::min(size, static_cast<std::uint64_t>(f.m.target.vectors.register_bytes));
   LLVMContext& c = b.getContext();
   auto* past = BasicBlock::Create(c, "non_temporal", f.function);
   auto* plain = BasicBlock::Create(c, "plain", f.function);

@@ -6,6 +6,7 @@
 
 #include <sheaf/runtime/sheaf_call.h>
 #include <sheaf/jit/llvm/emitter.hpp>
+#include <sheaf/jit/numerics/contraction.hpp>
 
 namespace sheaf::inline v0_1::llvm_backend {
 
@@ -21,7 +22,8 @@ function_emitter::function_emitter(emitter& owner, const ir::kernel& k, Function
       values(k.instructions.size()),
       cells(k.instructions.size()),
       counters(k.loop_names.size()),
-      buffers(owner.source.buffers.size()) {
+      buffers(owner.source.buffers.size()),
+      contracted(numerics::contracted(k)) {
   // As many are live at once as a gradient of a chain has: inline, the register allocator's time is their square.
   constexpr int most_inline = 128;
   int calls = 0;
@@ -45,7 +47,7 @@ Value* call_field(function_emitter& f, std::size_t offset) {
 
 // Returns, and closes the prologue now that everything that goes there is known.
 void finish(function_emitter& f) {
-  if (f.streams) f.build.CreateIntrinsic(Intrinsic::x86_sse_sfence, {}, {});
+  if (f.streams) f.build.CreateIntrinsic(Function::lookupIntrinsicID(target::fence_of_stores), {}, {});
   f.build.CreateRetVoid();
   BasicBlock* const body = f.prologue->getNextNode();
   BranchInst::Create(body, f.prologue);
@@ -54,7 +56,7 @@ void finish(function_emitter& f) {
 void common_attributes(Function* fn) {
   fn->addFnAttr(Attribute::NoUnwind);
   fn->addFnAttr("probe-stack", "inline-asm");   // a large local buffer must not step over the guard page
-  fn->addFnAttr("prefer-vector-width", "512");  // or some processors are given halves of their registers
+  fn->addFnAttr("prefer-vector-width", target::widest_bits);
   fn->addParamAttr(0, Attribute::NoAlias);
   fn->addParamAttr(0, Attribute::ReadOnly);
 }

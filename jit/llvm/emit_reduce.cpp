@@ -1,54 +1,16 @@
 // Accumulators: their identities, how a value is combined into one, and the fixed tree that folds lanes: the upper half
 // line is combined into the lower until one is left. The tree knows virtual lanes only, so it is the same for every
 // register width.
-//
-// A sum of a product made in the same block and used nowhere else is one fused multiply-add. It is decided here, on
-// Sheaf's IR, and not by LLVM's `contract` flag: that would depend on which uses the passes leave over, and so could
-// differ between main loop and tail. Products that are not summed directly are rounded, so x*x - y*y is 0 for x == y.
 #include <llvm/IR/Intrinsics.h>
 
 #include <sheaf/jit/llvm/emitter.hpp>
+#include <sheaf/jit/numerics/numerics.hpp>
 
 namespace sheaf::inline v0_1::llvm_backend {
 
 using namespace llvm;
 
 namespace {
-
-// How often `v` is used in a block and those inside it.
-int uses(const function_emitter& f, const ir::block& body, ir::value v) {
-  int n = 0;
-  for (const ir::statement& s : body) {
-    n += (s.id == v && s.kind == ir::statement_kind::guard) + (s.low == v) + (s.high == v) + (s.stored == v) +
-         (s.mask == v) + (s.position == v);
-    for (ir::value x : s.subscripts) n += x == v;
-    for (ir::value x : s.more) n += x == v;
-    if (s.kind == ir::statement_kind::instruct) {
-      const ir::instruction& i = f.instruction(s.id);
-      n += i.mask == v;
-      for (ir::value x : i.args) n += x == v;
-    }
-    n += uses(f, s.body, v);
-  }
-  return n;
-}
-
-bool same_block(const ir::block& body, const ir::statement& combine, ir::value v) {
-  bool product = false, here = false;
-  for (const ir::statement& s : body) {
-    product |= s.kind == ir::statement_kind::instruct && s.id == v;
-    here |= &s == &combine;
-    if (same_block(s.body, combine, v)) return true;
-  }
-  return product && here;
-}
-
-bool fuses(const function_emitter& f, const ir::statement& s, const ir::instruction& cell, element type) {
-  if (cell.fold != monoid::sum || !is_floating(type) || !f.m.target.fma || f.m.target.exact_sum) return false;
-  const ir::instruction& product = f.instruction(s.stored);
-  return product.code == ir::opcode::elementwise && product.what == op::mul && product.type == type &&
-         uses(f, f.kernel.body, s.stored) == 1 && same_block(f.kernel.body, s, s.stored);
-}
 
 Value* fused(function_emitter& f, const ir::statement& s, Value* sum, int lanes) {
   const ir::instruction& product = f.instruction(s.stored);
@@ -118,7 +80,7 @@ void emit_combine(function_emitter& f, const ir::statement& s) {
   const cell& c = f.cells[static_cast<std::size_t>(s.target_value)];
   const state old = contents_of(f, c);
   state next;
-  if (fuses(f, s, i, i.type)) {
+  if (f.contracted[static_cast<std::size_t>(s.stored)] && f.m.target.fma && !f.m.target.exact_sum) {
     next = {fused(f, s, old[0], c.lanes)};
   } else {
     const auto taken = [&](ir::value v) { return splat(f, f.values[static_cast<std::size_t>(v)], c.lanes); };
@@ -161,11 +123,10 @@ Value* emit_fold_lanes(function_emitter& f, const ir::instruction& i) {
   const ir::instruction& a = f.instruction(i.args[0]);
   const cell& c = f.cells[static_cast<std::size_t>(i.args[0])];
   state whole = contents_of(f, c);
-  constexpr int wide_from = 16;
-  const bool widens = a.fold == monoid::sum && a.type == element::f32 && i.type == element::f64;
+  const bool widens = numerics::folds_in_f64(a.fold, a.type, i.type);
   element type = a.type;
   for (int half_line = c.lanes / 2; half_line; half_line /= 2) {
-    if (widens && type == a.type && half_line < wide_from) {
+    if (widens && type == a.type && half_line < numerics::folded_in_f64) {
       type = i.type;
       whole[0] = b.CreateFPExt(whole[0], widen(held_type(b.getContext(), type), 2 * half_line));
     }

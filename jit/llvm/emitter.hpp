@@ -11,14 +11,15 @@
 #include <llvm/IR/Module.h>
 
 #include <sheaf/jit/ir/ir.hpp>
+#include <sheaf/jit/target/vectors.hpp>
 
 namespace sheaf::inline v0_1::llvm_backend {
 
-// What the emitter needs to know of the processor. Registers of 512 bits need AVX-512 F, DQ, BW and VL together.
+// What the emitter needs to know of the processor.
 struct target_facts {
-  bool avx2 = false, avx512 = false, fma = false, f16c = false;
+  target::vectors vectors;
+  bool fma = false, f16c = false;
   bool exact_sum = false;
-  int register_bytes() const { return avx512 ? 64 : avx2 ? 32 : 16; }
 };
 
 struct compile_error : std::runtime_error {
@@ -67,6 +68,7 @@ struct function_emitter {
   std::vector<cell> cells;             // by instruction id
   std::vector<llvm::Value*> counters;  // by loop id
   std::vector<buffer_facts> buffers;   // by buffer id
+  std::vector<bool> contracted;        // by instruction id: a product that is added as it is made
 
   bool backward = false;  // the direction of the vector loop around
   int vector_loop = -1;   // the vector loop around the current place, its lanes, and the live lanes in its tail

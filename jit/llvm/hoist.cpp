@@ -31,8 +31,8 @@ bool is_scalar_step(const Instruction& i) {
 // Harmless where the loop is not entered, and no slower there than the test for it.
 bool may_move(const function_emitter& f, const Instruction& i) {
   if (is_scalar_step(i)) return true;
-  // With sixteen registers a vector more to keep costs more than making it again.
-  if (is_splat_part(i)) return f.m.target.avx512;
+  // With few registers a vector more to keep costs more than making it again.
+  if (is_splat_part(i)) return f.m.target.vectors.registers > 16;
   if (isa<GetElementPtrInst>(i)) return i.getType()->isPointerTy();
   if (!i.getType()->isIntegerTy(64)) return false;
   return i.getOpcode() == Instruction::Add || i.getOpcode() == Instruction::Sub || i.getOpcode() == Instruction::Mul;

@@ -6,8 +6,6 @@
 // last place: exp 1, log 1, expm1 2, log1p 2, sigmoid 2, tanh 3, erf 2, sin 2, cos 2, pow 1.5.
 #include <algorithm>
 
-#include <llvm/IR/IntrinsicsX86.h>
-
 #include <sheaf/jit/llvm/math.hpp>
 
 namespace sheaf::inline v0_1::llvm_backend {
@@ -16,18 +14,16 @@ using namespace llvm;
 
 Value* real_math::scale(Value* y, Value* n) const {
   const auto* vector = dyn_cast<FixedVectorType>(reals);
-  if (!f.m.target.avx512 || !vector) return nullptr;
+  if (!vector) return nullptr;
   const unsigned lanes = vector->getNumElements(), bytes = lanes * (is_double ? 8 : 4);
   if (bytes < 16 || bytes > 64) return nullptr;
-  const Intrinsic::ID singles[] = {Intrinsic::x86_avx512_mask_scalef_ps_128, Intrinsic::x86_avx512_mask_scalef_ps_256,
-                                   Intrinsic::x86_avx512_mask_scalef_ps_512};
-  const Intrinsic::ID doubles[] = {Intrinsic::x86_avx512_mask_scalef_pd_128, Intrinsic::x86_avx512_mask_scalef_pd_256,
-                                   Intrinsic::x86_avx512_mask_scalef_pd_512};
+  const char* const name = f.m.target.vectors.scale[is_double][bytes / 32];
+  if (name == nullptr) return nullptr;
   std::vector<Value*> args{y, n, Constant::getNullValue(reals),
                            b.getIntN(std::max(8u, lanes), lanes < 8 ? 15 : (1u << lanes) - 1)};
   if (is_double && lanes < 4) args[3] = b.getInt8(3);
   if (bytes == 64) args.push_back(b.getInt32(4));  // rounding as the processor is set
-  return b.CreateIntrinsic((is_double ? doubles : singles)[bytes / 32], {}, args);
+  return b.CreateIntrinsic(Function::lookupIntrinsicID(name), {}, args);
 }
 
 // In two factors, so that results reach infinity and the subnormals: their exponents are the halves of n and of two
@@ -282,10 +278,10 @@ Value* emit_math(function_emitter& f, op what, std::span<Value* const> args) {
   const auto* vector = dyn_cast<FixedVectorType>(args[0]->getType());
   const unsigned lanes = vector ? vector->getNumElements() : 1;
   const auto width =
-      static_cast<unsigned>(f.m.target.register_bytes()) / (args[0]->getType()->getScalarSizeInBits() / 8);
+      static_cast<unsigned>(f.m.target.vectors.register_bytes) / (args[0]->getType()->getScalarSizeInBits() / 8);
   const auto once = f.outlines ? outlined : in_one_register;
   if (lanes <= width) return once(f, what, args);
-  if (!f.outlines && what == op::exp && f.m.target.avx2 && !f.m.target.avx512) return exp_of_lanes(f, width, args[0]);
+  if (!f.outlines && what == op::exp && f.m.target.vectors.register_bytes == 32) return exp_of_lanes(f, width, args[0]);
   return by_registers(f, width, args, [&](const auto& parts) { return once(f, what, parts); });
 }
 

@@ -50,7 +50,7 @@ struct real_math {
   // One register with the largest of such integers of all registers, lane by lane.
   llvm::Value* largest(llvm::Value* x) const {
     while (f.m.module.getDataLayout().getTypeStoreSize(x->getType()) >
-           static_cast<unsigned>(f.m.target.register_bytes())) {
+           static_cast<unsigned>(f.m.target.vectors.register_bytes)) {
       const auto [low, high] = halves(f, x);
       x = b.CreateBinaryIntrinsic(llvm::Intrinsic::umax, low, high);
     }

@@ -11,6 +11,7 @@
 #include <llvm/IR/MDBuilder.h>
 
 #include <sheaf/jit/llvm/math.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::llvm_backend {
 
@@ -49,8 +50,8 @@ struct division_math : real_math {
 Value* emit_division_by_one(function_emitter& f, Value* a, Value* divisor) {
   const division_math m(f, a);
   auto& b = f.build;
-  constexpr int least_lanes = 8;
-  if (!f.m.target.avx512 || f.lanes < least_lanes) return b.CreateFDiv(a, splat(f, divisor, f.lanes));
+  if (!f.m.target.vectors.slow_division || f.lanes < tuning::emit::least_divided)
+    return b.CreateFDiv(a, splat(f, divisor, f.lanes));
   Value* const reciprocal = splat(f, b.CreateFDiv(ConstantFP::get(divisor->getType(), 1), divisor), f.lanes);
   Value* const all = m.all_within_window(a, divisor);
   auto* const near = BasicBlock::Create(b.getContext(), "divide.near", f.function);

@@ -40,7 +40,7 @@ void check_llvm(llvm::Module& module) {
 
 void compile(const ir::module& source, const sheaf_llvm_options& options, sheaf_llvm_result& result) {
   stopwatch watch;
-  target& t = target_for(options.cpu, options.features, options.level);
+  target_machine& t = target_for(options.cpu, options.features, options.level);
   if (options.strict && !t.facts.fma)
     throw cannot_keep("processor " + std::string(t.machine->getTargetCPU()) + ", which has none");
   result.times.target = watch.lap();

@@ -2,6 +2,7 @@
 #include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/jit/ir/verify.hpp>
 #include <sheaf/jit/lower/lowering.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::lower {
 
@@ -33,7 +34,7 @@ std::optional<ir::value> kernel_lowering::pattern_of(node_id n, scope& s) {
   linear gap;
   collect(g, g.arg(n, 1), 1, gap);
   collect(g, g.arg(n, 0), -1, gap);
-  constexpr std::int64_t longest = 32;
+  constexpr std::int64_t longest = tuning::expression::longest_period;
   std::int64_t period = 1, values[longest] = {};
   double slope = 0;  // of what the terms are without rounding
   for (const linear::term& t : gap.terms) {
@@ -178,7 +179,7 @@ node_id kernel_lowering::not_assumed(node_id condition) {
 std::optional<ir::lane_pattern> kernel_lowering::deinterleaving_of(std::int32_t id,
                                                                    const std::vector<node_id>& subscripts,
                                                                    const scope& at) {
-  constexpr std::int64_t most = 8;
+  constexpr std::int64_t most = tuning::expression::most_apart;
   if (at.lane == no_node || subscripts.empty() || !buffer(id).unit_inner) return std::nullopt;
   const int lane = g.ordinal(at.lane);
   for (std::size_t d = 0; d + 1 < subscripts.size(); ++d)

@@ -2,14 +2,16 @@
 // where it is beyond those before, as it is log(blocks) times for data in no order, the block is walked again for the
 // first that equals it. Shown by tests/jit/extreme.cpp.
 #include <sheaf/jit/lower/lowering.hpp>
+#include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/plan/cost.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::lower {
 
 namespace {
 
-constexpr std::int64_t block_elements = 256;
+using tuning::extremum::search_block;
 
 }  // namespace
 
@@ -18,21 +20,21 @@ bool kernel_lowering::searches_blocks(node_id n, node_id lane, const scope& at) 
   const node_id body = g.arg(n, 0);
   return row(monoid_of(g, n)).position && g[n].count == 3 && g.type(body) != element::boolean &&
          !plan::is_slow(g, body) && !plan::holds(g, body, op::reduce) && !plan::holds(g, g.arg(n, 1), op::reduce) &&
-         known.trips(lane) >= 4 * block_elements;
+         known.trips(lane) >= 4 * search_block;
 }
 
 ir::value kernel_lowering::search_blocks(node_id n, node_id lane, scope& at) {
   const bool largest = monoid_of(g, n) == monoid::argmax;
   const node_id value = g.arg(n, 0), condition = g.arg(n, 1);
-  const node_id body = accumulated(g.type(value)) == g.type(value) ? value : cast_to(g, element::f32, value);
+  const node_id body = cast_to(g, numerics::accumulated(g.type(value)), value);
   const element type = g.type(body);
   const monoid extreme = largest ? monoid::max : monoid::min;
   const int lanes = plan::lanes_for(g, known, n, lane, false);
   ir::block_builder& b = *at.block;
   const ir::value best = b.accumulator(type, extreme, false), found = b.accumulator(type, monoid_of(g, n), false);
   const ir::value low = emit(g.arg(lane, 0), at), high = emit(g.arg(lane, 1), at);
-  const ir::value size = b.i64(block_elements), length = b.emit(op::sub, {high, low});
-  const ir::value more = b.emit(op::add, {length, b.i64(block_elements - 1)}),
+  const ir::value size = b.i64(search_block), length = b.emit(op::sub, {high, low});
+  const ir::value more = b.emit(op::add, {length, b.i64(search_block - 1)}),
                   blocks = b.emit(op::quotient, {more, size});
   scope each(at, b.loop(ir::loop_kind::serial, index_text(lane) + "_block", b.i64(0), blocks));
   ir::block_builder& c = *each.block;

@@ -4,13 +4,13 @@
 #include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/jit/lower/lowering.hpp>
 #include <sheaf/jit/plan/cost.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::lower {
 
 namespace {
 
-constexpr double least_trips = 4;
-constexpr std::int64_t bytes_ahead = 24576;  // of rows, from a request to its use
+using tuning::prefetch::gathered_bytes, tuning::prefetch::least_trips;
 
 }  // namespace
 
@@ -59,7 +59,7 @@ void kernel_lowering::prefetch_gathered(std::span<const node_id> reductions, sco
     const auto by_index = [&](node_id name) { return g.free[name].has(g.ordinal(idx)); };
     if (std::none_of(names.begin(), names.end(), by_index) || plan::holds(g, n, op::reduce)) return;
     const auto row = static_cast<std::int64_t>(known.trips(inner.lane)) * sheaf::row(g.type(n)).bytes;
-    const std::int64_t ahead = std::max<std::int64_t>(1, bytes_ahead / std::max<std::int64_t>(row, 1));
+    const std::int64_t ahead = std::max<std::int64_t>(1, gathered_bytes / std::max<std::int64_t>(row, 1));
     plan::replacement later = later_names(idx, ahead, inner);
     std::vector<ir::value> subscripts;
     const node_id next = later(n);
@@ -76,8 +76,7 @@ void kernel_lowering::prefetch_gathered(std::span<const node_id> reductions, sco
 
 namespace {
 
-constexpr int lanes_of_masks = 64;
-constexpr std::int64_t most_compacted = 16384;  // places a local list may have
+namespace compacted = tuning::compacted;
 
 // How many places an index has at most: its range is known, or a block of known size cut to one. 0: it may be any
 // number.
@@ -104,7 +103,9 @@ std::optional<kernel_lowering::compacted_list> kernel_lowering::compacted_list_o
   for (const node_id q : reductions)
     if (g.arg(q, 1) != condition) return std::nullopt;
   const std::int64_t places = most_places(g, known, idx);
-  if (places < lanes_of_masks || places > most_compacted || known.trips(at.lane) < 16) return std::nullopt;
+  if (places < compacted::least_places || places > compacted::most_places ||
+      known.trips(at.lane) < compacted::least_lanes)
+    return std::nullopt;
   const auto [loop, outside] = lane_loop(at);
   index_set around = g.free[condition];
   around |= g.free[idx];
@@ -124,7 +125,8 @@ std::optional<kernel_lowering::compacted_list> kernel_lowering::compacted_list_o
   if (!by_data || !plain) return std::nullopt;
   const auto found = compacted_lists.find({idx, condition});
   if (found != compacted_lists.end() && found->second.outside == outside->number) return found->second;
-  const std::int64_t elements = (places + lanes_of_masks - 1) / lanes_of_masks * lanes_of_masks;
+  const std::int64_t elements =
+      (places + compacted::least_places - 1) / compacted::least_places * compacted::least_places;
   const std::int32_t id = ir::add_buffer(code, {.name = "compacted",
                                                 .type = element::i64,
                                                 .rank = 1,
@@ -133,8 +135,8 @@ std::optional<kernel_lowering::compacted_list> kernel_lowering::compacted_list_o
                                                 .unit_inner = true,
                                                 .extents = {elements}});
   const ir::value count = outside->block->accumulator(element::i64, monoid::sum, false);
-  scope walk(*outside, open(*outside, idx, lanes_of_masks, nullptr, "_mask"));
-  bind(walk, idx, lanes_of_masks);
+  scope walk(*outside, open(*outside, idx, compacted::least_places, nullptr, "_mask"));
+  bind(walk, idx, compacted::least_places);
   walk.block->append(id, count, emit(condition, walk));
   walk.close();
   return compacted_lists[{idx, condition}] = {id, outside->block->read(count), outside->number};
@@ -159,7 +161,7 @@ void kernel_lowering::prefetch_compacted(std::span<const node_id> reductions, co
   if (rows.empty()) return;
   const std::int64_t row = static_cast<std::int64_t>(known.trips(inner.lane)) * sheaf::row(g.type(rows.front())).bytes;
   ir::block_builder& b = *inner.block;
-  const ir::value ahead = b.i64(std::max<std::int64_t>(1, bytes_ahead / std::max<std::int64_t>(row, 1)));
+  const ir::value ahead = b.i64(std::max<std::int64_t>(1, gathered_bytes / std::max<std::int64_t>(row, 1)));
   const ir::value last = b.emit(op::sub, {kept.count, b.i64(1)}), next = b.emit(op::add, {b.counter(), ahead});
   const node_id later = plan::fresh_index(g, idx, g.arg(idx, 0), g.arg(idx, 1));
   inner.bound.insert(g.ordinal(later));
@@ -196,7 +198,7 @@ void kernel_lowering::prefetch_named_row(node_id reduce, scope& at, scope& inner
   for (const auto& [n, idx] : rows) {
     const std::int64_t row = static_cast<std::int64_t>(known.trips(inner.lane)) * sheaf::row(g.type(n)).bytes;
     plan::replacement later =
-        later_names(idx, std::max<std::int64_t>(1, bytes_ahead / std::max<std::int64_t>(row, 1)), inner);
+        later_names(idx, std::max<std::int64_t>(1, gathered_bytes / std::max<std::int64_t>(row, 1)), inner);
     const node_id next = later(n);
     std::vector<ir::value> subscripts;
     for (int d = 1; d < g[next].count; ++d) subscripts.push_back(emit(g.arg(next, d), inner, true));

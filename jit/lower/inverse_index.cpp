@@ -4,7 +4,9 @@
 #include <memory>
 
 #include <sheaf/jit/lower/sort.hpp>
+#include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/plan/inverse_index.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::lower {
 
@@ -12,10 +14,8 @@ namespace {
 
 using plan::inverse_index_form;
 
-constexpr std::int64_t at_once = 32;  // a long sum is one of sums of so many: its error stays small
-constexpr int lanes_of_counts = 8;
-constexpr double beyond_cache = 4 << 20;  // bytes of an input that comes from memory
-constexpr std::int64_t updates_ahead = 12;
+using namespace tuning::inverse_index;
+using numerics::updates::in_a_row;
 
 struct inverse_index_lowering {
   kernel_lowering& k;
@@ -182,8 +182,8 @@ ir::value fold_updates(const inverse_index_lowering& a, scope& s, const range& u
     return s.block->read(cell);
   }
   ir::block_builder& b = *s.block;
-  const ir::value size = b.i64(at_once), count = b.emit(op::sub, {updates.high, updates.low});
-  const ir::value blocks = b.emit(op::quotient, {b.emit(op::add, {count, b.i64(at_once - 1)}), size});
+  const ir::value size = b.i64(in_a_row), count = b.emit(op::sub, {updates.high, updates.low});
+  const ir::value blocks = b.emit(op::quotient, {b.emit(op::add, {count, b.i64(in_a_row - 1)}), size});
   scope some(s, b.loop(ir::loop_kind::serial, "some", b.i64(0), blocks));
   ir::block_builder& c = *some.block;
   const ir::value part = c.accumulator(type, fold, wide);

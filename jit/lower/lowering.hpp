@@ -28,8 +28,6 @@ struct range {
   ir::value low, high;
 };
 
-element accumulated(element type);  // in which elements of a type are folded
-
 // A block under construction with what is bound in it. Values are looked up through the parents.
 struct scope {
   scope(ir::block_builder& top) : block(&top), root(this) {}

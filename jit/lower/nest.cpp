@@ -6,6 +6,7 @@
 #include <sheaf/jit/lower/lowering.hpp>
 #include <sheaf/jit/plan/cost.hpp>
 #include <sheaf/jit/plan/kernels.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::lower {
 
@@ -67,8 +68,7 @@ std::vector<node_id> kernel_lowering::siblings(std::span<const entry> hosts, nod
 // what the hardware prefetcher reads ahead, so that both loops are to keep the memory busy.
 void kernel_lowering::prefetch_next_row(node_id idx, scope& s, scope& inner) {
   if (row_index == no_node || !s.bound.has(g.ordinal(row_index))) return;
-  constexpr double short_row = 2048;  // four of them stay in a L1 of 32 KB
-  const bool halves = known.trips(idx) <= short_row;
+  const bool halves = known.trips(idx) <= tuning::prefetch::short_row;
   std::vector<node_id> rows;
   const auto read_before = [&](node_id q) {
     if (g.kind(q) != op::reduce || g[q].count != 3 || !find(q, s, false) || !plan::same_range(g, g.arg(q, 2), idx))

@@ -3,12 +3,13 @@
 #include <memory>
 
 #include <sheaf/jit/lower/lowering.hpp>
+#include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/plan/cost.hpp>
 #include <sheaf/jit/plan/mixed_precision.hpp>
 
 namespace sheaf::inline v0_1::lower {
 
-element accumulated(element type) { return type == element::f16 || type == element::bf16 ? element::f32 : type; }
+using numerics::accumulated;
 
 // Are the reductions inside n that run outside its loops known already, and is all it reads stored?
 bool kernel_lowering::computed_outside(node_id n, scope& at) {
@@ -43,7 +44,7 @@ ir::value kernel_lowering::cell_of(node_id q, scope& at, bool wide) {
   if (folds_tuple(g, q))
     return at.block->accumulator(own_row_of(g, sibling(g, fold, 0)).type, sibling(g, fold, 0), wide);
   const element type = row(fold).position ? g.type(g.arg(q, 0)) : g.type(q);
-  return at.block->accumulator(plan::has_narrow_lanes(g, q) ? element::f32 : accumulated(type), fold, wide);
+  return at.block->accumulator(plan::in_lanes(g, q, type), fold, wide);
 }
 
 // One iteration: the term goes into the accumulator where the condition holds. position: of the extremes that tell

@@ -2,18 +2,16 @@
 #include <algorithm>
 
 #include <sheaf/jit/lower/lowering.hpp>
+#include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/plan/mixed_precision.hpp>
 #include <sheaf/jit/plan/stages.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::lower {
 
 namespace {
 
-constexpr std::int64_t rows_together = 4;       // beside maps, which need registers too
-constexpr std::int64_t rows_by_themselves = 8;  // partial results are read and written half as often, of shorter sums
-constexpr int lanes_of_rows = 64;               // by four rows they fill the registers
-// of eight rows each element stays in a register until its centre is known
-constexpr int lanes_of_shifted = 16;
+using tuning::rows::lanes_of_shifted;
 
 }  // namespace
 
@@ -67,7 +65,7 @@ void kernel_lowering::bind_last(std::span<const entry> group, node_id idx, std::
 int kernel_lowering::most_lanes(std::span<const entry> group, const scope& s) const {
   if (s.rows_at_once == 1) return group.front().s->lanes;
   const bool moving = std::any_of(group.begin(), group.end(), [&](const entry& e) { return moves(*e.s); });
-  return std::min(group.front().s->lanes, moving ? lanes_of_shifted : lanes_of_rows);
+  return std::min(group.front().s->lanes, moving ? lanes_of_shifted : tuning::rows::lanes);
 }
 
 void kernel_lowering::store_result(const stage& s, scope& at) {
@@ -121,7 +119,7 @@ void kernel_lowering::run_rows(std::span<const entry> shared, node_id idx, scope
   const ir::value low = emit(g.arg(idx, 0), s), high = emit(g.arg(idx, 1), s);
   const bool maps =
       std::any_of(shared.begin(), shared.end(), [](const entry& e) { return e.s->how == plan::way::map; });
-  const std::int64_t together = maps ? rows_together : rows_by_themselves;
+  const std::int64_t together = maps ? numerics::rows::together : numerics::rows::alone;
   const ir::value size = b.i64(together);
   const ir::value iterations = b.emit(op::quotient, {b.emit(op::sub, {high, low}), size});
   {

@@ -5,20 +5,14 @@
 
 #include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/jit/lower/lowering.hpp>
+#include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/plan/cost.hpp>
 
 namespace sheaf::inline v0_1::lower {
 
 namespace {
 
-element held(element type) { return type == element::f16 || type == element::bf16 ? element::f32 : type; }
-
-element carried(monoid fold, element type) {
-  return is_floating(type) && (fold == monoid::sum || fold == monoid::prod) ? element::f64 : held(type);
-}
-
-// A power of two: more lanes are more log-steps, fewer are a longer chain of accumulators.
-int scan_lanes(element type) { return row(type).bytes == 8 ? 8 : 16; }
+using numerics::accumulated, numerics::scan_lanes;
 
 // One step of a recurrence. An infinite factor keeps nothing of nothing; one that may vanish, then nothing of what is
 // infinite.
@@ -39,13 +33,13 @@ ir::value next_of(ir::block_builder& b, ir::value old, ir::value factor, ir::val
 void kernel_lowering::scan_block(const stage& s, scope& at, const range& t) {
   const plan::scan_form& f = s.scan;
   const bool several = g.kind(f.value) == op::tuple;
-  const node_id value = several ? f.value : cast_to(g, held(g.type(f.value)), f.value);
+  const node_id value = several ? f.value : cast_to(g, accumulated(g.type(f.value)), f.value);
   // Lanes run along the scan; a value that is the same at every place has none.
   const bool along = s.vector == no_node && !several && !in_order(g, f.fold) && g.free[value].has(g.ordinal(f.walk));
   const std::int64_t ahead = f.backward ? f.shift : f.shift - 1;
   ir::block_builder& b = *at.block;
   const monoid fold = several ? sibling(g, f.fold, 0) : f.fold;
-  const element type = several ? own_row_of(g, fold).type : carried(f.fold, g.type(s.define));
+  const element type = several ? own_row_of(g, fold).type : accumulated(numerics::carried(f.fold, g.type(s.define)));
   const ir::value cell = b.accumulator(type, fold, s.vector != no_node);
   if (f.carry != no_node)
     several ? b.combine_state(cell, emit_values(f.carry, at)) : b.combine(cell, emit(cast_to(g, type, f.carry), at));
@@ -57,7 +51,7 @@ void kernel_lowering::scan_block(const stage& s, scope& at, const range& t) {
   } else if (ahead != 0) {
     walk.high = b.emit(op::minimum, {t.high, emit(g.arg(f.walk, 1), at)});
   }
-  const int lanes = along ? scan_lanes(held(g.type(f.value))) : 1;
+  const int lanes = along ? scan_lanes(accumulated(g.type(f.value))) : 1;
   scope inner(at, open(at, f.walk, lanes, &walk));
   inner.block->head().backward = f.backward;
   bind(inner, f.walk, lanes);

@@ -5,12 +5,13 @@
 
 #include <sheaf/jit/lower/lowering.hpp>
 #include <sheaf/jit/plan/inverse_index.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::lower {
 
 namespace {
 
-constexpr std::int64_t rows_at_once = 1024;  // of one element each, that a task fills
+using tuning::inverse_index::rows_filled;
 
 }  // namespace
 
@@ -122,7 +123,7 @@ void kernel_lowering::scatter_by_atomics(const stage& s, int part, scope& top) {
   const range all{emit(g.arg(s.owned, 0), top), emit(g.arg(s.owned, 1), top)};
   ir::value low = emit(g.arg(over, 0), top), high = emit(g.arg(over, 1), top);
   if (s.when != no_node) high = b.emit(op::select, {emit(s.when, top), high, low});
-  const std::int64_t size = part == 0 && s.indices.back() == s.owned ? rows_at_once : 1;
+  const std::int64_t size = part == 0 && s.indices.back() == s.owned ? rows_filled : 1;
   const ir::value count =
       b.emit(op::quotient, {b.emit(op::add, {b.emit(op::sub, {high, low}), b.i64(size - 1)}), b.i64(size)});
   scope task(top, b.loop(ir::loop_kind::parallel, index_text(over) + "_turn", b.i64(0), count));

@@ -5,14 +5,13 @@
 #include <algorithm>
 
 #include <sheaf/jit/lower/lowering.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::lower {
 
 namespace {
 
-constexpr double most_bytes = 32 << 10;  // of one scratch row: it stays in the nearest cache
-constexpr std::int64_t all_bytes = 48 << 10;
-constexpr std::int64_t slice_bytes = 64 << 10;  // of all scratch rows of a slice, beside its data in L2
+using namespace tuning::scratch_rows;
 
 }  // namespace
 

@@ -6,6 +6,7 @@
 #include <sheaf/jit/ir/verify.hpp>
 #include <sheaf/jit/lower/digits.hpp>
 #include <sheaf/jit/plan/sort.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
 #include <sheaf/runtime/settings.hpp>
 
 namespace sheaf::inline v0_1::lower {
@@ -15,7 +16,7 @@ namespace {
 using plan::digits;
 using number = sort_number;
 
-constexpr int group_lanes = 256;
+using tuning::sort::group_lanes, tuning::sort::usual_places;
 
 ir::value told(ir::block_builder& b, number n) { return b.extent(sort_numbers, static_cast<std::int32_t>(n)); }
 ir::value at(ir::block_builder& b, ir::value place) { return b.load(sort_memory, element::i64, {place}); }
@@ -211,9 +212,10 @@ ir::shared_module made() {
     s.code.kernels.push_back(std::move(builder).finish());
   }
   // A million of keys.
-  s.typical.assign(static_cast<std::size_t>(number::count_), 1 << 20);
-  s.typical[static_cast<std::size_t>(number::tiles)] = (1 << 20) / plan::tile_places;
-  s.typical[static_cast<std::size_t>(number::groups)] = (1 << 20) / plan::tile_places * digits / plan::counts_at_once;
+  s.typical.assign(static_cast<std::size_t>(number::count_), usual_places);
+  s.typical[static_cast<std::size_t>(number::tiles)] = usual_places / plan::tile_places;
+  s.typical[static_cast<std::size_t>(number::groups)] =
+      usual_places / plan::tile_places * digits / plan::counts_at_once;
   if (runtime::current_settings().verify) ir::verify(s.code);
   return s;
 }

@@ -3,14 +3,13 @@
 
 #include <sheaf/jit/lower/lowering.hpp>
 #include <sheaf/jit/plan/kernels.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::lower {
 
 namespace {
 
-constexpr double worth_code = 50000;  // nanoseconds of a kernel: below, a call gains less than compiling costs
-
-constexpr double worth_offering = 1e6;  // nanoseconds of an iteration that any pool shares
+using namespace tuning::kernels;
 
 }  // namespace
 

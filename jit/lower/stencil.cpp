@@ -8,13 +8,13 @@
 #include <sheaf/jit/lower/lowering.hpp>
 #include <sheaf/jit/plan/kernels.hpp>
 #include <sheaf/jit/plan/stages.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::lower {
 
 namespace {
 
-constexpr double bytes_ahead = 4096;   // of each row's neighbourhood, from its use to its request
-constexpr std::int64_t most_rows = 4;  // that windows move on by
+using tuning::prefetch::stencil_bytes, tuning::stencil::most_rows;
 
 struct bounds {
   node_id low = no_node, high = no_node;  // of the lanes; none: unbounded
@@ -237,7 +237,8 @@ void kernel_lowering::prefetch_rows(std::span<const stage* const> list, scope& i
     const std::int64_t step = apart ? apart->step : 1, repeat = apart ? apart->repeat : 1;
     const double each =
         static_cast<double>(step) * known.trips(inner.lane) * sheaf::row(g.type(n)).bytes / static_cast<double>(repeat);
-    const auto ahead = slower * static_cast<std::int64_t>(std::ceil(bytes_ahead / (each * static_cast<double>(slope))));
+    const auto ahead =
+        slower * static_cast<std::int64_t>(std::ceil(stencil_bytes / (each * static_cast<double>(slope))));
     plan::replacement later(g);
     later.add(row, make(g, op::add, row, integer(g, ahead)));
     const node_id start = later(across);

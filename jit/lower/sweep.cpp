@@ -1,13 +1,13 @@
 // Sweeps: a task takes a few columns, in lanes, down all rows. See `sweep_form`.
 #include <sheaf/jit/lower/sweep_endpoints.hpp>
 #include <sheaf/jit/lower/sweep_tables.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::lower {
 
 namespace {
 
-constexpr std::int64_t rows_ahead = 64;                       // of data that is read in order
-constexpr std::int64_t slices_ahead = 24, bounds_ahead = 48;  // in the order of the endpoints: rows, bounds
+using namespace tuning::sweep;
 
 class sweeper : sweep_tables {
  public:

@@ -4,13 +4,14 @@
 #include <bit>
 
 #include <sheaf/jit/lower/lowering.hpp>
+#include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/plan/tiles.hpp>
 
 namespace sheaf::inline v0_1::lower {
 
 namespace {
 
-constexpr int join_lanes = 32;  // a warp joins the parts of one slice
+using numerics::tile::join_lanes;
 
 struct tiles_lowering {
   kernel_lowering& k;

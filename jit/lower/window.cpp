@@ -5,12 +5,13 @@
 
 #include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/jit/lower/window_fold.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::lower {
 
 namespace {
 
-constexpr std::int64_t bytes_ahead = 4096;  // from a request to its use
+using tuning::prefetch::window_bytes;
 
 // Is the rest of a block made of the block before alone?
 bool keeps_folds(const stage& s) { return s.window.block == s.lanes * (s.window.groups - 1); }
@@ -149,7 +150,7 @@ void kernel_lowering::prefetch_window(const stage& s, const window_view& v, node
         along.slope != 1)
       return;
     plan::replacement later(g);
-    later.add(v.walk, make(g, op::add, end, integer(g, bytes_ahead / sheaf::row(g.type(n)).bytes)));
+    later.add(v.walk, make(g, op::add, end, integer(g, window_bytes / sheaf::row(g.type(n)).bytes)));
     std::vector<ir::value> list;
     for (int d = 1; d < g[n].count; ++d) {
       const node_id e = later(g.arg(n, d));

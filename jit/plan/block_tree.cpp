@@ -4,16 +4,17 @@
 #include <tuple>
 
 #include <sheaf/dsl/graph/affine.hpp>
+#include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/plan/ragged.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
 namespace {
 
-constexpr double least_slices = 256, least_rows = 4096, least_elements = 1 << 18;
-constexpr std::int64_t rows_of_a_slice = 48;  // what folding one from tables costs, about
+using namespace tuning::block_tree;
 
 bool by_tables(const facts& known) { return known.call().overrides.algorithm == algorithm::block_tree; }
 bool not_by_tables(const facts& known) {
@@ -96,7 +97,8 @@ struct edges {
 
 class radix_of {
  public:
-  radix_of(graph& g, const facts& known) : usual(known.call().force_for_tests ? 2 : 16), number(usual), g_(g) {}
+  radix_of(graph& g, const facts& known)
+      : usual(known.call().force_for_tests ? 2 : numerics::block_tree::radix), number(usual), g_(g) {}
   const std::int64_t usual;
   std::int64_t number;
   node_id up(node_id e) const { return pieces_of(g_, e, number); }

@@ -5,6 +5,7 @@
 #include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/violations.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
@@ -179,7 +180,7 @@ std::vector<node_id> free_indices(const graph& g, node_id e) {
 }
 
 // Ranges of data that walk over no tensor are taken to be shorter; a position in a longer one is named wrongly.
-constexpr std::int64_t most_of_a_range = std::int64_t{1} << 31;
+using tuning::checks::most_of_a_range;
 
 void positions(graph& g, check& c, const std::vector<node_id>& list) {
   for (const node_id idx : list) {

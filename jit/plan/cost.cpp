@@ -3,15 +3,17 @@
 #include <algorithm>
 
 #include <sheaf/dsl/graph/affine.hpp>
+#include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/plan/mixed_precision.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
-#include <sheaf/jit/plan/weights.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
 namespace {
 
-constexpr double share_of_lane = weights::share_of_lane;
+namespace weights = numerics::weights;
+namespace budget = numerics::lanes;
+using weights::share_of_lane;
 
 enum class meeting : std::uint8_t { uniform, contiguous, strided, scattered };
 
@@ -167,14 +169,15 @@ int lanes_for(const graph& g, const facts& known, node_id root, node_id lane, bo
     if (kind == op::reduce && g.kind(g.arg(n, 0)) != op::reduce) ++folds;
     if (kind == op::reduce && row(monoid_of(g, n)).position) bytes = 8;
   });
-  int most = std::max(8, (heavy ? 128 : 256) / bytes);
+  int most = std::max(budget::least_of_most, (heavy ? budget::bytes_of_functions : budget::bytes) / bytes);
   // Several loads a thread are under way, or of halves one of 16 bytes.
-  if (known.for_groups()) most = heavy && narrowest > 2 ? 128 : 256;
+  if (known.for_groups()) most = heavy && narrowest > 2 ? budget::gpu_of_functions : budget::most;
   // a scratch row of a row stays in registers
-  if (reductions_inside) most = std::max(8, (folds > 1 || heavy ? 512 : 1024) / bytes);
-  most = std::min(most, 256);
+  if (reductions_inside)
+    most = std::max(budget::least_of_most, (folds > 1 || heavy ? budget::row_bytes_shared : budget::row_bytes) / bytes);
+  most = std::min(most, budget::most);
   const double trips = known.trips(lane);
-  int lanes = 4;
+  int lanes = budget::least;
   while (lanes < trips && lanes < most) lanes *= 2;
   return lanes;
 }

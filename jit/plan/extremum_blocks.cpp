@@ -5,14 +5,14 @@
 #include <sheaf/jit/plan/layout.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
 namespace {
 
 // Elements of a range: fewer are as fast as four passes over memory.
-constexpr std::int64_t blocks_from = 16;
-constexpr std::int64_t positions_from = 48;
+using namespace tuning::extremum;
 
 enum class wanted { sum, first, last };  // of what is at the extremum: its values, or where one is
 

@@ -8,13 +8,13 @@
 #include <sheaf/jit/plan/lengths.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
 namespace {
 
-constexpr double ranges_from = 64;   // terms of a sum: fewer are as fast one by one
-constexpr double dilated_from = 16;  // the same, where every term is an extremum that nothing else keeps
+using namespace tuning::extremum;
 
 node_id minus(graph& g, node_id a, node_id b) { return make(g, op::sub, a, b); }
 

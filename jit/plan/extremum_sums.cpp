@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <sheaf/dsl/graph/affine.hpp>
+#include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/plan/extremum_terms.hpp>
 #include <sheaf/jit/plan/layout.hpp>
 #include <sheaf/jit/plan/lengths.hpp>
@@ -14,7 +15,7 @@ namespace sheaf::inline v0_1::plan {
 
 namespace {
 
-element wide(element type) { return type == element::f16 || type == element::bf16 ? element::f32 : type; }
+using numerics::accumulated;
 
 // One index of the sum, along the index outside that its range slides with.
 struct dimension {
@@ -98,7 +99,7 @@ class extremum_sum {
       value = with(g, value, key, materialised);
       key = materialised;
     }
-    value = cast_to(g, wide(g.type(value)), value);
+    value = cast_to(g, accumulated(g.type(value)), value);
     if (holds(g, value, op::reduce)) value = keep(value, "materialised", reason);
   }
   node_id keep(node_id e, const char* name, const char* reason) {

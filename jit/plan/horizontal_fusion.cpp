@@ -4,17 +4,13 @@
 
 #include <sheaf/jit/plan/kernels.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
 namespace {
 
-constexpr double worth_it = 0.9;      // of the time of one after the other
-constexpr double least_share = 0.25;  // of a kernel's work, as long as memory takes for it
-constexpr double bytes_of_iteration =
-    256 * 1024;  // long enough for the processor to ask ahead, short enough to are interleaved
-constexpr std::int64_t fewest_iterations = 16;  // or threads wait for each other at the end
-constexpr std::int64_t forced_iterations = 3;
+using namespace tuning::horizontal_fusion;
 
 class pairing {
  public:

@@ -6,17 +6,13 @@
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/sort.hpp>
 #include <sheaf/jit/plan/stages.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
 namespace {
 
-constexpr double listed_from = 1 << 18;  // elements of the result
-constexpr double most_chunks = 512;
-constexpr std::int64_t most_rows = 2048;  // of a chunk: where each of them begins is kept in the nearest cache
-constexpr double repeats_allowed = 1.5;
-constexpr std::int64_t sorted_from =
-    2048;  // updates, on a GPU: below, every task walks all of them in the time of the sort
+using namespace tuning::inverse_index;
 
 // The extent of a tensor that is subscripted by idx alone.
 node_id walked_extent(graph& g, node_id root, node_id idx) {
@@ -140,7 +136,7 @@ bool list_updates(graph& g, const facts& known, stage& s, std::vector<stage>& do
   index_set all = set_of(g, s.indices);
   const double results = known.trips(all);
   const bool force_for_tests = known.call().force_for_tests;
-  if (room == no_node || (!groups && !force_for_tests && (results < listed_from || known.trips(s.owned) < 256)))
+  if (room == no_node || (!groups && !force_for_tests && (results < listed_from || known.trips(s.owned) < least_rows)))
     return false;
   const auto updates = known.value(room);
   const auto walk = bound_indices(g, s.body);
@@ -156,7 +152,7 @@ bool list_updates(graph& g, const facts& known, stage& s, std::vector<stage>& do
   inverse_index_form l{.walk = walk_of(g, known, s),
                        .owned = s.owned,
                        .at = t.at,
-                       .chunk = force_for_tests ? 4 : 64,
+                       .chunk = force_for_tests ? 4 : least_chunk,
                        .room = room,
                        .by_row = by_row};
   while (l.chunk < most_rows && known.trips(s.owned) / static_cast<double>(l.chunk) > most_chunks) l.chunk *= 2;

@@ -6,12 +6,13 @@
 #include <sheaf/jit/plan/mixed_precision.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/sort.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
 namespace {
 
-constexpr double cheap_by = 16;  // so many times less work goes first
+using namespace tuning::schedule;
 
 bool reads(const graph& g, node_id root, const stage& writer) {
   bool found = false;
@@ -147,7 +148,6 @@ int folded_bytes(const graph& g, const stage& s) {
 // Stages whose lanes hold running results in one loop have half of the registers together, as one has alone:
 // with all of them taken each iteration moves every one, in eight times the code.
 void share_registers(const graph& g, program_plan& plan, const kernel_plan& k) {
-  constexpr int half = 1024;  // bytes, of 32 registers
   std::map<node_id, std::vector<stage*>> by_vector;
   for (const int i : k.stages)
     if (stage& s = plan.stages[static_cast<std::size_t>(i)]; s.vector != no_node) by_vector[s.vector].push_back(&s);
@@ -159,7 +159,7 @@ void share_registers(const graph& g, program_plan& plan, const kernel_plan& k) {
       folding += own > 0;
       lanes = std::min(lanes, s->lanes);
     }
-    while (folding > 1 && lanes > 8 && lanes * bytes > half) lanes /= 2;
+    while (folding > 1 && lanes > 8 && lanes * bytes > half_of_registers) lanes /= 2;
     for (stage* s : interleaved) s->lanes = lanes;
   }
 }

@@ -6,10 +6,6 @@ namespace sheaf::inline v0_1::plan {
 
 namespace {
 
-// A row of f32 that leaves L1: conversions are done while it is waited for. Not the machine's: lanes
-// decide bits.
-constexpr double long_row = 8192;
-
 bool is_sum(const graph& g, node_id n, element type) {
   return g.kind(n) == op::reduce && monoid_of(g, n) == monoid::sum && g.type(n) == type;
 }
@@ -92,12 +88,12 @@ class widening {
     const bool all = may_be_all() && (square || gathers(body));
     std::vector<node_id> list{all && square ? squared(body) : cast_to(g_, element::f64, body), put_(g_.arg(n, 1))};
     for (const node_id idx : bound_indices(g_, n)) list.push_back(put_(idx));
-    return g_.intern(op::reduce, element::f64, g_[n].attribute | (all ? 0 : narrow_lanes), list.data(),
+    return g_.intern(op::reduce, element::f64, g_[n].attribute | (all ? 0 : numerics::narrow_lanes), list.data(),
                      static_cast<int>(list.size()));
   }
   // Many GPUs have little of f64; what must have the processor's bits has them.
   bool may_be_all() const { return !known_.for_groups(); }
-  bool is_long(node_id n) const { return known_.trips(set_of(g_, bound_indices(g_, n))) >= long_row; }
+  bool is_long(node_id n) const { return known_.trips(set_of(g_, bound_indices(g_, n))) >= numerics::long_row; }
   // A variance: its terms have one sign, so what lanes round does not cancel.
   bool is_squared_difference(node_id n) const {
     return g_.kind(n) == op::mul && g_.arg(n, 0) == g_.arg(n, 1) && g_.kind(g_.arg(n, 0)) == op::sub;

@@ -5,14 +5,19 @@
 // factor that is the same for all terms but needs a pass over them first stands after the sum. Shown by
 // tests/jit/plan_rows.cpp.
 #pragma once
-#include <sheaf/jit/plan/shape_facts.hpp>
+#include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/plan/plan.hpp>
+#include <sheaf/jit/plan/shape_facts.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
-// A mark on reductions of f64 that this pass makes: their body is a cast, and lanes hold what is cast.
-inline constexpr std::int64_t narrow_lanes = 256;
-inline bool has_narrow_lanes(const graph& g, node_id reduce) { return (g[reduce].attribute & narrow_lanes) != 0; }
+// What lanes of a reduction hold: of those that this pass marks less than its type.
+inline bool has_narrow_lanes(const graph& g, node_id reduce) {
+  return (g[reduce].attribute & numerics::narrow_lanes) != 0;
+}
+inline element in_lanes(const graph& g, node_id reduce, element type) {
+  return numerics::in_lanes(type, g[reduce].attribute);
+}
 
 // Output: the same stages, with sums of f32 that run in lanes of their own in f64, marked where lanes stay f32.
 void widen_accumulators(graph& g, const facts& known, program_plan& plan);

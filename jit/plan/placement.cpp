@@ -5,14 +5,13 @@
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/split.hpp>
 #include <sheaf/jit/plan/stages.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
 namespace {
 
-constexpr double repeats_allowed = 1.5;
-constexpr double often = 1 << 18;  // iterations
-constexpr double enough_tasks = 32;
+using namespace tuning::placement;
 
 struct found {
   node_id node = no_node;
@@ -47,7 +46,7 @@ class placement {
       all.insert(g_.ordinal(idx));
     }
     const double placed = known_.trips(prefix), needed = known_.trips(g_.free[n]);
-    if (placed < often || placed < 16 * needed || placed * 4 < known_.trips(all)) return false;
+    if (placed < often || placed < repeats_of_slow * needed || placed * 4 < known_.trips(all)) return false;
     if (!has_closed_ranges(g_, n) || !is_slow(g_, n)) return false;
     result_ = {n, "computed in " + std::to_string(static_cast<long long>(placed)) + " iterations, it has " +
                       std::to_string(static_cast<long long>(needed)) + " values"};
@@ -95,7 +94,7 @@ bool walks_columns(const graph& g, const facts& known, const stage& s, node_id n
   if (s.vector == no_node || s.loops.size() != 1 || !g.free[n].has(g.ordinal(s.vector))) return false;
   index_set all = g.free[n];
   all |= set_of(g, bound_indices(g, n));
-  return known.trips(all) > 1 << 20;
+  return known.trips(all) > beyond_cache;
 }
 
 // A scatter walks each task's rows within its bound indices: what those rows do not change is better read. What
@@ -130,7 +129,7 @@ bool take_split(graph& g, const facts& known, stage& s, std::vector<stage>& befo
     double tasks = known.trips(outer);
     if (s.vector != no_node && outer.has(g.ordinal(s.vector)))
       tasks /= std::min<double>(s.lanes, known.trips(s.vector));
-    if (tasks >= known.tasks(enough_tasks) && !walks_columns(g, known, s, n)) continue;
+    if (tasks >= 2 * known.enough_tasks() && !walks_columns(g, known, s, n)) continue;
     const node_id whole = split(g, known, n, s, before, trusted);
     if (whole == no_node) continue;
     replace_in(g, s, n, whole);

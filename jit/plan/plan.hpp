@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <sheaf/dsl/graph/graph.hpp>
+#include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/plan/shape_facts.hpp>
 
 namespace sheaf::inline v0_1::plan {
@@ -170,7 +171,7 @@ struct sweep_form {
   bool scatters = false;
   // `endpoints` are of an earlier call: bounds are read anew, and may be anything where a promise was broken
   bool promised = false;
-  std::int64_t block = 64, radix = 8, ring = 512;
+  std::int64_t block = numerics::sweep::block, radix = numerics::sweep::radix, ring = numerics::sweep::ring;
 };
 
 // Slices m cover rows [low(m), high(m)) of [0, rows), each from where the one before ends. Tasks own tiles of `size`

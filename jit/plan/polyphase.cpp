@@ -6,14 +6,13 @@
 #include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
 namespace {
 
-constexpr std::int64_t phases_from = 24;  // elements of a window, beside three passes over memory
-constexpr std::int64_t positions_from = 48;    // as in extremum_blocks.cpp
-constexpr double fewest_results = 64;
+using namespace tuning::polyphase;
 
 node_id plus(graph& g, node_id a, node_id b) { return make(g, op::add, a, b); }
 

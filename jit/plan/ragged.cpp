@@ -7,17 +7,16 @@
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/sort.hpp>
 #include <sheaf/jit/plan/stages.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
 namespace {
 
-constexpr double listed_from = 32768;     // elements of the result: below, asking every slice costs less than a list
-constexpr double chunk_elements = 32768;  // of the result, that a task owns
-constexpr double enough_tasks = 16;
+using namespace tuning::range_scatter;
 
 // Rows that stay in a core's cache between two walks.
-std::int64_t size_optimised_slice(const facts& known) { return known.call().force_for_tests ? 3 : 32768; }
+std::int64_t size_optimised_slice(const facts& known) { return known.call().force_for_tests ? 3 : short_slice; }
 
 // ---- conditions as ranges
 
@@ -330,7 +329,6 @@ stage lists_stage(graph& g, const facts& known, const slice_lists& l) {
 
 // On a GPU all threads make a list, if that is not a matter of a few slices.
 void sort_slices(graph& g, const facts& known, stage& lists, std::vector<stage>& done) {
-  constexpr double sorted_from = 64;
   const slice_lists& l = lists.slices;
   if (!known.call().gpu || (!known.call().force_for_tests && known.trips(l.slice) < sorted_from)) return;
   sort_on_device(g, known, lists, {.outer = l.slice, .room = trips_of(g, l.slice), .keys = chunks_of(g, l)}, done);
@@ -355,11 +353,10 @@ bool list_slices(graph& g, const facts& known, stage& s, std::vector<stage>& don
   if (g.type(l.low) != element::i64 || g.type(l.high) != element::i64) return false;
   all.erase(g.ordinal(s.owned));
   const double across = known.trips(all), rows = known.trips(s.owned);
-  l.chunk = known.call().force_for_tests || s.reads_block_tree ? 4 : 64;
-  const double task = s.slices.size_optimised.empty() ? known.elements(chunk_elements)
+  l.chunk = known.call().force_for_tests || s.reads_block_tree ? 4 : least_chunk;
+  const double task = s.slices.size_optimised.empty() ? known.elements(task_elements)
                                                       : 4 * static_cast<double>(size_optimised_slice(known));
-  while (static_cast<double>(l.chunk) * across < task &&
-         static_cast<double>(l.chunk) * 2 * known.tasks(enough_tasks) < rows)
+  while (static_cast<double>(l.chunk) * across < task && static_cast<double>(l.chunk) * 2 * known.enough_tasks() < rows)
     l.chunk *= 2;
   // Of threads' tasks no size is right: half or twice as many rows are worth less than another sort.
   const auto fits = [&](const slice_lists& o) {

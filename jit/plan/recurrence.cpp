@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <sheaf/dsl/graph/affine.hpp>
+#include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/plan/cost.hpp>
 #include <sheaf/jit/plan/layout.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
@@ -12,8 +13,7 @@ namespace sheaf::inline v0_1::plan {
 
 namespace {
 
-constexpr double blocks_from = 131072;  // places: below, one chain is as fast
-constexpr std::int64_t block_size = 16384;
+using namespace numerics::recurrence;
 
 class recurrence {
  public:
@@ -235,7 +235,7 @@ class recurrence {
   // The stage that takes the steps, in f64 for floating sums.
   node_id found_sum(node_id value, node_id factor, const char* reason) {
     if (holds(g, value, op::reduce)) value = materialised(value, "materialised", "a recurrence walks over it");
-    const element type = is_floating(g.type(n)) ? element::f64 : g.type(n);
+    const element type = numerics::recurred(g.type(n));
     value = cast_to(g, type, value);
     const node_id body = g.type(factor) == element::boolean
                              ? make(g, op::select, factor, value, number_like(g, value, 0))

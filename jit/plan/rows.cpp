@@ -6,13 +6,13 @@
 #include <sheaf/jit/plan/kernels.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
 namespace {
 
-constexpr double most_columns = 1 << 16;   // of partial results that stay in a core's caches
-constexpr double worth_sharing = 1 << 16;  // elements of a pass: below, it stays in the cache
+using namespace tuning::rows;
 
 // Results along `columns`, in these lanes: so many that rows are better walked as they lie than down scratch rows of
 // lanes.

@@ -4,6 +4,7 @@
 
 #include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/dsl/passes/running_derivative.hpp>
+#include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/plan/extremum_ranges.hpp>
 #include <sheaf/jit/plan/extremum_windows.hpp>
 #include <sheaf/jit/plan/layout.hpp>
@@ -14,15 +15,14 @@
 #include <sheaf/jit/plan/sliding.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 #include <sheaf/jit/plan/windows.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
 namespace {
 
-constexpr double enough_tasks = 16;
-constexpr std::int64_t block_elements = 16384;
-constexpr double blocks_from = 131072;  // elements: below, one pass over the data is as fast
-constexpr double window_from = 48;      // steps of one result, beside three scans and their memory
+using namespace numerics::scan;
+using tuning::scan::window_from;
 
 // A value with a reduction in it is stored first, so that scans walk over what is there.
 node_id plain_value(graph& g, const facts& known, node_id value, const stage& s, std::vector<stage>& before) {
@@ -33,10 +33,6 @@ node_id plain_value(graph& g, const facts& known, node_id value, const stage& s,
     return tuple(g, parts);
   }
   return stored(g, value, "materialised", layout_of(g, known, value, s), before, "a scan walks over it");
-}
-
-element carried(monoid fold, element type) {
-  return is_floating(type) && (fold == monoid::sum || fold == monoid::prod) ? element::f64 : type;
 }
 
 // The fold of each block of `size` places of `walk`, and from them, by a scan, what comes before each block.
@@ -70,7 +66,7 @@ void carry_blocks(graph& g, const facts& known, stage& s, std::vector<stage>& be
     return read(stored(g, sum, "carried", layout_of(g, known, totals, s), before, "what comes before each block"));
   };
   if (g.kind(f.value) != op::tuple) {
-    const element type = carried(f.fold, g.type(s.define));
+    const element type = numerics::carried(f.fold, g.type(s.define));
     const node_id totals = total(f.fold, type, cast_to(g, type, put(f.value)));
     read(earlier(totals));
     f.carry = carry(f.fold, type, totals);
@@ -110,10 +106,10 @@ void make_scan(graph& g, const facts& known, stage& s, const sliding& r, std::ve
   const double rows = known.trips(others), places = known.trips(f.walk);
   const bool begins = known_equal(g, g.arg(f.walk, 0), g.arg(s.owned, 0)), inclusive = f.shift == (f.backward ? 0 : 1);
   const bool aligned = begins && (inclusive || (!f.backward && f.shift == 0));
-  if (!aligned || rows >= known.tasks(enough_tasks) * (known.for_groups() ? 2 : 64) ||
+  if (!aligned || rows >= known.enough_tasks() * (known.for_groups() ? gpu_rows : many_rows) ||
       rows * places < known.elements(blocks_from))
     return;
-  std::int64_t block = 64;
+  std::int64_t block = least_block;
   while (static_cast<double>(block) * rows < known.elements(block_elements)) block *= 2;
   if (places < 4 * static_cast<double>(block)) return;
   f.block = block;
@@ -184,7 +180,7 @@ node_id make_window(graph& g, const facts& known, const sliding& r, std::int64_t
   w.value = plain_value(g, known, w.value, s, before);
   const monoid fold = monoid_of(g, r.reduce);
   const element type = g.type(r.reduce),
-                materialised = type == element::f16 || type == element::bf16 ? element::f32 : type;
+                materialised = numerics::accumulated(type);
   const bool several = g.kind(w.value) == op::tuple;
   if (!several) w.value = cast_to(g, materialised, w.value);
   const std::string reason =

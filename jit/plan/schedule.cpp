@@ -3,24 +3,25 @@
 #include <algorithm>
 
 #include <sheaf/dsl/graph/affine.hpp>
+#include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/plan/cost.hpp>
 #include <sheaf/jit/plan/inverse_index.hpp>
 #include <sheaf/jit/plan/mixed_precision.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stencil.hpp>
-#include <sheaf/jit/plan/weights.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
 namespace {
 
-constexpr double share_of_lane = weights::share_of_lane;
-constexpr double enough_tasks = 16;
-constexpr double chunk_elements = 8192;
+namespace large_result = numerics::large_result;
+using numerics::weights::share_of_lane;
+using namespace tuning::schedule;
 
 // On a GPU a task of lanes is a group's: narrower vectors make more of them, down to those of a warp.
 void narrow_lanes(const facts& known, stage& s) {
-  while (s.lanes > 32 && known.trips(s.vector) / s.lanes < known.tasks(enough_tasks)) s.lanes /= 2;
+  while (s.lanes > lanes_of_warp && known.trips(s.vector) / s.lanes < known.enough_tasks()) s.lanes /= 2;
 }
 
 // The first loop with enough iterations is shared, else the longest. Lanes are shared in chunks, unless a reduction
@@ -38,10 +39,10 @@ void parallelise(graph& g, const facts& known, stage& s) {
       for_each_node(g, s.body, [&](node_id n) {
         repeats = repeats || (g.kind(n) == op::reduce && !g.free[n].empty() && !g.free[n].has(g.ordinal(idx)));
       });
-      if (repeats || known.trips(idx) < 64 * s.lanes) continue;
+      if (repeats || known.trips(idx) < tuning::tasks::lanes * s.lanes) continue;
     }
     if (s.parallel == no_node || known.trips(idx) > known.trips(s.parallel)) s.parallel = idx;
-    if (known.trips(s.parallel) >= known.tasks(enough_tasks)) break;
+    if (known.trips(s.parallel) >= known.enough_tasks()) break;
   }
   if (s.parallel == no_node) return;
   if (s.parallel == s.vector) {
@@ -52,11 +53,11 @@ void parallelise(graph& g, const facts& known, stage& s) {
     for_each_node(g, s.body, [&](node_id n) {
       if (g.kind(n) != op::reduce) return;
       index_set bound = set_of(g, bound_indices(g, n));
-      each *= std::max(1.0, std::min(64.0, known.trips(bound)));
+      each *= std::max(1.0, std::min(tuning::tasks::most_nested, known.trips(bound)));
     });
     if (known.for_groups()) narrow_lanes(known, s);
     s.chunk = s.lanes;
-    while (static_cast<double>(s.chunk) * each < known.elements(chunk_elements)) s.chunk *= 2;
+    while (static_cast<double>(s.chunk) * each < known.elements(tuning::tasks::elements)) s.chunk *= 2;
   } else {
     std::erase(s.loops, s.parallel);
     s.loops.insert(s.loops.begin(), s.parallel);
@@ -68,21 +69,20 @@ int lanes_of_rows(const graph& g, const facts& known, const stage& s) {
   if (known.call().overrides.lanes != 0) return known.call().overrides.lanes;
   bool heavy = false;
   for_each_node(g, g.arg(s.body, 0), [&](node_id n) { heavy = heavy || is_function(g, n); });
-  const int most = (heavy || s.vector == s.owned ? 128 : 512) / row(g.type(s.define)).bytes;
-  int lanes = 4;
-  while (lanes < std::min(most, 256) && lanes < known.trips(s.vector)) lanes *= 2;
+  const int most = (heavy || s.vector == s.owned ? row_bytes_of_functions : row_bytes) / row(g.type(s.define)).bytes;
+  int lanes = numerics::lanes::least;
+  while (lanes < std::min(most, numerics::lanes::most) && lanes < known.trips(s.vector)) lanes *= 2;
   return lanes;
 }
 
 // Non-temporal stores that come in long runs keep loads waiting: a copy that alternates both is a tenth
 // faster with four registers of lanes than with sixteen.
 int lanes_of_large(const graph& g, const facts& known, const stage& s) {
-  constexpr double large = 8 << 20;  // bytes of a result, whatever this machine's caches: lanes of sums decide bits
-  constexpr int iteration = 256;     // bytes; sums that visit the loop keep so many lanes, and their digits
   index_set all = set_of(g, s.indices);
   const int bytes = row(g.type(s.define)).bytes;
-  const bool is_large = known.trips(all) * bytes >= large;
-  return is_large && !known.for_groups() && known.call().overrides.lanes == 0 ? std::max(8, iteration / bytes) : 256;
+  const bool is_large = known.trips(all) * bytes >= large_result::from;
+  const bool bounded = is_large && !known.for_groups() && known.call().overrides.lanes == 0;
+  return bounded ? std::max(numerics::lanes::least_of_most, large_result::iteration / bytes) : numerics::lanes::most;
 }
 
 // Tasks own batches where there are enough, else blocks of the owned index. The last index runs in lanes.
@@ -102,7 +102,7 @@ void schedule_scatter(graph& g, const facts& known, stage& s) {
       (s.how == way::range_scatter && cost_of(g, known, value, last, 1024) <= cost_of(g, known, value, no_node, 1024));
   if (along_rows && !decides && may_vectorise(g, s.body, last)) {
     s.vector = last;
-    s.lanes = std::min(64, lanes_for(g, known, s.body, last, false));
+    s.lanes = std::min(scatter_lanes, lanes_for(g, known, s.body, last, false));
   }
   if (s.inverse.array != no_node) {
     s.chunk = s.inverse.chunk;
@@ -114,13 +114,13 @@ void schedule_scatter(graph& g, const facts& known, stage& s) {
     return;
   }
   for (const node_id idx : s.indices)
-    if (idx != s.owned && idx != last && known.trips(idx) >= known.tasks(enough_tasks)) {
+    if (idx != s.owned && idx != last && known.trips(idx) >= known.enough_tasks()) {
       s.parallel = idx;
       break;
     }
   if (s.parallel == s.owned) {
-    s.chunk = 64;
-    while (static_cast<double>(s.chunk) * 2 * known.tasks(enough_tasks) < known.trips(s.owned)) s.chunk *= 2;
+    s.chunk = least_chunk;
+    while (static_cast<double>(s.chunk) * 2 * known.enough_tasks() < known.trips(s.owned)) s.chunk *= 2;
   }
 }
 
@@ -156,7 +156,7 @@ void schedule_scan(graph& g, const facts& known, stage& s) {
   if (s.scan.block > 0) {
     s.parallel = s.owned;
     s.chunk = s.scan.block;
-    while (s.scan.carry == no_node && static_cast<double>(s.chunk) < known.elements(chunk_elements))
+    while (s.scan.carry == no_node && static_cast<double>(s.chunk) < known.elements(tuning::tasks::elements))
       s.chunk += s.scan.block;
     return;
   }
@@ -177,8 +177,8 @@ void schedule_window(const facts& known, stage& s) {
   s.loops.clear();
   s.parallel = s.owned;
   for (const node_id idx : s.indices)
-    if (idx != s.owned &&
-        (known.trips(idx) >= known.tasks(enough_tasks) || known.trips(s.owned) <= 2 * known.elements(chunk_elements)))
+    if (idx != s.owned && (known.trips(idx) >= known.enough_tasks() ||
+                           known.trips(s.owned) <= 2 * known.elements(tuning::tasks::elements)))
       s.parallel = idx;
   if (s.parallel != s.owned) s.loops.push_back(s.parallel);
   for (const node_id idx : s.indices)
@@ -186,10 +186,9 @@ void schedule_window(const facts& known, stage& s) {
   s.loops.push_back(s.owned);
   if (s.parallel != s.owned) return;
   s.chunk = s.window.block > 0 ? s.window.block : s.lanes;
-  while (static_cast<double>(s.chunk) < 2 * known.elements(chunk_elements)) s.chunk *= 2;
+  while (static_cast<double>(s.chunk) < 2 * known.elements(tuning::tasks::elements)) s.chunk *= 2;
   // The first block of a task folds once more what is before it.
-  while (s.chunk < 8 * s.window.block &&
-         known.trips(s.owned) > 4 * known.tasks(enough_tasks) * static_cast<double>(s.chunk))
+  while (s.chunk < 8 * s.window.block && known.trips(s.owned) > 4 * known.enough_tasks() * static_cast<double>(s.chunk))
     s.chunk *= 2;
 }
 
@@ -241,7 +240,7 @@ void schedule(graph& g, const facts& known, stage& s) {
     s.lanes = lanes_for(g, known, s.body, s.vector, inside);
     if (!inside) s.lanes = std::min(s.lanes, lanes_of_large(g, known, s));
     // Its reductions run one after the other, and bounds are read once a slice.
-    const int row_of_lanes = 512 / std::max(4, row(g.type(s.define)).bytes);
+    const int row_of_lanes = row_bytes / std::max(4, row(g.type(s.define)).bytes);
     if (known.call().overrides.lanes == 0 && s.reads_block_tree && s.lanes < row_of_lanes &&
         s.lanes < known.trips(s.vector))
       s.lanes = row_of_lanes;

@@ -7,8 +7,10 @@
 #include <vector>
 
 #include <sheaf/dsl/graph/graph.hpp>
+#include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/plan/options.hpp>
 #include <sheaf/jit/target/target.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
@@ -41,8 +43,9 @@ class facts {
   double trips(const index_set& set) const;
 
   // What keeps the machine busy, from what keeps a few cores busy: so many tasks, each of as many elements.
-  double tasks(double of_cores) const { return for_groups() ? 256 * of_cores : of_cores; }
-  double elements(double of_cores) const { return for_groups() ? of_cores / 8 : of_cores; }
+  double tasks(double of_cores) const { return for_groups() ? tuning::tasks::gpu_tasks * of_cores : of_cores; }
+  double elements(double of_cores) const { return for_groups() ? tuning::tasks::gpu_elements * of_cores : of_cores; }
+  double enough_tasks() const { return tasks(numerics::enough_tasks); }
 
   // May the order of additions be one for groups of threads? On a GPU, but strict sums have the processor's order,
   // whoever makes them.

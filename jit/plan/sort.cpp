@@ -5,12 +5,13 @@
 
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
 namespace {
 
-constexpr std::int64_t most_places = 1 << 30;  // counts are of 32 bits
+using tuning::sort::most_places;
 
 int bits_of(std::int64_t most) { return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(most))); }
 

@@ -2,13 +2,12 @@
 // tests/cuda/inverse_index.cpp.
 #pragma once
 #include <sheaf/jit/plan/plan.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
-inline constexpr int digit_bits = 7;
+using tuning::sort::counts_at_once, tuning::sort::digit_bits, tuning::sort::tile_places;
 inline constexpr std::int64_t digits = 1 << digit_bits;
-inline constexpr std::int64_t tile_places = 256;      // of a pass after the first
-inline constexpr std::int64_t counts_at_once = 1024;  // whose running sum a group makes
 
 // Gives a list its sort and puts a stage for the memory before it. False where it can't be sorted so: then nothing was
 // done. outer, room, keys, planes: as in sort_form.

@@ -2,25 +2,19 @@
 
 #include <algorithm>
 
-#include <sheaf/jit/plan/shifted_moments.hpp>
+#include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/plan/cost.hpp>
 #include <sheaf/jit/plan/mixed_precision.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/rows.hpp>
+#include <sheaf/jit/plan/shifted_moments.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
 namespace {
 
-constexpr double split_from = 65536;  // elements a result: below, one core is as fast
-constexpr std::int64_t block_elements = 16384;
-constexpr double row_elements = 1024;
-constexpr double enough_tasks = 32;
-constexpr double most_bytes =
-    1 << 20;  // of workspace, beyond as much as the outputs take; two partial results may share it
-constexpr double fewest_blocks = 16;
-constexpr std::int64_t at_once = 64;  // rows: a longer sum of f32 is one of sums of so many, or its error shows
+namespace blocks = numerics::split;
 
 std::string count_text(double x) { return std::to_string(static_cast<long long>(x)); }
 
@@ -64,7 +58,7 @@ class splitting {
 
   node_id operator()() {
     if (!choose()) return no_node;
-    if (inner_ >= row_elements && results_ == 1) return by_row();
+    if (inner_ >= blocks::row_elements && results_ == 1) return by_row();
     if (row(monoid_of(g_, n_)).position) return position();
     if (const node_id whole = centred(); whole != no_node) return whole;
     const row_blocks rows = blocks_of(g_, n_, cut_, block_);
@@ -72,18 +66,15 @@ class splitting {
       return by_value(
           [&](monoid kind, element type) { return parts_of(rows, kind, type, g_.arg(n_, 0), g_.arg(n_, 1)); },
           rows.block);
-    const element type = wide(g_.type(n_));
+    const element type = numerics::accumulated(g_.type(n_));
     const node_id parts = parts_of(rows, monoid_of(g_, n_), type, g_.arg(n_, 0), g_.arg(n_, 1));
     return cast_to(g_, g_.type(n_), total(parts, type, rows.block));
   }
 
  private:
-  static element wide(element type) { return type == element::f16 || type == element::bf16 ? element::f32 : type; }
-
-  // Parts of f32 add up in f64: there are few of them, and theirs are the roundings that a result would show.
   node_id total(node_id parts, element type, node_id over) {
     const monoid fold = monoid_of(g_, n_);
-    const element wider = fold == monoid::sum && type == element::f32 ? element::f64 : type;
+    const element wider = numerics::joined(fold, type);
     return cast_to(g_, type, intern_reduce(g_, fold, wider, cast_to(g_, wider, parts), truth(g_, true), {over}));
   }
 
@@ -93,25 +84,27 @@ class splitting {
     const double within = nested_trips(g_, known_, n_);
     elements_ = known_.trips(all);
     results_ = known_.trips(g_.free[n_]);
-    if (elements_ * within * results_ < known_.elements(split_from) || elements_ < 64) return false;
+    if (elements_ * within * results_ < known_.elements(blocks::from) || elements_ < blocks::fewest_elements)
+      return false;
     for (const node_id idx : bound_) {
       if (!is_closed(g_, idx) || !may_vectorise(g_, n_, idx)) continue;
       if (in_order(g_, monoid_of(g_, n_)) && idx != nesting_order(g_, bound_).front()) continue;
       const double tasks = cut_ == no_node ? 0 : known_.trips(cut_);
-      if (tasks < known_.tasks(enough_tasks) && known_.trips(idx) > 8 * tasks) cut_ = idx;
+      if (tasks < known_.tasks(blocks::enough_tasks) && known_.trips(idx) > 8 * tasks) cut_ = idx;
     }
     if (cut_ == no_node || known_.trips(cut_) < 2) return false;
     inner_ = elements_ * within / known_.trips(cut_);
-    const double row_cost = inner_ * std::max(1.0, std::min(results_, 4096.0));
-    const double blocks = known_.tasks(enough_tasks);
-    while (static_cast<double>(block_) * row_cost < known_.elements(block_elements) ||
+    const double row_cost = inner_ * std::max(1.0, std::min(results_, blocks::most_results));
+    const double wanted = known_.tasks(blocks::enough_tasks);
+    while (static_cast<double>(block_) * row_cost < known_.elements(blocks::block_elements) ||
            (known_.for_groups() &&
-            known_.trips(cut_) * std::max(1.0, results_ / 256) > static_cast<double>(block_) * blocks))
+            known_.trips(cut_) * std::max(1.0, results_ / blocks::many_results) > static_cast<double>(block_) * wanted))
       block_ *= 2;
-    if (results_ > 256)
-      block_ = std::max<std::int64_t>(block_, 64);  // partial results cost as much to move as the data
-    while (!known_.for_groups() && parts_bytes() > (most_bytes + output_bytes()) / 2 &&
-           known_.trips(cut_) >= 2 * fewest_blocks * static_cast<double>(block_))
+    if (results_ > blocks::many_results)
+      block_ =
+          std::max<std::int64_t>(block_, blocks::rows_of_many);  // partial results cost as much to move as the data
+    while (!known_.for_groups() && parts_bytes() > (blocks::most_bytes + output_bytes()) / 2 &&
+           known_.trips(cut_) >= 2 * blocks::fewest_blocks * static_cast<double>(block_))
       block_ *= 2, larger_ = true;
     return known_.trips(cut_) >= 2 * static_cast<double>(block_);
   }
@@ -166,8 +159,8 @@ class splitting {
     std::vector<node_id> bound = bound_;
     for (node_id& idx : bound) idx = put(idx);
     trust_alike(g_, n_, put, trusted_);
-    const bool in_sums =
-        fold == monoid::sum && type == element::f32 && larger_ && rows.size > at_once && bound.size() == 1;
+    const bool in_sums = fold == monoid::sum && type == element::f32 && larger_ && rows.size > blocks::rows_in_a_row &&
+                         bound.size() == 1;
     const node_id flat =
         narrow ? narrow_sum(body, condition, bound) : intern_reduce(g_, fold, type, body, condition, bound);
     const node_id folded = in_sums && !narrow ? sum_of_sums(rows, type, body, condition) : flat;
@@ -185,15 +178,15 @@ class splitting {
   node_id narrow_sum(node_id body, node_id condition, const std::vector<node_id>& bound) {
     std::vector<node_id> list{cast_to(g_, element::f64, body), condition};
     list.insert(list.end(), bound.begin(), bound.end());
-    return g_.intern(op::reduce, element::f64, static_cast<std::int64_t>(monoid::sum) | narrow_lanes, list.data(),
-                     static_cast<int>(list.size()));
+    return g_.intern(op::reduce, element::f64, static_cast<std::int64_t>(monoid::sum) | numerics::narrow_lanes,
+                     list.data(), static_cast<int>(list.size()));
   }
 
   node_id sum_of_sums(const row_blocks& rows, element type, node_id body, node_id condition) {
     const node_id low = g_.arg(rows.part, 0), high = g_.arg(rows.part, 1);
-    const node_id some = fresh_index(g_, rows.part, integer(g_, 0), integer(g_, rows.size / at_once));
-    const node_id start = make(g_, op::add, low, make(g_, op::mul, some, integer(g_, at_once)));
-    const node_id end = make(g_, op::minimum, make(g_, op::add, start, integer(g_, at_once)), high);
+    const node_id some = fresh_index(g_, rows.part, integer(g_, 0), integer(g_, rows.size / blocks::rows_in_a_row));
+    const node_id start = make(g_, op::add, low, make(g_, op::mul, some, integer(g_, blocks::rows_in_a_row)));
+    const node_id end = make(g_, op::minimum, make(g_, op::add, start, integer(g_, blocks::rows_in_a_row)), high);
     const node_id walk = fresh_index(g_, rows.part, start, end);
     replacement put(g_);
     put.add(rows.part, walk);
@@ -209,7 +202,7 @@ class splitting {
   // where C is the mean, or the maximum, of the very x.
   node_id centred() {
     if (monoid_of(g_, n_) != monoid::sum || bound_.size() != 1 || !is_true(g_, g_.arg(n_, 1)) ||
-        wide(g_.type(n_)) != g_.type(n_))
+        numerics::accumulated(g_.type(n_)) != g_.type(n_))
       return no_node;
     const node_id body = g_.arg(n_, 0);
     const bool square =
@@ -277,7 +270,7 @@ class splitting {
     const monoid kind = monoid_of(g_, n_) == monoid::argmax ? monoid::max : monoid::min;
     const node_id value = g_.arg(n_, 0);
     const row_blocks rows = blocks_of(g_, n_, cut_, block_);
-    const node_id use = parts_of(rows, kind, wide(g_.type(value)), value, truth(g_, true));
+    const node_id use = parts_of(rows, kind, numerics::accumulated(g_.type(value)), value, truth(g_, true));
     const node_id first = g_.arg(rows.part, 0), none = identity_of(g_, monoid::min, element::i32);
     const node_id place = cast_to(g_, element::i32, make(g_, op::sub, rows.part, first));
     replacement put(g_);

@@ -7,14 +7,14 @@
 #include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
+#include <sheaf/jit/numerics/numerics.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
 namespace {
 
-constexpr std::int64_t most_points = 16;   // of one index
-constexpr std::int64_t most_terms = 32;  // of one reduction: code grows with them
-constexpr double least_lanes = 16;       // of the last index: below, a window has lanes of its own
+using namespace tuning::stencil;
 
 // ---- stencil
 
@@ -79,7 +79,7 @@ class written_out {
  public:
   written_out(graph& g, node_id n, std::vector<window> windows) : g_(g), n_(n), windows_(std::move(windows)) {
     const element type = g.type(n);
-    wide_ = type == element::f16 || type == element::bf16 ? element::f32 : type;
+    wide_ = numerics::accumulated(type);
     for (const node_id idx : bound_indices(g, n)) {
       const bool out = std::any_of(windows_.begin(), windows_.end(), [&](const window& w) { return w.idx == idx; });
       if (!out) rest_.push_back(idx);
@@ -191,7 +191,7 @@ void schedule_stencil(graph& g, const facts& known, stage& s) {
   for_each_node(g, s.body, [&](node_id n) {
     if (g.kind(n) == op::load && g.free[n].has(g.ordinal(s.vector))) bytes = std::max(bytes, row(g.type(n)).bytes);
   });
-  s.lanes = 128 / bytes;
+  s.lanes = vector_bytes / bytes;
   const double trips = known.trips(s.vector);
   const auto rest = static_cast<std::int64_t>(trips) % s.lanes;
   if (rest != 0 && rest * 2 <= s.lanes) s.lanes /= 2;
@@ -201,11 +201,11 @@ void schedule_stencil(graph& g, const facts& known, stage& s) {
   for (const node_id idx : s.indices) {
     if (idx == s.vector && s.indices.size() > 1) break;
     if (known.trips(idx) > known.trips(s.parallel)) s.parallel = idx;
-    if (known.trips(s.parallel) >= 16) break;
+    if (known.trips(s.parallel) >= tuning::tasks::batches) break;
   }
   s.chunk = 0;
   if (s.parallel == s.vector) {
-    s.chunk = 4096;
+    s.chunk = chunk;
   } else {
     std::erase(s.loops, s.parallel);
     s.loops.insert(s.loops.begin(), s.parallel);

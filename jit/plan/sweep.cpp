@@ -4,22 +4,19 @@
 #include <cmath>
 
 #include <sheaf/dsl/graph/affine.hpp>
+#include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/plan/block_tree.hpp>
 #include <sheaf/jit/plan/ragged.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
 namespace {
 
-constexpr double least_columns = 64;  // tasks share the columns, and each passes all slices
-constexpr int most_lanes = 64;
+using namespace tuning::sweep;
 constexpr std::int64_t tables_of_blocks = 3;  // of a fold: blocks, and with those before and after them in their group
-constexpr double least_slices = 256, least_rows = 4096, least_elements = 1 << 18;
-
-// Sums of f32 in f64: rounded where they are stored, however many rows there are.
-element held_in(monoid fold, element type) { return fold == monoid::sum && type == element::f32 ? element::f64 : type; }
 
 // An f32 expression in f64, with one reciprocal for all lanes in the place of divisions. `fold` becomes `wide`.
 class widening {
@@ -69,7 +66,7 @@ class sweeping {
     const node_id value = g_.arg(found.reduce, 0);
     if (g_.type(s_.define) != g_.type(found.reduce) || !may_sweep(value)) return false;
     f_.fold = monoid_of(g_, found.reduce);
-    f_.type = held_in(f_.fold, g_.type(found.reduce));
+    f_.type = numerics::joined(f_.fold, g_.type(found.reduce));
     f_.slice = s_.indices.front(), f_.low = g_.arg(found.t, 0), f_.high = g_.arg(found.t, 1);
     f_.rows = fresh_index(g_, found.t, integer(g_, 0), found.rows);
     f_.value = held(along(value, found.t, f_.rows));
@@ -94,7 +91,7 @@ class sweeping {
       return false;
     if (!of_slice(l.low, l.slice) || !of_slice(l.high, l.slice) || !may_sweep(value)) return false;
     f_.fold = monoid_of(g_, s_.body);
-    f_.type = held_in(f_.fold, g_.type(s_.body));
+    f_.type = numerics::joined(f_.fold, g_.type(s_.body));
     f_.slice = l.slice, f_.low = l.low, f_.high = l.high, f_.rows = s_.owned;
     f_.value = f_.type == g_.type(value) ? value : widening(g_, columns_, no_node, no_node)(value);
     f_.scatters = true;

@@ -1,9 +1,11 @@
 #include <sheaf/jit/plan/tiles.hpp>
 
 #include <sheaf/dsl/graph/affine.hpp>
+#include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/plan/block_tree.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
@@ -11,17 +13,8 @@ namespace {
 
 // Of a warp: what its tiles keep lets some forty of them share a multiprocessor. Of rows of several columns fewer, so
 // that there are enough tiles, but parts of slices, two a tile, stay few beside the rows.
-constexpr std::int64_t tile_rows = 1024, most_wide_rows = 256, least_wide_rows = 64;
-constexpr double enough_tiles = 8192;
-constexpr int tile_lanes = 256;
-constexpr std::int64_t most_slices = std::int64_t{1} << 31;  // a tile numbers its own by 32 bits
-constexpr double least_rows = 1 << 14;  // below, three launches cost more than a slice that is too long
-
-// Sums of f32 over tiles go on in f64, as sums of blocks do.
-element held_in(element type) { return type == element::f16 || type == element::bf16 ? element::f32 : type; }
-element joined_in(monoid fold, element type) {
-  return fold == monoid::sum && type == element::f32 ? element::f64 : type;
-}
+namespace tile = numerics::tile;
+using namespace tuning::segmented_tiles;
 
 class tiling {
  public:
@@ -61,16 +54,16 @@ class tiling {
     const node_id rows = rows_walked(g_, folded(n), t, trusted_);
     if (rows == no_node) return false;
     f_.walk = fresh_index(g_, t, integer(g_, 0), rows);
-    f_.type = held_in(g_.type(n));
+    f_.type = numerics::accumulated(g_.type(n));
     const auto count = known_.value(rows), slices = known_.value(g_.arg(f_.slice, 1));
     return count && slices && *slices < most_slices && choose_size(static_cast<double>(*count));
   }
   bool choose_size(double rows) {
     if (known_.call().force_for_tests) return f_.size = f_.columns == no_node ? 32 : 4, true;
-    f_.size = f_.columns == no_node ? tile_rows : most_wide_rows;
+    f_.size = f_.columns == no_node ? tile::rows : tile::most_wide_rows;
     if (f_.columns == no_node) return rows >= least_rows;
-    while (f_.size > least_wide_rows && rows / static_cast<double>(f_.size) < enough_tiles) f_.size /= 2;
-    return rows / static_cast<double>(f_.size) >= enough_tiles / 2;
+    while (f_.size > tile::least_wide_rows && rows / static_cast<double>(f_.size) < tile::enough_tiles) f_.size /= 2;
+    return rows / static_cast<double>(f_.size) >= tile::enough_tiles / 2;
   }
   node_id folded(node_id n) {
     return make(g_, op::select, g_.arg(n, 1), g_.arg(n, 0), identity_of(g_, monoid_of(g_, n), g_.type(n)));
@@ -112,7 +105,7 @@ class tiling {
   }
 
   void tile() {
-    f_.lanes = f_.columns != no_node ? s_.lanes : known_.call().force_for_tests ? 8 : tile_lanes;
+    f_.lanes = f_.columns != no_node ? s_.lanes : known_.call().force_for_tests ? 8 : tile::lanes;
     const node_id m = f_.slice;
     f_.begin = at_slice(f_.low, integer(g_, 0));
     f_.end = at_slice(f_.high, make(g_, op::sub, g_.arg(m, 1), integer(g_, 1)));
@@ -122,7 +115,7 @@ class tiling {
     const monoid fold = monoid_of(g_, f_.reduce);
     std::vector<node_id> extents{integer(g_, 2), tiles};
     if (f_.columns != no_node) extents.push_back(trips_of(g_, f_.columns));
-    f_.parts = memory("parts", identity_of(g_, fold, joined_in(fold, f_.type)), extents);
+    f_.parts = memory("parts", identity_of(g_, fold, numerics::joined(fold, f_.type)), extents);
     s_.how = way::tiles;
     s_.tiles = f_;
     s_.loops.clear();

@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <bit>
 
+#include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
 namespace {
 
-constexpr int most_lanes = 256;
+using numerics::lanes::most;
 
 [[noreturn]] void broken(const graph& g, const stage& s, const char* rule, const std::string& expected) {
   throw bad_plan(std::string("plan: ") + rule + ": stage " + name_of(g, s.define) + ": expected " + expected);
@@ -22,7 +23,7 @@ void check_loops(const graph& g, const stage& s) {
 }
 
 void check_lanes(const graph& g, const stage& s) {
-  if (s.lanes < 1 || s.lanes > most_lanes || !std::has_single_bit(static_cast<unsigned>(s.lanes)))
+  if (s.lanes < 1 || s.lanes > most || !std::has_single_bit(static_cast<unsigned>(s.lanes)))
     broken(g, s, "lanes", "a power of two, found " + std::to_string(s.lanes));
 }
 

@@ -3,22 +3,18 @@
 #include <algorithm>
 
 #include <sheaf/dsl/graph/affine.hpp>
+#include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/plan/cost.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
 namespace {
 
-constexpr std::int64_t narrowest = 2;
-constexpr double fewest_results = 64;
-constexpr std::int64_t folded_lanes = 128;  // a window of so many elements is folded between registers
-constexpr std::int64_t vector_bytes = 64;
-constexpr std::int64_t block_bytes = 256 << 10;  // what a block keeps: a share of L2
-constexpr std::int64_t blocks_read_again = 4;    // a window of more blocks reads too much again
-constexpr std::int64_t sums_in_a_row = 32;       // more than these f32 adds with an error that counts
-constexpr std::int64_t summed_in_f64 = 4096;     // elements: what a block keeps of so many still fits L1
+using namespace numerics::window;
+using namespace tuning::window;
 
 int reductions_in(const graph& g, node_id root) {
   int count = 0;
@@ -26,10 +22,8 @@ int reductions_in(const graph& g, node_id root) {
   return count;
 }
 
-element held(element type) { return type == element::f16 || type == element::bf16 ? element::f32 : type; }
-
 bool fits(graph& g, const facts& known, const sliding& r, std::int64_t width) {
-  const element type = held(g.type(r.reduce));
+  const element type = numerics::accumulated(g.type(r.reduce));
   if (type == element::boolean || row(type).bytes < 4 || width < narrowest || known.trips(r.over) < fewest_results)
     return false;
   if (bound_of(g, r.low, r.over).slope != 1 || !may_vectorise(g, g.arg(r.reduce, 0), r.bound)) return false;
@@ -43,8 +37,6 @@ bool lies_along(graph& g, const facts& known, node_id value, node_id idx) {
   return may_vectorise(g, value, idx) && cost_of(g, known, value, idx, 1) <= 0.5 * cost_of(g, known, value, no_node, 1);
 }
 
-bool adds_errors(monoid fold) { return fold == monoid::sum || fold == monoid::prod; }
-
 void shape(window_form& w, stage& s, monoid fold) {
   const element type = w.key == no_node ? w.type : w.key_type;
   const std::int64_t lanes = vector_bytes / row(type).bytes;
@@ -57,7 +49,8 @@ void shape(window_form& w, stage& s, monoid fold) {
   w.rest = w.width % lanes;
   w.block = std::min(w.groups - 1, block_bytes / (lanes * std::max(row(w.type).bytes, row(type).bytes))) * lanes;
   if (w.key != no_node) return;
-  if (w.type == element::f32 && adds_errors(fold) && w.groups > sums_in_a_row) w.stretch = sums_in_a_row * lanes;
+  if (w.type == element::f32 && numerics::adds_errors(fold) && w.groups > sums_in_a_row)
+    w.stretch = sums_in_a_row * lanes;
 }
 
 // sum(e / c) is sum(e) / c: one division a result.
@@ -157,12 +150,7 @@ bool take_window(graph& g, const facts& known, const sliding& r, stage& s, std::
       !lies_along(g, known, w.value, w.walk))
     return false;
   if (!as_stage(g, r, r.reduce, s, before, trusted)) return true;
-  s.window.type = held(g.type(r.reduce));
-  // Twice the arithmetic, which memory leaves time for; only the result is rounded.
-  const std::int64_t width = width_of(g, r);
-  if (s.window.type == element::f32 && adds_errors(monoid_of(g, r.reduce)) && width > folded_lanes &&
-      width <= summed_in_f64)
-    s.window.type = element::f64;
+  s.window.type = type_of(monoid_of(g, r.reduce), numerics::accumulated(g.type(r.reduce)), width_of(g, r));
   const node_id value = cast_to(g, s.window.type, w.value);
   fill(g, r, r.reduce, {w.walk, value, no_node, no_node, monoid_of(g, r.reduce)}, own, s, trusted);
   return true;
@@ -176,11 +164,9 @@ bool take_extremum_sums_of_window(graph& g, const facts& known, const tied& t, c
   if (g.free[value].has(g.ordinal(keys.walk)) && !lies_along(g, known, value, keys.walk)) return false;
   if (!as_stage(g, r, t.reduce, s, before, trusted)) return true;
   window_form& f = s.window;
-  f.key_type = held(g.type(t.key));
-  f.type = held(g.type(t.reduce));
-  // Many may tie in a large window; how many fits 32 bits.
-  const std::int64_t lanes = vector_bytes / row(f.key_type).bytes;
-  if (f.type == element::f32 && width > sums_in_a_row * lanes) f.type = element::f64;
+  f.key_type = numerics::accumulated(g.type(t.key));
+  f.type = type_of_tied(numerics::accumulated(g.type(t.reduce)), width, vector_bytes / row(f.key_type).bytes);
+  // How many tie fits 32 bits.
   if (f.type == element::i64 && is_constant(g, value)) f.type = element::i32;
   const elements e{keys.walk, cast_to(g, f.type, value), cast_to(g, f.key_type, keys.value),
                    cast_to(g, f.key_type, t.mine), t.extremum};

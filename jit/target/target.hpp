@@ -2,6 +2,7 @@
 // a kernel's text, so that a program has the same kernels on every machine of a family, in every run.
 // Shown by tests/jit/options.cpp.
 #pragma once
+#include <string>
 #include <string_view>
 
 namespace sheaf::inline v0_1::target {
@@ -12,7 +13,7 @@ struct family {
   const char* name;
   double read, write;  // bytes a nanosecond: loads from memory, and non-temporal stores, by all threads of a few cores
   double copy;         // both directions together
-  double operation;    // nanoseconds of a weight of 1, see plan/weights.hpp
+  double operation;    // nanoseconds of a weight of 1, see numerics.hpp
   double second_cache, last_cache;  // bytes that one core reaches
   double wake = 4000;  // nanoseconds until threads that sleep have shared a loop: less work is done sooner alone
 
@@ -45,5 +46,7 @@ inline constexpr family families[] = {
 const family* named(std::string_view name);
 // That of the processor this runs on.
 const family& here();
+// The same as far as generated code depends on it: its family, model and features.
+std::string key_of_this();
 
 }  // namespace sheaf::inline v0_1::target

@@ -1,0 +1,150 @@
+// Everything that decides bits: the types that folds accumulate in, and the order of additions. Planner, lowering and
+// both emitters ask here and nowhere else, or two of them would disagree in the last bit. Constants, the same for every
+// processor and never measured on one: a result has the same bits on all machines of a vector width. What only costs
+// time is in tuning/tuning.hpp. Shown by tests/jit/numerics.cpp.
+#pragma once
+#include <cstdint>
+
+#include <sheaf/dsl/graph/element.hpp>
+#include <sheaf/dsl/graph/monoids.hpp>
+
+namespace sheaf::inline v0_1::numerics {
+
+// ---- Types
+// What an accumulator of such elements holds; f16 and bf16 are computed in f32.
+constexpr element accumulated(element type) {
+  return type == element::f16 || type == element::bf16 ? element::f32 : type;
+}
+// What partial results are joined in: there are few of them, and a result shows the roundings of the last additions.
+constexpr element joined(monoid fold, element type) {
+  return fold == monoid::sum && type == element::f32 ? element::f64 : type;
+}
+constexpr bool adds_errors(monoid fold) { return fold == monoid::sum || fold == monoid::prod; }
+// What is carried along a running fold, over which errors add up.
+constexpr element carried(monoid fold, element type) {
+  return is_floating(type) && adds_errors(fold) ? element::f64 : type;
+}
+
+// What a recurrence carries: its steps are sums.
+constexpr element recurred(element type) { return is_floating(type) ? element::f64 : type; }
+
+// A mark on a reduction of f64, beside its monoid: its body is a cast from f32, and lanes hold what is cast.
+inline constexpr std::int64_t narrow_lanes = 256;
+// What lanes of a reduction of this type and attribute hold.
+constexpr element in_lanes(element type, std::int64_t attribute) {
+  return (attribute & narrow_lanes) != 0 ? element::f32 : accumulated(type);
+}
+// Lanes are folded by halves: f32 whose sum is f64 while there are more lanes than this, the rest in f64.
+inline constexpr int folded_in_f64 = 16;
+constexpr bool folds_in_f64(monoid fold, element lanes, element result) {
+  return fold == monoid::sum && lanes == element::f32 && result == element::f64;
+}
+
+// ---- Rows
+// Elements of a row from which squared differences are f64 from the first: such a row leaves L1, so conversions are
+// done while it is waited for.
+inline constexpr double long_row = 8192;
+// Elements that lanes of a scan along itself take at once: more are more log-steps, fewer a longer chain.
+constexpr int scan_lanes(element type) { return row(type).bytes == 8 ? 8 : 16; }
+
+// ---- Weights: which index has lanes, and where a reduction is placed, follow from what loop bodies weigh.
+namespace weights {
+inline constexpr double load = 1;  // of one element
+inline constexpr double arithmetic = 0.25;
+inline constexpr double share_of_lane = 1.0 / 16;  // what of either a lane costs
+inline constexpr double strided = 0.75;            // what of a load, where lanes are some elements apart
+}  // namespace weights
+
+// ---- Lanes of a vector loop: the widest element decides
+namespace lanes {
+inline constexpr int least = 4, most = 256, least_of_most = 8;
+inline constexpr int bytes = 256, bytes_of_functions = 128;     // of accumulators, or beside what functions need
+inline constexpr int row_bytes = 1024, row_bytes_shared = 512;  // of a row whose reductions stay in registers
+inline constexpr int gpu_of_functions = 128;                    // lanes, each a thread's
+}  // namespace lanes
+
+// Tasks that keep a few cores busy: how finely loops, reductions and scans are cut.
+inline constexpr double enough_tasks = 16;
+
+// ---- A long reduction in blocks
+namespace split {
+inline constexpr double from = 65536;  // elements a result: below, one core is as fast
+inline constexpr std::int64_t block_elements = 16384;
+inline constexpr double row_elements = 1024;                        // a row as long is a block
+inline constexpr double enough_tasks = 2 * numerics::enough_tasks;  // blocks differ in length
+// Bytes of workspace beyond as much as the outputs take; two partial results may share it.
+inline constexpr double most_bytes = 1 << 20;
+inline constexpr double fewest_blocks = 16;
+inline constexpr double fewest_elements = 64;
+inline constexpr double many_results = 256;        // partial results of more cost as much to move as the data,
+inline constexpr std::int64_t rows_of_many = 64;   // so a block has as many rows
+inline constexpr double most_results = 4096;       // that the work of a row counts
+inline constexpr std::int64_t rows_in_a_row = 64;  // of one f32 sum: a longer one is a sum of sums, or its error shows
+}  // namespace split
+
+// ---- Rows that partial results of columns take at once, which are added pair by pair before
+namespace rows {
+inline constexpr std::int64_t together = 4;  // where there are maps too, which need registers
+inline constexpr std::int64_t alone = 8;     // partial results are read and written half as often, of shorter sums
+}  // namespace rows
+
+// ---- Lanes of a loop that writes a large result and visits sums
+namespace large_result {
+inline constexpr double from = 8 << 20;  // bytes of the result
+inline constexpr int iteration = 256;    // bytes of an iteration: so many lanes have sums, and so their bits
+}  // namespace large_result
+
+// ---- Running folds in blocks
+namespace scan {
+inline constexpr std::int64_t block_elements = 16384;
+inline constexpr double blocks_from = 131072;          // elements: below, one pass over the data is as fast
+inline constexpr double many_rows = 64, gpu_rows = 2;  // times the tasks that are enough: then no row is cut
+inline constexpr std::int64_t least_block = 64;
+}  // namespace scan
+namespace recurrence {
+inline constexpr double blocks_from = 131072;  // places: below, one chain is as fast
+inline constexpr std::int64_t block_size = 16384;
+}  // namespace recurrence
+
+// ---- Windows
+namespace window {
+inline constexpr std::int64_t folded_lanes = 128;  // elements: a window of as many is folded between registers
+inline constexpr std::int64_t vector_bytes = 64;
+inline constexpr std::int64_t block_bytes = 256 << 10;  // what a block stores: a share of L2
+inline constexpr std::int64_t sums_in_a_row = 32;       // more than these f32 adds with an error that counts
+inline constexpr std::int64_t summed_in_f64 = 4096;     // elements: what a block stores of so many still fits L1
+// Twice the arithmetic, which memory leaves time for; only the result is rounded.
+constexpr element type_of(monoid fold, element type, std::int64_t width) {
+  const bool wide = type == element::f32 && adds_errors(fold) && width > folded_lanes && width <= summed_in_f64;
+  return wide ? element::f64 : accumulated(type);
+}
+// Of the terms summed where their keys, `lanes` of which are a vector, tie: of a large window many may.
+constexpr element type_of_tied(element type, std::int64_t width, std::int64_t lanes) {
+  return type == element::f32 && width > sums_in_a_row * lanes ? element::f64 : accumulated(type);
+}
+}  // namespace window
+
+// ---- Overlapping slices
+namespace sweep {
+inline constexpr std::int64_t block = 64;  // rows that a slice holds whole are folded before
+inline constexpr std::int64_t radix = 8;   // blocks of a group
+inline constexpr std::int64_t ring = 512;  // slices that are open at a time and stay in cache
+}  // namespace sweep
+namespace block_tree {
+inline constexpr std::int64_t radix = 16;  // entries of a level that are one of the next
+}  // namespace block_tree
+
+// ---- Segmented tiles
+namespace tile {
+inline constexpr std::int64_t rows = 1024, most_wide_rows = 256, least_wide_rows = 64;
+inline constexpr double enough_tiles = 8192;  // that keep a GPU busy: wide rows are cut until there are as many
+inline constexpr int lanes = 256;
+inline constexpr int join_lanes = 32;  // a warp joins the parts of one slice
+}  // namespace tile
+
+// ---- Sums of the updates of a scatter that stand in an inverse index
+namespace updates {
+inline constexpr std::int64_t in_a_row = 32;  // a longer sum is one of sums of so many: its error stays small
+}  // namespace updates
+
+}  // namespace sheaf::inline v0_1::numerics

@@ -1,0 +1,190 @@
+// The constants that plans and kernels are tuned by, a row each:
+//   name = value;  // unit; source: what it decides
+// The source is the row of the bench that shows the gain (docs/performance.md, docs/notes), `limit` where more cannot
+// be stored or counted, and `estimate` where nobody has measured it alone. What orders the additions of a sum is in
+// numerics/numerics.hpp, what a processor family is like in target/target.hpp. A threshold here may still decide by
+// which algorithm a sum is made, so none is measured on the machine at hand. tests/boundaries.sh keeps such constants
+// out of the passes, and the rows in their form.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace sheaf::inline v0_1::tuning {
+
+// ---- Tasks and loops
+namespace tasks {
+inline constexpr double elements = 8192;       // elements; estimate: work of a task that takes a part of a loop
+inline constexpr double gpu_tasks = 256;       // factor; estimate: tasks that keep a GPU busy, for one of a few cores
+inline constexpr double gpu_elements = 1. / 8; // factor; estimate: elements of a GPU's task, for one of a core's
+inline constexpr double lanes = 64;            // vectors; estimate: fewer of a loop are not shared if that repeats sums
+inline constexpr double most_nested = 64;      // iterations; estimate: of one reduction that a task's work counts
+inline constexpr double batches = 16;          // iterations; estimate: loops as long are shared, inner ones are not
+}  // namespace tasks
+namespace schedule {
+inline constexpr double lanes_of_warp = 32;      // lanes; limit: a GPU's vectors are not narrowed below a warp
+inline constexpr int row_bytes = 512;            // bytes; W4: lanes of a row whose bounds are read once
+inline constexpr int row_bytes_of_functions = 128;  // bytes; estimate: the same where a function is evaluated
+inline constexpr int scatter_lanes = 64;         // lanes; estimate: of a row that a scatter adds to
+inline constexpr std::int64_t least_chunk = 64;  // rows; estimate: that a task of a scatter owns
+inline constexpr int half_of_registers = 1024;   // bytes; W8: accumulators of stages that share a loop take as many
+inline constexpr double cheap_by = 16;           // factor; estimate: stages of so much less work run first
+}  // namespace schedule
+namespace placement {
+inline constexpr double repeats_allowed = 1.5;  // factor; estimate: more evaluations than values are stored instead
+inline constexpr double often = 1 << 18;        // iterations; estimate: slow functions in as many are looked at
+inline constexpr double repeats_of_slow = 16;   // factor; estimate: evaluations of a slow function for each value
+inline constexpr double beyond_cache = 1 << 20; // elements; estimate: columns as long are not walked by lanes
+}  // namespace placement
+namespace rows {
+inline constexpr double most_columns = 1 << 16;   // columns; W12: partial results of as many stay in L2
+inline constexpr double worth_sharing = 1 << 16;  // elements; estimate: a pass over fewer stays in cache anyway
+inline constexpr int lanes = 64;                  // lanes; W12: by four rows they fill the registers
+inline constexpr int lanes_of_shifted = 16;       // lanes; W12: eight rows stay in registers till shifted
+}  // namespace rows
+namespace arrange {
+inline constexpr std::int64_t most_columns = 8;  // columns; estimate: more fill over half a register
+inline constexpr std::int64_t least_rows = 64;   // rows; estimate: fewer are not joined with their columns
+}  // namespace arrange
+namespace kernels {
+inline constexpr double worth_code = 50000;    // ns; estimate: a shorter kernel is size-optimised
+inline constexpr double worth_offering = 1e6;  // ns; estimate: an iteration as long is shared by any pool
+}  // namespace kernels
+namespace horizontal_fusion {
+inline constexpr double worth_it = 0.9;                      // factor; W3: of the time of one after the other
+inline constexpr double least_share = 0.25;                  // share; W3: of a kernel's work that memory takes
+inline constexpr double bytes_of_iteration = 256 * 1024;     // bytes; W3: enough for the hardware prefetcher
+inline constexpr std::int64_t fewest_iterations = 16;        // iterations; estimate: or threads wait at the end
+inline constexpr std::int64_t forced_iterations = 3;         // iterations; estimate: in tests
+}  // namespace horizontal_fusion
+
+// ---- Algorithms for reductions
+namespace stencil {
+inline constexpr std::int64_t most_points = 16;  // points; W7: of one index that are unrolled
+inline constexpr std::int64_t most_terms = 32;   // terms; W7: of one reduction, since code grows with them
+inline constexpr double least_lanes = 16;        // results; W7: fewer along the last index have no lanes
+inline constexpr int vector_bytes = 128;         // bytes; W7: of the widest element in lanes
+inline constexpr std::int64_t chunk = 4096;      // results; estimate: of a task that takes a part of a row
+inline constexpr std::int64_t most_rows = 4;     // rows; W7: that windows move on by
+}  // namespace stencil
+namespace window {
+inline constexpr std::int64_t narrowest = 2;          // elements; limit: of a window
+inline constexpr double fewest_results = 64;          // results; estimate: fewer are folded one by one
+inline constexpr std::int64_t blocks_read_again = 4;  // blocks; W13: a longer window reads too much again
+}  // namespace window
+namespace polyphase {
+inline constexpr std::int64_t phases_from = 24;     // elements; estimate: a shorter window costs less than three passes
+inline constexpr std::int64_t positions_from = 48;  // elements; estimate: the same of positions
+inline constexpr double fewest_results = 64;        // results; estimate: fewer are folded one by one
+}  // namespace polyphase
+namespace extremum {
+inline constexpr std::int64_t blocks_from = 16;     // elements; estimate: of an extent, for sums over ties
+inline constexpr std::int64_t positions_from = 48;  // elements; estimate: the same of positions
+inline constexpr double ranges_from = 64;           // terms; estimate: fewer are as fast one by one
+inline constexpr double dilated_from = 16;          // terms; estimate: where each is an extremum stored nowhere else
+inline constexpr std::int64_t search_block = 256;   // elements; W12: of a row, folded without positions
+}  // namespace extremum
+namespace scan {
+inline constexpr double window_from = 48;  // steps; W13: of one result, against three scans and their memory
+}  // namespace scan
+
+// ---- Slices
+namespace sweep {
+inline constexpr double least_columns = 64;  // columns; W4: tasks share them, and each passes all slices
+inline constexpr int most_lanes = 64;        // lanes; W4: of the columns
+inline constexpr double least_slices = 256, least_rows = 4096;  // slices, rows; estimate: fewer are folded one by one
+inline constexpr double least_elements = 1 << 18;               // elements; estimate: fewer stay in L2
+inline constexpr std::int64_t rows_ahead = 64;                  // rows; W4: prefetched of data read in order
+inline constexpr std::int64_t slices_ahead = 24;                // slices; W4: whose rows are prefetched
+inline constexpr std::int64_t bounds_ahead = 48;                // slices; W4: whose bounds are prefetched
+}  // namespace sweep
+namespace block_tree {
+inline constexpr double least_slices = 256, least_rows = 4096;  // slices, rows; estimate: fewer are folded one by one
+inline constexpr double least_elements = 1 << 18;               // elements; estimate: fewer stay in L2
+inline constexpr std::int64_t rows_of_a_slice = 48;             // rows; estimate: that cost what one from tables does
+}  // namespace block_tree
+namespace segmented_tiles {
+inline constexpr std::int64_t most_slices = std::int64_t{1} << 31;  // slices; limit: a tile counts by 32 bits
+inline constexpr double least_rows = 1 << 14;                        // rows; estimate: fewer do not pay three launches
+}  // namespace segmented_tiles
+namespace range_scatter {
+inline constexpr double listed_from = 32768;        // elements; W4: of the result, fewer ask every slice
+inline constexpr double task_elements = 32768;      // elements; W4: of the result, that a task owns
+inline constexpr std::int64_t least_chunk = 64;     // rows; estimate: that a task owns
+inline constexpr double sorted_from = 64;           // slices; estimate: on a GPU, fewer are listed by one thread
+inline constexpr std::int64_t short_slice = 32768;  // rows; W11: a slice as long is recomputed with it in cache
+}  // namespace range_scatter
+namespace inverse_index {
+inline constexpr double listed_from = 1 << 18;      // elements; W10: of the result
+inline constexpr double least_rows = 256;           // rows; estimate: of the result
+inline constexpr double most_chunks = 512;          // chunks; W10: of the result's rows
+inline constexpr std::int64_t least_chunk = 64;     // rows; estimate: of a chunk
+inline constexpr std::int64_t most_rows = 2048;     // rows; W10: of a chunk, whose starts stay in L1
+inline constexpr double repeats_allowed = 1.5;      // factor; estimate: more evaluations than values are stored
+inline constexpr std::int64_t sorted_from = 2048;   // updates; estimate: on a GPU, fewer are walked by every task
+inline constexpr int lanes_of_counts = 8;           // lanes; estimate: of counts that are set and summed up
+inline constexpr double beyond_cache = 4 << 20;     // bytes; W10: an input as large is prefetched by its updates
+inline constexpr std::int64_t updates_ahead = 12;   // updates; W10: whose rows are prefetched
+inline constexpr std::int64_t rows_filled = 1024;   // rows; estimate: of one element, that a task fills
+}  // namespace inverse_index
+namespace sort {
+inline constexpr std::int64_t most_places = 1 << 30;  // places; limit: counts are of 32 bits
+inline constexpr int digit_bits = 7;                  // bits; estimate: of a key that a pass sorts by
+inline constexpr std::int64_t tile_places = 256;      // places; estimate: of a tile, in passes after the first
+inline constexpr std::int64_t counts_at_once = 1024;  // counts; estimate: whose running sum a group makes
+inline constexpr int group_lanes = 256;               // lanes; estimate: of a group of threads
+inline constexpr std::int64_t usual_places = 1 << 20; // places; estimate: that a shared kernel is laid out for
+}  // namespace sort
+
+// ---- Memory
+namespace prefetch {
+inline constexpr double least_trips = 4;              // iterations; estimate: fewer prefetch nothing
+inline constexpr std::int64_t gathered_bytes = 24576; // bytes; W1: of gathered rows, into L2
+inline constexpr std::int64_t window_bytes = 4096;    // bytes; W13: of the rows that a window reaches
+inline constexpr double stencil_bytes = 4096;         // bytes; W7: of each row's neighbourhood
+inline constexpr double short_row = 2048;             // elements; W9: four of them stay in an L1 of 32 KB
+}  // namespace prefetch
+namespace scratch_rows {
+inline constexpr double most_bytes = 32 << 10;         // bytes; W12: of one scratch row, which stays in L1
+inline constexpr std::int64_t all_bytes = 48 << 10;    // bytes; W12: of those of a kernel
+inline constexpr std::int64_t slice_bytes = 64 << 10;  // bytes; W11: of those of a slice, beside its data in L2
+}  // namespace scratch_rows
+namespace compacted {
+inline constexpr int least_places = 64;             // places; W2: of a mask, a vector of it, fewer are asked one by one
+inline constexpr std::int64_t most_places = 16384;  // places; W2: of a list in L1
+inline constexpr double least_lanes = 16;           // elements; estimate: narrower rows are masked
+}  // namespace compacted
+namespace expression {
+inline constexpr std::int64_t longest_period = 32;  // lanes; estimate: of subscripts that repeat
+inline constexpr std::int64_t most_apart = 8;       // elements; W7: between lanes that are de-interleaved
+}  // namespace expression
+
+// ---- GPU: how a kernel's loops become groups and blocks
+namespace grid {
+inline constexpr std::int64_t enough_tiles = 8192;       // tiles; estimate: for some hundred multiprocessors
+inline constexpr std::int64_t enough_threads = 1 << 17;  // threads; estimate: the same
+inline constexpr std::int64_t enough_blocks = 256;       // blocks; estimate: the same
+inline constexpr std::int64_t little = 512;              // bytes; estimate: of local memory of one thread
+inline constexpr int warp = 32;                          // threads; manual of CUDA: of a warp
+inline constexpr int usual_threads = 128;                // threads; estimate: of a block of small groups
+}  // namespace grid
+
+
+// ---- Emitters
+namespace emit {
+inline constexpr int most_loads = 4;     // loads; estimate: of one de-interleaved register, more cost as a gather
+inline constexpr int most_shared = 8;    // loads; estimate: the same where others take the rest of what is read
+inline constexpr int least_divided = 8;  // lanes; W9: fewer are divided one register at a time
+inline constexpr std::size_t worth_a_text = 2000;  // characters; bench_nvrtc: shorter kernels share a translation unit
+inline constexpr std::size_t short_body = 24;      // statements; bench_nvrtc: a longer loop's body is not unrolled
+}  // namespace emit
+
+// ---- Calls
+namespace engine {
+inline constexpr std::size_t calls_remembered = 64;  // calls; estimate: of a stream, between two synchronisations
+}  // namespace engine
+namespace checks {
+inline constexpr std::int64_t most_of_a_range = std::int64_t{1} << 31;  // elements; limit: 32 bits
+inline constexpr std::int64_t most_steps = 1 << 18;                     // steps; estimate: a millisecond
+}  // namespace checks
+
+}  // namespace sheaf::inline v0_1::tuning
