@@ -12,7 +12,7 @@ namespace sheaf::inline v0_1::plan {
 namespace {
 
 constexpr std::int64_t phases_from = 24;  // elements of a window, beside three passes over memory
-constexpr std::int64_t positions_from = 48;    // as in extremum_blocks.cpp
+constexpr std::int64_t positions_from = 48;    // as in extremum_tuple.cpp
 constexpr double fewest_results = 64;
 
 node_id plus(graph& g, node_id a, node_id b) { return make(g, op::add, a, b); }

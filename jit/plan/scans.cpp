@@ -4,8 +4,6 @@
 
 #include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/dsl/passes/running_derivative.hpp>
-#include <sheaf/jit/plan/extremum_ranges.hpp>
-#include <sheaf/jit/plan/extremum_windows.hpp>
 #include <sheaf/jit/plan/layout.hpp>
 #include <sheaf/jit/plan/polyphase.hpp>
 #include <sheaf/jit/plan/recurrence.hpp>
@@ -172,50 +170,65 @@ bool pays(graph& g, const facts& known, const sliding& r, std::int64_t width) {
   return static_cast<double>(width) >= window_from * stride && results * stride >= static_cast<double>(width);
 }
 
+// A value of a state that is an extremum of itself alone is scanned as that.
+monoid folded_alone(graph& g, monoid own, int width) {
+  const own_monoid_row& m = own_row_of(g, own);
+  const auto operand = [&](int k) { return g.intern(op::operand, m.type, k, nullptr, 0); };
+  for (const monoid plain : {monoid::max, monoid::min})
+    if (m.identity == identity_of(g, plain, m.type) &&
+        m.combine == make(g, row(plain).combine, operand(m.component), operand(width + m.component)))
+      return plain;
+  return own;
+}
+
 // [a, a + w): what is left of a's block, less a whole one, joined with what was begun of the next. A window cut at its
 // beginning is begun there; one cut at its end that lies within the last block is what is left of it.
-node_id make_window(graph& g, const facts& known, const sliding& r, std::int64_t width, const stage& s,
-                    std::vector<stage>& before, trust& trusted) {
+flat<node_id> state_of_window(graph& g, const facts& known, const sliding& r, std::int64_t width, const stage& s,
+                              std::vector<stage>& before, trust& trusted) {
   walked w = value_along(g, r, trusted);
   w.value = plain_value(g, known, w.value, s, before);
   const monoid fold = monoid_of(g, r.reduce);
   const element type = g.type(r.reduce),
                 materialised = type == element::f16 || type == element::bf16 ? element::f32 : type;
-  const bool several = g.kind(w.value) == op::tuple;
-  if (!several) w.value = cast_to(g, materialised, w.value);
   const std::string reason =
       "window of " + std::to_string(width) + ": running blocks of its size, so that its cost does not grow with it";
-  const auto ends_of = [&](monoid own, element held) {
-    const node_id rest = blocks(g, known, w, own, held, width, true, s, before, reason);
-    const node_id begun = blocks(g, known, w, own, held, width, false, s, before, reason);
-    return std::pair(at(g, rest, w.walk, r.low, trusted), at(g, begun, w.walk, plus(g, r.high, -1), trusted));
+  flat<node_id> lefts, rights, result, none;
+  const auto add_ends = [&](monoid own, element held, node_id value) {
+    const walked part{w.walk, value};
+    const node_id rest = blocks(g, known, part, own, held, width, true, s, before, reason);
+    const node_id begun = blocks(g, known, part, own, held, width, false, s, before, reason);
+    lefts.push(at(g, rest, w.walk, r.low, trusted));
+    rights.push(at(g, begun, w.walk, plus(g, r.high, -1), trusted));
   };
-  const node_id first = g.arg(w.walk, 0), size = integer(g, width);
-  node_id left = no_node, result = no_node;
-  if (several) {
-    flat<node_id> lefts, rights;
-    for (int k = 0; k < g[w.value].count; ++k) {
-      const monoid own = sibling(g, fold, k);
-      const auto ends = ends_of(own, own_row_of(g, own).type);
-      lefts.push(ends.first);
-      rights.push(ends.second);
+  if (g.kind(w.value) == op::tuple) {
+    const int count = g[w.value].count;
+    for (int k = 0; k < count; ++k) {
+      const monoid own = sibling(g, fold, k), plain = folded_alone(g, own, count);
+      none.push(own_row_of(g, own).identity);
+      add_ends(plain, own_row_of(g, own).type, plain == own ? w.value : g.arg(w.value, k));
     }
-    const int component = own_row_of(g, fold).component;
-    left = lefts[component];
-    result = combined(g, fold, lefts, rights)[component];
+    result = combined(g, fold, lefts, rights);
   } else {
-    const auto ends = ends_of(fold, materialised);
-    left = ends.first;
-    result = combined(g, fold, left, ends.second);
+    none.push(identity_of(g, fold, materialised));
+    add_ends(fold, materialised, cast_to(g, materialised, w.value));
+    result.push(combined(g, fold, lefts[0], rights[0]));
   }
+  const node_id first = g.arg(w.walk, 0), size = integer(g, width);
+  node_id begins_last = no_node, some = no_node;
   if (bound_of(g, r.high, r.over).limited) {
     const node_id places = make(g, op::sub, plus(g, g.arg(w.walk, 1), -1), first);
     const node_id last_block = make(g, op::add, first, make(g, op::mul, make(g, op::quotient, places, size), size));
-    result = make(g, op::select, make(g, op::less, last_block, r.low), left, result);
+    begins_last = make(g, op::less, last_block, r.low);
   }
-  if (!known_less_equal(g, plus(g, r.low, 1), r.high))
-    result = make(g, op::select, make(g, op::less, r.low, r.high), result, identity_of(g, fold, materialised));
-  return cast_to(g, type, result);
+  if (!known_less_equal(g, plus(g, r.low, 1), r.high)) some = make(g, op::less, r.low, r.high);
+  flat<node_id> state;
+  for (int k = 0; k < result.size(); ++k) {
+    node_id value = result[k];
+    if (begins_last != no_node) value = make(g, op::select, begins_last, lefts[k], value);
+    if (some != no_node) value = make(g, op::select, some, value, none[k]);
+    state.push(value);
+  }
+  return state;
 }
 
 // A running result whose range is cut, or grows by other steps: it is read from a plain one.
@@ -360,7 +373,14 @@ bool window_of_two_scans(context& c, stage& s, site& at) {
   if (kind_of(c.g, at) != range_kind::window) return false;
   const std::int64_t width = width_of(c.g, at.range());
   if (width <= 0 || !pays(c.g, c.known, at.range(), width)) return false;
-  return put_in(c, s, at, make_window(c.g, c.known, at.range(), width, s, c.stages, c.trusted));
+  const flat<node_id> state = window_by_two_scans(c, at.range(), width, s);
+  const monoid fold = monoid_of(c.g, at.node);
+  const int component = folds_tuple(c.g, at.node) ? own_row_of(c.g, fold).component : 0;
+  return put_in(c, s, at, cast_to(c.g, c.g.type(at.node), state[component]));
+}
+
+flat<node_id> window_by_two_scans(context& c, const sliding& r, std::int64_t width, const stage& s) {
+  return state_of_window(c.g, c.known, r, width, s, c.stages, c.trusted);
 }
 
 }  // namespace sheaf::inline v0_1::plan
