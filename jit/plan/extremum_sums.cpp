@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include <sheaf/dsl/graph/affine.hpp>
-#include <sheaf/jit/plan/extremum_terms.hpp>
 #include <sheaf/jit/plan/layout.hpp>
 #include <sheaf/jit/plan/lengths.hpp>
 #include <sheaf/jit/plan/polyphase.hpp>
@@ -14,7 +13,22 @@ namespace sheaf::inline v0_1::plan {
 
 namespace {
 
+constexpr double ranges_from = 64;   // terms of a sum: fewer are as fast one by one
+constexpr double dilated_from = 16;  // the same, where every term is an extremum that nothing else keeps
+
 element wide(element type) { return type == element::f16 || type == element::bf16 ? element::f32 : type; }
+
+// A range of one size goes with the index beside which the bound one stands in subscripts; perhaps dilated.
+sliding slides(graph& g, node_id n, node_id bound) {
+  const auto along = [&](node_id over) {
+    const sliding r = sliding_along(g, n, over, bound);
+    return r.over != no_node ? r : dilated_along(g, n, over, bound);
+  };
+  if (const node_id over = over_of(g, bound); over != no_node) return along(over);
+  for (const node_id idx : indices_of(g, g.free[n]))
+    if (sliding r = along(idx); r.over != no_node) return r;
+  return {};
+}
 
 // One index of the sum, along the index outside that its range slides with.
 struct dimension {
@@ -24,7 +38,7 @@ struct dimension {
 
 class extremum_sum {
  public:
-  extremum_sum(graph& g, const facts& known, const extremum_sum_of& t, stage& s, std::vector<stage>& before,
+  extremum_sum(graph& g, const facts& known, const extremum_ties& t, stage& s, std::vector<stage>& before,
                trust& trusted)
       : g(g), known(known), t(t), s(s), before(before), trusted(trusted), key(t.key), value(t.value) {}
 
@@ -240,7 +254,7 @@ class extremum_sum {
 
   graph& g;
   const facts& known;
-  const extremum_sum_of& t;
+  const extremum_ties& t;
   stage& s;
   std::vector<stage>& before;
   trust& trusted;
@@ -248,32 +262,64 @@ class extremum_sum {
   std::vector<dimension> dimensions;
 };
 
+// An arm of a bound that is a number.
+node_id number_in(graph& g, node_id bound, op limit) {
+  if (is_constant(g, bound)) return bound;
+  for (int k = 0; g.kind(bound) == limit && k < 2; ++k)
+    if (const node_id found = number_in(g, g.arg(bound, k), limit); found != no_node) return found;
+  return no_node;
+}
+// Places of a range that is not cut.
+double most_places(graph& g, const facts& known, node_id bound) {
+  const node_id over = over_of(g, bound);
+  if (over == no_node) return known.trips(bound);
+  const length l = length_of(g, mover_of(g, g.arg(bound, 0), over), mover_of(g, g.arg(bound, 1), over));
+  if (l.known) return static_cast<double>(l.least) + (l.uneven ? 0.5 : 0);
+  const node_id low = number_in(g, g.arg(bound, 0), op::maximum), high = number_in(g, g.arg(bound, 1), op::minimum);
+  if (low == no_node || high == no_node) return known.trips(bound);
+  return static_cast<double>(g[high].attribute - g[low].attribute);
+}
+
+// How the ranges slide, if all do: one alone by more than an element, or dilated, or several.
+struct steps_of {
+  bool fit = false, dilated = false;
+  double elements = 1;  // of the keys for each result
+};
+steps_of steps_in(graph& g, const extremum_ties& t) {
+  const node_id keys = intern_reduce(g, t.extremum, g.type(t.key), t.key, truth(g, true), t.bounds);
+  steps_of found;
+  bool plain = t.bounds.size() == 1;
+  for (const node_id b : t.bounds) {
+    const sliding r = slides(g, keys, b);
+    if (r.over == no_node) return found;
+    found.dilated = found.dilated || r.step != 1;
+    if (r.step != 1) continue;
+    const std::int64_t low = bound_of(g, r.low, r.over).slope, high = bound_of(g, r.high, r.over).slope;
+    found.elements *= static_cast<double>(std::max<std::int64_t>(1, low));
+    plain = plain && low == 1 && high == 1;
+  }
+  found.fit = found.dilated || !plain;
+  return found;
+}
+
 }  // namespace
 
-node_id over_of(const graph& g, node_id bound) {
-  node_id over = no_node;
-  for (const node_id idx : indices_of(g, g.free[bound])) {
-    if (idx == bound) continue;
-    if (over != no_node) return no_node;
-    over = idx;
-  }
-  return over;
-}
-
-sliding slides(graph& g, node_id n, node_id bound) {
-  const auto along = [&](node_id over) {
-    const sliding r = sliding_along(g, n, over, bound);
-    return r.over != no_node ? r : dilated_along(g, n, over, bound);
-  };
-  if (const node_id over = over_of(g, bound); over != no_node) return along(over);
-  for (const node_id idx : indices_of(g, g.free[n]))
-    if (sliding r = along(idx); r.over != no_node) return r;
-  return {};
-}
-
-bool fold_ties(graph& g, const facts& known, const extremum_sum_of& t, stage& s, std::vector<stage>& before,
-               trust& trusted) {
-  return extremum_sum(g, known, t, s, before, trusted)();
+bool extremum_with_sum_by_index(context& c, stage& s, site& at) {
+  graph& g = c.g;
+  const extremum_ties& t = at.ties();
+  if (t.reduce == no_node) return false;
+  double terms = 1;
+  for (const node_id b : t.bounds) terms *= most_places(g, c.known, b);
+  const steps_of steps = steps_in(g, t);
+  const double fewest = steps.dilated ? dilated_from : ranges_from;
+  if (terms < fewest || (t.own && (!steps.fit || terms < fewest * steps.elements))) return false;
+  if (!t.own || !holds(g, t.mine, op::reduce))
+    return extremum_sum(g, c.known, t, s, c.stages, c.trusted)();
+  const node_id materialised =
+      stored(g, t.mine, "materialised", layout_of(g, c.known, t.mine, s), c.stages, "ties are compared with it");
+  c.trusted.insert(materialised);
+  replace_in(g, s, t.mine, materialised);
+  return true;
 }
 
 }  // namespace sheaf::inline v0_1::plan

@@ -1,7 +1,6 @@
 #include <sheaf/jit/plan/extremum_tuple.hpp>
 
 #include <sheaf/dsl/graph/affine.hpp>
-#include <sheaf/jit/plan/extremum_terms.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/scans.hpp>
 #include <sheaf/jit/plan/stages.hpp>
@@ -65,8 +64,9 @@ monoid extremum_with(graph& g, monoid extremum, element key, monoid fold, elemen
 
 bool extremum_with_sum(context& c, stage& s, site& at) {
   graph& g = c.g;
-  const tied t = extremum_terms_of(g, at.node);
-  if (t.reduce == no_node || !two_scans_pay(g, c.known, t.keys, sums_from) || !is_true(g, t.condition)) return false;
+  const extremum_ties& t = at.ties();
+  const sliding keys = window_of(g, t);
+  if (!two_scans_pay(g, c.known, keys, sums_from) || !is_true(g, t.condition)) return false;
   for (const node_id e : {t.mine, t.key, t.value})
     if (holds(g, e, op::reduce)) return false;
   const element type = is_floating(g.type(t.reduce)) ? element::f64 : g.type(t.reduce);
@@ -77,7 +77,7 @@ bool extremum_with_sum(context& c, stage& s, site& at) {
     value = make(g, op::select, counts, value, number_like(g, value, 0));
   }
   const monoid first = extremum_with(g, t.extremum, g.type(key), monoid::sum, type);
-  const flat<node_id> state = state_of(c, s, t.keys, first, key, value, t.condition);
+  const flat<node_id> state = state_of(c, s, keys, first, key, value, t.condition);
   if (state.size() == 0) return false;
   const node_id ties = make(g, op::equal, state[0], t.mine);
   const node_id sum = make(g, op::select, ties, state[1], number_like(g, state[1], 0));

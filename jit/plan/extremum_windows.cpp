@@ -13,15 +13,15 @@ namespace sheaf::inline v0_1::plan {
 namespace {
 
 // The value as it lies along the range, of the same places as the keys.
-std::optional<walked> values_along(graph& g, const tied& found, node_id walk, trust& trusted) {
-  const node_id n = found.reduce, bound = bound_indices(g, n)[0];
+std::optional<walked> values_along(graph& g, const extremum_ties& found, const sliding& keys, node_id walk, trust& trusted) {
+  const node_id n = found.reduce, bound = keys.bound;
   const node_id whole = intern_reduce(g, monoid::sum, g.type(n), found.value, found.condition, {bound});
   if (!uses(g, found.value, bound) && !uses(g, found.condition, bound)) {
-    if (uses(g, found.value, found.keys.over)) return std::nullopt;
+    if (uses(g, found.value, keys.over)) return std::nullopt;
     return walked{walk, found.value};
   }
   const sliding r = sliding_of(g, whole);
-  if (r.over != found.keys.over || r.bound != bound || r.stride != found.keys.stride) return std::nullopt;
+  if (r.over != keys.over || r.bound != bound || r.stride != keys.stride) return std::nullopt;
   const walked w = value_along(g, r, trusted);
   return walked{walk, with(g, w.value, w.walk, walk)};
 }
@@ -32,17 +32,16 @@ node_id place_in(graph& g, const sliding& keys) {
 }
 
 // Of an element that holds a reduction: it is stored along the range, and read from there.
-node_id kept_along(graph& g, const facts& known, const tied& found, node_id walk, node_id value, const stage& s,
-                   std::vector<stage>& before, trust& trusted) {
-  node_id materialised = known_as(g, value, walk, before);
-  const sliding& r = found.keys;
-  stage like = layout_of(g, known, value, s);
+node_id kept_along(context& c, const sliding& r, node_id walk, node_id value, const stage& s) {
+  graph& g = c.g;
+  node_id materialised = known_as(g, value, walk, c.stages);
+  stage like = layout_of(g, c.known, value, s);
   if (!s.indices.empty() && s.indices.back() == r.over) like.vector = walk;
   if (materialised == no_node)
-    materialised = stored(g, value, "materialised", like, before, "windows that overlap read it: it is computed once");
+    materialised = stored(g, value, "materialised", like, c.stages, "windows that overlap read it: it is computed once");
   const node_id here = with(g, materialised, walk, place_in(g, r));
-  trusted.insert(materialised);
-  trusted.insert(here);
+  c.trusted.insert(materialised);
+  c.trusted.insert(here);
   return here;
 }
 
@@ -63,42 +62,41 @@ node_id without_count(graph& g, node_id n) {
 
 }  // namespace
 
-bool take_extremum_window(graph& g, const facts& known, node_id n, stage& s, std::vector<stage>& before,
-                          trust& trusted) {
-  const tied found = extremum_terms_of(g, n);
-  if (found.reduce == no_node) return false;
+bool extremum_with_sum_in_one_pass(context& c, stage& s, site& at) {
+  graph& g = c.g;
+  const extremum_ties& found = at.ties();
+  const sliding r = window_of(g, found);
+  if (r.over == no_node) return false;
   const auto instead = [&](node_id from, node_id to) {
-    replacement put(g);
-    put.add(from, to);
-    s.body = put(s.body);
+    replace_in(g, s, from, to);
     return true;
   };
+  const node_id n = found.reduce;
   if (const node_id sum = without_count(g, n); sum != n) return instead(n, sum);
   if (holds(g, found.mine, op::reduce)) {
-    const node_id materialised =
-        stored(g, found.mine, "materialised", layout_of(g, known, found.mine, s), before, "ties are compared with it");
-    trusted.insert(materialised);
+    const node_id materialised = stored(g, found.mine, "materialised", layout_of(g, c.known, found.mine, s), c.stages,
+                                        "ties are compared with it");
+    c.trusted.insert(materialised);
     return instead(found.mine, materialised);
   }
-  trust own = trusted;
-  const walked keys = value_along(g, found.keys, own);
-  const auto values = values_along(g, found, keys.walk, own);
+  trust own = c.trusted;
+  const walked keys = value_along(g, r, own);
+  const auto values = values_along(g, found, r, keys.walk, own);
   if (!values) return false;
   if (!holds(g, keys.value, op::reduce) && !holds(g, values->value, op::reduce))
-    return take_extremum_sums_of_window(g, known, found, keys, values->value, s, before, trusted);
-  trusted.insert(own.begin(), own.end());
+    return take_extremum_sums_of_window(c, found, r, keys, values->value, s);
+  c.trusted.insert(own.begin(), own.end());
   node_id key = found.key, value = values->value, read = found.value, condition = found.condition;
   if (holds(g, keys.value, op::reduce)) {
-    key = kept_along(g, known, found, keys.walk, keys.value, s, before, trusted);
-    value = with(g, value, keys.value, with(g, key, place_in(g, found.keys), keys.walk));
+    key = kept_along(c, r, keys.walk, keys.value, s);
+    value = with(g, value, keys.value, with(g, key, place_in(g, r), keys.walk));
   }
   if (holds(g, value, op::reduce)) {
-    read = kept_along(g, known, found, keys.walk, value, s, before, trusted);
+    read = kept_along(c, r, keys.walk, value, s);
     condition = truth(g, true);  // what fails it is stored as 0
   }
   const node_id equality = make(g, op::equal, found.mine, key);
-  return instead(
-      n, intern_reduce(g, monoid::sum, g.type(n), read, conjunction(g, condition, equality), {found.keys.bound}));
+  return instead(n, intern_reduce(g, monoid::sum, g.type(n), read, conjunction(g, condition, equality), {r.bound}));
 }
 
 }  // namespace sheaf::inline v0_1::plan

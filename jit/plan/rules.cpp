@@ -1,7 +1,7 @@
 #include <sheaf/jit/plan/rules.hpp>
 
 #include <sheaf/jit/plan/block_tree.hpp>
-#include <sheaf/jit/plan/extremum_ranges.hpp>
+#include <sheaf/jit/plan/extremum_sums.hpp>
 #include <sheaf/jit/plan/extremum_tuple.hpp>
 #include <sheaf/jit/plan/extremum_windows.hpp>
 #include <sheaf/jit/plan/inverse_index.hpp>
@@ -60,9 +60,9 @@ constexpr rule table[] = {
     {"recurrence", "what meets a running extremum, while that can still be seen", nullptr,
      on_reduction<take_recurrence>, outermost, 2},
     {"extremum with sum, windows", "sums over ties, while the extremum they meet can still be seen", nullptr,
-     on_reduction<take_extremum_window>, outermost, 3},
+     extremum_with_sum_in_one_pass, outermost, 3},
     {"extremum with sum, ranges", "where windows move by more than one element or along columns", nullptr,
-     on_reduction<take_extremum_ranges>, outermost, 3},
+     extremum_with_sum_by_index, outermost, 3},
     {"extremum with sum", "along any dimension, by two scans of the tuple", nullptr, extremum_with_sum, outermost, 3},
     {"extremum with position", "a window's position is a fold of pairs: asked before folds of values", nullptr,
      extremum_with_position, innermost, 4},
