@@ -4,7 +4,6 @@
 
 #include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/jit/plan/layout.hpp>
-#include <sheaf/jit/plan/lengths.hpp>
 #include <sheaf/jit/plan/polyphase.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
@@ -149,22 +148,21 @@ class extremum_sum {
   bool along(const dimension& d) {
     const sliding& r = d.range;
     if (r.step != 1) return in_parts(d), true;
-    const auto low = mover_of(g, r.low, r.over), high = mover_of(g, r.high, r.over);
-    if (!low || !high || low->slope != high->slope || low->by != high->by) return false;
-    if (low->by == 0 && low->slope == 1) {
+    const bound_line low = bound_of(g, r.low, r.over), high = bound_of(g, r.high, r.over);
+    if (low.affine && high.affine && low.slope == 1 && high.slope == 1) {
       windows(d.walk, r.low, r.high, no_node);
       return true;
     }
     const length l = length_of(g, low, high);
     if (!l.known || l.least < 1) return false;
     const node_id key_before = key, value_before = value;
-    const node_id start = in_steps(d, *low, *high, l);
+    const node_id start = in_steps(d, low, high, l);
     if (l.uneven) one_more(d, start, key_before, value_before);
     return true;
   }
 
   // Windows at every place, of which each range takes the one that ends where it does. Returns where that begins.
-  node_id in_steps(const dimension& d, const mover& low, const mover& high, const length& l) {
+  node_id in_steps(const dimension& d, const bound_line& low, const bound_line& high, const length& l) {
     const sliding& r = d.range;
     const node_id from = plus(g, high.moving, -l.least);
     const node_id lowest = with(g, from, r.over, g.arg(r.over, 0));
@@ -273,7 +271,7 @@ node_id number_in(graph& g, node_id bound, op limit) {
 double most_places(graph& g, const facts& known, node_id bound) {
   const node_id over = over_of(g, bound);
   if (over == no_node) return known.trips(bound);
-  const length l = length_of(g, mover_of(g, g.arg(bound, 0), over), mover_of(g, g.arg(bound, 1), over));
+  const length l = length_of(g, bound_of(g, g.arg(bound, 0), over), bound_of(g, g.arg(bound, 1), over));
   if (l.known) return static_cast<double>(l.least) + (l.uneven ? 0.5 : 0);
   const node_id low = number_in(g, g.arg(bound, 0), op::maximum), high = number_in(g, g.arg(bound, 1), op::minimum);
   if (low == no_node || high == no_node) return known.trips(bound);

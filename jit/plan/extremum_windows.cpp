@@ -13,7 +13,8 @@ namespace sheaf::inline v0_1::plan {
 namespace {
 
 // The value as it lies along the range, of the same places as the keys.
-std::optional<walked> values_along(graph& g, const extremum_ties& found, const sliding& keys, node_id walk, trust& trusted) {
+std::optional<walked> values_along(graph& g, const extremum_ties& found, const sliding& keys, node_id walk,
+                                   trust& trusted) {
   const node_id n = found.reduce, bound = keys.bound;
   const node_id whole = intern_reduce(g, monoid::sum, g.type(n), found.value, found.condition, {bound});
   if (!uses(g, found.value, bound) && !uses(g, found.condition, bound)) {
@@ -38,7 +39,8 @@ node_id kept_along(context& c, const sliding& r, node_id walk, node_id value, co
   stage like = layout_of(g, c.known, value, s);
   if (!s.indices.empty() && s.indices.back() == r.over) like.vector = walk;
   if (materialised == no_node)
-    materialised = stored(g, value, "materialised", like, c.stages, "windows that overlap read it: it is computed once");
+    materialised =
+        stored(g, value, "materialised", like, c.stages, "windows that overlap read it: it is computed once");
   const node_id here = with(g, materialised, walk, place_in(g, r));
   c.trusted.insert(materialised);
   c.trusted.insert(here);

@@ -183,26 +183,51 @@ bool cuts_only(const graph& g, const sliding& r) {
 
 bound_line bound_of(graph& g, node_id bound, node_id t) {
   bound_line r;
-  for (;;) {
-    const op kind = g.kind(bound);
-    if (kind != op::minimum && kind != op::maximum) break;
+  while (g.kind(bound) == op::minimum || g.kind(bound) == op::maximum) {
     const int k = uses(g, g.arg(bound, 0), t) ? 0 : 1;
     if (uses(g, g.arg(bound, 1 - k), t)) return r;
     r.limited = true;
     bound = g.arg(bound, k);
   }
   const line l = split_affine(g, bound, t);
+  r.moving = bound;
   r.affine = l.affine;
   r.slope = l.slope;
   r.rest = l.rest;
+  r.more = integer(g, 0);
+  if (l.affine) return r;
+  linear terms;
+  collect(g, bound, 1, terms);
+  node_id quotient = no_node;
+  for (const linear::term& e : terms.terms) {
+    if (e.factor == 0 || !uses(g, e.node, t)) continue;
+    if (quotient != no_node || e.factor != 1 || g.kind(e.node) != op::quotient ||
+        !linears::divides_by_constant(g, e.node))
+      return r;
+    quotient = e.node;
+  }
+  const line inner = quotient == no_node ? line{} : split_affine(g, g.arg(quotient, 0), t);
+  if (!inner.affine || inner.slope != 1) return r;
+  r.by = g[g.arg(quotient, 1)].attribute;
+  r.rest = inner.rest;
+  r.more = make(g, op::sub, bound, quotient);
   return r;
 }
 
+length length_of(graph& g, const bound_line& low, const bound_line& high) {
+  const bool alike = low.affine == high.affine && low.slope == high.slope && low.by == high.by;
+  if (!alike || (!low.affine && low.by == 0)) return {};
+  const node_id apart = make(g, op::sub, high.rest, low.rest), more = make(g, op::sub, high.more, low.more);
+  if (!is_constant(g, apart) || !is_constant(g, more)) return {};
+  const std::int64_t size = g[apart].attribute;
+  if (low.affine) return {true, false, size};
+  return {true, size % low.by != 0, math::floor_quotient(size, low.by) + g[more].attribute};
+}
+
 std::int64_t width_of(graph& g, const sliding& r) {
-  const bound_line low = bound_of(g, r.low, r.over), high = bound_of(g, r.high, r.over);
-  if (!low.affine || !high.affine || low.slope != high.slope || low.slope <= 0) return 0;
-  const node_id width = make(g, op::sub, high.rest, low.rest);
-  return is_constant(g, width) ? std::max<std::int64_t>(g[width].attribute, 0) : 0;
+  const bound_line low = bound_of(g, r.low, r.over);
+  const length l = length_of(g, low, bound_of(g, r.high, r.over));
+  return l.known && low.slope > 0 ? std::max<std::int64_t>(l.least, 0) : 0;
 }
 
 sliding sliding_of(graph& g, node_id n) {
