@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <sheaf/dsl/graph/affine.hpp>
+#include <sheaf/jit/plan/extremum_tuple.hpp>
 #include <sheaf/jit/plan/layout.hpp>
 #include <sheaf/jit/plan/polyphase.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
@@ -18,10 +19,10 @@ constexpr double dilated_from = 16;  // the same, where every term is an extremu
 element wide(element type) { return type == element::f16 || type == element::bf16 ? element::f32 : type; }
 
 // A range of one size goes with the index beside which the bound one stands in subscripts; perhaps dilated.
-sliding slides(graph& g, node_id n, node_id bound) {
+sliding slides(graph& g, node_id n, node_id bound, node_id beside = no_node) {
   const auto along = [&](node_id over) {
-    const sliding r = sliding_along(g, n, over, bound);
-    return r.over != no_node ? r : dilated_along(g, n, over, bound);
+    const sliding r = sliding_along(g, n, over, bound, beside);
+    return r.over != no_node ? r : dilated_along(g, n, over, bound, beside);
   };
   if (const node_id over = over_of(g, bound); over != no_node) return along(over);
   for (const node_id idx : indices_of(g, g.free[n]))
@@ -42,10 +43,6 @@ class extremum_sum {
       : g(g), known(known), t(t), s(s), before(before), trusted(trusted), key(t.key), value(t.value) {}
 
   bool operator()() {
-    if (!t.own) {
-      if (holds(g, t.condition, op::reduce)) return false;
-      value = make(g, op::select, t.condition, value, number_like(g, value, 0));
-    }
     if (!lay_out()) return false;
     store_elements();
     if (!t.own && is_floating(g.type(key))) {  // a NaN ties with nothing
@@ -70,9 +67,6 @@ class extremum_sum {
   }
 
  private:
-  bool varies(node_id e) const {
-    return std::any_of(t.bounds.begin(), t.bounds.end(), [&](node_id b) { return uses(g, e, b); });
-  }
   node_id none() { return identity_of(g, t.extremum, g.type(key)); }
   node_id whole(monoid kind, node_id body, const std::vector<node_id>& list) {
     return intern_reduce(g, kind, g.type(body), body, truth(g, true), list);
@@ -81,25 +75,15 @@ class extremum_sum {
   // Keys and values as they lie along the walks.
   bool lay_out() {
     node_id keys = whole(t.extremum, key, t.bounds);
-    const bool same = !varies(value);
-    node_id values = whole(monoid::sum, value, t.bounds);
     for (const node_id b : t.bounds) {
-      const sliding r = slides(g, keys, b);
+      const sliding r = slides(g, keys, b, value);
       if (r.over == no_node) return false;
       const walked w = value_along(g, r, trusted);
       keys = w.value;
-      if (same) {
-        if (uses(g, value, r.over)) return false;
-      } else {
-        const sliding also = r.step == 1 ? sliding_along(g, values, r.over, b) : dilated_along(g, values, r.over, b);
-        if (also.over == no_node || also.stride != r.stride || also.step != r.step) return false;
-        const walked v = value_along(g, also, trusted);
-        values = with(g, v.value, v.walk, w.walk);
-      }
+      value = along_walk(g, r, w.walk, value, trusted);
       dimensions.push_back({w.walk, r});
     }
     key = keys;
-    if (!same) value = values;
     return true;
   }
 
@@ -313,10 +297,7 @@ bool extremum_with_sum_by_index(context& c, stage& s, site& at) {
   if (terms < fewest || (t.own && (!steps.fit || terms < fewest * steps.elements))) return false;
   if (!t.own || !holds(g, t.mine, op::reduce))
     return extremum_sum(g, c.known, t, s, c.stages, c.trusted)();
-  const node_id materialised =
-      stored(g, t.mine, "materialised", layout_of(g, c.known, t.mine, s), c.stages, "ties are compared with it");
-  c.trusted.insert(materialised);
-  replace_in(g, s, t.mine, materialised);
+  store_mine(c, s, t);
   return true;
 }
 

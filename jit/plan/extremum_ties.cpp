@@ -54,14 +54,14 @@ node_id meeting_place(graph& g, node_id value, node_id walk, node_id other) {
 
 class recogniser {
  public:
-  recogniser(graph& g, extremum_ties& t) : g(g), t(t) {}
+  recogniser(graph& g, extremum_ties& t, node_id condition) : g(g), t(t), condition(condition) {}
 
   bool operator()() { return is_own_range() || is_around(); }
 
  private:
   bool is_own_range() {
     const node_id q = seen_through(g, t.mine);
-    if (!is_extremum_over_all(q) || !is_true(g, t.condition)) return false;
+    if (!is_extremum_over_all(q) || !is_true(g, condition)) return false;
     const auto list = bound_indices(g, q);
     replacement put(g);
     for (std::size_t k = 0; k < t.bounds.size(); ++k) {
@@ -149,6 +149,7 @@ class recogniser {
 
   graph& g;
   extremum_ties& t;
+  node_id condition;  // without the equality
   trust unused;
 };
 
@@ -170,9 +171,11 @@ extremum_ties extremum_ties_of(graph& g, node_id n) {
       if (g.kind(conditions[c]) != op::equal) continue;
       t.mine = g.arg(conditions[c], k);
       t.key = g.arg(conditions[c], 1 - k);
-      t.condition = deltas::conjunction_without(g, conditions, c);
       if (g.type(t.key) == element::boolean || !varies(t.key) || varies(t.mine)) continue;
-      if (recogniser(g, t)()) return t;
+      const node_id condition = deltas::conjunction_without(g, conditions, c);
+      if (!recogniser(g, t, condition)()) continue;
+      t.value = make(g, op::select, condition, t.value, number_like(g, t.value, 0));
+      return t;
     }
   return {};
 }
@@ -182,6 +185,8 @@ sliding window_of(graph& g, const extremum_ties& t) {
   const node_id keys = intern_reduce(g, monoid::max, g.type(t.key), t.key, truth(g, true), t.bounds);
   sliding r = sliding_of(g, keys);
   if (r.over == no_node || !uses(g, t.mine, r.over)) return {};
+  r = sliding_along(g, keys, r.over, r.bound, t.value);
+  if (r.over == no_node) return {};
   if (t.own) return holds(g, t.key, op::reduce) ? sliding{} : r;
   const bound_line from = bound_of(g, r.low, r.over), to = bound_of(g, r.high, r.over);
   const bool moves = r.stride == 0 && from.affine && to.affine && from.slope == 1 && to.slope == 1;

@@ -15,15 +15,14 @@ namespace sheaf::inline v0_1::plan {
 struct extremum_ties {
   node_id reduce = no_node;
   std::vector<node_id> bounds;
-  node_id mine = no_node, key = no_node, value = no_node;
-  node_id condition = no_node;  // without the equality
+  node_id mine = no_node, key = no_node, value = no_node;  // 0 where another condition fails
   monoid extremum = monoid::max;
   bool own = false;  // mine is known to be the extremum of these keys
 };
 
 // reduce == no_node: it is none.
 extremum_ties extremum_ties_of(graph& g, node_id reduce);
-// How its one range slides along the keys; over == no_node: it has several, or is no window.
+// How its one range slides along keys and values; over == no_node: it has several, or is no window.
 sliding window_of(graph& g, const extremum_ties& t);
 
 // The index outside that the range of a bound index goes with.

@@ -3,7 +3,6 @@
 #include <sheaf/jit/plan/block_tree.hpp>
 #include <sheaf/jit/plan/extremum_sums.hpp>
 #include <sheaf/jit/plan/extremum_tuple.hpp>
-#include <sheaf/jit/plan/extremum_windows.hpp>
 #include <sheaf/jit/plan/inverse_index.hpp>
 #include <sheaf/jit/plan/placement.hpp>
 #include <sheaf/jit/plan/polyphase.hpp>

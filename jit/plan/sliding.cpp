@@ -87,13 +87,14 @@ bool is_plain(const graph& g, node_id bound, node_id t) {
   return rest.empty() && !holds(g, bound, op::load) && !holds(g, bound, op::reduce);
 }
 
-std::optional<sliding> along(graph& g, node_id n, node_id t, node_id u) {
+std::optional<sliding> along(graph& g, node_id n, node_id t, node_id u, node_id beside = no_node) {
   const node_id low = g.arg(u, 0), high = g.arg(u, 1);
   if (!is_plain(g, low, t) || !is_plain(g, high, t)) return std::nullopt;
   for (const node_id idx : bound_indices(g, n))
     if (idx != u && (uses(g, idx, u) || uses(g, idx, t))) return std::nullopt;
   meetings meet(g, t, u);
   if (!meet(g.arg(n, 0)) || !meet(g.arg(n, 1)) || meet.found.empty()) return std::nullopt;
+  if (beside != no_node && !meet(beside)) return std::nullopt;
   sliding r;
   r.reduce = n;
   r.over = t;
@@ -239,16 +240,17 @@ sliding sliding_of(graph& g, node_id n) {
   return {};
 }
 
-sliding sliding_along(graph& g, node_id n, node_id t, node_id u) {
-  return has_closed_ranges(g, n) ? along(g, n, t, u).value_or(sliding{}) : sliding{};
+sliding sliding_along(graph& g, node_id n, node_id t, node_id u, node_id beside) {
+  return has_closed_ranges(g, n) ? along(g, n, t, u, beside).value_or(sliding{}) : sliding{};
 }
 
-sliding dilated_along(graph& g, node_id n, node_id t, node_id u) {
+sliding dilated_along(graph& g, node_id n, node_id t, node_id u, node_id beside) {
   if (!has_closed_ranges(g, n) || !is_plain(g, g.arg(u, 0), t) || !is_plain(g, g.arg(u, 1), t)) return {};
   for (const node_id idx : bound_indices(g, n))
     if (idx != u && (uses(g, idx, u) || uses(g, idx, t))) return {};
   meetings meet(g, t, u, true);
   if (!meet(g.arg(n, 0)) || !meet(g.arg(n, 1)) || meet.found.empty() || meet.stride != 1) return {};
+  if (beside != no_node && !meet(beside)) return {};
   const std::int64_t step = meet.step;
   const dilated_bound low = dilated_bound_of(g, g.arg(u, 0), t, op::maximum, step),
                       high = dilated_bound_of(g, g.arg(u, 1), t, op::minimum, step);
@@ -277,13 +279,17 @@ sliding dilated_along(graph& g, node_id n, node_id t, node_id u) {
   return r;
 }
 
-walked value_along(graph& g, const sliding& r, trust& trusted) {
-  const node_id n = r.reduce, walk = fresh_index(g, r.bound, r.first, r.last);
+node_id along_walk(graph& g, const sliding& r, node_id walk, node_id e, trust& trusted) {
   replacement put(g);
   for (const auto& m : r.meetings) put.add(m.node, make(g, op::add, walk, m.rest));
-  node_id value = put(g.arg(n, 0)), condition = put(g.arg(n, 1));
-  trust_alike(g, g.arg(n, 0), put, trusted);
-  trust_alike(g, g.arg(n, 1), put, trusted);
+  trust_alike(g, e, put, trusted);
+  return put(e);
+}
+
+walked value_along(graph& g, const sliding& r, trust& trusted) {
+  const node_id n = r.reduce, walk = fresh_index(g, r.bound, r.first, r.last);
+  const node_id value = along_walk(g, r, walk, g.arg(n, 0), trusted);
+  const node_id condition = along_walk(g, r, walk, g.arg(n, 1), trusted);
   std::vector<node_id> rest;
   for (const node_id idx : bound_indices(g, n))
     if (idx != r.bound) rest.push_back(idx);

@@ -22,18 +22,20 @@ struct sliding {
 
 // The first index along which a reduction slides; over == no_node: none does.
 sliding sliding_of(graph& g, node_id reduce);
-// Of one of its indices along one index outside.
-sliding sliding_along(graph& g, node_id reduce, node_id over, node_id bound);
+// Of one of its indices along one index outside; an expression beside the reduction's own is to move as that does.
+sliding sliding_along(graph& g, node_id reduce, node_id over, node_id bound, node_id beside = no_node);
 // The same of a body that takes every other element:
 //   fold over u of f(t + step * u)  is  fold over u in [low, high), two numbers, of value(t + step * u), the identity
 //                                   outside [first, last).
-sliding dilated_along(graph& g, node_id reduce, node_id over, node_id bound);
+sliding dilated_along(graph& g, node_id reduce, node_id over, node_id bound, node_id beside = no_node);
 
 struct walked {
   node_id walk;   // s, a new index over [first, last)
   node_id value;  // in s, without t; the identity where the reduction's condition fails
 };
 walked value_along(graph& g, const sliding& r, trust& trusted);
+// An expression that moves as the reduction does, in s.
+node_id along_walk(graph& g, const sliding& r, node_id walk, node_id e, trust& trusted);
 
 // A range bound less the constants that limit it: slope * t + rest, or quotient(t + rest, by) + more.
 struct bound_line {
