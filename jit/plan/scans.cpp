@@ -67,25 +67,21 @@ void carry_blocks(graph& g, const facts& known, stage& s, std::vector<stage>& be
     const node_id sum = intern_reduce(g, fold, type, earlier(totals), truth(g, true), {q});
     return read(stored(g, sum, "carried", layout_of(g, known, totals, s), before, "what comes before each block"));
   };
-  if (g.kind(f.value) != op::tuple) {
-    const element type = carried(f.fold, g.type(s.define));
-    const node_id totals = total(f.fold, type, cast_to(g, type, put(f.value)));
-    read(earlier(totals));
-    f.carry = carry(f.fold, type, totals);
-    return;
+  const bool several = g.kind(f.value) == op::tuple;
+  const int values = several ? g[f.value].count : 1;
+  const auto fold_of = [&](int k) { return several ? sibling(g, f.fold, k) : f.fold; };
+  const auto type_of = [&](int k) {
+    return several ? own_row_of(g, fold_of(k)).type : carried(f.fold, g.type(s.define));
+  };
+  flat<node_id> totals, carries;
+  const node_id value = several ? put(f.value) : cast_to(g, type_of(0), put(f.value));
+  for (int k = 0; k < values; ++k) {
+    totals.push(total(fold_of(k), type_of(k), value));
+    read(earlier(totals.back()));
   }
-  flat<node_id> parts, before_each;
-  const node_id value = put(f.value);
-  for (int k = 0; k < g[value].count; ++k) {
-    const monoid own = sibling(g, f.fold, k);
-    parts.push(total(own, own_row_of(g, own).type, value));
-    read(earlier(parts.back()));
-  }
-  for (int k = 0; k < parts.size(); ++k) {
-    const monoid own = sibling(g, f.fold, k);
-    before_each.push(carry(own, own_row_of(g, own).type, tuple(g, parts)));
-  }
-  f.carry = tuple(g, before_each);
+  const node_id state = several ? tuple(g, totals) : totals[0];
+  for (int k = 0; k < values; ++k) carries.push(carry(fold_of(k), type_of(k), state));
+  f.carry = several ? tuple(g, carries) : carries[0];
 }
 
 // The whole body of a stage is a running result: it runs as a scan.
@@ -231,41 +227,26 @@ flat<node_id> state_of_window(graph& g, const facts& known, const sliding& r, st
   return state;
 }
 
-// A running result whose range is cut, or grows by other steps: it is read from a plain one.
-node_id make_lookup(graph& g, const facts& known, const sliding& r, bool backward, const stage& s,
+// A running result whose range is cut, or grows by other steps: it is read from a plain one. So is what comes after a
+// place of a long axis: the result one further of a scan in blocks, where there is one; its load asks for itself
+// whether it is inside.
+node_id make_lookup(graph& g, const facts& known, const sliding& r, bool backward, bool is_later, const stage& s,
                     std::vector<stage>& before, trust& trusted) {
   const walked w = value_along(g, r, trusted);
   const monoid fold = monoid_of(g, r.reduce);
   const node_id inner = backward ? fresh_index(g, w.walk, w.walk, g.arg(w.walk, 1))
                                  : fresh_index(g, w.walk, g.arg(w.walk, 0), plus(g, w.walk, 1));
-  replacement put(g);
+  replacement put(g), place(g);
   put.add(w.walk, inner);
+  place.add(w.walk, backward ? r.low : plus(g, r.high, -1));
   const node_id value = put(w.value);
   trust_alike(g, w.value, put, trusted);
   const node_id whole = intern_reduce(g, fold, g.type(r.reduce), value, truth(g, true), {inner});
   const node_id running =
       stored(g, whole, "running", layout_of(g, known, w.value, s), before, "a scan that others look up");
-  const node_id found = at(g, running, w.walk, backward ? r.low : plus(g, r.high, -1), trusted);
+  const node_id found = place(running);
+  if (!is_later) trusted.insert(found);
   return make(g, op::select, make(g, op::less, r.low, r.high), found, identity_of(g, fold, g.type(r.reduce)));
-}
-
-// What comes after a place, of a long axis: the result one further of a scan in blocks, where there is one. The load
-// asks for itself whether it is inside.
-node_id make_later(graph& g, const facts& known, const sliding& r, const stage& s, std::vector<stage>& before,
-                   trust& trusted) {
-  const walked w = value_along(g, r, trusted);
-  const monoid fold = monoid_of(g, r.reduce);
-  const node_id inner = fresh_index(g, w.walk, w.walk, g.arg(w.walk, 1));
-  replacement put(g), further(g);
-  put.add(w.walk, inner);
-  const node_id value = put(w.value);
-  trust_alike(g, w.value, put, trusted);
-  const node_id whole = intern_reduce(g, fold, g.type(r.reduce), value, truth(g, true), {inner});
-  further.add(w.walk, r.low);
-  const node_id running =
-      stored(g, whole, "running", layout_of(g, known, w.value, s), before, "a scan that others look up");
-  return make(g, op::select, make(g, op::less, r.low, r.high), further(running),
-              identity_of(g, fold, g.type(r.reduce)));
 }
 bool is_later(graph& g, const facts& known, const sliding& r) {
   const bound_line low = bound_of(g, r.low, r.over);
@@ -341,7 +322,7 @@ bool scan_maps(context& c, stage& s, site& at) {
 bool scan_of_what_follows(context& c, stage& s, site& at) {
   if (at.node != s.body || kind_of(c.g, at) != range_kind::running || folds_maps(c.g, at.node)) return false;
   return is_later(c.g, c.known, at.range()) &&
-         put_in(c, s, at, make_later(c.g, c.known, at.range(), s, c.stages, c.trusted));
+         put_in(c, s, at, make_lookup(c.g, c.known, at.range(), true, true, s, c.stages, c.trusted));
 }
 
 bool scan(context& c, stage& s, site& at) {
@@ -360,7 +341,7 @@ bool look_up_scan(context& c, stage& s, site& at) {
   const range_kind kind = kind_of(c.g, at);
   if (kind != range_kind::growing && kind != range_kind::shrinking) return false;
   const bool backward = kind == range_kind::shrinking;
-  return put_in(c, s, at, make_lookup(c.g, c.known, at.range(), backward, s, c.stages, c.trusted));
+  return put_in(c, s, at, make_lookup(c.g, c.known, at.range(), backward, false, s, c.stages, c.trusted));
 }
 
 bool window_in_one_pass(context& c, stage& s, site& at) {
