@@ -180,12 +180,12 @@ extremum_ties extremum_ties_of(graph& g, node_id n) {
   return {};
 }
 
-sliding window_of(graph& g, const extremum_ties& t) {
+sliding window_of(graph& g, const extremum_ties& t, node_id beside) {
   if (t.reduce == no_node || t.bounds.size() != 1) return {};
   const node_id keys = intern_reduce(g, monoid::max, g.type(t.key), t.key, truth(g, true), t.bounds);
   sliding r = sliding_of(g, keys);
   if (r.over == no_node || !uses(g, t.mine, r.over)) return {};
-  r = sliding_along(g, keys, r.over, r.bound, t.value);
+  r = sliding_along(g, keys, r.over, r.bound, beside);
   if (r.over == no_node) return {};
   if (t.own) return holds(g, t.key, op::reduce) ? sliding{} : r;
   const bound_line from = bound_of(g, r.low, r.over), to = bound_of(g, r.high, r.over);

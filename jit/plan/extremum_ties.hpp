@@ -22,8 +22,8 @@ struct extremum_ties {
 
 // reduce == no_node: it is none.
 extremum_ties extremum_ties_of(graph& g, node_id reduce);
-// How its one range slides along keys and values; over == no_node: it has several, or is no window.
-sliding window_of(graph& g, const extremum_ties& t);
+// How its one range slides along the keys, and what is beside them; over == no_node: it has several, or is no window.
+sliding window_of(graph& g, const extremum_ties& t, node_id beside);
 
 // The index outside that the range of a bound index goes with.
 node_id over_of(const graph& g, node_id bound);

@@ -106,12 +106,13 @@ monoid extremum_with(graph& g, monoid extremum, element key, monoid fold, elemen
 bool extremum_with_sum_in_one_pass(context& c, stage& s, site& at) {
   graph& g = c.g;
   const extremum_ties& t = at.ties();
-  const sliding r = window_of(g, t);
-  if (r.over == no_node) return false;
+  if (window_of(g, t, no_node).over == no_node) return false;
   if (const node_id sum = without_count(g, at.node); sum != at.node) {
     replace_in(g, s, at.node, sum);
     return true;
   }
+  const sliding r = window_of(g, t, t.value);
+  if (r.over == no_node) return false;
   if (holds(g, t.mine, op::reduce)) {
     store_mine(c, s, t);
     return true;
@@ -137,7 +138,7 @@ bool extremum_with_sum_in_one_pass(context& c, stage& s, site& at) {
 bool extremum_with_sum(context& c, stage& s, site& at) {
   graph& g = c.g;
   const extremum_ties& t = at.ties();
-  const sliding keys = window_of(g, t);
+  const sliding keys = window_of(g, t, t.value);
   if (!two_scans_pay(g, c.known, keys, sums_from)) return false;
   for (const node_id e : {t.mine, t.key, t.value})
     if (holds(g, e, op::reduce)) return false;

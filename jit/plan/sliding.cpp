@@ -121,34 +121,13 @@ struct dilated_bound {
   node_id c = no_node, k = no_node;
 };
 dilated_bound dilated_bound_of(graph& g, node_id bound, node_id t, op cut, std::int64_t step) {
-  dilated_bound r;
-  while (g.kind(bound) == cut) {
-    const int moving = uses(g, g.arg(bound, 0), t) ? 0 : 1;
-    const node_id other = g.arg(bound, 1 - moving);
-    if (uses(g, other, t) || !is_constant(g, other) || r.number != no_node) return r;
-    r.number = other;
-    bound = g.arg(bound, moving);
-  }
-  if (r.number == no_node && is_constant(g, bound)) {
-    r.number = bound;
-    r.fits = true;
-    return r;
-  }
-  linear terms;
-  collect(g, bound, 1, terms);
-  node_id quotient = no_node;
-  for (const linear::term& e : terms.terms) {
-    if (e.factor == 0 || !uses(g, e.node, t)) continue;
-    if (quotient != no_node || e.factor != 1 || g.kind(e.node) != op::quotient) return r;
-    quotient = e.node;
-  }
-  if (quotient == no_node || !is_number(g, g.arg(quotient, 1), std::abs(step))) return r;
-  const line inner = split_affine(g, g.arg(quotient, 0), t);
-  r.c = inner.rest;
-  r.k = make(g, op::sub, bound, quotient);
-  r.fits = inner.affine && inner.slope == (step > 0 ? -1 : 1) && r.number != no_node;
-  r.cuts = true;
-  return r;
+  if (is_constant(g, bound)) return {.fits = true, .number = bound};
+  if (g.kind(bound) != cut) return {};
+  const int moving = uses(g, g.arg(bound, 0), t) ? 0 : 1;
+  const node_id number = g.arg(bound, 1 - moving);
+  const bound_line b = bound_of(g, g.arg(bound, moving), t);
+  const bool fits = is_constant(g, number) && !b.limited && b.by == -step;
+  return {.fits = fits, .cuts = true, .number = number, .c = b.rest, .k = b.more};
 }
 
 // Of u >= quotient(-t + c, d) + k, that is d * u + t >= d * k + c - d + 1, and of u < it, d * u + t < d * k + c - d +
@@ -208,8 +187,8 @@ bound_line bound_of(graph& g, node_id bound, node_id t) {
     quotient = e.node;
   }
   const line inner = quotient == no_node ? line{} : split_affine(g, g.arg(quotient, 0), t);
-  if (!inner.affine || inner.slope != 1) return r;
-  r.by = g[g.arg(quotient, 1)].attribute;
+  if (!inner.affine || std::abs(inner.slope) != 1) return r;
+  r.by = inner.slope * g[g.arg(quotient, 1)].attribute;
   r.rest = inner.rest;
   r.more = make(g, op::sub, bound, quotient);
   return r;
@@ -217,7 +196,7 @@ bound_line bound_of(graph& g, node_id bound, node_id t) {
 
 length length_of(graph& g, const bound_line& low, const bound_line& high) {
   const bool alike = low.affine == high.affine && low.slope == high.slope && low.by == high.by;
-  if (!alike || (!low.affine && low.by == 0)) return {};
+  if (!alike || (!low.affine && low.by <= 0)) return {};
   const node_id apart = make(g, op::sub, high.rest, low.rest), more = make(g, op::sub, high.more, low.more);
   if (!is_constant(g, apart) || !is_constant(g, more)) return {};
   const std::int64_t size = g[apart].attribute;

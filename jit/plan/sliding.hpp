@@ -37,7 +37,8 @@ walked value_along(graph& g, const sliding& r, trust& trusted);
 // An expression that moves as the reduction does, in s.
 node_id along_walk(graph& g, const sliding& r, node_id walk, node_id e, trust& trusted);
 
-// A range bound less the constants that limit it: slope * t + rest, or quotient(t + rest, by) + more.
+// A range bound less the constants that limit it: slope * t + rest, or quotient(t + rest, by) + more, of -t where `by`
+// is negative.
 struct bound_line {
   bool affine = false;  // the first of them; neither where `by` is 0
   std::int64_t slope = 0, by = 0;
