@@ -1,4 +1,4 @@
-// Which sums are over the ties of an extremum: those in which nothing in the range lies beyond what its keys must equal.
+// Which sums are over the ties of an extremum: nothing in their range lies beyond what the keys must equal.
 //   sum over u of value(t + u) where key(t + u) == extremum over u of key(t + u)      how many tie, and derivatives
 //   forward;
 //   sum over t of value(t) where x(i) == key(t), with key(t) an extremum over ranges that all hold x(i)   derivatives
