@@ -4,9 +4,8 @@
 
 #include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/jit/numerics/numerics.hpp>
-#include <sheaf/jit/plan/extremum_terms.hpp>
+#include <sheaf/jit/plan/extremum_tuple.hpp>
 #include <sheaf/jit/plan/layout.hpp>
-#include <sheaf/jit/plan/lengths.hpp>
 #include <sheaf/jit/plan/polyphase.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
@@ -15,7 +14,20 @@ namespace sheaf::inline v0_1::plan {
 
 namespace {
 
+using namespace tuning::extremum;
 using numerics::accumulated;
+
+// A range of one size goes with the index beside which the bound one stands in subscripts; perhaps dilated.
+sliding slides(graph& g, node_id n, node_id bound, node_id beside = no_node) {
+  const auto along = [&](node_id over) {
+    const sliding r = sliding_along(g, n, over, bound, beside);
+    return r.over != no_node ? r : dilated_along(g, n, over, bound, beside);
+  };
+  if (const node_id over = over_of(g, bound); over != no_node) return along(over);
+  for (const node_id idx : indices_of(g, g.free[n]))
+    if (sliding r = along(idx); r.over != no_node) return r;
+  return {};
+}
 
 // One index of the sum, along the index outside that its range slides with.
 struct dimension {
@@ -25,15 +37,11 @@ struct dimension {
 
 class extremum_sum {
  public:
-  extremum_sum(graph& g, const facts& known, const extremum_sum_of& t, stage& s, std::vector<stage>& before,
+  extremum_sum(graph& g, const facts& known, const extremum_ties& t, stage& s, std::vector<stage>& before,
                trust& trusted)
       : g(g), known(known), t(t), s(s), before(before), trusted(trusted), key(t.key), value(t.value) {}
 
   bool operator()() {
-    if (!t.own) {
-      if (holds(g, t.condition, op::reduce)) return false;
-      value = make(g, op::select, t.condition, value, number_like(g, value, 0));
-    }
     if (!lay_out()) return false;
     store_elements();
     if (!t.own && is_floating(g.type(key))) {  // a NaN ties with nothing
@@ -58,9 +66,6 @@ class extremum_sum {
   }
 
  private:
-  bool varies(node_id e) const {
-    return std::any_of(t.bounds.begin(), t.bounds.end(), [&](node_id b) { return uses(g, e, b); });
-  }
   node_id none() { return identity_of(g, t.extremum, g.type(key)); }
   node_id whole(monoid kind, node_id body, const std::vector<node_id>& list) {
     return intern_reduce(g, kind, g.type(body), body, truth(g, true), list);
@@ -69,25 +74,15 @@ class extremum_sum {
   // Keys and values as they lie along the walks.
   bool lay_out() {
     node_id keys = whole(t.extremum, key, t.bounds);
-    const bool same = !varies(value);
-    node_id values = whole(monoid::sum, value, t.bounds);
     for (const node_id b : t.bounds) {
-      const sliding r = slides(g, keys, b);
+      const sliding r = slides(g, keys, b, value);
       if (r.over == no_node) return false;
       const walked w = value_along(g, r, trusted);
       keys = w.value;
-      if (same) {
-        if (uses(g, value, r.over)) return false;
-      } else {
-        const sliding also = r.step == 1 ? sliding_along(g, values, r.over, b) : dilated_along(g, values, r.over, b);
-        if (also.over == no_node || also.stride != r.stride || also.step != r.step) return false;
-        const walked v = value_along(g, also, trusted);
-        values = with(g, v.value, v.walk, w.walk);
-      }
+      value = along_walk(g, r, w.walk, value, trusted);
       dimensions.push_back({w.walk, r});
     }
     key = keys;
-    if (!same) value = values;
     return true;
   }
 
@@ -136,22 +131,21 @@ class extremum_sum {
   bool along(const dimension& d) {
     const sliding& r = d.range;
     if (r.step != 1) return in_parts(d), true;
-    const auto low = mover_of(g, r.low, r.over), high = mover_of(g, r.high, r.over);
-    if (!low || !high || low->slope != high->slope || low->by != high->by) return false;
-    if (low->by == 0 && low->slope == 1) {
+    const bound_line low = bound_of(g, r.low, r.over), high = bound_of(g, r.high, r.over);
+    if (low.affine && high.affine && low.slope == 1 && high.slope == 1) {
       windows(d.walk, r.low, r.high, no_node);
       return true;
     }
     const length l = length_of(g, low, high);
     if (!l.known || l.least < 1) return false;
     const node_id key_before = key, value_before = value;
-    const node_id start = in_steps(d, *low, *high, l);
+    const node_id start = in_steps(d, low, high, l);
     if (l.uneven) one_more(d, start, key_before, value_before);
     return true;
   }
 
   // Windows at every place, of which each range takes the one that ends where it does. Returns where that begins.
-  node_id in_steps(const dimension& d, const mover& low, const mover& high, const length& l) {
+  node_id in_steps(const dimension& d, const bound_line& low, const bound_line& high, const length& l) {
     const sliding& r = d.range;
     const node_id from = plus(g, high.moving, -l.least);
     const node_id lowest = with(g, from, r.over, g.arg(r.over, 0));
@@ -241,7 +235,7 @@ class extremum_sum {
 
   graph& g;
   const facts& known;
-  const extremum_sum_of& t;
+  const extremum_ties& t;
   stage& s;
   std::vector<stage>& before;
   trust& trusted;
@@ -249,32 +243,61 @@ class extremum_sum {
   std::vector<dimension> dimensions;
 };
 
+// An arm of a bound that is a number.
+node_id number_in(graph& g, node_id bound, op limit) {
+  if (is_constant(g, bound)) return bound;
+  for (int k = 0; g.kind(bound) == limit && k < 2; ++k)
+    if (const node_id found = number_in(g, g.arg(bound, k), limit); found != no_node) return found;
+  return no_node;
+}
+// Places of a range that is not cut.
+double most_places(graph& g, const facts& known, node_id bound) {
+  const node_id over = over_of(g, bound);
+  if (over == no_node) return known.trips(bound);
+  const length l = length_of(g, bound_of(g, g.arg(bound, 0), over), bound_of(g, g.arg(bound, 1), over));
+  if (l.known) return static_cast<double>(l.least) + (l.uneven ? 0.5 : 0);
+  const node_id low = number_in(g, g.arg(bound, 0), op::maximum), high = number_in(g, g.arg(bound, 1), op::minimum);
+  if (low == no_node || high == no_node) return known.trips(bound);
+  return static_cast<double>(g[high].attribute - g[low].attribute);
+}
+
+// How the ranges slide, if all do: one alone by more than an element, or dilated, or several.
+struct steps_of {
+  bool fit = false, dilated = false;
+  double elements = 1;  // of the keys for each result
+};
+steps_of steps_in(graph& g, const extremum_ties& t) {
+  const node_id keys = intern_reduce(g, t.extremum, g.type(t.key), t.key, truth(g, true), t.bounds);
+  steps_of found;
+  bool plain = t.bounds.size() == 1;
+  for (const node_id b : t.bounds) {
+    const sliding r = slides(g, keys, b);
+    if (r.over == no_node) return found;
+    found.dilated = found.dilated || r.step != 1;
+    if (r.step != 1) continue;
+    const std::int64_t low = bound_of(g, r.low, r.over).slope, high = bound_of(g, r.high, r.over).slope;
+    found.elements *= static_cast<double>(std::max<std::int64_t>(1, low));
+    plain = plain && low == 1 && high == 1;
+  }
+  found.fit = found.dilated || !plain;
+  return found;
+}
+
 }  // namespace
 
-node_id over_of(const graph& g, node_id bound) {
-  node_id over = no_node;
-  for (const node_id idx : indices_of(g, g.free[bound])) {
-    if (idx == bound) continue;
-    if (over != no_node) return no_node;
-    over = idx;
-  }
-  return over;
-}
-
-sliding slides(graph& g, node_id n, node_id bound) {
-  const auto along = [&](node_id over) {
-    const sliding r = sliding_along(g, n, over, bound);
-    return r.over != no_node ? r : dilated_along(g, n, over, bound);
-  };
-  if (const node_id over = over_of(g, bound); over != no_node) return along(over);
-  for (const node_id idx : indices_of(g, g.free[n]))
-    if (sliding r = along(idx); r.over != no_node) return r;
-  return {};
-}
-
-bool fold_ties(graph& g, const facts& known, const extremum_sum_of& t, stage& s, std::vector<stage>& before,
-               trust& trusted) {
-  return extremum_sum(g, known, t, s, before, trusted)();
+bool extremum_with_sum_by_index(context& c, stage& s, site& at) {
+  graph& g = c.g;
+  const extremum_ties& t = at.ties();
+  if (t.reduce == no_node) return false;
+  double terms = 1;
+  for (const node_id b : t.bounds) terms *= most_places(g, c.known, b);
+  const steps_of steps = steps_in(g, t);
+  const double fewest = steps.dilated ? dilated_from : ranges_from;
+  if (terms < fewest || (t.own && (!steps.fit || terms < fewest * steps.elements))) return false;
+  if (!t.own || !holds(g, t.mine, op::reduce))
+    return extremum_sum(g, c.known, t, s, c.stages, c.trusted)();
+  store_mine(c, s, t);
+  return true;
 }
 
 }  // namespace sheaf::inline v0_1::plan

@@ -1,27 +1,14 @@
-// The sum over what ties at the extremum of a range of several indices, one index at a time: E and S, see
-// extremum_ranges.hpp. Of an index with a step they are those of windows that move by one element, and perhaps one
-// element more; of a dilated one those of its parts, see interleaved.hpp.
+// Sums over the ties of ranges of several indices, with steps, dilated, or of elements that hold reductions:
+//   sum over u of value where key == mine      where no key lies beyond mine
+// is S where the keys' own extremum E equals mine, else 0; S is the sum where the keys equal E. E and S are folded one
+// index at a time, the last first, each along a walk of its own; of one index with a step they are those of windows
+// that move by one element, and perhaps one element more; of a dilated one those of its parts, see polyphase.hpp. So no
+// cost grows with a range. Shown by tests/jit/tie_ranges.cpp.
 #pragma once
-#include <sheaf/jit/plan/sliding.hpp>
+#include <sheaf/jit/plan/rule.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
-//   sum over `bounds` of value where key == mine
-struct extremum_sum_of {
-  node_id reduce = no_node;
-  std::vector<node_id> bounds;
-  node_id mine = no_node, key = no_node, value = no_node;
-  node_id condition = no_node;  // without the equality
-  monoid extremum = monoid::max;
-  bool own = false;  // mine is known to be the extremum of these keys
-};
-// Puts what it comes to into the stage.
-bool fold_ties(graph& g, const facts& known, const extremum_sum_of& t, stage& s, std::vector<stage>& before,
-               trust& trusted);
-
-// A range of one size goes with the index beside which the bound one stands in subscripts; perhaps dilated.
-sliding slides(graph& g, node_id reduce, node_id bound);
-// The index outside that the range of a bound index goes with.
-node_id over_of(const graph& g, node_id bound);
+bool extremum_with_sum_by_index(context& c, stage& s, site& at);
 
 }  // namespace sheaf::inline v0_1::plan

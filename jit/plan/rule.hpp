@@ -2,7 +2,7 @@
 #pragma once
 #include <optional>
 
-#include <sheaf/jit/plan/sliding.hpp>
+#include <sheaf/jit/plan/extremum_ties.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
@@ -14,7 +14,8 @@ struct context {
   trust& trusted;
 };
 
-// A reduction in the body of a stage. Its range along an outer index is analysed once, when a rule first asks.
+// A reduction in the body of a stage. Its range along an outer index, and what it sums, are analysed once, when a
+// rule first asks.
 class site {
  public:
   site(graph& g, node_id reduce) : node(reduce), g_(g) {}
@@ -23,12 +24,17 @@ class site {
     return *range_;
   }
   bool slides() { return range().over != no_node; }
+  const extremum_ties& ties() {
+    if (!ties_) ties_ = extremum_ties_of(g_, node);
+    return *ties_;
+  }
 
   const node_id node;
 
  private:
   graph& g_;
   std::optional<sliding> range_;
+  std::optional<extremum_ties> ties_;
 };
 
 struct rule {

@@ -1,8 +1,8 @@
 #include <sheaf/jit/plan/rules.hpp>
 
 #include <sheaf/jit/plan/block_tree.hpp>
-#include <sheaf/jit/plan/extremum_ranges.hpp>
-#include <sheaf/jit/plan/extremum_windows.hpp>
+#include <sheaf/jit/plan/extremum_sums.hpp>
+#include <sheaf/jit/plan/extremum_tuple.hpp>
 #include <sheaf/jit/plan/inverse_index.hpp>
 #include <sheaf/jit/plan/placement.hpp>
 #include <sheaf/jit/plan/polyphase.hpp>
@@ -43,9 +43,6 @@ bool on_reduction(context& c, stage& s, site& at) {
 }
 
 bool polyphase(context& c, stage& s, site& at) { return !at.slides() && on_reduction<take_polyphase>(c, s, at); }
-bool position(context& c, stage& s, site& at) {
-  return row(monoid_of(c.g, at.node)).position && on_reduction<take_position>(c, s, at);
-}
 
 constexpr auto outermost = rule::order::outermost_first, innermost = rule::order::innermost_first;
 
@@ -62,13 +59,13 @@ constexpr rule table[] = {
     {"recurrence", "what meets a running extremum, while that can still be seen", nullptr,
      on_reduction<take_recurrence>, outermost, 2},
     {"extremum with sum, windows", "sums over ties, while the extremum they meet can still be seen", nullptr,
-     on_reduction<take_extremum_window>, outermost, 3},
+     extremum_with_sum_in_one_pass, outermost, 3},
     {"extremum with sum, ranges", "where windows move by more than one element or along columns", nullptr,
-     on_reduction<take_extremum_ranges>, outermost, 3},
-    {"extremum with sum, blocks", "windows of several dimensions", nullptr, on_reduction<take_extremum_blocks>,
-     outermost, 3},
-    {"position", "a window's position is a fold of pairs: asked before folds of values", nullptr, position, innermost,
-     4},
+     extremum_with_sum_by_index, outermost, 3},
+    {"extremum with sum, two scans", "windows along any dimension, which no rule before takes", nullptr,
+     extremum_with_sum, outermost, 3},
+    {"extremum with position", "a window's position is a fold of pairs: asked before folds of values", nullptr,
+     extremum_with_position, innermost, 4},
     {"polyphase", "ranges that slide only after every d-th element is laid side by side", nullptr, polyphase, innermost,
      4},
     {"separate factors", "sums that slide only once what does not depend on them is outside", nullptr, separate_factors,

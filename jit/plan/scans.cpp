@@ -5,8 +5,6 @@
 #include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/dsl/passes/running_derivative.hpp>
 #include <sheaf/jit/numerics/numerics.hpp>
-#include <sheaf/jit/plan/extremum_ranges.hpp>
-#include <sheaf/jit/plan/extremum_windows.hpp>
 #include <sheaf/jit/plan/layout.hpp>
 #include <sheaf/jit/plan/polyphase.hpp>
 #include <sheaf/jit/plan/recurrence.hpp>
@@ -65,25 +63,21 @@ void carry_blocks(graph& g, const facts& known, stage& s, std::vector<stage>& be
     const node_id sum = intern_reduce(g, fold, type, earlier(totals), truth(g, true), {q});
     return read(stored(g, sum, "carried", layout_of(g, known, totals, s), before, "what comes before each block"));
   };
-  if (g.kind(f.value) != op::tuple) {
-    const element type = numerics::carried(f.fold, g.type(s.define));
-    const node_id totals = total(f.fold, type, cast_to(g, type, put(f.value)));
-    read(earlier(totals));
-    f.carry = carry(f.fold, type, totals);
-    return;
+  const bool several = g.kind(f.value) == op::tuple;
+  const int values = several ? g[f.value].count : 1;
+  const auto fold_of = [&](int k) { return several ? sibling(g, f.fold, k) : f.fold; };
+  const auto type_of = [&](int k) {
+    return several ? own_row_of(g, fold_of(k)).type : numerics::carried(f.fold, g.type(s.define));
+  };
+  flat<node_id> totals, carries;
+  const node_id value = several ? put(f.value) : cast_to(g, type_of(0), put(f.value));
+  for (int k = 0; k < values; ++k) {
+    totals.push(total(fold_of(k), type_of(k), value));
+    read(earlier(totals.back()));
   }
-  flat<node_id> parts, before_each;
-  const node_id value = put(f.value);
-  for (int k = 0; k < g[value].count; ++k) {
-    const monoid own = sibling(g, f.fold, k);
-    parts.push(total(own, own_row_of(g, own).type, value));
-    read(earlier(parts.back()));
-  }
-  for (int k = 0; k < parts.size(); ++k) {
-    const monoid own = sibling(g, f.fold, k);
-    before_each.push(carry(own, own_row_of(g, own).type, tuple(g, parts)));
-  }
-  f.carry = tuple(g, before_each);
+  const node_id state = several ? tuple(g, totals) : totals[0];
+  for (int k = 0; k < values; ++k) carries.push(carry(fold_of(k), type_of(k), state));
+  f.carry = several ? tuple(g, carries) : carries[0];
 }
 
 // The whole body of a stage is a running result: it runs as a scan.
@@ -172,87 +166,87 @@ bool pays(graph& g, const facts& known, const sliding& r, std::int64_t width) {
   return static_cast<double>(width) >= window_from * stride && results * stride >= static_cast<double>(width);
 }
 
+// A value of a state that is an extremum of itself alone is scanned as that.
+monoid folded_alone(graph& g, monoid own, int width) {
+  const own_monoid_row& m = own_row_of(g, own);
+  const auto operand = [&](int k) { return g.intern(op::operand, m.type, k, nullptr, 0); };
+  for (const monoid plain : {monoid::max, monoid::min})
+    if (m.identity == identity_of(g, plain, m.type) &&
+        m.combine == make(g, row(plain).combine, operand(m.component), operand(width + m.component)))
+      return plain;
+  return own;
+}
+
 // [a, a + w): what is left of a's block, less a whole one, joined with what was begun of the next. A window cut at its
 // beginning is begun there; one cut at its end that lies within the last block is what is left of it.
-node_id make_window(graph& g, const facts& known, const sliding& r, std::int64_t width, const stage& s,
-                    std::vector<stage>& before, trust& trusted) {
+flat<node_id> state_of_window(graph& g, const facts& known, const sliding& r, std::int64_t width, const stage& s,
+                              std::vector<stage>& before, trust& trusted) {
   walked w = value_along(g, r, trusted);
   w.value = plain_value(g, known, w.value, s, before);
   const monoid fold = monoid_of(g, r.reduce);
   const element type = g.type(r.reduce),
                 materialised = numerics::accumulated(type);
-  const bool several = g.kind(w.value) == op::tuple;
-  if (!several) w.value = cast_to(g, materialised, w.value);
   const std::string reason =
       "window of " + std::to_string(width) + ": running blocks of its size, so that its cost does not grow with it";
-  const auto ends_of = [&](monoid own, element held) {
-    const node_id rest = blocks(g, known, w, own, held, width, true, s, before, reason);
-    const node_id begun = blocks(g, known, w, own, held, width, false, s, before, reason);
-    return std::pair(at(g, r, rest, w.walk, r.low, trusted), at(g, r, begun, w.walk, plus(g, r.high, -1), trusted));
+  flat<node_id> lefts, rights, result, none;
+  const auto add_ends = [&](monoid own, element held, node_id value) {
+    const walked part{w.walk, value};
+    const node_id rest = blocks(g, known, part, own, held, width, true, s, before, reason);
+    const node_id begun = blocks(g, known, part, own, held, width, false, s, before, reason);
+    lefts.push(at(g, r, rest, w.walk, r.low, trusted));
+    rights.push(at(g, r, begun, w.walk, plus(g, r.high, -1), trusted));
   };
-  const node_id first = g.arg(w.walk, 0), size = integer(g, width);
-  node_id left = no_node, result = no_node;
-  if (several) {
-    flat<node_id> lefts, rights;
-    for (int k = 0; k < g[w.value].count; ++k) {
-      const monoid own = sibling(g, fold, k);
-      const auto ends = ends_of(own, own_row_of(g, own).type);
-      lefts.push(ends.first);
-      rights.push(ends.second);
+  if (g.kind(w.value) == op::tuple) {
+    const int count = g[w.value].count;
+    for (int k = 0; k < count; ++k) {
+      const monoid own = sibling(g, fold, k), plain = folded_alone(g, own, count);
+      none.push(own_row_of(g, own).identity);
+      add_ends(plain, own_row_of(g, own).type, plain == own ? w.value : g.arg(w.value, k));
     }
-    const int component = own_row_of(g, fold).component;
-    left = lefts[component];
-    result = combined(g, fold, lefts, rights)[component];
+    result = combined(g, fold, lefts, rights);
   } else {
-    const auto ends = ends_of(fold, materialised);
-    left = ends.first;
-    result = combined(g, fold, left, ends.second);
+    none.push(identity_of(g, fold, materialised));
+    add_ends(fold, materialised, cast_to(g, materialised, w.value));
+    result.push(combined(g, fold, lefts[0], rights[0]));
   }
+  const node_id first = g.arg(w.walk, 0), size = integer(g, width);
+  node_id begins_last = no_node, some = no_node;
   if (bound_of(g, r.high, r.over).limited) {
     const node_id places = make(g, op::sub, plus(g, g.arg(w.walk, 1), -1), first);
     const node_id last_block = make(g, op::add, first, make(g, op::mul, make(g, op::quotient, places, size), size));
-    result = make(g, op::select, make(g, op::less, last_block, r.low), left, result);
+    begins_last = make(g, op::less, last_block, r.low);
   }
-  if (!has_elements(g, r))
-    result = make(g, op::select, make(g, op::less, r.low, r.high), result, identity_of(g, fold, materialised));
-  return cast_to(g, type, result);
+  if (!has_elements(g, r)) some = make(g, op::less, r.low, r.high);
+  flat<node_id> state;
+  for (int k = 0; k < result.size(); ++k) {
+    node_id value = result[k];
+    if (begins_last != no_node) value = make(g, op::select, begins_last, lefts[k], value);
+    if (some != no_node) value = make(g, op::select, some, value, none[k]);
+    state.push(value);
+  }
+  return state;
 }
 
-// A running result whose range is cut, or grows by other steps: it is read from a plain one.
-node_id make_lookup(graph& g, const facts& known, const sliding& r, bool backward, const stage& s,
+// A running result whose range is cut, or grows by other steps: it is read from a plain one. So is what comes after a
+// place of a long axis: the result one further of a scan in blocks, where there is one; its load asks for itself
+// whether it is inside.
+node_id make_lookup(graph& g, const facts& known, const sliding& r, bool backward, bool is_later, const stage& s,
                     std::vector<stage>& before, trust& trusted) {
   const walked w = value_along(g, r, trusted);
   const monoid fold = monoid_of(g, r.reduce);
   const node_id inner = backward ? fresh_index(g, w.walk, w.walk, g.arg(w.walk, 1))
                                  : fresh_index(g, w.walk, g.arg(w.walk, 0), plus(g, w.walk, 1));
-  replacement put(g);
+  replacement put(g), place(g);
   put.add(w.walk, inner);
+  place.add(w.walk, backward ? r.low : plus(g, r.high, -1));
   const node_id value = put(w.value);
   trust_alike(g, w.value, put, trusted);
   const node_id whole = intern_reduce(g, fold, g.type(r.reduce), value, truth(g, true), {inner});
   const node_id running =
       stored(g, whole, "running", layout_of(g, known, w.value, s), before, "a scan that others look up");
-  const node_id found = at(g, r, running, w.walk, backward ? r.low : plus(g, r.high, -1), trusted);
+  const node_id found = place(running);
+  if (!is_later && has_elements(g, r)) trusted.insert(found);
   return make(g, op::select, make(g, op::less, r.low, r.high), found, identity_of(g, fold, g.type(r.reduce)));
-}
-
-// What comes after a place, of a long axis: the result one further of a scan in blocks, where there is one. The load
-// asks for itself whether it is inside.
-node_id make_later(graph& g, const facts& known, const sliding& r, const stage& s, std::vector<stage>& before,
-                   trust& trusted) {
-  const walked w = value_along(g, r, trusted);
-  const monoid fold = monoid_of(g, r.reduce);
-  const node_id inner = fresh_index(g, w.walk, w.walk, g.arg(w.walk, 1));
-  replacement put(g), further(g);
-  put.add(w.walk, inner);
-  const node_id value = put(w.value);
-  trust_alike(g, w.value, put, trusted);
-  const node_id whole = intern_reduce(g, fold, g.type(r.reduce), value, truth(g, true), {inner});
-  further.add(w.walk, r.low);
-  const node_id running =
-      stored(g, whole, "running", layout_of(g, known, w.value, s), before, "a scan that others look up");
-  return make(g, op::select, make(g, op::less, r.low, r.high), further(running),
-              identity_of(g, fold, g.type(r.reduce)));
 }
 bool is_later(graph& g, const facts& known, const sliding& r) {
   const bound_line low = bound_of(g, r.low, r.over);
@@ -328,7 +322,7 @@ bool scan_maps(context& c, stage& s, site& at) {
 bool scan_of_what_follows(context& c, stage& s, site& at) {
   if (at.node != s.body || kind_of(c.g, at) != range_kind::running || folds_maps(c.g, at.node)) return false;
   return is_later(c.g, c.known, at.range()) &&
-         put_in(c, s, at, make_later(c.g, c.known, at.range(), s, c.stages, c.trusted));
+         put_in(c, s, at, make_lookup(c.g, c.known, at.range(), true, true, s, c.stages, c.trusted));
 }
 
 bool scan(context& c, stage& s, site& at) {
@@ -347,7 +341,7 @@ bool look_up_scan(context& c, stage& s, site& at) {
   const range_kind kind = kind_of(c.g, at);
   if (kind != range_kind::growing && kind != range_kind::shrinking) return false;
   const bool backward = kind == range_kind::shrinking;
-  return put_in(c, s, at, make_lookup(c.g, c.known, at.range(), backward, s, c.stages, c.trusted));
+  return put_in(c, s, at, make_lookup(c.g, c.known, at.range(), backward, false, s, c.stages, c.trusted));
 }
 
 bool window_in_one_pass(context& c, stage& s, site& at) {
@@ -360,7 +354,14 @@ bool window_of_two_scans(context& c, stage& s, site& at) {
   if (kind_of(c.g, at) != range_kind::window) return false;
   const std::int64_t width = width_of(c.g, at.range());
   if (width <= 0 || !pays(c.g, c.known, at.range(), width)) return false;
-  return put_in(c, s, at, make_window(c.g, c.known, at.range(), width, s, c.stages, c.trusted));
+  const flat<node_id> state = window_by_two_scans(c, at.range(), width, s);
+  const monoid fold = monoid_of(c.g, at.node);
+  const int component = folds_tuple(c.g, at.node) ? own_row_of(c.g, fold).component : 0;
+  return put_in(c, s, at, cast_to(c.g, c.g.type(at.node), state[component]));
+}
+
+flat<node_id> window_by_two_scans(context& c, const sliding& r, std::int64_t width, const stage& s) {
+  return state_of_window(c.g, c.known, r, width, s, c.stages, c.trusted);
 }
 
 }  // namespace sheaf::inline v0_1::plan

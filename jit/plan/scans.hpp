@@ -24,5 +24,7 @@ bool look_up_scan(context& c, stage& s, site& at);
 // See windows.hpp.
 bool window_in_one_pass(context& c, stage& s, site& at);
 bool window_of_two_scans(context& c, stage& s, site& at);
+// Each value of the state that a window of `width` places comes to, of any monoid.
+flat<node_id> window_by_two_scans(context& c, const sliding& r, std::int64_t width, const stage& s);
 
 }  // namespace sheaf::inline v0_1::plan

@@ -87,13 +87,14 @@ bool is_plain(const graph& g, node_id bound, node_id t) {
   return rest.empty() && !holds(g, bound, op::load) && !holds(g, bound, op::reduce);
 }
 
-std::optional<sliding> along(graph& g, node_id n, node_id t, node_id u) {
+std::optional<sliding> along(graph& g, node_id n, node_id t, node_id u, node_id beside = no_node) {
   const node_id low = g.arg(u, 0), high = g.arg(u, 1);
   if (!is_plain(g, low, t) || !is_plain(g, high, t)) return std::nullopt;
   for (const node_id idx : bound_indices(g, n))
     if (idx != u && (uses(g, idx, u) || uses(g, idx, t))) return std::nullopt;
   meetings meet(g, t, u);
   if (!meet(g.arg(n, 0)) || !meet(g.arg(n, 1)) || meet.found.empty()) return std::nullopt;
+  if (beside != no_node && !meet(beside)) return std::nullopt;
   sliding r;
   r.reduce = n;
   r.over = t;
@@ -120,34 +121,13 @@ struct dilated_bound {
   node_id c = no_node, k = no_node;
 };
 dilated_bound dilated_bound_of(graph& g, node_id bound, node_id t, op cut, std::int64_t step) {
-  dilated_bound r;
-  while (g.kind(bound) == cut) {
-    const int moving = uses(g, g.arg(bound, 0), t) ? 0 : 1;
-    const node_id other = g.arg(bound, 1 - moving);
-    if (uses(g, other, t) || !is_constant(g, other) || r.number != no_node) return r;
-    r.number = other;
-    bound = g.arg(bound, moving);
-  }
-  if (r.number == no_node && is_constant(g, bound)) {
-    r.number = bound;
-    r.fits = true;
-    return r;
-  }
-  linear terms;
-  collect(g, bound, 1, terms);
-  node_id quotient = no_node;
-  for (const linear::term& e : terms.terms) {
-    if (e.factor == 0 || !uses(g, e.node, t)) continue;
-    if (quotient != no_node || e.factor != 1 || g.kind(e.node) != op::quotient) return r;
-    quotient = e.node;
-  }
-  if (quotient == no_node || !is_number(g, g.arg(quotient, 1), std::abs(step))) return r;
-  const line inner = split_affine(g, g.arg(quotient, 0), t);
-  r.c = inner.rest;
-  r.k = make(g, op::sub, bound, quotient);
-  r.fits = inner.affine && inner.slope == (step > 0 ? -1 : 1) && r.number != no_node;
-  r.cuts = true;
-  return r;
+  if (is_constant(g, bound)) return {.fits = true, .number = bound};
+  if (g.kind(bound) != cut) return {};
+  const int moving = uses(g, g.arg(bound, 0), t) ? 0 : 1;
+  const node_id number = g.arg(bound, 1 - moving);
+  const bound_line b = bound_of(g, g.arg(bound, moving), t);
+  const bool fits = is_constant(g, number) && !b.limited && b.by == -step;
+  return {.fits = fits, .cuts = true, .number = number, .c = b.rest, .k = b.more};
 }
 
 // Of u >= quotient(-t + c, d) + k, that is d * u + t >= d * k + c - d + 1, and of u < it, d * u + t < d * k + c - d +
@@ -183,26 +163,51 @@ bool cuts_only(const graph& g, const sliding& r) {
 
 bound_line bound_of(graph& g, node_id bound, node_id t) {
   bound_line r;
-  for (;;) {
-    const op kind = g.kind(bound);
-    if (kind != op::minimum && kind != op::maximum) break;
+  while (g.kind(bound) == op::minimum || g.kind(bound) == op::maximum) {
     const int k = uses(g, g.arg(bound, 0), t) ? 0 : 1;
     if (uses(g, g.arg(bound, 1 - k), t)) return r;
     r.limited = true;
     bound = g.arg(bound, k);
   }
   const line l = split_affine(g, bound, t);
+  r.moving = bound;
   r.affine = l.affine;
   r.slope = l.slope;
   r.rest = l.rest;
+  r.more = integer(g, 0);
+  if (l.affine) return r;
+  linear terms;
+  collect(g, bound, 1, terms);
+  node_id quotient = no_node;
+  for (const linear::term& e : terms.terms) {
+    if (e.factor == 0 || !uses(g, e.node, t)) continue;
+    if (quotient != no_node || e.factor != 1 || g.kind(e.node) != op::quotient ||
+        !linears::divides_by_constant(g, e.node))
+      return r;
+    quotient = e.node;
+  }
+  const line inner = quotient == no_node ? line{} : split_affine(g, g.arg(quotient, 0), t);
+  if (!inner.affine || std::abs(inner.slope) != 1) return r;
+  r.by = inner.slope * g[g.arg(quotient, 1)].attribute;
+  r.rest = inner.rest;
+  r.more = make(g, op::sub, bound, quotient);
   return r;
 }
 
+length length_of(graph& g, const bound_line& low, const bound_line& high) {
+  const bool alike = low.affine == high.affine && low.slope == high.slope && low.by == high.by;
+  if (!alike || (!low.affine && low.by <= 0)) return {};
+  const node_id apart = make(g, op::sub, high.rest, low.rest), more = make(g, op::sub, high.more, low.more);
+  if (!is_constant(g, apart) || !is_constant(g, more)) return {};
+  const std::int64_t size = g[apart].attribute;
+  if (low.affine) return {true, false, size};
+  return {true, size % low.by != 0, math::floor_quotient(size, low.by) + g[more].attribute};
+}
+
 std::int64_t width_of(graph& g, const sliding& r) {
-  const bound_line low = bound_of(g, r.low, r.over), high = bound_of(g, r.high, r.over);
-  if (!low.affine || !high.affine || low.slope != high.slope || low.slope <= 0) return 0;
-  const node_id width = make(g, op::sub, high.rest, low.rest);
-  return is_constant(g, width) ? std::max<std::int64_t>(g[width].attribute, 0) : 0;
+  const bound_line low = bound_of(g, r.low, r.over);
+  const length l = length_of(g, low, bound_of(g, r.high, r.over));
+  return l.known && low.slope > 0 ? std::max<std::int64_t>(l.least, 0) : 0;
 }
 
 sliding sliding_of(graph& g, node_id n) {
@@ -214,16 +219,17 @@ sliding sliding_of(graph& g, node_id n) {
   return {};
 }
 
-sliding sliding_along(graph& g, node_id n, node_id t, node_id u) {
-  return has_closed_ranges(g, n) ? along(g, n, t, u).value_or(sliding{}) : sliding{};
+sliding sliding_along(graph& g, node_id n, node_id t, node_id u, node_id beside) {
+  return has_closed_ranges(g, n) ? along(g, n, t, u, beside).value_or(sliding{}) : sliding{};
 }
 
-sliding dilated_along(graph& g, node_id n, node_id t, node_id u) {
+sliding dilated_along(graph& g, node_id n, node_id t, node_id u, node_id beside) {
   if (!has_closed_ranges(g, n) || !is_plain(g, g.arg(u, 0), t) || !is_plain(g, g.arg(u, 1), t)) return {};
   for (const node_id idx : bound_indices(g, n))
     if (idx != u && (uses(g, idx, u) || uses(g, idx, t))) return {};
   meetings meet(g, t, u, true);
   if (!meet(g.arg(n, 0)) || !meet(g.arg(n, 1)) || meet.found.empty() || meet.stride != 1) return {};
+  if (beside != no_node && !meet(beside)) return {};
   const std::int64_t step = meet.step;
   const dilated_bound low = dilated_bound_of(g, g.arg(u, 0), t, op::maximum, step),
                       high = dilated_bound_of(g, g.arg(u, 1), t, op::minimum, step);
@@ -252,13 +258,17 @@ sliding dilated_along(graph& g, node_id n, node_id t, node_id u) {
   return r;
 }
 
-walked value_along(graph& g, const sliding& r, trust& trusted) {
-  const node_id n = r.reduce, walk = fresh_index(g, r.bound, r.first, r.last);
+node_id along_walk(graph& g, const sliding& r, node_id walk, node_id e, trust& trusted) {
   replacement put(g);
   for (const auto& m : r.meetings) put.add(m.node, make(g, op::add, walk, m.rest));
-  node_id value = put(g.arg(n, 0)), condition = put(g.arg(n, 1));
-  trust_alike(g, g.arg(n, 0), put, trusted);
-  trust_alike(g, g.arg(n, 1), put, trusted);
+  trust_alike(g, e, put, trusted);
+  return put(e);
+}
+
+walked value_along(graph& g, const sliding& r, trust& trusted) {
+  const node_id n = r.reduce, walk = fresh_index(g, r.bound, r.first, r.last);
+  const node_id value = along_walk(g, r, walk, g.arg(n, 0), trusted);
+  const node_id condition = along_walk(g, r, walk, g.arg(n, 1), trusted);
   std::vector<node_id> rest;
   for (const node_id idx : bound_indices(g, n))
     if (idx != r.bound) rest.push_back(idx);

@@ -118,6 +118,23 @@ node_id stored(graph& g, node_id body, const std::string& name, const stage& lik
   return result_of(g, before.back());
 }
 
+node_id known_as(graph& g, node_id value, node_id walk, const std::vector<stage>& before) {
+  for (const stage& made : before)
+    for (std::size_t d = 0; d < made.indices.size(); ++d) {
+      const node_id idx = made.indices[d], body = g.arg(made.define, 0);
+      const bool reaches =
+          known_less_equal(g, g.arg(idx, 0), g.arg(walk, 0)) && known_less_equal(g, g.arg(walk, 1), g.arg(idx, 1));
+      if (!reaches || g.type(made.define) != g.type(value) || !names_all(g, body, made.indices)) continue;
+      replacement put(g);
+      put.add(idx, walk);
+      if (put(body) != value) continue;
+      std::vector<node_id> subscripts = made.indices;
+      subscripts[d] = walk;
+      return load(g, made.define, subscripts.data(), static_cast<int>(subscripts.size()));
+    }
+  return no_node;
+}
+
 node_id result_of(graph& g, const stage& s) {
   return load(g, s.define, s.indices.data(), static_cast<int>(s.indices.size()));
 }

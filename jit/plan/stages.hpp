@@ -19,6 +19,9 @@ void materialise(graph& g, const facts& known, std::vector<stage>& stages, trust
 node_id stored(graph& g, node_id body, const std::string& name, const stage& like, std::vector<stage>& before,
                std::string reason, origin made = origin::rule);
 
+// A stage of `before` that has this value already, read at `walk`; no_node: there is none.
+node_id known_as(graph& g, node_id value, node_id walk, const std::vector<stage>& before);
+
 // In the body of a stage, a node by another of the same value.
 void replace_in(graph& g, stage& s, node_id from, node_id to);
 

@@ -156,13 +156,13 @@ bool take_window(graph& g, const facts& known, const sliding& r, stage& s, std::
   return true;
 }
 
-bool take_extremum_sums_of_window(graph& g, const facts& known, const tied& t, const walked& keys, node_id value,
-                                  stage& s, std::vector<stage>& before, trust& trusted) {
-  const sliding& r = t.keys;
+bool take_extremum_sums_of_window(context& c, const extremum_ties& t, const sliding& r, const walked& keys,
+                                  node_id value, stage& s) {
+  graph& g = c.g;
   const std::int64_t width = width_of(g, r);
-  if (!fits(g, known, r, width) || !lies_along(g, known, keys.value, keys.walk)) return false;
-  if (g.free[value].has(g.ordinal(keys.walk)) && !lies_along(g, known, value, keys.walk)) return false;
-  if (!as_stage(g, r, t.reduce, s, before, trusted)) return true;
+  if (!fits(g, c.known, r, width) || !lies_along(g, c.known, keys.value, keys.walk)) return false;
+  if (g.free[value].has(g.ordinal(keys.walk)) && !lies_along(g, c.known, value, keys.walk)) return false;
+  if (!as_stage(g, r, t.reduce, s, c.stages, c.trusted)) return true;
   window_form& f = s.window;
   f.key_type = numerics::accumulated(g.type(t.key));
   f.type = type_of_tied(numerics::accumulated(g.type(t.reduce)), width, vector_bytes / row(f.key_type).bytes);
@@ -170,8 +170,8 @@ bool take_extremum_sums_of_window(graph& g, const facts& known, const tied& t, c
   if (f.type == element::i64 && is_constant(g, value)) f.type = element::i32;
   const elements e{keys.walk, cast_to(g, f.type, value), cast_to(g, f.key_type, keys.value),
                    cast_to(g, f.key_type, t.mine), t.extremum};
-  trust own = trusted;
-  fill(g, r, t.reduce, e, own, s, trusted);
+  trust own = c.trusted;
+  fill(g, r, t.reduce, e, own, s, c.trusted);
   return true;
 }
 

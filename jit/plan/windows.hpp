@@ -2,14 +2,14 @@
 // stage, runs with a cost that does not depend on its size, in one pass over the data. See window_form.
 // Shown by tests/jit/window.cpp.
 #pragma once
-#include <sheaf/jit/plan/extremum_terms.hpp>
+#include <sheaf/jit/plan/rule.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
 // The stage becomes a window if `r` is the only reduction in it; else r's becomes a stage. False: neither.
 bool take_window(graph& g, const facts& known, const sliding& r, stage& s, std::vector<stage>& before, trust& trusted);
 // The same for the ties of windows, whose keys and values lie along `keys.walk`. False: it does not fit.
-bool take_extremum_sums_of_window(graph& g, const facts& known, const tied& t, const walked& keys, node_id value,
-                                  stage& s, std::vector<stage>& before, trust& trusted);
+bool take_extremum_sums_of_window(context& c, const extremum_ties& t, const sliding& r, const walked& keys,
+                                  node_id value, stage& s);
 
 }  // namespace sheaf::inline v0_1::plan

@@ -133,7 +133,7 @@ void in_ranges() {
                                                                                                       : 1)
         << both.plan_text();
     if (Step == 1 && Width > 16) {
-      EXPECT_GT(count_of(down.plan_text(), "blocks of their size"), 0) << down.plan_text();
+      EXPECT_GT(count_of(down.plan_text(), "running blocks of its size"), 0) << down.plan_text();
     }
   }
 }
@@ -156,8 +156,8 @@ void to_one() {
     down.with("x", {size}, values).with("cotangent_last", {results}, dy);
     ASSERT_EQ(up.run(), 0);
     ASSERT_EQ(down.run(), 0);
-    EXPECT_GT(count_of(up.plan_text(), "blocks of their size"), 0) << up.plan_text();
-    EXPECT_GT(count_of(down.plan_text(), "blocks of their size"), 0) << down.plan_text();
+    EXPECT_GT(count_of(up.plan_text(), "running blocks of its size"), 0) << up.plan_text();
+    EXPECT_GT(count_of(down.plan_text(), "running blocks of its size"), 0) << down.plan_text();
     std::vector<double> highest(values.size()), lowest(values.size());
     for (std::int64_t k = 0; k < results; ++k) {
       std::int64_t top = 0, low = 0;

@@ -96,6 +96,21 @@ TEST(tuple_folds, large_windows_as_running_blocks) {
     EXPECT_NE(test.plan_text().find("running blocks of its size"), std::string::npos) << test.plan_text();
   }
 }
+// A value that is an extremum of itself alone is scanned in lanes, as that; the other with the whole state.
+TEST(tuple_folds, an_extremum_in_a_large_window_runs_alone) {
+  constexpr auto lowest = constant<-std::numeric_limits<float>::infinity()>;
+  constexpr auto tops = own_monoid<"tops">(tuple(lowest, 0_c), [](auto a, auto b) {
+    auto [top, sum] = a;
+    auto [other, more] = b;
+    const auto both = maximum(top, other);
+    return tuple(both, select(top == both, sum, 0_c) + select(other == both, more, 0_c));
+  });
+  constexpr auto state = fold(tops, s.in(maximum(i - 99_c, 0_c), i + 1_c), tuple(x(s), y(s)));
+  trial test = trial_of(define<"top">(i) = get<0>(state) + 0_c * x(i), define<"sum">(i) = get<1>(state) + 0_c * x(i));
+  test.random("x", {1000}).random("y", {1000}).expect_right();
+  EXPECT_NE(test.plan_text().find("running blocks of its size"), std::string::npos) << test.plan_text();
+  EXPECT_GE(count_of(ir_of(test), "scan_lanes"), 2) << ir_of(test);
+}
 // One value in order, along and against the index: no lane reorders it.
 TEST(tuple_folds, one_value_in_order) {
   constexpr auto later = own_monoid<"later">(0_c, [](auto a, auto b) { return select(b == 0_c, a, b); }).in_order();

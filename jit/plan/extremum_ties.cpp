@@ -1,29 +1,50 @@
-#include <sheaf/jit/plan/extremum_ranges.hpp>
+#include <sheaf/jit/plan/extremum_ties.hpp>
 
 #include <algorithm>
 
 #include <sheaf/dsl/graph/affine.hpp>
-#include <sheaf/jit/plan/extremum_sums.hpp>
-#include <sheaf/jit/plan/layout.hpp>
-#include <sheaf/jit/plan/lengths.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
-#include <sheaf/jit/plan/stages.hpp>
-#include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
+node_id with(graph& g, node_id e, node_id from, node_id to) {
+  replacement put(g);
+  put.add(from, to);
+  return put(e);
+}
+
+node_id over_of(const graph& g, node_id bound) {
+  node_id over = no_node;
+  for (const node_id idx : indices_of(g, g.free[bound])) {
+    if (idx == bound) continue;
+    if (over != no_node) return no_node;
+    over = idx;
+  }
+  return over;
+}
+
 namespace {
 
-using namespace tuning::extremum;
+// What a load of a definition stands for.
+node_id seen_through(graph& g, node_id n) {
+  if (g.kind(n) != op::load || g.kind(g.arg(n, 0)) != op::define) return n;
+  std::vector<node_id> subscripts;
+  for (int k = 1; k < g[n].count; ++k) subscripts.push_back(g.arg(n, k));
+  return inlined(g, g.arg(n, 0), subscripts.data());
+}
 
-node_id minus(graph& g, node_id a, node_id b) { return make(g, op::sub, a, b); }
+// As known_less_equal, where b is the least of some.
+bool not_above(graph& g, node_id a, node_id b) {
+  if (g.kind(b) == op::minimum) return not_above(g, a, g.arg(b, 0)) && not_above(g, a, g.arg(b, 1));
+  return known_less_equal(g, a, b);
+}
 
 // The place of `walk` at which `value` becomes `other`; no_node: there is none.
 node_id meeting_place(graph& g, node_id value, node_id walk, node_id other) {
   if (!uses(g, value, walk)) return no_node;
   if (g.type(value) == element::i64 && (g.kind(value) == op::index || is_elementwise(g.kind(value)))) {
     const line l = split_affine(g, value, walk);
-    if (l.affine) return l.slope == 1 ? minus(g, other, l.rest) : no_node;
+    if (l.affine) return l.slope == 1 ? make(g, op::sub, other, l.rest) : no_node;
   }
   if (g.kind(value) != g.kind(other) || g[value].count != g[other].count) return no_node;
   for (int k = g.kind(value) == op::load ? 1 : 0; k < g[value].count; ++k)
@@ -31,57 +52,16 @@ node_id meeting_place(graph& g, node_id value, node_id walk, node_id other) {
   return no_node;
 }
 
-class extremum_ranges {
+class recogniser {
  public:
-  extremum_ranges(graph& g, const facts& known, node_id n, stage& s, std::vector<stage>& before, trust& trusted)
-      : g(g), known(known), s(s), before(before), trusted(trusted) {
-    t.reduce = n;
-    t.bounds = bound_indices(g, n);
-  }
+  recogniser(graph& g, extremum_ties& t, node_id condition) : g(g), t(t), condition(condition) {}
 
-  bool operator()() {
-    const node_id n = t.reduce;
-    if (monoid_of(g, n) != monoid::sum || !has_closed_ranges(g, n)) return false;
-    double terms = 1;
-    for (const node_id b : t.bounds) terms *= most_places(b);
-    if (terms < dilated_from) return false;
-    flat<node_id> conditions;
-    deltas::conjuncts(g, g.arg(n, 1), conditions);
-    for (int c = 0; c < conditions.size(); ++c)
-      for (int k = 0; k < 2; ++k) {
-        if (g.kind(conditions[c]) != op::equal) continue;
-        t.mine = g.arg(conditions[c], k);
-        t.key = g.arg(conditions[c], 1 - k);
-        t.value = g.arg(n, 0);
-        t.condition = deltas::conjunction_without(g, conditions, c);
-        if (g.type(t.key) == element::boolean || !varies(t.key) || varies(t.mine)) continue;
-        t.own = is_own_range();
-        if (!t.own && !is_around()) continue;
-        const bool steps_fit = slides_in_steps();
-        const double fewest = is_dilated ? dilated_from : ranges_from;
-        if (terms < fewest || (t.own && (!steps_fit || terms < fewest * steps))) return false;  // see `tied`
-        return t.own && holds(g, t.mine, op::reduce) ? keep_mine() : fold_ties(g, known, t, s, before, trusted);
-      }
-    return false;
-  }
+  bool operator()() { return is_own_range() || is_around(); }
 
  private:
-  bool varies(node_id e) const {
-    return std::any_of(t.bounds.begin(), t.bounds.end(), [&](node_id b) { return uses(g, e, b); });
-  }
-  bool keep_mine() {
-    const node_id materialised =
-        stored(g, t.mine, "materialised", layout_of(g, known, t.mine, s), before, "ties are compared with it");
-    trusted.insert(materialised);
-    replacement put(g);
-    put.add(t.mine, materialised);
-    s.body = put(s.body);
-    return true;
-  }
-
   bool is_own_range() {
     const node_id q = seen_through(g, t.mine);
-    if (!is_extremum_over_all(q) || !is_true(g, t.condition)) return false;
+    if (!is_extremum_over_all(q) || !is_true(g, condition)) return false;
     const auto list = bound_indices(g, q);
     replacement put(g);
     for (std::size_t k = 0; k < t.bounds.size(); ++k) {
@@ -90,49 +70,13 @@ class extremum_ranges {
         return false;
       put.add(list[k], t.bounds[k]);
     }
-    return put(g.arg(q, 0)) == t.key;
+    return t.own = put(g.arg(q, 0)) == t.key;
   }
   bool is_extremum_over_all(node_id q) {
     if (g.kind(q) != op::reduce || !is_true(g, g.arg(q, 1)) || g[q].count != 2 + static_cast<int>(t.bounds.size()))
       return false;
     t.extremum = monoid_of(g, q);
     return t.extremum == monoid::max || t.extremum == monoid::min;
-  }
-
-  // Of a range that is not cut.
-  double most_places(node_id bound) {
-    const node_id over = over_of(g, bound);
-    if (over == no_node) return known.trips(bound);
-    const length l = length_of(g, mover_of(g, g.arg(bound, 0), over), mover_of(g, g.arg(bound, 1), over));
-    if (l.known) return static_cast<double>(l.least) + (l.uneven ? 0.5 : 0);
-    const node_id low = number_in(g.arg(bound, 0), op::maximum), high = number_in(g.arg(bound, 1), op::minimum);
-    if (low == no_node || high == no_node) return known.trips(bound);
-    return static_cast<double>(g[high].attribute - g[low].attribute);
-  }
-  // An arm of a bound.
-  node_id number_in(node_id bound, op limit) const {
-    if (is_constant(g, bound)) return bound;
-    for (int k = 0; g.kind(bound) == limit && k < 2; ++k)
-      if (const node_id found = number_in(g.arg(bound, k), limit); found != no_node) return found;
-    return no_node;
-  }
-  // Do all its ranges slide: one alone by more than an element, or dilated?
-  bool slides_in_steps() {
-    const node_id keys = intern_reduce(g, t.extremum, g.type(t.key), t.key, truth(g, true), t.bounds);
-    steps = 1;
-    is_dilated = false;
-    bool all = true, plain = t.bounds.size() == 1;
-    for (const node_id b : t.bounds) {
-      const sliding r = slides(g, keys, b);
-      all = all && r.over != no_node;
-      if (!all) break;
-      is_dilated = is_dilated || r.step != 1;
-      if (r.step != 1) continue;
-      const std::int64_t low = bound_of(g, r.low, r.over).slope, high = bound_of(g, r.high, r.over).slope;
-      steps *= static_cast<double>(std::max<std::int64_t>(1, low));
-      plain = plain && low == 1 && high == 1;
-    }
-    return all && (is_dilated || !plain);
   }
 
   // The keys are extrema over ranges each of which holds `mine`.
@@ -185,15 +129,16 @@ class extremum_ranges {
     t.extremum = t.extremum == monoid::max ? monoid::min : monoid::max;
     return inner == t.mine;
   }
+  bool proven(node_id a, node_id b) { return not_above(g, a, b) || proven_less_equal(g, a, b); }
   // Is the place of `mine` in all ranges that the keys of this place have?
   bool holds_place(const sliding& r, node_id b, node_id place) {
     const node_id begin = with(g, r.low, r.over, plus(g, g.arg(b, 1), -1)), end = with(g, r.high, r.over, g.arg(b, 0));
-    return proven_less_equal(g, begin, place) && proven_less_equal(g, plus(g, place, 1), end);
+    return proven(begin, place) && proven(plus(g, place, 1), end);
   }
   // Of a range around c = over + step * u it is c - step * (u + more), one of its elements and within what it is cut
   // to.
   bool holds_place(const sliding& r, const sliding& outer, node_id place) {
-    const node_id ahead = minus(g, place, outer.over);
+    const node_id ahead = make(g, op::sub, place, outer.over);
     if (r.step != -outer.step || !is_constant(g, ahead) || g[ahead].attribute % r.step != 0) return false;
     const std::int64_t more = g[ahead].attribute / r.step;
     if (g[r.low].attribute > g[outer.low].attribute + more || g[r.high].attribute < g[outer.high].attribute + more)
@@ -203,21 +148,49 @@ class extremum_ranges {
   }
 
   graph& g;
-  const facts& known;
-  stage& s;
-  std::vector<stage>& before;
-  trust& trusted;
+  extremum_ties& t;
+  node_id condition;  // without the equality
   trust unused;
-  extremum_sum_of t;
-  double steps = 1;  // elements of the keys for each result
-  bool is_dilated = false;
 };
 
 }  // namespace
 
-bool take_extremum_ranges(graph& g, const facts& known, node_id n, stage& s, std::vector<stage>& before,
-                          trust& trusted) {
-  return extremum_ranges(g, known, n, s, before, trusted)();
+extremum_ties extremum_ties_of(graph& g, node_id n) {
+  if (monoid_of(g, n) != monoid::sum || !has_closed_ranges(g, n)) return {};
+  extremum_ties t;
+  t.reduce = n;
+  t.bounds = bound_indices(g, n);
+  t.value = g.arg(n, 0);
+  const auto varies = [&](node_id e) {
+    return std::any_of(t.bounds.begin(), t.bounds.end(), [&](node_id b) { return uses(g, e, b); });
+  };
+  flat<node_id> conditions;
+  deltas::conjuncts(g, g.arg(n, 1), conditions);
+  for (int c = 0; c < conditions.size(); ++c)
+    for (int k = 0; k < 2; ++k) {
+      if (g.kind(conditions[c]) != op::equal) continue;
+      t.mine = g.arg(conditions[c], k);
+      t.key = g.arg(conditions[c], 1 - k);
+      if (g.type(t.key) == element::boolean || !varies(t.key) || varies(t.mine)) continue;
+      const node_id condition = deltas::conjunction_without(g, conditions, c);
+      if (!recogniser(g, t, condition)()) continue;
+      t.value = make(g, op::select, condition, t.value, number_like(g, t.value, 0));
+      return t;
+    }
+  return {};
+}
+
+sliding window_of(graph& g, const extremum_ties& t, node_id beside) {
+  if (t.reduce == no_node || t.bounds.size() != 1) return {};
+  const node_id keys = intern_reduce(g, monoid::max, g.type(t.key), t.key, truth(g, true), t.bounds);
+  sliding r = sliding_of(g, keys);
+  if (r.over == no_node || !uses(g, t.mine, r.over)) return {};
+  r = sliding_along(g, keys, r.over, r.bound, beside);
+  if (r.over == no_node) return {};
+  if (t.own) return holds(g, t.key, op::reduce) ? sliding{} : r;
+  const bound_line from = bound_of(g, r.low, r.over), to = bound_of(g, r.high, r.over);
+  const bool moves = r.stride == 0 && from.affine && to.affine && from.slope == 1 && to.slope == 1;
+  return moves && cuts_only(g, r) ? r : sliding{};
 }
 
 }  // namespace sheaf::inline v0_1::plan
