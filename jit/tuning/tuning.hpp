@@ -77,7 +77,7 @@ inline constexpr std::int64_t positions_from = 48;  // elements; estimate: the s
 inline constexpr double fewest_results = 64;        // results; estimate: fewer are folded one by one
 }  // namespace polyphase
 namespace extremum {
-inline constexpr std::int64_t blocks_from = 16;     // elements; estimate: of a range, for sums over ties in four passes over memory
+inline constexpr std::int64_t blocks_from = 16;     // elements; estimate: of a range, for sums over ties
 inline constexpr std::int64_t positions_from = 48;  // elements; estimate: the same of positions
 inline constexpr double ranges_from = 64;           // terms; estimate: fewer are as fast one by one
 inline constexpr double dilated_from = 16;          // terms; estimate: where each is an extremum stored nowhere else
