@@ -4,7 +4,7 @@
 #include <map>
 
 #include <sheaf/jit/plan/mixed_precision.hpp>
-#include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/plan/roots.hpp>
 #include <sheaf/jit/plan/sort.hpp>
 
 namespace sheaf::inline v0_1::plan {
@@ -21,18 +21,9 @@ bool reads(const graph& g, node_id root, const stage& writer) {
 
 // The reader's leading index under the writer's name, so that values can be shared.
 void rename_parallel(graph& g, stage& s, node_id to, trust& trusted) {
-  const node_id from = s.parallel;
   replacement put(g);
-  put.rename(from, to);
-  trust_alike(g, s.body, put, trusted);
-  s.body = put(s.body);
-  for (auto* list : {&s.indices, &s.loops})
-    for (node_id& idx : *list) idx = put(idx);
-  if (s.vector != no_node) s.vector = put(s.vector);
-  for (node_id* n : {&s.rows.part, &s.rows.block, &s.moving.centre, &s.moving.last, &s.moving.body, &s.moving.moved})
-    if (*n != no_node) *n = put(*n);
-  if (s.slices.slice == from) s.slices.slice = to;
-  s.parallel = to;
+  put.rename(s.parallel, to);
+  replace_in_roots(g, s, put, trusted);
 }
 
 bool uses_index(const graph& g, const stage& s, node_id idx) {
@@ -170,15 +161,13 @@ read_table::read_table(const graph& g, const std::vector<stage>& stages) {
   // Producers stand before consumers.
   for (const stage& s : stages) {
     auto& direct = direct_[s.define];
-    for (const node_id made :
-         {s.slices.array, s.sweep.endpoints, s.inverse.array, s.sort.memory, s.tiles.firsts, s.tiles.parts})
-      if (made != no_node) direct.insert(made);
-    direct.insert(s.sweep.tables.begin(), s.sweep.tables.end());
-    for (const node_id root : {s.body, s.when, s.base, s.base_when, s.order_when})
-      if (root != no_node)
-        for_each_node(g, root, [&](node_id n) {
-          if (g.kind(n) == op::load && g.kind(g.arg(n, 0)) == op::define) direct.insert(g.arg(n, 0));
-        });
+    for_each_root(s, [&](node_id root, root_kind what) {
+      if (what == root_kind::made) direct.insert(root);
+      if (what == root_kind::made || what == root_kind::index) return;
+      for_each_node(g, root, [&](node_id n) {
+        if (g.kind(n) == op::load && g.kind(g.arg(n, 0)) == op::define) direct.insert(g.arg(n, 0));
+      });
+    });
     auto& all = all_[s.define];
     for (const node_id writer : direct) {
       all.insert(writer);
