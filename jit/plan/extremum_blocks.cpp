@@ -18,9 +18,9 @@ enum class wanted { sum, first, last };  // of what is at the extremum: its valu
 
 class extremum_blocks {
  public:
-  extremum_blocks(graph& g, const facts& known, const tied& t, stage& s, std::vector<stage>& before, trust& trusted,
+  extremum_blocks(graph& g, const facts& known, const tied& t, stage& s, std::vector<stage>& before,
                   wanted what = wanted::sum, node_id ends = no_node)
-      : g(g), known(known), t(t), s(s), before(before), trusted(trusted), what(what), ends(ends) {}
+      : g(g), known(known), t(t), s(s), before(before), what(what), ends(ends) {}
 
   bool operator()() {
     const sliding& r = t.keys;
@@ -29,8 +29,7 @@ class extremum_blocks {
     const std::int64_t least = (what == wanted::sum ? blocks_from : positions_from) * step;
     if (size < least || step < 1 || known.trips(r.over) < static_cast<double>(least) || !cuts_only(g, r)) return false;
     if (what == wanted::sum && holds(g, t.mine, op::reduce)) return false;
-    trust own = trusted;
-    const walked keys = value_along(g, r, own);
+    const walked keys = value_along(g, r);
     if (holds(g, keys.value, op::reduce) || !is_true(g, t.condition)) return false;
     if (what == wanted::sum && holds(g, t.value, op::reduce)) return false;
     walked values{keys.walk, what == wanted::sum ? t.value : keys.walk};
@@ -38,11 +37,9 @@ class extremum_blocks {
       const node_id whole = intern_reduce(g, monoid::sum, g.type(t.value), t.value, truth(g, true), {r.bound});
       const sliding also = sliding_along(g, whole, r.over, r.bound);
       if (also.over == no_node || also.stride != r.stride) return false;
-      const walked w = value_along(g, also, own);
-      values.value = with(g, w.value, w.walk, keys.walk);
-      for (const node_id e : {w.value}) carry_trust(e, w.walk, keys.walk, own);
+      const walked w = value_along(g, also);
+      values.value = with(g, w.value, w.walk, keys.walk, proofs::kept);
     }
-    trusted.insert(own.begin(), own.end());
     cut_into_blocks(keys, values.value);
     const part begun = run(false), rest = run(true);
     replacement put(g);
@@ -57,11 +54,6 @@ class extremum_blocks {
   };
   bool uses(node_id e, node_id idx) const { return g.free[e].has(g.ordinal(idx)); }
   node_id plus(node_id e, std::int64_t n) { return make(g, op::add, e, integer(g, n)); }
-  void carry_trust(node_id e, node_id from, node_id to, trust& own) {
-    replacement put(g);
-    put.add(from, to);
-    trust_alike(g, e, put, own);
-  }
 
   // Place o of block p, and there the key and the value; beyond the last place there is nothing, and loads mask
   // themselves.
@@ -94,8 +86,7 @@ class extremum_blocks {
     const node_id whole = intern_reduce(g, t.extremum, g.type(key), put(key), truth(g, true), {q});
     const stage like = layout_of(g, known, key, s);
     const std::string reason = "ties of ranges of " + std::to_string(size) + ": blocks of their size";
-    const node_id top = stored(g, whole, backward ? "rest_of_block" : "begun_block", like, before, reason);
-    trusted.insert(top);
+    const node_id top = proven(g, stored(g, whole, backward ? "rest_of_block" : "begun_block", like, before, reason));
     node_id same = equal(with(g, top, o, plus(o, backward ? 1 : -1)), top), counts = equal(key, top);
     if (what != wanted::sum) {  // one place: where the extremum changes, or the latest that reaches it
       const bool latest = (what == wanted::first) == backward;
@@ -109,8 +100,7 @@ class extremum_blocks {
     }
     const node_id x = make(g, op::select, counts, value, number_like(g, value, 0));
     const node_id body = make(g, op::select, same, x, number_like(g, x, 0));
-    const node_id sum = stored(g, body, backward ? "rest_of_ties" : "begun_ties", like, before, reason);
-    trusted.insert(sum);
+    const node_id sum = proven(g, stored(g, body, backward ? "rest_of_ties" : "begun_ties", like, before, reason));
     stage& made = before.back();
     made.how = way::scan;
     made.owned = o;
@@ -156,10 +146,7 @@ class extremum_blocks {
     replacement put(g);
     put.add(p, block);
     put.add(o, place);
-    const part r{put(from.key), put(from.sum)};
-    trusted.insert(r.key);
-    trusted.insert(r.sum);
-    return r;
+    return {proven(g, put(from.key)), proven(g, put(from.sum))};
   }
   // Where the whole range has its extremum: in the part that has it, of both the first or the last.
   node_id place_at(const part& begun, const part& rest, node_id low_block, node_id low_place, node_id high_block,
@@ -188,7 +175,6 @@ class extremum_blocks {
   const tied& t;
   stage& s;
   std::vector<stage>& before;
-  trust& trusted;
   std::int64_t size = 0;
   node_id first = no_node, p = no_node, o = no_node, key = no_node, value = no_node;
   element sums = element::f64;
@@ -198,7 +184,7 @@ class extremum_blocks {
 
 }  // namespace
 
-bool take_position(graph& g, const facts& known, node_id n, stage& s, std::vector<stage>& before, trust& trusted) {
+bool take_position(graph& g, const facts& known, node_id n, stage& s, std::vector<stage>& before) {
   const auto list = bound_indices(g, n);
   if (list.size() != 1 || !is_true(g, g.arg(n, 1)) || !has_closed_ranges(g, n)) return false;
   const node_id u = list[0], ends = make(g, op::add, g.arg(u, 0), make(g, op::add, g.arg(u, 1), integer(g, -1)));
@@ -212,16 +198,15 @@ bool take_position(graph& g, const facts& known, node_id n, stage& s, std::vecto
       t.keys = sliding_along(g, intern_reduce(g, t.extremum, g.type(t.key), t.key, t.condition, {u}), over, u);
       if (t.keys.over == no_node) continue;
       const wanted what = mirrored ? wanted::last : wanted::first;
-      if (extremum_blocks(g, known, t, s, before, trusted, what, mirrored ? ends : no_node)()) return true;
+      if (extremum_blocks(g, known, t, s, before, what, mirrored ? ends : no_node)()) return true;
     }
   }
   return false;
 }
 
-bool take_extremum_blocks(graph& g, const facts& known, node_id n, stage& s, std::vector<stage>& before,
-                          trust& trusted) {
+bool take_extremum_blocks(graph& g, const facts& known, node_id n, stage& s, std::vector<stage>& before) {
   const tied t = extremum_terms_of(g, n);
-  return t.reduce != no_node && extremum_blocks(g, known, t, s, before, trusted)();
+  return t.reduce != no_node && extremum_blocks(g, known, t, s, before)();
 }
 
 }  // namespace sheaf::inline v0_1::plan

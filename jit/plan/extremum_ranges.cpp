@@ -33,8 +33,8 @@ node_id meeting_place(graph& g, node_id value, node_id walk, node_id other) {
 
 class extremum_ranges {
  public:
-  extremum_ranges(graph& g, const facts& known, node_id n, stage& s, std::vector<stage>& before, trust& trusted)
-      : g(g), known(known), s(s), before(before), trusted(trusted) {
+  extremum_ranges(graph& g, const facts& known, node_id n, stage& s, std::vector<stage>& before)
+      : g(g), known(known), s(s), before(before) {
     t.reduce = n;
     t.bounds = bound_indices(g, n);
   }
@@ -60,7 +60,7 @@ class extremum_ranges {
         const bool steps_fit = slides_in_steps();
         const double fewest = is_dilated ? dilated_from : ranges_from;
         if (terms < fewest || (t.own && (!steps_fit || terms < fewest * steps))) return false;  // see `tied`
-        return t.own && holds(g, t.mine, op::reduce) ? keep_mine() : fold_ties(g, known, t, s, before, trusted);
+        return t.own && holds(g, t.mine, op::reduce) ? keep_mine() : fold_ties(g, known, t, s, before);
       }
     return false;
   }
@@ -70,11 +70,9 @@ class extremum_ranges {
     return std::any_of(t.bounds.begin(), t.bounds.end(), [&](node_id b) { return uses(g, e, b); });
   }
   bool keep_mine() {
-    const node_id materialised =
-        stored(g, t.mine, "materialised", layout_of(g, known, t.mine, s), before, "ties are compared with it");
-    trusted.insert(materialised);
+    const stage like = layout_of(g, known, t.mine, s);
     replacement put(g);
-    put.add(t.mine, materialised);
+    put.add(t.mine, proven(g, stored(g, t.mine, "materialised", like, before, "ties are compared with it")));
     s.body = put(s.body);
     return true;
   }
@@ -83,7 +81,7 @@ class extremum_ranges {
     const node_id q = seen_through(g, t.mine);
     if (!is_extremum_over_all(q) || !is_true(g, t.condition)) return false;
     const auto list = bound_indices(g, q);
-    replacement put(g);
+    replacement put(g, proofs::kept);
     for (std::size_t k = 0; k < t.bounds.size(); ++k) {
       if (!known_equal(g, g.arg(list[k], 0), g.arg(t.bounds[k], 0)) ||
           !known_equal(g, g.arg(list[k], 1), g.arg(t.bounds[k], 1)))
@@ -148,7 +146,7 @@ class extremum_ranges {
       std::erase(open, b);
       outer.push_back(dilated_along(g, keys, over, b));
       if (outer.back().over != no_node) {
-        const walked w = value_along(g, outer.back(), unused);
+        const walked w = value_along(g, outer.back());
         places.push_back(w.walk);
         inner = open.empty() ? w.value : g.arg(w.value, 0);
         continue;
@@ -170,7 +168,7 @@ class extremum_ranges {
                                      : sliding_along(g, inner, places[k], open[j]);
       if (r.over == no_node) return false;
       std::erase(open, r.bound);
-      const walked w = value_along(g, r, unused);
+      const walked w = value_along(g, r);
       walks.push_back(w.walk);
       node_id body = w.value;
       while (g.kind(body) == op::reduce) body = g.arg(body, 0);
@@ -206,8 +204,6 @@ class extremum_ranges {
   const facts& known;
   stage& s;
   std::vector<stage>& before;
-  trust& trusted;
-  trust unused;
   extremum_sum_of t;
   double steps = 1;  // elements of the keys for each result
   bool is_dilated = false;
@@ -215,9 +211,8 @@ class extremum_ranges {
 
 }  // namespace
 
-bool take_extremum_ranges(graph& g, const facts& known, node_id n, stage& s, std::vector<stage>& before,
-                          trust& trusted) {
-  return extremum_ranges(g, known, n, s, before, trusted)();
+bool take_extremum_ranges(graph& g, const facts& known, node_id n, stage& s, std::vector<stage>& before) {
+  return extremum_ranges(g, known, n, s, before)();
 }
 
 }  // namespace sheaf::inline v0_1::plan

@@ -11,16 +11,14 @@
 namespace sheaf::inline v0_1::plan {
 
 // Works on one such sum of the stage, if it has many terms.
-bool take_extremum_ranges(graph& g, const facts& known, node_id reduce, stage& s, std::vector<stage>& before,
-                     trust& trusted);
+bool take_extremum_ranges(graph& g, const facts& known, node_id reduce, stage& s, std::vector<stage>& before);
 
 // One whose range is of one size and moves by one element, along any dimension: running blocks of that size, a scan of
 // the extremum and a recurrence of what ties each way.
-bool take_extremum_blocks(graph& g, const facts& known, node_id reduce, stage& s, std::vector<stage>& before,
-                     trust& trusted);
+bool take_extremum_blocks(graph& g, const facts& known, node_id reduce, stage& s, std::vector<stage>& before);
 
 // The position of an extremum over such a range, the first of equals, or the last where the index runs down: the same
 // blocks.
-bool take_position(graph& g, const facts& known, node_id reduce, stage& s, std::vector<stage>& before, trust& trusted);
+bool take_position(graph& g, const facts& known, node_id reduce, stage& s, std::vector<stage>& before);
 
 }  // namespace sheaf::inline v0_1::plan

@@ -16,8 +16,7 @@ struct extremum_sum_of {
   bool own = false;  // mine is known to be the extremum of these keys
 };
 // Puts what it comes to into the stage.
-bool fold_ties(graph& g, const facts& known, const extremum_sum_of& t, stage& s, std::vector<stage>& before,
-               trust& trusted);
+bool fold_ties(graph& g, const facts& known, const extremum_sum_of& t, stage& s, std::vector<stage>& before);
 
 // A range of one size goes with the index beside which the bound one stands in subscripts; perhaps dilated.
 sliding slides(graph& g, node_id reduce, node_id bound);

@@ -8,8 +8,8 @@
 
 namespace sheaf::inline v0_1::plan {
 
-node_id with(graph& g, node_id e, node_id from, node_id to) {
-  replacement put(g);
+node_id with(graph& g, node_id e, node_id from, node_id to, proofs of_loads) {
+  replacement put(g, of_loads);
   put.add(from, to);
   return put(e);
 }
@@ -34,7 +34,7 @@ node_id known_as(graph& g, node_id value, node_id walk, const std::vector<stage>
           known_less_equal(g, g.arg(idx, 0), g.arg(walk, 0)) && known_less_equal(g, g.arg(walk, 1), g.arg(idx, 1));
       const node_id stored = g.arg(made.define, 0);
       if (!reaches || g.type(made.define) != g.type(value) || !names_all(g, stored, made.indices) ||
-          with(g, stored, idx, walk) != value)
+          with(g, stored, idx, walk, proofs::kept) != value)
         continue;
       std::vector<node_id> subscripts = made.indices;
       subscripts[d] = walk;
@@ -62,7 +62,7 @@ bool over_own_range(graph& g, tied& found, node_id bound) {
   const node_id v = bound_indices(g, q)[0];
   if (!known_equal(g, g.arg(v, 0), g.arg(bound, 0)) || !known_equal(g, g.arg(v, 1), g.arg(bound, 1))) return false;
   found.extremum = monoid_of(g, q);
-  return with(g, g.arg(q, 0), v, bound) == found.key;
+  return with(g, g.arg(q, 0), v, bound, proofs::kept) == found.key;
 }
 
 // The keys are extrema over windows all of which hold `mine`.
@@ -71,7 +71,7 @@ bool over_windows_around(graph& g, tied& found, node_id bound) {
   const bound_line from = bound_of(g, r.low, r.over), to = bound_of(g, r.high, r.over);
   if (r.stride != 0 || !from.affine || !to.affine || from.slope != 1 || to.slope != 1 || !cuts_only(g, r)) return false;
   const node_id t = fresh_index(g, bound, r.first, r.last);
-  const node_id q = seen_through(g, with(g, found.key, bound, t));
+  const node_id q = seen_through(g, with(g, found.key, bound, t, proofs::kept));
   if (!is_extremum(g, q)) return false;
   sliding inner = sliding_of(g, q);
   if (inner.over != t || !cuts_only(g, inner)) return false;
@@ -83,10 +83,9 @@ bool over_windows_around(graph& g, tied& found, node_id bound) {
   const auto proven = [&](node_id a, node_id b) { return not_above(g, a, b) || proven_less_equal(g, a, b); };
   if (!proven(with(g, inner.low, t, last), place)) return false;
   if (!proven(plus(g, place, 1), with(g, inner.high, t, first))) return false;
-  trust unused;
-  const walked w = value_along(g, inner, unused);
+  const walked w = value_along(g, inner);
   found.extremum = monoid_of(g, q) == monoid::max ? monoid::min : monoid::max;
-  return with(g, w.value, w.walk, place) == found.mine;
+  return with(g, w.value, w.walk, place, proofs::kept) == found.mine;
 }
 
 }  // namespace

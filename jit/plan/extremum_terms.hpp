@@ -7,6 +7,7 @@
 // fold of pairs (key, sum): a window of such pairs, whose cost does not grow with its size. Shown by
 // tests/jit/ties.cpp.
 #pragma once
+#include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/sliding.hpp>
 
 namespace sheaf::inline v0_1::plan {
@@ -25,7 +26,7 @@ tied extremum_terms_of(graph& g, node_id reduce);
 
 node_id seen_through(graph& g, node_id load);  // what a load of a definition stands for
 bool is_extremum(const graph& g, node_id n);
-node_id with(graph& g, node_id e, node_id from, node_id to);
+node_id with(graph& g, node_id e, node_id from, node_id to, proofs of_loads = proofs::dropped);
 // A stage of `before` that has this value already, read at `walk`; no_node: there is none.
 node_id known_as(graph& g, node_id value, node_id walk, const std::vector<stage>& before);
 

@@ -13,7 +13,7 @@ namespace sheaf::inline v0_1::plan {
 namespace {
 
 // The value as it lies along the range, of the same places as the keys.
-std::optional<walked> values_along(graph& g, const tied& found, node_id walk, trust& trusted) {
+std::optional<walked> values_along(graph& g, const tied& found, node_id walk) {
   const node_id n = found.reduce, bound = bound_indices(g, n)[0];
   const node_id whole = intern_reduce(g, monoid::sum, g.type(n), found.value, found.condition, {bound});
   if (!uses(g, found.value, bound) && !uses(g, found.condition, bound)) {
@@ -22,8 +22,8 @@ std::optional<walked> values_along(graph& g, const tied& found, node_id walk, tr
   }
   const sliding r = sliding_of(g, whole);
   if (r.over != found.keys.over || r.bound != bound || r.stride != found.keys.stride) return std::nullopt;
-  const walked w = value_along(g, r, trusted);
-  return walked{walk, with(g, w.value, w.walk, walk)};
+  const walked w = value_along(g, r);
+  return walked{walk, with(g, w.value, w.walk, walk, proofs::kept)};
 }
 
 // Where an element of the range lies along the keys.
@@ -33,17 +33,14 @@ node_id place_in(graph& g, const sliding& keys) {
 
 // Of an element that holds a reduction: it is stored along the range, and read from there.
 node_id kept_along(graph& g, const facts& known, const tied& found, node_id walk, node_id value, const stage& s,
-                   std::vector<stage>& before, trust& trusted) {
+                   std::vector<stage>& before) {
   node_id materialised = known_as(g, value, walk, before);
   const sliding& r = found.keys;
   stage like = layout_of(g, known, value, s);
   if (!s.indices.empty() && s.indices.back() == r.over) like.vector = walk;
   if (materialised == no_node)
     materialised = stored(g, value, "materialised", like, before, "windows that overlap read it: it is computed once");
-  const node_id here = with(g, materialised, walk, place_in(g, r));
-  trusted.insert(materialised);
-  trusted.insert(here);
-  return here;
+  return proven(g, with(g, materialised, walk, place_in(g, r)));
 }
 
 // sum(a / c) is sum(a) / c where c counts the terms: 0 where there are none.
@@ -63,8 +60,7 @@ node_id without_count(graph& g, node_id n) {
 
 }  // namespace
 
-bool take_extremum_window(graph& g, const facts& known, node_id n, stage& s, std::vector<stage>& before,
-                          trust& trusted) {
+bool take_extremum_window(graph& g, const facts& known, node_id n, stage& s, std::vector<stage>& before) {
   const tied found = extremum_terms_of(g, n);
   if (found.reduce == no_node) return false;
   const auto instead = [&](node_id from, node_id to) {
@@ -75,25 +71,22 @@ bool take_extremum_window(graph& g, const facts& known, node_id n, stage& s, std
   };
   if (const node_id sum = without_count(g, n); sum != n) return instead(n, sum);
   if (holds(g, found.mine, op::reduce)) {
-    const node_id materialised =
-        stored(g, found.mine, "materialised", layout_of(g, known, found.mine, s), before, "ties are compared with it");
-    trusted.insert(materialised);
-    return instead(found.mine, materialised);
+    const stage like = layout_of(g, known, found.mine, s);
+    return instead(found.mine,
+                   proven(g, stored(g, found.mine, "materialised", like, before, "ties are compared with it")));
   }
-  trust own = trusted;
-  const walked keys = value_along(g, found.keys, own);
-  const auto values = values_along(g, found, keys.walk, own);
+  const walked keys = value_along(g, found.keys);
+  const auto values = values_along(g, found, keys.walk);
   if (!values) return false;
   if (!holds(g, keys.value, op::reduce) && !holds(g, values->value, op::reduce))
-    return take_extremum_sums_of_window(g, known, found, keys, values->value, s, before, trusted);
-  trusted.insert(own.begin(), own.end());
+    return take_extremum_sums_of_window(g, known, found, keys, values->value, s, before);
   node_id key = found.key, value = values->value, read = found.value, condition = found.condition;
   if (holds(g, keys.value, op::reduce)) {
-    key = kept_along(g, known, found, keys.walk, keys.value, s, before, trusted);
-    value = with(g, value, keys.value, with(g, key, place_in(g, found.keys), keys.walk));
+    key = kept_along(g, known, found, keys.walk, keys.value, s, before);
+    value = with(g, value, keys.value, with(g, key, place_in(g, found.keys), keys.walk, proofs::kept));
   }
   if (holds(g, value, op::reduce)) {
-    read = kept_along(g, known, found, keys.walk, value, s, before, trusted);
+    read = kept_along(g, known, found, keys.walk, value, s, before);
     condition = truth(g, true);  // what fails it is stored as 0
   }
   const node_id equality = make(g, op::equal, found.mine, key);

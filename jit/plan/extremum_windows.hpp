@@ -6,7 +6,6 @@
 namespace sheaf::inline v0_1::plan {
 
 // Works on one such sum of the stage: what its elements are made of is stored first, so that each is computed once.
-bool take_extremum_window(graph& g, const facts& known, node_id reduce, stage& s, std::vector<stage>& before,
-                          trust& trusted);
+bool take_extremum_window(graph& g, const facts& known, node_id reduce, stage& s, std::vector<stage>& before);
 
 }  // namespace sheaf::inline v0_1::plan

@@ -20,10 +20,10 @@ bool reads(const graph& g, node_id root, const stage& writer) {
 }
 
 // The reader's leading index under the writer's name, so that values can be shared.
-void rename_parallel(graph& g, stage& s, node_id to, trust& trusted) {
-  replacement put(g);
+void rename_parallel(graph& g, stage& s, node_id to) {
+  replacement put(g, proofs::kept);
   put.rename(s.parallel, to);
-  replace_in_roots(g, s, put, trusted);
+  replace_in_roots(s, put);
 }
 
 bool uses_index(const graph& g, const stage& s, node_id idx) {
@@ -43,7 +43,7 @@ bool share_slices(const graph& g, const program_plan& plan, const kernel_plan& k
   return true;
 }
 
-bool may_join(graph& g, const program_plan& plan, const kernel_plan& k, stage& s, trust& trusted) {
+bool may_join(graph& g, const program_plan& plan, const kernel_plan& k, stage& s) {
   const stage& leader = plan.stages[static_cast<std::size_t>(k.stages.front())];
   if (leader.where == place::check || s.where == place::check || leader.asked != s.asked ||
       leader.promised != s.promised || leader.when != s.when)
@@ -57,7 +57,7 @@ bool may_join(graph& g, const program_plan& plan, const kernel_plan& k, stage& s
   stage renamed = s;
   if (k.parallel != s.parallel) {
     if (!same_range(g, k.parallel, s.parallel) || uses_index(g, s, k.parallel)) return false;
-    rename_parallel(g, renamed, k.parallel, trusted);
+    rename_parallel(g, renamed, k.parallel);
   }
   for (const int other : k.stages) {
     const stage& writer = plan.stages[static_cast<std::size_t>(other)];
@@ -233,7 +233,7 @@ void place_stages(graph& g, const facts& known, program_plan& plan) {
       continue;
     }
     const bool apart = known.call().overrides.fusion == fusion::off;
-    while (k < plan.kernels.size() && (apart || !may_join(g, plan, plan.kernels[k], s, plan.trusted))) ++k;
+    while (k < plan.kernels.size() && (apart || !may_join(g, plan, plan.kernels[k], s))) ++k;
     home[i] = k;
     if (k < plan.kernels.size()) {
       plan.kernels[k].stages.push_back(static_cast<int>(i));

@@ -21,11 +21,11 @@ bool is_ready(const stage& s) {
 
 class materialising {
  public:
-  materialising(graph& g, const facts& known, trust& trusted) : g_(g), known_(known), trusted_(trusted) {}
+  materialising(graph& g, const facts& known) : g_(g), known_(known) {}
 
   void add(stage s) {
     if (is_ready(s)) return done_.push_back(std::move(s));
-    s.body = narrowed(g_, s.body, trusted_);
+    s.body = narrowed(g_, s.body);
     while (applied_rule(s))
       ;
     if (s.how != way::tiles)
@@ -51,7 +51,7 @@ class materialising {
     schedule(g_, known_, s);
     if (s.how == way::tiles) return false;
     const std::size_t count = done_.size();
-    context c{g_, known_, done_, trusted_};
+    context c{g_, known_, done_};
     const rule* fired = apply_rules(c, s);
     if (fired == nullptr) return false;
     s.rules.push_back(fired->name);
@@ -75,14 +75,13 @@ class materialising {
 
   graph& g_;
   const facts& known_;
-  trust& trusted_;
   std::vector<stage> done_;
 };
 
 }  // namespace
 
-void materialise(graph& g, const facts& known, std::vector<stage>& stages, trust& trusted) {
-  materialising all(g, known, trusted);
+void materialise(graph& g, const facts& known, std::vector<stage>& stages) {
+  materialising all(g, known);
   for (stage& s : stages) all.add(std::move(s));
   stages = all.result();
 }

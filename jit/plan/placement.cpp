@@ -116,7 +116,7 @@ bool take_from_scatter(graph& g, const facts& known, stage& s, std::vector<stage
 
 }  // namespace
 
-bool take_split(graph& g, const facts& known, stage& s, std::vector<stage>& before, trust& trusted) {
+bool take_split(graph& g, const facts& known, stage& s, std::vector<stage>& before) {
   if (s.how != way::map) return false;
   const auto all = reductions_in(g, s.body);
   for (const node_id n : all) {
@@ -131,7 +131,7 @@ bool take_split(graph& g, const facts& known, stage& s, std::vector<stage>& befo
     if (s.vector != no_node && outer.has(g.ordinal(s.vector)))
       tasks /= std::min<double>(s.lanes, known.trips(s.vector));
     if (tasks >= known.tasks(enough_tasks) && !walks_columns(g, known, s, n)) continue;
-    const node_id whole = split(g, known, n, s, before, trusted);
+    const node_id whole = split(g, known, n, s, before);
     if (whole == no_node) continue;
     replace_in(g, s, n, whole);
     return true;

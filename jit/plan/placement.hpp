@@ -11,6 +11,6 @@ bool take_misplaced(graph& g, const facts& known, stage& s, std::vector<stage>& 
 // another order or with other lanes, so it is stored once.
 bool take_ties(graph& g, stage& s, std::vector<stage>& before);
 // A reduction over much data to few results is split. See split.hpp.
-bool take_split(graph& g, const facts& known, stage& s, std::vector<stage>& before, trust& trusted);
+bool take_split(graph& g, const facts& known, stage& s, std::vector<stage>& before);
 
 }  // namespace sheaf::inline v0_1::plan

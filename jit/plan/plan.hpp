@@ -281,9 +281,6 @@ struct check {
   int ordinal = -1;             // among the check slots; uniform: none
 };
 
-// Loads that a check vouches for: they need no bounds test of their own.
-using trust = std::unordered_set<node_id>;
-
 // Which stages read which, by what they store. One walk a stage; true as long as no stage reads more.
 class read_table {
  public:
@@ -307,7 +304,6 @@ struct program_plan {
   std::vector<kernel_plan> kernels;
   std::vector<check> checks;
   read_table reads;  // once stages are grouped
-  trust trusted;
   // by reduction: the same under an index that its surroundings don't bind
   std::unordered_map<node_id, node_id> renamed;
 };

@@ -54,11 +54,9 @@ void for_each_root(Stage& s, Visit&& visit) {
 }
 
 // One index or value in another's place, everywhere in a stage.
-inline void replace_in_roots(graph& g, stage& s, replacement& put, trust& trusted) {
+inline void replace_in_roots(stage& s, replacement& put) {
   for_each_root(s, [&](node_id& n, root_kind what) {
-    if (what == root_kind::made) return;
-    if (what != root_kind::index) trust_alike(g, n, put, trusted);
-    n = put(n);
+    if (what != root_kind::made) n = put(n);
   });
 }
 

@@ -83,10 +83,10 @@ class sharing {
         continue;
       if (c.rows.part != s.rows.part) {
         if (mentions(g_, s, c.rows.part) || mentions(g_, s, c.rows.block)) continue;
-        replacement put(g_);
+        replacement put(g_, proofs::kept);
         put.rename(s.rows.part, c.rows.part);
         put.rename(s.rows.block, c.rows.block);
-        replace_in_roots(g_, s, put, plan_.trusted);
+        replace_in_roots(s, put);
         s.rows = c.rows;
       }
       c.partials.push_back(i);
@@ -191,9 +191,9 @@ class sharing {
       stage& s = at(i);
       if (mentions(g_, s, c.rows.part)) continue;
       const node_id row = s.loops.front();
-      replacement put(g_);
+      replacement put(g_, proofs::kept);
       put.rename(row, c.rows.part);
-      replace_in_roots(g_, s, put, plan_.trusted);
+      replace_in_roots(s, put);
       s.loops.insert(s.loops.begin(), c.rows.block);
       s.rows = c.rows;
       s.parallel = c.rows.block;
@@ -244,9 +244,9 @@ class sharing {
       if (lane == no_node) return false;
       if (s.indices.front() != c.rows.block) return false;
       if (lane != s.indices.back()) {
-        replacement put(g_);
+        replacement put(g_, proofs::kept);
         put.rename(s.indices.back(), lane);
-        replace_in_roots(g_, s, put, plan_.trusted);
+        replace_in_roots(s, put);
       }
       s.vector = lane;
       s.lanes = lanes;

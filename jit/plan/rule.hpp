@@ -11,7 +11,6 @@ struct context {
   graph& g;
   const facts& known;
   std::vector<stage>& stages;
-  trust& trusted;
 };
 
 // A reduction in the body of a stage. Its range along an outer index is analysed once, when a rule first asks.

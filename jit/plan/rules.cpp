@@ -23,8 +23,8 @@ namespace {
 // A rule on a stage, and one on a reduction, of what the files of the algorithms offer.
 template <auto take>
 bool on_stage(context& c, stage& s) {
-  if constexpr (requires { take(c.g, c.known, s, c.stages, c.trusted); })
-    return take(c.g, c.known, s, c.stages, c.trusted);
+  if constexpr (requires { take(c.g, c.known, s, c.stages); })
+    return take(c.g, c.known, s, c.stages);
   else if constexpr (requires { take(c.g, c.known, s, c.stages); })
     return take(c.g, c.known, s, c.stages);
   else
@@ -32,10 +32,10 @@ bool on_stage(context& c, stage& s) {
 }
 template <auto take>
 bool on_reduction(context& c, stage& s, site& at) {
-  if constexpr (std::is_same_v<decltype(take(c.g, c.known, at.node, s, c.stages, c.trusted)), bool>) {
-    return take(c.g, c.known, at.node, s, c.stages, c.trusted);
+  if constexpr (std::is_same_v<decltype(take(c.g, c.known, at.node, s, c.stages)), bool>) {
+    return take(c.g, c.known, at.node, s, c.stages);
   } else {
-    const node_id instead = take(c.g, c.known, at.node, s, c.stages, c.trusted);
+    const node_id instead = take(c.g, c.known, at.node, s, c.stages);
     if (instead == no_node) return false;
     replace_in(c.g, s, at.node, instead);
     return true;

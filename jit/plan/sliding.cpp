@@ -252,13 +252,11 @@ sliding dilated_along(graph& g, node_id n, node_id t, node_id u) {
   return r;
 }
 
-walked value_along(graph& g, const sliding& r, trust& trusted) {
+walked value_along(graph& g, const sliding& r) {
   const node_id n = r.reduce, walk = fresh_index(g, r.bound, r.first, r.last);
-  replacement put(g);
+  replacement put(g, proofs::kept);
   for (const auto& m : r.meetings) put.add(m.node, make(g, op::add, walk, m.rest));
   node_id value = put(g.arg(n, 0)), condition = put(g.arg(n, 1));
-  trust_alike(g, g.arg(n, 0), put, trusted);
-  trust_alike(g, g.arg(n, 1), put, trusted);
   std::vector<node_id> rest;
   for (const node_id idx : bound_indices(g, n))
     if (idx != r.bound) rest.push_back(idx);

@@ -33,7 +33,7 @@ struct walked {
   node_id walk;   // s, a new index over [first, last)
   node_id value;  // in s, without t; the identity where the reduction's condition fails
 };
-walked value_along(graph& g, const sliding& r, trust& trusted);
+walked value_along(graph& g, const sliding& r);
 
 // A range bound as `slope * t + rest`, less the constants that limit it.
 // How many places a window has that is not cut at the ends; 0: not known, or not always the same.

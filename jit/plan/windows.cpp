@@ -85,20 +85,18 @@ struct elements {
 };
 
 // The reduction n becomes the stage if nothing else is in it, else a stage of its own.
-bool as_stage(graph& g, const sliding& r, node_id n, stage& s, std::vector<stage>& before, trust& trusted) {
+bool as_stage(graph& g, const sliding& r, node_id n, stage& s, std::vector<stage>& before) {
   const bool last = !s.indices.empty() && s.indices.back() == r.over;
   if (last && reductions_in(g, s.body) == 1) return true;
   stage like = s;
   like.vector = r.over;
-  const node_id found = stored(g, n, "windowed", like, before, "a window inside an expression");
-  trusted.insert(found);
   replacement put(g);
-  put.add(n, found);
+  put.add(n, proven(g, stored(g, n, "windowed", like, before, "a window inside an expression")));
   s.body = put(s.body);
   return false;
 }
 
-void fill(graph& g, const sliding& r, node_id n, const elements& e, const trust& own, stage& s, trust& trusted) {
+void fill(graph& g, const sliding& r, node_id n, const elements& e, stage& s) {
   window_form& f = s.window;
   f.reduce = n;
   f.width = width_of(g, r);
@@ -112,14 +110,12 @@ void fill(graph& g, const sliding& r, node_id n, const elements& e, const trust&
   const node_id inside =
       cut ? conjunction(g, make(g, op::less_equal, r.first, f.around), make(g, op::less, f.around, r.last))
           : truth(g, true);
-  trust walked_trust = own;
   const auto along = [&](node_id value, node_id none, node_id& guarded) {
-    replacement walks(g), around(g);
+    replacement walks(g, proofs::kept), around(g);
     walks.add(e.walk, f.walk);
     around.add(e.walk, f.around);
     guarded = make(g, op::select, inside, around(value), none);
     const node_id result = walks(value);
-    trust_alike(g, value, walks, walked_trust);
     return result;
   };
   if (e.key == no_node) {
@@ -130,7 +126,6 @@ void fill(graph& g, const sliding& r, node_id n, const elements& e, const trust&
     f.mine = e.mine;
     f.extremum = e.fold;
   }
-  trusted.insert(walked_trust.begin(), walked_trust.end());
   f.ahead = make(g, op::add, bound_of(g, r.high, r.over).rest, integer(g, -1));
   shape(f, s, e.fold);
   s.how = way::window;
@@ -143,7 +138,7 @@ void fill(graph& g, const sliding& r, node_id n, const elements& e, const trust&
 
 }  // namespace
 
-bool take_window(graph& g, const facts& known, const sliding& r, stage& s, std::vector<stage>& before, trust& trusted) {
+bool take_window(graph& g, const facts& known, const sliding& r, stage& s, std::vector<stage>& before) {
   if (!fits(g, known, r, width_of(g, r))) return false;
   if (const node_id sum = without_divisor(g, r.reduce); sum != r.reduce) {
     replacement put(g);
@@ -151,12 +146,11 @@ bool take_window(graph& g, const facts& known, const sliding& r, stage& s, std::
     s.body = put(s.body);
     return true;
   }
-  trust own = trusted;
-  const walked w = value_along(g, r, own);
+  const walked w = value_along(g, r);
   if (holds(g, w.value, op::reduce) || !g.free[w.value].has(g.ordinal(w.walk)) ||
       !lies_along(g, known, w.value, w.walk))
     return false;
-  if (!as_stage(g, r, r.reduce, s, before, trusted)) return true;
+  if (!as_stage(g, r, r.reduce, s, before)) return true;
   s.window.type = held(g.type(r.reduce));
   // Twice the arithmetic, which memory leaves time for; only the result is rounded.
   const std::int64_t width = width_of(g, r);
@@ -164,17 +158,17 @@ bool take_window(graph& g, const facts& known, const sliding& r, stage& s, std::
       width <= summed_in_f64)
     s.window.type = element::f64;
   const node_id value = cast_to(g, s.window.type, w.value);
-  fill(g, r, r.reduce, {w.walk, value, no_node, no_node, monoid_of(g, r.reduce)}, own, s, trusted);
+  fill(g, r, r.reduce, {w.walk, value, no_node, no_node, monoid_of(g, r.reduce)}, s);
   return true;
 }
 
 bool take_extremum_sums_of_window(graph& g, const facts& known, const tied& t, const walked& keys, node_id value,
-                                  stage& s, std::vector<stage>& before, trust& trusted) {
+                                  stage& s, std::vector<stage>& before) {
   const sliding& r = t.keys;
   const std::int64_t width = width_of(g, r);
   if (!fits(g, known, r, width) || !lies_along(g, known, keys.value, keys.walk)) return false;
   if (g.free[value].has(g.ordinal(keys.walk)) && !lies_along(g, known, value, keys.walk)) return false;
-  if (!as_stage(g, r, t.reduce, s, before, trusted)) return true;
+  if (!as_stage(g, r, t.reduce, s, before)) return true;
   window_form& f = s.window;
   f.key_type = held(g.type(t.key));
   f.type = held(g.type(t.reduce));
@@ -184,8 +178,7 @@ bool take_extremum_sums_of_window(graph& g, const facts& known, const tied& t, c
   if (f.type == element::i64 && is_constant(g, value)) f.type = element::i32;
   const elements e{keys.walk, cast_to(g, f.type, value), cast_to(g, f.key_type, keys.value),
                    cast_to(g, f.key_type, t.mine), t.extremum};
-  trust own = trusted;
-  fill(g, r, t.reduce, e, own, s, trusted);
+  fill(g, r, t.reduce, e, s);
   return true;
 }
 

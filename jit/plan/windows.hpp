@@ -7,9 +7,9 @@
 namespace sheaf::inline v0_1::plan {
 
 // The stage becomes a window if `r` is the only reduction in it; else r's becomes a stage. False: neither.
-bool take_window(graph& g, const facts& known, const sliding& r, stage& s, std::vector<stage>& before, trust& trusted);
+bool take_window(graph& g, const facts& known, const sliding& r, stage& s, std::vector<stage>& before);
 // The same for the ties of windows, whose keys and values lie along `keys.walk`. False: it does not fit.
 bool take_extremum_sums_of_window(graph& g, const facts& known, const tied& t, const walked& keys, node_id value,
-                                  stage& s, std::vector<stage>& before, trust& trusted);
+                                  stage& s, std::vector<stage>& before);
 
 }  // namespace sheaf::inline v0_1::plan

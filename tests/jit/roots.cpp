@@ -36,8 +36,7 @@ TEST(roots, are_all_renamed) {
   const node_id u = plan::fresh_index(p.g, p.t, integer(p.g, 0), integer(p.g, 8));
   plan::replacement put(p.g);
   put.rename(p.t, u);
-  plan::trust trusted;
-  plan::replace_in_roots(p.g, s, put, trusted);
+  plan::replace_in_roots(s, put);
   const node_id renamed = load(p.g, p.offsets, &u, 1);
   for (const node_id idx : {s.parallel, s.slices.slice, s.tiles.slice}) EXPECT_EQ(u, idx);
   for (const node_id n : {s.body, s.order_when, s.slices.low, s.tiles.begin}) EXPECT_EQ(renamed, n);
