@@ -68,8 +68,8 @@ slices_form slices_in(graph& g, const facts& known, const stage& s) {
   return found;
 }
 
-node_id many(graph& g, const facts& known, const stage& s, node_id low, node_id high, node_id rows,
-             const index_set& slice, std::vector<stage>& before) {
+node_id many(const context& c, const stage& s, node_id low, node_id high, node_id rows, const index_set& slice) {
+  const auto& [g, known, before] = c;
   const node_id length = make(g, op::maximum, make(g, op::sub, high, low), integer(g, 0));
   const auto bound = indices_of(g, slice);
   const node_id all = intern_reduce(g, monoid::sum, element::i64, length, truth(g, true), bound);
@@ -120,20 +120,20 @@ class radix_of {
 
 class levels {
  public:
-  levels(graph& g, const facts& known, const stage& s, const slices_form& f, std::vector<stage>& before)
-      : g_(g),
-        known_(known),
+  levels(const context& c, const stage& s, const slices_form& f)
+      : g_(c.g),
+        known_(c.known),
         s_(s),
         f_(f),
-        before_(before),
-        fold_(monoid_of(g, f.reduce)),
-        radix_(g, known) {}
+        before_(c.before),
+        fold_(monoid_of(c.g, f.reduce)),
+        radix_(c.g, c.known) {}
 
   node_id deep() const { return deep_; }
 
   node_id operator()() {
     const node_id low = g_.arg(f_.t, 0), high = g_.arg(f_.t, 1);
-    deep_ = many(g_, known_, s_, low, high, f_.rows, f_.slice, before_);
+    deep_ = many({g_, known_, before_}, s_, low, high, f_.rows, f_.slice);
     node_id value = g_.arg(f_.reduce, 0), t = f_.t, rows = f_.rows, result = no_node;
     // The first table has at most an entry a slice: it takes no more memory than the result.
     if (known_.call().force_for_tests) radix_.number = 4;
@@ -193,14 +193,14 @@ class levels {
 // A range scatter scatter as tables and edges, each a stage.
 class scatter {
  public:
-  scatter(graph& g, const facts& known, stage& s, const slice_lists& l, std::vector<stage>& before)
-      : g_(g), known_(known), s_(s), l_(l), before_(before), radix_(g, known) {}
+  scatter(const context& c, stage& s, const slice_lists& l)
+      : g_(c.g), known_(c.known), s_(s), l_(l), before_(c.before), radix_(c.g, c.known) {}
 
   void operator()() {
     index_set slice;
     slice.insert(g_.ordinal(l_.slice));
     const node_id rows = g_.arg(l_.owned, 1);
-    deep_ = many(g_, known_, s_, l_.low, l_.high, rows, slice, before_);
+    deep_ = many({g_, known_, before_}, s_, l_.low, l_.high, rows, slice);
     const edges e = radix_.rows(l_.low, l_.high, deep_);
     s_.base = table(l_.owned, rows, radix_.entries(radix_.up(e.from), radix_.down(e.to)));
     s_.base_when = deep_;
@@ -257,7 +257,8 @@ class scatter {
 
 }  // namespace
 
-bool scatter_block_tree(graph& g, const facts& known, stage& s, std::vector<stage>& before) {
+bool scatter_block_tree(const context& c, stage& s) {
+  const auto& [g, known, before] = c;
   if (not_by_tables(known) || s.how != way::range_scatter || s.reads_block_tree || s.swept || g[s.body].count != 3 ||
       row(g.type(s.body)).bytes < 4)
     return false;
@@ -282,18 +283,19 @@ bool scatter_block_tree(graph& g, const facts& known, stage& s, std::vector<stag
       by_tables(known) || (!known.for_groups() && known.trips(l.slice) >= least_slices &&
                            static_cast<double>(rows.value_or(0)) >= least_rows && known.trips(all) >= least_elements);
   if (!rows || *rows < 1 || (!enough && !known.call().force_for_tests)) return false;
-  scatter(g, known, s, l, before)();
+  scatter(c, s, l)();
   s.reasons.push_back(
       "slices may overlap: added to a block tree if they have more rows than twice the result and " +
       std::to_string(rows_of_a_slice) + " a slice, else row by row");
   return true;
 }
 
-bool take_block_tree(graph& g, const facts& known, stage& s, std::vector<stage>& before) {
+bool take_block_tree(const context& c, stage& s) {
+  const auto& [g, known, before] = c;
   if (not_by_tables(known) || s.how != way::map || s.reads_block_tree || s.swept) return false;
   const slices_form f = slices_in(g, known, s);
   if (f.reduce == no_node) return false;
-  levels made(g, known, s, f, before);
+  levels made(c, s, f);
   const node_id folded = made();
   replacement put(g);
   put.add(f.reduce, folded);

@@ -163,7 +163,7 @@ read_table::read_table(const graph& g, const std::vector<stage>& stages) {
     auto& direct = direct_[s.define];
     for_each_root(s, [&](node_id root, root_kind what) {
       if (what == root_kind::made) direct.insert(root);
-      if (what == root_kind::made || what == root_kind::index) return;
+      if (what != root_kind::read) return;
       for_each_node(g, root, [&](node_id n) {
         if (g.kind(n) == op::load && g.kind(g.arg(n, 0)) == op::define) direct.insert(g.arg(n, 0));
       });

@@ -51,7 +51,7 @@ class materialising {
     schedule(g_, known_, s);
     if (s.how == way::tiles) return false;
     const std::size_t count = done_.size();
-    context c{g_, known_, done_};
+    context c = around();
     const rule* fired = apply_rules(c, s);
     if (fired == nullptr) return false;
     s.rules.push_back(fired->name);
@@ -69,9 +69,11 @@ class materialising {
     if (take_stencil(g_, known_, s)) s.rules.push_back("unrolled stencil");
     if (s.how != way::map) schedule(g_, known_, s);
     const bool atomic = take_atomic(g_, known_, s);
-    if (!atomic && (list_slices(g_, known_, s, done_) || list_updates(g_, known_, s, done_))) schedule(g_, known_, s);
+    if (!atomic && (list_slices(around(), s) || list_updates(around(), s))) schedule(g_, known_, s);
     done_.push_back(std::move(s));
   }
+
+  context around() { return {g_, known_, done_}; }
 
   graph& g_;
   const facts& known_;

@@ -242,6 +242,13 @@ struct stage {
   std::vector<std::string> reasons;
 };
 
+// What rules and algorithms work with. What they store becomes a stage at the end of `before`, before the one at hand.
+struct context {
+  graph& g;
+  const facts& known;
+  std::vector<stage>& before;
+};
+
 // Another kernel's loop of tasks is run interleaved with this one's, see `interleaved.hpp`.
 struct interleaving {
   int with = -1;                // none

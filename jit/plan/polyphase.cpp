@@ -69,7 +69,8 @@ phases phases_of(graph& g, const sliding& r) {
   return l;
 }
 
-node_id take_polyphase(graph& g, const facts& known, node_id n, const stage& s, std::vector<stage>& before) {
+node_id take_polyphase(const context& c, node_id n, const stage& s) {
+  const auto& [g, known, before] = c;
   const sliding r = worth_it(g, known, n);
   if (r.over == no_node) return no_node;
   const monoid fold = monoid_of(g, n);

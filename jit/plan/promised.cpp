@@ -54,7 +54,7 @@ class marking {
     const stage& s = stages_[i];
     bool all = true;
     for_each_root(s, [&](node_id n, root_kind what) {
-      all = all && (what == root_kind::index || what == root_kind::made || reads_promised(n));
+      all = all && (what != root_kind::read || reads_promised(n));
     });
     if (!all) return false;
     for (std::size_t j = 0; j < i; ++j)

@@ -249,7 +249,8 @@ void share_exponentials(graph& g, stage& s, const slice_lists& l) {
 
 // Reductions over the slice itself are computed where its rows are written, while they are in the cache; a task that
 // begins within a slice does so again. Of a long slice they are stored before: no range is walked for both.
-bool compute_in_place(graph& g, const facts& known, stage& s, std::vector<stage>& before) {
+bool compute_in_place(const context& c, stage& s) {
+  const auto& [g, known, before] = c;
   const slice_lists l = bounds_of(g, s);
   if (l.low == no_node || l.high == no_node) return false;
   inline_definitions(g, s, l, before);
@@ -280,11 +281,12 @@ bool compute_in_place(graph& g, const facts& known, stage& s, std::vector<stage>
 
 }  // namespace
 
-bool take_per_slice(graph& g, const facts& known, stage& s, std::vector<stage>& before) {
+bool take_per_slice(const context& c, stage& s) {
+  const auto& [g, known, before] = c;
   if (s.how != way::range_scatter || bound_indices(g, s.body).size() != 1) return false;
   if (!s.slices.sought) {
     s.slices.sought = true;
-    if (compute_in_place(g, known, s, before)) return true;
+    if (compute_in_place(c, s)) return true;
   }
   node_id inner = no_node;
   for (const node_id n : reductions_within(g, s.body)) {
@@ -322,14 +324,16 @@ stage lists_stage(graph& g, const facts& known, const slice_lists& l) {
 }
 
 // On a GPU all threads make a list, if that is not a matter of a few slices.
-void sort_slices(graph& g, const facts& known, stage& lists, std::vector<stage>& done) {
+void sort_slices(const context& c, stage& lists) {
+  const auto& [g, known, done] = c;
   constexpr double sorted_from = 64;
   const slice_lists& l = lists.slices;
   if (!known.call().gpu || (!known.call().force_for_tests && known.trips(l.slice) < sorted_from)) return;
-  sort_on_device(g, known, lists, {.outer = l.slice, .room = trips_of(g, l.slice), .keys = chunks_of(g, l)}, done);
+  sort_on_device(c, lists, {.outer = l.slice, .room = trips_of(g, l.slice), .keys = chunks_of(g, l)});
 }
 
-bool list_slices(graph& g, const facts& known, stage& s, std::vector<stage>& done) {
+bool list_slices(const context& c, stage& s) {
+  const auto& [g, known, done] = c;
   if (s.how != way::range_scatter || s.slices.array != no_node) return false;
   const auto bound = bound_indices(g, s.body);
   index_set all = set_of(g, s.indices);
@@ -371,7 +375,7 @@ bool list_slices(graph& g, const facts& known, stage& s, std::vector<stage>& don
   }
   stage lists = lists_stage(g, known, l);
   lists.when = s.when;
-  sort_slices(g, known, lists, done);
+  sort_slices(c, lists);
   l.array = lists.define, l.size_optimised = s.slices.size_optimised, l.sought = s.slices.sought;
   s.slices = l;
   s.reasons.push_back("a task walks the slices that meet its rows, and writes each row once");

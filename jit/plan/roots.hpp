@@ -8,7 +8,7 @@ namespace sheaf::inline v0_1::plan {
 
 enum class root_kind : std::uint8_t {
   read,   // is evaluated when the stage runs: it runs after what this loads
-  form,   // a part of what is read as the stage's form names it, or what it may become: counted once, it is read too
+  form,   // a part of what is read, as the stage's form names it, or of what another stage of that form reads
   index,  // of a loop
   made,   // the definition of a tensor that the stage reads or writes without a load
 };
@@ -30,8 +30,8 @@ void for_each_root(Stage& s, Visit&& visit) {
   each(root_kind::index, s.scan.walk, s.scan.block_index);
   each(root_kind::form, s.moving.centre, s.moving.body, s.moving.moved);
   each(root_kind::index, s.moving.last);
-  each(root_kind::form, s.window.reduce, s.window.value, s.window.around, s.window.guarded, s.window.first, s.window.last,
-       s.window.ahead, s.window.key, s.window.guarded_key, s.window.mine);
+  each(root_kind::form, s.window.reduce, s.window.value, s.window.around, s.window.guarded, s.window.first,
+       s.window.last, s.window.ahead, s.window.key, s.window.guarded_key, s.window.mine);
   each(root_kind::index, s.window.walk);
   each(root_kind::form, s.sweep.low, s.sweep.high, s.sweep.value, s.sweep.again, s.sweep.result, s.sweep.finished);
   each(root_kind::index, s.sweep.slice, s.sweep.rows, s.sweep.walk);
@@ -48,7 +48,8 @@ void for_each_root(Stage& s, Visit&& visit) {
   each(root_kind::form, s.sort.room, s.sort.keys);
   each(root_kind::index, s.sort.outer);
   each(root_kind::made, s.sort.memory);
-  each(root_kind::form, s.tiles.reduce, s.tiles.low, s.tiles.high, s.tiles.value, s.tiles.mine, s.tiles.begin, s.tiles.end);
+  each(root_kind::form, s.tiles.reduce, s.tiles.low, s.tiles.high, s.tiles.value, s.tiles.mine, s.tiles.begin,
+       s.tiles.end);
   each(root_kind::index, s.tiles.slice, s.tiles.walk, s.tiles.columns);
   each(root_kind::made, s.tiles.firsts, s.tiles.parts);
 }

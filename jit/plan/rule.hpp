@@ -6,13 +6,6 @@
 
 namespace sheaf::inline v0_1::plan {
 
-// What a rule works with. What it stores becomes a stage at the end of `stages`, before the one at hand.
-struct context {
-  graph& g;
-  const facts& known;
-  std::vector<stage>& stages;
-};
-
 // A reduction in the body of a stage. Its range along an outer index is analysed once, when a rule first asks.
 class site {
  public:

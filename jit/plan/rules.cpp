@@ -23,19 +23,21 @@ namespace {
 // A rule on a stage, and one on a reduction, of what the files of the algorithms offer.
 template <auto take>
 bool on_stage(context& c, stage& s) {
-  if constexpr (requires { take(c.g, c.known, s, c.stages); })
-    return take(c.g, c.known, s, c.stages);
-  else if constexpr (requires { take(c.g, c.known, s, c.stages); })
-    return take(c.g, c.known, s, c.stages);
+  return take(c, s);
+}
+template <auto take>
+node_id taken(context& c, stage& s, node_id n) {
+  if constexpr (requires { take(c, n, s); })
+    return take(c, n, s);
   else
-    return take(c.g, s, c.stages);
+    return take(c.g, c.known, n, s, c.before);
 }
 template <auto take>
 bool on_reduction(context& c, stage& s, site& at) {
-  if constexpr (std::is_same_v<decltype(take(c.g, c.known, at.node, s, c.stages)), bool>) {
-    return take(c.g, c.known, at.node, s, c.stages);
+  if constexpr (requires { { take(c.g, c.known, at.node, s, c.before) } -> std::same_as<bool>; }) {
+    return take(c.g, c.known, at.node, s, c.before);
   } else {
-    const node_id instead = take(c.g, c.known, at.node, s, c.stages);
+    const node_id instead = taken<take>(c, s, at.node);
     if (instead == no_node) return false;
     replace_in(c.g, s, at.node, instead);
     return true;

@@ -309,43 +309,43 @@ bool separate_factors(context& c, stage& s, site& at) {
 
 bool scan_maps(context& c, stage& s, site& at) {
   if (kind_of(c.g, at) != range_kind::running || !folds_maps(c.g, at.node)) return false;
-  return put_in(c, s, at, take_chain(c.g, c.known, at.range(), s, c.stages));
+  return put_in(c, s, at, take_chain(c.g, c.known, at.range(), s, c.before));
 }
 
 bool scan_of_what_follows(context& c, stage& s, site& at) {
   if (at.node != s.body || kind_of(c.g, at) != range_kind::running || folds_maps(c.g, at.node)) return false;
   return is_later(c.g, c.known, at.range()) &&
-         put_in(c, s, at, make_later(c.g, c.known, at.range(), s, c.stages));
+         put_in(c, s, at, make_later(c.g, c.known, at.range(), s, c.before));
 }
 
 bool scan(context& c, stage& s, site& at) {
   if (kind_of(c.g, at) != range_kind::running || folds_maps(c.g, at.node)) return false;
   if (at.node == s.body) {
-    make_scan(c.g, c.known, s, at.range(), c.stages);
+    make_scan(c.g, c.known, s, at.range(), c.before);
     return true;
   }
   const stage like = layout_of(c.g, c.known, at.node, s);
-  return put_in(c, s, at, proven(c.g, stored(c.g, at.node, "scanned", like, c.stages, "a scan inside an expression")));
+  return put_in(c, s, at, proven(c.g, stored(c.g, at.node, "scanned", like, c.before, "a scan inside an expression")));
 }
 
 bool look_up_scan(context& c, stage& s, site& at) {
   const range_kind kind = kind_of(c.g, at);
   if (kind != range_kind::growing && kind != range_kind::shrinking) return false;
   const bool backward = kind == range_kind::shrinking;
-  return put_in(c, s, at, make_lookup(c.g, c.known, at.range(), backward, s, c.stages));
+  return put_in(c, s, at, make_lookup(c.g, c.known, at.range(), backward, s, c.before));
 }
 
 bool window_in_one_pass(context& c, stage& s, site& at) {
   if (kind_of(c.g, at) != range_kind::window) return false;
   if (folds_tuple(c.g, at.node) || in_order(c.g, monoid_of(c.g, at.node))) return false;
-  return take_window(c.g, c.known, at.range(), s, c.stages);
+  return take_window(c.g, c.known, at.range(), s, c.before);
 }
 
 bool window_of_two_scans(context& c, stage& s, site& at) {
   if (kind_of(c.g, at) != range_kind::window) return false;
   const std::int64_t width = width_of(c.g, at.range());
   if (width <= 0 || !pays(c.g, c.known, at.range(), width)) return false;
-  return put_in(c, s, at, make_window(c.g, c.known, at.range(), width, s, c.stages));
+  return put_in(c, s, at, make_window(c.g, c.known, at.range(), width, s, c.before));
 }
 
 }  // namespace sheaf::inline v0_1::plan

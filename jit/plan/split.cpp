@@ -59,8 +59,8 @@ row_blocks blocks_of(graph& g, node_id n, node_id cut, std::int64_t block) {
 
 class splitting {
  public:
-  splitting(graph& g, const facts& known, node_id n, const stage& s, std::vector<stage>& before)
-      : g_(g), known_(known), n_(n), s_(s), before_(before), bound_(bound_indices(g, n)) {}
+  splitting(const context& c, node_id n, const stage& s)
+      : g_(c.g), known_(c.known), n_(n), s_(s), before_(c.before), bound_(bound_indices(c.g, n)) {}
 
   node_id operator()() {
     if (!choose()) return no_node;
@@ -260,7 +260,7 @@ class splitting {
       put.add(use, earlier(g_, use));
       before = put(own);
     }
-    replacement put(g_);
+    replacement put(g_, proofs::kept);
     put.add(cut_, rows.part);
     const node_id body = put(about(after)), always = truth(g_, true);
     m.body = g_.type(part) != g_.type(body) ? narrow_sum(body, always, {rows.part})
@@ -306,7 +306,7 @@ class splitting {
 
   // What a stage before stores, as it is computed.
   node_id seen(node_id n) {
-    replacement put(g_, proofs::kept);
+    replacement put(g_);
     for (const stage& made : before_) {
       if (g_.kind(n) != op::load || made.define != g_.arg(n, 0) || made.how != way::map) continue;
       for (std::size_t d = 0; d < made.indices.size(); ++d)
@@ -372,11 +372,12 @@ bool may_split_position(graph& g, const facts& known, node_id n, const stage& s)
 
 }  // namespace
 
-node_id split(graph& g, const facts& known, node_id n, const stage& s, std::vector<stage>& before) {
+node_id split(const context& c, node_id n, const stage& s) {
+  const auto& [g, known, before] = c;
   if (row(monoid_of(g, n)).position && !may_split_position(g, known, n, s)) return no_node;
   const node_id first = without_cast(g, folds_tuple(g, n) ? g.arg(g.arg(n, 0), 0) : g.arg(n, 0));
   if (g.kind(first) == op::load && is_partial(before, g.arg(first, 0))) return no_node;
-  return splitting(g, known, n, s, before)();
+  return splitting(c, n, s)();
 }
 
 }  // namespace sheaf::inline v0_1::plan

@@ -355,7 +355,8 @@ class materialised_search {
 };
 
 // A stage that stores this already, or a new one; its indices in the order of a stage over the same ones.
-node_id stored_everywhere(graph& g, node_id value, const stage& s, std::vector<stage>& before) {
+node_id stored_everywhere(const context& c, node_id value, const stage& s) {
+  const auto& [g, known, before] = c;
   for (const stage& t : before) {
     std::unordered_map<node_id, node_id> names;
     const node_id stored = g.arg(t.define, 0);
@@ -374,13 +375,14 @@ node_id stored_everywhere(graph& g, node_id value, const stage& s, std::vector<s
 
 }  // namespace
 
-bool take_materialised_results(graph& g, const facts& known, stage& s, std::vector<stage>& before) {
+bool take_materialised_results(const context& c, stage& s) {
+  const auto& [g, known, before] = c;
   if (s.how != way::map || s.where == place::check) return false;
   materialised_search search(g, known, s);
   if (!search()) return false;
   replacement back(g), put(g);
   for (const auto& [idx, all] : search.whole) back.add(all, idx);
-  put.add(search.node, back(stored_everywhere(g, search.everywhere, s, before)));
+  put.add(search.node, back(stored_everywhere(c, search.everywhere, s)));
   s.body = put(s.body);
   return true;
 }

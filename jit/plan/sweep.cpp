@@ -56,9 +56,9 @@ class widening {
 
 class sweeping {
  public:
-  sweeping(graph& g, const facts& known, stage& s, std::vector<stage>& before)
-      : g_(g), known_(known), s_(s), before_(before), columns_(s.indices.back()) {
-    if (known.call().force_for_tests) f_.block = 4, f_.radix = 2, f_.ring = 4;
+  sweeping(const context& c, stage& s)
+      : g_(c.g), known_(c.known), s_(s), before_(c.before), columns_(s.indices.back()) {
+    if (known_.call().force_for_tests) f_.block = 4, f_.radix = 2, f_.ring = 4;
   }
 
   bool fold() {
@@ -187,7 +187,7 @@ class sweeping {
       return other.when;
     }
     const node_id rows = g_.arg(f_.rows, 1);
-    const node_id deep = many(g_, known_, s_, f_.low, f_.high, rows, slice, before_);
+    const node_id deep = many({g_, known_, before_}, s_, f_.low, f_.high, rows, slice);
     stage e;
     e.how = way::endpoints;
     e.body = make(g_, op::add, f_.low, f_.high);
@@ -227,10 +227,11 @@ class sweeping {
 
 }  // namespace
 
-bool take_sweep(graph& g, const facts& known, stage& s, std::vector<stage>& before) {
+bool take_sweep(const context& c, stage& s) {
+  const auto& [g, known, before] = c;
   if (known.for_groups() || known.call().overrides.algorithm != algorithm::planned) return false;
   if (s.swept || s.reads_block_tree || s.when != no_node || s.indices.size() != 2) return false;
-  sweeping one(g, known, s, before);
+  sweeping one(c, s);
   return one.fold() || one.scatter();
 }
 

@@ -25,8 +25,8 @@ element joined_in(monoid fold, element type) {
 
 class tiling {
  public:
-  tiling(graph& g, const facts& known, stage& s, std::vector<stage>& before)
-      : g_(g), known_(known), s_(s), before_(before) {}
+  tiling(const context& c, stage& s)
+      : g_(c.g), known_(c.known), s_(s), before_(c.before) {}
 
   bool operator()() {
     std::vector<node_id> all;
@@ -154,13 +154,14 @@ node_id tiles_of(graph& g, const tile_form& f) {
   return make(g, op::maximum, pieces_of(g, g.arg(f.walk, 1), f.size), integer(g, 1));
 }
 
-bool take_tiles(graph& g, const facts& known, stage& s, std::vector<stage>& before) {
+bool take_tiles(const context& c, stage& s) {
+  const auto& [g, known, before] = c;
   const options& wanted = known.call().overrides;
   if (!known.call().gpu || wanted.algorithm != algorithm::planned || wanted.determinism == determinism::strict)
     return false;
   if (s.how != way::map || s.reads_block_tree || s.swept || s.when != no_node || s.indices.empty()) return false;
   if (s.indices.size() > 2) return false;
-  return tiling(g, known, s, before)();
+  return tiling(c, s)();
 }
 
 }  // namespace sheaf::inline v0_1::plan

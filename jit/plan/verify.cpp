@@ -38,7 +38,7 @@ void check_stored(const graph& g, const stage& s, const std::unordered_set<node_
   };
   for_each_root(s, [&](node_id root, root_kind what) {
     if (what == root_kind::made) return check(root);
-    if (what == root_kind::index) return;
+    if (what != root_kind::read) return;
     for_each_node(g, root, [&](node_id n) {
       if (g.kind(n) == op::load) check(g.arg(n, 0));
     });

@@ -42,10 +42,11 @@ TEST(proofs, are_dropped_where_a_subscript_changes) {
 
 // The load of y under a condition on data has no check, and is not that of x, which has one.
 TEST(proofs, are_given_by_checks) {
-  constexpr auto x = tensor<"x", float, 1>, y = tensor<"y", float, 1>;
-  constexpr auto k = tensor<"k", int, 1>;
+  constexpr auto x = tensor<"x", float, 1>;
+  constexpr auto y = tensor<"y", float, 1>;
+  constexpr auto k = tensor<"k", std::int32_t, 1>;
   constexpr auto i = axis<"i">;
-  constexpr auto out = define<"out">(i) = x(k(i)) + select(k(i) > 3, y(k(i)), 0.0f);
+  constexpr auto out = define<"out">(i) = x(k(i)) + select(k(i) > 3_c, y(k(i)), 0.0_c);
   using outputs = std::remove_cv_t<decltype(out)>;
   const planned p = plan_program(
       detail::build_graph<outputs>(),

@@ -13,14 +13,14 @@ struct program {
   node_id total = define(g, g.name("total", 5), t, &t, 1);
 };
 
-TEST(roots, of_a_form_are_read) {
+TEST(roots, that_decide_are_read) {
   program p;
   plan::stage first, second;
   first.define = p.offsets;
   first.body = p.t;
   second.define = p.total;
   second.body = p.t;
-  second.slices.low = load(p.g, p.offsets, &p.t, 1);
+  second.order_when = load(p.g, p.offsets, &p.t, 1);
   const plan::read_table table(p.g, {first, second});
   EXPECT_TRUE(table.reads(p.total, p.offsets));
   EXPECT_FALSE(table.reads(p.offsets, p.total));
