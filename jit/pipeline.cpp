@@ -32,7 +32,7 @@ constexpr pass table[] = {
     {"bounds checks", "on expressions as the program wrote them: the subscripts of its own tensors, not of ours",
      [](compilation& c) { plan::add_checks(c.program.g, c.known, c.program.plan.stages, c.program.plan); }},
     {"materialise", "the rules of plan/rules.cpp, stage by stage: which algorithm, and what else must be stored",
-     [](compilation& c) { plan::materialise(c.program.g, c.known, c.program.plan.stages, c.program.plan.trusted); }},
+     [](compilation& c) { plan::materialise(c.program.g, c.known, c.program.plan.stages); }},
     {"order of checks", "what checks read runs before outputs are written; all stages are there now",
      [](compilation& c) { plan::mark_demanded(c.program.g, c.program.plan.stages); }},
     {"promised constants", "what one call leaves for the next is never grouped with what it does not",

@@ -250,6 +250,18 @@ constexpr node_id conjunction(graph& g, node_id a, node_id b) {
 
 // ---- tensors
 
+// Of a load's attribute, beside the surface's access: the planner knows that its subscripts are inside wherever it is
+// evaluated. A load that is proven is another node than one that is not.
+inline constexpr std::int64_t proven_inside = 4;
+constexpr bool is_proven(const graph& g, node_id load) { return (g[load].attribute & proven_inside) != 0; }
+constexpr node_id proven(graph& g, node_id load) {
+  const node n = g[load];
+  if (n.kind != op::load) return load;
+  flat<node_id> list;
+  for (int k = 0; k < n.count; ++k) list.push(g.arg(load, k));
+  return g.intern(n.kind, n.type, n.attribute | proven_inside, list.data(), n.count);
+}
+
 constexpr node_id load(graph& g, node_id tensor, const node_id* subscripts, int rank) {
   flat<node_id> list;
   list.push(tensor);

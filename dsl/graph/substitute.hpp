@@ -40,7 +40,8 @@ class substitution {
       return make(g_, kind, list[0], list.size() > 1 ? list[1] : no_node, list.size() > 2 ? list[2] : no_node);
     }
     const node same = g_[n];
-    return g_.intern(same.kind, same.type, same.attribute, list.data(), list.size());
+    const std::int64_t attribute = kind == op::load ? same.attribute & ~proven_inside : same.attribute;
+    return g_.intern(same.kind, same.type, attribute, list.data(), list.size());
   }
 
   constexpr node_id rebuild_reduce(node_id n) {

@@ -248,9 +248,8 @@ void kernel_lowering::rows_of_inverse_index(const stage& s, scope& task, const r
   if (!by_row) rows.sort(task);
   // Data that an update reads at its own row is read once for all of them.
   const plan::update_target t = plan::target_of(g, s);
-  plan::replacement put(g);
+  plan::replacement put(g, plan::proofs::kept);
   put.add(t.at, s.owned);
-  plan::trust_alike(g, s.body, put, plan.trusted);
   const node_id body = put(g.arg(s.body, 0)), rest = put(t.rest);
   const monoid fold = monoid_of(g, s.body);
   const element type = g.type(s.body);

@@ -186,9 +186,8 @@ void kernel_lowering::run_shared(std::span<const entry> group, std::span<const n
   for (entry& e : shared) ++e.depth;
   nest(shared, inner);
   for (std::size_t i = 0; i < visiting.size(); ++i) {
-    plan::replacement put(g);
+    plan::replacement put(g, plan::proofs::kept);
     put.add(g.arg(visiting[i], 2), idx);
-    plan::trust_alike(g, visiting[i], put, plan.trusted);
     combine_term(cells[i], visiting[i], put(g.arg(visiting[i], 0)), put(g.arg(visiting[i], 1)), no_node, inner);
   }
   if (last && lanes > 1 && s.lane == no_node) prefetch_next_row(idx, s, inner);

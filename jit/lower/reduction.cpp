@@ -92,7 +92,7 @@ ir::value kernel_lowering::reduction(node_id n, scope& at) {
   for (const node_id idx : plan::bound_indices(g, n))
     if (at.bound.has(g.ordinal(idx))) {
       const auto [entry, fresh] = plan.renamed.try_emplace(n, no_node);
-      if (fresh) entry->second = plan::renamed(g, n, idx, plan.trusted);
+      if (fresh) entry->second = plan::renamed(g, n, idx);
       return emit(plan.renamed.at(n), at);
     }
   plan::for_each_node(g, n, [&](node_id q) {

@@ -23,13 +23,13 @@ bool not_by_tables(const facts& known) {
 
 }  // namespace
 
-node_id rows_walked(graph& g, node_id e, node_id t, const trust& trusted) {
+node_id rows_walked(graph& g, node_id e, node_id t) {
   node_id rows = no_node;
   bool fine = true;
   for_each_node(g, e, [&](node_id n) {
     if (g.kind(n) == op::reduce) fine = false;
     if (g.kind(n) != op::load || !g.free[n].has(g.ordinal(t))) return;
-    fine = fine && trusted.contains(n) && g.kind(g.arg(n, 0)) == op::input;
+    fine = fine && is_proven(g, n) && g.kind(g.arg(n, 0)) == op::input;
     for (int d = 0; d + 1 < g[n].count; ++d)
       if (g.arg(n, 1 + d) == t) {
         const node_id own = extent(g, g.arg(n, 0), d);
@@ -39,7 +39,7 @@ node_id rows_walked(graph& g, node_id e, node_id t, const trust& trusted) {
   return fine ? rows : no_node;
 }
 
-slices_form slices_in(graph& g, const facts& known, const stage& s, const trust& trusted) {
+slices_form slices_in(graph& g, const facts& known, const stage& s) {
   slices_form found;
   for_each_node(g, s.body, [&](node_id n) {
     if (found.reduce != no_node || g.kind(n) != op::reduce || g[n].count != 3 || !is_true(g, g.arg(n, 1))) return;
@@ -52,7 +52,7 @@ slices_form slices_in(graph& g, const facts& known, const stage& s, const trust&
     index_set own = set_of(g, s.indices);
     if (!data || slice.empty() || !slice.within(own) || !g.free[n].within(own)) return;
     if (!has_closed_ranges(g, n)) return;
-    const node_id rows = rows_walked(g, g.arg(n, 0), t, trusted);
+    const node_id rows = rows_walked(g, g.arg(n, 0), t);
     if (rows == no_node) return;
     replacement closed(g);  // t stands in the body with its range, and so with the slice
     closed.add(t, unused_index(g, t, integer(g, 0), rows, indices_in(g, n)));
@@ -69,8 +69,8 @@ slices_form slices_in(graph& g, const facts& known, const stage& s, const trust&
   return found;
 }
 
-node_id many(graph& g, const facts& known, const stage& s, node_id low, node_id high, node_id rows,
-             const index_set& slice, std::vector<stage>& before) {
+node_id many(const context& c, const stage& s, node_id low, node_id high, node_id rows, const index_set& slice) {
+  const auto& [g, known, before] = c;
   const node_id length = make(g, op::maximum, make(g, op::sub, high, low), integer(g, 0));
   const auto bound = indices_of(g, slice);
   const node_id all = intern_reduce(g, monoid::sum, element::i64, length, truth(g, true), bound);
@@ -122,21 +122,20 @@ class radix_of {
 
 class levels {
  public:
-  levels(graph& g, const facts& known, const stage& s, const slices_form& f, std::vector<stage>& before, trust& trusted)
-      : g_(g),
-        known_(known),
+  levels(const context& c, const stage& s, const slices_form& f)
+      : g_(c.g),
+        known_(c.known),
         s_(s),
         f_(f),
-        before_(before),
-        trusted_(trusted),
-        fold_(monoid_of(g, f.reduce)),
-        radix_(g, known) {}
+        before_(c.before),
+        fold_(monoid_of(c.g, f.reduce)),
+        radix_(c.g, c.known) {}
 
   node_id deep() const { return deep_; }
 
   node_id operator()() {
     const node_id low = g_.arg(f_.t, 0), high = g_.arg(f_.t, 1);
-    deep_ = many(g_, known_, s_, low, high, f_.rows, f_.slice, before_);
+    deep_ = many({g_, known_, before_}, s_, low, high, f_.rows, f_.slice);
     node_id value = g_.arg(f_.reduce, 0), t = f_.t, rows = f_.rows, result = no_node;
     // The first table has at most an entry a slice: it takes no more memory than the result.
     if (known_.call().force_for_tests) radix_.number = 4;
@@ -161,9 +160,8 @@ class levels {
 
   node_id part(node_id value, node_id t, node_id low, node_id high) {
     const node_id over = fresh_index(g_, t, low, high);
-    replacement put(g_);
+    replacement put(g_, proofs::kept);
     put.add(t, over);
-    trust_alike(g_, value, put, trusted_);
     return intern_reduce(g_, fold_, g_.type(f_.reduce), put(value), truth(g_, true), {over});
   }
 
@@ -181,8 +179,7 @@ class levels {
                               "folds of " + std::to_string(radix_.number) + (level == 0 ? " rows" : " entries") +
                                   ", if slices overlap enough");
     if (before_.size() > count) before_.back().when = deep_, before_.back().reads_block_tree = true;
-    trusted_.insert(at);
-    return {at, b};
+    return {proven(g_, at), b};
   }
 
   graph& g_;
@@ -190,7 +187,6 @@ class levels {
   const stage& s_;
   const slices_form& f_;
   std::vector<stage>& before_;
-  trust& trusted_;
   monoid fold_;
   radix_of radix_;
   node_id deep_ = no_node;
@@ -199,14 +195,14 @@ class levels {
 // A range scatter scatter as tables and edges, each a stage.
 class scatter {
  public:
-  scatter(graph& g, const facts& known, stage& s, const slice_lists& l, std::vector<stage>& before, trust& trusted)
-      : g_(g), known_(known), s_(s), l_(l), before_(before), trusted_(trusted), radix_(g, known) {}
+  scatter(const context& c, stage& s, const slice_lists& l)
+      : g_(c.g), known_(c.known), s_(s), l_(l), before_(c.before), radix_(c.g, c.known) {}
 
   void operator()() {
     index_set slice;
     slice.insert(g_.ordinal(l_.slice));
     const node_id rows = g_.arg(l_.owned, 1);
-    deep_ = many(g_, known_, s_, l_.low, l_.high, rows, slice, before_);
+    deep_ = many({g_, known_, before_}, s_, l_.low, l_.high, rows, slice);
     const edges e = radix_.rows(l_.low, l_.high, deep_);
     s_.base = table(l_.owned, rows, radix_.entries(radix_.up(e.from), radix_.down(e.to)));
     s_.base_when = deep_;
@@ -234,20 +230,15 @@ class scatter {
     before_.push_back(std::move(t));
     std::vector<node_id> subscripts;
     for (const node_id idx : s_.indices) subscripts.push_back(idx == l_.owned ? radix_.down(row) : idx);
-    const node_id at = load(g_, before_.back().define, subscripts.data(), static_cast<int>(subscripts.size()));
-    trusted_.insert(at);
-    return at;
+    return proven(g_, load(g_, before_.back().define, subscripts.data(), static_cast<int>(subscripts.size())));
   }
   // Both edges of slice m, as slices 2 m and 2 m + 1.
   node_id at_edges(const edges& e, node_id row) {
     const node_id two = integer(g_, 2), m = l_.slice;
     const node_id q = fresh_index(g_, m, make(g_, op::mul, g_.arg(m, 0), two), make(g_, op::mul, g_.arg(m, 1), two));
     const node_id left = make(g_, op::equal, make(g_, op::remainder, q, two), integer(g_, 0));
-    replacement put(g_);
+    replacement put(g_, proofs::kept);
     put.add(m, make(g_, op::quotient, q, two));
-    trust_alike(g_, g_.arg(s_.body, 0), put, trusted_);
-    trust_alike(g_, l_.low, put, trusted_);
-    trust_alike(g_, l_.high, put, trusted_);
     const node_id low = make(g_, op::select, left, put(e.first), put(e.to)),
                   high = make(g_, op::select, left, put(e.from), put(e.end));
     return reduction(put(g_.arg(s_.body, 0)), low, high, q, row);
@@ -262,14 +253,14 @@ class scatter {
   stage& s_;
   const slice_lists& l_;
   std::vector<stage>& before_;
-  trust& trusted_;
   radix_of radix_;
   node_id deep_ = no_node;
 };
 
 }  // namespace
 
-bool scatter_block_tree(graph& g, const facts& known, stage& s, std::vector<stage>& before, trust& trusted) {
+bool scatter_block_tree(const context& c, stage& s) {
+  const auto& [g, known, before] = c;
   if (not_by_tables(known) || s.how != way::range_scatter || s.reads_block_tree || s.swept || g[s.body].count != 3 ||
       row(g.type(s.body)).bytes < 4)
     return false;
@@ -294,18 +285,19 @@ bool scatter_block_tree(graph& g, const facts& known, stage& s, std::vector<stag
       by_tables(known) || (!known.for_groups() && known.trips(l.slice) >= least_slices &&
                            static_cast<double>(rows.value_or(0)) >= least_rows && known.trips(all) >= least_elements);
   if (!rows || *rows < 1 || (!enough && !known.call().force_for_tests)) return false;
-  scatter(g, known, s, l, before, trusted)();
+  scatter(c, s, l)();
   s.reasons.push_back(
       "slices may overlap: added to a block tree if they have more rows than twice the result and " +
       std::to_string(rows_of_a_slice) + " a slice, else row by row");
   return true;
 }
 
-bool take_block_tree(graph& g, const facts& known, stage& s, std::vector<stage>& before, trust& trusted) {
+bool take_block_tree(const context& c, stage& s) {
+  const auto& [g, known, before] = c;
   if (not_by_tables(known) || s.how != way::map || s.reads_block_tree || s.swept) return false;
-  const slices_form f = slices_in(g, known, s, trusted);
+  const slices_form f = slices_in(g, known, s);
   if (f.reduce == no_node) return false;
-  levels made(g, known, s, f, before, trusted);
+  levels made(c, s, f);
   const node_id folded = made();
   replacement put(g);
   put.add(f.reduce, folded);

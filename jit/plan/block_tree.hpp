@@ -14,21 +14,20 @@ struct slices_form {
   node_id rows = no_node;  // how many there are of t's
   index_set slice;         // the indices that the bounds depend on
 };
-slices_form slices_in(graph& g, const facts& known, const stage& s, const trust& trusted);
+slices_form slices_in(graph& g, const facts& known, const stage& s);
 
-// The number of rows that trusted loads of inputs walk with t; no_node where e reads with t otherwise, or reduces.
-node_id rows_walked(graph& g, node_id e, node_id t, const trust& trusted);
+// The number of rows that proven loads of inputs walk with t; no_node where e reads with t otherwise, or reduces.
+node_id rows_walked(graph& g, node_id e, node_id t);
 
 // Is taking all slices row by row more work than to do it independently of their lengths? A condition on a stage
 // before.
-node_id many(graph& g, const facts& known, const stage& s, node_id low, node_id high, node_id rows,
-             const index_set& slice, std::vector<stage>& before);
+node_id many(const context& c, const stage& s, node_id low, node_id high, node_id rows, const index_set& slice);
 
 // Rewrites one reduction of a map stage whose range is data and whose body does not depend on the slice.
-bool take_block_tree(graph& g, const facts& known, stage& s, std::vector<stage>& before, trust& trusted);
+bool take_block_tree(const context& c, stage& s);
 
 // The transpose, for a range scatter scatter of values that do not depend on the row: a slice adds to at most 30
 // entries of each table, and a row is worth what its edges add and what the tables hold for it.
-bool scatter_block_tree(graph& g, const facts& known, stage& s, std::vector<stage>& before, trust& trusted);
+bool scatter_block_tree(const context& c, stage& s);
 
 }  // namespace sheaf::inline v0_1::plan

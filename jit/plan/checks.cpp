@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include <sheaf/dsl/graph/affine.hpp>
-#include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/plan/roots.hpp>
 #include <sheaf/jit/plan/violations.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 
@@ -218,7 +218,6 @@ std::string tensor_name(const graph& g, node_id tensor) {
 }
 
 void add_load(graph& g, node_id n, program_plan& plan, std::vector<stage>& first) {
-  plan.trusted.insert(n);
   for (int d = 0; d + 1 < g[n].count; ++d) {
     const node_id tensor = g.arg(n, 0), e = g.arg(n, 1 + d), low = low_of(g, tensor, d), high = high_of(g, tensor, d);
     if (is_true(g, range_condition(g, e, low, high))) continue;
@@ -285,6 +284,42 @@ void add_demands(graph& g, const facts& known, program_plan& plan, std::vector<s
   }
 }
 
+// The program with loads that checks vouch for as proven ones, in the definitions that it may read too.
+class proving {
+ public:
+  proving(graph& g, const std::vector<node_id>& loads) : g_(g), proven_(loads.begin(), loads.end()) {}
+
+  node_id operator()(node_id n) {
+    if (const auto found = done_.find(n); found != done_.end()) return found->second;
+    const node old = g_[n];
+    flat<node_id> list;
+    bool same = true;
+    for (int k = 0; k < old.count; ++k) {
+      list.push((*this)(g_.arg(n, k)));
+      same = same && list.back() == g_.arg(n, k);
+    }
+    const node_id made = same ? n : g_.intern(old.kind, old.type, old.attribute, list.data(), old.count);
+    return done_[n] = proven_.contains(n) ? proven(g_, made) : made;
+  }
+
+ private:
+  graph& g_;
+  const std::unordered_set<node_id> proven_;
+  std::unordered_map<node_id, node_id> done_;
+};
+
+void prove(graph& g, const std::vector<node_id>& loads, std::vector<stage>& stages) {
+  proving with_proofs(g, loads);
+  for (stage& s : stages) {
+    s.define = with_proofs(s.define);
+    for_each_root(s, [&](node_id& n, root_kind) { n = with_proofs(n); });
+  }
+  for (int k = 0; k < g.outputs.size(); ++k) g.outputs[k] = with_proofs(g.outputs[k]);
+  for (int k = 0; k < g.demands.size(); ++k)
+    for (node_id* n : {&g.demands[k].wrong, &g.demands[k].limit, &g.demands[k].found})
+      if (*n != no_node) *n = with_proofs(*n);
+}
+
 }  // namespace
 
 void add_checks(graph& g, const facts& known, std::vector<stage>& stages, program_plan& plan) {
@@ -308,6 +343,8 @@ void add_checks(graph& g, const facts& known, std::vector<stage>& stages, progra
   for (const node_id n : all.loads) add_load(g, n, plan, first);
   for (const violation& v : all.violations) add_violation(g, known, all.outside, v, plan, first);
   stages.insert(stages.begin(), first.begin(), first.end());
+  all.loads.insert(all.loads.end(), asked.begin(), asked.end());
+  prove(g, all.loads, stages);
 }
 
 }  // namespace sheaf::inline v0_1::plan

@@ -1,5 +1,5 @@
 // Pass `checks`: what must hold before any output is written. A load whose subscript is not known to be inside is
-// - vouched for by a check where it is evaluated whatever the data: the load is then trusted;
+// - vouched for by a check where it is evaluated whatever the data: the load is then proven;
 // - a load that masks itself where it stands under a condition, or in a loop that is empty for the call's extents:
 // outside,
 //   it yields zero and is no failure;
@@ -8,7 +8,7 @@
 // comparisons. What the program demands of data is checked the same way, after the subscripts that it reads by.
 // A check is a reduction, min over its space of the position where it fails, planned and lowered like every other.
 // Input: stages as `stages_of` gives them. Output: checks, in order of evaluation; their stages, to be run first; the
-// trusted loads. Shown by tests/numeric/errors.cpp.
+// proven loads. Shown by tests/numeric/errors.cpp.
 #pragma once
 #include <sheaf/jit/plan/shape_facts.hpp>
 #include <sheaf/jit/plan/plan.hpp>

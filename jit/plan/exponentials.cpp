@@ -38,7 +38,7 @@ bool is_largest(graph& g, const sum_of_terms& t) {
   if (g.kind(largest) != op::reduce || g[largest].count != 3 || monoid_of(g, largest) != monoid::max ||
       !is_true(g, g.arg(largest, 1)) || !same_range(g, g.arg(largest, 2), t.lane))
     return false;
-  replacement put(g);
+  replacement put(g, proofs::kept);
   put.add(g.arg(largest, 2), t.lane);
   return put(g.arg(largest, 0)) == t.value;
 }
@@ -60,7 +60,7 @@ node_id replaced(graph& g, node_id n, const std::vector<node_id>& lanes) {
   if (terms.sum == no_node || std::find(lanes.begin(), lanes.end(), terms.lane) == lanes.end()) return no_node;
   const node_id a = g.arg(g.arg(n, 0), 0);
   for (const node_id lane : lanes) {
-    replacement put(g);
+    replacement put(g, proofs::kept);
     put.add(terms.lane, lane);
     if (put(terms.value) != a) continue;
     const node_id zero = number(g, g.type(n), 0), once = make(g, op::div, number(g, g.type(n), 1), terms.sum);
@@ -75,17 +75,16 @@ node_id replaced(graph& g, node_id n, const std::vector<node_id>& lanes) {
 
 }  // namespace
 
-node_id by_terms_of_sums(graph& g, node_id e, const std::vector<node_id>& lanes, trust& trusted) {
+node_id by_terms_of_sums(graph& g, node_id e, const std::vector<node_id>& lanes) {
   std::vector<node_id> candidates;
   for_each_node(g, e, [&](node_id n) {
     if (g.kind(n) == op::exp) candidates.push_back(n);
   });
-  replacement put(g);
+  replacement put(g, proofs::kept);
   bool some = false;
   for (const node_id n : candidates)
     if (const node_id instead = replaced(g, n, lanes); instead != no_node) put.add(n, instead), some = true;
   if (!some) return e;
-  trust_alike(g, e, put, trusted);
   return put(e);
 }
 

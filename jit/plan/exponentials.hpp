@@ -7,6 +7,6 @@ namespace sheaf::inline v0_1::plan {
 
 // `e` with such exponentials replaced. `lanes`: indices that stay within one slice, which those that are bound by
 // reductions walk. `top` must be the largest of b's terms, of which a is one, so nothing overflows that did not before.
-node_id by_terms_of_sums(graph& g, node_id e, const std::vector<node_id>& lanes, trust& trusted);
+node_id by_terms_of_sums(graph& g, node_id e, const std::vector<node_id>& lanes);
 
 }  // namespace sheaf::inline v0_1::plan

@@ -37,9 +37,8 @@ struct dimension {
 
 class extremum_sum {
  public:
-  extremum_sum(graph& g, const facts& known, const extremum_ties& t, stage& s, std::vector<stage>& before,
-               trust& trusted)
-      : g(g), known(known), t(t), s(s), before(before), trusted(trusted), key(t.key), value(t.value) {}
+  extremum_sum(const context& c, const extremum_ties& t, stage& s)
+      : g(c.g), known(c.known), t(t), s(s), before(c.before), key(t.key), value(t.value) {}
 
   bool operator()() {
     if (!lay_out()) return false;
@@ -77,9 +76,9 @@ class extremum_sum {
     for (const node_id b : t.bounds) {
       const sliding r = slides(g, keys, b, value);
       if (r.over == no_node) return false;
-      const walked w = value_along(g, r, trusted);
+      const walked w = value_along(g, r);
       keys = w.value;
-      value = along_walk(g, r, w.walk, value, trusted);
+      value = along_walk(g, r, w.walk, value);
       dimensions.push_back({w.walk, r});
     }
     key = keys;
@@ -101,13 +100,8 @@ class extremum_sum {
     if (g.kind(e) == op::load && g.kind(g.arg(e, 0)) == op::define) return e;
     for (const dimension& d : dimensions)
       if (uses(g, e, d.walk))
-        if (const node_id found = known_as(g, e, d.walk, before); found != no_node) {
-          trusted.insert(found);
-          return found;
-        }
-    const node_id materialised = stored(g, e, name, layout(e), before, reason);
-    trusted.insert(materialised);
-    return materialised;
+        if (const node_id found = known_as(g, e, d.walk, before); found != no_node) return proven(g, found);
+    return proven(g, stored(g, e, name, layout(e), before, reason));
   }
   // Memory runs along what goes over the stage's last index, also where that is read in steps.
   stage layout(node_id e, node_id place = no_node) {
@@ -163,10 +157,8 @@ class extremum_sum {
     const sliding& r = d.range;
     const node_id is_more = make(g, op::less, r.low, make(g, op::minimum, start, r.high));
     const node_id zero = number_like(g, value, 0);
-    const node_id one = make(g, op::select, is_more, with(g, key_before, d.walk, r.low), none());
-    trust_all(one);
-    const node_id one_value = with(g, value_before, d.walk, r.low);
-    trust_all(one_value);
+    const node_id one = make(g, op::select, is_more, with_stored(key_before, d.walk, r.low), none());
+    const node_id one_value = with_stored(value_before, d.walk, r.low);
     const node_id top = make(g, row(t.extremum).combine, key, one);
     const node_id tied = make(g, op::select, make(g, op::equal, key, top), value, zero);
     const node_id also = conjunction(g, is_more, make(g, op::equal, one, top));
@@ -183,10 +175,8 @@ class extremum_sum {
       const bool inner = layout(e).vector == d.walk;
       stage like = layout(there, l.walk);
       if (inner) like.vector = l.walk;
-      const node_id materialised =
-          stored(g, there, "laid_out", like, before, "dilated: each part is laid out by itself");
-      trusted.insert(materialised);
-      return std::pair(materialised, inner);
+      const node_id part = stored(g, there, "laid_out", like, before, "dilated: each part is laid out by itself");
+      return std::pair(proven(g, part), inner);
     };
     const sliding& r = d.range;
     const bool cut = g.arg(r.bound, 0) != r.low || g.arg(r.bound, 1) != r.high;
@@ -206,31 +196,28 @@ class extremum_sum {
     const bool is_last = inner || layout(key).vector == walk;
     stage like = is_last ? layout(extrema, place) : layout(extrema);
     if (inner) like.vector = place;
-    const node_id top = stored(g, extrema, "extremum", like, before, "ties are compared with it");
-    trusted.insert(top);
+    const node_id top = proven(g, stored(g, extrema, "extremum", like, before, "ties are compared with it"));
     const node_id ties = intern_reduce(g, monoid::sum, g.type(value), values, make(g, op::equal, keys, top), {v});
-    const node_id sum = stored(g, ties, "tied", like, before, "sums of ties along one index");
-    trusted.insert(sum);
     key = top;
-    value = sum;
+    value = proven(g, stored(g, ties, "tied", like, before, "sums of ties along one index"));
   }
   void read_at(node_id idx, node_id place) {
-    key = with(g, key, idx, place);
-    value = with(g, value, idx, place);
-    trusted.insert(key);
-    trusted.insert(value);
+    key = proven(g, with(g, key, idx, place));
+    value = proven(g, with(g, value, idx, place));
   }
   node_id in_range(node_id e, node_id walk, node_id v) {
-    replacement put(g);
+    replacement put(g, proofs::kept);
     put.add(walk, v);
-    trust_alike(g, e, put, trusted);
     return put(e);
   }
   // Loads of what is stored along a walk, at a place that lies within it wherever it is asked for.
-  void trust_all(node_id e) {
-    for_each_node(g, e, [&](node_id x) {
-      if (g.kind(x) == op::load && g.kind(g.arg(x, 0)) == op::define) trusted.insert(x);
+  node_id with_stored(node_id e, node_id walk, node_id place) {
+    const node_id there = with(g, e, walk, place);
+    replacement put(g);
+    for_each_node(g, there, [&](node_id x) {
+      if (g.kind(x) == op::load && g.kind(g.arg(x, 0)) == op::define) put.add(x, proven(g, x));
     });
+    return put(there);
   }
 
   graph& g;
@@ -238,7 +225,6 @@ class extremum_sum {
   const extremum_ties& t;
   stage& s;
   std::vector<stage>& before;
-  trust& trusted;
   node_id key, value;
   std::vector<dimension> dimensions;
 };
@@ -285,7 +271,7 @@ steps_of steps_in(graph& g, const extremum_ties& t) {
 
 }  // namespace
 
-bool extremum_with_sum_by_index(context& c, stage& s, site& at) {
+bool extremum_with_sum_by_index(const context& c, stage& s, site& at) {
   graph& g = c.g;
   const extremum_ties& t = at.ties();
   if (t.reduce == no_node) return false;
@@ -295,7 +281,7 @@ bool extremum_with_sum_by_index(context& c, stage& s, site& at) {
   const double fewest = steps.dilated ? dilated_from : ranges_from;
   if (terms < fewest || (t.own && (!steps.fit || terms < fewest * steps.elements))) return false;
   if (!t.own || !holds(g, t.mine, op::reduce))
-    return extremum_sum(g, c.known, t, s, c.stages, c.trusted)();
+    return extremum_sum(c, t, s)();
   store_mine(c, s, t);
   return true;
 }

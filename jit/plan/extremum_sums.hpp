@@ -9,6 +9,6 @@
 
 namespace sheaf::inline v0_1::plan {
 
-bool extremum_with_sum_by_index(context& c, stage& s, site& at);
+bool extremum_with_sum_by_index(const context& c, stage& s, site& at);
 
 }  // namespace sheaf::inline v0_1::plan

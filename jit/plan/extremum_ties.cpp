@@ -7,8 +7,8 @@
 
 namespace sheaf::inline v0_1::plan {
 
-node_id with(graph& g, node_id e, node_id from, node_id to) {
-  replacement put(g);
+node_id with(graph& g, node_id e, node_id from, node_id to, proofs of_loads) {
+  replacement put(g, of_loads);
   put.add(from, to);
   return put(e);
 }
@@ -63,7 +63,7 @@ class recogniser {
     const node_id q = seen_through(g, t.mine);
     if (!is_extremum_over_all(q) || !is_true(g, condition)) return false;
     const auto list = bound_indices(g, q);
-    replacement put(g);
+    replacement put(g, proofs::kept);
     for (std::size_t k = 0; k < t.bounds.size(); ++k) {
       if (!known_equal(g, g.arg(list[k], 0), g.arg(t.bounds[k], 0)) ||
           !known_equal(g, g.arg(list[k], 1), g.arg(t.bounds[k], 1)))
@@ -92,7 +92,7 @@ class recogniser {
       std::erase(open, b);
       outer.push_back(dilated_along(g, keys, over, b));
       if (outer.back().over != no_node) {
-        const walked w = value_along(g, outer.back(), unused);
+        const walked w = value_along(g, outer.back());
         places.push_back(w.walk);
         inner = open.empty() ? w.value : g.arg(w.value, 0);
         continue;
@@ -100,7 +100,7 @@ class recogniser {
       const node_id first = with(g, g.arg(b, 0), over, g.arg(over, 0));
       const node_id last = with(g, g.arg(b, 1), over, plus(g, g.arg(over, 1), -1));
       places.push_back(fresh_index(g, b, first, last));
-      inner = with(g, inner, b, places.back());
+      inner = with(g, inner, b, places.back(), proofs::kept);
     }
     inner = seen_through(g, inner);
     return is_extremum_over_all(inner) && holds_mine(inner, places, outer);
@@ -114,7 +114,7 @@ class recogniser {
                                      : sliding_along(g, inner, places[k], open[j]);
       if (r.over == no_node) return false;
       std::erase(open, r.bound);
-      const walked w = value_along(g, r, unused);
+      const walked w = value_along(g, r);
       walks.push_back(w.walk);
       node_id body = w.value;
       while (g.kind(body) == op::reduce) body = g.arg(body, 0);
@@ -125,7 +125,7 @@ class recogniser {
       if (!held) return false;
       inner = w.value;
     }
-    for (std::size_t k = 0; k < walks.size(); ++k) inner = with(g, inner, walks[k], found[k]);
+    for (std::size_t k = 0; k < walks.size(); ++k) inner = with(g, inner, walks[k], found[k], proofs::kept);
     t.extremum = t.extremum == monoid::max ? monoid::min : monoid::max;
     return inner == t.mine;
   }
@@ -150,7 +150,6 @@ class recogniser {
   graph& g;
   extremum_ties& t;
   node_id condition;  // without the equality
-  trust unused;
 };
 
 }  // namespace

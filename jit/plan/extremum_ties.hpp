@@ -7,6 +7,7 @@
 // which windows carry at a cost that does not grow with the range. Shown by tests/jit/ties.cpp and
 // tests/jit/tie_ranges.cpp.
 #pragma once
+#include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/sliding.hpp>
 
 namespace sheaf::inline v0_1::plan {
@@ -27,6 +28,6 @@ sliding window_of(graph& g, const extremum_ties& t, node_id beside);
 
 // The index outside that the range of a bound index goes with.
 node_id over_of(const graph& g, node_id bound);
-node_id with(graph& g, node_id e, node_id from, node_id to);
+node_id with(graph& g, node_id e, node_id from, node_id to, proofs of_loads = proofs::dropped);
 
 }  // namespace sheaf::inline v0_1::plan

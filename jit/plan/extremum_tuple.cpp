@@ -29,7 +29,7 @@ bool two_scans_pay(graph& g, const facts& known, const sliding& r, std::int64_t 
 }
 
 // The state of the range's window; nothing: the values do not move as the keys do.
-flat<node_id> state_of(context& c, const stage& s, const sliding& keys, monoid first, node_id key, node_id value) {
+flat<node_id> state_of(const context& c, const stage& s, const sliding& keys, monoid first, node_id key, node_id value) {
   graph& g = c.g;
   flat<node_id> parts;
   parts.push(key);
@@ -46,16 +46,14 @@ node_id place_in(graph& g, const sliding& keys) {
 }
 
 // Of an element that holds a reduction: it is stored along the range, and read from there.
-node_id kept_along(context& c, const sliding& r, node_id walk, node_id value, const stage& s) {
-  node_id materialised = known_as(c.g, value, walk, c.stages);
+node_id kept_along(const context& c, const sliding& r, node_id walk, node_id value, const stage& s) {
+  node_id materialised = known_as(c.g, value, walk, c.before);
   stage like = layout_of(c.g, c.known, value, s);
   if (!s.indices.empty() && s.indices.back() == r.over) like.vector = walk;
   if (materialised == no_node)
     materialised =
-        stored(c.g, value, "materialised", like, c.stages, "windows that overlap read it: it is computed once");
-  c.trusted.insert(materialised);
-  c.trusted.insert(with(c.g, materialised, walk, place_in(c.g, r)));
-  return materialised;
+        stored(c.g, value, "materialised", like, c.before, "windows that overlap read it: it is computed once");
+  return proven(c.g, materialised);
 }
 
 // sum(a / c) is sum(a) / c where c counts the terms: 0 where there are none.
@@ -75,11 +73,10 @@ node_id without_count(graph& g, node_id n) {
 
 }  // namespace
 
-void store_mine(context& c, stage& s, const extremum_ties& t) {
-  const node_id materialised = stored(c.g, t.mine, "materialised", layout_of(c.g, c.known, t.mine, s), c.stages,
+void store_mine(const context& c, stage& s, const extremum_ties& t) {
+  const node_id materialised = stored(c.g, t.mine, "materialised", layout_of(c.g, c.known, t.mine, s), c.before,
                                       "ties are compared with it");
-  c.trusted.insert(materialised);
-  replace_in(c.g, s, t.mine, materialised);
+  replace_in(c.g, s, t.mine, proven(c.g, materialised));
 }
 
 monoid extremum_with(graph& g, monoid extremum, element key, monoid fold, element value) {
@@ -102,7 +99,7 @@ monoid extremum_with(graph& g, monoid extremum, element key, monoid fold, elemen
   return own_kind(g.monoids.size() - 2);
 }
 
-bool extremum_with_sum_in_one_pass(context& c, stage& s, site& at) {
+bool extremum_with_sum_in_one_pass(const context& c, stage& s, site& at) {
   graph& g = c.g;
   const extremum_ties& t = at.ties();
   if (window_of(g, t, no_node).over == no_node) return false;
@@ -116,25 +113,23 @@ bool extremum_with_sum_in_one_pass(context& c, stage& s, site& at) {
     store_mine(c, s, t);
     return true;
   }
-  trust own = c.trusted;
-  const walked keys = value_along(g, r, own);
-  node_id key = t.key, read = t.value, value = along_walk(g, r, keys.walk, read, own);
+  const walked keys = value_along(g, r);
+  node_id key = t.key, read = t.value, value = along_walk(g, r, keys.walk, read);
   if (!holds(g, keys.value, op::reduce) && !holds(g, value, op::reduce))
     return take_extremum_sums_of_window(c, t, r, keys, value, s);
-  c.trusted.insert(own.begin(), own.end());
   if (holds(g, keys.value, op::reduce)) {
     const node_id there = kept_along(c, r, keys.walk, keys.value, s);
-    key = with(g, there, keys.walk, place_in(g, r));
+    key = with(g, there, keys.walk, place_in(g, r), proofs::kept);
     value = with(g, value, keys.value, there);
   }
   if (holds(g, value, op::reduce))
-    read = with(g, kept_along(c, r, keys.walk, value, s), keys.walk, place_in(g, r));
+    read = with(g, kept_along(c, r, keys.walk, value, s), keys.walk, place_in(g, r), proofs::kept);
   const node_id ties = make(g, op::equal, t.mine, key);
   replace_in(g, s, at.node, intern_reduce(g, monoid::sum, g.type(at.node), read, ties, {r.bound}));
   return true;
 }
 
-bool extremum_with_sum(context& c, stage& s, site& at) {
+bool extremum_with_sum(const context& c, stage& s, site& at) {
   graph& g = c.g;
   const extremum_ties& t = at.ties();
   const sliding keys = window_of(g, t, t.value);
@@ -157,7 +152,7 @@ bool extremum_with_sum(context& c, stage& s, site& at) {
   return true;
 }
 
-bool extremum_with_position(context& c, stage& s, site& at) {
+bool extremum_with_position(const context& c, stage& s, site& at) {
   graph& g = c.g;
   const node_id n = at.node;
   const auto list = bound_indices(g, n);

@@ -12,12 +12,12 @@ monoid extremum_with(graph& g, monoid extremum, element key, monoid fold, elemen
 
 // Sums over ties of a window along memory: one pass, in which values run with their keys; see window_form. What holds a
 // reduction is stored first.
-bool extremum_with_sum_in_one_pass(context& c, stage& s, site& at);
+bool extremum_with_sum_in_one_pass(const context& c, stage& s, site& at);
 // What the keys must equal, as a stage of its own.
-void store_mine(context& c, stage& s, const extremum_ties& t);
+void store_mine(const context& c, stage& s, const extremum_ties& t);
 // The sum of what ties at the extremum of a range of one size that moves with an index outside.
-bool extremum_with_sum(context& c, stage& s, site& at);
+bool extremum_with_sum(const context& c, stage& s, site& at);
 // The position of an extremum over such a range: the first of equals, or the last where the index runs down.
-bool extremum_with_position(context& c, stage& s, site& at);
+bool extremum_with_position(const context& c, stage& s, site& at);
 
 }  // namespace sheaf::inline v0_1::plan

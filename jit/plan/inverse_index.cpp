@@ -81,7 +81,8 @@ std::vector<node_id> walk_of(const graph& g, const facts& known, const stage& s)
 
 node_id chunks_of(graph& g, const inverse_index_form& l) { return pieces_of(g, trips_of(g, l.owned), l.listed()); }
 
-bool take_repeated(graph& g, const facts& known, stage& s, std::vector<stage>& before) {
+bool take_repeated(const context& c, stage& s) {
+  const auto& [g, known, before] = c;
   if (known.for_groups() || s.how != way::scatter) return false;
   index_set all;
   for (const node_id idx : s.indices)
@@ -116,7 +117,8 @@ bool take_atomic(graph& g, const facts& known, stage& s) {
   return true;
 }
 
-bool list_updates(graph& g, const facts& known, stage& s, std::vector<stage>& done) {
+bool list_updates(const context& c, stage& s) {
+  const auto& [g, known, done] = c;
   const bool gpu = known.call().gpu;  // sorts by all threads, where others list by one
   const bool groups = known.for_groups();
   if (s.how != way::scatter || s.inverse.array != no_node || s.parallel != s.owned || (!groups && s.vector == no_node))
@@ -175,7 +177,7 @@ bool list_updates(graph& g, const facts& known, stage& s, std::vector<stage>& do
     lists.inverse = l;
     const sort_form wanted{
         .outer = l.walk.front(), .room = room, .keys = chunks_of(g, l), .planes = static_cast<int>(walk.size())};
-    if (!sort_on_device(g, known, lists, wanted, done)) return false;
+    if (!sort_on_device(c, lists, wanted)) return false;
   }
   l.array = lists.define;
   s.inverse = l;

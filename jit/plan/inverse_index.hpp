@@ -7,7 +7,7 @@
 namespace sheaf::inline v0_1::plan {
 
 // Puts a stage before a scatter that lists its updates, where tasks would walk many in vain.
-bool list_updates(graph& g, const facts& known, stage& s, std::vector<stage>& done);
+bool list_updates(const context& c, stage& s);
 
 // Where the program asks for it: the updates of a sum are added where they belong, in any order.
 bool take_atomic(graph& g, const facts& known, stage& s);
@@ -27,6 +27,6 @@ std::vector<node_id> walk_of(const graph& g, const facts& known, const stage& s)
 node_id chunks_of(graph& g, const inverse_index_form& l);
 
 // Divisions and functions in the value of a scatter that have far fewer values than there are updates: stored before.
-bool take_repeated(graph& g, const facts& known, stage& s, std::vector<stage>& before);
+bool take_repeated(const context& c, stage& s);
 
 }  // namespace sheaf::inline v0_1::plan

@@ -4,7 +4,7 @@
 #include <map>
 
 #include <sheaf/jit/plan/mixed_precision.hpp>
-#include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/plan/roots.hpp>
 #include <sheaf/jit/plan/sort.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 
@@ -21,19 +21,10 @@ bool reads(const graph& g, node_id root, const stage& writer) {
 }
 
 // The reader's leading index under the writer's name, so that values can be shared.
-void rename_parallel(graph& g, stage& s, node_id to, trust& trusted) {
-  const node_id from = s.parallel;
-  replacement put(g);
-  put.rename(from, to);
-  trust_alike(g, s.body, put, trusted);
-  s.body = put(s.body);
-  for (auto* list : {&s.indices, &s.loops})
-    for (node_id& idx : *list) idx = put(idx);
-  if (s.vector != no_node) s.vector = put(s.vector);
-  for (node_id* n : {&s.rows.part, &s.rows.block, &s.moving.centre, &s.moving.last, &s.moving.body, &s.moving.moved})
-    if (*n != no_node) *n = put(*n);
-  if (s.slices.slice == from) s.slices.slice = to;
-  s.parallel = to;
+void rename_parallel(graph& g, stage& s, node_id to) {
+  replacement put(g, proofs::kept);
+  put.rename(s.parallel, to);
+  replace_in_roots(s, put);
 }
 
 bool uses_index(const graph& g, const stage& s, node_id idx) {
@@ -53,7 +44,7 @@ bool share_slices(const graph& g, const program_plan& plan, const kernel_plan& k
   return true;
 }
 
-bool may_join(graph& g, const program_plan& plan, const kernel_plan& k, stage& s, trust& trusted) {
+bool may_join(graph& g, const program_plan& plan, const kernel_plan& k, stage& s) {
   const stage& leader = plan.stages[static_cast<std::size_t>(k.stages.front())];
   if (leader.where == place::check || s.where == place::check || leader.asked != s.asked ||
       leader.promised != s.promised || leader.when != s.when)
@@ -67,7 +58,7 @@ bool may_join(graph& g, const program_plan& plan, const kernel_plan& k, stage& s
   stage renamed = s;
   if (k.parallel != s.parallel) {
     if (!same_range(g, k.parallel, s.parallel) || uses_index(g, s, k.parallel)) return false;
-    rename_parallel(g, renamed, k.parallel, trusted);
+    rename_parallel(g, renamed, k.parallel);
   }
   for (const int other : k.stages) {
     const stage& writer = plan.stages[static_cast<std::size_t>(other)];
@@ -170,15 +161,13 @@ read_table::read_table(const graph& g, const std::vector<stage>& stages) {
   // Producers stand before consumers.
   for (const stage& s : stages) {
     auto& direct = direct_[s.define];
-    for (const node_id made :
-         {s.slices.array, s.sweep.endpoints, s.inverse.array, s.sort.memory, s.tiles.firsts, s.tiles.parts})
-      if (made != no_node) direct.insert(made);
-    direct.insert(s.sweep.tables.begin(), s.sweep.tables.end());
-    for (const node_id root : {s.body, s.when, s.base, s.base_when, s.order_when})
-      if (root != no_node)
-        for_each_node(g, root, [&](node_id n) {
-          if (g.kind(n) == op::load && g.kind(g.arg(n, 0)) == op::define) direct.insert(g.arg(n, 0));
-        });
+    for_each_root(s, [&](node_id root, root_kind what) {
+      if (what == root_kind::made) direct.insert(root);
+      if (what != root_kind::read) return;
+      for_each_node(g, root, [&](node_id n) {
+        if (g.kind(n) == op::load && g.kind(g.arg(n, 0)) == op::define) direct.insert(g.arg(n, 0));
+      });
+    });
     auto& all = all_[s.define];
     for (const node_id writer : direct) {
       all.insert(writer);
@@ -244,7 +233,7 @@ void place_stages(graph& g, const facts& known, program_plan& plan) {
       continue;
     }
     const bool apart = known.call().overrides.fusion == fusion::off;
-    while (k < plan.kernels.size() && (apart || !may_join(g, plan, plan.kernels[k], s, plan.trusted))) ++k;
+    while (k < plan.kernels.size() && (apart || !may_join(g, plan, plan.kernels[k], s))) ++k;
     home[i] = k;
     if (k < plan.kernels.size()) {
       plan.kernels[k].stages.push_back(static_cast<int>(i));

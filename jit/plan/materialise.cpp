@@ -21,11 +21,11 @@ bool is_ready(const stage& s) {
 
 class materialising {
  public:
-  materialising(graph& g, const facts& known, trust& trusted) : g_(g), known_(known), trusted_(trusted) {}
+  materialising(graph& g, const facts& known) : g_(g), known_(known) {}
 
   void add(stage s) {
     if (is_ready(s)) return done_.push_back(std::move(s));
-    s.body = narrowed(g_, s.body, trusted_);
+    s.body = narrowed(g_, s.body);
     while (applied_rule(s))
       ;
     if (s.how != way::tiles)
@@ -51,7 +51,7 @@ class materialising {
     schedule(g_, known_, s);
     if (s.how == way::tiles) return false;
     const std::size_t count = done_.size();
-    context c{g_, known_, done_, trusted_};
+    context c = around();
     const rule* fired = apply_rules(c, s);
     if (fired == nullptr) return false;
     s.rules.push_back(fired->name);
@@ -69,20 +69,21 @@ class materialising {
     if (take_stencil(g_, known_, s)) s.rules.push_back("unrolled stencil");
     if (s.how != way::map) schedule(g_, known_, s);
     const bool atomic = take_atomic(g_, known_, s);
-    if (!atomic && (list_slices(g_, known_, s, done_) || list_updates(g_, known_, s, done_))) schedule(g_, known_, s);
+    if (!atomic && (list_slices(around(), s) || list_updates(around(), s))) schedule(g_, known_, s);
     done_.push_back(std::move(s));
   }
 
+  context around() { return {g_, known_, done_}; }
+
   graph& g_;
   const facts& known_;
-  trust& trusted_;
   std::vector<stage> done_;
 };
 
 }  // namespace
 
-void materialise(graph& g, const facts& known, std::vector<stage>& stages, trust& trusted) {
-  materialising all(g, known, trusted);
+void materialise(graph& g, const facts& known, std::vector<stage>& stages) {
+  materialising all(g, known);
   for (stage& s : stages) all.add(std::move(s));
   stages = all.result();
 }

@@ -99,7 +99,8 @@ bool walks_columns(const graph& g, const facts& known, const stage& s, node_id n
 
 // A scatter walks each task's rows within its bound indices: what those rows do not change is better read. What
 // depends on none of its indices is, as it would stand before the loop that tasks share.
-bool take_from_scatter(graph& g, const facts& known, stage& s, std::vector<stage>& before) {
+bool take_from_scatter(const context& c, stage& s) {
+  const auto& [g, known, before] = c;
   index_set all = g.free[s.body];
   all |= set_of(g, bound_indices(g, s.body));
   for (const node_id n : reductions_in(g, s.body)) {
@@ -115,7 +116,8 @@ bool take_from_scatter(graph& g, const facts& known, stage& s, std::vector<stage
 
 }  // namespace
 
-bool take_split(graph& g, const facts& known, stage& s, std::vector<stage>& before, trust& trusted) {
+bool take_split(const context& c, stage& s) {
+  const auto& [g, known, before] = c;
   if (s.how != way::map) return false;
   const auto all = reductions_in(g, s.body);
   for (const node_id n : all) {
@@ -130,7 +132,7 @@ bool take_split(graph& g, const facts& known, stage& s, std::vector<stage>& befo
     if (s.vector != no_node && outer.has(g.ordinal(s.vector)))
       tasks /= std::min<double>(s.lanes, known.trips(s.vector));
     if (tasks >= 2 * known.enough_tasks() && !walks_columns(g, known, s, n)) continue;
-    const node_id whole = split(g, known, n, s, before, trusted);
+    const node_id whole = split(c, n, s);
     if (whole == no_node) continue;
     replace_in(g, s, n, whole);
     return true;
@@ -138,7 +140,8 @@ bool take_split(graph& g, const facts& known, stage& s, std::vector<stage>& befo
   return false;
 }
 
-bool take_ties(graph& g, stage& s, std::vector<stage>& before) {
+bool take_ties(const context& c, stage& s) {
+  const auto& [g, known, before] = c;
   node_id tied = no_node;
   for_each_node(g, s.body, [&](node_id n) {
     if (tied != no_node || g.kind(n) != op::equal || !is_floating(g.type(g.arg(n, 0)))) return;
@@ -158,8 +161,9 @@ bool take_ties(graph& g, stage& s, std::vector<stage>& before) {
   return true;
 }
 
-bool take_misplaced(graph& g, const facts& known, stage& s, std::vector<stage>& before) {
-  if (s.how == way::scatter || s.how == way::range_scatter) return take_from_scatter(g, known, s, before);
+bool take_misplaced(const context& c, stage& s) {
+  const auto& [g, known, before] = c;
+  if (s.how == way::scatter || s.how == way::range_scatter) return take_from_scatter(c, s);
   if (s.how != way::map) return false;
   const found f = placement(g, known, s)();
   if (f.node == no_node) return false;

@@ -6,11 +6,11 @@
 namespace sheaf::inline v0_1::plan {
 
 // What the loops of a stage would compute too often becomes a stage.
-bool take_misplaced(graph& g, const facts& known, stage& s, std::vector<stage>& before);
+bool take_misplaced(const context& c, stage& s);
 // Ties ask whether a value is the maximum of such values: one with a reduction in it must not be computed anew in
 // another order or with other lanes, so it is stored once.
-bool take_ties(graph& g, stage& s, std::vector<stage>& before);
+bool take_ties(const context& c, stage& s);
 // A reduction over much data to few results is split. See split.hpp.
-bool take_split(graph& g, const facts& known, stage& s, std::vector<stage>& before, trust& trusted);
+bool take_split(const context& c, stage& s);
 
 }  // namespace sheaf::inline v0_1::plan

@@ -243,6 +243,13 @@ struct stage {
   std::vector<std::string> reasons;
 };
 
+// What rules and algorithms work with. What they store becomes a stage at the end of `before`, before the one at hand.
+struct context {
+  graph& g;
+  const facts& known;
+  std::vector<stage>& before;
+};
+
 // Another kernel's loop of tasks is run interleaved with this one's, see `interleaved.hpp`.
 struct interleaving {
   int with = -1;                // none
@@ -282,9 +289,6 @@ struct check {
   int ordinal = -1;             // among the check slots; uniform: none
 };
 
-// Loads that a check vouches for: they need no bounds test of their own.
-using trust = std::unordered_set<node_id>;
-
 // Which stages read which, by what they store. One walk a stage; true as long as no stage reads more.
 class read_table {
  public:
@@ -309,7 +313,6 @@ struct program_plan {
   std::vector<kernel_plan> kernels;
   std::vector<check> checks;
   read_table reads;  // once stages are grouped
-  trust trusted;
   // by reduction: the same under an index that its surroundings don't bind
   std::unordered_map<node_id, node_id> renamed;
 };

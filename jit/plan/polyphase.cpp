@@ -68,36 +68,32 @@ phases phases_of(graph& g, const sliding& r) {
   return l;
 }
 
-node_id take_polyphase(graph& g, const facts& known, node_id n, const stage& s, std::vector<stage>& before,
-                         trust& trusted) {
+node_id take_polyphase(const context& c, node_id n, const stage& s) {
+  const auto& [g, known, before] = c;
   const sliding r = worth_it(g, known, n);
   if (r.over == no_node) return no_node;
   const monoid fold = monoid_of(g, n);
   const bool position = row(fold).position;
-  trust unused;
   sliding keys = r;
   if (position) keys.reduce = intern_reduce(g, monoid::max, g.type(g.arg(n, 0)), g.arg(n, 0), g.arg(n, 1), {r.bound});
-  const walked w = value_along(g, keys, unused);
+  const walked w = value_along(g, keys);
   const phases l = phases_of(g, r);
   const auto at = [&](node_id load, node_id idx, node_id place) {
     replacement put(g);
     put.add(idx, place);
-    const node_id there = put(load);
-    trusted.insert(there);
-    return there;
+    return proven(g, put(load));
   };
   replacement put(g);
   put.add(w.walk, l.place);
   const node_id value = put(w.value), none = position ? number_like(g, value, 0) : identity_of(g, fold, g.type(value));
   const std::string reason = "dilated by " + std::to_string(std::abs(r.step)) + ": each part is laid out by itself";
-  const node_id laid = stored(g, make(g, op::select, l.inside, value, none), "laid_out",
-                              running_along(g, s, r.over, l.walk, value), before, reason);
-  trusted.insert(laid);
+  const stage like = running_along(g, s, r.over, l.walk, value);
+  const node_id laid =
+      proven(g, stored(g, make(g, op::select, l.inside, value, none), "laid_out", like, before, reason));
   const node_id u = position ? fresh_index(g, r.bound, r.low, r.high) : fresh_index(g, l.walk, l.begin, l.end);
   const node_id place = !position ? u : r.step > 0 ? plus(g, l.along, u) : make(g, op::sub, l.along, u);
   const node_id result = intern_reduce(g, fold, g.type(n), at(laid, l.walk, place), truth(g, true), {u});
   const node_id all = stored(g, result, "of_parts", running_along(g, s, r.over, l.along, result), before, reason);
-  trusted.insert(all);
   return at(at(all, l.along, l.at_along), l.part, l.at_part);
 }
 

@@ -22,7 +22,6 @@ struct phases {
 phases phases_of(graph& g, const sliding& dilated);
 
 // What stands for a reduction over a long dilated range, other than sums of ties; no_node: it is none.
-node_id take_polyphase(graph& g, const facts& known, node_id reduce, const stage& s, std::vector<stage>& before,
-                         trust& trusted);
+node_id take_polyphase(const context& c, node_id reduce, const stage& s);
 
 }  // namespace sheaf::inline v0_1::plan

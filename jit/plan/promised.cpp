@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/plan/roots.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
@@ -52,8 +52,11 @@ class marking {
   }
   bool of_promised(std::size_t i) const {
     const stage& s = stages_[i];
-    for (const node_id root : {s.body, s.when, s.base, s.base_when, s.order_when, s.slices.low, s.slices.high})
-      if (root != no_node && !reads_promised(root)) return false;
+    bool all = true;
+    for_each_root(s, [&](node_id n, root_kind what) {
+      all = all && (what != root_kind::read || reads_promised(n));
+    });
+    if (!all) return false;
     for (std::size_t j = 0; j < i; ++j)
       if (!promised_[j] && table_.reads(s.define, stages_[j].define)) return false;
     return true;

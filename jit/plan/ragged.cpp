@@ -21,12 +21,12 @@ std::int64_t size_optimised_slice(const facts& known) { return known.call().forc
 // ---- conditions as ranges
 
 // Does nothing in e read outside of its tensor, whatever the conditions around say?
-bool is_safe(graph& g, node_id e, const trust& trusted) {
+bool is_safe(graph& g, node_id e) {
   std::vector<node_id> loads;
   bool plain = true;
   for_each_node(g, e, [&](node_id n) {
     if (g.kind(n) == op::reduce) plain = false;
-    if (g.kind(n) == op::load && !trusted.contains(n)) loads.push_back(n);
+    if (g.kind(n) == op::load && !is_proven(g, n)) loads.push_back(n);
   });
   for (const node_id n : loads)
     for (int d = 0; d + 1 < g[n].count && plain; ++d) {
@@ -44,7 +44,7 @@ struct bound_by_data {
 };
 
 // The first bound index whose condition gives it a range, with what remains of the condition.
-bound_by_data bound_in(graph& g, node_id n, const trust& trusted) {
+bound_by_data bound_in(graph& g, node_id n) {
   flat<node_id> list;
   deltas::conjuncts(g, g.arg(n, 1), list);
   const auto bound = bound_indices(g, n);
@@ -59,7 +59,7 @@ bound_by_data bound_in(graph& g, node_id n, const trust& trusted) {
       const bool compares = g.kind(c) == op::less_equal || g.kind(c) == op::less;
       const node_id a = compares ? g.arg(c, 0) : no_node, b = compares ? g.arg(c, 1) : no_node;
       const auto bounds = [&](node_id e) {
-        return g.type(e) == element::i64 && !g.free[e].meets(later) && is_safe(g, e, trusted);
+        return g.type(e) == element::i64 && !g.free[e].meets(later) && is_safe(g, e);
       };
       if (compares && a == t && bounds(b)) {
         const node_id top = g.kind(c) == op::less ? b : make(g, op::add, b, integer(g, 1));
@@ -93,15 +93,14 @@ index_set indices_around(const graph& g, node_id n, node_id root) {
   return all;
 }
 
-node_id narrowed_once(graph& g, node_id n, node_id root, trust& trusted) {
+node_id narrowed_once(graph& g, node_id n, node_id root) {
   if (keeps_several(g, n)) return no_node;
-  const bound_by_data r = bound_in(g, n, trusted);
+  const bound_by_data r = bound_in(g, n);
   if (r.index == no_node) return no_node;
-  replacement put(g);
+  replacement put(g, proofs::kept);
   put.add(r.index, unused_index(g, r.index, r.low, r.high, indices_around(g, n, root)));
   std::vector<node_id> indices;
   for (const node_id idx : bound_indices(g, n)) indices.push_back(put(idx));
-  trust_alike(g, n, put, trusted);
   return intern_reduce(g, monoid_of(g, n), g.type(n), put(g.arg(n, 0)), put(r.rest), indices);
 }
 
@@ -116,7 +115,7 @@ std::vector<node_id> reductions_within(const graph& g, node_id root) {
 // ---- sums over the same slices
 
 // sum(m where c, a) + sum(k where the same of k, b) as one sum.
-node_id joined(graph& g, node_id n, trust& trusted) {
+node_id joined(graph& g, node_id n) {
   if (g.kind(n) != op::add) return no_node;
   const node_id a = g.arg(n, 0), b = g.arg(n, 1);
   if (g.kind(a) != op::reduce || g.kind(b) != op::reduce || monoid_of(g, a) != monoid::sum ||
@@ -128,26 +127,24 @@ node_id joined(graph& g, node_id n, trust& trusted) {
   bool captured = false;
   for_each_node(g, b, [&](node_id q) { captured = captured || (q == i && i != k); });
   if (captured) return no_node;
-  replacement put(g);
+  replacement put(g, proofs::kept);
   put.add(k, i);
   if (put(g.arg(b, 1)) != g.arg(a, 1)) return no_node;
-  trust_alike(g, b, put, trusted);
   return intern_reduce(g, monoid::sum, g.type(a), make(g, op::add, g.arg(a, 0), put(g.arg(b, 0))), g.arg(a, 1), {i});
 }
 
 }  // namespace
 
-node_id narrowed(graph& g, node_id root, trust& trusted) {
+node_id narrowed(graph& g, node_id root) {
   for (;;) {
     std::vector<node_id> all = reductions_within(g, root);
     if (g.kind(root) == op::reduce) all.push_back(root);
     node_id from = no_node, to = no_node;
     for (const node_id n : all)
-      if (to == no_node) to = narrowed_once(g, from = n, root, trusted);
+      if (to == no_node) to = narrowed_once(g, from = n, root);
     if (to == no_node) break;
-    replacement put(g);
+    replacement put(g, proofs::kept);
     put.add(from, to);
-    trust_alike(g, root, put, trusted);
     root = put(root);
   }
   for (;;) {
@@ -157,11 +154,10 @@ node_id narrowed(graph& g, node_id root, trust& trusted) {
     });
     node_id from = no_node, to = no_node;
     for (const node_id n : sums)
-      if (to == no_node) to = joined(g, from = n, trusted);
+      if (to == no_node) to = joined(g, from = n);
     if (to == no_node) return root;
-    replacement put(g);
+    replacement put(g, proofs::kept);
     put.add(from, to);
-    trust_alike(g, root, put, trusted);
     root = put(root);
   }
 }
@@ -180,9 +176,9 @@ slice_lists bounds_of(const graph& g, const stage& s) {
 namespace {
 
 // The range of an index, within the tensors that it subscripts alone and unchecked.
-void clip(graph& g, node_id n, node_id idx, const trust& trusted, node_id& low, node_id& high) {
+void clip(graph& g, node_id n, node_id idx, node_id& low, node_id& high) {
   for_each_node(g, n, [&](node_id q) {
-    if (g.kind(q) != op::load || trusted.contains(q)) return;
+    if (g.kind(q) != op::load || is_proven(g, q)) return;
     for (int d = 0; d + 1 < g[q].count; ++d) {
       if (g.arg(q, 1 + d) != idx) continue;
       const node_id tensor = g.arg(q, 0);
@@ -196,12 +192,11 @@ void clip(graph& g, node_id n, node_id idx, const trust& trusted, node_id& low, 
 }
 
 // The same reduction, over nothing unless a condition on the slice holds. Equal ones of two stages stay equal.
-node_id where(graph& g, node_id n, node_id condition, replacement put, trust& trusted) {
+node_id where(graph& g, node_id n, node_id condition, replacement put) {
   const node_id idx = g.arg(n, 2);
   node_id low = g.arg(idx, 0), high = make(g, op::select, condition, g.arg(idx, 1), low);
-  clip(g, n, idx, trusted, low, high);
+  clip(g, n, idx, low, high);
   put.add(idx, unused_index(g, idx, low, high, indices_in(g, n)));
-  trust_alike(g, n, put, trusted);
   return intern_reduce(g, monoid_of(g, n), g.type(n), put(g.arg(n, 0)), put(g.arg(n, 1)), {put(idx)});
 }
 
@@ -218,7 +213,7 @@ bool walks_slice(graph& g, const slice_lists& l, node_id n) {
 }
 
 // What a definition of the slice is worth, in the place of its load.
-void inline_definitions(graph& g, stage& s, const slice_lists& l, const std::vector<stage>& before, trust& trusted) {
+void inline_definitions(graph& g, stage& s, const slice_lists& l, const std::vector<stage>& before) {
   for (;;) {
     node_id use = no_node;
     for_each_node(g, s.body, [&](node_id n) {
@@ -235,42 +230,41 @@ void inline_definitions(graph& g, stage& s, const slice_lists& l, const std::vec
     const node_id own = with_inlined(g, g.arg(define, 0), [&](node_id d) {
       return std::none_of(before.begin(), before.end(), [&](const stage& other) { return other.define == d; });
     });
-    const node_id body = g.arg(define, 1) == l.slice ? own : without_binding(g, own, l.slice, trusted);
-    replacement rename(g), put(g);
+    const node_id body = g.arg(define, 1) == l.slice ? own : without_binding(g, own, l.slice);
+    replacement rename(g, proofs::kept), put(g, proofs::kept);
     rename.add(g.arg(define, 1), l.slice);
-    trust_alike(g, body, rename, trusted);
     put.add(use, rename(body));
-    trust_alike(g, s.body, put, trusted);
     s.body = put(s.body);
   }
 }
 
 // What is normalised by a logsumexp of the slice takes the exponentials that it sums.
-void share_exponentials(graph& g, stage& s, const slice_lists& l, trust& trusted) {
+void share_exponentials(graph& g, stage& s, const slice_lists& l) {
   std::vector<node_id> lanes{s.owned};
   for (const node_id n : reductions_within(g, s.body))
     if (walks_slice(g, l, n)) lanes.push_back(g.arg(n, 2));
-  s.body = by_terms_of_sums(g, s.body, lanes, trusted);
+  s.body = by_terms_of_sums(g, s.body, lanes);
 }
 
 // Reductions over the slice itself are computed where its rows are written, while they are in the cache; a task that
 // begins within a slice does so again. Of a long slice they are stored before: no range is walked for both.
-bool compute_in_place(graph& g, const facts& known, stage& s, std::vector<stage>& before, trust& trusted) {
+bool compute_in_place(const context& c, stage& s) {
+  const auto& [g, known, before] = c;
   const slice_lists l = bounds_of(g, s);
   if (l.low == no_node || l.high == no_node) return false;
-  inline_definitions(g, s, l, before, trusted);
-  share_exponentials(g, s, l, trusted);
+  inline_definitions(g, s, l, before);
+  share_exponentials(g, s, l);
   const node_id size_optimised =
       make(g, op::less_equal, make(g, op::sub, l.high, l.low), integer(g, size_optimised_slice(known)));
   const node_id extended = make(g, op::logical_not, size_optimised);
   stage like = s;
   like.vector = no_node;
-  replacement here(g), stored_too(g);
+  replacement here(g, proofs::kept), stored_too(g, proofs::kept);
   for (const node_id n : reductions_within(g, s.body)) {
     if (!walks_slice(g, l, n)) continue;
-    const node_id of_long = where(g, n, extended, stored_too, trusted);
+    const node_id of_long = where(g, n, extended, stored_too);
     stored_too.add(n, of_long);
-    const node_id of_size_optimised = where(g, n, size_optimised, here, trusted);
+    const node_id of_size_optimised = where(g, n, size_optimised, here);
     const node_id materialised =
         stored(g, of_long, "materialised", like, before,
                "of slices longer than " + std::to_string(size_optimised_slice(known)) + ": several tasks need it");
@@ -286,11 +280,12 @@ bool compute_in_place(graph& g, const facts& known, stage& s, std::vector<stage>
 
 }  // namespace
 
-bool take_per_slice(graph& g, const facts& known, stage& s, std::vector<stage>& before, trust& trusted) {
+bool take_per_slice(const context& c, stage& s) {
+  const auto& [g, known, before] = c;
   if (s.how != way::range_scatter || bound_indices(g, s.body).size() != 1) return false;
   if (!s.slices.sought) {
     s.slices.sought = true;
-    if (compute_in_place(g, known, s, before, trusted)) return true;
+    if (compute_in_place(c, s)) return true;
   }
   node_id inner = no_node;
   for (const node_id n : reductions_within(g, s.body)) {
@@ -328,13 +323,15 @@ stage lists_stage(graph& g, const facts& known, const slice_lists& l) {
 }
 
 // On a GPU all threads make a list, if that is not a matter of a few slices.
-void sort_slices(graph& g, const facts& known, stage& lists, std::vector<stage>& done) {
+void sort_slices(const context& c, stage& lists) {
+  const auto& [g, known, done] = c;
   const slice_lists& l = lists.slices;
   if (!known.call().gpu || (!known.call().force_for_tests && known.trips(l.slice) < sorted_from)) return;
-  sort_on_device(g, known, lists, {.outer = l.slice, .room = trips_of(g, l.slice), .keys = chunks_of(g, l)}, done);
+  sort_on_device(c, lists, {.outer = l.slice, .room = trips_of(g, l.slice), .keys = chunks_of(g, l)});
 }
 
-bool list_slices(graph& g, const facts& known, stage& s, std::vector<stage>& done) {
+bool list_slices(const context& c, stage& s) {
+  const auto& [g, known, done] = c;
   if (s.how != way::range_scatter || s.slices.array != no_node) return false;
   const auto bound = bound_indices(g, s.body);
   index_set all = set_of(g, s.indices);
@@ -375,7 +372,7 @@ bool list_slices(graph& g, const facts& known, stage& s, std::vector<stage>& don
   }
   stage lists = lists_stage(g, known, l);
   lists.when = s.when;
-  sort_slices(g, known, lists, done);
+  sort_slices(c, lists);
   l.array = lists.define, l.size_optimised = s.slices.size_optimised, l.sought = s.slices.sought;
   s.slices = l;
   s.reasons.push_back("a task walks the slices that meet its rows, and writes each row once");

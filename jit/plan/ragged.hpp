@@ -7,15 +7,15 @@ namespace sheaf::inline v0_1::plan {
 
 // `lo <= t && t < hi` on a bound index t as its range, also where lo and hi are loads (the smart constructor leaves
 // those in the condition, for a range is computed even if it is empty). Only loads that cannot fail move.
-node_id narrowed(graph& g, node_id root, trust& trusted);
+node_id narrowed(graph& g, node_id root);
 
 // In a range scatter scatter: a reduction that does not depend on the owned index is computed once a slice: in the same
 // pass where it walks the slice itself and that is short, else in a stage of its own.
-bool take_per_slice(graph& g, const facts& known, stage& s, std::vector<stage>& before, trust& trusted);
+bool take_per_slice(const context& c, stage& s);
 
 // Puts a stage before a range scatter scatter that lists the slices by chunks of rows, where tasks would walk many in
 // vain.
-bool list_slices(graph& g, const facts& known, stage& s, std::vector<stage>& done);
+bool list_slices(const context& c, stage& s);
 
 // The bounds of a range scatter scatter's rows, where each is one conjunct.
 slice_lists bounds_of(const graph& g, const stage& s);

@@ -17,12 +17,12 @@ using namespace numerics::recurrence;
 
 class recurrence {
  public:
-  recurrence(graph& g, const facts& known, node_id n, const stage& s, std::vector<stage>& before, trust& trusted)
-      : g(g), known(known), n(n), s(s), before(before), trusted(trusted) {}
+  recurrence(graph& g, const facts& known, node_id n, const stage& s, std::vector<stage>& before)
+      : g(g), known(known), n(n), s(s), before(before) {}
 
   // The fold of a chain of maps h -> b + a * h along r.
   node_id chained(const sliding& r) {
-    const auto w = value_along(g, r, trusted);
+    const auto w = value_along(g, r);
     const bound_line low = bound_of(g, r.low, r.over);
     walk = w.walk;
     backward = low.slope == 1;
@@ -99,17 +99,16 @@ class recurrence {
   }
   // The value whose extremum the key is, at a place.
   node_id keyed_at(node_id place) {
-    replacement put(g);
+    replacement put(g, proofs::kept);
     put.add(bound_indices(g, key)[0], place);
     return put(g.arg(key, 0));
   }
   // e with t and u at the walked place, which neither may reach otherwise.
   node_id walked(node_id e) {
-    replacement put(g);
+    replacement put(g, proofs::kept);
     put.add(t, walk);
     put.add(u, walk);
     put.add(key, walked_key);
-    trust_alike(g, e, put, trusted);
     return put(e);
   }
   bool only(node_id e, node_id idx) const {
@@ -141,9 +140,8 @@ class recurrence {
     const bool up = backward == adjoint;
     const node_id inner =
         fresh_index(g, u, up ? g.arg(t, 0) : walk, up ? make(g, op::add, walk, integer(g, 1)) : g.arg(t, 1));
-    replacement put(g);
+    replacement put(g, proofs::kept);
     put.add(bound_indices(g, key)[0], inner);
-    trust_alike(g, g.arg(key, 0), put, trusted);
     walked_key = intern_reduce(g, monoid_of(g, key), g.type(key), put(g.arg(key, 0)), truth(g, true), {inner});
   }
 
@@ -154,9 +152,7 @@ class recurrence {
   }
   node_id previous() { return make(g, op::add, walk, integer(g, backward ? 1 : -1)); }
   node_id materialised(node_id e, const char* name, const std::string& reason) {
-    const node_id found = stored(g, e, name, layout_of(g, known, e, s), before, reason);
-    trusted.insert(found);
-    return found;
+    return proven(g, stored(g, e, name, layout_of(g, known, e, s), before, reason));
   }
 
   node_id by_equality() {
@@ -181,8 +177,7 @@ class recurrence {
     const node_id sum = found_sum(value, same, "it meets ties of a running extremum: they end where that changes");
     const node_id here = read(sum);
     if (!adjoint) return here;
-    const node_id top = at(running, t);
-    trusted.insert(top);
+    const node_id top = proven(g, at(running, t));
     return make(g, op::select, make(g, op::equal, mine, top), here, number_like(g, here, 0));
   }
 
@@ -226,8 +221,7 @@ class recurrence {
         found_sum(value, factor, "its terms are relative to a running maximum: a step rescales what came before");
     const node_id here = read(sum);
     if (!adjoint) return here;
-    const node_id top = at(shift, t);
-    trusted.insert(top);
+    const node_id top = proven(g, at(shift, t));
     const node_id own = make(g, op::exp, make(g, op::sub, a, top)), zero = number_like(g, own, 0);
     return make(g, op::select, make(g, op::equal, own, zero), zero, make(g, op::mul, own, here));
   }
@@ -279,10 +273,8 @@ class recurrence {
     const node_id p = fresh_index(g, walk, zero, count), q = fresh_index(g, walk, zero, count);
     const node_id start = make(g, op::add, low, make(g, op::mul, p, size));
     const node_id inner = fresh_index(g, walk, start, make(g, op::minimum, make(g, op::add, start, size), high));
-    replacement put(g);
+    replacement put(g, proofs::kept);
     put.add(walk, inner);
-    trust_alike(g, value, put, trusted);
-    trust_alike(g, factor, put, trusted);
     const node_id times = keeps ? put(factor) : cast_to(g, type, put(factor));
     const node_id step = make(g, op::add, put(value), cast_to(g, type, put(factor)));
     const node_id end = materialised(intern_reduce(g, monoid::sum, type, step, truth(g, true), {inner}), "block_end",
@@ -312,12 +304,9 @@ class recurrence {
     begins.owned = q;
     begins.scan = form(value_before, share_before);
     begins.scan.walk = q;
-    trusted.erase(value_before);
-    trusted.erase(share_before);
-    replacement here(g);
+    replacement here(g, proofs::kept);
     here.add(q, p);
     const node_id carry = here(begun);
-    trusted.insert(carry);
     const auto at =
         std::find_if(before.begin(), before.end(), [&](const stage& x) { return x.define == g.arg(result, 0); });
     stage made = *at;
@@ -330,9 +319,7 @@ class recurrence {
     before.push_back(std::move(made));  // after what it reads
   }
   node_id read(node_id sum) {
-    const node_id here = at(sum, t);
-    trusted.insert(here);
-    return cast_to(g, g.type(n), here);
+    return cast_to(g, g.type(n), proven(g, at(sum, t)));
   }
 
   graph& g;
@@ -340,7 +327,6 @@ class recurrence {
   node_id n;
   const stage& s;
   std::vector<stage>& before;
-  trust& trusted;
   node_id t = no_node, u = no_node, key = no_node, walk = no_node, walked_key = no_node;
   bool backward = false;    // n's range begins at t
   bool adjoint = false;     // the key depends on u
@@ -379,8 +365,7 @@ moved_range moved_of(graph& g, node_id n) {
   return {};
 }
 
-node_id take_moved(graph& g, const facts& known, node_id n, const stage& s, std::vector<stage>& before,
-                   trust& trusted) {
+node_id take_moved(graph& g, const facts& known, node_id n, const stage& s, std::vector<stage>& before) {
   if (monoid_of(g, n) != monoid::sum || g[n].count != 3 || !has_closed_ranges(g, n)) return no_node;
   bool meets = false;  // an extremum
   for_each_node(g, n, [&](node_id q) {
@@ -388,11 +373,10 @@ node_id take_moved(graph& g, const facts& known, node_id n, const stage& s, std:
   });
   const moved_range m = meets ? moved_of(g, n) : moved_range{};
   if (m.p == no_node) return no_node;
-  replacement put(g), back(g);
+  replacement put(g, m.vouched ? proofs::kept : proofs::dropped), back(g);
   put.add(m.t, make(g, op::add, m.p, integer(g, -m.by)));
   const node_id same = put(n);
-  if (m.vouched) trust_alike(g, n, put, trusted);
-  const node_id found = recurrence(g, known, same, s, before, trusted)();
+  const node_id found = recurrence(g, known, same, s, before)();
   if (found == no_node) return no_node;
   back.add(m.p, make(g, op::add, m.t, integer(g, m.by)));
   const node_id here = back(found);  // its loads ask for themselves whether they are inside
@@ -401,15 +385,13 @@ node_id take_moved(graph& g, const facts& known, node_id n, const stage& s, std:
 
 }  // namespace
 
-node_id take_recurrence(graph& g, const facts& known, node_id n, const stage& s, std::vector<stage>& before,
-                        trust& trusted) {
-  if (const node_id found = recurrence(g, known, n, s, before, trusted)(); found != no_node) return found;
-  return take_moved(g, known, n, s, before, trusted);
+node_id take_recurrence(graph& g, const facts& known, node_id n, const stage& s, std::vector<stage>& before) {
+  if (const node_id found = recurrence(g, known, n, s, before)(); found != no_node) return found;
+  return take_moved(g, known, n, s, before);
 }
 
-node_id take_chain(graph& g, const facts& known, const sliding& r, const stage& s, std::vector<stage>& before,
-                   trust& trusted) {
-  return recurrence(g, known, r.reduce, s, before, trusted).chained(r);
+node_id take_chain(graph& g, const facts& known, const sliding& r, const stage& s, std::vector<stage>& before) {
+  return recurrence(g, known, r.reduce, s, before).chained(r);
 }
 
 }  // namespace sheaf::inline v0_1::plan

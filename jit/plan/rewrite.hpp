@@ -179,10 +179,14 @@ inline std::vector<node_id> ranged_by(const graph& g, node_id n, const index_set
 // now known of their bodies. What is of the same value for some indices `at` as they are outside only is not replaced
 // in reductions over one of these. A replaced index stays in reductions over it, where it is another one; a renamed one
 // is renamed there as well.
+// A load whose subscripts change is proven no more, unless the caller vouches for it: what it puts in lies where that
+// which it replaces did.
+enum class proofs : std::uint8_t { dropped, kept };
 class replacement {
  public:
   explicit replacement(graph& g, const index_set& at = {}, bool simplifies = false)
       : g_(g), at_(at), simplifies_(simplifies) {}
+  replacement(graph& g, proofs of_loads) : replacement(g) { proofs_ = of_loads; }
   void add(node_id from, node_id to) {
     rename(from, to);
     if (g_.kind(from) == op::index) hidden_.insert(g_.ordinal(from));
@@ -222,13 +226,16 @@ class replacement {
     if (kind == op::reduce && simplifies_ && is_plain(list))
       return cast_to(g_, old.type,
                      reduce(g_, static_cast<monoid>(old.attribute), list[0], list[1], list.data() + 2, old.count - 2));
-    return g_.intern(old.kind, old.type, old.attribute, list.data(), old.count);
+    const bool drops = kind == op::load && proofs_ == proofs::dropped;
+    return g_.intern(old.kind, old.type, drops ? old.attribute & ~proven_inside : old.attribute, list.data(),
+                     old.count);
   }
 
   // A reduction over indices that are replaced outside.
   node_id with_own_indices(node_id n) {
     const index_set own = set_of(g_, bound_indices(g_, n));
     replacement inside(g_, at_, simplifies_);
+    inside.proofs_ = proofs_;
     for (const auto& [from, to] : added_) {
       const bool hides = g_.kind(from) == op::index && hidden_.has(g_.ordinal(from));
       if (hides && own.has(g_.ordinal(from))) continue;
@@ -257,6 +264,7 @@ class replacement {
   index_set at_;
   index_set hidden_;  // indices among them, but for those renamed
   bool simplifies_;
+  proofs proofs_ = proofs::dropped;
   std::vector<std::pair<node_id, node_id>> added_;
   std::unordered_map<node_id, node_id> to_;
 };
@@ -295,28 +303,18 @@ node_id with_inlined(graph& g, node_id e, Chosen chosen) {
   }
 }
 
-// What holds for a load holds for the same load in blocks or under another name.
-inline void trust_alike(graph& g, node_id root, replacement& put, std::unordered_set<node_id>& trusted) {
-  std::vector<node_id> loads;
-  for_each_node(g, root, [&](node_id n) {
-    if (g.kind(n) == op::load && trusted.contains(n)) loads.push_back(n);
-  });
-  for (const node_id n : loads) trusted.insert(put(n));
-}
-
 // The same reduction with a bound index under another name.
-inline node_id renamed(graph& g, node_id n, node_id idx, std::unordered_set<node_id>& trusted) {
-  replacement put(g);
+inline node_id renamed(graph& g, node_id n, node_id idx) {
+  replacement put(g, proofs::kept);
   put.add(idx, unused_index(g, idx, g.arg(idx, 0), g.arg(idx, 1), indices_in(g, n)));
   for (const node_id outer : ranged_by(g, n, set_of(g, {idx}))) put.add(outer, outer);
   std::vector<node_id> indices;
   for (const node_id b : bound_indices(g, n)) indices.push_back(put(b));
-  trust_alike(g, n, put, trusted);
   return intern_reduce(g, monoid_of(g, n), g.type(n), put(g.arg(n, 0)), put(g.arg(n, 1)), indices);
 }
 
 // The same expression with no reduction over idx in it, so that idx can stand for another of its indices.
-inline node_id without_binding(graph& g, node_id e, node_id idx, std::unordered_set<node_id>& trusted) {
+inline node_id without_binding(graph& g, node_id e, node_id idx) {
   for (;;) {
     node_id binds = no_node;
     for_each_node(g, e, [&](node_id n) {
@@ -325,9 +323,8 @@ inline node_id without_binding(graph& g, node_id e, node_id idx, std::unordered_
         if (bound == idx) binds = n;
     });
     if (binds == no_node) return e;
-    replacement put(g);
-    put.add(binds, renamed(g, binds, idx, trusted));
-    trust_alike(g, e, put, trusted);
+    replacement put(g, proofs::kept);
+    put.add(binds, renamed(g, binds, idx));
     e = put(e);
   }
 }

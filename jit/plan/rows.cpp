@@ -4,7 +4,7 @@
 
 #include <sheaf/jit/plan/cost.hpp>
 #include <sheaf/jit/plan/kernels.hpp>
-#include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/plan/roots.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 
@@ -19,32 +19,6 @@ using namespace tuning::rows;
 bool are_wide_rows(const facts& known, node_id columns, int lanes) {
   return known.trips(columns) >= 2.0 * lanes && known.trips(columns) <= most_columns;
 }
-
-// One index put in another's place, everywhere in a stage.
-class renaming {
- public:
-  renaming(graph& g, stage& s, trust& trusted) : s_(s), put_(g), g_(g), trusted_(trusted) {}
-  void add(node_id from, node_id to) { put_.rename(from, to); }
-  void apply() {
-    trust_alike(g_, s_.body, put_, trusted_);
-    s_.body = put_(s_.body);
-    for (node_id* n : {&s_.sum_of_sums, &s_.flat})
-      if (*n != no_node) *n = put_(*n);
-    for (auto* list : {&s_.indices, &s_.loops})
-      for (node_id& idx : *list) idx = put_(idx);
-    for (node_id* idx : {&s_.vector, &s_.parallel, &s_.rows.whole, &s_.rows.part, &s_.rows.block, &s_.moving.last})
-      if (*idx != no_node) *idx = put_(*idx);
-    if (s_.moving.centre == no_node) return;
-    trust_alike(g_, s_.moving.body, put_, trusted_);
-    for (node_id* n : {&s_.moving.centre, &s_.moving.body, &s_.moving.moved}) *n = put_(*n);
-  }
-
- private:
-  stage& s_;
-  replacement put_;
-  graph& g_;
-  trust& trusted_;
-};
 
 bool mentions(const graph& g, const stage& s, node_id idx) {
   bool found = std::find(s.indices.begin(), s.indices.end(), idx) != s.indices.end();
@@ -109,10 +83,10 @@ class sharing {
         continue;
       if (c.rows.part != s.rows.part) {
         if (mentions(g_, s, c.rows.part) || mentions(g_, s, c.rows.block)) continue;
-        renaming put(g_, s, plan_.trusted);
-        put.add(s.rows.part, c.rows.part);
-        put.add(s.rows.block, c.rows.block);
-        put.apply();
+        replacement put(g_, proofs::kept);
+        put.rename(s.rows.part, c.rows.part);
+        put.rename(s.rows.block, c.rows.block);
+        replace_in_roots(s, put);
         s.rows = c.rows;
       }
       c.partials.push_back(i);
@@ -217,9 +191,9 @@ class sharing {
       stage& s = at(i);
       if (mentions(g_, s, c.rows.part)) continue;
       const node_id row = s.loops.front();
-      renaming put(g_, s, plan_.trusted);
-      put.add(row, c.rows.part);
-      put.apply();
+      replacement put(g_, proofs::kept);
+      put.rename(row, c.rows.part);
+      replace_in_roots(s, put);
       s.loops.insert(s.loops.begin(), c.rows.block);
       s.rows = c.rows;
       s.parallel = c.rows.block;
@@ -270,9 +244,9 @@ class sharing {
       if (lane == no_node) return false;
       if (s.indices.front() != c.rows.block) return false;
       if (lane != s.indices.back()) {
-        renaming put(g_, s, plan_.trusted);
-        put.add(s.indices.back(), lane);
-        put.apply();
+        replacement put(g_, proofs::kept);
+        put.rename(s.indices.back(), lane);
+        replace_in_roots(s, put);
       }
       s.vector = lane;
       s.lanes = lanes;

@@ -6,14 +6,6 @@
 
 namespace sheaf::inline v0_1::plan {
 
-// What a rule works with. What it stores becomes a stage at the end of `stages`, before the one at hand.
-struct context {
-  graph& g;
-  const facts& known;
-  std::vector<stage>& stages;
-  trust& trusted;
-};
-
 // A reduction in the body of a stage. Its range along an outer index, and what it sums, are analysed once, when a
 // rule first asks.
 class site {
@@ -40,9 +32,9 @@ class site {
 struct rule {
   const char* name;
   const char* why_here;
-  bool (*on_stage)(context&, stage&);
+  bool (*on_stage)(const context&, stage&);
   // Instead of it, for each reduction of the body; rules of one group are tried reduction by reduction.
-  bool (*on_reduction)(context&, stage&, site&) = nullptr;
+  bool (*on_reduction)(const context&, stage&, site&) = nullptr;
   enum class order : std::uint8_t { innermost_first, outermost_first } tried = order::innermost_first;
   int group = 0;
 };

@@ -22,27 +22,29 @@ namespace {
 
 // A rule on a stage, and one on a reduction, of what the files of the algorithms offer.
 template <auto take>
-bool on_stage(context& c, stage& s) {
-  if constexpr (requires { take(c.g, c.known, s, c.stages, c.trusted); })
-    return take(c.g, c.known, s, c.stages, c.trusted);
-  else if constexpr (requires { take(c.g, c.known, s, c.stages); })
-    return take(c.g, c.known, s, c.stages);
-  else
-    return take(c.g, s, c.stages);
+bool on_stage(const context& c, stage& s) {
+  return take(c, s);
 }
 template <auto take>
-bool on_reduction(context& c, stage& s, site& at) {
-  if constexpr (std::is_same_v<decltype(take(c.g, c.known, at.node, s, c.stages, c.trusted)), bool>) {
-    return take(c.g, c.known, at.node, s, c.stages, c.trusted);
+node_id taken(const context& c, stage& s, node_id n) {
+  if constexpr (requires { take(c, n, s); })
+    return take(c, n, s);
+  else
+    return take(c.g, c.known, n, s, c.before);
+}
+template <auto take>
+bool on_reduction(const context& c, stage& s, site& at) {
+  if constexpr (requires { { take(c.g, c.known, at.node, s, c.before) } -> std::same_as<bool>; }) {
+    return take(c.g, c.known, at.node, s, c.before);
   } else {
-    const node_id instead = take(c.g, c.known, at.node, s, c.stages, c.trusted);
+    const node_id instead = taken<take>(c, s, at.node);
     if (instead == no_node) return false;
     replace_in(c.g, s, at.node, instead);
     return true;
   }
 }
 
-bool polyphase(context& c, stage& s, site& at) { return !at.slides() && on_reduction<take_polyphase>(c, s, at); }
+bool polyphase(const context& c, stage& s, site& at) { return !at.slides() && on_reduction<take_polyphase>(c, s, at); }
 
 constexpr auto outermost = rule::order::outermost_first, innermost = rule::order::innermost_first;
 
@@ -86,7 +88,7 @@ constexpr rule table[] = {
 };
 
 // The rules from `first` on that share its group, for each reduction of the body.
-const rule* apply_group(std::span<const rule> group, context& c, stage& s) {
+const rule* apply_group(std::span<const rule> group, const context& c, stage& s) {
   std::vector<node_id> list = reductions_in(c.g, s.body);
   if (group.front().tried == outermost) std::reverse(list.begin(), list.end());
   for (const node_id n : list) {
@@ -101,7 +103,7 @@ const rule* apply_group(std::span<const rule> group, context& c, stage& s) {
 
 std::span<const rule> rules() { return table; }
 
-const rule* apply_rules(context& c, stage& s) {
+const rule* apply_rules(const context& c, stage& s) {
   const std::span<const rule> all = table;
   for (std::size_t k = 0; k < all.size();) {
     std::size_t end = k + 1;

@@ -10,6 +10,6 @@ namespace sheaf::inline v0_1::plan {
 std::span<const rule> rules();
 
 // The rule that changed the stage; null: none applies.
-const rule* apply_rules(context& c, stage& s);
+const rule* apply_rules(const context& c, stage& s);
 
 }  // namespace sheaf::inline v0_1::plan

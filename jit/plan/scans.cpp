@@ -34,7 +34,7 @@ node_id plain_value(graph& g, const facts& known, node_id value, const stage& s,
 }
 
 // The fold of each block of `size` places of `walk`, and from them, by a scan, what comes before each block.
-void carry_blocks(graph& g, const facts& known, stage& s, std::vector<stage>& before, trust& trusted) {
+void carry_blocks(graph& g, const facts& known, stage& s, std::vector<stage>& before) {
   scan_form& f = s.scan;
   const node_id low = g.arg(f.walk, 0), high = g.arg(f.walk, 1), size = integer(g, f.block);
   // Of an exclusive scan the results may have one block more than the values.
@@ -42,26 +42,21 @@ void carry_blocks(graph& g, const facts& known, stage& s, std::vector<stage>& be
   const node_id p = fresh_index(g, f.walk, integer(g, 0), count);
   const node_id start = make(g, op::add, low, make(g, op::mul, p, size));
   const node_id part = fresh_index(g, f.walk, start, make(g, op::minimum, make(g, op::add, start, size), high));
-  replacement put(g);
+  replacement put(g, proofs::kept);
   put.add(f.walk, part);
-  trust_alike(g, f.value, put, trusted);
   const node_id q =
       f.backward ? fresh_index(g, f.walk, plus(g, p, 1), count) : fresh_index(g, f.walk, integer(g, 0), p);
-  replacement earlier(g);
+  replacement earlier(g, proofs::kept);
   earlier.add(p, q);
   f.block_index = p;
-  const auto read = [&](node_id load) {
-    trusted.insert(load);
-    return load;
-  };
   const std::string reason = "blocks of " + std::to_string(f.block) + ", so that tasks can share the scan";
   const auto total = [&](monoid fold, element type, node_id value) {
     const node_id whole = intern_reduce(g, fold, type, value, truth(g, true), {part});
-    return read(stored(g, whole, "partial", layout_of(g, known, f.value, s), before, reason, origin::partial));
+    return proven(g, stored(g, whole, "partial", layout_of(g, known, f.value, s), before, reason, origin::partial));
   };
   const auto carry = [&](monoid fold, element type, node_id totals) {
     const node_id sum = intern_reduce(g, fold, type, earlier(totals), truth(g, true), {q});
-    return read(stored(g, sum, "carried", layout_of(g, known, totals, s), before, "what comes before each block"));
+    return proven(g, stored(g, sum, "carried", layout_of(g, known, totals, s), before, "what comes before each block"));
   };
   const bool several = g.kind(f.value) == op::tuple;
   const int values = several ? g[f.value].count : 1;
@@ -71,18 +66,15 @@ void carry_blocks(graph& g, const facts& known, stage& s, std::vector<stage>& be
   };
   flat<node_id> totals, carries;
   const node_id value = several ? put(f.value) : cast_to(g, type_of(0), put(f.value));
-  for (int k = 0; k < values; ++k) {
-    totals.push(total(fold_of(k), type_of(k), value));
-    read(earlier(totals.back()));
-  }
+  for (int k = 0; k < values; ++k) totals.push(total(fold_of(k), type_of(k), value));
   const node_id state = several ? tuple(g, totals) : totals[0];
   for (int k = 0; k < values; ++k) carries.push(carry(fold_of(k), type_of(k), state));
   f.carry = several ? tuple(g, carries) : carries[0];
 }
 
 // The whole body of a stage is a running result: it runs as a scan.
-void make_scan(graph& g, const facts& known, stage& s, const sliding& r, std::vector<stage>& before, trust& trusted) {
-  const walked w = value_along(g, r, trusted);
+void make_scan(graph& g, const facts& known, stage& s, const sliding& r, std::vector<stage>& before) {
+  const walked w = value_along(g, r);
   scan_form& f = s.scan;
   f.fold = monoid_of(g, r.reduce);
   f.value = plain_value(g, known, w.value, s, before);
@@ -107,7 +99,7 @@ void make_scan(graph& g, const facts& known, stage& s, const sliding& r, std::ve
   while (static_cast<double>(block) * rows < known.elements(block_elements)) block *= 2;
   if (places < 4 * static_cast<double>(block)) return;
   f.block = block;
-  carry_blocks(g, known, s, before, trusted);
+  carry_blocks(g, known, s, before);
   if (g.kind(f.value) != op::tuple) {
     s.body = combined(g, f.fold, f.value, f.carry);
     return;
@@ -127,7 +119,7 @@ node_id blocks(graph& g, const facts& known, const walked& w, monoid fold, eleme
            make(g, op::mul, make(g, op::quotient, make(g, op::sub, w.walk, low), integer(g, size)), integer(g, size)));
   const node_id inner = backward ? fresh_index(g, index_like, w.walk, make(g, op::minimum, plus(g, start, size), high))
                                  : fresh_index(g, index_like, start, plus(g, w.walk, 1));
-  replacement put(g);
+  replacement put(g, proofs::kept);
   put.add(w.walk, inner);
   const node_id whole = intern_reduce(g, fold, type, put(w.value), truth(g, true), {inner});
   const node_id result =
@@ -152,12 +144,10 @@ bool has_elements(graph& g, const sliding& r) { return known_less_equal(g, plus(
 
 // The same load with one subscript replaced, by an end of the range: where that may be empty it lies outside, and both
 // arms of the select that does not take it are evaluated.
-node_id at(graph& g, const sliding& r, node_id loaded, node_id idx, node_id place, trust& trusted) {
+node_id at(graph& g, const sliding& r, node_id loaded, node_id idx, node_id place) {
   replacement put(g);
   put.add(idx, place);
-  const node_id result = put(loaded);
-  if (has_elements(g, r)) trusted.insert(result);
-  return result;
+  return has_elements(g, r) ? proven(g, put(loaded)) : put(loaded);
 }
 
 bool pays(graph& g, const facts& known, const sliding& r, std::int64_t width) {
@@ -180,8 +170,8 @@ monoid folded_alone(graph& g, monoid own, int width) {
 // [a, a + w): what is left of a's block, less a whole one, joined with what was begun of the next. A window cut at its
 // beginning is begun there; one cut at its end that lies within the last block is what is left of it.
 flat<node_id> state_of_window(graph& g, const facts& known, const sliding& r, std::int64_t width, const stage& s,
-                              std::vector<stage>& before, trust& trusted) {
-  walked w = value_along(g, r, trusted);
+                              std::vector<stage>& before) {
+  walked w = value_along(g, r);
   w.value = plain_value(g, known, w.value, s, before);
   const monoid fold = monoid_of(g, r.reduce);
   const element type = g.type(r.reduce),
@@ -193,8 +183,8 @@ flat<node_id> state_of_window(graph& g, const facts& known, const sliding& r, st
     const walked part{w.walk, value};
     const node_id rest = blocks(g, known, part, own, held, width, true, s, before, reason);
     const node_id begun = blocks(g, known, part, own, held, width, false, s, before, reason);
-    lefts.push(at(g, r, rest, w.walk, r.low, trusted));
-    rights.push(at(g, r, begun, w.walk, plus(g, r.high, -1), trusted));
+    lefts.push(at(g, r, rest, w.walk, r.low));
+    rights.push(at(g, r, begun, w.walk, plus(g, r.high, -1)));
   };
   if (g.kind(w.value) == op::tuple) {
     const int count = g[w.value].count;
@@ -231,21 +221,20 @@ flat<node_id> state_of_window(graph& g, const facts& known, const sliding& r, st
 // place of a long axis: the result one further of a scan in blocks, where there is one; its load asks for itself
 // whether it is inside.
 node_id make_lookup(graph& g, const facts& known, const sliding& r, bool backward, bool is_later, const stage& s,
-                    std::vector<stage>& before, trust& trusted) {
-  const walked w = value_along(g, r, trusted);
+                    std::vector<stage>& before) {
+  const walked w = value_along(g, r);
   const monoid fold = monoid_of(g, r.reduce);
   const node_id inner = backward ? fresh_index(g, w.walk, w.walk, g.arg(w.walk, 1))
                                  : fresh_index(g, w.walk, g.arg(w.walk, 0), plus(g, w.walk, 1));
-  replacement put(g), place(g);
+  replacement put(g, proofs::kept), place(g);
   put.add(w.walk, inner);
   place.add(w.walk, backward ? r.low : plus(g, r.high, -1));
   const node_id value = put(w.value);
-  trust_alike(g, w.value, put, trusted);
   const node_id whole = intern_reduce(g, fold, g.type(r.reduce), value, truth(g, true), {inner});
   const node_id running =
       stored(g, whole, "running", layout_of(g, known, w.value, s), before, "a scan that others look up");
-  const node_id found = place(running);
-  if (!is_later && has_elements(g, r)) trusted.insert(found);
+  const bool inside = !is_later && has_elements(g, r);
+  const node_id found = inside ? proven(g, place(running)) : place(running);
   return make(g, op::select, make(g, op::less, r.low, r.high), found, identity_of(g, fold, g.type(r.reduce)));
 }
 bool is_later(graph& g, const facts& known, const sliding& r) {
@@ -254,8 +243,8 @@ bool is_later(graph& g, const facts& known, const sliding& r) {
 }
 
 // The reduction with subscripts in which a bound index cancels, as in x(t + (i - t)), without it.
-node_id without_cancelled(graph& g, node_id n, trust& trusted) {
-  replacement put(g);
+node_id without_cancelled(graph& g, node_id n) {
+  replacement put(g, proofs::kept);
   bool any = false;
   const std::vector<node_id> list = bound_indices(g, n);
   for_each_node(g, g.arg(n, 1), [&](node_id e) {
@@ -272,7 +261,6 @@ node_id without_cancelled(graph& g, node_id n, trust& trusted) {
   });
   if (!any) return n;
   const node_id condition = put(g.arg(n, 1));
-  trust_alike(g, g.arg(n, 1), put, trusted);
   return intern_reduce(g, monoid_of(g, n), g.type(n), g.arg(n, 0), condition, list);
 }
 
@@ -298,7 +286,7 @@ bool folds_maps(graph& g, node_id n) {
 }
 
 // The rule's result in the place of the reduction, if there is one.
-bool put_in(context& c, stage& s, const site& at, node_id instead) {
+bool put_in(const context& c, stage& s, const site& at, node_id instead) {
   if (instead == no_node || instead == at.node) return false;
   replace_in(c.g, s, at.node, instead);
   return true;
@@ -306,51 +294,49 @@ bool put_in(context& c, stage& s, const site& at, node_id instead) {
 
 }  // namespace
 
-bool cancel_subscripts(context& c, stage& s, site& at) {
-  return put_in(c, s, at, without_cancelled(c.g, at.node, c.trusted));
+bool cancel_subscripts(const context& c, stage& s, site& at) {
+  return put_in(c, s, at, without_cancelled(c.g, at.node));
 }
 
-bool separate_factors(context& c, stage& s, site& at) {
+bool separate_factors(const context& c, stage& s, site& at) {
   return !at.slides() && put_in(c, s, at, separated(c.g, at.node));
 }
 
-bool scan_maps(context& c, stage& s, site& at) {
+bool scan_maps(const context& c, stage& s, site& at) {
   if (kind_of(c.g, at) != range_kind::running || !folds_maps(c.g, at.node)) return false;
-  return put_in(c, s, at, take_chain(c.g, c.known, at.range(), s, c.stages, c.trusted));
+  return put_in(c, s, at, take_chain(c.g, c.known, at.range(), s, c.before));
 }
 
-bool scan_of_what_follows(context& c, stage& s, site& at) {
+bool scan_of_what_follows(const context& c, stage& s, site& at) {
   if (at.node != s.body || kind_of(c.g, at) != range_kind::running || folds_maps(c.g, at.node)) return false;
   return is_later(c.g, c.known, at.range()) &&
-         put_in(c, s, at, make_lookup(c.g, c.known, at.range(), true, true, s, c.stages, c.trusted));
+         put_in(c, s, at, make_lookup(c.g, c.known, at.range(), true, true, s, c.before));
 }
 
-bool scan(context& c, stage& s, site& at) {
+bool scan(const context& c, stage& s, site& at) {
   if (kind_of(c.g, at) != range_kind::running || folds_maps(c.g, at.node)) return false;
   if (at.node == s.body) {
-    make_scan(c.g, c.known, s, at.range(), c.stages, c.trusted);
+    make_scan(c.g, c.known, s, at.range(), c.before);
     return true;
   }
-  const node_id load =
-      stored(c.g, at.node, "scanned", layout_of(c.g, c.known, at.node, s), c.stages, "a scan inside an expression");
-  c.trusted.insert(load);
-  return put_in(c, s, at, load);
+  const stage like = layout_of(c.g, c.known, at.node, s);
+  return put_in(c, s, at, proven(c.g, stored(c.g, at.node, "scanned", like, c.before, "a scan inside an expression")));
 }
 
-bool look_up_scan(context& c, stage& s, site& at) {
+bool look_up_scan(const context& c, stage& s, site& at) {
   const range_kind kind = kind_of(c.g, at);
   if (kind != range_kind::growing && kind != range_kind::shrinking) return false;
   const bool backward = kind == range_kind::shrinking;
-  return put_in(c, s, at, make_lookup(c.g, c.known, at.range(), backward, false, s, c.stages, c.trusted));
+  return put_in(c, s, at, make_lookup(c.g, c.known, at.range(), backward, false, s, c.before));
 }
 
-bool window_in_one_pass(context& c, stage& s, site& at) {
+bool window_in_one_pass(const context& c, stage& s, site& at) {
   if (kind_of(c.g, at) != range_kind::window) return false;
   if (folds_tuple(c.g, at.node) || in_order(c.g, monoid_of(c.g, at.node))) return false;
-  return take_window(c.g, c.known, at.range(), s, c.stages, c.trusted);
+  return take_window(c.g, c.known, at.range(), s, c.before);
 }
 
-bool window_of_two_scans(context& c, stage& s, site& at) {
+bool window_of_two_scans(const context& c, stage& s, site& at) {
   if (kind_of(c.g, at) != range_kind::window) return false;
   const std::int64_t width = width_of(c.g, at.range());
   if (width <= 0 || !pays(c.g, c.known, at.range(), width)) return false;
@@ -360,8 +346,8 @@ bool window_of_two_scans(context& c, stage& s, site& at) {
   return put_in(c, s, at, cast_to(c.g, c.g.type(at.node), state[component]));
 }
 
-flat<node_id> window_by_two_scans(context& c, const sliding& r, std::int64_t width, const stage& s) {
-  return state_of_window(c.g, c.known, r, width, s, c.stages, c.trusted);
+flat<node_id> window_by_two_scans(const context& c, const sliding& r, std::int64_t width, const stage& s) {
+  return state_of_window(c.g, c.known, r, width, s, c.before);
 }
 
 }  // namespace sheaf::inline v0_1::plan

@@ -11,20 +11,20 @@
 namespace sheaf::inline v0_1::plan {
 
 // A subscript in which a bound index cancels, as in x(t + (i - t)), without it.
-bool cancel_subscripts(context& c, stage& s, site& at);
+bool cancel_subscripts(const context& c, stage& s, site& at);
 // See separate.hpp.
-bool separate_factors(context& c, stage& s, site& at);
+bool separate_factors(const context& c, stage& s, site& at);
 // A running fold of maps h -> b + a * h; see recurrence.hpp.
-bool scan_maps(context& c, stage& s, site& at);
+bool scan_maps(const context& c, stage& s, site& at);
 // What comes after a place of a long axis: one place further in a scan in blocks.
-bool scan_of_what_follows(context& c, stage& s, site& at);
-bool scan(context& c, stage& s, site& at);
+bool scan_of_what_follows(const context& c, stage& s, site& at);
+bool scan(const context& c, stage& s, site& at);
 // A running result whose range is cut, or grows by other steps, is read from a plain one.
-bool look_up_scan(context& c, stage& s, site& at);
+bool look_up_scan(const context& c, stage& s, site& at);
 // See windows.hpp.
-bool window_in_one_pass(context& c, stage& s, site& at);
-bool window_of_two_scans(context& c, stage& s, site& at);
+bool window_in_one_pass(const context& c, stage& s, site& at);
+bool window_of_two_scans(const context& c, stage& s, site& at);
 // Each value of the state that a window of `width` places comes to, of any monoid.
-flat<node_id> window_by_two_scans(context& c, const sliding& r, std::int64_t width, const stage& s);
+flat<node_id> window_by_two_scans(const context& c, const sliding& r, std::int64_t width, const stage& s);
 
 }  // namespace sheaf::inline v0_1::plan

@@ -95,7 +95,8 @@ node_id nested(graph& g, node_id n, const scatter_form& form) {
 
 }  // namespace
 
-bool take_scatter(graph& g, stage& s, std::vector<stage>& before) {
+bool take_scatter(const context& c, stage& s) {
+  const auto& [g, known, before] = c;
   for (const node_id n : reductions_in(g, s.body)) {
     const node_id normal = condition_of_any(g, n);
     const scatter_form form = scatter_of(g, normal);

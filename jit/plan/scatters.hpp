@@ -6,6 +6,6 @@
 namespace sheaf::inline v0_1::plan {
 
 // A scatter that is the whole body stays; one inside becomes a stage.
-bool take_scatter(graph& g, stage& s, std::vector<stage>& before);
+bool take_scatter(const context& c, stage& s);
 
 }  // namespace sheaf::inline v0_1::plan

@@ -23,7 +23,7 @@ node_id finite_shift(graph& g, node_id maximum) {
 
 bool folds(graph& g, const stage& made, node_id cut, node_id value) {
   const node_id flat = made.sum_of_sums != no_node ? made.flat : made.body;
-  replacement put(g);
+  replacement put(g, proofs::kept);
   put.add(cut, made.rows.part);
   return is_true(g, g.arg(flat, 1)) && without_cast(g, put(value)) == without_cast(g, g.arg(flat, 0));
 }

@@ -258,17 +258,16 @@ sliding dilated_along(graph& g, node_id n, node_id t, node_id u, node_id beside)
   return r;
 }
 
-node_id along_walk(graph& g, const sliding& r, node_id walk, node_id e, trust& trusted) {
-  replacement put(g);
+node_id along_walk(graph& g, const sliding& r, node_id walk, node_id e) {
+  replacement put(g, proofs::kept);
   for (const auto& m : r.meetings) put.add(m.node, make(g, op::add, walk, m.rest));
-  trust_alike(g, e, put, trusted);
   return put(e);
 }
 
-walked value_along(graph& g, const sliding& r, trust& trusted) {
+walked value_along(graph& g, const sliding& r) {
   const node_id n = r.reduce, walk = fresh_index(g, r.bound, r.first, r.last);
-  const node_id value = along_walk(g, r, walk, g.arg(n, 0), trusted);
-  const node_id condition = along_walk(g, r, walk, g.arg(n, 1), trusted);
+  const node_id value = along_walk(g, r, walk, g.arg(n, 0));
+  const node_id condition = along_walk(g, r, walk, g.arg(n, 1));
   std::vector<node_id> rest;
   for (const node_id idx : bound_indices(g, n))
     if (idx != r.bound) rest.push_back(idx);

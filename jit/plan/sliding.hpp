@@ -33,9 +33,9 @@ struct walked {
   node_id walk;   // s, a new index over [first, last)
   node_id value;  // in s, without t; the identity where the reduction's condition fails
 };
-walked value_along(graph& g, const sliding& r, trust& trusted);
+walked value_along(graph& g, const sliding& r);
 // An expression that moves as the reduction does, in s.
-node_id along_walk(graph& g, const sliding& r, node_id walk, node_id e, trust& trusted);
+node_id along_walk(graph& g, const sliding& r, node_id walk, node_id e);
 
 // A range bound less the constants that limit it: slope * t + rest, or quotient(t + rest, by) + more, of -t where `by`
 // is negative.

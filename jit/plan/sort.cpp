@@ -39,7 +39,8 @@ node_id reaches_at(graph& g, const sort_form& f) {
   return make(g, op::add, sums_at(g, f), pieces_of(g, counts_of(g, f), counts_at_once));
 }
 
-bool sort_on_device(graph& g, const facts& known, stage& list, sort_form f, std::vector<stage>& done) {
+bool sort_on_device(const context& c, stage& list, sort_form f) {
+  const auto& [g, known, done] = c;
   const auto room = known.value(f.room), keys = known.value(f.keys), iterations = known.value(trips_of(g, f.outer));
   if (!room || !keys || !iterations || std::max(*room, *iterations) > most_places) return false;
   const double each = static_cast<double>(*room) / std::max(1.0, static_cast<double>(*iterations));

@@ -11,7 +11,7 @@ inline constexpr std::int64_t digits = 1 << digit_bits;
 
 // Gives a list its sort and puts a stage for the memory before it. False where it can't be sorted so: then nothing was
 // done. outer, room, keys, planes: as in sort_form.
-bool sort_on_device(graph& g, const facts& known, stage& list, sort_form wanted, std::vector<stage>& done);
+bool sort_on_device(const context& c, stage& list, sort_form wanted);
 
 // Tiles of a pass.
 node_id tiles_of(graph& g, const sort_form& f, int pass);

@@ -53,8 +53,8 @@ row_blocks blocks_of(graph& g, node_id n, node_id cut, std::int64_t block) {
 
 class splitting {
  public:
-  splitting(graph& g, const facts& known, node_id n, const stage& s, std::vector<stage>& before, trust& trusted)
-      : g_(g), known_(known), n_(n), s_(s), before_(before), trusted_(trusted), bound_(bound_indices(g, n)) {}
+  splitting(const context& c, node_id n, const stage& s)
+      : g_(c.g), known_(c.known), n_(n), s_(s), before_(c.before), bound_(bound_indices(c.g, n)) {}
 
   node_id operator()() {
     if (!choose()) return no_node;
@@ -151,14 +151,13 @@ class splitting {
   // A stage of partial results, as the load of one of them.
   node_id parts_of(const row_blocks& rows, monoid fold, element type, node_id body, node_id condition,
                    bool narrow = false) {
-    replacement put(g_);
+    replacement put(g_, proofs::kept);
     put.add(cut_, rows.part);
     body = put(body);
     if (g_.kind(body) != op::tuple && type != g_.type(body)) body = cast_to(g_, type, body);
     condition = put(condition);
     std::vector<node_id> bound = bound_;
     for (node_id& idx : bound) idx = put(idx);
-    trust_alike(g_, n_, put, trusted_);
     const bool in_sums = fold == monoid::sum && type == element::f32 && larger_ && rows.size > blocks::rows_in_a_row &&
                          bound.size() == 1;
     const node_id flat =
@@ -188,9 +187,8 @@ class splitting {
     const node_id start = make(g_, op::add, low, make(g_, op::mul, some, integer(g_, blocks::rows_in_a_row)));
     const node_id end = make(g_, op::minimum, make(g_, op::add, start, integer(g_, blocks::rows_in_a_row)), high);
     const node_id walk = fresh_index(g_, rows.part, start, end);
-    replacement put(g_);
+    replacement put(g_, proofs::kept);
     put.add(rows.part, walk);
-    trust_alike(g_, body, put, trusted_);
     const node_id sum = intern_reduce(g_, monoid::sum, type, put(body), put(condition), {walk});
     return intern_reduce(g_, monoid::sum, type, sum, truth(g_, true), {some});
   }
@@ -255,7 +253,7 @@ class splitting {
       put.add(use, earlier(g_, use));
       before = put(own);
     }
-    replacement put(g_);
+    replacement put(g_, proofs::kept);
     put.add(cut_, rows.part);
     const node_id body = put(about(after)), always = truth(g_, true);
     m.body = g_.type(part) != g_.type(body) ? narrow_sum(body, always, {rows.part})
@@ -273,7 +271,7 @@ class splitting {
     const node_id use = parts_of(rows, kind, numerics::accumulated(g_.type(value)), value, truth(g_, true));
     const node_id first = g_.arg(rows.part, 0), none = identity_of(g_, monoid::min, element::i32);
     const node_id place = cast_to(g_, element::i32, make(g_, op::sub, rows.part, first));
-    replacement put(g_);
+    replacement put(g_, proofs::kept);
     put.add(cut_, rows.part);
     const node_id here = same(put(cast_to(g_, g_.type(use), value)), use);
     const node_id part = parts_of(rows, monoid::min, element::i32, place, here);
@@ -352,7 +350,6 @@ class splitting {
   const node_id n_;
   const stage& s_;
   std::vector<stage>& before_;
-  trust& trusted_;
   const std::vector<node_id> bound_;
   node_id cut_ = no_node;
   std::int64_t block_ = 1;
@@ -368,11 +365,12 @@ bool may_split_position(graph& g, const facts& known, node_id n, const stage& s)
 
 }  // namespace
 
-node_id split(graph& g, const facts& known, node_id n, const stage& s, std::vector<stage>& before, trust& trusted) {
+node_id split(const context& c, node_id n, const stage& s) {
+  const auto& [g, known, before] = c;
   if (row(monoid_of(g, n)).position && !may_split_position(g, known, n, s)) return no_node;
   const node_id first = without_cast(g, folds_tuple(g, n) ? g.arg(g.arg(n, 0), 0) : g.arg(n, 0));
   if (g.kind(first) == op::load && is_partial(before, g.arg(first, 0))) return no_node;
-  return splitting(g, known, n, s, before, trusted)();
+  return splitting(c, n, s)();
 }
 
 }  // namespace sheaf::inline v0_1::plan

@@ -8,6 +8,6 @@
 namespace sheaf::inline v0_1::plan {
 
 // What stands for reduction n of stage s once its parts are stages in `before`; no_node where it is better left whole.
-node_id split(graph& g, const facts& known, node_id n, const stage& s, std::vector<stage>& before, trust& trusted);
+node_id split(const context& c, node_id n, const stage& s);
 
 }  // namespace sheaf::inline v0_1::plan

@@ -269,7 +269,8 @@ bool alike(const graph& g, node_id a, node_id b, std::unordered_map<node_id, nod
   const op kind = g.kind(a);
   if (kind != g.kind(b) || g.type(a) != g.type(b) || g[a].count != g[b].count) return false;
   if (kind == op::input || kind == op::define || kind == op::extent || kind == op::index) return a == b;
-  if (g[a].attribute != g[b].attribute) return false;
+  const std::int64_t proof = g.kind(a) == op::load ? proven_inside : 0;  // what is stored is proven or tested there
+  if ((g[a].attribute | proof) != (g[b].attribute | proof)) return false;
   for (int k = kind == op::reduce ? 2 : g[a].count; k < g[a].count; ++k) {
     const node_id x = g.arg(a, k), y = g.arg(b, k);
     if (!alike(g, g.arg(x, 0), g.arg(y, 0), names) || !alike(g, g.arg(x, 1), g.arg(y, 1), names)) return false;
@@ -354,7 +355,8 @@ class materialised_search {
 };
 
 // A stage that stores this already, or a new one; its indices in the order of a stage over the same ones.
-node_id stored_everywhere(graph& g, node_id value, const stage& s, std::vector<stage>& before) {
+node_id stored_everywhere(const context& c, node_id value, const stage& s) {
+  const auto& [g, known, before] = c;
   for (const stage& t : before) {
     std::unordered_map<node_id, node_id> names;
     const node_id stored = g.arg(t.define, 0);
@@ -373,13 +375,14 @@ node_id stored_everywhere(graph& g, node_id value, const stage& s, std::vector<s
 
 }  // namespace
 
-bool take_materialised_results(graph& g, const facts& known, stage& s, std::vector<stage>& before) {
+bool take_materialised_results(const context& c, stage& s) {
+  const auto& [g, known, before] = c;
   if (s.how != way::map || s.where == place::check) return false;
   materialised_search search(g, known, s);
   if (!search()) return false;
   replacement back(g), put(g);
   for (const auto& [idx, all] : search.whole) back.add(all, idx);
-  put.add(search.node, back(stored_everywhere(g, search.everywhere, s, before)));
+  put.add(search.node, back(stored_everywhere(c, search.everywhere, s)));
   s.body = put(s.body);
   return true;
 }

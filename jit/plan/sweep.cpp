@@ -53,14 +53,14 @@ class widening {
 
 class sweeping {
  public:
-  sweeping(graph& g, const facts& known, stage& s, std::vector<stage>& before, trust& trusted)
-      : g_(g), known_(known), s_(s), before_(before), trusted_(trusted), columns_(s.indices.back()) {
-    if (known.call().force_for_tests) f_.block = 4, f_.radix = 2, f_.ring = 4;
+  sweeping(const context& c, stage& s)
+      : g_(c.g), known_(c.known), s_(s), before_(c.before), columns_(s.indices.back()) {
+    if (known_.call().force_for_tests) f_.block = 4, f_.radix = 2, f_.ring = 4;
   }
 
   bool fold() {
     if (s_.how != way::map || s_.indices.size() != 2 || s_.indices.front() == columns_) return false;
-    const slices_form found = slices_in(g_, known_, s_, trusted_);
+    const slices_form found = slices_in(g_, known_, s_);
     if (found.reduce == no_node || indices_of(g_, found.slice) != std::vector<node_id>{s_.indices.front()})
       return false;
     const node_id value = g_.arg(found.reduce, 0);
@@ -111,9 +111,8 @@ class sweeping {
            row(type).bytes >= 4 && !holds(g_, value, op::reduce);
   }
   node_id along(node_id value, node_id from, node_id to) {
-    replacement put(g_);
+    replacement put(g_, proofs::kept);
     put.add(from, to);
-    trust_alike(g_, value, put, trusted_);
     return put(value);
   }
   node_id held(node_id value) { return cast_to(g_, f_.type, value); }
@@ -185,7 +184,7 @@ class sweeping {
       return other.when;
     }
     const node_id rows = g_.arg(f_.rows, 1);
-    const node_id deep = many(g_, known_, s_, f_.low, f_.high, rows, slice, before_);
+    const node_id deep = many({g_, known_, before_}, s_, f_.low, f_.high, rows, slice);
     stage e;
     e.how = way::endpoints;
     e.body = make(g_, op::add, f_.low, f_.high);
@@ -208,7 +207,7 @@ class sweeping {
     return deep;
   }
   bool same_slices(const sweep_form& o) {
-    replacement put(g_);
+    replacement put(g_, proofs::kept);
     put.add(o.slice, f_.slice);
     return put(o.low) == f_.low && put(o.high) == f_.high && known_equal(g_, g_.arg(o.slice, 0), g_.arg(f_.slice, 0)) &&
            known_equal(g_, g_.arg(o.slice, 1), g_.arg(f_.slice, 1)) &&
@@ -219,17 +218,17 @@ class sweeping {
   const facts& known_;
   stage& s_;
   std::vector<stage>& before_;
-  trust& trusted_;
   const node_id columns_;
   sweep_form f_;
 };
 
 }  // namespace
 
-bool take_sweep(graph& g, const facts& known, stage& s, std::vector<stage>& before, trust& trusted) {
+bool take_sweep(const context& c, stage& s) {
+  const auto& [g, known, before] = c;
   if (known.for_groups() || known.call().overrides.algorithm != algorithm::planned) return false;
   if (s.swept || s.reads_block_tree || s.when != no_node || s.indices.size() != 2) return false;
-  sweeping one(g, known, s, before, trusted);
+  sweeping one(c, s);
   return one.fold() || one.scatter();
 }
 

@@ -8,6 +8,6 @@ namespace sheaf::inline v0_1::plan {
 
 // For a map stage that holds one reduction whose range is data, or a range scatter scatter of values that do not depend
 // on the row: puts a stage before it that stores the same if slices overlap enough, with what that one needs.
-bool take_sweep(graph& g, const facts& known, stage& s, std::vector<stage>& before, trust& trusted);
+bool take_sweep(const context& c, stage& s);
 
 }  // namespace sheaf::inline v0_1::plan

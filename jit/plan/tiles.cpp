@@ -18,8 +18,8 @@ using namespace tuning::segmented_tiles;
 
 class tiling {
  public:
-  tiling(graph& g, const facts& known, stage& s, std::vector<stage>& before, trust& trusted)
-      : g_(g), known_(known), s_(s), before_(before), trusted_(trusted) {}
+  tiling(const context& c, stage& s)
+      : g_(c.g), known_(c.known), s_(s), before_(c.before) {}
 
   bool operator()() {
     std::vector<node_id> all;
@@ -51,7 +51,7 @@ class tiling {
     f_.reduce = n, f_.low = g_.arg(t, 0), f_.high = g_.arg(t, 1);
     if (!(g_.free[n] == own) || !is_number(g_, g_.arg(f_.slice, 0), 0) || !has_closed_ranges(g_, n)) return false;
     if (!follow_each_other()) return reason_against(), false;
-    const node_id rows = rows_walked(g_, folded(n), t, trusted_);
+    const node_id rows = rows_walked(g_, folded(n), t);
     if (rows == no_node) return false;
     f_.walk = fresh_index(g_, t, integer(g_, 0), rows);
     f_.type = numerics::accumulated(g_.type(n));
@@ -71,18 +71,16 @@ class tiling {
   // What is folded of a row, whose slice a load stands for that is never made.
   void take_value() {
     const node_id value = folded(f_.reduce), mine = load(g_, f_.firsts, &f_.walk, 1);
-    replacement row(g_), put(g_);
+    replacement row(g_, proofs::kept), put(g_, proofs::kept);
     row.add(g_.arg(f_.reduce, 2), f_.walk);
-    trust_alike(g_, value, row, trusted_);
     const node_id of_row = row(value);
     if (f_.columns == no_node && g_.free[of_row].has(g_.ordinal(f_.slice))) put.add(f_.slice, f_.mine = mine);
-    trust_alike(g_, of_row, put, trusted_);
     f_.value = cast_to(g_, f_.type, put(of_row));
   }
 
   // high(m) is low(m + 1), and the call demands that it is not less than low(m).
   bool follow_each_other() {
-    replacement next(g_);
+    replacement next(g_, proofs::kept);
     next.add(f_.slice, make(g_, op::add, f_.slice, integer(g_, 1)));
     if (!holds(g_, f_.low, op::load) || holds(g_, f_.low, op::reduce) || next(f_.low) != f_.high) return false;
     for (const demand& d : g_.demands) {
@@ -90,7 +88,7 @@ class tiling {
       if (g_.kind(wrong) != op::reduce || monoid_of(g_, wrong) != monoid::any || g_[wrong].count != 3) continue;
       const node_id s = g_.arg(wrong, 2);
       if (!is_true(g_, g_.arg(wrong, 1)) || !same_range(g_, s, f_.slice)) continue;
-      replacement put(g_);
+      replacement put(g_, proofs::kept);
       put.add(s, f_.slice);
       const node_id falls = put(g_.arg(wrong, 0));  // of narrow offsets, which are cast to be subscripts, before that
       if (falls == make(g_, op::less, f_.high, f_.low)) return true;
@@ -125,9 +123,8 @@ class tiling {
                          ", however long the slices are; what crosses the ends of tiles is joined in their order");
   }
   node_id at_slice(node_id bound, node_id m) {
-    replacement put(g_);
+    replacement put(g_, proofs::kept);
     put.add(f_.slice, m);
-    trust_alike(g_, bound, put, trusted_);
     return put(bound);
   }
   node_id memory(const char* name, node_id body, const std::vector<node_id>& extents) {
@@ -141,7 +138,6 @@ class tiling {
   const facts& known_;
   stage& s_;
   std::vector<stage>& before_;
-  trust& trusted_;
   tile_form f_;
 };
 
@@ -151,13 +147,14 @@ node_id tiles_of(graph& g, const tile_form& f) {
   return make(g, op::maximum, pieces_of(g, g.arg(f.walk, 1), f.size), integer(g, 1));
 }
 
-bool take_tiles(graph& g, const facts& known, stage& s, std::vector<stage>& before, trust& trusted) {
+bool take_tiles(const context& c, stage& s) {
+  const auto& [g, known, before] = c;
   const options& wanted = known.call().overrides;
   if (!known.call().gpu || wanted.algorithm != algorithm::planned || wanted.determinism == determinism::strict)
     return false;
   if (s.how != way::map || s.reads_block_tree || s.swept || s.when != no_node || s.indices.empty()) return false;
   if (s.indices.size() > 2) return false;
-  return tiling(g, known, s, before, trusted)();
+  return tiling(c, s)();
 }
 
 }  // namespace sheaf::inline v0_1::plan

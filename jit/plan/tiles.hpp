@@ -7,7 +7,7 @@
 namespace sheaf::inline v0_1::plan {
 
 // Makes a map stage over the slices one of tiles, or takes the reduction out of it first.
-bool take_tiles(graph& g, const facts& known, stage& s, std::vector<stage>& before, trust& trusted);
+bool take_tiles(const context& c, stage& s);
 
 // How many tiles there are, one at least.
 node_id tiles_of(graph& g, const tile_form& f);

@@ -5,7 +5,7 @@
 #include <set>
 #include <unordered_map>
 
-#include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/plan/roots.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
@@ -46,8 +46,9 @@ class kernel_reads {
     if (s.parallel != no_node) loops_.insert(g_.ordinal(s.parallel));
     one_walk_ = s.how == way::scan || s.how == way::window || s.how == way::stencil;
     seen_.clear();
-    for (const node_id root : {s.body, s.base, s.when})
-      if (root != no_node) visit(root, depth(root) + 1);
+    for_each_root(s, [&](node_id n, root_kind what) {
+      if (what == root_kind::read) visit(n, depth(n) + 1);
+    });
     if (s.slices.array != no_node) note(s.slices.array, 1, bytes_of(s.slices.array), 0);
   }
 

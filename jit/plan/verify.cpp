@@ -4,7 +4,7 @@
 #include <bit>
 
 #include <sheaf/jit/numerics/numerics.hpp>
-#include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/plan/roots.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
@@ -33,10 +33,16 @@ void check_scope(const graph& g, const stage& s) {
 }
 
 void check_stored(const graph& g, const stage& s, const std::unordered_set<node_id>& stored) {
-  if (s.body == no_node) return;
-  for_each_node(g, s.body, [&](node_id n) {
-    if (g.kind(n) != op::load || g.kind(g.arg(n, 0)) != op::define || stored.contains(g.arg(n, 0))) return;
-    broken(g, s, "stored", "a stage for " + name_of(g, g.arg(n, 0)));
+  const auto check = [&](node_id define) {
+    if (g.kind(define) == op::define && !stored.contains(define))
+      broken(g, s, "stored", "a stage for " + name_of(g, define));
+  };
+  for_each_root(s, [&](node_id root, root_kind what) {
+    if (what == root_kind::made) return check(root);
+    if (what != root_kind::read) return;
+    for_each_node(g, root, [&](node_id n) {
+      if (g.kind(n) == op::load) check(g.arg(n, 0));
+    });
   });
 }
 

@@ -78,20 +78,18 @@ struct elements {
 };
 
 // The reduction n becomes the stage if nothing else is in it, else a stage of its own.
-bool as_stage(graph& g, const sliding& r, node_id n, stage& s, std::vector<stage>& before, trust& trusted) {
+bool as_stage(graph& g, const sliding& r, node_id n, stage& s, std::vector<stage>& before) {
   const bool last = !s.indices.empty() && s.indices.back() == r.over;
   if (last && reductions_in(g, s.body) == 1) return true;
   stage like = s;
   like.vector = r.over;
-  const node_id found = stored(g, n, "windowed", like, before, "a window inside an expression");
-  trusted.insert(found);
   replacement put(g);
-  put.add(n, found);
+  put.add(n, proven(g, stored(g, n, "windowed", like, before, "a window inside an expression")));
   s.body = put(s.body);
   return false;
 }
 
-void fill(graph& g, const sliding& r, node_id n, const elements& e, const trust& own, stage& s, trust& trusted) {
+void fill(graph& g, const sliding& r, node_id n, const elements& e, stage& s) {
   window_form& f = s.window;
   f.reduce = n;
   f.width = width_of(g, r);
@@ -105,14 +103,12 @@ void fill(graph& g, const sliding& r, node_id n, const elements& e, const trust&
   const node_id inside =
       cut ? conjunction(g, make(g, op::less_equal, r.first, f.around), make(g, op::less, f.around, r.last))
           : truth(g, true);
-  trust walked_trust = own;
   const auto along = [&](node_id value, node_id none, node_id& guarded) {
-    replacement walks(g), around(g);
+    replacement walks(g, proofs::kept), around(g);
     walks.add(e.walk, f.walk);
     around.add(e.walk, f.around);
     guarded = make(g, op::select, inside, around(value), none);
     const node_id result = walks(value);
-    trust_alike(g, value, walks, walked_trust);
     return result;
   };
   if (e.key == no_node) {
@@ -123,7 +119,6 @@ void fill(graph& g, const sliding& r, node_id n, const elements& e, const trust&
     f.mine = e.mine;
     f.extremum = e.fold;
   }
-  trusted.insert(walked_trust.begin(), walked_trust.end());
   f.ahead = make(g, op::add, bound_of(g, r.high, r.over).rest, integer(g, -1));
   shape(f, s, e.fold);
   s.how = way::window;
@@ -136,7 +131,7 @@ void fill(graph& g, const sliding& r, node_id n, const elements& e, const trust&
 
 }  // namespace
 
-bool take_window(graph& g, const facts& known, const sliding& r, stage& s, std::vector<stage>& before, trust& trusted) {
+bool take_window(graph& g, const facts& known, const sliding& r, stage& s, std::vector<stage>& before) {
   if (!fits(g, known, r, width_of(g, r))) return false;
   if (const node_id sum = without_divisor(g, r.reduce); sum != r.reduce) {
     replacement put(g);
@@ -144,25 +139,24 @@ bool take_window(graph& g, const facts& known, const sliding& r, stage& s, std::
     s.body = put(s.body);
     return true;
   }
-  trust own = trusted;
-  const walked w = value_along(g, r, own);
+  const walked w = value_along(g, r);
   if (holds(g, w.value, op::reduce) || !g.free[w.value].has(g.ordinal(w.walk)) ||
       !lies_along(g, known, w.value, w.walk))
     return false;
-  if (!as_stage(g, r, r.reduce, s, before, trusted)) return true;
+  if (!as_stage(g, r, r.reduce, s, before)) return true;
   s.window.type = type_of(monoid_of(g, r.reduce), numerics::accumulated(g.type(r.reduce)), width_of(g, r));
   const node_id value = cast_to(g, s.window.type, w.value);
-  fill(g, r, r.reduce, {w.walk, value, no_node, no_node, monoid_of(g, r.reduce)}, own, s, trusted);
+  fill(g, r, r.reduce, {w.walk, value, no_node, no_node, monoid_of(g, r.reduce)}, s);
   return true;
 }
 
-bool take_extremum_sums_of_window(context& c, const extremum_ties& t, const sliding& r, const walked& keys,
+bool take_extremum_sums_of_window(const context& c, const extremum_ties& t, const sliding& r, const walked& keys,
                                   node_id value, stage& s) {
   graph& g = c.g;
   const std::int64_t width = width_of(g, r);
   if (!fits(g, c.known, r, width) || !lies_along(g, c.known, keys.value, keys.walk)) return false;
   if (g.free[value].has(g.ordinal(keys.walk)) && !lies_along(g, c.known, value, keys.walk)) return false;
-  if (!as_stage(g, r, t.reduce, s, c.stages, c.trusted)) return true;
+  if (!as_stage(g, r, t.reduce, s, c.before)) return true;
   window_form& f = s.window;
   f.key_type = numerics::accumulated(g.type(t.key));
   f.type = type_of_tied(numerics::accumulated(g.type(t.reduce)), width, vector_bytes / row(f.key_type).bytes);
@@ -170,8 +164,7 @@ bool take_extremum_sums_of_window(context& c, const extremum_ties& t, const slid
   if (f.type == element::i64 && is_constant(g, value)) f.type = element::i32;
   const elements e{keys.walk, cast_to(g, f.type, value), cast_to(g, f.key_type, keys.value),
                    cast_to(g, f.key_type, t.mine), t.extremum};
-  trust own = c.trusted;
-  fill(g, r, t.reduce, e, own, s, c.trusted);
+  fill(g, r, t.reduce, e, s);
   return true;
 }
 

@@ -1,0 +1,64 @@
+// Every expression, index and tensor that a stage names, in one list: what renames, verifies or follows what a stage
+// reads visits this one and forgets nothing. Shown by tests/jit/roots.cpp.
+#pragma once
+#include <sheaf/jit/plan/plan.hpp>
+#include <sheaf/jit/plan/rewrite.hpp>
+
+namespace sheaf::inline v0_1::plan {
+
+enum class root_kind : std::uint8_t {
+  read,   // is evaluated when the stage runs: it runs after what this loads
+  form,   // a part of what is read, as the stage's form names it, or of what another stage of that form reads
+  index,  // of a loop
+  made,   // the definition of a tensor that the stage reads or writes without a load
+};
+
+// visit(node, what), for each that there is; of a mutable stage the node may be replaced.
+template <class Stage, class Visit>
+void for_each_root(Stage& s, Visit&& visit) {
+  const auto each = [&](root_kind what, auto&... nodes) { ((nodes != no_node ? visit(nodes, what) : void()), ...); };
+  const auto all = [&](root_kind what, auto& list) {
+    for (auto& n : list) visit(n, what);
+  };
+  each(root_kind::read, s.body, s.when, s.base, s.base_when, s.order_when);
+  each(root_kind::form, s.sum_of_sums, s.flat);
+  all(root_kind::index, s.indices);
+  all(root_kind::index, s.loops);
+  all(root_kind::index, s.folded_storage);
+  each(root_kind::index, s.vector, s.parallel, s.owned, s.rows.whole, s.rows.part, s.rows.block);
+  each(root_kind::form, s.scan.value, s.scan.factor, s.scan.carry);
+  each(root_kind::index, s.scan.walk, s.scan.block_index);
+  each(root_kind::form, s.moving.centre, s.moving.body, s.moving.moved);
+  each(root_kind::index, s.moving.last);
+  each(root_kind::form, s.window.reduce, s.window.value, s.window.around, s.window.guarded, s.window.first,
+       s.window.last, s.window.ahead, s.window.key, s.window.guarded_key, s.window.mine);
+  each(root_kind::index, s.window.walk);
+  each(root_kind::form, s.sweep.low, s.sweep.high, s.sweep.value, s.sweep.again, s.sweep.result, s.sweep.finished);
+  each(root_kind::index, s.sweep.slice, s.sweep.rows, s.sweep.walk);
+  each(root_kind::made, s.sweep.endpoints);
+  all(root_kind::made, s.sweep.tables);
+  each(root_kind::form, s.slices.low, s.slices.high);
+  each(root_kind::index, s.slices.slice, s.slices.owned);
+  all(root_kind::index, s.slices.size_optimised);
+  each(root_kind::made, s.slices.array);
+  each(root_kind::form, s.inverse.at, s.inverse.room);
+  all(root_kind::index, s.inverse.walk);
+  each(root_kind::index, s.inverse.owned);
+  each(root_kind::made, s.inverse.array);
+  each(root_kind::form, s.sort.room, s.sort.keys);
+  each(root_kind::index, s.sort.outer);
+  each(root_kind::made, s.sort.memory);
+  each(root_kind::form, s.tiles.reduce, s.tiles.low, s.tiles.high, s.tiles.value, s.tiles.mine, s.tiles.begin,
+       s.tiles.end);
+  each(root_kind::index, s.tiles.slice, s.tiles.walk, s.tiles.columns);
+  each(root_kind::made, s.tiles.firsts, s.tiles.parts);
+}
+
+// One index or value in another's place, everywhere in a stage.
+inline void replace_in_roots(stage& s, replacement& put) {
+  for_each_root(s, [&](node_id& n, root_kind what) {
+    if (what != root_kind::made) n = put(n);
+  });
+}
+
+}  // namespace sheaf::inline v0_1::plan
