@@ -4,7 +4,7 @@
 #include <bit>
 
 #include <sheaf/jit/lower/lowering.hpp>
-#include <sheaf/jit/plan/tiles.hpp>
+#include <sheaf/jit/plan/algorithms/segmented_tiles/tiles.hpp>
 
 namespace sheaf::inline v0_1::lower {
 

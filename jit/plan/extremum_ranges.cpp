@@ -154,7 +154,7 @@ class extremum_ranges {
       const node_id first = with(g, g.arg(b, 0), over, g.arg(over, 0));
       const node_id last = with(g, g.arg(b, 1), over, plus(g, g.arg(over, 1), -1));
       places.push_back(fresh_index(g, b, first, last));
-      inner = with(g, inner, b, places.back());
+      inner = with(g, inner, b, places.back(), proofs::kept);
     }
     inner = seen_through(g, inner);
     return is_extremum_over_all(inner) && holds_mine(inner, places, outer);
@@ -179,7 +179,7 @@ class extremum_ranges {
       if (!held) return false;
       inner = w.value;
     }
-    for (std::size_t k = 0; k < walks.size(); ++k) inner = with(g, inner, walks[k], found[k]);
+    for (std::size_t k = 0; k < walks.size(); ++k) inner = with(g, inner, walks[k], found[k], proofs::kept);
     t.extremum = t.extremum == monoid::max ? monoid::min : monoid::max;
     return inner == t.mine;
   }

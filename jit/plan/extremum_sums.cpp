@@ -6,7 +6,7 @@
 #include <sheaf/jit/plan/extremum_terms.hpp>
 #include <sheaf/jit/plan/layout.hpp>
 #include <sheaf/jit/plan/lengths.hpp>
-#include <sheaf/jit/plan/polyphase.hpp>
+#include <sheaf/jit/plan/algorithms/polyphase/polyphase.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 

@@ -18,7 +18,7 @@ node_id seen_through(graph& g, node_id n) {
   if (g.kind(n) != op::load || g.kind(g.arg(n, 0)) != op::define) return n;
   std::vector<node_id> subscripts;
   for (int k = 1; k < g[n].count; ++k) subscripts.push_back(g.arg(n, k));
-  return inlined(g, g.arg(n, 0), subscripts.data());
+  return inlined(g, g.arg(n, 0), subscripts.data(), proofs::kept);
 }
 
 bool is_extremum(const graph& g, node_id q) {

@@ -6,7 +6,7 @@
 #include <sheaf/jit/plan/layout.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
-#include <sheaf/jit/plan/windows.hpp>
+#include <sheaf/jit/plan/algorithms/window/windows.hpp>
 
 namespace sheaf::inline v0_1::plan {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include <sheaf/jit/plan/shifted_moments.hpp>
+#include <sheaf/jit/plan/algorithms/moments/shifted_moments.hpp>
 #include <sheaf/jit/plan/cost.hpp>
 #include <sheaf/jit/plan/mixed_precision.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
