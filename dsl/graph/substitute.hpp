@@ -8,10 +8,15 @@ namespace sheaf::inline v0_1 {
 // Smart constructor of reductions, defined in passes/reduce.hpp.
 constexpr node_id reduce(graph& g, monoid kind, node_id body, node_id condition, const node_id* indices, int count);
 
+// Whether a load whose subscripts change is still proven: only where what is put in lies where that which it replaces
+// did, or where the result is only compared.
+enum class proofs : std::uint8_t { dropped, kept };
+
 class substitution {
  public:
-  constexpr substitution(graph& g, const node_id* from, const node_id* to, int count)
-      : g_(g), from_(from), to_(to), count_(count), epoch_(g.new_epoch()) {
+  constexpr substitution(graph& g, const node_id* from, const node_id* to, int count,
+                         proofs of_loads = proofs::dropped)
+      : g_(g), from_(from), to_(to), count_(count), proofs_(of_loads), epoch_(g.new_epoch()) {
     for (int k = 0; k < count; ++k) {
       replaced_.insert(g.ordinal(from[k]));
       captured_ |= g.free.items[to[k]];
@@ -40,7 +45,8 @@ class substitution {
       return make(g_, kind, list[0], list.size() > 1 ? list[1] : no_node, list.size() > 2 ? list[2] : no_node);
     }
     const node same = g_[n];
-    const std::int64_t attribute = kind == op::load ? same.attribute & ~proven_inside : same.attribute;
+    const bool drops = kind == op::load && proofs_ == proofs::dropped;
+    const std::int64_t attribute = drops ? same.attribute & ~proven_inside : same.attribute;
     return g_.intern(same.kind, same.type, attribute, list.data(), list.size());
   }
 
@@ -69,7 +75,7 @@ class substitution {
       fresh = index(g_, index_name(g_, idx), serial, g_.arg(idx, 0), g_.arg(idx, 1));
     } while (captured_.has(g_.ordinal(fresh)) || replaced_.has(g_.ordinal(fresh)) ||
              g_.free.items[g_.arg(n, 0)].has(g_.ordinal(fresh)) || g_.free.items[g_.arg(n, 1)].has(g_.ordinal(fresh)));
-    substitution rename(g_, &idx, &fresh, 1);
+    substitution rename(g_, &idx, &fresh, 1, proofs::kept);
     flat<node_id> list;
     for (int k = 0; k < g_[n].count; ++k) list.push(rename(g_.arg(n, k)));
     const node same = g_[n];
@@ -80,6 +86,7 @@ class substitution {
   const node_id* from_;
   const node_id* to_;
   int count_;
+  proofs proofs_;
   std::int32_t epoch_;
   index_set replaced_;
   index_set captured_;
@@ -90,7 +97,8 @@ constexpr node_id substitute(graph& g, node_id root, node_id from, node_id to) {
 }
 
 // The body of a definition at the given subscripts.
-constexpr node_id inlined(graph& g, node_id definition, const node_id* subscripts) {
+constexpr node_id inlined(graph& g, node_id definition, const node_id* subscripts,
+                          proofs of_loads = proofs::dropped) {
   flat<node_id> from, to;
   for (int d = 0; d < tensor_rank(g, definition); ++d) {
     if (g.arg(definition, 1 + d) == subscripts[d]) continue;
@@ -98,7 +106,7 @@ constexpr node_id inlined(graph& g, node_id definition, const node_id* subscript
     to.push(subscripts[d]);
   }
   const node_id body = g.arg(definition, 0);
-  return from.empty() ? body : substitution(g, from.data(), to.data(), from.size())(body);
+  return from.empty() ? body : substitution(g, from.data(), to.data(), from.size(), of_loads)(body);
 }
 
 }  // namespace sheaf::inline v0_1

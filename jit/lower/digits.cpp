@@ -1,6 +1,6 @@
 #include <sheaf/jit/lower/digits.hpp>
 
-#include <sheaf/jit/plan/sort.hpp>
+#include <sheaf/jit/plan/algorithms/sort/sort.hpp>
 
 namespace sheaf::inline v0_1::lower {
 

@@ -17,7 +17,7 @@ using tuning::prefetch::gathered_bytes, tuning::prefetch::least_trips;
 // What follows the rows that idx names: beyond a slice of names those after it, beyond a row of names the row of the
 // next iteration.
 plan::replacement kernel_lowering::later_names(node_id idx, std::int64_t ahead, scope& inner,
-                                              plan::proofs of_loads) {
+                                              proofs of_loads) {
   plan::replacement later(g, of_loads);
   const node_id next = make(g, op::add, idx, integer(g, ahead)), low = g.arg(idx, 0), high = g.arg(idx, 1);
   const node_id last = make(g, op::add, high, integer(g, -1));
@@ -61,7 +61,7 @@ void kernel_lowering::prefetch_gathered(std::span<const node_id> reductions, sco
     if (std::none_of(names.begin(), names.end(), by_index) || plan::holds(g, n, op::reduce)) return;
     const auto row = static_cast<std::int64_t>(known.trips(inner.lane)) * sheaf::row(g.type(n)).bytes;
     const std::int64_t ahead = std::max<std::int64_t>(1, gathered_bytes / std::max<std::int64_t>(row, 1));
-    plan::replacement later = later_names(idx, ahead, inner, plan::proofs::kept);
+    plan::replacement later = later_names(idx, ahead, inner, proofs::kept);
     std::vector<ir::value> subscripts;
     const node_id next = later(n);
     if (!asked.insert(next).second) return;
@@ -166,7 +166,7 @@ void kernel_lowering::prefetch_compacted(std::span<const node_id> reductions, co
   const node_id later = plan::fresh_index(g, idx, g.arg(idx, 0), g.arg(idx, 1));
   inner.bound.insert(g.ordinal(later));
   inner.values[2 * std::int64_t{later}] = b.load(kept.buffer, element::i64, {b.emit(op::minimum, {next, last})});
-  plan::replacement put(g, plan::proofs::kept);
+  plan::replacement put(g, proofs::kept);
   put.add(idx, later);
   for (const node_id n : rows) {
     std::vector<ir::value> list;

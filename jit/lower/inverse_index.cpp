@@ -5,7 +5,7 @@
 
 #include <sheaf/jit/lower/sort.hpp>
 #include <sheaf/jit/numerics/numerics.hpp>
-#include <sheaf/jit/plan/inverse_index.hpp>
+#include <sheaf/jit/plan/algorithms/inverse_index/inverse_index.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::lower {
@@ -248,7 +248,7 @@ void kernel_lowering::rows_of_inverse_index(const stage& s, scope& task, const r
   if (!by_row) rows.sort(task);
   // Data that an update reads at its own row is read once for all of them.
   const plan::update_target t = plan::target_of(g, s);
-  plan::replacement put(g, plan::proofs::kept);
+  plan::replacement put(g, proofs::kept);
   put.add(t.at, s.owned);
   const node_id body = put(g.arg(s.body, 0)), rest = put(t.rest);
   const monoid fold = monoid_of(g, s.body);

@@ -141,7 +141,7 @@ class kernel_lowering {
   void prefetch_compacted(std::span<const node_id> reductions, const compacted_list& kept, scope& inner);
   void prefetch_named_row(node_id reduce, scope& at, scope& inner);
   plan::replacement later_names(node_id idx, std::int64_t ahead, scope& inner,
-                                plan::proofs of_loads = plan::proofs::dropped);
+                                proofs of_loads = proofs::dropped);
 
   // stage.cpp. Opens the loop of an index: `lanes` more than 1 makes it a vector loop; `within` replaces its own range.
   void bind(scope& inner, node_id idx, int lanes);

@@ -186,7 +186,7 @@ void kernel_lowering::run_shared(std::span<const entry> group, std::span<const n
   for (entry& e : shared) ++e.depth;
   nest(shared, inner);
   for (std::size_t i = 0; i < visiting.size(); ++i) {
-    plan::replacement put(g, plan::proofs::kept);
+    plan::replacement put(g, proofs::kept);
     put.add(g.arg(visiting[i], 2), idx);
     combine_term(cells[i], visiting[i], put(g.arg(visiting[i], 0)), put(g.arg(visiting[i], 1)), no_node, inner);
   }

@@ -6,8 +6,8 @@
 #include <memory>
 
 #include <sheaf/jit/lower/sort.hpp>
-#include <sheaf/jit/plan/ragged.hpp>
-#include <sheaf/jit/plan/sort.hpp>
+#include <sheaf/jit/plan/algorithms/range_scatter/ragged.hpp>
+#include <sheaf/jit/plan/algorithms/sort/sort.hpp>
 
 namespace sheaf::inline v0_1::lower {
 

@@ -82,7 +82,7 @@ void kernel_lowering::finish_rows(const stage& s, scope& at) {
   const node_id value = partial ? row_value(s) : s.body;
   std::vector<ir::value> added;
   for (std::int64_t k = 0; k < at.rows_at_once; ++k) {
-    plan::replacement put(g, plan::proofs::kept);
+    plan::replacement put(g, proofs::kept);
     put.add(s.rows.part, make(g, op::add, s.rows.part, integer(g, k)));
     stage one = s;
     one.body = put(value);

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include <sheaf/jit/lower/lowering.hpp>
-#include <sheaf/jit/plan/inverse_index.hpp>
+#include <sheaf/jit/plan/algorithms/inverse_index/inverse_index.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::lower {

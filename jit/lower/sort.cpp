@@ -2,12 +2,12 @@
 // the digits of its keys; counts are summed, digit by digit and within one tile by tile, so that each tile knows where
 // its keys of a digit go; then each puts them there in order. The list has the order in which its loops walk, whatever
 // the number of threads. Here are the two kernels of a list that walk its program's loops; sort_kernels.cpp has the
-// others. Memory: see plan/sort.hpp.
+// others. Memory: see plan/algorithms/sort/sort.hpp.
 #include <sheaf/jit/lower/sort.hpp>
 
 #include <sheaf/jit/lower/digits.hpp>
 #include <sheaf/jit/lower/sort_kernels.hpp>
-#include <sheaf/jit/plan/sort.hpp>
+#include <sheaf/jit/plan/algorithms/sort/sort.hpp>
 
 namespace sheaf::inline v0_1::lower {
 

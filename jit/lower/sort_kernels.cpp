@@ -5,7 +5,7 @@
 
 #include <sheaf/jit/ir/verify.hpp>
 #include <sheaf/jit/lower/digits.hpp>
-#include <sheaf/jit/plan/sort.hpp>
+#include <sheaf/jit/plan/algorithms/sort/sort.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 #include <sheaf/runtime/settings.hpp>
 

@@ -5,7 +5,7 @@
 
 #include <sheaf/jit/lower/lowering.hpp>
 #include <sheaf/jit/numerics/numerics.hpp>
-#include <sheaf/jit/plan/tiles.hpp>
+#include <sheaf/jit/plan/algorithms/segmented_tiles/tiles.hpp>
 
 namespace sheaf::inline v0_1::lower {
 

@@ -40,7 +40,7 @@ folded kernel_lowering::element_of(const stage& s, node_id value, node_id key, s
 // The value at a place of the walk, as an expression in t.
 node_id kernel_lowering::value_at(const window_view& v, node_id value, node_id place) {
   if (value == no_node) return no_node;
-  plan::replacement put(g, plan::proofs::kept);
+  plan::replacement put(g, proofs::kept);
   put.add(v.walk, place);
   return put(value);
 }
@@ -250,7 +250,7 @@ void kernel_lowering::window_with_ends(const stage& s, const window_view& v, con
   ir::block_builder& c = *end.block;
   const ir::value lower = c.emit(op::equal, {c.counter(), zero});
   const range cut{c.emit(op::select, {lower, t.low, to}), c.emit(op::select, {lower, from, t.high})};
-  plan::replacement put(g, plan::proofs::kept);
+  plan::replacement put(g, proofs::kept);
   const node_id other = plan::fresh_index(g, v.t, g.arg(v.t, 0), g.arg(v.t, 1));
   put.add(v.t, other);
   const node_id mine = v.mine == no_node ? no_node : put(v.mine);

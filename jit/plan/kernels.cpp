@@ -5,7 +5,7 @@
 
 #include <sheaf/jit/plan/mixed_precision.hpp>
 #include <sheaf/jit/plan/roots.hpp>
-#include <sheaf/jit/plan/sort.hpp>
+#include <sheaf/jit/plan/algorithms/sort/sort.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {

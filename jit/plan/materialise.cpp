@@ -2,12 +2,12 @@
 // and is worked on in iteration.
 #include <algorithm>
 
-#include <sheaf/jit/plan/ragged.hpp>
+#include <sheaf/jit/plan/algorithms/range_scatter/ragged.hpp>
 #include <sheaf/jit/plan/rules.hpp>
 #include <sheaf/jit/plan/schedule.hpp>
 #include <sheaf/jit/plan/stages.hpp>
-#include <sheaf/jit/plan/stencil.hpp>
-#include <sheaf/jit/plan/inverse_index.hpp>
+#include <sheaf/jit/plan/algorithms/stencil/stencil.hpp>
+#include <sheaf/jit/plan/algorithms/inverse_index/inverse_index.hpp>
 
 namespace sheaf::inline v0_1::plan {
 

@@ -179,9 +179,7 @@ inline std::vector<node_id> ranged_by(const graph& g, node_id n, const index_set
 // now known of their bodies. What is of the same value for some indices `at` as they are outside only is not replaced
 // in reductions over one of these. A replaced index stays in reductions over it, where it is another one; a renamed one
 // is renamed there as well.
-// A load whose subscripts change is proven no more, unless the caller vouches for it: what it puts in lies where that
-// which it replaces did.
-enum class proofs : std::uint8_t { dropped, kept };
+// Of loads whose subscripts change, `proofs` says whether they are still proven.
 class replacement {
  public:
   explicit replacement(graph& g, const index_set& at = {}, bool simplifies = false)
@@ -191,6 +189,7 @@ class replacement {
     rename(from, to);
     if (g_.kind(from) == op::index) hidden_.insert(g_.ordinal(from));
   }
+  void keep_proofs() { proofs_ = proofs::kept; }
   void rename(node_id from, node_id to) {
     to_[from] = to;
     added_.push_back({from, to});

@@ -2,7 +2,7 @@
 #pragma once
 #include <optional>
 
-#include <sheaf/jit/plan/extremum_ties.hpp>
+#include <sheaf/jit/plan/algorithms/extremum/extremum_ties.hpp>
 
 namespace sheaf::inline v0_1::plan {
 

@@ -1,20 +1,20 @@
 #include <sheaf/jit/plan/rules.hpp>
 
-#include <sheaf/jit/plan/block_tree.hpp>
-#include <sheaf/jit/plan/extremum_sums.hpp>
-#include <sheaf/jit/plan/extremum_tuple.hpp>
-#include <sheaf/jit/plan/inverse_index.hpp>
+#include <sheaf/jit/plan/algorithms/block_tree/block_tree.hpp>
+#include <sheaf/jit/plan/algorithms/extremum/extremum_sums.hpp>
+#include <sheaf/jit/plan/algorithms/extremum/extremum_tuple.hpp>
+#include <sheaf/jit/plan/algorithms/inverse_index/inverse_index.hpp>
 #include <sheaf/jit/plan/placement.hpp>
-#include <sheaf/jit/plan/polyphase.hpp>
-#include <sheaf/jit/plan/ragged.hpp>
-#include <sheaf/jit/plan/recurrence.hpp>
+#include <sheaf/jit/plan/algorithms/polyphase/polyphase.hpp>
+#include <sheaf/jit/plan/algorithms/range_scatter/ragged.hpp>
+#include <sheaf/jit/plan/algorithms/recurrence/recurrence.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
-#include <sheaf/jit/plan/scans.hpp>
-#include <sheaf/jit/plan/scatters.hpp>
+#include <sheaf/jit/plan/algorithms/scan/scans.hpp>
+#include <sheaf/jit/plan/algorithms/scatter/scatters.hpp>
 #include <sheaf/jit/plan/stages.hpp>
-#include <sheaf/jit/plan/stencil.hpp>
-#include <sheaf/jit/plan/sweep.hpp>
-#include <sheaf/jit/plan/tiles.hpp>
+#include <sheaf/jit/plan/algorithms/stencil/stencil.hpp>
+#include <sheaf/jit/plan/algorithms/sweep/sweep.hpp>
+#include <sheaf/jit/plan/algorithms/segmented_tiles/tiles.hpp>
 
 namespace sheaf::inline v0_1::plan {
 

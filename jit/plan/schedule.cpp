@@ -5,10 +5,10 @@
 #include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/plan/cost.hpp>
-#include <sheaf/jit/plan/inverse_index.hpp>
+#include <sheaf/jit/plan/algorithms/inverse_index/inverse_index.hpp>
 #include <sheaf/jit/plan/mixed_precision.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
-#include <sheaf/jit/plan/stencil.hpp>
+#include <sheaf/jit/plan/algorithms/stencil/stencil.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {

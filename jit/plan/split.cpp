@@ -3,11 +3,12 @@
 #include <algorithm>
 
 #include <sheaf/jit/numerics/numerics.hpp>
+#include <sheaf/jit/plan/algorithms/moments/shifted_moments.hpp>
 #include <sheaf/jit/plan/cost.hpp>
 #include <sheaf/jit/plan/mixed_precision.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/rows.hpp>
-#include <sheaf/jit/plan/shifted_moments.hpp>
+#include <sheaf/jit/plan/algorithms/moments/shifted_moments.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 
 namespace sheaf::inline v0_1::plan {

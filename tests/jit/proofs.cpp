@@ -29,7 +29,7 @@ TEST(proofs, are_of_the_load) {
 
 TEST(proofs, are_dropped_where_a_subscript_changes) {
   program p;
-  plan::replacement anew(p.g), vouched(p.g, plan::proofs::kept), elsewhere(p.g);
+  plan::replacement anew(p.g), vouched(p.g, proofs::kept), elsewhere(p.g);
   anew.add(p.t, p.next);
   vouched.add(p.t, p.next);
   elsewhere.add(p.next, p.t);

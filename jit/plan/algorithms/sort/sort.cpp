@@ -1,4 +1,4 @@
-#include <sheaf/jit/plan/sort.hpp>
+#include <sheaf/jit/plan/algorithms/sort/sort.hpp>
 
 #include <algorithm>
 #include <bit>

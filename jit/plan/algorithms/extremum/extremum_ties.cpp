@@ -1,4 +1,4 @@
-#include <sheaf/jit/plan/extremum_ties.hpp>
+#include <sheaf/jit/plan/algorithms/extremum/extremum_ties.hpp>
 
 #include <algorithm>
 
@@ -30,7 +30,7 @@ node_id seen_through(graph& g, node_id n) {
   if (g.kind(n) != op::load || g.kind(g.arg(n, 0)) != op::define) return n;
   std::vector<node_id> subscripts;
   for (int k = 1; k < g[n].count; ++k) subscripts.push_back(g.arg(n, k));
-  return inlined(g, g.arg(n, 0), subscripts.data());
+  return inlined(g, g.arg(n, 0), subscripts.data(), proofs::kept);
 }
 
 // As known_less_equal, where b is the least of some.

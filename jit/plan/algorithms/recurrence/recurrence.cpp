@@ -1,4 +1,4 @@
-#include <sheaf/jit/plan/recurrence.hpp>
+#include <sheaf/jit/plan/algorithms/recurrence/recurrence.hpp>
 
 #include <algorithm>
 

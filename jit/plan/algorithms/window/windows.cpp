@@ -1,4 +1,4 @@
-#include <sheaf/jit/plan/windows.hpp>
+#include <sheaf/jit/plan/algorithms/window/windows.hpp>
 
 #include <algorithm>
 

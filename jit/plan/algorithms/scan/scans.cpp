@@ -1,4 +1,4 @@
-#include <sheaf/jit/plan/scans.hpp>
+#include <sheaf/jit/plan/algorithms/scan/scans.hpp>
 
 #include <algorithm>
 
@@ -6,13 +6,13 @@
 #include <sheaf/dsl/passes/running_derivative.hpp>
 #include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/plan/layout.hpp>
-#include <sheaf/jit/plan/polyphase.hpp>
-#include <sheaf/jit/plan/recurrence.hpp>
+#include <sheaf/jit/plan/algorithms/polyphase/polyphase.hpp>
+#include <sheaf/jit/plan/algorithms/recurrence/recurrence.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/separate.hpp>
 #include <sheaf/jit/plan/sliding.hpp>
 #include <sheaf/jit/plan/stages.hpp>
-#include <sheaf/jit/plan/windows.hpp>
+#include <sheaf/jit/plan/algorithms/window/windows.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {

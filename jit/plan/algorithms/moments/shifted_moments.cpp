@@ -1,4 +1,4 @@
-#include <sheaf/jit/plan/shifted_moments.hpp>
+#include <sheaf/jit/plan/algorithms/moments/shifted_moments.hpp>
 
 #include <limits>
 

@@ -1,11 +1,11 @@
-#include <sheaf/jit/plan/block_tree.hpp>
+#include <sheaf/jit/plan/algorithms/block_tree/block_tree.hpp>
 
 #include <algorithm>
 #include <tuple>
 
 #include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/jit/numerics/numerics.hpp>
-#include <sheaf/jit/plan/ragged.hpp>
+#include <sheaf/jit/plan/algorithms/range_scatter/ragged.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>

@@ -1,4 +1,4 @@
-#include <sheaf/jit/plan/polyphase.hpp>
+#include <sheaf/jit/plan/algorithms/polyphase/polyphase.hpp>
 
 #include <algorithm>
 #include <cstdlib>

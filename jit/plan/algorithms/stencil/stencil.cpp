@@ -1,4 +1,4 @@
-#include <sheaf/jit/plan/stencil.hpp>
+#include <sheaf/jit/plan/algorithms/stencil/stencil.hpp>
 
 #include <algorithm>
 #include <map>

@@ -1,11 +1,11 @@
-#include <sheaf/jit/plan/extremum_tuple.hpp>
+#include <sheaf/jit/plan/algorithms/extremum/extremum_tuple.hpp>
 
 #include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/jit/plan/layout.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
-#include <sheaf/jit/plan/scans.hpp>
+#include <sheaf/jit/plan/algorithms/scan/scans.hpp>
 #include <sheaf/jit/plan/stages.hpp>
-#include <sheaf/jit/plan/windows.hpp>
+#include <sheaf/jit/plan/algorithms/window/windows.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {

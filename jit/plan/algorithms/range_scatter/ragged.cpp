@@ -1,11 +1,11 @@
-#include <sheaf/jit/plan/ragged.hpp>
+#include <sheaf/jit/plan/algorithms/range_scatter/ragged.hpp>
 
 #include <algorithm>
 
 #include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/jit/plan/exponentials.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
-#include <sheaf/jit/plan/sort.hpp>
+#include <sheaf/jit/plan/algorithms/sort/sort.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 
@@ -196,6 +196,7 @@ node_id where(graph& g, node_id n, node_id condition, replacement put) {
   const node_id idx = g.arg(n, 2);
   node_id low = g.arg(idx, 0), high = make(g, op::select, condition, g.arg(idx, 1), low);
   clip(g, n, idx, low, high);
+  put.keep_proofs();
   put.add(idx, unused_index(g, idx, low, high, indices_in(g, n)));
   return intern_reduce(g, monoid_of(g, n), g.type(n), put(g.arg(n, 0)), put(g.arg(n, 1)), {put(idx)});
 }
@@ -259,7 +260,7 @@ bool compute_in_place(const context& c, stage& s) {
   const node_id extended = make(g, op::logical_not, size_optimised);
   stage like = s;
   like.vector = no_node;
-  replacement here(g, proofs::kept), stored_too(g, proofs::kept);
+  replacement here(g), stored_too(g);
   for (const node_id n : reductions_within(g, s.body)) {
     if (!walks_slice(g, l, n)) continue;
     const node_id of_long = where(g, n, extended, stored_too);

@@ -1,8 +1,8 @@
-#include <sheaf/jit/plan/tiles.hpp>
+#include <sheaf/jit/plan/algorithms/segmented_tiles/tiles.hpp>
 
 #include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/jit/numerics/numerics.hpp>
-#include <sheaf/jit/plan/block_tree.hpp>
+#include <sheaf/jit/plan/algorithms/block_tree/block_tree.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>

@@ -1,4 +1,4 @@
-#include <sheaf/jit/plan/scatters.hpp>
+#include <sheaf/jit/plan/algorithms/scatter/scatters.hpp>
 
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>

@@ -1,10 +1,10 @@
-#include <sheaf/jit/plan/inverse_index.hpp>
+#include <sheaf/jit/plan/algorithms/inverse_index/inverse_index.hpp>
 
 #include <algorithm>
 
 #include <sheaf/jit/plan/promised.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
-#include <sheaf/jit/plan/sort.hpp>
+#include <sheaf/jit/plan/algorithms/sort/sort.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 

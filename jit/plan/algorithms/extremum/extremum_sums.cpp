@@ -1,12 +1,12 @@
-#include <sheaf/jit/plan/extremum_sums.hpp>
+#include <sheaf/jit/plan/algorithms/extremum/extremum_sums.hpp>
 
 #include <algorithm>
 
 #include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/jit/numerics/numerics.hpp>
-#include <sheaf/jit/plan/extremum_tuple.hpp>
+#include <sheaf/jit/plan/algorithms/extremum/extremum_tuple.hpp>
 #include <sheaf/jit/plan/layout.hpp>
-#include <sheaf/jit/plan/polyphase.hpp>
+#include <sheaf/jit/plan/algorithms/polyphase/polyphase.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 
