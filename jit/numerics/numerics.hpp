@@ -80,6 +80,9 @@ inline constexpr double many_results = 256;        // partial results of more co
 inline constexpr std::int64_t rows_of_many = 64;   // so a block has as many rows
 inline constexpr double most_results = 4096;       // that the work of a row counts
 inline constexpr std::int64_t rows_in_a_row = 64;  // of one f32 sum: a longer one is a sum of sums, or its error shows
+constexpr bool sums_sums(monoid fold, element type, std::int64_t rows) {
+  return fold == monoid::sum && type == element::f32 && rows > rows_in_a_row;
+}
 }  // namespace split
 
 // ---- Rows that partial results of columns take at once, which are added pair by pair before
@@ -117,6 +120,10 @@ inline constexpr std::int64_t summed_in_f64 = 4096;     // elements: what a bloc
 constexpr element type_of(monoid fold, element type, std::int64_t width) {
   const bool wide = type == element::f32 && adds_errors(fold) && width > folded_lanes && width <= summed_in_f64;
   return wide ? element::f64 : accumulated(type);
+}
+// Vectors after which a sum of f32 goes on in another accumulator, of a window of so many; 0: none.
+constexpr std::int64_t vectors_in_a_row(monoid fold, element type, std::int64_t vectors) {
+  return type == element::f32 && adds_errors(fold) && vectors > sums_in_a_row ? sums_in_a_row : 0;
 }
 // Of the terms summed where their keys, `lanes` of which are a vector, tie: of a large window many may.
 constexpr element type_of_tied(element type, std::int64_t width, std::int64_t lanes) {

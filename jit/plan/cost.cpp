@@ -162,8 +162,7 @@ int lanes_for(const graph& g, const facts& known, node_id root, node_id lane, bo
     if (kind != op::load && kind != op::reduce) return;
     // Names of rows and counts take no lanes, so the rows they are for may be walked once in wide ones.
     if (n != root && !g.free[n].has(g.ordinal(lane))) return;
-    const bool narrow = kind == op::reduce && has_narrow_lanes(g, n);
-    bytes = std::max(bytes, row(narrow ? element::f32 : g.type(n)).bytes);
+    bytes = std::max(bytes, row(lane_type(g, n)).bytes);
     if (kind == op::load) narrowest = std::min(narrowest, row(g.type(n)).bytes);
     // What sums sums is out of the registers while those run.
     if (kind == op::reduce && g.kind(g.arg(n, 0)) != op::reduce) ++folds;

@@ -131,7 +131,7 @@ int folded_bytes(const graph& g, const stage& s) {
   int bytes = 0;
   for_each_node(g, s.body, [&](node_id n) {
     if (g.kind(n) != op::reduce || !g.free[n].has(g.ordinal(s.vector))) return;
-    bytes = std::max(bytes, row(has_narrow_lanes(g, n) ? element::f32 : g.type(n)).bytes);
+    bytes = std::max(bytes, row(lane_type(g, n)).bytes);
   });
   return bytes;
 }

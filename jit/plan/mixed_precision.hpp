@@ -15,6 +15,9 @@ namespace sheaf::inline v0_1::plan {
 inline bool has_narrow_lanes(const graph& g, node_id reduce) {
   return (g[reduce].attribute & numerics::narrow_lanes) != 0;
 }
+inline element lane_type(const graph& g, node_id n) {
+  return g.kind(n) == op::reduce && has_narrow_lanes(g, n) ? element::f32 : g.type(n);
+}
 inline element in_lanes(const graph& g, node_id reduce, element type) {
   return numerics::in_lanes(type, g[reduce].attribute);
 }

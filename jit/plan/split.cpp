@@ -159,8 +159,7 @@ class splitting {
     condition = put(condition);
     std::vector<node_id> bound = bound_;
     for (node_id& idx : bound) idx = put(idx);
-    const bool in_sums = fold == monoid::sum && type == element::f32 && larger_ && rows.size > blocks::rows_in_a_row &&
-                         bound.size() == 1;
+    const bool in_sums = larger_ && bound.size() == 1 && blocks::sums_sums(fold, type, rows.size);
     const node_id flat =
         narrow ? narrow_sum(body, condition, bound) : intern_reduce(g_, fold, type, body, condition, bound);
     const node_id folded = in_sums && !narrow ? sum_of_sums(rows, type, body, condition) : flat;

@@ -1,7 +1,7 @@
 // The constants that plans and kernels are tuned by, a row each:
 //   name = value;  // unit; source: what it decides
-// The source is the row of the bench that shows the gain (docs/performance.md, docs/notes), `limit` where more cannot
-// be stored or counted, and `estimate` where nobody has measured it alone. What orders the additions of a sum is in
+// The source is the row of the bench that it was chosen for (docs/performance.md, docs/notes), `limit` where more
+// cannot be stored or counted, and `estimate` where no row is known. What orders the additions of a sum is in
 // numerics/numerics.hpp, what a processor family is like in target/target.hpp. A threshold here may still decide by
 // which algorithm a sum is made, so none is measured on the machine at hand. tests/boundaries.sh keeps such constants
 // out of the passes, and the rows in their form.

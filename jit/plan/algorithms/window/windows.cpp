@@ -49,8 +49,7 @@ void shape(window_form& w, stage& s, monoid fold) {
   w.rest = w.width % lanes;
   w.block = std::min(w.groups - 1, block_bytes / (lanes * std::max(row(w.type).bytes, row(type).bytes))) * lanes;
   if (w.key != no_node) return;
-  if (w.type == element::f32 && numerics::adds_errors(fold) && w.groups > sums_in_a_row)
-    w.stretch = sums_in_a_row * lanes;
+  w.stretch = vectors_in_a_row(fold, w.type, w.groups) * lanes;
 }
 
 // sum(e / c) is sum(e) / c: one division a result.
