@@ -1,6 +1,8 @@
 #include <sheaf/jit/pipeline.hpp>
 
 #include <sheaf/dsl/graph/make.hpp>
+#include <sheaf/jit/ir/passes/interleave_kernels.hpp>
+#include <sheaf/jit/ir/passes/non_temporal_stores.hpp>
 #include <sheaf/jit/ir/print.hpp>
 #include <sheaf/jit/ir/verify.hpp>
 #include <sheaf/jit/lower/lower.hpp>
@@ -55,12 +57,14 @@ constexpr pass table[] = {
     {"buffers", "which slot of the call each tensor has",
      [](compilation& c) {
        planned& p = c.program;
-       c.buffers = lower::add_buffers(p.g, c.known, p.plan.stages, p.plan.checks.size(), p.code, p.workspaces);
+       c.buffers = lower::add_buffers(p.g, c.known, p.plan, p.code, p.workspaces);
      }},
     {"lower", "loops and values of each kernel",
      [](compilation& c) { lower::add_kernels(c.program.g, c.known, c.program.plan, c.buffers, c.program.code); }},
+    {"non-temporal stores", "on loops as they are lowered: interleaving leaves stores as they are",
+     [](compilation& c) { ir::non_temporal_stores(c.program.code, c.known.call().on.non_temporal_from()); }},
     {"interleave kernels", "last: the kernels that horizontal fusion chose become one",
-     [](compilation& c) { lower::interleave_kernels(c.program.plan, c.program.code); }},
+     [](compilation& c) { ir::interleave_kernels(c.program.code); }},
 };
 
 // What the pass before left, so that only what changed is written.

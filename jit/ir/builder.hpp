@@ -93,14 +93,14 @@ class block_builder {
                 .args = std::move(subscripts)});
   }
   void store(std::int32_t buffer, std::vector<value> subscripts, value stored, access how = access::uniform,
-             value mask = none, bool non_temporal = false) {
+             value mask = none, bool once = false) {
     if (any_vector(subscripts)) how = access::gather;
     statement s = start(statement_kind::store);
     s.target = buffer;
     s.stored = stored;
     s.mask = mask;
     s.how = how;
-    s.non_temporal = non_temporal;
+    s.once = once;
     s.subscripts = std::move(subscripts);
     body_.push_back(std::move(s));
   }

@@ -147,8 +147,8 @@ class kernel_lowering {
   // stage.cpp. Opens the loop of an index: `lanes` more than 1 makes it a vector loop; `within` replaces its own range.
   void bind(scope& inner, node_id idx, int lanes);
   ir::block_builder open(scope& outer, node_id idx, int lanes, const range* within = nullptr, const char* suffix = "");
-  void store(const stage& s, ir::value stored, scope& at, ir::value mask = ir::none, bool non_temporal = false);
-  bool is_large(const stage& s) const;            // and not read again soon
+  void store(const stage& s, ir::value stored, scope& at, ir::value mask = ir::none, bool once = false);
+  bool stores_once(const stage& s) const;         // each place, in order
   std::vector<node_id> place_in(const stage& s);  // subscripts of what is stored: indices from their first on
 
   // nest.cpp, rows.cpp
@@ -266,7 +266,6 @@ class kernel_lowering {
   void window_results(const stage& s, const window_view& v, const range& t, scope& at);
   void window_blocks(const stage& s, const window_view& v, const range& t, scope& at);
   void window_with_ends(const stage& s, const window_view& v, const range& t, scope& at);
-  bool is_non_temporal(const stage& s, ir::access how) const;
   void scan_block(const stage& s, scope& at, const range& t);
   void recur(const stage& s, scope& at);
   void recur_along(const stage& s, scope& at, const range& places);

@@ -50,24 +50,16 @@ std::vector<node_id> kernel_lowering::place_in(const stage& s) {
   return subscripts;
 }
 
-bool kernel_lowering::is_large(const stage& s) const {
-  if (s.where != plan::place::output || s.bytes < known.call().on.non_temporal_from()) return false;
-  return std::none_of(plan.stages.begin(), plan.stages.end(), [&](const stage& reader) { return reads(reader, s); });
+bool kernel_lowering::stores_once(const stage& s) const {
+  return s.how == plan::way::map || s.how == plan::way::stencil || s.how == plan::way::window ||
+         (s.how == plan::way::scan && s.scan.factor == no_node);
 }
 
-// A large output that nothing reads again soon, written in order.
-bool kernel_lowering::is_non_temporal(const stage& s, ir::access how) const {
-  const bool in_order = s.how == plan::way::map || s.how == plan::way::stencil ||
-                        s.how == plan::way::window || (s.how == plan::way::scan && s.scan.factor == no_node);
-  return in_order && how == ir::access::contiguous && is_large(s);
-}
-
-void kernel_lowering::store(const stage& s, ir::value stored, scope& at, ir::value mask, bool non_temporal) {
+void kernel_lowering::store(const stage& s, ir::value stored, scope& at, ir::value mask, bool once) {
   const std::int32_t id = buffers.at(s.define);
   std::vector<ir::value> list;
   const ir::access how = subscripts_of(id, place_in(s), at, list);
-  non_temporal = (non_temporal && how == ir::access::contiguous) || is_non_temporal(s, how);
-  at.block->store(id, std::move(list), stored, how, mask, non_temporal);
+  at.block->store(id, std::move(list), stored, how, mask, once || stores_once(s));
 }
 
 void kernel_lowering::task(const plan::kernel_plan& k, scope& s, const range* chunk) {
