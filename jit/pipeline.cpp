@@ -1,6 +1,7 @@
 #include <sheaf/jit/pipeline.hpp>
 
 #include <sheaf/dsl/graph/make.hpp>
+#include <sheaf/jit/ir/passes/insert_prefetch.hpp>
 #include <sheaf/jit/ir/passes/interleave_kernels.hpp>
 #include <sheaf/jit/ir/passes/non_temporal_stores.hpp>
 #include <sheaf/jit/ir/print.hpp>
@@ -61,6 +62,11 @@ constexpr pass table[] = {
      }},
     {"lower", "loops and values of each kernel",
      [](compilation& c) { lower::add_kernels(c.program.g, c.known, c.program.plan, c.buffers, c.program.code); }},
+    {"insert prefetch", "on loops as they are lowered, which show what is read twice; groups of a GPU hide latency",
+     [](compilation& c) {
+       const plan::call_facts& call = c.known.call();
+       if (!call.gpu) ir::insert_prefetch(c.program.code, {call.on.from_last_cache(), call.on.from_memory()});
+     }},
     {"non-temporal stores", "on loops as they are lowered: interleaving leaves stores as they are",
      [](compilation& c) { ir::non_temporal_stores(c.program.code, c.known.call().on.non_temporal_from()); }},
     {"interleave kernels", "last: the kernels that horizontal fusion chose become one",

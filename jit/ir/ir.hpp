@@ -142,6 +142,7 @@ struct statement {
   bool whole = false;  // vector loops: the range is a multiple of the lanes
   // serial and vector loops: from high - 1 down to low, vectors last first; lanes still ascend
   bool backward = false;
+  double trips = 0;  // iterations by element, predicted; 0: unknown; not printed
   double cost = 1;  // parallel loops: nanoseconds of one iteration, estimated; not printed
   block body;       // loop, guard
 

@@ -120,9 +120,6 @@ class kernel_lowering {
 
   // reduction.cpp
   ir::value reduction(node_id n, scope& s);
-  void prefetch_next_row(node_id idx, scope& s, scope& inner);
-  void prefetch_next_slice(node_id idx, scope& s, scope& inner);
-  void prefetch_next_lanes(node_id reduce, scope& at, scope& inner);
   ir::value cell_of(node_id reduce, scope& at, bool wide);
   void combine_term(ir::value cell, node_id reduce, node_id body, node_id condition, node_id position, scope& inner);
   std::vector<ir::value> emit_values(node_id tuple, scope& s);
@@ -133,16 +130,12 @@ class kernel_lowering {
   ir::value search_blocks(node_id reduce, node_id lane, scope& at);
 
   // gather.cpp
-  void prefetch_gathered(std::span<const node_id> reductions, scope& inner);
   struct compacted_list {
     std::int32_t buffer;
     ir::value count;
     int outside;  // the scope that holds it, by number
   };
   std::optional<compacted_list> compacted_list_of(std::span<const node_id> reductions, scope& at);
-  void prefetch_compacted(std::span<const node_id> reductions, const compacted_list& kept, scope& inner);
-  void prefetch_named_row(node_id reduce, scope& at, scope& inner);
-  plan::replacement later_names(node_id idx, std::int64_t ahead, scope& inner);
 
   // stage.cpp. Opens the loop of an index: `lanes` more than 1 makes it a vector loop; `within` replaces its own range.
   void bind(scope& inner, node_id idx, int lanes);
@@ -233,8 +226,6 @@ class kernel_lowering {
   std::map<std::vector<node_id>, std::set<std::int64_t>> stencilled;
   node_id aligned = no_node;                         // an index whose loop goes from its low end in steps of
   int aligned_lanes = 1;                             //   these lanes, or begins a multiple of them later
-  node_id row_index = no_node;                       // of the rows that tasks walk in order
-  std::set<std::pair<int, node_id>> fetched;         // by scope: of the next row
   std::unordered_map<node_id, std::int32_t> locals;  // by define: what its stage keeps for itself
   std::unordered_map<node_id, std::int32_t> local_keys;
   std::map<std::pair<node_id, node_id>, compacted_list> compacted_lists;  // by index and condition
@@ -281,7 +272,7 @@ class kernel_lowering {
   bool storage_folded(node_id n, std::span<const entry> hosts, node_id idx, node_id bound) const;
   std::vector<node_id> unknown_reductions(const stage& each, scope& s);
   std::vector<node_id> siblings(std::span<const entry> hosts, node_id idx, scope& s);
-  void run_shared(std::span<const entry> group, std::span<const node_id> visiting, scope& s, bool last);
+  void run_shared(std::span<const entry> group, std::span<const node_id> visiting, scope& s);
   node_id row_value(const stage& s);
   void finish(const stage& s, scope& at);
   void finish_rows(const stage& s, scope& at);

@@ -24,6 +24,7 @@ ir::block_builder kernel_lowering::open(scope& outer, node_id idx, int lanes, co
   const ir::value high = within != nullptr ? within->high : emit(g.arg(idx, 1), outer);
   ir::block_builder made = outer.block->loop(lanes > 1 ? ir::loop_kind::vector : ir::loop_kind::serial,
                                              index_text(idx) + suffix, low, high, lanes);
+  made.head().trips = known.trips(idx);
   const auto first = known.value(g.arg(idx, 0)), end = known.value(g.arg(idx, 1));
   if (lanes == 1 || !first || !end) return made;
   // A part that a task takes ends where a chunk or the whole range does.
@@ -93,9 +94,7 @@ ir::kernel kernel_lowering::operator()(const plan::kernel_plan& k) {
   }
   task_size = k.chunk;
   small = k.cost * std::max(1.0, plan::tasks_in(known, k)) < worth_code;
-  row_index = k.row != no_node ? k.row : k.chunk == 0 ? k.parallel : no_node;
   find_scratch_rows();
-  fetched.clear();
   compacted_lists.clear();
   if (stages.front()->sort.passes > 0) return part_of_sort(k, *stages.front());
   ir::kernel_builder builder(k.name);
@@ -127,7 +126,6 @@ ir::kernel kernel_lowering::operator()(const plan::kernel_plan& k) {
       return s->how == plan::way::map && s->slices.slice == k.parallel && s->order_when != no_node;
     };
     const auto ordered = std::find_if(stages.begin(), stages.end(), in_order);
-    if (ordered != stages.end()) row_index = no_node;  // the next row is another
     const ir::value listed = ordered == stages.end() ? ir::none : emit((*ordered)->order_when, top);
     const ir::value first = emit(low, top),
                     end = when == no_node ? emit(high, top) : emit(make(g, op::select, when, high, low), top);

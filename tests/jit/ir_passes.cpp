@@ -84,7 +84,7 @@ TEST(non_temporal_stores, not_of_what_caches_keep) {
   for (const copies& each : {again, rewritten, elements}) stays(each, many_bytes);
 }
 
-TEST(interleave_kernels, ranges_take_turns) {
+TEST(interleave_kernels, ranges_alternate) {
   copies c;
   const auto u = add_vector(c.m, "u", role::input, 0), v = add_vector(c.m, "v", role::output, 0);
   c.m.kernels.push_back(copy("first", c.x, c.y, loop_kind::parallel));

@@ -1,0 +1,332 @@
+#include <sheaf/jit/ir/passes/insert_prefetch.hpp>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <unordered_map>
+
+#include <sheaf/jit/ir/builder.hpp>
+
+namespace sheaf::inline v0_1::ir {
+
+namespace {
+
+constexpr double least_trips = 4;
+constexpr double bytes_ahead = 24576;  // of rows, from a prefetch to its use
+constexpr double short_row = 2048;     // elements: four such rows stay in a L1 of 32 KB
+
+struct place {
+  std::int32_t buffer;
+  std::vector<value> subscripts;
+  auto operator<=>(const place&) const = default;
+};
+
+class prefetcher {
+ public:
+  prefetcher(const module& m, kernel numbered, const bytes_of_caches& least)
+      : m_(m), least_(least), builder_(std::move(numbered)), k_(builder_.under_construction()) {}
+
+  kernel operator()(block body) && {
+    note(body, -1, -1);
+    rewrite(std::move(body), builder_.top());
+    return std::move(builder_).finish();
+  }
+
+ private:
+  // ---- what is known of the kernel as it was
+
+  struct loop_facts {
+    loop_kind kind;
+    value low, high, counter = none;
+    std::int32_t lanes;
+    double trips;
+    bool backward;
+    std::set<std::int32_t> stored;  // buffers
+  };
+
+  // `home`: the loop of whose every iteration these statements are; -1 outside of loops and beneath a guard.
+  void note(const block& body, std::int32_t home, std::int32_t around) {
+    for (const statement& s : body) {
+      if (s.kind == statement_kind::instruct) {
+        const instruction& i = k_.instructions[s.id];
+        if (i.code == opcode::counter && loops_.at(i.target).counter == none) loops_.at(i.target).counter = s.id;
+        if (i.code == opcode::load) home_[s.id] = home;
+      } else if (s.kind == statement_kind::loop) {
+        loops_[s.loop] = {s.how_loop, s.low, s.high, none, s.lanes, s.trips, s.backward, {}};
+        note(s.body, s.loop, s.loop);
+        if (around >= 0) loops_[around].stored.insert(loops_[s.loop].stored.begin(), loops_[s.loop].stored.end());
+      } else if (s.kind == statement_kind::guard) {
+        note(s.body, -1, around);
+      } else if (around >= 0 && s.target >= 0 && s.kind != statement_kind::prefetch) {
+        loops_[around].stored.insert(s.target);
+      }
+    }
+  }
+
+  // What a value is computed from.
+  struct sources {
+    std::set<std::int32_t> loops;  // whose counters
+    std::set<value> loads;
+    bool cells = false;  // accumulators, too
+  };
+  const sources& sources_of(value v) {
+    if (const auto known = sources_.find(v); known != sources_.end()) return known->second;
+    const instruction& i = k_.instructions[v];
+    sources all;
+    all.cells = i.code > opcode::load;
+    if (i.code == opcode::counter || i.code == opcode::lanes) all.loops.insert(i.target);
+    if (i.code == opcode::load) all.loads.insert(v);
+    std::vector<value> args = i.args;
+    if (i.mask != none) args.push_back(i.mask);
+    for (const value x : args) {
+      const sources& of_x = sources_of(x);
+      all.loops.insert(of_x.loops.begin(), of_x.loops.end());
+      all.loads.insert(of_x.loads.begin(), of_x.loads.end());
+      all.cells = all.cells || of_x.cells;
+    }
+    return sources_[v] = std::move(all);
+  }
+  bool depends_on(value v, std::int32_t loop) { return sources_of(v).cells || sources_of(v).loops.contains(loop); }
+  bool loads(value v) { return sources_of(v).cells || !sources_of(v).loads.empty(); }
+  bool is_counter(value v, std::int32_t loop) const {
+    return k_.instructions[v].code == opcode::counter && k_.instructions[v].target == loop;
+  }
+  const buffer& buffer_of(std::int32_t id) const { return m_.buffers[static_cast<std::size_t>(id)]; }
+  bool is_large_input(std::int32_t id, double from) const {
+    return buffer_of(id).where == role::input && buffer_of(id).bytes >= from;
+  }
+
+  // ---- the same value with other counters
+
+  using other_counters = std::map<std::int32_t, value>;
+
+  value again(value v, const other_counters& put, block_builder& b) {
+    const bool same = std::none_of(put.begin(), put.end(), [&](const auto& p) { return depends_on(v, p.first); });
+    if (same) return v;
+    instruction i = k_.instructions[v];
+    if (i.code == opcode::counter) return put.at(i.target);
+    if (i.mask != none) i.mask = again(i.mask, put, b);
+    for (value& x : i.args) x = again(x, put, b);
+    return b.again(std::move(i));
+  }
+  place again(place p, const other_counters& put, block_builder& b) {
+    for (value& x : p.subscripts) x = again(x, put, b);
+    return p;
+  }
+
+  // ---- rows whose places are loaded
+
+  // Before the load `i`, which is in lanes along a row.
+  void prefetch_gathered(const instruction& i, block_builder& b) {
+    if (i.args.size() < 2 || !is_large_input(i.target, least_.from_memory)) return;
+    const instruction& last = k_.instructions[i.args.back()];
+    if (last.code != opcode::counter || loops_.at(last.target).kind != loop_kind::vector) return;
+    std::vector<value> places;
+    for (std::size_t d = 0; d + 1 < i.args.size(); ++d) {
+      const sources& of_d = sources_of(i.args[d]);
+      if (of_d.cells) return;
+      places.insert(places.end(), of_d.loads.begin(), of_d.loads.end());
+    }
+    const auto counts = [&](std::int32_t loop) {
+      return std::any_of(places.begin(), places.end(), [&](value v) { return depends_on(v, loop); });
+    };
+    const auto found = std::find_if(path_.rbegin(), path_.rend(), counts);
+    if (found == path_.rend()) return;
+    const double row_bytes = loops_.at(last.target).trips * row(i.type).bytes;
+    const loop_facts& loop = loops_.at(*found);
+    if (loop.lanes > 1 || loop.backward || loop.trips < least_trips || row_bytes == 0) return;
+    const auto ahead = std::max<std::int64_t>(1, static_cast<std::int64_t>(bytes_ahead / row_bytes));
+    const auto outer = std::find_if(found + 1, path_.rend(), counts);
+    const other_counters put = later(*found, outer == path_.rend() ? -1 : *outer, ahead, places, b);
+    if (put.empty()) return;
+    place next = again(place{i.target, i.args}, put, b);
+    b.prefetch_l2(next.buffer, std::move(next.subscripts));
+  }
+
+  // Counters `ahead` iterations later. Places that are loaded there must be places of the program's own: beyond the
+  // range those of the list's next slice, if nothing else is loaded by them, or of the next iteration of the outer loop,
+  // if its ranges are alike.
+  other_counters later(std::int32_t inner, std::int32_t outer, std::int64_t ahead, const std::vector<value>& places,
+                       block_builder& b) {
+    const loop_facts& loop = loops_.at(inner);
+    std::vector<value> moved;
+    for (const value v : places)
+      if (depends_on(v, inner)) moved.push_back(v);
+    const instruction list = k_.instructions[moved.front()];
+    const auto last_below = [&](value end) { return b.emit(op::sub, {end, b.i64(1)}); };
+    if (moved.size() == 1 && list.args.size() == 1 && is_counter(list.args[0], inner) && list.mask == none &&
+        buffer_of(list.target).where == role::input) {
+      const value next = b.emit(op::add, {loop.counter, b.i64(ahead)}), last = last_below(b.extent(list.target, 0));
+      return {{inner, b.emit(op::minimum, {next, last})}};
+    }
+    if (!all_loaded_in(moved, inner, inner)) return {};
+    const value next = b.emit(op::add, {loop.counter, b.i64(ahead)});
+    const bool alike = outer >= 0 && !depends_on(loop.low, outer) && !depends_on(loop.high, outer) &&
+                       loop.trips >= static_cast<double>(ahead) && loops_.at(outer).lanes == 1 &&
+                       !loops_.at(outer).backward && all_loaded_in(places, inner, outer);
+    if (!alike) return {{inner, b.emit(op::minimum, {next, last_below(loop.high)})}};
+    const loop_facts& rows = loops_.at(outer);
+    const value beyond = b.emit(op::less_equal, {loop.high, next}), length = b.emit(op::sub, {loop.high, loop.low});
+    const value wrapped = b.emit(op::sub, {next, length}), following = b.emit(op::add, {rows.counter, b.i64(1)});
+    const value row = b.emit(op::minimum, {following, last_below(rows.high)});
+    return {{inner, b.emit(op::select, {beyond, wrapped, next})},
+            {outer, b.emit(op::select, {beyond, row, rows.counter})}};
+  }
+  // In every iteration, and stored before them.
+  bool all_loaded_in(const std::vector<value>& places, std::int32_t inner, std::int32_t outer) {
+    return std::all_of(places.begin(), places.end(), [&](value v) {
+      if (!depends_on(v, inner) && !depends_on(v, outer)) return true;
+      const std::int32_t home = home_.at(v);
+      return (home == inner || home == outer) && !loops_.at(outer).stored.contains(k_.instructions[v].target);
+    });
+  }
+
+  // ---- what two loops read, one after the other
+
+  // A loop that was passed, with the rows in lanes that it reads.
+  struct passed {
+    const loop_facts* loop;
+    std::int32_t number;
+    std::vector<place> rows;
+  };
+
+  // At the end of a loop's body: `before` are the loops before it in the same block.
+  void prefetch_next(std::int32_t number, const std::vector<passed>& before, std::set<place>& done, block_builder& b) {
+    const loop_facts& loop = loops_.at(number);
+    for (const passed& p : before) {
+      if (p.loop->low != loop.low || p.loop->high != loop.high || p.loop->kind != loop.kind ||
+          p.loop->backward != loop.backward)
+        continue;
+      for (const place& read : p.rows) {
+        std::optional<std::int32_t> around;
+        for (const std::int32_t each : path_)
+          if (each != number && std::ranges::any_of(read.subscripts, [&](value v) { return depends_on(v, each); }))
+            around = each;
+        place key = read;  // whichever loop reads it
+        for (value& v : key.subscripts)
+          if (depends_on(v, p.number)) v = none;
+        if (!done.insert(std::move(key)).second) continue;
+        if (loop.counter == none) loops_.at(number).counter = b.counter();
+        const place here = again(read, {{p.number, loop.counter}}, b);
+        if (loop.kind == loop_kind::vector && here.subscripts.size() == 1)
+          next_slice(here, loop, b);
+        else if (loop.kind == loop_kind::vector && around)
+          next_row(here, loop, *around, b);
+        else if (loop.kind == loop_kind::serial && around)
+          next_lanes(here, *around, b);
+      }
+    }
+  }
+  // Of short rows the first half of the one after the next. The other half is left to the first loop, whose hardware
+  // prefetcher reads further ahead than a program can: so both loops keep the memory busy.
+  void next_row(const place& here, const loop_facts& loop, std::int32_t around, block_builder& b) {
+    const loop_facts& rows = loops_.at(around);
+    if (rows.lanes > 1 || std::any_of(here.subscripts.begin(), here.subscripts.end(), [&](value v) { return loads(v); }))
+      return;
+    const bool halves = loop.trips <= short_row;
+    place next = again(here, {{around, b.emit(op::add, {rows.counter, b.i64(halves ? 2 : 1)})}}, b);
+    if (!halves) return b.prefetch_l2(next.buffer, std::move(next.subscripts));
+    const value done = b.emit(op::sub, {loop.counter, loop.low});
+    next.subscripts.back() = b.emit(op::add, {loop.low, b.emit(op::quotient, {done, b.i64(2)})});
+    b.prefetch_half_line(next.buffer, std::move(next.subscripts));
+  }
+  // Down columns in lanes: the lanes beside.
+  void next_lanes(place here, std::int32_t around, block_builder& b) {
+    const loop_facts& columns = loops_.at(around);
+    if (columns.kind != loop_kind::vector || columns.trips <= columns.lanes) return;
+    if (!is_counter(here.subscripts.back(), around)) return;
+    for (std::size_t d = 0; d + 1 < here.subscripts.size(); ++d)
+      if (depends_on(here.subscripts[d], around) || loads(here.subscripts[d])) return;
+    here.subscripts.back() = b.emit(op::add, {columns.counter, b.i64(columns.lanes)});
+    b.prefetch(here.buffer, std::move(here.subscripts));
+  }
+  // Of a list whose slices each begin where the one before ends.
+  void next_slice(place here, const loop_facts& loop, block_builder& b) {
+    std::set<place> begins;
+    bool adjacent = false;
+    for (const value v : sources_of(loop.low).loads) begins.insert({k_.instructions[v].target, k_.instructions[v].args});
+    for (const value v : sources_of(loop.high).loads) {
+      const instruction& i = k_.instructions[v];
+      if (i.args.size() != 1 || k_.instructions[i.args[0]].what != op::add) continue;
+      const std::vector<value>& sum = k_.instructions[i.args[0]].args;
+      for (std::size_t k = 0; k < sum.size(); ++k) {
+        const instruction& one = k_.instructions[sum[1 - k]];
+        adjacent = adjacent || (one.code == opcode::constant && one.bits == 1 && begins.contains({i.target, {sum[k]}}));
+      }
+    }
+    if (!adjacent) return;
+    const value length = b.emit(op::sub, {loop.high, loop.low});
+    here.subscripts = {b.emit(op::add, {loop.counter, length})};
+    b.prefetch_l2(here.buffer, std::move(here.subscripts));
+  }
+  // Contiguous loads of large inputs whose place the loop's counter is part of.
+  void collect(const block& body, std::int32_t number, std::vector<place>& rows) {
+    for (const statement& s : body) {
+      if (s.kind == statement_kind::guard) collect(s.body, number, rows);
+      if (s.kind != statement_kind::instruct) continue;
+      const instruction& i = k_.instructions[s.id];
+      if (i.code != opcode::load || i.how != access::contiguous || !is_large_input(i.target, least_.from_last_cache))
+        continue;
+      const bool along = is_counter(i.args.back(), number);
+      const bool vector = loops_.at(number).kind == loop_kind::vector;
+      const auto depends = [&](value v) { return depends_on(v, number); };
+      if (along == vector && std::count_if(i.args.begin(), i.args.end(), depends) == 1)
+        rows.push_back({i.target, i.args});
+    }
+  }
+
+  // ---- the walk
+
+  void rewrite(block body, block_builder& into) {
+    std::vector<passed> before;
+    std::set<place> done;
+    for (statement& s : body) {
+      if (s.kind == statement_kind::instruct) {
+        const instruction i = k_.instructions[s.id];
+        if (i.code == opcode::load && i.how == access::contiguous) prefetch_gathered(i, into);
+      }
+      if (s.kind != statement_kind::loop && s.kind != statement_kind::guard) {
+        into.take(std::move(s));
+        continue;
+      }
+      block inside = std::move(s.body);
+      s.body.clear();
+      const bool loop = s.kind == statement_kind::loop;
+      const std::int32_t number = s.loop;
+      block_builder inner(k_, &into, std::move(s));
+      std::vector<place> rows;
+      if (loop) collect(inside, number, rows);
+      if (loop) path_.push_back(number);
+      rewrite(std::move(inside), inner);
+      if (loop) prefetch_next(number, before, done, inner);
+      if (loop) path_.pop_back();
+      inner.close();
+      if (!rows.empty()) before.push_back({&loops_.at(number), number, std::move(rows)});
+    }
+  }
+
+  const module& m_;
+  const bytes_of_caches& least_;
+  kernel_builder builder_;
+  kernel& k_;
+  std::map<std::int32_t, loop_facts> loops_;      // by number
+  std::unordered_map<value, std::int32_t> home_;  // of loads
+  std::unordered_map<value, sources> sources_;
+  std::vector<std::int32_t> path_;  // the loops around
+};
+
+}  // namespace
+
+void insert_prefetch(module& m, const bytes_of_caches& least) {
+  const auto large = [&](const buffer& b) { return b.where == role::input && b.bytes >= least.from_last_cache; };
+  if (std::none_of(m.buffers.begin(), m.buffers.end(), large)) return;
+  for (kernel& k : m.kernels) {
+    if (k.call != nullptr) continue;
+    block body = std::move(k.body);
+    k.body.clear();
+    k = prefetcher(m, std::move(k), least)(std::move(body));
+  }
+}
+
+}  // namespace sheaf::inline v0_1::ir
