@@ -29,6 +29,7 @@ class prefetcher {
 
   kernel operator()(block body) && {
     note(body, -1, -1);
+    blocks_.push_back({&builder_.top(), {}});
     rewrite(std::move(body), builder_.top());
     return std::move(builder_).finish();
   }
@@ -42,6 +43,7 @@ class prefetcher {
     std::int32_t lanes;
     double trips;
     bool backward;
+    std::int32_t home;              // as of loads
     std::set<std::int32_t> stored;  // buffers
   };
 
@@ -53,7 +55,7 @@ class prefetcher {
         if (i.code == opcode::counter && loops_.at(i.target).counter == none) loops_.at(i.target).counter = s.id;
         if (i.code == opcode::load) home_[s.id] = home;
       } else if (s.kind == statement_kind::loop) {
-        loops_[s.loop] = {s.how_loop, s.low, s.high, none, s.lanes, s.trips, s.backward, {}};
+        loops_[s.loop] = {s.how_loop, s.low, s.high, none, s.lanes, s.trips, s.backward, home, {}};
         note(s.body, s.loop, s.loop);
         if (around >= 0) loops_[around].stored.insert(loops_[s.loop].stored.begin(), loops_[s.loop].stored.end());
       } else if (s.kind == statement_kind::guard) {
@@ -101,17 +103,39 @@ class prefetcher {
 
   using other_counters = std::map<std::int32_t, value>;
 
-  value again(value v, const other_counters& put, block_builder& b) {
+  // Appended to the outermost block that has all arguments; once there.
+  value add(instruction i) {
+    std::size_t depth = i.code == opcode::load ? blocks_.size() - 1 : 0;
+    for (const value x : i.args) depth = std::max(depth, depth_.at(x));
+    std::vector<std::int64_t> key{static_cast<int>(i.code), static_cast<int>(i.what), i.target,
+                                  i.dimension, i.bits, i.mask};
+    key.insert(key.end(), i.args.begin(), i.args.end());
+    const auto [entry, fresh] = blocks_[depth].added.try_emplace(std::move(key), none);
+    if (!fresh) return entry->second;
+    entry->second = blocks_[depth].block->again(std::move(i));
+    depth_[entry->second] = depth;
+    return entry->second;
+  }
+  value i64(std::int64_t n) { return add({.code = opcode::constant, .bits = n, .args = {}}); }
+  value emit(op what, value x, value y) {
+    const element type = gives_boolean(what) ? element::boolean : element::i64;
+    return add({.code = opcode::elementwise, .type = type, .what = what, .args = {x, y}});
+  }
+  value select(value condition, value x, value y) {
+    return add({.code = opcode::elementwise, .what = op::select, .args = {condition, x, y}});
+  }
+
+  value again(value v, const other_counters& put) {
     const bool same = std::none_of(put.begin(), put.end(), [&](const auto& p) { return depends_on(v, p.first); });
     if (same) return v;
     instruction i = k_.instructions[v];
     if (i.code == opcode::counter) return put.at(i.target);
-    if (i.mask != none) i.mask = again(i.mask, put, b);
-    for (value& x : i.args) x = again(x, put, b);
-    return b.again(std::move(i));
+    if (i.mask != none) i.mask = again(i.mask, put);
+    for (value& x : i.args) x = again(x, put);
+    return add(std::move(i));
   }
-  place again(place p, const other_counters& put, block_builder& b) {
-    for (value& x : p.subscripts) x = again(x, put, b);
+  place again(place p, const other_counters& put) {
+    for (value& x : p.subscripts) x = again(x, put);
     return p;
   }
 
@@ -138,40 +162,47 @@ class prefetcher {
     if (loop.lanes > 1 || loop.backward || loop.trips < least_trips || row_bytes == 0) return;
     const auto ahead = std::max<std::int64_t>(1, static_cast<std::int64_t>(bytes_ahead / row_bytes));
     const auto outer = std::find_if(found + 1, path_.rend(), counts);
-    const other_counters put = later(*found, outer == path_.rend() ? -1 : *outer, ahead, places, b);
+    const other_counters put = later(*found, outer == path_.rend() ? -1 : *outer, ahead, places);
     if (put.empty()) return;
-    place next = again(place{i.target, i.args}, put, b);
+    place next = again(place{i.target, i.args}, put);
     b.prefetch_l2(next.buffer, std::move(next.subscripts));
   }
 
-  // Counters `ahead` iterations later. Places that are loaded there must be places of the program's own: beyond the
-  // range those of the list's next slice, if nothing else is loaded by them, or of the next iteration of the outer loop,
-  // if its ranges are alike.
-  other_counters later(std::int32_t inner, std::int32_t outer, std::int64_t ahead, const std::vector<value>& places,
-                       block_builder& b) {
+  // Counters `ahead` iterations later. What is loaded by them must be what the program loads, too: beyond the range the
+  // next slice of the list, if nothing else is loaded by its places, or else the next iteration of the outer loop, if
+  // its ranges are alike.
+  other_counters later(std::int32_t inner, std::int32_t outer, std::int64_t ahead, const std::vector<value>& places) {
     const loop_facts& loop = loops_.at(inner);
     std::vector<value> moved;
     for (const value v : places)
       if (depends_on(v, inner)) moved.push_back(v);
     const instruction list = k_.instructions[moved.front()];
-    const auto last_below = [&](value end) { return b.emit(op::sub, {end, b.i64(1)}); };
+    const auto last_below = [&](value end) { return emit(op::sub, end, i64(1)); };
+    const value next = emit(op::add, loop.counter, i64(ahead));
     if (moved.size() == 1 && list.args.size() == 1 && is_counter(list.args[0], inner) && list.mask == none &&
         buffer_of(list.target).where == role::input) {
-      const value next = b.emit(op::add, {loop.counter, b.i64(ahead)}), last = last_below(b.extent(list.target, 0));
-      return {{inner, b.emit(op::minimum, {next, last})}};
+      const value count = add({.code = opcode::extent, .target = list.target, .args = {}});
+      return {{inner, emit(op::minimum, next, last_below(count))}};
     }
     if (!all_loaded_in(moved, inner, inner)) return {};
-    const value next = b.emit(op::add, {loop.counter, b.i64(ahead)});
-    const bool alike = outer >= 0 && !depends_on(loop.low, outer) && !depends_on(loop.high, outer) &&
-                       loop.trips >= static_cast<double>(ahead) && loops_.at(outer).lanes == 1 &&
-                       !loops_.at(outer).backward && all_loaded_in(places, inner, outer);
-    if (!alike) return {{inner, b.emit(op::minimum, {next, last_below(loop.high)})}};
+    const bool alike = outer >= 0 && loop.trips >= static_cast<double>(ahead) && same_in_all(inner, outer) &&
+                       all_loaded_in(places, inner, outer);
+    const value last = last_below(loop.high);
+    if (!alike) return {{inner, emit(op::minimum, next, last)}};
     const loop_facts& rows = loops_.at(outer);
-    const value beyond = b.emit(op::less_equal, {loop.high, next}), length = b.emit(op::sub, {loop.high, loop.low});
-    const value wrapped = b.emit(op::sub, {next, length}), following = b.emit(op::add, {rows.counter, b.i64(1)});
-    const value row = b.emit(op::minimum, {following, last_below(rows.high)});
-    return {{inner, b.emit(op::select, {beyond, wrapped, next})},
-            {outer, b.emit(op::select, {beyond, row, rows.counter})}};
+    const value beyond = emit(op::less, last, next), length = emit(op::sub, loop.high, loop.low);
+    const value wrapped = emit(op::minimum, emit(op::sub, next, length), last);
+    const value following = emit(op::add, rows.counter, i64(1)), end = last_below(rows.high);
+    return {{inner, select(beyond, wrapped, next)},
+            {outer, select(beyond, emit(op::minimum, following, end), rows.counter)}};
+  }
+  // Is the inner loop the same in all iterations of the outer one?
+  bool same_in_all(std::int32_t inner, std::int32_t outer) {
+    for (; inner != outer; inner = loops_.at(inner).home) {
+      const loop_facts& loop = loops_.at(inner);
+      if (loop.home < 0 || depends_on(loop.low, outer) || depends_on(loop.high, outer)) return false;
+    }
+    return loops_.at(outer).lanes == 1 && !loops_.at(outer).backward;
   }
   // In every iteration, and stored before them.
   bool all_loaded_in(const std::vector<value>& places, std::int32_t inner, std::int32_t outer) {
@@ -207,8 +238,8 @@ class prefetcher {
         for (value& v : key.subscripts)
           if (depends_on(v, p.number)) v = none;
         if (!done.insert(std::move(key)).second) continue;
-        if (loop.counter == none) loops_.at(number).counter = b.counter();
-        const place here = again(read, {{p.number, loop.counter}}, b);
+        if (loop.counter == none) depth_[loops_.at(number).counter = b.counter()] = blocks_.size() - 1;
+        const place here = again(read, {{p.number, loop.counter}});
         if (loop.kind == loop_kind::vector && here.subscripts.size() == 1)
           next_slice(here, loop, b);
         else if (loop.kind == loop_kind::vector && around)
@@ -222,13 +253,12 @@ class prefetcher {
   // prefetcher reads further ahead than a program can: so both loops keep the memory busy.
   void next_row(const place& here, const loop_facts& loop, std::int32_t around, block_builder& b) {
     const loop_facts& rows = loops_.at(around);
-    if (rows.lanes > 1 || std::any_of(here.subscripts.begin(), here.subscripts.end(), [&](value v) { return loads(v); }))
-      return;
+    if (rows.lanes > 1 || std::ranges::any_of(here.subscripts, [&](value v) { return loads(v); })) return;
     const bool halves = loop.trips <= short_row;
-    place next = again(here, {{around, b.emit(op::add, {rows.counter, b.i64(halves ? 2 : 1)})}}, b);
+    place next = again(here, {{around, emit(op::add, rows.counter, i64(halves ? 2 : 1))}});
     if (!halves) return b.prefetch_l2(next.buffer, std::move(next.subscripts));
-    const value done = b.emit(op::sub, {loop.counter, loop.low});
-    next.subscripts.back() = b.emit(op::add, {loop.low, b.emit(op::quotient, {done, b.i64(2)})});
+    const value done = emit(op::sub, loop.counter, loop.low), half = emit(op::quotient, done, i64(2));
+    next.subscripts.back() = emit(op::add, loop.low, half);
     b.prefetch_half_line(next.buffer, std::move(next.subscripts));
   }
   // Down columns in lanes: the lanes beside.
@@ -238,26 +268,26 @@ class prefetcher {
     if (!is_counter(here.subscripts.back(), around)) return;
     for (std::size_t d = 0; d + 1 < here.subscripts.size(); ++d)
       if (depends_on(here.subscripts[d], around) || loads(here.subscripts[d])) return;
-    here.subscripts.back() = b.emit(op::add, {columns.counter, b.i64(columns.lanes)});
+    here.subscripts.back() = emit(op::add, columns.counter, i64(columns.lanes));
     b.prefetch(here.buffer, std::move(here.subscripts));
+  }
+  // From off[i] to off[i + 1].
+  bool ends_where_the_next_begins(const loop_facts& loop) {
+    std::set<place> begins;
+    for (const value v : sources_of(loop.low).loads)
+      begins.insert({k_.instructions[v].target, k_.instructions[v].args});
+    return std::ranges::any_of(sources_of(loop.high).loads, [&](value v) {
+      const instruction& i = k_.instructions[v];
+      if (i.args.size() != 1 || k_.instructions[i.args[0]].what != op::add) return false;
+      const instruction& sum = k_.instructions[i.args[0]];
+      const instruction& one = k_.instructions[sum.args[1]];
+      return one.code == opcode::constant && one.bits == 1 && begins.contains({i.target, {sum.args[0]}});
+    });
   }
   // Of a list whose slices each begin where the one before ends.
   void next_slice(place here, const loop_facts& loop, block_builder& b) {
-    std::set<place> begins;
-    bool adjacent = false;
-    for (const value v : sources_of(loop.low).loads) begins.insert({k_.instructions[v].target, k_.instructions[v].args});
-    for (const value v : sources_of(loop.high).loads) {
-      const instruction& i = k_.instructions[v];
-      if (i.args.size() != 1 || k_.instructions[i.args[0]].what != op::add) continue;
-      const std::vector<value>& sum = k_.instructions[i.args[0]].args;
-      for (std::size_t k = 0; k < sum.size(); ++k) {
-        const instruction& one = k_.instructions[sum[1 - k]];
-        adjacent = adjacent || (one.code == opcode::constant && one.bits == 1 && begins.contains({i.target, {sum[k]}}));
-      }
-    }
-    if (!adjacent) return;
-    const value length = b.emit(op::sub, {loop.high, loop.low});
-    here.subscripts = {b.emit(op::add, {loop.counter, length})};
+    if (!ends_where_the_next_begins(loop)) return;
+    here.subscripts = {emit(op::add, loop.counter, emit(op::sub, loop.high, loop.low))};
     b.prefetch_l2(here.buffer, std::move(here.subscripts));
   }
   // Contiguous loads of large inputs whose place the loop's counter is part of.
@@ -271,6 +301,7 @@ class prefetcher {
       const bool along = is_counter(i.args.back(), number);
       const bool vector = loops_.at(number).kind == loop_kind::vector;
       const auto depends = [&](value v) { return depends_on(v, number); };
+      if (std::any_of(i.args.begin(), i.args.end(), [&](value v) { return sources_of(v).cells; })) continue;
       if (along == vector && std::count_if(i.args.begin(), i.args.end(), depends) == 1)
         rows.push_back({i.target, i.args});
     }
@@ -285,6 +316,7 @@ class prefetcher {
       if (s.kind == statement_kind::instruct) {
         const instruction i = k_.instructions[s.id];
         if (i.code == opcode::load && i.how == access::contiguous) prefetch_gathered(i, into);
+        depth_[s.id] = blocks_.size() - 1;
       }
       if (s.kind != statement_kind::loop && s.kind != statement_kind::guard) {
         into.take(std::move(s));
@@ -295,12 +327,14 @@ class prefetcher {
       const bool loop = s.kind == statement_kind::loop;
       const std::int32_t number = s.loop;
       block_builder inner(k_, &into, std::move(s));
+      blocks_.push_back({&inner, {}});
       std::vector<place> rows;
       if (loop) collect(inside, number, rows);
       if (loop) path_.push_back(number);
       rewrite(std::move(inside), inner);
       if (loop) prefetch_next(number, before, done, inner);
       if (loop) path_.pop_back();
+      blocks_.pop_back();
       inner.close();
       if (!rows.empty()) before.push_back({&loops_.at(number), number, std::move(rows)});
     }
@@ -314,6 +348,12 @@ class prefetcher {
   std::unordered_map<value, std::int32_t> home_;  // of loads
   std::unordered_map<value, sources> sources_;
   std::vector<std::int32_t> path_;  // the loops around
+  struct open_block {
+    block_builder* block;
+    std::map<std::vector<std::int64_t>, value> added;
+  };
+  std::vector<open_block> blocks_;  // the blocks around
+  std::unordered_map<value, std::size_t> depth_;  // of values, by those blocks
 };
 
 }  // namespace

@@ -81,8 +81,8 @@ void one_iteration(block_builder& iteration, statement* loops, std::int64_t iter
   }
 }
 
-// Iteration 0 is the first range of `a`, iteration 1 the first of `b`, iteration 2 the second of `a`. Nothing where one of
-// them has no parallel loop.
+// Iteration 0 is the first range of `a`, iteration 1 the first of `b`, iteration 2 the second of `a`. Nothing where one
+// of them has no parallel loop.
 std::optional<kernel> interleaved(const kernel& a, const kernel& b, const interleaving& how) {
   if (parallel_loop(a) == nullptr || parallel_loop(b) == nullptr) return std::nullopt;
   const renumbering after(static_cast<value>(a.instructions.size()), static_cast<std::int32_t>(a.loop_names.size()));

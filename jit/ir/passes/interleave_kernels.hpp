@@ -5,8 +5,8 @@
 
 namespace sheaf::inline v0_1::ir {
 
-// What kernel::interleaved says: each kernel ends in a parallel loop, and neither stores what the other touches. The one
-// that stands first moves into the other's place.
+// What kernel::interleaved says: each kernel ends in a parallel loop, and neither stores what the other touches. The
+// one that stands first moves into the other's place.
 void interleave_kernels(module& m);
 
 }  // namespace sheaf::inline v0_1::ir
