@@ -62,12 +62,12 @@ constexpr pass table[] = {
      }},
     {"lower", "loops and values of each kernel",
      [](compilation& c) { lower::add_kernels(c.program.g, c.known, c.program.plan, c.buffers, c.program.code); }},
-    {"insert prefetch", "on loops as they are lowered, which show what is read twice; groups of a GPU hide latency",
+    {"insert prefetch", "on loops as they are lowered, which show what is read again; not for a GPU, which hides latency",
      [](compilation& c) {
        const plan::call_facts& call = c.known.call();
        if (!call.gpu) ir::insert_prefetch(c.program.code, {call.on.from_last_cache(), call.on.from_memory()});
      }},
-    {"non-temporal stores", "on loops as they are lowered: interleaving leaves stores as they are",
+    {"non-temporal stores", "on each kernel by itself, before some are interleaved",
      [](compilation& c) { ir::non_temporal_stores(c.program.code, c.known.call().on.non_temporal_from()); }},
     {"interleave kernels", "last: the kernels that horizontal fusion chose become one",
      [](compilation& c) { ir::interleave_kernels(c.program.code); }},

@@ -96,7 +96,7 @@ TEST(interleave_kernels, ranges_alternate) {
   ir::interleave_kernels(c.m);
   ASSERT_EQ(c.m.kernels.size(), 1u);
   const std::string text = kernels_of(c.m);
-  EXPECT_NE(text.find("kernel second_and_first"), std::string::npos) << text;
+  EXPECT_NE(text.find("kernel first_and_second"), std::string::npos) << text;
   EXPECT_NE(text.find("parallel iteration.2 in"), std::string::npos) << text;
   EXPECT_LT(text.find("store uniform y"), text.size()) << text;
   EXPECT_LT(text.find("store uniform v"), text.size()) << text;
@@ -178,28 +178,41 @@ std::string prefetched(ir::module m) {
 }
 
 TEST(insert_prefetch, rows_whose_places_are_loaded) {
-  EXPECT_EQ(part(prefetched(gathered({})), "      serial", "    %21"), R"(      serial k.2 in %0 .. %2
-        %6 i64 = counter k.2
-        %7 i64 = load uniform places[%6]
-        %10 i64 = constant 24
-        %11 i64 = add %6, %10
-        %12 i64 = extent places 0
-        %13 i64 = constant 1
-        %14 i64 = sub %12, %13
-        %15 i64 = minimum %11, %14
-        %16 i64 = load uniform places[%15]
-        prefetch l2 x[%16, %4]
-        %8 f32v = load contiguous x[%7, %4]
-        combine %5 with %8
-      %9 f32v = read %5
-      store contiguous y[%4] = %9
+  EXPECT_EQ(part(prefetched(gathered({})), "  %3", "        combine"), R"(  %3 i64 = constant 24
+  %4 i64 = extent places 0
+  %5 i64 = constant 1
+  %6 i64 = sub %4, %5
+  parallel r.0 in %0 .. %2
+    %7 i64 = counter r.0
+    vector j.1 in %0 .. %1 lanes 16
+      %8 i64 = counter j.1
+      %9 f32v = accumulator sum
+      serial k.2 in %0 .. %2
+        %10 i64 = counter k.2
+        %11 i64 = load uniform places[%10]
+        %12 i64 = add %10, %3
+        %13 i64 = minimum %12, %6
+        %14 i64 = load uniform places[%13]
+        prefetch l2 x[%14, %8]
+        %15 f32v = load contiguous x[%11, %8]
 )");
 }
 
 TEST(insert_prefetch, beyond_a_row_of_places_those_of_the_next_row) {
   const std::string text = prefetched(gathered({.in_rows = true}));
   EXPECT_EQ(part(text, "      serial", "        combine"), R"(      serial k.2 in %0 .. %2
-)");
+        %12 i64 = counter k.2
+        %13 i64 = load uniform places[%7, %12]
+        %14 i64 = add %12, %3
+        %15 bool = less %5, %14
+        %16 i64 = sub %14, %6
+        %17 i64 = minimum %16, %5
+        %18 i64 = select %15, %17, %14
+        %19 i64 = select %15, %9, %7
+        %20 i64 = load uniform places[%19, %18]
+        prefetch l2 x[%20, %10]
+        %21 f32v = load contiguous x[%13, %10]
+)") << text;
 }
 
 TEST(insert_prefetch, not_of_few_rows_or_small_data_or_places_that_are_guarded) {
@@ -241,6 +254,11 @@ ir::module rows_twice(double columns_in_row) {
 
 TEST(insert_prefetch, the_next_row_where_a_row_is_read_again) {
   EXPECT_EQ(part(prefetched(rows_twice(8192)), "    vector j.2", "kernel"), R"(    vector j.2 in %0 .. %2 lanes 16
+      %10 i64 = counter j.2
+      %11 f32v = load contiguous x[%4, %10]
+      %12 f32v = sub %11, %8
+      store contiguous y[%4, %10] = %12
+      prefetch l2 x[%9, %10]
 )");
   const std::string halves = prefetched(rows_twice(1024));
   EXPECT_NE(halves.find("prefetch half_line x["), std::string::npos) << halves;
@@ -267,7 +285,13 @@ TEST(insert_prefetch, the_lanes_beside_where_columns_are_read_again) {
   j.store(y, {lane}, j.emit(op::add, {first, second}), access::contiguous);
   j.close();
   m.kernels.push_back(std::move(b).finish());
-  EXPECT_EQ(part(prefetched(m), "    serial i.2", "    %"), R"()");
+  EXPECT_EQ(part(prefetched(m), "    %9 i64", "    %12"), R"(    %9 i64 = add %4, %3
+    serial i.2 in %0 .. %1
+      %10 i64 = counter i.2
+      %11 f32v = load contiguous x[%10, %4]
+      combine %8 with %11
+      prefetch x[%10, %9]
+)");
 }
 
 // Slices off[i] .. off[i + 1] of a list, each read twice.

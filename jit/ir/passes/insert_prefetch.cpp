@@ -178,13 +178,14 @@ class prefetcher {
       if (depends_on(v, inner)) moved.push_back(v);
     const instruction list = k_.instructions[moved.front()];
     const auto last_below = [&](value end) { return emit(op::sub, end, i64(1)); };
+    const bool one_list = moved.size() == 1 && list.args.size() == 1 && is_counter(list.args[0], inner) &&
+                          list.mask == none && buffer_of(list.target).where == role::input;
+    if (!one_list && !all_loaded_in(moved, inner, inner)) return {};
     const value next = emit(op::add, loop.counter, i64(ahead));
-    if (moved.size() == 1 && list.args.size() == 1 && is_counter(list.args[0], inner) && list.mask == none &&
-        buffer_of(list.target).where == role::input) {
+    if (one_list) {
       const value count = add({.code = opcode::extent, .target = list.target, .args = {}});
       return {{inner, emit(op::minimum, next, last_below(count))}};
     }
-    if (!all_loaded_in(moved, inner, inner)) return {};
     const bool alike = outer >= 0 && loop.trips >= static_cast<double>(ahead) && same_in_all(inner, outer) &&
                        all_loaded_in(places, inner, outer);
     const value last = last_below(loop.high);
