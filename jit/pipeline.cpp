@@ -62,7 +62,7 @@ constexpr pass table[] = {
      }},
     {"lower", "loops and values of each kernel",
      [](compilation& c) { lower::add_kernels(c.program.g, c.known, c.program.plan, c.buffers, c.program.code); }},
-    {"insert prefetch", "on loops as they are lowered, which show what is read again; not for a GPU, which hides latency",
+    {"insert prefetch", "on loops as they are lowered, which show what is read again; a GPU hides latency",
      [](compilation& c) {
        const plan::call_facts& call = c.known.call();
        if (!call.gpu) ir::insert_prefetch(c.program.code, {call.on.from_last_cache(), call.on.from_memory()});
