@@ -101,12 +101,15 @@ class prefetcher {
 
   // ---- the same value with other counters
 
-  using other_counters = std::map<std::int32_t, value>;
+  struct other_counters {
+    std::map<std::int32_t, value> by_loop;
+    value list = none, mask = none;  // a load whose mask is another, too
+  };
 
-  // Appended to the outermost block that has all arguments; once there.
-  value add(instruction i) {
-    std::size_t depth = i.code == opcode::load ? blocks_.size() - 1 : 0;
+  // Appended to the outermost block from `depth` on that has all arguments; once there.
+  value add(instruction i, std::size_t depth = 0) {
     for (const value x : i.args) depth = std::max(depth, depth_.at(x));
+    if (i.mask != none) depth = std::max(depth, depth_.at(i.mask));
     std::vector<std::int64_t> key{static_cast<int>(i.code), static_cast<int>(i.what), i.target,
                                   i.dimension, i.bits, i.mask};
     key.insert(key.end(), i.args.begin(), i.args.end());
@@ -126,13 +129,15 @@ class prefetcher {
   }
 
   value again(value v, const other_counters& put) {
-    const bool same = std::none_of(put.begin(), put.end(), [&](const auto& p) { return depends_on(v, p.first); });
+    const bool same = std::ranges::none_of(put.by_loop, [&](const auto& p) { return depends_on(v, p.first); });
     if (same) return v;
     instruction i = k_.instructions[v];
-    if (i.code == opcode::counter) return put.at(i.target);
-    if (i.mask != none) i.mask = again(i.mask, put);
+    if (i.code == opcode::counter) return put.by_loop.at(i.target);
+    if (i.mask != none) i.mask = v == put.list ? put.mask : again(i.mask, put);
     for (value& x : i.args) x = again(x, put);
-    return add(std::move(i));
+    // What is loaded there is loaded in each execution of that block.
+    const std::size_t depth = i.code == opcode::load ? depth_.at(v) : 0;
+    return add(std::move(i), depth);
   }
   place again(place p, const other_counters& put) {
     for (value& x : p.subscripts) x = again(x, put);
@@ -163,7 +168,7 @@ class prefetcher {
     const auto ahead = std::max<std::int64_t>(1, static_cast<std::int64_t>(bytes_ahead / row_bytes));
     const auto outer = std::find_if(found + 1, path_.rend(), counts);
     const other_counters put = later(*found, outer == path_.rend() ? -1 : *outer, ahead, places);
-    if (put.empty()) return;
+    if (put.by_loop.empty()) return;
     place next = again(place{i.target, i.args}, put);
     b.prefetch_l2(next.buffer, std::move(next.subscripts));
   }
@@ -179,23 +184,25 @@ class prefetcher {
     const instruction list = k_.instructions[moved.front()];
     const auto last_below = [&](value end) { return emit(op::sub, end, i64(1)); };
     const bool one_list = moved.size() == 1 && list.args.size() == 1 && is_counter(list.args[0], inner) &&
-                          list.mask == none && buffer_of(list.target).where == role::input;
+                          buffer_of(list.target).where == role::input;
     if (!one_list && !all_loaded_in(moved, inner, inner)) return {};
     const value next = emit(op::add, loop.counter, i64(ahead));
     if (one_list) {
       const value count = add({.code = opcode::extent, .target = list.target, .args = {}});
-      return {{inner, emit(op::minimum, next, last_below(count))}};
+      const value last = last_below(count), soon = emit(op::minimum, next, last);
+      if (list.mask == none) return {{{inner, soon}}};
+      return {{{inner, soon}}, moved.front(), emit(op::less_equal, i64(0), last)};  // the list may be empty
     }
     const bool alike = outer >= 0 && loop.trips >= static_cast<double>(ahead) && same_in_all(inner, outer) &&
                        all_loaded_in(places, inner, outer);
     const value last = last_below(loop.high);
-    if (!alike) return {{inner, emit(op::minimum, next, last)}};
+    if (!alike) return {{{inner, emit(op::minimum, next, last)}}};
     const loop_facts& rows = loops_.at(outer);
     const value beyond = emit(op::less, last, next), length = emit(op::sub, loop.high, loop.low);
     const value wrapped = emit(op::minimum, emit(op::sub, next, length), last);
     const value following = emit(op::add, rows.counter, i64(1)), end = last_below(rows.high);
-    return {{inner, select(beyond, wrapped, next)},
-            {outer, select(beyond, emit(op::minimum, following, end), rows.counter)}};
+    return {{{inner, select(beyond, wrapped, next)},
+             {outer, select(beyond, emit(op::minimum, following, end), rows.counter)}}};
   }
   // Is the inner loop the same in all iterations of the outer one?
   bool same_in_all(std::int32_t inner, std::int32_t outer) {
@@ -240,7 +247,7 @@ class prefetcher {
           if (depends_on(v, p.number)) v = none;
         if (!done.insert(std::move(key)).second) continue;
         if (loop.counter == none) depth_[loops_.at(number).counter = b.counter()] = blocks_.size() - 1;
-        const place here = again(read, {{p.number, loop.counter}});
+        const place here = again(read, {{{p.number, loop.counter}}});
         if (loop.kind == loop_kind::vector && here.subscripts.size() == 1)
           next_slice(here, loop, b);
         else if (loop.kind == loop_kind::vector && around)
@@ -256,7 +263,7 @@ class prefetcher {
     const loop_facts& rows = loops_.at(around);
     if (rows.lanes > 1 || std::ranges::any_of(here.subscripts, [&](value v) { return loads(v); })) return;
     const bool halves = loop.trips <= short_row;
-    place next = again(here, {{around, emit(op::add, rows.counter, i64(halves ? 2 : 1))}});
+    place next = again(here, {{{around, emit(op::add, rows.counter, i64(halves ? 2 : 1))}}});
     if (!halves) return b.prefetch_l2(next.buffer, std::move(next.subscripts));
     const value done = emit(op::sub, loop.counter, loop.low), half = emit(op::quotient, done, i64(2));
     next.subscripts.back() = emit(op::add, loop.low, half);
