@@ -137,7 +137,7 @@ ir::block_builder open(ir::block_builder& outer, loop_kind kind, const char* nam
 
 // y[j] = sum over k of x[places[k], j], of rows of 1 KB; in rows of places, of x[places[r, k], j].
 struct places_are {
-  bool in_rows = false, guarded = false;
+  bool in_rows = false, guarded = false, masked = false;
   double trips = 1000;
 };
 ir::module gathered(const places_are& how) {
@@ -157,7 +157,9 @@ ir::module gathered(const places_are& how) {
   std::optional<ir::block_builder> some;
   if (how.guarded) some.emplace(k.guard(k.emit(op::not_equal, {at, row})));
   ir::block_builder& in = how.guarded ? *some : k;
-  const value place = in.load(places, element::i64, in_rows ? std::vector<value>{row, at} : std::vector<value>{at});
+  const value mask = how.masked ? in.emit(op::less, {at, count}) : ir::none;
+  const value place = in.load(places, element::i64, in_rows ? std::vector<value>{row, at} : std::vector<value>{at},
+                              access::uniform, mask);
   in.combine(sum, in.load(x, element::f32, {place, column}, access::contiguous));
   if (some) some->close();
   k.close();
@@ -213,6 +215,14 @@ TEST(insert_prefetch, beyond_a_row_of_places_those_of_the_next_row) {
         prefetch l2 x[%20, %10]
         %21 f32v = load contiguous x[%13, %10]
 )") << text;
+}
+
+// The list may be empty where the program does not load it at all.
+TEST(insert_prefetch, places_under_a_mask) {
+  const std::string text = prefetched(gathered({.masked = true}));
+  EXPECT_NE(text.find("%6 i64 = sub %4, %5\n  %7 i64 = constant 0\n  %8 bool = less_equal %7, %6"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("load uniform places[%16] mask %8\n        prefetch l2 x[%17,"), std::string::npos) << text;
 }
 
 TEST(insert_prefetch, not_of_few_rows_or_small_data_or_places_that_are_guarded) {

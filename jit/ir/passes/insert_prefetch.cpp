@@ -110,8 +110,8 @@ class prefetcher {
   value add(instruction i, std::size_t depth = 0) {
     for (const value x : i.args) depth = std::max(depth, depth_.at(x));
     if (i.mask != none) depth = std::max(depth, depth_.at(i.mask));
-    std::vector<std::int64_t> key{static_cast<int>(i.code), static_cast<int>(i.what), i.target,
-                                  i.dimension, i.bits, i.mask};
+    std::vector<std::int64_t> key{static_cast<int>(i.code), static_cast<int>(i.type), static_cast<int>(i.what),
+                                  i.target, i.dimension, i.bits, i.mask};
     key.insert(key.end(), i.args.begin(), i.args.end());
     const auto [entry, fresh] = blocks_[depth].added.try_emplace(std::move(key), none);
     if (!fresh) return entry->second;
@@ -361,7 +361,7 @@ class prefetcher {
     std::map<std::vector<std::int64_t>, value> added;
   };
   std::vector<open_block> blocks_;  // the blocks around
-  std::unordered_map<value, std::size_t> depth_;  // of values, by those blocks
+  std::unordered_map<value, std::size_t> depth_;  // of values: which of them
 };
 
 }  // namespace
