@@ -146,6 +146,21 @@ class prefetcher {
 
   // ---- rows whose places are loaded
 
+  bool is_in_lanes(const statement& s) const {
+    if (s.kind != statement_kind::instruct) return false;
+    return k_.instructions[s.id].code == opcode::load && k_.instructions[s.id].how == access::contiguous;
+  }
+  // All that can be, before the first load of a block: a prefetch between a load and its use keeps the two from being
+  // one instruction.
+  void prefetch_gathered(const block& body, std::set<value>& done, block_builder& b) {
+    for (const statement& s : body) {
+      if (!is_in_lanes(s) || done.contains(s.id)) continue;
+      const instruction i = k_.instructions[s.id];
+      if (!std::ranges::all_of(i.args, [&](value x) { return depth_.contains(x); })) continue;
+      done.insert(s.id);
+      prefetch_gathered(i, b);
+    }
+  }
   // Before the load `i`, which is in lanes along a row.
   void prefetch_gathered(const instruction& i, block_builder& b) {
     if (i.args.size() < 2 || !is_large_input(i.target, least_.from_memory)) return;
@@ -320,10 +335,10 @@ class prefetcher {
   void rewrite(block body, block_builder& into) {
     std::vector<passed> before;
     std::set<place> done;
+    std::set<value> gathered;
     for (statement& s : body) {
       if (s.kind == statement_kind::instruct) {
-        const instruction i = k_.instructions[s.id];
-        if (i.code == opcode::load && i.how == access::contiguous) prefetch_gathered(i, into);
+        if (is_in_lanes(s)) prefetch_gathered(body, gathered, into);
         depth_[s.id] = blocks_.size() - 1;
       }
       if (s.kind != statement_kind::loop && s.kind != statement_kind::guard) {
