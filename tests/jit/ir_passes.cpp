@@ -203,17 +203,16 @@ TEST(insert_prefetch, rows_whose_places_are_loaded) {
 TEST(insert_prefetch, beyond_a_row_of_places_those_of_the_next_row) {
   const std::string text = prefetched(gathered({.in_rows = true}));
   EXPECT_EQ(part(text, "      serial", "        combine"), R"(      serial k.2 in %0 .. %2
-        %12 i64 = counter k.2
-        %13 i64 = load uniform places[%7, %12]
-        %14 i64 = add %12, %3
-        %15 bool = less %5, %14
-        %16 i64 = sub %14, %6
-        %17 i64 = minimum %16, %5
-        %18 i64 = select %15, %17, %14
-        %19 i64 = select %15, %9, %7
+        %13 i64 = counter k.2
+        %14 i64 = load uniform places[%8, %13]
+        %15 i64 = add %13, %5
+        %16 i64 = sub %15, %3
+        %17 bool = less_equal %2, %15
+        %18 i64 = select %17, %16, %15
+        %19 i64 = select %17, %10, %8
         %20 i64 = load uniform places[%19, %18]
-        prefetch l2 x[%20, %10]
-        %21 f32v = load contiguous x[%13, %10]
+        prefetch l2 x[%20, %11]
+        %21 f32v = load contiguous x[%14, %11]
 )") << text;
 }
 

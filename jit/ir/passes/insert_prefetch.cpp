@@ -197,28 +197,29 @@ class prefetcher {
     for (const value v : places)
       if (depends_on(v, inner)) moved.push_back(v);
     const instruction list = k_.instructions[moved.front()];
-    const auto last_below = [&](value end) { return emit(op::sub, end, i64(1)); };
     const bool one_list = moved.size() == 1 && list.args.size() == 1 && is_counter(list.args[0], inner) &&
                           buffer_of(list.target).where == role::input;
     if (!one_list && !all_loaded_in(moved, inner, inner)) return {};
+    const bool alike = !one_list && outer >= 0 && loop.trips >= static_cast<double>(ahead) &&
+                       same_in_all(inner, outer) && all_loaded_in(places, inner, outer);
+    if (alike) return in_next_row(loop, inner, outer, ahead);
     const value next = emit(op::add, loop.counter, i64(ahead));
-    if (one_list) {
-      const value count = add({.code = opcode::extent, .target = list.target, .args = {}});
-      const value last = last_below(count), soon = emit(op::minimum, next, last);
-      if (list.mask == none) return {{{inner, soon}}};
-      return {{{inner, soon}}, moved.front(), emit(op::less_equal, i64(0), last)};  // the list may be empty
-    }
-    const bool alike = outer >= 0 && loop.trips >= static_cast<double>(ahead) && same_in_all(inner, outer) &&
-                       all_loaded_in(places, inner, outer);
-    const value last = last_below(loop.high);
-    if (!alike) return {{{inner, emit(op::minimum, next, last)}}};
+    if (!one_list) return {{{inner, emit(op::minimum, next, last_below(loop.high))}}};
+    const value last = last_below(add({.code = opcode::extent, .target = list.target, .args = {}}));
+    const value soon = emit(op::minimum, next, last);
+    if (list.mask == none) return {{{inner, soon}}};
+    return {{{inner, soon}}, moved.front(), emit(op::less_equal, i64(0), last)};  // the list may be empty
+  }
+  other_counters in_next_row(const loop_facts& loop, std::int32_t inner, std::int32_t outer, std::int64_t ahead) {
     const loop_facts& rows = loops_.at(outer);
-    const value beyond = emit(op::less, last, next), length = emit(op::sub, loop.high, loop.low);
-    const value wrapped = emit(op::minimum, emit(op::sub, next, length), last);
+    const value length = emit(op::sub, loop.high, loop.low), step = emit(op::minimum, length, i64(ahead));
+    const value next = emit(op::add, loop.counter, step), wrapped = emit(op::sub, next, length);
+    const value beyond = emit(op::less_equal, loop.high, next);
     const value following = emit(op::add, rows.counter, i64(1)), end = last_below(rows.high);
     return {{{inner, select(beyond, wrapped, next)},
              {outer, select(beyond, emit(op::minimum, following, end), rows.counter)}}};
   }
+  value last_below(value end) { return emit(op::sub, end, i64(1)); }
   // Is the inner loop the same in all iterations of the outer one?
   bool same_in_all(std::int32_t inner, std::int32_t outer) {
     for (; inner != outer; inner = loops_.at(inner).home) {
