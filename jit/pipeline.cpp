@@ -1,6 +1,9 @@
 #include <sheaf/jit/pipeline.hpp>
 
 #include <sheaf/dsl/graph/make.hpp>
+#include <sheaf/jit/ir/passes/insert_prefetch.hpp>
+#include <sheaf/jit/ir/passes/interleave_kernels.hpp>
+#include <sheaf/jit/ir/passes/non_temporal_stores.hpp>
 #include <sheaf/jit/ir/print.hpp>
 #include <sheaf/jit/ir/verify.hpp>
 #include <sheaf/jit/lower/lower.hpp>
@@ -58,12 +61,19 @@ constexpr pass table[] = {
     {"buffers", "which slot of the call each tensor has",
      [](compilation& c) {
        planned& p = c.program;
-       c.buffers = lower::add_buffers(p.g, c.known, p.plan.stages, p.plan.checks.size(), p.code, p.workspaces);
+       c.buffers = lower::add_buffers(p.g, c.known, p.plan, p.code, p.workspaces);
      }},
     {"lower", "loops and values of each kernel",
      [](compilation& c) { lower::add_kernels(c.program.g, c.known, c.program.plan, c.buffers, c.program.code); }},
+    {"insert prefetch", "on loops as they are lowered, which show what is read again; a GPU hides latency",
+     [](compilation& c) {
+       const plan::call_facts& call = c.known.call();
+       if (!call.gpu) ir::insert_prefetch(c.program.code, {call.on.from_last_cache(), call.on.from_memory()});
+     }},
+    {"non-temporal stores", "on each kernel by itself, before some are interleaved",
+     [](compilation& c) { ir::non_temporal_stores(c.program.code, c.known.call().on.non_temporal_from()); }},
     {"interleave kernels", "last: the kernels that horizontal fusion chose become one",
-     [](compilation& c) { lower::interleave_kernels(c.program.plan, c.program.code); }},
+     [](compilation& c) { ir::interleave_kernels(c.program.code); }},
 };
 
 // What the pass before left, so that only what changed is written.

@@ -93,14 +93,14 @@ class block_builder {
                 .args = std::move(subscripts)});
   }
   void store(std::int32_t buffer, std::vector<value> subscripts, value stored, access how = access::uniform,
-             value mask = none, bool non_temporal = false) {
+             value mask = none, bool once = false) {
     if (any_vector(subscripts)) how = access::gather;
     statement s = start(statement_kind::store);
     s.target = buffer;
     s.stored = stored;
     s.mask = mask;
     s.how = how;
-    s.non_temporal = non_temporal;
+    s.once = once;
     s.subscripts = std::move(subscripts);
     body_.push_back(std::move(s));
   }
@@ -221,10 +221,13 @@ class block_builder {
   // The statement this block is the body of, for its hints: head().unroll, head().cost.
   statement& head() { return head_; }
 
+  // An instruction as another is, with arguments of its own.
+  value again(instruction i) { return add(std::move(i)); }
   // Statements of the same kernel.
   void take(block statements) {
-    for (statement& s : statements) body_.push_back(std::move(s));
+    for (statement& s : statements) take(std::move(s));
   }
+  void take(statement s) { body_.push_back(std::move(s)); }
 
   // Appends this block, as a statement, to the end of its parent as the parent is now.
   void close() {
@@ -281,6 +284,7 @@ class kernel_builder {
       : k_(std::make_unique<kernel>(std::move(numbered))),
         top_(std::make_unique<block_builder>(*k_, nullptr, statement{})) {}
   block_builder& top() { return *top_; }
+  kernel& under_construction() { return *k_; }
   kernel finish() && {
     k_->body = std::move(top_->body_);
     return std::move(*k_);

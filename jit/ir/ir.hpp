@@ -42,6 +42,9 @@ struct buffer {
   std::int64_t elements = 0;          // local only
   bool unit_inner = false;            // the last dimension has stride 1 (promised by the caller's views)
   std::vector<std::int64_t> extents;  // known at compile time, -1 where not; empty: none known
+  // For passes; not printed.
+  double bytes = 0;         // predicted, of inputs and outputs
+  bool read_again = false;  // by a kernel after the one that writes it
 };
 
 enum class opcode : std::uint8_t {
@@ -139,6 +142,7 @@ struct statement {
   bool whole = false;  // vector loops: the range is a multiple of the lanes
   // serial and vector loops: from high - 1 down to low, vectors last first; lanes still ascend
   bool backward = false;
+  double trips = 0;  // iterations by element, predicted; 0: unknown; not printed
   double cost = 1;  // parallel loops: nanoseconds of one iteration, estimated; not printed
   block body;       // loop, guard
 
@@ -151,6 +155,7 @@ struct statement {
   value stored = none;
   value mask = none;  // lanes (or the scalar) whose mask is false are left alone
   access how = access::uniform;
+  bool once = false;          // store: it does not read what it stores over, nor does the kernel soon; not printed
   bool non_temporal = false;  // store by non-temporal stores: the buffer is large and not read again soon
   bool half_line = false;     // prefetch: of so many lanes as the loop takes, the first half
   bool l2 = false;            // prefetch: into L2
@@ -166,11 +171,19 @@ struct statement {
 
 struct shared_call;
 
+// The parallel loop of another kernel is interleaved with this one's, each cut into so many ranges.
+struct interleaving {
+  std::int32_t with = -1;
+  std::int64_t iterations = 0;
+  double cost = 0;  // of an iteration, in nanoseconds
+};
+
 struct kernel {
   std::string name;
   std::vector<std::string> loop_names = {};  // by loop id
   std::vector<instruction> instructions = {};
   block body = {};
+  interleaving interleaved = {};  // for a pass; not printed
   bool promised = false;  // need not run again while the data that is promised stays as it is
   // On a GPU: a buffer whose first number becomes 0 where a check before found something, and this kernel does nothing.
   std::int32_t switched_off = -1;

@@ -13,16 +13,16 @@ using plan::place;
 
 class buffer_table {
  public:
-  buffer_table(graph& g, const plan::call_facts& call, std::size_t checks, ir::module& code,
+  buffer_table(graph& g, const plan::facts& known, const plan::program_plan& plan, ir::module& code,
                std::vector<workspace>& workspaces)
-      : g_(g), call_(call), checks_(checks), code_(code), workspaces_(workspaces) {}
+      : g_(g), known_(known), call_(known.call()), plan_(plan), code_(code), workspaces_(workspaces) {}
 
   buffer_ids operator()(std::vector<plan::stage>& stages) {
     for (int i = 0; i < g_.inputs.size(); ++i) add_input(i);
     add_ordered(stages, place::output, static_cast<std::size_t>(g_.outputs.size()));
     for (plan::stage& s : stages)
       if (s.where == place::workspace) add_stage(s);
-    add_ordered(stages, place::check, checks_);
+    add_ordered(stages, place::check, plan_.checks.size());
     return std::move(ids_);
   }
 
@@ -37,7 +37,9 @@ class buffer_table {
     const auto k = static_cast<std::size_t>(i);
     b.unit_inner = k >= call_.inputs.size() || call_.inputs[k].unit_inner;
     for (int d = 0; d < row.rank; ++d) b.extents.push_back(g_.static_extents[row.first_extent + d]);
-    ids_[g_.intern(op::input, row.type, i, nullptr, 0)] = add(std::move(b));
+    const node_id input = g_.intern(op::input, row.type, i, nullptr, 0);
+    b.bytes = known_.bytes(input);
+    ids_[input] = add(std::move(b));
   }
   // Outputs and checks are called by their ordinal, in whatever order their kernels run.
   void add_ordered(std::vector<plan::stage>& stages, place where, std::size_t count) {
@@ -55,6 +57,9 @@ class buffer_table {
                  .extents = {}};
     const auto o = static_cast<std::size_t>(s.ordinal);
     b.unit_inner = s.where != place::output || o >= call_.unit_outputs.size() || call_.unit_outputs[o];
+    b.bytes = s.bytes;
+    b.read_again = std::ranges::any_of(
+        plan_.stages, [&](const plan::stage& reader) { return plan_.reads.reads(reader.define, s.define); });
     if (s.where == place::workspace) add_workspace(s, b);
     ids_[s.define] = add(std::move(b));
   }
@@ -71,8 +76,9 @@ class buffer_table {
   }
 
   graph& g_;
+  const plan::facts& known_;
   const plan::call_facts& call_;
-  std::size_t checks_;
+  const plan::program_plan& plan_;
   ir::module& code_;
   std::vector<workspace>& workspaces_;
   buffer_ids ids_;
@@ -80,9 +86,9 @@ class buffer_table {
 
 }  // namespace
 
-buffer_ids add_buffers(graph& g, const plan::facts& known, std::vector<plan::stage>& stages, std::size_t checks,
-                       ir::module& code, std::vector<workspace>& workspaces) {
-  return buffer_table(g, known.call(), checks, code, workspaces)(stages);
+buffer_ids add_buffers(graph& g, const plan::facts& known, plan::program_plan& plan, ir::module& code,
+                       std::vector<workspace>& workspaces) {
+  return buffer_table(g, known, plan, code, workspaces)(plan.stages);
 }
 
 }  // namespace sheaf::inline v0_1::lower

@@ -26,7 +26,7 @@ using buffer_ids = std::unordered_map<node_id, std::int32_t>;
 
 // Adds the buffers of a plan's inputs, outputs, workspaces and checks to `code`, by slot in this order, and numbers the
 // stages that go to workspaces.
-buffer_ids add_buffers(graph& g, const plan::facts& known, std::vector<plan::stage>& stages, std::size_t checks,
-                       ir::module& code, std::vector<workspace>& workspaces);
+buffer_ids add_buffers(graph& g, const plan::facts& known, plan::program_plan& plan, ir::module& code,
+                       std::vector<workspace>& workspaces);
 
 }  // namespace sheaf::inline v0_1::lower

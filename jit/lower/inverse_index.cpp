@@ -253,7 +253,6 @@ void kernel_lowering::rows_of_inverse_index(const stage& s, scope& task, const r
   const node_id body = put(g.arg(s.body, 0)), rest = put(t.rest);
   const monoid fold = monoid_of(g, s.body);
   const element type = g.type(s.body);
-  const bool non_temporal = is_large(s);
   scope row(task, open(task, s.owned, 1, &own));
   bind(row, s.owned, 1);
   ir::block_builder& c = *row.block;
@@ -270,7 +269,7 @@ void kernel_lowering::rows_of_inverse_index(const stage& s, scope& task, const r
     loops.enter(c.guard(condition));
     for (const node_id idx : s.indices)
       if (idx != s.owned) loops.enter(idx, idx == s.vector ? s.lanes : 1);
-    store(s, value(*loops.inner), *loops.inner, ir::none, non_temporal);
+    store(s, value(*loops.inner), *loops.inner, ir::none, true);
     loops.close();
   };
   each_element(any, [&](scope& at) {

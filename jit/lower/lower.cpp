@@ -1,6 +1,5 @@
 #include <sheaf/jit/lower/lower.hpp>
 
-#include <sheaf/jit/ir/interleave_kernels.hpp>
 #include <sheaf/jit/lower/lowering.hpp>
 
 namespace sheaf::inline v0_1::lower {
@@ -34,25 +33,8 @@ void add_kernels(graph& g, const plan::facts& known, plan::program_plan& plan, c
   for (const plan::kernel_plan& k : plan.kernels) {
     code.kernels.push_back(kernel_lowering(g, known, plan, code, buffers)(k));
     code.kernels.back().promised = k.promised;
+    code.kernels.back().interleaved = {k.interleaved.with, k.interleaved.iterations, k.interleaved.cost};
   }
-}
-
-void interleave_kernels(const plan::program_plan& plan, ir::module& code) {
-  std::vector<ir::kernel>& kernels = code.kernels;
-  std::vector<bool> moved(kernels.size(), false);
-  for (std::size_t n = 0; n < kernels.size(); ++n) {
-    const plan::interleaving& iterations = plan.kernels[n].interleaved;
-    if (iterations.with < 0) continue;
-    ir::kernel& other = kernels[static_cast<std::size_t>(iterations.with)];
-    std::optional<ir::kernel> both = ir::interleaved(kernels[n], other, iterations.iterations, iterations.cost);
-    if (!both) continue;
-    other = *std::move(both);
-    moved[n] = true;
-  }
-  std::vector<ir::kernel> left;
-  for (std::size_t n = 0; n < kernels.size(); ++n)
-    if (!moved[n]) left.push_back(std::move(kernels[n]));
-  kernels = std::move(left);
 }
 
 }  // namespace sheaf::inline v0_1::lower

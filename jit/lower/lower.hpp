@@ -13,7 +13,4 @@ void add_folds(const graph& g, ir::module& code);
 void add_kernels(graph& g, const plan::facts& known, plan::program_plan& plan, const buffer_ids& buffers,
                  ir::module& code);
 
-// Kernels that are interleaved with a later one stand in its place. Precondition: the module has the plan's kernels.
-void interleave_kernels(const plan::program_plan& plan, ir::module& code);
-
 }  // namespace sheaf::inline v0_1::lower

@@ -118,9 +118,6 @@ class kernel_lowering {
 
   // reduction.cpp
   ir::value reduction(node_id n, scope& s);
-  void prefetch_next_row(node_id idx, scope& s, scope& inner);
-  void prefetch_next_slice(node_id idx, scope& s, scope& inner);
-  void prefetch_next_lanes(node_id reduce, scope& at, scope& inner);
   ir::value cell_of(node_id reduce, scope& at, bool wide);
   void combine_term(ir::value cell, node_id reduce, node_id body, node_id condition, node_id position, scope& inner);
   std::vector<ir::value> emit_values(node_id tuple, scope& s);
@@ -131,23 +128,18 @@ class kernel_lowering {
   ir::value search_blocks(node_id reduce, node_id lane, scope& at);
 
   // gather.cpp
-  void prefetch_gathered(std::span<const node_id> reductions, scope& inner);
   struct compacted_list {
     std::int32_t buffer;
     ir::value count;
     int outside;  // the scope that holds it, by number
   };
   std::optional<compacted_list> compacted_list_of(std::span<const node_id> reductions, scope& at);
-  void prefetch_compacted(std::span<const node_id> reductions, const compacted_list& kept, scope& inner);
-  void prefetch_named_row(node_id reduce, scope& at, scope& inner);
-  plan::replacement later_names(node_id idx, std::int64_t ahead, scope& inner,
-                                proofs of_loads = proofs::dropped);
 
   // stage.cpp. Opens the loop of an index: `lanes` more than 1 makes it a vector loop; `within` replaces its own range.
   void bind(scope& inner, node_id idx, int lanes);
   ir::block_builder open(scope& outer, node_id idx, int lanes, const range* within = nullptr, const char* suffix = "");
-  void store(const stage& s, ir::value stored, scope& at, ir::value mask = ir::none, bool non_temporal = false);
-  bool is_large(const stage& s) const;            // and not read again soon
+  void store(const stage& s, ir::value stored, scope& at, ir::value mask = ir::none, bool once = false);
+  bool stores_once(const stage& s) const;         // each place, in order
   std::vector<node_id> place_in(const stage& s);  // subscripts of what is stored: indices from their first on
 
   // nest.cpp, rows.cpp
@@ -232,8 +224,6 @@ class kernel_lowering {
   std::map<std::vector<node_id>, std::set<std::int64_t>> stencilled;
   node_id aligned = no_node;                         // an index whose loop goes from its low end in steps of
   int aligned_lanes = 1;                             //   these lanes, or begins a multiple of them later
-  node_id row_index = no_node;                       // of the rows that tasks walk in order
-  std::set<std::pair<int, node_id>> fetched;         // by scope: of the next row
   std::unordered_map<node_id, std::int32_t> locals;  // by define: what its stage keeps for itself
   std::unordered_map<node_id, std::int32_t> local_keys;
   std::map<std::pair<node_id, node_id>, compacted_list> compacted_lists;  // by index and condition
@@ -265,7 +255,6 @@ class kernel_lowering {
   void window_results(const stage& s, const window_view& v, const range& t, scope& at);
   void window_blocks(const stage& s, const window_view& v, const range& t, scope& at);
   void window_with_ends(const stage& s, const window_view& v, const range& t, scope& at);
-  bool is_non_temporal(const stage& s, ir::access how) const;
   void scan_block(const stage& s, scope& at, const range& t);
   void recur(const stage& s, scope& at);
   void recur_along(const stage& s, scope& at, const range& places);
@@ -281,7 +270,7 @@ class kernel_lowering {
   bool storage_folded(node_id n, std::span<const entry> hosts, node_id idx, node_id bound) const;
   std::vector<node_id> unknown_reductions(const stage& each, scope& s);
   std::vector<node_id> siblings(std::span<const entry> hosts, node_id idx, scope& s);
-  void run_shared(std::span<const entry> group, std::span<const node_id> visiting, scope& s, bool last);
+  void run_shared(std::span<const entry> group, std::span<const node_id> visiting, scope& s);
   node_id row_value(const stage& s);
   void finish(const stage& s, scope& at);
   void finish_rows(const stage& s, scope& at);

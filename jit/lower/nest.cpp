@@ -62,111 +62,8 @@ std::vector<node_id> kernel_lowering::siblings(std::span<const entry> hosts, nod
   return list;
 }
 
-// Rows that a first loop reads from memory and others from the cache leave the memory waiting during the others: the
-// second prefetches the next row. Of short rows it prefetches the first half of the one after, and leaves the other
-// half to the first loop, which the processor reads ahead of: what a program can have asked for at once is less than
-// what the hardware prefetcher reads ahead, so that both loops are to keep the memory busy.
-void kernel_lowering::prefetch_next_row(node_id idx, scope& s, scope& inner) {
-  if (row_index == no_node || !s.bound.has(g.ordinal(row_index))) return;
-  const bool halves = known.trips(idx) <= tuning::prefetch::short_row;
-  std::vector<node_id> rows;
-  const auto read_before = [&](node_id q) {
-    if (g.kind(q) != op::reduce || g[q].count != 3 || !find(q, s, false) || !plan::same_range(g, g.arg(q, 2), idx))
-      return;
-    plan::replacement put(g);
-    put.add(g.arg(q, 2), idx);
-    put.add(row_index, make(g, op::add, row_index, integer(g, halves ? 2 : 1)));
-    plan::for_each_node(g, q, [&](node_id n) {
-      if (g.kind(n) != op::load || g.kind(g.arg(n, 0)) != op::input || !g.free[n].has(g.ordinal(row_index))) return;
-      if (known.bytes(g.arg(n, 0)) < known.call().on.from_last_cache() || plan::holds(g, n, op::reduce)) return;
-      bool direct = g.arg(n, g[n].count - 1) == g.arg(q, 2), of_row = false;
-      for (int d = 1; d + 1 < g[n].count; ++d) {
-        direct = direct && g.free[g.arg(n, d)].within(s.bound);
-        of_row = of_row || g.free[g.arg(n, d)].has(g.ordinal(row_index));
-      }
-      if (const node_id next = put(n); direct && of_row && std::find(rows.begin(), rows.end(), next) == rows.end())
-        rows.push_back(next);
-    });
-  };
-  for (const stage* each : stages) plan::for_each_node(g, each->body, read_before);
-  for (const node_id n : rows) {
-    const std::int32_t id = buffers.at(g.arg(n, 0));
-    if (!buffer(id).unit_inner || !fetched.emplace(s.number, n).second) continue;
-    std::vector<ir::value> list;
-    for (int d = 1; d < g[n].count; ++d) list.push_back(emit(g.arg(n, d), inner, true));
-    if (!halves) {
-      inner.block->prefetch_l2(id, std::move(list));
-      continue;
-    }
-    const ir::value low = emit(g.arg(idx, 0), s), passed = inner.block->emit(op::sub, {list.back(), low});
-    list.back() = inner.block->emit(op::add, {low, inner.block->emit(op::quotient, {passed, inner.block->i64(2)})});
-    inner.block->prefetch_half_line(id, std::move(list));
-  }
-}
-
-// The same where rows are slices of one list, each beginning where the one before ends: what follows this one.
-void kernel_lowering::prefetch_next_slice(node_id idx, scope& s, scope& inner) {
-  std::vector<node_id> begins;
-  plan::for_each_node(g, g.arg(idx, 0), [&](node_id n) {
-    if (g.kind(n) == op::load && g[n].count == 2 && g.kind(g.arg(n, 1)) == op::index) begins.push_back(n);
-  });
-  bool adjacent = false;
-  for (const node_id n : begins) {
-    plan::replacement put(g);
-    put.add(g.arg(n, 1), make(g, op::add, g.arg(n, 1), integer(g, 1)));
-    const node_id end = put(n);
-    plan::for_each_node(g, g.arg(idx, 1), [&](node_id q) { adjacent = adjacent || q == end; });
-  }
-  if (!adjacent) return;
-  std::unordered_set<node_id> lists;
-  const auto read_before = [&](node_id q) {
-    if (g.kind(q) != op::reduce || g[q].count != 3 || !find(q, s, false) || !plan::same_range(g, g.arg(q, 2), idx))
-      return;
-    plan::for_each_node(g, g.arg(q, 0), [&](node_id n) {
-      if (g.kind(n) != op::load || g.kind(g.arg(n, 0)) != op::input || g[n].count != 2 || g.arg(n, 1) != g.arg(q, 2))
-        return;
-      if (known.bytes(g.arg(n, 0)) >= known.call().on.from_last_cache() && buffer(buffers.at(g.arg(n, 0))).unit_inner)
-        lists.insert(g.arg(n, 0));
-    });
-  };
-  for (const stage* each : stages) plan::for_each_node(g, each->body, read_before);
-  for (const node_id list : lists) {
-    const ir::value length = s.block->emit(op::sub, {emit(g.arg(idx, 1), s), emit(g.arg(idx, 0), s)});
-    inner.block->prefetch_l2(buffers.at(list), {inner.block->emit(op::add, {emit(idx, inner, true), length})});
-  }
-}
-
-// Down columns in lanes, the second reduction over rows that one before it has read prefetches the lanes beside.
-void kernel_lowering::prefetch_next_lanes(node_id q, scope& at, scope& inner) {
-  std::unordered_set<node_id> read;
-  for (const stage* each : stages)
-    plan::for_each_node(g, each->body, [&](node_id r) {
-      if (g.kind(r) != op::reduce || r == q || !find(r, at, false) || !g.free[r].has(g.ordinal(at.lane))) return;
-      plan::for_each_node(g, g.arg(r, 0), [&](node_id n) {
-        if (g.kind(n) == op::load) read.insert(g.arg(n, 0));
-      });
-    });
-  plan::for_each_node(g, g.arg(q, 0), [&](node_id n) {
-    if (g.kind(n) != op::load || !read.contains(g.arg(n, 0)) || g.kind(g.arg(n, 0)) != op::input) return;
-    const std::int32_t id = buffers.at(g.arg(n, 0));
-    const int last = g[n].count - 1;
-    if (known.bytes(g.arg(n, 0)) < known.call().on.from_last_cache() || !buffer(id).unit_inner ||
-        g.arg(n, last) != at.lane)
-      return;
-    if (!g.free[n].has(g.ordinal(g.arg(q, 2))) || !fetched.emplace(inner.number, n).second) return;
-    std::vector<ir::value> list;
-    for (int d = 1; d < last; ++d) {
-      if (g.free[g.arg(n, d)].has(g.ordinal(at.lane)) || plan::holds(g, g.arg(n, d), op::load)) return;
-      list.push_back(emit(g.arg(n, d), inner));
-    }
-    const ir::value lane = emit(at.lane, inner, true);
-    list.push_back(inner.block->emit(op::add, {lane, inner.block->i64(lane_loop(inner).loop->block->head().lanes)}));
-    inner.block->prefetch(id, std::move(list));
-  });
-}
-
 // Opens a loop that stages share, with its siblings.
-void kernel_lowering::run_shared(std::span<const entry> group, std::span<const node_id> visiting, scope& s, bool last) {
+void kernel_lowering::run_shared(std::span<const entry> group, std::span<const node_id> visiting, scope& s) {
   const stage& first = *group.front().s;
   const node_id idx = first.loops[group.front().depth];
   const int lanes = idx == first.vector ? most_lanes(group, s) : 1;
@@ -190,7 +87,6 @@ void kernel_lowering::run_shared(std::span<const entry> group, std::span<const n
     put.add(g.arg(visiting[i], 2), idx);
     combine_term(cells[i], visiting[i], put(g.arg(visiting[i], 0)), put(g.arg(visiting[i], 1)), no_node, inner);
   }
-  if (last && lanes > 1 && s.lane == no_node) prefetch_next_row(idx, s, inner);
   inner.close();
   for (std::size_t i = 0; i < visiting.size(); ++i) take_result(visiting[i], cells[i], s, true);
 }
@@ -231,10 +127,7 @@ void kernel_lowering::nest(std::span<const entry> given, scope& s) {
     }
     for (const entry& e : left)
       if (e.s != group.front().s && joins(e, group, left) && !visits(e)) group.push_back(e);
-    const bool last = std::none_of(left.begin(), left.end(), [&](const entry& e) {
-      return !is_open(e) && std::none_of(group.begin(), group.end(), [&](const entry& o) { return o.s == e.s; });
-    });
-    run_shared(group, visiting, s, last);
+    run_shared(group, visiting, s);
     std::erase_if(left, [&](const entry& e) {
       return std::any_of(group.begin(), group.end(), [&](const entry& o) { return o.s == e.s; });
     });

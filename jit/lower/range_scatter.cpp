@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 
+#include <sheaf/jit/ir/passes/non_temporal_stores.hpp>
 #include <sheaf/jit/lower/sort.hpp>
 #include <sheaf/jit/plan/algorithms/range_scatter/ragged.hpp>
 #include <sheaf/jit/plan/algorithms/sort/sort.hpp>
@@ -156,13 +157,13 @@ class row_writer {
   bool based = true;  // rows begin with what their stage says
 
   // One test for all the loops where there is nothing to do.
-  void where_any(scope& at, const range& rows, what act, bool non_temporal) {
+  void where_any(scope& at, const range& rows, what act, bool once) {
     scope some(at, at.block->guard(at.block->emit(op::less, {rows.low, rows.high})));
-    (*this)(some, rows, act, non_temporal);
+    (*this)(some, rows, act, once);
     some.close();
   }
-  void operator()(scope& at, const range& rows, what act, bool non_temporal) {
-    if (!non_temporal || s_.vector != s_.owned) return nest(at, rows, act, non_temporal, false);
+  void operator()(scope& at, const range& rows, what act, bool once) {
+    if (!once || s_.vector != s_.owned) return nest(at, rows, act, once, false);
     // Stores go by non-temporal stores only from addresses that a row of lanes divides.
     ir::block_builder& b = *at.block;
     const ir::value lanes = b.i64(s_.lanes), start = k_.emit(k_.g.arg(s_.owned, 0), at);
@@ -189,7 +190,7 @@ class row_writer {
     list.insert(differ && s_.vector != no_node && s_.vector != j ? list.end() - 1 : list.end(), j);
     return list;
   }
-  void nest(scope& at, const range& rows, what act, bool non_temporal, bool size_optimised) {
+  void nest(scope& at, const range& rows, what act, bool once, bool size_optimised) {
     open_loops nest(k_, at);
     for (const node_id idx : loops(act)) {
       const int lanes = idx == s_.vector ? s_.lanes : 1;
@@ -198,19 +199,19 @@ class row_writer {
     }
     if (act == what::combine && !lanes_decide(*nest.inner) && !is_true(k_.g, t_.rest))
       nest.enter(nest.inner->block->guard(k_.emit(t_.rest, *nest.inner)));
-    for (const stage* s : stages_) statement(*s, act, non_temporal, *nest.inner);
+    for (const stage* s : stages_) statement(*s, act, once, *nest.inner);
     nest.close();
   }
   bool lanes_decide(const scope& at) const {
     return at.lane != no_node && k_.g.free[t_.rest].has(k_.g.ordinal(at.lane));
   }
-  void statement(const stage& s, what act, bool non_temporal, scope& at) {
+  void statement(const stage& s, what act, bool once, scope& at) {
     graph& g = k_.g;
     node_id value = value_of(s, act);
     if (act != what::combine && based && s.base != no_node) {
       value = act == what::fill ? s.base : make(g, row(monoid_of(g, s.body)).combine, s.base, value);
     }
-    if (act != what::combine) return k_.store(s, k_.emit(value, at), at, ir::none, non_temporal);
+    if (act != what::combine) return k_.store(s, k_.emit(value, at), at, ir::none, once);
     const ir::value mask = lanes_decide(at) ? k_.emit(t_.rest, at) : ir::none;
     std::vector<node_id> subscripts;
     for (const node_id idx : s.indices) subscripts.push_back(k_.position_of(idx));
@@ -235,24 +236,24 @@ void kernel_lowering::range_scatter(scope& task, const range& own) {
   const targets t = targets_of(g, s);
   lists_lowering a = lists_of(*this, s.slices, buffers.at(s.slices.array), task);
   row_writer write(*this, stages, t);
-  // Rows before `until` are written.
-  const auto write_slice = [&](scope& at, const range& rows, ir::value until, bool non_temporal) {
+  // Rows before `until` are written. `once`: few rows are of several slices, so that hardly any is wanted again.
+  const auto write_slice = [&](scope& at, const range& rows, ir::value until, bool once) {
     ir::block_builder& b = *at.block;
     for (const stage* each : stages)  // once for all the loops below
       plan::for_each_node(g, g.arg(each->body, 0), [&](node_id n) {
         if (g.kind(n) == op::reduce && g.free[n].within(at.bound)) emit(n, at);
       });
-    write.where_any(at, {until, rows.low}, what::fill, non_temporal);
+    write.where_any(at, {until, rows.low}, what::fill, once);
     if (is_true(g, t.rest)) {
       const ir::value fresh = b.emit(op::minimum, {b.emit(op::maximum, {until, rows.low}), rows.high});
       write.where_any(at, {rows.low, fresh}, what::combine, false);
-      write(at, {fresh, rows.high}, what::store, non_temporal);
+      write(at, {fresh, rows.high}, what::store, once);
     } else {
       write(at, {b.emit(op::maximum, {until, rows.low}), rows.high}, what::fill, false);
       write(at, rows, what::combine, false);
     }
   };
-  const auto walk = [&](scope& at, bool non_temporal) {
+  const auto walk = [&](scope& at, bool once) {
     ir::block_builder& b = *at.block;
     const ir::value chunk = a.chunk_of(b, own.low);
     const ir::value written = b.accumulator(element::i64, monoid::max, false);  // up to here, from own.low
@@ -268,13 +269,13 @@ void kernel_lowering::range_scatter(scope& task, const range& own) {
     const range here{low, high};
     const auto shared = share_scratch_rows(here, meets);
     if (!shared) {
-      write_slice(meets, here, c.read(written), non_temporal);
+      write_slice(meets, here, c.read(written), once);
     } else {
       for (const bool sharing : {true, false}) {
         scope some(meets, c.guard(sharing ? *shared : c.emit(op::logical_not, {*shared})));
         scratch_rows.stored.clear();
         scratch_rows.sharing = sharing;
-        write_slice(some, here, some.block->read(written), non_temporal);
+        write_slice(some, here, some.block->read(written), once);
         some.close();
       }
       scratch_rows.stored.clear();
@@ -282,20 +283,21 @@ void kernel_lowering::range_scatter(scope& task, const range& own) {
     c.combine(written, high);
     meets.close();
     slice.close();
-    write(at, {b.read(written), own.high}, what::fill, non_temporal);
+    write(at, {b.read(written), own.high}, what::fill, once);
   };
-  const auto walk_if = [&](scope& at, ir::value condition, bool non_temporal, bool based) {
+  const auto walk_if = [&](scope& at, ir::value condition, bool once, bool based) {
     scope inner(at, at.block->guard(condition));
     write.based = based;
-    walk(inner, non_temporal);
+    walk(inner, once);
     inner.close();
   };
   const auto without_base = [&](scope& at) {
     write.based = false;
     bool large = is_true(g, t.rest) && !known.call().gpu;
-    for (const stage* each : stages) large = large && is_large(*each);
+    const double from = known.call().on.non_temporal_from();
+    for (const stage* each : stages) large = large && ir::leaves_caches(buffer(buffers.at(each->define)), from);
     if (!large) return walk(at, false);
-    // Rows by non-temporal stores must not be wanted again: where many slices overlap, they are.
+    // What is large has a loop of its own for slices that overlap little, whose rows may be stored past the caches.
     ir::block_builder& b = *at.block;
     const ir::value rows_in_all = a.at(b, b.emit(op::add, {a.chunks, a.chunks}));
     const ir::value rows = b.emit(op::sub, {a.stop, a.start}), some = b.emit(op::quotient, {rows, b.i64(8)});

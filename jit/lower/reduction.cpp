@@ -121,26 +121,17 @@ ir::value kernel_lowering::reduction(node_id n, scope& at) {
     ir::block_builder& b = *at.block;
     loops.enter(b.loop(ir::loop_kind::serial, index_text(idx) + "_kept", b.i64(0), kept->count));
     inner->bind_to(g, idx, inner->block->load(kept->buffer, element::i64, {inner->block->counter()}));
-    prefetch_compacted(all, *kept, *inner);
+    inner->block->head().trips = known.trips(idx);
   }
   for (const node_id idx : plan::nesting_order(g, plan::bound_indices(g, n), lane)) {
     if (kept) break;
     loops.enter(idx, idx == lane ? plan::lanes_for(g, known, n, lane, false) : 1);
   }
-  if (at.lane != no_node && !kept) prefetch_gathered(all, *inner);
-  if (lane != no_node && loops.size() == 1)
-    for (const node_id q : all) prefetch_named_row(q, at, *inner);
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (owner[i] != i) continue;
     const node_id q = all[i];
     const node_id position = row(monoid_of(g, q)).position ? plan::bound_indices(g, q).front() : no_node;
     combine_term(cells[i], q, g.arg(q, 0), kept ? truth(g, true) : g.arg(q, 1), position, *inner);
-  }
-  if (at.lane != no_node && loops.size() == 1)
-    for (const node_id q : all) prefetch_next_lanes(q, at, *inner);
-  if (lane != no_node && loops.size() == 1) {
-    prefetch_next_row(lane, at, *inner);
-    prefetch_next_slice(lane, at, *inner);
   }
   loops.close();
   for (std::size_t i = 0; i < all.size(); ++i) take_result(all[i], cells[i], at, at.lane == no_node && vector);

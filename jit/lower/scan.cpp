@@ -145,7 +145,7 @@ void kernel_lowering::store_at(const stage& s, node_id place, ir::value stored, 
   std::vector<ir::value> list;
   const std::int32_t id = buffers.at(s.define);
   const ir::access how = subscripts_of(id, subscripts, at, list);
-  at.block->store(id, std::move(list), stored, how, mask, is_non_temporal(s, how));
+  at.block->store(id, std::move(list), stored, how, mask, stores_once(s));
 }
 
 void kernel_lowering::scan(const stage& s, scope& task, const range* chunk) {

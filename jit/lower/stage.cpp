@@ -23,6 +23,7 @@ ir::block_builder kernel_lowering::open(scope& outer, node_id idx, int lanes, co
   const ir::value high = within != nullptr ? within->high : emit(g.arg(idx, 1), outer);
   ir::block_builder made = outer.block->loop(lanes > 1 ? ir::loop_kind::vector : ir::loop_kind::serial,
                                              index_text(idx) + suffix, low, high, lanes);
+  made.head().trips = known.trips(idx);
   const auto first = known.value(g.arg(idx, 0)), end = known.value(g.arg(idx, 1));
   if (lanes == 1 || !first || !end) return made;
   // A part that a task takes ends where a chunk or the whole range does.
@@ -49,24 +50,16 @@ std::vector<node_id> kernel_lowering::place_in(const stage& s) {
   return subscripts;
 }
 
-bool kernel_lowering::is_large(const stage& s) const {
-  if (s.where != plan::place::output || s.bytes < known.call().on.non_temporal_from()) return false;
-  return std::none_of(plan.stages.begin(), plan.stages.end(), [&](const stage& reader) { return reads(reader, s); });
+bool kernel_lowering::stores_once(const stage& s) const {
+  return s.how == plan::way::map || s.how == plan::way::stencil || s.how == plan::way::window ||
+         (s.how == plan::way::scan && s.scan.factor == no_node);
 }
 
-// A large output that nothing reads again soon, written in order.
-bool kernel_lowering::is_non_temporal(const stage& s, ir::access how) const {
-  const bool in_order = s.how == plan::way::map || s.how == plan::way::stencil ||
-                        s.how == plan::way::window || (s.how == plan::way::scan && s.scan.factor == no_node);
-  return in_order && how == ir::access::contiguous && is_large(s);
-}
-
-void kernel_lowering::store(const stage& s, ir::value stored, scope& at, ir::value mask, bool non_temporal) {
+void kernel_lowering::store(const stage& s, ir::value stored, scope& at, ir::value mask, bool once) {
   const std::int32_t id = buffers.at(s.define);
   std::vector<ir::value> list;
   const ir::access how = subscripts_of(id, place_in(s), at, list);
-  non_temporal = (non_temporal && how == ir::access::contiguous) || is_non_temporal(s, how);
-  at.block->store(id, std::move(list), stored, how, mask, non_temporal);
+  at.block->store(id, std::move(list), stored, how, mask, once || stores_once(s));
 }
 
 void kernel_lowering::task(const plan::kernel_plan& k, scope& s, const range* chunk) {
@@ -100,9 +93,7 @@ ir::kernel kernel_lowering::operator()(const plan::kernel_plan& k) {
   }
   task_size = k.chunk;
   small = k.cost * std::max(1.0, plan::tasks_in(known, k)) < worth_code;
-  row_index = k.row != no_node ? k.row : k.chunk == 0 ? k.parallel : no_node;
   find_scratch_rows();
-  fetched.clear();
   compacted_lists.clear();
   if (stages.front()->sort.passes > 0) return part_of_sort(k, *stages.front());
   ir::kernel_builder builder(k.name);
@@ -134,7 +125,6 @@ ir::kernel kernel_lowering::operator()(const plan::kernel_plan& k) {
       return s->how == plan::way::map && s->slices.slice == k.parallel && s->order_when != no_node;
     };
     const auto ordered = std::find_if(stages.begin(), stages.end(), in_order);
-    if (ordered != stages.end()) row_index = no_node;  // the next row is another
     const ir::value listed = ordered == stages.end() ? ir::none : emit((*ordered)->order_when, top);
     const ir::value first = emit(low, top),
                     end = when == no_node ? emit(high, top) : emit(make(g, op::select, when, high, low), top);

@@ -238,10 +238,10 @@ class sweeper : sweep_tables {
     at.values[2 * std::int64_t{f_.result}] = folded;
     const node_id reduce = g_.kind(f_.result) == op::reduce ? f_.result : g_.arg(f_.result, 0);
     if (reduce != f_.result) at.values[2 * std::int64_t{reduce}] = at.block->cast(g_.type(reduce), folded);
-    k_.store(s_, k_.emit(f_.finished, at), at, ir::none, k_.is_large(s_));
+    k_.store(s_, k_.emit(f_.finished, at), at, ir::none, true);
   }
   // It is read again when so many others have been stored that no cache would have kept it.
-  void store(scope& at, ir::value x) { k_.store(s_, as_stored(*at.block, x), at, ir::none, k_.is_large(s_)); }
+  void store(scope& at, ir::value x) { k_.store(s_, as_stored(*at.block, x), at, ir::none, true); }
   ir::value as_stored(ir::block_builder& b, ir::value x) {
     return b.type_of(x) == g_.type(s_.define) ? x : b.cast(g_.type(s_.define), x);
   }
@@ -267,7 +267,6 @@ class sweeper : sweep_tables {
         some.block->store(waiting_, waiting_at(some, t), some.block->read(ending), ir::access::contiguous);
       });
     });
-    const bool non_temporal = k_.is_large(s_);
     each_row(at, f_.rows, {first_, last_}, false, [&](scope& row) {
       const ir::value t = k_.emit(f_.rows, row);
       where(row, changes(row, t), [&](scope& some) {
@@ -277,7 +276,7 @@ class sweeper : sweep_tables {
         b.store(current_, {own_lane(some)}, as_stored(b, combined(b, b.read(begun), waiting)), ir::access::contiguous);
       });
       const ir::value all = row.block->load(current_, g_.type(s_.define), {own_lane(row)}, ir::access::contiguous);
-      k_.store(s_, all, row, ir::none, non_temporal);
+      k_.store(s_, all, row, ir::none, true);
     });
   }
   void start_of_group(scope& at, ir::value group) {

@@ -33,9 +33,10 @@ module row_sum() {
   const value scaled = j.emit(op::mul, {v, scale}), live = j.emit(op::less, {scale, v});
   j.combine(acc, scaled, live);
   j.close();
-  i.store(y, {row}, i.fold_lanes(acc), access::uniform, none, true);
+  i.store(y, {row}, i.fold_lanes(acc), access::uniform);
   i.close();
   m.kernels.push_back(std::move(k).finish());
+  m.kernels[0].body.back().body.back().non_temporal = true;
   return m;
 }
 

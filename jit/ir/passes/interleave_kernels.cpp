@@ -1,6 +1,7 @@
-#include <sheaf/jit/ir/interleave_kernels.hpp>
+#include <sheaf/jit/ir/passes/interleave_kernels.hpp>
 
 #include <algorithm>
+#include <optional>
 
 #include <sheaf/jit/ir/builder.hpp>
 
@@ -49,6 +50,7 @@ value cut_at(block_builder& at, const statement& loop, value iteration, std::int
 // Instructions and loops of both; no body yet.
 kernel numbered(const kernel& a, const kernel& b, const renumbering& after) {
   kernel both{.name = a.name + "_and_" + b.name, .loop_names = a.loop_names, .instructions = a.instructions};
+  both.interleaved = b.interleaved;
   both.loop_names.insert(both.loop_names.end(), b.loop_names.begin(), b.loop_names.end());
   for (instruction i : b.instructions) {
     after(i);
@@ -79,9 +81,9 @@ void one_iteration(block_builder& iteration, statement* loops, std::int64_t iter
   }
 }
 
-}  // namespace
-
-std::optional<kernel> interleaved(const kernel& a, const kernel& b, std::int64_t iterations, double cost) {
+// Iteration 0 is the first range of `a`, iteration 1 the first of `b`, iteration 2 the second of `a`. Nothing where one
+// of them has no parallel loop.
+std::optional<kernel> interleaved(const kernel& a, const kernel& b, const interleaving& how) {
   if (parallel_loop(a) == nullptr || parallel_loop(b) == nullptr) return std::nullopt;
   const renumbering after(static_cast<value>(a.instructions.size()), static_cast<std::int32_t>(a.loop_names.size()));
   kernel_builder builder(numbered(a, b, after));
@@ -93,12 +95,31 @@ std::optional<kernel> interleaved(const kernel& a, const kernel& b, std::int64_t
   block_builder& top = builder.top();
   top.take(std::move(first));
   top.take(std::move(second));
-  const value begin = top.i64(0), end = top.i64(2 * iterations);
+  const value begin = top.i64(0), end = top.i64(2 * how.iterations);
   block_builder iteration = top.loop(loop_kind::parallel, "iteration", begin, end);
-  iteration.head().cost = std::max({cost, loops[0].cost, loops[1].cost});
-  one_iteration(iteration, loops, iterations);
+  iteration.head().cost = std::max({how.cost, loops[0].cost, loops[1].cost});
+  one_iteration(iteration, loops, how.iterations);
   iteration.close();
   return std::move(builder).finish();
+}
+
+}  // namespace
+
+void interleave_kernels(module& m) {
+  std::vector<bool> moved(m.kernels.size(), false);
+  for (std::size_t n = 0; n < m.kernels.size(); ++n) {
+    const interleaving how = m.kernels[n].interleaved;
+    if (how.with < 0) continue;
+    kernel& other = m.kernels[static_cast<std::size_t>(how.with)];
+    std::optional<kernel> both = interleaved(m.kernels[n], other, how);
+    if (!both) continue;
+    other = *std::move(both);
+    moved[n] = true;
+  }
+  std::vector<kernel> left;
+  for (std::size_t n = 0; n < m.kernels.size(); ++n)
+    if (!moved[n]) left.push_back(std::move(m.kernels[n]));
+  m.kernels = std::move(left);
 }
 
 }  // namespace sheaf::inline v0_1::ir

@@ -1,0 +1,18 @@
+// Pass `insert_prefetch`: loads that a hardware prefetcher does not foresee. Shown by tests/jit/ir_passes.cpp.
+// A row whose place is loaded: the row of a later iteration of the loop that counts the places. A row, or a slice of a
+// list, that one loop reads and another one after it: in that other one, which finds it in a cache and so leaves the
+// memory idle, the next row. Loops say how many iterations are predicted, buffers how many bytes.
+#pragma once
+#include <sheaf/jit/ir/ir.hpp>
+
+namespace sheaf::inline v0_1::ir {
+
+// What is at least as large comes from there.
+struct bytes_of_caches {
+  double from_last_cache, from_memory;
+};
+
+// Precondition: no kernel has a prefetch of these loads yet.
+void insert_prefetch(module& m, const bytes_of_caches& least);
+
+}  // namespace sheaf::inline v0_1::ir
