@@ -150,7 +150,8 @@ class sharing {
     const bool together = c.maps.empty() && std::any_of(c.partials.begin(), c.partials.end(), [&](int p) {
                             const stage& o = at(p);
                             const node_id own = result_of(g_, o);
-                            return o.how == way::partial && o.vector == s.vector && proven(g_, s.moving.centre) == proven(g_, own);
+                            return o.how == way::partial && o.vector == s.vector &&
+                                   proven(g_, s.moving.centre) == proven(g_, own);
                           });
     if (!together) {
       s.moving = {};
