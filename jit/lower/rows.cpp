@@ -44,7 +44,8 @@ void kernel_lowering::add_to_partial(const stage& s, ir::value added, scope& at)
   if (moves(s)) old = emit(s.moving.moved, at);
   if (plan::has_narrow_lanes(g, s.body)) added = at.block->cast(g.type(s.body), added);
   const ir::value sum = at.block->emit(row(monoid_of(g, s.body)).combine, {old, added});
-  if (shifts) at.values[2 * std::int64_t{own}] = sum;
+  for (const node_id n : {own, proven(g, own)})
+    if (shifts) at.values[2 * std::int64_t{n}] = sum;
   store(s, sum, at);
 }
 
@@ -73,7 +74,8 @@ void kernel_lowering::store_result(const stage& s, scope& at) {
   store(s, value, at);
   pending.erase(s.define);
   const node_id own = plan::result_of(g, s);
-  at.values[2 * std::int64_t{own}] = value;  // a later stage in this loop need not read it back
+  // a later stage in this loop need not read it back
+  for (const node_id n : {own, proven(g, own)}) at.values[2 * std::int64_t{n}] = value;
 }
 
 // The same for several rows: what they add to a partial result is combined first, pair by pair.

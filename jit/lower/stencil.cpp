@@ -279,7 +279,8 @@ void kernel_lowering::lanes_of_stencil(std::span<const stage* const> list, scope
     store(*s, value, inner);
     pending.erase(s->define);
     const node_id own = plan::result_of(g, *s);
-    inner.values[2 * std::int64_t{own}] = value;  // a later stage in this loop need not read it back
+    // a later stage in this loop need not read it back
+    for (const node_id n : {own, proven(g, own)}) inner.values[2 * std::int64_t{n}] = value;
   }
   if (most) prefetch_rows(list, inner);
   stencilled.clear();

@@ -1,5 +1,5 @@
 // What lanes of an index cost an expression, and how many of them it takes: loads are counted, of unit stride a share
-// of a lane, strided ones a whole element each. The weights are fixed, see numerics.hpp: the order of additions follows.
+// of a lane, strided ones a whole element each. The weights are fixed, see numerics.hpp: they order additions.
 // Shown by tests/jit/plan.cpp.
 #pragma once
 #include <sheaf/jit/plan/plan.hpp>

@@ -150,7 +150,8 @@ class sharing {
     const bool together = c.maps.empty() && std::any_of(c.partials.begin(), c.partials.end(), [&](int p) {
                             const stage& o = at(p);
                             const node_id own = result_of(g_, o);
-                            return o.how == way::partial && o.vector == s.vector && s.moving.centre == own;
+                            return o.how == way::partial && o.vector == s.vector &&
+                                   proven(g_, s.moving.centre) == proven(g_, own);
                           });
     if (!together) {
       s.moving = {};
@@ -213,7 +214,7 @@ class sharing {
     for (stage& s : rewritten) {
       if (s.define == materialised.define) continue;
       replacement put(g_);
-      put.add(use, materialised.body);
+      for (const node_id n : {use, proven(g_, use)}) put.add(n, materialised.body);
       s.body = put(s.body);
       bool left = false;
       for_each_node(g_, s.body,

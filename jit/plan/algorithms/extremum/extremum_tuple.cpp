@@ -1,11 +1,11 @@
 #include <sheaf/jit/plan/algorithms/extremum/extremum_tuple.hpp>
 
 #include <sheaf/dsl/graph/affine.hpp>
+#include <sheaf/jit/plan/algorithms/scan/scans.hpp>
+#include <sheaf/jit/plan/algorithms/window/windows.hpp>
 #include <sheaf/jit/plan/layout.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
-#include <sheaf/jit/plan/algorithms/scan/scans.hpp>
 #include <sheaf/jit/plan/stages.hpp>
-#include <sheaf/jit/plan/algorithms/window/windows.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
@@ -29,7 +29,8 @@ bool two_scans_pay(graph& g, const facts& known, const sliding& r, std::int64_t 
 }
 
 // The state of the range's window; nothing: the values do not move as the keys do.
-flat<node_id> state_of(const context& c, const stage& s, const sliding& keys, monoid first, node_id key, node_id value) {
+flat<node_id> state_of(const context& c, const stage& s, const sliding& keys, monoid first, node_id key,
+                       node_id value) {
   graph& g = c.g;
   flat<node_id> parts;
   parts.push(key);
@@ -74,8 +75,8 @@ node_id without_count(graph& g, node_id n) {
 }  // namespace
 
 void store_mine(const context& c, stage& s, const extremum_ties& t) {
-  const node_id materialised = stored(c.g, t.mine, "materialised", layout_of(c.g, c.known, t.mine, s), c.before,
-                                      "ties are compared with it");
+  const node_id materialised =
+      stored(c.g, t.mine, "materialised", layout_of(c.g, c.known, t.mine, s), c.before, "ties are compared with it");
   replace_in(c.g, s, t.mine, proven(c.g, materialised));
 }
 
