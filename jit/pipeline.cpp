@@ -28,12 +28,12 @@ constexpr int dump_level = 6;  // of SHEAF_DEBUG
 
 constexpr pass table[] = {
     {"stages", "what is stored, before anything is known of how",
-     [](compilation& c) {
-       c.program.plan.written = c.program.g.size();
-       c.program.plan.stages = plan::stages_of(c.program.g);
-     }},
+     [](compilation& c) { c.program.plan.stages = plan::stages_of(c.program.g); }},
     {"bounds checks", "on expressions as the program wrote them: the subscripts of its own tensors, not of ours",
-     [](compilation& c) { plan::add_checks(c.program.g, c.known, c.program.plan.stages, c.program.plan); }},
+     [](compilation& c) {
+       plan::add_checks(c.program.g, c.known, c.program.plan.stages, c.program.plan);
+       c.program.plan.written = c.program.g.size();  // with its loads proven
+     }},
     {"materialise", "the rules of plan/rules.cpp, stage by stage: which algorithm, and what else must be stored",
      [](compilation& c) { plan::materialise(c.program.g, c.known, c.program.plan.stages); }},
     {"order of checks", "what checks read runs before outputs are written; all stages are there now",

@@ -98,6 +98,7 @@ class graph {
   flat<index_set> free;       // by node: the indices it depends on and does not bind
   flat<node_id> indices;      // by ordinal: the index nodes
 
+
   constexpr const node& operator[](node_id id) const { return nodes.items[id]; }
   constexpr node_id arg(node_id id, int k) const { return args.items[nodes.items[id].first + k]; }
   constexpr int size() const { return nodes.size(); }
@@ -106,7 +107,7 @@ class graph {
 
   constexpr node_id intern(op kind, element type, std::int64_t attribute, const node_id* list, int count) {
     const std::uint32_t slot = find(kind, type, attribute, list, count);
-    if (table_.items[static_cast<int>(slot)] != no_node) return table_.items[static_cast<int>(slot)];
+    if (there(slot) != no_node) return there(slot);
     const node_id id = nodes.push({kind, type, count, args.size(), attribute, -1});
     for (int i = 0; i < count; ++i) args.push(list[i]);
     free.push(free_of(id));
@@ -119,7 +120,7 @@ class graph {
   }
   // Is this node there already? Lets commutative ops reuse the other order.
   constexpr bool known(op kind, element type, const node_id* list, int count) {
-    return table_.items[static_cast<int>(find(kind, type, 0, list, count))] != no_node;
+    return there(find(kind, type, 0, list, count)) != no_node;
   }
 
   constexpr name_id known_name(const char* string, int length) const {
@@ -176,6 +177,7 @@ class graph {
     return h ^ (h >> 15);
   }
 
+  constexpr node_id there(std::uint32_t slot) const { return table_.items[static_cast<int>(slot)]; }
   constexpr std::uint32_t find(op kind, element type, std::int64_t attribute, const node_id* list, int count) {
     if (table_.empty()) table_.resize(256, no_node);
     std::uint32_t h = mix(static_cast<std::uint32_t>(kind) * 16 + static_cast<std::uint32_t>(type),

@@ -57,7 +57,7 @@ class program {
   const backend runs_on;
   const int device;
   options overrides;
-  const std::string target;  // what overrides points to
+  const std::string target;  // what `overrides.target` points to
   std::atomic<const kernel*> newest = nullptr;
   std::mutex making;
 };

@@ -1,7 +1,7 @@
 // Loads and stores. What is known of a buffer (pointer, extents, strides) is read once, in the function's prologue.
 // Where the processor cannot mask an access of this width, LLVM would branch for every lane; instead:
 // - a contiguous tail goes through the stack by memcpy, which has exactly the prefix that lives;
-// - any other mask iterations dead lanes' addresses to a slot on the stack that holds zeros, or takes what is stored.
+// - any other mask turns dead lanes' addresses to a slot on the stack that holds zeros, or takes what is stored.
 #include <sheaf/runtime/sheaf_call.h>
 #include <sheaf/jit/llvm/emitter.hpp>
 

@@ -8,7 +8,7 @@
 
 namespace sheaf::inline v0_1 {
 
-// A row-major array that the runtime allocates for a call, dense but for what comes in iteration; contents need not be
+// A row-major array that the runtime allocates for a call, dense but for what comes in turn; contents need not be
 // set.
 struct workspace {
   element type;

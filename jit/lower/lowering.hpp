@@ -149,7 +149,7 @@ class kernel_lowering {
   };
   void nest(std::span<const entry> given, scope& s);
 
-  // scratch_row.cpp
+  // scratch_rows.cpp
   void find_scratch_rows();
   void find_scratch_rows_of_slices();
   std::optional<ir::value> share_scratch_rows(const range& rows, scope& at);
@@ -194,7 +194,7 @@ class kernel_lowering {
   void range_scatter(scope& task, const range& own);
 
   // sweep.cpp
-  void list_events(const stage& s, scope& task);
+  void list_endpoints(const stage& s, scope& task);
   void sweep(const stage& s, scope& task, const range& columns);
 
   // stencil.cpp. Stages whose loops up to `depth` are open.

@@ -1,4 +1,4 @@
-// Range scatter scatters with lists: first which slices begin in which chunk of rows, then, chunk by chunk, the rows
+// Range scatters with lists: first which slices begin in which chunk of rows, then, chunk by chunk, the rows
 // themselves. A task walks the slices that meet its rows and knows how far its rows are written: what a slice finds
 // untouched is stored, what others wrote before is combined with, and what lies between is filled. The slices of a
 // chunk come in one order, so no result depends on how chunks are shared.

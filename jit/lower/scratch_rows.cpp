@@ -68,11 +68,11 @@ void kernel_lowering::find_scratch_rows() {
 // Of what reductions over a slice compute and other loops over its rows need too.
 void kernel_lowering::find_scratch_rows_of_slices() {
   const stage& first = *stages.front();
-  if (known.call().gpu || first.slices.size_optimised.empty() || first.vector != first.owned ||
+  if (known.call().gpu || first.slices.shorts.empty() || first.vector != first.owned ||
       first.indices.size() != 1)
     return;
   for (const stage* s : stages)
-    for (const node_id lane : s->slices.size_optimised) scratch_rows.of_slice.push_back(lane);
+    for (const node_id lane : s->slices.shorts) scratch_rows.of_slice.push_back(lane);
   scratch_rows.of_slice.push_back(first.owned);
   std::unordered_set<node_id> reductions;
   for (const stage* s : stages)

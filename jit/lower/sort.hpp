@@ -17,7 +17,7 @@ struct list_to_sort {
   std::function<ir::value(scope&, std::size_t plane)> index = {};  // in such an iteration
   // Of place n, in the array.
   std::function<ir::value(ir::block_builder&, std::size_t plane, ir::value n)> place = {};
-  // Of lists of slices: one non-temporal the last chunk that the iteration's slice reaches.
+  // Of lists of slices: one past the last chunk that the iteration's slice reaches.
   std::function<ir::value(scope&)> reach = {};
 };
 

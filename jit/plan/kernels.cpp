@@ -33,7 +33,7 @@ bool uses_index(const graph& g, const stage& s, node_id idx) {
   return found || std::find(s.indices.begin(), s.indices.end(), idx) != s.indices.end();
 }
 
-// Range scatter scatters over the same slices and rows, none of which reads another.
+// Range scatters over the same slices and rows, none of which reads another.
 bool share_slices(const graph& g, const program_plan& plan, const kernel_plan& k, const stage& s) {
   for (const int i : k.stages) {
     const stage& other = plan.stages[static_cast<std::size_t>(i)];

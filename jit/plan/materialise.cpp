@@ -1,5 +1,5 @@
 // See stages.hpp. Works on one stage at a time until no rule applies to it; what a rule takes out of it becomes a stage
-// and is worked on in iteration.
+// and is worked on in turn.
 #include <algorithm>
 
 #include <sheaf/jit/plan/algorithms/range_scatter/ragged.hpp>

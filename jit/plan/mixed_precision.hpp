@@ -1,7 +1,7 @@
-// Pass `folds`: sums whose lanes are folded. Each lane adds some tens or hundreds of f32, with errors that cancel
-// between lanes; what a result would show are the roundings of the last few additions and of a division by a count
-// after them. So the last lanes are added in f64, and means and variances are divided there too. Lanes are f64 from
-// the first element on where that takes no time: squared differences of long rows, and elements that data names. A
+// Pass `accumulators`: sums whose lanes are folded. Each lane adds some tens or hundreds of f32, with errors that
+// cancel between lanes; what a result would show are the roundings of the last few additions and of a division by a
+// count after them. So the last lanes are added in f64, and means and variances are divided there too. Lanes are f64
+// from the first element on where that takes no time: squared differences of long rows, and elements that data names. A
 // factor that is the same for all terms but needs a pass over them first stands after the sum. Shown by
 // tests/jit/plan_rows.cpp.
 #pragma once

@@ -105,8 +105,8 @@ bool take_from_scatter(const context& c, stage& s) {
   all |= set_of(g, bound_indices(g, s.body));
   for (const node_id n : reductions_in(g, s.body)) {
     if (n == s.body || !has_closed_ranges(g, n)) continue;
-    const auto& size_optimised = s.slices.size_optimised;  // these stay where they are
-    if (std::find(size_optimised.begin(), size_optimised.end(), g.arg(n, 2)) != size_optimised.end()) continue;
+    const auto& shorts = s.slices.shorts;  // these stay where they are
+    if (std::find(shorts.begin(), shorts.end(), g.arg(n, 2)) != shorts.end()) continue;
     if (!g.free[n].empty() && known.trips(all) <= repeats_allowed * known.trips(g.free[n])) continue;
     replace_in(g, s, n, stored(g, n, "materialised", s, before, "a scatter would compute it for each of its rows"));
     return true;

@@ -83,7 +83,7 @@ struct slice_lists {
   // the order has slices without rows too: a map stage runs in it, for the sake of the cache
   bool all = false;
   bool sought = false;                       // reductions over a slice were looked for;
-  std::vector<node_id> size_optimised = {};  // the indices of those that are computed where its rows are written
+  std::vector<node_id> shorts = {};  // the indices of those that are computed where its rows are written
 };
 
 // Updates of a scatter, each an iteration of the loops over `walk`, go to row `at` of the owned index, which is shared
@@ -250,7 +250,7 @@ struct context {
   std::vector<stage>& before;
 };
 
-// Another kernel's loop of tasks is run interleaved with this one's, see `interleaved.hpp`.
+// Another kernel's loop of tasks is run interleaved with this one's, see `horizontal_fusion.hpp`.
 struct interleaving {
   int with = -1;                // none
   std::int64_t iterations = 0;  // of each of the two

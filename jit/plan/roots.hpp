@@ -39,7 +39,7 @@ void for_each_root(Stage& s, Visit&& visit) {
   all(root_kind::made, s.sweep.tables);
   each(root_kind::form, s.slices.low, s.slices.high);
   each(root_kind::index, s.slices.slice, s.slices.owned);
-  all(root_kind::index, s.slices.size_optimised);
+  all(root_kind::index, s.slices.shorts);
   each(root_kind::made, s.slices.array);
   each(root_kind::form, s.inverse.at, s.inverse.room);
   all(root_kind::index, s.inverse.walk);

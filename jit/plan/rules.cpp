@@ -20,28 +20,17 @@ namespace sheaf::inline v0_1::plan {
 
 namespace {
 
-// A rule on a stage, and one on a reduction, of what the files of the algorithms offer.
+// A rule on a stage, and one on a reduction that is replaced, of what the files of the algorithms offer.
 template <auto take>
 bool on_stage(const context& c, stage& s) {
   return take(c, s);
 }
 template <auto take>
-node_id taken(const context& c, stage& s, node_id n) {
-  if constexpr (requires { take(c, n, s); })
-    return take(c, n, s);
-  else
-    return take(c.g, c.known, n, s, c.before);
-}
-template <auto take>
 bool on_reduction(const context& c, stage& s, site& at) {
-  if constexpr (requires { { take(c.g, c.known, at.node, s, c.before) } -> std::same_as<bool>; }) {
-    return take(c.g, c.known, at.node, s, c.before);
-  } else {
-    const node_id instead = taken<take>(c, s, at.node);
-    if (instead == no_node) return false;
-    replace_in(c.g, s, at.node, instead);
-    return true;
-  }
+  const node_id instead = take(c, at.node, s);
+  if (instead == no_node) return false;
+  replace_in(c.g, s, at.node, instead);
+  return true;
 }
 
 bool polyphase(const context& c, stage& s, site& at) { return !at.slides() && on_reduction<take_polyphase>(c, s, at); }

@@ -1,5 +1,5 @@
 // What a plan knows of a call: the extents and the stride class of each tensor, and from them the sizes of index
-// ranges. The facts overrides decisions; a kernel reads extents when it runs. Of extents it relies only on being a
+// ranges. The facts steer decisions; a kernel reads extents when it runs. Of extents it relies only on being a
 // multiple of lanes where these facts say so.
 // Shown by tests/jit/plan.cpp.
 #pragma once

@@ -1,6 +1,7 @@
 // The additions of docs/extending.md, used as the page says, and compared with what they are by hand.
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 #include <sheaf/sheaf.hpp>
 
 using namespace sheaf;
@@ -16,6 +17,7 @@ constexpr auto a = tensor<"a", float, 2>;
 
 constexpr auto angle = define<"angle">(i) = atan(y(i) / x(i));
 constexpr auto odd = define<"odd">(i) = parity(j, a(i, j) > 0_c);
+constexpr auto change = define<"change">() = sum(i.in(0_c, extent(x, dim<0>) - 1_c), x(i + 1_c) - x(i));
 
 int failures = 0;
 void expect(bool holds, const char* what) {
@@ -46,11 +48,20 @@ void try_monoid() {
   }
 }
 
+void try_algorithm() {
+  array<float, 1> xs(1000);
+  for (int k = 0; k < 1000; ++k) xs.data()[k] = static_cast<float>(k * k);
+  auto step = compile(change);
+  expect(step(x = xs) == 999.f * 999.f, "telescope");
+  expect(std::strstr(step.explain(x = xs), "rules: telescope") != nullptr, "the plan of telescope");
+}
+
 }  // namespace
 
 int main() {
   try_function();
   try_monoid();
+  try_algorithm();
   if (failures == 0) std::puts("extending: all additions work");
   return failures != 0;
 }

@@ -205,8 +205,8 @@ class prefetcher {
     const value next = emit(op::add, loop.counter, i64(ahead));
     if (!one_list) return {{{inner, emit(op::minimum, next, last_below(loop.high))}}};
     const value last = last_below(add({.code = opcode::extent, .target = list.target, .args = {}}));
-    const value soon = emit(op::minimum, next, last);
-    if (list.mask == none) return {{{inner, soon}}};
+    if (list.mask == none) return {{{inner, emit(op::minimum, next, last)}}};
+    const value soon = emit(op::maximum, i64(0), emit(op::minimum, next, last));  // its mask had both ends
     return {{{inner, soon}}, moved.front(), emit(op::less_equal, i64(0), last)};  // the list may be empty
   }
   other_counters in_next_row(const loop_facts& loop, std::int32_t inner, std::int32_t outer, std::int64_t ahead) {

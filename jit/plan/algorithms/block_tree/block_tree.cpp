@@ -45,6 +45,7 @@ slices_form slices_in(graph& g, const facts& known, const stage& s) {
     if (found.reduce != no_node || g.kind(n) != op::reduce || g[n].count != 3 || !is_true(g, g.arg(n, 1))) return;
     if (row(monoid_of(g, n)).position || is_own(monoid_of(g, n)) || row(g.type(n)).bytes < 4) return;
     const node_id t = g.arg(n, 2), low = g.arg(t, 0), high = g.arg(t, 1);
+    if (g.kind(high) == op::select) return;  // a condition that empties ranges leaves few
     const bool data = (holds(g, low, op::load) || holds(g, high, op::load)) && !holds(g, low, op::reduce) &&
                       !holds(g, high, op::reduce);
     index_set slice = g.free[low];
@@ -192,7 +193,7 @@ class levels {
   node_id deep_ = no_node;
 };
 
-// A range scatter scatter as tables and edges, each a stage.
+// A range scatter as tables and edges, each a stage.
 class scatter {
  public:
   scatter(const context& c, stage& s, const slice_lists& l)

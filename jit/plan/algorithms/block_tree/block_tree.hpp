@@ -26,7 +26,7 @@ node_id many(const context& c, const stage& s, node_id low, node_id high, node_i
 // Rewrites one reduction of a map stage whose range is data and whose body does not depend on the slice.
 bool take_block_tree(const context& c, stage& s);
 
-// The transpose, for a range scatter scatter of values that do not depend on the row: a slice adds to at most 30
+// The transpose, for a range scatter of values that do not depend on the row: a slice adds to at most 30
 // entries of each table, and a row is worth what its edges add and what the tables hold for it.
 bool scatter_block_tree(const context& c, stage& s);
 

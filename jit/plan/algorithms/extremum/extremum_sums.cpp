@@ -152,13 +152,13 @@ class extremum_sum {
     read_at(c, from);
     return make(g, op::maximum, r.first, from);
   }
-  // The element before the window, where a range has it.
+  // The element before the window, where a range has it: both arms of a choice are evaluated, so its load is masked.
   void one_more(const dimension& d, node_id start, node_id key_before, node_id value_before) {
     const sliding& r = d.range;
     const node_id is_more = make(g, op::less, r.low, make(g, op::minimum, start, r.high));
     const node_id zero = number_like(g, value, 0);
-    const node_id one = make(g, op::select, is_more, with_stored(key_before, d.walk, r.low), none());
-    const node_id one_value = with_stored(value_before, d.walk, r.low);
+    const node_id one = make(g, op::select, is_more, with(g, key_before, d.walk, r.low), none());
+    const node_id one_value = with(g, value_before, d.walk, r.low);
     const node_id top = make(g, row(t.extremum).combine, key, one);
     const node_id tied = make(g, op::select, make(g, op::equal, key, top), value, zero);
     const node_id also = conjunction(g, is_more, make(g, op::equal, one, top));
@@ -210,16 +210,6 @@ class extremum_sum {
     put.add(walk, v);
     return put(e);
   }
-  // Loads of what is stored along a walk, at a place that lies within it wherever it is asked for.
-  node_id with_stored(node_id e, node_id walk, node_id place) {
-    const node_id there = with(g, e, walk, place);
-    replacement put(g);
-    for_each_node(g, there, [&](node_id x) {
-      if (g.kind(x) == op::load && g.kind(g.arg(x, 0)) == op::define) put.add(x, proven(g, x));
-    });
-    return put(there);
-  }
-
   graph& g;
   const facts& known;
   const extremum_ties& t;

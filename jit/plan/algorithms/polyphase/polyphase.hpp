@@ -1,4 +1,4 @@
-// Pass `interleaved`: a window that takes every d-th element (dilated) is one of d windows that take each of theirs:
+// Algorithm `polyphase`: a window that takes every d-th element (dilated) is one of d windows that take each of theirs:
 // with
 //   t = d * a + r,   fold over u of value(t + d * u)  is  fold over u of laid(r, a + u),   laid(r, q) = value(d * q +
 //                    r).

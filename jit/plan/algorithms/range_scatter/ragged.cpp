@@ -16,7 +16,7 @@ namespace {
 using namespace tuning::range_scatter;
 
 // Rows that stay in a core's cache between two walks.
-std::int64_t size_optimised_slice(const facts& known) { return known.call().force_for_tests ? 3 : short_slice; }
+std::int64_t short_slice_rows(const facts& known) { return known.call().force_for_tests ? 3 : short_slice; }
 
 // ---- conditions as ranges
 
@@ -255,26 +255,26 @@ bool compute_in_place(const context& c, stage& s) {
   if (l.low == no_node || l.high == no_node) return false;
   inline_definitions(g, s, l, before);
   share_exponentials(g, s, l);
-  const node_id size_optimised =
-      make(g, op::less_equal, make(g, op::sub, l.high, l.low), integer(g, size_optimised_slice(known)));
-  const node_id extended = make(g, op::logical_not, size_optimised);
+  const node_id is_short =
+      make(g, op::less_equal, make(g, op::sub, l.high, l.low), integer(g, short_slice_rows(known)));
+  const node_id is_long = make(g, op::logical_not, is_short);
   stage like = s;
   like.vector = no_node;
   replacement here(g), stored_too(g);
   for (const node_id n : reductions_within(g, s.body)) {
     if (!walks_slice(g, l, n)) continue;
-    const node_id of_long = where(g, n, extended, stored_too);
+    const node_id of_long = where(g, n, is_long, stored_too);
     stored_too.add(n, of_long);
-    const node_id of_size_optimised = where(g, n, size_optimised, here);
+    const node_id of_short = where(g, n, is_short, here);
     const node_id materialised =
         stored(g, of_long, "materialised", like, before,
-               "of slices longer than " + std::to_string(size_optimised_slice(known)) + ": several tasks need it");
-    here.add(n, make(g, op::select, size_optimised, of_size_optimised, materialised));
-    s.slices.size_optimised.push_back(g.arg(of_size_optimised, 2));
+               "of slices longer than " + std::to_string(short_slice_rows(known)) + ": several tasks need it");
+    here.add(n, make(g, op::select, is_short, of_short, materialised));
+    s.slices.shorts.push_back(g.arg(of_short, 2));
   }
-  if (s.slices.size_optimised.empty()) return false;
+  if (s.slices.shorts.empty()) return false;
   s.body = here(s.body);
-  s.reasons.push_back("what a slice of at most " + std::to_string(size_optimised_slice(known)) +
+  s.reasons.push_back("what a slice of at most " + std::to_string(short_slice_rows(known)) +
                       " rows needs of itself is computed with it in the cache");
   return true;
 }
@@ -290,8 +290,8 @@ bool take_per_slice(const context& c, stage& s) {
   }
   node_id inner = no_node;
   for (const node_id n : reductions_within(g, s.body)) {
-    const auto& size_optimised = s.slices.size_optimised;
-    const bool in_place = std::find(size_optimised.begin(), size_optimised.end(), g.arg(n, 2)) != size_optimised.end();
+    const auto& is_short = s.slices.shorts;
+    const bool in_place = std::find(is_short.begin(), is_short.end(), g.arg(n, 2)) != is_short.end();
     if (!g.free[n].has(g.ordinal(s.owned)) && has_closed_ranges(g, n) && !in_place) inner = n;  // the last: outermost
   }
   if (inner == no_node) return false;
@@ -352,8 +352,8 @@ bool list_slices(const context& c, stage& s) {
   all.erase(g.ordinal(s.owned));
   const double across = known.trips(all), rows = known.trips(s.owned);
   l.chunk = known.call().force_for_tests || s.reads_block_tree ? 4 : least_chunk;
-  const double task = s.slices.size_optimised.empty() ? known.elements(task_elements)
-                                                      : 4 * static_cast<double>(size_optimised_slice(known));
+  const double task = s.slices.shorts.empty() ? known.elements(task_elements)
+                                                      : 4 * static_cast<double>(short_slice_rows(known));
   while (static_cast<double>(l.chunk) * across < task && static_cast<double>(l.chunk) * 2 * known.enough_tasks() < rows)
     l.chunk *= 2;
   // Of threads' tasks no size is right: half or twice as many rows are worth less than another sort.
@@ -367,14 +367,14 @@ bool list_slices(const context& c, stage& s) {
         !fits(o))
       continue;
     l.chunk = o.chunk;
-    l.array = other.define, l.size_optimised = s.slices.size_optimised, l.sought = s.slices.sought;
+    l.array = other.define, l.shorts = s.slices.shorts, l.sought = s.slices.sought;
     s.slices = l;
     return true;
   }
   stage lists = lists_stage(g, known, l);
   lists.when = s.when;
   sort_slices(c, lists);
-  l.array = lists.define, l.size_optimised = s.slices.size_optimised, l.sought = s.slices.sought;
+  l.array = lists.define, l.shorts = s.slices.shorts, l.sought = s.slices.sought;
   s.slices = l;
   s.reasons.push_back("a task walks the slices that meet its rows, and writes each row once");
   done.push_back(std::move(lists));

@@ -1,5 +1,5 @@
 // Passes over slices whose bounds are data: conditions become ranges, what depends on a slice alone is computed once,
-// and a range scatter scatter walks only the slices that meet its rows. Shown by tests/jit/ragged.cpp.
+// and a range scatter walks only the slices that meet its rows. Shown by tests/jit/ragged.cpp.
 #pragma once
 #include <sheaf/jit/plan/plan.hpp>
 
@@ -9,15 +9,15 @@ namespace sheaf::inline v0_1::plan {
 // those in the condition, for a range is computed even if it is empty). Only loads that cannot fail move.
 node_id narrowed(graph& g, node_id root);
 
-// In a range scatter scatter: a reduction that does not depend on the owned index is computed once a slice: in the same
+// In a range scatter: a reduction that does not depend on the owned index is computed once a slice: in the same
 // pass where it walks the slice itself and that is short, else in a stage of its own.
 bool take_per_slice(const context& c, stage& s);
 
-// Puts a stage before a range scatter scatter that lists the slices by chunks of rows, where tasks would walk many in
+// Puts a stage before a range scatter that lists the slices by chunks of rows, where tasks would walk many in
 // vain.
 bool list_slices(const context& c, stage& s);
 
-// The bounds of a range scatter scatter's rows, where each is one conjunct.
+// The bounds of a range scatter's rows, where each is one conjunct.
 slice_lists bounds_of(const graph& g, const stage& s);
 
 // The stage that makes the lists.

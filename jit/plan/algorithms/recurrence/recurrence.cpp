@@ -385,7 +385,8 @@ node_id take_moved(graph& g, const facts& known, node_id n, const stage& s, std:
 
 }  // namespace
 
-node_id take_recurrence(graph& g, const facts& known, node_id n, const stage& s, std::vector<stage>& before) {
+node_id take_recurrence(const context& c, node_id n, const stage& s) {
+  const auto& [g, known, before] = c;
   if (const node_id found = recurrence(g, known, n, s, before)(); found != no_node) return found;
   return take_moved(g, known, n, s, before);
 }

@@ -62,7 +62,7 @@ node_id counted(graph& g, node_id n) {
   return cast_to(g, g.type(n), make(g, op::select, make(g, op::equal, count, zero), zero, product));
 }
 
-// A range scatter scatter over slices and more: each row of a slice takes one reduction over the rest, and the slices
+// A range scatter over slices and more: each row of a slice takes one reduction over the rest, and the slices
 // can be listed.
 node_id nested(graph& g, node_id n, const scatter_form& form) {
   const auto bound = bound_indices(g, n);

@@ -6,7 +6,7 @@
 
 namespace sheaf::inline v0_1::plan {
 
-// For a map stage that holds one reduction whose range is data, or a range scatter scatter of values that do not depend
+// For a map stage that holds one reduction whose range is data, or a range scatter of values that do not depend
 // on the row: puts a stage before it that stores the same if slices overlap enough, with what that one needs.
 bool take_sweep(const context& c, stage& s);
 
