@@ -119,8 +119,8 @@ class graph {
     return id;
   }
   // Is this node there already? Lets commutative ops reuse the other order.
-  constexpr bool known(op kind, element type, const node_id* list, int count) {
-    return there(find(kind, type, 0, list, count)) != no_node;
+  constexpr bool known(op kind, element type, const node_id* list, int count, std::int64_t attribute = 0) {
+    return there(find(kind, type, attribute, list, count)) != no_node;
   }
 
   constexpr name_id known_name(const char* string, int length) const {

@@ -45,8 +45,7 @@ class substitution {
       return make(g_, kind, list[0], list.size() > 1 ? list[1] : no_node, list.size() > 2 ? list[2] : no_node);
     }
     const node same = g_[n];
-    const bool drops = kind == op::load && proofs_ == proofs::dropped;
-    const std::int64_t attribute = drops ? same.attribute & ~proven_inside : same.attribute;
+    const std::int64_t attribute = rebuilt_attribute(g_, same, list.data(), proofs_ == proofs::kept);
     return g_.intern(same.kind, same.type, attribute, list.data(), list.size());
   }
 

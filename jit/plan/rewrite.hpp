@@ -225,9 +225,8 @@ class replacement {
     if (kind == op::reduce && simplifies_ && is_plain(list))
       return cast_to(g_, old.type,
                      reduce(g_, static_cast<monoid>(old.attribute), list[0], list[1], list.data() + 2, old.count - 2));
-    const bool drops = kind == op::load && proofs_ == proofs::dropped;
-    return g_.intern(old.kind, old.type, drops ? old.attribute & ~proven_inside : old.attribute, list.data(),
-                     old.count);
+    const std::int64_t attribute = rebuilt_attribute(g_, old, list.data(), proofs_ == proofs::kept);
+    return g_.intern(old.kind, old.type, attribute, list.data(), old.count);
   }
 
   // A reduction over indices that are replaced outside.

@@ -103,7 +103,7 @@ TEST(promised, sweeps_have_the_same_bits_and_sort_once) {
   if (!native()) return;
   const auto data = noise_array<float>(-1, 1, 4096, 64);
   const std::string plan = step.explain(x = data, fixed);
-  EXPECT_NE(plan.find("events"), std::string::npos) << plan;
+  EXPECT_NE(plan.find("slice endpoints"), std::string::npos) << plan;
   EXPECT_GE(times(plan, "in the first call only"), 1) << plan;
 }
 

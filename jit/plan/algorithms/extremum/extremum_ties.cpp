@@ -30,7 +30,7 @@ node_id seen_through(graph& g, node_id n) {
   if (g.kind(n) != op::load || g.kind(g.arg(n, 0)) != op::define) return n;
   std::vector<node_id> subscripts;
   for (int k = 1; k < g[n].count; ++k) subscripts.push_back(g.arg(n, k));
-  return inlined(g, g.arg(n, 0), subscripts.data(), proofs::kept);
+  return inlined(g, g.arg(n, 0), subscripts.data());
 }
 
 // As known_less_equal, where b is the least of some.
@@ -63,15 +63,17 @@ class recogniser {
     const node_id q = seen_through(g, t.mine);
     if (!is_extremum_over_all(q) || !is_true(g, condition)) return false;
     const auto list = bound_indices(g, q);
-    replacement put(g, proofs::kept);
+    replacement put(g);
     for (std::size_t k = 0; k < t.bounds.size(); ++k) {
       if (!known_equal(g, g.arg(list[k], 0), g.arg(t.bounds[k], 0)) ||
           !known_equal(g, g.arg(list[k], 1), g.arg(t.bounds[k], 1)))
         return false;
       put.add(list[k], t.bounds[k]);
     }
-    return t.own = put(g.arg(q, 0)) == t.key;
+    return t.own = is_same(put(g.arg(q, 0)), t.key);
   }
+  // Where loads lie was shown of neither.
+  bool is_same(node_id a, node_id b) { return without_proofs(g, a) == without_proofs(g, b); }
   bool is_extremum_over_all(node_id q) {
     if (g.kind(q) != op::reduce || !is_true(g, g.arg(q, 1)) || g[q].count != 2 + static_cast<int>(t.bounds.size()))
       return false;
@@ -81,6 +83,9 @@ class recogniser {
 
   // The keys are extrema over ranges each of which holds `mine`.
   bool is_around() {
+    const node_id seen = seen_through(g, t.key);  // asked first: what follows makes indices
+    if (g.kind(seen) != op::reduce || (monoid_of(g, seen) != monoid::max && monoid_of(g, seen) != monoid::min))
+      return false;
     node_id inner = t.key;
     std::vector<node_id> places;  // of the keys: the bound indices over closed ranges
     std::vector<sliding> outer;
@@ -100,7 +105,7 @@ class recogniser {
       const node_id first = with(g, g.arg(b, 0), over, g.arg(over, 0));
       const node_id last = with(g, g.arg(b, 1), over, plus(g, g.arg(over, 1), -1));
       places.push_back(fresh_index(g, b, first, last));
-      inner = with(g, inner, b, places.back(), proofs::kept);
+      inner = with(g, inner, b, places.back());
     }
     inner = seen_through(g, inner);
     return is_extremum_over_all(inner) && holds_mine(inner, places, outer);
@@ -125,9 +130,9 @@ class recogniser {
       if (!held) return false;
       inner = w.value;
     }
-    for (std::size_t k = 0; k < walks.size(); ++k) inner = with(g, inner, walks[k], found[k], proofs::kept);
+    for (std::size_t k = 0; k < walks.size(); ++k) inner = with(g, inner, walks[k], found[k]);
     t.extremum = t.extremum == monoid::max ? monoid::min : monoid::max;
-    return inner == t.mine;
+    return is_same(inner, t.mine);
   }
   bool proven(node_id a, node_id b) { return not_above(g, a, b) || proven_less_equal(g, a, b); }
   // Is the place of `mine` in all ranges that the keys of this place have?
