@@ -277,6 +277,8 @@ constexpr node_id without_proofs(graph& g, node_id e) {
   const std::int64_t attribute = n.kind == op::load ? n.attribute & ~proven_inside : n.attribute;
   return g.intern(n.kind, n.type, attribute, list.data(), n.count);
 }
+// Are they worth the same, whatever was proven of their loads?
+constexpr bool is_same(graph& g, node_id a, node_id b) { return without_proofs(g, a) == without_proofs(g, b); }
 
 constexpr node_id load(graph& g, node_id tensor, const node_id* subscripts, int rank) {
   flat<node_id> list;

@@ -33,14 +33,14 @@ bool is_largest(graph& g, const sum_of_terms& t) {
     largest = g.arg(largest, 2);
     if (g.kind(unless) != op::equal || !is_number(g, otherwise, 0)) return false;
     const node_id size = make(g, op::abs, largest);
-    if (g.arg(unless, 0) != size && g.arg(unless, 1) != size) return false;
+    if (!is_same(g, g.arg(unless, 0), size) && !is_same(g, g.arg(unless, 1), size)) return false;
   }
   if (g.kind(largest) != op::reduce || g[largest].count != 3 || monoid_of(g, largest) != monoid::max ||
       !is_true(g, g.arg(largest, 1)) || !same_range(g, g.arg(largest, 2), t.lane))
     return false;
   replacement put(g, proofs::kept);
   put.add(g.arg(largest, 2), t.lane);
-  return put(g.arg(largest, 0)) == t.value;
+  return is_same(g, put(g.arg(largest, 0)), t.value);
 }
 
 // The sum whose logarithm, with its top, n is the exponential under: exp(a - (log(sum) + top)).
@@ -50,7 +50,7 @@ sum_of_terms normaliser_of(graph& g, node_id n) {
   for (int k = 0; k < 2; ++k) {
     if (g.kind(g.arg(total, k)) != op::log) continue;
     const sum_of_terms found = terms_of(g, g.arg(g.arg(total, k), 0));
-    if (found.sum != no_node && found.top == g.arg(total, 1 - k) && is_largest(g, found)) return found;
+    if (found.sum != no_node && is_same(g, found.top, g.arg(total, 1 - k)) && is_largest(g, found)) return found;
   }
   return {};
 }
@@ -62,7 +62,7 @@ node_id replaced(graph& g, node_id n, const std::vector<node_id>& lanes) {
   for (const node_id lane : lanes) {
     replacement put(g, proofs::kept);
     put.add(terms.lane, lane);
-    if (put(terms.value) != a) continue;
+    if (!is_same(g, put(terms.value), a)) continue;
     const node_id zero = number(g, g.type(n), 0), once = make(g, op::div, number(g, g.type(n), 1), terms.sum);
     const node_id share = make(g, op::mul, make(g, op::exp, make(g, op::sub, a, terms.top)), once);
     // Beside an infinite value every other one is nothing, however large, and that one has no share that is a number.

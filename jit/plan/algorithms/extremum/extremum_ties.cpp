@@ -70,10 +70,8 @@ class recogniser {
         return false;
       put.add(list[k], t.bounds[k]);
     }
-    return t.own = is_same(put(g.arg(q, 0)), t.key);
+    return t.own = is_same(g, put(g.arg(q, 0)), t.key);
   }
-  // Where loads lie was shown of neither.
-  bool is_same(node_id a, node_id b) { return without_proofs(g, a) == without_proofs(g, b); }
   bool is_extremum_over_all(node_id q) {
     if (g.kind(q) != op::reduce || !is_true(g, g.arg(q, 1)) || g[q].count != 2 + static_cast<int>(t.bounds.size()))
       return false;
@@ -132,7 +130,7 @@ class recogniser {
     }
     for (std::size_t k = 0; k < walks.size(); ++k) inner = with(g, inner, walks[k], found[k]);
     t.extremum = t.extremum == monoid::max ? monoid::min : monoid::max;
-    return is_same(inner, t.mine);
+    return is_same(g, inner, t.mine);
   }
   bool proven(node_id a, node_id b) { return not_above(g, a, b) || proven_less_equal(g, a, b); }
   // Is the place of `mine` in all ranges that the keys of this place have?
