@@ -106,6 +106,13 @@ constexpr bool known_less_equal(graph& g, node_id a, node_id b, int depth) {
   return known_by_range(g, a, b, depth) || (depth == 0 && proven_less_equal(g, a, b));
 }
 
+constexpr bool lies_in_range(graph& g, node_id from, node_id to) {
+  if (from == to) return true;
+  return g.kind(from) == op::index && !is_unbound(g, from) && g.type(to) == element::i64 &&
+         known_less_equal(g, g.arg(from, 0), to) &&
+         known_less_equal(g, make(g, op::add, to, integer(g, 1)), g.arg(from, 1));
+}
+
 // a <= b, of integers, as a conjunction: a maximum on the left or a minimum on the right holds arm by arm. What is
 // known is left out.
 constexpr node_id at_most(graph& g, node_id a, node_id b, bool strict = false) {

@@ -253,7 +253,9 @@ constexpr node_id conjunction(graph& g, node_id a, node_id b) {
 // Of a load's attribute, beside the surface's access: the planner knows that its subscripts are inside wherever it is
 // evaluated. A load that is proven is another node than one that is not.
 inline constexpr std::int64_t proven_inside = 4;
-constexpr bool is_proven(const graph& g, node_id load) { return (g[load].attribute & proven_inside) != 0; }
+constexpr bool is_proven(const graph& g, node_id n) {
+  return g.kind(n) == op::load && (g[n].attribute & proven_inside) != 0;
+}
 constexpr node_id proven(graph& g, node_id load) {
   const node n = g[load];
   if (n.kind != op::load) return load;
@@ -261,24 +263,6 @@ constexpr node_id proven(graph& g, node_id load) {
   for (int k = 0; k < n.count; ++k) list.push(g.arg(load, k));
   return g.intern(n.kind, n.type, n.attribute | proven_inside, list.data(), n.count);
 }
-
-// Of a node that is rebuilt with other arguments: a load loses its proof, unless the same load is proven already.
-constexpr std::int64_t rebuilt_attribute(graph& g, const node& old, const node_id* list, bool keeps_proof) {
-  if (old.kind != op::load || (keeps_proof && (old.attribute & proven_inside) != 0)) return old.attribute;
-  const bool known = g.known(op::load, old.type, list, old.count, old.attribute | proven_inside);
-  return known ? old.attribute | proven_inside : old.attribute & ~proven_inside;
-}
-// The same expression without a proof, to be compared and not evaluated.
-constexpr node_id without_proofs(graph& g, node_id e) {
-  const node n = g[e];
-  if (n.kind != op::load && n.kind != op::reduce && n.kind != op::tuple && !is_elementwise(n.kind)) return e;
-  flat<node_id> list;
-  for (int k = 0; k < n.count; ++k) list.push(without_proofs(g, g.arg(e, k)));
-  const std::int64_t attribute = n.kind == op::load ? n.attribute & ~proven_inside : n.attribute;
-  return g.intern(n.kind, n.type, attribute, list.data(), n.count);
-}
-// Are they worth the same, whatever was proven of their loads?
-constexpr bool is_same(graph& g, node_id a, node_id b) { return without_proofs(g, a) == without_proofs(g, b); }
 
 constexpr node_id load(graph& g, node_id tensor, const node_id* subscripts, int rank) {
   flat<node_id> list;

@@ -8,14 +8,15 @@ namespace sheaf::inline v0_1 {
 // Smart constructor of reductions, defined in passes/reduce.hpp.
 constexpr node_id reduce(graph& g, monoid kind, node_id body, node_id condition, const node_id* indices, int count);
 
-// Whether a load whose subscripts change is still proven: only where what is put in lies where that which it replaces
-// did, or where the result is only compared.
-enum class proofs : std::uint8_t { dropped, kept };
+// Whether a load whose subscripts change is still proven: where what is put in is known to lie in the range of the index
+// that it replaces, and where who asks vouches for that, or only compares the result.
+enum class proofs : std::uint8_t { known, kept };
+// Is `to` known to lie in the range of the index `from`? Defined in affine.hpp.
+constexpr bool lies_in_range(graph& g, node_id from, node_id to);
 
 class substitution {
  public:
-  constexpr substitution(graph& g, const node_id* from, const node_id* to, int count,
-                         proofs of_loads = proofs::dropped)
+  constexpr substitution(graph& g, const node_id* from, const node_id* to, int count, proofs of_loads = proofs::known)
       : g_(g), from_(from), to_(to), count_(count), proofs_(of_loads), epoch_(g.new_epoch()) {
     for (int k = 0; k < count; ++k) {
       replaced_.insert(g.ordinal(from[k]));
@@ -45,7 +46,8 @@ class substitution {
       return make(g_, kind, list[0], list.size() > 1 ? list[1] : no_node, list.size() > 2 ? list[2] : no_node);
     }
     const node same = g_[n];
-    const std::int64_t attribute = rebuilt_attribute(g_, same, list.data(), proofs_ == proofs::kept);
+    const std::int64_t attribute =
+        is_proven(g_, n) && !keeps_proofs() ? same.attribute & ~proven_inside : same.attribute;
     return g_.intern(same.kind, same.type, attribute, list.data(), list.size());
   }
 
@@ -81,6 +83,12 @@ class substitution {
     return g_.intern(op::reduce, same.type, same.attribute, list.data(), list.size());
   }
 
+  constexpr bool keeps_proofs() {
+    for (int k = 0; k < count_ && proofs_ == proofs::known; ++k)
+      if (!lies_in_range(g_, from_[k], to_[k])) return false;
+    return true;
+  }
+
   graph& g_;
   const node_id* from_;
   const node_id* to_;
@@ -96,8 +104,7 @@ constexpr node_id substitute(graph& g, node_id root, node_id from, node_id to) {
 }
 
 // The body of a definition at the given subscripts.
-constexpr node_id inlined(graph& g, node_id definition, const node_id* subscripts,
-                          proofs of_loads = proofs::dropped) {
+constexpr node_id inlined(graph& g, node_id definition, const node_id* subscripts, proofs of_loads = proofs::known) {
   flat<node_id> from, to;
   for (int d = 0; d < tensor_rank(g, definition); ++d) {
     if (g.arg(definition, 1 + d) == subscripts[d]) continue;

@@ -1,5 +1,5 @@
 // Expressions: where a node is emitted, and how loads meet lanes.
-#include <sheaf/dsl/graph/affine.hpp>
+#include <sheaf/jit/plan/bounds.hpp>
 #include <sheaf/jit/ir/verify.hpp>
 #include <sheaf/jit/lower/lowering.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
@@ -220,43 +220,15 @@ std::optional<ir::lane_pattern> kernel_lowering::deinterleaving_of(std::int32_t 
                           static_cast<std::int32_t>(((first % repeat) + repeat) % repeat)};
 }
 
-namespace {
-
-// An index whose range ends at `high`, if not before, is below it whatever that is.
-bool ends_at(const graph& g, node_id e, node_id high) {
-  if (g.kind(e) != op::index) return false;
-  node_id end = g.arg(e, 1);
-  for (; g.kind(end) == op::minimum; end = g.arg(end, 1))
-    if (g.arg(end, 0) == high) return true;
-  return end == high;
-}
-
-}  // namespace
-
-node_id kernel_lowering::inside_of(node_id n) {
-  const node_id tensor = g.arg(n, 0);
-  node_id inside = truth(g, true);
-  if (is_proven(g, n)) return inside;
-  const bool made = g.kind(tensor) == op::define;
-  for (int d = 0; d + 1 < g[n].count; ++d) {
-    const node_id low = made ? g.arg(g.arg(tensor, 1 + d), 0) : integer(g, 0);
-    const node_id high = made ? g.arg(g.arg(tensor, 1 + d), 1) : extent(g, tensor, d);
-    const node_id e = g.arg(n, 1 + d);
-    inside = conjunction(g, inside, ends_at(g, e, high) ? at_most(g, low, e) : range_condition(g, e, low, high));
-  }
-  return inside;
-}
-
 ir::value kernel_lowering::emit_load(node_id n, scope& at) {
   const node_id tensor = g.arg(n, 0);
   const std::int32_t id = buffers.at(tensor);
   std::vector<node_id> subscripts;
   for (int d = 0; d + 1 < g[n].count; ++d) {
     const node_id e = g.arg(n, 1 + d);
-    const node_id low = g.kind(tensor) == op::define ? g.arg(g.arg(tensor, 1 + d), 0) : integer(g, 0);
-    subscripts.push_back(make(g, op::sub, e, low));
+    subscripts.push_back(make(g, op::sub, e, plan::low_of(g, tensor, d)));
   }
-  const node_id inside = not_assumed(inside_of(n));
+  const node_id inside = not_assumed(plan::inside_condition(g, n));
   const ir::value mask = is_true(g, inside) ? ir::none : emit(inside, at);
   std::vector<ir::value> list;
   if (const auto found = deinterleaving_of(id, subscripts, at)) {

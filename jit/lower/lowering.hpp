@@ -69,7 +69,8 @@ struct folded;
 struct list_to_sort;
 class sliding_fold;
 
-// Costly expressions of a kernel's vector loops, by their form under the first index of the loop's range.
+// Costly expressions of a kernel's vector loops, by their form under the first index of the loop's range, whatever was
+// proven of their loads.
 struct scratch_row_table {
   struct place {
     scope *loop, *outside;
@@ -98,6 +99,7 @@ struct scratch_row_table {
   node_id under(graph& g, node_id n, node_id lane, node_id first);
 
   std::vector<node_id> lanes_;
+  plan::without_proofs bare_;
   std::unordered_map<node_id, plan::replacement> renamed_;  // by lane
 };
 
@@ -239,7 +241,6 @@ class kernel_lowering {
   void find_stencilled(std::span<const stage* const> list, const scope& inner);
   ir::lane_pattern whole_groups(node_id load, ir::lane_pattern apart);
   node_id not_assumed(node_id condition);
-  node_id inside_of(node_id load);  // what has to hold for its subscripts to be inside; true where that was checked
   void row_of_stencil(std::span<const stage* const> list, scope& at, const range* chunk);
   void lanes_of_stencil(std::span<const stage* const> list, scope& at, const range& part, bool most);
   void prefetch_rows(std::span<const stage* const> list, scope& inner);

@@ -16,14 +16,12 @@ using namespace tuning::scratch_rows;
 }  // namespace
 
 node_id scratch_row_table::alike(graph& g, node_id n, node_id lane) {
-  if (std::find(of_slice.begin(), of_slice.end(), lane) != of_slice.end()) return under(g, n, lane, of_slice.front());
+  if (std::find(of_slice.begin(), of_slice.end(), lane) != of_slice.end())
+    return bare_(g, under(g, n, lane, of_slice.front()));
   const auto found =
       std::find_if(lanes_.begin(), lanes_.end(), [&](node_id l) { return plan::same_range(g, l, lane); });
-  if (found == lanes_.end()) {
-    lanes_.push_back(lane);
-    return n;
-  }
-  return under(g, n, lane, *found);
+  const node_id first = found == lanes_.end() ? lanes_.emplace_back(lane) : *found;
+  return bare_(g, under(g, n, lane, first));
 }
 
 node_id scratch_row_table::under(graph& g, node_id n, node_id lane, node_id first) {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/jit/lower/lowering.hpp>
+#include <sheaf/jit/plan/bounds.hpp>
 #include <sheaf/jit/plan/kernels.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
@@ -140,7 +140,7 @@ void kernel_lowering::row_of_stencil(std::span<const stage* const> list, scope& 
     std::vector<node_id> conditions;
     plan::for_each_node(g, s->body, [&](node_id n) {
       if (g.kind(n) == op::select) conditions.push_back(g.arg(n, 0));
-      if (g.kind(n) == op::load) conditions.push_back(inside_of(n));
+      if (g.kind(n) == op::load) conditions.push_back(plan::inside_condition(g, n));
     });
     for (const node_id c : conditions) consider(c);
   }
@@ -183,7 +183,7 @@ void kernel_lowering::find_stencilled(std::span<const stage* const> list, const 
   for (const stage* s : list)
     plan::for_each_node(g, s->body, [&](node_id n) {
       if (g.kind(n) != op::load || g[n].count < 2 || !g.free[n].has(g.ordinal(inner.lane)) ||
-          !is_true(g, not_assumed(inside_of(n))))
+          !is_true(g, not_assumed(plan::inside_condition(g, n))))
         return;
       auto [row, at] = row_of(n);
       stencilled[std::move(row)].insert(at);

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include <sheaf/dsl/graph/affine.hpp>
+#include <sheaf/jit/plan/bounds.hpp>
 #include <sheaf/jit/plan/roots.hpp>
 #include <sheaf/jit/plan/violations.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
@@ -284,10 +284,14 @@ void add_demands(graph& g, const facts& known, program_plan& plan, std::vector<s
   }
 }
 
-// The program with loads that checks vouch for as proven ones, in the definitions that it may read too.
+// The program with loads that checks vouch for as proven ones, in the definitions that it may read too. What is inside
+// by ranges alone needs no proof.
 class proving {
  public:
-  proving(graph& g, const std::vector<node_id>& loads) : g_(g), proven_(loads.begin(), loads.end()) {}
+  proving(graph& g, const std::vector<node_id>& loads) : g_(g) {
+    for (const node_id n : loads)
+      if (!is_inside(g, n)) proven_.insert(n);
+  }
 
   node_id operator()(node_id n) {
     if (const auto found = done_.find(n); found != done_.end()) return found->second;
@@ -304,7 +308,7 @@ class proving {
 
  private:
   graph& g_;
-  const std::unordered_set<node_id> proven_;
+  std::unordered_set<node_id> proven_;
   std::unordered_map<node_id, node_id> done_;
 };
 

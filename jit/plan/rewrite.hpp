@@ -225,7 +225,7 @@ class replacement {
     if (kind == op::reduce && simplifies_ && is_plain(list))
       return cast_to(g_, old.type,
                      reduce(g_, static_cast<monoid>(old.attribute), list[0], list[1], list.data() + 2, old.count - 2));
-    const std::int64_t attribute = rebuilt_attribute(g_, old, list.data(), proofs_ == proofs::kept);
+    const std::int64_t attribute = is_proven(g_, n) && !keeps_proofs() ? old.attribute & ~proven_inside : old.attribute;
     return g_.intern(old.kind, old.type, attribute, list.data(), old.count);
   }
 
@@ -258,14 +258,44 @@ class replacement {
     return plain;
   }
 
+  // A node of any other kind stands for one of the same value.
+  bool keeps_proofs() {
+    return proofs_ == proofs::kept || std::all_of(added_.begin(), added_.end(), [&](const auto& pair) {
+             return g_.kind(pair.first) != op::index || lies_in_range(g_, pair.first, pair.second);
+           });
+  }
+
   graph& g_;
   index_set at_;
   index_set hidden_;  // indices among them, but for those renamed
   bool simplifies_;
-  proofs proofs_ = proofs::dropped;
+  proofs proofs_ = proofs::known;
   std::vector<std::pair<node_id, node_id>> added_;
   std::unordered_map<node_id, node_id> to_;
 };
+
+// Expressions without the proofs of their loads, to be compared and not evaluated.
+class without_proofs {
+ public:
+  node_id operator()(graph& g, node_id e) {
+    const node n = g[e];
+    if (n.kind != op::load && n.kind != op::reduce && n.kind != op::tuple && !is_elementwise(n.kind)) return e;
+    if (const auto found = done_.find(e); found != done_.end()) return found->second;
+    std::vector<node_id> list;
+    for (int k = 0; k < n.count; ++k) list.push_back((*this)(g, g.arg(e, k)));
+    const std::int64_t attribute = n.kind == op::load ? n.attribute & ~proven_inside : n.attribute;
+    return done_[e] = g.intern(n.kind, n.type, attribute, list.data(), n.count);
+  }
+
+ private:
+  std::unordered_map<node_id, node_id> done_;
+};
+
+// Are they worth the same, whatever was proven of their loads?
+inline bool is_same(graph& g, node_id a, node_id b) {
+  without_proofs bare;
+  return a == b || bare(g, a) == bare(g, b);
+}
 
 // An index under a name that nothing in an expression has: none of its reductions captures it. Programs hold few
 // indices, and those that an earlier rewrite made for other expressions will do.

@@ -4,7 +4,7 @@
 #include <set>
 #include <tuple>
 
-#include <sheaf/dsl/graph/affine.hpp>
+#include <sheaf/jit/plan/bounds.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 
 namespace sheaf::inline v0_1::plan {
@@ -13,13 +13,6 @@ bool is_empty(const facts& known, node_id idx) {
   const graph& g = known.g();
   const auto low = known.value(g.arg(idx, 0)), high = known.value(g.arg(idx, 1));
   return low && high && *high <= *low;
-}
-
-node_id low_of(graph& g, node_id tensor, int d) {
-  return g.kind(tensor) == op::define ? g.arg(g.arg(tensor, 1 + d), 0) : integer(g, 0);
-}
-node_id high_of(graph& g, node_id tensor, int d) {
-  return g.kind(tensor) == op::define ? g.arg(g.arg(tensor, 1 + d), 1) : extent(g, tensor, d);
 }
 
 outside_loads loads_outside(graph& g, const facts& known) {

@@ -14,10 +14,6 @@ namespace sheaf::inline v0_1::plan {
 // Has the index no value for this call's extents? Then nothing within its loop is evaluated.
 bool is_empty(const facts& known, node_id idx);
 
-// The range that a subscript of the tensor must be in: [low_of, high_of).
-node_id low_of(graph& g, node_id tensor, int dimension);
-node_id high_of(graph& g, node_id tensor, int dimension);
-
 // The dimension of a load of the graph whose subscript is outside whatever the data, by load.
 using outside_loads = std::unordered_map<node_id, int>;
 outside_loads loads_outside(graph& g, const facts& known);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include <sheaf/dsl/graph/affine.hpp>
+#include <sheaf/jit/plan/bounds.hpp>
 #include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/plan/algorithms/range_scatter/ragged.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
@@ -29,7 +29,7 @@ node_id rows_walked(graph& g, node_id e, node_id t) {
   for_each_node(g, e, [&](node_id n) {
     if (g.kind(n) == op::reduce) fine = false;
     if (g.kind(n) != op::load || !g.free[n].has(g.ordinal(t))) return;
-    fine = fine && is_proven(g, n) && g.kind(g.arg(n, 0)) == op::input;
+    fine = fine && is_inside(g, n) && g.kind(g.arg(n, 0)) == op::input;
     for (int d = 0; d + 1 < g[n].count; ++d)
       if (g.arg(n, 1 + d) == t) {
         const node_id own = extent(g, g.arg(n, 0), d);

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include <sheaf/dsl/graph/affine.hpp>
+#include <sheaf/jit/plan/bounds.hpp>
 #include <sheaf/jit/plan/exponentials.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/algorithms/sort/sort.hpp>
@@ -26,17 +26,9 @@ bool is_safe(graph& g, node_id e) {
   bool plain = true;
   for_each_node(g, e, [&](node_id n) {
     if (g.kind(n) == op::reduce) plain = false;
-    if (g.kind(n) == op::load && !is_proven(g, n)) loads.push_back(n);
+    if (g.kind(n) == op::load) loads.push_back(n);
   });
-  for (const node_id n : loads)
-    for (int d = 0; d + 1 < g[n].count && plain; ++d) {
-      const node_id tensor = g.arg(n, 0);
-      const bool made = g.kind(tensor) == op::define;
-      const node_id low = made ? g.arg(g.arg(tensor, 1 + d), 0) : integer(g, 0);
-      const node_id high = made ? g.arg(g.arg(tensor, 1 + d), 1) : extent(g, tensor, d);
-      plain = is_true(g, range_condition(g, g.arg(n, 1 + d), low, high));
-    }
-  return plain;
+  return plain && std::all_of(loads.begin(), loads.end(), [&](node_id n) { return is_inside(g, n); });
 }
 
 struct bound_by_data {
@@ -181,10 +173,7 @@ void clip(graph& g, node_id n, node_id idx, node_id& low, node_id& high) {
     if (g.kind(q) != op::load || is_proven(g, q)) return;
     for (int d = 0; d + 1 < g[q].count; ++d) {
       if (g.arg(q, 1 + d) != idx) continue;
-      const node_id tensor = g.arg(q, 0);
-      const bool made = g.kind(tensor) == op::define;
-      const node_id first = made ? g.arg(g.arg(tensor, 1 + d), 0) : integer(g, 0);
-      const node_id end = made ? g.arg(g.arg(tensor, 1 + d), 1) : extent(g, tensor, d);
+      const node_id first = low_of(g, g.arg(q, 0), d), end = high_of(g, g.arg(q, 0), d);
       if (!known_less_equal(g, first, low)) low = make(g, op::maximum, low, first);
       if (!known_less_equal(g, high, end)) high = make(g, op::minimum, high, end);
     }

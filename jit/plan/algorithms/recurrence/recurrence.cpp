@@ -373,7 +373,7 @@ node_id take_moved(graph& g, const facts& known, node_id n, const stage& s, std:
   });
   const moved_range m = meets ? moved_of(g, n) : moved_range{};
   if (m.p == no_node) return no_node;
-  replacement put(g, m.vouched ? proofs::kept : proofs::dropped), back(g);
+  replacement put(g, m.vouched ? proofs::kept : proofs::known), back(g);
   put.add(m.t, make(g, op::add, m.p, integer(g, -m.by)));
   const node_id same = put(n);
   const node_id found = recurrence(g, known, same, s, before)();
