@@ -249,6 +249,7 @@ struct SHEAF_HIDDEN call_frame {
 template <int Inputs, class Place, class... Returned, std::size_t... K>
 SHEAF_HIDDEN auto finish(jit::program* p, sheaf_tensor* tensors, const Place& place, returned_list<Returned...>,
             std::index_sequence<K...>) {
+  const jit::calling here(p);
   const jit::kernel* k = jit::prepare(p, tensors, place.indices);
   std::tuple<typename Returned::array...> results{
       place.template make<typename Returned::array>(jit::output_extents(k, Returned::slot - Inputs))...};

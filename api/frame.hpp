@@ -94,6 +94,7 @@ struct SHEAF_HIDDEN asking {
   jit::promise* indices = nullptr;
   template <int Inputs, class Frame, class Slots, class List>
   SHEAF_INLINE Answer run(jit::program* p, const Frame& call, Slots, List) const {
+    const jit::calling here(p);
     return question(jit::prepare(p, call.tensors, indices));
   }
 };

@@ -65,6 +65,7 @@ struct SHEAF_HIDDEN reserved {
   SHEAF_INLINE void run(jit::program* p, Frame& call, Slots slots, List) const {
     jit::expect_device(p, -1, place.where->device());
     expect_devices(p, call, slots);
+    const jit::calling here(p);
     jit::reserve_on(jit::prepare(p, call.tensors, indices), {place.where->handle(), nullptr, 0}, indices);
   }
 };

@@ -135,6 +135,7 @@ std::vector<any_array> text_program::operator()(std::initializer_list<named_argu
 std::vector<any_array> text_program::operator()(const arguments_list& arguments) const {
   const typed_program& p = implementation_->of(arguments);
   std::vector<sheaf_tensor> tensors = p.tensors_of(arguments);
+  const jit::calling here(p.program());
   const jit::kernel* kernel = jit::prepare(p.program(), tensors.data());
   std::vector<any_array> results;
   std::vector<std::vector<std::int64_t>> strides(p.slots().size());
@@ -158,6 +159,7 @@ std::string text_program::text(const arguments_list& arguments) const {
 std::string text_program::explain(const arguments_list& arguments) const {
   const typed_program& p = implementation_->of(arguments);
   const std::vector<sheaf_tensor> tensors = p.tensors_of(arguments);
+  const jit::calling here(p.program());
   return jit::plan_text(jit::prepare(p.program(), tensors.data()));
 }
 

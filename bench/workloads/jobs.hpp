@@ -122,7 +122,7 @@ inline std::vector<job> all_jobs() {
 
 inline std::vector<std::int64_t> closed(const plan::facts& known, const std::vector<node_id>& sizes) {
   std::vector<std::int64_t> list;
-  for (const node_id e : sizes) list.push_back(std::max<std::int64_t>(0, known.value(e).value_or(0)));
+  for (const node_id e : sizes) list.push_back(std::max<std::int64_t>(0, known.exact(e).value_or(0)));
   return list;
 }
 
@@ -134,7 +134,7 @@ inline jit::call_class arguments_of(const job& one, graph g) {
     const text_range name = g.names[g.inputs[k].name];
     const auto found = one.inputs.find(std::string(g.text.data() + name.first, static_cast<std::size_t>(name.size)));
     made.input_extents.push_back(found == one.inputs.end() ? std::vector<std::int64_t>() : found->second);
-    call.inputs.push_back({made.input_extents.back(), true});
+    call.inputs.push_back({plan::amounts(made.input_extents.back()), true});
   }
   const plan::facts known(g, call);
   for (int k = 0; k < g.outputs.size(); ++k) {

@@ -62,12 +62,14 @@ class gpu_runner final : public runner, public device::failure_source {
   gpu_runner(const graph& g, const call_class& arguments, const options& overrides, int ordinal)
       : context_(device_context::of(ordinal)),
         arguments_(arguments),
-        call_(g, arguments, plan::call_facts{.inputs = {}, .unit_outputs = {}, .gpu = true, .overrides = overrides},
-              alignment),
+        call_(std::make_shared<const arranged_program>(
+                  g, arguments, plan::call_facts{.inputs = {}, .unit_outputs = {}, .gpu = true, .overrides = overrides},
+                  amounts_of(arguments)),
+              arguments, alignment),
         text_(ir::print(call_.program.code)) {
     const planned& p = call_.program;
     if (runtime::current_settings().verify) ir::verify(p.code);
-    runtime::debug_line(3, "plan\n" + p.text);
+    runtime::debug_line(3, "plan\n" + call_.text());
     runtime::debug_line(3, "kernel IR\n" + text_);
     const auto& about = context_.about();
     extents_ = call_.slot_extents(arguments_);
@@ -195,7 +197,7 @@ class gpu_runner final : public runner, public device::failure_source {
 
   void make_kernels() {
     const device_context::current here(context_);
-    plan_ = call_.program.text + "on " + context_.about().name + ", " + context_.about().architecture() + "\n";
+    plan_ = call_.text() + "on " + context_.about().name + ", " + context_.about().architecture() + "\n";
     std::size_t scratch = 0;
     for (const cuda::launch& l : source_.launches) {
       const device::function f = code_of(l).find(l.name);

@@ -26,29 +26,26 @@ bool is_whole(const graph& g, node_id e, node_id tensor, int dimension) {
 }
 
 // By input: its columns, where it is to be joined; else 0.
-std::vector<std::int64_t> narrow_inputs(const graph& g, const call_class& a) {
-  std::vector<std::int64_t> columns;
-  for (int i = 0; i < g.inputs.size(); ++i) {
-    const auto& extents = a.input_extents[static_cast<std::size_t>(i)];
-    const bool fits = is_floating(g.inputs[i].type) && a.dense_inputs[static_cast<std::size_t>(i)] &&
-                      extents.back() >= 2 && extents.back() <= most_columns &&
-                      extents[extents.size() - 2] >= least_rows;
-    columns.push_back(fits ? extents.back() : 0);
-  }
+std::vector<std::int64_t> narrow_inputs(const graph& g, const call_class& a, const extent_amounts& given) {
+  std::vector<bool> whole(given.size(), true), summed(given.size(), false);
   index_set bound;
   for (node_id n = 0; n < g.size(); ++n)
     for (int k = 2; g.kind(n) == op::reduce && k < g[n].count; ++k) bound.insert(g.ordinal(g.arg(n, k)));
-  std::vector<bool> summed(columns.size(), false);
   for (node_id n = 0; n < g.size(); ++n) {
     const int i = input_of(g, n), last = i < 0 ? 0 : g.inputs[i].rank - 1;
-    if (i < 0 || g.kind(n) != op::load || columns[static_cast<std::size_t>(i)] == 0) continue;
+    if (i < 0 || g.kind(n) != op::load || last < 1) continue;
     const node_id tensor = g.arg(n, 0), row = g.arg(n, last), column = g.arg(n, last + 1);
-    const bool whole = is_whole(g, column, tensor, last) && is_whole(g, row, tensor, last - 1);
-    if (!whole) columns[static_cast<std::size_t>(i)] = 0;
-    if (whole && bound.has(g.ordinal(column))) summed[static_cast<std::size_t>(i)] = true;
+    const auto at = static_cast<std::size_t>(i);
+    whole[at] = whole[at] && is_whole(g, column, tensor, last) && is_whole(g, row, tensor, last - 1);
+    summed[at] = summed[at] || bound.has(g.ordinal(column));
   }
-  for (std::size_t i = 0; i < columns.size(); ++i)
-    if (!summed[i]) columns[i] = 0;
+  std::vector<std::int64_t> columns(given.size(), 0);
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    if (!whole[i] || !summed[i] || !a.dense_inputs[i] || !is_floating(g.inputs[static_cast<int>(i)].type)) continue;
+    const auto& extents = given[i];
+    if (extents.back() >= 2 && extents.back() <= most_columns && extents[extents.size() - 2] >= least_rows)
+      columns[i] = extents.back().whole();
+  }
   return columns;
 }
 
@@ -91,8 +88,8 @@ int closest_dimension(const sheaf_tensor& t, int rank) {
   return closest;
 }
 
-arrangement::arrangement(const graph& g, const call_class& a) {
-  const std::vector<std::int64_t> columns = narrow_inputs(g, a);
+arrangement::arrangement(const graph& g, const call_class& a, const extent_amounts& extents) {
+  const std::vector<std::int64_t> columns = narrow_inputs(g, a, extents);
   for (std::size_t i = 0; i < columns.size(); ++i) {
     form f;
     const int rank = g.inputs[static_cast<int>(i)].rank;
@@ -177,11 +174,11 @@ graph arrangement::joined(const graph& g) const {
   return made;
 }
 
-plan::call_facts arrangement::facts(const call_class& a) const {
+plan::call_facts arrangement::facts(const call_class& a, const extent_amounts& given) const {
   plan::call_facts seen;
   for (std::size_t i = 0; i < forms_.size(); ++i) {
-    std::vector<std::int64_t> extents;
-    for (const int d : forms_[i].order) extents.push_back(a.input_extents[i][static_cast<std::size_t>(d)]);
+    std::vector<shapes::amount> extents;
+    for (const int d : forms_[i].order) extents.push_back(given[i][static_cast<std::size_t>(d)]);
     if (forms_[i].columns > 0) {
       extents.pop_back();
       extents.back() *= forms_[i].columns;

@@ -22,12 +22,15 @@ namespace sheaf::inline v0_1::jit {
 // is none.
 int closest_dimension(const sheaf_tensor& t, int rank);
 
+using extent_amounts = std::vector<std::vector<shapes::amount>>;  // by input
+
 class arrangement {
  public:
-  arrangement(const graph& g, const call_class& a);
+  // extents: of the inputs as they are given. A form follows from them.
+  arrangement(const graph& g, const call_class& a, const extent_amounts& extents);
 
   graph of(const graph& g) const;
-  plan::call_facts facts(const call_class& a) const;
+  plan::call_facts facts(const call_class& a, const extent_amounts& extents) const;
   // Inputs that are not as given, a line each.
   std::string note(const graph& g) const;
   // Points arranged inputs to extents and strides in `numbers`.

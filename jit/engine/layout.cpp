@@ -12,7 +12,7 @@ namespace {
 constexpr std::int64_t most_bytes = std::int64_t{1} << 62;
 
 std::int64_t closed_value(const plan::facts& known, node_id e) {
-  const auto value = known.value(e);
+  const auto value = known.exact(e);
   if (!value)
     runtime::fail(code::broken_invariant, "workspace of a call", "extents that do not depend on data", "one that does");
   return *value;
@@ -27,19 +27,38 @@ plan::call_facts with_arguments(plan::call_facts device, plan::call_facts argume
 
 }  // namespace
 
-arranged_call::arranged_call(const graph& g, const call_class& arguments, const plan::call_facts& device,
-                             std::size_t alignment)
-    : form(g, arguments),
-      facts(with_arguments(device, form.facts(arguments))),
-      program(plan_program(form.of(g), facts, "sheaf_program")) {
+extent_amounts amounts_of(const call_class& a) {
+  extent_amounts list;
+  for (const auto& extents : a.input_extents) list.push_back(plan::amounts(extents));
+  return list;
+}
+extent_amounts amounts_of(const call_class& a, shapes::decisions& record) {
+  extent_amounts list;
+  int place = 0;
+  for (const auto& extents : a.input_extents) {
+    list.emplace_back();
+    for (const std::int64_t n : extents) list.back().push_back(record.extent(place++, n));
+  }
+  return list;
+}
+
+arranged_program::arranged_program(const graph& g, const call_class& a, plan::call_facts device,
+                                   const extent_amounts& extents)
+    : form(g, a, extents),
+      program(plan_program(form.of(g), with_arguments(std::move(device), form.facts(a, extents)), "sheaf_program")) {
   program.text = form.note(g) + program.text;
-  const plan::facts known(program.g, facts);
+}
+
+arranged_call::arranged_call(std::shared_ptr<const arranged_program> of, const call_class& arguments,
+                             std::size_t alignment)
+    : of_(std::move(of)), form(of_->form), program(of_->program) {
+  const plan::facts known(program.g, form.facts(arguments, amounts_of(arguments)));
   std::vector<sheaf_tensor> shapes;
   for (const auto& extents : arguments.input_extents) shapes.push_back({nullptr, extents.data(), extents.data()});
   std::vector<std::int64_t> numbers;
   form.named_views(shapes.data(), numbers);
   for (const plan::check& c : program.checks)
-    if (c.uniform && known.value(c.outside).value_or(0) != 0) fail(c, 0, shapes.data(), read_host);
+    if (c.uniform && known.exact(c.outside).value_or(0) != 0) fail(c, 0, shapes.data(), read_host);
   for (const workspace& w : program.workspaces) {
     std::vector<std::int64_t> extents;
     for (const node_id e : w.extents) extents.push_back(std::max<std::int64_t>(closed_value(known, e), 0));
@@ -47,14 +66,20 @@ arranged_call::arranged_call(const graph& g, const call_class& arguments, const 
   }
   for (const plan::check& c : program.checks)
     if (!c.uniform) place(element::i64, {}, {}, alignment, false);
-  program.text += "workspace: " + std::to_string(bytes) + " bytes";
-  if (promised_bytes > 0) program.text += ", and " + std::to_string(promised_bytes) + " promised from call to call";
-  program.text += "\n";
+}
+
+std::string arranged_call::text() const {
+  std::string text = program.text + "workspace: " + std::to_string(bytes) + " bytes";
+  if (promised_bytes > 0) text += ", and " + std::to_string(promised_bytes) + " promised from call to call";
+  return text + "\n";
 }
 
 std::vector<std::vector<std::int64_t>> arranged_call::slot_extents(const call_class& a) const {
   std::vector<std::vector<std::int64_t>> extents;
-  for (const plan::tensor_facts& t : facts.inputs) extents.push_back(t.extents);
+  for (const plan::tensor_facts& t : form.facts(a, amounts_of(a)).inputs) {
+    extents.emplace_back();
+    for (const shapes::amount& n : t.extents) extents.back().push_back(static_cast<std::int64_t>(n.estimate()));
+  }
   extents.insert(extents.end(), a.output_extents.begin(), a.output_extents.end());
   for (const own_array& own : arrays) extents.push_back(own.extents);
   return extents;

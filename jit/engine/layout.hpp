@@ -1,6 +1,7 @@
-// A program planned for one class of arguments on the device that facts speak of, its inputs as they are arranged, and
-// the workspace arrays and check results that it needs beside its arguments in one block of memory. Private header.
+// A program planned for a class of arguments, and a call of it: its inputs as they are arranged, and the workspace
+// arrays and check results that it needs beside its arguments in one block of memory. Private header.
 #pragma once
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -20,18 +21,35 @@ struct own_array {
   std::vector<std::int64_t> extents, strides;
 };
 
-class arranged_call {
- public:
-  // device: what is known beside the arguments. Throws what fail_check throws for checks that need no data, and
-  // code::out_of_memory where the workspace can't be addressed.
-  arranged_call(const graph& g, const call_class& arguments, const plan::call_facts& device, std::size_t alignment);
+// Extents as numbers of one call, or with what is decided by them recorded.
+extent_amounts amounts_of(const call_class& a);
+extent_amounts amounts_of(const call_class& a, shapes::decisions& record);
+
+// A program planned for a layout of arguments and the extents of a call, on the device that facts speak of.
+struct arranged_program {
+  arranged_program(const graph& g, const call_class& a, plan::call_facts device, const extent_amounts& extents);
 
   const arrangement form;
-  const plan::call_facts facts;
   planned program;
+};
+
+class arranged_call {
+ public:
+  // Throws what fail_check throws for checks that need no data, and code::out_of_memory where the workspace can't be
+  // addressed.
+  arranged_call(std::shared_ptr<const arranged_program> of, const call_class& arguments, std::size_t alignment);
+
+ private:
+  const std::shared_ptr<const arranged_program> of_;
+
+ public:
+  const arrangement& form;
+  const planned& program;
   std::vector<own_array> arrays;  // by slot after the arguments: the workspaces, then the checks that are not uniform
   std::size_t bytes = 0, promised_bytes = 0;
 
+  // The plan, with the memory that this call takes.
+  std::string text() const;
   // By slot: inputs as they are arranged, outputs, workspaces, checks.
   std::vector<std::vector<std::int64_t>> slot_extents(const call_class& a) const;
   // Throws for the check of that ordinal, in the words of the program as it was written; tensors as named_views makes

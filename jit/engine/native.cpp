@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 
 #include <sheaf/jit/engine/codegen.hpp>
 #include <sheaf/jit/engine/failure.hpp>
@@ -49,33 +50,74 @@ plan::call_facts this_device(const options& overrides) {
   return seen;
 }
 
-class native_runner final : public runner {
+// What LLVM made of a program, for calls that are planned alike.
+class native_class final : public shape_class, public std::enable_shared_from_this<native_class> {
  public:
-  native_runner(const graph& g, const call_class& arguments, const options& overrides)
-      : call_(g, arguments, this_device(overrides), alignment), text_(ir::print(call_.program.code)) {
-    if (runtime::current_settings().verify) ir::verify(call_.program.code);
-    runtime::debug_line(3, "plan\n" + call_.program.text);
-    runtime::debug_line(3, "kernel IR\n" + text_);
-    code_ = code_for(call_.program.code, text_, overrides);
-    costs_ = ir::costs_of(call_.program.code);
-    if (call_.promised_bytes > 0) {
-      const ir::module again = call_.program.code_again();
-      if (runtime::current_settings().verify) ir::verify(again);
-      again_ = code_for(again, ir::print(again), overrides);
-      costs_again_ = ir::costs_of(again);
-    }
-    given_ = static_cast<std::size_t>(g.inputs.size() + g.outputs.size());
+  native_class(const graph& g, const call_class& arguments, const options& overrides)
+      : made(std::make_shared<const arranged_program>(g, arguments, this_device(overrides),
+                                                      amounts_of(arguments, decided_))),
+        ir(ir::print(made->program.code)) {
+    const planned& p = made->program;
+    if (runtime::current_settings().verify) ir::verify(p.code);
+    runtime::debug_line(3, "plan\n" + p.text);
+    runtime::debug_line(3, "kernel IR\n" + ir);
+    code = code_for(p.code, ir, overrides);
+    costs_ = ir::costs_of(p.code);
+    if (std::none_of(p.workspaces.begin(), p.workspaces.end(), [](const workspace& w) { return w.promised; })) return;
+    const ir::module rest = p.code_again();
+    if (runtime::current_settings().verify) ir::verify(rest);
+    again = code_for(rest, ir::print(rest), overrides);
+    costs_again_ = ir::costs_of(rest);
   }
 
-  void run(const sheaf_tensor* tensors) const override { enter(*code_, costs_, tensors, nullptr); }
+  bool serves(std::span<const std::int64_t> extents) const override { return decided_.hold(extents); }
+  std::string difference(std::span<const std::int64_t> extents, std::span<const std::string> names) const override {
+    return decided_.difference(extents, names);
+  }
+  std::unique_ptr<runner> runner_for(const call_class& arguments) const override;
+
+  // Of the parallel loops, in calls of these extents.
+  std::vector<double> costs(std::span<const std::int64_t> extents, bool of_later_calls) const {
+    std::vector<double> list;
+    for (const shapes::amount& a : of_later_calls ? costs_again_ : costs_) list.push_back(decided_.value(a, extents));
+    return list;
+  }
+
+ private:
+  shapes::decisions decided_;
+
+ public:
+  const std::shared_ptr<const arranged_program> made;
+  const std::string ir;
+  std::shared_ptr<const loaded_code> code, again;  // again: after the first call with what is promised; null: nothing is
+
+ private:
+  std::vector<shapes::amount> costs_, costs_again_;
+};
+
+class native_runner final : public runner {
+ public:
+  native_runner(std::shared_ptr<const native_class> of, const call_class& arguments)
+      : of_(std::move(of)), call_(of_->made, arguments, alignment), code_(*of_->code), again_(of_->again.get()) {
+    std::vector<std::int64_t> extents;
+    for (const auto& list : arguments.input_extents) extents.insert(extents.end(), list.begin(), list.end());
+    costs_ = of_->costs(extents, false);
+    costs_again_ = of_->costs(extents, true);
+    given_ = arguments.input_extents.size() + arguments.output_extents.size();
+  }
+
+  void run(const sheaf_tensor* tensors) const override { enter(code_, costs_, tensors, nullptr); }
   void run_promised(const sheaf_tensor* tensors, char* memory, bool first) const override {
     const bool again = !first && again_ != nullptr;
-    enter(again ? *again_ : *code_, again ? costs_again_ : costs_, tensors, memory);
+    enter(again ? *again_ : code_, again ? costs_again_ : costs_, tensors, memory);
   }
   std::size_t workspace_bytes() const override { return call_.bytes; }
   std::size_t promised_bytes() const override { return call_.promised_bytes; }
-  const std::string& plan() const override { return call_.program.text; }
-  const std::string& ir() const override { return text_; }
+  const std::string& plan() const override {
+    std::call_once(told_, [&] { text_ = call_.text(); });
+    return text_;
+  }
+  const std::string& ir() const override { return of_->ir; }
 
  private:
   void enter(const loaded_code& code, const std::vector<double>& costs, const sheaf_tensor* tensors,
@@ -109,18 +151,25 @@ class native_runner final : public runner {
     call_.fail(failure.check, failure.position, inputs.data(), read_host);
   }
 
-  arranged_call call_;
-  std::string text_;
-  std::shared_ptr<const loaded_code> code_,
-      again_;                                // again_: after the first call with what is promised; null: nothing is
+  const std::shared_ptr<const native_class> of_;
+  const arranged_call call_;
+  const loaded_code& code_;
+  const loaded_code* const again_;
   std::vector<double> costs_, costs_again_;  // of their parallel loops
   std::size_t given_ = 0;
+  mutable std::once_flag told_;
+  mutable std::string text_;
 };
+
+std::unique_ptr<runner> native_class::runner_for(const call_class& arguments) const {
+  return std::make_unique<native_runner>(shared_from_this(), arguments);
+}
 
 }  // namespace
 
-std::unique_ptr<runner> make_native_runner(const graph& g, const call_class& arguments, const options& overrides) {
-  return planned_or_error([&] { return std::make_unique<native_runner>(g, arguments, overrides); });
+std::shared_ptr<const shape_class> make_native_class(const graph& g, const call_class& arguments,
+                                                     const options& overrides) {
+  return planned_or_error([&] { return std::make_shared<const native_class>(g, arguments, overrides); });
 }
 
 }  // namespace sheaf::inline v0_1::jit

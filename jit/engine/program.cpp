@@ -1,5 +1,5 @@
 // Pass `prepare`: finds or makes the runner for a call's arguments.
-// A program keeps the kernels it made in a list that readers walk without a lock; the newest stands first.
+// A program keeps the code of each class of calls, and in a table the calls that came last.
 #include <sheaf/jit/engine/program.hpp>
 
 #include <atomic>
@@ -10,6 +10,7 @@
 #include <sheaf/jit/engine/arrange.hpp>
 #include <sheaf/jit/engine/codegen.hpp>
 #include <sheaf/jit/engine/failure.hpp>
+#include <sheaf/jit/engine/kernel_table.hpp>
 #include <sheaf/jit/engine/memory.hpp>
 #include <sheaf/jit/engine/own_places.hpp>
 #include <sheaf/jit/engine/plugin.hpp>
@@ -23,13 +24,13 @@
 
 namespace sheaf::inline v0_1::jit {
 
-class kernel {
- public:
-  std::vector<std::int64_t> key;
-  call_class arguments;
-  std::unique_ptr<runner> code;
-  code_counts counts;
-  const kernel* next = nullptr;
+// Calls of other extents take one or two kilobytes each, and as many microseconds to be prepared again.
+constexpr std::size_t most_kernels = 256;
+
+// Code of a program for arguments of one layout.
+struct layout_code {
+  std::vector<std::int64_t> layout;
+  std::shared_ptr<const shape_class> code;
 };
 
 class program {
@@ -44,22 +45,17 @@ class program {
     overrides.target = target.empty() ? nullptr : target.c_str();
   }
   program(const program&) = delete;
-  ~program() {
-    for (const kernel* k = newest.load(); k != nullptr;) {
-      const kernel* next = k->next;
-      delete k;
-      k = next;
-    }
-  }
-
   const graph g;
   const std::string text;
   const backend runs_on;
   const int device;
   options overrides;
   const std::string target;  // what `overrides.target` points to
-  std::atomic<const kernel*> newest = nullptr;
-  std::mutex making;
+  kernel_table kernels{most_kernels};
+  std::mutex making;   // code
+  std::mutex noting;   // what follows, and new entries of `kernels`
+  std::vector<layout_code> classes;
+  statistics counts;
 };
 
 // What is kept for one kernel: two calls may differ in how their outputs lie.
@@ -186,7 +182,7 @@ void check_static_extents(const graph& g, const call_class& a) {
 
 void check_constraints(const graph& g, const plan::facts& known) {
   for (const constraint& c : g.constraints) {
-    const auto left = known.value(c.left), right = known.value(c.right);
+    const auto left = known.exact(c.left), right = known.exact(c.right);
     if (left && right && *left != *right)
       runtime::fail(code::extent_mismatch, "index " + name_text(g, c.axis),
                     "one extent: " + extent_text(g, c.left, *left), extent_text(g, c.right, *right));
@@ -197,7 +193,7 @@ void check_constraints(const graph& g, const plan::facts& known) {
 void check_demands(const graph& g, const plan::facts& known) {
   for (int k = 0; k < g.demands.size(); ++k) {
     const demand& d = g.demands[k];
-    const auto number = [&](node_id n) { return n == no_node ? std::nullopt : known.value(n); };
+    const auto number = [&](node_id n) { return n == no_node ? std::nullopt : known.exact(n); };
     if (number(d.wrong).value_or(0) != 0) fail_demand(g, k, {}, number(d.found), number(d.limit));
   }
 }
@@ -209,7 +205,7 @@ void resolve_outputs(const graph& g, const plan::facts& known, const sheaf_tenso
     std::vector<std::int64_t> extents;
     for (int d = 0; d < rank; ++d) {
       const node_id idx = g.arg(define, 1 + d);
-      const auto low = known.value(g.arg(idx, 0)), high = known.value(g.arg(idx, 1));
+      const auto low = known.exact(g.arg(idx, 0)), high = known.exact(g.arg(idx, 1));
       if (!low || !high)
         runtime::fail(code::unsupported, "output " + tensor_text(g, define), "extents that do not depend on data",
                       "index " + name_text(g, index_name(g, idx)));
@@ -223,12 +219,18 @@ void resolve_outputs(const graph& g, const plan::facts& known, const sheaf_tenso
   }
 }
 
-const kernel* make_kernel(program& p, const sheaf_tensor* tensors, const std::int64_t* key, int key_size,
-                          const promise* indices) {
-  const graph& g = p.g;
-  auto made = std::make_unique<kernel>();
-  made->key.assign(key, key + key_size);
-  call_class& a = made->arguments;
+// What plans and code depend on beside extents.
+std::vector<std::int64_t> layout_of(const call_class& a) {
+  std::vector<std::int64_t> layout;
+  for (std::size_t i = 0; i < a.closest.size(); ++i)
+    layout.push_back(4 * a.closest[i] + 2 * a.dense_inputs[i] + a.unit_inputs[i]);
+  layout.insert(layout.end(), a.unit_outputs.begin(), a.unit_outputs.end());
+  layout.insert(layout.end(), a.promised.begin(), a.promised.end());
+  return layout;
+}
+
+// What can be checked of a call without its data, and what its code depends on.
+void describe(const graph& g, const sheaf_tensor* tensors, const promise* indices, call_class& a) {
   if (indices != nullptr) a.promised = indices->promised;
   plan::call_facts seen;
   for (int i = 0; i < g.inputs.size(); ++i) {
@@ -238,31 +240,91 @@ const kernel* make_kernel(program& p, const sheaf_tensor* tensors, const std::in
     a.closest.push_back(closest_dimension(tensors[i], rank));
     a.dense_inputs.push_back(is_dense(tensors[i], rank));
     a.unit_inputs.push_back(is_unit(tensors[i], a.closest.back()));
-    seen.inputs.push_back({extents, a.unit_inputs.back()});
+    seen.inputs.push_back({plan::amounts(extents), a.unit_inputs.back()});
   }
   check_static_extents(g, a);
   const plan::facts known(g, seen);
   check_constraints(g, known);
   check_demands(g, known);
   resolve_outputs(g, known, tensors + g.inputs.size(), a);
-  const bool reference = p.runs_on == backend::reference || runtime::current_settings().backend == "reference";
-  counted() = {};
-  made->code = p.runs_on == backend::gpu ? make_gpu_runner(g, a, p.overrides, p.device)
-               : reference               ? make_reference_runner(g, a)
-                                         : make_native_runner(g, a, p.overrides);
-  made->counts = counted();
-  made->next = p.newest.load();
-  const kernel* result = made.release();
-  p.newest.store(result, std::memory_order_release);
-  return result;
 }
 
-const kernel* find(const program& p, const std::int64_t* key, int size) {
-  for (const kernel* k = p.newest.load(std::memory_order_acquire); k != nullptr; k = k->next)
-    if (static_cast<int>(k->key.size()) == size &&
-        std::memcmp(k->key.data(), key, static_cast<std::size_t>(size) * 8) == 0)
-      return k;
+// One more, and where its code came from.
+void note_made(program& p) {
+  ++p.counts.kernels;
+  p.counts.compiled += counted().compiled;
+  p.counts.from_disk += counted().from_disk;
+  p.counts.from_memory += counted().from_memory;
+}
+
+// A kernel for one call: from the table, or with code that is there. Null: there is none.
+const kernel* known_kernel(program& p, std::unique_ptr<kernel>& made) {
+  const std::lock_guard lock(p.noting);
+  if (const kernel* k = p.kernels.find(made->key)) return k;
+  std::vector<std::int64_t> extents;
+  for (const auto& list : made->arguments.input_extents) extents.insert(extents.end(), list.begin(), list.end());
+  const auto layout = layout_of(made->arguments);
+  for (const layout_code& c : p.classes)
+    if (c.layout == layout && c.code->serves(extents)) {
+      made->code = c.code->runner_for(made->arguments);
+      return p.kernels.add(std::move(made));
+    }
   return nullptr;
+}
+
+// Why no class that there is serves the call.
+void tell_differences(program& p, const call_class& a) {
+  if (runtime::current_settings().debug < 2) return;
+  std::vector<std::string> names;
+  std::vector<std::int64_t> extents;
+  for (std::size_t i = 0; i < a.input_extents.size(); ++i)
+    for (std::size_t d = 0; d < a.input_extents[i].size(); ++d) {
+      names.push_back("extent " + std::to_string(d) + " of " + slot_text(p.g, static_cast<int>(i)));
+      extents.push_back(a.input_extents[i][d]);
+    }
+  const std::lock_guard lock(p.noting);
+  const auto layout = layout_of(a);
+  for (const layout_code& c : p.classes)
+    runtime::debug_line(2, c.layout != layout ? "another layout" : c.code->difference(extents, names));
+}
+
+const kernel* make_kernel(program& p, std::unique_ptr<kernel>& made) {
+  const call_class& a = made->arguments;
+  const bool reference = p.runs_on == backend::reference || runtime::current_settings().backend == "reference";
+  tell_differences(p, a);
+  counted() = {};
+  std::shared_ptr<const shape_class> code;
+  if (p.runs_on == backend::gpu) {
+    made->code = make_gpu_runner(p.g, a, p.overrides, p.device);
+    made->pin();  // a stream may still run it
+  } else if (reference) {
+    made->code = make_reference_runner(p.g, a);
+  } else {
+    code = make_native_class(p.g, a, p.overrides);
+  }
+  const std::lock_guard lock(p.noting);
+  note_made(p);
+  if (code != nullptr) {
+    p.classes.push_back({layout_of(a), code});
+    made->code = code->runner_for(a);
+  }
+  return p.kernels.add(std::move(made));
+}
+
+// A call whose like there was none.
+const kernel* prepare_first(program& p, const sheaf_tensor* tensors, std::span<const std::int64_t> key,
+                            const promise* indices) {
+  auto made = std::make_unique<kernel>(key);
+  describe(p.g, tensors, indices, made->arguments);
+  if (const kernel* k = known_kernel(p, made)) return k;
+  const std::lock_guard lock(p.making);
+  if (const kernel* k = known_kernel(p, made)) return k;
+  const kernel* k = nullptr;
+  const auto make = [&] { k = make_kernel(p, made); };
+  // A GPU's context belongs to the thread.
+  const bool deep = p.g.size() > runtime::deep_graph && p.runs_on != backend::gpu;
+  deep ? runtime::on_deep_stack(make) : make();
+  return k;
 }
 
 }  // namespace
@@ -288,18 +350,18 @@ const kernel* prepare(program* p, const sheaf_tensor* tensors, promise* indices)
   int size = write_key(p->g, tensors, key);
   if (indices != nullptr) size = add_promises(*p, *indices, key, size);
   check_memory(p->g, tensors);
-  const kernel* k = find(*p, key, size);
-  if (k == nullptr) {
-    const std::lock_guard lock(p->making);
-    k = find(*p, key, size);
-    const auto make = [&] { k = make_kernel(*p, tensors, key, size, indices); };
-    // A GPU's context belongs to the thread.
-    const bool deep = p->g.size() > runtime::deep_graph && p->runs_on != backend::gpu;
-    if (k == nullptr) deep ? runtime::on_deep_stack(make) : make();
+  const std::span<const std::int64_t> whole(key, static_cast<std::size_t>(size));
+  const kernel* k = p->kernels.find(whole);
+  if (k == nullptr) k = prepare_first(*p, tensors, whole, indices);
+  if (indices != nullptr) {
+    k->pin();
+    indices->at(k);
   }
-  if (indices != nullptr) indices->at(k);
   return k;
 }
+
+int enter(const program* p) { return p->kernels.enter(); }
+void leave(const program* p, int place) noexcept { p->kernels.leave(place); }
 
 const std::int64_t* output_extents(const kernel* k, int output) {
   return k->arguments.output_extents[static_cast<std::size_t>(output)].data();
@@ -353,14 +415,10 @@ void expect_device(const program* p, int slot, int device) {
   runtime::fail(code::bad_argument, "argument " + slot_text(p->g, slot), "memory of " + expected, "memory of " + found);
 }
 
-statistics statistics_of(const program* p) {
-  statistics s;
-  for (const kernel* k = p->newest.load(std::memory_order_acquire); k != nullptr; k = k->next) {
-    ++s.kernels;
-    s.compiled += k->counts.compiled;
-    s.from_disk += k->counts.from_disk;
-    s.from_memory += k->counts.from_memory;
-  }
+statistics statistics_of(program* p) {
+  std::unique_lock lock(p->noting);
+  statistics s = p->counts;
+  lock.unlock();
   static_assert(static_cast<int>(disk_cache::not_trusted) == static_cast<int>(runtime::cache_state::not_trusted));
   s.cache = static_cast<disk_cache>(disk_cache_state(s.cache_says));
   return s;
@@ -370,7 +428,13 @@ void set_code_generator(const char* path) { choose_plugin(path == nullptr ? "" :
 void note_headers(const char* path) { add_headers(path == nullptr ? "" : path); }
 
 const char* expression_text(program* p) { return p->text.c_str(); }
-const char* plan_text(const kernel* k) { return k->code->plan().c_str(); }
-const char* ir_text(const kernel* k) { return k->code->ir().c_str(); }
+const char* plan_text(const kernel* k) {
+  k->pin();
+  return k->code->plan().c_str();
+}
+const char* ir_text(const kernel* k) {
+  k->pin();
+  return k->code->ir().c_str();
+}
 
 }  // namespace sheaf::inline v0_1::jit

@@ -46,11 +46,25 @@ program* make_program(const std::int32_t* words, backend runs_on = backend::chos
 int device_of(const program* p);
 void free_program(program* p) noexcept;
 
-// The kernel for these arguments, from memory, disk or the code generator, after everything that can be checked without
-// reading data was checked. tensors: inputs, then outputs; an output whose data is null will be allocated by the
+// Within a `calling`: the kernel for these arguments, from memory, disk or the code generator, after everything that can
+// be checked without reading data was checked. tensors: inputs, then outputs; an output whose data is null will be allocated by the
 // caller. Throws sheaf::error.
 // indices: what is kept of these calls, or null.
 const kernel* prepare(program* p, const sheaf_tensor* tensors, promise* indices = nullptr);
+// Around what is done with a kernel that prepare gave: only until then it is sure to be there.
+int enter(const program* p);
+void leave(const program* p, int place) noexcept;
+class calling {
+ public:
+  explicit calling(const program* p) : of_(p), place_(enter(p)) {}
+  calling(const calling&) = delete;
+  ~calling() { leave(of_, place_); }
+
+ private:
+  const program* of_;
+  int place_;
+};
+
 // Extents of an output, for allocation.
 const std::int64_t* output_extents(const kernel* k, int output);
 // Runs it. Throws sheaf::error with code::index_out_of_range, before any output is written.
@@ -73,7 +87,7 @@ std::size_t workspace_bytes(const kernel* k);
 // Throws code::bad_argument where an argument (-1: the stream) is of another device than the program.
 void expect_device(const program* p, int slot, int device);
 
-statistics statistics_of(const program* p);
+statistics statistics_of(program* p);
 
 // The code generator, libsheaf_llvm.so, by its absolute path, instead of the search for it; null: the search again.
 // Before the first kernel is compiled. Throws code::bad_argument for a relative path, which chdir could change, and

@@ -1,6 +1,7 @@
 // What executes a program for one class of arguments: the reference evaluator or a compiled kernel. Private header.
 #pragma once
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -49,10 +50,23 @@ class runner {
   virtual const std::string& ir() const = 0;
 };
 
+// Code for one layout of arguments that serves the calls of several extents.
+class shape_class {
+ public:
+  virtual ~shape_class() = default;
+  // The extents of all inputs, one after the other, as they are given.
+  virtual bool serves(std::span<const std::int64_t> extents) const = 0;
+  // What would be decided otherwise for these extents, in words; names: of extents.
+  virtual std::string difference(std::span<const std::int64_t> extents, std::span<const std::string> names) const = 0;
+  // Throws what such a call is told before its data is read.
+  virtual std::unique_ptr<runner> runner_for(const call_class& arguments) const = 0;
+};
+
 // The slow evaluator as a device (SHEAF_BACKEND=reference): the oracle, and a way to debug without generated code.
 std::unique_ptr<runner> make_reference_runner(const graph& g, const call_class& arguments);
 // Planned, lowered, and compiled by LLVM or found in the caches.
-std::unique_ptr<runner> make_native_runner(const graph& g, const call_class& arguments, const options& overrides);
+std::shared_ptr<const shape_class> make_native_class(const graph& g, const call_class& arguments,
+                                                     const options& overrides);
 
 // The same by NVRTC, for a GPU; the stream is asked for at the call.
 std::unique_ptr<runner> make_gpu_runner(const graph& g, const call_class& arguments, const options& overrides,

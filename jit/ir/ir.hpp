@@ -18,8 +18,11 @@
 
 #include <sheaf/dsl/graph/element.hpp>
 #include <sheaf/dsl/graph/op.hpp>
+#include <sheaf/jit/shapes/amount.hpp>
 
 namespace sheaf::inline v0_1::ir {
+
+using shapes::amount;
 
 using value = std::int32_t;
 inline constexpr value none = -1;
@@ -43,7 +46,7 @@ struct buffer {
   bool unit_inner = false;            // the last dimension has stride 1 (promised by the caller's views)
   std::vector<std::int64_t> extents;  // known at compile time, -1 where not; empty: none known
   // For passes; not printed.
-  double bytes = 0;         // predicted, of inputs and outputs
+  amount bytes = 0;         // predicted, of inputs and outputs
   bool read_again = false;  // by a kernel after the one that writes it
 };
 
@@ -142,8 +145,8 @@ struct statement {
   bool whole = false;  // vector loops: the range is a multiple of the lanes
   // serial and vector loops: from high - 1 down to low, vectors last first; lanes still ascend
   bool backward = false;
-  double trips = 0;  // iterations by element, predicted; 0: unknown; not printed
-  double cost = 1;  // parallel loops: nanoseconds of one iteration, estimated; not printed
+  amount trips = 0;  // iterations by element, predicted; 0: unknown; not printed
+  amount cost = 1;  // parallel loops: nanoseconds of one iteration, estimated; not printed
   block body;       // loop, guard
 
   // store: `stored` into buffer `target` at `subscripts`. prefetch: these lanes of `target` are read soon; the place
@@ -175,7 +178,7 @@ struct shared_call;
 struct interleaving {
   std::int32_t with = -1;
   std::int64_t iterations = 0;
-  double cost = 0;  // of an iteration, in nanoseconds
+  amount cost = 0;  // of an iteration, in nanoseconds
 };
 
 struct kernel {
@@ -221,8 +224,8 @@ inline const statement* parallel_loop(const kernel& k) {
   return k.body.back().how_loop == loop_kind::parallel ? &k.body.back() : nullptr;
 }
 // What a call says of them. It is no part of a kernel's text: a cost goes with the shapes of the call.
-inline std::vector<double> costs_of(const module& m) {
-  std::vector<double> list;
+inline std::vector<amount> costs_of(const module& m) {
+  std::vector<amount> list;
   for (const kernel& k : m.kernels)
     if (const statement* loop = parallel_loop(k)) list.push_back(loop->cost);
   return list;

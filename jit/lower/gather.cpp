@@ -17,7 +17,7 @@ namespace compacted = tuning::compacted;
 std::int64_t most_places(graph& g, const plan::facts& known, node_id idx) {
   const node_id low = g.arg(idx, 0), high = g.arg(idx, 1);
   const auto first = known.value(low), end = known.value(high);
-  if (first && end) return *end - *first;
+  if (first && end) return (*end - *first).whole();
   for (int k = 0; k < 2 && g.kind(high) == op::minimum; ++k) {
     const node_id size = make(g, op::sub, g.arg(high, k), low);
     if (is_constant(g, size)) return g[size].attribute;

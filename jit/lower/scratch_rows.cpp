@@ -48,7 +48,7 @@ void kernel_lowering::find_scratch_rows() {
   std::unordered_set<node_id> reductions;
   const auto fits = [&](node_id lane) {
     const auto low = known.value(g.arg(lane, 0)), high = known.value(g.arg(lane, 1));
-    return low && high && *high > *low && static_cast<double>(*high - *low) * 4 <= most_bytes;
+    return low && high && *high > *low && (*high - *low) * 4 <= most_bytes;
   };
   // Every loop runs over the whole of its range.
   for (const stage* s : stages)

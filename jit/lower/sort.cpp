@@ -128,7 +128,7 @@ std::pair<int, int> kernels_of(sort_step step) {
 // places.
 std::vector<std::int64_t> kernel_lowering::numbers_of_sort(const stage& s, const plan::sort_part& part) const {
   const plan::sort_form& f = s.sort;
-  const auto known_value = [&](node_id n) { return known.value(n).value(); };
+  const auto known_value = [&](node_id n) { return known.exact(n).value(); };
   const bool slices = s.how == plan::way::lists;
   const std::int64_t keys = known_value(f.keys), room = known_value(f.room), planes_at = plan::keys_at + 2 * room;
   const std::int64_t list_at = slices ? 2 * keys + 1 : keys + 2;

@@ -235,10 +235,9 @@ void kernel_lowering::prefetch_rows(std::span<const stage* const> list, scope& i
     if ((!apart && along != inner.lane) || slope < 1 || slope > most_rows || !g.free[across].within(inner.bound))
       return;
     const std::int64_t step = apart ? apart->step : 1, repeat = apart ? apart->repeat : 1;
-    const double each =
+    const shapes::amount each =
         static_cast<double>(step) * known.trips(inner.lane) * sheaf::row(g.type(n)).bytes / static_cast<double>(repeat);
-    const auto ahead =
-        slower * static_cast<std::int64_t>(std::ceil(stencil_bytes / (each * static_cast<double>(slope))));
+    const std::int64_t ahead = slower * -floor(stencil_bytes / (each * slope) * -1).whole();
     plan::replacement later(g);
     later.add(row, make(g, op::add, row, integer(g, ahead)));
     const node_id start = later(across);

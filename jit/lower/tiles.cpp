@@ -100,14 +100,14 @@ void tiles_lowering::step_of_search(scope& iteration, ir::value from, ir::value 
 }
 
 void tiles_lowering::find() {
-  const auto count = static_cast<std::uint64_t>(*k.known.value(k.g.arg(f.slice, 1)));
+  const std::int64_t bits = bit_width(*k.known.value(k.g.arg(f.slice, 1))).whole();
   each_task(sum(*top.block, tiles, top.block->i64(1)), [&](scope& task, ir::value tile) {
     ir::block_builder& b = *task.block;
     const ir::value zero = b.i64(0), row = b.emit(op::mul, {tile, b.i64(f.size)});
     const ir::value from = b.accumulator(element::i64, monoid::sum, false);
     const ir::value to = b.accumulator(element::i64, monoid::sum, false);
     b.combine(to, slices);
-    const ir::value steps = b.i64(static_cast<std::int64_t>(std::bit_width(count)));
+    const ir::value steps = b.i64(bits);
     scope iteration(task, b.loop(ir::loop_kind::serial, "halving", zero, steps));
     step_of_search(iteration, from, to, row);
     iteration.close();

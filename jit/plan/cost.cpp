@@ -32,9 +32,9 @@ meeting meeting_of(graph& g, const facts& known, node_id load, node_id lane) {
 // lane of its own, and so are those within it, which without this would be walked once for each choice around them.
 struct scan_cost {
   node_id lane;
-  double repeats;
+  amount repeats;
   index_set counted;
-  double total;
+  amount total;
 };
 using scan_costs = std::unordered_map<node_id, std::vector<scan_cost>>;
 
@@ -44,7 +44,7 @@ class cost_walk {
   cost_walk(graph& g, const facts& known, node_id lane, const index_set& counted, scan_costs& costs)
       : g_(g), known_(known), lane_(lane), counted_(counted), costs_(costs) {}
 
-  void operator()(node_id n, double repeats) {
+  void operator()(node_id n, const amount& repeats) {
     if (!seen_.insert(n).second) return;
     const bool laned = lane_ != no_node && g_.free[n].has(g_.ordinal(lane_));
     if (g_.kind(n) == op::reduce) return reduction(n, laned, repeats);
@@ -59,17 +59,17 @@ class cost_walk {
       if (g_.kind(n) != op::extent && g_.kind(n) != op::define) (*this)(g_.arg(n, k), repeats);
   }
 
-  double total = 0;
+  amount total = 0;
 
  private:
-  void reduction(node_id n, bool laned, double repeats) {
+  void reduction(node_id n, bool laned, const amount& repeats) {
     for (const node_id other : states_)  // another value of a state that is folded once
       if (same_state(g_, other, n)) return;
     if (folds_tuple(g_, n)) states_.push_back(n);
     index_set bound = set_of(g_, bound_indices(g_, n));
-    const double inner = known_.trips(bound);
+    const amount inner = known_.trips(bound);
     // Runs as often as what it depends on: where its place in the nest repeats it, it is stored before.
-    const double own = !laned || has_closed_ranges(g_, n) ? std::min(repeats, values_of(n)) : repeats;
+    const amount own = !laned || has_closed_ranges(g_, n) ? min(repeats, values_of(n)) : repeats;
     const index_set outside = counted_;
     counted_ |= bound;
     if (laned) {
@@ -79,10 +79,10 @@ class cost_walk {
     }
     // Placed outside the lanes, with lanes of its own.
     node_id best = no_node;
-    double least = scan(n, no_node, own * inner);
+    amount least = scan(n, no_node, own * inner);
     for (const node_id idx : bound_indices(g_, n)) {
       if (in_order(g_, monoid_of(g_, n)) || !may_vectorise(g_, n, idx)) continue;
-      const double cost = scan(n, idx, own * inner);
+      const amount cost = scan(n, idx, own * inner);
       if (cost <= least) {
         least = cost;
         best = idx;
@@ -92,13 +92,13 @@ class cost_walk {
     total += least;
     counted_ = outside;
   }
-  double values_of(node_id n) const {
-    double values = 1;
+  amount values_of(node_id n) const {
+    amount values = 1;
     for (int o = 0; o < g_.indices.size(); ++o)
       if (g_.free[n].has(o) && counted_.has(o)) values *= known_.trips(g_.indices[o]);
     return values;
   }
-  double scan(node_id n, node_id lane, double repeats) {
+  amount scan(node_id n, node_id lane, const amount& repeats) {
     for (const scan_cost& c : costs_[n])
       if (c.lane == lane && c.repeats == repeats && c.counted == counted_) return c.total;
     cost_walk inner(g_, known_, lane, counted_, costs_);
@@ -138,7 +138,7 @@ bool may_vectorise(const graph& g, node_id root, node_id lane) {
   return fine;
 }
 
-double cost_of(graph& g, const facts& known, node_id root, node_id lane, double repeats) {
+amount cost_of(graph& g, const facts& known, node_id root, node_id lane, const amount& repeats) {
   scan_costs costs;
   cost_walk walk(g, known, lane, g.free[root], costs);
   walk(root, repeats);
@@ -175,7 +175,7 @@ int lanes_for(const graph& g, const facts& known, node_id root, node_id lane, bo
   if (reductions_inside)
     most = std::max(budget::least_of_most, (folds > 1 || heavy ? budget::row_bytes_shared : budget::row_bytes) / bytes);
   most = std::min(most, budget::most);
-  const double trips = known.trips(lane);
+  const amount trips = known.trips(lane);
   int lanes = budget::least;
   while (lanes < trips && lanes < most) lanes *= 2;
   return lanes;

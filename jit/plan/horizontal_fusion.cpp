@@ -26,7 +26,7 @@ class pairing {
 
  private:
   const stage& at(int i) const { return plan_.stages[static_cast<std::size_t>(i)]; }
-  double tasks(const kernel_plan& k) const { return tasks_in(known_, k); }
+  amount tasks(const kernel_plan& k) const { return tasks_in(known_, k); }
 
   // One loop that threads share, in which memory matters.
   bool may_share(const kernel_plan& k) const {
@@ -63,19 +63,18 @@ class pairing {
     if (known_.call().force_for_tests) return true;
     const kernel_plan &one = plan_.kernels[a], &two = plan_.kernels[b];
     const target::family& on = known_.call().on;
-    const double least = std::min(one.read + one.written, two.read + two.written);
-    return least >= on.from_memory() && std::min(tasks(one), tasks(two)) >= static_cast<double>(fewest_iterations) &&
+    const amount least = min(one.read + one.written, two.read + two.written);
+    return least >= on.from_memory() && min(tasks(one), tasks(two)) >= static_cast<double>(fewest_iterations) &&
            on.time(one.read + two.read, one.written + two.written) < worth_it * (one.time + two.time);
   }
 
   void pair(std::size_t a, std::size_t b) {
     kernel_plan &one = plan_.kernels[a], &two = plan_.kernels[b];
-    const double most = std::min(tasks(one), tasks(two));
-    const double wanted = (one.read + one.written + two.read + two.written) / (2 * bytes_of_iteration);
-    const std::int64_t iterations =
-        known_.call().force_for_tests ? forced_iterations
-                                      : std::max(fewest_iterations, static_cast<std::int64_t>(std::min(most, wanted)));
-    const double cost = (one.cost * tasks(one) + two.cost * tasks(two)) / static_cast<double>(2 * iterations);
+    const amount most = min(tasks(one), tasks(two));
+    const amount wanted = (one.read + one.written + two.read + two.written) / (2 * bytes_of_iteration);
+    std::int64_t iterations = known_.call().force_for_tests ? forced_iterations : fewest_iterations;
+    while (!known_.call().force_for_tests && 2 * iterations <= min(most, wanted)) iterations *= 2;
+    const amount cost = (one.cost * tasks(one) + two.cost * tasks(two)) / (2 * iterations);
     one.interleaved = {static_cast<int>(b), iterations, cost};
     free_[a] = free_[b] = false;
   }

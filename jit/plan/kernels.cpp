@@ -256,20 +256,20 @@ void agree_on_lanes(graph& g, const facts& known, program_plan& plan, const kern
   if (!known.for_groups() && known.call().overrides.lanes == 0) share_registers(g, plan, k);
 }
 
-double cost_of_iteration(const facts& known, const program_plan& plan, const kernel_plan& k) {
-  double work = 0;
+amount cost_of_iteration(const facts& known, const program_plan& plan, const kernel_plan& k) {
+  amount work = 0;
   for (const int i : k.stages) work += plan.stages[static_cast<std::size_t>(i)].operations;
-  return std::max(1.0, work * known.call().on.operation / std::max(1.0, tasks_in(known, k)));
+  return max(1.0, work * known.call().on.operation / max(1.0, tasks_in(known, k)));
 }
 
 }  // namespace
 
-double tasks_in(const facts& known, const kernel_plan& k) {
-  return k.parallel == no_node ? 1 : known.trips(k.parallel) / static_cast<double>(std::max<std::int64_t>(k.chunk, 1));
+amount tasks_in(const facts& known, const kernel_plan& k) {
+  return k.parallel == no_node ? amount(1) : known.trips(k.parallel) / static_cast<double>(std::max<std::int64_t>(k.chunk, 1));
 }
 
 bool is_shared(const facts& known, const kernel_plan& k) {
-  const double tasks = tasks_in(known, k);
+  const amount tasks = tasks_in(known, k);
   if (known.call().gpu) return tasks > 1;
   const sharing wanted = known.call().overrides.sharing;
   if (wanted != sharing::planned) return wanted == sharing::always;

@@ -12,7 +12,7 @@ void mark_demanded(const graph& g, std::vector<stage>& stages);
 void group(graph& g, const facts& known, program_plan& plan);
 
 // How many tasks a kernel has, and whether threads share them.
-double tasks_in(const facts& known, const kernel_plan& k);
+amount tasks_in(const facts& known, const kernel_plan& k);
 bool is_shared(const facts& known, const kernel_plan& k);
 
 // Does `reader` read of `writer` only at the index `idx` itself?

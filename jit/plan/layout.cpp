@@ -8,10 +8,10 @@ namespace sheaf::inline v0_1::plan {
 stage layout_of(graph& g, const facts& known, node_id value, const stage& s) {
   stage like = s;
   like.vector = no_node;
-  double least = 0;
+  amount least = 0;
   for (const node_id idx : indices_of(g, g.free[value])) {
     if (!may_vectorise(g, value, idx)) continue;
-    const double cost = cost_of(g, known, value, idx, 1);
+    const amount cost = cost_of(g, known, value, idx, 1);
     if (like.vector != no_node && cost > least) continue;
     least = cost;
     like.vector = idx;

@@ -45,11 +45,11 @@ class placement {
       if (!g_.free[n].within(prefix)) prefix.insert(g_.ordinal(idx));
       all.insert(g_.ordinal(idx));
     }
-    const double placed = known_.trips(prefix), needed = known_.trips(g_.free[n]);
+    const amount placed = known_.trips(prefix), needed = known_.trips(g_.free[n]);
     if (placed < often || placed < repeats_of_slow * needed || placed * 4 < known_.trips(all)) return false;
     if (!has_closed_ranges(g_, n) || !is_slow(g_, n)) return false;
-    result_ = {n, "computed in " + std::to_string(static_cast<long long>(placed)) + " iterations, it has " +
-                      std::to_string(static_cast<long long>(needed)) + " values"};
+    result_ = {n, "computed in " + std::to_string(static_cast<long long>(placed.estimate())) + " iterations, it has " +
+                      std::to_string(static_cast<long long>(needed.estimate())) + " values"};
     return true;
   }
 
@@ -62,14 +62,14 @@ class placement {
       prefix.insert(g_.ordinal(loops[depth++]));
     }
     const bool stores = has_closed_ranges(g_, n);
-    const double placed = known_.trips(prefix), needed = known_.trips(g_.free[n]);
+    const amount placed = known_.trips(prefix), needed = known_.trips(g_.free[n]);
     if (!s_.loops.empty() && depth == 0) {
       result_ = {n, "it does not depend on the loops: tasks would repeat it"};
       return;
     }
     if (stores && placed > repeats_allowed * needed) {
-      result_ = {n, "its place in the nest runs " + std::to_string(static_cast<long long>(placed)) + " times, it has " +
-                        std::to_string(static_cast<long long>(needed)) + " values"};
+      result_ = {n, "its place in the nest runs " + std::to_string(static_cast<long long>(placed.estimate())) + " times, it has " +
+                        std::to_string(static_cast<long long>(needed.estimate())) + " values"};
       return;
     }
     for (const node_id idx : bound_indices(g_, n)) {
@@ -128,9 +128,9 @@ bool take_split(const context& c, stage& s) {
         for (const node_id idx : bound_indices(g, other)) nested = nested || g.free[n].has(g.ordinal(idx));
     if (nested) continue;
     index_set outer = g.free[n];
-    double tasks = known.trips(outer);
+    amount tasks = known.trips(outer);
     if (s.vector != no_node && outer.has(g.ordinal(s.vector)))
-      tasks /= std::min<double>(s.lanes, known.trips(s.vector));
+      tasks /= min(s.lanes, known.trips(s.vector));
     if (tasks >= 2 * known.enough_tasks() && !walks_columns(g, known, s, n)) continue;
     const node_id whole = split(c, n, s);
     if (whole == no_node) continue;

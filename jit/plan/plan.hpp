@@ -238,7 +238,7 @@ struct stage {
   bool decides = false;   // a number on which the choice of an algorithm depends, and nothing else
   bool promised = false;  // of promised data alone: what one call made is good for the next
   int ordinal = 0;        // among outputs, workspaces or checks
-  double bytes = 0, operations = 0;  // predicted
+  amount bytes = 0, operations = 0;  // predicted
   std::vector<const char*> rules;    // that changed it, in order; see rules.cpp
   std::vector<std::string> reasons;
 };
@@ -254,7 +254,7 @@ struct context {
 struct interleaving {
   int with = -1;                // none
   std::int64_t iterations = 0;  // of each of the two
-  double cost = 0;              // of one, in nanoseconds
+  amount cost = 0;              // of one, in nanoseconds
 };
 
 struct kernel_plan {
@@ -266,9 +266,9 @@ struct kernel_plan {
   int part = 0;                // of a stage that takes several kernels, in order
   bool promised = false;       // its stages are
   interleaving interleaved;
-  double cost = 0;                               // nanoseconds of one iteration, estimated
-  double read = 0, written = 0, operations = 0;  // predicted, see predict_traffic
-  double time = 0;                               // nanoseconds that these bytes take at least
+  amount cost = 0;                               // nanoseconds of one iteration, estimated
+  amount read = 0, written = 0, operations = 0;  // predicted, see predict_traffic
+  amount time = 0;                               // nanoseconds that these bytes take at least
   std::string reason;
 };
 

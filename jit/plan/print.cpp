@@ -20,9 +20,9 @@ std::string list_text(const graph& g, const std::vector<node_id>& list) {
   return text;
 }
 
-std::string short_number(double x) {
+std::string short_number(const amount& x) {
   char text[32];
-  std::snprintf(text, sizeof text, "%.3g", x);
+  std::snprintf(text, sizeof text, "%.3g", x.estimate());
   return text;
 }
 

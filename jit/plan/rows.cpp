@@ -95,7 +95,7 @@ class sharing {
     clusters_.push_back({s.rows, {i}, {}});
   }
   // Elements that one row brings.
-  double work(const stage& s) const {
+  amount work(const stage& s) const {
     index_set all = g_.free[s.body];
     for_each_node(g_, s.body, [&](node_id n) {
       if (g_.kind(n) != op::reduce) return;

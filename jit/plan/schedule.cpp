@@ -49,11 +49,11 @@ void parallelise(graph& g, const facts& known, stage& s) {
     index_set rest;
     for (const node_id idx : s.loops)
       if (idx != s.vector) rest.insert(g.ordinal(idx));
-    double each = known.trips(rest);
+    amount each = known.trips(rest);
     for_each_node(g, s.body, [&](node_id n) {
       if (g.kind(n) != op::reduce) return;
       index_set bound = set_of(g, bound_indices(g, n));
-      each *= std::max(1.0, std::min(tuning::tasks::most_nested, known.trips(bound)));
+      each *= max(1.0, min(tuning::tasks::most_nested, known.trips(bound)));
     });
     if (known.for_groups()) narrow_lanes(known, s);
     s.chunk = s.lanes;
@@ -139,10 +139,10 @@ void schedule_scan(graph& g, const facts& known, stage& s) {
   }
   const bool along = may_vectorise(g, value, s.scan.walk) && s.scan.factor == no_node && g.kind(value) != op::tuple &&
                      !in_order(g, s.scan.fold);
-  double least = cost_of(g, known, value, along ? s.scan.walk : no_node, 1) + (along ? share_of_lane : 1);
+  amount least = cost_of(g, known, value, along ? s.scan.walk : no_node, 1) + (along ? share_of_lane : 1);
   for (const node_id idx : s.indices) {
     if (idx == s.owned || !may_vectorise(g, value, idx) || !may_vectorise(g, s.scan.walk, idx)) continue;
-    const double cost = cost_of(g, known, value, idx, 1) + (idx == s.indices.back() ? share_of_lane : 1);
+    const amount cost = cost_of(g, known, value, idx, 1) + (idx == s.indices.back() ? share_of_lane : 1);
     if (cost > least || known.trips(idx) < 4) continue;
     least = cost;
     s.vector = idx;
@@ -161,7 +161,7 @@ void schedule_scan(graph& g, const facts& known, stage& s) {
     return;
   }
   for (const node_id idx : s.loops) {
-    const double iterations = known.trips(idx) / (idx == s.vector ? s.lanes : 1);
+    const amount iterations = known.trips(idx) / (idx == s.vector ? s.lanes : 1);
     if (s.parallel == no_node || iterations > known.trips(s.parallel) / (s.parallel == s.vector ? s.lanes : 1))
       s.parallel = idx;
   }
@@ -196,7 +196,7 @@ void schedule_window(const facts& known, stage& s) {
 
 void schedule(graph& g, const facts& known, stage& s) {
   index_set all = set_of(g, s.indices);
-  const double repeats = known.trips(all);
+  const amount repeats = known.trips(all);
   s.bytes = repeats * row(g.type(s.define)).bytes;
   if (s.how == way::scan) {
     s.operations = repeats * (share_of_lane + cost_of(g, known, s.scan.value, no_node, 1) * share_of_lane);
@@ -214,15 +214,15 @@ void schedule(graph& g, const facts& known, stage& s) {
     s.operations = known.trips(all) * share_of_lane + repeats * share_of_lane;
     return schedule_scatter(g, known, s);
   }
-  const double stored = repeats;
-  double least = cost_of(g, known, s.body, no_node, repeats) + stored;
+  const amount& stored = repeats;
+  amount least = cost_of(g, known, s.body, no_node, repeats) + stored;
   s.vector = no_node;
   for (const node_id idx : s.indices) {
     if (!may_vectorise(g, s.body, idx)) continue;
     bool ranges = false;
     for (const node_id other : s.indices) ranges = ranges || (other != idx && g.free[other].has(g.ordinal(idx)));
     if (ranges) continue;
-    const double cost =
+    const amount cost =
         cost_of(g, known, s.body, idx, repeats) + stored * (idx == s.indices.back() ? share_of_lane : 1);
     if (cost > least || (cost == least && s.vector == no_node)) continue;
     least = cost;

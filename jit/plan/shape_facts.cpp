@@ -6,88 +6,121 @@
 
 namespace sheaf::inline v0_1::plan {
 
-std::optional<std::int64_t> facts::number(node_id n, end at) const {
-  switch (g_.kind(n)) {
-    case op::constant: return g_[n].attribute;
+namespace {
+
+struct traced {
+  using number = amount;
+  static number larger(const number& a, const number& b) { return max(a, b); }
+  static number applied(op kind, const number* of) {
+    return shapes::applied(row(kind).integer, of[0], of[1], of[2]);
+  }
+};
+struct integers {
+  using number = std::int64_t;
+  static number larger(number a, number b) { return std::max(a, b); }
+  static number applied(op kind, const number* of) { return row(kind).integer(of[0], of[1], of[2]); }
+};
+
+// Of constants and of what extent(tensor, dimension) gives; free indices at one end of their ranges.
+template <class In, class Extent>
+std::optional<typename In::number> evaluated(const graph& g, node_id n, bool at_high, const Extent& extent) {
+  using number = typename In::number;
+  const auto inner = [&](int k) { return evaluated<In>(g, g.arg(n, k), at_high, extent); };
+  switch (g.kind(n)) {
+    case op::constant: return number(g[n].attribute);
     case op::index: {
-      if (is_unbound(g_, n)) return std::nullopt;
-      const auto low = number(g_.arg(n, 0), at);
-      if (at == end::low || !low) return low;
-      const auto high = number(g_.arg(n, 1), at);
-      return high ? std::optional(std::max(*low, *high - 1)) : high;
+      if (is_unbound(g, n)) return std::nullopt;
+      const auto low = inner(0);
+      if (!at_high || !low) return low;
+      const auto high = inner(1);
+      return high ? std::optional(In::larger(*low, *high - 1)) : high;
     }
-    case op::extent: {
-      const auto input = static_cast<std::size_t>(g_[g_.arg(n, 0)].attribute);
-      const auto dimension = static_cast<std::size_t>(g_[n].attribute);
-      if (input >= call_.inputs.size() || dimension >= call_.inputs[input].extents.size()) return std::nullopt;
-      return call_.inputs[input].extents[dimension];
-    }
+    case op::extent:
+      return extent(static_cast<std::size_t>(g[g.arg(n, 0)].attribute), static_cast<std::size_t>(g[n].attribute));
     default: break;
   }
-  if (!is_elementwise(g_.kind(n)) || is_floating(g_.type(n)) || row(g_.kind(n)).integer == nullptr) return std::nullopt;
-  std::int64_t list[3] = {0, 0, 0};
-  for (int k = 0; k < g_[n].count; ++k) {
-    if (is_floating(g_.type(g_.arg(n, k)))) return std::nullopt;
-    const auto known = number(g_.arg(n, k), at);
+  if (!is_elementwise(g.kind(n)) || is_floating(g.type(n)) || row(g.kind(n)).integer == nullptr) return std::nullopt;
+  number list[3] = {number(0), number(0), number(0)};
+  for (int k = 0; k < g[n].count; ++k) {
+    if (is_floating(g.type(g.arg(n, k)))) return std::nullopt;
+    const auto known = inner(k);
     if (!known) return std::nullopt;
     list[k] = *known;
   }
-  return row(g_.kind(n)).integer(list[0], list[1], list[2]);
+  return In::applied(g.kind(n), list);
+}
+
+}  // namespace
+
+std::optional<amount> facts::number(node_id n, end at) const {
+  const auto extent = [&](std::size_t input, std::size_t d) -> std::optional<amount> {
+    if (input >= call_.inputs.size() || d >= call_.inputs[input].extents.size()) return std::nullopt;
+    return call_.inputs[input].extents[d];
+  };
+  return evaluated<traced>(g_, n, at == end::high, extent);
+}
+
+std::optional<std::int64_t> facts::exact(node_id n) const {
+  if (!g_.free[n].empty()) return std::nullopt;
+  const auto extent = [&](std::size_t input, std::size_t d) -> std::optional<std::int64_t> {
+    if (input >= call_.inputs.size() || d >= call_.inputs[input].extents.size()) return std::nullopt;
+    return static_cast<std::int64_t>(call_.inputs[input].extents[d].estimate());
+  };
+  return evaluated<integers>(g_, n, false, extent);
 }
 
 // An index may walk a definition over another index that walks one over it, as slices of partial results do: what is
 // being asked says nothing.
-double facts::walked_extent(const asking& about) const {
+amount facts::walked_extent(const asking& about) const {
   const node_id idx = about.idx;
-  double found = 0;
+  amount found = 0;
   for (node_id n = 0; n < g_.size(); ++n) {
     if (g_.kind(n) != op::load) continue;
     for (int d = 0; d + 1 < g_[n].count; ++d) {
       if (g_.arg(n, 1 + d) != idx) continue;
       const node_id tensor = g_.arg(n, 0);
       if (g_.kind(tensor) == op::define) {
-        found = std::max(found, trips({g_.arg(tensor, 1 + d), &about}));
+        found = max(found, trips({g_.arg(tensor, 1 + d), &about}));
       } else {
         const auto input = static_cast<std::size_t>(g_[tensor].attribute);
-        if (input < call_.inputs.size())
-          found = std::max(found, static_cast<double>(call_.inputs[input].extents[static_cast<std::size_t>(d)]));
+        if (input < call_.inputs.size()) found = max(found, call_.inputs[input].extents[static_cast<std::size_t>(d)]);
       }
     }
   }
   return found;
 }
 
-double facts::trips(node_id idx) const { return trips(asking{idx, nullptr}); }
+amount facts::trips(node_id idx) const { return trips(asking{idx, nullptr}); }
 
-double facts::trips(const asking& about) const {
+amount facts::trips(const asking& about) const {
   const node_id idx = about.idx;
   for (const asking* a = about.because; a != nullptr; a = a->because)
     if (a->idx == idx) return 0;
-  const auto size = [&](end at) -> std::optional<double> {
+  const auto size = [&](end at) -> std::optional<amount> {
     const auto low = number(g_.arg(idx, 0), at), high = number(g_.arg(idx, 1), at);
     if (!low || !high) return std::nullopt;
-    return static_cast<double>(std::max<std::int64_t>(*high - *low, 0));
+    return max(*high - *low, 0);
   };
   if (const auto first = size(end::low); first && *first > 0) return *first;
   else if (const auto last = first ? size(end::high) : std::nullopt) return *last / 2;
-  const double walked = walked_extent(about);
+  const amount walked = walked_extent(about);
   if (walked == 0) return 64;
-  double outer = 1;
+  amount outer = 1;
   for (const node_id other : g_.indices)
     if (other != idx && g_.free[idx].has(g_.ordinal(other))) outer *= trips({other, &about});
-  return std::clamp(walked / std::max(1.0, outer), std::min(16.0, walked), walked);
+  return min(max(walked / max(1, outer), min(16, walked)), walked);
 }
 
-double facts::bytes(node_id tensor) const {
+amount facts::bytes(node_id tensor) const {
   const auto i = static_cast<std::size_t>(g_[tensor].attribute);
   if (g_.kind(tensor) != op::input || i >= call_.inputs.size()) return 0;
-  double all = row(g_.type(tensor)).bytes;
-  for (const std::int64_t n : call_.inputs[i].extents) all *= static_cast<double>(n);
+  amount all = row(g_.type(tensor)).bytes;
+  for (const amount& n : call_.inputs[i].extents) all *= n;
   return all;
 }
 
-double facts::trips(const index_set& set) const {
-  double product = 1;
+amount facts::trips(const index_set& set) const {
+  amount product = 1;
   for (int o = 0; o < g_.indices.size(); ++o)
     if (set.has(o)) product *= trips(g_.indices[o]);
   return product;

@@ -1,6 +1,6 @@
 // What a plan knows of a call: the extents and the stride class of each tensor, and from them the sizes of index
-// ranges. The facts steer decisions; a kernel reads extents when it runs. Of extents it relies only on being a
-// multiple of lanes where these facts say so.
+// ranges. The facts steer decisions, which the amounts record; a kernel reads extents when it runs. Of extents it
+// relies only on being a multiple of lanes where these facts say so.
 // Shown by tests/jit/plan.cpp.
 #pragma once
 #include <optional>
@@ -9,13 +9,21 @@
 #include <sheaf/dsl/graph/graph.hpp>
 #include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/plan/options.hpp>
+#include <sheaf/jit/shapes/decisions.hpp>
 #include <sheaf/jit/target/target.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
+using shapes::amount;
+
+// Numbers of one call, without what is recorded.
+inline std::vector<amount> amounts(const std::vector<std::int64_t>& numbers) {
+  return {numbers.begin(), numbers.end()};
+}
+
 struct tensor_facts {
-  std::vector<std::int64_t> extents;
+  std::vector<amount> extents;
   bool unit_inner = true;  // the last dimension has stride 1
 };
 
@@ -34,13 +42,15 @@ class facts {
   facts(const graph& g, call_facts call) : g_(g), call_(std::move(call)) {}
 
   // An integer expression of constants and extents; nothing where it has free indices or reads data.
-  std::optional<std::int64_t> value(node_id n) const { return g_.free[n].empty() ? number(n) : std::nullopt; }
+  std::optional<amount> value(node_id n) const { return g_.free[n].empty() ? number(n) : std::nullopt; }
+  // The same of this call alone, beyond 2^53 too: for what is done anew for each call.
+  std::optional<std::int64_t> exact(node_id n) const;
   // How often an index runs: exact where its range is closed, with outer indices at their low ends where it depends on
   // them (where it is empty there, as in a triangle, half of what it is at their high ends), and for ranges made of
   // data the tensor's share: the extent the index walks over, by the number of such ranges.
-  double trips(node_id idx) const;
+  amount trips(node_id idx) const;
   // The product over a set of indices.
-  double trips(const index_set& set) const;
+  amount trips(const index_set& set) const;
 
   // What keeps the machine busy, from what keeps a few cores busy: so many tasks, each of as many elements.
   double tasks(double of_cores) const { return for_groups() ? tuning::tasks::gpu_tasks * of_cores : of_cores; }
@@ -52,7 +62,7 @@ class facts {
   bool for_groups() const { return call_.gpu && call_.overrides.determinism != determinism::strict; }
 
   // Of an input's elements.
-  double bytes(node_id input) const;
+  amount bytes(node_id input) const;
 
   const graph& g() const { return g_; }
   const call_facts& call() const { return call_; }
@@ -60,13 +70,13 @@ class facts {
  private:
   // Indices in it at one end of their ranges.
   enum class end : std::uint8_t { low, high };
-  std::optional<std::int64_t> number(node_id n, end at = end::low) const;
+  std::optional<amount> number(node_id n, end at = end::low) const;
   struct asking {
     node_id idx;
     const asking* because;
   };
-  double trips(const asking& about) const;
-  double walked_extent(const asking& about) const;
+  amount trips(const asking& about) const;
+  amount walked_extent(const asking& about) const;
 
   const graph& g_;
   call_facts call_;

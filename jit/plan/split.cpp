@@ -17,7 +17,7 @@ namespace {
 
 namespace blocks = numerics::split;
 
-std::string count_text(double x) { return std::to_string(static_cast<long long>(x)); }
+std::string count_text(const amount& x) { return std::to_string(static_cast<long long>(x.estimate())); }
 
 bool is_closed(const graph& g, node_id idx) { return g.free[g.arg(idx, 0)].empty() && g.free[g.arg(idx, 1)].empty(); }
 
@@ -26,14 +26,14 @@ bool is_partial(const std::vector<stage>& before, node_id tensor) {
 }
 
 // How much a term of n reduces by itself: the most that a reduction inside runs over.
-double nested_trips(const graph& g, const facts& known, node_id n) {
-  double most = 1;
+amount nested_trips(const graph& g, const facts& known, node_id n) {
+  amount most = 1;
   for_each_node(g, g.arg(n, 0), [&](node_id q) {
     if (g.kind(q) != op::reduce) return;
     index_set bound = set_of(g, bound_indices(g, q));
     bool meets = false;
     for (const node_id idx : bound_indices(g, n)) meets = meets || g.free[q].has(g.ordinal(idx));
-    if (meets) most = std::max(most, known.trips(bound));
+    if (meets) most = max(most, known.trips(bound));
   });
   return most;
 }
@@ -82,7 +82,7 @@ class splitting {
   // The outermost index with a closed range and enough iterations, and how many of them make a block.
   bool choose() {
     index_set all = set_of(g_, bound_);
-    const double within = nested_trips(g_, known_, n_);
+    const amount within = nested_trips(g_, known_, n_);
     elements_ = known_.trips(all);
     results_ = known_.trips(g_.free[n_]);
     if (elements_ * within * results_ < known_.elements(blocks::from) || elements_ < blocks::fewest_elements)
@@ -90,31 +90,31 @@ class splitting {
     for (const node_id idx : bound_) {
       if (!is_closed(g_, idx) || !may_vectorise(g_, n_, idx)) continue;
       if (in_order(g_, monoid_of(g_, n_)) && idx != nesting_order(g_, bound_).front()) continue;
-      const double tasks = cut_ == no_node ? 0 : known_.trips(cut_);
+      const amount tasks = cut_ == no_node ? amount(0) : known_.trips(cut_);
       if (tasks < known_.tasks(blocks::enough_tasks) && known_.trips(idx) > 8 * tasks) cut_ = idx;
     }
     if (cut_ == no_node || known_.trips(cut_) < 2) return false;
     inner_ = elements_ * within / known_.trips(cut_);
-    const double row_cost = inner_ * std::max(1.0, std::min(results_, blocks::most_results));
+    const amount row_cost = inner_ * max(1, min(results_, blocks::most_results));
     const double wanted = known_.tasks(blocks::enough_tasks);
-    while (static_cast<double>(block_) * row_cost < known_.elements(blocks::block_elements) ||
+    while (block_ * row_cost < known_.elements(blocks::block_elements) ||
            (known_.for_groups() &&
-            known_.trips(cut_) * std::max(1.0, results_ / blocks::many_results) > static_cast<double>(block_) * wanted))
+            known_.trips(cut_) * max(1, results_ / blocks::many_results) > block_ * wanted))
       block_ *= 2;
     if (results_ > blocks::many_results)
       block_ =
           std::max<std::int64_t>(block_, blocks::rows_of_many);  // partial results cost as much to move as the data
     while (!known_.for_groups() && parts_bytes() > (blocks::most_bytes + output_bytes()) / 2 &&
-           known_.trips(cut_) >= 2 * blocks::fewest_blocks * static_cast<double>(block_))
+           known_.trips(cut_) >= 2 * blocks::fewest_blocks * block_)
       block_ *= 2, larger_ = true;
-    return known_.trips(cut_) >= 2 * static_cast<double>(block_);
+    return known_.trips(cut_) >= 2 * block_;
   }
 
-  double parts_bytes() const {
-    return results_ * row(g_.type(n_)).bytes * known_.trips(cut_) / static_cast<double>(block_);
+  amount parts_bytes() const {
+    return results_ * row(g_.type(n_)).bytes * known_.trips(cut_) / block_;
   }
-  double output_bytes() const {
-    double all = 0;
+  amount output_bytes() const {
+    amount all = 0;
     for (const node_id define : g_.outputs) {
       index_set own;
       for (int d = 0; d < tensor_rank(g_, define); ++d) own.insert(g_.ordinal(g_.arg(define, 1 + d)));
@@ -354,7 +354,7 @@ class splitting {
   node_id cut_ = no_node;
   std::int64_t block_ = 1;
   bool larger_ = false;  // than it would be for speed
-  double elements_ = 0, results_ = 0, inner_ = 0;
+  amount elements_ = 0, results_ = 0, inner_ = 0;
 };
 
 // An extremum and its position: read once where rows are walked as they lie, twice down a scratch row of columns.

@@ -43,7 +43,7 @@ void fold_storage(const graph& g, const facts& known, program_plan& plan) {
       };
       if (s.where != place::workspace || std::ranges::any_of(plan.stages, reads_elsewhere)) continue;
       s.folded_storage = iterations;
-      s.bytes /= std::max(1.0, known.trips(set_of(g, iterations)));
+      s.bytes /= max(1.0, known.trips(set_of(g, iterations)));
       s.reasons.push_back(
           "read where it was written, within one iteration of its serial loops: stored for one iteration at a time");
     }

@@ -14,8 +14,8 @@ namespace {
 // What a kernel reads of one tensor. A walk is a pass over the data that has to end before what waits for it begins:
 // the reductions that something waits for, one within the other.
 struct reading {
-  double touched = 0;  // bytes, at most all of it
-  double part = 0;     // of one iteration of the loops around
+  amount touched = 0;  // bytes, at most all of it
+  amount part = 0;     // of one iteration of the loops around
   std::set<int> walks;
 };
 
@@ -27,8 +27,8 @@ class kernel_reads {
     for (const int i : k.stages) stage_reads(at(i));
   }
 
-  double bytes() const {
-    double total = 0;
+  amount bytes() const {
+    amount total = 0;
     for (const auto& [tensor, r] : tensors_) {
       const bool stays = r.part <= known_.call().on.second_cache;
       total += r.touched * (stays ? 1 : static_cast<double>(r.walks.size()));
@@ -75,18 +75,18 @@ class kernel_reads {
     for (int k = g_.kind(n) == op::load ? 1 : 0; k < g_[n].count; ++k) visit(g_.arg(n, k), inside);
   }
 
-  double bytes_of(node_id tensor) const {
+  amount bytes_of(node_id tensor) const {
     if (g_.kind(tensor) != op::define) return known_.bytes(tensor);
     for (const stage& s : plan_.stages)
       if (s.define == tensor) return s.bytes;
     return 0;
   }
 
-  void note(node_id tensor, int walk, double touched, double part) {
+  void note(node_id tensor, int walk, const amount& touched, const amount& part) {
     if (own_.contains(tensor)) return;  // written a moment ago
     reading& r = tensors_[tensor];
-    r.touched = std::min(bytes_of(tensor), r.touched + touched);
-    r.part = std::max(r.part, std::min(part, bytes_of(tensor)));
+    r.touched = min(bytes_of(tensor), r.touched + touched);
+    r.part = max(r.part, min(part, bytes_of(tensor)));
     r.walks.insert(one_walk_ ? 1 : walk);
   }
 

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include <sheaf/jit/shapes/amount.hpp>
+
 namespace sheaf::inline v0_1::target {
 
 // They decide whether threads share a loop, which kernels are interleaved, which stores are non-temporal, what is
@@ -24,10 +26,8 @@ struct family {
   // Inputs as large were driven out of a core's own caches since the last call.
   constexpr double from_last_cache() const { return second_cache; }
   // Nanoseconds that so many bytes take at least.
-  constexpr double time(double bytes_read, double bytes_written) const {
-    const double alone = bytes_read / read > bytes_written / write ? bytes_read / read : bytes_written / write;
-    const double together = (bytes_read + bytes_written) / copy;
-    return alone > together ? alone : together;
+  shapes::amount time(const shapes::amount& bytes_read, const shapes::amount& bytes_written) const {
+    return max(max(bytes_read / read, bytes_written / write), (bytes_read + bytes_written) / copy);
   }
 };
 

@@ -134,7 +134,7 @@ std::string plan_of(const std::vector<std::int32_t>& words, std::int64_t rows, c
   call.overrides = how;
   for (int i = 0; i < g.inputs.size(); ++i)
     call.inputs.push_back(
-        {is_floating(g.inputs[i].type) ? std::vector<std::int64_t>{rows} : std::vector<std::int64_t>{1000, 2}, true});
+        {is_floating(g.inputs[i].type) ? plan::amounts({rows}) : plan::amounts({1000, 2}), true});
   return plan_program(std::move(g), call, "program").text;
 }
 

@@ -11,6 +11,7 @@
 #include <sheaf/dsl/graph/pack.hpp>
 #include <support/golden.hpp>
 
+#include "classes.hpp"
 #include "record.hpp"
 
 namespace {
@@ -51,5 +52,8 @@ int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   test::run_instead = note_kernels;
   const bool passed = RUN_ALL_TESTS() == 0;
+  const test::class_counts& seen = test::counted_classes();
+  std::printf("%d programs, %d calls of other extents, of which %d have the same kernels\n", seen.programs, seen.calls,
+              seen.served);
   return same_as_golden() && passed ? 0 : 1;
 }

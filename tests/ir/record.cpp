@@ -8,6 +8,8 @@
 
 #include <sheaf/jit/ir/print.hpp>
 
+#include "classes.hpp"
+
 namespace sheaf::test {
 
 namespace {
@@ -58,6 +60,7 @@ void ir_record::add(const std::string& name, const graph& g, const plan::call_fa
     if (const target::family* f = target::named(targets[k])) on.on = *f;
     else on.gpu = true;
     texts[k] += ir::print(plan_program(g, on, "program").code);
+    if (k == 0) expect_classes(name, g, on);
   }
 }
 

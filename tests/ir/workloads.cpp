@@ -13,7 +13,7 @@ TEST(workloads, kernels) {
     const graph g = unpack(one.words.data());
     const jit::call_class arguments = bench::arguments_of(one, g);
     plan::call_facts call;
-    for (const auto& extents : arguments.input_extents) call.inputs.push_back({extents, true});
+    for (const auto& extents : arguments.input_extents) call.inputs.push_back({plan::amounts(extents), true});
     ir_record::only().add(one.id, g, call);
   }
 }

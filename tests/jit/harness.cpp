@@ -38,7 +38,7 @@ program::program(const ir::module& m, const sheaf_llvm_options& options) {
   plugin::get().free(&result);
   entry_ = reinterpret_cast<sheaf_entry>(object_.find(m.name.c_str()));
   if (!entry_) throw std::runtime_error("no entry");
-  costs_ = ir::costs_of(m);
+  for (const shapes::amount& cost : ir::costs_of(m)) costs_.push_back(cost.estimate());
   call.costs = costs_.data();
   call.failure = &failure;
 }

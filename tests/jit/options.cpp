@@ -250,7 +250,7 @@ TEST(traffic, of_known_programs) {
     one.random("x", {4096, 1024});
     one.make();
     double read = 0, written = 0;
-    for (const plan::kernel_plan& k : one.p->plan.kernels) read += k.read, written += k.written;
+    for (const plan::kernel_plan& k : one.p->plan.kernels) read += k.read.estimate(), written += k.written.estimate();
     return std::pair(read, written);
   };
   constexpr double all = 4096.0 * 1024 * 4;

@@ -21,9 +21,9 @@ constexpr auto i = axis<"i">;
 constexpr auto j = axis<"j">;
 
 template <class... Outputs>
-planned plan_of(std::vector<std::int64_t> extents, const Outputs&...) {
+planned plan_of(const std::vector<std::int64_t>& extents, const Outputs&...) {
   return plan_program(detail::build_graph<Outputs...>(),
-                      {.inputs = {{std::move(extents), true}}, .unit_outputs = {}, .overrides = {}, .on = {}},
+                      {.inputs = {{plan::amounts(extents), true}}, .unit_outputs = {}, .overrides = {}, .on = {}},
                       "pipeline");
 }
 

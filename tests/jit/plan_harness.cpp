@@ -137,7 +137,7 @@ plan::call_facts trial::seen() {
   call.force_for_tests = force_for_tests;
   call.overrides = overrides;
   call.on = on;
-  for (memory& m : inputs) call.inputs.push_back({m.extents, m.extents.empty() || m.strides.back() == 1});
+  for (memory& m : inputs) call.inputs.push_back({plan::amounts(m.extents), m.extents.empty() || m.strides.back() == 1});
   call.unit_outputs.assign(static_cast<std::size_t>(g.outputs.size()), !turned_outputs);
   return call;
 }
@@ -155,13 +155,13 @@ void trial::make() {
   for (memory& m : inputs) code->argument(m.bytes.data(), m.extents, m.strides);
   for (int k = 0; k < p->g.outputs.size(); ++k) {
     std::vector<std::int64_t> extents;
-    for (const node_id e : p->output_extents(k)) extents.push_back(known.value(e).value());
+    for (const node_id e : p->output_extents(k)) extents.push_back(known.exact(e).value());
     outputs.push_back((turned_outputs ? memory::transposed : memory::dense)(p->g.type(p->g.outputs[k]), extents));
   }
   for (memory& m : outputs) code->argument(m.bytes.data(), m.extents, m.strides);
   for (const workspace& w : p->workspaces) {
     std::vector<std::int64_t> extents;
-    for (const node_id e : w.extents) extents.push_back(known.value(e).value());
+    for (const node_id e : w.extents) extents.push_back(known.exact(e).value());
     rest.push_back(memory::folded_storage(w.type, extents, w.folded_storage));
   }
   for (const plan::check& c : p->checks)

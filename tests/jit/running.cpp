@@ -108,7 +108,7 @@ void expect_near(memory& found, const list& expected, double tolerance) {
 // An integer expression where every index stands in the middle of its range.
 std::int64_t in_the_middle(const graph& g, const plan::facts& known, node_id e) {
   if (g.kind(e) == op::index) return (in_the_middle(g, known, g.arg(e, 0)) + in_the_middle(g, known, g.arg(e, 1))) / 2;
-  if (const auto value = known.value(e)) return *value;
+  if (const auto value = known.exact(e)) return *value;
   std::int64_t list[3] = {0, 0, 0};
   for (int k = 0; k < g[e].count; ++k) list[k] = in_the_middle(g, known, g.arg(e, k));
   return row(g.kind(e)).integer(list[0], list[1], list[2]);

@@ -40,7 +40,7 @@ class prefetcher {
     loop_kind kind;
     value low, high, counter = none;
     std::int32_t lanes;
-    double trips;
+    amount trips;
     bool backward;
     std::int32_t home;              // as of loads
     std::set<std::int32_t> stored;  // buffers
@@ -176,10 +176,10 @@ class prefetcher {
     };
     const auto found = std::find_if(path_.rbegin(), path_.rend(), counts);
     if (found == path_.rend()) return;
-    const double row_bytes = loops_.at(last.target).trips * row(i.type).bytes;
+    const amount row_bytes = loops_.at(last.target).trips * row(i.type).bytes;
     const loop_facts& loop = loops_.at(*found);
     if (loop.lanes > 1 || loop.backward || loop.trips < least_trips || row_bytes == 0) return;
-    const auto ahead = std::max<std::int64_t>(1, static_cast<std::int64_t>(gathered_bytes / row_bytes));
+    const auto ahead = std::max<std::int64_t>(1, floor(gathered_bytes / row_bytes).whole());
     const auto outer = std::find_if(found + 1, path_.rend(), counts);
     const other_counters put = later(*found, outer == path_.rend() ? -1 : *outer, ahead, places);
     if (put.by_loop.empty()) return;

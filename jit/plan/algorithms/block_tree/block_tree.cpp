@@ -61,7 +61,7 @@ slices_form slices_in(graph& g, const facts& known, const stage& s) {
     const auto count = known.value(rows);
     index_set columns = g.free[n];
     for (const node_id idx : indices_of(g, slice)) columns.erase(g.ordinal(idx));
-    const double height = static_cast<double>(count.value_or(0));
+    const amount height = count.value_or(0);
     const bool enough = by_tables(known) || (!known.for_groups() && known.trips(slice) >= least_slices &&
                                              height >= least_rows && height * known.trips(columns) >= least_elements);
     if (!count || (!enough && !known.call().force_for_tests)) return;
@@ -140,7 +140,7 @@ class levels {
     node_id value = g_.arg(f_.reduce, 0), t = f_.t, rows = f_.rows, result = no_node;
     // The first table has at most an entry a slice: it takes no more memory than the result.
     if (known_.call().force_for_tests) radix_.number = 4;
-    while (static_cast<double>(known_.value(rows).value_or(0)) >
+    while (known_.value(rows).value_or(0) >
            static_cast<double>(radix_.number) * known_.trips(f_.slice))
       radix_.number *= 2;
     edges e = radix_.rows(low, high, deep_);
@@ -284,7 +284,7 @@ bool scatter_block_tree(const context& c, stage& s) {
   const auto rows = known.value(g.arg(s.owned, 1));
   const bool enough =
       by_tables(known) || (!known.for_groups() && known.trips(l.slice) >= least_slices &&
-                           static_cast<double>(rows.value_or(0)) >= least_rows && known.trips(all) >= least_elements);
+                           rows.value_or(0) >= least_rows && known.trips(all) >= least_elements);
   if (!rows || *rows < 1 || (!enough && !known.call().force_for_tests)) return false;
   scatter(c, s, l)();
   s.reasons.push_back(

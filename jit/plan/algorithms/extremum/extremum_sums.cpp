@@ -227,7 +227,7 @@ node_id number_in(graph& g, node_id bound, op limit) {
   return no_node;
 }
 // Places of a range that is not cut.
-double most_places(graph& g, const facts& known, node_id bound) {
+amount most_places(graph& g, const facts& known, node_id bound) {
   const node_id over = over_of(g, bound);
   if (over == no_node) return known.trips(bound);
   const length l = length_of(g, bound_of(g, g.arg(bound, 0), over), bound_of(g, g.arg(bound, 1), over));
@@ -265,7 +265,7 @@ bool extremum_with_sum_by_index(const context& c, stage& s, site& at) {
   graph& g = c.g;
   const extremum_ties& t = at.ties();
   if (t.reduce == no_node) return false;
-  double terms = 1;
+  amount terms = 1;
   for (const node_id b : t.bounds) terms *= most_places(g, c.known, b);
   const steps_of steps = steps_in(g, t);
   const double fewest = steps.dilated ? dilated_from : ranges_from;

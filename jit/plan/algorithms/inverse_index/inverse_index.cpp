@@ -136,7 +136,7 @@ bool list_updates(const context& c, stage& s) {
   if (!is_closed(g, s.owned)) return false;
   const node_id room = room_of(g, s);
   index_set all = set_of(g, s.indices);
-  const double results = known.trips(all);
+  const amount results = known.trips(all);
   const bool force_for_tests = known.call().force_for_tests;
   if (room == no_node || (!groups && !force_for_tests && (results < listed_from || known.trips(s.owned) < least_rows)))
     return false;
@@ -145,9 +145,9 @@ bool list_updates(const context& c, stage& s) {
   const bool promised = is_promised(g, known, t.at), by_row = gpu || promised;
   const auto planes_of = static_cast<std::int64_t>(walk.size()) + (by_row ? 0 : 1);
   // Of a processor's list, which decides there whether it pays, and so under strict here.
-  const double entries =
-      static_cast<double>(walk.size() + (promised ? 0 : 1)) * static_cast<double>(updates.value_or(0));
-  const double bytes = 8.0 * (entries + (promised ? known.trips(s.owned) : 0));
+  const amount entries =
+      (walk.size() + (promised ? 0 : 1)) * updates.value_or(0);
+  const amount bytes = 8.0 * (entries + (promised ? known.trips(s.owned) : amount(0)));
   if (!updates ||
       (!force_for_tests && (groups ? *updates < sorted_from : bytes > results * row(g.type(s.define)).bytes)))
     return false;
@@ -168,7 +168,7 @@ bool list_updates(const context& c, stage& s) {
   lists.define = define(g, g.name("inverse", 7), lists.body, lists.indices.data(), 1);
   lists.when = s.when;
   lists.bytes = bytes;
-  lists.operations = 4 * static_cast<double>(*updates);
+  lists.operations = 4 * *updates;
   lists.reasons.push_back("inverse index: the updates by the " + (by_row ? "row" : std::to_string(l.chunk) + " rows") +
                           " that they go to");
   if (gpu) {

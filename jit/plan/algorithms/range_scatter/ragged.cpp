@@ -339,7 +339,7 @@ bool list_slices(const context& c, stage& s) {
     return false;
   if (g.type(l.low) != element::i64 || g.type(l.high) != element::i64) return false;
   all.erase(g.ordinal(s.owned));
-  const double across = known.trips(all), rows = known.trips(s.owned);
+  const amount across = known.trips(all), rows = known.trips(s.owned);
   l.chunk = known.call().force_for_tests || s.reads_block_tree ? 4 : least_chunk;
   const double task = s.slices.shorts.empty() ? known.elements(task_elements)
                                                       : 4 * static_cast<double>(short_slice_rows(known));

@@ -89,7 +89,7 @@ void make_scan(graph& g, const facts& known, stage& s, const sliding& r, std::ve
                       " at the index itself; one pass" + (f.backward ? ", backward" : ""));
   index_set others = g.free[f.value];
   others.erase(g.ordinal(f.walk));
-  const double rows = known.trips(others), places = known.trips(f.walk);
+  const amount rows = known.trips(others), places = known.trips(f.walk);
   const bool begins = known_equal(g, g.arg(f.walk, 0), g.arg(s.owned, 0)), inclusive = f.shift == (f.backward ? 0 : 1);
   const bool aligned = begins && (inclusive || (!f.backward && f.shift == 0));
   if (!aligned || rows >= known.enough_tasks() * (known.for_groups() ? gpu_rows : many_rows) ||
@@ -151,7 +151,7 @@ node_id at(graph& g, const sliding& r, node_id loaded, node_id idx, node_id plac
 }
 
 bool pays(graph& g, const facts& known, const sliding& r, std::int64_t width) {
-  const double results = known.trips(r.over),
+  const amount results = known.trips(r.over),
                stride = static_cast<double>(std::max<std::int64_t>(1, bound_of(g, r.low, r.over).slope));
   return static_cast<double>(width) >= window_from * stride && results * stride >= static_cast<double>(width);
 }

@@ -42,12 +42,12 @@ node_id reaches_at(graph& g, const sort_form& f) {
 bool sort_on_device(const context& c, stage& list, sort_form f) {
   const auto& [g, known, done] = c;
   const auto room = known.value(f.room), keys = known.value(f.keys), iterations = known.value(trips_of(g, f.outer));
-  if (!room || !keys || !iterations || std::max(*room, *iterations) > most_places) return false;
-  const double each = static_cast<double>(*room) / std::max(1.0, static_cast<double>(*iterations));
-  const auto most = static_cast<std::uint64_t>(std::max(1.0, tile_places / std::max(1.0, each)));
-  f.iterations = known.call().force_for_tests ? 2 : static_cast<std::int64_t>(std::bit_floor(most));
-  f.passes = std::max(1, (bits_of(std::max<std::int64_t>(*keys - 1, 0)) + digit_bits - 1) / digit_bits);
-  f.steps = bits_of(*room);
+  if (!room || !keys || !iterations || max(*room, *iterations) > most_places) return false;
+  const amount each = max(1, *room / max(1, *iterations));
+  f.iterations = known.call().force_for_tests ? 2 : 1;
+  while (!known.call().force_for_tests && 2 * f.iterations * each <= tile_places) f.iterations *= 2;
+  f.passes = std::max(1, (bits_of(max(*keys - 1, 0).whole()) + digit_bits - 1) / digit_bits);
+  f.steps = bits_of(room->whole());
   const node_id reaches = has_reaches(list) ? trips_of(g, f.outer) : integer(g, 0);
   const node_id places = fresh_index(g, f.outer, integer(g, 0), make(g, op::add, reaches_at(g, f), reaches));
   stage memory = space(g, "sorting", integer(g, 0), {places});

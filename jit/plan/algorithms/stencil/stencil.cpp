@@ -192,8 +192,8 @@ void schedule_stencil(graph& g, const facts& known, stage& s) {
     if (g.kind(n) == op::load && g.free[n].has(g.ordinal(s.vector))) bytes = std::max(bytes, row(g.type(n)).bytes);
   });
   s.lanes = vector_bytes / bytes;
-  const double trips = known.trips(s.vector);
-  const auto rest = static_cast<std::int64_t>(trips) % s.lanes;
+  const amount trips = known.trips(s.vector);
+  const amount rest = remainder(trips, s.lanes);
   if (rest != 0 && rest * 2 <= s.lanes) s.lanes /= 2;
   while (!known.for_groups() && s.lanes > 8 && trips <= 2.0 * s.lanes) s.lanes /= 2;  // few results: less code to make
   s.loops = s.indices;

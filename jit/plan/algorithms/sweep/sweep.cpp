@@ -119,7 +119,7 @@ class sweeping {
 
   bool made(const char* what) {
     const auto rows = known_.value(g_.arg(f_.rows, 1));
-    if (!rows || *rows < 1 || !fits(static_cast<double>(*rows))) return false;
+    if (!rows || *rows < 1 || !fits(*rows)) return false;
     index_set slice;
     slice.insert(g_.ordinal(f_.slice));
     const node_id deep = listed(slice);
@@ -139,7 +139,7 @@ class sweeping {
     one.lanes = lanes;
     one.chunk = one.lanes;
     one.loops = {columns_};
-    one.operations = (3 * static_cast<double>(*rows) + 8 * known_.trips(f_.slice)) * known_.trips(columns_) / 16;
+    one.operations = (3 * *rows + 8 * known_.trips(f_.slice)) * known_.trips(columns_) / 16;
     one.reasons = {std::string("if slices overlap enough: ") + what + " in one pass down the rows, in blocks of " +
                    std::to_string(f_.block)};
     before_.push_back(std::move(one));
@@ -149,14 +149,14 @@ class sweeping {
     return true;
   }
   // Much data, for which lists and tables take no more room than the result.
-  bool fits(double rows) {
+  bool fits(const amount& rows) {
     if (known_.call().force_for_tests) return true;
-    const double across = known_.trips(columns_), bytes = row(f_.type).bytes;
+    const amount across = known_.trips(columns_), bytes = row(f_.type).bytes;
     index_set all = set_of(g_, s_.indices);
     if (known_.trips(f_.slice) < least_slices || rows < least_rows || rows * across < least_elements) return false;
-    const double entries = rows / static_cast<double>(f_.block), groups = entries / static_cast<double>(f_.radix);
-    const double tables =
-        ((f_.scatters ? 1 : tables_of_blocks) * entries + groups * (1 + std::max(0.0, std::log2(groups)))) * across *
+    const amount entries = rows / f_.block, groups = entries / f_.radix;
+    const amount tables =
+        ((f_.scatters ? 1 : tables_of_blocks) * entries + groups * (1 + max(0, log2(groups)))) * across *
         bytes;
     return known_.trips(all) * row(g_.type(s_.define)).bytes >= tables + 16 * (rows + 2 * known_.trips(f_.slice));
   }

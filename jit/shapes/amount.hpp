@@ -1,0 +1,88 @@
+// Numbers that follow from a call's extents, with the formula by which they do. Planning works on the extents of one
+// call; whatever it decides by comparing such numbers is recorded, so that a plan serves every call for which it would
+// have been decided alike: the plan that such a call would have got by itself, bit for bit.
+// Shown by tests/jit/shapes.cpp.
+#pragma once
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <type_traits>
+
+namespace sheaf::inline v0_1::shapes {
+
+class decisions;
+using formula_id = std::int32_t;
+inline constexpr formula_id no_formula = -1;
+
+enum class rule : std::uint8_t { number, extent, add, sub, mul, div, min, max, log2, floor, integer };
+// Of an operation on integers, elementwise like those of programs.
+using integer_function = std::int64_t (*)(std::int64_t, std::int64_t, std::int64_t);
+
+// A number, known for one call; without a formula the same for all. Exact up to 2^53.
+class amount {
+ public:
+  amount() = default;
+  template <class T>
+  requires std::is_arithmetic_v<T> amount(T value) : value_(static_cast<double>(value)) {}
+  amount(double value, formula_id formula, decisions* record) : value_(value), formula_(formula), record_(record) {}
+
+  // For people, and for what decides neither a plan nor a kernel's text.
+  double estimate() const { return value_; }
+  // To stand in a plan or in a kernel's text: it then is for calls alone for which this is the same.
+  double fixed() const;
+  std::int64_t whole() const { return static_cast<std::int64_t>(fixed()); }
+
+  formula_id formula() const { return formula_; }
+  decisions* record() const { return record_; }
+
+  amount& operator+=(const amount& b) { return *this = *this + b; }
+  amount& operator-=(const amount& b) { return *this = *this - b; }
+  amount& operator*=(const amount& b) { return *this = *this * b; }
+  amount& operator/=(const amount& b) { return *this = *this / b; }
+
+  friend amount operator+(const amount& a, const amount& b) { return made(rule::add, a.value_ + b.value_, a, b); }
+  friend amount operator-(const amount& a, const amount& b) { return made(rule::sub, a.value_ - b.value_, a, b); }
+  friend amount operator*(const amount& a, const amount& b) { return made(rule::mul, a.value_ * b.value_, a, b); }
+  friend amount operator/(const amount& a, const amount& b) { return made(rule::div, a.value_ / b.value_, a, b); }
+  friend amount min(const amount& a, const amount& b) { return made(rule::min, std::min(a.value_, b.value_), a, b); }
+  friend amount max(const amount& a, const amount& b) { return made(rule::max, std::max(a.value_, b.value_), a, b); }
+
+  friend amount floor(const amount& a) { return made(rule::floor, std::floor(a.value_), a, a); }
+  friend amount log2(const amount& a) { return made(rule::log2, std::log2(a.value_), a, a); }
+  // Of whole numbers.
+  friend amount applied(integer_function f, const amount& a, const amount& b, const amount& c);
+  friend amount remainder(const amount& a, const amount& b) {
+    return applied([](std::int64_t x, std::int64_t y, std::int64_t) { return x % y; }, a, b, 0);
+  }
+  friend amount bit_width(const amount& a) {
+    return applied(
+        [](std::int64_t x, std::int64_t, std::int64_t) {
+          return static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(x)));
+        },
+        a, 0, 0);
+  }
+
+  friend bool operator<(const amount& a, const amount& b) { return is_less(a, b); }
+  friend bool operator>(const amount& a, const amount& b) { return is_less(b, a); }
+  friend bool operator<=(const amount& a, const amount& b) { return !is_less(b, a); }
+  friend bool operator>=(const amount& a, const amount& b) { return !is_less(a, b); }
+  friend bool operator==(const amount& a, const amount& b) { return is_equal(a, b); }
+
+ private:
+  static amount made(rule how, double value, const amount& a, const amount& b) {
+    if (a.record_ == nullptr && b.record_ == nullptr) return value;
+    return recorded(how, value, a, b);
+  }
+  static amount recorded(rule how, double value, const amount& a, const amount& b);
+  static bool is_less(const amount& a, const amount& b);
+  static bool is_equal(const amount& a, const amount& b);
+
+  double value_ = 0;
+  formula_id formula_ = no_formula;
+  decisions* record_ = nullptr;  // null: without a formula
+};
+
+amount applied(integer_function f, const amount& a, const amount& b, const amount& c);
+
+}  // namespace sheaf::inline v0_1::shapes

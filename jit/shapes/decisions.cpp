@@ -1,0 +1,164 @@
+#include <sheaf/jit/shapes/decisions.hpp>
+
+#include <cstdio>
+
+namespace sheaf::inline v0_1::shapes {
+
+namespace {
+
+// Beyond 2^53 a double names no integer; as far as i64 goes it is near one.
+std::int64_t whole_of(double x) {
+  constexpr double most = 9e18;
+  return static_cast<std::int64_t>(std::clamp(x, -most, most));
+}
+
+double result(rule how, double a, double b) {
+  switch (how) {
+    case rule::add:
+      return a + b;
+    case rule::sub:
+      return a - b;
+    case rule::mul:
+      return a * b;
+    case rule::div:
+      return a / b;
+    case rule::min:
+      return std::min(a, b);
+    case rule::max:
+      return std::max(a, b);
+    case rule::log2:
+      return std::log2(a);
+    case rule::floor:
+      return std::floor(a);
+    default:
+      return a;
+  }
+}
+
+}  // namespace
+
+double amount::fixed() const {
+  if (record_ != nullptr) record_->decided(false, *this, value_, true);
+  return value_;
+}
+amount amount::recorded(rule how, double value, const amount& a, const amount& b) {
+  return (a.record_ != nullptr ? a : b).record_->combined(how, value, a, b);
+}
+amount applied(integer_function f, const amount& a, const amount& b, const amount& c) {
+  for (const amount* x : {&a, &b, &c})
+    if (x->record() != nullptr) return x->record()->of_integers(f, a, b, c);
+  return f(whole_of(a.estimate()), whole_of(b.estimate()), whole_of(c.estimate()));
+}
+bool amount::is_less(const amount& a, const amount& b) {
+  const bool outcome = a.value_ < b.value_;
+  if (decisions* record = a.record_ != nullptr ? a.record_ : b.record_) record->decided(true, a, b, outcome);
+  return outcome;
+}
+bool amount::is_equal(const amount& a, const amount& b) {
+  const bool outcome = a.value_ == b.value_;
+  if (decisions* record = a.record_ != nullptr ? a.record_ : b.record_) record->decided(false, a, b, outcome);
+  return outcome;
+}
+
+formula_id decisions::add(const step& s) {
+  const auto [at, fresh] = known_.try_emplace(s, static_cast<formula_id>(steps_.size()));
+  if (fresh) steps_.push_back(s);
+  return at->second;
+}
+
+amount decisions::extent(int place, std::int64_t value) {
+  const step s{.how = rule::extent, .number = static_cast<double>(place)};
+  return {static_cast<double>(value), add(s), this};
+}
+amount decisions::of_integers(integer_function f, const amount& a, const amount& b, const amount& c) {
+  const std::int64_t value = f(whole_of(a.estimate()), whole_of(b.estimate()), whole_of(c.estimate()));
+  const auto at = std::find(functions_.begin(), functions_.end(), f);
+  const auto place = static_cast<std::int32_t>(at - functions_.begin());
+  if (at == functions_.end()) functions_.push_back(f);
+  const step s{.how = rule::integer, .a = of(a), .b = of(b), .c = of(c), .function = place};
+  return {static_cast<double>(value), add(s), this};
+}
+amount decisions::combined(rule how, double value, const amount& a, const amount& b) {
+  const step s{.how = how, .a = of(a), .b = of(b)};
+  return {value, add(s), this};
+}
+void decisions::decided(bool less, const amount& a, const amount& b, bool outcome) {
+  const question asked{less, of(a), of(b)};
+  if (asked.a != asked.b && asked_.insert(asked).second) decisions_.push_back({asked, outcome, steps_.size()});
+}
+
+double decisions::evaluated(const step& s, const double* values, std::span<const std::int64_t> extents) const {
+  switch (s.how) {
+    case rule::number:
+      return s.number;
+    case rule::extent:
+      return static_cast<double>(extents[static_cast<std::size_t>(s.number)]);
+    case rule::integer:
+      return static_cast<double>(functions_[static_cast<std::size_t>(s.function)](
+          whole_of(values[s.a]), whole_of(values[s.b]), whole_of(values[s.c])));
+    default:
+      return result(s.how, values[s.a], values[s.b]);
+  }
+}
+
+// decisions_.size(): none.
+std::size_t decisions::first_other(std::span<const std::int64_t> extents) const {
+  static thread_local std::vector<double> values;
+  if (values.size() < steps_.size()) values.resize(steps_.size());
+  std::size_t done = 0, k = 0;
+  for (; k < decisions_.size(); ++k) {
+    const decision& d = decisions_[k];
+    for (; done < d.known; ++done) values[done] = evaluated(steps_[done], values.data(), extents);
+    const double a = values[static_cast<std::size_t>(d.asked.a)], b = values[static_cast<std::size_t>(d.asked.b)];
+    if ((d.asked.less ? a < b : a == b) != d.answer) break;
+  }
+  return k;
+}
+
+bool decisions::hold(std::span<const std::int64_t> extents) const { return first_other(extents) == decisions_.size(); }
+
+std::string decisions::difference(std::span<const std::int64_t> extents, std::span<const std::string> names) const {
+  const std::size_t k = first_other(extents);
+  if (k == decisions_.size()) return {};
+  const decision& d = decisions_[k];
+  const char* const relation = d.asked.less ? (d.answer ? " < " : " >= ") : (d.answer ? " == " : " != ");
+  return text(d.asked.a, names) + relation + text(d.asked.b, names);
+}
+
+std::string decisions::text(formula_id f, std::span<const std::string> names) const {
+  const step& s = steps_[static_cast<std::size_t>(f)];
+  const auto both = [&](const char* between, const char* before) {
+    return before + ("(" + text(s.a, names)) + between + text(s.b, names) + ")";
+  };
+  switch (s.how) {
+    case rule::number: {
+      char number[32];
+      std::snprintf(number, sizeof number, "%.10g", s.number);
+      return number;
+    }
+    case rule::extent: return names[static_cast<std::size_t>(s.number)];
+    case rule::add: return both(" + ", "");
+    case rule::sub: return both(" - ", "");
+    case rule::mul: return both(" * ", "");
+    case rule::div: return both(" / ", "");
+    case rule::min: return both(", ", "min");
+    case rule::max: return both(", ", "max");
+    case rule::log2: return "log2(" + text(s.a, names) + ")";
+    case rule::floor: return "floor(" + text(s.a, names) + ")";
+    case rule::integer: break;
+  }
+  std::string list = "f" + std::to_string(s.function) + "(";
+  for (const formula_id a : {s.a, s.b, s.c})
+    if (a != no_formula) list += (list.back() == '(' ? "" : ", ") + text(a, names);
+  return list + ")";
+}
+
+double decisions::value(const amount& a, std::span<const std::int64_t> extents) const {
+  if (a.record() != this) return a.estimate();
+  std::vector<double> values(steps_.size());
+  for (std::size_t k = 0; k <= static_cast<std::size_t>(a.formula()); ++k)
+    values[k] = evaluated(steps_[k], values.data(), extents);
+  return values[static_cast<std::size_t>(a.formula())];
+}
+
+}  // namespace sheaf::inline v0_1::shapes

@@ -1,0 +1,71 @@
+// What a plan decided by the extents of the call that it was made for.
+#pragma once
+#include <compare>
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <sheaf/jit/shapes/amount.hpp>
+
+namespace sheaf::inline v0_1::shapes {
+
+// A formula, of formulas before it.
+struct step {
+  rule how = rule::number;
+  formula_id a = no_formula, b = no_formula, c = no_formula;
+  std::int32_t function = -1;  // of rule::integer, among those used
+  double number = 0;           // of rule::number; of rule::extent its place
+  auto operator<=>(const step&) const = default;
+};
+
+// A comparison of two formulas.
+struct question {
+  bool less = false;  // else equal
+  formula_id a = no_formula, b = no_formula;
+  auto operator<=>(const question&) const = default;
+};
+
+// Amounts refer to it: it stays where it is.
+class decisions {
+ public:
+  decisions() = default;
+  decisions(const decisions&) = delete;
+  decisions& operator=(const decisions&) = delete;
+
+  // The extent at `place` of all those of a call.
+  amount extent(int place, std::int64_t value);
+  amount of_integers(integer_function f, const amount& a, const amount& b, const amount& c);
+  amount combined(rule how, double value, const amount& a, const amount& b);
+  void decided(bool less, const amount& a, const amount& b, bool outcome);
+
+  // Would a call of these extents have been decided alike?
+  bool hold(std::span<const std::int64_t> extents) const;
+  // The first decision that would be another one, in words; empty: none. names: of extents, by place.
+  std::string difference(std::span<const std::int64_t> extents, std::span<const std::string> names) const;
+  // Formulas for the extents of another call.
+  double value(const amount& a, std::span<const std::int64_t> extents) const;
+
+  std::size_t size() const { return decisions_.size(); }
+
+ private:
+  formula_id add(const step& s);
+  formula_id of(const amount& a) { return a.record() == this ? a.formula() : add({.number = a.estimate()}); }
+  std::string text(formula_id f, std::span<const std::string> names) const;
+  std::size_t first_other(std::span<const std::int64_t> extents) const;
+  double evaluated(const step& s, const double* values, std::span<const std::int64_t> extents) const;
+
+  std::vector<integer_function> functions_;
+  std::vector<step> steps_;
+  struct decision {
+    question asked;
+    bool answer;
+    std::size_t known;  // formulas that there were
+  };
+  std::vector<decision> decisions_;
+  std::map<step, formula_id> known_;
+  std::set<question> asked_;
+};
+
+}  // namespace sheaf::inline v0_1::shapes
