@@ -26,7 +26,9 @@ using namespace sheaf::bench;
 cuda::source source_of(const job& one) {
   const graph g = unpack(one.words.data());
   const jit::call_class arguments = arguments_of(one, g);
-  const jit::arranged_call call(g, arguments, {.inputs = {}, .unit_outputs = {}, .gpu = true}, 256);
+  const auto planned = std::make_shared<const jit::arranged_program>(
+      g, arguments, plan::call_facts{.inputs = {}, .unit_outputs = {}, .gpu = true}, jit::amounts_of(arguments));
+  const jit::arranged_call call(planned, arguments, 256);
   const auto extents = call.slot_extents(arguments);
   std::vector<const std::int64_t*> places;
   for (const auto& e : extents) places.push_back(e.data());

@@ -42,6 +42,70 @@ extent_amounts amounts_of(const call_class& a, shapes::decisions& record) {
   return list;
 }
 
+namespace {
+
+// Expressions that calls evaluate or are told about, under other ids.
+class kept_expressions {
+ public:
+  explicit kept_expressions(const graph& g) : g_(g), wanted_(static_cast<std::size_t>(g.size()), false) {}
+  void add(node_id& n) {
+    if (n == no_node) return;
+    roots_.push_back(&n);
+    wanted_[static_cast<std::size_t>(n)] = true;
+  }
+  // Arguments stand before what they are arguments of.
+  void copy_to(graph& made) {
+    std::vector<node_id> moved(wanted_.size(), no_node), list;
+    for (node_id n = g_.size(); n-- > 0;)
+      for (int k = 0; wanted_[static_cast<std::size_t>(n)] && k < g_[n].count; ++k)
+        wanted_[static_cast<std::size_t>(g_.arg(n, k))] = true;
+    for (node_id n = 0; n < g_.size(); ++n) {
+      if (!wanted_[static_cast<std::size_t>(n)]) continue;
+      list.clear();
+      for (int k = 0; k < g_[n].count; ++k) list.push_back(moved[static_cast<std::size_t>(g_.arg(n, k))]);
+      moved[static_cast<std::size_t>(n)] =
+          made.intern(g_.kind(n), g_.type(n), g_[n].attribute, list.data(), g_[n].count);
+    }
+    for (node_id* n : roots_) *n = moved[static_cast<std::size_t>(*n)];
+  }
+
+ private:
+  const graph& g_;
+  std::vector<bool> wanted_;
+  std::vector<node_id*> roots_;
+};
+
+}  // namespace
+
+void arranged_program::forget_plan() {
+  planned& p = program;
+  graph made;
+  made.text = p.g.text;
+  made.names = p.g.names;
+  made.inputs = p.g.inputs;
+  made.static_extents = p.g.static_extents;
+  made.demands = p.g.demands;
+  made.monoids = p.g.monoids;
+  made.outputs = p.g.outputs;
+  kept_expressions kept(p.g);
+  for (workspace& w : p.workspaces)
+    for (node_id& n : w.extents) kept.add(n);
+  for (plan::check& c : p.checks) {
+    for (node_id* n : {&c.subscript, &c.least, &c.most, &c.low, &c.high, &c.outside}) kept.add(*n);
+    for (auto* list : {&c.indices, &c.sizes, &c.firsts})
+      for (node_id& n : *list) kept.add(n);
+  }
+  for (int k = 0; k < made.demands.size(); ++k)
+    for (node_id* n : {&made.demands[k].wrong, &made.demands[k].limit, &made.demands[k].found}) kept.add(*n);
+  for (int k = 0; k < made.monoids.size(); ++k)
+    for (node_id* n : {&made.monoids[k].identity, &made.monoids[k].combine, &made.monoids[k].adjoint}) kept.add(*n);
+  for (int k = 0; k < made.outputs.size(); ++k) kept.add(made.outputs[k]);
+  kept.copy_to(made);
+  p.g = std::move(made);
+  p.plan = {};
+  p.code = {};
+}
+
 arranged_program::arranged_program(const graph& g, const call_class& a, plan::call_facts device,
                                    const extent_amounts& extents)
     : form(g, a, extents),

@@ -29,6 +29,9 @@ extent_amounts amounts_of(const call_class& a, shapes::decisions& record);
 struct arranged_program {
   arranged_program(const graph& g, const call_class& a, plan::call_facts device, const extent_amounts& extents);
 
+  // Once there is code: only what calls evaluate or are told about stays.
+  void forget_plan();
+
   const arrangement form;
   planned program;
 };

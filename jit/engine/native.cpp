@@ -54,20 +54,12 @@ plan::call_facts this_device(const options& overrides) {
 class native_class final : public shape_class, public std::enable_shared_from_this<native_class> {
  public:
   native_class(const graph& g, const call_class& arguments, const options& overrides)
-      : made(std::make_shared<const arranged_program>(g, arguments, this_device(overrides),
-                                                      amounts_of(arguments, decided_))),
+      : own_(std::make_shared<arranged_program>(g, arguments, this_device(overrides), amounts_of(arguments, decided_))),
+        made(own_),
         ir(ir::print(made->program.code)) {
-    const planned& p = made->program;
-    if (runtime::current_settings().verify) ir::verify(p.code);
-    runtime::debug_line(3, "plan\n" + p.text);
-    runtime::debug_line(3, "kernel IR\n" + ir);
-    code = code_for(p.code, ir, overrides);
-    costs_ = ir::costs_of(p.code);
-    if (std::none_of(p.workspaces.begin(), p.workspaces.end(), [](const workspace& w) { return w.promised; })) return;
-    const ir::module rest = p.code_again();
-    if (runtime::current_settings().verify) ir::verify(rest);
-    again = code_for(rest, ir::print(rest), overrides);
-    costs_again_ = ir::costs_of(rest);
+    compile(overrides);
+    own_->forget_plan();
+    decided_.close();
   }
 
   bool serves(std::span<const std::int64_t> extents) const override { return decided_.hold(extents); }
@@ -84,12 +76,28 @@ class native_class final : public shape_class, public std::enable_shared_from_th
   }
 
  private:
+  void compile(const options& overrides) {
+    const planned& p = made->program;
+    if (runtime::current_settings().verify) ir::verify(p.code);
+    runtime::debug_line(3, "plan\n" + p.text);
+    runtime::debug_line(3, "kernel IR\n" + ir);
+    code = code_for(p.code, ir, overrides);
+    costs_ = ir::costs_of(p.code);
+    if (std::none_of(p.workspaces.begin(), p.workspaces.end(), [](const workspace& w) { return w.promised; })) return;
+    const ir::module rest = p.code_again();
+    if (runtime::current_settings().verify) ir::verify(rest);
+    again = code_for(rest, ir::print(rest), overrides);
+    costs_again_ = ir::costs_of(rest);
+  }
+
   shapes::decisions decided_;
+  const std::shared_ptr<arranged_program> own_;
 
  public:
   const std::shared_ptr<const arranged_program> made;
   const std::string ir;
-  std::shared_ptr<const loaded_code> code, again;  // again: after the first call with what is promised; null: nothing is
+  // again: after the first call with what is promised; null: nothing is
+  std::shared_ptr<const loaded_code> code, again;
 
  private:
   std::vector<shapes::amount> costs_, costs_again_;

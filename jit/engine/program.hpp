@@ -14,7 +14,7 @@ enum class disk_cache : std::uint8_t { off, read, on, not_trusted };
 
 // What a program has done so far. More is counted in later versions: read members by name.
 struct statistics {
-  std::int64_t kernels = 0;  // made, one for each class of arguments
+  std::int64_t kernels = 0;  // made, one for each class of calls, see docs/shapes.md
   // Where their code came from; kept indices have code of their own.
   std::int64_t compiled = 0, from_disk = 0, from_memory = 0;
   disk_cache cache = disk_cache::off;  // as its folder is now
@@ -46,9 +46,9 @@ program* make_program(const std::int32_t* words, backend runs_on = backend::chos
 int device_of(const program* p);
 void free_program(program* p) noexcept;
 
-// Within a `calling`: the kernel for these arguments, from memory, disk or the code generator, after everything that can
-// be checked without reading data was checked. tensors: inputs, then outputs; an output whose data is null will be allocated by the
-// caller. Throws sheaf::error.
+// Within a `calling`: the kernel for these arguments, from memory, disk or the code generator, after everything that
+// can be checked without reading data was checked. tensors: inputs, then outputs; an output whose data is null will be
+// allocated by the caller. Throws sheaf::error.
 // indices: what is kept of these calls, or null.
 const kernel* prepare(program* p, const sheaf_tensor* tensors, promise* indices = nullptr);
 // Around what is done with a kernel that prepare gave: only until then it is sure to be there.

@@ -28,8 +28,9 @@ ir::block_builder kernel_lowering::open(scope& outer, node_id idx, int lanes, co
   if (lanes == 1 || !first || !end) return made;
   // A part that a task takes ends where a chunk or the whole range does.
   const bool divides = within == nullptr || (within == outer.part_of(idx) && task_size % lanes == 0);
-  made.head().whole = divides && *end >= *first && remainder(*end - *first, lanes) == 0;
-  made.head().size_optimised = !made.head().whole && small && *end - *first <= 2 * lanes;
+  const auto trips = *end - *first;  // of many the last few are soon done
+  made.head().whole = divides && trips >= 0 && trips <= most_whole && remainder(trips, lanes) == 0;
+  made.head().size_optimised = !made.head().whole && small && trips <= 2 * lanes;
   return made;
 }
 
@@ -92,7 +93,7 @@ ir::kernel kernel_lowering::operator()(const plan::kernel_plan& k) {
     pending.insert(stages.back()->define);
   }
   task_size = k.chunk;
-  small = k.cost * max(1.0, plan::tasks_in(known, k)) < worth_code;
+  small = plan.cost < worth_code;
   find_scratch_rows();
   compacted_lists.clear();
   if (stages.front()->sort.passes > 0) return part_of_sort(k, *stages.front());
@@ -118,7 +119,7 @@ ir::kernel kernel_lowering::operator()(const plan::kernel_plan& k) {
     return std::move(builder).finish();
   }
   const node_id low = g.arg(k.parallel, 0), high = g.arg(k.parallel, 1);
-  const ir::loop_kind kind = plan::is_shared(known, k) ? ir::loop_kind::parallel : ir::loop_kind::serial;
+  const ir::loop_kind kind = plan::is_shared(known, plan, k) ? ir::loop_kind::parallel : ir::loop_kind::serial;
   const shapes::amount cost = known.call().overrides.sharing == sharing::always ? max(k.cost, worth_offering) : k.cost;
   if (k.chunk == 0) {
     const auto in_order = [&](const stage* s) {

@@ -19,6 +19,7 @@ class pairing {
   }
 
   void operator()() {
+    if (!known_.call().force_for_tests && bytes() < 2 * known_.call().on.from_memory()) return;
     for (std::size_t a = 0; a < plan_.kernels.size(); ++a)
       for (std::size_t b = a + 1; b < plan_.kernels.size(); ++b)
         if (free_[a] && free_[b] && gains(a, b) && may_wait(a, b)) pair(a, b);
@@ -26,11 +27,16 @@ class pairing {
 
  private:
   const stage& at(int i) const { return plan_.stages[static_cast<std::size_t>(i)]; }
+  amount bytes() const {
+    amount all = 0;
+    for (const kernel_plan& k : plan_.kernels) all += k.read + k.written;
+    return all;
+  }
   amount tasks(const kernel_plan& k) const { return tasks_in(known_, k); }
 
   // One loop that threads share, in which memory matters.
   bool may_share(const kernel_plan& k) const {
-    if (k.parallel == no_node || k.promised || k.part != 0 || !is_shared(known_, k)) return false;
+    if (k.parallel == no_node || k.promised || k.part != 0 || !is_shared(known_, plan_, k)) return false;
     if (!known_.call().force_for_tests && k.time < least_share * k.cost * tasks(k)) return false;
     return std::all_of(k.stages.begin(), k.stages.end(), [&](int i) {
       const stage& s = at(i);

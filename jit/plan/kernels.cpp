@@ -265,15 +265,15 @@ amount cost_of_iteration(const facts& known, const program_plan& plan, const ker
 }  // namespace
 
 amount tasks_in(const facts& known, const kernel_plan& k) {
-  return k.parallel == no_node ? amount(1) : known.trips(k.parallel) / static_cast<double>(std::max<std::int64_t>(k.chunk, 1));
+  const auto chunk = static_cast<double>(std::max<std::int64_t>(k.chunk, 1));
+  return k.parallel == no_node ? amount(1) : known.trips(k.parallel) / chunk;
 }
 
-bool is_shared(const facts& known, const kernel_plan& k) {
-  const amount tasks = tasks_in(known, k);
-  if (known.call().gpu) return tasks > 1;
+bool is_shared(const facts& known, const program_plan& plan, const kernel_plan& k) {
+  if (known.call().gpu) return tasks_in(known, k) > 1;
   const sharing wanted = known.call().overrides.sharing;
   if (wanted != sharing::planned) return wanted == sharing::always;
-  return tasks > 1 && k.cost * tasks > known.call().on.wake;
+  return plan.cost > known.call().on.wake;
 }
 
 void group(graph& g, const facts& known, program_plan& plan) {
@@ -283,6 +283,7 @@ void group(graph& g, const facts& known, program_plan& plan) {
   for (kernel_plan& k : plan.kernels) {
     agree_on_lanes(g, known, plan, k);
     k.cost = cost_of_iteration(known, plan, k);
+    plan.cost = max(plan.cost, k.cost * max(1.0, tasks_in(known, k)));
   }
 }
 

@@ -48,8 +48,8 @@ class placement {
     const amount placed = known_.trips(prefix), needed = known_.trips(g_.free[n]);
     if (placed < often || placed < repeats_of_slow * needed || placed * 4 < known_.trips(all)) return false;
     if (!has_closed_ranges(g_, n) || !is_slow(g_, n)) return false;
-    result_ = {n, "computed in " + std::to_string(static_cast<long long>(placed.estimate())) + " iterations, it has " +
-                      std::to_string(static_cast<long long>(needed.estimate())) + " values"};
+    result_ = {n, "computed in " + count_text(placed) + " iterations, it has " +
+                      count_text(needed) + " values"};
     return true;
   }
 
@@ -68,8 +68,8 @@ class placement {
       return;
     }
     if (stores && placed > repeats_allowed * needed) {
-      result_ = {n, "its place in the nest runs " + std::to_string(static_cast<long long>(placed.estimate())) + " times, it has " +
-                        std::to_string(static_cast<long long>(needed.estimate())) + " values"};
+      result_ = {n, "its place in the nest runs " + count_text(placed) + " times, it has " + count_text(needed) +
+                        " values"};
       return;
     }
     for (const node_id idx : bound_indices(g_, n)) {

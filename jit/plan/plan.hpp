@@ -312,6 +312,7 @@ struct program_plan {
   std::vector<stage> stages;
   std::vector<kernel_plan> kernels;
   std::vector<check> checks;
+  amount cost = 0;   // nanoseconds of the longest kernel, estimated
   read_table reads;  // once stages are grouped
   // by reduction: the same under an index that its surroundings don't bind
   std::unordered_map<node_id, node_id> renamed;

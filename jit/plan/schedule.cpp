@@ -120,7 +120,7 @@ void schedule_scatter(graph& g, const facts& known, stage& s) {
     }
   if (s.parallel == s.owned) {
     s.chunk = least_chunk;
-    while (static_cast<double>(s.chunk) * 2 * known.enough_tasks() < known.trips(s.owned)) s.chunk *= 2;
+    while (static_cast<double>(s.chunk) * 2 * known.enough_tasks() < known.trips(s.owned)) s.chunk *= 4;
   }
 }
 

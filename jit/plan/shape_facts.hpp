@@ -4,6 +4,7 @@
 // Shown by tests/jit/plan.cpp.
 #pragma once
 #include <optional>
+#include <string>
 #include <vector>
 
 #include <sheaf/dsl/graph/graph.hpp>
@@ -21,6 +22,8 @@ using shapes::amount;
 inline std::vector<amount> amounts(const std::vector<std::int64_t>& numbers) {
   return {numbers.begin(), numbers.end()};
 }
+
+inline std::string count_text(const amount& x) { return std::to_string(static_cast<long long>(x.estimate())); }
 
 struct tensor_facts {
   std::vector<amount> extents;

@@ -17,7 +17,6 @@ namespace {
 
 namespace blocks = numerics::split;
 
-std::string count_text(const amount& x) { return std::to_string(static_cast<long long>(x.estimate())); }
 
 bool is_closed(const graph& g, node_id idx) { return g.free[g.arg(idx, 0)].empty() && g.free[g.arg(idx, 1)].empty(); }
 

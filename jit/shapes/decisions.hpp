@@ -48,6 +48,11 @@ class decisions {
   double value(const amount& a, std::span<const std::int64_t> extents) const;
 
   std::size_t size() const { return decisions_.size(); }
+  // Nothing will be added.
+  void close() {
+    known_.clear();
+    asked_.clear();
+  }
 
  private:
   formula_id add(const step& s);

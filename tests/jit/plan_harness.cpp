@@ -137,7 +137,8 @@ plan::call_facts trial::seen() {
   call.force_for_tests = force_for_tests;
   call.overrides = overrides;
   call.on = on;
-  for (memory& m : inputs) call.inputs.push_back({plan::amounts(m.extents), m.extents.empty() || m.strides.back() == 1});
+  for (memory& m : inputs)
+    call.inputs.push_back({plan::amounts(m.extents), m.extents.empty() || m.strides.back() == 1});
   call.unit_outputs.assign(static_cast<std::size_t>(g.outputs.size()), !turned_outputs);
   return call;
 }

@@ -344,7 +344,7 @@ bool list_slices(const context& c, stage& s) {
   const double task = s.slices.shorts.empty() ? known.elements(task_elements)
                                                       : 4 * static_cast<double>(short_slice_rows(known));
   while (static_cast<double>(l.chunk) * across < task && static_cast<double>(l.chunk) * 2 * known.enough_tasks() < rows)
-    l.chunk *= 2;
+    l.chunk *= 4;
   // Of threads' tasks no size is right: half or twice as many rows are worth less than another sort.
   const auto fits = [&](const slice_lists& o) {
     const bool near = std::max(o.chunk, l.chunk) == 2 * std::min(o.chunk, l.chunk);

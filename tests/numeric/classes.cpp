@@ -1,0 +1,102 @@
+// One program and calls whose sizes change: the bits are those of a program that saw only this call, and few kernels
+// serve them all.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <random>
+
+#include <sheaf/sheaf.hpp>
+
+namespace sheaf::test {
+namespace {
+
+constexpr auto x = tensor<"x", float, 2>;
+constexpr auto v = tensor<"v", float, 2>;
+constexpr auto cut = tensor<"cut", std::int64_t, 2>;
+constexpr auto m = axis<"m">;
+constexpr auto t = axis<"t">;
+constexpr auto f = axis<"f">;
+constexpr auto j = axis<"j">;
+constexpr auto pooled = define<"pooled">(m, f) = mean(t.in(cut(m, 0_c), cut(m, 1_c)), x(t, f));
+constexpr auto share = define<"share">(t, f) = exp(x(t, f)) / sum(j, exp(x(t, j)));
+constexpr auto total = define<"total">(f) = sum(t, x(t, f));
+constexpr auto running = define<"running">(t, f) = sum(m.in(0_c, t + 1_c), x(m, f));
+
+std::mt19937_64 random_numbers(7);
+
+array<float, 2> rows_of(std::int64_t rows, std::int64_t columns) {
+  array<float, 2> a(rows, columns);
+  for (std::int64_t k = 0; k < rows * columns; ++k)
+    a.data()[k] = static_cast<float>(random_numbers() % 4096) / 1024 - 2;
+  return a;
+}
+
+array<std::int64_t, 2> slices_of(std::int64_t slices, std::int64_t rows) {
+  array<std::int64_t, 2> a(slices, std::int64_t{2});
+  for (std::int64_t k = 0; k < slices; ++k) {
+    const auto first = static_cast<std::int64_t>(random_numbers() % static_cast<std::uint64_t>(rows + 1));
+    a(k, 0) = first;
+    a(k, 1) = std::min(rows, first + static_cast<std::int64_t>(random_numbers() % 40));
+  }
+  return a;
+}
+
+template <class Array>
+bool same_bits(const Array& a, const Array& b, std::size_t size) {
+  return std::memcmp(a.data(), b.data(), size * sizeof *a.data()) == 0;
+}
+
+std::int64_t size_up_to(std::int64_t most) {
+  return static_cast<std::int64_t>(random_numbers() % static_cast<std::uint64_t>(most + 1));
+}
+
+TEST(classes, slices_of_any_size) {
+  const auto step = compile(pooled, vjp(pooled, x, v));
+  for (int k = 0; k < 60; ++k) {
+    const std::int64_t rows = size_up_to(k % 3 == 0 ? 20000 : 300), slices = size_up_to(k % 4 == 0 ? 2000 : 50);
+    const auto a = rows_of(rows, 8), seed = rows_of(slices, 8);
+    const auto bounds = slices_of(slices, rows);
+    const auto [y, dx] = step(x = a, cut = bounds, v = seed);
+    const auto own = compile(pooled, vjp(pooled, x, v));
+    const auto [y1, dx1] = own(x = a, cut = bounds, v = seed);
+    ASSERT_TRUE(same_bits(y, y1, static_cast<std::size_t>(slices * 8))) << rows << ", " << slices;
+    ASSERT_TRUE(same_bits(dx, dx1, static_cast<std::size_t>(rows * 8))) << rows << ", " << slices;
+  }
+  EXPECT_LE(step.statistics().kernels, 30);
+}
+
+TEST(classes, dense_programs_of_any_size) {
+  const auto step = compile(share, total, running);
+  for (int k = 0; k < 60; ++k) {
+    const std::int64_t rows = size_up_to(k % 4 == 0 ? 30000 : 200), columns = k % 5 == 0 ? size_up_to(70) : 24;
+    const auto a = rows_of(rows, columns);
+    const auto [s, sums, sofar] = step(x = a);
+    const auto own = compile(share, total, running);
+    const auto [s1, sums1, sofar1] = own(x = a);
+    const auto all = static_cast<std::size_t>(rows * columns);
+    ASSERT_TRUE(same_bits(s, s1, all)) << rows << ", " << columns;
+    ASSERT_TRUE(same_bits(sums, sums1, static_cast<std::size_t>(columns))) << rows << ", " << columns;
+    ASSERT_TRUE(same_bits(sofar, sofar1, all)) << rows << ", " << columns;
+  }
+}
+
+// What depends on extents alone is an error for the call that it is about, whatever calls came before.
+TEST(classes, errors_are_of_the_call) {
+  constexpr auto third = define<"third">(f) = x(2_c, f);
+  const auto step = compile(third);
+  const auto enough = rows_of(3, 4), few = rows_of(2, 4);
+  for (int k = 0; k < 2; ++k) {
+    EXPECT_EQ(enough(2, 1), step(x = enough)(1));
+    EXPECT_THROW(step(x = few), error);
+  }
+}
+
+TEST(classes, calls_go_from_memory) {
+  const auto step = compile(total);
+  for (std::int64_t rows = 1; rows < 3000; ++rows) step(x = rows_of(rows, 2));
+  EXPECT_LE(step.statistics().kernels, 40);
+}
+
+}  // namespace
+}  // namespace sheaf::test
