@@ -20,8 +20,8 @@ class program_frame;
 }  // namespace detail
 
 // Arguments of a program that the caller promises not to change, and the inspector results of calls: sorted orders,
-// lists of slices, inverse indices. See program_frame::keep. It can be moved, not copied; it outlives neither its program
-// nor the arrays that it was made with. Calls from several threads may share it.
+// lists of slices, inverse indices. See program_frame::keep. It can be moved, not copied; it outlives neither its
+// program nor the arrays that it was made with. Calls from several threads may share it.
 template <class... Arguments>
 class kept_indices {
  public:

@@ -45,8 +45,8 @@ void on_deep_stack(const std::function<void()>& work) {
   // Where address space is limited (ulimit -v, a container) less has to do.
   const std::size_t sizes[] = {deep_stack_bytes, deep_stack_bytes / 4, least_deep_stack_bytes};
   if (std::none_of(std::begin(sizes), std::end(sizes), [&](std::size_t bytes) { return started(thread, bytes, j); }))
-    fail(code::out_of_memory, "a program of many operations", std::to_string(least_deep_stack_bytes) + " bytes of stack",
-         "no address space left");
+    fail(code::out_of_memory, "a program of many operations",
+         std::to_string(least_deep_stack_bytes) + " bytes of stack", "no address space left");
   pthread_join(thread, nullptr);
   if (j.thrown) std::rethrow_exception(j.thrown);
 }

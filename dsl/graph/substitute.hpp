@@ -8,8 +8,8 @@ namespace sheaf::inline v0_1 {
 // Smart constructor of reductions, defined in passes/reduce.hpp.
 constexpr node_id reduce(graph& g, monoid kind, node_id body, node_id condition, const node_id* indices, int count);
 
-// Whether a load whose subscripts change is still proven: where what is put in is known to lie in the range of the index
-// that it replaces, and where who asks vouches for that, or only compares the result.
+// Whether a load whose subscripts change is still proven: where what is put in is known to lie in the range of the
+// index that it replaces, and where who asks vouches for that, or only compares the result.
 enum class proofs : std::uint8_t { known, kept };
 // Is `to` known to lie in the range of the index `from`? Defined in affine.hpp.
 constexpr bool lies_in_range(graph& g, node_id from, node_id to);
