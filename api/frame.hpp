@@ -19,9 +19,9 @@ class program_frame;
 
 }  // namespace detail
 
-// Arguments of a program that the caller promises not to change, and what calls learned of them: sorted orders, lists
-// of slices, inverted indices. See program_frame::keep. It can be moved, not copied; it outlives neither its program
-// nor the arrays that it was made with. Calls from several threads may share it.
+// Arguments of a program that the caller promises not to change, and the inspector results of calls: sorted orders,
+// lists of slices, inverse indices. See program_frame::keep. It can be moved, not copied; it outlives neither its
+// program nor the arrays that it was made with. Calls from several threads may share it.
 template <class... Arguments>
 class kept_indices {
  public:
@@ -34,7 +34,8 @@ class kept_indices {
   }
   SHEAF_INLINE ~kept_indices() { jit::free_promised(handle_); }
 
-  // The data did change, or other inputs have other extents from now on: the next call learns anew. Not while one runs.
+  // The data did change, or other inputs have other extents from now on: the next call inspects them
+  // anew. Not while one runs.
   SHEAF_INLINE void changed() { jit::forget(handle_); }
   // Of memory that is held for later calls.
   SHEAF_INLINE std::size_t bytes() const { return jit::promised_bytes(handle_); }

@@ -11,6 +11,23 @@ if(SHEAF_SANITIZE)
   target_link_options(sheaf_flags INTERFACE -fsanitize=address,undefined)
 endif()
 
+# sheaf_unity(NAME sources...): headers are read once for eight sources, see SHEAF_UNITY. A using-directive, as that for
+# an algorithm's constants, would reach the sources after it.
+function(sheaf_unity name)
+  list(LENGTH ARGN count)
+  if(NOT SHEAF_UNITY OR count LESS 2)
+    return()
+  endif()
+  set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  target_compile_options(${name} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+  foreach(source ${ARGN})
+    file(STRINGS ${source} directive REGEX "^ *using namespace" LIMIT_COUNT 1)
+    if(directive)
+      set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    endif()
+  endforeach()
+endfunction()
+
 # sheaf_library(NAME sources...): a static library, position-independent because the plug-in and users' libraries link it, with
 # hidden symbols: what links it keeps it to itself. Without
 # sources it is headers only. SHEAF_SCOPE_NAME is set to the keyword its properties take.
@@ -19,6 +36,7 @@ function(sheaf_library name)
     add_library(${name} STATIC ${ARGN})
     set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_EXTENSIONS OFF
       CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+    sheaf_unity(${name} ${ARGN})
     target_link_libraries(${name} PRIVATE $<BUILD_INTERFACE:sheaf_flags>)
     set(scope PUBLIC)
   else()

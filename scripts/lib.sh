@@ -49,7 +49,9 @@ quietly() {
   return "$status"
 }
 
-# build PRESET [TARGET...]: configures and builds; ninja shows its progress as one line in a terminal.
+# build PRESET [TARGET...]: configures, with the options in `configure`, and builds; ninja shows its progress as one
+# line in a terminal.
+configure=()
 build() {
   local preset=$1 targets=()
   shift
@@ -57,7 +59,7 @@ build() {
   say "Building ($preset, $jobs jobs)"
   (
     cd "$root"
-    quietly cmake --preset "$preset"
+    quietly cmake --preset "$preset" "${configure[@]}"
     cmake --build --preset "$preset" --parallel "$jobs" "${targets[@]}"
   )
 }

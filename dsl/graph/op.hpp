@@ -40,6 +40,7 @@ constexpr bool is_elementwise(op kind) { return kind >= op::neg && kind < op::co
 // From count_ on they are the program's own: entries of graph::monoids.
 #define SHEAF_MONOIDS(X) X(sum) X(prod) X(max) X(min) X(any) X(all) X(argmax) X(argmin)
 enum class monoid : std::uint8_t { SHEAF_MONOIDS(SHEAF_ENUMERATOR) count_ };
+#undef SHEAF_ENUMERATOR
 constexpr bool is_own(monoid kind) { return kind >= monoid::count_; }
 constexpr int own_number(monoid kind) { return static_cast<int>(kind) - static_cast<int>(monoid::count_); }
 constexpr monoid own_kind(int number) { return static_cast<monoid>(static_cast<int>(monoid::count_) + number); }

@@ -169,6 +169,7 @@ SHEAF_INLINE constexpr auto operator!(A a) {
   }
 SHEAF_FUNCTIONS(SHEAF_FUNCTION)
 #undef SHEAF_FUNCTION
+#undef SHEAF_FUNCTIONS
 
 #define SHEAF_FUNCTION2(name, Kind)               \
   template <class A, class B>                     \

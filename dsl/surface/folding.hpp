@@ -9,7 +9,9 @@
 namespace sheaf::inline v0_1 {
 
 // The monoids, by their numbers, then what is built of them.
-enum class folding : std::uint8_t { SHEAF_MONOIDS(SHEAF_ENUMERATOR) mean, count, logsumexp, count_ };
+#define SHEAF_FOLDING(name) name,
+enum class folding : std::uint8_t { SHEAF_MONOIDS(SHEAF_FOLDING) mean, count, logsumexp, count_ };
+#undef SHEAF_FOLDING
 
 namespace detail {
 

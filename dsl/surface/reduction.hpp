@@ -121,5 +121,6 @@ SHEAF_REDUCTION(mean)
 SHEAF_REDUCTION(count)
 SHEAF_REDUCTION(logsumexp)
 #undef SHEAF_REDUCTION
+#undef SHEAF_MONOIDS
 
 }  // namespace sheaf::inline v0_1

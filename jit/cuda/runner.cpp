@@ -28,7 +28,7 @@ using device::device_context;
 using device::driver;
 using words = std::vector<std::int64_t>;
 
-constexpr std::size_t alignment = 256;
+constexpr std::size_t device_alignment = 256;
 using tuning::engine::calls_remembered;
 
 // The words of a parameter that are not its slots'.
@@ -65,7 +65,7 @@ class gpu_runner final : public runner, public device::failure_source {
         call_(std::make_shared<const arranged_program>(
                   g, arguments, plan::call_facts{.inputs = {}, .unit_outputs = {}, .gpu = true, .overrides = overrides},
                   amounts_of(arguments)),
-              arguments, alignment),
+              arguments, device_alignment),
         text_(ir::print(call_.program.code)) {
     const planned& p = call_.program;
     if (runtime::current_settings().verify) ir::verify(p.code);
@@ -278,9 +278,9 @@ class gpu_runner final : public runner, public device::failure_source {
       const auto& block = l.stream->workspace(bytes_);
       if (l.stream->capture != 0) l.workspace = block;
       base = block->at;
-    } else if (where.bytes < bytes_ || base % alignment != 0) {
+    } else if (where.bytes < bytes_ || base % device_alignment != 0) {
       runtime::fail(code::bad_argument, "workspace of a call", std::to_string(bytes_) + " bytes, 256-aligned",
-                    std::to_string(where.bytes) + (base % alignment != 0 ? ", not aligned" : ""));
+                    std::to_string(where.bytes) + (base % device_alignment != 0 ? ", not aligned" : ""));
     }
     for (std::size_t k = 0; k < own_words_.size(); ++k)
       if (!call_.arrays[k].promised)

@@ -70,8 +70,8 @@ const std::int64_t* output_extents(const kernel* k, int output);
 // Runs it. Throws sheaf::error with code::index_out_of_range, before any output is written.
 void run(const kernel* k, const sheaf_tensor* tensors, promise* indices = nullptr);
 
-// Promises that the inputs of these slots stay as they are from call to call, and holds what the first of them learns
-// from them. It belongs to its program and is made for the extents of its first call: prepare throws
+// Promises that the inputs of these slots stay as they are from call to call, and holds the inspector results of the
+// first. It belongs to its program and is made for the extents of its first call: prepare throws
 // code::extent_mismatch for others, and code::bad_argument for another program, until it forgets.
 promise* keep(program* p, const int* slots, int count);
 void free_promised(promise* indices) noexcept;

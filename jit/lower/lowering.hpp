@@ -285,6 +285,10 @@ class kernel_lowering {
   void run_rows(std::span<const entry> shared, node_id idx, scope& s);
   void fill(std::span<const entry> entries, scope& s);
   void task(const plan::kernel_plan& k, scope& s, const range* chunk);
+  void tasks_of_indices(const plan::kernel_plan& k, scope& top);
+  void tasks_of_chunks(const plan::kernel_plan& k, scope& top);
+  ir::loop_kind kind_of_tasks(const plan::kernel_plan& k) const;
+  shapes::amount cost_of_task(const plan::kernel_plan& k) const;
   std::vector<node_id> companions(node_id n, node_id lane, scope& at);
   bool computed_outside(node_id n, scope& at);
 };

@@ -34,6 +34,11 @@ struct lists_lowering {
     const ir::value low = k.emit(l.low, s), high = k.emit(l.high, s);
     return {s.block->emit(op::maximum, {low, start}), s.block->emit(op::minimum, {high, stop})};
   }
+  range rows_within(scope& s, const range& own) const {
+    const range all = rows(s);
+    const ir::value low = s.block->emit(op::maximum, {all.low, own.low});
+    return {low, s.block->emit(op::minimum, {all.high, own.high})};
+  }
   ir::value chunk_of(ir::block_builder& b, ir::value row) const {
     return b.emit(op::quotient, {b.emit(op::sub, {row, start}), size});
   }
@@ -173,6 +178,24 @@ class row_writer {
     nest(at, {rows.low, middle}, act, false, true);
     nest(at, {middle, rows.high}, act, true, false);
   }
+  // Rows before `until` are written. `once`: few rows are of several slices, so that hardly any is wanted again.
+  void slice(scope& at, const range& rows, ir::value until, bool once) {
+    ir::block_builder& b = *at.block;
+    graph& g = k_.g;
+    for (const stage* each : stages_)  // once for all the loops below
+      plan::for_each_node(g, g.arg(each->body, 0), [&](node_id n) {
+        if (g.kind(n) == op::reduce && g.free[n].within(at.bound)) k_.emit(n, at);
+      });
+    where_any(at, {until, rows.low}, what::fill, once);
+    if (is_true(g, t_.rest)) {
+      const ir::value fresh = b.emit(op::minimum, {b.emit(op::maximum, {until, rows.low}), rows.high});
+      where_any(at, {rows.low, fresh}, what::combine, false);
+      (*this)(at, {fresh, rows.high}, what::store, once);
+    } else {
+      (*this)(at, {b.emit(op::maximum, {until, rows.low}), rows.high}, what::fill, false);
+      (*this)(at, rows, what::combine, false);
+    }
+  }
 
  private:
   node_id value_of(const stage& s, what act) {
@@ -229,6 +252,13 @@ class row_writer {
   const targets& t_;
 };
 
+// Do slices have together hardly more rows than there are?
+ir::value overlap_little(const lists_lowering& a, ir::block_builder& b) {
+  const ir::value rows_in_all = a.at(b, b.emit(op::add, {a.chunks, a.chunks}));
+  const ir::value rows = b.emit(op::sub, {a.stop, a.start}), some = b.emit(op::quotient, {rows, b.i64(8)});
+  return b.emit(op::less_equal, {rows_in_all, b.emit(op::add, {rows, some})});
+}
+
 }  // namespace
 
 void kernel_lowering::range_scatter(scope& task, const range& own) {
@@ -236,23 +266,6 @@ void kernel_lowering::range_scatter(scope& task, const range& own) {
   const targets t = targets_of(g, s);
   lists_lowering a = lists_of(*this, s.slices, buffers.at(s.slices.array), task);
   row_writer write(*this, stages, t);
-  // Rows before `until` are written. `once`: few rows are of several slices, so that hardly any is wanted again.
-  const auto write_slice = [&](scope& at, const range& rows, ir::value until, bool once) {
-    ir::block_builder& b = *at.block;
-    for (const stage* each : stages)  // once for all the loops below
-      plan::for_each_node(g, g.arg(each->body, 0), [&](node_id n) {
-        if (g.kind(n) == op::reduce && g.free[n].within(at.bound)) emit(n, at);
-      });
-    write.where_any(at, {until, rows.low}, what::fill, once);
-    if (is_true(g, t.rest)) {
-      const ir::value fresh = b.emit(op::minimum, {b.emit(op::maximum, {until, rows.low}), rows.high});
-      write.where_any(at, {rows.low, fresh}, what::combine, false);
-      write(at, {fresh, rows.high}, what::store, once);
-    } else {
-      write(at, {b.emit(op::maximum, {until, rows.low}), rows.high}, what::fill, false);
-      write(at, rows, what::combine, false);
-    }
-  };
   const auto walk = [&](scope& at, bool once) {
     ir::block_builder& b = *at.block;
     const ir::value chunk = a.chunk_of(b, own.low);
@@ -261,26 +274,23 @@ void kernel_lowering::range_scatter(scope& task, const range& own) {
     scope slice(at,
                 b.loop(ir::loop_kind::serial, index_text(s.slices.slice), a.at(b, chunk), a.at(b, a.ends(b, chunk))));
     slice.bind_to(g, s.slices.slice, a.at(*slice.block, a.order(*slice.block, slice.block->counter())));
-    const range rows = a.rows(slice);
-    const ir::value low = slice.block->emit(op::maximum, {rows.low, own.low}),
-                    high = slice.block->emit(op::minimum, {rows.high, own.high});
-    scope meets(slice, slice.block->guard(slice.block->emit(op::less, {low, high})));
+    const range here = a.rows_within(slice, own);
+    scope meets(slice, slice.block->guard(slice.block->emit(op::less, {here.low, here.high})));
     ir::block_builder& c = *meets.block;
-    const range here{low, high};
     const auto shared = share_scratch_rows(here, meets);
     if (!shared) {
-      write_slice(meets, here, c.read(written), once);
+      write.slice(meets, here, c.read(written), once);
     } else {
       for (const bool sharing : {true, false}) {
         scope some(meets, c.guard(sharing ? *shared : c.emit(op::logical_not, {*shared})));
         scratch_rows.stored.clear();
         scratch_rows.sharing = sharing;
-        write_slice(some, here, some.block->read(written), once);
+        write.slice(some, here, some.block->read(written), once);
         some.close();
       }
       scratch_rows.stored.clear();
     }
-    c.combine(written, high);
+    c.combine(written, here.high);
     meets.close();
     slice.close();
     write(at, {b.read(written), own.high}, what::fill, once);
@@ -299,9 +309,7 @@ void kernel_lowering::range_scatter(scope& task, const range& own) {
     if (!large) return walk(at, false);
     // What is large has a loop of its own for slices that overlap little, whose rows may be stored past the caches.
     ir::block_builder& b = *at.block;
-    const ir::value rows_in_all = a.at(b, b.emit(op::add, {a.chunks, a.chunks}));
-    const ir::value rows = b.emit(op::sub, {a.stop, a.start}), some = b.emit(op::quotient, {rows, b.i64(8)});
-    const ir::value once = b.emit(op::less_equal, {rows_in_all, b.emit(op::add, {rows, some})});
+    const ir::value once = overlap_little(a, b);
     walk_if(at, once, true, false);
     walk_if(at, b.emit(op::logical_not, {once}), false, false);
   };

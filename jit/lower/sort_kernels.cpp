@@ -137,7 +137,7 @@ ir::value before(scope& at_, ir::value all, ir::value least) {
   return b.read(found);
 }
 
-void ends(ir::module&, scope& top) {
+void list_ends(ir::module&, scope& top) {
   each_task(top, "key", number::bounds, [&](scope& task, ir::value n) {
     ir::block_builder& b = *task.block;
     const ir::value all = at(b, b.i64(1)), last = b.emit(op::equal, {sum(b, n, b.i64(1)), told(b, number::bounds)});
@@ -204,7 +204,7 @@ ir::shared_module made() {
     const char* name;
     void (*lower)(ir::module&, scope&);
   } kernels[] = {{"count", count}, {"prefix", prefix}, {"sums", sums},         {"place", place},
-                 {"ends", ends},   {"last", last},     {"farthest", farthest}, {"reach", reach}};
+                 {"ends", list_ends},   {"last", last},     {"farthest", farthest}, {"reach", reach}};
   for (const auto& each : kernels) {
     ir::kernel_builder builder(each.name);
     scope top(builder.top());

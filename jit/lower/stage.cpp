@@ -85,6 +85,51 @@ void kernel_lowering::task(const plan::kernel_plan& k, scope& s, const range* ch
   nest(entries, s);
 }
 
+// A task for each index, or for those that a list names.
+void kernel_lowering::tasks_of_indices(const plan::kernel_plan& k, scope& top) {
+  const node_id low = g.arg(k.parallel, 0), high = g.arg(k.parallel, 1), when = stages.front()->when;
+  const auto in_order = [&](const stage* s) {
+    return s->how == plan::way::map && s->slices.slice == k.parallel && s->order_when != no_node;
+  };
+  const auto ordered = std::find_if(stages.begin(), stages.end(), in_order);
+  const ir::value listed = ordered == stages.end() ? ir::none : emit((*ordered)->order_when, top);
+  const ir::value first = emit(low, top),
+                  end = when == no_node ? emit(high, top) : emit(make(g, op::select, when, high, low), top);
+  scope inner(top, top.block->loop(kind_of_tasks(k), index_text(k.parallel), first, end));
+  inner.block->head().cost = cost_of_task(k);
+  if (ordered == stages.end())
+    bind(inner, k.parallel, 1);
+  else
+    bind_in_order(**ordered, top, inner, listed);
+  task(k, inner, nullptr);
+  inner.close();
+}
+
+// A task for each k.chunk indices.
+void kernel_lowering::tasks_of_chunks(const plan::kernel_plan& k, scope& top) {
+  const node_id low = g.arg(k.parallel, 0), high = g.arg(k.parallel, 1), when = stages.front()->when;
+  const node_id size = integer(g, k.chunk);
+  const node_id room = make(g, op::add, make(g, op::sub, high, low), integer(g, k.chunk - 1));
+  const node_id none = integer(g, 0), iterations_all = make(g, op::quotient, room, size);
+  const ir::value zero = emit(none, top),
+                  count = emit(when == no_node ? iterations_all : make(g, op::select, when, iterations_all, none), top);
+  const ir::value step = emit(size, top), start = emit(low, top), stop = emit(high, top);
+  scope inner(top, top.block->loop(kind_of_tasks(k), index_text(k.parallel) + "_chunk", zero, count));
+  inner.block->head().cost = cost_of_task(k);
+  ir::block_builder& b = *inner.block;
+  const ir::value from = b.emit(op::add, {start, b.emit(op::mul, {b.counter(), step})});
+  const range chunk{from, b.emit(op::minimum, {b.emit(op::add, {from, step}), stop})};
+  task(k, inner, &chunk);
+  inner.close();
+}
+
+ir::loop_kind kernel_lowering::kind_of_tasks(const plan::kernel_plan& k) const {
+  return plan::is_shared(known, plan, k) ? ir::loop_kind::parallel : ir::loop_kind::serial;
+}
+shapes::amount kernel_lowering::cost_of_task(const plan::kernel_plan& k) const {
+  return known.call().overrides.sharing == sharing::always ? max(k.cost, worth_offering) : k.cost;
+}
+
 ir::kernel kernel_lowering::operator()(const plan::kernel_plan& k) {
   stages.clear();
   pending.clear();
@@ -118,40 +163,10 @@ ir::kernel kernel_lowering::operator()(const plan::kernel_plan& k) {
     }
     return std::move(builder).finish();
   }
-  const node_id low = g.arg(k.parallel, 0), high = g.arg(k.parallel, 1);
-  const ir::loop_kind kind = plan::is_shared(known, plan, k) ? ir::loop_kind::parallel : ir::loop_kind::serial;
-  const shapes::amount cost = known.call().overrides.sharing == sharing::always ? max(k.cost, worth_offering) : k.cost;
-  if (k.chunk == 0) {
-    const auto in_order = [&](const stage* s) {
-      return s->how == plan::way::map && s->slices.slice == k.parallel && s->order_when != no_node;
-    };
-    const auto ordered = std::find_if(stages.begin(), stages.end(), in_order);
-    const ir::value listed = ordered == stages.end() ? ir::none : emit((*ordered)->order_when, top);
-    const ir::value first = emit(low, top),
-                    end = when == no_node ? emit(high, top) : emit(make(g, op::select, when, high, low), top);
-    scope inner(top, top.block->loop(kind, index_text(k.parallel), first, end));
-    inner.block->head().cost = cost;
-    if (ordered == stages.end())
-      bind(inner, k.parallel, 1);
-    else
-      bind_in_order(**ordered, top, inner, listed);
-    task(k, inner, nullptr);
-    inner.close();
-    return std::move(builder).finish();
-  }
-  const node_id size = integer(g, k.chunk);
-  const node_id room = make(g, op::add, make(g, op::sub, high, low), integer(g, k.chunk - 1));
-  const node_id none = integer(g, 0), iterations_all = make(g, op::quotient, room, size);
-  const ir::value zero = emit(none, top),
-                  count = emit(when == no_node ? iterations_all : make(g, op::select, when, iterations_all, none), top);
-  const ir::value step = emit(size, top), start = emit(low, top), stop = emit(high, top);
-  scope inner(top, top.block->loop(kind, index_text(k.parallel) + "_chunk", zero, count));
-  inner.block->head().cost = cost;
-  ir::block_builder& b = *inner.block;
-  const ir::value from = b.emit(op::add, {start, b.emit(op::mul, {b.counter(), step})});
-  const range chunk{from, b.emit(op::minimum, {b.emit(op::add, {from, step}), stop})};
-  task(k, inner, &chunk);
-  inner.close();
+  if (k.chunk == 0)
+    tasks_of_indices(k, top);
+  else
+    tasks_of_chunks(k, top);
   return std::move(builder).finish();
 }
 

@@ -70,7 +70,7 @@ bool moves_with(const graph& g, node_id place, node_id row) {
                      [&](const linear::term& t) { return t.factor != 0 && g.free[t.node].has(g.ordinal(row)); });
 }
 
-// The place of a window's first tap: what is bound within the window at the low end of its range, but for padding.
+// The place of a window's first element: what is bound within the window at the low end of its range, but for padding.
 node_id first_tap(graph& g, node_id place, const index_set& bound, node_id row) {
   for (const node_id idx : plan::indices_of(g, g.free[place])) {
     if (bound.has(g.ordinal(idx))) continue;
@@ -204,7 +204,7 @@ ir::lane_pattern kernel_lowering::whole_groups(node_id n, ir::lane_pattern apart
   return apart;
 }
 
-// Asks for the rows that windows reach some kilobytes later, as many as they move on by from a row of results to the
+// Prefetches the rows that windows reach some kilobytes later, as many as they move on by from a row of results to the
 // next. The processor does not see rows that are read beside each other, and in part again, as one stream.
 void kernel_lowering::prefetch_rows(std::span<const stage* const> list, scope& inner) {
   const stage& first = *list.front();

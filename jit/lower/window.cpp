@@ -137,7 +137,7 @@ void kernel_lowering::rest_from_folds(const stage& s, ir::value more, scope& at)
   });
 }
 
-// Asks for what comes some kilobytes later. While a block's rest is folded nothing comes from memory: what the
+// Prefetches what comes some kilobytes later. While a block's rest is folded nothing comes from memory: what the
 // hardware prefetcher reads ahead begins anew with each block.
 void kernel_lowering::prefetch_window(const stage& s, const window_view& v, node_id end, scope& inner) {
   if (s.window.groups == 0 || v.t != s.owned) return;

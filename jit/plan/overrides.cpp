@@ -6,7 +6,7 @@ namespace {
 
 const char* const algorithms[] = {"planned", "direct", "inverse_index", "block_tree"};
 
-// Windows and stencil have as many lanes as their form needs, scans and scatters at most as many as their registers
+// Windows and stencils have as many lanes as their form needs, scans and scatters at most as many as their registers
 // hold.
 void check_lanes(const graph& g, const facts& known, const program_plan& plan) {
   const int wanted = known.call().overrides.lanes;
@@ -51,8 +51,8 @@ std::string options_text(const options& wanted) {
   if (wanted.algorithm != algorithm::planned)
     put(std::string("slices by ") + algorithms[static_cast<int>(wanted.algorithm)]);
   if (wanted.scatters == scatters::atomic) put("atomic scatters");
-  if (wanted.sharing != sharing::planned)
-    put(wanted.sharing == sharing::off ? "one thread" : "shared by threads always");
+  if (wanted.sharing != sheaf::sharing::planned)
+    put(wanted.sharing == sheaf::sharing::off ? "one thread" : "shared by threads always");
   if (wanted.lanes != 0) put(std::to_string(wanted.lanes) + " lanes");
   if (wanted.target != nullptr) put(std::string("for ") + wanted.target);
   return text.empty() ? text : text + "\n";

@@ -14,7 +14,7 @@ namespace {
 
 using namespace tuning::rows;
 
-// Results along `columns`, in these lanes: so many that rows are better walked as they lie than down scratch rows of
+// Results along `columns`, in these lanes: so many that rows are better walked as they lie than down tiles of
 // lanes.
 bool are_wide_rows(const facts& known, node_id columns, int lanes) {
   return known.trips(columns) >= 2.0 * lanes && known.trips(columns) <= most_columns;
@@ -119,7 +119,7 @@ class sharing {
     return set;
   }
 
-  // Results of many columns: down a scratch row of lanes each row is another page, a few rows side by side are read as
+  // Results of many columns: down a tile of lanes each row is another page, a few rows side by side are read as
   // they lie.
   bool walks_wide_rows(const cluster& c) const {
     if (known_.for_groups()) return false;
@@ -184,7 +184,7 @@ class sharing {
   void share(cluster& c) {
     std::vector<int> updated;
     for (const int i : c.partials)
-      if (inverse_index_by_row(at(i), c)) updated.push_back(i), move(i, c);
+      if (block_by_rows(at(i), c)) updated.push_back(i), move(i, c);
     if (updated.empty()) return;
     const std::string rows =
         "its rows are walked in blocks of " + std::to_string(c.rows.size) + ", with the partial results over them";
@@ -226,13 +226,13 @@ class sharing {
   }
 
   // Loops over block, row, and what the results have beside the block. What is reduced within a row is reduced first.
-  bool inverse_index_by_row(stage& s, const cluster& c) {
+  bool block_by_rows(stage& s, const cluster& c) {
     if (s.sum_of_sums != no_node && s.body != s.sum_of_sums) return false;
     if (s.sum_of_sums != no_node) {
       stage one = s;
       one.body = s.flat;
       one.sum_of_sums = one.flat = no_node;
-      if (!inverse_index_by_row(one, c)) return false;
+      if (!block_by_rows(one, c)) return false;
       s = std::move(one);
       return true;
     }

@@ -8,7 +8,6 @@
 #include <sheaf/jit/plan/mixed_precision.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/rows.hpp>
-#include <sheaf/jit/plan/algorithms/moments/shifted_moments.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 
 namespace sheaf::inline v0_1::plan {
@@ -356,7 +355,7 @@ class splitting {
   amount elements_ = 0, results_ = 0, inner_ = 0;
 };
 
-// An extremum and its position: read once where rows are walked as they lie, twice down a scratch row of columns.
+// An extremum and its position: read once where rows are walked as they lie, twice down a tile of columns.
 bool may_split_position(graph& g, const facts& known, node_id n, const stage& s) {
   const node_id body = g.arg(n, 0);
   return is_true(g, g.arg(n, 1)) && g.type(body) != element::boolean && walks_wide_rows(g, known, n, body, s);

@@ -79,7 +79,7 @@ inline constexpr double fewest_results = 64;        // results; estimate: fewer 
 }  // namespace polyphase
 namespace extremum {
 inline constexpr std::int64_t blocks_from = 16;     // elements; estimate: of a range, for sums over ties
-inline constexpr std::int64_t positions_from = 48;  // elements; estimate: the same of positions
+using polyphase::positions_from;
 inline constexpr double ranges_from = 64;           // terms; estimate: fewer are as fast one by one
 inline constexpr double dilated_from = 16;          // terms; estimate: where each is an extremum stored nowhere else
 inline constexpr std::int64_t search_block = 256;   // elements; W12: of a row, folded without positions
@@ -89,18 +89,20 @@ inline constexpr double window_from = 48;  // steps; W13: of one result, against
 }  // namespace scan
 
 // ---- Slices
+namespace overlapping_slices {
+inline constexpr double least_slices = 256, least_rows = 4096;  // slices, rows; estimate: fewer are folded one by one
+inline constexpr double least_elements = 1 << 18;               // elements; estimate: fewer stay in L2
+}  // namespace overlapping_slices
 namespace sweep {
 inline constexpr double least_columns = 64;  // columns; W4: tasks share them, and each passes all slices
 inline constexpr int most_lanes = 64;        // lanes; W4: of the columns
-inline constexpr double least_slices = 256, least_rows = 4096;  // slices, rows; estimate: fewer are folded one by one
-inline constexpr double least_elements = 1 << 18;               // elements; estimate: fewer stay in L2
+using namespace overlapping_slices;
 inline constexpr std::int64_t rows_ahead = 64;                  // rows; W4: prefetched of data read in order
 inline constexpr std::int64_t slices_ahead = 24;                // slices; W4: whose rows are prefetched
 inline constexpr std::int64_t bounds_ahead = 48;                // slices; W4: whose bounds are prefetched
 }  // namespace sweep
 namespace block_tree {
-inline constexpr double least_slices = 256, least_rows = 4096;  // slices, rows; estimate: fewer are folded one by one
-inline constexpr double least_elements = 1 << 18;               // elements; estimate: fewer stay in L2
+using namespace overlapping_slices;
 inline constexpr std::int64_t rows_of_a_slice = 48;             // rows; estimate: that cost what one from tables does
 }  // namespace block_tree
 namespace segmented_tiles {

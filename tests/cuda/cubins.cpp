@@ -1,5 +1,5 @@
-// Emitted modules through NVRTC: to machine code for one of the architectures in iteration, the first ones for all of
-// them. Every fourth module, for all take minutes: SHEAF_TEST_NVRTC=all takes them.
+// Emitted modules through NVRTC: to machine code for one architecture after the other, the first ones for all of them.
+// Every fourth module, for all take minutes: SHEAF_TEST_NVRTC=all takes them.
 #include <gtest/gtest.h>
 
 #include <algorithm>

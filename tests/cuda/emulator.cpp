@@ -77,6 +77,8 @@ struct machine {
   std::vector<fiber> fibers;
   std::vector<unsigned> ready;
   unsigned threads = 0, current = 0;
+  unsigned at_barrier = 0, over = 0;  // how many wait at the barrier of fiber `first_there`, how many have ended
+  unsigned first_there = 0;
   void* scheduler = nullptr;
   const std::function<void()>* thread = nullptr;
   std::string trouble;
@@ -137,15 +139,14 @@ std::uint64_t at_warp(waits kind, unsigned mask, std::uint64_t bits, int from, i
 void at_barrier(int line) {
   fiber& f = here.fibers[here.current];
   f.state = waits::barrier, f.line = line, ++f.barriers, f.met = 0;
-  bool all = true;
-  for (const fiber& other : here.fibers) {
-    if (other.state == waits::over) complain("a barrier that a thread does not reach, for it has ended");
-    if (other.state == waits::barrier && (other.line != line || other.barriers != f.barriers))
-      complain("a barrier with a thread that waits at another");
-    all = all && other.state == waits::barrier;
-  }
-  if (all && here.trouble.empty())
+  if (here.at_barrier++ == 0) here.first_there = here.current;
+  const fiber& first = here.fibers[here.first_there];
+  if (here.over != 0) complain("a barrier that a thread does not reach, for it has ended");
+  if (first.line != line || first.barriers != f.barriers) complain("a barrier with a thread that waits at another");
+  if (here.at_barrier == here.threads && here.trouble.empty()) {
+    here.at_barrier = 0;
     for (unsigned i = 0; i < here.threads; ++i) wake(i);
+  }
   leave();
 }
 
@@ -163,6 +164,7 @@ void prepare(fiber& f) {
 void run_block() {
   here.fibers.resize(here.threads);
   here.ready.clear();
+  here.at_barrier = here.over = 0;
   for (unsigned i = 0; i < here.threads; ++i) {
     prepare(here.fibers[i]);
     here.ready.push_back(i);
@@ -204,6 +206,7 @@ using namespace sheaf::test;
 void sheaf_fiber_main() {
   (*here.thread)();
   here.fibers[here.current].state = waits::over;
+  ++here.over;
   leave();
 }
 void sheaf_barrier(int line) { at_barrier(line); }

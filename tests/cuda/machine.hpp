@@ -12,8 +12,8 @@ namespace sheaf::test {
 
 class emulated_machine {
  public:
-  // False: not there yet, build() will make it. Outputs are written where the arguments pass the program's checks;
-  // else throws std::runtime_error naming the check.
+  // False: not there yet, build() will make it, and the reference has to give the outputs. After build() outputs are
+  // written where the arguments pass the program's checks; else throws std::runtime_error naming the check.
   bool run(const std::vector<std::int32_t>& words, const sheaf_tensor* tensors);
   void build();
   bool built() const { return built_; }
@@ -21,6 +21,9 @@ class emulated_machine {
 
   bool gpu = true;  // plans are those for a GPU, else those for a CPU
   bool strict = false;  // under determinism::strict, and nothing as if for much data or for kept indices
+
+  // Before build(), whether the reference gives outputs; it takes as long as all kernels, and longer for much data.
+  bool values_count = true;
 
   static emulated_machine& only();
 

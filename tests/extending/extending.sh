@@ -16,5 +16,5 @@ mkdir -p "$build/tree"
 done
 (cd "$build/tree" && find . -type f) | while read -r file; do [[ -e $fresh/$file ]] || rm "$build/tree/$file"; done
 cmake -G Ninja -S "$root/tests/extending" -B "$build/build" -DSHEAF_TREE="$build/tree" >"$build/log" 2>&1 &&
-  cmake --build "$build/build" --target additions sheaf_llvm -j "$(nproc)" >>"$build/log" 2>&1 || { tail -30 "$build/log" | cut -c1-300; exit 1; }
+  cmake --build "$build/build" --target additions sheaf_llvm -j 2 >>"$build/log" 2>&1 || { tail -30 "$build/log" | cut -c1-300; exit 1; }
 SHEAF_CACHE=off SHEAF_LLVM_PLUGIN=$(find "$build/build" -name 'libsheaf_llvm.so' | head -1) "$build/build/additions"

@@ -6,7 +6,9 @@
 #include <cstdlib>
 #include <limits>
 #include <stdexcept>
+#include <unordered_map>
 
+#include <sheaf/jit/ir/print.hpp>
 #include <sheaf/jit/ir/verify.hpp>
 
 namespace sheaf::test {
@@ -23,7 +25,19 @@ const plugin& plugin::get() {
   return opened;
 }
 
-program::program(const ir::module& m, const sheaf_llvm_options& options) {
+namespace {
+
+// The text of the IR is all that decides code, as in the product: programs that differ in their data alone are compiled
+// once.
+std::string key_of(const ir::module& m, const sheaf_llvm_options& o) {
+  std::string key = o.cpu == nullptr ? "" : o.cpu;
+  key += std::string(" ") + (o.features == nullptr ? "" : o.features);
+  for (const std::int32_t number : {o.level, o.verify, o.exact_sum, o.strict, o.want_ir, o.want_asm})
+    key += " " + std::to_string(number);
+  return key + "\n" + ir::print(m);
+}
+
+compiled_code compiled(const ir::module& m, const sheaf_llvm_options& options) {
   ir::verify(m);
   sheaf_llvm_result result;
   if (plugin::get().compile(&m, &options, &result)) {
@@ -31,13 +45,23 @@ program::program(const ir::module& m, const sheaf_llvm_options& options) {
     plugin::get().free(&result);
     throw std::runtime_error(error);
   }
-  times = result.times;
-  if (result.asm_text) assembly = result.asm_text;
-  if (result.ir_text) llvm_ir = result.ir_text;
-  object_ = runtime::load_object(result.object, result.object_size);
+  compiled_code made;
+  if (result.asm_text) made.assembly = result.asm_text;
+  if (result.ir_text) made.llvm_ir = result.ir_text;
+  made.object = runtime::load_object(result.object, result.object_size);
   plugin::get().free(&result);
-  entry_ = reinterpret_cast<sheaf_entry>(object_.find(m.name.c_str()));
-  if (!entry_) throw std::runtime_error("no entry");
+  made.entry = reinterpret_cast<sheaf_entry>(made.object.find(m.name.c_str()));
+  if (!made.entry) throw std::runtime_error("no entry");
+  return made;
+}
+
+}  // namespace
+
+program::program(const ir::module& m, const sheaf_llvm_options& options) {
+  static std::unordered_map<std::string, std::shared_ptr<const compiled_code>> all;
+  std::shared_ptr<const compiled_code>& found = all[key_of(m, options)];
+  if (found == nullptr) found = std::make_shared<const compiled_code>(compiled(m, options));
+  code_ = found;
   for (const shapes::amount& cost : ir::costs_of(m)) costs_.push_back(cost.estimate());
   call.costs = costs_.data();
   call.failure = &failure;

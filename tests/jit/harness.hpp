@@ -2,6 +2,7 @@
 #pragma once
 #include <deque>
 #include <limits>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,12 @@ inline sheaf_llvm_options default_options() {
           .want_asm = 0};
 }
 
+struct compiled_code {
+  runtime::loaded_object object;
+  sheaf_entry entry = nullptr;
+  std::string assembly, llvm_ir;  // where they were asked for
+};
+
 // A compiled module and the arguments of a call, by slot.
 class program {
  public:
@@ -64,16 +71,14 @@ class program {
     kept_.clear();
     return *this;
   }
-  std::int32_t run() { return entry_(&call); }
+  std::int32_t run() { return code_->entry(&call); }
 
   sheaf_call call{};
   sheaf_failure failure{-1, -1};
-  sheaf_llvm_times times{};
-  std::string assembly, llvm_ir;
+  const compiled_code& code() const { return *code_; }
 
  private:
-  runtime::loaded_object object_;
-  sheaf_entry entry_ = nullptr;
+  std::shared_ptr<const compiled_code> code_;
   std::deque<std::vector<std::int64_t>> kept_;
   std::vector<double> costs_;
   std::vector<sheaf_tensor> tensors_;

@@ -1,4 +1,4 @@
-// Kernels that do not need each other, one that reads and one that writes, take iterations: what the plan says, and
+// Kernels that do not need each other, one that reads and one that writes, are interleaved: what the plan says, and
 // that values are right.
 #include "tie_data.hpp"
 

@@ -50,7 +50,7 @@ std::vector<T> apply(op what, const std::vector<T>& x, const std::vector<T>& y, 
 std::string assembly_of(op what) {
   sheaf_llvm_options options = default_options();
   options.want_asm = 1;
-  return program(module_of<double>(what, what == op::pow, 8), options).assembly;
+  return program(module_of<double>(what, what == op::pow, 8), options).code().assembly;
 }
 
 long double exact(op what, long double x, long double y) {

@@ -213,7 +213,7 @@ TEST(target, families_by_name) {
   EXPECT_NE(target::named(target::here().name), nullptr);
 }
 
-// A family's numbers overrides scheduling; trial::expect_same_elsewhere shows that bits do not depend on them.
+// A family's numbers decide scheduling; trial::expect_same_elsewhere shows that bits do not depend on them.
 TEST(target, decides_scheduling) {
   constexpr auto y = define<"y">(i, j) = x(i, j) + 1_c;
   trial large = trial_of(y), small_caches = trial_of(y);

@@ -234,7 +234,7 @@ TEST(plan_rows, addresses_of_rows_stand_before_their_loops) {
   t.plan_text();
   sheaf_llvm_options options = default_options();
   options.want_ir = 1;
-  const std::string text = program(t.p->code, options).llvm_ir;
+  const std::string text = program(t.p->code, options).code().llvm_ir;
   const std::size_t load = text.find(" load <"), block = text.rfind("\n\n", load);
   ASSERT_NE(load, std::string::npos) << text;
   EXPECT_EQ(text.substr(block, load - block).find(" mul "), std::string::npos) << text.substr(block, load - block);

@@ -1,4 +1,4 @@
-// Windows written out: what the plan says, how lanes meet memory, and that no check runs for stencil that are inside.
+// Unrolled stencils: what the plan says, how lanes meet memory, and that no check runs for those that are inside.
 #include <sheaf/dsl/sugar/sugar.hpp>
 
 #include "tie_data.hpp"

@@ -21,7 +21,7 @@ constexpr auto j = axis<"j">;
 constexpr auto pooled = define<"pooled">(m, f) = mean(t.in(cut(m, 0_c), cut(m, 1_c)), x(t, f));
 constexpr auto share = define<"share">(t, f) = exp(x(t, f)) / sum(j, exp(x(t, j)));
 constexpr auto total = define<"total">(f) = sum(t, x(t, f));
-constexpr auto running = define<"running">(t, f) = sum(m.in(0_c, t + 1_c), x(m, f));
+constexpr auto running = cumsum(x, dim<0>);
 
 std::mt19937_64 random_numbers(7);
 

@@ -3,6 +3,10 @@
 #include <sheaf/dsl/graph/print.hpp>
 #include <sheaf/sheaf.hpp>
 
+#if defined SHEAF_ENUMERATOR || defined SHEAF_FUNCTIONS || defined SHEAF_MONOIDS
+#error a list of names stays defined in the code of users
+#endif
+
 namespace {
 
 using namespace sheaf;

@@ -121,9 +121,9 @@ class radix_of {
   graph& g_;
 };
 
-class levels {
+class block_tree_stages {
  public:
-  levels(const context& c, const stage& s, const slices_form& f)
+  block_tree_stages(const context& c, const stage& s, const slices_form& f)
       : g_(c.g),
         known_(c.known),
         s_(s),
@@ -298,7 +298,7 @@ bool take_block_tree(const context& c, stage& s) {
   if (not_by_tables(known) || s.how != way::map || s.reads_block_tree || s.swept) return false;
   const slices_form f = slices_in(g, known, s);
   if (f.reduce == no_node) return false;
-  levels made(c, s, f);
+  block_tree_stages made(c, s, f);
   const node_id folded = made();
   replacement put(g);
   put.add(f.reduce, folded);

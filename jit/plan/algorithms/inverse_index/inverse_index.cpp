@@ -117,6 +117,34 @@ bool take_atomic(graph& g, const facts& known, stage& s) {
   return true;
 }
 
+namespace {
+
+// The stage that makes the index, with room for a place of each update in so many planes.
+stage stage_of(graph& g, const inverse_index_form& l, node_id walked, std::int64_t planes_of) {
+  stage lists;
+  lists.how = way::inverse_index;
+  lists.inverse = l;
+  lists.body = l.at;
+  const node_id planes = make(g, op::mul, l.room, integer(g, planes_of));
+  const node_id size = make(g, op::add, make(g, op::add, chunks_of(g, l), integer(g, 2)), planes);
+  lists.indices = {fresh_index(g, walked, integer(g, 0), size)};
+  lists.define = define(g, g.name("inverse", 7), lists.body, lists.indices.data(), 1);
+  return lists;
+}
+
+// By all threads of a GPU: a row is a chunk then.
+bool sorted_on_device(const context& c, stage& lists, inverse_index_form& l) {
+  graph& g = c.g;
+  l.chunk = 1;
+  l.all_fit = std::all_of(l.walk.begin(), l.walk.end(), [&](node_id idx) { return is_closed(g, idx); });
+  lists.inverse = l;
+  const sort_form wanted{
+      .outer = l.walk.front(), .room = l.room, .keys = chunks_of(g, l), .planes = static_cast<int>(l.walk.size())};
+  return sort_on_device(c, lists, wanted);
+}
+
+}  // namespace
+
 bool list_updates(const context& c, stage& s) {
   const auto& [g, known, done] = c;
   const bool gpu = known.call().gpu;  // sorts by all threads, where others list by one
@@ -158,27 +186,13 @@ bool list_updates(const context& c, stage& s) {
                        .room = room,
                        .by_row = by_row};
   while (l.chunk < most_rows && known.trips(s.owned) / static_cast<double>(l.chunk) > most_chunks) l.chunk *= 2;
-  stage lists;
-  lists.how = way::inverse_index;
-  lists.inverse = l;
-  lists.body = t.at;
-  const node_id planes = make(g, op::mul, room, integer(g, planes_of));
-  const node_id size = make(g, op::add, make(g, op::add, chunks_of(g, l), integer(g, 2)), planes);
-  lists.indices = {fresh_index(g, walk.front(), integer(g, 0), size)};
-  lists.define = define(g, g.name("inverse", 7), lists.body, lists.indices.data(), 1);
+  stage lists = stage_of(g, l, walk.front(), planes_of);
   lists.when = s.when;
   lists.bytes = bytes;
   lists.operations = 4 * *updates;
   lists.reasons.push_back("inverse index: the updates by the " + (by_row ? "row" : std::to_string(l.chunk) + " rows") +
                           " that they go to");
-  if (gpu) {
-    l.chunk = 1;
-    l.all_fit = std::all_of(walk.begin(), walk.end(), [&](node_id idx) { return is_closed(g, idx); });
-    lists.inverse = l;
-    const sort_form wanted{
-        .outer = l.walk.front(), .room = room, .keys = chunks_of(g, l), .planes = static_cast<int>(walk.size())};
-    if (!sort_on_device(c, lists, wanted)) return false;
-  }
+  if (gpu && !sorted_on_device(c, lists, l)) return false;
   l.array = lists.define;
   s.inverse = l;
   s.reasons.push_back("a task walks the updates of its own rows, row by row, and writes each row once");

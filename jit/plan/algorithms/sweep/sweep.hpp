@@ -1,4 +1,4 @@
-// Pass `sweep`: many overlapping slices of wide rows, folded or scatter in one pass down the rows, see `sweep_form`.
+// Pass `sweep`: many overlapping slices of wide rows, folded or scattered in one pass down the rows, see `sweep_form`.
 // Whether that pays is known when the bounds are: the stage itself takes its slices row by row where it does not.
 // Shown by tests/jit/ragged.cpp.
 #pragma once
