@@ -93,10 +93,11 @@ template <class Answer>
 struct SHEAF_HIDDEN asking {
   Answer (*question)(const jit::kernel*);
   jit::promise* indices = nullptr;
+  bool runs = false;  // then arguments need memory
   template <int Inputs, class Frame, class Slots, class List>
   SHEAF_INLINE Answer run(jit::program* p, const Frame& call, Slots, List) const {
     const jit::calling here(p);
-    return question(jit::prepare(p, call.tensors, indices));
+    return question(jit::prepare(p, call.tensors, indices, runs));
   }
 };
 
@@ -121,6 +122,14 @@ class program_frame {
   template <class... B>
   SHEAF_INLINE auto ir(B&&... arguments) const {
     return call(asking<const char*>{jit::ir_text}, arguments...);
+  }
+
+  // Compiles the kernel for a call of these arguments, or of their like, and does not run it; from any thread.
+  //
+  //   step.prepare(x = like(100000, 128), cut = like(256, 2));
+  template <class... B>
+  SHEAF_INLINE void prepare(B&&... arguments) const {
+    call(asking<void>{[](const jit::kernel*) {}}, arguments...);
   }
 
   // Kernels made, where their code came from, and whether the cache on disk is used; it costs a look at that folder.

@@ -36,6 +36,16 @@ SHEAF_HIDDEN constexpr void row_major(const std::int64_t* extents, std::int64_t*
 
 }  // namespace runtime
 
+// The extents of an array that is dense and need not exist: step.prepare(x = like(4096, 64)).
+template <int Rank>
+struct extents_alone {
+  std::int64_t extents[Rank > 0 ? Rank : 1] = {};
+};
+template <std::integral... Extent>
+constexpr extents_alone<sizeof...(Extent)> like(Extent... extents) {
+  return {{static_cast<std::int64_t>(extents)...}};
+}
+
 // Does not own its elements. Strides are in elements and may be zero or negative. Element access is unchecked.
 //
 //   std::vector<float> v(12);
@@ -68,6 +78,12 @@ struct view {
     runtime::expect_strided<Rank>(source);
     data = runtime::memory_of(source);
     runtime::layout_of<Rank>(source, extents, strides);
+  }
+
+  // Without memory: for what asks about a call and doesn't run it.
+  SHEAF_HIDDEN constexpr view(const extents_alone<Rank>& like) {
+    for (int axis = 0; axis < Rank; ++axis) extents[axis] = like.extents[axis];
+    runtime::row_major(extents, strides, Rank);
   }
 
   template <class Source>

@@ -68,13 +68,13 @@ const kernel* kernel_table::add(std::unique_ptr<kernel> made) {
 
 // The quarter that was not used for longest.
 void kernel_table::evict() {
-  std::vector<kernel*> list;
+  std::vector<std::pair<std::uint64_t, kernel*>> list;  // readers go on using them
   for (auto& first : first_)
     for (kernel* k = first.load(); k != nullptr; k = k->next_.load())
-      if (!k->pinned_.load(std::memory_order_relaxed)) list.push_back(k);
-  std::sort(list.begin(), list.end(), [](const kernel* a, const kernel* b) { return a->used_ < b->used_; });
+      if (!k->pinned_.load(std::memory_order_relaxed)) list.emplace_back(k->used_.load(), k);
+  std::sort(list.begin(), list.end());
   list.resize((list.size() + 3) / 4);
-  for (kernel* k : list) unlink(k);
+  for (const auto& [used, k] : list) unlink(k);
 }
 
 // Readers that stand at it go on from it: its own link stays.

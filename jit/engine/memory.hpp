@@ -8,6 +8,7 @@ namespace sheaf::inline v0_1::jit {
 
 // Elements have memory: a null pointer stands only where there are none. Outputs that the caller gives have places of
 // their own, each element one. tensors: inputs, then outputs; an output without extents is the library's to allocate.
-void check_memory(const graph& g, const sheaf_tensor* tensors);
+// Unless the call runs, nothing needs memory.
+void check_memory(const graph& g, const sheaf_tensor* tensors, bool runs);
 
 }  // namespace sheaf::inline v0_1::jit

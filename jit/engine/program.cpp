@@ -225,11 +225,11 @@ program* make_program(const std::int32_t* words, backend runs_on, const options&
 int device_of(const program* p) { return p->device; }
 void free_program(program* p) noexcept { delete p; }
 
-const kernel* prepare(program* p, const sheaf_tensor* tensors, promise* indices) {
+const kernel* prepare(program* p, const sheaf_tensor* tensors, promise* indices, bool runs) {
   std::int64_t key[key_capacity];
   int size = write_key(p->g, tensors, key);
   if (indices != nullptr) size = add_promises(*p, *indices, key, size);
-  check_memory(p->g, tensors);
+  check_memory(p->g, tensors, runs);
   const std::span<const std::int64_t> whole(key, static_cast<std::size_t>(size));
   const kernel* k = p->kernels.find(whole);
   if (k == nullptr) k = prepare_first(*p, tensors, whole, indices);

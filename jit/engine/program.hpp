@@ -50,7 +50,8 @@ void free_program(program* p) noexcept;
 // can be checked without reading data was checked. tensors: inputs, then outputs; an output whose data is null will be
 // allocated by the caller. Throws sheaf::error.
 // indices: what is kept of these calls, or null.
-const kernel* prepare(program* p, const sheaf_tensor* tensors, promise* indices = nullptr);
+// runs: else nothing needs memory.
+const kernel* prepare(program* p, const sheaf_tensor* tensors, promise* indices = nullptr, bool runs = true);
 // Around what is done with a kernel that prepare gave: only until then it is sure to be there.
 int enter(const program* p);
 void leave(const program* p, int place) noexcept;

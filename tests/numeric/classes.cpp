@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <random>
+#include <string>
 
 #include <sheaf/sheaf.hpp>
 
@@ -90,6 +91,18 @@ TEST(classes, errors_are_of_the_call) {
     EXPECT_EQ(enough(2, 1), step(x = enough)(1));
     EXPECT_THROW(step(x = few), error);
   }
+}
+
+TEST(classes, are_prepared_without_memory) {
+  const auto step = compile(pooled, vjp(pooled, x, v));
+  step.prepare(x = like(5000, 8), cut = like(100, 2), v = like(100, 8));
+  EXPECT_EQ(1, step.statistics().kernels);
+  EXPECT_NE(std::string::npos,
+            std::string(step.explain(x = like(5000, 8), cut = like(100, 2), v = like(100, 8))).find("kernel"));
+  step(x = rows_of(5000, 8), cut = slices_of(100, 5000), v = rows_of(100, 8));
+  EXPECT_EQ(1, step.statistics().kernels);
+  EXPECT_THROW(step.prepare(x = like(5000, 8), cut = like(100, 2), v = like(99, 8)), error);
+  EXPECT_THROW(step(x = like(5000, 8), cut = slices_of(100, 5000), v = rows_of(100, 8)), error);
 }
 
 TEST(classes, calls_go_from_memory) {
