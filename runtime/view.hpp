@@ -42,7 +42,7 @@ struct extents_alone {
   std::int64_t extents[Rank > 0 ? Rank : 1] = {};
 };
 template <std::integral... Extent>
-constexpr extents_alone<sizeof...(Extent)> like(Extent... extents) {
+SHEAF_INLINE constexpr extents_alone<sizeof...(Extent)> like(Extent... extents) {
   return {{static_cast<std::int64_t>(extents)...}};
 }
 

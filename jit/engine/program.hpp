@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <sheaf/dsl/graph/visibility.hpp>
 #include <sheaf/runtime/sheaf_call.h>
 #include <sheaf/jit/plan/options.hpp>
 
@@ -57,9 +58,9 @@ int enter(const program* p);
 void leave(const program* p, int place) noexcept;
 class calling {
  public:
-  explicit calling(const program* p) : of_(p), place_(enter(p)) {}
+  SHEAF_INLINE explicit calling(const program* p) : of_(p), place_(enter(p)) {}
   calling(const calling&) = delete;
-  ~calling() { leave(of_, place_); }
+  SHEAF_INLINE ~calling() { leave(of_, place_); }
 
  private:
   const program* of_;
