@@ -110,7 +110,7 @@ approximate approximation::computed(node_id n) {
     case op::select: {
       const int taken = holds(g_.arg(n, 0), unsure) ? 1 : 2;
       approximate v = converted(value(g_.arg(n, taken)), g_.type(g_.arg(n, taken)), type);
-      v.masked = v.masked || (taken == 2 && is_number(g_, g_.arg(n, 2), 0));
+      v.masked = v.masked || is_number(g_, g_.arg(n, taken), 0);
       if (unsure) v.error = unknown;
       return v;
     }
@@ -127,6 +127,7 @@ approximate approximation::computed(node_id n) {
 
 // What a mask left takes away what is not a number where a kernel sees the mask, and where it reads a definition not.
 bool may_take_away(op kind, const approximate& zero, const approximate& other) {
+  if (zero.masked && std::isinf(zero.error)) return true;  // it may be that 0 still
   if (!zero.masked || zero.real != 0 || !zero.sure()) return false;
   return std::isinf(other.error) || !std::isfinite(other.real) ||
          (kind == op::div && std::abs(other.real) <= other.error);
@@ -376,9 +377,10 @@ approximate approximation::reduced(node_id n) {
     r = kind == monoid::sum    ? added(f.elements, type, f.terms)
         : kind == monoid::prod ? multiplied(f.elements, type)
                                : extreme(f.elements, kind);
-    r.masked = kind == monoid::sum && !f.elements.empty() &&
+    r.masked = kind == monoid::sum && !(f.elements.empty() && f.conjuncts.empty()) &&
                std::all_of(f.elements.begin(), f.elements.end(),
                            [](const auto& e) { return e[0].masked && e[0].real == 0; });
+    if (kind == monoid::sum && (f.elements.empty() || std::isnan(r.real)) && may_leave_factor(n)) r.error = unknown;
   } else {
     const double identity = row(kind).identity;
     r.integer = identity == math::infinity    ? highest_integer(type)

@@ -61,6 +61,8 @@ class approximation {
 
   struct folding;
   bool may_separate(node_id reduce) const;
+  bool may_leave_factor(node_id reduce);
+  bool holds_infinite(node_id n, index_set loops);
   void note_terms(node_id e, sizes_of_terms& terms);
   void run(folding& f, std::size_t depth);
   bool waits(node_id n) const;
