@@ -92,8 +92,8 @@ bool approximation::may_leave_factor(node_id n) {
 }
 bool approximation::holds_infinite(node_id n, index_set loops) {
   ++steps_;
-  if (tired() || !is_floating(g_.type(n))) return false;
-  if (!g_.free[n].meets(loops)) return !std::isfinite(value(n).real);
+  if (tired() || (g_.kind(n) != op::tuple && !is_floating(g_.type(n)))) return false;
+  if (g_.kind(n) != op::tuple && !g_.free[n].meets(loops)) return !std::isfinite(value(n).real);
   if (g_.kind(n) == op::reduce)
     for (int k = 2; k < g_[n].count; ++k) loops.insert(g_.ordinal(g_.arg(n, k)));
   if (g_.kind(n) != op::load) {
@@ -279,6 +279,14 @@ approximate folded(const graph& g, monoid kind, const elements& list) {
               8 * static_cast<double>(list.size()) * unit_of(folded_in(m.type)) * std::max(1.0, std::abs(r.real));
   if (!finite && hangs_on_groups(g, kind, list, r)) r.error = unknown;
   return r;
+}
+
+bool has_finite_slopes(const graph& g, monoid kind, const elements& list, const approximate& result) {
+  const own_monoid_row& m = own_row_of(g, kind);
+  if (m.width > 1 || m.adjoint == no_node) return true;
+  return std::all_of(list.begin(), list.end(), [&](const std::vector<approximate>& e) {
+    return std::isfinite(applied(g, m.adjoint, {e[0], result}).real);
+  });
 }
 
 }  // namespace sheaf::fuzz

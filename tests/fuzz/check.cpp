@@ -165,22 +165,24 @@ bool same_bits(const tensor_data& a, const tensor_data& b) {
 // Which mistake is found first, of those in several outputs and of what the program demands, is open: is it one of
 // them?
 bool one_mistake_is(const graph& g, const arguments& a, const std::string& code) {
-  const auto says = [&](const graph& part) {
+  const auto said = [&](const graph& part) {
     runnable slow(part, jit::backend::reference);
-    const outcome said = slow(a, slow.extents(a));
-    return said.failed && said.code == code;
+    const outcome found = slow(a, slow.extents(a));
+    return found.failed ? found.code : "";
   };
   graph part = g;
   for (const demand& d : g.demands) {
     part.demands.clear();
     part.demands.push(d);
-    if (says(part)) return true;
+    const std::string own = said(part);
+    // What a demand reads outside is 0 to kernels, which may then be a mistake by itself.
+    if (own == code || (own == "index_out_of_range" && code == "empty_reduction")) return true;
   }
   part.demands.clear();
   for (const node_id output : g.outputs) {
     part.outputs.clear();
     part.outputs.push(output);
-    if (says(part)) return true;
+    if (said(part) == code) return true;
   }
   return false;
 }
