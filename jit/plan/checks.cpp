@@ -272,7 +272,8 @@ void add_violation(graph& g, const facts& known, const outside_loads& outside, c
   const question asked = without_definitions(g, v.where, v.loops);
   c.outside = asked.outside;
   c.uniform = known.value(c.outside).has_value();
-  for (const node_id idx : asked.loops) c.uniform = c.uniform && known.value(g.arg(idx, 0)) && known.value(g.arg(idx, 1));
+  for (const node_id idx : asked.loops)
+    c.uniform = c.uniform && known.value(g.arg(idx, 0)) && known.value(g.arg(idx, 1));
   if (!c.uniform) {
     positions(g, c, asked.loops);
     c.ordinal = static_cast<int>(first.size());

@@ -174,7 +174,8 @@ void for_each_read_always(const graph& g, node_id e, F f) {
   const bool first_only = kind == op::select || kind == op::logical_and || kind == op::logical_or;
   if (kind == op::load) f(e);
   if (kind == op::reduce || kind == op::index) return;
-  for (int k = kind == op::load ? 1 : 0; k < (first_only ? 1 : g[e].count); ++k) for_each_read_always(g, g.arg(e, k), f);
+  for (int k = kind == op::load ? 1 : 0; k < (first_only ? 1 : g[e].count); ++k)
+    for_each_read_always(g, g.arg(e, k), f);
 }
 
 // The range of an index, within the tensors that it subscripts alone and unchecked. What a condition guards says
