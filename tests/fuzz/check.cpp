@@ -188,12 +188,15 @@ bool one_mistake_is(const graph& g, const arguments& a, const std::string& code)
 }
 
 // A subscript outside that the evaluator alone finds may stand behind a condition, in what is differentiated too; one
-// that kernels alone find, in a slice without rows that it does not depend on (semantics.md).
+// that kernels alone find, in a slice without rows that it does not depend on, or in a definition, which is computed for
+// all of its indices (semantics.md).
 bool may_differ(const graph& g, const arguments& a, const outcome& found) {
   if (found.failed && found.code != "index_out_of_range") return false;
   approximation by(g, bounded_outputs::inputs_of(g, a), found.failed);
   for (const node_id y : g.outputs) by.of(y);
   for (const node_id y : g.differentiated) by.of(y);
+  for (node_id n = 0; n < g.size() && found.failed; ++n)
+    if (g.kind(n) == op::define) by.of(n);
   return by.unsure_subscript() && !by.tired();
 }
 

@@ -68,6 +68,8 @@ bool slope_of(F f, double& slope, double& size) {
 // then NaN where another factor is 0, also where y does not change with x: 0 * NaN (semantics.md).
 bool may_be_nan(const graph& g, const std::string& x, const arguments& a) {
   bounded_outputs bounds(g, a);
+  for (node_id n = 0; n < g.size(); ++n)  // each is computed for all of its indices, and its derivative with it
+    if (g.kind(n) == op::define) bounds.by.of(n);
   if (bounds.by.tired()) return true;
   std::vector<bool> between(static_cast<std::size_t>(g.size()), false);
   for (node_id n = 0; n < g.size(); ++n) {  // arguments first
