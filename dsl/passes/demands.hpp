@@ -53,7 +53,13 @@ class demand_collection {
   }
   constexpr void walk_reduce(node_id n, const flat<node_id>& around, node_id guard) {
     const int count = g_[n].count;
-    for (int k = 2; k < count; ++k) walk(g_.arg(n, k), around, guard);
+    for (int k = 2; k < count; ++k) {  // a range is walked inside the loops that it depends on
+      flat<node_id> outer = around;
+      for (int j = 2; j < count; ++j)
+        if (j != k && g_.free[g_.arg(n, k)].has(g_.ordinal(g_.arg(n, j))) && !outer.contains(g_.arg(n, j)))
+          outer.push(g_.arg(n, j));
+      walk(g_.arg(n, k), outer, guard);
+    }
     flat<node_id> within = around;
     for (int k = 2; k < count; ++k)
       if (!within.contains(g_.arg(n, k))) within.push(g_.arg(n, k));  // an inner loop may be over an outer one's index

@@ -12,7 +12,7 @@ struct rule_ {
   using by = X;
   template <class Custom>
   static constexpr node_id contribution(builder& b) {
-    const bound_axis axes[sizeof...(Axes) + 1] = {{b(Axes{}).id}...};
+    const bound_axis axes[sizeof...(Axes) + 1] = {Axes::bind(b)...};
     constexpr auto make_label = [] {
       return detail::sentence{} << "gradient_of_" << Custom::label.text << "_by_" << X::label.text;
     };
@@ -102,7 +102,7 @@ struct custom_<definition_<Name, E, Axes...>, Rules...> : subscripts<custom_<def
   // rules differentiate by comes first.
   static constexpr node_id make_node(builder& b) {
     (rule_made<custom_, Rules>::by::node(b), ...);
-    const node_id axes[rank + 1] = {b(Axes{}).id...};
+    const bound_axis axes[rank + 1] = {Axes::bind(b)...};
     const node_id body = b(E{}).id;
     return b.definition(b.name(Name.text, Name.length()), b.graft(body, number_like(b.g, body, 0)), axes, rank);
   }

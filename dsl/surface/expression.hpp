@@ -4,6 +4,7 @@
 #include <concepts>
 #include <type_traits>
 
+#include <sheaf/dsl/graph/number.hpp>
 #include <sheaf/dsl/graph/ops.hpp>
 #include <sheaf/dsl/surface/build.hpp>
 #include <sheaf/dsl/surface/fixed_string.hpp>
@@ -211,28 +212,15 @@ SHEAF_INLINE constexpr auto parse_literal() {
   constexpr char text[] = {Digits...};
   bool fractional = false;
   for (const char c : text) fractional = fractional || c == '.' || c == 'e' || c == 'E';
+  char kept[sizeof text] = {};
+  int size = 0;
   std::int64_t whole = 0;
-  double value = 0, unit = 1;
-  int exponent = 0, sign = 1;
-  bool point = false, power = false;
   for (const char c : text) {
     if (c == '\'') continue;
-    if (c == '.') {
-      point = true;
-    } else if (c == 'e' || c == 'E') {
-      power = true;
-    } else if (power) {
-      if (c == '-') sign = -1;
-      if (c >= '0' && c <= '9') exponent = exponent * 10 + (c - '0');
-    } else {
-      whole = whole * 10 + (c - '0');
-      if (point) unit *= 10;
-    }
+    kept[size++] = c;
+    if (!fractional) whole = whole * 10 + (c - '0');
   }
-  value = static_cast<double>(whole);
-  double scale = 1;
-  for (int i = 0; i < exponent; ++i) scale *= 10;
-  value = sign > 0 ? value / unit * scale : value / (unit * scale);
+  const double value = fractional ? decimal::value_of(kept, size) : 0;
   struct parsed {
     bool fractional;
     std::int64_t whole;

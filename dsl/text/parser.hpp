@@ -5,7 +5,7 @@
 #pragma once
 #include <sheaf/dsl/surface/folding.hpp>
 #include <sheaf/dsl/surface/outside.hpp>
-#include <sheaf/dsl/text/number.hpp>
+#include <sheaf/dsl/graph/number.hpp>
 #include <sheaf/dsl/text/token.hpp>
 
 namespace sheaf::inline v0_1 {

@@ -128,6 +128,18 @@ node_id without_definitions(graph& g, node_id e) {
   return with_inlined(g, e, [](node_id) { return true; });
 }
 
+// A condition under loops, both without definitions: ranges read them too.
+struct question {
+  node_id outside;
+  std::vector<node_id> loops;
+};
+question without_definitions(graph& g, node_id outside, const std::vector<node_id>& loops) {
+  if (loops.empty()) return {without_definitions(g, outside), {}};
+  const node_id whole = intern_reduce(g, monoid::any, element::boolean, truth(g, true), outside, loops);
+  const node_id alone = without_definitions(g, whole);
+  return {g.arg(alone, 1), bound_indices(g, alone)};
+}
+
 struct ends {
   node_id least, most;  // of the subscript
   node_id nonempty;     // every range it walks has an element
@@ -257,11 +269,13 @@ void add_violation(graph& g, const facts& known, const outside_loads& outside, c
   c.subscript = c.least = c.most = g.arg(v.load, 1 + c.dimension);
   c.low = low_of(g, tensor, c.dimension);
   c.high = high_of(g, tensor, c.dimension);
-  c.outside = without_definitions(g, v.where);
+  const question asked = without_definitions(g, v.where, v.loops);
+  c.outside = asked.outside;
   c.uniform = known.value(c.outside).has_value();
-  for (const node_id idx : v.loops) c.uniform = c.uniform && known.value(g.arg(idx, 0)) && known.value(g.arg(idx, 1));
+  for (const node_id idx : asked.loops)
+    c.uniform = c.uniform && known.value(g.arg(idx, 0)) && known.value(g.arg(idx, 1));
   if (!c.uniform) {
-    positions(g, c, v.loops);
+    positions(g, c, asked.loops);
     c.ordinal = static_cast<int>(first.size());
     first.push_back(stage_of(g, c));
   }
@@ -276,8 +290,11 @@ void add_demands(graph& g, const facts& known, program_plan& plan, std::vector<s
     if (!walks && known.value(wrong)) continue;
     check c;
     c.demand = k;
-    c.outside = without_definitions(g, walks ? conjunction(g, g.arg(wrong, 1), g.arg(wrong, 0)) : wrong);
-    positions(g, c, walks ? bound_indices(g, wrong) : std::vector<node_id>());
+    const question asked =
+        without_definitions(g, walks ? conjunction(g, g.arg(wrong, 1), g.arg(wrong, 0)) : wrong,
+                            walks ? bound_indices(g, wrong) : std::vector<node_id>());
+    c.outside = asked.outside;
+    positions(g, c, asked.loops);
     c.ordinal = static_cast<int>(first.size());
     first.push_back(stage_of(g, c));
     plan.checks.push_back(std::move(c));

@@ -99,12 +99,15 @@ class cost_walk {
     return values;
   }
   amount scan(node_id n, node_id lane, const amount& repeats) {
+    index_set met = g_.free[g_.arg(n, 0)];  // of those around, what is counted within
+    met |= g_.free[g_.arg(n, 1)];
+    const index_set counted = counted_.common(met);
     for (const scan_cost& c : costs_[n])
-      if (c.lane == lane && c.repeats == repeats && c.counted == counted_) return c.total;
-    cost_walk inner(g_, known_, lane, counted_, costs_);
+      if (c.lane == lane && c.repeats.is(repeats) && c.counted == counted) return c.total;
+    cost_walk inner(g_, known_, lane, counted, costs_);
     inner(g_.arg(n, 0), repeats);
     inner(g_.arg(n, 1), repeats);
-    costs_[n].push_back({lane, repeats, counted_, inner.total});
+    costs_[n].push_back({lane, repeats, counted, inner.total});
     return inner.total;
   }
 

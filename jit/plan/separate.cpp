@@ -66,11 +66,13 @@ class separation {
     const node_id sum = is_number(g_, body, 0) && monoid_of(g_, n_) == monoid::sum
                             ? body
                             : intern_reduce(g_, monoid_of(g_, n_), g_.type(n_), body, condition, list);
-    return over ? where_walked(make(g_, op::div, sum, nonzero_)) : sum;
+    return over ? where_walked(make(g_, op::div, sum, nonzero_), condition) : sum;
   }
   // Over nothing a sum is 0, whatever it is divided by: that may be NaN.
-  node_id where_walked(node_id result) {
+  node_id where_walked(node_id result, node_id condition) {
     node_id walked = truth(g_, true);
+    if (!is_true(g_, condition))
+      walked = intern_reduce(g_, monoid::any, element::boolean, walked, condition, bound_indices(g_, n_));
     for (const node_id idx : bound_indices(g_, n_)) {
       const node_id low = g_.arg(idx, 0), high = g_.arg(idx, 1);
       if (!outside(low) || !outside(high)) continue;

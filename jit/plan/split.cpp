@@ -17,7 +17,12 @@ namespace {
 namespace blocks = numerics::split;
 
 
-bool is_closed(const graph& g, node_id idx) { return g.free[g.arg(idx, 0)].empty() && g.free[g.arg(idx, 1)].empty(); }
+// Partial results are stored for each block of such a range, so no data may say how long it is.
+bool is_closed(const graph& g, node_id idx) {
+  for (int k = 0; k < 2; ++k)
+    if (!g.free[g.arg(idx, k)].empty() || holds(g, g.arg(idx, k), op::load)) return false;
+  return true;
+}
 
 bool is_partial(const std::vector<stage>& before, node_id tensor) {
   return std::ranges::any_of(before, [&](const stage& s) { return s.define == tensor && s.made == origin::partial; });

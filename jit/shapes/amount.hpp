@@ -33,6 +33,9 @@ class amount {
   double fixed() const;
   std::int64_t whole() const { return static_cast<std::int64_t>(fixed()); }
 
+  // The same formula: decides nothing.
+  bool is(const amount& b) const { return formula_ == b.formula_ && value_ == b.value_; }
+
   formula_id formula() const { return formula_; }
   decisions* record() const { return record_; }
 

@@ -36,6 +36,7 @@ approximation::approximation(const graph& g, std::vector<const tensor_data*> inp
   kept_.assign(nodes, -1);
   computed_.assign(nodes, 0);
   values_.assign(nodes, {});
+  infinite_.assign(nodes, false);
   assigned_.assign(count, 0);
   position_.assign(count, 0);
   free_.resize(nodes);
@@ -59,7 +60,14 @@ approximate approximation::value(node_id n) {
   ++steps_;
   const approximate v = tired() ? approximate{} : computed(n);
   computed_[static_cast<std::size_t>(n)] = ++clock_;
+  if (is_floating(g_.type(n)) && (!std::isfinite(v.real) || has_infinite_slope(n)))
+    infinite_[static_cast<std::size_t>(n)] = true;
   return values_[static_cast<std::size_t>(n)] = v;
+}
+
+bool approximation::has_infinite_slope(node_id n) const {
+  if (g_.kind(n) != op::sqrt && g_.kind(n) != op::pow) return false;
+  return values_[static_cast<std::size_t>(g_.arg(n, 0))].real == 0;
 }
 
 approximate approximation::converted(approximate a, element from, element to) {
@@ -110,7 +118,7 @@ approximate approximation::computed(node_id n) {
     case op::select: {
       const int taken = holds(g_.arg(n, 0), unsure) ? 1 : 2;
       approximate v = converted(value(g_.arg(n, taken)), g_.type(g_.arg(n, taken)), type);
-      v.masked = v.masked || (taken == 2 && is_number(g_, g_.arg(n, 2), 0));
+      v.masked = v.masked || is_number(g_, g_.arg(n, taken), 0);
       if (unsure) v.error = unknown;
       return v;
     }
@@ -127,6 +135,7 @@ approximate approximation::computed(node_id n) {
 
 // What a mask left takes away what is not a number where a kernel sees the mask, and where it reads a definition not.
 bool may_take_away(op kind, const approximate& zero, const approximate& other) {
+  if (zero.masked && std::isinf(zero.error)) return true;  // it may be that 0 still
   if (!zero.masked || zero.real != 0 || !zero.sure()) return false;
   return std::isinf(other.error) || !std::isfinite(other.real) ||
          (kind == op::div && std::abs(other.real) <= other.error);
@@ -288,56 +297,6 @@ void approximation::run(folding& f, std::size_t depth) {
   }
 }
 
-// Of a reduction one of whose loops has no rows: what waits for none such and stands behind no condition.
-void approximation::look_past(node_id reduce, const std::vector<node_id>& loops, std::size_t depth) {
-  if (tired() || !is_true(g_, g_.arg(reduce, 1))) return;
-  if (depth == loops.size()) return look(g_.arg(reduce, 0));
-  const node_id idx = loops[depth];
-  const bool known = !waits(g_.arg(idx, 0)) && !waits(g_.arg(idx, 1));
-  const std::int64_t low = known ? value(g_.arg(idx, 0)).integer : 0, high = known ? value(g_.arg(idx, 1)).integer : 0;
-  if (low >= high) {
-    empty_.push_back(g_.ordinal(idx));
-    look_past(reduce, loops, depth + 1);
-    empty_.pop_back();
-  }
-  for (std::int64_t i = low; i < high && !tired(); ++i) {
-    assign(g_.ordinal(idx), i);
-    look_past(reduce, loops, depth + 1);
-  }
-}
-
-bool approximation::waits(node_id n) const {
-  return std::any_of(empty_.begin(), empty_.end(), [&](int o) { return g_.free[n].has(o); });
-}
-
-void approximation::look(node_id n) {
-  ++steps_;
-  const op kind = g_.kind(n);
-  if (kind != op::tuple && !waits(n)) return void(value(n));
-  if (kind == op::index) return;
-  if (kind == op::reduce) {
-    std::vector<node_id> loops;
-    for (int k = 2; k < g_[n].count; ++k) loops.push_back(g_.arg(n, k));
-    return look_past(n, loops, 0);
-  }
-  const bool guards = kind == op::select || kind == op::logical_and || kind == op::logical_or;
-  for (int k = kind == op::load ? 1 : 0; k < (guards ? 1 : g_[n].count); ++k) look(g_.arg(n, k));
-  if (kind == op::load) look_at_place(n);
-}
-
-void approximation::look_at_place(node_id load) {
-  const node_id tensor = g_.arg(load, 0);
-  const bool defined = g_.kind(tensor) == op::define;
-  for (int d = 0; d + 1 < g_[load].count; ++d) {
-    if (waits(g_.arg(load, 1 + d))) continue;
-    const approximate_tensor* t = defined ? &of(tensor) : nullptr;
-    const auto& extents = defined ? t->extents : inputs_[static_cast<std::size_t>(g_[tensor].attribute)]->extents;
-    const approximate s = value(g_.arg(load, 1 + d));
-    const std::int64_t place = s.integer - (defined ? t->lows[static_cast<std::size_t>(d)] : 0);
-    if (!s.sure() || place < 0 || place >= extents[static_cast<std::size_t>(d)]) unsure_subscript_ = true;
-  }
-}
-
 approximate approximation::reduced(node_id n) {
   folding f;
   f.reduce = n;
@@ -370,15 +329,20 @@ approximate approximation::reduced(node_id n) {
   approximate r;
   if (is_own(kind)) {
     r = folded(g_, kind, f.elements);
+    if (!has_finite_slopes(g_, kind, f.elements, r)) infinite_[static_cast<std::size_t>(n)] = true;
   } else if (row(kind).position) {
     r = placed(f.elements, f.positions, kind, real);
   } else if (real && !row(kind).boolean) {
     r = kind == monoid::sum    ? added(f.elements, type, f.terms)
         : kind == monoid::prod ? multiplied(f.elements, type)
                                : extreme(f.elements, kind);
-    r.masked = kind == monoid::sum && !f.elements.empty() &&
+    r.masked = kind == monoid::sum && !(f.elements.empty() && f.conjuncts.empty()) &&
                std::all_of(f.elements.begin(), f.elements.end(),
                            [](const auto& e) { return e[0].masked && e[0].real == 0; });
+    if (kind == monoid::sum && (f.elements.empty() || std::isnan(r.real)) && may_leave_factor(n)) {
+      r.error = unknown;
+      infinite_[static_cast<std::size_t>(n)] = true;
+    }
   } else {
     const double identity = row(kind).identity;
     r.integer = identity == math::infinity    ? highest_integer(type)

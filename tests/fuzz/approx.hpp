@@ -44,11 +44,14 @@ class approximation {
   bool tired() const { return steps_ > step_limit; }
   // Did a subscript that may lie outside hang on rounding?
   bool unsure_subscript() const { return unsure_subscript_; }
+  // Was the node's value, or its slope, infinite or NaN somewhere?
+  bool was_infinite(node_id n) const { return infinite_[static_cast<std::size_t>(n)]; }
 
  private:
   static constexpr std::int64_t step_limit = 3'000'000;
 
   approximate value(node_id n);
+  bool has_infinite_slope(node_id n) const;
   approximate computed(node_id n);
   approximate of_op(node_id n);
   approximate loaded(node_id n);
@@ -61,6 +64,8 @@ class approximation {
 
   struct folding;
   bool may_separate(node_id reduce) const;
+  bool may_leave_factor(node_id reduce);
+  bool holds_infinite(node_id n, index_set loops);
   void note_terms(node_id e, sizes_of_terms& terms);
   void run(folding& f, std::size_t depth);
   bool waits(node_id n) const;
@@ -72,6 +77,7 @@ class approximation {
   std::vector<const tensor_data*> inputs_;
   std::vector<approximate_tensor> tensors_;
   std::vector<int> kept_;  // by node: which of tensors_
+  std::vector<bool> infinite_;
   std::vector<std::int64_t> computed_, assigned_, position_;
   std::vector<approximate> values_;
   std::vector<std::vector<int>> free_;
@@ -90,6 +96,8 @@ approximate multiplied(const elements& list, element type);
 approximate extreme(const elements& list, monoid kind);
 approximate placed(const elements& list, const std::vector<std::int64_t>& positions, monoid kind, bool real);
 approximate folded(const graph& g, monoid kind, const elements& list);
+// Is the program's own derivative of the fold a number for each element?
+bool has_finite_slopes(const graph& g, monoid kind, const elements& list, const approximate& result);
 double unit_of(element type);      // half the distance from 1 to the next number
 double largest_of(element type);
 double smallest_of(element type);  // the smallest denormal number

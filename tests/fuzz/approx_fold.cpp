@@ -75,6 +75,47 @@ bool approximation::may_separate(node_id n) const {
     if (free_[static_cast<std::size_t>(g_.arg(n, k))].size() > 1) return true;
   return false;
 }
+// What is not finite and the same for all terms may leave a sum, which over a tensor without elements is then NaN, and
+// may not be where one of the others is 0 (semantics.md).
+bool approximation::may_leave_factor(node_id n) {
+  index_set loops;
+  bool walked = false;
+  for (int k = 2; k < g_[n].count; ++k) {
+    const node_id idx = g_.arg(n, k), high = g_.arg(idx, 1);
+    loops.insert(g_.ordinal(idx));
+    walked = walked || (is_number(g_, g_.arg(idx, 0), 0) && g_.kind(high) == op::extent);
+  }
+  const bool unsure = unsure_subscript_;
+  const bool found = walked && holds_infinite(g_.arg(n, 0), loops);
+  unsure_subscript_ = unsure;
+  return found;
+}
+bool approximation::holds_infinite(node_id n, index_set loops) {
+  ++steps_;
+  if (tired() || (g_.kind(n) != op::tuple && !is_floating(g_.type(n)))) return false;
+  if (g_.kind(n) != op::tuple && !g_.free[n].meets(loops)) return !std::isfinite(value(n).real);
+  if (g_.kind(n) == op::reduce)
+    for (int k = 2; k < g_[n].count; ++k) loops.insert(g_.ordinal(g_.arg(n, k)));
+  if (g_.kind(n) != op::load) {
+    bool found = false;
+    for (int k = 0; k < (g_.kind(n) == op::reduce ? 1 : g_[n].count); ++k)
+      found = found || holds_infinite(g_.arg(n, k), loops);
+    return found;
+  }
+  const node_id tensor = g_.arg(n, 0);
+  if (g_.kind(tensor) != op::define) return false;
+  index_set reached;  // of the definition's indices
+  std::vector<std::pair<int, std::int64_t>> before;
+  for (int d = 0; d + 1 < g_[n].count; ++d) {
+    const int o = g_.ordinal(g_.arg(tensor, 1 + d));
+    before.emplace_back(o, position_[static_cast<std::size_t>(o)]);
+    if (g_.free[g_.arg(n, 1 + d)].meets(loops)) reached.insert(o);
+    else assign(o, value(g_.arg(n, 1 + d)).integer);
+  }
+  const bool found = holds_infinite(g_.arg(tensor, 0), reached);
+  for (const auto& [o, position] : before) assign(o, position);
+  return found;
+}
 // And a sum of a * (b / d), where d is the same for all, that of a * b over d.
 void approximation::note_terms(node_id e, sizes_of_terms& terms) {
   const op kind = g_.kind(e);
@@ -191,6 +232,13 @@ values combined(const graph& g, monoid kind, values a, const values& b) {
     state.push_back(applied(g, own_row_of(g, sibling(g, kind, k)).combine, a));
   return state;
 }
+values in_pairs(const graph& g, monoid kind, elements list) {
+  if (list.empty()) return identity_of_state(g, kind);
+  for (; list.size() > 1; list.resize((list.size() + 1) / 2))
+    for (std::size_t i = 0; 2 * i < list.size(); ++i)
+      list[i] = 2 * i + 1 < list.size() ? combined(g, kind, list[2 * i], list[2 * i + 1]) : list[2 * i];
+  return list[0];
+}
 bool is_finite(const values& list) {
   return std::all_of(list.begin(), list.end(), [](const approximate& a) { return std::isfinite(a.real); });
 }
@@ -215,19 +263,30 @@ bool hangs_on_groups(const graph& g, monoid kind, const elements& list, const ap
 
 approximate folded(const graph& g, monoid kind, const elements& list) {
   const own_monoid_row& m = own_row_of(g, kind);
-  values state = identity_of_state(g, kind);
+  const auto k = static_cast<std::size_t>(m.component);
+  values state = identity_of_state(g, kind), from_right = state;
   bool finite = true;
-  for (const auto& e : list) {
-    state = combined(g, kind, state, e);
-    finite = finite && is_finite(e) && is_finite(state);
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    state = combined(g, kind, state, list[i]);
+    from_right = combined(g, kind, list[list.size() - 1 - i], from_right);
+    finite = finite && is_finite(list[i]) && is_finite(state);
   }
   // In another order of combinations roundings fall on other partial results, of like size.
-  approximate r = state[static_cast<std::size_t>(m.component)];
+  approximate r = state[k];
+  r.error = std::max({r.error, from_right[k].error, in_pairs(g, kind, list)[k].error});
   if (r.error > 0)
     r.error = 8 * r.error +
               8 * static_cast<double>(list.size()) * unit_of(folded_in(m.type)) * std::max(1.0, std::abs(r.real));
   if (!finite && hangs_on_groups(g, kind, list, r)) r.error = unknown;
   return r;
+}
+
+bool has_finite_slopes(const graph& g, monoid kind, const elements& list, const approximate& result) {
+  const own_monoid_row& m = own_row_of(g, kind);
+  if (m.width > 1 || m.adjoint == no_node) return true;
+  return std::all_of(list.begin(), list.end(), [&](const std::vector<approximate>& e) {
+    return std::isfinite(applied(g, m.adjoint, {e[0], result}).real);
+  });
 }
 
 }  // namespace sheaf::fuzz

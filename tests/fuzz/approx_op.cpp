@@ -120,7 +120,8 @@ approximate divided(op kind, element type, const approximate& a, const approxima
     return r;
   }
   const double reach = (a.error + std::abs(q) * b.error) / std::abs(b.real) * 2 + 4 * u * std::abs(q);
-  if (b.real == 0 || !std::isfinite(b.real) || !std::isfinite(a.real) || std::floor(q - reach) != std::floor(q + reach))
+  const bool special = b.real == 0 || !std::isfinite(b.real) || !std::isfinite(a.real);
+  if (special || std::abs(b.real) <= 2 * b.error || std::floor(q - reach) != std::floor(q + reach))
     r.error = unknown;
   else if (kind == op::remainder)
     r.error = a.error + std::abs(std::floor(q)) * b.error + 4 * u * (std::abs(a.real) + std::abs(r.real));

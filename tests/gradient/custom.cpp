@@ -52,6 +52,16 @@ TEST(custom_gradient, by_several_inputs) {
   EXPECT_EQ(numbers(dx), (list_of{3011, 4021}));
   EXPECT_EQ(numbers(dm), (list_of{5, 5, 1100, 1100}));
 }
+// Indices may have sizes, in the definition and in the rule.
+TEST(custom_gradient, of_sized_indices) {
+  constexpr auto longer = define<"longer">(i.in(0_c, extent(x, dim<0>) + 1_c)) = x.padded(0_c)(i) * 2_c;
+  constexpr auto ruled = custom_gradient(
+      longer, [](auto, auto dy) { return by(x)(j.in(0_c, extent(x, dim<0>))) = dy(j + 1_c) * 10_c; });
+  constexpr auto loss = define<"loss">() = sum(i, ruled(i) * w(i));
+  const auto [y, dx] = both(ruled, grad(loss, x))(x = list<double>({1, 2}), w = list<double>({1, 2, 3}));
+  EXPECT_EQ(numbers(y), (list_of{2, 4, 0}));
+  EXPECT_EQ(numbers(dx), (list_of{20, 30}));
+}
 // The rule's own expressions are differentiated for the second order, through the cotangent as well.
 TEST(custom_gradient, of_second_order) {
   constexpr auto square = define<"square">(i) = x(i) * x(i);

@@ -57,4 +57,10 @@ constexpr bool near(double a, double b) { return a - b < 1e-7 && b - a < 1e-7; }
 static_assert(near(gradient().reals[4 * 4], 1 / 2. + 1 / 7. + 1 / 4.));
 static_assert(gradient().reals[0] == 0 && gradient().reals[9 * 4 + 3] == 0);
 
+// A literal is the nearest number, as the compiler's own: the powers of 10 beyond 10^22 are none of f64.
+static_assert(std::is_same_v<decltype(1e30_c), literal_<1e30>>);
+static_assert(std::is_same_v<decltype(9.3e-25_c), literal_<9.3e-25>>);
+static_assert(std::is_same_v<decltype(3.141'592'653'589'793'238'462'643_c), literal_<3.141592653589793238462643>>);
+static_assert(std::is_same_v<decltype(1'000_c), literal_<std::int64_t{1000}>>);
+
 }  // namespace

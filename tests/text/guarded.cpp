@@ -305,6 +305,27 @@ TEST(guarded, a_sum_over_nothing_is_not_divided) {
       {{"x", filled<double>(1, 0, 0)}, {"v", filled<double>(1, 0, 0)}}, "0 ");
 }
 
+// Nor where a condition leaves no term.
+TEST(guarded, a_sum_without_a_term_is_not_divided) {
+  expect(
+      "w = sum(c, y(c))\nd(r.in(0, extent(rows, 0))) = prod(t.in(0, 2).where(mask.skipping(r + t)), w)\n"
+      "output jvp(d, y, v)",
+      {{"y", filled<double>(1, math::nan)},
+       {"v", filled<double>(1, 1)},
+       {"mask", filled<std::int64_t>(1, 0)},
+       {"rows", filled<std::int64_t>(1, 0)}},
+      "0 ");
+}
+
+// The elements of padding are factors too: two of them are 0 in the longer slice, one in the other.
+TEST(guarded, a_slice_of_padding_is_not_clipped) {
+  array<std::int64_t, 2> cut(2, 2);
+  cut(0, 0) = cut(1, 0) = 0;
+  cut(0, 1) = 1, cut(1, 1) = 15;
+  expect("d(r) = prod(s.in(cut(r, 0), cut(r, 1)), x.padded(0)(s))\nloss = sum(r, d(r))\noutput grad(loss, x)",
+         {{"x", filled<double>(1, 0)}, {"cut", cut}}, "1 ");
+}
+
 // A triangle has rows, if not for the first index of its outer loop: what none of them changes is computed before.
 TEST(guarded, a_scatter_over_a_triangle_does_not_repeat_a_reduction) {
   const text_program program(

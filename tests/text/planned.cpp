@@ -24,5 +24,40 @@ TEST(planned, ranges_that_walk_over_each_other) {
   }
 }
 
+// Of a range that data bounds no partial results are stored.
+TEST(planned, a_check_over_many_rows_of_data) {
+  const array<double, 2> x(0, 4);
+  array<std::int32_t, 2> cut(4, 2);
+  array<std::uint8_t, 2> n(4, 2);
+  cut.fill(0), n.fill(0);
+  const text_program program(
+      "input x: f64[?, ?]\nd(t, i.in(0, extent(cut, 0))) = min(c.in(0, cut(i, 1)), x(0, t))\n"
+      "e = logsumexp(j.in(0, n(0, 1)), d(0, 0))\noutput d(0, 1) - e");
+  EXPECT_EQ((program({{"x", x}, {"cut", cut}, {"n", n}})[0].as<const double, 0>()()), math::infinity);
+}
+
+// m - (m - c) is c in a subscript, and in a range that another loop has.
+TEST(planned, a_subscript_that_cancels_in_a_range) {
+  const text_program program(
+      "input x: f32[?, ?]\n"
+      "d(m.in(0, extent(x, 0))) = min(over(c.in(m, (-1), (-1)), t.in(c, 0).where(t >= 2 || t > c)), x(c, 0))\n"
+      "loss = sum(i, d(i) * d(i)); slope = sum(over(i, j), grad(loss, x)(i, j))\noutput grad(slope, x)");
+  EXPECT_EQ((program({{"x", array<float, 2>(0, 0)}})[0].as<const float, 2>().extent(0)), 0);
+}
+
+// A range of a demand depends on another loop of its reduction, and on a definition.
+TEST(planned, a_demand_in_a_range) {
+  const char* text =
+      "input x: f64[?, ?]\nh(c.in(0, extent(x, 1))) = c\n"
+      "d(c, f) = min<ties::first>(u.in(0, n(c)), mean<empty::error>(j.in(0, u), min(s.in(0, j).where(s >= h(c)), "
+      "x(f, s))))\noutput vjp(d, x, w)";
+  const array<double, 2> none(0, 0);
+  const array<std::int64_t, 1> no_rows(0);
+  const std::vector<named_argument> with{{"x", none}, {"n", no_rows}, {"w", none}};
+  const std::string printed = text_program(text).text(with);
+  for (const auto& shown : {std::string(text), printed})
+    EXPECT_EQ((text_program(shown)(with)[0].as<const double, 2>().extent(0)), 0) << shown;
+}
+
 }  // namespace
 }  // namespace sheaf::test

@@ -167,17 +167,32 @@ slice_lists bounds_of(const graph& g, const stage& s) {
 
 namespace {
 
-// The range of an index, within the tensors that it subscripts alone and unchecked.
+// What is read wherever e is evaluated: behind no choice, and in no loop that may have no round.
+template <class F>
+void for_each_read_always(const graph& g, node_id e, F f) {
+  const op kind = g.kind(e);
+  const bool first_only = kind == op::select || kind == op::logical_and || kind == op::logical_or;
+  if (kind == op::load) f(e);
+  if (kind == op::reduce || kind == op::index) return;
+  for (int k = kind == op::load ? 1 : 0; k < (first_only ? 1 : g[e].count); ++k)
+    for_each_read_always(g, g.arg(e, k), f);
+}
+
+// The range of an index, within the tensors that it subscripts alone and unchecked. What a condition guards says
+// nothing of the range: x.padded(v) has elements outside of x.
 void clip(graph& g, node_id n, node_id idx, node_id& low, node_id& high) {
-  for_each_node(g, n, [&](node_id q) {
-    if (g.kind(q) != op::load || is_proven(g, q)) return;
-    for (int d = 0; d + 1 < g[q].count; ++d) {
+  const auto within = [&](node_id q) {
+    for (int d = 0; d + 1 < g[q].count && !is_proven(g, q); ++d) {
       if (g.arg(q, 1 + d) != idx) continue;
       const node_id first = low_of(g, g.arg(q, 0), d), end = high_of(g, g.arg(q, 0), d);
       if (!known_less_equal(g, first, low)) low = make(g, op::maximum, low, first);
       if (!known_less_equal(g, high, end)) high = make(g, op::minimum, high, end);
     }
-  });
+  };
+  flat<node_id> list;
+  deltas::conjuncts(g, g.arg(n, 1), list);  // where one fails there is no term, whatever the others read
+  list.push(g.arg(n, 0));
+  for (const node_id e : list) for_each_read_always(g, e, within);
 }
 
 // The same reduction, over nothing unless a condition on the slice holds. Equal ones of two stages stay equal.

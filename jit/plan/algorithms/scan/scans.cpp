@@ -260,6 +260,8 @@ node_id without_cancelled(graph& g, node_id n) {
       }
   });
   if (!any) return n;
+  // A range may hold such a subscript too; the loops stay as they are.
+  for (const node_id idx : indices_of(g, g.free[g.arg(n, 1)])) put.rename(idx, idx);
   const node_id condition = put(g.arg(n, 1));
   return intern_reduce(g, monoid_of(g, n), g.type(n), g.arg(n, 0), condition, list);
 }
