@@ -188,8 +188,8 @@ bool one_mistake_is(const graph& g, const arguments& a, const std::string& code)
 }
 
 // A subscript outside that the evaluator alone finds may stand behind a condition, in what is differentiated too; one
-// that kernels alone find, in a slice without rows that it does not depend on, or in a definition, which is computed for
-// all of its indices (semantics.md).
+// that kernels alone find, in a slice without rows that it does not depend on, or in a definition, which is computed
+// for all of its indices (semantics.md).
 bool may_differ(const graph& g, const arguments& a, const outcome& found) {
   if (found.failed && found.code != "index_out_of_range") return false;
   approximation by(g, bounded_outputs::inputs_of(g, a), found.failed);
