@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <sheaf/dsl/passes/reduce.hpp>
+#include <sheaf/jit/plan/bounds.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
@@ -225,8 +226,8 @@ class replacement {
     if (kind == op::reduce && simplifies_ && is_plain(list))
       return cast_to(g_, old.type,
                      reduce(g_, static_cast<monoid>(old.attribute), list[0], list[1], list.data() + 2, old.count - 2));
-    const std::int64_t attribute = is_proven(g_, n) && !keeps_proofs() ? old.attribute & ~proven_inside : old.attribute;
-    return g_.intern(old.kind, old.type, attribute, list.data(), old.count);
+    if (kind == op::load) return rebuilt_load(n, list);
+    return g_.intern(old.kind, old.type, old.attribute, list.data(), old.count);
   }
 
   // A reduction over indices that are replaced outside.
@@ -256,6 +257,15 @@ class replacement {
         for (const node_id idx : bound_indices(g_, q)) plain = plain && !bound.has(g_.ordinal(idx));
       });
     return plain;
+  }
+
+  // What was inside by its ranges alone needs a proof where others take their place.
+  node_id rebuilt_load(node_id n, const std::vector<node_id>& list) {
+    const node old = g_[n];
+    const std::int64_t bare = old.attribute & ~proven_inside;
+    const node_id made = g_.intern(op::load, old.type, bare, list.data(), old.count);
+    const bool proves = is_proven(g_, n) ? keeps_proofs() : proofs_ == proofs::kept && is_inside(g_, n);
+    return proves && !is_inside(g_, made) ? proven(g_, made) : made;
   }
 
   // A node of any other kind stands for one of the same value.

@@ -367,8 +367,8 @@ bool list_slices(const context& c, stage& s) {
   };
   for (const stage& other : done) {
     const slice_lists& o = other.slices;
-    if (other.how != way::lists || o.low != l.low || o.high != l.high || o.slice != l.slice || o.owned != l.owned ||
-        !fits(o))
+    if (other.how != way::lists || o.slice != l.slice || o.owned != l.owned || !is_same(g, o.low, l.low) ||
+        !is_same(g, o.high, l.high) || !fits(o))
       continue;
     l.chunk = o.chunk;
     l.array = other.define, l.shorts = s.slices.shorts, l.sought = s.slices.sought;
