@@ -360,9 +360,9 @@ bool list_slices(const context& c, stage& s) {
                                                       : 4 * static_cast<double>(short_slice_rows(known));
   while (static_cast<double>(l.chunk) * across < task && static_cast<double>(l.chunk) * 2 * known.enough_tasks() < rows)
     l.chunk *= 4;
-  // Of threads' tasks no size is right: half or twice as many rows are worth less than another sort.
+  // Of threads' tasks no size is right: a quarter or four times as many rows are worth less than another sort.
   const auto fits = [&](const slice_lists& o) {
-    const bool near = std::max(o.chunk, l.chunk) == 2 * std::min(o.chunk, l.chunk);
+    const bool near = std::max(o.chunk, l.chunk) == 4 * std::min(o.chunk, l.chunk);
     return o.chunk == l.chunk || (known.for_groups() && !o.all && near);
   };
   for (const stage& other : done) {
