@@ -37,6 +37,16 @@ double result(rule how, double a, double b) {
 
 }  // namespace
 
+std::size_t decisions::hashed::operator()(const step& s) const {
+  std::uint64_t hash = std::bit_cast<std::uint64_t>(s.number) ^ static_cast<std::uint64_t>(s.how);
+  for (const std::int32_t n : {s.a, s.b, s.c, s.function})
+    hash = (hash ^ static_cast<std::uint32_t>(n)) * 0x9E3779B97F4A7C15u, hash ^= hash >> 29;
+  return static_cast<std::size_t>(hash);
+}
+std::size_t decisions::hashed::operator()(const question& q) const {
+  return operator()(step{.how = q.less ? rule::min : rule::max, .a = q.a, .b = q.b});
+}
+
 double amount::fixed() const {
   if (record_ != nullptr) record_->decided(false, *this, value_, true);
   return value_;
@@ -136,16 +146,26 @@ std::string decisions::text(formula_id f, std::span<const std::string> names) co
       std::snprintf(number, sizeof number, "%.10g", s.number);
       return number;
     }
-    case rule::extent: return names[static_cast<std::size_t>(s.number)];
-    case rule::add: return both(" + ", "");
-    case rule::sub: return both(" - ", "");
-    case rule::mul: return both(" * ", "");
-    case rule::div: return both(" / ", "");
-    case rule::min: return both(", ", "min");
-    case rule::max: return both(", ", "max");
-    case rule::log2: return "log2(" + text(s.a, names) + ")";
-    case rule::floor: return "floor(" + text(s.a, names) + ")";
-    case rule::integer: break;
+    case rule::extent:
+      return names[static_cast<std::size_t>(s.number)];
+    case rule::add:
+      return both(" + ", "");
+    case rule::sub:
+      return both(" - ", "");
+    case rule::mul:
+      return both(" * ", "");
+    case rule::div:
+      return both(" / ", "");
+    case rule::min:
+      return both(", ", "min");
+    case rule::max:
+      return both(", ", "max");
+    case rule::log2:
+      return "log2(" + text(s.a, names) + ")";
+    case rule::floor:
+      return "floor(" + text(s.a, names) + ")";
+    case rule::integer:
+      break;
   }
   std::string list = "f" + std::to_string(s.function) + "(";
   for (const formula_id a : {s.a, s.b, s.c})

@@ -1,10 +1,9 @@
 // What a plan decided by the extents of the call that it was made for.
 #pragma once
-#include <compare>
-#include <map>
-#include <set>
 #include <span>
 #include <string>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include <sheaf/jit/shapes/amount.hpp>
@@ -17,14 +16,14 @@ struct step {
   formula_id a = no_formula, b = no_formula, c = no_formula;
   std::int32_t function = -1;  // of rule::integer, among those used
   double number = 0;           // of rule::number; of rule::extent its place
-  auto operator<=>(const step&) const = default;
+  bool operator==(const step&) const = default;
 };
 
 // A comparison of two formulas.
 struct question {
   bool less = false;  // else equal
   formula_id a = no_formula, b = no_formula;
-  auto operator<=>(const question&) const = default;
+  bool operator==(const question&) const = default;
 };
 
 // Amounts refer to it: it stays where it is.
@@ -69,8 +68,12 @@ class decisions {
     std::size_t known;  // formulas that there were
   };
   std::vector<decision> decisions_;
-  std::map<step, formula_id> known_;
-  std::set<question> asked_;
+  struct hashed {
+    std::size_t operator()(const step& s) const;
+    std::size_t operator()(const question& q) const;
+  };
+  std::unordered_map<step, formula_id, hashed> known_;
+  std::unordered_set<question, hashed> asked_;
 };
 
 }  // namespace sheaf::inline v0_1::shapes
