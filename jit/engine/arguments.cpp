@@ -96,6 +96,12 @@ int write_key(const graph& g, const sheaf_tensor* tensors, std::int64_t* key) {
   return n;
 }
 
+std::vector<std::int64_t> all_extents(const call_class& a) {
+  std::vector<std::int64_t> all;
+  for (const auto& list : a.input_extents) all.insert(all.end(), list.begin(), list.end());
+  return all;
+}
+
 std::vector<std::int64_t> layout_of(const call_class& a) {
   std::vector<std::int64_t> layout;
   for (std::size_t i = 0; i < a.closest.size(); ++i)

@@ -16,6 +16,9 @@ int write_key(const graph& g, const sheaf_tensor* tensors, std::int64_t* key);
 // Throws sheaf::error where extents contradict the program or each other.
 call_class describe(const graph& g, const sheaf_tensor* tensors);
 
+// The extents of all inputs, one after the other.
+std::vector<std::int64_t> all_extents(const call_class& a);
+
 // What plans and code depend on beside extents.
 std::vector<std::int64_t> layout_of(const call_class& a);
 

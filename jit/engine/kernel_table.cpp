@@ -91,6 +91,8 @@ void kernel_table::reclaim() {
   const std::size_t before = (phase_.load() + 1) % 2;
   for (const readers& r : readers_)
     if (r.count[before].load() != 0) return;
+  for (auto& k : leaving_)
+    if (k->pinned_.load(std::memory_order_relaxed)) pinned_.push_back(std::move(k));
   leaving_ = std::move(left_);
   left_.clear();
   ++phase_;

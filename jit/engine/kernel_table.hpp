@@ -63,6 +63,7 @@ class kernel_table {
   std::size_t most_, count_ = 0;
   // Out of the table: in this phase, and in the one before, whose readers may hold them still.
   std::vector<std::unique_ptr<kernel>> left_, leaving_;
+  std::vector<std::unique_ptr<kernel>> pinned_;  // by a reader that found them as they left
 };
 
 }  // namespace sheaf::inline v0_1::jit

@@ -140,10 +140,8 @@ std::string arranged_call::text() const {
 
 std::vector<std::vector<std::int64_t>> arranged_call::slot_extents(const call_class& a) const {
   std::vector<std::vector<std::int64_t>> extents;
-  for (const plan::tensor_facts& t : form.facts(a, amounts_of(a)).inputs) {
-    extents.emplace_back();
-    for (const shapes::amount& n : t.extents) extents.back().push_back(static_cast<std::int64_t>(n.estimate()));
-  }
+  const plan::call_facts arranged = form.facts(a, amounts_of(a));
+  for (const plan::tensor_facts& t : arranged.inputs) extents.push_back(plan::numbers(t.extents));
   extents.insert(extents.end(), a.output_extents.begin(), a.output_extents.end());
   for (const own_array& own : arrays) extents.push_back(own.extents);
   return extents;

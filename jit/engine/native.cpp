@@ -5,6 +5,7 @@
 #include <cstring>
 #include <mutex>
 
+#include <sheaf/jit/engine/arguments.hpp>
 #include <sheaf/jit/engine/codegen.hpp>
 #include <sheaf/jit/engine/failure.hpp>
 #include <sheaf/jit/engine/layout.hpp>
@@ -107,8 +108,7 @@ class native_runner final : public runner {
  public:
   native_runner(std::shared_ptr<const native_class> of, const call_class& arguments)
       : of_(std::move(of)), call_(of_->made, arguments, alignment), code_(*of_->code), again_(of_->again.get()) {
-    std::vector<std::int64_t> extents;
-    for (const auto& list : arguments.input_extents) extents.insert(extents.end(), list.begin(), list.end());
+    const std::vector<std::int64_t> extents = all_extents(arguments);
     costs_ = of_->costs(extents, false);
     costs_again_ = of_->costs(extents, true);
     given_ = arguments.input_extents.size() + arguments.output_extents.size();

@@ -138,11 +138,9 @@ void note_made(program& p) {
 
 // A kernel for one call: from the table, or with code that is there. Null: there is none.
 const kernel* known_kernel(program& p, std::unique_ptr<kernel>& made) {
+  const auto extents = all_extents(made->arguments), layout = layout_of(made->arguments);
   const std::lock_guard lock(p.noting);
   if (const kernel* k = p.kernels.find(made->key)) return k;
-  std::vector<std::int64_t> extents;
-  for (const auto& list : made->arguments.input_extents) extents.insert(extents.end(), list.begin(), list.end());
-  const auto layout = layout_of(made->arguments);
   for (const layout_code& c : p.classes)
     if (c.layout == layout && c.code->serves(extents)) {
       made->code = c.code->runner_for(made->arguments);
@@ -155,14 +153,11 @@ const kernel* known_kernel(program& p, std::unique_ptr<kernel>& made) {
 void tell_differences(program& p, const call_class& a) {
   if (runtime::current_settings().debug < 2) return;
   std::vector<std::string> names;
-  std::vector<std::int64_t> extents;
   for (std::size_t i = 0; i < a.input_extents.size(); ++i)
-    for (std::size_t d = 0; d < a.input_extents[i].size(); ++d) {
+    for (std::size_t d = 0; d < a.input_extents[i].size(); ++d)
       names.push_back("extent " + std::to_string(d) + " of " + slot_text(p.g, static_cast<int>(i)));
-      extents.push_back(a.input_extents[i][d]);
-    }
+  const auto extents = all_extents(a), layout = layout_of(a);
   const std::lock_guard lock(p.noting);
-  const auto layout = layout_of(a);
   for (const layout_code& c : p.classes)
     runtime::debug_line(2, c.layout != layout ? "another layout" : c.code->difference(extents, names));
 }

@@ -23,6 +23,11 @@ inline std::vector<amount> amounts(const std::vector<std::int64_t>& numbers) {
   return {numbers.begin(), numbers.end()};
 }
 
+inline std::vector<std::int64_t> numbers(const std::vector<amount>& amounts) {
+  std::vector<std::int64_t> list;
+  for (const amount& a : amounts) list.push_back(static_cast<std::int64_t>(a.estimate()));
+  return list;
+}
 inline std::string count_text(const amount& x) { return std::to_string(static_cast<long long>(x.estimate())); }
 
 struct tensor_facts {

@@ -121,13 +121,8 @@ void emulated_machine::lay_out(prepared& p, const plan::call_facts& call) {
     for (const node_id e : sizes) extents.push_back(std::max<std::int64_t>(0, known.exact(e).value()));
     return extents;
   };
-  const auto numbers = [](const std::vector<shapes::amount>& extents) {
-    std::vector<std::int64_t> list;
-    for (const shapes::amount& n : extents) list.push_back(static_cast<std::int64_t>(n.estimate()));
-    return list;
-  };
   for (int i = 0; i < p.plan.g.inputs.size(); ++i)
-    place(p.plan.g.inputs[i].type, numbers(call.inputs[static_cast<std::size_t>(i)].extents));
+    place(p.plan.g.inputs[i].type, plan::numbers(call.inputs[static_cast<std::size_t>(i)].extents));
   for (int k = 0; k < p.plan.g.outputs.size(); ++k)
     place(p.plan.g.type(p.plan.g.outputs[k]), closed(p.plan.output_extents(k)));
   for (const workspace& w : p.plan.workspaces) place(w.type, closed(w.extents));

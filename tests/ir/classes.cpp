@@ -17,10 +17,7 @@ using extent_lists = std::vector<std::vector<std::int64_t>>;
 
 extent_lists extents_of(const plan::call_facts& call) {
   extent_lists lists;
-  for (const plan::tensor_facts& t : call.inputs) {
-    lists.emplace_back();
-    for (const shapes::amount& n : t.extents) lists.back().push_back(static_cast<std::int64_t>(n.estimate()));
-  }
+  for (const plan::tensor_facts& t : call.inputs) lists.push_back(plan::numbers(t.extents));
   return lists;
 }
 

@@ -83,6 +83,24 @@ TEST(kernel_table, nothing_goes_while_somebody_may_hold_it) {
   EXPECT_LE(t.held(), 12u);
 }
 
+// Its reader found it before it left the table, and has pinned it since.
+TEST(kernel_table, what_is_pinned_as_it_leaves_stays) {
+  {
+    kernel_table t(4);
+    t.add(made(0));
+    const int place = t.enter();
+    const kernel* held = find(t, 0);
+    for (int n = 1; n < 20; ++n) t.add(made(n));
+    held->pin();
+    t.leave(place);
+    for (int n = 20; n < 200; ++n) t.add(made(n));
+    EXPECT_EQ((std::vector<std::int64_t>{0, 1}), held->key);
+    EXPECT_NE(nullptr, held->code);
+    EXPECT_LE(alive, 12);
+  }
+  EXPECT_EQ(0, alive);
+}
+
 TEST(kernel_table, readers_and_a_writer) {
   kernel_table t(16);
   std::atomic<bool> stop = false;

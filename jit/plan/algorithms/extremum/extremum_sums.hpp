@@ -3,7 +3,7 @@
 // is S where the keys' own extremum E equals mine, else 0; S is the sum where the keys equal E. E and S are folded one
 // index at a time, the last first, each along a walk of its own; of one index with a step they are those of windows
 // that move by one element, and perhaps one element more; of a dilated one those of its parts, see polyphase.hpp. So no
-// cost grows with a range. Shown by tests/jit/tie_ranges.cpp.
+// cost grows with a range. Shown by tests/jit/extremum_with_sum.cpp.
 #pragma once
 #include <sheaf/jit/plan/rule.hpp>
 

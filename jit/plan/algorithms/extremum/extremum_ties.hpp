@@ -5,7 +5,7 @@
 //   back.
 // Then mine is the extremum of the keys, or nothing ties: the sum is one value of the tuple (extremum, sum at it),
 // which windows carry at a cost that does not grow with the range. Shown by tests/jit/ties.cpp and
-// tests/jit/tie_ranges.cpp.
+// tests/jit/extremum_with_sum.cpp.
 #pragma once
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/sliding.hpp>

@@ -1,6 +1,6 @@
 // The built-in tuple monoids of an extremum: (extremum of the keys, fold of the values at it). The fold is a sum, of
 // what ties, or of places the least or the greatest, so that of equals the first or the last is meant. Windows of them
-// run as those of any tuple: by two scans, see scans.hpp. Shown by tests/jit/tie_ranges.cpp.
+// run as those of any tuple: by two scans, see scans.hpp. Shown by tests/jit/extremum_with_sum.cpp.
 #pragma once
 #include <sheaf/jit/plan/rule.hpp>
 

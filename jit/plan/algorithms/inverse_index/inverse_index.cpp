@@ -99,9 +99,7 @@ bool take_repeated(const context& c, stage& s) {
   if (slow == no_node) return false;
   const node_id value =
       stored(g, slow, "materialised", s, before, "a scatter would compute it for each of its updates");
-  replacement put(g);
-  put.add(slow, value);
-  s.body = put(s.body);
+  replace_in(g, s, slow, value);
   return true;
 }
 

@@ -3,7 +3,7 @@
 //   t = d * a + r,   fold over u of value(t + d * u)  is  fold over u of laid(r, a + u),   laid(r, q) = value(d * q +
 //                    r).
 // What the values are is laid out so once; the window then moves by one element along memory. Shown by
-// tests/jit/tie_ranges.cpp.
+// tests/jit/extremum_with_sum.cpp.
 #pragma once
 #include <sheaf/jit/plan/sliding.hpp>
 

@@ -303,9 +303,7 @@ bool take_per_slice(const context& c, stage& s) {
   like.vector = no_node;
   const node_id value =
       stored(g, inner, "materialised", like, before, "it depends on the slice, not on the row: once for each slice");
-  replacement put(g);
-  put.add(inner, value);
-  s.body = put(s.body);
+  replace_in(g, s, inner, value);
   return true;
 }
 
