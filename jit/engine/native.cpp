@@ -71,9 +71,7 @@ class native_class final : public shape_class, public std::enable_shared_from_th
 
   // Of the parallel loops, in calls of these extents.
   std::vector<double> costs(std::span<const std::int64_t> extents, bool of_later_calls) const {
-    std::vector<double> list;
-    for (const shapes::amount& a : of_later_calls ? costs_again_ : costs_) list.push_back(decided_.value(a, extents));
-    return list;
+    return decided_.values(of_later_calls ? costs_again_ : costs_, extents);
   }
 
  private:

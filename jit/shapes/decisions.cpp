@@ -173,12 +173,15 @@ std::string decisions::text(formula_id f, std::span<const std::string> names) co
   return list + ")";
 }
 
-double decisions::value(const amount& a, std::span<const std::int64_t> extents) const {
-  if (a.record() != this) return a.estimate();
-  std::vector<double> values(steps_.size());
-  for (std::size_t k = 0; k <= static_cast<std::size_t>(a.formula()); ++k)
-    values[k] = evaluated(steps_[k], values.data(), extents);
-  return values[static_cast<std::size_t>(a.formula())];
+std::vector<double> decisions::values(std::span<const amount> list, std::span<const std::int64_t> extents) const {
+  formula_id last = no_formula;
+  for (const amount& a : list)
+    if (a.record() == this) last = std::max(last, a.formula());
+  std::vector<double> all(static_cast<std::size_t>(last + 1)), found;
+  for (std::size_t k = 0; k < all.size(); ++k) all[k] = evaluated(steps_[k], all.data(), extents);
+  for (const amount& a : list)
+    found.push_back(a.record() == this ? all[static_cast<std::size_t>(a.formula())] : a.estimate());
+  return found;
 }
 
 }  // namespace sheaf::inline v0_1::shapes

@@ -43,8 +43,9 @@ class decisions {
   bool hold(std::span<const std::int64_t> extents) const;
   // The first decision that would be another one, in words; empty: none. names: of extents, by place.
   std::string difference(std::span<const std::int64_t> extents, std::span<const std::string> names) const;
-  // Formulas for the extents of another call.
-  double value(const amount& a, std::span<const std::int64_t> extents) const;
+  // Formulas for the extents of another call; all of them in one walk.
+  std::vector<double> values(std::span<const amount> list, std::span<const std::int64_t> extents) const;
+  double value(const amount& a, std::span<const std::int64_t> extents) const { return values({&a, 1}, extents)[0]; }
 
   std::size_t size() const { return decisions_.size(); }
   // Nothing will be added.
