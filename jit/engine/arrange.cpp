@@ -43,7 +43,8 @@ std::vector<std::int64_t> narrow_inputs(const graph& g, const call_class& a, con
   for (std::size_t i = 0; i < given.size(); ++i) {
     if (!whole[i] || !summed[i] || !a.dense_inputs[i] || !is_floating(g.inputs[static_cast<int>(i)].type)) continue;
     const auto& extents = given[i];
-    if (extents.back() >= 2 && extents.back() <= most_columns && extents[extents.size() - 2] >= least_rows)
+    const shapes::amount last = extents.back().certain();
+    if (last >= 2 && last <= most_columns && extents[extents.size() - 2] >= least_rows)
       columns[i] = extents.back().whole();
   }
   return columns;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <sheaf/jit/engine/arguments.hpp>
 #include <sheaf/jit/engine/words.hpp>
 #include <sheaf/runtime/fail.hpp>
 
@@ -32,12 +33,16 @@ extent_amounts amounts_of(const call_class& a) {
   for (const auto& extents : a.input_extents) list.push_back(plan::amounts(extents));
   return list;
 }
-extent_amounts amounts_of(const call_class& a, shapes::decisions& record) {
+extent_amounts amounts_of(const call_class& a, shapes::decisions& record, const shapes::usual_extents& classes) {
   extent_amounts list;
   int place = 0;
+  const std::vector<std::int64_t> usual = record.exact() ? all_extents(a) : classes.of(all_extents(a));
   for (const auto& extents : a.input_extents) {
     list.emplace_back();
-    for (const std::int64_t n : extents) list.back().push_back(record.extent(place++, n));
+    for (const std::int64_t n : extents) {
+      list.back().push_back(record.extent(place, n, usual[static_cast<std::size_t>(place)]));
+      ++place;
+    }
   }
   return list;
 }

@@ -11,6 +11,7 @@
 #include <sheaf/jit/engine/runner.hpp>
 #include <sheaf/jit/ir/verify.hpp>
 #include <sheaf/jit/pipeline.hpp>
+#include <sheaf/jit/shapes/usual_extents.hpp>
 #include <sheaf/runtime/fail.hpp>
 
 namespace sheaf::inline v0_1::jit {
@@ -23,7 +24,7 @@ struct own_array {
 
 // Extents as numbers of one call, or with what is decided by them recorded.
 extent_amounts amounts_of(const call_class& a);
-extent_amounts amounts_of(const call_class& a, shapes::decisions& record);
+extent_amounts amounts_of(const call_class& a, shapes::decisions& record, const shapes::usual_extents& classes);
 
 // A program planned for a layout of arguments and the extents of a call, on the device that facts speak of.
 struct arranged_program {

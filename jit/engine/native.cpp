@@ -55,7 +55,11 @@ plan::call_facts this_device(const options& overrides) {
 class native_class final : public shape_class, public std::enable_shared_from_this<native_class> {
  public:
   native_class(const graph& g, const call_class& arguments, const options& overrides)
-      : own_(std::make_shared<arranged_program>(g, arguments, this_device(overrides), amounts_of(arguments, decided_))),
+      : classes_(g),
+        decided_(std::getenv("SHEAF_SHAPES") == nullptr || std::string(std::getenv("SHEAF_SHAPES")) == "exact"),
+        usual_(classes_.of(all_extents(arguments))),
+        own_(std::make_shared<arranged_program>(g, arguments, this_device(overrides),
+                                                amounts_of(arguments, decided_, classes_))),
         made(own_),
         ir(ir::print(made->program.code)) {
     compile(overrides);
@@ -63,7 +67,9 @@ class native_class final : public shape_class, public std::enable_shared_from_th
     decided_.close();
   }
 
-  bool serves(std::span<const std::int64_t> extents) const override { return decided_.hold(extents); }
+  bool serves(std::span<const std::int64_t> extents) const override {
+    return (decided_.exact() || classes_.of(extents) == usual_) && decided_.hold(extents);
+  }
   std::string difference(std::span<const std::int64_t> extents, std::span<const std::string> names) const override {
     return decided_.difference(extents, names);
   }
@@ -89,7 +95,9 @@ class native_class final : public shape_class, public std::enable_shared_from_th
     costs_again_ = ir::costs_of(rest);
   }
 
+  const shapes::usual_extents classes_;
   shapes::decisions decided_;
+  const std::vector<std::int64_t> usual_;
   const std::shared_ptr<arranged_program> own_;
 
  public:

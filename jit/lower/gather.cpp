@@ -17,6 +17,10 @@ namespace compacted = tuning::compacted;
 std::int64_t most_places(graph& g, const plan::facts& known, node_id idx) {
   const node_id low = g.arg(idx, 0), high = g.arg(idx, 1);
   const auto first = known.value(low), end = known.value(high);
+  if (first && end && known.is_of_class(*end - *first)) {
+    const plan::amount size = *end - *first;
+    return size <= compacted::most_places && size.certain() <= compacted::most_places ? compacted::most_places : 0;
+  }
   if (first && end) return (*end - *first).whole();
   for (int k = 0; k < 2 && g.kind(high) == op::minimum; ++k) {
     const node_id size = make(g, op::sub, g.arg(high, k), low);

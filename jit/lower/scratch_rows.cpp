@@ -144,8 +144,13 @@ ir::value kernel_lowering::place_in_scratch_row(scope& loop, node_id lane) {
 std::int32_t kernel_lowering::scratch_row_of(node_id n, node_id lane) {
   if (const auto found = scratch_rows.buffers.find(n); found != scratch_rows.buffers.end()) return found->second;
   std::int64_t elements = scratch_rows.elements;
-  if (scratch_rows.of_slice.empty())
-    while (elements < *known.value(g.arg(lane, 1)) - *known.value(g.arg(lane, 0))) elements *= 2;
+  if (scratch_rows.of_slice.empty()) {
+    const plan::amount size = *known.value(g.arg(lane, 1)) - *known.value(g.arg(lane, 0));
+    const bool of_class = known.is_of_class(size);
+    if ((size * 4).certain() > most_bytes) return -1;
+    if (of_class) elements = class_elements;
+    while (elements < size.certain()) elements *= of_class ? 4 : 2;
+  }
   const std::int64_t bytes = elements * row(g.type(n)).bytes;
   if (scratch_rows.of_slice.empty() && scratch_rows.bytes + bytes > all_bytes) return -1;
   scratch_rows.bytes += bytes;

@@ -237,7 +237,7 @@ void kernel_lowering::prefetch_rows(std::span<const stage* const> list, scope& i
     const std::int64_t step = apart ? apart->step : 1, repeat = apart ? apart->repeat : 1;
     const shapes::amount each =
         static_cast<double>(step) * known.trips(inner.lane) * sheaf::row(g.type(n)).bytes / static_cast<double>(repeat);
-    const std::int64_t ahead = slower * -floor(stencil_bytes / (each * slope) * -1).whole();
+    const std::int64_t ahead = slower * -floor(stencil_bytes / (each * slope) * -1).typical();
     plan::replacement later(g);
     later.add(row, make(g, op::add, row, integer(g, ahead)));
     const node_id start = later(across);

@@ -126,7 +126,7 @@ class sweep_tables {
       return in.cast(element::i64, in.emit(op::not_equal, {first, last}));
     };
     ir::value level = b.i64(0);
-    const std::int64_t planned = k_.known.value(k_.g.arg(g_.arg(f_.tables[spans], 1), 1)).value_or(1).whole();
+    const std::int64_t planned = k_.known.value(k_.g.arg(g_.arg(f_.tables[spans], 1), 1)).value_or(1).typical();
     for (std::int64_t l = 1; l < planned; ++l) level = b.emit(op::add, {level, differ(b, b.i64(std::int64_t{1} << l))});
     const ir::value cell = b.accumulator(element::i64, monoid::sum, false);
     b.combine(cell, level);

@@ -66,6 +66,15 @@ inline constexpr int gpu_of_functions = 128;                    // lanes, each a
 // Tasks that keep a few cores busy: how finely loops, reductions and scans are cut.
 inline constexpr double enough_tasks = 16;
 
+// ---- Classes of extents: a plan for a class is made for the usual extents of it (shapes/usual_extents.hpp)
+namespace classes {
+inline constexpr std::int64_t narrow_row = 32, row = 97, long_row = 8193, few = 16, many = 65536;  // elements: from
+inline constexpr std::int64_t usual_short = 16, usual_narrow = 64, usual_row = 1024, usual_long_row = 32768;
+inline constexpr std::int64_t usual_list = 16384, usual_long_list = 1 << 22;
+inline constexpr std::int64_t usual_few = 8, usual_rows = 8192, usual_many = 1 << 20;
+inline constexpr std::int64_t least_other = 1024, share_of_other = 32, usual_unread = 1 << 18;
+}  // namespace classes
+
 // ---- A long reduction in blocks
 namespace split {
 inline constexpr double from = 65536;  // elements a result: below, one core is as fast

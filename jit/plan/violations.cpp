@@ -12,7 +12,7 @@ namespace sheaf::inline v0_1::plan {
 bool is_empty(const facts& known, node_id idx) {
   const graph& g = known.g();
   const auto low = known.value(g.arg(idx, 0)), high = known.value(g.arg(idx, 1));
-  return low && high && *high <= *low;
+  return low && high && high->certain() <= *low;
 }
 
 outside_loads loads_outside(graph& g, const facts& known) {
@@ -24,7 +24,7 @@ outside_loads loads_outside(graph& g, const facts& known) {
       if (!g.free[e].empty() || holds(g, e, op::load)) continue;
       const auto at = known.value(e), low = known.value(low_of(g, tensor, d)),
                  high = known.value(high_of(g, tensor, d));
-      if (at && low && high && (*at < *low || *at >= *high)) list.try_emplace(n, d);
+      if (at && low && high && (at->certain() < *low || at->certain() >= *high)) list.try_emplace(n, d);
     }
   return list;
 }
@@ -81,7 +81,7 @@ class path_walk {
   void definition(node_id define, std::vector<node_id> loops, node_id where) {
     const auto runs = [&](node_id idx) {
       const auto low = known_.value(g_.arg(idx, 0)), high = known_.value(g_.arg(idx, 1));
-      return low && high && *low < *high;
+      return low && high && low->certain() < *high;
     };
     if (is_true(g_, where) && std::all_of(loops.begin(), loops.end(), runs)) loops.clear();
     for (int d = 0; d < tensor_rank(g_, define); ++d)
@@ -91,7 +91,7 @@ class path_walk {
 
   // What is evaluated only where c holds.
   void behind(node_id c, node_id n, const std::vector<node_id>& loops, node_id where) {
-    if (known_.value(c).value_or(1) != 0) (*this)(n, loops, conjunction(g_, where, c));
+    if (known_.value(c).value_or(1).certain() != 0) (*this)(n, loops, conjunction(g_, where, c));
   }
 
   void reduction(node_id n, std::vector<node_id> loops, node_id where) {

@@ -1,6 +1,9 @@
-// Numbers that follow from a call's extents, with the formula by which they do. Planning works on the extents of one
-// call; whatever it decides by comparing such numbers is recorded, so that a plan serves every call for which it would
-// have been decided alike: the plan that such a call would have got by itself, bit for bit.
+// Numbers that follow from a call's extents, with the formula by which they do. Planning decides by comparing them, in
+// one of two ways (decisions.hpp). For a class of extents, what is compared are the numbers of the extents that stand
+// for all of the class, so that the plan is the same for all of them; only what a plan must not be wrong about is
+// compared for the call itself, and recorded. For exact extents all is compared for the call itself, and recorded.
+// Either way a plan serves every call for which it would have been decided alike: the plan that such a call would have
+// got by itself, bit for bit.
 // Shown by tests/jit/shapes.cpp.
 #pragma once
 #include <algorithm>
@@ -19,22 +22,38 @@ enum class rule : std::uint8_t { number, extent, add, sub, mul, div, min, max, l
 // Of an operation on integers, elementwise like those of programs.
 using integer_function = std::int64_t (*)(std::int64_t, std::int64_t, std::int64_t);
 
-// A number, known for one call; without a formula the same for all. Exact up to 2^53.
+// A number, known for one call; without a formula the same for all. Exact up to 2^53. A comparison is of what stands
+// for its class, unless one side is `certain()`.
 class amount {
  public:
   amount() = default;
   template <class T>
-  requires std::is_arithmetic_v<T> amount(T value) : value_(static_cast<double>(value)) {}
-  amount(double value, formula_id formula, decisions* record) : value_(value), formula_(formula), record_(record) {}
+  requires std::is_arithmetic_v<T> amount(T value)
+      : value_(static_cast<double>(value)), usual_(static_cast<double>(value)) {}
+  amount(double value, double usual, formula_id formula, decisions* record)
+      : value_(value), usual_(usual), formula_(formula), record_(record) {}
 
   // For people, and for what decides neither a plan nor a kernel's text.
   double estimate() const { return value_; }
   // To stand in a plan or in a kernel's text: it then is for calls alone for which this is the same.
   double fixed() const;
   std::int64_t whole() const { return static_cast<std::int64_t>(fixed()); }
+  // What it is compared by where the plan is for a class.
+  double usual() const { return usual_; }
+  // To stand in a plan or in a kernel's text that is right, if slower, for any other: of a class that which stands for
+  // it, else fixed.
+  std::int64_t typical() const;
+  // The same number, for comparisons that a plan is wrong without: of the size of a buffer, of a range that must not be
+  // empty. Each may split a class.
+  amount certain() const {
+    amount same = *this;
+    same.usual_ = value_;
+    same.certain_ = true;
+    return same;
+  }
 
   // The same formula: decides nothing.
-  bool is(const amount& b) const { return formula_ == b.formula_ && value_ == b.value_; }
+  bool is(const amount& b) const { return formula_ == b.formula_ && value_ == b.value_ && usual_ == b.usual_; }
 
   formula_id formula() const { return formula_; }
   decisions* record() const { return record_; }
@@ -44,15 +63,15 @@ class amount {
   amount& operator*=(const amount& b) { return *this = *this * b; }
   amount& operator/=(const amount& b) { return *this = *this / b; }
 
-  friend amount operator+(const amount& a, const amount& b) { return made(rule::add, a.value_ + b.value_, a, b); }
-  friend amount operator-(const amount& a, const amount& b) { return made(rule::sub, a.value_ - b.value_, a, b); }
-  friend amount operator*(const amount& a, const amount& b) { return made(rule::mul, a.value_ * b.value_, a, b); }
-  friend amount operator/(const amount& a, const amount& b) { return made(rule::div, a.value_ / b.value_, a, b); }
-  friend amount min(const amount& a, const amount& b) { return made(rule::min, std::min(a.value_, b.value_), a, b); }
-  friend amount max(const amount& a, const amount& b) { return made(rule::max, std::max(a.value_, b.value_), a, b); }
+  friend amount operator+(const amount& a, const amount& b) { return made(rule::add, a.value_ + b.value_, a.usual_ + b.usual_, a, b); }
+  friend amount operator-(const amount& a, const amount& b) { return made(rule::sub, a.value_ - b.value_, a.usual_ - b.usual_, a, b); }
+  friend amount operator*(const amount& a, const amount& b) { return made(rule::mul, a.value_ * b.value_, a.usual_ * b.usual_, a, b); }
+  friend amount operator/(const amount& a, const amount& b) { return made(rule::div, a.value_ / b.value_, a.usual_ / b.usual_, a, b); }
+  friend amount min(const amount& a, const amount& b) { return made(rule::min, std::min(a.value_, b.value_), std::min(a.usual_, b.usual_), a, b); }
+  friend amount max(const amount& a, const amount& b) { return made(rule::max, std::max(a.value_, b.value_), std::max(a.usual_, b.usual_), a, b); }
 
-  friend amount floor(const amount& a) { return made(rule::floor, std::floor(a.value_), a, a); }
-  friend amount log2(const amount& a) { return made(rule::log2, std::log2(a.value_), a, a); }
+  friend amount floor(const amount& a) { return made(rule::floor, std::floor(a.value_), std::floor(a.usual_), a, a); }
+  friend amount log2(const amount& a) { return made(rule::log2, std::log2(a.value_), std::log2(a.usual_), a, a); }
   // Of whole numbers.
   friend amount applied(integer_function f, const amount& a, const amount& b, const amount& c);
   friend amount remainder(const amount& a, const amount& b) {
@@ -73,15 +92,17 @@ class amount {
   friend bool operator==(const amount& a, const amount& b) { return is_equal(a, b); }
 
  private:
-  static amount made(rule how, double value, const amount& a, const amount& b) {
+  static amount made(rule how, double value, double usual, const amount& a, const amount& b) {
     if (a.record_ == nullptr && b.record_ == nullptr) return value;
-    return recorded(how, value, a, b);
+    return recorded(how, value, usual, a, b);
   }
-  static amount recorded(rule how, double value, const amount& a, const amount& b);
+  static amount recorded(rule how, double value, double usual, const amount& a, const amount& b);
   static bool is_less(const amount& a, const amount& b);
   static bool is_equal(const amount& a, const amount& b);
+  static decisions* recorder(const amount& a, const amount& b);
 
-  double value_ = 0;
+  double value_ = 0, usual_ = 0;
+  bool certain_ = false;
   formula_id formula_ = no_formula;
   decisions* record_ = nullptr;  // null: without a formula
 };

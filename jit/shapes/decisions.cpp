@@ -51,22 +51,34 @@ double amount::fixed() const {
   if (record_ != nullptr) record_->decided(false, *this, value_, true);
   return value_;
 }
-amount amount::recorded(rule how, double value, const amount& a, const amount& b) {
-  return (a.record_ != nullptr ? a : b).record_->combined(how, value, a, b);
+std::int64_t amount::typical() const {
+  return record_ != nullptr && !record_->exact() ? static_cast<std::int64_t>(usual_) : whole();
+}
+amount amount::recorded(rule how, double value, double usual, const amount& a, const amount& b) {
+  return (a.record_ != nullptr ? a : b).record_->combined(how, value, usual, a, b);
 }
 amount applied(integer_function f, const amount& a, const amount& b, const amount& c) {
   for (const amount* x : {&a, &b, &c})
     if (x->record() != nullptr) return x->record()->of_integers(f, a, b, c);
   return f(whole_of(a.estimate()), whole_of(b.estimate()), whole_of(c.estimate()));
 }
+// Null: the comparison is of what stands for a class, or of numbers that are the same for all calls.
+decisions* amount::recorder(const amount& a, const amount& b) {
+  decisions* const record = a.record_ != nullptr ? a.record_ : b.record_;
+  return record != nullptr && (a.certain_ || b.certain_ || record->exact()) ? record : nullptr;
+}
 bool amount::is_less(const amount& a, const amount& b) {
+  decisions* const record = recorder(a, b);
+  if (record == nullptr) return a.usual_ < b.usual_;
   const bool outcome = a.value_ < b.value_;
-  if (decisions* record = a.record_ != nullptr ? a.record_ : b.record_) record->decided(true, a, b, outcome);
+  record->decided(true, a, b, outcome);
   return outcome;
 }
 bool amount::is_equal(const amount& a, const amount& b) {
+  decisions* const record = recorder(a, b);
+  if (record == nullptr) return a.usual_ == b.usual_;
   const bool outcome = a.value_ == b.value_;
-  if (decisions* record = a.record_ != nullptr ? a.record_ : b.record_) record->decided(false, a, b, outcome);
+  record->decided(false, a, b, outcome);
   return outcome;
 }
 
@@ -76,21 +88,22 @@ formula_id decisions::add(const step& s) {
   return at->second;
 }
 
-amount decisions::extent(int place, std::int64_t value) {
+amount decisions::extent(int place, std::int64_t value, std::int64_t usual) {
   const step s{.how = rule::extent, .number = static_cast<double>(place)};
-  return {static_cast<double>(value), add(s), this};
+  return {static_cast<double>(value), static_cast<double>(usual), add(s), this};
 }
 amount decisions::of_integers(integer_function f, const amount& a, const amount& b, const amount& c) {
   const std::int64_t value = f(whole_of(a.estimate()), whole_of(b.estimate()), whole_of(c.estimate()));
+  const std::int64_t usual = f(whole_of(a.usual()), whole_of(b.usual()), whole_of(c.usual()));
   const auto at = std::find(functions_.begin(), functions_.end(), f);
   const auto place = static_cast<std::int32_t>(at - functions_.begin());
   if (at == functions_.end()) functions_.push_back(f);
   const step s{.how = rule::integer, .a = of(a), .b = of(b), .c = of(c), .function = place};
-  return {static_cast<double>(value), add(s), this};
+  return {static_cast<double>(value), static_cast<double>(usual), add(s), this};
 }
-amount decisions::combined(rule how, double value, const amount& a, const amount& b) {
+amount decisions::combined(rule how, double value, double usual, const amount& a, const amount& b) {
   const step s{.how = how, .a = of(a), .b = of(b)};
-  return {value, add(s), this};
+  return {value, usual, add(s), this};
 }
 void decisions::decided(bool less, const amount& a, const amount& b, bool outcome) {
   const question asked{less, of(a), of(b)};

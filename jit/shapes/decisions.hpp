@@ -1,4 +1,4 @@
-// What a plan decided by the extents of the call that it was made for.
+// What a plan decided by the extents of the call that it was made for: exact, or as one of a class.
 #pragma once
 #include <span>
 #include <string>
@@ -29,14 +29,18 @@ struct question {
 // Amounts refer to it: it stays where it is.
 class decisions {
  public:
-  decisions() = default;
+  // exact: of a plan for exact extents, else for a class.
+  explicit decisions(bool exact) : exact_(exact) {}
   decisions(const decisions&) = delete;
   decisions& operator=(const decisions&) = delete;
 
   // The extent at `place` of all those of a call.
-  amount extent(int place, std::int64_t value);
+  amount extent(int place, std::int64_t value) { return extent(place, value, value); }
+  // usual: what stands for it, in a plan for a class.
+  amount extent(int place, std::int64_t value, std::int64_t usual);
+  bool exact() const { return exact_; }
   amount of_integers(integer_function f, const amount& a, const amount& b, const amount& c);
-  amount combined(rule how, double value, const amount& a, const amount& b);
+  amount combined(rule how, double value, double usual, const amount& a, const amount& b);
   void decided(bool less, const amount& a, const amount& b, bool outcome);
 
   // Would a call of these extents have been decided alike?
@@ -61,6 +65,7 @@ class decisions {
   std::size_t first_other(std::span<const std::int64_t> extents) const;
   double evaluated(const step& s, const double* values, std::span<const std::int64_t> extents) const;
 
+  const bool exact_;
   std::vector<integer_function> functions_;
   std::vector<step> steps_;
   struct decision {

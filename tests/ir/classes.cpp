@@ -55,7 +55,7 @@ class_counts& counted_classes() {
 
 void expect_classes(const std::string& name, const graph& g, const plan::call_facts& call) {
   const extent_lists given = extents_of(call);
-  shapes::decisions record;
+  shapes::decisions record(true);
   const planned program = plan_program(g, with_extents(call, given, &record), "program");
   const std::string text = ir::print(program.code);
   EXPECT_TRUE(record.hold(flat(given))) << name;

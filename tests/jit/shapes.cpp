@@ -12,7 +12,7 @@ using shapes::decisions;
 bool hold(const decisions& d, std::vector<std::int64_t> extents) { return d.hold(extents); }
 
 TEST(shapes, numbers_without_a_formula_record_nothing) {
-  decisions d;
+  decisions d(true);
   EXPECT_TRUE(amount(3) < amount(4));
   EXPECT_EQ(7, (amount(3) + 4).estimate());
   EXPECT_EQ(0u, d.size());
@@ -20,7 +20,7 @@ TEST(shapes, numbers_without_a_formula_record_nothing) {
 }
 
 TEST(shapes, comparisons_are_recorded_with_their_outcome) {
-  decisions d;
+  decisions d(true);
   const amount rows = d.extent(0, 100), columns = d.extent(1, 8);
   EXPECT_TRUE(rows * columns >= 512);
   EXPECT_FALSE(columns > 16);
@@ -34,20 +34,20 @@ TEST(shapes, comparisons_are_recorded_with_their_outcome) {
 }
 
 TEST(shapes, what_is_fixed_serves_that_number_alone) {
-  decisions d;
+  decisions d(true);
   EXPECT_EQ(2, floor(d.extent(0, 5) / 2).whole());
   EXPECT_TRUE(hold(d, {4}));
   EXPECT_FALSE(hold(d, {6}));
 }
 
 TEST(shapes, an_estimate_decides_nothing) {
-  decisions d;
+  decisions d(true);
   EXPECT_EQ(5, d.extent(0, 5).estimate());
   EXPECT_TRUE(hold(d, {1000}));
 }
 
 TEST(shapes, functions_of_whole_numbers) {
-  decisions d;
+  decisions d(true);
   const amount rows = d.extent(0, 96);
   EXPECT_TRUE(remainder(rows, 32) == 0);
   EXPECT_EQ(7, bit_width(rows).whole());
@@ -57,7 +57,7 @@ TEST(shapes, functions_of_whole_numbers) {
 }
 
 TEST(shapes, formulas_have_values_for_other_extents) {
-  decisions d;
+  decisions d(true);
   const amount work = max(d.extent(0, 100) * 3, 50) - log2(d.extent(1, 8));
   EXPECT_EQ(297, work.estimate());
   EXPECT_EQ(46, d.value(work, std::vector<std::int64_t>{2, 16}));
@@ -65,7 +65,7 @@ TEST(shapes, formulas_have_values_for_other_extents) {
 }
 
 TEST(shapes, the_first_difference_is_said) {
-  decisions d;
+  decisions d(true);
   const std::vector<std::string> names{"rows", "columns"};
   EXPECT_TRUE(d.extent(0, 100) >= 64);
   EXPECT_TRUE(d.extent(1, 8) * 2 < d.extent(0, 100));

@@ -179,7 +179,7 @@ class prefetcher {
     const amount row_bytes = loops_.at(last.target).trips * row(i.type).bytes;
     const loop_facts& loop = loops_.at(*found);
     if (loop.lanes > 1 || loop.backward || loop.trips < least_trips || row_bytes == 0) return;
-    const auto ahead = std::max<std::int64_t>(1, floor(gathered_bytes / row_bytes).whole());
+    const auto ahead = std::max<std::int64_t>(1, floor(gathered_bytes / row_bytes).typical());
     const auto outer = std::find_if(found + 1, path_.rend(), counts);
     const other_counters put = later(*found, outer == path_.rend() ? -1 : *outer, ahead, places);
     if (put.by_loop.empty()) return;

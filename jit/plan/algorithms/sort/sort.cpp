@@ -42,7 +42,7 @@ node_id reaches_at(graph& g, const sort_form& f) {
 bool sort_on_device(const context& c, stage& list, sort_form f) {
   const auto& [g, known, done] = c;
   const auto room = known.value(f.room), keys = known.value(f.keys), iterations = known.value(trips_of(g, f.outer));
-  if (!room || !keys || !iterations || max(*room, *iterations) > most_places) return false;
+  if (!room || !keys || !iterations || max(*room, *iterations).certain() > most_places) return false;
   const amount each = max(1, *room / max(1, *iterations));
   f.iterations = known.call().force_for_tests ? 2 : 1;
   while (!known.call().force_for_tests && 2 * f.iterations * each <= tile_places) f.iterations *= 2;
