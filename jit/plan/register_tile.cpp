@@ -22,8 +22,10 @@ struct item {
   enum class flow : std::uint8_t { vector_load, element_load, gather, arithmetic, fold, kept } what;
   index_set depends;
   bool laned = false;
+  int lanes = 1;  // of its reduction
   int bytes = 4;
   double weight = 1, cost = 1;
+  std::size_t stage = 0;  // whose reductions share the registers
 };
 
 // The work of a kernel's reductions, as items.
@@ -36,7 +38,7 @@ class work {
   std::vector<item> items;
   std::vector<node_id> reductions;
   bool lanes_are_results = true;  // of each reduction
-  int own_lanes = 1;              // of reductions that have some, the most
+  std::size_t stages = 0;
 
  private:
   void add(const stage& s) {
@@ -45,6 +47,7 @@ class work {
       bound_ |= set_of(g_, bound_indices(g_, n));
     }
     for (const node_id n : reductions_in(g_, s.body)) reduction(s, n);
+    ++stages;
   }
   double guessed(const index_set& set) const {
     double trips = 1;
@@ -56,10 +59,11 @@ class work {
     return trips;
   }
   node_id lane_of_items(const stage& s, node_id reduce) {
+    lanes_ = s.lanes;
     if (s.vector != no_node && g_.free[reduce].has(g_.ordinal(s.vector))) return s.vector;
     lanes_are_results = false;
     const node_id lane = lane_of(g_, known_, reduce);
-    if (lane != no_node) own_lanes = std::max(own_lanes, lanes_for(g_, known_, reduce, lane, false));
+    lanes_ = lane == no_node ? 1 : lanes_for(g_, known_, reduce, lane, false);
     return lane;
   }
 
@@ -102,12 +106,14 @@ class work {
   }
   void add_item(item::flow what, node_id n, const index_set& depends, node_id lane, double cost) {
     const bool laned = lane != no_node && (what == item::flow::fold || g_.free[n].has(g_.ordinal(lane)));
-    items.push_back({what, depends, laned, row(lane_type(g_, n)).bytes, guessed(depends.common(bound_)), cost});
+    items.push_back({what, depends, laned, lanes_, row(lane_type(g_, n)).bytes, guessed(depends.common(bound_)), cost,
+                     stages});
   }
 
   graph& g_;
   const facts& known_;
   index_set bound_;
+  int lanes_ = 1;
   std::unordered_set<node_id> seen_;
 };
 
@@ -128,41 +134,34 @@ class model {
 
   // Of one result's share of an iteration, in cycles; nothing where registers do not hold the tile.
   std::optional<double> time(const candidate& c) const {
-    double loads = 0, streams = 0, arithmetic = 0, latency = 0, registers = 1, heaviest = 0, passing = 0;
+    double loads = 0, streams = 0, arithmetic = 0, latency = 0, heaviest = 0;
     for (const item& i : w_.items) heaviest = std::max(heaviest, i.weight);
     for (const item& i : w_.items) {
       const double copies = copies_of(i, c), vectors = vectors_of(i, c), share = i.weight / heaviest;
       switch (i.what) {
         case item::flow::vector_load:
           loads += share * copies * vectors;
-          streams += share * copies * vectors;
-          if (copies < c.copies() || copies == 1) registers += vectors;
-          else passing = std::max(passing, vectors);
+          streams += share * copies * vectors * cycles_of_stream;
           break;
         case item::flow::element_load:
           loads += share * copies;
           streams += share * copies * part_of_line;
-          passing = std::max(passing, 1.0);
           break;
         case item::flow::gather:
-          loads += share * copies * (i.laned ? c.lanes : 1);
-          passing = std::max(passing, vectors);
+          loads += share * copies * (i.laned ? lanes_of(i, c) : 1);
           break;
         case item::flow::arithmetic:
           arithmetic += share * copies * vectors * i.cost;
-          passing = std::max(passing, i.cost >= cost_of_function ? registers_of_function * vectors : 0.0);
           break;
         case item::flow::fold:
           arithmetic += share * copies * vectors * std::max(i.cost, 1.0);
           latency = std::max(latency, share * cycles_of_addition);
-          registers += copies * vectors;
           break;
         case item::flow::kept:
-          registers += copies * vectors;
           break;
       }
     }
-    if (c.copies() > 1 && registers + passing > known_.call().vectors->registers) return std::nullopt;
+    if (c.copies() > 1 && registers(c) > known_.call().vectors->registers) return std::nullopt;
     const double flows[] = {loads / loads_a_cycle, streams, arithmetic / operations_a_cycle, latency};
     double most = 0, all = 0;
     for (const double f : flows) most = std::max(most, f), all += f;
@@ -170,6 +169,26 @@ class model {
   }
 
  private:
+  // That the reductions of a stage have at a time, of the stage that has most.
+  double registers(const candidate& c) const {
+    double most = 0;
+    for (std::size_t s = 0; s < w_.stages; ++s) {
+      double kept = 1, passing = 0;
+      for (const item& i : w_.items) {
+        if (i.stage != s) continue;
+        const double copies = copies_of(i, c), vectors = vectors_of(i, c);
+        const bool shared = i.what == item::flow::vector_load && copies < c.copies();
+        if (i.what == item::flow::fold || i.what == item::flow::kept || shared)
+          kept += copies * vectors;
+        else if (i.what != item::flow::arithmetic)
+          passing = std::max(passing, vectors);
+        else if (i.cost >= cost_of_function)
+          passing = std::max(passing, registers_of_function * vectors);
+      }
+      most = std::max(most, kept + passing);
+    }
+    return most;
+  }
   double copies_of(const item& i, const candidate& c) const {
     double n = 1;
     for (const tiled_loop& t : c.tile)
@@ -177,8 +196,10 @@ class model {
     return n;
   }
   double vectors_of(const item& i, const candidate& c) const {
-    return i.laned ? std::max(1.0, double(c.lanes) * i.bytes / known_.call().vectors->register_bytes) : 1;
+    const double bytes = static_cast<double>(lanes_of(i, c)) * i.bytes;
+    return i.laned ? std::max(1.0, bytes / known_.call().vectors->register_bytes) : 1;
   }
+  int lanes_of(const item& i, const candidate& c) const { return w_.lanes_are_results ? c.lanes : i.lanes; }
 
   graph& g_;
   const facts& known_;
@@ -193,7 +214,7 @@ class choice {
   void operator()() {
     if (w_.reductions.empty() || !is_eligible()) return;
     const model model_of(g_, known_, w_);
-    candidate now{.tile = {}, .lanes = vector() != no_node && w_.lanes_are_results ? lanes() : w_.own_lanes};
+    candidate now{.tile = {}, .lanes = lanes()};
     now.time = *model_of.time(now);
     candidate best = now;
     const std::vector<node_id> loops = loops_of_tile();
@@ -260,7 +281,7 @@ class choice {
       all |= g_.free[n];
       all |= set_of(g_, bound_indices(g_, n));
     }
-    return known_.trips(all) >= worth_code;
+    return known_.call().force_for_tests || known_.trips(all) >= worth_code;
   }
 
   void take(candidate c) {

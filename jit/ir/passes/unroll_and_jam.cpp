@@ -241,8 +241,8 @@ void add_tiled(kernel& k, statement loop, const variance& varies, block& out) {
   const value groups = around.emit(op::quotient, {count, size});
   const value done = around.emit(op::add, {loop.low, around.emit(op::mul, {groups, size})});
   const value zero = around.i64(0);
-  block_builder inner = around.loop(loop_kind::serial, k.loop_names[static_cast<std::size_t>(loop.loop)] + "_tile", zero,
-                                    groups);
+  const std::string name = k.loop_names[static_cast<std::size_t>(loop.loop)] + "_tile";
+  block_builder inner = around.loop(loop_kind::serial, name, zero, groups);
   inner.head().trips = loop.trips / loop.jam;
   const value first = inner.emit(op::add, {loop.low, inner.emit(op::mul, {inner.counter(), size})});
   inner.take(jammed(k, loop, varies)(first, inner));
