@@ -50,9 +50,12 @@ class decisions {
   std::size_t size() const { return decisions_.size(); }
   // Nothing will be added.
   void close() {
-    known_.clear();
-    asked_.clear();
+    known_ = {};
+    asked_ = {};
+    steps_.shrink_to_fit();
+    decisions_.shrink_to_fit();
   }
+  std::size_t bytes() const { return steps_.size() * sizeof(step) + decisions_.size() * sizeof(decision); }
 
  private:
   formula_id add(const step& s);
