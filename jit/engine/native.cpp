@@ -27,6 +27,7 @@ plan::call_facts this_device(const options& overrides) {
   plan::call_facts seen;
   seen.overrides = overrides;
   seen.on = target::here();
+  seen.vectors = &target::vectors_of(target_of(overrides));
   return seen;
 }
 
