@@ -28,8 +28,12 @@ enum class sharing : std::uint8_t { planned, off, always };
 // differ from run to run in their last digits. Refused where determinism is strict, and on a processor.
 enum class scatters : std::uint8_t { planned, atomic };
 
+// Which calls share a kernel. automatic: calls that are planned alike, see docs/shapes.md. classes: calls of a class of
+// extents, of which a program has a few, planned for the usual extents of it. exact: calls of the same extents.
+enum class shape_policy : std::uint8_t { automatic, classes, exact };
+
 // A program whose plan cannot follow them does not become a kernel: error code::unsupported, with the reason. They are
-// part of what a kernel is kept under. lanes, algorithm and scatters change the order of additions, and so last bits;
+// part of what a kernel is kept under. lanes, algorithm, scatters and classes change the order of additions, and so last bits;
 // the others do not.
 struct options {
   sheaf::determinism determinism = sheaf::determinism::standard;
@@ -37,6 +41,7 @@ struct options {
   sheaf::algorithm algorithm = sheaf::algorithm::planned;
   sheaf::sharing sharing = sheaf::sharing::planned;
   sheaf::scatters scatters = sheaf::scatters::planned;
+  shape_policy shapes = shape_policy::automatic;
   int lanes = 0;                 // of every vector loop: a power of two from 4 to 256; 0: planned
   const char* target = nullptr;  // an LLVM name, such as "x86-64-v3"; null: as SHEAF_TARGET says, else this processor
 };

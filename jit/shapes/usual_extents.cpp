@@ -12,9 +12,10 @@ namespace {
 namespace classes = numerics::classes;
 
 // Dimensions of inputs, by place, joined where constraints say that they agree.
-class sizes {
+class joined_extents {
  public:
-  explicit sizes(const graph& g) : g_(g), of_(static_cast<std::size_t>(g.static_extents.size())), read_(of_.size()) {
+  explicit joined_extents(const graph& g)
+      : g_(g), of_(static_cast<std::size_t>(g.static_extents.size())), read_(of_.size()) {
     std::iota(of_.begin(), of_.end(), 0);
     for (const constraint& c : g.constraints) {
       std::vector<int> both;
@@ -77,7 +78,7 @@ int rank_of(const input_row& in, int dimension) {
 usual_extents::usual_extents(const graph& g)
     : roles_(static_cast<std::size_t>(g.static_extents.size()), role::unread),
       stated_(g.static_extents.begin(), g.static_extents.end()) {
-  const sizes same(g);
+  const joined_extents same(g);
   std::vector<int> rank(roles_.size(), 0);
   for (int i = 0; i < g.inputs.size(); ++i)
     for (int d = 0; d < g.inputs[i].rank; ++d) {
@@ -89,7 +90,9 @@ usual_extents::usual_extents(const graph& g)
   std::vector<int> order;
   for (std::size_t size = 0; size < rank.size(); ++size)
     if (rank[size] > 0 && stated_[size] == dynamic) order.push_back(static_cast<int>(size));
-  const auto before = [&](int a, int b) { return rank[static_cast<std::size_t>(a)] > rank[static_cast<std::size_t>(b)]; };
+  const auto before = [&](int a, int b) {
+    return rank[static_cast<std::size_t>(a)] > rank[static_cast<std::size_t>(b)];
+  };
   std::stable_sort(order.begin(), order.end(), before);
   for (std::size_t k = 0; k < roles_.size(); ++k) {
     const int size = same.of(static_cast<int>(k));
@@ -101,40 +104,60 @@ usual_extents::usual_extents(const graph& g)
   }
 }
 
-std::vector<std::int64_t> usual_extents::of(std::span<const std::int64_t> extents) const {
-  std::int64_t along = 0, repeated = 0;
+usual_extents::sizes usual_extents::sizes_of(std::span<const std::int64_t> extents) const {
+  sizes u;
   for (std::size_t k = 0; k < roles_.size(); ++k) {
     const std::int64_t n = extents[k];
-    if (roles_[k] == role::list)
-      along = n < classes::narrow_row ? classes::usual_short
-              : n < classes::many     ? classes::usual_list
-                                      : classes::usual_long_list;
-    if (roles_[k] == role::along)
-      along = n < classes::narrow_row ? classes::usual_short
-              : n < classes::row      ? classes::usual_narrow
-              : n < classes::long_row ? classes::usual_row
-                                      : classes::usual_long_row;
+    if (roles_[k] == role::list) {
+      u.along = n < classes::many ? classes::usual_list : classes::usual_long_list;
+    } else if (roles_[k] == role::along) {
+      u.along = n < classes::row        ? classes::usual_narrow
+                : n < classes::long_row ? classes::usual_row
+                                        : classes::usual_long_row;
+    } else {
+      continue;
+    }
+    if (n < classes::narrow_row) u.along = classes::usual_short;
   }
+  const bool is_long = u.along == classes::usual_long_row;
   for (std::size_t k = 0; k < roles_.size(); ++k) {
     if (roles_[k] != role::repeated) continue;
-    if (along == classes::usual_long_row)
-      repeated = extents[k] < classes::few ? classes::usual_few : classes::usual_rows;
-    else
-      repeated = extents[k] < classes::many ? classes::usual_rows : classes::usual_many;
+    u.repeated = is_long && extents[k] < classes::few      ? classes::usual_few
+                 : !is_long && extents[k] >= classes::many ? classes::usual_many
+                                                           : classes::usual_rows;
   }
+  u.other = std::max(classes::least_other, u.repeated / classes::share_of_other);
+  return u;
+}
+
+std::int64_t usual_extents::at(std::size_t place, const sizes& u) const {
+  if (stated_[place] != dynamic) return stated_[place];
+  switch (roles_[place]) {
+    case role::list:
+    case role::along:
+      return u.along;
+    case role::repeated:
+      return u.repeated;
+    case role::other:
+      return u.other;
+    case role::unread:
+      break;
+  }
+  return classes::usual_unread;
+}
+
+std::vector<std::int64_t> usual_extents::of(std::span<const std::int64_t> extents) const {
+  const sizes u = sizes_of(extents);
   std::vector<std::int64_t> list;
-  for (std::size_t k = 0; k < roles_.size(); ++k) {
-    std::int64_t n = stated_[k];
-    if (n == dynamic) switch (roles_[k]) {
-        case role::list:
-        case role::along: n = along; break;
-        case role::repeated: n = repeated; break;
-        case role::other: n = std::max(classes::least_other, repeated / classes::share_of_other); break;
-        case role::unread: n = classes::usual_unread; break;
-      }
-    list.push_back(n);
-  }
+  for (std::size_t k = 0; k < roles_.size(); ++k) list.push_back(at(k, u));
   return list;
+}
+
+bool usual_extents::stand_for(std::span<const std::int64_t> usual, std::span<const std::int64_t> extents) const {
+  const sizes u = sizes_of(extents);
+  for (std::size_t k = 0; k < roles_.size(); ++k)
+    if (usual[k] != at(k, u)) return false;
+  return true;
 }
 
 }  // namespace sheaf::inline v0_1::shapes

@@ -17,12 +17,21 @@ class usual_extents {
 
   // By place among the extents of all inputs, for those of a call; what the program states is itself.
   std::vector<std::int64_t> of(std::span<const std::int64_t> extents) const;
+  // The same as usual == of(extents), without memory.
+  bool stand_for(std::span<const std::int64_t> usual, std::span<const std::int64_t> extents) const;
 
  private:
+  // By role.
+  struct sizes {
+    std::int64_t along = 0, repeated = 0, other = 0;
+  };
+  sizes sizes_of(std::span<const std::int64_t> extents) const;
+  std::int64_t at(std::size_t place, const sizes& u) const;
+
   enum class role : std::uint8_t { list, along, repeated, other, unread };
 
-  std::vector<role> roles_;             // by place
-  std::vector<std::int64_t> stated_;    // by place; dynamic: a call's
+  std::vector<role> roles_;           // by place
+  std::vector<std::int64_t> stated_;  // by place; dynamic: a call's
 };
 
 }  // namespace sheaf::inline v0_1::shapes
