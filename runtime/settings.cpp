@@ -114,6 +114,13 @@ std::string backend_of(setting_source source) {
   fail(code::bad_setting, "SHEAF_BACKEND", "llvm or reference", "\"" + std::string(text) + "\"");
 }
 
+std::string shapes_of(setting_source source) {
+  const std::string_view text = text_of(source, "SHEAF_SHAPES");
+  if (text.empty() || text == "automatic" || text == "classes" || text == "exact")
+    return text.empty() ? "automatic" : std::string(text);
+  fail(code::bad_setting, "SHEAF_SHAPES", "automatic, classes or exact", "\"" + std::string(text) + "\"");
+}
+
 // What is found there is run: the folder that a process happens to be in doesn't choose it.
 std::string path_of(setting_source source, const char* name) {
   const std::string_view text = text_of(source, name);
@@ -154,6 +161,7 @@ settings read_settings(setting_source source) {
   result.workspace_limit = bytes_of(source, "SHEAF_WORKSPACE_LIMIT", std::int64_t{1} << 30);
   result.process_limit = limit_of(source, "SHEAF_PROCESS_LIMIT", {4096, std::int64_t{512} << 20});
   result.backend = backend_of(source);
+  result.shapes = shapes_of(source);
   result.llvm_plugin = path_of(source, "SHEAF_LLVM_PLUGIN");
   result.target = text_of(source, "SHEAF_TARGET");
   result.cuda = library_of(source, "SHEAF_CUDA");

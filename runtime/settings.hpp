@@ -30,6 +30,8 @@ inline constexpr setting_row setting_rows[] = {
      "what runs programs: llvm, or reference, the slow evaluator that defines what is correct"},
     {"SHEAF_LLVM_PLUGIN", "beside the library, or in ../lib",
      "absolute path of the code generator that is opened at first need"},
+    {"SHEAF_SHAPES", "automatic",
+     "which calls share a kernel, for programs that leave it open: automatic, classes or exact (docs/shapes.md)"},
     {"SHEAF_TARGET", "this processor", "processor to generate code for, such as x86-64-v3"},
     {"SHEAF_CUDA", "libcuda.so.1", "name or absolute path of the GPU driver that is opened at first need"},
     {"SHEAF_NVRTC", "the newest of libnvrtc.so.13 and .12 that the driver can use",
@@ -53,6 +55,7 @@ struct settings {
   std::int64_t workspace_limit = INT64_MAX;
   std::string cache_dir;  // empty where there is no home to keep one in: then the cache is off
   std::string backend = "llvm";
+  std::string shapes = "automatic";
   std::string llvm_plugin;  // empty: the default place
   std::string target;       // empty: this processor
   std::string cuda, nvrtc;  // empty: the system's

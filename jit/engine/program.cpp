@@ -24,6 +24,16 @@
 
 namespace sheaf::inline v0_1::jit {
 
+namespace {
+
+shape_policy shapes_of(const std::string& setting) {
+  return setting == "classes" ? shape_policy::classes
+         : setting == "exact" ? shape_policy::exact
+                              : shape_policy::automatic;
+}
+
+}  // namespace
+
 // Calls of other extents take one or two kilobytes each, and as many microseconds to be prepared again.
 class program {
  public:
@@ -36,6 +46,7 @@ class program {
         target(wanted.target ? wanted.target : ""),
         keys(g) {
     overrides.target = target.empty() ? nullptr : target.c_str();
+    if (overrides.shapes == shape_policy::automatic) overrides.shapes = shapes_of(runtime::current_settings().shapes);
   }
   program(const program&) = delete;
 

@@ -370,6 +370,7 @@ bool may_split_position(graph& g, const facts& known, node_id n, const stage& s)
 
 node_id split(const context& c, node_id n, const stage& s) {
   const auto& [g, known, before] = c;
+  if (s.rows.whole != no_node) return no_node;  // of a block of rows already
   if (row(monoid_of(g, n)).position && !may_split_position(g, known, n, s)) return no_node;
   const node_id first = without_cast(g, folds_tuple(g, n) ? g.arg(g.arg(n, 0), 0) : g.arg(n, 0));
   if (g.kind(first) == op::load && is_partial(before, g.arg(first, 0))) return no_node;

@@ -2,9 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <map>
+#include <memory>
+#include <random>
+#include <set>
 
 #include <sheaf/jit/ir/print.hpp>
+#include <sheaf/jit/shapes/usual_extents.hpp>
 
 namespace sheaf::test {
 
@@ -21,12 +26,17 @@ extent_lists extents_of(const plan::call_facts& call) {
   return lists;
 }
 
-plan::call_facts with_extents(plan::call_facts call, const extent_lists& lists, shapes::decisions* record) {
+// usual: by place; empty: each extent stands for itself.
+plan::call_facts with_extents(plan::call_facts call, const extent_lists& lists, shapes::decisions* record,
+                              const std::vector<std::int64_t>& usual = {}) {
   int place = 0;
   for (std::size_t i = 0; i < lists.size(); ++i) {
     call.inputs[i].extents.clear();
-    for (const std::int64_t n : lists[i])
-      call.inputs[i].extents.push_back(record != nullptr ? record->extent(place++, n) : shapes::amount(n));
+    for (const std::int64_t n : lists[i]) {
+      const std::int64_t stands = usual.empty() ? n : usual[static_cast<std::size_t>(place)];
+      call.inputs[i].extents.push_back(record != nullptr ? record->extent(place, n, stands) : shapes::amount(n));
+      ++place;
+    }
   }
   return call;
 }
@@ -46,7 +56,63 @@ bool is_call(const graph& g, const plan::call_facts& call) {
   return true;
 }
 
+// From 0 to 10^8, few and many alike; equal extents stay equal.
+extent_lists any_extents(const graph& g, const extent_lists& given, std::mt19937_64& random) {
+  std::map<std::int64_t, std::int64_t> instead;
+  extent_lists other = given;
+  for (std::size_t i = 0; i < other.size(); ++i)
+    for (std::size_t d = 0; d < other[i].size(); ++d) {
+      if (g.static_extents[g.inputs[static_cast<int>(i)].first_extent + static_cast<int>(d)] != dynamic) continue;
+      const auto [at, fresh] = instead.try_emplace(other[i][d], 0);
+      const double digits = std::uniform_real_distribution<>(0, 8)(random);
+      if (fresh) at->second = random() % 30 == 0 ? 0 : static_cast<std::int64_t>(std::pow(10, digits));
+      other[i][d] = at->second;
+    }
+  return other;
+}
+
+bool fits_memory(const extent_lists& lists) {
+  return std::all_of(lists.begin(), lists.end(), [](const auto& extents) {
+    double product = 1;
+    for (const std::int64_t n : extents) product *= static_cast<double>(n);
+    return product < 2e9;
+  });
+}
+
+// How many kernels calls of any extents need, where calls of a class share one.
+std::size_t kernels_of_classes(const graph& g, const plan::call_facts& call) {
+  struct planned_class {
+    std::unique_ptr<shapes::decisions> decided;
+    std::vector<std::int64_t> usual;
+  };
+  std::vector<planned_class> classes;
+  std::set<std::string> kernels;
+  const shapes::usual_extents by(g);
+  std::mt19937_64 random(7);
+  for (int k = 0, calls = 0; k < 200 && calls < 60; ++k) {
+    const extent_lists other = any_extents(g, extents_of(call), random);
+    if (!fits_memory(other) || !is_call(g, with_extents(call, other, nullptr))) continue;
+    ++calls;
+    const std::vector<std::int64_t> usual = by.of(flat(other));
+    const auto serves = [&](const planned_class& c) { return c.usual == usual && c.decided->hold(flat(other)); };
+    if (std::any_of(classes.begin(), classes.end(), serves)) continue;
+    auto decided = std::make_unique<shapes::decisions>(false);
+    kernels.insert(ir::print(plan_program(g, with_extents(call, other, decided.get(), usual), "program").code));
+    classes.push_back({std::move(decided), usual});
+  }
+  return kernels.size();
+}
+
 }  // namespace
+
+void count_kernels_of_classes(const std::string& name, const graph& g, const plan::call_facts& call) {
+  static int programs = 0;
+  if (programs++ % 8 != 0) return;  // it takes a second for ten
+  const std::size_t kernels = kernels_of_classes(g, call);
+  class_counts& seen = counted_classes();
+  ++seen.by_kernels[std::min<std::size_t>(kernels, seen.by_kernels.size() - 1)];
+  if (kernels > 8) std::printf("%zu kernels of classes: %s\n", kernels, name.c_str());
+}
 
 class_counts& counted_classes() {
   static class_counts counts;

@@ -60,7 +60,7 @@ void ir_record::add(const std::string& name, const graph& g, const plan::call_fa
     if (const target::family* f = target::named(targets[k])) on.on = *f;
     else on.gpu = true;
     texts[k] += ir::print(plan_program(g, on, "program").code);
-    if (k == 0) expect_classes(name, g, on);
+    if (k == 0) expect_classes(name, g, on), count_kernels_of_classes(name, g, on);
   }
 }
 

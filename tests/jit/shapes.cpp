@@ -1,7 +1,12 @@
 // Numbers that record what is decided by them, and whether other extents would be decided alike.
 #include <gtest/gtest.h>
 
+#include <set>
+
+#include <sheaf/dsl/surface/program.hpp>
 #include <sheaf/jit/shapes/shape_cells.hpp>
+#include <sheaf/jit/shapes/usual_extents.hpp>
+#include <sheaf/sheaf.hpp>
 
 namespace sheaf::test {
 namespace {
@@ -81,7 +86,7 @@ void decide(decisions& d, std::int64_t rows, std::int64_t columns) {
 TEST(shapes, decisions_left_open_in_a_box) {
   for (std::int64_t rows = 0; rows < 3000; rows += 97)
     for (const std::int64_t columns : {0, 1, 3, 8, 40}) {
-      decisions d;
+      decisions d(true);
       decide(d, rows, columns);
       d.close();
       for (const std::int64_t low : {0, 1, 32, 64, 1024})
@@ -94,7 +99,7 @@ TEST(shapes, decisions_left_open_in_a_box) {
               EXPECT_EQ(d.hold(std::vector{r, c}), open.hold(std::vector{r, c})) << r << ", " << c;
         }
     }
-  decisions d;
+  decisions d(true);
   decide(d, 100, 24);
   const std::int64_t from[] = {96, 24}, to[] = {127, 24}, far[] = {100000, 24}, farther[] = {200000, 24};
   EXPECT_LE(d.open_in(from, to).size(), 1u);
@@ -108,7 +113,7 @@ TEST(shapes, cells_say_what_decisions_say) {
     return static_cast<std::int64_t>((random >> 33) % most);
   };
   for (int round = 0; round < 30; ++round) {
-    decisions d;
+    decisions d(true);
     const std::vector first{number(5000), number(50)};
     decide(d, first[0], first[1]);
     d.close();
@@ -122,7 +127,7 @@ TEST(shapes, cells_say_what_decisions_say) {
 }
 
 TEST(shapes, formulas_are_evaluated_without_the_others) {
-  decisions d;
+  decisions d(true);
   const amount r = d.extent(0, 10), c = d.extent(1, 4);
   for (int k = 0; k < 100; ++k) (void)(r + k);
   const std::vector<amount> list{r * c + 1, 7, max(r, c)};
@@ -141,6 +146,50 @@ TEST(shapes, the_first_difference_is_said) {
   EXPECT_EQ("", d.difference(std::vector<std::int64_t>{64, 8}, names));
   EXPECT_EQ("rows >= 64", d.difference(std::vector<std::int64_t>{63, 8}, names));
   EXPECT_EQ("(columns * 2) < rows", d.difference(std::vector<std::int64_t>{64, 32}, names));
+}
+
+TEST(shapes, a_class_compares_what_stands_for_extents) {
+  decisions d(false);
+  const amount rows = d.extent(0, 100, 4096);
+  EXPECT_TRUE(rows >= 1000);
+  EXPECT_TRUE(hold(d, {2}));
+  EXPECT_EQ(4096, rows.typical());
+  EXPECT_EQ(100, rows.estimate());
+  EXPECT_EQ(0u, d.size());
+}
+
+TEST(shapes, what_is_certain_is_of_the_call) {
+  decisions d(false);
+  const amount rows = d.extent(0, 100, 4096);
+  EXPECT_FALSE((rows * 2).certain() >= 1000);
+  EXPECT_TRUE(hold(d, {499}));
+  EXPECT_FALSE(hold(d, {500}));
+  EXPECT_EQ(100, rows.whole());
+  EXPECT_FALSE(hold(d, {99}));
+}
+
+TEST(shapes, classes_of_a_program) {
+  constexpr auto x = tensor<"x", float, 2>;
+  constexpr auto m = axis<"m">;
+  constexpr auto t = axis<"t">;
+  constexpr auto y = define<"y">(m) = sum(t, x(m, t));
+  const graph g = detail::build_graph<decltype(y)>();
+  const shapes::usual_extents classes(g);
+  const auto of = [&](std::int64_t rows, std::int64_t columns) {
+    return classes.of(std::vector<std::int64_t>{rows, columns});
+  };
+  EXPECT_EQ(of(100, 7), of(60000, 31));
+  EXPECT_NE(of(100, 7), of(100, 32));
+  EXPECT_EQ(of(0, 100), of(60000, 8192));
+  EXPECT_NE(of(100, 8192), of(100, 8193));
+  EXPECT_NE(of(15, 10000), of(16, 10000));
+  std::set<std::vector<std::int64_t>> all;
+  for (std::int64_t rows = 1; rows < 100000000; rows *= 3)
+    for (std::int64_t columns = 1; columns < 100000000; columns *= 3) {
+      all.insert(of(rows, columns));
+      EXPECT_TRUE(classes.stand_for(of(rows, columns), std::vector<std::int64_t>{rows, columns}));
+    }
+  EXPECT_LE(all.size(), 8u);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <random>
 #include <string>
@@ -80,6 +81,52 @@ TEST(classes, dense_programs_of_any_size) {
     ASSERT_TRUE(same_bits(sums, sums1, static_cast<std::size_t>(columns))) << rows << ", " << columns;
     ASSERT_TRUE(same_bits(sofar, sofar1, all)) << rows << ", " << columns;
   }
+}
+
+template <class Array>
+bool is_near(const Array& a, const Array& b, std::int64_t size) {
+  for (std::int64_t k = 0; k < size; ++k)
+    if (!(std::abs(a.data()[k] - b.data()[k]) <= 1e-4f * (1 + std::abs(b.data()[k])))) return false;
+  return true;
+}
+
+// Where calls of a class of extents share a kernel, a few serve calls of any size.
+TEST(classes, few_kernels_for_slices_of_any_size) {
+  constexpr options by_classes{.shapes = shape_policy::classes};
+  const auto step = compile(by_classes, pooled, vjp(pooled, x, v));
+  const auto planned = compile(pooled, vjp(pooled, x, v));
+  for (int k = 0; k < 80; ++k) {
+    const std::int64_t rows = size_up_to(k % 3 == 0 ? 70000 : 300), slices = size_up_to(k % 4 == 0 ? 3000 : 50);
+    const std::int64_t columns = k % 5 == 0 ? size_up_to(200) : 8;
+    const auto a = rows_of(rows, columns), seed = rows_of(slices, columns);
+    const auto bounds = slices_of(slices, rows);
+    const auto [y, dx] = step(x = a, cut = bounds, v = seed);
+    const auto own = compile(by_classes, pooled, vjp(pooled, x, v));
+    const auto [y1, dx1] = own(x = a, cut = bounds, v = seed);
+    ASSERT_TRUE(same_bits(y, y1, static_cast<std::size_t>(slices * columns))) << rows << ", " << slices;
+    ASSERT_TRUE(same_bits(dx, dx1, static_cast<std::size_t>(rows * columns))) << rows << ", " << slices;
+    if (k % 4 != 0) continue;
+    const auto [y2, dx2] = planned(x = a, cut = bounds, v = seed);
+    ASSERT_TRUE(is_near(y, y2, slices * columns)) << rows << ", " << slices;
+    ASSERT_TRUE(is_near(dx, dx2, rows * columns)) << rows << ", " << slices;
+  }
+  EXPECT_LE(step.statistics().kernels, 8);
+}
+
+TEST(classes, few_kernels_for_dense_programs_of_any_size) {
+  constexpr options by_classes{.shapes = shape_policy::classes};
+  const auto step = compile(by_classes, share, total, running);
+  const auto planned = compile(share, total, running);
+  for (int k = 0; k < 60; ++k) {
+    const std::int64_t rows = size_up_to(k % 4 == 0 ? 30000 : 200), columns = size_up_to(k % 7 == 0 ? 9000 : 70);
+    const auto a = rows_of(rows, columns);
+    const auto [s, sums, sofar] = step(x = a);
+    const auto [s1, sums1, sofar1] = planned(x = a);
+    ASSERT_TRUE(is_near(s, s1, rows * columns)) << rows << ", " << columns;
+    ASSERT_TRUE(is_near(sums, sums1, columns)) << rows << ", " << columns;
+    ASSERT_TRUE(is_near(sofar, sofar1, rows * columns)) << rows << ", " << columns;
+  }
+  EXPECT_LE(step.statistics().kernels, 8);
 }
 
 // What depends on extents alone is an error for the call that it is about, whatever calls came before.
