@@ -33,6 +33,27 @@ TEST(register_tile, product) {
   }
 }
 
+// Blocks of terms, panels of lanes, tasks of rows; parts of each are left over. The same bits as without, which is what
+// a processor with other caches has.
+TEST(register_tile, cache_tiles) {
+  constexpr auto c = define<"c">(i, j) = v(j) + sum(k, x(i, k) * exp(y(k, j)));
+  constexpr auto top = define<"top">(i, j) = max(k, x(i, k) - y(k, j));
+  for (const std::int64_t terms : {0, 1, 256, 600}) {
+    trial sum = trial_of(c), most = trial_of(top);
+    for (trial* t : {&sum, &most}) {
+      t->random("x", {200, terms}).random("y", {terms, 70});
+      t->on.second_cache = 1;
+    }
+    sum.random("v", {70});
+    if (terms > 0) {
+      EXPECT_TRUE(says(sum, "cache tile 192 i x 256 k, 1 packed")) << sum.plan_text();
+      EXPECT_TRUE(says(most, "cache tile 192 i x 256 k, 1 packed")) << most.plan_text();
+    }
+    sum.expect_right(1e-5);
+    most.expect_right(1e-6);
+  }
+}
+
 // The gradients of a product are products whose operands are transposed.
 TEST(register_tile, gradients) {
   constexpr auto c = define<"c">(i, j) = sum(k, x(i, k) * y(k, j));
