@@ -227,6 +227,8 @@ def masked_fill(p, x, mask, value):
 def embedding(p, weight, ids, *args, **options):
     if options.get("sparse"):
         raise Inexpressible("sparse tensors")
+    if options.get("scale_grad_by_freq"):
+        raise Inexpressible("a gradient that is not the value's (custom_gradient has it)")
     if options.get("max_norm") is not None:
         raise Inexpressible("renormalises its argument")
     if options.get("padding_idx") is not None or args:
