@@ -43,6 +43,7 @@ struct call_facts {
   options overrides = {};
   target::family on = target::families[0];  // the processor's
   bool force_for_tests = false;  // tests: what pays for much ragged data only is done for any, in small tasks
+  const char* without = nullptr;  // tests: the name of a rule that is not tried, as if it were deleted
 };
 
 class facts {

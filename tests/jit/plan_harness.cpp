@@ -135,6 +135,7 @@ trial& trial::with(const char* name, std::vector<std::int64_t> extents, const st
 plan::call_facts trial::seen() {
   plan::call_facts call;
   call.force_for_tests = force_for_tests;
+  call.without = without;
   call.overrides = overrides;
   call.on = on;
   for (memory& m : inputs)

@@ -71,6 +71,7 @@ class trial {
   graph g;
   std::vector<memory> inputs, outputs, rest;
   bool force_for_tests = false;           // see plan::call_facts
+  const char* without = nullptr;          // the same
   options overrides;
   target::family on = target::families[0];
   const char* cpu = "native";
