@@ -151,6 +151,7 @@ void trial::make() {
   p.emplace(plan_program(g, call, "trial"));
   sheaf_llvm_options how = default_options();
   how.cpu = cpu;
+  how.level = level;
   how.strict = 1;
   code.emplace(p->code, how);
   const plan::facts known(p->g, call);

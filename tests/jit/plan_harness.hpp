@@ -75,6 +75,7 @@ class trial {
   options overrides;
   target::family on = target::families[0];
   const char* cpu = "native";
+  int level = 2;  // of the optimiser
   bool turned_outputs = false;  // the caller's views are transposed
   std::optional<planned> p;
   std::optional<program> code;

@@ -38,6 +38,7 @@ struct case_of : trial {
         std::memcpy(m.bytes.data(), tensors[i].data, static_cast<std::size_t>(m.count() * row(m.type).bytes));
     }
     force_for_tests = much;
+    level = 0;
   }
 };
 
