@@ -74,6 +74,7 @@ class trial {
   const char* without = nullptr;          // the same
   options overrides;
   target::family on = target::families[0];
+  const target::vectors* vectors = &target::widths[0];
   const char* cpu = "native";
   int level = 2;  // of the optimiser
   bool turned_outputs = false;  // the caller's views are transposed
