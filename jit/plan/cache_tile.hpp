@@ -8,14 +8,6 @@
 
 namespace sheaf::inline v0_1::plan {
 
-// The index of a stage's results that had better run in lanes although they are far apart in memory, where the fold
-// would else have lanes that are folded for each result: a cache tile packs them, for rows that share what they load.
-// none: there is none.
-node_id lane_of_packed(graph& g, const facts& known, const stage& s);
-
-// Are the lanes of a stage far apart in what a cache tile would pack?
-bool has_far_lanes(graph& g, const facts& known, const stage& s);
-
 // Output: kernel_plan::cache and rows_of_task.
 void choose_cache_tiles(graph& g, const facts& known, program_plan& plan);
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include <sheaf/jit/plan/cache_tile.hpp>
+#include <sheaf/jit/plan/packing.hpp>
 #include <sheaf/jit/plan/mixed_precision.hpp>
 #include <sheaf/jit/plan/roots.hpp>
 #include <sheaf/jit/plan/algorithms/sort/sort.hpp>
