@@ -97,6 +97,7 @@ void kernel_lowering::tasks_of_indices(const plan::kernel_plan& k, scope& top) {
   const ir::value listed = ordered == stages.end() ? ir::none : emit((*ordered)->order_when, top);
   const ir::value first = emit(low, top),
                   end = when == no_node ? emit(high, top) : emit(make(g, op::select, when, high, low), top);
+  top.before_tasks = true;
   scope inner(top, top.block->loop(kind_of_tasks(k), index_text(k.parallel), first, end));
   inner.block->head().cost = cost_of_task(k);
   if (ordered == stages.end())
@@ -120,6 +121,10 @@ void kernel_lowering::tasks_of_tiles(const plan::kernel_plan& k, scope& top) {
   ir::block_builder& b = *inner.block;
   const ir::value from = b.emit(op::add, {start, b.emit(op::mul, {b.counter(), step})});
   const range rows{from, b.emit(op::minimum, {b.emit(op::add, {from, step}), stop})};
+  if (k.cache.rows != no_node) {
+    cache_tiled(k, rows, inner);
+    return inner.close();
+  }
   scope row(inner, open(inner, k.parallel, 1, &rows));
   row.block->head().trips = k.rows_of_task;
   bind(row, k.parallel, 1);

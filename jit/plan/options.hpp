@@ -42,6 +42,9 @@ struct options {
   sheaf::sharing sharing = sheaf::sharing::planned;
   sheaf::scatters scatters = sheaf::scatters::planned;
   shape_policy shapes = shape_policy::automatic;
+  // false: a call whose kernel is not there throws code::not_ready at once, and a thread in the background compiles it.
+  // prepare(...) waits for it, ready(...) asks. Programs for a GPU wait.
+  bool wait = true;
   int lanes = 0;                 // of every vector loop: a power of two from 4 to 256; 0: planned
   const char* target = nullptr;  // an LLVM name, such as "x86-64-v3"; null: as SHEAF_TARGET says, else this processor
 };

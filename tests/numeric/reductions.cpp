@@ -44,7 +44,8 @@ void expect_values(const array<T, 1>& found, const std::vector<double>& expected
 template <class T>
 class reductions : public testing::Test {};
 using all_types =
-    testing::Types<double, float, float16, bfloat16, std::int64_t, std::int32_t, std::int8_t, std::uint8_t, bool>;
+    testing::Types<double, float, float16, bfloat16, std::int64_t, std::int32_t, std::int8_t, std::uint8_t,
+                   std::int16_t, std::uint16_t, std::uint32_t, std::uint64_t, bool>;
 TYPED_TEST_SUITE(reductions, all_types);
 
 TYPED_TEST(reductions, sum_max_min_along_each_axis) {
@@ -193,6 +194,20 @@ TEST(reductions_of_reductions, ragged_ones_beside_plain_ones) {
   const std::int64_t ends[5][2] = {{0, 3}, {2, 2}, {1, 4}, {3, 4}, {0, 1}};
   const auto result = both(total)(w = list<float>({1, 2, 4, 8, 16}), x = list<float>({-1, 2, 3, -4}), cut = ends);
   EXPECT_EQ(result(), 31 + 1 + 4);
+}
+
+// Rows of a block are folded once, whatever else walks them.
+TEST(reductions, sum_of_what_is_an_output_too) {
+  constexpr auto y = tensor<"y", double, 2>;
+  constexpr auto shifted = define<"shifted">(i, j) = y(i, j) + 1_c;
+  constexpr auto total = define<"total">() = sum(over(i, j), shifted(i, j));
+  const auto step = compile(shifted, total);
+  for (const std::int64_t columns : {15, 16, 20}) {
+    array<double, 2> zeros(std::int64_t{8192}, columns);
+    std::fill(zeros.data(), zeros.data() + zeros.size(), 0);
+    const auto [all, sum_of_all] = step(y = zeros);
+    EXPECT_EQ(8192.0 * static_cast<double>(columns), sum_of_all()) << columns;
+  }
 }
 
 }  // namespace
