@@ -2,7 +2,7 @@
 # sheaf_include_dir: what goes on the include path.
 set(sheaf_include_dir ${CMAKE_CURRENT_BINARY_DIR}/include)
 file(MAKE_DIRECTORY ${sheaf_include_dir}/sheaf)
-foreach(folder dsl jit runtime api)
+foreach(folder dsl jit runtime api aot)
   file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR}/${folder} ${sheaf_include_dir}/sheaf/${folder} SYMBOLIC)
 endforeach()
 foreach(header sheaf text)

@@ -1,4 +1,5 @@
 #include <sheaf/jit/llvm/codegen.hpp>
+#include <sheaf/jit/llvm/plugin.h>
 
 #include <algorithm>
 #include <map>
@@ -29,16 +30,23 @@ using namespace llvm;
 
 namespace {
 
-const Target* target_of_triple() {
-  static const Target* const found = [] {
+const Target* target_of(const std::string& triple) {
+  static const bool registered = [] {
     InitializeNativeTarget();
     InitializeNativeTargetAsmPrinter();
-    std::string error;
-    const Target* t = TargetRegistry::lookupTarget(target::triple, error);
-    if (!t) throw compile_error(error);
-    return t;
+    if (sheaf_llvm_register_targets != nullptr) sheaf_llvm_register_targets();
+    return true;
   }();
-  return found;
+  std::string error;
+  const Target* t = registered ? TargetRegistry::lookupTarget(triple, error) : nullptr;
+  if (!t) throw compile_error(error);
+  return t;
+}
+
+const target::architecture& architecture_of(const std::string& triple) {
+  for (const target::architecture& a : target::architectures)
+    if (triple.starts_with(a.prefix)) return a;
+  throw compile_error("code for " + triple + ": Sheaf does not know it");
 }
 
 std::string host_features() {
@@ -53,24 +61,26 @@ std::string host_features() {
   return all.getString();
 }
 
-target_facts facts_of(const TargetMachine& machine) {
+target_facts facts_of(const TargetMachine& machine, const target::architecture& of) {
   const MCSubtargetInfo& info = *machine.getMCSubtargetInfo();
-  auto has = [&](const char* features) { return info.checkFeatures(features); };
+  auto has = [&](const char* features) { return *features == 0 || info.checkFeatures(features); };
   target_facts facts;
-  facts.vectors = *std::ranges::find_if(
-      target::widths, [&](const target::vectors& v) { return *v.features == 0 || has(v.features); });
-  facts.fma = has(target::fused_multiply_add);
-  facts.f16c = has(target::half_conversions);
+  facts.of = &of;
+  facts.vectors = *std::ranges::find_if(of.widths, [&](const target::vectors& v) { return has(v.features); });
+  facts.fma = has(of.fused_multiply_add);
+  facts.f16c = has(of.half_conversions);
   return facts;
 }
 
 }  // namespace
 
-target_machine& target_for(const char* cpu, const char* features, int level) {
+target_machine& target_for(const char* triple, const char* cpu, const char* features, int level) {
   static std::map<std::string, target_machine> made;
+  const std::string on = triple && *triple ? triple : target::triple;
   const std::string wanted = cpu && *cpu ? cpu : "native";
   const std::string more = features ? features : "";
-  target_machine& t = made[wanted + "|" + more + "|" + std::to_string(level)];
+  const std::string key = on + "|" + wanted + "|" + more + "|" + std::to_string(level);
+  target_machine& t = made[key];
   if (t.machine) return t;
   const bool native = wanted == "native";
   const std::string name = native ? sys::getHostCPUName().str() : wanted;
@@ -82,13 +92,13 @@ target_machine& target_for(const char* cpu, const char* features, int level) {
                       : level == 1 ? CodeGenOptLevel::Less
                       : level == 2 ? CodeGenOptLevel::Default
                                    : CodeGenOptLevel::Aggressive;
-  t.machine.reset(target_of_triple()->createTargetMachine(target::triple, name, all, options, Reloc::PIC_,
-                                                    CodeModel::Small, effort, true));
+  t.machine.reset(
+      target_of(on)->createTargetMachine(on, name, all, options, Reloc::PIC_, CodeModel::Small, effort, true));
   if (!t.machine || !t.machine->getMCSubtargetInfo()->isCPUStringValid(name)) {
-    made.erase(wanted + "|" + more + "|" + std::to_string(level));
+    made.erase(key);
     throw compile_error("code for processor " + name + ": LLVM does not know it");
   }
-  t.facts = facts_of(*t.machine);
+  t.facts = facts_of(*t.machine, architecture_of(on));
   return t;
 }
 

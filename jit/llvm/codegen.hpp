@@ -16,8 +16,8 @@ struct target_machine {
   target_facts facts;
 };
 
-// Made once for each processor, features and level, and kept: a TargetMachine costs about a millisecond.
-target_machine& target_for(const char* cpu, const char* features, int level);
+// Made once for each triple, processor, features and level, and kept: a TargetMachine costs about a millisecond.
+target_machine& target_for(const char* triple, const char* cpu, const char* features, int level);
 
 void run_passes(llvm::Module& module, target_machine& t, int level);
 llvm::SmallVector<char, 0> emit_code(llvm::Module& module, target_machine& t, bool text);

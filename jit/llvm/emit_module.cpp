@@ -47,7 +47,8 @@ Value* call_field(function_emitter& f, std::size_t offset) {
 
 // Returns, and closes the prologue now that everything that goes there is known.
 void finish(function_emitter& f) {
-  if (f.streams) f.build.CreateIntrinsic(Function::lookupIntrinsicID(target::fence_of_stores), {}, {});
+  if (const char* const fence = f.m.target.of->fence_of_stores; f.streams && fence != nullptr)
+    f.build.CreateIntrinsic(Function::lookupIntrinsicID(fence), {}, {});
   f.build.CreateRetVoid();
   BasicBlock* const body = f.prologue->getNextNode();
   BranchInst::Create(body, f.prologue);

@@ -26,6 +26,12 @@ struct question {
   bool operator==(const question&) const = default;
 };
 
+struct decision {
+  question asked;
+  bool answer;
+  std::size_t known;  // formulas that there were
+};
+
 // Amounts refer to it: it stays where it is.
 class decisions {
  public:
@@ -48,6 +54,10 @@ class decisions {
   double value(const amount& a, std::span<const std::int64_t> extents) const { return values({&a, 1}, extents)[0]; }
 
   std::size_t size() const { return decisions_.size(); }
+  // For code that evaluates them without this library.
+  std::span<const step> formulas() const { return steps_; }
+  std::span<const decision> list() const { return decisions_; }
+  integer_function function(const step& s) const { return functions_[static_cast<std::size_t>(s.function)]; }
   // Nothing will be added.
   void close() {
     known_.clear();
@@ -63,11 +73,6 @@ class decisions {
 
   std::vector<integer_function> functions_;
   std::vector<step> steps_;
-  struct decision {
-    question asked;
-    bool answer;
-    std::size_t known;  // formulas that there were
-  };
   std::vector<decision> decisions_;
   struct hashed {
     std::size_t operator()(const step& s) const;
