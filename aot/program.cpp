@@ -100,7 +100,10 @@ std::int64_t number_of(const std::string& text, const std::string& path, int lin
   return value;
 }
 
+// By name, or by number.
 int input_named(const graph& g, const std::string& name) {
+  if (name.find_first_not_of("0123456789") == std::string::npos && std::stol(name) < g.inputs.size())
+    return static_cast<int>(std::stol(name));
   for (int i = 0; i < g.inputs.size(); ++i)
     if (jit::slot_text(g, i) == name) return i;
   return -1;

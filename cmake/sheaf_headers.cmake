@@ -8,6 +8,7 @@ endforeach()
 foreach(header sheaf text)
   file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR}/api/${header}.hpp ${sheaf_include_dir}/sheaf/${header}.hpp SYMBOLIC)
 endforeach()
+file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR}/aot/kernels.hpp ${sheaf_include_dir}/sheaf/kernels.hpp SYMBOLIC)
 # Of the build tree alone: where its headers and so its plug-in are, for programs that are compiled by hand.
 file(CONFIGURE OUTPUT ${sheaf_include_dir}/sheaf/build_tree.hpp
   CONTENT "#pragma once\n#define SHEAF_HEADERS \"@sheaf_include_dir@/sheaf/api/compile.hpp\"\n" @ONLY)

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include <llvm/IR/IntrinsicsX86.h>
+#include <llvm/TargetParser/Triple.h>
 
 #include <sheaf/runtime/sheaf_call.h>
 #include <sheaf/jit/llvm/emitter.hpp>
@@ -56,7 +57,8 @@ void finish(function_emitter& f) {
 
 void common_attributes(Function* fn) {
   fn->addFnAttr(Attribute::NoUnwind);
-  fn->addFnAttr("probe-stack", "inline-asm");   // a large local buffer must not step over the guard page
+  // A large local buffer must not step over the guard page; Windows has a function for it.
+  if (!Triple(fn->getParent()->getTargetTriple()).isOSWindows()) fn->addFnAttr("probe-stack", "inline-asm");
   fn->addFnAttr("prefer-vector-width", target::widest_bits);
   fn->addParamAttr(0, Attribute::NoAlias);
   fn->addParamAttr(0, Attribute::ReadOnly);
