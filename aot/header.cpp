@@ -54,22 +54,19 @@ std::string declarations(const library& l, const planned_program& p) {
   const graph& g = p.of->g;
   const std::string name = l.name + "_" + p.of->name;
   std::string text = "/*\n" + commented(jit::text_of(print(g))) + " *\n" + commented(argument_words(g)) + " */\n";
-  const auto function = [&](const std::string& suffix, const std::string& first, const std::string& last) {
-    const std::string start = "int " + name + suffix + "(", indent(start.size(), ' ');
-    std::string list = first.empty() ? "" : first + ",\n" + indent;
-    text += start + list + last + ");\n";
+  const auto function = [&](const std::string& suffix, parameters which, const std::string& last) {
+    const std::string start = upper(l.name) + "_API int " + name + suffix + "(";
+    const std::string between = ",\n" + std::string(start.size(), ' ');
+    const std::string list = declared_parameters(g, which, between);
+    text += start + list + (list.empty() ? "" : between) + last + ");\n";
   };
-  function("", declared_parameters(g, parameters::call, ",\n" + std::string(5 + name.size(), ' ')),
-           "const " + l.name + "_run *run");
-  function("_workspace",
-           declared_parameters(g, parameters::extents, ",\n" + std::string(15 + name.size(), ' ')), "size_t *bytes");
+  function("", parameters::call, "const " + l.name + "_run *run");
+  function("_workspace", parameters::extents, "size_t *bytes");
   std::string extents;
   for (const argument& a : arguments_of(g))
     if (!a.is_input && a.rank > 0)
       extents += (extents.empty() ? "" : ", ") + ("int64_t " + a.name + "_extents[" + std::to_string(a.rank) + "]");
-  if (!extents.empty())
-    function("_extents", declared_parameters(g, parameters::extents, ",\n" + std::string(13 + name.size(), ' ')),
-             extents);
+  if (!extents.empty()) function("_extents", parameters::extents, extents);
   return text + "\n";
 }
 

@@ -75,7 +75,8 @@ std::string source_of(const library& l) {
     tables += made.text;
     functions += functions_of(l, p);
   }
-  for (const target::build_target* t : l.targets) targets += "    {\"" + std::string(t->name) + "\", " + number(t->level) + "},\n";
+  for (const target::build_target* t : l.targets)
+    targets += "    {\"" + std::string(t->name) + "\", " + number(t->level) + "},\n";
   std::string upper = l.name;
   for (char& c : upper) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
   std::string text = "#define " + upper + "_BUILDS\n#include \"" + l.name + ".h\"\n\n";

@@ -86,7 +86,8 @@ class table_writer {
   program_tables write() {
     std::string classes, described = arguments() + constraints() + demands();
     std::string list = "static const sk_class sk_classes_" + name_ + "[] = {\n";
-    for (std::size_t k = 0; k < p_.classes.size(); ++k) list += class_row(p_.classes[k], number(static_cast<int>(k)), classes);
+    int place = 0;
+    for (const planned_class& c : p_.classes) list += class_row(c, number(place++), classes);
     program_tables made;
     made.text += expressions_.table("sk_expression", "sk_expressions_" + name_, "{0, 0, 0, 0}");
     made.text += operands_.table("sk_operands_" + name_);

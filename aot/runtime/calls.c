@@ -49,8 +49,10 @@ static int64_t sk_applied(int op, int64_t a, int64_t b, int64_t c) {
     case sk_add: return sk_wrapped((uint64_t)a + (uint64_t)b);
     case sk_sub: return sk_wrapped((uint64_t)a - (uint64_t)b);
     case sk_mul: return sk_wrapped((uint64_t)a * (uint64_t)b);
-    case sk_quotient: return b == 0 ? 0 : b == -1 ? sk_wrapped(0 - (uint64_t)a) : a / b - (a % b != 0 && (a % b < 0) != (b < 0));
-    case sk_remainder: return b == 0 ? 0 : b == -1 ? 0 : a % b + (a % b != 0 && (a % b < 0) != (b < 0) ? b : 0);
+    case sk_quotient:
+      if (b == 0) return 0;
+      return b == -1 ? sk_wrapped(0 - (uint64_t)a) : a / b - (a % b != 0 && (a < 0) != (b < 0));
+    case sk_remainder: return b == 0 || b == -1 ? 0 : a % b + (a % b != 0 && (a < 0) != (b < 0) ? b : 0);
     case sk_minimum: return b < a ? b : a;
     case sk_maximum: return b > a ? b : a;
     case sk_equal: return a == b;

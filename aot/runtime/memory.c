@@ -41,7 +41,8 @@ static int sk_meets_from(sk_meeting *m, int d, int64_t moved, int differs) {
   if (++m->steps > sk_most_steps) return 1;
   if (d == m->count) return differs && moved == 0;
   const sk_dimension *k = &m->list[d];
-  int64_t first = -sk_floor_of(moved + m->most[d + 1], k->stride), last = sk_floor_of(-moved - m->least[d + 1], k->stride);
+  int64_t first = -sk_floor_of(moved + m->most[d + 1], k->stride);
+  int64_t last = sk_floor_of(-moved - m->least[d + 1], k->stride);
   if (first < k->low) first = k->low;
   if (last > k->high) last = k->high;
   for (int64_t at = first; at <= last; ++at)

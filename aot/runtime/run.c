@@ -11,7 +11,7 @@ static uint64_t sk_saved(void) { return _xgetbv(0); }
 #include <cpuid.h>
 static void sk_cpuid(unsigned leaf, unsigned r[4]) {
   r[0] = r[1] = r[2] = r[3] = 0;
-  if (__get_cpuid_max(leaf & 0x80000000u, NULL) >= leaf) __cpuid_count(leaf, 0, r[0], r[1], r[2], r[3]);
+  if ((unsigned)__get_cpuid_max(leaf & 0x80000000u, NULL) >= leaf) __cpuid_count(leaf, 0, r[0], r[1], r[2], r[3]);
 }
 static uint64_t sk_saved(void) {
   uint32_t low, high;

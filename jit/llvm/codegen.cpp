@@ -1,5 +1,4 @@
 #include <sheaf/jit/llvm/codegen.hpp>
-#include <sheaf/jit/llvm/plugin.h>
 
 #include <algorithm>
 #include <map>
@@ -34,7 +33,7 @@ const Target* target_of(const std::string& triple) {
   static const bool registered = [] {
     InitializeNativeTarget();
     InitializeNativeTargetAsmPrinter();
-    if (sheaf_llvm_register_targets != nullptr) sheaf_llvm_register_targets();
+    if (register_targets != nullptr) register_targets();
     return true;
   }();
   std::string error;

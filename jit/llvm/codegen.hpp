@@ -19,6 +19,9 @@ struct target_machine {
 // Made once for each triple, processor, features and level, and kept: a TargetMachine costs about a millisecond.
 target_machine& target_for(const char* triple, const char* cpu, const char* features, int level);
 
+// More targets than this machine's, where they are linked (targets.cpp).
+__attribute__((weak)) void register_targets();
+
 void run_passes(llvm::Module& module, target_machine& t, int level);
 llvm::SmallVector<char, 0> emit_code(llvm::Module& module, target_machine& t, bool text);
 

@@ -54,8 +54,6 @@ int32_t sheaf_llvm_compile(const sheaf::ir::module* module, const sheaf_llvm_opt
 /* Several modules of different names as one object. */
 int32_t sheaf_llvm_compile_all(const sheaf::ir::module *const *modules, size_t count,
                                const sheaf_llvm_options *options, sheaf_llvm_result *result);
-/* More targets than this machine's, where they are linked. */
-__attribute__((weak)) void sheaf_llvm_register_targets(void);
 #endif
 int32_t sheaf_llvm_version(void);
 void sheaf_llvm_free(sheaf_llvm_result *result);

@@ -1,9 +1,11 @@
 // Targets beside this machine's, for the generator of kernels ahead of time; the plug-in is without them.
-#include <sheaf/jit/llvm/plugin.h>
+#include <sheaf/jit/llvm/codegen.hpp>
 
 #include <llvm/Support/TargetSelect.h>
 
-void sheaf_llvm_register_targets(void) {
+namespace sheaf::inline v0_1::llvm_backend {
+
+void register_targets() {
 #ifdef SHEAF_LLVM_AARCH64
   LLVMInitializeAArch64TargetInfo();
   LLVMInitializeAArch64Target();
@@ -11,3 +13,5 @@ void sheaf_llvm_register_targets(void) {
   LLVMInitializeAArch64AsmPrinter();
 #endif
 }
+
+}  // namespace sheaf::inline v0_1::llvm_backend

@@ -1,5 +1,5 @@
-// Programs of the catalogue as kernels ahead of time: forward, backward and both. expected.cpp writes the C program that
-// compares them with the reference evaluator.
+// Programs of the catalogue as kernels ahead of time: forward, backward and both. expected.cpp writes the C program
+// that compares them with the reference evaluator.
 #include <sheaf/kernels.hpp>
 
 namespace {

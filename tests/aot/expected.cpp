@@ -65,9 +65,10 @@ void fill(array_of& a, const aot::argument& of, std::int64_t rows, std::mt19937&
   if (of.as_known == "off")
     for (std::int64_t k = 0; k < a.count; ++k) whole[static_cast<std::size_t>(k)] = k * rows / (a.count - 1);
   if (of.as_known == "cut")  // the last slice is empty
-    for (std::int64_t k = 0; k < a.count; ++k)
-      whole[static_cast<std::size_t>(k)] =
-          k + 2 >= a.count ? 3 : k % 2 == 0 ? k % 5 : std::min(rows, k % 5 + 1 + static_cast<std::int64_t>(random() % 9));
+    for (std::int64_t k = 0; k < a.count; ++k) {
+      const std::int64_t end = std::min(rows, k % 5 + 1 + static_cast<std::int64_t>(random() % 9));
+      whole[static_cast<std::size_t>(k)] = k + 2 >= a.count ? 3 : k % 2 == 0 ? k % 5 : end;
+    }
   for (std::int64_t k = 0; k < a.count; ++k) {
     const std::int64_t n = whole[static_cast<std::size_t>(k)];
     const double x = static_cast<double>(static_cast<std::int64_t>(random() % 256) - 128) / 64;
@@ -135,8 +136,8 @@ std::string test_of(const std::string& library, const aot::program& p, std::mt19
     const std::string type = aot::c_type(a.type), name = a.name + "_of";
     text += "  static const " + type + " " + name + "[] = {" + numbers(all[s], a.type) + "};\n";
     text += "  static const int64_t " + name + "_extents[] = " + list(all[s].extents) + ";\n";
-    text += "  array " + name + "_array = spread(layout, " + name + "_extents, " + std::to_string(a.rank) + ", sizeof(" +
-            type + "), " + (a.is_input ? name : "NULL") + ");\n";
+    text += "  array " + name + "_array = spread(layout, " + name + "_extents, " + std::to_string(a.rank);
+    text += ", sizeof(" + type + "), " + (a.is_input ? name : "NULL") + ");\n";
     const std::string data = name + "_array.data";
     call += (call.empty() ? "" : ", ") + data + (a.is_input && a.rank > 0 ? ", " + name + "_extents" : "") +
             (a.rank > 0 ? ", " + name + "_array.strides" : "");
