@@ -1,14 +1,17 @@
 #include <sheaf/runtime/kernel_cache.hpp>
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <utility>
 
 #include <sheaf/runtime/hash.hpp>
@@ -115,6 +118,28 @@ const char* read_entry(open_file& file, std::string_view key_text, std::vector<u
   return nullptr;
 }
 
+struct cached_file {
+  std::string path;
+  std::int64_t bytes = 0, used = 0;  // used: nanoseconds
+};
+
+// Entries, and what a process left that ended as it wrote one.
+std::vector<cached_file> files_of(const std::string& folder) {
+  std::vector<cached_file> files;
+  DIR* const open = opendir(folder.c_str());
+  if (open == nullptr) return files;
+  while (const dirent* e = readdir(open)) {
+    const std::string_view name = e->d_name;
+    struct stat status;
+    if (!name.ends_with(".kernel") && !(name.ends_with(".tmp") && name.find(".kernel.") != name.npos)) continue;
+    if (fstatat(dirfd(open), e->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(status.st_mode)) continue;
+    files.push_back({folder + "/" + e->d_name, static_cast<std::int64_t>(status.st_size),
+                     std::int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec});
+  }
+  closedir(open);
+  return files;
+}
+
 bool make_folders(const std::string& path) {
   if (mkdir(path.c_str(), 0700) == 0 || errno == EEXIST) return true;
   const std::size_t slash = path.find_last_of('/');
@@ -137,6 +162,28 @@ bool write_entry(const std::string& path, std::string_view key_text, const void*
 }
 
 }  // namespace
+
+// What other processes store is seen after each sixteenth of the limit that this one has stored.
+void kernel_cache::keep_within_limit(std::size_t stored) const {
+  const std::lock_guard guard(counting_);
+  const auto size = static_cast<std::int64_t>(stored);
+  since_ += size;
+  if (count_ < most_.count && bytes_ <= most_.bytes - size && since_ <= most_.bytes / 16) {
+    ++count_, bytes_ += size;
+    return;
+  }
+  std::vector<cached_file> files = files_of(folder_);
+  count_ = static_cast<std::int64_t>(files.size());
+  bytes_ = since_ = 0;
+  for (const cached_file& f : files) bytes_ += f.bytes;
+  if (!most_.is_passed_by(count_, bytes_)) return;
+  // A quarter is left free: else each entry stored would cost a look at all.
+  std::sort(files.begin(), files.end(), [](const cached_file& a, const cached_file& b) { return a.used < b.used; });
+  for (const cached_file& f : files) {
+    if (count_ <= most_.count / 4 * 3 && bytes_ <= most_.bytes / 4 * 3) break;
+    if (unlink(f.path.c_str()) == 0 || errno == ENOENT) --count_, bytes_ -= f.bytes;
+  }
+}
 
 std::string kernel_cache::path_of(std::string_view key_text) const {
   return folder_ + "/" + hex_of(hash_bytes(key_text.data(), key_text.size())) + ".kernel";
@@ -175,6 +222,11 @@ std::optional<std::vector<unsigned char>> kernel_cache::find(std::string_view ke
     report("ignored", path, flaw);
     return std::nullopt;
   }
+  // The time of its file says when it was used; it need not be exact.
+  constexpr time_t exact = 60;
+  struct stat status;
+  if (use_ == cache_use::on && fstat(file.descriptor(), &status) == 0 && status.st_mtime < time(nullptr) - exact)
+    futimens(file.descriptor(), nullptr);
   return payload;
 }
 
@@ -188,14 +240,18 @@ bool kernel_cache::store(std::string_view key_text, const void* bytes, std::size
   if (!is_trusted()) return false;
   const std::string path = path_of(key_text);
   const std::string temporary = temporary_name(path);
-  if (write_entry(temporary, key_text, bytes, size) && std::rename(temporary.c_str(), path.c_str()) == 0) return true;
+  if (write_entry(temporary, key_text, bytes, size) && std::rename(temporary.c_str(), path.c_str()) == 0) {
+    keep_within_limit(sizeof(entry_header) + key_text.size() + size);
+    return true;
+  }
   report("cannot write", path, std::strerror(errno));
   unlink(temporary.c_str());
   return false;
 }
 
 const kernel_cache& default_kernel_cache() {
-  static const kernel_cache cache(current_settings().cache_dir, current_settings().cache);
+  const settings& s = current_settings();
+  static const kernel_cache cache(s.cache_dir, s.cache, s.cache_limit);
   return cache;
 }
 

@@ -5,6 +5,7 @@
 // The key text is stored and compared, so two keys of one hash cost a rebuild, never a wrong kernel.
 #pragma once
 #include <cstdint>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,10 +21,12 @@ enum class cache_state : std::uint8_t { off, read, on, not_trusted };
 // Safe to use from several threads and processes at a time: an entry is written beside its place and renamed into it.
 // An entry that is damaged, or that somebody else could have written, counts as missing and is written anew; a folder
 // that somebody else can write is not used at all (trust.hpp). What goes wrong with the disk is reported at
-// SHEAF_DEBUG=1 and otherwise costs only the time to rebuild. No limit on the size.
+// SHEAF_DEBUG=1 and otherwise costs only the time to rebuild. Beyond the limit entries are deleted, those first that no
+// process has read or written for longest; each process looks at the folder before it stores what may pass the limit.
 class kernel_cache {
  public:
-  kernel_cache(std::string folder, cache_use use) : folder_(std::move(folder)), use_(use) {}
+  kernel_cache(std::string folder, cache_use use, limit most = {})
+      : folder_(std::move(folder)), use_(use), most_(most) {}
 
   std::optional<std::vector<unsigned char>> find(std::string_view key_text) const;
 
@@ -40,7 +43,12 @@ class kernel_cache {
  private:
   std::string folder_;
   cache_use use_;
+  limit most_;
+  // What there may be in the folder: as it was seen last, with what was stored since.
+  mutable std::mutex counting_;
+  mutable std::int64_t count_ = INT64_MAX, bytes_ = INT64_MAX, since_ = 0;
 
+  void keep_within_limit(std::size_t stored) const;
   std::string others() const;
   bool is_trusted() const;
 };

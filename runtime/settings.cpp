@@ -59,6 +59,31 @@ int number_of(setting_source source, const char* name, int low, int high, int fa
   return value;
 }
 
+// A whole number from 1, with K, M or G for factors of 1024; 0: none of these.
+std::int64_t amount_of(std::string_view text) {
+  int shift = 0;
+  for (const auto& [suffix, bits] : {std::pair{'K', 10}, {'M', 20}, {'G', 30}})
+    if (text.ends_with(suffix)) shift = bits;
+  if (shift != 0) text.remove_suffix(1);
+  std::int64_t value = 0;
+  const auto [rest, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole = failure == std::errc() && rest == text.data() + text.size();
+  return whole && value > 0 && value <= INT64_MAX >> shift ? value << shift : 0;
+}
+
+// "COUNT" or "COUNT,BYTES"
+limit limit_of(setting_source source, const char* name, limit fallback) {
+  const std::string_view text = text_of(source, name);
+  if (text.empty()) return fallback;
+  const std::size_t comma = text.find(',');
+  limit given = fallback;
+  given.count = amount_of(text.substr(0, comma));
+  if (comma != std::string_view::npos) given.bytes = amount_of(text.substr(comma + 1));
+  if (given.count == 0 || given.bytes == 0)
+    fail(code::bad_setting, name, "a number, or a number and bytes, such as 256,64M", "\"" + std::string(text) + "\"");
+  return given;
+}
+
 bool switch_of(setting_source source, const char* name, bool fallback) {
   const std::string_view text = text_of(source, name);
   if (text.empty()) return fallback;
@@ -116,6 +141,9 @@ settings read_settings(setting_source source) {
   result.cache = cache_of(source);
   result.cache_dir = cache_dir_of(source);
   if (result.cache_dir.empty()) result.cache = cache_use::off;
+  result.cache_limit = limit_of(source, "SHEAF_CACHE_LIMIT", {16384, std::int64_t{1} << 30});
+  result.program_limit = limit_of(source, "SHEAF_PROGRAM_LIMIT", {256, std::int64_t{64} << 20});
+  result.process_limit = limit_of(source, "SHEAF_PROCESS_LIMIT", {4096, std::int64_t{512} << 20});
   result.backend = backend_of(source);
   result.llvm_plugin = path_of(source, "SHEAF_LLVM_PLUGIN");
   result.target = text_of(source, "SHEAF_TARGET");

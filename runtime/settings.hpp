@@ -1,5 +1,6 @@
 // Every environment variable, in one table. Shown by tests/runtime/settings_test.cpp. Private header.
 #pragma once
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -19,6 +20,11 @@ inline constexpr setting_row setting_rows[] = {
     {"SHEAF_CACHE", "on", "kernel cache on disk: on, read (never written) or off"},
     {"SHEAF_CACHE_DIR", "$XDG_CACHE_HOME/sheaf, or ~/.cache/sheaf",
      "absolute path of the kernel cache; not used where others can write it"},
+    {"SHEAF_CACHE_LIMIT", "16384,1G",
+     "kernels and bytes of the cache on disk; what was not used for longest is deleted"},
+    {"SHEAF_PROGRAM_LIMIT", "256,64M",
+     "kernels of a program, and bytes of their code and plans; what was not used for longest is compiled anew"},
+    {"SHEAF_PROCESS_LIMIT", "4096,512M", "the same of all programs"},
     {"SHEAF_BACKEND", "llvm",
      "what runs programs: llvm, or reference, the slow evaluator that defines what is correct"},
     {"SHEAF_LLVM_PLUGIN", "beside the library, or in ../lib",
@@ -32,10 +38,17 @@ inline constexpr setting_row setting_rows[] = {
 
 enum class cache_use { off, read, on };
 
+// So many, of so many bytes in all.
+struct limit {
+  std::int64_t count = INT64_MAX, bytes = INT64_MAX;
+  bool is_passed_by(std::int64_t n, std::int64_t size) const { return n > count || size > bytes; }
+};
+
 struct settings {
   int debug = 0;
   int threads = 1;
   cache_use cache = cache_use::on;
+  limit cache_limit, program_limit, process_limit;
   std::string cache_dir;  // empty where there is no home to keep one in: then the cache is off
   std::string backend = "llvm";
   std::string llvm_plugin;  // empty: the default place

@@ -146,8 +146,8 @@ class gpu_runner final : public runner, public device::failure_source {
     return call_.promised_bytes > 0 ? std::make_unique<inspected_on_device>(context_, call_.promised_bytes) : nullptr;
   }
   std::size_t workspace_bytes() const override { return bytes_; }
-  const std::string& plan() const override { return plan_; }
-  const std::string& ir() const override { return text_; }
+  std::string plan(const call_class&) const override { return plan_; }
+  std::string ir(const call_class&) const override { return text_; }
 
   // Throws what the device noted of calls on a stream, once.
   void check(const device::stream_state* on) override {

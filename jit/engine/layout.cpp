@@ -104,6 +104,15 @@ void arranged_program::forget_plan() {
   p.g = std::move(made);
   p.plan = {};
   p.code = {};
+  p.text = {};
+}
+
+std::size_t arranged_program::bytes() const {
+  const auto of = [](const auto& list) { return static_cast<std::size_t>(list.size()) * sizeof *list.data(); };
+  const graph& g = program.g;
+  std::size_t all = sizeof *this + of(g.nodes) + of(g.args) + of(g.text) + of(g.free) + program.text.size();
+  all += program.checks.size() * sizeof(plan::check) + program.workspaces.size() * sizeof(workspace);
+  return all;
 }
 
 arranged_program::arranged_program(const graph& g, const call_class& a, plan::call_facts device,

@@ -31,6 +31,7 @@ struct arranged_program {
 
   // Once there is code: only what calls evaluate or are told about stays.
   void forget_plan();
+  std::size_t bytes() const;
 
   const arrangement form;
   planned program;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <mutex>
 
 #include <sheaf/jit/engine/arguments.hpp>
 #include <sheaf/jit/engine/codegen.hpp>
@@ -51,18 +50,31 @@ plan::call_facts this_device(const options& overrides) {
   return seen;
 }
 
+std::unique_ptr<arranged_program> planned_for(const graph& g, const call_class& arguments, const options& overrides,
+                                              const extent_amounts& extents) {
+  return std::make_unique<arranged_program>(g, arguments, this_device(overrides), extents);
+}
+
 // What LLVM made of a program, for calls that are planned alike.
 class native_class final : public shape_class, public std::enable_shared_from_this<native_class> {
  public:
   native_class(const graph& g, const call_class& arguments, const options& overrides)
-      : own_(std::make_shared<arranged_program>(g, arguments, this_device(overrides), amounts_of(arguments, decided_))),
-        made(own_),
-        ir(ir::print(made->program.code)) {
-    compile(overrides);
+      : g_(g),
+        overrides_(overrides),
+        own_(planned_for(g, arguments, overrides, amounts_of(arguments, decided_))),
+        made(own_) {
+    compile();
     own_->forget_plan();
     decided_.close();
+    bytes_ = sizeof *this + decided_.bytes() + own_->bytes() + code->object.mapped_bytes();
+    if (again != nullptr) bytes_ += again->object.mapped_bytes();
   }
 
+  std::size_t bytes() const override { return bytes_; }
+  // A plan made anew is the one that there was: calls need nothing of it.
+  std::shared_ptr<arranged_program> plan_for(const call_class& arguments) const {
+    return planned_for(g_, arguments, overrides_, amounts_of(arguments));
+  }
   bool serves(std::span<const std::int64_t> extents) const override { return decided_.hold(extents); }
   std::string difference(std::span<const std::int64_t> extents, std::span<const std::string> names) const override {
     return decided_.difference(extents, names);
@@ -75,31 +87,34 @@ class native_class final : public shape_class, public std::enable_shared_from_th
   }
 
  private:
-  void compile(const options& overrides) {
+  void compile() {
     const planned& p = made->program;
+    const std::string ir = ir::print(p.code);
     if (runtime::current_settings().verify) ir::verify(p.code);
     runtime::debug_line(3, "plan\n" + p.text);
     runtime::debug_line(3, "kernel IR\n" + ir);
-    code = code_for(p.code, ir, overrides);
+    code = code_for(p.code, ir, overrides_);
     costs_ = ir::costs_of(p.code);
     if (std::none_of(p.workspaces.begin(), p.workspaces.end(), [](const workspace& w) { return w.promised; })) return;
     const ir::module rest = p.code_again();
     if (runtime::current_settings().verify) ir::verify(rest);
-    again = code_for(rest, ir::print(rest), overrides);
+    again = code_for(rest, ir::print(rest), overrides_);
     costs_again_ = ir::costs_of(rest);
   }
 
+  const graph& g_;  // the program's, which outlives its classes
+  const options overrides_;
   shapes::decisions decided_;
   const std::shared_ptr<arranged_program> own_;
 
  public:
   const std::shared_ptr<const arranged_program> made;
-  const std::string ir;
   // again: after the first call with what is promised; null: nothing is
   std::shared_ptr<const loaded_code> code, again;
 
  private:
   std::vector<shapes::amount> costs_, costs_again_;
+  std::size_t bytes_ = 0;
 };
 
 class native_runner final : public runner {
@@ -119,11 +134,12 @@ class native_runner final : public runner {
   }
   std::size_t workspace_bytes() const override { return call_.bytes; }
   std::size_t promised_bytes() const override { return call_.promised_bytes; }
-  const std::string& plan() const override {
-    std::call_once(told_, [&] { text_ = call_.text(); });
-    return text_;
+  std::string plan(const call_class& arguments) const override {
+    return arranged_call(of_->plan_for(arguments), arguments, alignment).text();
   }
-  const std::string& ir() const override { return of_->ir; }
+  std::string ir(const call_class& arguments) const override {
+    return ir::print(of_->plan_for(arguments)->program.code);
+  }
 
  private:
   void enter(const loaded_code& code, const std::vector<double>& costs, const sheaf_tensor* tensors,
@@ -163,8 +179,6 @@ class native_runner final : public runner {
   const loaded_code* const again_;
   std::vector<double> costs_, costs_again_;  // of their parallel loops
   std::size_t given_ = 0;
-  mutable std::once_flag told_;
-  mutable std::string text_;
 };
 
 std::unique_ptr<runner> native_class::runner_for(const call_class& arguments) const {

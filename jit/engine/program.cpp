@@ -1,22 +1,22 @@
-// Pass `prepare`: finds or makes the runner for a call's arguments.
-// A program keeps the code of each class of calls, and in a table the calls that came last.
+// Pass `prepare`: finds or makes the runner for a call's arguments, see program_kernels.hpp.
 #include <sheaf/jit/engine/program.hpp>
 
-#include <atomic>
-#include <cstring>
-#include <mutex>
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <condition_variable>
+#include <set>
 
 #include <sheaf/dsl/graph/pack.hpp>
 #include <sheaf/jit/engine/arguments.hpp>
 #include <sheaf/jit/engine/codegen.hpp>
-#include <sheaf/jit/engine/failure.hpp>
-#include <sheaf/jit/engine/kernel_table.hpp>
 #include <sheaf/jit/engine/memory.hpp>
 #include <sheaf/jit/engine/own_places.hpp>
 #include <sheaf/jit/engine/plugin.hpp>
+#include <sheaf/jit/engine/program_kernels.hpp>
+#include <sheaf/jit/engine/promise.hpp>
 #include <sheaf/jit/engine/runner.hpp>
 #include <sheaf/jit/engine/words.hpp>
-#include <sheaf/runtime/array.hpp>
 #include <sheaf/runtime/deep_stack.hpp>
 #include <sheaf/runtime/fail.hpp>
 #include <sheaf/runtime/settings.hpp>
@@ -24,14 +24,6 @@
 namespace sheaf::inline v0_1::jit {
 
 // Calls of other extents take one or two kilobytes each, and as many microseconds to be prepared again.
-constexpr std::size_t most_kernels = 256;
-
-// Code of a program for arguments of one layout.
-struct layout_code {
-  std::vector<std::int64_t> layout;
-  std::shared_ptr<const shape_class> code;
-};
-
 class program {
  public:
   program(const std::int32_t* words, backend which, const options& wanted, int ordinal)
@@ -44,76 +36,25 @@ class program {
     overrides.target = target.empty() ? nullptr : target.c_str();
   }
   program(const program&) = delete;
+
+  // A text that stays as long as the program.
+  const char* said(std::string words) {
+    const std::lock_guard guard(kernels.lock);
+    return texts.insert(std::move(words)).first->c_str();
+  }
+
   const graph g;
   const std::string text;
   const backend runs_on;
   const int device;
   options overrides;
   const std::string target;  // what `overrides.target` points to
-  kernel_table kernels{most_kernels};
-  std::mutex making;   // code
-  std::mutex noting;   // what follows, and new entries of `kernels`
-  std::vector<layout_code> classes;
+  program_kernels kernels;
+  // With its lock:
   statistics counts;
-};
-
-// What is kept for one kernel: two calls may differ in how their outputs lie.
-struct promised_arrays {
-  ~promised_arrays() { runtime::deallocate(memory, bytes); }
-  const kernel* of = nullptr;
-  std::size_t bytes = 0;
-  void* memory = nullptr;
-  std::unique_ptr<inspected> on_device;
-  std::atomic<bool> is_inspected = false;
-  std::mutex learning;
-};
-
-class promise {
- public:
-  promise(program* owner, std::vector<bool> slots) : of(owner), promised(std::move(slots)) {}
-  program* const of;
-  const std::vector<bool> promised;  // by input
-
-  promised_arrays& at(const kernel* k) {
-    const std::lock_guard guard(lock_);
-    for (const auto& a : arrays_)
-      if (a->of == k) return *a;
-    if (!arrays_.empty()) expect_extents(arrays_.front()->of->arguments.input_extents, k->arguments.input_extents);
-    auto fresh = std::make_unique<promised_arrays>();
-    fresh->of = k;
-    const std::size_t bytes = k->code->promised_bytes();
-    if (bytes > 0) fresh->memory = runtime::allocate(bytes, false);
-    fresh->bytes = bytes;
-    fresh->on_device = k->code->make_inspector_result();
-    arrays_.push_back(std::move(fresh));
-    return *arrays_.back();
-  }
-  void forget() {
-    const std::lock_guard guard(lock_);
-    arrays_.clear();
-  }
-  std::size_t bytes() const {
-    const std::lock_guard guard(lock_);
-    std::size_t all = 0;
-    for (const auto& a : arrays_) all += a->bytes + (a->on_device ? a->on_device->bytes() : 0);
-    return all;
-  }
-
- private:
-  using extent_lists = std::vector<std::vector<std::int64_t>>;
-  void expect_extents(const extent_lists& first, const extent_lists& now) const {
-    for (std::size_t i = 0; i < first.size(); ++i)
-      for (std::size_t d = 0; d < first[i].size(); ++d)
-        if (first[i][d] != now[i][d])
-          runtime::fail(code::extent_mismatch,
-                        "call with kept indices, argument " + slot_text(of->g, static_cast<int>(i)) + ", dimension " +
-                            std::to_string(d),
-                        "extent " + std::to_string(first[i][d]) + " as in their first call, or changed() before",
-                        std::to_string(now[i][d]));
-  }
-
-  mutable std::mutex lock_;
-  std::vector<std::unique_ptr<promised_arrays>> arrays_;
+  std::set<std::string> texts;
+  std::vector<std::vector<std::int64_t>> being_made;  // for these calls
+  std::condition_variable was_made;
 };
 
 namespace {
@@ -128,25 +69,26 @@ int add_promises(const program& p, const promise& indices, std::int64_t* key, in
   return n;
 }
 
-// One more, and where its code came from.
-void note_made(program& p) {
-  ++p.counts.kernels;
-  p.counts.compiled += counted().compiled;
-  p.counts.from_disk += counted().from_disk;
-  p.counts.from_memory += counted().from_memory;
-}
+// A call whose like is not among the last ones.
+struct new_call {
+  program& p;
+  const sheaf_tensor* tensors;
+  std::span<const std::int64_t> key;
+  const promise* indices;
+};
 
-// A kernel for one call: from the table, or with code that is there. Null: there is none.
-const kernel* known_kernel(program& p, std::unique_ptr<kernel>& made) {
-  const auto extents = all_extents(made->arguments), layout = layout_of(made->arguments);
-  const std::lock_guard lock(p.noting);
-  if (const kernel* k = p.kernels.find(made->key)) return k;
-  for (const layout_code& c : p.classes)
-    if (c.layout == layout && c.code->serves(extents)) {
-      made->code = c.code->runner_for(made->arguments);
-      return p.kernels.add(std::move(made));
-    }
-  return nullptr;
+// A kernel for one call: from the table, or with code that is there. Null: there is none. With the lock.
+const kernel* known_kernel(const new_call& c) {
+  program_kernels& there = c.p.kernels;
+  if (const kernel* k = there.table.find(c.key)) return k;
+  std::unique_ptr<kernel> made = there.table.spare(c.key);
+  made->owner = &c.p;
+  made->arguments = describe(c.p.g, c.tensors);
+  if (c.indices != nullptr) made->arguments.promised = c.indices->promised;
+  made->of = there.serving(layout_of(made->arguments), all_extents(made->arguments));
+  if (made->of == nullptr) return nullptr;
+  made->code = made->of->runner_for(made->arguments);
+  return there.table.add(std::move(made));
 }
 
 // Why no class that there is serves the call.
@@ -157,49 +99,99 @@ void tell_differences(program& p, const call_class& a) {
     for (std::size_t d = 0; d < a.input_extents[i].size(); ++d)
       names.push_back("extent " + std::to_string(d) + " of " + slot_text(p.g, static_cast<int>(i)));
   const auto extents = all_extents(a), layout = layout_of(a);
-  const std::lock_guard lock(p.noting);
-  for (const layout_code& c : p.classes)
+  const std::lock_guard lock(p.kernels.lock);
+  for (const auto& c : p.kernels.classes())
     runtime::debug_line(2, c.layout != layout ? "another layout" : c.code->difference(extents, names));
 }
 
-const kernel* make_kernel(program& p, std::unique_ptr<kernel>& made) {
-  const call_class& a = made->arguments;
-  const bool reference = p.runs_on == backend::reference || runtime::current_settings().backend == "reference";
-  tell_differences(p, a);
-  counted() = {};
-  std::shared_ptr<const shape_class> code;
+// Of a thread, while it makes a kernel.
+struct making {
+  std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
+  making() { counted() = {}; }
+  void note_in(statistics& s) const {
+    ++s.kernels;
+    s.compiled += counted().compiled;
+    s.from_disk += counted().from_disk;
+    s.from_memory += counted().from_memory;
+    s.compile_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  }
+};
+
+bool is_reference(const program& p) {
+  return p.runs_on == backend::reference || runtime::current_settings().backend == "reference";
+}
+
+// Code for this call alone: on a GPU, or without code.
+const kernel* make_own_code(const new_call& c, const call_class& a) {
+  program& p = c.p;
+  auto made = std::make_unique<kernel>(c.key);
+  made->owner = &p;
+  made->arguments = a;
+  const making times;
   if (p.runs_on == backend::gpu) {
     made->code = make_gpu_runner(p.g, a, p.overrides, p.device);
     made->pin();  // a stream may still run it
-  } else if (reference) {
-    made->code = make_reference_runner(p.g, a);
   } else {
-    code = make_native_class(p.g, a, p.overrides);
+    made->code = make_reference_runner(p.g, a);
   }
-  const std::lock_guard lock(p.noting);
-  note_made(p);
-  if (code != nullptr) {
-    p.classes.push_back({layout_of(a), code});
-    made->code = code->runner_for(a);
-  }
-  return p.kernels.add(std::move(made));
+  const std::lock_guard lock(p.kernels.lock);
+  times.note_in(p.counts);
+  return p.kernels.table.add(std::move(made));
 }
 
-// A call whose like there was none.
-const kernel* prepare_first(program& p, const sheaf_tensor* tensors, std::span<const std::int64_t> key,
-                            const promise* indices) {
-  auto made = std::make_unique<kernel>(key);
-  made->arguments = describe(p.g, tensors);
-  if (indices != nullptr) made->arguments.promised = indices->promised;
-  if (const kernel* k = known_kernel(p, made)) return k;
-  const std::lock_guard lock(p.making);
-  if (const kernel* k = known_kernel(p, made)) return k;
+// A class that serves the call, and its kernel. Another thread may have made one meanwhile for another call.
+const kernel* make_class(const new_call& c, const call_class& a) {
+  program& p = c.p;
+  tell_differences(p, a);
+  const making times;
+  std::shared_ptr<const shape_class> code = make_native_class(p.g, a, p.overrides);
+  const std::lock_guard lock(p.kernels.lock);
+  if (const kernel* k = known_kernel(c)) return k;
+  times.note_in(p.counts);
+  p.kernels.add(layout_of(a), code);
+  return known_kernel(c);
+}
+
+const kernel* make_kernel(const new_call& c) {
+  call_class a = describe(c.p.g, c.tensors);
+  if (c.indices != nullptr) a.promised = c.indices->promised;
+  const bool own = c.p.runs_on == backend::gpu || is_reference(c.p);
   const kernel* k = nullptr;
-  const auto make = [&] { k = make_kernel(p, made); };
+  const auto make = [&] { k = own ? make_own_code(c, a) : make_class(c, a); };
   // A GPU's context belongs to the thread.
-  const bool deep = p.g.size() > runtime::deep_graph && p.runs_on != backend::gpu;
+  const bool deep = c.p.g.size() > runtime::deep_graph && c.p.runs_on != backend::gpu;
   deep ? runtime::on_deep_stack(make) : make();
+  program_kernels::keep_process_within(runtime::current_settings().process_limit);
   return k;
+}
+
+// A call that is not in the table. Of those for which there is no code each is made by one thread, at the same time as
+// others.
+const kernel* prepare_new(const new_call& c) {
+  program& p = c.p;
+  const std::vector<std::int64_t> key(c.key.begin(), c.key.end());
+  std::unique_lock lock(p.kernels.lock);
+  for (;;) {
+    if (const kernel* k = known_kernel(c)) return k;
+    if (std::ranges::find(p.being_made, key) == p.being_made.end()) break;
+    p.was_made.wait(lock);
+  }
+  ++p.counts.misses;
+  p.being_made.push_back(key);
+  lock.unlock();
+  const auto done = [&] {
+    const std::lock_guard guard(p.kernels.lock);
+    p.being_made.erase(std::ranges::find(p.being_made, key));
+    p.was_made.notify_all();
+  };
+  try {
+    const kernel* k = make_kernel(c);
+    done();
+    return k;
+  } catch (...) {
+    done();
+    throw;
+  }
 }
 
 }  // namespace
@@ -226,31 +218,21 @@ const kernel* prepare(program* p, const sheaf_tensor* tensors, promise* indices,
   if (indices != nullptr) size = add_promises(*p, *indices, key, size);
   check_memory(p->g, tensors, runs);
   const std::span<const std::int64_t> whole(key, static_cast<std::size_t>(size));
-  const kernel* k = p->kernels.find(whole);
-  if (k == nullptr) k = prepare_first(*p, tensors, whole, indices);
-  if (indices != nullptr) {
-    k->pin();
-    indices->at(k);
-  }
+  const kernel* k = p->kernels.table.find(whole);
+  if (k == nullptr) k = prepare_new({*p, tensors, whole, indices});
+  if (indices != nullptr) indices->at(k, p->g);
   return k;
 }
 
-int enter(const program* p) { return p->kernels.enter(); }
-void leave(const program* p, int place) noexcept { p->kernels.leave(place); }
+int enter(const program* p) { return p->kernels.table.enter(); }
+void leave(const program* p, int place) noexcept { p->kernels.table.leave(place); }
 
 const std::int64_t* output_extents(const kernel* k, int output) {
   return k->arguments.output_extents[static_cast<std::size_t>(output)].data();
 }
 
 void run(const kernel* k, const sheaf_tensor* tensors, promise* indices) {
-  if (indices == nullptr) return k->code->run(tensors);
-  promised_arrays& a = indices->at(k);
-  char* const memory = static_cast<char*>(a.memory);
-  if (a.is_inspected.load(std::memory_order_acquire)) return k->code->run_promised(tensors, memory, false);
-  const std::lock_guard guard(a.learning);
-  const bool first = !a.is_inspected.load(std::memory_order_relaxed);
-  k->code->run_promised(tensors, memory, first);
-  a.is_inspected.store(true, std::memory_order_release);
+  indices == nullptr ? k->code->run(tensors) : indices->at(k).run(tensors);
 }
 
 promise* keep(program* p, const int* slots, int count) {
@@ -291,9 +273,13 @@ void expect_device(const program* p, int slot, int device) {
 }
 
 statistics statistics_of(program* p) {
-  std::unique_lock lock(p->noting);
+  std::unique_lock lock(p->kernels.lock);
   statistics s = p->counts;
+  s.classes = static_cast<std::int64_t>(p->kernels.classes().size());
+  s.bytes = p->kernels.bytes();
+  s.evicted = p->kernels.evicted();
   lock.unlock();
+  s.hits = std::max<std::int64_t>(p->kernels.table.entered() - s.misses, 0);
   static_assert(static_cast<int>(disk_cache::not_trusted) == static_cast<int>(runtime::cache_state::not_trusted));
   s.cache = static_cast<disk_cache>(disk_cache_state(s.cache_says));
   return s;
@@ -303,13 +289,35 @@ void set_code_generator(const char* path) { choose_plugin(path == nullptr ? "" :
 void note_headers(const char* path) { add_headers(path == nullptr ? "" : path); }
 
 const char* expression_text(program* p) { return p->text.c_str(); }
+namespace {
+
+// What changes from call to call is not in it: the texts of a program are kept.
+std::string classes_text(program& p) {
+  const std::lock_guard lock(p.kernels.lock);
+  const statistics& s = p.counts;
+  const auto number = [](auto n) { return std::to_string(n); };
+  return "classes: " + number(p.kernels.classes().size()) + " of " + number(p.kernels.bytes()) + " bytes; " +
+         number(s.kernels) + " made in " + number(std::llround(s.compile_seconds * 1e3)) + " ms, " +
+         number(s.compiled) + " kernels compiled, " + number(s.from_disk) + " from disk, " + number(s.from_memory) +
+         " from memory; " + number(p.kernels.evicted()) + " given up\n";
+}
+
+// Planning walks the graph.
+template <class Say>
+const char* said_of(const kernel* k, Say say) {
+  std::string words;
+  const auto work = [&] { words = say(*k->code, k->arguments); };
+  k->owner->g.size() > runtime::deep_graph ? runtime::on_deep_stack(work) : work();
+  return k->owner->said(std::move(words));
+}
+
+}  // namespace
+
 const char* plan_text(const kernel* k) {
-  k->pin();
-  return k->code->plan().c_str();
+  return said_of(k, [&](const runner& r, const call_class& a) { return classes_text(*k->owner) + r.plan(a); });
 }
 const char* ir_text(const kernel* k) {
-  k->pin();
-  return k->code->ir().c_str();
+  return said_of(k, [](const runner& r, const call_class& a) { return r.ir(a); });
 }
 
 }  // namespace sheaf::inline v0_1::jit

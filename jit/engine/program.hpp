@@ -16,6 +16,10 @@ enum class disk_cache : std::uint8_t { off, read, on, not_trusted };
 // What a program has done so far. More is counted in later versions: read members by name.
 struct statistics {
   std::int64_t kernels = 0;  // made, one for each class of calls, see docs/shapes.md
+  std::int64_t classes = 0, bytes = 0;  // kernels that there are, and bytes of their code and plans
+  std::int64_t evicted = 0;             // kernels given up for the limits of the settings
+  std::int64_t hits = 0, misses = 0;    // calls whose kernel was there, and those for which one was made
+  double compile_seconds = 0;           // spent on kernels: planned, and compiled or loaded
   // Where their code came from; kept indices have code of their own.
   std::int64_t compiled = 0, from_disk = 0, from_memory = 0;
   disk_cache cache = disk_cache::off;  // as its folder is now

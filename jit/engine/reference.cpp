@@ -92,8 +92,8 @@ class reference_runner final : public runner {
                     [&](std::int64_t at, std::int64_t offset) { store_element(outputs[o], at, out.data, offset); });
     }
   }
-  const std::string& plan() const override { return plan_; }
-  const std::string& ir() const override { return ir_; }
+  std::string plan(const call_class&) const override { return "reference evaluation, one element at a time\n"; }
+  std::string ir(const call_class&) const override { return {}; }
 
  private:
   [[noreturn]] void fail_with(const evaluation_status& s) const {
@@ -112,8 +112,6 @@ class reference_runner final : public runner {
 
   const graph& g_;
   call_class arguments_;
-  std::string plan_ = "reference evaluation, one element at a time\n";
-  std::string ir_ = "";
 };
 
 }  // namespace

@@ -46,8 +46,9 @@ class runner {
   virtual void reserve_on(const device_place& where, inspected* promised) const;
   virtual std::unique_ptr<inspected> make_inspector_result() const { return nullptr; }
   virtual std::size_t workspace_bytes() const { return 0; }
-  virtual const std::string& plan() const = 0;
-  virtual const std::string& ir() const = 0;
+  // For people: of a call of these arguments.
+  virtual std::string plan(const call_class& arguments) const = 0;
+  virtual std::string ir(const call_class& arguments) const = 0;
 };
 
 // Code for one layout of arguments that serves the calls of several extents.
@@ -60,6 +61,11 @@ class shape_class {
   virtual std::string difference(std::span<const std::int64_t> extents, std::span<const std::string> names) const = 0;
   // Throws what such a call is told before its data is read.
   virtual std::unique_ptr<runner> runner_for(const call_class& arguments) const = 0;
+  // Of its code, and of what calls need of its plan.
+  virtual std::size_t bytes() const = 0;
+
+  // When it served a call that left the table (kernel_table.hpp).
+  mutable std::uint64_t used = 0;
 };
 
 // The slow evaluator as a device (SHEAF_BACKEND=reference): the oracle, and a way to debug without generated code.

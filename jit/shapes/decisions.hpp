@@ -60,9 +60,12 @@ class decisions {
   integer_function function(const step& s) const { return functions_[static_cast<std::size_t>(s.function)]; }
   // Nothing will be added.
   void close() {
-    known_.clear();
-    asked_.clear();
+    known_ = {};
+    asked_ = {};
+    steps_.shrink_to_fit();
+    decisions_.shrink_to_fit();
   }
+  std::size_t bytes() const { return steps_.size() * sizeof(step) + decisions_.size() * sizeof(decision); }
 
  private:
   formula_id add(const step& s);

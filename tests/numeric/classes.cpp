@@ -105,6 +105,31 @@ TEST(classes, are_prepared_without_memory) {
   EXPECT_THROW(step(x = like(5000, 8), cut = slices_of(100, 5000), v = rows_of(100, 8)), error);
 }
 
+TEST(classes, are_counted) {
+  const auto step = compile(total);
+  const auto few = rows_of(5, 4), many = rows_of(50000, 4);
+  for (int k = 0; k < 10; ++k) step(x = few);
+  statistics s = step.statistics();
+  EXPECT_EQ(1, s.kernels);
+  EXPECT_EQ(1, s.classes);
+  EXPECT_EQ(1, s.misses);
+  EXPECT_EQ(9, s.hits);
+  EXPECT_EQ(0, s.evicted);
+  EXPECT_GT(s.compile_seconds, 0);
+  EXPECT_GT(s.bytes, 4096);
+  EXPECT_LT(s.bytes, 100000);
+  EXPECT_NE(std::string::npos, std::string(step.explain(x = few)).find("classes: 1 of "));
+  step(x = many);
+  EXPECT_EQ(s.kernels + 1, step.statistics().kernels);
+}
+
+// What a class keeps is its code and what calls need: some tens of kilobytes.
+TEST(classes, take_little_memory) {
+  const auto step = compile(pooled, vjp(pooled, x, v));
+  step.prepare(x = like(50000, 8), cut = like(1000, 2), v = like(1000, 8));
+  EXPECT_LT(step.statistics().bytes, 100000);
+}
+
 TEST(classes, calls_go_from_memory) {
   const auto step = compile(total);
   for (std::int64_t rows = 1; rows < 3000; ++rows) step(x = rows_of(rows, 2));

@@ -168,4 +168,48 @@ TEST_F(KernelCache, off_and_read_do_not_write) {
   EXPECT_FALSE(kernel_cache(folder.path() + "/deep/er", cache_use::off).find(key));
 }
 
+// Entries of a folder whose names end so.
+int count_in(const std::string& folder) {
+  int n = 0;
+  for (const auto& e : std::filesystem::directory_iterator(folder)) n += e.is_regular_file();
+  return n;
+}
+void set_age(const std::string& file, int hours) {
+  std::filesystem::last_write_time(file, std::filesystem::file_time_type::clock::now() - std::chrono::hours(hours));
+}
+
+TEST_F(KernelCache, what_was_not_used_for_longest_is_deleted) {
+  const std::string own = folder.path() + "/few";
+  const kernel_cache few(own, cache_use::on, {8, INT64_MAX});
+  for (int k = 0; k < 8; ++k) {
+    ASSERT_TRUE(few.store(std::to_string(k), blob.data(), blob.size()));
+    set_age(few.path_of(std::to_string(k)), 100 - k);
+  }
+  write_file(own + "/another file", {1});
+  write_file(own + "/00.kernel.7.0.tmp", {1});  // of a process that ended as it wrote
+  set_age(own + "/00.kernel.7.0.tmp", 1000);
+  EXPECT_TRUE(few.find("0"));  // used now
+  ASSERT_TRUE(few.store("8", blob.data(), blob.size()));
+  EXPECT_TRUE(few.find("0"));
+  EXPECT_FALSE(few.find("1"));
+  EXPECT_TRUE(few.find("7"));
+  EXPECT_TRUE(few.find("8"));
+  EXPECT_FALSE(std::filesystem::exists(own + "/00.kernel.7.0.tmp"));
+  EXPECT_TRUE(std::filesystem::exists(own + "/another file"));
+  for (int k = 9; k < 100; ++k) {
+    ASSERT_TRUE(few.store(std::to_string(k), blob.data(), blob.size()));
+    EXPECT_LE(count_in(own), 9);
+  }
+}
+
+TEST_F(KernelCache, bytes_are_limited) {
+  const std::string own = folder.path() + "/small";
+  const auto entry = static_cast<std::int64_t>(blob.size() + 200);
+  const kernel_cache small(own, cache_use::on, {INT64_MAX, 20 * entry});
+  for (int k = 0; k < 200; ++k) ASSERT_TRUE(small.store(std::to_string(k), blob.data(), blob.size()));
+  EXPECT_LE(count_in(own), 20);
+  EXPECT_GE(count_in(own), 10);
+  EXPECT_TRUE(small.find("199"));
+}
+
 }  // namespace

@@ -82,6 +82,17 @@ TEST(settings, relative_paths_are_errors) {
   EXPECT_EQ(read({{"HOME", "relative"}}).cache, cache_use::off);
 }
 
+TEST(settings, limits_are_a_number_and_bytes) {
+  const auto of = [](const char* text) { return read({{"SHEAF_PROGRAM_LIMIT", text}}).program_limit; };
+  EXPECT_EQ(of("12").count, 12);
+  EXPECT_EQ(of("12").bytes, of("").bytes);
+  EXPECT_EQ(of("2K,3M").count, 2048);
+  EXPECT_EQ(of("2K,3M").bytes, 3 << 20);
+  EXPECT_EQ(of("1,1000").bytes, 1000);
+  for (const char* wrong : {"0", "x", "-1", "1,", ",1", "1,0", "1,2,3", "1,2T", "9000000000G", "1 ,2"})
+    EXPECT_THROW(of(wrong), sheaf::error) << wrong;
+}
+
 TEST(settings, the_table_names_every_variable) {
   const std::string table = settings_table();
   for (const setting_row& row : setting_rows) EXPECT_NE(table.find(row.name), std::string::npos);
