@@ -11,7 +11,9 @@
 #include <sheaf/jit/engine/runner.hpp>
 #include <sheaf/jit/ir/print.hpp>
 #include <sheaf/jit/ir/verify.hpp>
+#include <sheaf/runtime/array.hpp>
 #include <sheaf/runtime/fail.hpp>
+#include <sheaf/runtime/host.hpp>
 #include <sheaf/runtime/settings.hpp>
 #include <sheaf/runtime/thread_pool.hpp>
 
@@ -24,24 +26,33 @@ constexpr std::size_t alignment = 64;
 // Workspace that a thread keeps between calls.
 class arena {
  public:
-  ~arena() { std::free(memory_); }
+  ~arena() { free(); }
   char* at_least(std::size_t bytes) {
     if (bytes > size_) {
-      std::free(memory_);
-      size_ = (bytes + alignment - 1) / alignment * alignment;
-      memory_ = static_cast<char*>(std::aligned_alloc(alignment, size_));
-      if (memory_ == nullptr) {
-        size_ = 0;
-        runtime::fail(code::out_of_memory, "workspace of a call", std::to_string(bytes) + " bytes", "no memory");
-      }
+      free();
+      const std::size_t size = (bytes + alignment - 1) / alignment * alignment;
+      memory_ = static_cast<char*>(runtime::allocate(size, false));
+      size_ = size;
     }
     return memory_;
+  }
+  void free() {
+    runtime::deallocate(memory_, size_);
+    memory_ = nullptr;
+    size_ = 0;
   }
 
  private:
   char* memory_ = nullptr;
   std::size_t size_ = 0;
 };
+
+arena& own_workspace() {
+  static thread_local arena memory;
+  static const bool noted = (runtime::at_shutdown([] { own_workspace().free(); }), true);
+  static_cast<void>(noted);
+  return memory;
+}
 
 plan::call_facts this_device(const options& overrides) {
   plan::call_facts seen;
@@ -153,8 +164,7 @@ class native_runner final : public runner {
     std::vector<std::int64_t> numbers;
     if (!call_.form.as_given()) call_.form.views(all, numbers);
     if (!call_.arrays.empty()) {
-      static thread_local arena memory;
-      char* base = memory.at_least(call_.bytes);
+      char* base = own_workspace().at_least(call_.bytes);
       for (std::size_t k = 0; k < call_.arrays.size(); ++k) {
         const own_array& a = call_.arrays[k];
         all[given_ + k] = {(a.promised ? promised : base) + a.offset, a.extents.data(), a.strides.data()};
