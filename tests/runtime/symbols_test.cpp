@@ -2,18 +2,18 @@
 #include <sheaf/runtime/symbols.hpp>
 
 #include <elf.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
 #include <gtest/gtest.h>
 
-#include <sheaf/runtime/host.hpp>
 #include <sheaf/runtime/object_loader.hpp>
+#include <sheaf/runtime/settings.hpp>
 
 #include "temporary_folder.hpp"
 
@@ -64,33 +64,35 @@ std::uint64_t address_of_code(const jit_code_entry& e) {
   return 0;
 }
 
-int child(const std::vector<unsigned char>& object, const char* setting) {
-  sheaf::set_setting("SHEAF_SYMBOLS", setting);
-  const bool perf = std::strcmp(setting, "gdb") != 0 && std::strcmp(setting, "off") != 0;
-  const bool gdb = std::strcmp(setting, "perf") != 0 && std::strcmp(setting, "off") != 0;
-  {
-    const loaded_object loaded = load_object(object.data(), object.size());
-    const auto outer = reinterpret_cast<std::uint64_t>(loaded.find("outer_kernel"));
-    if ((mapped_address("sheaf::outer_kernel") == outer) != perf) return 1;
-    if ((mapped_address("sheaf::inner_kernel") != 0) != perf) return 2;
-    const jit_code_entry* told = __jit_debug_descriptor.first;
-    if ((told != nullptr) != gdb) return 3;
-    if (told != nullptr && (address_of_code(*told) > outer || outer - address_of_code(*told) > 64)) return 4;
-  }
-  unlink(("/tmp/perf-" + std::to_string(getpid()) + ".map").c_str());
-  return __jit_debug_descriptor.first == nullptr ? 0 : 5;
-}
-
-TEST(symbols, are_told_to_whom_the_setting_names) {
+// Where the setting stands; in a process of its own, for it is read once.
+TEST(symbols, are_told_as_the_setting_says) {
+  const symbol_use setting = current_settings().symbols;
+  const bool perf = setting == symbol_use::perf || setting == symbol_use::on;
+  const bool gdb = setting == symbol_use::gdb || setting == symbol_use::on;
   const temporary_folder folder;
   const auto object = object_of(folder.path());
   ASSERT_FALSE(object.empty());
-  for (const char* setting : {"off", "perf", "gdb", "on"}) {
-    const pid_t pid = fork();
-    if (pid == 0) _exit(child(object, setting));
-    int status = 0;
-    waitpid(pid, &status, 0);
-    EXPECT_EQ(WIFEXITED(status) ? WEXITSTATUS(status) : -1, 0) << setting;
+  {
+    const loaded_object loaded = load_object(object.data(), object.size());
+    const auto outer = reinterpret_cast<std::uint64_t>(loaded.find("outer_kernel"));
+    EXPECT_EQ(mapped_address("sheaf::outer_kernel"), perf ? outer : 0);
+    EXPECT_EQ(mapped_address("sheaf::inner_kernel") != 0, perf);
+    const jit_code_entry* told = __jit_debug_descriptor.first;
+    ASSERT_EQ(told != nullptr, gdb);
+    if (gdb) {
+      EXPECT_LE(address_of_code(*told), outer);
+      EXPECT_LT(outer - address_of_code(*told), 64u);
+    }
+  }
+  EXPECT_EQ(__jit_debug_descriptor.first, nullptr);
+  unlink(("/tmp/perf-" + std::to_string(getpid()) + ".map").c_str());
+}
+
+TEST(symbols, every_setting) {
+  const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
+  for (const std::string setting : {"off", "perf", "gdb", "on"}) {
+    const std::string call = "SHEAF_SYMBOLS=" + setting + " '" + self + "' --gtest_brief=1 --gtest_filter=";
+    EXPECT_EQ(std::system((call + "symbols.are_told_as_the_setting_says >&2").c_str()), 0) << setting;
   }
 }
 

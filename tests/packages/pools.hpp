@@ -1,7 +1,7 @@
 // The thread pools of examples/pools run every iteration once, from several threads at a time, and give the same bits.
-// SHEAF_POOL is the header, SHEAF_HOOK makes the hook.
-#include SHEAF_POOL
-
+// `hook_of_pool` is the one that is tested.
+#pragma once
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <thread>
@@ -10,6 +10,8 @@
 #include <sheaf/sheaf.hpp>
 
 using namespace sheaf;
+
+parallel_hook hook_of_pool();
 
 constexpr auto i = axis<"i">;
 constexpr auto j = axis<"j">;
@@ -23,8 +25,10 @@ int main() {
   array<float, 2> data(3000, 401);
   for (std::int64_t k = 0; k < data.size(); ++k) data.data()[k] = static_cast<float>(k % 97) / 97;
   const auto program = compile(options{.sharing = sharing::always}, total, grad(total, x));
-  auto [alone, alone_dx] = program(x = data);
-  static const parallel_hook hook = SHEAF_HOOK;
+  const auto first = program(x = data);
+  const float alone = static_cast<float>(std::get<0>(first));
+  const array<float, 2>& alone_dx = std::get<1>(first);
+  static const parallel_hook hook = hook_of_pool();
   set_parallel_hook({[](void* pool, sheaf_body body, const sheaf_call* call, std::int64_t count, double cost) {
                        ++loops;
                        hook.run(pool, body, call, count, std::max(cost, 1000.0));  // shared, however small
@@ -36,7 +40,7 @@ int main() {
     callers.emplace_back([&] {
       for (int turn = 0; turn < 20; ++turn) {
         auto [sum, dx] = program(x = data);
-        wrong += static_cast<float>(sum) != static_cast<float>(alone);
+        wrong += static_cast<float>(sum) != alone;
         for (std::int64_t e = 0; e < dx.size(); e += 1001) wrong += dx.data()[e] != alone_dx.data()[e];
       }
     });
