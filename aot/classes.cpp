@@ -116,7 +116,9 @@ std::optional<jit::call_class> call_of(const program& p, const extent_list& exte
   }
   tensors.resize(tensors.size() + static_cast<std::size_t>(g.outputs.size()));
   try {
-    jit::call_class a = jit::describe(g, tensors.data());
+    std::int64_t key[jit::key_capacity];
+    const auto size = static_cast<std::size_t>(jit::write_key(g, tensors.data(), key));
+    jit::call_class a = jit::key_reader(g).arguments({key, size});
     for (std::size_t i = 0; i < a.closest.size(); ++i) {
       a.closest[i] = g.inputs[static_cast<int>(i)].rank - 1;
       a.dense_inputs[i] = as == layout::dense && g.inputs[static_cast<int>(i)].rank >= 2;

@@ -152,7 +152,7 @@ class table_writer {
     if (known >= 0) return known;
     static constexpr const char* names[] = {"sk_number", "sk_place", "sk_plus", "sk_minus", "sk_times", "sk_over",
                                             "sk_least",  "sk_most",  "sk_log2", "sk_below", nullptr};
-    const shapes::step& s = c.of.formulas()[static_cast<std::size_t>(f)];
+    const shapes::step& s = c.of.steps()[static_cast<std::size_t>(f)];
     const auto argument = [&](shapes::formula_id a) { return a == shapes::no_formula ? 0 : formula(c, a); };
     std::string text = "{";
     if (s.how == shapes::rule::extent)
@@ -290,7 +290,7 @@ class table_writer {
   std::string class_row(const planned_class& c, const std::string& number_of, std::string& tables) {
     static constexpr const char* layouts[] = {"sk_dense", "sk_unit", "sk_any"};
     const std::string suffix = "_" + name_ + "_" + number_of;
-    class_formulas f{*c.decided, std::vector<int>(c.decided->formulas().size(), -1)};
+    class_formulas f{*c.decided, std::vector<int>(c.decided->steps().size(), -1)};
     std::string comparisons, costs;
     for (const shapes::decision& d : c.decided->list()) {
       // in the order in which a walk over the formulas meets them

@@ -4,6 +4,7 @@
 #include <sheaf/jit/ir/passes/insert_prefetch.hpp>
 #include <sheaf/jit/ir/passes/interleave_kernels.hpp>
 #include <sheaf/jit/ir/passes/non_temporal_stores.hpp>
+#include <sheaf/jit/ir/passes/unroll_and_jam.hpp>
 #include <sheaf/jit/ir/print.hpp>
 #include <sheaf/jit/ir/verify.hpp>
 #include <sheaf/jit/lower/lower.hpp>
@@ -14,6 +15,7 @@
 #include <sheaf/jit/plan/promised.hpp>
 #include <sheaf/jit/plan/kernels.hpp>
 #include <sheaf/jit/plan/rows.hpp>
+#include <sheaf/jit/plan/register_tile.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 #include <sheaf/jit/plan/overrides.hpp>
 #include <sheaf/jit/plan/traffic.hpp>
@@ -50,6 +52,8 @@ constexpr pass table[] = {
      [](compilation& c) { plan::group(c.program.g, c.known, c.program.plan); }},
     {"storage folding", "needs the loops that the stages of a kernel share",
      [](compilation& c) { plan::fold_storage(c.program.g, c.known, c.program.plan); }},
+    {"register tiles", "what is stored for one iteration at a time has no tile",
+     [](compilation& c) { plan::choose_register_tiles(c.program.g, c.known, c.program.plan); }},
     {"options", "throws where the plan is not what the caller's options ask for",
      [](compilation& c) { plan::check_followed(c.program.g, c.known, c.program.plan); }},
     {"traffic", "predicts bytes and operations of the kernels that there will be",
@@ -70,6 +74,8 @@ constexpr pass table[] = {
        const plan::call_facts& call = c.known.call();
        if (!call.gpu) ir::insert_prefetch(c.program.code, {call.on.from_last_cache(), call.on.from_memory()});
      }},
+    {"unroll and jam", "on each kernel by itself: what is prefetched for one iteration is for each",
+     [](compilation& c) { ir::unroll_and_jam(c.program.code); }},
     {"non-temporal stores", "on each kernel by itself, before some are interleaved",
      [](compilation& c) { ir::non_temporal_stores(c.program.code, c.known.call().on.non_temporal_from()); }},
     {"interleave kernels", "last: the kernels that horizontal fusion chose become one",

@@ -28,7 +28,7 @@ struct allocator_hook {
 };
 void set_allocator(const allocator_hook& hook);
 
-// Joins the threads of the default pool and frees the workspace of the calling thread. No call may run meanwhile; the
+// Joins the threads of the default pool and frees the workspaces that threads keep. No call may run meanwhile; the
 // next one starts threads again. In the child of a fork there are none either, and it may call programs.
 void shutdown();
 

@@ -74,6 +74,14 @@ std::int64_t amount_of(std::string_view text) {
   return whole && value > 0 && value <= INT64_MAX >> shift ? value << shift : 0;
 }
 
+std::int64_t bytes_of(setting_source source, const char* name, std::int64_t fallback) {
+  const std::string_view text = text_of(source, name);
+  if (text.empty()) return fallback;
+  const std::int64_t bytes = amount_of(text);
+  if (bytes == 0) fail(code::bad_setting, name, "a number of bytes, such as 64M", "\"" + std::string(text) + "\"");
+  return bytes;
+}
+
 // "COUNT" or "COUNT,BYTES"
 limit limit_of(setting_source source, const char* name, limit fallback) {
   const std::string_view text = text_of(source, name);
@@ -156,6 +164,7 @@ settings read_settings(setting_source source) {
   if (result.cache_dir.empty()) result.cache = cache_use::off;
   result.cache_limit = limit_of(source, "SHEAF_CACHE_LIMIT", {16384, std::int64_t{1} << 30});
   result.program_limit = limit_of(source, "SHEAF_PROGRAM_LIMIT", {256, std::int64_t{64} << 20});
+  result.workspace_limit = bytes_of(source, "SHEAF_WORKSPACE_LIMIT", std::int64_t{1} << 30);
   result.process_limit = limit_of(source, "SHEAF_PROCESS_LIMIT", {4096, std::int64_t{512} << 20});
   result.backend = backend_of(source);
   result.llvm_plugin = path_of(source, "SHEAF_LLVM_PLUGIN");

@@ -55,11 +55,14 @@ void check_demands(const graph& g, const plan::facts& known) {
   }
 }
 
-void resolve_outputs(const graph& g, const plan::facts& known, const sheaf_tensor* outputs, call_class& a) {
+// given: by extent of an output, -1 where the caller did not say; as many are used.
+void resolve_outputs(const graph& g, const plan::facts& known, std::span<const std::int64_t> given, call_class& a) {
   for (int o = 0; o < g.outputs.size(); ++o) {
     const node_id define = g.outputs[o];
     const int rank = tensor_rank(g, define);
     std::vector<std::int64_t> extents;
+    const std::int64_t code = given[0];
+    given = given.subspan(1);
     for (int d = 0; d < rank; ++d) {
       const node_id idx = g.arg(define, 1 + d);
       const auto low = known.exact(g.arg(idx, 0)), high = known.exact(g.arg(idx, 1));
@@ -67,13 +70,26 @@ void resolve_outputs(const graph& g, const plan::facts& known, const sheaf_tenso
         runtime::fail(code::unsupported, "output " + tensor_text(g, define), "extents that do not depend on data",
                       "index " + name_text(g, index_name(g, idx)));
       extents.push_back(*high - *low);
-      if (outputs[o].extents != nullptr && outputs[o].extents[d] != extents.back())
+      const std::int64_t found = given[static_cast<std::size_t>(d)];
+      if (found != -1 && found != extents.back())
         runtime::fail(code::extent_mismatch, "output " + tensor_text(g, define) + ", dimension " + std::to_string(d),
-                      "extent " + std::to_string(extents.back()), std::to_string(outputs[o].extents[d]));
+                      "extent " + std::to_string(extents.back()), std::to_string(found));
     }
+    given = given.subspan(static_cast<std::size_t>(rank));
     a.output_extents.push_back(extents);
-    a.unit_outputs.push_back(outputs[o].strides == nullptr || rank == 0 || outputs[o].strides[rank - 1] == 1);
+    a.unit_outputs.push_back(code == -1 || code % 2 == 1);
   }
+}
+
+// By input, with all of the same multiplied by 1.
+std::vector<std::vector<extent_place>> places_of(const graph& g) {
+  std::vector<std::vector<extent_place>> list;
+  int next = 0;
+  for (int i = 0; i < g.inputs.size(); ++i) {
+    list.emplace_back();
+    for (int d = 0; d < g.inputs[i].rank; ++d) list.back().push_back({next++, 1});
+  }
+  return list;
 }
 
 }  // namespace
@@ -102,32 +118,92 @@ std::vector<std::int64_t> all_extents(const call_class& a) {
   return all;
 }
 
-std::vector<std::int64_t> layout_of(const call_class& a) {
-  std::vector<std::int64_t> layout;
-  for (std::size_t i = 0; i < a.closest.size(); ++i)
-    layout.push_back(4 * a.closest[i] + 2 * a.dense_inputs[i] + a.unit_inputs[i]);
-  layout.insert(layout.end(), a.unit_outputs.begin(), a.unit_outputs.end());
-  layout.insert(layout.end(), a.promised.begin(), a.promised.end());
-  return layout;
+key_reader::key_reader(const graph& g) : g_(g), formulas_(g, places_of(g)) {
+  int place = 0;
+  for (int i = 0; i < g.inputs.size(); ++i) {
+    input_ranks_.push_back(g.inputs[i].rank);
+    for (int d = 0; d < g.inputs[i].rank; ++d, ++place)
+      if (const std::int64_t n = g.static_extents[g.inputs[i].first_extent + d]; n != dynamic)
+        fixed_.push_back({place, n});
+  }
+  for (const constraint& c : g.constraints) {
+    const int left = formulas_.add(c.left), right = formulas_.add(c.right);
+    if (left >= 0 && right >= 0) equal_.push_back({left, right});
+  }
+  for (const demand& d : g.demands)
+    if (const int wrong = formulas_.add(d.wrong); wrong >= 0) wrong_.push_back(wrong);
+  for (const node_id define : g.outputs) {
+    output_ranks_.push_back(tensor_rank(g, define));
+    first_.push_back(low_.size());
+    for (int d = 0; d < output_ranks_.back(); ++d) {
+      const node_id idx = g.arg(define, 1 + d);
+      low_.push_back(formulas_.add(g.arg(idx, 0)));
+      high_.push_back(formulas_.add(g.arg(idx, 1)));
+      is_closed_ = is_closed_ && low_.back() >= 0 && high_.back() >= 0;
+    }
+  }
+  formulas_.close();
 }
 
-call_class describe(const graph& g, const sheaf_tensor* tensors) {
+void key_reader::split(std::span<const std::int64_t> key, key_parts& parts) const {
+  std::int64_t* const extents = parts.numbers;
+  std::int64_t *const layout = parts.numbers + key_capacity, *end = extents, *last = layout;
+  std::size_t at = 0;
+  for (const int rank : input_ranks_) {
+    *last++ = key[at++];
+    for (int d = 0; d < rank; ++d) *end++ = key[at++];
+  }
+  for (const int rank : output_ranks_) {
+    *last++ = key[at] == -1 || key[at] % 2 == 1;
+    at += static_cast<std::size_t>(1 + rank);
+  }
+  while (at < key.size()) *last++ = key[at++];
+  parts.extents = {extents, end};
+  parts.layout = {layout, last};
+}
+
+bool key_reader::outputs(std::span<const std::int64_t> key, std::span<const std::int64_t> extents,
+                         std::vector<std::int64_t>& made) const {
+  const std::span<const std::int64_t> values = formulas_.values(extents);
+  const auto value = [&](int at) { return values[static_cast<std::size_t>(at)]; };
+  bool right = is_closed_;
+  if (!right) return false;
+  for (const fixed_extent& f : fixed_) right = right && extents[static_cast<std::size_t>(f.place)] == f.value;
+  for (const equal_extents& e : equal_) right = right && value(e.left) == value(e.right);
+  for (const int w : wrong_) right = right && value(w) == 0;
+  made.resize(low_.size());
+  std::size_t at = input_ranks_.size() + extents.size(), k = 0;
+  for (const int rank : output_ranks_) {
+    ++at;
+    for (int d = 0; d < rank; ++d, ++k) {
+      made[k] = value(high_[k]) - value(low_[k]);
+      const std::int64_t found = key[at++];
+      right = right && (found == -1 || found == made[k]);
+    }
+  }
+  return right;
+}
+
+call_class key_reader::arguments(std::span<const std::int64_t> key) const {
   call_class a;
   plan::call_facts seen;
-  for (int i = 0; i < g.inputs.size(); ++i) {
-    const int rank = g.inputs[i].rank;
-    const std::vector<std::int64_t> extents(tensors[i].extents, tensors[i].extents + rank);
-    a.input_extents.push_back(extents);
-    a.closest.push_back(closest_dimension(tensors[i], rank));
-    a.dense_inputs.push_back(is_dense(tensors[i], rank));
-    a.unit_inputs.push_back(is_unit(tensors[i], a.closest.back()));
-    seen.inputs.push_back({plan::amounts(extents), a.unit_inputs.back()});
+  for (const int rank : input_ranks_) {
+    const std::int64_t code = key[0];
+    const auto extents = key.subspan(1, static_cast<std::size_t>(rank));
+    a.input_extents.emplace_back(extents.begin(), extents.end());
+    a.closest.push_back(rank - 1 - static_cast<int>(code / 4));
+    a.dense_inputs.push_back(code / 2 % 2 == 1);
+    a.unit_inputs.push_back(code % 2 == 1);
+    seen.inputs.push_back({plan::amounts(a.input_extents.back()), a.unit_inputs.back()});
+    key = key.subspan(1 + extents.size());
   }
-  check_static_extents(g, a);
-  const plan::facts known(g, seen);
-  check_constraints(g, known);
-  check_demands(g, known);
-  resolve_outputs(g, known, tensors + g.inputs.size(), a);
+  check_static_extents(g_, a);
+  const plan::facts known(g_, seen);
+  check_constraints(g_, known);
+  check_demands(g_, known);
+  resolve_outputs(g_, known, key, a);
+  for (const int rank : output_ranks_) key = key.subspan(static_cast<std::size_t>(1 + rank));
+  for (const std::int64_t p : key) a.promised.push_back(p == -3);
   return a;
 }
 

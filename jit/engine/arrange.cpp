@@ -203,32 +203,52 @@ std::string arrangement::note(const graph& g) const {
   return notes;
 }
 
-void arrangement::join(sheaf_tensor& t, const form& f, std::vector<std::int64_t>& numbers) const {
+std::vector<std::vector<int>> arrangement::orders() const {
+  std::vector<std::vector<int>> list;
+  for (const form& f : forms_) list.push_back(f.order);
+  return list;
+}
+
+std::vector<std::vector<extent_place>> arrangement::places() const {
+  std::vector<std::vector<extent_place>> list;
+  int first = 0;
+  for (const form& f : forms_) {
+    std::vector<extent_place>& own = list.emplace_back();
+    for (const int d : f.order) own.push_back({first + d, 1});
+    first += static_cast<int>(f.order.size());
+    if (f.columns == 0) continue;
+    own.pop_back();
+    own.back().times = f.columns;
+  }
+  return list;
+}
+
+std::int64_t* arrangement::join(sheaf_tensor& t, const form& f, std::int64_t* numbers) const {
   const std::size_t rank = f.order.size() - 1;
-  const std::int64_t* extents = numbers.data() + numbers.size();
-  numbers.insert(numbers.end(), t.extents, t.extents + rank);
-  numbers.back() *= f.columns;
-  const std::int64_t* strides = numbers.data() + numbers.size();
-  numbers.insert(numbers.end(), t.strides, t.strides + rank);
-  numbers.back() = 1;
-  t.extents = extents;
+  std::int64_t* const strides = std::copy_n(t.extents, rank, numbers);
+  std::int64_t* const end = std::copy_n(t.strides, rank, strides);
+  strides[-1] *= f.columns;
+  end[-1] = 1;
+  t.extents = numbers;
   t.strides = strides;
+  return end;
 }
 
-void arrangement::named_views(sheaf_tensor* inputs, std::vector<std::int64_t>& numbers) const {
-  numbers.reserve(numbers_);
+std::int64_t* arrangement::join_all(sheaf_tensor* inputs, std::int64_t* numbers) const {
   for (std::size_t i = 0; i < forms_.size(); ++i)
-    if (forms_[i].columns > 0) join(inputs[i], forms_[i], numbers);
+    if (forms_[i].columns > 0) numbers = join(inputs[i], forms_[i], numbers);
+  return numbers;
 }
+void arrangement::named_views(sheaf_tensor* inputs, std::int64_t* numbers) const { join_all(inputs, numbers); }
 
-void arrangement::views(sheaf_tensor* inputs, std::vector<std::int64_t>& numbers) const {
-  named_views(inputs, numbers);
+void arrangement::views(sheaf_tensor* inputs, std::int64_t* numbers) const {
+  numbers = join_all(inputs, numbers);
   for (std::size_t i = 0; i < forms_.size(); ++i) {
     if (!forms_[i].moved) continue;
     const auto take = [&](const std::int64_t* of) {
-      const std::size_t first = numbers.size();
-      for (const int d : forms_[i].order) numbers.push_back(of[d]);
-      return numbers.data() + first;
+      const std::int64_t* const first = numbers;
+      for (const int d : forms_[i].order) *numbers++ = of[d];
+      return first;
     };
     inputs[i].extents = take(inputs[i].extents);
     inputs[i].strides = take(inputs[i].strides);

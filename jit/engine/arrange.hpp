@@ -13,6 +13,7 @@
 #include <vector>
 
 #include <sheaf/dsl/graph/graph.hpp>
+#include <sheaf/jit/engine/closed_formulas.hpp>
 #include <sheaf/jit/engine/runner.hpp>
 #include <sheaf/jit/plan/shape_facts.hpp>
 
@@ -33,14 +34,17 @@ class arrangement {
   plan::call_facts facts(const call_class& a, const extent_amounts& extents) const;
   // Inputs that are not as given, a line each.
   std::string note(const graph& g) const;
-  // Points arranged inputs to extents and strides in `numbers`.
-  void views(sheaf_tensor* inputs, std::vector<std::int64_t>& numbers) const;
+  // Points arranged inputs to extents and strides in so many `numbers`.
+  std::size_t numbers() const { return numbers_; }
+  void views(sheaf_tensor* inputs, std::int64_t* numbers) const;
   bool as_given() const { return numbers_ == 0; }
+  // By input and dimension, as they are arranged: where the extent stands among those given.
+  std::vector<std::vector<extent_place>> places() const;
 
   // For messages: inputs in the order in which they were given, joined ones left as they are; and the dimension that a
   // subscript of theirs was written for.
   graph named(const graph& g) const;
-  void named_views(sheaf_tensor* inputs, std::vector<std::int64_t>& numbers) const;
+  void named_views(sheaf_tensor* inputs, std::int64_t* numbers) const;
   int named_dimension(int input, int d) const {
     return forms_[static_cast<std::size_t>(input)].order[static_cast<std::size_t>(d)];
   }
@@ -49,6 +53,7 @@ class arrangement {
   bool is_joined(int input) const { return columns(input) > 0; }
   // How many are one dimension with their rows; 0: they are as given.
   std::int64_t columns(int input) const { return forms_[static_cast<std::size_t>(input)].columns; }
+  std::vector<std::vector<int>> orders() const;
 
  private:
   struct form {
@@ -58,7 +63,8 @@ class arrangement {
   };
   graph reordered(const graph& g, bool back) const;
   graph joined(const graph& g) const;
-  void join(sheaf_tensor& t, const form& f, std::vector<std::int64_t>& numbers) const;
+  std::int64_t* join(sheaf_tensor& t, const form& f, std::int64_t* numbers) const;
+  std::int64_t* join_all(sheaf_tensor* inputs, std::int64_t* numbers) const;
 
   std::vector<form> forms_;
   std::size_t numbers_ = 0;

@@ -121,7 +121,7 @@ void kernel_table::retire(std::unique_ptr<kernel> gone) {
   if (gone->is_pinned()) return pinned_.push_back(std::move(gone));
   const bool again = gone->of != nullptr && spare_.size() < most_spare;
   gone->of = nullptr;
-  gone->code = nullptr;
+  if (gone->code != nullptr && !gone->code->release()) gone->code = nullptr;
   if (again) spare_.push_back(std::move(gone));
 }
 

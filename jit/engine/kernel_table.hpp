@@ -18,7 +18,7 @@ class kernel {
   explicit kernel(std::span<const std::int64_t> wanted) : key(wanted.begin(), wanted.end()) {}
 
   std::vector<std::int64_t> key;
-  call_class arguments;
+  std::vector<std::int64_t> outputs;  // extents of all, one after the other
   std::unique_ptr<runner> code;
   std::shared_ptr<const shape_class> of;  // null: the code is for this call alone
   program* owner = nullptr;

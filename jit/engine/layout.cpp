@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <sheaf/jit/engine/arguments.hpp>
 #include <sheaf/jit/engine/words.hpp>
 #include <sheaf/runtime/fail.hpp>
 
@@ -10,13 +11,6 @@ namespace sheaf::inline v0_1::jit {
 namespace {
 
 constexpr std::int64_t most_bytes = std::int64_t{1} << 62;
-
-std::int64_t closed_value(const plan::facts& known, node_id e) {
-  const auto value = known.exact(e);
-  if (!value)
-    runtime::fail(code::broken_invariant, "workspace of a call", "extents that do not depend on data", "one that does");
-  return *value;
-}
 
 plan::call_facts with_arguments(plan::call_facts device, plan::call_facts arguments) {
   device.inputs = std::move(arguments.inputs);
@@ -122,23 +116,91 @@ arranged_program::arranged_program(const graph& g, const call_class& a, plan::ca
   program.text = form.note(g) + program.text;
 }
 
+void arranged_program::fail(plan::check c, std::int64_t position, const sheaf_tensor* tensors,
+                            const element_reader& read) const {
+  for (int i = 0; i < program.g.inputs.size(); ++i)
+    if (c.demand < 0 && slot_text(program.g, i) == c.tensor) c.dimension = form.named_dimension(i, c.dimension);
+  fail_check(form.named(program.g), c, position, tensors, read);
+}
+
+void arranged_program::fail(std::int64_t ordinal, std::int64_t position, const sheaf_tensor* tensors,
+                            const element_reader& read) const {
+  for (const plan::check& c : program.checks)
+    if (!c.uniform && c.ordinal == ordinal) fail(c, position, tensors, read);
+  runtime::fail(code::broken_invariant, "index check", "one of the program's checks", std::to_string(ordinal));
+}
+
+call_layout::call_layout(std::shared_ptr<const arranged_program> of, std::size_t alignment)
+    : of_(std::move(of)), alignment_(alignment), formulas_(of_->program.g, of_->form.places()) {
+  const planned& p = of_->program;
+  for (std::size_t k = 0; k < p.checks.size(); ++k)
+    if (const int at = p.checks[k].uniform ? formulas_.add(p.checks[k].outside) : -1; at >= 0)
+      checks_.push_back({at, k});
+  for (const workspace& w : p.workspaces) {
+    array& a = arrays_.emplace_back(array{w.type, w.promised, {}, w.folded_storage});
+    for (const node_id e : w.extents) {
+      a.extents.push_back(formulas_.add(e));
+      if (a.extents.back() < 0)
+        runtime::fail(code::broken_invariant, "workspace of a call", "extents that do not depend on data",
+                      "one that does");
+    }
+    numbers_ += 2 * a.extents.size();
+  }
+  for (const plan::check& c : p.checks)
+    if (!c.uniform) arrays_.emplace_back();
+  formulas_.close();
+}
+
+void call_layout::fail(const plan::check& c, std::span<const std::int64_t> extents) const {
+  std::vector<sheaf_tensor> shapes;
+  for (const std::vector<int>& order : of_->form.orders()) {
+    shapes.push_back({nullptr, extents.data(), extents.data()});
+    extents = extents.subspan(order.size());
+  }
+  std::vector<std::int64_t> numbers(of_->form.numbers());
+  of_->form.named_views(shapes.data(), numbers.data());
+  of_->fail(c, 0, shapes.data(), read_host);
+}
+
+void call_layout::lay_out(std::span<const std::int64_t> extents, call_memory& made) const {
+  const std::span<const std::int64_t> values = formulas_.values(extents);
+  for (const uniform_check& c : checks_)
+    if (values[static_cast<std::size_t>(c.outside)] != 0) fail(of_->program.checks[c.place], extents);
+  made.bytes = made.promised_bytes = 0;
+  made.arrays.clear();
+  made.numbers.resize(numbers_);
+  std::int64_t* numbers = made.numbers.data();
+  for (const array& a : arrays_) {
+    place(a, values, made, numbers);
+    numbers += 2 * a.extents.size();
+  }
+}
+
+void call_layout::place(const array& a, std::span<const std::int64_t> values, call_memory& made,
+                        std::int64_t* extents) const {
+  const std::size_t rank = a.extents.size();
+  std::int64_t* const strides = extents + rank;
+  std::size_t& total = a.promised ? made.promised_bytes : made.bytes;
+  made.arrays.push_back({total, a.promised, {extents, rank}, {strides, rank}});
+  // A product that wrapped around would make a workspace that kernels write beyond.
+  std::int64_t count = 1, size = 0;
+  bool fits = true;
+  for (std::size_t d = rank; d-- > 0;) {
+    extents[d] = std::max<std::int64_t>(values[static_cast<std::size_t>(a.extents[d])], 0);
+    const bool one = d < a.folded_storage.size() && a.folded_storage[d] && extents[d] > 0;
+    strides[d] = one ? 0 : count;
+    fits = fits && (one || !__builtin_mul_overflow(count, extents[d], &count));
+  }
+  fits = fits && !__builtin_mul_overflow(count, row(a.type).bytes, &size) &&
+         size <= most_bytes - static_cast<std::int64_t>(total);
+  if (!fits) runtime::fail(code::out_of_memory, "workspace of a call", "fewer than 2^62 bytes", "more");
+  total += (static_cast<std::size_t>(size) + alignment_ - 1) / alignment_ * alignment_;
+}
+
 arranged_call::arranged_call(std::shared_ptr<const arranged_program> of, const call_class& arguments,
                              std::size_t alignment)
     : of_(std::move(of)), form(of_->form), program(of_->program) {
-  const plan::facts known(program.g, form.facts(arguments, amounts_of(arguments)));
-  std::vector<sheaf_tensor> shapes;
-  for (const auto& extents : arguments.input_extents) shapes.push_back({nullptr, extents.data(), extents.data()});
-  std::vector<std::int64_t> numbers;
-  form.named_views(shapes.data(), numbers);
-  for (const plan::check& c : program.checks)
-    if (c.uniform && known.exact(c.outside).value_or(0) != 0) fail(c, 0, shapes.data(), read_host);
-  for (const workspace& w : program.workspaces) {
-    std::vector<std::int64_t> extents;
-    for (const node_id e : w.extents) extents.push_back(std::max<std::int64_t>(closed_value(known, e), 0));
-    place(w.type, extents, w.folded_storage, alignment, w.promised);
-  }
-  for (const plan::check& c : program.checks)
-    if (!c.uniform) place(element::i64, {}, {}, alignment, false);
+  call_layout(of_, alignment).lay_out(all_extents(arguments), *this);
 }
 
 std::string arranged_call::text() const {
@@ -152,41 +214,8 @@ std::vector<std::vector<std::int64_t>> arranged_call::slot_extents(const call_cl
   const plan::call_facts arranged = form.facts(a, amounts_of(a));
   for (const plan::tensor_facts& t : arranged.inputs) extents.push_back(plan::numbers(t.extents));
   extents.insert(extents.end(), a.output_extents.begin(), a.output_extents.end());
-  for (const own_array& own : arrays) extents.push_back(own.extents);
+  for (const own_array& own : arrays) extents.emplace_back(own.extents.begin(), own.extents.end());
   return extents;
-}
-
-void arranged_call::place(element type, const std::vector<std::int64_t>& extents,
-                          const std::vector<bool>& folded_storage, std::size_t alignment, bool promised) {
-  std::size_t& total = promised ? promised_bytes : bytes;
-  own_array a{total, promised, extents, std::vector<std::int64_t>(extents.size(), 1)};
-  // A product that wrapped around would make a workspace that kernels write beyond.
-  std::int64_t count = 1, size = 0;
-  bool fits = true;
-  for (std::size_t d = extents.size(); d-- > 0;) {
-    const bool one = d < folded_storage.size() && folded_storage[d] && extents[d] > 0;
-    a.strides[d] = one ? 0 : count;
-    fits = fits && (one || !__builtin_mul_overflow(count, extents[d], &count));
-  }
-  fits = fits && !__builtin_mul_overflow(count, row(type).bytes, &size) &&
-         size <= most_bytes - static_cast<std::int64_t>(total);
-  if (!fits) runtime::fail(code::out_of_memory, "workspace of a call", "fewer than 2^62 bytes", "more");
-  total += (static_cast<std::size_t>(size) + alignment - 1) / alignment * alignment;
-  arrays.push_back(std::move(a));
-}
-
-void arranged_call::fail(plan::check c, std::int64_t position, const sheaf_tensor* tensors,
-                         const element_reader& read) const {
-  for (int i = 0; i < program.g.inputs.size(); ++i)
-    if (c.demand < 0 && slot_text(program.g, i) == c.tensor) c.dimension = form.named_dimension(i, c.dimension);
-  fail_check(form.named(program.g), c, position, tensors, read);
-}
-
-void arranged_call::fail(std::int64_t ordinal, std::int64_t position, const sheaf_tensor* tensors,
-                         const element_reader& read) const {
-  for (const plan::check& c : program.checks)
-    if (!c.uniform && c.ordinal == ordinal) fail(c, position, tensors, read);
-  runtime::fail(code::broken_invariant, "index check", "one of the program's checks", std::to_string(ordinal));
 }
 
 }  // namespace sheaf::inline v0_1::jit

@@ -1,8 +1,8 @@
 // Runs compiled kernels: plans for a class of arguments, finds code, and calls it with workspace of the calling thread.
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
+#include <optional>
 
 #include <sheaf/jit/engine/arguments.hpp>
 #include <sheaf/jit/engine/codegen.hpp>
@@ -11,11 +11,11 @@
 #include <sheaf/jit/engine/runner.hpp>
 #include <sheaf/jit/ir/print.hpp>
 #include <sheaf/jit/ir/verify.hpp>
-#include <sheaf/runtime/array.hpp>
+#include <sheaf/jit/shapes/shape_cells.hpp>
 #include <sheaf/runtime/fail.hpp>
-#include <sheaf/runtime/host.hpp>
 #include <sheaf/runtime/settings.hpp>
 #include <sheaf/runtime/thread_pool.hpp>
+#include <sheaf/runtime/workspace.hpp>
 
 namespace sheaf::inline v0_1::jit {
 
@@ -23,41 +23,11 @@ namespace {
 
 constexpr std::size_t alignment = 64;
 
-// Workspace that a thread keeps between calls.
-class arena {
- public:
-  ~arena() { free(); }
-  char* at_least(std::size_t bytes) {
-    if (bytes > size_) {
-      free();
-      const std::size_t size = (bytes + alignment - 1) / alignment * alignment;
-      memory_ = static_cast<char*>(runtime::allocate(size, false));
-      size_ = size;
-    }
-    return memory_;
-  }
-  void free() {
-    runtime::deallocate(memory_, size_);
-    memory_ = nullptr;
-    size_ = 0;
-  }
-
- private:
-  char* memory_ = nullptr;
-  std::size_t size_ = 0;
-};
-
-arena& own_workspace() {
-  static thread_local arena memory;
-  static const bool noted = (runtime::at_shutdown([] { own_workspace().free(); }), true);
-  static_cast<void>(noted);
-  return memory;
-}
-
 plan::call_facts this_device(const options& overrides) {
   plan::call_facts seen;
   seen.overrides = overrides;
   seen.on = target::here();
+  seen.vectors = &target::vectors_of(target_of(overrides));
   return seen;
 }
 
@@ -65,6 +35,21 @@ std::unique_ptr<arranged_program> planned_for(const graph& g, const call_class& 
                                               const extent_amounts& extents) {
   return std::make_unique<arranged_program>(g, arguments, this_device(overrides), extents);
 }
+
+// Of the parallel loops, in calls of other extents.
+struct loop_costs {
+  std::vector<shapes::amount> list;
+  shapes::formulas formulas;
+
+  void close(const shapes::decisions& of) { formulas = of.formulas_of(list); }
+  void evaluate(std::span<const std::int64_t> extents, std::vector<double>& costs) const {
+    const double* const values = formulas.values(extents);
+    costs.clear();
+    std::size_t root = 0;
+    for (const shapes::amount& a : list)
+      costs.push_back(a.record() == nullptr ? a.estimate() : values[formulas.place(root++)]);
+  }
+};
 
 // What LLVM made of a program, for calls that are planned alike.
 class native_class final : public shape_class, public std::enable_shared_from_this<native_class> {
@@ -76,8 +61,12 @@ class native_class final : public shape_class, public std::enable_shared_from_th
         made(own_) {
     compile();
     own_->forget_plan();
+    layout_.emplace(made, alignment);
     decided_.close();
-    bytes_ = sizeof *this + decided_.bytes() + own_->bytes() + code->object.mapped_bytes();
+    costs.close(decided_);
+    costs_again.close(decided_);
+    first_extents_ = all_extents(arguments);
+    bytes_ = sizeof *this + decided_.bytes() + own_->bytes() + layout_->bytes() + code->object.mapped_bytes();
     if (again != nullptr) bytes_ += again->object.mapped_bytes();
   }
 
@@ -86,16 +75,17 @@ class native_class final : public shape_class, public std::enable_shared_from_th
   std::shared_ptr<arranged_program> plan_for(const call_class& arguments) const {
     return planned_for(g_, arguments, overrides_, amounts_of(arguments));
   }
-  bool serves(std::span<const std::int64_t> extents) const override { return decided_.hold(extents); }
+  bool serves(std::span<const std::int64_t> extents) const override {
+    return cells_.hold(decided_, first_extents_, extents);
+  }
   std::string difference(std::span<const std::int64_t> extents, std::span<const std::string> names) const override {
     return decided_.difference(extents, names);
   }
-  std::unique_ptr<runner> runner_for(const call_class& arguments) const override;
-
-  // Of the parallel loops, in calls of these extents.
-  std::vector<double> costs(std::span<const std::int64_t> extents, bool of_later_calls) const {
-    return decided_.values(of_later_calls ? costs_again_ : costs_, extents);
-  }
+  std::unique_ptr<runner> runner_for(std::span<const std::int64_t> extents,
+                                     std::unique_ptr<runner> old) const override;
+  const call_layout& layout() const { return *layout_; }
+  // Whose workspace it is.
+  const void* owner() const { return &g_; }
 
  private:
   void compile() {
@@ -105,43 +95,48 @@ class native_class final : public shape_class, public std::enable_shared_from_th
     runtime::debug_line(3, "plan\n" + p.text);
     runtime::debug_line(3, "kernel IR\n" + ir);
     code = code_for(p.code, ir, overrides_);
-    costs_ = ir::costs_of(p.code);
+    costs.list = ir::costs_of(p.code);
     if (std::none_of(p.workspaces.begin(), p.workspaces.end(), [](const workspace& w) { return w.promised; })) return;
     const ir::module rest = p.code_again();
     if (runtime::current_settings().verify) ir::verify(rest);
     again = code_for(rest, ir::print(rest), overrides_);
-    costs_again_ = ir::costs_of(rest);
+    costs_again.list = ir::costs_of(rest);
   }
 
   const graph& g_;  // the program's, which outlives its classes
   const options overrides_;
   shapes::decisions decided_;
   const std::shared_ptr<arranged_program> own_;
+  std::optional<call_layout> layout_;
+  std::vector<std::int64_t> first_extents_;
+  mutable shapes::shape_cells cells_;
+  std::size_t bytes_ = 0;
 
  public:
   const std::shared_ptr<const arranged_program> made;
   // again: after the first call with what is promised; null: nothing is
   std::shared_ptr<const loaded_code> code, again;
-
- private:
-  std::vector<shapes::amount> costs_, costs_again_;
-  std::size_t bytes_ = 0;
+  loop_costs costs, costs_again;
 };
 
 class native_runner final : public runner {
  public:
-  native_runner(std::shared_ptr<const native_class> of, const call_class& arguments)
-      : of_(std::move(of)), call_(of_->made, arguments, alignment), code_(*of_->code), again_(of_->again.get()) {
-    const std::vector<std::int64_t> extents = all_extents(arguments);
-    costs_ = of_->costs(extents, false);
-    costs_again_ = of_->costs(extents, true);
-    given_ = arguments.input_extents.size() + arguments.output_extents.size();
+  void serve(std::shared_ptr<const native_class> of, std::span<const std::int64_t> extents) {
+    of->layout().lay_out(extents, call_);
+    of->costs.evaluate(extents, costs_);
+    if (of->again != nullptr) of->costs_again.evaluate(extents, costs_again_);
+    given_ = static_cast<std::size_t>(of->made->program.g.inputs.size() + of->made->program.g.outputs.size());
+    of_ = std::move(of);
+  }
+  bool release() override {
+    of_ = nullptr;
+    return true;
   }
 
-  void run(const sheaf_tensor* tensors) const override { enter(code_, costs_, tensors, nullptr); }
+  void run(const sheaf_tensor* tensors) const override { enter(*of_->code, costs_, tensors, nullptr); }
   void run_promised(const sheaf_tensor* tensors, char* memory, bool first) const override {
-    const bool again = !first && again_ != nullptr;
-    enter(again ? *again_ : code_, again ? costs_again_ : costs_, tensors, memory);
+    const bool again = !first && of_->again != nullptr;
+    enter(again ? *of_->again : *of_->code, again ? costs_again_ : costs_, tensors, memory);
   }
   std::size_t workspace_bytes() const override { return call_.bytes; }
   std::size_t promised_bytes() const override { return call_.promised_bytes; }
@@ -153,22 +148,37 @@ class native_runner final : public runner {
   }
 
  private:
+  static constexpr std::size_t few_slots = 24, few_numbers = 64;
+
   void enter(const loaded_code& code, const std::vector<double>& costs, const sheaf_tensor* tensors,
              char* promised) const {
-    sheaf_tensor few[16];
-    std::vector<sheaf_tensor> many;
+    const arrangement& form = of_->made->form;
     const std::size_t slots = given_ + call_.arrays.size();
-    if (slots > 16) many.resize(slots);
-    sheaf_tensor* all = slots > 16 ? many.data() : few;
+    // Tables that are too large for the stack stand behind the workspace.
+    std::size_t bytes = call_.bytes;
+    if (slots > few_slots) bytes += slots * sizeof(sheaf_tensor);
+    if (form.numbers() > few_numbers) bytes += form.numbers() * sizeof(std::int64_t);
+    if (bytes == 0) return call(code, costs, tensors, nullptr, promised);
+    const runtime::workspace_block memory(bytes, of_->owner());
+    call(code, costs, tensors, memory.data(), promised);
+  }
+
+  void call(const loaded_code& code, const std::vector<double>& costs, const sheaf_tensor* tensors, char* base,
+            char* promised) const {
+    const arrangement& form = of_->made->form;
+    const std::size_t slots = given_ + call_.arrays.size();
+    sheaf_tensor few[few_slots];
+    std::int64_t numbers[few_numbers];
+    char* const tables = base + call_.bytes;
+    sheaf_tensor* const all = slots > few_slots ? reinterpret_cast<sheaf_tensor*>(tables) : few;
     std::memcpy(all, tensors, given_ * sizeof(sheaf_tensor));
-    std::vector<std::int64_t> numbers;
-    if (!call_.form.as_given()) call_.form.views(all, numbers);
-    if (!call_.arrays.empty()) {
-      char* base = own_workspace().at_least(call_.bytes);
-      for (std::size_t k = 0; k < call_.arrays.size(); ++k) {
-        const own_array& a = call_.arrays[k];
-        all[given_ + k] = {(a.promised ? promised : base) + a.offset, a.extents.data(), a.strides.data()};
-      }
+    if (form.numbers() > few_numbers)
+      form.views(all, reinterpret_cast<std::int64_t*>(tables + (slots > few_slots ? slots * sizeof *all : 0)));
+    else if (!form.as_given())
+      form.views(all, numbers);
+    for (std::size_t k = 0; k < call_.arrays.size(); ++k) {
+      const own_array& a = call_.arrays[k];
+      all[given_ + k] = {(a.promised ? promised : base) + a.offset, a.extents.data(), a.strides.data()};
     }
     const parallel_hook hook = current_parallel_hook();
     sheaf_failure failure{};
@@ -177,22 +187,24 @@ class native_runner final : public runner {
   }
 
   [[noreturn]] void fail_from(const sheaf_failure& failure, const sheaf_tensor* tensors) const {
-    std::vector<sheaf_tensor> inputs(tensors, tensors + call_.program.g.inputs.size());
-    std::vector<std::int64_t> numbers;
-    call_.form.named_views(inputs.data(), numbers);
-    call_.fail(failure.check, failure.position, inputs.data(), read_host);
+    const arranged_program& made = *of_->made;
+    std::vector<sheaf_tensor> inputs(tensors, tensors + made.program.g.inputs.size());
+    std::vector<std::int64_t> numbers(made.form.numbers());
+    made.form.named_views(inputs.data(), numbers.data());
+    made.fail(failure.check, failure.position, inputs.data(), read_host);
   }
 
-  const std::shared_ptr<const native_class> of_;
-  const arranged_call call_;
-  const loaded_code& code_;
-  const loaded_code* const again_;
+  std::shared_ptr<const native_class> of_;
+  call_memory call_;
   std::vector<double> costs_, costs_again_;  // of their parallel loops
   std::size_t given_ = 0;
 };
 
-std::unique_ptr<runner> native_class::runner_for(const call_class& arguments) const {
-  return std::make_unique<native_runner>(shared_from_this(), arguments);
+std::unique_ptr<runner> native_class::runner_for(std::span<const std::int64_t> extents,
+                                                 std::unique_ptr<runner> old) const {
+  if (old == nullptr) old = std::make_unique<native_runner>();
+  static_cast<native_runner&>(*old).serve(shared_from_this(), extents);
+  return old;
 }
 
 }  // namespace

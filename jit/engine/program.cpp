@@ -20,6 +20,7 @@
 #include <sheaf/runtime/deep_stack.hpp>
 #include <sheaf/runtime/fail.hpp>
 #include <sheaf/runtime/settings.hpp>
+#include <sheaf/runtime/workspace.hpp>
 
 namespace sheaf::inline v0_1::jit {
 
@@ -32,7 +33,8 @@ class program {
         runs_on(which),
         device(ordinal),
         overrides(wanted),
-        target(wanted.target ? wanted.target : "") {
+        target(wanted.target ? wanted.target : ""),
+        keys(g) {
     overrides.target = target.empty() ? nullptr : target.c_str();
   }
   program(const program&) = delete;
@@ -49,6 +51,7 @@ class program {
   const int device;
   options overrides;
   const std::string target;  // what `overrides.target` points to
+  const key_reader keys;
   program_kernels kernels;
   // With its lock:
   statistics counts;
@@ -72,36 +75,40 @@ int add_promises(const program& p, const promise& indices, std::int64_t* key, in
 // A call whose like is not among the last ones.
 struct new_call {
   program& p;
-  const sheaf_tensor* tensors;
   std::span<const std::int64_t> key;
-  const promise* indices;
 };
 
-// A kernel for one call: from the table, or with code that is there. Null: there is none. With the lock.
+// A kernel for one call: from the table, or with code that is there. Null: there is none. With the lock. It takes no
+// memory where the table is full.
 const kernel* known_kernel(const new_call& c) {
   program_kernels& there = c.p.kernels;
   if (const kernel* k = there.table.find(c.key)) return k;
   std::unique_ptr<kernel> made = there.table.spare(c.key);
   made->owner = &c.p;
-  made->arguments = describe(c.p.g, c.tensors);
-  if (c.indices != nullptr) made->arguments.promised = c.indices->promised;
-  made->of = there.serving(layout_of(made->arguments), all_extents(made->arguments));
+  key_parts parts;
+  c.p.keys.split(c.key, parts);
+  if (!c.p.keys.outputs(c.key, parts.extents, made->outputs)) c.p.keys.arguments(c.key);  // says what is wrong
+  made->of = there.serving(parts.layout, parts.extents);
   if (made->of == nullptr) return nullptr;
-  made->code = made->of->runner_for(made->arguments);
+  made->code = made->of->runner_for(parts.extents, std::move(made->code));
   return there.table.add(std::move(made));
 }
 
 // Why no class that there is serves the call.
-void tell_differences(program& p, const call_class& a) {
+void tell_differences(const new_call& c) {
   if (runtime::current_settings().debug < 2) return;
+  const graph& g = c.p.g;
   std::vector<std::string> names;
-  for (std::size_t i = 0; i < a.input_extents.size(); ++i)
-    for (std::size_t d = 0; d < a.input_extents[i].size(); ++d)
-      names.push_back("extent " + std::to_string(d) + " of " + slot_text(p.g, static_cast<int>(i)));
-  const auto extents = all_extents(a), layout = layout_of(a);
-  const std::lock_guard lock(p.kernels.lock);
-  for (const auto& c : p.kernels.classes())
-    runtime::debug_line(2, c.layout != layout ? "another layout" : c.code->difference(extents, names));
+  for (int i = 0; i < g.inputs.size(); ++i)
+    for (int d = 0; d < g.inputs[i].rank; ++d)
+      names.push_back("extent " + std::to_string(d) + " of " + slot_text(g, i));
+  key_parts parts;
+  c.p.keys.split(c.key, parts);
+  const std::lock_guard lock(c.p.kernels.lock);
+  for (const auto& there : c.p.kernels.classes()) {
+    const bool same = std::ranges::equal(there.layout, parts.layout);
+    runtime::debug_line(2, same ? there.code->difference(parts.extents, names) : "another layout");
+  }
 }
 
 // Of a thread, while it makes a kernel.
@@ -126,7 +133,8 @@ const kernel* make_own_code(const new_call& c, const call_class& a) {
   program& p = c.p;
   auto made = std::make_unique<kernel>(c.key);
   made->owner = &p;
-  made->arguments = a;
+  for (const auto& extents : a.output_extents)
+    made->outputs.insert(made->outputs.end(), extents.begin(), extents.end());
   const making times;
   if (p.runs_on == backend::gpu) {
     made->code = make_gpu_runner(p.g, a, p.overrides, p.device);
@@ -142,19 +150,20 @@ const kernel* make_own_code(const new_call& c, const call_class& a) {
 // A class that serves the call, and its kernel. Another thread may have made one meanwhile for another call.
 const kernel* make_class(const new_call& c, const call_class& a) {
   program& p = c.p;
-  tell_differences(p, a);
+  tell_differences(c);
   const making times;
   std::shared_ptr<const shape_class> code = make_native_class(p.g, a, p.overrides);
   const std::lock_guard lock(p.kernels.lock);
   if (const kernel* k = known_kernel(c)) return k;
   times.note_in(p.counts);
-  p.kernels.add(layout_of(a), code);
+  key_parts parts;
+  p.keys.split(c.key, parts);
+  p.kernels.add({parts.layout.begin(), parts.layout.end()}, code);
   return known_kernel(c);
 }
 
 const kernel* make_kernel(const new_call& c) {
-  call_class a = describe(c.p.g, c.tensors);
-  if (c.indices != nullptr) a.promised = c.indices->promised;
+  const call_class a = c.p.keys.arguments(c.key);
   const bool own = c.p.runs_on == backend::gpu || is_reference(c.p);
   const kernel* k = nullptr;
   const auto make = [&] { k = own ? make_own_code(c, a) : make_class(c, a); };
@@ -169,12 +178,12 @@ const kernel* make_kernel(const new_call& c) {
 // others.
 const kernel* prepare_new(const new_call& c) {
   program& p = c.p;
-  const std::vector<std::int64_t> key(c.key.begin(), c.key.end());
   std::unique_lock lock(p.kernels.lock);
-  for (;;) {
-    if (const kernel* k = known_kernel(c)) return k;
-    if (std::ranges::find(p.being_made, key) == p.being_made.end()) break;
+  if (const kernel* k = known_kernel(c)) return k;
+  const std::vector<std::int64_t> key(c.key.begin(), c.key.end());
+  while (std::ranges::find(p.being_made, key) != p.being_made.end()) {
     p.was_made.wait(lock);
+    if (const kernel* k = known_kernel(c)) return k;
   }
   ++p.counts.misses;
   p.being_made.push_back(key);
@@ -210,7 +219,11 @@ program* make_program(const std::int32_t* words, backend runs_on, const options&
   return new program(words, runs_on, wanted, device);
 }
 int device_of(const program* p) { return p->device; }
-void free_program(program* p) noexcept { delete p; }
+void free_program(program* p) noexcept {
+  if (p == nullptr) return;
+  runtime::give_back_workspace(&p->g);
+  delete p;
+}
 
 const kernel* prepare(program* p, const sheaf_tensor* tensors, promise* indices, bool runs) {
   std::int64_t key[key_capacity];
@@ -219,8 +232,8 @@ const kernel* prepare(program* p, const sheaf_tensor* tensors, promise* indices,
   check_memory(p->g, tensors, runs);
   const std::span<const std::int64_t> whole(key, static_cast<std::size_t>(size));
   const kernel* k = p->kernels.table.find(whole);
-  if (k == nullptr) k = prepare_new({*p, tensors, whole, indices});
-  if (indices != nullptr) indices->at(k, p->g);
+  if (k == nullptr) k = prepare_new({*p, whole});
+  if (indices != nullptr) indices->prepare(k, p->g);
   return k;
 }
 
@@ -228,7 +241,7 @@ int enter(const program* p) { return p->kernels.table.enter(); }
 void leave(const program* p, int place) noexcept { p->kernels.table.leave(place); }
 
 const std::int64_t* output_extents(const kernel* k, int output) {
-  return k->arguments.output_extents[static_cast<std::size_t>(output)].data();
+  return k->outputs.data() + k->owner->keys.first_of(output);
 }
 
 void run(const kernel* k, const sheaf_tensor* tensors, promise* indices) {
@@ -306,7 +319,7 @@ std::string classes_text(program& p) {
 template <class Say>
 const char* said_of(const kernel* k, Say say) {
   std::string words;
-  const auto work = [&] { words = say(*k->code, k->arguments); };
+  const auto work = [&] { words = say(*k->code, k->owner->keys.arguments(k->key)); };
   k->owner->g.size() > runtime::deep_graph ? runtime::on_deep_stack(work) : work();
   return k->owner->said(std::move(words));
 }

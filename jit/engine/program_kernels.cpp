@@ -1,6 +1,7 @@
 #include <sheaf/jit/engine/program_kernels.hpp>
 
 #include <algorithm>
+#include <bit>
 
 namespace sheaf::inline v0_1::jit {
 
@@ -34,9 +35,21 @@ program_kernels::~program_kernels() {
 }
 
 std::shared_ptr<const shape_class> program_kernels::serving(std::span<const std::int64_t> layout,
-                                                            std::span<const std::int64_t> extents) const {
-  for (const layout_class& c : classes_)
-    if (std::ranges::equal(c.layout, layout) && c.code->serves(extents)) return c.code;
+                                                            std::span<const std::int64_t> extents) {
+  std::uint64_t hash = 0;
+  const auto take = [&](std::uint64_t n) { hash = (hash ^ n) * 0x9E3779B97F4A7C15u, hash ^= hash >> 32; };
+  for (const std::int64_t n : layout) take(static_cast<std::uint64_t>(n));
+  for (const std::int64_t n : extents) take(static_cast<std::uint64_t>(std::bit_width(static_cast<std::uint64_t>(n))));
+  std::uint16_t& hint = hints_[hash % most_hints];
+  const auto serves = [&](const layout_class& c) {
+    return std::ranges::equal(c.layout, layout) && c.code->serves(extents);
+  };
+  if (hint != 0 && serves(classes_[hint - 1u])) return classes_[hint - 1u].code;
+  for (std::size_t k = 0; k < classes_.size(); ++k) {
+    if (k + 1u == hint || !serves(classes_[k])) continue;
+    if (k + 1 <= UINT16_MAX) hint = static_cast<std::uint16_t>(k + 1);
+    return classes_[k].code;
+  }
   return nullptr;
 }
 
@@ -45,6 +58,7 @@ void program_kernels::remove(std::size_t place) {
   bytes_ -= size, all().bytes -= size;
   --all().count, ++evicted_;
   classes_.erase(classes_.begin() + static_cast<std::ptrdiff_t>(place));
+  hints_.fill(0);
   table.reclaim();  // where nobody reads, the first looks and the second frees
   table.reclaim();
 }

@@ -20,7 +20,7 @@ class program_kernels {
 
   // The class that serves a call; null: there is none.
   std::shared_ptr<const shape_class> serving(std::span<const std::int64_t> layout,
-                                             std::span<const std::int64_t> extents) const;
+                                             std::span<const std::int64_t> extents);
   // Those not used for longest go where there are too many.
   void add(std::vector<std::int64_t> layout, std::shared_ptr<const shape_class> code);
   struct layout_class {
@@ -41,7 +41,9 @@ class program_kernels {
   void remove(std::size_t place);
 
   const runtime::limit most_;
+  static constexpr std::size_t most_hints = 256;
   std::vector<layout_class> classes_;
+  std::array<std::uint16_t, most_hints> hints_{};  // by layout and sizes: the class that served last, from 1
   std::int64_t bytes_ = 0, evicted_ = 0;
 };
 

@@ -8,17 +8,18 @@ namespace sheaf::inline v0_1::jit {
 
 namespace {
 
-using extent_lists = std::vector<std::vector<std::int64_t>>;
-
-void expect_extents(const graph& g, const extent_lists& first, const extent_lists& now) {
-  for (std::size_t i = 0; i < first.size(); ++i)
-    for (std::size_t d = 0; d < first[i].size(); ++d)
-      if (first[i][d] != now[i][d])
+// Keys as arguments.hpp writes them: of each input a number, then its extents.
+void expect_extents(const graph& g, const std::vector<std::int64_t>& first, const std::vector<std::int64_t>& now) {
+  std::size_t at = 0;
+  for (int i = 0; i < g.inputs.size(); ++i) {
+    ++at;
+    for (int d = 0; d < g.inputs[i].rank; ++d, ++at)
+      if (first[at] != now[at])
         runtime::fail(code::extent_mismatch,
-                      "call with kept indices, argument " + slot_text(g, static_cast<int>(i)) + ", dimension " +
-                          std::to_string(d),
-                      "extent " + std::to_string(first[i][d]) + " as in their first call, or changed() before",
-                      std::to_string(now[i][d]));
+                      "call with kept indices, argument " + slot_text(g, i) + ", dimension " + std::to_string(d),
+                      "extent " + std::to_string(first[at]) + " as in their first call, or changed() before",
+                      std::to_string(now[at]));
+  }
 }
 
 }  // namespace
@@ -42,11 +43,11 @@ void promised_arrays::run(const sheaf_tensor* tensors) {
   is_inspected_.store(true, std::memory_order_release);
 }
 
-promised_arrays& promise::at(const kernel* k, const graph& g) {
+promised_arrays& promise::prepare(const kernel* k, const graph& g) {
   const std::lock_guard guard(lock_);
   for (const auto& a : arrays_)
     if (a->of == k) return *a;
-  if (!arrays_.empty()) expect_extents(g, arrays_.front()->of->arguments.input_extents, k->arguments.input_extents);
+  if (!arrays_.empty()) expect_extents(g, arrays_.front()->of->key, k->key);
   return *arrays_.emplace_back(std::make_unique<promised_arrays>(k));
 }
 promised_arrays& promise::at(const kernel* k) {

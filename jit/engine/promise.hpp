@@ -34,7 +34,8 @@ class promise {
   program* const of;
   const std::vector<bool> promised;  // by input
 
-  promised_arrays& at(const kernel* k, const graph& g);
+  // Those of a call that is prepared, or of one that was.
+  promised_arrays& prepare(const kernel* k, const graph& g);
   promised_arrays& at(const kernel* k);
   void forget();
   std::size_t bytes() const;

@@ -46,6 +46,8 @@ class runner {
   virtual void reserve_on(const device_place& where, inspected* promised) const;
   virtual std::unique_ptr<inspected> make_inspector_result() const { return nullptr; }
   virtual std::size_t workspace_bytes() const { return 0; }
+  // Lets go of its class, and keeps the memory that another runner may use; false: there is none.
+  virtual bool release() { return false; }
   // For people: of a call of these arguments.
   virtual std::string plan(const call_class& arguments) const = 0;
   virtual std::string ir(const call_class& arguments) const = 0;
@@ -59,8 +61,10 @@ class shape_class {
   virtual bool serves(std::span<const std::int64_t> extents) const = 0;
   // What would be decided otherwise for these extents, in words; names: of extents.
   virtual std::string difference(std::span<const std::int64_t> extents, std::span<const std::string> names) const = 0;
-  // Throws what such a call is told before its data is read.
-  virtual std::unique_ptr<runner> runner_for(const call_class& arguments) const = 0;
+  // For a call of these extents; in the memory of `old`, where that was released. Throws what such a call is told
+  // before its data is read.
+  virtual std::unique_ptr<runner> runner_for(std::span<const std::int64_t> extents,
+                                             std::unique_ptr<runner> old) const = 0;
   // Of its code, and of what calls need of its plan.
   virtual std::size_t bytes() const = 0;
 

@@ -235,6 +235,9 @@ class block_builder {
     parent_->body_.push_back(std::move(head_));
   }
 
+  // Of a block without a parent: what was built.
+  block finish() && { return std::move(body_); }
+
   element type_of(value v) const { return k_->instructions[v].type; }
   bool is_vector(value v) const { return k_->instructions[v].vector; }
 

@@ -204,6 +204,7 @@ class printer {
     if (s.size_optimised) text_ += " size_optimised";
     if (s.whole) text_ += " whole";
     if (s.unroll != 1) text_ += " unroll " + std::to_string(s.unroll);
+    if (s.jam != 1) text_ += " jam " + std::to_string(s.jam);
     text_ += "\n";
     print_block(s.body, depth + 1);
   }

@@ -230,6 +230,7 @@ class kernel_lowering {
   std::unordered_map<node_id, std::int32_t> local_keys;
   std::map<std::pair<node_id, node_id>, compacted_list> compacted_lists;  // by index and condition
   std::int64_t task_size = 0;  // iterations that a task takes, where it takes a part
+  std::span<const plan::tiled_loop> tile;  // of this kernel
   bool small = false;          // so little work that its short loops are size-optimised
 
  private:
@@ -287,6 +288,7 @@ class kernel_lowering {
   void task(const plan::kernel_plan& k, scope& s, const range* chunk);
   void tasks_of_indices(const plan::kernel_plan& k, scope& top);
   void tasks_of_chunks(const plan::kernel_plan& k, scope& top);
+  void tasks_of_tiles(const plan::kernel_plan& k, scope& top);
   ir::loop_kind kind_of_tasks(const plan::kernel_plan& k) const;
   shapes::amount cost_of_task(const plan::kernel_plan& k) const;
   std::vector<node_id> companions(node_id n, node_id lane, scope& at);

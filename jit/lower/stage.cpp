@@ -24,6 +24,8 @@ ir::block_builder kernel_lowering::open(scope& outer, node_id idx, int lanes, co
   ir::block_builder made = outer.block->loop(lanes > 1 ? ir::loop_kind::vector : ir::loop_kind::serial,
                                              index_text(idx) + suffix, low, high, lanes);
   made.head().trips = known.trips(idx);
+  for (const plan::tiled_loop& t : tile)
+    if (t.index == idx && lanes == 1) made.head().jam = t.iterations;
   const auto first = known.value(g.arg(idx, 0)), end = known.value(g.arg(idx, 1));
   if (lanes == 1 || !first || !end) return made;
   // A part that a task takes ends where a chunk or the whole range does.
@@ -105,6 +107,27 @@ void kernel_lowering::tasks_of_indices(const plan::kernel_plan& k, scope& top) {
   inner.close();
 }
 
+// A task for each k.rows_of_task indices, in a loop of its own, which the register tile takes several of at once.
+void kernel_lowering::tasks_of_tiles(const plan::kernel_plan& k, scope& top) {
+  const node_id low = g.arg(k.parallel, 0), high = g.arg(k.parallel, 1), when = stages.front()->when;
+  const node_id size = integer(g, k.rows_of_task), none = integer(g, 0);
+  const node_id tasks = plan::pieces_of(g, plan::trips_of(g, k.parallel), k.rows_of_task);
+  const ir::value zero = emit(none, top),
+                  count = emit(when == no_node ? tasks : make(g, op::select, when, tasks, none), top);
+  const ir::value step = emit(size, top), start = emit(low, top), stop = emit(high, top);
+  scope inner(top, top.block->loop(kind_of_tasks(k), index_text(k.parallel) + "_task", zero, count));
+  inner.block->head().cost = cost_of_task(k);
+  ir::block_builder& b = *inner.block;
+  const ir::value from = b.emit(op::add, {start, b.emit(op::mul, {b.counter(), step})});
+  const range rows{from, b.emit(op::minimum, {b.emit(op::add, {from, step}), stop})};
+  scope row(inner, open(inner, k.parallel, 1, &rows));
+  row.block->head().trips = k.rows_of_task;
+  bind(row, k.parallel, 1);
+  task(k, row, nullptr);
+  row.close();
+  inner.close();
+}
+
 // A task for each k.chunk indices.
 void kernel_lowering::tasks_of_chunks(const plan::kernel_plan& k, scope& top) {
   const node_id low = g.arg(k.parallel, 0), high = g.arg(k.parallel, 1), when = stages.front()->when;
@@ -138,6 +161,7 @@ ir::kernel kernel_lowering::operator()(const plan::kernel_plan& k) {
     pending.insert(stages.back()->define);
   }
   task_size = k.chunk;
+  tile = k.tile;
   small = plan.cost < worth_code;
   find_scratch_rows();
   compacted_lists.clear();
@@ -163,7 +187,9 @@ ir::kernel kernel_lowering::operator()(const plan::kernel_plan& k) {
     }
     return std::move(builder).finish();
   }
-  if (k.chunk == 0)
+  if (k.rows_of_task > 1)
+    tasks_of_tiles(k, top);
+  else if (k.chunk == 0)
     tasks_of_indices(k, top);
   else
     tasks_of_chunks(k, top);

@@ -256,17 +256,17 @@ void agree_on_lanes(graph& g, const facts& known, program_plan& plan, const kern
   if (!known.for_groups() && known.call().overrides.lanes == 0) share_registers(g, plan, k);
 }
 
-amount cost_of_iteration(const facts& known, const program_plan& plan, const kernel_plan& k) {
-  amount work = 0;
-  for (const int i : k.stages) work += plan.stages[static_cast<std::size_t>(i)].operations;
-  return max(1.0, work * known.call().on.operation / max(1.0, tasks_in(known, k)));
-}
-
 }  // namespace
 
 amount tasks_in(const facts& known, const kernel_plan& k) {
-  const auto chunk = static_cast<double>(std::max<std::int64_t>(k.chunk, 1));
+  const auto chunk = static_cast<double>(std::max({k.chunk, k.rows_of_task, std::int64_t{1}}));
   return k.parallel == no_node ? amount(1) : known.trips(k.parallel) / chunk;
+}
+
+amount cost_of_task(const facts& known, const program_plan& plan, const kernel_plan& k) {
+  amount work = 0;
+  for (const int i : k.stages) work += plan.stages[static_cast<std::size_t>(i)].operations;
+  return max(1.0, work * known.call().on.operation / max(1.0, tasks_in(known, k)));
 }
 
 bool is_shared(const facts& known, const program_plan& plan, const kernel_plan& k) {
@@ -282,7 +282,7 @@ void group(graph& g, const facts& known, program_plan& plan) {
   place_stages(g, known, plan);
   for (kernel_plan& k : plan.kernels) {
     agree_on_lanes(g, known, plan, k);
-    k.cost = cost_of_iteration(known, plan, k);
+    k.cost = cost_of_task(known, plan, k);
     plan.cost = max(plan.cost, k.cost * max(1.0, tasks_in(known, k)));
   }
 }

@@ -13,6 +13,7 @@ void group(graph& g, const facts& known, program_plan& plan);
 
 // How many tasks a kernel has, and whether threads share them.
 amount tasks_in(const facts& known, const kernel_plan& k);
+amount cost_of_task(const facts& known, const program_plan& plan, const kernel_plan& k);
 bool is_shared(const facts& known, const program_plan& plan, const kernel_plan& k);
 
 // Does `reader` read of `writer` only at the index `idx` itself?

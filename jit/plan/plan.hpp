@@ -257,6 +257,12 @@ struct interleaving {
   amount cost = 0;              // of one, in nanoseconds
 };
 
+// Iterations of a loop that run at once, see passes/unroll_and_jam.hpp.
+struct tiled_loop {
+  node_id index = no_node;
+  int iterations = 1;
+};
+
 struct kernel_plan {
   std::string name;
   std::vector<int> stages;     // in order
@@ -264,6 +270,8 @@ struct kernel_plan {
   node_id row = no_node;       // the index of the rows that stages share, where tasks are blocks of them
   std::int64_t chunk = 0;      // as in its stages
   int part = 0;                // of a stage that takes several kernels, in order
+  std::vector<tiled_loop> tile = {};  // the register tile, see register_tile.hpp
+  std::int64_t rows_of_task = 1;      // without a chunk: iterations of `parallel` that a task takes, for the tile
   bool promised = false;       // its stages are
   interleaving interleaved;
   amount cost = 0;                               // nanoseconds of one iteration, estimated

@@ -71,6 +71,9 @@ std::string print(const graph& g, const program_plan& p) {
     text += "kernel " + k.name;
     if (k.parallel != no_node) text += ", parallel over " + index_text(g, k.parallel);
     if (k.chunk > 0) text += " in chunks of " + std::to_string(k.chunk);
+    for (std::size_t t = 0; t < k.tile.size(); ++t)
+      text += (t == 0 ? ", register tile " : " x ") + std::to_string(k.tile[t].iterations) + " " +
+              index_text(g, k.tile[t].index);
     if (k.promised) text += ", in the first call only";
     if (k.interleaved.with >= 0)
       text += ", in " + std::to_string(k.interleaved.iterations) + " iterations with " +

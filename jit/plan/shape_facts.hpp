@@ -12,6 +12,7 @@
 #include <sheaf/jit/plan/options.hpp>
 #include <sheaf/jit/shapes/decisions.hpp>
 #include <sheaf/jit/target/target.hpp>
+#include <sheaf/jit/target/vectors.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
@@ -42,6 +43,7 @@ struct call_facts {
   bool gpu = false;                  // groups of threads share the tasks: thousands of them, each of less
   options overrides = {};
   target::family on = target::families[0];  // the processor's
+  const target::vectors* vectors = &target::widths[1];  // its registers
   bool force_for_tests = false;  // tests: what pays for much ragged data only is done for any, in small tasks
 };
 

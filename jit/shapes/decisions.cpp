@@ -4,39 +4,6 @@
 
 namespace sheaf::inline v0_1::shapes {
 
-namespace {
-
-// Beyond 2^53 a double names no integer; as far as i64 goes it is near one.
-std::int64_t whole_of(double x) {
-  constexpr double most = 9e18;
-  return static_cast<std::int64_t>(std::clamp(x, -most, most));
-}
-
-double result(rule how, double a, double b) {
-  switch (how) {
-    case rule::add:
-      return a + b;
-    case rule::sub:
-      return a - b;
-    case rule::mul:
-      return a * b;
-    case rule::div:
-      return a / b;
-    case rule::min:
-      return std::min(a, b);
-    case rule::max:
-      return std::max(a, b);
-    case rule::log2:
-      return std::log2(a);
-    case rule::floor:
-      return std::floor(a);
-    default:
-      return a;
-  }
-}
-
-}  // namespace
-
 std::size_t decisions::hashed::operator()(const step& s) const {
   std::uint64_t hash = std::bit_cast<std::uint64_t>(s.number) ^ static_cast<std::uint64_t>(s.how);
   for (const std::int32_t n : {s.a, s.b, s.c, s.function})
@@ -97,20 +64,6 @@ void decisions::decided(bool less, const amount& a, const amount& b, bool outcom
   if (asked.a != asked.b && asked_.insert(asked).second) decisions_.push_back({asked, outcome, steps_.size()});
 }
 
-double decisions::evaluated(const step& s, const double* values, std::span<const std::int64_t> extents) const {
-  switch (s.how) {
-    case rule::number:
-      return s.number;
-    case rule::extent:
-      return static_cast<double>(extents[static_cast<std::size_t>(s.number)]);
-    case rule::integer:
-      return static_cast<double>(functions_[static_cast<std::size_t>(s.function)](
-          whole_of(values[s.a]), whole_of(values[s.b]), whole_of(values[s.c])));
-    default:
-      return result(s.how, values[s.a], values[s.b]);
-  }
-}
-
 // decisions_.size(): none.
 std::size_t decisions::first_other(std::span<const std::int64_t> extents) const {
   static thread_local std::vector<double> values;
@@ -118,7 +71,7 @@ std::size_t decisions::first_other(std::span<const std::int64_t> extents) const 
   std::size_t done = 0, k = 0;
   for (; k < decisions_.size(); ++k) {
     const decision& d = decisions_[k];
-    for (; done < d.known; ++done) values[done] = evaluated(steps_[done], values.data(), extents);
+    for (; done < d.known; ++done) values[done] = evaluated(steps_[done], functions_, values.data(), extents);
     const double a = values[static_cast<std::size_t>(d.asked.a)], b = values[static_cast<std::size_t>(d.asked.b)];
     if ((d.asked.less ? a < b : a == b) != d.answer) break;
   }
@@ -178,7 +131,7 @@ std::vector<double> decisions::values(std::span<const amount> list, std::span<co
   for (const amount& a : list)
     if (a.record() == this) last = std::max(last, a.formula());
   std::vector<double> all(static_cast<std::size_t>(last + 1)), found;
-  for (std::size_t k = 0; k < all.size(); ++k) all[k] = evaluated(steps_[k], all.data(), extents);
+  for (std::size_t k = 0; k < all.size(); ++k) all[k] = evaluated(steps_[k], functions_, all.data(), extents);
   for (const amount& a : list)
     found.push_back(a.record() == this ? all[static_cast<std::size_t>(a.formula())] : a.estimate());
   return found;

@@ -6,18 +6,9 @@
 #include <unordered_set>
 #include <vector>
 
-#include <sheaf/jit/shapes/amount.hpp>
+#include <sheaf/jit/shapes/step.hpp>
 
 namespace sheaf::inline v0_1::shapes {
-
-// A formula, of formulas before it.
-struct step {
-  rule how = rule::number;
-  formula_id a = no_formula, b = no_formula, c = no_formula;
-  std::int32_t function = -1;  // of rule::integer, among those used
-  double number = 0;           // of rule::number; of rule::extent its place
-  bool operator==(const step&) const = default;
-};
 
 // A comparison of two formulas.
 struct question {
@@ -31,6 +22,9 @@ struct decision {
   bool answer;
   std::size_t known;  // formulas that there were
 };
+
+class formulas;
+class open_decisions;
 
 // Amounts refer to it: it stays where it is.
 class decisions {
@@ -53,9 +47,14 @@ class decisions {
   std::vector<double> values(std::span<const amount> list, std::span<const std::int64_t> extents) const;
   double value(const amount& a, std::span<const std::int64_t> extents) const { return values({&a, 1}, extents)[0]; }
 
+  // What is left to be decided where all extents are in [low, high].
+  open_decisions open_in(std::span<const std::int64_t> low, std::span<const std::int64_t> high) const;
+  // What it takes to evaluate these; of those without a formula nothing.
+  formulas formulas_of(std::span<const amount> list) const;
+
   std::size_t size() const { return decisions_.size(); }
   // For code that evaluates them without this library.
-  std::span<const step> formulas() const { return steps_; }
+  std::span<const step> steps() const { return steps_; }
   std::span<const decision> list() const { return decisions_; }
   integer_function function(const step& s) const { return functions_[static_cast<std::size_t>(s.function)]; }
   // Nothing will be added.
@@ -72,7 +71,6 @@ class decisions {
   formula_id of(const amount& a) { return a.record() == this ? a.formula() : add({.number = a.estimate()}); }
   std::string text(formula_id f, std::span<const std::string> names) const;
   std::size_t first_other(std::span<const std::int64_t> extents) const;
-  double evaluated(const step& s, const double* values, std::span<const std::int64_t> extents) const;
 
   std::vector<integer_function> functions_;
   std::vector<step> steps_;

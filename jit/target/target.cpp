@@ -16,6 +16,26 @@ const family& here() {
   return found;
 }
 
+namespace {
+
+const vectors& vectors_here() {
+  const bool wide = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+                    __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+  return widths[wide ? 0 : __builtin_cpu_supports("avx2") ? 1 : 2];
+}
+
+}  // namespace
+
+const vectors& vectors_of(std::string_view processor) {
+  if (processor.empty() || processor == "native") return vectors_here();
+  constexpr std::string_view wide[] = {"x86-64-v4", "skylake-avx512", "cascadelake", "cooperlake", "icelake",
+                                       "tigerlake", "rocketlake", "sapphirerapids", "emeraldrapids", "graniterapids",
+                                       "znver4", "znver5"};
+  for (const std::string_view name : wide)
+    if (processor.starts_with(name)) return widths[0];
+  return processor == "x86-64" || processor == "x86-64-v2" ? widths[2] : widths[1];
+}
+
 std::string key_of_this() {
   unsigned r[4] = {}, vendor[4] = {};
   __get_cpuid(0, &vendor[0], &vendor[1], &vendor[2], &vendor[3]);

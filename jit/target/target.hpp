@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include <sheaf/jit/shapes/amount.hpp>
+#include <sheaf/jit/target/vectors.hpp>
 
 namespace sheaf::inline v0_1::target {
 
@@ -70,6 +71,9 @@ inline constexpr build_system build_systems[] = {
 const family* named(std::string_view name);
 // That of the processor this runs on.
 const family& here();
+// The registers of a processor by LLVM's name for it, as far as the name says; empty: of the processor this runs on.
+// A guess costs time only.
+const vectors& vectors_of(std::string_view processor);
 // The same as far as generated code depends on it: its family, model and features.
 std::string key_of_this();
 

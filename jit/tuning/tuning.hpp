@@ -29,6 +29,23 @@ inline constexpr std::int64_t least_chunk = 64;  // rows; estimate: that a task 
 inline constexpr int half_of_registers = 1024;   // bytes; W8: accumulators of stages that share a loop take as many
 inline constexpr double cheap_by = 16;           // factor; estimate: stages of so much less work run first
 }  // namespace schedule
+namespace register_tile {
+inline constexpr int sizes[] = {1, 2, 3, 4, 6, 8};  // iterations; limit: of one loop that run at once
+inline constexpr int most_copies = 8;               // iterations; estimate: of all loops of a tile
+inline constexpr int least_lanes = 16;              // lanes; estimate: of a tile
+inline constexpr std::int64_t usual_trips = 32;     // iterations; estimate: of a loop, to weigh what is inside
+inline constexpr double loads_a_cycle = 2;          // loads; estimate: of whole registers, by the manuals
+inline constexpr double operations_a_cycle = 2;     // operations; estimate: of whole registers, the same
+inline constexpr double cycles_of_addition = 4;     // cycles; estimate: until a multiply-add may be added to
+inline constexpr double cycles_of_stream = 2;       // cycles; estimate: of a register that comes from L2
+inline constexpr double part_of_line = 0.25;        // share; estimate: of a register's traffic, for one element
+inline constexpr double cost_of_division = 8;       // operations; estimate: of a division or root
+inline constexpr double cost_of_function = 16;      // operations; estimate: of exp and its like, bench_math
+inline constexpr double registers_of_function = 4;  // registers; estimate: that a function works in
+inline constexpr double beside = 0.1;               // share; estimate: of flows that do not bound the time
+inline constexpr double worth_it = 0.9;             // factor; estimate: of the time without a tile
+inline constexpr double worth_code = 1 << 14;       // iterations; estimate: fewer are done before code is made
+}  // namespace register_tile
 namespace placement {
 inline constexpr double repeats_allowed = 1.5;  // factor; estimate: more evaluations than values are stored instead
 inline constexpr double often = 1 << 18;        // iterations; estimate: slow functions in as many are looked at

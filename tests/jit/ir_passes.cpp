@@ -7,6 +7,7 @@
 #include <sheaf/jit/ir/passes/insert_prefetch.hpp>
 #include <sheaf/jit/ir/passes/interleave_kernels.hpp>
 #include <sheaf/jit/ir/passes/non_temporal_stores.hpp>
+#include <sheaf/jit/ir/passes/unroll_and_jam.hpp>
 #include <sheaf/jit/ir/print.hpp>
 #include <sheaf/jit/ir/verify.hpp>
 
@@ -330,6 +331,67 @@ TEST(insert_prefetch, the_next_slice_where_slices_are_adjacent) {
     m.kernels.push_back(std::move(b).finish());
     const std::string text = prefetched(m);
     EXPECT_EQ(text.find("prefetch l2 x[") != std::string::npos, adjacent) << text;
+  }
+}
+
+// ---- unroll and jam
+
+// y[i, j] = sum(k, x[i, k] * x[k, j]), two iterations of i at once. carried: a sum over i as well; local: a row in
+// memory of the task's.
+std::string jammed_product(bool carried, bool local) {
+  ir::module m{.name = "product", .buffers = {}, .folds = {}, .kernels = {}};
+  const auto x = add_matrix(m, "x"), y = add_matrix(m, "y");
+  m.buffers[static_cast<std::size_t>(y)].where = role::output;
+  const auto row_of = ir::add_buffer(m, {.name = "row", .type = element::f32, .rank = 1, .where = role::local,
+                                         .elements = 16, .extents = {}});
+  ir::kernel_builder b("product");
+  auto& top = b.top();
+  const value zero = top.i64(0), rows = top.extent(x, 0), columns = top.extent(x, 1);
+  const value all = top.accumulator(element::f32, monoid::sum, false);
+  auto i = open(top, loop_kind::serial, "i", zero, rows, 100);
+  i.head().jam = 2;
+  const value row = i.counter();
+  auto j = open(i, loop_kind::vector, "j", zero, columns, 100);
+  const value column = j.counter(), sum = j.accumulator(element::f32, monoid::sum, true);
+  auto k = open(j, loop_kind::serial, "k", zero, columns, 100);
+  const value at = k.counter(), right = k.load(x, element::f32, {at, column}, access::contiguous),
+              left = k.load(x, element::f32, {row, at});
+  k.combine(sum, k.emit(op::mul, {left, right}));
+  k.close();
+  const value result = j.read(sum);
+  if (local) j.store(row_of, {zero}, result, access::contiguous);
+  j.store(y, {row, column}, result, access::contiguous);
+  j.close();
+  if (carried) i.combine(all, i.load(x, element::f32, {row, zero}));
+  i.close();
+  if (carried) top.store(y, {zero, zero}, top.read(all));
+  m.kernels.push_back(std::move(b).finish());
+  ir::unroll_and_jam(m);
+  return kernels_of(m);
+}
+
+// One load of the row serves both; each has its own load, product and sum. What is left is the loop as it was.
+TEST(unroll_and_jam, shares_what_does_not_vary) {
+  const std::string text = jammed_product(false, false);
+  const std::string tile = text.substr(0, text.find("  serial i.0"));
+  EXPECT_NE(tile.find(R"(    vector j.4 in %0 .. %2 lanes 16
+)"), std::string::npos) << text;
+  EXPECT_NE(tile.find(R"(        %20 f32v = load contiguous x[%19, %16]
+        %21 f32 = load uniform x[%13, %19]
+        %22 f32v = mul %21, %20
+        combine %17 with %22
+        %23 f32 = load uniform x[%15, %19]
+        %24 f32v = mul %23, %20
+        combine %18 with %24
+)"), std::string::npos) << text;
+  EXPECT_NE(text.find("  serial i.0 in %9 .. %1\n"), std::string::npos) << text;
+}
+
+TEST(unroll_and_jam, not_what_iterations_share) {
+  for (const bool carried : {true, false}) {
+    const std::string text = jammed_product(carried, !carried);
+    EXPECT_EQ(text.find("_tile"), std::string::npos) << text;
+    EXPECT_EQ(text.find("jam"), std::string::npos) << text;
   }
 }
 

@@ -28,7 +28,9 @@ class any_call final : public jit::shape_class {
  public:
   bool serves(std::span<const std::int64_t>) const override { return true; }
   std::string difference(std::span<const std::int64_t>, std::span<const std::string>) const override { return {}; }
-  std::unique_ptr<jit::runner> runner_for(const jit::call_class&) const override { return nullptr; }
+  std::unique_ptr<jit::runner> runner_for(std::span<const std::int64_t>, std::unique_ptr<jit::runner>) const override {
+    return nullptr;
+  }
   std::size_t bytes() const override { return 1; }
 };
 

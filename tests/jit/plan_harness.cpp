@@ -137,6 +137,7 @@ plan::call_facts trial::seen() {
   call.force_for_tests = force_for_tests;
   call.overrides = overrides;
   call.on = on;
+  call.vectors = vectors;
   for (memory& m : inputs)
     call.inputs.push_back({plan::amounts(m.extents), m.extents.empty() || m.strides.back() == 1});
   call.unit_outputs.assign(static_cast<std::size_t>(g.outputs.size()), !turned_outputs);
@@ -233,7 +234,7 @@ void trial::expect_same_elsewhere() {
   trial other(g);
   other.inputs = inputs, other.force_for_tests = force_for_tests, other.turned_outputs = turned_outputs,
   other.overrides = overrides;
-  other.cpu = "x86-64-v3";
+  other.cpu = "x86-64-v3", other.vectors = &target::widths[1];
   other.on.second_cache = 64, other.on.last_cache = 256, other.on.wake = 1e-3, other.on.operation = 100;
   ASSERT_EQ(other.run(), 0);
   for (std::size_t k = 0; k < here.size(); ++k)

@@ -73,6 +73,7 @@ class trial {
   bool force_for_tests = false;           // see plan::call_facts
   options overrides;
   target::family on = target::families[0];
+  const target::vectors* vectors = &target::widths[0];
   const char* cpu = "native";
   bool turned_outputs = false;  // the caller's views are transposed
   std::optional<planned> p;

@@ -15,7 +15,9 @@ class one_size final : public jit::shape_class {
   explicit one_size(std::int64_t n, std::size_t bytes) : n_(n), bytes_(bytes) {}
   bool serves(std::span<const std::int64_t> extents) const override { return extents[0] == n_; }
   std::string difference(std::span<const std::int64_t>, std::span<const std::string>) const override { return {}; }
-  std::unique_ptr<jit::runner> runner_for(const jit::call_class&) const override { return nullptr; }
+  std::unique_ptr<jit::runner> runner_for(std::span<const std::int64_t>, std::unique_ptr<jit::runner>) const override {
+    return nullptr;
+  }
   std::size_t bytes() const override { return bytes_; }
 
  private:

@@ -1,7 +1,7 @@
 // Numbers that record what is decided by them, and whether other extents would be decided alike.
 #include <gtest/gtest.h>
 
-#include <sheaf/jit/shapes/decisions.hpp>
+#include <sheaf/jit/shapes/shape_cells.hpp>
 
 namespace sheaf::test {
 namespace {
@@ -62,6 +62,75 @@ TEST(shapes, formulas_have_values_for_other_extents) {
   EXPECT_EQ(297, work.estimate());
   EXPECT_EQ(46, d.value(work, std::vector<std::int64_t>{2, 16}));
   EXPECT_EQ(4, d.value(amount(4), std::vector<std::int64_t>{2, 16}));
+}
+
+// Decisions that depend on extents in many ways, as plans do.
+void decide(decisions& d, std::int64_t rows, std::int64_t columns) {
+  const amount r = d.extent(0, rows), c = d.extent(1, columns);
+  const amount elements = r * c, bytes = elements * 4;
+  (void)(bytes > 100000);
+  (void)(r / max(1, c) >= 16);
+  (void)(log2(r + 1) * c < 200);
+  (void)(remainder(c, 8) == 0);
+  (void)(floor(r / 64) - c > 3);
+  (void)(min(r, c) == r);
+  if (c < 8) (void)c.fixed();
+}
+
+// A box says of each call in it what the decisions say, and leaves little to ask.
+TEST(shapes, decisions_left_open_in_a_box) {
+  for (std::int64_t rows = 0; rows < 3000; rows += 97)
+    for (const std::int64_t columns : {0, 1, 3, 8, 40}) {
+      decisions d;
+      decide(d, rows, columns);
+      d.close();
+      for (const std::int64_t low : {0, 1, 32, 64, 1024})
+        for (const std::int64_t across : {0, 1, 8, 32}) {
+          const std::int64_t from[] = {low, across}, to[] = {2 * low, across + across / 8};
+          const shapes::open_decisions open = d.open_in(from, to);
+          EXPECT_LE(open.size(), d.size());
+          for (std::int64_t r = low; r <= 2 * low; r += 1 + low / 7)
+            for (std::int64_t c = across; c <= to[1]; ++c)
+              EXPECT_EQ(d.hold(std::vector{r, c}), open.hold(std::vector{r, c})) << r << ", " << c;
+        }
+    }
+  decisions d;
+  decide(d, 100, 24);
+  const std::int64_t from[] = {96, 24}, to[] = {127, 24}, far[] = {100000, 24}, farther[] = {200000, 24};
+  EXPECT_LE(d.open_in(from, to).size(), 1u);
+  EXPECT_TRUE(d.open_in(far, farther).never());
+}
+
+TEST(shapes, cells_say_what_decisions_say) {
+  std::uint64_t random = 1;
+  const auto number = [&](std::uint64_t most) {
+    random = random * 6364136223846793005u + 1442695040888963407u;
+    return static_cast<std::int64_t>((random >> 33) % most);
+  };
+  for (int round = 0; round < 30; ++round) {
+    decisions d;
+    const std::vector first{number(5000), number(50)};
+    decide(d, first[0], first[1]);
+    d.close();
+    shapes::shape_cells cells;
+    for (int k = 0; k < 1000; ++k) {
+      const std::vector extents{number(k % 2 == 0 ? 5000 : 70), k % 3 == 0 ? first[1] : number(50)};
+      ASSERT_EQ(d.hold(extents), cells.hold(d, first, extents)) << extents[0] << ", " << extents[1];
+    }
+    EXPECT_TRUE(cells.hold(d, first, first));
+  }
+}
+
+TEST(shapes, formulas_are_evaluated_without_the_others) {
+  decisions d;
+  const amount r = d.extent(0, 10), c = d.extent(1, 4);
+  for (int k = 0; k < 100; ++k) (void)(r + k);
+  const std::vector<amount> list{r * c + 1, 7, max(r, c)};
+  const shapes::formulas some = d.formulas_of(list);
+  EXPECT_LT(some.bytes(), 10 * sizeof(shapes::step));
+  const std::vector<std::int64_t> extents{3, 5};
+  EXPECT_EQ(16, some.values(extents)[some.place(0)]);
+  EXPECT_EQ(5, some.values(extents)[some.place(1)]);
 }
 
 TEST(shapes, the_first_difference_is_said) {

@@ -93,6 +93,12 @@ TEST(settings, limits_are_a_number_and_bytes) {
     EXPECT_THROW(of(wrong), sheaf::error) << wrong;
 }
 
+TEST(settings, workspace_is_a_number_of_bytes) {
+  EXPECT_EQ(read({{"SHEAF_WORKSPACE_LIMIT", "64M"}}).workspace_limit, 64 << 20);
+  EXPECT_THROW(read({{"SHEAF_WORKSPACE_LIMIT", "64,1M"}}), sheaf::error);
+  EXPECT_THROW(read({{"SHEAF_WORKSPACE_LIMIT", "none"}}), sheaf::error);
+}
+
 TEST(settings, the_table_names_every_variable) {
   const std::string table = settings_table();
   for (const setting_row& row : setting_rows) EXPECT_NE(table.find(row.name), std::string::npos);

@@ -1,0 +1,293 @@
+#include <sheaf/jit/ir/passes/unroll_and_jam.hpp>
+
+#include <algorithm>
+#include <functional>
+#include <unordered_set>
+
+#include <sheaf/jit/ir/builder.hpp>
+#include <sheaf/jit/numerics/contraction.hpp>
+
+namespace sheaf::inline v0_1::ir {
+
+namespace {
+
+std::size_t at(value v) { return static_cast<std::size_t>(v); }
+
+// Calls visit(value) for each value that a statement uses, without those of its body.
+template <class Visit>
+void for_each_use(const kernel& k, const statement& s, Visit&& visit) {
+  const auto use = [&](value v) {
+    if (v != none) visit(v);
+  };
+  if (s.kind == statement_kind::instruct) {
+    use(k.instructions[at(s.id)].mask);
+    for (const value v : k.instructions[at(s.id)].args) use(v);
+    return;
+  }
+  if (s.kind == statement_kind::guard) use(s.id);
+  for (const value v : {s.low, s.high, s.stored, s.mask, s.position, s.target_value}) use(v);
+  for (const value v : s.subscripts) use(v);
+  for (const value v : s.more) use(v);
+}
+
+template <class Visit>
+void for_each_statement(const block& body, Visit&& visit) {
+  for (const statement& s : body) {
+    visit(s);
+    for_each_statement(s.body, visit);
+  }
+}
+
+bool is_control(const statement& s) { return s.kind == statement_kind::loop || s.kind == statement_kind::guard; }
+
+// Which values of a loop's body differ from iteration to iteration.
+class variance {
+ public:
+  variance(const kernel& k, const statement& loop, const std::vector<bool>& contracted)
+      : k_(k), contracted_(contracted), varies_(k.instructions.size()) {
+    for (const instruction& i : k.instructions)
+      if (i.code == opcode::counter && i.target == loop.loop) varies_[at(value(&i - k.instructions.data()))] = true;
+    for (bool again = true; again;) {
+      changed_ = false;
+      walk(loop.body, false);
+      again = changed_;
+    }
+  }
+  bool operator()(value v) const { return v != none && varies_[at(v)]; }
+  // Does it run for each iteration by itself?
+  bool controls(const statement& s) const {
+    return s.kind == statement_kind::guard ? (*this)(s.id) : (*this)(s.low) || (*this)(s.high);
+  }
+  bool any_use(const statement& s) const {
+    bool found = false;
+    for_each_use(k_, s, [&](value v) { found = found || (*this)(v); });
+    return found;
+  }
+
+ private:
+  void mark(value v) {
+    if (varies_[at(v)]) return;
+    varies_[at(v)] = changed_ = true;
+  }
+  void walk(const block& body, bool apart) {
+    for (const statement& s : body) {
+      if (is_control(s)) {
+        walk(s.body, apart || controls(s));
+        continue;
+      }
+      if (s.kind == statement_kind::instruct && (apart || any_use(s))) mark(s.id);
+      if (s.kind != statement_kind::combine) continue;
+      if (apart || any_use(s)) mark(s.target_value);
+      // A product that is added as it is made stays so: each sum has its own.
+      if ((*this)(s.target_value) && contracted_[at(s.stored)]) mark(s.stored);
+    }
+  }
+
+  const kernel& k_;
+  const std::vector<bool>& contracted_;
+  std::vector<bool> varies_;
+  bool changed_ = false;
+};
+
+// May iterations run at once? Nothing is kept from one to the next, and each stores to places of its own.
+bool may_jam(const module& m, const kernel& k, const statement& loop, const variance& varies) {
+  std::unordered_set<value> made;
+  std::unordered_set<std::int32_t> stored;
+  bool fine = loop.how_loop == loop_kind::serial && !loop.backward;
+  for_each_statement(loop.body, [&](const statement& s) {
+    if (s.kind == statement_kind::instruct) made.insert(s.id);
+    if (s.kind == statement_kind::store) stored.insert(s.target);
+    if (s.kind == statement_kind::append || (s.kind == statement_kind::loop && s.how_loop > loop_kind::vector))
+      fine = false;
+  });
+  for_each_statement(loop.body, [&](const statement& s) {
+    if (s.kind == statement_kind::combine) fine = fine && made.contains(s.target_value);
+    if (s.kind == statement_kind::store) {
+      const bool local = m.buffers[static_cast<std::size_t>(s.target)].where == role::local;
+      fine = fine && !local && std::any_of(s.subscripts.begin(), s.subscripts.end(), std::cref(varies));
+    }
+    if (s.kind != statement_kind::instruct) return;
+    const instruction& i = k.instructions[at(s.id)];
+    if (i.code == opcode::load && stored.contains(i.target)) fine = fine && varies(s.id);
+    const bool slides = i.code >= opcode::scan_lanes;
+    if (slides || (i.code == opcode::accumulator && i.dimension > 0)) fine = false;
+  });
+  return fine;
+}
+
+// Writes the body of a loop for several iterations at once.
+class jammed {
+ public:
+  jammed(kernel& k, const statement& loop, const variance& varies)
+      : k_(k), loop_(loop), varies_(varies), names_(static_cast<std::size_t>(loop.jam)) {
+    for (auto& by_old : names_) by_old.resize(k.instructions.size(), none);
+  }
+
+  block operator()(value counter, block_builder& inner) {
+    for (std::int32_t r = 0; r < loop_.jam; ++r)
+      counters_.push_back(r == 0 ? counter : inner.emit(op::add, {counter, inner.i64(r)}));
+    block made;
+    together(loop_.body, made);
+    return made;
+  }
+
+ private:
+  value& name(int r, value old) { return names_[static_cast<std::size_t>(r)][at(old)]; }
+  value renamed(int r, value old) {
+    if (old == none) return none;
+    const auto& names = names_[static_cast<std::size_t>(r)];
+    return at(old) < names.size() && names[at(old)] != none ? names[at(old)] : old;
+  }
+
+  // For all iterations at once. Of statements that stand in a row those that all share come first, then those of one
+  // iteration after the other: what one of them needs is in registers for a short time.
+  void together(const block& body, block& made) {
+    for (std::size_t first = 0; first < body.size();) {
+      if (is_control(body[first])) {
+        nested(body[first++], made);
+        continue;
+      }
+      std::size_t end = first;
+      while (end < body.size() && !is_control(body[end])) ++end;
+      for (std::size_t i = first; i < end; ++i)
+        if (!is_private(body[i])) shared(body[i], made);
+      for (int r = 0; r < loop_.jam; ++r)
+        for (std::size_t i = first; i < end; ++i)
+          if (is_private(body[i])) copy(body[i], r, made);
+      first = end;
+    }
+  }
+  bool is_private(const statement& s) const {
+    if (s.kind == statement_kind::instruct) return varies_(s.id);
+    return s.kind == statement_kind::store || varies_.any_use(s);
+  }
+  void nested(const statement& s, block& made) {
+    if (varies_.controls(s)) {
+      for (int r = 0; r < loop_.jam; ++r) copy(s, r, made);
+      return;
+    }
+    statement both = header(s, 0);
+    together(s.body, both.body);
+    made.push_back(std::move(both));
+  }
+  void shared(const statement& s, block& made) {
+    copy(s, 0, made);
+    if (s.kind != statement_kind::instruct) return;
+    for (int r = 1; r < loop_.jam; ++r) name(r, s.id) = name(0, s.id);
+  }
+
+  // The statement of one iteration, with all that is in it.
+  void copy(const statement& s, int r, block& made) {
+    if (s.kind == statement_kind::instruct) return copy_instruction(s, r, made);
+    statement own = header(s, r);
+    for (const statement& each : s.body) copy(each, r, own.body);
+    made.push_back(std::move(own));
+  }
+  void copy_instruction(const statement& s, int r, block& made) {
+    instruction i = k_.instructions[at(s.id)];
+    if (i.code == opcode::counter && i.target == loop_.loop) {
+      name(r, s.id) = counters_[static_cast<std::size_t>(r)];
+      return;
+    }
+    for (value& v : i.args) v = renamed(r, v);
+    i.mask = renamed(r, i.mask);
+    if (i.code == opcode::counter || i.code == opcode::lanes) i.target = loop_name(r, i.target);
+    k_.instructions.push_back(std::move(i));
+    statement own = s;
+    own.id = name(r, s.id) = static_cast<value>(k_.instructions.size()) - 1;
+    made.push_back(std::move(own));
+  }
+  statement header(const statement& s, int r) {
+    statement own = s;
+    own.body.clear();
+    for (value* v : {&own.low, &own.high, &own.stored, &own.mask, &own.position, &own.target_value})
+      *v = renamed(r, *v);
+    if (s.kind == statement_kind::guard) own.id = renamed(r, own.id);
+    for (value& v : own.subscripts) v = renamed(r, v);
+    for (value& v : own.more) v = renamed(r, v);
+    if (s.kind == statement_kind::loop) own.loop = new_loop(r, s.loop);
+    return own;
+  }
+  std::int32_t new_loop(int r, std::int32_t old) {
+    loops_.push_back({r, old, static_cast<std::int32_t>(k_.loop_names.size())});
+    k_.loop_names.push_back(k_.loop_names[static_cast<std::size_t>(old)]);
+    return loops_.back().made;
+  }
+  std::int32_t loop_name(int r, std::int32_t old) const {
+    const auto found = std::find_if(loops_.rbegin(), loops_.rend(), [&](const loop_of& l) {
+      return l.old == old && (l.r == r || l.r == 0);
+    });
+    return found == loops_.rend() ? old : found->made;
+  }
+
+  kernel& k_;
+  const statement& loop_;
+  const variance& varies_;
+  std::vector<std::vector<value>> names_;  // by iteration: what it has for a value of the body
+  std::vector<value> counters_;
+  struct loop_of {
+    int r;
+    std::int32_t old, made;
+  };
+  std::vector<loop_of> loops_;
+};
+
+// Instead of the loop: one over groups of iterations, and itself over those that are left.
+void add_tiled(kernel& k, statement loop, const variance& varies, block& out) {
+  block_builder around(k, nullptr, statement{});
+  const value size = around.i64(loop.jam);
+  const value end = around.emit(op::maximum, {loop.low, loop.high});
+  const value count = around.emit(op::sub, {end, loop.low});
+  const value groups = around.emit(op::quotient, {count, size});
+  const value done = around.emit(op::add, {loop.low, around.emit(op::mul, {groups, size})});
+  const value zero = around.i64(0);
+  const std::string name = k.loop_names[static_cast<std::size_t>(loop.loop)] + "_tile";
+  block_builder inner = around.loop(loop_kind::serial, name, zero, groups);
+  inner.head().trips = loop.trips / loop.jam;
+  const value first = inner.emit(op::add, {loop.low, inner.emit(op::mul, {inner.counter(), size})});
+  inner.take(jammed(k, loop, varies)(first, inner));
+  inner.close();
+  loop.low = done;
+  loop.jam = 1;
+  block left;
+  left.push_back(std::move(loop));
+  around.take(std::move(left));
+  for (statement& s : std::move(around).finish()) out.push_back(std::move(s));
+}
+
+class pass {
+ public:
+  pass(const module& m, kernel& k) : m_(m), k_(k) {}
+  // Inner loops first: those around take the tile that they made.
+  void operator()(block& body) {
+    block made;
+    for (statement& s : body) {
+      (*this)(s.body);
+      if (s.kind != statement_kind::loop || s.jam <= 1) {
+        made.push_back(std::move(s));
+        continue;
+      }
+      const std::vector<bool> contracted = numerics::contracted(k_);
+      const variance varies(k_, s, contracted);
+      if (may_jam(m_, k_, s, varies)) {
+        add_tiled(k_, std::move(s), varies, made);
+      } else {
+        s.jam = 1;
+        made.push_back(std::move(s));
+      }
+    }
+    body = std::move(made);
+  }
+
+ private:
+  const module& m_;
+  kernel& k_;
+};
+
+}  // namespace
+
+void unroll_and_jam(module& m) {
+  for (kernel& k : m.kernels) pass(m, k)(k.body);
+}
+
+}  // namespace sheaf::inline v0_1::ir

@@ -1,0 +1,27 @@
+// What is left open of a class's decisions, by where extents lie: a call near another one is asked what was left open
+// for that. Shown by tests/jit/shapes.cpp.
+#pragma once
+#include <array>
+#include <memory>
+
+#include <sheaf/jit/shapes/open_decisions.hpp>
+
+namespace sheaf::inline v0_1::shapes {
+
+// Not for several threads at a time.
+class shape_cells {
+ public:
+  // Are calls of these extents decided as recorded? first: extents of the call that was; the same number of all
+  // calls. Those that are equal to it are a cell of their own, others share one from a power of two to the next.
+  bool hold(const decisions& decided, std::span<const std::int64_t> first, std::span<const std::int64_t> extents);
+
+ private:
+  struct cell {
+    std::vector<std::int64_t> key;
+    open_decisions open;
+  };
+  static constexpr std::size_t most = 64, most_extents = 32;
+  std::array<std::unique_ptr<cell>, most> cells_;  // by hash; a new one takes the place of an old one
+};
+
+}  // namespace sheaf::inline v0_1::shapes

@@ -1,0 +1,97 @@
+// Register tiles: several results of a sum of products at a time. Values against the evaluator, the same bits for
+// registers of another width and number, and what the plan says of it.
+#include "plan_harness.hpp"
+
+namespace sheaf::test {
+namespace {
+
+constexpr auto i = axis<"i">;
+constexpr auto j = axis<"j">;
+constexpr auto k = axis<"k">;
+constexpr auto b = axis<"b">;
+constexpr auto x = tensor<"x", float, 2>;
+constexpr auto y = tensor<"y", float, 2>;
+constexpr auto v = tensor<"v", float, 1>;
+constexpr auto ids = tensor<"ids", std::int64_t, 1>;
+
+bool says(trial& t, const char* words) { return t.plan_text().find(words) != std::string::npos; }
+
+// Rows, columns, terms: tiles that fit, tiles with rows left over, fewer rows than a tile.
+constexpr std::int64_t shapes[][3] = {{64, 64, 64}, {61, 50, 33}, {5, 300, 40}, {1, 1000, 20}, {300, 7, 31},
+                                      {33, 17, 70}};
+
+TEST(register_tile, product) {
+  constexpr auto c = define<"c">(i, j) = sum(k, x(i, k) * y(k, j));
+  for (const auto& [rows, columns, terms] : shapes) {
+    trial t = trial_of(c);
+    t.random("x", {rows, terms}).random("y", {terms, columns});
+    if (rows == 64) {
+      EXPECT_TRUE(says(t, "register tile 6 i")) << t.plan_text();
+      EXPECT_NE(ir::print(t.p->code).find("i_tile"), std::string::npos) << ir::print(t.p->code);
+    }
+    t.expect_right(1e-5);
+  }
+}
+
+// The gradients of a product are products whose operands are transposed.
+TEST(register_tile, gradients) {
+  constexpr auto c = define<"c">(i, j) = sum(k, x(i, k) * y(k, j));
+  constexpr auto loss = define<"loss">() = sum(over(i, j), c(i, j) * c(i, j));
+  for (const auto& [rows, columns, terms] : shapes) {
+    trial t = trial_of(c, grad(loss, x), grad(loss, y));
+    t.random("x", {rows, terms}).random("y", {terms, columns});
+    if (rows == 64) {
+      EXPECT_TRUE(says(t, "kernel dloss_dy, parallel over k, register tile")) << t.plan_text();
+    }
+    t.expect_right(1e-4);
+  }
+}
+
+// One load of the vector serves several rows.
+TEST(register_tile, matrix_by_vector) {
+  constexpr auto c = define<"c">(i) = sum(k, x(i, k) * v(k));
+  for (const std::int64_t rows : {256, 255, 3}) {
+    trial t = trial_of(c);
+    t.random("x", {rows, 300}).random("v", {300});
+    EXPECT_EQ(says(t, "register tile"), rows > 3) << t.plan_text();
+    t.expect_right(1e-5);
+  }
+}
+
+TEST(register_tile, functions_and_gathered_rows) {
+  constexpr auto c = define<"c">(i, j) =
+      tanh(sum(k, maximum(x(ids(i), k), 0_c) * y(k, j)) + v(j));
+  trial t = trial_of(c);
+  t.random("x", {50, 60}).random("y", {60, 70}).random("v", {70}).below("ids", {45}, 50);
+  EXPECT_TRUE(says(t, "register tile")) << t.plan_text();
+  t.expect_right(1e-5);
+}
+
+TEST(register_tile, other_types_and_extrema) {
+  constexpr auto m = tensor<"m", std::int32_t, 2>;
+  constexpr auto z = tensor<"z", double, 2>;
+  constexpr auto whole = define<"whole">(i, j) = sum(k, m(i, k) * m(k, j));
+  constexpr auto wide = define<"wide">(i, j) = sum(k, z(i, k) * z(k, j));
+  constexpr auto least = define<"least">(i, j) = min(k, x(i, k) + y(k, j));
+  trial t = trial_of(whole, wide, least);
+  t.below("m", {45, 45}, 1000).random("z", {45, 45}).random("x", {45, 45}).random("y", {45, 45});
+  EXPECT_TRUE(says(t, "register tile")) << t.plan_text();
+  t.expect_right(1e-5);
+}
+
+// What ranges depend on is not jammed, nor what there is little of.
+TEST(register_tile, not_of_triangles_or_small_products) {
+  constexpr auto low = define<"low">(i, j) = sum(k.in(0_c, i), x(i, k) * y(k, j));
+  trial triangle = trial_of(low);
+  triangle.random("x", {60, 60}).random("y", {60, 60});
+  EXPECT_FALSE(says(triangle, "register tile")) << triangle.plan_text();
+  triangle.expect_right(1e-5);
+  constexpr auto c = define<"c">(i, j) = sum(k, x(i, k) * y(k, j));
+  trial small = trial_of(c);
+  small.random("x", {4, 4}).random("y", {4, 4});
+  EXPECT_FALSE(says(small, "register tile")) << small.plan_text();
+  small.expect_right(1e-5);
+}
+
+}  // namespace
+}  // namespace sheaf::test
