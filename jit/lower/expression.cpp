@@ -13,8 +13,10 @@ std::int64_t key(node_id n, bool lane0) { return 2 * std::int64_t{n} + lane0; }
 // The outermost scope that binds what n depends on; of scopes that bind the same (guards) the innermost.
 scope& kernel_lowering::place_of(node_id n, scope& s) const {
   scope* best = &s;
-  for (scope* p = &s; p != nullptr && g.free[n].within(p->bound); p = p->parent)
+  for (scope* p = &s; p != nullptr && g.free[n].within(p->bound); p = p->parent) {
+    if (p->before_tasks && p != &s && plan::holds(g, n, op::reduce)) break;
     if (!(p->bound == best->bound)) best = p;
+  }
   return *best;
 }
 

@@ -248,7 +248,8 @@ void kernel_lowering::rows_of_inverse_index(const stage& s, scope& task, const r
   if (!by_row) rows.sort(task);
   // Data that an update reads at its own row is read once for all of them.
   const plan::update_target t = plan::target_of(g, s);
-  plan::replacement put(g, proofs::kept);
+  plan::replacement put(g, g.free[t.at]);
+  put.keep_proofs();
   put.add(t.at, s.owned);
   const node_id body = put(g.arg(s.body, 0)), rest = put(t.rest);
   const monoid fold = monoid_of(g, s.body);

@@ -54,6 +54,7 @@ struct scope {
   node_id cut = no_node;   // the index of which the task takes a part, and that part
   const range* part = nullptr;
   bool whole = true;              // its loop runs over the whole range of its index
+  bool before_tasks = false;      // no loop runs here: each task computes its own
   std::int64_t rows_at_once = 1;  // an iteration is for so many rows, the first of which is bound
   std::unordered_map<std::int64_t, ir::value> values;
 

@@ -1,4 +1,4 @@
-// Scatters: a task owns rows j of the result. It fills them with the identity, then walks the bound indices in order
+// Scatters: a task owns rows j of the result. It fills them with what they begin with, then walks the bound indices in order
 // and updates the rows that are its own; no two tasks write one place, and the order is the same for any split.
 #include <algorithm>
 #include <memory>
@@ -54,11 +54,14 @@ void kernel_lowering::walk_all(const stage& s, scope& task, const range& own) {
 }
 
 void kernel_lowering::fill_rows(const stage& s, scope& task, const range& own) {
+  node_id value = identity_of(g, monoid_of(g, s.body), g.type(s.body));
+  if (s.base != no_node)
+    value = s.base_when == no_node ? s.base : make(g, op::select, s.base_when, s.base, value);
   open_loops loops(*this, task);
   for (const node_id idx : s.indices)
     if (!task.bound.has(g.ordinal(idx)))
       loops.enter(idx, idx == s.indices.back() ? 64 : 1, idx == s.owned ? &own : nullptr);
-  store(s, emit(identity_of(g, monoid_of(g, s.body), g.type(s.body)), *loops.inner), *loops.inner);
+  store(s, emit(value, *loops.inner), *loops.inner);
   loops.close();
 }
 

@@ -97,6 +97,7 @@ void kernel_lowering::tasks_of_indices(const plan::kernel_plan& k, scope& top) {
   const ir::value listed = ordered == stages.end() ? ir::none : emit((*ordered)->order_when, top);
   const ir::value first = emit(low, top),
                   end = when == no_node ? emit(high, top) : emit(make(g, op::select, when, high, low), top);
+  top.before_tasks = true;
   scope inner(top, top.block->loop(kind_of_tasks(k), index_text(k.parallel), first, end));
   inner.block->head().cost = cost_of_task(k);
   if (ordered == stages.end())

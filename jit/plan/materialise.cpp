@@ -6,8 +6,6 @@
 #include <sheaf/jit/plan/rules.hpp>
 #include <sheaf/jit/plan/schedule.hpp>
 #include <sheaf/jit/plan/stages.hpp>
-#include <sheaf/jit/plan/algorithms/stencil/stencil.hpp>
-#include <sheaf/jit/plan/algorithms/inverse_index/inverse_index.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
@@ -66,10 +64,12 @@ class materialising {
     return std::ranges::any_of(done_, [&](const stage& t) { return t.define == s.define && t.how == s.how; });
   }
   void add_scheduled(stage s) {
-    if (take_stencil(g_, known_, s)) s.rules.push_back("unrolled stencil");
     if (s.how != way::map) schedule(g_, known_, s);
-    const bool atomic = take_atomic(g_, known_, s);
-    if (!atomic && (list_slices(around(), s) || list_updates(around(), s))) schedule(g_, known_, s);
+    for (const rule& each : last_rules()) {
+      if (!applies(each, around(), s)) continue;
+      s.rules.push_back(each.name);
+      schedule(g_, known_, s);
+    }
     done_.push_back(std::move(s));
   }
 

@@ -76,6 +76,18 @@ constexpr rule table[] = {
     {"split", "last: reductions that are still too long for the tasks there are", on_stage<take_split>},
 };
 
+constexpr rule last_table[] = {
+    {"unrolled stencil", "small windows that are left in a map", on_stage<take_stencil>},
+    {"atomic scatter", "asked for by options; before the list that a scatter has otherwise", on_stage<take_atomic>},
+    {"slice lists", "where tasks of a range scatter would walk many slices in vain", on_stage<list_slices>},
+    {"inverse index", "where tasks of a scatter would walk many updates in vain", on_stage<list_updates>},
+};
+
+bool is_deleted(const rule& r, const context& c) {
+  const char* without = c.known.call().without;
+  return without != nullptr && std::string_view(without) == r.name;
+}
+
 // The rules from `first` on that share its group, for each reduction of the body.
 const rule* apply_group(std::span<const rule> group, const context& c, stage& s) {
   std::vector<node_id> list = reductions_in(c.g, s.body);
@@ -83,7 +95,7 @@ const rule* apply_group(std::span<const rule> group, const context& c, stage& s)
   for (const node_id n : list) {
     site at(c.g, n);
     for (const rule& r : group)
-      if (r.on_reduction(c, s, at)) return &r;
+      if (!is_deleted(r, c) && r.on_reduction(c, s, at)) return &r;
   }
   return nullptr;
 }
@@ -91,6 +103,9 @@ const rule* apply_group(std::span<const rule> group, const context& c, stage& s)
 }  // namespace
 
 std::span<const rule> rules() { return table; }
+std::span<const rule> last_rules() { return last_table; }
+
+bool applies(const rule& r, const context& c, stage& s) { return !is_deleted(r, c) && r.on_stage(c, s); }
 
 const rule* apply_rules(const context& c, stage& s) {
   const std::span<const rule> all = table;
@@ -98,7 +113,9 @@ const rule* apply_rules(const context& c, stage& s) {
     std::size_t end = k + 1;
     while (all[k].group != 0 && end < all.size() && all[end].group == all[k].group) ++end;
     if (all[k].group == 0) {
-      if (all[k].on_stage(c, s)) return &all[k];
+      const way how = s.how;
+      if (applies(all[k], c, s)) return &all[k];
+      if (s.how != how) s.rules.push_back(all[k].name);
     } else if (s.how == way::map) {
       if (const rule* fired = apply_group(all.subspan(k, end - k), c, s)) return fired;
     }

@@ -8,8 +8,11 @@
 namespace sheaf::inline v0_1::plan {
 
 std::span<const rule> rules();
+// Tried once each, in order, on a stage that none of those changes any more.
+std::span<const rule> last_rules();
 
 // The rule that changed the stage; null: none applies.
 const rule* apply_rules(const context& c, stage& s);
+bool applies(const rule& r, const context& c, stage& s);
 
 }  // namespace sheaf::inline v0_1::plan

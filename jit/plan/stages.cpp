@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include <sheaf/jit/plan/compared.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 
 namespace sheaf::inline v0_1::plan {
@@ -90,6 +91,7 @@ std::vector<stage> stages_of(graph& g) {
     }
     for (stage& s : stages) s.body = put(s.body);
   }
+  store_compared(g, stages);
   order(g, stages);
   return stages;
 }

@@ -1,24 +1,23 @@
-// The checks of coverage/by_name.hpp, where programs are planned and never run: tests/coverage compares their values.
+// The checks of coverage/by_name.hpp, where another backend sees each program once: tests/coverage compares
+// their values.
 #include <gtest/gtest.h>
 
 #include <coverage/by_name.hpp>
-
-#include "record.hpp"
+#include <coverage/instead.hpp>
 
 namespace sheaf::test {
 
 values check_backends(const subject& s, table data) {
   const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-  std::string& name = ir_record::only().subject;
   const values y = by_name(s.value, jit::backend::reference)(data)[0];
-  name = std::string(test->test_suite_name()) + "." + test->name() + "/" + s.name;
+  checked_name = std::string(test->test_suite_name()) + "." + test->name() + "/" + s.name;
   by_name(s.value, jit::backend::chosen)(data);
   if (!s.first.empty()) {
     add_directions(s, y, data);
     by_name(s.first, jit::backend::chosen)(data);
   }
   if (!s.second.empty()) by_name(s.second, jit::backend::chosen)(data);
-  name.clear();
+  checked_name.clear();
   return y;
 }
 

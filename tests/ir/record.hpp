@@ -25,8 +25,6 @@ class ir_record {
   // What was hashed, a file for each name and target.
   void write_texts(const std::string& folder) const;
 
-  std::string subject;  // the name of what is being tried; empty: nothing is
-
  private:
   std::map<std::string, std::vector<std::string>> all_;  // by target
 };

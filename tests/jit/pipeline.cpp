@@ -65,6 +65,9 @@ TEST(pipeline, docs_show_passes_and_rules) {
   table = "| rule | why it is tried here |\n|---|---|\n";
   for (const plan::rule& r : plan::rules()) table += std::string("| ") + r.name + " | " + r.why_here + " |\n";
   expect_in_docs("rules", table);
+  table = "| rule | why it is tried here |\n|---|---|\n";
+  for (const plan::rule& r : plan::last_rules()) table += std::string("| ") + r.name + " | " + r.why_here + " |\n";
+  expect_in_docs("last rules", table);
 }
 
 TEST(pipeline, passes_and_rules_have_names_and_reasons) {
@@ -73,7 +76,9 @@ TEST(pipeline, passes_and_rules_have_names_and_reasons) {
     EXPECT_TRUE(names.insert(p.name).second) << p.name;
     EXPECT_STRNE(p.why_here, "");
   }
-  for (const plan::rule& r : plan::rules()) {
+  std::vector<plan::rule> rules(plan::rules().begin(), plan::rules().end());
+  rules.insert(rules.end(), plan::last_rules().begin(), plan::last_rules().end());
+  for (const plan::rule& r : rules) {
     EXPECT_TRUE(names.insert(r.name).second) << r.name;
     EXPECT_STRNE(r.why_here, "");
     EXPECT_NE(r.on_stage == nullptr, r.on_reduction == nullptr) << r.name;

@@ -135,6 +135,7 @@ trial& trial::with(const char* name, std::vector<std::int64_t> extents, const st
 plan::call_facts trial::seen() {
   plan::call_facts call;
   call.force_for_tests = force_for_tests;
+  call.without = without;
   call.overrides = overrides;
   call.on = on;
   call.vectors = vectors;
@@ -151,6 +152,7 @@ void trial::make() {
   p.emplace(plan_program(g, call, "trial"));
   sheaf_llvm_options how = default_options();
   how.cpu = cpu;
+  how.level = level;
   how.strict = 1;
   code.emplace(p->code, how);
   const plan::facts known(p->g, call);

@@ -71,10 +71,12 @@ class trial {
   graph g;
   std::vector<memory> inputs, outputs, rest;
   bool force_for_tests = false;           // see plan::call_facts
+  const char* without = nullptr;          // the same
   options overrides;
   target::family on = target::families[0];
   const target::vectors* vectors = &target::widths[0];
   const char* cpu = "native";
+  int level = 2;  // of the optimiser
   bool turned_outputs = false;  // the caller's views are transposed
   std::optional<planned> p;
   std::optional<program> code;

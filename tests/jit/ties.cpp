@@ -114,6 +114,22 @@ void against_the_reference() {
     }
   }
 }
+// Sums in the values that tie, read by stages whose lanes go along other indices: both sides read one sum.
+TEST(ties_of_windows, of_values_that_hold_sums) {
+  constexpr auto f = axis<"f">;
+  constexpr auto h = axis<"h">;
+  constexpr auto rows = extent(m, dim<0>) - 2_c;
+  constexpr auto columns = extent(m, dim<1>) - 2_c;
+  constexpr auto share = define<"share">(t, f) = m(t, f) / sum(h, exp(m(t, h)));
+  constexpr auto down = define<"down">(t.in(0_c, rows), f) = max(u.in(0_c, 3_c), share(t + u, f));
+  constexpr auto along = define<"along">(t, f.in(0_c, columns)) = max(u.in(0_c, 3_c), share(t, f + u));
+  for (const std::int64_t size : {5, 300}) {
+    trial first = trial_of(down, vjp(down, m)), second = trial_of(along, vjp(along, m));
+    first.random("m", {size, 5}).random("cotangent_down", {size - 2, 5}).expect_right();
+    second.random("m", {size, 5}).random("cotangent_along", {size, 3}).expect_right();
+  }
+}
+
 TEST(ties_of_windows, against_the_reference) {
   against_the_reference<3>();
   against_the_reference<20>();

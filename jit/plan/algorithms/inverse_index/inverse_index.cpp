@@ -103,7 +103,8 @@ bool take_repeated(const context& c, stage& s) {
   return true;
 }
 
-bool take_atomic(graph& g, const facts& known, stage& s) {
+bool take_atomic(const context& c, stage& s) {
+  const auto& [g, known, before] = c;
   const element type = g.type(s.define);
   const bool adds = s.how == way::scatter && monoid_of(g, s.body) == monoid::sum && g.type(s.body) == type;
   const bool has_add = type == element::f32 || type == element::f64 || type == element::i32 || type == element::i64;
@@ -147,7 +148,7 @@ bool list_updates(const context& c, stage& s) {
   const auto& [g, known, done] = c;
   const bool gpu = known.call().gpu;  // sorts by all threads, where others list by one
   const bool groups = known.for_groups();
-  if (s.how != way::scatter || s.inverse.array != no_node || s.parallel != s.owned || (!groups && s.vector == no_node))
+  if (s.how != way::scatter || s.atomic || s.inverse.array != no_node || s.parallel != s.owned || (!groups && s.vector == no_node))
     return false;
   const update_target t = target_of(g, s);
   index_set walked;

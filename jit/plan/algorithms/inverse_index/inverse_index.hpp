@@ -10,7 +10,7 @@ namespace sheaf::inline v0_1::plan {
 bool list_updates(const context& c, stage& s);
 
 // Where the program asks for it: the updates of a sum are added where they belong, in any order.
-bool take_atomic(graph& g, const facts& known, stage& s);
+bool take_atomic(const context& c, stage& s);
 
 // What the condition of a scatter says: row j == at, and what else must hold.
 struct update_target {

@@ -117,7 +117,7 @@ bool take_scatter(const context& c, stage& s) {
       s.reasons.push_back(form.how == way::scatter
                               ? "scatter: its condition fixes an index by data; tasks own rows"
                               : "range scatter: its condition is a range made of data; tasks own rows");
-      continue;
+      continue;  // the other rules lay out what they store along the loops of the map
     }
     const node_id wide = narrow ? intern_reduce(g, monoid_of(g, n), element::f32, cast_to(g, element::f32, g.arg(n, 0)),
                                                 g.arg(n, 1), bound_indices(g, n))

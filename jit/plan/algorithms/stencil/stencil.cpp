@@ -146,12 +146,13 @@ node_id counted_by(graph& g, node_id root, node_id n) {
 
 }  // namespace
 
-bool take_stencil(graph& g, const facts& known, stage& s) {
+bool take_stencil(const context& c, stage& s) {
+  graph& g = c.g;
   if (s.how != way::map || s.indices.empty() || s.where == place::check) return false;
   const node_id lane = s.indices.back();
   for (const node_id idx : s.indices)
     if (!g.free[g.arg(idx, 0)].empty() || !g.free[g.arg(idx, 1)].empty()) return false;
-  if (known.trips(lane) < least_lanes) return false;
+  if (c.known.trips(lane) < least_lanes) return false;
   node_id body = s.body;
   std::int64_t count = 0;
   for (bool changed = true; changed;) {
@@ -181,7 +182,6 @@ bool take_stencil(graph& g, const facts& known, stage& s) {
   s.body = body;
   s.how = way::stencil;
   s.reasons.push_back("windows along its last index: " + std::to_string(count) + " points unrolled");
-  schedule_stencil(g, known, s);
   return true;
 }
 

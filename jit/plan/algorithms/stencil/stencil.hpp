@@ -10,7 +10,7 @@
 namespace sheaf::inline v0_1::plan {
 
 bool take_materialised_results(const context& c, stage& s);
-bool take_stencil(graph& g, const facts& known, stage& s);
+bool take_stencil(const context& c, stage& s);
 // Loops and lanes of a stencil stage.
 void schedule_stencil(graph& g, const facts& known, stage& s);
 

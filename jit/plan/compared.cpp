@@ -1,0 +1,170 @@
+#include <sheaf/jit/plan/compared.hpp>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+#include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/plan/stages.hpp>
+
+namespace sheaf::inline v0_1::plan {
+
+namespace {
+
+// Does the order in which terms are combined round the result?
+bool is_rounded_by_order(const graph& g, node_id reduce) {
+  const monoid fold = monoid_of(g, reduce);
+  return is_floating(g.type(reduce)) && fold != monoid::max && fold != monoid::min;
+}
+bool is_extremum(const graph& g, node_id n) {
+  return g.kind(n) == op::reduce && (monoid_of(g, n) == monoid::max || monoid_of(g, n) == monoid::min);
+}
+
+// Is a reduction another one, at other places? `at` then says which, by its free indices.
+class same_elsewhere {
+ public:
+  same_elsewhere(const graph& g, node_id reduce) : g_(g), reduce_(reduce), free_(g.free[reduce]), named_(free_) {}
+
+  bool operator()(node_id other) { return same(reduce_, other) && at.size() == indices_of(g_, free_).size(); }
+  std::map<node_id, node_id> at;
+
+ private:
+  bool same(node_id a, node_id b) {
+    const op kind = g_.kind(a);
+    if (kind == op::index && free_.has(g_.ordinal(a)) && !bound_.contains(a))
+      return at.try_emplace(a, b).first->second == b;
+    if (kind == op::index && bound_.contains(a)) return bound_.at(a) == b;
+    if (!g_.free[a].meets(named_) && a == b) return true;
+    if (!met_.insert({a, b}).second) return true;  // one that is not ends it all
+    const std::int64_t proof = kind == op::load ? proven_inside : 0;
+    if (kind != g_.kind(b) || g_.type(a) != g_.type(b) || g_[a].count != g_[b].count ||
+        (g_[a].attribute & ~proof) != (g_[b].attribute & ~proof) || kind == op::index)
+      return false;
+    if (kind == op::extent || kind == op::define) return a == b;
+    for (int k = 2; kind == op::reduce && k < g_[a].count; ++k)
+      if (!bind(g_.arg(a, k), g_.arg(b, k))) return false;
+    for (int k = 0; k < (kind == op::reduce ? 2 : g_[a].count); ++k)
+      if (!same(g_.arg(a, k), g_.arg(b, k))) return false;
+    return true;
+  }
+  bool bind(node_id a, node_id b) {
+    if (!same(g_.arg(a, 0), g_.arg(b, 0)) || !same(g_.arg(a, 1), g_.arg(b, 1))) return false;
+    named_.insert(g_.ordinal(a));
+    bound_[a] = b;
+    return true;
+  }
+
+  const graph& g_;
+  const node_id reduce_;
+  const index_set free_;
+  index_set named_;  // free or bound
+  std::map<node_id, node_id> bound_;
+  std::set<std::pair<node_id, node_id>> met_;
+};
+
+class comparisons {
+ public:
+  comparisons(graph& g, std::vector<stage>& stages) : g_(g), stages_(stages) {}
+
+  void operator()() {
+    for (std::size_t k = 0; k < stages_.size(); ++k)
+      while (const auto found = compared_in(k)) store(k, *found);
+  }
+
+ private:
+  struct compared {
+    node_id sum;        // on one side
+    std::size_t other;  // the stage that has it on the other
+  };
+
+  std::optional<compared> compared_in(std::size_t k) {
+    std::vector<node_id> equal;
+    for_each_node(g_, stages_[k].body, [&](node_id n) {
+      if (g_.kind(n) == op::equal && is_floating(g_.type(g_.arg(n, 0)))) equal.push_back(n);
+    });
+    for (const node_id n : equal) {
+      std::vector<node_id> mine, keys;
+      collect(n, mine, keys);
+      if (const node_id sum = meeting(mine, keys); sum != no_node) return compared{sum, k};
+      for (std::size_t other = 0; other < stages_.size(); ++other) {
+        if (!loads(n, stages_[other].define)) continue;
+        std::vector<node_id> ignored, stored_keys;
+        collect(stages_[other].body, ignored, stored_keys);
+        if (const node_id sum = meeting(mine, stored_keys); sum != no_node) return compared{sum, other};
+      }
+    }
+    return std::nullopt;
+  }
+  bool loads(node_id e, node_id define) const {
+    bool found = false;
+    for_each_node(g_, e, [&](node_id n) { found = found || (g_.kind(n) == op::load && g_.arg(n, 0) == define); });
+    return found;
+  }
+  // The sums of an expression, those whose extremum it has apart.
+  void collect(node_id e, std::vector<node_id>& outside, std::vector<node_id>& inside) const {
+    std::unordered_set<node_id> seen;
+    const auto walk = [&](auto&& self, node_id n) -> void {
+      if (g_.kind(n) == op::extent || !seen.insert(n).second) return;
+      if (is_extremum(g_, n)) {
+        for (const node_id r : reductions_in(g_, n))
+          if (is_open(r)) inside.push_back(r);
+        return;
+      }
+      if (g_.kind(n) == op::reduce && is_open(n)) outside.push_back(n);
+      for (int k = g_.kind(n) == op::load ? 1 : 0; k < g_[n].count; ++k) self(self, g_.arg(n, k));
+    };
+    walk(walk, e);
+  }
+  bool is_open(node_id reduce) const { return is_rounded_by_order(g_, reduce) && !left_.contains(reduce); }
+  // The one of two that is the other at a place of its own.
+  node_id meeting(const std::vector<node_id>& mine, const std::vector<node_id>& keys) const {
+    for (const node_id a : mine)
+      for (const node_id b : keys) {
+        if (has_closed_ranges(g_, a) && same_elsewhere(g_, a)(b)) return a;
+        if (has_closed_ranges(g_, b) && same_elsewhere(g_, b)(a)) return b;
+      }
+    return no_node;
+  }
+
+  void store(std::size_t k, const compared& found) {
+    std::vector<node_id> indices = indices_of(g_, g_.free[found.sum]);
+    stage made;
+    made.define = define(g_, g_.name("compared", 8), found.sum, indices.data(), static_cast<int>(indices.size()));
+    made.body = found.sum;
+    made.indices = indices;
+    made.made = origin::rule;
+    made.reasons.push_back("on both sides of a comparison, which must be the same bits");
+    read_instead(stages_[k], made, found.sum);
+    if (found.other != k) read_instead(stages_[found.other], made, found.sum);
+    stages_.push_back(std::move(made));
+  }
+  void read_instead(stage& s, const stage& made, node_id sum) {
+    replacement put(g_);
+    for (const node_id r : reductions_in(g_, s.body)) {
+      same_elsewhere same(g_, sum);
+      if (!left_.contains(r) && same(r)) put.add(r, read(made, same, r));
+    }
+    s.body = put(s.body);
+  }
+  // Beyond the places that are stored it is computed.
+  node_id read(const stage& made, const same_elsewhere& same, node_id r) {
+    std::vector<node_id> subscripts;
+    for (const node_id idx : made.indices) subscripts.push_back(same.at.at(idx));
+    const node_id use = load(g_, made.define, subscripts.data(), static_cast<int>(subscripts.size()));
+    const node_id inside = inside_condition(g_, use);
+    if (is_true(g_, inside)) return use;
+    left_.insert(r);
+    return make(g_, op::select, inside, use, r);
+  }
+
+  graph& g_;
+  std::vector<stage>& stages_;
+  std::unordered_set<node_id> left_;  // for places beyond those that are stored
+};
+
+}  // namespace
+
+void store_compared(graph& g, std::vector<stage>& stages) { comparisons(g, stages)(); }
+
+}  // namespace sheaf::inline v0_1::plan
