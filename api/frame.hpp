@@ -153,7 +153,7 @@ class program_frame {
         return kept_indices<kept_argument<typename std::remove_cvref_t<B>::symbol, view_for<B>>...>(
             jit::keep(program_, slots, sizeof...(B)),
             kept_argument<typename std::remove_cvref_t<B>::symbol, view_for<B>>{
-                view_for<B>(static_cast<decltype(arguments.value)>(arguments.value))}...);
+                view_as<view_for<B>>(static_cast<decltype(arguments.value)>(arguments.value))}...);
       }
     }
   }
@@ -182,7 +182,8 @@ class program_frame {
       constexpr int slots = Signature::inputs + Signature::outputs;
       constexpr std::integer_sequence<int, slot_of<B>...> named;
       call_frame<slots, view_for<B>...> made(named,
-                                             view_for<B>(static_cast<decltype(arguments.value)>(arguments.value))...);
+                                             view_as<view_for<B>>(
+                                                 static_cast<decltype(arguments.value)>(arguments.value))...);
       return place.template run<Signature::inputs>(program_, made, named,
                                                    returned_slots_t<Signature, std::remove_cvref_t<B>...>{});
     }
