@@ -48,8 +48,12 @@ const char* c_type(element type) {
     case element::boolean:
     case element::u8: return "uint8_t";
     case element::i8: return "int8_t";
+    case element::i16: return "int16_t";
+    case element::u16: return "uint16_t";
     case element::i32: return "int32_t";
+    case element::u32: return "uint32_t";
     case element::i64: return "int64_t";
+    case element::u64: return "uint64_t";
     case element::f16:
     case element::bf16: return "uint16_t";
     case element::f32: return "float";

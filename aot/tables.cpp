@@ -122,6 +122,7 @@ class table_writer {
       default: break;
     }
     if (!is_elementwise(g.kind(n)) || row(g.kind(n)).integer == nullptr || is_floating(g.type(n))) return -1;
+    if (g.type(g.arg(n, 0)) == element::u64) return -1;  // compares otherwise; only messages would say it
     for (int k = 0; k < g[n].count; ++k) {
       list.push_back(is_floating(g.type(g.arg(n, k))) ? -1 : expression(g, g.arg(n, k)));
       if (list.back() < 0) return -1;

@@ -97,7 +97,7 @@ SHEAF_HIDDEN constexpr data_type type_of() {
   const std::uint8_t code = type == element::boolean ? code_bool
                             : type == element::bf16  ? code_bfloat
                             : is_floating(type)      ? code_float
-                            : type == element::u8    ? code_uint
+                            : is_unsigned(type)     ? code_uint
                                                      : code_int;
   return {code, static_cast<std::uint8_t>(8 * row(type).bytes), 1};
 }

@@ -62,6 +62,12 @@ static int64_t sk_applied(int op, int64_t a, int64_t b, int64_t c) {
     case sk_logical_and: return a != 0 && b != 0;
     case sk_logical_or: return a != 0 || b != 0;
     case sk_select: return a != 0 ? b : c;
+    case sk_bit_not: return ~a;
+    case sk_bit_and: return a & b;
+    case sk_bit_or: return a | b;
+    case sk_bit_xor: return a ^ b;
+    case sk_shift_left: return b < 0 || b > 63 ? 0 : sk_wrapped((uint64_t)a << b);
+    case sk_shift_right: return a >> (b < 0 || b > 63 ? 63 : b);
     case sk_truncated_remainder: return b == 0 || b == -1 ? 0 : a % b;
     case sk_bit_width: {
       int64_t bits = 0;
@@ -87,6 +93,10 @@ static int sk_loaded(const sk_scope *s, const sk_expression *e, int64_t *value) 
   switch (row->type) {
     case sk_i64: *value = ((const int64_t *)t->data)[offset]; return 1;
     case sk_i32: *value = ((const int32_t *)t->data)[offset]; return 1;
+    case sk_u64: *value = ((const int64_t *)t->data)[offset]; return 1;
+    case sk_u32: *value = ((const uint32_t *)t->data)[offset]; return 1;
+    case sk_i16: *value = ((const int16_t *)t->data)[offset]; return 1;
+    case sk_u16: *value = ((const uint16_t *)t->data)[offset]; return 1;
     case sk_i8: *value = ((const int8_t *)t->data)[offset]; return 1;
     case sk_u8: *value = ((const uint8_t *)t->data)[offset]; return 1;
     default: return 0;

@@ -12,7 +12,7 @@ enum {
   sk_load,     /* of input `number`, at operands */
   sk_neg, sk_abs, sk_sign, sk_floor, sk_ceil, sk_round, sk_logical_not, sk_cast, sk_add, sk_sub, sk_mul, sk_quotient,
   sk_remainder, sk_minimum, sk_maximum, sk_equal, sk_not_equal, sk_less, sk_less_equal, sk_logical_and, sk_logical_or,
-  sk_select,
+  sk_select, sk_bit_not, sk_bit_and, sk_bit_or, sk_bit_xor, sk_shift_left, sk_shift_right,
   /* of formulas alone */
   sk_truncated_remainder, sk_bit_width
 };
@@ -26,7 +26,7 @@ typedef struct sk_expression {
  * an operation on integers. */
 enum {
   sk_number, sk_place, sk_plus, sk_minus, sk_times, sk_over, sk_least, sk_most, sk_log2, sk_below, sk_whole,
-  sk_of_integers = 32
+  sk_of_integers = 64
 };
 typedef struct sk_formula {
   int32_t op, a, b, c;

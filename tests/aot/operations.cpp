@@ -13,7 +13,7 @@
 #define SK_PLACES 1
 #define SK_FORMULAS 1
 namespace c {
-enum { sk_bool, sk_i8, sk_u8, sk_i32, sk_i64 };
+enum { sk_bool, sk_i8, sk_u8, sk_i16, sk_u16, sk_i32, sk_u32, sk_i64, sk_u64 };
 #include <sheaf/aot/runtime/tables.h>
 #include <sheaf/aot/runtime/calls.c>
 }  // namespace c
@@ -31,7 +31,8 @@ constexpr named names[] = {
     SHEAF_OP(neg), SHEAF_OP(abs), SHEAF_OP(sign), SHEAF_OP(floor), SHEAF_OP(ceil), SHEAF_OP(round),
     SHEAF_OP(logical_not), SHEAF_OP(cast), SHEAF_OP(add), SHEAF_OP(sub), SHEAF_OP(mul), SHEAF_OP(quotient),
     SHEAF_OP(remainder), SHEAF_OP(minimum), SHEAF_OP(maximum), SHEAF_OP(equal), SHEAF_OP(not_equal), SHEAF_OP(less),
-    SHEAF_OP(less_equal), SHEAF_OP(logical_and), SHEAF_OP(logical_or), SHEAF_OP(select)
+    SHEAF_OP(less_equal), SHEAF_OP(logical_and), SHEAF_OP(logical_or), SHEAF_OP(select), SHEAF_OP(bit_not),
+    SHEAF_OP(bit_and), SHEAF_OP(bit_or), SHEAF_OP(bit_xor), SHEAF_OP(shift_left), SHEAF_OP(shift_right)
 #undef SHEAF_OP
 };
 

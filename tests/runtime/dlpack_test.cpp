@@ -43,6 +43,8 @@ TEST(dlpack_out, each_element_type_has_its_code) {
   EXPECT_EQ(code_of(bool{}), 608);
   EXPECT_EQ(code_of(std::int8_t{}), 8);
   EXPECT_EQ(code_of(std::uint8_t{}), 108);
+  EXPECT_EQ(code_of(std::uint64_t{}), 164);
+  EXPECT_EQ(code_of(std::int16_t{}), 16);
   EXPECT_EQ(code_of(std::int32_t{}), 32);
   EXPECT_EQ(code_of(float16{}), 216);
   EXPECT_EQ(code_of(bfloat16{}), 416);
