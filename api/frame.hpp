@@ -101,6 +101,15 @@ struct SHEAF_HIDDEN asking {
   }
 };
 
+struct SHEAF_HIDDEN asking_ready {
+  jit::promise* indices = nullptr;
+  template <int Inputs, class Frame, class Slots, class List>
+  SHEAF_INLINE bool run(jit::program* p, const Frame& call, Slots, List) const {
+    const jit::calling here(p);
+    return jit::ready(p, call.tensors, indices);
+  }
+};
+
 template <class Signature>
 class program_frame {
  public:
@@ -130,6 +139,13 @@ class program_frame {
   template <class... B>
   SHEAF_INLINE void prepare(B&&... arguments) const {
     call(asking<void>{[](const jit::kernel*) {}}, arguments...);
+  }
+
+  // Whether a call of these arguments, or of their like, would find its kernel; where not, a thread in the background
+  // compiles it. Throws what that threw. With options{.wait = false} calls throw code::not_ready until then.
+  template <class... B>
+  SHEAF_INLINE auto ready(B&&... arguments) const {
+    return call(asking_ready{}, arguments...);
   }
 
   // Kernels made, where their code came from, and whether the cache on disk is used; it costs a look at that folder.

@@ -16,8 +16,19 @@ struct target_machine {
   target_facts facts;
 };
 
-// Made once for each triple, processor, features and level, and kept: a TargetMachine costs about a millisecond.
-target_machine& target_for(const char* triple, const char* cpu, const char* features, int level);
+// A target that no other thread uses meanwhile. For each triple, processor, features and level as many are kept as threads
+// compiled at a time: a TargetMachine costs about a millisecond.
+class leased_target {
+ public:
+  leased_target(const char* triple, const char* cpu, const char* features, int level);
+  leased_target(const leased_target&) = delete;
+  ~leased_target();
+  target_machine& operator*() const { return *own_; }
+
+ private:
+  std::string name_;
+  std::unique_ptr<target_machine> own_;
+};
 
 // More targets than this machine's, where they are linked (targets.cpp).
 __attribute__((weak)) void register_targets();

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <mutex>
 #include <span>
 
 #include <llvm/IR/Verifier.h>
@@ -42,7 +41,8 @@ void check_llvm(llvm::Module& module) {
 void compile(std::span<const ir::module* const> sources, const sheaf_llvm_options& options,
              sheaf_llvm_result& result) {
   stopwatch watch;
-  target_machine& t = target_for(options.triple, options.cpu, options.features, options.level);
+  const leased_target leased(options.triple, options.cpu, options.features, options.level);
+  target_machine& t = *leased;
   if (options.strict && !t.facts.fma)
     throw cannot_keep("processor " + std::string(t.machine->getTargetCPU()) + ", which has none");
   result.times.target = watch.lap();
@@ -96,10 +96,8 @@ SHEAF_EXPORT int32_t sheaf_llvm_compile(const sheaf::ir::module* module, const s
 
 int32_t sheaf_llvm_compile_all(const sheaf::ir::module* const* modules, size_t count,
                                const sheaf_llvm_options* options, sheaf_llvm_result* result) {
-  static std::mutex one_at_a_time;  // the TargetMachines are shared
   *result = {};
   try {
-    const std::lock_guard lock(one_at_a_time);
     sheaf::llvm_backend::compile({modules, count}, *options, *result);
     return SHEAF_LLVM_DONE;
   } catch (const sheaf::llvm_backend::cannot_keep& reason) {
