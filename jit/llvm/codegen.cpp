@@ -112,7 +112,8 @@ free_targets& the_free_targets() {
 }  // namespace
 
 leased_target::leased_target(const char* triple, const char* cpu, const char* features, int level)
-    : name_(std::string(triple ? triple : "") + "|" + (cpu ? cpu : "") + "|" + (features ? features : "") + "|" + std::to_string(level)) {
+    : name_(std::string(triple ? triple : "") + "|" + (cpu ? cpu : "") + "|" + (features ? features : "") + "|" +
+            std::to_string(level)) {
   free_targets& free = the_free_targets();
   {
     const std::lock_guard guard(free.lock);

@@ -16,8 +16,8 @@ struct target_machine {
   target_facts facts;
 };
 
-// A target that no other thread uses meanwhile. For each triple, processor, features and level as many are kept as threads
-// compiled at a time: a TargetMachine costs about a millisecond.
+// A target that no other thread uses meanwhile. For each triple, processor, features and level as many are kept as
+// threads compiled at a time: a TargetMachine costs about a millisecond.
 class leased_target {
  public:
   leased_target(const char* triple, const char* cpu, const char* features, int level);
