@@ -76,7 +76,7 @@ class native_class final : public shape_class, public std::enable_shared_from_th
     return planned_for(g_, arguments, overrides_, amounts_of(arguments));
   }
   bool serves(std::span<const std::int64_t> extents) const override {
-    return is_exact() ? std::ranges::equal(extents, first_extents_) : decided_.hold(extents);
+    return is_exact() ? std::ranges::equal(extents, first_extents_) : cells_.hold_elsewhere(decided_, extents);
   }
   bool serves_again(std::span<const std::int64_t> extents) const override {
     return is_exact() ? serves(extents) : cells_.hold(decided_, first_extents_, extents);
