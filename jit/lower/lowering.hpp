@@ -222,6 +222,13 @@ class kernel_lowering {
   const std::unordered_map<node_id, std::int32_t>& buffers;  // by input or define node
   std::vector<const stage*> stages;                          // of this kernel
   std::unordered_set<node_id> pending;                       // defines of this kernel that are not stored yet
+  std::vector<node_id> stored;                               // and the others, in the order of their stores
+  // Loops that stages share and that are open: around them only what was stored before is whole.
+  struct shared_loop {
+    const scope* outside;
+    std::size_t stored;
+  };
+  std::vector<shared_loop> shared_loops;
   std::unordered_set<node_id> assumed;                       // conditions that hold wherever code is being made
   // elements read by the lanes' loads, see `whole_groups`
   std::map<std::vector<node_id>, std::set<std::int64_t>> stencilled;
@@ -290,10 +297,20 @@ class kernel_lowering {
   void tasks_of_indices(const plan::kernel_plan& k, scope& top);
   void tasks_of_chunks(const plan::kernel_plan& k, scope& top);
   void tasks_of_tiles(const plan::kernel_plan& k, scope& top);
+  std::int32_t panel(const char* name, element type, std::int64_t elements);
+  ir::value place_in_panel(scope& loop, const range& part, int lanes);
+  void pack(const plan::cache_tile_form& c, const range& part, int lanes, std::span<const std::int32_t> panels,
+            scope& at);
+  void rows_of_block(const plan::cache_tile_form& c, const range& rows, const range& part,
+                     std::span<const std::int32_t> panels, std::int32_t sums, ir::value more, ir::value last,
+                     scope& at);
+  void cache_tiled(const plan::kernel_plan& k, const range& rows, scope& task);
   ir::loop_kind kind_of_tasks(const plan::kernel_plan& k) const;
   shapes::amount cost_of_task(const plan::kernel_plan& k) const;
   std::vector<node_id> companions(node_id n, node_id lane, scope& at);
   bool computed_outside(node_id n, scope& at);
+  bool is_whole(node_id define, const scope& at) const;
+  void mark_stored(const stage& s);
 };
 
 // Loops and guards that are opened one in the other and closed together.

@@ -121,6 +121,10 @@ void kernel_lowering::tasks_of_tiles(const plan::kernel_plan& k, scope& top) {
   ir::block_builder& b = *inner.block;
   const ir::value from = b.emit(op::add, {start, b.emit(op::mul, {b.counter(), step})});
   const range rows{from, b.emit(op::minimum, {b.emit(op::add, {from, step}), stop})};
+  if (k.cache.rows != no_node) {
+    cache_tiled(k, rows, inner);
+    return inner.close();
+  }
   scope row(inner, open(inner, k.parallel, 1, &rows));
   row.block->head().trips = k.rows_of_task;
   bind(row, k.parallel, 1);
@@ -157,6 +161,7 @@ shapes::amount kernel_lowering::cost_of_task(const plan::kernel_plan& k) const {
 ir::kernel kernel_lowering::operator()(const plan::kernel_plan& k) {
   stages.clear();
   pending.clear();
+  stored.clear();
   for (const int i : k.stages) {
     stages.push_back(&plan.stages[static_cast<std::size_t>(i)]);
     pending.insert(stages.back()->define);
