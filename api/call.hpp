@@ -30,8 +30,12 @@ struct type_of_element;
 SHEAF_TYPE(boolean, bool)
 SHEAF_TYPE(i8, std::int8_t)
 SHEAF_TYPE(u8, std::uint8_t)
+SHEAF_TYPE(i16, std::int16_t)
+SHEAF_TYPE(u16, std::uint16_t)
 SHEAF_TYPE(i32, std::int32_t)
+SHEAF_TYPE(u32, std::uint32_t)
 SHEAF_TYPE(i64, std::int64_t)
+SHEAF_TYPE(u64, std::uint64_t)
 SHEAF_TYPE(f16, float16)
 SHEAF_TYPE(bf16, bfloat16)
 SHEAF_TYPE(f32, float)
@@ -126,10 +130,37 @@ SHEAF_INLINE constexpr void expect_known() {
                       << (Signature::template names_another<symbol> ? ", whose tensor of this name is another" : "");
   }>();
 }
+// The same view of `long` and `long long` where their elements are the same: only kernels read what it views.
+template <class View>
+struct other_view {
+  using type = View;
+};
+template <template <class, int> class View, class T, int Rank>
+  requires(sizeof(T) == 8 && std::is_integral_v<T>)
+struct other_view<View<T, Rank>> {
+  using other = std::conditional_t<std::is_signed_v<T>, other_int64, other_uint64>;
+  using type = View<std::conditional_t<std::is_const_v<T>, const other, other>, Rank>;
+};
+template <class View, class Value>
+SHEAF_INLINE View view_as(Value&& value) {
+  if constexpr (std::is_constructible_v<View, Value>) {
+    return View(static_cast<Value&&>(value));
+  } else {
+    const typename other_view<View>::type v(static_cast<Value&&>(value));
+    View result;
+    result.data = reinterpret_cast<decltype(result.data)>(v.data);
+    for (int d = 0; d < View::rank(); ++d) result.extents[d] = v.extents[d], result.strides[d] = v.strides[d];
+    return result;
+  }
+}
+template <class View, class Value>
+inline constexpr bool views = std::is_constructible_v<View, Value> ||
+                              std::is_constructible_v<typename other_view<View>::type, Value>;
+
 template <class Signature, class B>
 inline constexpr bool converts =
-    std::is_constructible_v<typename Signature::template view_type<Signature::template slot<typename B::symbol>>,
-                            decltype(std::declval<B>().value)>;
+    views<typename Signature::template view_type<Signature::template slot<typename B::symbol>>,
+          decltype(std::declval<B>().value)>;
 template <class Signature, class B>
 SHEAF_INLINE constexpr bool expect_place() {
   using symbol = typename B::symbol;

@@ -101,6 +101,15 @@ struct SHEAF_HIDDEN asking {
   }
 };
 
+struct SHEAF_HIDDEN asking_ready {
+  jit::promise* indices = nullptr;
+  template <int Inputs, class Frame, class Slots, class List>
+  SHEAF_INLINE bool run(jit::program* p, const Frame& call, Slots, List) const {
+    const jit::calling here(p);
+    return jit::ready(p, call.tensors, indices);
+  }
+};
+
 template <class Signature>
 class program_frame {
  public:
@@ -132,6 +141,13 @@ class program_frame {
     call(asking<void>{[](const jit::kernel*) {}}, arguments...);
   }
 
+  // Whether a call of these arguments, or of their like, would find its kernel; where not, a thread in the background
+  // compiles it. Throws what that threw. With options{.wait = false} calls throw code::not_ready until then.
+  template <class... B>
+  SHEAF_INLINE auto ready(B&&... arguments) const {
+    return call(asking_ready{}, arguments...);
+  }
+
   // Kernels made, where their code came from, and whether the cache on disk is used; it costs a look at that folder.
   SHEAF_INLINE auto statistics() const { return jit::statistics_of(program_); }
 
@@ -153,7 +169,7 @@ class program_frame {
         return kept_indices<kept_argument<typename std::remove_cvref_t<B>::symbol, view_for<B>>...>(
             jit::keep(program_, slots, sizeof...(B)),
             kept_argument<typename std::remove_cvref_t<B>::symbol, view_for<B>>{
-                view_for<B>(static_cast<decltype(arguments.value)>(arguments.value))}...);
+                view_as<view_for<B>>(static_cast<decltype(arguments.value)>(arguments.value))}...);
       }
     }
   }
@@ -182,7 +198,8 @@ class program_frame {
       constexpr int slots = Signature::inputs + Signature::outputs;
       constexpr std::integer_sequence<int, slot_of<B>...> named;
       call_frame<slots, view_for<B>...> made(named,
-                                             view_for<B>(static_cast<decltype(arguments.value)>(arguments.value))...);
+                                             view_as<view_for<B>>(
+                                                 static_cast<decltype(arguments.value)>(arguments.value))...);
       return place.template run<Signature::inputs>(program_, made, named,
                                                    returned_slots_t<Signature, std::remove_cvref_t<B>...>{});
     }

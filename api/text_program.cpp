@@ -160,7 +160,7 @@ std::string text_program::explain(const arguments_list& arguments) const {
   const typed_program& p = implementation_->of(arguments);
   const std::vector<sheaf_tensor> tensors = p.tensors_of(arguments);
   const jit::calling here(p.program());
-  return jit::plan_text(jit::prepare(p.program(), tensors.data()));
+  return jit::plan_text(jit::prepare(p.program(), tensors.data(), nullptr, false));
 }
 
 any_array::any_array(std::string name, element type, std::vector<std::int64_t> extents)

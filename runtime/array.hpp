@@ -26,7 +26,7 @@ SHEAF_HIDDEN inline constexpr uninitialized_t uninitialized{};
 //   a(2, 3) = 1;
 template <class T, int Rank>
 class array {
-  static_assert(is_element<T>, "an array's element is bool, an 8, 32 or 64-bit integer, or a float");
+  static_assert(is_element<T>, "an array's element is bool, an integer of 8 to 64 bits, or a float");
   static_assert(Rank >= 0);
 
  public:

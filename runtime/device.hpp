@@ -158,7 +158,7 @@ class device_array;
 //   device_view<const float, 2> x = device_view_of(pointer, {rows, columns}, on(gpu, 1));
 template <class T, int Rank>
 struct device_view {
-  static_assert(is_element<std::remove_const_t<T>>, "a view's element is bool, an 8, 32 or 64-bit integer, or a float");
+  static_assert(is_element<std::remove_const_t<T>>, "a view's element is bool, an integer of 8 to 64 bits, or a float");
   using value_type = std::remove_const_t<T>;
   using memory_of_a_device = value_type;
   T* data = nullptr;
@@ -219,7 +219,7 @@ struct place_of_array {
 //   device_array<float, 2> x(on(gpu), 1024, 64);
 template <class T, int Rank>
 class device_array {
-  static_assert(is_element<T>, "an array's element is bool, an 8, 32 or 64-bit integer, or a float");
+  static_assert(is_element<T>, "an array's element is bool, an integer of 8 to 64 bits, or a float");
 
  public:
   using value_type = T;

@@ -17,6 +17,14 @@ bool is(const data_type& t, element type) {
       return matches(code_int, 8);
     case element::u8:
       return matches(code_uint, 8);
+    case element::i16:
+      return matches(code_int, 16);
+    case element::u16:
+      return matches(code_uint, 16);
+    case element::u32:
+      return matches(code_uint, 32);
+    case element::u64:
+      return matches(code_uint, 64);
     case element::i32:
       return matches(code_int, 32);
     case element::i64:

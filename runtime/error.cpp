@@ -28,6 +28,7 @@ constexpr code_row code_rows[] = {
     {code::codegen_unavailable, "codegen_unavailable", fault::device},
     {code::codegen_failed, "codegen_failed", fault::internal},
     {code::device_failed, "device_failed", fault::device},
+    {code::not_ready, "not_ready", fault::device},
     {code::broken_invariant, "broken_invariant", fault::internal},
 };
 

@@ -22,6 +22,7 @@ enum class code : std::uint8_t {
   codegen_unavailable,
   codegen_failed,
   device_failed,
+  not_ready,  // options.wait is false, and the kernel of a call is being compiled
   broken_invariant,
 };
 

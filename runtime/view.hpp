@@ -53,7 +53,7 @@ SHEAF_INLINE constexpr extents_alone<sizeof...(Extent)> like(Extent... extents) 
 //   view<const float, 1> flat = v;
 template <class T, int Rank>
 struct view {
-  static_assert(is_element<std::remove_const_t<T>>, "a view's element is bool, an 8, 32 or 64-bit integer, or a float");
+  static_assert(is_element<std::remove_const_t<T>>, "a view's element is bool, an integer of 8 to 64 bits, or a float");
   static_assert(Rank >= 0);
 
   T* data = nullptr;

@@ -9,7 +9,11 @@ namespace sheaf::inline v0_1 {
 class accumulation {
  public:
   constexpr accumulation(const graph& g, node_id reduce, bool rounds)
-      : g_(&g), kind_(monoid_of(g, reduce)), real_(is_floating(g.type(g.arg(reduce, 0)))), rounds_(rounds) {
+      : g_(&g),
+        kind_(monoid_of(g, reduce)),
+        type_(g.type(g.arg(reduce, 0))),
+        real_(is_floating(type_)),
+        rounds_(rounds) {
     if (!is_own(kind_)) {
       state_.push(identity(g.type(g.arg(reduce, 0))));
       return;
@@ -30,7 +34,7 @@ class accumulation {
     if (real_ && !row(kind_).boolean)
       best.real = w.real(best.real, c.real, 0);
     else
-      best.integer = w.integer(best.integer, c.integer, 0);
+      best.integer = whole_result(w, type_, best.integer, c.integer, 0);
   }
 
   constexpr cell result() const { return row(kind_).position ? cell{0, position_} : state_[component_]; }
@@ -59,7 +63,7 @@ class accumulation {
       if (best.real != best.real) return;
       better = c.real != c.real || (greatest ? c.real > best.real : c.real < best.real);
     } else if (!better) {
-      better = greatest ? c.integer > best.integer : c.integer < best.integer;
+      better = whole_result(row(op::less), type_, (greatest ? best : c).integer, (greatest ? c : best).integer, 0) != 0;
     }
     if (!better) return;
     empty_ = false;
@@ -69,7 +73,8 @@ class accumulation {
 
   const graph* g_;
   monoid kind_;
-  bool real_;  // the body's class
+  element type_;  // the body's
+  bool real_;
   bool rounds_;
   bool empty_ = true;
   int component_ = 0;

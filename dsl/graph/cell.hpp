@@ -21,7 +21,7 @@ constexpr bool is_nonzero(element type, const cell& c) { return is_floating(type
 
 constexpr cell converted(cell c, element from, element to) {
   if (is_floating(from)) return is_floating(to) ? c : cell{0, truncate_to(to, c.real)};
-  return is_floating(to) ? cell{real_of(to, c.integer), 0} : c;
+  return is_floating(to) ? cell{real_of(to, c.integer, from), 0} : c;
 }
 
 // What is asked to be the same: of f16 and bf16, which are computed in f32, what would be stored.
@@ -37,8 +37,10 @@ constexpr cell elementwise(const graph& g, node_id n, cell (&c)[3]) {
   bool real = w.integer == nullptr;
   for (int k = 0; k < w.arity; ++k) real = real || is_floating(g.type(g.arg(n, k)));
   for (int k = 0; k < w.arity; ++k)
-    if (real && !is_floating(g.type(g.arg(n, k)))) c[k].real = static_cast<double>(c[k].integer);
-  if (!real) return {0, w.integer(c[0].integer, c[1].integer, c[2].integer)};
+    if (const element type = g.type(g.arg(n, k)); real && !is_floating(type))
+      c[k].real = real_of(element::f64, c[k].integer, type);
+  const element type = g.type(g.arg(n, 0));
+  if (!real) return {0, whole_result(w, type, c[0].integer, c[1].integer, c[2].integer)};
   const double r = w.real(c[0].real, c[1].real, c[2].real);
   return is_floating(g.type(n)) ? cell{r, 0} : cell{0, static_cast<std::int64_t>(r)};
 }

@@ -146,6 +146,56 @@ constexpr double tanh(double x) {
   return e / (e + 2);
 }
 
+// Halved until Euler's series converges: atan(x) = 2 atan(x / (1 + sqrt(1 + x x))).
+constexpr double atan(double x) {
+  if (x != x || x == 0) return x;
+  if (abs(x) > 1) return (x > 0 ? 1.5707963267948966 : -1.5707963267948966) - atan(math::div(1, x));
+  const double h = x / (1 + sqrt(1 + x * x)), z = h * h / (1 + h * h);
+  double term = h / (1 + h * h), sum = term;
+  for (int n = 1; n < 60; ++n) {
+    term *= z * 2 * n / (2 * n + 1);
+    sum += term;
+  }
+  return 2 * sum;
+}
+constexpr double asin(double x) {
+  if (abs(x) > 1) return nan;
+  return abs(x) == 1 ? x * 1.5707963267948966 : atan(x / sqrt((1 - x) * (1 + x)));
+}
+constexpr double acos(double x) {
+  if (x < 0) return 3.141592653589793 - acos(-x);
+  if (x != x || x > 1) return nan;
+  return x == 0 ? 1.5707963267948966 : atan(sqrt((1 - x) * (1 + x)) / x);
+}
+// Half of the exponential's power twice, or it would overflow too soon.
+constexpr double sinh(double x) {
+  if (abs(x) < 700) return (expm1(x) - expm1(-x)) / 2;
+  const double e = exp(abs(x) / 2), size = math::mul(e / 2, e);
+  return x != x ? x : x > 0 ? size : -size;
+}
+constexpr double cosh(double x) {
+  if (abs(x) < 700) return (exp(x) + exp(-x)) / 2;
+  const double e = exp(abs(x) / 2);
+  return x != x ? x : math::mul(e / 2, e);
+}
+constexpr double asinh(double x) {
+  if (x != x || x == 0 || abs(x) == infinity) return x;
+  const double a = abs(x);
+  const double size = a > 0x1p28 ? log(a) + 0.69314718055994531 : log1p(a + a * a / (1 + sqrt(1 + a * a)));
+  return x < 0 ? -size : size;
+}
+constexpr double acosh(double x) {
+  if (x != x || x < 1) return nan;
+  const double t = x - 1;
+  return x > 0x1p28 ? log(x) + 0.69314718055994531 : log1p(t + sqrt(2 * t + t * t));
+}
+constexpr double atanh(double x) {
+  const double a = abs(x);
+  if (x != x || a > 1) return nan;
+  const double size = a == 1 ? infinity : log1p(2 * a / (1 - a)) / 2;
+  return x < 0 ? -size : x == 0 ? x : size;
+}
+
 // sin and cos of r + quarter * pi / 2, by Taylor's series; the argument is reduced in three parts of pi / 2.
 constexpr double wave(double x, int quarter) {
   if (x != x || abs(x) == infinity) return nan;
@@ -208,9 +258,20 @@ SHEAF_MATH(expm1)
 SHEAF_MATH(sqrt)
 SHEAF_MATH(tanh)
 SHEAF_MATH(erf)
+SHEAF_MATH(asin)
+SHEAF_MATH(acos)
+SHEAF_MATH(atan)
+SHEAF_MATH(sinh)
+SHEAF_MATH(cosh)
+SHEAF_MATH(asinh)
+SHEAF_MATH(acosh)
+SHEAF_MATH(atanh)
 #undef SHEAF_MATH
 constexpr double sin(double x) { return std::is_constant_evaluated() ? series::wave(x, 0) : __builtin_sin(x); }
 constexpr double cos(double x) { return std::is_constant_evaluated() ? series::wave(x, 1) : __builtin_cos(x); }
+constexpr double tan(double x) {
+  return std::is_constant_evaluated() ? div(series::wave(x, 0), series::wave(x, 1)) : __builtin_tan(x);
+}
 constexpr double pow(double x, double y) {
   return std::is_constant_evaluated() ? series::pow(x, y) : __builtin_pow(x, y);
 }
@@ -268,5 +329,11 @@ constexpr std::int64_t floor_remainder(std::int64_t a, std::int64_t b) {
   const std::int64_t r = a % b;
   return (r != 0 && (r < 0) != (b < 0)) ? r + b : r;
 }
+
+// As PyTorch: a count below 0 or of all bits and more leaves nothing but the sign.
+constexpr std::int64_t shifted_left(std::int64_t a, std::int64_t b) {
+  return b < 0 || b > 63 ? 0 : static_cast<std::int64_t>(static_cast<std::uint64_t>(a) << b);
+}
+constexpr std::int64_t shifted_right(std::int64_t a, std::int64_t b) { return a >> (b < 0 || b > 63 ? 63 : b); }
 
 }  // namespace sheaf::inline v0_1::math

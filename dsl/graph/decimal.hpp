@@ -143,16 +143,18 @@ constexpr void append(flat<char>& out, const char* text) {
   for (; *text != 0; ++text) out.push(*text);
 }
 
-constexpr void append_integer(flat<char>& out, std::int64_t value) {
+constexpr void append_natural(flat<char>& out, std::uint64_t rest) {
   char digits[20] = {};
   int count = 0;
-  std::uint64_t rest = value < 0 ? 0 - static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value);
   do {
     digits[count++] = static_cast<char>('0' + rest % 10);
     rest /= 10;
   } while (rest != 0);
-  if (value < 0) out.push('-');
   while (count > 0) out.push(digits[--count]);
+}
+constexpr void append_integer(flat<char>& out, std::int64_t value) {
+  if (value < 0) out.push('-');
+  append_natural(out, value < 0 ? 0 - static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value));
 }
 
 // 1 0.25 1e-8 -inf nan; `point` asks for 1.0 instead of 1.

@@ -87,8 +87,12 @@ SHEAF_HIDDEN constexpr double round_to(element type, double x) {
 }
 
 // An integer as a floating number: the nearest f64 or f32, halves by way of f32, in which they are computed.
-SHEAF_HIDDEN constexpr double real_of(element type, std::int64_t x) {
-  return type == element::f64 ? static_cast<double>(x) : round_to(type, static_cast<double>(static_cast<float>(x)));
+// `from` says how its bits are read: those of a u64 are an i64's.
+SHEAF_HIDDEN constexpr double real_of(element type, std::int64_t x, element from = element::i64) {
+  const auto natural = static_cast<std::uint64_t>(x);
+  if (type == element::f64) return from == element::u64 ? static_cast<double>(natural) : static_cast<double>(x);
+  const float near = from == element::u64 ? static_cast<float>(natural) : static_cast<float>(x);
+  return round_to(type, static_cast<double>(near));
 }
 
 // Integers keep their low bits; a boolean is 1 where the number is not zero.
@@ -97,26 +101,35 @@ SHEAF_HIDDEN constexpr std::int64_t wrap_to(element type, std::int64_t x) {
     case element::boolean: return x != 0;
     case element::i8: return static_cast<std::int8_t>(x);
     case element::u8: return static_cast<std::uint8_t>(x);
+    case element::i16: return static_cast<std::int16_t>(x);
+    case element::u16: return static_cast<std::uint16_t>(x);
     case element::i32: return static_cast<std::int32_t>(x);
+    case element::u32: return static_cast<std::uint32_t>(x);
     default: return x;
   }
 }
 
 SHEAF_HIDDEN constexpr std::int64_t lowest_integer(element type) {
   const int bits = 8 * row(type).bytes;
-  return type == element::boolean || type == element::u8 ? 0
-         : bits == 64                                    ? INT64_MIN
-                                                         : -(std::int64_t{1} << (bits - 1));
+  return type == element::boolean || is_unsigned(type) ? 0
+         : bits == 64                                  ? INT64_MIN
+                                                       : -(std::int64_t{1} << (bits - 1));
 }
+// Of u64 its bits: -1.
 SHEAF_HIDDEN constexpr std::int64_t highest_integer(element type) {
   if (type == element::boolean) return 1;
-  return type == element::u8 ? 255 : -(lowest_integer(type) + 1);
+  return is_unsigned(type) ? static_cast<std::int64_t>(UINT64_MAX >> (64 - 8 * row(type).bytes))
+                           : -(lowest_integer(type) + 1);
 }
 
 // A real number as an integer: towards zero, the nearest end where it does not fit, 0 for NaN.
 SHEAF_HIDDEN constexpr std::int64_t truncate_to(element type, double x) {
   if (type == element::boolean) return x != 0;
   if (x != x) return 0;
+  if (type == element::u64)
+    return x >= 18446744073709551616.0 ? highest_integer(type)
+           : x <= 0                    ? 0
+                                       : static_cast<std::int64_t>(static_cast<std::uint64_t>(x));
   if (x >= 9223372036854775808.0) return highest_integer(type);
   if (x < -9223372036854775808.0) return lowest_integer(type);
   const std::int64_t whole = static_cast<std::int64_t>(x);

@@ -26,7 +26,7 @@ constexpr node_id truth(graph& g, bool value) { return integer(g, value, element
 constexpr bool is_constant(const graph& g, node_id a) { return g.kind(a) == op::constant; }
 constexpr double real_value(const graph& g, node_id a) {
   const std::int64_t bits = g[a].attribute;
-  return is_floating(g.type(a)) ? std::bit_cast<double>(bits) : static_cast<double>(bits);
+  return is_floating(g.type(a)) ? std::bit_cast<double>(bits) : real_of(element::f64, bits, g.type(a));
 }
 constexpr bool is_number(const graph& g, node_id a, double value) {
   return is_constant(g, a) && real_value(g, a) == value;
@@ -37,17 +37,6 @@ constexpr bool is_false(const graph& g, node_id a) { return g.type(a) == element
 // Can evaluation fail, by a subscript out of range? Then a condition that stands before it must stay before it.
 constexpr bool may_fail(graph& g, node_id n);
 constexpr node_id conjunction(graph& g, node_id a, node_id b);
-
-// ---- types
-
-// As PyTorch promotes: the wider of a kind, floating over integer over boolean; f16 with bf16 is f32, u8 with i8 is
-// i32.
-constexpr element promote(element a, element b) {
-  if (a == b) return a;
-  if ((a == element::f16 && b == element::bf16) || (a == element::bf16 && b == element::f16)) return element::f32;
-  if ((a == element::u8 && b == element::i8) || (a == element::i8 && b == element::u8)) return element::i32;
-  return a > b ? a : b;
-}
 
 namespace rules {
 
@@ -64,7 +53,7 @@ constexpr node_id fold(graph& g, op kind, element type, const node_id* list, int
   const op_row& w = row(kind);
   if (kind == op::select && real && !is_floating(type)) return no_node;
   if (real || w.integer == nullptr) return number(g, type, w.real(r[0], r[1], r[2]));
-  return integer(g, w.integer(i[0], i[1], i[2]), type);
+  return integer(g, whole_result(w, g.type(list[kind == op::select ? 1 : 0]), i[0], i[1], i[2]), type);
 }
 
 constexpr bool integral(const graph& g, node_id a) { return !is_floating(g.type(a)); }
@@ -172,6 +161,17 @@ constexpr node_id unary(graph& g, op kind, node_id a) {
   return no_node;
 }
 
+// What an operation on bits is of one bit.
+constexpr op of_truths(op kind) {
+  switch (kind) {
+    case op::bit_not: return op::logical_not;
+    case op::bit_and: return op::logical_and;
+    case op::bit_or: return op::logical_or;
+    case op::bit_xor: return op::not_equal;
+    default: return kind;
+  }
+}
+
 constexpr node_id simplify(graph& g, op kind, node_id a, node_id b, node_id c) {
   switch (kind) {
     case op::add: return add(g, a, b);
@@ -200,7 +200,7 @@ constexpr node_id cast_to(graph& g, element type, node_id a) {
   if (is_constant(g, a)) {
     if (is_floating(g.type(a))) return number(g, type, real_value(g, a));
     const std::int64_t value = g[a].attribute;
-    return is_floating(type) ? number(g, type, real_of(type, value)) : integer(g, value, type);
+    return is_floating(type) ? number(g, type, real_of(type, value, g.type(a))) : integer(g, value, type);
   }
   return g.intern(op::cast, type, 0, &a, 1);
 }
@@ -221,7 +221,8 @@ constexpr node_id make(graph& g, op kind, node_id a, node_id b, node_id c) {
   // Logic is on booleans, arithmetic on numbers: false and true count as 0 and 1.
   const bool logic = kind == op::logical_and || kind == op::logical_or || kind == op::logical_not;
   if (logic) type = element::boolean;
-  const bool arithmetic = kind >= op::add && kind <= op::remainder;
+  if (const op same = rules::of_truths(kind); type == element::boolean && same != kind) return make(g, same, a, b);
+  const bool arithmetic = kind >= op::add && kind <= op::shift_right;
   if ((arithmetic || kind == op::neg) && type == element::boolean) type = element::i64;
   for (int k = first; k < w.arity; ++k) list[k] = logic && g.type(list[k]) != element::boolean
                                                       ? make(g, op::not_equal, list[k], number_like(g, list[k], 0))

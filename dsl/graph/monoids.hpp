@@ -46,10 +46,7 @@ constexpr node_id identity_of(graph& g, monoid kind, element type) {
   if (is_own(kind)) return g.monoids[own_number(kind)].identity;
   const double value = row(kind).identity;
   if (is_floating(type) || (value != math::infinity && value != -math::infinity)) return number(g, type, value);
-  const int bits = 8 * row(type).bytes - (type == element::u8 ? 0 : 1);
-  const std::int64_t highest = bits == 63 ? INT64_MAX : (std::int64_t{1} << bits) - 1;
-  if (type == element::boolean) return truth(g, value > 0);
-  return integer(g, value > 0 ? highest : type == element::u8 ? 0 : -highest - 1, type);
+  return integer(g, value > 0 ? highest_integer(type) : lowest_integer(type), type);
 }
 
 // ---- folds of the program's own

@@ -6,8 +6,15 @@ namespace sheaf::inline v0_1 {
 
 // The functions of one argument: a list that the surface reads too.
 #define SHEAF_FUNCTIONS(X)                                                                                      \
-  X(abs) X(sign) X(exp) X(log) X(log1p) X(expm1) X(sqrt) X(tanh) X(sigmoid) X(erf) X(sin) X(cos) X(floor) X(ceil) \
-  X(round)
+  X(abs) X(sign) X(exp) X(log) X(log1p) X(expm1) X(sqrt) X(tanh) X(sigmoid) X(erf) X(sin) X(cos) X(tan) X(asin)   \
+  X(acos) X(atan) X(sinh) X(cosh) X(asinh) X(acosh) X(atanh) X(floor) X(ceil) X(round)
+// Functions that are expressions of others, of one, two and three arguments: surface/composites.hpp.
+#define SHEAF_COMPOSITES(X1, X2, X3)                                                                               \
+  X1(rsqrt) X1(isnan) X1(isinf) X1(isfinite) X1(trunc) X1(relu) X1(gelu) X1(gelu_tanh) X1(silu) X1(softplus)       \
+  X2(fmod) X3(clamp) X3(where)
+#define SHEAF_NAME(name) #name,
+inline constexpr const char* composite_names[] = {SHEAF_COMPOSITES(SHEAF_NAME, SHEAF_NAME, SHEAF_NAME)};
+#undef SHEAF_NAME
 #define SHEAF_ENUMERATOR(name) name,
 
 enum class op : std::uint8_t {
@@ -24,9 +31,9 @@ enum class op : std::uint8_t {
   stop_gradient,  // args[0], with no derivative or with that of args[1]; with args[2], that must not hold where this is
                   // evaluated: the attribute is the name of the operation that says so (passes/demands.hpp)
   // Elementwise, one argument.
-  neg, SHEAF_FUNCTIONS(SHEAF_ENUMERATOR) logical_not, cast,
+  neg, SHEAF_FUNCTIONS(SHEAF_ENUMERATOR) logical_not, bit_not, cast,
   // Elementwise, two arguments.
-  add, sub, mul, div, quotient, remainder, pow, minimum, maximum,
+  add, sub, mul, div, quotient, remainder, bit_and, bit_or, bit_xor, shift_left, shift_right, pow, minimum, maximum,
   equal, not_equal, less, less_equal, logical_and, logical_or,
   // Elementwise, three arguments.
   select,

@@ -77,6 +77,29 @@ constexpr id sin(graph& g, id y, id dy, int) { return times(g, dy, make(g, op::c
 constexpr id cos(graph& g, id y, id dy, int) {
   return make(g, op::neg, times(g, dy, make(g, op::sin, x_of(g, y))));
 }
+constexpr id tan(graph& g, id y, id dy, int) {
+  return times(g, dy, make(g, op::add, num(g, y, 1), times(g, y, y)));
+}
+// x squared, and a number more or less.
+constexpr id square_and(graph& g, id y, op kind, double number) {
+  return make(g, kind, times(g, x_of(g, y), x_of(g, y)), num(g, y, number));
+}
+constexpr id asin(graph& g, id y, id dy, int) {
+  return make(g, op::div, dy, make(g, op::sqrt, make(g, op::neg, square_and(g, y, op::sub, 1))));
+}
+constexpr id acos(graph& g, id y, id dy, int) { return make(g, op::neg, asin(g, y, dy, 0)); }
+constexpr id atan(graph& g, id y, id dy, int) { return make(g, op::div, dy, square_and(g, y, op::add, 1)); }
+constexpr id sinh(graph& g, id y, id dy, int) { return times(g, dy, make(g, op::cosh, x_of(g, y))); }
+constexpr id cosh(graph& g, id y, id dy, int) { return times(g, dy, make(g, op::sinh, x_of(g, y))); }
+constexpr id asinh(graph& g, id y, id dy, int) {
+  return make(g, op::div, dy, make(g, op::sqrt, square_and(g, y, op::add, 1)));
+}
+constexpr id acosh(graph& g, id y, id dy, int) {
+  return make(g, op::div, dy, make(g, op::sqrt, square_and(g, y, op::sub, 1)));
+}
+constexpr id atanh(graph& g, id y, id dy, int) {
+  return make(g, op::div, dy, make(g, op::neg, square_and(g, y, op::sub, 1)));
+}
 constexpr id cast(graph& g, id y, id dy, int) { return cast_to(g, g.type(x_of(g, y)), dy); }
 constexpr id remainder(graph& g, id y, id dy, int k) {
   return k == 0 ? dy : make(g, op::neg, times(g, dy, make(g, op::quotient, x_of(g, y, 0), x_of(g, y, 1))));
@@ -106,13 +129,15 @@ constexpr id select(graph& g, id y, id dy, int k) {
 
 }  // namespace adjoints
 
-#define SHEAF_REAL(e) [](double a, [[maybe_unused]] double b, [[maybe_unused]] double c) -> double { return e; }
+#define SHEAF_REAL(e)                                                                                                 \
+  []([[maybe_unused]] double a, [[maybe_unused]] double b, [[maybe_unused]] double c) -> double { return e; }
 #define SHEAF_INT(e)                                                                                               \
   [](std::int64_t a, [[maybe_unused]] std::int64_t b, [[maybe_unused]] std::int64_t c) -> std::int64_t { return e; }
 #define SHEAF_WRAP(e) static_cast<std::int64_t>(e)
 #define SHEAF_U(x) static_cast<std::uint64_t>(x)
 
-// Integers wrap; comparisons and logic yield 0 or 1; maximum and minimum return NaN if either argument is one.
+// Integers wrap; comparisons and logic yield 0 or 1; maximum and minimum return NaN if either argument is one;
+// operations on bits mean nothing for floating types, of which expressions refuse them.
 inline constexpr op_row op_rows[] = {
     {op::neg, "neg", "-", 9, 1, result_type::same, false, math::nan,
      SHEAF_REAL(-a), SHEAF_INT(SHEAF_WRAP(0 - SHEAF_U(a))), adjoints::neg, nullptr},
@@ -140,6 +165,24 @@ inline constexpr op_row op_rows[] = {
      SHEAF_REAL(math::sin(a)), nullptr, adjoints::sin, "sin", op_cost::function},
     {op::cos, "cos", nullptr, 0, 1, result_type::floating, false, math::nan,
      SHEAF_REAL(math::cos(a)), nullptr, adjoints::cos, "cos", op_cost::function},
+    {op::tan, "tan", nullptr, 0, 1, result_type::floating, false, math::nan,
+     SHEAF_REAL(math::tan(a)), nullptr, adjoints::tan, "tan", op_cost::function},
+    {op::asin, "asin", nullptr, 0, 1, result_type::floating, false, math::nan,
+     SHEAF_REAL(math::asin(a)), nullptr, adjoints::asin, "asin", op_cost::function, true},
+    {op::acos, "acos", nullptr, 0, 1, result_type::floating, false, math::nan,
+     SHEAF_REAL(math::acos(a)), nullptr, adjoints::acos, "acos", op_cost::function},
+    {op::atan, "atan", nullptr, 0, 1, result_type::floating, false, math::nan,
+     SHEAF_REAL(math::atan(a)), nullptr, adjoints::atan, "atan", op_cost::function, true},
+    {op::sinh, "sinh", nullptr, 0, 1, result_type::floating, false, math::nan,
+     SHEAF_REAL(math::sinh(a)), nullptr, adjoints::sinh, "sinh", op_cost::function, true},
+    {op::cosh, "cosh", nullptr, 0, 1, result_type::floating, false, math::nan,
+     SHEAF_REAL(math::cosh(a)), nullptr, adjoints::cosh, "cosh", op_cost::function},
+    {op::asinh, "asinh", nullptr, 0, 1, result_type::floating, false, math::nan,
+     SHEAF_REAL(math::asinh(a)), nullptr, adjoints::asinh, "asinh", op_cost::function, true},
+    {op::acosh, "acosh", nullptr, 0, 1, result_type::floating, false, math::nan,
+     SHEAF_REAL(math::acosh(a)), nullptr, adjoints::acosh, "acosh", op_cost::function, true},
+    {op::atanh, "atanh", nullptr, 0, 1, result_type::floating, false, math::nan,
+     SHEAF_REAL(math::atanh(a)), nullptr, adjoints::atanh, "atanh", op_cost::function, true},
     {op::floor, "floor", nullptr, 0, 1, result_type::same, false, math::nan,
      SHEAF_REAL(math::floor(a)), SHEAF_INT(a), adjoints::none, "floor"},
     {op::ceil, "ceil", nullptr, 0, 1, result_type::same, false, math::nan,
@@ -148,6 +191,8 @@ inline constexpr op_row op_rows[] = {
      SHEAF_REAL(math::round(a)), SHEAF_INT(a), adjoints::none, "rint"},
     {op::logical_not, "logical_not", "!", 9, 1, result_type::boolean, false, math::nan,
      SHEAF_REAL(a == 0), SHEAF_INT(a == 0), adjoints::none, nullptr},
+    {op::bit_not, "bit_not", nullptr, 0, 1, result_type::same, false, math::nan,
+     SHEAF_REAL(math::nan), SHEAF_INT(~a), adjoints::none, nullptr},
     {op::cast, "cast", nullptr, 0, 1, result_type::target, false, math::nan,
      SHEAF_REAL(a), SHEAF_INT(a), adjoints::cast, nullptr, op_cost::few, true},
     {op::add, "add", "+", 7, 2, result_type::same, true, 0,
@@ -162,6 +207,16 @@ inline constexpr op_row op_rows[] = {
      SHEAF_REAL(math::quotient(a, b)), SHEAF_INT(math::floor_quotient(a, b)), adjoints::none, nullptr},
     {op::remainder, "remainder", nullptr, 0, 2, result_type::same, false, math::nan,
      SHEAF_REAL(math::remainder(a, b)), SHEAF_INT(math::floor_remainder(a, b)), adjoints::remainder, nullptr},
+    {op::bit_and, "bit_and", nullptr, 0, 2, result_type::same, true, -1,
+     SHEAF_REAL(math::nan), SHEAF_INT(a & b), adjoints::none, nullptr},
+    {op::bit_or, "bit_or", nullptr, 0, 2, result_type::same, true, 0,
+     SHEAF_REAL(math::nan), SHEAF_INT(a | b), adjoints::none, nullptr},
+    {op::bit_xor, "bit_xor", nullptr, 0, 2, result_type::same, true, 0,
+     SHEAF_REAL(math::nan), SHEAF_INT(a ^ b), adjoints::none, nullptr},
+    {op::shift_left, "shift_left", nullptr, 0, 2, result_type::same, false, 0,
+     SHEAF_REAL(math::nan), SHEAF_INT(math::shifted_left(a, b)), adjoints::none, nullptr},
+    {op::shift_right, "shift_right", nullptr, 0, 2, result_type::same, false, 0,
+     SHEAF_REAL(math::nan), SHEAF_INT(math::shifted_right(a, b)), adjoints::none, nullptr},
     {op::pow, "pow", nullptr, 0, 2, result_type::floating, false, 1,
      SHEAF_REAL(math::pow(a, b)), nullptr, adjoints::pow, "pow", op_cost::function},
     {op::minimum, "minimum", nullptr, 0, 2, result_type::same, true, math::infinity,
@@ -201,5 +256,24 @@ constexpr bool rows_are_whole() {
   return true;
 }
 static_assert(rows_are_whole(), "op_rows: each op of op.hpp needs one whole row, in the order of the enumeration");
+
+// The meaning of a row for integers of a type. Those of u64 are held as the i64 of the same bits: where the sign of an
+// i64 would count, half of the range is taken away from both.
+constexpr std::int64_t whole_result(const op_row& r, element type, std::int64_t a, std::int64_t b, std::int64_t c) {
+  if (type != element::u64) return r.integer(a, b, c);
+  const auto x = static_cast<std::uint64_t>(a), y = static_cast<std::uint64_t>(b);
+  switch (r.kind) {
+    case op::less:
+    case op::less_equal: return r.integer(a ^ INT64_MIN, b ^ INT64_MIN, 0);
+    case op::minimum:
+    case op::maximum: return r.integer(a ^ INT64_MIN, b ^ INT64_MIN, 0) ^ INT64_MIN;
+    case op::quotient: return y == 0 ? 0 : static_cast<std::int64_t>(x / y);
+    case op::remainder: return y == 0 ? 0 : static_cast<std::int64_t>(x % y);
+    case op::abs: return a;
+    case op::sign: return a != 0;
+    case op::shift_right: return y > 63 ? 0 : static_cast<std::int64_t>(x >> y);
+    default: return r.integer(a, b, c);
+  }
+}
 
 }  // namespace sheaf::inline v0_1

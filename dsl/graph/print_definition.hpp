@@ -240,7 +240,8 @@ class definition_printer {
   constexpr void constant(node_id n, node_id beside) {
     const element type = g_.type(n);
     if (type == element::boolean) return append(out_, is_true(g_, n) ? "true" : "false");
-    const bool typed = beside != no_node && !is_constant(g_, beside) && g_.type(beside) == type;
+    const bool large = type == element::u64 && g_[n].attribute < 0;  // than a number without a type may be
+    const bool typed = beside != no_node && !is_constant(g_, beside) && g_.type(beside) == type && !large;
     const bool other = !typed && type != element::f64 && type != element::i64;
     const double value = is_floating(type) ? real_value(g_, n) : 0;
     const bool spelled = value != value || value == math::infinity || value == -math::infinity;  // inf, nan: no suffix
@@ -251,6 +252,8 @@ class definition_printer {
     }
     if (is_floating(type))
       append_real(out_, value, type, !typed || std::bit_cast<std::int64_t>(value) == INT64_MIN);  // -0.0
+    else if (type == element::u64)
+      append_natural(out_, static_cast<std::uint64_t>(g_[n].attribute));
     else
       append_integer(out_, g_[n].attribute);
     if (other) append(out_, spelled ? ")" : row(type).name);

@@ -11,7 +11,7 @@ SHEAF_HIDDEN inline constexpr const char* statements[] = {"input",  "axis",  "mo
                                              "output", "check", "expect", "demand"};
 SHEAF_HIDDEN inline constexpr const char* functions[] = {
     "true",   "false", "inf", "nan", "over",      "tuple",   "get",           "fold",  "cast",
-    "extent", "grad",  "vjp", "jvp", "cotangent", "tangent", "stop_gradient", "graft", "rsqrt"};
+    "extent", "grad",  "vjp", "jvp", "cotangent", "tangent", "stop_gradient", "graft"};
 SHEAF_HIDDEN inline constexpr const char* compound_reductions[] = {"mean", "count", "logsumexp"};
 
 constexpr bool same(const char* word, const char* text, int size) {
@@ -27,6 +27,8 @@ constexpr bool is_text_word(const char* text, int size) {
   for (const char* word : words::statements)
     if (words::same(word, text, size)) return true;
   for (const char* word : words::functions)
+    if (words::same(word, text, size)) return true;
+  for (const char* word : composite_names)
     if (words::same(word, text, size)) return true;
   for (const char* word : words::compound_reductions)
     if (words::same(word, text, size)) return true;

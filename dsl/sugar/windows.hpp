@@ -7,12 +7,13 @@
 namespace sheaf::inline v0_1 {
 
 // Options of pooling, one number for each dimension, in order. As in PyTorch: a stride of 0 is the kernel's size, a
-// dilation of 0 is 1; padding is at both ends; with ceil_mode a last window may hang over; count_include_pad counts
-// padding in the mean.
+// dilation of 0 is 1; padding is at both ends, unless padding_end says another one for the far end; with
+// ceil_mode a last window may hang over; count_include_pad counts padding in the mean.
 struct pool {
   std::int64_t kernel[3] = {};
   std::int64_t stride[3] = {};
   std::int64_t padding[3] = {};
+  std::int64_t padding_end[3] = {-1, -1, -1};  // -1: as padding
   std::int64_t dilation[3] = {};
   bool ceil_mode = false;
   bool count_include_pad = true;
@@ -24,13 +25,23 @@ namespace detail {
 struct window {
   std::int64_t kernel, stride, padding, dilation;
   bool ceil_mode;
+  std::int64_t after;      // the padding at the far end
+  bool lopsided = false;  // was it given by itself?
   constexpr std::int64_t span() const { return dilation * (kernel - 1) + 1; }
   // Can a tap fall outside the tensor?
-  constexpr bool guarded() const { return padding > 0 || ceil_mode; }
+  constexpr bool guarded() const { return padding > 0 || after > 0 || ceil_mode; }
+  // PyTorch's rule; where the ends differ, that of ONNX: no window lies in padding alone.
+  constexpr std::int64_t most_padding() const { return lopsided ? span() - 1 : kernel / 2; }
 };
 constexpr window window_of(const pool& p, int k) {
-  return {p.kernel[k], p.stride[k] == 0 ? p.kernel[k] : p.stride[k], p.padding[k],
-          p.dilation[k] == 0 ? 1 : p.dilation[k], p.ceil_mode};
+  const bool lopsided = p.padding_end[k] >= 0;
+  return {p.kernel[k],
+          p.stride[k] == 0 ? p.kernel[k] : p.stride[k],
+          p.padding[k],
+          p.dilation[k] == 0 ? 1 : p.dilation[k],
+          p.ceil_mode,
+          lopsided ? p.padding_end[k] : p.padding[k],
+          lopsided};
 }
 
 // How many windows fit into a dimension; a mistake where none does, said by the compiler or by the call.
@@ -39,17 +50,17 @@ struct windows_in : expression_base {
   static constexpr built build(builder& b) {
     graph& g = b.g;
     const node_id n = extent(g, T::node(b).id, D);
-    const std::int64_t room = 2 * W.padding - W.span() + (W.ceil_mode ? W.stride - 1 : 0);
+    const std::int64_t room = W.padding + W.after - W.span() + (W.ceil_mode ? W.stride - 1 : 0);
     node_id count = steps(g, n, room);
     // The last window begins within the tensor or the padding before it.
     if (W.ceil_mode) count = make(g, op::minimum, count, steps(g, n, W.padding - 1));
     if (is_constant(g, count) && g[count].attribute < 1)
       b.fail() << What.text << " of " << T::label.text << ": the kernel spans " << W.span() << " in dimension " << D
-               << ", the padded input has " << g[n].attribute + 2 * W.padding;
+               << ", the padded input has " << g[n].attribute + W.padding + W.after;
     b.demand_not(make(g, op::less, count, integer(g, 1)), demanded::extents,
                  sentence{} << What.text << " of " << T::label.text << ", dimension " << D,
                  sentence{} << "at least " << W.span() << ", which the kernel spans, in the padded input", no_node,
-                 make(g, op::add, n, integer(g, 2 * W.padding)));
+                 make(g, op::add, n, integer(g, W.padding + W.after)));
     return {make(g, op::maximum, integer(g, 0), count), false};
   }
 
@@ -70,11 +81,15 @@ SHEAF_INLINE constexpr bool expect_window() {
     return sentence{} << What.text << " of " << T::label.text << ": stride " << W.stride << " and dilation "
                       << W.dilation << " in dimension " << D << ", expected at least 1";
   }>();
-  expect<(W.padding >= 0 && W.padding <= W.kernel / 2), [] {
-    return sentence{} << What.text << " of " << T::label.text << ": the padding is " << W.padding << " in dimension "
-                      << D << ", expected at most half the kernel of " << W.kernel;
+  constexpr std::int64_t larger = W.padding > W.after ? W.padding : W.after;
+  constexpr bool fits = W.padding >= 0 && larger <= W.most_padding();
+  expect<fits, [] {
+    return sentence{} << What.text << " of " << T::label.text << ": the padding is "
+                      << (W.padding < 0 || W.padding > W.after ? W.padding : W.after) << " in dimension " << D
+                      << (W.lopsided ? ", expected less than the span of " : ", expected at most half the kernel of ")
+                      << (W.lopsided ? W.span() : W.kernel);
   }>();
-  return W.kernel > 0 && W.stride > 0 && W.dilation > 0 && W.padding >= 0 && W.padding <= W.kernel / 2;
+  return W.kernel > 0 && W.stride > 0 && W.dilation > 0 && fits;
 }
 
 // Where the tap u of a window falls, and the domain of the taps within the tensor.
@@ -106,7 +121,7 @@ SHEAF_INLINE constexpr auto taps_counted() {
   if constexpr (!W.guarded() || (Padding && !W.ceil_mode))
     return number_<W.kernel>{};
   else if constexpr (Padding)
-    return minimum(end, n + number_<W.padding>{}) - begin;
+    return minimum(end, n + number_<W.after>{}) - begin;
   else
     return minimum(end, n) - maximum(begin, number_<0>{});
 }
@@ -271,7 +286,7 @@ template <std::int64_t Size, std::int64_t Step = 1, std::int64_t Dilation = 1, T
 SHEAF_INLINE constexpr auto unfold(T t, dim_<D>) {
   if constexpr (detail::expect_dimensions<"unfold", T, D>()) {
     constexpr int d = detail::wrapped<T>(D);
-    constexpr detail::window w{Size, Step, 0, Dilation, false};
+    constexpr detail::window w{Size, Step, 0, Dilation, false, 0};
     if constexpr (detail::expect_window<"unfold", T, d, w>()) {
       using from = decltype(detail::tap<d, w>());
       using axes = detail::replaced<detail::positions<T::rank>, d,

@@ -6,11 +6,11 @@
 #include <sheaf/dsl/passes/differentiate.hpp>
 #include <sheaf/dsl/passes/tangent.hpp>
 #include <sheaf/dsl/passes/unique_names.hpp>
-#include <sheaf/dsl/surface/monoid_rows.hpp>
+#include <sheaf/dsl/surface/extrema.hpp>
 
 namespace sheaf::inline v0_1 {
 
-class builder : public rows_of_monoids {
+class builder : public extrema {
  public:
   template <class E>
   constexpr built operator()(E) {
@@ -40,6 +40,8 @@ class builder : public rows_of_monoids {
       }
     for (int k = 0; k < N; ++k)
       list[k] = k >= first && args[k].weak && any_strong ? adopt(args[k].id, strong) : args[k].id;
+    for (int k = 0; k < N && kind >= op::bit_and && kind <= op::shift_right; ++k) expect_bits(kind, list[k]);
+    if (kind == op::bit_not) expect_bits(kind, list[0]);
     // Integers divide with floor, as their subscripts need it.
     if (kind == op::div && !is_floating(g.type(list[0])) && !is_floating(g.type(list[1])) && any_strong)
       kind = op::quotient;
@@ -116,28 +118,7 @@ class builder : public rows_of_monoids {
   constexpr built reduction(monoid kind, const bound_axis* axes, int count, node_id body) {
     resolved r = resolve(axes, count, body, {row(kind).name});
     if (r.indices.size() != count) return {body, false};
-    if (row(kind).position && count != 1) fail() << row(kind).name << ": expected one index, got " << count;
     return {reduce(g, kind, r.body, r.condition, r.indices.data(), count), false};
-  }
-  // The body at its first or last extremum, the identity over nothing: worth the extremum, and its derivative is that
-  // of the one element. Of several indices, the innermost choose first.
-  constexpr node_id at_extremum(monoid kind, bool last, const bound_axis* axes, int count, node_id body) {
-    const monoid position = kind == monoid::max ? monoid::argmax : monoid::argmin;
-    for (int k = count - 1; k >= 0; --k) {
-      resolved r = resolve(axes + k, 1, body, {row(kind).name});
-      if (r.indices.size() != 1) return body;
-      const node_id idx = r.indices[0], low = g.arg(idx, 0), high = g.arg(idx, 1);
-      const node_id ends = make(g, op::add, low, make(g, op::add, high, integer(g, -1)));
-      const node_id mirror = last ? make(g, op::sub, ends, idx) : idx;
-      node_id at =
-          reduce(g, position, substitute(g, r.body, idx, mirror), substitute(g, r.condition, idx, mirror), &idx, 1);
-      if (last) at = make(g, op::sub, ends, at);
-      node_id found = make(g, op::logical_and, make(g, op::less_equal, low, at), make(g, op::less, at, high));
-      if (!is_true(g, r.condition))
-        found = conjunction(g, reduce(g, monoid::any, truth(g, true), r.condition, &idx, 1), found);
-      body = make(g, op::select, found, substitute(g, r.body, idx, at), identity_of(g, kind, g.type(r.body)));
-    }
-    return body;
   }
   // What is made while `width` operands of these types stand in each of so many groups.
   template <class Make>
@@ -331,6 +312,10 @@ class builder : public rows_of_monoids {
   }
 
  private:
+  constexpr void expect_bits(op kind, node_id e) {
+    if (is_floating(g.type(e)))
+      fail() << row(kind).name << ": a value is " << row(g.type(e)).name << ", expected integers or booleans";
+  }
   constexpr bool is_given(name_id name) const {
     for (const node_id n : given_)
       if (g[n].attribute == name) return true;

@@ -7,6 +7,7 @@
 #include <sheaf/dsl/graph/number.hpp>
 #include <sheaf/dsl/graph/ops.hpp>
 #include <sheaf/dsl/surface/build.hpp>
+#include <sheaf/dsl/surface/composites.hpp>
 #include <sheaf/dsl/surface/fixed_string.hpp>
 
 namespace sheaf::inline v0_1 {
@@ -136,6 +137,11 @@ SHEAF_INFIX(-, sub)
 SHEAF_INFIX(*, mul)
 SHEAF_INFIX(/, div)
 SHEAF_INFIX(%, remainder)
+SHEAF_INFIX(&, bit_and)
+SHEAF_INFIX(|, bit_or)
+SHEAF_INFIX(^, bit_xor)
+SHEAF_INFIX(<<, shift_left)
+SHEAF_INFIX(>>, shift_right)
 SHEAF_INFIX(==, equal)
 SHEAF_INFIX(!=, not_equal)
 SHEAF_INFIX(<, less)
@@ -159,6 +165,10 @@ SHEAF_INLINE constexpr auto operator-(A a) {
   return apply<op::neg>(a);
 }
 template <Expression A>
+SHEAF_INLINE constexpr auto operator~(A a) {
+  return apply<op::bit_not>(a);
+}
+template <Expression A>
 SHEAF_INLINE constexpr auto operator!(A a) {
   return apply<op::logical_not>(a);
 }
@@ -169,6 +179,7 @@ SHEAF_INLINE constexpr auto operator!(A a) {
     return apply<op::name>(a);            \
   }
 SHEAF_FUNCTIONS(SHEAF_FUNCTION)
+SHEAF_FUNCTION(bit_not)
 #undef SHEAF_FUNCTION
 #undef SHEAF_FUNCTIONS
 
@@ -188,13 +199,52 @@ SHEAF_FUNCTION2(minimum, minimum)
 SHEAF_FUNCTION2(maximum, maximum)
 SHEAF_FUNCTION2(quotient, quotient)    // floor(a / b), as Python's //
 SHEAF_FUNCTION2(remainder, remainder)  // a - b * floor(a / b), as Python's %
+SHEAF_FUNCTION2(bit_and, bit_and)
+SHEAF_FUNCTION2(bit_or, bit_or)
+SHEAF_FUNCTION2(bit_xor, bit_xor)
+SHEAF_FUNCTION2(shift_left, shift_left)    // a count below 0 or of all bits: 0
+SHEAF_FUNCTION2(shift_right, shift_right)  // with the sign; a count below 0 or of all bits: the sign alone
 #undef SHEAF_FUNCTION2
 
-// 1 / sqrt(a)
-template <Expression A>
-SHEAF_INLINE constexpr auto rsqrt(A a) {
-  return literal_<1>{} / sqrt(a);
+// Of composites.hpp.
+template <built (*Make)(builder&, const built*), class... Args>
+struct composite_ : expression_base {
+  static constexpr built build(builder& b) {
+    const built args[] = {b(Args{})...};
+    return Make(b, args);
+  }
+};
+template <built (*Make)(builder&, const built*), class... Args>
+  requires(Expression<Args> || ...)
+SHEAF_INLINE constexpr auto composite(Args...) {
+  (detail::expect_expression<Args>(), ...);
+  if constexpr ((Expression<Args> && ...))
+    return composite_<Make, Args...>{};
+  else
+    return literal_<0>{};
 }
+#define SHEAF_COMPOSITE1(name)                           \
+  template <Expression A>                                \
+  SHEAF_INLINE constexpr auto name(A a) {                \
+    return composite<composites::name>(a);               \
+  }
+#define SHEAF_COMPOSITE2(name)                           \
+  template <class A, class B>                            \
+    requires(Expression<A> || Expression<B>)             \
+  SHEAF_INLINE constexpr auto name(A a, B b) {           \
+    return composite<composites::name>(a, b);            \
+  }
+#define SHEAF_COMPOSITE3(name)                           \
+  template <class A, class B, class C>                   \
+    requires(Expression<A> || Expression<B> || Expression<C>) \
+  SHEAF_INLINE constexpr auto name(A a, B b, C c) {      \
+    return composite<composites::name>(a, b, c);         \
+  }
+SHEAF_COMPOSITES(SHEAF_COMPOSITE1, SHEAF_COMPOSITE2, SHEAF_COMPOSITE3)
+#undef SHEAF_COMPOSITE1
+#undef SHEAF_COMPOSITE2
+#undef SHEAF_COMPOSITE3
+#undef SHEAF_COMPOSITES
 // a where c, else b; only the one chosen is evaluated, so the other may subscript out of range.
 template <class C, class A, class B>
   requires(Expression<C> || Expression<A> || Expression<B>)

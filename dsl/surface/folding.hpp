@@ -24,13 +24,14 @@ constexpr const char* folding_name(folding kind) {
   }
 }
 constexpr bool is_extremum(folding kind) { return kind == folding::max || kind == folding::min; }
+constexpr bool is_position(folding kind) { return kind == folding::argmax || kind == folding::argmin; }
 constexpr bool accumulates(folding kind) {
   return kind == folding::sum || kind == folding::prod || kind == folding::mean || kind == folding::logsumexp;
 }
 
 // What is wrong with so many policies of each kind, after "sum: "; null: nothing.
 constexpr const char* misplaced_policy(folding kind, int ties, int empties, int sums) {
-  if (ties > 0 && !is_extremum(kind)) return "ties are a policy of max and min";
+  if (ties > 0 && !is_extremum(kind) && !is_position(kind)) return "ties are a policy of max, min, argmax and argmin";
   if (sums > 0 && !accumulates(kind)) return "accumulate and compensated are policies of sum, prod, mean and logsumexp";
   return ties > 1 || empties > 1 || sums > 1 ? "two policies for one thing" : nullptr;
 }
@@ -78,6 +79,11 @@ class folder {
     }
     // accumulate<f16> of halves says what needs no saying; so the printer writes sums that no rounding surrounds.
     const bool narrow = p.accumulates && is_half(p.accumulated) && (kind == folding::sum || kind == folding::prod);
+    if (is_position(kind)) {
+      const bool last = p.chosen == ties::last;
+      const node_id place = b_.position(static_cast<monoid>(kind), last, bound_.axes, bound_.count, body);
+      return over_nothing(body, place, p, name);
+    }
     node_id result =
         narrow ? b_.reduction(static_cast<monoid>(kind), bound_.axes, bound_.count, wide).id : plain(kind, wide);
     if (p.chosen != ties::even)

@@ -93,7 +93,7 @@ constexpr built text_parser::number_literal() {
     whole = whole && c >= '0' && c <= '9';
     if (!whole) continue;
     const std::uint64_t digit = static_cast<std::uint64_t>(c - '0');
-    fits = fits && value <= ((std::uint64_t{1} << 63) - digit) / 10;
+    fits = fits && value <= (UINT64_MAX - digit) / 10;
     value = 10 * value + digit;
   }
   element type = element::i64;
@@ -106,9 +106,8 @@ constexpr built text_parser::number_literal() {
   if (typed && is_floating(type)) return {number(b_.g, type, real), false};
   if (typed && !whole)
     wrong(start) << "number: " << spelled(t).text << " is no whole number, as " << row(type).name << " asks";
-  const int bits = type == element::boolean ? 1 : 8 * row(type).bytes - (type == element::u8 ? 0 : 1);
-  const std::uint64_t most =
-      (std::uint64_t{1} << bits) - (minus && type != element::u8 && type != element::boolean ? 0 : 1);
+  const std::uint64_t most = static_cast<std::uint64_t>(highest_integer(type)) +
+                             (minus && !is_unsigned(type) && type != element::boolean ? 1 : 0);
   if (whole && (!fits || value > most))
     wrong(start) << "number: " << spelled(t).text << " does not fit " << row(type).name;
   if (failed()) return nothing_built;
@@ -135,6 +134,8 @@ constexpr built text_parser::named() {
   if (!now().quoted) {
     for (const op_row& r : op_rows)
       if (r.infix == nullptr && r.kind != op::cast && at(r.name) && is(ahead(1), "(")) return call(r);
+    for (const composite_row& r : composites::rows)
+      if (at(r.name) && is(ahead(1), "(")) return call(r);
     if (reduction_call(value)) return value;
   }
   const int start = at_;
@@ -161,10 +162,7 @@ constexpr bool text_parser::word_value(built& value) {
     value = get_call();
   else if (at("fold"))
     value = fold_call(0);
-  else if (at("rsqrt") && is(ahead(1), "(")) {
-    const built root = call(row(op::sqrt));
-    value = failed() ? value : b_.apply(op::div, {b_.literal(1), root});
-  } else if (at("extent") && is(ahead(1), "(")) {
+  else if (at("extent") && is(ahead(1), "(")) {
     const int start = at_;
     at_ += 2;
     const tensor_part t = tensor_here();
@@ -183,7 +181,11 @@ constexpr bool text_parser::word_value(built& value) {
   return true;
 }
 
-constexpr built text_parser::call(const op_row& r) {
+constexpr built text_parser::result_of(const op_row& r, const built* args) { return applied(r.kind, args, r.arity); }
+constexpr built text_parser::result_of(const composite_row& r, const built* args) { return r.make(b_, args); }
+
+template <class Row>
+constexpr built text_parser::call(const Row& r) {
   const int start = at_;
   at_ += 2;
   built args[3] = {};
@@ -200,7 +202,7 @@ constexpr built text_parser::call(const op_row& r) {
                  << count;
     return nothing_built;
   }
-  const built result = applied(r.kind, args, count);
+  const built result = result_of(r, args);
   settle(start);
   return result;
 }

@@ -3,6 +3,7 @@
 // folds), tensor.hpp (names, subscripts, gradients). docs/language.md has the grammar. Shown by
 // tests/static/text.cpp, tests/text.
 #pragma once
+#include <sheaf/dsl/surface/composites.hpp>
 #include <sheaf/dsl/surface/folding.hpp>
 #include <sheaf/dsl/surface/outside.hpp>
 #include <sheaf/dsl/graph/number.hpp>
@@ -173,7 +174,10 @@ class text_parser {
   constexpr built primary();
   constexpr built number_literal();
   constexpr built named();
-  constexpr built call(const op_row& row);
+  template <class Row>
+  constexpr built call(const Row& row);
+  constexpr built result_of(const op_row& row, const built* args);
+  constexpr built result_of(const composite_row& row, const built* args);
   constexpr built applied(op kind, const built* args, int count);
   constexpr built cast_call();
   constexpr built wrapped_call();  // stop_gradient, graft

@@ -23,10 +23,7 @@ std::string lowest(element type, bool largest) {
     return constant_text(
         type, bits_of(largest ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity()));
   if (type == element::boolean) return largest ? "true" : "false";
-  if (type == element::u8) return largest ? "(u8)255" : "(u8)0";
-  const int bits = 8 * row(type).bytes;
-  const std::int64_t most = bits == 64 ? INT64_MAX : (std::int64_t{1} << (bits - 1)) - 1;
-  return constant_text(type, largest ? most : -most - 1);
+  return constant_text(type, largest ? highest_integer(type) : lowest_integer(type));
 }
 
 std::string identity(const function_emitter& f, element type, monoid fold) {

@@ -19,6 +19,14 @@ const char* held_type(element type) {
       return "i8";
     case element::u8:
       return "u8";
+    case element::i16:
+      return "i16";
+    case element::u16:
+      return "u16";
+    case element::u32:
+      return "u32";
+    case element::u64:
+      return "u64";
     case element::i32:
       return "i32";
     case element::i64:
@@ -118,6 +126,12 @@ const op_row rows[] = {
     ROW(div, c.floating() ? infix("/", c) : divided("floor_div", c)),
     ROW(quotient, divided("floor_div", c)),
     ROW(remainder, divided("floor_mod", c)),
+    ROW(bit_not, cat("((", held_type(c.from), ")~", c.x[0], ")")),
+    ROW(bit_and, infix("&", c)),
+    ROW(bit_or, infix("|", c)),
+    ROW(bit_xor, infix("^", c)),
+    ROW(shift_left, call("shift_left", c)),
+    ROW(shift_right, call("shift_right", c)),
     ROW(minimum, extreme("smallest", c)),
     ROW(maximum, extreme("largest", c)),
     ROW(equal, infix("==", c)),
@@ -157,6 +171,7 @@ void emit_lanes(function_emitter& f, ir::value id) {
 std::string constant_text(element type, std::int64_t bits) {
   if (is_floating(type)) return floating_text(type, std::bit_cast<double>(bits));
   if (type == element::boolean) return bits & 1 ? "true" : "false";
+  if (type == element::u64) return cat(static_cast<std::uint64_t>(bits), "ull");
   if (type == element::i64)
     return bits == INT64_MIN ? "(-MOST - 1)" : bits < 0 ? cat("(", bits, "ll)") : cat(bits, "ll");
   return cat("(", held_type(type), ")", bits < 0 ? cat("(", bits, "ll)") : cat(bits, "ll"));
@@ -175,6 +190,14 @@ std::string cast_text(element from, element to, const std::string& x) {
       return cat("whole<i8>(", x, ", -128, 127, -128, 127)");
     case element::u8:
       return cat("whole<u8>(", x, ", 0, 255, 0, 255)");
+    case element::i16:
+      return cat("whole<i16>(", x, ", -32768, 32767, -32768, 32767)");
+    case element::u16:
+      return cat("whole<u16>(", x, ", 0, 65535, 0, 65535)");
+    case element::u32:
+      return cat("whole<u32>(", x, ", 0, 4294967296.0, 0, 4294967295u)");
+    case element::u64:
+      return cat("whole<u64>(", x, ", 0, 18446744073709551616.0, 0, ~0ull)");
     case element::i32:
       return cat("whole<i32>(", x, ", -2147483648.0, 2147483648.0, -2147483647 - 1, 2147483647)");
     default:

@@ -7,6 +7,7 @@ namespace sheaf::inline v0_1::cuda {
 
 const char* const prelude_types = R"(typedef signed char i8;
 typedef unsigned char u8;
+typedef short i16;
 typedef unsigned short u16;
 typedef int i32;
 typedef unsigned u32;
@@ -21,18 +22,30 @@ FN double bits_f64(u64 x) { return __longlong_as_double((i64)x); }
 
 FN i8 add(i8 a, i8 b) { return (i8)(a + b); }
 FN u8 add(u8 a, u8 b) { return (u8)(a + b); }
+FN i16 add(i16 a, i16 b) { return (i16)(a + b); }
+FN u16 add(u16 a, u16 b) { return (u16)((u32)a + (u32)b); }
+FN u32 add(u32 a, u32 b) { return (u32)(a + b); }
+FN u64 add(u64 a, u64 b) { return (u64)(a + b); }
 FN i32 add(i32 a, i32 b) { return (i32)((u32)a + (u32)b); }
 FN i64 add(i64 a, i64 b) { return (i64)((u64)a + (u64)b); }
 FN float add(float a, float b) { return a + b; }
 FN double add(double a, double b) { return a + b; }
 FN i8 sub(i8 a, i8 b) { return (i8)(a - b); }
 FN u8 sub(u8 a, u8 b) { return (u8)(a - b); }
+FN i16 sub(i16 a, i16 b) { return (i16)(a - b); }
+FN u16 sub(u16 a, u16 b) { return (u16)((u32)a - (u32)b); }
+FN u32 sub(u32 a, u32 b) { return (u32)(a - b); }
+FN u64 sub(u64 a, u64 b) { return (u64)(a - b); }
 FN i32 sub(i32 a, i32 b) { return (i32)((u32)a - (u32)b); }
 FN i64 sub(i64 a, i64 b) { return (i64)((u64)a - (u64)b); }
 FN float sub(float a, float b) { return a - b; }
 FN double sub(double a, double b) { return a - b; }
 FN i8 mul(i8 a, i8 b) { return (i8)(a * b); }
 FN u8 mul(u8 a, u8 b) { return (u8)(a * b); }
+FN i16 mul(i16 a, i16 b) { return (i16)(a * b); }
+FN u16 mul(u16 a, u16 b) { return (u16)((u32)a * (u32)b); }
+FN u32 mul(u32 a, u32 b) { return (u32)(a * b); }
+FN u64 mul(u64 a, u64 b) { return (u64)(a * b); }
 FN i32 mul(i32 a, i32 b) { return (i32)((u32)a * (u32)b); }
 FN i64 mul(i64 a, i64 b) { return (i64)((u64)a * (u64)b); }
 FN float mul(float a, float b) { return a * b; }
@@ -46,6 +59,14 @@ template <class E> FN E smallest(E a, E b) { const E c = b < a ? b : a; return b
 template <class E> FN E sign_of(E x) { return x > (E)0 ? (E)1 : x < (E)0 ? (E)-1 : (E)0; }
 FN float magnitude(float x) { return fabsf(x); }
 FN double magnitude(double x) { return fabs(x); }
+// As PyTorch: a count below 0 or of all bits and more leaves nothing but the sign.
+template <class E> FN E shift_left(E x, E n) {
+  return n < (E)0 || n >= (E)(8 * sizeof(E)) ? (E)0 : (E)((u64)x << (u64)n);
+}
+template <class E> FN E shift_right(E x, E n) {
+  if (n < (E)0 || n >= (E)(8 * sizeof(E))) return x < (E)0 ? (E)-1 : (E)0;
+  return (E)(x >> n);
+}
 template <class E> FN E magnitude(E x) { return x < (E)0 ? sub((E)0, x) : x; }
 
 // Rounded towards minus infinity. A divisor of 0 gives 0, and nothing traps. Division of 64 bits takes long: most is

@@ -55,6 +55,16 @@ void check_demands(const graph& g, const plan::facts& known) {
   }
 }
 
+// Bytes of so many elements, in an i64.
+bool has_sizes(std::span<const std::int64_t> extents, std::int64_t bytes) {
+  bool empty = false, fits = true;
+  for (const std::int64_t n : extents) {
+    empty = empty || n <= 0;
+    fits = fits && !__builtin_mul_overflow(bytes, n, &bytes);
+  }
+  return empty || fits;
+}
+
 // given: by extent of an output, -1 where the caller did not say; as many are used.
 void resolve_outputs(const graph& g, const plan::facts& known, std::span<const std::int64_t> given, call_class& a) {
   for (int o = 0; o < g.outputs.size(); ++o) {
@@ -75,6 +85,8 @@ void resolve_outputs(const graph& g, const plan::facts& known, std::span<const s
         runtime::fail(code::extent_mismatch, "output " + tensor_text(g, define) + ", dimension " + std::to_string(d),
                       "extent " + std::to_string(extents.back()), std::to_string(found));
     }
+    if (!has_sizes(extents, row(g.type(define)).bytes))
+      runtime::fail(code::bad_argument, "output " + tensor_text(g, define), "fewer than 2^63 bytes", "more");
     given = given.subspan(static_cast<std::size_t>(rank));
     a.output_extents.push_back(extents);
     a.unit_outputs.push_back(code == -1 || code % 2 == 1);
@@ -135,6 +147,7 @@ key_reader::key_reader(const graph& g) : g_(g), formulas_(g, places_of(g)) {
   for (const node_id define : g.outputs) {
     output_ranks_.push_back(tensor_rank(g, define));
     first_.push_back(low_.size());
+    output_bytes_.push_back(row(g.type(define)).bytes);
     for (int d = 0; d < output_ranks_.back(); ++d) {
       const node_id idx = g.arg(define, 1 + d);
       low_.push_back(formulas_.add(g.arg(idx, 0)));
@@ -173,13 +186,15 @@ bool key_reader::outputs(std::span<const std::int64_t> key, std::span<const std:
   for (const int w : wrong_) right = right && value(w) == 0;
   made.resize(low_.size());
   std::size_t at = input_ranks_.size() + extents.size(), k = 0;
-  for (const int rank : output_ranks_) {
+  for (std::size_t o = 0; o < output_ranks_.size(); ++o) {
     ++at;
-    for (int d = 0; d < rank; ++d, ++k) {
+    const auto rank = static_cast<std::size_t>(output_ranks_[o]);
+    for (std::size_t d = 0; d < rank; ++d, ++k) {
       made[k] = value(high_[k]) - value(low_[k]);
       const std::int64_t found = key[at++];
       right = right && (found == -1 || found == made[k]);
     }
+    right = right && has_sizes({made.data() + (k - rank), rank}, output_bytes_[o]);
   }
   return right;
 }

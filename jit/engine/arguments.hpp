@@ -31,7 +31,7 @@ class key_reader {
 
   void split(std::span<const std::int64_t> key, key_parts& parts) const;
   // The extents of all outputs, one after the other. False where extents contradict the program or each other, or the
-  // extents of an output that the caller gave.
+  // extents of an output that the caller gave, or where an output is too large for any memory.
   bool outputs(std::span<const std::int64_t> key, std::span<const std::int64_t> extents,
                std::vector<std::int64_t>& made) const;
   // Where those of an output begin among them.
@@ -50,6 +50,7 @@ class key_reader {
   const graph& g_;
   std::vector<int> input_ranks_, output_ranks_;
   std::vector<std::size_t> first_;
+  std::vector<std::int64_t> output_bytes_;  // of an element
   closed_formulas formulas_;
   std::vector<fixed_extent> fixed_;
   std::vector<equal_extents> equal_;

@@ -38,7 +38,7 @@ class spot {
       if (!known) return std::nullopt;
       list[k] = *known;
     }
-    return row(g_.kind(n)).integer(list[0], list[1], list[2]);
+    return whole_result(row(g_.kind(n)), g_.type(g_.arg(n, 0)), list[0], list[1], list[2]);
   }
 
  private:
@@ -58,6 +58,14 @@ class spot {
         return element_at<std::int64_t>(tensor, offset);
       case element::i32:
         return element_at<std::int32_t>(tensor, offset);
+      case element::i16:
+        return element_at<std::int16_t>(tensor, offset);
+      case element::u16:
+        return element_at<std::uint16_t>(tensor, offset);
+      case element::u32:
+        return element_at<std::uint32_t>(tensor, offset);
+      case element::u64:
+        return element_at<std::int64_t>(tensor, offset);
       case element::i8:
         return element_at<std::int8_t>(tensor, offset);
       case element::u8:

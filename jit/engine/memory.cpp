@@ -139,14 +139,29 @@ bool has_elements(const sheaf_tensor& t, int rank) {
   return true;
 }
 
+// Products of extents, and bytes from the first element to the last, that an i64 holds: what is computed of them does
+// not wrap around.
+bool has_sizes(const sheaf_tensor& t, int rank, std::int64_t element_bytes) {
+  std::int64_t bytes = element_bytes, low = 0, high = 0, reach = 0;
+  if (!has_elements(t, rank)) return true;
+  for (int d = 0; d < rank; ++d) {
+    std::int64_t& end = t.strides[d] < 0 ? low : high;
+    if (__builtin_mul_overflow(bytes, t.extents[d], &bytes) ||
+        __builtin_mul_overflow(t.extents[d] - 1, t.strides[d], &reach) ||
+        __builtin_mul_overflow(reach, element_bytes, &reach) || __builtin_add_overflow(end, reach, &end))
+      return false;
+  }
+  return !__builtin_sub_overflow(high, low, &reach);
+}
+
 }  // namespace
 
 void check_memory(const graph& g, const sheaf_tensor* tensors, bool runs) {
   const int inputs = g.inputs.size(), slots = inputs + g.outputs.size();
   const auto rank = [&](int s) { return s < inputs ? g.inputs[s].rank : tensor_rank(g, g.outputs[s - inputs]); };
+  const auto type = [&](int s) { return s < inputs ? g.inputs[s].type : g.type(g.outputs[s - inputs]); };
   const auto region = [&](int s) {
-    if (tensors[s].extents == nullptr) return memory_region{};
-    return region_of(tensors[s], rank(s), s < inputs ? g.inputs[s].type : g.type(g.outputs[s - inputs]));
+    return tensors[s].extents == nullptr ? memory_region{} : region_of(tensors[s], rank(s), type(s));
   };
   for (int s = 0; s < slots; ++s) {
     if (tensors[s].extents == nullptr) continue;
@@ -155,6 +170,8 @@ void check_memory(const graph& g, const sheaf_tensor* tensors, bool runs) {
       if (tensors[s].extents[d] < 0)
         runtime::fail(code::bad_argument, what() + ", dimension " + std::to_string(d), "an extent of at least 0",
                       std::to_string(tensors[s].extents[d]));
+    if (!has_sizes(tensors[s], rank(s), row(type(s)).bytes))
+      runtime::fail(code::bad_argument, what(), "fewer than 2^63 bytes", "more");
     if (runs && tensors[s].data == nullptr && has_elements(tensors[s], rank(s)))
       runtime::fail(code::bad_argument, what(), "memory for its elements", "a null pointer");
   }

@@ -76,9 +76,11 @@ class native_class final : public shape_class, public std::enable_shared_from_th
     return planned_for(g_, arguments, overrides_, amounts_of(arguments));
   }
   bool serves(std::span<const std::int64_t> extents) const override {
+    if (overrides_.shapes == shape_policy::exact) return std::ranges::equal(extents, first_extents_);
     return cells_.hold(decided_, first_extents_, extents);
   }
   std::string difference(std::span<const std::int64_t> extents, std::span<const std::string> names) const override {
+    if (overrides_.shapes == shape_policy::exact) return "other extents";
     return decided_.difference(extents, names);
   }
   std::unique_ptr<runner> runner_for(std::span<const std::int64_t> extents,

@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 
+#include <sheaf/jit/engine/background.hpp>
 #include <sheaf/jit/engine/own_places.hpp>
 #include <sheaf/jit/llvm/plugin.h>
 #include <sheaf/runtime/fail.hpp>
@@ -91,7 +92,10 @@ plugin open_plugin(const std::string& chosen) {
 const plugin& the_plugin() {
   search& s = the_search();
   const std::lock_guard guard(s.lock);
-  if (s.opened.compile == nullptr) s.opened = open_plugin(s.chosen);
+  if (s.opened.compile == nullptr) {
+    s.opened = open_plugin(s.chosen);
+    background::join_at_exit();  // before the plug-in's static objects die
+  }
   return s.opened;
 }
 

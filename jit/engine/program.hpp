@@ -1,4 +1,4 @@
-// A compiled program as the caller's code sees it: light, without the graph. See program.cpp.
+// A compiled program as the caller's code sees it: light, without the graph. See entry.cpp.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -19,6 +19,7 @@ struct statistics {
   std::int64_t classes = 0, bytes = 0;  // kernels that there are, and bytes of their code and plans
   std::int64_t evicted = 0;             // kernels given up for the limits of the settings
   std::int64_t hits = 0, misses = 0;    // calls whose kernel was there, and those for which one was made
+  std::int64_t not_ready = 0;           // calls that were told so, see options.wait
   double compile_seconds = 0;           // spent on kernels: planned, and compiled or loaded
   // Where their code came from; kept indices have code of their own.
   std::int64_t compiled = 0, from_disk = 0, from_memory = 0;
@@ -53,11 +54,13 @@ void free_program(program* p) noexcept;
 
 // Within a `calling`: the kernel for these arguments, from memory, disk or the code generator, after everything that
 // can be checked without reading data was checked. tensors: inputs, then outputs; an output whose data is null will be
-// allocated by the caller. Throws sheaf::error.
+// allocated by the caller. Throws sheaf::error; with code::not_ready only if it runs and options.wait is false.
 // indices: what is kept of these calls, or null.
 // runs: else nothing needs memory.
 const kernel* prepare(program* p, const sheaf_tensor* tensors, promise* indices = nullptr, bool runs = true);
 // Around what is done with a kernel that prepare gave: only until then it is sure to be there.
+// Whether a call would find its kernel; where not, it is compiled in the background.
+bool ready(program* p, const sheaf_tensor* tensors, promise* indices = nullptr);
 int enter(const program* p);
 void leave(const program* p, int place) noexcept;
 class calling {

@@ -42,8 +42,12 @@ void push_element(tensor_value& to, const void* data, std::int64_t offset) {
     case element::boolean: to.integers.push(read_as<std::uint8_t>(data, offset) != 0); break;
     case element::i8: to.integers.push(read_as<std::int8_t>(data, offset)); break;
     case element::u8: to.integers.push(read_as<std::uint8_t>(data, offset)); break;
-    case element::i32: to.integers.push(read_as<std::int32_t>(data, offset)); break;
+    case element::i16: to.integers.push(read_as<std::int16_t>(data, offset)); break;
+    case element::u16: to.integers.push(read_as<std::uint16_t>(data, offset)); break;
+    case element::u32: to.integers.push(read_as<std::uint32_t>(data, offset)); break;
+    case element::u64:
     case element::i64: to.integers.push(read_as<std::int64_t>(data, offset)); break;
+    case element::i32: to.integers.push(read_as<std::int32_t>(data, offset)); break;
     case element::f16: to.reals.push(to_double(read_as<float16>(data, offset))); break;
     case element::bf16: to.reals.push(to_double(read_as<bfloat16>(data, offset))); break;
     case element::f32: to.reals.push(static_cast<double>(read_as<float>(data, offset))); break;
@@ -57,8 +61,12 @@ void store_element(const tensor_value& from, std::int64_t at, void* data, std::i
     case element::boolean: write_as<std::uint8_t>(data, offset, from.integers[k] != 0); break;
     case element::i8: write_as(data, offset, static_cast<std::int8_t>(from.integers[k])); break;
     case element::u8: write_as(data, offset, static_cast<std::uint8_t>(from.integers[k])); break;
-    case element::i32: write_as(data, offset, static_cast<std::int32_t>(from.integers[k])); break;
+    case element::i16: write_as(data, offset, static_cast<std::int16_t>(from.integers[k])); break;
+    case element::u16: write_as(data, offset, static_cast<std::uint16_t>(from.integers[k])); break;
+    case element::u32: write_as(data, offset, static_cast<std::uint32_t>(from.integers[k])); break;
+    case element::u64:
     case element::i64: write_as(data, offset, from.integers[k]); break;
+    case element::i32: write_as(data, offset, static_cast<std::int32_t>(from.integers[k])); break;
     case element::f16: write_as(data, offset, to_float16(from.reals[k])); break;
     case element::bf16: write_as(data, offset, to_bfloat16(from.reals[k])); break;
     case element::f32: write_as(data, offset, static_cast<float>(from.reals[k])); break;

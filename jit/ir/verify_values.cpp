@@ -72,6 +72,8 @@ void kernel_verifier::op_types(const instruction& i) {
   require(!logic || a == element::boolean, "types", "expected boolean arguments");
   const bool integers_too = comparison || logic || i.what == op::minimum || i.what == op::maximum;
   require(integers_too || a != element::boolean, "types", "no arithmetic on booleans");
+  const bool bits = i.what == op::bit_not || (i.what >= op::bit_and && i.what <= op::shift_right);
+  require(!bits || is_integer(a), "types", "expected integers");
   require(row(i.what).result != result_type::floating || is_floating(a), "types", "expected floating arguments");
 }
 

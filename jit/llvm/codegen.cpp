@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <mutex>
 
 #include <llvm/Analysis/AssumptionCache.h>
 #include <llvm/Analysis/TargetLibraryInfo.h>
@@ -66,12 +67,11 @@ target_facts facts_of(const TargetMachine& machine) {
 
 }  // namespace
 
-target_machine& target_for(const char* cpu, const char* features, int level) {
-  static std::map<std::string, target_machine> made;
+namespace {
+
+std::unique_ptr<target_machine> made_target(const char* cpu, const char* features, int level) {
   const std::string wanted = cpu && *cpu ? cpu : "native";
   const std::string more = features ? features : "";
-  target_machine& t = made[wanted + "|" + more + "|" + std::to_string(level)];
-  if (t.machine) return t;
   const bool native = wanted == "native";
   const std::string name = native ? sys::getHostCPUName().str() : wanted;
   std::string all = native ? host_features() : "";
@@ -82,14 +82,44 @@ target_machine& target_for(const char* cpu, const char* features, int level) {
                       : level == 1 ? CodeGenOptLevel::Less
                       : level == 2 ? CodeGenOptLevel::Default
                                    : CodeGenOptLevel::Aggressive;
-  t.machine.reset(target_of_triple()->createTargetMachine(target::triple, name, all, options, Reloc::PIC_,
-                                                    CodeModel::Small, effort, true));
-  if (!t.machine || !t.machine->getMCSubtargetInfo()->isCPUStringValid(name)) {
-    made.erase(wanted + "|" + more + "|" + std::to_string(level));
+  auto t = std::make_unique<target_machine>();
+  t->machine.reset(target_of_triple()->createTargetMachine(target::triple, name, all, options, Reloc::PIC_,
+                                                           CodeModel::Small, effort, true));
+  if (!t->machine || !t->machine->getMCSubtargetInfo()->isCPUStringValid(name))
     throw compile_error("code for processor " + name + ": LLVM does not know it");
-  }
-  t.facts = facts_of(*t.machine);
+  t->facts = facts_of(*t->machine);
   return t;
+}
+
+// Never destroyed: kernels may be made while static objects die.
+struct free_targets {
+  std::mutex lock;
+  std::map<std::string, std::vector<std::unique_ptr<target_machine>>> list;
+};
+free_targets& the_free_targets() {
+  static free_targets& once = *new free_targets;
+  return once;
+}
+
+}  // namespace
+
+leased_target::leased_target(const char* cpu, const char* features, int level)
+    : name_(std::string(cpu ? cpu : "") + "|" + (features ? features : "") + "|" + std::to_string(level)) {
+  free_targets& free = the_free_targets();
+  {
+    const std::lock_guard guard(free.lock);
+    auto& list = free.list[name_];
+    if (!list.empty()) {
+      own_ = std::move(list.back());
+      list.pop_back();
+    }
+  }
+  if (own_ == nullptr) own_ = made_target(cpu, features, level);
+}
+leased_target::~leased_target() {
+  free_targets& free = the_free_targets();
+  const std::lock_guard guard(free.lock);
+  free.list[name_].push_back(std::move(own_));
 }
 
 // Accumulators to registers; common addresses once; what a loop does not change before it. The code that comes in is

@@ -16,8 +16,19 @@ struct target_machine {
   target_facts facts;
 };
 
-// Made once for each processor, features and level, and kept: a TargetMachine costs about a millisecond.
-target_machine& target_for(const char* cpu, const char* features, int level);
+// A target that no other thread uses meanwhile. For each processor, features and level as many are kept as threads
+// compiled at a time: a TargetMachine costs about a millisecond.
+class leased_target {
+ public:
+  leased_target(const char* cpu, const char* features, int level);
+  leased_target(const leased_target&) = delete;
+  ~leased_target();
+  target_machine& operator*() const { return *own_; }
+
+ private:
+  std::string name_;
+  std::unique_ptr<target_machine> own_;
+};
 
 void run_passes(llvm::Module& module, target_machine& t, int level);
 llvm::SmallVector<char, 0> emit_code(llvm::Module& module, target_machine& t, bool text);

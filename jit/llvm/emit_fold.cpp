@@ -14,7 +14,7 @@ Constant* lowest(Type* type, element of, bool largest) {
   if (is_floating(of)) return ConstantFP::getInfinity(type, !largest);
   if (of == element::boolean) return ConstantInt::get(type, largest ? 1 : 0);
   const unsigned bits = type->getScalarSizeInBits();
-  if (of == element::u8) return ConstantInt::get(type, largest ? APInt::getMaxValue(bits) : APInt::getMinValue(bits));
+  if (is_unsigned(of)) return ConstantInt::get(type, largest ? APInt::getMaxValue(bits) : APInt::getMinValue(bits));
   return ConstantInt::get(type, largest ? APInt::getSignedMaxValue(bits) : APInt::getSignedMinValue(bits));
 }
 
@@ -23,7 +23,7 @@ Value* replaces(function_emitter& f, element type, bool largest, const state& a,
   auto& build = f.build;
   Value* earlier = build.CreateICmpSLT(b[1], a[1]);
   if (!is_floating(type)) {
-    const bool is_signed = type != element::boolean && type != element::u8;
+    const bool is_signed = type != element::boolean && !is_unsigned(type);
     const auto more = largest ? (is_signed ? CmpInst::ICMP_SGT : CmpInst::ICMP_UGT)
                               : (is_signed ? CmpInst::ICMP_SLT : CmpInst::ICMP_ULT);
     Value* beyond = build.CreateICmp(more, b[0], a[0]);
@@ -119,7 +119,7 @@ Value* emit_extreme(function_emitter& f, element type, bool largest, Value* a, V
     return build.CreateSelect(build.CreateFCmpUNO(b, b), b, beyond);
   }
   if (type == element::boolean) return largest ? build.CreateOr(a, b) : build.CreateAnd(a, b);
-  if (type == element::u8) return build.CreateBinaryIntrinsic(largest ? Intrinsic::umax : Intrinsic::umin, a, b);
+  if (is_unsigned(type)) return build.CreateBinaryIntrinsic(largest ? Intrinsic::umax : Intrinsic::umin, a, b);
   return build.CreateBinaryIntrinsic(largest ? Intrinsic::smax : Intrinsic::smin, a, b);
 }
 

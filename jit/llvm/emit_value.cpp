@@ -20,7 +20,7 @@ struct op_context {
   element from, to;
   std::span<Value* const> x;
   bool floating() const { return is_floating(from); }
-  bool is_signed() const { return from == element::i8 || from == element::i32 || from == element::i64; }
+  bool is_signed() const { return is_integer(from) && !is_unsigned(from); }
   Type* type() const { return x[0]->getType(); }
   Constant* zero() const { return Constant::getNullValue(type()); }
   Constant* integer(std::int64_t n) const { return ConstantInt::get(type(), static_cast<std::uint64_t>(n), true); }
@@ -118,6 +118,16 @@ Value* remainder(const op_context& c) {
   return b.CreateSelect(below, b.CreateFAdd(r, c.x[1]), r);
 }
 
+// As PyTorch: a count below 0 or of all bits and more leaves nothing but the sign.
+Value* shift(const op_context& c, bool left) {
+  auto& b = c.b;
+  Value* const most = c.integer(static_cast<std::int64_t>(c.type()->getScalarSizeInBits()) - 1);
+  Value* const count = b.CreateBinaryIntrinsic(Intrinsic::umin, c.x[1], most);
+  if (!left && c.is_signed()) return b.CreateAShr(c.x[0], count);
+  Value* const shifted = left ? b.CreateShl(c.x[0], count) : b.CreateLShr(c.x[0], count);
+  return b.CreateSelect(b.CreateICmpUGT(c.x[1], most), c.zero(), shifted);
+}
+
 Value* magnitude(const op_context& c) {
   if (c.floating()) return c.unary(Intrinsic::fabs);
   return c.is_signed() ? c.b.CreateBinaryIntrinsic(Intrinsic::abs, c.x[0], c.b.getFalse()) : c.x[0];
@@ -160,6 +170,12 @@ const op_row rows[] = {
     ROW(div, c.floating() ? c.b.CreateFDiv(c.x[0], c.x[1]) : divide(c).quotient),
     ROW(quotient, quotient(c)),
     ROW(remainder, remainder(c)),
+    ROW(bit_not, c.b.CreateNot(c.x[0])),
+    ROW(bit_and, c.b.CreateAnd(c.x[0], c.x[1])),
+    ROW(bit_or, c.b.CreateOr(c.x[0], c.x[1])),
+    ROW(bit_xor, c.b.CreateXor(c.x[0], c.x[1])),
+    ROW(shift_left, shift(c, true)),
+    ROW(shift_right, shift(c, false)),
     ROW(minimum, emit_extreme(c.f, c.from, false, c.x[0], c.x[1])),
     ROW(maximum, emit_extreme(c.f, c.from, true, c.x[0], c.x[1])),
     ROW(equal, compare(c, C::FCMP_OEQ, C::ICMP_EQ, C::ICMP_EQ)),

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <mutex>
 
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/raw_ostream.h>
@@ -40,7 +39,8 @@ void check_llvm(llvm::Module& module) {
 
 void compile(const ir::module& source, const sheaf_llvm_options& options, sheaf_llvm_result& result) {
   stopwatch watch;
-  target_machine& t = target_for(options.cpu, options.features, options.level);
+  const leased_target leased(options.cpu, options.features, options.level);
+  target_machine& t = *leased;
   if (options.strict && !t.facts.fma)
     throw cannot_keep("processor " + std::string(t.machine->getTargetCPU()) + ", which has none");
   result.times.target = watch.lap();
@@ -87,10 +87,8 @@ SHEAF_EXPORT int32_t sheaf_llvm_version(void) { return SHEAF_LLVM_VERSION; }
 
 SHEAF_EXPORT int32_t sheaf_llvm_compile(const sheaf::ir::module* module, const sheaf_llvm_options* options,
                                         sheaf_llvm_result* result) {
-  static std::mutex one_at_a_time;  // the TargetMachines are shared
   *result = {};
   try {
-    const std::lock_guard lock(one_at_a_time);
     sheaf::llvm_backend::compile(*module, *options, *result);
     return SHEAF_LLVM_DONE;
   } catch (const sheaf::llvm_backend::cannot_keep& reason) {

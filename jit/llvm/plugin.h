@@ -45,8 +45,8 @@ typedef struct sheaf_llvm_result {
 } sheaf_llvm_result;
 
 #ifdef __cplusplus
-/* SHEAF_LLVM_DONE, or another with error filled. Safe from several threads, one compilation at a time. Free the result
-   in both cases. */
+/* SHEAF_LLVM_DONE, or another with error filled. Several threads may compile at a time. Free the result in both
+   cases. */
 typedef int32_t (*sheaf_llvm_compile_fn)(const sheaf::ir::module *, const sheaf_llvm_options *, sheaf_llvm_result *);
 int32_t sheaf_llvm_compile(const sheaf::ir::module* module, const sheaf_llvm_options* options,
                            sheaf_llvm_result* result);

@@ -17,9 +17,14 @@ Type* held_type(LLVMContext& c, element type) {
     case element::i8:
     case element::u8:
       return Type::getInt8Ty(c);
+    case element::i16:
+    case element::u16:
+      return Type::getInt16Ty(c);
     case element::i32:
+    case element::u32:
       return Type::getInt32Ty(c);
     case element::i64:
+    case element::u64:
       return Type::getInt64Ty(c);
     case element::f16:
     case element::bf16:
@@ -116,7 +121,7 @@ Value* expand_f16(function_emitter& f, Value* x) {
 
 Value* float_to_integer(function_emitter& f, element to, Value* x) {
   Type* const type = like(x, held_type(f.build.getContext(), to));
-  return f.build.CreateIntrinsic(to == element::u8 ? Intrinsic::fptoui_sat : Intrinsic::fptosi_sat,
+  return f.build.CreateIntrinsic(is_unsigned(to) ? Intrinsic::fptoui_sat : Intrinsic::fptosi_sat,
                                  {type, x->getType()}, {x});
 }
 
@@ -158,7 +163,7 @@ Value* emit_cast(function_emitter& f, element from, element to, Value* x) {
     Constant* const zero = Constant::getNullValue(x->getType());
     return is_floating(from) ? b.CreateFCmpUNE(x, zero) : b.CreateICmpNE(x, zero);
   }
-  const bool is_signed = from != element::boolean && from != element::u8;
+  const bool is_signed = from != element::boolean && !is_unsigned(from);
   if (is_floating(to)) {
     Value* y = is_floating(from) ? b.CreateFPCast(x, type)
                : is_signed       ? b.CreateSIToFP(x, type)

@@ -28,6 +28,11 @@ enum class sharing : std::uint8_t { planned, off, always };
 // differ from run to run in their last digits. Refused where determinism is strict, and on a processor.
 enum class scatters : std::uint8_t { planned, atomic };
 
+// Which calls share a kernel; bits don't depend on it. automatic: calls that are planned alike, see docs/shapes.md;
+// sizes that keep coming may get a faster kernel of their own, compiled while calls go on. classes: without such
+// kernels. exact: each set of extents has a kernel of its own.
+enum class shape_policy : std::uint8_t { automatic, classes, exact };
+
 // A program whose plan cannot follow them does not become a kernel: error code::unsupported, with the reason. They are
 // part of what a kernel is kept under. lanes, algorithm and scatters change the order of additions, and so last bits;
 // the others do not.
@@ -37,6 +42,10 @@ struct options {
   sheaf::algorithm algorithm = sheaf::algorithm::planned;
   sheaf::sharing sharing = sheaf::sharing::planned;
   sheaf::scatters scatters = sheaf::scatters::planned;
+  shape_policy shapes = shape_policy::automatic;
+  // false: a call whose kernel is not there throws code::not_ready at once, and a thread in the background compiles it.
+  // prepare(...) waits for it, ready(...) asks. Programs for a GPU wait.
+  bool wait = true;
   int lanes = 0;                 // of every vector loop: a power of two from 4 to 256; 0: planned
   const char* target = nullptr;  // an LLVM name, such as "x86-64-v3"; null: as SHEAF_TARGET says, else this processor
 };

@@ -2,6 +2,7 @@
 // a kernel's text, so that a program has the same kernels on every machine of a family, in every run.
 // Shown by tests/jit/options.cpp.
 #pragma once
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -43,6 +44,18 @@ inline constexpr family families[] = {
      .last_cache = 32 << 20},
 };
 
+// What cpuid says of a processor.
+struct identification {
+  std::uint32_t vendor[3] = {}, signature = 0;           // leaves 0 and 1
+  std::uint32_t basic_c = 0, basic_d = 0;                // of leaf 1
+  std::uint32_t more_b = 0, more_c = 0, more_d = 0;      // of leaf 7
+  std::uint32_t newer_a = 0, newer_d = 0;                // of leaf 7, 1
+  std::uint32_t amd_c = 0;                               // of leaf 0x80000001
+  std::uint32_t state = 0;                               // of registers, as the system saves them (xgetbv)
+};
+// What code for it is kept under: all that instructions depend on, and nothing in which two machines of one model
+// differ, so that a kernel cache may be copied from one to the other.
+std::string key_of(const identification& id);
 // Of that name; null: there is none.
 const family* named(std::string_view name);
 // That of the processor this runs on.

@@ -87,7 +87,7 @@ approximate approximation::converted(approximate a, element from, element to) {
     return {0, truncate_to(to, a.real), jump || std::isinf(a.error) ? unknown : 0};
   }
   if (!is_floating(to)) return {0, wrap_to(to, a.integer), a.error};
-  const double exact = static_cast<double>(a.integer), real = real_of(to, a.integer);
+  const double exact = real_of(element::f64, a.integer, from), real = real_of(to, a.integer, from);
   return {real, 0, a.error, from == element::boolean && exact == 0};
 }
 
@@ -152,7 +152,8 @@ approximate approximation::of_op(node_id n) {
     x[k] = value(g_.arg(n, k));
     if (w.result != result_type::boolean && !chooses(kind) && is_result(g_, g_.arg(n, k)))
       allow_rounding(g_.type(g_.arg(n, k)), x[k]);
-    if (real && !is_floating(g_.type(g_.arg(n, k)))) x[k].real = static_cast<double>(x[k].integer);
+    if (const element from = g_.type(g_.arg(n, k)); real && !is_floating(from))
+      x[k].real = real_of(element::f64, x[k].integer, from);
     if (const element from = g_.type(g_.arg(n, k)); cells::is_asked_as_stored(kind, from))
       x[k] = converted(x[k], element::f32, from);
   }
@@ -163,7 +164,8 @@ approximate approximation::of_op(node_id n) {
       if (g_.kind(a) == op::cast && g_.type(g_.arg(a, 0)) == element::boolean && x[k].real == 0 && x[k].sure())
         return {0, 0, 0, true};
     }
-  approximate r = approximate_op(kind, is_floating(type) ? type : real ? element::f64 : type, real, x);
+  approximate r = approximate_op(kind, is_floating(type) ? type : real ? element::f64 : type,
+                                 g_.type(g_.arg(n, 0)), real, x);
   const bool left = x[0].masked || (kind == op::mul && x[1].masked);
   r.masked = left && (kind == op::mul || kind == op::div || kind == op::neg);
   if (real && (kind == op::mul || kind == op::div) && may_take_away(kind, x[0], x[1])) r.error = unknown;
@@ -352,7 +354,7 @@ approximate approximation::reduced(node_id n) {
       const std::int64_t v = row(kind).boolean && real ? e[0].real != 0
                              : row(kind).boolean       ? e[0].integer != 0
                                                        : e[0].integer;
-      r.integer = row(row(kind).combine).integer(r.integer, v, 0);
+      r.integer = whole_result(row(row(kind).combine), type, r.integer, v, 0);
       if (e[0].error > 0 && !(real && std::abs(e[0].real) > e[0].error)) r.error = unknown;
     }
   }

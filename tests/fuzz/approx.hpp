@@ -88,7 +88,8 @@ class approximation {
 };
 
 // One op of values with errors, of the node's type.
-approximate approximate_op(op kind, element type, bool real, const approximate* args);
+// `from`: the type of the first argument.
+approximate approximate_op(op kind, element type, element from, bool real, const approximate* args);
 // Folds; an element has as many values as the state.
 using elements = std::vector<std::vector<approximate>>;
 approximate added(const elements& list, element type, const sizes_of_terms& terms);

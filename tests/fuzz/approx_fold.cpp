@@ -37,10 +37,10 @@ approximate applied(const graph& g, node_id e, const std::vector<approximate>& o
     real = real || is_floating(g.type(g.arg(e, k)));
   }
   if (g.kind(e) == op::cast) {
+    const element from = g.type(g.arg(e, 0));
     if (is_floating(type))
-      return {round_to(type, is_floating(g.type(g.arg(e, 0))) ? x[0].real : static_cast<double>(x[0].integer)), 0,
-              x[0].error};
-    return {0, is_floating(g.type(g.arg(e, 0))) ? truncate_to(type, x[0].real) : x[0].integer,
+      return {round_to(type, is_floating(from) ? x[0].real : real_of(element::f64, x[0].integer, from)), 0, x[0].error};
+    return {0, is_floating(from) ? truncate_to(type, x[0].real) : x[0].integer,
             x[0].error > 0 ? unknown : 0};
   }
   if (g.kind(e) == op::select) {
@@ -50,12 +50,13 @@ approximate applied(const graph& g, node_id e, const std::vector<approximate>& o
     return v;
   }
   for (int k = 0; k < g[e].count; ++k)
-    if (real && !is_floating(g.type(g.arg(e, k)))) x[k].real = static_cast<double>(x[k].integer);
+    if (const element from = g.type(g.arg(e, k)); real && !is_floating(from))
+      x[k].real = real_of(element::f64, x[k].integer, from);
   return approximate_op(g.kind(e),
                         is_floating(type) ? type
                         : real            ? element::f64
                                           : type,
-                        real || row(g.kind(e)).integer == nullptr, x);
+                        g.type(g.arg(e, 0)), real || row(g.kind(e)).integer == nullptr, x);
 }
 
 }  // namespace

@@ -45,7 +45,8 @@ bool is_exact(op kind, double a, double b, double r) {
     case op::sqrt: return std::fma(r, r, -a) == 0;
     case op::neg: case op::abs: case op::sign: case op::floor: case op::ceil: case op::round:
     case op::minimum: case op::maximum: return true;
-    case op::tanh: case op::sin: case op::erf: case op::expm1: case op::log1p: return a == 0;
+    case op::tanh: case op::sin: case op::erf: case op::expm1: case op::log1p: case op::tan: case op::asin:
+    case op::atan: case op::sinh: case op::asinh: case op::atanh: return a == 0;
     case op::exp: return a == 0 || (std::isinf(a) && a < 0);
     case op::cos: return a == 0;
     default: return false;
@@ -66,6 +67,11 @@ double error_of_special(op kind, const approximate& a, const approximate& b, int
   return unknown;
 }
 
+// Of a function whose slope grows as one over the root of the distance to where it ends.
+double near_edge(double distance, double error) {
+  return error == 0 ? 0 : distance > 2 * error ? 2 * error / std::sqrt(distance) : unknown;
+}
+
 double slope(op kind, double x, double error, double r) {
   switch (kind) {
     case op::exp: return error > 1 ? unknown : 3 * std::abs(r) * error;
@@ -73,6 +79,13 @@ double slope(op kind, double x, double error, double r) {
     case op::log: return std::abs(x) > 2 * error ? 2 * error / std::abs(x) : unknown;
     case op::log1p: return std::abs(1 + x) > 2 * error ? 2 * error / std::abs(1 + x) : unknown;
     case op::sqrt: return x > 2 * error ? error / r : error == 0 ? 0 : x >= 0 ? std::sqrt(3 * error) : unknown;
+    case op::tan: return error * (1 + r * r) > 0.01 ? unknown : 3 * error * (1 + r * r);
+    case op::asin:
+    case op::acos: return near_edge(1 - std::abs(x), error);
+    case op::acosh: return near_edge(x - 1, error);
+    case op::atanh: return 1 - std::abs(x) > 2 * error ? 2 * error / (1 - std::abs(x)) : error == 0 ? 0 : unknown;
+    case op::sinh:
+    case op::cosh: return error > 1 ? unknown : 3 * std::cosh(x) * error;
     default: return 2 * error;  // tanh, sigmoid, erf, sin, cos, neg, abs, ...
   }
 }
@@ -128,6 +141,12 @@ approximate divided(op kind, element type, const approximate& a, const approxima
   return r;
 }
 
+// Does it cross 0 elsewhere than at 0, so that its error is no part of itself there?
+bool is_small_near_a_number(op kind) {
+  return kind == op::log || kind == op::log1p || kind == op::sin || kind == op::cos || kind == op::tan ||
+         kind == op::acos || kind == op::acosh;
+}
+
 double propagated(op kind, element type, const approximate* x, double r) {
   const double u = unit_of(computed_in(type)), ea = x[0].error, eb = x[1].error, a = std::abs(x[0].real),
                b = std::abs(x[1].real);
@@ -145,18 +164,17 @@ double propagated(op kind, element type, const approximate* x, double r) {
     case op::neg: case op::abs: return ea;
     case op::sign: case op::floor: case op::ceil: case op::round: return jumps(kind, x[0], a) ? unknown : 0;
     default:
-      return slope(kind, x[0].real, ea, r) + 8 * u * std::abs(r) +
-             (kind == op::log || kind == op::log1p || kind == op::sin || kind == op::cos ? 4 * u : 0);
+      return slope(kind, x[0].real, ea, r) + 8 * u * std::abs(r) + (is_small_near_a_number(kind) ? 4 * u : 0);
   }
 }
 
 }  // namespace
 
-approximate approximate_op(op kind, element type, bool real, const approximate* x) {
+approximate approximate_op(op kind, element type, element from, bool real, const approximate* x) {
   const op_row& w = row(kind);
   approximate r;
   if (!real) {
-    r.integer = wrap_to(type, w.integer(x[0].integer, x[1].integer, x[2].integer));
+    r.integer = wrap_to(type, whole_result(w, from, x[0].integer, x[1].integer, x[2].integer));
     for (int k = 0; k < w.arity; ++k)
       if (!x[k].sure()) r.error = unknown;
     return r;

@@ -59,7 +59,7 @@ std::int64_t draw_integer(dice& d, const symbol& s, flavour kind) {
   if (s.type == element::boolean) return d.below(2);
   const int bits = 8 * row(s.type).bytes;
   if (kind == flavour::wild && d.chance(15)) return wrap_to(s.type, static_cast<std::int64_t>(d.word() >> (64 - bits)));
-  return s.type == element::u8 ? d.below(8) : d.below(10) - 3;
+  return is_unsigned(s.type) ? d.below(8) : d.below(10) - 3;
 }
 
 void draw_rows(dice& d, const symbol& s, std::int64_t n, tensor_data& t) {
@@ -77,7 +77,7 @@ void draw_rows(dice& d, const symbol& s, std::int64_t n, tensor_data& t) {
   }
   if (count > 0 && d.below(120) == 0)
     t.integers[static_cast<std::size_t>(d.below(static_cast<int>(count)))] =
-        d.chance(50) && s.type != element::u8 ? -1 : n + 1;
+        d.chance(50) && !is_unsigned(s.type) ? -1 : n + 1;
 }
 
 // The same value along every repeated dimension.
@@ -163,6 +163,10 @@ void write_element(unsigned char* to, const tensor_data& t, std::size_t k) {
     case element::bf16: return put(to_bfloat16(t.reals[k]));
     case element::i64: return put(t.integers[k]);
     case element::i32: return put(static_cast<std::int32_t>(t.integers[k]));
+    case element::u64: return put(t.integers[k]);
+    case element::u32: return put(static_cast<std::uint32_t>(t.integers[k]));
+    case element::i16: return put(static_cast<std::int16_t>(t.integers[k]));
+    case element::u16: return put(static_cast<std::uint16_t>(t.integers[k]));
     case element::i8: return put(static_cast<std::int8_t>(t.integers[k]));
     default: return put(static_cast<std::uint8_t>(t.integers[k]));
   }
@@ -181,6 +185,10 @@ void read_element(const unsigned char* from, tensor_data& t) {
     case element::bf16: t.reals.push_back(to_double(read_as<bfloat16>(from))); break;
     case element::i64: t.integers.push_back(read_as<std::int64_t>(from)); break;
     case element::i32: t.integers.push_back(read_as<std::int32_t>(from)); break;
+    case element::u64: t.integers.push_back(read_as<std::int64_t>(from)); break;
+    case element::u32: t.integers.push_back(read_as<std::uint32_t>(from)); break;
+    case element::i16: t.integers.push_back(read_as<std::int16_t>(from)); break;
+    case element::u16: t.integers.push_back(read_as<std::uint16_t>(from)); break;
     case element::i8: t.integers.push_back(read_as<std::int8_t>(from)); break;
     default: t.integers.push_back(read_as<std::uint8_t>(from)); break;
   }

@@ -60,12 +60,19 @@ term author::arithmetic(int depth) {
 
 term author::function(int depth) {
   const term a = floating(depth - 1);
-  if (only_exact()) return call(dice_.of({"abs", "sign", "floor", "ceil", "-", "round"}), {a});
+  if (only_exact()) {
+    if (dice_.chance(15)) return call("clamp", {a, number(-1), number(dice_.below(3))});
+    return call(dice_.of({"abs", "sign", "floor", "ceil", "-", "round", "trunc", "relu"}), {a});
+  }
   if (p_.kind == flavour::wild)
     return call(dice_.of({"exp", "log", "log1p", "expm1", "sqrt", "rsqrt", "tanh", "sigmoid", "erf", "sin", "cos",
-                          "abs", "sign", "floor", "-"}),
+                          "abs", "sign", "floor", "-", "tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh",
+                          "atanh", "relu", "gelu", "gelu_tanh", "silu", "softplus", "trunc"}),
                 {a});
-  switch (dice_.below(11)) {
+  switch (dice_.below(14)) {
+    case 11: return call(dice_.of({"atan", "asinh", "gelu", "gelu_tanh", "silu", "softplus"}), {a});
+    case 12: return call(dice_.of({"asin", "acos", "atanh", "tan"}), {number(0.5) * call("sin", {a})});
+    case 13: return call("acosh", {number(1.5) + a * a});
     case 0: return call("exp", {call("sin", {a})});
     case 1: return call("log", {number(1.5) + a * a});
     case 2: return call("log1p", {call("abs", {a})});
@@ -99,7 +106,7 @@ term author::floating(int depth) {
 term author::whole(int depth) {
   std::vector<const symbol*> list = tensors(false);
   std::erase_if(list, [](const symbol* s) { return s->type == element::boolean; });
-  const int kind = dice_.below(depth > 0 ? 13 : 4);
+  const int kind = dice_.below(depth > 0 ? 15 : 4);
   if (kind == 0 && !list.empty()) return any_load(list, depth);
   if (kind <= 2) return scope_.empty() ? cast(element::i64, number(dice_.below(5))) : index(dice_.of(scope_).name);
   if (kind == 3) {
@@ -118,9 +125,12 @@ term author::whole(int depth) {
     case 8: return call(dice_.of({"maximum", "minimum"}), {a, whole(depth - 1)});
     case 9: return call("select", {condition(depth - 1), a, whole(depth - 1)});
     case 10:
-      return cast(dice_.of(std::vector<element>{element::i64, element::i32, element::i8, element::u8}),
+      return cast(dice_.of(std::vector<element>{element::i64, element::i32, element::i8, element::u8, element::i16,
+                                                element::u16, element::u32, element::u64}),
                   dice_.chance(30) ? floating_leaf(0) : a);
-    case 11: return call(dice_.of({"abs", "sign", "-"}), {a});
+    case 11: return call(dice_.of({"abs", "sign", "-", "bit_not"}), {a});
+    case 12: return call(dice_.of({"bit_and", "bit_or", "bit_xor"}), {a, whole(depth - 1)});
+    case 13: return call(dice_.of({"shift_left", "shift_right"}), {a, number(dice_.below(12) - 1)});
     default: return work() < limits_.work ? whole_reduction(depth) : a;
   }
 }

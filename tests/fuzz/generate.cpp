@@ -35,8 +35,9 @@ element author::float_type() {
   return kind < 5 ? element::f32 : kind < 8 ? element::f64 : kind == 8 ? element::f16 : element::bf16;
 }
 element author::int_type(std::int64_t highest) {
-  const element types[] = {element::i64, element::i64, element::i32, element::u8, element::i8};
-  const element type = types[dice_.below(5)];
+  const element types[] = {element::i64, element::i64, element::i32, element::u8,  element::i8,
+                           element::i16, element::u16, element::u32, element::u64, element::i64};
+  const element type = types[dice_.below(10)];
   return highest > 100 && (type == element::u8 || type == element::i8) ? element::i32 : type;
 }
 

@@ -63,12 +63,14 @@ term call(const std::string& name, std::vector<term> args) {
     type = element::boolean;
     weak = false;
   } else if (among(name,
-                   {"exp", "log", "log1p", "expm1", "sqrt", "rsqrt", "tanh", "sigmoid", "erf", "sin", "cos", "pow"})) {
+                   {"exp",  "log",  "log1p", "expm1", "sqrt",  "rsqrt", "tanh",  "sigmoid", "erf",
+                    "sin",  "cos",  "pow",   "tan",   "asin",  "acos",  "atan",  "sinh",    "cosh",
+                    "asinh", "acosh", "atanh", "gelu", "gelu_tanh", "silu", "softplus"})) {
     type = is_floating(type) ? type : element::f32;
   } else if (name == "graft" || name == "stop_gradient") {
     type = args[0]->type;
     weak = false;
-  } else if (!among(name, {"select", "maximum", "minimum"})) {
+  } else if (!among(name, {"select", "maximum", "minimum", "relu", "clamp", "trunc"})) {
     type = arithmetic(type);
   }
   return made(form::call, name, type, weak, 0.0, std::move(args));

@@ -26,8 +26,9 @@ int precedence_of(const std::string& name) {
 
 std::string writer::type(element t) const {
   if (!cpp_) return row(t).name;
-  constexpr const char* names[] = {"bool",    "std::int8_t",     "std::uint8_t", "std::int32_t", "std::int64_t",
-                                   "float16", "bfloat16", "float",        "double"};
+  constexpr const char* names[] = {"bool",         "std::int8_t",   "std::uint8_t", "std::int16_t", "std::uint16_t",
+                                   "std::int32_t", "std::uint32_t", "std::int64_t", "std::uint64_t", "float16",
+                                   "bfloat16",     "float",         "double"};
   return (t == element::f16 || t == element::bf16 ? "sheaf::" : "") + std::string(names[static_cast<int>(t)]);
 }
 

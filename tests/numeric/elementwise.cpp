@@ -49,6 +49,16 @@ SHEAF_UNARY(sigmoid, 1 / (1 + std::exp(-v)), -5, 5)
 SHEAF_UNARY(erf, std::erf(v), -3, 3)
 SHEAF_UNARY(sin, std::sin(v), -6, 6)
 SHEAF_UNARY(cos, std::cos(v), -6, 6)
+SHEAF_UNARY(tan, std::tan(v), -1.4, 1.4)
+SHEAF_UNARY(asin, std::asin(v), -0.9, 0.9)
+SHEAF_UNARY(acos, std::acos(v), -0.9, 0.9)
+SHEAF_UNARY(atan, std::atan(v), -5, 5)
+SHEAF_UNARY(sinh, std::sinh(v), -3, 3)
+SHEAF_UNARY(cosh, std::cosh(v), -3, 3)
+SHEAF_UNARY(asinh, std::asinh(v), -5, 5)
+SHEAF_UNARY(acosh, std::acosh(v), 1.1, 9)
+SHEAF_UNARY(atanh, std::atanh(v), -0.9, 0.9)
+SHEAF_UNARY(trunc, std::trunc(v), -6, 6)
 SHEAF_UNARY(abs, std::abs(v), -6, 6)
 SHEAF_UNARY(floor, std::floor(v), -6, 6)
 SHEAF_UNARY(ceil, std::ceil(v), -6, 6)
@@ -110,7 +120,8 @@ TYPED_TEST(floating, remainder_and_quotient) {
 
 template <class T>
 class integral : public testing::Test {};
-using integral_types = testing::Types<std::int64_t, std::int32_t, std::int8_t, std::uint8_t>;
+using integral_types = testing::Types<std::int64_t, std::int32_t, std::int8_t, std::uint8_t, std::int16_t,
+                                     std::uint16_t, std::uint32_t>;
 TYPED_TEST_SUITE(integral, integral_types);
 
 std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
@@ -144,6 +155,9 @@ SHEAF_INTEGRAL(negated, TypeParam, -(a + b), -(a + b))
 SHEAF_INTEGRAL(absolute, TypeParam, abs(a - b), std::abs(wide(TypeParam(a - b))))
 SHEAF_INTEGRAL(signs, TypeParam, sign(a - b), (TypeParam(a - b) > 0) - (TypeParam(a - b) < 0))
 SHEAF_INTEGRAL(chosen, TypeParam, select(b < a, a, b), b < a ? a : b)
+SHEAF_INTEGRAL(bits, TypeParam, (a & b) | ~(a ^ 5_c), (a & b) | ~(a ^ 5))
+SHEAF_INTEGRAL(shifted_left, TypeParam, a << (b % 8_c), wide(std::uint64_t(a) << (b % 8)))
+SHEAF_INTEGRAL(shifted_right, TypeParam, a >> (b % 8_c), a >> (b % 8))
 SHEAF_INTEGRAL(rounded, TypeParam, floor(a) + ceil(b) + round(a), a + b + a)
 #undef SHEAF_INTEGRAL
 
@@ -157,6 +171,59 @@ TYPED_TEST(integral, floating_functions) {
   for (int k = 0; k < 5; ++k) {
     const double v = number_of(values(k));
     EXPECT_NEAR(found(k), std::sqrt(v) + 1 / (1 + std::exp(-v)), 1e-6 * (1 + v));
+  }
+}
+
+template <class T>
+std::vector<double> numbers(const array<T, 1>& a) {
+  return {a.begin(), a.end()};
+}
+
+// Counts below 0 and beyond all bits, as in PyTorch.
+TEST(shifts, beyond_the_bits) {
+  constexpr auto a = tensor<"a", std::int8_t, 1>;
+  constexpr auto b = tensor<"b", std::int8_t, 1>;
+  const auto [left, right] = both(define<"left">(i) = a(i) << b(i), define<"right">(i) = a(i) >> b(i))(
+      a = list<std::int8_t>({1, -7, 100, -128, 127, 5, -7}), b = list<std::int8_t>({3, 1, 8, 9, -1, 7, 20}));
+  EXPECT_EQ(numbers(left), (std::vector<double>{8, -14, 0, 0, 0, -128, 0}));
+  EXPECT_EQ(numbers(right), (std::vector<double>{0, -4, 0, -1, 0, 0, -1}));
+}
+// Beyond the largest i64.
+TEST(unsigned_64_bits, order_division_and_floats) {
+  constexpr auto a = tensor<"a", std::uint64_t, 1>;
+  array<std::uint64_t, 1> values(4);
+  const std::uint64_t large = 18446744073709551615u;
+  const std::uint64_t given[] = {large, 7, large - 1, std::uint64_t{1} << 63};
+  std::copy(given, given + 4, values.begin());
+  const auto [less, half, rest, top, place, real, back, shifted] =
+      both(define<"less">(i) = a(i) < 9_c, define<"half">(i) = a(i) / 2_c, define<"rest">(i) = a(i) % 10_c,
+           define<"top">() = max(i, a(i)), define<"place">() = argmin(i, a(i)),
+           define<"real">(i) = cast<double>(a(i)), define<"back">(i) = cast<std::uint64_t>(cast<double>(a(i)) / 4_c),
+           define<"shifted">(i) = a(i) >> 60_c)(a = values);
+  for (int k = 0; k < 4; ++k) {
+    EXPECT_EQ(less(k), given[k] < 9);
+    EXPECT_EQ(half(k), given[k] / 2);
+    EXPECT_EQ(rest(k), given[k] % 10);
+    EXPECT_EQ(real(k), static_cast<double>(given[k]));
+    EXPECT_EQ(back(k), static_cast<std::uint64_t>(static_cast<double>(given[k]) / 4));
+    EXPECT_EQ(shifted(k), given[k] >> 60);
+  }
+  EXPECT_EQ(top(), large);
+  EXPECT_EQ(place(), 1);
+}
+
+TEST(boolean, bits_are_logic) {
+  constexpr auto p = tensor<"p", bool, 1>;
+  constexpr auto q = tensor<"q", bool, 1>;
+  const auto [a, o, x, n] = both(define<"a">(i) = p(i) & q(i), define<"o">(i) = p(i) | q(i),
+                                 define<"x">(i) = p(i) ^ q(i), define<"n">(i) = ~p(i))(
+      p = list<bool>({0, 0, 1, 1}), q = list<bool>({0, 1, 0, 1}));
+  static_assert(std::is_same_v<std::remove_cvref_t<decltype(n)>, array<bool, 1>>);
+  for (int k = 0; k < 4; ++k) {
+    EXPECT_EQ(a(k), k == 3);
+    EXPECT_EQ(o(k), k > 0);
+    EXPECT_EQ(x(k), k == 1 || k == 2);
+    EXPECT_EQ(n(k), k < 2);
   }
 }
 

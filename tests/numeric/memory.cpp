@@ -84,4 +84,27 @@ TEST_F(memory, outputs_that_share_an_element_with_another) {
   EXPECT_EQ(beside(59, 0, 0, 60, 8, 1), "");
 }
 
+// Sizes that no i64 holds are errors before anything is computed of them.
+TEST_F(memory, sizes_past_2_to_the_63) {
+  constexpr std::int64_t half = std::int64_t{1} << 31;
+  constexpr auto u = tensor<"u", float, 1>;
+  constexpr auto w = tensor<"w", float, 1>;
+  EXPECT_EQ(sentence_of([&] { program.prepare(x = like(half, half)); }),
+            "bad_argument: argument x: expected fewer than 2^63 bytes, found more");
+  EXPECT_EQ(sentence_of([&] { program(x = view_of<const float>(data.data(), {half, half}, {0, 0})); }),
+            "bad_argument: argument x: expected fewer than 2^63 bytes, found more");
+  EXPECT_EQ(sentence_of([&] { program(x = view_of<const float>(data.data(), {2, 8}, {std::int64_t{1} << 62, 1})); }),
+            "bad_argument: argument x: expected fewer than 2^63 bytes, found more");
+  EXPECT_EQ(sentence_of([&] {
+              program(x = rows, y = view_of(data.data(), {6, 8}, {std::int64_t{1} << 60, 1}));
+            }),
+            "bad_argument: output y: expected fewer than 2^63 bytes, found more");
+  EXPECT_EQ(sentence_of([&] { program.prepare(x = like(half, 0)); }), "");
+  const auto outer = compile(define<"z">(i, j) = u(i) * w(j));
+  EXPECT_EQ(sentence_of([&] { outer.prepare(u = like(half), w = like(half)); }),
+            "bad_argument: output z: expected fewer than 2^63 bytes, found more");
+  EXPECT_EQ(sentence_of([&] { outer.prepare(u = like(half), w = like(0)); }), "");
+  EXPECT_EQ(sentence_of([&] { outer.prepare(u = like(half), w = like(half / 16)); }), "");
+}
+
 }  // namespace

@@ -55,6 +55,33 @@ TEST(with_indices, ties_and_nan) {
   EXPECT_EQ(e, 1);
   EXPECT_EQ(numbers(f), (list_of{0, 1, 0, 0, 0}));
 }
+// Of several axes their place in row-major order, the first or the last of equals; NaN is beyond every number.
+TEST(arg_extrema, over_several_axes) {
+  constexpr auto i = axis<"i">;
+  constexpr auto j = axis<"j">;
+  const auto call = both(argmax(over(i, j), x(i, j)), argmax<ties::last>(over(i, j), x(i, j)),
+                         argmin(over(i, j), x(i, j)), define<"row">(i) = argmax<ties::last>(j, x(i, j)),
+                         argmax(over(i, j.where(x(i, j) < 2_c)), x(i, j)),
+                         argmax<ties::last>(over(i, j.where(x(i, j) > 9_c)), x(i, j)));
+  array<double, 2> a(2, 3);
+  const double given[] = {1, 7, 2, 7, 0, 7};
+  std::copy(given, given + 6, a.begin());
+  const auto [first, last, least, row, small, nothing] = call(x = a);
+  EXPECT_EQ(first, 1);
+  EXPECT_EQ(last, 5);
+  EXPECT_EQ(least, 4);
+  EXPECT_EQ(row(0), 1);
+  EXPECT_EQ(row(1), 2);
+  EXPECT_EQ(small, 0);
+  EXPECT_EQ(nothing, -1);
+  a(0, 2) = nan;
+  a(1, 1) = nan;
+  const auto [top, end, low, rows_of, b, c] = call(x = a);
+  EXPECT_EQ(top, 2);
+  EXPECT_EQ(end, 4);
+  EXPECT_EQ(low, 2);
+  EXPECT_EQ(rows_of(0), 2);
+}
 // One pass over the rows finds both.
 TEST(with_indices, share_a_kernel) {
   const auto program = compile(max_with_indices(x, dim<1>));

@@ -44,7 +44,8 @@ void expect_values(const array<T, 1>& found, const std::vector<double>& expected
 template <class T>
 class reductions : public testing::Test {};
 using all_types =
-    testing::Types<double, float, float16, bfloat16, std::int64_t, std::int32_t, std::int8_t, std::uint8_t, bool>;
+    testing::Types<double, float, float16, bfloat16, std::int64_t, std::int32_t, std::int8_t, std::uint8_t,
+                   std::int16_t, std::uint16_t, std::uint32_t, std::uint64_t, bool>;
 TYPED_TEST_SUITE(reductions, all_types);
 
 TYPED_TEST(reductions, sum_max_min_along_each_axis) {

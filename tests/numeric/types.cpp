@@ -26,12 +26,25 @@ TEST(promotion, as_in_pytorch) {
   check_promotion<float16, bfloat16, float>();
   check_promotion<float16, float, float>();
   check_promotion<bfloat16, double, double>();
-  check_promotion<std::int8_t, std::uint8_t, std::int32_t>();
+  check_promotion<std::int8_t, std::uint8_t, std::int16_t>();
+  check_promotion<std::int16_t, std::uint8_t, std::int16_t>();
+  check_promotion<std::int16_t, std::int32_t, std::int32_t>();
   check_promotion<std::uint8_t, std::int32_t, std::int32_t>();
   check_promotion<std::int32_t, std::int64_t, std::int64_t>();
   check_promotion<bool, std::uint8_t, std::uint8_t>();
   check_promotion<bool, float, float>();
   check_promotion<bool, bool, std::int64_t>();
+}
+
+// Where PyTorch has no answer: the signed type that holds both, and i64 with u64.
+TEST(promotion, of_unsigned_types) {
+  check_promotion<std::uint16_t, std::int16_t, std::int32_t>();
+  check_promotion<std::uint16_t, std::int32_t, std::int32_t>();
+  check_promotion<std::uint16_t, std::uint32_t, std::uint32_t>();
+  check_promotion<std::uint32_t, std::int8_t, std::int64_t>();
+  check_promotion<std::uint64_t, std::int32_t, std::int64_t>();
+  check_promotion<std::uint64_t, std::uint8_t, std::uint64_t>();
+  check_promotion<std::uint64_t, float, float>();
 }
 
 TEST(literals, take_the_type_of_what_they_meet) {

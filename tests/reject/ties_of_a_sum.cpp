@@ -1,4 +1,4 @@
-// expect: sum: ties are a policy of max and min
+// expect: sum: ties are a policy of max, min, argmax and argmin
 #include <sheaf/sheaf.hpp>
 
 using namespace sheaf;

@@ -21,6 +21,13 @@ static_assert(near(math::sin(1), 0.8414709848078965) && near(math::cos(1), 0.540
 static_assert(near(math::sin(1000), 0.8268795405320025, 8) && near(math::cos(-1e4), -0.9521553682590149, 64));
 static_assert(near(math::erf(0.5), 0.5204998778130465) && near(math::erf(3), 0.9999779095030014) &&
               math::erf(-9) == -1);
+static_assert(near(math::tan(1), 1.5574077246549023, 8) && near(math::atan(1), 0.78539816339744828, 8) &&
+              near(math::atan(-math::infinity), -1.5707963267948966) && near(math::atan(1e-9), 1e-9));
+static_assert(near(math::asin(0.5), 0.52359877559829887, 8) && near(math::acos(-0.5), 2.0943951023931957, 8) &&
+              near(math::asin(2), math::nan) && math::acos(1) == 0);
+static_assert(near(math::sinh(1), 1.1752011936438014, 8) && near(math::cosh(710), 1.1169973830808557e308, 1 << 12));
+static_assert(near(math::asinh(-2), -1.4436354751788103, 8) && near(math::acosh(2), 1.3169578969248166, 8) &&
+              near(math::atanh(0.5), 0.54930614433405489, 8) && math::atanh(-1) == -math::infinity);
 static_assert(near(math::pow(2, 0.5), 1.4142135623730951) && math::pow(-2, 3) == -8 &&
               near(math::pow(-2, 0.5), math::nan));
 static_assert(math::pow(math::nan, 0) == 1 && near(math::sigmoid(2), 0.8807970779778823) && math::sigmoid(-1000) == 0);

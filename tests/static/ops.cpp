@@ -29,4 +29,14 @@ static_assert(whole(op::add, INT64_MAX, 1) == INT64_MIN && whole(op::neg, INT64_
 static_assert(whole(op::mul, INT64_MAX, 2) == -2 && whole(op::abs, -4) == 4 && whole(op::sign, -4) == -1);
 static_assert(whole(op::quotient, -7, 2) == -4 && whole(op::remainder, 7, -2) == -1 && whole(op::quotient, 1, 0) == 0);
 static_assert(whole(op::maximum, 2, 3) == 3 && whole(op::less_equal, 3, 3) == 1 && whole(op::logical_and, 2, 4) == 1);
+static_assert(whole(op::bit_and, 12, 10) == 8 && whole(op::bit_xor, 12, 10) == 6 && whole(op::bit_not, 0) == -1);
+static_assert(whole(op::shift_left, 1, 64) == 0 && whole(op::shift_right, -8, 70) == -1 &&
+              whole(op::shift_right, -8, 1) == -4);
+// The largest u64 has the bits of -1.
+static_assert(whole_result(row(op::less), element::u64, 7, -1, 0) == 1 &&
+              whole_result(row(op::maximum), element::u64, 7, -1, 0) == -1 &&
+              whole_result(row(op::quotient), element::u64, -1, 2, 0) == INT64_MAX &&
+              whole_result(row(op::shift_right), element::u64, -1, 63, 0) == 1);
+static_assert(real_of(element::f64, -1, element::u64) == 18446744073709551616.0);
+static_assert(truncate_to(element::u64, 1e30) == -1 && truncate_to(element::u16, -3) == 0);
 }  // namespace

@@ -1,0 +1,121 @@
+// A service whose sizes change in every call, with outputs into views: what a call of sizes never seen costs beside one
+// of the same sizes right after it. Two programs: means of slices with gradients, and logsumexp of segments with
+// gradients. scripts/bench runs it (row dynamic).
+#include <malloc.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <random>
+
+#include <sheaf/sheaf.hpp>
+
+#include "support/measure.hpp"
+
+namespace {
+
+using namespace sheaf;
+using namespace sheaf::bench;
+
+constexpr auto m = axis<"m">;
+constexpr auto t = axis<"t">;
+constexpr auto f = axis<"f">;
+constexpr auto x = tensor<"x", float, 2>;
+constexpr auto cut = tensor<"cut", std::int64_t, 2>;
+constexpr auto s = tensor<"s", float, 1>;
+constexpr auto part = tensor<"part", std::int64_t, 1>;
+constexpr auto pooled = define<"pooled">(m, f) = mean(t.in(cut(m, 0_c), cut(m, 1_c)), x(t, f));
+constexpr auto loss = define<"loss">() = sum(over(m, f), pooled(m, f) * pooled(m, f));
+constexpr auto segment = define<"segment">(m) = logsumexp(t.in(part(m), part(m + 1_c)), s(t));
+constexpr auto spread = define<"spread">() = sum(m, segment(m) * segment(m));
+
+constexpr std::int64_t most_rows = 100000, most_slices = 10000, columns = 16;
+
+struct arrays {
+  array<float, 2> rows{most_rows, columns}, drows{most_rows, columns};
+  array<float, 1> scores{most_rows}, dscores{most_rows};
+  array<std::int64_t, 2> cuts{most_slices, 2};
+  array<std::int64_t, 1> parts{most_slices + 1};
+  array<float, 0> value;
+  std::mt19937_64 random{11};
+
+  arrays() {
+    for (float& e : rows) e = static_cast<float>(random() % 4096) / 1024 - 2;
+    for (float& e : scores) e = static_cast<float>(random() % 4096) / 1024 - 2;
+  }
+  std::int64_t up_to(std::int64_t most) {
+    return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most + 1));
+  }
+  // Slices of up to 20 rows; segments that follow each other.
+  void draw(std::int64_t n, std::int64_t slices) {
+    for (std::int64_t k = 0; k < slices; ++k) {
+      cuts(k, 0) = up_to(n);
+      cuts(k, 1) = std::min(n, cuts(k, 0) + up_to(20));
+      parts(k) = n * k / std::max<std::int64_t>(slices, 1);
+    }
+    parts(slices) = n;
+  }
+};
+
+long resident_kilobytes() {
+  malloc_trim(0);
+  long all = 0, resident = 0;
+  std::FILE* file = std::fopen("/proc/self/statm", "re");
+  if (file == nullptr || std::fscanf(file, "%ld %ld", &all, &resident) != 2) resident = 0;
+  if (file != nullptr) std::fclose(file);
+  return resident * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
+double at(std::vector<double> values, double share) {
+  std::sort(values.begin(), values.end());
+  return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1))];
+}
+
+// call(program, data, rows, slices). A twin is called before each measurement: both find the same data in the caches.
+// What made a kernel is no call of a class that was there; the first tenth warms.
+template <class Program, class Call>
+void measure(const char* name, int calls, const Program& program, const Program& twin, Call call) {
+  arrays data;
+  std::vector<double> first, again;
+  long before = 0;
+  for (int k = 0; k < calls; ++k) {
+    const std::int64_t rows = 1 + data.up_to(most_rows - 1), slices = data.up_to(most_slices);
+    data.draw(rows, slices);
+    const auto time = [&] {
+      call(twin, data, rows, slices);
+      return seconds_of([&] { call(program, data, rows, slices); });
+    };
+    const std::int64_t kernels = program.statistics().kernels;
+    const double one = time(), two = time();
+    if (k >= calls / 10 && program.statistics().kernels == kernels) first.push_back(one), again.push_back(two);
+    if (k == 99) before = resident_kilobytes();
+  }
+  const std::string label = name;
+  const statistics s = program.statistics();
+  const auto value = [&](const char* what, double v, const char* unit) {
+    report("dynamic", (label + ":" + what).c_str(), v, unit);
+  };
+  value("median", at(first, 0.5) / at(again, 0.5), "x");
+  value("99th", at(first, 0.99) / at(again, 0.99), "x");
+  value("kernels", static_cast<double>(s.kernels), "-");
+  value("evicted", static_cast<double>(s.evicted), "-");
+  value("kernel_bytes", static_cast<double>(s.bytes) / 1024, "kB");
+  value("memory", static_cast<double>(resident_kilobytes() - before) / 1024, "MB");
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  const int calls = count > 1 ? std::atoi(words[1]) : 10000;
+  measure("slices", calls, compile(loss, grad(loss, x)), compile(loss, grad(loss, x)),
+          [](const auto& program, arrays& a, std::int64_t rows, std::int64_t slices) {
+            program(x = view_of<const float>(a.rows.data(), {rows, columns}),
+                    cut = view_of<const std::int64_t>(a.cuts.data(), {slices, 2}), loss = a.value,
+                    grad(loss, x) = view_of(a.drows.data(), {rows, columns}));
+          });
+  measure("segments", calls, compile(spread, grad(spread, s)), compile(spread, grad(spread, s)),
+          [](const auto& program, arrays& a, std::int64_t rows, std::int64_t slices) {
+            program(s = view_of<const float>(a.scores.data(), {rows}),
+                    part = view_of<const std::int64_t>(a.parts.data(), {slices + 1}), spread = a.value,
+                    grad(spread, s) = view_of(a.dscores.data(), {rows}));
+          });
+}

@@ -1,0 +1,115 @@
+// Random programs come and go, and are called with sizes that change, for so many seconds: the memory that is left
+// between calls must not grow. scripts/soak runs it for ten minutes, ctest for a few seconds.
+#include <malloc.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include <sheaf/runtime/error.hpp>
+
+#include "../fuzz/author.hpp"
+#include "../fuzz/run.hpp"
+
+namespace {
+
+using namespace sheaf;
+using namespace sheaf::fuzz;
+
+constexpr std::size_t programs = 12;
+
+struct living {
+  fuzz::program source;
+  graph g;
+  std::unique_ptr<runnable> code;
+};
+
+std::unique_ptr<living> born(std::uint64_t seed) {
+  auto p = std::make_unique<living>();
+  p->source = generate(seed);
+  p->g = parsed(fuzz::text_of(p->source));
+  if (p->g.failed() || !fits(p->g)) return nullptr;
+  p->code = std::make_unique<runnable>(p->g, jit::backend::chosen);
+  return p;
+}
+
+// What a program gives back need not go to the system at once.
+long kilobytes() {
+  malloc_trim(0);
+  long all = 0, resident = 0;
+  std::FILE* file = std::fopen("/proc/self/statm", "re");
+  if (file == nullptr || std::fscanf(file, "%ld %ld", &all, &resident) != 2) resident = 0;
+  if (file != nullptr) std::fclose(file);
+  return resident * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
+class soak {
+ public:
+  explicit soak(std::uint64_t seed) : random_(seed) {}
+
+  void turn() {
+    auto& p = alive_[random_() % programs];
+    if (p == nullptr || random_() % 40 == 0) {
+      p = born(random_() % 100000000);
+      ++born_;
+      return;
+    }
+    fuzz::program sized = p->source;
+    for (std::int64_t& n : sized.sizes)
+      if (random_() % 2 == 0) n = static_cast<std::int64_t>(random_() % (random_() % 8 == 0 ? 300 : 24));
+    try {
+      const fuzz::arguments a = draw_arguments(sized, random_());
+      const outcome result = (*p->code)(a, p->code->extents(a));
+      ++calls_;
+      failed_ += result.failed;
+      if (!result.damage.empty()) std::printf("damage: %s\n", result.damage.c_str()), damaged_ = true;
+    } catch (const sheaf::error&) {
+      ++failed_;  // sizes that the program refuses
+    }
+  }
+  // Without the programs that happen to be alive.
+  long left() {
+    for (auto& p : alive_) p = nullptr;
+    return kilobytes();
+  }
+  bool damaged() const { return damaged_; }
+  void tell(double seconds, long size) const {
+    std::printf("%6.0f s: %ld programs, %ld calls, %ld refused, %ld kB\n", seconds, born_, calls_, failed_, size);
+    std::fflush(stdout);
+  }
+
+ private:
+  std::mt19937_64 random_;
+  std::unique_ptr<living> alive_[programs];
+  long born_ = 0, calls_ = 0, failed_ = 0;
+  bool damaged_ = false;
+};
+
+}  // namespace
+
+// soak SECONDS [SEED]
+int main(int count, char** words) {
+  const double seconds = count > 1 ? std::atof(words[1]) : 10;
+  soak s(count > 2 ? static_cast<std::uint64_t>(std::atoll(words[2])) : 1);
+  const auto start = std::chrono::steady_clock::now();
+  const auto since = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
+  constexpr int samples = 20;
+  std::vector<long> sizes;
+  while (static_cast<int>(sizes.size()) < samples) {
+    while (since() < seconds * static_cast<double>(sizes.size() + 1) / samples) s.turn();
+    sizes.push_back(s.left());
+    s.tell(since(), sizes.back());
+  }
+  // The first quarter sets up what stays: pages of the code generator, of its statics, of the allocator.
+  constexpr int quarter = samples / 4;
+  const long before = *std::max_element(sizes.begin() + quarter, sizes.begin() + 2 * quarter);
+  const long after = *std::min_element(sizes.end() - quarter, sizes.end());
+  const bool flat = after <= before + before / 50;
+  std::printf("memory %s: %ld kB, then %ld kB\n", flat ? "is flat" : "GROWS", before, after);
+  return flat && !s.damaged() ? 0 : 1;
+}
