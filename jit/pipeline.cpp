@@ -9,6 +9,7 @@
 #include <sheaf/jit/ir/verify.hpp>
 #include <sheaf/jit/lower/lower.hpp>
 #include <sheaf/jit/plan/horizontal_fusion.hpp>
+#include <sheaf/jit/plan/cache_tile.hpp>
 #include <sheaf/jit/plan/checks.hpp>
 #include <sheaf/jit/plan/mixed_precision.hpp>
 #include <sheaf/jit/plan/storage_folding.hpp>
@@ -54,6 +55,8 @@ constexpr pass table[] = {
      [](compilation& c) { plan::fold_storage(c.program.g, c.known, c.program.plan); }},
     {"register tiles", "what is stored for one iteration at a time has no tile",
      [](compilation& c) { plan::choose_register_tiles(c.program.g, c.known, c.program.plan); }},
+    {"cache tiles", "of kernels with a register tile that walk more than L2 holds",
+     [](compilation& c) { plan::choose_cache_tiles(c.program.g, c.known, c.program.plan); }},
     {"options", "throws where the plan is not what the caller's options ask for",
      [](compilation& c) { plan::check_followed(c.program.g, c.known, c.program.plan); }},
     {"traffic", "predicts bytes and operations of the kernels that there will be",

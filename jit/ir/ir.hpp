@@ -46,6 +46,7 @@ struct buffer {
   bool unit_inner = false;            // the last dimension has stride 1 (promised by the caller's views)
   std::vector<std::int64_t> extents;  // known at compile time, -1 where not; empty: none known
   // For passes; not printed.
+  bool by_iteration = false;  // local: iterations of a loop that is jammed have places of their own
   amount bytes = 0;         // predicted, of inputs and outputs
   bool read_again = false;  // by a kernel after the one that writes it
 };

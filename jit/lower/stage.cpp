@@ -121,6 +121,10 @@ void kernel_lowering::tasks_of_tiles(const plan::kernel_plan& k, scope& top) {
   ir::block_builder& b = *inner.block;
   const ir::value from = b.emit(op::add, {start, b.emit(op::mul, {b.counter(), step})});
   const range rows{from, b.emit(op::minimum, {b.emit(op::add, {from, step}), stop})};
+  if (k.cache.rows != no_node) {
+    cache_tiled(k, rows, inner);
+    return inner.close();
+  }
   scope row(inner, open(inner, k.parallel, 1, &rows));
   row.block->head().trips = k.rows_of_task;
   bind(row, k.parallel, 1);

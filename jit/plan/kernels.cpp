@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include <sheaf/jit/plan/packing.hpp>
 #include <sheaf/jit/plan/mixed_precision.hpp>
 #include <sheaf/jit/plan/roots.hpp>
 #include <sheaf/jit/plan/algorithms/sort/sort.hpp>
@@ -44,11 +45,12 @@ bool share_slices(const graph& g, const program_plan& plan, const kernel_plan& k
   return true;
 }
 
-bool may_join(graph& g, const program_plan& plan, const kernel_plan& k, stage& s) {
+bool may_join(graph& g, const facts& known, const program_plan& plan, const kernel_plan& k, stage& s) {
   const stage& leader = plan.stages[static_cast<std::size_t>(k.stages.front())];
   if (leader.where == place::check || s.where == place::check || leader.asked != s.asked ||
       leader.promised != s.promised || leader.when != s.when)
     return false;
+  if (has_far_lanes(g, known, leader) || has_far_lanes(g, known, s)) return false;  // a cache tile is of one stage
   if (leader.how == way::range_scatter && s.how == way::range_scatter) return share_slices(g, plan, k, s);
   const auto walks_rows = [](const stage& t) { return t.how == way::map || t.how == way::partial; };
   const bool stencil = leader.how == way::stencil && s.how == way::stencil;
@@ -233,7 +235,7 @@ void place_stages(graph& g, const facts& known, program_plan& plan) {
       continue;
     }
     const bool apart = known.call().overrides.fusion == fusion::off;
-    while (k < plan.kernels.size() && (apart || !may_join(g, plan, plan.kernels[k], s))) ++k;
+    while (k < plan.kernels.size() && (apart || !may_join(g, known, plan, plan.kernels[k], s))) ++k;
     home[i] = k;
     if (k < plan.kernels.size()) {
       plan.kernels[k].stages.push_back(static_cast<int>(i));

@@ -263,6 +263,15 @@ struct tiled_loop {
   int iterations = 1;
 };
 
+// Rows of a task, folded in blocks of the index that they walk; see cache_tile.hpp.
+struct cache_tile_form {
+  node_id rows = no_node;    // none: the kernel has no cache tile
+  node_id reduce = no_node;  // the one of its stage
+  node_id walk = no_node;    // its bound index
+  std::int64_t block = 0;    // iterations of it
+  std::vector<node_id> packed = {};  // what is copied for all rows
+};
+
 struct kernel_plan {
   std::string name;
   std::vector<int> stages;     // in order
@@ -271,6 +280,7 @@ struct kernel_plan {
   std::int64_t chunk = 0;      // as in its stages
   int part = 0;                // of a stage that takes several kernels, in order
   std::vector<tiled_loop> tile = {};  // the register tile, see register_tile.hpp
+  cache_tile_form cache = {};
   std::int64_t rows_of_task = 1;      // without a chunk: iterations of `parallel` that a task takes, for the tile
   bool promised = false;       // its stages are
   interleaving interleaved;

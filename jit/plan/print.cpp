@@ -74,6 +74,10 @@ std::string print(const graph& g, const program_plan& p) {
     for (std::size_t t = 0; t < k.tile.size(); ++t)
       text += (t == 0 ? ", register tile " : " x ") + std::to_string(k.tile[t].iterations) + " " +
               index_text(g, k.tile[t].index);
+    if (k.cache.rows != no_node)
+      text += ", cache tile " + std::to_string(k.rows_of_task) + " " + index_text(g, k.cache.rows) + " x " +
+              std::to_string(k.cache.block) + " " + index_text(g, k.cache.walk) + ", " +
+              std::to_string(k.cache.packed.size()) + " packed";
     if (k.promised) text += ", in the first call only";
     if (k.interleaved.with >= 0)
       text += ", in " + std::to_string(k.interleaved.iterations) + " iterations with " +

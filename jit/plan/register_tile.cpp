@@ -4,6 +4,7 @@
 #include <optional>
 
 #include <sheaf/dsl/graph/affine.hpp>
+#include <sheaf/jit/plan/packing.hpp>
 #include <sheaf/jit/plan/cost.hpp>
 #include <sheaf/jit/plan/kernels.hpp>
 #include <sheaf/jit/plan/mixed_precision.hpp>
@@ -42,6 +43,7 @@ class work {
 
  private:
   void add(const stage& s) {
+    far_ = has_far_lanes(g_, known_, s);
     for (const node_id n : reductions_in(g_, s.body)) {
       reductions.push_back(n);
       bound_ |= set_of(g_, bound_indices(g_, n));
@@ -86,7 +88,7 @@ class work {
       return;
     }
     if (kind == op::load) {
-      const bool row = laned && is_row(n, lane);
+      const bool row = laned && (far_ || is_row(n, lane));
       add_item(!laned ? item::flow::element_load : row ? item::flow::vector_load : item::flow::gather, n, g_.free[n],
                lane, 1);
     } else if (is_elementwise(kind) && kind != op::cast && laned) {
@@ -114,6 +116,7 @@ class work {
   const facts& known_;
   index_set bound_;
   int lanes_ = 1;
+  bool far_ = false;  // a cache tile packs the lanes of the stage at hand
   std::unordered_set<node_id> seen_;
 };
 

@@ -4,6 +4,7 @@
 
 #include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/jit/numerics/numerics.hpp>
+#include <sheaf/jit/plan/packing.hpp>
 #include <sheaf/jit/plan/cost.hpp>
 #include <sheaf/jit/plan/algorithms/inverse_index/inverse_index.hpp>
 #include <sheaf/jit/plan/mixed_precision.hpp>
@@ -228,6 +229,8 @@ void schedule(graph& g, const facts& known, stage& s) {
     least = cost;
     s.vector = idx;
   }
+  const node_id packed = s.vector == no_node ? lane_of_packed(g, known, s) : no_node;
+  if (packed != no_node) s.vector = packed;
   s.loops.clear();
   for (const node_id idx : s.indices)
     if (idx != s.vector) s.loops.push_back(idx);
@@ -238,6 +241,7 @@ void schedule(graph& g, const facts& known, stage& s) {
       inside = inside || (g.kind(n) == op::reduce && g.free[n].has(g.ordinal(s.vector)));
     });
     s.lanes = lanes_for(g, known, s.body, s.vector, inside);
+    if (packed != no_node && known.call().overrides.lanes == 0) s.lanes = std::min(s.lanes, tuning::rows::lanes);
     if (!inside) s.lanes = std::min(s.lanes, lanes_of_large(g, known, s));
     // Its reductions run one after the other, and bounds are read once a slice.
     const int row_of_lanes = row_bytes / std::max(4, row(g.type(s.define)).bytes);

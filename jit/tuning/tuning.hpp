@@ -46,6 +46,12 @@ inline constexpr double beside = 0.1;               // share; estimate: of flows
 inline constexpr double worth_it = 0.9;             // factor; estimate: of the time without a tile
 inline constexpr double worth_code = 1 << 14;       // iterations; estimate: fewer are done before code is made
 }  // namespace register_tile
+namespace cache_tile {
+inline constexpr std::int64_t block = 256;        // iterations; estimate: of the index that rows walk
+inline constexpr std::int64_t rows_of_task = 192;  // rows; estimate: a multiple of each tile; fewer pack too often
+inline constexpr double least_rows = 64;          // rows; estimate: fewer do not pay for what is packed
+inline constexpr std::int64_t most_bytes = 128 << 10;  // bytes; estimate: of what is packed, which stays in L2
+}  // namespace cache_tile
 namespace placement {
 inline constexpr double repeats_allowed = 1.5;  // factor; estimate: more evaluations than values are stored instead
 inline constexpr double often = 1 << 18;        // iterations; estimate: slow functions in as many are looked at

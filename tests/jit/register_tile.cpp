@@ -33,6 +33,38 @@ TEST(register_tile, product) {
   }
 }
 
+// Blocks of terms, panels of lanes, tasks of rows; parts of each are left over. The same bits as without, which is what
+// a processor with other caches has.
+TEST(register_tile, cache_tiles) {
+  constexpr auto c = define<"c">(i, j) = v(j) + sum(k, x(i, k) * exp(y(k, j)));
+  constexpr auto top = define<"top">(i, j) = max(k, x(i, k) - y(k, j));
+  for (const std::int64_t terms : {0, 3, 256, 600}) {
+    trial sum = trial_of(c), most = trial_of(top);
+    for (trial* t : {&sum, &most}) {
+      t->random("x", {200, terms}).random("y", {terms, 70});
+      t->on.second_cache = 1;
+    }
+    sum.random("v", {70});
+    if (terms > 0) {
+      EXPECT_TRUE(says(sum, "cache tile 192 i x 256 k, 1 packed")) << sum.plan_text();
+      EXPECT_TRUE(says(most, "cache tile 192 i x 256 k, 1 packed")) << most.plan_text();
+    }
+    sum.expect_right(1e-5);
+    most.expect_right(1e-6);
+  }
+}
+
+// Rows of both operands: columns of a panel are packed, so that results have lanes. Few rows are folded in lanes.
+TEST(register_tile, columns_that_are_far_apart) {
+  constexpr auto c = define<"c">(i, j) = sum(k, x(i, k) * y(j, k)) + v(j);
+  for (const std::int64_t rows : {200, 20}) {
+    trial t = trial_of(c);
+    t.random("x", {rows, 300}).random("y", {70, 300}).random("v", {70});
+    EXPECT_EQ(says(t, "cache tile 192 i x 256 k, 1 packed"), rows == 200) << t.plan_text();
+    t.expect_right(1e-5);
+  }
+}
+
 // The gradients of a product are products whose operands are transposed.
 TEST(register_tile, gradients) {
   constexpr auto c = define<"c">(i, j) = sum(k, x(i, k) * y(k, j));

@@ -103,8 +103,9 @@ bool may_jam(const module& m, const kernel& k, const statement& loop, const vari
   for_each_statement(loop.body, [&](const statement& s) {
     if (s.kind == statement_kind::combine) fine = fine && made.contains(s.target_value);
     if (s.kind == statement_kind::store) {
-      const bool local = m.buffers[static_cast<std::size_t>(s.target)].where == role::local;
-      fine = fine && !local && std::any_of(s.subscripts.begin(), s.subscripts.end(), std::cref(varies));
+      const buffer& to = m.buffers[static_cast<std::size_t>(s.target)];
+      const bool own = std::any_of(s.subscripts.begin(), s.subscripts.end(), std::cref(varies));
+      fine = fine && own && (to.where != role::local || to.by_iteration);
     }
     if (s.kind != statement_kind::instruct) return;
     const instruction& i = k.instructions[at(s.id)];

@@ -1,0 +1,95 @@
+// A fold of many rows in blocks of the index that it walks, a panel of lanes at a time: what the rows share of a block
+// is packed first, and what each row comes to is kept from block to block. See plan/cache_tile.hpp.
+#include <sheaf/jit/lower/lowering.hpp>
+#include <sheaf/jit/plan/mixed_precision.hpp>
+
+namespace sheaf::inline v0_1::lower {
+
+// elements: of so many rows of lanes.
+std::int32_t kernel_lowering::panel(const char* name, element type, std::int64_t elements) {
+  const std::int32_t id = ir::add_buffer(code, {.name = name,
+                                                .type = type,
+                                                .rank = 1,
+                                                .where = ir::role::local,
+                                                .elements = elements,
+                                                .unit_inner = true,
+                                                .extents = {elements}});
+  buffer(id).by_iteration = true;
+  return id;
+}
+
+// Copies the block's part of what all rows share.
+void kernel_lowering::pack(const plan::cache_tile_form& c, const range& part, int lanes,
+                           std::span<const std::int32_t> panels, scope& at) {
+  scope inner(at, open(at, c.walk, 1, &part, "_packed"));
+  bind(inner, c.walk, 1);
+  const ir::value place = place_in_panel(inner, part, lanes);
+  for (std::size_t i = 0; i < c.packed.size(); ++i)
+    inner.block->store(panels[i], {place}, emit(c.packed[i], inner), ir::access::contiguous);
+  inner.close();
+}
+
+// Where the lanes of the iteration stand: iterations one after the other.
+ir::value kernel_lowering::place_in_panel(scope& loop, const range& part, int lanes) {
+  ir::block_builder& b = *loop.block;
+  const ir::value count = b.i64(lanes), before = b.emit(op::sub, {b.counter(), part.low});
+  return b.emit(op::mul, {before, count});
+}
+
+// The rows of one block. more: blocks were before; last: none are left.
+void kernel_lowering::rows_of_block(const plan::cache_tile_form& c, const range& rows, const range& part,
+                                    std::span<const std::int32_t> panels, std::int32_t sums, ir::value more,
+                                    ir::value last, scope& at) {
+  const stage& s = *stages.front();
+  scope row(at, open(at, c.rows, 1, &rows));
+  bind(row, c.rows, 1);
+  const ir::value place = place_in_panel(row, rows, s.lanes), cell = cell_of(c.reduce, row, true);
+  const element type = buffer(sums).type;
+  scope again(row, row.block->guard(more));
+  again.block->combine(cell, again.block->load(sums, type, {place}, ir::access::contiguous));
+  again.close();
+  scope inner(row, open(row, c.walk, 1, &part));
+  bind(inner, c.walk, 1);
+  const ir::value at_walk = place_in_panel(inner, part, s.lanes);
+  for (std::size_t i = 0; i < c.packed.size(); ++i)
+    inner.values[2 * std::int64_t{c.packed[i]}] =
+        inner.block->load(panels[i], buffer(panels[i]).type, {at_walk}, ir::access::contiguous);
+  combine_term(cell, c.reduce, g.arg(c.reduce, 0), g.arg(c.reduce, 1), no_node, inner);
+  inner.close();
+  const ir::value left = row.block->emit(op::logical_not, {last});
+  scope keeps(row, row.block->guard(left));
+  keeps.block->store(sums, {place}, keeps.block->read(cell), ir::access::contiguous);
+  keeps.close();
+  scope done(row, row.block->guard(last));
+  take_result(c.reduce, cell, done, false);
+  store_result(s, done);
+  done.close();
+  row.close();
+}
+
+void kernel_lowering::cache_tiled(const plan::kernel_plan& k, const range& rows, scope& task) {
+  const plan::cache_tile_form& c = k.cache;
+  const stage& s = *stages.front();
+  std::vector<std::int32_t> panels;
+  for (const node_id n : c.packed) panels.push_back(panel("panel", g.type(n), c.block * s.lanes));
+  const element type = plan::in_lanes(g, c.reduce, g.type(c.reduce));
+  const std::int32_t sums = panel("sums", type, k.rows_of_task * s.lanes);
+  const node_id count = plan::pieces_of(g, plan::trips_of(g, c.walk), c.block), one = integer(g, 1);
+  const ir::value low = emit(g.arg(c.walk, 0), task), high = emit(g.arg(c.walk, 1), task),
+                  zero = emit(integer(g, 0), task), size = emit(integer(g, c.block), task);
+  const ir::value blocks = emit(make(g, op::maximum, count, one), task);  // a fold of nothing has a result too
+  const ir::value before_last = task.block->emit(op::sub, {blocks, emit(one, task)});
+  scope lane(task, open(task, s.vector, s.lanes));
+  bind(lane, s.vector, s.lanes);
+  scope each(lane, lane.block->loop(ir::loop_kind::serial, index_text(c.walk) + "_block", zero, blocks));
+  ir::block_builder& b = *each.block;
+  const ir::value from = b.emit(op::add, {low, b.emit(op::mul, {b.counter(), size})});
+  const range part{from, b.emit(op::minimum, {b.emit(op::add, {from, size}), high})};
+  const ir::value more = b.emit(op::less, {zero, b.counter()}), last = b.emit(op::equal, {b.counter(), before_last});
+  pack(c, part, s.lanes, panels, each);
+  rows_of_block(c, rows, part, panels, sums, more, last, each);
+  each.close();
+  lane.close();
+}
+
+}  // namespace sheaf::inline v0_1::lower

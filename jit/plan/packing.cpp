@@ -1,0 +1,102 @@
+#include <sheaf/jit/plan/packing.hpp>
+
+#include <algorithm>
+
+#include <sheaf/dsl/graph/affine.hpp>
+#include <sheaf/jit/plan/cost.hpp>
+#include <sheaf/jit/plan/mixed_precision.hpp>
+#include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
+
+namespace sheaf::inline v0_1::plan {
+
+namespace {
+
+using namespace tuning::cache_tile;
+
+// The identity, combined with what is kept of the blocks before, is that: no bit changes.
+bool goes_on(const graph& g, node_id reduce) {
+  const monoid fold = monoid_of(g, reduce);
+  const bool known = fold == monoid::sum || fold == monoid::prod || fold == monoid::max || fold == monoid::min;
+  return known && !has_narrow_lanes(g, reduce) && !keeps_several(g, reduce);
+}
+
+// A buffer keeps it as it is: halves are computed in f32, and rounded only where they are stored.
+bool may_pack(const graph& g, node_id n) {
+  const element type = g.type(n);
+  if (type == element::boolean || g.kind(n) == op::reduce) return false;
+  return g.kind(n) == op::load || numerics::accumulated(type) == type;
+}
+
+// The largest expressions that differ along both indices, and are the same for all rows.
+void find_packed(const graph& g, const cache_tile_form& c, node_id lane, node_id n, std::vector<node_id>& list) {
+  if (!uses(g, n, lane) || !uses(g, n, c.walk)) return;
+  if (!uses(g, n, c.rows) && may_pack(g, n)) {
+    if (std::find(list.begin(), list.end(), n) == list.end()) list.push_back(n);
+    return;
+  }
+  if (g.kind(n) == op::load || g.kind(n) == op::reduce) return;
+  for (int k = 0; k < g[n].count; ++k) find_packed(g, c, lane, g.arg(n, k), list);
+}
+
+// Do lanes of the load lie one after the other, or is it the same for all?
+bool is_row(graph& g, const facts& known, node_id load, node_id lane) {
+  const int last = g[load].count - 1;
+  for (int d = 1; d < last; ++d)
+    if (uses(g, g.arg(load, d), lane)) return false;
+  if (!uses(g, load, lane)) return true;
+  const line l = split_affine(g, g.arg(load, last), lane);
+  return l.affine && l.slope == 1 && unit_strides{known}(g.arg(load, 0));
+}
+
+}  // namespace
+
+cache_tile_form packed_form(const graph& g, const stage& s, node_id rows, node_id lane) {
+  const std::vector<node_id> reductions = reductions_in(g, s.body);
+  if (s.how != way::map || s.indices.size() != 2 || reductions.size() != 1) return {};
+  cache_tile_form c{.rows = rows, .reduce = reductions.front()};
+  if (g[c.reduce].count != 3 || !goes_on(g, c.reduce) || !is_true(g, g.arg(c.reduce, 1))) return {};
+  c.walk = g.arg(c.reduce, 2);
+  c.block = block;
+  if (!has_closed_ranges(g, c.walk) || uses(g, c.walk, rows) || uses(g, c.walk, lane)) return {};
+  find_packed(g, c, lane, g.arg(c.reduce, 0), c.packed);
+  return c.packed.empty() ? cache_tile_form{} : c;
+}
+
+std::int64_t bytes_of_panel(const graph& g, const cache_tile_form& c, int lanes) {
+  std::int64_t bytes = 0;
+  for (const node_id n : c.packed) bytes += c.block * lanes * row(g.type(n)).bytes;
+  return bytes;
+}
+
+bool has_far_lanes(graph& g, const facts& known, const stage& s) {
+  if (known.call().gpu || s.how != way::map || s.indices.size() != 2 || s.vector == no_node) return false;
+  const node_id rows = s.indices[s.indices[0] == s.vector ? 1 : 0];
+  const cache_tile_form c = packed_form(g, s, rows, s.vector);
+  bool far = false;
+  for (const node_id n : c.packed)
+    for_each_node(g, n, [&](node_id q) { far = far || (g.kind(q) == op::load && !is_row(g, known, q, s.vector)); });
+  return far;
+}
+
+node_id lane_of_packed(graph& g, const facts& known, const stage& s) {
+  if (s.how != way::map || s.indices.size() != 2 || known.for_groups()) return no_node;
+  for (const std::size_t last : {1u, 0u}) {
+    const node_id lane = s.indices[last], rows = s.indices[1 - last];
+    const cache_tile_form c = packed_form(g, s, rows, lane);
+    if (c.rows == no_node || !may_vectorise(g, s.body, lane) || uses(g, lane, rows) || uses(g, rows, lane)) continue;
+    // Nothing else is far apart.
+    bool others = false;
+    for_each_node(g, g.arg(c.reduce, 0), [&](node_id n) {
+      others = others || (g.kind(n) == op::load && uses(g, n, lane) && uses(g, n, rows));
+    });
+    const amount all = known.trips(rows) * known.trips(lane) * known.trips(c.walk);
+    const bool enough = known.trips(rows) >= least_rows && known.trips(lane) >= least_rows;
+    const int lanes = std::max(tuning::rows::lanes, known.call().overrides.lanes);
+    const bool fits = bytes_of_panel(g, c, lanes) <= most_bytes;
+    if (!others && fits && enough && all >= tuning::register_tile::worth_code) return lane;
+  }
+  return no_node;
+}
+
+}  // namespace sheaf::inline v0_1::plan

@@ -1,0 +1,22 @@
+// What a cache tile packs, and which index runs in lanes because of it. Shown by tests/jit/register_tile.cpp.
+#pragma once
+#include <sheaf/jit/plan/plan.hpp>
+#include <sheaf/jit/plan/shape_facts.hpp>
+
+namespace sheaf::inline v0_1::plan {
+
+// The cache tile that a stage of rows and lanes may have; its rows are none where it may not.
+cache_tile_form packed_form(const graph& g, const stage& s, node_id rows, node_id lane);
+
+// Of a block of a panel with so many lanes.
+std::int64_t bytes_of_panel(const graph& g, const cache_tile_form& c, int lanes);
+
+// Are the lanes of a stage far apart in what a cache tile would pack?
+bool has_far_lanes(graph& g, const facts& known, const stage& s);
+
+// The index of a stage's results that had better run in lanes although they are far apart in memory, where the fold
+// would else have lanes that are folded for each result: a cache tile packs them, for rows that share what they load.
+// none: there is none.
+node_id lane_of_packed(graph& g, const facts& known, const stage& s);
+
+}  // namespace sheaf::inline v0_1::plan
