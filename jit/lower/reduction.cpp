@@ -11,11 +11,28 @@ namespace sheaf::inline v0_1::lower {
 
 using numerics::accumulated;
 
+void kernel_lowering::mark_stored(const stage& s) {
+  pending.erase(s.define);
+  stored.push_back(s.define);
+}
+
+// Is all of a tensor stored where code at this scope runs, which may be around loops that are being made?
+bool kernel_lowering::is_whole(node_id define, const scope& at) const {
+  if (pending.contains(define)) return false;
+  for (const shared_loop& loop : shared_loops) {
+    const scope* around = loop.outside;
+    while (around != nullptr && around != &at) around = around->parent;
+    if (around != nullptr)
+      return std::find(stored.begin() + static_cast<std::ptrdiff_t>(loop.stored), stored.end(), define) == stored.end();
+  }
+  return true;
+}
+
 // Are the reductions inside n that run outside its loops known already, and is all it reads stored?
 bool kernel_lowering::computed_outside(node_id n, scope& at) {
   bool ready = true;
   plan::for_each_node(g, n, [&](node_id q) {
-    if (g.kind(q) == op::load && pending.contains(g.arg(q, 0))) ready = false;
+    if (g.kind(q) == op::load && !is_whole(g.arg(q, 0), at)) ready = false;
     if (q != n && g.kind(q) == op::reduce && g.free[q].within(at.bound) && !find(q, at, false)) ready = false;
   });
   return ready;
