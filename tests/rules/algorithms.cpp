@@ -22,8 +22,8 @@ void random_inputs(trial& to) {
   for (int k = 0; k < to.g.inputs.size(); ++k) {
     const text_range text = to.g.names[to.g.inputs[k].name];
     const std::string name(to.g.text.data() + text.first, static_cast<std::size_t>(text.size));
-    const bool is_matrix = to.g.inputs[k].rank == 2;
-    to.random(name.c_str(), is_matrix ? std::vector<std::int64_t>{400, 11} : std::vector<std::int64_t>{name == "large" ? 150000 : 5000});
+    if (to.g.inputs[k].rank == 2) to.random(name.c_str(), {400, 11});
+    else to.random(name.c_str(), {name == "large" ? 150000 : 5000});
   }
 }
 
