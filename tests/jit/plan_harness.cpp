@@ -70,9 +70,15 @@ void memory::set(std::int64_t position, double real, std::int64_t integer) {
     case element::f64:
       return put(position, real);
     case element::i64:
+    case element::u64:
       return put(position, integer);
     case element::i32:
       return put(position, static_cast<std::int32_t>(integer));
+    case element::i16:
+    case element::u16:
+      return put(position, static_cast<std::uint16_t>(integer));
+    case element::u32:
+      return put(position, static_cast<std::uint32_t>(integer));
     case element::i8:
       return put(position, static_cast<std::int8_t>(integer));
     case element::u8:
@@ -94,8 +100,16 @@ double memory::real(std::int64_t position) {
       return get<double>(position);
     case element::i64:
       return static_cast<double>(get<std::int64_t>(position));
+    case element::u64:
+      return static_cast<double>(get<std::uint64_t>(position));
     case element::i32:
       return get<std::int32_t>(position);
+    case element::i16:
+      return get<std::int16_t>(position);
+    case element::u16:
+      return get<std::uint16_t>(position);
+    case element::u32:
+      return get<std::uint32_t>(position);
     case element::i8:
       return get<std::int8_t>(position);
     case element::u8:
