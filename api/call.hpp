@@ -157,6 +157,16 @@ template <class View, class Value>
 inline constexpr bool views = std::is_constructible_v<View, Value> ||
                               std::is_constructible_v<typename other_view<View>::type, Value>;
 
+// Is it an input that no output of this program needs? A training step names all of its inputs, whatever it returns.
+template <class Signature, class B>
+constexpr bool is_unneeded() {
+  if constexpr (requires { typename B::symbol::value_type; } && !requires { B::symbol::symbol; })
+    return Signature::program::whole && Signature::template slot<typename B::symbol> < 0 &&
+           !Signature::template names_another<typename B::symbol>;
+  else
+    return false;
+}
+
 template <class Signature, class B>
 inline constexpr bool converts =
     views<typename Signature::template view_type<Signature::template slot<typename B::symbol>>,

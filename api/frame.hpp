@@ -194,6 +194,9 @@ class program_frame {
       constexpr std::size_t count = std::tuple_size_v<std::remove_cvref_t<decltype(kept.arguments_)>>;
       return spread<at + 1>(keeping, all, kept.arguments_, std::make_index_sequence<at>{},
                             std::make_index_sequence<count>{}, std::make_index_sequence<sizeof...(B) - at - 1>{});
+    } else if constexpr ((is_unneeded<Signature, std::remove_cvref_t<B>>() || ... || false)) {
+      return std::apply([&](auto&... needed) { return call(place, needed...); },
+                        std::tuple_cat(if_needed(arguments)...));
     } else if constexpr (call_fits<Signature, std::remove_cvref_t<B>...>()) {
       constexpr int slots = Signature::inputs + Signature::outputs;
       constexpr std::integer_sequence<int, slot_of<B>...> named;
@@ -208,6 +211,14 @@ class program_frame {
   jit::program* program_;
 
  private:
+  template <class B>
+  SHEAF_INLINE static auto if_needed(B& argument) {
+    if constexpr (is_unneeded<Signature, std::remove_cvref_t<B>>())
+      return std::tuple<>{};
+    else
+      return std::tie(argument);
+  }
+
   template <std::size_t After, class Place, class All, class Kept, std::size_t... Before, std::size_t... Own,
             std::size_t... Rest>
   SHEAF_INLINE auto spread(const Place& place, const All& all, Kept& kept, std::index_sequence<Before...>,

@@ -2,6 +2,7 @@
 // topological order; equal nodes are one node. Shown by tests/static/deltas.cpp.
 #pragma once
 #include <cstdint>
+#include <cstdlib>
 #include <stdexcept>
 
 #include <sheaf/dsl/graph/element.hpp>
@@ -215,7 +216,11 @@ class graph {
     if (n.kind == op::define) return set;
     for (int i = 0; i < n.count; ++i) set |= free.items[args.items[n.first + i]];
     if (n.kind == op::index && indices.size() == index_set::capacity)
+#ifdef __cpp_exceptions
       throw std::length_error("a program of more than 256 indices");
+#else
+      std::abort();
+#endif
     if (n.kind == op::index) set.insert(nodes.items[id].ordinal = indices.push(id));
     if (n.kind == op::reduce)
       for (int i = 2; i < n.count; ++i) set.erase(ordinal(args.items[n.first + i]));

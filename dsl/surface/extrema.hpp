@@ -13,21 +13,21 @@ class extrema : public rows_of_monoids {
     resolved r = resolve(axes, count, body, {row(kind).name});
     if (r.indices.size() != count) return integer(g, -1);
     if (count == 1 && !last) return reduce(g, kind, r.body, r.condition, r.indices.data(), 1);
-    node_id place = r.indices[0];
+    node_id where = r.indices[0];
     for (int k = 0; k < count && count > 1; ++k) {
       const node_id low = g.arg(r.indices[k], 0), size = make(g, op::sub, g.arg(r.indices[k], 1), low);
       if (g.free[size].meets(bound_by(r.indices)))
         fail() << row(kind).name << ": the extent of index " << text(index_name(g, r.indices[k]))
                << " depends on another index, so that places have no order; expected one index";
       const node_id here = make(g, op::sub, r.indices[k], low);
-      place = k == 0 ? here : make(g, op::add, make(g, op::mul, place, size), here);
+      where = k == 0 ? here : make(g, op::add, make(g, op::mul, where, size), here);
     }
     const node_id best = reduce(g, kind == monoid::argmax ? monoid::max : monoid::min, r.body, r.condition,
                                 r.indices.data(), count);
     node_id wins = make(g, op::equal, r.body, best);
     if (is_floating(g.type(r.body))) wins = make(g, op::logical_or, wins, make(g, op::not_equal, r.body, r.body));
     const monoid which = last ? monoid::max : monoid::min;
-    const node_id found = reduce(g, which, place, conjunction(g, r.condition, wins), r.indices.data(), count);
+    const node_id found = reduce(g, which, where, conjunction(g, r.condition, wins), r.indices.data(), count);
     return make(g, op::select, make(g, op::equal, found, identity_of(g, which, element::i64)), integer(g, -1), found);
   }
   // The body at its first or last extremum, the identity over nothing: worth the extremum, and its derivative is that

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include <sheaf/dsl/graph/visibility.hpp>
 
@@ -77,17 +78,22 @@ template <fixed_string... Pieces>
 constexpr void say() {
   static_assert(no_mistake<Pieces...>);
 }
-template <fixed_string Sentence, int First, fixed_string... Pieces>
-constexpr void show() {
-  constexpr int last = piece_end<Sentence>(First);
-  if constexpr (First == Sentence.length())
-    say<Pieces...>();
-  else
-    show<Sentence, last, Pieces..., piece<Sentence, First, last>()>();
+template <fixed_string Sentence>
+struct cuts {
+  int count = 0;
+  int at[64] = {};
+  constexpr cuts() {
+    for (int first = 0; first < Sentence.length(); at[++count] = first) first = piece_end<Sentence>(first);
+  }
+};
+template <fixed_string Sentence, std::size_t... K>
+constexpr void show(std::index_sequence<K...>) {
+  constexpr cuts<Sentence> c;
+  say<piece<Sentence, c.at[K], c.at[K + 1]>()...>();
 }
 template <fixed_string Sentence>
 constexpr void mistake() {
-  show<Sentence, 0>();
+  show<Sentence>(std::make_index_sequence<static_cast<std::size_t>(cuts<Sentence>().count)>{});
 }
 #elif defined(__cpp_static_assert) && __cpp_static_assert >= 202306L
 template <fixed_string Sentence>
@@ -95,10 +101,17 @@ SHEAF_INLINE constexpr void mistake() {
   static_assert(no_mistake<Sentence>, Sentence);
 }
 #else
-// g++ 12 prints the sentence as the template argument of this function.
+// g++ 12 prints the sentence on the line of the error as the argument of a type that has no definition.
+template <fixed_string Sentence>
+struct wrong;
+// Its type is asked for and no value, so that constant expressions around it stay what they are.
+template <fixed_string Sentence>
+auto say() {
+  wrong<Sentence> program;
+}
 template <fixed_string Sentence>
 SHEAF_INLINE constexpr void mistake() {
-  static_assert(no_mistake<Sentence>, "sheaf: see the sentence in the template argument above");
+  using said [[maybe_unused]] = decltype(say<Sentence>());
 }
 #endif
 

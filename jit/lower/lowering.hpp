@@ -222,6 +222,13 @@ class kernel_lowering {
   const std::unordered_map<node_id, std::int32_t>& buffers;  // by input or define node
   std::vector<const stage*> stages;                          // of this kernel
   std::unordered_set<node_id> pending;                       // defines of this kernel that are not stored yet
+  std::vector<node_id> stored;                               // and the others, in the order of their stores
+  // Loops that stages share and that are open: around them only what was stored before is whole.
+  struct shared_loop {
+    const scope* outside;
+    std::size_t stored;
+  };
+  std::vector<shared_loop> shared_loops;
   std::unordered_set<node_id> assumed;                       // conditions that hold wherever code is being made
   // elements read by the lanes' loads, see `whole_groups`
   std::map<std::vector<node_id>, std::set<std::int64_t>> stencilled;
@@ -302,6 +309,8 @@ class kernel_lowering {
   shapes::amount cost_of_task(const plan::kernel_plan& k) const;
   std::vector<node_id> companions(node_id n, node_id lane, scope& at);
   bool computed_outside(node_id n, scope& at);
+  bool is_whole(node_id define, const scope& at) const;
+  void mark_stored(const stage& s);
 };
 
 // Loops and guards that are opened one in the other and closed together.

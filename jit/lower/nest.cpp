@@ -71,7 +71,9 @@ void kernel_lowering::run_shared(std::span<const entry> group, std::span<const n
   if (idx == first.rows.part && visiting.empty() && may_join_rows(group)) {
     std::vector<entry> shared(group.begin(), group.end());
     for (entry& e : shared) ++e.depth;
-    return run_rows(shared, idx, s);
+    shared_loops.push_back({&s, stored.size()});
+    run_rows(shared, idx, s);
+    return shared_loops.pop_back();
   }
   std::vector<ir::value> cells;
   for (const node_id q : visiting) cells.push_back(cell_of(q, s, true));
@@ -81,6 +83,7 @@ void kernel_lowering::run_shared(std::span<const entry> group, std::span<const n
   bind_last(group, idx, 1, inner);
   std::vector<entry> shared(group.begin(), group.end());
   for (entry& e : shared) ++e.depth;
+  shared_loops.push_back({&s, stored.size()});
   nest(shared, inner);
   for (std::size_t i = 0; i < visiting.size(); ++i) {
     plan::replacement put(g, proofs::kept);
@@ -88,6 +91,7 @@ void kernel_lowering::run_shared(std::span<const entry> group, std::span<const n
     combine_term(cells[i], visiting[i], put(g.arg(visiting[i], 0)), put(g.arg(visiting[i], 1)), no_node, inner);
   }
   inner.close();
+  shared_loops.pop_back();
   for (std::size_t i = 0; i < visiting.size(); ++i) take_result(visiting[i], cells[i], s, true);
 }
 

@@ -72,7 +72,7 @@ int kernel_lowering::most_lanes(std::span<const entry> group, const scope& s) co
 void kernel_lowering::store_result(const stage& s, scope& at) {
   const ir::value value = emit(s.body, at);
   store(s, value, at);
-  pending.erase(s.define);
+  mark_stored(s);
   const node_id own = plan::result_of(g, s);
   // a later stage in this loop need not read it back
   for (const node_id n : {own, proven(g, own)}) at.values[2 * std::int64_t{n}] = value;

@@ -161,6 +161,7 @@ shapes::amount kernel_lowering::cost_of_task(const plan::kernel_plan& k) const {
 ir::kernel kernel_lowering::operator()(const plan::kernel_plan& k) {
   stages.clear();
   pending.clear();
+  stored.clear();
   for (const int i : k.stages) {
     stages.push_back(&plan.stages[static_cast<std::size_t>(i)]);
     pending.insert(stages.back()->define);

@@ -276,7 +276,7 @@ void kernel_lowering::lanes_of_stencil(std::span<const stage* const> list, scope
   for (const stage* s : list) {
     const ir::value value = emit(s->body, inner);
     store(*s, value, inner);
-    pending.erase(s->define);
+    mark_stored(*s);
     const node_id own = plan::result_of(g, *s);
     // a later stage in this loop need not read it back
     for (const node_id n : {own, proven(g, own)}) inner.values[2 * std::int64_t{n}] = value;

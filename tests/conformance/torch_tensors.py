@@ -378,12 +378,18 @@ def instance_norm(
 
 
 @op("nn.functional.normalize")
-def normalize(p, x, p_=2.0, dim=1, eps=1e-12, **options):
-    power = options.get("p", p_)
-    if power != 2 or isinstance(dim, tuple):
-        raise Inexpressible("other norms are not written")
-    size = folded(p, x, dims_of(x, dim), True, "sum", lambda e: f"{e} * {e}", lambda e: f"sqrt({e})")
-    return p.define(x.element, x.shape, lambda i: f"{x[i]} / maximum({size.broadcast(i)}, {float(eps)!r})")
+def normalize(program, x, p=2.0, dim=1, eps=1e-12):
+    make, finish = {
+        1: ("abs({e})", "{e}"),
+        2: ("{e} * {e}", "sqrt({e})"),
+        math.inf: ("abs({e})", "{e}"),
+    }.get(p, (f"pow(abs({{e}}), {float(p)!r})", f"pow({{e}}, {1 / p if p else 0.0!r})"))
+    if p <= 0:
+        raise Inexpressible("norms of other kinds are not written")
+    monoid = "max" if p == math.inf else "sum"
+    axes = dims_of(x, dim)
+    size = folded(program, x, axes, True, monoid, lambda e: make.format(e=e), lambda e: finish.format(e=e))
+    return program.define(x.element, x.shape, lambda i: f"{x[i]} / maximum({size.broadcast(i)}, {float(eps)!r})")
 
 
 # ---- losses

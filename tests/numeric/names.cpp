@@ -89,4 +89,15 @@ TEST(names, an_index_and_a_tensor) {
 }
 
 }  // namespace
+// A step names all of its inputs; one that its outputs don't need is not read.
+TEST(names, inputs_that_no_output_needs) {
+  constexpr auto unneeded_i = axis<"i">;
+  constexpr auto a = tensor<"a", double, 1>;
+  constexpr auto b = tensor<"b", double, 1>;
+  constexpr auto c = tensor<"c", double, 2>;
+  auto step = compile(grad(sum(unneeded_i, a(unneeded_i) * 3_c), a));
+  const auto slope = step(b = list<double>({1, 2}), a = list<double>({4, 5, 6}), c = array<double, 2>(2, 2));
+  EXPECT_EQ(slope(2), 3);
+}
+
 }  // namespace sheaf::test

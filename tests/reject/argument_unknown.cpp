@@ -6,7 +6,7 @@
 using namespace sheaf;
 constexpr auto i = axis<"i">;
 constexpr auto a = tensor<"a", float, 1>;
-constexpr auto n = tensor<"n", std::int64_t, 1>;
-void run(std::vector<float>& values, std::vector<std::int64_t>& ids) {
+constexpr auto n = define<"n">(i) = a(i) + 1_c;
+void run(std::vector<float>& values, std::vector<float>& ids) {
   compile(define<"y">(i) = a(i))(a = values, n = ids);
 }

@@ -4,4 +4,4 @@
 using namespace sheaf;
 constexpr auto i = axis<"i">;
 constexpr auto a = tensor<"a", float, 1>;
-constexpr auto y = cast<short>(a(i));
+constexpr auto y = cast<long double>(a(i));

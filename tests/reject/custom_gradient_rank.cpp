@@ -1,4 +1,5 @@
 // expect: custom gradient by x: its rank is 1, got 2 indices
+// not first: g++
 #include <sheaf/sheaf.hpp>
 
 using namespace sheaf;

@@ -2,5 +2,5 @@
 #include <sheaf/sheaf.hpp>
 
 using namespace sheaf;
-constexpr auto z = tensor<"z", short, 1>;
+constexpr auto z = tensor<"z", long double, 1>;
 constexpr int rank = z.rank;

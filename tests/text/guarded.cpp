@@ -261,6 +261,23 @@ TEST(guarded, a_reduction_that_shares_a_loop_reads_what_the_iteration_stores) {
       {{"x", x}}, "2 3 4 2 3 4 4 5 6 8 27 216 ");
 }
 
+// Two stages share a loop; a third needs the sum of what the first stores there: a loop around them must not make it
+// with the sums of the second, which come before.
+TEST(guarded, a_sum_of_what_a_shared_loop_stores_waits_for_its_end) {
+  array<double, 3> x(2, 2, 3), w(2, 2, 3), v(2, 2, 3);
+  for (int k = 0; k < 12; ++k) x.data()[k] = k % 5 - 2, w.data()[k] = k % 7 * 0.5, v.data()[k] = k % 3 - 1;
+  const char* const text =
+      "input x: f64[2, 2, 3]\ninput w: f64[2, 2, 3]\ninput v: f64[2, 2, 3]\n"
+      "mean_x(i.in(0, 2), j.in(0, 1)) = mean(over(a.in(0, 2), b.in(0, 3)), x(i, a, b))\n"
+      "away(i.in(0, 2), j.in(0, 2), k.in(0, 3)) = x(i, j, k) - mean_x(i, 0)\n"
+      "square(i.in(0, 2), j.in(0, 1)) = mean(over(a.in(0, 2), b.in(0, 3)), away(i, a, b) * away(i, a, b))\n"
+      "y(i.in(0, 2), j.in(0, 2), k.in(0, 3)) = away(i, j, k) * square(i, 0)\n"
+      "d = sum(over(a.in(0, 2), b.in(0, 2), c.in(0, 3)), vjp(y, x, w)(a, b, c) * v(a, b, c))\n"
+      "output vjp(y, x, w), grad(d, x)";
+  const arguments with{{"x", x}, {"w", w}, {"v", v}};
+  expect(text, with, worth(text, with, jit::backend::reference));
+}
+
 // The condition makes the range of c one of i, and the sum within is over another i: c stays the outer one's.
 TEST(guarded, an_index_whose_range_depends_on_an_index_of_the_same_name) {
   auto cut = filled<std::int64_t>(1, 2, 1);

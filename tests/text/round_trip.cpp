@@ -122,7 +122,7 @@ const wrong mistakes[] = {
      "line 3, column 1: definition y: two different definitions have this name"},
     {"input x: f32[?]\nx(i) = x(i)", "line 2, column 1: definition x: an input has this name"},
     {"input x: f32[?]\ny(i, i) = x(i)", "line 2, column 1: definition y: index i stands twice among its indices"},
-    {"input x: f32[?]\ny = sum<ties::first>(i, x(i))", "line 2, column 5: sum: ties are a policy of max and min"},
+    {"input x: f32[?]\ny = sum<ties::first>(i, x(i))", "line 2, column 5: sum: ties are a policy of max, min, argmax and argmin"},
     {"input x: f32[?]\ny = x(0.5)", "line 2, column 5: tensor x: subscript 0 is f64, expected an integer"},
     {"input x: f32[?]\ny = fold(m, i, x(i))",
      "line 2, column 10: fold: expected a monoid that a line above declares, found m"},

@@ -1,0 +1,3 @@
+// flavour: ok
+// flags: -fno-exceptions
+#include "whole_program.hpp"

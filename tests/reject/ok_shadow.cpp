@@ -1,0 +1,3 @@
+// flavour: ok
+// flags: -Wshadow -Werror=shadow
+#include "whole_program.hpp"
