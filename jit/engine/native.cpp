@@ -76,12 +76,13 @@ class native_class final : public shape_class, public std::enable_shared_from_th
     return planned_for(g_, arguments, overrides_, amounts_of(arguments));
   }
   bool serves(std::span<const std::int64_t> extents) const override {
-    if (overrides_.shapes == shape_policy::exact) return std::ranges::equal(extents, first_extents_);
-    return cells_.hold(decided_, first_extents_, extents);
+    return is_exact() ? std::ranges::equal(extents, first_extents_) : cells_.hold_elsewhere(decided_, extents);
+  }
+  bool serves_again(std::span<const std::int64_t> extents) const override {
+    return is_exact() ? serves(extents) : cells_.hold(decided_, first_extents_, extents);
   }
   std::string difference(std::span<const std::int64_t> extents, std::span<const std::string> names) const override {
-    if (overrides_.shapes == shape_policy::exact) return "other extents";
-    return decided_.difference(extents, names);
+    return is_exact() ? "other extents" : decided_.difference(extents, names);
   }
   std::unique_ptr<runner> runner_for(std::span<const std::int64_t> extents,
                                      std::unique_ptr<runner> old) const override;
@@ -90,6 +91,7 @@ class native_class final : public shape_class, public std::enable_shared_from_th
   const void* owner() const { return &g_; }
 
  private:
+  bool is_exact() const { return overrides_.shapes == shape_policy::exact; }
   void compile() {
     const planned& p = made->program;
     const std::string ir = ir::print(p.code);

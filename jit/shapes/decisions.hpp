@@ -43,6 +43,10 @@ class decisions {
 
   // What is left to be decided where all extents are in [low, high].
   open_decisions open_in(std::span<const std::int64_t> low, std::span<const std::int64_t> high) const;
+  // The first that is decided otherwise for these extents, by its place; size(): none.
+  std::size_t first_other(std::span<const std::int64_t> extents) const;
+  // These alone, by their places.
+  open_decisions only(std::span<const std::size_t> places) const;
   // What it takes to evaluate these; of those without a formula nothing.
   formulas formulas_of(std::span<const amount> list) const;
 
@@ -60,7 +64,6 @@ class decisions {
   formula_id add(const step& s);
   formula_id of(const amount& a) { return a.record() == this ? a.formula() : add({.number = a.estimate()}); }
   std::string text(formula_id f, std::span<const std::string> names) const;
-  std::size_t first_other(std::span<const std::int64_t> extents) const;
 
   std::vector<integer_function> functions_;
   std::vector<step> steps_;
