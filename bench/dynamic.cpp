@@ -25,7 +25,8 @@ constexpr auto s = tensor<"s", float, 1>;
 constexpr auto part = tensor<"part", std::int64_t, 1>;
 constexpr auto pooled = define<"pooled">(m, f) = mean(t.in(cut(m, 0_c), cut(m, 1_c)), x(t, f));
 constexpr auto loss = define<"loss">() = sum(over(m, f), pooled(m, f) * pooled(m, f));
-constexpr auto segment = define<"segment">(m) = logsumexp(t.in(part(m), part(m + 1_c)), s(t));
+constexpr auto segment = define<"segment">(m.in(0_c, extent(part, dim<0>) - 1_c)) =
+    logsumexp(t.in(part(m), part(m + 1_c)), s(t));
 constexpr auto spread = define<"spread">() = sum(m, segment(m) * segment(m));
 
 constexpr std::int64_t most_rows = 100000, most_slices = 10000, columns = 16;

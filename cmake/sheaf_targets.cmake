@@ -6,6 +6,11 @@ target_compile_options(sheaf_flags INTERFACE
   $<$<BOOL:${SHEAF_WERROR}>:-Werror>
   # g++ 12 sees overlaps and overflows inside std::string where there are none (GCC bugs 105329, 105651).
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict -Wno-stringop-overflow -Wno-array-bounds -Wshadow=local>)
+# A project without a build type gets a fast Sheaf all the same.
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  target_compile_options(sheaf_flags INTERFACE -O2)
+  target_compile_definitions(sheaf_flags INTERFACE NDEBUG)
+endif()
 if(SHEAF_SANITIZE)
   target_compile_options(sheaf_flags INTERFACE -fsanitize=address,undefined -fno-omit-frame-pointer)
   target_link_options(sheaf_flags INTERFACE -fsanitize=address,undefined)
@@ -28,14 +33,25 @@ function(sheaf_unity name)
   endforeach()
 endfunction()
 
-# sheaf_library(NAME sources...): a static library, position-independent because the plug-in and users' libraries link it, with
-# hidden symbols: what links it keeps it to itself. Without
-# sources it is headers only. SHEAF_SCOPE_NAME is set to the keyword its properties take.
+# sheaf_library(NAME sources...): a static library, position-independent because the plug-in and users' libraries link
+# it, with hidden symbols: what links it keeps it to itself. With BUILD_SHARED_LIBS a shared one, whose symbols have the
+# version of Sheaf. Without sources it is headers only. SHEAF_SCOPE_NAME is set to the keyword its properties take.
 function(sheaf_library name)
   if(ARGN)
-    add_library(${name} STATIC ${ARGN})
-    set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_EXTENSIONS OFF
-      CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+    if(BUILD_SHARED_LIBS)
+      add_library(${name} SHARED ${ARGN})
+      set(symbols ${PROJECT_BINARY_DIR}/${name}.symbols)
+      file(WRITE ${symbols} "SHEAF_${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR} {\n"
+        "  global: extern \"C++\" { sheaf::v*; typeinfo?for?sheaf::*; typeinfo?name?for?sheaf::*; vtable?for?sheaf::*; };\n"
+        "  local: *;\n};\n")
+      target_link_options(${name} PRIVATE -Wl,--version-script=${symbols})
+      set_target_properties(${name} PROPERTIES VERSION ${PROJECT_VERSION} LINK_DEPENDS ${symbols}
+        SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR} VISIBILITY_INLINES_HIDDEN ON)
+    else()
+      add_library(${name} STATIC ${ARGN})
+      set_target_properties(${name} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+    endif()
+    set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_EXTENSIONS OFF)
     sheaf_unity(${name} ${ARGN})
     target_link_libraries(${name} PRIVATE $<BUILD_INTERFACE:sheaf_flags>)
     set(scope PUBLIC)
@@ -44,7 +60,8 @@ function(sheaf_library name)
     set(scope INTERFACE)
   endif()
   target_compile_features(${name} ${scope} cxx_std_20)
-  target_include_directories(${name} ${scope} $<BUILD_INTERFACE:${sheaf_include_dir}> $<INSTALL_INTERFACE:include>)
+  target_include_directories(${name} ${scope} $<BUILD_INTERFACE:${sheaf_include_dir}>
+    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   if(SHEAF_VERIFY)
     target_compile_definitions(${name} ${scope} SHEAF_VERIFY=1)
   endif()

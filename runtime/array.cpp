@@ -2,11 +2,14 @@
 
 #include <sys/mman.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <string>
 
 #include <sheaf/runtime/fail.hpp>
+#include <sheaf/runtime/host.hpp>
 
 namespace sheaf::inline v0_1::runtime {
 namespace {
@@ -26,6 +29,28 @@ void* map_block(std::size_t bytes) {
 #ifdef MADV_HUGEPAGE
   madvise(block, bytes, MADV_HUGEPAGE);
 #endif
+  return block;
+}
+
+std::mutex hook_lock;
+allocator_hook hook;
+// Read by every allocation; written while there are no blocks.
+std::atomic<bool> is_hooked = false;
+std::atomic<std::int64_t> blocks = 0;
+
+void* own_block(std::size_t bytes, bool zeroed) {
+  if (is_mapped(bytes)) return map_block(bytes);
+  const std::size_t rounded = (bytes + array_alignment - 1) / array_alignment * array_alignment;
+  void* block = std::aligned_alloc(array_alignment, rounded ? rounded : array_alignment);
+  if (!block) fail_memory(bytes);
+  if (zeroed) std::memset(block, 0, rounded);
+  return block;
+}
+
+void* hooked_block(std::size_t bytes, bool zeroed) {
+  void* block = hook.allocate(hook.context, bytes ? bytes : 1);
+  if (!block) fail_memory(bytes);
+  if (zeroed) std::memset(block, 0, bytes);
   return block;
 }
 
@@ -49,17 +74,18 @@ std::int64_t count_elements(const std::int64_t* extents, int rank, std::size_t e
 }
 
 void* allocate(std::size_t bytes, bool zeroed) {
-  if (is_mapped(bytes)) return map_block(bytes);
-  const std::size_t rounded = (bytes + array_alignment - 1) / array_alignment * array_alignment;
-  void* block = std::aligned_alloc(array_alignment, rounded ? rounded : array_alignment);
-  if (!block) fail_memory(bytes);
-  if (zeroed) std::memset(block, 0, rounded);
+  const bool hooked = is_hooked.load(std::memory_order_acquire);
+  void* const block = hooked ? hooked_block(bytes, zeroed) : own_block(bytes, zeroed);
+  blocks.fetch_add(1, std::memory_order_relaxed);
   return block;
 }
 
 void deallocate(void* block, std::size_t bytes) noexcept {
   if (!block) return;
-  if (is_mapped(bytes))
+  blocks.fetch_sub(1, std::memory_order_relaxed);
+  if (is_hooked.load(std::memory_order_acquire))
+    hook.release(hook.context, block, bytes ? bytes : 1);
+  else if (is_mapped(bytes))
     munmap(block, bytes);
   else
     std::free(block);
@@ -70,3 +96,18 @@ void copy_bytes(void* to, const void* from, std::size_t bytes) noexcept {
 }
 
 }  // namespace sheaf::inline v0_1::runtime
+
+namespace sheaf::inline v0_1 {
+
+void set_allocator(const allocator_hook& wanted) {
+  const std::lock_guard guard(runtime::hook_lock);
+  if (const std::int64_t alive = runtime::blocks.load(); alive != 0)
+    runtime::fail(code::bad_argument, "set_allocator", "a call while no array is alive",
+                  std::to_string(alive) + " blocks of memory");
+  if ((wanted.allocate == nullptr) != (wanted.release == nullptr))
+    runtime::fail(code::bad_argument, "set_allocator", "both functions or none", "one");
+  runtime::hook = wanted;
+  runtime::is_hooked.store(wanted.allocate != nullptr, std::memory_order_release);
+}
+
+}  // namespace sheaf::inline v0_1

@@ -1,12 +1,13 @@
 // DLPack, the way tensors are handed from library to library: own declarations of its structures, version 0.8 and the
 // managed tensor of PyTorch, JAX, CuPy and NumPy. A view of an imported tensor is good until its deleter is called.
-// Shown by tests/gpu/dlpack.cpp.
+// Shown by tests/gpu/dlpack.cpp and tests/runtime/dlpack_test.cpp.
 //
 //   auto x = dlpack::view_from<const float, 2>(*managed);         // on the host
 //   auto y = dlpack::device_view_from<const float, 2>(*managed);  // on a GPU
 #pragma once
 #include <cstdint>
 
+#include <sheaf/runtime/array.hpp>
 #include <sheaf/runtime/device.hpp>
 #include <sheaf/runtime/view.hpp>
 
@@ -79,6 +80,56 @@ SHEAF_HIDDEN view<T, Rank> view_from(const managed_tensor& t) {
 template <class T, int Rank>
 SHEAF_HIDDEN device_view<T, Rank> device_view_from(const managed_tensor& t) {
   return device_view_from<T, Rank>(t.of);
+}
+
+namespace detail {
+
+template <class Owner, int Rank>
+struct exported {
+  managed_tensor tensor;
+  Owner owner;
+  std::int64_t extents[Rank > 0 ? Rank : 1], strides[Rank > 0 ? Rank : 1];
+};
+
+template <class T>
+SHEAF_HIDDEN constexpr data_type type_of() {
+  constexpr element type = element_of<std::remove_const_t<T>>;
+  const std::uint8_t code = type == element::boolean ? code_bool
+                            : type == element::bf16  ? code_bfloat
+                            : is_floating(type)      ? code_float
+                            : is_unsigned(type)     ? code_uint
+                                                     : code_int;
+  return {code, static_cast<std::uint8_t>(8 * row(type).bytes), 1};
+}
+
+template <class T, int Rank, class Owner>
+SHEAF_HIDDEN managed_tensor* exported_from(const view<T, Rank>& of, Owner&& owner) {
+  using made_of = exported<std::remove_cvref_t<Owner>, Rank>;
+  auto* const made = new made_of{{}, std::forward<Owner>(owner), {}, {}};
+  for (int axis = 0; axis < Rank; ++axis) {
+    made->extents[axis] = of.extents[axis];
+    made->strides[axis] = of.strides[axis];
+  }
+  made->tensor.of = {const_cast<std::remove_const_t<T>*>(of.data), {on_cpu, 0}, Rank, type_of<T>(), made->extents,
+                     made->strides, 0};
+  made->tensor.owner = made;
+  made->tensor.release = [](managed_tensor* self) { delete static_cast<made_of*>(self->owner); };
+  return &made->tensor;
+}
+
+}  // namespace detail
+
+// What others take over and release: an array, which is moved there, or memory that outlives what they do with it.
+//
+//   dlpack::managed_tensor* out = dlpack::to_managed(std::move(gradient));
+template <class T, int Rank>
+SHEAF_HIDDEN managed_tensor* to_managed(array<T, Rank>&& from) {
+  const view<T, Rank> of(from);  // its elements stay where they are
+  return detail::exported_from(of, std::move(from));
+}
+template <class T, int Rank>
+SHEAF_HIDDEN managed_tensor* to_managed(const view<T, Rank>& of) {
+  return detail::exported_from(of, 0);
 }
 
 }  // namespace sheaf::inline v0_1::dlpack

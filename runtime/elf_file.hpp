@@ -17,6 +17,8 @@ class elf_file {
   // Throws code::bad_object, or code::unsupported for another machine.
   elf_file(const void* bytes, std::size_t size);
 
+  const unsigned char* bytes() const { return bytes_; }
+  std::size_t size() const { return size_; }
   const std::vector<Elf64_Shdr>& sections() const { return sections_; }
   const std::vector<Elf64_Sym>& symbols() const { return symbols_; }
   const char* name_of(const Elf64_Sym& symbol) const;

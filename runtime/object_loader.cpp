@@ -10,6 +10,8 @@
 
 #include <sheaf/runtime/elf_file.hpp>
 #include <sheaf/runtime/fail.hpp>
+#include <sheaf/runtime/settings.hpp>
+#include <sheaf/runtime/symbols.hpp>
 
 namespace sheaf::inline v0_1::runtime {
 namespace {
@@ -105,6 +107,7 @@ class object_image {
     for (const Elf64_Shdr* table : relocation_tables_) relocate(*table);
     protect();
     publish();
+    if (current_settings().symbols != symbol_use::off) tell();
     return std::move(result_);
   }
 
@@ -296,6 +299,18 @@ class object_image {
     __builtin___clear_cache(begin, begin + group_bytes_[code_group]);
   }
 
+  void tell() {
+    std::vector<std::uint64_t> sections;
+    for (const std::size_t offset : section_offset_)
+      sections.push_back(offset == outside ? 0 : reinterpret_cast<std::uint64_t>(at(offset)));
+    std::vector<code_symbol> functions;
+    for (const Elf64_Sym& symbol : file_.symbols())
+      if (const std::size_t in = symbol.st_shndx;
+          ELF64_ST_TYPE(symbol.st_info) == STT_FUNC && in < sections.size() && sections[in] != 0)
+        functions.push_back({file_.name_of(symbol), sections[symbol.st_shndx] + symbol.st_value, symbol.st_size});
+    result_.told_ = tell_symbols(file_.bytes(), file_.size(), sections, functions);
+  }
+
   void publish() {
     for (const Elf64_Sym& symbol : file_.symbols()) {
       if (ELF64_ST_BIND(symbol.st_info) == STB_LOCAL || symbol.st_shndx == SHN_UNDEF) continue;
@@ -312,6 +327,7 @@ void* loaded_object::find(const char* name) const {
 }
 
 loaded_object::~loaded_object() {
+  untell_symbols(told_);
   if (base_) munmap(base_, size_);
 }
 

@@ -10,6 +10,8 @@
 
 namespace sheaf::inline v0_1::runtime {
 
+struct told_object;  // symbols.hpp
+
 // The address of a symbol that the object does not define, or null.
 using symbol_resolver = void* (*)(void* context, const char* name);
 
@@ -40,11 +42,13 @@ class loaded_object {
   void* base_ = nullptr;
   std::size_t size_ = 0;
   std::vector<std::pair<std::string, void*>> symbols_;
+  told_object* told_ = nullptr;
 
   void swap(loaded_object& other) noexcept {
     std::swap(base_, other.base_);
     std::swap(size_, other.size_);
     symbols_.swap(other.symbols_);
+    std::swap(told_, other.told_);
   }
 };
 

@@ -7,6 +7,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
+#include <map>
+#include <mutex>
 #include <string_view>
 #include <thread>
 
@@ -121,6 +124,15 @@ std::string shapes_of(setting_source source) {
   fail(code::bad_setting, "SHEAF_SHAPES", "automatic, classes or exact", "\"" + std::string(text) + "\"");
 }
 
+symbol_use symbols_of(setting_source source) {
+  const std::string_view text = text_of(source, "SHEAF_SYMBOLS");
+  if (text.empty() || text == "off" || text == "0") return symbol_use::off;
+  if (text == "perf") return symbol_use::perf;
+  if (text == "gdb") return symbol_use::gdb;
+  if (text == "on" || text == "1") return symbol_use::on;
+  fail(code::bad_setting, "SHEAF_SYMBOLS", "perf, gdb, on or off", "\"" + std::string(text) + "\"");
+}
+
 // What is found there is run: the folder that a process happens to be in doesn't choose it.
 std::string path_of(setting_source source, const char* name) {
   const std::string_view text = text_of(source, name);
@@ -150,6 +162,7 @@ const char* from_environment(const char* name) { return secure_getenv(name); }
 
 settings read_settings(setting_source source) {
   settings result;
+  result.symbols = symbols_of(source);
   result.debug = number_of(source, "SHEAF_DEBUG", 0, 9, 0);
   result.threads = number_of(source, "SHEAF_THREADS", 1, max_threads, 0);
   if (result.threads == 0) result.threads = usable_processors();
@@ -170,8 +183,42 @@ settings read_settings(setting_source source) {
   return result;
 }
 
+namespace {
+
+// What the application set, and whether settings were read.
+struct own_settings {
+  std::mutex lock;
+  std::map<std::string, std::string> values;
+  bool read = false;
+};
+own_settings& the_own() {
+  static own_settings& once = *new own_settings;
+  return once;
+}
+
+const char* from_application(const char* name) {
+  const auto& own = the_own().values;
+  const auto found = own.find(name);
+  return found != own.end() ? found->second.c_str() : from_environment(name);
+}
+
+struct sink {
+  void (*write)(void*, int, const char*) = nullptr;
+  void* context = nullptr;
+};
+std::mutex sink_lock;
+sink current_sink;
+
+}  // namespace
+
 const settings& current_settings() {
-  static const settings once = read_settings(from_environment);
+  static const settings once = [] {
+    own_settings& own = the_own();
+    const std::lock_guard guard(own.lock);
+    const settings found = read_settings(from_application);
+    own.read = true;
+    return found;
+  }();
   return once;
 }
 
@@ -183,7 +230,35 @@ std::string settings_table() {
 }
 
 void debug_line(int level, const std::string& words) {
-  if (current_settings().debug >= level) std::fprintf(stderr, "sheaf: %s\n", words.c_str());
+  if (current_settings().debug < level) return;
+  sink to;
+  {
+    const std::lock_guard guard(sink_lock);
+    to = current_sink;
+  }
+  if (to.write != nullptr)
+    to.write(to.context, level, words.c_str());
+  else
+    std::fprintf(stderr, "sheaf: %s\n", words.c_str());
+}
+
+void set_own_setting(const char* name, const char* value) {
+  const auto is_known = [&](const setting_row& row) { return std::strcmp(row.name, name) == 0; };
+  if (std::none_of(std::begin(setting_rows), std::end(setting_rows), is_known))
+    fail(code::bad_setting, "set_setting", "the name of a setting", std::string("\"") + name + "\"");
+  own_settings& own = the_own();
+  const std::lock_guard guard(own.lock);
+  if (own.read)
+    fail(code::bad_argument, "set_setting", "a call before the first program is compiled", "one after it");
+  if (value == nullptr)
+    own.values.erase(name);
+  else
+    own.values[name] = value;
+}
+
+void set_log(void (*write)(void*, int, const char*), void* context) {
+  const std::lock_guard guard(sink_lock);
+  current_sink = {write, context};
 }
 
 }  // namespace sheaf::inline v0_1::runtime

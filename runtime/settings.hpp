@@ -36,10 +36,13 @@ inline constexpr setting_row setting_rows[] = {
     {"SHEAF_CUDA", "libcuda.so.1", "name or absolute path of the GPU driver that is opened at first need"},
     {"SHEAF_NVRTC", "the newest of libnvrtc.so.13 and .12 that the driver can use",
      "name or absolute path of the compiler for GPUs that is opened at first need"},
+    {"SHEAF_SYMBOLS", "off",
+     "who is told the names of kernels: perf (in /tmp/perf-PID.map), gdb (by its JIT interface), on (both) or off"},
     {"SHEAF_VERIFY", "on in debug builds", "verify the plan and the kernel IR after every pass: on or off"},
 };
 
 enum class cache_use { off, read, on };
+enum class symbol_use { off, perf, gdb, on };
 
 // So many, of so many bytes in all.
 struct limit {
@@ -60,6 +63,7 @@ struct settings {
   std::string target;       // empty: this processor
   std::string cuda, nvrtc;  // empty: the system's
   bool verify = false;
+  symbol_use symbols = symbol_use::off;
 };
 
 // Null for a variable that is not set.
@@ -70,6 +74,10 @@ settings read_settings(setting_source source);
 
 // The environment, read once, at the first call.
 const settings& current_settings();
+
+// See set_setting and set_log_sink in host.hpp.
+void set_own_setting(const char* name, const char* value);
+void set_log(void (*write)(void* context, int level, const char* line), void* context);
 
 // The table as Markdown, for the documentation.
 std::string settings_table();

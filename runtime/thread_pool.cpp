@@ -1,5 +1,7 @@
 #include <sheaf/runtime/thread_pool.hpp>
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -175,6 +177,16 @@ thread_pool::~thread_pool() {
   delete state_;
 }
 
+void thread_pool::rest() {
+  const std::lock_guard<std::mutex> held(state_->owner);
+  state_->stop();
+  state_->workers.clear();
+  state_->stopping.store(false);
+}
+
+// The old state stays: its threads and locks cannot be ended.
+void thread_pool::forget_threads() { state_ = new state(state_->size); }
+
 int thread_pool::threads() const { return state_->size; }
 std::int64_t thread_pool::loops_shared() const { return state_->shared.load(std::memory_order_relaxed); }
 
@@ -202,9 +214,21 @@ namespace {
 
 std::atomic<const parallel_hook*> hook_in_force{nullptr};
 
+std::atomic<thread_pool*> the_default{nullptr};
+
+void after_fork() {
+  inside_a_loop = false;
+  if (thread_pool* const pool = the_default.load()) pool->forget_threads();
+}
+
 // Never destroyed: a thread that outlives main may still be in a loop.
 const parallel_hook& default_hook() {
-  static thread_pool* const pool = new thread_pool(current_settings().threads);
+  static thread_pool* const pool = [] {
+    auto* const made = new thread_pool(current_settings().threads);
+    the_default.store(made);
+    pthread_atfork(nullptr, nullptr, after_fork);
+    return made;
+  }();
   static const parallel_hook hook = pool->hook();
   return hook;
 }
@@ -218,6 +242,11 @@ const parallel_hook* keep(const parallel_hook& hook) {
 }
 
 }  // namespace
+
+void rest_default_pool() {
+  if (thread_pool* const pool = the_default.load()) pool->rest();
+}
+
 }  // namespace runtime
 
 void set_parallel_hook(const parallel_hook& hook) {

@@ -37,12 +37,19 @@ class thread_pool {
 
   parallel_hook hook();
   int threads() const;
+  // Joins the threads, with no loop running; the next loop starts them again.
+  void rest();
+  // In the child of a fork: its threads are not there.
+  void forget_threads();
   std::int64_t loops_shared() const;  // loops that were offered to the other threads, since the start
 
  private:
   struct state;
   state* state_;
 };
+
+// The default pool, if there is one: thread_pool::rest. Private.
+void rest_default_pool();
 
 }  // namespace runtime
 }  // namespace sheaf::inline v0_1

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <sheaf/runtime/array.hpp>
+#include <sheaf/runtime/host.hpp>
 #include <sheaf/runtime/settings.hpp>
 
 namespace sheaf::inline v0_1::runtime {
@@ -50,7 +51,14 @@ struct own_block : kept_block {
     free_block(block.exchange(nullptr));
   }
 };
+void give_back_all() {
+  const std::lock_guard guard(all().lock);
+  for (kept_block* p : all().list) free_block(p->block.exchange(nullptr, std::memory_order_acquire));
+}
+
 kept_block& of_thread() {
+  static const bool noted = (at_shutdown(give_back_all), true);
+  static_cast<void>(noted);
   static thread_local own_block own;
   return own;
 }

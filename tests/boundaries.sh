@@ -31,7 +31,7 @@ forbid() {
 
 include='^[[:space:]]*#[[:space:]]*include[[:space:]]*'
 none='^$'
-own=(dsl runtime jit api)
+own=(dsl runtime jit api aot)
 all=("${own[@]}" tests examples bench)
 
 # A standard header is a word in angle brackets, without folder or suffix.

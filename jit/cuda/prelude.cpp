@@ -110,7 +110,9 @@ FN float sigmoid(float x) { const float e = expf(-fabsf(x)); return (x < 0 ? e :
 FN double sigmoid(double x) { const double e = exp(-fabs(x)); return (x < 0 ? e : 1.0) / (1.0 + e); }
 
 // To integers: towards zero, to the nearest that there is, and NaN to 0.
-template <class E, class F> FN E whole(F x, F low, F high, E least, E most) {
+template <class F> struct same { typedef F type; };
+template <class E, class F>
+FN E whole(F x, typename same<F>::type low, typename same<F>::type high, E least, E most) {
   return x != x ? (E)0 : x <= low ? least : x >= high ? most : (E)x;
 }
 

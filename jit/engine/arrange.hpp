@@ -50,8 +50,10 @@ class arrangement {
   }
   // Of an input as it is given: position d takes dimension order[d].
   const std::vector<int>& order(int input) const { return forms_[static_cast<std::size_t>(input)].order; }
+  bool is_joined(int input) const { return columns(input) > 0; }
+  // How many are one dimension with their rows; 0: they are as given.
+  std::int64_t columns(int input) const { return forms_[static_cast<std::size_t>(input)].columns; }
   std::vector<std::vector<int>> orders() const;
-  bool is_joined(int input) const { return forms_[static_cast<std::size_t>(input)].columns > 0; }
 
  private:
   struct form {

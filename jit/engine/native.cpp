@@ -81,13 +81,15 @@ class native_class final : public shape_class, public std::enable_shared_from_th
     return f(planned_for(g_, arguments, overrides_, amounts_of(arguments, anew, classes_)));
   }
   bool serves(std::span<const std::int64_t> extents) const override {
-    if (overrides_.shapes == shape_policy::exact) return std::ranges::equal(extents, first_extents_);
-    return (decided_.exact() || classes_.stand_for(usual_, extents)) && cells_.hold(decided_, first_extents_, extents);
+    if (is_exact()) return std::ranges::equal(extents, first_extents_);
+    return is_of(extents) && cells_.hold_elsewhere(decided_, extents);
+  }
+  bool serves_again(std::span<const std::int64_t> extents) const override {
+    return is_exact() ? serves(extents) : is_of(extents) && cells_.hold(decided_, first_extents_, extents);
   }
   std::string difference(std::span<const std::int64_t> extents, std::span<const std::string> names) const override {
-    if (overrides_.shapes == shape_policy::exact) return "other extents";
-    if (!decided_.exact() && !classes_.stand_for(usual_, extents)) return "another class of extents";
-    return decided_.difference(extents, names);
+    if (!is_of(extents)) return "another class of extents";
+    return is_exact() ? "other extents" : decided_.difference(extents, names);
   }
   std::unique_ptr<runner> runner_for(std::span<const std::int64_t> extents,
                                      std::unique_ptr<runner> old) const override;
@@ -96,6 +98,10 @@ class native_class final : public shape_class, public std::enable_shared_from_th
   const void* owner() const { return &g_; }
 
  private:
+  bool is_of(std::span<const std::int64_t> extents) const {
+    return decided_.exact() || classes_.stand_for(usual_, extents);
+  }
+  bool is_exact() const { return overrides_.shapes == shape_policy::exact; }
   void compile() {
     const planned& p = made->program;
     const std::string ir = ir::print(p.code);

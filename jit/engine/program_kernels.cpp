@@ -9,6 +9,7 @@ namespace {
 
 // Calls of other extents take about a kilobyte each, and less than a microsecond to be prepared again.
 constexpr std::size_t most_calls = 256;
+constexpr std::size_t most_near = 64;  // classes that are asked first
 
 }  // namespace
 
@@ -40,15 +41,19 @@ std::shared_ptr<const shape_class> program_kernels::serving(std::span<const std:
   const auto take = [&](std::uint64_t n) { hash = (hash ^ n) * 0x9E3779B97F4A7C15u, hash ^= hash >> 32; };
   for (const std::int64_t n : layout) take(static_cast<std::uint64_t>(n));
   for (const std::int64_t n : extents) take(static_cast<std::uint64_t>(std::bit_width(static_cast<std::uint64_t>(n))));
-  std::uint16_t& hint = hints_[hash % most_hints];
-  const auto serves = [&](const layout_class& c) {
-    return std::ranges::equal(c.layout, layout) && c.code->serves(extents);
-  };
-  if (hint != 0 && serves(classes_[hint - 1u])) return classes_[hint - 1u].code;
+  std::vector<std::uint16_t>& near = hints_[hash % most_hints];
+  for (std::size_t h = 0; h < near.size(); ++h) {
+    const layout_class& c = classes_[near[h]];
+    if (!std::ranges::equal(c.layout, layout) || !c.code->serves_again(extents)) continue;
+    if (h > 0) std::swap(near[h], near[h - 1]);  // those that serve more often are asked sooner
+    return c.code;
+  }
   for (std::size_t k = 0; k < classes_.size(); ++k) {
-    if (k + 1u == hint || !serves(classes_[k])) continue;
-    if (k + 1 <= UINT16_MAX) hint = static_cast<std::uint16_t>(k + 1);
-    return classes_[k].code;
+    const layout_class& c = classes_[k];
+    if (!std::ranges::equal(c.layout, layout) || !c.code->serves(extents)) continue;
+    if (near.size() == most_near) near.pop_back();
+    if (k <= UINT16_MAX) near.push_back(static_cast<std::uint16_t>(k));
+    return c.code;
   }
   return nullptr;
 }
@@ -58,7 +63,7 @@ void program_kernels::remove(std::size_t place) {
   bytes_ -= size, all().bytes -= size;
   --all().count, ++evicted_;
   classes_.erase(classes_.begin() + static_cast<std::ptrdiff_t>(place));
-  hints_.fill(0);
+  for (auto& near : hints_) near.clear();
   table.reclaim();  // where nobody reads, the first looks and the second frees
   table.reclaim();
 }

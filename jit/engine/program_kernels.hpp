@@ -43,7 +43,7 @@ class program_kernels {
   const runtime::limit most_;
   static constexpr std::size_t most_hints = 256;
   std::vector<layout_class> classes_;
-  std::array<std::uint16_t, most_hints> hints_{};  // by layout and sizes: the class that served last, from 1
+  std::array<std::vector<std::uint16_t>, most_hints> hints_;  // by layout and sizes: the classes that served there
   std::int64_t bytes_ = 0, evicted_ = 0;
 };
 

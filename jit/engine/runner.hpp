@@ -59,6 +59,8 @@ class shape_class {
   virtual ~shape_class() = default;
   // The extents of all inputs, one after the other, as they are given.
   virtual bool serves(std::span<const std::int64_t> extents) const = 0;
+  // The same, sooner where it served calls near this one. Neither is for several threads at a time.
+  virtual bool serves_again(std::span<const std::int64_t> extents) const { return serves(extents); }
   // What would be decided otherwise for these extents, in words; names: of extents.
   virtual std::string difference(std::span<const std::int64_t> extents, std::span<const std::string> names) const = 0;
   // For a call of these extents; in the memory of `old`, where that was released. Throws what such a call is told

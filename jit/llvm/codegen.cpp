@@ -30,16 +30,23 @@ using namespace llvm;
 
 namespace {
 
-const Target* target_of_triple() {
-  static const Target* const found = [] {
+const Target* target_of(const std::string& triple) {
+  static const bool registered = [] {
     InitializeNativeTarget();
     InitializeNativeTargetAsmPrinter();
-    std::string error;
-    const Target* t = TargetRegistry::lookupTarget(target::triple, error);
-    if (!t) throw compile_error(error);
-    return t;
+    if (register_targets != nullptr) register_targets();
+    return true;
   }();
-  return found;
+  std::string error;
+  const Target* t = registered ? TargetRegistry::lookupTarget(triple, error) : nullptr;
+  if (!t) throw compile_error(error);
+  return t;
+}
+
+const target::architecture& architecture_of(const std::string& triple) {
+  for (const target::architecture& a : target::architectures)
+    if (triple.starts_with(a.prefix)) return a;
+  throw compile_error("code for " + triple + ": Sheaf does not know it");
 }
 
 std::string host_features() {
@@ -54,14 +61,14 @@ std::string host_features() {
   return all.getString();
 }
 
-target_facts facts_of(const TargetMachine& machine) {
+target_facts facts_of(const TargetMachine& machine, const target::architecture& of) {
   const MCSubtargetInfo& info = *machine.getMCSubtargetInfo();
-  auto has = [&](const char* features) { return info.checkFeatures(features); };
+  auto has = [&](const char* features) { return *features == 0 || info.checkFeatures(features); };
   target_facts facts;
-  facts.vectors = *std::ranges::find_if(
-      target::widths, [&](const target::vectors& v) { return *v.features == 0 || has(v.features); });
-  facts.fma = has(target::fused_multiply_add);
-  facts.f16c = has(target::half_conversions);
+  facts.of = &of;
+  facts.vectors = *std::ranges::find_if(of.widths, [&](const target::vectors& v) { return has(v.features); });
+  facts.fma = has(of.fused_multiply_add);
+  facts.f16c = has(of.half_conversions);
   return facts;
 }
 
@@ -69,7 +76,8 @@ target_facts facts_of(const TargetMachine& machine) {
 
 namespace {
 
-std::unique_ptr<target_machine> made_target(const char* cpu, const char* features, int level) {
+std::unique_ptr<target_machine> made_target(const char* triple, const char* cpu, const char* features, int level) {
+  const std::string on = triple && *triple ? triple : target::triple;
   const std::string wanted = cpu && *cpu ? cpu : "native";
   const std::string more = features ? features : "";
   const bool native = wanted == "native";
@@ -83,11 +91,11 @@ std::unique_ptr<target_machine> made_target(const char* cpu, const char* feature
                       : level == 2 ? CodeGenOptLevel::Default
                                    : CodeGenOptLevel::Aggressive;
   auto t = std::make_unique<target_machine>();
-  t->machine.reset(target_of_triple()->createTargetMachine(target::triple, name, all, options, Reloc::PIC_,
-                                                           CodeModel::Small, effort, true));
+  t->machine.reset(
+      target_of(on)->createTargetMachine(on, name, all, options, Reloc::PIC_, CodeModel::Small, effort, true));
   if (!t->machine || !t->machine->getMCSubtargetInfo()->isCPUStringValid(name))
     throw compile_error("code for processor " + name + ": LLVM does not know it");
-  t->facts = facts_of(*t->machine);
+  t->facts = facts_of(*t->machine, architecture_of(on));
   return t;
 }
 
@@ -103,8 +111,9 @@ free_targets& the_free_targets() {
 
 }  // namespace
 
-leased_target::leased_target(const char* cpu, const char* features, int level)
-    : name_(std::string(cpu ? cpu : "") + "|" + (features ? features : "") + "|" + std::to_string(level)) {
+leased_target::leased_target(const char* triple, const char* cpu, const char* features, int level)
+    : name_(std::string(triple ? triple : "") + "|" + (cpu ? cpu : "") + "|" + (features ? features : "") + "|" +
+            std::to_string(level)) {
   free_targets& free = the_free_targets();
   {
     const std::lock_guard guard(free.lock);
@@ -114,7 +123,7 @@ leased_target::leased_target(const char* cpu, const char* features, int level)
       list.pop_back();
     }
   }
-  if (own_ == nullptr) own_ = made_target(cpu, features, level);
+  if (own_ == nullptr) own_ = made_target(triple, cpu, features, level);
 }
 leased_target::~leased_target() {
   free_targets& free = the_free_targets();

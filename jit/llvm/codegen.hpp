@@ -16,11 +16,11 @@ struct target_machine {
   target_facts facts;
 };
 
-// A target that no other thread uses meanwhile. For each processor, features and level as many are kept as threads
-// compiled at a time: a TargetMachine costs about a millisecond.
+// A target that no other thread uses meanwhile. For each triple, processor, features and level as many are kept as
+// threads compiled at a time: a TargetMachine costs about a millisecond.
 class leased_target {
  public:
-  leased_target(const char* cpu, const char* features, int level);
+  leased_target(const char* triple, const char* cpu, const char* features, int level);
   leased_target(const leased_target&) = delete;
   ~leased_target();
   target_machine& operator*() const { return *own_; }
@@ -29,6 +29,9 @@ class leased_target {
   std::string name_;
   std::unique_ptr<target_machine> own_;
 };
+
+// More targets than this machine's, where they are linked (targets.cpp).
+__attribute__((weak)) void register_targets();
 
 void run_passes(llvm::Module& module, target_machine& t, int level);
 llvm::SmallVector<char, 0> emit_code(llvm::Module& module, target_machine& t, bool text);

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include <llvm/IR/IntrinsicsX86.h>
+#include <llvm/TargetParser/Triple.h>
 
 #include <sheaf/runtime/sheaf_call.h>
 #include <sheaf/jit/llvm/emitter.hpp>
@@ -47,7 +48,8 @@ Value* call_field(function_emitter& f, std::size_t offset) {
 
 // Returns, and closes the prologue now that everything that goes there is known.
 void finish(function_emitter& f) {
-  if (f.streams) f.build.CreateIntrinsic(Function::lookupIntrinsicID(target::fence_of_stores), {}, {});
+  if (const char* const fence = f.m.target.of->fence_of_stores; f.streams && fence != nullptr)
+    f.build.CreateIntrinsic(Function::lookupIntrinsicID(fence), {}, {});
   f.build.CreateRetVoid();
   BasicBlock* const body = f.prologue->getNextNode();
   BranchInst::Create(body, f.prologue);
@@ -55,7 +57,8 @@ void finish(function_emitter& f) {
 
 void common_attributes(Function* fn) {
   fn->addFnAttr(Attribute::NoUnwind);
-  fn->addFnAttr("probe-stack", "inline-asm");   // a large local buffer must not step over the guard page
+  // A large local buffer must not step over the guard page; Windows has a function for it.
+  if (!Triple(fn->getParent()->getTargetTriple()).isOSWindows()) fn->addFnAttr("probe-stack", "inline-asm");
   fn->addFnAttr("prefer-vector-width", target::widest_bits);
   fn->addParamAttr(0, Attribute::NoAlias);
   fn->addParamAttr(0, Attribute::ReadOnly);

@@ -17,6 +17,7 @@ namespace sheaf::inline v0_1::llvm_backend {
 
 // What the emitter needs to know of the processor.
 struct target_facts {
+  const target::architecture* of = &target::architectures[0];
   target::vectors vectors;
   bool fma = false, f16c = false;
   bool exact_sum = false;

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <span>
 
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/raw_ostream.h>
@@ -37,9 +38,10 @@ void check_llvm(llvm::Module& module) {
   if (llvm::verifyModule(module, &stream)) throw compile_error("the emitter wrote bad LLVM IR: " + problem);
 }
 
-void compile(const ir::module& source, const sheaf_llvm_options& options, sheaf_llvm_result& result) {
+void compile(std::span<const ir::module* const> sources, const sheaf_llvm_options& options,
+             sheaf_llvm_result& result) {
   stopwatch watch;
-  const leased_target leased(options.cpu, options.features, options.level);
+  const leased_target leased(options.triple, options.cpu, options.features, options.level);
   target_machine& t = *leased;
   if (options.strict && !t.facts.fma)
     throw cannot_keep("processor " + std::string(t.machine->getTargetCPU()) + ", which has none");
@@ -47,12 +49,14 @@ void compile(const ir::module& source, const sheaf_llvm_options& options, sheaf_
 
   llvm::LLVMContext context;
   context.setDiscardValueNames(!options.want_ir);
-  llvm::Module module(source.name, context);
+  llvm::Module module(sources.front()->name, context);
   module.setTargetTriple(t.machine->getTargetTriple().str());
   module.setDataLayout(t.machine->createDataLayout());
-  emitter m{source, t.facts, module};
-  m.target.exact_sum = options.exact_sum;
-  emit_module(m);
+  for (const ir::module* source : sources) {
+    emitter m{*source, t.facts, module};
+    m.target.exact_sum = options.exact_sum;
+    emit_module(m);
+  }
   if (options.verify) check_llvm(module);
   result.times.emit = watch.lap();
 
@@ -87,9 +91,14 @@ SHEAF_EXPORT int32_t sheaf_llvm_version(void) { return SHEAF_LLVM_VERSION; }
 
 SHEAF_EXPORT int32_t sheaf_llvm_compile(const sheaf::ir::module* module, const sheaf_llvm_options* options,
                                         sheaf_llvm_result* result) {
+  return sheaf_llvm_compile_all(&module, 1, options, result);
+}
+
+int32_t sheaf_llvm_compile_all(const sheaf::ir::module* const* modules, size_t count,
+                               const sheaf_llvm_options* options, sheaf_llvm_result* result) {
   *result = {};
   try {
-    sheaf::llvm_backend::compile(*module, *options, *result);
+    sheaf::llvm_backend::compile({modules, count}, *options, *result);
     return SHEAF_LLVM_DONE;
   } catch (const sheaf::llvm_backend::cannot_keep& reason) {
     result->error = sheaf::llvm_backend::copy_text(reason.what());

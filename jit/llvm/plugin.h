@@ -28,6 +28,7 @@ typedef struct sheaf_llvm_options {
   int32_t strict;
   int32_t want_ir;      /* fill ir_text: LLVM IR after the passes */
   int32_t want_asm;     /* fill asm_text; compiles a second time */
+  const char *triple;   /* null: x86-64 Linux; others in the generator of kernels ahead of time */
 } sheaf_llvm_options;
 
 enum { SHEAF_LLVM_DONE, SHEAF_LLVM_FAILED, SHEAF_LLVM_CANNOT };
@@ -38,7 +39,7 @@ typedef struct sheaf_llvm_times {
 } sheaf_llvm_times;
 
 typedef struct sheaf_llvm_result {
-  unsigned char *object; /* x86-64 ELF, relocatable, PIC, small code model; externals: libm, memcpy, memset */
+  unsigned char *object; /* relocatable, PIC, small code model; externals: libm, memcpy, memset */
   size_t object_size;
   char *ir_text, *asm_text, *error; /* null where absent; zero-terminated */
   sheaf_llvm_times times;
@@ -50,6 +51,9 @@ typedef struct sheaf_llvm_result {
 typedef int32_t (*sheaf_llvm_compile_fn)(const sheaf::ir::module *, const sheaf_llvm_options *, sheaf_llvm_result *);
 int32_t sheaf_llvm_compile(const sheaf::ir::module* module, const sheaf_llvm_options* options,
                            sheaf_llvm_result* result);
+/* Several modules of different names as one object. */
+int32_t sheaf_llvm_compile_all(const sheaf::ir::module *const *modules, size_t count,
+                               const sheaf_llvm_options *options, sheaf_llvm_result *result);
 #endif
 int32_t sheaf_llvm_version(void);
 void sheaf_llvm_free(sheaf_llvm_result *result);

@@ -132,23 +132,23 @@ ir::value kernel_lowering::reduction(node_id n, scope& at) {
   }
   open_loops loops(*this, at);
   scope*& inner = loops.inner;
-  const auto kept = compacted_list_of(all, at);
-  if (kept) {
+  const auto compacted = compacted_list_of(all, at);
+  if (compacted) {
     const node_id idx = plan::bound_indices(g, n).front();
     ir::block_builder& b = *at.block;
-    loops.enter(b.loop(ir::loop_kind::serial, index_text(idx) + "_kept", b.i64(0), kept->count));
-    inner->bind_to(g, idx, inner->block->load(kept->buffer, element::i64, {inner->block->counter()}));
+    loops.enter(b.loop(ir::loop_kind::serial, index_text(idx) + "_compacted", b.i64(0), compacted->count));
+    inner->bind_to(g, idx, inner->block->load(compacted->buffer, element::i64, {inner->block->counter()}));
     inner->block->head().trips = known.trips(idx);
   }
   for (const node_id idx : plan::nesting_order(g, plan::bound_indices(g, n), lane)) {
-    if (kept) break;
+    if (compacted) break;
     loops.enter(idx, idx == lane ? plan::lanes_for(g, known, n, lane, false) : 1);
   }
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (owner[i] != i) continue;
     const node_id q = all[i];
     const node_id position = row(monoid_of(g, q)).position ? plan::bound_indices(g, q).front() : no_node;
-    combine_term(cells[i], q, g.arg(q, 0), kept ? truth(g, true) : g.arg(q, 1), position, *inner);
+    combine_term(cells[i], q, g.arg(q, 0), compacted ? truth(g, true) : g.arg(q, 1), position, *inner);
   }
   loops.close();
   for (std::size_t i = 0; i < all.size(); ++i) take_result(all[i], cells[i], at, at.lane == no_node && vector);

@@ -1,4 +1,4 @@
-// Scatters: a task owns rows j of the result. It fills them with what they begin with, then walks the bound indices in order
+// Scatters: a task owns rows j of the result. It fills them with their base, then walks the bound indices in order
 // and updates the rows that are its own; no two tasks write one place, and the order is the same for any split.
 #include <algorithm>
 #include <memory>

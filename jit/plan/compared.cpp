@@ -6,7 +6,6 @@
 #include <set>
 
 #include <sheaf/jit/plan/rewrite.hpp>
-#include <sheaf/jit/plan/stages.hpp>
 
 namespace sheaf::inline v0_1::plan {
 

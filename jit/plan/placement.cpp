@@ -140,27 +140,6 @@ bool take_split(const context& c, stage& s) {
   return false;
 }
 
-bool take_ties(const context& c, stage& s) {
-  const auto& [g, known, before] = c;
-  node_id tied = no_node;
-  for_each_node(g, s.body, [&](node_id n) {
-    if (tied != no_node || g.kind(n) != op::equal || !is_floating(g.type(g.arg(n, 0)))) return;
-    for (int k = 0; k < 2 && tied == no_node; ++k) {
-      const node_id value = g.arg(n, 1 - k);
-      if (g.free[value].empty() || !holds(g, value, op::reduce) || !has_closed_ranges(g, value)) continue;
-      for_each_node(g, g.arg(n, k), [&](node_id q) {
-        if (g.kind(q) == op::reduce && (monoid_of(g, q) == monoid::max || monoid_of(g, q) == monoid::min) &&
-            g.arg(q, 0) == value)
-          tied = value;
-      });
-    }
-  });
-  if (tied == no_node) return false;
-  replace_in(g, s, tied,
-             stored(g, tied, "materialised", s, before, "ties compare it with a maximum over it: both read one value"));
-  return true;
-}
-
 bool take_misplaced(const context& c, stage& s) {
   const auto& [g, known, before] = c;
   if (s.how == way::scatter || s.how == way::range_scatter) return take_from_scatter(c, s);

@@ -1,5 +1,4 @@
-// Rules: which parts of a stage's body its loops would compute too often, or in another order than who compares with
-// them. Shown by tests/jit/plan.cpp.
+// Rules: which parts of a stage's body its loops would compute too often. Shown by tests/jit/plan.cpp.
 #pragma once
 #include <sheaf/jit/plan/plan.hpp>
 
@@ -7,9 +6,6 @@ namespace sheaf::inline v0_1::plan {
 
 // What the loops of a stage would compute too often becomes a stage.
 bool take_misplaced(const context& c, stage& s);
-// Ties ask whether a value is the maximum of such values: one with a reduction in it must not be computed anew in
-// another order or with other lanes, so it is stored once.
-bool take_ties(const context& c, stage& s);
 // A reduction over much data to few results is split. See split.hpp.
 bool take_split(const context& c, stage& s);
 

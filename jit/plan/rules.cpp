@@ -70,7 +70,6 @@ constexpr rule table[] = {
     {"two-scan window", "large windows that one pass does not take", nullptr, window_of_two_scans, innermost, 4},
     {"materialised results", "reductions at places of a narrowed range: stored at all of its places",
      on_stage<take_materialised_results>},
-    {"materialised ties", "both sides of a comparison must be the same bits", on_stage<take_ties>},
     {"repeated terms", "slow functions of few values in a scatter of many", on_stage<take_repeated>},
     {"placement", "last but one: sees what the rules above left in the loops", on_stage<take_misplaced>},
     {"split", "last: reductions that are still too long for the tasks there are", on_stage<take_split>},

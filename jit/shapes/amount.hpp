@@ -21,6 +21,11 @@ inline constexpr formula_id no_formula = -1;
 enum class rule : std::uint8_t { number, extent, add, sub, mul, div, min, max, log2, floor, integer };
 // Of an operation on integers, elementwise like those of programs.
 using integer_function = std::int64_t (*)(std::int64_t, std::int64_t, std::int64_t);
+// Those that are no operation of programs; as C++ has them.
+inline std::int64_t truncated_remainder(std::int64_t a, std::int64_t b, std::int64_t) { return a % b; }
+inline std::int64_t bits_of(std::int64_t a, std::int64_t, std::int64_t) {
+  return static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(a)));
+}
 
 // A number, known for one call; without a formula the same for all. Exact up to 2^53. A comparison is of what stands
 // for its class, unless one side is `certain()`.
@@ -74,16 +79,8 @@ class amount {
   friend amount log2(const amount& a) { return made(rule::log2, std::log2(a.value_), std::log2(a.usual_), a, a); }
   // Of whole numbers.
   friend amount applied(integer_function f, const amount& a, const amount& b, const amount& c);
-  friend amount remainder(const amount& a, const amount& b) {
-    return applied([](std::int64_t x, std::int64_t y, std::int64_t) { return x % y; }, a, b, 0);
-  }
-  friend amount bit_width(const amount& a) {
-    return applied(
-        [](std::int64_t x, std::int64_t, std::int64_t) {
-          return static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(x)));
-        },
-        a, 0, 0);
-  }
+  friend amount remainder(const amount& a, const amount& b) { return applied(truncated_remainder, a, b, 0); }
+  friend amount bit_width(const amount& a) { return applied(bits_of, a, 0, 0); }
 
   friend bool operator<(const amount& a, const amount& b) { return is_less(a, b); }
   friend bool operator>(const amount& a, const amount& b) { return is_less(b, a); }

@@ -77,7 +77,6 @@ void decisions::decided(bool less, const amount& a, const amount& b, bool outcom
   if (asked.a != asked.b && asked_.insert(asked).second) decisions_.push_back({asked, outcome, steps_.size()});
 }
 
-// decisions_.size(): none.
 std::size_t decisions::first_other(std::span<const std::int64_t> extents) const {
   static thread_local std::vector<double> values;
   if (values.size() < steps_.size()) values.resize(steps_.size());

@@ -17,6 +17,12 @@ struct question {
   bool operator==(const question&) const = default;
 };
 
+struct decision {
+  question asked;
+  bool answer;
+  std::size_t known;  // formulas that there were
+};
+
 class formulas;
 class open_decisions;
 
@@ -47,10 +53,18 @@ class decisions {
 
   // What is left to be decided where all extents are in [low, high].
   open_decisions open_in(std::span<const std::int64_t> low, std::span<const std::int64_t> high) const;
+  // The first that is decided otherwise for these extents, by its place; size(): none.
+  std::size_t first_other(std::span<const std::int64_t> extents) const;
+  // These alone, by their places.
+  open_decisions only(std::span<const std::size_t> places) const;
   // What it takes to evaluate these; of those without a formula nothing.
   formulas formulas_of(std::span<const amount> list) const;
 
   std::size_t size() const { return decisions_.size(); }
+  // For code that evaluates them without this library.
+  std::span<const step> steps() const { return steps_; }
+  std::span<const decision> list() const { return decisions_; }
+  integer_function function(const step& s) const { return functions_[static_cast<std::size_t>(s.function)]; }
   // Nothing will be added.
   void close() {
     known_ = {};
@@ -64,16 +78,10 @@ class decisions {
   formula_id add(const step& s);
   formula_id of(const amount& a) { return a.record() == this ? a.formula() : add({.number = a.estimate()}); }
   std::string text(formula_id f, std::span<const std::string> names) const;
-  std::size_t first_other(std::span<const std::int64_t> extents) const;
 
   const bool exact_;
   std::vector<integer_function> functions_;
   std::vector<step> steps_;
-  struct decision {
-    question asked;
-    bool answer;
-    std::size_t known;  // formulas that there were
-  };
   std::vector<decision> decisions_;
   struct hashed {
     std::size_t operator()(const step& s) const;

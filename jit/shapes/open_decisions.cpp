@@ -127,13 +127,30 @@ open_decisions decisions::open_in(std::span<const std::int64_t> low, std::span<c
     roots.push_back(d.asked.a);
     roots.push_back(d.asked.b);
   }
-  open.formulas_ = formulas(steps_, functions_, roots);
-  for (std::size_t k = 0; k < open.questions_.size(); ++k) {
-    open.questions_[k].a = open.formulas_.place(2 * k);
-    open.questions_[k].b = open.formulas_.place(2 * k + 1);
-  }
-  open.questions_.shrink_to_fit();
+  open.evaluate_by(formulas(steps_, functions_, roots));
   return open;
+}
+
+open_decisions decisions::only(std::span<const std::size_t> places) const {
+  open_decisions open;
+  std::vector<formula_id> roots;
+  for (const std::size_t k : places) {
+    const question& q = decisions_[k].asked;
+    open.questions_.push_back({q.less, decisions_[k].answer, 0, 0});
+    roots.insert(roots.end(), {q.a, q.b});
+  }
+  open.evaluate_by(formulas(steps_, functions_, roots));
+  return open;
+}
+
+// The roots are the two sides of each question.
+void open_decisions::evaluate_by(formulas of) {
+  formulas_ = std::move(of);
+  for (std::size_t k = 0; k < questions_.size(); ++k) {
+    questions_[k].a = formulas_.place(2 * k);
+    questions_[k].b = formulas_.place(2 * k + 1);
+  }
+  questions_.shrink_to_fit();
 }
 
 formulas decisions::formulas_of(std::span<const amount> list) const {

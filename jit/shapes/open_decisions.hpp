@@ -38,6 +38,8 @@ class open_decisions {
     bool less, answer;
     formula_id a, b;
   };
+  void evaluate_by(formulas of);
+
   formulas formulas_;
   std::vector<asked> questions_;
   bool never_ = false;  // one has the other outcome in all of the box

@@ -2,6 +2,17 @@
 
 namespace sheaf::inline v0_1::shapes {
 
+bool shape_cells::hold_elsewhere(const decisions& decided, std::span<const std::int64_t> extents) {
+  if (!first_asked_.hold(extents)) return false;
+  const std::size_t other = decided.first_other(extents);
+  if (other == decided.size()) return true;
+  if (telling_.size() < most_telling) {
+    telling_.push_back(other);
+    first_asked_ = decided.only(telling_);
+  }
+  return false;
+}
+
 bool shape_cells::hold(const decisions& decided, std::span<const std::int64_t> first,
                        std::span<const std::int64_t> extents) {
   const std::size_t count = extents.size();

@@ -34,15 +34,39 @@ struct family {
 };
 
 // x86_64: what is typical of servers and desktops. zen: measured on two cores of a Zen 4. core: as x86_64, with the
-// L2 of Sapphire Rapids; not measured.
+// L2 of Sapphire Rapids; not measured. aarch64: as x86_64; not measured.
 inline constexpr family families[] = {
     {.name = "x86_64", .read = 50, .write = 50, .copy = 60, .operation = 0.5, .second_cache = 1 << 20,
      .last_cache = 32 << 20},
     {.name = "zen", .read = 26, .write = 26, .copy = 32, .operation = 0.34, .second_cache = 1 << 20,
      .last_cache = 32 << 20},
+    {.name = "aarch64", .read = 50, .write = 50, .copy = 60, .operation = 0.5, .second_cache = 1 << 20,
+     .last_cache = 32 << 20},
     {.name = "core", .read = 50, .write = 50, .copy = 60, .operation = 0.5, .second_cache = 2 << 20,
      .last_cache = 32 << 20},
 };
+
+// Of kernels ahead of time: what a library may hold code for.
+struct build_target {
+  const char* name;  // of sheaf_add_kernels(... TARGETS ...)
+  const char* architecture;
+  const char* cpu;   // of LLVM
+  int level;         // of the x86-64 psABI
+  const char* family;
+};
+inline constexpr build_target build_targets[] = {
+    {.name = "x86-64", .architecture = "x86_64", .cpu = "x86-64", .level = 1, .family = "x86_64"},
+    {.name = "x86-64-v2", .architecture = "x86_64", .cpu = "x86-64-v2", .level = 2, .family = "x86_64"},
+    {.name = "x86-64-v3", .architecture = "x86_64", .cpu = "x86-64-v3", .level = 3, .family = "x86_64"},
+    {.name = "x86-64-v4", .architecture = "x86_64", .cpu = "x86-64-v4", .level = 4, .family = "x86_64"},
+    {.name = "aarch64", .architecture = "aarch64", .cpu = "generic", .level = 0, .family = "aarch64"},
+};
+struct build_system {
+  const char* name;
+  const char* triple_rest;  // after the architecture
+};
+inline constexpr build_system build_systems[] = {
+    {"linux", "-unknown-linux-gnu"}, {"windows", "-pc-windows-msvc"}, {"macos", "-apple-macosx11.0"}};
 
 // What cpuid says of a processor.
 struct identification {

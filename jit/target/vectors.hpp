@@ -2,6 +2,7 @@
 // for what they do. Another width is another row. Nothing here changes a bit of a result, but that a processor without
 // fused multiply-add rounds products. Shown by tests/jit/options.cpp, and by all tests that run on_processors.
 #pragma once
+#include <span>
 
 namespace sheaf::inline v0_1::target {
 
@@ -53,10 +54,41 @@ inline constexpr vectors widths[] = {
      .permute_in_halves = nullptr},
 };
 
-inline constexpr const char *fused_multiply_add = "+fma", *half_conversions = "+f16c";  // features of LLVM
-inline constexpr const char* triple = "x86_64-unknown-linux-gnu";
+inline constexpr vectors arm_widths[] = {
+    {.name = "NEON",
+     .features = "",
+     .register_bytes = 16,
+     .registers = 32,
+     .least_masked = 0,
+     .mask_registers = false,
+     .slow_division = false,
+     .scale = {},
+     .permute_in_halves = nullptr},
+};
+
+// What processors of one instruction set have in common; the names are LLVM's.
+struct architecture {
+  const char* prefix;              // of its triples
+  std::span<const vectors> widths;
+  const char* fused_multiply_add;  // features; empty: all processors have it
+  const char* half_conversions;
+  const char* fence_of_stores;     // orders non-temporal stores before others; null: they need none
+};
+inline constexpr architecture architectures[] = {
+    {.prefix = "x86_64",
+     .widths = widths,
+     .fused_multiply_add = "+fma",
+     .half_conversions = "+f16c",
+     .fence_of_stores = "llvm.x86.sse.sfence"},
+    {.prefix = "aarch64",
+     .widths = arm_widths,
+     .fused_multiply_add = "",
+     .half_conversions = "",
+     .fence_of_stores = nullptr},
+};
+
+inline constexpr const char* triple = "x86_64-unknown-linux-gnu";  // of kernels made at run time
 inline constexpr const char* widest_bits = "512";  // or LLVM gives some processors halves of their registers
-inline constexpr const char* fence_of_stores = "llvm.x86.sse.sfence";  // orders non-temporal stores before others
-inline constexpr int line_bytes = 64;                                  // of every cache
+inline constexpr int line_bytes = 64;  // of every cache
 
 }  // namespace sheaf::inline v0_1::target

@@ -37,6 +37,14 @@ auto with_type(element e, F f) {
       return f(std::int8_t{});
     case element::u8:
       return f(std::uint8_t{});
+    case element::i16:
+      return f(std::int16_t{});
+    case element::u16:
+      return f(std::uint16_t{});
+    case element::u32:
+      return f(std::uint32_t{});
+    case element::u64:
+      return f(std::uint64_t{});
     case element::i32:
       return f(std::int32_t{});
     case element::i64:

@@ -58,4 +58,36 @@ TEST(runs, maps) {
   check("narrow", define<"narrow">(i, j) = cast<float16>(x(i, j)));
 }
 
+
+// Operations on bits, order, division and casts of each width; and functions that the host's library has.
+template <class T>
+void check_integers(const char* what) {
+  constexpr auto n = tensor<"n", T, 2>;
+  const table data = {{"n", small(element_of<T>, {5, 37}, std::is_signed_v<T> ? -60 : 0, 120)}};
+  const auto check_one = [&](auto y) { check_backends(value_of(what, y), data); };
+  check_one(define<"bits">(i, j) = ((n(i, j) & 12_c) | ~n(i, j)) ^ 5_c);
+  check_one(define<"shifts">(i, j) = (n(i, j) << 3_c) + (n(i, j) >> (n(i, j) % 9_c - 1_c)));
+  check_one(define<"order">(i, j) = maximum(n(i, j), 7_c) / 3_c + n(i, j) % 5_c + abs(n(i, j)) * sign(n(i, j)));
+  check_one(define<"real">(i, j) = cast<T>(cast<float>(n(i, j)) * 1000000_c));
+  check_one(define<"top">(i) = max(j, n(i, j)));
+  check_one(define<"place">(i) = argmin(j, n(i, j)));
+}
+TEST(runs, integers_of_each_width) {
+  check_integers<std::int8_t>("i8");
+  check_integers<std::uint8_t>("u8");
+  check_integers<std::int16_t>("i16");
+  check_integers<std::uint16_t>("u16");
+  check_integers<std::int32_t>("i32");
+  check_integers<std::uint32_t>("u32");
+  check_integers<std::int64_t>("i64");
+  check_integers<std::uint64_t>("u64");
+}
+TEST(runs, functions_and_their_compositions) {
+  check("inverse", define<"inverse">(i, j) = asin(x(i, j) / 5_c) + acos(x(i, j) / 5_c) + atan(x(i, j)));
+  check("hyperbolic", define<"hyperbolic">(i, j) = asinh(x(i, j)) + sinh(x(i, j)) / cosh(x(i, j)) +
+                                                   acosh(4_c + x(i, j)) + atanh(x(i, j) / 5_c) + tan(x(i, j) / 3_c));
+  check("composites", define<"composites">(i, j) = gelu(x(i, j)) + silu(x(i, j)) + softplus(x(i, j)) +
+                                                   clamp(x(i, j), -1_c, 2_c) + relu(x(i, j)) + trunc(x(i, j) / 2_c));
+}
+
 }  // namespace

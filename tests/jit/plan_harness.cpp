@@ -69,28 +69,12 @@ void memory::set(std::int64_t position, double real, std::int64_t integer) {
       return put(position, static_cast<float>(real));
     case element::f64:
       return put(position, real);
-    case element::i64:
-      return put(position, integer);
-    case element::i32:
-      return put(position, static_cast<std::int32_t>(integer));
-    case element::i16:
-      return put(position, static_cast<std::int16_t>(integer));
-    case element::i8:
-      return put(position, static_cast<std::int8_t>(integer));
-    case element::u64:
-      return put(position, static_cast<std::uint64_t>(integer));
-    case element::u32:
-      return put(position, static_cast<std::uint32_t>(integer));
-    case element::u16:
-      return put(position, static_cast<std::uint16_t>(integer));
-    case element::u8:
-      return put(position, static_cast<std::uint8_t>(integer));
-    case element::boolean:
-      return put(position, static_cast<std::uint8_t>(integer));
     case element::f16:
       return put(position, to_float16(real));
     case element::bf16:
       return put(position, to_bfloat16(real));
+    default:  // the low bytes of the number
+      std::memcpy(at(position), &integer, static_cast<std::size_t>(row(type).bytes));
   }
 }
 
@@ -100,27 +84,27 @@ double memory::real(std::int64_t position) {
       return get<float>(position);
     case element::f64:
       return get<double>(position);
-    case element::i64:
-      return static_cast<double>(get<std::int64_t>(position));
-    case element::i32:
-      return get<std::int32_t>(position);
-    case element::i16:
-      return get<std::int16_t>(position);
-    case element::i8:
-      return get<std::int8_t>(position);
-    case element::u64:
-      return static_cast<double>(get<std::uint64_t>(position));
-    case element::u32:
-      return get<std::uint32_t>(position);
-    case element::u16:
-      return get<std::uint16_t>(position);
-    case element::u8:
-    case element::boolean:
-      return get<std::uint8_t>(position);
     case element::f16:
       return to_double(get<float16>(position));
     case element::bf16:
       return to_double(get<bfloat16>(position));
+    case element::i8:
+      return get<std::int8_t>(position);
+    case element::i16:
+      return get<std::int16_t>(position);
+    case element::i32:
+      return get<std::int32_t>(position);
+    case element::i64:
+      return static_cast<double>(get<std::int64_t>(position));
+    case element::boolean:
+    case element::u8:
+      return get<std::uint8_t>(position);
+    case element::u16:
+      return get<std::uint16_t>(position);
+    case element::u32:
+      return get<std::uint32_t>(position);
+    case element::u64:
+      return static_cast<double>(get<std::uint64_t>(position));
   }
   return 0;
 }

@@ -121,6 +121,7 @@ TEST(shapes, cells_say_what_decisions_say) {
     for (int k = 0; k < 1000; ++k) {
       const std::vector extents{number(k % 2 == 0 ? 5000 : 70), k % 3 == 0 ? first[1] : number(50)};
       ASSERT_EQ(d.hold(extents), cells.hold(d, first, extents)) << extents[0] << ", " << extents[1];
+      ASSERT_EQ(d.hold(extents), cells.hold_elsewhere(d, extents)) << extents[0] << ", " << extents[1];
     }
     EXPECT_TRUE(cells.hold(d, first, first));
   }

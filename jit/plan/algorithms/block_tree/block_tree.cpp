@@ -16,9 +16,9 @@ namespace {
 
 using namespace tuning::block_tree;
 
-bool by_tables(const facts& known) { return known.call().overrides.algorithm == algorithm::block_tree; }
-bool not_by_tables(const facts& known) {
-  return known.call().overrides.algorithm != algorithm::planned && !by_tables(known);
+bool is_wanted(const facts& known) { return known.call().overrides.algorithm == algorithm::block_tree; }
+bool is_unwanted(const facts& known) {
+  return known.call().overrides.algorithm != algorithm::planned && !is_wanted(known);
 }
 
 }  // namespace
@@ -62,7 +62,7 @@ slices_form slices_in(graph& g, const facts& known, const stage& s) {
     index_set columns = g.free[n];
     for (const node_id idx : indices_of(g, slice)) columns.erase(g.ordinal(idx));
     const amount height = count.value_or(0);
-    const bool enough = by_tables(known) || (!known.for_groups() && known.trips(slice) >= least_slices &&
+    const bool enough = is_wanted(known) || (!known.for_groups() && known.trips(slice) >= least_slices &&
                                              height >= least_rows && height * known.trips(columns) >= least_elements);
     if (!count || (!enough && !known.call().force_for_tests)) return;
     found = {n, t, rows, slice};
@@ -262,7 +262,7 @@ class scatter {
 
 bool scatter_block_tree(const context& c, stage& s) {
   const auto& [g, known, before] = c;
-  if (not_by_tables(known) || s.how != way::range_scatter || s.reads_block_tree || s.swept || g[s.body].count != 3 ||
+  if (is_unwanted(known) || s.how != way::range_scatter || s.reads_block_tree || s.swept || g[s.body].count != 3 ||
       row(g.type(s.body)).bytes < 4)
     return false;
   const slice_lists l = bounds_of(g, s);
@@ -283,7 +283,7 @@ bool scatter_block_tree(const context& c, stage& s) {
   index_set all = set_of(g, s.indices);
   const auto rows = known.value(g.arg(s.owned, 1));
   const bool enough =
-      by_tables(known) || (!known.for_groups() && known.trips(l.slice) >= least_slices &&
+      is_wanted(known) || (!known.for_groups() && known.trips(l.slice) >= least_slices &&
                            rows.value_or(0) >= least_rows && known.trips(all) >= least_elements);
   if (!rows || *rows < 1 || (!enough && !known.call().force_for_tests)) return false;
   scatter(c, s, l)();
@@ -295,7 +295,7 @@ bool scatter_block_tree(const context& c, stage& s) {
 
 bool take_block_tree(const context& c, stage& s) {
   const auto& [g, known, before] = c;
-  if (not_by_tables(known) || s.how != way::map || s.reads_block_tree || s.swept) return false;
+  if (is_unwanted(known) || s.how != way::map || s.reads_block_tree || s.swept) return false;
   const slices_form f = slices_in(g, known, s);
   if (f.reduce == no_node) return false;
   block_tree_stages made(c, s, f);

@@ -148,8 +148,8 @@ bool list_updates(const context& c, stage& s) {
   const auto& [g, known, done] = c;
   const bool gpu = known.call().gpu;  // sorts by all threads, where others list by one
   const bool groups = known.for_groups();
-  if (s.how != way::scatter || s.atomic || s.inverse.array != no_node || s.parallel != s.owned || (!groups && s.vector == no_node))
-    return false;
+  if (s.how != way::scatter || s.atomic || s.inverse.array != no_node || s.parallel != s.owned) return false;
+  if (!groups && s.vector == no_node) return false;
   const update_target t = target_of(g, s);
   index_set walked;
   for (const node_id idx : bound_indices(g, s.body)) {

@@ -1,0 +1,27 @@
+// Pass `library`: a C99 header, one C file, a manifest and an object for each target, from planned programs.
+// Shown by tests/aot/ahead.sh.
+#pragma once
+#include <string>
+#include <vector>
+
+#include <sheaf/aot/classes.hpp>
+
+namespace sheaf::inline v0_1::aot {
+
+struct library {
+  std::string name;    // what its functions begin with
+  std::vector<const target::build_target*> targets;  // of one architecture, least first
+  const target::build_system* system = &target::build_systems[0];
+  std::vector<planned_program> programs;
+};
+
+std::string header_of(const library& l);
+std::string source_of(const library& l);
+std::string manifest_of(const library& l);
+// The kernels of all programs for a target. Throws std::runtime_error with the generator's words.
+std::string object_of(const library& l, const target::build_target& on);
+
+// The function of a program's code for a target.
+std::string entry_name(const library& l, const planned_program& p, std::size_t code, const target::build_target& on);
+
+}  // namespace sheaf::inline v0_1::aot

@@ -1,0 +1,130 @@
+// sheaf-aot: kernels ahead of time. docs/ahead-of-time.md says what it reads and writes.
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <stdexcept>
+
+#include <sheaf/aot/library.hpp>
+#include <sheaf/runtime/deep_stack.hpp>
+
+namespace {
+
+using namespace sheaf;
+
+constexpr const char* usage = R"(usage: sheaf-aot --name NAME --out FOLDER [options] FILE...
+Writes NAME.h, NAME.c, NAME.json and NAME-TARGET.o (.obj for windows) for the programs of the files.
+  --targets LIST   of x86-64, x86-64-v2, x86-64-v3, x86-64-v4; or aarch64      (x86-64-v2,x86-64-v3,x86-64-v4)
+  --system NAME    linux, windows or macos: the format of the objects           (linux)
+  --samples N      extents that are tried for each layout, at most              (400)
+  --classes N      plans for each layout, at most                               (64)
+  --report         what was planned, a line for each program
+)";
+
+struct request {
+  std::string name, out, targets = "x86-64-v2,x86-64-v3,x86-64-v4", system = "linux";
+  aot::sampling sampling;
+  bool report = false;
+  std::vector<std::string> files;
+};
+
+int positive(const std::string& text) {
+  const int n = std::atoi(text.c_str());
+  if (n < 1) throw std::runtime_error("expected a number from 1, found " + text);
+  return n;
+}
+
+request read_request(int count, char** words) {
+  request r;
+  for (int k = 1; k < count; ++k) {
+    const std::string word = words[k];
+    const auto next = [&]() -> std::string {
+      if (k + 1 == count) throw std::runtime_error(word + ": expected what follows it");
+      return words[++k];
+    };
+    if (word == "--name") r.name = next();
+    else if (word == "--out") r.out = next();
+    else if (word == "--targets") r.targets = next();
+    else if (word == "--system") r.system = next();
+    else if (word == "--samples") r.sampling.samples = positive(next());
+    else if (word == "--classes") r.sampling.classes = positive(next());
+    else if (word == "--report") r.report = true;
+    else if (word.starts_with("-")) throw std::runtime_error(word + ": unknown\n" + usage);
+    else r.files.push_back(word);
+  }
+  if (r.name.empty() || r.out.empty() || r.files.empty()) throw std::runtime_error(usage);
+  return r;
+}
+
+const target::build_target* target_named(const std::string& name) {
+  for (const target::build_target& t : target::build_targets)
+    if (name == t.name) return &t;
+  throw std::runtime_error("target " + name + ": unknown\n" + usage);
+}
+
+// Least first, each once.
+std::vector<const target::build_target*> targets_of(const std::string& list) {
+  std::vector<bool> wanted(std::size(target::build_targets));
+  for (std::size_t at = 0; at <= list.size();) {
+    const std::size_t end = std::min(list.find(',', at), list.size());
+    wanted[static_cast<std::size_t>(target_named(list.substr(at, end - at)) - target::build_targets)] = true;
+    at = end + 1;
+  }
+  std::vector<const target::build_target*> targets;
+  for (std::size_t k = 0; k < wanted.size(); ++k)
+    if (wanted[k]) targets.push_back(&target::build_targets[k]);
+  for (const target::build_target* t : targets)
+    if (std::strcmp(t->architecture, targets.front()->architecture) != 0)
+      throw std::runtime_error("targets: of one architecture, found " + std::string(targets.front()->name) + " and " +
+                               t->name);
+  return targets;
+}
+
+void write(const std::string& path, const std::string& bytes) {
+  std::ofstream out(path, std::ios::binary);
+  out << bytes;
+  out.close();
+  if (!out) throw std::runtime_error(path + ": cannot be written");
+}
+
+void report(const aot::planned_program& p) {
+  std::size_t comparisons = 0;
+  for (const aot::planned_class& c : p.classes) comparisons += c.decided->size();
+  std::printf("%s: %zu classes of %zu kernels, %zu comparisons; %d of %d sampled calls had a class\n",
+              p.of->name.c_str(), p.classes.size(), p.codes.size(), comparisons, p.served, p.samples);
+}
+
+void build(const request& r) {
+  aot::library l{.name = r.name, .targets = targets_of(r.targets), .programs = {}};
+  l.system = nullptr;
+  for (const target::build_system& s : target::build_systems)
+    if (r.system == s.name) l.system = &s;
+  if (l.system == nullptr) throw std::runtime_error("system " + r.system + ": unknown\n" + usage);
+  std::vector<aot::program> programs;
+  for (const std::string& file : r.files)
+    for (aot::program& p : aot::read_programs(file)) programs.push_back(std::move(p));
+  if (programs.empty()) throw std::runtime_error("no program in these files");
+  for (const aot::program& p : programs) {
+    l.programs.push_back(aot::plan_classes(p, *target::named(l.targets.front()->family), r.sampling));
+    if (r.report) report(l.programs.back());
+  }
+  const std::string base = r.out + "/" + r.name;
+  write(base + ".h", aot::header_of(l));
+  write(base + ".c", aot::source_of(l));
+  write(base + ".json", aot::manifest_of(l));
+  for (const target::build_target* t : l.targets)
+    write(base + "-" + t->name + (r.system == "windows" ? ".obj" : ".o"), aot::object_of(l, *t));
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  try {
+    const request r = read_request(count, words);
+    runtime::on_deep_stack([&] { build(r); });
+    return 0;
+  } catch (const std::exception& problem) {
+    std::cerr << "sheaf-aot: " << problem.what() << "\n";
+    return 1;
+  }
+}

@@ -1,0 +1,177 @@
+// Writes a C program that calls every kernel of some files with the extents that they were made for, dense, with gaps
+// between rows and with every element apart from the next, and compares with what the reference evaluator says.
+// Usage: expected LIBRARY OUT.c FILES...
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <random>
+#include <stdexcept>
+
+#include <sheaf/aot/program.hpp>
+#include <sheaf/aot/signature.hpp>
+#include <sheaf/dsl/graph/pack.hpp>
+#include <sheaf/jit/engine/program.hpp>
+
+namespace {
+
+using namespace sheaf;
+
+struct array_of {
+  std::vector<std::int64_t> extents, strides;
+  std::vector<unsigned char> bytes;
+  std::int64_t count = 1;
+};
+
+array_of dense(const std::int64_t* extents, int rank, int width) {
+  array_of a;
+  a.extents.assign(extents, extents + rank);
+  a.strides.assign(static_cast<std::size_t>(rank) + 1, 1);
+  for (int d = rank - 1; d >= 0; --d) {
+    a.strides[static_cast<std::size_t>(d)] = a.count;
+    a.count *= extents[d];
+  }
+  a.bytes.resize(static_cast<std::size_t>(a.count * width) + 1);
+  return a;
+}
+
+double number_at(const array_of& a, element type, std::int64_t k) {
+  const unsigned char* at = a.bytes.data() + k * row(type).bytes;
+  const auto as = [&]<class T>(T value) { return std::memcpy(&value, at, sizeof value), static_cast<double>(value); };
+  switch (type) {
+    case element::i64: return as(std::int64_t{});
+    case element::i32: return as(std::int32_t{});
+    case element::f32: return as(float{});
+    case element::f64: return as(double{});
+    case element::f16: {
+      std::uint16_t bits;
+      std::memcpy(&bits, at, 2);
+      const double fraction = bits & 1023, sign = bits & 0x8000 ? -1 : 1;
+      return sign * std::ldexp(1024 + fraction, (bits >> 10 & 31) - 25);
+    }
+    default: return as(std::uint8_t{});
+  }
+}
+
+template <class T>
+void set(array_of& a, std::int64_t k, T value) {
+  std::memcpy(a.bytes.data() + static_cast<std::size_t>(k) * sizeof value, &value, sizeof value);
+}
+
+// Numbers that halves hold too; for integers what their name says that they are.
+void fill(array_of& a, const aot::argument& of, std::int64_t rows, std::mt19937& random) {
+  std::vector<std::int64_t> whole;
+  for (std::int64_t k = 0; k < a.count; ++k) whole.push_back(static_cast<std::int64_t>(random() % 8));
+  if (of.as_known == "off")
+    for (std::int64_t k = 0; k < a.count; ++k) whole[static_cast<std::size_t>(k)] = k * rows / (a.count - 1);
+  if (of.as_known == "cut")  // the last slice is empty
+    for (std::int64_t k = 0; k < a.count; ++k) {
+      const std::int64_t end = std::min(rows, k % 5 + 1 + static_cast<std::int64_t>(random() % 9));
+      whole[static_cast<std::size_t>(k)] = k + 2 >= a.count ? 3 : k % 2 == 0 ? k % 5 : end;
+    }
+  for (std::int64_t k = 0; k < a.count; ++k) {
+    const std::int64_t n = whole[static_cast<std::size_t>(k)];
+    const double x = static_cast<double>(static_cast<std::int64_t>(random() % 256) - 128) / 64;
+    if (of.type == element::i64) set(a, k, n);
+    else if (of.type == element::i32) set(a, k, static_cast<std::int32_t>(n));
+    else if (of.type == element::f32) set(a, k, static_cast<float>(x));
+    else if (of.type == element::f64) set(a, k, x);
+    else if (of.type == element::f16) set(a, k, static_cast<std::uint16_t>(0x3800 + random() % 1024));
+    else throw std::runtime_error(of.as_known + ": no data of this type");
+  }
+}
+
+std::string numbers(const array_of& a, element type) {
+  std::string text;
+  for (std::int64_t k = 0; k < a.count; ++k) {
+    char one[40];
+    const double x = number_at(a, type, k);
+    std::uint16_t bits = 0;
+    if (type == element::f16) std::memcpy(&bits, a.bytes.data() + 2 * k, 2);
+    if (type == element::f16) std::snprintf(one, sizeof one, "%u", bits);
+    else if (x != x) std::snprintf(one, sizeof one, "NAN");
+    else if (x - x != 0) std::snprintf(one, sizeof one, x > 0 ? "INFINITY" : "-INFINITY");
+    else std::snprintf(one, sizeof one, "%.17g", x);
+    text += std::string(k % 12 == 0 ? "\n    " : " ") + one + ",";
+  }
+  return text + (a.count == 0 ? "0" : "");
+}
+
+std::string list(const std::vector<std::int64_t>& extents) {
+  std::string text;
+  for (const std::int64_t n : extents) text += std::to_string(n) + ", ";
+  return "{" + text + "0}";
+}
+
+// What the reference evaluator makes of the inputs in `all`; adds the outputs.
+void evaluate(const aot::program& p, std::vector<array_of>& all) {
+  jit::program* made = jit::make_program(pack(p.g).words.data(), jit::backend::reference);
+  std::vector<sheaf_tensor> tensors;
+  for (array_of& a : all) tensors.push_back({a.bytes.data(), a.extents.data(), a.strides.data()});
+  tensors.resize(tensors.size() + static_cast<std::size_t>(p.g.outputs.size()));
+  const jit::calling here(made);
+  const jit::kernel* k = jit::prepare(made, tensors.data());
+  all.reserve(tensors.size());
+  for (int o = 0; o < p.g.outputs.size(); ++o) {
+    const node_id y = p.g.outputs[o];
+    all.push_back(dense(jit::output_extents(k, o), tensor_rank(p.g, y), row(p.g.type(y)).bytes));
+    tensors[all.size() - 1] = {all.back().bytes.data(), all.back().extents.data(), all.back().strides.data()};
+  }
+  jit::run(k, tensors.data());
+}
+
+// One function that calls a kernel in three layouts.
+std::string test_of(const std::string& library, const aot::program& p, std::mt19937& random) {
+  const auto arguments = aot::arguments_of(p.g);
+  std::vector<array_of> all;
+  for (int i = 0; i < p.g.inputs.size(); ++i) {
+    const std::int64_t* extents = p.examples.at(0).data() + aot::first_place(p.g, i);
+    all.push_back(dense(extents, p.g.inputs[i].rank, row(p.g.inputs[i].type).bytes));
+    fill(all.back(), arguments[static_cast<std::size_t>(i)], p.examples[0][0], random);
+  }
+  evaluate(p, all);
+  std::string text = "static void test_" + p.name + "(int layout) {\n", call, compare;
+  for (std::size_t s = 0; s < arguments.size(); ++s) {
+    const aot::argument& a = arguments[s];
+    const std::string type = aot::c_type(a.type), name = a.name + "_of";
+    text += "  static const " + type + " " + name + "[] = {" + numbers(all[s], a.type) + "};\n";
+    text += "  static const int64_t " + name + "_extents[] = " + list(all[s].extents) + ";\n";
+    text += "  array " + name + "_array = spread(layout, " + name + "_extents, " + std::to_string(a.rank);
+    text += ", sizeof(" + type + "), " + (a.is_input ? name : "NULL") + ");\n";
+    const std::string data = name + "_array.data";
+    call += (call.empty() ? "" : ", ") + data + (a.is_input && a.rank > 0 ? ", " + name + "_extents" : "") +
+            (a.rank > 0 ? ", " + name + "_array.strides" : "");
+    if (a.is_input) continue;
+    const bool real = a.type == element::f32 || a.type == element::f64;
+    compare += std::string("  compare_") + (real ? a.type == element::f32 ? "f32" : "f64" : "bits") + "(\"" + p.name +
+               "." + a.name + "\", layout, &" + name + "_array, " + name + ");\n";
+  }
+  text += "  expect_ok(\"" + p.name + "\", " + library + "_" + p.name + "(" + call + ", NULL), " + library +
+          "_message());\n" + compare;
+  for (const aot::argument& a : arguments) text += "  free(" + a.name + "_of_array.memory);\n";
+  return text + "}\n\n";
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  try {
+    const std::string library = words[1];
+    std::ofstream out(words[2]);
+    std::mt19937 random(7);
+    std::string calls;
+    out << "#include \"" << library << ".h\"\n#include \"compare.h\"\n\n";
+    for (int k = 3; k < count; ++k)
+      for (const aot::program& p : aot::read_programs(words[k])) {
+        out << test_of(library, p, random);
+        calls += "    test_" + p.name + "(layout);\n";
+      }
+    out << "int main(int count, char **words) {\n  int layout;\n  if (count > 1 && " << library
+        << "_use_target(words[1]) != 0) return 77;\n  printf(\"target %s\\n\", " << library
+        << "_target());\n  for (layout = 0; layout < 3; ++layout) {\n" << calls << "  }\n  return finish();\n}\n";
+    return out.good() ? 0 : 1;
+  } catch (const std::exception& problem) {
+    std::fprintf(stderr, "expected: %s\n", problem.what());
+    return 1;
+  }
+}

@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# FetchContent of Sheaf as shared libraries: their names, their symbols, and what a library that uses them shows.
+# Without the code generator: the reference evaluator runs the program. Usage: fetched.sh SOURCE
+set -euo pipefail
+source=$1
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+quietly() { "$@" >"$folder/log" 2>&1 || { tail -50 "$folder/log"; exit 1; }; }
+fail() { echo "$1"; exit 1; }
+
+mkdir "$folder/mine"
+cat >"$folder/mine/CMakeLists.txt" <<END
+cmake_minimum_required(VERSION 3.25)
+project(mine LANGUAGES C CXX)
+include(FetchContent)
+FetchContent_Declare(sheaf SOURCE_DIR $source SYSTEM)
+FetchContent_MakeAvailable(sheaf)
+add_library(used SHARED used.cpp)
+set_target_properties(used PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+target_link_libraries(used PRIVATE sheaf::sheaf)
+add_executable(mine main.cpp)
+target_link_libraries(mine PRIVATE used)
+END
+cat >"$folder/mine/used.cpp" <<'END'
+#include <sheaf/sheaf.hpp>
+#include <sheaf/text.hpp>
+#include <vector>
+using namespace sheaf;
+constexpr auto i = axis<"i">;
+constexpr auto x = tensor<"x", float, 1>;
+constexpr auto energy = define<"energy">() = sum(i, x(i) * x(i));
+extern "C" __attribute__((visibility("default"))) double energy_of(int n) {
+  std::vector<float> data(static_cast<std::size_t>(n), 2.0f);
+  try {
+    text_program("y = ").operator()({});
+  } catch (const sheaf::error&) {
+    return static_cast<double>(compile(energy)(x = data));
+  }
+  return 0;
+}
+END
+cat >"$folder/mine/main.cpp" <<'END'
+#include <cstdio>
+extern "C" double energy_of(int n);
+int main() { std::printf("%g\n", energy_of(5)); }
+END
+# Without a build type it is optimised all the same.
+quietly cmake -G Ninja -S "$folder/mine" -B "$folder/plain" -DSHEAF_LLVM=OFF -DCMAKE_EXPORT_COMPILE_COMMANDS=ON
+grep -q -- '-O2.*runtime/error.cpp' "$folder/plain/compile_commands.json" || fail 'without a build type: not optimised'
+grep -q -- '-Werror' "$folder/plain/compile_commands.json" && fail 'warnings are errors in a project of others'
+
+quietly cmake -G Ninja -S "$folder/mine" -B "$folder/build" -DBUILD_SHARED_LIBS=ON -DSHEAF_LLVM=OFF -DSHEAF_UNITY=ON \
+  -DCMAKE_BUILD_TYPE=Plain -DCMAKE_CXX_FLAGS=-O0
+quietly cmake --build "$folder/build" -j "${SHEAF_TEST_JOBS:-2}"
+[[ $(SHEAF_BACKEND=reference "$folder/build/mine") == 20 ]] || fail 'another result'
+for name in runtime jit text; do
+  library=$(find "$folder/build" -name "libsheaf_$name.so.0.1.0")
+  [[ -n $library ]] || fail "no libsheaf_$name.so.0.1.0"
+  readelf -d "$library" | grep -q "SONAME.*libsheaf_$name.so.0.1]" || fail "libsheaf_$name: no soname"
+  others=$(nm -D --defined-only "$library" | awk '$2 != "A" && $2 !~ /[WVu]/ {print $3}' | grep -v 'sheaf4v' || true)
+  [[ -z $others ]] || fail "libsheaf_$name exports $others"
+  nm -D --defined-only "$library" | grep ' T ' | grep -vq '@@SHEAF_0.1' && fail "libsheaf_$name: symbols without a version"
+done
+shown=$(nm -D --defined-only "$folder/build/libused.so" | awk '{print $3}' | grep -v '^energy_of' || true)
+[[ -z $shown ]] || fail "a library that uses Sheaf exports $shown"
+echo 'fetched, shared: as expected'

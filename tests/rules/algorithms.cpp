@@ -1,0 +1,73 @@
+// Programs for the rules that the sizes of tests/coverage don't reach.
+#include <sheaf/dsl/surface/program.hpp>
+#include <sheaf/sheaf.hpp>
+
+#include "rules.hpp"
+
+namespace sheaf::test {
+namespace {
+
+constexpr auto i = axis<"i">;
+constexpr auto t = axis<"t">;
+constexpr auto s = axis<"s">;
+constexpr auto u = axis<"u">;
+constexpr auto x = tensor<"x", double, 1>;
+constexpr auto y = tensor<"y", double, 1>;
+constexpr auto m = tensor<"m", double, 2>;
+constexpr auto count = extent(x, dim<0>);
+
+constexpr auto large = tensor<"large", double, 1>;
+
+void random_inputs(trial& to) {
+  for (int k = 0; k < to.g.inputs.size(); ++k) {
+    const text_range text = to.g.names[to.g.inputs[k].name];
+    const std::string name(to.g.text.data() + text.first, static_cast<std::size_t>(text.size));
+    if (to.g.inputs[k].rank == 2) to.random(name.c_str(), {400, 11});
+    else to.random(name.c_str(), {name == "large" ? 150000 : 5000});
+  }
+}
+
+template <class... Outputs>
+void expect_same(const char* name, Outputs...) {
+  expect_without_rules(name, detail::build_graph<Outputs...>(), random_inputs);
+}
+
+TEST(rules, of_windows) {
+  constexpr auto small = define<"small">(t.in(0_c, count - 19_c)) = sum(u.in(0_c, 20_c), x(t + u));
+  constexpr auto high = define<"high">(t.in(0_c, extent(m, dim<0>) - 199_c), i) = max(u.in(0_c, 200_c), m(t + u, i));
+  constexpr auto dilated = define<"dilated">(t.in(0_c, count - 117_c)) = sum(u.in(0_c, 40_c), x(t + 3_c * u));
+  expect_same("window", small);
+  expect_same("two-scan window", high);
+  expect_same("polyphase", dilated);
+}
+
+TEST(rules, of_ties_in_windows) {
+  constexpr auto stepped = define<"stepped">(t.in(0_c, quotient(count - 200_c, 2_c))) =
+      max(u.in(0_c, 200_c), x(2_c * t + u));
+  constexpr auto down = define<"down">(t.in(0_c, extent(m, dim<0>) - 39_c), i) = max(u.in(0_c, 40_c), m(t + u, i));
+  constexpr auto place = define<"place">(t.in(0_c, count - 299_c)) = argmax(u.in(0_c, 300_c), x(t + u));
+  expect_same("ties of steps", grad(define<"loss">() = sum(t.in(0_c, quotient(count - 200_c, 2_c)), stepped(t)), x));
+  expect_same("ties along columns",
+              grad(define<"loss">() = sum(over(t.in(0_c, extent(m, dim<0>) - 39_c), i), down(t, i)), m));
+  expect_same("position", place);
+}
+
+TEST(rules, of_running_results) {
+  constexpr auto places = extent(large, dim<0>);
+  constexpr auto after = define<"after">(t.in(0_c, places)) = sum(s.in(t + 1_c, places), large(s));
+  constexpr auto cut = define<"cut">(t) = y(t) * sum(s.in(0_c, t - 5_c), x(s));
+  constexpr auto padded = define<"padded">(t.in(0_c, count)) = max(u.in(0_c, 30_c), x.padded(0_c)(t + u - 15_c) * y(t));
+  expect_same("what follows", after);
+  expect_same("cut", cut);
+  expect_same("subscripts that cancel", grad(define<"loss">() = sum(t.in(0_c, count), padded(t)), x));
+}
+
+TEST(rules, of_whole_tensors) {
+  constexpr auto total = define<"total">() = sum(t, large(t) * large(t));
+  constexpr auto by_column = define<"by_column">(i) = logsumexp(t, m(t, i));
+  expect_same("split", total);
+  expect_same("columns", by_column);
+}
+
+}  // namespace
+}  // namespace sheaf::test
