@@ -28,14 +28,12 @@ extent_amounts amounts_of(const call_class& a) {
 }
 extent_amounts amounts_of(const call_class& a, shapes::decisions& record, const shapes::usual_extents& classes) {
   extent_amounts list;
-  int place = 0;
-  const std::vector<std::int64_t> usual = record.exact() ? all_extents(a) : classes.of(all_extents(a));
+  const std::vector<shapes::amount> all = classes.of(all_extents(a), record);
+  auto next = all.begin();
   for (const auto& extents : a.input_extents) {
-    list.emplace_back();
-    for (const std::int64_t n : extents) {
-      list.back().push_back(record.extent(place, n, usual[static_cast<std::size_t>(place)]));
-      ++place;
-    }
+    const auto end = next + static_cast<std::ptrdiff_t>(extents.size());
+    list.emplace_back(next, end);
+    next = end;
   }
   return list;
 }

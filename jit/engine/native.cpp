@@ -59,7 +59,6 @@ class native_class final : public shape_class, public std::enable_shared_from_th
         overrides_(overrides),
         classes_(g),
         decided_(overrides.shapes != shape_policy::classes),
-        usual_(classes_.of(all_extents(arguments))),
         own_(planned_for(g, arguments, overrides, amounts_of(arguments, decided_, classes_))),
         made(own_) {
     compile();
@@ -82,13 +81,12 @@ class native_class final : public shape_class, public std::enable_shared_from_th
   }
   bool serves(std::span<const std::int64_t> extents) const override {
     if (is_exact()) return std::ranges::equal(extents, first_extents_);
-    return is_of(extents) && cells_.hold_elsewhere(decided_, extents);
+    return cells_.hold_elsewhere(decided_, extents);
   }
   bool serves_again(std::span<const std::int64_t> extents) const override {
-    return is_exact() ? serves(extents) : is_of(extents) && cells_.hold(decided_, first_extents_, extents);
+    return is_exact() ? serves(extents) : cells_.hold(decided_, first_extents_, extents);
   }
   std::string difference(std::span<const std::int64_t> extents, std::span<const std::string> names) const override {
-    if (!is_of(extents)) return "another class of extents";
     return is_exact() ? "other extents" : decided_.difference(extents, names);
   }
   std::unique_ptr<runner> runner_for(std::span<const std::int64_t> extents,
@@ -98,9 +96,6 @@ class native_class final : public shape_class, public std::enable_shared_from_th
   const void* owner() const { return &g_; }
 
  private:
-  bool is_of(std::span<const std::int64_t> extents) const {
-    return decided_.exact() || classes_.stand_for(usual_, extents);
-  }
   bool is_exact() const { return overrides_.shapes == shape_policy::exact; }
   void compile() {
     const planned& p = made->program;
@@ -121,7 +116,6 @@ class native_class final : public shape_class, public std::enable_shared_from_th
   const options overrides_;
   const shapes::usual_extents classes_;
   shapes::decisions decided_;
-  const std::vector<std::int64_t> usual_;
   const std::shared_ptr<arranged_program> own_;
   std::optional<call_layout> layout_;
   std::vector<std::int64_t> first_extents_;

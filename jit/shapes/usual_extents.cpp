@@ -104,27 +104,30 @@ usual_extents::usual_extents(const graph& g)
   }
 }
 
-usual_extents::sizes usual_extents::sizes_of(std::span<const std::int64_t> extents) const {
+template <class Number>
+usual_extents::sizes usual_extents::sizes_of(std::span<const Number> extents) const {
   sizes u;
-  for (std::size_t k = 0; k < roles_.size(); ++k) {
-    const std::int64_t n = extents[k];
-    if (roles_[k] == role::list) {
-      u.along = n < classes::many ? classes::usual_list : classes::usual_long_list;
-    } else if (roles_[k] == role::along) {
-      u.along = n < classes::row        ? classes::usual_narrow
-                : n < classes::long_row ? classes::usual_row
-                                        : classes::usual_long_row;
-    } else {
-      continue;
-    }
-    if (n < classes::narrow_row) u.along = classes::usual_short;
+  const auto first = [&](role r) { return std::find(roles_.begin(), roles_.end(), r) - roles_.begin(); };
+  const auto list = static_cast<std::size_t>(first(role::list)), along = static_cast<std::size_t>(first(role::along)),
+             repeated = static_cast<std::size_t>(first(role::repeated));
+  if (list < extents.size()) {
+    const Number& n = extents[list];
+    u.along = n < classes::narrow_row ? classes::usual_short
+              : n < classes::many     ? classes::usual_list
+                                      : classes::usual_long_list;
+  } else if (along < extents.size()) {
+    const Number& n = extents[along];
+    u.along = n < classes::narrow_row ? classes::usual_short
+              : n < classes::row      ? classes::usual_narrow
+              : n < classes::long_row ? classes::usual_row
+                                      : classes::usual_long_row;
   }
-  const bool is_long = u.along == classes::usual_long_row;
-  for (std::size_t k = 0; k < roles_.size(); ++k) {
-    if (roles_[k] != role::repeated) continue;
-    u.repeated = is_long && extents[k] < classes::few      ? classes::usual_few
-                 : !is_long && extents[k] >= classes::many ? classes::usual_many
-                                                           : classes::usual_rows;
+  if (repeated < extents.size()) {
+    const Number& n = extents[repeated];
+    if (u.along == classes::usual_long_row)
+      u.repeated = n < classes::few ? classes::usual_few : classes::usual_rows;
+    else
+      u.repeated = n < classes::many ? classes::usual_rows : classes::usual_many;
   }
   u.other = std::max(classes::least_other, u.repeated / classes::share_of_other);
   return u;
@@ -153,11 +156,14 @@ std::vector<std::int64_t> usual_extents::of(std::span<const std::int64_t> extent
   return list;
 }
 
-bool usual_extents::stand_for(std::span<const std::int64_t> usual, std::span<const std::int64_t> extents) const {
-  const sizes u = sizes_of(extents);
-  for (std::size_t k = 0; k < roles_.size(); ++k)
-    if (usual[k] != at(k, u)) return false;
-  return true;
+std::vector<amount> usual_extents::of(std::span<const std::int64_t> extents, decisions& record) const {
+  std::vector<amount> list;
+  for (std::size_t k = 0; k < roles_.size(); ++k) list.push_back(record.extent(static_cast<int>(k), extents[k]));
+  if (record.exact()) return list;
+  for (amount& n : list) n = n.certain();
+  const sizes u = sizes_of(std::span<const amount>(list));
+  for (std::size_t k = 0; k < roles_.size(); ++k) list[k] = record.extent(static_cast<int>(k), extents[k], at(k, u));
+  return list;
 }
 
 }  // namespace sheaf::inline v0_1::shapes

@@ -26,25 +26,22 @@ extent_lists extents_of(const plan::call_facts& call) {
   return lists;
 }
 
-// usual: by place; empty: each extent stands for itself.
-plan::call_facts with_extents(plan::call_facts call, const extent_lists& lists, shapes::decisions* record,
-                              const std::vector<std::int64_t>& usual = {}) {
-  int place = 0;
-  for (std::size_t i = 0; i < lists.size(); ++i) {
-    call.inputs[i].extents.clear();
-    for (const std::int64_t n : lists[i]) {
-      const std::int64_t stands = usual.empty() ? n : usual[static_cast<std::size_t>(place)];
-      call.inputs[i].extents.push_back(record != nullptr ? record->extent(place, n, stands) : shapes::amount(n));
-      ++place;
-    }
-  }
-  return call;
-}
-
 std::vector<std::int64_t> flat(const extent_lists& lists) {
   std::vector<std::int64_t> all;
   for (const auto& list : lists) all.insert(all.end(), list.begin(), list.end());
   return all;
+}
+
+plan::call_facts with_extents(plan::call_facts call, const extent_lists& lists, const std::vector<shapes::amount>& all) {
+  auto next = all.begin();
+  for (std::size_t i = 0; i < lists.size(); ++i) {
+    call.inputs[i].extents.assign(next, next + static_cast<std::ptrdiff_t>(lists[i].size()));
+    next += static_cast<std::ptrdiff_t>(lists[i].size());
+  }
+  return call;
+}
+plan::call_facts with_extents(const plan::call_facts& call, const extent_lists& lists) {
+  return with_extents(call, lists, plan::amounts(flat(lists)));
 }
 
 bool is_call(const graph& g, const plan::call_facts& call) {
@@ -81,24 +78,19 @@ bool fits_memory(const extent_lists& lists) {
 
 // How many kernels calls of any extents need, where calls of a class share one.
 std::size_t kernels_of_classes(const graph& g, const plan::call_facts& call) {
-  struct planned_class {
-    std::unique_ptr<shapes::decisions> decided;
-    std::vector<std::int64_t> usual;
-  };
-  std::vector<planned_class> classes;
+  std::vector<std::unique_ptr<shapes::decisions>> classes;
   std::set<std::string> kernels;
   const shapes::usual_extents by(g);
   std::mt19937_64 random(7);
   for (int k = 0, calls = 0; k < 200 && calls < 60; ++k) {
     const extent_lists other = any_extents(g, extents_of(call), random);
-    if (!fits_memory(other) || !is_call(g, with_extents(call, other, nullptr))) continue;
+    const std::vector<std::int64_t> extents = flat(other);
+    if (!fits_memory(other) || !is_call(g, with_extents(call, other))) continue;
     ++calls;
-    const std::vector<std::int64_t> usual = by.of(flat(other));
-    const auto serves = [&](const planned_class& c) { return c.usual == usual && c.decided->hold(flat(other)); };
-    if (std::any_of(classes.begin(), classes.end(), serves)) continue;
-    auto decided = std::make_unique<shapes::decisions>(false);
-    kernels.insert(ir::print(plan_program(g, with_extents(call, other, decided.get(), usual), "program").code));
-    classes.push_back({std::move(decided), usual});
+    if (std::any_of(classes.begin(), classes.end(), [&](const auto& decided) { return decided->hold(extents); })) continue;
+    classes.push_back(std::make_unique<shapes::decisions>(false));
+    const plan::call_facts of_class = with_extents(call, other, by.of(extents, *classes.back()));
+    kernels.insert(ir::print(plan_program(g, of_class, "program").code));
   }
   return kernels.size();
 }
@@ -122,7 +114,7 @@ class_counts& counted_classes() {
 void expect_classes(const std::string& name, const graph& g, const plan::call_facts& call) {
   const extent_lists given = extents_of(call);
   shapes::decisions record(true);
-  const planned program = plan_program(g, with_extents(call, given, &record), "program");
+  const planned program = plan_program(g, with_extents(call, given, shapes::usual_extents(g).of(flat(given), record)), "program");
   const std::string text = ir::print(program.code);
   EXPECT_TRUE(record.hold(flat(given))) << name;
   ++counted_classes().programs;
@@ -138,7 +130,7 @@ void expect_classes(const std::string& name, const graph& g, const plan::call_fa
         if (fresh) at->second = k < 2 ? at->first + k + 1 : sizes[(random >> 33) % std::size(sizes)];
         other[i][d] = at->second;
       }
-    const plan::call_facts changed = with_extents(call, other, nullptr);
+    const plan::call_facts changed = with_extents(call, other);
     if (!is_call(g, changed)) continue;
     ++counted_classes().calls;
     if (!record.hold(flat(other))) continue;

@@ -188,7 +188,9 @@ TEST(shapes, classes_of_a_program) {
   for (std::int64_t rows = 1; rows < 100000000; rows *= 3)
     for (std::int64_t columns = 1; columns < 100000000; columns *= 3) {
       all.insert(of(rows, columns));
-      EXPECT_TRUE(classes.stand_for(of(rows, columns), std::vector<std::int64_t>{rows, columns}));
+      decisions d(false);
+      classes.of(std::vector<std::int64_t>{rows, columns}, d);
+      EXPECT_EQ(of(rows, columns) == of(100, 100), hold(d, {100, 100})) << rows << ", " << columns;
     }
   EXPECT_LE(all.size(), 8u);
 }
