@@ -37,7 +37,8 @@ inline sheaf_llvm_options default_options() {
           .exact_sum = 0,
           .strict = 0,
           .want_ir = 0,
-          .want_asm = 0};
+          .want_asm = 0,
+          .triple = nullptr};
 }
 
 struct compiled_code {
