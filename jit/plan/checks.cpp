@@ -315,7 +315,7 @@ void prove(graph& g, const std::vector<node_id>& loads, std::vector<stage>& stag
 
 void add_checks(graph& g, const facts& known, std::vector<stage>& stages, program_plan& plan) {
   evaluated_loads all{g, known};
-  const enclosing_ranges around(g);
+  const enclosing_ranges around(g, stages);
   for (const stage& s : stages) all.add(s);
   for (const node_id y : g.differentiated) {
     std::vector<node_id> indices;

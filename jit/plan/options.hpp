@@ -33,8 +33,8 @@ enum class scatters : std::uint8_t { planned, atomic };
 enum class shape_policy : std::uint8_t { automatic, classes, exact };
 
 // A program whose plan cannot follow them does not become a kernel: error code::unsupported, with the reason. They are
-// part of what a kernel is kept under. lanes, algorithm, scatters and classes change the order of additions, and so last bits;
-// the others do not.
+// part of what a kernel is kept under. lanes, algorithm, scatters and classes change the order of additions, and so
+// last bits; the others do not.
 struct options {
   sheaf::determinism determinism = sheaf::determinism::standard;
   sheaf::fusion fusion = sheaf::fusion::planned;

@@ -68,12 +68,24 @@ class amount {
   amount& operator*=(const amount& b) { return *this = *this * b; }
   amount& operator/=(const amount& b) { return *this = *this / b; }
 
-  friend amount operator+(const amount& a, const amount& b) { return made(rule::add, a.value_ + b.value_, a.usual_ + b.usual_, a, b); }
-  friend amount operator-(const amount& a, const amount& b) { return made(rule::sub, a.value_ - b.value_, a.usual_ - b.usual_, a, b); }
-  friend amount operator*(const amount& a, const amount& b) { return made(rule::mul, a.value_ * b.value_, a.usual_ * b.usual_, a, b); }
-  friend amount operator/(const amount& a, const amount& b) { return made(rule::div, a.value_ / b.value_, a.usual_ / b.usual_, a, b); }
-  friend amount min(const amount& a, const amount& b) { return made(rule::min, std::min(a.value_, b.value_), std::min(a.usual_, b.usual_), a, b); }
-  friend amount max(const amount& a, const amount& b) { return made(rule::max, std::max(a.value_, b.value_), std::max(a.usual_, b.usual_), a, b); }
+  friend amount operator+(const amount& a, const amount& b) {
+    return made(rule::add, a.value_ + b.value_, a.usual_ + b.usual_, a, b);
+  }
+  friend amount operator-(const amount& a, const amount& b) {
+    return made(rule::sub, a.value_ - b.value_, a.usual_ - b.usual_, a, b);
+  }
+  friend amount operator*(const amount& a, const amount& b) {
+    return made(rule::mul, a.value_ * b.value_, a.usual_ * b.usual_, a, b);
+  }
+  friend amount operator/(const amount& a, const amount& b) {
+    return made(rule::div, a.value_ / b.value_, a.usual_ / b.usual_, a, b);
+  }
+  friend amount min(const amount& a, const amount& b) {
+    return made(rule::min, std::min(a.value_, b.value_), std::min(a.usual_, b.usual_), a, b);
+  }
+  friend amount max(const amount& a, const amount& b) {
+    return made(rule::max, std::max(a.value_, b.value_), std::max(a.usual_, b.usual_), a, b);
+  }
 
   friend amount floor(const amount& a) { return made(rule::floor, std::floor(a.value_), std::floor(a.usual_), a, a); }
   friend amount log2(const amount& a) { return made(rule::log2, std::log2(a.value_), std::log2(a.usual_), a, a); }

@@ -5,7 +5,7 @@ set -euo pipefail
 root=$1 build=$2
 fresh=$(mktemp -d)
 trap 'rm -rf "$fresh"' EXIT
-(cd "$root" && tar cf - CMakeLists.txt cmake dsl runtime jit api include sheaf.hpp scripts/packages.txt 2>/dev/null || true) | tar xf - -C "$fresh"
+(cd "$root" && tar cf - CMakeLists.txt cmake aot dsl runtime jit api include sheaf.hpp scripts/packages.txt 2>/dev/null || true) | tar xf - -C "$fresh"
 for patch in "$root"/tests/extending/*.patch; do
   patch -s -p1 -d "$fresh" <"$patch" || { echo "extending: $(basename "$patch") does not apply: docs/extending.md is out of date"; exit 1; }
 done

@@ -32,7 +32,8 @@ std::vector<std::int64_t> flat(const extent_lists& lists) {
   return all;
 }
 
-plan::call_facts with_extents(plan::call_facts call, const extent_lists& lists, const std::vector<shapes::amount>& all) {
+plan::call_facts with_extents(plan::call_facts call, const extent_lists& lists,
+                              const std::vector<shapes::amount>& all) {
   auto next = all.begin();
   for (std::size_t i = 0; i < lists.size(); ++i) {
     call.inputs[i].extents.assign(next, next + static_cast<std::ptrdiff_t>(lists[i].size()));
@@ -87,7 +88,8 @@ std::size_t kernels_of_classes(const graph& g, const plan::call_facts& call) {
     const std::vector<std::int64_t> extents = flat(other);
     if (!fits_memory(other) || !is_call(g, with_extents(call, other))) continue;
     ++calls;
-    if (std::any_of(classes.begin(), classes.end(), [&](const auto& decided) { return decided->hold(extents); })) continue;
+    const auto serves = [&](const auto& decided) { return decided->hold(extents); };
+    if (std::any_of(classes.begin(), classes.end(), serves)) continue;
     classes.push_back(std::make_unique<shapes::decisions>(false));
     const plan::call_facts of_class = with_extents(call, other, by.of(extents, *classes.back()));
     kernels.insert(ir::print(plan_program(g, of_class, "program").code));
@@ -114,7 +116,8 @@ class_counts& counted_classes() {
 void expect_classes(const std::string& name, const graph& g, const plan::call_facts& call) {
   const extent_lists given = extents_of(call);
   shapes::decisions record(true);
-  const planned program = plan_program(g, with_extents(call, given, shapes::usual_extents(g).of(flat(given), record)), "program");
+  const std::vector<shapes::amount> recorded = shapes::usual_extents(g).of(flat(given), record);
+  const planned program = plan_program(g, with_extents(call, given, recorded), "program");
   const std::string text = ir::print(program.code);
   EXPECT_TRUE(record.hold(flat(given))) << name;
   ++counted_classes().programs;
