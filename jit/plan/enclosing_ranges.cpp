@@ -78,7 +78,8 @@ node_id enclosing_ranges::nonempty(graph& g, node_id n, const index_set& walked)
     node_id all = truth(g, true);
     for (const node_id idx : indices_of(g, way.without(walked))) {
       const node_id low = g.arg(idx, 0), high = g.arg(idx, 1);
-      if (!g.free[low].empty() || !g.free[high].empty() || holds(g, low, op::load) || holds(g, high, op::load)) continue;
+      const bool by_data = holds(g, low, op::load) || holds(g, high, op::load);
+      if (by_data || !g.free[low].empty() || !g.free[high].empty()) continue;
       if (known_less_equal(g, make(g, op::add, low, integer(g, 1)), high)) continue;
       all = conjunction(g, all, make(g, op::less, low, high));
     }
