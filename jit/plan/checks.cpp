@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include <sheaf/jit/plan/bounds.hpp>
-#include <sheaf/jit/plan/enclosing_ranges.hpp>
 #include <sheaf/jit/plan/roots.hpp>
 #include <sheaf/jit/plan/violations.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
@@ -28,8 +27,8 @@ bool asks_for_elements(const graph& g, node_id condition, node_id reduce) {
 // Loads that are evaluated whatever the data, arguments first; but those that find_violations asks about.
 class unconditional_loads {
  public:
-  unconditional_loads(const graph& g, const outside_loads& outside, std::vector<node_id>& found)
-      : g_(g), outside_(outside), found_(found) {}
+  unconditional_loads(const graph& g, const facts& known, const outside_loads& outside, std::vector<node_id>& found)
+      : g_(g), known_(known), outside_(outside), found_(found) {}
   void operator()(node_id n) {
     if (!seen_.insert(n).second) return;
     const op kind = g_.kind(n);
@@ -44,23 +43,53 @@ class unconditional_loads {
   }
 
  private:
-  // Its ranges as far as no part of the condition guards them, then what waits for no condition.
+  // Its ranges as far as no part of the condition guards them and no loop before them is empty, then what is asked
+  // first, then what waits for no condition.
   void reduction(node_id n) {
     const auto loops = nesting_order(g_, bound_indices(g_, n));
-    std::size_t open = 0;
+    std::size_t open = 0, walked = 0;
     while (open < loops.size() && demanded_before(g_, n, loops, open).empty()) ++open;
-    const std::span<const node_id> sure(loops.data(), open);
+    while (walked < loops.size() && !is_empty(known_, loops[walked])) ++walked;
+    const std::span<const node_id> sure(loops.data(), std::min(open, walked));
     for (int k = g_[n].count - 1; k > 1; --k)
       if (std::find(sure.begin(), sure.end(), g_.arg(n, k)) != sure.end()) (*this)(g_.arg(n, k));
+    if (walked < loops.size()) {
+      const auto asked = demanded_before(g_, n, loops, walked);
+      if (!asked.empty()) (*this)(asked.front());
+      return;
+    }
     (*this)(g_.arg(n, 1));
     if (is_true(g_, g_.arg(n, 1))) (*this)(g_.arg(n, 0));
   }
 
   const graph& g_;
+  const facts& known_;
   const outside_loads& outside_;
   std::vector<node_id>& found_;
   std::unordered_set<node_id> seen_;
 };
+
+// By stage: is anything of it evaluated? What is read in empty loops alone is not.
+std::vector<bool> evaluated(const graph& g, const facts& known, const std::vector<stage>& stages) {
+  std::vector<bool> list(stages.size(), false);
+  std::unordered_set<node_id> read, seen;
+  const auto walk = [&](auto&& self, node_id n) -> void {
+    if (!seen.insert(n).second || g.kind(n) == op::extent) return;
+    if (g.kind(n) == op::reduce)
+      for (const node_id idx : bound_indices(g, n))
+        if (is_empty(known, idx)) return;
+    if (g.kind(n) == op::load) read.insert(g.arg(n, 0));
+    for (int k = g.kind(n) == op::load ? 1 : 0; k < g[n].count; ++k) self(self, g.arg(n, k));
+  };
+  for (std::size_t i = stages.size(); i-- > 0;) {  // readers first
+    const stage& s = stages[i];
+    const auto empty = [&](node_id idx) { return is_empty(known, idx); };
+    list[i] = (s.where == place::output || read.contains(s.define)) &&
+              std::none_of(s.indices.begin(), s.indices.end(), empty);
+    if (list[i]) walk(walk, s.body);
+  }
+  return list;
+}
 
 // What is evaluated of the program.
 struct evaluated_loads {
@@ -70,11 +99,11 @@ struct evaluated_loads {
   std::vector<node_id> loads = {};
   std::vector<violation> violations = {};
 
-  void unconditional(node_id n, std::vector<node_id>& found) { unconditional_loads(g, outside, found)(n); }
+  void unconditional(node_id n, std::vector<node_id>& found) { unconditional_loads(g, known, outside, found)(n); }
 
-  void add(const stage& s) {
-    unconditional_loads collect(g, outside, loads);
-    collect(s.body);
+  void add(const stage& s, bool reached) {
+    unconditional_loads collect(g, known, outside, loads);
+    if (reached) collect(s.body);
     for (const node_id idx : s.indices) collect(idx);
     if (s.where == place::output && !outside.empty())
       find_violations(g, known, outside, s.body, s.indices, violations);
@@ -83,7 +112,9 @@ struct evaluated_loads {
   // What a differentiated definition reads, also where the gradients alone are computed and read less: a bad subscript
   // would just not meet any row there.
   void add_differentiated(node_id definition) {
-    std::vector<node_id> own;
+    std::vector<node_id> indices, own;
+    for (int d = 0; d < tensor_rank(g, definition); ++d) indices.push_back(g.arg(definition, 1 + d));
+    if (std::any_of(indices.begin(), indices.end(), [&](node_id idx) { return is_empty(known, idx); })) return;
     unconditional(g.arg(definition, 0), own);
     for (const node_id n : own) {
       if (g.kind(g.arg(n, 0)) == op::define) add_differentiated(g.arg(n, 0));
@@ -198,7 +229,7 @@ std::string tensor_name(const graph& g, node_id tensor) {
   return std::string(g.text.data() + t.first, static_cast<std::size_t>(t.size));
 }
 
-void add_load(graph& g, node_id n, const enclosing_ranges& around, program_plan& plan, std::vector<stage>& first) {
+void add_load(graph& g, node_id n, program_plan& plan, std::vector<stage>& first) {
   for (int d = 0; d + 1 < g[n].count; ++d) {
     const node_id tensor = g.arg(n, 0), e = g.arg(n, 1 + d), low = low_of(g, tensor, d), high = high_of(g, tensor, d);
     if (is_true(g, range_condition(g, e, low, high))) continue;
@@ -216,7 +247,6 @@ void add_load(graph& g, node_id n, const enclosing_ranges& around, program_plan&
     c.low = low;
     c.high = high;
     c.outside = without_definitions(g, make(g, op::logical_not, inside));
-    c.outside = conjunction(g, around.nonempty(g, n, g.free[c.outside]), c.outside);
     const auto same = [&](const check& other) { return other.outside == c.outside; };
     if (std::any_of(plan.checks.begin(), plan.checks.end(), same)) continue;
     positions(g, c, free_indices(g, c.outside));
@@ -315,8 +345,8 @@ void prove(graph& g, const std::vector<node_id>& loads, std::vector<stage>& stag
 
 void add_checks(graph& g, const facts& known, std::vector<stage>& stages, program_plan& plan) {
   evaluated_loads all{g, known};
-  const enclosing_ranges around(g, stages);
-  for (const stage& s : stages) all.add(s);
+  const std::vector<bool> reached = evaluated(g, known, stages);
+  for (std::size_t i = 0; i < stages.size(); ++i) all.add(stages[i], reached[i]);
   for (const node_id y : g.differentiated) {
     std::vector<node_id> indices;
     for (int d = 0; d < tensor_rank(g, y); ++d) indices.push_back(g.arg(y, 1 + d));
@@ -329,9 +359,9 @@ void add_checks(graph& g, const facts& known, std::vector<stage>& stages, progra
     all.unconditional(d.wrong, asked);
     if (!all.outside.empty()) find_violations(g, known, all.outside, d.wrong, {}, all.violations);
   }
-  for (const node_id n : asked) add_load(g, n, around, plan, first);
+  for (const node_id n : asked) add_load(g, n, plan, first);
   add_demands(g, known, plan, first);
-  for (const node_id n : all.loads) add_load(g, n, around, plan, first);
+  for (const node_id n : all.loads) add_load(g, n, plan, first);
   for (const violation& v : all.violations) add_violation(g, known, all.outside, v, plan, first);
   stages.insert(stages.begin(), first.begin(), first.end());
   all.loads.insert(all.loads.end(), asked.begin(), asked.end());
