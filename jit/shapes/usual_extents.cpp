@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include <sheaf/jit/numerics/numerics.hpp>
 
@@ -90,10 +91,8 @@ usual_extents::usual_extents(const graph& g)
   std::vector<int> order;
   for (std::size_t size = 0; size < rank.size(); ++size)
     if (rank[size] > 0 && stated_[size] == dynamic) order.push_back(static_cast<int>(size));
-  const auto before = [&](int a, int b) {
-    return rank[static_cast<std::size_t>(a)] > rank[static_cast<std::size_t>(b)];
-  };
-  std::stable_sort(order.begin(), order.end(), before);
+  const auto key = [&](int size) { return std::pair(-rank[static_cast<std::size_t>(size)], size); };
+  std::sort(order.begin(), order.end(), [&](int a, int b) { return key(a) < key(b); });
   for (std::size_t k = 0; k < roles_.size(); ++k) {
     const int size = same.of(static_cast<int>(k));
     stated_[k] = stated_[static_cast<std::size_t>(size)];
