@@ -134,7 +134,7 @@ std::optional<jit::call_class> call_of(const program& p, const extent_list& exte
 
 class planner {
  public:
-  planner(const program& p, const target::family& on, const sampling& how) : p_(p), on_(on), how_(how), usual_(p.g) {
+  planner(const program& p, const target::family& on, const sampling& how) : p_(p), on_(on), how_(how) {
     made.of = &p;
   }
 
@@ -180,7 +180,7 @@ class planner {
     c.layout = as;
     c.decided = std::make_unique<shapes::decisions>(p_.options.shapes == shape_policy::exact);
     c.made = jit::planned_or_error([&] {
-      return std::make_unique<jit::arranged_program>(p_.g, call, facts, jit::amounts_of(call, *c.decided, usual_));
+      return std::make_unique<jit::arranged_program>(p_.g, call, facts, jit::amounts_of(p_.g, call, *c.decided));
     });
     ir::module& code = c.made->program.code;
     ir::verify(code);
@@ -198,7 +198,6 @@ class planner {
   const program& p_;
   const target::family& on_;
   const sampling how_;
-  const shapes::usual_extents usual_;
 };
 
 }  // namespace

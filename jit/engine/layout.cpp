@@ -26,9 +26,9 @@ extent_amounts amounts_of(const call_class& a) {
   for (const auto& extents : a.input_extents) list.push_back(plan::amounts(extents));
   return list;
 }
-extent_amounts amounts_of(const call_class& a, shapes::decisions& record, const shapes::usual_extents& classes) {
+extent_amounts amounts_of(const graph& g, const call_class& a, shapes::decisions& record) {
   extent_amounts list;
-  const std::vector<shapes::amount> all = classes.of(all_extents(a), record);
+  const std::vector<shapes::amount> all = shapes::amounts_of(g, all_extents(a), record);
   auto next = all.begin();
   for (const auto& extents : a.input_extents) {
     const auto end = next + static_cast<std::ptrdiff_t>(extents.size());
