@@ -9,7 +9,7 @@
 #include <unordered_map>
 
 #include <sheaf/jit/ir/builder.hpp>
-#include <sheaf/jit/plan/plan.hpp>
+#include <sheaf/jit/lower/buffers.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 
 namespace sheaf::inline v0_1::lower {
@@ -106,9 +106,8 @@ struct scratch_row_table {
 
 class kernel_lowering {
  public:
-  kernel_lowering(graph& g, const plan::facts& known, plan::program_plan& plan, ir::module& code,
-                  const std::unordered_map<node_id, std::int32_t>& buffers)
-      : g(g), known(known), plan(plan), code(code), buffers(buffers) {}
+  kernel_lowering(const context& c, const buffer_ids& buffers)
+      : g(c.g), known(c.known), plan(c.plan), code(c.code), buffers(buffers) {}
 
   ir::kernel operator()(const plan::kernel_plan& k);
 
@@ -219,7 +218,7 @@ class kernel_lowering {
   const plan::facts& known;
   plan::program_plan& plan;
   ir::module& code;
-  const std::unordered_map<node_id, std::int32_t>& buffers;  // by input or define node
+  const buffer_ids& buffers;
   std::vector<const stage*> stages;                          // of this kernel
   std::unordered_set<node_id> pending;                       // defines of this kernel that are not stored yet
   std::vector<node_id> stored;                               // and the others, in the order of their stores

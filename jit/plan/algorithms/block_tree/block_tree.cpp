@@ -78,7 +78,7 @@ node_id many(const context& c, const stage& s, node_id low, node_id high, node_i
   stage like = s;
   like.vector = no_node;
   const node_id depth =
-      stored(g, all, "depth", like, before, "the rows of all slices: what decides how they are taken");
+      stored(c, all, {"depth", like, "the rows of all slices: what decides how they are taken"});
   for (stage& made : before) made.decides = made.decides || made.define == g.arg(depth, 0);
   if (known.call().force_for_tests) return make(g, op::less, rows, depth);
   node_id slices = integer(g, 1);
@@ -124,19 +124,13 @@ class radix_of {
 class block_tree_stages {
  public:
   block_tree_stages(const context& c, const stage& s, const slices_form& f)
-      : g_(c.g),
-        known_(c.known),
-        s_(s),
-        f_(f),
-        before_(c.before),
-        fold_(monoid_of(c.g, f.reduce)),
-        radix_(c.g, c.known) {}
+      : c_(c), g_(c.g), known_(c.known), s_(s), f_(f), fold_(monoid_of(c.g, f.reduce)), radix_(c.g, c.known) {}
 
   node_id deep() const { return deep_; }
 
   node_id operator()() {
     const node_id low = g_.arg(f_.t, 0), high = g_.arg(f_.t, 1);
-    deep_ = many({g_, known_, before_}, s_, low, high, f_.rows, f_.slice);
+    deep_ = many(c_, s_, low, high, f_.rows, f_.slice);
     node_id value = g_.arg(f_.reduce, 0), t = f_.t, rows = f_.rows, result = no_node;
     // The first table has at most an entry a slice: it takes no more memory than the result.
     if (known_.call().force_for_tests) radix_.number = 4;
@@ -175,19 +169,19 @@ class block_tree_stages {
     stage like = s_;
     like.indices.insert(like.indices.begin(), b);
     like.vector = no_node;
-    const std::size_t count = before_.size();
-    const node_id at = stored(g_, folded, "table", like, before_,
-                              "folds of " + std::to_string(radix_.number) + (level == 0 ? " rows" : " entries") +
-                                  ", if slices overlap enough");
-    if (before_.size() > count) before_.back().when = deep_, before_.back().reads_block_tree = true;
+    const std::size_t count = c_.before.size();
+    const std::string reason = "folds of " + std::to_string(radix_.number) + (level == 0 ? " rows" : " entries") +
+                               ", if slices overlap enough";
+    const node_id at = stored(c_, folded, {"table", like, reason});
+    if (c_.before.size() > count) c_.before.back().when = deep_, c_.before.back().reads_block_tree = true;
     return {proven(g_, at), b};
   }
 
+  const context c_;
   graph& g_;
   const facts& known_;
   const stage& s_;
   const slices_form& f_;
-  std::vector<stage>& before_;
   monoid fold_;
   radix_of radix_;
   node_id deep_ = no_node;
@@ -197,13 +191,13 @@ class block_tree_stages {
 class scatter {
  public:
   scatter(const context& c, stage& s, const slice_lists& l)
-      : g_(c.g), known_(c.known), s_(s), l_(l), before_(c.before), radix_(c.g, c.known) {}
+      : c_(c), g_(c.g), known_(c.known), s_(s), l_(l), radix_(c.g, c.known) {}
 
   void operator()() {
     index_set slice;
     slice.insert(g_.ordinal(l_.slice));
     const node_id rows = g_.arg(l_.owned, 1);
-    deep_ = many({g_, known_, before_}, s_, l_.low, l_.high, rows, slice);
+    deep_ = many(c_, s_, l_.low, l_.high, rows, slice);
     const edges e = radix_.rows(l_.low, l_.high, deep_);
     s_.base = table(l_.owned, rows, radix_.entries(radix_.up(e.from), radix_.down(e.to)));
     s_.base_when = deep_;
@@ -228,10 +222,10 @@ class scatter {
     t.reads_block_tree = true;
     t.reasons.push_back("what whole blocks of " + std::to_string(radix_.number) +
                         " rows or entries get, if slices overlap enough");
-    before_.push_back(std::move(t));
+    c_.before.push_back(std::move(t));
     std::vector<node_id> subscripts;
     for (const node_id idx : s_.indices) subscripts.push_back(idx == l_.owned ? radix_.down(row) : idx);
-    return proven(g_, load(g_, before_.back().define, subscripts.data(), static_cast<int>(subscripts.size())));
+    return proven(g_, load(g_, c_.before.back().define, subscripts.data(), static_cast<int>(subscripts.size())));
   }
   // Both edges of slice m, as slices 2 m and 2 m + 1.
   node_id at_edges(const edges& e, node_id row) {
@@ -249,11 +243,11 @@ class scatter {
     return intern_reduce(g_, monoid_of(g_, s_.body), g_.type(s_.body), value, condition, {q});
   }
 
+  const context c_;
   graph& g_;
   const facts& known_;
   stage& s_;
   const slice_lists& l_;
-  std::vector<stage>& before_;
   radix_of radix_;
   node_id deep_ = no_node;
 };

@@ -98,7 +98,7 @@ bool take_repeated(const context& c, stage& s) {
   });
   if (slow == no_node) return false;
   const node_id value =
-      stored(g, slow, "materialised", s, before, "a scatter would compute it for each of its updates");
+      stored(c, slow, {"materialised", s, "a scatter would compute it for each of its updates"});
   replace_in(g, s, slow, value);
   return true;
 }

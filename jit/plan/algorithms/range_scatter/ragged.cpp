@@ -270,9 +270,9 @@ bool compute_in_place(const context& c, stage& s) {
     const node_id of_long = where(g, n, is_long, stored_too);
     stored_too.add(n, of_long);
     const node_id of_short = where(g, n, is_short, here);
-    const node_id materialised =
-        stored(g, of_long, "materialised", like, before,
-               "of slices longer than " + std::to_string(short_slice_rows(known)) + ": several tasks need it");
+    const std::string reason =
+        "of slices longer than " + std::to_string(short_slice_rows(known)) + ": several tasks need it";
+    const node_id materialised = stored(c, of_long, {"materialised", like, reason});
     here.add(n, make(g, op::select, is_short, of_short, materialised));
     s.slices.shorts.push_back(g.arg(of_short, 2));
   }
@@ -302,7 +302,7 @@ bool take_per_slice(const context& c, stage& s) {
   stage like = s;
   like.vector = no_node;
   const node_id value =
-      stored(g, inner, "materialised", like, before, "it depends on the slice, not on the row: once for each slice");
+      stored(c, inner, {"materialised", like, "it depends on the slice, not on the row: once for each slice"});
   replace_in(g, s, inner, value);
   return true;
 }

@@ -124,7 +124,7 @@ bool take_scatter(const context& c, stage& s) {
                                 : n;
     stage like = s;
     like.vector = no_node;
-    const node_id at = stored(g, wide, "scattered", like, before, "a scatter inside an expression");
+    const node_id at = stored(c, wide, {"scattered", like, "a scatter inside an expression"});
     replace_in(g, s, n, cast_to(g, type, at));
     return true;
   }

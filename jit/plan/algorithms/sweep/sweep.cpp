@@ -54,7 +54,7 @@ class widening {
 class sweeping {
  public:
   sweeping(const context& c, stage& s)
-      : g_(c.g), known_(c.known), s_(s), before_(c.before), columns_(s.indices.back()) {
+      : c_(c), g_(c.g), known_(c.known), s_(s), columns_(s.indices.back()) {
     if (known_.call().force_for_tests) f_.block = 4, f_.radix = 2, f_.ring = 4;
   }
 
@@ -142,7 +142,7 @@ class sweeping {
     one.operations = (3 * *rows + 8 * known_.trips(f_.slice)) * known_.trips(columns_) / 16;
     one.reasons = {std::string("if slices overlap enough: ") + what + " in one pass down the rows, in blocks of " +
                    std::to_string(f_.block)};
-    before_.push_back(std::move(one));
+    c_.before.push_back(std::move(one));
     s_.when = make(g_, op::logical_not, deep);
     s_.swept = true;
     s_.reasons.push_back("slices may overlap: swept if they have many more rows than the data, else row by row");
@@ -172,19 +172,19 @@ class sweeping {
     std::vector<node_id> indices;
     for (const node_id e : extents) indices.push_back(fresh_index(g_, f_.rows, integer(g_, 0), e));
     indices.push_back(last);
-    before_.push_back(space(g_, "table", identity_of(g_, f_.fold, f_.type), indices));
-    f_.tables.push_back(before_.back().define);
+    c_.before.push_back(space(g_, "table", identity_of(g_, f_.fold, f_.type), indices));
+    f_.tables.push_back(c_.before.back().define);
   }
   // The endpoints, made if slices overlap enough: which is the result. Another stage over the same slices may have
   // them.
   node_id listed(const index_set& slice) {
-    for (const stage& other : before_) {
+    for (const stage& other : c_.before) {
       if (other.how != way::endpoints || !same_slices(other.sweep)) continue;
       f_.endpoints = other.define;
       return other.when;
     }
     const node_id rows = g_.arg(f_.rows, 1);
-    const node_id deep = many({g_, known_, before_}, s_, f_.low, f_.high, rows, slice);
+    const node_id deep = many(c_, s_, f_.low, f_.high, rows, slice);
     stage e;
     e.how = way::endpoints;
     e.body = make(g_, op::add, f_.low, f_.high);
@@ -203,7 +203,7 @@ class sweeping {
     e.reasons.push_back("the slices by their first rows and by their last, if they overlap enough");
     f_.endpoints = e.define;
     e.sweep = f_;
-    before_.push_back(std::move(e));
+    c_.before.push_back(std::move(e));
     return deep;
   }
   bool same_slices(const sweep_form& o) {
@@ -214,10 +214,10 @@ class sweeping {
            known_equal(g_, g_.arg(o.rows, 1), g_.arg(f_.rows, 1));
   }
 
+  const context c_;
   graph& g_;
   const facts& known_;
   stage& s_;
-  std::vector<stage>& before_;
   const node_id columns_;
   sweep_form f_;
 };
