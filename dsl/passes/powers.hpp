@@ -1,5 +1,5 @@
-// exp(a - c): the terms of a logsumexp or softmax, and what they are relative to. The surface makes them here; gradients
-// and the planner ask here which they are. Shown by tests/static/powers.cpp.
+// exp(a - c): the terms of a logsumexp or softmax, and what they are relative to. The surface makes them here;
+// gradients and the planner ask here which they are. Shown by tests/static/powers.cpp.
 #pragma once
 #include <sheaf/dsl/graph/make.hpp>
 

@@ -1,5 +1,5 @@
-// What every emitted text has after prelude_values.cpp: what threads of a group tell each other. A group is T threads: a
-// power of two within one warp, or a whole block. Lane l of a vector of L lanes is held by thread l % T as element
+// What every emitted text has after prelude_values.cpp: what threads of a group tell each other. A group is T threads:
+// a power of two within one warp, or a whole block. Lane l of a vector of L lanes is held by thread l % T as element
 // l / T; where L < T, threads from L on hold none.
 #include <sheaf/jit/cuda/emitter.hpp>
 

@@ -32,8 +32,8 @@ struct context {
 // By what loads name: an input, or a definition.
 using buffer_ids = std::unordered_map<node_id, std::int32_t>;
 
-// Adds the buffers of a plan's inputs, outputs, workspaces and checks to the code, by slot in this order, and numbers the
-// stages that go to workspaces.
+// Adds the buffers of a plan's inputs, outputs, workspaces and checks to the code, by slot in this order, and numbers
+// the stages that go to workspaces.
 buffer_ids add_buffers(const context& c, std::vector<workspace>& workspaces);
 
 }  // namespace sheaf::inline v0_1::lower

@@ -210,7 +210,7 @@ class recurrence {
     const auto [a, centre] = power_of(g, found);
     if (!only(rest, u)) return no_node;
     start();
-    const node_id shift = materialised(walked(centre), "running", "the largest so far, which the terms are relative to");
+    const node_id shift = materialised(walked(centre), "running", "the largest so far: terms are relative to it");
     const node_id before_it = at(shift, previous());
     const node_id gap = adjoint ? make(g, op::sub, shift, before_it) : make(g, op::sub, before_it, shift);
     const node_id factor = materialised(make(g, op::exp, gap), "factor", "from one shift to the next");
