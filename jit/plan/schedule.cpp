@@ -6,7 +6,7 @@
 #include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/plan/packing.hpp>
 #include <sheaf/jit/plan/cost.hpp>
-#include <sheaf/jit/plan/algorithms/inverse_index/inverse_index.hpp>
+#include <sheaf/jit/plan/algorithms/scatter/scatters.hpp>
 #include <sheaf/jit/plan/mixed_precision.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/algorithms/stencil/stencil.hpp>
@@ -94,7 +94,7 @@ void schedule_scatter(graph& g, const facts& known, stage& s) {
   s.parallel = s.owned;
   s.chunk = 0;
   const node_id last = s.indices.back();
-  const node_id at = s.how == way::scatter ? target_of(g, s).at : no_node;
+  const node_id at = s.how == way::scatter ? rows_of(g, s).at : no_node;
   const index_set condition = g.free[at != no_node ? at : g.arg(s.body, 1)];
   const bool decides = last != s.owned && condition.has(g.ordinal(last));
   const node_id value = g.arg(s.body, 0);
