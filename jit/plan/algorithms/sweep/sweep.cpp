@@ -126,7 +126,7 @@ class sweeping {
     stage one = s_;
     one.how = way::sweep;
     one.when = deep;
-    one.sweep = f_;
+    one.form = f_;
     one.vector = one.parallel = columns_;
     one.lanes = lanes;
     one.chunk = one.lanes;
@@ -171,7 +171,7 @@ class sweeping {
   // them.
   node_id listed(const index_set& slice) {
     for (const stage& other : c_.before) {
-      if (other.how != way::endpoints || !same_slices(other.sweep)) continue;
+      if (other.how != way::endpoints || !same_slices(other.sweep())) continue;
       f_.endpoints = other.define;
       return other.when;
     }
@@ -194,7 +194,7 @@ class sweeping {
     e.bytes = 16 * (known_.trips(f_.slice) + known_.trips(f_.rows));
     e.reasons.push_back("the slices by their first rows and by their last, if they overlap enough");
     f_.endpoints = e.define;
-    e.sweep = f_;
+    e.form = f_;
     c_.before.push_back(std::move(e));
     return deep;
   }
