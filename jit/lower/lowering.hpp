@@ -16,14 +16,6 @@ namespace sheaf::inline v0_1::lower {
 
 using plan::stage;
 
-// What the condition of a scatter says of the rows j that an iteration updates.
-struct targets {
-  node_id at = no_node;                   // scatter: j == at
-  node_id low = no_node, high = no_node;  // range scatter: low <= j < high
-  node_id rest = no_node;                 // what else must hold
-};
-targets targets_of(graph& g, const stage& s);
-
 struct range {
   ir::value low, high;
 };

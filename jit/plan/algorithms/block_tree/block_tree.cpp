@@ -6,6 +6,7 @@
 #include <sheaf/jit/plan/bounds.hpp>
 #include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/plan/algorithms/range_scatter/ragged.hpp>
+#include <sheaf/jit/plan/algorithms/scatter/scatters.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
@@ -259,21 +260,10 @@ bool scatter_block_tree(const context& c, stage& s) {
   if (is_unwanted(known) || s.how != way::range_scatter || s.reads_block_tree || s.swept || g[s.body].count != 3 ||
       row(g.type(s.body)).bytes < 4)
     return false;
-  const slice_lists l = bounds_of(g, s);
-  flat<node_id> conditions;
-  deltas::conjuncts(g, g.arg(s.body, 1), conditions);
-  if (l.low == no_node || l.high == no_node || conditions.size() != 2 || !is_number(g, g.arg(s.owned, 0), 0))
-    return false;
-  index_set slice;
-  slice.insert(g.ordinal(l.slice));
-  if (!g.free[l.low].within(slice) || !g.free[l.high].within(slice) || !has_closed_ranges(g, l.low) ||
-      !has_closed_ranges(g, l.high))
-    return false;
-  if (holds(g, l.low, op::reduce) || holds(g, l.high, op::reduce) || holds(g, g.arg(s.body, 0), op::reduce))
-    return false;
-  if (g.type(l.low) != element::i64 || g.type(l.high) != element::i64 ||
-      g.free[g.arg(s.body, 0)].has(g.ordinal(s.owned)))
-    return false;
+  const slice_lists l = slices_of(g, s);
+  const node_id value = g.arg(s.body, 0);
+  if (!has_plain_bounds(g, l) || !is_true(g, rows_of(g, s).rest) || !is_number(g, g.arg(s.owned, 0), 0)) return false;
+  if (holds(g, value, op::reduce) || uses(g, value, s.owned)) return false;
   index_set all = set_of(g, s.indices);
   const auto rows = known.value(g.arg(s.owned, 1));
   const bool enough =

@@ -237,7 +237,7 @@ class recurrence {
     stage& made = stage_behind(c, result);
     made.how = way::scan;
     made.owned = walk;
-    made.scan = form(value, factor);
+    made.form = form(value, factor);
     made.reasons.push_back(std::string("scan: a recurrence, one step from place to place") +
                            (backward ? ", backward" : ""));
     if (is_long(body)) share(result, value, factor);
@@ -278,10 +278,10 @@ class recurrence {
     stage& ends = stage_behind(c, end);
     ends.how = way::scan;
     ends.owned = p;
-    ends.scan = form(value, factor);
-    ends.scan.block = block_size;
-    ends.scan.block_index = p;
-    ends.scan.ends = true;
+    ends.form = form(value, factor);
+    ends.scan().block = block_size;
+    ends.scan().block_index = p;
+    ends.scan().ends = true;
     node_id all = intern_reduce(g, keeps ? monoid::all : monoid::prod, keeps ? element::boolean : type, times,
                                 truth(g, true), {inner});
     if (!keeps && may_vanish) {  // nothing, if a factor is 0, whatever the others come to
@@ -298,8 +298,8 @@ class recurrence {
     stage& begins = stage_behind(c, begun);
     begins.how = way::scan;
     begins.owned = q;
-    begins.scan = form(value_before, share_before);
-    begins.scan.walk = q;
+    begins.form = form(value_before, share_before);
+    begins.scan().walk = q;
     replacement here(g, proofs::kept);
     here.add(q, p);
     const node_id carry = here(begun);
@@ -307,9 +307,9 @@ class recurrence {
     stage made = found;
     c.before.erase(c.before.begin() + (&found - c.before.data()));
     made.body = make(g, op::add, made.body, carry);
-    made.scan.block = block_size;
-    made.scan.block_index = p;
-    made.scan.carry = carry;
+    made.scan().block = block_size;
+    made.scan().block_index = p;
+    made.scan().carry = carry;
     made.reasons.push_back("blocks of " + std::to_string(block_size) + ", so that tasks can share it");
     c.before.push_back(std::move(made));  // after what it reads
   }

@@ -37,7 +37,7 @@ node_id plain_value(const context& c, node_id value, const stage& s) {
 // The fold of each block of `size` places of `walk`, and from them, by a scan, what comes before each block.
 void carry_blocks(const context& c, stage& s) {
   graph& g = c.g;
-  scan_form& f = s.scan;
+  scan_form& f = s.scan();
   const node_id low = g.arg(f.walk, 0), high = g.arg(f.walk, 1), size = integer(g, f.block);
   // Of an exclusive scan the results may have one block more than the values.
   const node_id count = make(g, op::quotient, plus(g, make(g, op::sub, g.arg(s.owned, 1), low), f.block - 1), size);
@@ -78,7 +78,7 @@ void carry_blocks(const context& c, stage& s) {
 void make_scan(const context& c, stage& s, const sliding& r) {
   const auto& [g, known, before] = c;
   const walked w = value_along(g, r);
-  scan_form& f = s.scan;
+  scan_form& f = s.form.emplace<scan_form>();
   f.fold = monoid_of(g, r.reduce);
   f.value = plain_value(c, w.value, s);
   f.walk = w.walk;
@@ -139,13 +139,13 @@ node_id blocks(const context& c, const folded_blocks& b, const stage& s, const s
   made.how = way::scan;
   made.owned = w.walk;
   made.body = w.value;
-  made.scan.fold = fold;
-  made.scan.value = w.value;
-  made.scan.walk = w.walk;
-  made.scan.shift = backward ? 0 : 1;
-  made.scan.backward = backward;
-  made.scan.block = size;
-  made.scan.open = backward;
+  made.form = scan_form{.fold = fold,
+                        .value = w.value,
+                        .walk = w.walk,
+                        .shift = backward ? 0 : 1,
+                        .backward = backward,
+                        .block = size,
+                        .open = backward};
   return result;
 }
 

@@ -114,7 +114,7 @@ class tiling {
     if (f_.columns != no_node) extents.push_back(trips_of(g_, f_.columns));
     f_.parts = memory("parts", identity_of(g_, fold, numerics::joined(fold, f_.type)), extents);
     s_.how = way::tiles;
-    s_.tiles = f_;
+    s_.form = f_;
     s_.loops.clear();
     s_.vector = s_.parallel = no_node;
     s_.chunk = 0;

@@ -90,7 +90,7 @@ bool as_stage(const context& c, const sliding& r, node_id n, stage& s) {
 }
 
 void fill(graph& g, const sliding& r, node_id n, const elements& e, stage& s) {
-  window_form& f = s.window;
+  window_form& f = s.window();
   f.reduce = n;
   f.width = width_of(g, r);
   f.walk = wider_index(g, r, 0);
@@ -145,8 +145,9 @@ bool take_window(const context& c, const sliding& r, stage& s) {
       !lies_along(g, c.known, w.value, w.walk))
     return false;
   if (!as_stage(c, r, r.reduce, s)) return true;
-  s.window.type = type_of(monoid_of(g, r.reduce), numerics::accumulated(g.type(r.reduce)), width_of(g, r));
-  const node_id value = cast_to(g, s.window.type, w.value);
+  const element type = type_of(monoid_of(g, r.reduce), numerics::accumulated(g.type(r.reduce)), width_of(g, r));
+  s.form = window_form{.type = type};
+  const node_id value = cast_to(g, type, w.value);
   fill(g, r, r.reduce, {w.walk, value, no_node, no_node, monoid_of(g, r.reduce)}, s);
   return true;
 }
@@ -158,7 +159,7 @@ bool take_extremum_sums_of_window(const context& c, const extremum_ties& t, cons
   if (!fits(g, c.known, r, width) || !lies_along(g, c.known, keys.value, keys.walk)) return false;
   if (g.free[value].has(g.ordinal(keys.walk)) && !lies_along(g, c.known, value, keys.walk)) return false;
   if (!as_stage(c, r, t.reduce, s)) return true;
-  window_form& f = s.window;
+  window_form& f = s.form.emplace<window_form>();
   f.key_type = numerics::accumulated(g.type(t.key));
   f.type = type_of_tied(numerics::accumulated(g.type(t.reduce)), width, vector_bytes / row(f.key_type).bytes);
   // How many tie fits 32 bits.
