@@ -12,7 +12,6 @@ namespace {
 
 using namespace tuning::pair_tiles;
 constexpr std::int64_t places = numerics::pair_tiles::places;
-constexpr std::int64_t slots_of_few = static_cast<std::int64_t>(most_few);
 
 }  // namespace
 
@@ -24,9 +23,10 @@ class pair_tiling {
     const int registers = vectors.registers >= 32 ? 4 : 2;
     lanes_ = std::min(static_cast<int>(places), registers * vectors.register_bytes / row(type_).bytes);
     if (f_.lane == no_node)
-      width_ = f_.few == no_node ? places : slots_of_few * places;
+      width_ = f_.few == no_node ? places : static_cast<std::int64_t>(most_few) * places;
     else
       width_ = k.known.trips(f_.lane) <= static_cast<double>(places) ? places : columns;
+    while (f_.lane != no_node && column_lanes_ < lanes_ && k.known.trips(f_.lane) > column_lanes_) column_lanes_ *= 2;
     for (const auto& sum : parts_.sums) tiles_[sum.reduce] = buffer("sums", g_.type(sum.reduce), rows_of_task * places);
     for (const node_id v : parts_.values)
       if (!tiles_.contains(v)) tiles_[v] = buffer("values", g_.type(v), rows_of_task * places);
@@ -163,7 +163,9 @@ class pair_tiling {
                  bool goes_on, scope& at) {
     const node_id q = sum.reduce, d = g_.arg(q, 2);
     const std::int32_t tile = tiles_.at(q);
-    loop lane(*this, at, f_.walk, lanes_, part_), each(*this, lane, f_.rows, 1, rows_, copies);
+    const bool whole = is_kept(g_.arg(q, 0), sum.packed);
+    loop lane(*this, at, f_.walk, lanes_, whole ? whole_tile(at) : part_), each(*this, lane, f_.rows, 1, rows_, copies);
+    lane.block->head().whole = whole;
     const ir::value to = place_of_pair(each);
     bind_kept(g_.arg(q, 0), ir::access::contiguous, each);
     const ir::value cell = k_.cell_of(q, each, true);
@@ -178,6 +180,20 @@ class pair_tiling {
     each.block->store(tile, {to}, each.block->read(cell), ir::access::contiguous);
     each.close();
     lane.close();
+  }
+
+  // Is all that differs along the tile in buffers, which have places beyond the walked index's last?
+  bool is_kept(node_id n, const std::vector<node_id>& packed) const {
+    if (!plan::uses(g_, n, f_.walk) || ready_.contains(n) || std::ranges::count(packed, n) > 0) return true;
+    if (!is_elementwise(g_.kind(n)) && g_.kind(n) != op::select && g_.kind(n) != op::cast) return false;
+    for (int k = 0; k < g_[n].count; ++k)
+      if (!is_kept(g_.arg(n, k), packed)) return false;
+    return true;
+  }
+  range whole_tile(scope& at) const {
+    ir::block_builder& b = *at.block;
+    const ir::value size = b.i64(places);
+    return {part_.low, b.emit(op::add, {part_.low, size})};
   }
 
   void keep_values(scope& at) {
@@ -235,7 +251,7 @@ class pair_tiling {
   // Results have lanes: a row folds the places of a tile one after the other.
   void fold_in_columns(scope& at) {
     const node_id q = parts_.reduce;
-    loop lane(*this, at, f_.lane, lanes_, columns_), each(*this, lane, f_.rows, 1, rows_, copies);
+    loop lane(*this, at, f_.lane, column_lanes_, columns_), each(*this, lane, f_.rows, 1, rows_, copies);
     const ir::value cell = k_.cell_of(q, each, true);
     loop inner(*this, each, f_.walk, 1, part_);
     bind_kept(g_.arg(q, 0), ir::access::uniform, inner);
@@ -272,7 +288,7 @@ class pair_tiling {
     k_.store_result(s_, at);
   }
   void finish_columns(scope& at) {
-    loop lane(*this, at, f_.lane, lanes_, columns_), each(*this, lane, f_.rows, 1, rows_);
+    loop lane(*this, at, f_.lane, column_lanes_, columns_), each(*this, lane, f_.rows, 1, rows_);
     const ir::value from = place(each, f_.rows, rows_.low, width_, f_.lane, columns_.low);
     each.values[2 * std::int64_t{parts_.reduce}] =
         each.block->load(totals_, type_, {from}, ir::access::contiguous);
@@ -287,7 +303,7 @@ class pair_tiling {
   const plan::pair_tile_form& f_;
   const plan::pair_parts parts_;
   const element type_;
-  int lanes_ = 1;
+  int lanes_ = 1, column_lanes_ = numerics::lanes::least_of_most;
   std::int64_t width_ = 0;  // of a row's totals
   std::unordered_map<node_id, std::int32_t> tiles_, panels_;
   std::int32_t totals_ = -1;

@@ -34,8 +34,8 @@ std::string stage_text(const graph& g, const stage& s) {
   if (!s.loops.empty()) text += "\n    loops: " + list_text(g, s.loops);
   if (s.vector != no_node) text += "; " + index_text(g, s.vector) + " in " + std::to_string(s.lanes) + " lanes";
   if (s.pairs.rows != no_node)
-    text += "\n    tiles: " + std::to_string(tuning::pair_tiles::rows_of_task) + " " + index_text(g, s.pairs.rows) + " x " +
-            std::to_string(numerics::pair_tiles::places) + " " + index_text(g, s.pairs.walk);
+    text += "\n    tiles: " + std::to_string(tuning::pair_tiles::rows_of_task) + " " + index_text(g, s.pairs.rows) +
+            " x " + std::to_string(numerics::pair_tiles::places) + " " + index_text(g, s.pairs.walk);
   text +=
       "\n    predicted: " + short_number(s.bytes) + " bytes stored, " + short_number(s.operations) + " operations\n";
   std::string rules;

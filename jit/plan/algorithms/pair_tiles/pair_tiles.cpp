@@ -110,7 +110,8 @@ class pairing {
       }
       const node_id d = g_.arg(r, 2);
       const bool own = d != f_.walk && (!uses(g_, n, d) || d == f_.lane || d == f_.few);
-      if (!own || !joins_tiles(g_, r) || !is_true(g_, g_.arg(r, 1)) || !g_.free[d].within(set_of(g_, {d}))) return false;
+      const bool fixed = is_true(g_, g_.arg(r, 1)) && g_.free[d].within(set_of(g_, {d}));
+      if (!own || !fixed || !joins_tiles(g_, r)) return false;
       if (!has_closed_ranges(g_, d) || !may_vectorise(g_, r, f_.walk)) return false;
     }
     return true;

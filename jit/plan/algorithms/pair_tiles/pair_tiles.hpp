@@ -19,8 +19,8 @@ struct pair_parts {
     std::vector<node_id> packed;  // what all rows share of it
   };
   std::vector<sum> sums;        // those inside others first
-  std::vector<node_id> values;  // what the terms of `reduce` have that is one of a pair, where results have lanes or are
-                                // several of a row
+  // What the terms of `reduce` have that is one of a pair, where results have lanes or are several of a row.
+  std::vector<node_id> values;
 };
 pair_parts parts_of_pairs(const graph& g, const stage& s);
 
