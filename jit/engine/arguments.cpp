@@ -218,7 +218,12 @@ call_class key_reader::arguments(std::span<const std::int64_t> key) const {
   check_demands(g_, known);
   resolve_outputs(g_, known, key, a);
   for (const int rank : output_ranks_) key = key.subspan(static_cast<std::size_t>(1 + rank));
-  for (const std::int64_t p : key) a.promised.push_back(p == -3);
+  for (const std::int64_t p : key) {
+    if (p <= first_update)
+      a.updates.push_back(update_of(p));
+    else
+      a.promised.push_back(p == -3);
+  }
   return a;
 }
 

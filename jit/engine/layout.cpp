@@ -16,6 +16,8 @@ plan::call_facts with_arguments(plan::call_facts device, plan::call_facts argume
   device.inputs = std::move(arguments.inputs);
   device.unit_outputs = std::move(arguments.unit_outputs);
   device.promised = std::move(arguments.promised);
+  device.updates = std::move(arguments.updates);
+  device.apart = std::move(arguments.apart);
   return device;
 }
 

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <numeric>
 
+#include <sheaf/jit/engine/arguments.hpp>
 #include <sheaf/jit/engine/words.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 #include <sheaf/runtime/fail.hpp>
@@ -154,9 +155,19 @@ bool has_sizes(const sheaf_tensor& t, int rank, std::int64_t element_bytes) {
   return !__builtin_sub_overflow(high, low, &reach);
 }
 
+// The same elements in the same places.
+bool are_same(const memory_region& a, const memory_region& b) {
+  if (a.at != b.at || a.rank != b.rank || a.element_bytes != b.element_bytes) return false;
+  for (int d = 0; d < a.rank; ++d) {
+    const std::int64_t n = a.tensor->extents[d];
+    if (n != b.tensor->extents[d] || (n > 1 && a.tensor->strides[d] != b.tensor->strides[d])) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
-void check_memory(const graph& g, const sheaf_tensor* tensors, bool runs) {
+int check_memory(const graph& g, const sheaf_tensor* tensors, bool runs, std::int64_t* key, int size) {
   const int inputs = g.inputs.size(), slots = inputs + g.outputs.size();
   const auto rank = [&](int s) { return s < inputs ? g.inputs[s].rank : tensor_rank(g, g.outputs[s - inputs]); };
   const auto type = [&](int s) { return s < inputs ? g.inputs[s].type : g.type(g.outputs[s - inputs]); };
@@ -175,16 +186,22 @@ void check_memory(const graph& g, const sheaf_tensor* tensors, bool runs) {
     if (runs && tensors[s].data == nullptr && has_elements(tensors[s], rank(s)))
       runtime::fail(code::bad_argument, what(), "memory for its elements", "a null pointer");
   }
-  for (int o = inputs; runs && o < slots; ++o) {
-    if (tensors[o].extents == nullptr) continue;
+  for (int o = inputs; o < slots; ++o) {
+    if (tensors[o].extents == nullptr || tensors[o].data == nullptr) continue;
     const memory_region own = region(o);
-    check_own_places(g, own, o);
+    if (runs) check_own_places(g, own, o);
     for (int s = 0; s < o; ++s) {
-      if (shares_bytes(own, region(s)))
+      const memory_region other = region(s);
+      if (other.tensor == nullptr || !shares_bytes(own, other)) continue;
+      const bool is_update = s < inputs && type(s) == type(o) && are_same(own, other) && size < key_capacity;
+      if (is_update)
+        key[size++] = word_of({s, o - inputs});
+      else if (runs)
         runtime::fail(code::bad_argument, "output " + slot_text(g, o), "memory of its own",
                       "memory of " + slot_text(g, s));
     }
   }
+  return size;
 }
 
 }  // namespace sheaf::inline v0_1::jit

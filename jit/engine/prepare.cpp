@@ -194,7 +194,12 @@ std::span<const std::int64_t> checked_key(program& p, const sheaf_tensor* tensor
                                           std::int64_t (&key)[key_capacity]) {
   int size = write_key(p.g, tensors, key);
   if (indices != nullptr) size = add_promises(p, *indices, key, size);
-  check_memory(p.g, tensors, runs);
+  const int before = size;
+  size = check_memory(p.g, tensors, runs, key, size);
+  for (int k = before; indices != nullptr && k < size; ++k)
+    if (const auto input = static_cast<std::size_t>(update_of(key[k]).input); indices->promised[input])
+      runtime::fail(code::bad_argument, "output " + slot_text(p.g, p.g.inputs.size() + update_of(key[k]).output),
+                    "memory of its own", "memory of " + slot_text(p.g, static_cast<int>(input)) + ", which is kept");
   return {key, static_cast<std::size_t>(size)};
 }
 

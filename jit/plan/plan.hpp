@@ -327,6 +327,10 @@ class read_table {
 
   bool reads(node_id reader, node_id writer) const { return has(direct_, reader, writer); }
   bool waits(node_id reader, node_id writer) const { return has(all_, reader, writer); }  // whatever is between
+  // `later` stands after `first` although it reads nothing of it, unless `first` waits for it, whatever is between;
+  // then close, with producers before consumers.
+  void add(node_id later, node_id first);
+  void close(const std::vector<stage>& stages);
 
  private:
   using table = std::unordered_map<node_id, std::unordered_set<node_id>>;
@@ -334,6 +338,7 @@ class read_table {
     const auto found = t.find(reader);
     return found != t.end() && found->second.contains(writer);
   }
+  bool reaches(node_id reader, node_id writer, std::unordered_set<node_id>& seen) const;
   table direct_, all_;
 };
 
