@@ -60,6 +60,7 @@ struct scope {
 
 struct folded;
 struct list_to_sort;
+class pair_tiling;
 class sliding_fold;
 
 // Costly expressions of a kernel's vector loops, by their form under the first index of the loop's range, whatever was
@@ -97,6 +98,8 @@ struct scratch_row_table {
 };
 
 class kernel_lowering {
+  friend class pair_tiling;
+
  public:
   kernel_lowering(const context& c, const buffer_ids& buffers)
       : g(c.g), known(c.known), plan(c.plan), code(c.code), buffers(buffers) {}
@@ -193,6 +196,9 @@ class kernel_lowering {
 
   // stencil.cpp. Stages whose loops up to `depth` are open.
   void stencil(std::span<const stage* const> list, std::size_t depth, scope& at, const range* chunk);
+
+  // pair_tiles.cpp
+  void pair_tiles(const stage& s, const plan::kernel_plan& k, scope& task, const range* rows);
 
   // scan.cpp
   void scan(const stage& s, scope& task, const range* chunk);

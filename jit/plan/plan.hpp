@@ -30,6 +30,7 @@ enum class way : std::uint8_t {
   space,      // room that another stage fills
   inverse_index,  // the updates of a scatter by the chunk of rows they go to, see `inverse_index_form`
   tiles,          // slices that follow each other, by tiles of rows of one size, see `tile_form`
+  pair_tiles,     // folds of values that are reductions of a pair each, see `pair_tile_form`
 };
 
 // Result t of a scan is the fold of value(walk) over walk in [low, t + shift), or backward over [t + shift, high),
@@ -195,15 +196,25 @@ struct tile_form {
   int lanes = 1;
 };
 
+// A reduction over `walk` of terms that hold reductions of their own for each pair of a row and a place of `walk`. A
+// block of rows goes through `walk` in tiles of numerics::pair_tiles::places; what depends on both is computed for a
+// tile, place by place in lanes, and kept in a buffer of the task's. Results have lanes of their own, or are one or a
+// few of a row, each kept as the lanes of a tile until all tiles are done.
+struct pair_tile_form {
+  node_id rows = no_node;  // none: the stage has no tiles
+  node_id walk = no_node;
+  node_id lane = no_node, few = no_node;  // of results, which pairs do not differ in
+};
+
 enum class place : std::uint8_t { output, workspace, check };
 
 // Who made a stage: the program, which has a definition or an output for it, or a rule, for a value that it stores or
 // for the partial results of a reduction.
 enum class origin : std::uint8_t { program, rule, partial };
 
-// What an algorithm needs to know of its stage beyond loops and body: of a scan, whose body holds all that is read, of a
-// window, whose lanes are those of `owned`, the last index, of a sweep and the endpoints that it reads, of tiles.
-using stage_form = std::variant<std::monostate, scan_form, window_form, sweep_form, tile_form>;
+// What an algorithm needs to know of its stage beyond loops and body: of a scan, whose body holds all that is read, of
+// a window, whose lanes are those of `owned`, the last index, of a sweep and the endpoints that it reads, of tiles.
+using stage_form = std::variant<std::monostate, scan_form, window_form, sweep_form, tile_form, pair_tile_form>;
 
 struct stage {
   node_id define = no_node;      // what is stored, as loads name it
@@ -251,6 +262,7 @@ struct stage {
   const window_form& window() const { return std::get<window_form>(form); }
   const sweep_form& sweep() const { return std::get<sweep_form>(form); }
   const tile_form& tiles() const { return std::get<tile_form>(form); }
+  const pair_tile_form& pairs() const { return std::get<pair_tile_form>(form); }
 };
 
 // What rules and algorithms work with. What they store becomes a stage at the end of `before`, before the one at hand.

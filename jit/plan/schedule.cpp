@@ -138,8 +138,9 @@ void schedule_scan(graph& g, const facts& known, stage& s) {
     s.chunk = 1;
     return;
   }
-  const bool along = may_vectorise(g, value, s.scan().walk) && s.scan().factor == no_node && g.kind(value) != op::tuple &&
-                     !in_order(g, s.scan().fold);
+  const scan_form& f = s.scan();
+  const bool along = may_vectorise(g, value, f.walk) && f.factor == no_node && g.kind(value) != op::tuple &&
+                     !in_order(g, f.fold);
   amount least = cost_of(g, known, value, along ? s.scan().walk : no_node, 1) + (along ? share_of_lane : 1);
   for (const node_id idx : s.indices) {
     if (idx == s.owned || !may_vectorise(g, value, idx) || !may_vectorise(g, s.scan().walk, idx)) continue;
@@ -189,13 +190,14 @@ void schedule_window(const facts& known, stage& s) {
   s.chunk = s.window().block > 0 ? s.window().block : s.lanes;
   while (static_cast<double>(s.chunk) < 2 * known.elements(tuning::tasks::elements)) s.chunk *= 2;
   // The first block of a task folds once more what is before it.
-  while (s.chunk < 8 * s.window().block && known.trips(s.owned) > 4 * known.enough_tasks() * static_cast<double>(s.chunk))
-    s.chunk *= 2;
+  const auto few_tasks = [&] { return known.trips(s.owned) <= 4 * known.enough_tasks() * static_cast<double>(s.chunk); };
+  while (s.chunk < 8 * s.window().block && !few_tasks()) s.chunk *= 2;
 }
 
 }  // namespace
 
 void schedule(graph& g, const facts& known, stage& s) {
+  if (s.how == way::pair_tiles) return;  // its rule did
   index_set all = set_of(g, s.indices);
   const amount repeats = known.trips(all);
   s.bytes = repeats * row(g.type(s.define)).bytes;
