@@ -190,8 +190,8 @@ void schedule_window(const facts& known, stage& s) {
   s.chunk = s.window().block > 0 ? s.window().block : s.lanes;
   while (static_cast<double>(s.chunk) < 2 * known.elements(tuning::tasks::elements)) s.chunk *= 2;
   // The first block of a task folds once more what is before it.
-  const auto few_tasks = [&] { return known.trips(s.owned) <= 4 * known.enough_tasks() * static_cast<double>(s.chunk); };
-  while (s.chunk < 8 * s.window().block && !few_tasks()) s.chunk *= 2;
+  const amount chunks = known.trips(s.owned) / (4 * known.enough_tasks());
+  while (s.chunk < 8 * s.window().block && chunks > static_cast<double>(s.chunk)) s.chunk *= 2;
 }
 
 }  // namespace
