@@ -68,6 +68,7 @@ struct scope {
 
 struct folded;
 struct list_to_sort;
+class pair_tiling;
 class sliding_fold;
 
 // Costly expressions of a kernel's vector loops, by their form under the first index of the loop's range, whatever was
@@ -105,6 +106,8 @@ struct scratch_row_table {
 };
 
 class kernel_lowering {
+  friend class pair_tiling;
+
  public:
   kernel_lowering(graph& g, const plan::facts& known, plan::program_plan& plan, ir::module& code,
                   const std::unordered_map<node_id, std::int32_t>& buffers)
@@ -202,6 +205,9 @@ class kernel_lowering {
 
   // stencil.cpp. Stages whose loops up to `depth` are open.
   void stencil(std::span<const stage* const> list, std::size_t depth, scope& at, const range* chunk);
+
+  // pair_tiles.cpp
+  void pair_tiles(const stage& s, const plan::kernel_plan& k, scope& task, const range* rows);
 
   // scan.cpp
   void scan(const stage& s, scope& task, const range* chunk);

@@ -29,6 +29,7 @@ enum class way : std::uint8_t {
   space,      // room that another stage fills
   inverse_index,  // the updates of a scatter by the chunk of rows they go to, see `inverse_index_form`
   tiles,          // slices that follow each other, by tiles of rows of one size, see `tile_form`
+  pair_tiles,     // folds of values that are reductions of a pair each, see `pair_tile_form`
 };
 
 // Result t of a scan is the fold of value(walk) over walk in [low, t + shift), or backward over [t + shift, high),
@@ -194,6 +195,16 @@ struct tile_form {
   int lanes = 1;
 };
 
+// A reduction over `walk` of terms that hold reductions of their own for each pair of a row and a place of `walk`. A
+// block of rows goes through `walk` in tiles of numerics::pair_tiles::places; what depends on both is computed for a
+// tile, place by place in lanes, and kept in a buffer of the task's. Results have lanes of their own, or are one or a
+// few of a row, each kept as the lanes of a tile until all tiles are done.
+struct pair_tile_form {
+  node_id rows = no_node;  // none: the stage has no tiles
+  node_id walk = no_node;
+  node_id lane = no_node, few = no_node;  // of results, which pairs do not differ in
+};
+
 enum class place : std::uint8_t { output, workspace, check };
 
 // Who made a stage: the program, which has a definition or an output for it, or a rule, for a value that it stores or
@@ -225,6 +236,7 @@ struct stage {
   sweep_form sweep;               // sweep, endpoints
   sort_form sort;                 // lists, updates
   tile_form tiles;                // tiles
+  pair_tile_form pairs;           // pair tiles
   row_blocks rows;
   // of partial results: the body that was made, and the same as one sum over rows.part
   node_id sum_of_sums = no_node, flat = no_node;

@@ -52,6 +52,7 @@ void for_each_root(Stage& s, Visit&& visit) {
        s.tiles.end);
   each(root_kind::index, s.tiles.slice, s.tiles.walk, s.tiles.columns);
   each(root_kind::made, s.tiles.firsts, s.tiles.parts);
+  each(root_kind::index, s.pairs.rows, s.pairs.walk, s.pairs.lane, s.pairs.few);
 }
 
 // One index or value in another's place, everywhere in a stage.

@@ -196,6 +196,7 @@ void schedule_window(const facts& known, stage& s) {
 }  // namespace
 
 void schedule(graph& g, const facts& known, stage& s) {
+  if (s.how == way::pair_tiles) return;  // its rule did
   index_set all = set_of(g, s.indices);
   const amount repeats = known.trips(all);
   s.bytes = repeats * row(g.type(s.define)).bytes;
