@@ -11,7 +11,7 @@ namespace sheaf::inline v0_1::lower {
 namespace {
 
 using namespace tuning::pair_tiles;
-constexpr std::int64_t places = numerics::pair_tiles::places;
+constexpr std::int64_t places = numerics::pair_tiles::places, no_place = numerics::pair_tiles::no_place;
 
 }  // namespace
 
@@ -31,10 +31,16 @@ class pair_tiling {
     for (const node_id v : parts_.values)
       if (!tiles_.contains(v)) tiles_[v] = buffer("values", g_.type(v), rows_of_task * places);
     totals_ = buffer("totals", type_, rows_of_task * width_);
+    if (!is_ranged()) return;
+    lows_ = buffer("lows", element::i64, rows_of_task);
+    highs_ = buffer("highs", element::i64, rows_of_task);
+    if (f_.lane != no_node) subtotals_ = buffer("subtotals", type_, copies * width_);
   }
 
   void operator()(const range& rows, scope& at) {
     rows_ = rows;
+    walked_ = {k_.emit(g_.arg(f_.walk, 0), at), k_.emit(g_.arg(f_.walk, 1), at)};
+    if (is_ranged()) find_ranges(at);
     if (f_.lane == no_node) return results(at);
     const ir::value size = k_.emit(integer(g_, width_), at);
     const ir::value low = k_.emit(g_.arg(f_.lane, 0), at), high = k_.emit(g_.arg(f_.lane, 1), at);
@@ -76,7 +82,7 @@ class pair_tiling {
     const ir::value before = b.emit(op::mul, {b.emit(op::sub, {r, first_row}), size});
     return b.emit(op::add, {before, b.emit(op::sub, {c, first})});
   }
-  ir::value place_of_pair(scope& at) { return place(at, f_.rows, rows_.low, places, f_.walk, part_.low); }
+  ir::value place_of_pair(scope& at) { return place(at, f_.rows, rows_.low, places, f_.walk, grid_); }
 
   // The values of pairs that an expression has, as they were kept.
   void bind_kept(node_id e, ir::access how, scope& at) {
@@ -90,10 +96,8 @@ class pair_tiling {
 
   void results(scope& at) {
     fill(totals_, width_, parts_.reduce, at);
-    const ir::value size = k_.emit(integer(g_, places), at);
-    const ir::value low = k_.emit(g_.arg(f_.walk, 0), at), high = k_.emit(g_.arg(f_.walk, 1), at);
-    scope each(at, blocks(f_.walk, places, at));
-    part_ = block_of(low, high, size, each);
+    scope each(at, tiles_of_walk(at));
+    find_part(each);
     ready_.clear();
     for (const auto& sum : parts_.sums) {
       sum_of_pairs(sum, each);
@@ -109,6 +113,90 @@ class pair_tiling {
       finish_places(at);
     else
       finish_columns(at);
+  }
+
+  bool is_ranged() const { return parts_.range.low != no_node; }
+  // The places that each row walks, and those that any does. A row without places has a range that begins after all
+  // others end.
+  void find_ranges(scope& at) {
+    const ir::value first = at.block->accumulator(element::i64, monoid::min, false),
+                    last = at.block->accumulator(element::i64, monoid::max, false);
+    loop each(*this, at, f_.rows, 1, rows_);
+    ir::block_builder& b = *each.block;
+    const ir::value low = k_.emit(parts_.range.low, each), high = k_.emit(parts_.range.high, each);
+    const ir::value some = b.emit(op::less, {low, high}), after = b.i64(no_place), before = b.i64(-no_place);
+    const ir::value from = b.emit(op::select, {some, low, after}), to = b.emit(op::select, {some, high, before});
+    const ir::value row = place_of_row(each, rows_.low);
+    b.store(lows_, {row}, from);
+    b.store(highs_, {row}, to);
+    b.combine(first, from);
+    b.combine(last, to);
+    each.close();
+    // Tiles lie where they would if all places were walked.
+    const ir::value begin = at.block->read(first), end = at.block->read(last), size = at.block->i64(places);
+    any_ = {begin, end};
+    const ir::value past = at.block->emit(op::sub, {begin, walked_.low});
+    const ir::value skipped = at.block->emit(op::quotient, {past, size});
+    const ir::value grid = at.block->emit(op::add, {walked_.low, at.block->emit(op::mul, {skipped, size})});
+    walked_ = {grid, end};
+  }
+  ir::value place_of_row(scope& at, ir::value first) {
+    const ir::value r = k_.emit(f_.rows, at);
+    return at.block->emit(op::sub, {r, first});
+  }
+  ir::block_builder tiles_of_walk(scope& at) {
+    ir::block_builder& b = *at.block;
+    const ir::value zero = b.i64(0), more = b.i64(places - 1), size = b.i64(places);
+    const ir::value count = b.emit(op::maximum, {b.emit(op::sub, {walked_.high, walked_.low}), zero});
+    const ir::value tiles = b.emit(op::quotient, {b.emit(op::add, {count, more}), size});
+    return b.loop(ir::loop_kind::serial, k_.index_text(f_.walk) + "_block", zero, tiles);
+  }
+  void find_part(scope& each) {
+    const ir::value size = each.block->i64(places);
+    part_ = block_of(walked_.low, walked_.high, size, each);
+    grid_ = part_.low;
+    if (is_ranged()) part_.low = each.block->emit(op::maximum, {part_.low, any_.low});
+  }
+
+  // Rows of the task: all at once, or, where their ranges differ, those of a register tile at a time if any of them
+  // walks the tile. body(rows, scope)
+  template <class Body>
+  void rows_of_tile(scope& at, Body&& body) {
+    if (!is_ranged()) return body(rows_, at);
+    ir::block_builder& b = *at.block;
+    const ir::value size = b.i64(copies), more = b.i64(copies - 1), zero = b.i64(0);
+    const ir::value count = b.emit(op::add, {b.emit(op::sub, {rows_.high, rows_.low}), more});
+    const ir::value groups = b.emit(op::quotient, {count, size});
+    scope group(at, b.loop(ir::loop_kind::serial, k_.index_text(f_.rows) + "_group", zero, groups));
+    const range rows = block_of(rows_.low, rows_.high, size, group);
+    const ir::value any = find_common(rows, group);
+    scope inner(group, group.block->guard(any));
+    body(rows, inner);
+    inner.close();
+    group.close();
+  }
+  // The places of the tile that all these rows walk. Returns whether any row walks any.
+  ir::value find_common(const range& rows, scope& at) {
+    ir::block_builder& b = *at.block;
+    const auto cell = [&](monoid fold) { return b.accumulator(element::i64, fold, false); };
+    const ir::value first = cell(monoid::min), most = cell(monoid::max), least = cell(monoid::min),
+                    last = cell(monoid::max);
+    loop each(*this, at, f_.rows, 1, rows);
+    const ir::value row = place_of_row(each, rows_.low);
+    const ir::value low = each.block->load(lows_, element::i64, {row}),
+                    high = each.block->load(highs_, element::i64, {row});
+    each.block->combine(first, low);
+    each.block->combine(most, low);
+    each.block->combine(least, high);
+    each.block->combine(last, high);
+    each.close();
+    const ir::value begin = b.emit(op::maximum, {part_.low, b.read(most)}),
+                    end = b.emit(op::minimum, {part_.high, b.read(least)});
+    const ir::value low_common = b.emit(op::minimum, {begin, part_.high});
+    common_ = {low_common, b.emit(op::maximum, {low_common, end})};
+    const ir::value begins = b.emit(op::less, {b.read(first), part_.high});
+    const ir::value ends = b.emit(op::less, {part_.low, b.read(last)});
+    return b.emit(op::logical_and, {begins, ends});
   }
 
   // What a reduction of nothing is, in all rows of a buffer.
@@ -152,7 +240,7 @@ class pair_tiling {
   void pack(const plan::pair_parts::sum& sum, const std::vector<std::int32_t>& panels, const range& part, scope& at) {
     const node_id d = g_.arg(sum.reduce, 2);
     loop lane(*this, at, f_.walk, lanes_, part_), inner(*this, lane, d, 1, part);
-    const ir::value to = place(inner, d, part.low, places, f_.walk, part_.low);
+    const ir::value to = place(inner, d, part.low, places, f_.walk, grid_);
     for (std::size_t i = 0; i < panels.size(); ++i)
       inner.block->store(panels[i], {to}, k_.emit(sum.packed[i], inner), ir::access::contiguous);
     inner.close();
@@ -161,17 +249,23 @@ class pair_tiling {
 
   void add_block(const plan::pair_parts::sum& sum, const std::vector<std::int32_t>& panels, const range& part,
                  bool goes_on, scope& at) {
+    const bool whole = is_kept(g_.arg(sum.reduce, 0), sum.packed);
+    loop lane(*this, at, f_.walk, lanes_, whole ? whole_tile(at) : part_);
+    lane.block->head().whole = whole;
+    rows_of_tile(lane, [&](const range& rows, scope& s) { add_rows(sum, panels, part, goes_on, rows, s); });
+    lane.close();
+  }
+  void add_rows(const plan::pair_parts::sum& sum, const std::vector<std::int32_t>& panels, const range& part,
+                bool goes_on, const range& rows, scope& at) {
     const node_id q = sum.reduce, d = g_.arg(q, 2);
     const std::int32_t tile = tiles_.at(q);
-    const bool whole = is_kept(g_.arg(q, 0), sum.packed);
-    loop lane(*this, at, f_.walk, lanes_, whole ? whole_tile(at) : part_), each(*this, lane, f_.rows, 1, rows_, copies);
-    lane.block->head().whole = whole;
+    loop each(*this, at, f_.rows, 1, rows, copies);
     const ir::value to = place_of_pair(each);
     bind_kept(g_.arg(q, 0), ir::access::contiguous, each);
     const ir::value cell = k_.cell_of(q, each, true);
     if (goes_on) each.block->combine(cell, each.block->load(tile, g_.type(q), {to}, ir::access::contiguous));
     loop inner(*this, each, d, 1, part);
-    const ir::value from = place(inner, d, part.low, places, f_.walk, part_.low);
+    const ir::value from = place(inner, d, part.low, places, f_.walk, grid_);
     for (std::size_t i = 0; i < panels.size(); ++i)
       inner.values[2 * std::int64_t{sum.packed[i]}] =
           inner.block->load(panels[i], g_.type(sum.packed[i]), {from}, ir::access::contiguous);
@@ -179,7 +273,6 @@ class pair_tiling {
     inner.close();
     each.block->store(tile, {to}, each.block->read(cell), ir::access::contiguous);
     each.close();
-    lane.close();
   }
 
   // Is all that differs along the tile in buffers, which have places beyond the walked index's last?
@@ -193,18 +286,21 @@ class pair_tiling {
   range whole_tile(scope& at) const {
     ir::block_builder& b = *at.block;
     const ir::value size = b.i64(places);
-    return {part_.low, b.emit(op::add, {part_.low, size})};
+    return {grid_, b.emit(op::add, {grid_, size})};
   }
 
   void keep_values(scope& at) {
     std::vector<node_id> list = parts_.values;
     std::erase_if(list, [&](node_id v) { return ready_.contains(v); });
     if (list.empty()) return;
-    loop lane(*this, at, f_.walk, lanes_, part_), each(*this, lane, f_.rows, 1, rows_);
-    const ir::value to = place_of_pair(each);
-    for (const node_id v : list) bind_kept(v, ir::access::contiguous, each);
-    for (const node_id v : list) each.block->store(tiles_.at(v), {to}, k_.emit(v, each), ir::access::contiguous);
-    each.close();
+    loop lane(*this, at, f_.walk, lanes_, part_);
+    rows_of_tile(lane, [&](const range& rows, scope& s) {
+      loop each(*this, s, f_.rows, 1, rows);
+      const ir::value to = place_of_pair(each);
+      for (const node_id v : list) bind_kept(v, ir::access::contiguous, each);
+      for (const node_id v : list) each.block->store(tiles_.at(v), {to}, k_.emit(v, each), ir::access::contiguous);
+      each.close();
+    });
     lane.close();
     ready_ = {parts_.values.begin(), parts_.values.end()};
   }
@@ -223,11 +319,25 @@ class pair_tiling {
     lane.close();
   }
   void fold_rows(scope& at) {
-    loop each(*this, at, f_.rows, 1, rows_);
-    bind_kept(g_.arg(parts_.reduce, 0), ir::access::contiguous, each);
-    const ir::value to = total_of_places(each, true);
-    join(k_.emit(g_.arg(parts_.reduce, 0), each), to, each);
-    each.close();
+    rows_of_tile(at, [&](const range& rows, scope& s) {
+      loop each(*this, s, f_.rows, 1, rows);
+      bind_kept(g_.arg(parts_.reduce, 0), ir::access::contiguous, each);
+      const ir::value to = total_of_places(each, true);
+      join(k_.emit(g_.arg(parts_.reduce, 0), each), to, each, is_ranged() ? places_of_row(each) : ir::none);
+      each.close();
+    });
+  }
+  // Which lanes are places that the row walks?
+  ir::value places_of_row(scope& at) {
+    const range own = range_of_row(at);
+    const ir::value lanes = k_.emit(f_.walk, at);
+    const ir::value from = at.block->emit(op::less_equal, {own.low, lanes});
+    return at.block->emit(op::logical_and, {from, at.block->emit(op::less, {lanes, own.high})});
+  }
+  range range_of_row(scope& at) {
+    const ir::value row = place_of_row(at, rows_.low);
+    const ir::value low = at.block->load(lows_, element::i64, {row});
+    return {low, at.block->load(highs_, element::i64, {row})};
   }
   // Of the row and slot at hand: the first place, or that of the loop over the tile.
   ir::value total_of_places(scope& at, bool in_tile) {
@@ -240,27 +350,49 @@ class pair_tiling {
     }
     if (!in_tile) return to;
     const ir::value j = k_.emit(f_.walk, at, true);
-    return b.emit(op::add, {to, b.emit(op::sub, {j, part_.low})});
+    return b.emit(op::add, {to, b.emit(op::sub, {j, grid_})});
   }
-  void join(ir::value x, ir::value to, scope& at) {
+  void join(ir::value x, ir::value to, scope& at, ir::value mask = ir::none) {
     const ir::value before = at.block->load(totals_, type_, {to}, ir::access::contiguous);
     const ir::value both = at.block->emit(row(monoid_of(g_, parts_.reduce)).combine, {before, x});
-    at.block->store(totals_, {to}, both, ir::access::contiguous);
+    at.block->store(totals_, {to}, both, ir::access::contiguous, mask);
   }
 
-  // Results have lanes: a row folds the places of a tile one after the other.
+  // Results have lanes: a row folds the places of a tile one after the other. Where ranges differ, those before and
+  // after the places that all rows of a register tile walk are each row's by itself.
   void fold_in_columns(scope& at) {
-    const node_id q = parts_.reduce;
-    loop lane(*this, at, f_.lane, column_lanes_, columns_), each(*this, lane, f_.rows, 1, rows_, copies);
-    const ir::value cell = k_.cell_of(q, each, true);
-    loop inner(*this, each, f_.walk, 1, part_);
-    bind_kept(g_.arg(q, 0), ir::access::uniform, inner);
-    k_.combine_term(cell, q, g_.arg(q, 0), g_.arg(q, 1), no_node, inner);
-    inner.close();
-    const ir::value to = place(each, f_.rows, rows_.low, width_, f_.lane, columns_.low);
-    join(each.block->read(cell), to, each);
-    each.close();
+    loop lane(*this, at, f_.lane, column_lanes_, columns_);
+    rows_of_tile(lane, [&](const range& rows, scope& s) {
+      if (!is_ranged()) return fold_part(rows, copies, part_, -1, totals_, s);
+      fold_part(rows, 1, {part_.low, common_.low}, -1, subtotals_, s);
+      fold_part(rows, copies, common_, subtotals_, subtotals_, s);
+      fold_part(rows, 1, {common_.high, part_.high}, subtotals_, totals_, s);
+    });
     lane.close();
+  }
+  // from: what it goes on from, or none.
+  void fold_part(const range& rows, int jam, const range& part, std::int32_t from, std::int32_t to, scope& at) {
+    const node_id q = parts_.reduce;
+    loop each(*this, at, f_.rows, 1, rows, jam);
+    const ir::value cell = k_.cell_of(q, each, true);
+    const auto at_row = [&](ir::value first) { return place(each, f_.rows, first, width_, f_.lane, columns_.low); };
+    if (from >= 0)
+      each.block->combine(cell, each.block->load(from, type_, {at_row(rows.low)}, ir::access::contiguous));
+    range walked = part;
+    if (is_ranged() && jam == 1) {
+      const range own = range_of_row(each);
+      walked.low = each.block->emit(op::maximum, {part.low, own.low});
+      walked.high = each.block->emit(op::minimum, {part.high, own.high});
+    }
+    loop inner(*this, each, f_.walk, 1, walked);
+    bind_kept(g_.arg(q, 0), ir::access::uniform, inner);
+    k_.combine_term(cell, q, g_.arg(q, 0), truth(g_, true), no_node, inner);
+    inner.close();
+    if (to == totals_)
+      join(each.block->read(cell), at_row(rows_.low), each);
+    else
+      each.block->store(to, {at_row(rows.low)}, each.block->read(cell), ir::access::contiguous);
+    each.close();
   }
 
   void finish_places(scope& at) {
@@ -306,9 +438,12 @@ class pair_tiling {
   int lanes_ = 1, column_lanes_ = numerics::lanes::least_of_most;
   std::int64_t width_ = 0;  // of a row's totals
   std::unordered_map<node_id, std::int32_t> tiles_, panels_;
-  std::int32_t totals_ = -1;
+  std::int32_t totals_ = -1, subtotals_ = -1, lows_ = -1, highs_ = -1;
   std::unordered_set<node_id> ready_;  // values whose tiles are filled
-  range rows_{}, columns_{}, part_{};
+  range rows_{}, columns_{};
+  range walked_{}, any_{};    // places, and those of any row
+  range part_{}, common_{};   // of a tile, and of the rows of a register tile together
+  ir::value grid_ = ir::none;  // where the tile begins
 };
 
 void kernel_lowering::pair_tiles(const stage& s, const plan::kernel_plan& k, scope& task, const range* rows) {

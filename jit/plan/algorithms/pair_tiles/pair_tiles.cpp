@@ -49,23 +49,27 @@ class pairing {
   pairing(const context& c, stage& s) : g_(c.g), known_(c.known), before_(c.before), s_(s) {}
 
   bool operator()() {
-    for (const node_id n : reductions_in(g_, s_.body))
-      if (is_form(n)) return take(n);
+    for (const node_id n : reductions_in(g_, s_.body)) {
+      if (!joins_tiles(g_, n)) continue;
+      const node_id all = over_closed_range(g_, n);
+      if (all != no_node && is_form(all)) return take(n, all);
+    }
     return false;
   }
 
  private:
   // Does n fold values of pairs?
   bool is_form(node_id n) {
-    if (!joins_tiles(g_, n) || !is_true(g_, g_.arg(n, 1)) || !has_closed_ranges(g_, n)) return false;
     f_ = {};
     f_.walk = g_.arg(n, 2);
-    if (!has_closed_ranges(g_, f_.walk) || !g_.free[f_.walk].within(set_of(g_, {f_.walk}))) return false;
+    const auto range = range_of_rows(g_, g_.arg(n, 1), f_.walk);
+    if (!range || !has_closed_ranges(g_, n)) return false;
     const index_set results = g_.free[n];
     if (!find_rows(n)) return false;
     index_set pairs;
     for (const node_id r : inside(g_, n))
       if (is_of_pair(g_, r, f_.rows, f_.walk)) pairs |= g_.free[r].common(results);
+    if (range->low != no_node && !shares_places(g_, g_.arg(n, 0), *range, f_.rows, f_.walk)) return false;
     return find_lane(n, indices_of(g_, results.without(pairs))) && are_sums(n) && is_worth_it(n);
   }
 
@@ -126,11 +130,13 @@ class pairing {
     return rows >= least_rows && walked >= numerics::pair_tiles::places && known_.trips(all) >= worth_code;
   }
 
-  bool take(node_id n) {
-    for (const node_id r : inside(g_, n))
+  // all: the same over all places, as a condition chooses them.
+  bool take(node_id n, node_id all) {
+    for (const node_id r : inside(g_, all))
       if (!is_of_pair(g_, r, f_.rows, f_.walk)) return store(r, "it is one of many pairs");
     const bool whole = names_all(g_, n, s_.indices) && s_.when == no_node && reductions_outside(n) == 1;
     if (!whole) return store(n, "its terms are values of pairs, in tiles");
+    replace_in(g_, s_, n, all);
     s_.how = way::pair_tiles;
     s_.pairs = f_;
     schedule();
@@ -183,7 +189,7 @@ class pairing {
 
 }  // namespace
 
-pair_parts parts_of_pairs(const graph& g, const stage& s) {
+pair_parts parts_of_pairs(graph& g, const stage& s) {
   const pair_tile_form& f = s.pairs;
   pair_parts parts;
   for (const node_id n : reductions_in(g, s.body)) {
@@ -192,6 +198,7 @@ pair_parts parts_of_pairs(const graph& g, const stage& s) {
     else if (g[n].count == 3 && g.arg(n, 2) == f.walk)
       parts.reduce = n;
   }
+  parts.range = *range_of_rows(g, g.arg(parts.reduce, 1), f.walk);
   index_set others;
   for (const node_id idx : {f.lane, f.few})
     if (idx != no_node) others.insert(g.ordinal(idx));
