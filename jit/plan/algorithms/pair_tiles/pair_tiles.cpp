@@ -51,13 +51,24 @@ class pairing {
   bool operator()() {
     for (const node_id n : reductions_in(g_, s_.body)) {
       if (!joins_tiles(g_, n)) continue;
-      const node_id all = over_closed_range(g_, n);
-      if (all != no_node && is_form(all)) return take(n, all);
+      node_id all = over_closed_range(g_, n);
+      if (all == no_node) continue;
+      all = with_inlined(g_, all, [&](node_id define) { return is_stored_pair(define); });
+      if (is_form(all)) return take(n, all);
     }
     return false;
   }
 
  private:
+  // Does the program name a value of two indices or more that takes a reduction for each? What is folded in tiles need
+  // not be read: where nothing else reads it, it is not stored.
+  bool is_stored_pair(node_id define) const {
+    return std::any_of(before_.begin(), before_.end(), [&](const stage& s) {
+      return s.define == define && s.where == place::workspace && s.made == origin::program && s.how == way::map &&
+             s.indices.size() > 1 && holds(g_, g_.arg(define, 0), op::reduce);
+    });
+  }
+
   // Does n fold values of pairs?
   bool is_form(node_id n) {
     f_ = {};
@@ -132,21 +143,25 @@ class pairing {
 
   // all: the same over all places, as a condition chooses them.
   bool take(node_id n, node_id all) {
-    for (const node_id r : inside(g_, all))
-      if (!is_of_pair(g_, r, f_.rows, f_.walk)) return store(r, "it is one of many pairs");
+    for (const node_id r : inside(g_, all)) {
+      if (is_of_pair(g_, r, f_.rows, f_.walk)) continue;
+      replacement put(g_, proofs::kept);
+      put.add(r, stored(g_, r, "materialised", s_, before_, "it is one of many pairs"));
+      replace_in(g_, s_, n, put(all));
+      return true;
+    }
     const bool whole = names_all(g_, n, s_.indices) && s_.when == no_node && reductions_outside(n) == 1;
-    if (!whole) return store(n, "its terms are values of pairs, in tiles");
+    if (!whole) {
+      const char* const why = "its terms are values of pairs, in tiles";
+      replace_in(g_, s_, n, stored(g_, n, "materialised", s_, before_, why));
+      return true;
+    }
     replace_in(g_, s_, n, all);
     s_.how = way::pair_tiles;
     s_.pairs = f_;
     schedule();
     s_.reasons.push_back("values of pairs are computed in tiles, where they are folded");
     return false;
-  }
-  bool store(node_id n, const char* why) {
-    const node_id loaded = stored(g_, n, "materialised", s_, before_, why);
-    replace_in(g_, s_, n, loaded);
-    return true;
   }
   // Reductions of the body that are in no other.
   int reductions_outside(node_id n) const {
