@@ -126,6 +126,34 @@ TEST(pair_tiles, ranges_of_rows) {
   }
 }
 
+constexpr auto scores = define<"scores">(i, j) = score;
+
+// What the program names of each pair is read at several places, and still not stored.
+TEST(pair_tiles, gradients_of_ranges) {
+  constexpr auto doc = tensor<"doc", std::int64_t, 1>;
+  constexpr auto off = tensor<"off", std::int64_t, 1>;
+  constexpr auto loss_of = [](auto walked) {
+    constexpr auto l = logsumexp(walked, scores(i, j));
+    return sum(over(i, e), sum(walked, exp(scores(i, j) - l) * v(j, e)) * v(i, e));
+  };
+  constexpr auto causal = define<"causal">() = loss_of(j.in(0_c, i + 1_c));
+  constexpr auto documents = define<"documents">() = loss_of(j.in(off(doc(i)), off(doc(i) + 1_c)));
+  trial first = trial_of(grad(causal, x), grad(causal, y), grad(causal, v));
+  trial second = trial_of(grad(documents, x), grad(documents, y), grad(documents, v));
+  for (trial* t : {&first, &second}) {
+    t->force_for_tests = true;
+    t->random("x", {18, 10}).random("y", {18, 10}).random("v", {18, 9});
+    if (t == &second) {
+      std::vector<double> of;
+      for (std::int64_t k = 0; k < 18; ++k) of.push_back(k < 5 ? 0 : k < 12 ? 2 : 1);
+      t->with("doc", {18}, of).with("off", {4}, {0, 7, 7, 18});
+    }
+    EXPECT_TRUE(says(*t, "pair tiles")) << t->plan_text();
+    t->expect_right(1e-4);
+  }
+  EXPECT_FALSE(says(first, "stage scores")) << first.plan_text();
+}
+
 // Of few pairs each value is computed where it is needed.
 TEST(pair_tiles, not_of_small_programs) {
   constexpr auto near = define<"near">(i) = sum(j, exp(-apart) * w(j));
