@@ -22,7 +22,9 @@ int rank_of(const input_row& in, int dimension) {
 }  // namespace
 
 usual_extents::usual_extents(const graph& g, bool general)
-    : general_(general), roles_(static_cast<std::size_t>(g.static_extents.size()), role::unread), stated_(roles_.size()) {
+    : general_(general),
+      roles_(static_cast<std::size_t>(g.static_extents.size()), role::unread),
+      stated_(roles_.size()) {
   const joined_extents same(g, ties::related);
   for (std::size_t place = 0; place < stated_.size(); ++place) stated_[place] = same.stated(static_cast<int>(place));
   std::vector<int> rank(roles_.size(), 0);
