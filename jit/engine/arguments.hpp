@@ -21,7 +21,8 @@ int write_key(const graph& g, const sheaf_tensor* tensors, std::int64_t* key);
 constexpr std::int64_t first_update = -16;
 constexpr std::int64_t word_of(const plan::update& u) { return first_update - (u.input * key_capacity + u.output); }
 constexpr plan::update update_of(std::int64_t word) {
-  return {static_cast<int>((first_update - word) / key_capacity), static_cast<int>((first_update - word) % key_capacity)};
+  const auto place = static_cast<int>(first_update - word);
+  return {place / key_capacity, place % key_capacity};
 }
 
 // The extents of all inputs, one after the other, and what plans and code depend on beside them.

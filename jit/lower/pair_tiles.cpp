@@ -12,7 +12,7 @@ constexpr std::int64_t places = numerics::pair_tiles::places;
 }  // namespace
 
 pair_tiling::pair_tiling(kernel_lowering& k, const stage& s)
-    : k_(k), g_(k.g), s_(s), f_(s.pairs), parts_(plan::parts_of_pairs(k.g, s)), type_(k.g.type(parts_.reduce)) {
+    : k_(k), g_(k.g), s_(s), f_(s.pairs()), parts_(plan::parts_of_pairs(k.g, s)), type_(k.g.type(parts_.reduce)) {
   const auto& vectors = *k.known.call().vectors;
   const int registers = vectors.registers >= 32 ? 4 : 2;
   lanes_ = std::min(static_cast<int>(places), registers * vectors.register_bytes / row(type_).bytes);
@@ -199,7 +199,7 @@ void kernel_lowering::pair_tiles(const stage& s, const plan::kernel_plan& k, sco
     return outer.close();
   }
   scope& at = *outer.inner;
-  const node_id idx = s.pairs.rows, size = integer(g, tuning::pair_tiles::rows_of_task);
+  const node_id idx = s.pairs().rows, size = integer(g, tuning::pair_tiles::rows_of_task);
   const ir::value low = emit(g.arg(idx, 0), at), high = emit(g.arg(idx, 1), at), step = emit(size, at);
   const node_id count = plan::pieces_of(g, plan::trips_of(g, idx), tuning::pair_tiles::rows_of_task);
   const ir::value zero = emit(integer(g, 0), at), end = emit(count, at);

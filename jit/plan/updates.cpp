@@ -80,7 +80,8 @@ class proof {
     if (known_.call().gpu || !reads_own_element(g_, s, writer, input)) return false;
     int kernels = 0;
     for (const kernel_plan& k : plan_.kernels) {
-      const auto reader = std::ranges::find(k.stages, index_of(s)), stores = std::ranges::find(k.stages, index_of(writer));
+      const auto reader = std::ranges::find(k.stages, index_of(s));
+      const auto stores = std::ranges::find(k.stages, index_of(writer));
       kernels += stores != k.stages.end();
       if (stores != k.stages.end() && (reader > stores || reader == k.stages.end())) return false;
     }

@@ -185,4 +185,72 @@ TEST(updates, other_overlaps_stay_errors) {
             "bad_argument: output later: expected memory of its own, found memory of cut, which is kept");
 }
 
+// y += view: what is there, and the result.
+TEST(updates, outputs_that_add) {
+  constexpr auto y = define<"y">(n, j) = sum(i, x(n, i) * w(i, j));
+  constexpr auto loss = define<"loss">() = sum(over(n, j), y(n, j) * y(n, j));
+  const auto step = compile(loss, grad(loss, x), grad(loss, w));
+  const auto slow = reference(loss, grad(loss, x), grad(loss, w));
+  const auto data = noise_array<float>(-1, 1, 30, 12), weights = noise_array<float>(-1, 1, 12, 9);
+  const auto [l, dx, dw] = step(x = data, w = weights);
+  auto sum_x = noise_array<float>(-1, 1, 30, 12), sum_w = noise_array<float>(-1, 1, 12, 9);
+  auto slow_x = sum_x, slow_w = sum_w, expected_x = sum_x, expected_w = sum_w;
+  for (int t = 0; t < 3; ++t) {
+    const auto [l2, dx2] = step(x = data, w = weights, grad(loss, w) += sum_w);
+    EXPECT_TRUE(same_bits(l2, l));
+    EXPECT_TRUE(same_bits(dx2, dx));
+    const array<float, 0> l3 = step(x = data, grad(loss, x) += sum_x, w = weights, grad(loss, w) += sum_w);
+    EXPECT_TRUE(same_bits(l3, l));
+    slow(x = data, w = weights, grad(loss, w) += slow_w);
+    slow(x = data, grad(loss, x) += slow_x, w = weights, grad(loss, w) += slow_w);
+    for (int e = 0; e < 360; ++e) expected_x.data()[e] += dx.data()[e];
+    for (int e = 0; e < 108; ++e) expected_w.data()[e] = expected_w.data()[e] + dw.data()[e] + dw.data()[e];
+  }
+  expect_agree(sum_x, slow_x, 64, "dx, reference");
+  expect_agree(sum_w, slow_w, 64, "dw, reference");
+  expect_agree(sum_x, expected_x, 64, "dx");
+  expect_agree(sum_w, expected_w, 64, "dw");
+  EXPECT_TRUE(says(step.explain(x = data, w = weights, grad(loss, w) += sum_w), "updates dloss_dw_before in place"));
+}
+
+// Scatters, integers, numbers of rank 0, strided memory, what is kept, and another output that reads the same one.
+TEST(updates, forms_of_outputs_that_add) {
+  constexpr auto ids = tensor<"ids", std::int64_t, 1>;
+  constexpr auto bag = define<"bag">(n, j) = w(ids(n), j) * w(ids(n), j);
+  constexpr auto loss = define<"loss">() = sum(over(n, j), bag(n, j));
+  constexpr auto times = define<"times">(i.in(0_c, extent(w, dim<0>))) = count(n, ids(n) == i);
+  constexpr auto twice = define<"twice">(i.in(0_c, extent(w, dim<0>))) = 2_c * times(i);
+  const auto step = compile(grad(loss, w), loss, times, twice);
+  const auto table = noise_array<float>(-1, 1, 50, 7);
+  array<std::int64_t, 1> rows(400);
+  for (int t = 0; t < 400; ++t) rows.data()[t] = t * t % 50;
+  const auto [dw, l, c, c2] = step(w = table, ids = rows);
+  auto wide = noise_array<float>(-1, 1, 50, 20);
+  const auto before = wide;
+  const auto part = [](auto& of) { return view_of(of.data() + 2, {50, 7}, {20, 2}); };
+  array<float, 0> total;
+  total.data()[0] = 3;
+  array<std::int64_t, 1> counts(50);
+  for (int t = 0; t < 50; ++t) counts.data()[t] = 1000;
+  const auto fixed = step.keep(ids = rows);
+  for (int t = 1; t <= 3; ++t) {
+    const array<std::int64_t, 1> doubled =
+        step(w = table, fixed, times += counts, grad(loss, w) += part(wide), loss += total);
+    EXPECT_TRUE(same_bits(doubled, c2));
+    EXPECT_NEAR(static_cast<double>(total()), 3 + t * static_cast<double>(l()), 1e-2);
+    for (int r = 0; r < 50; ++r) {
+      EXPECT_EQ(counts(r), 1000 + t * c(r));
+      for (int k = 0; k < 20; ++k) {
+        const bool hit = k >= 2 && k < 16 && k % 2 == 0;
+        EXPECT_NEAR(wide(r, k), before(r, k) + (hit ? static_cast<float>(t) * dw(r, (k - 2) / 2) : 0), 1e-4);
+      }
+    }
+  }
+  EXPECT_EQ(sentence_of([&] {
+              array<float, 2> other(50, 6);
+              step(w = table, ids = rows, grad(loss, w) += other);
+            }),
+            "extent_mismatch: output dloss_dw, dimension 1: expected extent 7, found 6");
+}
+
 }  // namespace

@@ -46,7 +46,7 @@ void find_values(const graph& g, const pair_tile_form& f, const index_set& other
 
 class pairing {
  public:
-  pairing(const context& c, stage& s) : g_(c.g), known_(c.known), before_(c.before), s_(s) {}
+  pairing(const context& c, stage& s) : c_(c), g_(c.g), known_(c.known), s_(s) {}
 
   bool operator()() {
     for (const node_id n : reductions_in(g_, s_.body)) {
@@ -63,7 +63,7 @@ class pairing {
   // Does the program name a value of two indices or more that takes a reduction for each? What is folded in tiles need
   // not be read: where nothing else reads it, it is not stored.
   bool is_stored_pair(node_id define) const {
-    return std::any_of(before_.begin(), before_.end(), [&](const stage& s) {
+    return std::any_of(c_.before.begin(), c_.before.end(), [&](const stage& s) {
       return s.define == define && s.where == place::workspace && s.made == origin::program && s.how == way::map &&
              s.indices.size() > 1 && holds(g_, g_.arg(define, 0), op::reduce);
     });
@@ -146,19 +146,19 @@ class pairing {
     for (const node_id r : inside(g_, all)) {
       if (is_of_pair(g_, r, f_.rows, f_.walk)) continue;
       replacement put(g_, proofs::kept);
-      put.add(r, stored(g_, r, "materialised", s_, before_, "it is one of many pairs"));
+      put.add(r, stored(c_, r, {"materialised", s_, "it is one of many pairs"}));
       replace_in(g_, s_, n, put(all));
       return true;
     }
     const bool whole = names_all(g_, n, s_.indices) && s_.when == no_node && reductions_outside(n) == 1;
     if (!whole) {
       const char* const why = "its terms are values of pairs, in tiles";
-      replace_in(g_, s_, n, stored(g_, n, "materialised", s_, before_, why));
+      replace_in(g_, s_, n, stored(c_, n, {"materialised", s_, why}));
       return true;
     }
     replace_in(g_, s_, n, all);
     s_.how = way::pair_tiles;
-    s_.pairs = f_;
+    s_.form = f_;
     schedule();
     s_.reasons.push_back("values of pairs are computed in tiles, where they are folded");
     return false;
@@ -195,9 +195,9 @@ class pairing {
     s_.operations = known_.trips(pairs) * each * numerics::weights::share_of_lane;
   }
 
+  const context c_;
   graph& g_;
   const facts& known_;
-  std::vector<stage>& before_;
   stage& s_;
   pair_tile_form f_;
 };
@@ -205,7 +205,7 @@ class pairing {
 }  // namespace
 
 pair_parts parts_of_pairs(graph& g, const stage& s) {
-  const pair_tile_form& f = s.pairs;
+  const pair_tile_form& f = s.pairs();
   pair_parts parts;
   for (const node_id n : reductions_in(g, s.body)) {
     if (is_of_pair(g, n, f.rows, f.walk))
