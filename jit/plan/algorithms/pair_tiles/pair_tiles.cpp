@@ -50,7 +50,7 @@ class pairing {
 
   bool operator()() {
     for (const node_id n : reductions_in(g_, s_.body)) {
-      if (!joins_tiles(g_, n)) continue;
+      if (!may_be_form(n)) continue;
       node_id all = over_closed_range(g_, n);
       if (all == no_node) continue;
       all = with_inlined(g_, all, [&](node_id define) { return is_stored_pair(define); });
@@ -67,6 +67,22 @@ class pairing {
       return s.define == define && s.where == place::workspace && s.made == origin::program && s.how == way::map &&
              s.indices.size() > 1 && holds(g_, g_.arg(define, 0), op::reduce);
     });
+  }
+
+  // Asked before anything is made of it: terms with reductions over more than the walked index, and enough of them.
+  bool may_be_form(node_id n) const {
+    if (!joins_tiles(g_, n) || g_.free[n].empty()) return false;
+    const node_id walk = g_.arg(n, 2);
+    bool pairs = false;
+    for_each_node(g_, g_.arg(n, 0), [&](node_id q) {
+      const bool reads = g_.kind(q) == op::load && g_.kind(g_.arg(q, 0)) == op::define;
+      const bool of_pair = g_.kind(q) == op::reduce || (reads && is_stored_pair(g_.arg(q, 0)));
+      pairs = pairs || (of_pair && uses(g_, q, walk));
+    });
+    if (!pairs || known_.call().force_for_tests) return pairs;
+    index_set all = g_.free[n];
+    all.insert(g_.ordinal(walk));
+    return known_.trips(all) >= worth_code;
   }
 
   // Does n fold values of pairs?
