@@ -55,15 +55,9 @@ bound_by_data bound_in(graph& g, node_id n) {
         return g.type(e) == element::i64 && !g.free[e].meets(later) && is_safe(g, e);
       };
       if (compares && a == t && bounds(b)) {
-        const node_id top = g.kind(c) == op::less ? b : make(g, op::add, b, integer(g, 1));
-        r.high = known_less_equal(g, r.high, top)   ? r.high
-                 : known_less_equal(g, top, r.high) ? top
-                                                    : make(g, op::minimum, r.high, top);
+        r.high = stricter(g, op::minimum, r.high, g.kind(c) == op::less ? b : plus(g, b, 1));
       } else if (compares && b == t && bounds(a)) {
-        const node_id floor = g.kind(c) == op::less_equal ? a : make(g, op::add, a, integer(g, 1));
-        r.low = known_less_equal(g, floor, r.low)   ? r.low
-                : known_less_equal(g, r.low, floor) ? floor
-                                                    : make(g, op::maximum, r.low, floor);
+        r.low = stricter(g, op::maximum, r.low, g.kind(c) == op::less_equal ? a : plus(g, a, 1));
       } else {
         r.rest = conjunction(g, r.rest, c);
       }
@@ -188,8 +182,8 @@ void clip(graph& g, node_id n, node_id idx, node_id& low, node_id& high) {
     for (int d = 0; d + 1 < g[q].count && !is_proven(g, q); ++d) {
       if (g.arg(q, 1 + d) != idx) continue;
       const node_id first = low_of(g, g.arg(q, 0), d), end = high_of(g, g.arg(q, 0), d);
-      if (!known_less_equal(g, first, low)) low = make(g, op::maximum, low, first);
-      if (!known_less_equal(g, high, end)) high = make(g, op::minimum, high, end);
+      low = stricter(g, op::maximum, low, first);
+      high = stricter(g, op::minimum, high, end);
     }
   };
   flat<node_id> list;
