@@ -132,8 +132,8 @@ void kernel_lowering::row_of_stencil(std::span<const stage* const> list, scope& 
           !solve(g, c, lane, r))
         continue;
       solved.insert(c);
-      if (r.low != no_node) from = stricter(g, op::maximum, from, r.low);
-      if (r.high != no_node) to = stricter(g, op::minimum, to, r.high);
+      if (r.low != no_node && !known_less_equal(g, r.low, from)) from = make(g, op::maximum, from, r.low);
+      if (r.high != no_node && !known_less_equal(g, to, r.high)) to = make(g, op::minimum, to, r.high);
     }
   };
   for (const stage* s : list) {

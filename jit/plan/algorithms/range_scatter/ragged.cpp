@@ -182,8 +182,8 @@ void clip(graph& g, node_id n, node_id idx, node_id& low, node_id& high) {
     for (int d = 0; d + 1 < g[q].count && !is_proven(g, q); ++d) {
       if (g.arg(q, 1 + d) != idx) continue;
       const node_id first = low_of(g, g.arg(q, 0), d), end = high_of(g, g.arg(q, 0), d);
-      low = stricter(g, op::maximum, low, first);
-      high = stricter(g, op::minimum, high, end);
+      if (!known_less_equal(g, first, low)) low = make(g, op::maximum, low, first);
+      if (!known_less_equal(g, high, end)) high = make(g, op::minimum, high, end);
     }
   };
   flat<node_id> list;
