@@ -2,67 +2,16 @@
 
 #include <algorithm>
 #include <bit>
-#include <numeric>
 #include <optional>
 
 #include <sheaf/jit/numerics/numerics.hpp>
+#include <sheaf/jit/shapes/joined_extents.hpp>
 
 namespace sheaf::inline v0_1::shapes {
 
 namespace {
 
 namespace classes = numerics::classes;
-
-// Dimensions of inputs, by place, joined where constraints say that they agree.
-class joined_extents {
- public:
-  explicit joined_extents(const graph& g)
-      : g_(g), of_(static_cast<std::size_t>(g.static_extents.size())), read_(of_.size()) {
-    std::iota(of_.begin(), of_.end(), 0);
-    for (const constraint& c : g.constraints) {
-      std::vector<int> both;
-      note(c.left, both), note(c.right, both);
-      for (std::size_t k = 1; k < both.size(); ++k) join(both[0], both[k]);
-    }
-    std::vector<int> list;
-    for (const node_id y : g.outputs) note(y, list);
-    for (const int place : list) read_[static_cast<std::size_t>(of(place))] = true;
-  }
-
-  int of(int place) const {
-    while (of_[static_cast<std::size_t>(place)] != place) place = of_[static_cast<std::size_t>(place)];
-    return place;
-  }
-  // Does a range or a value follow from it?
-  bool is_read(int size) const { return read_[static_cast<std::size_t>(size)]; }
-
- private:
-  void join(int a, int b) {
-    a = of(a), b = of(b);
-    of_[static_cast<std::size_t>(std::max(a, b))] = std::min(a, b);
-  }
-  // The extents that it is made of.
-  void note(node_id n, std::vector<int>& list) const {
-    std::vector<bool> seen(static_cast<std::size_t>(g_.size()), false);
-    std::vector<node_id> open{n};
-    while (!open.empty()) {
-      const node_id at = open.back();
-      open.pop_back();
-      if (at == no_node || seen[static_cast<std::size_t>(at)]) continue;
-      seen[static_cast<std::size_t>(at)] = true;
-      if (g_.kind(at) == op::extent) {
-        const input_row& in = g_.inputs[static_cast<int>(g_[g_.arg(at, 0)].attribute)];
-        list.push_back(in.first_extent + static_cast<int>(g_[at].attribute));
-      } else {
-        for (int k = 0; k < g_[at].count; ++k) open.push_back(g_.arg(at, k));
-      }
-    }
-  }
-
-  const graph& g_;
-  std::vector<int> of_;
-  std::vector<bool> read_;
-};
 
 // Lanes go along what lies closest in tables of numbers; else in lists of numbers; the others are rows, or data.
 enum rank : int { unread, data, row, list, along };
@@ -72,24 +21,30 @@ rank rank_of(const input_row& in, int dimension) {
   return !last ? row : in.rank > 1 ? along : list;
 }
 
+std::vector<amount> exactly(std::span<const std::int64_t> extents, decisions& record) {
+  std::vector<amount> list;
+  for (const std::int64_t n : extents) list.push_back(record.extent(static_cast<int>(list.size()), n));
+  return list;
+}
+
 }  // namespace
 
-usual_extents::usual_extents(const graph& g)
+usual_extents::usual_extents(const graph& g, bool general)
     : g_(g),
+      general_(general),
       roles_(static_cast<std::size_t>(g.static_extents.size()), role::unread),
-      stated_(g.static_extents.begin(), g.static_extents.end()),
+      stated_(roles_.size()),
       beside_(roles_.size(), 1) {
-  const joined_extents same(g);
+  const joined_extents same(g, ties::related);
   const auto size_at = [&](std::size_t place) { return static_cast<std::size_t>(same.of(static_cast<int>(place))); };
   std::vector<int> ranks(roles_.size(), unread);
   for (int i = 0; i < g.inputs.size(); ++i)
     for (int d = 0; d < g.inputs[i].rank; ++d) {
       const auto place = static_cast<std::size_t>(g.inputs[i].first_extent + d);
       const std::size_t size = size_at(place);
-      if (stated_[size] == dynamic) stated_[size] = stated_[place];
       if (same.is_read(static_cast<int>(size))) ranks[size] = std::max<int>(ranks[size], rank_of(g.inputs[i], d));
     }
-  for (std::size_t k = 0; k < roles_.size(); ++k) stated_[k] = stated_[size_at(k)];
+  for (std::size_t k = 0; k < roles_.size(); ++k) stated_[k] = same.stated(static_cast<int>(k));
   std::size_t leading = roles_.size();  // the size that lanes go along
   for (std::size_t size = 0; size < ranks.size(); ++size)
     if (size_at(size) == size && stated_[size] == dynamic && ranks[size] >= list &&
@@ -121,6 +76,10 @@ void usual_extents::for_rows(int input, const F& f) const {
 
 usual_extents::sizes usual_extents::sizes_of(std::span<const amount> extents) const {
   sizes u;
+  if (general_) {
+    const bool table = std::find(roles_.begin(), roles_.end(), role::along) != roles_.end();
+    return {table ? classes::usual_row : classes::usual_list, classes::usual_row, classes::usual_rows};
+  }
   const auto along_of = [](const amount& n) {
     return n < classes::narrow_row ? classes::usual_short
            : n < classes::row      ? classes::usual_narrow
@@ -170,19 +129,16 @@ std::int64_t usual_extents::at(std::size_t place, const sizes& u) const {
 }
 
 std::vector<amount> usual_extents::of(std::span<const std::int64_t> extents, decisions& record) const {
-  std::vector<amount> list;
-  for (std::size_t k = 0; k < roles_.size(); ++k)
-    list.push_back(record.extent(static_cast<int>(k), extents[k]).certain());
+  std::vector<amount> list = exactly(extents, record);
+  if (record.exact()) return list;
+  for (amount& n : list) n = n.certain();
   const sizes u = sizes_of(list);
   for (std::size_t k = 0; k < roles_.size(); ++k) list[k] = record.extent(static_cast<int>(k), extents[k], at(k, u));
   return list;
 }
 
 std::vector<amount> amounts_of(const graph& g, std::span<const std::int64_t> extents, decisions& record) {
-  if (!record.exact()) return usual_extents(g).of(extents, record);
-  std::vector<amount> list;
-  for (const std::int64_t n : extents) list.push_back(record.extent(static_cast<int>(list.size()), n));
-  return list;
+  return record.exact() ? exactly(extents, record) : usual_extents(g).of(extents, record);
 }
 
 }  // namespace sheaf::inline v0_1::shapes

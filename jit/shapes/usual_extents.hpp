@@ -16,7 +16,8 @@ namespace sheaf::inline v0_1::shapes {
 // share its rows, so that a batch of matrices is planned for as large a tensor as a table is.
 class usual_extents {
  public:
-  explicit usual_extents(const graph& g);
+  // general: all sizes have one class.
+  explicit usual_extents(const graph& g, bool general = false);
 
   // The extents of a call by place among those of all inputs, with what stands for them; of which class they are is
   // recorded. What the program states is itself.
@@ -35,6 +36,7 @@ class usual_extents {
   void for_rows(int input, const F& f) const;
 
   const graph& g_;
+  const bool general_;
   std::vector<role> roles_;           // by place
   std::vector<std::int64_t> stated_;  // by place; dynamic: a call's
   std::vector<int> beside_;           // by place: the dimensions of rows of a tensor that it is of, at most
