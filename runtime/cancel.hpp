@@ -29,9 +29,9 @@ class cancelled : public std::exception {
   const char* what() const noexcept override { return "the call was cancelled"; }
 };
 
-// Calls of this thread look at the token until the end of the scope: before they begin, and in their parallel loops on
-// CPUs after some 0.2 ms of each thread's work. What a call compiles is compiled to the end, and a GPU does what it has
-// been given. The token outlives the scope.
+// Calls of this thread look at the token until the end of the scope: before they begin, and on CPUs between iterations
+// of parallel loops, every 0.2 ms where those are shorter. What a call compiles is compiled to the end, and a GPU does
+// what it has been given. The token outlives the scope.
 class cancel_scope {
  public:
   explicit cancel_scope(const cancel_token& token) noexcept;

@@ -17,7 +17,7 @@ constexpr auto y = define<"y">(i) = sum(j, exp(x(i) * x(j)));
 constexpr auto z = define<"z">() = sum(i, y(i) * y(i));
 
 int main() {
-  std::vector<float> few(100, 0.5f), many(400'000, 0.5f);  // 16e10 exponentials: many seconds
+  std::vector<float> few(100, 0.5f), many(400'000, 0.5f);  // 16e10 exponentials: a minute
   auto step = compile(z);
   const float before = step(x = few);
   cancel_token stop;
@@ -41,5 +41,5 @@ int main() {
   const double seconds = std::chrono::duration<double>(clock::now() - start).count();
   const float after = step(x = few);
   std::printf("after %.2f s; %g, %g\n", seconds, static_cast<double>(before), static_cast<double>(after));
-  return was_cancelled && seconds < 5 && before == after ? 0 : 1;
+  return was_cancelled && seconds < 15 && before == after ? 0 : 1;
 }
