@@ -145,6 +145,11 @@ def unfold(p, x, dim, size, step):
 # ---- indices
 
 
+def as_row(p, x):
+    """A number as a tensor of one element."""
+    return x if x.rank else reshaped(p, x, (1,))
+
+
 def gathered(p, x, dim, index, sparse_grad=False, wide=False):
     if sparse_grad:
         raise Inexpressible("sparse tensors")
@@ -152,7 +157,7 @@ def gathered(p, x, dim, index, sparse_grad=False, wide=False):
         x, index = reshaped(p, x, (x.size,)), reshaped(p, index, (index.size,))
         dim = 0
     if not x.rank or not index.rank:
-        raise Inexpressible("a number is no row of a tensor")
+        return reshaped(p, gathered(p, as_row(p, x), 0, as_row(p, index)), index.shape)
     d = dim % x.rank
     shape = [n if k == d or n != 1 else m for k, (n, m) in enumerate(zip(index.shape, x.shape))]
     one = lambda i: ["0" if n == 1 else s for s, n in zip(i, index.shape)]
@@ -178,7 +183,8 @@ def index_select(p, x, dim, index):
 def into_rows(kind):
     def rule(p, x, dim, index, source, alpha=1):
         if not x.rank or source.rank != x.rank or not index.rank:
-            raise Inexpressible("a number is no row of a tensor")
+            rows = source if source.rank == x.rank else reshaped(p, source, at(x.shape, dim, 1) if x.rank else ())
+            return reshaped(p, rule(p, as_row(p, x), dim, as_row(p, index), as_row(p, rows), alpha), x.shape)
         d = dim % x.rank
         here = lambda i, r: (
             f"cast<i64>({index[[r[0]]]}) == {i[d]}",
@@ -197,7 +203,8 @@ def along(default):
     def rule(p, x, dim, index, source=None, value=None, reduce=None):
         source = value if source is None else source
         if not x.rank or not index.rank:
-            raise Inexpressible("a number is no row of a tensor")
+            rows = as_row(p, source) if isinstance(source, Value) else source
+            return reshaped(p, rule(p, as_row(p, x), 0, as_row(p, index), rows, reduce=reduce), x.shape)
         d = dim % x.rank
         kind = {"add": "add", "multiply": "mul", None: default}[reduce]
         element = lambda s: source[s] if isinstance(source, Value) else number(source, x.element)
@@ -292,9 +299,29 @@ def pooled(kind, d):
                 within = lambda r: " && ".join(f"{q} < {n + b}" for q, n, b in zip(place(r), size, pads))
             return f"{total} / cast<{x.element}>({p.reduce('count', kernel, lambda r: 'true', within)})"
 
-        if given.get("return_indices"):
-            raise Inexpressible("places are max_with_indices")
-        return p.define(x.element, x.shape[:lead] + tuple(count), make)
+        values = p.define(x.element, x.shape[:lead] + tuple(count), make)
+        if not given.get("return_indices"):
+            return values
+
+        # Where in the window, row by row; then where in the image.
+        def first(i):
+            place = lambda r: [
+                f"{o} * {s} + {t} * {w} - {b}" for o, s, t, w, b in zip(i[lead:], stride, r, dilation, pads)
+            ]
+            inside = lambda r: " && ".join(f"0 <= {q} && {q} < {n}" for q, n in zip(place(r), size))
+            return p.reduce("argmax", kernel, lambda r: x[i[:lead] + place(r)], inside)
+
+        found = p.define("i64", values.shape, first)
+
+        def flat(i):
+            whole = "0"
+            for d, (o, n) in enumerate(zip(i[lead:], size)):
+                inner = math.prod(kernel[d + 1 :])
+                r = f"remainder(quotient({found[i]}, {inner}), {kernel[d]})"
+                whole = f"({whole}) * {n} + {o} * {stride[d]} + {r} * {dilation[d]} - {pads[d]}"
+            return whole
+
+        return values, p.define("i64", values.shape, flat)
 
     return rule
 
@@ -382,11 +409,11 @@ def normalize(program, x, p=2.0, dim=1, eps=1e-12):
     make, finish = {
         1: ("abs({e})", "{e}"),
         2: ("{e} * {e}", "sqrt({e})"),
+        0: ("where({e} == 0, 0, 1 + 0 * {e})", "{e}"),
         math.inf: ("abs({e})", "{e}"),
+        -math.inf: ("abs({e})", "{e}"),
     }.get(p, (f"pow(abs({{e}}), {float(p)!r})", f"pow({{e}}, {1 / p if p else 0.0!r})"))
-    if p <= 0:
-        raise Inexpressible("norms of other kinds are not written")
-    monoid = "max" if p == math.inf else "sum"
+    monoid = {math.inf: "max", -math.inf: "min"}.get(p, "sum")
     axes = dims_of(x, dim)
     size = folded(program, x, axes, True, monoid, lambda e: make.format(e=e), lambda e: finish.format(e=e))
     return program.define(x.element, x.shape, lambda i: f"{x[i]} / maximum({size.broadcast(i)}, {float(eps)!r})")
