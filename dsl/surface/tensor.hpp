@@ -24,9 +24,7 @@ struct binding {
 
 // What `symbol += value` makes: an output that is added to what is there.
 template <class Symbol, class Value>
-struct addition : binding<Symbol, Value> {
-  static constexpr bool adds = true;
-};
+struct addition : binding<Symbol, Value> {};
 
 template <class Axis, class Low, class High, class Step, class Condition>
 struct domain_;
