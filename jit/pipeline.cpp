@@ -30,6 +30,8 @@ namespace {
 
 constexpr int dump_level = 6;  // of SHEAF_DEBUG
 
+lower::context lowered(compilation& c) { return {c.program.g, c.known, c.program.plan, c.program.code}; }
+
 constexpr pass table[] = {
     {"stages", "what is stored, before anything is known of how",
      [](compilation& c) { c.program.plan.stages = plan::stages_of(c.program.g); }},
@@ -72,11 +74,10 @@ constexpr pass table[] = {
      [](compilation& c) { lower::add_folds(c.program.g, c.program.code); }},
     {"buffers", "which slot of the call each tensor has",
      [](compilation& c) {
-       planned& p = c.program;
-       c.buffers = lower::add_buffers(p.g, c.known, p.plan, p.code, p.workspaces);
+       c.buffers = lower::add_buffers(lowered(c), c.program.workspaces);
      }},
     {"lower", "loops and values of each kernel",
-     [](compilation& c) { lower::add_kernels(c.program.g, c.known, c.program.plan, c.buffers, c.program.code); }},
+     [](compilation& c) { lower::add_kernels(lowered(c), c.buffers); }},
     {"insert prefetch", "on loops as they are lowered, which show what is read again; a GPU hides latency",
      [](compilation& c) {
        const plan::call_facts& call = c.known.call();

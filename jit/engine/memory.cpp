@@ -7,6 +7,7 @@
 #include <sheaf/jit/engine/arguments.hpp>
 #include <sheaf/jit/engine/words.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
+#include <sheaf/runtime/checked_product.hpp>
 #include <sheaf/runtime/fail.hpp>
 
 namespace sheaf::inline v0_1::jit {
@@ -143,16 +144,18 @@ bool has_elements(const sheaf_tensor& t, int rank) {
 // Products of extents, and bytes from the first element to the last, that an i64 holds: what is computed of them does
 // not wrap around.
 bool has_sizes(const sheaf_tensor& t, int rank, std::int64_t element_bytes) {
-  std::int64_t bytes = element_bytes, low = 0, high = 0, reach = 0;
+  std::int64_t low = 0, high = 0, reach = 0;
+  runtime::checked_product bytes;
+  bytes.times(element_bytes);
   if (!has_elements(t, rank)) return true;
   for (int d = 0; d < rank; ++d) {
     std::int64_t& end = t.strides[d] < 0 ? low : high;
-    if (__builtin_mul_overflow(bytes, t.extents[d], &bytes) ||
-        __builtin_mul_overflow(t.extents[d] - 1, t.strides[d], &reach) ||
+    bytes.times(t.extents[d]);
+    if (__builtin_mul_overflow(t.extents[d] - 1, t.strides[d], &reach) ||
         __builtin_mul_overflow(reach, element_bytes, &reach) || __builtin_add_overflow(end, reach, &end))
       return false;
   }
-  return !__builtin_sub_overflow(high, low, &reach);
+  return bytes.fits() && !__builtin_sub_overflow(high, low, &reach);
 }
 
 // The same elements in the same places.

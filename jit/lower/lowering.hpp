@@ -9,20 +9,12 @@
 #include <unordered_map>
 
 #include <sheaf/jit/ir/builder.hpp>
-#include <sheaf/jit/plan/plan.hpp>
+#include <sheaf/jit/lower/buffers.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 
 namespace sheaf::inline v0_1::lower {
 
 using plan::stage;
-
-// What the condition of a scatter says of the rows j that an iteration updates.
-struct targets {
-  node_id at = no_node;                   // scatter: j == at
-  node_id low = no_node, high = no_node;  // range scatter: low <= j < high
-  node_id rest = no_node;                 // what else must hold
-};
-targets targets_of(graph& g, const stage& s);
 
 struct range {
   ir::value low, high;
@@ -109,9 +101,8 @@ class kernel_lowering {
   friend class pair_tiling;
 
  public:
-  kernel_lowering(graph& g, const plan::facts& known, plan::program_plan& plan, ir::module& code,
-                  const std::unordered_map<node_id, std::int32_t>& buffers)
-      : g(g), known(known), plan(plan), code(code), buffers(buffers) {}
+  kernel_lowering(const context& c, const buffer_ids& buffers)
+      : g(c.g), known(c.known), plan(c.plan), code(c.code), buffers(buffers) {}
 
   ir::kernel operator()(const plan::kernel_plan& k);
 
@@ -225,7 +216,7 @@ class kernel_lowering {
   const plan::facts& known;
   plan::program_plan& plan;
   ir::module& code;
-  const std::unordered_map<node_id, std::int32_t>& buffers;  // by input or define node
+  const buffer_ids& buffers;
   std::vector<const stage*> stages;                          // of this kernel
   std::unordered_set<node_id> pending;                       // defines of this kernel that are not stored yet
   std::vector<node_id> stored;                               // and the others, in the order of their stores
@@ -305,11 +296,9 @@ class kernel_lowering {
   void tasks_of_tiles(const plan::kernel_plan& k, scope& top);
   std::int32_t panel(const char* name, element type, std::int64_t elements);
   ir::value place_in_panel(scope& loop, const range& part, int lanes);
-  void pack(const plan::cache_tile_form& c, const range& part, int lanes, std::span<const std::int32_t> panels,
-            scope& at);
-  void rows_of_block(const plan::cache_tile_form& c, const range& rows, const range& part,
-                     std::span<const std::int32_t> panels, std::int32_t sums, ir::value more, ir::value last,
-                     scope& at);
+  struct walked_block;
+  void pack(const walked_block& w, scope& at);
+  void rows_of_block(const walked_block& w, const range& rows, scope& at);
   void cache_tiled(const plan::kernel_plan& k, const range& rows, scope& task);
   ir::loop_kind kind_of_tasks(const plan::kernel_plan& k) const;
   shapes::amount cost_of_task(const plan::kernel_plan& k) const;

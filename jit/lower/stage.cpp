@@ -56,8 +56,7 @@ std::vector<node_id> kernel_lowering::place_in(const stage& s) {
 
 bool kernel_lowering::stores_once(const stage& s) const {
   return s.how == plan::way::map || s.how == plan::way::stencil || s.how == plan::way::window ||
-         s.how == plan::way::pair_tiles ||
-         (s.how == plan::way::scan && s.scan.factor == no_node);
+         s.how == plan::way::pair_tiles || (s.how == plan::way::scan && s.scan().factor == no_node);
 }
 
 void kernel_lowering::store(const stage& s, ir::value stored, scope& at, ir::value mask, bool once) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <variant>
 #include <vector>
 
 #include <sheaf/dsl/graph/graph.hpp>
@@ -211,6 +212,10 @@ enum class place : std::uint8_t { output, workspace, check };
 // for the partial results of a reduction.
 enum class origin : std::uint8_t { program, rule, partial };
 
+// What an algorithm needs to know of its stage beyond loops and body: of a scan, whose body holds all that is read, of
+// a window, whose lanes are those of `owned`, the last index, of a sweep and the endpoints that it reads, of tiles.
+using stage_form = std::variant<std::monostate, scan_form, window_form, sweep_form, tile_form, pair_tile_form>;
+
 struct stage {
   node_id define = no_node;      // what is stored, as loads name it
   node_id body = no_node;        // its value, in `indices`
@@ -221,9 +226,9 @@ struct stage {
   node_id parallel = no_node;  // the one of `loops` that tasks share
   std::int64_t chunk = 0;      // not 0: a task takes so many iterations of it (it is the vector or owned index)
   way how = way::map;
+  stage_form form;
   // scatter, range scatter: the index j that tasks own; scan, window: the index along which it runs
   node_id owned = no_node;
-  scan_form scan;              // scan only; body holds all that is read
   slice_lists slices;          // lists, and stages that read them
   inverse_index_form inverse;  // updates, and the scatter that reads them
   bool atomic = false;         // scatter: two kernels, one that fills, and one that adds all updates in any order
@@ -233,15 +238,11 @@ struct stage {
   node_id order_when = no_node;   // map: in the order of the slices if this holds, else as they count
   bool reads_block_tree = false;  // its ragged reductions read tables of blocks
   bool swept = false;             // the sweep that stores the same, if slices overlap enough, was made
-  sweep_form sweep;               // sweep, endpoints
   sort_form sort;                 // lists, updates
-  tile_form tiles;                // tiles
-  pair_tile_form pairs;           // pair tiles
   row_blocks rows;
   // of partial results: the body that was made, and the same as one sum over rows.part
   node_id sum_of_sums = no_node, flat = no_node;
   shifted_moments_form moving;  // of partial results; a stage that is `partial` moves if it has one
-  window_form window;           // window only; the lanes are those of `owned`, the last index
   place where = place::workspace;
   origin made = origin::program;
   std::vector<node_id>
@@ -253,6 +254,15 @@ struct stage {
   amount bytes = 0, operations = 0;  // predicted
   std::vector<const char*> rules;    // that changed it, in order; see rules.cpp
   std::vector<std::string> reasons;
+
+  // Its form, which is of this kind.
+  scan_form& scan() { return std::get<scan_form>(form); }
+  window_form& window() { return std::get<window_form>(form); }
+  const scan_form& scan() const { return std::get<scan_form>(form); }
+  const window_form& window() const { return std::get<window_form>(form); }
+  const sweep_form& sweep() const { return std::get<sweep_form>(form); }
+  const tile_form& tiles() const { return std::get<tile_form>(form); }
+  const pair_tile_form& pairs() const { return std::get<pair_tile_form>(form); }
 };
 
 // What rules and algorithms work with. What they store becomes a stage at the end of `before`, before the one at hand.
