@@ -243,12 +243,16 @@ SHEAF_INLINE constexpr bool call_fits() {
     (expect_added<Signature, B>(), ...);
     return false;
   } else {
-    if constexpr (!(expect_place<Signature, B>() && ... && true)) return false;
-    (expect_argument<Signature, B>(), ...);
-    const bool given = []<int... Slots>(std::integer_sequence<int, Slots...>) {
-      return (static_cast<int>(expect_given<Signature, Slots, B...>()) & ... & 1) == 1;
-    }(std::make_integer_sequence<int, Signature::inputs + Signature::outputs>{});
-    return given && (converts<Signature, B> && ... && true);
+    if constexpr (!(expect_place<Signature, B>() && ... && true)) {
+      return false;
+    } else if constexpr (!(converts<Signature, B> && ... && true)) {
+      (expect_argument<Signature, B>(), ...);
+      return false;
+    } else {
+      return []<int... Slots>(std::integer_sequence<int, Slots...>) {
+        return (static_cast<int>(expect_given<Signature, Slots, B...>()) & ... & 1) == 1;
+      }(std::make_integer_sequence<int, Signature::inputs + Signature::outputs>{});
+    }
   }
 }
 

@@ -24,6 +24,7 @@ namespace detail {
 
 template <fixed_string Name, class... Axes>
 struct definition_head {
+  static constexpr auto head = Name;
   template <Expression E>
   SHEAF_INLINE constexpr auto operator=(E) const {
     expect_value<E>();
@@ -96,6 +97,13 @@ SHEAF_INLINE constexpr auto define(Axes...) {
     return detail::definition_head<Name, Axes...>{};
   else
     return detail::refused_head{};
+}
+template <class... Axes>
+SHEAF_INLINE constexpr auto define(Axes...) {
+  expect<(sizeof...(Axes) > max_rank), [] {
+    return detail::sentence{} << "define: a definition has a name, as in define<\"y\">(i) = expression";
+  }>();
+  return detail::refused_head{};
 }
 
 }  // namespace sheaf::inline v0_1

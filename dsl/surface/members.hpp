@@ -1,7 +1,7 @@
 // Types of expressions name their parts several times, so what follows each path through them takes a multiple with
 // each layer of definitions. Clang 19 does so twice: it writes out a type where a `requires` expression of it fails, so
-// members are asked for by specialisation; and argument-dependent lookup follows all types that a type names, so there a
-// definition names what it is made of as a value. Eight layers of a network and their gradients took it more than ten
+// members are asked for by specialisation; and argument-dependent lookup follows all types that a type names, so there
+// a definition names what it is made of as a value. Eight layers of a network and their gradients took it more than ten
 // minutes, and take 8 s. Shown by tests/reject/ok_eight_layers.cpp.
 #pragma once
 #include <type_traits>

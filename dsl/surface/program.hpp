@@ -76,12 +76,29 @@ constexpr void add_output(builder& b, outputs_<E...>) {
   (add_output(b, E{}), ...);
 }
 
+template <class E>
+inline constexpr bool is_output = Expression<E> || has_several<E>;
+template <class E>
+constexpr void refuse_output(builder& b) {
+  if constexpr (is_output<E>)
+    return;
+  else if constexpr (requires { E::head; })
+    b.fail() << "compile: definition " << E::head.text << " has no expression; write define<\"" << E::head.text
+             << "\">(indices...) = expression";
+  else
+    b.fail() << "compile: outputs are definitions, gradients, or expressions without free indices";
+}
+
 template <class... Outputs>
 constexpr graph build_graph() {
   builder b;
-  (build_definitions(b, Outputs{}), ...);
-  (add_output(b, Outputs{}), ...);
-  b.finish();
+  if constexpr ((is_output<Outputs> && ... && true)) {
+    (build_definitions(b, Outputs{}), ...);
+    (add_output(b, Outputs{}), ...);
+    b.finish();
+  } else {
+    (refuse_output<Outputs>(b), ...);
+  }
   return static_cast<graph&&>(b.g);
 }
 
