@@ -12,6 +12,7 @@
 #include <sheaf/jit/ir/print.hpp>
 #include <sheaf/jit/ir/verify.hpp>
 #include <sheaf/jit/shapes/shape_cells.hpp>
+#include <sheaf/runtime/cancel.hpp>
 #include <sheaf/runtime/fail.hpp>
 #include <sheaf/runtime/settings.hpp>
 #include <sheaf/runtime/thread_pool.hpp>
@@ -193,7 +194,10 @@ class native_runner final : public runner {
     const parallel_hook hook = current_parallel_hook();
     sheaf_failure failure{};
     const sheaf_call call{all, hook.run, hook.pool, &failure, costs.data()};
-    if (code.entry(&call) != SHEAF_OK) fail_from(failure, tensors);
+    const cancel_token* const token = runtime::current_cancel_token();
+    const std::int32_t status =
+        token == nullptr ? code.entry(&call) : runtime::run_cancellable(code.entry, call, *token);
+    if (status != SHEAF_OK) fail_from(failure, tensors);
   }
 
   [[noreturn]] void fail_from(const sheaf_failure& failure, const sheaf_tensor* tensors) const {
