@@ -99,6 +99,7 @@ SHEAF_INLINE constexpr auto define(Axes...) {
     return detail::refused_head{};
 }
 template <class... Axes>
+requires(detail::is_axis<Axes>&&...)  // another define, of graphs, has a name
 SHEAF_INLINE constexpr auto define(Axes...) {
   expect<(sizeof...(Axes) > max_rank), [] {
     return detail::sentence{} << "define: a definition has a name, as in define<\"y\">(i) = expression";

@@ -78,6 +78,8 @@ constexpr void add_output(builder& b, outputs_<E...>) {
 
 template <class E>
 inline constexpr bool is_output = Expression<E> || has_several<E>;
+template <class... E>
+inline constexpr bool is_output<outputs_<E...>> = (is_output<E> && ... && true);
 template <class E>
 constexpr void refuse_output(builder& b) {
   if constexpr (is_output<E>)
