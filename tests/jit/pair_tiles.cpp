@@ -82,6 +82,20 @@ TEST(pair_tiles, gradients_of_points) {
   }
 }
 
+TEST(pair_tiles, gradients_of_points_in_f64) {
+  constexpr auto p = tensor<"p", double, 2>;
+  constexpr auto q = tensor<"q", double, 2>;
+  constexpr auto loss = define<"loss">() =
+      sum(over(i, j), exp(-sum(d, (p(i, d) - q(j, d)) * (p(i, d) - q(j, d)))) * p(i, 0_c));
+  for (const std::int64_t terms : {4, 7, 300}) {
+    trial t = trial_of(grad(loss, p), grad(loss, q));
+    t.force_for_tests = true;
+    t.random("p", {20, terms}).random("q", {70, terms});
+    EXPECT_TRUE(says(t, "stage dloss_dq(j, d) -> output 1, pair tiles")) << t.plan_text();
+    t.expect_right(1e-10);
+  }
+}
+
 // Tasks share heads where there are many; values are stored where only a row or a place decides them.
 TEST(pair_tiles, batches) {
   constexpr auto q = tensor<"q", double, 3>;
