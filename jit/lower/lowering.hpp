@@ -19,6 +19,7 @@ using plan::stage;
 // What the condition of a scatter says of the rows j that an iteration updates.
 struct targets {
   node_id at = no_node;                   // scatter: j == at
+  std::vector<std::pair<node_id, node_id>> fixed;  // scatter: other indices of the result, and what each equals
   node_id low = no_node, high = no_node;  // range scatter: low <= j < high
   node_id rest = no_node;                 // what else must hold
 };
@@ -69,6 +70,7 @@ struct scope {
 struct folded;
 struct list_to_sort;
 class sliding_fold;
+class open_loops;
 
 // Costly expressions of a kernel's vector loops, by their form under the first index of the loop's range, whatever was
 // proven of their loads.
@@ -165,11 +167,14 @@ class kernel_lowering {
   scratch_row_table scratch_rows;
 
   // scatter.cpp
-  void scatter(const stage& s, scope& task, const range* owned);
+  void scatter(scope& task, const range* owned);
 
-  void walk_all(const stage& s, scope& task, const range& own);
+  void walk_all(std::span<const stage* const> list, scope& task, const range& own);
   void fill_rows(const stage& s, scope& task, const range& own);
-  void walk_inverse_index(const stage& s, scope& task, const range& own, const range* iterations);
+  void walk_updates(std::span<const stage* const> list, scope& task, const range& own, const range* iterations);
+  void enter_row(node_id idx, node_id at, const range& rows, open_loops& loops);
+  void enter_change(monoid fold, ir::value old, ir::value added, open_loops& guards);
+  void update(const stage& s, node_id rest, scope& at, bool atomic);
   void scatter_by_atomics(const stage& s, int part, scope& top);
 
   // inverse_index.cpp

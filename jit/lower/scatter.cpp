@@ -13,6 +13,20 @@ namespace {
 
 using tuning::inverse_index::rows_filled;
 
+// Other indices that the condition fixes as it does the owned one: no loop runs over them.
+void find_fixed(graph& g, const stage& s, targets& t) {
+  flat<node_id> list;
+  deltas::conjuncts(g, t.rest, list);
+  t.rest = truth(g, true);
+  for (const node_id c : list) {
+    const plan::fixed_index found = plan::fixed_by(g, s, c);
+    if (found.index == no_node || std::ranges::count(t.fixed, found.index, &std::pair<node_id, node_id>::first) > 0)
+      t.rest = conjunction(g, t.rest, c);
+    else
+      t.fixed.emplace_back(found.index, found.at);
+  }
+}
+
 }  // namespace
 
 targets targets_of(graph& g, const stage& s) {
@@ -35,22 +49,24 @@ targets targets_of(graph& g, const stage& s) {
     else
       t.rest = conjunction(g, t.rest, c);
   }
+  if (s.how == plan::way::scatter) find_fixed(g, s, t);
   return t;
 }
 
-void kernel_lowering::scatter(const stage& s, scope& task, const range* chunk) {
+void kernel_lowering::scatter(scope& task, const range* chunk) {
+  const stage& s = *stages.front();
   const node_id j = s.owned;
   const range own =
       chunk != nullptr && s.parallel == j ? *chunk : range{emit(g.arg(j, 0), task), emit(g.arg(j, 1), task)};
   if (s.slices.array != no_node) return range_scatter(task, own);
   if (s.inverse.array != no_node) return scatter_by_lists(s, task, own);
-  walk_all(s, task, own);
+  walk_all(stages, task, own);
 }
 
 // Every update is asked where it goes.
-void kernel_lowering::walk_all(const stage& s, scope& task, const range& own) {
-  fill_rows(s, task, own);
-  walk_inverse_index(s, task, own, nullptr);
+void kernel_lowering::walk_all(std::span<const stage* const> list, scope& task, const range& own) {
+  for (const stage* s : list) fill_rows(*s, task, own);
+  walk_updates(list, task, own, nullptr);
 }
 
 void kernel_lowering::fill_rows(const stage& s, scope& task, const range& own) {
@@ -66,10 +82,11 @@ void kernel_lowering::fill_rows(const stage& s, scope& task, const range& own) {
 }
 
 // iterations: of the outermost bound index, if not all; then other tasks have the rest, and add to the same rows.
-void kernel_lowering::walk_inverse_index(const stage& s, scope& task, const range& own, const range* iterations) {
+void kernel_lowering::walk_updates(std::span<const stage* const> list, scope& task, const range& own,
+                                   const range* iterations) {
+  const stage& s = *list.front();
   const targets t = targets_of(g, s);
   const node_id j = s.owned;
-  const monoid fold = monoid_of(g, s.body);
   open_loops loops(*this, task);
   scope*& inner = loops.inner;
   // What decides the rows comes first, the rest of the result's indices innermost.
@@ -80,43 +97,67 @@ void kernel_lowering::walk_inverse_index(const stage& s, scope& task, const rang
     if (deciding.has(g.ordinal(idx)) && !inner->bound.has(g.ordinal(idx))) loops.enter(idx, 1, nullptr);
   const std::vector<node_id> walk = plan::walk_of(g, known, s);
   for (const node_id idx : walk) loops.enter(idx, 1, idx == walk.front() ? iterations : nullptr);
-  node_id body = g.arg(s.body, 0), rest = t.rest;
   if (t.at != no_node) {
-    const ir::value at = emit(t.at, *inner);
-    ir::block_builder& b = *inner->block;
-    const ir::value mine =
-        b.emit(op::logical_and, {b.emit(op::less_equal, {own.low, at}), b.emit(op::less, {at, own.high})});
-    loops.enter(b.guard(mine));
-    inner->bind_to(g, j, at);
+    enter_row(j, t.at, own, loops);
   } else {
     const ir::value low = emit(t.low, *inner), high = emit(t.high, *inner);
     ir::block_builder& b = *inner->block;
     const range both{b.emit(op::maximum, {low, own.low}), b.emit(op::minimum, {high, own.high})};
     loops.enter(j, j == s.vector ? s.lanes : 1, &both);
   }
+  for (const auto& [idx, at] : t.fixed)
+    if (!inner->bound.has(g.ordinal(idx)))
+      enter_row(idx, at, {emit(g.arg(idx, 0), *inner), emit(g.arg(idx, 1), *inner)}, loops);
   for (const node_id idx : s.indices)
     if (!inner->bound.has(g.ordinal(idx))) loops.enter(idx, idx == s.vector ? s.lanes : 1, nullptr);
-  // Update.
+  for (const stage* each : list) update(*each, targets_of(g, *each).rest, *inner, iterations != nullptr);
+  loops.close();
+}
+
+// Goes on where `at` is one of these rows, as that row of idx.
+void kernel_lowering::enter_row(node_id idx, node_id at, const range& rows, open_loops& loops) {
+  const ir::value row = emit(at, *loops.inner);
+  ir::block_builder& b = *loops.inner->block;
+  const ir::value mine =
+      b.emit(op::logical_and, {b.emit(op::less_equal, {rows.low, row}), b.emit(op::less, {row, rows.high})});
+  loops.enter(b.guard(mine));
+  loops.inner->bind_to(g, idx, row);
+}
+
+// Goes on where an update may change an extremum: the branch is seldom taken, and nothing waits for what is not
+// written.
+void kernel_lowering::enter_change(monoid fold, ir::value old, ir::value added, open_loops& guards) {
+  ir::block_builder& b = *guards.inner->block;
+  if (fold != monoid::max && fold != monoid::min) return;
+  const ir::value low = fold == monoid::max ? added : old, high = fold == monoid::max ? old : added;
+  const ir::value within = b.emit(op::less_equal, {low, high});
+  guards.enter(b.guard(b.emit(op::logical_not, {within})));
+}
+
+void kernel_lowering::update(const stage& s, node_id rest, scope& at, bool atomic) {
+  open_loops guards(*this, at);
+  scope*& inner = guards.inner;
   const bool lanes_decide = inner->lane != no_node && g.free[rest].has(g.ordinal(inner->lane));
   ir::value mask = ir::none;
   if (lanes_decide) {
     mask = emit(rest, *inner);
   } else if (!is_true(g, rest)) {
-    loops.enter(inner->block->guard(emit(rest, *inner)));
+    guards.enter(inner->block->guard(emit(rest, *inner)));
   }
   const std::int32_t id = buffers.at(s.define);
   std::vector<node_id> subscripts;
   for (const node_id idx : s.indices) subscripts.push_back(position_of(idx));
   std::vector<ir::value> list;
   const ir::access how = subscripts_of(id, subscripts, *inner, list);
-  const ir::value added = emit(body, *inner);
-  if (iterations != nullptr) {
+  const ir::value added = emit(g.arg(s.body, 0), *inner);
+  if (atomic) {
     inner->block->add_to(id, list, added, how, mask);
   } else {
     const ir::value old = inner->block->load(id, g.type(s.body), list, how, mask);
-    store(s, inner->block->emit(row(fold).combine, {old, added}), *inner, mask);
+    if (s.seldom_changes && inner->lane == no_node) enter_change(monoid_of(g, s.body), old, added, guards);
+    store(s, inner->block->emit(row(monoid_of(g, s.body)).combine, {old, added}), *inner, mask);
   }
-  loops.close();
+  guards.close();
 }
 
 // Tasks fill rows, and then each adds the updates of one iteration of the outermost bound index.
@@ -133,7 +174,8 @@ void kernel_lowering::scatter_by_atomics(const stage& s, int part, scope& top) {
   ir::block_builder& c = *task.block;
   const ir::value first = c.emit(op::add, {low, c.emit(op::mul, {c.counter(), c.i64(size)})});
   const range own{first, c.emit(op::minimum, {c.emit(op::add, {first, c.i64(size)}), high})};
-  part == 0 ? fill_rows(s, task, own) : walk_inverse_index(s, task, all, &own);
+  const stage* const alone[] = {&s};
+  part == 0 ? fill_rows(s, task, own) : walk_updates(alone, task, all, &own);
   task.close();
 }
 

@@ -6,6 +6,7 @@
 #include <sheaf/jit/plan/packing.hpp>
 #include <sheaf/jit/plan/mixed_precision.hpp>
 #include <sheaf/jit/plan/roots.hpp>
+#include <sheaf/jit/plan/algorithms/inverse_index/inverse_index.hpp>
 #include <sheaf/jit/plan/algorithms/sort/sort.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 
@@ -45,6 +46,19 @@ bool share_slices(const graph& g, const program_plan& plan, const kernel_plan& k
   return true;
 }
 
+// Privatised tables of the same updates and rows, none of which reads another: one walk updates all.
+bool share_updates(graph& g, const program_plan& plan, const kernel_plan& k, const stage& s) {
+  for (const int i : k.stages) {
+    const stage& other = plan.stages[static_cast<std::size_t>(i)];
+    const bool same = s.rows.whole != no_node && other.rows.block == s.rows.block && other.rows.part == s.rows.part &&
+                      other.indices == s.indices && other.owned == s.owned && other.vector == s.vector &&
+                      other.lanes == s.lanes && bound_indices(g, other.body) == bound_indices(g, s.body) &&
+                      same_targets(g, other, s);
+    if (!same || plan.reads.reads(s.define, other.define)) return false;
+  }
+  return true;
+}
+
 bool may_join(graph& g, const facts& known, const program_plan& plan, const kernel_plan& k, stage& s) {
   const stage& leader = plan.stages[static_cast<std::size_t>(k.stages.front())];
   if (leader.where == place::check || s.where == place::check || leader.asked != s.asked ||
@@ -52,6 +66,7 @@ bool may_join(graph& g, const facts& known, const program_plan& plan, const kern
     return false;
   if (has_far_lanes(g, known, leader) || has_far_lanes(g, known, s)) return false;  // a cache tile is of one stage
   if (leader.how == way::range_scatter && s.how == way::range_scatter) return share_slices(g, plan, k, s);
+  if (leader.how == way::scatter && s.how == way::scatter) return share_updates(g, plan, k, s);
   const auto walks_rows = [](const stage& t) { return t.how == way::map || t.how == way::partial; };
   const bool stencil = leader.how == way::stencil && s.how == way::stencil;
   if (!stencil && (!walks_rows(leader) || !walks_rows(s))) return false;

@@ -6,6 +6,7 @@
 #include <sheaf/jit/plan/algorithms/inverse_index/inverse_index.hpp>
 #include <sheaf/jit/plan/placement.hpp>
 #include <sheaf/jit/plan/algorithms/polyphase/polyphase.hpp>
+#include <sheaf/jit/plan/algorithms/privatised_tables/tables.hpp>
 #include <sheaf/jit/plan/algorithms/range_scatter/ragged.hpp>
 #include <sheaf/jit/plan/algorithms/recurrence/recurrence.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
@@ -72,6 +73,8 @@ constexpr rule table[] = {
      on_stage<take_materialised_results>},
     {"repeated terms", "slow functions of few values in a scatter of many", on_stage<take_repeated>},
     {"placement", "last but one: sees what the rules above left in the loops", on_stage<take_misplaced>},
+    {"privatised tables", "what a scatter's value needs is stored; before its rows are shared by tasks",
+     on_stage<take_tables>},
     {"split", "last: reductions that are still too long for the tasks there are", on_stage<take_split>},
 };
 

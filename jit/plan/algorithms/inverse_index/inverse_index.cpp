@@ -69,6 +69,30 @@ update_target target_of(graph& g, const stage& s) {
   return t;
 }
 
+fixed_index fixed_by(const graph& g, const stage& s, node_id conjunct) {
+  if (g.kind(conjunct) != op::equal) return {};
+  const index_set bound = set_of(g, bound_indices(g, s.body)), results = set_of(g, s.indices);
+  for (int k = 0; k < 2; ++k) {
+    const node_id idx = g.arg(conjunct, k), at = g.arg(conjunct, 1 - k);
+    const bool of_result = std::find(s.indices.begin(), s.indices.end(), idx) != s.indices.end();
+    if (!of_result || idx == s.owned || idx == s.rows.block || g.type(at) == element::boolean) continue;
+    if (g.free[at].meets(bound) && !g.free[at].meets(results) && is_closed(g, idx)) return {idx, at};
+  }
+  return {};
+}
+
+bool same_targets(graph& g, const stage& a, const stage& b) {
+  const auto fixed = [&](const stage& s) {
+    flat<node_id> list;
+    deltas::conjuncts(g, target_of(g, s).rest, list);
+    std::vector<std::pair<node_id, node_id>> all;
+    for (const node_id c : list)
+      if (const fixed_index f = fixed_by(g, s, c); f.index != no_node) all.emplace_back(f.index, f.at);
+    return all;
+  };
+  return target_of(g, a).at == target_of(g, b).at && fixed(a) == fixed(b);
+}
+
 std::vector<node_id> walk_of(const graph& g, const facts& known, const stage& s) {
   std::vector<node_id> walk = nesting_order(g, bound_indices(g, s.body));
   const auto rank = [&](node_id idx) { return is_closed(g, idx) ? known.trips(idx) : 0; };
