@@ -173,7 +173,8 @@ class kernel_lowering {
   void fill_rows(const stage& s, scope& task, const range& own);
   void walk_updates(std::span<const stage* const> list, scope& task, const range& own, const range* iterations);
   void enter_row(node_id idx, node_id at, const range& rows, open_loops& loops);
-  void enter_change(monoid fold, ir::value old, ir::value added, open_loops& guards);
+  template <class Put>
+  void update_extremum(const stage& s, ir::value old, ir::value added, scope& at, Put put);
   void update(const stage& s, node_id rest, scope& at, bool atomic);
   void scatter_by_atomics(const stage& s, int part, scope& top);
 

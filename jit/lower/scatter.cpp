@@ -124,14 +124,23 @@ void kernel_lowering::enter_row(node_id idx, node_id at, const range& rows, open
   loops.inner->bind_to(g, idx, row);
 }
 
-// Goes on where an update may change an extremum: the branch is seldom taken, and nothing waits for what is not
-// written.
-void kernel_lowering::enter_change(monoid fold, ir::value old, ir::value added, open_loops& guards) {
-  ir::block_builder& b = *guards.inner->block;
-  if (fold != monoid::max && fold != monoid::min) return;
-  const ir::value low = fold == monoid::max ? added : old, high = fold == monoid::max ? old : added;
-  const ir::value within = b.emit(op::less_equal, {low, high});
-  guards.enter(b.guard(b.emit(op::logical_not, {within})));
+// An extremum of numbers, stored by `put`. What is carried from update to update waits for no test of NaN; where few
+// updates change it, the branch is seldom taken, and nothing waits for what is not written.
+template <class Put>
+void kernel_lowering::update_extremum(const stage& s, ir::value old, ir::value added, scope& at, Put put) {
+  ir::block_builder& b = *at.block;
+  const bool largest = monoid_of(g, s.body) == monoid::max;
+  if (s.seldom_changes) {
+    const ir::value within = b.emit(op::less_equal, {largest ? added : old, largest ? old : added});
+    scope changed(at, b.guard(b.emit(op::logical_not, {within})));
+    put(changed, changed.block->emit(row(monoid_of(g, s.body)).combine, {old, added}));
+    return changed.close();
+  }
+  const ir::value beyond = b.emit(op::less, {largest ? old : added, largest ? added : old});
+  put(at, b.emit(op::select, {beyond, added, old}));
+  scope unordered(at, b.guard(b.emit(op::not_equal, {added, added})));
+  put(unordered, added);
+  unordered.close();
 }
 
 void kernel_lowering::update(const stage& s, node_id rest, scope& at, bool atomic) {
@@ -154,8 +163,12 @@ void kernel_lowering::update(const stage& s, node_id rest, scope& at, bool atomi
     inner->block->add_to(id, list, added, how, mask);
   } else {
     const ir::value old = inner->block->load(id, g.type(s.body), list, how, mask);
-    if (s.seldom_changes && inner->lane == no_node) enter_change(monoid_of(g, s.body), old, added, guards);
-    store(s, inner->block->emit(row(monoid_of(g, s.body)).combine, {old, added}), *inner, mask);
+    const monoid fold = monoid_of(g, s.body);
+    const auto put = [&](scope& in, ir::value x) { store(s, x, in, mask); };
+    if ((fold == monoid::max || fold == monoid::min) && inner->lane == no_node && is_floating(g.type(s.body)))
+      update_extremum(s, old, added, *inner, put);
+    else
+      put(*inner, inner->block->emit(row(fold).combine, {old, added}));
   }
   guards.close();
 }

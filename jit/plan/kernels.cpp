@@ -46,14 +46,16 @@ bool share_slices(const graph& g, const program_plan& plan, const kernel_plan& k
   return true;
 }
 
-// Privatised tables of the same updates and rows, none of which reads another: one walk updates all.
+// Scatters of the same updates to the same rows, none of which reads another: one walk updates all.
 bool share_updates(graph& g, const program_plan& plan, const kernel_plan& k, const stage& s) {
   for (const int i : k.stages) {
     const stage& other = plan.stages[static_cast<std::size_t>(i)];
-    const bool same = s.rows.whole != no_node && other.rows.block == s.rows.block && other.rows.part == s.rows.part &&
-                      other.indices == s.indices && other.owned == s.owned && other.vector == s.vector &&
-                      other.lanes == s.lanes && bound_indices(g, other.body) == bound_indices(g, s.body) &&
-                      same_targets(g, other, s);
+    const auto is_alone = [](const stage& one) { return one.inverse.array != no_node || one.atomic; };
+    const bool alone = is_alone(s) || is_alone(other);
+    const bool same = !alone && other.rows.block == s.rows.block && other.rows.part == s.rows.part &&
+                      other.parallel == s.parallel && other.chunk == s.chunk && other.indices == s.indices &&
+                      other.owned == s.owned && other.vector == s.vector && other.lanes == s.lanes &&
+                      bound_indices(g, other.body) == bound_indices(g, s.body) && same_targets(g, other, s);
     if (!same || plan.reads.reads(s.define, other.define)) return false;
   }
   return true;

@@ -133,8 +133,11 @@ void schedule_scatter(graph& g, const facts& known, stage& s) {
     }
   if (s.parallel == s.owned) {
     s.chunk = least_chunk;
-    // Each task asks every update; of single numbers that takes as long as to add one.
-    const double tasks = s.vector == no_node && s.how == way::scatter ? most_askers : 2 * known.enough_tasks();
+    // Each task asks every update. Of single numbers that takes longer than to add them: then one task has all rows.
+    const bool numbers = s.how == way::scatter && s.vector == no_node && !known.for_groups();
+    index_set updates = set_of(g, bound_indices(g, s.body));
+    const bool asks_much = numbers && known.trips(updates) * rows_for_an_update > known.trips(s.owned);
+    const double tasks = asks_much ? 1 : 2 * known.enough_tasks();
     while (static_cast<double>(s.chunk) * tasks < known.trips(s.owned)) s.chunk *= 4;
   }
 }

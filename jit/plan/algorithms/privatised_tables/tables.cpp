@@ -31,7 +31,8 @@ std::int64_t block_of(const context& c, const stage& s, node_id cut) {
   const amount updated = known.trips(all) * known.trips(others);  // elements
   const bool forced = known.call().force_for_tests;
   if (forced && rows >= 2 * tables::forced_block) return tables::forced_block;
-  if (forced || updated < tables::from) return 0;
+  const bool listed = s.vector != no_node && results >= tuning::inverse_index::listed_from;
+  if (forced || listed || updated < tables::from) return 0;
   std::int64_t block = 1;
   while (rows > tables::most_tables * block || updated * block < tables::block_elements * rows ||
          results * tables::cost_of_result * rows > updated * block) {
