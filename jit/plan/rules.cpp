@@ -73,7 +73,7 @@ constexpr rule table[] = {
      on_stage<take_materialised_results>},
     {"repeated terms", "slow functions of few values in a scatter of many", on_stage<take_repeated>},
     {"placement", "last but one: sees what the rules above left in the loops", on_stage<take_misplaced>},
-    {"privatised tables", "what a scatter's value needs is stored; before its rows are shared by tasks",
+    {"privatised tables", "once what a scatter's value needs is stored: many updates of few rows, in blocks",
      on_stage<take_tables>},
     {"split", "last: reductions that are still too long for the tasks there are", on_stage<take_split>},
 };

@@ -83,14 +83,20 @@ fixed_index fixed_by(const graph& g, const stage& s, node_id conjunct) {
 
 bool same_targets(graph& g, const stage& a, const stage& b) {
   const auto fixed = [&](const stage& s) {
+    const update_target t = target_of(g, s);
     flat<node_id> list;
-    deltas::conjuncts(g, target_of(g, s).rest, list);
-    std::vector<std::pair<node_id, node_id>> all;
+    deltas::conjuncts(g, t.rest, list);
+    std::vector<fixed_index> all{{s.owned, t.at}};
     for (const node_id c : list)
-      if (const fixed_index f = fixed_by(g, s, c); f.index != no_node) all.emplace_back(f.index, f.at);
+      if (const fixed_index f = fixed_by(g, s, c); f.index != no_node) all.push_back(f);
+    std::ranges::sort(all, {}, &fixed_index::index);
     return all;
   };
-  return target_of(g, a).at == target_of(g, b).at && fixed(a) == fixed(b);
+  // Tasks that have all rows ask for no owned one.
+  if (a.owned != b.owned && a.rows.whole == no_node) return false;
+  return std::ranges::equal(fixed(a), fixed(b), [&](const fixed_index& x, const fixed_index& y) {
+    return x.index == y.index && is_same(g, x.at, y.at);
+  });
 }
 
 std::vector<node_id> walk_of(const graph& g, const facts& known, const stage& s) {

@@ -5,6 +5,7 @@
 #include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/plan/algorithms/inverse_index/inverse_index.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/plan/schedule.hpp>
 #include <sheaf/jit/plan/split.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
@@ -46,12 +47,15 @@ std::int64_t block_of(const context& c, const stage& s, node_id cut) {
 
 bool take_tables(const context& c, stage& s) {
   const auto& [g, known, before] = c;
-  if (s.how != way::scatter || s.made == origin::partial || s.when != no_node || s.parallel != s.owned) return false;
+  if (s.how != way::scatter || s.made == origin::partial || s.when != no_node) return false;
   if (known.for_groups() || known.call().overrides.scatters == scatters::atomic) return false;
-  if (known.call().force_for_tests && s.vector != no_node) return false;  // an inverse index is tested there
+  stage whole = s;  // as it would run; so far its loops are those of a map
+  schedule(g, known, whole);
+  if (whole.parallel != s.owned) return false;
+  if (known.call().force_for_tests && whole.vector != no_node) return false;  // an inverse index is tested there
   const node_id n = s.body, cut = nesting_order(g, bound_indices(g, n)).front();
   if (!is_closed(g, cut)) return false;
-  const std::int64_t block = block_of(c, s, cut);
+  const std::int64_t block = block_of(c, whole, cut);
   if (block == 0) return false;
   const row_blocks rows = blocks_of(g, n, cut, block);
   replacement put(g, proofs::kept);
