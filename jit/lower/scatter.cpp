@@ -5,6 +5,7 @@
 
 #include <sheaf/jit/lower/lowering.hpp>
 #include <sheaf/jit/plan/algorithms/inverse_index/inverse_index.hpp>
+#include <sheaf/jit/plan/algorithms/scatter/scatters.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::lower {
@@ -13,45 +14,7 @@ namespace {
 
 using tuning::inverse_index::rows_filled;
 
-// Other indices that the condition fixes as it does the owned one: no loop runs over them.
-void find_fixed(graph& g, const stage& s, targets& t) {
-  flat<node_id> list;
-  deltas::conjuncts(g, t.rest, list);
-  t.rest = truth(g, true);
-  for (const node_id c : list) {
-    const plan::fixed_index found = plan::fixed_by(g, s, c);
-    if (found.index == no_node || std::ranges::count(t.fixed, found.index, &std::pair<node_id, node_id>::first) > 0)
-      t.rest = conjunction(g, t.rest, c);
-    else
-      t.fixed.emplace_back(found.index, found.at);
-  }
-}
-
 }  // namespace
-
-targets targets_of(graph& g, const stage& s) {
-  flat<node_id> list;
-  deltas::conjuncts(g, g.arg(s.body, 1), list);
-  targets t;
-  t.rest = truth(g, true);
-  const node_id j = s.owned;
-  const auto other = [&](node_id e) { return !g.free[e].has(g.ordinal(j)); };
-  for (const node_id c : list) {
-    const op kind = g.kind(c);
-    const node_id a = g[c].count == 2 ? g.arg(c, 0) : no_node, b = g[c].count == 2 ? g.arg(c, 1) : no_node;
-    if (s.how == plan::way::scatter && t.at == no_node && kind == op::equal &&
-        ((a == j && other(b)) || (b == j && other(a))))
-      t.at = a == j ? b : a;
-    else if (s.how == plan::way::range_scatter && t.low == no_node && kind == op::less_equal && b == j && other(a))
-      t.low = a;
-    else if (s.how == plan::way::range_scatter && t.high == no_node && kind == op::less && a == j && other(b))
-      t.high = b;
-    else
-      t.rest = conjunction(g, t.rest, c);
-  }
-  if (s.how == plan::way::scatter) find_fixed(g, s, t);
-  return t;
-}
 
 void kernel_lowering::scatter(scope& task, const range* chunk) {
   const stage& s = *stages.front();
@@ -85,7 +48,8 @@ void kernel_lowering::fill_rows(const stage& s, scope& task, const range& own) {
 void kernel_lowering::walk_updates(std::span<const stage* const> list, scope& task, const range& own,
                                    const range* iterations) {
   const stage& s = *list.front();
-  const targets t = targets_of(g, s);
+  plan::updated_rows t = plan::rows_of(g, s);
+  const auto fixed = s.how == plan::way::scatter ? plan::fixed_of(g, s, t) : std::vector<plan::fixed_index>();
   const node_id j = s.owned;
   open_loops loops(*this, task);
   scope*& inner = loops.inner;
@@ -105,12 +69,16 @@ void kernel_lowering::walk_updates(std::span<const stage* const> list, scope& ta
     const range both{b.emit(op::maximum, {low, own.low}), b.emit(op::minimum, {high, own.high})};
     loops.enter(j, j == s.vector ? s.lanes : 1, &both);
   }
-  for (const auto& [idx, at] : t.fixed)
+  for (const auto& [idx, at] : fixed)
     if (!inner->bound.has(g.ordinal(idx)))
       enter_row(idx, at, {emit(g.arg(idx, 0), *inner), emit(g.arg(idx, 1), *inner)}, loops);
   for (const node_id idx : s.indices)
     if (!inner->bound.has(g.ordinal(idx))) loops.enter(idx, idx == s.vector ? s.lanes : 1, nullptr);
-  for (const stage* each : list) update(*each, targets_of(g, *each).rest, *inner, iterations != nullptr);
+  for (const stage* each : list) {
+    plan::updated_rows rows = plan::rows_of(g, *each);
+    if (each->how == plan::way::scatter) plan::fixed_of(g, *each, rows);
+    update(*each, rows.rest, *inner, iterations != nullptr);
+  }
   loops.close();
 }
 

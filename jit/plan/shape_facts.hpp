@@ -36,10 +36,18 @@ struct tensor_facts {
   bool unit_inner = true;  // the last dimension has stride 1
 };
 
+// An output that is stored where an input lies, element by element, by their numbers in the graph.
+struct update {
+  int input = 0, output = 0;
+  bool operator==(const update&) const = default;
+};
+
 struct call_facts {
   std::vector<tensor_facts> inputs;  // by the graph's inputs
   std::vector<bool> unit_outputs;    // by the graph's outputs; missing: true
   std::vector<bool> promised = {};   // by the graph's inputs: the same data in all calls; empty: none
+  std::vector<update> updates = {};
+  std::vector<int> apart = {};  // outputs of these that are stored in workspace first, see updates.hpp
   bool gpu = false;                  // groups of threads share the tasks: thousands of them, each of less
   options overrides = {};
   target::family on = target::families[0];  // the processor's

@@ -37,7 +37,10 @@ std::vector<kernel_usage> usage_of(const std::vector<unsigned char>& cubin) {
     const std::string name = text(names.sh_offset + s.sh_name);
     if (s.sh_type == SHT_SYMTAB) symbols = s, strings = section(s.sh_link);
     if (name == ".nv.info") info = s;
-    if (name.rfind(".text.", 0) == 0) found[name.substr(6)].code = static_cast<std::int64_t>(s.sh_size);
+    if (name.rfind(".text.", 0) == 0) {
+      found[name.substr(6)].code = static_cast<std::int64_t>(s.sh_size);
+      found[name.substr(6)].code_at = s.sh_offset;
+    }
     if (name.rfind(".nv.shared.", 0) == 0) shared[name.substr(11)] = static_cast<std::int64_t>(s.sh_size);
   }
   for (std::uint64_t p = info.sh_offset; p < info.sh_offset + info.sh_size;) {

@@ -13,6 +13,7 @@ struct kernel_usage {
       0;  // bytes of local memory a thread: spilled registers and arrays that could not stay in registers
   std::int64_t shared = 0;  // bytes of static shared memory a block
   std::int64_t code = 0;    // bytes
+  std::uint64_t code_at = 0;  // where these begin in the cubin
 };
 std::vector<kernel_usage> usage_of(const std::vector<unsigned char>& cubin);
 

@@ -119,12 +119,12 @@ node_id position_by_key(const context& c, const stage& s, node_id n) {
   like.vector = no_node;
   if (!is_exact(g, value)) {
     if (!reads_anywhere(g, value)) return n;
-    value = stored(g, value, "materialised", like, before, "compared with the extremum of its key");
+    value = stored(c, value, {"materialised", like, "compared with the extremum of its key"});
   }
   value = cast_to(g, numerics::accumulated(g.type(value)), value);
   const monoid kind = monoid_of(g, n) == monoid::argmax ? monoid::max : monoid::min;
   const node_id extremum = intern_reduce(g, kind, g.type(value), value, g.arg(n, 1), bound);
-  const node_id best = stored(g, extremum, "extremum", like, before, "a position by key is that of the extremum");
+  const node_id best = stored(c, extremum, {"extremum", like, "a position by key is that of the extremum"});
   node_id here = make(g, op::equal, value, best);
   if (is_floating(g.type(value))) here = make(g, op::logical_or, here, make(g, op::not_equal, value, value));
   const node_id first =
@@ -134,6 +134,64 @@ node_id position_by_key(const context& c, const stage& s, node_id n) {
 }
 
 }  // namespace
+
+updated_rows rows_of(graph& g, const stage& s) {
+  flat<node_id> list;
+  deltas::conjuncts(g, g.arg(s.body, 1), list);
+  updated_rows r{.rest = truth(g, true)};
+  const node_id j = s.owned;
+  const auto other = [&](node_id e) { return !uses(g, e, j); };
+  for (const node_id c : list) {
+    const op kind = g.kind(c);
+    const node_id a = g[c].count == 2 ? g.arg(c, 0) : no_node, b = g[c].count == 2 ? g.arg(c, 1) : no_node;
+    if (s.how == way::scatter && r.at == no_node && kind == op::equal &&
+        ((a == j && other(b)) || (b == j && other(a))))
+      r.at = a == j ? b : a;
+    else if (s.how == way::range_scatter && r.low == no_node && kind == op::less_equal && b == j && other(a))
+      r.low = a;
+    else if (s.how == way::range_scatter && r.high == no_node && kind == op::less && a == j && other(b))
+      r.high = b;
+    else
+      r.rest = conjunction(g, r.rest, c);
+  }
+  return r;
+}
+
+std::vector<fixed_index> fixed_of(graph& g, const stage& s, updated_rows& rows) {
+  const index_set bound = set_of(g, bound_indices(g, s.body)), results = set_of(g, s.indices);
+  std::vector<fixed_index> fixed;
+  const auto takes = [&](node_id idx, node_id at) {
+    const bool of_result = std::ranges::find(s.indices, idx) != s.indices.end();
+    if (!of_result || idx == s.owned || idx == s.rows.block || g.type(at) == element::boolean) return false;
+    if (!g.free[g.arg(idx, 0)].empty() || !g.free[g.arg(idx, 1)].empty()) return false;
+    if (!g.free[at].meets(bound) || g.free[at].meets(results)) return false;
+    if (std::ranges::find(fixed, idx, &fixed_index::index) != fixed.end()) return false;
+    fixed.push_back({idx, at});
+    return true;
+  };
+  flat<node_id> list;
+  deltas::conjuncts(g, rows.rest, list);
+  rows.rest = truth(g, true);
+  for (const node_id c : list)
+    if (g.kind(c) != op::equal || (!takes(g.arg(c, 0), g.arg(c, 1)) && !takes(g.arg(c, 1), g.arg(c, 0))))
+      rows.rest = conjunction(g, rows.rest, c);
+  return fixed;
+}
+
+bool same_places(graph& g, const stage& a, const stage& b) {
+  const auto places = [&](const stage& s) {
+    updated_rows rows = rows_of(g, s);
+    std::vector<fixed_index> all = fixed_of(g, s, rows);
+    all.push_back({s.owned, rows.at});
+    std::ranges::sort(all, {}, &fixed_index::index);
+    return all;
+  };
+  // Tasks that have all rows ask for no owned one.
+  if (a.owned != b.owned && a.rows.whole == no_node) return false;
+  return std::ranges::equal(places(a), places(b), [&](const fixed_index& x, const fixed_index& y) {
+    return x.index == y.index && is_same(g, x.at, y.at);
+  });
+}
 
 bool take_scatter(const context& c, stage& s) {
   const auto& [g, known, before] = c;
@@ -170,7 +228,7 @@ bool take_scatter(const context& c, stage& s) {
                                 : n;
     stage like = s;
     like.vector = no_node;
-    const node_id at = stored(g, wide, "scattered", like, before, "a scatter inside an expression");
+    const node_id at = stored(c, wide, {"scattered", like, "a scatter inside an expression"});
     replace_in(g, s, n, cast_to(g, type, at));
     return true;
   }

@@ -1,0 +1,55 @@
+// What a kernel should take on an H200, from counts of its machine code and of its grid. The model and its constants
+// stand in docs/gpu-static.md; nothing in it was measured.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <cuda/cubin.hpp>
+
+#include "sass.hpp"
+
+namespace sheaf::test {
+
+// Public figures of the H200 (SXM): NVIDIA's data sheet and the tuning guide of Hopper.
+namespace h200 {
+inline constexpr double multiprocessors = 132;
+inline constexpr double bytes_per_second = 4.8e12;
+inline constexpr double reached = 0.92;  // of it, by a plain copy
+inline constexpr double clock = 1.98e9;  // 67 TF of f32 are 132 x 128 multiply-adds at this clock
+inline constexpr double schedulers = 4;  // of a multiprocessor: instructions of warps a cycle
+inline constexpr double issued = 0.6;    // of those slots, in code that also waits
+inline constexpr double warps = 64, blocks = 32, registers = 65536, shared = 227 << 10, kept_of_block = 1 << 10;
+inline constexpr double under_way = 32 << 10;  // bytes of a multiprocessor that hide the latency of its memory
+inline constexpr double warps_to_issue = 16;   // that fill the schedulers' slots, dependences considered
+inline constexpr double many = 64;     // operations for 4 bytes: elements are read again and again from the caches
+inline constexpr double launch = 3e-6;         // seconds from one kernel to the next
+}  // namespace h200
+
+// Of a launch: what the host and the plan know.
+struct launch_facts {
+  std::string name = {};
+  int threads = 1;
+  std::int64_t blocks = -1;  // that have work; -1: as many as there is room for
+  std::int64_t dynamic_shared = 0;
+  double bytes = 0;       // read and written, as the plan predicts
+  double operations = 0;  // the same
+};
+
+struct kernel_estimate {
+  std::string name = {};
+  double blocks = 0, warps = 0, under_way = 0;  // of the grid; of a multiprocessor
+  int registers = 0;
+  std::int64_t shared = 0, frame = 0;
+  sass_counts loop = {};    // of the loop that moves most
+  double instructions = 0;  // a 4-byte element that passes, of all hot loops
+  double integer = 0, floating = 0, function = 0;  // of those
+  int barriers = 0;         // in the loop and in those around it
+  std::vector<sass_loop> loops = {};
+  double bytes = 0, seconds = 0;
+};
+
+kernel_estimate estimate(const launch_facts& facts, const kernel_usage& usage,
+                         const std::vector<sass_instruction>& code);
+
+}  // namespace sheaf::test

@@ -1,0 +1,136 @@
+#include "sass.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+namespace sheaf::test {
+
+namespace {
+
+struct operation {
+  unsigned code;  // the lowest 9 bits
+  const char* name;
+  sass_kind kind;
+};
+using enum sass_kind;
+constexpr operation operations[] = {
+    {0x181, "LDG", load},       {0x186, "STG", store},      {0x180, "LD", load},        {0x185, "ST", store},
+    {0x184, "LDS", shared},     {0x188, "STS", shared},     {0x183, "LDL", local},      {0x187, "STL", local},
+    {0x1a8, "ATOMG", atomic},   {0x18e, "RED", atomic},     {0x1a3, "ATOMG", atomic},   {0x189, "SHFL", exchange},
+    {0x11d, "BAR", barrier},    {0x020, "FMUL", floating},  {0x021, "FADD", floating},  {0x023, "FFMA", floating},
+    {0x009, "FMNMX", floating}, {0x00b, "FSETP", floating}, {0x008, "FSEL", floating},  {0x00a, "FSET", floating},
+    {0x022, "FCHK", floating},  {0x102, "FCHK", floating},  {0x028, "DMUL", floating},  {0x029, "DADD", floating},
+    {0x02b, "DFMA", floating},  {0x02a, "DSETP", floating}, {0x108, "MUFU", function},  {0x104, "F2F", floating},
+    {0x110, "F2F", floating},   {0x13e, "F2F", floating},   {0x106, "I2F", floating},   {0x112, "I2F", floating},
+    {0x105, "F2I", floating},   {0x111, "F2I", floating},   {0x107, "FRND", floating},  {0x113, "FRND", floating},
+    {0x024, "IMAD", integer},   {0x025, "IMAD", integer},   {0x026, "IMAD", integer},   {0x027, "IMAD", integer},
+    {0x010, "IADD3", integer},  {0x011, "LEA", integer},    {0x012, "LOP3", integer},   {0x00c, "ISETP", integer},
+    {0x019, "SHF", integer},    {0x007, "SEL", integer},    {0x002, "MOV", integer},    {0x016, "PRMT", integer},
+    {0x017, "IMNMX", integer},  {0x048, "VIMNMX", integer}, {0x013, "IABS", integer},   {0x01c, "PLOP3", integer},
+    {0x035, "IADD", integer},
+};
+
+// Loads and stores of 1, 1, 2, 2, 4, 8 and 16 bytes.
+int width_of(const unsigned char* at) {
+  std::uint64_t high = 0;
+  std::memcpy(&high, at + 8, 8);
+  constexpr int widths[] = {1, 1, 2, 2, 4, 8, 16, 16};
+  return widths[(high >> 9) & 7];
+}
+
+// Relative to the next instruction, in units of 4 bytes: its lowest 8 bits from bit 16 on, the others from bit 34 on.
+std::int64_t branch_of(const unsigned char* at, std::int64_t place) {
+  std::uint64_t low = 0, high = 0;
+  std::memcpy(&low, at, 8);
+  std::memcpy(&high, at + 8, 8);
+  const std::uint64_t upper = (low >> 34 | high << 30) << 16;
+  const std::int64_t offset = (static_cast<std::int64_t>(upper) >> 16) * 256 + static_cast<std::int64_t>(at[2]);
+  return place + 1 + offset / 4;
+}
+
+constexpr unsigned branch = 0x147;
+
+struct span_of_code {
+  std::int64_t first, last;
+  bool holds(const span_of_code& other) const { return first <= other.first && other.last <= last; }
+};
+
+sass_counts counts_of(const std::vector<sass_instruction>& code, const span_of_code& s) {
+  sass_counts c;
+  for (std::int64_t n = s.first; n <= s.last; ++n) {
+    const sass_instruction& i = code[static_cast<std::size_t>(n)];
+    ++c.of[static_cast<int>(i.kind)];
+    c.loaded += i.kind == load ? i.bytes : 0;
+    c.stored += i.kind == store || i.kind == atomic ? i.bytes : 0;
+  }
+  return c;
+}
+
+// The rest of an unrolled loop does a fraction of its work.
+bool is_rest(const sass_counts& of, const sass_counts& c) {
+  for (const int part : {2, 4, 8, 16})
+    if (c.loaded * part == of.loaded && c.stored * part == of.stored) return true;
+  return false;
+}
+
+}  // namespace
+
+const char* name_of(sass_kind k) {
+  constexpr const char* names[] = {"loads",    "stores",  "shared",   "local",     "atomics", "exchanges",
+                                   "barriers", "integer", "floating", "functions", "other"};
+  return names[static_cast<int>(k)];
+}
+
+int sass_counts::all() const { return std::accumulate(std::begin(of), std::end(of), 0); }
+
+std::vector<sass_instruction> decode(const unsigned char* code, std::size_t bytes) {
+  std::vector<sass_instruction> made(bytes / 16);
+  for (std::size_t n = 0; n < made.size(); ++n) {
+    const unsigned char* const at = code + 16 * n;
+    std::uint64_t low = 0;
+    std::memcpy(&low, at, 8);
+    const unsigned op = low & 0x1ff;
+    const auto found = std::find_if(std::begin(operations), std::end(operations),
+                                    [&](const operation& o) { return o.code == op; });
+    if (found != std::end(operations)) made[n].kind = found->kind;
+    const bool moves = made[n].kind == load || made[n].kind == store || made[n].kind == atomic;
+    if (moves) made[n].bytes = made[n].kind == atomic ? 4 : width_of(at);
+    if (op == branch) made[n].branch = branch_of(at, static_cast<std::int64_t>(n));
+  }
+  return made;
+}
+
+std::vector<sass_loop> hot_loops(const std::vector<sass_instruction>& code) {
+  std::vector<span_of_code> all;
+  for (std::size_t n = 0; n < code.size(); ++n) {
+    const auto last = static_cast<std::int64_t>(n);
+    if (code[n].branch < 0 || code[n].branch >= last) continue;  // one that goes to itself ends the code
+    const auto same = std::find_if(all.begin(), all.end(), [&](const auto& s) { return s.first == code[n].branch; });
+    if (same == all.end()) all.push_back({code[n].branch, last});
+    else same->last = last;
+  }
+  std::vector<span_of_code> moving;
+  for (const span_of_code& s : all)
+    if (const sass_counts c = counts_of(code, s); c.loaded + c.stored > 0) moving.push_back(s);
+  std::sort(moving.begin(), moving.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<sass_loop> hot;
+  for (const span_of_code& s : moving) {
+    const bool outer = std::any_of(moving.begin(), moving.end(), [&](const span_of_code& other) {
+      return (other.first != s.first || other.last != s.last) && s.holds(other);
+    });
+    if (outer) continue;
+    sass_loop made{s.first, s.last, counts_of(code, s), 0};
+    for (const span_of_code& around : all)
+      if (around.holds(s))
+        made.barriers_around =
+            std::max(made.barriers_around, counts_of(code, around).of[static_cast<int>(sass_kind::barrier)]);
+    if (hot.empty() || !is_rest(hot.back().counts, made.counts)) hot.push_back(made);
+  }
+  // Where others load, a loop that only stores is what the compiler made of rows without elements.
+  if (std::any_of(hot.begin(), hot.end(), [](const sass_loop& l) { return l.counts.loaded > 0; }))
+    std::erase_if(hot, [](const sass_loop& l) { return l.counts.loaded == 0; });
+  return hot;
+}
+
+}  // namespace sheaf::test
