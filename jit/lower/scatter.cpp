@@ -69,9 +69,12 @@ void kernel_lowering::walk_updates(std::span<const stage* const> list, scope& ta
     const range both{b.emit(op::maximum, {low, own.low}), b.emit(op::minimum, {high, own.high})};
     loops.enter(j, j == s.vector ? s.lanes : 1, &both);
   }
-  for (const auto& [idx, at] : fixed)
-    if (!inner->bound.has(g.ordinal(idx)))
+  for (const auto& [idx, at] : fixed) {
+    if (inner->bound.has(g.ordinal(idx)))
+      loops.enter(inner->block->guard(emit(make(g, op::equal, idx, at), *inner)));
+    else
       enter_row(idx, at, {emit(g.arg(idx, 0), *inner), emit(g.arg(idx, 1), *inner)}, loops);
+  }
   for (const node_id idx : s.indices)
     if (!inner->bound.has(g.ordinal(idx))) loops.enter(idx, idx == s.vector ? s.lanes : 1, nullptr);
   for (const stage* each : list) {

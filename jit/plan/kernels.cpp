@@ -97,6 +97,7 @@ bool may_join(graph& g, const facts& known, const program_plan& plan, const kern
     stage renamed = s;
     if (!rename_updates(g, leader, renamed) || !share_updates(g, plan, k, renamed)) return false;
     s = std::move(renamed);
+    s.owned = leader.owned;  // of several that data names, the one that the walk asks for first
     return true;
   }
   const auto walks_rows = [](const stage& t) { return t.how == way::map || t.how == way::partial; };

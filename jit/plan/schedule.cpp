@@ -127,7 +127,7 @@ void schedule_scatter(graph& g, const facts& known, stage& s) {
     return;
   }
   for (const node_id idx : s.indices)
-    if (idx != s.owned && idx != last && known.trips(idx) >= known.enough_tasks()) {
+    if (idx != s.owned && idx != last && !is_fixed(g, s, idx) && known.trips(idx) >= known.enough_tasks()) {
       s.parallel = idx;
       break;
     }

@@ -158,7 +158,9 @@ updated_rows rows_of(graph& g, const stage& s) {
 }
 
 std::vector<fixed_index> fixed_of(graph& g, const stage& s, updated_rows& rows) {
-  const index_set bound = set_of(g, bound_indices(g, s.body)), results = set_of(g, s.indices);
+  const index_set bound = set_of(g, bound_indices(g, s.body));
+  index_set results = set_of(g, s.indices);
+  if (s.rows.block != no_node) results.erase(g.ordinal(s.rows.block));  // the task's
   std::vector<fixed_index> fixed;
   const auto takes = [&](node_id idx, node_id at) {
     const bool of_result = std::ranges::find(s.indices, idx) != s.indices.end();
