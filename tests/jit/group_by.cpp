@@ -142,7 +142,6 @@ TEST(group_by, tables_are_no_larger_than_their_updates) {
   for (const std::int64_t names : {1000, 100000}) {
     trial test = trial_of(back);
     test.random("w", {names}).random("x", {100000}).below("key", {100000}, names);
-    test.expect_right();
     EXPECT_EQ(test.plan_text().find(privatised) != std::string::npos, names == 1000) << test.plan_text();
   }
 }

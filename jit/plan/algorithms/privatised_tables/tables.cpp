@@ -17,12 +17,6 @@ namespace {
 namespace tables = numerics::tables;
 using tuning::privatised_tables::seldom_from;
 
-bool is_closed(const graph& g, node_id idx) {
-  for (int k = 0; k < 2; ++k)
-    if (!g.free[g.arg(idx, k)].empty() || holds(g, g.arg(idx, k), op::load)) return false;
-  return true;
-}
-
 // Iterations of the outermost index that make a block; 0: one table serves all.
 std::int64_t block_of(const context& c, const stage& s, node_id cut) {
   const auto& [g, known, before] = c;
