@@ -58,9 +58,8 @@ class native_class final : public shape_class, public std::enable_shared_from_th
   native_class(const graph& g, const call_class& arguments, const options& overrides)
       : g_(g),
         overrides_(overrides),
-        classes_(g),
         decided_(overrides.shapes != shape_policy::classes),
-        own_(planned_for(g, arguments, overrides, amounts_of(arguments, decided_, classes_))),
+        own_(planned_for(g, arguments, overrides, amounts_of(g, arguments, decided_))),
         made(own_) {
     compile();
     own_->forget_plan();
@@ -78,7 +77,7 @@ class native_class final : public shape_class, public std::enable_shared_from_th
   template <class F>
   std::string of_plan(const call_class& arguments, const F& f) const {
     shapes::decisions anew(decided_.exact());
-    return f(planned_for(g_, arguments, overrides_, amounts_of(arguments, anew, classes_)));
+    return f(planned_for(g_, arguments, overrides_, amounts_of(g_, arguments, anew)));
   }
   bool serves(std::span<const std::int64_t> extents) const override {
     if (is_exact()) return std::ranges::equal(extents, first_extents_);
@@ -115,7 +114,6 @@ class native_class final : public shape_class, public std::enable_shared_from_th
 
   const graph& g_;  // the program's, which outlives its classes
   const options overrides_;
-  const shapes::usual_extents classes_;
   shapes::decisions decided_;
   const std::shared_ptr<arranged_program> own_;
   std::optional<call_layout> layout_;

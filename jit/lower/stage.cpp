@@ -32,7 +32,7 @@ ir::block_builder kernel_lowering::open(scope& outer, node_id idx, int lanes, co
   const bool divides = within == nullptr || (within == outer.part_of(idx) && task_size % lanes == 0);
   const auto trips = *end - *first;  // of many the last few are soon done
   made.head().whole =
-      divides && !known.is_of_class(trips) && trips >= 0 && trips <= most_whole && remainder(trips, lanes) == 0;
+      divides && !trips.is_of_class() && trips >= 0 && trips <= most_whole && remainder(trips, lanes) == 0;
   made.head().size_optimised = !made.head().whole && small && trips <= 2 * lanes;
   return made;
 }
@@ -72,7 +72,7 @@ void kernel_lowering::task(const plan::kernel_plan& k, scope& s, const range* ch
     case plan::way::stencil: return stencil(stages, k.parallel != no_node && k.chunk == 0 ? 1 : 0, s, chunk);
     case plan::way::window: return window(*stages.front(), s, chunk);
     case plan::way::scatter:
-    case plan::way::range_scatter: return scatter(*stages.front(), s, chunk);
+    case plan::way::range_scatter: return scatter(s, chunk);
     case plan::way::lists: return list_slices(*stages.front(), s);
     case plan::way::inverse_index: return list_updates(*stages.front(), s);
     case plan::way::endpoints: return list_endpoints(*stages.front(), s);

@@ -72,7 +72,7 @@ inline constexpr std::int64_t narrow_row = 32, row = 97, long_row = 8193, few = 
 inline constexpr std::int64_t usual_short = 16, usual_narrow = 64, usual_row = 1024, usual_long_row = 32768;
 inline constexpr std::int64_t usual_list = 16384, usual_long_list = 1 << 22;
 inline constexpr std::int64_t usual_few = 8, usual_rows = 8192, usual_many = 1 << 20;
-inline constexpr std::int64_t least_other = 1024, share_of_other = 32, usual_unread = 1 << 18;
+inline constexpr std::int64_t usual_unread = 1 << 18;
 }  // namespace classes
 
 // ---- A long reduction in blocks
@@ -93,6 +93,15 @@ constexpr bool sums_sums(monoid fold, element type, std::int64_t rows) {
   return fold == monoid::sum && type == element::f32 && rows > rows_in_a_row;
 }
 }  // namespace split
+
+// ---- A scatter of many updates to few rows, by a table of partial results for each block of updates
+namespace tables {
+inline constexpr double from = 65536;           // elements updated: below, one table is as fast
+inline constexpr double block_elements = 16384;
+inline constexpr double most_tables = 64;
+inline constexpr double cost_of_result = 2;     // updates: a result of each table is filled, stored and joined
+inline constexpr std::int64_t forced_block = 4; // in tests
+}  // namespace tables
 
 // ---- Rows that partial results of columns take at once, which are added pair by pair before
 namespace rows {
