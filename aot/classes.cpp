@@ -1,10 +1,13 @@
 #include <sheaf/aot/classes.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
+#include <set>
+#include <stdexcept>
 
+#include <sheaf/aot/extents.hpp>
 #include <sheaf/jit/engine/arguments.hpp>
+#include <sheaf/jit/engine/words.hpp>
 #include <sheaf/jit/ir/print.hpp>
 #include <sheaf/jit/ir/verify.hpp>
 #include <sheaf/runtime/error.hpp>
@@ -12,91 +15,6 @@
 namespace sheaf::inline v0_1::aot {
 
 namespace {
-
-using extent_list = std::vector<std::int64_t>;
-
-// The same numbers in every build.
-class draws {
- public:
-  std::uint64_t next() {  // splitmix64
-    std::uint64_t z = state_ += 0x9E3779B97F4A7C15u;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return z ^ (z >> 31);
-  }
-  double unit() { return static_cast<double>(next() >> 11) * 0x1p-53; }
-
-  // Spread over orders of magnitude; often a multiple of what registers hold.
-  std::int64_t extent(const extent_range& r) {
-    const double low = std::log(static_cast<double>(r.low) + 1), high = std::log(static_cast<double>(r.high) + 1);
-    auto n = static_cast<std::int64_t>(std::exp(low + unit() * (high - low)) - 0.5);
-    const std::int64_t multiple = std::int64_t{1} << (next() % 8);
-    if (n > multiple) n = n / multiple * multiple;
-    return std::clamp(n, r.low, r.high);
-  }
-
- private:
-  std::uint64_t state_ = 1;
-};
-
-// Extents that must agree, or have a fixed value, are drawn together.
-class sampler {
- public:
-  explicit sampler(const program& p) : p_(p), group_(p.ranges.size()), fixed_(p.ranges.size(), -1) {
-    for (std::size_t k = 0; k < group_.size(); ++k) group_[k] = k;
-    for (int i = 0; i < p.g.inputs.size(); ++i)
-      for (int d = 0; d < p.g.inputs[i].rank; ++d)
-        if (const std::int64_t n = p.g.static_extents[p.g.inputs[i].first_extent + d]; n != dynamic)
-          fixed_[place(i, d)] = n;
-    for (const constraint& c : p.g.constraints) join(place_of(c.left), place_of(c.right));
-    for (const constraint& c : p.g.constraints)
-      for (const auto& [one, other] : {std::pair{c.left, c.right}, std::pair{c.right, c.left}})
-        if (place_of(one) && p.g.kind(other) == op::constant) fixed_[root(*place_of(one))] = p.g[other].attribute;
-    for (std::size_t k = 0; k < group_.size(); ++k)
-      if (fixed_[k] >= 0) fixed_[root(k)] = fixed_[k];
-  }
-
-  extent_list random() { return filled(extent_list(group_.size(), -1)); }
-  // What is not known is drawn.
-  extent_list filled(const extent_list& known) {
-    extent_list of_group(group_.size(), -1), list;
-    for (std::size_t k = 0; k < group_.size(); ++k)
-      if (known[k] >= 0) of_group[root(k)] = known[k];
-    for (std::size_t k = 0; k < group_.size(); ++k) {
-      std::int64_t& n = of_group[root(k)];
-      if (n < 0) n = fixed_[root(k)] >= 0 ? fixed_[root(k)] : random_.extent(range(root(k)));
-      list.push_back(known[k] >= 0 ? known[k] : n);
-    }
-    return list;
-  }
-
- private:
-  std::size_t place(int input, int d) const { return static_cast<std::size_t>(first_place(p_.g, input) + d); }
-  std::optional<std::size_t> place_of(node_id n) const {
-    const graph& g = p_.g;
-    if (g.kind(n) != op::extent || g.kind(g.arg(n, 0)) != op::input) return std::nullopt;
-    return place(static_cast<int>(g[g.arg(n, 0)].attribute), static_cast<int>(g[n].attribute));
-  }
-  std::size_t root(std::size_t k) const {
-    while (group_[k] != k) k = group_[k];
-    return k;
-  }
-  void join(std::optional<std::size_t> a, std::optional<std::size_t> b) {
-    if (a && b) group_[root(*a)] = root(*b);
-  }
-  extent_range range(std::size_t group) const {
-    extent_range r{0, std::int64_t{1} << 40};
-    for (std::size_t k = 0; k < group_.size(); ++k)
-      if (root(k) == group) r = {std::max(r.low, p_.ranges[k].low), std::min(r.high, p_.ranges[k].high)};
-    r.high = std::max(r.low, r.high);
-    return r;
-  }
-
-  const program& p_;
-  std::vector<std::size_t> group_;
-  extent_list fixed_;
-  draws random_;
-};
 
 // What the planner is told of a call; nothing where the program refuses these extents.
 std::optional<jit::call_class> call_of(const program& p, const extent_list& extents, layout as) {
@@ -134,22 +52,38 @@ std::optional<jit::call_class> call_of(const program& p, const extent_list& exte
 
 class planner {
  public:
-  planner(const program& p, const target::family& on, const sampling& how) : p_(p), on_(on), how_(how), usual_(p.g) {
+  planner(const program& p, const target::family& on, held plans, int most)
+      : p_(p), on_(on), plans_(plans), most_(most), of_class_(p.g), general_(p.g, true), search_(p) {
     made.of = &p;
   }
 
-  void plan(layout as, sampler& samples) {
-    const std::size_t first = made.classes.size();
+  void plan_examples(layout as) {
+    first_ = made.classes.size();
+    usual_ = &of_class_;
     for (const extent_list& example : p_.examples)
-      for (int k = 0; k < 8; ++k) serve(as, samples.filled(example), first);
-    int quiet = 0;
-    for (int k = 0; k < how_.samples && quiet < how_.quiet; ++k) {
-      if (made.classes.size() - first >= static_cast<std::size_t>(how_.classes)) break;
-      const std::optional<bool> was_there = serve(as, samples.random(), first);
-      if (!was_there) continue;
-      ++made.samples;
-      made.served += *was_there;
-      quiet = *was_there ? quiet + 1 : 0;
+      for (const std::int64_t n : {100, 1, 1000000}) serve(as, search_.completed(example, n));
+  }
+  // What serves every call of a layout.
+  void plan_all(layout as) {
+    first_ = made.classes.size();
+    usual_ = plans_ == held::every_class ? &of_class_ : &general_;
+    for (const std::int64_t n : {100, 1, 0, 1000000})
+      if (made.classes.size() == first_) serve(as, search_.completed({}, n));
+    for (const extent_list& example : p_.examples)
+      if (made.classes.size() == first_) serve(as, search_.completed(example, 100));
+    paths_.clear();
+    open_.clear();
+    for (std::size_t k = first_; k < made.classes.size(); ++k) open(k);
+    while (!open_.empty()) {
+      const branch b = open_.back();
+      open_.pop_back();
+      if (!paths_.insert(path(*made.classes[b.of].decided, b.place, true)).second) continue;
+      const extent_search::answer found = search_.first_other(*made.classes[b.of].decided, b.place);
+      if (!found.proven)
+        throw std::runtime_error("kernel " + p_.name + ": whether extents exist where not " +
+                                 words(*made.classes[b.of].decided, b.place) + " is open; narrow their ranges");
+      if (!found.extents || !serve(as, *found.extents)) continue;
+      open(made.classes.size() - 1);
     }
   }
   bool has_joined_inputs() const {
@@ -163,14 +97,44 @@ class planner {
   planned_program made;
 
  private:
-  // Was there a class for it? Nothing: it is no call.
-  std::optional<bool> serve(layout as, const extent_list& extents, std::size_t first) {
-    for (std::size_t k = first; k < made.classes.size(); ++k)
-      if (made.classes[k].decided->hold(extents)) return true;
+  // Decisions of a class before `place`, and the other outcome of that.
+  struct branch {
+    std::size_t of, place;
+  };
+
+  // Decisions up to `place`, as recorded; other: that one is not.
+  static std::vector<int> path(const shapes::decisions& of, std::size_t place, bool other) {
+    std::vector<int> all;
+    for (std::size_t k = 0; k <= place; ++k) {
+      const shapes::decision& d = of.list()[k];
+      all.insert(all.end(), {d.asked.less, d.asked.a, d.asked.b, d.answer != (other && k == place)});
+    }
+    return all;
+  }
+  void open(std::size_t at) {
+    const shapes::decisions& of = *made.classes[at].decided;
+    for (std::size_t k = 0; k < of.size(); ++k)
+      if (paths_.insert(path(of, k, false)).second) open_.push_back({at, k});
+  }
+  std::string words(const shapes::decisions& of, std::size_t place) const {
+    std::vector<std::string> names;
+    for (int i = 0; i < p_.g.inputs.size(); ++i)
+      for (int d = 0; d < p_.g.inputs[i].rank; ++d)
+        names.push_back("extent(" + jit::slot_text(p_.g, i) + ", " + std::to_string(d) + ")");
+    return of.words(place, names);
+  }
+
+  // Plans a class for it unless there is one.
+  bool serve(layout as, const extent_list& extents) {
+    for (std::size_t k = first_; k < made.classes.size(); ++k)
+      if (made.classes[k].decided->hold(extents)) return false;
     const std::optional<jit::call_class> call = call_of(p_, extents, as);
-    if (!call) return std::nullopt;
+    if (!call) return false;
+    if (made.classes.size() - first_ >= static_cast<std::size_t>(most_))
+      throw std::runtime_error("kernel " + p_.name + ": more than " + std::to_string(most_) +
+                               " classes of extents; give ranges for some");
     add(*call, as);
-    return false;
+    return true;
   }
   void add(const jit::call_class& call, layout as) {
     plan::call_facts facts;
@@ -180,7 +144,7 @@ class planner {
     c.layout = as;
     c.decided = std::make_unique<shapes::decisions>(p_.options.shapes == shape_policy::exact);
     c.made = jit::planned_or_error([&] {
-      return std::make_unique<jit::arranged_program>(p_.g, call, facts, jit::amounts_of(call, *c.decided, usual_));
+      return std::make_unique<jit::arranged_program>(p_.g, call, facts, jit::amounts_of(call, *c.decided, *usual_));
     });
     ir::module& code = c.made->program.code;
     ir::verify(code);
@@ -197,22 +161,27 @@ class planner {
 
   const program& p_;
   const target::family& on_;
-  const sampling how_;
-  const shapes::usual_extents usual_;
+  const held plans_;
+  const int most_;
+  const shapes::usual_extents of_class_, general_;
+  const shapes::usual_extents* usual_ = nullptr;
+  const extent_search search_;
+  std::size_t first_ = 0;  // class of the layout
+  std::set<std::vector<int>> paths_;  // that classes take, or that were looked at
+  std::vector<branch> open_;
 };
 
 }  // namespace
 
-planned_program plan_classes(const program& p, const target::family& on, const sampling& how) {
-  planner all(p, on, how);
-  sampler samples(p);
-  all.plan(layout::dense, samples);
-  // Without gaps matters where the last two dimensions are one only.
-  if (all.has_joined_inputs())
-    all.plan(layout::unit, samples);
-  else
-    for (planned_class& c : all.made.classes) c.layout = layout::unit;
-  all.plan(layout::any, samples);
+planned_program plan_classes(const program& p, const target::family& on, held plans, int most) {
+  planner all(p, on, plans, most);
+  // Rows without gaps matter where the last two dimensions are one only; of a few columns each is a class, so that
+  // those are made that examples name.
+  all.plan_examples(layout::dense);
+  if (!all.has_joined_inputs()) all.made = {.of = &p, .classes = {}, .codes = {}, .texts = {}};
+  if (plans == held::general) all.plan_examples(layout::unit);
+  all.plan_all(layout::unit);
+  all.plan_all(layout::any);
   return std::move(all.made);
 }
 

@@ -1,5 +1,5 @@
-// Pass `classes`: the plans of a program that serve the calls that are expected. Extents are sampled over their
-// ranges, the same ones in every build; where no plan that is there serves a sample, it is planned.
+// Pass `classes`: the plans of a program that serve all its calls. A plan's decisions are a path through a tree: where
+// each is another one, extents are found for which it is, and planned, until no branch is open.
 // Output: for each of three layouts of arguments its classes; the code that they share, each text once.
 // Shown by tests/aot/classes.cpp.
 #pragma once
@@ -30,16 +30,13 @@ struct planned_program {
   std::vector<planned_class> classes;
   std::vector<ir::module> codes;
   std::vector<std::string> texts;  // of the codes
-  int samples = 0;                 // that no example named
-  int served = 0;                  // by a class that was there before them
 };
 
-struct sampling {
-  int samples = 400;  // of each layout, at most
-  int quiet = 150;    // so many in a row need no new class: enough
-  int classes = 64;   // of each layout, at most
-};
+// What a library holds beside the plans for the classes of examples: few plans that serve everything, or the one that
+// is made for it for each class.
+enum class held : std::uint8_t { general, every_class };
 
-planned_program plan_classes(const program& p, const target::family& on, const sampling& how);
+// Throws std::runtime_error where a layout has more classes than `most`.
+planned_program plan_classes(const program& p, const target::family& on, held plans, int most = 1000);
 
 }  // namespace sheaf::inline v0_1::aot

@@ -16,23 +16,16 @@ constexpr const char* usage = R"(usage: sheaf-aot --name NAME --out FOLDER [opti
 Writes NAME.h, NAME.c, NAME.json and NAME-TARGET.o (.obj for windows) for the programs of the files.
   --targets LIST   of x86-64, x86-64-v2, x86-64-v3, x86-64-v4; or aarch64      (x86-64-v2,x86-64-v3,x86-64-v4)
   --system NAME    linux, windows or macos: the format of the objects           (linux)
-  --samples N      extents that are tried for each layout, at most              (400)
-  --classes N      plans for each layout, at most                               (64)
+  --every-class    a plan of its own for each class of extents; else for those of examples, and few for all others
   --report         what was planned, a line for each program
 )";
 
 struct request {
   std::string name, out, targets = "x86-64-v2,x86-64-v3,x86-64-v4", system = "linux";
-  aot::sampling sampling;
+  aot::held plans = aot::held::general;
   bool report = false;
   std::vector<std::string> files;
 };
-
-int positive(const std::string& text) {
-  const int n = std::atoi(text.c_str());
-  if (n < 1) throw std::runtime_error("expected a number from 1, found " + text);
-  return n;
-}
 
 request read_request(int count, char** words) {
   request r;
@@ -46,8 +39,7 @@ request read_request(int count, char** words) {
     else if (word == "--out") r.out = next();
     else if (word == "--targets") r.targets = next();
     else if (word == "--system") r.system = next();
-    else if (word == "--samples") r.sampling.samples = positive(next());
-    else if (word == "--classes") r.sampling.classes = positive(next());
+    else if (word == "--every-class") r.plans = aot::held::every_class;
     else if (word == "--report") r.report = true;
     else if (word.starts_with("-")) throw std::runtime_error(word + ": unknown\n" + usage);
     else r.files.push_back(word);
@@ -90,8 +82,8 @@ void write(const std::string& path, const std::string& bytes) {
 void report(const aot::planned_program& p) {
   std::size_t comparisons = 0;
   for (const aot::planned_class& c : p.classes) comparisons += c.decided->size();
-  std::printf("%s: %zu classes of %zu kernels, %zu comparisons; %d of %d sampled calls had a class\n",
-              p.of->name.c_str(), p.classes.size(), p.codes.size(), comparisons, p.served, p.samples);
+  std::printf("%s: %zu classes of %zu kernels, %zu comparisons\n", p.of->name.c_str(), p.classes.size(),
+              p.codes.size(), comparisons);
 }
 
 void build(const request& r) {
@@ -105,7 +97,7 @@ void build(const request& r) {
     for (aot::program& p : aot::read_programs(file)) programs.push_back(std::move(p));
   if (programs.empty()) throw std::runtime_error("no program in these files");
   for (const aot::program& p : programs) {
-    l.programs.push_back(aot::plan_classes(p, *target::named(l.targets.front()->family), r.sampling));
+    l.programs.push_back(aot::plan_classes(p, *target::named(l.targets.front()->family), r.plans));
     if (r.report) report(l.programs.back());
   }
   const std::string base = r.out + "/" + r.name;

@@ -3,7 +3,7 @@
 //
 //   kernel step                        # what follows, until the next such line, is its text (docs/language.md)
 //   like x 1000 64, cut 256 2          # extents of a call that it shall serve
-//   range x 1..1000000 1..512          # of one that it may serve; else from 0 to 2^24
+//   range x 1..1000000 1..512          # of all calls that it shall serve; else any
 //   option determinism strict
 //   loss = sum(over(t, f), x(t, f) * x(t, f))
 //   output loss, grad(loss, x)
@@ -18,7 +18,7 @@
 namespace sheaf::inline v0_1::aot {
 
 struct extent_range {
-  std::int64_t low = 0, high = std::int64_t{1} << 24;
+  std::int64_t low = 0, high = std::int64_t{1} << 60;
 };
 
 struct program {

@@ -45,6 +45,10 @@ SHEAF_TYPE(f64, double)
 template <class B>
 concept Binding = requires { typename std::remove_cvref_t<B>::symbol; };
 
+// Is it an output that is added to what is there, `y += view`?
+template <class B>
+inline constexpr bool adds = requires { std::remove_cvref_t<B>::adds; };
+
 // What a call knows of its program at compile time.
 template <class Program>
 struct program_signature {
@@ -195,6 +199,19 @@ SHEAF_INLINE constexpr void expect_argument() {
   }>();
 }
 
+template <class Signature, class B>
+inline constexpr bool may_add =
+    !adds<B> || (Signature::template slot<typename B::symbol> >= Signature::inputs &&
+                 Signature::rows.rows[Signature::template slot<typename B::symbol>].type != element::boolean);
+template <class Signature, class B>
+SHEAF_INLINE constexpr void expect_added() {
+  expect<may_add<Signature, B>, [] {
+    return argument(Signature::rows.rows[Signature::template slot<typename B::symbol>])
+           << ": only outputs of numbers are added to what is there, got "
+           << (Signature::template slot<typename B::symbol> < Signature::inputs ? "an input" : "one of booleans");
+  }>();
+}
+
 template <class Signature, int Slot, class... B>
 SHEAF_HIDDEN inline constexpr int times_given = ((Signature::template slot<typename B::symbol> == Slot ? 1 : 0) + ... +
                                                  0);
@@ -217,6 +234,9 @@ SHEAF_INLINE constexpr bool call_fits() {
     return false;
   } else if constexpr (!((Signature::template slot<typename B::symbol> >= 0) && ... && true)) {
     (expect_known<Signature, B>(), ...);
+    return false;
+  } else if constexpr (!(may_add<Signature, B> && ... && true)) {
+    (expect_added<Signature, B>(), ...);
     return false;
   } else {
     if constexpr (!(expect_place<Signature, B>() && ... && true)) return false;
@@ -259,6 +279,29 @@ constexpr auto returned_slots() {
 
 template <class Signature, class... B>
 using returned_slots_t = decltype(returned_slots<Signature, B...>());
+
+// A call that adds to outputs has an input more for each of these, after its own: what is there.
+template <class Signature, class... B>
+struct added_slots {
+  static constexpr int count = (static_cast<int>(adds<B>) + ... + 0);
+  template <class A>
+  static constexpr int slot = Signature::template slot<typename A::symbol>;
+  template <class A>
+  static constexpr int moved = slot<A> < Signature::inputs ? slot<A> : slot<A> + count;
+  template <class A>
+  static constexpr int before = Signature::inputs + ((adds<B> && slot<B> < slot<A> ? 1 : 0) + ... + 0);
+  // The outputs, in order.
+  static constexpr auto outputs = [] {
+    std::array<int, sizeof...(B) + 1> list = {};
+    ((adds<B> ? void(list[static_cast<std::size_t>(before<B> - Signature::inputs)] = slot<B> - Signature::inputs)
+              : void()),
+     ...);
+    return list;
+  }();
+  template <class... Returned>
+  static auto list(returned_list<Returned...>)
+      -> returned_list<returned<Returned::slot + count, typename Returned::array>...>;
+};
 
 template <class View>
 SHEAF_HIDDEN void put(sheaf_tensor* tensors, int slot, const View& a) {

@@ -197,6 +197,9 @@ class program_frame {
     } else if constexpr ((is_unneeded<Signature, std::remove_cvref_t<B>>() || ... || false)) {
       return std::apply([&](auto&... needed) { return call(place, needed...); },
                         std::tuple_cat(if_needed(arguments)...));
+    } else if constexpr (call_fits<Signature, std::remove_cvref_t<B>...>() && (adds<B> || ... || false)) {
+      return std::apply([&](auto&... to) { return call_adding(place, std::tie(to...), arguments...); },
+                        std::tuple_cat(if_adding(arguments)...));
     } else if constexpr (call_fits<Signature, std::remove_cvref_t<B>...>()) {
       constexpr int slots = Signature::inputs + Signature::outputs;
       constexpr std::integer_sequence<int, slot_of<B>...> named;
@@ -217,6 +220,33 @@ class program_frame {
       return std::tuple<>{};
     else
       return std::tie(argument);
+  }
+
+  template <class B>
+  SHEAF_INLINE static auto if_adding(B& argument) {
+    if constexpr (adds<B>)
+      return std::tie(argument);
+    else
+      return std::tuple<>{};
+  }
+  // to: those of the arguments that are outputs which are added to what is there, which this names as inputs too.
+  template <class Place, class... To, class... B>
+  SHEAF_INLINE auto call_adding(const Place& place, const std::tuple<To&...>& to, B&... arguments) const {
+    using added = added_slots<Signature, std::remove_cvref_t<B>...>;
+    constexpr int inputs = Signature::inputs + added::count;
+    constexpr std::integer_sequence<int, added::template moved<std::remove_cvref_t<B>>...,
+                                    added::template before<std::remove_cvref_t<To>>...>
+        named;
+    return std::apply(
+        [&](To&... there) {
+          call_frame<inputs + Signature::outputs, view_for<B>..., view_for<To>...> made(
+              named, view_as<view_for<B>>(static_cast<decltype(arguments.value)>(arguments.value))...,
+              view_as<view_for<To>>(static_cast<decltype(there.value)>(there.value))...);
+          using list = decltype(added::list(returned_slots_t<Signature, std::remove_cvref_t<B>...>{}));
+          jit::program* const adding = jit::adding(program_, added::outputs.data(), added::count);
+          return place.template run<inputs>(adding, made, named, list{});
+        },
+        to);
   }
 
   template <std::size_t After, class Place, class All, class Kept, std::size_t... Before, std::size_t... Own,

@@ -1,15 +1,13 @@
 // A service whose sizes change in every call, with outputs into views: what a call of sizes never seen costs beside one
 // of the same sizes right after it. Two programs: means of slices with gradients, and logsumexp of segments with
 // gradients. scripts/bench runs it (row dynamic).
-#include <malloc.h>
-#include <unistd.h>
-
 #include <cstdlib>
 #include <random>
 
 #include <sheaf/sheaf.hpp>
 
 #include "support/measure.hpp"
+#include "support/resident.hpp"
 
 namespace {
 
@@ -56,15 +54,6 @@ struct arrays {
     parts(slices) = n;
   }
 };
-
-long resident_kilobytes() {
-  malloc_trim(0);
-  long all = 0, resident = 0;
-  std::FILE* file = std::fopen("/proc/self/statm", "re");
-  if (file == nullptr || std::fscanf(file, "%ld %ld", &all, &resident) != 2) resident = 0;
-  if (file != nullptr) std::fclose(file);
-  return resident * (sysconf(_SC_PAGESIZE) / 1024);
-}
 
 double at(std::vector<double> values, double share) {
   std::sort(values.begin(), values.end());

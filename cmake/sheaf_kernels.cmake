@@ -1,14 +1,14 @@
-# sheaf_add_kernels(NAME SOURCES files... [TARGETS targets...] [SHARED] [CLASSES n] [SAMPLES n] [NO_THREADS]): a library
+# sheaf_add_kernels(NAME SOURCES files... [TARGETS targets...] [SHARED] [EVERY_CLASS] [NO_THREADS]): a library
 # NAME of kernels made ahead of time, with the header NAME.h and the manifest NAME.json beside it.
-#   SOURCES   .sheaf: programs as text; others: C++ with SHEAF_KERNEL, compiled for and run on the machine that builds
-#   TARGETS   of x86-64, x86-64-v2, x86-64-v3, x86-64-v4, aarch64; those of the processor that CMake builds for are taken.
-#             Without them: x86-64-v2, -v3 and -v4, or aarch64
-#   CLASSES   plans for each layout of arguments, at most
+#   SOURCES      .sheaf: programs as text; others: C++ with SHEAF_KERNEL, compiled for and run on the machine that builds
+#   TARGETS      of x86-64, x86-64-v2, x86-64-v3, x86-64-v4, aarch64; those of the processor that CMake builds for are taken.
+#                Without them: x86-64-v2, -v3 and -v4, or aarch64
+#   EVERY_CLASS  a plan of its own for each class of extents; else for those of examples, and few for all others
 # The library needs libc, libm and threads, unless NO_THREADS.
 function(sheaf_add_kernels name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "SHARED;NO_THREADS" "CLASSES;SAMPLES" "SOURCES;TARGETS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "SHARED;EVERY_CLASS;NO_THREADS" "" "SOURCES;TARGETS")
   if(arg_UNPARSED_ARGUMENTS OR NOT arg_SOURCES)
-    message(FATAL_ERROR "sheaf_add_kernels(${name} SOURCES files... [TARGETS ...] [SHARED] [CLASSES n] [SAMPLES n] [NO_THREADS])")
+    message(FATAL_ERROR "sheaf_add_kernels(${name} SOURCES files... [TARGETS ...] [SHARED] [EVERY_CLASS] [NO_THREADS])")
   endif()
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64|ARM64)$")
     set(family aarch64)
@@ -51,17 +51,14 @@ function(sheaf_add_kernels name)
   foreach(target ${targets})
     list(APPEND objects ${folder}/${name}-${target}${suffix})
   endforeach()
-  set(limits)
-  foreach(limit CLASSES SAMPLES)
-    if(arg_${limit})
-      string(TOLOWER ${limit} word)
-      list(APPEND limits --${word} ${arg_${limit}})
-    endif()
-  endforeach()
+  set(plans)
+  if(arg_EVERY_CLASS)
+    set(plans --every-class)
+  endif()
   list(JOIN targets "," list)
   file(MAKE_DIRECTORY ${folder})
   add_custom_command(OUTPUT ${folder}/${name}.h ${folder}/${name}.c ${folder}/${name}.json ${objects}
-    COMMAND sheaf::aot --name ${name} --out ${folder} --targets ${list} --system ${system} ${limits} ${texts}
+    COMMAND sheaf::aot --name ${name} --out ${folder} --targets ${list} --system ${system} ${plans} ${texts}
     DEPENDS sheaf::aot ${texts} COMMENT "Kernels of ${name} for ${list}" VERBATIM)
 
   set(kind STATIC)

@@ -20,6 +20,7 @@
 #include <sheaf/jit/plan/stages.hpp>
 #include <sheaf/jit/plan/overrides.hpp>
 #include <sheaf/jit/plan/traffic.hpp>
+#include <sheaf/jit/plan/updates.hpp>
 #include <sheaf/jit/plan/verify.hpp>
 #include <sheaf/runtime/settings.hpp>
 
@@ -29,9 +30,13 @@ namespace {
 
 constexpr int dump_level = 6;  // of SHEAF_DEBUG
 
+lower::context lowered(compilation& c) { return {c.program.g, c.known, c.program.plan, c.program.code}; }
+
 constexpr pass table[] = {
     {"stages", "what is stored, before anything is known of how",
      [](compilation& c) { c.program.plan.stages = plan::stages_of(c.program.g); }},
+    {"updates apart", "an output's copy is a stage like others",
+     [](compilation& c) { plan::store_apart(c.program.g, c.known, c.program.plan.stages); }},
     {"bounds checks", "on expressions as the program wrote them: the subscripts of its own tensors, not of ours",
      [](compilation& c) {
        plan::add_checks(c.program.g, c.known, c.program.plan.stages, c.program.plan);
@@ -63,15 +68,16 @@ constexpr pass table[] = {
      [](compilation& c) { plan::predict_traffic(c.program.g, c.known, c.program.plan); }},
     {"horizontal fusion", "chooses by their predicted traffic",
      [](compilation& c) { plan::fuse_horizontally(c.known, c.program.plan); }},
+    {"updates in place", "kernels have their order now: outputs that this is not sure of are planned again, apart",
+     [](compilation& c) { c.unproven = plan::unproven_updates(c.program.g, c.known, c.program.plan); }},
     {"folds", "IR from here on: the program's own monoids",
      [](compilation& c) { lower::add_folds(c.program.g, c.program.code); }},
     {"buffers", "which slot of the call each tensor has",
      [](compilation& c) {
-       planned& p = c.program;
-       c.buffers = lower::add_buffers(p.g, c.known, p.plan, p.code, p.workspaces);
+       c.buffers = lower::add_buffers(lowered(c), c.program.workspaces);
      }},
     {"lower", "loops and values of each kernel",
-     [](compilation& c) { lower::add_kernels(c.program.g, c.known, c.program.plan, c.buffers, c.program.code); }},
+     [](compilation& c) { lower::add_kernels(lowered(c), c.buffers); }},
     {"insert prefetch", "on loops as they are lowered, which show what is read again; a GPU hides latency",
      [](compilation& c) {
        const plan::call_facts& call = c.known.call();
@@ -138,7 +144,7 @@ ir::module planned::code_again() const {
 
 planned plan_program(graph source, const plan::call_facts& call, const std::string& name) {
   planned p;
-  p.g = std::move(source);
+  p.g = call.updates.empty() ? std::move(source) : source;
   p.code.name = name;
   const plan::facts known(p.g, call);
   compilation c{p, known, {}};
@@ -146,6 +152,7 @@ planned plan_program(graph source, const plan::call_facts& call, const std::stri
   for (const pass& each : passes()) {
     each.run(c);
     watching.after(each);
+    if (!c.unproven.empty()) return plan_program(std::move(source), plan::with_apart(call, c.unproven), name);
   }
   p.checks = p.plan.checks;
   p.text = plan::options_text(call.overrides) + plan::print(p.g, p.plan);

@@ -35,6 +35,7 @@ struct compilation {
   planned& program;
   const plan::facts& known;
   lower::buffer_ids buffers;
+  std::vector<int> unproven = {};  // outputs that must be stored apart from the input where they lie: planned again
 };
 
 struct pass {

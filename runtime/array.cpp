@@ -8,6 +8,7 @@
 #include <mutex>
 #include <string>
 
+#include <sheaf/runtime/checked_product.hpp>
 #include <sheaf/runtime/fail.hpp>
 #include <sheaf/runtime/host.hpp>
 
@@ -58,19 +59,15 @@ void* hooked_block(std::size_t bytes, bool zeroed) {
 
 std::int64_t count_elements(const std::int64_t* extents, int rank, std::size_t element_bytes) {
   constexpr std::int64_t limit = std::int64_t{1} << 62;
-  std::int64_t count = 1;
-  bool empty = false;
-  bool too_many = false;
+  checked_product count;
   for (int axis = 0; axis < rank; ++axis) {
     if (extents[axis] < 0)
       fail(code::bad_argument, "shape of an array", "extents of at least 0", std::to_string(extents[axis]));
-    if (extents[axis] == 0) empty = true;
-    too_many |= __builtin_mul_overflow(count, extents[axis], &count);
+    count.times(extents[axis]);
   }
-  if (empty) return 0;
-  if (too_many || count > limit / static_cast<std::int64_t>(element_bytes))
+  if (!count.fits() || count.value() > limit / static_cast<std::int64_t>(element_bytes))
     fail(code::bad_argument, "shape of an array", "fewer than 2^62 bytes", "more");
-  return count;
+  return count.value();
 }
 
 void* allocate(std::size_t bytes, bool zeroed) {

@@ -212,7 +212,8 @@ static int sk_is_constant(const sk_program *p, int32_t e) { return p->expression
 static int sk_expect_extents(const sk_program *p, const sheaf_tensor *inputs) {
   char operation[160], expected[160], found[160];
   int64_t left, right, wrong;
-  for (int i = 0; i < p->input_count; ++i)
+  for (int i = 0; i < p->input_count; ++i) {
+    double elements = 1;
     for (int d = 0; d < p->inputs[i].rank; ++d) {
       const int64_t fixed = p->inputs[i].extents[d], given = inputs[i].extents[d];
       snprintf(operation, sizeof operation, "argument %s, dimension %d", p->inputs[i].name, d);
@@ -220,7 +221,11 @@ static int sk_expect_extents(const sk_program *p, const sheaf_tensor *inputs) {
       if (given < 0) return sk_fail(sk_bad_argument, operation, "an extent of at least 0", found);
       snprintf(expected, sizeof expected, "extent %lld", (long long)fixed);
       if (fixed >= 0 && fixed != given) return sk_fail(sk_extent_mismatch, operation, expected, found);
+      elements *= (double)given;
     }
+    snprintf(operation, sizeof operation, "argument %s", p->inputs[i].name);
+    if (elements >= 0x1p60) return sk_fail(sk_bad_argument, operation, "fewer than 2^60 elements", "more");
+  }
   const sk_scope s = {p, inputs, 0, {0}, {0}};
   for (int k = 0; k < p->constraint_count; ++k) {
     const sk_constraint *c = &p->constraints[k];
@@ -241,19 +246,26 @@ static void sk_row_major(const int64_t *extents, int64_t *strides, int rank) {
   int64_t count = 1;
   for (int d = rank; d-- > 0;) {
     strides[d] = count;
-    count *= extents[d] > 0 ? extents[d] : 1;
+    count = sk_wrapped((uint64_t)count * (uint64_t)(extents[d] > 0 ? extents[d] : 1)); /* checked later */
   }
 }
 
 /* The extents of the outputs into numbers, which has 8 for each. */
-static void sk_output_extents(const sk_program *p, const sheaf_tensor *inputs, int64_t *numbers) {
+static int sk_output_extents(const sk_program *p, const sheaf_tensor *inputs, int64_t *numbers) {
   const sk_scope s = {p, inputs, 0, {0}, {0}};
-  for (int o = 0; o < p->output_count; ++o)
+  for (int o = 0; o < p->output_count; ++o) {
+    double bytes = p->outputs[o].bytes;
     for (int d = 0; d < p->outputs[o].rank; ++d) {
       int64_t n = 0;
       if (!sk_value(&s, (int32_t)p->outputs[o].extents[d], &n)) n = 0;
       numbers[8 * o + d] = n > 0 ? n : 0;
+      bytes *= (double)numbers[8 * o + d];
     }
+    char operation[128];
+    snprintf(operation, sizeof operation, "output %s", p->outputs[o].name);
+    if (bytes >= 0x1p63) return sk_fail(sk_bad_argument, operation, "fewer than 2^63 bytes", "more");
+  }
+  return sk_ok;
 }
 
 /* ---- which class serves a call ---- */

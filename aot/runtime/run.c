@@ -92,9 +92,9 @@ static int sk_describe(const sk_program *p, const sk_argument *arguments, sk_fra
       return sk_fail(sk_bad_argument, operation, "extents", "a null pointer");
     }
     if (s == p->input_count) {
-      const int status = sk_expect_extents(p, f->tensors);
+      int status = sk_expect_extents(p, f->tensors);
+      if (status == sk_ok) status = sk_output_extents(p, f->tensors, f->outputs);
       if (status != sk_ok) return status;
-      sk_output_extents(p, f->tensors, f->outputs);
     }
     if (!is_input) f->tensors[s].extents = f->outputs + 8 * (s - p->input_count);
     f->tensors[s].strides = arguments[s].strides;
@@ -194,9 +194,9 @@ static int sk_workspace_bytes(const sk_program *p, const sk_argument *arguments,
 
 static int sk_extents_of_outputs(const sk_program *p, const sk_argument *arguments, int64_t *const *outputs) {
   sk_frame f;
-  const int status = sk_describe(p, arguments, &f, 0);
+  int status = sk_describe(p, arguments, &f, 0);
+  if (status == sk_ok) status = sk_output_extents(p, f.tensors, f.outputs);
   if (status != sk_ok) return status;
-  sk_output_extents(p, f.tensors, f.outputs);
   for (int o = 0; o < p->output_count; ++o)
     for (int d = 0; outputs[o] != NULL && d < p->outputs[o].rank; ++d) outputs[o][d] = f.outputs[8 * o + d];
   return sk_ok;

@@ -1,20 +1,17 @@
 // The text of a definition or of any expression; print.hpp says what it looks like. Private header of print.hpp.
 #pragma once
-#include <sheaf/dsl/graph/decimal.hpp>
-#include <sheaf/dsl/graph/print_axes.hpp>
-#include <sheaf/dsl/graph/words.hpp>
+#include <sheaf/dsl/graph/print_names.hpp>
 
 namespace sheaf::inline v0_1 {
 
-class definition_printer {
+class definition_printer : protected name_printer {
  public:
-  constexpr explicit definition_printer(const graph& g) : g_(g), bare_(g) {
+  constexpr explicit definition_printer(const graph& g) : name_printer(g) {
     reached_.resize(g.size(), 0);
     uses_.resize(g.size(), 0);
     weight_.resize(g.size(), 0);
     named_.resize(g.size(), 0);
     bound_.resize(g.indices.size(), false);
-    primes_.resize(g.indices.size(), -1);
   }
 
   constexpr flat<char> one(node_id n) {
@@ -29,61 +26,6 @@ class definition_printer {
   }
 
  protected:
-  // ---- names
-
-  constexpr bool is_axis(node_id idx) const { return bare_.is_bare(idx); }
-
-  constexpr void name(name_id id) {
-    const char* const text = g_.text.data() + g_.names[id].first;
-    const bool plain = is_plain_name(text, g_.names[id].size);
-    if (!plain) out_.push('`');
-    for (int i = 0; i < g_.names[id].size; ++i) out_.push(text[i]);
-    if (!plain) out_.push('`');
-  }
-
-  constexpr void tensor_name(node_id tensor) {
-    const bool defined = g_.kind(tensor) == op::define;
-    const auto at = static_cast<int>(g_[tensor].attribute);
-    const name_id id = defined ? at : g_.inputs[at].name;
-    name(id);
-    int before = 0;  // tensors of the same name that stand before this one; what is left over takes no name
-    for (node_id n = 0; defined && n < tensor; ++n) {
-      if (!bare_.is_printed(n)) continue;
-      before += g_.kind(n) == op::define && g_[n].attribute == g_[tensor].attribute;
-      before += g_.kind(n) == op::input && g_.inputs[static_cast<int>(g_[n].attribute)].name == id;
-    }
-    if (before == 0) return;
-    out_.push('\'');
-    append_integer(out_, before + 1);
-  }
-
-  constexpr void index_name_of(node_id idx) {
-    const int o = g_.ordinal(idx);
-    give_primes(idx);
-    name(index_name(g_, idx));
-    if (primes_[o] > 3) {
-      out_.push('\'');
-      append_integer(out_, primes_[o]);
-    } else {
-      for (int i = 0; i < primes_[o]; ++i) out_.push('\'');
-    }
-  }
-  constexpr void give_primes(node_id idx) {
-    const int o = g_.ordinal(idx);
-    if (primes_[o] >= 0) return;
-    primes_[o] = free_primes(idx);
-    order_.push(idx);
-  }
-  constexpr int free_primes(node_id idx) const {
-    const int serial = index_serial(g_, idx);
-    for (int p = serial == 0 && bare_.names_tensor(index_name(g_, idx)) ? 1 : serial;; ++p) {
-      bool taken = false;
-      for (int o = 0; o < g_.indices.size(); ++o)
-        taken = taken || (primes_[o] == p && index_name(g_, g_.indices[o]) == index_name(g_, idx));
-      if (!taken) return p;
-    }
-  }
-
   // ---- lines
 
   constexpr void start_line() {
@@ -105,12 +47,9 @@ class definition_printer {
 
   // Counts uses within one definition and decides which nodes get a name of their own.
   constexpr void prepare(node_id root) {
-    for (int o = 0; o < primes_.size(); ++o) {
-      primes_[o] = -1;
-      bound_[o] = false;
-    }
+    for (int o = 0; o < bound_.size(); ++o) bound_[o] = false;
+    forget_primes();
     lets_.clear();
-    order_.clear();
     last_let_ = 0;
     ++round_;
     uses_[root] = 0;
@@ -400,14 +339,9 @@ class definition_printer {
 
   static constexpr int heavy = 24;  // nodes in what is written out each time it is used
 
-  const graph& g_;
-  flat<char> out_;
-  bare_indices bare_;
   flat<int> reached_, uses_, weight_, named_;  // by node, for the definition of this round
   flat<bool> bound_;                           // by ordinal: does a reduction of this definition bind it?
-  flat<int> primes_;                           // by ordinal; -1: not named yet
   flat<node_id> lets_;
-  flat<node_id> order_;  // indices that have primes
   int round_ = 0;
   int last_let_ = 0;
   int width_ = 1;  // of the monoid whose line is written

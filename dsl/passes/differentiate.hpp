@@ -303,9 +303,10 @@ class differentiation {
     const bool chains = derivative::is_chain(g_, kind), folds = is_own(kind) && own_row_of(g_, kind).width == 1;
     const bool extremum = kind == monoid::max || kind == monoid::min;
     const node_id body = g_.arg(n, 0);
-    const bool powers = kind == monoid::sum && is_power_less_shift(body);
+    const power terms = power_of(g_, body);
+    const bool powers = kind == monoid::sum && terms.value != no_node && !dependent_[terms.centre];
     if (!chains && !folds && !extremum && !powers && kind != monoid::prod) return false;
-    const node_id keyed = powers ? g_.arg(g_.arg(body, 0), 0) : body;
+    const node_id keyed = powers ? terms.value : body;
     const derivative::running r = derivative::running_of(g_, n, keyed, dy);
     if (r.over == no_node) return false;
     // With their own place, the planner knows the adjoints of extrema and exponentials as recurrences of fewer arrays.
@@ -332,11 +333,6 @@ class differentiation {
     }
     place_ = no_node;
     return true;
-  }
-  // exp(a - c), where x does not reach c.
-  constexpr bool is_power_less_shift(node_id e) const {
-    if (g_.kind(e) != op::exp || g_.kind(g_.arg(e, 0)) != op::sub) return false;
-    return !dependent_[g_.arg(g_.arg(e, 0), 1)];
   }
 
   // All values of one state at once, at the first of their nodes: what reads any of them has been visited by then.

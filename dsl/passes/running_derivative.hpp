@@ -5,6 +5,7 @@
 // What may be infinite counts as nothing times 0, as where a term is left out. Shown by tests/jit/running.cpp.
 #pragma once
 #include <sheaf/dsl/passes/fold_derivative.hpp>
+#include <sheaf/dsl/passes/powers.hpp>
 
 namespace sheaf::inline v0_1 {
 
@@ -114,7 +115,8 @@ class running_adjoint {
   }
   // A sum of exp(a(s) - c(t)), by a.
   constexpr node_id of_exponentials(node_id dy) {
-    const node_id difference = g_.arg(g_.arg(n_, 0), 0), a = g_.arg(difference, 0), c = wide(g_.arg(difference, 1));
+    const power term = power_of(g_, g_.arg(n_, 0));
+    const node_id a = term.value, c = wide(term.centre);
     const node_id here = substitute(g_, c, r_.over, t_here());
     const node_id before = substitute(g_, c, r_.over, make(g_, op::add, t_here(), integer(g_, r_.backward ? 1 : -1)));
     const node_id slope = make(g_, op::exp, make(g_, op::sub, before, here));

@@ -3,6 +3,7 @@
 // build through these. Input: a builder, bound axes, a body. Output: a node. Shown by tests/numeric/reductions.cpp,
 // policies.cpp, folds.cpp.
 #pragma once
+#include <sheaf/dsl/passes/powers.hpp>
 #include <sheaf/dsl/surface/build.hpp>
 #include <sheaf/dsl/surface/policy.hpp>
 
@@ -134,9 +135,7 @@ class folder {
     body = is_floating(g.type(body)) ? body : cast_to(g, element::f32, body);
     const node_id wide = widened(g, body);
     const node_id top = b_.reduction(monoid::max, bound_.axes, bound_.count, wide).id;
-    const node_id infinite = make(g, op::equal, make(g, op::abs, top), number_like(g, top, math::infinity));
-    const node_id shift = make(g, op::select, infinite, number_like(g, top, 0), top);
-    const node_id fixed = b_.stop_gradient({shift, false}).id;
+    const node_id fixed = b_.stop_gradient({centre_about(g, top), false}).id;
     const node_id terms = make(g, op::exp, make(g, op::sub, wide, fixed));
     const node_id total = b_.reduction(monoid::sum, bound_.axes, bound_.count, terms).id;
     return cast_to(g, g.type(body), make(g, op::add, make(g, op::log, total), fixed));

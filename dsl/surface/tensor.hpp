@@ -22,6 +22,12 @@ struct binding {
   Value&& value;
 };
 
+// What `symbol += value` makes: an output that is added to what is there.
+template <class Symbol, class Value>
+struct addition : binding<Symbol, Value> {
+  static constexpr bool adds = true;
+};
+
 template <class Axis, class Low, class High, class Step, class Condition>
 struct domain_;
 
@@ -204,11 +210,14 @@ struct subscripts : tensor_base {
   // An argument of a call (inputs), or where an output goes (definitions and gradients).
   template <class V>
   SHEAF_INLINE constexpr auto operator=(V&& value) const {
-    expect<!Expression<V>, [] {
-      return detail::sentence{} << "assignment to tensor " << Self::label.text
-                                << ": expressions are not assigned to; write define<\"name\">(indices...) = expression";
-    }>();
+    expect_no_expression<V>();
     return binding<Self, V>{static_cast<V&&>(value)};
+  }
+  // Of a call: the output is added to what the value holds.
+  template <class V>
+  SHEAF_INLINE constexpr auto operator+=(V&& value) const {
+    expect_no_expression<V>();
+    return addition<Self, V>{{static_cast<V&&>(value)}};
   }
   template <int D>
   SHEAF_INLINE constexpr auto extent(dim_<D>) const {
@@ -258,6 +267,13 @@ struct subscripts : tensor_base {
   static constexpr built build(builder& b) { return b.load(Self::node(b), nullptr, 0); }
 
  private:
+  template <class V>
+  SHEAF_INLINE static constexpr void expect_no_expression() {
+    expect<!Expression<V>, [] {
+      return detail::sentence{} << "assignment to tensor " << Self::label.text
+                                << ": expressions are not assigned to; write define<\"name\">(indices...) = expression";
+    }>();
+  }
   template <int D, class S, class... Rest>
   SHEAF_INLINE static constexpr auto inside_from(S s, Rest... rest) {
     const auto here = literal_<0>{} <= s && s < extent_<Self, D>{};

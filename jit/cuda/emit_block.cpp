@@ -43,8 +43,8 @@ bool is_short(const function_emitter& f, const ir::statement& s) {
 void open_loop(function_emitter& f, const ir::statement& s, int step) {
   const std::string c = cat("c", s.loop), low = f.ref(s.low), high = f.ref(s.high);
   if (s.backward && step > 1)
-    return f.open(cat("for (i64 ", c, " = ", high, " > ", low, " ? ", low, " + (((", high, " - ", low, " - 1) & -", step,
-                      "ll)) : ", low, " - 1; ", c, " >= ", low, "; ", c, " -= ", step, ")"));
+    return f.open(cat("for (i64 ", c, " = ", high, " > ", low, " ? ", low, " + (((", high, " - ", low, " - 1) & -",
+                      step, "ll)) : ", low, " - 1; ", c, " >= ", low, "; ", c, " -= ", step, ")"));
   if (s.backward) return f.open(cat("for (i64 ", c, " = ", high, " - 1; ", c, " >= ", low, "; --", c, ")"));
   if (!is_short(f, s))
     return f.open(cat("for (i64 ", c, " = ", low, "; ", c, " < ", high, "; ", c, " += ", step, ")"));

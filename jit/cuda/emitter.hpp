@@ -86,7 +86,7 @@ struct function_emitter {
   const ir::block* here = nullptr;     // being written
   int depth = 1;
 
-  std::map<const ir::statement*, std::string> pointer_of = {};  // loads and stores of the loops around, see find_pointers
+  std::map<const ir::statement*, std::string> pointer_of = {};  // of loads and stores in the loops around
   int pointers_made = 0;
   call_extents extents = {};
 

@@ -2,19 +2,17 @@
 // stream. A call fills the one parameter that all kernels share, launches them and returns; nothing waits. Shown by
 // tests/gpu.
 #include <algorithm>
-#include <cstring>
-#include <deque>
 #include <map>
 #include <numeric>
 
 #include <sheaf/jit/cuda/code.hpp>
 #include <sheaf/jit/cuda/emit.hpp>
 #include <sheaf/jit/cuda/inspector_results.hpp>
+#include <sheaf/jit/cuda/lane.hpp>
 #include <sheaf/jit/engine/layout.hpp>
 #include <sheaf/jit/engine/program.hpp>
 #include <sheaf/jit/ir/print.hpp>
 #include <sheaf/jit/ir/verify.hpp>
-#include <sheaf/jit/tuning/tuning.hpp>
 #include <sheaf/runtime/cuda/nvrtc.hpp>
 #include <sheaf/runtime/fail.hpp>
 #include <sheaf/runtime/settings.hpp>
@@ -26,10 +24,8 @@ namespace {
 namespace device = runtime::cuda;
 using device::device_context;
 using device::driver;
-using words = std::vector<std::int64_t>;
 
 constexpr std::size_t device_alignment = 256;
-using tuning::engine::calls_remembered;
 
 // The words of a parameter that are not its slots'.
 enum : std::size_t { scratch_word, record_word, ticket_word, arrivals_word };
@@ -38,23 +34,6 @@ struct ready_kernel {
   device::function code;
   unsigned blocks, threads, shared;
   const cuda::launch* how;
-};
-
-// What a program keeps of a stream: where the device notes what is wrong with data, and the parameters of the calls it
-// may speak of. It lives as long as the program, or in a capture as its graph needs it, which is the same.
-struct lane {
-  std::shared_ptr<device::stream_state> stream;
-  std::shared_ptr<device::device_block> workspace;  // of a capture: nobody else gets it
-  std::vector<std::shared_ptr<device::device_block>>
-      promised;  // that a captured graph reads, whatever its owner forgets
-  device::failure_record record;
-  std::int64_t ticket = 0;
-  words parameter;
-  std::deque<words> calls;  // the last ones; of a capture all
-  // Where a parameter is too large to be passed by value: its place on the device, and what a graph copies to it.
-  std::unique_ptr<device::device_block> parameter_on_device;
-  void* pinned = nullptr;
-  bool pinned_is_used = false;
 };
 
 class gpu_runner final : public runner, public device::failure_source {
@@ -126,7 +105,7 @@ class gpu_runner final : public runner, public device::failure_source {
     }
     if (checks_) {
       w[ticket_word] = ++l.ticket;
-      remember(l);
+      l.remember();
     }
     launch(l, stream, again);
     if (lists != nullptr && !again && l.stream->capture == 0) lists->ask();
@@ -302,35 +281,12 @@ class gpu_runner final : public runner, public device::failure_source {
     return p;
   }
 
-  void remember(lane& l) const {
-    const bool all = l.stream->capture != 0;
-    if (all || l.calls.size() < calls_remembered) {
-      l.calls.push_back(l.parameter);
-      return;
-    }
-    words oldest = std::move(l.calls.front());  // its memory is used again
-    l.calls.pop_front();
-    oldest = l.parameter;
-    l.calls.push_back(std::move(oldest));
-  }
-
-  // A graph reads its copy when it runs, so that must stay and be pinned; else the driver takes one at once.
-  const void* parameter_source(lane& l) const {
-    if (l.stream->capture == 0) return l.parameter.data();
-    if (l.pinned_is_used)
-      runtime::fail(code::unsupported, "a captured call with more than 4 KB of arguments", "one in a capture",
-                    "another");
-    l.pinned_is_used = true;
-    std::memcpy(l.pinned, l.parameter.data(), l.parameter.size() * 8);
-    return l.pinned;
-  }
-
   void launch(lane& l, device::stream stream, bool again) const {
     void* parameter = l.parameter.data();
     device::address on_device = 0;
     if (source_.by_pointer) {
       on_device = l.parameter_on_device->at;
-      driver().copy_in(on_device, parameter_source(l), l.parameter.size() * 8, stream);
+      driver().copy_in(on_device, l.parameter_source(), l.parameter.size() * 8, stream);
       parameter = &on_device;
     }
     for (const ready_kernel& k : kernels_) {

@@ -3,6 +3,7 @@
 #include <sheaf/jit/engine/arrange.hpp>
 #include <sheaf/jit/engine/failure.hpp>
 #include <sheaf/jit/engine/words.hpp>
+#include <sheaf/runtime/checked_product.hpp>
 #include <sheaf/runtime/fail.hpp>
 
 namespace sheaf::inline v0_1::jit {
@@ -57,12 +58,10 @@ void check_demands(const graph& g, const plan::facts& known) {
 
 // Bytes of so many elements, in an i64.
 bool has_sizes(std::span<const std::int64_t> extents, std::int64_t bytes) {
-  bool empty = false, fits = true;
-  for (const std::int64_t n : extents) {
-    empty = empty || n <= 0;
-    fits = fits && !__builtin_mul_overflow(bytes, n, &bytes);
-  }
-  return empty || fits;
+  runtime::checked_product all;
+  all.times(bytes);
+  for (const std::int64_t n : extents) all.times(n);
+  return all.fits();
 }
 
 // given: by extent of an output, -1 where the caller did not say; as many are used.
@@ -218,7 +217,12 @@ call_class key_reader::arguments(std::span<const std::int64_t> key) const {
   check_demands(g_, known);
   resolve_outputs(g_, known, key, a);
   for (const int rank : output_ranks_) key = key.subspan(static_cast<std::size_t>(1 + rank));
-  for (const std::int64_t p : key) a.promised.push_back(p == -3);
+  for (const std::int64_t p : key) {
+    if (p <= first_update)
+      a.updates.push_back(update_of(p));
+    else
+      a.promised.push_back(p == -3);
+  }
   return a;
 }
 

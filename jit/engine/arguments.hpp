@@ -17,6 +17,14 @@ constexpr int key_capacity = 256;
 // that the caller has yet to allocate. Returns how many numbers that are, at most key_capacity.
 int write_key(const graph& g, const sheaf_tensor* tensors, std::int64_t* key);
 
+// An output whose memory is an input's, as a number of a key; behind all others.
+constexpr std::int64_t first_update = -16;
+constexpr std::int64_t word_of(const plan::update& u) { return first_update - (u.input * key_capacity + u.output); }
+constexpr plan::update update_of(std::int64_t word) {
+  const auto place = static_cast<int>(first_update - word);
+  return {place / key_capacity, place % key_capacity};
+}
+
 // The extents of all inputs, one after the other, and what plans and code depend on beside them.
 struct key_parts {
   std::int64_t numbers[2 * key_capacity];
@@ -24,7 +32,7 @@ struct key_parts {
 };
 
 // What keys of a program's calls say. What is promised stands behind what write_key wrote, a number each: -2, or -3 of
-// an input that is.
+// an input that is. Updates stand last.
 class key_reader {
  public:
   explicit key_reader(const graph& g);

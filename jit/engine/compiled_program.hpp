@@ -32,6 +32,18 @@ class program {
     if (overrides.shapes == shape_policy::automatic && shapes != "automatic")
       overrides.shapes = shapes == "classes" ? shape_policy::classes : shape_policy::exact;
   }
+  // One that adds outputs of another to what is there.
+  program(program& of, graph adding)
+      : g(std::move(adding)),
+        text(text_of(print(g))),
+        runs_on(of.runs_on),
+        device(of.device),
+        overrides(of.overrides),
+        target(of.target),
+        keys(g),
+        base(&of) {
+    overrides.target = target.empty() ? nullptr : target.c_str();
+  }
   program(const program&) = delete;
 
   // A text that stays as long as the program.
@@ -50,6 +62,7 @@ class program {
   options overrides;
   const std::string target;  // what `overrides.target` points to
   const key_reader keys;
+  program* const base = nullptr;  // of one that adds
   program_kernels kernels;
   // With its lock:
   statistics counts;
@@ -57,6 +70,7 @@ class program {
   std::vector<std::vector<std::int64_t>> being_made;  // for these calls
   std::condition_variable was_made;
   std::map<std::vector<std::int64_t>, std::exception_ptr> failures;  // of the background, that no call was told of
+  std::map<std::vector<int>, program*> adding;  // by the outputs that these add to what is there
 };
 
 // A call, by what distinguishes it.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include <sheaf/jit/engine/added_outputs.hpp>
 #include <sheaf/jit/engine/background.hpp>
 #include <sheaf/jit/engine/codegen.hpp>
 #include <sheaf/jit/engine/compiled_program.hpp>
@@ -28,9 +29,16 @@ program* make_program(const std::int32_t* words, backend runs_on, const options&
   if (runs_on == backend::gpu) expect_gpu(device);
   return new program(words, runs_on, wanted, device);
 }
+program* adding(program* p, const int* outputs, int count) {
+  const std::lock_guard lock(p->kernels.lock);
+  program*& made = p->adding[{outputs, outputs + count}];
+  if (made == nullptr) made = new program(*p, added_to(p->g, {outputs, static_cast<std::size_t>(count)}));
+  return made;
+}
 int device_of(const program* p) { return p->device; }
 void free_program(program* p) noexcept {
   if (p == nullptr) return;
+  for (const auto& [outputs, made] : p->adding) free_program(made);
   background::the().forget(p);
   runtime::give_back_workspace(&p->g);
   delete p;
@@ -47,7 +55,7 @@ const kernel* prepare(program* p, const sheaf_tensor* tensors, promise* indices,
                     "one that is being compiled; prepare(...) waits for it");
   }
   if (k == nullptr) k = prepare_new({*p, key});
-  if (indices != nullptr) indices->prepare(k, p->g);
+  if (indices != nullptr) indices->prepare(k, p->base == nullptr ? p->g : p->base->g);
   return k;
 }
 

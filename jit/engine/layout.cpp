@@ -4,6 +4,7 @@
 
 #include <sheaf/jit/engine/arguments.hpp>
 #include <sheaf/jit/engine/words.hpp>
+#include <sheaf/runtime/checked_product.hpp>
 #include <sheaf/runtime/fail.hpp>
 
 namespace sheaf::inline v0_1::jit {
@@ -16,6 +17,8 @@ plan::call_facts with_arguments(plan::call_facts device, plan::call_facts argume
   device.inputs = std::move(arguments.inputs);
   device.unit_outputs = std::move(arguments.unit_outputs);
   device.promised = std::move(arguments.promised);
+  device.updates = std::move(arguments.updates);
+  device.apart = std::move(arguments.apart);
   return device;
 }
 
@@ -185,17 +188,17 @@ void call_layout::place(const array& a, std::span<const std::int64_t> values, ca
   std::size_t& total = a.promised ? made.promised_bytes : made.bytes;
   made.arrays.push_back({total, a.promised, {extents, rank}, {strides, rank}});
   // A product that wrapped around would make a workspace that kernels write beyond.
-  std::int64_t count = 1, size = 0;
-  bool fits = true;
+  runtime::checked_product count;
   for (std::size_t d = rank; d-- > 0;) {
     extents[d] = std::max<std::int64_t>(values[static_cast<std::size_t>(a.extents[d])], 0);
     const bool one = d < a.folded_storage.size() && a.folded_storage[d] && extents[d] > 0;
-    strides[d] = one ? 0 : count;
-    fits = fits && (one || !__builtin_mul_overflow(count, extents[d], &count));
+    strides[d] = one ? 0 : count.value();
+    if (!one) count.times(extents[d]);
   }
-  fits = fits && !__builtin_mul_overflow(count, row(a.type).bytes, &size) &&
-         size <= most_bytes - static_cast<std::int64_t>(total);
-  if (!fits) runtime::fail(code::out_of_memory, "workspace of a call", "fewer than 2^62 bytes", "more");
+  count.times(row(a.type).bytes);
+  const std::int64_t size = count.value();
+  if (!count.fits() || size > most_bytes - static_cast<std::int64_t>(total))
+    runtime::fail(code::out_of_memory, "workspace of a call", "fewer than 2^62 bytes", "more");
   total += (static_cast<std::size_t>(size) + alignment_ - 1) / alignment_ * alignment_;
 }
 

@@ -4,8 +4,10 @@
 #include <cstdlib>
 #include <numeric>
 
+#include <sheaf/jit/engine/arguments.hpp>
 #include <sheaf/jit/engine/words.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
+#include <sheaf/runtime/checked_product.hpp>
 #include <sheaf/runtime/fail.hpp>
 
 namespace sheaf::inline v0_1::jit {
@@ -142,21 +144,33 @@ bool has_elements(const sheaf_tensor& t, int rank) {
 // Products of extents, and bytes from the first element to the last, that an i64 holds: what is computed of them does
 // not wrap around.
 bool has_sizes(const sheaf_tensor& t, int rank, std::int64_t element_bytes) {
-  std::int64_t bytes = element_bytes, low = 0, high = 0, reach = 0;
+  std::int64_t low = 0, high = 0, reach = 0;
+  runtime::checked_product bytes;
+  bytes.times(element_bytes);
   if (!has_elements(t, rank)) return true;
   for (int d = 0; d < rank; ++d) {
     std::int64_t& end = t.strides[d] < 0 ? low : high;
-    if (__builtin_mul_overflow(bytes, t.extents[d], &bytes) ||
-        __builtin_mul_overflow(t.extents[d] - 1, t.strides[d], &reach) ||
+    bytes.times(t.extents[d]);
+    if (__builtin_mul_overflow(t.extents[d] - 1, t.strides[d], &reach) ||
         __builtin_mul_overflow(reach, element_bytes, &reach) || __builtin_add_overflow(end, reach, &end))
       return false;
   }
-  return !__builtin_sub_overflow(high, low, &reach);
+  return bytes.fits() && !__builtin_sub_overflow(high, low, &reach);
+}
+
+// The same elements in the same places.
+bool are_same(const memory_region& a, const memory_region& b) {
+  if (a.at != b.at || a.rank != b.rank || a.element_bytes != b.element_bytes) return false;
+  for (int d = 0; d < a.rank; ++d) {
+    const std::int64_t n = a.tensor->extents[d];
+    if (n != b.tensor->extents[d] || (n > 1 && a.tensor->strides[d] != b.tensor->strides[d])) return false;
+  }
+  return true;
 }
 
 }  // namespace
 
-void check_memory(const graph& g, const sheaf_tensor* tensors, bool runs) {
+int check_memory(const graph& g, const sheaf_tensor* tensors, bool runs, std::int64_t* key, int size) {
   const int inputs = g.inputs.size(), slots = inputs + g.outputs.size();
   const auto rank = [&](int s) { return s < inputs ? g.inputs[s].rank : tensor_rank(g, g.outputs[s - inputs]); };
   const auto type = [&](int s) { return s < inputs ? g.inputs[s].type : g.type(g.outputs[s - inputs]); };
@@ -175,16 +189,22 @@ void check_memory(const graph& g, const sheaf_tensor* tensors, bool runs) {
     if (runs && tensors[s].data == nullptr && has_elements(tensors[s], rank(s)))
       runtime::fail(code::bad_argument, what(), "memory for its elements", "a null pointer");
   }
-  for (int o = inputs; runs && o < slots; ++o) {
-    if (tensors[o].extents == nullptr) continue;
+  for (int o = inputs; o < slots; ++o) {
+    if (tensors[o].extents == nullptr || tensors[o].data == nullptr) continue;
     const memory_region own = region(o);
-    check_own_places(g, own, o);
+    if (runs) check_own_places(g, own, o);
     for (int s = 0; s < o; ++s) {
-      if (shares_bytes(own, region(s)))
+      const memory_region other = region(s);
+      if (other.tensor == nullptr || !shares_bytes(own, other)) continue;
+      const bool is_update = s < inputs && type(s) == type(o) && are_same(own, other) && size < key_capacity;
+      if (is_update)
+        key[size++] = word_of({s, o - inputs});
+      else if (runs)
         runtime::fail(code::bad_argument, "output " + slot_text(g, o), "memory of its own",
                       "memory of " + slot_text(g, s));
     }
   }
+  return size;
 }
 
 }  // namespace sheaf::inline v0_1::jit

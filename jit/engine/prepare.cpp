@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t most_waiting = 64;
 
 int add_promises(const program& p, const promise& indices, std::int64_t* key, int n) {
-  if (indices.of != &p)
+  if (indices.of != &p && indices.of != p.base)
     runtime::fail(code::bad_argument, "call with kept indices", "those that this program keeps", "another program's");
   for (std::size_t i = 0; i < indices.promised.size(); ++i) {
     if (n == key_capacity) runtime::fail(code::unsupported, "call", "at most 256 extents in all arguments");
@@ -194,7 +194,13 @@ std::span<const std::int64_t> checked_key(program& p, const sheaf_tensor* tensor
                                           std::int64_t (&key)[key_capacity]) {
   int size = write_key(p.g, tensors, key);
   if (indices != nullptr) size = add_promises(p, *indices, key, size);
-  check_memory(p.g, tensors, runs);
+  const int before = size;
+  size = check_memory(p.g, tensors, runs, key, size);
+  for (int k = before; indices != nullptr && k < size; ++k)
+    if (const auto input = static_cast<std::size_t>(update_of(key[k]).input);
+        input < indices->promised.size() && indices->promised[input])
+      runtime::fail(code::bad_argument, "output " + slot_text(p.g, p.g.inputs.size() + update_of(key[k]).output),
+                    "memory of its own", "memory of " + slot_text(p.g, static_cast<int>(input)) + ", which is kept");
   return {key, static_cast<std::size_t>(size)};
 }
 

@@ -49,6 +49,9 @@ struct device_place {
 // device: which GPU, for backend::gpu.
 program* make_program(const std::int32_t* words, backend runs_on = backend::chosen, const options& wanted = {},
                       int device = 0);
+// The program that adds some of its outputs, by number and in order, to what is there: each is an input too, after the
+// others. It belongs to p.
+program* adding(program* p, const int* outputs, int count);
 int device_of(const program* p);
 void free_program(program* p) noexcept;
 

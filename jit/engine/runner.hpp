@@ -7,7 +7,7 @@
 
 #include <sheaf/runtime/sheaf_call.h>
 #include <sheaf/dsl/graph/graph.hpp>
-#include <sheaf/jit/plan/options.hpp>
+#include <sheaf/jit/plan/shape_facts.hpp>
 
 namespace sheaf::inline v0_1::jit {
 
@@ -22,6 +22,7 @@ struct call_class {
   std::vector<std::vector<std::int64_t>> output_extents;
   std::vector<bool> unit_outputs;
   std::vector<bool> promised;  // by input: the same data in all calls; empty: none
+  std::vector<plan::update> updates;  // outputs whose memory is an input's
 };
 
 // What a device inspected of promised data, for later calls with it.

@@ -33,6 +33,7 @@ class leased_target {
 // More targets than this machine's, where they are linked (targets.cpp).
 __attribute__((weak)) void register_targets();
 
+void merge_functions(llvm::Module& module);
 void run_passes(llvm::Module& module, target_machine& t, int level);
 llvm::SmallVector<char, 0> emit_code(llvm::Module& module, target_machine& t, bool text);
 

@@ -60,6 +60,7 @@ void compile(std::span<const ir::module* const> sources, const sheaf_llvm_option
   if (options.verify) check_llvm(module);
   result.times.emit = watch.lap();
 
+  if (sources.size() > 1) merge_functions(module);
   run_passes(module, t, options.level);
   result.times.passes = watch.lap();
   if (options.want_ir) {

@@ -13,9 +13,8 @@ using plan::place;
 
 class buffer_table {
  public:
-  buffer_table(graph& g, const plan::facts& known, const plan::program_plan& plan, ir::module& code,
-               std::vector<workspace>& workspaces)
-      : g_(g), known_(known), call_(known.call()), plan_(plan), code_(code), workspaces_(workspaces) {}
+  buffer_table(const context& c, std::vector<workspace>& workspaces)
+      : g_(c.g), known_(c.known), call_(c.known.call()), plan_(c.plan), code_(c.code), workspaces_(workspaces) {}
 
   buffer_ids operator()(std::vector<plan::stage>& stages) {
     for (int i = 0; i < g_.inputs.size(); ++i) add_input(i);
@@ -86,9 +85,8 @@ class buffer_table {
 
 }  // namespace
 
-buffer_ids add_buffers(graph& g, const plan::facts& known, plan::program_plan& plan, ir::module& code,
-                       std::vector<workspace>& workspaces) {
-  return buffer_table(g, known, plan, code, workspaces)(plan.stages);
+buffer_ids add_buffers(const context& c, std::vector<workspace>& workspaces) {
+  return buffer_table(c, workspaces)(c.plan.stages);
 }
 
 }  // namespace sheaf::inline v0_1::lower

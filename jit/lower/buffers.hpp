@@ -21,12 +21,19 @@ struct workspace {
 
 namespace sheaf::inline v0_1::lower {
 
+// What passes lower from, and to.
+struct context {
+  graph& g;
+  const plan::facts& known;
+  plan::program_plan& plan;
+  ir::module& code;
+};
+
 // By what loads name: an input, or a definition.
 using buffer_ids = std::unordered_map<node_id, std::int32_t>;
 
-// Adds the buffers of a plan's inputs, outputs, workspaces and checks to `code`, by slot in this order, and numbers the
-// stages that go to workspaces.
-buffer_ids add_buffers(graph& g, const plan::facts& known, plan::program_plan& plan, ir::module& code,
-                       std::vector<workspace>& workspaces);
+// Adds the buffers of a plan's inputs, outputs, workspaces and checks to the code, by slot in this order, and numbers
+// the stages that go to workspaces.
+buffer_ids add_buffers(const context& c, std::vector<workspace>& workspaces);
 
 }  // namespace sheaf::inline v0_1::lower

@@ -6,6 +6,7 @@
 #include <sheaf/jit/lower/sort.hpp>
 #include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/plan/algorithms/inverse_index/inverse_index.hpp>
+#include <sheaf/jit/plan/algorithms/scatter/scatters.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::lower {
@@ -247,7 +248,7 @@ void kernel_lowering::rows_of_inverse_index(const stage& s, scope& task, const r
       a, own, {first, last}, by_row ? -1 : begins_of(s), zero, b.emit(op::sub, {own.high, own.low})};
   if (!by_row) rows.sort(task);
   // Data that an update reads at its own row is read once for all of them.
-  const plan::update_target t = plan::target_of(g, s);
+  const plan::updated_rows t = plan::rows_of(g, s);
   plan::replacement put(g, g.free[t.at]);
   put.keep_proofs();
   put.add(t.at, s.owned);

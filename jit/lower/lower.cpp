@@ -28,12 +28,11 @@ void add_folds(const graph& g, ir::module& code) {
   for (const own_monoid_row& m : g.monoids) code.folds.push_back(steps_of(g, m));
 }
 
-void add_kernels(graph& g, const plan::facts& known, plan::program_plan& plan, const buffer_ids& buffers,
-                 ir::module& code) {
-  for (const plan::kernel_plan& k : plan.kernels) {
-    code.kernels.push_back(kernel_lowering(g, known, plan, code, buffers)(k));
-    code.kernels.back().promised = k.promised;
-    code.kernels.back().interleaved = {k.interleaved.with, k.interleaved.iterations, k.interleaved.cost};
+void add_kernels(const context& c, const buffer_ids& buffers) {
+  for (const plan::kernel_plan& k : c.plan.kernels) {
+    c.code.kernels.push_back(kernel_lowering(c, buffers)(k));
+    c.code.kernels.back().promised = k.promised;
+    c.code.kernels.back().interleaved = {k.interleaved.with, k.interleaved.iterations, k.interleaved.cost};
   }
 }
 

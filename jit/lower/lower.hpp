@@ -10,7 +10,6 @@ namespace sheaf::inline v0_1::lower {
 void add_folds(const graph& g, ir::module& code);
 
 // Adds the kernels of a plan, in order.
-void add_kernels(graph& g, const plan::facts& known, plan::program_plan& plan, const buffer_ids& buffers,
-                 ir::module& code);
+void add_kernels(const context& c, const buffer_ids& buffers);
 
 }  // namespace sheaf::inline v0_1::lower

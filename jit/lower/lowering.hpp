@@ -9,20 +9,12 @@
 #include <unordered_map>
 
 #include <sheaf/jit/ir/builder.hpp>
-#include <sheaf/jit/plan/plan.hpp>
+#include <sheaf/jit/lower/buffers.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 
 namespace sheaf::inline v0_1::lower {
 
 using plan::stage;
-
-// What the condition of a scatter says of the rows j that an iteration updates.
-struct targets {
-  node_id at = no_node;                   // scatter: j == at
-  node_id low = no_node, high = no_node;  // range scatter: low <= j < high
-  node_id rest = no_node;                 // what else must hold
-};
-targets targets_of(graph& g, const stage& s);
 
 struct range {
   ir::value low, high;
@@ -68,6 +60,7 @@ struct scope {
 
 struct folded;
 struct list_to_sort;
+class pair_tiling;
 class sliding_fold;
 
 // Costly expressions of a kernel's vector loops, by their form under the first index of the loop's range, whatever was
@@ -105,10 +98,11 @@ struct scratch_row_table {
 };
 
 class kernel_lowering {
+  friend class pair_tiling;
+
  public:
-  kernel_lowering(graph& g, const plan::facts& known, plan::program_plan& plan, ir::module& code,
-                  const std::unordered_map<node_id, std::int32_t>& buffers)
-      : g(g), known(known), plan(plan), code(code), buffers(buffers) {}
+  kernel_lowering(const context& c, const buffer_ids& buffers)
+      : g(c.g), known(c.known), plan(c.plan), code(c.code), buffers(buffers) {}
 
   ir::kernel operator()(const plan::kernel_plan& k);
 
@@ -203,6 +197,9 @@ class kernel_lowering {
   // stencil.cpp. Stages whose loops up to `depth` are open.
   void stencil(std::span<const stage* const> list, std::size_t depth, scope& at, const range* chunk);
 
+  // pair_tiles.cpp
+  void pair_tiles(const stage& s, const plan::kernel_plan& k, scope& task, const range* rows);
+
   // scan.cpp
   void scan(const stage& s, scope& task, const range* chunk);
 
@@ -219,7 +216,7 @@ class kernel_lowering {
   const plan::facts& known;
   plan::program_plan& plan;
   ir::module& code;
-  const std::unordered_map<node_id, std::int32_t>& buffers;  // by input or define node
+  const buffer_ids& buffers;
   std::vector<const stage*> stages;                          // of this kernel
   std::unordered_set<node_id> pending;                       // defines of this kernel that are not stored yet
   std::vector<node_id> stored;                               // and the others, in the order of their stores

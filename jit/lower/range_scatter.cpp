@@ -8,6 +8,7 @@
 #include <sheaf/jit/ir/passes/non_temporal_stores.hpp>
 #include <sheaf/jit/lower/sort.hpp>
 #include <sheaf/jit/plan/algorithms/range_scatter/ragged.hpp>
+#include <sheaf/jit/plan/algorithms/scatter/scatters.hpp>
 #include <sheaf/jit/plan/algorithms/sort/sort.hpp>
 
 namespace sheaf::inline v0_1::lower {
@@ -157,7 +158,7 @@ enum class what { fill, store, combine };
 // The loops over rows `j` and the other indices of the results, with a statement for each stage inside.
 class row_writer {
  public:
-  row_writer(kernel_lowering& k, const std::vector<const stage*>& stages, const targets& t)
+  row_writer(kernel_lowering& k, const std::vector<const stage*>& stages, const plan::updated_rows& t)
       : k_(k), stages_(stages), s_(*stages.front()), t_(t) {}
   bool based = true;  // rows begin with what their stage says
 
@@ -249,7 +250,7 @@ class row_writer {
   kernel_lowering& k_;
   const std::vector<const stage*>& stages_;
   const stage& s_;
-  const targets& t_;
+  const plan::updated_rows& t_;
 };
 
 // Do slices have together hardly more rows than there are?
@@ -263,7 +264,7 @@ ir::value overlap_little(const lists_lowering& a, ir::block_builder& b) {
 
 void kernel_lowering::range_scatter(scope& task, const range& own) {
   const stage& s = *stages.front();
-  const targets t = targets_of(g, s);
+  const plan::updated_rows t = plan::rows_of(g, s);
   lists_lowering a = lists_of(*this, s.slices, buffers.at(s.slices.array), task);
   row_writer write(*this, stages, t);
   const auto walk = [&](scope& at, bool once) {

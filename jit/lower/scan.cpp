@@ -31,7 +31,7 @@ ir::value next_of(ir::block_builder& b, ir::value old, ir::value factor, ir::val
 
 // The result at t stands where its last value was taken: walk == t + shift - 1 forward, t + shift backward.
 void kernel_lowering::scan_block(const stage& s, scope& at, const range& t) {
-  const plan::scan_form& f = s.scan;
+  const plan::scan_form& f = s.scan();
   const bool several = g.kind(f.value) == op::tuple;
   const node_id value = several ? f.value : cast_to(g, accumulated(g.type(f.value)), f.value);
   // Lanes run along the scan; a value that is the same at every place has none.
@@ -77,7 +77,7 @@ void kernel_lowering::scan_block(const stage& s, scope& at, const range& t) {
 
 // The result before is read back from where it was stored; before the first there is 0.
 void kernel_lowering::recur(const stage& s, scope& at) {
-  const plan::scan_form& f = s.scan;
+  const plan::scan_form& f = s.scan();
   scope inner(at, open(at, f.walk, 1));
   inner.block->head().backward = f.backward;
   bind(inner, f.walk, 1);
@@ -100,7 +100,7 @@ void kernel_lowering::recur(const stage& s, scope& at) {
 
 // The same in lanes along the walk, over `places`, from the carry or 0.
 void kernel_lowering::recur_along(const stage& s, scope& at, const range& places) {
-  const plan::scan_form& f = s.scan;
+  const plan::scan_form& f = s.scan();
   const element type = g.type(s.define);
   ir::block_builder& b = *at.block;
   const ir::value cell = b.accumulator(type, monoid::sum, false);
@@ -119,7 +119,7 @@ void kernel_lowering::recur_along(const stage& s, scope& at, const range& places
 }
 
 void kernel_lowering::recur_in_blocks(const stage& s, scope& task, const range* chunk) {
-  const plan::scan_form& f = s.scan;
+  const plan::scan_form& f = s.scan();
   const node_id p = f.block_index;
   scope block(task, open(task, p, 1, chunk));
   bind(block, p, 1);
@@ -134,7 +134,7 @@ void kernel_lowering::recur_in_blocks(const stage& s, scope& task, const range* 
 void kernel_lowering::scan_fill(const stage& s, scope& at, const range& t) {
   scope inner(at, open(at, s.owned, 1, &t));
   bind(inner, s.owned, 1);
-  store_at(s, s.owned, emit(identity_of(g, s.scan.fold, g.type(s.define)), inner), inner, ir::none);
+  store_at(s, s.owned, emit(identity_of(g, s.scan().fold, g.type(s.define)), inner), inner, ir::none);
   inner.close();
 }
 
@@ -149,7 +149,7 @@ void kernel_lowering::store_at(const stage& s, node_id place, ir::value stored, 
 }
 
 void kernel_lowering::scan(const stage& s, scope& task, const range* chunk) {
-  const plan::scan_form& f = s.scan;
+  const plan::scan_form& f = s.scan();
   if (f.factor != no_node && f.block > 0) return recur_in_blocks(s, task, chunk);
   const node_id t = s.owned, low = g.arg(t, 0), high = g.arg(t, 1);
   open_loops loops(*this, task);

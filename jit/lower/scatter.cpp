@@ -5,6 +5,7 @@
 
 #include <sheaf/jit/lower/lowering.hpp>
 #include <sheaf/jit/plan/algorithms/inverse_index/inverse_index.hpp>
+#include <sheaf/jit/plan/algorithms/scatter/scatters.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::lower {
@@ -14,29 +15,6 @@ namespace {
 using tuning::inverse_index::rows_filled;
 
 }  // namespace
-
-targets targets_of(graph& g, const stage& s) {
-  flat<node_id> list;
-  deltas::conjuncts(g, g.arg(s.body, 1), list);
-  targets t;
-  t.rest = truth(g, true);
-  const node_id j = s.owned;
-  const auto other = [&](node_id e) { return !g.free[e].has(g.ordinal(j)); };
-  for (const node_id c : list) {
-    const op kind = g.kind(c);
-    const node_id a = g[c].count == 2 ? g.arg(c, 0) : no_node, b = g[c].count == 2 ? g.arg(c, 1) : no_node;
-    if (s.how == plan::way::scatter && t.at == no_node && kind == op::equal &&
-        ((a == j && other(b)) || (b == j && other(a))))
-      t.at = a == j ? b : a;
-    else if (s.how == plan::way::range_scatter && t.low == no_node && kind == op::less_equal && b == j && other(a))
-      t.low = a;
-    else if (s.how == plan::way::range_scatter && t.high == no_node && kind == op::less && a == j && other(b))
-      t.high = b;
-    else
-      t.rest = conjunction(g, t.rest, c);
-  }
-  return t;
-}
 
 void kernel_lowering::scatter(const stage& s, scope& task, const range* chunk) {
   const node_id j = s.owned;
@@ -67,7 +45,7 @@ void kernel_lowering::fill_rows(const stage& s, scope& task, const range& own) {
 
 // iterations: of the outermost bound index, if not all; then other tasks have the rest, and add to the same rows.
 void kernel_lowering::walk_inverse_index(const stage& s, scope& task, const range& own, const range* iterations) {
-  const targets t = targets_of(g, s);
+  const plan::updated_rows t = plan::rows_of(g, s);
   const node_id j = s.owned;
   const monoid fold = monoid_of(g, s.body);
   open_loops loops(*this, task);

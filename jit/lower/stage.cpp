@@ -56,7 +56,7 @@ std::vector<node_id> kernel_lowering::place_in(const stage& s) {
 
 bool kernel_lowering::stores_once(const stage& s) const {
   return s.how == plan::way::map || s.how == plan::way::stencil || s.how == plan::way::window ||
-         (s.how == plan::way::scan && s.scan.factor == no_node);
+         s.how == plan::way::pair_tiles || (s.how == plan::way::scan && s.scan().factor == no_node);
 }
 
 void kernel_lowering::store(const stage& s, ir::value stored, scope& at, ir::value mask, bool once) {
@@ -76,6 +76,7 @@ void kernel_lowering::task(const plan::kernel_plan& k, scope& s, const range* ch
     case plan::way::lists: return list_slices(*stages.front(), s);
     case plan::way::inverse_index: return list_updates(*stages.front(), s);
     case plan::way::endpoints: return list_endpoints(*stages.front(), s);
+    case plan::way::pair_tiles: return pair_tiles(*stages.front(), k, s, chunk);
     case plan::way::sweep: return sweep(*stages.front(), s, *chunk);
     case plan::way::space:
     case plan::way::tiles:

@@ -5,7 +5,7 @@ namespace sheaf::inline v0_1::lower {
 
 // A counting sort for begins, and one for ends.
 void kernel_lowering::list_endpoints(const stage& s, scope& task) {
-  const plan::sweep_form& f = s.sweep;
+  const plan::sweep_form& f = s.sweep();
   const endpoint_lists a = lists_of(*this, f, buffers.at(s.define), task);
   ir::block_builder& b = *task.block;
   const ir::value which = emit(s.parallel, task), last = b.emit(op::equal, {which, b.i64(ends)});

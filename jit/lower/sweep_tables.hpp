@@ -12,7 +12,7 @@ namespace sheaf::inline v0_1::lower {
 class sweep_tables {
  public:
   sweep_tables(kernel_lowering& k, const stage& s, scope& columns, ir::value start)
-      : k_(k), g_(k.g), s_(s), f_(s.sweep), columns_(columns), start_(start) {}
+      : k_(k), g_(k.g), s_(s), f_(s.sweep()), columns_(columns), start_(start) {}
 
  protected:
   enum : std::size_t { blocks = 0, spans = 1, seats = 2 };

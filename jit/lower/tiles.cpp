@@ -302,7 +302,7 @@ void tiles_lowering::join() {
 }  // namespace
 
 void kernel_lowering::fold_by_tiles(const stage& s, int part, scope& top) {
-  const plan::tile_form& f = s.tiles;
+  const plan::tile_form& f = s.tiles();
   const ir::value slices = emit(g.arg(f.slice, 1), top), tiles = emit(plan::tiles_of(g, f), top);
   tiles_lowering one{*this,  s,    f, top, buffers.at(f.firsts), buffers.at(f.parts), monoid_of(g, f.reduce),
                      slices, tiles};

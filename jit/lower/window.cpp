@@ -14,7 +14,7 @@ namespace {
 using tuning::prefetch::window_bytes;
 
 // Is the rest of a block made of the block before alone?
-bool keeps_folds(const stage& s) { return s.window.block == s.lanes * (s.window.groups - 1); }
+bool keeps_folds(const stage& s) { return s.window().block == s.lanes * (s.window().groups - 1); }
 
 ir::value as(ir::block_builder& b, element type, ir::value x) { return b.type_of(x) == type ? x : b.cast(type, x); }
 
@@ -32,8 +32,8 @@ folded kernel_lowering::element_of(const stage& s, node_id value, node_id key, s
   if (key == no_node) return {emit(value, at)};
   // A NaN ties with nothing: it counts as no element.
   const ir::value found = emit(key, at), counts = b.emit(op::equal, {found, found});
-  const ir::value none = emit(identity_of(g, s.window.extremum, s.window.key_type), at);
-  const ir::value x = emit(value, at), zero = b.constant(s.window.type, 0);
+  const ir::value none = emit(identity_of(g, s.window().extremum, s.window().key_type), at);
+  const ir::value x = emit(value, at), zero = b.constant(s.window().type, 0);
   return {b.emit(op::select, {counts, x, zero}), b.emit(op::select, {counts, found, none})};
 }
 
@@ -47,7 +47,7 @@ node_id kernel_lowering::value_at(const window_view& v, node_id value, node_id p
 
 // What a slider needs to know of the lanes before its first vector: those of the vector that begins at `first`.
 void kernel_lowering::prime(const stage& s, const sliding_fold& slider, ir::value first, scope& at, bool backward) {
-  const plan::window_form& w = s.window;
+  const plan::window_form& w = s.window();
   ir::block_builder& b = *at.block;
   const range one{first, b.emit(op::add, {first, b.i64(s.lanes)})};
   scope inner(at, open(at, w.around, s.lanes, &one));
@@ -66,14 +66,14 @@ std::int32_t kernel_lowering::block_buffer(std::unordered_map<node_id, std::int3
                                           .type = type,
                                           .rank = 1,
                                           .where = ir::role::local,
-                                          .elements = s.window.block,
+                                          .elements = s.window().block,
                                           .extents = {}});
   return entry->second;
 }
 
 // For each of a block's results the fold of the groups before the block that it has.
 void kernel_lowering::rest_of_block(const stage& s, const window_view& v, const range& t, scope& at) {
-  const plan::window_form& w = s.window;
+  const plan::window_form& w = s.window();
   const window_fold fold(g, s);
   const std::int32_t kept = block_buffer(locals, s, w.type);
   const std::int32_t keys = fold.tied ? block_buffer(local_keys, s, w.key_type) : -1;
@@ -108,10 +108,10 @@ void kernel_lowering::rest_of_block(const stage& s, const window_view& v, const 
 ir::value kernel_lowering::finished(const stage& s, const window_view& v, folded x, scope& inner) {
   ir::block_builder& c = *inner.block;
   if (v.key != no_node) {
-    const ir::value mine = emit(v.mine, inner), zero = c.constant(s.window.type, 0);
+    const ir::value mine = emit(v.mine, inner), zero = c.constant(s.window().type, 0);
     x.value = c.emit(op::select, {c.emit(op::equal, {mine, x.key}), x.value, zero});
   }
-  return as(c, g.type(s.window.reduce), x.value);
+  return as(c, g.type(s.window().reduce), x.value);
 }
 
 // The folds that the results of a whole block have left in the buffer, before the next one: its rest, without a fold
@@ -121,15 +121,15 @@ void kernel_lowering::rest_from_folds(const stage& s, ir::value more, scope& at)
   const std::int32_t kept = locals.at(s.define), keys = fold.tied ? local_keys.at(s.define) : -1;
   ir::block_builder& b = *at.block;
   running_fold sum(fold, b);
-  const ir::value zero = b.i64(0), size = b.i64(s.window.block);
+  const ir::value zero = b.i64(0), size = b.i64(s.window().block);
   const range places{zero, b.emit(op::select, {more, size, zero})};
   sum.over(at, places, true, [&](scope& outer, const range& some) {
     scope inner(outer, outer.block->loop(ir::loop_kind::vector, "rest", some.low, some.high, s.lanes));
     inner.block->head().backward = true;
     ir::block_builder& c = *inner.block;
     const ir::value place = c.counter();
-    folded x{c.load(kept, s.window.type, {place}, ir::access::contiguous)};
-    if (fold.tied) x.key = c.load(keys, s.window.key_type, {place}, ir::access::contiguous);
+    folded x{c.load(kept, s.window().type, {place}, ir::access::contiguous)};
+    if (fold.tied) x.key = c.load(keys, s.window().key_type, {place}, ir::access::contiguous);
     const folded so_far = sum.with(c, x, true);
     c.store(kept, {place}, so_far.value, ir::access::contiguous);
     if (fold.tied) c.store(keys, {place}, so_far.key, ir::access::contiguous);
@@ -140,7 +140,7 @@ void kernel_lowering::rest_from_folds(const stage& s, ir::value more, scope& at)
 // Prefetches what comes some kilobytes later. While a block's rest is folded nothing comes from memory: what the
 // hardware prefetcher reads ahead begins anew with each block.
 void kernel_lowering::prefetch_window(const stage& s, const window_view& v, node_id end, scope& inner) {
-  if (s.window.groups == 0 || v.t != s.owned) return;
+  if (s.window().groups == 0 || v.t != s.owned) return;
   plan::for_each_node(g, v.value, [&](node_id n) {
     if (g.kind(n) != op::load || g.kind(g.arg(n, 0)) != op::input || plan::holds(g, n, op::reduce)) return;
     const std::int32_t id = buffers.at(g.arg(n, 0));
@@ -161,7 +161,7 @@ void kernel_lowering::prefetch_window(const stage& s, const window_view& v, node
 }
 
 void kernel_lowering::window_results(const stage& s, const window_view& v, const range& t, scope& at) {
-  const plan::window_form& w = s.window;
+  const plan::window_form& w = s.window();
   const window_fold fold(g, s);
   const bool large = w.groups > 0;
   if (large && !keeps_folds(s)) rest_of_block(s, v, t, at);
@@ -213,10 +213,10 @@ void kernel_lowering::window_results(const stage& s, const window_view& v, const
 }
 
 void kernel_lowering::window_blocks(const stage& s, const window_view& v, const range& t, scope& at) {
-  if (s.window.groups == 0) return window_results(s, v, t, at);
+  if (s.window().groups == 0) return window_results(s, v, t, at);
   ir::block_builder& b = *at.block;
-  const ir::value size = b.i64(s.window.block), zero = b.i64(0);
-  const ir::value room = b.emit(op::add, {b.emit(op::sub, {t.high, t.low}), b.i64(s.window.block - 1)});
+  const ir::value size = b.i64(s.window().block), zero = b.i64(0);
+  const ir::value room = b.emit(op::add, {b.emit(op::sub, {t.high, t.low}), b.i64(s.window().block - 1)});
   const ir::value count = b.emit(op::quotient, {room, size});
   if (keeps_folds(s)) {
     const ir::value once = b.emit(op::minimum, {count, b.i64(1)});
@@ -235,7 +235,7 @@ void kernel_lowering::window_blocks(const stage& s, const window_view& v, const 
 
 // Only windows at both ends are cut: those between them need no masks.
 void kernel_lowering::window_with_ends(const stage& s, const window_view& v, const range& t, scope& at) {
-  const plan::window_form& w = s.window;
+  const plan::window_form& w = s.window();
   const node_id whole_from = make(g, op::add, make(g, op::sub, w.first, w.ahead), integer(g, w.width - 1));
   const node_id whole_to = make(g, op::sub, w.last, w.ahead);
   ir::block_builder& b = *at.block;
@@ -269,7 +269,7 @@ void kernel_lowering::window(const stage& s, scope& task, const range* chunk) {
     results = *chunk;
   else
     results = {emit(g.arg(t, 0), *inner), emit(g.arg(t, 1), *inner)};
-  const plan::window_form& w = s.window;
+  const plan::window_form& w = s.window();
   const window_view all{t, w.walk, w.value, w.key, w.mine, w.reduce, s.body};
   if (w.first == no_node)
     window_blocks(s, all, results, *inner);

@@ -11,7 +11,7 @@ struct folded {
 
 struct window_fold {
   window_fold(const graph& g, const stage& s)
-      : form(s.window), fold(monoid_of(g, s.window.reduce)), lanes(s.lanes), tied(s.window.key != no_node) {}
+      : form(s.window()), fold(monoid_of(g, s.window().reduce)), lanes(s.lanes), tied(s.window().key != no_node) {}
 
   folded joined(ir::block_builder& b, folded first, folded second) const;
 

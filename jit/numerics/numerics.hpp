@@ -158,6 +158,11 @@ inline constexpr int lanes = 256;
 inline constexpr int join_lanes = 32;  // a warp joins the parts of one slice
 }  // namespace tile
 
+// ---- Reductions of values of pairs
+namespace pair_tiles {
+inline constexpr int places = 64;  // of the walked index, folded together
+}  // namespace pair_tiles
+
 // ---- Sums of the updates of a scatter that stand in an inverse index
 namespace updates {
 inline constexpr std::int64_t in_a_row = 32;  // a longer sum is one of sums of so many: its error stays small

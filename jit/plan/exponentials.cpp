@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include <sheaf/dsl/passes/powers.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 
 namespace sheaf::inline v0_1::plan {
@@ -17,24 +18,16 @@ struct sum_of_terms {
 sum_of_terms terms_of(const graph& g, node_id n) {
   if (g.kind(n) != op::reduce || g[n].count != 3 || monoid_of(g, n) != monoid::sum || !is_true(g, g.arg(n, 1)))
     return {};
-  const node_id term = g.arg(n, 0), lane = g.arg(n, 2);
-  if (g.kind(term) != op::exp || g.kind(g.arg(term, 0)) != op::sub || g.type(n) != g.type(term)) return {};
-  const node_id value = g.arg(g.arg(term, 0), 0), top = g.arg(g.arg(term, 0), 1);
-  if (g.free[top].has(g.ordinal(lane))) return {};
-  return {n, lane, value, top};
+  const node_id lane = g.arg(n, 2);
+  const power term = power_of(g, g.arg(n, 0));
+  if (term.value == no_node || g.type(n) != g.type(g.arg(n, 0)) || uses(g, term.centre, lane)) return {};
+  return {n, lane, term.value, term.centre};
 }
 
 // Is top the largest of the values, or 0 where that is infinite? Then no term is above 1, and their sum is 1 at least,
 // or infinite.
 bool is_largest(graph& g, const sum_of_terms& t) {
-  node_id largest = g.kind(t.top) == op::stop_gradient ? g.arg(t.top, 0) : t.top;
-  if (g.kind(largest) == op::select) {
-    const node_id unless = g.arg(largest, 0), otherwise = g.arg(largest, 1);
-    largest = g.arg(largest, 2);
-    if (g.kind(unless) != op::equal || !is_number(g, otherwise, 0)) return false;
-    const node_id size = make(g, op::abs, largest);
-    if (!is_same(g, g.arg(unless, 0), size) && !is_same(g, g.arg(unless, 1), size)) return false;
-  }
+  const node_id largest = maximum_of_centre(g, t.top, [&](node_id a, node_id b) { return is_same(g, a, b); });
   if (g.kind(largest) != op::reduce || g[largest].count != 3 || monoid_of(g, largest) != monoid::max ||
       !is_true(g, g.arg(largest, 1)) || !same_range(g, g.arg(largest, 2), t.lane))
     return false;
@@ -45,8 +38,8 @@ bool is_largest(graph& g, const sum_of_terms& t) {
 
 // The sum whose logarithm, with its top, n is the exponential under: exp(a - (log(sum) + top)).
 sum_of_terms normaliser_of(graph& g, node_id n) {
-  if (g.kind(n) != op::exp || g.kind(g.arg(n, 0)) != op::sub || g.kind(g.arg(g.arg(n, 0), 1)) != op::add) return {};
-  const node_id total = g.arg(g.arg(n, 0), 1);
+  const node_id total = power_of(g, n).centre;
+  if (total == no_node || g.kind(total) != op::add) return {};
   for (int k = 0; k < 2; ++k) {
     if (g.kind(g.arg(total, k)) != op::log) continue;
     const sum_of_terms found = terms_of(g, g.arg(g.arg(total, k), 0));
@@ -58,7 +51,7 @@ sum_of_terms normaliser_of(graph& g, node_id n) {
 node_id replaced(graph& g, node_id n, const std::vector<node_id>& lanes) {
   const sum_of_terms terms = normaliser_of(g, n);
   if (terms.sum == no_node || std::find(lanes.begin(), lanes.end(), terms.lane) == lanes.end()) return no_node;
-  const node_id a = g.arg(g.arg(n, 0), 0);
+  const node_id a = power_of(g, n).value;
   for (const node_id lane : lanes) {
     replacement put(g, proofs::kept);
     put.add(terms.lane, lane);

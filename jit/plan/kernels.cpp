@@ -6,6 +6,7 @@
 #include <sheaf/jit/plan/packing.hpp>
 #include <sheaf/jit/plan/mixed_precision.hpp>
 #include <sheaf/jit/plan/roots.hpp>
+#include <sheaf/jit/plan/updates.hpp>
 #include <sheaf/jit/plan/algorithms/sort/sort.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 
@@ -86,7 +87,7 @@ bool may_join(graph& g, const facts& known, const program_plan& plan, const kern
   const bool stencil = leader.how == way::stencil && s.how == way::stencil;
   if (!stencil && (!walks_rows(leader) || !walks_rows(s))) return false;
   if ((k.parallel == no_node) != (s.parallel == no_node) || (k.chunk == 0) != (s.chunk == 0)) return false;
-  if (k.parallel == no_node) return true;
+  if (k.parallel == no_node) return may_share_updates(g, known, plan, k, s);
   if (!share_lanes(g, plan, k, s) && starves_together(g, known, k, leader, s)) return false;
   stage renamed = s;
   if (k.parallel != s.parallel) {
@@ -98,6 +99,7 @@ bool may_join(graph& g, const facts& known, const program_plan& plan, const kern
     const bool in_row = k.row != no_node && k.row == s.rows.part && reads_only_at(g, renamed, writer, k.row);
     if (!in_row && !reads_only_at(g, renamed, writer, k.parallel)) return false;
   }
+  if (!may_share_updates(g, known, plan, k, renamed)) return false;
   s = std::move(renamed);
   return true;
 }
@@ -201,8 +203,25 @@ read_table::read_table(const graph& g, const std::vector<stage>& stages) {
         if (g.kind(n) == op::load && g.kind(g.arg(n, 0)) == op::define) direct.insert(g.arg(n, 0));
       });
     });
+  }
+  close(stages);
+}
+
+bool read_table::reaches(node_id reader, node_id writer, std::unordered_set<node_id>& seen) const {
+  const auto found = direct_.find(reader);
+  if (reader == writer || found == direct_.end() || !seen.insert(reader).second) return reader == writer;
+  return std::ranges::any_of(found->second, [&](node_id next) { return reaches(next, writer, seen); });
+}
+
+void read_table::add(node_id later, node_id first) {
+  std::unordered_set<node_id> seen;
+  if (!reaches(first, later, seen)) direct_[later].insert(first);
+}
+
+void read_table::close(const std::vector<stage>& stages) {
+  for (const stage& s : stages) {
     auto& all = all_[s.define];
-    for (const node_id writer : direct) {
+    for (const node_id writer : direct_[s.define]) {
       all.insert(writer);
       if (const auto before = all_.find(writer); before != all_.end() && writer != s.define)
         all.insert(before->second.begin(), before->second.end());
@@ -311,6 +330,7 @@ bool is_shared(const facts& known, const program_plan& plan, const kernel_plan& 
 
 void group(graph& g, const facts& known, program_plan& plan) {
   plan.reads = read_table(g, plan.stages);
+  order_updates(g, known, plan);
   order_by_cost(plan.reads, plan.stages);
   place_stages(g, known, plan);
   for (kernel_plan& k : plan.kernels) {

@@ -5,13 +5,14 @@
 
 namespace sheaf::inline v0_1::plan {
 
-stage layout_of(graph& g, const facts& known, node_id value, const stage& s) {
+stage layout_of(const context& c, node_id value, const stage& s) {
+  graph& g = c.g;
   stage like = s;
   like.vector = no_node;
   amount least = 0;
   for (const node_id idx : indices_of(g, g.free[value])) {
     if (!may_vectorise(g, value, idx)) continue;
-    const amount cost = cost_of(g, known, value, idx, 1);
+    const amount cost = cost_of(g, c.known, value, idx, 1);
     if (like.vector != no_node && cost > least) continue;
     least = cost;
     like.vector = idx;

@@ -5,6 +5,6 @@
 namespace sheaf::inline v0_1::plan {
 
 // The stage as a pattern for storing a value: its last index is the one along which the value is best stored.
-stage layout_of(graph& g, const facts& known, node_id value, const stage& s);
+stage layout_of(const context& c, node_id value, const stage& s);
 
 }  // namespace sheaf::inline v0_1::plan

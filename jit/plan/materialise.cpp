@@ -26,7 +26,7 @@ class materialising {
     s.body = narrowed(g_, s.body);
     while (applied_rule(s))
       ;
-    if (s.how != way::tiles)
+    if (s.how != way::tiles && s.how != way::pair_tiles)
       add_scheduled(std::move(s));
     else
       done_.push_back(std::move(s));
@@ -47,7 +47,7 @@ class materialising {
  private:
   bool applied_rule(stage& s) {
     schedule(g_, known_, s);
-    if (s.how == way::tiles) return false;
+    if (s.how == way::tiles || s.how == way::pair_tiles) return false;
     const std::size_t count = done_.size();
     context c = around();
     const rule* fired = apply_rules(c, s);

@@ -28,15 +28,14 @@ bool may_pack(const graph& g, node_id n) {
   return g.kind(n) == op::load || numerics::accumulated(type) == type;
 }
 
-// The largest expressions that differ along both indices, and are the same for all rows.
-void find_packed(const graph& g, const cache_tile_form& c, node_id lane, node_id n, std::vector<node_id>& list) {
-  if (!uses(g, n, lane) || !uses(g, n, c.walk)) return;
-  if (!uses(g, n, c.rows) && may_pack(g, n)) {
+void find_shared(const graph& g, node_id n, node_id rows, node_id lane, node_id walk, std::vector<node_id>& list) {
+  if (!uses(g, n, lane) || !uses(g, n, walk)) return;
+  if (!uses(g, n, rows) && may_pack(g, n)) {
     if (std::find(list.begin(), list.end(), n) == list.end()) list.push_back(n);
     return;
   }
   if (g.kind(n) == op::load || g.kind(n) == op::reduce) return;
-  for (int k = 0; k < g[n].count; ++k) find_packed(g, c, lane, g.arg(n, k), list);
+  for (int k = 0; k < g[n].count; ++k) find_shared(g, g.arg(n, k), rows, lane, walk, list);
 }
 
 // Do lanes of the load lie one after the other, or is it the same for all?
@@ -51,6 +50,12 @@ bool is_row(graph& g, const facts& known, node_id load, node_id lane) {
 
 }  // namespace
 
+std::vector<node_id> shared_of(const graph& g, node_id n, node_id rows, node_id lane, node_id walk) {
+  std::vector<node_id> list;
+  find_shared(g, n, rows, lane, walk, list);
+  return list;
+}
+
 cache_tile_form packed_form(const graph& g, const stage& s, node_id rows, node_id lane) {
   const std::vector<node_id> reductions = reductions_in(g, s.body);
   if (s.how != way::map || s.indices.size() != 2 || reductions.size() != 1) return {};
@@ -59,7 +64,7 @@ cache_tile_form packed_form(const graph& g, const stage& s, node_id rows, node_i
   c.walk = g.arg(c.reduce, 2);
   c.block = block;
   if (!has_closed_ranges(g, c.walk) || uses(g, c.walk, rows) || uses(g, c.walk, lane)) return {};
-  find_packed(g, c, lane, g.arg(c.reduce, 0), c.packed);
+  c.packed = shared_of(g, g.arg(c.reduce, 0), rows, lane, c.walk);
   return c.packed.empty() ? cache_tile_form{} : c;
 }
 

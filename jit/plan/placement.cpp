@@ -108,7 +108,7 @@ bool take_from_scatter(const context& c, stage& s) {
     const auto& shorts = s.slices.shorts;  // these stay where they are
     if (std::find(shorts.begin(), shorts.end(), g.arg(n, 2)) != shorts.end()) continue;
     if (!g.free[n].empty() && known.trips(all) <= repeats_allowed * known.trips(g.free[n])) continue;
-    replace_in(g, s, n, stored(g, n, "materialised", s, before, "a scatter would compute it for each of its rows"));
+    replace_in(g, s, n, stored(c, n, {"materialised", s, "a scatter would compute it for each of its rows"}));
     return true;
   }
   return false;
@@ -146,7 +146,7 @@ bool take_misplaced(const context& c, stage& s) {
   if (s.how != way::map) return false;
   const found f = placement(g, known, s)();
   if (f.node == no_node) return false;
-  replace_in(g, s, f.node, stored(g, f.node, "materialised", s, before, f.reason));
+  replace_in(g, s, f.node, stored(c, f.node, {"materialised", s, f.reason}));
   return true;
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <variant>
 #include <vector>
 
 #include <sheaf/dsl/graph/graph.hpp>
@@ -29,6 +30,7 @@ enum class way : std::uint8_t {
   space,      // room that another stage fills
   inverse_index,  // the updates of a scatter by the chunk of rows they go to, see `inverse_index_form`
   tiles,          // slices that follow each other, by tiles of rows of one size, see `tile_form`
+  pair_tiles,     // folds of values that are reductions of a pair each, see `pair_tile_form`
 };
 
 // Result t of a scan is the fold of value(walk) over walk in [low, t + shift), or backward over [t + shift, high),
@@ -194,11 +196,25 @@ struct tile_form {
   int lanes = 1;
 };
 
+// A reduction over `walk` of terms that hold reductions of their own for each pair of a row and a place of `walk`. A
+// block of rows goes through `walk` in tiles of numerics::pair_tiles::places; what depends on both is computed for a
+// tile, place by place in lanes, and kept in a buffer of the task's. Results have lanes of their own, or are one or a
+// few of a row, each kept as the lanes of a tile until all tiles are done.
+struct pair_tile_form {
+  node_id rows = no_node;  // none: the stage has no tiles
+  node_id walk = no_node;
+  node_id lane = no_node, few = no_node;  // of results, which pairs do not differ in
+};
+
 enum class place : std::uint8_t { output, workspace, check };
 
 // Who made a stage: the program, which has a definition or an output for it, or a rule, for a value that it stores or
 // for the partial results of a reduction.
 enum class origin : std::uint8_t { program, rule, partial };
+
+// What an algorithm needs to know of its stage beyond loops and body: of a scan, whose body holds all that is read, of
+// a window, whose lanes are those of `owned`, the last index, of a sweep and the endpoints that it reads, of tiles.
+using stage_form = std::variant<std::monostate, scan_form, window_form, sweep_form, tile_form, pair_tile_form>;
 
 struct stage {
   node_id define = no_node;      // what is stored, as loads name it
@@ -210,9 +226,9 @@ struct stage {
   node_id parallel = no_node;  // the one of `loops` that tasks share
   std::int64_t chunk = 0;      // not 0: a task takes so many iterations of it (it is the vector or owned index)
   way how = way::map;
+  stage_form form;
   // scatter, range scatter: the index j that tasks own; scan, window: the index along which it runs
   node_id owned = no_node;
-  scan_form scan;              // scan only; body holds all that is read
   slice_lists slices;          // lists, and stages that read them
   inverse_index_form inverse;  // updates, and the scatter that reads them
   bool atomic = false;         // scatter: two kernels, one that fills, and one that adds all updates in any order
@@ -222,14 +238,11 @@ struct stage {
   node_id order_when = no_node;   // map: in the order of the slices if this holds, else as they count
   bool reads_block_tree = false;  // its ragged reductions read tables of blocks
   bool swept = false;             // the sweep that stores the same, if slices overlap enough, was made
-  sweep_form sweep;               // sweep, endpoints
   sort_form sort;                 // lists, updates
-  tile_form tiles;                // tiles
   row_blocks rows;
   // of partial results: the body that was made, and the same as one sum over rows.part
   node_id sum_of_sums = no_node, flat = no_node;
   shifted_moments_form moving;  // of partial results; a stage that is `partial` moves if it has one
-  window_form window;           // window only; the lanes are those of `owned`, the last index
   place where = place::workspace;
   origin made = origin::program;
   std::vector<node_id>
@@ -241,6 +254,15 @@ struct stage {
   amount bytes = 0, operations = 0;  // predicted
   std::vector<const char*> rules;    // that changed it, in order; see rules.cpp
   std::vector<std::string> reasons;
+
+  // Its form, which is of this kind.
+  scan_form& scan() { return std::get<scan_form>(form); }
+  window_form& window() { return std::get<window_form>(form); }
+  const scan_form& scan() const { return std::get<scan_form>(form); }
+  const window_form& window() const { return std::get<window_form>(form); }
+  const sweep_form& sweep() const { return std::get<sweep_form>(form); }
+  const tile_form& tiles() const { return std::get<tile_form>(form); }
+  const pair_tile_form& pairs() const { return std::get<pair_tile_form>(form); }
 };
 
 // What rules and algorithms work with. What they store becomes a stage at the end of `before`, before the one at hand.
@@ -315,6 +337,10 @@ class read_table {
 
   bool reads(node_id reader, node_id writer) const { return has(direct_, reader, writer); }
   bool waits(node_id reader, node_id writer) const { return has(all_, reader, writer); }  // whatever is between
+  // `later` stands after `first` although it reads nothing of it, unless `first` waits for it, whatever is between;
+  // then close, with producers before consumers.
+  void add(node_id later, node_id first);
+  void close(const std::vector<stage>& stages);
 
  private:
   using table = std::unordered_map<node_id, std::unordered_set<node_id>>;
@@ -322,6 +348,7 @@ class read_table {
     const auto found = t.find(reader);
     return found != t.end() && found->second.contains(writer);
   }
+  bool reaches(node_id reader, node_id writer, std::unordered_set<node_id>& seen) const;
   table direct_, all_;
 };
 

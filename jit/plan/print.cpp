@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include <sheaf/dsl/graph/make.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
@@ -32,6 +33,9 @@ std::string stage_text(const graph& g, const stage& s) {
                      places[static_cast<int>(s.where)] + " " + std::to_string(s.ordinal) + ", " + way_name(s.how);
   if (!s.loops.empty()) text += "\n    loops: " + list_text(g, s.loops);
   if (s.vector != no_node) text += "; " + index_text(g, s.vector) + " in " + std::to_string(s.lanes) + " lanes";
+  if (const pair_tile_form* const f = std::get_if<pair_tile_form>(&s.form))
+    text += "\n    tiles: " + std::to_string(tuning::pair_tiles::rows_of_task) + " " + index_text(g, f->rows) + " x " +
+            std::to_string(numerics::pair_tiles::places) + " " + index_text(g, f->walk);
   text +=
       "\n    predicted: " + short_number(s.bytes) + " bytes stored, " + short_number(s.operations) + " operations\n";
   std::string rules;
@@ -53,7 +57,7 @@ std::string name_of(const graph& g, node_id define) { return text_of(g, static_c
 const char* way_name(way how) {
   static const char* const names[] = {"map",     "partial",       "scatter",        "range scatter",   "scan",
                                       "stencil", "window",        "slice lists",    "slice endpoints", "sweep",
-                                      "space",   "inverse index", "segmented tiles"};
+                                      "space",   "inverse index", "segmented tiles", "pair tiles"};
   return names[static_cast<int>(how)];
 }
 

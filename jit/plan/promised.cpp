@@ -107,7 +107,8 @@ void mark_promised(const graph& g, const facts& known, std::vector<stage>& stage
   marking(g, known, stages)();
   for (stage& s : stages) {
     if (s.promised) s.reasons.push_back("made of promised data: cached for later calls");
-    for (const stage& e : stages) s.sweep.promised = s.sweep.promised || (e.promised && s.sweep.endpoints == e.define);
+    if (sweep_form* const f = std::get_if<sweep_form>(&s.form))
+      for (const stage& e : stages) f->promised = f->promised || (e.promised && f->endpoints == e.define);
   }
 }
 

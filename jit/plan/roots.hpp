@@ -13,6 +13,31 @@ enum class root_kind : std::uint8_t {
   made,   // the definition of a tensor that the stage reads or writes without a load
 };
 
+// A form's, by kind; each(kind, nodes...), all(kind, list).
+template <class Form, class Each, class All>
+void for_each_root_of_form(Form& f, Each&& each, All&& all) {
+  using form = std::remove_const_t<Form>;
+  if constexpr (std::is_same_v<form, scan_form>) {
+    each(root_kind::form, f.value, f.factor, f.carry);
+    each(root_kind::index, f.walk, f.block_index);
+  } else if constexpr (std::is_same_v<form, window_form>) {
+    each(root_kind::form, f.reduce, f.value, f.around, f.guarded, f.first, f.last, f.ahead, f.key, f.guarded_key,
+         f.mine);
+    each(root_kind::index, f.walk);
+  } else if constexpr (std::is_same_v<form, sweep_form>) {
+    each(root_kind::form, f.low, f.high, f.value, f.again, f.result, f.finished);
+    each(root_kind::index, f.slice, f.rows, f.walk);
+    each(root_kind::made, f.endpoints);
+    all(root_kind::made, f.tables);
+  } else if constexpr (std::is_same_v<form, tile_form>) {
+    each(root_kind::form, f.reduce, f.low, f.high, f.value, f.mine, f.begin, f.end);
+    each(root_kind::index, f.slice, f.walk, f.columns);
+    each(root_kind::made, f.firsts, f.parts);
+  } else if constexpr (std::is_same_v<form, pair_tile_form>) {
+    each(root_kind::index, f.rows, f.walk, f.lane, f.few);
+  }
+}
+
 // visit(node, what), for each that there is; of a mutable stage the node may be replaced.
 template <class Stage, class Visit>
 void for_each_root(Stage& s, Visit&& visit) {
@@ -26,17 +51,9 @@ void for_each_root(Stage& s, Visit&& visit) {
   all(root_kind::index, s.loops);
   all(root_kind::index, s.folded_storage);
   each(root_kind::index, s.vector, s.parallel, s.owned, s.rows.whole, s.rows.part, s.rows.block);
-  each(root_kind::form, s.scan.value, s.scan.factor, s.scan.carry);
-  each(root_kind::index, s.scan.walk, s.scan.block_index);
+  std::visit([&](auto& form) { for_each_root_of_form(form, each, all); }, s.form);
   each(root_kind::form, s.moving.centre, s.moving.body, s.moving.moved);
   each(root_kind::index, s.moving.last);
-  each(root_kind::form, s.window.reduce, s.window.value, s.window.around, s.window.guarded, s.window.first,
-       s.window.last, s.window.ahead, s.window.key, s.window.guarded_key, s.window.mine);
-  each(root_kind::index, s.window.walk);
-  each(root_kind::form, s.sweep.low, s.sweep.high, s.sweep.value, s.sweep.again, s.sweep.result, s.sweep.finished);
-  each(root_kind::index, s.sweep.slice, s.sweep.rows, s.sweep.walk);
-  each(root_kind::made, s.sweep.endpoints);
-  all(root_kind::made, s.sweep.tables);
   each(root_kind::form, s.slices.low, s.slices.high);
   each(root_kind::index, s.slices.slice, s.slices.owned);
   all(root_kind::index, s.slices.shorts);
@@ -48,10 +65,6 @@ void for_each_root(Stage& s, Visit&& visit) {
   each(root_kind::form, s.sort.room, s.sort.keys);
   each(root_kind::index, s.sort.outer);
   each(root_kind::made, s.sort.memory);
-  each(root_kind::form, s.tiles.reduce, s.tiles.low, s.tiles.high, s.tiles.value, s.tiles.mine, s.tiles.begin,
-       s.tiles.end);
-  each(root_kind::index, s.tiles.slice, s.tiles.walk, s.tiles.columns);
-  each(root_kind::made, s.tiles.firsts, s.tiles.parts);
 }
 
 // One index or value in another's place, everywhere in a stage.

@@ -4,6 +4,7 @@
 #include <sheaf/jit/plan/algorithms/extremum/extremum_sums.hpp>
 #include <sheaf/jit/plan/algorithms/extremum/extremum_tuple.hpp>
 #include <sheaf/jit/plan/algorithms/inverse_index/inverse_index.hpp>
+#include <sheaf/jit/plan/algorithms/pair_tiles/pair_tiles.hpp>
 #include <sheaf/jit/plan/placement.hpp>
 #include <sheaf/jit/plan/algorithms/polyphase/polyphase.hpp>
 #include <sheaf/jit/plan/algorithms/range_scatter/ragged.hpp>
@@ -71,6 +72,7 @@ constexpr rule table[] = {
     {"materialised results", "reductions at places of a narrowed range: stored at all of its places",
      on_stage<take_materialised_results>},
     {"repeated terms", "slow functions of few values in a scatter of many", on_stage<take_repeated>},
+    {"pair tiles", "before placement would store a value for each pair", on_stage<take_pair_tiles>},
     {"placement", "last but one: sees what the rules above left in the loops", on_stage<take_misplaced>},
     {"split", "last: reductions that are still too long for the tasks there are", on_stage<take_split>},
 };

@@ -6,7 +6,7 @@
 #include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/plan/packing.hpp>
 #include <sheaf/jit/plan/cost.hpp>
-#include <sheaf/jit/plan/algorithms/inverse_index/inverse_index.hpp>
+#include <sheaf/jit/plan/algorithms/scatter/scatters.hpp>
 #include <sheaf/jit/plan/mixed_precision.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/algorithms/stencil/stencil.hpp>
@@ -101,7 +101,7 @@ void schedule_scatter(graph& g, const facts& known, stage& s) {
   s.parallel = s.owned;
   s.chunk = 0;
   const node_id last = s.indices.back();
-  const node_id at = s.how == way::scatter ? target_of(g, s).at : no_node;
+  const node_id at = s.how == way::scatter ? rows_of(g, s).at : no_node;
   const index_set condition = g.free[at != no_node ? at : g.arg(s.body, 1)];
   const bool decides = last != s.owned && condition.has(g.ordinal(last));
   const node_id value = g.arg(s.body, 0);
@@ -135,21 +135,22 @@ void schedule_scatter(graph& g, const facts& known, stage& s) {
 // Lanes go along another index where memory does, so that each lane has its own running result; else along the scan.
 // Blocks are shared where there are some, else the longest of the other indices.
 void schedule_scan(graph& g, const facts& known, stage& s) {
-  const node_id value = s.scan.value;
+  const node_id value = s.scan().value;
   s.vector = s.parallel = no_node;
   s.lanes = 1;
   s.chunk = 0;
   s.loops.clear();
-  if (s.scan.factor != no_node && s.scan.block > 0) {
-    s.parallel = s.scan.block_index;
+  if (s.scan().factor != no_node && s.scan().block > 0) {
+    s.parallel = s.scan().block_index;
     s.chunk = 1;
     return;
   }
-  const bool along = may_vectorise(g, value, s.scan.walk) && s.scan.factor == no_node && g.kind(value) != op::tuple &&
-                     !in_order(g, s.scan.fold);
-  amount least = cost_of(g, known, value, along ? s.scan.walk : no_node, 1) + (along ? share_of_lane : 1);
+  const scan_form& f = s.scan();
+  const bool along = may_vectorise(g, value, f.walk) && f.factor == no_node && g.kind(value) != op::tuple &&
+                     !in_order(g, f.fold);
+  amount least = cost_of(g, known, value, along ? s.scan().walk : no_node, 1) + (along ? share_of_lane : 1);
   for (const node_id idx : s.indices) {
-    if (idx == s.owned || !may_vectorise(g, value, idx) || !may_vectorise(g, s.scan.walk, idx)) continue;
+    if (idx == s.owned || !may_vectorise(g, value, idx) || !may_vectorise(g, s.scan().walk, idx)) continue;
     const amount cost = cost_of(g, known, value, idx, 1) + (idx == s.indices.back() ? share_of_lane : 1);
     if (cost > least || known.trips(idx) < 4) continue;
     least = cost;
@@ -161,11 +162,11 @@ void schedule_scan(graph& g, const facts& known, stage& s) {
     s.loops.push_back(s.vector);
     s.lanes = std::min(32, lanes_for(g, known, value, s.vector, false));
   }
-  if (s.scan.block > 0) {
+  if (s.scan().block > 0) {
     s.parallel = s.owned;
-    s.chunk = s.scan.block;
-    while (s.scan.carry == no_node && static_cast<double>(s.chunk) < known.elements(tuning::tasks::elements))
-      s.chunk += s.scan.block;
+    s.chunk = s.scan().block;
+    while (s.scan().carry == no_node && static_cast<double>(s.chunk) < known.elements(tuning::tasks::elements))
+      s.chunk += s.scan().block;
     return;
   }
   for (const node_id idx : s.loops) {
@@ -193,27 +194,28 @@ void schedule_window(const facts& known, stage& s) {
     if (idx != s.parallel && idx != s.owned) s.loops.push_back(idx);
   s.loops.push_back(s.owned);
   if (s.parallel != s.owned) return;
-  s.chunk = s.window.block > 0 ? s.window.block : s.lanes;
+  s.chunk = s.window().block > 0 ? s.window().block : s.lanes;
   while (static_cast<double>(s.chunk) < 2 * known.elements(tuning::tasks::elements)) s.chunk *= 2;
   // The first block of a task folds once more what is before it.
-  while (s.chunk < 8 * s.window.block && known.trips(s.owned) > 4 * known.enough_tasks() * static_cast<double>(s.chunk))
-    s.chunk *= 2;
+  const amount chunks = known.trips(s.owned) / (4 * known.enough_tasks());
+  while (s.chunk < 8 * s.window().block && chunks > static_cast<double>(s.chunk)) s.chunk *= 2;
 }
 
 }  // namespace
 
 void schedule(graph& g, const facts& known, stage& s) {
+  if (s.how == way::pair_tiles) return;  // its rule did
   index_set all = set_of(g, s.indices);
   const amount repeats = known.trips(all);
   s.bytes = repeats * row(g.type(s.define)).bytes;
   if (s.how == way::scan) {
-    s.operations = repeats * (share_of_lane + cost_of(g, known, s.scan.value, no_node, 1) * share_of_lane);
+    s.operations = repeats * (share_of_lane + cost_of(g, known, s.scan().value, no_node, 1) * share_of_lane);
     return schedule_scan(g, known, s);
   }
   if (s.how == way::tiles) return;
   if (s.how == way::stencil) return schedule_stencil(g, known, s);
   if (s.how == way::window) {
-    s.operations = repeats * 4 * (share_of_lane + cost_of(g, known, s.window.value, no_node, 1) * share_of_lane);
+    s.operations = repeats * 4 * (share_of_lane + cost_of(g, known, s.window().value, no_node, 1) * share_of_lane);
     return schedule_window(known, s);
   }
   if (s.how != way::map) {

@@ -36,10 +36,18 @@ struct tensor_facts {
   bool unit_inner = true;  // the last dimension has stride 1
 };
 
+// An output that is stored where an input lies, element by element, by their numbers in the graph.
+struct update {
+  int input = 0, output = 0;
+  bool operator==(const update&) const = default;
+};
+
 struct call_facts {
   std::vector<tensor_facts> inputs;  // by the graph's inputs
   std::vector<bool> unit_outputs;    // by the graph's outputs; missing: true
   std::vector<bool> promised = {};   // by the graph's inputs: the same data in all calls; empty: none
+  std::vector<update> updates = {};
+  std::vector<int> apart = {};  // outputs of these that are stored in workspace first, see updates.hpp
   bool gpu = false;                  // groups of threads share the tasks: thousands of them, each of less
   options overrides = {};
   target::family on = target::families[0];  // the processor's
@@ -72,7 +80,8 @@ class facts {
   // whoever makes them.
   bool for_groups() const { return call_.gpu && call_.overrides.determinism != determinism::strict; }
 
-  // Does a GPU stand idle with so few tasks of a warp, where it could have `others`? Of few elements a launch costs more.
+  // Does a GPU stand idle with so few tasks of a warp, where it could have `others`? Of few elements a launch costs
+  // more.
   bool starves(const amount& tasks, const amount& others, const amount& elements) const {
     const bool much = call_.force_for_tests || elements >= tuning::tasks::worth_a_launch;
     return for_groups() && much && tasks < tuning::tasks::warps_of_gpu && others >= 2 * tasks;

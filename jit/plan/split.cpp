@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <sheaf/dsl/passes/powers.hpp>
 #include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/plan/algorithms/moments/shifted_moments.hpp>
 #include <sheaf/jit/plan/cost.hpp>
@@ -59,7 +60,7 @@ row_blocks blocks_of(graph& g, node_id n, node_id cut, std::int64_t block) {
 class splitting {
  public:
   splitting(const context& c, node_id n, const stage& s)
-      : g_(c.g), known_(c.known), n_(n), s_(s), before_(c.before), bound_(bound_indices(c.g, n)) {}
+      : c_(c), g_(c.g), known_(c.known), n_(n), s_(s), bound_(bound_indices(c.g, n)) {}
 
   node_id operator()() {
     if (!choose()) return no_node;
@@ -134,8 +135,8 @@ class splitting {
     std::erase(rest, cut_);
     const auto part = [&](monoid kind, element type) {
       const node_id per_row = intern_reduce(g_, kind, type, g_.arg(n_, 0), g_.arg(n_, 1), rest);
-      return stored(g_, per_row, "partial", s_, before_,
-                    "one part a row: " + count_text(elements_) + " elements for one result", origin::partial);
+      const std::string reason = "one part a row: " + count_text(elements_) + " elements for one result";
+      return stored(c_, per_row, {"partial", s_, reason, origin::partial});
     };
     if (folds_tuple(g_, n_)) return by_value(part, cut_);
     const node_id parts = part(monoid_of(g_, n_), g_.type(n_));
@@ -168,11 +169,10 @@ class splitting {
     const node_id flat =
         narrow ? narrow_sum(body, condition, bound) : intern_reduce(g_, fold, type, body, condition, bound);
     const node_id folded = in_sums && !narrow ? sum_of_sums(rows, type, body, condition) : flat;
-    const node_id parts = stored(g_, folded, "partial", s_, before_,
-                                 "blocks of " + std::to_string(rows.size) + ": " + count_text(elements_) +
-                                     " elements for each of " + count_text(results_) + " results",
-                                 origin::partial);
-    stage& made = stage_of(parts);
+    const std::string reason = "blocks of " + std::to_string(rows.size) + ": " + count_text(elements_) +
+                               " elements for each of " + count_text(results_) + " results";
+    const node_id parts = stored(c_, folded, {"partial", s_, reason, origin::partial});
+    stage& made = stage_behind(c_, parts);
     made.rows = rows;
     if (folded != flat) made.sum_of_sums = folded, made.flat = flat;
     return parts;
@@ -210,8 +210,7 @@ class splitting {
     const node_id body = g_.arg(n_, 0);
     const bool square =
         g_.kind(body) == op::mul && g_.arg(body, 0) == g_.arg(body, 1) && g_.kind(g_.arg(body, 0)) == op::sub;
-    const bool power = g_.kind(body) == op::exp && g_.kind(g_.arg(body, 0)) == op::sub;
-    if (!square && !power) return no_node;
+    if (!square && power_of(g_, body).value == no_node) return no_node;
     const node_id difference = g_.arg(body, 0), centre = g_.arg(difference, 1);
     if (g_.free[centre].has(g_.ordinal(cut_))) return no_node;
     row_blocks rows;
@@ -264,7 +263,7 @@ class splitting {
     m.body = g_.type(part) != g_.type(body) ? narrow_sum(body, always, {rows.part})
                                             : intern_reduce(g_, monoid::sum, g_.type(body), body, always, {rows.part});
     m.moved = about_another(g_, earlier(g_, part), before, after, count, number_like(g_, part, 0));
-    stage_of(part).moving = m;
+    stage_behind(c_, part).moving = m;
   }
 
   // The first i where e(i) is the extremum C of all e: with c[p], that of block p, the first of those p where c[p] is
@@ -280,7 +279,7 @@ class splitting {
     put.add(cut_, rows.part);
     const node_id here = same(put(cast_to(g_, g_.type(use), value)), use);
     const node_id part = parts_of(rows, monoid::min, element::i32, place, here);
-    shifted_moments_form& moving = stage_of(part).moving;
+    shifted_moments_form& moving = stage_behind(c_, part).moving;
     moving.centre = use;
     moving.body = intern_reduce(g_, monoid::min, element::i32, place, here, {rows.part});
     moving.moved = make(g_, op::select, same(earlier(g_, use), use), earlier(g_, part), none);
@@ -298,14 +297,10 @@ class splitting {
     return is_floating(g_.type(value)) ? make(g_, op::logical_or, equal, make(g_, op::not_equal, value, value)) : equal;
   }
 
-  stage& stage_of(node_id part) const {
-    return *std::find_if(before_.begin(), before_.end(), [&](const stage& s) { return s.define == g_.arg(part, 0); });
-  }
-
   // What a stage before stores, as it is computed.
   node_id seen(node_id n) {
     replacement put(g_);
-    for (const stage& made : before_) {
+    for (const stage& made : c_.before) {
       if (g_.kind(n) != op::load || made.define != g_.arg(n, 0) || made.how != way::map) continue;
       for (std::size_t d = 0; d < made.indices.size(); ++d)
         put.add(made.indices[d], g_.arg(n, 1 + static_cast<int>(d)));
@@ -328,7 +323,7 @@ class splitting {
       ++count;
       const node_id body = without_cast(g_, g_.arg(q, 0));
       if (g_[q].count != 3 || g_.kind(body) != op::load || !is_true(g_, g_.arg(q, 1))) return;
-      for (const stage& made : before_)
+      for (const stage& made : c_.before)
         if (made.define == g_.arg(body, 0) && made.rows.whole == cut_ && g_.arg(q, 2) == made.rows.block &&
             folds(g_, made, cut_, value)) {
           over = q;
@@ -350,11 +345,11 @@ class splitting {
     return finite_shift(g_, put(centre));
   }
 
+  const context c_;
   graph& g_;
   const facts& known_;
   const node_id n_;
   const stage& s_;
-  std::vector<stage>& before_;
   const std::vector<node_id> bound_;
   node_id cut_ = no_node;
   std::int64_t block_ = 1;

@@ -96,8 +96,9 @@ std::vector<stage> stages_of(graph& g) {
   return stages;
 }
 
-node_id stored(graph& g, node_id body, const std::string& name, const stage& like, std::vector<stage>& before,
-               std::string reason, origin made) {
+node_id stored(const context& c, node_id body, stored_as as) {
+  graph& g = c.g;
+  const stage& like = as.like;
   std::vector<node_id> indices = indices_of(g, g.free[body]);
   const auto rank = [&](node_id idx) {
     if (idx == like.vector) return like.indices.size() + 1;
@@ -106,18 +107,23 @@ node_id stored(graph& g, node_id body, const std::string& name, const stage& lik
   std::sort(indices.begin(), indices.end(), [&](node_id a, node_id b) {
     return rank(a) != rank(b) ? rank(a) < rank(b) : g.ordinal(a) < g.ordinal(b);
   });
-  for (stage& s : before)
+  for (stage& s : c.before)
     if (g.arg(s.define, 0) == body && s.where == place::workspace && names_all(g, body, s.indices))
       return result_of(g, s);
-  const name_id id = g.name(name.data(), static_cast<int>(name.size()));
+  const name_id id = g.name(as.name, static_cast<int>(std::string_view(as.name).size()));
   stage s;
   s.define = define(g, id, body, indices.data(), static_cast<int>(indices.size()));
   s.body = body;
   s.indices = indices;
-  s.made = made;
-  s.reasons.push_back(std::move(reason));
-  before.push_back(std::move(s));
-  return result_of(g, before.back());
+  s.made = as.made;
+  s.reasons.push_back(std::move(as.reason));
+  c.before.push_back(std::move(s));
+  return result_of(g, c.before.back());
+}
+
+stage& stage_behind(const context& c, node_id loaded) {
+  return *std::find_if(c.before.begin(), c.before.end(),
+                       [&](const stage& s) { return s.define == c.g.arg(loaded, 0); });
 }
 
 node_id known_as(graph& g, node_id value, node_id walk, const std::vector<stage>& before) {

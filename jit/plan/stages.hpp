@@ -16,8 +16,15 @@ void materialise(graph& g, const facts& known, std::vector<stage>& stages);
 
 // A new stage for an expression; its indices are those it depends on, in the order in which `like` has them,
 // then those it lacks, then the one it runs in lanes. Returns the load that stands for it.
-node_id stored(graph& g, node_id body, const std::string& name, const stage& like, std::vector<stage>& before,
-               std::string reason, origin made = origin::rule);
+struct stored_as {
+  const char* name;
+  const stage& like;
+  std::string reason;
+  origin made = origin::rule;
+};
+node_id stored(const context& c, node_id body, stored_as as);
+// The stage whose results such a load reads.
+stage& stage_behind(const context& c, node_id loaded);
 
 // A stage of `before` that has this value already, read at `walk`; no_node: there is none.
 node_id known_as(graph& g, node_id value, node_id walk, const std::vector<stage>& before);

@@ -27,6 +27,16 @@ void check_lanes(const graph& g, const stage& s) {
     broken(g, s, "lanes", "a power of two, found " + std::to_string(s.lanes));
 }
 
+void check_form(const graph& g, const stage& s) {
+  const std::size_t expected = s.how == way::scan                                ? stage_form(scan_form{}).index()
+                               : s.how == way::window                            ? stage_form(window_form{}).index()
+                               : s.how == way::sweep || s.how == way::endpoints ? stage_form(sweep_form{}).index()
+                               : s.how == way::tiles                             ? stage_form(tile_form{}).index()
+                               : s.how == way::pair_tiles                        ? stage_form(pair_tile_form{}).index()
+                                                                                 : 0;
+  if (s.form.index() != expected) broken(g, s, "form", std::string("that of ") + way_name(s.how));
+}
+
 void check_scope(const graph& g, const stage& s) {
   if (s.how != way::map || s.body == no_node || s.rows.whole != no_node) return;
   if (!g.free[s.body].within(set_of(g, s.indices))) broken(g, s, "scope", "a value of its indices");
@@ -70,6 +80,7 @@ void verify(const graph& g, const program_plan& plan) {
   for (const stage& s : plan.stages) {
     check_loops(g, s);
     check_lanes(g, s);
+    check_form(g, s);
     check_scope(g, s);
     check_stored(g, s, stored);
   }

@@ -2,6 +2,7 @@
 //
 //   loops     those of a map are its indices, each once, unless rows are walked in blocks; the innermost runs in lanes
 //   lanes     a power of two, 1 to 256
+//   form      that of the stage's algorithm
 //   scope     the value of such a map depends on its indices only
 //   stored    what a stage loads is an input or what a stage stores
 //   kernels   every stage with values is in a kernel, once; what a kernel loads was stored by it or one before

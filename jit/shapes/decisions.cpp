@@ -94,8 +94,11 @@ bool decisions::hold(std::span<const std::int64_t> extents) const { return first
 
 std::string decisions::difference(std::span<const std::int64_t> extents, std::span<const std::string> names) const {
   const std::size_t k = first_other(extents);
-  if (k == decisions_.size()) return {};
-  const decision& d = decisions_[k];
+  return k == decisions_.size() ? std::string() : words(k, names);
+}
+
+std::string decisions::words(std::size_t place, std::span<const std::string> names) const {
+  const decision& d = decisions_[place];
   const char* const relation = d.asked.less ? (d.answer ? " < " : " >= ") : (d.answer ? " == " : " != ");
   return text(d.asked.a, names) + relation + text(d.asked.b, names);
 }

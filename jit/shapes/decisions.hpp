@@ -23,6 +23,9 @@ struct decision {
   std::size_t known;  // formulas that there were
 };
 
+// Of the extents in a box.
+enum class in_box : std::uint8_t { none, some, all };
+
 class formulas;
 class open_decisions;
 
@@ -47,6 +50,8 @@ class decisions {
   bool hold(std::span<const std::int64_t> extents) const;
   // The first decision that would be another one, in words; empty: none. names: of extents, by place.
   std::string difference(std::span<const std::int64_t> extents, std::span<const std::string> names) const;
+  // One, in words.
+  std::string words(std::size_t place, std::span<const std::string> names) const;
   // Formulas for the extents of another call; all of them in one walk.
   std::vector<double> values(std::span<const amount> list, std::span<const std::int64_t> extents) const;
   double value(const amount& a, std::span<const std::int64_t> extents) const { return values({&a, 1}, extents)[0]; }
@@ -55,6 +60,12 @@ class decisions {
   open_decisions open_in(std::span<const std::int64_t> low, std::span<const std::int64_t> high) const;
   // The first that is decided otherwise for these extents, by its place; size(): none.
   std::size_t first_other(std::span<const std::int64_t> extents) const;
+  // For which extents in [low, high] is that the one at `place`? Some: it is not known of all, because of the decision
+  // `open`.
+  in_box first_other_in(std::size_t place, std::span<const std::int64_t> low, std::span<const std::int64_t> high,
+                        std::size_t& open) const;
+  // The places of the extents that a decision is made of.
+  std::vector<std::size_t> extents_of(std::size_t place) const;
   // These alone, by their places.
   open_decisions only(std::span<const std::size_t> places) const;
   // What it takes to evaluate these; of those without a formula nothing.

@@ -1,55 +1,8 @@
 #include <sheaf/jit/shapes/open_decisions.hpp>
 
-#include <limits>
+#include <sheaf/jit/shapes/interval.hpp>
 
 namespace sheaf::inline v0_1::shapes {
-
-namespace {
-
-constexpr double infinite = std::numeric_limits<double>::infinity();
-
-// All values that a formula may have. Rounding is monotone, so ends that are computed like values enclose them.
-struct interval {
-  double low = -infinite, high = infinite;
-  bool is_point() const { return low == high; }
-};
-
-interval whole_or(double low, double high) {
-  return low <= high ? interval{low, high} : interval{};  // NaN: nothing is known
-}
-
-// Of four ends, where the operation is monotone in each operand.
-interval hull(rule how, const interval& a, const interval& b) {
-  const double ends[] = {result(how, a.low, b.low), result(how, a.low, b.high), result(how, a.high, b.low),
-                         result(how, a.high, b.high)};
-  double low = infinite, high = -infinite;
-  for (const double e : ends) {
-    if (e != e) return {};
-    low = std::min(low, e), high = std::max(high, e);
-  }
-  return {low, high};
-}
-
-interval enclosed(rule how, const interval& a, const interval& b) {
-  switch (how) {
-    case rule::sub:
-      return whole_or(a.low - b.high, a.high - b.low);
-    case rule::div:
-      return b.low <= 0 && b.high >= 0 && !(a.is_point() && b.is_point()) ? interval{} : hull(how, a, b);
-    case rule::log2: {
-      // The library's function need not be monotone in its last bit.
-      constexpr double about = 1e-12;
-      if (a.is_point()) return whole_or(std::log2(a.low), std::log2(a.low));
-      return a.low <= 0 ? interval{} : interval{std::log2(a.low) - about, std::log2(a.high) + about};
-    }
-    case rule::floor:
-      return whole_or(std::floor(a.low), std::floor(a.high));
-    default:
-      return hull(how, a, b);  // add, mul, min, max
-  }
-}
-
-}  // namespace
 
 formulas::formulas(std::span<const step> steps, std::span<const integer_function> functions,
                    std::span<const formula_id> roots)
@@ -88,37 +41,47 @@ bool open_decisions::hold(std::span<const std::int64_t> extents) const {
   return true;
 }
 
-open_decisions decisions::open_in(std::span<const std::int64_t> low, std::span<const std::int64_t> high) const {
-  std::vector<interval> v(steps_.size());
-  for (std::size_t k = 0; k < steps_.size(); ++k) {
-    const step& s = steps_[k];
+namespace {
+
+// By formula, where all extents are in [low, high].
+std::vector<interval> intervals_of(std::span<const step> steps, std::span<const integer_function> functions,
+                                   std::span<const std::int64_t> low, std::span<const std::int64_t> high) {
+  std::vector<interval> v(steps.size());
+  for (std::size_t k = 0; k < steps.size(); ++k) {
+    const step& s = steps[k];
     const auto of = [&](formula_id f) { return f == no_formula ? interval{0, 0} : v[static_cast<std::size_t>(f)]; };
-    const interval a = of(s.a), b = of(s.b), c = of(s.c);
-    if (s.how == rule::number) {
-      v[k] = whole_or(s.number, s.number);
-    } else if (s.how == rule::extent) {
-      const auto place = static_cast<std::size_t>(s.number);
+    const auto place = static_cast<std::size_t>(s.number);
+    if (s.how == rule::number)
+      v[k] = s.number == s.number ? interval{s.number, s.number} : interval{};
+    else if (s.how == rule::extent)
       v[k] = {static_cast<double>(low[place]), static_cast<double>(high[place])};
-    } else if (s.how == rule::integer) {
-      const double ends[] = {a.low, b.low, c.low};
-      step of_ends = s;
-      of_ends.a = 0, of_ends.b = 1, of_ends.c = 2;
-      const bool point = a.is_point() && b.is_point() && c.is_point();
-      const double value = point ? evaluated(of_ends, functions_, ends, {}) : 0;
-      v[k] = point ? interval{value, value} : interval{};
-    } else {
-      v[k] = enclosed(s.how, a, b);
-    }
+    else if (s.how == rule::integer)
+      v[k] = enclosed(functions[static_cast<std::size_t>(s.function)], of(s.a), of(s.b), of(s.c));
+    else
+      v[k] = enclosed(s.how, of(s.a), of(s.b));
   }
+  return v;
+}
+
+in_box outcome(const decision& d, const std::vector<interval>& v) {
+  const interval a = v[static_cast<std::size_t>(d.asked.a)], b = v[static_cast<std::size_t>(d.asked.b)];
+  const bool apart = a.high < b.low || b.high < a.low;
+  const bool holds = d.asked.less ? a.high < b.low : a.is_point() && b.is_point() && a.low == b.low;
+  const bool fails = d.asked.less ? a.low >= b.high : apart;
+  if (!holds && !fails) return in_box::some;
+  return holds == d.answer ? in_box::all : in_box::none;
+}
+
+}  // namespace
+
+open_decisions decisions::open_in(std::span<const std::int64_t> low, std::span<const std::int64_t> high) const {
+  const std::vector<interval> v = intervals_of(steps_, functions_, low, high);
   open_decisions open;
   std::vector<formula_id> roots;
   for (const decision& d : decisions_) {
-    const interval a = v[static_cast<std::size_t>(d.asked.a)], b = v[static_cast<std::size_t>(d.asked.b)];
-    const bool apart = a.high < b.low || b.high < a.low;
-    const bool always = d.asked.less ? a.high < b.low : a.is_point() && b.is_point() && a.low == b.low;
-    const bool never = d.asked.less ? a.low >= b.high : apart;
-    if (always || never) {
-      if (always == d.answer) continue;
+    const in_box as_recorded = outcome(d, v);
+    if (as_recorded == in_box::all) continue;
+    if (as_recorded == in_box::none) {
       open = {};
       open.never_ = true;
       return open;
@@ -129,6 +92,33 @@ open_decisions decisions::open_in(std::span<const std::int64_t> low, std::span<c
   }
   open.evaluate_by(formulas(steps_, functions_, roots));
   return open;
+}
+
+in_box decisions::first_other_in(std::size_t place, std::span<const std::int64_t> low,
+                                 std::span<const std::int64_t> high, std::size_t& open) const {
+  const std::vector<interval> v =
+      intervals_of(std::span(steps_).first(decisions_[place].known), functions_, low, high);
+  bool all = true;
+  for (std::size_t k = 0; k <= place; ++k) {
+    const in_box as_recorded = outcome(decisions_[k], v);
+    if (as_recorded == (k == place ? in_box::all : in_box::none)) return in_box::none;
+    if (all && as_recorded == in_box::some) all = false, open = k;
+  }
+  return all ? in_box::all : in_box::some;
+}
+
+std::vector<std::size_t> decisions::extents_of(std::size_t place) const {
+  const question& asked = decisions_[place].asked;
+  std::vector<bool> wanted(decisions_[place].known, false);
+  wanted[static_cast<std::size_t>(asked.a)] = wanted[static_cast<std::size_t>(asked.b)] = true;
+  std::vector<std::size_t> list;
+  for (std::size_t k = wanted.size(); k-- > 0;) {
+    if (!wanted[k]) continue;
+    if (steps_[k].how == rule::extent) list.push_back(static_cast<std::size_t>(steps_[k].number));
+    for (const formula_id f : {steps_[k].a, steps_[k].b, steps_[k].c})
+      if (f != no_formula) wanted[static_cast<std::size_t>(f)] = true;
+  }
+  return list;
 }
 
 open_decisions decisions::only(std::span<const std::size_t> places) const {

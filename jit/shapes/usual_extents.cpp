@@ -1,71 +1,16 @@
 #include <sheaf/jit/shapes/usual_extents.hpp>
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include <sheaf/jit/numerics/numerics.hpp>
+#include <sheaf/jit/shapes/joined_extents.hpp>
 
 namespace sheaf::inline v0_1::shapes {
 
 namespace {
 
 namespace classes = numerics::classes;
-
-// Dimensions of inputs, by place, joined where constraints say that they agree.
-class joined_extents {
- public:
-  explicit joined_extents(const graph& g)
-      : g_(g), of_(static_cast<std::size_t>(g.static_extents.size())), read_(of_.size()) {
-    std::iota(of_.begin(), of_.end(), 0);
-    for (const constraint& c : g.constraints) {
-      std::vector<int> both;
-      note(c.left, both), note(c.right, both);
-      for (std::size_t k = 1; k < both.size(); ++k) join(both[0], both[k]);
-    }
-    std::vector<int> list;
-    for (const node_id y : g.outputs) note(y, list);
-    for (const int place : list) read_[static_cast<std::size_t>(of(place))] = true;
-  }
-
-  int of(int place) const {
-    while (of_[static_cast<std::size_t>(place)] != place) place = of_[static_cast<std::size_t>(place)];
-    return place;
-  }
-  // Does a range or a value follow from it?
-  bool is_read(int size) const { return read_[static_cast<std::size_t>(size)]; }
-
- private:
-  void join(int a, int b) {
-    a = of(a), b = of(b);
-    of_[static_cast<std::size_t>(std::max(a, b))] = std::min(a, b);
-  }
-  // The extents that it is made of.
-  void note(node_id n, std::vector<int>& list) const {
-    std::vector<bool> seen(static_cast<std::size_t>(g_.size()), false);
-    std::vector<node_id> open{n};
-    while (!open.empty()) {
-      const node_id at = open.back();
-      open.pop_back();
-      if (at == no_node || seen[static_cast<std::size_t>(at)]) continue;
-      seen[static_cast<std::size_t>(at)] = true;
-      if (g_.kind(at) == op::extent) {
-        const input_row& in = g_.inputs[static_cast<int>(g_[g_.arg(at, 0)].attribute)];
-        list.push_back(in.first_extent + static_cast<int>(g_[at].attribute));
-      } else {
-        for (int k = 0; k < g_[at].count; ++k) open.push_back(g_.arg(at, k));
-      }
-    }
-  }
-
-  const graph& g_;
-  std::vector<int> of_;
-  std::vector<bool> read_;
-};
-
-}  // namespace
-
-namespace {
 
 // Lanes go along what lies closest in tables of numbers; lists of numbers come next, and rows, and what is data.
 int rank_of(const input_row& in, int dimension) {
@@ -76,16 +21,17 @@ int rank_of(const input_row& in, int dimension) {
 
 }  // namespace
 
-usual_extents::usual_extents(const graph& g)
-    : roles_(static_cast<std::size_t>(g.static_extents.size()), role::unread),
-      stated_(g.static_extents.begin(), g.static_extents.end()) {
-  const joined_extents same(g);
+usual_extents::usual_extents(const graph& g, bool general)
+    : general_(general),
+      roles_(static_cast<std::size_t>(g.static_extents.size()), role::unread),
+      stated_(roles_.size()) {
+  const joined_extents same(g, ties::related);
+  for (std::size_t place = 0; place < stated_.size(); ++place) stated_[place] = same.stated(static_cast<int>(place));
   std::vector<int> rank(roles_.size(), 0);
   for (int i = 0; i < g.inputs.size(); ++i)
     for (int d = 0; d < g.inputs[i].rank; ++d) {
       const auto place = static_cast<std::size_t>(g.inputs[i].first_extent + d);
       const auto size = static_cast<std::size_t>(same.of(static_cast<int>(place)));
-      if (stated_[size] == dynamic) stated_[size] = stated_[place];
       if (same.is_read(static_cast<int>(size))) rank[size] = std::max(rank[size], rank_of(g.inputs[i], d));
     }
   std::vector<int> order;
@@ -95,7 +41,6 @@ usual_extents::usual_extents(const graph& g)
   std::sort(order.begin(), order.end(), [&](int a, int b) { return key(a) < key(b); });
   for (std::size_t k = 0; k < roles_.size(); ++k) {
     const int size = same.of(static_cast<int>(k));
-    stated_[k] = stated_[static_cast<std::size_t>(size)];
     const auto at = std::find(order.begin(), order.end(), size) - order.begin();
     if (!same.is_read(size)) continue;
     const bool row = rank[static_cast<std::size_t>(size)] == 4;
@@ -106,6 +51,10 @@ usual_extents::usual_extents(const graph& g)
 template <class Number>
 usual_extents::sizes usual_extents::sizes_of(std::span<const Number> extents) const {
   sizes u;
+  if (general_) {
+    const bool rows = std::find(roles_.begin(), roles_.end(), role::along) != roles_.end();
+    return {rows ? classes::usual_row : classes::usual_list, classes::usual_rows, classes::least_other};
+  }
   const auto first = [&](role r) { return std::find(roles_.begin(), roles_.end(), r) - roles_.begin(); };
   const auto list = static_cast<std::size_t>(first(role::list)), along = static_cast<std::size_t>(first(role::along)),
              repeated = static_cast<std::size_t>(first(role::repeated));

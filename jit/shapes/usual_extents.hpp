@@ -15,7 +15,8 @@ namespace sheaf::inline v0_1::shapes {
 // has at most eight.
 class usual_extents {
  public:
-  explicit usual_extents(const graph& g);
+  // general: all sizes have one class.
+  explicit usual_extents(const graph& g, bool general = false);
 
   // By place among the extents of all inputs, for those of a call; what the program states is itself.
   std::vector<std::int64_t> of(std::span<const std::int64_t> extents) const;
@@ -34,6 +35,7 @@ class usual_extents {
 
   enum class role : std::uint8_t { list, along, repeated, other, unread };
 
+  const bool general_;
   std::vector<role> roles_;           // by place
   std::vector<std::int64_t> stated_;  // by place; dynamic: a call's
 };

@@ -54,6 +54,16 @@ inline constexpr std::int64_t rows_of_task = 192;  // rows; estimate: a multiple
 inline constexpr double least_rows = 64;          // rows; estimate: fewer do not pay for what is packed
 inline constexpr std::int64_t most_bytes = 128 << 10;  // bytes; estimate: of what is packed, which stays in L2
 }  // namespace cache_tile
+namespace pair_tiles {
+inline constexpr std::int64_t rows_of_task = 96;  // rows; estimate: they share what is packed, in buffers of 24 KB
+inline constexpr std::int64_t block_bytes = 32 << 10;  // bytes; estimate: packed at a time, for one sum
+inline constexpr int copies = 6;                  // rows; estimate: of the register tile, 6 x 4 or 6 x 2 registers
+inline constexpr double least_rows = 32;          // rows; estimate: fewer do not pay for what is packed
+inline constexpr double most_few = 8;             // results; estimate: of a row, that are kept as lanes each
+inline constexpr double most_columns = 256;       // columns; estimate: pairs are computed for each 128 of them
+inline constexpr int columns = 128;               // columns; estimate: of a panel, in a buffer of 48 KB
+inline constexpr double worth_code = 1 << 16;     // pairs; estimate: fewer are done before code is made
+}  // namespace pair_tiles
 namespace placement {
 inline constexpr double repeats_allowed = 1.5;  // factor; estimate: more evaluations than values are stored instead
 inline constexpr double often = 1 << 18;        // iterations; estimate: slow functions in as many are looked at

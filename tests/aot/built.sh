@@ -8,7 +8,7 @@ shift 4
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 fail() { echo "$1"; exit 1; }
-make_kernels() { "$aot" --name catalogue --samples 1 --classes 2 --out "$@"; }
+make_kernels() { "$aot" --name catalogue --out "$@"; }
 
 # The same in two folders.
 mkdir "$folder/a" "$folder/b"
@@ -65,5 +65,5 @@ refused 'wrong.sheaf, line 2: z is no input of the program' 'kernel bad\nlike z 
 refused 'wrong.sheaf, line 2: x has rank 1, got 2 extents' 'kernel bad\nlike x 3 4\ninput x: f32[?]\ny = sum(i, x(i))\n'
 strict='kernel total\noption determinism strict\ninput x: f32[?]\ny = sum(i, x(i))\n'
 refused 'expected targets with fused multiply-add, found x86-64-v2' "$strict"
-"$aot" --name strict --out "$folder" --samples 1 --targets x86-64-v3,x86-64-v4 "$folder/wrong.sheaf"
+"$aot" --name strict --out "$folder" --targets x86-64-v3,x86-64-v4 "$folder/wrong.sheaf"
 echo 'kernels ahead of time: as expected'

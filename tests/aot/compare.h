@@ -95,6 +95,11 @@ static void expect_ok(const char *what, int status, const char *message) {
   ++failures;
   printf("%s: %s\n", what, message);
 }
+/* A plan serves it, and may need more memory than there is (status 6). */
+static void expect_served(const char *what, int status, const char *message) {
+  ++comparisons;
+  if (status != 0 && status != 6) ++failures, printf("%s: %s\n", what, message);
+}
 static int finish(void) {
   printf("%d comparisons, %d failures\n", comparisons, failures);
   return failures == 0 && comparisons > 0 ? 0 : 1;

@@ -1,6 +1,8 @@
-// Writes a C program that calls every kernel of some files with the extents that they were made for, dense, with gaps
-// between rows and with every element apart from the next, and compares with what the reference evaluator says.
+// Writes a C program that calls every kernel of some files with the extents that they were made for and with others,
+// dense, with gaps between rows and with every element apart from the next, and compares with what the reference
+// evaluator says; and that asks for the workspace of calls of any extents.
 // Usage: expected LIBRARY OUT.c FILES...
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -8,10 +10,11 @@
 #include <random>
 #include <stdexcept>
 
-#include <sheaf/aot/program.hpp>
+#include <sheaf/aot/extents.hpp>
 #include <sheaf/aot/signature.hpp>
 #include <sheaf/dsl/graph/pack.hpp>
 #include <sheaf/jit/engine/program.hpp>
+#include <sheaf/runtime/error.hpp>
 
 namespace {
 
@@ -59,11 +62,13 @@ void set(array_of& a, std::int64_t k, T value) {
 }
 
 // Numbers that halves hold too; for integers what their name says that they are.
-void fill(array_of& a, const aot::argument& of, std::int64_t rows, std::mt19937& random) {
+void fill(array_of& a, const aot::argument& of, std::int64_t rows, std::int64_t least, std::mt19937& random) {
   std::vector<std::int64_t> whole;
-  for (std::int64_t k = 0; k < a.count; ++k) whole.push_back(static_cast<std::int64_t>(random() % 8));
+  const auto below = static_cast<unsigned>(std::clamp<std::int64_t>(least, 1, 8));
+  for (std::int64_t k = 0; k < a.count; ++k) whole.push_back(static_cast<std::int64_t>(random() % below));
   if (of.as_known == "off")
-    for (std::int64_t k = 0; k < a.count; ++k) whole[static_cast<std::size_t>(k)] = k * rows / (a.count - 1);
+    for (std::int64_t k = 0; k < a.count; ++k)
+      whole[static_cast<std::size_t>(k)] = k * rows / std::max<std::int64_t>(a.count - 1, 1);
   if (of.as_known == "cut")  // the last slice is empty
     for (std::int64_t k = 0; k < a.count; ++k) {
       const std::int64_t end = std::min(rows, k % 5 + 1 + static_cast<std::int64_t>(random() % 9));
@@ -121,16 +126,18 @@ void evaluate(const aot::program& p, std::vector<array_of>& all) {
 }
 
 // One function that calls a kernel in three layouts.
-std::string test_of(const std::string& library, const aot::program& p, std::mt19937& random) {
+std::string test_of(const std::string& library, const aot::program& p, const aot::extent_list& of,
+                    const std::string& name_of_test, std::mt19937& random) {
   const auto arguments = aot::arguments_of(p.g);
   std::vector<array_of> all;
   for (int i = 0; i < p.g.inputs.size(); ++i) {
-    const std::int64_t* extents = p.examples.at(0).data() + aot::first_place(p.g, i);
+    const std::int64_t* extents = of.data() + aot::first_place(p.g, i);
     all.push_back(dense(extents, p.g.inputs[i].rank, row(p.g.inputs[i].type).bytes));
-    fill(all.back(), arguments[static_cast<std::size_t>(i)], p.examples[0][0], random);
+    const std::int64_t least = *std::ranges::min_element(of);
+    fill(all.back(), arguments[static_cast<std::size_t>(i)], of[0], least, random);
   }
   evaluate(p, all);
-  std::string text = "static void test_" + p.name + "(int layout) {\n", call, compare;
+  std::string text = "static void " + name_of_test + "(int layout) {\n", call, compare;
   for (std::size_t s = 0; s < arguments.size(); ++s) {
     const aot::argument& a = arguments[s];
     const std::string type = aot::c_type(a.type), name = a.name + "_of";
@@ -152,6 +159,29 @@ std::string test_of(const std::string& library, const aot::program& p, std::mt19
   return text + "}\n\n";
 }
 
+// One that asks what workspace calls take, of extents that no memory holds too.
+std::string questions_of(const std::string& library, const aot::program& p) {
+  std::string text = "static void ask_" + p.name + "(void) {\n  size_t bytes;\n", list;
+  const aot::extent_search search(p);
+  for (const std::int64_t first : {0LL, 1LL, 2LL, 7LL, 97LL, 65537LL, 2147483659LL, 1LL << 40})
+    for (const std::int64_t rest : {0LL, 1LL, 3LL, 101LL, 4294967297LL}) {
+      aot::extent_list known(p.ranges.size(), -1);
+      known[0] = first;
+      const aot::extent_list all = search.completed(known, rest);
+      if (!search.is_call(all)) continue;
+      list += "    {";
+      for (const std::int64_t n : all) list += "INT64_C(" + std::to_string(n) + "), ";
+      list += "0},\n";
+    }
+  std::string call;
+  for (int i = 0; i < p.g.inputs.size(); ++i)
+    if (p.g.inputs[i].rank > 0) call += "n + " + std::to_string(aot::first_place(p.g, i)) + ", ";
+  return text + "  static const int64_t list[][" + std::to_string(p.ranges.size() + 1) + "] = {\n" + list + "  };\n" +
+         "  for (size_t k = 0; k < sizeof list / sizeof *list; ++k) {\n    const int64_t *n = list[k];\n" +
+         "    expect_served(\"" + p.name + "\", " + library + "_" + p.name + "_workspace(" + call + "&bytes), " +
+         library + "_message());\n  }\n}\n\n";
+}
+
 }  // namespace
 
 int main(int count, char** words) {
@@ -159,16 +189,31 @@ int main(int count, char** words) {
     const std::string library = words[1];
     std::ofstream out(words[2]);
     std::mt19937 random(7);
-    std::string calls;
+    std::string calls, questions;
     out << "#include \"" << library << ".h\"\n#include \"compare.h\"\n\n";
     for (int k = 3; k < count; ++k)
       for (const aot::program& p : aot::read_programs(words[k])) {
-        out << test_of(library, p, random);
-        calls += "    test_" + p.name + "(layout);\n";
+        const aot::extent_search search(p);
+        std::vector<aot::extent_list> all{p.examples.at(0)};
+        const bool is_small = std::ranges::all_of(p.g.inputs, [](const input_row& in) { return in.rank < 3; });
+        for (const std::int64_t n : {0, 1, is_small ? 37 : 7})
+          if (search.is_call(search.completed({}, n))) all.push_back(search.completed({}, n));
+        for (std::size_t call = 0; call < all.size(); ++call) {
+          const std::string test = "test_" + p.name + "_" + std::to_string(call);
+          try {
+            out << test_of(library, p, all[call], test, random);
+            calls += "    " + test + "(layout);\n";
+          } catch (const error&) {
+            if (call == 0) throw;  // else it is one of the extents that the program refuses
+          }
+        }
+        out << questions_of(library, p);
+        questions += "  ask_" + p.name + "();\n";
       }
     out << "int main(int count, char **words) {\n  int layout;\n  if (count > 1 && " << library
         << "_use_target(words[1]) != 0) return 77;\n  printf(\"target %s\\n\", " << library
-        << "_target());\n  for (layout = 0; layout < 3; ++layout) {\n" << calls << "  }\n  return finish();\n}\n";
+        << "_target());\n  for (layout = 0; layout < 3; ++layout) {\n" << calls << "  }\n" << questions
+        << "  return finish();\n}\n";
     return out.good() ? 0 : 1;
   } catch (const std::exception& problem) {
     std::fprintf(stderr, "expected: %s\n", problem.what());

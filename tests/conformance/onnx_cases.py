@@ -8,7 +8,7 @@ from onnx import numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 # They fill the table.
-import onnx_elementwise, onnx_networks, onnx_reductions, onnx_sampling, onnx_shapes, onnx_windows  # noqa
+import onnx_elementwise, onnx_gathers, onnx_networks, onnx_reductions, onnx_sampling, onnx_shapes, onnx_windows  # noqa
 from onnx_table import RULES, attributes
 from program import Inexpressible, Program, element_of
 

@@ -5,7 +5,7 @@ import warnings
 import numpy
 import torch
 
-import torch_table, torch_tensors  # noqa: fill the table
+import torch_networks, torch_table, torch_tensors  # noqa: fill the table
 from onnx_elementwise import each
 from program import FLOATS, NAMES, Inexpressible, Program, Value, element_of
 from torch_table import RULES

@@ -114,6 +114,18 @@ void check_text(const graph& g, const arguments& a, const shape_list& shapes, co
   if (!same_outputs(expected, second, words)) fail(v, "text: values of what is printed", words + "\n" + once);
 }
 
+// Outputs that lie where inputs lie.
+void check_updates(const graph& g, const arguments& a, const shape_list& shapes, const bounded_outputs& bounds,
+                   const outcome& expected, verdict& v) {
+  runnable kernels(g, jit::backend::chosen);
+  if (expected.failed || !kernels.may_update(a, shapes)) return;
+  verdict updated;
+  const outcome found = kernels(a, shapes, true);
+  if (!found.damage.empty()) fail(updated, "memory", found.damage);
+  check_values(g, a, bounds, found, expected, updated);
+  if (!updated.ok()) fail(v, "updates, " + updated.kind, updated.words);
+}
+
 void check_kernels(const graph& g, const arguments& a, const shape_list& shapes, const bounded_outputs& bounds,
                    const outcome& expected, std::uint64_t seed, verdict& v) {
   dice d(seed * 31 + 7);
@@ -124,6 +136,8 @@ void check_kernels(const graph& g, const arguments& a, const shape_list& shapes,
   check_values(g, a, bounds, found, expected, v);
   if (!v.ok()) return;
   std::string words;
+  if (d.chance(60)) check_updates(g, a, shapes, bounds, expected, v);
+  if (!v.ok()) return;
   if (d.chance(40)) {
     options shared;
     shared.sharing = sharing::always;

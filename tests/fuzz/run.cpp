@@ -1,6 +1,8 @@
 // See run.hpp.
 #include "run.hpp"
 
+#include <algorithm>
+
 #include <sheaf/build_tree.hpp>
 #include <sheaf/dsl/graph/pack.hpp>
 #include <sheaf/dsl/graph/print.hpp>
@@ -62,14 +64,36 @@ std::vector<std::vector<std::int64_t>> runnable::extents(const arguments& a) {
   return shapes;
 }
 
-outcome runnable::operator()(const arguments& a, const std::vector<std::vector<std::int64_t>>& shapes) {
+// By output: the input whose memory it takes; -1: none.
+std::vector<int> runnable::updated_inputs(const arguments& a,
+                                          const std::vector<std::vector<std::int64_t>>& shapes) const {
+  std::vector<int> taken;
+  for (std::size_t o = 0; o < shapes.size(); ++o) {
+    taken.push_back(-1);
+    for (int i = 0; i < g_.inputs.size() && taken.back() < 0; ++i) {
+      const tensor_data& t = a.inputs.at(name_of_input(g_, i));
+      const bool repeats = std::ranges::count(t.placed.repeated, true) > 0;
+      if (!repeats && t.count() > 0 && t.type == g_.type(g_.outputs[static_cast<int>(o)]) && t.extents == shapes[o] &&
+          std::ranges::count(taken, i) == 0)
+        taken.back() = i;
+    }
+  }
+  return taken;
+}
+bool runnable::may_update(const arguments& a, const std::vector<std::vector<std::int64_t>>& shapes) const {
+  return std::ranges::any_of(updated_inputs(a, shapes), [](int i) { return i >= 0; });
+}
+
+outcome runnable::operator()(const arguments& a, const std::vector<std::vector<std::int64_t>>& shapes, bool updates) {
   outcome result;
+  const std::vector<int> taken = updates ? updated_inputs(a, shapes) : std::vector<int>(shapes.size(), -1);
   const std::vector<guarded_memory> inputs = inputs_of(a);
   std::vector<guarded_memory> outputs;
   std::vector<sheaf_tensor> slots;
   for (const guarded_memory& m : inputs) slots.push_back(m.view());
   for (std::size_t o = 0; o < shapes.size(); ++o) outputs.emplace_back(output_of(a, o, shapes[o]), false);
-  for (const guarded_memory& m : outputs) slots.push_back(m.view());
+  for (std::size_t o = 0; o < outputs.size(); ++o)
+    slots.push_back(taken[o] < 0 ? outputs[o].view() : inputs[static_cast<std::size_t>(taken[o])].view());
   try {
     jit::run(jit::prepare(program_, slots.data()), slots.data());
   } catch (const error& e) {
@@ -82,7 +106,7 @@ outcome runnable::operator()(const arguments& a, const std::vector<std::vector<s
       result.damage = "output " + std::to_string(o) + " was written by a call that failed";
     if (!outputs[o].gaps_untouched())
       result.damage = "elements between those of output " + std::to_string(o) + " were written";
-    result.outputs.push_back(outputs[o].read());
+    result.outputs.push_back(taken[o] < 0 ? outputs[o].read() : inputs[static_cast<std::size_t>(taken[o])].read());
   }
   return result;
 }

@@ -24,7 +24,10 @@ class runnable {
   runnable(const runnable&) = delete;
 
   // shapes: of the outputs, as extents() gives them; laid out as the arguments say.
-  outcome operator()(const arguments& a, const std::vector<std::vector<std::int64_t>>& shapes);
+  // updates: outputs lie where an input of their type and extents lies, if there is one.
+  outcome operator()(const arguments& a, const std::vector<std::vector<std::int64_t>>& shapes, bool updates = false);
+  // Would any?
+  bool may_update(const arguments& a, const std::vector<std::vector<std::int64_t>>& shapes) const;
   // Extents of the outputs for these arguments. Throws sheaf::error.
   std::vector<std::vector<std::int64_t>> extents(const arguments& a);
   const char* text() { return jit::expression_text(program_); }
@@ -32,6 +35,7 @@ class runnable {
 
  private:
   std::vector<guarded_memory> inputs_of(const arguments& a) const;
+  std::vector<int> updated_inputs(const arguments& a, const std::vector<std::vector<std::int64_t>>& shapes) const;
   tensor_data output_of(const arguments& a, std::size_t o, const std::vector<std::int64_t>& extents) const;
 
   const graph& g_;

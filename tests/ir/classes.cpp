@@ -104,8 +104,9 @@ void count_kernels_of_classes(const std::string& name, const graph& g, const pla
   if (programs++ % 8 != 0) return;  // it takes a second for ten
   const std::size_t kernels = kernels_of_classes(g, call);
   class_counts& seen = counted_classes();
-  ++seen.by_kernels[std::min<std::size_t>(kernels, seen.by_kernels.size() - 1)];
-  if (kernels > 8) std::printf("%zu kernels of classes: %s\n", kernels, name.c_str());
+  ++seen.counted;
+  if (kernels <= few_kernels) ++seen.with_few;
+  if (kernels > seen.most) seen.most = kernels, seen.most_of = name;
 }
 
 class_counts& counted_classes() {

@@ -98,6 +98,9 @@ TEST(pipeline, broken_plans_are_found) {
   broken.stages.back().lanes = 3;
   expect_broken(p, broken, "plan: lanes: stage share: expected a power of two, found 3");
   broken = p.plan;
+  broken.stages.back().form = plan::scan_form{};
+  expect_broken(p, broken, "plan: form: stage share: expected that of map");
+  broken = p.plan;
   broken.stages.back().vector = broken.stages.back().loops.front();
   expect_broken(p, broken, "plan: loops: stage share: expected lanes in the innermost loop");
   broken = p.plan;

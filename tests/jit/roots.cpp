@@ -30,16 +30,17 @@ TEST(roots, are_all_renamed) {
   program p;
   plan::stage s;
   s.define = p.total;
-  s.parallel = s.slices.slice = s.tiles.slice = p.t;
-  s.body = s.order_when = s.slices.low = s.tiles.begin = load(p.g, p.offsets, &p.t, 1);
+  plan::tile_form& tiles = s.form.emplace<plan::tile_form>();
+  s.parallel = s.slices.slice = tiles.slice = p.t;
+  s.body = s.order_when = s.slices.low = tiles.begin = load(p.g, p.offsets, &p.t, 1);
   s.slices.array = p.offsets;
   const node_id u = plan::fresh_index(p.g, p.t, integer(p.g, 0), integer(p.g, 8));
   plan::replacement put(p.g);
   put.rename(p.t, u);
   plan::replace_in_roots(s, put);
   const node_id renamed = load(p.g, p.offsets, &u, 1);
-  for (const node_id idx : {s.parallel, s.slices.slice, s.tiles.slice}) EXPECT_EQ(u, idx);
-  for (const node_id n : {s.body, s.order_when, s.slices.low, s.tiles.begin}) EXPECT_EQ(renamed, n);
+  for (const node_id idx : {s.parallel, s.slices.slice, tiles.slice}) EXPECT_EQ(u, idx);
+  for (const node_id n : {s.body, s.order_when, s.slices.low, tiles.begin}) EXPECT_EQ(renamed, n);
   EXPECT_EQ(p.offsets, s.slices.array);
 }
 

@@ -71,7 +71,8 @@ TEST_F(memory, outputs_whose_elements_share_a_place) {
 // What elements are is asked, not where arrays begin and end.
 TEST_F(memory, outputs_that_share_an_element_with_another) {
   const std::string shared = "bad_argument: output y: expected memory of its own, found memory of x";
-  EXPECT_EQ(beside(0, 8, 1, 0, 8, 1), shared);
+  EXPECT_EQ(beside(0, 8, 1, 0, 8, 1), "");  // an update, see updates.cpp
+  EXPECT_EQ(beside(0, 8, 1, 0, 9, 1), shared);
   EXPECT_EQ(beside(0, 8, 1, 47, 8, 1), shared);
   EXPECT_EQ(beside(0, 8, 1, 48, 8, 1), "");
   EXPECT_EQ(beside(0, 16, 1, 8, 16, 1), "");      // blocks of one matrix, side by side

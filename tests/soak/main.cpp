@@ -1,8 +1,5 @@
 // Random programs come and go, and are called with sizes that change, for so many seconds: the memory that is left
 // between calls must not grow. scripts/soak runs it for ten minutes, ctest for a few seconds.
-#include <malloc.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -15,6 +12,7 @@
 
 #include "../fuzz/author.hpp"
 #include "../fuzz/run.hpp"
+#include "support/resident.hpp"
 
 namespace {
 
@@ -36,16 +34,6 @@ std::unique_ptr<living> born(std::uint64_t seed) {
   if (p->g.failed() || !fits(p->g)) return nullptr;
   p->code = std::make_unique<runnable>(p->g, jit::backend::chosen);
   return p;
-}
-
-// What a program gives back need not go to the system at once.
-long kilobytes() {
-  malloc_trim(0);
-  long all = 0, resident = 0;
-  std::FILE* file = std::fopen("/proc/self/statm", "re");
-  if (file == nullptr || std::fscanf(file, "%ld %ld", &all, &resident) != 2) resident = 0;
-  if (file != nullptr) std::fclose(file);
-  return resident * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
 class soak {
@@ -75,7 +63,7 @@ class soak {
   // Without the programs that happen to be alive.
   long left() {
     for (auto& p : alive_) p = nullptr;
-    return kilobytes();
+    return bench::resident_kilobytes();
   }
   bool damaged() const { return damaged_; }
   void tell(double seconds, long size) const {

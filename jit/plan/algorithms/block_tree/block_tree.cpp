@@ -6,6 +6,7 @@
 #include <sheaf/jit/plan/bounds.hpp>
 #include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/plan/algorithms/range_scatter/ragged.hpp>
+#include <sheaf/jit/plan/algorithms/scatter/scatters.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
@@ -78,7 +79,7 @@ node_id many(const context& c, const stage& s, node_id low, node_id high, node_i
   stage like = s;
   like.vector = no_node;
   const node_id depth =
-      stored(g, all, "depth", like, before, "the rows of all slices: what decides how they are taken");
+      stored(c, all, {"depth", like, "the rows of all slices: what decides how they are taken"});
   for (stage& made : before) made.decides = made.decides || made.define == g.arg(depth, 0);
   if (known.call().force_for_tests) return make(g, op::less, rows, depth);
   node_id slices = integer(g, 1);
@@ -124,19 +125,13 @@ class radix_of {
 class block_tree_stages {
  public:
   block_tree_stages(const context& c, const stage& s, const slices_form& f)
-      : g_(c.g),
-        known_(c.known),
-        s_(s),
-        f_(f),
-        before_(c.before),
-        fold_(monoid_of(c.g, f.reduce)),
-        radix_(c.g, c.known) {}
+      : c_(c), g_(c.g), known_(c.known), s_(s), f_(f), fold_(monoid_of(c.g, f.reduce)), radix_(c.g, c.known) {}
 
   node_id deep() const { return deep_; }
 
   node_id operator()() {
     const node_id low = g_.arg(f_.t, 0), high = g_.arg(f_.t, 1);
-    deep_ = many({g_, known_, before_}, s_, low, high, f_.rows, f_.slice);
+    deep_ = many(c_, s_, low, high, f_.rows, f_.slice);
     node_id value = g_.arg(f_.reduce, 0), t = f_.t, rows = f_.rows, result = no_node;
     // The first table has at most an entry a slice: it takes no more memory than the result.
     if (known_.call().force_for_tests) radix_.number = 4;
@@ -175,19 +170,19 @@ class block_tree_stages {
     stage like = s_;
     like.indices.insert(like.indices.begin(), b);
     like.vector = no_node;
-    const std::size_t count = before_.size();
-    const node_id at = stored(g_, folded, "table", like, before_,
-                              "folds of " + std::to_string(radix_.number) + (level == 0 ? " rows" : " entries") +
-                                  ", if slices overlap enough");
-    if (before_.size() > count) before_.back().when = deep_, before_.back().reads_block_tree = true;
+    const std::size_t count = c_.before.size();
+    const std::string reason = "folds of " + std::to_string(radix_.number) + (level == 0 ? " rows" : " entries") +
+                               ", if slices overlap enough";
+    const node_id at = stored(c_, folded, {"table", like, reason});
+    if (c_.before.size() > count) c_.before.back().when = deep_, c_.before.back().reads_block_tree = true;
     return {proven(g_, at), b};
   }
 
+  const context c_;
   graph& g_;
   const facts& known_;
   const stage& s_;
   const slices_form& f_;
-  std::vector<stage>& before_;
   monoid fold_;
   radix_of radix_;
   node_id deep_ = no_node;
@@ -197,13 +192,13 @@ class block_tree_stages {
 class scatter {
  public:
   scatter(const context& c, stage& s, const slice_lists& l)
-      : g_(c.g), known_(c.known), s_(s), l_(l), before_(c.before), radix_(c.g, c.known) {}
+      : c_(c), g_(c.g), known_(c.known), s_(s), l_(l), radix_(c.g, c.known) {}
 
   void operator()() {
     index_set slice;
     slice.insert(g_.ordinal(l_.slice));
     const node_id rows = g_.arg(l_.owned, 1);
-    deep_ = many({g_, known_, before_}, s_, l_.low, l_.high, rows, slice);
+    deep_ = many(c_, s_, l_.low, l_.high, rows, slice);
     const edges e = radix_.rows(l_.low, l_.high, deep_);
     s_.base = table(l_.owned, rows, radix_.entries(radix_.up(e.from), radix_.down(e.to)));
     s_.base_when = deep_;
@@ -228,10 +223,10 @@ class scatter {
     t.reads_block_tree = true;
     t.reasons.push_back("what whole blocks of " + std::to_string(radix_.number) +
                         " rows or entries get, if slices overlap enough");
-    before_.push_back(std::move(t));
+    c_.before.push_back(std::move(t));
     std::vector<node_id> subscripts;
     for (const node_id idx : s_.indices) subscripts.push_back(idx == l_.owned ? radix_.down(row) : idx);
-    return proven(g_, load(g_, before_.back().define, subscripts.data(), static_cast<int>(subscripts.size())));
+    return proven(g_, load(g_, c_.before.back().define, subscripts.data(), static_cast<int>(subscripts.size())));
   }
   // Both edges of slice m, as slices 2 m and 2 m + 1.
   node_id at_edges(const edges& e, node_id row) {
@@ -249,11 +244,11 @@ class scatter {
     return intern_reduce(g_, monoid_of(g_, s_.body), g_.type(s_.body), value, condition, {q});
   }
 
+  const context c_;
   graph& g_;
   const facts& known_;
   stage& s_;
   const slice_lists& l_;
-  std::vector<stage>& before_;
   radix_of radix_;
   node_id deep_ = no_node;
 };
@@ -265,21 +260,10 @@ bool scatter_block_tree(const context& c, stage& s) {
   if (is_unwanted(known) || s.how != way::range_scatter || s.reads_block_tree || s.swept || g[s.body].count != 3 ||
       row(g.type(s.body)).bytes < 4)
     return false;
-  const slice_lists l = bounds_of(g, s);
-  flat<node_id> conditions;
-  deltas::conjuncts(g, g.arg(s.body, 1), conditions);
-  if (l.low == no_node || l.high == no_node || conditions.size() != 2 || !is_number(g, g.arg(s.owned, 0), 0))
-    return false;
-  index_set slice;
-  slice.insert(g.ordinal(l.slice));
-  if (!g.free[l.low].within(slice) || !g.free[l.high].within(slice) || !has_closed_ranges(g, l.low) ||
-      !has_closed_ranges(g, l.high))
-    return false;
-  if (holds(g, l.low, op::reduce) || holds(g, l.high, op::reduce) || holds(g, g.arg(s.body, 0), op::reduce))
-    return false;
-  if (g.type(l.low) != element::i64 || g.type(l.high) != element::i64 ||
-      g.free[g.arg(s.body, 0)].has(g.ordinal(s.owned)))
-    return false;
+  const slice_lists l = slices_of(g, s);
+  const node_id value = g.arg(s.body, 0);
+  if (!has_plain_bounds(g, l) || !is_true(g, rows_of(g, s).rest) || !is_number(g, g.arg(s.owned, 0), 0)) return false;
+  if (holds(g, value, op::reduce) || uses(g, value, s.owned)) return false;
   index_set all = set_of(g, s.indices);
   const auto rows = known.value(g.arg(s.owned, 1));
   const bool enough =

@@ -38,7 +38,7 @@ struct dimension {
 class extremum_sum {
  public:
   extremum_sum(const context& c, const extremum_ties& t, stage& s)
-      : g(c.g), known(c.known), t(t), s(s), before(c.before), key(t.key), value(t.value) {}
+      : c(c), g(c.g), t(t), s(s), key(t.key), value(t.value) {}
 
   bool operator()() {
     if (!lay_out()) return false;
@@ -100,8 +100,8 @@ class extremum_sum {
     if (g.kind(e) == op::load && g.kind(g.arg(e, 0)) == op::define) return e;
     for (const dimension& d : dimensions)
       if (uses(g, e, d.walk))
-        if (const node_id found = known_as(g, e, d.walk, before); found != no_node) return proven(g, found);
-    return proven(g, stored(g, e, name, layout(e), before, reason));
+        if (const node_id found = known_as(g, e, d.walk, c.before); found != no_node) return proven(g, found);
+    return proven(g, stored(c, e, {name, layout(e), reason}));
   }
   // Memory runs along what goes over the stage's last index, also where that is read in steps.
   stage layout(node_id e, node_id place = no_node) {
@@ -112,13 +112,13 @@ class extremum_sum {
       const auto at = std::find(s.indices.begin(), s.indices.end(), d.range.over) - s.indices.begin();
       if (at > rank && at < static_cast<std::ptrdiff_t>(s.indices.size())) rank = at, last = &d;
     }
-    if (last == nullptr) return layout_of(g, known, e, s);
+    if (last == nullptr) return layout_of(c, e, s);
     for (const node_id idx : {last->walk, last->range.over, place})
       if (idx != no_node && uses(g, e, idx)) {
         like.vector = idx;
         return like;
       }
-    return layout_of(g, known, e, s);
+    return layout_of(c, e, s);
   }
 
   // Replaces key and value, along the walk, by the extremum over its range and the sum of what ties there.
@@ -144,12 +144,12 @@ class extremum_sum {
     const node_id from = plus(g, high.moving, -l.least);
     const node_id lowest = with(g, from, r.over, g.arg(r.over, 0));
     const node_id highest = with(g, from, r.over, plus(g, g.arg(r.over, 1), -1));
-    const node_id c = fresh_index(g, d.walk, lowest, plus(g, highest, 1));
-    node_id begin = c, end = plus(g, c, l.least);
+    const node_id p = fresh_index(g, d.walk, lowest, plus(g, highest, 1));
+    node_id begin = p, end = plus(g, p, l.least);
     if (low.limited || l.uneven) begin = make(g, op::maximum, r.first, begin);
     if (high.limited) end = make(g, op::minimum, r.last, end);
-    windows(d.walk, begin, end, c);
-    read_at(c, from);
+    windows(d.walk, begin, end, p);
+    read_at(p, from);
     return make(g, op::maximum, r.first, from);
   }
   // The element before the window, where a range has it: both arms of a choice are evaluated, so its load is masked.
@@ -175,7 +175,7 @@ class extremum_sum {
       const bool inner = layout(e).vector == d.walk;
       stage like = layout(there, l.walk);
       if (inner) like.vector = l.walk;
-      const node_id part = stored(g, there, "laid_out", like, before, "dilated: each part is laid out by itself");
+      const node_id part = stored(c, there, {"laid_out", like, "dilated: each part is laid out by itself"});
       return std::pair(proven(g, part), inner);
     };
     const sliding& r = d.range;
@@ -196,10 +196,10 @@ class extremum_sum {
     const bool is_last = inner || layout(key).vector == walk;
     stage like = is_last ? layout(extrema, place) : layout(extrema);
     if (inner) like.vector = place;
-    const node_id top = proven(g, stored(g, extrema, "extremum", like, before, "ties are compared with it"));
+    const node_id top = proven(g, stored(c, extrema, {"extremum", like, "ties are compared with it"}));
     const node_id ties = intern_reduce(g, monoid::sum, g.type(value), values, make(g, op::equal, keys, top), {v});
     key = top;
-    value = proven(g, stored(g, ties, "tied", like, before, "sums of ties along one index"));
+    value = proven(g, stored(c, ties, {"tied", like, "sums of ties along one index"}));
   }
   void read_at(node_id idx, node_id place) {
     key = proven(g, with(g, key, idx, place));
@@ -210,11 +210,10 @@ class extremum_sum {
     put.add(walk, v);
     return put(e);
   }
+  const context c;
   graph& g;
-  const facts& known;
   const extremum_ties& t;
   stage& s;
-  std::vector<stage>& before;
   node_id key, value;
   std::vector<dimension> dimensions;
 };

@@ -49,11 +49,10 @@ node_id place_in(graph& g, const sliding& keys) {
 // Of an element that holds a reduction: it is stored along the range, and read from there.
 node_id kept_along(const context& c, const sliding& r, node_id walk, node_id value, const stage& s) {
   node_id materialised = known_as(c.g, value, walk, c.before);
-  stage like = layout_of(c.g, c.known, value, s);
+  stage like = layout_of(c, value, s);
   if (!s.indices.empty() && s.indices.back() == r.over) like.vector = walk;
   if (materialised == no_node)
-    materialised =
-        stored(c.g, value, "materialised", like, c.before, "windows that overlap read it: it is computed once");
+    materialised = stored(c, value, {"materialised", like, "windows that overlap read it: it is computed once"});
   return proven(c.g, materialised);
 }
 
@@ -76,7 +75,7 @@ node_id without_count(graph& g, node_id n) {
 
 void store_mine(const context& c, stage& s, const extremum_ties& t) {
   const node_id materialised =
-      stored(c.g, t.mine, "materialised", layout_of(c.g, c.known, t.mine, s), c.before, "ties are compared with it");
+      stored(c, t.mine, {"materialised", layout_of(c, t.mine, s), "ties are compared with it"});
   replace_in(c.g, s, t.mine, proven(c.g, materialised));
 }
 

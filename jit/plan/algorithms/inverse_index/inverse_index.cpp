@@ -4,6 +4,7 @@
 
 #include <sheaf/jit/plan/promised.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/plan/algorithms/scatter/scatters.hpp>
 #include <sheaf/jit/plan/algorithms/sort/sort.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
@@ -53,22 +54,6 @@ node_id room_of(graph& g, const stage& s) {
 
 }  // namespace
 
-update_target target_of(graph& g, const stage& s) {
-  flat<node_id> list;
-  deltas::conjuncts(g, g.arg(s.body, 1), list);
-  update_target t{no_node, truth(g, true)};
-  const node_id j = s.owned;
-  for (const node_id c : list) {
-    const node_id a = g[c].count == 2 ? g.arg(c, 0) : no_node, b = g[c].count == 2 ? g.arg(c, 1) : no_node;
-    const node_id other = a == j ? b : b == j ? a : no_node;
-    if (t.at == no_node && g.kind(c) == op::equal && other != no_node && !g.free[other].has(g.ordinal(j)))
-      t.at = other;
-    else
-      t.rest = conjunction(g, t.rest, c);
-  }
-  return t;
-}
-
 std::vector<node_id> walk_of(const graph& g, const facts& known, const stage& s) {
   std::vector<node_id> walk = nesting_order(g, bound_indices(g, s.body));
   const auto rank = [&](node_id idx) { return is_closed(g, idx) ? known.trips(idx) : 0; };
@@ -98,7 +83,7 @@ bool take_repeated(const context& c, stage& s) {
   });
   if (slow == no_node) return false;
   const node_id value =
-      stored(g, slow, "materialised", s, before, "a scatter would compute it for each of its updates");
+      stored(c, slow, {"materialised", s, "a scatter would compute it for each of its updates"});
   replace_in(g, s, slow, value);
   return true;
 }
@@ -108,7 +93,7 @@ bool take_atomic(const context& c, stage& s) {
   const element type = g.type(s.define);
   const bool adds = s.how == way::scatter && monoid_of(g, s.body) == monoid::sum && g.type(s.body) == type;
   const bool has_add = type == element::f32 || type == element::f64 || type == element::i32 || type == element::i64;
-  if (known.call().overrides.scatters != scatters::atomic || !adds || !has_add || target_of(g, s).at == no_node)
+  if (known.call().overrides.scatters != scatters::atomic || !adds || !has_add || rows_of(g, s).at == no_node)
     return false;
   if (!is_closed(g, walk_of(g, known, s).front()) || !is_closed(g, s.owned)) return false;
   s.atomic = true;
@@ -150,7 +135,7 @@ bool list_updates(const context& c, stage& s) {
   const bool groups = known.for_groups();
   if (s.how != way::scatter || s.atomic || s.inverse.array != no_node || s.parallel != s.owned) return false;
   if (!groups && s.vector == no_node) return false;
-  const update_target t = target_of(g, s);
+  const updated_rows t = rows_of(g, s);
   index_set walked;
   for (const node_id idx : bound_indices(g, s.body)) {
     walked.insert(g.ordinal(idx));

@@ -12,13 +12,6 @@ bool list_updates(const context& c, stage& s);
 // Where the program asks for it: the updates of a sum are added where they belong, in any order.
 bool take_atomic(const context& c, stage& s);
 
-// What the condition of a scatter says: row j == at, and what else must hold.
-struct update_target {
-  node_id at = no_node;
-  node_id rest = no_node;
-};
-update_target target_of(graph& g, const stage& s);
-
 // The bound indices of a scatter, outermost first; on a GPU the longest that may stand there: its iterations are
 // shared.
 std::vector<node_id> walk_of(const graph& g, const facts& known, const stage& s);

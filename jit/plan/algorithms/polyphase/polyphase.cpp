@@ -89,11 +89,11 @@ node_id take_polyphase(const context& c, node_id n, const stage& s) {
   const std::string reason = "dilated by " + std::to_string(std::abs(r.step)) + ": each part is laid out by itself";
   const stage like = running_along(g, s, r.over, l.walk, value);
   const node_id laid =
-      proven(g, stored(g, make(g, op::select, l.inside, value, none), "laid_out", like, before, reason));
+      proven(g, stored(c, make(g, op::select, l.inside, value, none), {"laid_out", like, reason}));
   const node_id u = position ? fresh_index(g, r.bound, r.low, r.high) : fresh_index(g, l.walk, l.begin, l.end);
   const node_id place = !position ? u : r.step > 0 ? plus(g, l.along, u) : make(g, op::sub, l.along, u);
   const node_id result = intern_reduce(g, fold, g.type(n), at(laid, l.walk, place), truth(g, true), {u});
-  const node_id all = stored(g, result, "of_parts", running_along(g, s, r.over, l.along, result), before, reason);
+  const node_id all = stored(c, result, {"of_parts", running_along(g, s, r.over, l.along, result), reason});
   return at(at(all, l.along, l.at_along), l.part, l.at_part);
 }
 

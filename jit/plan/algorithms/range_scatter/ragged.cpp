@@ -5,6 +5,7 @@
 #include <sheaf/jit/plan/bounds.hpp>
 #include <sheaf/jit/plan/exponentials.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/plan/algorithms/scatter/scatters.hpp>
 #include <sheaf/jit/plan/algorithms/sort/sort.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
@@ -154,15 +155,17 @@ node_id narrowed(graph& g, node_id root) {
   }
 }
 
-slice_lists bounds_of(const graph& g, const stage& s) {
-  slice_lists l{.slice = bound_indices(g, s.body)[0], .owned = s.owned};
-  flat<node_id> list;
-  deltas::conjuncts(g, g.arg(s.body, 1), list);
-  for (const node_id c : list) {
-    if (g.kind(c) == op::less_equal && g.arg(c, 1) == s.owned && l.low == no_node) l.low = g.arg(c, 0);
-    if (g.kind(c) == op::less && g.arg(c, 0) == s.owned && l.high == no_node) l.high = g.arg(c, 1);
-  }
-  return l;
+slice_lists slices_of(graph& g, const stage& s) {
+  const updated_rows rows = rows_of(g, s);
+  return {.slice = bound_indices(g, s.body)[0], .low = rows.low, .high = rows.high, .owned = s.owned};
+}
+
+bool has_plain_bounds(const graph& g, const slice_lists& l) {
+  const auto plain = [&](node_id bound) {
+    return bound != no_node && g.free[bound].within(set_of(g, {l.slice})) && has_closed_ranges(g, bound) &&
+           !holds(g, bound, op::reduce) && g.type(bound) == element::i64;
+  };
+  return plain(l.low) && plain(l.high);
 }
 
 namespace {
@@ -255,7 +258,7 @@ void share_exponentials(graph& g, stage& s, const slice_lists& l) {
 // begins within a slice does so again. Of a long slice they are stored before: no range is walked for both.
 bool compute_in_place(const context& c, stage& s) {
   const auto& [g, known, before] = c;
-  const slice_lists l = bounds_of(g, s);
+  const slice_lists l = slices_of(g, s);
   if (l.low == no_node || l.high == no_node) return false;
   inline_definitions(g, s, l, before);
   share_exponentials(g, s, l);
@@ -270,9 +273,9 @@ bool compute_in_place(const context& c, stage& s) {
     const node_id of_long = where(g, n, is_long, stored_too);
     stored_too.add(n, of_long);
     const node_id of_short = where(g, n, is_short, here);
-    const node_id materialised =
-        stored(g, of_long, "materialised", like, before,
-               "of slices longer than " + std::to_string(short_slice_rows(known)) + ": several tasks need it");
+    const std::string reason =
+        "of slices longer than " + std::to_string(short_slice_rows(known)) + ": several tasks need it";
+    const node_id materialised = stored(c, of_long, {"materialised", like, reason});
     here.add(n, make(g, op::select, is_short, of_short, materialised));
     s.slices.shorts.push_back(g.arg(of_short, 2));
   }
@@ -302,7 +305,7 @@ bool take_per_slice(const context& c, stage& s) {
   stage like = s;
   like.vector = no_node;
   const node_id value =
-      stored(g, inner, "materialised", like, before, "it depends on the slice, not on the row: once for each slice");
+      stored(c, inner, {"materialised", like, "it depends on the slice, not on the row: once for each slice"});
   replace_in(g, s, inner, value);
   return true;
 }
@@ -343,14 +346,8 @@ bool list_slices(const context& c, stage& s) {
   const bool enough = known.call().force_for_tests || s.reads_block_tree || wanted == algorithm::inverse_index ||
                       (known.trips(bound[0]) >= 4 && known.trips(all) >= known.elements(listed_from));
   if (bound.size() != 1 || !enough) return false;
-  slice_lists l = bounds_of(g, s);
-  index_set own;
-  own.insert(g.ordinal(l.slice));
-  if (l.low == no_node || l.high == no_node || !g.free[l.low].within(own) || !g.free[l.high].within(own)) return false;
-  if (!has_closed_ranges(g, l.low) || !has_closed_ranges(g, l.high) || holds(g, l.low, op::reduce) ||
-      holds(g, l.high, op::reduce))
-    return false;
-  if (g.type(l.low) != element::i64 || g.type(l.high) != element::i64) return false;
+  slice_lists l = slices_of(g, s);
+  if (!has_plain_bounds(g, l)) return false;
   all.erase(g.ordinal(s.owned));
   const amount across = known.trips(all), rows = known.trips(s.owned);
   l.chunk = known.call().force_for_tests || s.reads_block_tree ? 4 : least_chunk;

@@ -17,8 +17,10 @@ bool take_per_slice(const context& c, stage& s);
 // vain.
 bool list_slices(const context& c, stage& s);
 
-// The bounds of a range scatter's rows, where each is one conjunct.
-slice_lists bounds_of(const graph& g, const stage& s);
+// The slices of a range scatter.
+slice_lists slices_of(graph& g, const stage& s);
+// Are their bounds closed expressions of the slice alone?
+bool has_plain_bounds(const graph& g, const slice_lists& l);
 
 // The stage that makes the lists.
 stage lists_stage(graph& g, const facts& known, const slice_lists& l);

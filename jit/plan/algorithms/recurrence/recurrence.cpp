@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <sheaf/dsl/graph/affine.hpp>
+#include <sheaf/dsl/passes/powers.hpp>
 #include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/plan/cost.hpp>
 #include <sheaf/jit/plan/layout.hpp>
@@ -17,8 +18,7 @@ using namespace numerics::recurrence;
 
 class recurrence {
  public:
-  recurrence(graph& g, const facts& known, node_id n, const stage& s, std::vector<stage>& before)
-      : g(g), known(known), n(n), s(s), before(before) {}
+  recurrence(const context& c, node_id n, const stage& s) : c(c), g(c.g), n(n), s(s) {}
 
   // The fold of a chain of maps h -> b + a * h along r.
   node_id chained(const sliding& r) {
@@ -152,7 +152,7 @@ class recurrence {
   }
   node_id previous() { return make(g, op::add, walk, integer(g, backward ? 1 : -1)); }
   node_id materialised(node_id e, const char* name, const std::string& reason) {
-    return proven(g, stored(g, e, name, layout_of(g, known, e, s), before, reason));
+    return proven(g, stored(c, e, {name, layout_of(c, e, s), reason}));
   }
 
   node_id by_equality() {
@@ -182,36 +182,35 @@ class recurrence {
   }
 
   // Is c the key, or 0 where that is infinite?
-  bool is_shift(node_id c) const {
-    while (g.kind(c) == op::stop_gradient) c = g.arg(c, 0);
-    if (g.kind(c) == op::select && is_number(g, g.arg(c, 1), 0)) c = g.arg(c, 2);
-    return c == key && monoid_of(g, key) == monoid::max;
+  bool is_shift(node_id centre) {
+    const auto same = [&](node_id a, node_id b) { return is_same(g, a, b); };
+    return monoid_of(g, key) == monoid::max && maximum_of_centre(g, centre, same) == key;
   }
   // The product without the exponential that meets the key.
-  node_id without_power(node_id e, node_id& power) {
+  node_id without_power(node_id e, node_id& found) {
     const op kind = g.kind(e);
-    if (kind == op::exp && g.kind(g.arg(e, 0)) == op::sub && is_shift(g.arg(g.arg(e, 0), 1)) &&
-        g.arg(g.arg(e, 0), 0) == keyed_at(adjoint ? t : u)) {
-      power = e;
+    if (const power p = power_of(g, e);
+        p.value != no_node && is_shift(p.centre) && p.value == keyed_at(adjoint ? t : u)) {
+      found = e;
       return number_like(g, e, 1);
     }
     if (kind != op::mul && kind != op::div) return e;
-    for (int k = 0; k < (kind == op::mul ? 2 : 1) && power == no_node; ++k) {
-      const node_id part = without_power(g.arg(e, k), power);
-      if (power != no_node) return k == 0 ? make(g, kind, part, g.arg(e, 1)) : make(g, kind, g.arg(e, 0), part);
+    for (int k = 0; k < (kind == op::mul ? 2 : 1) && found == no_node; ++k) {
+      const node_id part = without_power(g.arg(e, k), found);
+      if (found != no_node) return k == 0 ? make(g, kind, part, g.arg(e, 1)) : make(g, kind, g.arg(e, 0), part);
     }
     return e;
   }
   node_id by_exponential() {
     if (!is_true(g, g.arg(n, 1))) return no_node;
     const node_id body = g.arg(n, 0);
-    node_id power = no_node;
-    const node_id rest = without_power(body, power);
-    if (power == no_node) return no_node;
-    const node_id a = g.arg(g.arg(power, 0), 0), c = g.arg(g.arg(power, 0), 1);
+    node_id found = no_node;
+    const node_id rest = without_power(body, found);
+    if (found == no_node) return no_node;
+    const auto [a, centre] = power_of(g, found);
     if (!only(rest, u)) return no_node;
     start();
-    const node_id shift = materialised(walked(c), "running", "the largest so far, which the terms are relative to");
+    const node_id shift = materialised(walked(centre), "running", "the largest so far: terms are relative to it");
     const node_id before_it = at(shift, previous());
     const node_id gap = adjoint ? make(g, op::sub, shift, before_it) : make(g, op::sub, before_it, shift);
     const node_id factor = materialised(make(g, op::exp, gap), "factor", "from one shift to the next");
@@ -235,17 +234,14 @@ class recurrence {
                              ? make(g, op::select, factor, value, number_like(g, value, 0))
                              : make(g, op::add, value, cast_to(g, type, factor));
     const node_id result = materialised(body, "recurrence", reason);
-    stage& made = stage_of(result);
+    stage& made = stage_behind(c, result);
     made.how = way::scan;
     made.owned = walk;
-    made.scan = form(value, factor);
+    made.form = form(value, factor);
     made.reasons.push_back(std::string("scan: a recurrence, one step from place to place") +
                            (backward ? ", backward" : ""));
     if (is_long(body)) share(result, value, factor);
     return result;
-  }
-  stage& stage_of(node_id loaded) {
-    return *std::find_if(before.begin(), before.end(), [&](const stage& x) { return x.define == g.arg(loaded, 0); });
   }
   scan_form form(node_id value, node_id factor) const {
     scan_form f;
@@ -260,7 +256,7 @@ class recurrence {
   bool is_long(node_id body) const {
     index_set others = g.free[body];
     others.erase(g.ordinal(walk));
-    return others.empty() && known.trips(walk) >= blocks_from && g.type(body) == element::f64 &&
+    return others.empty() && c.known.trips(walk) >= blocks_from && g.type(body) == element::f64 &&
            may_vectorise(g, body, walk);
   }
   // Blocks: what each comes to from 0 and how much it keeps; a recurrence over those; and each block again from there.
@@ -279,13 +275,13 @@ class recurrence {
     const node_id step = make(g, op::add, put(value), cast_to(g, type, put(factor)));
     const node_id end = materialised(intern_reduce(g, monoid::sum, type, step, truth(g, true), {inner}), "block_end",
                                      "what a block of a recurrence comes to");
-    stage& ends = stage_of(end);
+    stage& ends = stage_behind(c, end);
     ends.how = way::scan;
     ends.owned = p;
-    ends.scan = form(value, factor);
-    ends.scan.block = block_size;
-    ends.scan.block_index = p;
-    ends.scan.ends = true;
+    ends.form = form(value, factor);
+    ends.scan().block = block_size;
+    ends.scan().block_index = p;
+    ends.scan().ends = true;
     node_id all = intern_reduce(g, keeps ? monoid::all : monoid::prod, keeps ? element::boolean : type, times,
                                 truth(g, true), {inner});
     if (!keeps && may_vanish) {  // nothing, if a factor is 0, whatever the others come to
@@ -299,34 +295,32 @@ class recurrence {
     const node_id value_before = earlier(end), share_before = earlier(share);
     const node_id begun = materialised(make(g, op::add, value_before, cast_to(g, type, share_before)), "block_begin",
                                        "a recurrence over blocks");
-    stage& begins = stage_of(begun);
+    stage& begins = stage_behind(c, begun);
     begins.how = way::scan;
     begins.owned = q;
-    begins.scan = form(value_before, share_before);
-    begins.scan.walk = q;
+    begins.form = form(value_before, share_before);
+    begins.scan().walk = q;
     replacement here(g, proofs::kept);
     here.add(q, p);
     const node_id carry = here(begun);
-    const auto at =
-        std::find_if(before.begin(), before.end(), [&](const stage& x) { return x.define == g.arg(result, 0); });
-    stage made = *at;
-    before.erase(at);
+    stage& found = stage_behind(c, result);
+    stage made = found;
+    c.before.erase(c.before.begin() + (&found - c.before.data()));
     made.body = make(g, op::add, made.body, carry);
-    made.scan.block = block_size;
-    made.scan.block_index = p;
-    made.scan.carry = carry;
+    made.scan().block = block_size;
+    made.scan().block_index = p;
+    made.scan().carry = carry;
     made.reasons.push_back("blocks of " + std::to_string(block_size) + ", so that tasks can share it");
-    before.push_back(std::move(made));  // after what it reads
+    c.before.push_back(std::move(made));  // after what it reads
   }
   node_id read(node_id sum) {
     return cast_to(g, g.type(n), proven(g, at(sum, t)));
   }
 
+  const context c;
   graph& g;
-  const facts& known;
   node_id n;
   const stage& s;
-  std::vector<stage>& before;
   node_id t = no_node, u = no_node, key = no_node, walk = no_node, walked_key = no_node;
   bool backward = false;    // n's range begins at t
   bool adjoint = false;     // the key depends on u
@@ -365,7 +359,8 @@ moved_range moved_of(graph& g, node_id n) {
   return {};
 }
 
-node_id take_moved(graph& g, const facts& known, node_id n, const stage& s, std::vector<stage>& before) {
+node_id take_moved(const context& c, node_id n, const stage& s) {
+  graph& g = c.g;
   if (monoid_of(g, n) != monoid::sum || g[n].count != 3 || !has_closed_ranges(g, n)) return no_node;
   bool meets = false;  // an extremum
   for_each_node(g, n, [&](node_id q) {
@@ -376,7 +371,7 @@ node_id take_moved(graph& g, const facts& known, node_id n, const stage& s, std:
   replacement put(g, m.vouched ? proofs::kept : proofs::known), back(g);
   put.add(m.t, make(g, op::add, m.p, integer(g, -m.by)));
   const node_id same = put(n);
-  const node_id found = recurrence(g, known, same, s, before)();
+  const node_id found = recurrence(c, same, s)();
   if (found == no_node) return no_node;
   back.add(m.p, make(g, op::add, m.t, integer(g, m.by)));
   const node_id here = back(found);  // its loads ask for themselves whether they are inside
@@ -386,13 +381,12 @@ node_id take_moved(graph& g, const facts& known, node_id n, const stage& s, std:
 }  // namespace
 
 node_id take_recurrence(const context& c, node_id n, const stage& s) {
-  const auto& [g, known, before] = c;
-  if (const node_id found = recurrence(g, known, n, s, before)(); found != no_node) return found;
-  return take_moved(g, known, n, s, before);
+  if (const node_id found = recurrence(c, n, s)(); found != no_node) return found;
+  return take_moved(c, n, s);
 }
 
-node_id take_chain(graph& g, const facts& known, const sliding& r, const stage& s, std::vector<stage>& before) {
-  return recurrence(g, known, r.reduce, s, before).chained(r);
+node_id take_chain(const context& c, const sliding& r, const stage& s) {
+  return recurrence(c, r.reduce, s).chained(r);
 }
 
 }  // namespace sheaf::inline v0_1::plan

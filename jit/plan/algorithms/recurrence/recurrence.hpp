@@ -14,6 +14,6 @@ namespace sheaf::inline v0_1::plan {
 // What stands for the reduction, after its stages were appended to `before`; no_node: it is none of these.
 node_id take_recurrence(const context& c, node_id reduce, const stage& s);
 // The same for a running fold of maps h -> b + a * h, as gradients of running folds have them: r is along what it runs.
-node_id take_chain(graph& g, const facts& known, const sliding& r, const stage& s, std::vector<stage>& before);
+node_id take_chain(const context& c, const sliding& r, const stage& s);
 
 }  // namespace sheaf::inline v0_1::plan

@@ -23,19 +23,21 @@ using namespace numerics::scan;
 using tuning::scan::window_from;
 
 // A value with a reduction in it is stored first, so that scans walk over what is there.
-node_id plain_value(graph& g, const facts& known, node_id value, const stage& s, std::vector<stage>& before) {
+node_id plain_value(const context& c, node_id value, const stage& s) {
+  graph& g = c.g;
   if (!holds(g, value, op::reduce)) return value;
   if (g.kind(value) == op::tuple) {
     flat<node_id> parts;
-    for (int k = 0; k < g[value].count; ++k) parts.push(plain_value(g, known, g.arg(value, k), s, before));
+    for (int k = 0; k < g[value].count; ++k) parts.push(plain_value(c, g.arg(value, k), s));
     return tuple(g, parts);
   }
-  return stored(g, value, "materialised", layout_of(g, known, value, s), before, "a scan walks over it");
+  return stored(c, value, {"materialised", layout_of(c, value, s), "a scan walks over it"});
 }
 
 // The fold of each block of `size` places of `walk`, and from them, by a scan, what comes before each block.
-void carry_blocks(graph& g, const facts& known, stage& s, std::vector<stage>& before) {
-  scan_form& f = s.scan;
+void carry_blocks(const context& c, stage& s) {
+  graph& g = c.g;
+  scan_form& f = s.scan();
   const node_id low = g.arg(f.walk, 0), high = g.arg(f.walk, 1), size = integer(g, f.block);
   // Of an exclusive scan the results may have one block more than the values.
   const node_id count = make(g, op::quotient, plus(g, make(g, op::sub, g.arg(s.owned, 1), low), f.block - 1), size);
@@ -52,11 +54,11 @@ void carry_blocks(graph& g, const facts& known, stage& s, std::vector<stage>& be
   const std::string reason = "blocks of " + std::to_string(f.block) + ", so that tasks can share the scan";
   const auto total = [&](monoid fold, element type, node_id value) {
     const node_id whole = intern_reduce(g, fold, type, value, truth(g, true), {part});
-    return proven(g, stored(g, whole, "partial", layout_of(g, known, f.value, s), before, reason, origin::partial));
+    return proven(g, stored(c, whole, {"partial", layout_of(c, f.value, s), reason, origin::partial}));
   };
   const auto carry = [&](monoid fold, element type, node_id totals) {
     const node_id sum = intern_reduce(g, fold, type, earlier(totals), truth(g, true), {q});
-    return proven(g, stored(g, sum, "carried", layout_of(g, known, totals, s), before, "what comes before each block"));
+    return proven(g, stored(c, sum, {"carried", layout_of(c, totals, s), "what comes before each block"}));
   };
   const bool several = g.kind(f.value) == op::tuple;
   const int values = several ? g[f.value].count : 1;
@@ -73,11 +75,12 @@ void carry_blocks(graph& g, const facts& known, stage& s, std::vector<stage>& be
 }
 
 // The whole body of a stage is a running result: it runs as a scan.
-void make_scan(graph& g, const facts& known, stage& s, const sliding& r, std::vector<stage>& before) {
+void make_scan(const context& c, stage& s, const sliding& r) {
+  const auto& [g, known, before] = c;
   const walked w = value_along(g, r);
-  scan_form& f = s.scan;
+  scan_form& f = s.form.emplace<scan_form>();
   f.fold = monoid_of(g, r.reduce);
-  f.value = plain_value(g, known, w.value, s, before);
+  f.value = plain_value(c, w.value, s);
   f.walk = w.walk;
   const bound_line low = bound_of(g, r.low, r.over), high = bound_of(g, r.high, r.over);
   f.backward = low.slope == 1;
@@ -99,7 +102,7 @@ void make_scan(graph& g, const facts& known, stage& s, const sliding& r, std::ve
   while (static_cast<double>(block) * rows < known.elements(block_elements)) block *= 2;
   if (places < 4 * static_cast<double>(block)) return;
   f.block = block;
-  carry_blocks(g, known, s, before);
+  carry_blocks(c, s);
   if (g.kind(f.value) != op::tuple) {
     s.body = combined(g, f.fold, f.value, f.carry);
     return;
@@ -110,8 +113,16 @@ void make_scan(graph& g, const facts& known, stage& s, const sliding& r, std::ve
 }
 
 // A scan in blocks that begin anew, as a stage of its own: the fold of each block up to a place, or from it on.
-node_id blocks(graph& g, const facts& known, const walked& w, monoid fold, element type, std::int64_t size,
-               bool backward, const stage& s, std::vector<stage>& before, const std::string& reason) {
+struct folded_blocks {
+  walked of;
+  monoid fold;
+  element type;
+  std::int64_t size;
+  bool backward;
+};
+node_id blocks(const context& c, const folded_blocks& b, const stage& s, const std::string& reason) {
+  graph& g = c.g;
+  const auto& [w, fold, type, size, backward] = b;
   const node_id index_like = w.walk;
   const node_id low = g.arg(w.walk, 0), high = g.arg(w.walk, 1);
   const node_id start =
@@ -123,19 +134,18 @@ node_id blocks(graph& g, const facts& known, const walked& w, monoid fold, eleme
   put.add(w.walk, inner);
   const node_id whole = intern_reduce(g, fold, type, put(w.value), truth(g, true), {inner});
   const node_id result =
-      stored(g, whole, backward ? "rest_of_block" : "begun_block", layout_of(g, known, w.value, s), before, reason);
-  stage& made =
-      *std::find_if(before.begin(), before.end(), [&](const stage& t) { return t.define == g.arg(result, 0); });
+      stored(c, whole, {backward ? "rest_of_block" : "begun_block", layout_of(c, w.value, s), reason});
+  stage& made = stage_behind(c, result);
   made.how = way::scan;
   made.owned = w.walk;
   made.body = w.value;
-  made.scan.fold = fold;
-  made.scan.value = w.value;
-  made.scan.walk = w.walk;
-  made.scan.shift = backward ? 0 : 1;
-  made.scan.backward = backward;
-  made.scan.block = size;
-  made.scan.open = backward;
+  made.form = scan_form{.fold = fold,
+                        .value = w.value,
+                        .walk = w.walk,
+                        .shift = backward ? 0 : 1,
+                        .backward = backward,
+                        .block = size,
+                        .open = backward};
   return result;
 }
 
@@ -167,61 +177,11 @@ monoid folded_alone(graph& g, monoid own, int width) {
   return own;
 }
 
-// [a, a + w): what is left of a's block, less a whole one, joined with what was begun of the next. A window cut at its
-// beginning is begun there; one cut at its end that lies within the last block is what is left of it.
-flat<node_id> state_of_window(graph& g, const facts& known, const sliding& r, std::int64_t width, const stage& s,
-                              std::vector<stage>& before) {
-  walked w = value_along(g, r);
-  w.value = plain_value(g, known, w.value, s, before);
-  const monoid fold = monoid_of(g, r.reduce);
-  const element type = g.type(r.reduce),
-                materialised = numerics::accumulated(type);
-  const std::string reason =
-      "window of " + std::to_string(width) + ": running blocks of its size, so that its cost does not grow with it";
-  flat<node_id> lefts, rights, result, none;
-  const auto add_ends = [&](monoid own, element held, node_id value) {
-    const walked part{w.walk, value};
-    const node_id rest = blocks(g, known, part, own, held, width, true, s, before, reason);
-    const node_id begun = blocks(g, known, part, own, held, width, false, s, before, reason);
-    lefts.push(at(g, r, rest, w.walk, r.low));
-    rights.push(at(g, r, begun, w.walk, plus(g, r.high, -1)));
-  };
-  if (g.kind(w.value) == op::tuple) {
-    const int count = g[w.value].count;
-    for (int k = 0; k < count; ++k) {
-      const monoid own = sibling(g, fold, k), plain = folded_alone(g, own, count);
-      none.push(own_row_of(g, own).identity);
-      add_ends(plain, own_row_of(g, own).type, plain == own ? w.value : g.arg(w.value, k));
-    }
-    result = combined(g, fold, lefts, rights);
-  } else {
-    none.push(identity_of(g, fold, materialised));
-    add_ends(fold, materialised, cast_to(g, materialised, w.value));
-    result.push(combined(g, fold, lefts[0], rights[0]));
-  }
-  const node_id first = g.arg(w.walk, 0), size = integer(g, width);
-  node_id begins_last = no_node, some = no_node;
-  if (bound_of(g, r.high, r.over).limited) {
-    const node_id places = make(g, op::sub, plus(g, g.arg(w.walk, 1), -1), first);
-    const node_id last_block = make(g, op::add, first, make(g, op::mul, make(g, op::quotient, places, size), size));
-    begins_last = make(g, op::less, last_block, r.low);
-  }
-  if (!has_elements(g, r)) some = make(g, op::less, r.low, r.high);
-  flat<node_id> state;
-  for (int k = 0; k < result.size(); ++k) {
-    node_id value = result[k];
-    if (begins_last != no_node) value = make(g, op::select, begins_last, lefts[k], value);
-    if (some != no_node) value = make(g, op::select, some, value, none[k]);
-    state.push(value);
-  }
-  return state;
-}
-
 // A running result whose range is cut, or grows by other steps: it is read from a plain one. So is what comes after a
 // place of a long axis: the result one further of a scan in blocks, where there is one; its load asks for itself
 // whether it is inside.
-node_id make_lookup(graph& g, const facts& known, const sliding& r, bool backward, bool is_later, const stage& s,
-                    std::vector<stage>& before) {
+node_id make_lookup(const context& c, const sliding& r, bool backward, bool is_later, const stage& s) {
+  graph& g = c.g;
   const walked w = value_along(g, r);
   const monoid fold = monoid_of(g, r.reduce);
   const node_id inner = backward ? fresh_index(g, w.walk, w.walk, g.arg(w.walk, 1))
@@ -231,8 +191,7 @@ node_id make_lookup(graph& g, const facts& known, const sliding& r, bool backwar
   place.add(w.walk, backward ? r.low : plus(g, r.high, -1));
   const node_id value = put(w.value);
   const node_id whole = intern_reduce(g, fold, g.type(r.reduce), value, truth(g, true), {inner});
-  const node_id running =
-      stored(g, whole, "running", layout_of(g, known, w.value, s), before, "a scan that others look up");
+  const node_id running = stored(c, whole, {"running", layout_of(c, w.value, s), "a scan that others look up"});
   const bool inside = !is_later && has_elements(g, r);
   const node_id found = inside ? proven(g, place(running)) : place(running);
   return make(g, op::select, make(g, op::less, r.low, r.high), found, identity_of(g, fold, g.type(r.reduce)));
@@ -296,6 +255,55 @@ bool put_in(const context& c, stage& s, const site& at, node_id instead) {
 
 }  // namespace
 
+// [a, a + w): what is left of a's block, less a whole one, joined with what was begun of the next. A window cut at its
+// beginning is begun there; one cut at its end that lies within the last block is what is left of it.
+flat<node_id> window_by_two_scans(const context& c, const sliding& r, std::int64_t width, const stage& s) {
+  graph& g = c.g;
+  walked w = value_along(g, r);
+  w.value = plain_value(c, w.value, s);
+  const monoid fold = monoid_of(g, r.reduce);
+  const element materialised = numerics::accumulated(g.type(r.reduce));
+  const std::string reason =
+      "window of " + std::to_string(width) + ": running blocks of its size, so that its cost does not grow with it";
+  flat<node_id> lefts, rights, result, none;
+  const auto add_ends = [&](monoid own, element held, node_id value) {
+    const walked part{w.walk, value};
+    const node_id rest = blocks(c, {part, own, held, width, true}, s, reason);
+    const node_id begun = blocks(c, {part, own, held, width, false}, s, reason);
+    lefts.push(at(g, r, rest, w.walk, r.low));
+    rights.push(at(g, r, begun, w.walk, plus(g, r.high, -1)));
+  };
+  if (g.kind(w.value) == op::tuple) {
+    const int count = g[w.value].count;
+    for (int k = 0; k < count; ++k) {
+      const monoid own = sibling(g, fold, k), plain = folded_alone(g, own, count);
+      none.push(own_row_of(g, own).identity);
+      add_ends(plain, own_row_of(g, own).type, plain == own ? w.value : g.arg(w.value, k));
+    }
+    result = combined(g, fold, lefts, rights);
+  } else {
+    none.push(identity_of(g, fold, materialised));
+    add_ends(fold, materialised, cast_to(g, materialised, w.value));
+    result.push(combined(g, fold, lefts[0], rights[0]));
+  }
+  const node_id first = g.arg(w.walk, 0), size = integer(g, width);
+  node_id begins_last = no_node, some = no_node;
+  if (bound_of(g, r.high, r.over).limited) {
+    const node_id places = make(g, op::sub, plus(g, g.arg(w.walk, 1), -1), first);
+    const node_id last_block = make(g, op::add, first, make(g, op::mul, make(g, op::quotient, places, size), size));
+    begins_last = make(g, op::less, last_block, r.low);
+  }
+  if (!has_elements(g, r)) some = make(g, op::less, r.low, r.high);
+  flat<node_id> state;
+  for (int k = 0; k < result.size(); ++k) {
+    node_id value = result[k];
+    if (begins_last != no_node) value = make(g, op::select, begins_last, lefts[k], value);
+    if (some != no_node) value = make(g, op::select, some, value, none[k]);
+    state.push(value);
+  }
+  return state;
+}
+
 bool cancel_subscripts(const context& c, stage& s, site& at) {
   return put_in(c, s, at, without_cancelled(c.g, at.node));
 }
@@ -306,36 +314,36 @@ bool separate_factors(const context& c, stage& s, site& at) {
 
 bool scan_maps(const context& c, stage& s, site& at) {
   if (kind_of(c.g, at) != range_kind::running || !folds_maps(c.g, at.node)) return false;
-  return put_in(c, s, at, take_chain(c.g, c.known, at.range(), s, c.before));
+  return put_in(c, s, at, take_chain(c, at.range(), s));
 }
 
 bool scan_of_what_follows(const context& c, stage& s, site& at) {
   if (at.node != s.body || kind_of(c.g, at) != range_kind::running || folds_maps(c.g, at.node)) return false;
   return is_later(c.g, c.known, at.range()) &&
-         put_in(c, s, at, make_lookup(c.g, c.known, at.range(), true, true, s, c.before));
+         put_in(c, s, at, make_lookup(c, at.range(), true, true, s));
 }
 
 bool scan(const context& c, stage& s, site& at) {
   if (kind_of(c.g, at) != range_kind::running || folds_maps(c.g, at.node)) return false;
   if (at.node == s.body) {
-    make_scan(c.g, c.known, s, at.range(), c.before);
+    make_scan(c, s, at.range());
     return true;
   }
-  const stage like = layout_of(c.g, c.known, at.node, s);
-  return put_in(c, s, at, proven(c.g, stored(c.g, at.node, "scanned", like, c.before, "a scan inside an expression")));
+  const stage like = layout_of(c, at.node, s);
+  return put_in(c, s, at, proven(c.g, stored(c, at.node, {"scanned", like, "a scan inside an expression"})));
 }
 
 bool look_up_scan(const context& c, stage& s, site& at) {
   const range_kind kind = kind_of(c.g, at);
   if (kind != range_kind::growing && kind != range_kind::shrinking) return false;
   const bool backward = kind == range_kind::shrinking;
-  return put_in(c, s, at, make_lookup(c.g, c.known, at.range(), backward, false, s, c.before));
+  return put_in(c, s, at, make_lookup(c, at.range(), backward, false, s));
 }
 
 bool window_in_one_pass(const context& c, stage& s, site& at) {
   if (kind_of(c.g, at) != range_kind::window) return false;
   if (folds_tuple(c.g, at.node) || in_order(c.g, monoid_of(c.g, at.node))) return false;
-  return take_window(c.g, c.known, at.range(), s, c.before);
+  return take_window(c, at.range(), s);
 }
 
 bool window_of_two_scans(const context& c, stage& s, site& at) {
@@ -346,10 +354,6 @@ bool window_of_two_scans(const context& c, stage& s, site& at) {
   const monoid fold = monoid_of(c.g, at.node);
   const int component = folds_tuple(c.g, at.node) ? own_row_of(c.g, fold).component : 0;
   return put_in(c, s, at, cast_to(c.g, c.g.type(at.node), state[component]));
-}
-
-flat<node_id> window_by_two_scans(const context& c, const sliding& r, std::int64_t width, const stage& s) {
-  return state_of_window(c.g, c.known, r, width, s, c.before);
 }
 
 }  // namespace sheaf::inline v0_1::plan

@@ -95,6 +95,28 @@ node_id nested(graph& g, node_id n, const scatter_form& form) {
 
 }  // namespace
 
+updated_rows rows_of(graph& g, const stage& s) {
+  flat<node_id> list;
+  deltas::conjuncts(g, g.arg(s.body, 1), list);
+  updated_rows r{.rest = truth(g, true)};
+  const node_id j = s.owned;
+  const auto other = [&](node_id e) { return !uses(g, e, j); };
+  for (const node_id c : list) {
+    const op kind = g.kind(c);
+    const node_id a = g[c].count == 2 ? g.arg(c, 0) : no_node, b = g[c].count == 2 ? g.arg(c, 1) : no_node;
+    if (s.how == way::scatter && r.at == no_node && kind == op::equal &&
+        ((a == j && other(b)) || (b == j && other(a))))
+      r.at = a == j ? b : a;
+    else if (s.how == way::range_scatter && r.low == no_node && kind == op::less_equal && b == j && other(a))
+      r.low = a;
+    else if (s.how == way::range_scatter && r.high == no_node && kind == op::less && a == j && other(b))
+      r.high = b;
+    else
+      r.rest = conjunction(g, r.rest, c);
+  }
+  return r;
+}
+
 bool take_scatter(const context& c, stage& s) {
   const auto& [g, known, before] = c;
   for (const node_id n : reductions_in(g, s.body)) {
@@ -124,7 +146,7 @@ bool take_scatter(const context& c, stage& s) {
                                 : n;
     stage like = s;
     like.vector = no_node;
-    const node_id at = stored(g, wide, "scattered", like, before, "a scatter inside an expression");
+    const node_id at = stored(c, wide, {"scattered", like, "a scatter inside an expression"});
     replace_in(g, s, n, cast_to(g, type, at));
     return true;
   }

@@ -18,8 +18,7 @@ using namespace tuning::segmented_tiles;
 
 class tiling {
  public:
-  tiling(const context& c, stage& s)
-      : g_(c.g), known_(c.known), s_(s), before_(c.before) {}
+  tiling(const context& c, stage& s) : c_(c), g_(c.g), known_(c.known), s_(s) {}
 
   bool operator()() {
     std::vector<node_id> all;
@@ -32,7 +31,7 @@ class tiling {
       stage like = s_;
       like.vector = no_node;
       replacement put(g_);
-      put.add(n, stored(g_, n, "materialised", like, before_, "its slices are taken by tiles of rows"));
+      put.add(n, stored(c_, n, {"materialised", like, "its slices are taken by tiles of rows"}));
       s_.body = put(s_.body);
       return true;
     }
@@ -115,7 +114,7 @@ class tiling {
     if (f_.columns != no_node) extents.push_back(trips_of(g_, f_.columns));
     f_.parts = memory("parts", identity_of(g_, fold, numerics::joined(fold, f_.type)), extents);
     s_.how = way::tiles;
-    s_.tiles = f_;
+    s_.form = f_;
     s_.loops.clear();
     s_.vector = s_.parallel = no_node;
     s_.chunk = 0;
@@ -130,14 +129,14 @@ class tiling {
   node_id memory(const char* name, node_id body, const std::vector<node_id>& extents) {
     std::vector<node_id> indices;
     for (const node_id e : extents) indices.push_back(fresh_index(g_, f_.walk, integer(g_, 0), e));
-    before_.push_back(space(g_, name, body, indices));
-    return before_.back().define;
+    c_.before.push_back(space(g_, name, body, indices));
+    return c_.before.back().define;
   }
 
+  const context c_;
   graph& g_;
   const facts& known_;
   stage& s_;
-  std::vector<stage>& before_;
   tile_form f_;
 };
 

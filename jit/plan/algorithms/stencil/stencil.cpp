@@ -370,7 +370,7 @@ node_id stored_everywhere(const context& c, node_id value, const stage& s) {
     if (own == g.free[value]) like = t;
   }
   like.vector = like.indices.empty() ? no_node : like.indices.back();
-  return stored(g, value, "materialised", like, before, "asked for at several places by what reads it");
+  return stored(c, value, {"materialised", like, "asked for at several places by what reads it"});
 }
 
 }  // namespace

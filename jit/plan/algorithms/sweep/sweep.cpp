@@ -7,6 +7,7 @@
 #include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/plan/algorithms/block_tree/block_tree.hpp>
 #include <sheaf/jit/plan/algorithms/range_scatter/ragged.hpp>
+#include <sheaf/jit/plan/algorithms/scatter/scatters.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
@@ -54,7 +55,7 @@ class widening {
 class sweeping {
  public:
   sweeping(const context& c, stage& s)
-      : g_(c.g), known_(c.known), s_(s), before_(c.before), columns_(s.indices.back()) {
+      : c_(c), g_(c.g), known_(c.known), s_(s), columns_(s.indices.back()) {
     if (known_.call().force_for_tests) f_.block = 4, f_.radix = 2, f_.ring = 4;
   }
 
@@ -83,13 +84,10 @@ class sweeping {
     if (s_.how != way::range_scatter || s_.indices.size() != 2 || s_.owned != s_.indices.front()) return false;
     if (g_[s_.body].count != 3 || is_own(monoid_of(g_, s_.body)) || !is_number(g_, g_.arg(s_.owned, 0), 0))
       return false;
-    const slice_lists l = bounds_of(g_, s_);
-    flat<node_id> conditions;
-    deltas::conjuncts(g_, g_.arg(s_.body, 1), conditions);
+    const slice_lists l = slices_of(g_, s_);
     const node_id value = g_.arg(s_.body, 0);
-    if (l.low == no_node || l.high == no_node || conditions.size() != 2 || g_.free[value].has(g_.ordinal(s_.owned)))
-      return false;
-    if (!of_slice(l.low, l.slice) || !of_slice(l.high, l.slice) || !may_sweep(value)) return false;
+    if (!has_plain_bounds(g_, l) || !is_true(g_, rows_of(g_, s_).rest) || uses(g_, value, s_.owned)) return false;
+    if (!may_sweep(value)) return false;
     f_.fold = monoid_of(g_, s_.body);
     f_.type = numerics::joined(f_.fold, g_.type(s_.body));
     f_.slice = l.slice, f_.low = l.low, f_.high = l.high, f_.rows = s_.owned;
@@ -99,12 +97,6 @@ class sweeping {
   }
 
  private:
-  bool of_slice(node_id bound, node_id slice) {
-    index_set own;
-    own.insert(g_.ordinal(slice));
-    return g_.free[bound].within(own) && has_closed_ranges(g_, bound) && !holds(g_, bound, op::reduce) &&
-           g_.type(bound) == element::i64;
-  }
   bool may_sweep(node_id value) {
     const element type = g_.type(value);
     return (known_.call().force_for_tests ? known_.trips(columns_) >= 8 : known_.trips(columns_) >= least_columns) &&
@@ -134,7 +126,7 @@ class sweeping {
     stage one = s_;
     one.how = way::sweep;
     one.when = deep;
-    one.sweep = f_;
+    one.form = f_;
     one.vector = one.parallel = columns_;
     one.lanes = lanes;
     one.chunk = one.lanes;
@@ -142,7 +134,7 @@ class sweeping {
     one.operations = (3 * *rows + 8 * known_.trips(f_.slice)) * known_.trips(columns_) / 16;
     one.reasons = {std::string("if slices overlap enough: ") + what + " in one pass down the rows, in blocks of " +
                    std::to_string(f_.block)};
-    before_.push_back(std::move(one));
+    c_.before.push_back(std::move(one));
     s_.when = make(g_, op::logical_not, deep);
     s_.swept = true;
     s_.reasons.push_back("slices may overlap: swept if they have many more rows than the data, else row by row");
@@ -172,19 +164,19 @@ class sweeping {
     std::vector<node_id> indices;
     for (const node_id e : extents) indices.push_back(fresh_index(g_, f_.rows, integer(g_, 0), e));
     indices.push_back(last);
-    before_.push_back(space(g_, "table", identity_of(g_, f_.fold, f_.type), indices));
-    f_.tables.push_back(before_.back().define);
+    c_.before.push_back(space(g_, "table", identity_of(g_, f_.fold, f_.type), indices));
+    f_.tables.push_back(c_.before.back().define);
   }
   // The endpoints, made if slices overlap enough: which is the result. Another stage over the same slices may have
   // them.
   node_id listed(const index_set& slice) {
-    for (const stage& other : before_) {
-      if (other.how != way::endpoints || !same_slices(other.sweep)) continue;
+    for (const stage& other : c_.before) {
+      if (other.how != way::endpoints || !same_slices(other.sweep())) continue;
       f_.endpoints = other.define;
       return other.when;
     }
     const node_id rows = g_.arg(f_.rows, 1);
-    const node_id deep = many({g_, known_, before_}, s_, f_.low, f_.high, rows, slice);
+    const node_id deep = many(c_, s_, f_.low, f_.high, rows, slice);
     stage e;
     e.how = way::endpoints;
     e.body = make(g_, op::add, f_.low, f_.high);
@@ -202,8 +194,8 @@ class sweeping {
     e.bytes = 16 * (known_.trips(f_.slice) + known_.trips(f_.rows));
     e.reasons.push_back("the slices by their first rows and by their last, if they overlap enough");
     f_.endpoints = e.define;
-    e.sweep = f_;
-    before_.push_back(std::move(e));
+    e.form = f_;
+    c_.before.push_back(std::move(e));
     return deep;
   }
   bool same_slices(const sweep_form& o) {
@@ -214,10 +206,10 @@ class sweeping {
            known_equal(g_, g_.arg(o.rows, 1), g_.arg(f_.rows, 1));
   }
 
+  const context c_;
   graph& g_;
   const facts& known_;
   stage& s_;
-  std::vector<stage>& before_;
   const node_id columns_;
   sweep_form f_;
 };

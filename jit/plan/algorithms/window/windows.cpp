@@ -77,19 +77,20 @@ struct elements {
 };
 
 // The reduction n becomes the stage if nothing else is in it, else a stage of its own.
-bool as_stage(graph& g, const sliding& r, node_id n, stage& s, std::vector<stage>& before) {
+bool as_stage(const context& c, const sliding& r, node_id n, stage& s) {
+  graph& g = c.g;
   const bool last = !s.indices.empty() && s.indices.back() == r.over;
   if (last && reductions_in(g, s.body) == 1) return true;
   stage like = s;
   like.vector = r.over;
   replacement put(g);
-  put.add(n, proven(g, stored(g, n, "windowed", like, before, "a window inside an expression")));
+  put.add(n, proven(g, stored(c, n, {"windowed", like, "a window inside an expression"})));
   s.body = put(s.body);
   return false;
 }
 
 void fill(graph& g, const sliding& r, node_id n, const elements& e, stage& s) {
-  window_form& f = s.window;
+  window_form& f = s.window();
   f.reduce = n;
   f.width = width_of(g, r);
   f.walk = wider_index(g, r, 0);
@@ -130,8 +131,9 @@ void fill(graph& g, const sliding& r, node_id n, const elements& e, stage& s) {
 
 }  // namespace
 
-bool take_window(graph& g, const facts& known, const sliding& r, stage& s, std::vector<stage>& before) {
-  if (!fits(g, known, r, width_of(g, r))) return false;
+bool take_window(const context& c, const sliding& r, stage& s) {
+  graph& g = c.g;
+  if (!fits(g, c.known, r, width_of(g, r))) return false;
   if (const node_id sum = without_divisor(g, r.reduce); sum != r.reduce) {
     replacement put(g);
     put.add(r.reduce, sum);
@@ -140,11 +142,12 @@ bool take_window(graph& g, const facts& known, const sliding& r, stage& s, std::
   }
   const walked w = value_along(g, r);
   if (holds(g, w.value, op::reduce) || !g.free[w.value].has(g.ordinal(w.walk)) ||
-      !lies_along(g, known, w.value, w.walk))
+      !lies_along(g, c.known, w.value, w.walk))
     return false;
-  if (!as_stage(g, r, r.reduce, s, before)) return true;
-  s.window.type = type_of(monoid_of(g, r.reduce), numerics::accumulated(g.type(r.reduce)), width_of(g, r));
-  const node_id value = cast_to(g, s.window.type, w.value);
+  if (!as_stage(c, r, r.reduce, s)) return true;
+  const element type = type_of(monoid_of(g, r.reduce), numerics::accumulated(g.type(r.reduce)), width_of(g, r));
+  s.form = window_form{.type = type};
+  const node_id value = cast_to(g, type, w.value);
   fill(g, r, r.reduce, {w.walk, value, no_node, no_node, monoid_of(g, r.reduce)}, s);
   return true;
 }
@@ -155,8 +158,8 @@ bool take_extremum_sums_of_window(const context& c, const extremum_ties& t, cons
   const std::int64_t width = width_of(g, r);
   if (!fits(g, c.known, r, width) || !lies_along(g, c.known, keys.value, keys.walk)) return false;
   if (g.free[value].has(g.ordinal(keys.walk)) && !lies_along(g, c.known, value, keys.walk)) return false;
-  if (!as_stage(g, r, t.reduce, s, c.before)) return true;
-  window_form& f = s.window;
+  if (!as_stage(c, r, t.reduce, s)) return true;
+  window_form& f = s.form.emplace<window_form>();
   f.key_type = numerics::accumulated(g.type(t.key));
   f.type = type_of_tied(numerics::accumulated(g.type(t.reduce)), width, vector_bytes / row(f.key_type).bytes);
   // How many tie fits 32 bits.

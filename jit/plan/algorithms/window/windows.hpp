@@ -7,7 +7,7 @@
 namespace sheaf::inline v0_1::plan {
 
 // The stage becomes a window if `r` is the only reduction in it; else r's becomes a stage. False: neither.
-bool take_window(graph& g, const facts& known, const sliding& r, stage& s, std::vector<stage>& before);
+bool take_window(const context& c, const sliding& r, stage& s);
 // The same for the ties of windows, whose keys and values lie along `keys.walk`. False: it does not fit.
 bool take_extremum_sums_of_window(const context& c, const extremum_ties& t, const sliding& r, const walked& keys,
                                   node_id value, stage& s);

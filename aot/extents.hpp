@@ -1,0 +1,57 @@
+// Extents of a call, found for what is asked of them: those for which a class of plans is not.
+// Shown by tests/aot/classes.cpp.
+#pragma once
+#include <optional>
+#include <vector>
+
+#include <sheaf/aot/program.hpp>
+#include <sheaf/jit/shapes/decisions.hpp>
+#include <sheaf/jit/shapes/interval.hpp>
+#include <sheaf/jit/shapes/joined_extents.hpp>
+
+namespace sheaf::inline v0_1::aot {
+
+using extent_list = std::vector<std::int64_t>;
+
+class extent_search {
+ public:
+  explicit extent_search(const program& p);
+
+  // What is not known (-1) is that of a sibling, or as `wanted` has it; what the program ties to it follows.
+  extent_list completed(const extent_list& known, std::int64_t wanted) const;
+
+  // Extents for which the decision at `place` is the first with another outcome: a call that the program takes and its
+  // ranges hold. Nothing: there is none, where `proven`; else none was found.
+  struct answer {
+    std::optional<extent_list> extents;
+    bool proven = false;
+  };
+  answer first_other(const shapes::decisions& of, std::size_t place) const;
+
+  // Does the program take these, and do its ranges hold them?
+  bool is_call(const extent_list& extents) const;
+
+ private:
+  struct range_of_size {
+    std::int64_t low, high;
+  };
+  using box = std::vector<range_of_size>;  // by size
+  std::int64_t value(node_id n, const extent_list& extents) const;
+  shapes::interval enclosed(node_id n, const box& b) const;
+  bool solve(node_id n, std::int64_t wanted, extent_list& extents) const;
+  void set(std::size_t place, std::int64_t n, extent_list& extents) const;
+  void repair(extent_list& extents) const;
+  bool is_too_large(const box& b) const;
+  bool has_too_large_outputs(const box& b) const;
+  bool is_refused(const box& b) const;
+  void spread(const box& b, extent_list& low, extent_list& high) const;
+  std::optional<std::size_t> widest_of(const box& b, const std::vector<std::size_t>& places) const;
+  std::optional<extent_list> tried(const shapes::decisions& of, std::size_t place, const box& b) const;
+
+  const program& p_;
+  const shapes::joined_extents same_;
+  std::vector<std::size_t> size_of_;  // by place; sizes are numbered
+  box all_;
+};
+
+}  // namespace sheaf::inline v0_1::aot

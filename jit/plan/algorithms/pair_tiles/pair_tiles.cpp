@@ -1,0 +1,210 @@
+#include <sheaf/jit/plan/algorithms/pair_tiles/pair_tiles.hpp>
+
+#include <algorithm>
+
+#include <sheaf/jit/numerics/numerics.hpp>
+#include <sheaf/jit/plan/cost.hpp>
+#include <sheaf/jit/plan/mixed_precision.hpp>
+#include <sheaf/jit/plan/packing.hpp>
+#include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/plan/stages.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
+
+namespace sheaf::inline v0_1::plan {
+
+namespace {
+
+using namespace tuning::pair_tiles;
+
+// What is kept of each tile joins by the monoid's own operation, in the type of the result.
+bool joins_tiles(const graph& g, node_id n) {
+  const monoid fold = monoid_of(g, n);
+  const bool known = fold == monoid::sum || fold == monoid::prod || fold == monoid::max || fold == monoid::min;
+  const element type = g.type(n);
+  return known && is_floating(type) && numerics::accumulated(type) == type && !keeps_several(g, n) &&
+         !has_narrow_lanes(g, n) && g[n].count == 3;
+}
+
+bool is_of_pair(const graph& g, node_id n, node_id rows, node_id walk) { return uses(g, n, rows) && uses(g, n, walk); }
+
+// The reductions in a reduction's term, those inside others first.
+std::vector<node_id> inside(const graph& g, node_id reduce) { return reductions_in(g, g.arg(reduce, 0)); }
+
+// The largest expressions of a pair that no index of `others` changes.
+void find_values(const graph& g, const pair_tile_form& f, const index_set& others, node_id n,
+                 std::vector<node_id>& list) {
+  if (!is_of_pair(g, n, f.rows, f.walk)) return;
+  const bool kept = !g.free[n].meets(others) && numerics::accumulated(g.type(n)) == g.type(n) &&
+                    g.type(n) != element::boolean && g.kind(n) != op::tuple;
+  if (kept) {
+    if (std::find(list.begin(), list.end(), n) == list.end()) list.push_back(n);
+    return;
+  }
+  if (g.kind(n) == op::load || g.kind(n) == op::reduce) return;
+  for (int k = 0; k < g[n].count; ++k) find_values(g, f, others, g.arg(n, k), list);
+}
+
+class pairing {
+ public:
+  pairing(const context& c, stage& s) : c_(c), g_(c.g), known_(c.known), s_(s) {}
+
+  bool operator()() {
+    for (const node_id n : reductions_in(g_, s_.body))
+      if (is_form(n)) return take(n);
+    return false;
+  }
+
+ private:
+  // Does n fold values of pairs?
+  bool is_form(node_id n) {
+    if (!joins_tiles(g_, n) || !is_true(g_, g_.arg(n, 1)) || !has_closed_ranges(g_, n)) return false;
+    f_ = {};
+    f_.walk = g_.arg(n, 2);
+    if (!has_closed_ranges(g_, f_.walk) || !g_.free[f_.walk].within(set_of(g_, {f_.walk}))) return false;
+    const index_set results = g_.free[n];
+    if (!find_rows(n)) return false;
+    index_set pairs;
+    for (const node_id r : inside(g_, n))
+      if (is_of_pair(g_, r, f_.rows, f_.walk)) pairs |= g_.free[r].common(results);
+    return find_lane(n, indices_of(g_, results.without(pairs))) && are_sums(n) && is_worth_it(n);
+  }
+
+  // The index whose places share what the sums of pairs load of the walked ones: of several the longest.
+  bool find_rows(node_id n) {
+    for (const node_id rows : indices_of(g_, g_.free[n]))
+      if (shares(n, rows)) f_.rows = longer(f_.rows, rows);
+    return f_.rows != no_node;
+  }
+  node_id longer(node_id a, node_id b) const {
+    return a == no_node || known_.trips(a) < known_.trips(b) ? b : a;
+  }
+  bool shares(node_id n, node_id rows) const {
+    bool all = true, any = false;
+    for (const node_id r : inside(g_, n)) {
+      if (!is_of_pair(g_, r, rows, f_.walk)) continue;
+      any = true;
+      all = all && g_[r].count == 3 && !shared_of(g_, g_.arg(r, 0), rows, f_.walk, g_.arg(r, 2)).empty();
+    }
+    return any && all;
+  }
+
+  // Of results that pairs do not differ in, lanes or a few.
+  bool find_lane(node_id n, const std::vector<node_id>& others) {
+    if (others.size() > 1) return false;
+    if (others.empty()) return true;
+    const node_id e = others.front();
+    if (known_.trips(e) <= most_few)
+      f_.few = e;
+    else
+      f_.lane = e;
+    if (f_.few != no_node) return true;
+    return known_.trips(e) <= most_columns && may_vectorise(g_, g_.arg(n, 0), e);
+  }
+
+  // Each sum of a pair folds over one range for all pairs.
+  bool are_sums(node_id n) const {
+    for (const node_id r : inside(g_, n)) {
+      if (!is_of_pair(g_, r, f_.rows, f_.walk)) {
+        if (!has_closed_ranges(g_, r)) return false;
+        continue;
+      }
+      const node_id d = g_.arg(r, 2);
+      const bool own = d != f_.walk && (!uses(g_, n, d) || d == f_.lane || d == f_.few);
+      const bool fixed = is_true(g_, g_.arg(r, 1)) && g_.free[d].within(set_of(g_, {d}));
+      if (!own || !fixed || !joins_tiles(g_, r)) return false;
+      if (!has_closed_ranges(g_, d) || !may_vectorise(g_, r, f_.walk)) return false;
+    }
+    return true;
+  }
+
+  bool is_worth_it(node_id n) const {
+    if (s_.vector == f_.rows) return false;  // short sums are unrolled, with rows in lanes
+    if (known_.call().force_for_tests) return true;
+    const amount rows = known_.trips(f_.rows), walked = known_.trips(f_.walk);
+    index_set all = g_.free[n];
+    all.insert(g_.ordinal(f_.walk));
+    return rows >= least_rows && walked >= numerics::pair_tiles::places && known_.trips(all) >= worth_code;
+  }
+
+  bool take(node_id n) {
+    for (const node_id r : inside(g_, n))
+      if (!is_of_pair(g_, r, f_.rows, f_.walk)) return store(r, "it is one of many pairs");
+    const bool whole = names_all(g_, n, s_.indices) && s_.when == no_node && reductions_outside(n) == 1;
+    if (!whole) return store(n, "its terms are values of pairs, in tiles");
+    s_.how = way::pair_tiles;
+    s_.form = f_;
+    schedule();
+    s_.reasons.push_back("values of pairs are computed in tiles, where they are folded");
+    return false;
+  }
+  bool store(node_id n, const char* why) {
+    const node_id loaded = stored(c_, n, {"materialised", s_, why});
+    replace_in(g_, s_, n, loaded);
+    return true;
+  }
+  // Reductions of the body that are in no other.
+  int reductions_outside(node_id n) const {
+    const auto all = reductions_in(g_, s_.body), own = inside(g_, n);
+    return static_cast<int>(all.size() - own.size());
+  }
+
+  // Tasks are blocks of rows, or share an index that is the same for all pairs of a tile.
+  void schedule() {
+    s_.loops.clear();
+    s_.parallel = f_.rows;
+    for (const node_id idx : s_.indices) {
+      if (idx == f_.rows || idx == f_.lane || idx == f_.few) continue;
+      s_.loops.push_back(idx);
+      if (known_.trips(idx) >= known_.enough_tasks()) s_.parallel = idx;
+    }
+    if (s_.parallel != f_.rows) {
+      std::erase(s_.loops, s_.parallel);
+      s_.loops.insert(s_.loops.begin(), s_.parallel);
+    }
+    s_.chunk = s_.parallel == f_.rows ? rows_of_task : 0;
+    s_.vector = no_node;
+    s_.lanes = 1;
+    index_set all = set_of(g_, s_.indices);
+    s_.bytes = known_.trips(all) * row(g_.type(s_.define)).bytes;
+    index_set pairs = all;
+    pairs.insert(g_.ordinal(f_.walk));
+    amount each = 1;
+    for (const node_id r : reductions_in(g_, s_.body))
+      if (is_of_pair(g_, r, f_.rows, f_.walk)) each += known_.trips(g_.arg(r, 2));
+    s_.operations = known_.trips(pairs) * each * numerics::weights::share_of_lane;
+  }
+
+  const context c_;
+  graph& g_;
+  const facts& known_;
+  stage& s_;
+  pair_tile_form f_;
+};
+
+}  // namespace
+
+pair_parts parts_of_pairs(const graph& g, const stage& s) {
+  const pair_tile_form& f = s.pairs();
+  pair_parts parts;
+  for (const node_id n : reductions_in(g, s.body)) {
+    if (is_of_pair(g, n, f.rows, f.walk))
+      parts.sums.push_back({n, shared_of(g, g.arg(n, 0), f.rows, f.walk, g.arg(n, 2))});
+    else if (g[n].count == 3 && g.arg(n, 2) == f.walk)
+      parts.reduce = n;
+  }
+  index_set others;
+  for (const node_id idx : {f.lane, f.few})
+    if (idx != no_node) others.insert(g.ordinal(idx));
+  if (!others.empty()) find_values(g, f, others, g.arg(parts.reduce, 0), parts.values);
+  return parts;
+}
+
+bool take_pair_tiles(const context& c, stage& s) {
+  const call_facts& call = c.known.call();
+  if (call.gpu || s.how != way::map || s.when != no_node || s.order_when != no_node || s.rows.whole != no_node)
+    return false;
+  if (s.where == place::check || s.reads_block_tree || s.swept || call.overrides.lanes != 0) return false;
+  return pairing(c, s)();
+}
+
+}  // namespace sheaf::inline v0_1::plan

@@ -1,0 +1,27 @@
+// A reduction over one index of values that take a reduction of their own for each pair of a row and what it walks:
+// distances, scores. They are computed in tiles of rows by 64 places of the walked index, into buffers of the task's,
+// where the reduction finds them: never as the whole product of the two extents. What is kept of the places of a tile
+// joins what was kept before, tile by tile, in the order of the index. Shown by tests/jit/pair_tiles.cpp.
+#pragma once
+#include <sheaf/jit/plan/plan.hpp>
+#include <sheaf/jit/plan/shape_facts.hpp>
+
+namespace sheaf::inline v0_1::plan {
+
+// Makes a map stage one of pair tiles, or takes the reduction, or what it needs of its rows, out of it first.
+bool take_pair_tiles(const context& c, stage& s);
+
+// What such a stage computes, as its body has it.
+struct pair_parts {
+  node_id reduce = no_node;  // over the walked index
+  struct sum {
+    node_id reduce = no_node;     // for each pair
+    std::vector<node_id> packed;  // what all rows share of it
+  };
+  std::vector<sum> sums;        // those inside others first
+  // What the terms of `reduce` have that is one of a pair, where results have lanes or are several of a row.
+  std::vector<node_id> values;
+};
+pair_parts parts_of_pairs(const graph& g, const stage& s);
+
+}  // namespace sheaf::inline v0_1::plan

@@ -1,0 +1,112 @@
+// The classes of a library: every call of a program has exactly one of a layout's, whatever its extents.
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include <sheaf/aot/classes.hpp>
+#include <sheaf/aot/extents.hpp>
+
+using namespace sheaf;
+
+namespace {
+
+std::vector<aot::program> programs(const std::string& text) {
+  const std::string path = testing::TempDir() + "/classes.sheaf";
+  std::ofstream(path) << text;
+  return aot::read_programs(path);
+}
+
+constexpr const char* several = R"(
+kernel ragged
+input x: f32[?, ?]
+input cut: i64[?, ?]
+y(m, f) = sum(t.in(cut(m, 0), cut(m, 1)), x(t, f))
+energy = sum(over(m, f), y(m, f) * y(m, f))
+output energy, grad(energy, x)
+kernel softmax
+input x: f32[?, ?]
+top(i) = max(j, x(i, j))
+y(i, f) = exp(x(i, f) - top(i)) / sum(j, exp(x(i, j) - top(i)))
+kernel product
+input a: f32[?, ?]
+input b: f32[?, ?]
+c(i, j) = sum(k, a(i, k) * b(k, j))
+kernel windows
+input x: f64[?]
+y(i.in(0, extent(x, 0) - 4)) = max(u.in(0, 5), x(i + u))
+kernel masked
+input x: f32[?, 3]
+input keep: bool[?]
+y(f) = sum(i.where(keep(i)), x(i, f))
+)";
+
+constexpr std::int64_t adversarial[] = {0,    1,         2,          3,          4,   5,   7,    8,    9,    15,
+                                        16,   17,        31,         32,         33,  63,  64,   65,   96,   97,
+                                        127,  128,       1009,       4096,       8191, 8192, 8193, 9973, 65535, 65536,
+                                        65537, 1000003, 2147483647, 2147483648, 2147483659, 4294967297, 1LL << 40};
+
+// Its classes that hold a call, by layout.
+void expect_one_class(const aot::planned_program& made, const aot::extent_list& extents, aot::held plans) {
+  int unit = 0, any = 0;
+  for (const aot::planned_class& c : made.classes) {
+    if (!c.decided->hold(extents)) continue;
+    unit += c.layout == aot::layout::unit;
+    any += c.layout == aot::layout::any;
+  }
+  std::string words;
+  for (const std::int64_t n : extents) words += std::to_string(n) + " ";
+  ASSERT_EQ(any, 1) << made.of->name << " " << words;
+  ASSERT_GE(unit, 1) << made.of->name << " " << words;
+  if (plans == aot::held::general) return;
+  ASSERT_EQ(unit, 1) << made.of->name << " " << words;
+}
+
+void expect_all_served(aot::held plans) {
+  for (const aot::program& p : programs(several)) {
+    const aot::planned_program made = aot::plan_classes(p, *target::named(target::build_targets[2].family), plans);
+    const aot::extent_search search(p);
+    int calls = 0;
+    const auto places = p.ranges.size();
+    for (const std::int64_t first : adversarial)
+      for (const std::int64_t second : adversarial) {
+        aot::extent_list extents(places, -1);
+        extents[0] = first;
+        if (places > 1) extents[1] = second;
+        for (const std::int64_t rest : {0, 1, 2, 37, 70001}) {
+          const aot::extent_list all = search.completed(extents, rest);
+          if (!search.is_call(all)) continue;
+          ++calls;
+          expect_one_class(made, all, plans);
+        }
+      }
+    EXPECT_GE(calls, 30) << p.name;
+  }
+}
+
+}  // namespace
+
+TEST(ahead, few_plans_serve_all_extents) { expect_all_served(aot::held::general); }
+TEST(ahead, every_class_serves_all_extents) { expect_all_served(aot::held::every_class); }
+
+TEST(ahead, a_range_leaves_out_what_is_outside) {
+  const char* const text = "kernel sums\nrange x 1..1000 1..16\ninput x: f32[?, ?]\ny(i) = sum(j, x(i, j))\n";
+  const aot::program p = programs(text).at(0);
+  const aot::extent_search search(p);
+  EXPECT_TRUE(search.is_call({1000, 16}));
+  EXPECT_FALSE(search.is_call({1001, 16}));
+  EXPECT_FALSE(search.is_call({0, 16}));
+  const auto count = [&](const aot::program& of) {
+    const auto made = aot::plan_classes(of, *target::named(target::build_targets[2].family), aot::held::every_class);
+    return made.classes.size();
+  };
+  EXPECT_LT(count(p), count(programs(std::string(text).replace(12, 22, "")).at(0)));
+}
+
+TEST(ahead, extents_that_the_program_ties_follow) {
+  const aot::program p = programs("kernel two\ninput a: f32[?, ?]\ninput b: f32[?, ?]\n"
+                                  "c(i, j) = sum(k, a(i, k) * b(k, j))\n").at(0);
+  const aot::extent_search search(p);
+  EXPECT_EQ(search.completed({-1, 7, -1, -1}, 3), (aot::extent_list{3, 7, 7, 3}));
+  EXPECT_FALSE(search.is_call({3, 7, 8, 3}));
+  EXPECT_FALSE(search.is_call({1LL << 40, 1, 1, 1LL << 40})) << "more bytes than any memory";
+}

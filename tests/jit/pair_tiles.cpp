@@ -1,0 +1,112 @@
+// Folds of values that are sums of a pair each: distances, scores, and their gradients. Values against the evaluator,
+// and what is never stored: the product of two extents.
+#include "plan_harness.hpp"
+
+namespace sheaf::test {
+namespace {
+
+constexpr auto b = axis<"b">;
+constexpr auto i = axis<"i">;
+constexpr auto j = axis<"j">;
+constexpr auto d = axis<"d">;
+constexpr auto e = axis<"e">;
+constexpr auto x = tensor<"x", float, 2>;
+constexpr auto y = tensor<"y", float, 2>;
+constexpr auto v = tensor<"v", float, 2>;
+constexpr auto w = tensor<"w", float, 1>;
+
+bool says(trial& t, const char* words) { return t.plan_text().find(words) != std::string::npos; }
+
+// No workspace holds a number for each pair.
+void expect_small(trial& t) {
+  EXPECT_TRUE(says(t, "pair tiles")) << t.plan_text();
+  for (const auto& w : t.p->workspaces) EXPECT_LT(w.extents.size(), 2u) << t.plan_text();
+}
+
+// Rows, walked places, terms of a sum: whole tiles, rest of each, sums longer than what is packed at a time, nothing.
+constexpr std::int64_t shapes[][3] = {{96, 64, 12}, {97, 70, 17}, {7, 70, 130}, {13, 3, 20}, {5, 0, 4}, {3, 5, 0}};
+
+constexpr auto apart = sum(d, (x(i, d) - y(j, d)) * (x(i, d) - y(j, d)));
+constexpr auto score = 0.5_c * sum(d, x(i, d) * y(j, d));
+
+TEST(pair_tiles, one_result_of_a_row) {
+  constexpr auto near = define<"near">(i) = 2_c * sum(j, exp(-apart) * w(j)) + w(0_c);
+  constexpr auto least = define<"least">(i) = min(j, apart + w(j));
+  for (const auto& [rows, walked, terms] : shapes) {
+    if (walked == 0) continue;
+    trial sum = trial_of(near), nearest = trial_of(least);
+    for (trial* t : {&sum, &nearest}) {
+      t->force_for_tests = true;
+      t->random("x", {rows, terms}).random("y", {walked, terms}).random("w", {walked});
+      if (rows > 50 && terms > 8) expect_small(*t);
+      t->expect_right(1e-4);
+    }
+  }
+}
+
+TEST(pair_tiles, attention) {
+  constexpr auto l = define<"l">(i) = logsumexp(j, score);
+  constexpr auto o = define<"o">(i, e) = sum(j, exp(score - l(i)) * v(j, e));
+  for (const auto& [rows, walked, terms] : shapes) {
+    const std::int64_t columns = rows == 7 ? 130 : rows == 97 ? 9 : 20;
+    trial t = trial_of(o);
+    t.force_for_tests = true;
+    t.random("x", {rows, terms}).random("y", {walked, terms}).random("v", {walked, columns});
+    if (rows > 50) expect_small(t);
+    t.expect_right(1e-4);
+  }
+}
+
+TEST(pair_tiles, gradients_of_attention) {
+  constexpr auto l = define<"l">(i) = logsumexp(j, score);
+  constexpr auto o = define<"o">(i, e) = sum(j, exp(score - l(i)) * v(j, e));
+  constexpr auto loss = define<"loss">() = sum(over(i, e), o(i, e) * o(i, e));
+  trial t = trial_of(grad(loss, x), grad(loss, y), grad(loss, v));
+  t.force_for_tests = true;
+  t.random("x", {14, 10}).random("y", {15, 10}).random("v", {15, 9});
+  EXPECT_TRUE(says(t, "stage dloss_dy(j, d) -> output 1, pair tiles")) << t.plan_text();
+  t.expect_right(1e-4);
+}
+
+// A few results of a row are kept as lanes each.
+TEST(pair_tiles, gradients_of_points) {
+  constexpr auto near = define<"near">(i) = sum(j, exp(-apart) * w(j));
+  constexpr auto loss = define<"loss">() = sum(i, near(i) * near(i));
+  for (const std::int64_t terms : {3, 8, 40}) {
+    trial t = trial_of(grad(loss, x), grad(loss, y), grad(loss, w));
+    t.force_for_tests = true;
+    t.random("x", {31, terms}).random("y", {70, terms}).random("w", {70});
+    EXPECT_TRUE(says(t, "stage dloss_dx(i, d) -> output 0, pair tiles")) << t.plan_text();
+    EXPECT_TRUE(says(t, "stage dloss_dy(j, d) -> output 1, pair tiles")) << t.plan_text();
+    t.expect_right(1e-4);
+  }
+}
+
+// Tasks share heads where there are many; values are stored where only a row or a place decides them.
+TEST(pair_tiles, batches) {
+  constexpr auto q = tensor<"q", double, 3>;
+  constexpr auto k = tensor<"k", double, 3>;
+  constexpr auto o = define<"o">(b, i, e) = sum(j, exp(-sum(d, abs(q(b, i, d) - k(b, j, d)))) * k(b, j, e));
+  constexpr auto length = define<"length">(b, i) =
+      max(j, sum(d, q(b, i, d) * k(b, j, d)) / sum(e, k(b, j, e) * k(b, j, e)));
+  for (const std::int64_t heads : {2, 40}) {
+    trial t = trial_of(o, length);
+    t.force_for_tests = true;
+    t.random("q", {heads, 20, 17}).random("k", {heads, 70, 17});
+    EXPECT_TRUE(says(t, "stage o(b, i, e) -> output 0, pair tiles")) << t.plan_text();
+    EXPECT_TRUE(says(t, "stage length(b, i) -> output 1, pair tiles")) << t.plan_text();
+    t.expect_right(1e-10);
+  }
+}
+
+// Of few pairs each value is computed where it is needed.
+TEST(pair_tiles, not_of_small_programs) {
+  constexpr auto near = define<"near">(i) = sum(j, exp(-apart) * w(j));
+  trial t = trial_of(near);
+  t.random("x", {20, 20}).random("y", {20, 20}).random("w", {20});
+  EXPECT_FALSE(says(t, "pair tiles")) << t.plan_text();
+  t.expect_right(1e-4);
+}
+
+}  // namespace
+}  // namespace sheaf::test
