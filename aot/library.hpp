@@ -1,4 +1,4 @@
-// Pass `library`: a C99 header, one C file, a manifest and an object for each target, from planned programs.
+// Pass `library`: a C99 header and one of C++ over it, one C file, a manifest and an object for each target, from planned programs.
 // Shown by tests/aot/ahead.sh.
 #pragma once
 #include <string>
@@ -16,6 +16,7 @@ struct library {
 };
 
 std::string header_of(const library& l);
+std::string views_of(const library& l);  // a C++ header over it
 std::string source_of(const library& l);
 std::string manifest_of(const library& l);
 // The kernels of all programs for a target. Throws std::runtime_error with the generator's words.

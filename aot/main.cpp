@@ -13,7 +13,7 @@ namespace {
 using namespace sheaf;
 
 constexpr const char* usage = R"(usage: sheaf-aot --name NAME --out FOLDER [options] FILE...
-Writes NAME.h, NAME.c, NAME.json and NAME-TARGET.o (.obj for windows) for the programs of the files.
+Writes NAME.h, NAME.hpp, NAME.c, NAME.json and NAME-TARGET.o (.obj for windows) for the programs of the files.
   --targets LIST   of x86-64, x86-64-v2, x86-64-v3, x86-64-v4; or aarch64      (x86-64-v2,x86-64-v3,x86-64-v4)
   --system NAME    linux, windows or macos: the format of the objects           (linux)
   --every-class    a plan of its own for each class of extents; else for those of examples, and few for all others
@@ -102,6 +102,7 @@ void build(const request& r) {
   }
   const std::string base = r.out + "/" + r.name;
   write(base + ".h", aot::header_of(l));
+  write(base + ".hpp", aot::views_of(l));
   write(base + ".c", aot::source_of(l));
   write(base + ".json", aot::manifest_of(l));
   for (const target::build_target* t : l.targets)

@@ -5,9 +5,6 @@
 
 namespace sheaf::inline v0_1::aot {
 
-namespace {
-
-// Letters, digits and underscores; no keyword, and no other argument's.
 std::string identifier(const std::string& name, const std::vector<argument>& others) {
   static constexpr const char* taken[] = {
       "auto",     "break",  "case",     "char",   "const",    "continue", "default",  "do",     "double", "else",
@@ -28,8 +25,6 @@ std::string identifier(const std::string& name, const std::vector<argument>& oth
     text = first + "_" + std::to_string(k);
   return text;
 }
-
-}  // namespace
 
 std::vector<argument> arguments_of(const graph& g) {
   std::vector<argument> list;

@@ -21,6 +21,9 @@ std::vector<argument> arguments_of(const graph& g);
 
 const char* c_type(element type);
 
+// Letters, digits and underscores; no keyword of C or C++, and no other argument's.
+std::string identifier(const std::string& name, const std::vector<argument>& others = {});
+
 // The parameters that functions of a kernel have before their own: "const float *x, const int64_t x_extents[2], ...".
 enum class parameters { call, extents };
 std::string declared_parameters(const graph& g, parameters which, const std::string& between);

@@ -1,5 +1,5 @@
 # sheaf_add_kernels(NAME SOURCES files... [TARGETS targets...] [SHARED] [EVERY_CLASS] [NO_THREADS]): a library
-# NAME of kernels made ahead of time, with the header NAME.h and the manifest NAME.json beside it.
+# NAME of kernels made ahead of time, with the headers NAME.h (C) and NAME.hpp (C++) and the manifest NAME.json beside it.
 #   SOURCES      .sheaf: programs as text; others: C++ with SHEAF_KERNEL, compiled for and run on the machine that builds
 #   TARGETS      of x86-64, x86-64-v2, x86-64-v3, x86-64-v4, aarch64; those of the processor that CMake builds for are taken.
 #                Without them: x86-64-v2, -v3 and -v4, or aarch64
@@ -57,7 +57,7 @@ function(sheaf_add_kernels name)
   endif()
   list(JOIN targets "," list)
   file(MAKE_DIRECTORY ${folder})
-  add_custom_command(OUTPUT ${folder}/${name}.h ${folder}/${name}.c ${folder}/${name}.json ${objects}
+  add_custom_command(OUTPUT ${folder}/${name}.h ${folder}/${name}.hpp ${folder}/${name}.c ${folder}/${name}.json ${objects}
     COMMAND sheaf::aot --name ${name} --out ${folder} --targets ${list} --system ${system} ${plans} ${texts}
     DEPENDS sheaf::aot ${texts} COMMENT "Kernels of ${name} for ${list}" VERBATIM)
 
@@ -68,7 +68,7 @@ function(sheaf_add_kernels name)
   set_source_files_properties(${objects} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
   add_library(${name} ${kind} ${folder}/${name}.c ${objects})
   set_target_properties(${name} PROPERTIES C_VISIBILITY_PRESET hidden POSITION_INDEPENDENT_CODE ON LINKER_LANGUAGE C
-    PUBLIC_HEADER ${folder}/${name}.h)
+    PUBLIC_HEADER "${folder}/${name}.h;${folder}/${name}.hpp")
   target_include_directories(${name} INTERFACE $<BUILD_INTERFACE:${folder}> $<INSTALL_INTERFACE:include>)
   if(arg_SHARED)
     string(TOUPPER ${name} upper)

@@ -106,6 +106,14 @@ constexpr bool known_less_equal(graph& g, node_id a, node_id b, int depth) {
   return known_by_range(g, a, b, depth) || (depth == 0 && proven_less_equal(g, a, b));
 }
 
+// The stricter of two bounds, of ends their minimum, of beginnings their maximum: one of them where that is known.
+constexpr node_id stricter(graph& g, op cut, node_id a, node_id b) {
+  const bool ends = cut == op::minimum;
+  if (known_less_equal(g, ends ? a : b, ends ? b : a)) return a;
+  if (known_less_equal(g, ends ? b : a, ends ? a : b)) return b;
+  return make(g, cut, a, b);
+}
+
 constexpr bool lies_in_range(graph& g, node_id from, node_id to) {
   if (from == to) return true;
   return g.kind(from) == op::index && !is_unbound(g, from) && g.type(to) == element::i64 &&

@@ -118,15 +118,10 @@ constexpr bool narrow_range(graph& g, reduction& r) {
       const node_id one = integer(g, 1);
       if (slope > 0) {
         const node_id top = make(g, op::add, make(g, op::quotient, room, integer(g, slope)), one);
-        high = known_less_equal(g, high, top)   ? high
-               : known_less_equal(g, top, high) ? top
-                                                : make(g, op::minimum, high, top);
+        high = stricter(g, op::minimum, high, top);
       } else {
         const node_id up = make(g, op::add, make(g, op::neg, room), integer(g, -slope - 1));
-        const node_id floor = make(g, op::quotient, up, integer(g, -slope));
-        low = known_less_equal(g, floor, low)   ? low
-              : known_less_equal(g, low, floor) ? floor
-                                                : make(g, op::maximum, low, floor);
+        low = stricter(g, op::maximum, low, make(g, op::quotient, up, integer(g, -slope)));
       }
       r.condition = conjunction_without(g, list, i);
       if (low == g.arg(idx, 0) && high == g.arg(idx, 1)) return true;

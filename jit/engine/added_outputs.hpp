@@ -1,5 +1,5 @@
-// Outputs that a call adds to what is there, `y += view`: y is then before(...) + y(...), where `before` is an input that
-// lies where y lies. Shown by tests/numeric/updates.cpp. Private header.
+// Outputs that a call adds to what is there, `y += view`: y is then before(...) + y(...), where `before` is an input
+// that lies where y lies. Shown by tests/numeric/updates.cpp. Private header.
 #pragma once
 #include <span>
 

@@ -18,14 +18,23 @@ std::int32_t kernel_lowering::panel(const char* name, element type, std::int64_t
   return id;
 }
 
+// A block of the walked index, where the rows of a panel are folded.
+struct kernel_lowering::walked_block {
+  const plan::cache_tile_form& c;
+  range part;
+  std::span<const std::int32_t> panels;  // of what is packed
+  std::int32_t sums;                     // of what rows came to in the blocks before
+  ir::value more, last;                  // blocks were before; none are left
+};
+
 // Copies the block's part of what all rows share.
-void kernel_lowering::pack(const plan::cache_tile_form& c, const range& part, int lanes,
-                           std::span<const std::int32_t> panels, scope& at) {
-  scope inner(at, open(at, c.walk, 1, &part, "_packed"));
+void kernel_lowering::pack(const walked_block& w, scope& at) {
+  const plan::cache_tile_form& c = w.c;
+  scope inner(at, open(at, c.walk, 1, &w.part, "_packed"));
   bind(inner, c.walk, 1);
-  const ir::value place = place_in_panel(inner, part, lanes);
+  const ir::value place = place_in_panel(inner, w.part, stages.front()->lanes);
   for (std::size_t i = 0; i < c.packed.size(); ++i)
-    inner.block->store(panels[i], {place}, emit(c.packed[i], inner), ir::access::contiguous);
+    inner.block->store(w.panels[i], {place}, emit(c.packed[i], inner), ir::access::contiguous);
   inner.close();
 }
 
@@ -36,31 +45,31 @@ ir::value kernel_lowering::place_in_panel(scope& loop, const range& part, int la
   return b.emit(op::mul, {before, count});
 }
 
-// The rows of one block. more: blocks were before; last: none are left.
-void kernel_lowering::rows_of_block(const plan::cache_tile_form& c, const range& rows, const range& part,
-                                    std::span<const std::int32_t> panels, std::int32_t sums, ir::value more,
-                                    ir::value last, scope& at) {
+// The rows of one block.
+void kernel_lowering::rows_of_block(const walked_block& w, const range& rows, scope& at) {
+  const plan::cache_tile_form& c = w.c;
+  const std::int32_t sums = w.sums;
   const stage& s = *stages.front();
   scope row(at, open(at, c.rows, 1, &rows));
   bind(row, c.rows, 1);
   const ir::value place = place_in_panel(row, rows, s.lanes), cell = cell_of(c.reduce, row, true);
   const element type = buffer(sums).type;
-  scope again(row, row.block->guard(more));
+  scope again(row, row.block->guard(w.more));
   again.block->combine(cell, again.block->load(sums, type, {place}, ir::access::contiguous));
   again.close();
-  scope inner(row, open(row, c.walk, 1, &part));
+  scope inner(row, open(row, c.walk, 1, &w.part));
   bind(inner, c.walk, 1);
-  const ir::value at_walk = place_in_panel(inner, part, s.lanes);
+  const ir::value at_walk = place_in_panel(inner, w.part, s.lanes);
   for (std::size_t i = 0; i < c.packed.size(); ++i)
     inner.values[2 * std::int64_t{c.packed[i]}] =
-        inner.block->load(panels[i], buffer(panels[i]).type, {at_walk}, ir::access::contiguous);
+        inner.block->load(w.panels[i], buffer(w.panels[i]).type, {at_walk}, ir::access::contiguous);
   combine_term(cell, c.reduce, g.arg(c.reduce, 0), g.arg(c.reduce, 1), no_node, inner);
   inner.close();
-  const ir::value left = row.block->emit(op::logical_not, {last});
+  const ir::value left = row.block->emit(op::logical_not, {w.last});
   scope keeps(row, row.block->guard(left));
   keeps.block->store(sums, {place}, keeps.block->read(cell), ir::access::contiguous);
   keeps.close();
-  scope done(row, row.block->guard(last));
+  scope done(row, row.block->guard(w.last));
   take_result(c.reduce, cell, done, false);
   store_result(s, done);
   done.close();
@@ -86,8 +95,9 @@ void kernel_lowering::cache_tiled(const plan::kernel_plan& k, const range& rows,
   const ir::value from = b.emit(op::add, {low, b.emit(op::mul, {b.counter(), size})});
   const range part{from, b.emit(op::minimum, {b.emit(op::add, {from, size}), high})};
   const ir::value more = b.emit(op::less, {zero, b.counter()}), last = b.emit(op::equal, {b.counter(), before_last});
-  pack(c, part, s.lanes, panels, each);
-  rows_of_block(c, rows, part, panels, sums, more, last, each);
+  const walked_block w{c, part, panels, sums, more, last};
+  pack(w, each);
+  rows_of_block(w, rows, each);
   each.close();
   lane.close();
 }

@@ -296,11 +296,9 @@ class kernel_lowering {
   void tasks_of_tiles(const plan::kernel_plan& k, scope& top);
   std::int32_t panel(const char* name, element type, std::int64_t elements);
   ir::value place_in_panel(scope& loop, const range& part, int lanes);
-  void pack(const plan::cache_tile_form& c, const range& part, int lanes, std::span<const std::int32_t> panels,
-            scope& at);
-  void rows_of_block(const plan::cache_tile_form& c, const range& rows, const range& part,
-                     std::span<const std::int32_t> panels, std::int32_t sums, ir::value more, ir::value last,
-                     scope& at);
+  struct walked_block;
+  void pack(const walked_block& w, scope& at);
+  void rows_of_block(const walked_block& w, const range& rows, scope& at);
   void cache_tiled(const plan::kernel_plan& k, const range& rows, scope& task);
   ir::loop_kind kind_of_tasks(const plan::kernel_plan& k) const;
   shapes::amount cost_of_task(const plan::kernel_plan& k) const;

@@ -161,6 +161,7 @@ inline constexpr int join_lanes = 32;  // a warp joins the parts of one slice
 // ---- Reductions of values of pairs
 namespace pair_tiles {
 inline constexpr int places = 64;  // of the walked index, folded together
+inline constexpr std::int64_t no_place = std::int64_t{1} << 60;  // after all
 }  // namespace pair_tiles
 
 // ---- Sums of the updates of a scatter that stand in an inverse index

@@ -99,14 +99,16 @@ struct evaluated_loads {
   std::vector<node_id> loads = {};
   std::vector<violation> violations = {};
 
+  void find(node_id body, std::span<const node_id> indices) {
+    if (!outside.empty()) find_violations(g, known, outside, body, indices, violations);
+  }
   void unconditional(node_id n, std::vector<node_id>& found) { unconditional_loads(g, known, outside, found)(n); }
 
   void add(const stage& s, bool reached) {
     unconditional_loads collect(g, known, outside, loads);
     if (reached) collect(s.body);
     for (const node_id idx : s.indices) collect(idx);
-    if (s.where == place::output && !outside.empty())
-      find_violations(g, known, outside, s.body, s.indices, violations);
+    if (s.where == place::output) find(s.body, s.indices);
   }
 
   // What a differentiated definition reads, also where the gradients alone are computed and read less: a bad subscript
@@ -351,13 +353,13 @@ void add_checks(graph& g, const facts& known, std::vector<stage>& stages, progra
     std::vector<node_id> indices;
     for (int d = 0; d < tensor_rank(g, y); ++d) indices.push_back(g.arg(y, 1 + d));
     all.add_differentiated(y);
-    if (!all.outside.empty()) find_violations(g, known, all.outside, g.arg(y, 0), indices, all.violations);
+    all.find(g.arg(y, 0), indices);
   }
   std::vector<stage> first;
   std::vector<node_id> asked;
   for (const demand& d : g.demands) {
     all.unconditional(d.wrong, asked);
-    if (!all.outside.empty()) find_violations(g, known, all.outside, d.wrong, {}, all.violations);
+    all.find(d.wrong, {});
   }
   for (const node_id n : asked) add_load(g, n, plan, first);
   add_demands(g, known, plan, first);

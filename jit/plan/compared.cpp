@@ -16,9 +16,6 @@ bool is_rounded_by_order(const graph& g, node_id reduce) {
   const monoid fold = monoid_of(g, reduce);
   return is_floating(g.type(reduce)) && fold != monoid::max && fold != monoid::min;
 }
-bool is_extremum(const graph& g, node_id n) {
-  return g.kind(n) == op::reduce && (monoid_of(g, n) == monoid::max || monoid_of(g, n) == monoid::min);
-}
 
 // Is a reduction another one, at other places? `at` then says which, by its free indices.
 class same_elsewhere {

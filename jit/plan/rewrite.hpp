@@ -137,6 +137,10 @@ inline bool keeps_several(const graph& g, node_id reduce) {
   return row(monoid_of(g, reduce)).position || folds_tuple(g, reduce);
 }
 
+inline bool is_extremum(const graph& g, node_id n) {
+  return g.kind(n) == op::reduce && (monoid_of(g, n) == monoid::max || monoid_of(g, n) == monoid::min);
+}
+
 // Do two reductions yield values of one state, folded over the same elements?
 inline bool same_state(const graph& g, node_id a, node_id b) {
   const monoid x = monoid_of(g, a), y = monoid_of(g, b);
@@ -367,12 +371,16 @@ inline node_id without_binding(graph& g, node_id e, node_id idx) {
   }
 }
 
-// Can a tensor hold the values of n? The ranges of its indices must depend on neither indices nor data.
-inline bool has_closed_ranges(const graph& g, node_id n) {
-  for (const node_id idx : indices_of(g, g.free[n]))
-    for (int k = 0; k < 2; ++k)
-      if (!g.free[g.arg(idx, k)].empty() || holds(g, g.arg(idx, k), op::load)) return false;
+// Does the range of an index depend on neither indices nor data?
+inline bool is_closed(const graph& g, node_id idx) {
+  for (int k = 0; k < 2; ++k)
+    if (!g.free[g.arg(idx, k)].empty() || holds(g, g.arg(idx, k), op::load)) return false;
   return true;
+}
+// Can a tensor hold the values of n?
+inline bool has_closed_ranges(const graph& g, node_id n) {
+  const std::vector<node_id> list = indices_of(g, g.free[n]);
+  return std::all_of(list.begin(), list.end(), [&](node_id idx) { return is_closed(g, idx); });
 }
 
 }  // namespace sheaf::inline v0_1::plan

@@ -138,13 +138,6 @@ node_id limit_of(graph& g, const dilated_bound& b, std::int64_t step) {
   return step > 0 ? make(g, op::add, sum, integer(g, 1 - d)) : make(g, op::sub, integer(g, d), sum);
 }
 
-// The stricter of two limits, if it is known which.
-node_id limited(graph& g, op cut, node_id a, node_id b) {
-  const bool first = known_less_equal(g, a, b), second = known_less_equal(g, b, a);
-  if (first || second) return first == (cut == op::minimum) ? a : b;
-  return make(g, cut, a, b);
-}
-
 // The limits only cut what lies outside of [first, last): low is a maximum, high a minimum of the moving bound and
 // numbers.
 bool only_cuts(const graph& g, node_id bound, node_id t, op cut) {
@@ -242,8 +235,8 @@ sliding dilated_along(graph& g, node_id n, node_id t, node_id u, node_id beside)
   r.first = farthest(g.arg(t, 0), step > 0 ? begin : end);
   r.last = farthest(g.arg(t, 1), step > 0 ? end : begin);
   const dilated_bound &first = step > 0 ? low : high, &last = step > 0 ? high : low;
-  if (first.cuts) r.first = limited(g, op::maximum, r.first, limit_of(g, first, step));
-  if (last.cuts) r.last = limited(g, op::minimum, r.last, limit_of(g, last, step));
+  if (first.cuts) r.first = stricter(g, op::maximum, r.first, limit_of(g, first, step));
+  if (last.cuts) r.last = stricter(g, op::minimum, r.last, limit_of(g, last, step));
   // Where there is no t there is to be no place.
   const bool follows = known_less_equal(g, r.last, g.arg(t, 1)) && known_less_equal(g, g.arg(t, 0), r.first);
   if (!follows) r.last = make(g, op::select, make(g, op::less, g.arg(t, 0), g.arg(t, 1)), r.last, r.first);

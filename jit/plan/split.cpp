@@ -19,13 +19,6 @@ namespace {
 namespace blocks = numerics::split;
 
 
-// Partial results are stored for each block of such a range, so no data may say how long it is.
-bool is_closed(const graph& g, node_id idx) {
-  for (int k = 0; k < 2; ++k)
-    if (!g.free[g.arg(idx, k)].empty() || holds(g, g.arg(idx, k), op::load)) return false;
-  return true;
-}
-
 bool is_partial(const std::vector<stage>& before, node_id tensor) {
   return std::ranges::any_of(before, [&](const stage& s) { return s.define == tensor && s.made == origin::partial; });
 }
@@ -93,7 +86,8 @@ class splitting {
     if (elements_ * within * results_ < known_.elements(blocks::from) || elements_ < blocks::fewest_elements)
       return false;
     for (const node_id idx : bound_) {
-      // Blocks of slices differ in length: on a GPU there are enough of them for that not to matter.
+      // Partial results are stored for each block of the range, so no data may say how long it is. Blocks of slices differ
+      // in length: on a GPU there are enough of them for that not to matter.
       if (!is_closed(g_, idx) || (!known_.for_groups() && !may_vectorise(g_, n_, idx))) continue;
       if (in_order(g_, monoid_of(g_, n_)) && idx != nesting_order(g_, bound_).front()) continue;
       const amount tasks = cut_ == no_node ? amount(0) : known_.trips(cut_);

@@ -204,7 +204,6 @@ inline constexpr std::int64_t enough_threads = 1 << 17;  // threads; estimate: t
 inline constexpr std::int64_t enough_blocks = 256;       // blocks; estimate: the same
 inline constexpr std::int64_t little = 512;              // bytes; estimate: of local memory of one thread
 inline constexpr int warp = 32;                          // threads; manual of CUDA: of a warp
-inline constexpr int usual_threads = 128;                // threads; estimate: of a block of small groups
 }  // namespace grid
 
 

@@ -99,6 +99,61 @@ TEST(pair_tiles, batches) {
   }
 }
 
+// Prefixes, windows and documents: tiles that no row walks are not computed, and nothing outside is read.
+TEST(pair_tiles, ranges_of_rows) {
+  constexpr auto doc = tensor<"doc", std::int64_t, 1>;
+  constexpr auto off = tensor<"off", std::int64_t, 1>;
+  constexpr auto attend = [](auto walked) {
+    constexpr auto l = logsumexp(walked, score);
+    return sum(walked, exp(score - l) * v(j, e));
+  };
+  constexpr auto causal = define<"causal">(i, e) = attend(j.where(j <= i));
+  constexpr auto sliding = define<"sliding">(i, e) = attend(j.in(maximum(0_c, i - 20_c), i + 1_c));
+  constexpr auto later = define<"later">(i, e) = attend(j.in(i, extent(y, dim<0>)));
+  constexpr auto documents = define<"documents">(i, e) = attend(j.in(off(doc(i)), off(doc(i) + 1_c)));
+  constexpr auto most = define<"most">(i) = max(j.in(off(doc(i)), off(doc(i) + 1_c)), score);
+  for (const std::int64_t rows : {100, 200}) {
+    trial t = trial_of(causal, sliding, later, documents, most);
+    t.force_for_tests = true;
+    t.random("x", {rows, 10}).random("y", {rows, 10}).random("v", {rows, 9});
+    std::vector<double> of, begins{0, 3, 3, 70, 90, static_cast<double>(rows)};
+    for (std::int64_t k = 0; k < rows; ++k) of.push_back(k < 5 ? 0 : k < 60 ? 2 : k < 80 ? 4 : k % 2 == 0 ? 1 : 3);
+    t.with("doc", {rows}, of).with("off", {6}, begins);
+    for (const char* name : {"causal(i, e)", "sliding(i, e)", "later(i, e)", "documents(i, e)", "most(i)"})
+      EXPECT_TRUE(says(t, name)) << t.plan_text();
+    expect_small(t);
+    t.expect_right(1e-4);
+  }
+}
+
+constexpr auto scores = define<"scores">(i, j) = score;
+
+// What the program names of each pair is read at several places, and still not stored.
+TEST(pair_tiles, gradients_of_ranges) {
+  constexpr auto doc = tensor<"doc", std::int64_t, 1>;
+  constexpr auto off = tensor<"off", std::int64_t, 1>;
+  constexpr auto loss_of = [](auto walked) {
+    constexpr auto l = logsumexp(walked, scores(i, j));
+    return sum(over(i, e), sum(walked, exp(scores(i, j) - l) * v(j, e)) * v(i, e));
+  };
+  constexpr auto causal = define<"causal">() = loss_of(j.in(0_c, i + 1_c));
+  constexpr auto documents = define<"documents">() = loss_of(j.in(off(doc(i)), off(doc(i) + 1_c)));
+  trial first = trial_of(grad(causal, x), grad(causal, y), grad(causal, v));
+  trial second = trial_of(grad(documents, x), grad(documents, y), grad(documents, v));
+  for (trial* t : {&first, &second}) {
+    t->force_for_tests = true;
+    t->random("x", {18, 10}).random("y", {18, 10}).random("v", {18, 9});
+    if (t == &second) {
+      std::vector<double> of;
+      for (std::int64_t k = 0; k < 18; ++k) of.push_back(k < 5 ? 0 : k < 12 ? 2 : 1);
+      t->with("doc", {18}, of).with("off", {4}, {0, 7, 7, 18});
+    }
+    EXPECT_TRUE(says(*t, "pair tiles")) << t->plan_text();
+    t->expect_right(1e-4);
+  }
+  EXPECT_FALSE(says(first, "stage scores")) << first.plan_text();
+}
+
 // Of few pairs each value is computed where it is needed.
 TEST(pair_tiles, not_of_small_programs) {
   constexpr auto near = define<"near">(i) = sum(j, exp(-apart) * w(j));

@@ -1,58 +1,8 @@
 // The grammar: a program that keeps every rule passes; one that breaks a rule is refused by that rule's name.
-#include <gtest/gtest.h>
-
-#include <utility>
-
-#include <sheaf/jit/ir/builder.hpp>
-#include <sheaf/jit/ir/verify.hpp>
+#include "broken_kernel.hpp"
 
 namespace sheaf::inline v0_1::ir {
 namespace {
-
-struct parts {
-  module m;
-  kernel_builder k{"k"};
-  std::int32_t x, y, pick;
-
-  parts() {
-    m.name = "m";
-    x = add_buffer(m, {.name = "x",
-                       .type = element::f32,
-                       .rank = 1,
-                       .where = role::input,
-                       .slot = 0,
-                       .unit_inner = true,
-                       .extents = {}});
-    y = add_buffer(m, {.name = "y",
-                       .type = element::f32,
-                       .rank = 1,
-                       .where = role::output,
-                       .slot = 1,
-                       .unit_inner = true,
-                       .extents = {}});
-    pick = add_buffer(
-        m, {.name = "pick", .type = element::i64, .rank = 0, .where = role::check, .slot = 2, .extents = {}});
-  }
-  block_builder& top() { return k.top(); }
-  block_builder vector(const char* name, int lanes = 8) {
-    return top().loop(loop_kind::vector, name, top().i64(0), top().extent(x, 0), lanes);
-  }
-  std::string refusal() {
-    m.kernels.push_back(std::move(k).finish());
-    try {
-      verify(m);
-    } catch (const bad_ir& problem) {
-      return problem.what();
-    }
-    return "accepted";
-  }
-};
-
-void expect(parts& p, const std::string& rule, const std::string& words) {
-  const std::string found = p.refusal();
-  EXPECT_EQ(found.substr(0, found.find(':')), rule) << found;
-  EXPECT_NE(found.find(words), std::string::npos) << found;
-}
 
 TEST(verify, append_needs_a_local_row_a_scalar_count_and_a_mask) {
   for (const int wrong : {0, 1, 2, 3}) {
@@ -269,89 +219,6 @@ TEST(verify, recurrences_are_of_f64) {
   loop.recur_lanes(cell, x, x, false);
   loop.close();
   expect(p, "types", "sums of f64");
-}
-
-// A state of an i64 count and an f32 sum.
-void add_pair(module& m) {
-  m.folds.push_back({element::i64, 0, {{op::add, element::i64, 0, {0, 2}}}, 4, 0, 2});
-  m.folds.push_back({element::f32, 0, {{op::add, element::f32, 0, {1, 3}}}, 4, 1, 2});
-}
-TEST(verify, a_state_of_several_values_is_accepted) {
-  parts p;
-  add_pair(p.m);
-  auto& top = p.top();
-  const value state = top.accumulator(element::i64, own_kind(0), true);
-  auto i = p.vector("i");
-  const value one = i.i64(1), x = i.load(p.x, element::f32, {i.counter()}, access::contiguous);
-  i.combine_state(state, {one, x});
-  i.close();
-  const value sum = top.read_part(state, element::f32, 1, true);
-  top.store(p.y, {top.i64(0)}, sum);
-  EXPECT_EQ(p.refusal(), "accepted");
-}
-TEST(verify, a_state_is_combined_as_a_whole) {
-  parts p;
-  add_pair(p.m);
-  const value state = p.top().accumulator(element::i64, own_kind(0), false);
-  p.top().combine(state, p.top().i64(1));
-  expect(p, "accumulators", "as many values as the state has");
-}
-TEST(verify, values_of_a_state_have_its_types) {
-  parts p;
-  add_pair(p.m);
-  const value state = p.top().accumulator(element::i64, own_kind(0), false), one = p.top().i64(1);
-  p.top().combine_state(state, {one, one});
-  expect(p, "types", "the type of the state's value");
-}
-TEST(verify, a_state_is_read_value_by_value) {
-  parts p;
-  add_pair(p.m);
-  const value state = p.top().accumulator(element::i64, own_kind(0), false);
-  p.top().read_part(state, element::i64, 1, false);
-  expect(p, "types", "the accumulator's type");
-  parts q;
-  add_pair(q.m);
-  q.top().read_part(q.top().accumulator(element::i64, own_kind(0), false), element::f32, 2, false);
-  expect(q, "accumulators", "no such value of the state");
-}
-TEST(verify, an_accumulator_names_the_first_fold_of_a_state) {
-  parts p;
-  add_pair(p.m);
-  p.top().accumulator(element::f32, own_kind(1), false);
-  expect(p, "accumulators", "the first of the folds of a state");
-  parts q;
-  add_pair(q.m);
-  q.top().accumulator(element::i64, own_kind(2), false);
-  expect(q, "accumulators", "no such monoid");
-}
-TEST(verify, a_state_is_not_scanned_in_lanes) {
-  parts p;
-  add_pair(p.m);
-  const value state = p.top().accumulator(element::i64, own_kind(0), false);
-  auto i = p.vector("i");
-  i.scan_lanes(state, i.lanes());
-  i.close();
-  expect(p, "accumulators", "scan_lanes of a state of several values");
-}
-TEST(verify, folds_of_a_state_stand_in_order) {
-  parts p;
-  add_pair(p.m);
-  p.m.folds.pop_back();
-  expect(p, "folds", "a state of too few folds");
-  parts q;
-  add_pair(q.m);
-  std::swap(q.m.folds[0], q.m.folds[1]);
-  expect(q, "folds", "fold 0");
-}
-TEST(verify, a_step_of_a_fold_takes_what_is_before_it) {
-  parts p;
-  add_pair(p.m);
-  p.m.folds[1].steps[0].args[1] = 4;
-  expect(p, "folds", "fold 1: a step takes what is not made before it");
-  parts q;
-  add_pair(q.m);
-  q.m.folds[0].result = 5;
-  expect(q, "folds", "fold 0: its result is no value");
 }
 
 TEST(verify, lanes_are_deinterleaved_by_whole_steps) {

@@ -71,8 +71,9 @@ slices_form slices_in(graph& g, const facts& known, const stage& s) {
   return found;
 }
 
-node_id many(const context& c, const stage& s, node_id low, node_id high, node_id rows, const index_set& slice) {
+node_id many(const context& c, const stage& s, const all_slices& a) {
   const auto& [g, known, before] = c;
+  const auto& [low, high, rows, slice] = a;
   const node_id length = make(g, op::maximum, make(g, op::sub, high, low), integer(g, 0));
   const auto bound = indices_of(g, slice);
   const node_id all = intern_reduce(g, monoid::sum, element::i64, length, truth(g, true), bound);
@@ -131,7 +132,7 @@ class block_tree_stages {
 
   node_id operator()() {
     const node_id low = g_.arg(f_.t, 0), high = g_.arg(f_.t, 1);
-    deep_ = many(c_, s_, low, high, f_.rows, f_.slice);
+    deep_ = many(c_, s_, {low, high, f_.rows, f_.slice});
     node_id value = g_.arg(f_.reduce, 0), t = f_.t, rows = f_.rows, result = no_node;
     // The first table has at most an entry a slice: it takes no more memory than the result.
     if (known_.call().force_for_tests) radix_.number = 4;
@@ -195,10 +196,8 @@ class scatter {
       : c_(c), g_(c.g), known_(c.known), s_(s), l_(l), radix_(c.g, c.known) {}
 
   void operator()() {
-    index_set slice;
-    slice.insert(g_.ordinal(l_.slice));
     const node_id rows = g_.arg(l_.owned, 1);
-    deep_ = many(c_, s_, l_.low, l_.high, rows, slice);
+    deep_ = many(c_, s_, {l_.low, l_.high, rows, set_of(g_, {l_.slice})});
     const edges e = radix_.rows(l_.low, l_.high, deep_);
     s_.base = table(l_.owned, rows, radix_.entries(radix_.up(e.from), radix_.down(e.to)));
     s_.base_when = deep_;

@@ -21,7 +21,11 @@ node_id rows_walked(graph& g, node_id e, node_id t);
 
 // Is taking all slices row by row more work than to do it independently of their lengths? A condition on a stage
 // before.
-node_id many(const context& c, const stage& s, node_id low, node_id high, node_id rows, const index_set& slice);
+struct all_slices {
+  node_id low, high, rows;  // of a slice, and how many rows there are
+  index_set slice;          // the indices that the bounds depend on
+};
+node_id many(const context& c, const stage& s, const all_slices& a);
 
 // Rewrites one reduction of a map stage whose range is data and whose body does not depend on the slice.
 bool take_block_tree(const context& c, stage& s);

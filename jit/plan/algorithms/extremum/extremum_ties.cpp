@@ -73,17 +73,15 @@ class recogniser {
     return t.own = is_same(g, put(g.arg(q, 0)), t.key);
   }
   bool is_extremum_over_all(node_id q) {
-    if (g.kind(q) != op::reduce || !is_true(g, g.arg(q, 1)) || g[q].count != 2 + static_cast<int>(t.bounds.size()))
+    if (!is_extremum(g, q) || !is_true(g, g.arg(q, 1)) || g[q].count != 2 + static_cast<int>(t.bounds.size()))
       return false;
     t.extremum = monoid_of(g, q);
-    return t.extremum == monoid::max || t.extremum == monoid::min;
+    return true;
   }
 
   // The keys are extrema over ranges each of which holds `mine`.
   bool is_around() {
-    const node_id seen = seen_through(g, t.key);  // asked first: what follows makes indices
-    if (g.kind(seen) != op::reduce || (monoid_of(g, seen) != monoid::max && monoid_of(g, seen) != monoid::min))
-      return false;
+    if (!is_extremum(g, seen_through(g, t.key))) return false;  // asked first: what follows makes indices
     node_id inner = t.key;
     std::vector<node_id> places;  // of the keys: the bound indices over closed ranges
     std::vector<sliding> outer;

@@ -26,12 +26,6 @@ node_id walked_extent(graph& g, node_id root, node_id idx) {
   return found;
 }
 
-bool is_closed(const graph& g, node_id idx) {
-  for (int k = 0; k < 2; ++k)
-    if (!g.free[g.arg(idx, k)].empty() || holds(g, g.arg(idx, k), op::load)) return false;
-  return true;
-}
-
 // How many updates a list has room for: all of them where ranges are closed; of slices that cover a tensor, its
 // elements.
 node_id room_of(graph& g, const stage& s) {

@@ -49,23 +49,54 @@ class pairing {
   pairing(const context& c, stage& s) : c_(c), g_(c.g), known_(c.known), s_(s) {}
 
   bool operator()() {
-    for (const node_id n : reductions_in(g_, s_.body))
-      if (is_form(n)) return take(n);
+    for (const node_id n : reductions_in(g_, s_.body)) {
+      if (!may_be_form(n)) continue;
+      node_id all = over_closed_range(g_, n);
+      if (all == no_node) continue;
+      all = with_inlined(g_, all, [&](node_id define) { return is_stored_pair(define); });
+      if (is_form(all)) return take(n, all);
+    }
     return false;
   }
 
  private:
+  // Does the program name a value of two indices or more that takes a reduction for each? What is folded in tiles need
+  // not be read: where nothing else reads it, it is not stored.
+  bool is_stored_pair(node_id define) const {
+    return std::any_of(c_.before.begin(), c_.before.end(), [&](const stage& s) {
+      return s.define == define && s.where == place::workspace && s.made == origin::program && s.how == way::map &&
+             s.indices.size() > 1 && holds(g_, g_.arg(define, 0), op::reduce);
+    });
+  }
+
+  // Asked before anything is made of it: terms with reductions over more than the walked index, and enough of them.
+  bool may_be_form(node_id n) const {
+    if (!joins_tiles(g_, n) || g_.free[n].empty()) return false;
+    const node_id walk = g_.arg(n, 2);
+    bool pairs = false;
+    for_each_node(g_, g_.arg(n, 0), [&](node_id q) {
+      const bool reads = g_.kind(q) == op::load && g_.kind(g_.arg(q, 0)) == op::define;
+      const bool of_pair = g_.kind(q) == op::reduce || (reads && is_stored_pair(g_.arg(q, 0)));
+      pairs = pairs || (of_pair && uses(g_, q, walk));
+    });
+    if (!pairs || known_.call().force_for_tests) return pairs;
+    index_set all = g_.free[n];
+    all.insert(g_.ordinal(walk));
+    return known_.trips(all) >= worth_code;
+  }
+
   // Does n fold values of pairs?
   bool is_form(node_id n) {
-    if (!joins_tiles(g_, n) || !is_true(g_, g_.arg(n, 1)) || !has_closed_ranges(g_, n)) return false;
     f_ = {};
     f_.walk = g_.arg(n, 2);
-    if (!has_closed_ranges(g_, f_.walk) || !g_.free[f_.walk].within(set_of(g_, {f_.walk}))) return false;
+    const auto range = range_of_rows(g_, g_.arg(n, 1), f_.walk);
+    if (!range || !has_closed_ranges(g_, n)) return false;
     const index_set results = g_.free[n];
     if (!find_rows(n)) return false;
     index_set pairs;
     for (const node_id r : inside(g_, n))
       if (is_of_pair(g_, r, f_.rows, f_.walk)) pairs |= g_.free[r].common(results);
+    if (range->low != no_node && !shares_places(g_, g_.arg(n, 0), *range, f_.rows, f_.walk)) return false;
     return find_lane(n, indices_of(g_, results.without(pairs))) && are_sums(n) && is_worth_it(n);
   }
 
@@ -126,21 +157,27 @@ class pairing {
     return rows >= least_rows && walked >= numerics::pair_tiles::places && known_.trips(all) >= worth_code;
   }
 
-  bool take(node_id n) {
-    for (const node_id r : inside(g_, n))
-      if (!is_of_pair(g_, r, f_.rows, f_.walk)) return store(r, "it is one of many pairs");
+  // all: the same over all places, as a condition chooses them.
+  bool take(node_id n, node_id all) {
+    for (const node_id r : inside(g_, all)) {
+      if (is_of_pair(g_, r, f_.rows, f_.walk)) continue;
+      replacement put(g_, proofs::kept);
+      put.add(r, stored(c_, r, {"materialised", s_, "it is one of many pairs"}));
+      replace_in(g_, s_, n, put(all));
+      return true;
+    }
     const bool whole = names_all(g_, n, s_.indices) && s_.when == no_node && reductions_outside(n) == 1;
-    if (!whole) return store(n, "its terms are values of pairs, in tiles");
+    if (!whole) {
+      const char* const why = "its terms are values of pairs, in tiles";
+      replace_in(g_, s_, n, stored(c_, n, {"materialised", s_, why}));
+      return true;
+    }
+    replace_in(g_, s_, n, all);
     s_.how = way::pair_tiles;
     s_.form = f_;
     schedule();
     s_.reasons.push_back("values of pairs are computed in tiles, where they are folded");
     return false;
-  }
-  bool store(node_id n, const char* why) {
-    const node_id loaded = stored(c_, n, {"materialised", s_, why});
-    replace_in(g_, s_, n, loaded);
-    return true;
   }
   // Reductions of the body that are in no other.
   int reductions_outside(node_id n) const {
@@ -183,7 +220,7 @@ class pairing {
 
 }  // namespace
 
-pair_parts parts_of_pairs(const graph& g, const stage& s) {
+pair_parts parts_of_pairs(graph& g, const stage& s) {
   const pair_tile_form& f = s.pairs();
   pair_parts parts;
   for (const node_id n : reductions_in(g, s.body)) {
@@ -192,6 +229,7 @@ pair_parts parts_of_pairs(const graph& g, const stage& s) {
     else if (g[n].count == 3 && g.arg(n, 2) == f.walk)
       parts.reduce = n;
   }
+  parts.range = *range_of_rows(g, g.arg(parts.reduce, 1), f.walk);
   index_set others;
   for (const node_id idx : {f.lane, f.few})
     if (idx != no_node) others.insert(g.ordinal(idx));

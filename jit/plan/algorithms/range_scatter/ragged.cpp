@@ -55,15 +55,9 @@ bound_by_data bound_in(graph& g, node_id n) {
         return g.type(e) == element::i64 && !g.free[e].meets(later) && is_safe(g, e);
       };
       if (compares && a == t && bounds(b)) {
-        const node_id top = g.kind(c) == op::less ? b : make(g, op::add, b, integer(g, 1));
-        r.high = known_less_equal(g, r.high, top)   ? r.high
-                 : known_less_equal(g, top, r.high) ? top
-                                                    : make(g, op::minimum, r.high, top);
+        r.high = stricter(g, op::minimum, r.high, g.kind(c) == op::less ? b : plus(g, b, 1));
       } else if (compares && b == t && bounds(a)) {
-        const node_id floor = g.kind(c) == op::less_equal ? a : make(g, op::add, a, integer(g, 1));
-        r.low = known_less_equal(g, floor, r.low)   ? r.low
-                : known_less_equal(g, r.low, floor) ? floor
-                                                    : make(g, op::maximum, r.low, floor);
+        r.low = stricter(g, op::maximum, r.low, g.kind(c) == op::less_equal ? a : plus(g, a, 1));
       } else {
         r.rest = conjunction(g, r.rest, c);
       }

@@ -71,9 +71,7 @@ class recurrence {
   // The extremum over the same range, or (as gradients have it) over that of the bound index, which runs the other way.
   bool is_key(node_id q) {
     const auto list = bound_indices(g, q);
-    if ((monoid_of(g, q) != monoid::max && monoid_of(g, q) != monoid::min) || list.size() != 1 ||
-        !is_true(g, g.arg(q, 1)))
-      return false;
+    if (!is_extremum(g, q) || list.size() != 1 || !is_true(g, g.arg(q, 1))) return false;
     if (!depends_only_on(g.arg(q, 0), list[0])) return false;
     for (const node_id later : {t, u}) {
       adjoint = later == u;
@@ -363,9 +361,7 @@ node_id take_moved(const context& c, node_id n, const stage& s) {
   graph& g = c.g;
   if (monoid_of(g, n) != monoid::sum || g[n].count != 3 || !has_closed_ranges(g, n)) return no_node;
   bool meets = false;  // an extremum
-  for_each_node(g, n, [&](node_id q) {
-    meets = meets || (g.kind(q) == op::reduce && (monoid_of(g, q) == monoid::max || monoid_of(g, q) == monoid::min));
-  });
+  for_each_node(g, n, [&](node_id q) { meets = meets || is_extremum(g, q); });
   const moved_range m = meets ? moved_of(g, n) : moved_range{};
   if (m.p == no_node) return no_node;
   replacement put(g, m.vouched ? proofs::kept : proofs::known), back(g);

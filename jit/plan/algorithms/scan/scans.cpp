@@ -6,7 +6,6 @@
 #include <sheaf/dsl/passes/running_derivative.hpp>
 #include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/plan/layout.hpp>
-#include <sheaf/jit/plan/algorithms/polyphase/polyphase.hpp>
 #include <sheaf/jit/plan/algorithms/recurrence/recurrence.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/separate.hpp>

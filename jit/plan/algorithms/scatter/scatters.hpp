@@ -10,8 +10,6 @@ struct updated_rows {
   node_id at = no_node;                   // scatter: j == at
   node_id low = no_node, high = no_node;  // range scatter: low <= j < high
   node_id rest = no_node;
-
-  bool is_range() const { return low != no_node && high != no_node; }
 };
 updated_rows rows_of(graph& g, const stage& s);
 

@@ -112,9 +112,7 @@ class sweeping {
   bool made(const char* what) {
     const auto rows = known_.value(g_.arg(f_.rows, 1));
     if (!rows || *rows < 1 || !fits(*rows)) return false;
-    index_set slice;
-    slice.insert(g_.ordinal(f_.slice));
-    const node_id deep = listed(slice);
+    const node_id deep = listed();
     const node_id all = pieces_of(g_, g_.arg(f_.rows, 1), f_.block), groups = pieces_of(g_, all, f_.radix);
     int lanes = 4;
     while (lanes < most_lanes && lanes < known_.trips(columns_)) lanes *= 2;
@@ -169,14 +167,14 @@ class sweeping {
   }
   // The endpoints, made if slices overlap enough: which is the result. Another stage over the same slices may have
   // them.
-  node_id listed(const index_set& slice) {
+  node_id listed() {
     for (const stage& other : c_.before) {
       if (other.how != way::endpoints || !same_slices(other.sweep())) continue;
       f_.endpoints = other.define;
       return other.when;
     }
     const node_id rows = g_.arg(f_.rows, 1);
-    const node_id deep = many(c_, s_, f_.low, f_.high, rows, slice);
+    const node_id deep = many(c_, s_, {f_.low, f_.high, rows, set_of(g_, {f_.slice})});
     stage e;
     e.how = way::endpoints;
     e.body = make(g_, op::add, f_.low, f_.high);

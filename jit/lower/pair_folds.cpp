@@ -1,0 +1,202 @@
+// Which places rows walk, and how a tile of pairs joins the results. See pair_tiling.hpp.
+#include <sheaf/jit/lower/pair_tiling.hpp>
+#include <sheaf/jit/plan/mixed_precision.hpp>
+
+namespace sheaf::inline v0_1::lower {
+
+namespace {
+
+using tuning::pair_tiles::copies;
+constexpr std::int64_t places = numerics::pair_tiles::places, no_place = numerics::pair_tiles::no_place;
+
+}  // namespace
+
+void pair_tiling::find_ranges(scope& at) {
+  const ir::value first = at.block->accumulator(element::i64, monoid::min, false),
+                  last = at.block->accumulator(element::i64, monoid::max, false);
+  loop each(*this, at, f_.rows, 1, rows_);
+  ir::block_builder& b = *each.block;
+  const ir::value low = k_.emit(parts_.range.low, each), high = k_.emit(parts_.range.high, each);
+  const ir::value some = b.emit(op::less, {low, high}), after = b.i64(no_place), before = b.i64(-no_place);
+  const ir::value from = b.emit(op::select, {some, low, after}), to = b.emit(op::select, {some, high, before});
+  const ir::value row = place_of_row(each, rows_.low);
+  b.store(lows_, {row}, from);
+  b.store(highs_, {row}, to);
+  b.combine(first, from);
+  b.combine(last, to);
+  each.close();
+  // Tiles lie where they would if all places were walked.
+  const ir::value begin = at.block->read(first), end = at.block->read(last), size = at.block->i64(places);
+  any_ = {begin, end};
+  const ir::value past = at.block->emit(op::sub, {begin, walked_.low});
+  const ir::value skipped = at.block->emit(op::quotient, {past, size});
+  const ir::value grid = at.block->emit(op::add, {walked_.low, at.block->emit(op::mul, {skipped, size})});
+  walked_ = {grid, end};
+}
+
+ir::block_builder pair_tiling::tiles_of_walk(scope& at) {
+  ir::block_builder& b = *at.block;
+  const ir::value zero = b.i64(0), more = b.i64(places - 1), size = b.i64(places);
+  const ir::value count = b.emit(op::maximum, {b.emit(op::sub, {walked_.high, walked_.low}), zero});
+  const ir::value tiles = b.emit(op::quotient, {b.emit(op::add, {count, more}), size});
+  return b.loop(ir::loop_kind::serial, k_.index_text(f_.walk) + "_block", zero, tiles);
+}
+
+void pair_tiling::find_part(scope& each) {
+  const ir::value size = each.block->i64(places);
+  part_ = block_of(walked_.low, walked_.high, size, each);
+  grid_ = part_.low;
+  if (is_ranged()) part_.low = each.block->emit(op::maximum, {part_.low, any_.low});
+}
+
+ir::value pair_tiling::find_common(const range& rows, scope& at) {
+  ir::block_builder& b = *at.block;
+  const auto cell = [&](monoid fold) { return b.accumulator(element::i64, fold, false); };
+  const ir::value first = cell(monoid::min), most = cell(monoid::max), least = cell(monoid::min),
+                  last = cell(monoid::max);
+  loop each(*this, at, f_.rows, 1, rows);
+  const ir::value row = place_of_row(each, rows_.low);
+  const ir::value low = each.block->load(lows_, element::i64, {row}),
+                  high = each.block->load(highs_, element::i64, {row});
+  each.block->combine(first, low);
+  each.block->combine(most, low);
+  each.block->combine(least, high);
+  each.block->combine(last, high);
+  each.close();
+  const ir::value begin = b.emit(op::maximum, {part_.low, b.read(most)}),
+                  end = b.emit(op::minimum, {part_.high, b.read(least)});
+  const ir::value low_common = b.emit(op::minimum, {begin, part_.high});
+  common_ = {low_common, b.emit(op::maximum, {low_common, end})};
+  const ir::value begins = b.emit(op::less, {b.read(first), part_.high});
+  const ir::value ends = b.emit(op::less, {part_.low, b.read(last)});
+  return b.emit(op::logical_and, {begins, ends});
+}
+
+void pair_tiling::fold_in_places(scope& at) {
+  loop lane(*this, at, f_.walk, lanes_, part_);
+  if (f_.few == no_node) {
+    fold_rows(lane);
+    return lane.close();
+  }
+  const range few{k_.emit(g_.arg(f_.few, 0), lane), k_.emit(g_.arg(f_.few, 1), lane)};
+  loop slot(*this, lane, f_.few, 1, few);
+  fold_rows(slot);
+  slot.close();
+  lane.close();
+}
+
+void pair_tiling::fold_rows(scope& at) {
+  rows_of_tile(at, [&](const range& rows, scope& s) {
+    loop each(*this, s, f_.rows, 1, rows);
+    bind_kept(g_.arg(parts_.reduce, 0), ir::access::contiguous, each);
+    const ir::value to = total_of_places(each, true);
+    join(k_.emit(g_.arg(parts_.reduce, 0), each), to, each, is_ranged() ? places_of_row(each) : ir::none);
+    each.close();
+  });
+}
+
+ir::value pair_tiling::places_of_row(scope& at) {
+  const range own = range_of_row(at);
+  const ir::value lanes = k_.emit(f_.walk, at);
+  const ir::value from = at.block->emit(op::less_equal, {own.low, lanes});
+  return at.block->emit(op::logical_and, {from, at.block->emit(op::less, {lanes, own.high})});
+}
+
+range pair_tiling::range_of_row(scope& at) {
+  const ir::value row = place_of_row(at, rows_.low);
+  const ir::value low = at.block->load(lows_, element::i64, {row});
+  return {low, at.block->load(highs_, element::i64, {row})};
+}
+
+ir::value pair_tiling::total_of_places(scope& at, bool in_tile) {
+  ir::block_builder& b = *at.block;
+  const ir::value r = k_.emit(f_.rows, at), width = b.i64(width_);
+  ir::value to = b.emit(op::mul, {b.emit(op::sub, {r, rows_.low}), width});
+  if (f_.few != no_node) {
+    const ir::value slot = k_.emit(k_.position_of(f_.few), at), size = b.i64(places);
+    to = b.emit(op::add, {to, b.emit(op::mul, {slot, size})});
+  }
+  if (!in_tile) return to;
+  const ir::value j = k_.emit(f_.walk, at, true);
+  return b.emit(op::add, {to, b.emit(op::sub, {j, grid_})});
+}
+
+void pair_tiling::join(ir::value x, ir::value to, scope& at, ir::value mask) {
+  const ir::value before = at.block->load(totals_, type_, {to}, ir::access::contiguous);
+  const ir::value both = at.block->emit(row(monoid_of(g_, parts_.reduce)).combine, {before, x});
+  at.block->store(totals_, {to}, both, ir::access::contiguous, mask);
+}
+
+void pair_tiling::fold_in_columns(scope& at) {
+  loop lane(*this, at, f_.lane, column_lanes_, columns_);
+  rows_of_tile(lane, [&](const range& rows, scope& s) {
+    if (!is_ranged()) return fold_part(rows, copies, part_, -1, totals_, s);
+    fold_part(rows, 1, {part_.low, common_.low}, -1, subtotals_, s);
+    fold_part(rows, copies, common_, subtotals_, subtotals_, s);
+    fold_part(rows, 1, {common_.high, part_.high}, subtotals_, totals_, s);
+  });
+  lane.close();
+}
+
+void pair_tiling::fold_part(const range& rows, int jam, const range& part, std::int32_t from, std::int32_t to,
+                            scope& at) {
+  const node_id q = parts_.reduce;
+  loop each(*this, at, f_.rows, 1, rows, jam);
+  const ir::value cell = k_.cell_of(q, each, true);
+  const auto at_row = [&](ir::value first) { return place(each, f_.rows, first, width_, f_.lane, columns_.low); };
+  if (from >= 0)
+    each.block->combine(cell, each.block->load(from, type_, {at_row(rows.low)}, ir::access::contiguous));
+  range walked = part;
+  if (is_ranged() && jam == 1) {
+    const range own = range_of_row(each);
+    walked.low = each.block->emit(op::maximum, {part.low, own.low});
+    walked.high = each.block->emit(op::minimum, {part.high, own.high});
+  }
+  loop inner(*this, each, f_.walk, 1, walked);
+  bind_kept(g_.arg(q, 0), ir::access::uniform, inner);
+  k_.combine_term(cell, q, g_.arg(q, 0), truth(g_, true), no_node, inner);
+  inner.close();
+  if (to == totals_)
+    join(each.block->read(cell), at_row(rows_.low), each);
+  else
+    each.block->store(to, {at_row(rows.low)}, each.block->read(cell), ir::access::contiguous);
+  each.close();
+}
+
+void pair_tiling::finish_places(scope& at) {
+  loop each(*this, at, f_.rows, 1, rows_);
+  if (f_.few == no_node) {
+    finish_row(each);
+    return each.close();
+  }
+  const range few{k_.emit(g_.arg(f_.few, 0), each), k_.emit(g_.arg(f_.few, 1), each)};
+  loop slot(*this, each, f_.few, 1, few);
+  finish_row(slot);
+  slot.close();
+  each.close();
+}
+
+void pair_tiling::finish_row(scope& at) {
+  ir::block_builder& b = *at.block;
+  const ir::value cell = k_.cell_of(parts_.reduce, at, true), first = total_of_places(at, false);
+  const ir::value zero = b.i64(0), end = b.i64(places);
+  scope inner(at, b.loop(ir::loop_kind::vector, "place", zero, end, static_cast<std::int32_t>(places)));
+  inner.block->head().whole = true;
+  const ir::value from = inner.block->emit(op::add, {first, inner.block->counter()});
+  inner.block->combine(cell, inner.block->load(totals_, type_, {from}, ir::access::contiguous));
+  inner.close();
+  k_.take_result(parts_.reduce, cell, at, true);
+  k_.store_result(s_, at);
+}
+
+void pair_tiling::finish_columns(scope& at) {
+  loop lane(*this, at, f_.lane, column_lanes_, columns_), each(*this, lane, f_.rows, 1, rows_);
+  const ir::value from = place(each, f_.rows, rows_.low, width_, f_.lane, columns_.low);
+  each.values[2 * std::int64_t{parts_.reduce}] =
+      each.block->load(totals_, type_, {from}, ir::access::contiguous);
+  k_.store_result(s_, each);
+  each.close();
+  lane.close();
+}
+
+}  // namespace sheaf::inline v0_1::lower

@@ -1,0 +1,143 @@
+// Folds of values of pairs, for a block of rows: in tiles of places of the walked index, what all rows share of a
+// tile's sums is packed, the sums of each pair go to a tile of their own, then the values of pairs that results have
+// several uses of, and what these come to joins what the tiles before came to. See plan/algorithms/pair_tiles.
+#pragma once
+#include <sheaf/jit/lower/lowering.hpp>
+#include <sheaf/jit/numerics/numerics.hpp>
+#include <sheaf/jit/plan/algorithms/pair_tiles/pair_tiles.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
+
+namespace sheaf::inline v0_1::lower {
+
+class pair_tiling {
+ public:
+  pair_tiling(kernel_lowering& k, const stage& s);
+
+  void operator()(const range& rows, scope& at);
+
+ private:
+  std::int32_t buffer(const char* name, element type, std::int64_t elements) {
+    return k_.panel(name, type, elements);
+  }
+  // The loop over blocks of so many places of an index, and the places of the one at hand.
+  ir::block_builder blocks(node_id idx, std::int64_t size, scope& at) {
+    const node_id count = plan::pieces_of(g_, plan::trips_of(g_, idx), size);
+    const ir::value zero = k_.emit(integer(g_, 0), at), end = k_.emit(count, at);
+    return at.block->loop(ir::loop_kind::serial, k_.index_text(idx) + "_block", zero, end);
+  }
+  static range block_of(ir::value low, ir::value high, ir::value size, scope& each) {
+    ir::block_builder& b = *each.block;
+    const ir::value from = b.emit(op::add, {low, b.emit(op::mul, {b.counter(), size})});
+    return {from, b.emit(op::minimum, {b.emit(op::add, {from, size}), high})};
+  }
+
+  // A loop over part of an index; `lanes` more than 1: in lanes.
+  struct loop : scope {
+    loop(pair_tiling& t, scope& at, node_id idx, int lanes, const range& part, int jam = 1)
+        : scope(at, t.k_.open(at, idx, lanes, &part)) {
+      block->head().jam = jam;
+      t.k_.bind(*this, idx, lanes);
+    }
+  };
+
+  // Where row `by` and place `of` of a block stand in a buffer of rows of `width`.
+  ir::value place(scope& at, node_id by, ir::value first_row, std::int64_t width, node_id of, ir::value first);
+  ir::value place_of_pair(scope& at) {
+    return place(at, f_.rows, rows_.low, numerics::pair_tiles::places, f_.walk, grid_);
+  }
+
+  // The values of pairs that an expression has, as they were kept.
+  void bind_kept(node_id e, ir::access how, scope& at);
+
+  void results(scope& at);
+
+  bool is_ranged() const { return parts_.range.low != no_node; }
+  // The places that each row walks, and those that any does. A row without places has a range that begins after all
+  // others end.
+  void find_ranges(scope& at);
+  ir::value place_of_row(scope& at, ir::value first) {
+    const ir::value r = k_.emit(f_.rows, at);
+    return at.block->emit(op::sub, {r, first});
+  }
+  ir::block_builder tiles_of_walk(scope& at);
+  void find_part(scope& each);
+
+  // Rows of the task: all at once, or, where their ranges differ, those of a register tile at a time if any of them
+  // walks the tile. body(rows, scope)
+  template <class Body>
+  void rows_of_tile(scope& at, Body&& body) {
+    if (!is_ranged()) return body(rows_, at);
+    ir::block_builder& b = *at.block;
+    const std::int64_t together = tuning::pair_tiles::copies;
+    const ir::value size = b.i64(together), more = b.i64(together - 1), zero = b.i64(0);
+    const ir::value count = b.emit(op::add, {b.emit(op::sub, {rows_.high, rows_.low}), more});
+    const ir::value groups = b.emit(op::quotient, {count, size});
+    scope group(at, b.loop(ir::loop_kind::serial, k_.index_text(f_.rows) + "_group", zero, groups));
+    const range rows = block_of(rows_.low, rows_.high, size, group);
+    const ir::value any = find_common(rows, group);
+    scope inner(group, group.block->guard(any));
+    body(rows, inner);
+    inner.close();
+    group.close();
+  }
+  // The places of the tile that all these rows walk. Returns whether any row walks any.
+  ir::value find_common(const range& rows, scope& at);
+
+  // What a reduction of nothing is, in all rows of a buffer.
+  void fill(std::int32_t id, std::int64_t width, node_id reduce, scope& at);
+
+  // A sum of each pair of the tile, to its buffer, in blocks of its index.
+  void sum_of_pairs(const plan::pair_parts::sum& sum, scope& at);
+  std::int32_t panel_of(node_id n, std::int64_t block);
+
+  void pack(const plan::pair_parts::sum& sum, const std::vector<std::int32_t>& panels, const range& part, scope& at);
+
+  void add_block(const plan::pair_parts::sum& sum, const std::vector<std::int32_t>& panels, const range& part,
+                 bool goes_on, scope& at);
+  void add_rows(const plan::pair_parts::sum& sum, const std::vector<std::int32_t>& panels, const range& part,
+                bool goes_on, const range& rows, scope& at);
+
+  // Is all that differs along the tile in buffers, which have places beyond the walked index's last?
+  bool is_kept(node_id n, const std::vector<node_id>& packed) const;
+  range whole_tile(scope& at) const;
+
+  void keep_values(scope& at);
+
+  // Results are one or a few of a row: each place of a tile joins the same place of the tiles before.
+  void fold_in_places(scope& at);
+  void fold_rows(scope& at);
+  // Which lanes are places that the row walks?
+  ir::value places_of_row(scope& at);
+  range range_of_row(scope& at);
+  // Of the row and slot at hand: the first place, or that of the loop over the tile.
+  ir::value total_of_places(scope& at, bool in_tile);
+  void join(ir::value x, ir::value to, scope& at, ir::value mask = ir::none);
+
+  // Results have lanes: a row folds the places of a tile one after the other. Where ranges differ, those before and
+  // after the places that all rows of a register tile walk are each row's by itself.
+  void fold_in_columns(scope& at);
+  // from: what it goes on from, or none.
+  void fold_part(const range& rows, int jam, const range& part, std::int32_t from, std::int32_t to, scope& at);
+
+  void finish_places(scope& at);
+  void finish_row(scope& at);
+  void finish_columns(scope& at);
+
+  kernel_lowering& k_;
+  graph& g_;
+  const stage& s_;
+  const plan::pair_tile_form& f_;
+  const plan::pair_parts parts_;
+  const element type_;
+  int lanes_ = 1, column_lanes_ = numerics::lanes::least_of_most;
+  std::int64_t width_ = 0;  // of a row's totals
+  std::unordered_map<node_id, std::int32_t> tiles_, panels_;
+  std::int32_t totals_ = -1, subtotals_ = -1, lows_ = -1, highs_ = -1;
+  std::unordered_set<node_id> ready_;  // values whose tiles are filled
+  range rows_{}, columns_{};
+  range walked_{}, any_{};    // places, and those of any row
+  range part_{}, common_{};   // of a tile, and of the rows of a register tile together
+  ir::value grid_ = ir::none;  // where the tile begins
+};
+
+}  // namespace sheaf::inline v0_1::lower

@@ -1,0 +1,89 @@
+// Ranges of the walked index that differ from row to row: prefixes, windows, the rows of a document.
+#include <sheaf/dsl/graph/affine.hpp>
+#include <sheaf/jit/plan/algorithms/pair_tiles/pair_tiles.hpp>
+#include <sheaf/jit/plan/rewrite.hpp>
+
+namespace sheaf::inline v0_1::plan {
+
+namespace {
+
+// A dimension that the index walks over, whose range is closed: (low, high) of it.
+std::pair<node_id, node_id> walked_range(graph& g, node_id body, node_id walk) {
+  std::pair<node_id, node_id> found{no_node, no_node};
+  for (const node_id n : loads_in(g, body))
+    for (int d = 0; d + 1 < g[n].count; ++d)
+      if (g.arg(n, 1 + d) == walk && found.first == no_node)
+        found = {low_of(g, g.arg(n, 0), d), high_of(g, g.arg(n, 0), d)};
+  return found;
+}
+
+}  // namespace
+
+std::vector<node_id> loads_in(const graph& g, node_id root) {
+  std::vector<node_id> list;
+  for_each_node(g, root, [&](node_id n) {
+    if (g.kind(n) == op::load) list.push_back(n);
+  });
+  return list;
+}
+
+node_id over_closed_range(graph& g, node_id n) {
+  const node_id walk = g.arg(n, 2);
+  if (has_closed_ranges(g, walk) && g.free[walk].within(set_of(g, {walk}))) return n;
+  const auto [low, high] = walked_range(g, g.arg(n, 0), walk);
+  if (low == no_node || !g.free[low].empty() || !g.free[high].empty()) return no_node;
+  const node_id all = unused_index(g, walk, low, high, indices_in(g, n));
+  replacement put(g, proofs::kept);
+  put.add(walk, all);
+  const node_id from = make(g, op::less_equal, g.arg(walk, 0), all), to = make(g, op::less, all, g.arg(walk, 1));
+  const node_id condition = conjunction(g, conjunction(g, from, to), put(g.arg(n, 1)));
+  return intern_reduce(g, monoid_of(g, n), g.type(n), put(g.arg(n, 0)), condition, {all});
+}
+
+std::optional<row_range> range_of_rows(graph& g, node_id condition, node_id walk) {
+  row_range found;
+  if (is_true(g, condition)) return found;
+  found = {g.arg(walk, 0), g.arg(walk, 1)};
+  flat<node_id> list;
+  deltas::conjuncts(g, condition, list);
+  for (const node_id c : list) {
+    if (g.kind(c) != op::less && g.kind(c) != op::less_equal) return std::nullopt;
+    if (g.type(g.arg(c, 0)) != element::i64 || g.type(g.arg(c, 1)) != element::i64) return std::nullopt;
+    const line gap = split_affine(g, make(g, op::sub, g.arg(c, 1), g.arg(c, 0)), walk);
+    if (!gap.affine || (gap.slope != 1 && gap.slope != -1) || uses(g, gap.rest, walk)) return std::nullopt;
+    const std::int64_t least = g.kind(c) == op::less ? 1 : 0;
+    if (gap.slope == 1)
+      found.low = make(g, op::maximum, found.low, make(g, op::sub, integer(g, least), gap.rest));
+    else
+      found.high = make(g, op::minimum, found.high, plus(g, gap.rest, 1 - least));
+  }
+  return found;
+}
+
+bool shares_places(graph& g, node_id body, const row_range& range, node_id rows, node_id walk) {
+  // Slices of a row's own have nothing in common.
+  const auto own = [&](auto&& self, node_id e) -> bool {
+    if (!uses(g, e, rows) || g.kind(e) == op::index) return false;
+    if (g.kind(e) == op::load) {
+      for (int k = 1; k < g[e].count; ++k)
+        if (uses(g, g.arg(e, k), rows) && !holds(g, g.arg(e, k), op::load)) return true;
+      return false;
+    }
+    for (int k = 0; k < g[e].count; ++k)
+      if (self(self, g.arg(e, k))) return true;
+    return false;
+  };
+  if (own(own, range.low) || own(own, range.high)) return false;
+  // Places between those of two rows are read: what names them has to lie between too.
+  for (const node_id n : loads_in(g, body)) {
+    if (!uses(g, n, walk)) continue;
+    if (uses(g, n, rows)) return false;
+    for (int k = 1; k < g[n].count; ++k) {
+      const node_id at = g.arg(n, k);
+      if (uses(g, at, walk) && (holds(g, at, op::load) || !split_affine(g, at, walk).affine)) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace sheaf::inline v0_1::plan
