@@ -86,8 +86,8 @@ class splitting {
     if (elements_ * within * results_ < known_.elements(blocks::from) || elements_ < blocks::fewest_elements)
       return false;
     for (const node_id idx : bound_) {
-      // Partial results are stored for each block of the range, so no data may say how long it is. Blocks of slices differ
-      // in length: on a GPU there are enough of them for that not to matter.
+      // Partial results are stored for each block of the range, so no data may say how long it is. Blocks of slices
+      // differ in length: on a GPU there are enough of them for that not to matter.
       if (!is_closed(g_, idx) || (!known_.for_groups() && !may_vectorise(g_, n_, idx))) continue;
       if (in_order(g_, monoid_of(g_, n_)) && idx != nesting_order(g_, bound_).front()) continue;
       const amount tasks = cut_ == no_node ? amount(0) : known_.trips(cut_);
