@@ -149,14 +149,28 @@ class planner {
     ir::module& code = c.made->program.code;
     ir::verify(code);
     c.costs = ir::costs_of(code);
+    if (!is_always_refused(c)) c.code = number_of(code);
+    made.classes.push_back(std::move(c));
+  }
+  bool is_always_refused(const planned_class& c) const {
+    const planned& plan = c.made->program;
+    std::vector<node_id> outside;
+    for (const plan::check& k : plan.checks)
+      if (k.uniform) outside.push_back(k.outside);
+    for (int i = 0; i < p_.g.inputs.size(); ++i)
+      if (c.made->form.is_joined(i)) return false;
+    return search_.is_always_refused(*c.decided, plan.g, outside);
+  }
+  // Its place among the codes.
+  int number_of(ir::module& code) {
     const std::string text = ir::print(code);
     const auto found = std::ranges::find(made.texts, text);
-    c.code = static_cast<int>(found - made.texts.begin());
+    const auto place = static_cast<int>(found - made.texts.begin());
     if (found == made.texts.end()) {
       made.texts.push_back(text);
       made.codes.push_back(std::move(code));
     }
-    made.classes.push_back(std::move(c));
+    return place;
   }
 
   const program& p_;

@@ -22,7 +22,7 @@ struct planned_class {
   std::unique_ptr<shapes::decisions> decided;
   std::unique_ptr<jit::arranged_program> made;
   std::vector<shapes::amount> costs;
-  int code = 0;
+  int code = -1;  // none: every call of it is refused before
 };
 
 struct planned_program {

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
+#include <iterator>
 
 #include <sheaf/dsl/graph/make.hpp>
+#include <sheaf/jit/shapes/open_decisions.hpp>
 
 namespace sheaf::inline v0_1::aot {
 
@@ -27,6 +28,14 @@ bool is_closed(const graph& g, node_id n) {
   for (int k = 0; k < g[n].count; ++k)
     if (!is_closed(g, g.arg(n, k))) return false;
   return true;
+}
+
+std::int64_t value(const graph& g, node_id n, const extent_list& extents) {
+  if (g.kind(n) == op::constant) return g[n].attribute;
+  if (is_extent(g, n)) return extents[place_of(g, n)];
+  std::int64_t list[3] = {};
+  for (int k = 0; k < g[n].count; ++k) list[k] = value(g, g.arg(n, k), extents);
+  return row(g.kind(n)).integer(list[0], list[1], list[2]);
 }
 
 // Where a side of a comparison may turn: at the numbers that decisions have.
@@ -74,24 +83,14 @@ void extent_search::set(std::size_t place, std::int64_t n, extent_list& extents)
     if (size_of_[k] == size_of_[place]) extents[k] = n;
 }
 
-std::int64_t extent_search::value(node_id n, const extent_list& extents) const {
-  const graph& g = p_.g;
-  if (g.kind(n) == op::constant) return g[n].attribute;
-  if (is_extent(g, n)) return extents[place_of(g, n)];
-  std::int64_t list[3] = {};
-  for (int k = 0; k < g[n].count; ++k) list[k] = value(g.arg(n, k), extents);
-  return row(g.kind(n)).integer(list[0], list[1], list[2]);
-}
-
-shapes::interval extent_search::enclosed(node_id n, const box& b) const {
-  const graph& g = p_.g;
+shapes::interval extent_search::enclosed(const graph& g, node_id n, const box& b) const {
   if (g.kind(n) == op::constant) return {static_cast<double>(g[n].attribute), static_cast<double>(g[n].attribute)};
   if (is_extent(g, n)) {
     const range_of_size& r = b[size_of_[place_of(g, n)]];
     return {static_cast<double>(r.low), static_cast<double>(r.high)};
   }
   shapes::interval list[3] = {{0, 0}, {0, 0}, {0, 0}};
-  for (int k = 0; k < g[n].count; ++k) list[k] = enclosed(g.arg(n, k), b);
+  for (int k = 0; k < g[n].count; ++k) list[k] = enclosed(g, g.arg(n, k), b);
   return shapes::enclosed(row(g.kind(n)).integer, list[0], list[1], list[2]);
 }
 
@@ -120,7 +119,7 @@ void extent_search::repair(extent_list& extents) const {
   for (int again = 0; again < 4; ++again)
     for (const constraint& c : g.constraints) {
       if (!is_closed(g, c.left) || !is_closed(g, c.right)) continue;
-      const std::int64_t left = value(c.left, extents), right = value(c.right, extents);
+      const std::int64_t left = value(g, c.left, extents), right = value(g, c.right, extents);
       if (left != right && !solve(c.left, right, extents)) solve(c.right, left, extents);
     }
 }
@@ -142,10 +141,10 @@ bool extent_search::is_call(const extent_list& extents) const {
   for (std::size_t k = 0; k < extents.size(); ++k)
     if (extents[k] < all_[size_of_[k]].low || extents[k] > all_[size_of_[k]].high) return false;
   for (const constraint& c : g.constraints)
-    if (is_closed(g, c.left) && is_closed(g, c.right) && value(c.left, extents) != value(c.right, extents))
+    if (is_closed(g, c.left) && is_closed(g, c.right) && value(g, c.left, extents) != value(g, c.right, extents))
       return false;
   for (const demand& d : g.demands)
-    if (is_closed(g, d.wrong) && value(d.wrong, extents) != 0) return false;
+    if (is_closed(g, d.wrong) && value(g, d.wrong, extents) != 0) return false;
   box alone;
   for (std::size_t size = 0; size < all_.size(); ++size) {
     const auto k = std::ranges::find(size_of_, size) - size_of_.begin();
@@ -172,7 +171,7 @@ bool extent_search::has_too_large_outputs(const box& b) const {
     for (int d = 0; d < tensor_rank(g, y); ++d) {
       const node_id idx = g.arg(y, 1 + d);
       if (!is_closed(g, g.arg(idx, 0)) || !is_closed(g, g.arg(idx, 1))) return false;
-      const double n = enclosed(g.arg(idx, 1), b).low - enclosed(g.arg(idx, 0), b).high;
+      const double n = enclosed(g, g.arg(idx, 1), b).low - enclosed(g, g.arg(idx, 0), b).high;
       empty = empty || !(n > 0);
       bytes *= n;
     }
@@ -188,12 +187,12 @@ bool extent_search::is_refused(const box& b) const {
     if (r.low > r.high) return true;
   for (const constraint& c : g.constraints) {
     if (!is_closed(g, c.left) || !is_closed(g, c.right)) continue;
-    const shapes::interval left = enclosed(c.left, b), right = enclosed(c.right, b);
+    const shapes::interval left = enclosed(g, c.left, b), right = enclosed(g, c.right, b);
     if (left.high < right.low || right.high < left.low) return true;
   }
   for (const demand& d : g.demands) {
     if (!is_closed(g, d.wrong)) continue;
-    const shapes::interval wrong = enclosed(d.wrong, b);
+    const shapes::interval wrong = enclosed(g, d.wrong, b);
     if (wrong.low > 0 || wrong.high < 0) return true;
   }
   return is_too_large(b);
@@ -232,13 +231,23 @@ std::optional<std::size_t> extent_search::widest_of(const box& b, const std::vec
   return widest;
 }
 
+// The lower one is the next that is taken.
+void extent_search::push_halves(std::vector<box>& open, const box& b, std::size_t size,
+                                const std::set<std::int64_t>& at) const {
+  const std::int64_t cut = cut_of(b[size].low, b[size].high, at);
+  for (const bool upper : {true, false}) {
+    open.push_back(b);
+    (upper ? open.back()[size].low : open.back()[size].high) = upper ? cut : cut - 1;
+  }
+}
+
 extent_search::answer extent_search::first_other(const shapes::decisions& of, std::size_t place) const {
   const std::set<std::int64_t> at = thresholds(of, of.list()[place].known);
   std::vector<box> open{all_};
   extent_list low, high;
   for (int boxes = 0; !open.empty(); ++boxes) {
     if (boxes == most_boxes) return {};
-    box b = std::move(open.back());
+    const box b = std::move(open.back());
     open.pop_back();
     if (is_refused(b)) continue;
     spread(b, low, high);
@@ -251,14 +260,33 @@ extent_search::answer extent_search::first_other(const shapes::decisions& of, st
     if (found == shapes::in_box::some) widest = widest_of(b, of.extents_of(undecided));
     if (!widest) widest = widest_of(b, {});
     if (!widest) continue;  // it is a point, which was tried
-    const std::int64_t cut = cut_of(b[*widest].low, b[*widest].high, at);
-    box upper = b;
-    upper[*widest].low = cut;
-    b[*widest].high = cut - 1;
-    open.push_back(std::move(upper));
-    open.push_back(std::move(b));
+    push_halves(open, b, *widest, at);
   }
   return {std::nullopt, true};
+}
+
+bool extent_search::is_always_refused(const shapes::decisions& of, const graph& g,
+                                      const std::vector<node_id>& outside) const {
+  std::vector<node_id> checks;
+  std::ranges::copy_if(outside, std::back_inserter(checks), [&](node_id n) { return is_closed(g, n); });
+  const auto fails = [&](const shapes::interval& v) { return v.low > 0 || v.high < 0; };
+  if (checks.empty()) return false;
+  const std::set<std::int64_t> at = thresholds(of, of.steps().size());
+  std::vector<box> open{all_};
+  extent_list low, high;
+  for (int boxes = 0; !open.empty(); ++boxes) {
+    if (boxes == most_boxes / 10) return false;
+    const box b = std::move(open.back());
+    open.pop_back();
+    spread(b, low, high);
+    if (is_refused(b) || of.open_in(low, high).never()) continue;
+    if (std::ranges::any_of(checks, [&](node_id n) { return fails(enclosed(g, n, b)); })) continue;
+    const std::optional<std::size_t> widest = widest_of(b, {});
+    if (!widest || (of.hold(low) && std::ranges::all_of(checks, [&](node_id n) { return value(g, n, low) == 0; })))
+      return false;
+    push_halves(open, b, *widest, at);
+  }
+  return true;
 }
 
 }  // namespace sheaf::inline v0_1::aot

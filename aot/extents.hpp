@@ -2,6 +2,7 @@
 // Shown by tests/aot/classes.cpp.
 #pragma once
 #include <optional>
+#include <set>
 #include <vector>
 
 #include <sheaf/aot/program.hpp>
@@ -28,6 +29,10 @@ class extent_search {
   };
   answer first_other(const shapes::decisions& of, std::size_t place) const;
 
+  // Is every call of a class refused by what is checked without data? outside: of a graph with the same inputs, not 0
+  // where a check fails.
+  bool is_always_refused(const shapes::decisions& of, const graph& g, const std::vector<node_id>& outside) const;
+
   // Does the program take these, and do its ranges hold them?
   bool is_call(const extent_list& extents) const;
 
@@ -36,8 +41,7 @@ class extent_search {
     std::int64_t low, high;
   };
   using box = std::vector<range_of_size>;  // by size
-  std::int64_t value(node_id n, const extent_list& extents) const;
-  shapes::interval enclosed(node_id n, const box& b) const;
+  shapes::interval enclosed(const graph& g, node_id n, const box& b) const;
   bool solve(node_id n, std::int64_t wanted, extent_list& extents) const;
   void set(std::size_t place, std::int64_t n, extent_list& extents) const;
   void repair(extent_list& extents) const;
@@ -46,6 +50,7 @@ class extent_search {
   bool is_refused(const box& b) const;
   void spread(const box& b, extent_list& low, extent_list& high) const;
   std::optional<std::size_t> widest_of(const box& b, const std::vector<std::size_t>& places) const;
+  void push_halves(std::vector<box>& open, const box& b, std::size_t size, const std::set<std::int64_t>& at) const;
   std::optional<extent_list> tried(const shapes::decisions& of, std::size_t place, const box& b) const;
 
   const program& p_;

@@ -1,4 +1,5 @@
-// Pass `library`: a C99 header and one of C++ over it, one C file, a manifest and an object for each target, from planned programs.
+// Pass `library`: a C99 header and one of C++ over it, one C file, a manifest and an object for each target, from
+// planned programs.
 // Shown by tests/aot/ahead.sh.
 #pragma once
 #include <string>

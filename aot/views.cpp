@@ -58,7 +58,8 @@ class views_writer {
       }
     return text + "};\n" +
            function("_extents", name_ + "_extents_of_outputs &to",
-                    "  const int code = " + c_ + "_extents(" + asked(list) + ");\n  return " + status_of("code") + ";\n");
+                    "  const int code = " + c_ + "_extents(" + asked(list) + ");\n  return " + status_of("code") +
+                        ";\n");
   }
   std::string workspace() const {
     return function("_workspace", "std::size_t &bytes",
@@ -97,7 +98,7 @@ class views_writer {
 std::string views_of(const library& l) {
   std::string kernels;
   for (const planned_program& p : l.programs) kernels += views_writer(l, p).write();
-  std::string text = runtime_text("views.hpp");
+  std::string text = runtime_text("views.in");
   for (const auto& [what, with] : {std::pair<std::string, std::string>{"@name@", l.name}, {"@kernels@\n", kernels}})
     for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += with.size())
       text.replace(at, what.size(), with);

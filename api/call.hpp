@@ -47,7 +47,9 @@ concept Binding = requires { typename std::remove_cvref_t<B>::symbol; };
 
 // Is it an output that is added to what is there, `y += view`?
 template <class B>
-inline constexpr bool adds = requires { std::remove_cvref_t<B>::adds; };
+inline constexpr bool adds = false;
+template <class Symbol, class Value>
+inline constexpr bool adds<addition<Symbol, Value>> = true;
 
 // What a call knows of its program at compile time.
 template <class Program>
@@ -164,7 +166,9 @@ inline constexpr bool views = std::is_constructible_v<View, Value> ||
 // Is it an input that no output of this program needs? A training step names all of its inputs, whatever it returns.
 template <class Signature, class B>
 constexpr bool is_unneeded() {
-  if constexpr (requires { typename B::symbol::value_type; } && !requires { B::symbol::symbol; })
+  if constexpr (!Binding<B>)
+    return false;
+  else if constexpr (has_value_type<typename B::symbol> && !has_symbol<typename B::symbol>)
     return Signature::program::whole && Signature::template slot<typename B::symbol> < 0 &&
            !Signature::template names_another<typename B::symbol>;
   else
@@ -239,12 +243,16 @@ SHEAF_INLINE constexpr bool call_fits() {
     (expect_added<Signature, B>(), ...);
     return false;
   } else {
-    if constexpr (!(expect_place<Signature, B>() && ... && true)) return false;
-    (expect_argument<Signature, B>(), ...);
-    const bool given = []<int... Slots>(std::integer_sequence<int, Slots...>) {
-      return (static_cast<int>(expect_given<Signature, Slots, B...>()) & ... & 1) == 1;
-    }(std::make_integer_sequence<int, Signature::inputs + Signature::outputs>{});
-    return given && (converts<Signature, B> && ... && true);
+    if constexpr (!(expect_place<Signature, B>() && ... && true)) {
+      return false;
+    } else if constexpr (!(converts<Signature, B> && ... && true)) {
+      (expect_argument<Signature, B>(), ...);
+      return false;
+    } else {
+      return []<int... Slots>(std::integer_sequence<int, Slots...>) {
+        return (static_cast<int>(expect_given<Signature, Slots, B...>()) & ... & 1) == 1;
+      }(std::make_integer_sequence<int, Signature::inputs + Signature::outputs>{});
+    }
   }
 }
 

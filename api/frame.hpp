@@ -197,7 +197,8 @@ class program_frame {
     } else if constexpr ((is_unneeded<Signature, std::remove_cvref_t<B>>() || ... || false)) {
       return std::apply([&](auto&... needed) { return call(place, needed...); },
                         std::tuple_cat(if_needed(arguments)...));
-    } else if constexpr (call_fits<Signature, std::remove_cvref_t<B>...>() && (adds<B> || ... || false)) {
+    } else if constexpr (call_fits<Signature, std::remove_cvref_t<B>...>() &&
+                         (adds<std::remove_cvref_t<B>> || ... || false)) {
       return std::apply([&](auto&... to) { return call_adding(place, std::tie(to...), arguments...); },
                         std::tuple_cat(if_adding(arguments)...));
     } else if constexpr (call_fits<Signature, std::remove_cvref_t<B>...>()) {
@@ -224,7 +225,7 @@ class program_frame {
 
   template <class B>
   SHEAF_INLINE static auto if_adding(B& argument) {
-    if constexpr (adds<B>)
+    if constexpr (adds<std::remove_cvref_t<B>>)
       return std::tie(argument);
     else
       return std::tuple<>{};

@@ -1,4 +1,4 @@
-// One sentence for compilers that cannot read the rest. Shown by tests/compilers.
+// One sentence for compilers that cannot read the rest. Shown by tests/reject/older_standard.cpp.
 #pragma once
 
 #if (defined(_MSVC_LANG) ? _MSVC_LANG : __cplusplus) < 202002L

@@ -128,9 +128,10 @@ symbol_use symbols_of(setting_source source) {
   const std::string_view text = text_of(source, "SHEAF_SYMBOLS");
   if (text.empty() || text == "off" || text == "0") return symbol_use::off;
   if (text == "perf") return symbol_use::perf;
+  if (text == "jitdump") return symbol_use::jitdump;
   if (text == "gdb") return symbol_use::gdb;
   if (text == "on" || text == "1") return symbol_use::on;
-  fail(code::bad_setting, "SHEAF_SYMBOLS", "perf, gdb, on or off", "\"" + std::string(text) + "\"");
+  fail(code::bad_setting, "SHEAF_SYMBOLS", "perf, jitdump, gdb, on or off", "\"" + std::string(text) + "\"");
 }
 
 // What is found there is run: the folder that a process happens to be in doesn't choose it.

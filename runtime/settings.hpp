@@ -42,7 +42,7 @@ inline constexpr setting_row setting_rows[] = {
 };
 
 enum class cache_use { off, read, on };
-enum class symbol_use { off, perf, gdb, on };
+enum class symbol_use { off, perf, jitdump, gdb, on };
 
 // So many, of so many bytes in all.
 struct limit {

@@ -41,7 +41,7 @@ report 'dsl/ includes the standard library, Boost.Hana and sheaf/dsl only' "$dsl
 
 forbid 'dsl/graph and dsl/passes are beneath dsl/surface' "${include}<sheaf/dsl/surface/" "$none" dsl/graph dsl/passes
 forbid 'jit/ sees dsl/graph, never dsl/surface' "${include}[<\"](sheaf/)?dsl/surface/" "$none" jit
-forbid 'LLVM headers only in jit/llvm/' "${include}[<\"]llvm(-c)?/" '^jit/llvm/' "${all[@]}"
+forbid 'LLVM headers only in jit/llvm/, and of the other LLVM in its test' "${include}[<\"]llvm(-c)?/" '^(jit/llvm|tests/two_llvms)/' "${all[@]}"
 forbid 'CUDA and NVRTC names only in jit/cuda/ and runtime/cuda/, and where tests and benchmarks stand in for them' \
   "${include}[<\"](cuda|nvrtc|driver_types)|\<(cu[A-Z][A-Za-z]+|cuda[A-Z][A-Za-z]+|nvrtc[A-Z][A-Za-z]*|CU(result|device|context|module|function|stream|event|deviceptr))\>" \
   '^((jit|runtime|tests)/cuda|tests/gpu|bench/gpu)/' "${all[@]}"

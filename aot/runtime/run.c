@@ -124,6 +124,7 @@ static int sk_run_class(const sk_program *p, const sk_class *c, sk_frame *f, con
   sk_arrange(p, c, f->tensors, f->arranged);
   int status = sk_expect_uniform(p, c, f->tensors);
   if (status != sk_ok) return status;
+  if (c->code < 0) return sk_fail(sk_unsupported, p->name, "a check that refuses these extents", "none");
   const size_t bytes = sk_place_arrays(p, c, f->tensors, f->tensors + given, f->own);
   void *allocated = NULL;
   char *memory = options != NULL ? (char *)options->workspace : NULL;

@@ -9,8 +9,8 @@
 
 namespace sheaf::inline v0_1 {
 
-template <fixed_string Name, class E, class... Axes>
-struct anonymous_ : subscripts<anonymous_<Name, E, Axes...>> {
+template <fixed_string Name, SHEAF_BODY Body, class... Axes>
+struct anonymous_ : subscripts<anonymous_<Name, Body, Axes...>> {
   using subscripts<anonymous_>::operator=;
   static constexpr auto label = Name;
   static constexpr int rank = sizeof...(Axes);
@@ -21,7 +21,7 @@ struct anonymous_ : subscripts<anonymous_<Name, E, Axes...>> {
  private:
   static constexpr node_id make_node(builder& b) {
     const bound_axis axes[rank + 1] = {Axes::bind(b)...};
-    return b.definition(b.name(Name.text, Name.length()), b(E{}).id, axes, rank, true);
+    return b.definition(b.name(Name.text, Name.length()), b(detail::expression_in<Body>{}).id, axes, rank, true);
   }
 };
 
@@ -130,7 +130,7 @@ constexpr auto automatic_name() {
 
 template <fixed_string Name, class E, class... Axes>
 SHEAF_INLINE constexpr auto anonymous(E, list<Axes...>) {
-  return anonymous_<Name, E, Axes...>{};
+  return anonymous_<Name, SHEAF_BODY_OF(E), Axes...>{};
 }
 // named<"mean", operands...>(expression, axes): the definition mean_x.
 template <fixed_string What, class... T, class E, class Axes>
@@ -209,8 +209,8 @@ requires(sizeof...(Extents) > 0) constexpr std::int64_t static_extent(tensor_<Na
   constexpr std::int64_t extents[] = {Extents...};
   return extents[d];
 }
-template <fixed_string Name, class E, class... Axes>
-requires(sizeof...(Axes) > 0) constexpr std::int64_t static_extent(anonymous_<Name, E, Axes...>, int d) {
+template <fixed_string Name, SHEAF_BODY Body, class... Axes>
+requires(sizeof...(Axes) > 0) constexpr std::int64_t static_extent(anonymous_<Name, Body, Axes...>, int d) {
   constexpr std::int64_t extents[] = {declared_extent<Axes>...};
   return extents[d];
 }

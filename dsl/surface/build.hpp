@@ -7,6 +7,7 @@
 #include <sheaf/dsl/passes/tangent.hpp>
 #include <sheaf/dsl/passes/unique_names.hpp>
 #include <sheaf/dsl/surface/extrema.hpp>
+#include <sheaf/dsl/surface/members.hpp>
 
 namespace sheaf::inline v0_1 {
 
@@ -168,7 +169,7 @@ class builder : public extrema {
   // expression given as two outputs becomes two definitions.
   template <class E>
   constexpr node_id output(E e, const char* label, int length, bool added = false) {
-    if constexpr (requires { E::node(*this); })
+    if constexpr (detail::has_node<E>)
       return output_of(E::node(*this).id, label, length);
     else
       return scalar_output((*this)(e).id, label, length, added);

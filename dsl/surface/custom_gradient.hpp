@@ -86,8 +86,9 @@ using rule_made = decltype(Rule{}(Custom{}, cotangent_in_rule_<Custom>{}));
 
 template <class Definition, class... Rules>
 struct custom_;
-template <fixed_string Name, class E, class... Axes, class... Rules>
-struct custom_<definition_<Name, E, Axes...>, Rules...> : subscripts<custom_<definition_<Name, E, Axes...>, Rules...>> {
+template <fixed_string Name, SHEAF_BODY Body, class... Axes, class... Rules>
+struct custom_<definition_<Name, Body, Axes...>, Rules...>
+    : subscripts<custom_<definition_<Name, Body, Axes...>, Rules...>> {
   using subscripts<custom_>::operator=;
   static constexpr auto label = Name;
   static constexpr int rank = sizeof...(Axes);
@@ -103,7 +104,7 @@ struct custom_<definition_<Name, E, Axes...>, Rules...> : subscripts<custom_<def
   static constexpr node_id make_node(builder& b) {
     (rule_made<custom_, Rules>::by::node(b), ...);
     const bound_axis axes[rank + 1] = {Axes::bind(b)...};
-    const node_id body = b(E{}).id;
+    const node_id body = b(detail::expression_in<Body>{}).id;
     return b.definition(b.name(Name.text, Name.length()), b.graft(body, number_like(b.g, body, 0)), axes, rank);
   }
   template <class Rule>

@@ -4,8 +4,8 @@
 
 namespace sheaf::inline v0_1 {
 
-template <fixed_string Name, class E, class... Axes>
-struct definition_ : subscripts<definition_<Name, E, Axes...>> {
+template <fixed_string Name, SHEAF_BODY Body, class... Axes>
+struct definition_ : subscripts<definition_<Name, Body, Axes...>> {
   using subscripts<definition_>::operator=;
   static constexpr auto label = Name;
   static constexpr int rank = sizeof...(Axes);
@@ -16,7 +16,7 @@ struct definition_ : subscripts<definition_<Name, E, Axes...>> {
  private:
   static constexpr node_id make_node(builder& b) {
     const bound_axis axes[rank + 1] = {Axes::bind(b)...};
-    return b.definition(b.name(Name.text, Name.length()), b(E{}).id, axes, rank);
+    return b.definition(b.name(Name.text, Name.length()), b(detail::expression_in<Body>{}).id, axes, rank);
   }
 };
 
@@ -24,15 +24,16 @@ namespace detail {
 
 template <fixed_string Name, class... Axes>
 struct definition_head {
+  static constexpr auto head = Name;
   template <Expression E>
   SHEAF_INLINE constexpr auto operator=(E) const {
     expect_value<E>();
-    return definition_<Name, E, Axes...>{};
+    return definition_<Name, SHEAF_BODY_OF(E), Axes...>{};
   }
   template <Number E>
   SHEAF_INLINE constexpr auto operator=(E) const {
     bare_number<E>();
-    return definition_<Name, literal_<0>, Axes...>{};
+    return definition_<Name, SHEAF_BODY_OF(literal_<0>), Axes...>{};
   }
 };
 
@@ -96,6 +97,13 @@ SHEAF_INLINE constexpr auto define(Axes...) {
     return detail::definition_head<Name, Axes...>{};
   else
     return detail::refused_head{};
+}
+template <class... Axes>
+SHEAF_INLINE constexpr auto define(Axes...) {
+  expect<(sizeof...(Axes) > max_rank), [] {
+    return detail::sentence{} << "define: a definition has a name, as in define<\"y\">(i) = expression";
+  }>();
+  return detail::refused_head{};
 }
 
 }  // namespace sheaf::inline v0_1

@@ -135,6 +135,13 @@ inline constexpr bool is_gradient<gradient_<Y, X, C>> = true;
 template <class Y, class X, class V>
 inline constexpr bool is_gradient<directional_<Y, X, V>> = true;
 
+template <class Y>
+SHEAF_INLINE constexpr auto grad(Y) {
+  expect<std::is_void_v<Y>, [] {
+    return detail::sentence{} << "grad: expected what is differentiated, and by what, as in grad(loss, x)";
+  }>();
+  return literal_<0>{};
+}
 // The gradient of a scalar expression or definition with respect to a tensor: shaped like that.
 template <Expression Y, class X>
 SHEAF_INLINE constexpr auto grad(Y, X) {

@@ -24,7 +24,7 @@ constexpr auto outputs_in(outputs_<E...>) {
 }
 template <class E>
 constexpr auto outputs_in(E) {
-  if constexpr (requires { typename E::several; })
+  if constexpr (has_several<E>)
     return outputs_in(typename E::several{});
   else
     return output_list<E>{};
@@ -42,7 +42,7 @@ template <class... E>
 constexpr void build_definitions(builder& b, outputs_<E...>);
 template <class E>
 constexpr void build_definitions(builder& b, E e) {
-  if constexpr (requires { typename E::several; })
+  if constexpr (has_several<E>)
     build_definitions(b, typename E::several{});
   else if constexpr (!Tensor<E>)
     b(e);
@@ -58,7 +58,7 @@ constexpr void build_definitions(builder& b, outputs_<E...>) {
 template <class... E>
 constexpr void add_output(builder& b, outputs_<E...>);
 template <class E>
-  requires(requires { typename E::several; })
+  requires has_several<E>
 constexpr void add_output(builder& b, E) {
   add_output(b, typename E::several{});
 }
@@ -76,12 +76,29 @@ constexpr void add_output(builder& b, outputs_<E...>) {
   (add_output(b, E{}), ...);
 }
 
+template <class E>
+inline constexpr bool is_output = Expression<E> || has_several<E>;
+template <class E>
+constexpr void refuse_output(builder& b) {
+  if constexpr (is_output<E>)
+    return;
+  else if constexpr (requires { E::head; })
+    b.fail() << "compile: definition " << E::head.text << " has no expression; write define<\"" << E::head.text
+             << "\">(indices...) = expression";
+  else
+    b.fail() << "compile: outputs are definitions, gradients, or expressions without free indices";
+}
+
 template <class... Outputs>
 constexpr graph build_graph() {
   builder b;
-  (build_definitions(b, Outputs{}), ...);
-  (add_output(b, Outputs{}), ...);
-  b.finish();
+  if constexpr ((is_output<Outputs> && ... && true)) {
+    (build_definitions(b, Outputs{}), ...);
+    (add_output(b, Outputs{}), ...);
+    b.finish();
+  } else {
+    (refuse_output<Outputs>(b), ...);
+  }
   return static_cast<graph&&>(b.g);
 }
 
@@ -137,10 +154,10 @@ struct packed : program_words<wide_program<Outputs...>> {
     constexpr const auto& wide = wide_program<Outputs...>::wide;
     using known = program_words<wide_program<Outputs...>>;
     constexpr int inputs = known::rows.inputs;
-    if constexpr (requires { Symbol::symbol; }) {
+    if constexpr (has_symbol<Symbol>) {
       for (int i = 0; i < inputs && i < wide.symbol_capacity; ++i)
         if (wide.symbols[i] == Symbol::symbol) return i;
-    } else if constexpr (requires { typename Symbol::value_type; }) {
+    } else if constexpr (has_value_type<Symbol>) {
       for (int i = 0; i < inputs; ++i)
         if (known::rows.rows[i].called(Symbol::label.text, Symbol::label.length()) &&
             (i >= wide.symbol_capacity || wide.symbols[i] == nullptr))

@@ -24,9 +24,7 @@ struct binding {
 
 // What `symbol += value` makes: an output that is added to what is there.
 template <class Symbol, class Value>
-struct addition : binding<Symbol, Value> {
-  static constexpr bool adds = true;
-};
+struct addition : binding<Symbol, Value> {};
 
 template <class Axis, class Low, class High, class Step, class Condition>
 struct domain_;
@@ -43,6 +41,14 @@ struct axis_ : expression_base, index_base {
   SHEAF_INLINE constexpr auto in(Low, High) const {
     (detail::expect_expression<Low>(), detail::expect_expression<High>());
     return domain_<axis_, Low, High, nothing, nothing>{};
+  }
+  template <class Bound>
+  SHEAF_INLINE constexpr auto in(Bound) const {
+    expect<std::is_void_v<Bound>, [] {
+      return detail::sentence{} << "axis " << Name.text << ": a range has two bounds, as in " << Name.text
+                                << ".in(0_c, n)";
+    }>();
+    return domain_<axis_, literal_<0>, literal_<0>, nothing, nothing>{};
   }
   // A negative step counts down from low to above high.
   template <class Low, class High, class Step>
@@ -223,6 +229,13 @@ struct subscripts : tensor_base {
   SHEAF_INLINE constexpr auto extent(dim_<D>) const {
     static_assert(D >= 0 && D < Self::rank, "extent: the dimension is not one of the tensor's");
     return extent_<Self, D>{};
+  }
+  template <Number D>
+  SHEAF_INLINE constexpr auto extent(D) const {
+    expect<!Number<D>, [] {
+      return detail::sentence{} << "extent of " << Self::label.text << ": a dimension is dim<1>, not a number";
+    }>();
+    return literal_<0>{};
   }
   // Is (s...) a position of the tensor?
   template <class... S>

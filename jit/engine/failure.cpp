@@ -87,6 +87,21 @@ class spot {
   std::vector<std::pair<node_id, std::int64_t>> places_;
 };
 
+// x(i + 1) for all i of x: the range of the index is the tensor's own, of which fewer can be read so.
+std::string range_hint(const graph& g, const plan::check& check) {
+  for (node_id n = 0; check.uniform && n < g.size(); ++n) {
+    if (g.kind(n) != op::index || !g.free[check.subscript].has(g.ordinal(n)) || n == check.subscript) continue;
+    const node_id high = g.arg(n, 1);
+    if (g.kind(high) != op::extent || g[high].attribute != check.dimension ||
+        tensor_text(g, g.arg(high, 0)) != check.tensor)
+      continue;
+    const std::string name = name_text(g, index_name(g, n)), at = std::to_string(check.dimension);
+    return "; " + name + " has the extent of " + check.tensor + " itself: of fewer write, for example, " + name +
+           ".in(0_c, extent(" + check.tensor + ", dim<" + at + ">) - 1_c)";
+  }
+  return "";
+}
+
 std::string number_text(std::optional<std::int64_t> value, const char* unknown) {
   return value ? std::to_string(*value) : unknown;
 }
@@ -136,7 +151,8 @@ void fail_check(const graph& g, const plan::check& check, std::int64_t position,
   const std::string last = high ? std::to_string(*high - 1) : "its extent - 1";
   runtime::fail(code::index_out_of_range, "tensor " + check.tensor + ", dimension " + std::to_string(check.dimension),
                 "a subscript from " + number_text(low, "0") + " to " + last,
-                number_text(found, "one outside") + " for " + text_of(print(g, check.subscript)) + place);
+                number_text(found, "one outside") + " for " + text_of(print(g, check.subscript)) + place +
+                    range_hint(g, check));
 }
 
 }  // namespace sheaf::inline v0_1::jit

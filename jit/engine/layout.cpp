@@ -22,16 +22,8 @@ plan::call_facts with_arguments(plan::call_facts device, plan::call_facts argume
   return device;
 }
 
-}  // namespace
-
-extent_amounts amounts_of(const call_class& a) {
+extent_amounts by_input(const call_class& a, const std::vector<shapes::amount>& all) {
   extent_amounts list;
-  for (const auto& extents : a.input_extents) list.push_back(plan::amounts(extents));
-  return list;
-}
-extent_amounts amounts_of(const call_class& a, shapes::decisions& record, const shapes::usual_extents& classes) {
-  extent_amounts list;
-  const std::vector<shapes::amount> all = classes.of(all_extents(a), record);
   auto next = all.begin();
   for (const auto& extents : a.input_extents) {
     const auto end = next + static_cast<std::ptrdiff_t>(extents.size());
@@ -39,6 +31,21 @@ extent_amounts amounts_of(const call_class& a, shapes::decisions& record, const 
     next = end;
   }
   return list;
+}
+
+}  // namespace
+
+extent_amounts amounts_of(const call_class& a) {
+  extent_amounts list;
+  for (const auto& extents : a.input_extents) list.push_back(plan::amounts(extents));
+  return list;
+}
+
+extent_amounts amounts_of(const graph& g, const call_class& a, shapes::decisions& record) {
+  return by_input(a, shapes::amounts_of(g, all_extents(a), record));
+}
+extent_amounts amounts_of(const call_class& a, shapes::decisions& record, const shapes::usual_extents& usual) {
+  return by_input(a, usual.of(all_extents(a), record));
 }
 
 namespace {

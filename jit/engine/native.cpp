@@ -12,6 +12,7 @@
 #include <sheaf/jit/ir/print.hpp>
 #include <sheaf/jit/ir/verify.hpp>
 #include <sheaf/jit/shapes/shape_cells.hpp>
+#include <sheaf/runtime/cancel.hpp>
 #include <sheaf/runtime/fail.hpp>
 #include <sheaf/runtime/settings.hpp>
 #include <sheaf/runtime/thread_pool.hpp>
@@ -57,9 +58,8 @@ class native_class final : public shape_class, public std::enable_shared_from_th
   native_class(const graph& g, const call_class& arguments, const options& overrides)
       : g_(g),
         overrides_(overrides),
-        classes_(g),
         decided_(overrides.shapes != shape_policy::classes),
-        own_(planned_for(g, arguments, overrides, amounts_of(arguments, decided_, classes_))),
+        own_(planned_for(g, arguments, overrides, amounts_of(g, arguments, decided_))),
         made(own_) {
     compile();
     own_->forget_plan();
@@ -77,7 +77,7 @@ class native_class final : public shape_class, public std::enable_shared_from_th
   template <class F>
   std::string of_plan(const call_class& arguments, const F& f) const {
     shapes::decisions anew(decided_.exact());
-    return f(planned_for(g_, arguments, overrides_, amounts_of(arguments, anew, classes_)));
+    return f(planned_for(g_, arguments, overrides_, amounts_of(g_, arguments, anew)));
   }
   bool serves(std::span<const std::int64_t> extents) const override {
     if (is_exact()) return std::ranges::equal(extents, first_extents_);
@@ -114,7 +114,6 @@ class native_class final : public shape_class, public std::enable_shared_from_th
 
   const graph& g_;  // the program's, which outlives its classes
   const options overrides_;
-  const shapes::usual_extents classes_;
   shapes::decisions decided_;
   const std::shared_ptr<arranged_program> own_;
   std::optional<call_layout> layout_;
@@ -195,7 +194,10 @@ class native_runner final : public runner {
     const parallel_hook hook = current_parallel_hook();
     sheaf_failure failure{};
     const sheaf_call call{all, hook.run, hook.pool, &failure, costs.data()};
-    if (code.entry(&call) != SHEAF_OK) fail_from(failure, tensors);
+    const cancel_token* const token = runtime::current_cancel_token();
+    const std::int32_t status =
+        token == nullptr ? code.entry(&call) : runtime::run_cancellable(code.entry, call, *token);
+    if (status != SHEAF_OK) fail_from(failure, tensors);
   }
 
   [[noreturn]] void fail_from(const sheaf_failure& failure, const sheaf_tensor* tensors) const {

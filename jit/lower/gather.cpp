@@ -17,11 +17,12 @@ namespace compacted = tuning::compacted;
 std::int64_t most_places(graph& g, const plan::facts& known, node_id idx) {
   const node_id low = g.arg(idx, 0), high = g.arg(idx, 1);
   const auto first = known.value(low), end = known.value(high);
-  if (first && end && known.is_of_class(*end - *first)) {
+  if (first && end) {
     const plan::amount size = *end - *first;
-    return size <= compacted::most_places && size.certain() <= compacted::most_places ? compacted::most_places : 0;
+    if (size.record() == nullptr) return size.whole();
+    const bool fits = size <= compacted::most_places && size.certain() <= compacted::most_places;
+    return fits && size >= compacted::least_places ? compacted::most_places : 0;
   }
-  if (first && end) return (*end - *first).whole();
   for (int k = 0; k < 2 && g.kind(high) == op::minimum; ++k) {
     const node_id size = make(g, op::sub, g.arg(high, k), low);
     if (is_constant(g, size)) return g[size].attribute;

@@ -146,7 +146,7 @@ std::int32_t kernel_lowering::scratch_row_of(node_id n, node_id lane) {
   std::int64_t elements = scratch_rows.elements;
   if (scratch_rows.of_slice.empty()) {
     const plan::amount size = *known.value(g.arg(lane, 1)) - *known.value(g.arg(lane, 0));
-    const bool of_class = known.is_of_class(size);
+    const bool of_class = size.is_of_class();
     if ((size * 4).certain() > most_bytes) return -1;
     if (of_class) elements = class_elements;
     while (elements < size.certain()) elements *= of_class ? 4 : 2;

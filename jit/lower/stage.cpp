@@ -32,7 +32,7 @@ ir::block_builder kernel_lowering::open(scope& outer, node_id idx, int lanes, co
   const bool divides = within == nullptr || (within == outer.part_of(idx) && task_size % lanes == 0);
   const auto trips = *end - *first;  // of many the last few are soon done
   made.head().whole =
-      divides && !known.is_of_class(trips) && trips >= 0 && trips <= most_whole && remainder(trips, lanes) == 0;
+      divides && !trips.is_of_class() && trips >= 0 && trips <= most_whole && remainder(trips, lanes) == 0;
   made.head().size_optimised = !made.head().whole && small && trips <= 2 * lanes;
   return made;
 }

@@ -72,7 +72,7 @@ inline constexpr std::int64_t narrow_row = 32, row = 97, long_row = 8193, few = 
 inline constexpr std::int64_t usual_short = 16, usual_narrow = 64, usual_row = 1024, usual_long_row = 32768;
 inline constexpr std::int64_t usual_list = 16384, usual_long_list = 1 << 22;
 inline constexpr std::int64_t usual_few = 8, usual_rows = 8192, usual_many = 1 << 20;
-inline constexpr std::int64_t least_other = 1024, share_of_other = 32, usual_unread = 1 << 18;
+inline constexpr std::int64_t usual_unread = 1 << 18;
 }  // namespace classes
 
 // ---- A long reduction in blocks

@@ -90,9 +90,6 @@ class facts {
   // Of an input's elements.
   amount bytes(node_id input) const;
 
-  // Is the number another one in other calls that the plan is for?
-  static bool is_of_class(const amount& a) { return a.record() != nullptr && !a.record()->exact(); }
-
   const graph& g() const { return g_; }
   const call_facts& call() const { return call_; }
 

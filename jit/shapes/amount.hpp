@@ -45,6 +45,8 @@ class amount {
   std::int64_t whole() const { return static_cast<std::int64_t>(fixed()); }
   // What it is compared by where the plan is for a class.
   double usual() const { return usual_; }
+  // Is it another number in other calls that a plan for a class is for?
+  bool is_of_class() const;
   // To stand in a plan or in a kernel's text that is right, if slower, for any other: of a class that which stands for
   // it, else fixed.
   std::int64_t typical() const;

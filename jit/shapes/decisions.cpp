@@ -18,8 +18,9 @@ double amount::fixed() const {
   if (record_ != nullptr) record_->decided(false, *this, value_, true);
   return value_;
 }
+bool amount::is_of_class() const { return record_ != nullptr && !record_->exact(); }
 std::int64_t amount::typical() const {
-  return record_ != nullptr && !record_->exact() ? static_cast<std::int64_t>(usual_) : whole();
+  return is_of_class() ? static_cast<std::int64_t>(usual_) : whole();
 }
 amount amount::recorded(rule how, double value, double usual, const amount& a, const amount& b) {
   return (a.record_ != nullptr ? a : b).record_->combined(how, value, usual, a, b);

@@ -1,7 +1,8 @@
 #include <sheaf/jit/shapes/usual_extents.hpp>
 
 #include <algorithm>
-#include <utility>
+#include <bit>
+#include <optional>
 
 #include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/shapes/joined_extents.hpp>
@@ -12,72 +13,100 @@ namespace {
 
 namespace classes = numerics::classes;
 
-// Lanes go along what lies closest in tables of numbers; lists of numbers come next, and rows, and what is data.
-int rank_of(const input_row& in, int dimension) {
+// Lanes go along what lies closest in tables of numbers; else in lists of numbers; the others are rows, or data.
+enum rank : int { unread, data, row, list, along };
+rank rank_of(const input_row& in, int dimension) {
   const bool last = dimension + 1 == in.rank;
-  if (!is_floating(in.type)) return 1;
-  return !last ? 2 : in.rank > 1 ? 4 : 3;
+  if (!is_floating(in.type)) return data;
+  return !last ? row : in.rank > 1 ? along : list;
+}
+
+std::vector<amount> exactly(std::span<const std::int64_t> extents, decisions& record) {
+  std::vector<amount> list;
+  for (const std::int64_t n : extents) list.push_back(record.extent(static_cast<int>(list.size()), n));
+  return list;
 }
 
 }  // namespace
 
 usual_extents::usual_extents(const graph& g, bool general)
-    : general_(general),
+    : g_(g),
+      general_(general),
       roles_(static_cast<std::size_t>(g.static_extents.size()), role::unread),
-      stated_(roles_.size()) {
+      stated_(roles_.size()),
+      beside_(roles_.size(), 1) {
   const joined_extents same(g, ties::related);
-  for (std::size_t place = 0; place < stated_.size(); ++place) stated_[place] = same.stated(static_cast<int>(place));
-  std::vector<int> rank(roles_.size(), 0);
+  const auto size_at = [&](std::size_t place) { return static_cast<std::size_t>(same.of(static_cast<int>(place))); };
+  std::vector<int> ranks(roles_.size(), unread);
   for (int i = 0; i < g.inputs.size(); ++i)
     for (int d = 0; d < g.inputs[i].rank; ++d) {
       const auto place = static_cast<std::size_t>(g.inputs[i].first_extent + d);
-      const auto size = static_cast<std::size_t>(same.of(static_cast<int>(place)));
-      if (same.is_read(static_cast<int>(size))) rank[size] = std::max(rank[size], rank_of(g.inputs[i], d));
+      const std::size_t size = size_at(place);
+      if (same.is_read(static_cast<int>(size))) ranks[size] = std::max<int>(ranks[size], rank_of(g.inputs[i], d));
     }
-  std::vector<int> order;
-  for (std::size_t size = 0; size < rank.size(); ++size)
-    if (rank[size] > 0 && stated_[size] == dynamic) order.push_back(static_cast<int>(size));
-  const auto key = [&](int size) { return std::pair(-rank[static_cast<std::size_t>(size)], size); };
-  std::sort(order.begin(), order.end(), [&](int a, int b) { return key(a) < key(b); });
+  for (std::size_t k = 0; k < roles_.size(); ++k) stated_[k] = same.stated(static_cast<int>(k));
+  std::size_t leading = roles_.size();  // the size that lanes go along
+  for (std::size_t size = 0; size < ranks.size(); ++size)
+    if (size_at(size) == size && stated_[size] == dynamic && ranks[size] >= list &&
+        (leading == ranks.size() || ranks[size] > ranks[leading]))
+      leading = size;
   for (std::size_t k = 0; k < roles_.size(); ++k) {
-    const int size = same.of(static_cast<int>(k));
-    const auto at = std::find(order.begin(), order.end(), size) - order.begin();
-    if (!same.is_read(size)) continue;
-    const bool row = rank[static_cast<std::size_t>(size)] == 4;
-    roles_[k] = at > 1 ? role::other : at == 1 ? role::repeated : order.size() > 1 && row ? role::along : role::list;
+    const std::size_t size = size_at(k);
+    if (stated_[k] != dynamic || ranks[size] == unread) continue;
+    roles_[k] = size == leading        ? ranks[size] == along ? role::along : role::list
+                : ranks[size] == along ? role::also_along
+                                       : role::rows;
+  }
+  for (std::size_t k = 0; k < roles_.size(); ++k)
+    for (int i = 0; i < g.inputs.size(); ++i) {
+      int rows = 0;
+      bool among = false;
+      for_rows(i, [&](std::size_t place) { ++rows, among = among || size_at(place) == size_at(k); });
+      if (among) beside_[k] = std::max(beside_[k], rows);
+    }
+}
+
+template <class F>
+void usual_extents::for_rows(int input, const F& f) const {
+  for (int d = 0; d < g_.inputs[input].rank; ++d) {
+    const auto place = static_cast<std::size_t>(g_.inputs[input].first_extent + d);
+    if (roles_[place] == role::rows) f(place);
   }
 }
 
-template <class Number>
-usual_extents::sizes usual_extents::sizes_of(std::span<const Number> extents) const {
+usual_extents::sizes usual_extents::sizes_of(std::span<const amount> extents) const {
   sizes u;
   if (general_) {
-    const bool rows = std::find(roles_.begin(), roles_.end(), role::along) != roles_.end();
-    return {rows ? classes::usual_row : classes::usual_list, classes::usual_rows, classes::least_other};
+    const bool table = std::find(roles_.begin(), roles_.end(), role::along) != roles_.end();
+    return {table ? classes::usual_row : classes::usual_list, classes::usual_row, classes::usual_rows};
   }
-  const auto first = [&](role r) { return std::find(roles_.begin(), roles_.end(), r) - roles_.begin(); };
-  const auto list = static_cast<std::size_t>(first(role::list)), along = static_cast<std::size_t>(first(role::along)),
-             repeated = static_cast<std::size_t>(first(role::repeated));
-  if (list < extents.size()) {
-    const Number& n = extents[list];
-    u.along = n < classes::narrow_row ? classes::usual_short
-              : n < classes::many     ? classes::usual_list
-                                      : classes::usual_long_list;
-  } else if (along < extents.size()) {
-    const Number& n = extents[along];
-    u.along = n < classes::narrow_row ? classes::usual_short
-              : n < classes::row      ? classes::usual_narrow
-              : n < classes::long_row ? classes::usual_row
-                                      : classes::usual_long_row;
+  const auto along_of = [](const amount& n) {
+    return n < classes::narrow_row ? classes::usual_short
+           : n < classes::row      ? classes::usual_narrow
+           : n < classes::long_row ? classes::usual_row
+                                   : classes::usual_long_row;
+  };
+  for (std::size_t k = 0; k < extents.size(); ++k) {
+    const amount& n = extents[k];
+    if (roles_[k] == role::along) u.along = along_of(n);
+    if (roles_[k] == role::also_along && u.also_along == 0)
+      u.also_along = n < classes::narrow_row ? classes::usual_short : classes::usual_row;
+    if (roles_[k] == role::list)
+      u.along = n < classes::narrow_row ? classes::usual_short
+                : n < classes::many     ? classes::usual_list
+                                        : classes::usual_long_list;
   }
-  if (repeated < extents.size()) {
-    const Number& n = extents[repeated];
-    if (u.along == classes::usual_long_row)
-      u.repeated = n < classes::few ? classes::usual_few : classes::usual_rows;
-    else
-      u.repeated = n < classes::many ? classes::usual_rows : classes::usual_many;
+  std::optional<amount> most;
+  for (int i = 0; i < g_.inputs.size(); ++i) {
+    std::optional<amount> rows;
+    for_rows(i, [&](std::size_t place) { rows = rows ? *rows * extents[place] : extents[place]; });
+    if (rows) most = most ? max(*most, *rows) : *rows;
   }
-  u.other = std::max(classes::least_other, u.repeated / classes::share_of_other);
+  if (!most) return u;
+  if (u.along == classes::usual_long_row)
+    u.rows = most->certain() < classes::few ? classes::usual_few : classes::usual_rows;
+  else
+    u.rows = most->certain() < classes::many ? classes::usual_rows : classes::usual_many;
   return u;
 }
 
@@ -87,31 +116,29 @@ std::int64_t usual_extents::at(std::size_t place, const sizes& u) const {
     case role::list:
     case role::along:
       return u.along;
-    case role::repeated:
-      return u.repeated;
-    case role::other:
-      return u.other;
+    case role::also_along:
+      return u.also_along;
+    case role::rows:
+      // A root, rounded up.
+      if (beside_[place] == 1) return u.rows;
+      return std::int64_t{1} << ((std::bit_width(static_cast<std::uint64_t>(u.rows)) + 1) / beside_[place]);
     case role::unread:
       break;
   }
   return classes::usual_unread;
 }
 
-std::vector<std::int64_t> usual_extents::of(std::span<const std::int64_t> extents) const {
-  const sizes u = sizes_of(extents);
-  std::vector<std::int64_t> list;
-  for (std::size_t k = 0; k < roles_.size(); ++k) list.push_back(at(k, u));
+std::vector<amount> usual_extents::of(std::span<const std::int64_t> extents, decisions& record) const {
+  std::vector<amount> list = exactly(extents, record);
+  if (record.exact()) return list;
+  for (amount& n : list) n = n.certain();
+  const sizes u = sizes_of(list);
+  for (std::size_t k = 0; k < roles_.size(); ++k) list[k] = record.extent(static_cast<int>(k), extents[k], at(k, u));
   return list;
 }
 
-std::vector<amount> usual_extents::of(std::span<const std::int64_t> extents, decisions& record) const {
-  std::vector<amount> list;
-  for (std::size_t k = 0; k < roles_.size(); ++k) list.push_back(record.extent(static_cast<int>(k), extents[k]));
-  if (record.exact()) return list;
-  for (amount& n : list) n = n.certain();
-  const sizes u = sizes_of(std::span<const amount>(list));
-  for (std::size_t k = 0; k < roles_.size(); ++k) list[k] = record.extent(static_cast<int>(k), extents[k], at(k, u));
-  return list;
+std::vector<amount> amounts_of(const graph& g, std::span<const std::int64_t> extents, decisions& record) {
+  return record.exact() ? exactly(extents, record) : usual_extents(g).of(extents, record);
 }
 
 }  // namespace sheaf::inline v0_1::shapes

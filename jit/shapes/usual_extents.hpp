@@ -10,34 +10,39 @@
 
 namespace sheaf::inline v0_1::shapes {
 
-// Dimensions that the program ties to each other are one size. Few sizes have more than one class: that along which
-// elements lie (short, a row, long) and that of what is repeated (few, some, many), so that a program
-// has at most eight.
+// Dimensions that the program ties to each other are one size. What a class holds of them is how long the dimension is
+// along which lanes go (short, narrow, a row, long), whether others along which elements lie are short, and how many rows
+// the tensor with the most of them has (few or some where they are long, else some or many). The dimensions of a tensor
+// share its rows, so that a batch of matrices is planned for as large a tensor as a table is.
 class usual_extents {
  public:
   // general: all sizes have one class.
   explicit usual_extents(const graph& g, bool general = false);
 
-  // By place among the extents of all inputs, for those of a call; what the program states is itself.
-  std::vector<std::int64_t> of(std::span<const std::int64_t> extents) const;
-  // The extents of a call, to plan with: for a class what stands for them is what they are compared by, and of which
-  // class they are is recorded.
+  // The extents of a call by place among those of all inputs, with what stands for them; of which class they are is
+  // recorded. What the program states is itself.
   std::vector<amount> of(std::span<const std::int64_t> extents, decisions& record) const;
 
  private:
+  enum class role : std::uint8_t { list, along, also_along, rows, unread };
   // By role.
   struct sizes {
-    std::int64_t along = 0, repeated = 0, other = 0;
+    std::int64_t along = 0, also_along = 0, rows = 0;
   };
-  template <class Number>
-  sizes sizes_of(std::span<const Number> extents) const;
+  sizes sizes_of(std::span<const amount> extents) const;
   std::int64_t at(std::size_t place, const sizes& u) const;
+  // f of the places of an input that are rows.
+  template <class F>
+  void for_rows(int input, const F& f) const;
 
-  enum class role : std::uint8_t { list, along, repeated, other, unread };
-
+  const graph& g_;
   const bool general_;
   std::vector<role> roles_;           // by place
   std::vector<std::int64_t> stated_;  // by place; dynamic: a call's
+  std::vector<int> beside_;           // by place: the dimensions of rows of a tensor that it is of, at most
 };
+
+// To plan with: extents of a call, for a class (usual_extents) or exact.
+std::vector<amount> amounts_of(const graph& g, std::span<const std::int64_t> extents, decisions& record);
 
 }  // namespace sheaf::inline v0_1::shapes

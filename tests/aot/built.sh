@@ -25,6 +25,19 @@ done
 g++ -Wall -Wextra -Wpedantic -Werror -x c++ -fsyntax-only "$folder/a/catalogue.h"
 if command -v tcc >/dev/null; then tcc -c -o "$folder/tcc.o" -DSK_NO_THREADS -x c "$folder/a/catalogue.h"; fi
 
+# Ten programs for one target, for any extents: below 1 MB.
+mkdir "$folder/ten"
+for kernel in gather soft_rows soft_backward normed entropy columns running positions moving pooling; do
+  awk -v name="$kernel" '/^kernel /{ inside = $2 == name } inside && !/^like /' "$1"
+done >"$folder/ten/ten.sheaf"
+[[ $(grep -c '^kernel ' "$folder/ten/ten.sheaf") == 10 ]] || fail 'ten programs are not ten'
+for target in x86-64-v2 x86-64-v3 x86-64-v4; do
+  "$aot" --name ten --out "$folder/ten" --targets $target "$folder/ten/ten.sheaf"
+  gcc -O2 -s -shared -fPIC -o "$folder/ten/libten.so" "$folder/ten/ten.c" "$folder/ten/ten-$target.o" -lm -lpthread
+  size=$(stat -c %s "$folder/ten/libten.so")
+  (( size < 1000000 )) || fail "ten programs for $target are $size bytes"
+done
+
 # Nothing but libc and libm.
 needed=$(ldd "$driver" | awk '{print $1}' | grep -vE '^(linux-vdso|lib(c|m)\.|/lib64/ld-)' || true)
 [[ -z $needed ]] || fail "the program needs $needed"

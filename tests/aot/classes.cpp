@@ -102,6 +102,24 @@ TEST(ahead, a_range_leaves_out_what_is_outside) {
   EXPECT_LT(count(p), count(programs(std::string(text).replace(12, 22, "")).at(0)));
 }
 
+TEST(ahead, classes_whose_calls_are_all_refused_have_no_kernel) {
+  // Of one column, `cut` has no end for any slice.
+  const aot::program p = programs(several).at(0);
+  const auto made = aot::plan_classes(p, *target::named(target::build_targets[2].family), aot::held::general);
+  int refused = 0;
+  for (const aot::planned_class& c : made.classes) {
+    const bool has_kernel = c.code >= 0;
+    const aot::extent_list one_column = {7, 3, 5, 1}, two = {7, 3, 5, 2}, no_rows_read = {7, 3, 0, 1};
+    if (c.decided->hold(one_column)) {
+      EXPECT_FALSE(has_kernel);
+      ++refused;
+    }
+    EXPECT_TRUE(!c.decided->hold(two) || has_kernel);
+    EXPECT_TRUE(!c.decided->hold(no_rows_read) || has_kernel);
+  }
+  EXPECT_EQ(refused, 2) << "one of each layout";
+}
+
 TEST(ahead, extents_that_the_program_ties_follow) {
   const aot::program p = programs("kernel two\ninput a: f32[?, ?]\ninput b: f32[?, ?]\n"
                                   "c(i, j) = sum(k, a(i, k) * b(k, j))\n").at(0);

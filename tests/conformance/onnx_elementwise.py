@@ -183,7 +183,7 @@ def prelu(p, n, x):
 
 @op("Cast")
 def cast(p, n, x):
-    to = element_of_onnx(attributes(n)["to"])
+    to = p.kept(element_of_onnx(attributes(n)["to"]))
     return [each(p, x[0], lambda e: f"cast<{to}>({e})", to)]
 
 

@@ -90,7 +90,10 @@ class Value:
 
 
 class Program:
-    def __init__(self):
+    """wide: what is computed of f16 is f32 until it is returned, which is one operator made of several."""
+
+    def __init__(self, wide=False):
+        self.wide = wide
         self.inputs, self.lines, self.arguments, self.outputs, self.counter = [], [], {}, [], 0
 
     def fresh(self, stem):
@@ -102,7 +105,15 @@ class Program:
         value = Value(self, self.fresh("x"), element, shape)
         value.data = data
         self.declare(value, data)
-        return value
+        if self.kept(element) == element:
+            return value
+        made = self.define(element, shape, lambda i: value[i])
+        made.data = numpy.asarray(data, numpy.float32)
+        return made
+
+    def kept(self, element):
+        """The element type of what is defined as one of this type."""
+        return "f32" if self.wide and element == "f16" else element
 
     def declare(self, value, data):
         extents = ", ".join(map(str, value.shape))
@@ -111,6 +122,8 @@ class Program:
 
     def constant(self, data):
         data = numpy.asarray(data)
+        if self.wide and data.dtype == numpy.float16:
+            data = data.astype(numpy.float32)
         return Value(self, self.fresh("c"), element_of(data.dtype), data.shape, data)
 
     def use(self, value):
@@ -120,6 +133,7 @@ class Program:
     def define(self, element, shape, make):
         if len(shape) > 8:
             raise Inexpressible("more than eight dimensions")
+        element = self.kept(element)
         value = Value(self, self.fresh("y"), element, shape)
         indices = [f"i{k}" for k in range(len(shape))]
         body = "0" if 0 in shape else make(indices)
@@ -141,9 +155,10 @@ class Program:
         domain = domains[0] if len(domains) == 1 else f"over({', '.join(domains)})"
         return f"{name}({domain}, {body})"
 
-    def output(self, value):
-        """What the call returns: a definition of its own."""
-        made = self.define(value.element, value.shape, lambda i: value[i])
+    def output(self, value, element=None):
+        """What the call returns, of this element type: a definition of its own."""
+        self.wide = False
+        made = self.define(element or value.element, value.shape, lambda i: value[i])
         self.outputs.append(made)
         return made
 

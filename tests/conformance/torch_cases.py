@@ -108,7 +108,7 @@ class Case:
 
     def narrowed(self, v):
         """The result in the type of the arguments."""
-        if self.dtype != torch.bfloat16 or v.element != "f32":
+        if self.dtype != torch.bfloat16 or v.element not in ("f32", "f64"):
             return v
         return each(v.program, v, lambda e: e, "bf16")
 

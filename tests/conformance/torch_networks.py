@@ -49,9 +49,29 @@ def pooled(kind, d):
                 within = lambda r: " && ".join(f"{q} < {n + b}" for q, n, b in zip(place(r), size, pads))
             return f"{total} / cast<{x.element}>({p.reduce('count', kernel, lambda r: 'true', within)})"
 
-        if given.get("return_indices"):
-            raise Inexpressible("places are max_with_indices")
-        return p.define(x.element, x.shape[:lead] + tuple(count), make)
+        values = p.define(x.element, x.shape[:lead] + tuple(count), make)
+        if not given.get("return_indices"):
+            return values
+
+        # Where in the window, row by row; then where in the image.
+        def first(i):
+            place = lambda r: [
+                f"{o} * {s} + {t} * {w} - {b}" for o, s, t, w, b in zip(i[lead:], stride, r, dilation, pads)
+            ]
+            inside = lambda r: " && ".join(f"0 <= {q} && {q} < {n}" for q, n in zip(place(r), size))
+            return p.reduce("argmax", kernel, lambda r: x[i[:lead] + place(r)], inside)
+
+        found = p.define("i64", values.shape, first)
+
+        def flat(i):
+            whole = "0"
+            for d, (o, n) in enumerate(zip(i[lead:], size)):
+                inner = math.prod(kernel[d + 1 :])
+                r = f"remainder(quotient({found[i]}, {inner}), {kernel[d]})"
+                whole = f"({whole}) * {n} + {o} * {stride[d]} + {r} * {dilation[d]} - {pads[d]}"
+            return whole
+
+        return values, p.define("i64", values.shape, flat)
 
     return rule
 
@@ -139,11 +159,11 @@ def normalize(program, x, p=2.0, dim=1, eps=1e-12):
     make, finish = {
         1: ("abs({e})", "{e}"),
         2: ("{e} * {e}", "sqrt({e})"),
+        0: ("where({e} == 0, 0, 1 + 0 * {e})", "{e}"),
         math.inf: ("abs({e})", "{e}"),
+        -math.inf: ("abs({e})", "{e}"),
     }.get(p, (f"pow(abs({{e}}), {float(p)!r})", f"pow({{e}}, {1 / p if p else 0.0!r})"))
-    if p <= 0:
-        raise Inexpressible("norms of other kinds are not written")
-    monoid = "max" if p == math.inf else "sum"
+    monoid = {math.inf: "max", -math.inf: "min"}.get(p, "sum")
     axes = dims_of(x, dim)
     size = folded(program, x, axes, True, monoid, lambda e: make.format(e=e), lambda e: finish.format(e=e))
     return program.define(x.element, x.shape, lambda i: f"{x[i]} / maximum({size.broadcast(i)}, {float(eps)!r})")

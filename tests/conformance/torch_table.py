@@ -2,6 +2,8 @@
 
 import math
 
+import torch
+
 from onnx_elementwise import each, together
 from onnx_reductions import folded, soft
 from onnx_shapes import moved, reshaped
@@ -172,11 +174,18 @@ activations(
 # ---- reductions
 
 
+TYPES = {torch.float64: "f64", torch.float32: "f32", torch.bfloat16: "bf16", torch.int32: "i32", torch.int64: "i64"}
+
+
+def as_type(p, x, dtype):
+    """What is computed of an argument is asked for in a type of its own."""
+    return x if dtype is None else each(p, x, lambda e: f"cast<{TYPES[dtype]}>({e})", TYPES[dtype])
+
+
 def reductions(name, monoid, make="{e}", element=None, finish="{e}"):
     @op(name)
     def rule(p, x, dim=None, keepdim=False, dtype=None):
-        if dtype is not None:
-            raise Inexpressible("another type of the result is a cast")
+        x = as_type(p, x, dtype)
         return folded(
             p, x, dims_of(x, dim), keepdim, monoid, lambda e: make.format(e=e), lambda e: finish.format(e=e), element
         )
@@ -261,8 +270,7 @@ for _name, _root in (("var", False), ("std", True), ("var.unbiased", False), ("s
 for _name, _log, _sign in (("softmax", False, 1), ("log_softmax", True, 1), ("nn.functional.softmin", False, -1)):
 
     def _rule(p, x, dim, dtype=None, log=_log, sign=_sign):
-        if dtype is not None:
-            raise Inexpressible("another type of the result is a cast")
+        x = as_type(p, x, dtype)
         x = x if sign > 0 else each(p, x, lambda e: f"-({e})")
         if not x.rank:
             return each(p, x, lambda e: f"({e} - {e})" if log else f"exp({e} - {e})")
@@ -277,8 +285,7 @@ for _name, _log, _sign in (("softmax", False, 1), ("log_softmax", True, 1), ("nn
 def scan(name, monoid):
     @op(name)
     def rule(p, x, dim, dtype=None):
-        if dtype is not None:
-            raise Inexpressible("another type of the result is a cast")
+        x = as_type(p, x, dtype)
         if not x.rank:
             return each(p, x, lambda e: e)
         d, r = dim % x.rank, p.fresh("r")

@@ -146,6 +146,11 @@ def unfold(p, x, dim, size, step):
 # ---- indices
 
 
+def as_row(p, x):
+    """A number as a tensor of one element."""
+    return x if x.rank else reshaped(p, x, (1,))
+
+
 def gathered(p, x, dim, index, sparse_grad=False, wide=False):
     if sparse_grad:
         raise Inexpressible("sparse tensors")
@@ -153,7 +158,7 @@ def gathered(p, x, dim, index, sparse_grad=False, wide=False):
         x, index = reshaped(p, x, (x.size,)), reshaped(p, index, (index.size,))
         dim = 0
     if not x.rank or not index.rank:
-        raise Inexpressible("a number is no row of a tensor")
+        return reshaped(p, gathered(p, as_row(p, x), 0, as_row(p, index)), index.shape)
     d = dim % x.rank
     shape = [n if k == d or n != 1 else m for k, (n, m) in enumerate(zip(index.shape, x.shape))]
     one = lambda i: ["0" if n == 1 else s for s, n in zip(i, index.shape)]
@@ -179,7 +184,8 @@ def index_select(p, x, dim, index):
 def into_rows(kind):
     def rule(p, x, dim, index, source, alpha=1):
         if not x.rank or source.rank != x.rank or not index.rank:
-            raise Inexpressible("a number is no row of a tensor")
+            rows = source if source.rank == x.rank else reshaped(p, source, at(x.shape, dim, 1) if x.rank else ())
+            return reshaped(p, rule(p, as_row(p, x), dim, as_row(p, index), as_row(p, rows), alpha), x.shape)
         d = dim % x.rank
         here = lambda i, r: (
             f"cast<i64>({index[[r[0]]]}) == {i[d]}",
@@ -198,7 +204,8 @@ def along(default):
     def rule(p, x, dim, index, source=None, value=None, reduce=None):
         source = value if source is None else source
         if not x.rank or not index.rank:
-            raise Inexpressible("a number is no row of a tensor")
+            rows = as_row(p, source) if isinstance(source, Value) else source
+            return reshaped(p, rule(p, as_row(p, x), 0, as_row(p, index), rows, reduce=reduce), x.shape)
         d = dim % x.rank
         kind = {"add": "add", "multiply": "mul", None: default}[reduce]
         element = lambda s: source[s] if isinstance(source, Value) else number(source, x.element)

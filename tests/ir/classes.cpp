@@ -81,7 +81,6 @@ bool fits_memory(const extent_lists& lists) {
 std::size_t kernels_of_classes(const graph& g, const plan::call_facts& call) {
   std::vector<std::unique_ptr<shapes::decisions>> classes;
   std::set<std::string> kernels;
-  const shapes::usual_extents by(g);
   std::mt19937_64 random(7);
   for (int k = 0, calls = 0; k < 200 && calls < 60; ++k) {
     const extent_lists other = any_extents(g, extents_of(call), random);
@@ -91,7 +90,7 @@ std::size_t kernels_of_classes(const graph& g, const plan::call_facts& call) {
     const auto serves = [&](const auto& decided) { return decided->hold(extents); };
     if (std::any_of(classes.begin(), classes.end(), serves)) continue;
     classes.push_back(std::make_unique<shapes::decisions>(false));
-    const plan::call_facts of_class = with_extents(call, other, by.of(extents, *classes.back()));
+    const plan::call_facts of_class = with_extents(call, other, shapes::amounts_of(g, extents, *classes.back()));
     kernels.insert(ir::print(plan_program(g, of_class, "program").code));
   }
   return kernels.size();
@@ -117,7 +116,7 @@ class_counts& counted_classes() {
 void expect_classes(const std::string& name, const graph& g, const plan::call_facts& call) {
   const extent_lists given = extents_of(call);
   shapes::decisions record(true);
-  const std::vector<shapes::amount> recorded = shapes::usual_extents(g).of(flat(given), record);
+  const std::vector<shapes::amount> recorded = shapes::amounts_of(g, flat(given), record);
   const planned program = plan_program(g, with_extents(call, given, recorded), "program");
   const std::string text = ir::print(program.code);
   EXPECT_TRUE(record.hold(flat(given))) << name;

@@ -240,9 +240,9 @@ TEST(updates, forms_of_outputs_that_add) {
     EXPECT_NEAR(static_cast<double>(total()), 3 + t * static_cast<double>(l()), 1e-2);
     for (int r = 0; r < 50; ++r) {
       EXPECT_EQ(counts(r), 1000 + t * c(r));
-      for (int k = 0; k < 20; ++k) {
-        const bool hit = k >= 2 && k < 16 && k % 2 == 0;
-        EXPECT_NEAR(wide(r, k), before(r, k) + (hit ? static_cast<float>(t) * dw(r, (k - 2) / 2) : 0), 1e-4);
+      for (int at = 0; at < 20; ++at) {
+        const bool hit = at >= 2 && at < 16 && at % 2 == 0;
+        EXPECT_NEAR(wide(r, at), before(r, at) + (hit ? static_cast<float>(t) * dw(r, (at - 2) / 2) : 0), 1e-4);
       }
     }
   }

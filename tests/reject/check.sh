@@ -4,15 +4,18 @@
 set -euo pipefail
 program=$1 compiler=$2
 shift 2
+memory=$(sed -n 's/^\/\/ memory: \([0-9]*\) MB$/\1/p' "$program")  # the most that the compiler may take
 read -ra flags < <(sed -n 's/^\/\/ flags: //p' "$program" | head -n 1) || true  # after the others
 
+# The limits of constant evaluation are those of the CMake target.
 # The source lines that compilers quote are switched off: they could hold the sentence without its being said.
 case $compiler in
-  *clang*) quiet=(-fno-caret-diagnostics -fno-color-diagnostics -ferror-limit=0 -ftemplate-backtrace-limit=0) ;;
-  *) quiet=(-fno-diagnostics-show-caret -fdiagnostics-color=never -ftemplate-backtrace-limit=0) ;;
+  *clang*) quiet=(-fconstexpr-steps=268435456 -fno-caret-diagnostics -fno-color-diagnostics -ferror-limit=0 -ftemplate-backtrace-limit=0) ;;
+  *) quiet=(-fconstexpr-ops-limit=1073741824 -fno-diagnostics-show-caret -fdiagnostics-color=never -ftemplate-backtrace-limit=0) ;;
 esac
 
 status=0
+if [[ -n $memory ]]; then ulimit -v $((memory * 1024)); fi
 said=$(LC_ALL=C "$compiler" -std=c++20 -fsyntax-only -fmessage-length=0 "${quiet[@]}" "$@" "${flags[@]}" "$program" 2>&1) || status=$?
 # Sentences are template arguments, where quotes are escaped; clang has them in pieces (dsl/surface/fixed_string.hpp).
 said=$(sed "s/[‘’]/'/g; s/[“”]/\"/g" <<<"$said" | sed -E 's/"\}, sheaf::fixed_string<[0-9]+>\{"//g; s/\\"/"/g')

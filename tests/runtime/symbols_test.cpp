@@ -52,6 +52,25 @@ std::uint64_t mapped_address(const std::string& name) {
   return 0;
 }
 
+// The code that the dump for perf has of a function; what it begins with is expected.
+std::string dumped_code(const std::string& name) {
+  std::ifstream in("/tmp/jit-" + std::to_string(getpid()) + ".dump", std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(in), {}};
+  const auto number = [&](std::size_t at) {
+    std::uint32_t n = 0;
+    if (at + sizeof n <= bytes.size()) std::memcpy(&n, bytes.data() + at, sizeof n);
+    return n;
+  };
+  if (bytes.empty()) return {};
+  EXPECT_EQ(number(0), 0x4A695444u);
+  EXPECT_EQ(number(20), static_cast<std::uint32_t>(getpid()));
+  for (std::size_t at = number(8); at < bytes.size() && number(at + 4) > 56; at += number(at + 4)) {
+    EXPECT_EQ(number(at), 0u) << "code that was loaded";
+    if (bytes.c_str() + at + 56 == name) return bytes.substr(at + 56 + name.size() + 1, number(at + 40));
+  }
+  return {};
+}
+
 // The loaded section of code in the copy that debuggers read.
 std::uint64_t address_of_code(const jit_code_entry& e) {
   Elf64_Ehdr head;
@@ -77,6 +96,9 @@ TEST(symbols, are_told_as_the_setting_says) {
     const auto outer = reinterpret_cast<std::uint64_t>(loaded.find("outer_kernel"));
     EXPECT_EQ(mapped_address("sheaf::outer_kernel"), perf ? outer : 0);
     EXPECT_EQ(mapped_address("sheaf::inner_kernel") != 0, perf);
+    const std::string code = dumped_code("sheaf::outer_kernel");
+    EXPECT_EQ(code.empty(), setting != symbol_use::jitdump);
+    EXPECT_EQ(std::memcmp(code.data(), loaded.find("outer_kernel"), code.size()), 0);
     const jit_code_entry* told = __jit_debug_descriptor.first;
     ASSERT_EQ(told != nullptr, gdb);
     if (gdb) {
@@ -86,11 +108,12 @@ TEST(symbols, are_told_as_the_setting_says) {
   }
   EXPECT_EQ(__jit_debug_descriptor.first, nullptr);
   unlink(("/tmp/perf-" + std::to_string(getpid()) + ".map").c_str());
+  unlink(("/tmp/jit-" + std::to_string(getpid()) + ".dump").c_str());
 }
 
 TEST(symbols, every_setting) {
   const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
-  for (const std::string setting : {"off", "perf", "gdb", "on"}) {
+  for (const std::string setting : {"off", "perf", "jitdump", "gdb", "on"}) {
     const std::string call = "SHEAF_SYMBOLS=" + setting + " '" + self + "' --gtest_brief=1 --gtest_filter=";
     EXPECT_EQ(std::system((call + "symbols.are_told_as_the_setting_says >&2").c_str()), 0) << setting;
   }

@@ -1,4 +1,4 @@
-// An application that has an LLVM of its own, and makes code with it before Sheaf's plug-in brings another one and after.
+// An application that has an LLVM of its own, and makes code with it before Sheaf brings another one and after.
 #include <cstdint>
 #include <cstdio>
 

@@ -155,7 +155,7 @@ bool list_updates(const context& c, stage& s) {
       (walk.size() + (promised ? 0 : 1)) * updates.value_or(0);
   const amount bytes = 8.0 * (entries + (promised ? known.trips(s.owned) : amount(0)));
   if (!updates ||
-      (!force_for_tests && (groups ? *updates < sorted_from : bytes > results * row(g.type(s.define)).bytes)))
+      (!force_for_tests && (groups ? *updates < sorted_from : bytes.certain() > results * row(g.type(s.define)).bytes)))
     return false;
   inverse_index_form l{.walk = walk_of(g, known, s),
                        .owned = s.owned,

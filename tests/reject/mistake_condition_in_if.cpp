@@ -1,0 +1,12 @@
+// expect: bool
+#include <sheaf/sheaf.hpp>
+
+using namespace sheaf;
+constexpr auto i = axis<"i">;
+constexpr auto j = axis<"j">;
+constexpr auto x = tensor<"x", float, 2>;
+constexpr auto v = tensor<"v", float, 1>;
+constexpr auto f() {
+  if (v(i) > 0_c) return v(i);
+  return v(i);
+}

@@ -1,0 +1,11 @@
+// expect: auto
+#include <sheaf/sheaf.hpp>
+
+using namespace sheaf;
+constexpr auto i = axis<"i">;
+constexpr auto j = axis<"j">;
+constexpr auto x = tensor<"x", float, 2>;
+constexpr auto v = tensor<"v", float, 1>;
+constexpr auto y = define<"y">(i) = sum(j, x(i, j));
+constexpr auto loss = define<"loss">() = sum(over(i, j), x(i, j) * x(i, j));
+void f() { auto a = compile(y), b = compile(loss); }
