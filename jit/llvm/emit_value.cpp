@@ -221,8 +221,24 @@ Value* division_by_one(function_emitter& f, Value* x, Value* divisor) {
   return emit_division_by_one(f, x, divisor);
 }
 
+// 0 <= x && x < an extent, which is not negative, in one comparison. Null where it is something else.
+Value* within_extent(function_emitter& f, const ir::instruction& i) {
+  if (i.what != op::logical_and || i.vector) return nullptr;
+  const ir::instruction &low = f.instruction(i.args[0]), &high = f.instruction(i.args[1]);
+  const auto compares = [](const ir::instruction& c, op what) {
+    return c.code == ir::opcode::elementwise && c.what == what;
+  };
+  if (!compares(low, op::less_equal) || !compares(high, op::less) || low.args[1] != high.args[0]) return nullptr;
+  const ir::instruction &zero = f.instruction(low.args[0]), &end = f.instruction(high.args[1]);
+  if (zero.code != ir::opcode::constant || zero.type != element::i64 || zero.bits != 0) return nullptr;
+  if (end.code != ir::opcode::extent || f.instruction(low.args[1]).type != element::i64) return nullptr;
+  return f.build.CreateICmpULT(f.values[static_cast<std::size_t>(low.args[1])],
+                               f.values[static_cast<std::size_t>(high.args[1])]);
+}
+
 Value* emit_elementwise(function_emitter& f, const ir::instruction& i) {
   Value* x[3] = {};
+  if (Value* const within = within_extent(f, i)) return within;
   if (divides_lanes_by_one(f, i))
     return division_by_one(f, f.values[static_cast<std::size_t>(i.args[0])],
                            f.values[static_cast<std::size_t>(i.args[1])]);

@@ -116,7 +116,8 @@ void kernel_lowering::scatter_by_lists(const stage& s, scope& task, const range&
   rows_of_inverse_index(s, lists, own);
   lists.close();
   scope none(task, b.guard(b.emit(op::logical_not, {listed})));
-  walk_all(s, none, own);
+  const stage* const alone[] = {&s};
+  walk_all(alone, none, own);
   none.close();
 }
 

@@ -62,6 +62,7 @@ struct folded;
 struct list_to_sort;
 class pair_tiling;
 class sliding_fold;
+class open_loops;
 
 // Costly expressions of a kernel's vector loops, by their form under the first index of the loop's range, whatever was
 // proven of their loads.
@@ -159,11 +160,15 @@ class kernel_lowering {
   scratch_row_table scratch_rows;
 
   // scatter.cpp
-  void scatter(const stage& s, scope& task, const range* owned);
+  void scatter(scope& task, const range* owned);
 
-  void walk_all(const stage& s, scope& task, const range& own);
+  void walk_all(std::span<const stage* const> list, scope& task, const range& own);
   void fill_rows(const stage& s, scope& task, const range& own);
-  void walk_inverse_index(const stage& s, scope& task, const range& own, const range* iterations);
+  void walk_updates(std::span<const stage* const> list, scope& task, const range& own, const range* iterations);
+  void enter_row(node_id idx, node_id at, const range& rows, open_loops& loops);
+  template <class Put>
+  void update_extremum(const stage& s, ir::value old, ir::value added, scope& at, Put put);
+  void update(const stage& s, node_id rest, scope& at, bool atomic);
   void scatter_by_atomics(const stage& s, int part, scope& top);
 
   // inverse_index.cpp

@@ -16,19 +16,20 @@ using tuning::inverse_index::rows_filled;
 
 }  // namespace
 
-void kernel_lowering::scatter(const stage& s, scope& task, const range* chunk) {
+void kernel_lowering::scatter(scope& task, const range* chunk) {
+  const stage& s = *stages.front();
   const node_id j = s.owned;
   const range own =
       chunk != nullptr && s.parallel == j ? *chunk : range{emit(g.arg(j, 0), task), emit(g.arg(j, 1), task)};
   if (s.slices.array != no_node) return range_scatter(task, own);
   if (s.inverse.array != no_node) return scatter_by_lists(s, task, own);
-  walk_all(s, task, own);
+  walk_all(stages, task, own);
 }
 
 // Every update is asked where it goes.
-void kernel_lowering::walk_all(const stage& s, scope& task, const range& own) {
-  fill_rows(s, task, own);
-  walk_inverse_index(s, task, own, nullptr);
+void kernel_lowering::walk_all(std::span<const stage* const> list, scope& task, const range& own) {
+  for (const stage* s : list) fill_rows(*s, task, own);
+  walk_updates(list, task, own, nullptr);
 }
 
 void kernel_lowering::fill_rows(const stage& s, scope& task, const range& own) {
@@ -44,10 +45,12 @@ void kernel_lowering::fill_rows(const stage& s, scope& task, const range& own) {
 }
 
 // iterations: of the outermost bound index, if not all; then other tasks have the rest, and add to the same rows.
-void kernel_lowering::walk_inverse_index(const stage& s, scope& task, const range& own, const range* iterations) {
-  const plan::updated_rows t = plan::rows_of(g, s);
+void kernel_lowering::walk_updates(std::span<const stage* const> list, scope& task, const range& own,
+                                   const range* iterations) {
+  const stage& s = *list.front();
+  plan::updated_rows t = plan::rows_of(g, s);
+  const auto fixed = s.how == plan::way::scatter ? plan::fixed_of(g, s, t) : std::vector<plan::fixed_index>();
   const node_id j = s.owned;
-  const monoid fold = monoid_of(g, s.body);
   open_loops loops(*this, task);
   scope*& inner = loops.inner;
   // What decides the rows comes first, the rest of the result's indices innermost.
@@ -58,43 +61,87 @@ void kernel_lowering::walk_inverse_index(const stage& s, scope& task, const rang
     if (deciding.has(g.ordinal(idx)) && !inner->bound.has(g.ordinal(idx))) loops.enter(idx, 1, nullptr);
   const std::vector<node_id> walk = plan::walk_of(g, known, s);
   for (const node_id idx : walk) loops.enter(idx, 1, idx == walk.front() ? iterations : nullptr);
-  node_id body = g.arg(s.body, 0), rest = t.rest;
   if (t.at != no_node) {
-    const ir::value at = emit(t.at, *inner);
-    ir::block_builder& b = *inner->block;
-    const ir::value mine =
-        b.emit(op::logical_and, {b.emit(op::less_equal, {own.low, at}), b.emit(op::less, {at, own.high})});
-    loops.enter(b.guard(mine));
-    inner->bind_to(g, j, at);
+    enter_row(j, t.at, own, loops);
   } else {
     const ir::value low = emit(t.low, *inner), high = emit(t.high, *inner);
     ir::block_builder& b = *inner->block;
     const range both{b.emit(op::maximum, {low, own.low}), b.emit(op::minimum, {high, own.high})};
     loops.enter(j, j == s.vector ? s.lanes : 1, &both);
   }
+  for (const auto& [idx, at] : fixed) {
+    if (inner->bound.has(g.ordinal(idx)))
+      loops.enter(inner->block->guard(emit(make(g, op::equal, idx, at), *inner)));
+    else
+      enter_row(idx, at, {emit(g.arg(idx, 0), *inner), emit(g.arg(idx, 1), *inner)}, loops);
+  }
   for (const node_id idx : s.indices)
     if (!inner->bound.has(g.ordinal(idx))) loops.enter(idx, idx == s.vector ? s.lanes : 1, nullptr);
-  // Update.
+  for (const stage* each : list) {
+    plan::updated_rows rows = plan::rows_of(g, *each);
+    if (each->how == plan::way::scatter) plan::fixed_of(g, *each, rows);
+    update(*each, rows.rest, *inner, iterations != nullptr);
+  }
+  loops.close();
+}
+
+// Goes on where `at` is one of these rows, as that row of idx.
+void kernel_lowering::enter_row(node_id idx, node_id at, const range& rows, open_loops& loops) {
+  const ir::value row = emit(at, *loops.inner);
+  ir::block_builder& b = *loops.inner->block;
+  const ir::value mine =
+      b.emit(op::logical_and, {b.emit(op::less_equal, {rows.low, row}), b.emit(op::less, {row, rows.high})});
+  loops.enter(b.guard(mine));
+  loops.inner->bind_to(g, idx, row);
+}
+
+// An extremum of numbers, stored by `put`. What is carried from update to update waits for no test of NaN; where few
+// updates change it, the branch is seldom taken, and nothing waits for what is not written.
+template <class Put>
+void kernel_lowering::update_extremum(const stage& s, ir::value old, ir::value added, scope& at, Put put) {
+  ir::block_builder& b = *at.block;
+  const bool largest = monoid_of(g, s.body) == monoid::max;
+  if (s.seldom_changes) {
+    const ir::value within = b.emit(op::less_equal, {largest ? added : old, largest ? old : added});
+    scope changed(at, b.guard(b.emit(op::logical_not, {within})));
+    put(changed, changed.block->emit(row(monoid_of(g, s.body)).combine, {old, added}));
+    return changed.close();
+  }
+  const ir::value beyond = b.emit(op::less, {largest ? old : added, largest ? added : old});
+  put(at, b.emit(op::select, {beyond, added, old}));
+  scope unordered(at, b.guard(b.emit(op::not_equal, {added, added})));
+  put(unordered, added);
+  unordered.close();
+}
+
+void kernel_lowering::update(const stage& s, node_id rest, scope& at, bool atomic) {
+  open_loops guards(*this, at);
+  scope*& inner = guards.inner;
   const bool lanes_decide = inner->lane != no_node && g.free[rest].has(g.ordinal(inner->lane));
   ir::value mask = ir::none;
   if (lanes_decide) {
     mask = emit(rest, *inner);
   } else if (!is_true(g, rest)) {
-    loops.enter(inner->block->guard(emit(rest, *inner)));
+    guards.enter(inner->block->guard(emit(rest, *inner)));
   }
   const std::int32_t id = buffers.at(s.define);
   std::vector<node_id> subscripts;
   for (const node_id idx : s.indices) subscripts.push_back(position_of(idx));
   std::vector<ir::value> list;
   const ir::access how = subscripts_of(id, subscripts, *inner, list);
-  const ir::value added = emit(body, *inner);
-  if (iterations != nullptr) {
+  const ir::value added = emit(g.arg(s.body, 0), *inner);
+  if (atomic) {
     inner->block->add_to(id, list, added, how, mask);
   } else {
     const ir::value old = inner->block->load(id, g.type(s.body), list, how, mask);
-    store(s, inner->block->emit(row(fold).combine, {old, added}), *inner, mask);
+    const monoid fold = monoid_of(g, s.body);
+    const auto put = [&](scope& in, ir::value x) { store(s, x, in, mask); };
+    if ((fold == monoid::max || fold == monoid::min) && inner->lane == no_node && is_floating(g.type(s.body)))
+      update_extremum(s, old, added, *inner, put);
+    else
+      put(*inner, inner->block->emit(row(fold).combine, {old, added}));
   }
-  loops.close();
+  guards.close();
 }
 
 // Tasks fill rows, and then each adds the updates of one iteration of the outermost bound index.
@@ -111,7 +158,8 @@ void kernel_lowering::scatter_by_atomics(const stage& s, int part, scope& top) {
   ir::block_builder& c = *task.block;
   const ir::value first = c.emit(op::add, {low, c.emit(op::mul, {c.counter(), c.i64(size)})});
   const range own{first, c.emit(op::minimum, {c.emit(op::add, {first, c.i64(size)}), high})};
-  part == 0 ? fill_rows(s, task, own) : walk_inverse_index(s, task, all, &own);
+  const stage* const alone[] = {&s};
+  part == 0 ? fill_rows(s, task, own) : walk_updates(alone, task, all, &own);
   task.close();
 }
 

@@ -72,7 +72,7 @@ void kernel_lowering::task(const plan::kernel_plan& k, scope& s, const range* ch
     case plan::way::stencil: return stencil(stages, k.parallel != no_node && k.chunk == 0 ? 1 : 0, s, chunk);
     case plan::way::window: return window(*stages.front(), s, chunk);
     case plan::way::scatter:
-    case plan::way::range_scatter: return scatter(*stages.front(), s, chunk);
+    case plan::way::range_scatter: return scatter(s, chunk);
     case plan::way::lists: return list_slices(*stages.front(), s);
     case plan::way::inverse_index: return list_updates(*stages.front(), s);
     case plan::way::endpoints: return list_endpoints(*stages.front(), s);

@@ -94,6 +94,15 @@ constexpr bool sums_sums(monoid fold, element type, std::int64_t rows) {
 }
 }  // namespace split
 
+// ---- A scatter of many updates to few rows, by a table of partial results for each block of updates
+namespace tables {
+inline constexpr double from = 65536;           // elements updated: below, one table is as fast
+inline constexpr double block_elements = 16384;
+inline constexpr double most_tables = 64;
+inline constexpr double cost_of_result = 2;     // updates: a result of each table is filled, stored and joined
+inline constexpr std::int64_t forced_block = 4; // in tests
+}  // namespace tables
+
 // ---- Rows that partial results of columns take at once, which are added pair by pair before
 namespace rows {
 inline constexpr std::int64_t together = 4;  // where there are maps too, which need registers

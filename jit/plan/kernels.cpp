@@ -6,6 +6,7 @@
 #include <sheaf/jit/plan/packing.hpp>
 #include <sheaf/jit/plan/mixed_precision.hpp>
 #include <sheaf/jit/plan/roots.hpp>
+#include <sheaf/jit/plan/algorithms/scatter/scatters.hpp>
 #include <sheaf/jit/plan/updates.hpp>
 #include <sheaf/jit/plan/algorithms/sort/sort.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
@@ -76,6 +77,45 @@ bool starves_together(graph& g, const facts& known, const kernel_plan& k, const 
   return known.starves(shared, max(apart(leader), apart(s)), max(leader.operations, s.operations));
 }
 
+// The indices of a scatter under the names that another over the same ranges has for them.
+bool rename_updates(graph& g, const stage& leader, stage& s) {
+  const auto walk = bound_indices(g, leader.body), own = bound_indices(g, s.body);
+  if (walk.size() != own.size() || leader.indices.size() != s.indices.size() || leader.rows.size != s.rows.size)
+    return false;
+  replacement put(g, proofs::kept);
+  bool same = true;
+  const auto rename = [&](node_id from, node_id to) {
+    if (from == to) return;
+    same = same && same_range(g, from, to) && !uses_index(g, s, to);
+    put.rename(from, to);
+  };
+  if (s.rows.whole != no_node) rename(s.rows.whole, leader.rows.whole);
+  for (std::size_t d = 0; d < s.indices.size(); ++d) rename(s.indices[d], leader.indices[d]);
+  for (std::size_t k = 0; k < own.size(); ++k) {
+    if (own[k] != s.rows.part || walk[k] != leader.rows.part)
+      rename(own[k], walk[k]);
+    else if (own[k] != walk[k])
+      put.rename(own[k], walk[k]);  // the ranges of a block are as those of the whole
+  }
+  if (same) replace_in_roots(s, put);
+  return same;
+}
+
+// Scatters of the same updates to the same rows, none of which reads another: one walk updates all.
+bool share_updates(graph& g, const program_plan& plan, const kernel_plan& k, const stage& s) {
+  for (const int i : k.stages) {
+    const stage& other = plan.stages[static_cast<std::size_t>(i)];
+    const auto is_alone = [](const stage& one) { return one.inverse.array != no_node || one.atomic; };
+    const bool alone = is_alone(s) || is_alone(other);
+    const bool same = !alone && other.rows.block == s.rows.block && other.rows.part == s.rows.part &&
+                      other.parallel == s.parallel && other.chunk == s.chunk && other.indices == s.indices &&
+                      other.vector == s.vector && other.lanes == s.lanes &&
+                      bound_indices(g, other.body) == bound_indices(g, s.body) && same_places(g, other, s);
+    if (!same || plan.reads.reads(s.define, other.define)) return false;
+  }
+  return true;
+}
+
 bool may_join(graph& g, const facts& known, const program_plan& plan, const kernel_plan& k, stage& s) {
   const stage& leader = plan.stages[static_cast<std::size_t>(k.stages.front())];
   if (leader.where == place::check || s.where == place::check || leader.asked != s.asked ||
@@ -83,6 +123,13 @@ bool may_join(graph& g, const facts& known, const program_plan& plan, const kern
     return false;
   if (has_far_lanes(g, known, leader) || has_far_lanes(g, known, s)) return false;  // a cache tile is of one stage
   if (leader.how == way::range_scatter && s.how == way::range_scatter) return share_slices(g, plan, k, s);
+  if (leader.how == way::scatter && s.how == way::scatter) {
+    stage renamed = s;
+    if (!rename_updates(g, leader, renamed) || !share_updates(g, plan, k, renamed)) return false;
+    s = std::move(renamed);
+    s.owned = leader.owned;  // of several that data names, the one that the walk asks for first
+    return true;
+  }
   const auto walks_rows = [](const stage& t) { return t.how == way::map || t.how == way::partial; };
   const bool stencil = leader.how == way::stencil && s.how == way::stencil;
   if (!stencil && (!walks_rows(leader) || !walks_rows(s))) return false;

@@ -7,6 +7,7 @@
 #include <sheaf/jit/plan/algorithms/pair_tiles/pair_tiles.hpp>
 #include <sheaf/jit/plan/placement.hpp>
 #include <sheaf/jit/plan/algorithms/polyphase/polyphase.hpp>
+#include <sheaf/jit/plan/algorithms/privatised_tables/tables.hpp>
 #include <sheaf/jit/plan/algorithms/range_scatter/ragged.hpp>
 #include <sheaf/jit/plan/algorithms/recurrence/recurrence.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
@@ -74,6 +75,8 @@ constexpr rule table[] = {
     {"repeated terms", "slow functions of few values in a scatter of many", on_stage<take_repeated>},
     {"pair tiles", "before placement would store a value for each pair", on_stage<take_pair_tiles>},
     {"placement", "last but one: sees what the rules above left in the loops", on_stage<take_misplaced>},
+    {"privatised tables", "once what a scatter's value needs is stored: many updates of few rows, in blocks",
+     on_stage<take_tables>},
     {"split", "last: reductions that are still too long for the tasks there are", on_stage<take_split>},
 };
 

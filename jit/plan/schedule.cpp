@@ -93,6 +93,14 @@ int lanes_of_large(const graph& g, const facts& known, const stage& s) {
   return bounded ? std::max(numerics::lanes::least_of_most, large_result::iteration / bytes) : numerics::lanes::most;
 }
 
+// Does data say which place of this index an update goes to?
+bool is_fixed(graph& g, const stage& s, node_id idx) {
+  if (s.how != way::scatter) return false;
+  updated_rows rows = rows_of(g, s);
+  const auto fixed = fixed_of(g, s, rows);
+  return std::ranges::find(fixed, idx, &fixed_index::index) != fixed.end();
+}
+
 // Tasks own batches where there are enough, else blocks of the owned index. The last index runs in lanes.
 void schedule_scatter(graph& g, const facts& known, stage& s) {
   s.loops = s.indices;
@@ -103,7 +111,7 @@ void schedule_scatter(graph& g, const facts& known, stage& s) {
   const node_id last = s.indices.back();
   const node_id at = s.how == way::scatter ? rows_of(g, s).at : no_node;
   const index_set condition = g.free[at != no_node ? at : g.arg(s.body, 1)];
-  const bool decides = last != s.owned && condition.has(g.ordinal(last));
+  const bool decides = last != s.owned && (condition.has(g.ordinal(last)) || is_fixed(g, s, last));
   const node_id value = g.arg(s.body, 0);
   const bool along_rows =
       last != s.owned ||
@@ -121,14 +129,23 @@ void schedule_scatter(graph& g, const facts& known, stage& s) {
     if (s.vector != no_node) s.lanes = lanes_of_rows(g, known, s);
     return;
   }
+  if (s.rows.whole != no_node) {
+    s.parallel = s.rows.block;
+    return;
+  }
   for (const node_id idx : s.indices)
-    if (idx != s.owned && idx != last && known.trips(idx) >= known.enough_tasks()) {
+    if (idx != s.owned && idx != last && !is_fixed(g, s, idx) && known.trips(idx) >= known.enough_tasks()) {
       s.parallel = idx;
       break;
     }
   if (s.parallel == s.owned) {
     s.chunk = least_chunk;
-    while (static_cast<double>(s.chunk) * 2 * known.enough_tasks() < known.trips(s.owned)) s.chunk *= 4;
+    // Each task asks every update. Of single numbers that takes longer than to add them: then one task has all rows.
+    const bool numbers = s.how == way::scatter && s.vector == no_node && !known.for_groups();
+    index_set updates = set_of(g, bound_indices(g, s.body));
+    const bool asks_much = numbers && known.trips(updates) * rows_for_an_update > known.trips(s.owned);
+    const double tasks = asks_much ? 1 : 2 * known.enough_tasks();
+    while (static_cast<double>(s.chunk) * tasks < known.trips(s.owned)) s.chunk *= 4;
   }
 }
 

@@ -36,20 +36,6 @@ amount nested_trips(const graph& g, const facts& known, node_id n) {
   return most;
 }
 
-row_blocks blocks_of(graph& g, node_id n, node_id cut, std::int64_t block) {
-  const node_id size = integer(g, block), low = g.arg(cut, 0), high = g.arg(cut, 1);
-  const node_id room = make(g, op::add, make(g, op::sub, high, low), integer(g, block - 1));
-  const text_range own = g.names[static_cast<int>(index_name(g, cut))];
-  std::string name(g.text.data() + own.first, static_cast<std::size_t>(own.size));
-  name += "_block";
-  const node_id p = index(g, g.name(name.data(), static_cast<int>(name.size())), index_serial(g, cut), integer(g, 0),
-                          make(g, op::quotient, room, size));
-  const node_id start = make(g, op::add, low, make(g, op::mul, p, size));
-  const node_id end = make(g, op::minimum, make(g, op::add, start, size), high);
-  const node_id part = unused_index(g, cut, start, end, indices_in(g, n));
-  return {cut, part, p, block};
-}
-
 class splitting {
  public:
   splitting(const context& c, node_id n, const stage& s)
@@ -365,6 +351,20 @@ bool may_split_position(graph& g, const facts& known, node_id n, const stage& s)
 }
 
 }  // namespace
+
+row_blocks blocks_of(graph& g, node_id n, node_id cut, std::int64_t block) {
+  const node_id size = integer(g, block), low = g.arg(cut, 0), high = g.arg(cut, 1);
+  const node_id room = make(g, op::add, make(g, op::sub, high, low), integer(g, block - 1));
+  const text_range own = g.names[static_cast<int>(index_name(g, cut))];
+  std::string name(g.text.data() + own.first, static_cast<std::size_t>(own.size));
+  name += "_block";
+  const node_id p = index(g, g.name(name.data(), static_cast<int>(name.size())), index_serial(g, cut), integer(g, 0),
+                          make(g, op::quotient, room, size));
+  const node_id start = make(g, op::add, low, make(g, op::mul, p, size));
+  const node_id end = make(g, op::minimum, make(g, op::add, start, size), high);
+  const node_id part = unused_index(g, cut, start, end, indices_in(g, n));
+  return {cut, part, p, block};
+}
 
 node_id split(const context& c, node_id n, const stage& s) {
   const auto& [g, known, before] = c;

@@ -10,4 +10,7 @@ namespace sheaf::inline v0_1::plan {
 // What stands for reduction n of stage s once its parts are stages in `before`; no_node where it is better left whole.
 node_id split(const context& c, node_id n, const stage& s);
 
+// Blocks of so many iterations of a bound index of n, and an index over those of one.
+row_blocks blocks_of(graph& g, node_id n, node_id cut, std::int64_t block);
+
 }  // namespace sheaf::inline v0_1::plan

@@ -28,6 +28,7 @@ inline constexpr int row_bytes = 512;            // bytes; W4: lanes of a row wh
 inline constexpr int row_bytes_of_functions = 128;  // bytes; estimate: the same where a function is evaluated
 inline constexpr int scatter_lanes = 64;         // lanes; estimate: of a row that a scatter adds to
 inline constexpr std::int64_t least_chunk = 64;  // rows; estimate: that a task of a scatter owns
+inline constexpr double rows_for_an_update = 64; // rows; estimate: that are filled while one number is added to a row
 inline constexpr int half_of_registers = 1024;   // bytes; W8: accumulators of stages that share a loop take as many
 inline constexpr double cheap_by = 16;           // factor; estimate: stages of so much less work run first
 }  // namespace schedule
@@ -164,6 +165,9 @@ inline constexpr double beyond_cache = 4 << 20;     // bytes; W10: an input as l
 inline constexpr std::int64_t updates_ahead = 12;   // updates; W10: whose rows are prefetched
 inline constexpr std::int64_t rows_filled = 1024;   // rows; estimate: of one element, that a task fills
 }  // namespace inverse_index
+namespace privatised_tables {
+inline constexpr double seldom_from = 1024;  // updates of a row; estimate: few of as many change an extremum
+}  // namespace privatised_tables
 namespace sort {
 inline constexpr std::int64_t most_places = 1 << 30;  // places; limit: counts are of 32 bits
 inline constexpr int digit_bits = 7;                  // bits; estimate: of a key that a pass sorts by

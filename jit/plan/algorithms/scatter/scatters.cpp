@@ -1,5 +1,6 @@
 #include <sheaf/jit/plan/algorithms/scatter/scatters.hpp>
 
+#include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 
@@ -15,7 +16,7 @@ struct scatter_form {
 bool depends_on_bound(const graph& g, node_id e, const index_set& bound) { return g.free[e].meets(bound); }
 
 scatter_form scatter_of(graph& g, node_id n) {
-  if (row(monoid_of(g, n)).position || is_own(monoid_of(g, n))) return {};
+  if (is_own(monoid_of(g, n))) return {};
   index_set bound = set_of(g, bound_indices(g, n));
   flat<node_id> list;
   deltas::conjuncts(g, g.arg(n, 1), list);
@@ -93,6 +94,45 @@ node_id nested(graph& g, node_id n, const scatter_form& form) {
   return intern_reduce(g, monoid_of(g, n), g.type(n), each, of_slice, slices);
 }
 
+// A value that two kernels compute to the same bits: what memory holds, or an integer.
+bool is_exact(const graph& g, node_id value) {
+  return !is_floating(g.type(value)) || g.kind(without_cast(g, value)) == op::load;
+}
+
+// Does it read only what is inside, whatever guards it?
+bool reads_anywhere(graph& g, node_id value) {
+  bool anywhere = has_closed_ranges(g, value) && !holds(g, value, op::reduce);
+  for_each_node(g, value, [&](node_id n) { anywhere = anywhere && (g.kind(n) != op::load || is_inside(g, n)); });
+  return anywhere;
+}
+
+// The place of an extremum by key, as a scatter: the first of those places where the value is the extremum of its row.
+// n itself where it is none.
+node_id position_by_key(const context& c, const stage& s, node_id n) {
+  const auto& [g, known, before] = c;
+  const auto bound = bound_indices(g, n);
+  node_id value = g.arg(n, 0);
+  const scatter_form form = scatter_of(g, n);
+  if (form.how != way::scatter || bound.size() != 1 || g.type(value) == element::boolean) return n;
+  if (g.free[value].has(g.ordinal(form.owned)) || !has_closed_ranges(g, n)) return n;
+  stage like = s;
+  like.vector = no_node;
+  if (!is_exact(g, value)) {
+    if (!reads_anywhere(g, value)) return n;
+    value = stored(c, value, {"materialised", like, "compared with the extremum of its key"});
+  }
+  value = cast_to(g, numerics::accumulated(g.type(value)), value);
+  const monoid kind = monoid_of(g, n) == monoid::argmax ? monoid::max : monoid::min;
+  const node_id extremum = intern_reduce(g, kind, g.type(value), value, g.arg(n, 1), bound);
+  const node_id best = stored(c, extremum, {"extremum", like, "a position by key is that of the extremum"});
+  node_id here = make(g, op::equal, value, best);
+  if (is_floating(g.type(value))) here = make(g, op::logical_or, here, make(g, op::not_equal, value, value));
+  const node_id first =
+      intern_reduce(g, monoid::min, element::i64, bound.front(), conjunction(g, g.arg(n, 1), here), bound);
+  const node_id nowhere = make(g, op::equal, first, identity_of(g, monoid::min, element::i64));
+  return make(g, op::select, nowhere, integer(g, -1), first);
+}
+
 }  // namespace
 
 updated_rows rows_of(graph& g, const stage& s) {
@@ -117,9 +157,53 @@ updated_rows rows_of(graph& g, const stage& s) {
   return r;
 }
 
+std::vector<fixed_index> fixed_of(graph& g, const stage& s, updated_rows& rows) {
+  const index_set bound = set_of(g, bound_indices(g, s.body));
+  index_set results = set_of(g, s.indices);
+  if (s.rows.block != no_node) results.erase(g.ordinal(s.rows.block));  // the task's
+  std::vector<fixed_index> fixed;
+  const auto takes = [&](node_id idx, node_id at) {
+    const bool of_result = std::ranges::find(s.indices, idx) != s.indices.end();
+    if (!of_result || idx == s.owned || idx == s.rows.block || g.type(at) == element::boolean) return false;
+    if (!g.free[g.arg(idx, 0)].empty() || !g.free[g.arg(idx, 1)].empty()) return false;
+    if (!g.free[at].meets(bound) || g.free[at].meets(results)) return false;
+    if (std::ranges::find(fixed, idx, &fixed_index::index) != fixed.end()) return false;
+    fixed.push_back({idx, at});
+    return true;
+  };
+  flat<node_id> list;
+  deltas::conjuncts(g, rows.rest, list);
+  rows.rest = truth(g, true);
+  for (const node_id c : list)
+    if (g.kind(c) != op::equal || (!takes(g.arg(c, 0), g.arg(c, 1)) && !takes(g.arg(c, 1), g.arg(c, 0))))
+      rows.rest = conjunction(g, rows.rest, c);
+  return fixed;
+}
+
+bool same_places(graph& g, const stage& a, const stage& b) {
+  const auto places = [&](const stage& s) {
+    updated_rows rows = rows_of(g, s);
+    std::vector<fixed_index> all = fixed_of(g, s, rows);
+    all.push_back({s.owned, rows.at});
+    std::ranges::sort(all, {}, &fixed_index::index);
+    return all;
+  };
+  // Tasks that have all rows ask for no owned one.
+  if (a.owned != b.owned && a.rows.whole == no_node) return false;
+  return std::ranges::equal(places(a), places(b), [&](const fixed_index& x, const fixed_index& y) {
+    return x.index == y.index && is_same(g, x.at, y.at);
+  });
+}
+
 bool take_scatter(const context& c, stage& s) {
   const auto& [g, known, before] = c;
   for (const node_id n : reductions_in(g, s.body)) {
+    if (row(monoid_of(g, n)).position) {
+      const node_id place = position_by_key(c, s, n);
+      if (place == n) continue;
+      replace_in(g, s, n, place);
+      return true;
+    }
     const node_id normal = condition_of_any(g, n);
     const scatter_form form = scatter_of(g, normal);
     if (form.how == way::map) continue;

@@ -13,6 +13,16 @@ struct updated_rows {
 };
 updated_rows rows_of(graph& g, const stage& s);
 
+// An index of a scatter's result that the condition equates with data of the bound indices, beside the owned one.
+struct fixed_index {
+  node_id index = no_node;
+  node_id at = no_node;
+};
+// Takes them out of what else must hold.
+std::vector<fixed_index> fixed_of(graph& g, const stage& s, updated_rows& rows);
+// Do the updates of two scatters over the same indices go to the same places?
+bool same_places(graph& g, const stage& a, const stage& b);
+
 // A scatter that is the whole body stays; one inside becomes a stage.
 bool take_scatter(const context& c, stage& s);
 

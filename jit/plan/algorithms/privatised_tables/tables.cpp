@@ -1,0 +1,88 @@
+#include <sheaf/jit/plan/algorithms/privatised_tables/tables.hpp>
+
+#include <algorithm>
+
+#include <sheaf/jit/numerics/numerics.hpp>
+#include <sheaf/jit/plan/algorithms/inverse_index/inverse_index.hpp>
+#include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/plan/schedule.hpp>
+#include <sheaf/jit/plan/split.hpp>
+#include <sheaf/jit/plan/stages.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
+
+namespace sheaf::inline v0_1::plan {
+
+namespace {
+
+namespace tables = numerics::tables;
+using tuning::privatised_tables::seldom_from;
+
+// Iterations of the outermost index that make a block; 0: one table serves all.
+std::int64_t block_of(const context& c, const stage& s, node_id cut) {
+  const auto& [g, known, before] = c;
+  index_set all = set_of(g, bound_indices(g, s.body)), others = set_of(g, s.indices);
+  others.erase(g.ordinal(s.owned));
+  const amount rows = known.trips(cut), results = known.trips(set_of(g, s.indices));
+  const amount updated = known.trips(all) * known.trips(others);  // elements
+  const bool forced = known.call().force_for_tests;
+  if (forced && rows >= 2 * tables::forced_block) return tables::forced_block;
+  const bool listed = s.vector != no_node && results >= tuning::inverse_index::listed_from;
+  if (forced || listed || updated < tables::from) return 0;
+  std::int64_t block = 1;
+  while (rows > tables::most_tables * block || updated * block < tables::block_elements * rows ||
+         results * tables::cost_of_result * rows > updated * block) {
+    if (rows < 2 * block) return 0;
+    block *= 2;
+  }
+  return rows >= 2 * block ? block : 0;
+}
+
+}  // namespace
+
+bool take_tables(const context& c, stage& s) {
+  const auto& [g, known, before] = c;
+  if (s.how != way::scatter || s.made == origin::partial || s.when != no_node) return false;
+  if (known.for_groups() || known.call().overrides.scatters == scatters::atomic) return false;
+  stage whole = s;  // as it would run; so far its loops are those of a map
+  schedule(g, known, whole);
+  if (whole.parallel != s.owned) return false;
+  if (known.call().force_for_tests && whole.vector != no_node) return false;  // an inverse index is tested there
+  const node_id n = s.body, cut = nesting_order(g, bound_indices(g, n)).front();
+  if (!is_closed(g, cut)) return false;
+  const std::int64_t block = block_of(c, whole, cut);
+  if (block == 0) return false;
+  const row_blocks rows = blocks_of(g, n, cut, block);
+  replacement put(g, proofs::kept);
+  put.add(cut, rows.part);
+  std::vector<node_id> bound = bound_indices(g, n);
+  for (node_id& idx : bound) idx = put(idx);
+  const element type = g.type(n);
+  stage part;
+  part.body = intern_reduce(g, monoid_of(g, n), type, put(g.arg(n, 0)), put(g.arg(n, 1)), bound);
+  part.indices = s.indices;
+  part.indices.insert(part.indices.begin(), rows.block);
+  part.made = origin::partial;
+  part.rows = rows;
+  part.seldom_changes = known.trips(rows.part) >= seldom_from * known.trips(set_of(g, s.indices));
+  part.reasons.push_back("privatised tables: one for each " + std::to_string(block) + " of " +
+                         count_text(known.trips(cut)) + " iterations");
+  const auto same = std::ranges::find_if(before, [&](const stage& o) {
+    return o.made == origin::partial && o.body == part.body && o.indices == part.indices;
+  });
+  node_id use = no_node;
+  if (same != before.end()) {
+    use = result_of(g, *same);
+  } else {
+    part.define = define(g, g.name("table", 5), part.body, part.indices.data(), static_cast<int>(part.indices.size()));
+    use = result_of(g, part);
+    before.push_back(std::move(part));
+  }
+  const element wider = numerics::joined(monoid_of(g, n), type);
+  s.body = cast_to(g, type, intern_reduce(g, monoid_of(g, n), wider, cast_to(g, wider, use), truth(g, true),
+                                          {rows.block}));
+  s.how = way::map;
+  s.owned = no_node;
+  return true;
+}
+
+}  // namespace sheaf::inline v0_1::plan
