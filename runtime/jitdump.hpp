@@ -3,7 +3,7 @@
 #pragma once
 #include <vector>
 
-#include <sheaf/runtime/symbols.hpp>
+#include <sheaf/runtime/code_symbol.hpp>
 
 namespace sheaf::inline v0_1::runtime {
 

@@ -4,16 +4,11 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <vector>
 
-namespace sheaf::inline v0_1::runtime {
+#include <sheaf/runtime/code_symbol.hpp>
 
-struct code_symbol {
-  std::string name;
-  std::uint64_t address;
-  std::uint64_t size;
-};
+namespace sheaf::inline v0_1::runtime {
 
 // A copy of an object whose sections have the addresses where they were loaded, as debuggers know it; null: none.
 struct told_object;

@@ -17,7 +17,7 @@ pair_tiling::pair_tiling(kernel_lowering& k, const stage& s)
   const int registers = vectors.registers >= 32 ? 4 : 2;
   lanes_ = std::min(static_cast<int>(places), registers * vectors.register_bytes / row(type_).bytes);
   if (f_.lane == no_node)
-    width_ = f_.few == no_node ? places : static_cast<std::int64_t>(most_few) * places;
+    width_ = f_.few == no_node ? places : plan::few_of(type_) * places;
   else
     width_ = k.known.trips(f_.lane) <= static_cast<double>(places) ? places : columns;
   while (f_.lane != no_node && column_lanes_ < lanes_ && k.known.trips(f_.lane) > column_lanes_) column_lanes_ *= 2;

@@ -80,9 +80,9 @@ class pairing {
       pairs = pairs || (of_pair && uses(g_, q, walk));
     });
     if (!pairs || known_.call().force_for_tests) return pairs;
-    index_set all = g_.free[n];
-    all.insert(g_.ordinal(walk));
-    return known_.trips(all) >= worth_code;
+    const amount rows = known_.trips(g_.free[n]);
+    const bool ranged = !g_.free[walk].within(set_of(g_, {walk}));  // its first row may walk one place, its last all
+    return rows * (ranged ? rows : known_.trips(walk)) >= worth_code;
   }
 
   // Does n fold values of pairs?
@@ -124,7 +124,7 @@ class pairing {
     if (others.size() > 1) return false;
     if (others.empty()) return true;
     const node_id e = others.front();
-    if (known_.trips(e) <= most_few)
+    if (known_.trips(e) <= few_of(g_.type(n)))
       f_.few = e;
     else
       f_.lane = e;
@@ -149,7 +149,8 @@ class pairing {
   }
 
   bool is_worth_it(node_id n) const {
-    if (s_.vector == f_.rows) return false;  // short sums are unrolled, with rows in lanes
+    // Short sums are unrolled, with rows in lanes.
+    if (s_.vector == f_.rows && f_.lane == no_node && f_.few == no_node) return false;
     if (known_.call().force_for_tests) return true;
     const amount rows = known_.trips(f_.rows), walked = known_.trips(f_.walk);
     index_set all = g_.free[n];

@@ -7,11 +7,17 @@
 
 #include <sheaf/jit/plan/plan.hpp>
 #include <sheaf/jit/plan/shape_facts.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
 // Makes a map stage one of pair tiles, or takes the reduction, or what it needs of its rows, out of it first.
 bool take_pair_tiles(const context& c, stage& s);
+
+// Results of a row that are kept as lanes each, of a type: their buffer is as large for each type.
+inline std::int64_t few_of(element type) {
+  return static_cast<std::int64_t>(tuning::pair_tiles::most_few) * row(element::f32).bytes / row(type).bytes;
+}
 
 // The places that a row walks: [low, high); none: all.
 struct row_range {
