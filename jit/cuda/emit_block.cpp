@@ -31,15 +31,55 @@ bool searches(const function_emitter& f, const ir::statement& loop) {
   return false;
 }
 
-void emit_serial_loop(function_emitter& f, const ir::statement& s) {
+// Is every number of the loop's range one of 32 bits, for the extents of this call?
+bool is_short(const function_emitter& f, const ir::statement& s) {
+  if (f.extents.empty()) return false;
+  const closed_values known(f.m, f.kernel, f.extents);
+  const auto low = known(s.low), high = known(s.high);
+  return low && high && *low >= -tuning::emit::longest_short && *high <= tuning::emit::longest_short;
+}
+
+// The loop's head; its counter is a number of 64 bits whatever counts. step: lanes.
+void open_loop(function_emitter& f, const ir::statement& s, int step) {
   const std::string c = cat("c", s.loop), low = f.ref(s.low), high = f.ref(s.high);
+  if (s.backward && step > 1)
+    return f.open(cat("for (i64 ", c, " = ", high, " > ", low, " ? ", low, " + (((", high, " - ", low, " - 1) & -",
+                      step, "ll)) : ", low, " - 1; ", c, " >= ", low, "; ", c, " -= ", step, ")"));
+  if (s.backward) return f.open(cat("for (i64 ", c, " = ", high, " - 1; ", c, " >= ", low, "; --", c, ")"));
+  if (!is_short(f, s))
+    return f.open(cat("for (i64 ", c, " = ", low, "; ", c, " < ", high, "; ", c, " += ", step, ")"));
+  f.open(cat("for (int ", c, "_short = (int)(", low, "); ", c, "_short < (int)(", high, "); ", c, "_short += ", step,
+             ")"));
+  f.line(cat("const i64 ", c, " = ", c, "_short;"));
+}
+
+// Loads of one iteration, in bytes of a thread.
+int loaded_bytes(const function_emitter& f, const ir::statement& s) {
+  int bytes = 0;
+  for (const ir::statement& inner : s.body) {
+    if (inner.kind != ir::statement_kind::instruct) continue;
+    const ir::instruction& i = f.instruction(inner.id);
+    if (i.code == ir::opcode::load) bytes += row(i.type).bytes * (i.vector ? f.held(f.lanes) : 1);
+  }
+  return bytes;
+}
+
+void emit_serial_loop(function_emitter& f, const ir::statement& s) {
   // What stores gains nothing from being written several times, and takes as much longer to compile.
   const bool stores = std::any_of(s.body.begin(), s.body.end(),
                                   [](const ir::statement& inner) { return inner.kind == ir::statement_kind::store; });
-  if (s.unroll > 1 || stores || searches(f, s)) f.line(cat("_Pragma(\"unroll ", s.unroll, "\")"));
-  f.open(s.backward ? cat("for (i64 ", c, " = ", high, " - 1; ", c, " >= ", low, "; --", c, ")")
-                    : cat("for (i64 ", c, " = ", low, "; ", c, " < ", high, "; ++", c, ")"));
+  const bool loops = std::any_of(s.body.begin(), s.body.end(),
+                                 [](const ir::statement& inner) { return inner.kind == ir::statement_kind::loop; });
+  const int bytes = loaded_bytes(f, s);
+  const auto pointers = find_pointers(f, s);
+  declare_pointers(f, pointers);
+  if (s.unroll > 1 || stores || searches(f, s))
+    f.line(cat("_Pragma(\"unroll ", s.unroll, "\")"));
+  else if (!loops && bytes > 0 && s.body.size() <= tuning::emit::short_body)
+    f.line(cat("_Pragma(\"unroll ", std::clamp(tuning::emit::bytes_of_folds / bytes, 2, 8), "\")"));
+  open_loop(f, s, 1);
   emit_block(f, s.body);
+  move_pointers(f, pointers);
   f.close();
 }
 
@@ -53,15 +93,17 @@ int unrolled(const function_emitter& f, const ir::statement& s) {
   const int loads = 32 / std::clamp(bytes, 2, 8);
   const auto is_plain = [&](const ir::statement& inner) {
     if (inner.kind == ir::statement_kind::instruct) return f.instruction(inner.id).code < ir::opcode::fold_lanes;
+    if (inner.kind == ir::statement_kind::store) return !inner.adds && !meets(f, inner);
     return inner.kind == ir::statement_kind::combine || inner.kind == ir::statement_kind::prefetch;
   };
   if (s.body.size() > tuning::emit::short_body || !std::all_of(s.body.begin(), s.body.end(), is_plain)) return 1;
   return std::clamp(loads / f.held(s.lanes), 1, 4);
 }
 
-// Backward, the vector with dead lanes comes first; its lanes ascend all the same.
-void emit_vector_loop(function_emitter& f, const ir::statement& s) {
-  const std::string c = cat("c", s.loop), low = f.ref(s.low), high = f.ref(s.high);
+}  // namespace
+
+void begin_lanes(function_emitter& f, const ir::statement& s) {
+  const std::string high = f.ref(s.high);
   std::int64_t first = 0, last = 0;
   const bool known = is_constant(f, s.low, first) && is_constant(f, s.high, last);
   f.vector_loop = s.loop;
@@ -69,21 +111,36 @@ void emit_vector_loop(function_emitter& f, const ir::statement& s) {
   f.run = scans_slices(f.kernel, s.body) ? f.held(s.lanes) : std::min(f.place.run, f.held(s.lanes));
   f.backward = s.backward;
   f.all_live = ((known && (last - first) % s.lanes == 0) || s.whole) && s.lanes >= f.place.group;
-  f.line(cat("_Pragma(\"unroll ", unrolled(f, s), "\")"));
-  f.open(s.backward ? cat("for (i64 ", c, " = ", high, " > ", low, " ? ", low, " + (((", high, " - ", low, " - 1) & -",
-                          s.lanes, "ll)) : ", low, " - 1; ", c, " >= ", low, "; ", c, " -= ", s.lanes, ")")
-                    : cat("for (i64 ", c, " = ", low, "; ", c, " < ", high, "; ", c, " += ", s.lanes, ")"));
-  if (!f.all_live) {
-    f.line(cat("const int rest = (int)smallest(", high, " - ", c, ", ", s.lanes, "ll);"));
-    f.line(cat("bool live[", f.held(s.lanes), "];"));
-    f.each(s.lanes, cat(f.live(), " = ", f.lane(s.lanes), " < rest;"));
-  }
-  emit_block(f, s.body);
-  f.close();
+}
+
+void emit_live_lanes(function_emitter& f, const ir::statement& s) {
+  if (f.all_live) return;
+  f.line(cat("const int rest = (int)smallest(", f.ref(s.high), " - c", s.loop, ", ", s.lanes, "ll);"));
+  f.line(cat("bool live[", f.held(s.lanes), "];"));
+  f.each(s.lanes, cat(f.live(), " = ", f.lane(s.lanes), " < rest;"));
+}
+
+void end_lanes(function_emitter& f) {
   f.vector_loop = -1;
   f.lanes = 0;
   f.run = 1;
   f.backward = f.all_live = false;
+}
+
+namespace {
+
+// Backward, the vector with dead lanes comes first; its lanes ascend all the same.
+void emit_vector_loop(function_emitter& f, const ir::statement& s) {
+  begin_lanes(f, s);
+  const auto pointers = find_pointers(f, s);
+  declare_pointers(f, pointers);
+  f.line(cat("_Pragma(\"unroll ", unrolled(f, s), "\")"));
+  open_loop(f, s, s.lanes);
+  emit_live_lanes(f, s);
+  emit_block(f, s.body);
+  move_pointers(f, pointers);
+  f.close();
+  end_lanes(f);
 }
 
 void emit_loop(function_emitter& f, const ir::statement& s) {
@@ -105,7 +162,10 @@ void emit_block(function_emitter& f, const ir::block& body) {
   f.here = &body;
   for (const ir::statement& s : body) switch (s.kind) {
       case ir::statement_kind::instruct:
-        emit_instruction(f, s.id);
+        if (const auto at = f.pointer_of.find(&s); at != f.pointer_of.end())
+          emit_load(f, s.id, at->second);
+        else
+          emit_instruction(f, s.id);
         break;
       case ir::statement_kind::loop:
         emit_loop(f, s);

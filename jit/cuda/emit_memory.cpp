@@ -118,13 +118,18 @@ void declare_buffers(function_emitter& f) {
   }
 }
 
-void emit_load(function_emitter& f, ir::value id) {
+bool meets(const function_emitter& f, const ir::statement& store) {
+  const auto b = static_cast<std::size_t>(store.target);
+  return f.place.group > 1 && f.loaded[b] && !f.scratch_row[b];
+}
+
+void emit_load(function_emitter& f, ir::value id, const std::string& moving) {
   const ir::instruction& i = f.instruction(id);
   const ir::buffer& b = f.buffer(i.target);
   const bool constant = b.where == ir::role::input;
   const std::string pointer = cat("p", id);
-  f.line(cat(constant ? "const " : "", stored_type(b.type), "* const ", pointer, " = ", base_of(f, i.target, i.args),
-             ";"));
+  f.line(cat(constant ? "const " : "", stored_type(b.type), "* const ", pointer, " = ",
+             moving.empty() ? base_of(f, i.target, i.args) : moving, ";"));
   if (in_runs(f, i.how, i.mask)) return load_runs(f, id, pointer);
   const std::string at = element_at(f, pointer, i.target, i.args, i.how, i.apart);
   std::string value = from_memory(b.type, constant ? cat("__ldg(&", at, ")") : at);
@@ -137,12 +142,13 @@ void emit_load(function_emitter& f, ir::value id) {
 
 void emit_store(function_emitter& f, const ir::statement& s) {
   const ir::buffer& b = f.buffer(s.target);
-  const bool shared = f.place.group > 1 && f.loaded[static_cast<std::size_t>(s.target)] &&
-                      !f.scratch_row[static_cast<std::size_t>(s.target)];
+  const bool shared = meets(f, s);
   const bool laned = s.how != ir::access::uniform;
   if (shared) f.line("MEET;");
   f.open("");
-  f.line(cat(stored_type(b.type), "* const p = ", base_of(f, s.target, s.subscripts), ";"));
+  const auto moving = f.pointer_of.find(&s);
+  f.line(cat(stored_type(b.type), "* const p = ",
+             moving == f.pointer_of.end() ? base_of(f, s.target, s.subscripts) : moving->second, ";"));
   const std::string at = element_at(f, "p", s.target, s.subscripts, s.how, {});
   const std::string stored = to_memory(b.type, f.ref(s.stored));
   std::string when = condition(f, s.mask, s.how);

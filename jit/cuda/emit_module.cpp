@@ -78,7 +78,8 @@ void emit_counters(function_emitter& f) {
   const auto& loops = f.place.shared;
   std::string rest = "tile";
   for (std::size_t n = loops.size(); n-- > 0;) {
-    const std::string iteration = n == 0 ? rest : cat("floor_mod(", rest, ", n", n, ")");
+    std::string iteration = n == 0 ? rest : cat("floor_mod(", rest, ", n", n, ")");
+    if (loops[n]->how_loop == ir::loop_kind::vector) iteration += cat(" * ", loops[n]->lanes);
     f.line(cat("const i64 c", loops[n]->loop, " = ", f.ref(loops[n]->low), " + ", iteration, ";"));
     if (n > 0) f.line(cat("const i64 r", n, " = floor_div(", rest, ", n", n, ");"));
     rest = cat("r", n);
@@ -96,7 +97,9 @@ void emit_tiles(function_emitter& f) {
   for (std::size_t n = 0; n < f.place.shared.size(); ++n) {
     const ir::statement& s = *f.place.shared[n];
     if (n > 0) emit_closed(f, s.low), emit_closed(f, s.high);
-    f.line(cat("const i64 n", n, " = largest(", f.ref(s.high), " - ", f.ref(s.low), ", 0ll);"));
+    const std::string length = cat("largest(", f.ref(s.high), " - ", f.ref(s.low), ", 0ll)");
+    const int lanes = s.how_loop == ir::loop_kind::vector ? s.lanes : 1;
+    f.line(cat("const i64 n", n, " = ", lanes == 1 ? length : cat("(", length, " + ", lanes - 1, ") / ", lanes), ";"));
     all += cat(n ? " * n" : "n", n);
   }
   const std::string groups = cat(f.place.groups());
@@ -107,7 +110,11 @@ void emit_tiles(function_emitter& f) {
     if (s != f.place.shared.back())
       for (const ir::statement& inner : s->body)
         if (inner.kind == ir::statement_kind::instruct) emit_instruction(f, inner.id);
-  emit_block(f, f.place.shared.back()->body);
+  const ir::statement& last = *f.place.shared.back();
+  const bool lanes = last.how_loop == ir::loop_kind::vector;
+  if (lanes) begin_lanes(f, last), emit_live_lanes(f, last);
+  emit_block(f, last.body);
+  if (lanes) end_lanes(f);
   f.close();
 }
 
@@ -255,7 +262,8 @@ struct module_emitter {
                        .loaded = {},
                        .stored = {},
                        .scratch_row = {},
-                       .made = {}};
+                       .made = {},
+                       .extents = extents};
     const std::vector<bool> own = written_checks(m, k.body, std::vector<bool>(m.buffers.size()));
     if (open && may_follow(made.launches.back(), k, f.place, own) && shared + shared_of(f.place) <= to.shared_bytes / 2)
       return follow(f);

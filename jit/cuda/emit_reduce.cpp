@@ -101,22 +101,31 @@ void find_lanes(function_emitter& f, const ir::block& body, int lanes, int loop)
   }
 }
 
+// Whatever the data, a multiple of n.
+bool is_multiple(const function_emitter& f, ir::value v, int n) {
+  const ir::instruction& i = f.instruction(v);
+  if (i.code == ir::opcode::constant) return i.bits % n == 0;
+  if (i.code != ir::opcode::elementwise) return false;
+  if (i.what == op::mul) return is_multiple(f, i.args[0], n) || is_multiple(f, i.args[1], n);
+  return i.what == op::add && is_multiple(f, i.args[0], n) && is_multiple(f, i.args[1], n);
+}
+
 // Is it the place of lane 0 in the loop's range, or as many groups' worth of lanes beyond? Of lanes in runs, as many
 // iterations.
 bool is_place(const function_emitter& f, const ir::statement& loop, ir::value v) {
   const auto is_counter = [&](ir::value x) {
     return f.instruction(x).code == ir::opcode::counter && f.instruction(x).target == loop.loop;
   };
-  const ir::instruction &i = f.instruction(v), &low = f.instruction(loop.low);
+  const ir::instruction& i = f.instruction(v);
   const int iteration = f.place.run > 1 ? loop.lanes : f.place.group;
-  if (is_counter(v)) return low.code == ir::opcode::constant && low.bits % iteration == 0;
+  if (is_counter(v)) return is_multiple(f, loop.low, iteration);
   return i.code == ir::opcode::elementwise && i.what == op::sub && is_counter(i.args[0]) && i.args[1] == loop.low;
 }
 
 void leave_scratch_rows(function_emitter& f, const ir::block& body, const ir::statement* loop) {
   const auto access = [&](std::int32_t b, ir::access how, const std::vector<ir::value>& subscripts) {
-    const bool own = how == ir::access::contiguous && subscripts.size() == 1 && loop != nullptr &&
-                     loop->lanes % f.place.group == 0 && is_place(f, *loop, subscripts[0]) &&
+    const bool own = how == ir::access::contiguous && !subscripts.empty() && loop != nullptr &&
+                     loop->lanes % f.place.group == 0 && is_place(f, *loop, subscripts.back()) &&
                      !scans_slices(f.kernel, loop->body);
     if (!own) f.scratch_row[static_cast<std::size_t>(b)] = false;
   };
@@ -129,10 +138,10 @@ void leave_scratch_rows(function_emitter& f, const ir::block& body, const ir::st
   }
 }
 
-// Where element e of a buffer is always met by thread e mod T.
+// Where element e of a row of a buffer is always met by thread e mod T, in whichever row.
 void find_scratch_rows(function_emitter& f) {
   f.scratch_row.clear();
-  for (const ir::buffer& b : f.m.buffers) f.scratch_row.push_back(b.where == ir::role::local);
+  for (const ir::buffer& b : f.m.buffers) f.scratch_row.push_back(b.where == ir::role::local || b.unit_inner);
   leave_scratch_rows(f, f.kernel.body, nullptr);
 }
 

@@ -234,7 +234,7 @@ void emit_instruction(function_emitter& f, ir::value id) {
     case ir::opcode::pattern:
       return emit_lanes(f, id);
     case ir::opcode::load:
-      return emit_load(f, id);
+      return emit_load(f, id, {});
     case ir::opcode::accumulator:
       return emit_accumulator(f, id);
     case ir::opcode::read:

@@ -2,6 +2,7 @@
 // value 3 (a vector one is an array of the lanes that a thread holds), a3 an accumulator, c2 the counter of loop 2, b1
 // a buffer's address.
 #pragma once
+#include <map>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -40,7 +41,7 @@ struct layout {
   std::int64_t local_bytes = 0;       // of a group
   std::int64_t tiles = -1;            // of the kernel, -1: not known
   std::vector<const ir::statement*>
-      shared;               // loops whose iterations are tiles, the parallel one first; serial ones below it
+      shared;               // loops whose iterations are tiles, the parallel one first; others below it
   int run = 1;              // lanes that may lie next to each other in a thread, so that it loads them at once
   bool in_scratch = false;  // locals lie in device memory, else in shared memory
   int groups() const { return threads / group; }
@@ -63,8 +64,8 @@ class closed_values {
   const ir::kernel& k_;
   call_extents extents_;
 };
-// The one serial loop below `loop` whose iterations could be tiles as well: it is all that the body does, its range is
-// the same in each iteration, and its iterations tell each other nothing. Null: there is none.
+// The one loop below `loop`, serial or of vectors, whose iterations could be tiles as well: it is all that the body
+// does, its range is the same in each iteration, and its iterations tell each other nothing. Null: there is none.
 const ir::statement* shared_below(const ir::module& m, const ir::kernel& k, const ir::statement& loop);
 
 struct function_emitter {
@@ -80,10 +81,14 @@ struct function_emitter {
   std::vector<int> lanes_of;           // accumulators: lanes; 0: scalar
   std::vector<int> born_in;            // accumulators: the vector loop around, or -1
   std::vector<bool> loaded, stored;    // by buffer, in this kernel
-  std::vector<bool> scratch_row;       // by buffer: local, and each thread reads of it what it stored itself
+  std::vector<bool> scratch_row;       // by buffer: each thread reads of it what it stored itself
   std::vector<bool> made;              // by instruction: it was emitted before its place
   const ir::block* here = nullptr;     // being written
   int depth = 1;
+
+  std::map<const ir::statement*, std::string> pointer_of = {};  // of loads and stores in the loops around
+  int pointers_made = 0;
+  call_extents extents = {};
 
   int vector_loop = -1, lanes = 0;
   int run = 1;  // lanes of the loop around that lie next to each other in a thread: lane l is its run l / run
@@ -121,6 +126,21 @@ struct function_emitter {
 
 // emit_block.cpp
 void emit_block(function_emitter& f, const ir::block& b);
+// What a vector loop's body is emitted between, where its counter is known: which lanes a thread has, and which are
+// live.
+void begin_lanes(function_emitter& f, const ir::statement& vector_loop);
+void emit_live_lanes(function_emitter& f, const ir::statement& vector_loop);
+void end_lanes(function_emitter& f);
+
+// emit_pointers.cpp. A load or store of a loop's body whose place moves by `step` elements in each iteration.
+struct moving_pointer {
+  const ir::statement* at;
+  std::int32_t buffer;
+  std::string first, step;
+};
+std::vector<moving_pointer> find_pointers(const function_emitter& f, const ir::statement& loop);
+void declare_pointers(function_emitter& f, const std::vector<moving_pointer>& pointers);
+void move_pointers(function_emitter& f, const std::vector<moving_pointer>& pointers);
 
 // emit_value.cpp
 void emit_instruction(function_emitter& f, ir::value id);
@@ -137,8 +157,10 @@ bool scans_slices(const ir::kernel& k, const ir::block& body);
 
 // emit_memory.cpp
 void declare_buffers(function_emitter& f);
-void emit_load(function_emitter& f, ir::value id);
+void emit_load(function_emitter& f, ir::value id, const std::string& pointer);
 void emit_store(function_emitter& f, const ir::statement& s);
+// Do the group's threads meet around it? What one stores another loads.
+bool meets(const function_emitter& f, const ir::statement& store);
 
 // emit_reduce.cpp
 void find_accumulators(function_emitter& f);

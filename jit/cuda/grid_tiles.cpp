@@ -29,7 +29,9 @@ std::optional<std::int64_t> closed_values::operator()(ir::value v) const {
 
 std::int64_t closed_values::iterations(const ir::statement& loop) const {
   const auto low = (*this)(loop.low), high = (*this)(loop.high);
-  return low && high ? std::max<std::int64_t>(*high - *low, 0) : -1;
+  if (!low || !high) return -1;
+  const std::int64_t lanes = loop.how_loop == ir::loop_kind::vector ? loop.lanes : 1;
+  return (std::max<std::int64_t>(*high - *low, 0) + lanes - 1) / lanes;
 }
 
 namespace {
@@ -61,6 +63,7 @@ bool is_pure(ir::opcode code) {
 }  // namespace
 
 const ir::statement* shared_below(const ir::module& m, const ir::kernel& k, const ir::statement& loop) {
+  if (loop.how_loop == ir::loop_kind::vector) return nullptr;
   const ir::statement* found = nullptr;
   for (const ir::statement& s : loop.body) {
     if (s.kind == ir::statement_kind::prefetch) continue;
@@ -68,8 +71,8 @@ const ir::statement* shared_below(const ir::module& m, const ir::kernel& k, cons
       if (!is_pure(k.instructions[static_cast<std::size_t>(s.id)].code)) return nullptr;
       continue;
     }
-    const bool serial = s.kind == ir::statement_kind::loop && s.how_loop == ir::loop_kind::serial && !s.backward;
-    if (found != nullptr || !serial) return nullptr;
+    if (found != nullptr || s.kind != ir::statement_kind::loop || s.backward) return nullptr;
+    if (s.how_loop != ir::loop_kind::serial && s.how_loop != ir::loop_kind::vector) return nullptr;
     found = &s;
   }
   if (found == nullptr || !is_closed(k, found->low) || !is_closed(k, found->high)) return nullptr;

@@ -47,6 +47,36 @@ bool share_slices(const graph& g, const program_plan& plan, const kernel_plan& k
   return true;
 }
 
+bool is_nest(const stage& s) { return s.how == way::map && s.loops.size() == 2 && s.vector == s.loops.back(); }
+
+// Do all stages walk the same two loops, and read of each other what their own lane has?
+bool share_lanes(const graph& g, const program_plan& plan, const kernel_plan& k, const stage& s) {
+  if (!is_nest(s)) return false;
+  return std::all_of(k.stages.begin(), k.stages.end(), [&](int i) {
+    const stage& writer = plan.stages[static_cast<std::size_t>(i)];
+    if (!is_nest(writer) || !same_range(g, writer.vector, s.vector)) return false;
+    bool own = true;
+    for_each_node(g, s.body, [&](node_id n) {
+      if (g.kind(n) != op::load || g.arg(n, 0) != writer.define) return;
+      for (std::size_t d = 0; d < writer.indices.size(); ++d)
+        own = own && (writer.indices[d] != writer.vector || g.arg(n, 1 + static_cast<int>(d)) == s.vector);
+    });
+    return own;
+  });
+}
+
+// On a GPU the vectors below a stage's loops are tasks too; of several stages in one kernel only what they share is.
+bool starves_together(graph& g, const facts& known, const kernel_plan& k, const stage& leader, const stage& s) {
+  const double warps = std::max(1, std::min(leader.lanes, s.lanes) / tuning::grid::warp);  // of a task
+  const auto shared = k.chunk > 0 ? known.trips(k.parallel) / static_cast<double>(k.chunk)
+                                  : known.trips(k.parallel) * warps;
+  const auto apart = [&](const stage& one) {
+    const bool nest = one.how == way::map && one.loops.size() > 1 && one.vector == one.loops.back();
+    return nest ? known.trips(set_of(g, one.loops)) / static_cast<double>(one.lanes) : amount(0);
+  };
+  return known.starves(shared, max(apart(leader), apart(s)), max(leader.operations, s.operations));
+}
+
 // The indices of a scatter under the names that another over the same ranges has for them.
 bool rename_updates(graph& g, const stage& leader, stage& s) {
   const auto walk = bound_indices(g, leader.body), own = bound_indices(g, s.body);
@@ -105,6 +135,7 @@ bool may_join(graph& g, const facts& known, const program_plan& plan, const kern
   if (!stencil && (!walks_rows(leader) || !walks_rows(s))) return false;
   if ((k.parallel == no_node) != (s.parallel == no_node) || (k.chunk == 0) != (s.chunk == 0)) return false;
   if (k.parallel == no_node) return may_share_updates(g, known, plan, k, s);
+  if (!share_lanes(g, plan, k, s) && starves_together(g, known, k, leader, s)) return false;
   stage renamed = s;
   if (k.parallel != s.parallel) {
     if (!same_range(g, k.parallel, s.parallel) || uses_index(g, s, k.parallel)) return false;

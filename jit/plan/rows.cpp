@@ -225,6 +225,14 @@ class sharing {
     dropped_.push_back(i);
   }
 
+  // A GPU's blocks of rows would be too few for all that the rows have.
+  bool starves(const stage& s, const cluster& c) const {
+    amount work = s.operations;
+    for (const int m : c.maps) work = max(work, at(m).operations);
+    const double warps = std::max(1, std::min(s.lanes, numerics::lanes::most) / tuning::grid::warp);
+    return known_.starves(known_.trips(c.rows.block) * warps, work / tuning::grid::warp, work);
+  }
+
   // Loops over block, row, and what the results have beside the block. What is reduced within a row is reduced first.
   bool block_by_rows(stage& s, const cluster& c) {
     if (s.sum_of_sums != no_node && s.body != s.sum_of_sums) return false;
@@ -237,7 +245,7 @@ class sharing {
       return true;
     }
     if (g_.kind(s.body) != op::reduce || row(monoid_of(g_, s.body)).position || is_own(monoid_of(g_, s.body)) ||
-        s.indices.size() > 2)
+        s.indices.size() > 2 || starves(s, c))
       return false;
     if (s.indices.size() == 2) {
       int lanes = 0;

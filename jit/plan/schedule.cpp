@@ -25,6 +25,12 @@ void narrow_lanes(const facts& known, stage& s) {
   while (s.lanes > lanes_of_warp && known.trips(s.vector) / s.lanes < known.enough_tasks()) s.lanes /= 2;
 }
 
+// On a GPU tasks have two dimensions: the vectors below a shared loop are tasks as well.
+bool are_tasks_below(const facts& known, const stage& s) {
+  return known.for_groups() && s.how == way::map && s.loops.size() == 2 && s.loops.back() == s.vector &&
+         s.parallel == s.loops.front();
+}
+
 // The first loop with enough iterations is shared, else the longest. Lanes are shared in chunks, unless a reduction
 // that doesn't depend on them would be repeated by each.
 void parallelise(graph& g, const facts& known, stage& s) {
@@ -36,6 +42,7 @@ void parallelise(graph& g, const facts& known, stage& s) {
     others.erase(g.ordinal(idx));
     if (!others.empty()) continue;
     if (idx == s.vector && s.parallel != no_node) {
+      if (are_tasks_below(known, s)) continue;
       bool repeats = false;
       for_each_node(g, s.body, [&](node_id n) {
         repeats = repeats || (g.kind(n) == op::reduce && !g.free[n].empty() && !g.free[n].has(g.ordinal(idx)));

@@ -80,6 +80,13 @@ class facts {
   // whoever makes them.
   bool for_groups() const { return call_.gpu && call_.overrides.determinism != determinism::strict; }
 
+  // Does a GPU stand idle with so few tasks of a warp, where it could have `others`? Of few elements a launch costs
+  // more.
+  bool starves(const amount& tasks, const amount& others, const amount& elements) const {
+    const bool much = call_.force_for_tests || elements >= tuning::tasks::worth_a_launch;
+    return for_groups() && much && tasks < tuning::tasks::warps_of_gpu && others >= 2 * tasks;
+  }
+
   // Of an input's elements.
   amount bytes(node_id input) const;
 

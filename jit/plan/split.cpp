@@ -10,6 +10,7 @@
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/rows.hpp>
 #include <sheaf/jit/plan/stages.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
@@ -71,8 +72,9 @@ class splitting {
     if (elements_ * within * results_ < known_.elements(blocks::from) || elements_ < blocks::fewest_elements)
       return false;
     for (const node_id idx : bound_) {
-      // Partial results are stored for each block of the range, so no data may say how long it is.
-      if (!is_closed(g_, idx) || !may_vectorise(g_, n_, idx)) continue;
+      // Partial results are stored for each block of the range, so no data may say how long it is. Blocks of slices
+      // differ in length: on a GPU there are enough of them for that not to matter.
+      if (!is_closed(g_, idx) || (!known_.for_groups() && !may_vectorise(g_, n_, idx))) continue;
       if (in_order(g_, monoid_of(g_, n_)) && idx != nesting_order(g_, bound_).front()) continue;
       const amount tasks = cut_ == no_node ? amount(0) : known_.trips(cut_);
       if (tasks < known_.tasks(blocks::enough_tasks) && known_.trips(idx) > 8 * tasks) cut_ = idx;
@@ -335,10 +337,17 @@ class splitting {
   amount elements_ = 0, results_ = 0, inner_ = 0;
 };
 
-// An extremum and its position: read once where rows are walked as they lie, twice down a tile of columns.
+// An extremum and its position: read once where rows are walked as they lie, twice down a tile of columns. On a GPU
+// that is less than what tiles of columns alone take, which are too few.
 bool may_split_position(graph& g, const facts& known, node_id n, const stage& s) {
   const node_id body = g.arg(n, 0);
-  return is_true(g, g.arg(n, 1)) && g.type(body) != element::boolean && walks_wide_rows(g, known, n, body, s);
+  if (!is_true(g, g.arg(n, 1)) || g.type(body) == element::boolean) return false;
+  if (walks_wide_rows(g, known, n, body, s)) return true;
+  index_set all = set_of(g, bound_indices(g, n));
+  all |= g.free[n];
+  const amount columns = s.vector == no_node ? amount(0) : known.trips(s.vector) / tuning::grid::warp;
+  return s.vector != no_node && g.free[n] == set_of(g, {s.vector}) &&
+         known.starves(columns, known.trips(all) / tuning::grid::warp, known.trips(all));
 }
 
 }  // namespace

@@ -19,6 +19,8 @@ inline constexpr double gpu_elements = 1. / 8; // factor; estimate: elements of 
 inline constexpr double lanes = 64;            // vectors; estimate: fewer of a loop are not shared if that repeats sums
 inline constexpr double most_nested = 64;      // iterations; estimate: of one reduction that a task's work counts
 inline constexpr double batches = 16;          // iterations; estimate: loops as long are shared, inner ones are not
+inline constexpr double warps_of_gpu = 2112;    // warps; estimate: 16 for each of 132 multiprocessors of an H200
+inline constexpr double worth_a_launch = 1 << 21;  // elements; estimate: that take an H200 the time of a launch
 }  // namespace tasks
 namespace schedule {
 inline constexpr double lanes_of_warp = 32;      // lanes; limit: a GPU's vectors are not narrowed below a warp
@@ -216,6 +218,9 @@ inline constexpr int most_shared = 8;    // loads; estimate: the same where othe
 inline constexpr int least_divided = 8;  // lanes; W9: fewer are divided one register at a time
 inline constexpr std::size_t worth_a_text = 2000;  // characters; bench_nvrtc: shorter kernels share a translation unit
 inline constexpr std::size_t short_body = 24;      // statements; bench_nvrtc: a longer loop's body is not unrolled
+inline constexpr int most_pointers = 12;  // pointers; estimate: of a GPU's loop, two registers each
+inline constexpr int bytes_of_folds = 64; // bytes; estimate: under way in a GPU's thread that folds
+inline constexpr std::int64_t longest_short = 1 << 30;  // iterations; limit: counted in 32 bits
 }  // namespace emit
 
 // ---- Calls

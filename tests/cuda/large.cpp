@@ -28,6 +28,20 @@ TEST(large, batches_of_rows) {
   check_backends(first_order("mean", mean(v3, dim<2>), v3), {{"v3", floats(1, {40, 50, 33}, -1, 1)}});
 }
 TEST(large, positions) { check_backends(value_of("argmax", argmax(x, dim<1>)), rows(5, 4000)); }
+TEST(large, positions_in_columns) {
+  for (const std::int64_t columns : {33, 300}) {
+    check_backends(value_of("argmax", argmax(x, dim<0>)), rows(150, columns));
+    check_backends(value_of("argmin", argmin(x, dim<0>)), rows(150, columns));
+  }
+}
+TEST(large, blocks_of_rows_by_columns) {
+  for (const std::int64_t columns : {7, 300}) {
+    check_backends(first_order("mean", mean(x, dim<0>), x), rows(150, columns));
+    check_backends(first_order("logsumexp", logsumexp(x, dim<0>), x), rows(150, columns));
+    check_backends(value_of("var", var(x, dim<0>)), rows(150, columns));
+    check_backends(first_order("max", max(x, dim<0>), x), rows(150, columns));
+  }
+}
 TEST(large, losses) {
   table data = rows(500, 30);
   std::vector<double> classes;

@@ -12,7 +12,6 @@ using bench::words_of;
 
 constexpr auto i = axis<"i">;
 constexpr auto j = axis<"j">;
-constexpr auto k = axis<"k">;
 constexpr auto t = axis<"t">;
 constexpr auto u = axis<"u">;
 constexpr auto f = axis<"f">;
@@ -25,7 +24,6 @@ constexpr auto z = tensor<"z", float, 1>;
 constexpr auto n = tensor<"n", std::int64_t, 1>;
 constexpr auto ids = tensor<"ids", std::int64_t, 1>;
 constexpr auto off = tensor<"off", std::int64_t, 1>;
-constexpr auto cut = tensor<"cut", std::int64_t, 2>;
 constexpr auto table = tensor<"table", float, 2>;
 constexpr auto image = tensor<"image", float, 4>;
 

@@ -20,19 +20,26 @@ double product(const std::vector<std::int64_t>& extents) {
   return n;
 }
 
-// By launch: what the plan predicts for its kernels. Of a kernel in several parts the one with most tiles has it.
+// A pass of a sort reads or writes its keys: tiles of them, or as many searches as there are bounds.
+double bytes_of_sort(const cuda::launch& l) {
+  if (l.count < 0) return 0;
+  const double keys = l.name.find("ends") == std::string::npos ? tuning::sort::tile_places : 1;
+  return static_cast<double>(l.count) * keys * sorted_key;
+}
+
+// By launch: what the plan predicts for its kernels. Of segmented tiles it is the second part that walks the rows.
 void find_bytes(const emitted_row& row, std::vector<launch_facts>& launches) {
   const auto& plan = row.planned->program.plan;
   for (std::size_t n = 0; n < launches.size(); ++n) {
     const cuda::launch& l = row.source.launches[n];
-    if (l.of != nullptr) {
-      launches[n].bytes = l.count < 0 ? 0 : static_cast<double>(l.count) * tuning::sort::tile_places * 2 * sorted_key;
-      continue;
-    }
     const auto first = static_cast<std::size_t>(l.first);
-    if (first >= plan.kernels.size()) continue;
-    launches[n].bytes = plan.kernels[first].read.estimate() + plan.kernels[first].written.estimate();
-    launches[n].operations = plan.kernels[first].operations.estimate();
+    if (l.of != nullptr) launches[n].bytes = bytes_of_sort(l);
+    if (l.of != nullptr || first >= plan.kernels.size()) continue;
+    const plan::kernel_plan& k = plan.kernels[first];
+    const bool tiles = plan.stages[static_cast<std::size_t>(k.stages.front())].how == plan::way::tiles;
+    launch_facts& to = launches[tiles && k.part == 0 && n + 1 < launches.size() ? n + 1 : n];
+    to.bytes += k.read.estimate() + k.written.estimate();
+    to.operations += k.operations.estimate();
   }
 }
 

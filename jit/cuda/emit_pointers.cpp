@@ -1,0 +1,113 @@
+// Addresses in loops: what a loop loads or stores at places that move by the same amount in each iteration has one
+// pointer, which is made before the loop and moved at the end of an iteration. Lanes add constants to it. Other
+// addresses are computed where they are used. Shown by tests/cuda/tasks.cpp.
+#include <algorithm>
+
+#include <sheaf/jit/cuda/emitter.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
+
+namespace sheaf::inline v0_1::cuda {
+
+namespace {
+
+// A subscript in the first iteration, and by how much it grows from one to the next; empty: not at all.
+struct moving_place {
+  std::string first, step;
+};
+
+std::string added(const std::string& a, const std::string& b) {
+  return a.empty() ? b : b.empty() ? a : cat(a, " + ", b);
+}
+std::string times(const std::string& a, const std::string& b) { return a.empty() ? "" : cat("(", a, ") * ", b); }
+
+class places {
+ public:
+  places(const function_emitter& f, const ir::statement& loop) : f_(f), loop_(loop) {}
+
+  std::optional<moving_place> operator()(ir::value v) const {
+    const ir::instruction& i = f_.instruction(v);
+    if (i.vector || i.type != element::i64) return std::nullopt;
+    if (i.code == ir::opcode::counter && i.target == loop_.loop)
+      return moving_place{f_.ref(loop_.low), loop_.how_loop == ir::loop_kind::vector ? cat(loop_.lanes, "ll") : "1ll"};
+    if (i.code == ir::opcode::constant || i.code == ir::opcode::counter || is_outside(v))
+      return moving_place{f_.ref(v), ""};
+    if (i.code != ir::opcode::elementwise) return std::nullopt;
+    if (i.what != op::add && i.what != op::sub && i.what != op::mul) return std::nullopt;
+    const auto a = (*this)(i.args[0]), b = (*this)(i.args[1]);
+    if (!a || !b) return std::nullopt;
+    if (i.what == op::add) return moving_place{cat("(", a->first, " + ", b->first, ")"), added(a->step, b->step)};
+    if (i.what == op::sub)
+      return moving_place{cat("(", a->first, " - ", b->first, ")"),
+                          b->step.empty() ? a->step : cat(a->step.empty() ? "0ll" : a->step, " - (", b->step, ")")};
+    if (!a->step.empty() && !b->step.empty()) return std::nullopt;
+    return moving_place{cat("(", a->first, " * ", b->first, ")"),
+                        a->step.empty() ? times(b->step, a->first) : times(a->step, b->first)};
+  }
+
+ private:
+  bool is_outside(ir::value v) const {
+    return f_.made[static_cast<std::size_t>(v)] || f_.home[static_cast<std::size_t>(v)] != &loop_.body;
+  }
+  const function_emitter& f_;
+  const ir::statement& loop_;
+};
+
+// The element that lane 0 is at in the first iteration, from the buffer's begin.
+std::optional<moving_place> place_of(const function_emitter& f, const ir::statement& loop, std::int32_t buffer,
+                                     const std::vector<ir::value>& subscripts) {
+  const places of(f, loop);
+  const ir::buffer& b = f.buffer(buffer);
+  moving_place all;
+  for (std::size_t d = 0; d < subscripts.size(); ++d) {
+    if (f.instruction(subscripts[d]).vector) continue;
+    const auto one = of(subscripts[d]);
+    if (!one) return std::nullopt;
+    const bool unit = (b.unit_inner || b.where == ir::role::local) && static_cast<int>(d) + 1 == b.rank;
+    const std::string stride = unit ? "1ll" : cat("b", buffer, "_s", d);
+    all.first = added(all.first, unit ? one->first : times(one->first, stride));
+    all.step = added(all.step, unit ? one->step : times(one->step, stride));
+  }
+  return all;
+}
+
+}  // namespace
+
+std::vector<moving_pointer> find_pointers(const function_emitter& f, const ir::statement& loop) {
+  std::vector<moving_pointer> found;
+  if (loop.backward) return found;
+  for (const ir::statement& s : loop.body) {
+    const bool stores = s.kind == ir::statement_kind::store;
+    const bool loads = s.kind == ir::statement_kind::instruct && f.instruction(s.id).code == ir::opcode::load;
+    if (!stores && !loads) continue;
+    if (loads && f.made[static_cast<std::size_t>(s.id)]) continue;
+    const std::int32_t buffer = stores ? s.target : f.instruction(s.id).target;
+    const auto at = place_of(f, loop, buffer, stores ? s.subscripts : f.instruction(s.id).args);
+    if (!at || at->step.empty()) continue;
+    found.push_back({&s, buffer, at->first, at->step});
+  }
+  // Each takes two registers, and more would be spilled.
+  if (found.size() > static_cast<std::size_t>(tuning::emit::most_pointers)) found.clear();
+  return found;
+}
+
+void declare_pointers(function_emitter& f, const std::vector<moving_pointer>& pointers) {
+  for (std::size_t n = 0; n < pointers.size(); ++n) {
+    const moving_pointer& p = pointers[n];
+    const std::string name = cat("q", f.pointers_made++);
+    const ir::buffer& b = f.buffer(p.buffer);
+    f.line(cat(b.where == ir::role::input ? "const " : "", stored_type(b.type), "* ", name, " = b", p.buffer, " + ",
+               p.first, ";"));
+    f.line(cat("const i64 ", name, "_step = ", p.step, ";"));
+    f.pointer_of[p.at] = name;
+  }
+}
+
+void move_pointers(function_emitter& f, const std::vector<moving_pointer>& pointers) {
+  for (const moving_pointer& p : pointers) {
+    const std::string& name = f.pointer_of.at(p.at);
+    f.line(cat(name, " += ", name, "_step;"));
+    f.pointer_of.erase(p.at);
+  }
+}
+
+}  // namespace sheaf::inline v0_1::cuda

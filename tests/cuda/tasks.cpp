@@ -1,0 +1,81 @@
+// How a kernel's loops become tasks and addresses at sizes of gigabytes: the text is read, nothing runs.
+#include <gtest/gtest.h>
+
+#include <sheaf/dsl/graph/pack.hpp>
+#include <sheaf/jit/cuda/emit.hpp>
+#include <sheaf/jit/pipeline.hpp>
+#include <sheaf/sheaf.hpp>
+
+namespace {
+
+using namespace sheaf;
+
+constexpr auto i = axis<"i">;
+constexpr auto j = axis<"j">;
+constexpr auto x = tensor<"x", float, 2>;
+constexpr auto w = tensor<"w", float, 1>;
+constexpr auto b = tensor<"b", float, 1>;
+
+struct emitted {
+  planned program;
+  cuda::source code;
+  std::string text;
+};
+template <class... Outputs>
+emitted emitted_for(const std::vector<std::vector<std::int64_t>>& extents, Outputs...) {
+  constexpr auto words = detail::packed<Outputs...>::words;
+  plan::call_facts call;
+  for (const auto& e : extents) call.inputs.push_back({plan::amounts(e), true});
+  call.gpu = true;
+  emitted made{plan_program(unpack(words.words), call, "program"), {}, {}};
+  // By slot: inputs, then what nothing here depends on.
+  std::vector<std::vector<std::int64_t>> by_slot = extents;
+  by_slot.resize(64, std::vector<std::int64_t>(8, 1 << 14));
+  std::vector<const std::int64_t*> places;
+  for (const auto& e : by_slot) places.push_back(e.data());
+  made.code = cuda::emit(made.program.code, {.compute = 90}, places);
+  for (const std::string& t : made.code.texts) made.text += t.substr(t.find("__global__"));
+  return made;
+}
+int count(const std::string& text, const std::string& part) {
+  int n = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++n;
+  return n;
+}
+
+TEST(tasks, vectors_below_blocks_of_rows) {
+  const emitted e = emitted_for({{16384, 16384}}, sum(x, dim<0>));
+  ASSERT_EQ(e.code.launches.size(), 2u) << "partial results and what joins them are apart: together they are few";
+  EXPECT_EQ(e.code.launches[0].count, 128 * 64) << "blocks of 128 rows by vectors of 256 lanes";
+}
+TEST(tasks, stages_of_the_same_loops_stay_together) {
+  const emitted e = emitted_for({{16384, 16384}}, argmax(x, dim<0>));
+  EXPECT_EQ(e.program.plan.kernels[0].stages.size(), 2u) << "the extremum of a block and where it is";
+  EXPECT_GE(e.code.launches[0].count, 8192);
+}
+TEST(tasks, few_rows_stay_in_one_kernel) {
+  EXPECT_EQ(emitted_for({{64, 256}}, softmax(x, dim<1>)).code.launches.size(), 1u);
+}
+TEST(tasks, checks_of_ranges_are_shared) {
+  constexpr auto ids = tensor<"ids", std::int64_t, 1>;
+  constexpr auto off = tensor<"off", std::int64_t, 1>;
+  const emitted e = emitted_for({{1 << 22}, {65537}, {1 << 20, 64}},
+                                embedding_bag<bag{.mode = bag_mode::sum}>(ids, x, offsets(off)));
+  bool shared = false;
+  for (const auto& k : e.program.code.kernels) shared = shared || (k.name == "partial" && parallel_loop(k) != nullptr);
+  EXPECT_TRUE(shared) << e.program.text;
+}
+TEST(addresses, one_pointer_and_a_short_counter_a_row) {
+  const emitted e = emitted_for({{16384, 16384}}, sum(x, dim<1>));
+  EXPECT_EQ(count(e.text, "_short += 256"), 1) << e.text;
+  EXPECT_EQ(count(e.text, "q0 += q0_step;"), 1) << e.text;
+  const emitted long_rows = emitted_for({{4, std::int64_t{1} << 33}}, define<"doubled">(i, j) = x(i, j) + x(i, j));
+  EXPECT_EQ(count(long_rows.text, "_short"), 0) << long_rows.text;
+}
+TEST(barriers, none_where_a_lane_reads_what_it_stored) {
+  constexpr auto y = layer_norm(x, w, b);
+  const emitted e = emitted_for({{262144, 1024}, {1024}, {1024}, {262144, 1024}}, y, vjp(y, x), vjp(y, w), vjp(y, b));
+  EXPECT_EQ(count(e.text, "MEET;"), 0) << e.text;
+}
+
+}  // namespace
