@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <optional>
 
 #include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/shapes/joined_extents.hpp>
@@ -96,17 +95,18 @@ usual_extents::sizes usual_extents::sizes_of(std::span<const amount> extents) co
                 : n < classes::many     ? classes::usual_list
                                         : classes::usual_long_list;
   }
-  std::optional<amount> most;
-  for (int i = 0; i < g_.inputs.size(); ++i) {
-    std::optional<amount> rows;
-    for_rows(i, [&](std::size_t place) { rows = rows ? *rows * extents[place] : extents[place]; });
-    if (rows) most = most ? max(*most, *rows) : *rows;
+  // Asked one by one: a comparison of their maximum would take all of them in.
+  const std::int64_t limit = u.along == classes::usual_long_row ? classes::few : classes::many;
+  bool some = false, many = false;
+  for (std::size_t k = 0; k < extents.size(); ++k) {
+    if (roles_[k] != role::rows) continue;
+    some = true;
+    many = many || extents[k] >= limit;
   }
-  if (!most) return u;
-  if (u.along == classes::usual_long_row)
-    u.rows = most->certain() < classes::few ? classes::usual_few : classes::usual_rows;
-  else
-    u.rows = most->certain() < classes::many ? classes::usual_rows : classes::usual_many;
+  if (some && u.along == classes::usual_long_row)
+    u.rows = many ? classes::usual_rows : classes::usual_few;
+  else if (some)
+    u.rows = many ? classes::usual_many : classes::usual_rows;
   return u;
 }
 

@@ -11,8 +11,8 @@
 namespace sheaf::inline v0_1::shapes {
 
 // Dimensions that the program ties to each other are one size. What a class holds of them is how long the dimension is
-// along which lanes go (short, narrow, a row, long), whether others along which elements lie are short, and how many rows
-// the tensor with the most of them has (few or some where they are long, else some or many). The dimensions of a tensor
+// along which lanes go (short, narrow, a row, long), whether others along which elements lie are short, and how many
+// rows the longest of the others has (few or some where rows are long, else some or many). The dimensions of a tensor
 // share its rows, so that a batch of matrices is planned for as large a tensor as a table is.
 class usual_extents {
  public:
