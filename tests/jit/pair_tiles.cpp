@@ -57,6 +57,20 @@ TEST(pair_tiles, attention) {
   }
 }
 
+// A named distance that ties are looked for in is that of which the least was taken, bit for bit.
+TEST(pair_tiles, ties_of_named_distances) {
+  constexpr auto far = define<"far">(i, j) = apart;
+  constexpr auto least = define<"least">(i) = min(j, far(i, j));
+  constexpr auto loss = define<"loss">() = sum(i, least(i) * (1_c + least(i)));
+  for (const auto& [rows, walked, terms] : shapes) {
+    if (walked == 0 || terms == 0) continue;
+    trial t = trial_of(least, grad(loss, x), grad(loss, y));
+    t.force_for_tests = true;
+    t.random("x", {rows, terms}).random("y", {walked, terms});
+    t.expect_right(1e-4);
+  }
+}
+
 TEST(pair_tiles, gradients_of_attention) {
   constexpr auto l = define<"l">(i) = logsumexp(j, score);
   constexpr auto o = define<"o">(i, e) = sum(j, exp(score - l(i)) * v(j, e));

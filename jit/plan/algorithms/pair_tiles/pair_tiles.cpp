@@ -53,7 +53,9 @@ class pairing {
       if (!may_be_form(n)) continue;
       node_id all = over_closed_range(g_, n);
       if (all == no_node) continue;
-      all = with_inlined(g_, all, [&](node_id define) { return is_stored_pair(define); });
+      // What such a value is made of may have no stage of its own.
+      const bool ties = is_extremum(g_, n) && are_numbers_compared();
+      all = with_inlined(g_, all, [&](node_id d) { return (!ties && is_stored_pair(d)) || !has_stage(d); });
       if (is_form(all)) return take(n, all);
     }
     return false;
@@ -67,6 +69,16 @@ class pairing {
       return s.define == define && s.where == place::workspace && s.made == origin::program && s.how == way::map &&
              s.indices.size() > 1 && holds(g_, g_.arg(define, 0), op::reduce);
     });
+  }
+
+  // Then what ties with an extremum is looked for somewhere, and its value must have the bits that the extremum has.
+  bool are_numbers_compared() const {
+    for (node_id n = 0; n < g_.size(); ++n)
+      if (g_.kind(n) == op::equal && is_floating(g_.type(g_.arg(n, 0)))) return true;
+    return false;
+  }
+  bool has_stage(node_id define) const {
+    return std::any_of(c_.before.begin(), c_.before.end(), [&](const stage& s) { return s.define == define; });
   }
 
   // Asked before anything is made of it: terms with reductions over more than the walked index, and enough of them.
