@@ -145,7 +145,9 @@ std::int32_t kernel_lowering::scratch_row_of(node_id n, node_id lane) {
   if (const auto found = scratch_rows.buffers.find(n); found != scratch_rows.buffers.end()) return found->second;
   std::int64_t elements = scratch_rows.elements;
   if (scratch_rows.of_slice.empty()) {
-    const plan::amount size = *known.value(g.arg(lane, 1)) - *known.value(g.arg(lane, 0));
+    const auto low = known.value(g.arg(lane, 0)), high = known.value(g.arg(lane, 1));
+    if (!low || !high) return -1;  // a row of data's, beside those that scratch rows were looked for
+    const plan::amount size = *high - *low;
     const bool of_class = size.is_of_class();
     if ((size * 4).certain() > most_bytes) return -1;
     if (of_class) elements = class_elements;

@@ -59,5 +59,20 @@ TEST(planned, a_demand_in_a_range) {
     EXPECT_EQ((text_program(shown)(with)[0].as<const double, 2>().extent(0)), 0) << shown;
 }
 
+// A row of a slice beside that for which rows are kept: how long it is says the data.
+TEST(planned, rows_of_slices_of_a_padded_tensor) {
+  array<double, 1> w(3);
+  array<std::uint32_t, 2> cut(1, 2);
+  for (int k = 0; k < 3; ++k) w(k) = 0.5 - k;
+  cut(0, 0) = 0, cut(0, 1) = 3;
+  const text_program program(
+      "input w: f64[?]\ninput cut: u32[?, ?]\n"
+      "d(k.in(0, 1)) = sum(c.in(cut(k, 0), cut(k, 1)), exp(w.padded(1)(c) - logsumexp(r.in(cut(k, 0), cut(k, 1)), "
+      "w.padded(1)(r))))\n"
+      "loss = sum(i, d(i))\nslope = sum(i, grad(loss, w)(i) * grad(loss, w)(i))\noutput grad(slope, w)");
+  const auto found = program({{"w", w}, {"cut", cut}});
+  for (int k = 0; k < 3; ++k) EXPECT_NEAR((found[0].as<const double, 1>()(k)), 0, 1e-12) << k;
+}
+
 }  // namespace
 }  // namespace sheaf::test
