@@ -24,8 +24,8 @@ OTHERS = {
 }
 
 # What a right result fails, rounded correctly from f64: the tolerance is below what the steps of the expected numbers
-# round. Of these bf16 attentions 43 to 75 elements of 192; of the inverse transforms 10, where f32 leaves up to 1.5e-6 for
-# the zeros of the exact one.
+# round. Of these bf16 attentions 43 to 75 elements of 192; of the inverse transforms 10, where f32 leaves up to 1.5e-6
+# for the zeros of the exact one.
 ROUNDED = {
     name: "a quarter of a bf16 unit is allowed, and the expected numbers round each step to bf16"
     for name in (
