@@ -8,6 +8,11 @@ namespace sheaf::inline v0_1::llvm_backend {
 
 using namespace llvm;
 
+void set_counter(function_emitter& f, const ir::statement& s, Value* counter) {
+  f.counters[static_cast<std::size_t>(s.loop)] = counter;
+  emit_block(f, s.body);
+}
+
 namespace {
 
 // The code is as wide and as unrolled as it is wanted: passes that might do so again are told not to.
@@ -18,11 +23,6 @@ void leave_alone(BranchInst* latch) {
   MDNode* id = MDNode::getDistinct(c, {parts, 2});
   id->replaceOperandWith(0, id);
   latch->setMetadata(LLVMContext::MD_loop, id);
-}
-
-void set_counter(function_emitter& f, const ir::statement& s, Value* counter) {
-  f.counters[static_cast<std::size_t>(s.loop)] = counter;
-  emit_block(f, s.body);
 }
 
 // `unroll` iterations in one go; the order of the iterations, and so every result, stays.
@@ -46,41 +46,6 @@ void emit_serial_loop(function_emitter& f, const ir::statement& s) {
   Value* middle = b.CreateAdd(low, b.CreateSub(count, rest));
   emit_counted_loop(f, s, low, middle, s.unroll, unrolled_body);
   emit_counted_loop(f, s, middle, high, 1, set_counter);
-}
-
-// The first `count` of the lanes, compared in bytes: one instruction where masks are registers.
-Value* first_lanes(function_emitter& f, Value* count, int lanes) {
-  const int bits = lanes <= 128 ? 8 : 16;
-  Type* const narrow = f.build.getIntNTy(static_cast<unsigned>(bits));
-  Value* limit = splat(f, f.build.CreateTrunc(count, narrow), lanes);
-  Value* mask = f.build.CreateICmpULT(iota(f.build.getContext(), bits, lanes), limit);
-  // The freeze keeps LLVM from computing the mask again, from lane numbers in registers, inside of inner loops. Where
-  // masks are no registers it would have them kept as vectors of bytes, which is worse.
-  return f.m.target.vectors.mask_registers ? f.build.CreateFreeze(mask) : mask;
-}
-
-void emit_tail(function_emitter& f, const ir::statement& s, Value* start, Value* rest) {
-  auto& b = f.build;
-  if (const auto* known = dyn_cast<ConstantInt>(rest); known && known->isZero()) return;
-  auto* tail = BasicBlock::Create(b.getContext(), "tail", f.function);
-  auto* done = BasicBlock::Create(b.getContext(), "tail.done", f.function);
-  b.CreateCondBr(b.CreateICmpNE(rest, b.getInt64(0)), tail, done);
-  b.SetInsertPoint(tail);
-  f.tail_count = rest;
-  f.tail_mask = first_lanes(f, rest, s.lanes);
-  set_counter(f, s, start);
-  f.tail_count = f.tail_mask = nullptr;
-  b.CreateBr(done);
-  b.SetInsertPoint(done);
-}
-
-void masked_body(function_emitter& f, const ir::statement& s, Value* counter) {
-  Value* high = f.values[static_cast<std::size_t>(s.high)];
-  Value* lanes = f.build.getInt64(static_cast<std::uint64_t>(s.lanes));
-  f.tail_count = f.build.CreateBinaryIntrinsic(Intrinsic::umin, f.build.CreateSub(high, counter), lanes);
-  f.tail_mask = first_lanes(f, f.tail_count, s.lanes);
-  set_counter(f, s, counter);
-  f.tail_count = f.tail_mask = nullptr;
 }
 
 // One group of lanes at most: where it begins is known, and with that what holds of its lanes.
@@ -167,7 +132,7 @@ void emit_vector_loop(function_emitter& f, const ir::statement& s) {
     f.backward = s.backward;
     if (s.backward) emit_tail(f, s, whole, rest);
     emit_counted_loop(f, s, low, whole, s.lanes, set_counter);
-    if (!s.backward) emit_tail(f, s, whole, rest);
+    if (!s.backward) emit_rest(f, s, whole, high, rest);
     f.backward = false;
   }
   f.vector_loop = -1;

@@ -65,6 +65,9 @@ void emit_accumulator(function_emitter& f, ir::value id) {
     }
     return;
   }
+  // A loop's rest has fewer lanes.
+  if (!c.parts.empty() && c.parts[0]->getAllocatedType() != widen(cell_type(b.getContext(), types[0]), c.lanes))
+    c.parts.clear();
   for (std::size_t k = 0; k < types.size(); ++k) {
     Type* const type = widen(cell_type(b.getContext(), types[k]), c.lanes);
     const bool position = k == 1 && has_position(i.fold);

@@ -98,6 +98,16 @@ void emit_block(function_emitter& f, const ir::block& b);
 using loop_body = void (*)(function_emitter& f, const ir::statement& s, llvm::Value* counter);
 void emit_counted_loop(function_emitter& f, const ir::statement& s, llvm::Value* low, llvm::Value* high,
                        std::int64_t step, loop_body body);
+// An iteration, whole.
+void set_counter(function_emitter& f, const ir::statement& s, llvm::Value* counter);
+
+// emit_tail.cpp
+// An iteration, masked: the lanes that are left from `counter` on.
+void masked_body(function_emitter& f, const ir::statement& s, llvm::Value* counter);
+// `rest` lanes from `start` on, if there are any; from 0 to lanes - 1. The second in groups that suit how many they
+// are, not of a loop that runs backward.
+void emit_tail(function_emitter& f, const ir::statement& s, llvm::Value* start, llvm::Value* rest);
+void emit_rest(function_emitter& f, const ir::statement& s, llvm::Value* start, llvm::Value* high, llvm::Value* rest);
 
 // hoist.cpp. Of a loop just written, whose blocks are `first` and all that were made after `done`.
 void hoist_from_loop(const function_emitter& f, llvm::BasicBlock* before, llvm::BasicBlock* first,

@@ -1,0 +1,163 @@
+// What a vector loop leaves over: the same code as a whole group of lanes, masked. Where lanes are results of their own,
+// a rest that fits one register takes one, and another takes groups of half the lanes: a loop of many accumulators costs
+// a short row no more than it must, and there is less code than of a whole group.
+#include <algorithm>
+
+#include <sheaf/jit/llvm/emitter.hpp>
+
+namespace sheaf::inline v0_1::llvm_backend {
+
+using namespace llvm;
+
+namespace {
+
+// The first `count` of the lanes, compared in bytes: one instruction where masks are registers.
+Value* first_lanes(function_emitter& f, Value* count, int lanes) {
+  const int bits = lanes <= 128 ? 8 : 16;
+  Type* const narrow = f.build.getIntNTy(static_cast<unsigned>(bits));
+  Value* limit = splat(f, f.build.CreateTrunc(count, narrow), lanes);
+  Value* mask = f.build.CreateICmpULT(iota(f.build.getContext(), bits, lanes), limit);
+  // The freeze keeps LLVM from computing the mask again, from lane numbers in registers, inside of inner loops. Where
+  // masks are no registers it would have them kept as vectors of bytes, which is worse.
+  return f.m.target.vectors.mask_registers ? f.build.CreateFreeze(mask) : mask;
+}
+
+// What a loop's body says of its lanes.
+class body_of_lanes {
+ public:
+  body_of_lanes(const function_emitter& f, const ir::statement& loop) : f_(f), loop_(loop) {
+    collect(loop.body);
+    walk(loop.body);
+  }
+  // May fewer lanes run it? Not where lanes know others, or a place among them: the lanes of an accumulator that is
+  // older than the loop do.
+  bool may_be_narrower = true;
+  int widest = 1;  // bytes of a lane
+  int period = 1;  // of what lanes differ in
+  bool gathers = false;
+
+ private:
+  void collect(const ir::block& body) {
+    for (const ir::statement& s : body) {
+      if (s.kind == ir::statement_kind::instruct) inside_.push_back(s.id);
+      collect(s.body);
+    }
+  }
+  bool is_inside(ir::value v) const { return std::find(inside_.begin(), inside_.end(), v) != inside_.end(); }
+  void read(ir::value v) {
+    if (v != ir::none && f_.instruction(v).vector && !is_inside(v)) may_be_narrower = false;
+  }
+  void walk(const ir::block& body) {
+    for (const ir::statement& s : body) {
+      if (s.kind == ir::statement_kind::append) may_be_narrower = false;
+      if (s.kind == ir::statement_kind::loop && s.how_loop != ir::loop_kind::serial) may_be_narrower = false;
+      if (s.kind == ir::statement_kind::instruct) walk(f_.instruction(s.id));
+      // Once a group, whatever its lanes.
+      if (s.kind == ir::statement_kind::combine && !is_inside(s.target_value)) may_be_narrower = false;
+      if (s.kind == ir::statement_kind::store && s.how == ir::access::uniform) may_be_narrower = false;
+      if (s.kind == ir::statement_kind::store) widest = std::max(widest, row(f_.buffer(s.target).type).bytes);
+      for (const ir::value v : {s.target_value, s.stored, s.mask, s.position}) read(v);
+      for (const ir::value v : s.more) read(v);
+      for (const ir::value v : s.subscripts) read(v);
+      walk(s.body);
+    }
+  }
+  void walk(const ir::instruction& i) {
+    switch (i.code) {
+      case ir::opcode::scan_lanes:
+      case ir::opcode::recur_lanes:
+      case ir::opcode::slide_lanes:
+      case ir::opcode::shift_lanes:
+      case ir::opcode::fold_lanes:
+        may_be_narrower = false;
+        break;
+      case ir::opcode::pattern:
+        period = std::max(period, i.dimension);
+        break;
+      case ir::opcode::accumulator:
+        if (i.dimension > 0) may_be_narrower = false;
+        [[fallthrough]];
+      case ir::opcode::load:
+      case ir::opcode::elementwise:
+        // Places are computed with scalars.
+        if (i.vector && (is_floating(i.type) || i.code != ir::opcode::elementwise))
+          widest = std::max(widest, row(i.type).bytes);
+        gathers = gathers || (i.code == ir::opcode::load && i.how == ir::access::gather);
+        if (i.code == ir::opcode::load && i.how == ir::access::deinterleaved)
+          period = std::max(period, i.apart.repeat > 1 ? loop_.lanes : 1);
+        break;
+      default:
+        break;
+    }
+    read(i.mask);
+    for (const ir::value v : i.args) read(v);
+  }
+
+  const function_emitter& f_;
+  const ir::statement& loop_;
+  std::vector<ir::value> inside_;
+};
+
+// A group of `lanes` at most, from `counter` on.
+void emit_masked(function_emitter& f, const ir::statement& s, Value* counter, Value* count, int lanes) {
+  f.lanes = lanes;
+  f.tail_count = count;
+  f.tail_mask = first_lanes(f, count, lanes);
+  set_counter(f, s, counter);
+  f.tail_count = f.tail_mask = nullptr;
+  f.lanes = s.lanes;
+}
+
+template <int Part>
+void masked_part(function_emitter& f, const ir::statement& s, Value* counter) {
+  Value* high = f.values[static_cast<std::size_t>(s.high)];
+  Value* lanes = f.build.getInt64(static_cast<std::uint64_t>(s.lanes / Part));
+  emit_masked(f, s, counter, f.build.CreateBinaryIntrinsic(Intrinsic::umin, f.build.CreateSub(high, counter), lanes),
+              s.lanes / Part);
+}
+
+}  // namespace
+
+void masked_body(function_emitter& f, const ir::statement& s, Value* counter) { masked_part<1>(f, s, counter); }
+
+namespace {
+
+void emit_tail(function_emitter& f, const ir::statement& s, Value* start, Value* rest, int lanes) {
+  auto& b = f.build;
+  if (const auto* known = dyn_cast<ConstantInt>(rest); known && known->isZero()) return;
+  auto* tail = BasicBlock::Create(b.getContext(), "tail", f.function);
+  auto* done = BasicBlock::Create(b.getContext(), "tail.done", f.function);
+  b.CreateCondBr(b.CreateICmpNE(rest, b.getInt64(0)), tail, done);
+  b.SetInsertPoint(tail);
+  emit_masked(f, s, start, rest, lanes);
+  b.CreateBr(done);
+  b.SetInsertPoint(done);
+}
+
+}  // namespace
+
+void emit_tail(function_emitter& f, const ir::statement& s, Value* start, Value* rest) {
+  emit_tail(f, s, start, rest, s.lanes);
+}
+
+void emit_rest(function_emitter& f, const ir::statement& s, Value* start, Value* high, Value* rest) {
+  const body_of_lanes body(f, s);
+  // The lanes of a register; of what is gathered each lane costs as much.
+  const int one = f.m.target.vectors.register_bytes / body.widest / (body.gathers ? 4 : 1);
+  if (!body.may_be_narrower || one < 2 || 2 * one > s.lanes || body.period > one) return emit_tail(f, s, start, rest);
+  auto& b = f.build;
+  if (2 * one == s.lanes) return emit_counted_loop(f, s, start, high, s.lanes / 2, masked_part<2>);
+  auto* few = BasicBlock::Create(b.getContext(), "rest.few", f.function);
+  auto* many = BasicBlock::Create(b.getContext(), "rest.many", f.function);
+  auto* done = BasicBlock::Create(b.getContext(), "rest.done", f.function);
+  b.CreateCondBr(b.CreateICmpULE(rest, b.getInt64(static_cast<std::uint64_t>(one))), few, many);
+  b.SetInsertPoint(few);
+  emit_tail(f, s, start, rest, one);
+  b.CreateBr(done);
+  b.SetInsertPoint(many);
+  emit_counted_loop(f, s, start, high, s.lanes / 2, masked_part<2>);
+  b.CreateBr(done);
+  b.SetInsertPoint(done);
+}
+
+}  // namespace sheaf::inline v0_1::llvm_backend
