@@ -108,6 +108,9 @@ Value* deinterleaved_part(function_emitter& f, const part& p, Type* element, int
   }
   Value* result = nullptr;
   for (int load = 0; load < p.loads(); ++load) {
+    bool is_wanted = false;  // of whole groups of elements some loads serve others alone
+    for (int k = 0; k < p.width; ++k) is_wanted = is_wanted || p.load_of(k) == load;
+    if (!is_wanted) continue;
     Value* row = load_part(f, p, load, element, bytes, pointer, mask);
     std::vector<int> from;
     for (int k = 0; k < p.width; ++k) {

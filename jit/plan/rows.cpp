@@ -219,7 +219,8 @@ class sharing {
       bool left = false;
       for_each_node(g_, s.body,
                     [&](node_id n) { left = left || (g_.kind(n) == op::load && g_.arg(n, 0) == materialised.define); });
-      if (left) return;
+      // Nor where rows are lanes, each of which would have a range of its own.
+      if (left || (s.vector == c.rows.part && !may_vectorise(g_, s.body, s.vector))) return;
     }
     plan_.stages = std::move(rewritten);
     dropped_.push_back(i);

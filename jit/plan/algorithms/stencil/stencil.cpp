@@ -193,9 +193,6 @@ void schedule_stencil(graph& g, const facts& known, stage& s) {
   });
   s.lanes = vector_bytes / bytes;
   const amount trips = known.trips(s.vector);
-  const amount rest = remainder(trips, s.lanes);
-  // Half as many waste less of the last vector; so they do where the number of results is another one in each call.
-  if (trips.is_of_class() || (rest != 0 && rest * 2 <= s.lanes)) s.lanes /= 2;
   while (!known.for_groups() && s.lanes > 8 && trips <= 2.0 * s.lanes) s.lanes /= 2;  // few results: less code to make
   s.loops = s.indices;
   s.parallel = s.indices.front();
