@@ -31,27 +31,30 @@ bool are_tasks_below(const facts& known, const stage& s) {
          s.parallel == s.loops.front();
 }
 
-// The first loop with enough iterations is shared, else the longest. Lanes are shared in chunks, unless a reduction
-// that doesn't depend on them would be repeated by each.
+// May tasks take lanes, in chunks, where another loop has tasks, too few? Not if each would repeat a reduction that
+// does not depend on them.
+bool may_share_lanes(const graph& g, const facts& known, const stage& s) {
+  if (known.trips(s.parallel) >= known.enough_tasks() || are_tasks_below(known, s)) return false;
+  bool repeats = false;
+  for_each_node(g, s.body, [&](node_id n) {
+    repeats = repeats || (g.kind(n) == op::reduce && !g.free[n].empty() && !g.free[n].has(g.ordinal(s.vector)));
+  });
+  return !repeats && known.trips(s.vector) >= tuning::tasks::lanes * s.lanes &&
+         known.trips(s.vector) > known.trips(s.parallel);
+}
+
 void parallelise(graph& g, const facts& known, stage& s) {
-  s.parallel = no_node;
   s.chunk = 0;
-  if (s.loops.empty()) return;
-  for (const node_id idx : s.loops) {
+  const auto is_open = [&](node_id idx) {
     index_set others = g.free[idx];
     others.erase(g.ordinal(idx));
-    if (!others.empty()) continue;
-    if (idx == s.vector && s.parallel != no_node) {
-      if (are_tasks_below(known, s)) continue;
-      bool repeats = false;
-      for_each_node(g, s.body, [&](node_id n) {
-        repeats = repeats || (g.kind(n) == op::reduce && !g.free[n].empty() && !g.free[n].has(g.ordinal(idx)));
-      });
-      if (repeats || known.trips(idx) < tuning::tasks::lanes * s.lanes) continue;
-    }
-    if (s.parallel == no_node || known.trips(idx) > known.trips(s.parallel)) s.parallel = idx;
-    if (known.trips(s.parallel) >= known.enough_tasks()) break;
-  }
+    return !others.empty();
+  };
+  std::vector<node_id> loops = s.loops;
+  std::erase_if(loops, [&](node_id idx) { return idx == s.vector || is_open(idx); });
+  s.parallel = loop_of_tasks(known, loops, known.enough_tasks());
+  if (s.vector != no_node && !is_open(s.vector) && (s.parallel == no_node || may_share_lanes(g, known, s)))
+    s.parallel = s.vector;
   if (s.parallel == no_node) return;
   if (s.parallel == s.vector) {
     index_set rest;
@@ -67,8 +70,7 @@ void parallelise(graph& g, const facts& known, stage& s) {
     s.chunk = s.lanes;
     while (static_cast<double>(s.chunk) * each < known.elements(tuning::tasks::elements)) s.chunk *= 2;
   } else {
-    std::erase(s.loops, s.parallel);
-    s.loops.insert(s.loops.begin(), s.parallel);
+    share(s, s.parallel);
   }
 }
 
@@ -192,8 +194,7 @@ void schedule_scan(graph& g, const facts& known, stage& s) {
       s.parallel = idx;
   }
   if (s.parallel == no_node) return;
-  std::erase(s.loops, s.parallel);
-  s.loops.insert(s.loops.begin(), s.parallel);
+  share(s, s.parallel);
   if (s.parallel == s.vector) s.chunk = s.lanes;
 }
 
@@ -219,6 +220,21 @@ void schedule_window(const facts& known, stage& s) {
 }
 
 }  // namespace
+
+node_id loop_of_tasks(const facts& known, std::span<const node_id> loops, double enough) {
+  node_id found = no_node;
+  for (const node_id idx : loops) {
+    if (found == no_node || known.trips(idx) > known.trips(found)) found = idx;
+    if (known.trips(found) >= enough) break;
+  }
+  return found;
+}
+
+void share(stage& s, node_id idx) {
+  s.parallel = idx;
+  std::erase(s.loops, idx);
+  s.loops.insert(s.loops.begin(), idx);
+}
 
 void schedule(graph& g, const facts& known, stage& s) {
   if (s.how == way::pair_tiles) return;  // its rule did

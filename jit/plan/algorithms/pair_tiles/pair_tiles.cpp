@@ -7,6 +7,7 @@
 #include <sheaf/jit/plan/mixed_precision.hpp>
 #include <sheaf/jit/plan/packing.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/plan/schedule.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 
@@ -207,10 +208,7 @@ class pairing {
       s_.loops.push_back(idx);
       if (known_.trips(idx) >= known_.enough_tasks()) s_.parallel = idx;
     }
-    if (s_.parallel != f_.rows) {
-      std::erase(s_.loops, s_.parallel);
-      s_.loops.insert(s_.loops.begin(), s_.parallel);
-    }
+    if (s_.parallel != f_.rows) share(s_, s_.parallel);
     s_.chunk = s_.parallel == f_.rows ? rows_of_task : 0;
     s_.vector = no_node;
     s_.lanes = 1;
