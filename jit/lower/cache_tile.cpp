@@ -63,7 +63,7 @@ void kernel_lowering::rows_of_block(const walked_block& w, const range& rows, sc
   for (std::size_t i = 0; i < c.packed.size(); ++i)
     inner.values[2 * std::int64_t{c.packed[i]}] =
         inner.block->load(w.panels[i], buffer(w.panels[i]).type, {at_walk}, ir::access::contiguous);
-  combine_term(cell, c.reduce, g.arg(c.reduce, 0), g.arg(c.reduce, 1), no_node, inner);
+  combine_term(cell, c.reduce, term_of(c.reduce), inner);
   inner.close();
   const ir::value left = row.block->emit(op::logical_not, {w.last});
   scope keeps(row, row.block->guard(left));

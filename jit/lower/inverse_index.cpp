@@ -277,7 +277,7 @@ void kernel_lowering::rows_of_inverse_index(const stage& s, scope& task, const r
   };
   each_element(any, [&](scope& at) {
     return fold_updates(a, at, updates, type, fold, [&](scope& iteration, ir::value cell) {
-      combine_term(cell, s.body, body, rest, no_node, iteration);
+      combine_term(cell, s.body, {body, rest}, iteration);
     });
   });
   each_element(c.emit(op::logical_not, {any}), [&](scope& at) { return emit(identity_of(g, fold, type), at); });

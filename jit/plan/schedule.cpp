@@ -167,10 +167,10 @@ void schedule_scan(graph& g, const facts& known, stage& s) {
   const scan_form& f = s.scan();
   const bool along = may_vectorise(g, value, f.walk) && f.factor == no_node && g.kind(value) != op::tuple &&
                      !in_order(g, f.fold);
-  amount least = cost_of(g, known, value, along ? s.scan().walk : no_node, 1) + (along ? share_of_lane : 1);
+  amount least = cost_of(g, known, value, along ? s.scan().walk : no_node) + (along ? share_of_lane : 1);
   for (const node_id idx : s.indices) {
     if (idx == s.owned || !may_vectorise(g, value, idx) || !may_vectorise(g, s.scan().walk, idx)) continue;
-    const amount cost = cost_of(g, known, value, idx, 1) + (idx == s.indices.back() ? share_of_lane : 1);
+    const amount cost = cost_of(g, known, value, idx) + (idx == s.indices.back() ? share_of_lane : 1);
     if (cost > least || known.trips(idx) < 4) continue;
     least = cost;
     s.vector = idx;
@@ -242,13 +242,13 @@ void schedule(graph& g, const facts& known, stage& s) {
   const amount repeats = known.trips(all);
   s.bytes = repeats * row(g.type(s.define)).bytes;
   if (s.how == way::scan) {
-    s.operations = repeats * (share_of_lane + cost_of(g, known, s.scan().value, no_node, 1) * share_of_lane);
+    s.operations = repeats * (share_of_lane + cost_of(g, known, s.scan().value, no_node) * share_of_lane);
     return schedule_scan(g, known, s);
   }
   if (s.how == way::tiles) return;
   if (s.how == way::stencil) return schedule_stencil(g, known, s);
   if (s.how == way::window) {
-    s.operations = repeats * 4 * (share_of_lane + cost_of(g, known, s.window().value, no_node, 1) * share_of_lane);
+    s.operations = repeats * 4 * (share_of_lane + cost_of(g, known, s.window().value, no_node) * share_of_lane);
     return schedule_window(known, s);
   }
   if (s.how != way::map) {
