@@ -10,6 +10,7 @@
 #include <sheaf/jit/plan/mixed_precision.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/algorithms/stencil/stencil.hpp>
+#include <sheaf/jit/plan/tasks.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
@@ -220,21 +221,6 @@ void schedule_window(const facts& known, stage& s) {
 }
 
 }  // namespace
-
-node_id loop_of_tasks(const facts& known, std::span<const node_id> loops, double enough) {
-  node_id found = no_node;
-  for (const node_id idx : loops) {
-    if (found == no_node || known.trips(idx) > known.trips(found)) found = idx;
-    if (known.trips(found) >= enough) break;
-  }
-  return found;
-}
-
-void share(stage& s, node_id idx) {
-  s.parallel = idx;
-  std::erase(s.loops, idx);
-  s.loops.insert(s.loops.begin(), idx);
-}
 
 void schedule(graph& g, const facts& known, stage& s) {
   if (s.how == way::pair_tiles) return;  // its rule did

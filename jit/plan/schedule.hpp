@@ -5,17 +5,10 @@
 // Input: a stage with body and indices. Output: its loops, vector, lanes, predictions, reasons. Shown by
 // tests/jit/plan.cpp.
 #pragma once
-#include <span>
-
 #include <sheaf/jit/plan/plan.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
 void schedule(graph& g, const facts& known, stage& s);
-
-// Whose iterations are tasks: of these the first with enough of them, else the longest; no_node: there is none.
-node_id loop_of_tasks(const facts& known, std::span<const node_id> loops, double enough);
-// Tasks take iterations of this loop: it is the outermost.
-void share(stage& s, node_id idx);
 
 }  // namespace sheaf::inline v0_1::plan
