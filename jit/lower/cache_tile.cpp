@@ -7,13 +7,7 @@ namespace sheaf::inline v0_1::lower {
 
 // elements: of so many rows of lanes.
 std::int32_t kernel_lowering::panel(const char* name, element type, std::int64_t elements) {
-  const std::int32_t id = ir::add_buffer(code, {.name = name,
-                                                .type = type,
-                                                .rank = 1,
-                                                .where = ir::role::local,
-                                                .elements = elements,
-                                                .unit_inner = true,
-                                                .extents = {elements}});
+  const std::int32_t id = ir::add_local(code, name, type, elements);
   buffer(id).by_iteration = true;
   return id;
 }

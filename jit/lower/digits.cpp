@@ -36,13 +36,7 @@ ir::value moved_digit(ir::block_builder& b, ir::value key, ir::value top) {
 }
 
 std::int32_t counters(ir::module& m) {
-  return ir::add_buffer(m, {.name = "digits",
-                            .type = element::i32,
-                            .rank = 1,
-                            .where = ir::role::local,
-                            .elements = digits,
-                            .unit_inner = true,
-                            .extents = {digits}});
+  return ir::add_local(m, "digits", element::i32, digits);
 }
 void clear_digits(ir::block_builder& b, std::int32_t own) {
   each_digit(b, [&](ir::block_builder& d, ir::value digit) { d.store(own, {digit}, d.constant(element::i32, 0)); });

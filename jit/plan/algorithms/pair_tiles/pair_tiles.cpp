@@ -19,11 +19,8 @@ using namespace tuning::pair_tiles;
 
 // What is kept of each tile joins by the monoid's own operation, in the type of the result.
 bool joins_tiles(const graph& g, node_id n) {
-  const monoid fold = monoid_of(g, n);
-  const bool known = fold == monoid::sum || fold == monoid::prod || fold == monoid::max || fold == monoid::min;
   const element type = g.type(n);
-  return known && is_floating(type) && numerics::accumulated(type) == type && !keeps_several(g, n) &&
-         !has_narrow_lanes(g, n) && g[n].count == 3;
+  return goes_on(g, n) && is_floating(type) && numerics::accumulated(type) == type && g[n].count == 3;
 }
 
 bool is_of_pair(const graph& g, node_id n, node_id rows, node_id walk) { return uses(g, n, rows) && uses(g, n, walk); }
