@@ -21,7 +21,8 @@ std::int64_t zipf(std::mt19937_64& bits, std::int64_t n) {
 std::vector<std::int64_t> places(const input_data& in, std::size_t count, std::mt19937_64& bits) {
   std::vector<std::int64_t> list(count);
   for (auto& v : list) {
-    v = in.how == spread::zipf ? zipf(bits, in.below) : static_cast<std::int64_t>(uniform(bits) * static_cast<double>(in.below));
+    v = in.how == spread::zipf ? zipf(bits, in.below)
+                               : static_cast<std::int64_t>(uniform(bits) * static_cast<double>(in.below));
     if (in.how == spread::giant && uniform(bits) < 0.5) v = in.below / 2;
   }
   if (in.kind == data_kind::sorted_places) std::sort(list.begin(), list.end());

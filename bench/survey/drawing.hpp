@@ -31,9 +31,10 @@ class drawing {
   std::string input(const std::string& name, std::vector<size> extents, data_kind kind = data_kind::values,
                     size range = 0, element type = element::f64) {
     const spread how = chance(60) ? spread::uniform : chance(60) ? spread::zipf : spread::giant;
-    if (type == element::f64) type = kind == data_kind::values || kind == data_kind::positive ? value_type_
-                                     : kind == data_kind::mask                                ? element::boolean
-                                                                                              : place_type_;
+    if (type == element::f64)
+      type = kind == data_kind::values || kind == data_kind::positive ? value_type_
+             : kind == data_kind::mask                                ? element::boolean
+                                                                      : place_type_;
     p_.text += "input " + name + ": " + std::string(row(type).name);
     for (std::size_t d = 0; d < extents.size(); ++d) p_.text += d == 0 ? "[?" : ", ?";
     p_.text += extents.empty() ? "\n" : "]\n";

@@ -1,5 +1,6 @@
 // See loops.hpp: reductions, as loops of their own, as runs along a prefix, and as scatters.
 #include <sheaf/dsl/graph/affine.hpp>
+#include <sheaf/dsl/graph/substitute.hpp>
 
 #include "loops_scope.hpp"
 
@@ -33,13 +34,20 @@ void for_each_below(const graph& g, node_id n, std::vector<bool>& seen, Visit vi
 }
 std::string reduction_clause(monoid kind) {
   switch (kind) {
-    case monoid::sum: return "+";
-    case monoid::prod: return "*";
-    case monoid::max: return "max";
-    case monoid::min: return "min";
-    case monoid::any: return "||";
-    case monoid::all: return "&&";
-    default: return {};
+    case monoid::sum:
+      return "+";
+    case monoid::prod:
+      return "*";
+    case monoid::max:
+      return "max";
+    case monoid::min:
+      return "min";
+    case monoid::any:
+      return "||";
+    case monoid::all:
+      return "&&";
+    default:
+      return {};
   }
 }
 }  // namespace
@@ -57,12 +65,16 @@ std::string loop_printer::identity(node_id reduce) const {
   const bool real = is_floating(g_.type(g_.arg(reduce, 0)));
   switch (monoid_of(g_, reduce)) {
     case monoid::prod:
-    case monoid::all: return "1";
+    case monoid::all:
+      return "1";
     case monoid::max:
-    case monoid::argmax: return real ? "-" + type + "::infinity()" : type + "::lowest()";
+    case monoid::argmax:
+      return real ? "-" + type + "::infinity()" : type + "::lowest()";
     case monoid::min:
-    case monoid::argmin: return real ? type + "::infinity()" : type + "::max()";
-    default: return "0";
+    case monoid::argmin:
+      return real ? type + "::infinity()" : type + "::max()";
+    default:
+      return "0";
   }
 }
 
@@ -73,13 +85,20 @@ void loop_printer::combine(node_id reduce, const std::string& into) {
   work_counts& c = scopes_.back()->counts;
   if (real) c.arithmetic += (product && monoid_of(g_, reduce) == monoid::sum ? 0 : 1) * (type == "double" ? 2 : 1);
   switch (monoid_of(g_, reduce)) {
-    case monoid::sum: return say(into + " += " + v + ";");
-    case monoid::prod: return say(into + " *= " + v + ";");
-    case monoid::max: return say(into + " = largest<" + type + ">(" + into + ", " + v + ");");
-    case monoid::min: return say(into + " = least<" + type + ">(" + into + ", " + v + ");");
-    case monoid::any: return say(into + " = " + into + " || " + v + ";");
-    case monoid::all: return say(into + " = " + into + " && " + v + ";");
-    default: break;
+    case monoid::sum:
+      return say(into + " += " + v + ";");
+    case monoid::prod:
+      return say(into + " *= " + v + ";");
+    case monoid::max:
+      return say(into + " = largest<" + type + ">(" + into + ", " + v + ");");
+    case monoid::min:
+      return say(into + " = least<" + type + ">(" + into + ", " + v + ");");
+    case monoid::any:
+      return say(into + " = " + into + " || " + v + ";");
+    case monoid::all:
+      return say(into + " = " + into + " && " + v + ";");
+    default:
+      break;
   }
   const std::string at = leaf(g_.arg(reduce, 2)), less = monoid_of(g_, reduce) == monoid::argmax ? " > " : " < ";
   say("if (" + v + less + into + "_best) { " + into + "_best = " + v + "; " + into + " = " + at + "; }");
@@ -118,8 +137,24 @@ void loop_printer::fold_loops(node_id reduce, const std::vector<node_id>& order,
   for (std::size_t k = 0; k <= opened; ++k) close();
 }
 
-void loop_printer::fold(node_id reduce) {
-  const std::string name = scopes_.back()->names[reduce], type = type_in_c(g_.type(reduce));
+// The same with indices that no loop around it has.
+node_id loop_printer::with_own_names(node_id reduce) {
+  flat<node_id> list, from, to;
+  for (int k = 2; k < g_[reduce].count; ++k) {
+    const node_id idx = g_.arg(reduce, k);
+    if (!scopes_.back()->bound.has(g_.ordinal(idx))) continue;
+    from.push(idx);
+    to.push(index(g_, index_name(g_, idx), 900 + names_++, g_.arg(idx, 0), g_.arg(idx, 1)));
+  }
+  if (from.empty()) return reduce;
+  substitution put(g_, from.data(), to.data(), from.size());
+  for (int k = 0; k < g_[reduce].count; ++k) list.push(put(g_.arg(reduce, k)));
+  return g_.intern(op::reduce, g_.type(reduce), g_[reduce].attribute, list.data(), list.size());
+}
+
+void loop_printer::fold(node_id named) {
+  const node_id reduce = with_own_names(named);
+  const std::string name = scopes_.back()->names[named], type = type_in_c(g_.type(reduce));
   if (row(monoid_of(g_, reduce)).position) {
     say(type_in_c(g_.type(g_.arg(reduce, 0))) + " " + name + "_best = " + identity(reduce) + ";");
     say("long " + name + " = -1;");
@@ -158,28 +193,33 @@ void loop_printer::tables_in(node_id body, node_id target) {
     if (tables_.count(n) == 0) table(n, target);
 }
 
-bool loop_printer::table(node_id reduce, node_id target) {
-  std::vector<node_id> free_ones;
+// The indices that a reduction depends on, those of a definition first and in its order.
+std::vector<node_id> loop_printer::free_of(node_id reduce, node_id target) const {
+  std::vector<node_id> list;
   for (int k = 1; k < g_[target].count; ++k)
-    if (g_.free[reduce].has(g_.ordinal(g_.arg(target, k)))) free_ones.push_back(g_.arg(target, k));
-  const bool whole = g_.arg(target, 0) == reduce && static_cast<int>(free_ones.size()) == tensor_rank(g_, target);
+    if (g_.free[reduce].has(g_.ordinal(g_.arg(target, k)))) list.push_back(g_.arg(target, k));
   for (int o = 0; o < g_.indices.size(); ++o)
-    if (g_.free[reduce].has(o) && std::find(free_ones.begin(), free_ones.end(), g_.indices[o]) == free_ones.end())
-      free_ones.push_back(g_.indices[o]);
+    if (g_.free[reduce].has(o) && std::find(list.begin(), list.end(), g_.indices[o]) == list.end())
+      list.push_back(g_.indices[o]);
+  return list;
+}
+
+void loop_printer::storage(const std::string& name, sheaf::element type, const std::string& size) {
+  const std::string c = type_in_c(type);
+  say("static memory m" + name + "; " + c + "* __restrict " + name + " = static_cast<" + c + "*>(m" + name +
+      ".of(sizeof(" + c + ") * (" + size + ")));");
+}
+
+bool loop_printer::table(node_id reduce, node_id target) {
+  const std::vector<node_id> free_ones = free_of(reduce, target);
+  const bool whole = g_.arg(target, 0) == reduce && static_cast<int>(free_ones.size()) == tensor_rank(g_, target);
   if (free_ones.empty() || row(monoid_of(g_, reduce)).position) return false;
   for (const node_id j : free_ones)
     if (!closed(j)) return false;
+  if (whole && stored_type(g_.type(reduce)) != type_in_c(g_.type(reduce))) return false;  // rounded once, not each time
   const std::string name = whole ? tensor_name(target) : "t" + std::to_string(reduce);
-  const bool narrow = g_.type(reduce) == element::f16 || g_.type(reduce) == element::bf16;
-  if (whole && narrow) return false;
   const std::string before = scopes_.back()->code;
-  if (!whole) {
-    std::string size = "1";
-    for (const node_id j : free_ones) size += " * std::max(0l, " + value(g_.arg(j, 1)) + " - " + value(g_.arg(j, 0)) + ")";
-    const std::string type = type_in_c(g_.type(reduce));
-    say("static memory m" + name + "; " + type + "* __restrict " + name + " = static_cast<" + type + "*>(m" + name +
-        ".of(sizeof(" + type + ") * (" + size + ")));");
-  }
+  if (!whole) storage(name, g_.type(reduce), size_of(free_ones));
   if (run(reduce, free_ones, name) || scatter(reduce, free_ones, name)) {
     tables_[reduce] = {name, free_ones};
     return true;
@@ -188,8 +228,7 @@ bool loop_printer::table(node_id reduce, node_id target) {
   return false;
 }
 
-std::string loop_printer::table_place(node_id reduce, const std::string& name, const std::vector<node_id>& free_ones) {
-  (void)reduce;
+std::string loop_printer::table_place(const std::string& name, const std::vector<node_id>& free_ones) {
   std::vector<std::string> subscripts, lows, extents;
   for (const node_id j : free_ones) {
     subscripts.push_back(leaf(j));
@@ -199,25 +238,52 @@ std::string loop_printer::table_place(node_id reduce, const std::string& name, c
   return place(name, subscripts, lows, extents);
 }
 
+// The index with which the range of the reduction grows, and nothing else of it.
+node_id loop_printer::along_of(node_id reduce, const std::vector<node_id>& free_ones) {
+  graph& g = g_;
+  const node_id s = g.arg(reduce, 2), low = g.arg(s, 0), high = g.arg(s, 1);
+  for (const node_id t : free_ones) {
+    const int o = g.ordinal(t);
+    if (g.free[g.arg(reduce, 0)].has(o) || g.free[g.arg(reduce, 1)].has(o)) continue;
+    const bool in_low = g.free[low].has(o), in_high = g.free[high].has(o);
+    const line l = split_affine(g, in_low ? low : high, t);
+    if (in_low != in_high && l.affine && l.slope > 0) return t;
+  }
+  return no_node;
+}
+
+// Opens the loop along which ranges grow: folds what is new there, then stands where the result is stored.
+void loop_printer::along_loop(node_id reduce, node_id along, node_id column, const std::string& cell) {
+  const node_id s = g_.arg(reduce, 2), low = g_.arg(s, 0), high = g_.arg(s, 1);
+  const bool forward = g_.free[high].has(g_.ordinal(along));
+  const std::string i = leaf(s), t = leaf(along);
+  const range r = range_of(along), columns = column == no_node ? range{} : range_of(column);
+  const auto each_column = [&] {
+    if (column == no_node) return;
+    open(loop_of(column, columns));
+    scopes_.back()->bound.insert(g_.ordinal(column));
+  };
+  open(forward ? loop_of(along, r)
+               : "for (long " + t + " = " + r.high + " - 1; " + t + " >= " + r.low + "; --" + t + ")");
+  scopes_.back()->bound.insert(g_.ordinal(along));
+  open("for (; " + i + (forward ? " < " + value(high) + "; ++" : " >= " + value(low) + "; --") + i + ")");
+  scopes_.back()->bound.insert(g_.ordinal(s));
+  each_column();
+  std::vector<node_id> conjuncts = conjuncts_of(g_.arg(reduce, 1));
+  guard(conjuncts, true);
+  combine(reduce, cell);
+  for (int k = 0; k < (column == no_node ? 2 : 3); ++k) close();
+  each_column();
+}
+
 // Ranges that grow with one index, from either end: what was folded for the place before is kept.
 bool loop_printer::run(node_id reduce, const std::vector<node_id>& free_ones, const std::string& name) {
-  const std::vector<node_id> bound = bound_of(g_, reduce);
-  if (bound.size() != 1) return false;
-  const node_id s = bound[0], low = g_.arg(s, 0), high = g_.arg(s, 1);
-  node_id along = no_node;
-  bool forward = true;
-  for (const node_id t : free_ones) {
-    const int o = g_.ordinal(t);
-    if (g_.free[g_.arg(reduce, 0)].has(o) || g_.free[g_.arg(reduce, 1)].has(o)) continue;
-    const bool in_low = g_.free[low].has(o), in_high = g_.free[high].has(o);
-    const line l = split_affine(g_, in_low ? low : high, t);
-    if (in_low == in_high || !l.affine || l.slope <= 0) continue;
-    along = t;
-    forward = in_high;
-  }
+  const node_id along = g_[reduce].count == 3 ? along_of(reduce, free_ones) : no_node;
   if (along == no_node) return false;
+  const node_id s = g_.arg(reduce, 2), low = g_.arg(s, 0), high = g_.arg(s, 1);
+  const bool forward = g_.free[high].has(g_.ordinal(along));
   const bool row = free_ones.back() != along;
-  const std::string i = leaf(s), t = leaf(along), type = type_in_c(g_.type(reduce));
+  const std::string i = leaf(s), type = type_in_c(g_.type(reduce));
   std::size_t opened = 0;
   for (const node_id j : free_ones) {
     if (j == along || (row && j == free_ones.back())) continue;
@@ -225,30 +291,13 @@ bool loop_printer::run(node_id reduce, const std::vector<node_id>& free_ones, co
     scopes_.back()->bound.insert(g_.ordinal(j));
   }
   const node_id last = free_ones.back();
-  const range along_range = range_of(along), columns = row ? range_of(last) : range{"0l", "1l"};
+  const range columns = row ? range_of(last) : range{"0l", "1l"};
   const std::string sums = name + "_run", cell = sums + "[" + (row ? leaf(last) + " - " + columns.low : "0") + "]";
-  say("std::vector<" + type + "> " + sums + "(static_cast<std::size_t>(std::max(0l, " + columns.high + " - " + columns.low +
-      ")), " + identity(reduce) + ");");
+  say("std::vector<" + type + "> " + sums + "(static_cast<std::size_t>(std::max(0l, " + columns.high + " - " +
+      columns.low + ")), " + identity(reduce) + ");");
   say("long " + i + " = " + (forward ? value(low) : value(high) + " - 1") + ";");
-  open(forward ? loop_of(along, along_range)
-               : "for (long " + t + " = " + along_range.high + " - 1; " + t + " >= " + along_range.low + "; --" + t + ")");
-  scopes_.back()->bound.insert(g_.ordinal(along));
-  const std::string bound_text = forward ? "; " + i + " < " + value(high) + "; ++" + i : "; " + i + " >= " + value(low) + "; --" + i;
-  open("for (" + bound_text + ")");
-  scopes_.back()->bound.insert(g_.ordinal(s));
-  if (row) {
-    open(loop_of(last, columns));
-    scopes_.back()->bound.insert(g_.ordinal(last));
-  }
-  std::vector<node_id> conjuncts = conjuncts_of(g_.arg(reduce, 1));
-  guard(conjuncts, true);
-  combine(reduce, cell);
-  for (int k = 0; k < (row ? 3 : 2); ++k) close();
-  if (row) {
-    open(loop_of(last, columns));
-    scopes_.back()->bound.insert(g_.ordinal(last));
-  }
-  say(table_place(reduce, name, free_ones) + " = " + cell + ";");
+  along_loop(reduce, along, row ? last : no_node, cell);
+  say(table_place(name, free_ones) + " = " + cell + ";");
   for (std::size_t k = 0; k < opened + (row ? 2 : 1); ++k) close();
   return true;
 }

@@ -29,8 +29,17 @@ struct counts {
 struct bf16 {
   std::uint16_t bits;
   bf16() = default;
-  bf16(float f) { std::uint32_t u; std::memcpy(&u, &f, 4); bits = static_cast<std::uint16_t>((u + 0x7FFF + ((u >> 16) & 1)) >> 16); }
-  operator float() const { const std::uint32_t u = std::uint32_t{bits} << 16; float f; std::memcpy(&f, &u, 4); return f; }
+  bf16(float f) {
+    std::uint32_t u;
+    std::memcpy(&u, &f, 4);
+    bits = static_cast<std::uint16_t>((u + 0x7FFF + ((u >> 16) & 1)) >> 16);
+  }
+  operator float() const {
+    const std::uint32_t u = std::uint32_t{bits} << 16;
+    float f;
+    std::memcpy(&f, &u, 4);
+    return f;
+  }
 };
 struct memory {
   char* data = nullptr;
@@ -50,7 +59,10 @@ template <class T> T floor_div(T a, T b) {
   return q * b != a && ((a < 0) != (b < 0)) ? q - 1 : q;
 }
 template <class T> T floor_mod(T a, T b) { return b == 0 ? 0 : a - floor_div(a, b) * b; }
-template <class T> T real_mod(T a, T b) { const T r = std::fmod(a, b); return r != 0 && (r < 0) != (b < 0) ? r + b : r; }
+template <class T> T real_mod(T a, T b) {
+  const T r = std::fmod(a, b);
+  return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+}
 template <class T> T sigmoid(T a) { return 1 / (1 + std::exp(-a)); }
 template <class T> T sign(T a) { return static_cast<T>((a > 0) - (a < 0)); }
 }
@@ -158,9 +170,12 @@ void loop_printer::count(node_id n) {
   work_counts& c = scopes_.back()->counts;
   const op_cost cost = row(kind).cost;
   const int at = static_cast<int>(kind) - static_cast<int>(op::neg);
-  if (cost == op_cost::function && at < 64) c.functions[at] += wide;
-  else if (cost == op_cost::division || kind == op::div) c.divisions += wide;
-  else c.arithmetic += wide;
+  if (cost == op_cost::function && at < 64)
+    c.functions[at] += wide;
+  else if (cost == op_cost::division || kind == op::div)
+    c.divisions += wide;
+  else
+    c.arithmetic += wide;
   if (kind == op::add || kind == op::sub)
     for (int k = 0; k < 2; ++k)
       if (g_.kind(g_.arg(n, k)) == op::mul) {
@@ -171,31 +186,49 @@ void loop_printer::count(node_id n) {
 
 std::string loop_printer::computed(node_id n) {
   const op kind = g_.kind(n);
-  if (kind == op::reduce) return table_place(n, tables_[n].first, tables_[n].second);
+  if (kind == op::reduce) return table_place(tables_[n].first, tables_[n].second);
   if (kind == op::load) return element(n);
   const bool real = is_floating(g_.type(g_.arg(n, g_[n].count - 1)));
   std::string a[3];
   for (int k = 0; k < g_[n].count; ++k) a[k] = value(g_.arg(n, k));
   const std::string type = type_in_c(g_.type(n)), both = a[0] + ", " + a[1];
   switch (kind) {
-    case op::cast: return "static_cast<" + type + ">(" + a[0] + ")";
-    case op::select: return a[0] + " ? " + a[1] + " : " + a[2];
-    case op::minimum: return "least<" + type + ">(" + both + ")";
-    case op::maximum: return "largest<" + type + ">(" + both + ")";
-    case op::quotient: return real ? "std::floor(" + a[0] + " / " + a[1] + ")" : "floor_div<" + type + ">(" + both + ")";
-    case op::remainder: return (real ? "real_mod<" : "floor_mod<") + type + ">(" + both + ")";
-    case op::pow: return "std::pow(" + both + ")";
-    case op::bit_and: return a[0] + " & " + a[1];
-    case op::bit_or: return a[0] + " | " + a[1];
-    case op::bit_xor: return a[0] + " ^ " + a[1];
-    case op::shift_left: return a[0] + " << " + a[1];
-    case op::shift_right: return a[0] + " >> " + a[1];
-    case op::logical_not: return "!" + a[0];
-    case op::bit_not: return "~" + a[0];
-    case op::sigmoid: return "sigmoid<" + type + ">(" + a[0] + ")";
-    case op::sign: return "sign<" + type + ">(" + a[0] + ")";
-    case op::round: return "std::rint(" + a[0] + ")";
-    default: break;
+    case op::cast:
+      return "static_cast<" + type + ">(" + a[0] + ")";
+    case op::select:
+      return a[0] + " ? " + a[1] + " : " + a[2];
+    case op::minimum:
+      return "least<" + type + ">(" + both + ")";
+    case op::maximum:
+      return "largest<" + type + ">(" + both + ")";
+    case op::quotient:
+      return real ? "std::floor(" + a[0] + " / " + a[1] + ")" : "floor_div<" + type + ">(" + both + ")";
+    case op::remainder:
+      return (real ? "real_mod<" : "floor_mod<") + type + ">(" + both + ")";
+    case op::pow:
+      return "std::pow(" + both + ")";
+    case op::bit_and:
+      return a[0] + " & " + a[1];
+    case op::bit_or:
+      return a[0] + " | " + a[1];
+    case op::bit_xor:
+      return a[0] + " ^ " + a[1];
+    case op::shift_left:
+      return a[0] + " << " + a[1];
+    case op::shift_right:
+      return a[0] + " >> " + a[1];
+    case op::logical_not:
+      return "!" + a[0];
+    case op::bit_not:
+      return "~" + a[0];
+    case op::sigmoid:
+      return "sigmoid<" + type + ">(" + a[0] + ")";
+    case op::sign:
+      return "sign<" + type + ">(" + a[0] + ")";
+    case op::round:
+      return "std::rint(" + a[0] + ")";
+    default:
+      break;
   }
   if (row(kind).infix != nullptr && g_[n].count == 2) return a[0] + " " + row(kind).infix + " " + a[1];
   if (kind == op::neg) return "-" + a[0];
@@ -270,9 +303,7 @@ bool loop_printer::is_inlined(node_id d) const {
   return true;
 }
 
-loop_printer::range loop_printer::range_of(node_id index) {
-  return {value(g_.arg(index, 0)), value(g_.arg(index, 1))};
-}
+loop_printer::range loop_printer::range_of(node_id index) { return {value(g_.arg(index, 0)), value(g_.arg(index, 1))}; }
 std::string loop_printer::loop_of(node_id index, const range& r) {
   const std::string i = leaf(index);
   return "for (long " + i + " = " + r.low + "; " + i + " < " + r.high + "; ++" + i + ")";
@@ -316,7 +347,8 @@ std::string loop_printer::function(const std::string& name) {
   say("(void)extents; (void)n;");
   for (int i = 0; i < g_.inputs.size(); ++i) {
     const std::string type = stored_type(g_.inputs[i].type), k = std::to_string(i);
-    say("[[maybe_unused]] const " + type + "* __restrict x" + k + " = static_cast<const " + type + "*>(data[" + k + "]);");
+    say("[[maybe_unused]] const " + type + "* __restrict x" + k + " = static_cast<const " + type + "*>(data[" + k +
+        "]);");
   }
   for (const node_id d : definitions_) definition(d);
   close();

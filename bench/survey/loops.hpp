@@ -66,18 +66,31 @@ class loop_printer {
 
   // folds.cpp
   void fold(node_id reduce);
+  node_id with_own_names(node_id reduce);
   void fold_loops(node_id reduce, const std::vector<node_id>& order, const std::string& into);
   std::vector<node_id> conjuncts_of(node_id condition) const;
   void guard(std::vector<node_id>& conjuncts, bool all);
   void combine(node_id reduce, const std::string& into);
   std::string identity(node_id reduce) const;
   void tables_in(node_id body, node_id target);
+  std::vector<node_id> free_of(node_id reduce, node_id target) const;
+  void storage(const std::string& name, sheaf::element type, const std::string& size);
   bool table(node_id reduce, node_id target);
+  node_id along_of(node_id reduce, const std::vector<node_id>& free_ones);
+  void along_loop(node_id reduce, node_id along, node_id column, const std::string& cell);
   bool run(node_id reduce, const std::vector<node_id>& free_ones, const std::string& name);
-  bool scatter(node_id reduce, const std::vector<node_id>& free_ones, const std::string& name);
-  std::string table_place(node_id reduce, const std::string& name, const std::vector<node_id>& free_ones);
+  std::string table_place(const std::string& name, const std::vector<node_id>& free_ones);
   bool closed(node_id index) const;
   bool last_in_loads(node_id body, node_id index) const;
+
+  // scatters.cpp
+  struct scatter_form;
+  scatter_form form_of(node_id reduce, const std::vector<node_id>& free_ones) const;
+  bool can_scatter(node_id reduce, const std::vector<node_id>& free_ones, const scatter_form& f) const;
+  std::string size_of(const std::vector<node_id>& indices);
+  void enter(node_id index, const range& r, std::vector<node_id>& conditions, bool shared);
+  std::size_t enter_places(scatter_form& f);
+  bool scatter(node_id reduce, const std::vector<node_id>& free_ones, const std::string& name);
 
   graph g_;
   std::vector<node_id> definitions_;  // in the order of evaluation

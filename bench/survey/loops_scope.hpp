@@ -14,17 +14,28 @@ struct place_in_loops {
 
 inline std::string type_in_c(element type) {
   switch (type) {
-    case element::boolean: return "bool";
-    case element::i8: return "std::int8_t";
-    case element::u8: return "std::uint8_t";
-    case element::i16: return "std::int16_t";
-    case element::u16: return "std::uint16_t";
-    case element::i32: return "std::int32_t";
-    case element::u32: return "std::uint32_t";
-    case element::i64: return "long";
-    case element::u64: return "unsigned long";
-    case element::f64: return "double";
-    default: return "float";
+    case element::boolean:
+      return "bool";
+    case element::i8:
+      return "std::int8_t";
+    case element::u8:
+      return "std::uint8_t";
+    case element::i16:
+      return "std::int16_t";
+    case element::u16:
+      return "std::uint16_t";
+    case element::i32:
+      return "std::int32_t";
+    case element::u32:
+      return "std::uint32_t";
+    case element::i64:
+      return "long";
+    case element::u64:
+      return "unsigned long";
+    case element::f64:
+      return "double";
+    default:
+      return "float";
   }
 }
 inline std::string stored_type(element type) {

@@ -74,7 +74,9 @@ extern "C" void peak_updates(float* __restrict table, const int* __restrict at, 
 machine::machine(void* library) {
   std::vector<float> x(2048 + 64 * 1024, 0.5f);
   using loop = void (*)(float*, long);
-  const auto found = [&](const std::string& name) { return reinterpret_cast<loop>(dlsym(library, ("peak_" + name).c_str())); };
+  const auto found = [&](const std::string& name) {
+    return reinterpret_cast<loop>(dlsym(library, ("peak_" + name).c_str()));
+  };
   const auto each = [&](const std::string& name, long n, double count) {
     return fastest(7, [&] { found(name)(x.data(), n); }) / count;
   };
@@ -83,7 +85,8 @@ machine::machine(void* library) {
   division_ = each("div", 2048, 2048 * 1024.0);
   const double usual = each("exp", 2048, 2048 * 1024.0);
   for (int k = 0; k < 64; ++k) functions_[k] = usual;
-  for (const op kind : {op::exp, op::log, op::log1p, op::expm1, op::tanh, op::sigmoid, op::erf, op::sin, op::cos, op::atan, op::pow})
+  for (const op kind :
+       {op::exp, op::log, op::log1p, op::expm1, op::tanh, op::sigmoid, op::erf, op::sin, op::cos, op::atan, op::pow})
     functions_[static_cast<int>(kind) - static_cast<int>(op::neg)] = each(row(kind).name, 2048, 2048 * 1024.0);
   std::vector<float> large(64 << 20, 1.0f);
   for (double bytes = 16384; bytes <= 256e6; bytes *= 4) {
@@ -99,7 +102,9 @@ machine::machine(void* library) {
   std::vector<int> at(1 << 20);
   for (double bytes = 4096; bytes <= 64e6; bytes *= 8) {
     std::uint64_t state = 1;
-    for (int& a : at) a = static_cast<int>((state = state * 6364136223846793005u + 1442695040888963407u) >> 33) % static_cast<int>(bytes / 4);
+    for (int& a : at)
+      a = static_cast<int>((state = state * 6364136223846793005u + 1442695040888963407u) >> 33) %
+          static_cast<int>(bytes / 4);
     const double seconds = fastest(3, [&] { update(large.data(), at.data(), static_cast<long>(at.size())); });
     updates_.push_back({bytes, seconds / static_cast<double>(at.size())});
   }
@@ -144,13 +149,14 @@ machine machine::read(const std::string& file) {
 
 std::string machine::described() const {
   char line[400];
-  std::snprintf(line, sizeof line,
-                "multiply-adds %.1f G/s, divisions %.2f, exp %.2f, log %.2f, tanh %.2f G/s; reads of 64 kB %.1f, of 256 MB "
-                "%.1f GB/s; updates of 4 kB %.2f, of 16 MB %.3f G/s",
-                1e-9 / arithmetic_, 1e-9 / division_, 1e-9 / functions_[static_cast<int>(op::exp) - static_cast<int>(op::neg)],
-                1e-9 / functions_[static_cast<int>(op::log) - static_cast<int>(op::neg)],
-                1e-9 / functions_[static_cast<int>(op::tanh) - static_cast<int>(op::neg)], 64e-9 / at(lines_, 65536),
-                64e-9 / at(lines_, 256e6), 1e-9 / at(updates_, 4096), 1e-9 / at(updates_, 16e6));
+  std::snprintf(
+      line, sizeof line,
+      "multiply-adds %.1f G/s, divisions %.2f, exp %.2f, log %.2f, tanh %.2f G/s; reads of 64 kB %.1f, of 256 MB "
+      "%.1f GB/s; updates of 4 kB %.2f, of 16 MB %.3f G/s",
+      1e-9 / arithmetic_, 1e-9 / division_, 1e-9 / functions_[static_cast<int>(op::exp) - static_cast<int>(op::neg)],
+      1e-9 / functions_[static_cast<int>(op::log) - static_cast<int>(op::neg)],
+      1e-9 / functions_[static_cast<int>(op::tanh) - static_cast<int>(op::neg)], 64e-9 / at(lines_, 65536),
+      64e-9 / at(lines_, 256e6), 1e-9 / at(updates_, 4096), 1e-9 / at(updates_, 16e6));
   return line;
 }
 

@@ -22,8 +22,8 @@ struct bounds {
 
 class machine {
  public:
-  static const char* text();           // C++ of the loops that are measured
-  explicit machine(void* library);     // measures: about a second
+  static const char* text();        // C++ of the loops that are measured
+  explicit machine(void* library);  // measures: about a second
   // tables: bytes of the largest table that is updated
   bounds of(const work_counts& counts, double tables) const;
   std::string described() const;

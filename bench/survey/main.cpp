@@ -27,14 +27,22 @@ settings settings_of(int argc, char** argv) {
     const std::string name = argv[k];
     const char* value = k + 1 < argc ? argv[k + 1] : "";
     if (name.rfind("--", 0) == 0) ++k;
-    if (name == "--threads") s.threads = std::atoi(value);
-    else if (name == "--most") s.limits.most = std::atof(value);
-    else if (name == "--work") s.limits.work = std::atof(value);
-    else if (name == "--json") s.json = value;
-    else if (name == "--worst") s.worst = std::atoi(value);
-    else if (name == "--scratch") s.scratch = value;
-    else if (k == 1) s.count = std::atoi(argv[k]);
-    else s.seed = std::strtoull(argv[k], nullptr, 10);
+    if (name == "--threads")
+      s.threads = std::atoi(value);
+    else if (name == "--most")
+      s.limits.most = std::atof(value);
+    else if (name == "--work")
+      s.limits.work = std::atof(value);
+    else if (name == "--json")
+      s.json = value;
+    else if (name == "--worst")
+      s.worst = std::atoi(value);
+    else if (name == "--scratch")
+      s.scratch = value;
+    else if (k == 1)
+      s.count = std::atoi(argv[k]);
+    else
+      s.seed = std::strtoull(argv[k], nullptr, 10);
   }
   return s;
 }
@@ -42,8 +50,8 @@ settings settings_of(int argc, char** argv) {
 void* compiled(const settings& s, const std::string& name, const std::string& text) {
   const std::string source = s.scratch + "/" + name + ".cpp", library = s.scratch + "/" + name + ".so";
   std::ofstream(source) << loops_prelude << text;
-  const std::string command =
-      "g++ -std=c++20 -O3 -march=native -ffast-math -fopenmp -shared -fPIC -w -o " + library + " " + source + " 2>" + library + ".log";
+  const std::string command = "g++ -std=c++20 -O3 -march=native -ffast-math -fopenmp -shared -fPIC -w -o " + library +
+                              " " + source + " 2>" + library + ".log";
   if (std::system(command.c_str()) != 0) {
     std::fprintf(stderr, "%s does not compile: see %s.log\n", source.c_str(), library.c_str());
     return nullptr;
@@ -57,19 +65,24 @@ std::string quoted(const std::string& s) {
   std::string out = "\"";
   for (const char c : s) {
     if (c == '"' || c == '\\') out += '\\';
-    if (c == '\n') out += "\\n";
-    else out += c;
+    if (c == '\n')
+      out += "\\n";
+    else
+      out += c;
   }
   return out + "\"";
 }
 
 void write(std::FILE* to, const measured& m) {
-  std::fprintf(to, "{\"seed\": %llu, \"family\": %s, \"state\": %s, \"ms\": %.6g, \"loops_ms\": %.6g, \"against_loops\": %.4g, ",
-               static_cast<unsigned long long>(m.seed), quoted(m.program.family).c_str(), quoted(m.state).c_str(), m.own * 1e3,
-               m.loops * 1e3, m.against);
-  std::fprintf(to, "\"bound_ms\": %.6g, \"bytes_ms\": %.6g, \"bound_is\": \"%s\", \"of_bound\": %.4g, \"error\": %.3g, \"text\": %s}\n",
-               m.bound.all() * 1e3, m.bound.bytes * 1e3, m.bound.which(), m.own > 0 ? m.bound.all() / m.own : 0, m.error,
-               quoted(m.program.text).c_str());
+  std::fprintf(
+      to, "{\"seed\": %llu, \"family\": %s, \"state\": %s, \"ms\": %.6g, \"loops_ms\": %.6g, \"against_loops\": %.4g, ",
+      static_cast<unsigned long long>(m.seed), quoted(m.program.family).c_str(), quoted(m.state).c_str(), m.own * 1e3,
+      m.loops * 1e3, m.against);
+  std::fprintf(to,
+               "\"bound_ms\": %.6g, \"bytes_ms\": %.6g, \"bound_is\": \"%s\", \"of_bound\": %.4g, \"error\": %.3g, "
+               "\"text\": %s}\n",
+               m.bound.all() * 1e3, m.bound.bytes * 1e3, m.bound.which(), m.own > 0 ? m.bound.all() / m.own : 0,
+               m.error, quoted(m.program.text).c_str());
   std::fflush(to);
 }
 
@@ -78,7 +91,8 @@ void print_distribution(const char* what, std::vector<double> list) {
   std::sort(list.begin(), list.end());
   std::printf("%-34s", what);
   for (const double p : {0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99})
-    std::printf("  %2.0f%%: %.3g", p * 100, list[static_cast<std::size_t>(p * static_cast<double>(list.size() - 1) + 0.5)]);
+    std::printf("  %2.0f%%: %.3g", p * 100,
+                list[static_cast<std::size_t>(p * static_cast<double>(list.size() - 1) + 0.5)]);
   std::printf("   (%zu)\n", list.size());
 }
 
@@ -102,8 +116,8 @@ void print_summary(std::vector<measured>& all, const settings& s) {
   for (int k = 0; k < std::min<int>(s.worst, static_cast<int>(all.size())); ++k) {
     const measured& m = all[static_cast<std::size_t>(k)];
     std::printf("\n---- seed %llu: %s, %.2f times the loops' %.3f ms; bound %.3f ms (%s)\n",
-                static_cast<unsigned long long>(m.seed), m.program.family.c_str(), m.against, m.loops * 1e3, m.bound.all() * 1e3,
-                m.bound.which());
+                static_cast<unsigned long long>(m.seed), m.program.family.c_str(), m.against, m.loops * 1e3,
+                m.bound.all() * 1e3, m.bound.which());
     for (const input_data& in : m.program.inputs) {
       std::printf("# %s: %s", in.name.c_str(), row(in.type).name);
       for (const std::int64_t e : in.extents) std::printf(" %lld", static_cast<long long>(e));

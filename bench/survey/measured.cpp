@@ -133,13 +133,20 @@ void experiment::make_outputs() {
 
 double real_at(element type, const void* data, std::size_t i) {
   switch (type) {
-    case element::f64: return static_cast<const double*>(data)[i];
-    case element::f32: return static_cast<const float*>(data)[i];
-    case element::f16: return static_cast<double>(static_cast<const _Float16*>(data)[i]);
-    case element::i64: return static_cast<double>(static_cast<const std::int64_t*>(data)[i]);
-    case element::i32: return static_cast<const std::int32_t*>(data)[i];
-    case element::boolean: return static_cast<const bool*>(data)[i];
-    default: break;
+    case element::f64:
+      return static_cast<const double*>(data)[i];
+    case element::f32:
+      return static_cast<const float*>(data)[i];
+    case element::f16:
+      return static_cast<double>(static_cast<const _Float16*>(data)[i]);
+    case element::i64:
+      return static_cast<double>(static_cast<const std::int64_t*>(data)[i]);
+    case element::i32:
+      return static_cast<const std::int32_t*>(data)[i];
+    case element::boolean:
+      return static_cast<const bool*>(data)[i];
+    default:
+      break;
   }
   float f = 0;
   const std::uint32_t u = std::uint32_t{static_cast<const std::uint16_t*>(data)[i]} << 16;
@@ -160,7 +167,8 @@ void experiment::compare() {
       if (!std::isfinite(a) || !std::isfinite(b)) continue;
       sum += b * b;
       off = std::max(off, std::abs(a - b) / (1e-3 + std::abs(b)));
-      worst = std::max(worst, off > 1e-2 ? std::abs(a - b) / (std::sqrt(sum / static_cast<double>(i + 1)) + std::abs(b) + 1e-6) : 0);
+      worst = std::max(
+          worst, off > 1e-2 ? std::abs(a - b) / (std::sqrt(sum / static_cast<double>(i + 1)) + std::abs(b) + 1e-6) : 0);
     }
   }
   std::fprintf(report_, "error %.9g\n", worst);
@@ -281,7 +289,8 @@ void measure(measured& m, void* library, const machine& here, const std::string&
     std::fclose(report);
   });
   read_report(m, file);
-  if (WIFSIGNALED(status) && WTERMSIG(status) != SIGALRM) m.state = "ended by signal " + std::to_string(WTERMSIG(status));
+  if (WIFSIGNALED(status) && WTERMSIG(status) != SIGALRM)
+    m.state = "ended by signal " + std::to_string(WTERMSIG(status));
   double tables = 4096;
   for (const input_data& in : m.program.inputs)
     if (in.kind == data_kind::places || in.kind == data_kind::sorted_places)

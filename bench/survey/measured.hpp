@@ -9,10 +9,10 @@ namespace sheaf::bench {
 struct measured {
   std::uint64_t seed = 0;
   drawn_program program;
-  std::string printed;                  // as C++; empty: it cannot be
+  std::string printed;  // as C++; empty: it cannot be
   std::string state = "not measured", plan;
   double own = 0, loops = 0, against = 0;  // seconds, and the median ratio of pairs
-  double error = 0;                     // of the results, of the largest of the loops'
+  double error = 0;                        // of the results, of the largest of the loops'
   work_counts counts;
   bounds bound;
 };

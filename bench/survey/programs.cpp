@@ -7,11 +7,21 @@ namespace sheaf::bench {
 void drawing::shape() {
   const double n = static_cast<double>(between(limits_.least, limits_.most));
   switch (below(5)) {
-    case 0: columns_ = between(2, 16); break;
-    case 1: columns_ = between(16, 64); break;
-    case 2: columns_ = std::llround(std::sqrt(n)); break;
-    case 3: columns_ = between(64, 1024); break;
-    default: columns_ = std::llround(n / static_cast<double>(between(1, 64))); break;
+    case 0:
+      columns_ = between(2, 16);
+      break;
+    case 1:
+      columns_ = between(16, 64);
+      break;
+    case 2:
+      columns_ = std::llround(std::sqrt(n));
+      break;
+    case 3:
+      columns_ = between(64, 1024);
+      break;
+    default:
+      columns_ = std::llround(n / static_cast<double>(between(1, 64)));
+      break;
   }
   columns_ = std::max<size>(2, columns_);
   rows_ = std::max<size>(2, std::llround(n / static_cast<double>(columns_)));
@@ -20,20 +30,29 @@ void drawing::shape() {
 // A term made of one element.
 std::string drawing::term(const std::string& x) {
   switch (below(9)) {
-    case 0: return x + " * " + x;
-    case 1: return "exp(" + x + ")";
-    case 2: return "tanh(" + x + ")";
-    case 3: return "abs(" + x + " - 0.5)";
-    case 4: return "maximum(" + x + ", 0) * 2.5";
-    default: return x;
+    case 0:
+      return x + " * " + x;
+    case 1:
+      return "exp(" + x + ")";
+    case 2:
+      return "tanh(" + x + ")";
+    case 3:
+      return "abs(" + x + " - 0.5)";
+    case 4:
+      return "maximum(" + x + ", 0) * 2.5";
+    default:
+      return x;
   }
 }
 std::string drawing::fold() { return of({"sum", "sum", "sum", "mean", "max", "min", "logsumexp"}); }
 std::string drawing::after(const std::string& e) {
   switch (below(6)) {
-    case 0: return "tanh(" + e + ")";
-    case 1: return "2 * " + e + " + 1";
-    default: return e;
+    case 0:
+      return "tanh(" + e + ")";
+    case 1:
+      return "2 * " + e + " + 1";
+    default:
+      return e;
   }
 }
 
@@ -149,8 +168,8 @@ void drawing::running() {
   const bool flat = columns_ == 1, along = !flat && chance(50);
   input("x", flat ? std::vector<size>{rows_} : std::vector<size>{rows_, columns_});
   const std::string axis = along ? "f" : "t", range = axis + ".in(0, extent(x, " + (along ? "1" : "0") + "))";
-  const std::string s = chance(70) ? "s.in(0, " + axis + " + 1)"
-                                   : "s.in(" + axis + ", extent(x, " + (along ? "1" : "0") + "))";
+  const std::string s =
+      chance(70) ? "s.in(0, " + axis + " + 1)" : "s.in(" + axis + ", extent(x, " + (along ? "1" : "0") + "))";
   const std::string at = flat ? "x(s)" : along ? "x(t, s)" : "x(s, f)";
   const std::string head = flat ? range : along ? "t, " + range : range + ", f";
   line("y(" + head + ") = " + of({"sum", "sum", "max", "min", "mean", "logsumexp"}) + "(" + s + ", " + term(at) + ")");
@@ -162,14 +181,16 @@ void drawing::windows() {
   shape();
   if (chance(40)) columns_ = 1, rows_ = between(limits_.least, limits_.most / 2);
   const bool flat = columns_ == 1, along = !flat && columns_ > 8 && chance(50);
-  const size extent = along ? columns_ : rows_, wide = between(2, std::min<double>(static_cast<double>(extent) / 2, 1000));
+  const size extent = along ? columns_ : rows_,
+             wide = between(2, std::min<double>(static_cast<double>(extent) / 2, 1000));
   const size step = chance(70) ? 1 : between(1, static_cast<double>(wide));
   input("x", flat ? std::vector<size>{rows_} : std::vector<size>{rows_, columns_});
   const std::string axis = along ? "f" : "t", d = along ? "1" : "0";
   const std::string from = step == 1 ? axis : text_of(step) + " * " + axis;
   const bool padded = chance(25);
   const std::string sub = from + " + u" + (padded ? " - " + text_of(wide / 2) : "");
-  const std::string count = "quotient(extent(x, " + d + ") - " + text_of(padded ? 1 : wide) + ", " + text_of(step) + ") + 1";
+  const std::string count =
+      "quotient(extent(x, " + d + ") - " + text_of(padded ? 1 : wide) + ", " + text_of(step) + ") + 1";
   const std::string range = axis + ".in(0, " + count + ")", x = padded ? "x.padded(0)" : "x";
   const std::string at = flat ? x + "(" + sub + ")" : along ? x + "(t, " + sub + ")" : x + "(" + sub + ", f)";
   const std::string head = flat ? range : along ? "t, " + range : range + ", f";

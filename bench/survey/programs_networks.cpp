@@ -11,9 +11,15 @@ void drawing::normal() {
   const std::string o = along ? "f" : "t", e = along ? "x(t, o)" : "x(o, f)", kept = along ? "(t)" : "(f)";
   const std::string axis = along ? "t" : "f";
   switch (below(4)) {
-    case 0: line("y(t, f) = exp(x(t, f) - logsumexp(o, " + e + "))"); break;
-    case 1: line("y(t, f) = x(t, f) - logsumexp(o, " + e + ")"); break;
-    case 2: line("y(t, f) = x(t, f) * rsqrt(mean(o, " + e + " * " + e + ") + 1e-6)"); break;
+    case 0:
+      line("y(t, f) = exp(x(t, f) - logsumexp(o, " + e + "))");
+      break;
+    case 1:
+      line("y(t, f) = x(t, f) - logsumexp(o, " + e + ")");
+      break;
+    case 2:
+      line("y(t, f) = x(t, f) * rsqrt(mean(o, " + e + " * " + e + ") + 1e-6)");
+      break;
     default:
       line("centre(" + axis + ") = mean(o, " + e + ")");
       line("spread(" + axis + ") = mean(o, (" + e + " - centre" + kept + ") * (" + e + " - centre" + kept + "))");
@@ -97,8 +103,12 @@ void drawing::pairwise() {
       input("w", {m});
       line("y(i) = sum(j, exp(-" + distance + ") * w(j))");
       break;
-    case 1: line("y(i) = min(j, " + distance + ")"); break;
-    case 2: line("y(i) = logsumexp(j, -" + distance + ")"); break;
+    case 1:
+      line("y(i) = min(j, " + distance + ")");
+      break;
+    case 2:
+      line("y(i) = logsumexp(j, -" + distance + ")");
+      break;
     default:
       line("y(i) = argmin(j, " + distance + ")\noutput y");
       return;
@@ -133,7 +143,8 @@ void drawing::convolution() {
   const auto range = [&](const char* axis, const char* d) {
     return std::string(axis) + ".in(0, extent(x, " + d + ") - " + text_of(k - 1) + ")";
   };
-  line("y(o, " + range("i", "1") + ", " + range("j", "2") + ") = sum(over(c, u, v), x(c, i + u, j + v) * w(o, c, u, v))");
+  line("y(o, " + range("i", "1") + ", " + range("j", "2") +
+       ") = sum(over(c, u, v), x(c, i + u, j + v) * w(o, c, u, v))");
   result("y", "o, i, j", chance(50) ? "x" : "w");
 }
 
@@ -144,10 +155,16 @@ void drawing::stencil() {
   const std::string i = "i.in(1, extent(x, 0) - 1)", j = "j.in(1, extent(x, 1) - 1)";
   const std::string cross = "x(i - 1, j) + x(i + 1, j) + x(i, j - 1) + x(i, j + 1) - 4 * x(i, j)";
   switch (below(3)) {
-    case 0: line("y(" + i + ", " + j + ") = " + cross + "\noutput y"); return;
-    case 1: line("y = sum(over(" + i + ", " + j + "), (x(i + 1, j) - x(i, j)) * (x(i + 1, j) - x(i, j)) + "
-                 "(x(i, j + 1) - x(i, j)) * (x(i, j + 1) - x(i, j)))"); break;
-    default: line("y = sum(over(" + i + ", " + j + "), (" + cross + ") * (" + cross + "))");
+    case 0:
+      line("y(" + i + ", " + j + ") = " + cross + "\noutput y");
+      return;
+    case 1:
+      line("y = sum(over(" + i + ", " + j +
+           "), (x(i + 1, j) - x(i, j)) * (x(i + 1, j) - x(i, j)) + "
+           "(x(i, j + 1) - x(i, j)) * (x(i, j + 1) - x(i, j)))");
+      break;
+    default:
+      line("y = sum(over(" + i + ", " + j + "), (" + cross + ") * (" + cross + "))");
   }
   result("y", "", "x");
 }
@@ -159,7 +176,9 @@ void drawing::histogram() {
   input("key", {rows_}, data_kind::places, bins);
   const std::string range = "m.in(0, " + text_of(bins) + ")";
   switch (below(4)) {
-    case 0: line("y(" + range + ") = count(t, key(t) == m)\noutput y"); return;
+    case 0:
+      line("y(" + range + ") = count(t, key(t) == m)\noutput y");
+      return;
     case 1:
       input("x", {rows_}, data_kind::positive);
       line("y(m.in(0, 64)) = count(t, cast<i64>(floor(x(t) * 64)) == m)\noutput y");
@@ -210,8 +229,12 @@ void drawing::mapped() {
   input("w", {columns_});
   const std::string e = after(term("x(t, f)") + " * w(f)");
   switch (below(3)) {
-    case 0: line("y(t, f) = " + e + "\noutput y"); return;
-    case 1: line("y(f, t) = " + e + "\noutput y"); return;
+    case 0:
+      line("y(t, f) = " + e + "\noutput y");
+      return;
+    case 1:
+      line("y(f, t) = " + e + "\noutput y");
+      return;
     default:
       input("n", {rows_}, data_kind::places, rows_);
       line("y(t, f) = x(n(t), f) * w(f)");
@@ -227,9 +250,15 @@ void drawing::chain() {
   input("x", {rows_, columns_});
   const std::string e = term("x(t, f)");
   switch (below(4)) {
-    case 0: line("a(t, f) = x(t, f) - mean(o, x(t, o))"); break;
-    case 1: line("a(t, f) = " + e + " * rsqrt(1 + mean(o, x(o, f) * x(o, f)))"); break;
-    case 2: line("a(t.in(0, extent(x, 0)), f) = sum(s.in(0, t + 1), x(s, f))"); break;
+    case 0:
+      line("a(t, f) = x(t, f) - mean(o, x(t, o))");
+      break;
+    case 1:
+      line("a(t, f) = " + e + " * rsqrt(1 + mean(o, x(o, f) * x(o, f)))");
+      break;
+    case 2:
+      line("a(t.in(0, extent(x, 0)), f) = sum(s.in(0, t + 1), x(s, f))");
+      break;
     default:
       input("n", {rows_}, data_kind::places, rows_);
       line("a(t, f) = " + e + " * x(n(t), f)");
@@ -261,12 +290,13 @@ drawn_program drawing::draw() {
   static constexpr struct {
     void (drawing::*draw)();
     int weight;
-  } families[] = {{&drawing::dense, 10},     {&drawing::dense3, 6},    {&drawing::slices, 10},   {&drawing::keyed, 8},
-                  {&drawing::running, 6},    {&drawing::windows, 7},   {&drawing::pooling, 4},   {&drawing::bags, 6},
-                  {&drawing::masked, 5},     {&drawing::normal, 8},    {&drawing::normal_of_slices, 4},
-                  {&drawing::losses, 5},     {&drawing::product, 6},   {&drawing::pairwise, 3},  {&drawing::attention, 3},
-                  {&drawing::convolution, 3}, {&drawing::stencil, 4},  {&drawing::histogram, 4}, {&drawing::sparse, 5},
-                  {&drawing::regression, 3}, {&drawing::mapped, 4},    {&drawing::chain, 10}};
+  } families[] = {
+      {&drawing::dense, 10},  {&drawing::dense3, 6},    {&drawing::slices, 10},          {&drawing::keyed, 8},
+      {&drawing::running, 6}, {&drawing::windows, 7},   {&drawing::pooling, 4},          {&drawing::bags, 6},
+      {&drawing::masked, 5},  {&drawing::normal, 8},    {&drawing::normal_of_slices, 4}, {&drawing::losses, 5},
+      {&drawing::product, 6}, {&drawing::pairwise, 3},  {&drawing::attention, 3},        {&drawing::convolution, 3},
+      {&drawing::stencil, 4}, {&drawing::histogram, 4}, {&drawing::sparse, 5},           {&drawing::regression, 3},
+      {&drawing::mapped, 4},  {&drawing::chain, 10}};
   int all = 0;
   for (const auto& f : families) all += f.weight;
   size at = below(all);
