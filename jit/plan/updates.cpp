@@ -31,11 +31,12 @@ bool has(const std::vector<node_id>& list, node_id idx) { return std::ranges::fi
 
 // Does a stage that stands before the writer in its iteration, or is the writer, read of the input that element alone
 // which the iteration stores over?
-bool reads_own_element(const graph& g, const stage& s, const stage& writer, int input) {
+bool reads_own_element(const graph& g, const stage& s, const stage& writer, const update& u) {
+  if (u.moved) return false;
   const auto is_plain = [](const stage& t) { return t.how == way::map && t.rows.whole == no_node; };
   if (!is_plain(s) || !is_plain(writer)) return false;
   bool own = std::ranges::all_of(writer.indices, [&](node_id idx) { return has(s.indices, idx); });
-  each_read(g, s, input, [&](node_id n) {
+  each_read(g, s, u.input, [&](node_id n) {
     own = own && g[n].count == 1 + static_cast<int>(writer.indices.size());
     for (std::size_t d = 0; own && d < writer.indices.size(); ++d)
       own = g.arg(n, 1 + static_cast<int>(d)) == writer.indices[d];
@@ -59,7 +60,7 @@ class proof {
     for (const stage& s : plan_.stages) {
       if (!reads_input(g_, s, u.input)) continue;
       for (const stage& writer : plan_.stages)
-        if (writer.define == stored && !(writers == 1 && reads_first(s, writer, u.input)) && !runs_before(s, writer))
+        if (writer.define == stored && !(writers == 1 && reads_first(s, writer, u)) && !runs_before(s, writer))
           return false;
     }
     return true;
@@ -76,8 +77,8 @@ class proof {
     }
     return last < first;
   }
-  bool reads_first(const stage& s, const stage& writer, int input) const {
-    if (known_.call().gpu || !reads_own_element(g_, s, writer, input)) return false;
+  bool reads_first(const stage& s, const stage& writer, const update& u) const {
+    if (known_.call().gpu || !reads_own_element(g_, s, writer, u)) return false;
     int kernels = 0;
     for (const kernel_plan& k : plan_.kernels) {
       const auto reader = std::ranges::find(k.stages, index_of(s));
@@ -148,7 +149,7 @@ bool may_share_updates(const graph& g, const facts& known, const program_plan& p
     for (const int i : k.stages) {
       const stage& other = plan.stages[static_cast<std::size_t>(i)];
       if (!reads_input(g, other, u.input)) continue;
-      if (known.call().gpu || !reads_own_element(g, other, s, u.input)) return false;
+      if (known.call().gpu || !reads_own_element(g, other, s, u)) return false;
     }
   }
   return true;

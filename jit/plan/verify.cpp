@@ -59,6 +59,8 @@ void check_stored(const graph& g, const stage& s, const std::unordered_set<node_
 void check_kernels(const graph& g, const program_plan& plan) {
   std::vector<int> uses(plan.stages.size());
   std::unordered_set<node_id> stored;
+  for (const stage& s : plan.stages)
+    if (s.how == way::space) stored.insert(s.define);  // a table, which others fill
   for (const kernel_plan& k : plan.kernels) {
     for (const int i : k.stages) stored.insert(plan.stages[static_cast<std::size_t>(i)].define);
     for (const int i : k.stages) {
