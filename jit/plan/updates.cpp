@@ -26,6 +26,25 @@ bool reads_input(const graph& g, const stage& s, int input) {
   each_read(g, s, input, [&](node_id) { any = true; });
   return any;
 }
+// Below a reduction over one of these indices: there it is another one.
+bool reads_where_bound(const graph& g, const stage& s, int input, const std::vector<node_id>& indices) {
+  const auto is_read = [&](node_id root) {
+    bool any = false;
+    for_each_node(g, root, [&](node_id n) {
+      any = any || (g.kind(n) == op::load && g.kind(g.arg(n, 0)) == op::input && g[g.arg(n, 0)].attribute == input);
+    });
+    return any;
+  };
+  const index_set outer = set_of(g, indices);
+  bool any = false;
+  for_each_root(s, [&](node_id root, root_kind what) {
+    if (what == root_kind::index || what == root_kind::made) return;
+    for_each_node(g, root, [&](node_id n) {
+      if (g.kind(n) == op::reduce && set_of(g, bound_indices(g, n)).meets(outer)) any = any || is_read(n);
+    });
+  });
+  return any;
+}
 
 bool has(const std::vector<node_id>& list, node_id idx) { return std::ranges::find(list, idx) != list.end(); }
 
@@ -34,7 +53,7 @@ bool has(const std::vector<node_id>& list, node_id idx) { return std::ranges::fi
 bool reads_own_element(const graph& g, const stage& s, const stage& writer, const update& u) {
   if (u.moved) return false;
   const auto is_plain = [](const stage& t) { return t.how == way::map && t.rows.whole == no_node; };
-  if (!is_plain(s) || !is_plain(writer)) return false;
+  if (!is_plain(s) || !is_plain(writer) || reads_where_bound(g, s, u.input, writer.indices)) return false;
   bool own = std::ranges::all_of(writer.indices, [&](node_id idx) { return has(s.indices, idx); });
   each_read(g, s, u.input, [&](node_id n) {
     own = own && g[n].count == 1 + static_cast<int>(writer.indices.size());
