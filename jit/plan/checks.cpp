@@ -117,15 +117,9 @@ struct evaluated_loads {
   }
   void unconditional(node_id n, std::vector<node_id>& found) { unconditional_loads(outside, found)(n); }
 
-<<<<<<< HEAD
   void add(const stage& s, node_id body, bool reached) {
-    unconditional_loads collect(g, known, outside, loads);
-    if (reached) collect(body);
-=======
-  void add(const stage& s, bool reached) {
     unconditional_loads collect(outside, loads);
-    if (reached) collect(s.body);
->>>>>>> main
+    if (reached) collect(body);
     for (const node_id idx : s.indices) collect(idx);
     if (s.where == place::output) find(body, s.indices);
   }
