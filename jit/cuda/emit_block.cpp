@@ -143,6 +143,20 @@ void emit_vector_loop(function_emitter& f, const ir::statement& s) {
   end_lanes(f);
 }
 
+// Does it add to what the group keeps? Then that is complete when all threads have met after it.
+bool adds_to_local(const function_emitter& f, const ir::block& body) {
+  return std::any_of(body.begin(), body.end(), [&](const ir::statement& s) {
+    if (s.kind != ir::statement_kind::store) return adds_to_local(f, s.body);
+    return s.adds && f.buffer(s.target).where == ir::role::local;
+  });
+}
+
+void emit_loop(function_emitter& f, const ir::statement& s);
+void emit_loop_and_meet(function_emitter& f, const ir::statement& s) {
+  emit_loop(f, s);
+  if (f.vector_loop < 0 && f.place.group > 1 && adds_to_local(f, s.body)) f.line("MEET;");
+}
+
 void emit_loop(function_emitter& f, const ir::statement& s) {
   switch (s.how_loop) {
     case ir::loop_kind::serial:
@@ -168,7 +182,7 @@ void emit_block(function_emitter& f, const ir::block& body) {
           emit_instruction(f, s.id);
         break;
       case ir::statement_kind::loop:
-        emit_loop(f, s);
+        emit_loop_and_meet(f, s);
         break;
       case ir::statement_kind::guard:
         f.open(cat("if (", f.ref(s.id), ")"));
