@@ -117,7 +117,12 @@ class kernel_lowering {
   // reduction.cpp
   ir::value reduction(node_id n, scope& s);
   ir::value cell_of(node_id reduce, scope& at, bool wide);
-  void combine_term(ir::value cell, node_id reduce, node_id body, node_id condition, node_id position, scope& inner);
+  // What a reduction folds, where; position: of the extremes that tell theirs.
+  struct term {
+    node_id body, condition, position = no_node;
+  };
+  term term_of(node_id reduce) const { return {g.arg(reduce, 0), g.arg(reduce, 1)}; }
+  void combine_term(ir::value cell, node_id reduce, term of, scope& inner);
   std::vector<ir::value> emit_values(node_id tuple, scope& s);
   ir::value take_result(node_id reduce, ir::value cell, scope& at, bool folds);
 

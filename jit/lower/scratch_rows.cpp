@@ -156,13 +156,7 @@ std::int32_t kernel_lowering::scratch_row_of(node_id n, node_id lane) {
   const std::int64_t bytes = elements * row(g.type(n)).bytes;
   if (scratch_rows.of_slice.empty() && scratch_rows.bytes + bytes > all_bytes) return -1;
   scratch_rows.bytes += bytes;
-  const std::int32_t id = ir::add_buffer(code, {.name = "scratch_row",
-                                                .type = g.type(n),
-                                                .rank = 1,
-                                                .where = ir::role::local,
-                                                .elements = elements,
-                                                .unit_inner = true,
-                                                .extents = {elements}});
+  const std::int32_t id = ir::add_local(code, "scratch_row", g.type(n), elements);
   scratch_rows.buffers[n] = id;
   return id;
 }

@@ -7,6 +7,7 @@
 #include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
+#include <sheaf/jit/plan/tasks.hpp>
 #include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 
@@ -198,19 +199,9 @@ void schedule_stencil(graph& g, const facts& known, stage& s) {
   if (trips.is_of_class() || (rest != 0 && rest * 2 <= s.lanes)) s.lanes /= 2;
   while (!known.for_groups() && s.lanes > 8 && trips <= 2.0 * s.lanes) s.lanes /= 2;  // few results: less code to make
   s.loops = s.indices;
-  s.parallel = s.indices.front();
-  for (const node_id idx : s.indices) {
-    if (idx == s.vector && s.indices.size() > 1) break;
-    if (known.trips(idx) > known.trips(s.parallel)) s.parallel = idx;
-    if (known.trips(s.parallel) >= tuning::tasks::batches) break;
-  }
-  s.chunk = 0;
-  if (s.parallel == s.vector) {
-    s.chunk = chunk;
-  } else {
-    std::erase(s.loops, s.parallel);
-    s.loops.insert(s.loops.begin(), s.parallel);
-  }
+  const std::size_t others = std::max<std::size_t>(s.indices.size() - 1, 1);  // without the lanes, where there are some
+  share(s, loop_of_tasks(known, std::span(s.indices).first(others), tuning::tasks::batches));
+  s.chunk = s.parallel == s.vector ? chunk : 0;
   index_set all = set_of(g, s.indices);
   double terms = 1;
   for_each_node(g, s.body, [&](node_id n) { terms += is_elementwise(g.kind(n)) || g.kind(n) == op::load ? 1 : 0; });
