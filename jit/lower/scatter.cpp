@@ -155,13 +155,7 @@ void kernel_lowering::scatter_to_table(const stage& s, scope& task) {
   const bool narrow = row(g.type(plain)).bytes == 1 || (is_constant(g, value) && std::abs(g[value].attribute) < 128);
   const element type = narrow ? element::i32 : element::i64;
   const std::int64_t rows = g[plan::trips_of(g, s.owned)].attribute;
-  const std::int32_t table = ir::add_buffer(code, {.name = "table",
-                                                   .type = type,
-                                                   .rank = 1,
-                                                   .where = ir::role::local,
-                                                   .elements = rows,
-                                                   .unit_inner = true,
-                                                   .extents = {rows}});
+  const std::int32_t table = ir::add_local(code, "table", type, rows);
   ir::block_builder& b = *task.block;
   ir::block_builder clear = b.loop(ir::loop_kind::vector, "clear", b.i64(0), b.i64(rows), lanes_of_groups);
   clear.store(table, {clear.counter()}, clear.constant(type, 0), ir::access::contiguous);

@@ -47,6 +47,9 @@ inline constexpr double long_row = 8192;
 // Elements that lanes of a scan along itself take at once: more are more log-steps, fewer a longer chain.
 constexpr int scan_lanes(element type) { return row(type).bytes == 8 ? 8 : 16; }
 
+// Of a GPU's warp: eight elements a thread.
+inline constexpr int group_scan_lanes = 256;
+
 // ---- Weights: which index has lanes, and where a reduction is placed, follow from what loop bodies weigh.
 namespace weights {
 inline constexpr double load = 1;  // of one element
