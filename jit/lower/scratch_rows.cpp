@@ -124,8 +124,7 @@ std::optional<ir::value> kernel_lowering::from_scratch_row(node_id n, scope& at)
   if (!may_be_in_scratch_row(n, at)) return std::nullopt;
   const auto [loop, outside] = lane_loop(at);
   const auto found = scratch_rows.stored.find(scratch_rows.alike(g, n, at.lane));
-  if (found == scratch_rows.stored.end() || outside == nullptr || found->second.loop == loop->number)
-    return std::nullopt;
+  if (found == scratch_rows.stored.end() || outside == nullptr || at.is_open(found->second.loop)) return std::nullopt;
   bool in_row = found->second.row == outside->number;
   for (const scope* p = outside; p != nullptr && !scratch_rows.of_slice.empty(); p = p->parent)
     in_row = in_row || found->second.row == p->number;

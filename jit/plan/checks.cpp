@@ -69,8 +69,21 @@ class unconditional_loads {
   std::unordered_set<node_id> seen_;
 };
 
+// By stage, its body as the program wrote it: a sum that is stored for a comparison's sake stands behind the conditions
+// around the comparison.
+std::vector<node_id> written_bodies(graph& g, const std::vector<stage>& stages) {
+  const auto is_of_rule = [&](node_id d) {
+    return std::any_of(stages.begin(), stages.end(),
+                       [&](const stage& s) { return s.define == d && s.made == origin::rule; });
+  };
+  std::vector<node_id> list;
+  for (const stage& s : stages) list.push_back(with_inlined(g, s.body, is_of_rule));
+  return list;
+}
+
 // By stage: is anything of it evaluated? What is read in empty loops alone is not.
-std::vector<bool> evaluated(const graph& g, const facts& known, const std::vector<stage>& stages) {
+std::vector<bool> evaluated(const graph& g, const facts& known, const std::vector<stage>& stages,
+                            const std::vector<node_id>& bodies) {
   std::vector<bool> list(stages.size(), false);
   std::unordered_set<node_id> read, seen;
   const auto walk = [&](auto&& self, node_id n) -> void {
@@ -86,7 +99,7 @@ std::vector<bool> evaluated(const graph& g, const facts& known, const std::vecto
     const auto empty = [&](node_id idx) { return is_empty(known, idx); };
     list[i] = (s.where == place::output || read.contains(s.define)) &&
               std::none_of(s.indices.begin(), s.indices.end(), empty);
-    if (list[i]) walk(walk, s.body);
+    if (list[i]) walk(walk, bodies[i]);
   }
   return list;
 }
@@ -104,11 +117,11 @@ struct evaluated_loads {
   }
   void unconditional(node_id n, std::vector<node_id>& found) { unconditional_loads(outside, found)(n); }
 
-  void add(const stage& s, bool reached) {
+  void add(const stage& s, node_id body, bool reached) {
     unconditional_loads collect(outside, loads);
-    if (reached) collect(s.body);
+    if (reached) collect(body);
     for (const node_id idx : s.indices) collect(idx);
-    if (s.where == place::output) find(s.body, s.indices);
+    if (s.where == place::output) find(body, s.indices);
   }
 
   // What a differentiated definition reads, also where the gradients alone are computed and read less: a bad subscript
@@ -348,8 +361,9 @@ void prove(graph& g, const std::vector<node_id>& loads, std::vector<stage>& stag
 
 void add_checks(graph& g, const facts& known, std::vector<stage>& stages, program_plan& plan) {
   evaluated_loads all{g, known};
-  const std::vector<bool> reached = evaluated(g, known, stages);
-  for (std::size_t i = 0; i < stages.size(); ++i) all.add(stages[i], reached[i]);
+  const std::vector<node_id> bodies = written_bodies(g, stages);
+  const std::vector<bool> reached = evaluated(g, known, stages, bodies);
+  for (std::size_t i = 0; i < stages.size(); ++i) all.add(stages[i], bodies[i], reached[i]);
   for (const node_id y : g.differentiated) {
     std::vector<node_id> indices;
     for (int d = 0; d < tensor_rank(g, y); ++d) indices.push_back(g.arg(y, 1 + d));

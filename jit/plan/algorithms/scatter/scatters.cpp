@@ -137,8 +137,7 @@ node_id position_by_key(const context& c, const stage& s, node_id n) {
 node_id stored_before(const context& c, const stage& s) {
   for (const stage& t : c.before)
     if (t.define != s.define && t.how != way::partial && c.g.arg(t.define, 0) == s.body &&
-        t.where == place::workspace &&
-        names_all(c.g, s.body, t.indices))
+        t.where == place::workspace && names_all(c.g, s.body, t.indices))
       return result_of(c.g, t);
   return no_node;
 }

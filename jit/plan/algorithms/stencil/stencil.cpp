@@ -311,9 +311,17 @@ class materialised_search {
     });
     replacement put(g_);
     bool uses = false;
+    std::map<node_id, node_id> places;
+    index_set taken = g_.free[n];
+    taken |= bound;
     for (const auto& [idx, all] : whole) {
       if (bound.has(g_.ordinal(all)) || bound.has(g_.ordinal(idx))) return false;  // another index of that name
-      put.add(idx, all);
+      // An index around n may have the name and the whole range.
+      const node_id place =
+          taken.has(g_.ordinal(all)) ? unused_index(g_, idx, g_.arg(all, 0), g_.arg(all, 1), taken) : all;
+      taken.insert(g_.ordinal(place));
+      places[idx] = place;
+      put.add(idx, place);
       uses = uses || g_.free[n].has(g_.ordinal(idx));
     }
     if (!uses) return false;
@@ -323,6 +331,7 @@ class materialised_search {
     if (!has_closed_ranges(g_, everywhere) || known_.trips(g_.free[everywhere]) * 1.5 > known_.trips(around))
       return false;
     node = n;
+    whole = places;
     return true;
   }
 
