@@ -123,6 +123,7 @@ bool may_join(graph& g, const facts& known, const program_plan& plan, const kern
     return false;
   if (has_far_lanes(g, known, leader) || has_far_lanes(g, known, s)) return false;  // a cache tile is of one stage
   if (leader.how == way::range_scatter && s.how == way::range_scatter) return share_slices(g, plan, k, s);
+  if (leader.group_table || s.group_table) return false;  // a table is all that a group's memory is for
   if (leader.how == way::scatter && s.how == way::scatter) {
     stage renamed = s;
     if (!rename_updates(g, leader, renamed) || !share_updates(g, plan, k, renamed)) return false;
