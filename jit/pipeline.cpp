@@ -1,6 +1,7 @@
 #include <sheaf/jit/pipeline.hpp>
 
 #include <sheaf/dsl/graph/make.hpp>
+#include <sheaf/jit/ir/passes/contract_fma.hpp>
 #include <sheaf/jit/ir/passes/insert_prefetch.hpp>
 #include <sheaf/jit/ir/passes/interleave_kernels.hpp>
 #include <sheaf/jit/ir/passes/non_temporal_stores.hpp>
@@ -79,6 +80,8 @@ constexpr pass table[] = {
      }},
     {"lower", "loops and values of each kernel",
      [](compilation& c) { lower::add_kernels(lowered(c), c.buffers); }},
+    {"contract fma", "before loops are copied: a product that is added as it is made stays so in each copy",
+     [](compilation& c) { ir::contract_fma(c.program.code); }},
     {"insert prefetch", "on loops as they are lowered, which show what is read again; a GPU hides latency",
      [](compilation& c) {
        const plan::call_facts& call = c.known.call();

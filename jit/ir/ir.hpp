@@ -177,6 +177,7 @@ struct statement {
   value position = none;
   std::vector<value> more;
   bool earlier = false;
+  bool fma = false;  // combine: `stored` is a product, and this multiplies and adds at once
 };
 
 struct shared_call;

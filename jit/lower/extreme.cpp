@@ -48,7 +48,7 @@ ir::value kernel_lowering::search_blocks(node_id n, node_id lane, scope& at) {
     loops.close();
   };
   const ir::value folded = c.accumulator(type, extreme, true);
-  walk(each, [&](scope& in) { combine_term(folded, n, body, condition, no_node, in); });
+  walk(each, [&](scope& in) { combine_term(folded, n, {body, condition}, in); });
   const ir::value of_block = c.fold_lanes(folded), before = c.read(best);
   c.combine(best, of_block);
   // NaN is beyond every number, and nothing is beyond NaN.

@@ -39,6 +39,7 @@ struct tensor_facts {
 // An output that is stored where an input lies, element by element, by their numbers in the graph.
 struct update {
   int input = 0, output = 0;
+  bool moved = false;  // the graph has the input's dimensions in another order than the output's: no element is its own
   bool operator==(const update&) const = default;
 };
 
