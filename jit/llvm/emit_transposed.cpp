@@ -1,6 +1,9 @@
-// Lanes that are rows, in a loop along these: a few columns at a time are loaded row by row and transposed in registers,
-// or transposed and stored row by row. What is left, fewer columns, goes through a tile on the stack, column by column.
+// Lanes that are rows, in a loop along these: a few columns at a time are loaded row by row and transposed in
+// registers, or transposed and stored row by row. What is left, fewer columns, goes through a tile on the stack, column by column.
 // The tail of a vector loop gathers.
+#include <algorithm>
+#include <optional>
+
 #include <sheaf/jit/llvm/emitter.hpp>
 
 namespace sheaf::inline v0_1::llvm_backend {
@@ -42,7 +45,8 @@ std::vector<Value*> rows_of(function_emitter& f, std::int32_t id, const std::vec
       base = b.CreateGEP(element, base, b.CreateMul(first_lane(f, subscripts[d]), facts.strides[d]));
       step = b.CreateAdd(step, b.CreateMul(facts.strides[d], b.getInt64(static_cast<std::uint64_t>(*by))));
     } else {
-      Value* const term = b.CreateMul(f.values[static_cast<std::size_t>(subscripts[d])], splat(f, facts.strides[d], f.lanes));
+      Value* const place = f.values[static_cast<std::size_t>(subscripts[d])];
+      Value* const term = b.CreateMul(place, splat(f, facts.strides[d], f.lanes));
       others = others ? b.CreateAdd(others, term) : term;
     }
   }
@@ -65,7 +69,8 @@ Value* joined(builder& b, std::vector<Value*> parts) {
     const auto n = static_cast<int>(cast<FixedVectorType>(parts[0]->getType())->getNumElements());
     std::vector<int> each;
     for (int k = 0; k < 2 * n; ++k) each.push_back(k);
-    for (std::size_t k = 0; k < parts.size(); k += 2) pairs.push_back(b.CreateShuffleVector(parts[k], parts[k + 1], each));
+    for (std::size_t k = 0; k < parts.size(); k += 2)
+      pairs.push_back(b.CreateShuffleVector(parts[k], parts[k + 1], each));
     parts = std::move(pairs);
   }
   return parts[0];
@@ -221,7 +226,8 @@ void emit_transposed_store(function_emitter& f, const ir::statement& s, Value* b
 
 void emit_transposed_loop(function_emitter& f, const ir::statement& s, loop_body body) {
   auto& b = f.build;
-  Value *const low = f.values[static_cast<std::size_t>(s.low)], *const high = f.values[static_cast<std::size_t>(s.high)];
+  Value* const low = f.values[static_cast<std::size_t>(s.low)];
+  Value* const high = f.values[static_cast<std::size_t>(s.high)];
   if (f.tail_mask) return emit_counted_loop(f, s, low, high, 1, body);
   Value* const count = b.CreateSub(b.CreateBinaryIntrinsic(Intrinsic::smax, low, high), low);
   Value* const rest = b.CreateURem(count, b.getInt64(width));

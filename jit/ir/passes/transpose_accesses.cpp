@@ -37,7 +37,8 @@ class innermost_loop {
     return false;
   }
   bool is_stored(std::int32_t buffer) {
-    return any_of(loop_.body, [&](const statement& s) { return s.kind == statement_kind::store && s.target == buffer; });
+    const auto stores = [&](const statement& s) { return s.kind == statement_kind::store && s.target == buffer; };
+    return any_of(loop_.body, stores);
   }
   bool is_loaded(std::int32_t buffer) {
     int stores = 0;
