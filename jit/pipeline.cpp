@@ -5,8 +5,10 @@
 #include <sheaf/jit/ir/passes/insert_prefetch.hpp>
 #include <sheaf/jit/ir/passes/interleave_kernels.hpp>
 #include <sheaf/jit/ir/passes/non_temporal_stores.hpp>
+#include <sheaf/jit/ir/passes/transpose_accesses.hpp>
 #include <sheaf/jit/ir/passes/unroll_and_jam.hpp>
 #include <sheaf/jit/ir/print.hpp>
+#include <sheaf/jit/ir/summary.hpp>
 #include <sheaf/jit/ir/verify.hpp>
 #include <sheaf/jit/lower/lower.hpp>
 #include <sheaf/jit/plan/horizontal_fusion.hpp>
@@ -88,6 +90,10 @@ constexpr pass table[] = {
      }},
     {"unroll and jam", "on each kernel by itself: what is prefetched for one iteration is for each",
      [](compilation& c) { ir::unroll_and_jam(c.program.code); }},
+    {"transpose accesses", "of the innermost loops, which those before make; a GPU has no registers to transpose in",
+     [](compilation& c) {
+       if (!c.known.call().gpu) ir::transpose_accesses(c.program.code);
+     }},
     {"non-temporal stores", "on each kernel by itself, before some are interleaved",
      [](compilation& c) { ir::non_temporal_stores(c.program.code, c.known.call().on.non_temporal_from()); }},
     {"interleave kernels", "last: the kernels that horizontal fusion chose become one",
@@ -158,7 +164,7 @@ planned plan_program(graph source, const plan::call_facts& call, const std::stri
     if (!c.unproven.empty()) return plan_program(std::move(source), plan::with_apart(call, c.unproven), name);
   }
   p.checks = p.plan.checks;
-  p.text = plan::options_text(call.overrides) + plan::print(p.g, p.plan);
+  p.text = plan::options_text(call.overrides) + plan::print(p.g, p.plan) + ir::summary(p.code);
   return p;
 }
 

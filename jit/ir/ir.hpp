@@ -92,7 +92,12 @@ enum class access : std::uint8_t {
   strided,     // the same, with lane k being k times the stride of the last dimension further
   gather,      // at least one subscript is a vector
   deinterleaved,  // loads: as contiguous, lane k being (phase + k * step) / repeat elements further, see `lane_pattern`
+  // gather along rows: directly in a serial loop that is unrolled by `transposed_columns`, each iteration of which is
+  // one further in the last dimension, whose stride is 1, and at the same place in the others. May be made for all unrolled
+  // iterations at once: loads before the first of them, stores after the last.
+  transposed,
 };
+inline constexpr std::int32_t transposed_columns = 4;
 
 // Where lane k of a deinterleaved load is: every step-th element, or each element for `repeat` lanes.
 struct lane_pattern {
@@ -123,7 +128,7 @@ struct instruction {
   std::vector<value> args;
 };
 
-enum class loop_kind : std::uint8_t { serial, vector, parallel, block, thread };
+enum class loop_kind : std::uint8_t { serial, vector, parallel };
 
 struct statement;
 using block = std::vector<statement>;
@@ -190,6 +195,7 @@ struct kernel {
   std::vector<instruction> instructions = {};
   block body = {};
   interleaving interleaved = {};  // for a pass; not printed
+  std::vector<std::string> notes = {};  // what lowering decided, for explain(); not printed
   bool promised = false;  // need not run again while the data that is promised stays as it is
   // On a GPU: a buffer whose first number becomes 0 where a check before found something, and this kernel does nothing.
   std::int32_t switched_off = -1;

@@ -59,6 +59,7 @@ struct call_facts {
 
 class facts {
  public:
+  enum class point : std::uint8_t { low, middle, high };  // of the range of an index
   facts(const graph& g, call_facts call) : g_(g), call_(std::move(call)) {}
 
   // An integer expression of constants and extents; nothing where it has free indices or reads data.
@@ -95,9 +96,7 @@ class facts {
   const call_facts& call() const { return call_; }
 
  private:
-  // Indices in it at one end of their ranges.
-  enum class end : std::uint8_t { low, high };
-  std::optional<amount> number(node_id n, end at = end::low) const;
+  std::optional<amount> number(node_id n, point at = point::low) const;
   struct asking {
     node_id idx;
     const asking* because;
