@@ -7,6 +7,7 @@
 #include <sheaf/jit/ir/passes/non_temporal_stores.hpp>
 #include <sheaf/jit/ir/passes/unroll_and_jam.hpp>
 #include <sheaf/jit/ir/print.hpp>
+#include <sheaf/jit/ir/summary.hpp>
 #include <sheaf/jit/ir/verify.hpp>
 #include <sheaf/jit/lower/lower.hpp>
 #include <sheaf/jit/plan/horizontal_fusion.hpp>
@@ -158,7 +159,7 @@ planned plan_program(graph source, const plan::call_facts& call, const std::stri
     if (!c.unproven.empty()) return plan_program(std::move(source), plan::with_apart(call, c.unproven), name);
   }
   p.checks = p.plan.checks;
-  p.text = plan::options_text(call.overrides) + plan::print(p.g, p.plan);
+  p.text = plan::options_text(call.overrides) + plan::print(p.g, p.plan) + ir::summary(p.code);
   return p;
 }
 

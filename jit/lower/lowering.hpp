@@ -183,6 +183,7 @@ class kernel_lowering {
   void update_extremum(const stage& s, ir::value old, ir::value added, scope& at, Put put);
   void update(const stage& s, node_id rest, scope& at, bool atomic);
   void scatter_by_atomics(const stage& s, int part, scope& top);
+  void scatter_to_table(const stage& s, scope& task);
 
   // inverse_index.cpp
   void list_updates(const stage& s, scope& top);
@@ -228,6 +229,9 @@ class kernel_lowering {
   std::optional<ir::value> find(node_id n, const scope& s, bool lane0) const;
   std::string index_text(node_id idx) const;
   node_id position_of(node_id idx) { return make(g, op::sub, idx, g.arg(idx, 0)); }
+  void note(std::string text) {
+    if (std::find(notes.begin(), notes.end(), text) == notes.end()) notes.push_back(std::move(text));
+  }
   ir::buffer& buffer(std::int32_t id) { return code.buffers[static_cast<std::size_t>(id)]; }
 
   graph& g;
@@ -235,6 +239,7 @@ class kernel_lowering {
   plan::program_plan& plan;
   ir::module& code;
   const buffer_ids& buffers;
+  std::vector<std::string> notes;                            // for explain(): what is decided here
   std::vector<const stage*> stages;                          // of this kernel
   std::unordered_set<node_id> pending;                       // defines of this kernel that are not stored yet
   std::vector<node_id> stored;                               // and the others, in the order of their stores

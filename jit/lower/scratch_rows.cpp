@@ -155,6 +155,8 @@ std::int32_t kernel_lowering::scratch_row_of(node_id n, node_id lane) {
   const std::int64_t bytes = elements * row(g.type(n)).bytes;
   if (scratch_rows.of_slice.empty() && scratch_rows.bytes + bytes > all_bytes) return -1;
   scratch_rows.bytes += bytes;
+  note("scratch row of " + std::to_string(elements) + " places along " + index_text(lane) + ": " +
+       sheaf::row(g.kind(n)).name + " is computed once for all loops over them");
   const std::int32_t id = ir::add_local(code, "scratch_row", g.type(n), elements);
   scratch_rows.buffers[n] = id;
   return id;

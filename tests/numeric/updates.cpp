@@ -91,7 +91,8 @@ TEST(updates, neighbours_through_workspace) {
   }
 }
 
-// A transposed view, whose dimensions the kernels see in the order of memory: its elements are others than the output's.
+// A transposed view, whose dimensions the kernels see in the order of memory: its elements are others than the
+// output's.
 TEST(updates, a_transposed_view) {
   constexpr auto turned = define<"turned">(i, j) = w(j, i);
   constexpr auto same = define<"same">(i, j) = 2_c * w(i, j);
