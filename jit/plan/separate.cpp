@@ -38,10 +38,16 @@ class separation {
     return no_node;
   }
 
+  // A number of elements, of which there are some.
+  bool is_count(node_id e) const {
+    return g_.kind(e) == op::cast && !is_floating(g_.type(g_.arg(e, 0))) && outside(e) &&
+           known_less_equal(g_, integer(g_, 1), g_.arg(e, 0));
+  }
   // a * (b / d), where d is known not to be 0.
   bool divided(node_id& e) {
     const op kind = g_.kind(e);
-    if (kind == op::div && g_.arg(e, 1) == nonzero_) {
+    if (kind == op::div && (g_.arg(e, 1) == nonzero_ || (nonzero_ == no_node && is_count(g_.arg(e, 1))))) {
+      divisor_ = g_.arg(e, 1);
       e = g_.arg(e, 0);
       return true;
     }
@@ -61,12 +67,12 @@ class separation {
     return false;
   }
   node_id without_divisor(node_id body, node_id condition) {
-    const bool over = nonzero_ != no_node && monoid_of(g_, n_) == monoid::sum && divided(body);
+    const bool over = monoid_of(g_, n_) == monoid::sum && is_floating(g_.type(n_)) && divided(body);
     const auto list = bound_indices(g_, n_);
     const node_id sum = is_number(g_, body, 0) && monoid_of(g_, n_) == monoid::sum
                             ? body
                             : intern_reduce(g_, monoid_of(g_, n_), g_.type(n_), body, condition, list);
-    return over ? where_walked(make(g_, op::div, sum, nonzero_), condition) : sum;
+    return over ? where_walked(make(g_, op::div, sum, divisor_), condition) : sum;
   }
   // Over nothing a sum is 0, whatever it is divided by: that may be NaN.
   node_id where_walked(node_id result, node_id condition) {
@@ -85,7 +91,7 @@ class separation {
   graph& g_;
   node_id n_;
   index_set bound_;
-  node_id nonzero_ = no_node;
+  node_id nonzero_ = no_node, divisor_ = no_node;
 };
 
 // A term that is 0 where a condition fails stands under the condition.
