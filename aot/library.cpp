@@ -54,7 +54,8 @@ class functions_writer {
   std::string of_extents(const std::string& device) const {
     if (output_list_.empty()) return "";
     return head("_extents", parameters::extents, output_list_) + arguments(extents_) +
-           "  int64_t *const outputs[] = {" + outputs_ + "NULL};\n  return sk_extents_of_outputs(" + program(device) + ", arguments, outputs);\n}\n";
+           "  int64_t *const outputs[] = {" + outputs_ + "NULL};\n  return sk_extents_of_outputs(" +
+           program(device) + ", arguments, outputs);\n}\n";
   }
 
  private:

@@ -67,7 +67,8 @@ class views_writer {
   }
   std::string workspace() const {
     return function("_workspace", "std::size_t &bytes",
-                    "  const int code = " + c_ + (gpu_ ? "_gpu" : "") + "_workspace(" + asked("&bytes") + ");\n  return " +
+                    "  const int code = " + c_ + (gpu_ ? "_gpu" : "") + "_workspace(" + asked("&bytes") +
+                        ");\n  return " +
                         status_of("code") + ";\n");
   }
   std::string call() const {

@@ -46,7 +46,9 @@ static int sk_load_function(const sk_gpu *gpu, const sk_launch *l, sk_function *
   if (status == sk_ok) status = SK_DRIVER(cuModuleGetFunction, (&f->function, module, l->function));
   if (status == sk_ok && l->shared_bytes > usual_shared)
     status = SK_DRIVER(cuFuncSetAttribute, (f->function, dynamic_shared, (int)l->shared_bytes));
-  if (status == sk_ok) status = SK_DRIVER(cuOccupancyMaxActiveBlocksPerMultiprocessor, (&resident, f->function, l->threads, (size_t)l->shared_bytes));
+  if (status == sk_ok)
+    status = SK_DRIVER(cuOccupancyMaxActiveBlocksPerMultiprocessor,
+                       (&resident, f->function, l->threads, (size_t)l->shared_bytes));
   if (status == sk_ok) status = SK_DRIVER(cuDeviceGetAttribute, (&count, multiprocessors, gpu->device));
   f->most_blocks = resident * count > 0 ? resident * count : 1;
   return status;
@@ -238,7 +240,8 @@ static int sk_gpu_run_class(sk_gpu_call *g, sk_frame *f, void *stream, const sk_
     return sk_fail(sk_bad_argument, "queue_only", "a workspace of the caller, which holds what is found", "none");
   if (is_own) status = SK_DRIVER(cuMemAllocAsync, (&memory, g->places.bytes, stream));
   if (status != sk_ok) return status;
-  if (has_checks || g->code->arrivals > 0) status = SK_DRIVER(cuMemsetD8Async, (memory, 0, g->places.parameter, stream));
+  if (has_checks || g->code->arrivals > 0)
+    status = SK_DRIVER(cuMemsetD8Async, (memory, 0, g->places.parameter, stream));
   sk_write_words(g, f, memory, words);
   if (status == sk_ok) status = sk_launch_all(g, words, memory, stream);
   if (status == sk_ok && has_checks && (options == NULL || !options->queue_only))

@@ -7,7 +7,6 @@
 
 #include <sheaf/dsl/graph/monoids.hpp>
 #include <sheaf/jit/cuda/emitter.hpp>
-#include <sheaf/jit/numerics/contraction.hpp>
 #include <sheaf/jit/numerics/numerics.hpp>
 
 namespace sheaf::inline v0_1::cuda {
@@ -157,7 +156,6 @@ void find_accumulators(function_emitter& f) {
   f.loaded.assign(f.m.buffers.size(), false);
   f.stored.assign(f.m.buffers.size(), false);
   find_uses(f, f.kernel.body);
-  f.contracted = numerics::contracted(f.kernel);
   find_lanes(f, f.kernel.body, 0, -1);
   for (std::size_t v = 0; v < n; ++v) {
     const ir::instruction& i = f.kernel.instructions[v];
@@ -245,7 +243,7 @@ void emit_combine(function_emitter& f, const ir::statement& s) {
   const ir::instruction& i = f.instruction(s.target_value);
   const std::string cell = i.vector ? cat("a", s.target_value, "[", f.lane_k(f.lanes), "]") : cat("a", s.target_value);
   std::string next;
-  if (f.contracted[static_cast<std::size_t>(s.stored)]) {
+  if (s.fma) {
     const ir::instruction& product = f.instruction(s.stored);
     next = cat("fused(", f.ref(product.args[0]), ", ", f.ref(product.args[1]), ", ", cell, ")");
   } else {

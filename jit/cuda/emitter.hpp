@@ -76,7 +76,6 @@ struct function_emitter {
   layout place;
   std::string text;
 
-  std::vector<bool> contracted;        // by instruction: a product that is added as it is made
   std::vector<const ir::block*> home;  // by instruction: the block it stands in
   std::vector<int> lanes_of;           // accumulators: lanes; 0: scalar
   std::vector<int> born_in;            // accumulators: the vector loop around, or -1

@@ -233,6 +233,7 @@ class printer {
       case statement_kind::combine:
         text_ += "combine " + name(s.target_value) + " with " + name(s.stored) +
                  (s.more.empty() ? "" : ", " + list(s.more)) + (s.earlier ? " before it" : "") +
+                 (s.fma ? " fma" : "") +
                  (s.position == none ? "" : " at " + name(s.position)) + mask + "\n";
         return;
     }

@@ -44,7 +44,8 @@ says() {
 on_gpu "$folder/calls" >"$folder/words" || fail "$(cat "$folder/words")"
 says 'target sm_90' <"$folder/words"
 says 'tensor x, dimension 0: expected a subscript from 0 to 4, found 7 for at(i) at i = 2' <"$folder/words"
-on_gpu env FAKE_CAPABILITY=80 "$folder/calls" | says 'unsupported: target: expected a GPU that there is code for, found sm_80'
+on_gpu env FAKE_CAPABILITY=80 "$folder/calls" |
+  says 'unsupported: target: expected a GPU that there is code for, found sm_80'
 on_gpu env FAKE_DEVICES=0 "$folder/calls" | says 'device_failed: cuInit: expected success, found no CUDA-capable device'
 "$folder/calls" | says 'device_failed: driver of GPUs: expected libcuda.so.1, found none'
 needed=$(ldd "$folder/calls" | awk '{print $1}' | grep -vE '^(linux-vdso|lib(c|m)\.|/lib64/ld-)' || true)
