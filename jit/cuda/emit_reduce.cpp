@@ -125,7 +125,7 @@ void leave_scratch_rows(function_emitter& f, const ir::block& body, const ir::st
   const auto access = [&](std::int32_t b, ir::access how, const std::vector<ir::value>& subscripts) {
     const bool own = how == ir::access::contiguous && !subscripts.empty() && loop != nullptr &&
                      loop->lanes % f.place.group == 0 && is_place(f, *loop, subscripts.back()) &&
-                     !scans_slices(f.kernel, loop->body);
+                     !scans_in_runs(f.kernel, loop->body, f.to);
     if (!own) f.scratch_row[static_cast<std::size_t>(b)] = false;
   };
   for (const ir::statement& s : body) {
@@ -313,6 +313,8 @@ void emit_scan_lanes(function_emitter& f, ir::value id) {
   copy_lanes(f, id, held_type(i.type), i.args[1], i.mask, none);
   if (i.args.size() == 3)
     return f.line(cat("scan_slices<", op, ", T, ", f.lanes, ">(group, v", id, ", v", i.args[2], ", ", cell, ");"));
+  if (f.run > 1)
+    return f.line(cat("scan_runs<", op, ", ", f.backward ? "true" : "false", ", T>(group, v", id, ", ", cell, ");"));
   f.line(cat("prefixes<", op, ", ", directed(f), ">(group, v", id, ", (", held_type(i.type), ")", shifted_in, ");"));
   f.open("");
   f.line(cat("const ", held_type(i.type), " total = last_lane<", directed(f), ">(group, v", id,

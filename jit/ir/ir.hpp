@@ -123,7 +123,7 @@ struct instruction {
   std::vector<value> args;
 };
 
-enum class loop_kind : std::uint8_t { serial, vector, parallel, block, thread };
+enum class loop_kind : std::uint8_t { serial, vector, parallel };
 
 struct statement;
 using block = std::vector<statement>;

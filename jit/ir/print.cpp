@@ -20,7 +20,7 @@ const char* name_of(access how) {
   return names[static_cast<int>(how)];
 }
 const char* name_of(loop_kind kind) {
-  static constexpr const char* names[] = {"serial", "vector", "parallel", "block", "thread"};
+  static constexpr const char* names[] = {"serial", "vector", "parallel"};
   return names[static_cast<int>(kind)];
 }
 const char* name_of(role where) {

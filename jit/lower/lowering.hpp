@@ -183,6 +183,7 @@ class kernel_lowering {
   void update_extremum(const stage& s, ir::value old, ir::value added, scope& at, Put put);
   void update(const stage& s, node_id rest, scope& at, bool atomic);
   void scatter_by_atomics(const stage& s, int part, scope& top);
+  void scatter_to_table(const stage& s, scope& task);
 
   // inverse_index.cpp
   void list_updates(const stage& s, scope& top);
