@@ -1,11 +1,9 @@
 #include <sheaf/aot/classes.hpp>
 
 #include <algorithm>
-#include <optional>
 #include <set>
 #include <stdexcept>
 
-#include <sheaf/aot/extents.hpp>
 #include <sheaf/jit/engine/arguments.hpp>
 #include <sheaf/jit/engine/words.hpp>
 #include <sheaf/jit/ir/print.hpp>
@@ -14,9 +12,6 @@
 
 namespace sheaf::inline v0_1::aot {
 
-namespace {
-
-// What the planner is told of a call; nothing where the program refuses these extents.
 std::optional<jit::call_class> call_of(const program& p, const extent_list& extents, layout as) {
   const graph& g = p.g;
   std::vector<sheaf_tensor> tensors;
@@ -50,11 +45,25 @@ std::optional<jit::call_class> call_of(const program& p, const extent_list& exte
   }
 }
 
+namespace {
+
+// Two calls of kernels that programs share differ in what these are told of the extents: formulas of their classes.
+ir::module without_numbers(ir::module code) {
+  for (ir::kernel& k : code.kernels) {
+    if (k.call == nullptr) continue;
+    ir::shared_call call = *k.call;
+    call.numbers.assign(call.numbers.size(), 0);
+    k.call = std::make_shared<const ir::shared_call>(std::move(call));
+  }
+  return code;
+}
+
 class planner {
  public:
-  planner(const program& p, const target::family& on, held plans, int most)
-      : p_(p), on_(on), plans_(plans), most_(most), of_class_(p.g), general_(p.g, true), search_(p) {
+  planner(const program& p, const planned_for& device, held plans, int most)
+      : p_(p), device_(device), plans_(plans), most_(most), of_class_(p.g), general_(p.g, true), search_(p) {
     made.of = &p;
+    made.gpu = device.gpu;
   }
 
   void plan_examples(layout as) {
@@ -133,15 +142,17 @@ class planner {
     if (made.classes.size() - first_ >= static_cast<std::size_t>(most_))
       throw std::runtime_error("kernel " + p_.name + ": more than " + std::to_string(most_) +
                                " classes of extents; give ranges for some");
-    add(*call, as);
+    add(*call, as, extents);
     return true;
   }
-  void add(const jit::call_class& call, layout as) {
+  void add(const jit::call_class& call, layout as, const extent_list& extents) {
     plan::call_facts facts;
     facts.overrides = p_.options;
-    facts.on = on_;
+    facts.on = device_.on;
+    facts.gpu = device_.gpu;
     planned_class c;
     c.layout = as;
+    c.served = extents;
     c.decided = std::make_unique<shapes::decisions>(p_.options.shapes == shape_policy::exact);
     c.made = jit::planned_or_error([&] {
       return std::make_unique<jit::arranged_program>(p_.g, call, facts, jit::amounts_of(call, *c.decided, *usual_));
@@ -149,6 +160,8 @@ class planner {
     ir::module& code = c.made->program.code;
     ir::verify(code);
     c.costs = ir::costs_of(code);
+    for (const ir::kernel& k : code.kernels)
+      if (k.call != nullptr) c.calls.push_back(k.call);
     if (!is_always_refused(c)) c.code = number_of(code);
     made.classes.push_back(std::move(c));
   }
@@ -163,7 +176,7 @@ class planner {
   }
   // Its place among the codes.
   int number_of(ir::module& code) {
-    const std::string text = ir::print(code);
+    const std::string text = ir::print(without_numbers(code));
     const auto found = std::ranges::find(made.texts, text);
     const auto place = static_cast<int>(found - made.texts.begin());
     if (found == made.texts.end()) {
@@ -174,7 +187,7 @@ class planner {
   }
 
   const program& p_;
-  const target::family& on_;
+  const planned_for device_;
   const held plans_;
   const int most_;
   const shapes::usual_extents of_class_, general_;
@@ -187,12 +200,12 @@ class planner {
 
 }  // namespace
 
-planned_program plan_classes(const program& p, const target::family& on, held plans, int most) {
-  planner all(p, on, plans, most);
+planned_program plan_classes(const program& p, const planned_for& device, held plans, int most) {
+  planner all(p, device, plans, most);
   // Rows without gaps matter where the last two dimensions are one only; of a few columns each is a class, so that
   // those are made that examples name.
   all.plan_examples(layout::dense);
-  if (!all.has_joined_inputs()) all.made = {.of = &p, .classes = {}, .codes = {}, .texts = {}};
+  if (!all.has_joined_inputs()) all.made = {.of = &p, .gpu = device.gpu, .classes = {}, .codes = {}, .texts = {}};
   if (plans == held::general) all.plan_examples(layout::unit);
   all.plan_all(layout::unit);
   all.plan_all(layout::any);

@@ -4,10 +4,11 @@
 // Shown by tests/aot/classes.cpp.
 #pragma once
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include <sheaf/aot/program.hpp>
+#include <sheaf/aot/extents.hpp>
 #include <sheaf/jit/engine/layout.hpp>
 #include <sheaf/jit/shapes/decisions.hpp>
 #include <sheaf/jit/target/target.hpp>
@@ -19,14 +20,17 @@ enum class layout : std::uint8_t { dense, unit, any };
 
 struct planned_class {
   aot::layout layout = layout::any;
+  extent_list served;  // by a call of it: of an example, or found
   std::unique_ptr<shapes::decisions> decided;
   std::unique_ptr<jit::arranged_program> made;
   std::vector<shapes::amount> costs;
+  std::vector<std::shared_ptr<const ir::shared_call>> calls;  // of kernels that programs share, in order
   int code = -1;  // none: every call of it is refused before
 };
 
 struct planned_program {
   const program* of = nullptr;
+  bool gpu = false;
   std::vector<planned_class> classes;
   std::vector<ir::module> codes;
   std::vector<std::string> texts;  // of the codes
@@ -36,7 +40,22 @@ struct planned_program {
 // is made for it for each class.
 enum class held : std::uint8_t { general, every_class };
 
+// What kernels are for: processors of a family, or GPUs.
+struct planned_for {
+  planned_for(const target::family& family) : on(family) {}
+  static planned_for gpus() {
+    planned_for made(target::families[0]);
+    made.gpu = true;
+    return made;
+  }
+  const target::family& on;
+  bool gpu = false;
+};
+
 // Throws std::runtime_error where a layout has more classes than `most`.
-planned_program plan_classes(const program& p, const target::family& on, held plans, int most = 1000);
+planned_program plan_classes(const program& p, const planned_for& device, held plans, int most = 1000);
+
+// What the planner is told of a call; nothing where the program refuses these extents.
+std::optional<jit::call_class> call_of(const program& p, const extent_list& extents, layout as);
 
 }  // namespace sheaf::inline v0_1::aot

@@ -60,8 +60,16 @@ std::string declarations(const library& l, const planned_program& p) {
     const std::string list = declared_parameters(g, which, between);
     text += start + list + (list.empty() ? "" : between) + last + ");\n";
   };
-  function("", parameters::call, "const " + l.name + "_run *run");
-  function("_workspace", parameters::extents, "size_t *bytes");
+  if (!l.targets.empty()) {
+    function("", parameters::call, "const " + l.name + "_run *run");
+    function("_workspace", parameters::extents, "size_t *bytes");
+  }
+  if (!l.gpu_targets.empty()) {
+    const std::string on = "void *stream, const " + l.name + "_gpu_run *run";
+    function("_gpu", parameters::call, on);
+    function("_gpu_result", parameters::call, on);
+    function("_gpu_workspace", parameters::extents, "size_t *bytes");
+  }
   std::string extents;
   for (const argument& a : arguments_of(g))
     if (!a.is_input && a.rank > 0)
@@ -79,8 +87,12 @@ std::string header_of(const library& l) {
       text.replace(at, what.size(), with);
   };
   std::string targets, kernels;
-  for (const target::build_target* t : l.targets) targets += (targets.empty() ? "" : ", ") + std::string(t->name);
-  for (const planned_program& p : l.programs) kernels += declarations(l, p);
+  for (const std::string& t : l.target_names()) targets += (targets.empty() ? "" : ", ") + t;
+  for (const planned_program& p : l.kernels()) kernels += declarations(l, p);
+  std::string devices = l.targets.empty() ? "" : runtime_text("header_processor.h");
+  if (!l.gpu_targets.empty()) devices += runtime_text("header_gpu.h");
+  replace("@devices@\n", devices);
+  replace("@driver@", l.gpu_targets.empty() ? ", and nothing else" : "; for GPUs the driver, which it opens");
   replace("@NAME@", upper(l.name));
   replace("@name@", l.name);
   replace("@targets@", targets);

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include <sheaf/aot/classes.hpp>
+#include <sheaf/aot/gpu_code.hpp>
 
 namespace sheaf::inline v0_1::aot {
 
@@ -13,13 +13,23 @@ struct library {
   std::string name;    // what its functions begin with
   std::vector<const target::build_target*> targets;  // of one architecture, least first
   const target::build_system* system = &target::build_systems[0];
-  std::vector<planned_program> programs;
+  std::vector<planned_program> programs;  // for these; none without them
+  // The same for GPUs.
+  std::vector<gpu_target> gpu_targets = {};  // least first
+  std::vector<planned_program> gpu_programs = {};
+  std::vector<std::vector<gpu_code>> gpu_codes = {};  // by program
+  std::vector<gpu_image> images = {};
+
+  const std::vector<planned_program>& kernels() const { return targets.empty() ? gpu_programs : programs; }
+  std::vector<std::string> target_names() const;
 };
 
 std::string header_of(const library& l);
 std::string views_of(const library& l);  // a C++ header over it
 std::string source_of(const library& l);
 std::string manifest_of(const library& l);
+// C with the images of kernels for GPUs.
+std::string images_of(const library& l);
 // The kernels of all programs for a target. Throws std::runtime_error with the generator's words.
 std::string object_of(const library& l, const target::build_target& on);
 

@@ -39,12 +39,16 @@ std::string argument_rows(const planned_program& p, bool inputs) {
 // For readers in other languages: the kernels and their arguments, in the order of the C functions.
 std::string manifest_of(const library& l) {
   std::string text = "{\n  \"library\": " + json(l.name) + ",\n  \"targets\": [";
-  for (std::size_t k = 0; k < l.targets.size(); ++k) text += (k == 0 ? "" : ", ") + json(l.targets[k]->name);
+  const std::vector<std::string> targets = l.target_names();
+  for (std::size_t k = 0; k < targets.size(); ++k) text += (k == 0 ? "" : ", ") + json(targets[k]);
   text += "],\n  \"kernels\": [";
-  for (std::size_t k = 0; k < l.programs.size(); ++k) {
-    const planned_program& p = l.programs[k];
+  for (std::size_t k = 0; k < l.kernels().size(); ++k) {
+    const planned_program& p = l.kernels()[k];
+    const std::string function = l.name + "_" + p.of->name;
     text += (k == 0 ? "" : ",") + ("\n    {\n      \"name\": " + json(p.of->name)) + ",\n      \"function\": " +
-            json(l.name + "_" + p.of->name) + ",\n      \"text\": " + json(jit::text_of(print(p.of->g))) +
+            json(function);
+    if (!l.gpu_targets.empty()) text += ",\n      \"gpu\": " + json(function + "_gpu");
+    text += ",\n      \"text\": " + json(jit::text_of(print(p.of->g))) +
             ",\n      \"classes\": " + std::to_string(p.classes.size()) + ",\n      \"inputs\": [" +
             argument_rows(p, true) + "],\n      \"outputs\": [" + argument_rows(p, false) + "]\n    }";
   }

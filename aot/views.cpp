@@ -9,8 +9,10 @@ namespace {
 // A kernel's functions in C++: their argument is a struct, so that designated initialisers name what is given.
 class views_writer {
  public:
-  views_writer(const library& l, const planned_program& p)
-      : library_(l.name), c_(l.name + "_" + p.of->name), name_(identifier(p.of->name)), list_(arguments_of(p.of->g)) {}
+  // On a GPU single numbers are in its memory too.
+  views_writer(const library& l, const planned_program& p, bool gpu)
+      : gpu_(gpu), library_(l.name), c_(l.name + "_" + p.of->name), name_(identifier(p.of->name) + (gpu ? "_gpu" : "")),
+        list_(arguments_of(p.of->g)) {}
 
   std::string write() const {
     return "struct " + name_ + "_arguments {\n" + members() + "};\n" + extents() + workspace() + call() + "\n";
@@ -29,8 +31,10 @@ class views_writer {
       const std::string type = (a.is_input && a.rank > 0 ? "const " : "") + std::string(c_type(a.type));
       if (a.rank > 0)
         text += "  sheaf_kernels::view<" + type + ", " + rank_of(a) + "> " + a.name + ";\n";
+      else if (a.is_input && !gpu_)
+        text += "  " + type + " " + a.name + " = 0;\n";
       else
-        text += "  " + type + (a.is_input ? " " + a.name + " = 0;\n" : " *" + a.name + " = nullptr;\n");
+        text += (a.is_input ? "  const " : "  ") + type + " *" + a.name + " = nullptr;\n";
     }
     return text;
   }
@@ -63,7 +67,8 @@ class views_writer {
   }
   std::string workspace() const {
     return function("_workspace", "std::size_t &bytes",
-                    "  const int code = " + c_ + "_workspace(" + asked("&bytes") + ");\n  return " +
+                    "  const int code = " + c_ + (gpu_ ? "_gpu" : "") + "_workspace(" + asked("&bytes") +
+                        ");\n  return " +
                         status_of("code") + ";\n");
   }
   std::string call() const {
@@ -80,15 +85,21 @@ class views_writer {
                   "_status_name(" + code + "), \"output " + a.name + ": expected the extents that " + name_ +
                   "_extents gives, found others\"};\n";
       if (a.rank == 0)
-        list += std::string(a.is_input ? "&" : "") + "a." + a.name + ", ";
+        list += std::string(a.is_input && !gpu_ ? "&" : "") + "a." + a.name + ", ";
       else
         list += "a." + a.name + ".data, " + (a.is_input ? "a." + a.name + ".extents, " : "") + "a." + a.name +
                 ".strides, ";
     }
-    return function("", "const run *how = nullptr",
-                    checks + "  const int code = " + c_ + "(" + list + "how);\n  return " + status_of("code") + ";\n");
+    const auto called = [&](const std::string& suffix, const std::string& more, const std::string& passed) {
+      return function(suffix, more, checks + "  const int code = " + c_ + (gpu_ ? "_gpu" : "") + suffix + "(" + list +
+                                        passed + ");\n  return " + status_of("code") + ";\n");
+    };
+    if (!gpu_) return called("", "const run *how = nullptr", "how");
+    return called("", "void *stream = nullptr, const gpu_run *how = nullptr", "stream, how") +
+           called("_result", "void *stream, const gpu_run *how", "stream, how");
   }
 
+  const bool gpu_;
   const std::string library_, c_, name_;
   const std::vector<argument> list_;
 };
@@ -96,10 +107,14 @@ class views_writer {
 }  // namespace
 
 std::string views_of(const library& l) {
-  std::string kernels;
-  for (const planned_program& p : l.programs) kernels += views_writer(l, p).write();
+  std::string kernels, runs;
+  for (const planned_program& p : l.programs) kernels += views_writer(l, p, false).write();
+  for (const planned_program& p : l.gpu_programs) kernels += views_writer(l, p, true).write();
+  if (!l.targets.empty()) runs += "using run = @name@_run;\n";
+  if (!l.gpu_targets.empty()) runs += "using gpu_run = @name@_gpu_run;\n";
   std::string text = runtime_text("views.in");
-  for (const auto& [what, with] : {std::pair<std::string, std::string>{"@name@", l.name}, {"@kernels@\n", kernels}})
+  for (const auto& [what, with] : {std::pair<std::string, std::string>{"@runs@\n", runs}, {"@name@", l.name},
+                                   {"@kernels@\n", kernels}})
     for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += with.size())
       text.replace(at, what.size(), with);
   return text;

@@ -3,7 +3,7 @@
 # it.
 # SOURCES      .sheaf: programs as text; others: C++ with SHEAF_KERNEL, compiled for and run on the machine that builds
 # TARGETS      of x86-64, x86-64-v2, x86-64-v3, x86-64-v4, aarch64; those of the processor that CMake builds for are
-# taken.
+# taken. And of GPUs: sm_80, sm_90, ..., whose machine code NVRTC makes, with text for later ones.
 #                Without them: x86-64-v2, -v3 and -v4, or aarch64
 #   EVERY_CLASS  a plan of its own for each class of extents; else for those of examples, and few for all others
 # The library needs libc, libm and threads, unless NO_THREADS.
@@ -23,8 +23,10 @@ function(sheaf_add_kernels name)
   if(NOT targets)
     set(targets ${usual})
   endif()
+  set(gpus ${targets})
   list(FILTER targets INCLUDE REGEX "^${family}")
-  if(NOT targets)
+  list(FILTER gpus INCLUDE REGEX "^sm_")
+  if(NOT targets AND NOT gpus)
     message(FATAL_ERROR "sheaf_add_kernels(${name}): none of the targets is for ${CMAKE_SYSTEM_PROCESSOR}")
   endif()
   if(WIN32)
@@ -57,10 +59,17 @@ function(sheaf_add_kernels name)
   if(arg_EVERY_CLASS)
     set(plans --every-class)
   endif()
+  set(images)
+  if(gpus)
+    set(images ${folder}/${name}-gpu.c)
+  endif()
   list(JOIN targets "," list)
+  if(gpus)
+    string(JOIN "," list ${targets} ${gpus})
+  endif()
   file(MAKE_DIRECTORY ${folder})
   add_custom_command(OUTPUT ${folder}/${name}.h ${folder}/${name}.hpp ${folder}/${name}.c
-    ${folder}/${name}.json ${objects}
+    ${folder}/${name}.json ${images} ${objects}
     COMMAND sheaf::aot --name ${name} --out ${folder} --targets ${list} --system ${system} ${plans} ${texts}
     DEPENDS sheaf::aot ${texts} COMMENT "Kernels of ${name} for ${list}" VERBATIM)
 
@@ -69,7 +78,7 @@ function(sheaf_add_kernels name)
     set(kind SHARED)
   endif()
   set_source_files_properties(${objects} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
-  add_library(${name} ${kind} ${folder}/${name}.c ${objects})
+  add_library(${name} ${kind} ${folder}/${name}.c ${images} ${objects})
   set_target_properties(${name} PROPERTIES C_VISIBILITY_PRESET hidden POSITION_INDEPENDENT_CODE ON LINKER_LANGUAGE C
     PUBLIC_HEADER "${folder}/${name}.h;${folder}/${name}.hpp")
   target_include_directories(${name} INTERFACE $<BUILD_INTERFACE:${folder}> $<INSTALL_INTERFACE:include>)
@@ -84,8 +93,13 @@ function(sheaf_add_kernels name)
     find_package(Threads REQUIRED)
     target_link_libraries(${name} PRIVATE Threads::Threads)
   endif()
+  if(gpus AND arg_NO_THREADS AND NOT WIN32)
+    set(THREADS_PREFER_PTHREAD_FLAG ON)
+    find_package(Threads REQUIRED)
+    target_link_libraries(${name} PRIVATE Threads::Threads)
+  endif()
   if(NOT WIN32)
-    target_link_libraries(${name} PRIVATE m)
+    target_link_libraries(${name} PRIVATE m ${CMAKE_DL_LIBS})
   endif()
 endfunction()
 

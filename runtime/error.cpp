@@ -30,13 +30,14 @@ constexpr code_row code_rows[] = {
     {code::device_failed, "device_failed", fault::device},
     {code::not_ready, "not_ready", fault::device},
     {code::broken_invariant, "broken_invariant", fault::internal},
+    {code::cancelled, "cancelled", fault::user},
 };
 
 constexpr bool rows_follow_the_enumeration() {
   int expected = 0;
   for (const code_row& row : code_rows)
     if (static_cast<int>(row.kind) != expected++) return false;
-  return expected == static_cast<int>(code::broken_invariant) + 1;
+  return expected == static_cast<int>(code::cancelled) + 1;
 }
 static_assert(rows_follow_the_enumeration());
 

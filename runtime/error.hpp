@@ -24,6 +24,7 @@ enum class code : std::uint8_t {
   device_failed,
   not_ready,  // options.wait is false, and the kernel of a call is being compiled
   broken_invariant,
+  cancelled,  // of a status alone: a call that was ended throws sheaf::cancelled
 };
 
 fault fault_of(code kind);

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <vector>
 
+#include <sheaf/runtime/cancel.hpp>
 #include <sheaf/runtime/settings.hpp>
 #include <sheaf/runtime/thread_pool.hpp>
 
@@ -54,6 +55,9 @@ status attempt_call(void (*call)(void*), void* of) {
   } catch (const error& problem) {
     s.kind_ = problem.code();
     s.words_.reset(strdup(problem.what()));
+  } catch (const cancelled& reason) {
+    s.kind_ = code::cancelled;
+    s.words_.reset(strdup(reason.what()));
   } catch (const std::bad_alloc&) {
     s.kind_ = code::out_of_memory;
   } catch (const std::exception& problem) {

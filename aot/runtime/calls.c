@@ -15,10 +15,11 @@
 
 enum {
   sk_ok, sk_bad_argument, sk_extent_mismatch, sk_index_out_of_range, sk_empty_reduction, sk_unsupported,
-  sk_out_of_memory
+  sk_out_of_memory, sk_device_failed
 };
 static const char *const sk_status_names[] = {
-    "ok", "bad_argument", "extent_mismatch", "index_out_of_range", "empty_reduction", "unsupported", "out_of_memory"};
+    "ok", "bad_argument", "extent_mismatch", "index_out_of_range", "empty_reduction", "unsupported", "out_of_memory",
+    "device_failed"};
 
 static SK_THREAD_LOCAL char sk_sentence[512];
 
@@ -81,6 +82,13 @@ static int64_t sk_applied(int op, int64_t a, int64_t b, int64_t c) {
 
 static int sk_value(const sk_scope *s, int32_t e, int64_t *value);
 
+/* Elements of index data, wherever they lie; 0: they can't be read. */
+static int sk_host_read(void *to, const void *from, size_t bytes) {
+  memcpy(to, from, bytes);
+  return 1;
+}
+static SK_THREAD_LOCAL int (*sk_read)(void *to, const void *from, size_t bytes) = sk_host_read;
+
 static int sk_loaded(const sk_scope *s, const sk_expression *e, int64_t *value) {
   const sheaf_tensor *t = &s->inputs[e->number];
   const sk_argument_row *row = &s->program->inputs[e->number];
@@ -90,15 +98,25 @@ static int sk_loaded(const sk_scope *s, const sk_expression *e, int64_t *value) 
     if (!sk_value(s, s->program->operands[e->first + d], &at) || at < 0 || at >= t->extents[d]) return 0;
     offset += at * t->strides[d];
   }
+  union {
+    int64_t i64;
+    int32_t i32;
+    uint32_t u32;
+    int16_t i16;
+    uint16_t u16;
+    int8_t i8;
+    uint8_t u8;
+  } x;
+  if (!sk_read(&x, (const char *)t->data + offset * row->bytes, (size_t)row->bytes)) return 0;
   switch (row->type) {
-    case sk_i64: *value = ((const int64_t *)t->data)[offset]; return 1;
-    case sk_i32: *value = ((const int32_t *)t->data)[offset]; return 1;
-    case sk_u64: *value = ((const int64_t *)t->data)[offset]; return 1;
-    case sk_u32: *value = ((const uint32_t *)t->data)[offset]; return 1;
-    case sk_i16: *value = ((const int16_t *)t->data)[offset]; return 1;
-    case sk_u16: *value = ((const uint16_t *)t->data)[offset]; return 1;
-    case sk_i8: *value = ((const int8_t *)t->data)[offset]; return 1;
-    case sk_u8: *value = ((const uint8_t *)t->data)[offset]; return 1;
+    case sk_i64:
+    case sk_u64: *value = x.i64; return 1;
+    case sk_i32: *value = x.i32; return 1;
+    case sk_u32: *value = x.u32; return 1;
+    case sk_i16: *value = x.i16; return 1;
+    case sk_u16: *value = x.u16; return 1;
+    case sk_i8: *value = x.i8; return 1;
+    case sk_u8: *value = x.u8; return 1;
     default: return 0;
   }
 }

@@ -1,4 +1,4 @@
-/* Kernels for @targets@. Made by sheaf-aot; needs libc and libm, and nothing else. C99.
+/* Kernels for @targets@. Made by sheaf-aot; needs libc and libm@driver@. C99.
  *
  * Arrays are a pointer to the first element, extents and strides, which count elements and may be negative. Strides
  * that are null are those of rows without gaps. The extents of outputs follow from those of inputs. A function returns
@@ -33,34 +33,15 @@ enum {
   @NAME@_INDEX_OUT_OF_RANGE, /* data names an element that a tensor does not have */
   @NAME@_EMPTY_REDUCTION,    /* where the program says that this is an error */
   @NAME@_UNSUPPORTED,        /* extents or a processor that there is no kernel for */
-  @NAME@_OUT_OF_MEMORY
+  @NAME@_OUT_OF_MEMORY,
+  @NAME@_DEVICE_FAILED       /* no driver of GPUs, no GPU, or what that said */
 };
 /* "index_out_of_range" */
 @NAME@_API const char *@name@_status_name(int status);
 /* The sentence of the call of this thread that failed last; valid until the next one that fails. */
 @NAME@_API const char *@name@_message(void);
 
-/* A loop that threads may share: run body over [0, count), each number once, in any split and order, and return when
- * all is done. cost: nanoseconds of one iteration, an estimate. */
-struct sheaf_call;
-typedef void (*@name@_body)(const struct sheaf_call *call, int64_t begin, int64_t end);
-typedef void (*@name@_parallel_for)(void *pool, @name@_body body, const struct sheaf_call *call, int64_t count,
-                                    double cost);
-
-/* How a call runs; null, or members that are 0: the defaults. With a workspace and one thread a call allocates nothing
- * and starts no thread. */
-typedef struct @name@_run {
-  void *workspace;                   /* of the bytes that KERNEL_workspace says; null: from malloc */
-  size_t workspace_bytes;
-  @name@_parallel_for parallel_for; /* threads of the application; null: the library's own */
-  void *pool;
-  int threads;                       /* of the library's own; 0: as many as processors, 1: the calling one */
-} @name@_run;
-
-/* The code that runs: that of the named target from now on, or with null again the best for this processor. */
-@NAME@_API int @name@_use_target(const char *target);
-@NAME@_API const char *@name@_target(void);
-
+@devices@
 @kernels@
 #ifdef __cplusplus
 }

@@ -75,7 +75,32 @@ typedef struct sk_class {
   const sk_workspace *workspaces;
   const sk_check *checks;
   const int32_t *costs; /* formulas */
+  const int32_t *told;  /* formulas: the numbers that kernels which programs share are given; or null */
 } sk_class;
+
+/* A code for GPUs: the words of its parameter, and what is launched, in order. The first four words are the address of
+ * scratch memory, that of a record of failures, the call's ticket, the address of counts of blocks that are done; then
+ * each slot has its address, extents and strides from first[slot] on. */
+typedef struct sk_words {
+  int32_t count, slots;
+  const int32_t *first;
+} sk_words;
+typedef struct sk_shared {
+  sk_words words;
+  int32_t slot_count, number_count, told; /* told: where its numbers begin among those of the class */
+  const int32_t *slots;                   /* of the program, whose addresses it is given */
+} sk_shared;
+typedef struct sk_launch {
+  const char *function;
+  int32_t image, threads, tiles_of_block, single, tiles; /* tiles: an expression; -1: as many blocks as there is room */
+  int64_t shared_bytes, scratch_bytes;                   /* of a block */
+  const sk_shared *shared;                               /* of a kernel that programs share */
+} sk_launch;
+typedef struct sk_gpu_code {
+  sk_words words;
+  int32_t arrivals, by_pointer, launch_count;
+  const sk_launch *launches;
+} sk_gpu_code;
 
 typedef struct sk_program {
   const char *name;
@@ -87,7 +112,8 @@ typedef struct sk_program {
   const int32_t *operands;
   const sk_formula *formulas;
   const sk_class *classes;
-  const sheaf_entry *entries; /* by target, then code */
+  const sheaf_entry *entries; /* by target, then code; of a processor */
+  const sk_gpu_code *codes;   /* of GPUs */
 } sk_program;
 
 /* A processor that there is code for, best last; level: of x86-64, else 0. */
@@ -95,6 +121,13 @@ typedef struct sk_target {
   const char *name;
   int32_t level;
 } sk_target;
+
+/* A GPU that there is code for, ten times its capability's major number and once the minor one. The last is text for
+ * that one and later ones. */
+typedef struct sk_gpu_target {
+  const char *name;
+  int32_t compute;
+} sk_gpu_target;
 
 typedef struct sk_argument {
   const void *data;
@@ -109,3 +142,10 @@ typedef struct sk_options {
   void *pool;
   int threads;
 } sk_options;
+
+/* NAME_gpu_run of the header has the same members. */
+typedef struct sk_gpu_options {
+  void *workspace;
+  size_t workspace_bytes;
+  int queue_only;
+} sk_gpu_options;

@@ -27,6 +27,12 @@ struct target {
 
 struct source;
 
+// A loop whose iterations are tiles: values of the launch's first kernel, and how many of them are one iteration.
+struct tile_loop {
+  ir::value low = ir::none, high = ir::none;
+  int lanes = 1;
+};
+
 // One kernel, or several: what a single group does after all tiles are done is done by the last block to get there, in
 // the order of its loops whichever block that is. Its tiles are walked by groups of threads in strides of the grid, so
 // any number of blocks computes the same bits, one included; the host takes what fills the device, or fewer where
@@ -42,11 +48,13 @@ struct launch {
   bool writes_checks = false;
   bool promised = false;        // ir::kernel::promised
   std::int64_t count = -1;  // of all tiles, for the extents that emit was given; -1 where that depends on data
+  std::vector<tile_loop> loops;  // that tiles are of; of other extents, they say how many there are
   int first = 0;            // the module's kernel that it begins with
   int text = 0;             // that the function stands in
-  // Of kernels that programs share: where their text is, which slots of the program are theirs, and the extents of
-  // their last one.
+  // Of kernels that programs share: where their text is, which kernel of the module calls them (`first` is theirs),
+  // which slots of the program are theirs, and the extents of their last one.
   std::shared_ptr<const source> of;
+  int caller = -1;
   std::vector<int> slots;
   std::vector<std::int64_t> numbers;
 };

@@ -276,6 +276,8 @@ struct module_emitter {
     l.scratch_bytes = f.place.scratch_bytes();
     l.writes_checks = std::find(own.begin(), own.end(), true) != own.end();
     l.promised = k.promised;
+    for (const ir::statement* s : f.place.shared)
+      l.loops.push_back({s->low, s->high, s->how_loop == ir::loop_kind::vector ? s->lanes : 1});
     l.first = static_cast<int>(n);
     open = true;
     followed = false;
@@ -304,6 +306,7 @@ struct module_emitter {
       if (each.first < call.first || each.first >= call.end) continue;
       launch l = each;
       l.of = of;
+      l.caller = static_cast<int>(&k - m.kernels.data());
       for (const std::int32_t b : call.given) l.slots.push_back(m.buffers[static_cast<std::size_t>(b)].slot);
       l.numbers = call.numbers;
       const ir::kernel& first = call.of->code.kernels[static_cast<std::size_t>(each.first)];

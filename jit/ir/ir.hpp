@@ -250,7 +250,8 @@ struct shared_call {
   const shared_module* of = nullptr;  // lives as long as the process
   int first = 0, end = 0;             // which of its kernels
   std::vector<std::int32_t> given;    // buffers, by its slots but the last
-  std::vector<std::int64_t> numbers;  // for the last one
+  std::vector<std::int64_t> numbers;  // for the last one, of one call
+  std::vector<amount> formulas;       // the same; right for every call of its class
 };
 
 }  // namespace sheaf::inline v0_1::ir

@@ -197,7 +197,8 @@ class kernel_lowering {
   void sort(const stage& s, int part, const list_to_sort& list, scope& top);
   // Null: the part is a kernel of the program's own.
   std::shared_ptr<const ir::shared_call> sort_call(const stage& s, int part) const;
-  std::vector<std::int64_t> numbers_of_sort(const stage& s, const plan::sort_part& part) const;
+  template <class Number, class Value>
+  std::vector<Number> numbers_of_sort(const stage& s, const plan::sort_part& part, const Value& known_value) const;
   ir::kernel part_of_sort(const plan::kernel_plan& k, const stage& list);
 
   // tiles.cpp

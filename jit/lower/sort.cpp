@@ -124,23 +124,33 @@ std::pair<int, int> kernels_of(sort_step step) {
 
 }  // namespace
 
+namespace {
+
+std::int64_t whole_quotient(std::int64_t a, std::int64_t b) { return a / b; }
+shapes::amount whole_quotient(const shapes::amount& a, const shapes::amount& b) { return floor(a / b); }
+std::int64_t whole_bits(std::int64_t n) { return shapes::bits_of(n, 0, 0); }
+shapes::amount whole_bits(const shapes::amount& n) { return bit_width(n); }
+
+}  // namespace
+
 // In its array a list has, of C keys: of updates C + 2 ends, then places; of slices what reaches C chunks, C + 1 ends,
-// places.
-std::vector<std::int64_t> kernel_lowering::numbers_of_sort(const stage& s, const plan::sort_part& part) const {
+// places. Numbers of one call, or the formulas of a class.
+template <class Number, class Value>
+std::vector<Number> kernel_lowering::numbers_of_sort(const stage& s, const plan::sort_part& part,
+                                                     const Value& known_value) const {
   const plan::sort_form& f = s.sort;
-  const auto known_value = [&](node_id n) { return known.exact(n).value(); };
   const bool slices = s.how == plan::way::lists;
-  const std::int64_t keys = known_value(f.keys), room = known_value(f.room), planes_at = plan::keys_at + 2 * room;
-  const std::int64_t list_at = slices ? 2 * keys + 1 : keys + 2;
-  const std::int64_t tiles = known_value(plan::tiles_of(g, f, part.step == sort_step::prefix ? part.pass : 1));
-  const auto keys_of = [&](int pass) { return plan::keys_at + (pass % 2 == 0 ? 0 : room); };
-  std::vector<std::int64_t> numbers(static_cast<std::size_t>(sort_number::count_));
-  const auto set = [&](sort_number n, std::int64_t x) { numbers[static_cast<std::size_t>(n)] = x; };
+  const Number keys = known_value(f.keys), room = known_value(f.room), planes_at = plan::keys_at + 2 * room;
+  const Number list_at = slices ? 2 * keys + 1 : keys + 2;
+  const Number tiles = known_value(plan::tiles_of(g, f, part.step == sort_step::prefix ? part.pass : 1));
+  const auto keys_of = [&](int pass) { return pass % 2 == 0 ? Number(plan::keys_at) : plan::keys_at + room; };
+  std::vector<Number> numbers(static_cast<std::size_t>(sort_number::count_));
+  const auto set = [&](sort_number n, const Number& x) { numbers[static_cast<std::size_t>(n)] = x; };
   const bool over = part.step > sort_step::place, to_list = over || plan::fills_list(f, part.pass);
   set(sort_number::room, room);
   set(sort_number::tiles, tiles);
   set(sort_number::entries, tiles * digits);
-  set(sort_number::groups, (tiles * digits + plan::counts_at_once - 1) / plan::counts_at_once);
+  set(sort_number::groups, whole_quotient(tiles * digits + plan::counts_at_once - 1, plan::counts_at_once));
   set(sort_number::counts, known_value(plan::counts_at(g, f)));
   set(sort_number::sums, known_value(plan::sums_at(g, f)));
   set(sort_number::first, part.pass == 0);
@@ -150,11 +160,11 @@ std::vector<std::int64_t> kernel_lowering::numbers_of_sort(const stage& s, const
   set(sort_number::to, to_list ? list_at : planes_at);
   set(sort_number::planes, f.planes);
   set(sort_number::top, plan::weight_of_first(f));
-  set(sort_number::steps, f.steps);
+  set(sort_number::steps, whole_bits(room));
   set(sort_number::bounds, slices ? keys + 1 : keys + 2);
-  set(sort_number::ends, slices ? keys : 0);
+  set(sort_number::ends, slices ? keys : Number(0));
   set(sort_number::least, slices ? 1 : 0);
-  set(sort_number::reaches, plan::has_reaches(s) ? known_value(plan::reaches_at(g, f)) : 0);
+  set(sort_number::reaches, plan::has_reaches(s) ? known_value(plan::reaches_at(g, f)) : Number(0));
   set(sort_number::lowest, known_value(g.arg(f.outer, 0)));
   return numbers;
 }
@@ -166,9 +176,11 @@ std::shared_ptr<const ir::shared_call> kernel_lowering::sort_call(const stage& s
   const auto [first, end] = kernels_of(one.step);
   const bool to_list = one.step != sort_step::place || plan::fills_list(s.sort, one.pass);
   const std::int32_t memory = buffers.at(s.sort.memory), array = buffers.at(s.define);
-  ir::shared_call call{.of = &sort_kernels(), .first = first, .end = end, .given = {}, .numbers = {}};
+  ir::shared_call call{.of = &sort_kernels(), .first = first, .end = end, .given = {}, .numbers = {},
+                       .formulas = {}};
   call.given = {memory, to_list ? memory : array, to_list ? array : memory};
-  call.numbers = numbers_of_sort(s, one);
+  call.numbers = numbers_of_sort<std::int64_t>(s, one, [&](node_id n) { return known.exact(n).value(); });
+  call.formulas = numbers_of_sort<shapes::amount>(s, one, [&](node_id n) { return known.value(n).value(); });
   return std::make_shared<const ir::shared_call>(std::move(call));
 }
 

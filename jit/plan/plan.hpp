@@ -66,7 +66,6 @@ struct sort_form {
   std::int64_t iterations = 1;
   int planes = 1;  // indices of a place
   int passes = 0;  // 0: the list is not sorted so
-  int steps = 0;   // of a search among the places
 };
 
 struct sort_part;

@@ -26,7 +26,9 @@ using program = struct program_handle*;
   CALL(log_size, "nvrtcGetProgramLogSize", program, std::size_t*)                                                     \
   CALL(log, "nvrtcGetProgramLog", program, char*)                                                                     \
   CALL(cubin_size, "nvrtcGetCUBINSize", program, std::size_t*)                                                        \
-  CALL(cubin, "nvrtcGetCUBIN", program, char*)
+  CALL(cubin, "nvrtcGetCUBIN", program, char*)                                                                        \
+  CALL(ptx_size, "nvrtcGetPTXSize", program, std::size_t*)                                                            \
+  CALL(ptx, "nvrtcGetPTX", program, char*)
 
 template <class... A>
 struct call {
@@ -154,7 +156,7 @@ std::vector<std::string> known_architectures() { return architectures_of(nvrtc(0
 
 std::vector<unsigned char> compile_source(const std::string& source, const std::string& name,
                                           const std::string& architecture, std::vector<const char*> options,
-                                          int driver_version) {
+                                          int driver_version, std::vector<unsigned char>* ptx) {
   const compiler& c = nvrtc(driver_version);
   const std::vector<std::string> known = architectures_of(c);
   if (std::find(known.begin(), known.end(), architecture) == known.end())
@@ -175,6 +177,11 @@ std::vector<unsigned char> compile_source(const std::string& source, const std::
   if (size == 0) fail(code::codegen_failed, "nvrtcGetCUBINSize", "machine code for " + architecture, "none");
   std::vector<unsigned char> bytes(size);
   c(c.cubin, program.made, reinterpret_cast<char*>(bytes.data()));
+  if (ptx != nullptr) {
+    c(c.ptx_size, program.made, &size);
+    ptx->resize(size);
+    c(c.ptx, program.made, reinterpret_cast<char*>(ptx->data()));
+  }
   return bytes;
 }
 

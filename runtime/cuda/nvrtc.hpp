@@ -15,10 +15,11 @@ std::string compiler_version(int driver_version);
 std::string compiler_identity(int driver_version);
 
 // Machine code ("cubin") of a source without includes. architecture: "sm_90". Throws code::codegen_failed with NVRTC's
-// log, which quotes the source; code::unsupported where this NVRTC does not know the architecture.
+// log, which quotes the source; code::unsupported where this NVRTC does not know the architecture. ptx: gets the text,
+// ended by a 0, that drivers translate for later architectures.
 std::vector<unsigned char> compile_source(const std::string& source, const std::string& name,
                                           const std::string& architecture, std::vector<const char*> options,
-                                          int driver_version);
+                                          int driver_version, std::vector<unsigned char>* ptx = nullptr);
 
 // The architectures that NVRTC knows, "sm_75" and so on.
 std::vector<std::string> known_architectures();

@@ -7,6 +7,7 @@
 
 #include <sheaf/sheaf.hpp>
 #include <sheaf/runtime/cancel.hpp>
+#include <sheaf/runtime/host.hpp>
 
 using namespace sheaf;
 
@@ -39,6 +40,11 @@ int main() {
     }
   }
   const double seconds = std::chrono::duration<double>(clock::now() - start).count();
+  const status ended = attempt([&] {
+    const cancel_scope scope(stop);
+    step(x = few);
+  });
+  if (ended || ended.code() != code::cancelled) return std::puts("a status says otherwise"), 1;
   const float after = step(x = few);
   std::printf("after %.2f s; %g, %g\n", seconds, static_cast<double>(before), static_cast<double>(after));
   return was_cancelled && seconds < 15 && before == after ? 0 : 1;

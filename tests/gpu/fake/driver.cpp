@@ -150,6 +150,16 @@ int cuCtxGetCurrent(void** now) {
   *now = current();
   return success;
 }
+int cuCtxSetCurrent(void* next) {
+  ENTER("cuCtxSetCurrent");
+  current() = static_cast<context*>(next);
+  return success;
+}
+int cuCtxGetDevice(int* device) {
+  ENTER_CONTEXT("cuCtxGetDevice");
+  *device = current()->device;
+  return success;
+}
 static thread_local std::vector<context*> pushed;
 int cuCtxPushCurrent_v2(void* next) {
   ENTER("cuCtxPushCurrent_v2");
@@ -182,11 +192,8 @@ int cuMemPoolSetAttribute(void*, int, void*) {
   ENTER("cuMemPoolSetAttribute");
   return success;
 }
-int cuMemAllocFromPoolAsync(address* at, std::size_t bytes, void* from, void* on) {
-  ENTER_CONTEXT("cuMemAllocFromPoolAsync");
-  stream& s = here().stream_of(on);
+static int allocate(address* at, std::size_t bytes, int device, stream& s) {
   NO_CAPTURE(s);
-  const int device = static_cast<pool*>(from)->device;
   if (bytes == 0) return invalid_value;
   if (here().allocated[device] + static_cast<long long>(bytes) > number_of("FAKE_MEMORY", 1L << 40)) here().run();
   if (here().allocated[device] + static_cast<long long>(bytes) > number_of("FAKE_MEMORY", 1L << 40))
@@ -197,6 +204,14 @@ int cuMemAllocFromPoolAsync(address* at, std::size_t bytes, void* from, void* on
   here().memory[*at] = {bytes, device, std::move(memory)};
   here().allocated[device] += static_cast<long long>(bytes);
   return success;
+}
+int cuMemAllocFromPoolAsync(address* at, std::size_t bytes, void* from, void* on) {
+  ENTER_CONTEXT("cuMemAllocFromPoolAsync");
+  return allocate(at, bytes, static_cast<pool*>(from)->device, here().stream_of(on));
+}
+int cuMemAllocAsync(address* at, std::size_t bytes, void* on) {
+  ENTER_CONTEXT("cuMemAllocAsync");
+  return allocate(at, bytes, current()->device, here().stream_of(on));
 }
 int cuMemFreeAsync(address at, void* on) {
   ENTER_CONTEXT("cuMemFreeAsync");
@@ -258,7 +273,11 @@ int cuModuleLoadDataEx(void** made, const void* image, unsigned, int*, void**) {
   image_header header;
   std::memcpy(&header, image, sizeof header);
   if (std::memcmp(header.magic, "FAKEGPU", 8) != 0) return invalid_image;
-  if (header.architecture != "sm_" + std::to_string(number_of("FAKE_CAPABILITY", 90))) return no_binary;
+  const std::string architecture = header.architecture;
+  const long capability = number_of("FAKE_CAPABILITY", 90);
+  const bool is_text = architecture.rfind("compute_", 0) == 0;
+  if (is_text ? std::stol(architecture.substr(8)) > capability : architecture != "sm_" + std::to_string(capability))
+    return no_binary;
   const int file = memfd_create("kernels", 0);
   const char* bytes = static_cast<const char*>(image) + sizeof header;
   for (std::size_t put = 0; put < header.bytes;) {

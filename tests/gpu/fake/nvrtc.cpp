@@ -19,7 +19,7 @@ enum : int { success = 0, invalid_input = 3, invalid_option = 5, compilation = 6
 constexpr int architectures[] = {75, 80, 86, 90, 100};
 
 struct program {
-  std::string text, log, image;
+  std::string text, log, image, ptx;
 };
 
 long made = 0;
@@ -105,6 +105,9 @@ int nvrtcCompileProgram(program* p, int count, const char* const* options) {
     std::snprintf(header.architecture, sizeof header.architecture, "%s", architecture.c_str());
     p->image.assign(reinterpret_cast<const char*>(&header), sizeof header);
     p->image += bytes;
+    std::snprintf(header.architecture, sizeof header.architecture, "compute_%s", architecture.c_str() + 3);
+    p->ptx.assign(reinterpret_cast<const char*>(&header), sizeof header);
+    p->ptx += bytes;
   }
   std::error_code ignored;
   std::filesystem::remove_all(folder, ignored);
@@ -124,6 +127,14 @@ int nvrtcGetCUBINSize(program* p, std::size_t* size) {
 }
 int nvrtcGetCUBIN(program* p, char* to) {
   std::memcpy(to, p->image.data(), p->image.size());
+  return success;
+}
+int nvrtcGetPTXSize(program* p, std::size_t* size) {
+  *size = p->ptx.size();
+  return success;
+}
+int nvrtcGetPTX(program* p, char* to) {
+  std::memcpy(to, p->ptx.data(), p->ptx.size());
   return success;
 }
 

@@ -1,7 +1,6 @@
 #include <sheaf/jit/plan/algorithms/sort/sort.hpp>
 
 #include <algorithm>
-#include <bit>
 
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
@@ -12,8 +11,6 @@ namespace sheaf::inline v0_1::plan {
 namespace {
 
 using tuning::sort::most_places;
-
-int bits_of(std::int64_t most) { return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(most))); }
 
 }  // namespace
 
@@ -46,8 +43,8 @@ bool sort_on_device(const context& c, stage& list, sort_form f) {
   const amount each = max(1, *room / max(1, *iterations));
   f.iterations = known.call().force_for_tests ? 2 : 1;
   while (!known.call().force_for_tests && 2 * f.iterations * each <= tile_places) f.iterations *= 2;
-  f.passes = std::max(1, (bits_of(max(*keys - 1, 0).whole()) + digit_bits - 1) / digit_bits);
-  f.steps = bits_of(room->whole());
+  const amount digits = floor((bit_width(max(*keys - 1, 0)) + (digit_bits - 1)) / digit_bits);
+  f.passes = static_cast<int>(max(1, digits).whole());
   const node_id reaches = has_reaches(list) ? trips_of(g, f.outer) : integer(g, 0);
   const node_id places = fresh_index(g, f.outer, integer(g, 0), make(g, op::add, reaches_at(g, f), reaches));
   stage memory = space(g, "sorting", integer(g, 0), {places});
