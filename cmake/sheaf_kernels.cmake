@@ -1,7 +1,9 @@
 # sheaf_add_kernels(NAME SOURCES files... [TARGETS targets...] [SHARED] [EVERY_CLASS] [NO_THREADS]): a library
-# NAME of kernels made ahead of time, with the headers NAME.h (C) and NAME.hpp (C++) and the manifest NAME.json beside it.
-#   SOURCES      .sheaf: programs as text; others: C++ with SHEAF_KERNEL, compiled for and run on the machine that builds
-#   TARGETS      of x86-64, x86-64-v2, x86-64-v3, x86-64-v4, aarch64; those of the processor that CMake builds for are taken.
+# NAME of kernels made ahead of time, with the headers NAME.h (C) and NAME.hpp (C++) and the manifest NAME.json beside
+# it.
+# SOURCES      .sheaf: programs as text; others: C++ with SHEAF_KERNEL, compiled for and run on the machine that builds
+# TARGETS      of x86-64, x86-64-v2, x86-64-v3, x86-64-v4, aarch64; those of the processor that CMake builds for are
+# taken.
 #                Without them: x86-64-v2, -v3 and -v4, or aarch64
 #   EVERY_CLASS  a plan of its own for each class of extents; else for those of examples, and few for all others
 # The library needs libc, libm and threads, unless NO_THREADS.
@@ -57,7 +59,8 @@ function(sheaf_add_kernels name)
   endif()
   list(JOIN targets "," list)
   file(MAKE_DIRECTORY ${folder})
-  add_custom_command(OUTPUT ${folder}/${name}.h ${folder}/${name}.hpp ${folder}/${name}.c ${folder}/${name}.json ${objects}
+  add_custom_command(OUTPUT ${folder}/${name}.h ${folder}/${name}.hpp ${folder}/${name}.c
+    ${folder}/${name}.json ${objects}
     COMMAND sheaf::aot --name ${name} --out ${folder} --targets ${list} --system ${system} ${plans} ${texts}
     DEPENDS sheaf::aot ${texts} COMMENT "Kernels of ${name} for ${list}" VERBATIM)
 
@@ -95,7 +98,8 @@ function(sheaf_text_of_kernels name source folder text)
     "#include <sheaf/kernels.hpp>\nint main(int count, char** words) { return sheaf::write_kernels(count, words); }\n")
   set(result ${folder}/${stem}.sheaf)
   if(CMAKE_CROSSCOMPILING)
-    message(FATAL_ERROR "sheaf_add_kernels(${name}): ${source} runs while building; from another machine give its text, ${stem}.sheaf")
+    message(FATAL_ERROR "sheaf_add_kernels(${name}): ${source} runs while building; from another machine "
+      "give its text, ${stem}.sheaf")
   endif()
   add_executable(${writer} EXCLUDE_FROM_ALL ${source} ${main})
   set_target_properties(${writer} PROPERTIES CXX_EXTENSIONS OFF)

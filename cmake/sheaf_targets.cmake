@@ -42,7 +42,8 @@ function(sheaf_library name)
       add_library(${name} SHARED ${ARGN})
       set(symbols ${PROJECT_BINARY_DIR}/${name}.symbols)
       file(WRITE ${symbols} "SHEAF_${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR} {\n"
-        "  global: extern \"C++\" { sheaf::v*; typeinfo?for?sheaf::*; typeinfo?name?for?sheaf::*; vtable?for?sheaf::*; };\n"
+        "  global: extern \"C++\" { sheaf::v*; typeinfo?for?sheaf::*; "
+        "typeinfo?name?for?sheaf::*; vtable?for?sheaf::*; };\n"
         "  local: *;\n};\n")
       target_link_options(${name} PRIVATE -Wl,--version-script=${symbols})
       set_target_properties(${name} PROPERTIES VERSION ${PROJECT_VERSION} LINK_DEPENDS ${symbols}

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# check_output.sh PROGRAM SOURCE: runs PROGRAM; fails where it fails, or where its standard output differs from the final
-# comment `/* Output:` ... `*/` of SOURCE. Spaces at line ends don't count.
+# check_output.sh PROGRAM SOURCE: runs PROGRAM; fails where it fails, or where its standard output differs from the
+# final comment `/* Output:` ... `*/` of SOURCE. Spaces at line ends don't count.
 set -euo pipefail
 program=$1 source=$2
 

@@ -25,7 +25,8 @@ from ahead_of_time import Kernels
 
 
 class RaggedMean(torch.autograd.Function):
-    """Means of the rows [cut[m, 0], cut[m, 1]) of x. Tensors are shared with the kernels, not copied, with any strides."""
+    """Means of the rows [cut[m, 0], cut[m, 1]) of x. Tensors are shared with the kernels, not copied,
+    with any strides."""
 
     kernels = None
 

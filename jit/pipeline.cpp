@@ -1,11 +1,13 @@
 #include <sheaf/jit/pipeline.hpp>
 
 #include <sheaf/dsl/graph/make.hpp>
+#include <sheaf/jit/ir/passes/contract_fma.hpp>
 #include <sheaf/jit/ir/passes/insert_prefetch.hpp>
 #include <sheaf/jit/ir/passes/interleave_kernels.hpp>
 #include <sheaf/jit/ir/passes/non_temporal_stores.hpp>
 #include <sheaf/jit/ir/passes/unroll_and_jam.hpp>
 #include <sheaf/jit/ir/print.hpp>
+#include <sheaf/jit/ir/summary.hpp>
 #include <sheaf/jit/ir/verify.hpp>
 #include <sheaf/jit/lower/lower.hpp>
 #include <sheaf/jit/plan/horizontal_fusion.hpp>
@@ -79,6 +81,8 @@ constexpr pass table[] = {
      }},
     {"lower", "loops and values of each kernel",
      [](compilation& c) { lower::add_kernels(lowered(c), c.buffers); }},
+    {"contract fma", "before loops are copied: a product that is added as it is made stays so in each copy",
+     [](compilation& c) { ir::contract_fma(c.program.code); }},
     {"insert prefetch", "on loops as they are lowered, which show what is read again; a GPU hides latency",
      [](compilation& c) {
        const plan::call_facts& call = c.known.call();
@@ -156,7 +160,7 @@ planned plan_program(graph source, const plan::call_facts& call, const std::stri
     if (!c.unproven.empty()) return plan_program(std::move(source), plan::with_apart(call, c.unproven), name);
   }
   p.checks = p.plan.checks;
-  p.text = plan::options_text(call.overrides) + plan::print(p.g, p.plan);
+  p.text = plan::options_text(call.overrides) + plan::print(p.g, p.plan) + ir::summary(p.code);
   if (call.explains) p.text += plan::error_text(p.g, known, p.plan);
   return p;
 }

@@ -1,6 +1,6 @@
 # Fits the polynomials of jit/llvm/math*.cpp: minimax in the weighted error by Lawson iteration (C. L. Lawson, 1961), in
-# ninety decimal digits. Prints error and coefficients, lowest first, for f64 as they are and for f32 rounded; and the parts
-# that multiples of pi / 2 and log 2 are taken off in. Needs mpmath.
+# ninety decimal digits. Prints error and coefficients, lowest first, for f64 as they are and for f32 rounded; and the
+# parts that multiples of pi / 2 and log 2 are taken off in. Needs mpmath.
 import math
 import struct
 import mpmath as mp

@@ -14,7 +14,8 @@ packages() { sed 's/#.*//' "$1" | awk 'NF { print $1 }'; }
 
 is_installed() { [[ $(dpkg-query -W -f '${Status}' "$1" 2>/dev/null) == 'install ok installed' ]]; }
 
-# Without apt nobody here knows the names of the packages: the tools are looked for, and one message says what to install.
+# Without apt nobody here knows the names of the packages: the tools are looked for, and one message says what to
+# install.
 check_tools() {
   local missing=() tool
   for tool in g++ cmake ninja; do command -v "$tool" >/dev/null || missing+=("$tool"); done
@@ -27,7 +28,8 @@ $(grep -v '^# ' "$root/scripts/packages.txt" | sed 's/^/  /')"
 install_packages() {  # [LIST]
   command -v apt-get >/dev/null && command -v dpkg-query >/dev/null || { check_tools; return; }
   local missing=() package
-  for package in $(packages "${1:-$root/scripts/packages.txt}"); do is_installed "$package" || missing+=("$package"); done
+  for package in $(packages "${1:-$root/scripts/packages.txt}"); do
+    is_installed "$package" || missing+=("$package"); done
   [[ ${#missing[@]} -eq 0 ]] && return
   local sudo=()
   if [[ $(id -u) -ne 0 ]]; then
@@ -36,7 +38,8 @@ install_packages() {  # [LIST]
   fi
   say "Installing ${missing[*]}"
   "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update -qq
-  "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+  "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
+    --no-install-recommends "${missing[@]}" >/dev/null
 }
 
 # quietly COMMAND...: shows the output only where the command fails.

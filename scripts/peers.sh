@@ -3,8 +3,8 @@
 peers=$root/build/peers
 python=$peers/venv/bin/python
 
-# PyTorch's package asks for all of CUDA, 3 GB that a processor needs nothing of, but its libraries are linked. Where a CUDA 13 is
-# installed, the few that it lacks do.
+# PyTorch's package asks for all of CUDA, 3 GB that a processor needs nothing of, but its libraries are linked. Where a
+# CUDA 13 is installed, the few that it lacks do.
 install_torch() {
   local extra=() package
   if compgen -G '/usr/local/cuda/lib64/libcublas.so.13' >/dev/null; then
@@ -31,13 +31,14 @@ prepare_peers() {
   say 'Building the C++ peers'
   local halide
   halide=$("$python" -c 'import halide, os; print(os.path.dirname(halide.__file__))')
-  quietly cmake -G Ninja -S "$root/bench/peers" -B "$peers/native" -DCMAKE_BUILD_TYPE=Release -DSHEAF_BUILD="$root/build" \
+  quietly cmake -G Ninja -S "$root/bench/peers" -B "$peers/native" -DCMAKE_BUILD_TYPE=Release \
+    -DSHEAF_BUILD="$root/build" \
     -DHALIDE="$halide"
   quietly cmake --build "$peers/native" --parallel "$jobs"
 }
 
-# peer_line ID WHAT MS ERROR PERCENT NAME...: a line of the JSON file, and of the screen. PERCENT: of the bound, of those that
-# are measured in pairs with it; else empty.
+# peer_line ID WHAT MS ERROR PERCENT NAME...: a line of the JSON file, and of the screen. PERCENT: of the bound, of
+# those that are measured in pairs with it; else empty.
 peer_line() {
   local id=$1 what=$2 ms=$3 error=$4 percent=$5
   shift 5
@@ -54,7 +55,8 @@ run_native_peers() {  # ID...
     while read -r kind id what ms unit bound percent rest; do
       if [[ $kind == row ]]; then peer_line "$id" "$what" "$ms" "${rest%% *}" "$percent" "${titles[$name]}"
       else progress; echo "$id $what $ms $unit $bound $percent $rest"; fi
-    done < <(timeout 240 "$peers/native/peer_$name" "$@" || echo "note ${titles[$name]}: ended early ($?); what is missing is left out")
+    done < <(timeout 240 "$peers/native/peer_$name" "$@" ||
+      echo "note ${titles[$name]}: ended early ($?); what is missing is left out")
   done
 }
 declare -A titles=([loops]='C++ loops' [eigen]=Eigen [xtensor]=xtensor [halide]=Halide)
@@ -71,7 +73,8 @@ run_python_peers() {  # ID...
       echo "${line#note }"
     fi
   done < <(MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=100000000000 MALLOC_ARENA_MAX=1 \
-    TORCHINDUCTOR_CACHE_DIR=$peers/inductor timeout 720 "$python" "$root/bench/peers/python/run.py" "$@" 2>"$scratch/python_errors" ||
+    TORCHINDUCTOR_CACHE_DIR=$peers/inductor timeout 720 "$python" "$root/bench/peers/python/run.py" "$@" \
+      2>"$scratch/python_errors" ||
     { echo "note Python peers ended early:"; tail -3 "$scratch/python_errors" | sed 's/^/note /'; })
 }
 run_peers() {  # ID...: W1 to W13

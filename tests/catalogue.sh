@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# docs/catalogue.md speaks the truth: every link is a file, every test it names stands in the sources, every example is linked.
-# Usage: catalogue.sh [ROOT]
+# docs/catalogue.md speaks the truth: every link is a file, every test it names stands in the sources, every example is
+# linked. Usage: catalogue.sh [ROOT]
 set -euo pipefail
 cd "${1:-$(dirname "${BASH_SOURCE[0]}")/..}"
 page=docs/catalogue.md

@@ -8,7 +8,8 @@ broken=0
 while IFS=: read -r file target; do
   path=${target%%#*}
   [[ -z $path || -e $(dirname "$file")/$path ]] || { printf '%s: no such file: %s\n' "$file" "$target"; broken=1; }
-done < <(grep -oE '\]\([^)]+\)' README.md CHANGELOG.md docs/*.md docs/*/*.md dsl/graph/*.md tests/fuzz/*.md 2>/dev/null |
+done < <(grep -oE '\]\([^)]+\)' README.md CHANGELOG.md docs/*.md docs/*/*.md \
+  dsl/graph/*.md tests/fuzz/*.md 2>/dev/null |
   grep -vE '\((https?:|mailto:|auto )' | sed -E 's/:\]\(([^) ]+)\)$/:\1/')
 # `name` in [file](path), or `name` ([file](path)): the file has the name.
 while IFS=$'\t' read -r name path; do

@@ -1,6 +1,7 @@
-# The table of scripts/gpu-check as markdown, from the lines of bench_gpu, peers and torch_rows.py: `row [PEER:]ID WHAT VALUE UNIT BOUND
-# PERCENT`, `note TEXT`. PEER is torch, cub, hinted (CUB that knows the segments' one size) or atomic; times: how much longer it takes.
-# The last column is whether a row has what it should: a share of the bound, a time, its peers' speed; empty where nothing is asked.
+# The table of scripts/gpu-check as markdown, from the lines of bench_gpu, peers and torch_rows.py: `row [PEER:]ID WHAT
+# VALUE UNIT BOUND PERCENT`, `note TEXT`. PEER is torch, cub, hinted (CUB that knows the segments' one size) or atomic;
+# times: how much longer it takes. The last column is whether a row has what it should: a share of the bound, a time,
+# its peers' speed; empty where nothing is asked.
 $1 == "note" { notes[++n] = substr($0, 6); next }
 $1 != "row" { next }
 {
@@ -52,7 +53,8 @@ END {
   print rule "---|"
   for (k = 1; k <= rows; ++k) {
     key = order[k]
-    line = sprintf("| %-34s | %7.4g %-4s | %10s |", key, value[key], unit[key], percent[key] > 0 ? sprintf("%.0f", percent[key]) : "")
+    line = sprintf("| %-34s | %7.4g %-4s | %10s |", key, value[key], unit[key],
+                  percent[key] > 0 ? sprintf("%.0f", percent[key]) : "")
     for (p = 1; p <= 4; ++p) line = line shown(peers[p], key)
     printf "%s %-3s |\n", line, met(key)
     if (times("torch", key) > 0) { logs += log(times("torch", key)); ++common }

@@ -1,4 +1,5 @@
-"""The rows of bench_gpu in torch.compile: `row torch:ID what ms`, medians by events. Stops when its seconds are used up.
+"""The rows of bench_gpu in torch.compile: `row torch:ID what ms`, medians by events.
+ Stops when its seconds are used up.
 
 Usage: torch_rows.py [--warm] [SECONDS [ID...]]
 --warm only compiles, for the caches on disk (TORCHINDUCTOR_CACHE_DIR).
@@ -33,7 +34,8 @@ def median_of(call, repeats=1 if warm else 21):
 
 
 def row(name, f, inputs, cotangent, others=(), whole=False):
-    """Forward, and forward with the gradients of `inputs`; each compiled anew. whole: the value alone, and its row has that name."""
+    """Forward, and forward with the gradients of `inputs`; each compiled anew.
+    whole: the value alone, and its row has that name."""
     id, _, what = name.partition(" ")
     what = what + ":" if what and not whole else what
     if wanted and id not in wanted:
@@ -76,7 +78,8 @@ def dense():
     row("W5 axis0", lambda x: x.mean(0), [x], dy)
     row("W5 axis1", lambda x: x.mean(1), [x], dy)
     row("W6", lambda x: ((x - 1) * (x - 1)).mean(), [x], None)
-    for name, f in (("logsumexp", torch.logsumexp), ("var", torch.var), ("norm", lambda x, d: torch.linalg.vector_norm(x, dim=d))):
+    for name, f in (("logsumexp", torch.logsumexp), ("var", torch.var),
+                    ("norm", lambda x, d: torch.linalg.vector_norm(x, dim=d))):
         for d in (0, 1):
             row(f"W12 {name}{d}", lambda x, f=f, d=d: f(x, d), [x], dy)
     for d in (0, 1):
@@ -119,7 +122,8 @@ def gather_gradient():
     count = 2 * words
     ids, dy = torch.randint(words, (count,), device=device), random(-1, 1, count, width)
 # The gradient alone, as an expression; sums differ from run to run.
-    row("gather_gradient each_call", lambda dy, i: torch.zeros(words, width, device=device).index_add(0, i, dy), [dy], None, [ids],
+    row("gather_gradient each_call", lambda dy, i: torch.zeros(words, width, device=device).index_add(0, i, dy),
+        [dy], None, [ids],
         whole=True)
 
 
@@ -175,7 +179,8 @@ def bags():
     for mode in ("sum", "mean", "max"):
         row(f"W10 {mode}", lambda t, i, o, mode=mode: F.embedding_bag(i, t, o, mode=mode), [table], dy, [ids, off])
     share = random(0, 1, len(ids))
-    row("W10 weighted", lambda t, w, i, o: F.embedding_bag(i, t, o, mode="sum", per_sample_weights=w), [table, share], dy, [ids, off])
+    row("W10 weighted", lambda t, w, i, o: F.embedding_bag(i, t, o, mode="sum", per_sample_weights=w),
+        [table, share], dy, [ids, off])
 
 
 def windows():

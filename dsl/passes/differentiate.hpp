@@ -9,6 +9,7 @@
 // Input: a define node of rank 0 (or a cotangent for it), and what to differentiate by. Output: a define node shaped
 // like that. Shown by tests/static/differentiate.cpp and tests/gradient.
 #pragma once
+#include <sheaf/dsl/passes/keyed_adjoint.hpp>
 #include <sheaf/dsl/passes/monoid_derivative.hpp>
 #include <sheaf/dsl/passes/rule_of_gradient.hpp>
 #include <sheaf/dsl/passes/running_derivative.hpp>
@@ -203,7 +204,8 @@ class differentiation {
     node_id sum = no_node;
     const flat<guards::term> list = guards::summands(g_, part, over);
     for (const guards::term& t : list) {
-      const node_id one = reduce(g_, monoid::sum, t.value, t.where, indices.data(), indices.size());
+      const node_id value = keyed_adjoint(g_, t.where)(t.value);
+      const node_id one = reduce(g_, monoid::sum, value, t.where, indices.data(), indices.size());
       sum = sum == no_node ? one : guards::joined(g_, sum, one);
     }
     return sum;
@@ -225,7 +227,7 @@ class differentiation {
       if (g_.arg(n, 1 + d) == own[d]) over.erase(g_.ordinal(own[d]));
     const flat<guards::term> list = guards::summands(g_, dy, over);
     for (const guards::term& t : list) {
-      const node_id part = delta_sum(n, guards::guarded(g_, t.where, t.value), own);
+      const node_id part = delta_sum(n, guards::guarded(g_, t.where, keyed_adjoint(g_, t.where)(t.value)), own);
       if (!is_number(g_, part, 0)) add(tensor, part);
     }
   }

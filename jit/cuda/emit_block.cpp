@@ -53,30 +53,31 @@ void open_loop(function_emitter& f, const ir::statement& s, int step) {
   f.line(cat("const i64 ", c, " = ", c, "_short;"));
 }
 
-// Loads of one iteration, in bytes of a thread.
-int loaded_bytes(const function_emitter& f, const ir::statement& s) {
+// Loads of one iteration, in bytes of a thread. Behind stores only those of inputs go ahead of the iterations before.
+int loaded_bytes(const function_emitter& f, const ir::statement& s, bool stores) {
   int bytes = 0;
   for (const ir::statement& inner : s.body) {
     if (inner.kind != ir::statement_kind::instruct) continue;
     const ir::instruction& i = f.instruction(inner.id);
+    if (i.code == ir::opcode::load && stores && f.buffer(i.target).where != ir::role::input) return 0;
     if (i.code == ir::opcode::load) bytes += row(i.type).bytes * (i.vector ? f.held(f.lanes) : 1);
   }
   return bytes;
 }
 
 void emit_serial_loop(function_emitter& f, const ir::statement& s) {
-  // What stores gains nothing from being written several times, and takes as much longer to compile.
   const bool stores = std::any_of(s.body.begin(), s.body.end(),
                                   [](const ir::statement& inner) { return inner.kind == ir::statement_kind::store; });
   const bool loops = std::any_of(s.body.begin(), s.body.end(),
                                  [](const ir::statement& inner) { return inner.kind == ir::statement_kind::loop; });
-  const int bytes = loaded_bytes(f, s);
+  const int bytes = loaded_bytes(f, s, stores), wanted = stores ? 32 : tuning::emit::bytes_of_folds;
   const auto pointers = find_pointers(f, s);
   declare_pointers(f, pointers);
-  if (s.unroll > 1 || stores || searches(f, s))
+  const bool is_short = !loops && bytes > 0 && s.body.size() <= tuning::emit::short_body;
+  if (s.unroll > 1 || (stores && !is_short) || searches(f, s))
     f.line(cat("_Pragma(\"unroll ", s.unroll, "\")"));
-  else if (!loops && bytes > 0 && s.body.size() <= tuning::emit::short_body)
-    f.line(cat("_Pragma(\"unroll ", std::clamp(tuning::emit::bytes_of_folds / bytes, 2, 8), "\")"));
+  else if (is_short)
+    f.line(cat("_Pragma(\"unroll ", std::clamp(wanted / bytes, 2, 8), "\")"));
   open_loop(f, s, 1);
   emit_block(f, s.body);
   move_pointers(f, pointers);
@@ -108,7 +109,7 @@ void begin_lanes(function_emitter& f, const ir::statement& s) {
   const bool known = is_constant(f, s.low, first) && is_constant(f, s.high, last);
   f.vector_loop = s.loop;
   f.lanes = s.lanes;
-  f.run = scans_slices(f.kernel, s.body) ? f.held(s.lanes) : std::min(f.place.run, f.held(s.lanes));
+  f.run = scans_in_runs(f.kernel, s.body, f.to) ? f.held(s.lanes) : std::min(f.place.run, f.held(s.lanes));
   f.backward = s.backward;
   f.all_live = ((known && (last - first) % s.lanes == 0) || s.whole) && s.lanes >= f.place.group;
 }
@@ -143,6 +144,20 @@ void emit_vector_loop(function_emitter& f, const ir::statement& s) {
   end_lanes(f);
 }
 
+// Does it add to what the group keeps? Then that is complete when all threads have met after it.
+bool adds_to_local(const function_emitter& f, const ir::block& body) {
+  return std::any_of(body.begin(), body.end(), [&](const ir::statement& s) {
+    if (s.kind != ir::statement_kind::store) return adds_to_local(f, s.body);
+    return s.adds && f.buffer(s.target).where == ir::role::local;
+  });
+}
+
+void emit_loop(function_emitter& f, const ir::statement& s);
+void emit_loop_and_meet(function_emitter& f, const ir::statement& s) {
+  emit_loop(f, s);
+  if (f.vector_loop < 0 && f.place.group > 1 && adds_to_local(f, s.body)) f.line("MEET;");
+}
+
 void emit_loop(function_emitter& f, const ir::statement& s) {
   switch (s.how_loop) {
     case ir::loop_kind::serial:
@@ -168,7 +183,7 @@ void emit_block(function_emitter& f, const ir::block& body) {
           emit_instruction(f, s.id);
         break;
       case ir::statement_kind::loop:
-        emit_loop(f, s);
+        emit_loop_and_meet(f, s);
         break;
       case ir::statement_kind::guard:
         f.open(cat("if (", f.ref(s.id), ")"));

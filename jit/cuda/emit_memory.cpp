@@ -1,7 +1,7 @@
 // Loads and stores. What is known of a buffer is named once, where the kernel begins; the compiler drops what is not
 // used. Where a kernel both loads and stores a buffer, its groups meet before and after each store: what one thread
 // stored another may read, and what one still reads another may not overwrite; but not where each thread reads only
-// what it stored.
+// what it stored, and around a whole loop of additions, whose order does not matter.
 #include <sheaf/jit/cuda/emitter.hpp>
 
 namespace sheaf::inline v0_1::cuda {
@@ -120,7 +120,7 @@ void declare_buffers(function_emitter& f) {
 
 bool meets(const function_emitter& f, const ir::statement& store) {
   const auto b = static_cast<std::size_t>(store.target);
-  return f.place.group > 1 && f.loaded[b] && !f.scratch_row[b];
+  return f.place.group > 1 && f.loaded[b] && !f.scratch_row[b] && !store.adds;
 }
 
 void emit_load(function_emitter& f, ir::value id, const std::string& moving) {

@@ -255,7 +255,6 @@ struct module_emitter {
                        .words = made,
                        .place = layout_of(m, k, to, extents),
                        .text = {},
-                       .contracted = {},
                        .home = {},
                        .lanes_of = {},
                        .born_in = {},

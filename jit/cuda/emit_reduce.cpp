@@ -7,7 +7,6 @@
 
 #include <sheaf/dsl/graph/monoids.hpp>
 #include <sheaf/jit/cuda/emitter.hpp>
-#include <sheaf/jit/numerics/contraction.hpp>
 #include <sheaf/jit/numerics/numerics.hpp>
 
 namespace sheaf::inline v0_1::cuda {
@@ -126,7 +125,7 @@ void leave_scratch_rows(function_emitter& f, const ir::block& body, const ir::st
   const auto access = [&](std::int32_t b, ir::access how, const std::vector<ir::value>& subscripts) {
     const bool own = how == ir::access::contiguous && !subscripts.empty() && loop != nullptr &&
                      loop->lanes % f.place.group == 0 && is_place(f, *loop, subscripts.back()) &&
-                     !scans_slices(f.kernel, loop->body);
+                     !scans_in_runs(f.kernel, loop->body, f.to);
     if (!own) f.scratch_row[static_cast<std::size_t>(b)] = false;
   };
   for (const ir::statement& s : body) {
@@ -157,7 +156,6 @@ void find_accumulators(function_emitter& f) {
   f.loaded.assign(f.m.buffers.size(), false);
   f.stored.assign(f.m.buffers.size(), false);
   find_uses(f, f.kernel.body);
-  f.contracted = numerics::contracted(f.kernel);
   find_lanes(f, f.kernel.body, 0, -1);
   for (std::size_t v = 0; v < n; ++v) {
     const ir::instruction& i = f.kernel.instructions[v];
@@ -245,7 +243,7 @@ void emit_combine(function_emitter& f, const ir::statement& s) {
   const ir::instruction& i = f.instruction(s.target_value);
   const std::string cell = i.vector ? cat("a", s.target_value, "[", f.lane_k(f.lanes), "]") : cat("a", s.target_value);
   std::string next;
-  if (f.contracted[static_cast<std::size_t>(s.stored)]) {
+  if (s.fma) {
     const ir::instruction& product = f.instruction(s.stored);
     next = cat("fused(", f.ref(product.args[0]), ", ", f.ref(product.args[1]), ", ", cell, ")");
   } else {
@@ -315,6 +313,8 @@ void emit_scan_lanes(function_emitter& f, ir::value id) {
   copy_lanes(f, id, held_type(i.type), i.args[1], i.mask, none);
   if (i.args.size() == 3)
     return f.line(cat("scan_slices<", op, ", T, ", f.lanes, ">(group, v", id, ", v", i.args[2], ", ", cell, ");"));
+  if (f.run > 1)
+    return f.line(cat("scan_runs<", op, ", ", f.backward ? "true" : "false", ", T>(group, v", id, ", ", cell, ");"));
   f.line(cat("prefixes<", op, ", ", directed(f), ">(group, v", id, ", (", held_type(i.type), ")", shifted_in, ");"));
   f.open("");
   f.line(cat("const ", held_type(i.type), " total = last_lane<", directed(f), ">(group, v", id,

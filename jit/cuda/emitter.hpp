@@ -76,7 +76,6 @@ struct function_emitter {
   layout place;
   std::string text;
 
-  std::vector<bool> contracted;        // by instruction: a product that is added as it is made
   std::vector<const ir::block*> home;  // by instruction: the block it stands in
   std::vector<int> lanes_of;           // accumulators: lanes; 0: scalar
   std::vector<int> born_in;            // accumulators: the vector loop around, or -1
@@ -152,8 +151,9 @@ std::string cast_text(element from, element to, const std::string& x);
 std::string from_memory(element type, const std::string& bits);
 std::string to_memory(element type, const std::string& held);
 
-// Does the body have folds that begin anew at slices? Then a thread's lanes are all in a row.
-bool scans_slices(const ir::kernel& k, const ir::block& body);
+// Does the body have running folds, and nothing else that goes from lane to lane? Then a thread's lanes are all in a
+// row, but for the processor's order. Those that begin anew at slices have no other form.
+bool scans_in_runs(const ir::kernel& k, const ir::block& body, const target& to);
 
 // emit_memory.cpp
 void declare_buffers(function_emitter& f);

@@ -34,12 +34,31 @@ void find_touched(const ir::kernel& k, const ir::block& body, std::vector<bool>&
 
 }  // namespace
 
+namespace {
+
 bool scans_slices(const ir::kernel& k, const ir::block& body) {
   return std::any_of(body.begin(), body.end(), [&](const ir::statement& s) {
     if (s.kind != ir::statement_kind::instruct) return scans_slices(k, s.body);
     const ir::instruction& i = k.instructions[static_cast<std::size_t>(s.id)];
     return i.code == ir::opcode::scan_lanes && i.args.size() == 3;
   });
+}
+
+}  // namespace
+
+bool scans_in_runs(const ir::kernel& k, const ir::block& body, const target& to) {
+  bool scans = scans_slices(k, body), alone = true;
+  const auto look = [&](const auto& self, const ir::block& b) -> void {
+    for (const ir::statement& s : b) {
+      self(self, s.body);
+      if (s.kind != ir::statement_kind::instruct) continue;
+      const ir::opcode code = k.instructions[static_cast<std::size_t>(s.id)].code;
+      scans = scans || (code == ir::opcode::scan_lanes && !to.cpu_order);
+      alone = alone && code <= ir::opcode::scan_lanes;
+    }
+  };
+  look(look, body);
+  return scans && alone;
 }
 
 namespace {
@@ -110,7 +129,7 @@ layout layout_of(const ir::module& m, const ir::kernel& k, const target& to, cal
   int widest = 1, most = 256;
   find_loops(k.body, widest, most);
   most = std::min(most, widest);
-  if (scans_slices(k, k.body)) most = std::min(most, 32);  // between warps they would wait at each iteration
+  if (scans_in_runs(k, k.body, to)) most = std::min(most, 32);  // between warps they would wait at each iteration
   p.group = std::min(widest, 32);
   if (p.local_bytes > little && widest == 1) p.group = 32;
   if (p.single || p.local_bytes > 4 * little) p.group = std::max(most, p.local_bytes > little ? 32 : 1);

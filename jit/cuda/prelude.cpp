@@ -128,6 +128,22 @@ FN void scan_slices(u32 group, E (&x)[K], const bool (&begins)[K], E& carry) {
   }
   carry = of_lane(group, last, T - 1, T);
 }
+// The same without ends of slices, in the loop's order: what came before is a cell that may be wider.
+template <class Op, bool Back, int T, class A, class E, int K> FN void scan_runs(u32 group, E (&x)[K], A& carry) {
+  const int t = (int)threadIdx.x & (T - 1);
+  _Pragma("unroll") for (int k = 1; k < K; ++k)
+    if (Back) x[K - 1 - k] = Op::of(x[K - k], x[K - 1 - k]);
+    else x[k] = Op::of(x[k - 1], x[k]);
+  E all = x[Back ? 0 : K - 1];
+  _Pragma("unroll") for (int n = 1; n < T; n *= 2) {
+    const E other = of_lane(group, all, Back ? t + n : t - n, T);
+    if (Back ? t + n < T : t >= n) all = Op::of(other, all);
+  }
+  const E other = of_lane(group, all, Back ? t + 1 : t - 1, T), start = (E)carry;
+  const E before = t == (Back ? T - 1 : 0) ? start : Op::of(start, other);
+  EACH(K) x[k] = Op::of(before, x[k]);
+  carry = Op::of(carry, (A)of_lane(group, all, Back ? 0 : T - 1, T));
+}
 // The fixed tree: the upper half of the lanes is combined into the lower until one is left.
 template <class Op, int T, int L, class E, int K> FN E fold_lanes(u32 group, const E (&x)[K]) {
   constexpr int W = L < T ? L : T;

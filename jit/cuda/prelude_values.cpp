@@ -109,10 +109,30 @@ FN double sigmoid(double x) { const double e = exp(-fabs(x)); return (x < 0 ? e 
 
 // To integers: towards zero, to the nearest that there is, and NaN to 0.
 template <class F> struct same { typedef F type; };
+#ifdef SHEAF_EMULATED
 template <class E, class F>
 FN E whole(F x, typename same<F>::type low, typename same<F>::type high, E least, E most) {
   return x != x ? (E)0 : x <= low ? least : x >= high ? most : (E)x;
 }
+#else  // cvt clamps by itself, see the manual of PTX
+FN i32 clamped(float x, i32) { return __float2int_rz(x); }
+FN i32 clamped(double x, i32) { return __double2int_rz(x); }
+FN u32 clamped(float x, u32) { return __float2uint_rz(x); }
+FN u32 clamped(double x, u32) { return __double2uint_rz(x); }
+FN i64 clamped(float x, i64) { return __float2ll_rz(x); }
+FN i64 clamped(double x, i64) { return __double2ll_rz(x); }
+FN u64 clamped(float x, u64) { return __float2ull_rz(x); }
+FN u64 clamped(double x, u64) { return __double2ull_rz(x); }
+template <class E, class F> FN E clamped(F x, E) {
+  const i32 y = clamped(x, (i32)0), low = (E)-1 < (E)0 ? -(1 << (8 * sizeof(E) - 1)) : 0;
+  const i32 high = low == 0 ? (1 << (8 * sizeof(E))) - 1 : -low - 1;
+  return (E)(y < low ? low : y > high ? high : y);
+}
+template <class E, class F>
+FN E whole(F x, typename same<F>::type, typename same<F>::type, E, E) {
+  return x != x ? (E)0 : clamped(x, (E)0);
+}
+#endif
 
 // f16 and bf16 are held as f32 and rounded half to even.
 FN float from_bf16(u16 x) { return __uint_as_float((u32)x << 16); }

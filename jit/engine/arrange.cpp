@@ -189,9 +189,10 @@ plan::call_facts arrangement::facts(const call_class& a, const extent_amounts& g
   seen.unit_outputs = a.unit_outputs;
   seen.promised = a.promised;
   seen.updates = a.updates;
-  for (const plan::update& u : a.updates) {  // else its elements have another order than the output's
+  for (plan::update& u : seen.updates) {
     const form& f = forms_[static_cast<std::size_t>(u.input)];
-    if ((f.moved || f.columns > 0) && std::ranges::count(seen.apart, u.output) == 0) seen.apart.push_back(u.output);
+    u.moved = f.moved || f.columns > 0;
+    if (u.moved && std::ranges::count(seen.apart, u.output) == 0) seen.apart.push_back(u.output);
   }
   return seen;
 }

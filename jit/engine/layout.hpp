@@ -123,6 +123,8 @@ auto planned_or_error(Make&& make) {
     runtime::fail(code::unsupported, "plan of a call", "one that follows its options", reason.what());
   } catch (const std::length_error& many) {
     runtime::fail(code::unsupported, "plan of a call", "a smaller program", many.what());
+  } catch (const std::logic_error& broken) {
+    runtime::fail(code::broken_invariant, "plan of a call", "one by its rules", broken.what());
   }
 }
 

@@ -302,5 +302,15 @@ inline std::int32_t add_buffer(module& m, buffer b) {
   m.buffers.push_back(std::move(b));
   return static_cast<std::int32_t>(m.buffers.size()) - 1;
 }
+// A task's own, of so many elements that follow each other.
+inline std::int32_t add_local(module& m, std::string name, element type, std::int64_t elements) {
+  return add_buffer(m, {.name = std::move(name),
+                        .type = type,
+                        .rank = 1,
+                        .where = role::local,
+                        .elements = elements,
+                        .unit_inner = true,
+                        .extents = {elements}});
+}
 
 }  // namespace sheaf::inline v0_1::ir

@@ -123,7 +123,7 @@ struct instruction {
   std::vector<value> args;
 };
 
-enum class loop_kind : std::uint8_t { serial, vector, parallel, block, thread };
+enum class loop_kind : std::uint8_t { serial, vector, parallel };
 
 struct statement;
 using block = std::vector<statement>;
@@ -172,6 +172,7 @@ struct statement {
   value position = none;
   std::vector<value> more;
   bool earlier = false;
+  bool fma = false;  // combine: `stored` is a product, and this multiplies and adds at once
 };
 
 struct shared_call;
@@ -189,6 +190,7 @@ struct kernel {
   std::vector<instruction> instructions = {};
   block body = {};
   interleaving interleaved = {};  // for a pass; not printed
+  std::vector<std::string> notes = {};  // what lowering decided, for explain(); not printed
   bool promised = false;  // need not run again while the data that is promised stays as it is
   // On a GPU: a buffer whose first number becomes 0 where a check before found something, and this kernel does nothing.
   std::int32_t switched_off = -1;

@@ -20,7 +20,7 @@ const char* name_of(access how) {
   return names[static_cast<int>(how)];
 }
 const char* name_of(loop_kind kind) {
-  static constexpr const char* names[] = {"serial", "vector", "parallel", "block", "thread"};
+  static constexpr const char* names[] = {"serial", "vector", "parallel"};
   return names[static_cast<int>(kind)];
 }
 const char* name_of(role where) {
@@ -233,6 +233,7 @@ class printer {
       case statement_kind::combine:
         text_ += "combine " + name(s.target_value) + " with " + name(s.stored) +
                  (s.more.empty() ? "" : ", " + list(s.more)) + (s.earlier ? " before it" : "") +
+                 (s.fma ? " fma" : "") +
                  (s.position == none ? "" : " at " + name(s.position)) + mask + "\n";
         return;
     }

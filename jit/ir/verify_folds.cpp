@@ -139,6 +139,8 @@ void kernel_verifier::combine(const statement& s) {
     require(p.type == element::i64 && (a.vector || !p.vector), "types",
             "expected an i64 position, a vector only for a vector");
   }
+  require(!s.fma || (a.fold == monoid::sum && is_floating(a.type) && x.what == op::mul), "accumulators",
+          "fma of what is no sum of a product");
   mask(s.mask, a.vector);
   if (!a.vector) return;
   require(lanes_ != 0, "accumulators", "a vector accumulator combined outside a vector loop");

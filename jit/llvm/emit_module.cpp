@@ -7,7 +7,6 @@
 
 #include <sheaf/runtime/sheaf_call.h>
 #include <sheaf/jit/llvm/emitter.hpp>
-#include <sheaf/jit/numerics/contraction.hpp>
 
 namespace sheaf::inline v0_1::llvm_backend {
 
@@ -23,8 +22,7 @@ function_emitter::function_emitter(emitter& owner, const ir::kernel& k, Function
       values(k.instructions.size()),
       cells(k.instructions.size()),
       counters(k.loop_names.size()),
-      buffers(owner.source.buffers.size()),
-      contracted(numerics::contracted(k)) {
+      buffers(owner.source.buffers.size()) {
   // As many are live at once as a gradient of a chain has: inline, the register allocator's time is their square.
   constexpr int most_inline = 128;
   int calls = 0;

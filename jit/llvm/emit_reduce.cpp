@@ -80,7 +80,7 @@ void emit_combine(function_emitter& f, const ir::statement& s) {
   const cell& c = f.cells[static_cast<std::size_t>(s.target_value)];
   const state old = contents_of(f, c);
   state next;
-  if (f.contracted[static_cast<std::size_t>(s.stored)] && f.m.target.fma && !f.m.target.exact_sum) {
+  if (s.fma && f.m.target.fma && !f.m.target.exact_sum) {
     next = {fused(f, s, old[0], c.lanes)};
   } else {
     const auto taken = [&](ir::value v) { return splat(f, f.values[static_cast<std::size_t>(v)], c.lanes); };

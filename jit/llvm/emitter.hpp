@@ -69,7 +69,6 @@ struct function_emitter {
   std::vector<cell> cells;             // by instruction id
   std::vector<llvm::Value*> counters;  // by loop id
   std::vector<buffer_facts> buffers;   // by buffer id
-  std::vector<bool> contracted;        // by instruction id: a product that is added as it is made
 
   bool backward = false;  // the direction of the vector loop around
   int vector_loop = -1;   // the vector loop around the current place, its lanes, and the live lanes in its tail

@@ -7,13 +7,7 @@ namespace sheaf::inline v0_1::lower {
 
 // elements: of so many rows of lanes.
 std::int32_t kernel_lowering::panel(const char* name, element type, std::int64_t elements) {
-  const std::int32_t id = ir::add_buffer(code, {.name = name,
-                                                .type = type,
-                                                .rank = 1,
-                                                .where = ir::role::local,
-                                                .elements = elements,
-                                                .unit_inner = true,
-                                                .extents = {elements}});
+  const std::int32_t id = ir::add_local(code, name, type, elements);
   buffer(id).by_iteration = true;
   return id;
 }
@@ -63,7 +57,7 @@ void kernel_lowering::rows_of_block(const walked_block& w, const range& rows, sc
   for (std::size_t i = 0; i < c.packed.size(); ++i)
     inner.values[2 * std::int64_t{c.packed[i]}] =
         inner.block->load(w.panels[i], buffer(w.panels[i]).type, {at_walk}, ir::access::contiguous);
-  combine_term(cell, c.reduce, g.arg(c.reduce, 0), g.arg(c.reduce, 1), no_node, inner);
+  combine_term(cell, c.reduce, term_of(c.reduce), inner);
   inner.close();
   const ir::value left = row.block->emit(op::logical_not, {w.last});
   scope keeps(row, row.block->guard(left));

@@ -14,8 +14,8 @@ void each_digit(ir::block_builder& b, Body&& body) {
   body(d, d.counter());
   d.close();
 }
-ir::value entry_of(ir::block_builder& b, ir::value digit, ir::value tile, ir::value tiles) {
-  return sum(b, b.emit(op::mul, {digit, tiles}), tile);
+ir::value entry_of(ir::block_builder& b, ir::value digit, const counts_table& t) {
+  return sum(b, b.emit(op::mul, {digit, t.tiles}), t.tile);
 }
 
 }  // namespace
@@ -36,13 +36,7 @@ ir::value moved_digit(ir::block_builder& b, ir::value key, ir::value top) {
 }
 
 std::int32_t counters(ir::module& m) {
-  return ir::add_buffer(m, {.name = "digits",
-                            .type = element::i32,
-                            .rank = 1,
-                            .where = ir::role::local,
-                            .elements = digits,
-                            .unit_inner = true,
-                            .extents = {digits}});
+  return ir::add_local(m, "digits", element::i32, digits);
 }
 void clear_digits(ir::block_builder& b, std::int32_t own) {
   each_digit(b, [&](ir::block_builder& d, ir::value digit) { d.store(own, {digit}, d.constant(element::i32, 0)); });
@@ -53,20 +47,18 @@ ir::value next_place(ir::block_builder& b, std::int32_t own, ir::value digit) {
   return b.cast(element::i64, position);
 }
 void count_digit(ir::block_builder& b, std::int32_t own, ir::value digit) { next_place(b, own, digit); }
-void store_digits(ir::block_builder& b, std::int32_t own, std::int32_t memory, ir::value counts, ir::value tile,
-                  ir::value tiles) {
+void store_digits(ir::block_builder& b, std::int32_t own, const counts_table& t) {
   each_digit(b, [&](ir::block_builder& d, ir::value digit) {
     const ir::value seen = d.load(own, element::i32, {digit});
-    d.store(memory, {sum(d, counts, entry_of(d, digit, tile, tiles))}, d.cast(element::i64, seen));
+    d.store(t.memory, {sum(d, t.counts, entry_of(d, digit, t))}, d.cast(element::i64, seen));
   });
 }
-void load_digits(ir::block_builder& b, std::int32_t own, std::int32_t memory, const counts_place& at, ir::value tile,
-                 ir::value tiles) {
+void load_digits(ir::block_builder& b, std::int32_t own, const counts_table& t) {
   each_digit(b, [&](ir::block_builder& d, ir::value digit) {
-    const ir::value entry = entry_of(d, digit, tile, tiles);
+    const ir::value entry = entry_of(d, digit, t);
     const ir::value group = d.emit(op::quotient, {entry, d.i64(plan::counts_at_once)});
-    const ir::value in_group = d.load(memory, element::i64, {sum(d, at.counts, entry)});
-    const ir::value before = d.load(memory, element::i64, {sum(d, at.sums, group)});
+    const ir::value in_group = d.load(t.memory, element::i64, {sum(d, t.counts, entry)});
+    const ir::value before = d.load(t.memory, element::i64, {sum(d, t.sums, group)});
     d.store(own, {digit}, d.cast(element::i32, sum(d, in_group, before)));
   });
 }

@@ -21,12 +21,13 @@ std::int32_t counters(ir::module& m);
 void clear_digits(ir::block_builder& b, std::int32_t own);
 void count_digit(ir::block_builder& b, std::int32_t own, ir::value digit);
 ir::value next_place(ir::block_builder& b, std::int32_t own, ir::value digit);
-void store_digits(ir::block_builder& b, std::int32_t own, std::int32_t memory, ir::value counts, ir::value tile,
-                  ir::value tiles);
-struct counts_place {
-  ir::value counts, sums;
+// The table of all tiles' counters in `memory`, digit by digit, and a tile of those; sums: what each group of entries
+// stands behind.
+struct counts_table {
+  std::int32_t memory;
+  ir::value counts, tile, tiles, sums = ir::none;
 };
-void load_digits(ir::block_builder& b, std::int32_t own, std::int32_t memory, const counts_place& at, ir::value tile,
-                 ir::value tiles);
+void store_digits(ir::block_builder& b, std::int32_t own, const counts_table& t);
+void load_digits(ir::block_builder& b, std::int32_t own, const counts_table& t);
 
 }  // namespace sheaf::inline v0_1::lower

@@ -24,6 +24,8 @@ bool kernel_lowering::searches_blocks(node_id n, node_id lane, const scope& at) 
 }
 
 ir::value kernel_lowering::search_blocks(node_id n, node_id lane, scope& at) {
+  note("position along " + index_text(lane) + ": of blocks of " + std::to_string(search_block) +
+       " the extremum alone, walked again where it is beyond those before");
   const bool largest = monoid_of(g, n) == monoid::argmax;
   const node_id value = g.arg(n, 0), condition = g.arg(n, 1);
   const node_id body = cast_to(g, numerics::accumulated(g.type(value)), value);
@@ -48,7 +50,7 @@ ir::value kernel_lowering::search_blocks(node_id n, node_id lane, scope& at) {
     loops.close();
   };
   const ir::value folded = c.accumulator(type, extreme, true);
-  walk(each, [&](scope& in) { combine_term(folded, n, body, condition, no_node, in); });
+  walk(each, [&](scope& in) { combine_term(folded, n, {body, condition}, in); });
   const ir::value of_block = c.fold_lanes(folded), before = c.read(best);
   c.combine(best, of_block);
   // NaN is beyond every number, and nothing is beyond NaN.

@@ -66,13 +66,8 @@ std::optional<kernel_lowering::compacted_list> kernel_lowering::compacted_list_o
   if (found != compacted_lists.end() && found->second.outside == outside->number) return found->second;
   const std::int64_t elements =
       (places + compacted::least_places - 1) / compacted::least_places * compacted::least_places;
-  const std::int32_t id = ir::add_buffer(code, {.name = "compacted",
-                                                .type = element::i64,
-                                                .rank = 1,
-                                                .where = ir::role::local,
-                                                .elements = elements,
-                                                .unit_inner = true,
-                                                .extents = {elements}});
+  note("places of " + index_text(idx) + " where a condition holds are listed before the lanes walk them");
+  const std::int32_t id = ir::add_local(code, "compacted", element::i64, elements);
   const ir::value count = outside->block->accumulator(element::i64, monoid::sum, false);
   scope walk(*outside, open(*outside, idx, compacted::least_places, nullptr, "_mask"));
   bind(walk, idx, compacted::least_places);

@@ -228,14 +228,7 @@ void kernel_lowering::prefetch_updated(const stage& s, scope& row, ir::value pos
 }
 
 std::int32_t kernel_lowering::begins_of(const stage& s) {
-  const std::int64_t elements = s.inverse.chunk + 64;
-  return ir::add_buffer(code, {.name = "begins",
-                               .type = element::i64,
-                               .rank = 1,
-                               .where = ir::role::local,
-                               .elements = elements,
-                               .unit_inner = true,
-                               .extents = {elements}});
+  return ir::add_local(code, "begins", element::i64, s.inverse.chunk + 64);
 }
 
 void kernel_lowering::rows_of_inverse_index(const stage& s, scope& task, const range& own) {
@@ -277,7 +270,7 @@ void kernel_lowering::rows_of_inverse_index(const stage& s, scope& task, const r
   };
   each_element(any, [&](scope& at) {
     return fold_updates(a, at, updates, type, fold, [&](scope& iteration, ir::value cell) {
-      combine_term(cell, s.body, body, rest, no_node, iteration);
+      combine_term(cell, s.body, {body, rest}, iteration);
     });
   });
   each_element(c.emit(op::logical_not, {any}), [&](scope& at) { return emit(identity_of(g, fold, type), at); });

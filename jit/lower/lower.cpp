@@ -30,7 +30,9 @@ void add_folds(const graph& g, ir::module& code) {
 
 void add_kernels(const context& c, const buffer_ids& buffers) {
   for (const plan::kernel_plan& k : c.plan.kernels) {
-    c.code.kernels.push_back(kernel_lowering(c, buffers)(k));
+    kernel_lowering lowering(c, buffers);
+    c.code.kernels.push_back(lowering(k));
+    c.code.kernels.back().notes = std::move(lowering.notes);
     c.code.kernels.back().promised = k.promised;
     c.code.kernels.back().interleaved = {k.interleaved.with, k.interleaved.iterations, k.interleaved.cost};
   }

@@ -7,6 +7,7 @@
 #include <set>
 #include <span>
 #include <unordered_map>
+#include <unordered_set>
 
 #include <sheaf/jit/ir/builder.hpp>
 #include <sheaf/jit/lower/buffers.hpp>
@@ -33,7 +34,9 @@ struct scope {
         lane(outer.lane),
         cut(outer.cut),
         part(outer.part),
-        rows_at_once(outer.rows_at_once) {}
+        rows_at_once(outer.rows_at_once) {
+    root->open.insert(number);
+  }
   scope(const scope&) = delete;
 
   std::optional<ir::block_builder> own;
@@ -49,9 +52,14 @@ struct scope {
   bool before_tasks = false;      // no loop runs here: each task computes its own
   std::int64_t rows_at_once = 1;  // an iteration is for so many rows, the first of which is bound
   std::unordered_map<std::int64_t, ir::value> values;
+  std::unordered_set<int> open;  // by the root: those that will stand after what is emitted around them now
 
   const range* part_of(node_id idx) const { return idx == cut ? part : nullptr; }
-  void close() { block->close(); }
+  void close() {
+    block->close();
+    root->open.erase(number);
+  }
+  bool is_open(int other) const { return root->open.contains(other); }
   void bind_to(const graph& g, node_id idx, ir::value x) {
     bound.insert(g.ordinal(idx));
     values[2 * std::int64_t{idx}] = x;
@@ -117,7 +125,12 @@ class kernel_lowering {
   // reduction.cpp
   ir::value reduction(node_id n, scope& s);
   ir::value cell_of(node_id reduce, scope& at, bool wide);
-  void combine_term(ir::value cell, node_id reduce, node_id body, node_id condition, node_id position, scope& inner);
+  // What a reduction folds, where; position: of the extremes that tell theirs.
+  struct term {
+    node_id body, condition, position = no_node;
+  };
+  term term_of(node_id reduce) const { return {g.arg(reduce, 0), g.arg(reduce, 1)}; }
+  void combine_term(ir::value cell, node_id reduce, term of, scope& inner);
   std::vector<ir::value> emit_values(node_id tuple, scope& s);
   ir::value take_result(node_id reduce, ir::value cell, scope& at, bool folds);
 
@@ -170,6 +183,7 @@ class kernel_lowering {
   void update_extremum(const stage& s, ir::value old, ir::value added, scope& at, Put put);
   void update(const stage& s, node_id rest, scope& at, bool atomic);
   void scatter_by_atomics(const stage& s, int part, scope& top);
+  void scatter_to_table(const stage& s, scope& task);
 
   // inverse_index.cpp
   void list_updates(const stage& s, scope& top);
@@ -215,6 +229,9 @@ class kernel_lowering {
   std::optional<ir::value> find(node_id n, const scope& s, bool lane0) const;
   std::string index_text(node_id idx) const;
   node_id position_of(node_id idx) { return make(g, op::sub, idx, g.arg(idx, 0)); }
+  void note(std::string text) {
+    if (std::find(notes.begin(), notes.end(), text) == notes.end()) notes.push_back(std::move(text));
+  }
   ir::buffer& buffer(std::int32_t id) { return code.buffers[static_cast<std::size_t>(id)]; }
 
   graph& g;
@@ -222,6 +239,7 @@ class kernel_lowering {
   plan::program_plan& plan;
   ir::module& code;
   const buffer_ids& buffers;
+  std::vector<std::string> notes;                            // for explain(): what is decided here
   std::vector<const stage*> stages;                          // of this kernel
   std::unordered_set<node_id> pending;                       // defines of this kernel that are not stored yet
   std::vector<node_id> stored;                               // and the others, in the order of their stores

@@ -88,7 +88,8 @@ void kernel_lowering::run_shared(std::span<const entry> group, std::span<const n
   for (std::size_t i = 0; i < visiting.size(); ++i) {
     plan::replacement put(g, proofs::kept);
     put.add(g.arg(visiting[i], 2), idx);
-    combine_term(cells[i], visiting[i], put(g.arg(visiting[i], 0)), put(g.arg(visiting[i], 1)), no_node, inner);
+    const term of = term_of(visiting[i]);
+    combine_term(cells[i], visiting[i], {put(of.body), put(of.condition)}, inner);
   }
   inner.close();
   shared_loops.pop_back();

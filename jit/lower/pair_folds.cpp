@@ -154,7 +154,7 @@ void pair_tiling::fold_part(const range& rows, int jam, const range& part, std::
   }
   loop inner(*this, each, f_.walk, 1, walked);
   bind_kept(g_.arg(q, 0), ir::access::uniform, inner);
-  k_.combine_term(cell, q, g_.arg(q, 0), truth(g_, true), no_node, inner);
+  k_.combine_term(cell, q, {g_.arg(q, 0), truth(g_, true)}, inner);
   inner.close();
   if (to == totals_)
     join(each.block->read(cell), at_row(rows_.low), each);

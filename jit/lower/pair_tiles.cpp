@@ -153,7 +153,7 @@ void pair_tiling::add_rows(const plan::pair_parts::sum& sum, const std::vector<s
   for (std::size_t i = 0; i < panels.size(); ++i)
     inner.values[2 * std::int64_t{sum.packed[i]}] =
         inner.block->load(panels[i], g_.type(sum.packed[i]), {from}, ir::access::contiguous);
-  k_.combine_term(cell, q, g_.arg(q, 0), g_.arg(q, 1), no_node, inner);
+  k_.combine_term(cell, q, k_.term_of(q), inner);
   inner.close();
   each.block->store(tile, {to}, each.block->read(cell), ir::access::contiguous);
   each.close();

@@ -64,10 +64,9 @@ ir::value kernel_lowering::cell_of(node_id q, scope& at, bool wide) {
   return at.block->accumulator(plan::in_lanes(g, q, type), fold, wide);
 }
 
-// One iteration: the term goes into the accumulator where the condition holds. position: of the extremes that tell
-// theirs.
-void kernel_lowering::combine_term(ir::value cell, node_id q, node_id body, node_id condition, node_id position,
-                                   scope& inner) {
+// One iteration: the term goes into the accumulator where the condition holds.
+void kernel_lowering::combine_term(ir::value cell, node_id q, term of, scope& inner) {
+  auto& [body, condition, position] = of;
   const bool several = g.kind(body) == op::tuple;
   if (plan::has_narrow_lanes(g, q)) body = g.kind(body) == op::cast ? g.arg(body, 0) : cast_to(g, element::f32, body);
   if (!several && accumulated(g.type(g.arg(q, 0))) != g.type(g.arg(q, 0))) body = cast_to(g, element::f32, body);
@@ -148,7 +147,7 @@ ir::value kernel_lowering::reduction(node_id n, scope& at) {
     if (owner[i] != i) continue;
     const node_id q = all[i];
     const node_id position = row(monoid_of(g, q)).position ? plan::bound_indices(g, q).front() : no_node;
-    combine_term(cells[i], q, g.arg(q, 0), compacted ? truth(g, true) : g.arg(q, 1), position, *inner);
+    combine_term(cells[i], q, {g.arg(q, 0), compacted ? truth(g, true) : g.arg(q, 1), position}, *inner);
   }
   loops.close();
   for (std::size_t i = 0; i < all.size(); ++i) take_result(all[i], cells[i], at, at.lane == no_node && vector);

@@ -128,6 +128,7 @@ void kernel_lowering::run_rows(std::span<const entry> shared, node_id idx, scope
     ir::block_builder& inner = *several.block;
     several.bind_to(g, idx, inner.emit(op::add, {low, inner.emit(op::mul, {inner.counter(), size})}));
     several.rows_at_once = together;
+    note(std::to_string(together) + " rows of " + index_text(idx) + " at once");
     bind_last(shared, idx, together, several);
     nest(shared, several);
     several.close();

@@ -51,7 +51,9 @@ void kernel_lowering::scan_block(const stage& s, scope& at, const range& t) {
   } else if (ahead != 0) {
     walk.high = b.emit(op::minimum, {t.high, emit(g.arg(f.walk, 1), at)});
   }
-  const int lanes = along ? scan_lanes(accumulated(g.type(f.value))) : 1;
+  int lanes = along ? scan_lanes(accumulated(g.type(f.value))) : 1;
+  const shapes::amount places = f.block > 0 ? shapes::amount(static_cast<double>(f.block)) : known.trips(f.walk);
+  while (along && known.for_groups() && lanes < numerics::group_scan_lanes && lanes < places) lanes *= 2;
   scope inner(at, open(at, f.walk, lanes, &walk));
   inner.block->head().backward = f.backward;
   bind(inner, f.walk, lanes);

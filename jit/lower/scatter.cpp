@@ -1,9 +1,11 @@
 // Scatters: a task owns rows j of the result. It fills them with their base, then walks the bound indices in order
 // and updates the rows that are its own; no two tasks write one place, and the order is the same for any split.
 #include <algorithm>
+#include <cstdlib>
 #include <memory>
 
 #include <sheaf/jit/lower/lowering.hpp>
+#include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/plan/algorithms/inverse_index/inverse_index.hpp>
 #include <sheaf/jit/plan/algorithms/scatter/scatters.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
@@ -18,6 +20,7 @@ using tuning::inverse_index::rows_filled;
 
 void kernel_lowering::scatter(scope& task, const range* chunk) {
   const stage& s = *stages.front();
+  if (s.group_table) return scatter_to_table(s, task);
   const node_id j = s.owned;
   const range own =
       chunk != nullptr && s.parallel == j ? *chunk : range{emit(g.arg(j, 0), task), emit(g.arg(j, 1), task)};
@@ -142,6 +145,39 @@ void kernel_lowering::update(const stage& s, node_id rest, scope& at, bool atomi
       put(*inner, inner->block->emit(row(fold).combine, {old, added}));
   }
   guards.close();
+}
+
+// Counts in shared memory: of numbers of one byte, or of ones, in 32 bits. The lanes of the innermost index add to the
+// table of their group in any order, and it is stored at the end.
+void kernel_lowering::scatter_to_table(const stage& s, scope& task) {
+  using numerics::tables::lanes_of_groups;
+  const node_id value = g.arg(s.body, 0), plain = plan::without_cast(g, value);
+  const bool narrow = row(g.type(plain)).bytes == 1 || (is_constant(g, value) && std::abs(g[value].attribute) < 128);
+  const element type = narrow ? element::i32 : element::i64;
+  const std::int64_t rows = g[plan::trips_of(g, s.owned)].attribute;
+  const std::int32_t table = ir::add_local(code, "table", type, rows);
+  ir::block_builder& b = *task.block;
+  ir::block_builder clear = b.loop(ir::loop_kind::vector, "clear", b.i64(0), b.i64(rows), lanes_of_groups);
+  clear.store(table, {clear.counter()}, clear.constant(type, 0), ir::access::contiguous);
+  clear.close();
+  const plan::updated_rows t = plan::rows_of(g, s);
+  const std::vector<node_id> walk = plan::nesting_order(g, plan::bound_indices(g, s.body));
+  const ir::value low = emit(g.arg(s.owned, 0), task), high = emit(g.arg(s.owned, 1), task);
+  open_loops loops(*this, task);
+  for (const node_id idx : walk) loops.enter(idx, idx == walk.back() ? lanes_of_groups : 1);
+  ir::block_builder& c = *loops.inner->block;
+  const ir::value at = emit(t.at, *loops.inner);
+  ir::value mine = c.emit(op::logical_and, {c.emit(op::less_equal, {low, at}), c.emit(op::less, {at, high})});
+  if (!is_true(g, t.rest)) mine = c.emit(op::logical_and, {mine, emit(t.rest, *loops.inner)});
+  const ir::value added = emit(value, *loops.inner);
+  c.add_to(table, {c.emit(op::sub, {at, low})}, narrow ? c.cast(type, added) : added, ir::access::gather, mine);
+  loops.close();
+  open_loops results(*this, task);
+  results.enter(s.owned, lanes_of_groups);
+  ir::block_builder& d = *results.inner->block;
+  const ir::value found = d.load(table, type, {d.emit(op::sub, {d.counter(), low})}, ir::access::contiguous);
+  store(s, narrow ? d.cast(element::i64, found) : found, *results.inner, ir::none, true);
+  results.close();
 }
 
 // Tasks fill rows, and then each adds the updates of one iteration of the outermost bound index.

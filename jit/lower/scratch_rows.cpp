@@ -124,8 +124,7 @@ std::optional<ir::value> kernel_lowering::from_scratch_row(node_id n, scope& at)
   if (!may_be_in_scratch_row(n, at)) return std::nullopt;
   const auto [loop, outside] = lane_loop(at);
   const auto found = scratch_rows.stored.find(scratch_rows.alike(g, n, at.lane));
-  if (found == scratch_rows.stored.end() || outside == nullptr || found->second.loop == loop->number)
-    return std::nullopt;
+  if (found == scratch_rows.stored.end() || outside == nullptr || at.is_open(found->second.loop)) return std::nullopt;
   bool in_row = found->second.row == outside->number;
   for (const scope* p = outside; p != nullptr && !scratch_rows.of_slice.empty(); p = p->parent)
     in_row = in_row || found->second.row == p->number;
@@ -156,13 +155,9 @@ std::int32_t kernel_lowering::scratch_row_of(node_id n, node_id lane) {
   const std::int64_t bytes = elements * row(g.type(n)).bytes;
   if (scratch_rows.of_slice.empty() && scratch_rows.bytes + bytes > all_bytes) return -1;
   scratch_rows.bytes += bytes;
-  const std::int32_t id = ir::add_buffer(code, {.name = "scratch_row",
-                                                .type = g.type(n),
-                                                .rank = 1,
-                                                .where = ir::role::local,
-                                                .elements = elements,
-                                                .unit_inner = true,
-                                                .extents = {elements}});
+  note("scratch row of " + std::to_string(elements) + " places along " + index_text(lane) + ": " +
+       sheaf::row(g.kind(n)).name + " is computed once for all loops over them");
+  const std::int32_t id = ir::add_local(code, "scratch_row", g.type(n), elements);
   scratch_rows.buffers[n] = id;
   return id;
 }

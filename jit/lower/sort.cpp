@@ -50,7 +50,7 @@ struct sort_lowering {
     scope some(task, b.guard(b.emit(op::less, {tile, all})));
     clear_digits(*some.block, own);
     each_of_tile(some, tile, [&](scope& in, ir::value x) { count_digit(*in.block, own, last_digit(*in.block, x)); });
-    store_digits(*some.block, own, memory, counts, tile, tiles);
+    store_digits(*some.block, own, {memory, counts, tile, tiles});
     some.close();
     task.close();
   }
@@ -62,7 +62,7 @@ struct sort_lowering {
     ir::block_builder& b = *task.block;
     const ir::value tile = b.counter(), all = b.load(memory, element::i64, {b.i64(1)});
     scope some(task, b.guard(b.emit(op::less_equal, {all, room})));
-    load_digits(*some.block, own, memory, {counts, sums}, tile, tiles);
+    load_digits(*some.block, own, {memory, counts, tile, tiles, sums});
     each_of_tile(some, tile, [&](scope& in, ir::value x) { place_one(in, x, own, room); });
     some.close();
     task.close();

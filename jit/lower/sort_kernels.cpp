@@ -67,7 +67,7 @@ void count(ir::module& m, scope& top) {
     each_place(task, tile, [&](ir::block_builder& c, ir::value n) {
       count_digit(c, own, last_digit(c, key(c, number::old_keys, n)));
     });
-    store_digits(b, own, sort_memory, told(b, number::counts), tile, told(b, number::tiles));
+    store_digits(b, own, {sort_memory, told(b, number::counts), tile, told(b, number::tiles)});
   });
 }
 
@@ -106,7 +106,8 @@ void place(ir::module& m, scope& top) {
   const std::int32_t own = counters(m);
   each_task(top, "tile", number::tiles, [&](scope& task, ir::value tile) {
     ir::block_builder& b = *task.block;
-    load_digits(b, own, sort_memory, {told(b, number::counts), told(b, number::sums)}, tile, told(b, number::tiles));
+    const counts_table table{sort_memory, told(b, number::counts), tile, told(b, number::tiles), told(b, number::sums)};
+    load_digits(b, own, table);
     each_place(task, tile, [&](ir::block_builder& c, ir::value n) {
       const ir::value x = key(c, number::old_keys, n), digit = last_digit(c, x), to = next_place(c, own, digit);
       put(c, sum(c, told(c, number::keys), to), moved_digit(c, x, told(c, number::top)));

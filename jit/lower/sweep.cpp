@@ -38,13 +38,7 @@ class sweeper : sweep_tables {
 
  private:
   std::int32_t own_rows(const char* name, element type, std::int64_t rows) {
-    return ir::add_buffer(k_.code, {.name = name,
-                                    .type = type,
-                                    .rank = 1,
-                                    .where = ir::role::local,
-                                    .elements = rows * s_.lanes,
-                                    .unit_inner = true,
-                                    .extents = {rows * s_.lanes}});
+    return ir::add_local(k_.code, name, type, rows * s_.lanes);
   }
   ir::value held(ir::block_builder& b, ir::value x) { return b.type_of(x) == f_.type ? x : b.cast(f_.type, x); }
   void add(scope& at, ir::value cell, node_id value) { at.block->combine(cell, held(*at.block, k_.emit(value, at))); }

@@ -30,13 +30,7 @@ struct tiles_lowering {
   ir::value first_of(ir::block_builder& b, ir::value tile) const { return b.load(firsts, element::i64, {tile}); }
   element joined() const { return k.buffer(parts).type; }
   std::int32_t local(const char* name, element type) const {
-    return ir::add_buffer(k.code, {.name = name,
-                                   .type = type,
-                                   .rank = 1,
-                                   .where = ir::role::local,
-                                   .elements = f.size,
-                                   .unit_inner = true,
-                                   .extents = {f.size}});
+    return ir::add_local(k.code, name, type, f.size);
   }
   // body(task, its number), unless there is no slice.
   template <class Body>

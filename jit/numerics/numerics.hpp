@@ -47,6 +47,9 @@ inline constexpr double long_row = 8192;
 // Elements that lanes of a scan along itself take at once: more are more log-steps, fewer a longer chain.
 constexpr int scan_lanes(element type) { return row(type).bytes == 8 ? 8 : 16; }
 
+// Of a GPU's warp: eight elements a thread.
+inline constexpr int group_scan_lanes = 256;
+
 // ---- Weights: which index has lanes, and where a reduction is placed, follow from what loop bodies weigh.
 namespace weights {
 inline constexpr double load = 1;  // of one element
@@ -101,6 +104,11 @@ inline constexpr double block_elements = 16384;
 inline constexpr double most_tables = 64;
 inline constexpr double cost_of_result = 2;     // updates: a result of each table is filled, stored and joined
 inline constexpr std::int64_t forced_block = 4; // in tests
+inline constexpr std::int64_t shared_rows = 4096;     // of a GPU's group: at most 32 KB of shared memory
+inline constexpr double most_of_groups = 4096;        // tables: half of the warps that a device holds
+inline constexpr double results_of_groups = 1 << 20;  // of all tables: 8 MB
+inline constexpr int lanes_of_groups = 256;
+inline constexpr std::int64_t joined_at_once = 64;    // tables
 }  // namespace tables
 
 // ---- Rows that partial results of columns take at once, which are added pair by pair before

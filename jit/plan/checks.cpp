@@ -27,8 +27,8 @@ bool asks_for_elements(const graph& g, node_id condition, node_id reduce) {
 // Loads that are evaluated whatever the data, arguments first; but those that find_violations asks about.
 class unconditional_loads {
  public:
-  unconditional_loads(const graph& g, const facts& known, const outside_loads& outside, std::vector<node_id>& found)
-      : g_(g), known_(known), outside_(outside), found_(found) {}
+  unconditional_loads(const outside_loads& outside, std::vector<node_id>& found)
+      : g_(outside.g), known_(outside.known), outside_(outside), found_(found) {}
   void operator()(node_id n) {
     if (!seen_.insert(n).second) return;
     const op kind = g_.kind(n);
@@ -38,7 +38,7 @@ class unconditional_loads {
     if (kind == op::select || kind == op::logical_and || kind == op::logical_or) return (*this)(g_.arg(n, 0));
     if (kind == op::reduce) return reduction(n);
     for (int k = g_[n].count - 1; k >= (kind == op::load ? 1 : 0); --k) (*this)(g_.arg(n, k));
-    if (kind != op::load || outside_.contains(n)) return;
+    if (kind != op::load || outside_.has(n)) return;
     if (std::find(found_.begin(), found_.end(), n) == found_.end()) found_.push_back(n);
   }
 
@@ -69,8 +69,21 @@ class unconditional_loads {
   std::unordered_set<node_id> seen_;
 };
 
+// By stage, its body as the program wrote it: a sum that is stored for a comparison's sake stands behind the conditions
+// around the comparison.
+std::vector<node_id> written_bodies(graph& g, const std::vector<stage>& stages) {
+  const auto is_of_rule = [&](node_id d) {
+    return std::any_of(stages.begin(), stages.end(),
+                       [&](const stage& s) { return s.define == d && s.made == origin::rule; });
+  };
+  std::vector<node_id> list;
+  for (const stage& s : stages) list.push_back(with_inlined(g, s.body, is_of_rule));
+  return list;
+}
+
 // By stage: is anything of it evaluated? What is read in empty loops alone is not.
-std::vector<bool> evaluated(const graph& g, const facts& known, const std::vector<stage>& stages) {
+std::vector<bool> evaluated(const graph& g, const facts& known, const std::vector<stage>& stages,
+                            const std::vector<node_id>& bodies) {
   std::vector<bool> list(stages.size(), false);
   std::unordered_set<node_id> read, seen;
   const auto walk = [&](auto&& self, node_id n) -> void {
@@ -86,7 +99,7 @@ std::vector<bool> evaluated(const graph& g, const facts& known, const std::vecto
     const auto empty = [&](node_id idx) { return is_empty(known, idx); };
     list[i] = (s.where == place::output || read.contains(s.define)) &&
               std::none_of(s.indices.begin(), s.indices.end(), empty);
-    if (list[i]) walk(walk, s.body);
+    if (list[i]) walk(walk, bodies[i]);
   }
   return list;
 }
@@ -95,20 +108,20 @@ std::vector<bool> evaluated(const graph& g, const facts& known, const std::vecto
 struct evaluated_loads {
   graph& g;
   const facts& known;
-  const outside_loads outside = loads_outside(g, known);
+  const outside_loads outside{g, known};
   std::vector<node_id> loads = {};
   std::vector<violation> violations = {};
 
   void find(node_id body, std::span<const node_id> indices) {
-    if (!outside.empty()) find_violations(g, known, outside, body, indices, violations);
+    if (!outside.dimension.empty()) find_violations(outside, body, indices, violations);
   }
-  void unconditional(node_id n, std::vector<node_id>& found) { unconditional_loads(g, known, outside, found)(n); }
+  void unconditional(node_id n, std::vector<node_id>& found) { unconditional_loads(outside, found)(n); }
 
-  void add(const stage& s, bool reached) {
-    unconditional_loads collect(g, known, outside, loads);
-    if (reached) collect(s.body);
+  void add(const stage& s, node_id body, bool reached) {
+    unconditional_loads collect(outside, loads);
+    if (reached) collect(body);
     for (const node_id idx : s.indices) collect(idx);
-    if (s.where == place::output) find(s.body, s.indices);
+    if (s.where == place::output) find(body, s.indices);
   }
 
   // What a differentiated definition reads, also where the gradients alone are computed and read less: a bad subscript
@@ -262,10 +275,11 @@ void add_load(graph& g, node_id n, program_plan& plan, std::vector<stage>& first
 }
 
 // The positions of the loops around it for which it is evaluated; the host's to look at where no data says.
-void add_violation(graph& g, const facts& known, const outside_loads& outside, const violation& v, program_plan& plan,
-                   std::vector<stage>& first) {
+void add_violation(const outside_loads& outside, const violation& v, program_plan& plan, std::vector<stage>& first) {
+  graph& g = outside.g;
+  const facts& known = outside.known;
   check c;
-  c.dimension = outside.at(v.load);
+  c.dimension = outside.dimension.at(v.load);
   const node_id tensor = g.arg(v.load, 0);
   c.tensor = tensor_name(g, tensor);
   c.subscript = c.least = c.most = g.arg(v.load, 1 + c.dimension);
@@ -347,8 +361,9 @@ void prove(graph& g, const std::vector<node_id>& loads, std::vector<stage>& stag
 
 void add_checks(graph& g, const facts& known, std::vector<stage>& stages, program_plan& plan) {
   evaluated_loads all{g, known};
-  const std::vector<bool> reached = evaluated(g, known, stages);
-  for (std::size_t i = 0; i < stages.size(); ++i) all.add(stages[i], reached[i]);
+  const std::vector<node_id> bodies = written_bodies(g, stages);
+  const std::vector<bool> reached = evaluated(g, known, stages, bodies);
+  for (std::size_t i = 0; i < stages.size(); ++i) all.add(stages[i], bodies[i], reached[i]);
   for (const node_id y : g.differentiated) {
     std::vector<node_id> indices;
     for (int d = 0; d < tensor_rank(g, y); ++d) indices.push_back(g.arg(y, 1 + d));
@@ -364,7 +379,7 @@ void add_checks(graph& g, const facts& known, std::vector<stage>& stages, progra
   for (const node_id n : asked) add_load(g, n, plan, first);
   add_demands(g, known, plan, first);
   for (const node_id n : all.loads) add_load(g, n, plan, first);
-  for (const violation& v : all.violations) add_violation(g, known, all.outside, v, plan, first);
+  for (const violation& v : all.violations) add_violation(all.outside, v, plan, first);
   stages.insert(stages.begin(), first.begin(), first.end());
   all.loads.insert(all.loads.end(), asked.begin(), asked.end());
   prove(g, all.loads, stages);

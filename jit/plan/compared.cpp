@@ -133,7 +133,9 @@ class comparisons {
     made.reasons.push_back("on both sides of a comparison, which must be the same bits");
     read_instead(stages_[k], made, found.sum);
     if (found.other != k) read_instead(stages_[found.other], made, found.sum);
-    stages_.push_back(std::move(made));
+    // Another comparison may have stored the sum.
+    if (std::ranges::none_of(stages_, [&](const stage& s) { return s.define == made.define; }))
+      stages_.push_back(std::move(made));
   }
   void read_instead(stage& s, const stage& made, node_id sum) {
     replacement put(g_);

@@ -13,7 +13,7 @@ struct unit_strides {
 
 // The loads of an expression as seen by lanes of `lane` (none: scalar), weighted by how often they run; reductions that
 // don't depend on it choose their own.
-amount cost_of(graph& g, const facts& known, node_id root, node_id lane, const amount& repeats);
+amount cost_of(graph& g, const facts& known, node_id root, node_id lane, const amount& repeats = 1);
 
 // May `lane` run in lanes over this expression? No range inside may depend on it.
 bool may_vectorise(const graph& g, node_id root, node_id lane);

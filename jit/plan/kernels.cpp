@@ -71,7 +71,8 @@ bool starves_together(graph& g, const facts& known, const kernel_plan& k, const 
   const auto shared = k.chunk > 0 ? known.trips(k.parallel) / static_cast<double>(k.chunk)
                                   : known.trips(k.parallel) * warps;
   const auto apart = [&](const stage& one) {
-    const bool nest = one.how == way::map && one.loops.size() > 1 && one.vector == one.loops.back();
+    const bool walks = one.how == way::map || one.how == way::stencil;
+    const bool nest = walks && one.loops.size() > 1 && one.vector == one.loops.back();
     return nest ? known.trips(set_of(g, one.loops)) / static_cast<double>(one.lanes) : amount(0);
   };
   return known.starves(shared, max(apart(leader), apart(s)), max(leader.operations, s.operations));
@@ -123,6 +124,7 @@ bool may_join(graph& g, const facts& known, const program_plan& plan, const kern
     return false;
   if (has_far_lanes(g, known, leader) || has_far_lanes(g, known, s)) return false;  // a cache tile is of one stage
   if (leader.how == way::range_scatter && s.how == way::range_scatter) return share_slices(g, plan, k, s);
+  if (leader.group_table || s.group_table) return false;  // a table is all that a group's memory is for
   if (leader.how == way::scatter && s.how == way::scatter) {
     stage renamed = s;
     if (!rename_updates(g, leader, renamed) || !share_updates(g, plan, k, renamed)) return false;
@@ -132,6 +134,7 @@ bool may_join(graph& g, const facts& known, const program_plan& plan, const kern
   }
   const auto walks_rows = [](const stage& t) { return t.how == way::map || t.how == way::partial; };
   const bool stencil = leader.how == way::stencil && s.how == way::stencil;
+  if (stencil && starves_together(g, known, k, leader, s)) return false;
   if (!stencil && (!walks_rows(leader) || !walks_rows(s))) return false;
   if ((k.parallel == no_node) != (s.parallel == no_node) || (k.chunk == 0) != (s.chunk == 0)) return false;
   if (k.parallel == no_node) return may_share_updates(g, known, plan, k, s);

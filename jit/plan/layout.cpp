@@ -12,7 +12,7 @@ stage layout_of(const context& c, node_id value, const stage& s) {
   amount least = 0;
   for (const node_id idx : indices_of(g, g.free[value])) {
     if (!may_vectorise(g, value, idx)) continue;
-    const amount cost = cost_of(g, c.known, value, idx, 1);
+    const amount cost = cost_of(g, c.known, value, idx);
     if (like.vector != no_node && cost > least) continue;
     least = cost;
     like.vector = idx;

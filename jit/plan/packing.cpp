@@ -14,13 +14,6 @@ namespace {
 
 using namespace tuning::cache_tile;
 
-// The identity, combined with what is kept of the blocks before, is that: no bit changes.
-bool goes_on(const graph& g, node_id reduce) {
-  const monoid fold = monoid_of(g, reduce);
-  const bool known = fold == monoid::sum || fold == monoid::prod || fold == monoid::max || fold == monoid::min;
-  return known && !has_narrow_lanes(g, reduce) && !keeps_several(g, reduce);
-}
-
 // A buffer keeps it as it is: halves are computed in f32, and rounded only where they are stored.
 bool may_pack(const graph& g, node_id n) {
   const element type = g.type(n);
@@ -49,6 +42,12 @@ bool is_row(graph& g, const facts& known, node_id load, node_id lane) {
 }
 
 }  // namespace
+
+bool goes_on(const graph& g, node_id reduce) {
+  const monoid fold = monoid_of(g, reduce);
+  const bool known = fold == monoid::sum || fold == monoid::prod || fold == monoid::max || fold == monoid::min;
+  return known && !has_narrow_lanes(g, reduce) && !keeps_several(g, reduce);
+}
 
 std::vector<node_id> shared_of(const graph& g, node_id n, node_id rows, node_id lane, node_id walk) {
   std::vector<node_id> list;

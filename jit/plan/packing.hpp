@@ -5,6 +5,9 @@
 
 namespace sheaf::inline v0_1::plan {
 
+// May a fold be kept between blocks and go on from there? The identity combined with that is that: no bit changes.
+bool goes_on(const graph& g, node_id reduce);
+
 // The largest parts of an expression that differ along both `lane` and `walk`, and are the same for all rows.
 std::vector<node_id> shared_of(const graph& g, node_id n, node_id rows, node_id lane, node_id walk);
 

@@ -204,6 +204,10 @@ class sharing {
     for (const int i : c.maps) inline_row_result(i, c);
   }
 
+  // Of what an update stores in workspace first.
+  bool is_copy(const stage& s) const {
+    return s.where == place::output && std::ranges::count(known_.call().apart, s.ordinal) > 0;
+  }
   // A result of a row that was stored for the partial results, which now find it in the same row.
   void inline_row_result(int i, const cluster& c) {
     const stage& materialised = at(i);
@@ -213,6 +217,7 @@ class sharing {
     std::vector<stage> rewritten = plan_.stages;
     for (stage& s : rewritten) {
       if (s.define == materialised.define) continue;
+      if (is_copy(s) && reads_.reads(s.define, materialised.define)) return;
       replacement put(g_);
       for (const node_id n : {use, proven(g_, use)}) put.add(n, materialised.body);
       s.body = put(s.body);

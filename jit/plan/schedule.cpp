@@ -10,6 +10,7 @@
 #include <sheaf/jit/plan/mixed_precision.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/algorithms/stencil/stencil.hpp>
+#include <sheaf/jit/plan/tasks.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
@@ -31,27 +32,30 @@ bool are_tasks_below(const facts& known, const stage& s) {
          s.parallel == s.loops.front();
 }
 
-// The first loop with enough iterations is shared, else the longest. Lanes are shared in chunks, unless a reduction
-// that doesn't depend on them would be repeated by each.
+// May tasks take lanes, in chunks, where another loop has tasks, too few? Not if each would repeat a reduction that
+// does not depend on them.
+bool may_share_lanes(const graph& g, const facts& known, const stage& s) {
+  if (known.trips(s.parallel) >= known.enough_tasks() || are_tasks_below(known, s)) return false;
+  bool repeats = false;
+  for_each_node(g, s.body, [&](node_id n) {
+    repeats = repeats || (g.kind(n) == op::reduce && !g.free[n].empty() && !g.free[n].has(g.ordinal(s.vector)));
+  });
+  return !repeats && known.trips(s.vector) >= tuning::tasks::lanes * s.lanes &&
+         known.trips(s.vector) > known.trips(s.parallel);
+}
+
 void parallelise(graph& g, const facts& known, stage& s) {
-  s.parallel = no_node;
   s.chunk = 0;
-  if (s.loops.empty()) return;
-  for (const node_id idx : s.loops) {
+  const auto is_open = [&](node_id idx) {
     index_set others = g.free[idx];
     others.erase(g.ordinal(idx));
-    if (!others.empty()) continue;
-    if (idx == s.vector && s.parallel != no_node) {
-      if (are_tasks_below(known, s)) continue;
-      bool repeats = false;
-      for_each_node(g, s.body, [&](node_id n) {
-        repeats = repeats || (g.kind(n) == op::reduce && !g.free[n].empty() && !g.free[n].has(g.ordinal(idx)));
-      });
-      if (repeats || known.trips(idx) < tuning::tasks::lanes * s.lanes) continue;
-    }
-    if (s.parallel == no_node || known.trips(idx) > known.trips(s.parallel)) s.parallel = idx;
-    if (known.trips(s.parallel) >= known.enough_tasks()) break;
-  }
+    return !others.empty();
+  };
+  std::vector<node_id> loops = s.loops;
+  std::erase_if(loops, [&](node_id idx) { return idx == s.vector || is_open(idx); });
+  s.parallel = loop_of_tasks(known, loops, known.enough_tasks());
+  if (s.vector != no_node && !is_open(s.vector) && (s.parallel == no_node || may_share_lanes(g, known, s)))
+    s.parallel = s.vector;
   if (s.parallel == no_node) return;
   if (s.parallel == s.vector) {
     index_set rest;
@@ -67,8 +71,7 @@ void parallelise(graph& g, const facts& known, stage& s) {
     s.chunk = s.lanes;
     while (static_cast<double>(s.chunk) * each < known.elements(tuning::tasks::elements)) s.chunk *= 2;
   } else {
-    std::erase(s.loops, s.parallel);
-    s.loops.insert(s.loops.begin(), s.parallel);
+    share(s, s.parallel);
   }
 }
 
@@ -165,10 +168,10 @@ void schedule_scan(graph& g, const facts& known, stage& s) {
   const scan_form& f = s.scan();
   const bool along = may_vectorise(g, value, f.walk) && f.factor == no_node && g.kind(value) != op::tuple &&
                      !in_order(g, f.fold);
-  amount least = cost_of(g, known, value, along ? s.scan().walk : no_node, 1) + (along ? share_of_lane : 1);
+  amount least = cost_of(g, known, value, along ? s.scan().walk : no_node) + (along ? share_of_lane : 1);
   for (const node_id idx : s.indices) {
     if (idx == s.owned || !may_vectorise(g, value, idx) || !may_vectorise(g, s.scan().walk, idx)) continue;
-    const amount cost = cost_of(g, known, value, idx, 1) + (idx == s.indices.back() ? share_of_lane : 1);
+    const amount cost = cost_of(g, known, value, idx) + (idx == s.indices.back() ? share_of_lane : 1);
     if (cost > least || known.trips(idx) < 4) continue;
     least = cost;
     s.vector = idx;
@@ -192,8 +195,7 @@ void schedule_scan(graph& g, const facts& known, stage& s) {
       s.parallel = idx;
   }
   if (s.parallel == no_node) return;
-  std::erase(s.loops, s.parallel);
-  s.loops.insert(s.loops.begin(), s.parallel);
+  share(s, s.parallel);
   if (s.parallel == s.vector) s.chunk = s.lanes;
 }
 
@@ -226,13 +228,13 @@ void schedule(graph& g, const facts& known, stage& s) {
   const amount repeats = known.trips(all);
   s.bytes = repeats * row(g.type(s.define)).bytes;
   if (s.how == way::scan) {
-    s.operations = repeats * (share_of_lane + cost_of(g, known, s.scan().value, no_node, 1) * share_of_lane);
+    s.operations = repeats * (share_of_lane + cost_of(g, known, s.scan().value, no_node) * share_of_lane);
     return schedule_scan(g, known, s);
   }
   if (s.how == way::tiles) return;
   if (s.how == way::stencil) return schedule_stencil(g, known, s);
   if (s.how == way::window) {
-    s.operations = repeats * 4 * (share_of_lane + cost_of(g, known, s.window().value, no_node, 1) * share_of_lane);
+    s.operations = repeats * 4 * (share_of_lane + cost_of(g, known, s.window().value, no_node) * share_of_lane);
     return schedule_window(known, s);
   }
   if (s.how != way::map) {

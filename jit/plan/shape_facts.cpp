@@ -29,19 +29,21 @@ struct integers {
   static number applied(op kind, const number* of) { return row(kind).integer(of[0], of[1], of[2]); }
 };
 
-// Of constants and of what extent(tensor, dimension) gives; free indices at one end of their ranges.
+// Of constants and of what extent(tensor, dimension) gives; free indices at one point of their ranges.
 template <class In, class Extent>
-std::optional<typename In::number> evaluated(const graph& g, node_id n, bool at_high, const Extent& extent) {
+std::optional<typename In::number> evaluated(const graph& g, node_id n, facts::point at, const Extent& extent) {
   using number = typename In::number;
-  const auto inner = [&](int k) { return evaluated<In>(g, g.arg(n, k), at_high, extent); };
+  const auto inner = [&](int k) { return evaluated<In>(g, g.arg(n, k), at, extent); };
   switch (g.kind(n)) {
     case op::constant: return number(g[n].attribute);
     case op::index: {
       if (is_unbound(g, n)) return std::nullopt;
       const auto low = inner(0);
-      if (!at_high || !low) return low;
+      if (at == facts::point::low || !low) return low;
       const auto high = inner(1);
-      return high ? std::optional(In::larger(*low, *high - 1)) : high;
+      if (!high || at == facts::point::high) return high ? std::optional(In::larger(*low, *high - 1)) : high;
+      const number both[3] = {*low + In::larger(*low, *high - 1), number(2), number(0)};
+      return In::applied(op::quotient, both);
     }
     case op::extent:
       return extent(static_cast<std::size_t>(g[g.arg(n, 0)].attribute), static_cast<std::size_t>(g[n].attribute));
@@ -60,12 +62,12 @@ std::optional<typename In::number> evaluated(const graph& g, node_id n, bool at_
 
 }  // namespace
 
-std::optional<amount> facts::number(node_id n, end at) const {
+std::optional<amount> facts::number(node_id n, point at) const {
   const auto extent = [&](std::size_t input, std::size_t d) -> std::optional<amount> {
     if (input >= call_.inputs.size() || d >= call_.inputs[input].extents.size()) return std::nullopt;
     return call_.inputs[input].extents[d];
   };
-  return evaluated<traced>(g_, n, at == end::high, extent);
+  return evaluated<traced>(g_, n, at, extent);
 }
 
 std::optional<std::int64_t> facts::exact(node_id n) const {
@@ -74,7 +76,7 @@ std::optional<std::int64_t> facts::exact(node_id n) const {
     if (input >= call_.inputs.size() || d >= call_.inputs[input].extents.size()) return std::nullopt;
     return static_cast<std::int64_t>(call_.inputs[input].extents[d].estimate());
   };
-  return evaluated<integers>(g_, n, false, extent);
+  return evaluated<integers>(g_, n, point::low, extent);
 }
 
 // An index may walk a definition over another index that walks one over it, as slices of partial results do: what is
@@ -104,13 +106,17 @@ amount facts::trips(const asking& about) const {
   const node_id idx = about.idx;
   for (const asking* a = about.because; a != nullptr; a = a->because)
     if (a->idx == idx) return 0;
-  const auto size = [&](end at) -> std::optional<amount> {
+  const auto size = [&](point at) -> std::optional<amount> {
     const auto low = number(g_.arg(idx, 0), at), high = number(g_.arg(idx, 1), at);
     if (!low || !high) return std::nullopt;
     return max(*high - *low, 0);
   };
-  if (const auto first = size(end::low); first && *first > 0) return *first;
-  else if (const auto last = first ? size(end::high) : std::nullopt) return *last / 2;
+  // Ranges that differ from place to place have the size of the one in the middle: of prefixes half of all, of windows
+  // that end with the tensor the whole window.
+  const bool differs = !g_.free[g_.arg(idx, 0)].empty() || !g_.free[g_.arg(idx, 1)].empty();
+  if (const auto middle = differs ? size(point::middle) : std::nullopt; middle && *middle > 0) return *middle;
+  if (const auto first = size(point::low); first && *first > 0) return *first;
+  else if (const auto last = first ? size(point::high) : std::nullopt) return *last / 2;
   const amount walked = walked_extent(about);
   if (walked == 0) return 64;
   amount outer = 1;

@@ -39,6 +39,7 @@ struct tensor_facts {
 // An output that is stored where an input lies, element by element, by their numbers in the graph.
 struct update {
   int input = 0, output = 0;
+  bool moved = false;  // the graph has the input's dimensions in another order than the output's: no element is its own
   bool operator==(const update&) const = default;
 };
 
@@ -59,6 +60,7 @@ struct call_facts {
 
 class facts {
  public:
+  enum class point : std::uint8_t { low, middle, high };  // of the range of an index
   facts(const graph& g, call_facts call) : g_(g), call_(std::move(call)) {}
 
   // An integer expression of constants and extents; nothing where it has free indices or reads data.
@@ -95,9 +97,7 @@ class facts {
   const call_facts& call() const { return call_; }
 
  private:
-  // Indices in it at one end of their ranges.
-  enum class end : std::uint8_t { low, high };
-  std::optional<amount> number(node_id n, end at = end::low) const;
+  std::optional<amount> number(node_id n, point at = point::low) const;
   struct asking {
     node_id idx;
     const asking* because;

@@ -209,8 +209,9 @@ class splitting {
     const node_id part = parts_of(rows, monoid::sum, type, about(own), truth(g_, true), narrow);
     if (wide_rows) shift_centre(part, rows, use, own, square, about);
     const node_id nothing = make(g_, op::sub, centre, centre);  // 0, or NaN where all are -inf
-    const node_id term = square ? about_another(g_, part, own, centre, size_of(rows, type), no_node)
-                                : about_another(g_, part, own, centre, no_node, nothing);
+    const node_id by = make(g_, op::sub, own, centre);
+    const node_id term =
+        square ? moved_squares(g_, part, by, size_of(rows, type)) : moved_powers(g_, part, by, nothing);
     return total(term, type, rows.block);
   }
 
@@ -242,7 +243,8 @@ class splitting {
     const node_id body = put(about(after)), always = truth(g_, true);
     m.body = g_.type(part) != g_.type(body) ? narrow_sum(body, always, {rows.part})
                                             : intern_reduce(g_, monoid::sum, g_.type(body), body, always, {rows.part});
-    m.moved = about_another(g_, earlier(g_, part), before, after, count, number_like(g_, part, 0));
+    const node_id sum = earlier(g_, part), by = make(g_, op::sub, before, after);
+    m.moved = square ? moved_squares(g_, sum, by, count) : moved_powers(g_, sum, by, number_like(g_, part, 0));
     stage_behind(c_, part).moving = m;
   }
 

@@ -26,16 +26,36 @@ bool reads_input(const graph& g, const stage& s, int input) {
   each_read(g, s, input, [&](node_id) { any = true; });
   return any;
 }
+// Below a reduction over one of these indices: there it is another one.
+bool reads_where_bound(const graph& g, const stage& s, int input, const std::vector<node_id>& indices) {
+  const auto is_read = [&](node_id root) {
+    bool any = false;
+    for_each_node(g, root, [&](node_id n) {
+      any = any || (g.kind(n) == op::load && g.kind(g.arg(n, 0)) == op::input && g[g.arg(n, 0)].attribute == input);
+    });
+    return any;
+  };
+  const index_set outer = set_of(g, indices);
+  bool any = false;
+  for_each_root(s, [&](node_id root, root_kind what) {
+    if (what == root_kind::index || what == root_kind::made) return;
+    for_each_node(g, root, [&](node_id n) {
+      if (g.kind(n) == op::reduce && set_of(g, bound_indices(g, n)).meets(outer)) any = any || is_read(n);
+    });
+  });
+  return any;
+}
 
 bool has(const std::vector<node_id>& list, node_id idx) { return std::ranges::find(list, idx) != list.end(); }
 
 // Does a stage that stands before the writer in its iteration, or is the writer, read of the input that element alone
 // which the iteration stores over?
-bool reads_own_element(const graph& g, const stage& s, const stage& writer, int input) {
+bool reads_own_element(const graph& g, const stage& s, const stage& writer, const update& u) {
+  if (u.moved) return false;
   const auto is_plain = [](const stage& t) { return t.how == way::map && t.rows.whole == no_node; };
-  if (!is_plain(s) || !is_plain(writer)) return false;
+  if (!is_plain(s) || !is_plain(writer) || reads_where_bound(g, s, u.input, writer.indices)) return false;
   bool own = std::ranges::all_of(writer.indices, [&](node_id idx) { return has(s.indices, idx); });
-  each_read(g, s, input, [&](node_id n) {
+  each_read(g, s, u.input, [&](node_id n) {
     own = own && g[n].count == 1 + static_cast<int>(writer.indices.size());
     for (std::size_t d = 0; own && d < writer.indices.size(); ++d)
       own = g.arg(n, 1 + static_cast<int>(d)) == writer.indices[d];
@@ -59,7 +79,7 @@ class proof {
     for (const stage& s : plan_.stages) {
       if (!reads_input(g_, s, u.input)) continue;
       for (const stage& writer : plan_.stages)
-        if (writer.define == stored && !(writers == 1 && reads_first(s, writer, u.input)) && !runs_before(s, writer))
+        if (writer.define == stored && !(writers == 1 && reads_first(s, writer, u)) && !runs_before(s, writer))
           return false;
     }
     return true;
@@ -76,8 +96,8 @@ class proof {
     }
     return last < first;
   }
-  bool reads_first(const stage& s, const stage& writer, int input) const {
-    if (known_.call().gpu || !reads_own_element(g_, s, writer, input)) return false;
+  bool reads_first(const stage& s, const stage& writer, const update& u) const {
+    if (known_.call().gpu || !reads_own_element(g_, s, writer, u)) return false;
     int kernels = 0;
     for (const kernel_plan& k : plan_.kernels) {
       const auto reader = std::ranges::find(k.stages, index_of(s));
@@ -148,7 +168,7 @@ bool may_share_updates(const graph& g, const facts& known, const program_plan& p
     for (const int i : k.stages) {
       const stage& other = plan.stages[static_cast<std::size_t>(i)];
       if (!reads_input(g, other, u.input)) continue;
-      if (known.call().gpu || !reads_own_element(g, other, s, u.input)) return false;
+      if (known.call().gpu || !reads_own_element(g, other, s, u)) return false;
     }
   }
   return true;

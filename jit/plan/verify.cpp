@@ -37,6 +37,13 @@ void check_form(const graph& g, const stage& s) {
   if (s.form.index() != expected) broken(g, s, "form", std::string("that of ") + way_name(s.how));
 }
 
+// What is stored twice is added twice, where it is added.
+void check_alternatives(const graph& g, const stage& s, const std::vector<stage>& stages) {
+  for (const stage& other : stages)
+    if (&other != &s && other.define == s.define && other.when == no_node && s.when == no_node)
+      broken(g, s, "stages", "one for each definition, or a condition for each but one, found two without");
+}
+
 void check_scope(const graph& g, const stage& s) {
   if (s.how != way::map || s.body == no_node || s.rows.whole != no_node) return;
   if (!g.free[s.body].within(set_of(g, s.indices))) broken(g, s, "scope", "a value of its indices");
@@ -59,6 +66,8 @@ void check_stored(const graph& g, const stage& s, const std::unordered_set<node_
 void check_kernels(const graph& g, const program_plan& plan) {
   std::vector<int> uses(plan.stages.size());
   std::unordered_set<node_id> stored;
+  for (const stage& s : plan.stages)
+    if (s.how == way::space) stored.insert(s.define);  // a table, which others fill
   for (const kernel_plan& k : plan.kernels) {
     for (const int i : k.stages) stored.insert(plan.stages[static_cast<std::size_t>(i)].define);
     for (const int i : k.stages) {
@@ -76,7 +85,10 @@ void check_kernels(const graph& g, const program_plan& plan) {
 
 void verify(const graph& g, const program_plan& plan) {
   std::unordered_set<node_id> stored;
-  for (const stage& s : plan.stages) stored.insert(s.define);
+  for (const stage& s : plan.stages) {
+    stored.insert(s.define);
+    check_alternatives(g, s, plan.stages);
+  }
   for (const stage& s : plan.stages) {
     check_loops(g, s);
     check_lanes(g, s);

@@ -15,8 +15,7 @@ bool is_empty(const facts& known, node_id idx) {
   return low && high && high->certain() <= *low;
 }
 
-outside_loads loads_outside(graph& g, const facts& known) {
-  outside_loads list;
+outside_loads::outside_loads(graph& of, const facts& call) : g(of), known(call) {
   const node_id count = g.size();
   for (node_id n = 0; n < count; ++n)
     for (int d = 0; g.kind(n) == op::load && d + 1 < g[n].count; ++d) {
@@ -24,9 +23,8 @@ outside_loads loads_outside(graph& g, const facts& known) {
       if (!g.free[e].empty() || holds(g, e, op::load)) continue;
       const auto at = known.value(e), low = known.value(low_of(g, tensor, d)),
                  high = known.value(high_of(g, tensor, d));
-      if (at && low && high && (at->certain() < *low || at->certain() >= *high)) list.try_emplace(n, d);
+      if (at && low && high && (at->certain() < *low || at->certain() >= *high)) dimension.try_emplace(n, d);
     }
-  return list;
 }
 
 std::vector<node_id> demanded_before(const graph& g, node_id reduce, std::span<const node_id> loops, std::size_t k) {
@@ -46,8 +44,8 @@ namespace {
 
 class path_walk {
  public:
-  path_walk(graph& g, const facts& known, const outside_loads& outside, std::vector<violation>& found)
-      : g_(g), known_(known), outside_(outside), found_(found) {}
+  path_walk(const outside_loads& outside, std::vector<violation>& found)
+      : g_(outside.g), known_(outside.known), outside_(outside), found_(found) {}
 
   void operator()(node_id n, const std::vector<node_id>& loops, node_id where) {
     const op kind = g_.kind(n);
@@ -65,7 +63,7 @@ class path_walk {
     }
     if (kind == op::reduce) return reduction(n, loops, where);
     for (int k = kind == op::load ? 1 : 0; k < g_[n].count; ++k) (*this)(g_.arg(n, k), loops, where);
-    if (kind == op::load && outside_.contains(n)) found_.push_back({n, loops, where});
+    if (kind == op::load && outside_.has(n)) found_.push_back({n, loops, where});
     if (kind == op::load && g_.kind(g_.arg(n, 0)) == op::define) definition(g_.arg(n, 0), loops, where);
   }
 
@@ -108,7 +106,7 @@ class path_walk {
 
   bool leads_to_one(node_id n) {
     if (const auto known = leads_.find(n); known != leads_.end()) return known->second;
-    bool leads = outside_.contains(n);
+    bool leads = outside_.has(n);
     const int count = g_.kind(n) == op::define ? 1 : g_[n].count;  // of a definition its body
     for (int k = 0; !leads && g_.kind(n) != op::extent && k < count; ++k) leads = leads_to_one(g_.arg(n, k));
     return leads_[n] = leads;
@@ -124,10 +122,10 @@ class path_walk {
 
 }  // namespace
 
-void find_violations(graph& g, const facts& known, const outside_loads& outside, node_id body,
-                     std::span<const node_id> indices, std::vector<violation>& found) {
-  if (std::none_of(indices.begin(), indices.end(), [&](node_id idx) { return is_empty(known, idx); }))
-    path_walk(g, known, outside, found)(body, {indices.begin(), indices.end()}, truth(g, true));
+void find_violations(const outside_loads& outside, node_id body, std::span<const node_id> indices,
+                     std::vector<violation>& found) {
+  if (std::none_of(indices.begin(), indices.end(), [&](node_id idx) { return is_empty(outside.known, idx); }))
+    path_walk(outside, found)(body, {indices.begin(), indices.end()}, truth(outside.g, true));
 }
 
 }  // namespace sheaf::inline v0_1::plan

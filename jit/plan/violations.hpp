@@ -14,9 +14,15 @@ namespace sheaf::inline v0_1::plan {
 // Has the index no value for this call's extents? Then nothing within its loop is evaluated.
 bool is_empty(const facts& known, node_id idx);
 
-// The dimension of a load of the graph whose subscript is outside whatever the data, by load.
-using outside_loads = std::unordered_map<node_id, int>;
-outside_loads loads_outside(graph& g, const facts& known);
+// Loads whose subscripts are outside whatever the data.
+struct outside_loads {
+  graph& g;
+  const facts& known;
+  std::unordered_map<node_id, int> dimension = {};  // which subscript, by load
+
+  outside_loads(graph& of, const facts& call);
+  bool has(node_id load) const { return dimension.contains(load); }
+};
 
 // A load that is evaluated for the values of `loops`, outermost first, for which `where` holds.
 struct violation {
@@ -29,8 +35,8 @@ struct violation {
 // guards the ranges of the loops that it does not wait for.
 std::vector<node_id> demanded_before(const graph& g, node_id reduce, std::span<const node_id> loops, std::size_t k);
 
-// Of what is evaluated for the values of `indices`.
-void find_violations(graph& g, const facts& known, const outside_loads& outside, node_id body,
-                     std::span<const node_id> indices, std::vector<violation>& found);
+// Appends those of what is evaluated for the values of `indices`.
+void find_violations(const outside_loads& outside, node_id body, std::span<const node_id> indices,
+                     std::vector<violation>& found);
 
 }  // namespace sheaf::inline v0_1::plan

@@ -16,7 +16,8 @@ diff "$folder/mine/printed" <("$folder/build/mine")
 head -n 1 "$folder/mine/printed" >"$folder/views"
 echo 'extent_mismatch: output dloss_dx: expected the extents that step_extents gives, found others' >>"$folder/views"
 diff "$folder/views" <("$folder/build/views")
-g++ -std=c++20 -fno-exceptions -fno-rtti -Wall -Wextra -Wpedantic -Werror -I"$folder/build/slices-kernels" -fsyntax-only \
+g++ -std=c++20 -fno-exceptions -fno-rtti -Wall -Wextra -Wpedantic -Werror -I"$folder/build/slices-kernels" \
+  -fsyntax-only \
   "$folder/mine/views.cpp"
 quietly cmake --install "$folder/build" --prefix "$folder/kernels"
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# examples/torch_function.py with the kernels that its text shows; skipped without PyTorch. The interpreter: SHEAF_PYTHON, or
-# python3. Usage: torch.sh SHEAF_AOT SOURCE
+# examples/torch_function.py with the kernels that its text shows; skipped without PyTorch. The interpreter:
+# SHEAF_PYTHON, or python3. Usage: torch.sh SHEAF_AOT SOURCE
 set -euo pipefail
 aot=$1 source=$2
 python=${SHEAF_PYTHON:-python3}

@@ -91,7 +91,7 @@ TEST(nvrtc, compiles_kernels) {
     GTEST_SKIP() << "NVRTC is not installed, so no kernel was compiled for a GPU: " << e.what();
   }
   std::vector<architecture> list;
-  for (const int compute : {75, 80, 90, 100}) {
+  for (const int compute : {75, 80, 90, 100, 120}) {
     const std::string name = "sm_" + std::to_string(compute);
     if (std::find(known.begin(), known.end(), name) != known.end())
       list.push_back({.name = name, .compute = compute});

@@ -19,6 +19,25 @@ TEST(large, mean_of_columns) { check_backends(first_order("mean", mean(x, dim<0>
 TEST(large, few_long_rows) { check_backends(first_order("softmax", softmax(x, dim<1>), x), rows(3, 5000)); }
 TEST(large, many_short_rows) { check_backends(first_order("softmax", softmax(x, dim<1>), x), rows(3000, 5)); }
 TEST(large, running_sums) { check_backends(first_order("cumsum", cumsum(x, dim<0>), x), rows(9000, 2)); }
+TEST(large, running_results_of_rows) {
+  for (const std::int64_t columns : {255, 700}) {
+    check_backends(first_order("cumsum", cumsum(x, dim<1>), x), rows(3, columns));
+    check_backends(value_of("cummax", cummax(x, dim<1>)), rows(40, columns));
+  }
+}
+TEST(large, counts_of_few_rows) {
+  constexpr auto n = tensor<"n", std::int64_t, 1>;
+  constexpr auto keep = tensor<"keep", bool, 1>;
+  constexpr auto i = axis<"i">;
+  constexpr auto k = axis<"k">;
+  std::vector<double> ids, flags;
+  for (int p = 0; p < 70001; ++p) ids.push_back(p * 7919 % 19 - 1), flags.push_back(p % 3 == 0);
+  const table data = {{"n", integers({70001}, ids)}, {"keep", values{element::boolean, {70001}, flags}},
+                      {"x", floats(1, {400, 211}, -1, 1)}};
+  check_backends(value_of("histogram", histogram<50>(x, -1_c, 1_c)), data);
+  check_backends(value_of("kept", define<"kept">(k.in(0_c, 9_c)) =
+                                      sum(i.where(keep(i) && n(i) == k), cast<std::int64_t>(i))), data);
+}
 TEST(large, variance) { check_backends(value_of("var", var(x)), rows(200, 300)); }
 TEST(large, logsumexp_of_all) { check_backends(first_order("logsumexp", logsumexp(x), x), rows(100, 333)); }
 TEST(large, elementwise) {

@@ -130,12 +130,52 @@ void emulated_machine::lay_out(prepared& p, const plan::call_facts& call) {
     if (!c.uniform) place(element::i64, {});
 }
 
+namespace {
+
+using memories = std::deque<memory>;
+
+// What kernels are told of each array: where it is, its extents and strides.
+void name_arrays(const cuda::source& source, const std::vector<std::vector<std::int64_t>>& extents, memories& arrays,
+                 std::vector<std::int64_t>& words) {
+  for (std::size_t s = 0; s < extents.size(); ++s) {
+    auto at = static_cast<std::size_t>(source.first_word[s]);
+    words[at++] = reinterpret_cast<std::int64_t>(arrays[s].data());
+    for (const std::int64_t e : extents[s]) words[at++] = e;
+    for (const std::int64_t e : dense(extents[s])) words[at++] = e;
+  }
+}
+
+std::size_t scratch_of(const cuda::source& source) {
+  std::int64_t bytes = 0;
+  for (const cuda::launch& l : source.launches) bytes = std::max(bytes, l.scratch_bytes);
+  return static_cast<std::size_t>(bytes);
+}
+
+void check_arrays(memories& arrays, const sheaf_tensor* tensors, int inputs) {
+  for (std::size_t s = 0; s < arrays.size(); ++s)
+    if (!arrays[s].kept()) throw std::runtime_error("kernels wrote beside array " + std::to_string(s));
+  for (int i = 0; i < inputs; ++i) {
+    memory& given = arrays[static_cast<std::size_t>(i)];
+    if (std::memcmp(given.data(), tensors[i].data, given.size) != 0)
+      throw std::runtime_error("kernels wrote an input");
+  }
+}
+
+// After a failed check what shared kernels are given stays as it was, but for what says that they are switched off.
+void check_shared(const cuda::source& source, memories& arrays, int filling) {
+  for (const cuda::launch& l : source.launches)
+    for (const int slot : l.slots)
+      if (!arrays[static_cast<std::size_t>(slot)].is_filled(filling, 8))
+        throw std::runtime_error("kernels that programs share wrote after a failed check");
+}
+
+}  // namespace
+
 // The same arguments in two orders of threads and blocks, and two numbers of blocks, must give the same bits; and so
 // must a later call, which finds nothing but what the one before kept of its indices.
 void emulated_machine::call(prepared& p, const sheaf_tensor* tensors) {
   const cuda::source& source = p.module->source;
   const auto& extents = p.extents;
-  const auto& types = p.types;
   const int inputs = p.plan.g.inputs.size(), outputs = p.plan.g.outputs.size();
   std::vector<std::vector<unsigned char>> first;
   const auto is_kept = [&](std::size_t slot) {
@@ -144,33 +184,26 @@ void emulated_machine::call(prepared& p, const sheaf_tensor* tensors) {
   };
   bool keeps = false;
   for (std::size_t s = 0; s < extents.size(); ++s) keeps = keeps || is_kept(s);
-  std::deque<memory> kept;
+  memories kept;
   for (int round = 0; round < (keeps ? 3 : 2); ++round) {
-    std::deque<memory> arrays;
+    const int filling = round == 0 ? 0xCD : 0x5A + round;
+    memories arrays;
     for (std::size_t s = 0; s < extents.size(); ++s) {
-      arrays.emplace_back(static_cast<std::size_t>(count(extents[s]) * row(types[s]).bytes),
-                          round == 0 ? 0xCD : 0x5A + round);
+      arrays.emplace_back(static_cast<std::size_t>(count(extents[s]) * row(p.types[s]).bytes), filling);
       if (round == 2 && is_kept(s)) std::memcpy(arrays[s].data(), kept[s].data(), kept[s].size);
     }
     for (int i = 0; i < inputs; ++i)
       std::memcpy(arrays[static_cast<std::size_t>(i)].data(), tensors[i].data,
                   arrays[static_cast<std::size_t>(i)].size);
     const unsigned blocks = round == 1 ? 2 : 3;
-    std::int64_t scratch = 0;
-    for (const cuda::launch& l : source.launches) scratch = std::max(scratch, l.scratch_bytes);
-    memory own(static_cast<std::size_t>(scratch) * blocks);
+    memory own(scratch_of(source) * blocks);
     std::vector<std::int64_t> record(4, 0), words(static_cast<std::size_t>(source.words), 0), of_shared;
     words[0] = reinterpret_cast<std::int64_t>(own.data());
     words[1] = reinterpret_cast<std::int64_t>(record.data());
     words[2] = 77;
     std::vector<std::uint32_t> arrivals(static_cast<std::size_t>(source.arrivals), 0);
     words[3] = reinterpret_cast<std::int64_t>(arrivals.data());
-    for (std::size_t s = 0; s < extents.size(); ++s) {
-      auto at = static_cast<std::size_t>(source.first_word[s]);
-      words[at++] = reinterpret_cast<std::int64_t>(arrays[s].data());
-      for (const std::int64_t e : extents[s]) words[at++] = e;
-      for (const std::int64_t e : dense(extents[s])) words[at++] = e;
-    }
+    name_arrays(source, extents, arrays, words);
     for (std::size_t k = 0; k < source.launches.size(); ++k) {
       const cuda::launch& l = source.launches[k];
       if (round == 2 && l.promised) continue;
@@ -178,22 +211,14 @@ void emulated_machine::call(prepared& p, const sheaf_tensor* tensors) {
       emulate([&] { p.module->kernels[k](given); }, static_cast<unsigned>(l.threads), l.single ? 1 : blocks,
               17 + static_cast<std::uint64_t>(round));
     }
-    for (std::size_t s = 0; s < arrays.size(); ++s)
-      if (!arrays[s].kept()) throw std::runtime_error("kernels wrote beside array " + std::to_string(s));
+    check_arrays(arrays, tensors, inputs);
     for (const std::uint32_t n : arrivals)
       if (n != 0) throw std::runtime_error("a count of blocks is not 0 after a call");
     if (!own.kept()) throw std::runtime_error("kernels wrote beside their scratch memory");
-    for (int i = 0; i < inputs; ++i)
-      if (std::memcmp(arrays[static_cast<std::size_t>(i)].data(), tensors[i].data,
-                      arrays[static_cast<std::size_t>(i)].size) != 0)
-        throw std::runtime_error("kernels wrote an input");
-    // What shared kernels are given stays as it was, but for what says that they are switched off.
-    for (const cuda::launch& l : source.launches)
-      for (const int slot : l.slots)
-        if (record[0] != 0 && !arrays[static_cast<std::size_t>(slot)].is_filled(round == 0 ? 0xCD : 0x5A + round, 8))
-          throw std::runtime_error("kernels that programs share wrote after a failed check");
-    if (record[0] != 0)
+    if (record[0] != 0) {
+      check_shared(source, arrays, filling);
       throw std::runtime_error("check " + std::to_string(record[1]) + " failed at " + std::to_string(record[2]));
+    }
     for (int k = 0; k < outputs; ++k) {
       memory& out = arrays[static_cast<std::size_t>(inputs + k)];
       std::vector<unsigned char> bytes(out.data(), out.data() + out.size);

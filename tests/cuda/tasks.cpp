@@ -65,6 +65,16 @@ TEST(tasks, checks_of_ranges_are_shared) {
   for (const auto& k : e.program.code.kernels) shared = shared || (k.name == "partial" && parallel_loop(k) != nullptr);
   EXPECT_TRUE(shared) << e.program.text;
 }
+TEST(tasks, counts_of_few_rows_are_made_in_shared_memory) {
+  constexpr auto n = tensor<"n", std::int64_t, 1>;
+  const emitted e = emitted_for({{1 << 26}}, bincount<16>(n));
+  EXPECT_GT(count(e.text, "add_at(&"), 0) << e.text;
+  EXPECT_GE(e.code.launches[0].count, 2112);
+  for (const cuda::launch& l : e.code.launches) EXPECT_EQ(l.of, nullptr) << "nothing is sorted";
+  constexpr auto z = tensor<"z", float, 1>;
+  const emitted weighted = emitted_for({{1 << 26}, {1 << 26}}, bincount<16>(n, z));
+  EXPECT_EQ(count(weighted.text, "add_at(&"), 0) << "sums of floating numbers keep an order";
+}
 TEST(addresses, one_pointer_and_a_short_counter_a_row) {
   const emitted e = emitted_for({{16384, 16384}}, sum(x, dim<1>));
   EXPECT_EQ(count(e.text, "_short += 256"), 1) << e.text;

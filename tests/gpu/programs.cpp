@@ -285,8 +285,7 @@ TEST(programs, code_is_shared_by_equal_programs) {
   s.synchronise();
 }
 
-// Last, because a device that crashed stays so: the fake is given another.
-TEST(programs, zz_what_a_device_reports_late_is_thrown_where_it_is_waited_for) {
+TEST(programs, what_a_device_reports_late_is_thrown_where_it_is_waited_for) {
   SHEAF_FAKE_ONLY();
   const stream s(on(gpu));
   const device_array<float, 2> there = to_device(test::noise_array<float>(-1, 1, 6, 3), s);
@@ -301,6 +300,8 @@ TEST(programs, zz_what_a_device_reports_late_is_thrown_where_it_is_waited_for) {
             "device_failed: cuStreamSynchronize: expected success, found CUDA_ERROR_ILLEGAL_ADDRESS (700): an illegal "
             "memory access was encountered");
   EXPECT_THROW(twice(x = there, on(s)), error);
+  fake::recover();
+  EXPECT_NO_THROW(twice(x = there, on(s)));
 }
 
 }  // namespace

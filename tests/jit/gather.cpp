@@ -18,6 +18,7 @@ constexpr auto most = define<"most">(b, f) = max(t.where(keep(b, t)), x3(b, t, f
 void expect_kept(trial& test) {
   test.expect_right();
   EXPECT_NE(ir::print(test.p->code).find("append"), std::string::npos) << test.plan_text();
+  EXPECT_NE(test.plan_text().find("where a condition holds are listed"), std::string::npos) << test.plan_text();
 }
 
 TEST(gather, rows_under_a_mask) {
@@ -43,6 +44,7 @@ TEST(gather, rows_of_the_next_iteration) {
   trial test = trial_of(pooled);
   test.random("x3", {5, 900, 256}).below("pick", {5, 12}, 900).expect_right();
   EXPECT_NE(ir::print(test.p->code).find("prefetch l2 x3"), std::string::npos) << test.plan_text();
+  EXPECT_NE(test.plan_text().find("prefetches x3"), std::string::npos) << test.plan_text();
 }
 
 // What is computed beside a fold of whole rows does not cut the rows.

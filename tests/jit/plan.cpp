@@ -156,6 +156,9 @@ TEST(plan, text_of_softmax_with_gradient) {
   trial test = trial_of(soft, loss, grad(loss, x));
   test.random("x", {40, 70}).random("y", {40, 70}).make();
   EXPECT_TRUE(golden::same("softmax_with_gradient.plan", test.p->text));
+  if (golden::updating()) return;
+  EXPECT_FALSE(golden::same("softmax_with_gradient.plan", test.p->text + "another line\n"));
+  EXPECT_FALSE(golden::same("no_such.plan", test.p->text));
 }
 TEST(plan, text_of_gather_mean_with_gradient) {
   constexpr auto pooled = define<"pooled">(b, f) = mean(k, x3(b, pick(b, k), f));

@@ -8,6 +8,11 @@
 
 namespace sheaf::test {
 
+namespace {
+// Plans and kernel IR are verified after every pass, whatever the build; the setting is read later.
+[[maybe_unused]] const int verified = setenv("SHEAF_VERIFY", "on", 0);
+}  // namespace
+
 void in_odd_tasks(void*, sheaf_body body, const sheaf_call* call, std::int64_t count, double) {
   for (std::int64_t end = count, size = 1; end > 0; size = size % 7 + 2) {
     const std::int64_t begin = std::max<std::int64_t>(0, end - size);

@@ -113,6 +113,7 @@ TEST(plan_rows, softmax_keeps_its_exponentials) {
     trial t = trial_of(soft, dx);
     t.random("x", shape).random("dy", shape);
     EXPECT_EQ(count_of(code_of(t), " = exp "), 1u) << code_of(t);
+    EXPECT_EQ(count_of(t.plan_text(), "exp is computed once for all loops"), 1u) << t.plan_text();
     t.expect_right(1e-4);
   }
   trial wide = trial_of(soft, dx);  // longer than a scratch row may be
@@ -172,6 +173,7 @@ TEST(plan_rows, rows_at_once) {
     t.random("x", {rows, 300}).random("v", {300});
     EXPECT_TRUE(says(t, "updated row by row")) << t.plan_text();
     EXPECT_NE(code_of(t).find("_rows"), std::string::npos) << code_of(t);
+    EXPECT_NE(t.plan_text().find(" at once\n"), std::string::npos) << t.plan_text();
     t.expect_right(1e-5);
   }
 }

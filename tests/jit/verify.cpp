@@ -170,6 +170,17 @@ TEST(verify, argmax_wants_a_position) {
   expect(p, "accumulators", "need a position");
 }
 
+TEST(verify, only_sums_of_products_are_contracted) {
+  parts p;
+  auto& top = p.top();
+  const value x = top.load(p.x, element::f32, {top.i64(0)}), acc = top.accumulator(element::f32, monoid::sum, false);
+  top.combine(acc, top.emit(op::add, {x, x}));
+  block body = std::move(top).finish();
+  body.back().fma = true;
+  top.take(std::move(body));
+  expect(p, "accumulators", "fma of what is no sum of a product");
+}
+
 TEST(verify, a_mask_is_boolean) {
   parts p;
   p.top().load(p.x, element::f32, {p.top().i64(0)}, access::uniform, p.top().i64(1));

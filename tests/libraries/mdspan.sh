@@ -8,7 +8,8 @@ for compiler in 'clang++-19 -stdlib=libc++' 'clang++-18 -stdlib=libc++' 'clang++
   std::mdspan<float, std::dextents<int, 1>> m; int main() {}' |
     $compiler -std=c++23 -x c++ - -o "$3/probe" 2>/dev/null || continue
   # shellcheck disable=SC2086
-  $compiler -std=c++23 -Wall -Wextra -I"$2" "$1/tests/libraries/mdspan.cpp" "$1/runtime/view.cpp" "$1/runtime/error.cpp" \
+  $compiler -std=c++23 -Wall -Wextra -I"$2" "$1/tests/libraries/mdspan.cpp" "$1/runtime/view.cpp" \
+    "$1/runtime/error.cpp" \
     -o "$3/mdspan"
   exec "$3/mdspan"
 done

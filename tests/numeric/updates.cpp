@@ -91,6 +91,64 @@ TEST(updates, neighbours_through_workspace) {
   }
 }
 
+// A transposed view, whose dimensions the kernels see in the order of memory: its elements are others than the
+// output's.
+TEST(updates, a_transposed_view) {
+  constexpr auto turned = define<"turned">(i, j) = w(j, i);
+  constexpr auto same = define<"same">(i, j) = 2_c * w(i, j);
+  for (const std::int64_t side : {2, 3, 17, 130}) {
+    const auto start = noise_array<float>(-1, 1, side, side);
+    array<float, 2> other = start, doubled = start;
+    const auto turn = [&](array<float, 2>& a) { return view_of(a.data(), {side, side}, {1, side}); };
+    compile(turned)(w = turn(other), turned = turn(other));
+    compile(same)(w = turn(doubled), same = turn(doubled));
+    for (std::int64_t r = 0; r < side; ++r)
+      for (std::int64_t c = 0; c < side; ++c) {
+        ASSERT_EQ(other(r, c), start(c, r)) << side;
+        ASSERT_EQ(doubled(r, c), 2 * start(r, c)) << side;
+      }
+  }
+}
+
+// Below a reduction over an index of the output's own name its elements are all of them, not the one at hand.
+TEST(updates, an_index_of_its_own_name) {
+  constexpr auto limit = tensor<"limit", std::int64_t, 1>;
+  constexpr auto mass = define<"mass">(j) = mean(i.where(j <= limit(i)), sum(k.in(0_c, i + 1_c), w(k, j)));
+  constexpr auto loss = define<"loss">() = sum(j, mass(j) * mass(j) * mass(j));
+  constexpr auto next = define<"next">(i, j) = grad(loss, w)(i, j) * w(i, j) + sum(i, w(i, j));
+  for (const auto shapes : {shape_policy::automatic, shape_policy::classes})
+    for (const std::int64_t side : {1, 2, 5, 40}) {
+      const auto start = noise_array<float>(-1, 1, side, side);
+      array<std::int64_t, 1> limits(side);
+      for (std::int64_t r = 0; r < side; ++r) limits(r) = r % 3;
+      const auto step = compile(options{.shapes = shapes}, next);
+      const array<float, 2> expected = step(w = start, limit = limits);
+      array<float, 2> found = start;
+      step(w = found, limit = limits, next = found);
+      EXPECT_TRUE(same_bits(found, expected)) << side;
+    }
+}
+
+// What is stored apart for an update stays stored where blocks of rows could find it in the row at hand.
+TEST(updates, apart_beside_partial_results) {
+  constexpr auto v = tensor<"v", float, 1>;
+  constexpr auto c = tensor<"c", std::uint32_t, 1>;
+  constexpr auto y = define<"y">(i, k.in(0_c, extent(c, dim<0>))) = cast<float>(k != 0_c) * v(i);
+  constexpr auto total = define<"total">() = sum(over(i, k.in(0_c, extent(c, dim<0>))), y(i, k) + v(i));
+  constexpr auto next = define<"v_next">(i) = v(i) + sum(k.in(0_c, extent(c, dim<0>)), v(i) * cast<float>(k));
+  for (const std::int64_t count : {0, 1, 5})
+    for (const std::int64_t rows : {1, 100, 5000}) {
+      const auto start = noise_array<float>(-1, 1, rows);
+      const array<std::uint32_t, 1> counts(count);
+      const auto step = compile(options{.shapes = shape_policy::classes}, total, next);
+      const auto [before, expected] = step(v = start, c = counts);
+      array<float, 1> found = start;
+      const array<float, 0> again = step(v = found, c = counts, next = found);
+      EXPECT_TRUE(same_bits(before, again));
+      EXPECT_TRUE(same_bits(found, expected)) << count << ", " << rows;
+    }
+}
+
 // Two updates that read each other: one of them waits.
 TEST(updates, a_swap) {
   constexpr auto a_next = define<"a_next">(i, j) = m(i, j) + 0_c * w(i, j);

@@ -59,7 +59,8 @@ for name in runtime jit text; do
   readelf -d "$library" | grep -q "SONAME.*libsheaf_$name.so.0.1]" || fail "libsheaf_$name: no soname"
   others=$(nm -D --defined-only "$library" | awk '$2 != "A" && $2 !~ /[WVu]/ {print $3}' | grep -v 'sheaf4v' || true)
   [[ -z $others ]] || fail "libsheaf_$name exports $others"
-  nm -D --defined-only "$library" | grep ' T ' | grep -vq '@@SHEAF_0.1' && fail "libsheaf_$name: symbols without a version"
+  nm -D --defined-only "$library" | grep ' T ' | grep -vq '@@SHEAF_0.1' &&
+    fail "libsheaf_$name: symbols without a version"
 done
 shown=$(nm -D --defined-only "$folder/build/libused.so" | awk '{print $3}' | grep -v '^energy_of' || true)
 [[ -z $shown ]] || fail "a library that uses Sheaf exports $shown"

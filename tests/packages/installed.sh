@@ -10,7 +10,8 @@ fail() { echo "$1"; exit 1; }
 quietly cmake --install "$build" --prefix "$folder/first"
 mv "$folder/first" "$folder/sheaf"
 find "$folder/sheaf" -name LICENSE | grep -q . || fail 'no LICENSE'
-grep -rlE "$source|$build" "$folder/sheaf" --include=*.cmake --include=*.pc --include=*.hpp && fail 'they name the build tree'
+grep -rlE "$source|$build" "$folder/sheaf" --include=*.cmake --include=*.pc --include=*.hpp &&
+  fail 'they name the build tree'
 "$source/tests/docs_project.sh" "$source/docs/embedding.md" "$folder/mine"
 configure() { cmake -S "$folder/mine" -B "$folder/$1" -DCMAKE_PREFIX_PATH="$folder/sheaf" "${@:2}"; }
 quietly configure build
@@ -22,7 +23,8 @@ diff "$folder/mine/printed" <("$folder/build/mine")
 sed -i 's/find_package(sheaf 0.1/find_package(sheaf 0.2/' "$folder/mine/CMakeLists.txt"
 configure other >"$folder/log" 2>&1 && fail 'version 0.2 was found'
 grep -q 'version: 0.1' "$folder/log" || fail 'the version that is there is not told'
-sed -i 's/find_package(sheaf 0.2/find_package(sheaf 0.1/; s/COMPONENTS development/COMPONENTS nothing/' "$folder/mine/CMakeLists.txt"
+sed -i 's/find_package(sheaf 0.2/find_package(sheaf 0.1/; s/COMPONENTS development/COMPONENTS nothing/' \
+  "$folder/mine/CMakeLists.txt"
 configure other >"$folder/log" 2>&1 && fail 'component nothing was found'
 grep -q 'no component nothing here' "$folder/log" || fail 'a missing component is not told'
 

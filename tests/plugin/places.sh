@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Where the code generator is looked for, and where not. Usage: places.sh PROGRAM PLUGIN ANOTHER_VERSION ARCHIVE...
-# PROGRAM: first_kernel.cpp without the place of its headers. ARCHIVE: what is installed, which may name no folder of the build.
+# PROGRAM: first_kernel.cpp without the place of its headers. ARCHIVE: what is installed, which may name no folder of
+# the build.
 set -euo pipefail
 program=$1 plugin=$2 another=$3
 shift 3
@@ -23,7 +24,8 @@ expect() {  # WHAT SENTENCE-PART COMMAND...
 }
 
 fresh
-expect 'nothing there: every place is named' "no $folder/prefix/bin/../lib/libsheaf_llvm.so; no " "$folder/prefix/bin/first"
+expect 'nothing there: every place is named' \
+  "no $folder/prefix/bin/../lib/libsheaf_llvm.so; no " "$folder/prefix/bin/first"
 cp "$plugin" "$folder/prefix/bin/"
 expect 'beside the program' 21 "$folder/prefix/bin/first"
 expect 'it counts what it compiled' '1 kernel: 1 compiled, 0 from disk' "$folder/prefix/bin/first"
@@ -79,7 +81,8 @@ expect 'not in the folder that the process is in' 'opening the code generator' \
   env LD_LIBRARY_PATH=. "$folder/prefix/bin/first"
 expect 'where the program says' 21 "$folder/prefix/bin/first" / "$folder/elsewhere/generator.so"
 expect 'it says so in time' 'found one after it' "$folder/prefix/bin/first" / "$folder/elsewhere/generator.so"
-expect 'and by an absolute path' 'set_code_generator: expected an absolute path' "$folder/prefix/bin/first" / generator.so
+expect 'and by an absolute path' \
+  'set_code_generator: expected an absolute path' "$folder/prefix/bin/first" / generator.so
 
 cp "$plugin" "$folder/prefix/lib/"
 mkdir "$folder/cache"

@@ -1,22 +1,43 @@
 #!/usr/bin/env bash
-# check.sh PROGRAM COMPILER [FLAG...]: compiles PROGRAM and compares what the compiler says with the program's first lines:
-# `// expect: SENTENCE` or `// flavour: ok`. A line `// flags: FLAG...` says what else it is compiled with. A sentence is a fixed string; the compilers' quotes are made ASCII.
+# check.sh PROGRAM HEADERS COMPILER [FLAG...]: compiles PROGRAM and compares what the compiler says with the program's
+# first lines: `// expect: SENTENCE` or `// flavour: ok`. A line `// flags: FLAG...` says what else it is compiled with.
+# A sentence is a fixed string; the compilers' quotes are made ASCII.
+# check.sh --headers HEADERS COMPILER [FLAG...]: compiles sheaf.hpp into the folder HEADERS, for programs that begin
+# with it and have no flags of their own.
 set -euo pipefail
-program=$1 compiler=$2
-shift 2
-memory=$(sed -n 's/^\/\/ memory: \([0-9]*\) MB$/\1/p' "$program")  # the most that the compiler may take
-read -ra flags < <(sed -n 's/^\/\/ flags: //p' "$program" | head -n 1) || true  # after the others
+program=$1 headers=$2 compiler=$3
+shift 3
 
 # The limits of constant evaluation are those of the CMake target.
 # The source lines that compilers quote are switched off: they could hold the sentence without its being said.
 case $compiler in
-  *clang*) quiet=(-fconstexpr-steps=268435456 -fno-caret-diagnostics -fno-color-diagnostics -ferror-limit=0 -ftemplate-backtrace-limit=0) ;;
-  *) quiet=(-fconstexpr-ops-limit=1073741824 -fno-diagnostics-show-caret -fdiagnostics-color=never -ftemplate-backtrace-limit=0) ;;
+  *clang*) quiet=(-fconstexpr-steps=268435456 -fno-caret-diagnostics -fno-color-diagnostics -ferror-limit=0
+     -ftemplate-backtrace-limit=0) ;;
+  *) quiet=(-fconstexpr-ops-limit=1073741824 -fno-diagnostics-show-caret -fdiagnostics-color=never
+     -ftemplate-backtrace-limit=0) ;;
 esac
+
+if [[ $program == --headers ]]; then
+  mkdir -p "$headers/sheaf"
+  echo '#include <sheaf/sheaf.hpp>' >"$headers/all.hpp"
+  "$compiler" -std=c++20 "${quiet[@]}" "$@" -x c++-header "$headers/all.hpp" -o "$headers/new"
+  mv "$headers/new" "$headers/sheaf/sheaf.hpp.gch"
+  exit 0
+fi
+
+memory=$(sed -n 's/^\/\/ memory: \([0-9]*\) MB$/\1/p' "$program")  # the most that the compiler may take
+read -ra flags < <(sed -n 's/^\/\/ flags: //p' "$program" | head -n 1) || true  # after the others
+if [[ -z $memory && ${#flags[@]} -eq 0 && $(grep -m 1 '^#include' "$program") == '#include <sheaf/sheaf.hpp>' ]]; then
+  case $compiler in
+    *clang*) flags=(-include-pch "$headers/sheaf/sheaf.hpp.gch") ;;
+    *) set -- -I "$headers" "$@" ;;
+  esac
+fi
 
 status=0
 if [[ -n $memory ]]; then ulimit -v $((memory * 1024)); fi
-said=$(LC_ALL=C "$compiler" -std=c++20 -fsyntax-only -fmessage-length=0 "${quiet[@]}" "$@" "${flags[@]}" "$program" 2>&1) || status=$?
+said=$(LC_ALL=C "$compiler" -std=c++20 -fsyntax-only -fmessage-length=0 \
+  "${quiet[@]}" "$@" "${flags[@]}" "$program" 2>&1) || status=$?
 # Sentences are template arguments, where quotes are escaped; clang has them in pieces (dsl/surface/fixed_string.hpp).
 said=$(sed "s/[‘’]/'/g; s/[“”]/\"/g" <<<"$said" | sed -E 's/"\}, sheaf::fixed_string<[0-9]+>\{"//g; s/\\"/"/g')
 

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <memory>
 #include <random>
+#include <stdexcept>
 #include <vector>
 
 #include <sheaf/runtime/error.hpp>
@@ -30,7 +31,11 @@ struct living {
 std::unique_ptr<living> born(std::uint64_t seed) {
   auto p = std::make_unique<living>();
   p->source = generate(seed);
-  p->g = parsed(fuzz::text_of(p->source));
+  try {
+    p->g = parsed(fuzz::text_of(p->source));
+  } catch (const std::length_error&) {
+    return nullptr;  // more than 256 indices: the language refuses it
+  }
   if (p->g.failed() || !fits(p->g)) return nullptr;
   p->code = std::make_unique<runnable>(p->g, jit::backend::chosen);
   return p;

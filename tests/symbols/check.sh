@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# check.sh PROGRAM COMPILER [FLAG...]: compiles PROGRAM and reads its object's symbols. None may be longer than the outputs
-# of a call make it, and none may hold an expression's type. A shared library of it shows nothing that Sheaf declares.
+# check.sh PROGRAM COMPILER [FLAG...]: compiles PROGRAM and reads its object's symbols. None may be longer than the
+# outputs of a call make it, and none may hold an expression's type. A shared library of it shows nothing that Sheaf
+# declares.
 set -euo pipefail
 program=$1 compiler=$2
 shift 2
@@ -13,7 +14,8 @@ nm "$folder/object.o" | awk '{ print $NF }' >"$folder/symbols"
 [[ $(wc -l <"$folder/symbols") -gt 5 ]] || { echo "nm found no symbols in $program"; exit 1; }
 
 long=$(awk -v most=$longest_allowed 'length($0) > most' "$folder/symbols")
-typed=$(grep -E 'sheaf([0-9]+v[0-9]+_[0-9]+)?[0-9]*(apply_|load_|reduce_|literal_|definition_|gradient_|compiledI)' "$folder/symbols" || true)
+typed=$(grep -E 'sheaf([0-9]+v[0-9]+_[0-9]+)?[0-9]*(apply_|load_|reduce_|literal_|definition_|gradient_|compiledI)' \
+  "$folder/symbols" || true)
 awk '{ if (length($0) > n) n = length($0) } END { print "longest symbol: " n " characters of " NR }' "$folder/symbols"
 if [[ -n $long$typed ]]; then
   printf 'symbols that are too long or hold an expression:\n%s\n' "$long$typed"

@@ -76,6 +76,18 @@ TEST(guarded, an_empty_loop_reads_nothing) {
       {{"p", sevens}, {"v", none}, {"w", two}}, "0 ");
 }
 
+// A sum that a comparison's both sides have is stored for its bits; what is outside in it is no error where the
+// comparison is not made.
+TEST(guarded, a_sum_that_a_comparison_stores) {
+  array<std::int64_t, 1> off(2);
+  off(0) = 0, off(1) = 9;
+  const char* ties =
+      "input x: f64[8]\ninput off: i64[?]\n"
+      "d(k.in(0, extent(off, 0) - 1)) = max<empty::zero>(r.in(0, k), sum(u.in(0, off(1)), x(u)))\n"
+      "loss = sum(i, d(i))\noutput grad(loss, x)";
+  expect(ties, {{"x", filled<double>(8, 1)}, {"off", off}}, "0 0 0 0 0 0 0 0 ");
+}
+
 // The condition guards the ranges of the loops that it does not wait for, those of a joined sum too.
 TEST(guarded, a_condition_guards_the_ranges_behind_it) {
   const auto x = filled<double>(1, 2);

@@ -45,6 +45,65 @@ TEST(planned, a_subscript_that_cancels_in_a_range) {
   EXPECT_EQ((program({{"x", array<float, 2>(0, 0)}})[0].as<const float, 2>().extent(0)), 0);
 }
 
+std::vector<double> values(const text_program& program, const std::vector<named_argument>& with, int output) {
+  const auto all = program(with);
+  const any_array& a = all[static_cast<std::size_t>(output)];
+  const double* first = static_cast<const double*>(a.data());
+  return {first, first + a.extent(0)};
+}
+
+// A sum over an inner index k of what a place of the outer k has too: results for all inner places have an index of
+// another name.
+TEST(planned, an_inner_index_of_the_outer_name) {
+  const char* text =
+      "input w: f64[?]\ninput c: i64[?, ?]\nmonoid either(a, b) = a + b - a * b identity 0\n"
+      "d(j.in(0, 5), h.in(0, extent(c, 0))) = fold(either, k.in(0, j), prod(u.in(0, 1), w(k)))\n"
+      "loss = sum(over(i, j), d(i, j)); slope = sum(i, grad(loss, w)(i))\noutput grad(slope, w)";
+  array<double, 1> w(4);
+  w.fill(0);
+  EXPECT_EQ(values(text_program(text), {{"w", w}, {"c", array<std::int64_t, 2>(1, 0)}}, 0),
+            (std::vector<double>{-6, -6, -5, -3}));
+}
+
+// Two outputs that compare one sum by key: it is stored once, and so added once.
+TEST(planned, a_compared_sum_of_two_outputs) {
+  const char* text =
+      "input x: f64[?, ?]\ninput pick: i16[?]\n"
+      "d(r.in(0, 1), t) = max(h.in(0, 1), sum(c.where(pick(c) == t), x(c, t)))\n"
+      "loss = sum(over(i, j), d(i, j) * d(i, j))\noutput grad(loss, x), jvp(grad(loss, x), x, v)";
+  array<double, 2> x(1, 1), v(1, 1);
+  array<std::int16_t, 1> pick(1);
+  x(0, 0) = 1, v(0, 0) = 3, pick(0) = 0;
+  const std::vector<named_argument> with{{"x", x}, {"pick", pick}, {"v", v}};
+  EXPECT_EQ(values(text_program(text), with, 0), std::vector<double>{2});
+  EXPECT_EQ(values(text_program(text), with, 1), std::vector<double>{6});
+}
+
+// A sum over q stands before the loop over q whose row of exponentials it may not read yet.
+TEST(planned, a_row_that_is_filled_later) {
+  const char* text =
+      "input y: f64[7, 6]\ninput cut: u32[?, ?]\ninput v: f64[?, ?]\n"
+      "d(t.in(0, extent(y, 0)), h) = sum(q.in(0, extent(y, 0)), logsumexp(j.in(cut(h, 0), cut(h, 1)), y(q, h)))\n"
+      "loss = sum(over(i, j), d(i, j) * d(i, j))\noutput grad(loss, y), jvp(grad(loss, y), y, v)";
+  array<double, 2> y(7, 6), v(7, 6);
+  array<std::uint32_t, 2> cut(6, 2);
+  for (int k = 0; k < 42; ++k) y.data()[k] = 0.1 * (k % 9) - 0.4, v.data()[k] = 0.2 * (k % 5) - 0.3;
+  for (int h = 0; h < 6; ++h) cut(h, 0) = 2, cut(h, 1) = static_cast<std::uint32_t>(2 + h);
+  const std::vector<named_argument> with{{"y", y}, {"cut", cut}, {"v", v}};
+  const options classes{.shapes = shape_policy::classes};
+  for (const int output : {0, 1}) {
+    const auto expected = [&] {
+      const auto all = text_program(text, {}, jit::backend::reference)(with);
+      const any_array& a = all[static_cast<std::size_t>(output)];
+      return std::vector<double>(static_cast<const double*>(a.data()), static_cast<const double*>(a.data()) + 42);
+    }();
+    const auto all = text_program(text, classes)(with);
+    const any_array& a = all[static_cast<std::size_t>(output)];
+    for (int k = 0; k < 42; ++k)
+      EXPECT_NEAR(static_cast<const double*>(a.data())[k], expected[static_cast<std::size_t>(k)], 1e-9) << k;
+  }
+}
+
 // A range of a demand depends on another loop of its reduction, and on a definition.
 TEST(planned, a_demand_in_a_range) {
   const char* text =

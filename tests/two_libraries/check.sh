@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Two libraries of a process with two builds of Sheaf, in either order: each uses its own. Library b's Sheaf fills arrays with one
-# more (a header) and says "wanted" (an object). Usage: check.sh COMPILER SOURCE INCLUDE JIT RUNTIME [FLAG...]
+# Two libraries of a process with two builds of Sheaf, in either order: each uses its own. Library b's Sheaf fills
+# arrays with one more (a header) and says "wanted" (an object). Usage: check.sh COMPILER SOURCE INCLUDE JIT RUNTIME
+# [FLAG...]
 set -euo pipefail
 compiler=$1 source=$2 include=$3 jit=$4 runtime=$5
 shift 5
@@ -23,7 +24,8 @@ ar r "$folder/runtime.a" "$folder/error.cpp.o"
 build() { "$compiler" -std=c++20 -O0 "$@"; }
 here=$source/tests/two_libraries
 build -fPIC -shared -DNAME=a -I"$include" "$@" "$here/library.cpp" "$jit" "$runtime" -o "$folder/liba.so" -ldl -lpthread
-build -fPIC -shared -DNAME=b -I"$folder/include" "$@" "$here/library.cpp" "$jit" "$folder/runtime.a" -o "$folder/libb.so" \
+build -fPIC -shared -DNAME=b -I"$folder/include" "$@" "$here/library.cpp" "$jit" \
+  "$folder/runtime.a" -o "$folder/libb.so" \
   -ldl -lpthread
 for order in '-la -lb' '-lb -la'; do
   # shellcheck disable=SC2086  # two words
@@ -37,8 +39,8 @@ argument v: wanted memory for its elements, found a null pointer
   [[ $said == "$expected" ]] || { printf 'linked with %s:\n%s\nexpected:\n%s\n' "$order" "$said" "$expected"; exit 1; }
 done
 
-# What a library shows: nothing that Sheaf declares. Instances of the standard library's templates for Sheaf's types are not
-# Sheaf's to hide; they have its version in their names.
+# What a library shows: nothing that Sheaf declares. Instances of the standard library's templates for Sheaf's types are
+# not Sheaf's to hide; they have its version in their names.
 for library in a b; do
   shown=$(nm -D --defined-only "$folder/lib$library.so" | awk '{ print $NF }' |
     grep -E '^_Z(T[A-Z]|GV|Z)*(NK?|K)?[RO]?(5sheaf|N5sheaf)|sheaf_' || true)

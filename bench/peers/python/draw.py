@@ -40,7 +40,8 @@ def bars(title, names, series):
         for k, values in enumerate(series.values()):
             if values[n] is not None:
                 out.append(f'<rect x="{left}" y="{y + k * thick}" width="{wide * min(values[n], 130) / 130:.1f}" '
-                           f'height="{thick - 1}" fill="{COLOURS[k]}"><title>{escape(name)}: {values[n]:.1f} %</title></rect>')
+                           f'height="{thick - 1}" fill="{COLOURS[k]}">'
+                           f'<title>{escape(name)}: {values[n]:.1f} %</title></rect>')
     return page(left + wide + 170, height, out + legend(series, left + wide + 20, top + 10))
 
 

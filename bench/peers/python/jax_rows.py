@@ -63,7 +63,8 @@ def cross_entropy(x, target):
 
 
 def rows(d):
-    return {"W8 ": (layer_norm, [d.x, d.w, d.b], d.dy, []), "W9 softmax:": (lambda x: jax.nn.softmax(x, 1), [d.x], d.dy, []),
+    return {"W8 ": (layer_norm, [d.x, d.w, d.b], d.dy, []),
+            "W9 softmax:": (lambda x: jax.nn.softmax(x, 1), [d.x], d.dy, []),
             "W9 cross_entropy:": (cross_entropy, [d.x], None, [d.target])}
 
 
@@ -73,9 +74,12 @@ def bags(d):
     def total(values, bag):
         return jax.ops.segment_sum(values, bag, count, indices_are_sorted=True)
     return {"W10 sum:": (lambda t, ids, bag: total(t[ids], bag), [d.table], d.dy, [d.ids, d.bag]),
-            "W10 mean:": (lambda t, ids, bag, size: total(t[ids], bag) / size[:, None], [d.table], d.dy, [d.ids, d.bag, d.size]),
-            "W10 weighted:": (lambda t, w, ids, bag: total(t[ids] * w[:, None], bag), [d.table, d.weight], d.dy, [d.ids, d.bag]),
-            "W10 max:": (lambda t, ids, bag: jax.ops.segment_max(t[ids], bag, count, indices_are_sorted=True), [d.table], d.dy,
+            "W10 mean:": (lambda t, ids, bag, size: total(t[ids], bag) / size[:, None],
+                         [d.table], d.dy, [d.ids, d.bag, d.size]),
+            "W10 weighted:": (lambda t, w, ids, bag: total(t[ids] * w[:, None], bag),
+                             [d.table, d.weight], d.dy, [d.ids, d.bag]),
+            "W10 max:": (lambda t, ids, bag: jax.ops.segment_max(t[ids], bag, count, indices_are_sorted=True),
+                        [d.table], d.dy,
                          [d.ids, d.bag])}
 
 

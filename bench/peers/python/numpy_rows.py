@@ -1,4 +1,5 @@
-"""The workloads in NumPy, results into arrays that are there: name -> (forward, forward and backward), each returning them."""
+"""The workloads in NumPy, results into arrays that are there: name -> (forward, forward and backward),
+ each returning them."""
 import numpy as np
 
 
@@ -86,7 +87,8 @@ def pooling(d):
     def places(u, v, n=112):
         """The results that have tap (u, v) inside, and that tap of each: rows 2r - 1 + u."""
         r, c = (1 if u == 0 else 0), (1 if v == 0 else 0)
-        return (np.s_[..., r:, c:], np.s_[..., 2 * r - 1 + u:2 * n - 2 + u + (u == 0):2, 2 * c - 1 + v:2 * n - 2 + v + (v == 0):2])
+        return (np.s_[..., r:, c:],
+                np.s_[..., 2 * r - 1 + u:2 * n - 2 + u + (u == 0):2, 2 * c - 1 + v:2 * n - 2 + v + (v == 0):2])
 
     def fold(f, start):
         y.fill(start)

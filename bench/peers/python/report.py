@@ -2,7 +2,8 @@
 
 report.py compare JSON            the table of Sheaf beside its peers, for a terminal
 report.py table JSON FILE          the same as markdown, between the marks of FILE
-report.py traffic OUTPUT FILE      kernels, bytes and workspace of each row, from what bench_workloads writes at SHEAF_DEBUG=3
+report.py traffic OUTPUT FILE      kernels, bytes and workspace of each row, from what
+                                   bench_workloads writes at SHEAF_DEBUG=3
 report.py math LINES FILE          the table of vector functions, between the marks of FILE
 report.py plots JSON SWEEP DIR    percent.svg and a drawing for each series of the sweep
 """
@@ -42,7 +43,8 @@ def compared(rows, peers):
     """For each row: id, what, ms, bound, percent, best peer, its ms, ratio, errors."""
     for key, own in rows.items():
         best, torch = best_of(key, peers), peers.get(key, {}).get("PyTorch")
-        yield [key[0], key[1], number(own["value"]), number(own.get("bound", 0)), f'{own.get("percent_of_bound", 0):.0f}',
+        yield [key[0], key[1], number(own["value"]), number(own.get("bound", 0)),
+               f'{own.get("percent_of_bound", 0):.0f}',
                best["peer"] if best else "", number(best["value"]) if best else "",
                f'{best["value"] / own["value"]:.2f}' if best else "", f'{own["error"]:.1e}' if "error" in own else "",
                f'{torch["error"]:.1e}' if torch and "error" in torch else ""]
@@ -72,7 +74,8 @@ def every_peer(rows, peers):
 
 
 def plans(path):
-    """The plans made before each row, and the row: kernels and checks of a call with their bytes as predicted, what the call takes of
+    """The plans made before each row, and the row: kernels and checks of a call with their bytes as predicted,
+    what the call takes of
     memory and what it keeps, figures of the row."""
     made, of, first, workspace, kept = {}, [], False, 0, 0
     for text in Path(path).read_text(errors="replace").splitlines():
@@ -85,7 +88,8 @@ def plans(path):
         elif text.startswith("row "):
             _, name, what, *figures = text.split()
             checks = [name for name, _, _ in of if name.startswith("check_")]
-            made[name, what] = (len(of) - len(checks), len(checks), sum(r for _, r, _ in of), sum(w for _, _, w in of), workspace,
+            made[name, what] = (len(of) - len(checks), len(checks), sum(r for _, r, _ in of), sum(w for _, _, w in of),
+                                workspace,
                                 kept, figures)
             of, workspace, kept = [], 0, 0
     return made
@@ -102,15 +106,20 @@ def traffic(path, file):
         if len(figures) < 7 or not re.match(r"(W\d+|kept)$", name):
             continue
         value, bound, least_read, least_written = (float(figures[k]) for k in (0, 2, 5, 6))
-        body.append([f"{name} {what}", str(kernels), str(checks), megabytes(least_read), megabytes(least_written), megabytes(read_),
-                     megabytes(written), megabytes(read_ + written), megabytes((least_read + least_written) * value / bound)])
+        body.append([f"{name} {what}", str(kernels), str(checks), megabytes(least_read),
+                     megabytes(least_written), megabytes(read_),
+                     megabytes(written), megabytes(read_ + written),
+                      megabytes((least_read + least_written) * value / bound)])
         allowed = least_written + cores * 2**20
-        room.append([f"{name} {what}", megabytes(workspace), megabytes(allowed), "yes" if workspace <= allowed else "**no**",
+        room.append([f"{name} {what}", megabytes(workspace), megabytes(allowed),
+                     "yes" if workspace <= allowed else "**no**",
                      megabytes(kept) if kept else ""])
-    head = ["row", "kernels", "checks", "MB read", "MB written", "MB read, planned", "MB written, planned", "MB moved, planned",
+    head = ["row", "kernels", "checks", "MB read", "MB written", "MB read, planned", "MB written, planned",
+            "MB moved, planned",
             "MB that the time is worth"]
     text = put(Path(file).read_text(), "traffic", markdown(head, body))
-    text = put(text, "workspace", markdown(["row", "MB of workspace", "MB allowed", "met", "MB kept between calls"], room))
+    text = put(text, "workspace", markdown(["row", "MB of workspace", "MB allowed", "met",
+                                              "MB kept between calls"], room))
     Path(file).write_text(text)
     broken = [row for row in room if row[3] != "yes"]
     print(f"workspace: {len(room)} programs, {len(broken)} take more than their outputs and 1 MB a thread")
@@ -147,7 +156,8 @@ def table(path, file):
     rows, peers = read(path)
     text = Path(file).read_text()
     day = datetime.date.today().isoformat()
-    text = put(text, "table", [f"Run of {day}: {processor()}. Milliseconds, medians.", "", *markdown(HEAD, compared(rows, peers))])
+    text = put(text, "table", [f"Run of {day}: {processor()}. Milliseconds, medians.", "",
+                               *markdown(HEAD, compared(rows, peers))])
     text = put(text, "peers", every_peer(rows, peers))
     text = put(text, "behind", markdown(["row", "faster peer", "times"], behind(rows, peers)))
     Path(file).write_text(text)
@@ -164,13 +174,16 @@ def math_table(path, file):
     if not of:
         raise SystemExit("report.py: no lines of bench_math")
     head = ["function"] + [f"{n} {what}" for what in ("ns", "ulp", "same bits") for n in names]
-    body = [[f"{key[0]} {key[1]}"] + [some[n][k] if n in some else "" for k in range(3) for n in names] for key, some in of.items()]
-    text = put(Path(file).read_text(), "math", [f"Run of {datetime.date.today().isoformat()}: {processor()}.", "", *markdown(head, body)])
+    body = [[f"{key[0]} {key[1]}"] + [some[n][k] if n in some else "" for k in range(3) for n in names]
+            for key, some in of.items()]
+    text = put(Path(file).read_text(), "math",
+               [f"Run of {datetime.date.today().isoformat()}: {processor()}.", "", *markdown(head, body)])
     Path(file).write_text(text)
 
 
 def cliffs(points):
-    """Pairs of neighbouring sizes whose cost per element differs by more than 2 times, downhill not counted from 1 to 8."""
+    """Pairs of neighbouring sizes whose cost per element differs by more than 2 times,
+    downhill not counted from 1 to 8."""
     out = []
     for (n, a), (m, b) in zip(points, points[1:]):
         if m <= 1.3 * n + 1 and b > 2 * a or m <= 1.3 * n + 1 and a > 2 * b and n > 1:

@@ -42,12 +42,14 @@ def jax_sum():
 def wake_jax():
     jax_sum()(AWAKE.numpy()).block_until_ready()
 
-#Wakes a peer's threads, as the call before has done where calls follow each other, see bench/support/pairs.hpp. NumPy has none.
+#Wakes a peer's threads, as the call before has done where calls follow each other, see bench/support/pairs.hpp.
+# NumPy has none.
 WAKE = {"torch": wake_torch, "compile": wake_torch, "jax": wake_jax, "numpy": lambda: None}
 
 
 def timed(call, wake, patience=1.2, repeats=7):
-    """Milliseconds, caches cold as in bench/workloads, and the last result. The first run, which compiles, never counts."""
+    """Milliseconds, caches cold as in bench/workloads, and the last result.
+    The first run, which compiles, never counts."""
     result, spent = call(), []
     start = time.perf_counter()
     for k in range(-1, repeats):
@@ -69,7 +71,8 @@ def error_of(got, want):
     for g, w in zip(got, want):
         g, w = np.asarray(g).reshape(-1), np.asarray(w).reshape(-1)
         step = 1 << 22
-        apart = max(float(np.abs(g[k:k + step].astype(np.float64) - w[k:k + step]).max()) for k in range(0, len(w), step))
+        apart = max(float(np.abs(g[k:k + step].astype(np.float64) - w[k:k + step]).max())
+                    for k in range(0, len(w), step))
         worst = max(worst, apart / (float(max(abs(w.max()), abs(w.min()))) or 1.0))
     return worst
 
@@ -106,7 +109,8 @@ def measure(peer, row, wanted, forward, both):
             try:
                 ms, got = timed(call, WAKE[peer])
             except Exception as e:  # a form that this peer can't do
-                print(f"note {NAMES[peer]} {row.id} {row.name}{what}: {type(e).__name__}: {str(e).splitlines()[0][:100]}")
+                print(f"note {NAMES[peer]} {row.id} {row.name}{what}: {type(e).__name__}: "
+                      f"{str(e).splitlines()[0][:100]}")
                 continue
             if best is None or ms < best[0]:
                 best = (ms, error_of(got, wanted))
@@ -181,7 +185,8 @@ def main():
             continue
         progress(f"{' '.join(ids)}: data")
         d = extended(ids, make())
-        rows = [r for r in torch_rows.rows_of(ids, as_tensors(d, torch.from_numpy)) if not wanted.ids or r.id in wanted.ids]
+        rows = [r for r in torch_rows.rows_of(ids, as_tensors(d, torch.from_numpy))
+                if not wanted.ids or r.id in wanted.ids]
         jax_made = jax_rows.rows_of(ids, as_tensors(d, jax.numpy.asarray)) if "jax" in peers else {}
         numpy_made = numpy_rows.rows_of(ids, d) if "numpy" in peers else {}
         for row in rows:

@@ -79,7 +79,8 @@ def matrix_means(d):
     ones = torch.ones_like(d.x)
     out = [Row("W5", f"axis{k}:", [d.x], d.dy, [lambda x, k=k: x.mean(k)], lambda k=k: torch.mean(d.x, k, out=y))
            for k in (0, 1)]
-    return out + [Row("W6", "", [d.x], None, [lambda x: F.mse_loss(x, ones.to(x.dtype)), lambda x: ((x - 1) ** 2).mean()])]
+    return out + [Row("W6", "", [d.x], None,
+                      [lambda x: F.mse_loss(x, ones.to(x.dtype)), lambda x: ((x - 1) ** 2).mean()])]
 
 
 def pooling(d):
@@ -100,7 +101,8 @@ def bags(d):
         return [lambda table: F.embedding_bag(d.ids, table, d.off[:-1], mode=mode)]
     return [Row("W10", "sum:", [d.table], d.dy, form("sum")), Row("W10", "mean:", [d.table], d.dy, form("mean")),
             Row("W10", "weighted:", [d.table, d.weight], d.dy,
-                [lambda table, weight: F.embedding_bag(d.ids, table, d.off[:-1], mode="sum", per_sample_weights=weight)]),
+                [lambda table, weight: F.embedding_bag(d.ids, table, d.off[:-1], mode="sum",
+                                                          per_sample_weights=weight)]),
             Row("W10", "max:", [d.table], d.dy, form("max"))]
 
 

@@ -51,6 +51,8 @@ value cut_at(block_builder& at, const statement& loop, value iteration, std::int
 kernel numbered(const kernel& a, const kernel& b, const renumbering& after) {
   kernel both{.name = a.name + "_and_" + b.name, .loop_names = a.loop_names, .instructions = a.instructions};
   both.interleaved = b.interleaved;
+  both.notes = a.notes;
+  both.notes.insert(both.notes.end(), b.notes.begin(), b.notes.end());
   both.loop_names.insert(both.loop_names.end(), b.loop_names.begin(), b.loop_names.end());
   for (instruction i : b.instructions) {
     after(i);

@@ -5,7 +5,6 @@
 #include <unordered_set>
 
 #include <sheaf/jit/ir/builder.hpp>
-#include <sheaf/jit/numerics/contraction.hpp>
 
 namespace sheaf::inline v0_1::ir {
 
@@ -43,8 +42,7 @@ bool is_control(const statement& s) { return s.kind == statement_kind::loop || s
 // Which values of a loop's body differ from iteration to iteration.
 class variance {
  public:
-  variance(const kernel& k, const statement& loop, const std::vector<bool>& contracted)
-      : k_(k), contracted_(contracted), varies_(k.instructions.size()) {
+  variance(const kernel& k, const statement& loop) : k_(k), varies_(k.instructions.size()) {
     for (const instruction& i : k.instructions)
       if (i.code == opcode::counter && i.target == loop.loop) varies_[at(value(&i - k.instructions.data()))] = true;
     for (bool again = true; again;) {
@@ -79,12 +77,11 @@ class variance {
       if (s.kind != statement_kind::combine) continue;
       if (apart || any_use(s)) mark(s.target_value);
       // A product that is added as it is made stays so: each sum has its own.
-      if ((*this)(s.target_value) && contracted_[at(s.stored)]) mark(s.stored);
+      if ((*this)(s.target_value) && s.fma) mark(s.stored);
     }
   }
 
   const kernel& k_;
-  const std::vector<bool>& contracted_;
   std::vector<bool> varies_;
   bool changed_ = false;
 };
@@ -268,8 +265,7 @@ class pass {
         made.push_back(std::move(s));
         continue;
       }
-      const std::vector<bool> contracted = numerics::contracted(k_);
-      const variance varies(k_, s, contracted);
+      const variance varies(k_, s);
       if (may_jam(m_, k_, s, varies)) {
         add_tiled(k_, std::move(s), varies, made);
       } else {

@@ -19,6 +19,8 @@ inline long long allocated(int device) {
   static const auto ask = reinterpret_cast<long long (*)(int)>(dlsym(opened(SHEAF_FAKE_CUDA), "fake_allocated"));
   return ask(device);
 }
+// A device that crashed stays so; for the tests that follow it is as new.
+inline void recover() { reinterpret_cast<void (*)()>(dlsym(opened(SHEAF_FAKE_CUDA), "fake_recover"))(); }
 // How often the fake compiler compiled; it is not even opened where code comes from the disk.
 inline long compiles() {
   void* library = opened(SHEAF_FAKE_NVRTC);

@@ -6,12 +6,13 @@
 
 namespace sheaf::inline v0_1::plan {
 
-node_id about_another(graph& g, node_id part, node_id from, node_id to, node_id count, node_id nothing) {
-  const node_id shift = make(g, op::sub, from, to);
-  if (count != no_node)
-    return make(g, op::add, part, cast_to(g, g.type(part), make(g, op::mul, count, make(g, op::mul, shift, shift))));
-  return make(g, op::select, make(g, op::equal, part, number_like(g, part, 0)), nothing,
-              make(g, op::mul, part, make(g, op::exp, shift)));
+node_id moved_squares(graph& g, node_id sum, node_id by, node_id count) {
+  return make(g, op::add, sum, cast_to(g, g.type(sum), make(g, op::mul, count, make(g, op::mul, by, by))));
+}
+
+node_id moved_powers(graph& g, node_id sum, node_id by, node_id nothing) {
+  return make(g, op::select, make(g, op::equal, sum, number_like(g, sum, 0)), nothing,
+              make(g, op::mul, sum, make(g, op::exp, by)));
 }
 
 node_id finite_shift(graph& g, node_id maximum) {

@@ -5,9 +5,10 @@
 
 namespace sheaf::inline v0_1::plan {
 
-// What a sum about one centre is worth about another. count: of squares, how many they are, else no_node; nothing: of
-// powers, what no power, or powers of -inf alone, come to.
-node_id about_another(graph& g, node_id part, node_id from, node_id to, node_id count, node_id nothing);
+// What a sum about one centre is worth about another, `by` being what the first lies above the second. count: how many
+// squares there are; nothing: what no power, or powers of -inf alone, come to.
+node_id moved_squares(graph& g, node_id sum, node_id by, node_id count);
+node_id moved_powers(graph& g, node_id sum, node_id by, node_id nothing);
 
 // A maximum to centre powers about: of -inf alone any number will do.
 node_id finite_shift(graph& g, node_id maximum);

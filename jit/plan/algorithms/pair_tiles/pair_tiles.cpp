@@ -8,6 +8,7 @@
 #include <sheaf/jit/plan/packing.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
+#include <sheaf/jit/plan/tasks.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
@@ -18,11 +19,8 @@ using namespace tuning::pair_tiles;
 
 // What is kept of each tile joins by the monoid's own operation, in the type of the result.
 bool joins_tiles(const graph& g, node_id n) {
-  const monoid fold = monoid_of(g, n);
-  const bool known = fold == monoid::sum || fold == monoid::prod || fold == monoid::max || fold == monoid::min;
   const element type = g.type(n);
-  return known && is_floating(type) && numerics::accumulated(type) == type && !keeps_several(g, n) &&
-         !has_narrow_lanes(g, n) && g[n].count == 3;
+  return goes_on(g, n) && is_floating(type) && numerics::accumulated(type) == type && g[n].count == 3;
 }
 
 bool is_of_pair(const graph& g, node_id n, node_id rows, node_id walk) { return uses(g, n, rows) && uses(g, n, walk); }
@@ -207,10 +205,7 @@ class pairing {
       s_.loops.push_back(idx);
       if (known_.trips(idx) >= known_.enough_tasks()) s_.parallel = idx;
     }
-    if (s_.parallel != f_.rows) {
-      std::erase(s_.loops, s_.parallel);
-      s_.loops.insert(s_.loops.begin(), s_.parallel);
-    }
+    if (s_.parallel != f_.rows) share(s_, s_.parallel);
     s_.chunk = s_.parallel == f_.rows ? rows_of_task : 0;
     s_.vector = no_node;
     s_.lanes = 1;

@@ -4,6 +4,9 @@
 
 #include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/plan/algorithms/inverse_index/inverse_index.hpp>
+#include <sheaf/jit/plan/algorithms/scatter/scatters.hpp>
+#include <sheaf/jit/plan/bounds.hpp>
+#include <sheaf/jit/plan/cost.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/schedule.hpp>
 #include <sheaf/jit/plan/split.hpp>
@@ -37,19 +40,67 @@ std::int64_t block_of(const context& c, const stage& s, node_id cut) {
   return rows >= 2 * block ? block : 0;
 }
 
+// On a GPU a group has its table in shared memory, which its lanes update in any order: so do integers alone. What they
+// read lies inside, whatever guards it.
+bool may_share_table(const context& c, const stage& s, const std::vector<node_id>& walk) {
+  const auto& [g, known, before] = c;
+  const node_id n = s.body, rows = trips_of(g, s.owned), inner = walk.back();
+  if (monoid_of(g, n) != monoid::sum || g.type(n) != element::i64 || g.type(s.define) != element::i64) return false;
+  if (s.indices.size() != 1 || g.kind(rows) != op::constant || g[rows].attribute > tables::shared_rows) return false;
+  if (holds(g, g.arg(n, 0), op::reduce) || holds(g, g.arg(n, 1), op::reduce)) return false;
+  bool inside = std::ranges::all_of(walk, [&](node_id idx) { return is_closed(g, idx); });
+  for (int k = 0; k < 2; ++k)
+    for_each_node(g, g.arg(n, k), [&](node_id x) { inside = inside && (g.kind(x) != op::load || is_inside(g, x)); });
+  const node_id at = rows_of(g, s).at;
+  return inside && at != no_node && g.free[at].has(g.ordinal(inner)) && may_vectorise(g, n, inner);
+}
+std::int64_t block_of_group(const context& c, const stage& s, node_id cut) {
+  const auto& [g, known, before] = c;
+  const amount rows = known.trips(cut), results = known.trips(s.owned);
+  const amount updates = known.trips(set_of(g, bound_indices(g, s.body)));
+  if (known.call().force_for_tests) return rows >= 2 * tables::forced_block ? tables::forced_block : 0;
+  if (updates < tables::from) return 0;
+  std::int64_t block = 1;
+  const auto is_small = [&] {
+    return rows > tables::most_of_groups * block || rows * results > tables::results_of_groups * block ||
+           updates * block < tables::block_elements * rows;
+  };
+  while (is_small() && rows >= 2 * block) block *= 2;
+  return rows >= 2 * block ? block : 0;
+}
+
+// Of many tables some are joined first, by as many tasks.
+node_id joined_in_blocks(const context& c, const stage& s, node_id use, node_id block) {
+  const auto& [g, known, before] = c;
+  const node_id all = intern_reduce(g, monoid::sum, g.type(use), use, truth(g, true), {block});
+  if (known.trips(block) < 2 * tables::joined_at_once) return all;
+  const row_blocks rows = blocks_of(g, all, block, tables::joined_at_once);
+  replacement put(g, proofs::kept);
+  put.add(block, rows.part);
+  const node_id some = intern_reduce(g, monoid::sum, g.type(use), put(use), truth(g, true), {rows.part});
+  stage like = s;
+  like.vector = s.owned;
+  const node_id joined = stored(c, some, {"joined", like, "tables of groups, some at a time"});
+  return intern_reduce(g, monoid::sum, g.type(use), joined, truth(g, true), {rows.block});
+}
+
 }  // namespace
 
 bool take_tables(const context& c, stage& s) {
   const auto& [g, known, before] = c;
   if (s.how != way::scatter || s.made == origin::partial || s.when != no_node) return false;
-  if (known.for_groups() || known.call().overrides.scatters == scatters::atomic) return false;
+  if (known.call().overrides.scatters == scatters::atomic) return false;
   stage whole = s;  // as it would run; so far its loops are those of a map
   schedule(g, known, whole);
   if (whole.parallel != s.owned) return false;
   if (known.call().force_for_tests && whole.vector != no_node) return false;  // an inverse index is tested there
-  const node_id n = s.body, cut = nesting_order(g, bound_indices(g, n)).front();
+  const node_id n = s.body;
+  const std::vector<node_id> walk = nesting_order(g, bound_indices(g, n));
+  const node_id cut = walk.front();
   if (!is_closed(g, cut)) return false;
-  const std::int64_t block = block_of(c, whole, cut);
+  const bool group = known.for_groups();
+  if (group && !may_share_table(c, s, walk)) return false;
+  const std::int64_t block = group ? block_of_group(c, s, cut) : block_of(c, whole, cut);
   if (block == 0) return false;
   const row_blocks rows = blocks_of(g, n, cut, block);
   replacement put(g, proofs::kept);
@@ -63,9 +114,10 @@ bool take_tables(const context& c, stage& s) {
   part.indices.insert(part.indices.begin(), rows.block);
   part.made = origin::partial;
   part.rows = rows;
+  part.group_table = group;
   part.seldom_changes = known.trips(rows.part) >= seldom_from * known.trips(set_of(g, s.indices));
   part.reasons.push_back("privatised tables: one for each " + std::to_string(block) + " of " +
-                         count_text(known.trips(cut)) + " iterations");
+                         count_text(known.trips(cut)) + " iterations" + (group ? ", in shared memory" : ""));
   const auto same = std::ranges::find_if(before, [&](const stage& o) {
     return o.made == origin::partial && o.body == part.body && o.indices == part.indices;
   });
@@ -78,8 +130,9 @@ bool take_tables(const context& c, stage& s) {
     before.push_back(std::move(part));
   }
   const element wider = numerics::joined(monoid_of(g, n), type);
-  s.body = cast_to(g, type, intern_reduce(g, monoid_of(g, n), wider, cast_to(g, wider, use), truth(g, true),
-                                          {rows.block}));
+  s.body = group ? joined_in_blocks(c, s, use, rows.block)
+                 : cast_to(g, type, intern_reduce(g, monoid_of(g, n), wider, cast_to(g, wider, use), truth(g, true),
+                                                  {rows.block}));
   s.how = way::map;
   s.owned = no_node;
   return true;

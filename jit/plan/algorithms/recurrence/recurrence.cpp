@@ -5,6 +5,7 @@
 #include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/dsl/passes/powers.hpp>
 #include <sheaf/jit/numerics/numerics.hpp>
+#include <sheaf/jit/plan/algorithms/extremum/extremum_ties.hpp>
 #include <sheaf/jit/plan/cost.hpp>
 #include <sheaf/jit/plan/layout.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
@@ -154,29 +155,22 @@ class recurrence {
   }
 
   node_id by_equality() {
-    flat<node_id> list;
-    deltas::conjuncts(g, g.arg(n, 1), list);
-    const node_id mine = keyed_at(adjoint ? t : u);
-    int hit = -1;
-    for (int k = 0; k < list.size() && hit < 0; ++k)
-      if (g.kind(list[k]) == op::equal && ((g.arg(list[k], 0) == key && g.arg(list[k], 1) == mine) ||
-                                           (g.arg(list[k], 1) == key && g.arg(list[k], 0) == mine)))
-        hit = k;
-    if (hit < 0) return no_node;
-    const node_id body = g.arg(n, 0), rest = deltas::conjunction_without(g, list, hit);
-    if (!only(body, u) || !only(rest, u)) return no_node;
+    const extremum_ties ties = extremum_ties_of(g, n);
+    if (ties.reduce == no_node || ties.own == adjoint || key != (ties.own ? ties.mine : ties.key) ||
+        !only(ties.value, u))
+      return no_node;
     start();
     const node_id running =
         materialised(walked_key, "running", "the extremum so far, which its ties are compared with");
     const node_id same = make(g, op::equal, at(running, previous()), running);
-    node_id condition = walked(rest);
-    if (!adjoint) condition = conjunction(g, make(g, op::equal, keyed_at(walk), running), condition);
-    const node_id value = make(g, op::select, condition, walked(body), number_like(g, body, 0));
+    node_id value = walked(ties.value);
+    if (!adjoint)
+      value = make(g, op::select, make(g, op::equal, keyed_at(walk), running), value, number_like(g, value, 0));
     const node_id sum = found_sum(value, same, "it meets ties of a running extremum: they end where that changes");
     const node_id here = read(sum);
     if (!adjoint) return here;
     const node_id top = proven(g, at(running, t));
-    return make(g, op::select, make(g, op::equal, mine, top), here, number_like(g, here, 0));
+    return make(g, op::select, make(g, op::equal, ties.mine, top), here, number_like(g, here, 0));
   }
 
   // Is c the key, or 0 where that is infinite?

@@ -94,11 +94,16 @@ void make_scan(const context& c, stage& s, const sliding& r) {
   const amount rows = known.trips(others), places = known.trips(f.walk);
   const bool begins = known_equal(g, g.arg(f.walk, 0), g.arg(s.owned, 0)), inclusive = f.shift == (f.backward ? 0 : 1);
   const bool aligned = begins && (inclusive || (!f.backward && f.shift == 0));
-  if (!aligned || rows >= known.enough_tasks() * (known.for_groups() ? gpu_rows : many_rows) ||
+  // A GPU's lanes along another index are one chain each: what counts is its warps.
+  const bool lanes_aside = known.for_groups() && s.indices.back() != s.owned;
+  const amount chains = lanes_aside ? rows / tuning::grid::warp : rows;
+  if (!aligned || chains >= known.enough_tasks() * (known.for_groups() ? gpu_rows : many_rows) ||
       rows * places < known.elements(blocks_from))
     return;
   std::int64_t block = least_block;
   while (static_cast<double>(block) * rows < known.elements(block_elements)) block *= 2;
+  // Tiles of a GPU: as many as it asks for, not more, for each of them keeps a total.
+  while (lanes_aside && places / static_cast<double>(2 * block) * chains >= tuning::grid::enough_tiles) block *= 2;
   if (places < 4 * static_cast<double>(block)) return;
   f.block = block;
   carry_blocks(c, s);

@@ -133,6 +133,15 @@ node_id position_by_key(const context& c, const stage& s, node_id n) {
   return make(g, op::select, nowhere, integer(g, -1), first);
 }
 
+// A stage that holds what this one folds, as where a definition's value and its gradient ask for the same.
+node_id stored_before(const context& c, const stage& s) {
+  for (const stage& t : c.before)
+    if (t.define != s.define && t.how != way::partial && c.g.arg(t.define, 0) == s.body &&
+        t.where == place::workspace && names_all(c.g, s.body, t.indices))
+      return result_of(c.g, t);
+  return no_node;
+}
+
 }  // namespace
 
 updated_rows rows_of(graph& g, const stage& s) {
@@ -218,6 +227,10 @@ bool take_scatter(const context& c, stage& s) {
     const bool narrow = type == element::f16 || type == element::bf16;
     if (n == s.body && !narrow) {
       if (s.how != way::map) continue;
+      if (const node_id same = stored_before(c, s); same != no_node) {
+        s.body = same;
+        return true;
+      }
       s.how = form.how;
       s.owned = form.owned;
       s.reasons.push_back(form.how == way::scatter

@@ -7,6 +7,7 @@
 #include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
+#include <sheaf/jit/plan/tasks.hpp>
 #include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 
@@ -198,19 +199,9 @@ void schedule_stencil(graph& g, const facts& known, stage& s) {
   if (trips.is_of_class() || (rest != 0 && rest * 2 <= s.lanes)) s.lanes /= 2;
   while (!known.for_groups() && s.lanes > 8 && trips <= 2.0 * s.lanes) s.lanes /= 2;  // few results: less code to make
   s.loops = s.indices;
-  s.parallel = s.indices.front();
-  for (const node_id idx : s.indices) {
-    if (idx == s.vector && s.indices.size() > 1) break;
-    if (known.trips(idx) > known.trips(s.parallel)) s.parallel = idx;
-    if (known.trips(s.parallel) >= tuning::tasks::batches) break;
-  }
-  s.chunk = 0;
-  if (s.parallel == s.vector) {
-    s.chunk = chunk;
-  } else {
-    std::erase(s.loops, s.parallel);
-    s.loops.insert(s.loops.begin(), s.parallel);
-  }
+  const std::size_t others = std::max<std::size_t>(s.indices.size() - 1, 1);  // without the lanes, where there are some
+  share(s, loop_of_tasks(known, std::span(s.indices).first(others), tuning::tasks::batches));
+  s.chunk = s.parallel == s.vector ? chunk : 0;
   index_set all = set_of(g, s.indices);
   double terms = 1;
   for_each_node(g, s.body, [&](node_id n) { terms += is_elementwise(g.kind(n)) || g.kind(n) == op::load ? 1 : 0; });
@@ -320,9 +311,17 @@ class materialised_search {
     });
     replacement put(g_);
     bool uses = false;
+    std::map<node_id, node_id> places;
+    index_set taken = g_.free[n];
+    taken |= bound;
     for (const auto& [idx, all] : whole) {
       if (bound.has(g_.ordinal(all)) || bound.has(g_.ordinal(idx))) return false;  // another index of that name
-      put.add(idx, all);
+      // An index around n may have the name and the whole range.
+      const node_id place =
+          taken.has(g_.ordinal(all)) ? unused_index(g_, idx, g_.arg(all, 0), g_.arg(all, 1), taken) : all;
+      taken.insert(g_.ordinal(place));
+      places[idx] = place;
+      put.add(idx, place);
       uses = uses || g_.free[n].has(g_.ordinal(idx));
     }
     if (!uses) return false;
@@ -332,6 +331,7 @@ class materialised_search {
     if (!has_closed_ranges(g_, everywhere) || known_.trips(g_.free[everywhere]) * 1.5 > known_.trips(around))
       return false;
     node = n;
+    whole = places;
     return true;
   }
 

@@ -34,7 +34,7 @@ bool fits(graph& g, const facts& known, const sliding& r, std::int64_t width) {
 
 // Does memory run along `idx` for this value, so that lanes along it are cheap?
 bool lies_along(graph& g, const facts& known, node_id value, node_id idx) {
-  return may_vectorise(g, value, idx) && cost_of(g, known, value, idx, 1) <= 0.5 * cost_of(g, known, value, no_node, 1);
+  return may_vectorise(g, value, idx) && cost_of(g, known, value, idx) <= 0.5 * cost_of(g, known, value, no_node);
 }
 
 void shape(window_form& w, stage& s, monoid fold) {

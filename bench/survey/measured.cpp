@@ -1,0 +1,312 @@
+// See measured.hpp.
+#include "measured.hpp"
+
+#include <dlfcn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <memory>
+#include <sstream>
+
+#include <sheaf/build_tree.hpp>
+#include <sheaf/dsl/graph/pack.hpp>
+#include <sheaf/dsl/text/parse.hpp>
+#include <sheaf/jit/engine/program.hpp>
+#include <sheaf/runtime/error.hpp>
+#include <support/measure.hpp>
+
+namespace sheaf::bench {
+
+namespace {
+
+constexpr int capacity = 65536;
+constexpr std::size_t slack = 1 << 20;  // around each tensor: loops read a little beyond what they use
+
+graph parsed(const std::string& text) { return parse(text.data(), static_cast<int>(text.size())); }
+
+struct block {  // of zeros, with slack
+  explicit block(std::size_t bytes) : all(bytes + 2 * slack) {}
+  void* data() { return all.data() + slack; }
+  std::vector<char> all;
+};
+std::size_t bytes_of(element type, const std::vector<std::int64_t>& extents) {
+  std::size_t n = static_cast<std::size_t>(row(type).bytes);
+  for (const std::int64_t e : extents) n *= static_cast<std::size_t>(e);
+  return n;
+}
+
+struct reported {  // what `counts` of the loops' prelude is
+  double arithmetic, divisions, functions[64], updates, lines;
+  std::vector<std::vector<bool>>* seen;
+};
+
+// One program and its arguments; runs in a child.
+class experiment {
+ public:
+  experiment(measured& m, void* library, std::FILE* report) : m_(m), report_(report), g_(parsed(m.program.text)) {
+    const std::string name = std::to_string(m.seed);
+    if (library != nullptr && !m.printed.empty()) {
+      fast_ = reinterpret_cast<fast>(dlsym(library, ("fast_" + name).c_str()));
+      counted_ = reinterpret_cast<counted>(dlsym(library, ("counted_" + name).c_str()));
+    }
+  }
+  void run();
+
+ private:
+  using fast = void (*)(void**, const long*);
+  using counted = void (*)(void**, const long*, void*);
+
+  void make_inputs();
+  void make_outputs();
+  void call() { jit::run(jit::prepare(program_, own_.data()), own_.data()); }
+  void call_loops() { fast_(theirs_.data(), flat_.data()); }
+  void count();
+  void compare();
+  void time_pairs(int pairs);
+
+  measured& m_;
+  std::FILE* report_;
+  graph g_;
+  fast fast_ = nullptr;
+  counted counted_ = nullptr;
+  jit::program* program_ = nullptr;
+  std::vector<std::unique_ptr<block>> memory_;
+  std::vector<sheaf_tensor> own_;
+  std::vector<void*> theirs_;
+  std::vector<std::vector<std::int64_t>> extents_;
+  std::vector<std::vector<std::int64_t>> strides_;
+  std::vector<long> flat_;
+};
+
+std::vector<std::int64_t> dense(const std::vector<std::int64_t>& extents) {
+  std::vector<std::int64_t> strides(extents.size(), 1);
+  for (std::size_t d = extents.size(); d-- > 1;) strides[d - 1] = strides[d] * std::max<std::int64_t>(1, extents[d]);
+  return strides;
+}
+
+void experiment::make_inputs() {
+  for (int i = 0; i < g_.inputs.size(); ++i) {
+    const text_range n = g_.names[g_.inputs[i].name];
+    const std::string name(g_.text.data() + n.first, static_cast<std::size_t>(n.size));
+    for (const input_data& in : m_.program.inputs) {
+      if (in.name != name) continue;
+      memory_.push_back(std::make_unique<block>(bytes_of(in.type, in.extents)));
+      fill_input(in, m_.seed, memory_.back()->data());
+      extents_.push_back(in.extents);
+    }
+  }
+  for (const auto& e : extents_) {
+    strides_.push_back(dense(e));
+    for (const std::int64_t n : e) flat_.push_back(static_cast<long>(n));
+  }
+}
+
+void experiment::make_outputs() {
+  for (std::size_t i = 0; i < extents_.size(); ++i) {
+    own_.push_back({memory_[i]->data(), extents_[i].data(), strides_[i].data()});
+    theirs_.push_back(memory_[i]->data());
+  }
+  own_.resize(own_.size() + static_cast<std::size_t>(g_.outputs.size()), sheaf_tensor{});
+  const jit::kernel* k = jit::prepare(program_, own_.data());
+  const std::size_t inputs = extents_.size();
+  for (int o = 0; o < g_.outputs.size(); ++o) {
+    const std::int64_t* e = jit::output_extents(k, o);
+    extents_.emplace_back(e, e + tensor_rank(g_, g_.outputs[o]));
+    strides_.push_back(dense(extents_.back()));
+  }
+  for (int o = 0; o < g_.outputs.size(); ++o) {
+    const std::size_t at = inputs + static_cast<std::size_t>(o);
+    const std::size_t bytes = bytes_of(g_.type(g_.outputs[o]), extents_[at]);
+    memory_.push_back(std::make_unique<block>(bytes));
+    own_[at] = {memory_.back()->data(), extents_[at].data(), strides_[at].data()};
+    memory_.push_back(std::make_unique<block>(bytes));
+    theirs_.push_back(memory_.back()->data());
+  }
+  for (std::size_t i = 0; i < inputs; ++i) own_[i] = {memory_[i]->data(), extents_[i].data(), strides_[i].data()};
+  std::fprintf(report_, "plan\n%s\nend\n", jit::plan_text(jit::prepare(program_, own_.data())));
+}
+
+double real_at(element type, const void* data, std::size_t i) {
+  switch (type) {
+    case element::f64:
+      return static_cast<const double*>(data)[i];
+    case element::f32:
+      return static_cast<const float*>(data)[i];
+    case element::f16:
+      return static_cast<double>(static_cast<const _Float16*>(data)[i]);
+    case element::i64:
+      return static_cast<double>(static_cast<const std::int64_t*>(data)[i]);
+    case element::i32:
+      return static_cast<const std::int32_t*>(data)[i];
+    case element::boolean:
+      return static_cast<const bool*>(data)[i];
+    default:
+      break;
+  }
+  float f = 0;
+  const std::uint32_t u = std::uint32_t{static_cast<const std::uint16_t*>(data)[i]} << 16;
+  std::memcpy(&f, &u, 4);
+  return f;
+}
+
+// The worst difference, of the mean size of the loops' results.
+void experiment::compare() {
+  double worst = 0;
+  for (int o = 0; o < g_.outputs.size(); ++o) {
+    const std::size_t at = own_.size() - static_cast<std::size_t>(g_.outputs.size()) + static_cast<std::size_t>(o);
+    const element type = g_.type(g_.outputs[o]);
+    const std::size_t n = bytes_of(type, extents_[at]) / static_cast<std::size_t>(row(type).bytes);
+    double sum = 0, off = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      const double a = real_at(type, own_[at].data, i), b = real_at(type, theirs_[at], i);
+      if (!std::isfinite(a) || !std::isfinite(b)) continue;
+      sum += b * b;
+      off = std::max(off, std::abs(a - b) / (1e-3 + std::abs(b)));
+      worst = std::max(
+          worst, off > 1e-2 ? std::abs(a - b) / (std::sqrt(sum / static_cast<double>(i + 1)) + std::abs(b) + 1e-6) : 0);
+    }
+  }
+  std::fprintf(report_, "error %.9g\n", worst);
+}
+
+void experiment::count() {
+  std::vector<std::vector<bool>> seen;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(g_.inputs.size()); ++i)
+    seen.emplace_back(bytes_of(g_.inputs[static_cast<int>(i)].type, extents_[i]) / 64 + 1, false);
+  reported n{};
+  n.seen = &seen;
+  counted_(theirs_.data(), flat_.data(), &n);
+  std::fprintf(report_, "counts %.9g %.9g %.9g %.9g", n.arithmetic, n.divisions, n.updates, n.lines);
+  for (const double f : n.functions) std::fprintf(report_, " %.9g", f);
+  std::fprintf(report_, "\n");
+}
+
+void experiment::time_pairs(int pairs) {
+  std::vector<double> own, theirs, ratios;
+  const double begin = now();
+  for (int k = 0; k < pairs && (k < 3 || now() - begin < 0.4); ++k) {
+    double a = own_seconds();
+    call();
+    a = own_seconds() - a;
+    double b = own_seconds();
+    call_loops();
+    b = own_seconds() - b;
+    own.push_back(a);
+    theirs.push_back(b);
+    ratios.push_back(a / b);
+  }
+  std::fprintf(report_, "own %.9g\nloops %.9g\nagainst %.9g\n", median(own), median(theirs), median(ratios));
+}
+
+void experiment::run() {
+  jit::note_headers(SHEAF_HEADERS);
+  const auto words = std::make_unique<packed_words<capacity>>(pack<capacity>(g_));
+  if (words->failed) return void(std::fprintf(report_, "state too large\n"));
+  program_ = jit::make_program(words->words, jit::backend::chosen, {});
+  make_inputs();
+  make_outputs();
+  std::fflush(report_);
+  call();
+  const double start = own_seconds();
+  call();
+  std::fprintf(report_, "own %.9g\nstate loops take too long\n", own_seconds() - start);
+  std::fflush(report_);
+  if (fast_ == nullptr) return void(std::fprintf(report_, "state no loops\n"));
+  call_loops();
+  compare();
+  time_pairs(15);
+  std::fprintf(report_, "state measured\n");
+  std::fflush(report_);
+  count();
+}
+
+}  // namespace
+
+measured drawn(std::uint64_t seed, const drawing_limits& limits) {
+  measured m;
+  m.seed = seed;
+  m.program = draw_program(seed, limits);
+  const graph g = parsed(m.program.text);
+  if (g.failed())
+    m.state = "not accepted: " + std::string(g.error.data(), static_cast<std::size_t>(g.error.size()));
+  else
+    m.printed = loop_printer(g).function(std::to_string(seed));
+  return m;
+}
+
+namespace {
+void read_report(measured& m, const std::string& file) {
+  std::ifstream in(file);
+  std::string line;
+  while (std::getline(in, line)) {
+    std::istringstream words(line);
+    std::string key;
+    words >> key;
+    if (key == "own") words >> m.own;
+    if (key == "loops") words >> m.loops;
+    if (key == "against") words >> m.against;
+    if (key == "error") words >> m.error;
+    if (key == "state") m.state = line.substr(6);
+    if (key == "counts") {
+      words >> m.counts.arithmetic >> m.counts.divisions >> m.counts.updates >> m.counts.lines;
+      for (double& f : m.counts.functions) words >> f;
+    }
+    if (key == "plan")
+      while (std::getline(in, line) && line != "end") m.plan += line + "\n";
+  }
+}
+// Runs work in a child for so many seconds at most; its exit.
+template <class Work>
+int in_child(unsigned seconds, Work work) {
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(seconds);
+    work();
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return status;
+}
+}  // namespace
+
+void measure(measured& m, void* library, const machine& here, const std::string& scratch) {
+  if (m.state != "not measured") return;
+  const std::string file = scratch + "/report";
+  std::remove(file.c_str());
+  const int status = in_child(20, [&] {
+    std::FILE* report = std::fopen(file.c_str(), "w");
+    try {
+      experiment(m, library, report).run();
+    } catch (const error& e) {
+      std::fprintf(report, "state error: %s\n", e.what());
+    }
+    std::fclose(report);
+  });
+  read_report(m, file);
+  if (WIFSIGNALED(status) && WTERMSIG(status) != SIGALRM)
+    m.state = "ended by signal " + std::to_string(WTERMSIG(status));
+  double tables = 4096;
+  for (const input_data& in : m.program.inputs)
+    if (in.kind == data_kind::places || in.kind == data_kind::sorted_places)
+      tables = std::max(tables, 4.0 * static_cast<double>(in.below));
+  m.bound = here.of(m.counts, tables);
+}
+
+machine measured_machine(void* library, const std::string& scratch) {
+  const std::string file = scratch + "/machine";
+  in_child(60, [&] {
+    const machine m(library);
+    std::FILE* to = std::fopen(file.c_str(), "wb");
+    m.write(to);
+    std::fclose(to);
+  });
+  return machine::read(file);
+}
+
+}  // namespace sheaf::bench

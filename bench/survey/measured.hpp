@@ -1,0 +1,26 @@
+// One program of the survey: drawn, printed as loops, and measured in a process of its own, which may take too long or
+// end. See main.cpp.
+#pragma once
+#include "machine.hpp"
+#include "programs.hpp"
+
+namespace sheaf::bench {
+
+struct measured {
+  std::uint64_t seed = 0;
+  drawn_program program;
+  std::string printed;  // as C++; empty: it cannot be
+  std::string state = "not measured", plan;
+  double own = 0, loops = 0, against = 0;  // seconds, and the median ratio of pairs
+  double error = 0;                        // of the results, of the largest of the loops'
+  work_counts counts;
+  bounds bound;
+};
+
+measured drawn(std::uint64_t seed, const drawing_limits& limits);
+void measure(measured& m, void* library, const machine& here, const std::string& scratch);
+
+// The machine as a process measures it that nothing else has run in: the pool of threads starts in it.
+machine measured_machine(void* library, const std::string& scratch);
+
+}  // namespace sheaf::bench

@@ -1,0 +1,61 @@
+// Gradients of folds by key: what they need of a key's other elements is folded once for each key. Asked for at each
+// element's own key, it would be folded anew for each of them, elements times elements.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+
+#include <sheaf/text.hpp>
+
+namespace sheaf::test {
+namespace {
+
+std::string program_of(const std::string& fold, const std::string& element) {
+  return "input x: f64[?]\ninput key: i64[?]\ny(m.in(0, 4)) = " + fold + "(t.where(key(t) == m), " + element +
+         ")\nloss = sum(m, y(m) * y(m))\noutput loss, grad(loss, x)";
+}
+
+struct keyed : ::testing::TestWithParam<const char*> {};
+
+TEST_P(keyed, is_folded_once_for_each_key) {
+  const text_program p(program_of(GetParam(), "x(t) * x(t)"));
+  const std::string text = p.text();
+  EXPECT_NE(text.find("by_key(m) ="), std::string::npos) << text;
+  EXPECT_EQ(text.find("== key(t))"), std::string::npos) << text;
+}
+
+TEST_P(keyed, is_the_derivative) {
+  const text_program p(program_of(GetParam(), "x(t) * x(t)"));
+  array<std::int64_t, 1> key(9);
+  array<double, 1> x(9);
+  for (int k = 0; k < 9; ++k) key(k) = (k * 5) % 4, x(k) = 0.3 + 0.17 * ((k * 7) % 9);
+  const auto loss = [&] { return p({{"x", x}, {"key", key}})[0].as<double, 0>()(); };
+  const auto results = p({{"x", x}, {"key", key}});
+  const auto dx = results[1].as<double, 1>();
+  for (int k = 0; k < 9; ++k) {
+    const double was = x(k), step = 1e-5;
+    x(k) = was + step;
+    const double above = loss();
+    x(k) = was - step;
+    const double below = loss();
+    x(k) = was;
+    EXPECT_NEAR(dx(k), (above - below) / (2 * step), 1e-6) << k;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(folds, keyed, ::testing::Values("mean", "max", "min", "logsumexp"));
+
+// What a place reads where it may fail stays where the program reads it.
+TEST(keyed_adjoints, do_not_read_more) {
+  const text_program p(
+      "input x: f64[?]\ninput key: i64[?]\ninput at: i64[?]\n"
+      "y(m.in(0, 4)) = select(at(m) < 0, 0, max(t.where(key(t) == m), x(t) * x(at(m))))\n"
+      "loss = sum(m, y(m) * y(m))\noutput loss, grad(loss, x)");
+  array<std::int64_t, 1> key(4), at(4);
+  array<double, 1> x(4);
+  for (int k = 0; k < 4; ++k) key(k) = k % 2, at(k) = k == 3 ? -1 : k, x(k) = 1.5 + k;
+  EXPECT_NO_THROW(p({{"x", x}, {"key", key}, {"at", at}}));
+}
+
+}  // namespace
+}  // namespace sheaf::test
