@@ -5,6 +5,7 @@
 #include <sheaf/jit/ir/passes/insert_prefetch.hpp>
 #include <sheaf/jit/ir/passes/interleave_kernels.hpp>
 #include <sheaf/jit/ir/passes/non_temporal_stores.hpp>
+#include <sheaf/jit/ir/passes/transpose_accesses.hpp>
 #include <sheaf/jit/ir/passes/unroll_and_jam.hpp>
 #include <sheaf/jit/ir/print.hpp>
 #include <sheaf/jit/ir/summary.hpp>
@@ -90,6 +91,10 @@ constexpr pass table[] = {
      }},
     {"unroll and jam", "on each kernel by itself: what is prefetched for one iteration is for each",
      [](compilation& c) { ir::unroll_and_jam(c.program.code); }},
+    {"transpose accesses", "of the innermost loops, which those before make; a GPU has no registers to transpose in",
+     [](compilation& c) {
+       if (!c.known.call().gpu) ir::transpose_accesses(c.program.code);
+     }},
     {"non-temporal stores", "on each kernel by itself, before some are interleaved",
      [](compilation& c) { ir::non_temporal_stores(c.program.code, c.known.call().on.non_temporal_from()); }},
     {"interleave kernels", "last: the kernels that horizontal fusion chose become one",

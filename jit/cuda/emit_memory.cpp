@@ -57,6 +57,7 @@ std::string element_at(function_emitter& f, const std::string& pointer, std::int
       return cat(pointer, "[", apart.skew, " + (", apart.phase, " + ", lane, " * ", apart.step, ") / ", apart.repeat,
                  "]");
     case ir::access::gather:
+    case ir::access::transposed:
       break;
   }
   std::string offset;

@@ -105,6 +105,8 @@ statistics statistics_of(program* p);
 // Before the first kernel is compiled. Throws code::bad_argument for a relative path, which chdir could change, and
 // where it is too late.
 void set_code_generator(const char* path);
+// Tests: what is planned from here on is planned as if of much data, see plan::call_facts.
+void plan_as_of_much_data(bool much);
 // Where <sheaf/api/compile.hpp> is, as the compiler of the caller spells it: the prefix above it is the last place of
 // the search.
 void note_headers(const char* path);

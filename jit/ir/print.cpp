@@ -16,7 +16,8 @@ const char* name_of(opcode code) {
   return names[static_cast<int>(code)];
 }
 const char* name_of(access how) {
-  static constexpr const char* names[] = {"uniform", "contiguous", "strided", "gather", "deinterleaved"};
+  static constexpr const char* names[] = {"uniform", "contiguous",    "strided",
+                                          "gather",  "deinterleaved", "transposed"};
   return names[static_cast<int>(how)];
 }
 const char* name_of(loop_kind kind) {

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include <sheaf/jit/ir/verifier.hpp>
 
@@ -96,11 +97,14 @@ void kernel_verifier::subscripts(const buffer& b, const std::vector<value>& list
     vector |= at(v).vector;
   }
   require(how == access::uniform || lanes_, "access_kind", "lanes outside a vector loop");
-  require(vector == (how == access::gather), "access_kind",
+  require(vector == (how == access::gather || how == access::transposed), "access_kind",
           "expected a vector subscript for gather, and only for gather");
+  require(how != access::transposed || (unroll_ == transposed_columns && !list.empty() && !at(list.back()).vector),
+          "access_kind", "columns of no unrolled loop");
   const bool row = how == access::contiguous || how == access::strided || how == access::deinterleaved;
   require(!row || b.rank > 0, "access_kind", "expected a dimension to go along");
-  require((how != access::contiguous && how != access::deinterleaved) || unit_known, "access_kind",
+  const bool unit = how == access::contiguous || how == access::deinterleaved || how == access::transposed;
+  require(!unit || unit_known, "access_kind",
           "contiguous along a dimension not known to have stride 1");
 }
 
@@ -144,7 +148,9 @@ void kernel_verifier::guard(const statement& s) {
   place_ = "guard";
   const instruction& condition = operand(s.id);
   require(condition.type == element::boolean && !condition.vector, "mask", "expected a scalar boolean");
+  const std::int32_t around = std::exchange(unroll_, 1);
   walk(s.body, false);
+  unroll_ = around;
 }
 
 void kernel_verifier::loop(const statement& s, bool top) {
@@ -168,7 +174,9 @@ void kernel_verifier::loop(const statement& s, bool top) {
   require((!s.size_optimised && !s.whole) || vector, "loop_nesting", "only a vector loop is size_optimised or whole");
   entered_[static_cast<std::size_t>(s.loop)] = open_[static_cast<std::size_t>(s.loop)] = true;
   if (vector) lanes_ = s.lanes, vector_loop_ = s.loop;
+  const std::int32_t around = std::exchange(unroll_, s.unroll);
   walk(s.body, false);
+  unroll_ = around;
   if (vector) lanes_ = 0, vector_loop_ = -1;
   open_[static_cast<std::size_t>(s.loop)] = false;
 }

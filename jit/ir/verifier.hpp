@@ -108,6 +108,7 @@ class kernel_verifier {
   std::vector<int> width_;  // of accumulators: the lanes they are combined from, once known
   std::vector<bool> entered_, open_;
   int lanes_ = 0;  // of the vector loop around here
+  std::int32_t unroll_ = 1;  // of the loop whose body this is
   std::int32_t vector_loop_ = -1;
   value current_ = none;
   const char* place_ = nullptr;

@@ -51,6 +51,8 @@ void slot_facts(function_emitter& f, const ir::buffer& buffer, buffer_facts& fac
   }
 }
 
+}  // namespace
+
 buffer_facts& facts_of(function_emitter& f, std::int32_t id) {
   buffer_facts& facts = f.buffers[static_cast<std::size_t>(id)];
   if (facts.data) return facts;
@@ -63,6 +65,8 @@ buffer_facts& facts_of(function_emitter& f, std::int32_t id) {
     slot_facts(f, buffer, facts);
   return facts;
 }
+
+namespace {
 
 // One load or store: its element type in memory, its lanes (0: one element), what masks it.
 struct place {
@@ -261,12 +265,18 @@ Value* buffer_extent(function_emitter& f, std::int32_t b, int dimension) {
 }
 
 Value* emit_load(function_emitter& f, const ir::instruction& i) {
+  if (f.group && i.how == ir::access::transposed)
+    return from_memory(f, f.buffer(i.target).type, emit_transposed_load(f, i));
   place p = place_of(f, i.target, i.args, i.how, i.mask);
   p.apart = i.apart;
   return from_memory(f, f.buffer(i.target).type, load_bits(f, p));
 }
 
 void emit_store(function_emitter& f, const ir::statement& s) {
+  if (f.group && s.how == ir::access::transposed) {
+    Value* stored = splat(f, f.values[static_cast<std::size_t>(s.stored)], f.lanes);
+    return emit_transposed_store(f, s, to_memory(f, f.buffer(s.target).type, stored));
+  }
   const place p = place_of(f, s.target, s.subscripts, s.how, s.mask);
   Value* stored = splat(f, f.values[static_cast<std::size_t>(s.stored)], p.lanes);
   store_bits(f, p, to_memory(f, f.buffer(s.target).type, stored), s.non_temporal && !f.stores_plainly);

@@ -3,6 +3,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -56,6 +57,23 @@ struct buffer_facts {
   std::vector<llvm::Value*> extents, strides;
 };
 
+// Iterations of a loop whose transposed accesses are made at once. See emit_transposed.cpp.
+struct function_emitter;
+using loop_body = void (*)(function_emitter& f, const ir::statement& s, llvm::Value* counter);
+struct column_group {
+  loop_body body = nullptr;
+  int column = -1;               // of the iteration at hand; -1: none, or one that only run time knows:
+  llvm::Value* place = nullptr;  // which, i64, counted from
+  llvm::Value* first = nullptr;  // here,
+  llvm::Value* count = nullptr;  // of how many, fewer than transposed_columns
+  struct access {
+    std::vector<llvm::Value*> columns, rows;  // what was loaded, or is to be stored; where rows are
+    llvm::AllocaInst* tile = nullptr;         // the same of iterations that only run time knows
+  };
+  std::unordered_map<const void*, access> accesses;  // by instruction or statement
+  explicit operator bool() const { return column >= 0 || place != nullptr; }
+};
+
 struct function_emitter {
   function_emitter(emitter& owner, const ir::kernel& kernel, llvm::Function* function);
 
@@ -77,6 +95,8 @@ struct function_emitter {
   llvm::Value* tail_mask = nullptr;   // <lanes x i1>; null in the main loop
   llvm::Value* tail_count = nullptr;  // i64, 1 to lanes - 1
 
+  column_group group;
+
   llvm::Value* zero_slot = nullptr;  // 64 bytes of zeros that a masked-off load reads
   llvm::Value* sink_slot = nullptr;  // 64 bytes that a masked-off store writes
   bool stores_plainly = false;       // whatever the statement says
@@ -94,7 +114,6 @@ void emit_module(emitter& m);
 
 // emit_block.cpp
 void emit_block(function_emitter& f, const ir::block& b);
-using loop_body = void (*)(function_emitter& f, const ir::statement& s, llvm::Value* counter);
 void emit_counted_loop(function_emitter& f, const ir::statement& s, llvm::Value* low, llvm::Value* high,
                        std::int64_t step, loop_body body);
 
@@ -112,6 +131,7 @@ llvm::Value* emit_choice(function_emitter& f, ir::value condition, llvm::Value* 
 
 // emit_memory.cpp
 llvm::Value* buffer_extent(function_emitter& f, std::int32_t b, int dimension);
+buffer_facts& facts_of(function_emitter& f, std::int32_t id);
 llvm::Value* emit_load(function_emitter& f, const ir::instruction& i);
 void emit_store(function_emitter& f, const ir::statement& s);
 
@@ -124,6 +144,11 @@ void emit_stream_store(function_emitter& f, llvm::Value* address, llvm::Value* b
 bool may_deinterleave(const function_emitter& f, const ir::lane_pattern& apart, int bytes);
 llvm::Value* emit_deinterleaved(function_emitter& f, const ir::lane_pattern& apart, llvm::Type* element, int bytes,
                                 llvm::Value* pointer, llvm::Value* mask);
+
+// emit_transposed.cpp: in iterations of a column group.
+void emit_transposed_loop(function_emitter& f, const ir::statement& s, loop_body body);
+llvm::Value* emit_transposed_load(function_emitter& f, const ir::instruction& i);
+void emit_transposed_store(function_emitter& f, const ir::statement& s, llvm::Value* bits);
 
 // emit_fold.cpp
 bool has_position(monoid fold);

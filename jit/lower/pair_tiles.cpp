@@ -122,7 +122,9 @@ std::int32_t pair_tiling::panel_of(node_id n, std::int64_t block) {
 void pair_tiling::pack(const plan::pair_parts::sum& sum, const std::vector<std::int32_t>& panels,
                        const range& part, scope& at) {
   const node_id d = g_.arg(sum.reduce, 2);
-  loop lane(*this, at, f_.walk, lanes_, part_), inner(*this, lane, d, 1, part);
+  // A register at a time: it has nothing to wait for, and rows that are transposed take code for each lane.
+  const int lanes = std::min(lanes_, k_.known.call().vectors->register_bytes / row(type_).bytes);
+  loop lane(*this, at, f_.walk, lanes, part_), inner(*this, lane, d, 1, part);
   const ir::value to = place(inner, d, part.low, places, f_.walk, grid_);
   for (std::size_t i = 0; i < panels.size(); ++i)
     inner.block->store(panels[i], {to}, k_.emit(sum.packed[i], inner), ir::access::contiguous);

@@ -4,6 +4,7 @@
 
 #include <sheaf/jit/plan/bounds.hpp>
 #include <sheaf/jit/plan/roots.hpp>
+#include <sheaf/jit/plan/subscript_ends.hpp>
 #include <sheaf/jit/plan/violations.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 
@@ -155,40 +156,6 @@ question without_definitions(graph& g, node_id outside, const std::vector<node_i
   return {g.arg(alone, 1), bound_indices(g, alone)};
 }
 
-struct ends {
-  node_id least, most;  // of the subscript
-  node_id nonempty;     // every range it walks has an element
-};
-
-// Replaces each index the subscript is affine in by the end of its range that makes it least or most.
-ends ends_of(graph& g, node_id e) {
-  ends r{e, e, truth(g, true)};
-  for (;;) {
-    index_set all = g.free[r.least];
-    all |= g.free[r.most];
-    bool changed = false;
-    auto list = indices_of(g, all);
-    std::sort(list.rbegin(), list.rend());  // ranges refer to older nodes
-    for (const node_id idx : list) {
-      const line a = split_affine(g, r.least, idx), b = split_affine(g, r.most, idx);
-      if (!a.affine || !b.affine) continue;
-      const node_id low = g.arg(idx, 0), high = g.arg(idx, 1), last = make(g, op::add, high, integer(g, -1));
-      const auto at = [&](const line& l, bool least) {
-        return point_of(g, l, (l.slope > 0) == least ? low : last);
-      };
-      const node_id first = at(a, true), farthest = at(b, false);
-      if (first == no_node || farthest == no_node) continue;
-      r.least = first;
-      r.most = farthest;
-      if (!known_less_equal(g, make(g, op::add, low, integer(g, 1)), high))
-        r.nonempty = conjunction(g, r.nonempty, make(g, op::less, low, high));
-      changed = true;
-      break;
-    }
-    if (!changed) return r;
-  }
-}
-
 // The size of the tensor dimension that an index with a range of data walks over; no_node where it subscripts none.
 node_id walked(graph& g, node_id idx) {
   for (node_id n = 0; n < g.size(); ++n)
@@ -248,10 +215,11 @@ void add_load(graph& g, node_id n, program_plan& plan, std::vector<stage>& first
   for (int d = 0; d + 1 < g[n].count; ++d) {
     const node_id tensor = g.arg(n, 0), e = g.arg(n, 1 + d), low = low_of(g, tensor, d), high = high_of(g, tensor, d);
     if (is_true(g, range_condition(g, e, low, high))) continue;
-    const ends r = ends_of(g, without_definitions(g, e));
-    node_id inside = make(g, op::logical_or, make(g, op::logical_not, r.nonempty),
-                          conjunction(g, range_condition(g, r.least, low, make(g, op::add, r.least, integer(g, 1))),
-                                      range_condition(g, r.most, r.most, high)));
+    ends r = ends_of(g, without_definitions(g, e));
+    const node_id between = conjunction(g, range_condition(g, r.least, low, make(g, op::add, r.least, integer(g, 1))),
+                                        range_condition(g, r.most, r.most, high));
+    ask_for_elements(g, r, between);
+    const node_id inside = make(g, op::logical_or, make(g, op::logical_not, r.nonempty), between);
     if (is_true(g, inside)) continue;
     check c;
     c.tensor = tensor_name(g, tensor);

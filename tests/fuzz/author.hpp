@@ -56,6 +56,8 @@ class author {
   symbol& add_input(const std::string& stem, element type, std::vector<int> dims, role means = role::values,
                     int target = -1);
   void add_definition();
+  void add_joined();
+  void add_reshaped();
   void add_loss();
   void add_derivatives();
   void add_derivative(const std::string& what, const std::string& y, const std::string& x, const std::string& along);

@@ -22,11 +22,6 @@ bool may_refuse(const std::string& sentence) {
   return false;
 }
 
-// A limit of the planner that the documentation names, which small programs with many derivatives may reach.
-bool too_large(const outcome& found) {
-  return found.failed && found.code == "unsupported" && found.sentence.find("256 indices") != std::string::npos;
-}
-
 std::string show(double x) {
   char s[40];
   std::snprintf(s, sizeof s, "%.17g", x);
@@ -132,11 +127,13 @@ void check_kernels(const graph& g, const arguments& a, const shape_list& shapes,
   const parallel_hook alone{nullptr, nullptr, 1};
   const outcome found = run_with(g, a, shapes, {}, alone);
   if (!found.damage.empty()) fail(v, "memory", found.damage);
-  if (too_large(found)) return void(v.refused = true);
+  if (is_too_large(found)) return void(v.refused = true);
   check_values(g, a, bounds, found, expected, v);
   if (!v.ok()) return;
   std::string words;
   if (d.chance(60)) check_updates(g, a, shapes, bounds, expected, v);
+  if (v.ok() && d.chance(60)) check_much_data(g, a, shapes, bounds, expected, v);
+  if (v.ok() && d.chance(30)) check_adding(g, a, shapes, bounds, expected, v);
   if (!v.ok()) return;
   if (d.chance(40)) {
     options shared;
@@ -295,6 +292,7 @@ verdict check(const program& p, const arguments& a) {
     return v;
   }
   check_kernels(g, a, shapes, *bounds, expected, p.seed, v);
+  if (v.ok() && !v.refused && p.seed % 4 == 0) check_other_sizes(p, g, a, v);
   if (v.ok() && p.kind == flavour::smooth && !expected.failed) check_differences(p, a, v);
   if (v.ok()) check_text(g, a, shapes, *bounds, expected, v);
   return v;

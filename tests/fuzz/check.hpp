@@ -40,5 +40,13 @@ struct bounded_outputs {
 void check_values(const graph& g, const arguments& a, const bounded_outputs& bounds, const outcome& found,
                   const outcome& expected, verdict& v);
 void check_differences(const program& p, const arguments& a, verdict& v);
+// calls.cpp
+// A limit of the planner that the documentation names, which small programs with many derivatives may reach.
+bool is_too_large(const outcome& found);
+void check_much_data(const graph& g, const arguments& a, const std::vector<std::vector<std::int64_t>>& shapes,
+                     const bounded_outputs& bounds, const outcome& expected, verdict& v);
+void check_other_sizes(const program& p, const graph& g, const arguments& a, verdict& v);
+void check_adding(const graph& g, const arguments& a, const std::vector<std::vector<std::int64_t>>& shapes,
+                  const bounded_outputs& bounds, const outcome& expected, verdict& v);
 
 }  // namespace sheaf::fuzz

@@ -244,6 +244,12 @@ tensor_data guarded_memory::read() const {
   return t;
 }
 
+void guarded_memory::forbid_writing() const {
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  if (mapped_ > 2 * page && mprotect(static_cast<unsigned char*>(pages_) + page, mapped_ - 2 * page, PROT_READ) != 0)
+    throw std::bad_alloc();
+}
+
 bool guarded_memory::untouched() const {
   for (std::size_t b = 0; b < bytes_; ++b)
     if (start_[b] != unwritten) return false;

@@ -61,6 +61,8 @@ class guarded_memory {
 
   sheaf_tensor view() const;
   tensor_data read() const;
+  // From here on a write ends the process.
+  void forbid_writing() const;
   // Is every byte as it was, or every byte that is of no element?
   bool untouched() const;
   bool gaps_untouched() const;

@@ -117,6 +117,68 @@ void author::add_definition() {
   p_.symbols.push_back(s);
 }
 
+// Two tensors one behind the other, as concat writes it: of the other dimensions one that both have.
+void author::add_joined() {
+  std::vector<const symbol*> list;
+  for (const symbol* s : tensors(true))
+    if (!s->dims.empty() && s->dims.size() < 3) list.push_back(s);
+  if (list.empty()) return;
+  const symbol a = *dice_.of(list);
+  std::erase_if(list, [&](const symbol* s) {
+    return s->type != a.type || s->dims.size() != a.dims.size() ||
+           !std::equal(a.dims.begin() + 1, a.dims.end(), s->dims.begin() + 1);
+  });
+  const symbol b = *dice_.of(list);
+  symbol s;
+  s.from = origin::definition;
+  s.name = "joined" + std::to_string(names_++);
+  s.type = a.type;
+  s.dims = a.dims;
+  const auto size_of = [&](const symbol& t) { return p_.sizes[static_cast<std::size_t>(t.dims[0])]; };
+  p_.sizes.push_back(size_of(a) + size_of(b));
+  s.dims[0] = static_cast<int>(p_.sizes.size()) - 1;
+  std::vector<term> in_a, in_b;
+  for (std::size_t d = 0; d < s.dims.size(); ++d) {
+    domain own;
+    own.index = d == 0 ? "i" : "j";
+    own.low = number(0);
+    own.high = d == 0 ? extent(a, 0) + extent(b, 0) : extent(a, static_cast<int>(d));
+    in_a.push_back(index(own.index));
+    in_b.push_back(d == 0 ? index("i") - extent(a, 0) : index("j"));
+    s.indices.push_back(own);
+  }
+  s.body = call("select", {call("<", {index("i"), extent(a, 0)}), load(a, in_a), load(b, in_b)});
+  p_.symbols.push_back(s);
+}
+
+// A matrix as a row of its elements, or a vector as rows of two.
+void author::add_reshaped() {
+  std::vector<const symbol*> list;
+  for (const symbol* s : tensors(true))
+    if (s->dims.size() == 1 || s->dims.size() == 2) list.push_back(s);
+  if (list.empty()) return;
+  const symbol x = *dice_.of(list);
+  symbol s;
+  s.from = origin::definition;
+  s.name = "shaped" + std::to_string(names_++);
+  s.type = x.type;
+  const auto add = [&](const char* name, const term& high, std::int64_t size) {
+    p_.sizes.push_back(size);
+    s.dims.push_back(static_cast<int>(p_.sizes.size()) - 1);
+    s.indices.push_back({name, number(0), high, nullptr, nullptr});
+  };
+  const auto size_of = [&](std::size_t d) { return p_.sizes[static_cast<std::size_t>(x.dims[d])]; };
+  if (x.dims.size() == 2) {
+    add("i", extent(x, 0) * extent(x, 1), size_of(0) * size_of(1));
+    s.body = load(x, {call("quotient", {index("i"), extent(x, 1)}), call("remainder", {index("i"), extent(x, 1)})});
+  } else {
+    add("i", call("quotient", {extent(x, 0), number(2)}), size_of(0) / 2);
+    add("j", number(2), 2);
+    s.body = load(x, {number(2) * index("i") + index("j")});
+  }
+  p_.symbols.push_back(s);
+}
+
 // Another gradient by one of the inputs.
 void author::maybe_customise(symbol& s) {
   if (!is_floating(s.type) || s.dims.empty() || !dice_.chance(4) || p_.kind == flavour::smooth) return;
@@ -261,6 +323,8 @@ void author::choose_outputs() {
 program author::write() {
   choose_sizes();
   choose_inputs();
+  if (dice_.chance(15)) add_joined();
+  if (dice_.chance(10)) add_reshaped();
   for (int count = 1 + dice_.below(limits_.definitions); count > 0; --count) add_definition();
   if (dice_.chance(limits_.derivatives >= 0 ? limits_.derivatives : p_.kind == flavour::smooth ? 90 : 45))
     add_derivatives();

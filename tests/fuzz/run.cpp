@@ -91,6 +91,8 @@ outcome runnable::operator()(const arguments& a, const std::vector<std::vector<s
   std::vector<guarded_memory> outputs;
   std::vector<sheaf_tensor> slots;
   for (const guarded_memory& m : inputs) slots.push_back(m.view());
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (std::ranges::count(taken, static_cast<int>(i)) == 0) inputs[i].forbid_writing();
   for (std::size_t o = 0; o < shapes.size(); ++o) outputs.emplace_back(output_of(a, o, shapes[o]), false);
   for (std::size_t o = 0; o < outputs.size(); ++o)
     slots.push_back(taken[o] < 0 ? outputs[o].view() : inputs[static_cast<std::size_t>(taken[o])].view());
@@ -107,6 +109,29 @@ outcome runnable::operator()(const arguments& a, const std::vector<std::vector<s
     if (!outputs[o].gaps_untouched())
       result.damage = "elements between those of output " + std::to_string(o) + " were written";
     result.outputs.push_back(taken[o] < 0 ? outputs[o].read() : inputs[static_cast<std::size_t>(taken[o])].read());
+  }
+  return result;
+}
+
+outcome runnable::adding(const arguments& a, const std::vector<tensor_data>& before) {
+  outcome result;
+  const std::vector<guarded_memory> inputs = inputs_of(a);
+  std::vector<guarded_memory> outputs;
+  std::vector<sheaf_tensor> slots;
+  std::vector<int> all;
+  for (const guarded_memory& m : inputs) m.forbid_writing(), slots.push_back(m.view());
+  for (const tensor_data& t : before) all.push_back(static_cast<int>(all.size())), outputs.emplace_back(t, true);
+  for (int twice = 0; twice < 2; ++twice)
+    for (const guarded_memory& m : outputs) slots.push_back(m.view());
+  try {
+    jit::program* const p = jit::adding(program_, all.data(), static_cast<int>(all.size()));
+    jit::run(jit::prepare(p, slots.data()), slots.data());
+  } catch (const error& e) {
+    result = {true, name_of(e.code()), e.what(), {}, ""};
+  }
+  for (const guarded_memory& m : outputs) {
+    if (!m.gaps_untouched()) result.damage = "elements between those of an output that is added were written";
+    result.outputs.push_back(m.read());
   }
   return result;
 }

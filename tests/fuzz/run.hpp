@@ -26,6 +26,9 @@ class runnable {
   // shapes: of the outputs, as extents() gives them; laid out as the arguments say.
   // updates: outputs lie where an input of their type and extents lies, if there is one.
   outcome operator()(const arguments& a, const std::vector<std::vector<std::int64_t>>& shapes, bool updates = false);
+  // Every output is added to what is there.
+  outcome adding(const arguments& a, const std::vector<tensor_data>& before);
+  tensor_data output_of(const arguments& a, std::size_t o, const std::vector<std::int64_t>& extents) const;
   // Would any?
   bool may_update(const arguments& a, const std::vector<std::vector<std::int64_t>>& shapes) const;
   // Extents of the outputs for these arguments. Throws sheaf::error.
@@ -36,7 +39,6 @@ class runnable {
  private:
   std::vector<guarded_memory> inputs_of(const arguments& a) const;
   std::vector<int> updated_inputs(const arguments& a, const std::vector<std::vector<std::int64_t>>& shapes) const;
-  tensor_data output_of(const arguments& a, std::size_t o, const std::vector<std::int64_t>& extents) const;
 
   const graph& g_;
   jit::program* program_ = nullptr;

@@ -6,6 +6,9 @@
 #include <numeric>
 
 #include "processors.hpp"
+#include <sheaf/jit/ir/passes/transpose_accesses.hpp>
+#include <sheaf/jit/ir/print.hpp>
+#include <sheaf/jit/ir/verify.hpp>
 
 namespace sheaf::test {
 namespace {
@@ -48,6 +51,56 @@ TEST_P(memory, gather_with_mask_touches_no_dead_lane) {
       }
     }
   }
+}
+
+// z[i, j] = x[i, j] + x[pick[i], j + 1], rows in lanes: columns four at a time, fewer, and rows that are left over.
+// What no column needs is neither read nor written.
+TEST_P(memory, rows_in_lanes_are_transposed) {
+  for (const element type : {element::f32, element::f64})
+    for (const int lanes : {4, 8, 16, 32}) {
+      ir::module m;
+      m.name = "rows";
+      const auto x = add_slot(m, "x", type, 2, role::input), pick = add_slot(m, "pick", element::i64, 1, role::input);
+      const auto z = add_slot(m, "z", type, 2, role::output);
+      ir::kernel_builder k("rows");
+      auto& top = k.top();
+      auto i = top.loop(loop_kind::vector, "i", top.i64(0), top.extent(z, 0), lanes);
+      const value picked = i.load(pick, element::i64, {i.counter()}, access::contiguous), row = i.lanes();
+      auto j = i.loop(loop_kind::serial, "j", i.i64(0), i.extent(z, 1));
+      const value next = j.emit(op::add, {j.counter(), j.i64(1)});
+      const value sum = j.emit(op::add, {j.load(x, type, {row, j.counter()}), j.load(x, type, {picked, next})});
+      j.store(z, {row, j.counter()}, sum);
+      j.close();
+      i.close();
+      m.kernels.push_back(std::move(k).finish());
+      ir::transpose_accesses(m);
+      const std::string text = ir::print(m);
+      EXPECT_NE(text.find("load transposed x[%4, %7]"), std::string::npos) << text;
+      EXPECT_NE(text.find("store transposed z"), std::string::npos) << text;
+      EXPECT_NO_THROW(ir::verify(m));
+      program p(m, options());
+      const auto check = [&]<class T>(T, std::int64_t rows, std::int64_t columns) {
+        const auto some = numbers(static_cast<std::size_t>(rows * (columns + 1)));
+        const std::vector<T> data(some.begin(), some.end());
+        std::vector<std::int64_t> picks;
+        for (std::int64_t a = 0; a < rows; ++a) picks.push_back(a * 3 % rows);
+        const std::int64_t stride = columns + 5;
+        std::vector<T> y(static_cast<std::size_t>(rows * stride), T(-7));
+        p.reset().argument(data.data(), {rows, columns + 1}).argument(picks.data(), {rows});
+        p.argument(y.data(), {rows, columns}, {stride, 1}).run();
+        for (std::int64_t a = 0; a < rows; ++a)
+          for (std::int64_t c = 0; c < stride; ++c) {
+            const auto at = [&](std::int64_t r, std::int64_t column) {
+              return data[static_cast<std::size_t>(r * (columns + 1) + column)];
+            };
+            const T expected = c < columns ? at(a, c) + at(picks[static_cast<std::size_t>(a)], c + 1) : T(-7);
+            EXPECT_EQ(y[static_cast<std::size_t>(a * stride + c)], expected) << rows << " " << columns << " " << a;
+          }
+      };
+      for (const std::int64_t rows : {1, 16, 37})
+        for (std::int64_t columns = 0; columns < 10; ++columns)
+          type == element::f32 ? check(0.0f, rows, columns) : check(0.0, rows, columns);
+    }
 }
 
 // The places of what is not negative, for every tail and all widths of lanes; what is not appended stays as it was.

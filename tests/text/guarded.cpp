@@ -88,6 +88,15 @@ TEST(guarded, a_sum_that_a_comparison_stores) {
   expect(ties, {{"x", filled<double>(8, 1)}, {"off", off}}, "0 0 0 0 0 0 0 0 ");
 }
 
+// Whether a clamped subscript is inside depends on no loop; whether it is read does.
+TEST(guarded, a_clamped_subscript_in_empty_loops) {
+  const char* text = "input w: f64[?]\nd(u.in(0, N)) = min(k.in(0, u), w.clamped(k))\noutput d";
+  const auto of = [&](const char* n) { return std::string(text).replace(std::string(text).find('N'), 1, n); };
+  const auto none = filled<double>(0, 0);
+  expect(of("1").c_str(), {{"w", none}}, "inf ");
+  expect_outside(of("2").c_str(), {{"w", none}});
+}
+
 // The condition guards the ranges of the loops that it does not wait for, those of a joined sum too.
 TEST(guarded, a_condition_guards_the_ranges_behind_it) {
   const auto x = filled<double>(1, 2);

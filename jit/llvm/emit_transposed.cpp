@@ -1,0 +1,246 @@
+// Lanes that are rows, in a loop along these: a few columns at a time are loaded row by row and transposed in
+// registers, or transposed and stored row by row. What is left, fewer columns, goes through a tile on the stack, column by column.
+// The tail of a vector loop gathers.
+#include <algorithm>
+#include <optional>
+
+#include <sheaf/jit/llvm/emitter.hpp>
+
+namespace sheaf::inline v0_1::llvm_backend {
+
+using namespace llvm;
+
+namespace {
+
+constexpr int width = ir::transposed_columns;
+
+// How far the value moves from lane to lane, where that is a constant.
+std::optional<std::int64_t> step_of(const function_emitter& f, ir::value v) {
+  const ir::instruction& i = f.instruction(v);
+  if (!i.vector) return 0;
+  if (i.code == ir::opcode::lanes) return 1;
+  if (i.code != ir::opcode::elementwise || (i.what != op::add && i.what != op::sub)) return std::nullopt;
+  const auto a = step_of(f, i.args[0]), b = step_of(f, i.args[1]);
+  if (!a || !b) return std::nullopt;
+  return i.what == op::add ? *a + *b : *a - *b;
+}
+
+// Of one whose step is known.
+Value* first_lane(function_emitter& f, ir::value v) {
+  const ir::instruction& i = f.instruction(v);
+  if (!i.vector) return f.values[static_cast<std::size_t>(v)];
+  if (i.code == ir::opcode::lanes) return f.counters[static_cast<std::size_t>(i.target)];
+  Value *const x = first_lane(f, i.args[0]), *const y = first_lane(f, i.args[1]);
+  return i.what == op::add ? f.build.CreateAdd(x, y) : f.build.CreateSub(x, y);
+}
+
+// Where each lane's row is, at the column of the iteration.
+std::vector<Value*> rows_of(function_emitter& f, std::int32_t id, const std::vector<ir::value>& subscripts) {
+  auto& b = f.build;
+  const buffer_facts& facts = facts_of(f, id);
+  Type* const element = stored_type(b.getContext(), f.buffer(id).type);
+  Value *base = facts.data, *step = b.getInt64(0), *others = nullptr;
+  for (std::size_t d = 0; d + 1 < subscripts.size(); ++d) {
+    if (const auto by = step_of(f, subscripts[d])) {
+      base = b.CreateGEP(element, base, b.CreateMul(first_lane(f, subscripts[d]), facts.strides[d]));
+      step = b.CreateAdd(step, b.CreateMul(facts.strides[d], b.getInt64(static_cast<std::uint64_t>(*by))));
+    } else {
+      Value* const place = f.values[static_cast<std::size_t>(subscripts[d])];
+      Value* const term = b.CreateMul(place, splat(f, facts.strides[d], f.lanes));
+      others = others ? b.CreateAdd(others, term) : term;
+    }
+  }
+  Value* const column = f.values[static_cast<std::size_t>(subscripts.back())];
+  std::vector<Value*> rows;
+  Value* block = base;
+  for (int r = 0; r < f.lanes; ++r) {
+    if (r > 0 && r % width == 0) block = b.CreateGEP(element, block, b.CreateMul(step, b.getInt64(width)));
+    Value* row = b.CreateGEP(element, block, b.CreateMul(step, b.getInt64(static_cast<std::uint64_t>(r % width))));
+    if (others) row = b.CreateGEP(element, row, b.CreateExtractElement(others, static_cast<std::uint64_t>(r)));
+    rows.push_back(b.CreateGEP(element, row, column));
+  }
+  return rows;
+}
+
+// Vectors one after the other.
+Value* joined(builder& b, std::vector<Value*> parts) {
+  while (parts.size() > 1) {
+    std::vector<Value*> pairs;
+    const auto n = static_cast<int>(cast<FixedVectorType>(parts[0]->getType())->getNumElements());
+    std::vector<int> each;
+    for (int k = 0; k < 2 * n; ++k) each.push_back(k);
+    for (std::size_t k = 0; k < parts.size(); k += 2)
+      pairs.push_back(b.CreateShuffleVector(parts[k], parts[k + 1], each));
+    parts = std::move(pairs);
+  }
+  return parts[0];
+}
+
+// Elements `first` and `first` + 1 of each four of x and of y: alternating, or those of x before those of y.
+Value* of_fours(builder& b, Value* x, Value* y, int first, bool alternating) {
+  const auto n = static_cast<int>(cast<FixedVectorType>(x->getType())->getNumElements());
+  std::vector<int> from;
+  for (int k = 0; k < n; ++k) {
+    const int four = k - k % width, at = k % width;
+    const bool second = alternating ? at % 2 != 0 : at >= 2;
+    from.push_back((second ? n : 0) + four + first + (alternating ? at / 2 : at % 2));
+  }
+  return b.CreateShuffleVector(x, y, from);
+}
+
+// Each four elements are a row of a 4 x 4 matrix, which stands in the four vectors: transposed, all at once.
+void transpose(builder& b, std::vector<Value*>& v) {
+  Value* const low[] = {of_fours(b, v[0], v[1], 0, true), of_fours(b, v[2], v[3], 0, true)};
+  Value* const high[] = {of_fours(b, v[0], v[1], 2, true), of_fours(b, v[2], v[3], 2, true)};
+  v = {of_fours(b, low[0], low[1], 0, false), of_fours(b, low[0], low[1], 2, false),
+       of_fours(b, high[0], high[1], 0, false), of_fours(b, high[0], high[1], 2, false)};
+}
+
+// So many lanes are transposed at once.
+int lanes_at_once(const function_emitter& f, int bytes) {
+  return std::min(f.lanes, std::max(width, f.m.target.vectors.register_bytes / bytes));
+}
+
+// live: null, or which columns of a row there are.
+std::vector<Value*> columns_of(function_emitter& f, const std::vector<Value*>& rows, Type* element, int bytes,
+                               Value* live) {
+  auto& b = f.build;
+  Type* const type = FixedVectorType::get(element, width);
+  const Align align(static_cast<std::uint64_t>(bytes));
+  const int some = lanes_at_once(f, bytes);
+  std::vector<std::vector<Value*>> columns(width);
+  for (int first = 0; first < f.lanes; first += some) {
+    std::vector<Value*> fours;
+    for (int k = 0; k < width; ++k) {
+      std::vector<Value*> parts;
+      for (int r = first + k; r < first + some; r += width) {
+        Value* const row = rows[static_cast<std::size_t>(r)];
+        parts.push_back(live ? masked_load(f, type, row, align, live) : b.CreateAlignedLoad(type, row, align));
+      }
+      fours.push_back(joined(b, parts));
+    }
+    transpose(b, fours);
+    for (std::size_t k = 0; k < width; ++k) columns[k].push_back(fours[k]);
+  }
+  std::vector<Value*> all;
+  for (const auto& parts : columns) all.push_back(joined(b, parts));
+  return all;
+}
+
+void store_columns(function_emitter& f, const std::vector<Value*>& rows, const std::vector<Value*>& columns, int bytes,
+                   Value* live) {
+  auto& b = f.build;
+  const Align align(static_cast<std::uint64_t>(bytes));
+  const int some = lanes_at_once(f, bytes);
+  for (int first = 0; first < f.lanes; first += some) {
+    std::vector<int> part;
+    for (int k = 0; k < some; ++k) part.push_back(first + k);
+    std::vector<Value*> fours;
+    for (Value* column : columns) fours.push_back(b.CreateShuffleVector(column, part));
+    transpose(b, fours);
+    for (int r = 0; r < some; ++r) {
+      std::vector<int> four;
+      for (int k = 0; k < width; ++k) four.push_back(r - r % width + k);
+      Value* const bits = b.CreateShuffleVector(fours[static_cast<std::size_t>(r % width)], four);
+      Value* const row = rows[static_cast<std::size_t>(first + r)];
+      live ? masked_store(f, bits, row, align, live) : void(b.CreateAlignedStore(bits, row, align));
+    }
+  }
+}
+
+Value* live_columns(function_emitter& f) {
+  auto& b = f.build;
+  return b.CreateICmpULT(iota(b.getContext(), 64, width), splat(f, f.group.count, width));
+}
+
+Value* column_of_tile(function_emitter& f, column_group::access& a, Type* type, Value* column) {
+  if (!a.tile) a.tile = f.stack_slot(ArrayType::get(type, width), "tile");
+  return f.build.CreateGEP(type, a.tile, column);
+}
+
+// Code that runs where the condition holds.
+template <class Emit>
+void where(function_emitter& f, Value* condition, const Emit& emit) {
+  auto& b = f.build;
+  auto* some = BasicBlock::Create(b.getContext(), "columns", f.function);
+  auto* done = BasicBlock::Create(b.getContext(), "columns.done", f.function);
+  b.CreateCondBr(condition, some, done);
+  b.SetInsertPoint(some);
+  emit();
+  b.CreateBr(done);
+  b.SetInsertPoint(done);
+}
+
+void known_columns(function_emitter& f, const ir::statement& s, Value* counter) {
+  f.group.accesses.clear();
+  for (f.group.column = 0; f.group.column < width; ++f.group.column)
+    f.group.body(f, s, f.build.CreateAdd(counter, f.build.getInt64(static_cast<std::uint64_t>(f.group.column))));
+  f.group.column = -1;
+}
+
+void columns_left(function_emitter& f, const ir::statement& s, Value* counter) {
+  f.group.place = f.build.CreateSub(counter, f.group.first);
+  f.group.body(f, s, counter);
+  f.group.place = nullptr;
+}
+
+}  // namespace
+
+Value* emit_transposed_load(function_emitter& f, const ir::instruction& i) {
+  auto& b = f.build;
+  const element type = f.buffer(i.target).type;
+  Type* const element = stored_type(b.getContext(), type);
+  column_group::access& a = f.group.accesses[&i];
+  if (f.group.column == 0)
+    a.columns = columns_of(f, rows_of(f, i.target, i.args), element, row(type).bytes, nullptr);
+  if (f.group.column >= 0) return a.columns[static_cast<std::size_t>(f.group.column)];
+  Type* const lanes = widen(element, f.lanes);
+  where(f, b.CreateIsNull(f.group.place), [&] {
+    const auto columns = columns_of(f, rows_of(f, i.target, i.args), element, row(type).bytes, live_columns(f));
+    for (std::size_t k = 0; k < width; ++k) b.CreateStore(columns[k], column_of_tile(f, a, lanes, b.getInt64(k)));
+  });
+  return b.CreateLoad(lanes, column_of_tile(f, a, lanes, f.group.place));
+}
+
+void emit_transposed_store(function_emitter& f, const ir::statement& s, Value* bits) {
+  auto& b = f.build;
+  const element type = f.buffer(s.target).type;
+  column_group::access& a = f.group.accesses[&s];
+  if (f.group.column == 0) a.rows = rows_of(f, s.target, s.subscripts);
+  if (f.group.column >= 0) {
+    a.columns.push_back(bits);
+    if (f.group.column == width - 1) store_columns(f, a.rows, a.columns, row(type).bytes, nullptr);
+    return;
+  }
+  b.CreateStore(bits, column_of_tile(f, a, bits->getType(), f.group.place));
+  Value* const last = b.CreateICmpEQ(b.CreateAdd(f.group.place, b.getInt64(1)), f.group.count);
+  where(f, last, [&] {
+    std::vector<Value*> columns, rows = rows_of(f, s.target, s.subscripts);
+    Type* const element = stored_type(b.getContext(), type);
+    for (Value*& row : rows) row = b.CreateGEP(element, row, b.CreateNeg(f.group.place));
+    for (std::size_t k = 0; k < width; ++k)
+      columns.push_back(b.CreateLoad(bits->getType(), column_of_tile(f, a, bits->getType(), b.getInt64(k))));
+    store_columns(f, rows, columns, row(type).bytes, live_columns(f));
+  });
+}
+
+void emit_transposed_loop(function_emitter& f, const ir::statement& s, loop_body body) {
+  auto& b = f.build;
+  Value* const low = f.values[static_cast<std::size_t>(s.low)];
+  Value* const high = f.values[static_cast<std::size_t>(s.high)];
+  if (f.tail_mask) return emit_counted_loop(f, s, low, high, 1, body);
+  Value* const count = b.CreateSub(b.CreateBinaryIntrinsic(Intrinsic::smax, low, high), low);
+  Value* const rest = b.CreateURem(count, b.getInt64(width));
+  Value* const middle = b.CreateAdd(low, b.CreateSub(count, rest));
+  f.group = {};
+  f.group.body = body;
+  f.group.first = middle;
+  f.group.count = rest;
+  emit_counted_loop(f, s, low, middle, width, known_columns);
+  f.group.accesses.clear();
+  const bool masks = f.m.target.vectors.least_masked != 0;
+  emit_counted_loop(f, s, middle, high, 1, masks ? columns_left : body);
+  f.group = {};
+}
+
+}  // namespace sheaf::inline v0_1::llvm_backend

@@ -1,0 +1,51 @@
+#include <sheaf/jit/plan/subscript_ends.hpp>
+
+#include <algorithm>
+
+#include <sheaf/dsl/graph/affine.hpp>
+#include <sheaf/jit/plan/rewrite.hpp>
+
+namespace sheaf::inline v0_1::plan {
+
+ends ends_of(graph& g, node_id e) {
+  ends r{e, e, truth(g, true)};
+  for (;;) {
+    index_set all = g.free[r.least];
+    all |= g.free[r.most];
+    bool changed = false;
+    auto list = indices_of(g, all);
+    std::sort(list.rbegin(), list.rend());  // ranges refer to older nodes
+    for (const node_id idx : list) {
+      const line a = split_affine(g, r.least, idx), b = split_affine(g, r.most, idx);
+      if (!a.affine || !b.affine) continue;
+      const node_id low = g.arg(idx, 0), high = g.arg(idx, 1), last = make(g, op::add, high, integer(g, -1));
+      const auto at = [&](const line& l, bool least) {
+        return point_of(g, l, (l.slope > 0) == least ? low : last);
+      };
+      const node_id first = at(a, true), farthest = at(b, false);
+      if (first == no_node || farthest == no_node) continue;
+      r.least = first;
+      r.most = farthest;
+      if (!known_less_equal(g, make(g, op::add, low, integer(g, 1)), high))
+        r.nonempty = conjunction(g, r.nonempty, make(g, op::less, low, high));
+      changed = true;
+      break;
+    }
+    if (!changed) return r;
+  }
+}
+
+void ask_for_elements(graph& g, ends& r, node_id inside) {
+  index_set open = g.free[r.least];
+  open |= g.free[r.most];
+  for (node_id idx = g.size(); idx-- > 0;) {  // ranges refer to older nodes
+    if (g.kind(idx) != op::index || is_unbound(g, idx) || !open.has(g.ordinal(idx))) continue;
+    open |= g.free[idx];
+    if (g.free[inside].has(g.ordinal(idx)) || g.free[r.nonempty].has(g.ordinal(idx))) continue;
+    const node_id low = g.arg(idx, 0), high = g.arg(idx, 1);
+    if (!known_less_equal(g, make(g, op::add, low, integer(g, 1)), high))
+      r.nonempty = conjunction(g, r.nonempty, make(g, op::less, low, high));
+  }
+}
+
+}  // namespace sheaf::inline v0_1::plan

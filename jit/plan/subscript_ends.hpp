@@ -1,0 +1,17 @@
+// The least and the most that a subscript is over the ranges of its indices. Shown by tests/text/guarded.cpp.
+#pragma once
+#include <sheaf/dsl/graph/graph.hpp>
+
+namespace sheaf::inline v0_1::plan {
+
+// What a subscript is at least and at most, with each index it is affine in at an end of its range.
+struct ends {
+  node_id least, most;
+  node_id nonempty;  // every range it walks has an element
+};
+ends ends_of(graph& g, node_id subscript);
+// Indices of the subscript on which it does not depend whether it is inside, as of one that is clamped to no element:
+// nothing is read where they have no value.
+void ask_for_elements(graph& g, ends& r, node_id inside);
+
+}  // namespace sheaf::inline v0_1::plan
