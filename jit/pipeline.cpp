@@ -13,6 +13,7 @@
 #include <sheaf/jit/lower/lower.hpp>
 #include <sheaf/jit/plan/horizontal_fusion.hpp>
 #include <sheaf/jit/plan/cache_tile.hpp>
+#include <sheaf/jit/plan/error_bound.hpp>
 #include <sheaf/jit/plan/checks.hpp>
 #include <sheaf/jit/plan/mixed_precision.hpp>
 #include <sheaf/jit/plan/storage_folding.hpp>
@@ -165,6 +166,7 @@ planned plan_program(graph source, const plan::call_facts& call, const std::stri
   }
   p.checks = p.plan.checks;
   p.text = plan::options_text(call.overrides) + plan::print(p.g, p.plan) + ir::summary(p.code);
+  if (call.explains) p.text += plan::error_text(p.g, known, p.plan);
   return p;
 }
 

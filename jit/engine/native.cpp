@@ -27,9 +27,10 @@ constexpr std::size_t alignment = 64;
 
 std::atomic<bool> as_of_much_data = false;
 
-plan::call_facts this_device(const options& overrides) {
+plan::call_facts this_device(const options& overrides, bool explains) {
   plan::call_facts seen;
   seen.force_for_tests = as_of_much_data;
+  seen.explains = explains;
   seen.overrides = overrides;
   seen.on = target::here();
   seen.vectors = &target::vectors_of(target_of(overrides));
@@ -37,8 +38,8 @@ plan::call_facts this_device(const options& overrides) {
 }
 
 std::unique_ptr<arranged_program> planned_for(const graph& g, const call_class& arguments, const options& overrides,
-                                              const extent_amounts& extents) {
-  return std::make_unique<arranged_program>(g, arguments, this_device(overrides), extents);
+                                              const extent_amounts& extents, bool explains) {
+  return std::make_unique<arranged_program>(g, arguments, this_device(overrides, explains), extents);
 }
 
 // Of the parallel loops, in calls of other extents.
@@ -63,7 +64,7 @@ class native_class final : public shape_class, public std::enable_shared_from_th
       : g_(g),
         overrides_(overrides),
         decided_(overrides.shapes != shape_policy::classes),
-        own_(planned_for(g, arguments, overrides, amounts_of(g, arguments, decided_))),
+        own_(planned_for(g, arguments, overrides, amounts_of(g, arguments, decided_), false)),
         made(own_) {
     compile();
     own_->forget_plan();
@@ -81,7 +82,7 @@ class native_class final : public shape_class, public std::enable_shared_from_th
   template <class F>
   std::string of_plan(const call_class& arguments, const F& f) const {
     shapes::decisions anew(decided_.exact());
-    return f(planned_for(g_, arguments, overrides_, amounts_of(g_, arguments, anew)));
+    return f(planned_for(g_, arguments, overrides_, amounts_of(g_, arguments, anew), true));
   }
   bool serves(std::span<const std::int64_t> extents) const override {
     if (is_exact()) return std::ranges::equal(extents, first_extents_);

@@ -53,6 +53,7 @@ struct call_facts {
   options overrides = {};
   target::family on = target::families[0];  // the processor's
   const target::vectors* vectors = &target::widths[1];  // its registers
+  bool explains = false;  // the plan is made for its text: what takes time for that alone is done
   bool force_for_tests = false;  // tests: what pays for much ragged data only is done for any, in small tasks
   const char* without = nullptr;  // tests: the name of a rule that is not tried, as if it were deleted
 };

@@ -109,7 +109,7 @@ by_name::~by_name() {
 }
 const char* by_name::text() const { return jit::expression_text(program_); }
 
-std::vector<values> by_name::operator()(const table& given) const {
+std::vector<values> by_name::operator()(const table& given, std::string* plan) const {
   std::vector<storage> arguments(slots_.size());
   std::vector<sheaf_tensor> tensors(slots_.size());
   for (std::size_t i = 0; i < inputs_; ++i) {
@@ -143,6 +143,7 @@ std::vector<values> by_name::operator()(const table& given) const {
       v.numbers[k] =
           with_type(v.type, [&](auto t) { return get<decltype(t)>(arguments[i].bytes.data() + k * sizeof t); });
   }
+  if (plan != nullptr) *plan = jit::plan_text(kernel);
   return results;
 }
 

@@ -26,7 +26,8 @@ class by_name {
   by_name(const std::vector<std::int32_t>& words, jit::backend runs_on, const options& how = {});
   by_name(const by_name&) = delete;
   ~by_name();
-  std::vector<values> operator()(const table& given) const;
+  // plan: what explain() says of the call.
+  std::vector<values> operator()(const table& given, std::string* plan = nullptr) const;
   const char* text() const;
   std::vector<std::string> inputs() const;
 

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include <coverage/by_name.hpp>
+#include <coverage/error_bounds.hpp>
 #include <coverage/instead.hpp>
 
 namespace sheaf::test {
@@ -178,7 +179,13 @@ values check_derivatives(const subject& s, table data) {
 }
 
 void check_everywhere(const subject& s, std::uint64_t seed) {
-  check_derivatives(s, some_data(seed, shape::small));
+  table data = some_data(seed, shape::small);
+  const values y = check_derivatives(s, data);
+  check_error_bounds(s.value, data);
+  if (!s.first.empty()) {
+    add_directions(s, y, data);
+    check_error_bounds(s.first, data);
+  }
   if (!testing::Test::HasFailure()) check_on_wide_and_gaps(s, seed);
 }
 

@@ -1,0 +1,47 @@
+// How far one operation of a kernel may be from the exact result of its operands. Shown by tests/jit/math.cpp, which
+// tries the functions, and tests/coverage, whose programs keep the bounds that follow (plan/error_bound.hpp).
+#pragma once
+#include <sheaf/dsl/graph/ops.hpp>
+
+namespace sheaf::inline v0_1::numerics {
+
+// Of a number near x, x times this is at most half a unit in the last place.
+constexpr double half_ulp(element type) {
+  switch (type) {
+    case element::f64: return 0x1p-53;
+    case element::f32: return 0x1p-24;
+    case element::f16: return 0x1p-11;
+    case element::bf16: return 0x1p-8;
+    default: return 0;  // integers are exact
+  }
+}
+
+// Units in the last place; 0.5 is a result that is rounded once.
+constexpr double largest_error(op kind) {
+  switch (kind) {
+    case op::neg:
+    case op::abs:
+    case op::sign:
+    case op::floor:
+    case op::ceil:
+    case op::round:
+    case op::minimum:
+    case op::maximum:
+    case op::select: return 0;
+    case op::exp:
+    case op::log: return 1.1;
+    case op::expm1:
+    case op::log1p:
+    case op::erf:
+    case op::sin:
+    case op::cos: return 2;
+    case op::sigmoid: return 2.5;
+    case op::tanh: return 3;
+    case op::pow: return 1.5;
+    case op::quotient:
+    case op::remainder: return 1;
+    default: return row(kind).cost == op_cost::function ? 4 : 0.5;  // libm's: glibc states at most 4
+  }
+}
+
+}  // namespace sheaf::inline v0_1::numerics
