@@ -45,19 +45,19 @@ forbid 'dsl/graph and dsl/passes are beneath dsl/surface' "${include}<sheaf/dsl/
 forbid 'jit/ sees dsl/graph, never dsl/surface' "${include}[<\"](sheaf/)?dsl/surface/" "$none" jit
 forbid 'LLVM headers only in jit/llvm/, and of the other LLVM in its test' \
   "${include}[<\"]llvm(-c)?/" '^(jit/llvm|tests/two_llvms)/' "${all[@]}"
-forbid 'CUDA and NVRTC names only in jit/cuda/ and runtime/cuda/, and where tests and benchmarks stand in for them' \
+forbid 'CUDA and NVRTC names only in jit/, runtime/ and tests/cuda/, in what kernels ahead of time call, and in tests' \
   "${include}[<\"](cuda|nvrtc|driver_types)|\<(cu[A-Z][A-Za-z]+|\
 cuda[A-Z][A-Za-z]+|nvrtc[A-Z][A-Za-z]*|CU(result|device|context|module|function|stream|event|deviceptr))\>" \
-  '^((jit|runtime|tests)/cuda|tests/gpu|bench/gpu)/' "${all[@]}"
+  '^((jit|runtime|tests)/cuda|tests/gpu|bench/gpu|aot/runtime)/|^tests/aot/gpu_calls' "${all[@]}"
 forbid 'small headers of Boost.Hana, not boost/hana.hpp' "${include}[<\"]boost/hana\.hpp" "$none" "${all[@]}"
 forbid 'runtime/ never includes jit/, dsl/surface or api/' \
   "${include}[<\"](sheaf/)?(jit|api|dsl/surface|sheaf\.hpp)" "$none" runtime
 forbid 'jit/ never includes api/' "${include}[<\"](sheaf/)?(api/|sheaf\.hpp)" "$none" jit
-# A backend's plugin.h is the one header meant for others; the tests of its text, and the bench that compiles it, read
-# the emitter's.
+# A backend's plugin.h is the one header meant for others; the tests of its text, the bench that compiles it, and
+# kernels ahead of time, which are that text, read the emitter's.
 forbid 'no private header of a backend outside it' \
   "${include}[<\"](sheaf/)?jit/(llvm|cuda)/([^p]|p[^l])" \
-  '^(jit/(llvm|cuda)/|tests/cuda/|bench/nvrtc\.cpp$)' "${all[@]}"
+  '^(jit/(llvm|cuda)/|tests/cuda/|bench/nvrtc\.cpp$|aot/gpu_code\.hpp$)' "${all[@]}"
 forbid 'headers are included as <sheaf/...>' "${include}\"" "$none" "${own[@]}"
 
 # A header and its source are one: who reads them starts somewhere.

@@ -99,25 +99,26 @@ constexpr bool resolve_equality(graph& g, reduction& r) {
   return false;
 }
 
-// A comparison of integers as left <= right, without the quotient by a number that one side is, and a number more: as
-// it is, it bounds no index in the quotient.
+// A comparison of integers as left <= right + more, without the quotient by a number that one side is, and a number
+// more: as it is, it bounds no index in the quotient.
 struct inequality {
   node_id left, right;
+  std::int64_t more;
 };
 constexpr inequality without_quotient(graph& g, node_id comparison, node_id idx) {
-  const node_id first = g.arg(comparison, 0), one = integer(g, 1);
-  const inequality c{g.kind(comparison) == op::less ? make(g, op::add, first, one) : first, g.arg(comparison, 1)};
+  const inequality c{g.arg(comparison, 0), g.arg(comparison, 1), g.kind(comparison) == op::less ? -1 : 0};
   const int o = g.ordinal(idx);
   for (int side = 0; side < 2; ++side) {
-    const node_id e = side == 0 ? c.left : c.right, other = side == 0 ? c.right : c.left;
+    const node_id e = side == 0 ? c.left : c.right;
     const bool shifted = g.kind(e) == op::add && is_constant(g, g.arg(e, 1));
     const node_id q = shifted ? g.arg(e, 0) : e;
     if (g.kind(q) != op::quotient || !is_constant(g, g.arg(q, 1)) || !g.free[q].has(o)) continue;
     const node_id step = g.arg(q, 1);
     if (g[step].attribute <= 0 || g[step].attribute > steepest) continue;
+    const node_id other = make(g, op::add, side == 0 ? c.right : c.left, integer(g, side == 0 ? c.more : -c.more));
     const node_id rest = shifted ? make(g, op::sub, other, g.arg(e, 1)) : other, times = make(g, op::mul, rest, step);
-    if (side == 1) return {times, g.arg(q, 0)};
-    return {g.arg(q, 0), make(g, op::add, times, make(g, op::sub, step, integer(g, 1)))};
+    if (side == 1) return {times, g.arg(q, 0), 0};
+    return {g.arg(q, 0), times, g[step].attribute - 1};
   }
   return c;
 }
@@ -135,7 +136,8 @@ constexpr bool narrow_range(graph& g, reduction& r) {
       const line a = split_affine(g, c.left, idx), b = split_affine(g, c.right, idx);
       const std::int64_t slope = a.slope - b.slope;
       if (!a.affine || !b.affine || slope == 0) continue;
-      const node_id room = make(g, op::sub, b.rest, a.rest);  // slope * idx <= room
+      // slope * idx <= room
+      const node_id room = make(g, op::add, make(g, op::sub, b.rest, a.rest), integer(g, c.more));
       if (may_fail(g, room) || !solvable(g, r, idx, room)) continue;
       node_id low = g.arg(idx, 0), high = g.arg(idx, 1);
       const node_id one = integer(g, 1);

@@ -3,10 +3,8 @@
 //
 //   const cuda::source code = cuda::emit(planned.code, {.compute = 90});
 //   // compile each of code.texts with cuda::compile_options; then, for each of code.launches in order on one stream:
-// function `name` of texts[text], or of `of`'s, `threads` a block, `shared_bytes` of dynamic shared memory, one
-// parameter:
-//
-//   //   the words, see parameter_of
+//   //   function `name` of texts[text], or of `of`'s, `threads` a block, `shared_bytes` of dynamic shared memory, one
+//   //   parameter: the words, see parameter_of
 #pragma once
 #include <cstdint>
 #include <memory>

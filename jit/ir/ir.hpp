@@ -93,8 +93,8 @@ enum class access : std::uint8_t {
   gather,      // at least one subscript is a vector
   deinterleaved,  // loads: as contiguous, lane k being (phase + k * step) / repeat elements further, see `lane_pattern`
   // gather along rows: directly in a serial loop that is unrolled by `transposed_columns`, each iteration of which is
-  // one further in the last dimension, whose stride is 1, and at the same place in the others. May be made for all unrolled
-  // iterations at once: loads before the first of them, stores after the last.
+  // one further in the last dimension, whose stride is 1, and at the same place in the others. May be made for all
+  // unrolled iterations at once: loads before the first of them, stores after the last.
   transposed,
 };
 inline constexpr std::int32_t transposed_columns = 4;

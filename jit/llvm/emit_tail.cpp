@@ -1,6 +1,6 @@
-// What a vector loop leaves over: the same code as a whole group of lanes, masked. Where lanes are results of their own,
-// a rest that fits one register takes one, and another takes groups of half the lanes: a loop of many accumulators costs
-// a short row no more than it must, and there is less code than of a whole group.
+// What a vector loop leaves over: the same code as a whole group of lanes, masked. Where lanes are results of their
+// own, a rest that fits one register takes one, and another takes groups of half the lanes: a loop of many accumulators
+// costs a short row no more than it must, and there is less code than of a whole group.
 #include <algorithm>
 
 #include <sheaf/jit/llvm/emitter.hpp>

@@ -1,6 +1,6 @@
 // Lanes that are rows, in a loop along these: a few columns at a time are loaded row by row and transposed in
-// registers, or transposed and stored row by row. What is left, fewer columns, goes through a tile on the stack, column by column.
-// The tail of a vector loop gathers.
+// registers, or transposed and stored row by row. What is left, fewer columns, goes through a tile on the stack, column
+// by column. The tail of a vector loop gathers.
 #include <algorithm>
 #include <optional>
 
