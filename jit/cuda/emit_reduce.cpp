@@ -73,7 +73,8 @@ void find_uses(function_emitter& f, const ir::block& body) {
     if (s.kind == ir::statement_kind::instruct) {
       const ir::instruction& i = f.instruction(s.id);
       f.home[static_cast<std::size_t>(s.id)] = &body;
-      if (i.code == ir::opcode::load || i.code == ir::opcode::extent)
+      if (i.code == ir::opcode::next_places) f.stored[static_cast<std::size_t>(i.target)] = true;
+      if (i.code == ir::opcode::load || i.code == ir::opcode::extent || i.code == ir::opcode::next_places)
         f.loaded[static_cast<std::size_t>(i.target)] = true;
     }
     if (s.kind == ir::statement_kind::store) f.stored[static_cast<std::size_t>(s.target)] = true;
@@ -131,7 +132,9 @@ void leave_scratch_rows(function_emitter& f, const ir::block& body, const ir::st
   for (const ir::statement& s : body) {
     if (s.kind == ir::statement_kind::store) access(s.target, s.how, s.subscripts);
     if (s.kind == ir::statement_kind::instruct)
-      if (const ir::instruction& i = f.instruction(s.id); i.code == ir::opcode::load) access(i.target, i.how, i.args);
+      if (const ir::instruction& i = f.instruction(s.id);
+          i.code == ir::opcode::load || i.code == ir::opcode::next_places)
+        access(i.target, i.how, i.args);
     leave_scratch_rows(f, s.body,
                        s.kind == ir::statement_kind::loop && s.how_loop == ir::loop_kind::vector ? &s : loop);
   }
@@ -359,6 +362,15 @@ void emit_shift_lanes(function_emitter& f, ir::value id) {
   f.line(cat("neighbours<", directed(f), ">(group, v", id, ", a", i.args[0], "[0], x, ", i.dimension, ");"));
   f.each(f.lanes, cat("a", i.args[0], "[0][", f.lane_k(f.lanes), "] = x[", f.lane_k(f.lanes), "];"));
   f.close();
+}
+
+void emit_next_places(function_emitter& f, ir::value id) {
+  const ir::instruction& i = f.instruction(id);
+  std::string when = i.mask == ir::none ? "" : f.ref(i.mask);
+  if (!f.all_live) when = when.empty() ? f.live() : cat("(", f.live(), " & ", when, ")");
+  f.line(cat("int v", id, "[", f.held(f.lanes), "];"));
+  f.each(f.lanes, cat(f.ref(id), " = next_place<T>(group, b", i.target, ", ", f.ref(i.args[0]), ", ",
+                      when.empty() ? "true" : when, ");"));
 }
 
 }  // namespace sheaf::inline v0_1::cuda

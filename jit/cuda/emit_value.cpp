@@ -249,6 +249,8 @@ void emit_instruction(function_emitter& f, ir::value id) {
       return emit_slide_lanes(f, id);
     case ir::opcode::shift_lanes:
       return emit_shift_lanes(f, id);
+    case ir::opcode::next_places:
+      return emit_next_places(f, id);
   }
 }
 

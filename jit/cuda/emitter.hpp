@@ -173,5 +173,6 @@ void emit_scan_lanes(function_emitter& f, ir::value id);
 void emit_recur_lanes(function_emitter& f, ir::value id);
 void emit_slide_lanes(function_emitter& f, ir::value id);
 void emit_shift_lanes(function_emitter& f, ir::value id);
+void emit_next_places(function_emitter& f, ir::value id);
 
 }  // namespace sheaf::inline v0_1::cuda

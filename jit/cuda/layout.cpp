@@ -26,7 +26,8 @@ void find_touched(const ir::kernel& k, const ir::block& body, std::vector<bool>&
     if (s.kind == ir::statement_kind::store) touched[static_cast<std::size_t>(s.target)] = true;
     if (s.kind == ir::statement_kind::instruct) {
       const ir::instruction& i = k.instructions[static_cast<std::size_t>(s.id)];
-      if (i.code == ir::opcode::load) touched[static_cast<std::size_t>(i.target)] = true;
+      if (i.code == ir::opcode::load || i.code == ir::opcode::next_places)
+        touched[static_cast<std::size_t>(i.target)] = true;
     }
     find_touched(k, s.body, touched);
   }
@@ -35,6 +36,11 @@ void find_touched(const ir::kernel& k, const ir::block& body, std::vector<bool>&
 }  // namespace
 
 namespace {
+
+bool takes_places(const ir::kernel& k) {
+  return std::any_of(k.instructions.begin(), k.instructions.end(),
+                     [](const ir::instruction& i) { return i.code == ir::opcode::next_places; });
+}
 
 bool scans_slices(const ir::kernel& k, const ir::block& body) {
   return std::any_of(body.begin(), body.end(), [&](const ir::statement& s) {
@@ -129,7 +135,8 @@ layout layout_of(const ir::module& m, const ir::kernel& k, const target& to, cal
   int widest = 1, most = 256;
   find_loops(k.body, widest, most);
   most = std::min(most, widest);
-  if (scans_in_runs(k, k.body, to)) most = std::min(most, 32);  // between warps they would wait at each iteration
+  // Between warps they would wait at each iteration.
+  if (scans_in_runs(k, k.body, to) || takes_places(k)) most = std::min(most, 32);
   p.group = std::min(widest, 32);
   if (p.local_bytes > little && widest == 1) p.group = 32;
   if (p.single || p.local_bytes > 4 * little) p.group = std::max(most, p.local_bytes > little ? 32 : 1);

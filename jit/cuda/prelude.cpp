@@ -243,6 +243,17 @@ template <class Op, bool Back, int T, int L, class E, int K> FN void prefixes(u3
   }
 }
 
+// Where a thread's element goes, of those whose place is the same: table[place] counts them, in the order of threads.
+template <int T> FN int next_place(u32 group, int* table, i64 place, bool live) {
+  static_assert(T <= 32, "");
+  const u32 same = __match_any_sync(group, live ? (int)place : -1);
+  const u32 before = same & ((1u << (threadIdx.x & 31)) - 1);
+  const int first = live ? table[place] : 0;
+  __syncwarp(group);
+  if (live && before == 0) table[place] = first + __popc(same);
+  __syncwarp(group);
+  return live ? first + __popc(before) : 0;
+}
 FN double scaled(bool by, double x) { return by ? x : 0.0; }
 FN double scaled(double by, double x) { return x == 0.0 || by == 0.0 ? 0.0 : by * x; }
 FN bool joined(bool a, bool b) { return a & b; }

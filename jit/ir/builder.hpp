@@ -183,6 +183,14 @@ class block_builder {
     const std::int32_t by = k_->instructions[slider].dimension;
     return add({.code = opcode::shift_lanes, .type = type_of(x), .vector = true, .dimension = by, .args = {slider, x}});
   }
+  value next_places(std::int32_t buffer, value place, value mask) {
+    return add({.code = opcode::next_places,
+                .type = element::i32,
+                .vector = true,
+                .target = buffer,
+                .mask = mask,
+                .args = {place}});
+  }
   void combine(value accumulator, value stored, value mask = none, value position = none) {
     statement s = start(statement_kind::combine);
     s.target_value = accumulator;

@@ -83,6 +83,10 @@ enum class opcode : std::uint8_t {
   // are the iteration's before it, as of slide_lanes. What args[0] keeps may be read before: so an iteration goes on
   // from the last one's vector by any operation.
   shift_lanes,
+  // vector of i32: lane k is what the local buffer `target`, of i32, holds at args[0] there, and one more for each lane
+  // before it that has the same place; then each place holds one more for each of its lanes. Lanes whose mask is false
+  // are none of these, and 0. For a GPU, in forward loops.
+  next_places,
 };
 
 // How a load or store in a vector loop meets memory, and what its subscripts are.
@@ -123,7 +127,7 @@ struct instruction {
   std::int32_t dimension = 0;
   access how = access::uniform;  // load
   value mask = none;             // load: lanes (or the scalar) whose mask is false yield zero and touch no memory;
-                                 // scan_lanes: they count as the identity
+                                 // scan_lanes: they count as the identity; next_places
   lane_pattern apart = {};       // load: deinterleaved
   std::vector<value> args;
 };

@@ -12,7 +12,8 @@ namespace sheaf::inline v0_1::ir {
 const char* name_of(opcode code) {
   static constexpr const char* names[] = {"elementwise", "constant",    "extent",      "counter",    "lanes",
                                           "pattern",     "load",        "accumulator", "read",       "fold_lanes",
-                                          "scan_lanes",  "recur_lanes", "slide_lanes", "shift_lanes"};
+                                          "scan_lanes",  "recur_lanes", "slide_lanes", "shift_lanes",
+                                          "next_places"};
   return names[static_cast<int>(code)];
 }
 const char* name_of(access how) {
@@ -178,6 +179,9 @@ class printer {
         return "slide_lanes " + std::to_string(i.dimension) + " " + list(i.args);
       case opcode::shift_lanes:
         return "shift_lanes " + std::to_string(i.dimension) + " " + list(i.args);
+      case opcode::next_places:
+        return "next_places " + buffer_name(i.target) + "[" + list(i.args) + "]" +
+               (i.mask == none ? "" : " mask " + name(i.mask));
     }
     return "bad_opcode";
   }

@@ -89,6 +89,7 @@ class kernel_verifier {
   void extent(const instruction& i);
   void counter(const instruction& i, bool lanes);
   void pattern(const instruction& i);
+  void next_places(const instruction& i);
   void load(const instruction& i);
 
   // verify_folds.cpp

@@ -45,6 +45,8 @@ void kernel_verifier::check(const instruction& i, value id) {
     case opcode::slide_lanes:
     case opcode::shift_lanes:
       return slide(i);
+    case opcode::next_places:
+      return next_places(i);
   }
 }
 
@@ -94,6 +96,14 @@ void kernel_verifier::pattern(const instruction& i) {
   require(i.type == element::boolean && i.vector, "types", "a pattern is a vector of booleans");
   require(i.dimension > 0 && i.dimension <= 32 && (i.dimension & (i.dimension - 1)) == 0, "module_shape",
           "no such period");
+}
+
+void kernel_verifier::next_places(const instruction& i) {
+  const buffer& b = target_buffer(i.target);
+  require(b.where == role::local && b.type == element::i32 && b.rank == 1 && i.type == element::i32, "types",
+          "expected a local row of i32");
+  subscripts(b, i.args, access::gather, false);
+  mask(i.mask, true);
 }
 
 void kernel_verifier::load(const instruction& i) {

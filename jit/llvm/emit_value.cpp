@@ -325,6 +325,8 @@ void emit_instruction(function_emitter& f, ir::value id) {
     case ir::opcode::shift_lanes:
       result = emit_shift_lanes(f, i);
       break;
+    case ir::opcode::next_places:
+      throw compile_error("lanes take places on a GPU only");
   }
 }
 

@@ -10,8 +10,8 @@ namespace {
 
 template <class Body>
 void each_digit(ir::block_builder& b, Body&& body) {
-  ir::block_builder d = b.loop(ir::loop_kind::serial, "digit", b.i64(0), b.i64(digits));
-  body(d, d.counter());
+  ir::block_builder d = b.loop(ir::loop_kind::vector, "digit", b.i64(0), b.i64(digits), digits);
+  body(d, d.lanes());
   d.close();
 }
 ir::value entry_of(ir::block_builder& b, ir::value digit, const counts_table& t) {
@@ -20,18 +20,19 @@ ir::value entry_of(ir::block_builder& b, ir::value digit, const counts_table& t)
 
 }  // namespace
 
-range part_of(ir::block_builder& b, ir::value tile, std::int64_t size, ir::value first, ir::value end) {
-  const ir::value low = sum(b, first, b.emit(op::mul, {tile, b.i64(size)}));
-  return {low, b.emit(op::minimum, {sum(b, low, b.i64(size)), end})};
+range part_of(ir::block_builder& b, ir::value tile, ir::value size, ir::value first, ir::value end) {
+  const ir::value low = sum(b, first, b.emit(op::mul, {tile, size}));
+  return {low, b.emit(op::minimum, {sum(b, low, size), end})};
 }
 ir::value listed_of(ir::block_builder& b, std::int32_t memory, ir::value room) {
   const ir::value all = b.load(memory, element::i64, {b.i64(1)});
   return b.emit(op::select, {b.emit(op::less_equal, {all, room}), all, b.i64(0)});
 }
 
-ir::value last_digit(ir::block_builder& b, ir::value key) { return b.emit(op::remainder, {key, b.i64(digits)}); }
+// Keys are not negative.
+ir::value last_digit(ir::block_builder& b, ir::value key) { return b.emit(op::bit_and, {key, b.i64(digits - 1)}); }
 ir::value moved_digit(ir::block_builder& b, ir::value key, ir::value top) {
-  const ir::value rest = b.emit(op::quotient, {key, b.i64(digits)});
+  const ir::value rest = b.emit(op::shift_right, {key, b.i64(plan::digit_bits)});
   return sum(b, rest, b.emit(op::mul, {last_digit(b, key), top}));
 }
 
@@ -39,17 +40,19 @@ std::int32_t counters(ir::module& m) {
   return ir::add_local(m, "digits", element::i32, digits);
 }
 void clear_digits(ir::block_builder& b, std::int32_t own) {
-  each_digit(b, [&](ir::block_builder& d, ir::value digit) { d.store(own, {digit}, d.constant(element::i32, 0)); });
+  each_digit(b, [&](ir::block_builder& d, ir::value) {
+    d.store(own, {d.counter()}, d.constant(element::i32, 0), ir::access::contiguous);
+  });
 }
-ir::value next_place(ir::block_builder& b, std::int32_t own, ir::value digit) {
-  const ir::value position = b.load(own, element::i32, {digit});
-  b.store(own, {digit}, sum(b, position, b.constant(element::i32, 1)));
-  return b.cast(element::i64, position);
+ir::value next_places(ir::block_builder& b, std::int32_t own, ir::value digit, ir::value mask) {
+  return b.cast(element::i64, b.next_places(own, digit, mask));
 }
-void count_digit(ir::block_builder& b, std::int32_t own, ir::value digit) { next_place(b, own, digit); }
+void count_digits(ir::block_builder& b, std::int32_t own, ir::value digit, ir::value mask) {
+  b.add_to(own, {digit}, b.constant(element::i32, 1), ir::access::gather, mask);
+}
 void store_digits(ir::block_builder& b, std::int32_t own, const counts_table& t) {
   each_digit(b, [&](ir::block_builder& d, ir::value digit) {
-    const ir::value seen = d.load(own, element::i32, {digit});
+    const ir::value seen = d.load(own, element::i32, {d.counter()}, ir::access::contiguous);
     d.store(t.memory, {sum(d, t.counts, entry_of(d, digit, t))}, d.cast(element::i64, seen));
   });
 }
@@ -59,7 +62,7 @@ void load_digits(ir::block_builder& b, std::int32_t own, const counts_table& t) 
     const ir::value group = d.emit(op::quotient, {entry, d.i64(plan::counts_at_once)});
     const ir::value in_group = d.load(t.memory, element::i64, {sum(d, t.counts, entry)});
     const ir::value before = d.load(t.memory, element::i64, {sum(d, t.sums, group)});
-    d.store(own, {digit}, d.cast(element::i32, sum(d, in_group, before)));
+    d.store(own, {d.counter()}, d.cast(element::i32, sum(d, in_group, before)), ir::access::contiguous);
   });
 }
 

@@ -8,7 +8,7 @@ namespace sheaf::inline v0_1::lower {
 inline ir::value sum(ir::block_builder& b, ir::value x, ir::value y) { return b.emit(op::add, {x, y}); }
 
 // Part `tile` of a range, in parts of `size`.
-range part_of(ir::block_builder& b, ir::value tile, std::int64_t size, ir::value first, ir::value end);
+range part_of(ir::block_builder& b, ir::value tile, ir::value size, ir::value first, ir::value end);
 // How many there are to sort: none, if there is no room for all.
 ir::value listed_of(ir::block_builder& b, std::int32_t memory, ir::value room);
 
@@ -16,11 +16,12 @@ ir::value last_digit(ir::block_builder& b, ir::value key);
 // top: the weight of the first digit, to where the last one moves.
 ir::value moved_digit(ir::block_builder& b, ir::value key, ir::value top);
 
-// What a tile has of each digit: first how many, then where the next one goes.
+// What a tile has of each digit: first how many, then where the next one goes. Digits are vectors, one a lane, and
+// those whose mask is false are none.
 std::int32_t counters(ir::module& m);
 void clear_digits(ir::block_builder& b, std::int32_t own);
-void count_digit(ir::block_builder& b, std::int32_t own, ir::value digit);
-ir::value next_place(ir::block_builder& b, std::int32_t own, ir::value digit);
+void count_digits(ir::block_builder& b, std::int32_t own, ir::value digit, ir::value mask);
+ir::value next_places(ir::block_builder& b, std::int32_t own, ir::value digit, ir::value mask);
 // The table of all tiles' counters in `memory`, digit by digit, and a tile of those; sums: what each group of entries
 // stands behind.
 struct counts_table {

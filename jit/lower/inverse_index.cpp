@@ -47,11 +47,11 @@ inverse_index_lowering inverse_index_of(kernel_lowering& k, const inverse_index_
   return {k, l, array, start, stop, chunks, size, k.emit(l.room, s)};
 }
 
-// Runs body(scope, chunk) for every update that goes to a row; `iterations` of the outermost index, if not all.
+// Runs body(scope, chunk) for every update that goes to a row.
 template <class Body>
-void each_update(inverse_index_lowering& a, scope& s, Body&& body, const range* iterations = nullptr) {
+void each_update(inverse_index_lowering& a, scope& s, Body&& body) {
   open_loops loops(a.k, s);
-  for (const node_id idx : a.l.walk) loops.enter(idx, 1, idx == a.l.walk.front() ? iterations : nullptr);
+  for (const node_id idx : a.l.walk) loops.enter(idx, 1);
   const ir::value at = a.k.emit(a.l.at, *loops.inner);
   ir::block_builder& b = *loops.inner->block;
   const ir::value low = b.emit(op::less_equal, {a.start, at}), high = b.emit(op::less, {at, a.stop});
@@ -96,11 +96,33 @@ void kernel_lowering::list_updates(const stage& s, scope& top) {
   room.close();
 }
 
+namespace {
+
+// The same with the innermost index in lanes.
+void lanes_of_updates(inverse_index_lowering& a, scope& s, const range& iterations, std::int64_t most,
+                      const lanes_body& body) {
+  const auto& walk = a.l.walk;
+  open_loops loops(a.k, s);
+  for (const node_id idx : walk) {
+    const bool outer = idx == walk.front();
+    const shapes::amount trips = outer ? shapes::amount(most) : a.k.known.trips(idx);
+    loops.enter(idx, idx == walk.back() ? lanes_of_walk(a.k.known, trips) : 1, outer ? &iterations : nullptr);
+  }
+  ir::block_builder& b = *loops.inner->block;
+  const ir::value at = in_lanes(b, a.k.emit(a.l.at, *loops.inner));
+  const ir::value low = b.emit(op::less_equal, {a.start, at}), high = b.emit(op::less, {at, a.stop});
+  const ir::value chunk = b.emit(op::quotient, {b.emit(op::sub, {at, a.start}), a.size});
+  body(*loops.inner, chunk, b.emit(op::logical_and, {low, high}));
+  loops.close();
+}
+
+}  // namespace
+
 void kernel_lowering::sort_inverse_index(const stage& s, int part, scope& top) {
   inverse_index_lowering a = inverse_index_of(*this, s.inverse, buffers.at(s.define), top);
   list_to_sort list{.array = a.array};
-  list.walk = [&](scope& at, const range& iterations, const iteration_body& body) {
-    each_update(a, at, body, &iterations);
+  list.walk = [&](scope& at, const range& iterations, const lanes_body& body) {
+    lanes_of_updates(a, at, iterations, s.sort.iterations, body);
   };
   list.index = [&](scope& in, std::size_t p) { return emit(s.inverse.walk[p], in); };
   list.place = [&](ir::block_builder& b, std::size_t p, ir::value n) { return a.plane(b, p, n); };

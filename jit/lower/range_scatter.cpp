@@ -51,23 +51,38 @@ lists_lowering lists_of(kernel_lowering& k, const slice_lists& l, std::int32_t a
   return {k, l, array, start, stop, chunks, size};
 }
 
-// Runs body(scope, rows, chunk of the first) for every slice that has rows; `iterations` of them, if not all.
+// The chunk of a slice's first row, which may be none.
+ir::value chunk_within(const lists_lowering& a, ir::block_builder& b, ir::value row) {
+  const ir::value last = b.emit(op::sub, {a.stop, b.i64(1)});
+  return a.chunk_of(b, b.emit(op::maximum, {b.emit(op::minimum, {row, last}), a.start}));
+}
+
+// Runs body(scope, rows, chunk of the first) for every slice that has rows.
 template <class Body>
-void each_slice(lists_lowering& a, scope& s, Body&& body, const range* iterations = nullptr) {
+void each_slice(lists_lowering& a, scope& s, Body&& body) {
   kernel_lowering& k = a.k;
-  scope walk(s, k.open(s, a.l.slice, 1, iterations));
+  scope walk(s, k.open(s, a.l.slice, 1));
   k.bind(walk, a.l.slice, 1);
   const range rows = a.rows(walk);
   if (a.l.all) {
-    const ir::value last = walk.block->emit(op::sub, {a.stop, walk.block->i64(1)});
-    body(walk, rows,
-         a.chunk_of(*walk.block,
-                    walk.block->emit(op::maximum, {walk.block->emit(op::minimum, {rows.low, last}), a.start})));
+    body(walk, rows, chunk_within(a, *walk.block, rows.low));
     return walk.close();
   }
   scope inner(walk, walk.block->guard(walk.block->emit(op::less, {rows.low, rows.high})));
   body(inner, rows, a.chunk_of(*inner.block, rows.low));
   inner.close();
+  walk.close();
+}
+
+// The same in lanes, of iterations of the slice: body(scope, chunk, which of them are).
+void lanes_of_slices(lists_lowering& a, scope& s, const range& iterations, std::int64_t most, const lanes_body& body) {
+  const int lanes = lanes_of_walk(a.k.known, shapes::amount(most));
+  scope walk(s, a.k.open(s, a.l.slice, lanes, &iterations));
+  a.k.bind(walk, a.l.slice, lanes);
+  ir::block_builder& b = *walk.block;
+  const range rows = a.rows(walk);
+  const ir::value low = in_lanes(b, rows.low);
+  body(walk, chunk_within(a, b, low), a.l.all ? ir::none : b.emit(op::less, {low, rows.high}));
   walk.close();
 }
 
@@ -127,8 +142,8 @@ void kernel_lowering::list_slices(const stage& s, scope& top) {
 void kernel_lowering::sort_slices(const stage& s, int part, scope& top) {
   lists_lowering a = lists_of(*this, s.slices, buffers.at(s.define), top);
   list_to_sort list{.array = a.array};
-  list.walk = [&](scope& at, const range& iterations, const iteration_body& body) {
-    each_slice(a, at, [&](scope& in, const range&, ir::value chunk) { body(in, chunk); }, &iterations);
+  list.walk = [&](scope& at, const range& iterations, const lanes_body& body) {
+    lanes_of_slices(a, at, iterations, s.sort.iterations, body);
   };
   list.index = [&](scope& in, std::size_t) { return emit(s.slices.slice, in); };
   list.place = [&](ir::block_builder& b, std::size_t, ir::value n) { return a.order(b, n); };

@@ -1,8 +1,8 @@
-// Lists on a GPU: a stable sort by digits, the last one first. In each pass every tile, which is a thread's, counts
-// the digits of its keys; counts are summed, digit by digit and within one tile by tile, so that each tile knows where
-// its keys of a digit go; then each puts them there in order. The list has the order in which its loops walk, whatever
-// the number of threads. Here are the two kernels of a list that walk its program's loops; sort_kernels.cpp has the
-// others. Memory: see plan/algorithms/sort/sort.hpp.
+// Lists on a GPU: a stable sort by digits, the last one first. In each pass every tile, which is a warp's, counts the
+// digits of its keys in shared memory; counts are summed, digit by digit and within one tile by tile, so that each tile
+// knows where its keys of a digit go; then each puts them there in order. Keys are lanes, so that neighbours are loaded
+// at once. The list has the order in which its loops walk, whatever the number of threads. Here are the two kernels of
+// a list that walk its program's loops; sort_kernels.cpp has the others. Memory: see plan/algorithms/sort/sort.hpp.
 #include <sheaf/jit/lower/sort.hpp>
 
 #include <sheaf/jit/lower/digits.hpp>
@@ -31,9 +31,9 @@ struct sort_lowering {
   ir::value iterations() const {
     return when == ir::none ? tiles : top.block->emit(op::select, {when, tiles, top.block->i64(0)});
   }
-  void each_of_tile(scope& task, ir::value tile, const iteration_body& body) const {
+  void each_of_tile(scope& task, ir::value tile, const lanes_body& body) const {
     const ir::value first = k.emit(k.g.arg(f.outer, 0), task), end = k.emit(k.g.arg(f.outer, 1), task);
-    list.walk(task, part_of(*task.block, tile, f.iterations, first, end), body);
+    list.walk(task, part_of(*task.block, tile, task.block->i64(f.iterations), first, end), body);
   }
 
   // Tells those that follow whether the sort runs.
@@ -49,7 +49,9 @@ struct sort_lowering {
     first.close();
     scope some(task, b.guard(b.emit(op::less, {tile, all})));
     clear_digits(*some.block, own);
-    each_of_tile(some, tile, [&](scope& in, ir::value x) { count_digit(*in.block, own, last_digit(*in.block, x)); });
+    each_of_tile(some, tile, [&](scope& in, ir::value x, ir::value listed) {
+      count_digits(*in.block, own, last_digit(*in.block, x), listed);
+    });
     store_digits(*some.block, own, {memory, counts, tile, tiles});
     some.close();
     task.close();
@@ -63,31 +65,45 @@ struct sort_lowering {
     const ir::value tile = b.counter(), all = b.load(memory, element::i64, {b.i64(1)});
     scope some(task, b.guard(b.emit(op::less_equal, {all, room})));
     load_digits(*some.block, own, {memory, counts, tile, tiles, sums});
-    each_of_tile(some, tile, [&](scope& in, ir::value x) { place_one(in, x, own, room); });
+    each_of_tile(some, tile, [&](scope& in, ir::value x, ir::value listed) { place_lanes(in, x, listed, own, room); });
     some.close();
     task.close();
   }
-  void place_one(scope& in, ir::value x, std::int32_t own, ir::value room) const {
+  void place_lanes(scope& in, ir::value x, ir::value listed, std::int32_t own, ir::value room) const {
     ir::block_builder& b = *in.block;
-    const ir::value n = next_place(b, own, last_digit(b, x));
+    const auto put = [&](ir::value place, ir::value what) {
+      b.store(memory, {place}, what, ir::access::gather, listed);
+    };
+    const ir::value n = next_places(b, own, last_digit(b, x), listed);
     const ir::value top_digit = b.i64(plan::weight_of_first(f));
-    put(b, sum(b, b.i64(plan::keys_at), n), moved_digit(b, x, top_digit));
+    put(sum(b, b.i64(plan::keys_at), n), moved_digit(b, x, top_digit));
     for (std::size_t p = 0; p < static_cast<std::size_t>(f.planes); ++p) {
       const ir::value found = list.index(in, p);
       if (plan::fills_list(f, 0)) {
-        b.store(list.array, {list.place(b, p, n)}, found);
+        b.store(list.array, {list.place(b, p, n)}, found, ir::access::gather, listed);
       } else {
         const ir::value skipped = b.emit(op::mul, {room, b.i64(2 + static_cast<std::int64_t>(p))});
-        put(b, sum(b, sum(b, skipped, b.i64(plan::keys_at)), n), found);
+        put(sum(b, sum(b, skipped, b.i64(plan::keys_at)), n), found);
       }
     }
     if (!list.reach) return;
     const ir::value lowest = k.emit(k.g.arg(f.outer, 0), in), reaches = k.emit(plan::reaches_at(k.g, f), in);
-    put(b, sum(b, reaches, b.emit(op::sub, {list.index(in, 0), lowest})), list.reach(in));
+    put(sum(b, reaches, b.emit(op::sub, {list.index(in, 0), lowest})), list.reach(in));
   }
 };
 
 }  // namespace
+
+int lanes_of_walk(const plan::facts& known, const shapes::amount& iterations) {
+  int lanes = 32;
+  while (!known.call().force_for_tests && lanes < tuning::sort::group_lanes && lanes < iterations) lanes *= 2;
+  return lanes;
+}
+ir::value in_lanes(ir::block_builder& b, ir::value x) {
+  if (b.is_vector(x)) return x;
+  const ir::value lanes = b.lanes();
+  return sum(b, x, b.emit(op::sub, {lanes, lanes}));
+}
 
 void kernel_lowering::sort(const stage& s, int part, const list_to_sort& list, scope& top) {
   const plan::sort_form& f = s.sort;
@@ -119,7 +135,7 @@ std::pair<int, int> kernels_of(sort_step step) {
     case sort_step::reach:
       break;
   }
-  return between(sort_kernel::reach, sort_kernel::reach);
+  return between(sort_kernel::reach, sort_kernel::first);
 }
 
 }  // namespace
@@ -149,6 +165,7 @@ std::vector<Number> kernel_lowering::numbers_of_sort(const stage& s, const plan:
   const bool over = part.step > sort_step::place, to_list = over || plan::fills_list(f, part.pass);
   set(sort_number::room, room);
   set(sort_number::tiles, tiles);
+  set(sort_number::size, f.tile);
   set(sort_number::entries, tiles * digits);
   set(sort_number::groups, whole_quotient(tiles * digits + plan::counts_at_once - 1, plan::counts_at_once));
   set(sort_number::counts, known_value(plan::counts_at(g, f)));

@@ -44,16 +44,18 @@ void alone(scope& top, Body&& body) {
   some.close();
 }
 
-// body(block, place) for the places of a tile.
+// body(block, first place) for lanes of the places of a tile.
 template <class Body>
 void each_place(scope& task, ir::value tile, Body&& body) {
   ir::block_builder& b = *task.block;
-  const range part = part_of(b, tile, plan::tile_places, b.i64(0), listed(b));
-  ir::block_builder c = b.loop(ir::loop_kind::serial, "place", part.low, part.high);
+  const range part = part_of(b, tile, told(b, number::size), b.i64(0), listed(b));
+  ir::block_builder c = b.loop(ir::loop_kind::vector, "place", part.low, part.high, group_lanes);
   body(c, c.counter());
   c.close();
 }
-ir::value key(ir::block_builder& b, number from, ir::value n) { return at(b, sum(b, told(b, from), n)); }
+ir::value keys_in(ir::block_builder& b, number from, ir::value n) {
+  return b.load(sort_memory, element::i64, {sum(b, told(b, from), n)}, ir::access::contiguous);
+}
 ir::value plane(ir::block_builder& b, number first, ir::value p, ir::value n) {
   const ir::value skipped = b.emit(op::mul, {told(b, number::room), p});
   return sum(b, sum(b, told(b, first), skipped), n);
@@ -65,7 +67,7 @@ void count(ir::module& m, scope& top) {
     ir::block_builder& b = *task.block;
     clear_digits(b, own);
     each_place(task, tile, [&](ir::block_builder& c, ir::value n) {
-      count_digit(c, own, last_digit(c, key(c, number::old_keys, n)));
+      count_digits(c, own, last_digit(c, keys_in(c, number::old_keys, n)), ir::none);
     });
     store_digits(b, own, {sort_memory, told(b, number::counts), tile, told(b, number::tiles)});
   });
@@ -86,7 +88,7 @@ ir::value running(scope& at_, monoid fold, ir::value first, const range& part) {
 void prefix(ir::module&, scope& top) {
   each_task(top, "group", number::groups, [&](scope& task, ir::value group) {
     ir::block_builder& b = *task.block;
-    const range part = part_of(b, group, plan::counts_at_once, b.i64(0), told(b, number::entries));
+    const range part = part_of(b, group, b.i64(plan::counts_at_once), b.i64(0), told(b, number::entries));
     const ir::value all = running(task, monoid::sum, told(b, number::counts), part);
     put(b, sum(b, told(b, number::sums), group), all);
   });
@@ -109,11 +111,14 @@ void place(ir::module& m, scope& top) {
     const counts_table table{sort_memory, told(b, number::counts), tile, told(b, number::tiles), told(b, number::sums)};
     load_digits(b, own, table);
     each_place(task, tile, [&](ir::block_builder& c, ir::value n) {
-      const ir::value x = key(c, number::old_keys, n), digit = last_digit(c, x), to = next_place(c, own, digit);
-      put(c, sum(c, told(c, number::keys), to), moved_digit(c, x, told(c, number::top)));
+      const ir::value x = keys_in(c, number::old_keys, n);
+      const ir::value to = next_places(c, own, last_digit(c, x), ir::none);
+      const ir::value moved = moved_digit(c, x, told(c, number::top));
+      c.store(sort_memory, {sum(c, told(c, number::keys), to)}, moved, ir::access::gather);
       ir::block_builder d = c.loop(ir::loop_kind::serial, "plane", c.i64(0), told(c, number::planes));
-      const ir::value p = d.counter(), found = d.load(sort_from, element::i64, {plane(d, number::from, p, n)});
-      d.store(sort_to, {plane(d, number::to, p, to)}, found);
+      const ir::value p = d.counter(), from = plane(d, number::from, p, n);
+      const ir::value found = d.load(sort_from, element::i64, {from}, ir::access::contiguous);
+      d.store(sort_to, {plane(d, number::to, p, to)}, found, ir::access::gather);
       d.close();
     });
   });
@@ -144,25 +149,22 @@ void list_ends(ir::module&, scope& top) {
     const ir::value all = at(b, b.i64(1)), last = b.emit(op::equal, {sum(b, n, b.i64(1)), told(b, number::bounds)});
     const ir::value found = before(task, listed(b), sum(b, n, told(b, number::least)));
     b.store(sort_to, {sum(b, told(b, number::ends), n)}, b.emit(op::select, {last, all, found}));
-    const ir::value asked = b.emit(op::not_equal, {told(b, number::reaches), b.i64(0)});
-    ir::block_builder chunk = b.guard(b.emit(op::logical_and, {asked, b.emit(op::logical_not, {last})}));
-    chunk.store(sort_to, {n}, all);
-    chunk.close();
   });
 }
 
-// Slices by where they end: the farthest of a tile, of all tiles up to one, and so the first that reaches a chunk.
+// Slices by where they end: the farthest of a tile, of all tiles up to one, and of all slices up to each; so the first
+// that reaches a chunk is found by a search.
 ir::value reach_of(ir::block_builder& b, ir::value n) {
-  const ir::value index = b.load(sort_to, element::i64, {sum(b, told(b, number::to), n)});
+  const ir::value index = b.load(sort_to, element::i64, {sum(b, told(b, number::to), n)}, ir::access::contiguous);
   return at(b, sum(b, told(b, number::reaches), b.emit(op::sub, {index, told(b, number::lowest)})));
 }
 void last(ir::module&, scope& top) {
   each_task(top, "tile", number::tiles, [&](scope& task, ir::value tile) {
     ir::block_builder& b = *task.block;
-    const ir::value reached = b.accumulator(element::i64, monoid::max, false);
-    b.combine(reached, b.i64(0));
+    const ir::value reached = b.accumulator(element::i64, monoid::max, true);
     each_place(task, tile, [&](ir::block_builder& c, ir::value n) { c.combine(reached, reach_of(c, n)); });
-    put(b, sum(b, told(b, number::counts), tile), b.read(reached));
+    const ir::value farthest = b.emit(op::maximum, {b.fold_lanes(reached), b.i64(0)});
+    put(b, sum(b, told(b, number::counts), tile), farthest);
   });
 }
 void farthest(ir::module&, scope& top) {
@@ -171,6 +173,7 @@ void farthest(ir::module&, scope& top) {
     running(at_, monoid::max, told(b, number::counts), {b.i64(0), told(b, number::tiles)});
   });
 }
+// Their keys are not needed any more.
 void reach(ir::module&, scope& top) {
   each_task(top, "tile", number::tiles, [&](scope& task, ir::value tile) {
     ir::block_builder& b = *task.block;
@@ -179,12 +182,18 @@ void reach(ir::module&, scope& top) {
     const ir::value place = sum(b, told(b, number::counts), b.emit(op::sub, {tile, b.i64(1)}));
     b.combine(reached, b.load(sort_memory, element::i64, {place}, ir::access::uniform, other));
     each_place(task, tile, [&](ir::block_builder& c, ir::value n) {
-      const ir::value end = reach_of(c, n);
-      ir::block_builder d = c.loop(ir::loop_kind::serial, "reach", c.read(reached), end);
-      d.store(sort_to, {d.counter()}, n);
-      d.close();
-      c.combine(reached, end);
+      const ir::value up_to = c.scan_lanes(reached, reach_of(c, n));
+      c.store(sort_memory, {sum(c, told(c, number::old_keys), n)}, up_to, ir::access::contiguous);
     });
+  });
+}
+void first(ir::module&, scope& top) {
+  each_task(top, "chunk", number::bounds, [&](scope& task, ir::value n) {
+    ir::block_builder& b = *task.block;
+    const ir::value next = sum(b, n, b.i64(1)), found = before(task, listed(b), next);
+    ir::block_builder chunk = b.guard(b.emit(op::less, {next, told(b, number::bounds)}));
+    chunk.store(sort_to, {n}, found);
+    chunk.close();
   });
 }
 
@@ -204,8 +213,8 @@ ir::shared_module made() {
   static constexpr struct {
     const char* name;
     void (*lower)(ir::module&, scope&);
-  } kernels[] = {{"count", count}, {"prefix", prefix}, {"sums", sums},         {"place", place},
-                 {"ends", list_ends},   {"last", last},     {"farthest", farthest}, {"reach", reach}};
+  } kernels[] = {{"count", count}, {"prefix", prefix},     {"sums", sums},   {"place", place}, {"ends", list_ends},
+                 {"last", last},   {"farthest", farthest}, {"reach", reach}, {"first", first}};
   for (const auto& each : kernels) {
     ir::kernel_builder builder(each.name);
     scope top(builder.top());
@@ -214,9 +223,9 @@ ir::shared_module made() {
   }
   // A million of keys.
   s.typical.assign(static_cast<std::size_t>(number::count_), usual_places);
-  s.typical[static_cast<std::size_t>(number::tiles)] = usual_places / plan::tile_places;
+  s.typical[static_cast<std::size_t>(number::tiles)] = usual_places / plan::least_tile;
   s.typical[static_cast<std::size_t>(number::groups)] =
-      usual_places / plan::tile_places * digits / plan::counts_at_once;
+      usual_places / plan::least_tile * digits / plan::counts_at_once;
   if (runtime::current_settings().verify) ir::verify(s.code);
   return s;
 }

@@ -8,6 +8,7 @@ namespace sheaf::inline v0_1::lower {
 enum class sort_number : std::int32_t {
   room,      // places
   tiles,     // of the pass
+  size,      // of a tile, in places
   entries,   // counts of the pass: of each digit in each tile
   groups,     // that sum them up, plan::counts_at_once of them each
   counts,    // where those begin
@@ -28,7 +29,7 @@ enum class sort_number : std::int32_t {
   count_
 };
 
-enum class sort_kernel : std::int32_t { count, prefix, sums, place, ends, last, farthest, reach };
+enum class sort_kernel : std::int32_t { count, prefix, sums, place, ends, last, farthest, reach, first };
 
 // Their buffers: the sort's memory; what indices are taken from; what they are put to, or the list; the numbers.
 inline constexpr std::int32_t sort_memory = 0, sort_from = 1, sort_to = 2, sort_numbers = 3;

@@ -63,7 +63,8 @@ struct sort_form {
   node_id outer = no_node;  // the outermost index that is walked
   node_id room = no_node;   // places, of the call's extents
   node_id keys = no_node;   // how many
-  std::int64_t iterations = 1;
+  std::int64_t iterations = 1;  // of a tile, in the first pass
+  std::int64_t tile = 1;        // places of a tile, in passes after it
   int planes = 1;  // indices of a place
   int passes = 0;  // 0: the list is not sorted so
 };

@@ -171,7 +171,9 @@ inline constexpr double seldom_from = 1024;  // updates of a row; estimate: few 
 namespace sort {
 inline constexpr std::int64_t most_places = 1 << 30;  // places; limit: counts are of 32 bits
 inline constexpr int digit_bits = 7;                  // bits; estimate: of a key that a pass sorts by
-inline constexpr std::int64_t tile_places = 256;      // places; estimate: of a tile, in passes after the first
+inline constexpr std::int64_t least_tile = 256;       // places; estimate: of a warp's tile, 8 a thread
+inline constexpr std::int64_t most_tile = 4096;       // places; estimate: 32 a digit
+inline constexpr std::int64_t enough_tiles = 4096;    // tiles; estimate: warps that keep an H200 busy
 inline constexpr std::int64_t counts_at_once = 1024;  // counts; estimate: whose running sum a group makes
 inline constexpr int group_lanes = 256;               // lanes; estimate: of a group of threads
 inline constexpr std::int64_t usual_places = 1 << 20; // places; estimate: that a shared kernel is laid out for

@@ -42,6 +42,16 @@ static inline E __shfl_sync(unsigned mask, E x, int from, int width, int line = 
   return x;
 }
 
+// Which threads of the mask have the same number.
+static inline unsigned __match_any_sync(unsigned mask, int x, int line = __builtin_LINE()) {
+  unsigned same = 0;
+  for (int from = 0; from < 32; ++from)
+    if (mask >> from & 1u && static_cast<int>(sheaf_shuffle(mask, static_cast<unsigned>(x), from, 32, line)) == x)
+      same |= 1u << from;
+  return same;
+}
+static inline int __popc(unsigned x) { return __builtin_popcount(x); }
+
 template <class To, class From>
 static inline To sheaf_bits(From x) {
   To y;

@@ -73,7 +73,22 @@ TEST(tasks, counts_of_few_rows_are_made_in_shared_memory) {
   for (const cuda::launch& l : e.code.launches) EXPECT_EQ(l.of, nullptr) << "nothing is sorted";
   constexpr auto z = tensor<"z", float, 1>;
   const emitted weighted = emitted_for({{1 << 26}, {1 << 26}}, bincount<16>(n, z));
-  EXPECT_EQ(count(weighted.text, "add_at(&"), 0) << "sums of floating numbers keep an order";
+  EXPECT_EQ(count(weighted.text, "add_at(&"), 1) << "digits; sums of floating numbers keep an order";
+}
+TEST(tasks, a_sort_has_warps_that_count_digits_in_shared_memory) {
+  constexpr auto n = tensor<"n", std::int64_t, 1>;
+  constexpr auto z = tensor<"z", float, 1>;
+  for (const std::int64_t keys : {std::int64_t{1} << 20, std::int64_t{1} << 26}) {
+    const emitted e = emitted_for({{keys}, {keys}}, bincount<16>(n, z));
+    EXPECT_NE(e.text.find("__shared__"), std::string::npos) << e.text;
+    EXPECT_EQ(count(e.text, "next_place<T>"), 1) << "lanes that have one digit know each other";
+    for (const cuda::launch& l : e.code.launches)
+      if (l.of == nullptr && (l.name.find("_count") != l.name.npos || l.name.find("_place") != l.name.npos)) {
+        EXPECT_EQ(l.threads % 32, 0) << l.name;
+        EXPECT_GE(l.count, 4096) << l.name << ": a tile is a warp's";
+        EXPECT_LE(l.count, 16384) << l.name << ": counts of all tiles would be as many as keys";
+      }
+  }
 }
 TEST(addresses, one_pointer_and_a_short_counter_a_row) {
   const emitted e = emitted_for({{16384, 16384}}, sum(x, dim<1>));

@@ -1,4 +1,6 @@
 // The grammar: a program that keeps every rule passes; one that breaks a rule is refused by that rule's name.
+#include <memory>
+
 #include "broken_kernel.hpp"
 
 namespace sheaf::inline v0_1::ir {
@@ -230,6 +232,22 @@ TEST(verify, recurrences_are_of_f64) {
   loop.recur_lanes(cell, x, x, false);
   loop.close();
   expect(p, "types", "sums of f64");
+}
+
+TEST(verify, places_are_taken_of_a_local_row_of_i32) {
+  const auto take = [](element type, bool in_lanes) {
+    auto p = std::make_unique<parts>();
+    const std::int32_t row = add_local(p->m, "row", type, 8);
+    auto& top = p->top();
+    const value low = top.i64(0), high = top.i64(64);
+    auto i = top.loop(in_lanes ? loop_kind::vector : loop_kind::serial, "i", low, high, in_lanes ? 16 : 1);
+    i.next_places(row, in_lanes ? i.lanes() : i.counter(), none);
+    i.close();
+    return p;
+  };
+  EXPECT_EQ(take(element::i32, true)->refusal(), "accepted");
+  expect(*take(element::i64, true), "types", "local row of i32");
+  expect(*take(element::i32, false), "vectorness", "outside a vector loop");
 }
 
 TEST(verify, lanes_are_deinterleaved_by_whole_steps) {

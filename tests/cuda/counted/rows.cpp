@@ -4,6 +4,7 @@
 #include <map>
 #include <mutex>
 
+#include <sheaf/jit/lower/sort_kernels.hpp>
 #include <sheaf/runtime/cuda/nvrtc.hpp>
 
 namespace sheaf::test {
@@ -12,7 +13,6 @@ namespace {
 
 constexpr std::int64_t shared_per_block = 48 << 10;
 constexpr double mebibyte = 1 << 20;
-constexpr double sorted_key = 16;  // bytes of a key and its position, read or written
 
 double product(const std::vector<std::int64_t>& extents) {
   double n = 1;
@@ -20,14 +20,36 @@ double product(const std::vector<std::int64_t>& extents) {
   return n;
 }
 
-// A pass of a sort reads or writes its keys: tiles of them, or as many searches as there are bounds.
+// What a kernel of a sort reads and writes: keys and indices of 8 bytes, and counts. A search for an end takes two keys
+// that no cache has.
 double bytes_of_sort(const cuda::launch& l) {
-  if (l.count < 0) return 0;
-  const double keys = l.name.find("ends") == std::string::npos ? tuning::sort::tile_places : 1;
-  return static_cast<double>(l.count) * keys * sorted_key;
+  using lower::sort_kernel, lower::sort_number;
+  const auto number = [&](sort_number n) { return static_cast<double>(l.numbers[static_cast<std::size_t>(n)]); };
+  const double keys = number(sort_number::room), counts = number(sort_number::entries);
+  switch (static_cast<sort_kernel>(l.first)) {
+    case sort_kernel::count:
+      return 8 * (keys + counts);
+    case sort_kernel::prefix:
+      return 16 * counts;
+    case sort_kernel::sums:
+      return 16 * number(sort_number::groups);
+    case sort_kernel::place:
+      return 16 * keys * (1 + number(sort_number::planes)) + 8 * counts;
+    case sort_kernel::ends:
+      return 16 * number(sort_number::bounds);
+    case sort_kernel::last:
+    case sort_kernel::reach:
+      return 16 * keys;
+    case sort_kernel::farthest:
+      return 16 * number(sort_number::tiles);
+    case sort_kernel::first:
+      return 16 * number(sort_number::bounds);
+  }
+  return 0;
 }
 
-// By launch: what the plan predicts for its kernels. Of segmented tiles it is the second part that walks the rows.
+// By launch: what the plan predicts for its kernels. Of segmented tiles it is the second part that walks the rows; of a
+// sorted list the first counts, and the third writes.
 void find_bytes(const emitted_row& row, std::vector<launch_facts>& launches) {
   const auto& plan = row.planned->program.plan;
   for (std::size_t n = 0; n < launches.size(); ++n) {
@@ -36,7 +58,13 @@ void find_bytes(const emitted_row& row, std::vector<launch_facts>& launches) {
     if (l.of != nullptr) launches[n].bytes = bytes_of_sort(l);
     if (l.of != nullptr || first >= plan.kernels.size()) continue;
     const plan::kernel_plan& k = plan.kernels[first];
-    const bool tiles = plan.stages[static_cast<std::size_t>(k.stages.front())].how == plan::way::tiles;
+    const plan::stage& s = plan.stages[static_cast<std::size_t>(k.stages.front())];
+    const bool tiles = s.how == plan::way::tiles;
+    if (s.sort.passes > 0 && (k.part == 0 || k.part == 2)) {
+      const plan::kernel_plan& whole = plan.kernels[first - static_cast<std::size_t>(k.part)];
+      launches[n].bytes = whole.read.estimate() + (k.part == 2 ? whole.written.estimate() : 0);
+      continue;
+    }
     launch_facts& to = launches[tiles && k.part == 0 && n + 1 < launches.size() ? n + 1 : n];
     to.bytes += k.read.estimate() + k.written.estimate();
     to.operations += k.operations.estimate();

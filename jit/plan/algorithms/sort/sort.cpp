@@ -10,12 +10,20 @@ namespace sheaf::inline v0_1::plan {
 
 namespace {
 
-using tuning::sort::most_places;
+using namespace tuning::sort;
+
+// Places of a tile: few for so many tiles that the device is full, then more, as each tile has counts.
+std::int64_t tile_for(const context& c, const amount& room) {
+  if (c.known.call().force_for_tests) return 4 * group_lanes;
+  std::int64_t tile = least_tile;
+  while (tile < most_tile && 2 * tile * enough_tiles <= room) tile *= 2;
+  return tile;
+}
 
 }  // namespace
 
 node_id tiles_of(graph& g, const sort_form& f, int pass) {
-  return pass == 0 ? pieces_of(g, trips_of(g, f.outer), f.iterations) : pieces_of(g, f.room, tile_places);
+  return pass == 0 ? pieces_of(g, trips_of(g, f.outer), f.iterations) : pieces_of(g, f.room, f.tile);
 }
 
 node_id counts_at(graph& g, const sort_form& f) {
@@ -41,8 +49,9 @@ bool sort_on_device(const context& c, stage& list, sort_form f) {
   const auto room = known.value(f.room), keys = known.value(f.keys), iterations = known.value(trips_of(g, f.outer));
   if (!room || !keys || !iterations || max(*room, *iterations).certain() > most_places) return false;
   const amount each = max(1, *room / max(1, *iterations));
+  f.tile = tile_for(c, *room);
   f.iterations = known.call().force_for_tests ? 2 : 1;
-  while (!known.call().force_for_tests && 2 * f.iterations * each <= tile_places) f.iterations *= 2;
+  while (!known.call().force_for_tests && 2 * f.iterations * each <= f.tile) f.iterations *= 2;
   const amount digits = floor((bit_width(max(*keys - 1, 0)) + (digit_bits - 1)) / digit_bits);
   f.passes = static_cast<int>(max(1, digits).whole());
   const node_id reaches = has_reaches(list) ? trips_of(g, f.outer) : integer(g, 0);

@@ -6,7 +6,7 @@
 
 namespace sheaf::inline v0_1::plan {
 
-using tuning::sort::counts_at_once, tuning::sort::digit_bits, tuning::sort::tile_places;
+using tuning::sort::counts_at_once, tuning::sort::digit_bits, tuning::sort::least_tile;
 inline constexpr std::int64_t digits = 1 << digit_bits;
 
 // Gives a list its sort and puts a stage for the memory before it. False where it can't be sorted so: then nothing was
