@@ -181,7 +181,7 @@ inline constexpr bool converts =
           decltype(std::declval<B>().value)>;
 template <class B>
 inline constexpr bool is_on_device = runtime::device_memory<std::remove_cvref_t<decltype(std::declval<B>().value)>>;
-// What is wrong with an argument, called where the mistake is found: each function in between is in compilers' messages.
+// What is wrong with an argument. Called where the mistake is found: each function in between is in the message.
 template <class Signature, class B>
 struct elsewhere {
   constexpr sentence operator()() const {

@@ -25,6 +25,11 @@ struct argument_ {
   SHEAF_INLINE constexpr auto operator=(V&& value) const {
     return binding<argument_, V>{static_cast<V&&>(value)};
   }
+  // The output is added to what the value holds.
+  template <class V>
+  SHEAF_INLINE constexpr auto operator+=(V&& value) const {
+    return addition<argument_, V>{{static_cast<V&&>(value)}};
+  }
 };
 template <fixed_string Name>
 SHEAF_HIDDEN inline constexpr auto arg = argument_<Name>{};
