@@ -33,8 +33,8 @@ function(sheaf_unity name)
   endforeach()
 endfunction()
 
-# sheaf_precompile(NAME headers...): the standard library's headers, and these, are read once, see SHEAF_PRECOMPILE. None
-# of Sheaf's: a source that forgets one does not compile.
+# sheaf_precompile(NAME headers...): the standard library's headers, and these, are read once, see SHEAF_PRECOMPILE.
+# None of Sheaf's: a source that forgets one does not compile.
 function(sheaf_precompile name)
   if(SHEAF_PRECOMPILE)
     target_precompile_headers(${name} PRIVATE <algorithm> <bit> <cmath> <cstdint> <cstring> <functional> <map> <memory>

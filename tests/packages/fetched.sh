@@ -46,7 +46,8 @@ extern "C" double energy_of(int n);
 int main() { std::printf("%g\n", energy_of(5)); }
 END
 # Without a build type it is optimised all the same.
-quietly cmake -G Ninja -S "$folder/mine" -B "$folder/plain" -DHEADERS=SYSTEM -DSHEAF_LLVM=OFF -DCMAKE_EXPORT_COMPILE_COMMANDS=ON
+quietly cmake -G Ninja -S "$folder/mine" -B "$folder/plain" -DHEADERS=SYSTEM -DSHEAF_LLVM=OFF \
+  -DCMAKE_EXPORT_COMPILE_COMMANDS=ON
 grep -q -- '-O2.*runtime/error.cpp' "$folder/plain/compile_commands.json" || fail 'without a build type: not optimised'
 grep -q -- '-Werror' "$folder/plain/compile_commands.json" && fail 'warnings are errors in a project of others'
 
