@@ -136,8 +136,8 @@ class block_tree_stages {
     node_id value = g_.arg(f_.reduce, 0), t = f_.t, rows = f_.rows, result = no_node;
     // The first table has at most an entry a slice: it takes no more memory than the result.
     if (known_.call().force_for_tests) radix_.number = 4;
-    while (known_.value(rows).value_or(0) >
-           static_cast<double>(radix_.number) * known_.trips(f_.slice))
+    const amount slices = max(1, known_.trips(f_.slice));  // none: as one, which ends
+    while (known_.value(rows).value_or(0) > static_cast<double>(radix_.number) * slices)
       radix_.number *= 2;
     edges e = radix_.rows(low, high, deep_);
     for (int level = 0;; ++level) {
