@@ -39,6 +39,7 @@ std::optional<jit::call_class> call_of(const program& p, const extent_list& exte
     }
     for (std::size_t o = 0; o < a.unit_outputs.size(); ++o)
       a.unit_outputs[o] = as != layout::any || tensor_rank(g, g.outputs[static_cast<int>(o)]) == 0;
+    a.updates = p.updates;  // right for outputs that lie elsewhere, too
     return a;
   } catch (const error&) {
     return std::nullopt;

@@ -23,7 +23,8 @@ std::string commented(const std::string& text) {
   return made + (made.back() == '\n' ? "" : "\n");
 }
 
-std::string argument_words(const graph& g) {
+std::string argument_words(const program& p) {
+  const graph& g = p.g;
   std::string text;
   const auto list = arguments_of(g);
   for (std::size_t s = 0; s < list.size(); ++s) {
@@ -45,7 +46,11 @@ std::string argument_words(const graph& g) {
         text += jit::text_of(print(scratch, size));
       }
     }
-    text += a.rank > 0 ? "]\n" : "\n";
+    text += a.rank > 0 ? "]" : "";
+    for (const plan::update& u : p.updates)
+      if (static_cast<int>(s) == g.inputs.size() + u.output)
+        text += ", may lie where " + list[static_cast<std::size_t>(u.input)].name + " lies";
+    text += "\n";
   }
   return text;
 }
@@ -53,7 +58,7 @@ std::string argument_words(const graph& g) {
 std::string declarations(const library& l, const planned_program& p) {
   const graph& g = p.of->g;
   const std::string name = l.name + "_" + p.of->name;
-  std::string text = "/*\n" + commented(jit::text_of(print(g))) + " *\n" + commented(argument_words(g)) + " */\n";
+  std::string text = "/*\n" + commented(jit::text_of(print(g))) + " *\n" + commented(argument_words(*p.of)) + " */\n";
   const auto function = [&](const std::string& suffix, parameters which, const std::string& last) {
     const std::string start = upper(l.name) + "_API int " + name + suffix + "(";
     const std::string between = ",\n" + std::string(start.size(), ' ');

@@ -30,6 +30,15 @@ inline constexpr bool is_kernel_setting = std::same_as<T, options> || std::same_
 template <class... Arguments>
 inline constexpr bool is_kernel_setting<extents_served<Arguments...>> = true;
 
+template <class Output, class Input>
+struct updated_output {};
+template <class Output, class Input>
+inline constexpr bool is_kernel_setting<updated_output<Output, Input>> = true;
+template <class... Outputs>
+struct added_outputs {};
+template <class... Outputs>
+inline constexpr bool is_kernel_setting<added_outputs<Outputs...>> = true;
+
 inline std::string& kernel_texts() {
   static std::string all;
   return all;
@@ -75,6 +84,22 @@ class kernel_text {
     std::apply([&](const auto&... a) { (add_extents<Signature>(list, a), ...); }, served.arguments);
     text_ += "like " + list + "\n";
   }
+  template <class Signature, class Output>
+  static std::string output_number() {
+    constexpr int slot = Signature::template slot<Output> - Signature::inputs;
+    static_assert(slot >= 0, "updates, adding: expected an output of this kernel");
+    return std::to_string(slot);
+  }
+  template <class Signature, class Output, class Input>
+  void add(const updated_output<Output, Input>&) {
+    constexpr int input = Signature::template slot<Input>;
+    static_assert(input >= 0 && input < Signature::inputs, "updates: expected an output and an input of this kernel");
+    text_ += "update " + output_number<Signature, Output>() + " " + std::to_string(input) + "\n";
+  }
+  template <class Signature, class... Outputs>
+  void add(const added_outputs<Outputs...>&) {
+    ((text_ += "add " + output_number<Signature, Outputs>() + "\n"), ...);
+  }
   template <class Signature, class Symbol, int Rank>
   void add_extents(std::string& list, const extents_of_symbol<Symbol, Rank>& a) {
     constexpr int slot = Signature::template slot<Symbol>;
@@ -100,6 +125,18 @@ template <class... Bindings>
 auto serving(Bindings&&... bindings) {
   auto list = std::make_tuple(detail::extents_of(std::move(bindings))...);
   return [&]<class... A>(std::tuple<A...>& all) { return detail::extents_served<A...>{all}; }(list);
+}
+
+// The output may lie exactly where the input lies: SHEAF_KERNEL(step, w_next, updates(w_next, w)).
+template <class Output, class Input>
+detail::updated_output<Output, Input> updates(Output, Input) {
+  return {};
+}
+// The outputs are added to what is there, which is a further input for each, called `NAME_before`, and may lie where
+// the output lies: SHEAF_KERNEL(step, loss, grad(loss, x), adding(grad(loss, x))).
+template <class... Outputs>
+detail::added_outputs<Outputs...> adding(Outputs...) {
+  return {};
 }
 
 // Of the file that sheaf_add_kernels makes: writes all kernels to the path it is given.

@@ -1,5 +1,6 @@
 #include <sheaf/aot/program.hpp>
 
+#include <algorithm>
 #include <charconv>
 #include <fstream>
 #include <limits>
@@ -8,6 +9,7 @@
 
 #include <sheaf/dsl/graph/pack.hpp>
 #include <sheaf/dsl/text/parse.hpp>
+#include <sheaf/jit/engine/added_outputs.hpp>
 #include <sheaf/jit/engine/words.hpp>
 
 namespace sheaf::inline v0_1::aot {
@@ -20,7 +22,7 @@ struct raw_program {
   std::string name, text;
   int first_line = 0;
   std::vector<std::int32_t> words;  // of a packed program, instead of text
-  std::vector<std::pair<std::string, int>> likes, ranges, options;  // and their lines
+  std::vector<std::pair<std::string, int>> likes, ranges, options, updates, additions;  // and their lines
 };
 
 [[noreturn]] void fail(const std::string& path, int line, const std::string& words) {
@@ -68,7 +70,7 @@ std::vector<raw_program> raw_programs(const std::string& path) {
       for (const raw_program& other : list)
         if (other.name == words[0]) fail(path, number, "kernel " + words[0] + ": there is one of this name");
       list.push_back({.name = words[0], .text = {}, .first_line = number, .words = {}, .likes = {}, .ranges = {},
-                      .options = {}});
+                      .options = {}, .updates = {}, .additions = {}});
       continue;
     }
     if (list.empty()) {
@@ -83,6 +85,10 @@ std::vector<raw_program> raw_programs(const std::string& path) {
       p.ranges.emplace_back(rest.substr(0, rest.find('#')), number);
     else if (directive(line, "option", rest))
       p.options.emplace_back(rest.substr(0, rest.find('#')), number);
+    else if (directive(line, "update", rest))
+      p.updates.emplace_back(rest.substr(0, rest.find('#')), number);
+    else if (directive(line, "add", rest))
+      p.additions.emplace_back(rest.substr(0, rest.find('#')), number);
     else if (directive(line, "packed", rest))
       for (const std::string& w : words_of(rest)) p.words.push_back(static_cast<std::int32_t>(std::stol(w)));
     else
@@ -100,13 +106,19 @@ std::int64_t number_of(const std::string& text, const std::string& path, int lin
   return value;
 }
 
-// By name, or by number.
-int input_named(const graph& g, const std::string& name) {
-  if (name.find_first_not_of("0123456789") == std::string::npos && std::stol(name) < g.inputs.size())
+// Of `count` slots from `first` on, by name, or by number.
+int slot_named(const graph& g, const std::string& name, int first, int count) {
+  if (name.find_first_not_of("0123456789") == std::string::npos && std::stol(name) < count)
     return static_cast<int>(std::stol(name));
-  for (int i = 0; i < g.inputs.size(); ++i)
-    if (jit::slot_text(g, i) == name) return i;
+  for (int i = 0; i < count; ++i)
+    if (jit::slot_text(g, first + i) == name) return i;
   return -1;
+}
+int input_named(const graph& g, const std::string& name) { return slot_named(g, name, 0, g.inputs.size()); }
+int output_named(const graph& g, const std::string& name, const std::string& path, int line) {
+  const int o = slot_named(g, name, g.inputs.size(), g.outputs.size());
+  if (o < 0) fail(path, line, name + " is no output of the program");
+  return o;
 }
 
 // "x 1000 64, cut 256 2": to each dimension's place its words.
@@ -147,8 +159,39 @@ graph graph_of(const raw_program& raw, const std::string& path) {
   return g;
 }
 
+// An output that is added to what is there is another output: of the sum with an input that lies where it lies.
+void add_outputs(program& p, const raw_program& raw, const std::string& path) {
+  std::vector<int> added;
+  for (const auto& [text, line] : raw.additions) {
+    const auto w = words_of(text);
+    if (w.size() != 1) fail(path, line, "add: expected an output");
+    const int o = output_named(p.g, w[0], path, line);
+    if (std::ranges::count(added, o) > 0) fail(path, line, "add: " + w[0] + " is added already");
+    if (p.g.type(p.g.outputs[o]) == element::boolean) fail(path, line, "add: " + w[0] + " is of booleans");
+    p.updates.push_back({.input = p.g.inputs.size() + static_cast<int>(added.size()), .output = o});
+    added.push_back(o);
+  }
+  p.g = jit::added_to(p.g, added);
+}
+void read_updates(program& p, const raw_program& raw, const std::string& path) {
+  for (const auto& [text, line] : raw.updates) {
+    const auto w = words_of(text);
+    if (w.size() != 2) fail(path, line, "update: expected an output and an input");
+    const int o = output_named(p.g, w[0], path, line), i = input_named(p.g, w[1]);
+    if (i < 0) fail(path, line, w[1] + " is no input of the program");
+    const node_id made = p.g.outputs[o];
+    if (p.g.inputs[i].type != p.g.type(made) || p.g.inputs[i].rank != tensor_rank(p.g, made))
+      fail(path, line, "update: " + w[0] + " and " + w[1] + " are of different types or ranks");
+    for (const plan::update& u : p.updates)
+      if (u.output == o || u.input == i) fail(path, line, "update: " + w[0] + " or " + w[1] + " is in another");
+    p.updates.push_back({.input = i, .output = o});
+  }
+}
+
 program finished(const raw_program& raw, const std::string& path) {
-  program p{.name = raw.name, .g = graph_of(raw, path), .options = {}, .examples = {}, .ranges = {}};
+  program p{.name = raw.name, .g = graph_of(raw, path), .options = {}, .examples = {}, .ranges = {}, .updates = {}};
+  add_outputs(p, raw, path);
+  read_updates(p, raw, path);
   const auto places = static_cast<std::size_t>(first_place(p.g, p.g.inputs.size()));
   p.ranges.resize(places);
   for (const auto& [text, line] : raw.likes) {

@@ -5,6 +5,8 @@
 //   like x 1000 64, cut 256 2          # extents of a call that it shall serve
 //   range x 1..1000000 1..512          # of all calls that it shall serve; else any
 //   option determinism strict
+//   update w_next w                    # the output may lie exactly where the input lies
+//   add dloss_dx                       # the output is added to an input dloss_dx_before, which may lie there
 //   loss = sum(over(t, f), x(t, f) * x(t, f))
 //   output loss, grad(loss, x)
 #pragma once
@@ -14,6 +16,7 @@
 
 #include <sheaf/dsl/graph/graph.hpp>
 #include <sheaf/jit/plan/options.hpp>
+#include <sheaf/jit/plan/shape_facts.hpp>
 
 namespace sheaf::inline v0_1::aot {
 
@@ -28,6 +31,7 @@ struct program {
   // By example and by place: the extents of all inputs, one after the other; -1 where it says nothing of one.
   std::vector<std::vector<std::int64_t>> examples;
   std::vector<extent_range> ranges;  // by place
+  std::vector<plan::update> updates; // outputs that may lie where an input lies
 };
 
 // Throws std::runtime_error with the file and the line of a mistake.

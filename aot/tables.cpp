@@ -52,11 +52,12 @@ class table_writer {
       text += "    {" + quoted(name_text(g_, i.name)) + ", " + type_name(i.type) + ", " + number(row(i.type).bytes) +
               ", " + number(i.rank) + ", {";
       for (int d = 0; d < i.rank; ++d) text += wide(g_.static_extents[i.first_extent + d]) + ", ";
-      text += "0}},\n";
+      text += "0}, -1},\n";
     }
-    text += (g_.inputs.size() == 0 ? "    {NULL, 0, 0, 0, {0}}\n" : "");
+    text += (g_.inputs.size() == 0 ? "    {NULL, 0, 0, 0, {0}, -1}\n" : "");
     text += "};\nstatic const sk_argument_row sk_outputs_" + name_ + "[] = {\n";
-    for (const node_id o : g_.outputs) {
+    for (int k = 0; k < g_.outputs.size(); ++k) {
+      const node_id o = g_.outputs[k];
       const int rank = tensor_rank(g_, o);
       text += "    {" + quoted(jit::tensor_text(g_, o)) + ", " + type_name(g_.type(o)) + ", " +
               number(row(g_.type(o)).bytes) + ", " + number(rank) + ", {";
@@ -65,7 +66,10 @@ class table_writer {
         const node_id idx = g_.arg(o, 1 + d);
         text += number(closed(scratch, make(scratch, op::sub, g_.arg(idx, 1), g_.arg(idx, 0)))) + ", ";
       }
-      text += "0}},\n";
+      int updated = -1;
+      for (const plan::update& u : p_.of->updates)
+        if (u.output == k) updated = u.input;
+      text += "0}, " + number(updated) + "},\n";
     }
     return text + "};\n";
   }

@@ -179,29 +179,28 @@ template <class Signature, class B>
 inline constexpr bool converts =
     views<typename Signature::template view_type<Signature::template slot<typename B::symbol>>,
           decltype(std::declval<B>().value)>;
+template <class B>
+inline constexpr bool is_on_device = runtime::device_memory<std::remove_cvref_t<decltype(std::declval<B>().value)>>;
+// What is wrong with an argument. Called where the mistake is found: each function in between is in the message.
 template <class Signature, class B>
-SHEAF_INLINE constexpr bool expect_place() {
-  using symbol = typename B::symbol;
-  constexpr bool there = runtime::device_memory<std::remove_cvref_t<decltype(std::declval<B>().value)>>;
-  expect<(there == Signature::on_device), [] {
-    return argument(Signature::rows.rows[Signature::template slot<symbol>]) << ": expected memory of "
-                      << (there ? "the host, got memory of a GPU; to_host(...) copies it"
-                                : "a GPU, got memory of the host; to_device(...) copies it");
-  }>();
-  return there == Signature::on_device;
-}
+struct elsewhere {
+  constexpr sentence operator()() const {
+    return argument(Signature::rows.rows[Signature::template slot<typename B::symbol>]) << ": expected memory of "
+                      << (is_on_device<B> ? "the host, got memory of a GPU; to_host(...) copies it"
+                                          : "a GPU, got memory of the host; to_device(...) copies it");
+  }
+};
 template <class Signature, class B>
-SHEAF_INLINE constexpr void expect_argument() {
-  using symbol = typename B::symbol;
-  using value = decltype(std::declval<B>().value);
-  constexpr int slot = Signature::template slot<symbol>;
-  expect<converts<Signature, B>, [] {
+struct unfit {
+  constexpr sentence operator()() const {
+    constexpr int slot = Signature::template slot<typename B::symbol>;
     return argument(Signature::rows.rows[slot]) << ": expected "
                       << row(Signature::rows.rows[slot].type).name << " of rank "
-                      << Signature::template rank<slot> << ", got " << description<value>().text
+                      << Signature::template rank<slot> << ", got "
+                      << description<decltype(std::declval<B>().value)>().text
                       << (slot >= Signature::inputs ? " (an output needs a mutable view)" : "");
-  }>();
-}
+  }
+};
 
 template <class Signature, class B>
 inline constexpr bool may_add =
@@ -219,14 +218,24 @@ SHEAF_INLINE constexpr void expect_added() {
 template <class Signature, int Slot, class... B>
 SHEAF_HIDDEN inline constexpr int times_given = ((Signature::template slot<typename B::symbol> == Slot ? 1 : 0) + ... +
                                                  0);
-template <class Signature, int Slot, class... B>
-SHEAF_INLINE constexpr bool expect_given() {
-  constexpr int times = times_given<Signature, Slot, B...>;
-  expect<(times > 0 || Slot >= Signature::inputs),
-         [] { return spelled(Signature::rows.rows[Slot]) << " is missing"; }>();
-  expect<(times < 2), [] { return spelled(Signature::rows.rows[Slot]) << " is given twice"; }>();
-  return times == 1 || (times == 0 && Slot >= Signature::inputs);
+// The first slot that is given twice, or is an input and not given; -1: none.
+template <class Signature, class... B, int... Slots>
+constexpr int misgiven_slot(std::integer_sequence<int, Slots...>) {
+  int first = -1;
+  ((first < 0 && (times_given<Signature, Slots, B...> > 1 ||
+                  (Slots < Signature::inputs && times_given<Signature, Slots, B...> == 0))
+        ? void(first = Slots)
+        : void()),
+   ...);
+  return first;
 }
+template <class Signature, int Slot, class... B>
+struct misgiven {
+  constexpr sentence operator()() const {
+    constexpr bool missing = times_given<Signature, Slot, B...> == 0;
+    return spelled(Signature::rows.rows[Slot]) << (missing ? " is missing" : " is given twice");
+  }
+};
 
 // Whether a call can be made; where not, a sentence says why, and nothing else of the call is compiled.
 template <class Signature, class... B>
@@ -243,15 +252,16 @@ SHEAF_INLINE constexpr bool call_fits() {
     (expect_added<Signature, B>(), ...);
     return false;
   } else {
-    if constexpr (!(expect_place<Signature, B>() && ... && true)) {
+    if constexpr (!((is_on_device<B> == Signature::on_device) && ... && true)) {
+      (expect<(is_on_device<B> == Signature::on_device), elsewhere<Signature, B>{}>(), ...);
       return false;
     } else if constexpr (!(converts<Signature, B> && ... && true)) {
-      (expect_argument<Signature, B>(), ...);
+      (expect<converts<Signature, B>, unfit<Signature, B>{}>(), ...);
       return false;
     } else {
-      return []<int... Slots>(std::integer_sequence<int, Slots...>) {
-        return (static_cast<int>(expect_given<Signature, Slots, B...>()) & ... & 1) == 1;
-      }(std::make_integer_sequence<int, Signature::inputs + Signature::outputs>{});
+      constexpr std::make_integer_sequence<int, Signature::inputs + Signature::outputs> slots;
+      constexpr int slot = misgiven_slot<Signature, B...>(slots);
+      return expect<(slot < 0), misgiven<Signature, slot, B...>{}>();
     }
   }
 }

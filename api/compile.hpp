@@ -58,6 +58,7 @@ template <class... Outputs>
   requires(!(std::same_as<Outputs, on_gpu> || ...))
 SHEAF_INLINE auto compile(Outputs...) {
   static_assert(sizeof...(Outputs) > 0, "compile: expected at least one output");
+  expect<detail::is_fine<detail::wide_program<Outputs...>>, detail::mistake_of<detail::wide_program<Outputs...>>{}>();
   return detail::make_compiled<Outputs...>(jit::backend::chosen);
 }
 
@@ -68,10 +69,12 @@ template <class... Outputs>
   requires(!(std::same_as<Outputs, on_gpu> || ...))
 SHEAF_INLINE auto compile(const options& wanted, Outputs...) {
   static_assert(sizeof...(Outputs) > 0, "compile: expected at least one output");
+  expect<detail::is_fine<detail::wide_program<Outputs...>>, detail::mistake_of<detail::wide_program<Outputs...>>{}>();
   return detail::make_compiled<Outputs...>(jit::backend::chosen, wanted);
 }
 template <class... Outputs>
 SHEAF_INLINE auto compile(determinism asked, Outputs... outputs) {
+  expect<detail::is_fine<detail::wide_program<Outputs...>>, detail::mistake_of<detail::wide_program<Outputs...>>{}>();
   return compile(options{.determinism = asked}, outputs...);
 }
 

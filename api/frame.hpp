@@ -80,10 +80,9 @@ SHEAF_INLINE constexpr bool may_keep() {
       return sentence{} << "keep: " << symbol::label.text << " is of " << row(Signature::rows.rows[slot].type).name
                         << "; only indices and masks can be kept";
     }>();
-    if constexpr (indices && expect_place<Signature, B>()) {
-      expect_argument<Signature, B>();
-      return converts<Signature, B>;
-    }
+    constexpr bool there = is_on_device<B> == Signature::on_device;
+    if constexpr (indices && expect<there, elsewhere<Signature, B>{}>())
+      return expect<converts<Signature, B>, unfit<Signature, B>{}>();
   }
   return false;
 }

@@ -148,13 +148,15 @@ template <class... All>
   requires(std::same_as<All, on_gpu> || ...)
 SHEAF_INLINE auto compile(const options& wanted, All... all) {
   static_assert(sizeof...(All) > 1, "compile: expected at least one output");
-  constexpr int last = sizeof...(All) - 1;
-  const auto list = std::tie(all...);
-  static_assert(std::same_as<std::tuple_element_t<last, std::tuple<All...>>, on_gpu>,
-                "compile: on(gpu) comes last, once, after the outputs");
-  return [&]<std::size_t... K>(std::index_sequence<K...>) {
-    return detail::make_on_gpu<std::tuple_element_t<K, std::tuple<All...>>...>(std::get<last>(list), wanted);
-  }(std::make_index_sequence<sizeof...(All) - 1>{});
+  constexpr bool last = std::is_same_v<std::remove_cvref_t<decltype((all, ...))>, on_gpu>;
+  constexpr bool once = (static_cast<int>(std::is_same_v<All, on_gpu>) + ...) == 1;
+  static_assert(last && once, "compile: on(gpu) comes last, once, after the outputs");
+  if constexpr (last && once) {
+    const auto list = std::tie(all...);
+    return [&]<std::size_t... K>(std::index_sequence<K...>) {
+      return detail::make_on_gpu<std::tuple_element_t<K, std::tuple<All...>>...>(std::get<sizeof...(K)>(list), wanted);
+    }(std::make_index_sequence<sizeof...(All) - 1>{});
+  }
 }
 template <class First, class... All>
   requires(!std::same_as<First, options> && !std::same_as<First, determinism> &&

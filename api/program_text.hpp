@@ -25,6 +25,11 @@ struct argument_ {
   SHEAF_INLINE constexpr auto operator=(V&& value) const {
     return binding<argument_, V>{static_cast<V&&>(value)};
   }
+  // The output is added to what the value holds.
+  template <class V>
+  SHEAF_INLINE constexpr auto operator+=(V&& value) const {
+    return addition<argument_, V>{{static_cast<V&&>(value)}};
+  }
 };
 template <fixed_string Name>
 SHEAF_HIDDEN inline constexpr auto arg = argument_<Name>{};
@@ -143,10 +148,7 @@ class borrowed_frame : public program_frame<Signature> {
  public:
   SHEAF_INLINE explicit borrowed_frame(jit::program* p) : program_frame<Signature>(p) {}
   SHEAF_INLINE ~borrowed_frame() { this->program_ = nullptr; }
-  template <class Place, class... B>
-  SHEAF_INLINE auto run(const Place& place, B&... arguments) const {
-    return this->call(place, arguments...);
-  }
+  using program_frame<Signature>::call;
 };
 
 }  // namespace detail
@@ -181,12 +183,14 @@ class compiled_text {
   SHEAF_INLINE auto with(const Place& place, B&... arguments) const {
     static_assert((detail::Binding<B> && ... && true), "call: arguments are named, as in step(arg<\"x\"> = rows)");
     if constexpr (known_types<B...>()) {
+      using wide = detail::wide_text<Text, detail::given_by<std::remove_cvref_t<B>>...>;
+      expect<detail::is_fine<wide>, detail::mistake_of<wide>{}>();
       using signature = detail::text_signature<Text, std::remove_cvref_t<B>...>;
       if constexpr (signature::program::whole) {
         constexpr auto words = signature::program::words;
         constexpr std::uint64_t key = detail::key_of(words);
         const detail::borrowed_frame<signature> frame(programs_->find(key, words.words, runs_on_, options_));
-        return frame.run(place, arguments...);
+        return frame.call(place, arguments...);
       }
     }
   }

@@ -9,6 +9,7 @@ namespace sheaf::inline v0_1 {
 
 template <class... Outputs>
 SHEAF_INLINE auto reference(Outputs...) {
+  expect<detail::is_fine<detail::wide_program<Outputs...>>, detail::mistake_of<detail::wide_program<Outputs...>>{}>();
   return detail::make_compiled<Outputs...>(jit::backend::reference);
 }
 

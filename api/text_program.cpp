@@ -39,25 +39,43 @@ class typed_program {
     element type;
     int rank;
   };
+  // Those that are added to what is there are inputs too, the last ones.
+  struct bound_call {
+    jit::program* program;
+    std::vector<sheaf_tensor> tensors;
+    std::size_t inputs;
+  };
   // The slots of the arguments; throws where one is missing, given twice, or of another type.
-  std::vector<sheaf_tensor> tensors_of(const arguments_list& arguments) const {
+  bound_call bind(const arguments_list& arguments) const {
     std::vector<sheaf_tensor> tensors(slots_.size());
     std::vector<bool> given(slots_.size());
+    std::vector<int> added;
     for (const named_argument& a : arguments) {
       const std::size_t s = slot_of(a);
       if (given[s]) runtime::fail(code::bad_argument, "call", "argument " + slots_[s].name + " once", "it twice");
       given[s] = true;
       tensors[s] = a.tensor();
+      if (a.is_added()) added.push_back(added_output(s));
     }
     for (std::size_t s = 0; s < inputs_; ++s)
       if (!given[s]) runtime::fail(code::bad_argument, "call", "argument " + spelled(slots_[s]), "none");
-    return tensors;
+    if (added.empty()) return {program_, tensors, inputs_};
+    std::vector<sheaf_tensor> there;
+    for (const int o : added) there.push_back(tensors[inputs_ + static_cast<std::size_t>(o)]);
+    tensors.insert(tensors.begin() + static_cast<std::ptrdiff_t>(inputs_), there.begin(), there.end());
+    return {jit::adding(program_, added.data(), static_cast<int>(added.size())), tensors, inputs_ + added.size()};
   }
   const std::vector<slot>& slots() const { return slots_; }
   std::size_t inputs() const { return inputs_; }
   jit::program* program() const { return program_; }
 
  private:
+  int added_output(std::size_t s) const {
+    if (s < inputs_ || slots_[s].type == element::boolean)
+      runtime::fail(code::bad_argument, "call", "an output of numbers, as those that are added to what is there are",
+                    slots_[s].name + (s < inputs_ ? ", an input" : ", of booleans"));
+    return static_cast<int>(s - inputs_);
+  }
   static std::string name_of(const graph& g, name_id name) {
     return {g.text.data() + g.names[name].first, static_cast<std::size_t>(g.names[name].size)};
   }
@@ -134,20 +152,22 @@ std::vector<any_array> text_program::operator()(std::initializer_list<named_argu
 
 std::vector<any_array> text_program::operator()(const arguments_list& arguments) const {
   const typed_program& p = implementation_->of(arguments);
-  std::vector<sheaf_tensor> tensors = p.tensors_of(arguments);
-  const jit::calling here(p.program());
-  const jit::kernel* kernel = jit::prepare(p.program(), tensors.data());
+  auto [program, tensors, inputs] = p.bind(arguments);
+  const jit::calling here(program);
+  const jit::kernel* kernel = jit::prepare(program, tensors.data());
   std::vector<any_array> results;
-  std::vector<std::vector<std::int64_t>> strides(p.slots().size());
-  results.reserve(p.slots().size());
-  for (std::size_t s = p.inputs(); s < p.slots().size(); ++s) {
-    if (tensors[s].extents != nullptr) continue;
-    const typed_program::slot& slot = p.slots()[s];
-    const std::int64_t* extents = jit::output_extents(kernel, static_cast<int>(s - p.inputs()));
+  const std::size_t outputs = p.slots().size() - p.inputs();
+  std::vector<std::vector<std::int64_t>> strides(outputs);
+  results.reserve(outputs);
+  for (std::size_t o = 0; o < outputs; ++o) {
+    sheaf_tensor& to = tensors[inputs + o];
+    if (to.extents != nullptr) continue;
+    const typed_program::slot& slot = p.slots()[p.inputs() + o];
+    const std::int64_t* extents = jit::output_extents(kernel, static_cast<int>(o));
     results.emplace_back(slot.name, slot.type, std::vector<std::int64_t>(extents, extents + slot.rank));
-    strides[s].resize(static_cast<std::size_t>(slot.rank) + 1);
-    runtime::row_major(extents, strides[s].data(), slot.rank);
-    tensors[s] = {results.back().data(), results.back().extents(), strides[s].data()};
+    strides[o].resize(static_cast<std::size_t>(slot.rank) + 1);
+    runtime::row_major(extents, strides[o].data(), slot.rank);
+    to = {results.back().data(), results.back().extents(), strides[o].data()};
   }
   jit::run(kernel, tensors.data());
   return results;
@@ -158,9 +178,9 @@ std::string text_program::text(const arguments_list& arguments) const {
 }
 std::string text_program::explain(const arguments_list& arguments) const {
   const typed_program& p = implementation_->of(arguments);
-  const std::vector<sheaf_tensor> tensors = p.tensors_of(arguments);
-  const jit::calling here(p.program());
-  return jit::plan_text(jit::prepare(p.program(), tensors.data(), nullptr, false));
+  const auto [program, tensors, inputs] = p.bind(arguments);
+  const jit::calling here(program);
+  return jit::plan_text(jit::prepare(program, tensors.data(), nullptr, false));
 }
 
 any_array::any_array(std::string name, element type, std::vector<std::int64_t> extents)

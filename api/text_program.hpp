@@ -5,6 +5,7 @@
 //   const auto results = step({{"x", rows}});                    // element types and ranks as the arguments have them
 //   view<const float, 2> dx = results[1].as<float, 2>();         // in the order of the text's outputs
 //   step({{"x", rows}, {"loss", l}, {"dloss_dx", gradient}});    // into the caller's views
+//   step({{"x", rows}, named_argument("dloss_dx", sums).added()});  // added to what is there
 //
 // docs/language.md has the grammar. Shown by tests/text/text_program.cpp.
 #pragma once
@@ -44,10 +45,18 @@ class named_argument {
     take(view<own, 0>(value));
   }
 
+  // Of an output: it is added to what the view holds.
+  SHEAF_HIDDEN named_argument added() const {
+    named_argument a = *this;
+    a.is_added_ = true;
+    return a;
+  }
+
   SHEAF_HIDDEN std::string_view name() const { return name_; }
   SHEAF_HIDDEN element type() const { return type_; }
   SHEAF_HIDDEN int rank() const { return rank_; }
   SHEAF_HIDDEN bool writable() const { return writable_; }
+  SHEAF_HIDDEN bool is_added() const { return is_added_; }
   SHEAF_HIDDEN sheaf_tensor tensor() const { return {data_, extents_, strides_}; }
 
  private:
@@ -63,7 +72,7 @@ class named_argument {
   std::string_view name_;
   element type_{};
   int rank_ = 0;
-  bool writable_ = false;
+  bool writable_ = false, is_added_ = false;
   void* data_ = nullptr;
   std::int64_t extents_[8] = {}, strides_[8] = {};
 };

@@ -41,6 +41,7 @@ typedef struct sk_argument_row {
   const char *name;
   int32_t type, bytes, rank;
   int64_t extents[8]; /* of an input: fixed ones, -1 for any; of an output: expressions */
+  int32_t updates;    /* of an output: the input that it may lie on, or -1 */
 } sk_argument_row;
 typedef struct sk_constraint {
   const char *axis, *left_text, *right_text;

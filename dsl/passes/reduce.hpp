@@ -168,14 +168,16 @@ constexpr bool narrow_by_inner(graph& g, reduction& r) {
     conjuncts(g, at_most(g, g.arg(idx, 0), g.arg(idx, 1), true), list);
     for (const node_id c : list) {
       int within = 0, solved = 0;
+      index_set beside = g.free[c].without(bound);
       for (const node_id other : r.indices) {
         if (!g.free[c].has(g.ordinal(other))) continue;
+        beside = beside.without(g.free[other]);  // an index that c has by this range only
         const inequality as = without_quotient(g, c, other);
         const line a = split_affine(g, as.left, other), b = split_affine(g, as.right, other);
         ++within;
         solved += a.affine && b.affine && a.slope != b.slope;
       }
-      if (within == 1 && solved == 1 && !g.free[c].without(bound).empty()) r.condition = conjunction(g, r.condition, c);
+      if (within == 1 && solved == 1 && !beside.empty()) r.condition = conjunction(g, r.condition, c);
     }
   }
   return r.condition != before;

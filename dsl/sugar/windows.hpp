@@ -71,26 +71,26 @@ struct windows_in : expression_base {
   }
 };
 
+template <window W>
+inline constexpr bool moves = W.stride > 0 && W.dilation > 0;
+template <window W>
+inline constexpr bool is_window = W.kernel > 0 && moves<W> && W.padding >= 0 && W.padding <= W.most_padding() &&
+                                  W.after <= W.most_padding();
 template <fixed_string What, class T, int D, window W>
-SHEAF_INLINE constexpr bool expect_window() {
-  expect<(W.kernel > 0), [] {
-    return sentence{} << What.text << " of " << T::label.text << ": the kernel is " << W.kernel << " in dimension " << D
-                      << ", expected at least 1";
-  }>();
-  expect<(W.stride > 0 && W.dilation > 0), [] {
-    return sentence{} << What.text << " of " << T::label.text << ": stride " << W.stride << " and dilation "
-                      << W.dilation << " in dimension " << D << ", expected at least 1";
-  }>();
-  constexpr std::int64_t larger = W.padding > W.after ? W.padding : W.after;
-  constexpr bool fits = W.padding >= 0 && larger <= W.most_padding();
-  expect<fits, [] {
-    return sentence{} << What.text << " of " << T::label.text << ": the padding is "
-                      << (W.padding < 0 || W.padding > W.after ? W.padding : W.after) << " in dimension " << D
-                      << (W.lopsided ? ", expected less than the span of " : ", expected at most half the kernel of ")
-                      << (W.lopsided ? W.span() : W.kernel);
-  }>();
-  return W.kernel > 0 && W.stride > 0 && W.dilation > 0 && fits;
-}
+struct no_window {
+  constexpr sentence operator()() const {
+    sentence s;
+    s << What.text << " of " << T::label.text;
+    if (W.kernel <= 0) return s << ": the kernel is " << W.kernel << " in dimension " << D << ", expected at least 1";
+    if (!moves<W>)
+      return s << ": stride " << W.stride << " and dilation " << W.dilation << " in dimension " << D
+               << ", expected at least 1";
+    return s << ": the padding is " << (W.padding < 0 || W.padding > W.after ? W.padding : W.after)
+             << " in dimension " << D
+             << (W.lopsided ? ", expected less than the span of " : ", expected at most half the kernel of ")
+             << (W.lopsided ? W.span() : W.kernel);
+  }
+};
 
 // Where the tap u of a window falls, and the domain of the taps within the tensor.
 template <int D, window W>
@@ -130,7 +130,9 @@ SHEAF_INLINE constexpr auto taps_counted() {
 template <fixed_string What, pool P, class T, int First, std::size_t... K>
 struct pooling {
   static constexpr bool fits =
-      (expect_window<What, T, First + static_cast<int>(K), window_of(P, static_cast<int>(K))>() && ...);
+      (expect<is_window<window_of(P, static_cast<int>(K))>,
+              no_window<What, T, First + static_cast<int>(K), window_of(P, static_cast<int>(K))>{}>() &&
+       ...);
   using front = picked<positions<T::rank>, (1u << First) - 1>;
   using subscripts =
       decltype(front{} + list<decltype(tap<First + static_cast<int>(K), window_of(P, static_cast<int>(K))>())...>{});
@@ -287,7 +289,7 @@ SHEAF_INLINE constexpr auto unfold(T t, dim_<D>) {
   if constexpr (detail::expect_dimensions<"unfold", T, D>()) {
     constexpr int d = detail::wrapped<T>(D);
     constexpr detail::window w{Size, Step, 0, Dilation, false, 0};
-    if constexpr (detail::expect_window<"unfold", T, d, w>()) {
+    if constexpr (expect<detail::is_window<w>, detail::no_window<"unfold", T, d, w>{}>()) {
       using from = decltype(detail::tap<d, w>());
       using axes = detail::replaced<detail::positions<T::rank>, d,
                                     sized_<detail::position<d>, detail::windows_in<"unfold", T, d, w>>>;

@@ -60,6 +60,10 @@ template <class T>
 inline constexpr bool is_rule = false;
 template <class X, class E, class... Axes>
 inline constexpr bool is_rule<rule_<X, E, Axes...>> = true;
+template <class T>
+inline constexpr bool is_whole_rule = false;
+template <class X, class E, class... Axes>
+inline constexpr bool is_whole_rule<rule_<X, E, Axes...>> = X::rank == sizeof...(Axes);
 
 }  // namespace detail
 
@@ -122,10 +126,17 @@ struct custom_<definition_<Name, Body, Axes...>, Rules...>
 // them.
 template <class Definition, class... Rules>
 SHEAF_INLINE constexpr auto custom_gradient(Definition, Rules...) {
-  static_assert((std::is_empty_v<Rules> && ...), "custom_gradient: a rule is a lambda without captures");
-  static_assert((detail::is_rule<std::invoke_result_t<Rules, Definition, cotangent_in_rule_<Definition>>> && ...),
-                "custom_gradient: a rule returns by(x)(indices...) = expression");
-  return custom_<Definition, Rules...>{};
+  constexpr bool lambdas = (std::is_empty_v<Rules> && ...);
+  constexpr bool rules = (detail::is_rule<std::invoke_result_t<Rules, Definition, cotangent_in_rule_<Definition>>> &&
+                          ...);
+  static_assert(lambdas, "custom_gradient: a rule is a lambda without captures");
+  static_assert(rules, "custom_gradient: a rule returns by(x)(indices...) = expression");
+  // Where a sentence says what is wrong, the definition stands for it, so that nothing else is said.
+  if constexpr (lambdas && rules &&
+                (detail::is_whole_rule<std::invoke_result_t<Rules, Definition, cotangent_in_rule_<Definition>>> && ...))
+    return custom_<Definition, Rules...>{};
+  else
+    return Definition{};
 }
 
 }  // namespace sheaf::inline v0_1

@@ -82,7 +82,7 @@ constexpr bool expect_indices() {
 struct refused_head {
   template <class E>
   SHEAF_INLINE constexpr auto operator=(E) const {
-    return literal_<0>{};
+    return detail::refused{};
   }
 };
 

@@ -65,6 +65,22 @@ struct literal_ : expression_base {
 template <auto Value>
 SHEAF_HIDDEN inline constexpr auto constant = literal_<Value>{};
 
+namespace detail {
+// Stands for an expression that a sentence has refused. Whatever is made of it, no more is said of the program.
+struct refused : expression_base {
+  static constexpr built build(builder& b) {
+    b.fail() << said_already;
+    return b.literal(0);
+  }
+  template <class... Any>
+  SHEAF_INLINE constexpr refused operator()(Any...) const {
+    return {};
+  }
+};
+template <class E>
+inline constexpr bool is_refused = std::is_same_v<E, refused>;
+}  // namespace detail
+
 template <op Kind, class... Args>
 struct apply_ : expression_base {
   static constexpr built build(builder& b) {
@@ -192,7 +208,7 @@ SHEAF_FUNCTION(bit_not)
     if constexpr (Expression<A> && Expression<B>) \
       return apply<op::Kind>(a, b);               \
     else                                          \
-      return literal_<0>{};                       \
+      return detail::refused{};                   \
   }
 SHEAF_FUNCTION2(pow, pow)
 SHEAF_FUNCTION2(minimum, minimum)
@@ -221,7 +237,7 @@ SHEAF_INLINE constexpr auto composite(Args...) {
   if constexpr ((Expression<Args> && ...))
     return composite_<Make, Args...>{};
   else
-    return literal_<0>{};
+    return detail::refused{};
 }
 #define SHEAF_COMPOSITE1(name)                           \
   template <Expression A>                                \
@@ -253,7 +269,7 @@ SHEAF_INLINE constexpr auto select(C c, A a, B b) {
   if constexpr (Expression<C> && Expression<A> && Expression<B>)
     return apply<op::select>(c, a, b);
   else
-    return literal_<0>{};
+    return detail::refused{};
 }
 
 namespace detail {

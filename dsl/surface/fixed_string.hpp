@@ -45,6 +45,9 @@ struct sentence {
   constexpr sentence& operator<<(int v) { return *this << static_cast<std::int64_t>(v); }
 };
 
+// The sentence of a program with a mistake that has been said.
+inline constexpr const char* said_already = " ";
+
 template <auto Make>
 constexpr auto fixed() {
   constexpr sentence s = Make();
@@ -53,12 +56,13 @@ constexpr auto fixed() {
   return out;
 }
 
-template <fixed_string... Words>
-inline constexpr bool no_mistake = sizeof...(Words) == 0;
-
-#if defined(__clang__) && !(defined(__cpp_static_assert) && __cpp_static_assert >= 202306L)
+#if defined(__cpp_static_assert) && __cpp_static_assert >= 202306L
+template <fixed_string Sentence>
+inline constexpr bool nothing_wrong = false;
+#elif defined(__clang__)
 // clang 19 shortens strings in template arguments after 32 characters, and prints those with room at the end as
-// numbers: a sentence is shown in pieces of their exact size.
+// numbers: a sentence is shown in pieces of their exact size. A static_assert prints the arguments of what it asks
+// where that has a qualified name, here `detail::`.
 template <fixed_string Sentence>
 constexpr int piece_end(int first) {
   if (first + 30 >= Sentence.length()) return Sentence.length();
@@ -73,54 +77,47 @@ constexpr auto piece() {
   out.text[Last - First] = 0;  // clang prints what ends with a zero that was written
   return out;
 }
-// Arguments of a template, which clang prints as values: what a static_assert asks is printed as it is written.
 template <fixed_string... Pieces>
-constexpr void say() {
-  static_assert(no_mistake<Pieces...>);
-}
-template <fixed_string Sentence>
-struct cuts {
-  int count = 0;
-  int at[64] = {};
-  constexpr cuts() {
-    for (int first = 0; first < Sentence.length(); at[++count] = first) first = piece_end<Sentence>(first);
-  }
+struct pieces;
+template <fixed_string Sentence, int First, fixed_string... Before>
+struct cut : cut<Sentence, piece_end<Sentence>(First), Before...,
+                 piece<Sentence, First, piece_end<Sentence>(First)>()> {};
+template <fixed_string Sentence, int First, fixed_string... Before>
+  requires(First == Sentence.length())
+struct cut<Sentence, First, Before...> {
+  using type = pieces<Before...>;
 };
-template <fixed_string Sentence, std::size_t... K>
-constexpr void show(std::index_sequence<K...>) {
-  constexpr cuts<Sentence> c;
-  say<piece<Sentence, c.at[K], c.at[K + 1]>()...>();
-}
-template <fixed_string Sentence>
-constexpr void mistake() {
-  show<Sentence>(std::make_index_sequence<static_cast<std::size_t>(cuts<Sentence>().count)>{});
-}
-#elif defined(__cpp_static_assert) && __cpp_static_assert >= 202306L
-template <fixed_string Sentence>
-SHEAF_INLINE constexpr void mistake() {
-  static_assert(no_mistake<Sentence>, Sentence);
-}
+template <class Pieces>
+inline constexpr bool nothing_wrong = false;
 #else
-// g++ 12 prints the sentence on the line of the error as the argument of a type that has no definition.
+// g++ 12 prints the sentence on the line of the error as the argument of a type that has no definition. The type of a
+// function is asked for and no value, so that constant expressions around it stay what they are.
 template <fixed_string Sentence>
 struct wrong;
-// Its type is asked for and no value, so that constant expressions around it stay what they are.
 template <fixed_string Sentence>
 auto say() {
   wrong<Sentence> program;
-}
-template <fixed_string Sentence>
-SHEAF_INLINE constexpr void mistake() {
-  using said [[maybe_unused]] = decltype(say<Sentence>());
 }
 #endif
 
 }  // namespace detail
 
-// Make is a captureless lambda that returns a detail::sentence.
+// Says what is wrong where a program is not Ok, and whether it is. Make is captureless and returns a detail::sentence.
+// All is said from here, since each function in between costs three lines of the compiler's; at once, since a result to
+// be deduced is not put off.
 template <bool Ok, auto Make>
-SHEAF_INLINE constexpr void expect() {
-  if constexpr (!Ok) detail::mistake<detail::fixed<Make>()>();
+SHEAF_INLINE constexpr auto expect() {
+  if constexpr (!Ok) {
+    constexpr auto words = detail::fixed<Make>();
+#if defined(__cpp_static_assert) && __cpp_static_assert >= 202306L
+    static_assert(detail::nothing_wrong<words>, words);
+#elif defined(__clang__)
+    static_assert(detail::nothing_wrong<typename detail::cut<words, 0>::type>);
+#else
+    using said [[maybe_unused]] = decltype(detail::say<words>());
+#endif
+  }
+  return Ok;
 }
 
 }  // namespace sheaf::inline v0_1

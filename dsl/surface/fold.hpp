@@ -92,6 +92,7 @@ SHEAF_INLINE constexpr auto result_of() {
 template <fixed_string Name, class Identity, class Combine, class Adjoint = nothing, bool InOrder = false>
 struct own_monoid_ {
   static constexpr auto label = Name;
+  using identity = Identity;
   using state = detail::state_of<Identity>;
 
   // Of one value: d result / d element, of the element and the result. Of a tuple: the cotangents of the element's
@@ -207,6 +208,22 @@ SHEAF_INLINE constexpr void expect_empty_policies() {
 
 }  // namespace detail
 
+namespace detail {
+
+template <class... E>
+inline constexpr bool is_refused<tuple_<refused, E...>> = true;
+// As many refused values as an identity has.
+template <class Identity>
+constexpr refused refused_as(Identity) {
+  return {};
+}
+template <class... E>
+constexpr tuple_<std::conditional_t<true, refused, E>...> refused_as(tuple_<E...>) {
+  return {};
+}
+
+}  // namespace detail
+
 // fold(monoid, t, e): e folded over t, a domain or over(...), with a monoid of the program's own. Of a monoid of
 // tuples e is a tuple, and so is the fold. fold<policy>(...) says what it is over nothing.
 template <detail::Policy auto... P, class Monoid, Indices I, class E>
@@ -224,7 +241,7 @@ SHEAF_INLINE constexpr auto fold(Monoid, I, E) {
                               << " as its identity";
   }>();
   if constexpr (!fits)
-    return literal_<0>{};
+    return detail::refused_as(typename Monoid::identity{});
   else if constexpr (state::several)
     return detail::fold_values<Monoid, I, E, P...>(std::make_integer_sequence<int, state::width>{});
   else

@@ -140,7 +140,7 @@ SHEAF_INLINE constexpr auto grad(Y) {
   expect<std::is_void_v<Y>, [] {
     return detail::sentence{} << "grad: expected what is differentiated, and by what, as in grad(loss, x)";
   }>();
-  return literal_<0>{};
+  return detail::refused{};
 }
 // The gradient of a scalar expression or definition with respect to a tensor: shaped like that.
 template <Expression Y, class X>
@@ -153,7 +153,7 @@ SHEAF_INLINE constexpr auto grad(Y, X) {
   if constexpr (Tensor<X>)
     return gradient_<Y, X, nothing>{};
   else
-    return literal_<0>{};
+    return detail::refused{};
 }
 
 // The vector-Jacobian product: sum over y's elements of cotangent(y) * dy/dx. The cotangent is an input of the program,
@@ -166,7 +166,7 @@ SHEAF_INLINE constexpr auto vjp(Y, X) {
   if constexpr (Tensor<Y> && Tensor<X>)
     return gradient_<Y, X, cotangent_<Y>>{};
   else
-    return literal_<0>{};
+    return detail::refused{};
 }
 template <Tensor Y, Tensor X, Tensor C>
 SHEAF_INLINE constexpr auto vjp(Y, X, C) {
@@ -187,7 +187,7 @@ SHEAF_INLINE constexpr auto jvp(Y, X) {
   if constexpr (Tensor<X>)
     return directional_<Y, X, tangent_<X>>{};
   else
-    return literal_<0>{};
+    return detail::refused{};
 }
 template <Expression Y, Tensor X, Tensor V>
 SHEAF_INLINE constexpr auto jvp(Y, X, V) {

@@ -84,6 +84,8 @@ template <class E>
 constexpr void refuse_output(builder& b) {
   if constexpr (is_output<E>)
     return;
+  else if constexpr (is_refused<E>)
+    b.fail() << said_already;
   else if constexpr (requires { E::head; })
     b.fail() << "compile: definition " << E::head.text << " has no expression; write define<\"" << E::head.text
              << "\">(indices...) = expression";
@@ -108,12 +110,6 @@ constexpr graph build_graph() {
 SHEAF_HIDDEN inline constexpr int word_capacity = 32768;
 
 template <const auto& Wide>
-constexpr auto text_of() {
-  fixed_string<static_cast<std::size_t>(Wide.size) + 1> s;
-  for (int i = 0; i < Wide.size; ++i) s.text[i] = static_cast<char>(Wide.words[i]);
-  return s;
-}
-template <const auto& Wide>
 constexpr auto narrowed() {
   packed_words<Wide.size> out;
   for (int i = 0; i < Wide.size; ++i) out.words[i] = Wide.words[i];
@@ -121,19 +117,34 @@ constexpr auto narrowed() {
   return out;
 }
 
+template <class Program>
+SHEAF_HIDDEN inline constexpr bool is_whole = !Program::wide.failed && Program::wide.size <= word_capacity;
+// Is there nothing to say of it?
+template <class Program>
+SHEAF_HIDDEN inline constexpr bool is_fine =
+    is_whole<Program> || (Program::wide.failed && Program::wide.size == 1 && Program::wide.words[0] == *said_already);
+// What is wrong with a program that is not whole.
+template <class Program>
+struct mistake_of {
+  constexpr sentence operator()() const {
+    sentence s;
+    if (!Program::wide.failed) return s << "compile: the program is too large; split it";
+    for (int i = 0; i < Program::wide.size && s.size < 400; ++i)
+      s.text[s.size++] = static_cast<char>(Program::wide.words[i]);
+    return s;
+  }
+};
+
 // The words of Program::wide, or the sentence that says what is wrong with it.
 template <class Program>
 struct program_words {
   // A program with a mistake in it has no inputs and outputs, so that the compiler says nothing beyond the sentence.
-  static constexpr bool whole = [] {
-    if constexpr (Program::wide.failed)
-      mistake<text_of<Program::wide>()>();
-    else
-      static_assert(Program::wide.size <= word_capacity, "compile: the program is too large; split it");
-    return !Program::wide.failed && Program::wide.size <= word_capacity;
-  }();
+  // compile(...) expects it to be whole before it asks for anything else: then the compiler's way to the mistake is
+  // short.
+  static constexpr bool whole = is_whole<Program>;
   static constexpr auto words = [] {
-    if constexpr (whole)
+    expect<is_fine<Program>, mistake_of<Program>{}>();
+    if constexpr (is_whole<Program>)
       return narrowed<Program::wide>();
     else
       return packed_words<header_words>{};

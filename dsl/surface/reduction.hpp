@@ -111,7 +111,7 @@ SHEAF_INLINE constexpr bool expect_policies() {
   template <detail::MisplacedFold... A>                                                    \
   SHEAF_INLINE constexpr auto name(A...) {                                                 \
     detail::expect_fold<sizeof...(A) == 0, folding::name>();                                                          \
-    return literal_<0>{};                                                                  \
+    return detail::refused{};                                                              \
   }
 // Over nothing: sum 0, prod 1, max -inf, min inf, any false, all true, argmax and argmin -1, mean NaN, count 0,
 // logsumexp -inf. Integers and booleans are summed in i64; max and min are NaN if any is NaN; argmax and argmin are the

@@ -169,7 +169,10 @@ struct padded_ {
   template <class... S>
   SHEAF_INLINE constexpr auto operator()(S... s) const {
     expect_rank<T, sizeof...(S)>();
-    return select(T{}.inside(s...), load_<T, access::guarded, S...>{}, V{});
+    if constexpr (T::rank == sizeof...(S))
+      return select(T{}.inside(s...), load_<T, access::guarded, S...>{}, V{});
+    else
+      return refused{};
   }
 };
 
@@ -199,7 +202,7 @@ SHEAF_INLINE constexpr auto moved(S...) {
   if constexpr (T::rank == sizeof...(S) && (Expression<S> && ... && true))
     return moved_<Rule, T, S...>{};
   else
-    return literal_<0>{};
+    return detail::refused{};
 }
 
 }  // namespace detail
@@ -211,7 +214,10 @@ struct subscripts : tensor_base {
   SHEAF_INLINE constexpr auto operator()(S...) const {
     detail::expect_rank<Self, sizeof...(S)>();
     detail::expect_subscripts<S...>();
-    return load_<Self, access::checked, S...>{};
+    if constexpr (Self::rank == sizeof...(S) && (Expression<S> && ... && true))
+      return load_<Self, access::checked, S...>{};
+    else
+      return detail::refused{};
   }
   // An argument of a call (inputs), or where an output goes (definitions and gradients).
   template <class V>
@@ -235,7 +241,7 @@ struct subscripts : tensor_base {
     expect<!Number<D>, [] {
       return detail::sentence{} << "extent of " << Self::label.text << ": a dimension is dim<1>, not a number";
     }>();
-    return literal_<0>{};
+    return detail::refused{};
   }
   // Is (s...) a position of the tensor?
   template <class... S>

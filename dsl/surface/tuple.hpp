@@ -42,7 +42,7 @@ SHEAF_INLINE constexpr auto get(tuple_<E...> t) {
   if constexpr (inside)
     return detail::taken<K>(t);
   else
-    return literal_<0>{};
+    return detail::refused{};
 }
 
 template <Expression... E>

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include <sheaf/jit/lower/lowering.hpp>
-#include <sheaf/jit/plan/kernels.hpp>
+#include <sheaf/jit/plan/tasks.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::lower {

@@ -1,6 +1,6 @@
 #include <sheaf/jit/plan/cache_tile.hpp>
 
-#include <sheaf/jit/plan/kernels.hpp>
+#include <sheaf/jit/plan/tasks.hpp>
 #include <sheaf/jit/plan/packing.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 

@@ -9,6 +9,7 @@
 #include <sheaf/jit/plan/algorithms/scatter/scatters.hpp>
 #include <sheaf/jit/plan/updates.hpp>
 #include <sheaf/jit/plan/algorithms/sort/sort.hpp>
+#include <sheaf/jit/plan/tasks.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
@@ -359,24 +360,6 @@ void agree_on_lanes(graph& g, const facts& known, program_plan& plan, const kern
 }
 
 }  // namespace
-
-amount tasks_in(const facts& known, const kernel_plan& k) {
-  const auto chunk = static_cast<double>(std::max({k.chunk, k.rows_of_task, std::int64_t{1}}));
-  return k.parallel == no_node ? amount(1) : known.trips(k.parallel) / chunk;
-}
-
-amount cost_of_task(const facts& known, const program_plan& plan, const kernel_plan& k) {
-  amount work = 0;
-  for (const int i : k.stages) work += plan.stages[static_cast<std::size_t>(i)].operations;
-  return max(1.0, work * known.call().on.operation / max(1.0, tasks_in(known, k)));
-}
-
-bool is_shared(const facts& known, const program_plan& plan, const kernel_plan& k) {
-  if (known.call().gpu) return tasks_in(known, k) > 1;
-  const sharing wanted = known.call().overrides.sharing;
-  if (wanted != sharing::planned) return wanted == sharing::always;
-  return plan.cost > known.call().on.wake;
-}
 
 void group(graph& g, const facts& known, program_plan& plan) {
   plan.reads = read_table(g, plan.stages);

@@ -11,11 +11,6 @@ void mark_demanded(const graph& g, std::vector<stage>& stages);
 // Gives stages the same index node where their leading ranges are equal, then groups them.
 void group(graph& g, const facts& known, program_plan& plan);
 
-// How many tasks a kernel has, and whether threads share them.
-amount tasks_in(const facts& known, const kernel_plan& k);
-amount cost_of_task(const facts& known, const program_plan& plan, const kernel_plan& k);
-bool is_shared(const facts& known, const program_plan& plan, const kernel_plan& k);
-
 // Does `reader` read of `writer` only at the index `idx` itself?
 bool reads_only_at(const graph& g, const stage& reader, const stage& writer, node_id idx);
 

@@ -6,7 +6,7 @@
 #include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/jit/plan/packing.hpp>
 #include <sheaf/jit/plan/cost.hpp>
-#include <sheaf/jit/plan/kernels.hpp>
+#include <sheaf/jit/plan/tasks.hpp>
 #include <sheaf/jit/plan/mixed_precision.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>

@@ -6,6 +6,7 @@
 #include <sheaf/jit/plan/kernels.hpp>
 #include <sheaf/jit/plan/roots.hpp>
 #include <sheaf/jit/plan/stages.hpp>
+#include <sheaf/jit/plan/tasks.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
@@ -197,8 +198,7 @@ class sharing {
       replace_in_roots(s, put);
       s.loops.insert(s.loops.begin(), c.rows.block);
       s.rows = c.rows;
-      s.parallel = c.rows.block;
-      s.chunk = 0;
+      share_blocks(s, c.rows);
       s.reasons.push_back(rows);
     }
     for (const int i : c.maps) inline_row_result(i, c);
@@ -269,8 +269,7 @@ class sharing {
       const bool lone = bound_indices(g_, s.body).size() == 1 && std::any_of(c.maps.begin(), c.maps.end(), [&](int m) {
                           return at(m).vector != no_node && at(m).vector == at(m).loops.front();
                         });
-      s.parallel = c.rows.block;
-      s.chunk = 0;
+      share_blocks(s, c.rows);
       s.vector = no_node;
       s.loops = {c.rows.block};
       if (lone) return true;  // its loop over the row index is that of the maps
@@ -278,8 +277,7 @@ class sharing {
     s.how = way::partial;
     s.loops = {c.rows.block, c.rows.part};
     if (s.vector != no_node) s.loops.push_back(s.vector);
-    s.parallel = c.rows.block;
-    s.chunk = 0;
+    share_blocks(s, c.rows);
     s.reasons.push_back("updated row by row, beside what else walks the same rows");
     return true;
   }

@@ -1,26 +1,21 @@
-// Which loop of a stage threads share. Shown by tests/jit/plan.cpp.
+// What runs in parallel, for every form of stage: which loop's iterations threads take, and how many at a time. And of
+// kernels: how many tasks they have, what one costs, and whether threads share them at all. Shown by
+// tests/jit/plan.cpp.
 #pragma once
-#include <span>
-
 #include <sheaf/jit/plan/plan.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
-// Whose iterations are tasks: of these the first with enough of them, else the longest; no_node: there is none.
-inline node_id loop_of_tasks(const facts& known, std::span<const node_id> loops, double enough) {
-  node_id found = no_node;
-  for (const node_id idx : loops) {
-    if (found == no_node || known.trips(idx) > known.trips(found)) found = idx;
-    if (known.trips(found) >= enough) break;
-  }
-  return found;
-}
+// Input: a stage's form, loops, vector and lanes. Output: `parallel` and `chunk`, with that loop outermost unless it is
+// the stage's own; on a GPU also fewer lanes, where wider ones are too few tasks.
+void share_tasks(graph& g, const facts& known, stage& s);
 
-// Tasks take iterations of this loop: it is the outermost.
-inline void share(stage& s, node_id idx) {
-  s.parallel = idx;
-  std::erase(s.loops, idx);
-  s.loops.insert(s.loops.begin(), idx);
-}
+// Tasks are blocks of rows that several stages walk.
+void share_blocks(stage& s, const row_blocks& rows);
+
+// Of a kernel.
+amount tasks_in(const facts& known, const kernel_plan& k);
+amount cost_of_task(const facts& known, const program_plan& plan, const kernel_plan& k);
+bool is_shared(const facts& known, const program_plan& plan, const kernel_plan& k);
 
 }  // namespace sheaf::inline v0_1::plan

@@ -46,7 +46,7 @@ std::string expect_tables(std::int64_t updates, std::int64_t kernels, Y... outpu
   give(test, updates);
   test.expect_right();
   EXPECT_NE(test.plan_text().find(privatised), std::string::npos) << test.plan_text();
-  EXPECT_EQ(count_of(test.plan_text(), "kernel table"), kernels) << test.plan_text();
+  EXPECT_EQ(count_of(test.plan_text(), "kernel table,"), kernels) << test.plan_text();
   return ir::print(test.p->code);
 }
 

@@ -8,7 +8,6 @@ namespace {
 constexpr auto i = axis<"i">;
 constexpr auto j = axis<"j">;
 constexpr auto k = axis<"k">;
-constexpr auto b = axis<"b">;
 constexpr auto x = tensor<"x", float, 2>;
 constexpr auto y = tensor<"y", float, 2>;
 constexpr auto v = tensor<"v", float, 1>;

@@ -1,5 +1,4 @@
 // expect: custom gradient by x: its rank is 1, got 2 indices
-// not first: g++
 #include <sheaf/sheaf.hpp>
 
 using namespace sheaf;

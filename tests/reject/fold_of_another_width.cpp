@@ -1,5 +1,4 @@
 // expect: fold welford: an element has 2 values, expected 3 as its identity
-// not first: g++
 #include <sheaf/sheaf.hpp>
 
 using namespace sheaf;

@@ -36,5 +36,18 @@ output loss, grad(loss, x))">;
   EXPECT_EQ(dx(9, 0), 0);
 }
 
+TEST(program_text, outputs_are_added_to_what_is_there) {
+  const auto step = compile(program<"y(i) = 2 * x(i)\nloss = sum(i, y(i))\noutput y, loss">);
+  const float x[3] = {1, 2, 3};
+  float sums[3] = {10, 20, 30};
+  const array<float, 0> loss = step(arg<"x"> = x, arg<"y"> += sums);
+  EXPECT_EQ(loss(), 12);
+  EXPECT_EQ(sums[2], 36);
+  float all = 1;
+  step(arg<"loss"> += all, arg<"x"> = x, arg<"y"> += sums);
+  EXPECT_EQ(all, 13);
+  EXPECT_EQ(sums[0], 14);
+}
+
 }  // namespace
 }  // namespace sheaf::test

@@ -29,6 +29,25 @@ TEST(text_program, returns_what_no_argument_takes) {
   EXPECT_EQ(said([&] { results[1].as<double, 2>(); }), "result dloss_dx: expected f32 of rank 2, found f64 of rank 2");
 }
 
+TEST(text_program, outputs_are_added_to_what_is_there) {
+  const text_program step(squares);
+  array<float, 2> x(2, 3), sums(2, 3);
+  x.fill(2);
+  sums.fill(10);
+  for (int k = 0; k < 2; ++k) {
+    const auto results = step({{"x", x}, named_argument("dloss_dx", sums).added()});
+    ASSERT_EQ(results.size(), 1u);
+    EXPECT_EQ((results[0].as<float, 0>()()), 24);
+  }
+  EXPECT_EQ(sums(1, 2), 18);
+  float loss = 1;
+  step({named_argument("loss", loss).added(), {"x", x}, named_argument("dloss_dx", sums).added()});
+  EXPECT_EQ(loss, 25);
+  EXPECT_EQ(sums(0, 0), 22);
+  EXPECT_EQ(said([&] { step({named_argument("x", x).added()}); }),
+            "call: expected an output of numbers, as those that are added to what is there are, found x, an input");
+}
+
 TEST(text_program, types_follow_the_arguments) {
   const text_program step(squares);
   const double wide[2][2] = {{1, 2}, {3, 4}};

@@ -196,19 +196,14 @@ class pairing {
     return static_cast<int>(all.size() - own.size());
   }
 
-  // Tasks are blocks of rows, or share an index that is the same for all pairs of a tile.
+  // Loops over what is the same for all pairs of a tile.
   void schedule() {
     s_.loops.clear();
-    s_.parallel = f_.rows;
-    for (const node_id idx : s_.indices) {
-      if (idx == f_.rows || idx == f_.lane || idx == f_.few) continue;
-      s_.loops.push_back(idx);
-      if (known_.trips(idx) >= known_.enough_tasks()) s_.parallel = idx;
-    }
-    if (s_.parallel != f_.rows) share(s_, s_.parallel);
-    s_.chunk = s_.parallel == f_.rows ? rows_of_task : 0;
+    for (const node_id idx : s_.indices)
+      if (idx != f_.rows && idx != f_.lane && idx != f_.few) s_.loops.push_back(idx);
     s_.vector = no_node;
     s_.lanes = 1;
+    share_tasks(g_, known_, s_);
     index_set all = set_of(g_, s_.indices);
     s_.bytes = known_.trips(all) * row(g_.type(s_.define)).bytes;
     index_set pairs = all;

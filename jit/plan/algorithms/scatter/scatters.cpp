@@ -189,6 +189,13 @@ std::vector<fixed_index> fixed_of(graph& g, const stage& s, updated_rows& rows) 
   return fixed;
 }
 
+bool is_fixed(graph& g, const stage& s, node_id idx) {
+  if (s.how != way::scatter) return false;
+  updated_rows rows = rows_of(g, s);
+  const auto fixed = fixed_of(g, s, rows);
+  return std::ranges::find(fixed, idx, &fixed_index::index) != fixed.end();
+}
+
 bool same_places(graph& g, const stage& a, const stage& b) {
   const auto places = [&](const stage& s) {
     updated_rows rows = rows_of(g, s);

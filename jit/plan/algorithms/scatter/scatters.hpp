@@ -20,6 +20,9 @@ struct fixed_index {
 };
 // Takes them out of what else must hold.
 std::vector<fixed_index> fixed_of(graph& g, const stage& s, updated_rows& rows);
+
+// Does data say which place of this index an update goes to?
+bool is_fixed(graph& g, const stage& s, node_id idx);
 // Do the updates of two scatters over the same indices go to the same places?
 bool same_places(graph& g, const stage& a, const stage& b);
 

@@ -5,6 +5,7 @@
 #include <sheaf/jit/plan/algorithms/block_tree/block_tree.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
+#include <sheaf/jit/plan/tasks.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
@@ -116,8 +117,8 @@ class tiling {
     s_.how = way::tiles;
     s_.form = f_;
     s_.loops.clear();
-    s_.vector = s_.parallel = no_node;
-    s_.chunk = 0;
+    s_.vector = no_node;
+    share_tasks(g_, known_, s_);
     s_.reasons.push_back("rows in tiles of " + std::to_string(f_.size) +
                          ", however long the slices are; what crosses the ends of tiles is joined in their order");
   }

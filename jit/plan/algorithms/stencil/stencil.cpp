@@ -7,7 +7,6 @@
 #include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
-#include <sheaf/jit/plan/tasks.hpp>
 #include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 
@@ -196,9 +195,6 @@ void schedule_stencil(graph& g, const facts& known, stage& s) {
   const amount trips = known.trips(s.vector);
   while (!known.for_groups() && s.lanes > 8 && trips <= 2.0 * s.lanes) s.lanes /= 2;  // few results: less code to make
   s.loops = s.indices;
-  const std::size_t others = std::max<std::size_t>(s.indices.size() - 1, 1);  // without the lanes, where there are some
-  share(s, loop_of_tasks(known, std::span(s.indices).first(others), tuning::tasks::batches));
-  s.chunk = s.parallel == s.vector ? chunk : 0;
   index_set all = set_of(g, s.indices);
   double terms = 1;
   for_each_node(g, s.body, [&](node_id n) { terms += is_elementwise(g.kind(n)) || g.kind(n) == op::load ? 1 : 0; });

@@ -10,6 +10,7 @@
 #include <sheaf/jit/plan/algorithms/scatter/scatters.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
+#include <sheaf/jit/plan/tasks.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
@@ -65,6 +66,7 @@ class sweeping {
     if (found.reduce == no_node || indices_of(g_, found.slice) != std::vector<node_id>{s_.indices.front()})
       return false;
     const node_id value = g_.arg(found.reduce, 0);
+    if (!g_.free[value].has(g_.ordinal(columns_))) return false;  // one number for all columns: no lanes of it
     if (g_.type(s_.define) != g_.type(found.reduce) || !may_sweep(value)) return false;
     f_.fold = monoid_of(g_, found.reduce);
     f_.type = numerics::joined(f_.fold, g_.type(found.reduce));
@@ -125,10 +127,10 @@ class sweeping {
     one.how = way::sweep;
     one.when = deep;
     one.form = f_;
-    one.vector = one.parallel = columns_;
+    one.vector = columns_;
     one.lanes = lanes;
-    one.chunk = one.lanes;
     one.loops = {columns_};
+    share_tasks(g_, known_, one);
     one.operations = (3 * *rows + 8 * known_.trips(f_.slice)) * known_.trips(columns_) / 16;
     one.reasons = {std::string("if slices overlap enough: ") + what + " in one pass down the rows, in blocks of " +
                    std::to_string(f_.block)};
@@ -187,7 +189,7 @@ class sweeping {
     e.indices = {which, fresh_index(g_, f_.slice, integer(g_, 0), size)};
     e.define = define(g_, g_.name("endpoints", 6), e.body, e.indices.data(), 2);
     e.loops = {which};
-    e.parallel = which;
+    share_tasks(g_, known_, e);
     e.when = deep;
     e.operations = 2 * (6 * known_.trips(f_.slice) + known_.trips(f_.rows));
     e.bytes = 16 * (known_.trips(f_.slice) + known_.trips(f_.rows));

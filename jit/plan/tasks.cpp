@@ -1,0 +1,215 @@
+#include <sheaf/jit/plan/tasks.hpp>
+
+#include <algorithm>
+#include <span>
+
+#include <sheaf/jit/plan/algorithms/scatter/scatters.hpp>
+#include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
+
+namespace sheaf::inline v0_1::plan {
+
+namespace {
+
+namespace sizes = tuning::tasks;
+
+// Whose iterations are tasks: of these the first with enough of them, else the longest; no_node: there is none.
+node_id loop_of_tasks(const facts& known, std::span<const node_id> loops, double enough) {
+  node_id found = no_node;
+  for (const node_id idx : loops) {
+    if (found == no_node || known.trips(idx) > known.trips(found)) found = idx;
+    if (known.trips(found) >= enough) break;
+  }
+  return found;
+}
+
+// Tasks take iterations of this loop: it is the outermost.
+void share(stage& s, node_id idx) {
+  s.parallel = idx;
+  std::erase(s.loops, idx);
+  s.loops.insert(s.loops.begin(), idx);
+}
+
+// ---- map
+
+// On a GPU a task of lanes is a group's: narrower vectors make more of them, down to those of a warp.
+void narrow_lanes(const facts& known, stage& s) {
+  while (s.lanes > tuning::schedule::lanes_of_warp && known.trips(s.vector) / s.lanes < known.enough_tasks())
+    s.lanes /= 2;
+}
+
+// On a GPU tasks have two dimensions: the vectors below a shared loop are tasks as well.
+bool are_tasks_below(const facts& known, const stage& s) {
+  return known.for_groups() && s.loops.size() == 2 && s.loops.back() == s.vector && s.parallel == s.loops.front();
+}
+
+// May tasks take lanes, in chunks, where another loop has tasks, too few? Not if each would repeat a reduction that
+// does not depend on them.
+bool may_share_lanes(const graph& g, const facts& known, const stage& s) {
+  if (known.trips(s.parallel) >= known.enough_tasks() || are_tasks_below(known, s)) return false;
+  bool repeats = false;
+  for_each_node(g, s.body, [&](node_id n) {
+    repeats = repeats || (g.kind(n) == op::reduce && !g.free[n].empty() && !g.free[n].has(g.ordinal(s.vector)));
+  });
+  return !repeats && known.trips(s.vector) >= sizes::lanes * s.lanes && known.trips(s.vector) > known.trips(s.parallel);
+}
+
+// What one iteration of the lanes takes, in elements.
+amount elements_below_lanes(const graph& g, const facts& known, const stage& s) {
+  index_set rest;
+  for (const node_id idx : s.loops)
+    if (idx != s.vector) rest.insert(g.ordinal(idx));
+  amount each = known.trips(rest);
+  for_each_node(g, s.body, [&](node_id n) {
+    if (g.kind(n) != op::reduce) return;
+    const index_set bound = set_of(g, bound_indices(g, n));
+    each *= max(1.0, min(sizes::most_nested, known.trips(bound)));
+  });
+  return each;
+}
+
+// A loop that depends on no other; else the lanes, in chunks.
+void share_map(const graph& g, const facts& known, stage& s) {
+  const auto is_open = [&](node_id idx) {
+    index_set others = g.free[idx];
+    others.erase(g.ordinal(idx));
+    return !others.empty();
+  };
+  std::vector<node_id> loops = s.loops;
+  std::erase_if(loops, [&](node_id idx) { return idx == s.vector || is_open(idx); });
+  s.parallel = loop_of_tasks(known, loops, known.enough_tasks());
+  if (s.vector != no_node && !is_open(s.vector) && (s.parallel == no_node || may_share_lanes(g, known, s)))
+    s.parallel = s.vector;
+  if (s.parallel == no_node) return;
+  if (s.parallel != s.vector) return share(s, s.parallel);
+  const amount each = elements_below_lanes(g, known, s);
+  if (known.for_groups()) narrow_lanes(known, s);
+  s.chunk = s.lanes;
+  while (static_cast<double>(s.chunk) * each < known.elements(sizes::elements)) s.chunk *= 2;
+}
+
+// ---- Other forms
+
+// Batches where there are enough, else blocks of the rows that the stage owns.
+void share_scatter(graph& g, const facts& known, stage& s) {
+  s.parallel = s.owned;
+  if (s.inverse.array != no_node || s.slices.array != no_node) {
+    s.chunk = s.inverse.array != no_node ? s.inverse.chunk : s.slices.chunk;
+    return;
+  }
+  if (s.rows.whole != no_node) return share_blocks(s, s.rows);
+  for (const node_id idx : s.indices)
+    if (idx != s.owned && idx != s.indices.back() && !is_fixed(g, s, idx) &&
+        known.trips(idx) >= known.enough_tasks()) {
+      s.parallel = idx;
+      return;
+    }
+  s.chunk = tuning::schedule::least_chunk;
+  // Each task asks every update. Of single numbers that takes longer than to add them: then one task has all rows.
+  const bool numbers = s.how == way::scatter && s.vector == no_node && !known.for_groups();
+  const index_set updates = set_of(g, bound_indices(g, s.body));
+  const bool asks_much =
+      numbers && known.trips(updates) * tuning::schedule::rows_for_an_update > known.trips(s.owned);
+  const double tasks = asks_much ? 1 : 2 * known.enough_tasks();
+  while (static_cast<double>(s.chunk) * tasks < known.trips(s.owned)) s.chunk *= 4;
+}
+
+// Blocks where there are some, else the longest of the other indices.
+void share_scan(const facts& known, stage& s) {
+  const scan_form& f = s.scan();
+  if (f.block > 0) {
+    s.parallel = f.factor != no_node ? f.block_index : s.owned;
+    s.chunk = f.factor != no_node ? 1 : f.block;
+    if (f.factor != no_node || f.carry != no_node) return;
+    while (static_cast<double>(s.chunk) < known.elements(sizes::elements)) s.chunk += f.block;
+    return;
+  }
+  const auto iterations = [&](node_id idx) { return known.trips(idx) / (idx == s.vector ? s.lanes : 1); };
+  for (const node_id idx : s.loops)
+    if (s.parallel == no_node || iterations(idx) > iterations(s.parallel)) s.parallel = idx;
+  if (s.parallel == no_node) return;
+  share(s, s.parallel);
+  if (s.parallel == s.vector) s.chunk = s.lanes;
+}
+
+// The last other index that is long enough, or whole blocks.
+void share_window(const facts& known, stage& s) {
+  const amount places = known.trips(s.owned);
+  const bool is_short = places <= 2 * known.elements(sizes::elements);
+  s.parallel = s.owned;
+  for (const node_id idx : s.indices)
+    if (idx != s.owned && (known.trips(idx) >= known.enough_tasks() || is_short)) s.parallel = idx;
+  if (s.parallel != s.owned) return share(s, s.parallel);
+  const std::int64_t block = s.window().block;
+  s.chunk = block > 0 ? block : s.lanes;
+  while (static_cast<double>(s.chunk) < 2 * known.elements(sizes::elements)) s.chunk *= 2;
+  // The first block of a task folds once more what is before it.
+  const amount chunks = places / (4 * known.enough_tasks());
+  while (s.chunk < 8 * block && chunks > static_cast<double>(s.chunk)) s.chunk *= 2;
+}
+
+void share_stencil(const facts& known, stage& s) {
+  const std::size_t others = std::max<std::size_t>(s.indices.size() - 1, 1);  // without the lanes, where there are some
+  share(s, loop_of_tasks(known, std::span(s.indices).first(others), sizes::batches));
+  s.chunk = s.parallel == s.vector ? tuning::stencil::chunk : 0;
+}
+
+// Blocks of rows, or an index that is the same for all pairs of a tile.
+void share_pair_tiles(const facts& known, stage& s) {
+  s.parallel = s.pairs().rows;
+  for (const node_id idx : s.loops)
+    if (known.trips(idx) >= known.enough_tasks()) s.parallel = idx;
+  if (s.parallel != s.pairs().rows) return share(s, s.parallel);
+  s.chunk = tuning::pair_tiles::rows_of_task;
+}
+
+}  // namespace
+
+void share_tasks(graph& g, const facts& known, stage& s) {
+  s.parallel = no_node;
+  s.chunk = 0;
+  switch (s.how) {
+    case way::map: return share_map(g, known, s);
+    case way::partial: return share_blocks(s, s.rows);
+    case way::scatter:
+    case way::range_scatter: return share_scatter(g, known, s);
+    case way::scan: return share_scan(known, s);
+    case way::stencil: return share_stencil(known, s);
+    case way::window: return share_window(known, s);
+    case way::pair_tiles: return share_pair_tiles(known, s);
+    case way::endpoints: s.parallel = s.loops.front(); return;  // the slices' beginnings and their ends
+    case way::sweep:                                            // columns, a register at a time
+      s.parallel = s.vector;
+      s.chunk = s.lanes;
+      return;
+    case way::lists:
+    case way::inverse_index:
+    case way::space:
+    case way::tiles: return;  // their lowering has kernels with tasks of their own
+  }
+}
+
+void share_blocks(stage& s, const row_blocks& rows) {
+  s.parallel = rows.block;
+  s.chunk = 0;
+}
+
+amount tasks_in(const facts& known, const kernel_plan& k) {
+  const auto chunk = static_cast<double>(std::max({k.chunk, k.rows_of_task, std::int64_t{1}}));
+  return k.parallel == no_node ? amount(1) : known.trips(k.parallel) / chunk;
+}
+
+amount cost_of_task(const facts& known, const program_plan& plan, const kernel_plan& k) {
+  amount work = 0;
+  for (const int i : k.stages) work += plan.stages[static_cast<std::size_t>(i)].operations;
+  return max(1.0, work * known.call().on.operation / max(1.0, tasks_in(known, k)));
+}
+
+bool is_shared(const facts& known, const program_plan& plan, const kernel_plan& k) {
+  if (known.call().gpu) return tasks_in(known, k) > 1;
+  const sharing wanted = known.call().overrides.sharing;
+  if (wanted != sharing::planned) return wanted == sharing::always;
+  return plan.cost > known.call().on.wake;
+}
+
+}  // namespace sheaf::inline v0_1::plan
