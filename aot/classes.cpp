@@ -96,6 +96,28 @@ class planner {
       open(made.classes.size() - 1);
     }
   }
+  // Calls that reduce nothing, because some extent is 0, take little time, so that neighbours in memory gain them
+  // little: classes of such calls alone are left to those of any strides, which hold all calls.
+  void leave_empty_calls(layout as) {
+    std::erase_if(made.classes, [&](const planned_class& c) {
+      return c.layout == as && search_.reduces_nothing(*c.decided);
+    });
+    std::vector<int> place(made.codes.size(), -1);
+    std::vector<ir::module> codes;
+    std::vector<std::string> texts;
+    for (planned_class& c : made.classes) {
+      if (c.code < 0) continue;
+      int& to = place[static_cast<std::size_t>(c.code)];
+      if (to < 0) {
+        to = static_cast<int>(codes.size());
+        codes.push_back(std::move(made.codes[static_cast<std::size_t>(c.code)]));
+        texts.push_back(std::move(made.texts[static_cast<std::size_t>(c.code)]));
+      }
+      c.code = to;
+    }
+    made.codes = std::move(codes);
+    made.texts = std::move(texts);
+  }
   bool has_joined_inputs() const {
     return std::ranges::any_of(made.classes, [&](const planned_class& c) {
       for (int i = 0; i < p_.g.inputs.size(); ++i)
@@ -210,6 +232,7 @@ planned_program plan_classes(const program& p, const planned_for& device, held p
   if (plans == held::general) all.plan_examples(layout::unit);
   all.plan_all(layout::unit);
   all.plan_all(layout::any);
+  if (plans == held::general) all.leave_empty_calls(layout::unit);
   return std::move(all.made);
 }
 

@@ -289,4 +289,36 @@ bool extent_search::is_always_refused(const shapes::decisions& of, const graph& 
   return true;
 }
 
+// Is one of these sizes 0 in every call of a class?
+bool extent_search::is_never_positive(const shapes::decisions& of, const std::vector<bool>& sizes) const {
+  box b = all_;
+  for (std::size_t k = 0; k < b.size(); ++k)
+    if (sizes[k]) b[k].low = std::max<std::int64_t>(b[k].low, 1);
+  extent_list low, high;
+  spread(b, low, high);
+  return of.open_in(low, high).never();
+}
+
+bool extent_search::reduces_nothing(const shapes::decisions& of) const {
+  const graph& g = p_.g;
+  if (!is_never_positive(of, std::vector<bool>(all_.size(), true))) return false;
+  std::vector<bool> used(static_cast<std::size_t>(g.nodes.size()));
+  for (const node_id y : g.outputs) used[static_cast<std::size_t>(y)] = true;
+  for (node_id n = g.nodes.size() - 1; n >= 0; --n) {  // a node's arguments stand before it
+    if (!used[static_cast<std::size_t>(n)]) continue;
+    for (int k = 0; k < g[n].count; ++k) used[static_cast<std::size_t>(g.arg(n, k))] = true;
+    if (g.kind(n) != op::reduce) continue;
+    index_set indices = g.free[n];
+    for (int k = 2; k < g[n].count; ++k) indices.insert(g.ordinal(g.arg(n, k)));
+    std::vector<bool> sizes(all_.size());
+    for (int o = 0; o < g.indices.size(); ++o) {
+      const node_id idx = g.indices[o];
+      if (indices.has(o) && !is_unbound(g, idx) && is_extent(g, g.arg(idx, 1)))
+        sizes[size_of_[place_of(g, g.arg(idx, 1))]] = true;
+    }
+    if (!is_never_positive(of, sizes)) return false;
+  }
+  return true;
+}
+
 }  // namespace sheaf::inline v0_1::aot

@@ -33,6 +33,8 @@ class extent_search {
   // where a check fails.
   bool is_always_refused(const shapes::decisions& of, const graph& g, const std::vector<node_id>& outside) const;
 
+  // Has every call of a class an extent of 0, and so no reduction of the program a term?
+  bool reduces_nothing(const shapes::decisions& of) const;
   // Does the program take these, and do its ranges hold them?
   bool is_call(const extent_list& extents) const;
 
@@ -43,6 +45,7 @@ class extent_search {
   using box = std::vector<range_of_size>;  // by size
   shapes::interval enclosed(const graph& g, node_id n, const box& b) const;
   bool solve(node_id n, std::int64_t wanted, extent_list& extents) const;
+  bool is_never_positive(const shapes::decisions& of, const std::vector<bool>& sizes) const;
   void set(std::size_t place, std::int64_t n, extent_list& extents) const;
   void repair(extent_list& extents) const;
   bool is_too_large(const box& b) const;

@@ -33,6 +33,15 @@ function(sheaf_unity name)
   endforeach()
 endfunction()
 
+# sheaf_precompile(NAME headers...): the standard library's headers, and these, are read once, see SHEAF_PRECOMPILE.
+# None of Sheaf's: a source that forgets one does not compile.
+function(sheaf_precompile name)
+  if(SHEAF_PRECOMPILE)
+    target_precompile_headers(${name} PRIVATE <algorithm> <bit> <cmath> <cstdint> <cstring> <functional> <map> <memory>
+      <mutex> <optional> <set> <span> <string> <unordered_map> <utility> <variant> <vector> ${ARGN})
+  endif()
+endfunction()
+
 # sheaf_library(NAME sources...): a static library, position-independent because the plug-in and users' libraries link
 # it, with hidden symbols: what links it keeps it to itself. With BUILD_SHARED_LIBS a shared one, whose symbols have the
 # version of Sheaf. Without sources it is headers only. SHEAF_SCOPE_NAME is set to the keyword its properties take.
@@ -54,6 +63,7 @@ function(sheaf_library name)
     endif()
     set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_EXTENSIONS OFF)
     sheaf_unity(${name} ${ARGN})
+    sheaf_precompile(${name})
     target_link_libraries(${name} PRIVATE $<BUILD_INTERFACE:sheaf_flags>)
     set(scope PUBLIC)
   else()

@@ -77,27 +77,45 @@ struct place {
   bool prefix = false;    // the mask is the tail's alone
   ir::access how = ir::access::uniform;
   ir::lane_pattern apart = {};
-  Value* address = nullptr;  // a pointer, or a vector of them
+  Value* pointer = nullptr;  // of lane 0, but for its offset
+  Value* offsets = nullptr;  // of lanes; null: there are none
+  Value* stride = nullptr;   // lane k is k of it further; null: not so
+  Value* address = nullptr;  // a pointer, or a vector of them: see addresses
 };
 
-// Scalar terms go into the pointer, in the order of the dimensions; vector terms into one offset a lane.
-Value* address_of(function_emitter& f, std::int32_t id, const std::vector<ir::value>& subscripts, const place& p) {
+bool are_lanes(const function_emitter& f, ir::value subscript) {
+  return f.instruction(subscript).code == ir::opcode::lanes && f.instruction(subscript).target == f.vector_loop;
+}
+
+// Scalar terms go into the pointer, in the order of the dimensions; vector terms into one offset a lane, but that of
+// the lanes' own numbers into a stride, where a loop over them steps by it.
+void find(function_emitter& f, std::int32_t id, const std::vector<ir::value>& subscripts, place& p) {
   auto& b = f.build;
   const buffer_facts& facts = facts_of(f, id);
-  Value* pointer = facts.data;
-  Value* offsets = nullptr;
+  p.pointer = facts.data;
   for (std::size_t d = 0; d < subscripts.size(); ++d) {
     Value* subscript = f.values[static_cast<std::size_t>(subscripts[d])];
+    if (p.how == ir::access::gather && !p.stride && goes_by_lane(f, p.lanes) && are_lanes(f, subscripts[d])) {
+      p.stride = facts.strides[d];
+      subscript = f.counters[static_cast<std::size_t>(f.vector_loop)];
+    }
     const bool vector = subscript->getType()->isVectorTy();
     Value* term = b.CreateMul(subscript, vector ? splat(f, facts.strides[d], p.lanes) : facts.strides[d]);
     if (vector)
-      offsets = offsets ? b.CreateAdd(offsets, term) : term;
+      p.offsets = p.offsets ? b.CreateAdd(p.offsets, term) : term;
     else
-      pointer = b.CreateGEP(p.element, pointer, term);
+      p.pointer = b.CreateGEP(p.element, p.pointer, term);
   }
-  if (p.how == ir::access::strided)
-    offsets = b.CreateMul(iota(b.getContext(), 64, p.lanes), splat(f, facts.strides.back(), p.lanes));
-  return offsets ? b.CreateGEP(p.element, pointer, offsets) : pointer;
+  if (p.how == ir::access::strided) p.offsets = nullptr, p.stride = facts.strides.back();
+}
+Value* addresses(function_emitter& f, const place& p) {
+  auto& b = f.build;
+  Value* offsets = p.offsets;
+  if (p.stride) {
+    Value* const steps = b.CreateMul(iota(b.getContext(), 64, p.lanes), splat(f, p.stride, p.lanes));
+    offsets = offsets ? b.CreateAdd(offsets, steps) : steps;
+  }
+  return offsets ? b.CreateGEP(p.element, p.pointer, offsets) : p.pointer;
 }
 
 place place_of(function_emitter& f, std::int32_t id, const std::vector<ir::value>& subscripts, ir::access how,
@@ -112,7 +130,7 @@ place place_of(function_emitter& f, std::int32_t id, const std::vector<ir::value
     p.prefix = !p.mask;
     p.mask = p.mask ? f.build.CreateAnd(p.mask, f.tail_mask) : f.tail_mask;
   }
-  p.address = address_of(f, id, subscripts, p);
+  find(f, id, subscripts, p);
   return p;
 }
 
@@ -142,8 +160,21 @@ Value* deinterleaved_addresses(function_emitter& f, const place& p) {
   return f.build.CreateGEP(p.element, p.address, ConstantVector::get(offsets));
 }
 
+// Those that LLVM would write out lane by lane, which it does well by offsets that are in registers.
+bool goes_by_lane(const function_emitter& f, const place& p) {
+  if (!goes_by_lane(f, p.lanes) || p.how == ir::access::deinterleaved) return false;
+  return p.stride || (p.mask && (p.offsets || (!p.prefix && !masks_natively(f, p))));
+}
+lane_access by_lane(function_emitter& f, const place& p, Value* instead) {
+  return {.element = p.element, .align = Align(static_cast<std::uint64_t>(p.bytes)), .lanes = p.lanes,
+          .pointer = p.pointer, .offsets = p.offsets, .stride = p.stride, .mask = p.prefix ? nullptr : p.mask,
+          .count = f.tail_count, .instead = instead};
+}
+
 Value* load_bits(function_emitter& f, place p) {
   auto& b = f.build;
+  if (goes_by_lane(f, p)) return load_by_lane(f, by_lane(f, p, slot(f, f.zero_slot, true)));
+  p.address = addresses(f, p);
   const Align align(static_cast<std::uint64_t>(p.bytes));
   Type* const type = widen(p.element, p.lanes);
   if (!p.lanes)
@@ -170,8 +201,10 @@ Value* load_bits(function_emitter& f, place p) {
   return b.CreateMaskedGather(type, addresses_or(f, p, slot(f, f.zero_slot, true)), align);
 }
 
-void store_bits(function_emitter& f, const place& p, Value* bits, bool non_temporal) {
+void store_bits(function_emitter& f, place p, Value* bits, bool non_temporal) {
   auto& b = f.build;
+  if (goes_by_lane(f, p)) return store_by_lane(f, by_lane(f, p, slot(f, f.sink_slot, false)), bits);
+  p.address = addresses(f, p);
   const Align align(static_cast<std::uint64_t>(p.bytes));
   if (!p.lanes) {
     b.CreateAlignedStore(bits, p.mask ? addresses_or(f, p, slot(f, f.sink_slot, false)) : p.address, align);
@@ -223,7 +256,8 @@ void emit_stream_store(function_emitter& f, Value* address, Value* bits, Align a
 void emit_prefetch(function_emitter& f, const ir::statement& s) {
   if (f.tail_mask && !f.size_optimised) return;
   auto& b = f.build;
-  const place p = place_of(f, s.target, s.subscripts, s.how, ir::none);
+  place p = place_of(f, s.target, s.subscripts, s.how, ir::none);
+  p.address = addresses(f, p);
   const int bytes = std::max(1, p.lanes) * p.bytes / (s.half_line ? 2 : 1);
   constexpr std::uint32_t read = 0, into_first = 3, into_second = 2, data = 1;  // as the intrinsic has them
   for (int at = 0; at < bytes; at += line_bytes)

@@ -149,6 +149,23 @@ void emit_prefetch(function_emitter& f, const ir::statement& s);
 void emit_append(function_emitter& f, const ir::statement& s);
 void emit_stream_store(function_emitter& f, llvm::Value* address, llvm::Value* bits, llvm::Align align);
 
+// emit_by_lane.cpp: one element after the other. Of lanes without a mask, or masked off, loads give zero and stores do
+// nothing.
+struct lane_access {
+  llvm::Type* element;
+  llvm::Align align;
+  int lanes;
+  llvm::Value* pointer;
+  llvm::Value* offsets = nullptr;  // <lanes x i64>, of elements; null: 0
+  llvm::Value* stride = nullptr;   // i64, of elements: lane k is k of it further; null: 0 with offsets, else 1
+  llvm::Value* mask = nullptr;     // <lanes x i1>; null: all
+  llvm::Value* count = nullptr;    // i64, lanes before it alone; null: all
+  llvm::Value* instead = nullptr;  // address of what is masked off
+};
+bool goes_by_lane(const function_emitter& f, int lanes);
+llvm::Value* load_by_lane(function_emitter& f, const lane_access& a);
+void store_by_lane(function_emitter& f, const lane_access& a, llvm::Value* bits);
+
 // emit_deinterleaved.cpp: lanes deinterleaved over the row at `pointer`, `mask` may be null. False: it would take too
 // many loads.
 bool may_deinterleave(const function_emitter& f, const ir::lane_pattern& apart, int bytes);

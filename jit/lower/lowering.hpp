@@ -327,6 +327,8 @@ class kernel_lowering {
   ir::loop_kind kind_of_tasks(const plan::kernel_plan& k) const;
   shapes::amount cost_of_task(const plan::kernel_plan& k) const;
   std::vector<node_id> companions(node_id n, node_id lane, scope& at);
+  bool have_one_guard(std::span<const node_id> all, scope& at) const;
+  std::vector<ir::value> fold(std::span<const node_id> all, node_id lane, scope& at, bool guarded);
   bool computed_outside(node_id n, scope& at);
   bool is_whole(node_id define, const scope& at) const;
   void mark_stored(const stage& s);

@@ -117,6 +117,42 @@ ir::value kernel_lowering::reduction(node_id n, scope& at) {
   const node_id lane = at.lane == no_node ? plan::lane_of(g, known, n) : no_node;
   const std::vector<node_id> all = companions(n, lane, at);
   if (all.size() == 1 && searches_blocks(n, lane, at)) return search_blocks(n, lane, at);
+  if (!have_one_guard(all, at)) {
+    fold(all, lane, at, false);
+    return at.values[2 * std::int64_t{n}];
+  }
+  const ir::value condition = emit(g.arg(n, 1), at);
+  std::vector<ir::value> results;
+  for (const node_id q : all) {
+    const bool wide = at.lane != no_node && g.free[q].has(g.ordinal(at.lane));
+    results.push_back(at.block->accumulator(g.type(q), monoid_of(g, q), wide));
+  }
+  scope inside(at, at.block->guard(condition));
+  const std::vector<ir::value> folded = fold(all, lane, inside, true);
+  for (std::size_t i = 0; i < all.size(); ++i) inside.block->combine(results[i], folded[i]);
+  inside.close();
+  for (std::size_t i = 0; i < all.size(); ++i)
+    at.values[2 * std::int64_t{all[i]}] = at.block->read(results[i]);
+  return at.values[2 * std::int64_t{n}];
+}
+
+// Does one condition, which no index of theirs changes, decide whether they fold anything? Then it is asked once, and
+// where it does not hold there are neither loops nor lanes to fold.
+bool kernel_lowering::have_one_guard(std::span<const node_id> all, scope& at) const {
+  const node_id condition = g.arg(all.front(), 1);
+  if (known.call().gpu || is_true(g, condition) ||
+      g.free[condition].meets(plan::set_of(g, plan::bound_indices(g, all.front()))))
+    return false;
+  if (at.lane != no_node && g.free[condition].has(g.ordinal(at.lane))) return false;
+  return std::all_of(all.begin(), all.end(), [&](node_id q) {
+    return g.arg(q, 1) == condition && !folds_tuple(g, q) && !row(monoid_of(g, q)).position &&
+           accumulated(g.type(q)) == g.type(q);
+  });
+}
+
+// The loops of reductions over the same indices, and their results. `guarded`: their condition holds.
+std::vector<ir::value> kernel_lowering::fold(std::span<const node_id> all, node_id lane, scope& at, bool guarded) {
+  const node_id n = all.front();
   const bool vector = at.lane != no_node || lane != no_node;
   std::vector<ir::value> cells;
   // Values of one state have one accumulator, which its first combines into.
@@ -131,7 +167,7 @@ ir::value kernel_lowering::reduction(node_id n, scope& at) {
   }
   open_loops loops(*this, at);
   scope*& inner = loops.inner;
-  const auto compacted = compacted_list_of(all, at);
+  const auto compacted = guarded ? std::nullopt : compacted_list_of(all, at);
   if (compacted) {
     const node_id idx = plan::bound_indices(g, n).front();
     ir::block_builder& b = *at.block;
@@ -147,11 +183,13 @@ ir::value kernel_lowering::reduction(node_id n, scope& at) {
     if (owner[i] != i) continue;
     const node_id q = all[i];
     const node_id position = row(monoid_of(g, q)).position ? plan::bound_indices(g, q).front() : no_node;
-    combine_term(cells[i], q, {g.arg(q, 0), compacted ? truth(g, true) : g.arg(q, 1), position}, *inner);
+    combine_term(cells[i], q, {g.arg(q, 0), compacted || guarded ? truth(g, true) : g.arg(q, 1), position}, *inner);
   }
   loops.close();
-  for (std::size_t i = 0; i < all.size(); ++i) take_result(all[i], cells[i], at, at.lane == no_node && vector);
-  return at.values[2 * std::int64_t{n}];
+  std::vector<ir::value> results;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    results.push_back(take_result(all[i], cells[i], at, at.lane == no_node && vector));
+  return results;
 }
 
 }  // namespace sheaf::inline v0_1::lower

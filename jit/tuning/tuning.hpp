@@ -218,6 +218,7 @@ namespace emit {
 inline constexpr int most_loads = 4;     // loads; estimate: of one de-interleaved register, more cost as a gather
 inline constexpr int most_shared = 8;    // loads; estimate: the same where others take the rest of what is read
 inline constexpr int least_divided = 8;  // lanes; W9: fewer are divided one register at a time
+inline constexpr int most_written_out = 8;  // lanes; estimate: more are loaded by a loop where there are no gathers
 inline constexpr std::size_t worth_a_text = 2000;  // characters; bench_nvrtc: shorter kernels share a translation unit
 inline constexpr std::size_t short_body = 24;      // statements; bench_nvrtc: a longer loop's body is not unrolled
 inline constexpr int most_pointers = 12;  // pointers; estimate: of a GPU's loop, two registers each

@@ -299,6 +299,15 @@ void approximation::run(folding& f, std::size_t depth) {
   }
 }
 
+approximate approximation::of_own_fold(node_id n, const elements& list) {
+  const monoid kind = monoid_of(g_, n);
+  steps_ += steps_of_fold(g_, kind, list.size());
+  if (tired()) return {};
+  const approximate r = folded(g_, kind, list);
+  if (!has_finite_slopes(g_, kind, list, r)) infinite_[static_cast<std::size_t>(n)] = true;
+  return r;
+}
+
 approximate approximation::reduced(node_id n) {
   folding f;
   f.reduce = n;
@@ -330,8 +339,7 @@ approximate approximation::reduced(node_id n) {
   const bool real = is_floating(type);
   approximate r;
   if (is_own(kind)) {
-    r = folded(g_, kind, f.elements);
-    if (!has_finite_slopes(g_, kind, f.elements, r)) infinite_[static_cast<std::size_t>(n)] = true;
+    r = of_own_fold(n, f.elements);
   } else if (row(kind).position) {
     r = placed(f.elements, f.positions, kind, real);
   } else if (real && !row(kind).boolean) {

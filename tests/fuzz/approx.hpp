@@ -57,6 +57,7 @@ class approximation {
   approximate loaded(node_id n);
   approximate converted(approximate a, element from, element to);
   approximate reduced(node_id n);
+  approximate of_own_fold(node_id n, const std::vector<std::vector<approximate>>& list);
   bool holds(node_id n, bool& unsure);
   void assign(int ordinal, std::int64_t position);
   bool is_current(node_id n) const;
@@ -97,6 +98,7 @@ approximate multiplied(const elements& list, element type);
 approximate extreme(const elements& list, monoid kind);
 approximate placed(const elements& list, const std::vector<std::int64_t>& positions, monoid kind, bool real);
 approximate folded(const graph& g, monoid kind, const elements& list);
+std::int64_t steps_of_fold(const graph& g, monoid kind, std::size_t count);
 // Is the program's own derivative of the fold a number for each element?
 bool has_finite_slopes(const graph& g, monoid kind, const elements& list, const approximate& result);
 double unit_of(element type);      // half the distance from 1 to the next number

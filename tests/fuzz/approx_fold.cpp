@@ -1,7 +1,9 @@
 // What reductions make of values with errors, in any order of additions. See approx.hpp.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <map>
 
 #include <sheaf/dsl/graph/cell.hpp>
 
@@ -280,6 +282,20 @@ approximate folded(const graph& g, monoid kind, const elements& list) {
               8 * static_cast<double>(list.size()) * unit_of(folded_in(m.type)) * std::max(1.0, std::abs(r.real));
   if (!finite && hangs_on_groups(g, kind, list, r)) r.error = unknown;
   return r;
+}
+
+// Nodes that the folds of `count` elements above visit.
+std::int64_t steps_of_fold(const graph& g, monoid kind, std::size_t count) {
+  std::map<node_id, std::int64_t> sizes;
+  std::function<std::int64_t(node_id)> size = [&](node_id e) {
+    if (const auto known = sizes.find(e); known != sizes.end()) return known->second;
+    std::int64_t all = 1;
+    for (int k = 0; g.kind(e) != op::operand && k < g[e].count; ++k) all += size(g.arg(e, k));
+    return sizes[e] = all;
+  };
+  std::int64_t each = 0;
+  for (int k = 0; k < own_row_of(g, kind).width; ++k) each += size(own_row_of(g, sibling(g, kind, k)).combine);
+  return 6 * each * static_cast<std::int64_t>(count);
 }
 
 bool has_finite_slopes(const graph& g, monoid kind, const elements& list, const approximate& result) {

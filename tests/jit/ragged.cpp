@@ -319,6 +319,28 @@ TEST(ragged, reasons_are_said) {
                            "a task walks the slices that meet its rows, and writes each row once", "lists"})
     EXPECT_NE(text.find(said), std::string::npos) << said << "\n" << text;
 }
+// Of short slices most of the time would go to folding lanes that hold nothing: what a block tree has for long ones
+// stands behind its condition, loops and lanes, and one fold is left for each slice.
+TEST(ragged, slices_without_a_block_tree_fold_once) {
+  constexpr auto total = define<"total">(m) = sum(rows_of, v(t));
+  trial one = trial_of(total);
+  one.with("cut", {20000, 2}, slices(form::apart, 20000, 400000, 3)).random("v", {400000});
+  EXPECT_NE(one.plan_text().find("block tree"), std::string::npos) << one.plan_text();
+  const std::string code = ir::print(one.p->code), last = code.substr(code.rfind("\nkernel "));
+  std::istringstream lines(last);
+  int always = 0, guarded = 0;
+  std::size_t guard = 0;
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t depth = line.find_first_not_of(' ');
+    if (depth == std::string::npos) continue;
+    if (depth <= guard) guard = 0;
+    if (guard == 0 && line.compare(depth, 6, "guard ") == 0) guard = depth;
+    if (line.find("fold_lanes") != std::string::npos) ++(guard > 0 ? guarded : always);
+  }
+  EXPECT_EQ(always, 1) << last;
+  EXPECT_GE(guarded, 2) << last;
+  one.expect_right(1e-5);
+}
 
 }  // namespace
 }  // namespace sheaf::test

@@ -1,10 +1,16 @@
 // Programs whose plan once did not come to an end.
 #include <gtest/gtest.h>
 
+#include <sheaf/jit/engine/program.hpp>
 #include <sheaf/text.hpp>
 
 namespace sheaf::test {
 namespace {
+
+struct much_data {
+  much_data() { jit::plan_as_of_much_data(true); }
+  ~much_data() { jit::plan_as_of_much_data(false); }
+};
 
 // How long the range of h is says a definition over m, and how long that of m is one over h.
 TEST(planned, ranges_that_walk_over_each_other) {
@@ -131,6 +137,37 @@ TEST(planned, rows_of_slices_of_a_padded_tensor) {
       "loss = sum(i, d(i))\nslope = sum(i, grad(loss, w)(i) * grad(loss, w)(i))\noutput grad(slope, w)");
   const auto found = program({{"w", w}, {"cut", cut}});
   for (int k = 0; k < 3; ++k) EXPECT_NEAR((found[0].as<const double, 1>()(k)), 0, 1e-12) << k;
+}
+
+// No slices: blocks of a block tree that hold as many rows as there are for a slice are none.
+TEST(planned, a_block_tree_of_no_slices) {
+  const much_data while_planned;
+  const text_program program(
+      "input x: f32[?]\ninput off: i64[?]\n"
+      "d(s.in(0, extent(off, 0) - 1)) = sum(t.in(off(s), off(s + 1)), x.skipping(t))\n"
+      "whole = sum(t, x(t))\noutput whole, d");
+  array<std::int64_t, 1> off(1);
+  off.fill(0);
+  array<float, 1> x(5);
+  x.fill(1);
+  EXPECT_EQ((program({{"x", x}, {"off", off}})[0].as<const float, 0>()()), 5);
+}
+
+// A sweep down slices of what has no columns, of which the second sum of a slice needs the first, a number for all.
+TEST(planned, slices_of_numbers_for_all_columns) {
+  const much_data while_planned;
+  array<float, 1> w(8);
+  array<std::int64_t, 2> cut(5, 2);
+  for (int k = 0; k < 8; ++k) w(k) = 0.25f * static_cast<float>(k % 3);
+  for (int k = 0; k < 5; ++k) cut(k, 0) = k / 2, cut(k, 1) = 4 + k / 2;
+  const std::vector<named_argument> with{{"w", w}, {"cut", cut}, {"columns", array<bool, 1>(32)}};
+  const char* text =
+      "input w: f32[8]\ninput columns: bool[?]\ninput cut: i64[?, ?]\n"
+      "d(c, t.in(0, extent(columns, 0))) = logsumexp(m.in(cut(c, 0), cut(c, 1)), w(m))\noutput d";
+  const auto found = text_program(text)(with), expected = text_program(text, {}, jit::backend::reference)(with);
+  const auto a = found[0].as<const float, 2>(), b = expected[0].as<const float, 2>();
+  for (int c = 0; c < 5; ++c)
+    for (int t = 0; t < 32; ++t) EXPECT_NEAR(a(c, t), b(c, t), 1e-6) << c << " " << t;
 }
 
 }  // namespace

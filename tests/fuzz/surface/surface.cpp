@@ -69,6 +69,33 @@ std::string difference(const std::string& a, const std::string& b) {
   return only[0].empty() && only[1].empty() ? "" : only[0] + "\n" + only[1];
 }
 
+using shape_list = std::vector<std::vector<std::int64_t>>;
+
+// What a run of the C++ program left in outputs, against that of the program in text, whose printed form is `text`.
+std::string compared(const program& p, const arguments& a, const std::string& text, const surface_call& call,
+                     const std::vector<guarded_memory>& outputs, outcome expected, const shape_list& shapes) {
+  const bool same_text = call.text == text;
+  // Functions of numbers are the compiler's: with all of their digits they are in the program's own text.
+  const graph g = parsed(same_text ? text_of(p) : call.text);
+  if (g.failed()) return "its own text is refused: " + said(g.error) + "\n" + call.text;
+  if (!same_text) expected = runnable(g, jit::backend::chosen)(a, shapes);
+  outcome found = expected;
+  for (std::size_t o = 0; o < outputs.size(); ++o)
+    if (call.given.count(p.outputs[o].name) > 0) found.outputs[o] = outputs[o].read();
+  verdict v;
+  check_values(g, a, bounded_outputs(g, a), found, expected, v);
+  if (!v.ok()) return v.words + "\n" + text_of(p);
+  for (std::size_t o = 0; o < outputs.size(); ++o) {
+    if (same_text && !same_bits(found.outputs[o], expected.outputs[o]))
+      return "values of output " + std::to_string(o) + " differ\n" + text_of(p);
+    if (call.given.count(p.outputs[o].name) == 0 && !outputs[o].untouched())
+      return "output " + std::to_string(o) + " was written and not given\n" + text_of(p);
+    if (!outputs[o].gaps_untouched())
+      return "elements between those of output " + std::to_string(o) + " were written\n" + text_of(p);
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string run_surface(std::uint64_t seed, surface_run run) {
@@ -79,7 +106,7 @@ std::string run_surface(std::uint64_t seed, surface_run run) {
   if (g.failed()) return "refused: " + said(g.error) + "\n" + text;
   outcome expected;
   std::string parsed_text;
-  std::vector<std::vector<std::int64_t>> shapes;
+  shape_list shapes;
   try {
     runnable kernels(g, jit::backend::chosen);
     parsed_text = kernels.text();
@@ -116,21 +143,7 @@ std::string run_surface(std::uint64_t seed, surface_run run) {
   if (code != (expected.failed ? expected.code : ""))
     return "errors differ: C++ " + code + ", text " + expected.code + "\n" + text;
   if (expected.failed) return "";
-  outcome found = expected;
-  for (std::size_t o = 0; o < outputs.size(); ++o)
-    if (call.given.count(p.outputs[o].name) > 0) found.outputs[o] = outputs[o].read();
-  verdict v;
-  check_values(g, a, bounded_outputs(g, a), found, expected, v);
-  if (!v.ok()) return v.words + "\n" + text;
-  for (std::size_t o = 0; o < outputs.size(); ++o) {
-    if (call.text == parsed_text && !same_bits(found.outputs[o], expected.outputs[o]))
-      return "values of output " + std::to_string(o) + " differ\n" + text;
-    if (call.given.count(p.outputs[o].name) == 0 && !outputs[o].untouched())
-      return "output " + std::to_string(o) + " was written and not given\n" + text;
-    if (!outputs[o].gaps_untouched())
-      return "elements between those of output " + std::to_string(o) + " were written\n" + text;
-  }
-  return "";
+  return compared(p, a, parsed_text, call, outputs, expected, shapes);
 }
 
 }  // namespace sheaf::fuzz

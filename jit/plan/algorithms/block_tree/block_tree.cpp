@@ -136,30 +136,32 @@ class block_tree_stages {
     node_id value = g_.arg(f_.reduce, 0), t = f_.t, rows = f_.rows, result = no_node;
     // The first table has at most an entry a slice: it takes no more memory than the result.
     if (known_.call().force_for_tests) radix_.number = 4;
-    while (known_.value(rows).value_or(0) >
-           static_cast<double>(radix_.number) * known_.trips(f_.slice))
+    const amount slices = max(1, known_.trips(f_.slice));  // none: as one, which ends
+    while (known_.value(rows).value_or(0) > static_cast<double>(radix_.number) * slices)
       radix_.number *= 2;
     edges e = radix_.rows(low, high, deep_);
     for (int level = 0;; ++level) {
       if (level > 0 && known_.value(rows).value_or(0) < radix_.usual * radix_.usual)
-        return joined(result, part(value, t, e.first, e.end));
-      result = joined(joined(result, part(value, t, e.first, e.from)), part(value, t, e.to, e.end));
+        return joined(result, part(value, t, e.first, e.end, deep_));
+      // Rows are taken one by one where slices are not deep: then this is all of a slice, and nothing else runs.
+      const node_id first = part(value, t, e.first, e.from, level == 0 ? truth(g_, true) : deep_);
+      result = joined(joined(result, first), part(value, t, e.to, e.end, deep_));
       std::tie(value, t) = table(value, t, rows, level);
       rows = radix_.up(rows);
-      const node_id first = radix_.up(e.from), end = radix_.down(e.to);
+      const node_id low_entry = radix_.up(e.from), end_entry = radix_.down(e.to);
       radix_.number = radix_.usual;
-      e = radix_.entries(first, end);
+      e = radix_.entries(low_entry, end_entry);
     }
   }
 
  private:
   node_id joined(node_id a, node_id b) { return a == no_node ? b : make(g_, row(fold_).combine, a, b); }
 
-  node_id part(node_id value, node_id t, node_id low, node_id high) {
+  node_id part(node_id value, node_id t, node_id low, node_id high, node_id when) {
     const node_id over = fresh_index(g_, t, low, high);
     replacement put(g_, proofs::kept);
     put.add(t, over);
-    return intern_reduce(g_, fold_, g_.type(f_.reduce), put(value), truth(g_, true), {over});
+    return intern_reduce(g_, fold_, g_.type(f_.reduce), put(value), when, {over});
   }
 
   // The stage of the next table, and its load at an index of its own.
@@ -167,7 +169,8 @@ class block_tree_stages {
     const node_id b = fresh_index(g_, t, integer(g_, 0), radix_.up(rows));
     const node_id start = radix_.whole(b);
     const node_id folded =
-        part(value, t, start, make(g_, op::minimum, make(g_, op::add, start, integer(g_, radix_.number)), rows));
+        part(value, t, start, make(g_, op::minimum, make(g_, op::add, start, integer(g_, radix_.number)), rows),
+             truth(g_, true));
     stage like = s_;
     like.indices.insert(like.indices.begin(), b);
     like.vector = no_node;

@@ -66,6 +66,7 @@ class sweeping {
     if (found.reduce == no_node || indices_of(g_, found.slice) != std::vector<node_id>{s_.indices.front()})
       return false;
     const node_id value = g_.arg(found.reduce, 0);
+    if (!g_.free[value].has(g_.ordinal(columns_))) return false;  // one number for all columns: no lanes of it
     if (g_.type(s_.define) != g_.type(found.reduce) || !may_sweep(value)) return false;
     f_.fold = monoid_of(g_, found.reduce);
     f_.type = numerics::joined(f_.fold, g_.type(found.reduce));
