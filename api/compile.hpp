@@ -74,7 +74,8 @@ SHEAF_INLINE auto compile(const options& wanted, Outputs...) {
 }
 template <class... Outputs>
 SHEAF_INLINE auto compile(determinism asked, Outputs... outputs) {
-  expect<detail::is_fine<detail::wide_program<Outputs...>>, detail::mistake_of<detail::wide_program<Outputs...>>{}>();
+  if constexpr (!(std::same_as<Outputs, on_gpu> || ...))
+    expect<detail::is_fine<detail::wide_program<Outputs...>>, detail::mistake_of<detail::wide_program<Outputs...>>{}>();
   return compile(options{.determinism = asked}, outputs...);
 }
 
