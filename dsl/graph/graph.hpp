@@ -119,6 +119,21 @@ class graph {
     if (2 * nodes.size() > table_.size()) rehash();
     return id;
   }
+  // Drops the nodes from `size` on, which nothing may hold. The slots of the last ones are free again without more ado:
+  // no older node was placed past them.
+  constexpr void shrink(int size) {
+    while (nodes.size() > size) {
+      const node n = nodes.items[nodes.size() - 1];
+      table_.items[static_cast<int>(find(n.kind, n.type, n.attribute, args.data() + n.first, n.count))] = no_node;
+      if (n.kind == op::index) indices.pop();
+      for (int i = 0; i < n.count; ++i) args.pop();
+      nodes.pop();
+      free.pop();
+      memo_epoch.pop();
+      memo_value.pop();
+      fallible.pop();
+    }
+  }
   // Is this node there already? Lets commutative ops reuse the other order.
   constexpr bool known(op kind, element type, const node_id* list, int count, std::int64_t attribute = 0) {
     return there(find(kind, type, attribute, list, count)) != no_node;

@@ -92,14 +92,21 @@ bool is_deleted(const rule& r, const context& c) {
   return without != nullptr && std::string_view(without) == r.name;
 }
 
+// With so many indices a program has no room for those of rules that were tried and did not apply. Below it they stay:
+// which of two equal forms is found first is then as it was.
+constexpr int crowded = index_set::capacity / 2;
+
 // The rules from `first` on that share its group, for each reduction of the body.
 const rule* apply_group(std::span<const rule> group, const context& c, stage& s) {
   std::vector<node_id> list = reductions_in(c.g, s.body);
   if (group.front().tried == outermost) std::reverse(list.begin(), list.end());
   for (const node_id n : list) {
     site at(c.g, n);
+    const int nodes = c.g.size();
+    const std::size_t stages = c.before.size();
     for (const rule& r : group)
       if (!is_deleted(r, c) && r.on_reduction(c, s, at)) return &r;
+    if (c.g.indices.size() > crowded && c.before.size() == stages) c.g.shrink(nodes);
   }
   return nullptr;
 }
