@@ -32,7 +32,8 @@ class placement {
   void walk(node_id n, const std::vector<node_id>& loops) {
     if (result_.node != no_node || !seen_.insert(n).second) return;
     if (g_.kind(n) == op::reduce) return reduction(n, loops);
-    if (g_.kind(n) == op::extent || g_.kind(n) == op::define) return;
+    // The range of a bound index is walked where it is bound; that of a loop of the stage stays as it is.
+    if (g_.kind(n) == op::extent || g_.kind(n) == op::define || g_.kind(n) == op::index) return;
     if (repeats_much(n, loops)) return;
     for (int k = g_.kind(n) == op::load ? 1 : 0; k < g_[n].count; ++k) walk(g_.arg(n, k), loops);
   }

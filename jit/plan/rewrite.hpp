@@ -374,7 +374,8 @@ inline node_id without_binding(graph& g, node_id e, node_id idx) {
 // Does the range of an index depend on neither indices nor data?
 inline bool is_closed(const graph& g, node_id idx) {
   for (int k = 0; k < 2; ++k)
-    if (!g.free[g.arg(idx, k)].empty() || holds(g, g.arg(idx, k), op::load)) return false;
+    if (!g.free[g.arg(idx, k)].empty() || holds(g, g.arg(idx, k), op::load) || holds(g, g.arg(idx, k), op::reduce))
+      return false;
   return true;
 }
 // Can a tensor hold the values of n?

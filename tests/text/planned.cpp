@@ -58,6 +58,25 @@ std::vector<double> values(const text_program& program, const std::vector<named_
   return {first, first + a.extent(0)};
 }
 
+// Slices whose number is a result: what a slice needs of itself cannot be stored for so many.
+TEST(planned, slices_as_many_as_a_fold_says) {
+  const text_program program(
+      "input x: f64[?]\ninput cut: i64[?, ?]\ninput many: i64[?]\n"
+      "d(m.in(0, extent(cut, 0))) = cast<f64>(max(k.in(0, extent(many, 0)), many(k)) >= m) * "
+      "minimum(7, sum(t.in(cut(m, 0), cut(m, 1)), x(t)))\n"
+      "loss = sum(m, d(m))\noutput grad(loss, x)");
+  array<double, 1> x(6);
+  array<std::int64_t, 1> many(2);
+  array<std::int64_t, 2> cut(3, 2);
+  const std::int64_t bounds[] = {0, 3, 2, 6, 1, 2};
+  for (int k = 0; k < 6; ++k) x(k) = k, cut.data()[k] = bounds[k];
+  many(0) = 0, many(1) = 2;
+  const std::vector<named_argument> with{{"x", x}, {"cut", cut}, {"many", many}};
+  EXPECT_EQ(values(program, with, 0), (std::vector<double>{1, 2, 1, 0, 0, 0}));  // the second sum is 14
+  many(1) = 0;
+  EXPECT_EQ(values(program, with, 0), (std::vector<double>{1, 1, 1, 0, 0, 0}));
+}
+
 // A sum over an inner index k of what a place of the outer k has too: results for all inner places have an index of
 // another name.
 TEST(planned, an_inner_index_of_the_outer_name) {

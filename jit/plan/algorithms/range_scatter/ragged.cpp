@@ -253,7 +253,7 @@ void share_exponentials(graph& g, stage& s, const slice_lists& l) {
 bool compute_in_place(const context& c, stage& s) {
   const auto& [g, known, before] = c;
   const slice_lists l = slices_of(g, s);
-  if (l.low == no_node || l.high == no_node) return false;
+  if (l.low == no_node || l.high == no_node || !is_closed(g, l.slice)) return false;
   inline_definitions(g, s, l, before);
   share_exponentials(g, s, l);
   const node_id is_short =
