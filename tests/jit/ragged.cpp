@@ -319,6 +319,16 @@ TEST(ragged, reasons_are_said) {
                            "a task walks the slices that meet its rows, and writes each row once", "lists"})
     EXPECT_NE(text.find(said), std::string::npos) << said << "\n" << text;
 }
+// What tasks ask of slices grows with rows times slices, however few columns there are.
+TEST(ragged, many_slices_of_few_rows_are_listed) {
+  constexpr auto total = define<"total">(m) = logsumexp(rows_of, v(t));
+  for (const std::int64_t count : {8, 300}) {
+    trial one = trial_of(total, vjp(total, v));
+    one.with("cut", {count, 2}, slices(form::anywhere, count, 4 * count, 3));
+    one.random("v", {4 * count}).random("cotangent_total", {count}).expect_right(1e-5);
+    EXPECT_EQ(one.plan_text().find(", slice lists") != std::string::npos, count > 8) << one.plan_text();
+  }
+}
 // Of short slices most of the time would go to folding lanes that hold nothing: what a block tree has for long ones
 // stands behind its condition, loops and lanes, and one fold is left for each slice.
 TEST(ragged, slices_without_a_block_tree_fold_once) {

@@ -337,9 +337,12 @@ bool list_slices(const context& c, stage& s) {
   index_set all = set_of(g, s.indices);
   const algorithm wanted = known.call().overrides.algorithm;
   if (wanted == algorithm::direct) return false;
+  if (bound.size() != 1) return false;
+  const amount slices = known.trips(bound[0]), asked = slices * known.trips(s.owned);
   const bool enough = known.call().force_for_tests || s.reads_block_tree || wanted == algorithm::inverse_index ||
-                      (known.trips(bound[0]) >= 4 && known.trips(all) >= known.elements(listed_from));
-  if (bound.size() != 1 || !enough) return false;
+                      (slices >= 4 && known.trips(all) >= known.elements(listed_from)) ||
+                      asked >= known.elements(asked_from);
+  if (!enough) return false;
   slice_lists l = slices_of(g, s);
   if (!has_plain_bounds(g, l)) return false;
   all.erase(g.ordinal(s.owned));
