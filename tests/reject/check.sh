@@ -66,6 +66,7 @@ done
 case $compiler in *clang*) limit=-fconstexpr-steps=268435456 ;; *) limit=-fconstexpr-ops-limit=1073741824 ;; esac
 lines=$(LC_ALL=C "$compiler" -std=c++20 -fsyntax-only "$limit" "$@" "${flags[@]}" "$program" 2>&1 | wc -l) || true
 [[ $lines -lt 25 ]] || fail "more than 24 lines: $lines"
+[[ ${#said} -lt 20000 ]] || fail "more than 20000 characters: ${#said}"
 # One of the sentences is what the compiler says first.
 first=$(grep -m 1 -F 'error: ' <<<"$said")
 for sentence in "${sentences[@]}"; do
