@@ -1,4 +1,5 @@
-// Pass `differentiate`: reverse mode over the whole graph in one sweep of descending ids.
+// Pass `differentiate`: reverse mode over the whole graph in one sweep of descending ids, which the gradients of one
+// value share (sweep.hpp).
 // The adjoint of a node n is an expression in the indices n depends on: the derivative of the scalar y with respect to
 // n as a function of them. Three rules give all of it:
 //   elementwise  a parent's adjoint times the derivative, summed over the indices the parent has and the argument
@@ -13,62 +14,45 @@
 #include <sheaf/dsl/passes/monoid_derivative.hpp>
 #include <sheaf/dsl/passes/rule_of_gradient.hpp>
 #include <sheaf/dsl/passes/running_derivative.hpp>
+#include <sheaf/dsl/passes/sweep.hpp>
 
 namespace sheaf::inline v0_1 {
 
 class differentiation {
  public:
   // x may be newer than y, which does not depend on it then
-  constexpr differentiation(graph& g, node_id y, node_id x) : g_(g), y_(y), x_(x), size_((x > y ? x : y) + 1) {
-    adjoint_.resize(size_, no_node);
-    at_place_.resize(size_, {});
-    mark_dependents();
+  constexpr differentiation(graph& g, reverse_sweep& shared, node_id x)
+      : g_(g), shared_(shared), y_(shared.y), x_(x), marks_(g, shared, x) {
     output_indices();
   }
 
-  // seed: the cotangent of y's body, in y's indices.
-  constexpr node_id operator()(node_id seed, name_id name) {
+  constexpr node_id operator()(name_id name) {
     if (y_ == x_) {
-      adjoint_[x_] = renamed_output(seed);
+      own_ = renamed_output(shared_.seed);
     } else {
-      if (g_.rule_of(y_) >= 0) apply_rules(y_, seed);
-      else accumulate(g_.arg(y_, 0), seed, {});
+      if (g_.rule_of(y_) >= 0) apply_rules(y_, shared_.seed);
+      else accumulate(g_.arg(y_, 0), shared_.seed, {});
       for (node_id n = y_ - 1; n > x_; --n) {
-        if (adjoint_[n] != no_node) visit(n, adjoint_[n]);
-        if (at_place_[n].part == no_node) continue;
+        if (!marks_.is_giving(n)) continue;
+        if (shared_.adjoint[n] != no_node) visit(n, shared_.adjoint[n]);
+        if (n >= at_place_.size() || at_place_[n].part == no_node) continue;
         place_ = at_place_[n].place;
         visit(n, at_place_[n].part);
         place_ = no_node;
       }
+      for (node_id n = x_ + 1; n < y_ && !shared_.alone; ++n)
+        if (marks_.is_waiting(n)) shared_.settled[n] = true;
     }
-    const node_id body = adjoint_[x_] == no_node ? number_like(g_, x_, 0) : adjoint_[x_];
+    const node_id body = own_ == no_node ? number_like(g_, x_, 0) : own_;
     return define(g_, name, body, outputs_.data(), outputs_.size());
   }
 
  private:
-  // Which nodes reach x through floating values?
-  constexpr void mark_dependents() {
-    dependent_.resize(size_, false);
-    for (node_id n = 0; n < size_; ++n) {
-      bool any = n == x_;
-      if (g_.kind(n) == op::load) {
-        any = dependent_[g_.arg(n, 0)];
-      } else if (g_.kind(n) == op::stop_gradient && g_[n].count >= 2) {
-        any = dependent_[g_.arg(n, 1)];
-      } else if (!any && g_.kind(n) == op::define && g_.rule_of(n) >= 0) {
-        for (const gradient_rule& r : g_.rules) any = any || (r.definition == n && dependent_[r.by]);
-      } else if (!any && is_floating(g_.type(n)) && g_.kind(n) != op::stop_gradient && g_.kind(n) != op::index) {
-        for (int k = 0; k < g_[n].count; ++k) any = any || dependent_[g_.arg(n, k)];
-      }
-      dependent_[n] = any;
-    }
-  }
-
   // The gradient's own indices: those x is defined by or mostly subscripted with, else ones named after x.
   constexpr void output_indices() {
     for (int d = 0; d < tensor_rank(g_, x_); ++d) {
       node_id idx = g_.kind(x_) == op::define ? g_.arg(x_, 1 + d) : no_node;
-      for (node_id n = x_; n < size_ && idx == no_node; ++n) {
+      for (node_id n = x_; n <= y_ && idx == no_node; ++n) {
         if (g_.kind(n) != op::load || g_.arg(n, 0) != x_) continue;
         const node_id e = g_.arg(n, 1 + d);
         const bool whole = g_.kind(e) == op::index && !is_unbound(g_, e) && is_number(g_, g_.arg(e, 0), 0) &&
@@ -82,7 +66,7 @@ class differentiation {
   // After an index that subscripts x there, over a part or whatever; else a letter.
   constexpr node_id named_output(int d) {
     name_id name = no_node;
-    for (node_id n = x_; n < size_ && name == no_node; ++n) {
+    for (node_id n = x_; n <= y_ && name == no_node; ++n) {
       if (g_.kind(n) != op::load || g_.arg(n, 0) != x_ || g_.kind(g_.arg(n, 1 + d)) != op::index) continue;
       name = index_name(g_, g_.arg(n, 1 + d));
     }
@@ -113,7 +97,7 @@ class differentiation {
     switch (g_.kind(n)) {
       case op::define:
         if (g_.rule_of(n) >= 0) apply_rules(n, dy);
-        else
+        else if (marks_.is_waiting(g_.arg(n, 0)))
           accumulate(g_.arg(n, 0), named(n, dy), own_indices(n));
         break;
       case op::load: visit_load(n, dy); break;
@@ -124,7 +108,7 @@ class differentiation {
       case op::input: break;
       default:
         for (int k = 0; k < g_[n].count; ++k) {
-          if (!dependent_[g_.arg(n, k)]) continue;
+          if (!marks_.is_waiting(g_.arg(n, k))) continue;
           const node_id part = guards::through(g_, n, dy, k);
           accumulate(g_.arg(n, k), part, g_.free.items[n]);  // after the graph has grown
         }
@@ -158,11 +142,12 @@ class differentiation {
   }
   // What the user's rules make of a definition's cotangent.
   constexpr void apply_rules(node_id definition, node_id dy) {
+    shared_.alone = true;
     const node_id cotangent = cotangent_of(definition, dy);
     const int count = g_.rules.size();
     for (int k = 0; k < count; ++k) {
       const gradient_rule r = g_.rules[k];
-      if (r.definition != definition || !dependent_[r.by]) continue;
+      if (r.definition != definition || !marks_.is_waiting(r.by)) continue;
       flat<node_id> own;
       for (int d = 0; d < tensor_rank(g_, r.by); ++d) own.push(r.by == x_ ? outputs_[d] : g_.arg(r.by, 1 + d));
       const node_id part = inlined(g_, rule_application(g_, r, cotangent, dy)(r.contribution), own.data());
@@ -172,10 +157,11 @@ class differentiation {
 
   // Adds a contribution, summed over every index it has beyond those of n.
   constexpr void accumulate(node_id n, node_id part, index_set context) {
-    if (part == no_node || !dependent_[n] || is_number(g_, part, 0)) return;
+    if (part == no_node || !marks_.is_waiting(n) || is_number(g_, part, 0)) return;
     context |= g_.free.items[part];
     const index_set over = context.without(g_.free.items[n]);
     if (place_ != no_node) {
+      if (at_place_.empty()) at_place_.resize(y_ + 1, {});
       const bool stays = over.empty() && (is_elementwise(g_.kind(n)) || g_.kind(n) == op::load);
       if (stays && (at_place_[n].part == no_node || at_place_[n].place == place_)) {
         const node_id known = at_place_[n].part;
@@ -192,8 +178,12 @@ class differentiation {
 
   // What only x gets is not multiplied on: its terms stay as they come.
   constexpr void add(node_id n, node_id part) {
-    const node_id known = adjoint_[n];
-    adjoint_[n] = known == no_node ? part : n == x_ ? make(g_, op::add, known, part) : guards::joined(g_, known, part);
+    if (n == x_) {
+      own_ = own_ == no_node ? part : make(g_, op::add, own_, part);
+      return;
+    }
+    node_id& known = shared_.adjoint[n];
+    known = known == no_node ? part : guards::joined(g_, known, part);
   }
 
   constexpr node_id summed(node_id part, const index_set& over) {
@@ -213,7 +203,7 @@ class differentiation {
 
   constexpr void visit_load(node_id n, node_id dy) {
     const node_id tensor = g_.arg(n, 0);
-    if (!dependent_[tensor]) return;
+    if (!marks_.is_waiting(tensor)) return;
     flat<node_id> own;
     if (tensor == x_) {
       own = outputs_;
@@ -283,7 +273,7 @@ class differentiation {
 
   constexpr void visit_reduce(node_id n, node_id dy) {
     const node_id body = g_.arg(n, 0);
-    if (!dependent_[body]) return;
+    if (!marks_.is_waiting(body)) return;
     if (is_own(monoid_of(g_, n))) return visit_fold(n);
     if (visit_running(n, dy)) return;
     const monoid kind = monoid_of(g_, n);
@@ -306,11 +296,14 @@ class differentiation {
     const bool extremum = kind == monoid::max || kind == monoid::min;
     const node_id body = g_.arg(n, 0);
     const power terms = power_of(g_, body);
-    const bool powers = kind == monoid::sum && terms.value != no_node && !dependent_[terms.centre];
-    if (!chains && !folds && !extremum && !powers && kind != monoid::prod) return false;
-    const node_id keyed = powers ? terms.value : body;
+    const bool may_be_powers = kind == monoid::sum && terms.value != no_node;
+    const bool powers = may_be_powers && !marks_.depends(terms.centre);
+    if (!chains && !folds && !extremum && !may_be_powers && kind != monoid::prod) return false;
+    const node_id keyed = may_be_powers ? terms.value : body;
     const derivative::running r = derivative::running_of(g_, n, keyed, dy);
     if (r.over == no_node) return false;
+    shared_.alone = true;  // for by another x a power may be none
+    if (may_be_powers && !powers) return false;
     // With their own place, the planner knows the adjoints of extrema and exponentials as recurrences of fewer arrays.
     const bool own_place = r.shift == (r.backward ? 0 : 1);
     if (own_place && (extremum || powers)) return false;
@@ -339,15 +332,16 @@ class differentiation {
 
   // All values of one state at once, at the first of their nodes: what reads any of them has been visited by then.
   constexpr void visit_fold(node_id n) {
+    shared_.alone = true;
     const flat<node_id> list = derivative::siblings(g_, n);
     flat<node_id> cotangents;
     node_id any = no_node;
     for (const node_id s : list) {
       if (s < n) {
-        if (adjoint_[s] == no_node) adjoint_[s] = number_like(g_, s, 0);
+        if (shared_.adjoint[s] == no_node) shared_.adjoint[s] = number_like(g_, s, 0);
         return;
       }
-      const node_id dy = s < size_ && is_floating(g_.type(s)) ? adjoint_[s] : no_node;
+      const node_id dy = s <= y_ && is_floating(g_.type(s)) ? shared_.adjoint[s] : no_node;
       cotangents.push(dy);
       if (dy != no_node) any = any == no_node ? dy : guards::joined(g_, any, dy);
     }
@@ -369,9 +363,10 @@ class differentiation {
   }
 
   graph& g_;
+  reverse_sweep& shared_;
   node_id y_, x_;
-  int size_;
-  flat<node_id> adjoint_;
+  sweep_marks marks_;
+  node_id own_ = no_node;  // the adjoint of x
   // What a node gets where a condition holds that fixes one of its indices: it is multiplied on without being asked,
   // so that the sum over that index is never made.
   struct placed {
@@ -379,13 +374,17 @@ class differentiation {
   };
   flat<placed> at_place_;
   node_id place_ = no_node;  // of the part that is visited
-  flat<bool> dependent_;
   flat<node_id> outputs_;
 };
 
-constexpr node_id gradient(graph& g, node_id y, node_id x, node_id seed, name_id name) {
+// seed: the cotangent of y's body, in y's indices. Gradients of one value are cheaper with the same `sweeps`.
+constexpr node_id gradient(graph& g, reverse_sweeps& sweeps, node_id y, node_id x, node_id seed, name_id name) {
   note_numbers_read(g);
-  return differentiation(g, y, x)(seed, name);
+  return differentiation(g, sweeps.of(y, seed), x)(name);
+}
+constexpr node_id gradient(graph& g, node_id y, node_id x, node_id seed, name_id name) {
+  reverse_sweeps sweeps;
+  return gradient(g, sweeps, y, x, seed, name);
 }
 
 }  // namespace sheaf::inline v0_1

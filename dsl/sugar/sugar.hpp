@@ -2,6 +2,7 @@
 // docs/catalogue.md.
 #pragma once
 #include <sheaf/dsl/sugar/joins.hpp>
+#include <sheaf/dsl/sugar/misplaced.hpp>
 #include <sheaf/dsl/sugar/losses.hpp>
 #include <sheaf/dsl/sugar/normalise.hpp>
 #include <sheaf/dsl/sugar/positions.hpp>

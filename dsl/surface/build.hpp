@@ -217,7 +217,7 @@ class builder : public extrema {
       same_shape(y, cotangent, y);
       seed = cast_to(g, g.type(body), sheaf::load(g, cotangent, indices.data(), indices.size()));
     }
-    return gradient(g, y, x, seed, called);
+    return gradient(g, sweeps_, y, x, seed, called);
   }
 
   // The derivative of y along `direction`, a tensor shaped like x.
@@ -369,6 +369,7 @@ class builder : public extrema {
   }
 
   bool requires_ = false;  // is there a node that only some evaluations may meet?
+  reverse_sweeps sweeps_;
   flat<built> operands_;
   flat<memo> memo_, tensors_;
   flat<node_id> ruled_;            // definitions whose rules are built

@@ -23,10 +23,18 @@ SHEAF_HIDDEN inline constexpr E made_of{};
 template <const auto& Body>
 using expression_in = std::remove_cvref_t<decltype(Body)>;
 #else
+// g++ writes out the arguments of every type that a message names, and with each layer several times those of the one
+// before; what a lambda without a scope declares it names without them. Two layers filled 5 MB, and eight all memory.
 #define SHEAF_BODY class
-#define SHEAF_BODY_OF(E) E
+#define SHEAF_BODY_OF(E) decltype(sheaf::detail::made_of(E{}))
+SHEAF_HIDDEN inline constexpr auto made_of = [](auto e) {
+  struct body {
+    using type [[maybe_unused]] = decltype(e);
+  };
+  return body{};
+};
 template <class Body>
-using expression_in = Body;
+using expression_in = typename Body::type;
 #endif
 
 // Several outputs in one, a list of types.

@@ -154,8 +154,40 @@ struct program_words {
 };
 
 template <class... Outputs>
+constexpr auto packed_of() {
+  return pack<word_capacity>(build_graph<Outputs...>());
+}
+// Where a program is no constant, compilers would write out all of its types, so that is asked before. g++ keeps what a
+// call without arguments is worth; clang evaluates it twice, if nobody says that its limit has been raised.
+#if defined(__clang__) && defined(SHEAF_LIMITS_RAISED)
+template <class... Outputs>
+concept is_constant_program = true;
+#else
+template <class... Outputs>
+concept is_constant_program = requires { typename std::bool_constant<(packed_of<Outputs...>(), true)>; };
+#endif
+constexpr auto no_constant() {
+  constexpr sentence said = sentence{} << "compile: a large program needs the flag "
+#if defined(__clang__)
+                                       << "-fconstexpr-steps=268435456"
+#else
+                                       << "-fconstexpr-ops-limit=1073741824, and with -fsanitize=undefined also "
+                                       << "-fno-sanitize=null,nonnull-attribute,returns-nonnull-attribute"
+#endif
+                                       << "; it has at most 256 indices";
+  packed_program<said.size> out;
+  for (int i = 0; i < said.size; ++i) out.add(said.text[i]);
+  out.failed = true;
+  return out;
+}
+template <class... Outputs>
 struct wide_program {
-  static constexpr auto wide = pack<word_capacity>(build_graph<Outputs...>());
+  static constexpr auto wide = [] {
+    if constexpr (is_constant_program<Outputs...>)
+      return packed_of<Outputs...>();
+    else
+      return no_constant();
+  }();
 };
 template <class... Outputs>
 struct packed : program_words<wide_program<Outputs...>> {

@@ -105,9 +105,10 @@ void try_seed(std::uint64_t seed, std::string& text) {
       << value << " simplified, " << expected << " as written:\n" << (raw.g.outputs.push(raw.loss), text_of(raw.g));
   if (std::isinf(expected) || ::testing::Test::HasFailure()) return;
   const node_id one = number(p.g, element::f64, 1);
+  reverse_sweeps sweeps;
   for (int input = 0; input < 2; ++input) {
     const node_id tensor = input == 0 ? p.x : p.w;
-    const node_id dx = gradient(p.g, p.loss, tensor, one, p.name(input == 0 ? "dx" : "dw"));
+    const node_id dx = gradient(p.g, sweeps, p.loss, tensor, one, p.name(input == 0 ? "dx" : "dw"));
     p.g.outputs.push(dx);
     text = text_of(p.g);
     compare_with_differences(p.g, p.loss, dx, input, inputs);

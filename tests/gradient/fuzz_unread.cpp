@@ -102,8 +102,9 @@ void try_seed(std::uint64_t seed, std::string& text, int& with_unread) {
       return;
     }
   };
+  reverse_sweeps sweeps;
   for (const node_id by : {p.x, p.w}) {
-    const node_id dx = gradient(p.g, p.loss, by, one, p.name(by == p.x ? "dx" : "dw"));
+    const node_id dx = gradient(p.g, sweeps, p.loss, by, one, p.name(by == p.x ? "dx" : "dw"));
     compare(dx);
     const node_id loss2 = weighted_sum(p, dx, by == p.x ? "loss2x" : "loss2w");
     const node_id second = gradient(p.g, loss2, p.x, one, p.name(by == p.x ? "second" : "mixed"));

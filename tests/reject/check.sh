@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # check.sh PROGRAM HEADERS COMPILER [FLAG...]: compiles PROGRAM and compares what the compiler says with the program's
-# first lines: `// expect: SENTENCE` or `// flavour: ok`. A line `// flags: FLAG...` says what else it is compiled with.
+# first lines: `// expect: SENTENCE` or `// flavour: ok`. A line `// flags: FLAG...` says what else it is compiled with;
+# `// flags of clang: FLAG...` says so for one compiler.
 # A sentence is a fixed string; the compilers' quotes are made ASCII.
 # check.sh --headers HEADERS COMPILER [FLAG...]: compiles sheaf.hpp into the folder HEADERS, for programs that begin
 # with it and have no flags of their own.
@@ -10,6 +11,10 @@ shift 3
 
 # The limits of constant evaluation are those of the CMake target.
 # The source lines that compilers quote are switched off: they could hold the sentence without its being said.
+case $compiler in
+  *clang*) family=clang ;;
+  *) family=g++ ;;
+esac
 case $compiler in
   *clang*) quiet=(-fconstexpr-steps=268435456 -fno-caret-diagnostics -fno-color-diagnostics -ferror-limit=0
      -ftemplate-backtrace-limit=0) ;;
@@ -26,7 +31,8 @@ if [[ $program == --headers ]]; then
 fi
 
 memory=$(sed -n 's/^\/\/ memory: \([0-9]*\) MB$/\1/p' "$program")  # the most that the compiler may take
-read -ra flags < <(sed -n 's/^\/\/ flags: //p' "$program" | head -n 1) || true  # after the others
+# After the others.
+read -ra flags < <(sed -n -E "s/^\/\/ flags( of ${family/++/[+][+]})?: //p" "$program" | head -n 1) || true
 if [[ -z $memory && ${#flags[@]} -eq 0 && $(grep -m 1 '^#include' "$program") == '#include <sheaf/sheaf.hpp>' ]]; then
   case $compiler in
     *clang*) flags=(-include-pch "$headers/sheaf/sheaf.hpp.gch") ;;
@@ -60,6 +66,7 @@ done
 case $compiler in *clang*) limit=-fconstexpr-steps=268435456 ;; *) limit=-fconstexpr-ops-limit=1073741824 ;; esac
 lines=$(LC_ALL=C "$compiler" -std=c++20 -fsyntax-only "$limit" "$@" "${flags[@]}" "$program" 2>&1 | wc -l) || true
 [[ $lines -lt 25 ]] || fail "more than 24 lines: $lines"
+[[ ${#said} -lt 20000 ]] || fail "more than 20000 characters: ${#said}"
 # One of the sentences is what the compiler says first.
 first=$(grep -m 1 -F 'error: ' <<<"$said")
 for sentence in "${sentences[@]}"; do

@@ -1,4 +1,4 @@
-// expect: softmax
+// expect: softmax of x: expected a dimension, as in softmax(x, dim<0>)
 #include <sheaf/sheaf.hpp>
 
 using namespace sheaf;
