@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # check.sh PROGRAM HEADERS COMPILER [FLAG...]: compiles PROGRAM and compares what the compiler says with the program's
 # first lines: `// expect: SENTENCE` or `// flavour: ok`. A line `// flags: FLAG...` says what else it is compiled with;
-# `// flags of clang: FLAG...` says so for one compiler.
+# `// flags of clang: FLAG...` says so for one compiler, and `// expect of g++: SENTENCE` what the others compile.
 # A sentence is a fixed string; the compilers' quotes are made ASCII.
 # check.sh --headers HEADERS COMPILER [FLAG...]: compiles sheaf.hpp into the folder HEADERS, for programs that begin
 # with it and have no flags of their own.
@@ -52,11 +52,11 @@ fail() {
   exit 1
 }
 
-if head -n 1 "$program" | grep -q '^// flavour: ok'; then
+if head -n 1 "$program" | grep -v "^// expect of $family: " | grep -q -E '^// (flavour: ok|expect of )'; then
   [[ $status -eq 0 ]] || fail 'must compile, and does not'
   exit 0
 fi
-mapfile -t sentences < <(sed -n '/^\/\/ expect: /!q; s///p' "$program")
+mapfile -t sentences < <(sed -n -E '/^\/\/ expect( of [^:]*)?: /!q; s///p' "$program")
 [[ ${#sentences[@]} -gt 0 ]] || fail 'has neither "// expect: SENTENCE" nor "// flavour: ok" as its first line'
 [[ $status -ne 0 ]] || fail 'must not compile, and does'
 for sentence in "${sentences[@]}"; do
