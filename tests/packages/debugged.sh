@@ -27,7 +27,7 @@ END
 gdb -nx -batch -x "$folder/commands" "$program" >"$folder/said" 2>&1 || { cat "$folder/said"; exit 1; }
 pid=$(sed -n 's/^\* 1 .*process \([0-9]*\).*/\1/p' "$folder/said")
 expected() { grep -qE "$1" "$folder/said" || { cat "$folder/said"; echo "expected $1"; exit 1; }; }
-expected '^[0-9]+ .* store .*y\['
-expected '^#0 .*doubled.* at /tmp/sheaf-[0-9]+-.*\.ir:[0-9]+'
+expected '^[0-9]+\s+store .*doubled\['
+expected '^#0 .*doubled.* at .*\.ir:[0-9]+'
 expected '^#[1-9].* main \(\)'
 echo 'debugged: as expected'
