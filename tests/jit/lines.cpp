@@ -15,8 +15,10 @@ namespace {
 ir::module squares() {
   ir::module m;
   m.name = "squares";
-  const auto x = add_buffer(m, {.name = "x", .type = element::f32, .rank = 1, .where = role::input, .slot = 0});
-  const auto y = add_buffer(m, {.name = "y", .type = element::f32, .rank = 1, .where = role::output, .slot = 1});
+  const auto x = add_buffer(
+      m, {.name = "x", .type = element::f32, .rank = 1, .where = role::input, .slot = 0, .extents = {}});
+  const auto y = add_buffer(
+      m, {.name = "y", .type = element::f32, .rank = 1, .where = role::output, .slot = 1, .extents = {}});
   for (const loop_kind kind : {loop_kind::parallel, loop_kind::serial}) {
     ir::kernel_builder k(kind == loop_kind::parallel ? "first" : "second");
     auto& top = k.top();
