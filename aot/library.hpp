@@ -30,8 +30,10 @@ std::string source_of(const library& l);
 std::string manifest_of(const library& l);
 // C with the images of kernels for GPUs.
 std::string images_of(const library& l);
-// The kernels of all programs for a target. Throws std::runtime_error with the generator's words.
-std::string object_of(const library& l, const target::build_target& on);
+// The kernels of all programs for a target. Throws std::runtime_error with the generator's words. With `listing` it has
+// debug information, whose lines are those of that text, in listing_name.
+std::string object_of(const library& l, const target::build_target& on, std::string* listing = nullptr);
+std::string listing_name(const library& l, const target::build_target& on);
 
 // The function of a program's code for a target.
 std::string entry_name(const library& l, const planned_program& p, std::size_t code, const target::build_target& on);

@@ -20,13 +20,14 @@ GPUs NAME-gpu.c.
                    and of GPUs: sm_80, sm_90, ...
   --system NAME    linux, windows or macos: the format of the objects           (linux)
   --every-class    a plan of its own for each class of extents; else for those of examples, and few for all others
+  --debug          debug information: lines of the kernel IR, whose text is NAME-TARGET.ir
   --report         what was planned, a line for each program
 )";
 
 struct request {
   std::string name, out, targets = "x86-64-v2,x86-64-v3,x86-64-v4", system = "linux";
   aot::held plans = aot::held::general;
-  bool report = false;
+  bool report = false, debug = false;
   std::vector<std::string> files;
 };
 
@@ -44,6 +45,7 @@ request read_request(int count, char** words) {
     else if (word == "--system") r.system = next();
     else if (word == "--every-class") r.plans = aot::held::every_class;
     else if (word == "--report") r.report = true;
+    else if (word == "--debug") r.debug = true;
     else if (word.starts_with("-")) throw std::runtime_error(word + ": unknown\n" + usage);
     else r.files.push_back(word);
   }
@@ -125,8 +127,12 @@ void build(const request& r) {
   write(base + ".c", aot::source_of(l));
   write(base + ".json", aot::manifest_of(l));
   if (!l.gpu_targets.empty()) write(base + "-gpu.c", aot::images_of(l));
-  for (const target::build_target* t : l.targets)
-    write(base + "-" + t->name + (r.system == "windows" ? ".obj" : ".o"), aot::object_of(l, *t));
+  for (const target::build_target* t : l.targets) {
+    std::string listing;
+    write(base + "-" + t->name + (r.system == "windows" ? ".obj" : ".o"),
+          aot::object_of(l, *t, r.debug ? &listing : nullptr));
+    if (r.debug) write(r.out + "/" + aot::listing_name(l, *t), listing);
+  }
 }
 
 }  // namespace

@@ -1,11 +1,26 @@
+#include <algorithm>
 #include <stdexcept>
 
 #include <sheaf/aot/library.hpp>
+#include <sheaf/jit/ir/print.hpp>
 #include <sheaf/jit/llvm/plugin.h>
 
 namespace sheaf::inline v0_1::aot {
 
-std::string object_of(const library& l, const target::build_target& on) {
+namespace {
+
+void append(ir::listing& to, const ir::module& m) {
+  const auto before = static_cast<int>(std::ranges::count(to.text, '\n'));
+  const ir::listing own = ir::print_with_lines(m);
+  for (const auto& [of, line] : own.lines) to.lines[of] = before + line;
+  to.text += own.text;
+}
+
+}  // namespace
+
+std::string listing_name(const library& l, const target::build_target& on) { return l.name + "-" + on.name + ".ir"; }
+
+std::string object_of(const library& l, const target::build_target& on, std::string* listing) {
   std::string object;
   std::vector<ir::module> modules;
   bool strict = false;
@@ -23,6 +38,12 @@ std::string object_of(const library& l, const target::build_target& on) {
   options.triple = triple.c_str();
   options.level = 2;
   options.strict = strict;
+  ir::listing lines{.text = {}, .folder = ".", .file = listing_name(l, on), .lines = {}};
+  if (listing != nullptr) {
+    for (const ir::module& m : modules) append(lines, m);
+    options.listing = &lines;
+    *listing = lines.text;
+  }
   sheaf_llvm_result result{};
   const std::int32_t status = sheaf_llvm_compile_all(list.data(), list.size(), &options, &result);
   if (status == SHEAF_LLVM_DONE) object.assign(reinterpret_cast<const char*>(result.object), result.object_size);

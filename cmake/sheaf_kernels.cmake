@@ -1,4 +1,4 @@
-# sheaf_add_kernels(NAME SOURCES files... [TARGETS targets...] [SHARED] [EVERY_CLASS] [NO_THREADS]): a library
+# sheaf_add_kernels(NAME SOURCES files... [TARGETS targets...] [SHARED] [EVERY_CLASS] [NO_THREADS] [DEBUG]): a library
 # NAME of kernels made ahead of time, with the headers NAME.h (C) and NAME.hpp (C++) and the manifest NAME.json beside
 # it.
 # SOURCES      .sheaf: programs as text; others: C++ with SHEAF_KERNEL, compiled for and run on the machine that builds
@@ -6,11 +6,13 @@
 # taken. And of GPUs: sm_80, sm_90, ..., whose machine code NVRTC makes, with text for later ones.
 #                Without them: x86-64-v2, -v3 and -v4, or aarch64
 #   EVERY_CLASS  a plan of its own for each class of extents; else for those of examples, and few for all others
+#   DEBUG        debug information, whose lines are those of the kernel IR, in NAME-TARGET.ir beside the header
 # The library needs libc, libm and threads, unless NO_THREADS.
 function(sheaf_add_kernels name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "SHARED;EVERY_CLASS;NO_THREADS" "" "SOURCES;TARGETS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "SHARED;EVERY_CLASS;NO_THREADS;DEBUG" "" "SOURCES;TARGETS")
   if(arg_UNPARSED_ARGUMENTS OR NOT arg_SOURCES)
-    message(FATAL_ERROR "sheaf_add_kernels(${name} SOURCES files... [TARGETS ...] [SHARED] [EVERY_CLASS] [NO_THREADS])")
+    message(FATAL_ERROR "sheaf_add_kernels(${name} SOURCES files... [TARGETS ...] [SHARED] [EVERY_CLASS] "
+      "[NO_THREADS] [DEBUG])")
   endif()
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64|ARM64)$")
     set(family aarch64)
@@ -59,6 +61,11 @@ function(sheaf_add_kernels name)
   if(arg_EVERY_CLASS)
     set(plans --every-class)
   endif()
+  set(listings)
+  if(arg_DEBUG)
+    list(APPEND plans --debug)
+    list(TRANSFORM objects REPLACE "\\.(o|obj)$" ".ir" OUTPUT_VARIABLE listings)
+  endif()
   set(images)
   if(gpus)
     set(images ${folder}/${name}-gpu.c)
@@ -69,7 +76,7 @@ function(sheaf_add_kernels name)
   endif()
   file(MAKE_DIRECTORY ${folder})
   add_custom_command(OUTPUT ${folder}/${name}.h ${folder}/${name}.hpp ${folder}/${name}.c
-    ${folder}/${name}.json ${images} ${objects}
+    ${folder}/${name}.json ${images} ${objects} ${listings}
     COMMAND sheaf::aot --name ${name} --out ${folder} --targets ${list} --system ${system} ${plans} ${texts}
     DEPENDS sheaf::aot ${texts} COMMENT "Kernels of ${name} for ${list}" VERBATIM)
 

@@ -37,7 +37,8 @@ inline constexpr setting_row setting_rows[] = {
     {"SHEAF_NVRTC", "the newest of libnvrtc.so.13 and .12 that the driver can use",
      "name or absolute path of the compiler for GPUs that is opened at first need"},
     {"SHEAF_SYMBOLS", "off",
-     "who is told the names of kernels: perf (in /tmp/perf-PID.map), gdb (by its JIT interface), on (both) or off"},
+     "who is told the names of kernels: perf (in /tmp/perf-PID.map), jitdump (with their code, in /tmp/jit-PID.dump), "
+     "gdb (by its JIT interface, with lines of kernel IR in /tmp/sheaf-PID-*), on (perf and gdb) or off"},
     {"SHEAF_VERIFY", "on in debug builds", "verify the plan and the kernel IR after every pass: on or off"},
 };
 

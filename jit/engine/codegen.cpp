@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include <sheaf/jit/engine/listing.hpp>
 #include <sheaf/jit/engine/plugin.hpp>
 #include <sheaf/jit/ir/verify.hpp>
 #include <sheaf/jit/target/target.hpp>
@@ -33,6 +34,7 @@ loaded_code loaded(const std::vector<unsigned char>& object, const std::string& 
 }
 
 std::optional<loaded_code> from_disk(const std::string& key, const std::string& name) {
+  if (lists_kernels()) return std::nullopt;
   const auto bytes = runtime::default_kernel_cache().find(key);
   if (!bytes) return std::nullopt;
   try {
@@ -49,7 +51,7 @@ loaded_code generated(const ir::module& module, const std::string& key, const op
   ir::verify(module);
   const auto object = generate_object(module, target_of(overrides), overrides.determinism == determinism::strict);
   auto made = loaded(object, module.name);
-  runtime::default_kernel_cache().store(key, object.data(), object.size());
+  if (!lists_kernels()) runtime::default_kernel_cache().store(key, object.data(), object.size());
   const double ms = std::chrono::duration<double, std::milli>(clock::now() - start).count();
   runtime::debug_line(2, "compiled " + module.name + " in " + std::to_string(ms) + " ms");
   return made;

@@ -8,8 +8,10 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <optional>
 
 #include <sheaf/jit/engine/background.hpp>
+#include <sheaf/jit/engine/listing.hpp>
 #include <sheaf/jit/engine/own_places.hpp>
 #include <sheaf/jit/llvm/plugin.h>
 #include <sheaf/runtime/fail.hpp>
@@ -121,6 +123,8 @@ std::vector<unsigned char> generate_object(const ir::module& module, const std::
   options.verify = runtime::current_settings().verify;
   options.want_ir = runtime::current_settings().debug >= 4;
   options.want_asm = runtime::current_settings().debug >= 5;
+  const std::optional<ir::listing> listing = listing_for(module);
+  options.listing = listing ? &*listing : nullptr;
   sheaf_llvm_result result{};
   const int32_t status = llvm.compile(&module, &options, &result);
   const bool failed = status != SHEAF_LLVM_DONE;

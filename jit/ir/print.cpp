@@ -1,5 +1,6 @@
 #include <sheaf/jit/ir/print.hpp>
 
+#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cstdio>
@@ -47,7 +48,7 @@ std::string real_text(double x) {
 
 class printer {
  public:
-  explicit printer(const module& m) : m_(m) {}
+  explicit printer(const module& m, listing* into = nullptr) : m_(m), into_(into) {}
 
   std::string run() {
     text_ = "module " + m_.name + "\n";
@@ -58,6 +59,7 @@ class printer {
       k_ = &k;
       number_.assign(k.instructions.size(), -1);
       next_ = 0;
+      note_line(&k);
       text_ += "kernel " + k.name;
       if (k.switched_off >= 0) text_ += " switches off " + buffer_name(k.switched_off);
       text_ += "\n";
@@ -68,6 +70,12 @@ class printer {
   }
 
  private:
+  void note_line(const void* of) {
+    if (into_ == nullptr) return;
+    line_ += static_cast<int>(std::count(text_.begin() + counted_, text_.end(), '\n'));
+    counted_ = static_cast<std::ptrdiff_t>(text_.size());
+    into_->lines[of] = line_;
+  }
   void print_call(const shared_call& c) {
     text_ += "  call " + c.of->code.name;
     for (int k = c.first; k < c.end; ++k) text_ += " " + c.of->code.kernels[static_cast<std::size_t>(k)].name;
@@ -188,6 +196,7 @@ class printer {
 
   void print_block(const block& b, int depth) {
     for (const statement& s : b) {
+      note_line(&s);
       text_.append(static_cast<std::size_t>(2 * depth), ' ');
       print_statement(s, depth);
     }
@@ -245,6 +254,9 @@ class printer {
   }
 
   const module& m_;
+  listing* into_;
+  int line_ = 1;                // of what is noted next,
+  std::ptrdiff_t counted_ = 0;  // by the text up to here
   const kernel* k_ = nullptr;
   std::string text_;
   std::vector<int> number_;
@@ -255,5 +267,11 @@ class printer {
 }  // namespace
 
 std::string print(const module& m) { return printer(m).run(); }
+
+listing print_with_lines(const module& m) {
+  listing l;
+  l.text = printer(m, &l).run();
+  return l;
+}
 
 }  // namespace sheaf::inline v0_1::ir

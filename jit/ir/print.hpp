@@ -3,12 +3,21 @@
 // equally. Shown by tests/jit/print.cpp.
 #pragma once
 #include <string>
+#include <unordered_map>
 
 #include <sheaf/jit/ir/ir.hpp>
 
 namespace sheaf::inline v0_1::ir {
 
 std::string print(const module& m);
+
+// The text, and in which of its lines, from 1 on, each kernel and each statement stands: debuggers step through it.
+struct listing {
+  std::string text;
+  std::string folder, file;  // where it can be read
+  std::unordered_map<const void*, int> lines;  // by address
+};
+listing print_with_lines(const module& m);
 
 const char* name_of(opcode code);
 const char* name_of(access how);

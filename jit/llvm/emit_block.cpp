@@ -196,7 +196,10 @@ void emit_counted_loop(function_emitter& f, const ir::statement& s, Value* low, 
 }
 
 void emit_block(function_emitter& f, const ir::block& body) {
-  for (const ir::statement& s : body) switch (s.kind) {
+  const DebugLoc around = f.build.getCurrentDebugLocation();
+  for (const ir::statement& s : body) {
+    at_line(f, s);
+    switch (s.kind) {
       case ir::statement_kind::instruct:
         emit_instruction(f, s.id);
         break;
@@ -219,6 +222,8 @@ void emit_block(function_emitter& f, const ir::block& body) {
         emit_append(f, s);
         break;
     }
+  }
+  f.build.SetCurrentDebugLocation(around);
 }
 
 }  // namespace sheaf::inline v0_1::llvm_backend

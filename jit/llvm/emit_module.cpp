@@ -65,7 +65,10 @@ void common_attributes(Function* fn) {
 // What stands before the parallel loop is pure; the kernel and each task compute it for themselves.
 void emit_head(function_emitter& f) {
   for (const ir::statement& s : f.kernel.body)
-    if (s.kind == ir::statement_kind::instruct) emit_instruction(f, s.id);
+    if (s.kind == ir::statement_kind::instruct) {
+      at_line(f, s);
+      emit_instruction(f, s.id);
+    }
 }
 
 void serial_body(function_emitter& f, const ir::statement& s, Value* counter) {
@@ -80,8 +83,10 @@ Function* emit_worker(emitter& m, const ir::kernel& k, const std::string& name) 
   Function* fn = Function::Create(type, Function::InternalLinkage, name, m.module);
   common_attributes(fn);
   function_emitter f(m, k, fn);
+  begin_lines(f);
   emit_head(f);
   const ir::statement& loop = *ir::parallel_loop(k);
+  at_line(f, loop);
   Value* low = f.values[static_cast<std::size_t>(loop.low)];
   emit_counted_loop(f, loop, f.build.CreateAdd(low, fn->getArg(1)), f.build.CreateAdd(low, fn->getArg(2)), 1,
                     serial_body);
@@ -93,6 +98,7 @@ Function* emit_worker(emitter& m, const ir::kernel& k, const std::string& name) 
 void emit_dispatch(function_emitter& f, const ir::statement& loop, Function* worker, std::uint64_t ordinal) {
   auto& b = f.build;
   emit_head(f);
+  at_line(f, loop);
   Value* count =
       b.CreateSub(f.values[static_cast<std::size_t>(loop.high)], f.values[static_cast<std::size_t>(loop.low)]);
   LLVMContext& c = b.getContext();
@@ -126,6 +132,7 @@ Function* emit_kernel(emitter& m, const ir::kernel& k, const std::string& name, 
   Function* fn = Function::Create(type, Function::InternalLinkage, name, m.module);
   common_attributes(fn);
   function_emitter f(m, k, fn);
+  begin_lines(f);
   if (loop)
     emit_dispatch(f, *loop, worker, loops++);
   else

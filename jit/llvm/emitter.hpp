@@ -35,10 +35,13 @@ struct cannot_keep : std::runtime_error {
 
 using builder = llvm::IRBuilder<llvm::InstSimplifyFolder>;
 
+struct debug_lines;
+
 struct emitter {
   const ir::module& source;
   target_facts target;
   llvm::Module& module;
+  debug_lines* lines = nullptr;  // null: debuggers see names of functions alone
 };
 
 // What an accumulator holds: a value; for argmax and argmin also its position; of a state of several values each.
@@ -111,6 +114,10 @@ struct function_emitter {
 
 // emit_module.cpp
 void emit_module(emitter& m);
+
+// debug_lines.cpp: of the function, and of what is built from here on.
+void begin_lines(function_emitter& f);
+void at_line(function_emitter& f, const ir::statement& s);
 
 // emit_block.cpp
 void emit_block(function_emitter& f, const ir::block& b);

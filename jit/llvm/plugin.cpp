@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <span>
 
 #include <llvm/IR/Verifier.h>
@@ -11,6 +12,7 @@
 #include <llvm/Transforms/Utils/Cloning.h>
 
 #include <sheaf/jit/llvm/codegen.hpp>
+#include <sheaf/jit/llvm/debug_lines.hpp>
 
 #define SHEAF_EXPORT __attribute__((visibility("default")))
 
@@ -52,11 +54,15 @@ void compile(std::span<const ir::module* const> sources, const sheaf_llvm_option
   llvm::Module module(sources.front()->name, context);
   module.setTargetTriple(t.machine->getTargetTriple().str());
   module.setDataLayout(t.machine->createDataLayout());
+  std::unique_ptr<debug_lines> lines;
+  if (options.listing != nullptr)
+    lines = std::make_unique<debug_lines>(module, *static_cast<const ir::listing*>(options.listing));
   for (const ir::module* source : sources) {
-    emitter m{*source, t.facts, module};
+    emitter m{*source, t.facts, module, lines.get()};
     m.target.exact_sum = options.exact_sum;
     emit_module(m);
   }
+  if (lines != nullptr) lines->build.finalize();
   if (options.verify) check_llvm(module);
   result.times.emit = watch.lap();
 

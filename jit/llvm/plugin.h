@@ -29,6 +29,7 @@ typedef struct sheaf_llvm_options {
   int32_t want_ir;      /* fill ir_text: LLVM IR after the passes */
   int32_t want_asm;     /* fill asm_text; compiles a second time */
   const char *triple;   /* null: x86-64 Linux; others in the generator of kernels ahead of time */
+  const void *listing;  /* of the module, an ir::listing, whose lines debuggers are told; null: none */
 } sheaf_llvm_options;
 
 enum { SHEAF_LLVM_DONE, SHEAF_LLVM_FAILED, SHEAF_LLVM_CANNOT };

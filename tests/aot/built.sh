@@ -48,6 +48,22 @@ for target in x86-64-v2 x86-64-v3 x86-64-v4; do
   (( size < 1000000 )) || fail "slices for $target are $size bytes"
 done
 
+# Debug information names kernels and lines of their IR, and changes no code; the text of the IR is beside the object.
+awk '/^kernel /{ inside = $2 == "soft_backward" } inside' "$1" >"$folder/ten/soft.sheaf"
+mkdir "$folder/plain" "$folder/debug"
+"$aot" --name soft --out "$folder/plain" --targets x86-64-v3 "$folder/ten/soft.sheaf"
+"$aot" --name soft --out "$folder/debug" --targets x86-64-v3 --debug "$folder/ten/soft.sheaf"
+for each in plain debug; do
+  objcopy -O binary -j .text "$folder/$each/soft-x86-64-v3.o" "$folder/$each/text"
+done
+cmp "$folder/plain/text" "$folder/debug/text" || fail 'debug information changes code'
+lines=$(objdump --dwarf=decodedline "$folder/debug/soft-x86-64-v3.o" | awk '$1 ~ /^soft-.*\.ir$/ && $2 > 0 {print $2}')
+[[ -n $lines ]] || fail 'no lines'
+store=$(grep -n ' store ' "$folder/debug/soft-x86-64-v3.ir" | head -n 1 | cut -d : -f 1)
+grep -qx "$store" <<<"$lines" || fail "no line of the store in line $store"
+objdump --dwarf=info "$folder/debug/soft-x86-64-v3.o" | grep -q 'DW_AT_name.*soft_soft_backward' || fail 'no names'
+grep -rq "$folder" "$folder/debug" && fail 'debug information names the folder'
+
 # Nothing but libc and libm.
 needed=$(ldd "$driver" | awk '{print $1}' | grep -vE '^(linux-vdso|lib(c|m)\.|/lib64/ld-)' || true)
 [[ -z $needed ]] || fail "the program needs $needed"

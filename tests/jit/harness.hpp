@@ -38,7 +38,8 @@ inline sheaf_llvm_options default_options() {
           .strict = 0,
           .want_ir = 0,
           .want_asm = 0,
-          .triple = nullptr};
+          .triple = nullptr,
+          .listing = nullptr};
 }
 
 struct compiled_code {
