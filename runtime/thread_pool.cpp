@@ -77,10 +77,12 @@ struct thread_pool::state {
   alignas(64) std::atomic<std::uint32_t> gate{0};
   alignas(64) std::atomic<std::int64_t> next{0};  // first iteration not yet handed out
 
+  // No type of Sheaf's: the names of std::thread's instances have it in them, and are shown by what links this.
+  static void run_worker(void* self) { static_cast<state*>(self)->work(); }
   void start() {
     workers.reserve(static_cast<std::size_t>(size - 1));
     try {
-      while (static_cast<int>(workers.size()) < size - 1) workers.emplace_back([this] { work(); });
+      while (static_cast<int>(workers.size()) < size - 1) workers.emplace_back(&run_worker, static_cast<void*>(this));
     } catch (const std::system_error& refused) {
       debug_line(
           1, std::string("thread pool: only ") + std::to_string(workers.size() + 1) + " threads: " + refused.what());

@@ -19,6 +19,18 @@ quietly cmake --build "$folder/build"
 export SHEAF_CACHE=off
 diff "$folder/mine/printed" <("$folder/build/mine")
 
+# A shared library of the consumer's, of static ones: it shows nothing of Sheaf's. (Functions of std's
+# templates for its types may be shown, by what the compiler left out of line.)
+cat >>"$folder/mine/CMakeLists.txt" <<'END'
+add_library(used SHARED main.cpp)
+target_link_libraries(used PRIVATE sheaf::sheaf)
+END
+quietly configure build -DCMAKE_BUILD_TYPE=Release -DCMAKE_POSITION_INDEPENDENT_CODE=ON
+quietly cmake --build "$folder/build" --target used
+shown=$(nm -D --defined-only "$folder/build/libused.so" | awk '{print $3}' | grep sheaf |
+  grep -vE '^_Z8run_loop|^_ZNK?St' || true)
+[[ -z $shown ]] || fail "a library that uses Sheaf exports $shown"
+
 # Another version, and a component that is not there.
 sed -i 's/find_package(sheaf 0.1/find_package(sheaf 0.2/' "$folder/mine/CMakeLists.txt"
 configure other >"$folder/log" 2>&1 && fail 'version 0.2 was found'
