@@ -7,6 +7,7 @@
 #include <optional>
 
 #include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
@@ -84,15 +85,13 @@ class moved_inside {
       std::vector<node_id> next;
       for (const node_id before : all)
         for (const node_id part : parts) next.push_back(conjunction(g_, before, part));
-      if (next.size() > most) return n_;
+      if (next.size() > tuning::scatter::most_sums) return n_;
       all = std::move(next);
     }
     return any ? sum_of(all) : n_;
   }
 
  private:
-  static constexpr std::size_t most = 16;  // sums: the product of the parts of each subscript
-
   using part = subscript_part;
 
   node_id sum_of(const std::vector<node_id>& conditions) {
@@ -133,7 +132,7 @@ class moved_inside {
     });
     if (first == no_node) {
       list.push_back(whole);
-      return list.size() <= most && is_affine(whole.at);
+      return list.size() <= tuning::scatter::most_sums && is_affine(whole.at);
     }
     const auto choices = g_.kind(first) == op::remainder ? parts_of_remainder(g_, first, bound_) : of_extremum(first);
     for (const part& chosen : choices) {
@@ -183,8 +182,8 @@ inline node_id remainder_in(const graph& g, node_id e) {
   return no_node;
 }
 
-// A load at a remainder, as of a wrapped access: of each part a load of its own, at neighbouring places for neighbouring
-// lanes, which then divide nothing. The load itself where it is none.
+// A load at a remainder, as of a wrapped access: of each part a load of its own, at neighbouring places for
+// neighbouring lanes, which then divide nothing. The load itself where it is none.
 inline node_id load_in_parts(graph& g, node_id load) {
   for (int k = 1; k < g[load].count; ++k) {
     const node_id found = remainder_in(g, g.arg(load, k));
