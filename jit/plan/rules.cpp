@@ -12,6 +12,7 @@
 #include <sheaf/jit/plan/algorithms/recurrence/recurrence.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/algorithms/scan/scans.hpp>
+#include <sheaf/jit/plan/algorithms/scatter/moved_inside.hpp>
 #include <sheaf/jit/plan/algorithms/scatter/scatters.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 #include <sheaf/jit/plan/algorithms/stencil/stencil.hpp>
@@ -41,6 +42,8 @@ constexpr auto outermost = rule::order::outermost_first, innermost = rule::order
 
 constexpr rule table[] = {
     {"scatter", "decides which loops the stage has at all", on_stage<take_scatter>},
+    {"wrapped", "once a scatter's are solved: neighbouring lanes of a wrapped access read neighbours",
+     on_stage<take_wrapped>},
     {"per slice", "before a scatter's loops are chosen: what a slice needs of itself is computed once for each",
      on_stage<take_per_slice>},
     {"sweep", "one pass down the rows serves all slices; asked before the slower ways for slices",

@@ -166,6 +166,9 @@ inline constexpr double beyond_cache = 4 << 20;     // bytes; W10: an input as l
 inline constexpr std::int64_t updates_ahead = 12;   // updates; W10: whose rows are prefetched
 inline constexpr std::int64_t rows_filled = 1024;   // rows; estimate: of one element, that a task fills
 }  // namespace inverse_index
+namespace scatter {
+inline constexpr std::size_t most_sums = 16;  // sums; limit: of code, the product of the parts of each subscript
+}  // namespace scatter
 namespace privatised_tables {
 inline constexpr double seldom_from = 1024;  // updates of a row; estimate: few of as many change an extremum
 }  // namespace privatised_tables

@@ -23,8 +23,9 @@ using tuning::privatised_tables::seldom_from;
 // Iterations of the outermost index that make a block; 0: one table serves all.
 std::int64_t block_of(const context& c, const stage& s, node_id cut) {
   const auto& [g, known, before] = c;
-  index_set all = set_of(g, bound_indices(g, s.body)), others = set_of(g, s.indices);
-  others.erase(g.ordinal(s.owned));
+  index_set all = set_of(g, bound_indices(g, s.body)), others;
+  for (const node_id idx : s.indices)
+    if (idx != s.owned && !is_fixed(g, s, idx)) others.insert(g.ordinal(idx));
   const amount rows = known.trips(cut), results = known.trips(set_of(g, s.indices));
   const amount updated = known.trips(all) * known.trips(others);  // elements
   const bool forced = known.call().force_for_tests;

@@ -1,6 +1,7 @@
 #include <sheaf/jit/plan/algorithms/scatter/scatters.hpp>
 
 #include <sheaf/jit/numerics/numerics.hpp>
+#include <sheaf/jit/plan/algorithms/scatter/moved_inside.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 
@@ -92,6 +93,16 @@ node_id nested(graph& g, node_id n, const scatter_form& form) {
   }
   const node_id each = intern_reduce(g, monoid_of(g, n), g.type(n), g.arg(n, 0), of_rest, rest);
   return intern_reduce(g, monoid_of(g, n), g.type(n), each, of_slice, slices);
+}
+
+// A sum whose subscripts are moved inside a tensor, as sums that are no scatters; n itself where it is none.
+node_id solved(graph& g, node_id n) {
+  const node_id sums = moved_inside(g, n)();
+  bool scatters = false;
+  for_each_node(g, sums, [&](node_id r) {
+    scatters = scatters || (g.kind(r) == op::reduce && scatter_of(g, r).how != way::map);
+  });
+  return scatters ? n : sums;
 }
 
 // A value that two kernels compute to the same bits: what memory holds, or an integer.
@@ -224,7 +235,8 @@ bool take_scatter(const context& c, stage& s) {
     const scatter_form form = scatter_of(g, normal);
     if (form.how == way::map) continue;
     if (n != s.body && !has_closed_ranges(g, n)) continue;  // no array holds its values: it stays a loop
-    node_id simpler = normal == n ? counted(g, n) : normal;
+    node_id simpler = normal == n ? solved(g, n) : normal;
+    if (simpler == n) simpler = counted(g, n);
     if (simpler == n) simpler = nested(g, n, form);
     if (simpler != n) {
       replace_in(g, s, n, simpler);

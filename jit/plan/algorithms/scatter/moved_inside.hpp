@@ -1,0 +1,224 @@
+// Scatters whose subscripts are moved inside a tensor, as the gradients of clamped, reflected and wrapped accesses:
+// a sum over i where j == max(min(i + 1, n - 1), 0) is one over the places of i where the subscript is i + 1, and one
+// where it is n - 1. Each is affine there, so it is solved for i: no update looks for its row.
+// Input: a sum whose condition equates such a subscript with what its indices do not change. Output: an equal sum of
+// sums. Shown by tests/jit/moved_inside.cpp.
+#pragma once
+#include <optional>
+
+#include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
+
+namespace sheaf::inline v0_1::plan {
+
+// Where it is true, a subscript is `at`.
+struct subscript_part {
+  node_id where, at;
+};
+
+// e = slope * x + more, of small numbers.
+struct multiples {
+  std::int64_t slope, more;
+};
+inline std::optional<multiples> in_multiples(const graph& g, node_id e, node_id x) {
+  if (e == x) return multiples{1, 0};
+  if (is_constant(g, e) && g[e].attribute > -steepest && g[e].attribute < steepest)
+    return multiples{0, g[e].attribute};
+  if (!is_elementwise(g.kind(e)) || g[e].count != 2) return std::nullopt;
+  const auto a = in_multiples(g, g.arg(e, 0), x), b = in_multiples(g, g.arg(e, 1), x);
+  if (!a || !b || std::max(a->slope, b->slope) > 16) return std::nullopt;
+  if (g.kind(e) == op::add) return multiples{a->slope + b->slope, a->more + b->more};
+  if (g.kind(e) == op::sub) return multiples{a->slope - b->slope, a->more - b->more};
+  if (g.kind(e) != op::mul || (a->slope != 0 && b->slope != 0)) return std::nullopt;
+  const multiples& m = a->slope == 0 ? *b : *a;
+  const std::int64_t by = a->slope == 0 ? a->more : b->more;
+  if (by < -16 || by > 16) return std::nullopt;
+  return multiples{m.slope * by, m.more * by};
+}
+
+// count <= most, also of max(2 (count - 1), 1): up to a number that is an arm, or the other arm is as large beyond it.
+inline bool has_at_most(graph& g, node_id count, node_id most) {
+  if (known_less_equal(g, count, most)) return true;
+  if (g.kind(most) != op::maximum) return false;
+  for (int k = 0; k < 2; ++k) {
+    const node_id number = g.arg(most, k);
+    if (!is_constant(g, number)) continue;
+    const auto other = in_multiples(g, g.arg(most, 1 - k), count);
+    const std::int64_t from = g[number].attribute + 1;
+    if (other && from > 0 && from <= steepest && other->slope >= 1)
+      return (other->slope - 1) * from + other->more >= 0;
+  }
+  return false;
+}
+
+// The remainder e of shift + (i - low), of an index that has no more places than the divisor: that sum with the shift's
+// remainder, less the divisor where it reaches it. Nothing where e is none, as seen from these indices.
+inline std::vector<subscript_part> parts_of_remainder(graph& g, node_id e, const index_set& of) {
+  const node_id s = g.arg(e, 0), by = g.arg(e, 1);
+  if (g.type(e) != element::i64 || g.free[by].meets(of)) return {};
+  if (known_less_equal(g, integer(g, 0), s) && known_less_equal(g, plus(g, s, 1), by)) return {{truth(g, true), s}};
+  const std::vector<node_id> within = indices_of(g, g.free[s].common(of));
+  if (within.size() != 1 || is_unbound(g, within.front())) return {};
+  const node_id idx = within.front(), low = g.arg(idx, 0), high = g.arg(idx, 1);
+  const line l = split_affine(g, s, idx);
+  if (!l.affine || l.slope != 1 || !has_at_most(g, make(g, op::sub, high, low), by)) return {};
+  const node_id shift = make(g, op::add, l.rest, low), place = make(g, op::sub, idx, low);
+  if (is_number(g, shift, 0)) return {{truth(g, true), place}};
+  const node_id sum = make(g, op::add, place, make(g, op::remainder, shift, by));
+  return {{make(g, op::less, sum, by), sum}, {make(g, op::less_equal, by, sum), make(g, op::sub, sum, by)}};
+}
+
+class moved_inside {
+ public:
+  moved_inside(graph& g, node_id n) : g_(g), n_(n), bound_(set_of(g, bound_indices(g, n))) {}
+
+  // n itself where it is not such a sum.
+  node_id operator()() {
+    if (monoid_of(g_, n_) != monoid::sum || holds(g_, g_.arg(n_, 1), op::load)) return n_;
+    std::vector<node_id> all{truth(g_, true)};
+    bool any = false;
+    flat<node_id> list;
+    deltas::conjuncts(g_, g_.arg(n_, 1), list);
+    for (const node_id c : list) {
+      const std::vector<node_id> parts = parts_of(c);
+      any = any || parts.size() != 1 || parts.front() != c;
+      std::vector<node_id> next;
+      for (const node_id before : all)
+        for (const node_id part : parts) next.push_back(conjunction(g_, before, part));
+      if (next.size() > tuning::scatter::most_sums) return n_;
+      all = std::move(next);
+    }
+    return any ? sum_of(all) : n_;
+  }
+
+ private:
+  using part = subscript_part;
+
+  node_id sum_of(const std::vector<node_id>& conditions) {
+    const element type = g_.type(n_);
+    const bool narrow = row(type).bytes < 4 && is_floating(type);
+    const node_id body = narrow ? cast_to(g_, element::f32, g_.arg(n_, 0)) : g_.arg(n_, 0);
+    const std::vector<node_id> indices = bound_indices(g_, n_);
+    node_id sum = no_node;
+    for (const node_id c : conditions) {
+      const node_id one = reduce(g_, monoid::sum, body, c, indices.data(), static_cast<int>(indices.size()));
+      if (is_number(g_, one, 0)) continue;
+      sum = sum == no_node ? one : make(g_, op::add, sum, one);
+    }
+    return sum == no_node ? identity_of(g_, monoid::sum, type) : cast_to(g_, type, sum);
+  }
+
+  // An equality as conditions of which one holds where it does.
+  std::vector<node_id> parts_of(node_id c) {
+    if (g_.kind(c) != op::equal || g_.type(g_.arg(c, 0)) != element::i64) return {c};
+    for (int k = 0; k < 2; ++k) {
+      const node_id e = g_.arg(c, k), other = g_.arg(c, 1 - k);
+      if (!g_.free[e].meets(bound_) || g_.free[other].meets(bound_)) continue;
+      std::vector<part> list;
+      if (!split({truth(g_, true), e}, list)) return {c};
+      std::vector<node_id> conditions;
+      for (const part& p : list) conditions.push_back(conjunction(g_, p.where, make(g_, op::equal, p.at, other)));
+      return conditions;
+    }
+    return {c};
+  }
+
+  bool split(const part& whole, std::vector<part>& list) {
+    node_id first = no_node;  // arguments before what is made of them
+    for_each_node(g_, whole.at, [&](node_id q) {
+      const op kind = g_.kind(q);
+      const bool moves = kind == op::minimum || kind == op::maximum || kind == op::remainder;
+      if (first == no_node && moves && g_.free[q].meets(bound_)) first = q;
+    });
+    if (first == no_node) {
+      list.push_back(whole);
+      return list.size() <= tuning::scatter::most_sums && is_affine(whole.at);
+    }
+    const auto choices = g_.kind(first) == op::remainder ? parts_of_remainder(g_, first, bound_) : of_extremum(first);
+    for (const part& chosen : choices) {
+      replacement put(g_);
+      put.rename(first, chosen.at);
+      if (!split({conjunction(g_, whole.where, chosen.where), put(whole.at)}, list)) return false;
+    }
+    return !choices.empty();
+  }
+  bool is_affine(node_id e) {
+    for (const node_id idx : indices_of(g_, g_.free[e].common(bound_)))
+      if (!split_affine(g_, e, idx).affine) return false;
+    return true;
+  }
+
+  std::vector<part> of_extremum(node_id e) {
+    const bool least = g_.kind(e) == op::minimum;
+    const node_id a = g_.arg(e, 0), b = g_.arg(e, 1), low = least ? a : b, high = least ? b : a;
+    if (!is_affine(a) || !is_affine(b)) return {};
+    // a where low <= high, else b
+    std::vector<part> list;
+    if (is_at_most(low, high)) return {{truth(g_, true), a}};
+    list.push_back({make(g_, op::less_equal, low, high), a});
+    list.push_back({make(g_, op::less, high, low), b});
+    return list;
+  }
+
+  // Wherever there are terms.
+  bool is_at_most(node_id a, node_id b) {
+    if (known_less_equal(g_, a, b)) return true;
+    for (const node_id idx : bound_indices(g_, n_))  // low <= high - 1
+      if (known_less_equal(g_, a, g_.arg(idx, 0)) && known_less_equal(g_, g_.arg(idx, 1), plus(g_, b, 1))) return true;
+    return false;
+  }
+
+  graph& g_;
+  const node_id n_;
+  const index_set bound_;
+};
+
+// A remainder in a subscript, outside of what other loads and reductions it has.
+inline node_id remainder_in(const graph& g, node_id e) {
+  if (g.kind(e) == op::remainder) return e;
+  if (!is_elementwise(g.kind(e))) return no_node;
+  for (int k = 0; k < g[e].count; ++k)
+    if (const node_id found = remainder_in(g, g.arg(e, k)); found != no_node) return found;
+  return no_node;
+}
+
+// A load at a remainder, as of a wrapped access: of each part a load of its own, at neighbouring places for
+// neighbouring lanes, which then divide nothing. The load itself where it is none.
+inline node_id load_in_parts(graph& g, node_id load) {
+  for (int k = 1; k < g[load].count; ++k) {
+    const node_id found = remainder_in(g, g.arg(load, k));
+    if (found == no_node) continue;
+    const auto parts = parts_of_remainder(g, found, g.free[found]);
+    node_id value = no_node;
+    for (auto p = parts.rbegin(); p != parts.rend(); ++p) {
+      replacement put(g);
+      put.rename(found, p->at);
+      std::vector<node_id> list;
+      for (int i = 0; i < g[load].count; ++i) list.push_back(i == k ? put(g.arg(load, i)) : g.arg(load, i));
+      const node whole = g[load];  // inside only where it is asked
+      const node_id one = g.intern(op::load, whole.type, whole.attribute & ~proven_inside, list.data(), whole.count);
+      value = value == no_node ? one : make(g, op::select, p->where, one, value);
+    }
+    if (value != no_node) return value;
+  }
+  return load;
+}
+inline bool take_wrapped(const context& c, stage& s) {
+  graph& g = c.g;
+  if (c.known.call().gpu || s.how != way::map) return false;
+  std::vector<node_id> loads;
+  for_each_node(g, s.body, [&](node_id n) {
+    if (g.kind(n) == op::load) loads.push_back(n);
+  });
+  replacement all(g, proofs::kept);
+  bool any = false;
+  for (const node_id n : loads) {
+    const node_id parts = load_in_parts(g, n);
+    if (parts != n) all.rename(n, parts);
+    any = any || parts != n;
+  }
+  if (any) s.body = all(s.body);
+  return any;
+}
+
+}  // namespace sheaf::inline v0_1::plan

@@ -1,0 +1,105 @@
+// Accesses that are moved inside a tensor: their gradients are solved for the index instead of scattered, and wrapped
+// loads divide nothing, at any size and shift.
+#include "plan_harness.hpp"
+
+namespace sheaf::test {
+namespace {
+
+constexpr auto i = axis<"i">;
+constexpr auto j = axis<"j">;
+constexpr auto k = axis<"k">;
+constexpr auto x = tensor<"x", float, 2>;
+constexpr auto row = tensor<"row", double, 1>;
+constexpr auto half = tensor<"half", bfloat16, 1>;
+constexpr auto w = tensor<"w", float, 2>;
+
+// The plan.
+template <class... Y>
+std::string right(std::initializer_list<std::pair<const char*, std::vector<std::int64_t>>> inputs, Y...) {
+  trial test(detail::build_graph<Y...>());
+  for (const auto& [name, extents] : inputs) test.random(name, extents);
+  test.expect_right();
+  return test.plan_text();
+}
+
+bool has(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
+
+// A scatter has tables, a list of its updates, or tasks that look for theirs.
+void expect_solved(const std::string& plan) {
+  for (const char* const part : {", scatter\n", "privatised tables", "inverse index"})
+    EXPECT_FALSE(has(plan, part)) << plan;
+}
+
+#define SHEAF_ENERGY(rule)                                                                            \
+  constexpr auto a = define<"a">(i, j) = x(i, j) - x.rule(i + 1_c, j);                                \
+  constexpr auto b = define<"b">(i, j) = x(i, j) - x.rule(i, j - 1_c) - w(i, j) * x.rule(i - 2_c, j); \
+  constexpr auto e = define<"e">() = sum(over(i, j), a(i, j) * a(i, j) + b(i, j) * b(i, j));          \
+  const auto test_of = [](std::int64_t rows, std::int64_t columns) {                                  \
+    return right({{"x", {rows, columns}}, {"w", {rows, columns}}}, e, grad(e, x));                    \
+  };
+
+template <class TestOf>
+void expect_at_all_sizes(const TestOf& test_of) {
+  for (const std::int64_t rows : {0, 1, 2, 3, 9})
+    for (const std::int64_t columns : {1, 2, 3, 37}) {
+      SCOPED_TRACE(std::to_string(rows) + " x " + std::to_string(columns));
+      test_of(rows, columns);
+    }
+}
+
+TEST(moved_inside, clamped) {
+  SHEAF_ENERGY(clamped)
+  expect_at_all_sizes(test_of);
+  expect_solved(test_of(23, 31));
+}
+TEST(moved_inside, wrapped) {
+  SHEAF_ENERGY(wrapped)
+  expect_at_all_sizes(test_of);
+  expect_solved(test_of(23, 31));
+}
+TEST(moved_inside, reflected) {
+  SHEAF_ENERGY(reflected)
+  expect_at_all_sizes(test_of);
+  expect_solved(test_of(23, 31));
+}
+
+// Shifts beyond the tensor, both dimensions at once, backwards, with steps, and over windows.
+TEST(moved_inside, far) {
+  constexpr auto c = define<"c">() = sum(over(i, j), x.clamped(i + 7_c, j - 5_c) * w(i, j));
+  constexpr auto r = define<"r">() = sum(over(i, j), x.wrapped(i + 7_c, j - 5_c) * w(i, j));
+  constexpr auto f = define<"f">() = sum(over(i, j), x.reflected(i - 7_c, j + 5_c) * w(i, j));
+  for (const std::int64_t n : {1, 2, 4, 6, 33})
+    right({{"x", {n, n + 1}}, {"w", {n, n + 1}}}, grad(c, x), grad(r, x), grad(f, x));
+  // Of another extent than the tensor's.
+  for (const std::int64_t n : {1, 4, 33}) right({{"x", {4, 5}}, {"w", {n, 40}}}, grad(c, x), grad(r, x), grad(f, x));
+}
+TEST(moved_inside, steps_and_windows) {
+  constexpr auto back = define<"back">() = sum(i, row(i) * row.clamped(5_c - i) * row.wrapped(3_c - i));
+  constexpr auto steps = define<"steps">() = sum(i, row(i) * row.clamped(2_c * i - 3_c) * row.wrapped(2_c * i + 1_c));
+  constexpr auto mean = define<"mean">(i.in(0_c, extent(row, dim<0>))) =
+       sum(k.in(0_c, 3_c), row.clamped(i + k - 1_c) * row.wrapped(i + k - 1_c));
+  constexpr auto windows = define<"windows">() = sum(i, mean(i) * mean(i) * row(i));
+  for (const std::int64_t n : {0, 1, 2, 3, 7, 100})
+    right({{"row", {n}}}, grad(back, row), grad(steps, row), mean, grad(windows, row));
+}
+TEST(moved_inside, small_numbers) {
+  constexpr auto loss = define<"loss">() = sum(i, half(i) * half.clamped(i + 1_c) + half.wrapped(i - 1_c) * half(i));
+  for (const std::int64_t n : {1, 2, 50}) {
+    trial test(detail::build_graph<decltype(grad(loss, half))>());
+    test.random("half", {n}).expect_right(0.01);
+  }
+}
+
+// A key of two dimensions that tables of many places serve: each update has one place, not a row of them.
+TEST(moved_inside, no_tables_of_whole_results) {
+  constexpr auto at = tensor<"at", std::int64_t, 1>;
+  constexpr auto to = tensor<"to", std::int64_t, 1>;
+  constexpr auto loss = define<"loss">() = sum(over(i, j), x(at(i), to(j)) * w(i, j));
+  trial test(detail::build_graph<decltype(grad(loss, x))>());
+  test.random("x", {400, 400}).random("w", {400, 400}).below("at", {400}, 400).below("to", {400}, 400);
+  test.make();
+  EXPECT_FALSE(has(test.plan_text(), "privatised tables")) << test.plan_text();
+}
+
+}  // namespace
+}  // namespace sheaf::test
