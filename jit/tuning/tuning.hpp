@@ -147,7 +147,7 @@ inline constexpr double least_rows = 1 << 14;                        // rows; es
 }  // namespace segmented_tiles
 namespace range_scatter {
 inline constexpr double listed_from = 32768;        // elements; W4: of the result, fewer ask every slice
-inline constexpr double asked_from = 1 << 14;       // slices x rows; 64 slices of 5 to 100 rows: fewer are asked
+inline constexpr double asked_from = 1 << 14;       // slices x rows; estimate: fewer ask every slice
 inline constexpr double task_elements = 32768;      // elements; W4: of the result, that a task owns
 inline constexpr std::int64_t least_chunk = 64;     // rows; estimate: that a task owns
 inline constexpr double sorted_from = 64;           // slices; estimate: on a GPU, fewer are listed by one thread
