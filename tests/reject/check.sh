@@ -12,14 +12,12 @@ shift 3
 # The limits of constant evaluation are those of the CMake target.
 # The source lines that compilers quote are switched off: they could hold the sentence without its being said.
 case $compiler in
-  *clang*) family=clang ;;
-  *) family=g++ ;;
-esac
-case $compiler in
-  *clang*) quiet=(-fconstexpr-steps=268435456 -fno-caret-diagnostics -fno-color-diagnostics -ferror-limit=0
-     -ftemplate-backtrace-limit=0) ;;
-  *) quiet=(-fconstexpr-ops-limit=1073741824 -fno-diagnostics-show-caret -fdiagnostics-color=never
-     -ftemplate-backtrace-limit=0) ;;
+  *clang*)
+    family=clang limit=-fconstexpr-steps=268435456
+    quiet=("$limit" -fno-caret-diagnostics -fno-color-diagnostics -ferror-limit=0 -ftemplate-backtrace-limit=0) ;;
+  *)
+    family=g++ limit=-fconstexpr-ops-limit=1073741824
+    quiet=("$limit" -fno-diagnostics-show-caret -fdiagnostics-color=never -ftemplate-backtrace-limit=0) ;;
 esac
 
 if [[ $program == --headers ]]; then
@@ -34,8 +32,8 @@ memory=$(sed -n 's/^\/\/ memory: \([0-9]*\) MB$/\1/p' "$program")  # the most th
 # After the others.
 read -ra flags < <(sed -n -E "s/^\/\/ flags( of ${family/++/[+][+]})?: //p" "$program" | head -n 1) || true
 if [[ -z $memory && ${#flags[@]} -eq 0 && $(grep -m 1 '^#include' "$program") == '#include <sheaf/sheaf.hpp>' ]]; then
-  case $compiler in
-    *clang*) flags=(-include-pch "$headers/sheaf/sheaf.hpp.gch") ;;
+  case $family in
+    clang) flags=(-include-pch "$headers/sheaf/sheaf.hpp.gch") ;;
     *) set -- -I "$headers" "$@" ;;
   esac
 fi
@@ -63,7 +61,6 @@ for sentence in "${sentences[@]}"; do
   grep -qF -- "$sentence" <<<"$said" || fail "the sentence is missing: $sentence"
 done
 # All that is said is less than 25 lines, as a user sees them.
-case $compiler in *clang*) limit=-fconstexpr-steps=268435456 ;; *) limit=-fconstexpr-ops-limit=1073741824 ;; esac
 lines=$(LC_ALL=C "$compiler" -std=c++20 -fsyntax-only "$limit" "$@" "${flags[@]}" "$program" 2>&1 | wc -l) || true
 [[ $lines -lt 25 ]] || fail "more than 24 lines: $lines"
 [[ ${#said} -lt 20000 ]] || fail "more than 20000 characters: ${#said}"
