@@ -129,10 +129,17 @@ SHEAF_INLINE constexpr sentence spelled(const signature_row& r) {
 }
 
 template <class Signature, class B>
+constexpr sentence argument_of() {
+  using symbol = typename B::symbol;
+  const sentence s = argument(Signature::rows.rows[Signature::template slot<symbol>]);
+  return has_automatic_name<symbol> ? sentence(s) << automatic_name_words : s;
+}
+
+template <class Signature, class B>
 SHEAF_INLINE constexpr void expect_known() {
   using symbol = typename B::symbol;
   expect<(Signature::template slot<symbol> >= 0), [] {
-    return sentence{} << "call: " << symbol::label.text << " is neither an input nor an output of this program"
+    return sentence{} << "call: " << called<symbol>() << " is neither an input nor an output of this program"
                       << (Signature::template names_another<symbol> ? ", whose tensor of this name is another" : "");
   }>();
 }
@@ -185,7 +192,7 @@ inline constexpr bool is_on_device = runtime::device_memory<std::remove_cvref_t<
 template <class Signature, class B>
 struct elsewhere {
   constexpr sentence operator()() const {
-    return argument(Signature::rows.rows[Signature::template slot<typename B::symbol>]) << ": expected memory of "
+    return argument_of<Signature, B>() << ": expected memory of "
                       << (is_on_device<B> ? "the host, got memory of a GPU; to_host(...) copies it"
                                           : "a GPU, got memory of the host; to_device(...) copies it");
   }
@@ -194,7 +201,7 @@ template <class Signature, class B>
 struct unfit {
   constexpr sentence operator()() const {
     constexpr int slot = Signature::template slot<typename B::symbol>;
-    return argument(Signature::rows.rows[slot]) << ": expected "
+    return argument_of<Signature, B>() << ": expected "
                       << row(Signature::rows.rows[slot].type).name << " of rank "
                       << Signature::template rank<slot> << ", got "
                       << description<decltype(std::declval<B>().value)>().text
@@ -209,7 +216,7 @@ inline constexpr bool may_add =
 template <class Signature, class B>
 SHEAF_INLINE constexpr void expect_added() {
   expect<may_add<Signature, B>, [] {
-    return argument(Signature::rows.rows[Signature::template slot<typename B::symbol>])
+    return argument_of<Signature, B>()
            << ": only outputs of numbers are added to what is there, got "
            << (Signature::template slot<typename B::symbol> < Signature::inputs ? "an input" : "one of booleans");
   }>();

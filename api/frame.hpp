@@ -73,11 +73,11 @@ SHEAF_INLINE constexpr bool may_keep() {
   using symbol = typename B::symbol;
   constexpr int slot = Signature::template slot<symbol>;
   expect<(slot >= 0 && slot < Signature::inputs),
-         [] { return sentence{} << "keep: " << symbol::label.text << " is not an input of this program"; }>();
+         [] { return sentence{} << "keep: " << called<symbol>() << " is not an input of this program"; }>();
   if constexpr (slot >= 0 && slot < Signature::inputs) {
     constexpr bool indices = !is_floating(Signature::rows.rows[slot].type);
     expect<indices, [] {
-      return sentence{} << "keep: " << symbol::label.text << " is of " << row(Signature::rows.rows[slot].type).name
+      return sentence{} << "keep: " << called<symbol>() << " is of " << row(Signature::rows.rows[slot].type).name
                         << "; only indices and masks can be kept";
     }>();
     constexpr bool there = is_on_device<B> == Signature::on_device;

@@ -36,6 +36,9 @@ struct sized_ : index_base {
 
 namespace detail {
 
+template <fixed_string Name, SHEAF_BODY Body, class... Axes>
+inline constexpr bool has_automatic_name<anonymous_<Name, Body, Axes...>> = true;
+
 // ---- lists of axes and subscripts
 
 template <class... A>
@@ -160,7 +163,7 @@ constexpr int size_of(unsigned set) {
 template <fixed_string What, class T, int D>
 SHEAF_INLINE constexpr void expect_dimension() {
   expect<(wrapped<T>(D) >= 0 && wrapped<T>(D) < T::rank), [] {
-    return sentence{} << What.text << " of " << T::label.text << ": dimension " << D << " is out of range, expected "
+    return sentence{} << What.text << " of " << called<T>() << ": dimension " << D << " is out of range, expected "
                       << -T::rank << " to " << T::rank - 1;
   }>();
 }
@@ -172,13 +175,13 @@ SHEAF_INLINE constexpr bool expect_dimensions() {
   constexpr bool distinct =
       !inside || sizeof...(D) == 0 || size_of(dimensions<T, D...>()) == static_cast<int>(sizeof...(D));
   expect<distinct,
-         [] { return sentence{} << What.text << " of " << T::label.text << ": a dimension is named twice"; }>();
+         [] { return sentence{} << What.text << " of " << called<T>() << ": a dimension is named twice"; }>();
   return inside && distinct;
 }
 template <fixed_string What, int Least, class T>
 SHEAF_INLINE constexpr bool expect_rank_of_at_least() {
   expect<(T::rank >= Least), [] {
-    return sentence{} << What.text << " of " << T::label.text << ": its rank is " << T::rank << ", expected at least "
+    return sentence{} << What.text << " of " << called<T>() << ": its rank is " << T::rank << ", expected at least "
                       << Least;
   }>();
   return T::rank >= Least;
@@ -186,7 +189,7 @@ SHEAF_INLINE constexpr bool expect_rank_of_at_least() {
 template <fixed_string What, int Rank, class T>
 SHEAF_INLINE constexpr bool expect_rank_of() {
   expect<(T::rank == Rank), [] {
-    return sentence{} << What.text << ": " << T::label.text << " has rank " << T::rank << ", expected " << Rank;
+    return sentence{} << What.text << ": " << called<T>() << " has rank " << T::rank << ", expected " << Rank;
   }>();
   return T::rank == Rank;
 }
@@ -221,7 +224,7 @@ struct provided_ : expression_base {
   static constexpr built build(builder& b) {
     graph& g = b.g;
     const node_id n = extent(g, T::node(b).id, D), wrong = make(g, op::less, n, integer(g, Least));
-    const sentence operation = sentence{} << What.text << " of " << T::label.text << ", dimension " << D;
+    const sentence operation = sentence{} << What.text << " of " << called<T>() << ", dimension " << D;
     const sentence expected = sentence{} << "an extent of at least " << Least;
     if (is_true(g, wrong)) b.fail() << operation.text << ": expected " << expected.text << ", got " << g[n].attribute;
     b.demand_not(wrong, demanded::extents, operation, expected, no_node, n);
@@ -251,13 +254,6 @@ template <class Model, class E>
 SHEAF_INLINE constexpr auto narrow(E, Model) {
   return narrowed_<E, Model>{};
 }
-
-// What follows after a mistake: any rank would do.
-struct refused_ : subscripts<refused_> {
-  static constexpr auto label = fixed_string("refused");
-  static constexpr int rank = 0;
-  static constexpr built node(builder& b) { return {sheaf::number(b.g, element::f32, 0), false}; }
-};
 
 }  // namespace detail
 

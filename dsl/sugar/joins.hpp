@@ -89,7 +89,7 @@ struct filled_ : expression_base {
     const node_id n = b(Volume{}).id, known = integer(g, Shape::known);
     const node_id wrong = Shape::open == 1 ? make(g, op::not_equal, make(g, op::remainder, n, known), integer(g, 0))
                                            : make(g, op::not_equal, n, known);
-    const sentence operation = sentence{} << What.text << " of " << T::label.text;
+    const sentence operation = sentence{} << What.text << " of " << called<T>();
     const sentence expected = sentence{} << (Shape::open == 1 ? "a multiple of " : "") << Shape::known << " elements";
     if (is_true(g, wrong)) b.fail() << operation.text << ": expected " << expected.text << ", got " << g[n].attribute;
     b.demand_not(wrong, demanded::extents, operation, expected, no_node, n);
@@ -152,7 +152,7 @@ SHEAF_INLINE constexpr auto concat(dim_<D>, First first, T... t) {
         detail::joined<d>(literal_<std::int64_t{0}>{}, first, t...),
         detail::replaced<detail::positions<First::rank>, d, sized_<detail::position<d>, size>>{});
   } else {
-    return detail::refused_{};
+    return detail::refused{};
   }
 }
 
@@ -167,7 +167,7 @@ SHEAF_INLINE constexpr auto stack(dim_<D>, First first, T... t) {
         detail::stacked<d, 0>(first, t...),
         detail::replaced<detail::positions<First::rank + 1>, d, sized_<detail::position<d>, size>>{});
   } else {
-    return detail::refused_{};
+    return detail::refused{};
   }
 }
 
@@ -189,7 +189,7 @@ SHEAF_INLINE constexpr auto unflatten(T t, dim_<D>) {
     constexpr int d = detail::wrapped<T>(D);
     return detail::reshaped<"unflatten", d, d + 1>(t, shape{}, std::make_index_sequence<sizeof...(Extents)>{});
   } else {
-    return detail::refused_{};
+    return detail::refused{};
   }
 }
 // flatten(x), flatten(x, dim<1>, dim<-1>): the dimensions from one to another become one.
@@ -200,7 +200,7 @@ SHEAF_INLINE constexpr auto flatten(T t, dim_<From>, dim_<To>) {
     static_assert(first < last, "flatten: its first dimension stands after its last");
     return detail::reshaped<"flatten", first, last>(t, detail::shape_<-1>{}, std::make_index_sequence<1>{});
   } else {
-    return detail::refused_{};
+    return detail::refused{};
   }
 }
 template <Tensor T>
@@ -222,7 +222,7 @@ SHEAF_INLINE constexpr auto index_copy(X x, I index, S source, dim_<D>) {
         select(last >= literal_<0>{}, detail::at(source, from{}), detail::element_of_all(x)),
         detail::positions<X::rank>{});
   } else {
-    return detail::refused_{};
+    return detail::refused{};
   }
 }
 // x(index(i, j), j) = source(i, j) along dimension 0, and so on: of several at one place, the last counts.
@@ -240,7 +240,7 @@ SHEAF_INLINE constexpr auto put_along_axis(X x, I index, S source, dim_<D>) {
         select(last >= literal_<0>{}, detail::at(source, from{}), detail::element_of_all(x)),
         detail::positions<X::rank>{});
   } else {
-    return detail::refused_{};
+    return detail::refused{};
   }
 }
 

@@ -33,9 +33,9 @@ SHEAF_INLINE constexpr bool expect_targets() {
     constexpr bool fits = Y::rank == T::rank - 1 || (Probabilities && Y::rank == T::rank);
     expect<fits, [] {
       sentence s;
-      s << What.text << ": " << T::label.text << " has rank " << T::rank << ", so the class ids have " << T::rank - 1;
+      s << What.text << ": " << called<T>() << " has rank " << T::rank << ", so the class ids have " << T::rank - 1;
       if (Probabilities) s << ", class probabilities " << T::rank;
-      return s << "; " << Y::label.text << " has rank " << Y::rank;
+      return s << "; " << called<Y>() << " has rank " << Y::rank;
     }>();
     return fits;
   }
@@ -89,7 +89,7 @@ struct probability_ : expression_base {
   static constexpr built build(builder& b) {
     const built p = b(decltype(at(Y{}, positions<Y::rank>{})){});
     if (!is_floating(b.g.type(p.id)))
-      b.fail() << "cross_entropy: " << Y::label.text << " has the rank of " << X::label.text
+      b.fail() << "cross_entropy: " << called<Y>() << " has the rank of " << called<X>()
                << ", so it holds class probabilities; it is " << row(b.g.type(p.id)).name
                << ", expected a floating type";
     return p;
@@ -138,7 +138,7 @@ SHEAF_INLINE constexpr auto pairwise_loss(E e) {
 template <fixed_string What, class X, class Y>
 SHEAF_INLINE constexpr bool expect_same_rank() {
   expect<(X::rank == Y::rank), [] {
-    return sentence{} << What.text << ": " << X::label.text << " has rank " << X::rank << ", " << Y::label.text
+    return sentence{} << What.text << ": " << called<X>() << " has rank " << X::rank << ", " << called<Y>()
                       << " has rank " << Y::rank;
   }>();
   return X::rank == Y::rank;
@@ -152,7 +152,7 @@ template <loss_options O = loss_options{}, Tensor T, Tensor Y, Tensor... W>
 SHEAF_INLINE constexpr auto cross_entropy(T logits, Y target, W... class_weight) {
   static_assert(sizeof...(W) < 2, "cross_entropy: expected logits, class ids and a weight of each class");
   if constexpr (!detail::expect_targets<"cross_entropy", true, T, Y>())
-    return detail::refused_{};
+    return detail::refused{};
   else if constexpr (Y::rank == T::rank)
     return detail::probability_loss<O, T>(log_softmax(logits, dim<detail::class_dimension<T::rank>>), target,
                                           class_weight...);
@@ -168,7 +168,7 @@ SHEAF_INLINE constexpr auto nll_loss(T log_probability, Y target, W... class_wei
   if constexpr (detail::expect_targets<"nll_loss", false, T, Y>())
     return detail::class_loss<O, "nll_loss", T>(log_probability, target, class_weight...);
   else
-    return detail::refused_{};
+    return detail::refused{};
 }
 
 template <reduce_losses How = reduce_losses::mean, Tensor X, Tensor Y>
@@ -177,7 +177,7 @@ SHEAF_INLINE constexpr auto mse_loss(X x, Y y) {
     const auto apart = detail::element_of_all(x) - detail::at(y, detail::positions<Y::rank>{});
     return detail::pairwise_loss<How, "mse_loss", X, Y>(apart * apart);
   } else {
-    return detail::refused_{};
+    return detail::refused{};
   }
 }
 template <reduce_losses How = reduce_losses::mean, Tensor X, Tensor Y>
@@ -186,7 +186,7 @@ SHEAF_INLINE constexpr auto l1_loss(X x, Y y) {
     return detail::pairwise_loss<How, "l1_loss", X, Y>(
         abs(detail::element_of_all(x) - detail::at(y, detail::positions<Y::rank>{})));
   else
-    return detail::refused_{};
+    return detail::refused{};
 }
 
 }  // namespace sheaf::inline v0_1

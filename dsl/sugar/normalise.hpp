@@ -36,7 +36,7 @@ using trailing = picked<positions<T::rank>, last_dimensions(T::rank, Last)>;
 template <fixed_string What, class T, class W>
 SHEAF_INLINE constexpr bool expect_trailing() {
   expect<(W::rank >= 1 && W::rank <= T::rank), [] {
-    return sentence{} << What.text << " of " << T::label.text << ": " << W::label.text << " has rank " << W::rank
+    return sentence{} << What.text << " of " << called<T>() << ": " << called<W>() << " has rank " << W::rank
                       << ", expected 1 to " << T::rank;
   }>();
   return W::rank >= 1 && W::rank <= T::rank;
@@ -93,7 +93,7 @@ SHEAF_INLINE constexpr auto softmax(T t, dim_<D>) {
         detail::narrow(exp(detail::below_top<T, set>(t)) / detail::sum_of_exp<T, set>(t), detail::element_of_all(t)),
         detail::positions<T::rank>{});
   } else {
-    return detail::refused_{};
+    return detail::refused{};
   }
 }
 template <Tensor T, int D>
@@ -104,7 +104,7 @@ SHEAF_INLINE constexpr auto log_softmax(T t, dim_<D>) {
         detail::narrow(detail::below_top<T, set>(t) - log(detail::sum_of_exp<T, set>(t)), detail::element_of_all(t)),
         detail::positions<T::rank>{});
   } else {
-    return detail::refused_{};
+    return detail::refused{};
   }
 }
 
@@ -117,7 +117,7 @@ SHEAF_INLINE constexpr auto layer_norm(T t) {
         detail::narrow(detail::standardised<T, detail::last_dimensions(T::rank, 1), Eps>(t), detail::element_of_all(t)),
         detail::positions<T::rank>{});
   else
-    return detail::refused_{};
+    return detail::refused{};
 }
 template <double Eps = 1e-5, Tensor T, Tensor W, Tensor... B>
 SHEAF_INLINE constexpr auto layer_norm(T t, W w, B... b) {
@@ -130,7 +130,7 @@ SHEAF_INLINE constexpr auto layer_norm(T t, W w, B... b) {
     return detail::named<"layer_norm", T>(
         detail::narrow((form + ... + detail::at(b, last{})), detail::element_of_all(t)), detail::positions<T::rank>{});
   } else {
-    return detail::refused_{};
+    return detail::refused{};
   }
 }
 
@@ -142,7 +142,7 @@ SHEAF_INLINE constexpr auto rms_norm(T t) {
         detail::narrow(detail::by_root_mean_square<T, Eps, 1>(t), detail::element_of_all(t)),
         detail::positions<T::rank>{});
   else
-    return detail::refused_{};
+    return detail::refused{};
 }
 template <double Eps = 1e-6, Tensor T, Tensor W>
 SHEAF_INLINE constexpr auto rms_norm(T t, W w) {
@@ -152,7 +152,7 @@ SHEAF_INLINE constexpr auto rms_norm(T t, W w) {
                        detail::element_of_all(t)),
         detail::positions<T::rank>{});
   else
-    return detail::refused_{};
+    return detail::refused{};
 }
 
 // group_norm<groups>(x), group_norm<groups, eps>(x, weight, bias): x is [N, C, ...], statistics for each sample and
@@ -165,7 +165,7 @@ SHEAF_INLINE constexpr auto group_norm(T t, W... w) {
   if constexpr (detail::expect_rank_of_at_least<"group_norm", 2, T>()) {
     constexpr std::int64_t channels = detail::static_extent(T{}, 1);
     expect<(channels < 0 || channels % Groups == 0), [] {
-      return detail::sentence{} << "group_norm of " << T::label.text << ": " << channels
+      return detail::sentence{} << "group_norm of " << detail::called<T>() << ": " << channels
                                 << " channels do not divide into " << Groups << " groups";
     }>();
     using spatial = detail::picked<detail::positions<T::rank>, ((1u << T::rank) - 1) & ~3u>;
@@ -174,7 +174,7 @@ SHEAF_INLINE constexpr auto group_norm(T t, W... w) {
                        detail::element_of_all(t)),
         detail::positions<T::rank>{});
   } else {
-    return detail::refused_{};
+    return detail::refused{};
   }
 }
 template <double Eps = 1e-5, Tensor T, Tensor... W>
@@ -186,7 +186,7 @@ SHEAF_INLINE constexpr auto batch_norm(T t, W... w) {
                        detail::element_of_all(t)),
         detail::positions<T::rank>{});
   else
-    return detail::refused_{};
+    return detail::refused{};
 }
 
 }  // namespace sheaf::inline v0_1

@@ -108,10 +108,10 @@ SHEAF_INLINE constexpr auto maximum_pool_with_indices(T t) {
           named<What, T>(max<ties::first>(typename p::domain{}, at(t, typename p::subscripts{})), typename p::axes{}),
           named<"indices", T>(w::template row_major<0>(tap, number_<0>{}), typename p::axes{}));
     } else {
-      return both_of(refused_{}, refused_{});
+      return both_of(refused{}, refused{});
     }
   } else {
-    return both_of(refused_{}, refused_{});
+    return both_of(refused{}, refused{});
   }
 }
 
@@ -136,7 +136,7 @@ SHEAF_INLINE constexpr auto min_with_indices(T t, dim_<D>... d) {
     if constexpr (detail::expect_dimensions<#name, T, D>())                                              \
       return detail::with_latest<#name "_values", #name "_indices", O...>(t, d, name<O...>(t, d));       \
     else                                                                                                 \
-      return detail::both_of(detail::refused_{}, detail::refused_{});                                    \
+      return detail::both_of(detail::refused{}, detail::refused{});                                    \
   }
 SHEAF_RUNNING_WITH_INDICES(cummax)
 SHEAF_RUNNING_WITH_INDICES(cummin)

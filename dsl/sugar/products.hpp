@@ -30,9 +30,9 @@ template <fixed_string What, class A, int FirstA, class B, int FirstB, int Axis>
 SHEAF_INLINE constexpr void expect_same_extent() {
   constexpr std::int64_t a = extent_at<FirstA, A>(Axis), b = extent_at<FirstB, B>(Axis);
   expect<(a < 0 || b < 0 || a == 1 || b == 1 || a == b), [] {
-    return sentence{} << What.text << ": extents " << extent_at<FirstA, A>(Axis) << " of " << A::label.text
+    return sentence{} << What.text << ": extents " << extent_at<FirstA, A>(Axis) << " of " << called<A>()
                       << " in dimension " << Axis - FirstA << " and " << extent_at<FirstB, B>(Axis) << " of "
-                      << B::label.text << " in dimension " << Axis - FirstB << " do not broadcast";
+                      << called<B>() << " in dimension " << Axis - FirstB << " do not broadcast";
   }>();
 }
 template <fixed_string What, class A, int FirstA, class B, int FirstB, std::size_t... Axis>
@@ -57,8 +57,8 @@ template <fixed_string What, class A, class B, int DA, int DB>
 SHEAF_INLINE constexpr bool expect_contraction() {
   constexpr std::int64_t a = static_extent(A{}, DA), b = static_extent(B{}, DB);
   expect<(a < 0 || b < 0 || a == b), [] {
-    return sentence{} << What.text << ": dimension " << DA << " of " << A::label.text << " has extent "
-                      << static_extent(A{}, DA) << ", dimension " << DB << " of " << B::label.text << " has "
+    return sentence{} << What.text << ": dimension " << DA << " of " << called<A>() << " has extent "
+                      << static_extent(A{}, DA) << ", dimension " << DB << " of " << called<B>() << " has "
                       << static_extent(B{}, DB);
   }>();
   return a < 0 || b < 0 || a == b;
@@ -92,7 +92,7 @@ SHEAF_INLINE constexpr auto dot(A a, B b) {
     constexpr auto i = detail::position<0>{};
     return detail::named<"dot", A, B>(sum(i, a(i) * b(i)), detail::list<>{});
   } else {
-    return detail::refused_{};
+    return detail::refused{};
   }
 }
 
@@ -133,9 +133,9 @@ template <Tensor A, Tensor B>
 SHEAF_INLINE constexpr auto matmul(A a, B b) {
   if constexpr (!detail::expect_rank_of_at_least<"matmul", 1, A>() ||
                 !detail::expect_rank_of_at_least<"matmul", 1, B>()) {
-    return detail::refused_{};
+    return detail::refused{};
   } else if constexpr (!detail::expect_contraction<"matmul", A, B, A::rank - 1, B::rank == 1 ? 0 : B::rank - 2>()) {
-    return detail::refused_{};
+    return detail::refused{};
   } else {
     using shape = detail::product_shape<A, B>;
     detail::expect_broadcast<"matmul", A, shape::first_a, B, shape::first_b>(std::make_index_sequence<shape::batch>{});
@@ -161,7 +161,7 @@ SHEAF_INLINE constexpr auto cosine_similarity(A a, B b, dim_<D>) {
                        detail::element_of_all(a) * detail::element_of_all(b)),
         detail::remaining<A, set>{});
   } else {
-    return detail::refused_{};
+    return detail::refused{};
   }
 }
 
@@ -173,8 +173,8 @@ SHEAF_INLINE constexpr auto weighted_mean(X x, W w, dim_<D>...) {
     constexpr unsigned set = detail::dimensions<X, D...>();
     constexpr bool line = W::rank == 1 && detail::size_of(set) == 1;
     expect<(line || W::rank == X::rank), [] {
-      return detail::sentence{} << "weighted_mean: " << X::label.text << " has rank " << X::rank << ", the weights "
-                                << W::label.text << " have rank " << W::rank;
+      return detail::sentence{} << "weighted_mean: " << detail::called<X>() << " has rank " << X::rank
+                                << ", the weights " << detail::called<W>() << " have rank " << W::rank;
     }>();
     if constexpr (line || W::rank == X::rank) {
       using where =
@@ -187,10 +187,10 @@ SHEAF_INLINE constexpr auto weighted_mean(X x, W w, dim_<D>...) {
               detail::at(w, where{}) * e),
           detail::remaining<X, set, detail::keeps<O...>>{});
     } else {
-      return detail::refused_{};
+      return detail::refused{};
     }
   } else {
-    return detail::refused_{};
+    return detail::refused{};
   }
 }
 // The mean of those elements whose mask is true; NaN where none is.
@@ -201,8 +201,8 @@ SHEAF_INLINE constexpr auto masked_mean(X x, M mask, dim_<D>...) {
     constexpr unsigned set = detail::dimensions<X, D...>();
     constexpr bool line = M::rank == 1 && detail::size_of(set) == 1;
     expect<(line || M::rank == X::rank), [] {
-      return detail::sentence{} << "masked_mean: " << X::label.text << " has rank " << X::rank << ", the mask "
-                                << M::label.text << " has rank " << M::rank;
+      return detail::sentence{} << "masked_mean: " << detail::called<X>() << " has rank " << X::rank << ", the mask "
+                                << detail::called<M>() << " has rank " << M::rank;
     }>();
     if constexpr (line || M::rank == X::rank) {
       using where =
@@ -215,10 +215,10 @@ SHEAF_INLINE constexpr auto masked_mean(X x, M mask, dim_<D>...) {
                          e),
           detail::remaining<X, set, detail::keeps<O...>>{});
     } else {
-      return detail::refused_{};
+      return detail::refused{};
     }
   } else {
-    return detail::refused_{};
+    return detail::refused{};
   }
 }
 

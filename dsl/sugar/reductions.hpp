@@ -83,12 +83,16 @@ SHEAF_INLINE constexpr auto fold(E e) {
   else
     return reduce_<Kind, decltype(over_all(picked<positions<T::rank>, Set>{})), E>{};
 }
-template <folding Kind, class T, unsigned Set, class E, auto... P>
-SHEAF_INLINE constexpr auto fold_by(E e, policy_list<P...>) {
+template <folding Kind, class I, class E, auto... P>
+SHEAF_INLINE constexpr auto folded_by(I, E, policy_list<P...>) {
+  return reduce_<Kind, I, E, P...>{};
+}
+template <folding Kind, class T, unsigned Set, class E, class Policies>
+SHEAF_INLINE constexpr auto fold_by(E e, Policies policies) {
   if constexpr (Set == 0)
     return e;
   else
-    return reduce_<Kind, decltype(over_all(picked<positions<T::rank>, Set>{})), E, P...>{};
+    return folded_by<Kind>(over_all(picked<positions<T::rank>, Set>{}), e, policies);
 }
 template <fixed_string What, folding Kind, class T, unsigned Set, bool Keep, class E>
 SHEAF_INLINE constexpr auto folded(E e) {
@@ -115,21 +119,22 @@ SHEAF_INLINE constexpr auto unflattened(Flat flat, S... s) {
     return unflattened<T, D - 1>(quotient(flat, extent_<T, D>{}), remainder(flat, extent_<T, D>{}), s...);
 }
 
-template <fixed_string What, folding Kind, bool Keep, class T, int... D>
-SHEAF_INLINE constexpr auto arg_fold(T t) {
-  if constexpr (!expect_dimensions<What, T, D...>()) {
-    return refused_{};
-  } else if constexpr (sizeof...(D) == 0 && T::rank > 1) {
-    constexpr auto flat = inner<0>{};
-    return named<What, T>(reduce_<Kind, decltype(flat.in(literal_<std::int64_t{0}>{}, count_of<T, dimensions<T>()>())),
-                                  decltype(unflattened<T, T::rank - 1>(flat))>{},
-                          remaining<T, dimensions<T>(), Keep>{});
+// The position along one dimension; of several, and of the whole tensor, counted row by row.
+template <fixed_string What, folding Kind, class T, auto... O, int... D>
+SHEAF_INLINE constexpr auto arg_fold(T t, dim_<D>...) {
+  keepdim_and_policies<O...>();
+  if constexpr (!expect_dimensions<What, T, D...>() || !expect_listed<Kind>(policies_among<O...>{})) {
+    return refused{};
   } else {
-    expect<(sizeof...(D) < 2), [] {
-      return sentence{} << What.text << " of " << T::label.text
-                        << ": expected one dimension, or none for the whole tensor";
-    }>();
-    return folded<What, Kind, T, dimensions<T, D...>(), Keep>(element_of_all(t));
+    constexpr unsigned set = dimensions<T, D...>();
+    using axes = remaining<T, set, keeps<O...>>;
+    if constexpr (sizeof...(D) == 0 && T::rank > 1) {
+      constexpr auto flat = inner<0>{};
+      constexpr auto all = flat.in(literal_<std::int64_t{0}>{}, count_of<T, set>());
+      return named<What, T>(folded_by<Kind>(all, unflattened<T, T::rank - 1>(flat), policies_among<O...>{}), axes{});
+    } else {
+      return named<What, T>(fold_by<Kind, T, set>(element_of_all(t), policies_among<O...>{}), axes{});
+    }
   }
 }
 
@@ -205,7 +210,7 @@ SHEAF_INLINE constexpr auto norm_of(E e) {
           detail::fold_by<folding::name, T, set>(detail::element_of_all(t), detail::policies_among<O...>{}), \
           detail::remaining<T, set, detail::keeps<O...>>{});                                                 \
     } else {                                                                                                 \
-      return detail::refused_{};                                                                             \
+      return detail::refused{};                                                                             \
     }                                                                                                        \
   }
 SHEAF_BY_DIMENSION(sum)
@@ -225,7 +230,7 @@ SHEAF_BY_DIMENSION(logsumexp)
       return detail::folded<#name, folding::name, T, detail::dimensions<T, D...>(), detail::keeps<O...>>( \
           !!detail::element_of_all(t));                                                                   \
     else                                                                                                  \
-      return detail::refused_{};                                                                          \
+      return detail::refused{};                                                                          \
   }
 SHEAF_BY_TRUTH(any)
 SHEAF_BY_TRUTH(all)
@@ -238,19 +243,18 @@ SHEAF_INLINE constexpr auto count_nonzero(T t, dim_<D>...) {
     return detail::folded<"count_nonzero", folding::count, T, detail::dimensions<T, D...>(), detail::keeps<O...>>(
         detail::element_of_all(t));
   else
-    return detail::refused_{};
+    return detail::refused{};
 }
 
-// The position of the largest along one dimension; of the whole tensor, counted row by row.
+// The position of the largest along one dimension; of several and of the whole tensor, counted row by row. With
+// `ties::last` the last of equals.
 template <auto... O, Tensor T, int... D>
-SHEAF_INLINE constexpr auto argmax(T t, dim_<D>...) {
-  detail::only_keepdim<O...>();
-  return detail::arg_fold<"argmax", folding::argmax, detail::keeps<O...>, T, D...>(t);
+SHEAF_INLINE constexpr auto argmax(T t, dim_<D>... d) {
+  return detail::arg_fold<"argmax", folding::argmax, T, O...>(t, d...);
 }
 template <auto... O, Tensor T, int... D>
-SHEAF_INLINE constexpr auto argmin(T t, dim_<D>...) {
-  detail::only_keepdim<O...>();
-  return detail::arg_fold<"argmin", folding::argmin, detail::keeps<O...>, T, D...>(t);
+SHEAF_INLINE constexpr auto argmin(T t, dim_<D>... d) {
+  return detail::arg_fold<"argmin", folding::argmin, T, O...>(t, d...);
 }
 
 // var<correction<0>, keepdim>(x, dim<1>). Computed from the differences to the mean, in f32 for half floats.
@@ -261,7 +265,7 @@ SHEAF_INLINE constexpr auto var(T t, dim_<D>...) {
     return detail::named<"var", T>(detail::narrow(detail::variance<T, set, O...>(t), detail::element_of_all(t)),
                                    detail::remaining<T, set, detail::keeps<O...>>{});
   } else {
-    return detail::refused_{};
+    return detail::refused{};
   }
 }
 template <auto... O, Tensor T, int... D>
@@ -272,7 +276,7 @@ SHEAF_INLINE constexpr auto stddev(T t, dim_<D>...) {
         detail::narrow(sqrt(detail::variance<T, set, O...>(t)), detail::element_of_all(t)),
         detail::remaining<T, set, detail::keeps<O...>>{});
   } else {
-    return detail::refused_{};
+    return detail::refused{};
   }
 }
 
@@ -286,7 +290,7 @@ SHEAF_INLINE constexpr auto norm(T t, dim_<D>...) {
         detail::narrow(detail::norm_of<P, T, set>(detail::wide(detail::element_of_all(t))), detail::element_of_all(t)),
         detail::remaining<T, set, detail::keeps<O...>>{});
   } else {
-    return detail::refused_{};
+    return detail::refused{};
   }
 }
 

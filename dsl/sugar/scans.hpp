@@ -39,7 +39,7 @@ SHEAF_INLINE constexpr auto running(T t, dim_<D>) {
       return named<What, T>(reduce_<Kind, decltype(before), decltype(e)>{}, axes{});
     }
   } else {
-    return refused_{};
+    return refused{};
   }
 }
 

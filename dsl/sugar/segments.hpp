@@ -41,7 +41,7 @@ template <class T, class Ids = nothing>
 struct segments_in : expression_base {
   static constexpr built build(builder& b) {
     graph& g = b.g;
-    const sentence operation = sentence{} << "offsets " << T::label.text;
+    const sentence operation = sentence{} << "offsets " << called<T>();
     const node_id off = T::node(b).id, count = make(g, op::sub, extent(g, off, 0), integer(g, 1));
     b.demand_not(make(g, op::less, count, integer(g, 0)), demanded::extents, operation,
                  sentence{} << "at least one, the end of the last segment", no_node, extent(g, off, 0));
@@ -56,7 +56,7 @@ struct segments_in : expression_base {
       b.demand_not(conjunction(g, any, make(g, op::not_equal, first, zero)), demanded::data, operation,
                    sentence{} << "a first one of 0", no_node, first);
       b.demand_not(conjunction(g, any, make(g, op::less, ids, last)), demanded::data, operation,
-                   sentence{} << "a last one within " << Ids::label.text << ": at most", ids, last);
+                   sentence{} << "a last one within " << called<Ids>() << ": at most", ids, last);
     }
     return {count, false};
   }
@@ -89,13 +89,13 @@ SHEAF_INLINE constexpr auto segment_fold(X x, Segments) {
     return named<What, X>(reduce_<Kind, typename Segments::domain, plain<decltype(e)>>{},
                           replaced<positions<X::rank>, 0, typename Segments::axis>{});
   } else {
-    return refused_{};
+    return refused{};
   }
 }
 template <fixed_string What, class T>
 SHEAF_INLINE constexpr bool expect_ids() {
   expect<(T::rank == 1), [] {
-    return sentence{} << What.text << ": the segment ids " << T::label.text << " have rank " << T::rank
+    return sentence{} << What.text << ": the segment ids " << called<T>() << " have rank " << T::rank
                       << ", expected 1";
   }>();
   return T::rank == 1;
@@ -120,14 +120,14 @@ SHEAF_INLINE constexpr bool expect_ids() {
     if constexpr (detail::expect_ids<#name, T>())                                                         \
       return detail::segment_fold<#name, folding::kind>(x, detail::segments_by_id<T, literal_<Count>>()); \
     else                                                                                                  \
-      return detail::refused_{};                                                                          \
+      return detail::refused{};                                                                          \
   }                                                                                                       \
   template <Tensor X, Tensor T, Expression Count>                                                         \
   SHEAF_INLINE constexpr auto name(X x, T, Count) {                                                       \
     if constexpr (detail::expect_ids<#name, T>())                                                         \
       return detail::segment_fold<#name, folding::kind>(x, detail::segments_by_id<T, Count>());           \
     else                                                                                                  \
-      return detail::refused_{};                                                                          \
+      return detail::refused{};                                                                          \
   }
 SHEAF_SEGMENT(segment_sum, sum)
 SHEAF_SEGMENT(segment_mean, mean)
@@ -182,7 +182,7 @@ SHEAF_INLINE constexpr auto segment_softmax(X x, offsets_<T> o) {
     return detail::named<"segment_softmax", X>(detail::narrow(share, detail::element_of_all(x)),
                                                detail::positions<X::rank>{});
   } else {
-    return detail::refused_{};
+    return detail::refused{};
   }
 }
 template <std::int64_t Count, Tensor X, Tensor T>
@@ -191,7 +191,7 @@ SHEAF_INLINE constexpr auto segment_softmax(X x, T ids) {
     return detail::segment_softmax_by_id<decltype(detail::segments_by_id<T, literal_<Count>>())>(
         x, ids(detail::position<0>{}), literal_<Count>{});
   else
-    return detail::refused_{};
+    return detail::refused{};
 }
 template <Tensor X, Tensor T, Expression Count>
 SHEAF_INLINE constexpr auto segment_softmax(X x, T ids, Count count) {
@@ -199,7 +199,7 @@ SHEAF_INLINE constexpr auto segment_softmax(X x, T ids, Count count) {
     return detail::segment_softmax_by_id<decltype(detail::segments_by_id<T, Count>())>(x, ids(detail::position<0>{}),
                                                                                        count);
   else
-    return detail::refused_{};
+    return detail::refused{};
 }
 
 enum class bag_mode : std::uint8_t { sum, mean, max };
@@ -253,7 +253,7 @@ SHEAF_INLINE constexpr auto embedding_bag(Ids ids, Table table, Weights... weigh
       return detail::bag_of<B>(table, k.where(id != literal_<B.padding>{}), count(k, id != literal_<B.padding>{}), id,
                                s, weights(s, k)...);
   } else {
-    return detail::refused_{};
+    return detail::refused{};
   }
 }
 template <bag B = bag{}, Tensor Ids, Tensor Table, class Off, Tensor... Weights>
@@ -267,7 +267,7 @@ SHEAF_INLINE constexpr auto embedding_bag(Ids ids, Table table, offsets_<Off> of
     return detail::bag_of<B>(table, domain, sum(domain, literal_<std::int64_t{1}>{}), id, typename cut::axis{},
                              weights(k)...);
   } else {
-    return detail::refused_{};
+    return detail::refused{};
   }
 }
 
@@ -276,8 +276,8 @@ namespace detail {
 template <fixed_string What, class X, class I>
 SHEAF_INLINE constexpr bool expect_index_rank() {
   expect<(X::rank == I::rank), [] {
-    return sentence{} << What.text << ": " << X::label.text << " has rank " << X::rank << ", the indices "
-                      << I::label.text << " have rank " << I::rank;
+    return sentence{} << What.text << ": " << called<X>() << " has rank " << X::rank << ", the indices "
+                      << called<I>() << " have rank " << I::rank;
   }>();
   return X::rank == I::rank;
 }
@@ -295,7 +295,7 @@ SHEAF_INLINE constexpr auto take_along_axis(X x, I index, dim_<D>) {
         detail::at(x, detail::replaced<detail::positions<X::rank>, d, detail::plain<decltype(picked)>>{}),
         detail::positions<X::rank>{});
   } else {
-    return detail::refused_{};
+    return detail::refused{};
   }
 }
 // The rows of x (or whatever stands in the dimension) that a list of indices names.
@@ -309,7 +309,7 @@ SHEAF_INLINE constexpr auto index_select(X x, I index, dim_<D>) {
         detail::at(x, detail::replaced<detail::positions<X::rank>, d, detail::plain<decltype(picked)>>{}),
         detail::positions<X::rank>{});
   } else {
-    return detail::refused_{};
+    return detail::refused{};
   }
 }
 namespace detail {
@@ -332,7 +332,7 @@ SHEAF_INLINE constexpr auto index_add(X x, I index, S source, dim_<D>) {
             detail::wide(detail::at(source, detail::replaced<detail::positions<X::rank>, d, detail::inner<0>>{})));
     return detail::named<"index_add", X>(detail::added_to(x, added), detail::positions<X::rank>{});
   } else {
-    return detail::refused_{};
+    return detail::refused{};
   }
 }
 // x(index(i, j), j) += source(i, j) along dimension 0, and so on: repeated indices add up.
@@ -347,7 +347,7 @@ SHEAF_INLINE constexpr auto scatter_add(X x, I index, S source, dim_<D>) {
         sum(k.where(detail::at(index, from{}) == detail::position<d>{}), detail::wide(detail::at(source, from{})));
     return detail::named<"scatter_add", X>(detail::added_to(x, added), detail::positions<X::rank>{});
   } else {
-    return detail::refused_{};
+    return detail::refused{};
   }
 }
 
@@ -365,7 +365,7 @@ SHEAF_INLINE constexpr auto bincount(I ids, W... weight) {
     else
       return detail::named<"bincount", I>(sum(here, (weight(k), ...)), axes{});
   } else {
-    return detail::refused_{};
+    return detail::refused{};
   }
 }
 // histogram<10>(x, 0_c, 1_c): counts of equal bins from low to high, which belongs to the last; what lies outside is
@@ -381,7 +381,7 @@ SHEAF_INLINE constexpr auto histogram(X x, Low low, High high) {
     return detail::named<"histogram", X>(count(detail::over_all(detail::positions<X::rank>{}), counted),
                                          detail::list<sized_<detail::inner<0>, literal_<Bins>>>{});
   } else {
-    return detail::refused_{};
+    return detail::refused{};
   }
 }
 // [n] to [n, classes]: true where the id is the class.

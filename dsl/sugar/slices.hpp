@@ -100,7 +100,7 @@ template <class T, int D, std::int64_t K>
 SHEAF_INLINE constexpr auto part_of(at_<K>) {
   constexpr std::int64_t n = static_extent(T{}, D);
   expect<(n < 0 || (K >= -n && K < n)), [] {
-    return sentence{} << "slice of " << T::label.text << ": position " << K << " in dimension " << D
+    return sentence{} << "slice of " << called<T>() << ": position " << K << " in dimension " << D
                       << " is out of range, its extent is " << static_extent(T{}, D);
   }>();
   if constexpr (K >= 0)
@@ -114,7 +114,7 @@ SHEAF_INLINE constexpr auto part_of(range_<Start, Stop, Step>) {
   constexpr bool comparable = Start != none && Stop != none && (Start < 0) == (Stop < 0);
   constexpr std::int64_t length = !comparable ? 0 : Step > 0 ? Stop - Start : Start - Stop;
   expect<(!comparable || length >= 0), [] {
-    return sentence{} << "slice of " << T::label.text << ": range " << Start << " to " << Stop << " in dimension " << D
+    return sentence{} << "slice of " << called<T>() << ": range " << Start << " to " << Stop << " in dimension " << D
                       << " has negative length " << length;
   }>();
   if constexpr (Step == 0 || (comparable && length < 0)) {
@@ -163,14 +163,14 @@ using column_axis = position<Rank - 1>;
 template <Tensor T, class... P>
 SHEAF_INLINE constexpr auto slice(T t, P...) {
   expect<(sizeof...(P) <= T::rank), [] {
-    return detail::sentence{} << "slice of " << T::label.text << ": its rank is " << T::rank << ", got "
+    return detail::sentence{} << "slice of " << detail::called<T>() << ": its rank is " << T::rank << ", got "
                               << static_cast<int>(sizeof...(P)) << " parts";
   }>();
   if constexpr (sizeof...(P) <= T::rank)
     return detail::sliced_parts(t, detail::list<P...>{}, std::index_sequence_for<P...>{},
                                 std::make_index_sequence<T::rank - sizeof...(P)>{});
   else
-    return detail::refused_{};
+    return detail::refused{};
 }
 
 // diagonal<1>(x): x(i, i + 1, ...) with the diagonal as the last dimension.
@@ -187,7 +187,7 @@ SHEAF_INLINE constexpr auto diagonal(T t) {
         detail::at(t, first_two{} + rest{}),
         rest{} + detail::list<sized_<detail::position<0>, std::remove_const_t<decltype(length)>>>{});
   } else {
-    return detail::refused_{};
+    return detail::refused{};
   }
 }
 template <std::int64_t Offset = 0, Tensor T>
@@ -195,7 +195,7 @@ SHEAF_INLINE constexpr auto trace(T t) {
   if constexpr (detail::expect_rank_of<"trace", 2, T>())
     return sum(diagonal<Offset>(t));
   else
-    return detail::refused_{};
+    return detail::refused{};
 }
 
 // band<1, 0>(x): x where -1 <= column - row <= 0 in the last two dimensions, else 0.
@@ -215,7 +215,7 @@ SHEAF_INLINE constexpr auto band(T t) {
     else
       return detail::named<"band", T>(select(r - literal_<Below>{} <= c && c <= r + literal_<Above>{}, e, zero), all{});
   } else {
-    return detail::refused_{};
+    return detail::refused{};
   }
 }
 // The part on and below the k-th diagonal, and on and above it.
@@ -237,7 +237,7 @@ SHEAF_INLINE constexpr auto flip(T t, dim_<D>) {
         detail::at(t, detail::replaced<detail::positions<T::rank>, d, back>{}),
         detail::replaced<detail::positions<T::rank>, d, sized_<detail::position<d>, extent_<T, d>>>{});
   } else {
-    return detail::refused_{};
+    return detail::refused{};
   }
 }
 // roll<2>(x, dim<0>): moved on by two, what leaves at the end comes in at the start.
@@ -250,7 +250,7 @@ SHEAF_INLINE constexpr auto roll(T t, dim_<D>) {
         detail::at(t, detail::replaced<detail::positions<T::rank>, d, from>{}),
         detail::replaced<detail::positions<T::rank>, d, sized_<detail::position<d>, extent_<T, d>>>{});
   } else {
-    return detail::refused_{};
+    return detail::refused{};
   }
 }
 
@@ -264,8 +264,9 @@ SHEAF_INLINE constexpr auto pad(T t, dim_<D>) {
     constexpr int d = detail::wrapped<T>(D);
     constexpr std::int64_t n = detail::static_extent(T{}, d), most = Before > After ? Before : After;
     expect<(Mode != padding::reflect || n < 0 || most < n), [] {
-      return detail::sentence{} << "pad of " << T::label.text << ": reflecting " << (Before > After ? Before : After)
-                                << " in dimension " << detail::wrapped<T>(D) << " needs an extent above it, got "
+      return detail::sentence{} << "pad of " << detail::called<T>() << ": reflecting "
+                                << (Before > After ? Before : After) << " in dimension " << detail::wrapped<T>(D)
+                                << " needs an extent above it, got "
                                 << detail::static_extent(T{}, detail::wrapped<T>(D));
     }>();
     constexpr literal_<std::int64_t{0}> zero{};
@@ -290,7 +291,7 @@ SHEAF_INLINE constexpr auto pad(T t, dim_<D>) {
       return detail::taken_at<d>(t, remainder(from, size), axes{});
     }
   } else {
-    return detail::refused_{};
+    return detail::refused{};
   }
 }
 

@@ -55,10 +55,10 @@ struct windows_in : expression_base {
     // The last window begins within the tensor or the padding before it.
     if (W.ceil_mode) count = make(g, op::minimum, count, steps(g, n, W.padding - 1));
     if (is_constant(g, count) && g[count].attribute < 1)
-      b.fail() << What.text << " of " << T::label.text << ": the kernel spans " << W.span() << " in dimension " << D
+      b.fail() << What.text << " of " << called<T>() << ": the kernel spans " << W.span() << " in dimension " << D
                << ", the padded input has " << g[n].attribute + W.padding + W.after;
     b.demand_not(make(g, op::less, count, integer(g, 1)), demanded::extents,
-                 sentence{} << What.text << " of " << T::label.text << ", dimension " << D,
+                 sentence{} << What.text << " of " << called<T>() << ", dimension " << D,
                  sentence{} << "at least " << W.span() << ", which the kernel spans, in the padded input", no_node,
                  make(g, op::add, n, integer(g, W.padding + W.after)));
     return {make(g, op::maximum, integer(g, 0), count), false};
@@ -80,7 +80,7 @@ template <fixed_string What, class T, int D, window W>
 struct no_window {
   constexpr sentence operator()() const {
     sentence s;
-    s << What.text << " of " << T::label.text;
+    s << What.text << " of " << called<T>();
     if (W.kernel <= 0) return s << ": the kernel is " << W.kernel << " in dimension " << D << ", expected at least 1";
     if (!moves<W>)
       return s << ": stride " << W.stride << " and dilation " << W.dilation << " in dimension " << D
@@ -169,10 +169,10 @@ SHEAF_INLINE constexpr auto average_pool(T t) {
       const auto total = sum(typename p::domain{}, wide(at(t, typename p::subscripts{})));
       return named<What, T>(narrow(total / p::divisor(), element_of_all(t)), typename p::axes{});
     } else {
-      return refused_{};
+      return refused{};
     }
   } else {
-    return refused_{};
+    return refused{};
   }
 }
 template <fixed_string What, pool P, int Dims, class T>
@@ -182,9 +182,9 @@ SHEAF_INLINE constexpr auto maximum_pool(T t) {
     if constexpr (p::fits)
       return named<What, T>(max(typename p::domain{}, at(t, typename p::subscripts{})), typename p::axes{});
     else
-      return refused_{};
+      return refused{};
   } else {
-    return refused_{};
+    return refused{};
   }
 }
 template <fixed_string What, auto Power, pool P, int Dims, class T>
@@ -197,10 +197,10 @@ SHEAF_INLINE constexpr auto power_pool(T t) {
       return named<What, T>(narrow(select(total != literal_<0>{}, root, literal_<0>{}), element_of_all(t)),
                             typename p::axes{});
     } else {
-      return refused_{};
+      return refused{};
     }
   } else {
-    return refused_{};
+    return refused{};
   }
 }
 
@@ -253,7 +253,7 @@ SHEAF_INLINE constexpr auto adaptive_avg_pool(T t) {
     return detail::adaptive<"adaptive_avg_pool", folding::mean, T, Size...>(
         t, std::make_index_sequence<sizeof...(Size)>{});
   else
-    return detail::refused_{};
+    return detail::refused{};
 }
 template <std::int64_t... Size, Tensor T>
 SHEAF_INLINE constexpr auto adaptive_max_pool(T t) {
@@ -261,7 +261,7 @@ SHEAF_INLINE constexpr auto adaptive_max_pool(T t) {
     return detail::adaptive<"adaptive_max_pool", folding::max, T, Size...>(t,
                                                                            std::make_index_sequence<sizeof...(Size)>{});
   else
-    return detail::refused_{};
+    return detail::refused{};
 }
 // [N, C, ...] to [N, C]: the mean and the maximum of all that follows; keepdim keeps it as 1.
 template <auto... O, Tensor T>
@@ -270,7 +270,7 @@ SHEAF_INLINE constexpr auto global_avg_pool(T t) {
     constexpr unsigned set = ((1u << T::rank) - 1) & ~3u;
     return detail::folded<"global_avg_pool", folding::mean, T, set, detail::keeps<O...>>(detail::element_of_all(t));
   } else {
-    return detail::refused_{};
+    return detail::refused{};
   }
 }
 template <auto... O, Tensor T>
@@ -279,7 +279,7 @@ SHEAF_INLINE constexpr auto global_max_pool(T t) {
     constexpr unsigned set = ((1u << T::rank) - 1) & ~3u;
     return detail::folded<"global_max_pool", folding::max, T, set, detail::keeps<O...>>(detail::element_of_all(t));
   } else {
-    return detail::refused_{};
+    return detail::refused{};
   }
 }
 
@@ -296,10 +296,10 @@ SHEAF_INLINE constexpr auto unfold(T t, dim_<D>) {
       return detail::named<"unfold", T>(detail::at(t, detail::replaced<detail::positions<T::rank>, d, from>{}),
                                         axes{} + detail::list<sized_<detail::inner<d>, literal_<Size>>>{});
     } else {
-      return detail::refused_{};
+      return detail::refused{};
     }
   } else {
-    return detail::refused_{};
+    return detail::refused{};
   }
 }
 

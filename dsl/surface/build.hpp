@@ -372,10 +372,9 @@ class builder : public extrema {
   reverse_sweeps sweeps_;
   flat<built> operands_;
   flat<memo> memo_, tensors_;
-  flat<node_id> ruled_;            // definitions whose rules are built
+  flat<node_id> ruled_;  // definitions whose rules are built
   flat<const char*> asked_;
   flat<named_copy> copies_;
-  flat<node_id> given_;            // definitions whose names the program's author gave
 };
 
 }  // namespace sheaf::inline v0_1

@@ -36,6 +36,7 @@ struct complaint {
   }
   constexpr complaint& operator<<(std::int64_t v) { return *this << (sentence{} << v).text; }
   constexpr complaint& operator<<(int v) { return *this << static_cast<std::int64_t>(v); }
+  constexpr complaint& operator<<(const sentence& s) { return *this << s.text; }
 };
 
 }  // namespace detail

@@ -26,15 +26,13 @@ namespace detail {
 
 template <class X, class... Axes>
 struct rule_head {
-  template <Expression E>
-  SHEAF_INLINE constexpr auto operator=(E) const {
-    expect_value<E>();
-    return rule_<X, E, Axes...>{};
-  }
-  template <Number E>
-  SHEAF_INLINE constexpr auto operator=(E) const {
-    bare_number<E>();
-    return rule_<X, literal_<0>, Axes...>{};
+  template <class E>
+    requires(Expression<E> || Number<E>)
+  SHEAF_INLINE constexpr auto operator=(const E&) const {
+    if constexpr (is_value<E>)
+      return rule_<X, E, Axes...>{};
+    else
+      return rule_<X, decltype(refuse<E>()), Axes...>{};
   }
 };
 
@@ -44,7 +42,7 @@ struct by_ {
   SHEAF_INLINE constexpr auto operator()(Axes...) const {
     static_assert((is_axis<Axes> && ... && true), "by: its indices are axes");
     expect<X::rank == sizeof...(Axes), [] {
-      return sentence{} << "custom gradient by " << X::label.text << ": its rank is " << X::rank << ", got "
+      return sentence{} << "custom gradient by " << detail::called<X>() << ": its rank is " << X::rank << ", got "
                         << static_cast<int>(sizeof...(Axes)) << " indices";
     }>();
     return rule_head<X, Axes...>{};

@@ -25,15 +25,13 @@ namespace detail {
 template <fixed_string Name, class... Axes>
 struct definition_head {
   static constexpr auto head = Name;
-  template <Expression E>
-  SHEAF_INLINE constexpr auto operator=(E) const {
-    expect_value<E>();
-    return definition_<Name, SHEAF_BODY_OF(E), Axes...>{};
-  }
-  template <Number E>
-  SHEAF_INLINE constexpr auto operator=(E) const {
-    bare_number<E>();
-    return definition_<Name, SHEAF_BODY_OF(literal_<0>), Axes...>{};
+  template <class E>
+    requires(Expression<E> || Number<E>)
+  SHEAF_INLINE constexpr auto operator=(const E&) const {
+    if constexpr (is_value<E>)
+      return definition_<Name, SHEAF_BODY_OF(E), Axes...>{};
+    else
+      return refuse<E>();
   }
 };
 
@@ -81,7 +79,7 @@ constexpr bool expect_indices() {
 // What follows after a mistake in the indices.
 struct refused_head {
   template <class E>
-  SHEAF_INLINE constexpr auto operator=(E) const {
+  SHEAF_INLINE constexpr auto operator=(const E&) const {
     return detail::refused{};
   }
 };

@@ -27,45 +27,17 @@ concept Number = std::is_arithmetic_v<std::remove_cvref_t<T>>;
 
 namespace detail {
 
-template <class E>
-SHEAF_INLINE constexpr void expect_value() {
-  if constexpr (Tensor<E>)
-    expect<E::rank == 0, [] {
-      return sentence{} << "expression: tensor " << E::label.text << " has rank " << E::rank << ", got no subscripts";
-    }>();
-}
-
+// Did the library name this tensor, not the program's author?
 template <class T>
-SHEAF_INLINE constexpr void bare_number();
-
-// For arguments of functions: a number that forgot its _c, a tensor that forgot its subscripts, or no expression at
-// all.
-template <class E>
-SHEAF_INLINE constexpr void expect_expression() {
-  bare_number<E>();
-  static_assert(Number<E> || Expression<E>, "expression: this argument is not an expression of Sheaf");
-  if constexpr (Expression<E>) expect_value<E>();
-}
-
+inline constexpr bool has_automatic_name = false;
+// A tensor's name, for a sentence.
 template <class T>
-SHEAF_INLINE constexpr void bare_number() {
-  expect<!Number<T>, [] {
-    return sentence{} << "expression: a bare number; write it as 2_c, 0.5_c or constant<1.0 / 3>, or as a "
-                         "scalar<\"name\", T> where it is known at run time";
-  }>();
+constexpr sentence called() {
+  sentence s;
+  s << T::label.text;
+  return has_automatic_name<T> ? s << automatic_name_words : s;
 }
 
-}  // namespace detail
-
-// A number of the program: an integer or a double. It takes the element type of what it meets.
-template <auto Value>
-struct literal_ : expression_base {
-  static constexpr built build(builder& b) { return b.literal(Value); }
-};
-template <auto Value>
-SHEAF_HIDDEN inline constexpr auto constant = literal_<Value>{};
-
-namespace detail {
 // Stands for an expression that a sentence has refused. Whatever is made of it, no more is said of the program.
 struct refused : expression_base {
   static constexpr built build(builder& b) {
@@ -79,7 +51,48 @@ struct refused : expression_base {
 };
 template <class E>
 inline constexpr bool is_refused = std::is_same_v<E, refused>;
+
+// Can it be an operand? A tensor by itself is a value where its rank is 0.
+template <class E>
+inline constexpr bool is_value = Expression<E>;
+template <Tensor E>
+inline constexpr bool is_value<E> = E::rank == 0;
+template <class... E>
+inline constexpr bool are_values = (is_value<E> && ... && true);
+
+template <class... E>
+struct first_wrong;
+template <class E, class... More>
+struct first_wrong<E, More...> : std::conditional_t<is_value<E>, first_wrong<More...>, std::type_identity<E>> {};
+
+// Says what is wrong with the first that is no value: a number that forgot its _c, a tensor that forgot its subscripts,
+// or no expression at all.
+template <class... E>
+SHEAF_INLINE constexpr auto refuse() {
+  using wrong = typename first_wrong<E...>::type;
+  expect<(is_refused<E> || ...), [] {
+    sentence s;
+    if constexpr (Number<wrong>)
+      s << "expression: a bare number; write it as 2_c, 0.5_c or constant<1.0 / 3>, or as a scalar<\"name\", T> where "
+           "it is known at run time";
+    else if constexpr (Tensor<wrong>)
+      s << "expression: tensor " << called<wrong>() << " has rank " << wrong::rank << ", got no subscripts";
+    else
+      s << "expression: an operand is not an expression of Sheaf";
+    return s;
+  }>();
+  return refused{};
+}
+
 }  // namespace detail
+
+// A number of the program: an integer or a double. It takes the element type of what it meets.
+template <auto Value>
+struct literal_ : expression_base {
+  static constexpr built build(builder& b) { return b.literal(Value); }
+};
+template <auto Value>
+SHEAF_HIDDEN inline constexpr auto constant = literal_<Value>{};
 
 template <op Kind, class... Args>
 struct apply_ : expression_base {
@@ -90,9 +103,11 @@ struct apply_ : expression_base {
 };
 
 template <op Kind, class... Args>
-SHEAF_INLINE constexpr auto apply(Args...) {
-  (detail::expect_value<Args>(), ...);
-  return apply_<Kind, Args...>{};
+SHEAF_INLINE constexpr auto apply(const Args&...) {
+  if constexpr (detail::are_values<Args...>)
+    return apply_<Kind, Args...>{};
+  else
+    return detail::refuse<Args...>();
 }
 
 template <element Type, class E>
@@ -103,8 +118,10 @@ struct cast_ : expression_base {
 template <class T, Expression E>
 SHEAF_INLINE constexpr auto cast(E) {
   static_assert(is_element<T>, "cast<T>: T is not an element type of Sheaf (see docs/language.md)");
-  detail::expect_value<E>();
-  return cast_<element_of<T>, E>{};
+  if constexpr (detail::are_values<E>)
+    return cast_<element_of<T>, E>{};
+  else
+    return detail::refuse<E>();
 }
 
 template <class E>
@@ -114,8 +131,10 @@ struct stop_gradient_ : expression_base {
 // The value of e, which gradients take as a constant.
 template <Expression E>
 SHEAF_INLINE constexpr auto stop_gradient(E) {
-  detail::expect_value<E>();
-  return stop_gradient_<E>{};
+  if constexpr (detail::are_values<E>)
+    return stop_gradient_<E>{};
+  else
+    return detail::refuse<E>();
 }
 
 template <class Value, class Path>
@@ -128,25 +147,25 @@ struct graft_ : expression_base {
 // The value of `value`, which gradients take as `path`: graft(round(x(i)), x(i)) is rounded, and has derivative 1.
 template <Expression Value, Expression Path>
 SHEAF_INLINE constexpr auto graft(Value, Path) {
-  detail::expect_value<Value>();
-  detail::expect_value<Path>();
-  return graft_<Value, Path>{};
+  if constexpr (detail::are_values<Value, Path>)
+    return graft_<Value, Path>{};
+  else
+    return detail::refuse<Value, Path>();
 }
 
+namespace detail {
+template <class A, class B>
+concept Operands = (Expression<A> && (Expression<B> || Number<B>)) || (Number<A> && Expression<B>);
+}  // namespace detail
+
 #define SHEAF_INFIX(symbol, Kind)                         \
-  template <Expression A, Expression B>                   \
-  SHEAF_INLINE constexpr auto operator symbol(A a, B b) { \
-    return apply<op::Kind>(a, b);                         \
-  }                                                       \
-  template <Expression A, Number B>                       \
-  SHEAF_INLINE constexpr auto operator symbol(A a, B) {   \
-    detail::bare_number<B>();                             \
-    return a;                                             \
-  }                                                       \
-  template <Number A, Expression B>                       \
-  SHEAF_INLINE constexpr auto operator symbol(A, B b) {   \
-    detail::bare_number<A>();                             \
-    return b;                                             \
+  template <class A, class B>                             \
+    requires detail::Operands<A, B>                       \
+  SHEAF_INLINE constexpr auto operator symbol(const A&, const B&) { \
+    if constexpr (detail::are_values<A, B>)               \
+      return apply_<op::Kind, A, B>{};                    \
+    else                                                  \
+      return detail::refuse<A, B>();                      \
   }
 SHEAF_INFIX(+, add)
 SHEAF_INFIX(-, sub)
@@ -167,13 +186,13 @@ SHEAF_INFIX(||, logical_or)
 #undef SHEAF_INFIX
 
 template <class A, class B>
-  requires(Expression<A> || Expression<B>)
-SHEAF_INLINE constexpr auto operator>(A a, B b) {
+  requires detail::Operands<A, B>
+SHEAF_INLINE constexpr auto operator>(const A& a, const B& b) {
   return b < a;
 }
 template <class A, class B>
-  requires(Expression<A> || Expression<B>)
-SHEAF_INLINE constexpr auto operator>=(A a, B b) {
+  requires detail::Operands<A, B>
+SHEAF_INLINE constexpr auto operator>=(const A& a, const B& b) {
   return b <= a;
 }
 template <Expression A>
@@ -189,11 +208,33 @@ SHEAF_INLINE constexpr auto operator!(A a) {
   return apply<op::logical_not>(a);
 }
 
+namespace detail {
+template <int Count, class... A>
+concept Miscounted = sizeof...(A) != Count && (Expression<A> || ...);
+
+template <fixed_string Name, int Count, class... A>
+SHEAF_INLINE constexpr auto refuse_count() {
+  expect<(is_refused<A> || ...), [] {
+    return sentence{} << Name.text << ": expected " << Count << (Count == 1 ? " value, got " : " values, got ")
+                      << static_cast<int>(sizeof...(A));
+  }>();
+  return refused{};
+}
+}  // namespace detail
+
+#define SHEAF_MISCOUNTED(name, count)                  \
+  template <class... A>                                \
+    requires detail::Miscounted<count, A...>           \
+  SHEAF_INLINE constexpr auto name(const A&...) {      \
+    return detail::refuse_count<#name, count, A...>(); \
+  }
+
 #define SHEAF_FUNCTION(name)              \
   template <Expression A>                 \
   SHEAF_INLINE constexpr auto name(A a) { \
     return apply<op::name>(a);            \
-  }
+  }                                       \
+  SHEAF_MISCOUNTED(name, 1)
 SHEAF_FUNCTIONS(SHEAF_FUNCTION)
 SHEAF_FUNCTION(bit_not)
 #undef SHEAF_FUNCTION
@@ -202,14 +243,13 @@ SHEAF_FUNCTION(bit_not)
 #define SHEAF_FUNCTION2(name, Kind)               \
   template <class A, class B>                     \
     requires(Expression<A> || Expression<B>)      \
-  SHEAF_INLINE constexpr auto name(A a, B b) {    \
-    detail::expect_expression<A>();               \
-    detail::expect_expression<B>();               \
-    if constexpr (Expression<A> && Expression<B>) \
-      return apply<op::Kind>(a, b);               \
+  SHEAF_INLINE constexpr auto name(const A&, const B&) { \
+    if constexpr (detail::are_values<A, B>)       \
+      return apply_<op::Kind, A, B>{};            \
     else                                          \
-      return detail::refused{};                   \
-  }
+      return detail::refuse<A, B>();              \
+  }                                               \
+  SHEAF_MISCOUNTED(name, 2)
 SHEAF_FUNCTION2(pow, pow)
 SHEAF_FUNCTION2(minimum, minimum)
 SHEAF_FUNCTION2(maximum, maximum)
@@ -232,30 +272,32 @@ struct composite_ : expression_base {
 };
 template <built (*Make)(builder&, const built*), class... Args>
   requires(Expression<Args> || ...)
-SHEAF_INLINE constexpr auto composite(Args...) {
-  (detail::expect_expression<Args>(), ...);
-  if constexpr ((Expression<Args> && ...))
+SHEAF_INLINE constexpr auto composite(const Args&...) {
+  if constexpr (detail::are_values<Args...>)
     return composite_<Make, Args...>{};
   else
-    return detail::refused{};
+    return detail::refuse<Args...>();
 }
 #define SHEAF_COMPOSITE1(name)                           \
   template <Expression A>                                \
   SHEAF_INLINE constexpr auto name(A a) {                \
     return composite<composites::name>(a);               \
-  }
+  }                                                      \
+  SHEAF_MISCOUNTED(name, 1)
 #define SHEAF_COMPOSITE2(name)                           \
   template <class A, class B>                            \
     requires(Expression<A> || Expression<B>)             \
-  SHEAF_INLINE constexpr auto name(A a, B b) {           \
+  SHEAF_INLINE constexpr auto name(const A& a, const B& b) {           \
     return composite<composites::name>(a, b);            \
-  }
+  }                                                      \
+  SHEAF_MISCOUNTED(name, 2)
 #define SHEAF_COMPOSITE3(name)                           \
   template <class A, class B, class C>                   \
     requires(Expression<A> || Expression<B> || Expression<C>) \
-  SHEAF_INLINE constexpr auto name(A a, B b, C c) {      \
+  SHEAF_INLINE constexpr auto name(const A& a, const B& b, const C& c) {      \
     return composite<composites::name>(a, b, c);         \
-  }
+  }                                                      \
+  SHEAF_MISCOUNTED(name, 3)
 SHEAF_COMPOSITES(SHEAF_COMPOSITE1, SHEAF_COMPOSITE2, SHEAF_COMPOSITE3)
 #undef SHEAF_COMPOSITE1
 #undef SHEAF_COMPOSITE2
@@ -264,13 +306,15 @@ SHEAF_COMPOSITES(SHEAF_COMPOSITE1, SHEAF_COMPOSITE2, SHEAF_COMPOSITE3)
 // a where c, else b; only the one chosen is evaluated, so the other may subscript out of range.
 template <class C, class A, class B>
   requires(Expression<C> || Expression<A> || Expression<B>)
-SHEAF_INLINE constexpr auto select(C c, A a, B b) {
-  (detail::expect_expression<C>(), detail::expect_expression<A>(), detail::expect_expression<B>());
-  if constexpr (Expression<C> && Expression<A> && Expression<B>)
-    return apply<op::select>(c, a, b);
+SHEAF_INLINE constexpr auto select(const C&, const A&, const B&) {
+  if constexpr (detail::are_values<C, A, B>)
+    return apply_<op::select, C, A, B>{};
   else
-    return detail::refused{};
+    return detail::refuse<C, A, B>();
 }
+
+SHEAF_MISCOUNTED(select, 3)
+#undef SHEAF_MISCOUNTED
 
 namespace detail {
 template <char... Digits>

@@ -43,7 +43,11 @@ struct sentence {
     return *this << digits + n;
   }
   constexpr sentence& operator<<(int v) { return *this << static_cast<std::int64_t>(v); }
+  constexpr sentence& operator<<(const sentence& s) { return *this << s.text; }
 };
+
+// What a sentence adds to a name that the program's author did not give.
+inline constexpr const char* automatic_name_words = " (an automatic name)";
 
 // The sentence of a program with a mistake that has been said.
 inline constexpr const char* said_already = " ";

@@ -230,7 +230,7 @@ template <detail::Policy auto... P, class Monoid, Indices I, class E>
   requires(detail::is_own_monoid<Monoid> && detail::is_state<E>)
 SHEAF_INLINE constexpr auto fold(Monoid, I, E) {
   using state = typename Monoid::state;
-  if constexpr (!detail::state_of<E>::several) detail::expect_value<E>();
+  if constexpr (!detail::state_of<E>::several && !detail::is_value<E>) detail::refuse<E>();
   detail::expect_empty_policies<std::remove_const_t<decltype(P)>...>();
   constexpr bool fits = [] {
     return state::width == detail::state_of<E>::width && state::several == detail::state_of<E>::several;

@@ -36,7 +36,7 @@ SHEAF_INLINE constexpr void expect_differentiable() {
                 "gradient: what to differentiate by is a tensor, a scalar or a definition, without subscripts");
   if constexpr (Tensor<X>)
     expect<differentiable<X>, [] {
-      return sentence{} << "gradient of " << label_of<Y>().text << " with respect to " << X::label.text << ": tensor "
+      return sentence{} << "gradient of " << label_of<Y>().text << " with respect to " << called<X>() << ": tensor "
                         << X::label.text << " is " << row(element_or_f32<X>).name
                         << "; gradients exist for floating tensors only";
     }>();
@@ -128,6 +128,17 @@ struct directional_ : subscripts<directional_<Y, X, V>> {
   }
 };
 
+namespace detail {
+template <class Y>
+inline constexpr bool has_automatic_name<cotangent_<Y>> = true;
+template <class X>
+inline constexpr bool has_automatic_name<tangent_<X>> = true;
+template <class Y, class X, class C>
+inline constexpr bool has_automatic_name<gradient_<Y, X, C>> = true;
+template <class Y, class X, class V>
+inline constexpr bool has_automatic_name<directional_<Y, X, V>> = true;
+}  // namespace detail
+
 template <class>
 inline constexpr bool is_gradient = false;
 template <class Y, class X, class C>
@@ -172,7 +183,7 @@ template <Tensor Y, Tensor X, Tensor C>
 SHEAF_INLINE constexpr auto vjp(Y, X, C) {
   detail::expect_differentiable<Y, X>();
   expect<C::rank == Y::rank, [] {
-    return detail::sentence{} << "vjp of " << Y::label.text << ": its rank is " << Y::rank << ", the cotangent "
+    return detail::sentence{} << "vjp of " << detail::called<Y>() << ": its rank is " << Y::rank << ", the cotangent "
                               << C::label.text << " has rank " << C::rank;
   }>();
   return gradient_<Y, X, C>{};
@@ -193,7 +204,7 @@ template <Expression Y, Tensor X, Tensor V>
 SHEAF_INLINE constexpr auto jvp(Y, X, V) {
   detail::expect_differentiable<Y, X>();
   expect<V::rank == X::rank, [] {
-    return detail::sentence{} << "jvp by " << X::label.text << ": its rank is " << X::rank << ", the direction "
+    return detail::sentence{} << "jvp by " << detail::called<X>() << ": its rank is " << X::rank << ", the direction "
                               << V::label.text << " has rank " << V::rank;
   }>();
   return directional_<Y, X, V>{};

@@ -71,9 +71,15 @@ inline constexpr bool folds_dimensions<T, dim_<D>...> = Tensor<T>;
 template <class... A>
 concept MisplacedFold = !folds<A...> && !folds_dimensions<A...> && (Expression<A> || ...);
 
-template <bool Ok, folding Kind>
-SHEAF_INLINE constexpr void expect_fold() {
-  expect<Ok, [] { return misplaced_fold(Kind); }>();
+template <class T>
+inline constexpr bool is_dimension = false;
+template <int D>
+inline constexpr bool is_dimension<dim_<D>> = true;
+
+template <folding Kind, class... A>
+SHEAF_INLINE constexpr auto refuse_fold() {
+  expect<(is_refused<A> || ...), [] { return misplaced_fold(Kind, (is_dimension<A> || ...), (Number<A> || ...)); }>();
+  return refused{};
 }
 
 template <folding Kind, class... Policies>
@@ -90,28 +96,27 @@ SHEAF_INLINE constexpr bool expect_policies() {
 // NAME(t, e), NAME(t.in(lo, hi), e), NAME(t.where(c), e), NAME(over(m, t.in(...)), e); NAME<policies...>(t, e).
 #define SHEAF_REDUCTION(name)                                                              \
   template <detail::Policy auto P, detail::Policy auto... More, Indices I, Expression E>   \
-  SHEAF_INLINE constexpr auto name(I, E) {                                                 \
-    detail::expect_value<E>();                                                             \
-    if constexpr (detail::expect_policies<folding::name, std::remove_const_t<decltype(P)>, \
-                                          std::remove_const_t<decltype(More)>...>())       \
+  SHEAF_INLINE constexpr auto name(const I&, const E&) {                                                 \
+    if constexpr (!detail::is_value<E>)                                                    \
+      return detail::refuse<E>();                                                          \
+    else if constexpr (detail::expect_policies<folding::name, std::remove_const_t<decltype(P)>, \
+                                               std::remove_const_t<decltype(More)>...>())  \
       return reduce_<folding::name, I, E, P, More...>{};                                   \
     else                                                                                   \
       return reduce_<folding::name, I, E>{};                                               \
   }                                                                                        \
-  template <Indices I, Expression E>                                                       \
-  SHEAF_INLINE constexpr auto name(I, E) {                                                 \
-    detail::expect_value<E>();                                                             \
-    return reduce_<folding::name, I, E>{};                                                 \
+  template <Indices I, class E>                                                            \
+    requires(Expression<E> || Number<E>)                                                   \
+  SHEAF_INLINE constexpr auto name(const I&, const E&) {                                                 \
+    if constexpr (detail::is_value<E>)                                                     \
+      return reduce_<folding::name, I, E>{};                                               \
+    else                                                                                   \
+      return detail::refuse<E>();                                                          \
   }                                                                                        \
-  template <Indices I, Number E>                                                           \
-  SHEAF_INLINE constexpr auto name(I, E) {                                                 \
-    detail::bare_number<E>();                                                              \
-    return reduce_<folding::name, I, literal_<0>>{};                                       \
-  }                                                                                        \
-  template <detail::MisplacedFold... A>                                                    \
-  SHEAF_INLINE constexpr auto name(A...) {                                                 \
-    detail::expect_fold<sizeof...(A) == 0, folding::name>();                                                          \
-    return detail::refused{};                                                              \
+  template <class... A>                                                                    \
+    requires detail::MisplacedFold<A...>                                                   \
+  SHEAF_INLINE constexpr auto name(const A&...) {                                                 \
+    return detail::refuse_fold<folding::name, A...>();                                     \
   }
 // Over nothing: sum 0, prod 1, max -inf, min inf, any false, all true, argmax and argmin -1, mean NaN, count 0,
 // logsumexp -inf. Integers and booleans are summed in i64; max and min are NaN if any is NaN; argmax and argmin are the

@@ -18,12 +18,16 @@ class resolver {
   constexpr const char* text(name_id id) {
     spoken_ = {};
     const text_range range = g.names[id];
-    for (int i = 0; i < range.size && i < 400; ++i) spoken_.text[i] = g.text[range.first + i];
+    for (int i = 0; i < range.size && i < 400; ++i) spoken_.text[spoken_.size++] = g.text[range.first + i];
     return spoken_.text;
   }
+  // A tensor's name, for a sentence, and that it is automatic where its author did not give it.
   constexpr const char* tensor_name(node_id tensor) {
-    return text(g.kind(tensor) == op::input ? g.inputs[static_cast<int>(g[tensor].attribute)].name
-                                            : static_cast<name_id>(g[tensor].attribute));
+    const int row = static_cast<int>(g[tensor].attribute);
+    const bool is_input = g.kind(tensor) == op::input;
+    text(is_input ? g.inputs[row].name : static_cast<name_id>(row));
+    if (is_input ? g.inputs[row].symbol != nullptr : !given_.contains(tensor)) spoken_ << detail::automatic_name_words;
+    return spoken_.text;
   }
 
   // Says the program's error if it is the first; what comes after the first mistake is dropped.
@@ -220,6 +224,7 @@ class resolver {
   static constexpr int checked = 0, skipping = 2;
   flat<node_id> skips_, skipped_;  // loads that skip, and those that a reduction answers for
   flat<declared_size> declared_;
+  flat<node_id> given_;  // definitions whose names the program's author gave
 
  private:
   detail::sentence spoken_, first_, second_;

@@ -38,31 +38,42 @@ struct axis_ : expression_base, index_base {
 
   // The axis over [low, high), or every step-th of it; the bounds may be data.
   template <class Low, class High>
-  SHEAF_INLINE constexpr auto in(Low, High) const {
-    (detail::expect_expression<Low>(), detail::expect_expression<High>());
-    return domain_<axis_, Low, High, nothing, nothing>{};
+  SHEAF_INLINE constexpr auto in(const Low&, const High&) const {
+    if constexpr (detail::are_values<Low, High>)
+      return domain_<axis_, Low, High, nothing, nothing>{};
+    else
+      return refused_domain(detail::refuse<Low, High>());
   }
   template <class Bound>
-  SHEAF_INLINE constexpr auto in(Bound) const {
+  SHEAF_INLINE constexpr auto in(const Bound&) const {
     expect<std::is_void_v<Bound>, [] {
       return detail::sentence{} << "axis " << Name.text << ": a range has two bounds, as in " << Name.text
                                 << ".in(0_c, n)";
     }>();
-    return domain_<axis_, literal_<0>, literal_<0>, nothing, nothing>{};
+    return refused_domain(detail::refused{});
   }
   // A negative step counts down from low to above high.
   template <class Low, class High, class Step>
-  SHEAF_INLINE constexpr auto in(Low, High, Step) const {
-    (detail::expect_expression<Low>(), detail::expect_expression<High>(), detail::expect_expression<Step>());
-    return domain_<axis_, Low, High, Step, nothing>{};
+  SHEAF_INLINE constexpr auto in(const Low&, const High&, const Step&) const {
+    if constexpr (detail::are_values<Low, High, Step>)
+      return domain_<axis_, Low, High, Step, nothing>{};
+    else
+      return refused_domain(detail::refuse<Low, High, Step>());
   }
   // Only where the condition holds.
   template <class C>
-  SHEAF_INLINE constexpr auto where(C) const {
-    detail::expect_expression<C>();
-    return domain_<axis_, nothing, nothing, nothing, C>{};
+  SHEAF_INLINE constexpr auto where(const C&) const {
+    if constexpr (detail::is_value<C>)
+      return domain_<axis_, nothing, nothing, nothing, C>{};
+    else
+      return refused_domain(detail::refuse<C>());
   }
   static constexpr bound_axis bind(builder& b) { return {b(axis_{}).id}; }
+
+ private:
+  SHEAF_INLINE static constexpr auto refused_domain(detail::refused) {
+    return domain_<axis_, detail::refused, detail::refused, nothing, nothing>{};
+  }
 };
 
 // axis<"t">: the name of a loop. Its extent comes from what it subscripts; axis<"k", 8> declares it.
@@ -73,10 +84,12 @@ template <class Axis, class Low, class High, class Step, class Condition>
 struct domain_ : index_base {
   static constexpr auto label = Axis::label;
   template <class C>
-  SHEAF_INLINE constexpr auto where(C) const {
-    detail::expect_expression<C>();
+  SHEAF_INLINE constexpr auto where(const C&) const {
     static_assert(std::is_same_v<Condition, nothing>, "where: the domain has a condition already; join them with &&");
-    return domain_<Axis, Low, High, Step, C>{};
+    if constexpr (detail::is_value<C>)
+      return domain_<Axis, Low, High, Step, C>{};
+    else
+      return domain_<Axis, Low, High, Step, decltype(detail::refuse<C>())>{};
   }
   static constexpr bound_axis bind(builder& b) {
     return {b(Axis{}).id, bound(b, Low{}), bound(b, High{}), bound(b, Step{}), condition(b, Condition{})};
@@ -143,7 +156,7 @@ struct load_ : expression_base {
   template <class V>
   static constexpr void not_assigned() {
     expect<sizeof(V) == 0, [] {
-      return detail::sentence{} << "assignment to an element of " << T::label.text
+      return detail::sentence{} << "assignment to an element of " << detail::called<T>()
                                 << ": expressions are not assigned to; write define<\"name\">(indices...) = expression";
     }>();
   }
@@ -151,28 +164,32 @@ struct load_ : expression_base {
 
 namespace detail {
 
-template <class T, int Got>
-SHEAF_INLINE constexpr void expect_rank() {
-  expect<T::rank == Got, [] {
-    return sentence{} << "subscript: tensor " << T::label.text << " has rank " << T::rank << ", got " << Got
-                      << " subscripts";
-  }>();
-}
-template <class... S>
-SHEAF_INLINE constexpr void expect_subscripts() {
-  (expect_expression<S>(), ...);
+// Do these subscribe an element of T?
+template <class T, class... S>
+inline constexpr bool are_subscripts = T::rank == sizeof...(S) && are_values<S...>;
+template <class T, class... S>
+SHEAF_INLINE constexpr auto refuse_subscripts() {
+  constexpr int got = sizeof...(S);
+  if constexpr (T::rank != got) {
+    expect<T::rank == got, [] {
+      return sentence{} << "subscript: tensor " << called<T>() << " has rank " << T::rank << ", got " << got
+                        << " subscripts";
+    }>();
+    return refused{};
+  } else {
+    return refuse<S...>();
+  }
 }
 
 // A subscript pattern for out-of-range positions. `x.padded(v)(i, j)` is v outside x.
 template <class T, class V>
 struct padded_ {
   template <class... S>
-  SHEAF_INLINE constexpr auto operator()(S... s) const {
-    expect_rank<T, sizeof...(S)>();
-    if constexpr (T::rank == sizeof...(S))
+  SHEAF_INLINE constexpr auto operator()(const S&... s) const {
+    if constexpr (are_subscripts<T, S...>)
       return select(T{}.inside(s...), load_<T, access::guarded, S...>{}, V{});
     else
-      return refused{};
+      return refuse_subscripts<T, S...>();
   }
 };
 
@@ -196,13 +213,11 @@ struct moved_ : expression_base {
   }
 };
 template <outside Rule, class T, class... S>
-SHEAF_INLINE constexpr auto moved(S...) {
-  expect_rank<T, sizeof...(S)>();
-  expect_subscripts<S...>();
-  if constexpr (T::rank == sizeof...(S) && (Expression<S> && ... && true))
+SHEAF_INLINE constexpr auto moved(const S&...) {
+  if constexpr (are_subscripts<T, S...>)
     return moved_<Rule, T, S...>{};
   else
-    return detail::refused{};
+    return refuse_subscripts<T, S...>();
 }
 
 }  // namespace detail
@@ -211,13 +226,11 @@ SHEAF_INLINE constexpr auto moved(S...) {
 template <class Self>
 struct subscripts : tensor_base {
   template <class... S>
-  SHEAF_INLINE constexpr auto operator()(S...) const {
-    detail::expect_rank<Self, sizeof...(S)>();
-    detail::expect_subscripts<S...>();
-    if constexpr (Self::rank == sizeof...(S) && (Expression<S> && ... && true))
+  SHEAF_INLINE constexpr auto operator()(const S&...) const {
+    if constexpr (detail::are_subscripts<Self, S...>)
       return load_<Self, access::checked, S...>{};
     else
-      return detail::refused{};
+      return detail::refuse_subscripts<Self, S...>();
   }
   // An argument of a call (inputs), or where an output goes (definitions and gradients).
   template <class V>
@@ -239,15 +252,17 @@ struct subscripts : tensor_base {
   template <Number D>
   SHEAF_INLINE constexpr auto extent(D) const {
     expect<!Number<D>, [] {
-      return detail::sentence{} << "extent of " << Self::label.text << ": a dimension is dim<1>, not a number";
+      return detail::sentence{} << "extent of " << detail::called<Self>() << ": a dimension is dim<1>, not a number";
     }>();
     return detail::refused{};
   }
   // Is (s...) a position of the tensor?
   template <class... S>
-  SHEAF_INLINE constexpr auto inside(S... s) const {
-    detail::expect_rank<Self, sizeof...(S)>();
-    return inside_from<0>(s...);
+  SHEAF_INLINE constexpr auto inside(const S&... s) const {
+    if constexpr (detail::are_subscripts<Self, S...>)
+      return inside_from<0>(s...);
+    else
+      return detail::refuse_subscripts<Self, S...>();
   }
   // value(i, j) outside the tensor.
   template <Expression V>
@@ -256,30 +271,31 @@ struct subscripts : tensor_base {
   }
   // The nearest element.
   template <class... S>
-  SHEAF_INLINE constexpr auto clamped(S... s) const {
+  SHEAF_INLINE constexpr auto clamped(const S&... s) const {
     return detail::moved<outside::to_the_edge, Self>(s...);
   }
   // Mirrored at the first and last element, which are not repeated: PyTorch's "reflect", however far outside.
   template <class... S>
-  SHEAF_INLINE constexpr auto reflected(S... s) const {
+  SHEAF_INLINE constexpr auto reflected(const S&... s) const {
     return detail::moved<outside::back_and_forth, Self>(s...);
   }
   // Subscripts modulo the extents: PyTorch's "circular"; roll(x, k)(i) is x.wrapped(i - k).
   template <class... S>
-  SHEAF_INLINE constexpr auto wrapped(S... s) const {
+  SHEAF_INLINE constexpr auto wrapped(const S&... s) const {
     return detail::moved<outside::around, Self>(s...);
   }
   // What x(i, j) does, said aloud: outside the tensor is an error.
   template <class... S>
-  SHEAF_INLINE constexpr auto checked(S... s) const {
+  SHEAF_INLINE constexpr auto checked(const S&... s) const {
     return (*this)(s...);
   }
   // Leaves out the term of the reduction that binds one of its indices where it is outside: no term, no count.
   template <class... S>
-  SHEAF_INLINE constexpr auto skipping(S...) const {
-    detail::expect_rank<Self, sizeof...(S)>();
-    detail::expect_subscripts<S...>();
-    return load_<Self, access::skipping, S...>{};
+  SHEAF_INLINE constexpr auto skipping(const S&...) const {
+    if constexpr (detail::are_subscripts<Self, S...>)
+      return load_<Self, access::skipping, S...>{};
+    else
+      return detail::refuse_subscripts<Self, S...>();
   }
 
   // A tensor by itself is a value where its rank is 0.
@@ -289,12 +305,12 @@ struct subscripts : tensor_base {
   template <class V>
   SHEAF_INLINE static constexpr void expect_no_expression() {
     expect<!Expression<V>, [] {
-      return detail::sentence{} << "assignment to tensor " << Self::label.text
+      return detail::sentence{} << "assignment to tensor " << detail::called<Self>()
                                 << ": expressions are not assigned to; write define<\"name\">(indices...) = expression";
     }>();
   }
   template <int D, class S, class... Rest>
-  SHEAF_INLINE static constexpr auto inside_from(S s, Rest... rest) {
+  SHEAF_INLINE static constexpr auto inside_from(const S& s, const Rest&... rest) {
     const auto here = literal_<0>{} <= s && s < extent_<Self, D>{};
     if constexpr (sizeof...(Rest) == 0)
       return here;

@@ -45,17 +45,13 @@ SHEAF_INLINE constexpr auto get(tuple_<E...> t) {
     return detail::refused{};
 }
 
-template <Expression... E>
+template <class... E>
 SHEAF_INLINE constexpr auto tuple(E...) {
   detail::expect_size<static_cast<int>(sizeof...(E))>();
-  (detail::expect_value<E>(), ...);
-  return tuple_<E...>{};
-}
-template <class... E>
-  requires(!(Expression<E> && ...))
-SHEAF_INLINE constexpr auto tuple(E...) {
-  (detail::expect_expression<E>(), ...);
-  return tuple_<literal_<0>>{};
+  if constexpr (detail::are_values<E...>)
+    return tuple_<E...>{};
+  else
+    return tuple_<decltype(detail::refuse<E...>())>{};
 }
 
 }  // namespace sheaf::inline v0_1

@@ -80,6 +80,36 @@ TEST(familiar_reductions, positions_of_extremes) {
   });
 }
 
+TEST(familiar_reductions, positions_among_equals_and_over_several_dimensions) {
+  array<float, 3> few(A, B, C);  // every value stands several times
+  for (int n = 0; n < A * B * C; ++n) few.data()[n] = static_cast<float>(n * 7 % 5);
+  const auto [last, whole, over_two, least] =
+      both(argmax<ties::last>(x, dim<1>), argmax<ties::last, keepdim>(x), argmax(x, dim<1>, dim<-1>),
+           argmin<ties::last>(x, dim<0>, dim<2>))(x = few);
+  expect_each(last, {A, C}, [&](auto at) {
+    int best = 0;
+    for (int j = 1; j < B; ++j)
+      if (few(at[0], j, at[1]) >= few(at[0], best, at[1])) best = j;
+    return best;
+  });
+  std::int64_t latest = 0;
+  for (std::int64_t n = 1; n < A * B * C; ++n)
+    if (few.data()[n] >= few.data()[latest]) latest = n;
+  EXPECT_EQ(whole(0, 0, 0), latest);
+  expect_each(over_two, {A}, [&](auto at) {
+    int best = 0;
+    for (int n = 1; n < B * C; ++n)
+      if (few(at[0], n / C, n % C) > few(at[0], best / C, best % C)) best = n;
+    return best;
+  });
+  expect_each(least, {B}, [&](auto at) {
+    int best = 0;
+    for (int n = 1; n < A * C; ++n)
+      if (few(n / C, at[0], n % C) <= few(best / C, at[0], best % C)) best = n;
+    return best;
+  });
+}
+
 double variance(std::array<std::int64_t, 2> at, double less) {
   const double mean = along(0, add)(at) / B;
   return along(0, [=](double a, double b) { return a + (b - mean) * (b - mean); })(at) / (B - less);

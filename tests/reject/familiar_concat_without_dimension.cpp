@@ -1,4 +1,4 @@
-// expect: concat: expected the dimension first, as in concat(dim<0>, a, b)
+// expect: concat: expected concat(dim<0>, a, b), the dimension first, got concat(tensor x, tensor x)
 #include <sheaf/sheaf.hpp>
 
 using namespace sheaf;

@@ -1,4 +1,4 @@
-// expect: layer_norm of x: it is over as many last dimensions as its weight has, and takes no dim
+// expect: layer_norm: expected layer_norm(x), layer_norm(x, w) or layer_norm(x, w, b), over as many last dimensions as w has, got layer_norm(tensor x, dim<1>)
 #include <sheaf/sheaf.hpp>
 
 using namespace sheaf;

@@ -1,4 +1,4 @@
-// expect: sum of x: a dimension is dim<1>, not a number
+// expect: sum: a dimension is dim<1>, not a number
 #include <sheaf/sheaf.hpp>
 
 using namespace sheaf;

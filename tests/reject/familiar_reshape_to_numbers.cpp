@@ -1,4 +1,4 @@
-// expect: reshape of x: its extents are template arguments, as in reshape<3, -1>(x)
+// expect: reshape: expected reshape<3, -1>(x), the extents as template arguments, got reshape(tensor x, a number, a number)
 #include <sheaf/sheaf.hpp>
 
 using namespace sheaf;

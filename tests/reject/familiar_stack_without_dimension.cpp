@@ -1,4 +1,4 @@
-// expect: stack: expected the dimension first, as in stack(dim<0>, a, b)
+// expect: stack: expected stack(dim<0>, a, b), the dimension first, got stack(tensor x, tensor x)
 #include <sheaf/sheaf.hpp>
 
 using namespace sheaf;

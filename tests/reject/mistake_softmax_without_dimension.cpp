@@ -1,4 +1,4 @@
-// expect: softmax of x: expected a dimension, as in softmax(x, dim<0>)
+// expect: softmax: expected softmax(x, dim<1>), got softmax(tensor x)
 #include <sheaf/sheaf.hpp>
 
 using namespace sheaf;
