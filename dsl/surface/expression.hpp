@@ -12,7 +12,17 @@
 
 namespace sheaf::inline v0_1 {
 
-struct expression_base {};
+struct expression_base {
+  // What std::exp(x(i)) finds. Only to double, so that it finds one function.
+  template <std::same_as<double> T>
+  SHEAF_INLINE constexpr operator T() const {
+    expect<!std::is_same_v<T, double>, [] {
+      return detail::sentence{} << "expression: it has no value before a call, so it is no double; of an expression "
+                                   "write exp(x(i)), not std::exp(x(i))";
+    }>();
+    return T{};
+  }
+};
 struct tensor_base : expression_base {};  // can be subscripted: has `rank`, and is a value by itself where that is 0
 struct index_base {};                     // can stand first in a reduction: an axis, a domain, over(...)
 
@@ -78,7 +88,7 @@ SHEAF_INLINE constexpr auto refuse() {
     else if constexpr (Tensor<wrong>)
       s << "expression: tensor " << called<wrong>() << " has rank " << wrong::rank << ", got no subscripts";
     else
-      s << "expression: an operand is not an expression of Sheaf";
+      s << "expression: this argument is not an expression of Sheaf";
     return s;
   }>();
   return refused{};

@@ -36,18 +36,21 @@ constexpr const char* misplaced_policy(folding kind, int ties, int empties, int 
   if (sums > 0 && !accumulates(kind)) return "accumulate and compensated are policies of sum, prod, mean and logsumexp";
   return ties > 1 || empties > 1 || sums > 1 ? "two policies for one thing" : nullptr;
 }
-// For what is no index and a value, nor a tensor and dimensions.
-constexpr sentence misplaced_fold(folding kind, bool of_dimensions, bool of_numbers) {
+// For what is no index and a value.
+constexpr sentence misplaced_fold(folding kind) {
   const char* const name = folding_name(kind);
   sentence s;
-  if (of_dimensions)
-    return s << name << ": a dimension is one of a tensor without subscripts, as in " << name
-             << "(x, dim<1>); of an expression, " << name << "(t, x(t) * x(t))";
-  if (of_numbers) return s << name << ": a dimension is dim<1>, not a number";
   s << name << ": expected an index, then what to fold, as in " << name << "(t, x(t)), " << name
     << "(t.in(lo, hi), x(t)) or " << name << "(over(m, t), y(m, t))";
   if (is_extremum(kind)) s << "; of two values, " << name << "imum(a, b)";
   return s;
+}
+
+// For dimensions of what has none.
+constexpr sentence misplaced_dimension(folding kind) {
+  const char* const name = folding_name(kind);
+  return sentence{} << name << ": a dimension is one of a tensor without subscripts, as in " << name
+                    << "(x, dim<1>); of an expression, " << name << "(t, x(t) * x(t))";
 }
 
 // What is bound, outermost first, and how it is spelled in sentences: "m, t".

@@ -78,7 +78,11 @@ inline constexpr bool is_dimension<dim_<D>> = true;
 
 template <folding Kind, class... A>
 SHEAF_INLINE constexpr auto refuse_fold() {
-  expect<(is_refused<A> || ...), [] { return misplaced_fold(Kind, (is_dimension<A> || ...), (Number<A> || ...)); }>();
+  expect<(is_refused<A> || ...), [] {
+    if ((is_dimension<A> || ...)) return misplaced_dimension(Kind);
+    if ((Number<A> || ...)) return sentence{} << folding_name(Kind) << ": a dimension is dim<1>, not a number";
+    return misplaced_fold(Kind);
+  }>();
   return refused{};
 }
 

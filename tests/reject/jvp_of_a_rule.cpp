@@ -1,4 +1,4 @@
-// expect: jvp of y: definition y has a custom gradient, which says its vjp only
+// expect: jvp of y (an automatic name): definition y has a custom gradient, which says its vjp only
 #include <sheaf/sheaf.hpp>
 
 using namespace sheaf;
