@@ -87,26 +87,24 @@ class spot {
   std::vector<std::pair<node_id, std::int64_t>> places_;
 };
 
-// x(i + 1) for all i of x: the range of the index is the tensor's own, of which fewer can be read so.
-std::string range_hint(const graph& g, const plan::check& check) {
-  for (node_id n = 0; check.uniform && n < g.size(); ++n) {
-    if (g.kind(n) != op::index || !g.free[check.subscript].has(g.ordinal(n)) || n == check.subscript) continue;
-    const node_id high = g.arg(n, 1);
-    if (g.kind(high) != op::extent || g[high].attribute != check.dimension ||
-        tensor_text(g, g.arg(high, 0)) != check.tensor)
-      continue;
-    const std::string name = name_text(g, index_name(g, n)), at = std::to_string(check.dimension);
-    return "; " + name + " has the extent of " + check.tensor + " itself: of fewer write, for example, " + name +
-           ".in(0_c, extent(" + check.tensor + ", dim<" + at + ">) - 1_c)";
-  }
-  return "";
-}
-
 std::string number_text(std::optional<std::int64_t> value, const char* unknown) {
   return value ? std::to_string(*value) : unknown;
 }
 
 }  // namespace
+
+std::string range_hint(const graph& g, const std::string& tensor, int dimension, node_id subscript) {
+  for (node_id n = 0; n < g.size(); ++n) {
+    if (g.kind(n) != op::index || !g.free[subscript].has(g.ordinal(n)) || n == subscript) continue;
+    const node_id high = g.arg(n, 1);
+    if (g.kind(high) != op::extent || g[high].attribute != dimension || tensor_text(g, g.arg(high, 0)) != tensor)
+      continue;
+    const std::string name = name_text(g, index_name(g, n)), at = std::to_string(dimension);
+    return "; " + name + " has the extent of " + tensor + " itself: of fewer write, for example, " + name +
+           ".in(0_c, extent(" + tensor + ", dim<" + at + ">) - 1_c)";
+  }
+  return "";
+}
 
 void fail_demand(const graph& g, int which, const std::vector<std::int64_t>& at, std::optional<std::int64_t> found,
                  std::optional<std::int64_t> limit) {
@@ -152,7 +150,7 @@ void fail_check(const graph& g, const plan::check& check, std::int64_t position,
   runtime::fail(code::index_out_of_range, "tensor " + check.tensor + ", dimension " + std::to_string(check.dimension),
                 "a subscript from " + number_text(low, "0") + " to " + last,
                 number_text(found, "one outside") + " for " + text_of(print(g, check.subscript)) + place +
-                    range_hint(g, check));
+                    (check.uniform ? range_hint(g, check.tensor, check.dimension, check.subscript) : ""));
 }
 
 }  // namespace sheaf::inline v0_1::jit

@@ -105,10 +105,13 @@ class reference_runner final : public runner {
 
  private:
   [[noreturn]] void fail_with(const evaluation_status& s) const {
-    if (s.fault == evaluation_fault::subscript)
-      runtime::fail(code::index_out_of_range,
-                    "tensor " + tensor_text(g_, s.tensor) + ", dimension " + std::to_string(s.dimension),
-                    "a subscript from 0 to " + std::to_string(s.extent - 1), std::to_string(s.subscript));
+    if (s.fault == evaluation_fault::subscript) {
+      const std::string tensor = tensor_text(g_, s.tensor);
+      runtime::fail(code::index_out_of_range, "tensor " + tensor + ", dimension " + std::to_string(s.dimension),
+                    "a subscript from 0 to " + std::to_string(s.extent - 1),
+                    std::to_string(s.subscript) +
+                        range_hint(g_, tensor, s.dimension, g_.arg(s.node, 1 + s.dimension)));
+    }
     if (s.fault == evaluation_fault::demand) {
       const demand& d = g_.demands[s.dimension];
       const auto number = [](node_id n, std::int64_t v) { return n == no_node ? std::nullopt : std::optional(v); };

@@ -38,6 +38,27 @@ TEST(updates, element_by_element_in_place) {
                      columns == 1 ? "output" : "updates w in place"));
 }
 
+// Where outputs lie is part of a kernel's key: calls that update, that do not, and that update another input have kernels
+// of their own, whatever came first, and each comes back to its own.
+TEST(updates, are_part_of_the_kernel_key) {
+  constexpr auto next = define<"next">(i, j) = w(i, j) - 0.5_c * m(j, i);
+  const auto start = noise_array<float>(-1, 1, 24, 24), other = noise_array<float>(-1, 1, 24, 24);
+  const auto step = compile(next);
+  const array<float, 2> expected = step(w = start, m = other);
+  EXPECT_EQ(step.statistics().kernels, 1);
+  for (int round = 0; round < 2; ++round) {
+    array<float, 2> weights = start, moved = other;
+    step(w = weights, m = other, next = weights);
+    EXPECT_TRUE(same_bits(weights, expected));
+    EXPECT_EQ(step.statistics().kernels, round == 0 ? 2 : 3);
+    step(w = start, m = moved, next = moved);
+    EXPECT_TRUE(same_bits(moved, expected));
+    EXPECT_EQ(step.statistics().kernels, 3);
+    EXPECT_TRUE(same_bits(step(w = start, m = other), expected));
+    EXPECT_EQ(step.statistics().kernels, 3);
+  }
+}
+
 // All reads of w by the gradient come first.
 TEST(updates, a_training_step) {
   constexpr auto y = define<"y">(n, j) = sum(i, x(n, i) * w(i, j));
