@@ -125,8 +125,9 @@ struct cast_ : expression_base {
   static constexpr built build(builder& b) { return b.cast(Type, b(E{})); }
 };
 // cast<double>(e): e converted to another element type. Floats to integers truncate and saturate; NaN becomes 0.
-template <class T, Expression E>
-SHEAF_INLINE constexpr auto cast(E) {
+template <class T, class E>
+  requires(Expression<E> || Number<E>)
+SHEAF_INLINE constexpr auto cast(const E&) {
   static_assert(is_element<T>, "cast<T>: T is not an element type of Sheaf (see docs/language.md)");
   if constexpr (detail::are_values<E>)
     return cast_<element_of<T>, E>{};

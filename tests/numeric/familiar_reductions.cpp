@@ -81,8 +81,8 @@ TEST(familiar_reductions, positions_of_extremes) {
 }
 
 TEST(familiar_reductions, positions_among_equals_and_over_several_dimensions) {
-  array<float, 3> few(A, B, C);  // every value stands several times
-  for (int n = 0; n < A * B * C; ++n) few.data()[n] = static_cast<float>(n * 7 % 5);
+  array<double, 3> few(A, B, C);  // every value stands several times
+  for (int n = 0; n < A * B * C; ++n) few.data()[n] = static_cast<double>(n * 7 % 5);
   const auto [last, whole, over_two, least] =
       both(argmax<ties::last>(x, dim<1>), argmax<ties::last, keepdim>(x), argmax(x, dim<1>, dim<-1>),
            argmin<ties::last>(x, dim<0>, dim<2>))(x = few);
