@@ -1,5 +1,6 @@
 // Groups of rows and gathered rows: segment_mean(x, offsets(cut)), embedding_bag, take_along_axis, index_select,
-// scatter_add. Indices that are data, so their gradients gather or scatter as the data has it. Shown by tests/numeric/familiar_segments.cpp.
+// scatter_add. Indices that are data, so their gradients gather or scatter as the data has it. Shown by
+// tests/numeric/familiar_segments.cpp.
 #pragma once
 #include <sheaf/dsl/sugar/windows.hpp>
 
