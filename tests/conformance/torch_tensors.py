@@ -84,7 +84,7 @@ def unflatten(p, x, dim, sizes):
 
 @op("cat")
 def cat(p, tensors, dim=0):
-    tensors = [t for t in tensors if t.shape != (0,)]
+    tensors = [t for t in tensors if t.shape != (0,)] or tensors[:1]
     d = dim % tensors[0].rank
     starts = list(itertools.accumulate([0] + [t.shape[d] for t in tensors]))
     shape = tensors[0].shape[:d] + (starts[-1],) + tensors[0].shape[d + 1 :]
