@@ -11,11 +11,10 @@
 #include <sheaf/runtime/checked_product.hpp>
 #include <sheaf/runtime/fail.hpp>
 #include <sheaf/runtime/host.hpp>
+#include <sheaf/runtime/spare_blocks.hpp>
 
 namespace sheaf::inline v0_1::runtime {
 namespace {
-
-constexpr std::size_t huge_page = std::size_t{2} << 20;
 
 // Blocks this large are mapped by themselves: their pages come zeroed, and huge pages cost 512 times fewer faults.
 bool is_mapped(std::size_t bytes) { return bytes >= 2 * huge_page; }
@@ -24,7 +23,9 @@ bool is_mapped(std::size_t bytes) { return bytes >= 2 * huge_page; }
   fail(code::out_of_memory, "allocation of an array", std::to_string(bytes) + " bytes", "no memory left");
 }
 
-void* map_block(std::size_t bytes) {
+void* map_block(std::size_t size, bool zeroed) {
+  const std::size_t bytes = mapped_bytes(size);
+  if (void* const spare = take_spare(bytes)) return zeroed ? std::memset(spare, 0, size) : spare;
   void* block = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (block == MAP_FAILED) fail_memory(bytes);
 #ifdef MADV_HUGEPAGE
@@ -40,7 +41,7 @@ std::atomic<bool> is_hooked = false;
 std::atomic<std::int64_t> blocks = 0;
 
 void* own_block(std::size_t bytes, bool zeroed) {
-  if (is_mapped(bytes)) return map_block(bytes);
+  if (is_mapped(bytes)) return map_block(bytes, zeroed);
   const std::size_t rounded = (bytes + array_alignment - 1) / array_alignment * array_alignment;
   void* block = std::aligned_alloc(array_alignment, rounded ? rounded : array_alignment);
   if (!block) fail_memory(bytes);
@@ -77,15 +78,15 @@ void* allocate(std::size_t bytes, bool zeroed) {
   return block;
 }
 
-void deallocate(void* block, std::size_t bytes) noexcept {
+void deallocate(void* block, std::size_t bytes, bool kept) noexcept {
   if (!block) return;
   blocks.fetch_sub(1, std::memory_order_relaxed);
   if (is_hooked.load(std::memory_order_acquire))
     hook.release(hook.context, block, bytes ? bytes : 1);
-  else if (is_mapped(bytes))
-    munmap(block, bytes);
-  else
+  else if (!is_mapped(bytes))
     std::free(block);
+  else if (!kept || !keep_spare(block, mapped_bytes(bytes)))
+    munmap(block, mapped_bytes(bytes));
 }
 
 void copy_bytes(void* to, const void* from, std::size_t bytes) noexcept {

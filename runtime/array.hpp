@@ -10,7 +10,8 @@ SHEAF_HIDDEN inline constexpr std::size_t array_alignment = 64;  // a cache line
 // Throw code::bad_argument for a negative extent or too many bytes, code::out_of_memory where there is none left.
 std::int64_t count_elements(const std::int64_t* extents, int rank, std::size_t element_bytes);
 void* allocate(std::size_t bytes, bool zeroed);
-void deallocate(void* block, std::size_t bytes) noexcept;
+// Large blocks are kept for the next array of their size (spare_blocks.hpp) if the caller lets them.
+void deallocate(void* block, std::size_t bytes, bool kept = true) noexcept;
 void copy_bytes(void* to, const void* from, std::size_t bytes) noexcept;
 
 }  // namespace runtime

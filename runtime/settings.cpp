@@ -173,6 +173,7 @@ settings read_settings(setting_source source) {
   result.cache_limit = limit_of(source, "SHEAF_CACHE_LIMIT", {16384, std::int64_t{1} << 30});
   result.program_limit = limit_of(source, "SHEAF_PROGRAM_LIMIT", {256, std::int64_t{64} << 20});
   result.workspace_limit = bytes_of(source, "SHEAF_WORKSPACE_LIMIT", std::int64_t{1} << 30);
+  result.array_limit = bytes_of(source, "SHEAF_ARRAY_LIMIT", std::int64_t{256} << 20);
   result.process_limit = limit_of(source, "SHEAF_PROCESS_LIMIT", {4096, std::int64_t{512} << 20});
   result.backend = backend_of(source);
   result.shapes = shapes_of(source);

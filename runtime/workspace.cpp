@@ -37,7 +37,7 @@ kept_blocks& all() {
 }
 
 void free_block(workspace_header* h) noexcept {
-  if (h != nullptr) deallocate(h, h->bytes);
+  if (h != nullptr) deallocate(h, h->bytes, false);
 }
 
 struct own_block : kept_block {

@@ -1,13 +1,17 @@
 #include <sheaf/runtime/array.hpp>
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <sstream>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include <sheaf/runtime/error.hpp>
+#include <sheaf/runtime/host.hpp>
 
 namespace {
 
@@ -29,6 +33,44 @@ TEST(array, is_row_major_aligned_and_zero) {
   EXPECT_EQ(a.stride(0), 15);
   EXPECT_EQ(&a(1, 2, 4), a.data() + 29);
   for (const float one : a) EXPECT_EQ(one, 0);
+}
+
+// Freed memory serves the next array of about the size, zero where that is asked for, and goes back at shutdown.
+TEST(array, large_blocks_are_used_again) {
+  const void* first = nullptr;
+  {
+    array<float, 1> a(sheaf::uninitialized, 5 << 20);
+    first = a.data();
+    std::fill(a.begin(), a.end(), 1.0f);
+  }
+  {
+    const array<float, 1> a((5 << 20) - 1000);
+    EXPECT_EQ(a.data(), first);
+    EXPECT_EQ(std::count(a.begin(), a.end(), 0.0f), a.size());
+    const array<float, 1> other(5 << 20);
+    EXPECT_NE(other.data(), first);
+  }
+  sheaf::shutdown();
+  const std::size_t pages = (std::size_t{20} << 20) / 4096;
+  std::vector<unsigned char> there(pages);
+  EXPECT_NE(mincore(const_cast<void*>(first), pages * 4096, there.data()), 0) << "still mapped";
+}
+
+// More than SHEAF_ARRAY_LIMIT is not kept: the oldest go first.
+TEST(array, blocks_are_kept_up_to_a_limit) {
+  const void* list[9] = {};
+  {
+    std::vector<array<float, 1>> many;
+    for (auto& at : list) at = many.emplace_back(sheaf::uninitialized, 10 << 20).data();
+  }
+  array<float, 1> large(sheaf::uninitialized, 100 << 20);  // beyond the limit by itself
+  std::vector<array<float, 1>> again;
+  int same = 0;
+  for (int k = 0; k < 9; ++k) {
+    const void* at = again.emplace_back(sheaf::uninitialized, 10 << 20).data();
+    same += std::find(std::begin(list), std::end(list), at) != std::end(list);
+  }
+  EXPECT_GE(same, 6);  // of 40 MB each
 }
 
 TEST(array, copies_elements_and_moves_the_block) {

@@ -93,6 +93,12 @@ TEST(settings, limits_are_a_number_and_bytes) {
     EXPECT_THROW(of(wrong), sheaf::error) << wrong;
 }
 
+TEST(settings, freed_arrays_are_a_number_of_bytes) {
+  EXPECT_EQ(read({}).array_limit, 256 << 20);
+  EXPECT_EQ(read({{"SHEAF_ARRAY_LIMIT", "1"}}).array_limit, 1);
+  EXPECT_THROW(read({{"SHEAF_ARRAY_LIMIT", "none"}}), sheaf::error);
+}
+
 TEST(settings, workspace_is_a_number_of_bytes) {
   EXPECT_EQ(read({{"SHEAF_WORKSPACE_LIMIT", "64M"}}).workspace_limit, 64 << 20);
   EXPECT_THROW(read({{"SHEAF_WORKSPACE_LIMIT", "64,1M"}}), sheaf::error);
