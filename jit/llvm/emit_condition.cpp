@@ -1,5 +1,6 @@
-// Conditions of lanes where masks are no registers: there a mask is as wide as what it chooses between. Places of 64
-// bits would make eight registers of one for 32 lanes, packed before they serve; the `and` of two is packed into bytes
+// Conditions of lanes. Places of 64 bits would make eight registers of one for 64 lanes, and masks of eight lanes each
+// are put together before they serve: where an end of a range is compared with places, twice the time of a masked copy.
+// Where masks are no registers, a mask is as wide as what it chooses between, and the `and` of two is packed into bytes
 // and deinterleaved again.
 #include <algorithm>
 #include <optional>
@@ -104,7 +105,7 @@ Value* multiplied(builder& b, const places& of, Value* bound) {
 // A comparison of places: of what lies between them with constants, in 32 bits. Null where it is none.
 Value* emit_place_comparison(function_emitter& f, const ir::instruction& i) {
   const bool equals = i.what == op::equal || i.what == op::not_equal;
-  if (f.m.target.vectors.mask_registers || !i.vector || (!equals && i.what != op::less && i.what != op::less_equal) ||
+  if (!i.vector || (!equals && i.what != op::less && i.what != op::less_equal) ||
       f.instruction(i.args[0]).type != element::i64)
     return nullptr;
   auto& b = f.build;
