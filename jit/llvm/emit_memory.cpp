@@ -186,7 +186,11 @@ Value* load_bits(function_emitter& f, place p) {
     return emit_deinterleaved(f, p.apart, p.element, p.bytes, p.address, p.mask);
   if (p.how == ir::access::contiguous) {
     if (!p.mask) return b.CreateAlignedLoad(type, p.address, align);
-    if (masks_natively(f, p)) return masked_load(f, type, p.address, align, p.mask);
+    if (masks_natively(f, p)) {
+      // A masked load of no lane takes as long as a page fault where there is no page: it goes where there is one.
+      if (!p.prefix) p.address = b.CreateSelect(b.CreateOrReduce(p.mask), p.address, slot(f, f.zero_slot, true));
+      return masked_load(f, type, p.address, align, p.mask);
+    }
     if (p.prefix) {
       AllocaInst* copy = f.stack_slot(type, "copy");
       b.CreateStore(zero, copy);
