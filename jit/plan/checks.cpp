@@ -214,8 +214,9 @@ std::string tensor_name(const graph& g, node_id tensor) {
 void add_load(graph& g, node_id n, program_plan& plan, std::vector<stage>& first) {
   for (int d = 0; d + 1 < g[n].count; ++d) {
     const node_id tensor = g.arg(n, 0), e = g.arg(n, 1 + d), low = low_of(g, tensor, d), high = high_of(g, tensor, d);
-    if (is_true(g, range_condition(g, e, low, high))) continue;
-    ends r = ends_of(g, without_definitions(g, e));
+    const node_id asked = is_number(g, low, 0) ? clamped_instead(g, e, high) : e;
+    if (is_true(g, range_condition(g, asked, low, high))) continue;
+    ends r = ends_of(g, without_definitions(g, asked));
     const node_id between = conjunction(g, range_condition(g, r.least, low, make(g, op::add, r.least, integer(g, 1))),
                                         range_condition(g, r.most, r.most, high));
     ask_for_elements(g, r, between);

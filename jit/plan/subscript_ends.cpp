@@ -7,6 +7,31 @@
 
 namespace sheaf::inline v0_1::plan {
 
+namespace {
+
+// What the subscript was before it was moved inside (dsl/surface/outside.hpp); no_node where it was not.
+node_id before_moving(graph& g, node_id e, node_id high) {
+  if (g.kind(e) == op::remainder) return g.arg(e, 1) == high ? g.arg(e, 0) : no_node;
+  if (g.kind(e) != op::minimum) return no_node;
+  const node_id period = make(g, op::mul, integer(g, 2), make(g, op::sub, high, integer(g, 1)));
+  const node_id divisor = make(g, op::maximum, period, integer(g, 1));
+  for (int k = 0; k < 2; ++k) {
+    const node_id r = g.arg(e, k);
+    if (g.kind(r) == op::remainder && g.arg(r, 1) == divisor && make(g, op::sub, period, r) == g.arg(e, 1 - k))
+      return g.arg(r, 0);
+  }
+  return no_node;
+}
+
+}  // namespace
+
+node_id clamped_instead(graph& g, node_id subscript, node_id high) {
+  const node_id before = before_moving(g, subscript, high);
+  if (before == no_node) return subscript;
+  const node_id last = make(g, op::sub, high, integer(g, 1));
+  return make(g, op::maximum, make(g, op::minimum, before, last), integer(g, 0));
+}
+
 ends ends_of(graph& g, node_id e) {
   ends r{e, e, truth(g, true)};
   for (;;) {

@@ -10,6 +10,9 @@ struct ends {
   node_id nonempty;  // every range it walks has an element
 };
 ends ends_of(graph& g, node_id subscript);
+// A subscript that a wrapped or a reflected access moves inside of [0, high) is inside where the clamped one is: where
+// there is an element. That one instead, for its ends are known; another subscript as it is.
+node_id clamped_instead(graph& g, node_id subscript, node_id high);
 // Indices of the subscript on which it does not depend whether it is inside, as of one that is clamped to no element:
 // nothing is read where they have no value.
 void ask_for_elements(graph& g, ends& r, node_id inside);

@@ -44,6 +44,31 @@ TEST(access, of_one_element) {
   const auto y = both(define<"y">(p) = x.clamped(p - 4_c) + x.reflected(p - 4_c) + x.wrapped(p - 4_c));
   for (const double v : y(x = list<double>({2}))) EXPECT_EQ(v, 6);
 }
+// Of no element nothing can be read, and nothing need be where nothing is asked for.
+TEST(access, of_no_element) {
+  const auto refused = [](auto y) {
+    EXPECT_THROW(compile(y)(x = counting(0)), error);
+    EXPECT_THROW(reference(y)(x = counting(0)), error);
+  };
+  refused(define<"y">(p) = x.clamped(p - 4_c));
+  refused(define<"y">(p) = x.reflected(p - 4_c));
+  refused(define<"y">(p) = x.wrapped(p - 4_c));
+  constexpr auto rolled = define<"rolled">(i.in(0_c, extent(x, dim<0>))) = x.wrapped(i - 1_c) + x.reflected(i + 2_c);
+  EXPECT_EQ(both(rolled)(x = counting(0)).size(), 0);
+  constexpr auto picked = define<"picked">(k) = x.wrapped(pick(k)) + x.reflected(pick(k));
+  EXPECT_EQ(both(picked)(x = counting(0), pick = std::vector<std::int64_t>()).size(), 0);
+  const std::vector<std::int64_t> one = {3};
+  EXPECT_THROW(compile(picked)(x = counting(0), pick = one), error);
+  EXPECT_THROW(reference(picked)(x = counting(0), pick = one), error);
+}
+// What is moved inside is inside: no pass over the subscripts asks.
+TEST(access, moved_subscripts_are_not_checked_one_by_one) {
+  constexpr auto moved =
+      define<"moved">(i.in(0_c, extent(x, dim<0>))) = x.wrapped(i - 1_c) + x.reflected(i + 2_c) + x.clamped(i + 7_c);
+  const std::string plan = compile(moved).explain(x = counting(1000));
+  EXPECT_EQ(plan.find("check"), std::string::npos) << plan;
+}
+
 TEST(access, two_dimensions) {
   constexpr auto a = axis<"a", 4>;
   constexpr auto b = axis<"b", 5>;
