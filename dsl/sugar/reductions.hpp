@@ -83,16 +83,12 @@ SHEAF_INLINE constexpr auto fold(E e) {
   else
     return reduce_<Kind, decltype(over_all(picked<positions<T::rank>, Set>{})), E>{};
 }
-template <folding Kind, class I, class E, auto... P>
-SHEAF_INLINE constexpr auto folded_by(I, E, policy_list<P...>) {
-  return reduce_<Kind, I, E, P...>{};
-}
-template <folding Kind, class T, unsigned Set, class E, class Policies>
-SHEAF_INLINE constexpr auto fold_by(E e, Policies policies) {
+template <folding Kind, class T, unsigned Set, class E, auto... P>
+SHEAF_INLINE constexpr auto fold_by(E e, policy_list<P...>) {
   if constexpr (Set == 0)
     return e;
   else
-    return folded_by<Kind>(over_all(picked<positions<T::rank>, Set>{}), e, policies);
+    return reduce_<Kind, decltype(over_all(picked<positions<T::rank>, Set>{})), E, P...>{};
 }
 template <fixed_string What, folding Kind, class T, unsigned Set, bool Keep, class E>
 SHEAF_INLINE constexpr auto folded(E e) {
@@ -110,31 +106,19 @@ SHEAF_INLINE constexpr auto count_of() {
     return count_of<T, Set, D + 1>();
 }
 
-// The subscripts of a flat position, row by row.
-template <class T, int D, class Flat, class... S>
-SHEAF_INLINE constexpr auto unflattened(Flat flat, S... s) {
-  if constexpr (D == 0)
-    return T{}(flat, s...);
-  else
-    return unflattened<T, D - 1>(quotient(flat, extent_<T, D>{}), remainder(flat, extent_<T, D>{}), s...);
-}
-
 // The position along one dimension; of several, and of the whole tensor, counted row by row.
 template <fixed_string What, folding Kind, class T, auto... O, int... D>
 SHEAF_INLINE constexpr auto arg_fold(T t, dim_<D>...) {
   keepdim_and_policies<O...>();
-  if constexpr (!expect_dimensions<What, T, D...>() || !expect_listed<Kind>(policies_among<O...>{})) {
-    return refused{};
-  } else {
+  if constexpr (expect_dimensions<What, T, D...>() && expect_listed<Kind>(policies_among<O...>{})) {
     constexpr unsigned set = dimensions<T, D...>();
-    using axes = remaining<T, set, keeps<O...>>;
-    if constexpr (sizeof...(D) == 0 && T::rank > 1) {
-      constexpr auto flat = inner<0>{};
-      constexpr auto all = flat.in(literal_<std::int64_t{0}>{}, count_of<T, set>());
-      return named<What, T>(folded_by<Kind>(all, unflattened<T, T::rank - 1>(flat), policies_among<O...>{}), axes{});
-    } else {
-      return named<What, T>(fold_by<Kind, T, set>(element_of_all(t), policies_among<O...>{}), axes{});
-    }
+    if constexpr (set == 0)
+      return named<What, T>(literal_<std::int64_t{0}>{}, list<>{});
+    else
+      return named<What, T>(fold_by<Kind, T, set>(element_of_all(t), policies_among<O...>{}),
+                            remaining<T, set, keeps<O...>>{});
+  } else {
+    return refused{};
   }
 }
 

@@ -110,6 +110,11 @@ TEST(familiar_reductions, positions_among_equals_and_over_several_dimensions) {
   });
 }
 
+TEST(familiar_reductions, position_in_a_scalar) {
+  constexpr auto s = scalar<"s", float>;
+  EXPECT_EQ(both(argmax(s))(s = 7.0f)(), 0);
+}
+
 double variance(std::array<std::int64_t, 2> at, double less) {
   const double mean = along(0, add)(at) / B;
   return along(0, [=](double a, double b) { return a + (b - mean) * (b - mean); })(at) / (B - less);
