@@ -132,6 +132,15 @@ bool unit_strides::operator()(node_id tensor) const {
   return input >= known.call().inputs.size() || known.call().inputs[input].unit_inner;
 }
 
+bool gathers_at(graph& g, const facts& known, node_id load, node_id lane) {
+  const auto how = meeting_of(g, known, load, lane);
+  return how == meeting::scattered || how == meeting::strided;
+}
+
+bool goes_along(graph& g, const facts& known, node_id load, node_id idx) {
+  return meeting_of(g, known, load, idx) == meeting::contiguous;
+}
+
 bool may_vectorise(const graph& g, node_id root, node_id lane) {
   const int o = g.ordinal(lane);
   bool fine = true;

@@ -15,6 +15,10 @@ struct unit_strides {
 // don't depend on it choose their own.
 amount cost_of(graph& g, const facts& known, node_id root, node_id lane, const amount& repeats = 1);
 
+// Does a load take an element here and there at lanes of this index, or one after the other along this one?
+bool gathers_at(graph& g, const facts& known, node_id load, node_id lane);
+bool goes_along(graph& g, const facts& known, node_id load, node_id idx);
+
 // May `lane` run in lanes over this expression? No range inside may depend on it.
 bool may_vectorise(const graph& g, node_id root, node_id lane);
 

@@ -115,6 +115,28 @@ void choose_lanes(graph& g, const facts& known, stage& s, const amount& stored) 
   s.operations = least;
 }
 
+// Loads of a body without reductions that gather at the lanes go from element to element along another index: within
+// the lanes it is a loop whose elements are transposed in registers a few at a time (pass `transpose_accesses`), where
+// each lane would take a line for one element. no_node: no load gathers, or not all along one index.
+node_id loop_within_lanes(graph& g, const facts& known, const stage& s) {
+  if (known.for_groups() || s.vector == no_node) return no_node;
+  node_id along = no_node;
+  bool fits = true;
+  for_each_node(g, s.body, [&](node_id n) {
+    fits = fits && g.kind(n) != op::reduce;
+    if (g.kind(n) != op::load || !gathers_at(g, known, n, s.vector)) return;
+    const node_id last = g.arg(n, g[n].count - 1);
+    node_id found = no_node;
+    for (const node_id idx : s.indices)
+      if (idx != s.vector && g.free[last].has(g.ordinal(idx))) found = idx;
+    fits = fits && found != no_node && (along == no_node || along == found) && goes_along(g, known, n, found);
+    along = found;
+  });
+  if (!fits || along == no_node || g.free[s.vector].has(g.ordinal(along))) return no_node;
+  const amount tasks = known.trips(s.vector) / tuning::transposed::lanes;
+  return known.trips(along) >= tuning::transposed::least && tasks >= known.enough_tasks() ? along : no_node;
+}
+
 void schedule_map(graph& g, const facts& known, stage& s, const amount& stored) {
   choose_lanes(g, known, s, stored);
   const node_id packed = s.vector == no_node ? lane_of_packed(g, known, s) : no_node;
@@ -136,6 +158,11 @@ void schedule_map(graph& g, const facts& known, stage& s, const amount& stored) 
     if (known.call().overrides.lanes == 0 && s.reads_block_tree && s.lanes < row_of_lanes &&
         s.lanes < known.trips(s.vector))
       s.lanes = row_of_lanes;
+    if (const node_id within = loop_within_lanes(g, known, s); within != no_node) {
+      std::erase(s.loops, within);
+      s.loops.push_back(within);
+      if (known.call().overrides.lanes == 0) s.lanes = std::min(s.lanes, tuning::transposed::lanes);
+    }
   } else {
     s.lanes = 1;
   }

@@ -75,8 +75,8 @@ void share_map(const graph& g, const facts& known, stage& s) {
     others.erase(g.ordinal(idx));
     return !others.empty();
   };
-  std::vector<node_id> loops = s.loops;
-  std::erase_if(loops, [&](node_id idx) { return idx == s.vector || is_open(idx); });
+  std::vector<node_id> loops(s.loops.begin(), std::find(s.loops.begin(), s.loops.end(), s.vector));
+  std::erase_if(loops, is_open);
   s.parallel = loop_of_tasks(known, loops, known.enough_tasks());
   if (s.vector != no_node && !is_open(s.vector) && (s.parallel == no_node || may_share_lanes(g, known, s)))
     s.parallel = s.vector;

@@ -65,6 +65,10 @@ inline constexpr double most_columns = 256;       // columns; estimate: pairs ar
 inline constexpr int columns = 128;               // columns; estimate: of a panel, in a buffer of 48 KB
 inline constexpr double worth_code = 1 << 16;     // pairs; estimate: fewer are done before code is made
 }  // namespace pair_tiles
+namespace transposed {
+inline constexpr double least = 16;  // iterations; limit: of the loop within the lanes, a line of elements
+inline constexpr int lanes = 16;     // lanes; estimate: each takes code of its own, and a store a line
+}  // namespace transposed
 namespace placement {
 inline constexpr double repeats_allowed = 1.5;  // factor; estimate: more evaluations than values are stored instead
 inline constexpr double often = 1 << 18;        // iterations; estimate: slow functions in as many are looked at
