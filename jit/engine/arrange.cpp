@@ -184,7 +184,8 @@ plan::call_facts arrangement::facts(const call_class& a, const extent_amounts& g
       extents.pop_back();
       extents.back() *= forms_[i].columns;
     }
-    seen.inputs.push_back({std::move(extents), a.unit_inputs[i]});
+    const bool as_given = !forms_[i].moved && forms_[i].columns == 0;
+    seen.inputs.push_back({std::move(extents), a.unit_inputs[i], as_given && a.dense_inputs[i]});
   }
   seen.unit_outputs = a.unit_outputs;
   seen.promised = a.promised;

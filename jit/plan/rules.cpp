@@ -5,6 +5,7 @@
 #include <sheaf/jit/plan/algorithms/extremum/extremum_tuple.hpp>
 #include <sheaf/jit/plan/algorithms/inverse_index/inverse_index.hpp>
 #include <sheaf/jit/plan/algorithms/pair_tiles/pair_tiles.hpp>
+#include <sheaf/jit/plan/linearise.hpp>
 #include <sheaf/jit/plan/placement.hpp>
 #include <sheaf/jit/plan/algorithms/polyphase/polyphase.hpp>
 #include <sheaf/jit/plan/algorithms/privatised_tables/tables.hpp>
@@ -44,6 +45,7 @@ constexpr rule table[] = {
     {"scatter", "decides which loops the stage has at all", on_stage<take_scatter>},
     {"wrapped", "once a scatter's are solved: neighbouring lanes of a wrapped access read neighbours",
      on_stage<take_wrapped>},
+    {"linearise", "what a reshape divides, before loops are chosen by what lanes load", on_stage<take_linearised>},
     {"per slice", "before a scatter's loops are chosen: what a slice needs of itself is computed once for each",
      on_stage<take_per_slice>},
     {"sweep", "one pass down the rows serves all slices; asked before the slower ways for slices",

@@ -116,8 +116,8 @@ void choose_lanes(graph& g, const facts& known, stage& s, const amount& stored) 
 }
 
 // Loads of a body without reductions that gather at the lanes go from element to element along another index: within
-// the lanes it is a loop whose elements are transposed in registers a few at a time (pass `transpose_accesses`), where
-// each lane would take a line for one element. no_node: no load gathers, or not all along one index.
+// the lanes it is a loop, so that all of a line is read while it is in L1, and elements of 4 and 8 bytes are transposed
+// in registers (pass `transpose_accesses`). no_node: no load gathers, or not all along one index.
 node_id loop_within_lanes(graph& g, const facts& known, const stage& s) {
   if (known.for_groups() || s.vector == no_node) return no_node;
   node_id along = no_node;
@@ -133,7 +133,9 @@ node_id loop_within_lanes(graph& g, const facts& known, const stage& s) {
     along = found;
   });
   if (!fits || along == no_node || g.free[s.vector].has(g.ordinal(along))) return no_node;
-  const amount tasks = known.trips(s.vector) / tuning::transposed::lanes;
+  amount tasks = known.trips(s.vector) / tuning::transposed::lanes;  // of this loop, or of one around it
+  for (const node_id idx : s.indices)
+    if (idx != along && idx != s.vector) tasks = max(tasks, known.trips(idx));
   return known.trips(along) >= tuning::transposed::least && tasks >= known.enough_tasks() ? along : no_node;
 }
 

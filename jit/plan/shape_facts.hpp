@@ -34,6 +34,7 @@ inline std::string count_text(const amount& x) { return std::to_string(static_ca
 struct tensor_facts {
   std::vector<amount> extents;
   bool unit_inner = true;  // the last dimension has stride 1
+  bool dense = false;      // row after row without gaps in the last two dimensions
 };
 
 // An output that is stored where an input lies, element by element, by their numbers in the graph.

@@ -33,6 +33,14 @@ node_id clamped_instead(graph& g, node_id subscript, node_id high) {
 }
 
 ends ends_of(graph& g, node_id e) {
+  // It does not go down where what is divided goes up.
+  if (g.kind(e) == op::quotient && g.free[g.arg(e, 1)].empty() && proven_less_equal(g, integer(g, 0), g.arg(e, 1))) {
+    const node_id by = g.arg(e, 1);
+    ends r = ends_of(g, g.arg(e, 0));
+    r.least = make(g, op::quotient, r.least, by);
+    r.most = make(g, op::quotient, r.most, by);
+    return r;
+  }
   ends r{e, e, truth(g, true)};
   for (;;) {
     index_set all = g.free[r.least];

@@ -137,6 +137,23 @@ TEST(plan, one_hot_mean) {
   test.random("x3", {4, 7, 5}).below("pick", {4, 3}, 7).expect_right();
   EXPECT_NE(test.p->text.find("scatter"), std::string::npos) << test.p->text;
 }
+// Lanes that would gather have the loop along these rows within them, where there are tasks enough; so each line is read
+// once. The same values in every shape.
+TEST(plan, transposes_loop_within_the_lanes) {
+  constexpr auto turned = define<"turned">(j, i) = x(i, j);
+  constexpr auto sum_of_both = define<"sum_of_both">(j, i) = exp(x(i, j)) + y(j, i);
+  for (const auto& [rows, columns] : {std::pair<std::int64_t, std::int64_t>{700, 300}, {300, 37}, {17, 500}, {0, 9}}) {
+    trial t = trial_of(turned), both = trial_of(sum_of_both);
+    t.random("x", {rows, columns});
+    both.random("x", {rows, columns}).random("y", {columns, rows});
+    EXPECT_EQ(rows >= 300, t.plan_text().find("loops: i, j; i in") != std::string::npos) << t.plan_text();
+    if (rows == 700)
+      EXPECT_NE(ir::print(t.p->code).find("load transposed x"), std::string::npos) << ir::print(t.p->code);
+    t.expect_right(0);
+    both.expect_right(1e-6);
+  }
+}
+
 TEST(plan, window) {
   constexpr auto v = tensor<"v", float, 1>;
   constexpr auto w = tensor<"w", float, 1>;

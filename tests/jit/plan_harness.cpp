@@ -144,8 +144,11 @@ plan::call_facts trial::seen() {
   call.overrides = overrides;
   call.on = on;
   call.vectors = vectors;
-  for (memory& m : inputs)
-    call.inputs.push_back({plan::amounts(m.extents), m.extents.empty() || m.strides.back() == 1});
+  for (memory& m : inputs) {
+    const std::size_t rank = m.extents.size();
+    const bool unit = rank == 0 || m.strides.back() == 1;
+    call.inputs.push_back({plan::amounts(m.extents), unit, unit && rank > 1 && m.strides[rank - 2] == m.extents.back()});
+  }
   call.unit_outputs.assign(static_cast<std::size_t>(g.outputs.size()), !turned_outputs);
   return call;
 }

@@ -58,6 +58,23 @@ TEST(familiar_joins, reshape) {
   expect_each(checked(flatten(cube, dim<0>, dim<1>), x, values), {A * 3, 2},
               [](auto at) { return values(at[0] / 3, at[0] % 3 * 2 + at[1]); });
 }
+// Rows without gaps are read as they lie: nothing is divided, and no pass asks for each element whether it is inside.
+TEST(familiar_joins, reshape_of_dense_rows_is_a_copy) {
+  const auto dense = noise_array<double>(-1, 1, 40, 50);
+  const auto step = compile(reshape<25, 80>(x));
+  const std::string plan = step.explain(x = dense), code = step.ir(x = dense);
+  EXPECT_NE(plan.find("linearise"), std::string::npos) << plan;
+  EXPECT_EQ(plan.find("kernel check"), std::string::npos) << plan;
+  EXPECT_EQ(code.find("remainder"), std::string::npos) << code;
+  const auto y = step(x = dense);
+  EXPECT_TRUE(std::equal(y.begin(), y.end(), dense.begin()));
+  // With gaps between rows it divides.
+  array<double, 2> wide = noise_array<double>(-1, 1, 40, 64);
+  const auto apart = view_of(wide.data(), {40, 50}, {64, 1});
+  EXPECT_EQ(step.explain(x = apart).find("linearise"), std::string::npos);
+  const auto z = step(x = apart);
+  for (std::int64_t n = 0; n < z.size(); ++n) EXPECT_EQ(z.data()[n], wide(n / 50, n % 50));
+}
 TEST(familiar_joins, reshape_of_other_extents) {
   const auto step = compile(reshape<-1, 5>(x));
   try {

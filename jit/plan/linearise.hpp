@@ -1,0 +1,12 @@
+// Rule `linearise`: the row and the column of a dense tensor that are a number divided by its columns, as of a reshape,
+// are that number: no lane divides, and neighbours are read as neighbours.
+// Input: loads that are known to be inside. Output: the same with subscripts 0 and the number. Shown by
+// tests/numeric/familiar_joins.cpp.
+#pragma once
+#include <sheaf/jit/plan/rewrite.hpp>
+
+namespace sheaf::inline v0_1::plan {
+
+bool take_linearised(const context& c, stage& s);
+
+}  // namespace sheaf::inline v0_1::plan
