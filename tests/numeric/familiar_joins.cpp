@@ -71,7 +71,7 @@ TEST(familiar_joins, reshape_of_dense_rows_is_a_copy) {
   // With gaps between rows it divides.
   array<double, 2> wide = noise_array<double>(-1, 1, 40, 64);
   const auto apart = view_of(wide.data(), {40, 50}, {64, 1});
-  EXPECT_EQ(step.explain(x = apart).find("linearise"), std::string::npos);
+  EXPECT_EQ(std::string(step.explain(x = apart)).find("linearise"), std::string::npos);
   const auto z = step(x = apart);
   for (std::int64_t n = 0; n < z.size(); ++n) EXPECT_EQ(z.data()[n], wide(n / 50, n % 50));
 }
