@@ -30,6 +30,9 @@ constexpr element recurred(element type) { return is_floating(type) ? element::f
 
 // A mark on a reduction of f64, beside its monoid: its body is a cast from f32, and lanes hold what is cast.
 inline constexpr std::int64_t narrow_lanes = 256;
+// A mark beside it: terms are folded one by one in the order of the index, whatever runs in lanes around. Such a
+// reduction has the same bits wherever it is computed.
+inline constexpr std::int64_t term_by_term = 512;
 // What lanes of a reduction of this type and attribute hold.
 constexpr element in_lanes(element type, std::int64_t attribute) {
   return (attribute & narrow_lanes) != 0 ? element::f32 : accumulated(type);

@@ -104,6 +104,7 @@ const rule* apply_group(std::span<const rule> group, const context& c, stage& s)
   std::vector<node_id> list = reductions_in(c.g, s.body);
   if (group.front().tried == outermost) std::reverse(list.begin(), list.end());
   for (const node_id n : list) {
+    if (is_term_by_term(c.g, n)) continue;  // it stays as it is
     site at(c.g, n);
     const int nodes = c.g.size();
     const std::size_t stages = c.before.size();
