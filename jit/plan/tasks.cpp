@@ -77,6 +77,10 @@ void share_map(const graph& g, const facts& known, stage& s) {
   };
   std::vector<node_id> loops = s.loops;
   std::erase_if(loops, [&](node_id idx) { return idx == s.vector || is_open(idx); });
+  if (s.short_rows)  // loops below the lanes go along their rows
+    std::erase_if(loops, [&](node_id idx) {
+      return std::ranges::find(s.loops, idx) > std::ranges::find(s.loops, s.vector);
+    });
   s.parallel = loop_of_tasks(known, loops, known.enough_tasks());
   if (s.vector != no_node && !is_open(s.vector) && (s.parallel == no_node || may_share_lanes(g, known, s)))
     s.parallel = s.vector;
