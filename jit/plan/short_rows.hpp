@@ -10,4 +10,7 @@ namespace sheaf::inline v0_1::plan {
 // Gives a map stage over short rows its loops and lanes; false: it has none.
 bool schedule_short_rows(graph& g, const facts& known, stage& s);
 
+// Stores what a fold over all rows needs of each, where that folds short ones: they are lanes in a stage of their own.
+bool take_short_rows(const context& c, stage& s);
+
 }  // namespace sheaf::inline v0_1::plan
