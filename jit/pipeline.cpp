@@ -38,7 +38,7 @@ lower::context lowered(compilation& c) { return {c.program.g, c.known, c.program
 
 constexpr pass table[] = {
     {"stages", "what is stored, before anything is known of how",
-     [](compilation& c) { c.program.plan.stages = plan::stages_of(c.program.g); }},
+     [](compilation& c) { c.program.plan.stages = plan::stages_of(c.program.g, c.known); }},
     {"updates apart", "an output's copy is a stage like others",
      [](compilation& c) { plan::store_apart(c.program.g, c.known, c.program.plan.stages); }},
     {"bounds checks", "on expressions as the program wrote them: the subscripts of its own tensors, not of ours",

@@ -95,7 +95,12 @@ ir::value kernel_lowering::emit(node_id n, scope& s, bool lane0) {
       result = b.extent(buffers.at(g.arg(n, 0)), static_cast<std::int32_t>(g[n].attribute));
       break;
     case op::load:
-      result = emit_load(n, at);
+      if (const auto stored = from_scratch_row(n, at)) {
+        result = *stored;
+      } else {
+        result = emit_load(n, at);
+        into_scratch_row(n, result, at);
+      }
       break;
     case op::reduce:
       result = reduction(n, at);

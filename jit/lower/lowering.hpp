@@ -89,6 +89,8 @@ struct scratch_row_table {
   std::vector<node_id> of_slice;  // the indices of reductions over a slice, then that of the rows written: of one range
   bool sharing = false;           // as far as was found out, that holds for the slice at hand
   ir::value first = ir::none;     // its first row
+  node_id rows = no_node;         // of short rows: the index in lanes; then a scratch row is one of each lane
+  int lanes = 1;
   std::int64_t elements = 64;     // of a scratch row of a slice
 
   bool walks_slice(node_id lane) const {
@@ -96,7 +98,8 @@ struct scratch_row_table {
   }
 
   node_id alike(graph& g, node_id n, node_id lane);
-  void count(graph& g, node_id body, node_id lane);
+  // loads: those too that depend on this index, where rows of it are in lanes.
+  void count(graph& g, node_id body, node_id lane, node_id rows = no_node);
 
  private:
   node_id under(graph& g, node_id n, node_id lane, node_id first);
@@ -166,6 +169,8 @@ class kernel_lowering {
   std::optional<ir::value> share_scratch_rows(const range& rows, scope& at);
   ir::value place_in_scratch_row(scope& loop, node_id lane);
   std::int32_t scratch_row_of(node_id n, node_id lane);
+  void find_scratch_rows_of_lanes();
+  node_id loop_along_rows(const scope& at) const;
   bool may_be_in_scratch_row(node_id n, const scope& at) const;
   std::optional<ir::value> from_scratch_row(node_id n, scope& at);
   void into_scratch_row(node_id n, ir::value made, scope& at);

@@ -88,9 +88,13 @@ void pair_tiling::fold_in_places(scope& at) {
 void pair_tiling::fold_rows(scope& at) {
   rows_of_tile(at, [&](const range& rows, scope& s) {
     loop each(*this, s, f_.rows, 1, rows);
-    bind_kept(g_.arg(parts_.reduce, 0), ir::access::contiguous, each);
-    const ir::value to = total_of_places(each, true);
-    join(k_.emit(g_.arg(parts_.reduce, 0), each), to, each, is_ranged() ? places_of_row(each) : ir::none);
+    where_chosen(each, part_, [&](scope& in, const range&) {
+      bind_kept(g_.arg(parts_.reduce, 0), ir::access::contiguous, in);
+      if (is_chosen()) bind_kept(parts_.range.where, ir::access::contiguous, in);
+      const ir::value to = total_of_places(in, true);
+      const ir::value mask = is_ranged() ? places_of_row(in) : is_chosen() ? k_.emit(parts_.range.where, in) : ir::none;
+      join(k_.emit(g_.arg(parts_.reduce, 0), in), to, in, mask);
+    });
     each.close();
   });
 }
@@ -130,7 +134,7 @@ void pair_tiling::join(ir::value x, ir::value to, scope& at, ir::value mask) {
 void pair_tiling::fold_in_columns(scope& at) {
   loop lane(*this, at, f_.lane, column_lanes_, columns_);
   rows_of_tile(lane, [&](const range& rows, scope& s) {
-    if (!is_ranged()) return fold_part(rows, copies, part_, -1, totals_, s);
+    if (!is_ranged()) return fold_part(rows, is_chosen() ? 1 : copies, part_, -1, totals_, s);
     fold_part(rows, 1, {part_.low, common_.low}, -1, subtotals_, s);
     fold_part(rows, copies, common_, subtotals_, subtotals_, s);
     fold_part(rows, 1, {common_.high, part_.high}, subtotals_, totals_, s);
@@ -140,26 +144,61 @@ void pair_tiling::fold_in_columns(scope& at) {
 
 void pair_tiling::fold_part(const range& rows, int jam, const range& part, std::int32_t from, std::int32_t to,
                             scope& at) {
-  const node_id q = parts_.reduce;
   loop each(*this, at, f_.rows, 1, rows, jam);
-  const ir::value cell = k_.cell_of(q, each, true);
-  const auto at_row = [&](ir::value first) { return place(each, f_.rows, first, width_, f_.lane, columns_.low); };
-  if (from >= 0)
-    each.block->combine(cell, each.block->load(from, type_, {at_row(rows.low)}, ir::access::contiguous));
   range walked = part;
   if (is_ranged() && jam == 1) {
     const range own = range_of_row(each);
     walked.low = each.block->emit(op::maximum, {part.low, own.low});
     walked.high = each.block->emit(op::minimum, {part.high, own.high});
   }
-  loop inner(*this, each, f_.walk, 1, walked);
+  where_chosen(each, walked, [&](scope& in, const range& some) {
+    const ir::value cell = k_.cell_of(parts_.reduce, in, true);
+    const auto at_row = [&](ir::value first) { return place(in, f_.rows, first, width_, f_.lane, columns_.low); };
+    if (from >= 0)
+      in.block->combine(cell, in.block->load(from, type_, {at_row(rows.low)}, ir::access::contiguous));
+    fold_places(cell, some, in);
+    if (to == totals_)
+      join(in.block->read(cell), at_row(rows_.low), in);
+    else
+      in.block->store(to, {at_row(rows.low)}, in.block->read(cell), ir::access::contiguous);
+  });
+  each.close();
+}
+
+void pair_tiling::fold_places(ir::value cell, const range& part, scope& row) {
+  const node_id q = parts_.reduce;
+  loop inner(*this, row, f_.walk, 1, part);
+  const node_id condition = is_chosen() ? parts_.range.where : truth(g_, true);
   bind_kept(g_.arg(q, 0), ir::access::uniform, inner);
-  k_.combine_term(cell, q, {g_.arg(q, 0), truth(g_, true)}, inner);
+  bind_kept(condition, ir::access::uniform, inner);
+  k_.combine_term(cell, q, {g_.arg(q, 0), condition}, inner);
   inner.close();
-  if (to == totals_)
-    join(each.block->read(cell), at_row(rows_.low), each);
-  else
-    each.block->store(to, {at_row(rows.low)}, each.block->read(cell), ir::access::contiguous);
+}
+
+void pair_tiling::find_chosen(scope& at) {
+  loop each(*this, at, f_.rows, 1, rows_);
+  const auto over_tile = [&](scope& in, auto&& body) {
+    loop lane(*this, in, f_.walk, lanes_, part_);
+    bind_kept(parts_.range.where, ir::access::contiguous, lane);
+    body(lane, k_.emit(parts_.range.where, lane));
+    lane.close();
+  };
+  ir::block_builder& b = *each.block;
+  const ir::value any = b.accumulator(element::boolean, monoid::any, true), none = b.i64(0);
+  over_tile(each, [&](scope& lane, ir::value holds) { lane.block->combine(any, holds); });
+  const ir::value row = place_of_row(each, rows_.low), found = b.fold_lanes(any);
+  for (const std::int32_t id : {lows_, highs_}) b.store(id, {row}, none);
+  scope some(each, b.guard(found));
+  const ir::value first = some.block->accumulator(element::i64, monoid::min, true),
+                  last = some.block->accumulator(element::i64, monoid::max, true);
+  over_tile(some, [&](scope& lane, ir::value holds) {
+    const ir::value place = k_.emit(f_.walk, lane);
+    for (const ir::value end : {first, last}) lane.block->combine(end, place, holds);
+  });
+  const ir::value one = some.block->i64(1);
+  some.block->store(lows_, {row}, some.block->fold_lanes(first));
+  some.block->store(highs_, {row}, some.block->emit(op::add, {some.block->fold_lanes(last), one}));
+  some.close();
   each.close();
 }
 

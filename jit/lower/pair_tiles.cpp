@@ -13,9 +13,7 @@ constexpr std::int64_t places = numerics::pair_tiles::places;
 
 pair_tiling::pair_tiling(kernel_lowering& k, const stage& s)
     : k_(k), g_(k.g), s_(s), f_(s.pairs()), parts_(plan::parts_of_pairs(k.g, s)), type_(k.g.type(parts_.reduce)) {
-  const auto& vectors = *k.known.call().vectors;
-  const int registers = vectors.registers >= 32 ? 4 : 2;
-  lanes_ = std::min(static_cast<int>(places), registers * vectors.register_bytes / row(type_).bytes);
+  lanes_ = lanes_of(type_);
   if (f_.lane == no_node)
     width_ = f_.few == no_node ? places : plan::few_of(type_) * places;
   else
@@ -25,10 +23,16 @@ pair_tiling::pair_tiling(kernel_lowering& k, const stage& s)
   for (const node_id v : parts_.values)
     if (!tiles_.contains(v)) tiles_[v] = buffer("values", g_.type(v), rows_of_task * places);
   totals_ = buffer("totals", type_, rows_of_task * width_);
-  if (!is_ranged()) return;
+  if (!is_ranged() && !is_chosen()) return;
   lows_ = buffer("lows", element::i64, rows_of_task);
   highs_ = buffer("highs", element::i64, rows_of_task);
-  if (f_.lane != no_node) subtotals_ = buffer("subtotals", type_, copies * width_);
+  if (is_ranged() && f_.lane != no_node) subtotals_ = buffer("subtotals", type_, copies * width_);
+}
+
+int pair_tiling::lanes_of(element type) const {
+  const auto& vectors = *k_.known.call().vectors;
+  const int registers = vectors.registers >= 32 ? 4 : 2;
+  return std::min(static_cast<int>(places), registers * vectors.register_bytes / row(type).bytes);
 }
 
 void pair_tiling::operator()(const range& rows, scope& at) {
@@ -71,6 +75,7 @@ void pair_tiling::results(scope& at) {
     ready_.insert(sum.reduce);
   }
   keep_values(each);
+  if (is_chosen()) find_chosen(each);
   if (f_.lane == no_node)
     fold_in_places(each);
   else
@@ -123,7 +128,8 @@ void pair_tiling::pack(const plan::pair_parts::sum& sum, const std::vector<std::
                        const range& part, scope& at) {
   const node_id d = g_.arg(sum.reduce, 2);
   // A register at a time: it has nothing to wait for, and rows that are transposed take code for each lane.
-  const int lanes = std::min(lanes_, k_.known.call().vectors->register_bytes / row(type_).bytes);
+  const element type = g_.type(sum.reduce);
+  const int lanes = std::min(lanes_of(type), k_.known.call().vectors->register_bytes / row(type).bytes);
   loop lane(*this, at, f_.walk, lanes, part_), inner(*this, lane, d, 1, part);
   const ir::value to = place(inner, d, part.low, places, f_.walk, grid_);
   for (std::size_t i = 0; i < panels.size(); ++i)
@@ -135,7 +141,7 @@ void pair_tiling::pack(const plan::pair_parts::sum& sum, const std::vector<std::
 void pair_tiling::add_block(const plan::pair_parts::sum& sum, const std::vector<std::int32_t>& panels,
                             const range& part, bool goes_on, scope& at) {
   const bool whole = is_kept(g_.arg(sum.reduce, 0), sum.packed);
-  loop lane(*this, at, f_.walk, lanes_, whole ? whole_tile(at) : part_);
+  loop lane(*this, at, f_.walk, lanes_of(g_.type(sum.reduce)), whole ? whole_tile(at) : part_);
   lane.block->head().whole = whole;
   rows_of_tile(lane, [&](const range& rows, scope& s) { add_rows(sum, panels, part, goes_on, rows, s); });
   lane.close();

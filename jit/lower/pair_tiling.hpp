@@ -51,7 +51,23 @@ class pair_tiling {
 
   void results(scope& at);
 
+  // As many lanes of a type as a register tile has.
+  int lanes_of(element type) const;
+
   bool is_ranged() const { return parts_.range.low != no_node; }
+  // Does a condition choose places by what their sums are?
+  bool is_chosen() const { return parts_.range.where != no_node; }
+  // From the first to the last place of the tile where it holds, of each row.
+  void find_chosen(scope& at);
+  // body(scope, places), if the row at hand has any; `part`: those it has where nothing is chosen.
+  template <class Body>
+  void where_chosen(scope& row, const range& part, Body&& body) {
+    if (!is_chosen()) return body(row, part);
+    const range own = range_of_row(row);
+    scope inner(row, row.block->guard(row.block->emit(op::less, {own.low, own.high})));
+    body(inner, own);
+    inner.close();
+  }
   // The places that each row walks, and those that any does. A row without places has a range that begins after all
   // others end.
   void find_ranges(scope& at);
@@ -118,6 +134,8 @@ class pair_tiling {
   void fold_in_columns(scope& at);
   // from: what it goes on from, or none.
   void fold_part(const range& rows, int jam, const range& part, std::int32_t from, std::int32_t to, scope& at);
+  // The places of the row at hand, into a cell.
+  void fold_places(ir::value cell, const range& part, scope& row);
 
   void finish_places(scope& at);
   void finish_row(scope& at);

@@ -48,7 +48,7 @@ std::vector<node_id> kernel_lowering::companions(node_id n, node_id lane, scope&
     if (g.kind(q) != op::reduce || std::find(list.begin(), list.end(), q) != list.end()) return;
     if (plan::bound_indices(g, q) != bound || !g.free[q].within(at.bound) || find(q, at, false)) return;
     if (lanes != no_node && !plan::may_vectorise(g, q, lanes)) return;
-    if (lane != no_node && in_order(g, monoid_of(g, q))) return;
+    if (lane != no_node && plan::is_folded_in_order(g, q)) return;
     if (&place_of(q, at) == &at && computed_outside(q, at)) list.push_back(q);
   };
   for (const stage* s : stages) plan::for_each_node(g, s->body, consider);

@@ -32,11 +32,13 @@ node_id scratch_row_table::under(graph& g, node_id n, node_id lane, node_id firs
 }
 
 // A loop over `lane` computes these for each of its iterations.
-void scratch_row_table::count(graph& g, node_id body, node_id lane) {
+void scratch_row_table::count(graph& g, node_id body, node_id lane, node_id of_rows) {
   std::unordered_set<node_id> mine;
   const auto walk = [&](auto&& self, node_id n) -> void {
     if (!mine.insert(n).second || g.kind(n) == op::reduce || g.kind(n) == op::extent || g.kind(n) == op::define) return;
-    if (plan::is_function(g, n) && g.free[n].has(g.ordinal(lane)) && is_floating(g.type(n))) ++uses[alike(g, n, lane)];
+    const bool transposed = of_rows != no_node && g.kind(n) == op::load && plan::uses(g, n, of_rows);
+    const bool costly = transposed || (plan::is_function(g, n) && is_floating(g.type(n)));
+    if (costly && g.free[n].has(g.ordinal(lane))) ++uses[alike(g, n, lane)];
     for (int k = g.kind(n) == op::load ? 1 : 0; k < g[n].count; ++k) self(self, g.arg(n, k));
   };
   walk(walk, body);
@@ -45,6 +47,7 @@ void scratch_row_table::count(graph& g, node_id body, node_id lane) {
 void kernel_lowering::find_scratch_rows() {
   scratch_rows = {};
   if (stages.front()->how == plan::way::range_scatter) return find_scratch_rows_of_slices();
+  if (stages.front()->short_rows) return find_scratch_rows_of_lanes();
   std::unordered_set<node_id> reductions;
   const auto fits = [&](node_id lane) {
     const auto low = known.value(g.arg(lane, 0)), high = known.value(g.arg(lane, 1));
@@ -61,6 +64,31 @@ void kernel_lowering::find_scratch_rows() {
       scratch_rows.count(g, g.arg(n, 1), g.arg(n, 2));
     });
   }
+}
+
+// Short rows in lanes: what is loaded or computed of all of them by one loop along them is kept for the others.
+void kernel_lowering::find_scratch_rows_of_lanes() {
+  const stage& first = *stages.front();
+  for (const stage* s : stages)
+    if (!s->short_rows || s->vector != first.vector || s->lanes != first.lanes) return;
+  scratch_rows.rows = first.vector;
+  scratch_rows.lanes = first.lanes;
+  std::unordered_set<node_id> reductions;
+  for (const stage* s : stages) {
+    const auto vector = std::ranges::find(s->loops, s->vector);
+    if (s->loops.end() - vector == 2) scratch_rows.count(g, s->body, s->loops.back(), s->vector);
+    plan::for_each_node(g, s->body, [&](node_id n) {
+      if (g.kind(n) != op::reduce || !reductions.insert(n).second) return;
+      for (int k = 0; k < 2; ++k) scratch_rows.count(g, g.arg(n, k), g.arg(n, 2), s->vector);
+    });
+  }
+}
+
+// The index of the loop along the rows in lanes that this scope is the body of.
+node_id kernel_lowering::loop_along_rows(const scope& at) const {
+  if (scratch_rows.rows == no_node || at.lane != scratch_rows.rows || at.parent == nullptr) return no_node;
+  const auto made = plan::indices_of(g, at.bound.without(at.parent->bound));
+  return made.size() == 1 && made.front() != at.lane && at.parent->lane == at.lane ? made.front() : no_node;
 }
 
 // Of what reductions over a slice compute and other loops over its rows need too.
@@ -109,6 +137,7 @@ std::optional<ir::value> kernel_lowering::share_scratch_rows(const range& rows, 
 
 // The loop whose lanes run at s, as the scope of its body, and the scope it stands in.
 scratch_row_table::place kernel_lowering::lane_loop(scope& s) const {
+  if (scratch_rows.rows != no_node) return {&s, s.parent};
   scope* loop = &s;
   while (loop->parent != nullptr && loop->parent->lane == s.lane) loop = loop->parent;
   return {loop, loop->parent};
@@ -116,25 +145,32 @@ scratch_row_table::place kernel_lowering::lane_loop(scope& s) const {
 
 // What has no lanes may look like what another loop has in its lanes, and is one value of it.
 bool kernel_lowering::may_be_in_scratch_row(node_id n, const scope& at) const {
-  return at.lane != no_node && !scratch_rows.uses.empty() && plan::is_function(g, n) &&
-         g.free[n].has(g.ordinal(at.lane));
+  if (at.lane == no_node || scratch_rows.uses.empty()) return false;
+  if (scratch_rows.rows == no_node) return plan::is_function(g, n) && plan::uses(g, n, at.lane);
+  const node_id along = loop_along_rows(at);
+  return along != no_node && plan::uses(g, n, along) && plan::uses(g, n, at.lane);
 }
 
 std::optional<ir::value> kernel_lowering::from_scratch_row(node_id n, scope& at) {
   if (!may_be_in_scratch_row(n, at)) return std::nullopt;
   const auto [loop, outside] = lane_loop(at);
-  const auto found = scratch_rows.stored.find(scratch_rows.alike(g, n, at.lane));
+  const node_id walked = scratch_rows.rows != no_node ? loop_along_rows(at) : at.lane;
+  const auto found = scratch_rows.stored.find(scratch_rows.alike(g, n, walked));
   if (found == scratch_rows.stored.end() || outside == nullptr || at.is_open(found->second.loop)) return std::nullopt;
   bool in_row = found->second.row == outside->number;
   for (const scope* p = outside; p != nullptr && !scratch_rows.of_slice.empty(); p = p->parent)
     in_row = in_row || found->second.row == p->number;
   if (!in_row) return std::nullopt;
-  const ir::value place = place_in_scratch_row(*loop, at.lane);
+  const ir::value place = place_in_scratch_row(*loop, walked);
   return at.block->load(found->second.buffer, g.type(n), {place}, ir::access::contiguous);
 }
 
 // From the first row of the slice, or of the range.
 ir::value kernel_lowering::place_in_scratch_row(scope& loop, node_id lane) {
+  if (scratch_rows.rows != no_node) {
+    const ir::value place = emit(position_of(lane), loop), lanes = loop.block->i64(scratch_rows.lanes);
+    return loop.block->emit(op::mul, {place, lanes});
+  }
   if (scratch_rows.of_slice.empty()) return emit(position_of(lane), loop, true);
   return loop.block->emit(op::sub, {emit(lane, loop, true), scratch_rows.first});
 }
@@ -143,7 +179,10 @@ ir::value kernel_lowering::place_in_scratch_row(scope& loop, node_id lane) {
 std::int32_t kernel_lowering::scratch_row_of(node_id n, node_id lane) {
   if (const auto found = scratch_rows.buffers.find(n); found != scratch_rows.buffers.end()) return found->second;
   std::int64_t elements = scratch_rows.elements;
-  if (scratch_rows.of_slice.empty()) {
+  if (scratch_rows.rows != no_node) {
+    elements = scratch_rows.lanes;
+    while (elements < scratch_rows.lanes * static_cast<std::int64_t>(tuning::short_rows::longest_of_functions)) elements *= 2;
+  } else if (scratch_rows.of_slice.empty()) {
     const auto low = known.value(g.arg(lane, 0)), high = known.value(g.arg(lane, 1));
     if (!low || !high) return -1;  // a row of data's, beside those that scratch rows were looked for
     const plan::amount size = *high - *low;
@@ -155,8 +194,9 @@ std::int32_t kernel_lowering::scratch_row_of(node_id n, node_id lane) {
   const std::int64_t bytes = elements * row(g.type(n)).bytes;
   if (scratch_rows.of_slice.empty() && scratch_rows.bytes + bytes > all_bytes) return -1;
   scratch_rows.bytes += bytes;
-  note("scratch row of " + std::to_string(elements) + " places along " + index_text(lane) + ": " +
-       sheaf::row(g.kind(n)).name + " is computed once for all loops over them");
+  const std::string what = g.kind(n) == op::load ? "a load" : sheaf::row(g.kind(n)).name;
+  note("scratch row of " + std::to_string(elements) + " places along " + index_text(lane) + ": " + what +
+       " is computed once for all loops over them");
   const std::int32_t id = ir::add_local(code, "scratch_row", g.type(n), elements);
   scratch_rows.buffers[n] = id;
   return id;
@@ -166,15 +206,16 @@ std::int32_t kernel_lowering::scratch_row_of(node_id n, node_id lane) {
 void kernel_lowering::into_scratch_row(node_id n, ir::value made, scope& at) {
   if (!may_be_in_scratch_row(n, at)) return;
   const auto [loop, outside] = lane_loop(at);
-  const node_id key = scratch_rows.alike(g, n, at.lane);
+  const node_id walked = scratch_rows.rows != no_node ? loop_along_rows(at) : at.lane;
+  const node_id key = scratch_rows.alike(g, n, walked);
   const auto uses = scratch_rows.uses.find(key);
   const bool may_fill = scratch_rows.of_slice.empty() || (scratch_rows.sharing && scratch_rows.walks_slice(at.lane));
   if (!may_fill || loop != &at || outside == nullptr || !loop->whole || uses == scratch_rows.uses.end() ||
       uses->second < 2 || scratch_rows.stored.contains(key))
     return;
-  const std::int32_t id = scratch_row_of(key, at.lane);
+  const std::int32_t id = scratch_row_of(key, walked);
   if (id < 0) return;
-  const ir::value place = place_in_scratch_row(at, at.lane);
+  const ir::value place = place_in_scratch_row(at, walked);
   at.block->store(id, {place}, made, ir::access::contiguous);
   scratch_rows.stored[key] = {id, loop->number, outside->number};
 }

@@ -30,6 +30,9 @@ constexpr element recurred(element type) { return is_floating(type) ? element::f
 
 // A mark on a reduction of f64, beside its monoid: its body is a cast from f32, and lanes hold what is cast.
 inline constexpr std::int64_t narrow_lanes = 256;
+// A mark beside it: terms are folded one by one in the order of the index, whatever runs in lanes around. Such a
+// reduction has the same bits wherever it is computed.
+inline constexpr std::int64_t term_by_term = 512;
 // What lanes of a reduction of this type and attribute hold.
 constexpr element in_lanes(element type, std::int64_t attribute) {
   return (attribute & narrow_lanes) != 0 ? element::f32 : accumulated(type);
@@ -63,6 +66,7 @@ namespace lanes {
 inline constexpr int least = 4, most = 256, least_of_most = 8;
 inline constexpr int bytes = 256, bytes_of_functions = 128;     // of accumulators, or beside what functions need
 inline constexpr int row_bytes = 1024, row_bytes_shared = 512;  // of a row whose reductions stay in registers
+inline constexpr int of_short_rows = 16;                         // rows, a register of f32
 inline constexpr int gpu_of_functions = 128;                    // lanes, each a thread's
 }  // namespace lanes
 

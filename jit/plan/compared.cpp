@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 
+#include <sheaf/jit/plan/algorithms/pair_tiles/pair_tiles.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 
 namespace sheaf::inline v0_1::plan {
@@ -61,11 +62,16 @@ class same_elsewhere {
 
 class comparisons {
  public:
-  comparisons(graph& g, std::vector<stage>& stages) : g_(g), stages_(stages) {}
+  comparisons(graph& g, const facts& known, std::vector<stage>& stages) : g_(g), known_(known), stages_(stages) {}
 
   void operator()() {
     for (std::size_t k = 0; k < stages_.size(); ++k)
-      while (const auto found = compared_in(k)) store(k, *found);
+      while (const auto found = compared_in(k)) {
+        if (may_fold_pairs(g_, known_, found->sum))
+          fold_term_by_term(found->sum);
+        else
+          store(k, *found);
+      }
   }
 
  private:
@@ -112,7 +118,9 @@ class comparisons {
     };
     walk(walk, e);
   }
-  bool is_open(node_id reduce) const { return is_rounded_by_order(g_, reduce) && !left_.contains(reduce); }
+  bool is_open(node_id reduce) const {
+    return is_rounded_by_order(g_, reduce) && !is_folded_in_order(g_, reduce) && !left_.contains(reduce);
+  }
   // The one of two that is the other at a place of its own.
   node_id meeting(const std::vector<node_id>& mine, const std::vector<node_id>& keys) const {
     for (const node_id a : mine)
@@ -121,6 +129,28 @@ class comparisons {
         if (has_closed_ranges(g_, b) && same_elsewhere(g_, b)(a)) return b;
       }
     return no_node;
+  }
+
+  // Of pairs there are more values than anything that they are made of: each stage computes them anew.
+  void fold_term_by_term(node_id sum) {
+    for (stage& s : stages_) {
+      replacement put(g_);
+      bool any = false;
+      for (const node_id r : reductions_in(g_, s.body)) {
+        same_elsewhere same(g_, sum);
+        if (!is_open(r) || !same(r)) continue;
+        put.add(r, term_by_term(r));
+        any = true;
+      }
+      if (!any) continue;
+      s.body = put(s.body);
+      s.reasons.push_back("compared values of pairs are summed term by term where they are needed");
+    }
+  }
+  node_id term_by_term(node_id r) {
+    std::vector<node_id> list;
+    for (int k = 0; k < g_[r].count; ++k) list.push_back(g_.arg(r, k));
+    return g_.intern(op::reduce, g_.type(r), g_[r].attribute | numerics::term_by_term, list.data(), g_[r].count);
   }
 
   void store(std::size_t k, const compared& found) {
@@ -157,12 +187,13 @@ class comparisons {
   }
 
   graph& g_;
+  const facts& known_;
   std::vector<stage>& stages_;
   std::unordered_set<node_id> left_;  // for places beyond those that are stored
 };
 
 }  // namespace
 
-void store_compared(graph& g, std::vector<stage>& stages) { comparisons(g, stages)(); }
+void store_compared(graph& g, const facts& known, std::vector<stage>& stages) { comparisons(g, known, stages)(); }
 
 }  // namespace sheaf::inline v0_1::plan

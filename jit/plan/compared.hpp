@@ -1,11 +1,13 @@
 // Sums on both sides of a comparison of floating numbers, as ties of an extremum have them: computed in loops of other
-// lanes they would be other bits, and nothing would tie. Each is a stage, which both sides read. Shown by
-// tests/jit/ties.cpp.
+// lanes they would be other bits, and nothing would tie. Each is a stage, which both sides read. Of values of pairs,
+// which would be as many as two extents multiplied, both sides sum the terms one by one: that has the same bits
+// everywhere. Shown by tests/jit/ties.cpp and tests/jit/pair_tiles.cpp.
 #pragma once
 #include <sheaf/jit/plan/plan.hpp>
+#include <sheaf/jit/plan/shape_facts.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
-void store_compared(graph& g, std::vector<stage>& stages);
+void store_compared(graph& g, const facts& known, std::vector<stage>& stages);
 
 }  // namespace sheaf::inline v0_1::plan

@@ -81,7 +81,7 @@ class cost_walk {
     node_id best = no_node;
     amount least = scan(n, no_node, own * inner);
     for (const node_id idx : bound_indices(g_, n)) {
-      if (in_order(g_, monoid_of(g_, n)) || !may_vectorise(g_, n, idx)) continue;
+      if (is_folded_in_order(g_, n) || !may_vectorise(g_, n, idx)) continue;
       const amount cost = scan(n, idx, own * inner);
       if (cost <= least) {
         least = cost;

@@ -36,7 +36,7 @@ class widening {
  private:
   // Not in the lanes of the stage or of another reduction, and with a value to fold for each lane.
   bool folds(node_id n) const {
-    if (is_constant(g_, g_.arg(n, 0)) || g_.free[n].meets(bound_)) return false;
+    if (is_constant(g_, g_.arg(n, 0)) || g_.free[n].meets(bound_) || is_folded_in_order(g_, n)) return false;
     if (n == s_.body && s_.how == way::partial) return false;  // it keeps its form
     return s_.vector == no_node || !g_.free[n].has(g_.ordinal(s_.vector));
   }

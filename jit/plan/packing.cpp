@@ -21,14 +21,18 @@ bool may_pack(const graph& g, node_id n) {
   return g.kind(n) == op::load || numerics::accumulated(type) == type;
 }
 
-void find_shared(const graph& g, node_id n, node_id rows, node_id lane, node_id walk, std::vector<node_id>& list) {
-  if (!uses(g, n, lane) || !uses(g, n, walk)) return;
-  if (!uses(g, n, rows) && may_pack(g, n)) {
+struct packed_loops {
+  node_id rows, lane, walk;
+  bool loads;  // alone: what is computed while it is packed is rounded there
+};
+void find_shared(const graph& g, node_id n, const packed_loops& of, std::vector<node_id>& list) {
+  if (!uses(g, n, of.lane) || !uses(g, n, of.walk)) return;
+  if (!uses(g, n, of.rows) && may_pack(g, n) && (!of.loads || g.kind(n) == op::load)) {
     if (std::find(list.begin(), list.end(), n) == list.end()) list.push_back(n);
     return;
   }
   if (g.kind(n) == op::load || g.kind(n) == op::reduce) return;
-  for (int k = 0; k < g[n].count; ++k) find_shared(g, g.arg(n, k), rows, lane, walk, list);
+  for (int k = 0; k < g[n].count; ++k) find_shared(g, g.arg(n, k), of, list);
 }
 
 // Do lanes of the load lie one after the other, or is it the same for all?
@@ -49,9 +53,9 @@ bool goes_on(const graph& g, node_id reduce) {
   return known && !has_narrow_lanes(g, reduce) && !keeps_several(g, reduce);
 }
 
-std::vector<node_id> shared_of(const graph& g, node_id n, node_id rows, node_id lane, node_id walk) {
+std::vector<node_id> shared_of(const graph& g, node_id reduce, node_id rows, node_id lane) {
   std::vector<node_id> list;
-  find_shared(g, n, rows, lane, walk, list);
+  find_shared(g, g.arg(reduce, 0), {rows, lane, g.arg(reduce, 2), is_term_by_term(g, reduce)}, list);
   return list;
 }
 
@@ -63,7 +67,7 @@ cache_tile_form packed_form(const graph& g, const stage& s, node_id rows, node_i
   c.walk = g.arg(c.reduce, 2);
   c.block = block;
   if (!has_closed_ranges(g, c.walk) || uses(g, c.walk, rows) || uses(g, c.walk, lane)) return {};
-  c.packed = shared_of(g, g.arg(c.reduce, 0), rows, lane, c.walk);
+  c.packed = shared_of(g, c.reduce, rows, lane);
   return c.packed.empty() ? cache_tile_form{} : c;
 }
 

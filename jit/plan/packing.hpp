@@ -9,7 +9,7 @@ namespace sheaf::inline v0_1::plan {
 bool goes_on(const graph& g, node_id reduce);
 
 // The largest parts of an expression that differ along both `lane` and `walk`, and are the same for all rows.
-std::vector<node_id> shared_of(const graph& g, node_id n, node_id rows, node_id lane, node_id walk);
+std::vector<node_id> shared_of(const graph& g, node_id reduce, node_id rows, node_id lane);
 
 // The cache tile that a stage of rows and lanes may have; its rows are none where it may not.
 cache_tile_form packed_form(const graph& g, const stage& s, node_id rows, node_id lane);

@@ -122,6 +122,7 @@ bool take_split(const context& c, stage& s) {
   if (s.how != way::map) return false;
   const auto all = reductions_in(g, s.body);
   for (const node_id n : all) {
+    if (is_term_by_term(g, n)) continue;
     // Enough tasks without it, or read along its own rows: no need.
     bool nested = false;
     for (const node_id other : all)

@@ -241,6 +241,7 @@ struct stage {
   node_id base_when = no_node;
   node_id when = no_node;         // computed only if this holds: a condition on stages before
   node_id order_when = no_node;   // map: in the order of the slices if this holds, else as they count
+  bool short_rows = false;        // lanes are rows, and the loops below go along them, see short_rows.hpp
   bool reads_block_tree = false;  // its ragged reductions read tables of blocks
   bool swept = false;             // the sweep that stores the same, if slices overlap enough, was made
   sort_form sort;                 // lists, updates

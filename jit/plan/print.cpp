@@ -33,6 +33,7 @@ std::string stage_text(const graph& g, const stage& s) {
                      places[static_cast<int>(s.where)] + " " + std::to_string(s.ordinal) + ", " + way_name(s.how);
   if (!s.loops.empty()) text += "\n    loops: " + list_text(g, s.loops);
   if (s.vector != no_node) text += "; " + index_text(g, s.vector) + " in " + std::to_string(s.lanes) + " lanes";
+  if (s.short_rows) text += " along short rows";
   if (const pair_tile_form* const f = std::get_if<pair_tile_form>(&s.form))
     text += "\n    tiles: " + std::to_string(tuning::pair_tiles::rows_of_task) + " " + index_text(g, f->rows) + " x " +
             std::to_string(numerics::pair_tiles::places) + " " + index_text(g, f->walk);

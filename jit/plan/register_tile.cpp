@@ -249,7 +249,7 @@ class choice {
       const stage& s = at(i);
       const bool loops = s.how == way::map || s.how == way::stencil;
       return loops && s.rows.whole == no_node && s.order_when == no_node && !s.reads_block_tree &&
-             s.folded_storage.empty() && s.where != place::check && s.sort.passes == 0 && !s.atomic;
+             s.folded_storage.empty() && !s.short_rows && s.where != place::check && s.sort.passes == 0 && !s.atomic;
     });
   }
   // Those that all stages have, over the same iterations of all reductions.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <sheaf/dsl/passes/reduce.hpp>
+#include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/plan/bounds.hpp>
 
 namespace sheaf::inline v0_1::plan {
@@ -135,6 +136,14 @@ inline std::vector<node_id> indices_of(const graph& g, const index_set& set) {
 // Does a reduction keep more than its result as it goes: an extreme beside its position, or a tuple?
 inline bool keeps_several(const graph& g, node_id reduce) {
   return row(monoid_of(g, reduce)).position || folds_tuple(g, reduce);
+}
+
+inline bool is_term_by_term(const graph& g, node_id reduce) {
+  return (g[reduce].attribute & numerics::term_by_term) != 0;
+}
+// Are its terms folded in the order of its indices?
+inline bool is_folded_in_order(const graph& g, node_id reduce) {
+  return in_order(g, monoid_of(g, reduce)) || is_term_by_term(g, reduce);
 }
 
 inline bool is_extremum(const graph& g, node_id n) {
@@ -350,9 +359,9 @@ inline node_id renamed(graph& g, node_id n, node_id idx) {
   replacement put(g, proofs::kept);
   put.add(idx, unused_index(g, idx, g.arg(idx, 0), g.arg(idx, 1), indices_in(g, n)));
   for (const node_id outer : ranged_by(g, n, set_of(g, {idx}))) put.add(outer, outer);
-  std::vector<node_id> indices;
-  for (const node_id b : bound_indices(g, n)) indices.push_back(put(b));
-  return intern_reduce(g, monoid_of(g, n), g.type(n), put(g.arg(n, 0)), put(g.arg(n, 1)), indices);
+  std::vector<node_id> list;
+  for (int k = 0; k < g[n].count; ++k) list.push_back(put(g.arg(n, k)));
+  return g.intern(op::reduce, g.type(n), g[n].attribute, list.data(), g[n].count);
 }
 
 // The same expression with no reduction over idx in it, so that idx can stand for another of its indices.

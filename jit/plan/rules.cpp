@@ -15,6 +15,7 @@
 #include <sheaf/jit/plan/algorithms/scan/scans.hpp>
 #include <sheaf/jit/plan/algorithms/scatter/moved_inside.hpp>
 #include <sheaf/jit/plan/algorithms/scatter/scatters.hpp>
+#include <sheaf/jit/plan/short_rows.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 #include <sheaf/jit/plan/algorithms/stencil/stencil.hpp>
 #include <sheaf/jit/plan/algorithms/sweep/sweep.hpp>
@@ -79,6 +80,8 @@ constexpr rule table[] = {
      on_stage<take_materialised_results>},
     {"repeated terms", "slow functions of few values in a scatter of many", on_stage<take_repeated>},
     {"pair tiles", "before placement would store a value for each pair", on_stage<take_pair_tiles>},
+    {"short rows", "before placement: what a sum over all rows needs of each is folded with rows in lanes",
+     on_stage<take_short_rows>},
     {"placement", "last but one: sees what the rules above left in the loops", on_stage<take_misplaced>},
     {"privatised tables", "once what a scatter's value needs is stored: many updates of few rows, in blocks",
      on_stage<take_tables>},
@@ -106,6 +109,7 @@ const rule* apply_group(std::span<const rule> group, const context& c, stage& s)
   std::vector<node_id> list = reductions_in(c.g, s.body);
   if (group.front().tried == outermost) std::reverse(list.begin(), list.end());
   for (const node_id n : list) {
+    if (is_term_by_term(c.g, n)) continue;  // it stays as it is
     site at(c.g, n);
     const int nodes = c.g.size();
     const std::size_t stages = c.before.size();

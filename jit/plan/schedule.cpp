@@ -9,6 +9,7 @@
 #include <sheaf/jit/plan/algorithms/scatter/scatters.hpp>
 #include <sheaf/jit/plan/mixed_precision.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/plan/short_rows.hpp>
 #include <sheaf/jit/plan/algorithms/stencil/stencil.hpp>
 #include <sheaf/jit/plan/tasks.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
@@ -144,6 +145,7 @@ void schedule_map(graph& g, const facts& known, stage& s, const amount& stored) 
   const node_id packed = s.vector == no_node ? lane_of_packed(g, known, s) : no_node;
   if (packed != no_node) s.vector = packed;
   s.loops.clear();
+  if (schedule_short_rows(g, known, s)) return;
   for (const node_id idx : s.indices)
     if (idx != s.vector) s.loops.push_back(idx);
   bool inside = false;
@@ -174,6 +176,7 @@ void schedule_map(graph& g, const facts& known, stage& s, const amount& stored) 
 
 void schedule(graph& g, const facts& known, stage& s) {
   if (s.how == way::pair_tiles) return;  // its rule did
+  s.short_rows = false;
   index_set all = set_of(g, s.indices);
   const amount repeats = known.trips(all);
   s.bytes = repeats * row(g.type(s.define)).bytes;

@@ -75,7 +75,7 @@ class splitting {
       // Partial results are stored for each block of the range, so no data may say how long it is. Blocks of slices
       // differ in length: on a GPU there are enough of them for that not to matter.
       if (!is_closed(g_, idx) || (!known_.for_groups() && !may_vectorise(g_, n_, idx))) continue;
-      if (in_order(g_, monoid_of(g_, n_)) && idx != nesting_order(g_, bound_).front()) continue;
+      if (is_folded_in_order(g_, n_) && idx != nesting_order(g_, bound_).front()) continue;
       const amount tasks = cut_ == no_node ? amount(0) : known_.trips(cut_);
       if (tasks < known_.tasks(blocks::enough_tasks) && known_.trips(idx) > 8 * tasks) cut_ = idx;
     }

@@ -62,7 +62,7 @@ void order(const graph& g, std::vector<stage>& stages) {
 
 }  // namespace
 
-std::vector<stage> stages_of(graph& g) {
+std::vector<stage> stages_of(graph& g, const facts& known) {
   std::vector<stage> stages;
   for (int k = 0; k < g.outputs.size(); ++k) {
     stage s = stage_of(g, g.outputs[k]);
@@ -91,7 +91,7 @@ std::vector<stage> stages_of(graph& g) {
     }
     for (stage& s : stages) s.body = put(s.body);
   }
-  store_compared(g, stages);
+  store_compared(g, known, stages);
   order(g, stages);
   return stages;
 }

@@ -7,7 +7,7 @@ namespace sheaf::inline v0_1::plan {
 
 // The outputs, and the definitions that are used at different places, each with the other definitions put into its
 // body. Producers before consumers.
-std::vector<stage> stages_of(graph& g);
+std::vector<stage> stages_of(graph& g, const facts& known);
 
 // Turns nodes of a stage's body that must be stored into stages of their own, before it: reductions that are
 // scatters, reductions over much data to few results (in blocks of a fixed size, then over the blocks), and reductions

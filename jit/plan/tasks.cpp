@@ -62,6 +62,7 @@ amount elements_below_lanes(const graph& g, const facts& known, const stage& s) 
   amount each = known.trips(rest);
   for_each_node(g, s.body, [&](node_id n) {
     if (g.kind(n) != op::reduce) return;
+    if (s.short_rows) return void(each += known.trips(g.arg(n, 2)));  // one loop after the other
     const index_set bound = set_of(g, bound_indices(g, n));
     each *= max(1.0, min(sizes::most_nested, known.trips(bound)));
   });
@@ -75,6 +76,7 @@ void share_map(const graph& g, const facts& known, stage& s) {
     others.erase(g.ordinal(idx));
     return !others.empty();
   };
+  // Not those within the lanes.
   std::vector<node_id> loops(s.loops.begin(), std::find(s.loops.begin(), s.loops.end(), s.vector));
   std::erase_if(loops, is_open);
   s.parallel = loop_of_tasks(known, loops, known.enough_tasks());

@@ -81,6 +81,12 @@ inline constexpr double worth_sharing = 1 << 16;  // elements; estimate: a pass 
 inline constexpr int lanes = 64;                  // lanes; W12: by four rows they fill the registers
 inline constexpr int lanes_of_shifted = 16;       // lanes; W12: eight rows stay in registers till shifted
 }  // namespace rows
+namespace short_rows {
+inline constexpr double shortest = 2;      // elements; limit: of a row
+inline constexpr double longest = 31;      // elements; survey: of a row, softmax, layer norm and sums of 2 to 64
+inline constexpr double longest_of_functions = 64;  // elements; survey: of a row, where functions become one number
+inline constexpr double least_rows = 256;  // rows; estimate: fewer are soon done
+}  // namespace short_rows
 namespace arrange {
 inline constexpr std::int64_t most_columns = 8;  // columns; estimate: more fill over half a register
 inline constexpr std::int64_t least_rows = 64;   // rows; estimate: fewer are not joined with their columns

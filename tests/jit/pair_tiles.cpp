@@ -71,6 +71,44 @@ TEST(pair_tiles, ties_of_named_distances) {
   }
 }
 
+// Each side of a comparison computes the distances anew, in the same bits: whatever ties gets its share, and no number
+// is stored for each pair. A row skips the places before and after those that tie.
+TEST(pair_tiles, gradients_of_the_nearest) {
+  constexpr auto p = tensor<"p", double, 2>;
+  constexpr auto q = tensor<"q", double, 2>;
+  constexpr auto named = define<"named">(i, j) = sqrt(1_c + apart);
+  constexpr auto loss = define<"loss">() = sum(i, min(j, apart) * w(i));
+  constexpr auto by_name = define<"by_name">() = sum(i, min(j, named(i, j)));
+  constexpr auto wide = define<"wide">() = sum(i, max(j, sum(d, p(i, d) * q(j, d))));
+  constexpr std::int64_t small[][3] = {{11, 66, 3}, {14, 9, 10}, {5, 4, 0}};  // the evaluator folds each pair anew
+  for (const auto& [rows, walked, terms] : small)
+    for (const bool ties : {false, true}) {
+      SCOPED_TRACE(testing::Message() << rows << " x " << walked << " x " << terms << ", ties " << ties);
+      trial first = trial_of(loss, grad(loss, x), grad(loss, y)), second = trial_of(grad(by_name, x), grad(by_name, y)),
+            third = trial_of(grad(wide, p), grad(wide, q));
+      const auto few = [&](std::int64_t n, int step) {
+        std::vector<double> list;
+        for (std::int64_t k = 0; k < n * terms; ++k) list.push_back(static_cast<double>(k * step / 7 % 2));
+        return list;
+      };
+      for (trial* t : {&first, &second, &third}) {
+        t->force_for_tests = true;
+        const char *a = t == &third ? "p" : "x", *b = t == &third ? "q" : "y";
+        if (ties)
+          t->with(a, {rows, terms}, few(rows, 3)).with(b, {walked, terms}, few(walked, 5));
+        else
+          t->random(a, {rows, terms}).random(b, {walked, terms});
+        if (t == &first) t->random("w", {rows});
+        if (terms > 0) expect_small(*t);
+        t->expect_right(1e-4);
+        const auto once = t->outputs.back().bytes;
+        t->code->call.parallel_for = in_odd_tasks;
+        ASSERT_EQ(t->run(), 0);
+        EXPECT_TRUE(once == t->outputs.back().bytes);
+      }
+    }
+}
+
 TEST(pair_tiles, gradients_of_attention) {
   constexpr auto l = define<"l">(i) = logsumexp(j, score);
   constexpr auto o = define<"o">(i, e) = sum(j, exp(score - l(i)) * v(j, e));

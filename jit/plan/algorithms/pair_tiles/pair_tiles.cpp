@@ -20,13 +20,28 @@ using namespace tuning::pair_tiles;
 // What is kept of each tile joins by the monoid's own operation, in the type of the result.
 bool joins_tiles(const graph& g, node_id n) {
   const element type = g.type(n);
-  return goes_on(g, n) && is_floating(type) && numerics::accumulated(type) == type && g[n].count == 3;
+  const bool kept = (is_floating(type) || type == element::i64) && numerics::accumulated(type) == type;
+  return goes_on(g, n) && kept && g[n].count == 3;
 }
 
 bool is_of_pair(const graph& g, node_id n, node_id rows, node_id walk) { return uses(g, n, rows) && uses(g, n, walk); }
 
-// The reductions in a reduction's term, those inside others first.
-std::vector<node_id> inside(const graph& g, node_id reduce) { return reductions_in(g, g.arg(reduce, 0)); }
+bool may_have_tiles(const call_facts& call) { return !call.gpu && call.overrides.lanes == 0; }
+
+// Do so many rows and places, and all pairs of them, pay for tiles?
+bool are_many(const facts& known, node_id rows, node_id walk, const index_set& pairs) {
+  if (known.call().force_for_tests) return true;
+  return known.trips(rows) >= least_rows && known.trips(walk) >= numerics::pair_tiles::places &&
+         known.trips(pairs) >= worth_code;
+}
+
+// The reductions in a reduction's term and in its condition, those inside others first.
+std::vector<node_id> inside(const graph& g, node_id reduce) {
+  std::vector<node_id> list = reductions_in(g, g.arg(reduce, 0));
+  for (const node_id n : reductions_in(g, g.arg(reduce, 1)))
+    if (std::ranges::find(list, n) == list.end()) list.push_back(n);
+  return list;
+}
 
 // The largest expressions of a pair that no index of `others` changes.
 void find_values(const graph& g, const pair_tile_form& f, const index_set& others, node_id n,
@@ -54,6 +69,7 @@ class pairing {
       // What such a value is made of may have no stage of its own.
       const bool ties = is_extremum(g_, n) && are_numbers_compared();
       all = with_inlined(g_, all, [&](node_id d) { return (!ties && is_stored_pair(d)) || !has_stage(d); });
+      all = with_outer_condition(g_, all);
       if (is_form(all)) return take(n, all);
     }
     return false;
@@ -84,11 +100,12 @@ class pairing {
     if (!joins_tiles(g_, n) || g_.free[n].empty()) return false;
     const node_id walk = g_.arg(n, 2);
     bool pairs = false;
-    for_each_node(g_, g_.arg(n, 0), [&](node_id q) {
-      const bool reads = g_.kind(q) == op::load && g_.kind(g_.arg(q, 0)) == op::define;
-      const bool of_pair = g_.kind(q) == op::reduce || (reads && is_stored_pair(g_.arg(q, 0)));
-      pairs = pairs || (of_pair && uses(g_, q, walk));
-    });
+    for (int k = 0; k < 2; ++k)
+      for_each_node(g_, g_.arg(n, k), [&](node_id q) {
+        const bool reads = g_.kind(q) == op::load && g_.kind(g_.arg(q, 0)) == op::define;
+        const bool of_pair = g_.kind(q) == op::reduce || (reads && is_stored_pair(g_.arg(q, 0)));
+        pairs = pairs || (of_pair && uses(g_, q, walk));
+      });
     if (!pairs || known_.call().force_for_tests) return pairs;
     const amount rows = known_.trips(g_.free[n]);
     const bool ranged = !g_.free[walk].within(set_of(g_, {walk}));  // its first row may walk one place, its last all
@@ -107,7 +124,9 @@ class pairing {
     for (const node_id r : inside(g_, n))
       if (is_of_pair(g_, r, f_.rows, f_.walk)) pairs |= g_.free[r].common(results);
     if (range->low != no_node && !shares_places(g_, g_.arg(n, 0), *range, f_.rows, f_.walk)) return false;
-    return find_lane(n, indices_of(g_, results.without(pairs))) && are_sums(n) && is_worth_it(n);
+    const std::vector<node_id> others = indices_of(g_, results.without(pairs));
+    if (range->where != no_node && g_.free[range->where].meets(set_of(g_, others))) return false;
+    return find_lane(n, others) && are_sums(n) && is_worth_it(n);
   }
 
   // The index whose places share what the sums of pairs load of the walked ones: of several the longest.
@@ -124,7 +143,7 @@ class pairing {
     for (const node_id r : inside(g_, n)) {
       if (!is_of_pair(g_, r, rows, f_.walk)) continue;
       any = true;
-      all = all && g_[r].count == 3 && !shared_of(g_, g_.arg(r, 0), rows, f_.walk, g_.arg(r, 2)).empty();
+      all = all && g_[r].count == 3 && !shared_of(g_, r, rows, f_.walk).empty();
     }
     return any && all;
   }
@@ -159,13 +178,12 @@ class pairing {
   }
 
   bool is_worth_it(node_id n) const {
+    const bool unrolls = std::ranges::none_of(inside(g_, n), [&](node_id r) { return is_term_by_term(g_, r); });
     // Short sums are unrolled, with rows in lanes.
-    if (s_.vector == f_.rows && f_.lane == no_node && f_.few == no_node) return false;
-    if (known_.call().force_for_tests) return true;
-    const amount rows = known_.trips(f_.rows), walked = known_.trips(f_.walk);
+    if (unrolls && s_.vector == f_.rows && f_.lane == no_node && f_.few == no_node) return false;
     index_set all = g_.free[n];
     all.insert(g_.ordinal(f_.walk));
-    return rows >= least_rows && walked >= numerics::pair_tiles::places && known_.trips(all) >= worth_code;
+    return are_many(known_, f_.rows, f_.walk, all);
   }
 
   // all: the same over all places, as a condition chooses them.
@@ -228,7 +246,7 @@ pair_parts parts_of_pairs(graph& g, const stage& s) {
   pair_parts parts;
   for (const node_id n : reductions_in(g, s.body)) {
     if (is_of_pair(g, n, f.rows, f.walk))
-      parts.sums.push_back({n, shared_of(g, g.arg(n, 0), f.rows, f.walk, g.arg(n, 2))});
+      parts.sums.push_back({n, shared_of(g, n, f.rows, f.walk)});
     else if (g[n].count == 3 && g.arg(n, 2) == f.walk)
       parts.reduce = n;
   }
@@ -240,11 +258,24 @@ pair_parts parts_of_pairs(graph& g, const stage& s) {
   return parts;
 }
 
-bool take_pair_tiles(const context& c, stage& s) {
-  const call_facts& call = c.known.call();
-  if (call.gpu || s.how != way::map || s.when != no_node || s.order_when != no_node || s.rows.whole != no_node)
+bool may_fold_pairs(const graph& g, const facts& known, node_id n) {
+  if (!may_have_tiles(known.call()) || !joins_tiles(g, n) || !is_true(g, g.arg(n, 1)) || !has_closed_ranges(g, n) ||
+      !has_closed_ranges(g, g.arg(n, 2)) || is_slow(g, g.arg(n, 0)) || holds(g, g.arg(n, 0), op::reduce))
     return false;
-  if (s.where == place::check || s.reads_block_tree || s.swept || call.overrides.lanes != 0) return false;
+  const std::vector<node_id> loads = loads_in(g, g.arg(n, 0)), indices = indices_of(g, g.free[n]);
+  for (const node_id rows : indices)
+    for (const node_id walk : indices) {
+      if (rows == walk || std::ranges::any_of(loads, [&](node_id l) { return is_of_pair(g, l, rows, walk); })) continue;
+      if (are_many(known, rows, walk, g.free[n]) && are_many(known, walk, rows, g.free[n])) return true;
+    }
+  return false;
+}
+
+bool take_pair_tiles(const context& c, stage& s) {
+  if (!may_have_tiles(c.known.call()) || s.how != way::map || s.when != no_node || s.order_when != no_node ||
+      s.rows.whole != no_node)
+    return false;
+  if (s.where == place::check || s.reads_block_tree || s.swept) return false;
   return pairing(c, s)();
 }
 

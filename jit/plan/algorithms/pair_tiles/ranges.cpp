@@ -17,6 +17,27 @@ std::pair<node_id, node_id> walked_range(graph& g, node_id body, node_id walk) {
   return found;
 }
 
+// Where a condition holds, an expression is `value`, else 0.
+struct chosen {
+  node_id where, value;
+};
+chosen chosen_of(graph& g, node_id e) {
+  const op kind = g.kind(e);
+  if (kind == op::select && is_number(g, g.arg(e, 2), 0) && holds(g, g.arg(e, 0), op::reduce)) {
+    const chosen inner = chosen_of(g, g.arg(e, 1));
+    return {conjunction(g, g.arg(e, 0), inner.where), inner.value};
+  }
+  if (kind == op::neg) {
+    const chosen a = chosen_of(g, g.arg(e, 0));
+    return {a.where, make(g, kind, a.value)};
+  }
+  if (kind != op::mul && kind != op::add && kind != op::sub) return {truth(g, true), e};
+  const chosen a = chosen_of(g, g.arg(e, 0)), b = chosen_of(g, g.arg(e, 1));
+  if (kind == op::mul) return {conjunction(g, a.where, b.where), make(g, kind, a.value, b.value)};
+  if (a.where != b.where) return {truth(g, true), e};
+  return {a.where, make(g, kind, a.value, b.value)};
+}
+
 }  // namespace
 
 std::vector<node_id> loads_in(const graph& g, node_id root) {
@@ -40,13 +61,25 @@ node_id over_closed_range(graph& g, node_id n) {
   return intern_reduce(g, monoid_of(g, n), g.type(n), put(g.arg(n, 0)), condition, {all});
 }
 
+node_id with_outer_condition(graph& g, node_id n) {
+  if (monoid_of(g, n) != monoid::sum) return n;
+  const chosen c = chosen_of(g, g.arg(n, 0));
+  if (is_true(g, c.where)) return n;
+  return intern_reduce(g, monoid::sum, g.type(n), c.value, conjunction(g, g.arg(n, 1), c.where), bound_indices(g, n));
+}
+
 std::optional<row_range> range_of_rows(graph& g, node_id condition, node_id walk) {
-  row_range found;
-  if (is_true(g, condition)) return found;
-  found = {g.arg(walk, 0), g.arg(walk, 1)};
+  row_range found{g.arg(walk, 0), g.arg(walk, 1)};
+  node_id where = truth(g, true);
+  bool ranged = false;
   flat<node_id> list;
   deltas::conjuncts(g, condition, list);
   for (const node_id c : list) {
+    if (is_true(g, c)) continue;
+    if (holds(g, c, op::reduce)) {
+      where = conjunction(g, where, c);
+      continue;
+    }
     if (g.kind(c) != op::less && g.kind(c) != op::less_equal) return std::nullopt;
     if (g.type(g.arg(c, 0)) != element::i64 || g.type(g.arg(c, 1)) != element::i64) return std::nullopt;
     const line gap = split_affine(g, make(g, op::sub, g.arg(c, 1), g.arg(c, 0)), walk);
@@ -56,8 +89,12 @@ std::optional<row_range> range_of_rows(graph& g, node_id condition, node_id walk
       found.low = make(g, op::maximum, found.low, make(g, op::sub, integer(g, least), gap.rest));
     else
       found.high = make(g, op::minimum, found.high, plus(g, gap.rest, 1 - least));
+    ranged = true;
   }
-  return found;
+  const bool chosen = !is_true(g, where);
+  if (ranged && chosen) return std::nullopt;
+  if (ranged) return found;
+  return row_range{.where = chosen ? where : no_node};
 }
 
 bool shares_places(graph& g, node_id body, const row_range& range, node_id rows, node_id walk) {

@@ -60,6 +60,7 @@ bool strides(graph& g, node_id n, node_id lane, node_id idx) {
 // The bound indices of n to be written out; nothing where n has to stay as it is.
 std::vector<window> windows_of(graph& g, node_id n, node_id lane) {
   std::vector<window> list;
+  if (is_term_by_term(g, n)) return list;  // its products are contracted as those of a loop are
   std::int64_t terms = 1;
   for (const node_id idx : bound_indices(g, n)) {
     const bool decided = g.free[idx].has(g.ordinal(lane));

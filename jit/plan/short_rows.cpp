@@ -1,0 +1,173 @@
+#include <sheaf/jit/plan/short_rows.hpp>
+
+#include <algorithm>
+
+#include <sheaf/dsl/graph/affine.hpp>
+#include <sheaf/jit/plan/cost.hpp>
+#include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/plan/stages.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
+
+namespace sheaf::inline v0_1::plan {
+
+namespace {
+
+using namespace tuning::short_rows;
+
+class short_rows {
+ public:
+  // A value of these indices, of which `rows` is to run in lanes.
+  short_rows(graph& g, const facts& known, node_id value, const std::vector<node_id>& indices, node_id rows)
+      : g_(g), known_(known), value_(value), indices_(indices), rows_(rows) {}
+
+  // unrolled: also what is better unrolled, with rows in lanes, than walked.
+  bool operator()(bool unrolled = false) {
+    unrolled_ = unrolled;
+    if (!is_closed(g_, rows_) || known_.trips(rows_) < least_rows || !may_vectorise(g_, value_, rows_)) return false;
+    if (g_.free[rows_].without(set_of(g_, {rows_})).empty() && is_met() && folds_ > 0) return are_loops_short();
+    return false;
+  }
+  // Loops that go along rows.
+  const index_set& along() const { return along_; }
+
+ private:
+  // Elements of rows, one number of each, or the same for all.
+  bool is_met() {
+    bool fits = true;
+    for_each_node(g_, value_, [&](node_id n) {
+      if (g_.kind(n) == op::load) fits = fits && is_met(n);
+      functions_ = functions_ || is_function(g_, n);
+      if (g_.kind(n) != op::reduce) return;
+      ++folds_;
+      positions_ = positions_ || row(monoid_of(g_, n)).position;
+      fits = fits && uses(g_, n, rows_) && g_[n].count == 3;
+    });
+    return fits;
+  }
+  bool is_met(node_id load) {
+    if (!uses(g_, load, rows_)) return true;
+    if (row(g_.type(load)).bytes < 4 || !unit_strides{known_}(g_.arg(load, 0)) || !is_inside(g_, load)) return false;
+    const int last = g_[load].count - 1;
+    for (int d = 1; d < last; ++d)
+      if (!moves_evenly(g_.arg(load, d))) return false;
+    const node_id at = g_.arg(load, last);
+    const std::vector<node_id> others = indices_of(g_, g_.free[at].without(set_of(g_, {rows_})));
+    if (others.empty()) return !uses(g_, at, rows_) || split_affine(g_, at, rows_).slope == 1;
+    const line l = split_affine(g_, at, others.front());
+    if (others.size() > 1 || !l.affine || l.slope != 1 || !moves_evenly(at)) return false;
+    apart_ |= set_of(g_, indices_).without(g_.free[load]);
+    if (!uses(g_, at, rows_)) return along_.insert(g_.ordinal(others.front())), true;
+    // Rows that are one dimension with their columns; those of reductions alone are unrolled.
+    const auto apart = split_affine(g_, at, rows_).slope;
+    along_.insert(g_.ordinal(others.front()));
+    joined_ = true;
+    return apart <= tuning::expression::most_apart;
+  }
+  bool moves_evenly(node_id at) {
+    const line l = split_affine(g_, at, rows_);
+    return l.affine && l.slope >= 0;
+  }
+  bool is_short(node_id idx) const {
+    return is_closed(g_, idx) && known_.trips(idx) >= shortest && known_.trips(idx) <= longest_;
+  }
+  bool are_loops_short() {
+    if (joined_ && !positions_ && !unrolled_ && !along_.meets(set_of(g_, indices_))) return false;
+    if (functions_ && !along_.meets(set_of(g_, indices_))) longest_ = longest_of_functions;
+    bool all = true;
+    for_each_node(g_, value_, [&](node_id n) {
+      if (g_.kind(n) != op::reduce) return;
+      all = all && along_.has(g_.ordinal(g_.arg(n, 2))) && is_short(g_.arg(n, 2));
+    });
+    // Loops around read other rows, not the same ones once more.
+    for (const node_id idx : indices_)
+      if (idx != rows_) all = all && (along_.has(g_.ordinal(idx)) ? is_short(idx) : !apart_.has(g_.ordinal(idx)));
+    return all;
+  }
+
+  graph& g_;
+  const facts& known_;
+  const node_id value_;
+  const std::vector<node_id> indices_;
+  const node_id rows_;
+  index_set along_, apart_;  // apart: indices that some rows do not depend on
+  int folds_ = 0;
+  bool joined_ = false, positions_ = false, functions_ = false, unrolled_ = false;
+  double longest_ = longest;
+};
+
+bool may_have_short_rows(const facts& known, const stage& s) {
+  const call_facts& call = known.call();
+  if (s.how != way::map || call.gpu || known.for_groups() || call.overrides.lanes != 0 || s.where == place::check)
+    return false;
+  return s.rows.whole == no_node && s.order_when == no_node && !s.reads_block_tree && !s.swept;
+}
+
+node_id longest_of(const facts& known, const std::vector<node_id>& indices) {
+  node_id longest = no_node;
+  for (const node_id idx : indices)
+    if (longest == no_node || known.trips(idx) > known.trips(longest)) longest = idx;
+  return longest;
+}
+
+// The largest expressions of rows alone that fold short ones.
+void find_values_of_rows(graph& g, const facts& known, node_id n, node_id rows, std::vector<node_id>& list) {
+  if (!uses(g, n, rows) || !holds(g, n, op::reduce)) return;
+  const bool alone = g.free[n] == set_of(g, {rows});
+  if (alone && short_rows(g, known, n, {rows}, rows)(true)) {
+    if (std::ranges::find(list, n) == list.end()) list.push_back(n);
+    return;
+  }
+  if (!is_elementwise(g.kind(n))) return;
+  for (int k = 0; k < g[n].count; ++k) find_values_of_rows(g, known, g.arg(n, k), rows, list);
+}
+
+// A fold over all rows, of values that the rows have first; no_node: they have none.
+node_id over_values_of_rows(const context& c, const stage& s, node_id n) {
+  auto& [g, known, before] = c;
+  const std::vector<node_id> bound = bound_indices(g, n);
+  const node_id rows = longest_of(known, bound);
+  if (keeps_several(g, n) || is_folded_in_order(g, n) || !is_true(g, g.arg(n, 1)) || !g.free[n].empty()) return no_node;
+  std::vector<node_id> rest = bound;
+  std::erase(rest, rows);
+  if (!uses(g, g.arg(n, 0), rows) || !holds(g, g.arg(n, 0), op::reduce)) return no_node;
+  const node_id value = rest.empty() ? g.arg(n, 0)
+                                     : intern_reduce(g, monoid_of(g, n), g.type(n), g.arg(n, 0), truth(g, true), rest);
+  std::vector<node_id> list;
+  find_values_of_rows(g, known, value, rows, list);
+  if (list.empty()) return no_node;
+  replacement put(g);
+  for (const node_id e : list) put.add(e, stored(c, e, {"materialised", s, "folds of short rows, which are lanes"}));
+  return intern_reduce(g, monoid_of(g, n), g.type(n), put(value), truth(g, true), {rows});
+}
+
+}  // namespace
+
+bool schedule_short_rows(graph& g, const facts& known, stage& s) {
+  const node_id rows = longest_of(known, s.indices);
+  if (rows == no_node || !may_have_short_rows(known, s)) return false;
+  short_rows found(g, known, s.body, s.indices, rows);
+  if (!found()) return false;
+  s.short_rows = true;
+  s.vector = rows;
+  s.lanes = numerics::lanes::of_short_rows;
+  s.loops.clear();
+  std::vector<node_id> inner;
+  for (const node_id idx : s.indices)
+    if (idx != rows) (found.along().has(g.ordinal(idx)) ? inner : s.loops).push_back(idx);
+  s.loops.push_back(rows);
+  s.loops.insert(s.loops.end(), inner.begin(), inner.end());
+  return true;
+}
+
+bool take_short_rows(const context& c, stage& s) {
+  if (!may_have_short_rows(c.known, s)) return false;
+  for (const node_id n : reductions_in(c.g, s.body)) {
+    const node_id instead = over_values_of_rows(c, s, n);
+    if (instead == no_node) continue;
+    replace_in(c.g, s, n, instead);
+    return true;
+  }
+  return false;
+}
+
+}  // namespace sheaf::inline v0_1::plan

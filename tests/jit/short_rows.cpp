@@ -1,0 +1,100 @@
+// Rows of a few elements, in lanes: softmax, norms, positions of extrema, and gradients. Values against the evaluator,
+// for rows that fill no four columns, lanes that are not all there, strides and types.
+#include "plan_harness.hpp"
+
+namespace sheaf::test {
+namespace {
+
+constexpr auto t = axis<"t">;
+constexpr auto f = axis<"f">;
+constexpr auto o = axis<"o">;
+constexpr auto b = axis<"b">;
+constexpr auto x = tensor<"x", float, 2>;
+constexpr auto z = tensor<"z", double, 2>;
+constexpr auto w = tensor<"w", float, 1>;
+
+bool is_short(trial& test) { return test.plan_text().find("along short rows") != std::string::npos; }
+
+constexpr std::int64_t widths[] = {2, 3, 4, 7, 8, 9, 10, 16, 17, 31};
+
+TEST(short_rows, softmax) {
+  constexpr auto soft = define<"soft">(t, f) = exp(x(t, f) - logsumexp(o, x(t, o)));
+  constexpr auto logs = define<"logs">(t, f) = z(t, f) - logsumexp(o, z(t, o));
+  for (const std::int64_t width : widths)
+    for (const std::int64_t rows : {256, 301}) {
+      SCOPED_TRACE(testing::Message() << rows << " rows of " << width);
+      trial one = trial_of(soft), two = trial_of(logs);
+      one.random("x", {rows, width});
+      two.random("z", {rows, width});
+      for (trial* test : {&one, &two}) {
+        EXPECT_TRUE(is_short(*test)) << test->plan_text();
+        test->expect_right(1e-5);
+      }
+    }
+}
+
+// The largest value's exponential is computed once, and each element of a row loaded once.
+TEST(short_rows, are_kept_in_lanes) {
+  constexpr auto soft = define<"soft">(t, f) = exp(x(t, f) - logsumexp(o, x(t, o)));
+  trial test = trial_of(soft);
+  test.random("x", {300, 12});
+  EXPECT_NE(test.plan_text().find("a load is computed once"), std::string::npos) << test.plan_text();
+}
+
+TEST(short_rows, reductions) {
+  constexpr auto most = define<"most">(t) = argmax(o, x(t, o));
+  constexpr auto sums = define<"sums">(t) = sum(o, x(t, o) * w(o));
+  constexpr auto whole = define<"whole">(t) = logsumexp(o, z(t, o));
+  for (const std::int64_t width : widths) {
+    SCOPED_TRACE(testing::Message() << "rows of " << width);
+    trial first = trial_of(most), second = trial_of(sums), third = trial_of(whole);
+    first.random("x", {300, width});
+    second.random("x", {300, width}).random("w", {width});
+    third.random("z", {300, width});
+    EXPECT_TRUE(is_short(first)) << first.plan_text();
+    for (trial* test : {&first, &second, &third}) {
+      EXPECT_TRUE(width <= 8 || is_short(*test)) << test->plan_text();
+      test->expect_right(1e-5);
+      const auto once = test->outputs.back().bytes;
+      test->code->call.parallel_for = in_odd_tasks;
+      ASSERT_EQ(test->run(), 0);
+      EXPECT_TRUE(once == test->outputs.back().bytes);
+    }
+  }
+}
+
+TEST(short_rows, norms_and_gradients) {
+  constexpr auto centre = mean(o, x(t, o));
+  constexpr auto spread = mean(o, (x(t, o) - centre) * (x(t, o) - centre));
+  constexpr auto norm = define<"norm">(t, f) = (x(t, f) - centre) * rsqrt(spread + 1e-5_c) * w(f);
+  constexpr auto soft = define<"soft">(t, f) = exp(x(t, f) - logsumexp(o, x(t, o)));
+  for (const std::int64_t width : {3, 10, 20}) {
+    trial one = trial_of(norm, vjp(norm, x), vjp(norm, w)), two = trial_of(soft, vjp(soft, x));
+    one.random("x", {260, width}).random("w", {width}).random("cotangent_norm", {260, width});
+    two.random("x", {260, width}).random("cotangent_soft", {260, width});
+    for (trial* test : {&one, &two}) {
+      EXPECT_TRUE(is_short(*test)) << test->plan_text();
+      test->expect_right(1e-3);
+    }
+  }
+}
+
+// Batches are loops around; longer rows have lanes of their own; a matrix product keeps its tile.
+TEST(short_rows, what_else_there_is) {
+  constexpr auto y = tensor<"y", float, 3>;
+  constexpr auto v = tensor<"v", float, 2>;
+  constexpr auto soft = define<"soft">(b, t, f) = exp(y(b, t, f) - logsumexp(o, y(b, t, o)));
+  constexpr auto product = define<"product">(t, f) = sum(o, x(t, o) * v(o, f));
+  constexpr auto norm = define<"norm">(t, f) = x(t, f) / sum(o, x(t, o) * x(t, o));
+  trial batches = trial_of(soft), products = trial_of(product), longer = trial_of(norm);
+  batches.random("y", {3, 280, 9});
+  products.random("x", {300, 12}).random("v", {12, 20});
+  longer.random("x", {300, 40});
+  EXPECT_TRUE(is_short(batches)) << batches.plan_text();
+  EXPECT_FALSE(is_short(products)) << products.plan_text();
+  EXPECT_FALSE(is_short(longer)) << longer.plan_text();
+  for (trial* test : {&batches, &products, &longer}) test->expect_right(1e-5);
+}
+
+}  // namespace
+}  // namespace sheaf::test
