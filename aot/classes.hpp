@@ -25,6 +25,7 @@ struct planned_class {
   std::unique_ptr<jit::arranged_program> made;
   std::vector<shapes::amount> costs;
   std::vector<std::shared_ptr<const ir::shared_call>> calls;  // of kernels that programs share, in order
+  bool reduces_nothing = false;  // none of its calls, because some extent is 0
   int code = -1;  // none: every call of it is refused before
 };
 
