@@ -4,6 +4,7 @@
 #include <set>
 #include <stdexcept>
 
+#include <sheaf/aot/slots.hpp>
 #include <sheaf/jit/engine/arguments.hpp>
 #include <sheaf/jit/engine/words.hpp>
 #include <sheaf/jit/ir/print.hpp>
@@ -222,11 +223,12 @@ planned_program plan_classes(const program& p, const planned_for& device, held p
   // Rows without gaps matter where the last two dimensions are one only; of a few columns each is a class, so that
   // those are made that examples name.
   all.plan_examples(layout::dense);
-  if (!all.has_joined_inputs()) all.made = {.of = &p, .gpu = device.gpu, .classes = {}, .codes = {}, .texts = {}};
+  if (!all.has_joined_inputs()) all.made = {.of = &p, .gpu = device.gpu, .classes = {}, .codes = {}, .texts = {}, .slots = {}};
   if (plans == held::general) all.plan_examples(layout::unit);
   all.plan_all(layout::unit);
   all.plan_all(layout::any);
   if (plans == held::general) all.leave_empty_calls(layout::unit);
+  if (!device.gpu) all.made.slots = share_slots(all.made.codes, p.g.inputs.size() + p.g.outputs.size());
   return std::move(all.made);
 }
 

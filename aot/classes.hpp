@@ -1,6 +1,7 @@
 // Pass `classes`: the plans of a program that serve all its calls. A plan's decisions are a path through a tree: where
 // each is another one, extents are found for which it is, and planned, until no branch is open.
-// Output: for each of three layouts of arguments its classes; the code that they share, each text once.
+// Output: for each of three layouts of arguments its classes; the code that they share, each text once, with arrays at
+// slots that codes share.
 // Shown by tests/aot/classes.cpp.
 #pragma once
 #include <memory>
@@ -35,6 +36,7 @@ struct planned_program {
   std::vector<planned_class> classes;
   std::vector<ir::module> codes;
   std::vector<std::string> texts;  // of the codes
+  std::vector<std::vector<int>> slots;  // by code: see slots.hpp; empty: in order
 };
 
 // What a library holds beside the plans for the classes of examples: few plans that serve everything, or the one that
