@@ -223,7 +223,8 @@ planned_program plan_classes(const program& p, const planned_for& device, held p
   // Rows without gaps matter where the last two dimensions are one only; of a few columns each is a class, so that
   // those are made that examples name.
   all.plan_examples(layout::dense);
-  if (!all.has_joined_inputs()) all.made = {.of = &p, .gpu = device.gpu, .classes = {}, .codes = {}, .texts = {}, .slots = {}};
+  if (!all.has_joined_inputs())
+    all.made = {.of = &p, .gpu = device.gpu, .classes = {}, .codes = {}, .texts = {}, .slots = {}};
   if (plans == held::general) all.plan_examples(layout::unit);
   all.plan_all(layout::unit);
   all.plan_all(layout::any);

@@ -83,13 +83,28 @@ else
   echo 'skipped: aarch64, without aarch64-linux-gnu-gcc and qemu-aarch64'
 fi
 
-# Objects of other systems, by their first bytes.
-for system in windows macos; do
+# Objects of other systems, by their first bytes and by what they need.
+for system in windows mingw macos; do
   mkdir "$folder/$system"
-  make_kernels "$folder/$system" --targets x86-64-v3 --system $system "$source/empties.sheaf"
+  make_kernels "$folder/$system" --targets x86-64-v3 --system $system "$@"
 done
 [[ $(od -An -tx1 -N2 "$folder/windows/catalogue-x86-64-v3.obj" | tr -d ' ') == 6486 ]] || fail 'no COFF object'
+[[ $(od -An -tx1 -N2 "$folder/mingw/catalogue-x86-64-v3.obj" | tr -d ' ') == 6486 ]] || fail 'no COFF object of MinGW'
 [[ $(od -An -tx1 -N4 "$folder/macos/catalogue-x86-64-v3.o" | tr -d ' ') == cffaedfe ]] || fail 'no Mach-O object'
+
+# All that they need of Windows is what probes the stack, and for MSVC its sign that numbers are floating.
+for system in windows mingw; do
+  needed=$(nm --undefined-only "$folder/$system/catalogue-x86-64-v3.obj" | awk '{print $2}' |
+    grep -vE '^(mem(cpy|set|move)|(exp|log|log1p|expm1|tanh|erf|sin|cos|pow|fmod|rint|floor|ceil)f?)$' | sort)
+  [[ $system == windows ]] && known=$'__chkstk\n_fltused' || known=___chkstk_ms
+  [[ $needed == "$known" ]] || fail "objects for $system need $needed"
+done
+if command -v x86_64-w64-mingw32-gcc >/dev/null; then
+  x86_64-w64-mingw32-gcc -std=c99 -O1 -I"$folder/mingw" -I"$source" "$driver_c" "$folder/mingw/catalogue.c" \
+    "$folder/mingw/catalogue-x86-64-v3.obj" -o "$folder/mingw/driver.exe"
+else
+  echo 'skipped: a program of MinGW, without x86_64-w64-mingw32-gcc'
+fi
 
 # Mistakes.
 refused() {
