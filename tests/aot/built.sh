@@ -25,7 +25,7 @@ done
 g++ -Wall -Wextra -Wpedantic -Werror -x c++ -fsyntax-only "$folder/a/catalogue.h"
 if command -v tcc >/dev/null; then tcc -c -o "$folder/tcc.o" -DSK_NO_THREADS -x c "$folder/a/catalogue.h"; fi
 
-# Ten programs for one target, for any extents: below 0.6 MB.
+# Ten programs for one target, for any extents: below 0.45 MB.
 mkdir "$folder/ten"
 for kernel in gather soft_rows soft_backward normed entropy columns running positions moving pooling; do
   awk -v name="$kernel" '/^kernel /{ inside = $2 == name } inside && !/^like /' "$1"
@@ -35,7 +35,7 @@ for target in x86-64-v2 x86-64-v3 x86-64-v4; do
   "$aot" --name ten --out "$folder/ten" --targets $target "$folder/ten/ten.sheaf"
   gcc -O2 -s -shared -fPIC -o "$folder/ten/libten.so" "$folder/ten/ten.c" "$folder/ten/ten-$target.o" -lm -lpthread
   size=$(stat -c %s "$folder/ten/libten.so")
-  (( size < 600000 )) || fail "ten programs for $target are $size bytes"
+  (( size < 450000 )) || fail "ten programs for $target are $size bytes"
 done
 
 # One of ragged means with its gradient, which has the most plans, too.
@@ -45,7 +45,7 @@ for target in x86-64-v2 x86-64-v3 x86-64-v4; do
   gcc -O2 -s -shared -fPIC -o "$folder/ten/slices.so" "$folder/ten/slices.c" "$folder/ten/slices-$target.o" \
     -lm -lpthread
   size=$(stat -c %s "$folder/ten/slices.so")
-  (( size < 1000000 )) || fail "slices for $target are $size bytes"
+  (( size < 400000 )) || fail "slices for $target are $size bytes"
 done
 
 # Debug information names kernels and lines of their IR, and changes no code; the text of the IR is beside the object.
