@@ -4,6 +4,7 @@
 #include <set>
 #include <stdexcept>
 
+#include <sheaf/aot/slots.hpp>
 #include <sheaf/jit/engine/arguments.hpp>
 #include <sheaf/jit/engine/words.hpp>
 #include <sheaf/jit/ir/print.hpp>
@@ -96,27 +97,9 @@ class planner {
       open(made.classes.size() - 1);
     }
   }
-  // Calls that reduce nothing, because some extent is 0, take little time, so that neighbours in memory gain them
-  // little: classes of such calls alone are left to those of any strides, which hold all calls.
+  // Classes of calls that reduce nothing are left to those of any strides, which hold all calls.
   void leave_empty_calls(layout as) {
-    std::erase_if(made.classes, [&](const planned_class& c) {
-      return c.layout == as && search_.reduces_nothing(*c.decided);
-    });
-    std::vector<int> place(made.codes.size(), -1);
-    std::vector<ir::module> codes;
-    std::vector<std::string> texts;
-    for (planned_class& c : made.classes) {
-      if (c.code < 0) continue;
-      int& to = place[static_cast<std::size_t>(c.code)];
-      if (to < 0) {
-        to = static_cast<int>(codes.size());
-        codes.push_back(std::move(made.codes[static_cast<std::size_t>(c.code)]));
-        texts.push_back(std::move(made.texts[static_cast<std::size_t>(c.code)]));
-      }
-      c.code = to;
-    }
-    made.codes = std::move(codes);
-    made.texts = std::move(texts);
+    std::erase_if(made.classes, [&](const planned_class& c) { return c.layout == as && c.reduces_nothing; });
   }
   bool has_joined_inputs() const {
     return std::ranges::any_of(made.classes, [&](const planned_class& c) {
@@ -169,24 +152,36 @@ class planner {
     return true;
   }
   void add(const jit::call_class& call, layout as, const extent_list& extents) {
-    plan::call_facts facts;
-    facts.overrides = p_.options;
-    facts.on = device_.on;
-    facts.gpu = device_.gpu;
     planned_class c;
     c.layout = as;
     c.served = extents;
     c.decided = std::make_unique<shapes::decisions>(p_.options.shapes == shape_policy::exact);
-    c.made = jit::planned_or_error([&] {
-      return std::make_unique<jit::arranged_program>(p_.g, call, facts, jit::amounts_of(call, *c.decided, *usual_));
-    });
+    plan(c, call, p_.options);
+    // Calls that reduce nothing, because some extent is 0, take little time: no algorithm gains them anything. What
+    // the plan decided stays recorded, so that the class holds no other calls.
+    c.reduces_nothing = plans_ == held::general && search_.reduces_nothing(*c.decided);
+    if (c.reduces_nothing) {
+      options plain = p_.options;
+      plain.algorithm = algorithm::direct;
+      plan(c, call, plain);
+    }
     ir::module& code = c.made->program.code;
     ir::verify(code);
     c.costs = ir::costs_of(code);
     for (const ir::kernel& k : code.kernels)
       if (k.call != nullptr) c.calls.push_back(k.call);
-    if (!is_always_refused(c)) c.code = number_of(code);
+    const bool is_left = c.reduces_nothing && as == layout::unit;
+    if (!is_left && !is_always_refused(c)) c.code = number_of(code);
     made.classes.push_back(std::move(c));
+  }
+  void plan(planned_class& c, const jit::call_class& call, const options& wanted) const {
+    plan::call_facts facts;
+    facts.overrides = wanted;
+    facts.on = device_.on;
+    facts.gpu = device_.gpu;
+    c.made = jit::planned_or_error([&] {
+      return std::make_unique<jit::arranged_program>(p_.g, call, facts, jit::amounts_of(call, *c.decided, *usual_));
+    });
   }
   bool is_always_refused(const planned_class& c) const {
     const planned& plan = c.made->program;
@@ -228,11 +223,13 @@ planned_program plan_classes(const program& p, const planned_for& device, held p
   // Rows without gaps matter where the last two dimensions are one only; of a few columns each is a class, so that
   // those are made that examples name.
   all.plan_examples(layout::dense);
-  if (!all.has_joined_inputs()) all.made = {.of = &p, .gpu = device.gpu, .classes = {}, .codes = {}, .texts = {}};
+  if (!all.has_joined_inputs())
+    all.made = {.of = &p, .gpu = device.gpu, .classes = {}, .codes = {}, .texts = {}, .slots = {}};
   if (plans == held::general) all.plan_examples(layout::unit);
   all.plan_all(layout::unit);
   all.plan_all(layout::any);
   if (plans == held::general) all.leave_empty_calls(layout::unit);
+  if (!device.gpu) all.made.slots = share_slots(all.made.codes, p.g.inputs.size() + p.g.outputs.size());
   return std::move(all.made);
 }
 

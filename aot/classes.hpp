@@ -1,6 +1,7 @@
 // Pass `classes`: the plans of a program that serve all its calls. A plan's decisions are a path through a tree: where
 // each is another one, extents are found for which it is, and planned, until no branch is open.
-// Output: for each of three layouts of arguments its classes; the code that they share, each text once.
+// Output: for each of three layouts of arguments its classes; the code that they share, each text once, with arrays at
+// slots that codes share.
 // Shown by tests/aot/classes.cpp.
 #pragma once
 #include <memory>
@@ -25,6 +26,7 @@ struct planned_class {
   std::unique_ptr<jit::arranged_program> made;
   std::vector<shapes::amount> costs;
   std::vector<std::shared_ptr<const ir::shared_call>> calls;  // of kernels that programs share, in order
+  bool reduces_nothing = false;  // none of its calls, because some extent is 0
   int code = -1;  // none: every call of it is refused before
 };
 
@@ -34,6 +36,7 @@ struct planned_program {
   std::vector<planned_class> classes;
   std::vector<ir::module> codes;
   std::vector<std::string> texts;  // of the codes
+  std::vector<std::vector<int>> slots;  // by code: see slots.hpp; empty: in order
 };
 
 // What a library holds beside the plans for the classes of examples: few plans that serve everything, or the one that

@@ -14,11 +14,11 @@ namespace {
 using namespace sheaf;
 
 constexpr const char* usage = R"(usage: sheaf-aot --name NAME --out FOLDER [options] FILE...
-Writes NAME.h, NAME.hpp, NAME.c, NAME.json and NAME-TARGET.o (.obj for windows) for the programs of the files, and for
+Writes NAME.h, NAME.hpp, NAME.c, NAME.json and NAME-TARGET.o (.obj for Windows) for the programs of the files, and for
 GPUs NAME-gpu.c.
   --targets LIST   of x86-64, x86-64-v2, x86-64-v3, x86-64-v4; or aarch64      (x86-64-v2,x86-64-v3,x86-64-v4)
                    and of GPUs: sm_80, sm_90, ...
-  --system NAME    linux, windows or macos: the format of the objects           (linux)
+  --system NAME    linux, windows, mingw or macos: what the objects are linked by (linux)
   --every-class    a plan of its own for each class of extents; else for those of examples, and few for all others
   --debug          debug information: lines of the kernel IR, whose text is NAME-TARGET.ir
   --report         what was planned, a line for each program
@@ -129,8 +129,7 @@ void build(const request& r) {
   if (!l.gpu_targets.empty()) write(base + "-gpu.c", aot::images_of(l));
   for (const target::build_target* t : l.targets) {
     std::string listing;
-    write(base + "-" + t->name + (r.system == "windows" ? ".obj" : ".o"),
-          aot::object_of(l, *t, r.debug ? &listing : nullptr));
+    write(base + "-" + t->name + l.system->suffix, aot::object_of(l, *t, r.debug ? &listing : nullptr));
     if (r.debug) write(r.out + "/" + aot::listing_name(l, *t), listing);
   }
 }

@@ -27,6 +27,7 @@ class table_writer {
     std::string classes, described = arguments() + constraints() + demands();
     std::string list = "static const sk_class sk_classes_" + name_ + "[] = {\n";
     int place = 0;
+    for (std::size_t k = 0; k < p_.slots.size(); ++k) classes += slots_of_code(k);
     for (const planned_class& c : p_.classes) list += class_row(c, number(place++), classes);
     program_tables made;
     const std::string launches = p_.gpu ? gpu_tables(p_, *gpu_, name_, rows_, sizes_) : entry_table();
@@ -101,6 +102,18 @@ class table_writer {
               (d.found == no_node ? "NULL" : quoted(text_of(print(g_, d.found)))) + "},\n";
     }
     return text + "    {0, -1, -1, -1, NULL, NULL, NULL}};\n";
+  }
+
+  std::string slots_name(std::size_t code) const { return "sk_slots_" + name_ + "_" + std::to_string(code); }
+  std::string slots_of_code(std::size_t code) {
+    std::string list;
+    call_sizes sizes;
+    for (const int slot : p_.slots[code]) {
+      list += number(slot) + ", ";
+      sizes.slots = std::max(sizes.slots, slot + 1);
+    }
+    sizes_.include(sizes);
+    return "static const int32_t " + slots_name(code) + "[] = {" + list + "0};\n";
   }
 
   // ---- a class
@@ -188,7 +201,8 @@ class table_writer {
            ", sk_comparisons" + suffix + ", " + (column_text.empty() ? "NULL" : "sk_columns" + suffix) + ", " +
            (workspace_text.empty() ? "NULL" : "sk_workspaces" + suffix) + ", " +
            (check_text.empty() ? "NULL" : "sk_checks" + suffix) + ", sk_costs" + suffix + ", " +
-           (told.empty() ? "NULL" : "sk_told" + suffix) + "},\n";
+           (told.empty() ? "NULL" : "sk_told" + suffix) + ", " +
+           (c.code < 0 || p_.slots.empty() ? "NULL" : slots_name(static_cast<std::size_t>(c.code))) + "},\n";
   }
   // What kernels that programs share are told of the extents, call by call.
   std::string told_of(const planned_class& c, class_formulas& f, const std::string& name) {

@@ -29,6 +29,7 @@ void elf_file::read_sections() {
   if (header.e_shoff > size_ || bytes > size_ - header.e_shoff) fail_object("section headers within the file");
   sections_.resize(header.e_shnum);
   std::memcpy(sections_.data(), bytes_ + header.e_shoff, bytes);
+  section_names_ = header.e_shstrndx;
 }
 
 void elf_file::read_symbols() {
@@ -59,6 +60,15 @@ const unsigned char* elf_file::contents(const Elf64_Shdr& section) const {
 const char* elf_file::name_of(const Elf64_Sym& symbol) const {
   if (symbol.st_name >= names_size_) fail_object("symbol names within the string table");
   return names_ + symbol.st_name;
+}
+
+const char* elf_file::name_of(const Elf64_Shdr& section) const {
+  if (section_names_ == SHN_UNDEF || section_names_ >= sections_.size()) return "";
+  const Elf64_Shdr& table = sections_[section_names_];
+  const auto* const names = reinterpret_cast<const char*>(contents(table));
+  if (section.sh_name >= table.sh_size || names[table.sh_size - 1] != '\0')
+    fail_object("section names within their string table");
+  return names + section.sh_name;
 }
 
 }  // namespace sheaf::inline v0_1::runtime

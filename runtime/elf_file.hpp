@@ -22,6 +22,7 @@ class elf_file {
   const std::vector<Elf64_Shdr>& sections() const { return sections_; }
   const std::vector<Elf64_Sym>& symbols() const { return symbols_; }
   const char* name_of(const Elf64_Sym& symbol) const;
+  const char* name_of(const Elf64_Shdr& section) const;  // "": it has none
 
   // The bytes of a section that has some in the file.
   const unsigned char* contents(const Elf64_Shdr& section) const;
@@ -49,7 +50,7 @@ class elf_file {
   std::vector<Elf64_Shdr> sections_;
   std::vector<Elf64_Sym> symbols_;
   const char* names_ = "";
-  std::size_t names_size_ = 1;
+  std::size_t names_size_ = 1, section_names_ = 0;
 
   void read_sections();
   void read_symbols();

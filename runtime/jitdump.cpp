@@ -26,7 +26,16 @@ struct code_record {
   std::uint32_t process = 0, thread = 0;
   std::uint64_t address = 0, code_address = 0, code_size = 0, index = 0;
 };
-static_assert(sizeof(file_header) == 40 && sizeof(code_record) == 56);
+struct lines_record {
+  std::uint32_t kind = 2, size = 0;  // debug information, which stands before the code
+  std::uint64_t time = 0, code_address = 0, count = 0;
+};
+struct line_entry {  // and the name of the file
+  std::uint64_t address = 0;
+  std::uint32_t line = 0, discriminator = 0;
+};
+static_assert(sizeof(file_header) == 40 && sizeof(code_record) == 56 && sizeof(lines_record) == 32 &&
+              sizeof(line_entry) == 16);
 
 std::uint64_t now() {  // of the clock of `perf record -k mono`
   timespec t;
@@ -42,6 +51,27 @@ template <class T>
 void append(std::vector<unsigned char>& bytes, const T& what) {
   const auto* first = reinterpret_cast<const unsigned char*>(&what);
   bytes.insert(bytes.end(), first, first + sizeof what);
+}
+
+void append(std::vector<unsigned char>& bytes, const std::string& text) {
+  bytes.insert(bytes.end(), text.c_str(), text.c_str() + text.size() + 1);
+}
+
+void append_lines(std::vector<unsigned char>& bytes, const code_symbol& of, const std::vector<code_line>& lines) {
+  lines_record r;
+  r.time = now();
+  r.code_address = of.address;
+  std::vector<unsigned char> entries;
+  for (const code_line& l : lines) {
+    if (l.line == 0 || l.address < of.address || l.address >= of.address + of.size) continue;
+    append(entries, line_entry{.address = l.address, .line = l.line});
+    append(entries, l.file);
+    ++r.count;
+  }
+  if (r.count == 0) return;
+  r.size = static_cast<std::uint32_t>(sizeof r + entries.size());
+  append(bytes, r);
+  bytes.insert(bytes.end(), entries.begin(), entries.end());
 }
 
 // Nobody's link is followed. perf record sees the page that is mapped, and by it the file.
@@ -67,7 +97,7 @@ int opened(pid_t process) {
 
 }  // namespace
 
-void dump_code(const std::vector<code_symbol>& symbols) {
+void dump_code(const std::vector<code_symbol>& symbols, const std::vector<code_line>& lines) {
   static int file = -1;
   static pid_t of = 0;
   static std::uint64_t index = 0;
@@ -75,6 +105,7 @@ void dump_code(const std::vector<code_symbol>& symbols) {
   if (file < 0) return;
   std::vector<unsigned char> bytes;
   for (const code_symbol& s : symbols) {
+    append_lines(bytes, s, lines);
     const std::string name = "sheaf::" + s.name;
     code_record r;
     r.size = static_cast<std::uint32_t>(sizeof r + name.size() + 1 + s.size);
@@ -85,7 +116,7 @@ void dump_code(const std::vector<code_symbol>& symbols) {
     r.code_size = s.size;
     r.index = ++index;
     append(bytes, r);
-    bytes.insert(bytes.end(), name.c_str(), name.c_str() + name.size() + 1);
+    append(bytes, name);
     const auto* code = reinterpret_cast<const unsigned char*>(s.address);
     bytes.insert(bytes.end(), code, code + s.size);
   }

@@ -12,9 +12,9 @@
 #include <cstdio>
 #include <cstring>
 #include <ctime>
-#include <utility>
 
 #include <sheaf/runtime/hash.hpp>
+#include <sheaf/runtime/new_file.hpp>
 #include <sheaf/runtime/trust.hpp>
 
 namespace sheaf::inline v0_1::runtime {
@@ -48,14 +48,15 @@ entry_header header_of(std::string_view key_text, const void* bytes, std::size_t
 
 class open_file {
  public:
-  open_file(const std::string& path, int flags) : descriptor_(open(path.c_str(), flags | O_CLOEXEC, 0600)) {}
-  ~open_file() { close_now(); }
+  open_file(const std::string& path, int flags) : descriptor_(open(path.c_str(), flags | O_CLOEXEC)) {}
+  ~open_file() {
+    if (descriptor_ >= 0) close(descriptor_);
+  }
   open_file(const open_file&) = delete;
   open_file& operator=(const open_file&) = delete;
 
   explicit operator bool() const { return descriptor_ >= 0; }
   int descriptor() const { return descriptor_; }
-  bool close_now() { return descriptor_ < 0 || close(std::exchange(descriptor_, -1)) == 0; }
 
   bool read_all(void* to, std::size_t size) {
     auto* at = static_cast<char*>(to);
@@ -65,18 +66,6 @@ class open_file {
       if (got <= 0) return false;
       at += got;
       size -= static_cast<std::size_t>(got);
-    }
-    return true;
-  }
-
-  bool write_all(const void* from, std::size_t size) {
-    const auto* at = static_cast<const char*>(from);
-    while (size > 0) {
-      const ssize_t put = write(descriptor_, at, size);
-      if (put < 0 && errno == EINTR) continue;
-      if (put <= 0) return false;
-      at += put;
-      size -= static_cast<std::size_t>(put);
     }
     return true;
   }
@@ -156,9 +145,9 @@ std::string temporary_name(const std::string& path) {
 
 bool write_entry(const std::string& path, std::string_view key_text, const void* bytes, std::size_t size) {
   const entry_header header = header_of(key_text, bytes, size);
-  open_file file(path, O_WRONLY | O_CREAT | O_EXCL);
-  return file && file.write_all(&header, sizeof header) && file.write_all(key_text.data(), key_text.size()) &&
-         file.write_all(bytes, size) && file.close_now();
+  return write_new_file(path, {{reinterpret_cast<const char*>(&header), sizeof header},
+                               key_text,
+                               {static_cast<const char*>(bytes), size}});
 }
 
 }  // namespace

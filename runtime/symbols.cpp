@@ -87,7 +87,7 @@ told_object* tell_symbols(const void* bytes, std::size_t size, const std::vector
   const symbol_use wanted = current_settings().symbols;
   const std::lock_guard guard(telling);
   if (wanted == symbol_use::perf || wanted == symbol_use::on) tell_perf(symbols);
-  if (wanted == symbol_use::jitdump) dump_code(symbols);
+  if (wanted == symbol_use::jitdump) dump_code(symbols, lines_of(bytes, size, section_addresses));
   if (wanted != symbol_use::gdb && wanted != symbol_use::on) return nullptr;
   const auto* first = static_cast<const unsigned char*>(bytes);
   auto* const told = new told_object;

@@ -413,16 +413,19 @@ static size_t sk_place_arrays(const sk_program *p, const sk_class *c, const shea
       if (!one) count *= (uint64_t)n;
     }
     if (count > most / 8 || total > most) return SIZE_MAX;
-    own[next].data = (void *)(uintptr_t)total;
-    own[next].extents = extents;
-    own[next++].strides = strides;
+    sheaf_tensor *to = own + (c->slots != NULL ? c->slots[next] : next);
+    ++next;
+    to->data = (void *)(uintptr_t)total;
+    to->extents = extents;
+    to->strides = strides;
     total += (count * (uint64_t)row->bytes + sk_alignment - 1) / sk_alignment * sk_alignment;
   }
   for (int k = 0; k < c->check_count; ++k) {
     if (c->checks[k].ordinal < 0) continue;
-    own[next].data = (void *)(uintptr_t)total;
-    own[next].extents = own[next].strides = numbers;
+    sheaf_tensor *to = own + (c->slots != NULL ? c->slots[next] : next);
     ++next;
+    to->data = (void *)(uintptr_t)total;
+    to->extents = to->strides = numbers;
     total += sk_alignment;
   }
   return total > (uint64_t)(SIZE_MAX / 2) ? SIZE_MAX : (size_t)total;

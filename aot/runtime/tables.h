@@ -77,6 +77,7 @@ typedef struct sk_class {
   const sk_check *checks;
   const int32_t *costs; /* formulas */
   const int32_t *told;  /* formulas: the numbers that kernels which programs share are given; or null */
+  const int32_t *slots; /* by workspace, then by check that has data, counted after the arguments; or null: in order */
 } sk_class;
 
 /* A code for GPUs: the words of its parameter, and what is launched, in order. The first four words are the address of

@@ -1,10 +1,10 @@
 #include <sheaf/jit/engine/listing.hpp>
 
 #include <cstdlib>
-#include <fcntl.h>
 #include <mutex>
 #include <unistd.h>
 
+#include <sheaf/runtime/new_file.hpp>
 #include <sheaf/runtime/settings.hpp>
 
 namespace sheaf::inline v0_1::jit {
@@ -26,14 +26,6 @@ std::string own_folder() {
   return folder;
 }
 
-bool write_text(const std::string& path, const std::string& text) {
-  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (file < 0) return false;
-  const bool done = write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-  close(file);
-  return done;
-}
-
 std::string new_name(const std::string& of) {
   static std::mutex lock;
   static int made = 0;
@@ -46,15 +38,15 @@ std::string new_name(const std::string& of) {
 bool lists_kernels() {
   using runtime::symbol_use;
   const symbol_use wanted = runtime::current_settings().symbols;
-  return wanted == symbol_use::gdb || wanted == symbol_use::on;
+  return wanted == symbol_use::gdb || wanted == symbol_use::on || wanted == symbol_use::jitdump;
 }
 
 std::optional<ir::listing> listing_for(const ir::module& module) {
   if (!lists_kernels()) return std::nullopt;
   ir::listing list = ir::print_with_lines(module);
   list.folder = own_folder();
-  list.file = new_name(module.name);
-  if (list.folder.empty() || !write_text(list.folder + "/" + list.file, list.text)) return std::nullopt;
+  list.file = list.folder + "/" + new_name(module.name);  // whole: not all readers know the folder of a unit
+  if (list.folder.empty() || !runtime::write_new_file(list.file, {list.text})) return std::nullopt;
   return list;
 }
 

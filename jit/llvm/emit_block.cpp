@@ -59,10 +59,10 @@ void emit_serial_loop(function_emitter& f, const ir::statement& s) {
 void emit_one_group(function_emitter& f, const ir::statement& s, Value* low, Value* count) {
   auto& b = f.build;
   if (const auto* known = dyn_cast<ConstantInt>(count))
-    return known->getSExtValue() == s.lanes ? set_counter(f, s, low) : emit_tail(f, s, low, count);
+    return known->getSExtValue() == f.whole_lanes ? set_counter(f, s, low) : emit_tail(f, s, low, count);
   auto* group = BasicBlock::Create(b.getContext(), "group", f.function);
   auto* part = BasicBlock::Create(b.getContext(), "group.part", f.function);
-  b.CreateCondBr(b.CreateICmpEQ(count, b.getInt64(static_cast<std::uint64_t>(s.lanes))), group, part);
+  b.CreateCondBr(b.CreateICmpEQ(count, b.getInt64(static_cast<std::uint64_t>(f.whole_lanes))), group, part);
   b.SetInsertPoint(group);
   set_counter(f, s, low);
   auto* done = BasicBlock::Create(b.getContext(), "group.done", f.function);
@@ -75,7 +75,7 @@ void emit_one_group(function_emitter& f, const ir::statement& s, Value* low, Val
 
 bool is_one_group(function_emitter& f, const ir::statement& s, Value* low, Value* high) {
   if (f.m.target.vectors.mask_registers || s.backward || !isa<ConstantInt>(low)) return false;
-  Value* const end = f.build.CreateAdd(low, f.build.getInt64(static_cast<std::uint64_t>(s.lanes)));
+  Value* const end = f.build.CreateAdd(low, f.build.getInt64(static_cast<std::uint64_t>(f.whole_lanes)));
   const auto* known = dyn_cast<ConstantInt>(f.build.CreateICmpSLE(high, end));
   return known != nullptr && known->isOne();
 }
@@ -92,7 +92,7 @@ bool stores_half_lines(const function_emitter& f, const ir::statement& s) {
     if (each.kind == ir::statement_kind::instruct)
       slides = slides || f.instruction(each.id).code == ir::opcode::slide_lanes;
     if (each.kind == ir::statement_kind::store)
-      halves = halves || (each.non_temporal && 2 * s.lanes * row(f.buffer(each.target).type).bytes == line_bytes);
+      halves = halves || (each.non_temporal && 2 * f.whole_lanes * row(f.buffer(each.target).type).bytes == line_bytes);
   }
   return slides && halves;
 }
@@ -100,17 +100,17 @@ bool stores_half_lines(const function_emitter& f, const ir::statement& s) {
 void paired_body(function_emitter& f, const ir::statement& s, Value* counter) {
   f.stores_plainly = true;
   set_counter(f, s, counter);
-  set_counter(f, s, f.build.CreateAdd(counter, f.build.getInt64(static_cast<std::uint64_t>(s.lanes))));
+  set_counter(f, s, f.build.CreateAdd(counter, f.build.getInt64(static_cast<std::uint64_t>(f.whole_lanes))));
   f.stores_plainly = false;
 }
 
 void emit_paired_loop(function_emitter& f, const ir::statement& s, Value* low, Value* high) {
   auto& b = f.build;
   Value* count = trips(f, low, high);
-  Value* rest = b.CreateAnd(count, b.getInt64(static_cast<std::uint64_t>(2 * s.lanes - 1)));
+  Value* rest = b.CreateAnd(count, b.getInt64(static_cast<std::uint64_t>(2 * f.whole_lanes - 1)));
   Value* whole = b.CreateAdd(low, b.CreateSub(count, rest));
-  emit_counted_loop(f, s, low, whole, 2 * s.lanes, paired_body);
-  emit_counted_loop(f, s, whole, high, s.lanes, masked_body);
+  emit_counted_loop(f, s, low, whole, 2 * f.whole_lanes, paired_body);
+  emit_counted_loop(f, s, whole, high, f.whole_lanes, masked_body);
 }
 
 void emit_vector_loop(function_emitter& f, const ir::statement& s) {
@@ -118,15 +118,15 @@ void emit_vector_loop(function_emitter& f, const ir::statement& s) {
   Value* low = f.values[static_cast<std::size_t>(s.low)];
   Value* high = f.values[static_cast<std::size_t>(s.high)];
   f.vector_loop = s.loop;
-  f.lanes = s.lanes;
+  f.lanes = f.whole_lanes = lanes_of_groups(f, s);
   if (s.whole) {
     f.backward = s.backward;
-    emit_counted_loop(f, s, low, high, s.lanes, set_counter);
+    emit_counted_loop(f, s, low, high, f.whole_lanes, set_counter);
     f.backward = false;
   } else if (s.size_optimised && !s.backward &&
              f.m.target.vectors.least_masked != 0) {  // without masked accesses a masked body is no less code
     f.size_optimised = true;
-    emit_counted_loop(f, s, low, high, s.lanes, masked_body);
+    emit_counted_loop(f, s, low, high, f.whole_lanes, masked_body);
     f.size_optimised = false;
   } else if (is_one_group(f, s, low, high)) {
     emit_one_group(f, s, low, trips(f, low, high));
@@ -134,16 +134,16 @@ void emit_vector_loop(function_emitter& f, const ir::statement& s) {
     emit_paired_loop(f, s, low, high);
   } else {
     Value* count = trips(f, low, high);
-    Value* rest = b.CreateAnd(count, b.getInt64(static_cast<std::uint64_t>(s.lanes - 1)));
+    Value* rest = b.CreateAnd(count, b.getInt64(static_cast<std::uint64_t>(f.whole_lanes - 1)));
     Value* whole = b.CreateAdd(low, b.CreateSub(count, rest));
     f.backward = s.backward;
     if (s.backward) emit_tail(f, s, whole, rest);
-    emit_counted_loop(f, s, low, whole, s.lanes, set_counter);
+    emit_counted_loop(f, s, low, whole, f.whole_lanes, set_counter);
     if (!s.backward) emit_rest(f, s, whole, high, rest);
     f.backward = false;
   }
   f.vector_loop = -1;
-  f.lanes = 0;
+  f.lanes = f.whole_lanes = 0;
 }
 
 void emit_guard(function_emitter& f, const ir::statement& s) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include <sheaf/jit/llvm/emitter.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::llvm_backend {
 
@@ -98,6 +99,21 @@ class body_of_lanes {
   std::vector<ir::value> inside_;
 };
 
+}  // namespace
+
+// Each lane has its results for itself, so that fewer in a group change none.
+int lanes_of_groups(const function_emitter& f, const ir::statement& s) {
+  const target::vectors& v = f.m.target.vectors;
+  const auto most_bytes = v.register_bytes * v.registers / tuning::emit::values_in_registers;
+  const body_of_lanes body(f, s);
+  if (!body.may_be_narrower) return s.lanes;
+  int lanes = s.lanes;
+  while (lanes * body.widest > most_bytes && lanes / 2 >= std::max(body.period, tuning::emit::least_group)) lanes /= 2;
+  return lanes;
+}
+
+namespace {
+
 // A group of `lanes` at most, from `counter` on.
 void emit_masked(function_emitter& f, const ir::statement& s, Value* counter, Value* count, int lanes) {
   f.lanes = lanes;
@@ -105,15 +121,15 @@ void emit_masked(function_emitter& f, const ir::statement& s, Value* counter, Va
   f.tail_mask = first_lanes(f, count, lanes);
   set_counter(f, s, counter);
   f.tail_count = f.tail_mask = nullptr;
-  f.lanes = s.lanes;
+  f.lanes = f.whole_lanes;
 }
 
 template <int Part>
 void masked_part(function_emitter& f, const ir::statement& s, Value* counter) {
   Value* high = f.values[static_cast<std::size_t>(s.high)];
-  Value* lanes = f.build.getInt64(static_cast<std::uint64_t>(s.lanes / Part));
+  Value* lanes = f.build.getInt64(static_cast<std::uint64_t>(f.whole_lanes / Part));
   emit_masked(f, s, counter, f.build.CreateBinaryIntrinsic(Intrinsic::umin, f.build.CreateSub(high, counter), lanes),
-              s.lanes / Part);
+              f.whole_lanes / Part);
 }
 
 }  // namespace
@@ -137,16 +153,17 @@ void emit_tail(function_emitter& f, const ir::statement& s, Value* start, Value*
 }  // namespace
 
 void emit_tail(function_emitter& f, const ir::statement& s, Value* start, Value* rest) {
-  emit_tail(f, s, start, rest, s.lanes);
+  emit_tail(f, s, start, rest, f.whole_lanes);
 }
 
 void emit_rest(function_emitter& f, const ir::statement& s, Value* start, Value* high, Value* rest) {
   const body_of_lanes body(f, s);
   // The lanes of a register; of what is gathered each lane costs as much.
   const int one = f.m.target.vectors.register_bytes / body.widest / (body.gathers ? 4 : 1);
-  if (!body.may_be_narrower || one < 2 || 2 * one > s.lanes || body.period > one) return emit_tail(f, s, start, rest);
+  if (!body.may_be_narrower || one < 2 || 2 * one > f.whole_lanes || body.period > one)
+    return emit_tail(f, s, start, rest);
   auto& b = f.build;
-  if (2 * one == s.lanes) return emit_counted_loop(f, s, start, high, s.lanes / 2, masked_part<2>);
+  if (2 * one == f.whole_lanes) return emit_counted_loop(f, s, start, high, f.whole_lanes / 2, masked_part<2>);
   auto* few = BasicBlock::Create(b.getContext(), "rest.few", f.function);
   auto* many = BasicBlock::Create(b.getContext(), "rest.many", f.function);
   auto* done = BasicBlock::Create(b.getContext(), "rest.done", f.function);
@@ -155,7 +172,7 @@ void emit_rest(function_emitter& f, const ir::statement& s, Value* start, Value*
   emit_tail(f, s, start, rest, one);
   b.CreateBr(done);
   b.SetInsertPoint(many);
-  emit_counted_loop(f, s, start, high, s.lanes / 2, masked_part<2>);
+  emit_counted_loop(f, s, start, high, f.whole_lanes / 2, masked_part<2>);
   b.CreateBr(done);
   b.SetInsertPoint(done);
 }

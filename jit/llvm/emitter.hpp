@@ -94,6 +94,7 @@ struct function_emitter {
   bool backward = false;  // the direction of the vector loop around
   int vector_loop = -1;   // the vector loop around the current place, its lanes, and the live lanes in its tail
   int lanes = 0;
+  int whole_lanes = 0;  // the lanes of its whole groups: as many as the loop has, or as the registers hold
   bool size_optimised = false;        // it has no body without a mask
   llvm::Value* tail_mask = nullptr;   // <lanes x i1>; null in the main loop
   llvm::Value* tail_count = nullptr;  // i64, 1 to lanes - 1
@@ -127,6 +128,7 @@ void emit_counted_loop(function_emitter& f, const ir::statement& s, llvm::Value*
 void set_counter(function_emitter& f, const ir::statement& s, llvm::Value* counter);
 
 // emit_tail.cpp
+int lanes_of_groups(const function_emitter& f, const ir::statement& s);
 // An iteration, masked: the lanes that are left from `counter` on.
 void masked_body(function_emitter& f, const ir::statement& s, llvm::Value* counter);
 // `rest` lanes from `start` on, if there are any; from 0 to lanes - 1. The second in groups that suit how many they

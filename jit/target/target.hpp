@@ -64,9 +64,14 @@ inline constexpr build_target build_targets[] = {
 struct build_system {
   const char* name;
   const char* triple_rest;  // after the architecture
+  const char* suffix;       // of objects
 };
 inline constexpr build_system build_systems[] = {
-    {"linux", "-unknown-linux-gnu"}, {"windows", "-pc-windows-msvc"}, {"macos", "-apple-macosx11.0"}};
+    {"linux", "-unknown-linux-gnu", ".o"},
+    {"windows", "-pc-windows-msvc", ".obj"},
+    {"mingw", "-w64-windows-gnu", ".obj"},  // its library has other names for what probes the stack
+    {"macos", "-apple-macosx11.0", ".o"},
+};
 
 // What cpuid says of a processor.
 struct identification {

@@ -232,6 +232,8 @@ namespace emit {
 inline constexpr int most_loads = 4;     // loads; estimate: of one de-interleaved register, more cost as a gather
 inline constexpr int most_shared = 8;    // loads; estimate: the same where others take the rest of what is read
 inline constexpr int least_divided = 8;  // lanes; W9: fewer are divided one register at a time
+inline constexpr int values_in_registers = 2;  // values; W4: that registers hold of a group of lanes; 1, 4 are slower
+inline constexpr int least_group = 16;         // lanes; limit: a line of f32
 inline constexpr int most_written_out = 8;  // lanes; estimate: more are loaded by a loop where there are no gathers
 inline constexpr std::size_t worth_a_text = 2000;  // characters; bench_nvrtc: shorter kernels share a translation unit
 inline constexpr std::size_t short_body = 24;      // statements; bench_nvrtc: a longer loop's body is not unrolled

@@ -6,6 +6,8 @@
 
 #include <sheaf/aot/classes.hpp>
 #include <sheaf/aot/extents.hpp>
+#include <sheaf/aot/slots.hpp>
+#include <sheaf/jit/ir/builder.hpp>
 
 using namespace sheaf;
 
@@ -137,8 +139,48 @@ TEST(ahead, calls_that_reduce_nothing_have_the_plans_of_any_strides) {
   EXPECT_EQ(unit({1000, 8, 0, 2}), 0) << "no slices";
   EXPECT_EQ(unit({1000, 0, 10, 2}), 0) << "no columns";
   EXPECT_GE(unit({1000, 8, 10, 2}), 1);
+  const auto kernels = [&](const aot::extent_list& extents) {
+    for (const aot::planned_class& c : made.classes)
+      if (c.layout == aot::layout::any && c.decided->hold(extents))
+        return made.codes.at(static_cast<std::size_t>(c.code)).kernels.size();
+    return std::size_t{0};
+  };
+  EXPECT_LT(2 * kernels({1000, 8, 0, 2}), kernels({1000, 8, 10, 2})) << "no lists of slices";
   for (std::size_t k = 0; k < made.codes.size(); ++k)
     EXPECT_TRUE(std::ranges::any_of(made.classes, [&](const auto& c) { return c.code == static_cast<int>(k); })) << k;
+}
+
+// y = a kernel of two workspaces; the second code has a third one before them, for a kernel of its own.
+ir::module code_of(int own) {
+  ir::module m;
+  m.name = "code";
+  const auto add = [&](const std::string& name, ir::role where) {
+    m.buffers.push_back({.name = name, .type = element::f32, .rank = 1, .where = where,
+                         .slot = static_cast<int>(m.buffers.size()), .extents = {}});
+    return static_cast<std::int32_t>(m.buffers.size() - 1);
+  };
+  const auto copy = [&](std::int32_t to, std::int32_t from, const std::string& name) {
+    ir::kernel_builder k(name);
+    auto& top = k.top();
+    const ir::value at = top.i64(0);
+    top.store(to, {at}, top.load(from, element::f32, {at}, ir::access::uniform), ir::access::uniform);
+    m.kernels.push_back(std::move(k).finish());
+  };
+  const std::int32_t y = add("y", ir::role::output);
+  if (own > 0) copy(add("own", ir::role::workspace), y, "own");
+  const std::int32_t a = add("a", ir::role::workspace), b = add("b" + std::to_string(own), ir::role::workspace);
+  copy(a, b, "shared");
+  copy(y, a, "shared_too");
+  return m;
+}
+
+TEST(ahead, kernels_in_common_find_their_arrays_at_the_same_slots) {
+  std::vector<ir::module> codes = {code_of(0), code_of(1), code_of(0)};
+  const auto slots = aot::share_slots(codes, 1);
+  EXPECT_EQ(slots, (std::vector<std::vector<int>>{{0, 1}, {2, 0, 1}, {0, 1}}));
+  EXPECT_EQ(codes[1].buffers[1].slot, 3) << "own";
+  EXPECT_EQ(codes[1].buffers[2].slot, 1) << "a";
+  EXPECT_EQ(codes[1].buffers[3].slot, 2) << "b";
 }
 
 TEST(ahead, extents_that_the_program_ties_follow) {

@@ -1,6 +1,6 @@
 // Writes a C program that calls every kernel of some files with the extents that they were made for and with others,
 // dense, with gaps between rows and with every element apart from the next, and compares with what the reference
-// evaluator says; and that asks for the workspace of calls of any extents.
+// evaluator says, of wrong index data too; and that asks for the workspace of calls of any extents.
 // Usage: expected LIBRARY OUT.c FILES...
 #include <algorithm>
 #include <cmath>
@@ -12,6 +12,7 @@
 
 #include <sheaf/aot/extents.hpp>
 #include <sheaf/aot/signature.hpp>
+#include <sheaf/aot/tables.hpp>
 #include <sheaf/dsl/graph/pack.hpp>
 #include <sheaf/jit/engine/program.hpp>
 #include <sheaf/runtime/error.hpp>
@@ -125,9 +126,7 @@ void evaluate(const aot::program& p, std::vector<array_of>& all) {
   jit::run(k, tensors.data());
 }
 
-// One function that calls a kernel in three layouts.
-std::string test_of(const std::string& library, const aot::program& p, const aot::extent_list& of,
-                    const std::string& name_of_test, std::mt19937& random) {
+std::vector<array_of> inputs_of(const aot::program& p, const aot::extent_list& of, std::mt19937& random) {
   const auto arguments = aot::arguments_of(p.g);
   std::vector<array_of> all;
   for (int i = 0; i < p.g.inputs.size(); ++i) {
@@ -136,7 +135,36 @@ std::string test_of(const std::string& library, const aot::program& p, const aot
     const std::int64_t least = *std::ranges::min_element(of);
     fill(all.back(), arguments[static_cast<std::size_t>(i)], of[0], least, random);
   }
-  evaluate(p, all);
+  return all;
+}
+
+// A number of index data becomes too large. What the reference evaluator says of it; empty: it takes them all. Labels
+// are read behind a condition: there kernels check nothing, and read 0.
+std::string spoil(const aot::program& p, std::vector<array_of>& inputs) {
+  const auto arguments = aot::arguments_of(p.g);
+  for (std::size_t s = 0; s < inputs.size(); ++s) {
+    const element type = p.g.inputs[static_cast<int>(s)].type;
+    if ((type != element::i64 && type != element::i32) || inputs[s].count < 2 || arguments[s].as_known == "label")
+      continue;
+    const array_of before = inputs[s];
+    type == element::i64 ? set(inputs[s], 1, std::int64_t{1} << 40) : set(inputs[s], 1, std::int32_t{1} << 20);
+    std::vector<array_of> all = inputs;
+    try {
+      evaluate(p, all);
+    } catch (const error& refused) {
+      const std::string said = refused.what();
+      return said.substr(0, said.find(", found"));
+    }
+    inputs[s] = before;
+  }
+  return "";
+}
+
+// One function that calls a kernel in three layouts. refused: what is said of the inputs, for which outputs stay as
+// they are; empty: they are taken. all: inputs, and what is expected of outputs.
+std::string test_of(const std::string& library, const aot::program& p, const std::vector<array_of>& all,
+                    const std::string& name_of_test, const std::string& refused) {
+  const auto arguments = aot::arguments_of(p.g);
   std::string text = "static void " + name_of_test + "(int layout) {\n", call, compare;
   for (std::size_t s = 0; s < arguments.size(); ++s) {
     const aot::argument& a = arguments[s];
@@ -144,17 +172,19 @@ std::string test_of(const std::string& library, const aot::program& p, const aot
     text += "  static const " + type + " " + name + "[] = {" + numbers(all[s], a.type) + "};\n";
     text += "  static const int64_t " + name + "_extents[] = " + list(all[s].extents) + ";\n";
     text += "  array " + name + "_array = spread(layout, " + name + "_extents, " + std::to_string(a.rank);
-    text += ", sizeof(" + type + "), " + (a.is_input ? name : "NULL") + ");\n";
+    text += ", sizeof(" + type + "), " + (a.is_input || !refused.empty() ? name : "NULL") + ");\n";
     const std::string data = name + "_array.data";
     call += (call.empty() ? "" : ", ") + data + (a.is_input && a.rank > 0 ? ", " + name + "_extents" : "") +
             (a.rank > 0 ? ", " + name + "_array.strides" : "");
     if (a.is_input) continue;
-    const bool real = a.type == element::f32 || a.type == element::f64;
+    const bool real = refused.empty() && (a.type == element::f32 || a.type == element::f64);
     compare += std::string("  compare_") + (real ? a.type == element::f32 ? "f32" : "f64" : "bits") + "(\"" + p.name +
                "." + a.name + "\", layout, &" + name + "_array, " + name + ");\n";
   }
-  text += "  expect_ok(\"" + p.name + "\", " + library + "_" + p.name + "(" + call + ", NULL), " + library +
-          "_message());\n" + compare;
+  const std::string run = library + "_" + p.name + "(" + call + ", NULL), " + library + "_message()";
+  text += refused.empty() ? "  expect_ok(\"" + p.name + "\", " + run + ");\n"
+                          : "  expect_refused(\"" + p.name + "\", " + run + ",\n    " + aot::quoted(refused) + ");\n";
+  text += compare;
   for (const aot::argument& a : arguments) text += "  free(" + a.name + "_of_array.memory);\n";
   return text + "}\n\n";
 }
@@ -201,8 +231,15 @@ int main(int count, char** words) {
         for (std::size_t call = 0; call < all.size(); ++call) {
           const std::string test = "test_" + p.name + "_" + std::to_string(call);
           try {
-            out << test_of(library, p, all[call], test, random);
+            std::vector<array_of> arrays = inputs_of(p, all[call], random), spoiled = arrays;
+            evaluate(p, arrays);
+            out << test_of(library, p, arrays, test, "");
             calls += "    " + test + "(layout);\n";
+            const std::string refused = spoil(p, spoiled);
+            if (refused.empty()) continue;
+            std::ranges::copy(spoiled, arrays.begin());
+            out << test_of(library, p, arrays, test + "_refused", refused);
+            calls += "    " + test + "_refused(layout);\n";
           } catch (const error&) {
             if (call == 0) throw;  // else it is one of the extents that the program refuses
           }

@@ -51,6 +51,14 @@ quietly cmake -G Ninja -S "$folder/mine" -B "$folder/plain" -DHEADERS=SYSTEM -DS
 grep -q -- '-O2.*runtime/error.cpp' "$folder/plain/compile_commands.json" || fail 'without a build type: not optimised'
 grep -q -- '-Werror' "$folder/plain/compile_commands.json" && fail 'warnings are errors in a project of others'
 
+# With the code generator there are kernels ahead of time.
+cp -r "$folder/mine" "$folder/ahead"
+echo 'sheaf_add_kernels(ahead SOURCES ahead.sheaf)' >>"$folder/ahead/CMakeLists.txt"
+echo 'kernel twice
+input x: f32[?]
+y(i) = x(i) + x(i)' >"$folder/ahead/ahead.sheaf"
+quietly cmake -G Ninja -S "$folder/ahead" -B "$folder/ahead/build" -DHEADERS=SYSTEM
+
 # Here warnings count, those in headers too.
 if [[ -n $second ]]; then
   by=(-DCMAKE_CXX_COMPILER="$second" -DSHEAF_WERROR=ON -DSHEAF_PRECOMPILE=ON)

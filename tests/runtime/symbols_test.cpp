@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 
 #include <gtest/gtest.h>
 
@@ -37,7 +38,7 @@ using namespace sheaf::runtime;
 std::vector<unsigned char> object_of(const std::string& folder) {
   std::ofstream(folder + "/code.c") << "static __attribute__((noinline)) int inner_kernel(int x) { return x * x; }\n"
                                        "int outer_kernel(int x) { return inner_kernel(x) + 1; }\n";
-  const std::string command = "cd '" + folder + "' && gcc -O1 -fno-ipa-cp -fPIC -c code.c -o code.o";
+  const std::string command = "cd '" + folder + "' && gcc -O1 -g -gdwarf-4 -fno-ipa-cp -fPIC -c code.c -o code.o";
   if (std::system(command.c_str()) != 0) return {};
   std::ifstream in(folder + "/code.o", std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
@@ -52,21 +53,41 @@ std::uint64_t mapped_address(const std::string& name) {
   return 0;
 }
 
-// The code that the dump for perf has of a function; what it begins with is expected.
-std::string dumped_code(const std::string& name) {
+// What the dump for perf has of a function: its code, and lines of code.c by their distance from its start.
+struct dumped_function {
+  std::string code;
+  std::map<std::uint64_t, std::uint32_t> lines;
+};
+dumped_function dumped(const std::string& name) {
   std::ifstream in("/tmp/jit-" + std::to_string(getpid()) + ".dump", std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(in), {}};
-  const auto number = [&](std::size_t at) {
-    std::uint32_t n = 0;
+  const auto number = [&]<class T>(std::size_t at, T n) {
     if (at + sizeof n <= bytes.size()) std::memcpy(&n, bytes.data() + at, sizeof n);
     return n;
   };
+  const auto small = [&](std::size_t at) { return number(at, std::uint32_t{0}); };
+  const auto large = [&](std::size_t at) { return number(at, std::uint64_t{0}); };
   if (bytes.empty()) return {};
-  EXPECT_EQ(number(0), 0x4A695444u);
-  EXPECT_EQ(number(20), static_cast<std::uint32_t>(getpid()));
-  for (std::size_t at = number(8); at < bytes.size() && number(at + 4) > 56; at += number(at + 4)) {
-    EXPECT_EQ(number(at), 0u) << "code that was loaded";
-    if (bytes.c_str() + at + 56 == name) return bytes.substr(at + 56 + name.size() + 1, number(at + 40));
+  EXPECT_EQ(small(0), 0x4A695444u);
+  EXPECT_EQ(small(20), static_cast<std::uint32_t>(getpid()));
+  dumped_function made;
+  std::uint64_t address = 0;
+  for (std::size_t at = small(8); at < bytes.size() && small(at + 4) > 32; at += small(at + 4)) {
+    EXPECT_TRUE(small(at) == 0 || small(at) == 2) << "code that was loaded, or its lines";
+    if (small(at) == 2) {
+      made = {};
+      address = large(at + 16);
+      std::size_t entry = at + 32;
+      for (std::uint64_t k = 0; k < large(at + 24); ++k, entry += 16 + std::strlen(bytes.c_str() + entry + 16) + 1) {
+        EXPECT_TRUE(std::string(bytes.c_str() + entry + 16).ends_with("code.c"));
+        made.lines[large(entry) - address] = small(entry + 8);
+      }
+      EXPECT_EQ(entry, at + small(at + 4));
+    } else if (bytes.c_str() + at + 56 == name) {
+      EXPECT_EQ(large(at + 32), address) << "lines stand before their code";
+      made.code = bytes.substr(at + 56 + name.size() + 1, large(at + 40));
+      return made;
+    }
   }
   return {};
 }
@@ -96,9 +117,11 @@ TEST(symbols, are_told_as_the_setting_says) {
     const auto outer = reinterpret_cast<std::uint64_t>(loaded.find("outer_kernel"));
     EXPECT_EQ(mapped_address("sheaf::outer_kernel"), perf ? outer : 0);
     EXPECT_EQ(mapped_address("sheaf::inner_kernel") != 0, perf);
-    const std::string code = dumped_code("sheaf::outer_kernel");
+    const auto [code, lines] = dumped("sheaf::outer_kernel");
     EXPECT_EQ(code.empty(), setting != symbol_use::jitdump);
     EXPECT_EQ(std::memcmp(code.data(), loaded.find("outer_kernel"), code.size()), 0);
+    EXPECT_EQ(lines.empty(), setting != symbol_use::jitdump);
+    for (const auto& [at, line] : lines) EXPECT_EQ(line, 2u) << at;
     const jit_code_entry* told = __jit_debug_descriptor.first;
     ASSERT_EQ(told != nullptr, gdb);
     if (gdb) {
