@@ -5,7 +5,7 @@
 #include <optional>
 #include <set>
 
-#include <sheaf/jit/plan/algorithms/pair_tiles/pair_tiles.hpp>
+#include <sheaf/jit/plan/algorithms/pair_tiles/pairs.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 
 namespace sheaf::inline v0_1::plan {

@@ -137,8 +137,8 @@ TEST(plan, one_hot_mean) {
   test.random("x3", {4, 7, 5}).below("pick", {4, 3}, 7).expect_right();
   EXPECT_NE(test.p->text.find("scatter"), std::string::npos) << test.p->text;
 }
-// Lanes that would gather have the loop along these rows within them, where there are tasks enough; so each line is read
-// once. The same values in every shape.
+// Lanes that would gather have the loop along these rows within them, where there are tasks enough; so each line is
+// read once. The same values in every shape.
 TEST(plan, transposes_loop_within_the_lanes) {
   constexpr auto turned = define<"turned">(j, i) = x(i, j);
   constexpr auto sum_of_both = define<"sum_of_both">(j, i) = exp(x(i, j)) + y(j, i);

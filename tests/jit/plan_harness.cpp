@@ -147,7 +147,8 @@ plan::call_facts trial::seen() {
   for (memory& m : inputs) {
     const std::size_t rank = m.extents.size();
     const bool unit = rank == 0 || m.strides.back() == 1;
-    call.inputs.push_back({plan::amounts(m.extents), unit, unit && rank > 1 && m.strides[rank - 2] == m.extents.back()});
+    const bool dense = unit && rank > 1 && m.strides[rank - 2] == m.extents.back();
+    call.inputs.push_back({plan::amounts(m.extents), unit, dense});
   }
   call.unit_outputs.assign(static_cast<std::size_t>(g.outputs.size()), !turned_outputs);
   return call;

@@ -38,8 +38,8 @@ TEST(updates, element_by_element_in_place) {
                      columns == 1 ? "output" : "updates w in place"));
 }
 
-// Where outputs lie is part of a kernel's key: calls that update, that do not, and that update another input have kernels
-// of their own, whatever came first, and each comes back to its own.
+// Where outputs lie is part of a kernel's key: calls that update, that do not, and that update another input have
+// kernels of their own, whatever came first, and each comes back to its own.
 TEST(updates, are_part_of_the_kernel_key) {
   constexpr auto next = define<"next">(i, j) = w(i, j) - 0.5_c * m(j, i);
   const auto start = noise_array<float>(-1, 1, 24, 24), other = noise_array<float>(-1, 1, 24, 24);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <sheaf/jit/numerics/numerics.hpp>
+#include <sheaf/jit/plan/algorithms/pair_tiles/pairs.hpp>
 #include <sheaf/jit/plan/cost.hpp>
 #include <sheaf/jit/plan/mixed_precision.hpp>
 #include <sheaf/jit/plan/packing.hpp>
@@ -16,24 +17,6 @@ namespace sheaf::inline v0_1::plan {
 namespace {
 
 using namespace tuning::pair_tiles;
-
-// What is kept of each tile joins by the monoid's own operation, in the type of the result.
-bool joins_tiles(const graph& g, node_id n) {
-  const element type = g.type(n);
-  const bool kept = (is_floating(type) || type == element::i64) && numerics::accumulated(type) == type;
-  return goes_on(g, n) && kept && g[n].count == 3;
-}
-
-bool is_of_pair(const graph& g, node_id n, node_id rows, node_id walk) { return uses(g, n, rows) && uses(g, n, walk); }
-
-bool may_have_tiles(const call_facts& call) { return !call.gpu && call.overrides.lanes == 0; }
-
-// Do so many rows and places, and all pairs of them, pay for tiles?
-bool are_many(const facts& known, node_id rows, node_id walk, const index_set& pairs) {
-  if (known.call().force_for_tests) return true;
-  return known.trips(rows) >= least_rows && known.trips(walk) >= numerics::pair_tiles::places &&
-         known.trips(pairs) >= worth_code;
-}
 
 // The reductions in a reduction's term and in its condition, those inside others first.
 std::vector<node_id> inside(const graph& g, node_id reduce) {
@@ -256,19 +239,6 @@ pair_parts parts_of_pairs(graph& g, const stage& s) {
     if (idx != no_node) others.insert(g.ordinal(idx));
   if (!others.empty()) find_values(g, f, others, g.arg(parts.reduce, 0), parts.values);
   return parts;
-}
-
-bool may_fold_pairs(const graph& g, const facts& known, node_id n) {
-  if (!may_have_tiles(known.call()) || !joins_tiles(g, n) || !is_true(g, g.arg(n, 1)) || !has_closed_ranges(g, n) ||
-      !has_closed_ranges(g, g.arg(n, 2)) || is_slow(g, g.arg(n, 0)) || holds(g, g.arg(n, 0), op::reduce))
-    return false;
-  const std::vector<node_id> loads = loads_in(g, g.arg(n, 0)), indices = indices_of(g, g.free[n]);
-  for (const node_id rows : indices)
-    for (const node_id walk : indices) {
-      if (rows == walk || std::ranges::any_of(loads, [&](node_id l) { return is_of_pair(g, l, rows, walk); })) continue;
-      if (are_many(known, rows, walk, g.free[n]) && are_many(known, walk, rows, g.free[n])) return true;
-    }
-  return false;
 }
 
 bool take_pair_tiles(const context& c, stage& s) {

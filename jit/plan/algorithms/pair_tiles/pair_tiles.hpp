@@ -5,6 +5,7 @@
 #pragma once
 #include <optional>
 
+#include <sheaf/jit/plan/algorithms/pair_tiles/pairs.hpp>
 #include <sheaf/jit/plan/plan.hpp>
 #include <sheaf/jit/plan/shape_facts.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
@@ -13,10 +14,6 @@ namespace sheaf::inline v0_1::plan {
 
 // Makes a map stage one of pair tiles, or takes the reduction, or what it needs of its rows, out of it first.
 bool take_pair_tiles(const context& c, stage& s);
-
-// Is it a sum for each pair of two indices, of what depends on one of them each, and may both walk the other's places in
-// tiles?
-bool may_fold_pairs(const graph& g, const facts& known, node_id reduce);
 
 // Results of a row that are kept as lanes each, of a type: their buffer is as large for each type.
 inline std::int64_t few_of(element type) {
@@ -39,8 +36,6 @@ node_id with_outer_condition(graph& g, node_id reduce);
 std::optional<row_range> range_of_rows(graph& g, node_id condition, node_id walk);
 // Do rows that stand together walk many of the same places, and may all places between be read?
 bool shares_places(graph& g, node_id body, const row_range& range, node_id rows, node_id walk);
-std::vector<node_id> loads_in(const graph& g, node_id root);
-
 // What such a stage computes, as its body has it.
 struct pair_parts {
   row_range range;

@@ -40,14 +40,6 @@ chosen chosen_of(graph& g, node_id e) {
 
 }  // namespace
 
-std::vector<node_id> loads_in(const graph& g, node_id root) {
-  std::vector<node_id> list;
-  for_each_node(g, root, [&](node_id n) {
-    if (g.kind(n) == op::load) list.push_back(n);
-  });
-  return list;
-}
-
 node_id over_closed_range(graph& g, node_id n) {
   const node_id walk = g.arg(n, 2);
   if (has_closed_ranges(g, walk) && g.free[walk].within(set_of(g, {walk}))) return n;
