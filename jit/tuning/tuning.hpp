@@ -84,7 +84,7 @@ inline constexpr int lanes_of_shifted = 16;       // lanes; W12: eight rows stay
 namespace short_rows {
 inline constexpr double shortest = 2;      // elements; limit: of a row
 inline constexpr double longest = 31;      // elements; bench_survey: of a row, softmax, layer norm and sums of 2 to 64
-inline constexpr double longest_of_functions = 64;  // elements; bench_survey: of a row, where functions become one number
+inline constexpr double longest_of_functions = 64;  // elements; bench_survey: where functions become one number
 inline constexpr double least_rows = 256;  // rows; estimate: fewer are soon done
 }  // namespace short_rows
 namespace arrange {
