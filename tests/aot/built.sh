@@ -61,7 +61,8 @@ lines=$(objdump --dwarf=decodedline "$folder/debug/soft-x86-64-v3.o" | awk '$1 ~
 [[ -n $lines ]] || fail 'no lines'
 store=$(grep -n ' store ' "$folder/debug/soft-x86-64-v3.ir" | head -n 1 | cut -d : -f 1)
 grep -qx "$store" <<<"$lines" || fail "no line of the store in line $store"
-objdump --dwarf=info "$folder/debug/soft-x86-64-v3.o" | grep -q 'DW_AT_name.*soft_soft_backward' || fail 'no names'
+objdump --dwarf=info "$folder/debug/soft-x86-64-v3.o" | grep 'DW_AT_name.*soft_soft_backward' >/dev/null ||
+  fail 'no names'
 grep -rq "$folder" "$folder/debug" && fail 'debug information names the folder'
 
 # Nothing but libc and libm.
@@ -70,7 +71,7 @@ needed=$(ldd "$driver" | awk '{print $1}' | grep -vE '^(linux-vdso|lib(c|m)\.|/l
 outside=$(nm --undefined-only "$folder/a/catalogue-x86-64-v3.o" | awk '{print $2}' |
   grep -vE '^(mem(cpy|set|move)|(exp|log|log1p|expm1|tanh|erf|sin|cos|pow|fmod|rint|floor|ceil)f?)$' || true)
 [[ -z $outside ]] || fail "the kernels call $outside"
-nm "$driver" | grep -qE ' _Z' && fail 'the program has symbols of C++'
+nm "$driver" | grep -E ' _Z' >/dev/null && fail 'the program has symbols of C++'
 
 # aarch64, run by qemu.
 if command -v aarch64-linux-gnu-gcc >/dev/null && command -v qemu-aarch64 >/dev/null; then
