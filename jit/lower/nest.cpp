@@ -114,6 +114,11 @@ void kernel_lowering::nest(std::span<const entry> given, scope& s) {
     const bool vector = idx == next->s->vector;
     std::vector<entry> group{*next};
     std::vector<node_id> visiting;
+    // What short rows are folded to comes before loops along them, which find what it left in scratch rows.
+    if (scratch_rows.rows != no_node && s.lane == scratch_rows.rows)
+      for (const entry& e : left)
+        if (!waits(e, left))
+          for (const node_id n : unknown_reductions(*e.s, s)) emit(n, s);
     if (vector && s.lane == no_node && s.part_of(idx) == nullptr) {
       for (const node_id n : unknown_reductions(*next->s, s)) emit(n, s);
       visiting = siblings(group, idx, s);

@@ -180,9 +180,7 @@ std::int32_t kernel_lowering::scratch_row_of(node_id n, node_id lane) {
   if (const auto found = scratch_rows.buffers.find(n); found != scratch_rows.buffers.end()) return found->second;
   std::int64_t elements = scratch_rows.elements;
   if (scratch_rows.rows != no_node) {
-    elements = scratch_rows.lanes;
-    constexpr auto longest = static_cast<std::int64_t>(tuning::short_rows::longest_of_functions);
-    while (elements < scratch_rows.lanes * longest) elements *= 2;
+    elements = scratch_rows.lanes * static_cast<std::int64_t>(tuning::short_rows::longest_of_functions);
   } else if (scratch_rows.of_slice.empty()) {
     const auto low = known.value(g.arg(lane, 0)), high = known.value(g.arg(lane, 1));
     if (!low || !high) return -1;  // a row of data's, beside those that scratch rows were looked for
