@@ -66,7 +66,7 @@ class table {
   template <class Program, class... B>
   void operator()(const char* spelling, const Program& program, B&&... arguments) {
     const double spent = milliseconds([&] { [[maybe_unused]] auto r = program(arguments...); });
-    std::printf("| `%s` | %.1f |\n", spelling, spent / unit_);
+    std::printf("| %s | %.1f |\n", spelling, spent / unit_);
     std::fflush(stdout);
   }
 
@@ -76,49 +76,49 @@ class table {
 
 void reductions(table& row, const data& d) {
   row.base("`sum(v)`", compile(sum(v)), v = d.a);
-  row("sum(i, v(i) * v(i))` and `sum(v)` in one program", compile(sum(i, v(i) * v(i)), sum(v)), v = d.a);
-  row("max(v)", compile(max(v)), v = d.a);
-  row("argmax(v)", compile(argmax(v)), v = d.a);
-  row("argmax<ties::last>(v)", compile(argmax<ties::last>(v)), v = d.a);
-  row("argmax(x)` of a matrix", compile(argmax(x)), x = d.grid);
-  row("logsumexp(v)", compile(logsumexp(v)), v = d.a);
-  row("sum<accumulate<double>>(v)", compile(sum<accumulate<double>>(v)), v = d.a);
-  row("sum<compensated>(v)", compile(sum<compensated>(v)), v = d.a);
-  row("mean<empty::error>(v)", compile(mean<empty::error>(v)), v = d.a);
-  row("sum(i.where(v(i) > 0.5_c), v(i))", compile(sum(i.where(v(i) > 0.5_c), v(i))), v = d.a);
-  row("sum(x, dim<0>)", compile(sum(x, dim<0>)), x = d.grid);
-  row("sum(flip(v, dim<0>))", compile(sum(flip(v, dim<0>))), v = d.a);
-  row("sum(concat(dim<0>, v, w))`, twice as much", compile(sum(concat(dim<0>, v, w))), v = d.a, w = d.b);
-  row("segment_sum(v, offsets(off))", compile(segment_sum(v, offsets(off))), v = d.a, off = d.offsets);
-  row("segment_sum<4000>(v, id)`, ids ascending", compile(segment_sum<rows>(v, id)), v = d.a, id = d.sorted);
-  row("segment_sum<4000>(v, id)`, ids in any order", compile(segment_sum<rows>(v, id)), v = d.a, id = d.ids);
-  row("sum(i, v(id(i)))", compile(sum(i, v(id(i)))), v = d.a, id = d.ids);
+  row("`sum(i, v(i) * v(i))` and `sum(v)` in one program", compile(sum(i, v(i) * v(i)), sum(v)), v = d.a);
+  row("`max(v)`", compile(max(v)), v = d.a);
+  row("`argmax(v)`", compile(argmax(v)), v = d.a);
+  row("`argmax<ties::last>(v)`", compile(argmax<ties::last>(v)), v = d.a);
+  row("`argmax(x)` of a matrix", compile(argmax(x)), x = d.grid);
+  row("`logsumexp(v)`", compile(logsumexp(v)), v = d.a);
+  row("`sum<accumulate<double>>(v)`", compile(sum<accumulate<double>>(v)), v = d.a);
+  row("`sum<compensated>(v)`", compile(sum<compensated>(v)), v = d.a);
+  row("`mean<empty::error>(v)`", compile(mean<empty::error>(v)), v = d.a);
+  row("`sum(i.where(v(i) > 0.5_c), v(i))`", compile(sum(i.where(v(i) > 0.5_c), v(i))), v = d.a);
+  row("`sum(x, dim<0>)`", compile(sum(x, dim<0>)), x = d.grid);
+  row("`sum(flip(v, dim<0>))`", compile(sum(flip(v, dim<0>))), v = d.a);
+  row("`sum(concat(dim<0>, v, w))`, twice as much", compile(sum(concat(dim<0>, v, w))), v = d.a, w = d.b);
+  row("`segment_sum(v, offsets(off))`", compile(segment_sum(v, offsets(off))), v = d.a, off = d.offsets);
+  row("`segment_sum<4000>(v, id)`, ids ascending", compile(segment_sum<rows>(v, id)), v = d.a, id = d.sorted);
+  row("`segment_sum<4000>(v, id)`, ids in any order", compile(segment_sum<rows>(v, id)), v = d.a, id = d.ids);
+  row("`sum(i, v(id(i)))`", compile(sum(i, v(id(i)))), v = d.a, id = d.ids);
 }
 
 void elements(table& row, const data& d) {
   constexpr auto inside = i.in(0_c, extent(v, dim<0>));
   row.base("`2_c * v(i)`", compile(define<"o">(i) = 2_c * v(i)), v = d.a);
-  row("v(i) + w(i)", compile(define<"o">(i) = v(i) + w(i)), v = d.a, w = d.b);
-  row("exp(v(i))", compile(define<"o">(i) = exp(v(i))), v = d.a);
-  row("v.padded(0_c)(i - 1_c)", compile(define<"o">(inside) = v.padded(0_c)(i - 1_c)), v = d.a);
-  row("v.clamped(i - 1_c)", compile(define<"o">(inside) = v.clamped(i - 1_c)), v = d.a);
-  row("v.wrapped(i - 1_c)", compile(define<"o">(inside) = v.wrapped(i - 1_c)), v = d.a);
-  row("v.reflected(i - 1_c)", compile(define<"o">(inside) = v.reflected(i - 1_c)), v = d.a);
-  row("reshape<2000, -1>(x)", compile(reshape<2000, -1>(x)), x = d.grid);
-  row("x(j, i)", compile(define<"o">(i, j) = x(j, i)), x = d.grid);
-  row("concat(dim<1>, x, y)`, twice as much", compile(concat(dim<1>, x, y)), x = d.grid, y = d.grid);
-  row("cumsum(v, dim<0>)", compile(cumsum(v, dim<0>)), v = d.a);
-  row("sum(s.in(0_c, t + 1_c), v(s))",
+  row("`v(i) + w(i)`", compile(define<"o">(i) = v(i) + w(i)), v = d.a, w = d.b);
+  row("`exp(v(i))`", compile(define<"o">(i) = exp(v(i))), v = d.a);
+  row("`v.padded(0_c)(i - 1_c)`", compile(define<"o">(inside) = v.padded(0_c)(i - 1_c)), v = d.a);
+  row("`v.clamped(i - 1_c)`", compile(define<"o">(inside) = v.clamped(i - 1_c)), v = d.a);
+  row("`v.wrapped(i - 1_c)`", compile(define<"o">(inside) = v.wrapped(i - 1_c)), v = d.a);
+  row("`v.reflected(i - 1_c)`", compile(define<"o">(inside) = v.reflected(i - 1_c)), v = d.a);
+  row("`reshape<2000, -1>(x)`", compile(reshape<2000, -1>(x)), x = d.grid);
+  row("`x(j, i)`", compile(define<"o">(i, j) = x(j, i)), x = d.grid);
+  row("`concat(dim<1>, x, y)`, twice as much", compile(concat(dim<1>, x, y)), x = d.grid, y = d.grid);
+  row("`cumsum(v, dim<0>)`", compile(cumsum(v, dim<0>)), v = d.a);
+  row("`sum(s.in(0_c, t + 1_c), v(s))`",
       compile(define<"o">(t.in(0_c, extent(v, dim<0>))) = sum(s.in(0_c, t + 1_c), v(s))), v = d.a);
-  row("mean(u.in(0_c, 8_c), v(t + u))",
+  row("`mean(u.in(0_c, 8_c), v(t + u))`",
       compile(define<"o">(t.in(0_c, extent(v, dim<0>) - 7_c)) = mean(u.in(0_c, 8_c), v(t + u))), v = d.a);
-  row("mean(u.in(0_c, 1000_c), v(t + u))",
+  row("`mean(u.in(0_c, 1000_c), v(t + u))`",
       compile(define<"o">(t.in(0_c, extent(v, dim<0>) - 999_c)) = mean(u.in(0_c, 1000_c), v(t + u))), v = d.a);
-  row("max(u.in(0_c, 1000_c), v(t + u))",
+  row("`max(u.in(0_c, 1000_c), v(t + u))`",
       compile(define<"o">(t.in(0_c, extent(v, dim<0>) - 999_c)) = max(u.in(0_c, 1000_c), v(t + u))), v = d.a);
-  row("softmax(x, dim<1>)", compile(softmax(x, dim<1>)), x = d.grid);
-  row("softmax(x, dim<0>)", compile(softmax(x, dim<0>)), x = d.grid);
-  row("layer_norm(x)", compile(layer_norm(x)), x = d.grid);
+  row("`softmax(x, dim<1>)`", compile(softmax(x, dim<1>)), x = d.grid);
+  row("`softmax(x, dim<0>)`", compile(softmax(x, dim<0>)), x = d.grid);
+  row("`layer_norm(x)`", compile(layer_norm(x)), x = d.grid);
 }
 
 void gradients(table& row, const data& d) {
@@ -129,12 +129,12 @@ void gradients(table& row, const data& d) {
   constexpr auto of_soft = define<"of_soft">() = sum(over(i, j), soft(i, j) * soft(i, j));
   constexpr auto gathered = define<"gathered">() = sum(i, v(id(i)) * v(id(i)));
   row.base("`2_c * v(i)`", compile(define<"o">(i) = 2_c * v(i)), v = d.a);
-  row("grad(squares, v)", compile(grad(squares, v)), v = d.a);
-  row("value_and_grad(squares, v)", compile(value_and_grad(squares, v)), v = d.a);
-  row("grad(max(v), v)", compile(grad(most, v)), v = d.a);
-  row("grad(max<ties::first>(v), v)", compile(grad(first, v)), v = d.a);
-  row("grad` of a sum of squares of `softmax(x, dim<1>)", compile(grad(of_soft, x)), x = d.grid);
-  row("grad` of a sum of squares of `v(id(i))", compile(grad(gathered, v)), v = d.a, id = d.ids);
+  row("`grad(squares, v)`", compile(grad(squares, v)), v = d.a);
+  row("`value_and_grad(squares, v)`", compile(value_and_grad(squares, v)), v = d.a);
+  row("`grad(max(v), v)`", compile(grad(most, v)), v = d.a);
+  row("`grad(max<ties::first>(v), v)`", compile(grad(first, v)), v = d.a);
+  row("`grad` of a sum of squares of `softmax(x, dim<1>)`", compile(grad(of_soft, x)), x = d.grid);
+  row("`grad` of a sum of squares of `v(id(i))`", compile(grad(gathered, v)), v = d.a, id = d.ids);
 }
 
 }  // namespace
