@@ -69,5 +69,12 @@ TEST(rules, of_whole_tensors) {
   expect_same("columns", by_column);
 }
 
+TEST(rules, of_rows) {
+  constexpr auto soft = softmax(m, dim<1>);
+  constexpr auto total = define<"total">() = sum(over(t, i), soft(t, i) * soft(t, i));
+  expect_same("short rows", total);
+  expect_same("dense rows", reshape<100, 44>(m));
+}
+
 }  // namespace
 }  // namespace sheaf::test
