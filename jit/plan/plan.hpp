@@ -221,9 +221,8 @@ struct stage {
   node_id body = no_node;        // its value, in `indices`
   std::vector<node_id> indices;  // of the stored tensor, in order
   std::vector<node_id> loops;    // the same, outermost first
-  // The one of `loops` that runs in lanes; none: reductions choose their own. The last, or the last but one of a map
-  // whose loads go along the last: see `loop_within_lanes`.
-  node_id vector = no_node;
+  node_id vector = no_node;      // the one of `loops` that runs in lanes; none: reductions choose their own
+  bool loop_within = false;      // map: the last loop is within the lanes, which else are the last
   int lanes = 1;
   node_id parallel = no_node;  // the one of `loops` that tasks share
   std::int64_t chunk = 0;      // not 0: a task takes so many iterations of it (it is the vector or owned index)

@@ -165,6 +165,7 @@ void schedule_map(graph& g, const facts& known, stage& s, const amount& stored) 
     if (const node_id within = loop_within_lanes(g, known, s); within != no_node) {
       std::erase(s.loops, within);
       s.loops.push_back(within);
+      s.loop_within = true;
       if (known.call().overrides.lanes == 0) s.lanes = std::min(s.lanes, tuning::transposed::lanes);
     }
   } else {
@@ -176,7 +177,7 @@ void schedule_map(graph& g, const facts& known, stage& s, const amount& stored) 
 
 void schedule(graph& g, const facts& known, stage& s) {
   if (s.how == way::pair_tiles) return;  // its rule did
-  s.short_rows = false;
+  s.short_rows = s.loop_within = false;
   index_set all = set_of(g, s.indices);
   const amount repeats = known.trips(all);
   s.bytes = repeats * row(g.type(s.define)).bytes;

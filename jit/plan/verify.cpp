@@ -19,9 +19,8 @@ using numerics::lanes::most;
 void check_loops(const graph& g, const stage& s) {
   if (s.how != way::map || s.loops.empty() || s.rows.whole != no_node) return;
   if (!std::ranges::is_permutation(s.loops, s.indices)) broken(g, s, "loops", "a loop for each index");
-  const bool last = s.vector == s.loops.back(), last_but_one = s.loops.size() > 1 && s.vector == s.loops.end()[-2];
-  if (s.vector != no_node && !last && !last_but_one && !s.short_rows)
-    broken(g, s, "loops", "at most one loop within the lanes");
+  if (s.vector != no_node && s.vector != s.loops.back() && !s.short_rows && !s.loop_within)
+    broken(g, s, "loops", "lanes in the innermost loop");
 }
 
 void check_lanes(const graph& g, const stage& s) {
