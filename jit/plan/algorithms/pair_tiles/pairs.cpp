@@ -33,6 +33,16 @@ bool are_many(const facts& known, node_id rows, node_id walk, const index_set& p
          known.trips(pairs) >= tuning::pair_tiles::worth_code;
 }
 
+// Made of elements as they are read: no part of it depends on one of the two indices alone, so that none is computed
+// before, packed or stored, in one place and not in another.
+static bool is_of_elements(const graph& g, node_id n, node_id rows, node_id walk) {
+  if (g.kind(n) == op::load || g.kind(n) == op::constant) return true;
+  if (!is_elementwise(g.kind(n)) || !is_of_pair(g, n, rows, walk)) return false;
+  for (int k = 0; k < g[n].count; ++k)
+    if (!is_of_elements(g, g.arg(n, k), rows, walk)) return false;
+  return true;
+}
+
 bool may_fold_pairs(const graph& g, const facts& known, node_id n) {
   if (!may_have_tiles(known.call()) || !joins_tiles(g, n) || !is_true(g, g.arg(n, 1)) || !has_closed_ranges(g, n) ||
       !has_closed_ranges(g, g.arg(n, 2)) || is_slow(g, g.arg(n, 0)) || holds(g, g.arg(n, 0), op::reduce))
@@ -40,7 +50,8 @@ bool may_fold_pairs(const graph& g, const facts& known, node_id n) {
   const std::vector<node_id> loads = loads_in(g, g.arg(n, 0)), indices = indices_of(g, g.free[n]);
   for (const node_id rows : indices)
     for (const node_id walk : indices) {
-      if (rows == walk || std::ranges::any_of(loads, [&](node_id l) { return is_of_pair(g, l, rows, walk); })) continue;
+      if (rows == walk || !is_of_elements(g, g.arg(n, 0), rows, walk)) continue;
+      if (std::ranges::any_of(loads, [&](node_id l) { return is_of_pair(g, l, rows, walk); })) continue;
       if (are_many(known, rows, walk, g.free[n]) && are_many(known, walk, rows, g.free[n])) return true;
     }
   return false;
