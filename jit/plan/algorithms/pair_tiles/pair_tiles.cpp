@@ -109,7 +109,16 @@ class pairing {
     if (range->low != no_node && !shares_places(g_, g_.arg(n, 0), *range, f_.rows, f_.walk)) return false;
     const std::vector<node_id> others = indices_of(g_, results.without(pairs));
     if (range->where != no_node && g_.free[range->where].meets(set_of(g_, others))) return false;
+    if (range->where != no_node && !has_same_bits(range->where)) return false;
     return find_lane(n, others) && are_sums(n) && is_worth_it(n);
+  }
+
+  // What a condition compares with a result from elsewhere has its bits.
+  bool has_same_bits(node_id condition) const {
+    const auto list = reductions_in(g_, condition);
+    return std::ranges::all_of(list, [&](node_id r) {
+      return !is_of_pair(g_, r, f_.rows, f_.walk) || is_folded_in_order(g_, r);
+    });
   }
 
   // The index whose places share what the sums of pairs load of the walked ones: of several the longest.
