@@ -1,5 +1,7 @@
 #include <sheaf/jit/plan/linearise.hpp>
 
+#include <sheaf/jit/plan/rewrite.hpp>
+
 namespace sheaf::inline v0_1::plan {
 
 namespace {

@@ -3,7 +3,8 @@
 // Input: loads that are known to be inside. Output: the same with subscripts 0 and the number. Shown by
 // tests/numeric/familiar_joins.cpp.
 #pragma once
-#include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/plan/plan.hpp>
+#include <sheaf/jit/plan/shape_facts.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
