@@ -130,9 +130,8 @@ SHEAF_INLINE constexpr sentence spelled(const signature_row& r) {
 
 template <class Signature, class B>
 constexpr sentence argument_of() {
-  using symbol = typename B::symbol;
-  const sentence s = argument(Signature::rows.rows[Signature::template slot<symbol>]);
-  return has_automatic_name<symbol> ? sentence(s) << automatic_name_words : s;
+  sentence s = argument(Signature::rows.rows[Signature::template slot<typename B::symbol>]);
+  return has_automatic_name<typename B::symbol> ? s << automatic_name_words : s;
 }
 
 template <class Signature, class B>
@@ -216,8 +215,7 @@ inline constexpr bool may_add =
 template <class Signature, class B>
 SHEAF_INLINE constexpr void expect_added() {
   expect<may_add<Signature, B>, [] {
-    return argument_of<Signature, B>()
-           << ": only outputs of numbers are added to what is there, got "
+    return argument_of<Signature, B>() << ": only outputs of numbers are added to what is there, got "
            << (Signature::template slot<typename B::symbol> < Signature::inputs ? "an input" : "one of booleans");
   }>();
 }
