@@ -21,6 +21,8 @@ using namespace sheaf;
 using namespace sheaf::fuzz;
 
 constexpr std::size_t programs = 12;
+constexpr std::int64_t most_work = 1000000;  // elements of a space of all indices of a call
+constexpr int turns_of_a_sample = 30;
 
 struct living {
   fuzz::program source;
@@ -41,6 +43,18 @@ std::unique_ptr<living> born(std::uint64_t seed) {
   return p;
 }
 
+// Sizes that change, mostly small. Their product is bounded, so that no call takes longer than all others together.
+void draw_sizes(std::vector<std::int64_t>& sizes, std::mt19937_64& random) {
+  for (std::int64_t& n : sizes)
+    if (random() % 2 == 0) n = static_cast<std::int64_t>(random() % (random() % 8 == 0 ? 300 : 24));
+  const auto work = [&] {
+    std::int64_t product = 1;
+    for (const std::int64_t n : sizes) product *= std::max<std::int64_t>(n, 1);
+    return product;
+  };
+  while (work() > most_work) *std::max_element(sizes.begin(), sizes.end()) /= 2;
+}
+
 class soak {
  public:
   explicit soak(std::uint64_t seed) : random_(seed) {}
@@ -53,8 +67,7 @@ class soak {
       return;
     }
     fuzz::program sized = p->source;
-    for (std::int64_t& n : sized.sizes)
-      if (random_() % 2 == 0) n = static_cast<std::int64_t>(random_() % (random_() % 8 == 0 ? 300 : 24));
+    draw_sizes(sized.sizes, random_);
     try {
       const fuzz::arguments a = draw_arguments(sized, random_());
       const outcome result = (*p->code)(a, p->code->extents(a));
@@ -94,7 +107,9 @@ int main(int count, char** words) {
   constexpr int samples = 20;
   std::vector<long> sizes;
   while (static_cast<int>(sizes.size()) < samples) {
-    while (since() < seconds * static_cast<double>(sizes.size() + 1) / samples) s.turn();
+    // By turns too: a sample without any says nothing of what turns leave behind.
+    for (int turns = 0; turns < turns_of_a_sample || since() < seconds * double(sizes.size() + 1) / samples; ++turns)
+      s.turn();
     sizes.push_back(s.left());
     s.tell(since(), sizes.back());
   }
