@@ -1,8 +1,6 @@
 #include <sheaf/jit/plan/violations.hpp>
 
 #include <algorithm>
-#include <set>
-#include <tuple>
 
 #include <sheaf/jit/plan/bounds.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
@@ -49,7 +47,7 @@ class path_walk {
 
   void operator()(node_id n, const std::vector<node_id>& loops, node_id where) {
     const op kind = g_.kind(n);
-    if (kind == op::extent || kind == op::define || !leads_to_one(n) || !seen_.emplace(n, loops, where).second) return;
+    if (kind == op::extent || kind == op::define || !leads_to_one(n) || !is_new(n, loops, where)) return;
     if (kind == op::select) {
       const node_id c = g_.arg(n, 0), yes = g_.arg(n, 1), no = g_.arg(n, 2);
       (*this)(c, loops, where);
@@ -68,6 +66,34 @@ class path_walk {
   }
 
  private:
+  // How a node is reached: in which loops, and the parts of the condition, both sorted.
+  struct reached {
+    std::vector<node_id> loops, conditions;
+  };
+
+  // Of two ways to a node one says all where what it waits for is a part of what the other waits for: wherever the
+  // other gets there, the first has failed. A gradient of a gradient has thousands of ways to a load.
+  bool is_new(node_id n, const std::vector<node_id>& loops, node_id where) {
+    reached way{loops, {}};
+    flat<node_id> parts;
+    deltas::conjuncts(g_, where, parts);
+    for (const node_id part : parts)
+      if (!is_true(g_, part)) way.conditions.push_back(part);
+    std::ranges::sort(way.loops);
+    std::ranges::sort(way.conditions);
+    const auto never = [&](node_id part) {
+      return g_.kind(part) == op::logical_not && std::ranges::binary_search(way.conditions, g_.arg(part, 0));
+    };
+    if (std::ranges::any_of(way.conditions, never)) return false;
+    auto& before = seen_[n];
+    const auto is_part_of_this = [&](const reached& other) {
+      return std::ranges::includes(way.loops, other.loops) && std::ranges::includes(way.conditions, other.conditions);
+    };
+    if (std::ranges::any_of(before, is_part_of_this)) return false;
+    before.push_back(std::move(way));
+    return true;
+  }
+
   bool enters(node_id idx, std::vector<node_id>& loops) const {
     const auto same = [&](node_id other) { return g_.ordinal(other) == g_.ordinal(idx); };
     if (is_empty(known_, idx) || std::any_of(loops.begin(), loops.end(), same)) return false;
@@ -117,7 +143,7 @@ class path_walk {
   const outside_loads& outside_;
   std::vector<violation>& found_;
   std::unordered_map<node_id, bool> leads_;
-  std::set<std::tuple<node_id, std::vector<node_id>, node_id>> seen_;
+  std::unordered_map<node_id, std::vector<reached>> seen_;
 };
 
 }  // namespace

@@ -24,6 +24,12 @@ constexpr std::size_t programs = 12;
 constexpr std::int64_t most_work = 1000000;  // elements of a space of all indices of a call
 constexpr int turns_of_a_sample = 30;
 
+// In kilobytes. What is allocated is what grows where something is never freed; pages of freed blocks between others
+// stay resident after a program that was larger than all before.
+struct memory {
+  long resident = 0, allocated = 0;
+};
+
 struct living {
   fuzz::program source;
   graph g;
@@ -79,13 +85,14 @@ class soak {
     }
   }
   // Without the programs that happen to be alive.
-  long left() {
+  memory left() {
     for (auto& p : alive_) p = nullptr;
-    return bench::resident_kilobytes();
+    return {bench::resident_kilobytes(), bench::allocated_kilobytes()};
   }
   bool damaged() const { return damaged_; }
-  void tell(double seconds, long size) const {
-    std::printf("%6.0f s: %ld programs, %ld calls, %ld refused, %ld kB\n", seconds, born_, calls_, failed_, size);
+  void tell(double seconds, memory m) const {
+    std::printf("%6.0f s: %ld programs, %ld calls, %ld refused, %ld kB allocated, %ld resident\n", seconds, born_,
+                calls_, failed_, m.allocated, m.resident);
     std::fflush(stdout);
   }
 
@@ -106,18 +113,21 @@ int main(int count, char** words) {
   const auto since = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
   constexpr int samples = 20;
   std::vector<long> sizes;
+  long resident = 0;
   while (static_cast<int>(sizes.size()) < samples) {
     // By turns too: a sample without any says nothing of what turns leave behind.
     for (int turns = 0; turns < turns_of_a_sample || since() < seconds * double(sizes.size() + 1) / samples; ++turns)
       s.turn();
-    sizes.push_back(s.left());
-    s.tell(since(), sizes.back());
+    const memory left = s.left();
+    sizes.push_back(left.allocated);
+    resident = left.resident;
+    s.tell(since(), left);
   }
   // The first quarter sets up what stays: pages of the code generator, of its statics, of the allocator.
   constexpr int quarter = samples / 4;
   const long before = *std::max_element(sizes.begin() + quarter, sizes.begin() + 2 * quarter);
   const long after = *std::min_element(sizes.end() - quarter, sizes.end());
-  const bool flat = after <= before + before / 50;
+  const bool flat = after <= before + resident / 50;
   std::printf("memory %s: %ld kB, then %ld kB\n", flat ? "is flat" : "GROWS", before, after);
   return flat && !s.damaged() ? 0 : 1;
 }

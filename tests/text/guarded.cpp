@@ -374,5 +374,22 @@ TEST(guarded, a_scatter_over_a_triangle_does_not_repeat_a_reduction) {
   EXPECT_NE(plan.find("a scatter would compute it for each of its rows"), std::string::npos) << plan;
 }
 
+// A gradient of a gradient reaches one load behind thousands of conditions; those that others imply are not asked.
+TEST(guarded, a_subscript_outside_is_looked_for_once_behind_its_weakest_conditions) {
+  const text_program program(
+      "y(k.in(0, extent(x, 0)), t.in(0, 3)) = prod(over(r, c.in(0, 2)), "
+      "sum(u.in(cut(r, 0), cut(r, 1)), x.skipping(k, k + r)))\n"
+      "loss = sum(over(k, t), y(k, t))\nslope = sum(over(k, t), grad(loss, x)(k, t) * grad(loss, x)(k, t))\n"
+      "output grad(slope, x)");
+  const auto x = array<double, 2>(7, 6);
+  const auto cut = array<std::int64_t, 2>(5, 1);
+  const std::string plan = program.explain({{"x", x}, {"cut", cut}});
+  int checks = 0;
+  for (std::size_t at = 0; (at = plan.find("check subscript", at)) != std::string::npos; ++at) ++checks;
+  EXPECT_GT(checks, 0) << plan;
+  EXPECT_LT(checks, 100);
+  EXPECT_THROW(program({{"x", x}, {"cut", cut}}), error);
+}
+
 }  // namespace
 }  // namespace sheaf::test
