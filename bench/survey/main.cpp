@@ -1,5 +1,6 @@
 // The survey: random programs beside their bound and beside straightforward loops. scripts/bench --survey runs it.
-//   bench_survey COUNT SEED [--threads N] [--most ELEMENTS] [--json FILE] [--worst N] [--only SEED] [--scratch DIR]
+//   bench_survey COUNT SEED [--threads N] [--most ELEMENTS] [--json FILE] [--worst N] [--scratch DIR]
+//   bench_survey --file PROGRAMS [...]: those of a file, as the survey prints them (docs/scheduling.md)
 #include <dlfcn.h>
 
 #include <cstdio>
@@ -18,7 +19,7 @@ struct settings {
   int count = 20, threads = 0, worst = 20, batch = 8;
   std::uint64_t seed = 1;
   drawing_limits limits;
-  std::string json, scratch = ".";
+  std::string json, scratch = ".", file;
 };
 
 settings settings_of(int argc, char** argv) {
@@ -37,6 +38,8 @@ settings settings_of(int argc, char** argv) {
       s.json = value;
     else if (name == "--worst")
       s.worst = std::atoi(value);
+    else if (name == "--file")
+      s.file = value;
     else if (name == "--scratch")
       s.scratch = value;
     else if (k == 1)
@@ -118,11 +121,7 @@ void print_summary(std::vector<measured>& all, const settings& s) {
     std::printf("\n---- seed %llu: %s, %.2f times the loops' %.3f ms; bound %.3f ms (%s)\n",
                 static_cast<unsigned long long>(m.seed), m.program.family.c_str(), m.against, m.loops * 1e3,
                 m.bound.all() * 1e3, m.bound.which());
-    for (const input_data& in : m.program.inputs) {
-      std::printf("# %s: %s", in.name.c_str(), row(in.type).name);
-      for (const std::int64_t e : in.extents) std::printf(" %lld", static_cast<long long>(e));
-      std::printf("%s\n", in.how == spread::uniform ? "" : in.how == spread::zipf ? ", zipf" : ", one giant");
-    }
+    for (const input_data& in : m.program.inputs) std::printf("%s\n", described(in).c_str());
     std::printf("%s%s\n", m.program.text.c_str(), m.plan.c_str());
   }
 }
@@ -130,7 +129,15 @@ void print_summary(std::vector<measured>& all, const settings& s) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const settings s = settings_of(argc, argv);
+  settings s = settings_of(argc, argv);
+  std::vector<drawn_program> named;
+  try {
+    if (!s.file.empty()) named = programs_of(s.file);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "%s\n", e.what());
+    return 1;
+  }
+  if (!s.file.empty()) s.count = s.worst = static_cast<int>(named.size());
   if (s.threads > 0) {
     setenv("SHEAF_THREADS", std::to_string(s.threads).c_str(), 1);
     setenv("OMP_NUM_THREADS", std::to_string(s.threads).c_str(), 1);
@@ -147,7 +154,8 @@ int main(int argc, char** argv) {
     std::vector<measured> batch;
     std::string text;
     for (int k = first; k < std::min(s.count, first + s.batch); ++k) {
-      batch.push_back(drawn(s.seed + static_cast<std::uint64_t>(k), s.limits));
+      const std::uint64_t seed = s.seed + static_cast<std::uint64_t>(k);
+      batch.push_back(with_loops(seed, named.empty() ? draw_program(seed, s.limits) : named[std::size_t(k)]));
       text += batch.back().printed;
     }
     void* library = compiled(s, "batch", text);

@@ -227,10 +227,10 @@ void experiment::run() {
 
 }  // namespace
 
-measured drawn(std::uint64_t seed, const drawing_limits& limits) {
+measured with_loops(std::uint64_t seed, drawn_program program) {
   measured m;
   m.seed = seed;
-  m.program = draw_program(seed, limits);
+  m.program = std::move(program);
   const graph g = parsed(m.program.text);
   if (g.failed())
     m.state = "not accepted: " + std::string(g.error.data(), static_cast<std::size_t>(g.error.size()));

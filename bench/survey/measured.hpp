@@ -17,7 +17,7 @@ struct measured {
   bounds bound;
 };
 
-measured drawn(std::uint64_t seed, const drawing_limits& limits);
+measured with_loops(std::uint64_t seed, drawn_program program);
 void measure(measured& m, void* library, const machine& here, const std::string& scratch);
 
 // The machine as a process measures it that nothing else has run in: the pool of threads starts in it.

@@ -1,5 +1,5 @@
-// Random programs of the catalogue and mixtures of them, with the sizes and the data that users have. Input: a seed.
-// Output: a program as text, and its inputs. Shown by the survey itself.
+// Random programs of the catalogue and mixtures of them, with the sizes and the data that users have, or those of a
+// file. Input: a seed; a file. Output: a program as text, and its inputs. Shown by the survey itself.
 #pragma once
 #include <cstdint>
 #include <random>
@@ -33,6 +33,12 @@ struct drawing_limits {
 };
 
 drawn_program draw_program(std::uint64_t seed, const drawing_limits& limits);
+
+// "# x: f32 1000 200", "# ids: i64 1000, sorted_places below 40, zipf": how the survey prints an input and reads it.
+std::string described(const input_data& input);
+// Programs of a file: each begins with a line for each input, its name on a line "## NAME" before them if it has one.
+// Throws std::runtime_error that names the line.
+std::vector<drawn_program> programs_of(const std::string& file);
 
 // Fills memory of the input's type.
 void fill_input(const input_data& input, std::uint64_t seed, void* into);

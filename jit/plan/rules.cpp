@@ -11,6 +11,7 @@
 #include <sheaf/jit/plan/algorithms/privatised_tables/tables.hpp>
 #include <sheaf/jit/plan/algorithms/range_scatter/ragged.hpp>
 #include <sheaf/jit/plan/algorithms/recurrence/recurrence.hpp>
+#include <sheaf/jit/plan/result_functions.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/algorithms/scan/scans.hpp>
 #include <sheaf/jit/plan/algorithms/scatter/moved_inside.hpp>
@@ -47,6 +48,8 @@ constexpr rule table[] = {
     {"wrapped", "once a scatter's are solved: neighbouring lanes of a wrapped access read neighbours",
      on_stage<take_wrapped>},
     {"linearise", "what a reshape divides, before loops are chosen by what lanes load", on_stage<take_linearised>},
+    {"functions of results", "before slices are folded another way: what short rows are folded to is stored, for lanes",
+     on_stage<take_result_functions>},
     {"per slice", "before a scatter's loops are chosen: what a slice needs of itself is computed once for each",
      on_stage<take_per_slice>},
     {"sweep", "one pass down the rows serves all slices; asked before the slower ways for slices",

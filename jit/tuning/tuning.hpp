@@ -87,6 +87,10 @@ inline constexpr double longest = 31;      // elements; bench_survey: of a row, 
 inline constexpr double longest_of_functions = 64;  // elements; bench_survey: where functions become one number
 inline constexpr double least_rows = 256;  // rows; estimate: fewer are soon done
 }  // namespace short_rows
+namespace result_functions {
+inline constexpr double longest = 256;         // elements; estimate: of longer rows a function is a tenth of the time
+inline constexpr double least_results = 1024;  // results; estimate: fewer are soon done
+}  // namespace result_functions
 namespace arrange {
 inline constexpr std::int64_t most_columns = 8;  // columns; estimate: more fill over half a register
 inline constexpr std::int64_t least_rows = 64;   // rows; estimate: fewer are not joined with their columns

@@ -76,5 +76,10 @@ TEST(rules, of_rows) {
   expect_same("dense rows", reshape<100, 44>(m));
 }
 
+TEST(rules, of_masked_rows) {
+  constexpr auto kept = define<"kept">(t) = exp(sum(i.where(m(t, i) < 0_c), m(t, i)));
+  expect_same("functions of results", kept);
+}
+
 }  // namespace
 }  // namespace sheaf::test

@@ -63,8 +63,10 @@ slices_form slices_in(graph& g, const facts& known, const stage& s) {
     index_set columns = g.free[n];
     for (const node_id idx : indices_of(g, slice)) columns.erase(g.ordinal(idx));
     const amount height = count.value_or(0);
-    const bool enough = is_wanted(known) || (!known.for_groups() && known.trips(slice) >= least_slices &&
-                                             height >= least_rows && height * known.trips(columns) >= least_elements);
+    const bool apart = indices_of(g, slice).size() == 1 && follow_each_other(g, low, high, indices_of(g, slice)[0]);
+    const bool enough = is_wanted(known) ||
+                        (!apart && !known.for_groups() && known.trips(slice) >= least_slices && height >= least_rows &&
+                         height * known.trips(columns) >= least_elements);
     if (!count || (!enough && !known.call().force_for_tests)) return;
     found = {n, t, rows, slice};
   });
@@ -269,8 +271,9 @@ bool scatter_block_tree(const context& c, stage& s) {
   index_set all = set_of(g, s.indices);
   const auto rows = known.value(g.arg(s.owned, 1));
   const bool enough =
-      is_wanted(known) || (!known.for_groups() && known.trips(l.slice) >= least_slices &&
-                           rows.value_or(0) >= least_rows && known.trips(all) >= least_elements);
+      is_wanted(known) || (!follow_each_other(g, l.low, l.high, l.slice) && !known.for_groups() &&
+                           known.trips(l.slice) >= least_slices && rows.value_or(0) >= least_rows &&
+                           known.trips(all) >= least_elements);
   if (!rows || *rows < 1 || (!enough && !known.call().force_for_tests)) return false;
   scatter(c, s, l)();
   s.reasons.push_back(

@@ -162,6 +162,12 @@ bool has_plain_bounds(const graph& g, const slice_lists& l) {
   return plain(l.low) && plain(l.high);
 }
 
+bool follow_each_other(graph& g, node_id low, node_id high, node_id slice) {
+  replacement next(g, proofs::kept);
+  next.add(slice, plus(g, slice, 1));
+  return holds(g, low, op::load) && !holds(g, low, op::reduce) && next(low) == high;
+}
+
 namespace {
 
 // What is read wherever e is evaluated: behind no choice, and in no loop that may have no round.

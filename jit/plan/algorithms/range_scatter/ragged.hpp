@@ -22,6 +22,9 @@ slice_lists slices_of(graph& g, const stage& s);
 // Are their bounds closed expressions of the slice alone?
 bool has_plain_bounds(const graph& g, const slice_lists& l);
 
+// Slices by offsets: is high(m) low(m + 1)? Such are meant not to overlap, which is a matter of the data.
+bool follow_each_other(graph& g, node_id low, node_id high, node_id slice);
+
 // The stage that makes the lists.
 stage lists_stage(graph& g, const facts& known, const slice_lists& l);
 

@@ -240,6 +240,7 @@ bool take_scatter(const context& c, stage& s) {
     if (simpler == n) simpler = nested(g, n, form);
     if (simpler != n) {
       replace_in(g, s, n, simpler);
+      if (s.how == way::scatter && g.kind(s.body) != op::reduce) s.how = way::map, s.owned = no_node;
       return true;
     }
     const element type = g.type(n);

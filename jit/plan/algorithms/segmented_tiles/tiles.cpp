@@ -3,6 +3,7 @@
 #include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/plan/algorithms/block_tree/block_tree.hpp>
+#include <sheaf/jit/plan/algorithms/range_scatter/ragged.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 #include <sheaf/jit/plan/tasks.hpp>
@@ -50,7 +51,7 @@ class tiling {
     const node_id t = g_.arg(n, 2);
     f_.reduce = n, f_.low = g_.arg(t, 0), f_.high = g_.arg(t, 1);
     if (!(g_.free[n] == own) || !is_number(g_, g_.arg(f_.slice, 0), 0) || !has_closed_ranges(g_, n)) return false;
-    if (!follow_each_other()) return reason_against(), false;
+    if (!ascend()) return reason_against(), false;
     const node_id rows = rows_walked(g_, folded(n), t);
     if (rows == no_node) return false;
     f_.walk = fresh_index(g_, t, integer(g_, 0), rows);
@@ -78,11 +79,9 @@ class tiling {
     f_.value = cast_to(g_, f_.type, put(of_row));
   }
 
-  // high(m) is low(m + 1), and the call demands that it is not less than low(m).
-  bool follow_each_other() {
-    replacement next(g_, proofs::kept);
-    next.add(f_.slice, make(g_, op::add, f_.slice, integer(g_, 1)));
-    if (!holds(g_, f_.low, op::load) || holds(g_, f_.low, op::reduce) || next(f_.low) != f_.high) return false;
+  // By offsets, of which the call demands that they ascend.
+  bool ascend() {
+    if (!follow_each_other(g_, f_.low, f_.high, f_.slice)) return false;
     for (const demand& d : g_.demands) {
       const node_id wrong = d.wrong;
       if (g_.kind(wrong) != op::reduce || monoid_of(g_, wrong) != monoid::any || g_[wrong].count != 3) continue;

@@ -1,0 +1,123 @@
+#include <sheaf/jit/plan/result_functions.hpp>
+
+#include <algorithm>
+
+#include <sheaf/jit/plan/cost.hpp>
+#include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/plan/stages.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
+
+namespace sheaf::inline v0_1::plan {
+
+namespace {
+
+using namespace tuning::result_functions;
+
+// A row of another length for each result, or the same for all?
+bool is_ragged(const graph& g, node_id fold) {
+  const auto bound = bound_indices(g, fold);
+  return std::ranges::any_of(bound, [&](node_id idx) { return !is_closed(g, idx); });
+}
+
+// The folds that an elementwise expression takes.
+void find_folds(const graph& g, node_id n, std::vector<node_id>& folds) {
+  if (g.kind(n) == op::reduce && std::ranges::find(folds, n) == folds.end()) folds.push_back(n);
+  if (!is_elementwise(g.kind(n))) return;
+  for (int k = 0; k < g[n].count; ++k) find_folds(g, g.arg(n, k), folds);
+}
+
+class result_functions {
+ public:
+  result_functions(graph& g, const facts& known) : g_(g), known_(known) {}
+
+  // Functions of short folds in an expression that runs in these lanes, those in others first. Of ragged or masked rows
+  // only: where whole ones are read, memory is waited for, and a block of them may be read once for several folds.
+  void operator()(node_id n, const index_set& lanes) {
+    if (!seen_.insert(n).second) return;
+    if (g_.kind(n) == op::reduce) {
+      around_.push_back(n);
+      (*this)(g_.arg(n, 0), lanes);
+      around_.pop_back();
+      return;
+    }
+    if (!is_elementwise(g_.kind(n))) return;
+    for (int k = 0; k < g_[n].count; ++k) (*this)(g_.arg(n, k), lanes);
+    if (!is_function(g_, n) || !is_of_short_folds(n) || g_.free[n].meets(lanes)) return;
+    if (!runs_in_lanes(n)) found_.push_back(n);
+  }
+  const std::vector<node_id>& found() const { return found_; }
+
+ private:
+  bool runs_in_lanes(node_id n) {
+    return std::ranges::any_of(around_, [&](node_id outer) {
+      const node_id lane = lane_of(g_, known_, outer);
+      return lane != no_node && uses(g_, n, lane);
+    });
+  }
+  bool is_of_short_folds(node_id function) {
+    std::vector<node_id> folds;
+    find_folds(g_, function, folds);
+    const index_set& of = g_.free[function];
+    if (folds.empty() || of.empty()) return false;
+    if (!known_.call().force_for_tests && known_.trips(of) < least_results) return false;
+    return std::ranges::all_of(folds, [&](node_id n) {
+      const bool interrupts = is_ragged(g_, n) || (around_.empty() && !is_true(g_, g_.arg(n, 1)));
+      return interrupts && g_.free[n] == of && is_short_fold(n);
+    });
+  }
+  // One number, of few elements: of many, a function more is little.
+  bool is_short_fold(node_id n) {
+    return is_floating(g_.type(n)) && !keeps_several(g_, n) && !is_term_by_term(g_, n) && has_closed_ranges(g_, n) &&
+           known_.trips(set_of(g_, bound_indices(g_, n))) <= longest;
+  }
+
+  graph& g_;
+  const facts& known_;
+  std::vector<node_id> around_, found_;  // the folds that an expression is in
+  std::unordered_set<node_id> seen_;
+};
+
+bool may_store_folds(const facts& known, const stage& s) {
+  const call_facts& call = known.call();
+  if (call.gpu || known.for_groups() || call.overrides.lanes != 0 || s.where == place::check) return false;
+  if (s.how == way::range_scatter) return !s.slices.sought;
+  return s.how == way::map && !s.short_rows && s.rows.whole == no_node && s.order_when == no_node &&
+         !s.reads_block_tree && !s.swept;
+}
+
+// The largest elementwise expression around a function, of the same indices.
+node_id whole_of(const graph& g, node_id n, node_id function) {
+  if (n == function) return n;
+  if (g.kind(n) != op::reduce && !is_elementwise(g.kind(n))) return no_node;
+  node_id whole = no_node;
+  for (int k = 0; k < (g.kind(n) == op::reduce ? 1 : g[n].count) && whole == no_node; ++k)
+    whole = whole_of(g, g.arg(n, k), function);
+  return whole == no_node || g.kind(n) == op::reduce || g.free[n] != g.free[function] ? whole : n;
+}
+
+}  // namespace
+
+bool take_result_functions(const context& c, stage& s) {
+  const auto& [g, known, before] = c;
+  if (!may_store_folds(known, s)) return false;
+  result_functions functions(g, known);
+  functions(s.body, s.vector == no_node ? index_set() : set_of(g, {s.vector}));
+  if (functions.found().empty()) return false;
+  const bool of_slices = s.how == way::range_scatter;  // of a slice the value is stored, and its folds in turn
+  stage like = s;
+  if (of_slices) like.vector = no_node;
+  replacement put(g);
+  std::vector<node_id> all;
+  for (const node_id n : functions.found()) {
+    if (of_slices)
+      all.push_back(whole_of(g, s.body, n));
+    else
+      find_folds(g, n, all);
+  }
+  for (const node_id n : all)
+    put.add(n, stored(c, n, {of_slices ? "materialised" : "folded", like, "functions of results run in lanes"}));
+  s.body = put(s.body);
+  return true;
+}
+
+}  // namespace sheaf::inline v0_1::plan

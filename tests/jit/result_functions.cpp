@@ -1,0 +1,77 @@
+// Functions of what ragged and masked rows are folded to run in lanes: the plan says so, values and gradients are those
+// of the evaluator, and the bits are those of results one by one.
+#include "plan_harness.hpp"
+
+namespace sheaf::test {
+namespace {
+
+constexpr auto t = axis<"t">;
+constexpr auto f = axis<"f">;
+constexpr auto r = axis<"r">;
+constexpr auto x = tensor<"x", float, 2>;
+constexpr auto v = tensor<"v", float, 1>;
+constexpr auto at = tensor<"at", std::int64_t, 1>;
+constexpr auto keep = tensor<"keep", bool, 2>;
+constexpr auto off = tensor<"off", std::int64_t, 1>;
+constexpr auto rows = extent(off, dim<0>) - 1_c;
+
+bool in_lanes(trial& test) { return test.plan_text().find("functions of results run in lanes") != std::string::npos; }
+
+// Offsets of so many slices below `end`, some of them empty.
+std::vector<double> offsets(int slices, int end) {
+  std::vector<double> list;
+  for (int k = 0; k <= slices; ++k) list.push_back(static_cast<double>((k - k % 3) * end / slices));
+  list.back() = end;
+  return list;
+}
+
+TEST(result_functions, of_columns_by_offsets) {
+  constexpr auto bank = define<"bank">(t, r.in(0_c, rows)) =
+      log(1_c + sum(f.in(off(r), off(r + 1_c)), x(t, f) * x(t, f)));
+  for (const std::int64_t height : {120, 131}) {
+    trial test = trial_of(bank);
+    test.random("x", {height, 97}).with("off", {13}, offsets(12, 97));
+    EXPECT_TRUE(in_lanes(test)) << test.plan_text();
+    test.expect_right(1e-5);
+  }
+}
+
+TEST(result_functions, of_slices_and_their_gradients) {
+  constexpr auto fold = sum(t.in(off(r), off(r + 1_c)), v(t) * v(at(t)));
+  constexpr auto squashed = define<"squashed">(r.in(0_c, rows)) = tanh(fold) * exp(-fold);
+  constexpr auto loss = define<"loss">() = sum(r.in(0_c, rows), squashed(r) * squashed(r));
+  trial value = trial_of(squashed), scalar = trial_of(loss), both = trial_of(loss, grad(loss, v));
+  for (trial* test : {&value, &scalar, &both}) {
+    test->random("v", {2600}).below("at", {2600}, 2600).with("off", {1201}, offsets(1200, 2600));
+    EXPECT_TRUE(in_lanes(*test)) << test->plan_text();
+    test->expect_right(1e-5);
+    const auto once = test->outputs.back().bytes;
+    test->code->call.parallel_for = in_odd_tasks;
+    ASSERT_EQ(test->run(), 0);
+    EXPECT_TRUE(once == test->outputs.back().bytes);
+  }
+}
+
+TEST(result_functions, of_masked_rows) {
+  constexpr auto kept = define<"kept">(t) = log1p(sum(f.where(keep(t, f)), x(t, f) * x(t, f)));
+  trial test = trial_of(kept);
+  test.random("x", {1300, 40}).below("keep", {1300, 40}, 2);
+  EXPECT_TRUE(in_lanes(test)) << test.plan_text();
+  test.expect_right(1e-5);
+}
+
+// Where the rows are lanes anyway, long, few or whole, nothing is stored.
+TEST(result_functions, are_computed_in_place_elsewhere) {
+  constexpr auto columns = define<"columns">(r.in(0_c, rows), f) = exp(sum(t.in(off(r), off(r + 1_c)), x(t, f)));
+  constexpr auto whole = define<"whole">(t) = exp(sum(f, x(t, f)));
+  constexpr auto slices = define<"slices">(r.in(0_c, rows)) = exp(sum(t.in(off(r), off(r + 1_c)), v(t)));
+  trial one = trial_of(columns), two = trial_of(whole), few = trial_of(slices), lengthy = trial_of(slices);
+  one.random("x", {4000, 32}).with("off", {1501}, offsets(1500, 4000));
+  two.random("x", {3000, 100});
+  few.random("v", {4000}).with("off", {101}, offsets(100, 4000));
+  lengthy.random("v", {800000}).with("off", {1101}, offsets(1100, 800000));
+  for (trial* test : {&one, &two, &few, &lengthy}) EXPECT_FALSE(in_lanes(*test)) << test->plan_text();
+}
+
+}  // namespace
+}  // namespace sheaf::test
