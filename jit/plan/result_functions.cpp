@@ -45,6 +45,12 @@ class result_functions {
     if (!is_function(g_, n) || !is_of_short_folds(n) || g_.free[n].meets(lanes)) return;
     if (!runs_in_lanes(n)) found_.push_back(n);
   }
+  // Functions of each update of a scatter, which are made one by one: loads outside, behind its condition, are masked.
+  void of_updates(node_id n, const index_set& lanes) {
+    if (!is_elementwise(g_.kind(n)) || !seen_.insert(n).second) return;
+    for (int k = 0; k < g_[n].count; ++k) of_updates(g_.arg(n, k), lanes);
+    if (is_function(g_, n) && !g_.free[n].meets(lanes) && is_of_an_update(n)) found_.push_back(n);
+  }
   const std::vector<node_id>& found() const { return found_; }
 
  private:
@@ -53,6 +59,11 @@ class result_functions {
       const node_id lane = lane_of(g_, known_, outer);
       return lane != no_node && uses(g_, n, lane);
     });
+  }
+  bool is_of_an_update(node_id function) {
+    const std::vector<node_id> of = indices_of(g_, g_.free[function]);
+    return of.size() == 1 && is_floating(g_.type(function)) && !holds(g_, function, op::reduce) &&
+           is_closed(g_, of[0]) && (known_.call().force_for_tests || known_.trips(of[0]) >= least_results);
   }
   bool is_of_short_folds(node_id function) {
     std::vector<node_id> folds;
@@ -81,6 +92,7 @@ bool may_store_folds(const facts& known, const stage& s) {
   const call_facts& call = known.call();
   if (call.gpu || known.for_groups() || call.overrides.lanes != 0 || s.where == place::check) return false;
   if (s.how == way::range_scatter) return !s.slices.sought;
+  if (s.how == way::scatter) return s.made != origin::partial && s.when == no_node;
   return s.how == way::map && !s.short_rows && s.rows.whole == no_node && s.order_when == no_node &&
          !s.reads_block_tree && !s.swept;
 }
@@ -90,7 +102,7 @@ node_id whole_of(const graph& g, node_id n, node_id function) {
   if (n == function) return n;
   if (g.kind(n) != op::reduce && !is_elementwise(g.kind(n))) return no_node;
   node_id whole = no_node;
-  for (int k = 0; k < (g.kind(n) == op::reduce ? 1 : g[n].count) && whole == no_node; ++k)
+  for (int k = 0; k < (g.kind(n) == op::reduce ? 2 : g[n].count) && whole == no_node; ++k)
     whole = whole_of(g, g.arg(n, k), function);
   return whole == no_node || g.kind(n) == op::reduce || g.free[n] != g.free[function] ? whole : n;
 }
@@ -101,21 +113,25 @@ bool take_result_functions(const context& c, stage& s) {
   const auto& [g, known, before] = c;
   if (!may_store_folds(known, s)) return false;
   result_functions functions(g, known);
-  functions(s.body, s.vector == no_node ? index_set() : set_of(g, {s.vector}));
+  const index_set lanes = s.vector == no_node ? index_set() : set_of(g, {s.vector});
+  if (s.how == way::scatter)
+    for (const int part : {0, 1}) functions.of_updates(g.arg(s.body, part), lanes);
+  else
+    functions(s.body, lanes);
   if (functions.found().empty()) return false;
-  const bool of_slices = s.how == way::range_scatter;  // of a slice the value is stored, and its folds in turn
+  const bool whole = s.how != way::map;  // of a slice or an update the value is stored, and its folds in turn
   stage like = s;
-  if (of_slices) like.vector = no_node;
+  if (whole) like.vector = no_node;
   replacement put(g);
   std::vector<node_id> all;
   for (const node_id n : functions.found()) {
-    if (of_slices)
+    if (whole)
       all.push_back(whole_of(g, s.body, n));
     else
       find_folds(g, n, all);
   }
   for (const node_id n : all)
-    put.add(n, stored(c, n, {of_slices ? "materialised" : "folded", like, "functions of results run in lanes"}));
+    put.add(n, stored(c, n, {whole ? "materialised" : "folded", like, "functions of results run in lanes"}));
   s.body = put(s.body);
   return true;
 }

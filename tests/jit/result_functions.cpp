@@ -1,5 +1,5 @@
-// Functions of what ragged and masked rows are folded to run in lanes: the plan says so, values and gradients are those
-// of the evaluator, and the bits are those of results one by one.
+// Functions of what ragged and masked rows are folded to, and of updates, run in lanes: the plan says so, values and
+// gradients are those of the evaluator, and the bits do not depend on tasks.
 #include "plan_harness.hpp"
 
 namespace sheaf::test {
@@ -58,6 +58,23 @@ TEST(result_functions, of_masked_rows) {
   test.random("x", {1300, 40}).below("keep", {1300, 40}, 2);
   EXPECT_TRUE(in_lanes(test)) << test.plan_text();
   test.expect_right(1e-5);
+}
+
+// Values and keys of updates.
+TEST(result_functions, of_updates) {
+  constexpr auto key = tensor<"key", std::int64_t, 1>;
+  constexpr auto total = define<"total">(r.in(0_c, 30_c)) = sum(t.where(key(t) == r), exp(v(t)));
+  constexpr auto entropy = define<"entropy">(r.in(0_c, 30_c)) =
+      sum(t.where(key(t) == r), log(exp(v(t)) / total(key(t))) * v(t));
+  constexpr auto decades = define<"decades">(r.in(0_c, 9_c)) =
+      sum(t.where(cast<std::int64_t>(floor(log(2_c + v(t)) * 4_c)) == r), v(t));
+  trial one = trial_of(entropy), two = trial_of(decades);
+  for (trial* test : {&one, &two}) test->random("v", {5000});
+  one.below("key", {5000}, 33);  // some go nowhere
+  for (trial* test : {&one, &two}) {
+    EXPECT_TRUE(in_lanes(*test)) << test->plan_text();
+    test->expect_right(1e-5);
+  }
 }
 
 // Where the rows are lanes anyway, long, few or whole, nothing is stored.
