@@ -94,5 +94,27 @@ TEST(stencil, any_step_and_padding) {
   pooled<2, 2, 0>();
 }
 
+// As many places as the weights have, which are known when they are.
+TEST(stencil, weights_of_any_extent) {
+  constexpr auto n = axis<"n">;
+  constexpr auto i = axis<"i">;
+  constexpr auto j = axis<"j">;
+  constexpr auto a = axis<"a">;
+  constexpr auto b = axis<"b">;
+  constexpr auto w = tensor<"w", float, 2>;
+  constexpr auto down = extent(image, dim<1>) - extent(w, dim<0>) + 1_c,
+                 across = extent(image, dim<2>) - extent(w, dim<1>) + 1_c;
+  constexpr auto y = define<"y">(n, i.in(0_c, down), j.in(0_c, across)) =
+      sum(over(a, b), image(n, i + a, j + b) * w(a, b));
+  constexpr auto loss = define<"loss">() =
+      sum(over(n, i.in(0_c, down), j.in(0_c, across)), y(n, i, j) * y(n, i, j));
+  for (const std::int64_t width : {1, 3, 5}) {
+    trial test = trial_of(grad(loss, image), grad(loss, w));
+    test.random("image", {3, 9, 70}).random("w", {2, width});
+    EXPECT_TRUE(has(test.plan_text(), (std::to_string(width) + " points unrolled").c_str())) << test.plan_text();
+    test.expect_right();
+  }
+}
+
 }  // namespace
 }  // namespace sheaf::test

@@ -5,6 +5,7 @@
 #include <set>
 
 #include <sheaf/dsl/graph/affine.hpp>
+#include <sheaf/jit/plan/algorithms/stencil/small_windows.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 #include <sheaf/jit/numerics/numerics.hpp>
@@ -17,29 +18,6 @@ namespace {
 using namespace tuning::stencil;
 
 // ---- stencil
-
-void arms(const graph& g, node_id e, op kind, std::vector<node_id>& list) {
-  if (g.kind(e) != kind) return list.push_back(e);
-  for (int k = 0; k < 2; ++k) arms(g, g.arg(e, k), kind, list);
-}
-
-// idx is base + v with v in [0, count), where count is 0 if no such is known.
-struct window {
-  node_id idx = no_node, base = no_node;
-  std::int64_t count = 0;
-};
-
-window window_of(graph& g, node_id idx) {
-  std::vector<node_id> lows, highs;
-  arms(g, g.arg(idx, 0), op::maximum, lows);
-  arms(g, g.arg(idx, 1), op::minimum, highs);
-  window best{idx, no_node, 0};
-  for (const node_id low : lows)
-    for (const node_id high : highs)
-      for (std::int64_t n = 1; n <= most_points && (best.count == 0 || n < best.count); ++n)
-        if (proven_less_equal(g, high, make(g, op::add, low, integer(g, n)))) best = {idx, low, n};
-  return best;
-}
 
 // Does a load in n step over elements along `lane`, and idx walk beside it?
 bool strides(graph& g, node_id n, node_id lane, node_id idx) {
@@ -58,14 +36,15 @@ bool strides(graph& g, node_id n, node_id lane, node_id idx) {
 }
 
 // The bound indices of n to be written out; nothing where n has to stay as it is.
-std::vector<window> windows_of(graph& g, node_id n, node_id lane) {
+std::vector<window> windows_of(const context& c, node_id n, node_id lane) {
+  graph& g = c.g;
   std::vector<window> list;
   if (is_term_by_term(g, n)) return list;  // its products are contracted as those of a loop are
   std::int64_t terms = 1;
   for (const node_id idx : bound_indices(g, n)) {
     const bool decided = g.free[idx].has(g.ordinal(lane));
     if (!decided && !strides(g, n, lane, idx)) continue;
-    const window w = window_of(g, idx);
+    const window w = window_of(c, idx);
     terms *= w.count;
     if (terms == 0 || terms > most_terms) return {};
     list.push_back(w);
@@ -129,10 +108,11 @@ class written_out {
 };
 
 // A count of few is exact as a floating number; where only that is asked for, lanes stay narrow.
-node_id counted_by(graph& g, node_id root, node_id n) {
+node_id counted_by(const context& c, node_id root, node_id n) {
+  graph& g = c.g;
   node_id cast = no_node;
   for (const node_id idx : bound_indices(g, n))
-    if (window_of(g, idx).count == 0) return no_node;
+    if (window_of(c, idx).count == 0) return no_node;
   bool only = monoid_of(g, n) == monoid::sum && is_number(g, g.arg(n, 0), 1) && !is_floating(g.type(n));
   for_each_node(g, root, [&](node_id e) {
     for (int k = g.kind(e) == op::load ? 1 : 0; k < g[e].count; ++k) {
@@ -161,10 +141,10 @@ bool take_stencil(const context& c, stage& s) {
     for (const node_id n : reductions_in(g, body)) {
       if (!g.free[n].has(g.ordinal(lane))) continue;
       const monoid kind = monoid_of(g, n);
-      const std::vector<window> windows = windows_of(g, n, lane);
+      const std::vector<window> windows = windows_of(c, n, lane);
       if (windows.empty()) continue;
       if (row(kind).position || is_own(kind)) return false;
-      const node_id cast = counted_by(g, body, n);
+      const node_id cast = counted_by(c, body, n);
       replacement put(g);
       put.add(cast == no_node ? n : cast, written_out(g, n, windows)(cast == no_node ? g.type(n) : g.type(cast)));
       body = put(body);

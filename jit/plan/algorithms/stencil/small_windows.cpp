@@ -1,0 +1,52 @@
+#include <sheaf/jit/plan/algorithms/stencil/small_windows.hpp>
+
+#include <sheaf/jit/plan/bounds.hpp>
+#include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/plan/shape_facts.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
+
+namespace sheaf::inline v0_1::plan {
+
+void arms(const graph& g, node_id e, op kind, std::vector<node_id>& list) {
+  if (g.kind(e) != kind) return list.push_back(e);
+  for (int k = 0; k < 2; ++k) arms(g, g.arg(e, k), kind, list);
+}
+
+namespace {
+
+using tuning::stencil::most_points;
+
+// As many as an extent has places, as those of a convolution's weights: the call's number, which the plan is for.
+std::int64_t places_between(const context& c, node_id low, node_id high) {
+  auto& [g, known, before] = c;
+  std::vector<node_id> extents;
+  for (const node_id end : {low, high})
+    for_each_node(g, end, [&](node_id n) {
+      if (g.kind(n) == op::extent) extents.push_back(n);
+    });
+  for (const node_id n : extents) {
+    const auto places = known.value(n);
+    if (!places || *places < 1 || *places > most_points) continue;
+    if (proven_less_equal(g, high, make(g, op::add, low, n))) return places->whole();
+  }
+  return 0;
+}
+
+}  // namespace
+
+window window_of(const context& c, node_id idx) {
+  graph& g = c.g;
+  std::vector<node_id> lows, highs;
+  arms(g, g.arg(idx, 0), op::maximum, lows);
+  arms(g, g.arg(idx, 1), op::minimum, highs);
+  window best{idx, no_node, 0};
+  for (const node_id low : lows)
+    for (const node_id high : highs)
+      for (std::int64_t n = 1; n <= most_points && (best.count == 0 || n < best.count); ++n)
+        if (proven_less_equal(g, high, make(g, op::add, low, integer(g, n)))) best = {idx, low, n};
+  for (std::size_t k = 0; best.count == 0 && k < lows.size() * highs.size(); ++k)
+    best = {idx, lows[k / highs.size()], places_between(c, lows[k / highs.size()], highs[k % highs.size()])};
+  return best;
+}
+
+}  // namespace sheaf::inline v0_1::plan

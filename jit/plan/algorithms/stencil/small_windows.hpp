@@ -1,0 +1,19 @@
+// Ranges of a few places, from one that outer indices move: those of a window, and of its transpose. Their number is a
+// constant, or that of an extent: of a convolution's weights, say. Shown by tests/jit/stencil.cpp.
+#pragma once
+#include <sheaf/jit/plan/plan.hpp>
+
+namespace sheaf::inline v0_1::plan {
+
+// What a chain of one op, of maxima or minima, takes.
+void arms(const graph& g, node_id e, op kind, std::vector<node_id>& list);
+
+// idx is base + v with v in [0, count), where count is 0 if no such is known.
+struct window {
+  node_id idx = no_node, base = no_node;
+  std::int64_t count = 0;
+};
+
+window window_of(const context& c, node_id idx);
+
+}  // namespace sheaf::inline v0_1::plan
