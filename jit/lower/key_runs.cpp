@@ -27,6 +27,9 @@ bool kernel_lowering::folds_runs(std::span<const stage* const> list, node_id idx
     for (const node_id one : s->indices)
       if (one != s->owned && !at.bound.has(g.ordinal(one))) return false;
     const node_id value = g.arg(s->body, 0);
+    index_set around = plan::set_of(g, plan::bound_indices(g, s->body));
+    around |= at.bound;
+    if (!g.free[value].within(around)) return false;  // it depends on the row
     return g.type(value) == g.type(s->body) && g.type(value) != element::boolean && plan::uses(g, rows.at, idx) &&
            !plan::holds(g, value, op::reduce) && !plan::holds(g, rows.at, op::reduce) &&
            plan::may_vectorise(g, s->body, idx);

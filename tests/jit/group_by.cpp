@@ -38,6 +38,13 @@ void give(trial& test, std::int64_t updates) {
   }
 }
 
+template <class... Y>
+void expect_right_of_keys(std::int64_t updates, Y... outputs) {
+  trial test = trial_of(outputs...);
+  give(test, updates);
+  test.expect_right();
+}
+
 // The code of its kernels.
 template <class... Y>
 std::string expect_tables(std::int64_t updates, std::int64_t kernels, Y... outputs) {
@@ -99,6 +106,12 @@ TEST(group_by, runs_of_keys) {
     runs(updates, define<"s">(j) = max(i.where(small_key(i) == j), x(i)), define<"c">(j) = count(i, small_key(i) == j));
     runs(updates, define<"s">(j) = sum(i.where(small_key(i) == j), x(i) * y(i)));
   }
+}
+
+// Terms that depend on their row are walked one by one.
+TEST(group_by, logsumexp) {
+  for (const std::int64_t updates : {5003, 200000})
+    expect_right_of_keys(updates, define<"s">(j) = logsumexp(i.where(key(i) == j), x(i)));
 }
 
 // What reads the mean of its key is one walk later.

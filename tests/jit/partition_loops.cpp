@@ -58,8 +58,10 @@ TEST(partition_loops, of_two_tensors) {
 }
 
 TEST(partition_loops, shifted_far) {
-  constexpr auto turned = define<"turned">(i) = v.wrapped(i - 1234_c) + v.reflected(2_c * i - 700_c);
-  constexpr auto narrow = define<"narrow">(i) = half.clamped(i + 900_c) * half.padded(1_c)(i - 5_c);
+  constexpr auto turned = define<"turned">(i.in(0_c, extent(v, dim<0>))) =
+      v.wrapped(i - 1234_c) + v.reflected(2_c * i - 700_c);
+  constexpr auto narrow = define<"narrow">(i.in(0_c, extent(half, dim<0>))) =
+      cast<float>(half.clamped(i + 900_c)) * cast<float>(half.padded(1_c)(i - 5_c));
   for (const std::int64_t size : {1, 2, 255, 1024, 1999, 4000}) {
     SCOPED_TRACE(size);
     loops_of({{"v", {size}}}, turned);
