@@ -5,6 +5,7 @@
 #include <sheaf/jit/ir/passes/insert_prefetch.hpp>
 #include <sheaf/jit/ir/passes/interleave_kernels.hpp>
 #include <sheaf/jit/ir/passes/non_temporal_stores.hpp>
+#include <sheaf/jit/ir/passes/partition_loops.hpp>
 #include <sheaf/jit/ir/passes/transpose_accesses.hpp>
 #include <sheaf/jit/ir/passes/unroll_and_jam.hpp>
 #include <sheaf/jit/ir/print.hpp>
@@ -94,6 +95,17 @@ constexpr pass table[] = {
     {"transpose accesses", "of the innermost loops, which those before make; a GPU has no registers to transpose in",
      [](compilation& c) {
        if (!c.known.call().gpu) ir::transpose_accesses(c.program.code);
+     }},
+    {"partition loops", "copies bodies as the passes before left them; threads of a GPU take an element each",
+     [](compilation& c) {
+       const plan::call_facts& call = c.known.call();
+       const auto typical = [&](const ir::buffer& b, int d) {
+         const auto input = static_cast<std::size_t>(b.slot);
+         const auto dimension = static_cast<std::size_t>(d);
+         const bool known = b.where == ir::role::input && input < call.inputs.size();
+         return known ? call.inputs[input].extents[dimension].typical() : tuning::partition::usual_extent;
+       };
+       if (!call.gpu) ir::partition_loops(c.program.code, typical);
      }},
     {"non-temporal stores", "on each kernel by itself, before some are interleaved",
      [](compilation& c) { ir::non_temporal_stores(c.program.code, c.known.call().on.non_temporal_from()); }},

@@ -67,6 +67,8 @@ void put_real(element type, void* into, std::size_t at, double v) {
   if (type == element::f64) return put<double>(into, at, v);
   if (type == element::f32) return put<float>(into, at, v);
   if (type == element::f16) return put<_Float16>(into, at, v);
+  if (type == element::i32) return put<std::int32_t>(into, at, 100 * v);
+  if (type == element::i64) return put<std::int64_t>(into, at, 100 * v);
   const float f = static_cast<float>(v);
   std::uint32_t u = 0;
   std::memcpy(&u, &f, 4);

@@ -23,9 +23,11 @@ class drawing {
     const double u = static_cast<double>(bits_() >> 11) * 0x1p-53;
     return std::max<size>(1, std::llround(low * std::pow(std::max(1.0, high / low), u)));
   }
-  std::string of(std::initializer_list<const char*> list) {
+  std::string of(std::initializer_list<std::string> list) {
     return *(list.begin() + below(static_cast<size>(list.size())));
   }
+  bool integers() const { return !is_floating(value_type_); }
+  std::string value_cast() const { return "cast<" + std::string(row(value_type_).name) + ">"; }
 
   // ---- inputs
   std::string input(const std::string& name, std::vector<size> extents, data_kind kind = data_kind::values,
@@ -73,6 +75,9 @@ class drawing {
   void sparse();
   void regression();
   void mapped();
+  void moved();
+  void layouts();
+  void joined();
   void chain();
 
   std::mt19937_64 bits_;

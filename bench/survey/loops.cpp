@@ -154,12 +154,27 @@ std::string loop_printer::value(node_id n) {
       fold(n);
       return;
     }
+    if (kind == op::select && (g_.fallible[g_.arg(n, 1)] != 0 || g_.fallible[g_.arg(n, 2)] != 0)) {
+      scopes_.back()->names[n] = name;
+      return choice(n, name);
+    }
     const std::string e = computed(n);
     say("const " + type_in_c(g_.type(n)) + " " + name + " = " + e + ";");
     count(n);
     scopes_.back()->names[n] = name;
   });
   return name;
+}
+
+// What reads where it may not is evaluated only where it is chosen.
+void loop_printer::choice(node_id n, const std::string& name) {
+  const std::string c = value(g_.arg(n, 0));
+  say(type_in_c(g_.type(n)) + " " + name + ";");
+  for (const int k : {1, 2}) {
+    open("if (" + (k == 1 ? c : "!(" + c + ")") + ")", true);
+    say(name + " = " + value(g_.arg(n, k)) + ";");
+    close();
+  }
 }
 
 void loop_printer::count(node_id n) {

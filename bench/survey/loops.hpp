@@ -48,6 +48,7 @@ class loop_printer {
   std::string value(node_id n);
   std::string leaf(node_id n);
   std::string computed(node_id n);
+  void choice(node_id n, const std::string& name);
   std::string element(node_id load);
   std::string place(const std::string& tensor, const std::vector<std::string>& subscripts,
                     const std::vector<std::string>& lows, const std::vector<std::string>& extents) const;

@@ -29,6 +29,7 @@ void drawing::shape() {
 
 // A term made of one element.
 std::string drawing::term(const std::string& x) {
+  if (integers()) return of({x, x, x + " * " + x, "abs(" + x + " - 3)", "maximum(" + x + ", 0)"});
   switch (below(9)) {
     case 0:
       return x + " * " + x;
@@ -44,8 +45,11 @@ std::string drawing::term(const std::string& x) {
       return x;
   }
 }
-std::string drawing::fold() { return of({"sum", "sum", "sum", "mean", "max", "min", "logsumexp"}); }
+std::string drawing::fold() {
+  return integers() ? of({"sum", "sum", "max", "min"}) : of({"sum", "sum", "sum", "mean", "max", "min", "logsumexp"});
+}
 std::string drawing::after(const std::string& e) {
+  if (integers()) return chance(20) ? "2 * " + e + " + 1" : e;
   switch (below(6)) {
     case 0:
       return "tanh(" + e + ")";
@@ -148,13 +152,13 @@ void drawing::keyed() {
   const bool flat = columns_ == 1;
   if (static_cast<double>(groups) * static_cast<double>(columns_) > limits_.most) columns_ = 2;
   input("x", flat ? std::vector<size>{rows_} : std::vector<size>{rows_, columns_});
-  input("key", {rows_}, chance(30) ? data_kind::sorted_places : data_kind::places, groups);
+  input("key", {rows_}, chance(40) ? data_kind::sorted_places : data_kind::places, groups);
   const std::string e = flat ? "x(t)" : "x(t, f)", more = flat ? "" : ", f";
   const std::string range = "m.in(0, " + text_of(groups) + ")", where = "t.where(key(t) == m)";
-  if (chance(30)) {
+  if (chance(30) && !integers()) {
     line("s(" + range + more + ") = sum(" + where + ", " + e + ")");
     line("c(" + range + ") = count(t, key(t) == m)");
-    line("y(" + range + more + ") = s(m" + more + ") / maximum(cast<f32>(c(m)), 1)");
+    line("y(" + range + more + ") = s(m" + more + ") / maximum(" + value_cast() + "(c(m)), 1)");
   } else {
     line("y(" + range + more + ") = " + after(fold() + "(" + where + ", " + term(e) + ")"));
   }
@@ -172,7 +176,8 @@ void drawing::running() {
       chance(70) ? "s.in(0, " + axis + " + 1)" : "s.in(" + axis + ", extent(x, " + (along ? "1" : "0") + "))";
   const std::string at = flat ? "x(s)" : along ? "x(t, s)" : "x(s, f)";
   const std::string head = flat ? range : along ? "t, " + range : range + ", f";
-  line("y(" + head + ") = " + of({"sum", "sum", "max", "min", "mean", "logsumexp"}) + "(" + s + ", " + term(at) + ")");
+  line("y(" + head + ") = " + (integers() ? fold() : of({"sum", "sum", "max", "min", "mean", "logsumexp"})) + "(" + s +
+       ", " + term(at) + ")");
   result("y", flat ? "t" : "t, f", "x");
 }
 
@@ -193,7 +198,8 @@ void drawing::windows() {
       "quotient(extent(x, " + d + ") - " + text_of(padded ? 1 : wide) + ", " + text_of(step) + ") + 1";
   const std::string range = axis + ".in(0, " + count + ")", x = padded ? "x.padded(0)" : "x";
   const std::string at = flat ? x + "(" + sub + ")" : along ? x + "(t, " + sub + ")" : x + "(" + sub + ", f)";
-  const std::string head = flat ? range : along ? "t, " + range : range + ", f";
+  const std::string t = padded ? "t.in(0, extent(x, 0))" : "t", f = padded ? "f.in(0, extent(x, 1))" : "f";
+  const std::string head = flat ? range : along ? t + ", " + range : range + ", " + f;
   line("y(" + head + ") = " + fold() + "(u.in(0, " + text_of(wide) + "), " + term(at) + ")");
   result("y", flat ? "t" : "t, f", "x");
 }

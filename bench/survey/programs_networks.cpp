@@ -196,7 +196,8 @@ void drawing::histogram() {
 
 void drawing::sparse() {
   family("sparse");
-  const size entries = between(limits_.least, limits_.most / 2), rows = between(16, static_cast<double>(entries) / 2);
+  const size entries = between(limits_.least, limits_.most / 2), few = between(2, 8);
+  const size rows = chance(50) ? entries / few : between(16, static_cast<double>(entries) / 2);
   const size columns = between(16, 1e6);
   input("a", {entries});
   input("column", {entries}, data_kind::places, columns);
@@ -283,20 +284,46 @@ void drawing::chain() {
 }
 
 drawn_program drawing::draw() {
-  static constexpr element types[] = {element::f64, element::f16, element::bf16};
-  if (chance(20)) value_type_ = types[below(3)];
+  static constexpr element types[] = {element::f64, element::f64, element::f16, element::bf16};
+  if (chance(25)) value_type_ = types[below(4)];
   if (chance(25)) place_type_ = element::i32;
   derived_ = chance(50);
+  if (chance(8)) {  // of integers, where nothing else is needed
+    static constexpr void (drawing::*of_integers[])() = {&drawing::dense,   &drawing::slices,  &drawing::keyed,
+                                                         &drawing::running, &drawing::windows, &drawing::masked};
+    value_type_ = chance(50) ? element::i32 : element::i64;
+    derived_ = false;
+    (this->*of_integers[below(6)])();
+    return p_;
+  }
   static constexpr struct {
     void (drawing::*draw)();
     int weight;
-  } families[] = {
-      {&drawing::dense, 10},  {&drawing::dense3, 6},    {&drawing::slices, 10},          {&drawing::keyed, 8},
-      {&drawing::running, 6}, {&drawing::windows, 7},   {&drawing::pooling, 4},          {&drawing::bags, 6},
-      {&drawing::masked, 5},  {&drawing::normal, 8},    {&drawing::normal_of_slices, 4}, {&drawing::losses, 5},
-      {&drawing::product, 6}, {&drawing::pairwise, 3},  {&drawing::attention, 3},        {&drawing::convolution, 3},
-      {&drawing::stencil, 4}, {&drawing::histogram, 4}, {&drawing::sparse, 5},           {&drawing::regression, 3},
-      {&drawing::mapped, 4},  {&drawing::chain, 10}};
+  } families[] = {{&drawing::dense, 10},
+                  {&drawing::dense3, 6},
+                  {&drawing::slices, 10},
+                  {&drawing::keyed, 8},
+                  {&drawing::running, 6},
+                  {&drawing::windows, 7},
+                  {&drawing::pooling, 4},
+                  {&drawing::bags, 6},
+                  {&drawing::masked, 5},
+                  {&drawing::normal, 8},
+                  {&drawing::normal_of_slices, 4},
+                  {&drawing::losses, 5},
+                  {&drawing::product, 6},
+                  {&drawing::pairwise, 3},
+                  {&drawing::attention, 3},
+                  {&drawing::convolution, 3},
+                  {&drawing::stencil, 4},
+                  {&drawing::histogram, 4},
+                  {&drawing::sparse, 5},
+                  {&drawing::regression, 3},
+                  {&drawing::mapped, 4},
+                  {&drawing::chain, 10},
+                  {&drawing::moved, 8},
+                  {&drawing::layouts, 6},
+                  {&drawing::joined, 5}};
   int all = 0;
   for (const auto& f : families) all += f.weight;
   size at = below(all);

@@ -6,6 +6,7 @@
 
 #include <sheaf/dsl/graph/make.hpp>
 #include <sheaf/jit/llvm/emitter.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::llvm_backend {
 
@@ -213,6 +214,14 @@ bool divides_lanes_by_one(const function_emitter& f, const ir::instruction& i) {
          !f.instruction(i.args[1]).vector;
 }
 
+// Powers of two are shifts.
+bool divides_places_by_one(const function_emitter& f, const ir::instruction& i) {
+  const bool divides = (i.what == op::quotient || i.what == op::remainder) && i.type == element::i64 && i.vector;
+  if (!divides || f.lanes < tuning::emit::least_divided || f.instruction(i.args[1]).vector) return false;
+  const auto* known = dyn_cast<ConstantInt>(f.values[static_cast<std::size_t>(i.args[1])]);
+  return known == nullptr || !(known->getValue().isPowerOf2() || known->isZero());
+}
+
 // By a power of two it is a multiplication, with the same bits.
 Value* division_by_one(function_emitter& f, Value* x, Value* divisor) {
   APFloat inverse(0.0);
@@ -247,6 +256,10 @@ Value* emit_elementwise(function_emitter& f, const ir::instruction& i) {
   if (i.what == op::select && i.vector && i.type != element::boolean) return emit_choice(f, i.args[0], x[1], x[2]);
   if (Value* const compared = emit_place_comparison(f, i)) return compared;
   const element from = f.instruction(i.args[i.what == op::select ? 1 : 0]).type;
+  if (divides_places_by_one(f, i))
+    return emit_place_division(f, x[0], f.values[static_cast<std::size_t>(i.args[1])], i.what == op::remainder, [&] {
+      return emit_op(f, i.what, from, i.type, {x, i.args.size()});
+    });
   return emit_op(f, i.what, from, i.type, {x, i.args.size()});
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include <llvm/ADT/STLFunctionalExtras.h>
 #include <llvm/Analysis/InstSimplifyFolder.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
@@ -232,5 +233,8 @@ bool is_math(op what);  // has math.cpp a row for it?
 llvm::Value* emit_math(function_emitter& f, op what, std::span<llvm::Value* const> args);
 // math_division.cpp: the lanes of `a` by one number, the same bits as of the instruction.
 llvm::Value* emit_division_by_one(function_emitter& f, llvm::Value* a, llvm::Value* divisor);
+// Lanes of i64 by a scalar, rounded towards minus infinity. other: the same in code that is right for any numbers.
+llvm::Value* emit_place_division(function_emitter& f, llvm::Value* a, llvm::Value* divisor, bool remainder,
+                                 llvm::function_ref<llvm::Value*()> other);
 
 }  // namespace sheaf::inline v0_1::llvm_backend

@@ -71,4 +71,49 @@ Value* emit_division_by_one(function_emitter& f, Value* a, Value* divisor) {
   return result;
 }
 
+// Places divided by one number, in floating arithmetic that is exact: below 2^51 lanes, quotients and what is left of
+// them are whole numbers of f64, the product with the reciprocal is off by less than one, and adding 1.5 * 2^52 puts a
+// whole number into the low bits. Other numbers go lane by lane.
+Value* emit_place_division(function_emitter& f, Value* a, Value* divisor, bool remainder,
+                           function_ref<Value*()> other) {
+  auto& b = f.build;
+  constexpr std::int64_t limit = std::int64_t{1} << 51, magic = 0x4338000000000000;
+  Type* const ints = a->getType();
+  Type* const reals = FixedVectorType::get(b.getDoubleTy(), static_cast<unsigned>(f.lanes));
+  const auto whole = [&](std::int64_t n) { return ConstantInt::get(ints, static_cast<std::uint64_t>(n)); };
+  Constant* const shifter = ConstantFP::get(reals, 0x1.8p52);
+  Value* const beyond = b.CreateICmpUGE(b.CreateAdd(a, whole(limit)), whole(2 * limit));
+  Value* const usual = b.CreateICmpULT(b.CreateSub(divisor, b.getInt64(1)), b.getInt64(limit - 1));
+  auto* const near = BasicBlock::Create(b.getContext(), "places.near", f.function);
+  auto* const far = BasicBlock::Create(b.getContext(), "places.far", f.function);
+  auto* const done = BasicBlock::Create(b.getContext(), "places.done", f.function);
+  b.CreateCondBr(b.CreateAnd(usual, b.CreateNot(b.CreateOrReduce(beyond))), near, far,
+                 MDBuilder(b.getContext()).createBranchWeights(1000, 1));
+  b.SetInsertPoint(near);
+  Value* const by = b.CreateSIToFP(divisor, b.getDoubleTy());
+  Value* const d = splat(f, by, f.lanes);
+  Value* const reciprocal = splat(f, b.CreateFDiv(ConstantFP::get(b.getDoubleTy(), 1), by), f.lanes);
+  Value* const n = b.CreateFSub(b.CreateBitCast(b.CreateAdd(a, whole(magic)), reals), shifter);
+  Value* q = b.CreateUnaryIntrinsic(Intrinsic::floor, b.CreateFMul(n, reciprocal));
+  Value* r = b.CreateFSub(n, b.CreateFMul(q, d));
+  Value *const below = b.CreateFCmpOLT(r, ConstantFP::get(reals, 0)), *const above = b.CreateFCmpOGE(r, d);
+  const auto moved = [&](Value* x, Value* by_one, bool up) {
+    Value* const less = up ? b.CreateFAdd(x, by_one) : b.CreateFSub(x, by_one);
+    Value* const more = up ? b.CreateFSub(x, by_one) : b.CreateFAdd(x, by_one);
+    return b.CreateSelect(below, less, b.CreateSelect(above, more, x));
+  };
+  Value* const x = remainder ? moved(r, d, true) : moved(q, ConstantFP::get(reals, 1), false);
+  Value* const exact = b.CreateSub(b.CreateBitCast(b.CreateFAdd(x, shifter), ints), whole(magic));
+  b.CreateBr(done);
+  b.SetInsertPoint(far);
+  Value* const slow = other();
+  BasicBlock* const end = b.GetInsertBlock();
+  b.CreateBr(done);
+  b.SetInsertPoint(done);
+  PHINode* const result = b.CreatePHI(ints, 2);
+  result->addIncoming(exact, near);
+  result->addIncoming(slow, end);
+  return result;
+}
+
 }  // namespace sheaf::inline v0_1::llvm_backend

@@ -1,6 +1,7 @@
 // The state of lowering one kernel, shared by the files of this folder.
 #pragma once
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -184,11 +185,20 @@ class kernel_lowering {
   void fill_rows(const stage& s, scope& task, const range& own);
   void walk_updates(std::span<const stage* const> list, scope& task, const range& own, const range* iterations);
   void enter_row(node_id idx, node_id at, const range& rows, open_loops& loops);
+  void enter_rows(const stage& s, const range& own, open_loops& loops);
   template <class Put>
   void update_extremum(const stage& s, ir::value old, ir::value added, scope& at, Put put);
   void update(const stage& s, node_id rest, scope& at, bool atomic);
   void scatter_by_atomics(const stage& s, int part, scope& top);
   void scatter_to_table(const stage& s, scope& task);
+
+  // key_runs.cpp
+  bool folds_runs(std::span<const stage* const> list, node_id idx, const scope& at);
+  void walk_runs(std::span<const stage* const> list, node_id idx, scope& at, const range& own,
+                 const std::function<void(open_loops&)>& update);
+  void walk_groups(std::span<const stage* const> list, node_id idx, scope& at, ir::value begin_of_chunk,
+                   const range& own, const std::function<void(open_loops&)>& update);
+  ir::value has_runs(node_id row, node_id idx, scope& at, ir::value first);
 
   // inverse_index.cpp
   void list_updates(const stage& s, scope& top);

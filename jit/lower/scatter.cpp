@@ -37,8 +37,7 @@ void kernel_lowering::walk_all(std::span<const stage* const> list, scope& task, 
 
 void kernel_lowering::fill_rows(const stage& s, scope& task, const range& own) {
   node_id value = identity_of(g, monoid_of(g, s.body), g.type(s.body));
-  if (s.base != no_node)
-    value = s.base_when == no_node ? s.base : make(g, op::select, s.base_when, s.base, value);
+  if (s.base != no_node) value = s.base_when == no_node ? s.base : make(g, op::select, s.base_when, s.base, value);
   open_loops loops(*this, task);
   for (const node_id idx : s.indices)
     if (!task.bound.has(g.ordinal(idx)))
@@ -51,9 +50,7 @@ void kernel_lowering::fill_rows(const stage& s, scope& task, const range& own) {
 void kernel_lowering::walk_updates(std::span<const stage* const> list, scope& task, const range& own,
                                    const range* iterations) {
   const stage& s = *list.front();
-  plan::updated_rows t = plan::rows_of(g, s);
-  const auto fixed = s.how == plan::way::scatter ? plan::fixed_of(g, s, t) : std::vector<plan::fixed_index>();
-  const node_id j = s.owned;
+  const plan::updated_rows t = plan::rows_of(g, s);
   open_loops loops(*this, task);
   scope*& inner = loops.inner;
   // What decides the rows comes first, the rest of the result's indices innermost.
@@ -63,7 +60,30 @@ void kernel_lowering::walk_updates(std::span<const stage* const> list, scope& ta
   for (const node_id idx : s.indices)
     if (deciding.has(g.ordinal(idx)) && !inner->bound.has(g.ordinal(idx))) loops.enter(idx, 1, nullptr);
   const std::vector<node_id> walk = plan::walk_of(g, known, s);
-  for (const node_id idx : walk) loops.enter(idx, 1, idx == walk.front() ? iterations : nullptr);
+  const bool runs = iterations == nullptr && folds_runs(list, walk.back(), *inner);
+  for (const node_id idx : walk)
+    if (!runs || idx != walk.back()) loops.enter(idx, 1, idx == walk.front() ? iterations : nullptr);
+  const auto update_each = [&](open_loops& rows) {
+    enter_rows(s, own, rows);
+    for (const stage* each : list) {
+      plan::updated_rows places = plan::rows_of(g, *each);
+      if (each->how == plan::way::scatter) plan::fixed_of(g, *each, places);
+      update(*each, places.rest, *rows.inner, iterations != nullptr);
+    }
+  };
+  if (runs)
+    walk_runs(list, walk.back(), *inner, own, update_each);
+  else
+    update_each(loops);
+  loops.close();
+}
+
+// The loops of a result's indices where an update is known, those that data names first.
+void kernel_lowering::enter_rows(const stage& s, const range& own, open_loops& loops) {
+  plan::updated_rows t = plan::rows_of(g, s);
+  const auto fixed = s.how == plan::way::scatter ? plan::fixed_of(g, s, t) : std::vector<plan::fixed_index>();
+  const node_id j = s.owned;
+  scope*& inner = loops.inner;
   if (t.at != no_node) {
     enter_row(j, t.at, own, loops);
   } else {
@@ -80,12 +100,6 @@ void kernel_lowering::walk_updates(std::span<const stage* const> list, scope& ta
   }
   for (const node_id idx : s.indices)
     if (!inner->bound.has(g.ordinal(idx))) loops.enter(idx, idx == s.vector ? s.lanes : 1, nullptr);
-  for (const stage* each : list) {
-    plan::updated_rows rows = plan::rows_of(g, *each);
-    if (each->how == plan::way::scatter) plan::fixed_of(g, *each, rows);
-    update(*each, rows.rest, *inner, iterations != nullptr);
-  }
-  loops.close();
 }
 
 // Goes on where `at` is one of these rows, as that row of idx.

@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include <sheaf/jit/plan/bounds.hpp>
+#include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/roots.hpp>
+#include <sheaf/jit/plan/suspected.hpp>
 #include <sheaf/jit/plan/subscript_ends.hpp>
 #include <sheaf/jit/plan/violations.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
@@ -188,14 +190,24 @@ void positions(graph& g, check& c, const std::vector<node_id>& list) {
   }
 }
 
-stage stage_of(graph& g, check& c) {
+// only: a condition without which there is nothing to be found.
+stage stage_of(graph& g, check& c, node_id only = no_node) {
   node_id position = integer(g, 0);
   for (std::size_t k = 0; k < c.indices.size(); ++k)
     position = make(g, op::add, make(g, op::mul, position, c.sizes[k]), make(g, op::sub, c.indices[k], c.firsts[k]));
   const node_id highest = integer(g, INT64_MAX);
+  std::vector<node_id> loops = c.indices;
+  node_id outside = c.outside;
+  if (only != no_node) {
+    const node_id idx = loops.front(), low = g.arg(idx, 0);
+    replacement put(g);
+    put.rename(idx, fresh_index(g, idx, low, make(g, op::select, only, g.arg(idx, 1), low)));
+    for (node_id* n : {&position, &outside}) *n = put(*n);
+    for (node_id& n : loops) n = put(n);
+  }
   stage s;
-  s.body = c.indices.empty() ? make(g, op::select, c.outside, position, highest)
-                             : intern_reduce(g, monoid::min, element::i64, position, c.outside, c.indices);
+  s.body = loops.empty() ? make(g, op::select, outside, position, highest)
+                         : intern_reduce(g, monoid::min, element::i64, position, outside, loops);
   const std::string name = "check_" + (c.demand < 0 ? c.tensor : "demand") + "_" + std::to_string(c.ordinal);
   s.define = define(g, g.name(name.data(), static_cast<int>(name.size())), s.body, nullptr, 0);
   s.where = place::check;
@@ -205,13 +217,17 @@ stage stage_of(graph& g, check& c) {
   return s;
 }
 
+int count_of_checks(const std::vector<stage>& list) {
+  return static_cast<int>(std::ranges::count(list, place::check, &stage::where));
+}
+
 std::string tensor_name(const graph& g, node_id tensor) {
   if (g.kind(tensor) == op::define) return name_of(g, tensor);
   const text_range t = g.names[g.inputs[static_cast<int>(g[tensor].attribute)].name];
   return std::string(g.text.data() + t.first, static_cast<std::size_t>(t.size));
 }
 
-void add_load(graph& g, node_id n, program_plan& plan, std::vector<stage>& first) {
+void add_load(graph& g, const facts& known, node_id n, program_plan& plan, std::vector<stage>& first) {
   for (int d = 0; d + 1 < g[n].count; ++d) {
     const node_id tensor = g.arg(n, 0), e = g.arg(n, 1 + d), low = low_of(g, tensor, d), high = high_of(g, tensor, d);
     const node_id asked = is_number(g, low, 0) ? clamped_instead(g, e, high) : e;
@@ -236,8 +252,9 @@ void add_load(graph& g, node_id n, program_plan& plan, std::vector<stage>& first
     positions(g, c, free_indices(g, c.outside));
     c.uniform = c.indices.empty() && !holds(g, c.outside, op::load);
     if (!c.uniform) {
-      c.ordinal = static_cast<int>(first.size());
-      first.push_back(stage_of(g, c));
+      const node_id only = known.call().gpu ? no_node : suspected(g, known, c, first);
+      c.ordinal = count_of_checks(first);
+      first.push_back(stage_of(g, c, only));
     }
     plan.checks.push_back(std::move(c));
   }
@@ -261,7 +278,7 @@ void add_violation(const outside_loads& outside, const violation& v, program_pla
     c.uniform = c.uniform && known.value(g.arg(idx, 0)) && known.value(g.arg(idx, 1));
   if (!c.uniform) {
     positions(g, c, asked.loops);
-    c.ordinal = static_cast<int>(first.size());
+    c.ordinal = count_of_checks(first);
     first.push_back(stage_of(g, c));
   }
   plan.checks.push_back(std::move(c));
@@ -275,12 +292,11 @@ void add_demands(graph& g, const facts& known, program_plan& plan, std::vector<s
     if (!walks && known.value(wrong)) continue;
     check c;
     c.demand = k;
-    const question asked =
-        without_definitions(g, walks ? conjunction(g, g.arg(wrong, 1), g.arg(wrong, 0)) : wrong,
-                            walks ? bound_indices(g, wrong) : std::vector<node_id>());
+    const question asked = without_definitions(g, walks ? conjunction(g, g.arg(wrong, 1), g.arg(wrong, 0)) : wrong,
+                                               walks ? bound_indices(g, wrong) : std::vector<node_id>());
     c.outside = asked.outside;
     positions(g, c, asked.loops);
-    c.ordinal = static_cast<int>(first.size());
+    c.ordinal = count_of_checks(first);
     first.push_back(stage_of(g, c));
     plan.checks.push_back(std::move(c));
   }
@@ -345,9 +361,9 @@ void add_checks(graph& g, const facts& known, std::vector<stage>& stages, progra
     all.unconditional(d.wrong, asked);
     all.find(d.wrong, {});
   }
-  for (const node_id n : asked) add_load(g, n, plan, first);
+  for (const node_id n : asked) add_load(g, known, n, plan, first);
   add_demands(g, known, plan, first);
-  for (const node_id n : all.loads) add_load(g, n, plan, first);
+  for (const node_id n : all.loads) add_load(g, known, n, plan, first);
   for (const violation& v : all.violations) add_violation(all.outside, v, plan, first);
   stages.insert(stages.begin(), first.begin(), first.end());
   all.loads.insert(all.loads.end(), asked.begin(), asked.end());

@@ -182,6 +182,7 @@ inline constexpr std::int64_t rows_filled = 1024;   // rows; estimate: of one el
 }  // namespace inverse_index
 namespace scatter {
 inline constexpr std::size_t most_sums = 16;  // sums; limit: of code, the product of the parts of each subscript
+inline constexpr std::int32_t updates_unrolled = 4;  // updates; estimate: of a group that is no run of one key
 }  // namespace scatter
 namespace privatised_tables {
 inline constexpr double seldom_from = 1024;  // updates of a row; estimate: few of as many change an extremum
@@ -230,6 +231,11 @@ inline constexpr std::int64_t little = 512;              // bytes; estimate: of 
 inline constexpr int warp = 32;                          // threads; manual of CUDA: of a warp
 }  // namespace grid
 
+namespace partition {
+inline constexpr int least_comparisons = 2;  // comparisons; estimate: of lanes, that are worth a loop without them
+inline constexpr int least_vectors = 4;      // vectors; estimate: of a loop that is worth parts
+inline constexpr std::int64_t usual_extent = 4096;  // elements; estimate: of tensors other than inputs
+}  // namespace partition
 
 // ---- Emitters
 namespace emit {
@@ -252,6 +258,7 @@ inline constexpr std::size_t calls_remembered = 64;  // calls; estimate: of a st
 }  // namespace engine
 namespace checks {
 inline constexpr std::int64_t most_of_a_range = std::int64_t{1} << 31;  // elements; limit: 32 bits
+inline constexpr double rows_for_a_slice = 32;                          // rows; estimate: read while one is asked
 inline constexpr std::int64_t most_steps = 1 << 18;                     // steps; estimate: a millisecond
 }  // namespace checks
 

@@ -38,6 +38,13 @@ void give(trial& test, std::int64_t updates) {
   }
 }
 
+template <class... Y>
+void expect_right_of_keys(std::int64_t updates, Y... outputs) {
+  trial test = trial_of(outputs...);
+  give(test, updates);
+  test.expect_right();
+}
+
 // The code of its kernels.
 template <class... Y>
 std::string expect_tables(std::int64_t updates, std::int64_t kernels, Y... outputs) {
@@ -70,6 +77,41 @@ TEST(group_by, several_in_one_walk) {
   constexpr auto positive = define<"positive">(j) = count(i.where(key(i) == j), x(i) > 0_c);
   expect_tables(90, 1, total, average, most, positive);
   expect_tables(200000, 1, total, average, most, positive);
+}
+
+// Ids that ascend, in runs of many lengths: 16 updates of one row are folded at once, whichever way they are walked.
+TEST(group_by, runs_of_keys) {
+  const auto runs = [](std::int64_t updates, auto... outputs) {
+    trial test = trial_of(outputs...);
+    std::vector<double> keys, small, values;
+    for (std::int64_t n = 0, key = -1, left = 300; n < updates; ++n) {
+      if (left-- == 0) {
+        ++key;
+        left = (key * 37) % 60 + (key % 9 == 0 ? 5000 : 0);
+      }
+      keys.push_back(static_cast<double>(key));
+      small.push_back(static_cast<double>(key % 9));
+      values.push_back(static_cast<double>((n * 31) % 61) / 8 - 4);
+    }
+    for (int n = 0; n < test.g.inputs.size(); ++n) {
+      const std::string name = plan::text_of(test.g, test.g.inputs[n].name);
+      test.with(name.c_str(), {updates}, name == "key" ? keys : name == "small_key" ? small : values);
+    }
+    test.expect_right();
+    EXPECT_NE(ir::print(test.p->code).find("i_run"), std::string::npos) << test.plan_text();
+  };
+  for (const std::int64_t updates : {2048, 5003, 200000}) {
+    SCOPED_TRACE(updates);
+    runs(updates, define<"s">(j) = sum(i.where(key(i) == j), x(i)));
+    runs(updates, define<"s">(j) = max(i.where(small_key(i) == j), x(i)), define<"c">(j) = count(i, small_key(i) == j));
+    runs(updates, define<"s">(j) = sum(i.where(small_key(i) == j), x(i) * y(i)));
+  }
+}
+
+// Terms that depend on their row are walked one by one.
+TEST(group_by, logsumexp) {
+  for (const std::int64_t updates : {5003, 200000})
+    expect_right_of_keys(updates, define<"s">(j) = logsumexp(i.where(key(i) == j), x(i)));
 }
 
 // What reads the mean of its key is one walk later.

@@ -117,6 +117,26 @@ TEST(subscript_errors, in_what_a_gradient_alone_is_taken_of) {
   for (const float v : into) EXPECT_EQ(v, -77);
 }
 
+// Of short slices all is walked before; what no slice reads is no mistake, and the first that one reads is named.
+TEST(subscript_errors, in_short_slices) {
+  constexpr auto off = tensor<"off", std::int64_t, 1>;
+  constexpr auto v = tensor<"v", float, 1>;
+  constexpr auto sums = define<"sums">(i.in(0_c, extent(off, dim<0>) - 1_c)) =
+      sum(t.in(off(i), off(i + 1_c)), v(pick(t)));
+  const std::vector<float> values = {1, 2, 4};
+  ids picks(3003, 1), begins;
+  for (std::int64_t n = 0; n <= 1000; ++n) begins.push_back(3 * n);
+  const auto program = compile(sums);
+  const auto said = [&] { return sentence_of([&] { program(v = values, pick = picks, off = begins); }); };
+  EXPECT_EQ(said(), "");
+  picks[3001] = 7, picks[3002] = -1;
+  EXPECT_EQ(said(), "");
+  picks[2000] = 8, picks[1502] = 5;
+  const std::string found = "index_out_of_range: tensor v, dimension 0: expected a subscript from 0 to 2, found 5";
+  EXPECT_EQ(said(), found + " for pick(t) at i = 500, t = 1502");
+  EXPECT_EQ(sentence_of([&] { reference(sums)(v = values, pick = picks, off = begins); }), found);
+}
+
 // An empty bag has 0 by a select; that is no condition on what a bag with elements reads.
 TEST(subscript_errors, in_the_largest_of_a_bag) {
   constexpr auto off = tensor<"off", std::int64_t, 1>;
