@@ -103,13 +103,17 @@ int unrolled(const function_emitter& f, const ir::statement& s) {
 
 }  // namespace
 
+int function_emitter::run_of(const ir::statement& s) const {
+  return scans_in_runs(kernel, s.body, to) ? held(s.lanes) : std::min(place.run, held(s.lanes));
+}
+
 void begin_lanes(function_emitter& f, const ir::statement& s) {
   const std::string high = f.ref(s.high);
   std::int64_t first = 0, last = 0;
   const bool known = is_constant(f, s.low, first) && is_constant(f, s.high, last);
   f.vector_loop = s.loop;
   f.lanes = s.lanes;
-  f.run = scans_in_runs(f.kernel, s.body, f.to) ? f.held(s.lanes) : std::min(f.place.run, f.held(s.lanes));
+  f.run = f.run_of(s);
   f.backward = s.backward;
   f.all_live = ((known && (last - first) % s.lanes == 0) || s.whole) && s.lanes >= f.place.group;
 }

@@ -261,6 +261,7 @@ struct module_emitter {
                        .loaded = {},
                        .stored = {},
                        .scratch_row = {},
+                       .row_run = {},
                        .made = {},
                        .extents = extents};
     const std::vector<bool> own = written_checks(m, k.body, std::vector<bool>(m.buffers.size()));

@@ -110,44 +110,53 @@ bool is_multiple(const function_emitter& f, ir::value v, int n) {
   return i.what == op::add && is_multiple(f, i.args[0], n) && is_multiple(f, i.args[1], n);
 }
 
-// Is it the place of lane 0 in the loop's range, or as many groups' worth of lanes beyond? Of lanes in runs, as many
-// iterations.
+// Is it the place of lane 0 in the loop's range, or as many groups' worth of runs beyond?
 bool is_place(const function_emitter& f, const ir::statement& loop, ir::value v) {
   const auto is_counter = [&](ir::value x) {
     return f.instruction(x).code == ir::opcode::counter && f.instruction(x).target == loop.loop;
   };
   const ir::instruction& i = f.instruction(v);
-  const int iteration = f.place.run > 1 ? loop.lanes : f.place.group;
+  const int iteration = f.run_of(loop) * f.place.group;
   if (is_counter(v)) return is_multiple(f, loop.low, iteration);
   return i.code == ir::opcode::elementwise && i.what == op::sub && is_counter(i.args[0]) && i.args[1] == loop.low;
 }
 
 void leave_scratch_rows(function_emitter& f, const ir::block& body, const ir::statement* loop) {
-  const auto access = [&](std::int32_t b, ir::access how, const std::vector<ir::value>& subscripts) {
+  const auto access = [&](std::int32_t buffer, ir::access how, const std::vector<ir::value>& subscripts, bool whole) {
+    const auto b = static_cast<std::size_t>(buffer);
+    const int run = loop == nullptr ? 1 : f.run_of(*loop);
     const bool own = how == ir::access::contiguous && !subscripts.empty() && loop != nullptr &&
                      loop->lanes % f.place.group == 0 && is_place(f, *loop, subscripts.back()) &&
-                     !scans_in_runs(f.kernel, loop->body, f.to);
-    if (!own) f.scratch_row[static_cast<std::size_t>(b)] = false;
+                     (f.row_run[b] == 0 || f.row_run[b] == run) && (run == 1 || whole);
+    f.row_run[b] = run;
+    if (!own) f.scratch_row[b] = false;
   };
   for (const ir::statement& s : body) {
-    if (s.kind == ir::statement_kind::store) access(s.target, s.how, s.subscripts);
+    if (s.kind == ir::statement_kind::store) access(s.target, s.how, s.subscripts, s.mask == ir::none && !s.adds);
     if (s.kind == ir::statement_kind::instruct)
       if (const ir::instruction& i = f.instruction(s.id);
           i.code == ir::opcode::load || i.code == ir::opcode::next_places)
-        access(i.target, i.how, i.args);
+        access(i.target, i.how, i.args, i.mask == ir::none);
     leave_scratch_rows(f, s.body,
                        s.kind == ir::statement_kind::loop && s.how_loop == ir::loop_kind::vector ? &s : loop);
   }
 }
 
-// Where element e of a row of a buffer is always met by thread e mod T, in whichever row.
+// Where element e of a row of a buffer is always met by thread e mod T, of runs of n by thread e / n mod T, in
+// whichever row.
 void find_scratch_rows(function_emitter& f) {
   f.scratch_row.clear();
+  f.row_run.assign(f.m.buffers.size(), 0);
   for (const ir::buffer& b : f.m.buffers) f.scratch_row.push_back(b.where == ir::role::local || b.unit_inner);
   leave_scratch_rows(f, f.kernel.body, nullptr);
 }
 
 }  // namespace
+
+bool function_emitter::by_thread(std::int32_t b) const {
+  const auto n = static_cast<std::size_t>(b);
+  return buffer(b).where == ir::role::local && scratch_row[n] && row_run[n] > 1 && place.group > 1;
+}
 
 void find_accumulators(function_emitter& f) {
   const std::size_t n = f.kernel.instructions.size();

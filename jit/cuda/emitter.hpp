@@ -81,6 +81,8 @@ struct function_emitter {
   std::vector<int> born_in;            // accumulators: the vector loop around, or -1
   std::vector<bool> loaded, stored;    // by buffer, in this kernel
   std::vector<bool> scratch_row;       // by buffer: each thread reads of it what it stored itself
+  std::vector<int> row_run;            // by buffer: in runs of so many elements; 0: not accessed
+  bool by_thread(std::int32_t b) const;  // such a local row in runs: each lies where threads access 16 bytes side by side
   std::vector<bool> made;              // by instruction: it was emitted before its place
   const ir::block* here = nullptr;     // being written
   int depth = 1;
@@ -96,6 +98,7 @@ struct function_emitter {
 
   const ir::instruction& instruction(ir::value v) const { return kernel.instructions[static_cast<std::size_t>(v)]; }
   const ir::buffer& buffer(std::int32_t b) const { return m.buffers[static_cast<std::size_t>(b)]; }
+  int run_of(const ir::statement& vector_loop) const;
   int held(int of_lanes) const { return of_lanes > place.group ? of_lanes / place.group : 1; }
 
   void line(const std::string& what) {

@@ -96,14 +96,16 @@ int longest_run(const ir::module& m, const ir::kernel& k, const target& to) {
   return u.alike && u.bytes < 4 ? 16 / u.bytes : 1;
 }
 
-void place_locals(const ir::module& m, const ir::kernel& k, layout& p) {
+// Rows in runs have whole vectors of the widest loop: what dead lanes store lies beyond the elements.
+void place_locals(const ir::module& m, const ir::kernel& k, int lanes, layout& p) {
   p.offsets.assign(m.buffers.size(), 0);
   std::vector<bool> touched(m.buffers.size());
   find_touched(k, k.body, touched);
   for (std::size_t b = 0; b < m.buffers.size(); ++b) {
     if (!touched[b] || m.buffers[b].where != ir::role::local) continue;
     p.offsets[b] = p.local_bytes;
-    p.local_bytes += (m.buffers[b].elements * row(m.buffers[b].type).bytes + 15) / 16 * 16;
+    const std::int64_t elements = (m.buffers[b].elements + lanes - 1) / lanes * lanes;
+    p.local_bytes += (elements * row(m.buffers[b].type).bytes + 15) / 16 * 16;
   }
 }
 
@@ -131,9 +133,9 @@ layout layout_of(const ir::module& m, const ir::kernel& k, const target& to, cal
   layout p;
   share_loops(m, k, extents, p);
   p.run = longest_run(m, k, to);
-  place_locals(m, k, p);
   int widest = 1, most = 256;
   find_loops(k.body, widest, most);
+  place_locals(m, k, scans_in_runs(k, k.body, to) || p.run > 1 ? widest : 1, p);
   most = std::min(most, widest);
   // Between warps they would wait at each iteration.
   if (scans_in_runs(k, k.body, to) || takes_places(k)) most = std::min(most, 32);

@@ -56,8 +56,8 @@ template <bool Largest> struct place_of {
     return beyond || (same && b.at < a.at) ? b : a;
   }
 };
-// Lanes in runs: run g * T + t of V lanes is thread t's. Those from `rest` on are dead. Where none is, and memory
-// allows, by 16 bytes.
+// Lanes in runs: run g * T + t of V lanes is thread t's. Those from `rest` on are dead. Where none is, of one run a
+// thread none of its own, and memory allows, by 16 bytes.
 template <int Bytes> struct word_of { typedef uint4 type; };
 template <> struct word_of<8> { typedef uint2 type; };
 template <> struct word_of<4> { typedef u32 type; };
@@ -68,7 +68,7 @@ template <bool Constant, int T, int V, class E, int K> FN void load_runs(E (&x)[
   constexpr int B = V * (int)sizeof(E), C = B < 16 ? B : 16, N = B / C;
   typedef typename word_of<C>::type word;
   const int t = (int)threadIdx.x & (T - 1);
-  if (rest >= K * T && (u64)p % C == 0) {
+  if (rest >= (K == V ? t * V + V : K * T) && (u64)p % C == 0) {
     word w[K / V * N];
     _Pragma("unroll") for (int g = 0; g < K / V; ++g)
       EACH(N) w[g * N + k] = loaded<Constant>((const word*)(p + (g * T + t) * V) + k);
@@ -88,7 +88,7 @@ template <bool Stream, int T, int V, class E, int K> FN void store_runs(E* p, co
   constexpr int B = V * (int)sizeof(E), C = B < 16 ? B : 16, N = B / C;
   typedef typename word_of<C>::type word;
   const int t = (int)threadIdx.x & (T - 1);
-  if (rest >= K * T && (u64)p % C == 0) {
+  if (rest >= (K == V ? t * V + V : K * T) && (u64)p % C == 0) {
     word w[K / V * N];
     memcpy(w, x, sizeof x);
     _Pragma("unroll") for (int g = 0; g < K / V; ++g)
@@ -99,6 +99,21 @@ template <bool Stream, int T, int V, class E, int K> FN void store_runs(E* p, co
       if (lane < rest) put<Stream>(p + lane, x[k]);
     }
   }
+}
+// The same of a row that only the thread itself reads again: its 16 bytes lie beside those of its neighbours.
+template <int T, class E, int K> FN void load_own(E (&x)[K], const E* p) {
+  constexpr int B = K * (int)sizeof(E), C = B < 16 ? B : 16, N = B / C;
+  typedef typename word_of<C>::type word;
+  word w[N];
+  EACH(N) w[k] = ((const word*)p)[k * T + ((int)threadIdx.x & (T - 1))];
+  memcpy(x, w, sizeof x);
+}
+template <int T, class E, int K> FN void store_own(E* p, const E (&x)[K]) {
+  constexpr int B = K * (int)sizeof(E), C = B < 16 ? B : 16, N = B / C;
+  typedef typename word_of<C>::type word;
+  word w[N];
+  memcpy(w, x, sizeof x);
+  EACH(N) ((word*)p)[k * T + ((int)threadIdx.x & (T - 1))] = w[k];
 }
 // Lanes in one run a thread, each folded with those before it from the last one on that begins anew, or from what came
 // before the first: a thread folds its own, the threads what theirs came to by log-steps, and then each what came

@@ -131,7 +131,8 @@ struct shifted_moments_form {
 // is folded between registers. A larger one is `groups` folds of `lanes` elements, a vector apart, and `rest` elements
 // before them; of the groups, running blocks of `block` results keep what is left of those before the block, and go on
 // with those in it (van Herk 1992, Gil and Werman 1993): nothing is subtracted, so nothing drifts and no NaN outlives
-// its window.
+// its window. On a GPU, where a thread has lanes in a row, groups are of one element and lanes lie along the running
+// folds.
 struct window_form {
   node_id reduce = no_node;  // what the stage's body has for it
   node_id walk = no_node, value = no_node;
@@ -147,6 +148,7 @@ struct window_form {
   element key_type = element::f32;
   monoid extremum = monoid::max;
   std::int64_t width = 0, groups = 0, rest = 0, block = 0;
+  bool scans = false;  // lanes lie along the running folds
   // not 0: so many results in a row add to one sum, and those sums to one, so that errors stay small
   std::int64_t stretch = 0;
 };
