@@ -167,11 +167,15 @@ bool meets(const function_emitter& f, const ir::statement& store);
 
 // emit_reduce.cpp
 void find_accumulators(function_emitter& f);
+std::string identity_text(const function_emitter& f, element type, monoid fold);
+std::string functor(monoid fold);
 std::string own_folds(const ir::module& m);
 void emit_accumulator(function_emitter& f, ir::value id);
 void emit_combine(function_emitter& f, const ir::statement& s);
 void emit_read(function_emitter& f, ir::value id);
 void emit_fold_lanes(function_emitter& f, ir::value id);
+
+// emit_lanes.cpp
 void emit_scan_lanes(function_emitter& f, ir::value id);
 void emit_recur_lanes(function_emitter& f, ir::value id);
 void emit_slide_lanes(function_emitter& f, ir::value id);
