@@ -65,15 +65,19 @@ int loaded_bytes(const function_emitter& f, const ir::statement& s, bool stores)
   return bytes;
 }
 
+bool has_loops(const ir::block& body) {
+  return std::any_of(body.begin(), body.end(), [](const ir::statement& s) {
+    return s.kind == ir::statement_kind::loop || has_loops(s.body);
+  });
+}
+
 void emit_serial_loop(function_emitter& f, const ir::statement& s) {
   const bool stores = std::any_of(s.body.begin(), s.body.end(),
                                   [](const ir::statement& inner) { return inner.kind == ir::statement_kind::store; });
-  const bool loops = std::any_of(s.body.begin(), s.body.end(),
-                                 [](const ir::statement& inner) { return inner.kind == ir::statement_kind::loop; });
   const int bytes = loaded_bytes(f, s, stores), wanted = stores ? 32 : tuning::emit::bytes_of_folds;
   const auto pointers = find_pointers(f, s);
   declare_pointers(f, pointers);
-  const bool is_short = !loops && bytes > 0 && s.body.size() <= tuning::emit::short_body;
+  const bool is_short = !has_loops(s.body) && bytes > 0 && s.body.size() <= tuning::emit::short_body;
   if (s.unroll > 1 || (stores && !is_short) || searches(f, s))
     f.line(cat("_Pragma(\"unroll ", s.unroll, "\")"));
   else if (is_short)

@@ -43,7 +43,8 @@ void emit_skip(function_emitter& f, const std::vector<bool>& before, const std::
     ++ordinal;
   }
   if (const std::int32_t off = f.kernel.switched_off; off >= 0)
-    none += cat(" *(i64*)words.w[", f.words.first_word[static_cast<std::size_t>(f.buffer(off).slot)], "] = 0;");
+    none += cat(" *(", stored_type(f.buffer(off).type), "*)words.w[",
+                f.words.first_word[static_cast<std::size_t>(f.buffer(off).slot)], "] = 0;");
   if (failed.empty()) return;
   f.open(cat("if (", failed, ")"));
   f.line(cat("if (blockIdx.x == 0 && threadIdx.x == 0) { ", which, "(void)0;", none, " }"));

@@ -82,7 +82,7 @@ struct function_emitter {
   std::vector<bool> loaded, stored;    // by buffer, in this kernel
   std::vector<bool> scratch_row;       // by buffer: each thread reads of it what it stored itself
   std::vector<int> row_run;            // by buffer: in runs of so many elements; 0: not accessed
-  bool by_thread(std::int32_t b) const;  // such a local row in runs: each lies where threads access 16 bytes side by side
+  bool by_thread(std::int32_t b) const;  // such a local row in runs: threads access 16 bytes side by side
   std::vector<bool> made;              // by instruction: it was emitted before its place
   const ir::block* here = nullptr;     // being written
   int depth = 1;

@@ -66,6 +66,7 @@ struct sort_form {
   std::int64_t iterations = 1;  // of a tile, in the first pass
   std::int64_t tile = 1;        // places of a tile, in passes after it
   int planes = 1;  // indices of a place
+  element type = element::i64;  // of all numbers, the list's too: u32 where each is known to fit 31 bits
   int passes = 0;  // 0: the list is not sorted so
 };
 
