@@ -185,12 +185,15 @@ struct sweep_form {
 // parts, which are then joined in the order of tiles. `firsts` holds for each tile the first slice that ends after the
 // tile's first row, and for the end all slices; `parts` for each tile the fold of what goes on (0), and of what ends
 // in it but began before (1).
+// Or each row has a value of its own, of its slice: it is stored as the tile walks, and `rest` where no slice has the
+// row.
 struct tile_form {
-  node_id reduce = no_node;  // what the stage's body has for it
+  node_id reduce = no_node;  // what the stage's body has for it; none: rows have values
   node_id slice = no_node, low = no_node, high = no_node;
   node_id walk = no_node, value = no_node;  // an index over all rows, and what is folded, in it
   node_id mine = no_node;  // in the value, stands for the slice of the row; none: it does not depend on that
   node_id begin = no_node, end = no_node;  // of all slices together
+  node_id rest = no_node;
   node_id columns =
       no_node;  // of results of two dimensions, the index that runs in lanes: slices are then walked one by one
   node_id firsts = no_node, parts = no_node;  // definitions, without values

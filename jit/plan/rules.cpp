@@ -47,6 +47,8 @@ constexpr rule table[] = {
     {"wrapped", "once a scatter's are solved: neighbouring lanes of a wrapped access read neighbours",
      on_stage<take_wrapped>},
     {"linearise", "what a reshape divides, before loops are chosen by what lanes load", on_stage<take_linearised>},
+    {"rows of slices", "before what slices need of themselves is computed in place: each row finds its slice",
+     on_stage<take_rows_of_slices>},
     {"per slice", "before a scatter's loops are chosen: what a slice needs of itself is computed once for each",
      on_stage<take_per_slice>},
     {"sweep", "one pass down the rows serves all slices; asked before the slower ways for slices",
