@@ -119,10 +119,22 @@ class tiling {
 
 }  // namespace
 
+namespace {
+
+// A bound without a limit that is the same for all slices: what is cut there still follows.
+node_id unlimited(const graph& g, const tile_form& f, node_id bound, op limit) {
+  for (int k = 0; g.kind(bound) == limit && k < 2; ++k)
+    if (!g.free[g.arg(bound, k)].has(g.ordinal(f.slice))) return g.arg(bound, 1 - k);
+  return bound;
+}
+
+}  // namespace
+
 bool slices_follow(graph& g, const tile_form& f) {
   replacement next(g, proofs::kept);
   next.add(f.slice, make(g, op::add, f.slice, integer(g, 1)));
-  if (!holds(g, f.low, op::load) || holds(g, f.low, op::reduce) || next(f.low) != f.high) return false;
+  const node_id low = unlimited(g, f, f.low, op::maximum), high = unlimited(g, f, f.high, op::minimum);
+  if (!holds(g, low, op::load) || holds(g, low, op::reduce) || next(low) != high) return false;
   for (const demand& d : g.demands) {
     const node_id wrong = d.wrong;
     if (g.kind(wrong) != op::reduce || monoid_of(g, wrong) != monoid::any || g[wrong].count != 3) continue;
@@ -131,8 +143,8 @@ bool slices_follow(graph& g, const tile_form& f) {
     replacement put(g, proofs::kept);
     put.add(s, f.slice);
     const node_id falls = put(g.arg(wrong, 0));  // of narrow offsets, which are cast to be subscripts, before that
-    if (falls == make(g, op::less, f.high, f.low)) return true;
-    if (falls == make(g, op::less, without_cast(g, f.high), without_cast(g, f.low))) return true;
+    if (falls == make(g, op::less, high, low)) return true;
+    if (falls == make(g, op::less, without_cast(g, high), without_cast(g, low))) return true;
   }
   return false;
 }

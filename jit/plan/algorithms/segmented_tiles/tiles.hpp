@@ -13,7 +13,7 @@ bool take_tiles(const context& c, stage& s);
 // row needs of its slice alone is stored for each slice before.
 bool take_rows_of_slices(const context& c, stage& s);
 
-// high(m) is low(m + 1), and the call demands that it is not less than low(m).
+// high(m) is low(m + 1), but for limits that all slices share, and the call demands that it is not less than low(m).
 bool slices_follow(graph& g, const tile_form& f);
 // Where all slices begin and end, and memory for the first slice of each tile.
 void find_all(const context& c, tile_form& f);
