@@ -101,8 +101,8 @@ void load_runs(function_emitter& f, ir::value id, const std::string& pointer) {
   if (f.by_thread(i.target))
     f.line(cat("load_own<T>(x, ", pointer, ");"));
   else
-    f.line(cat("load_runs<", b.where == ir::role::input ? "true" : "false", scanned(f), ", T, ", f.run, ">(x, ", pointer, ", ",
-             live_lanes(f), ");"));
+    f.line(cat("load_runs<", b.where == ir::role::input ? "true" : "false", scanned(f), ", T, ", f.run, ">(x, ",
+               pointer, ", ", live_lanes(f), ");"));
   f.each(f.lanes, cat(f.ref(id), " = ", from_memory(b.type, "x[k]"), ";"));
   f.close();
 }
