@@ -65,15 +65,19 @@ int loaded_bytes(const function_emitter& f, const ir::statement& s, bool stores)
   return bytes;
 }
 
+bool has_loops(const ir::block& body) {
+  return std::any_of(body.begin(), body.end(), [](const ir::statement& s) {
+    return s.kind == ir::statement_kind::loop || has_loops(s.body);
+  });
+}
+
 void emit_serial_loop(function_emitter& f, const ir::statement& s) {
   const bool stores = std::any_of(s.body.begin(), s.body.end(),
                                   [](const ir::statement& inner) { return inner.kind == ir::statement_kind::store; });
-  const bool loops = std::any_of(s.body.begin(), s.body.end(),
-                                 [](const ir::statement& inner) { return inner.kind == ir::statement_kind::loop; });
   const int bytes = loaded_bytes(f, s, stores), wanted = stores ? 32 : tuning::emit::bytes_of_folds;
   const auto pointers = find_pointers(f, s);
   declare_pointers(f, pointers);
-  const bool is_short = !loops && bytes > 0 && s.body.size() <= tuning::emit::short_body;
+  const bool is_short = !has_loops(s.body) && bytes > 0 && s.body.size() <= tuning::emit::short_body;
   if (s.unroll > 1 || (stores && !is_short) || searches(f, s))
     f.line(cat("_Pragma(\"unroll ", s.unroll, "\")"));
   else if (is_short)
@@ -103,13 +107,17 @@ int unrolled(const function_emitter& f, const ir::statement& s) {
 
 }  // namespace
 
+int function_emitter::run_of(const ir::statement& s) const {
+  return scans_in_runs(kernel, s.body, to) ? held(s.lanes) : std::min(place.run, held(s.lanes));
+}
+
 void begin_lanes(function_emitter& f, const ir::statement& s) {
   const std::string high = f.ref(s.high);
   std::int64_t first = 0, last = 0;
   const bool known = is_constant(f, s.low, first) && is_constant(f, s.high, last);
   f.vector_loop = s.loop;
   f.lanes = s.lanes;
-  f.run = scans_in_runs(f.kernel, s.body, f.to) ? f.held(s.lanes) : std::min(f.place.run, f.held(s.lanes));
+  f.run = f.run_of(s);
   f.backward = s.backward;
   f.all_live = ((known && (last - first) % s.lanes == 0) || s.whole) && s.lanes >= f.place.group;
 }

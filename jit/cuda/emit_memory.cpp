@@ -86,6 +86,11 @@ bool in_runs(const function_emitter& f, ir::access how, ir::value mask) {
 }
 std::string live_lanes(const function_emitter& f) { return f.all_live ? std::to_string(f.lanes) : "rest"; }
 
+// One run a thread, which is not the kernel's for all loops.
+const char* scanned(const function_emitter& f) {
+  return f.run > f.place.run && f.run == f.held(f.lanes) ? ", true" : ", false";
+}
+
 void load_runs(function_emitter& f, ir::value id, const std::string& pointer) {
   const ir::instruction& i = f.instruction(id);
   const ir::buffer& b = f.buffer(i.target);
@@ -93,8 +98,11 @@ void load_runs(function_emitter& f, ir::value id, const std::string& pointer) {
   f.line(cat(held_type(i.type), " v", id, "[", n, "];"));
   f.open("");
   f.line(cat(stored_type(b.type), " x[", n, "];"));
-  f.line(cat("load_runs<", b.where == ir::role::input ? "true" : "false", ", T, ", f.run, ">(x, ", pointer, ", ",
-             live_lanes(f), ");"));
+  if (f.by_thread(i.target))
+    f.line(cat("load_own<T>(x, ", pointer, ");"));
+  else
+    f.line(cat("load_runs<", b.where == ir::role::input ? "true" : "false", scanned(f), ", T, ", f.run, ">(x, ",
+               pointer, ", ", live_lanes(f), ");"));
   f.each(f.lanes, cat(f.ref(id), " = ", from_memory(b.type, "x[k]"), ";"));
   f.close();
 }
@@ -103,7 +111,11 @@ void store_runs(function_emitter& f, const ir::statement& s) {
   const ir::buffer& b = f.buffer(s.target);
   f.line(cat(stored_type(b.type), " x[", f.held(f.lanes), "];"));
   f.each(f.lanes, cat("x[k] = ", to_memory(b.type, f.ref(s.stored)), ";"));
-  f.line(cat("store_runs<", s.non_temporal ? "true" : "false", ", T, ", f.run, ">(p, x, ", live_lanes(f), ");"));
+  if (f.by_thread(s.target))
+    f.line("store_own<T>(p, x);");
+  else
+    f.line(cat("store_runs<", s.non_temporal ? "true" : "false", scanned(f), ", T, ", f.run, ">(p, x, ",
+               live_lanes(f), ");"));
 }
 
 }  // namespace

@@ -26,10 +26,21 @@ std::vector<bool> written_checks(const ir::module& m, const ir::block& body, std
   return found;
 }
 
+// The checks of a kernel, or of one that follows in its text, found nothing.
+std::string none_found(const function_emitter& f, const std::vector<bool>& own) {
+  std::string none;
+  for (std::size_t b = 0; b < own.size(); ++b) {
+    const auto slot = static_cast<std::size_t>(f.m.buffers[b].slot);
+    if (own[b]) none += cat(" *(i64*)words.w[", f.words.first_word[slot], "] = MOST;");
+  }
+  return none;
+}
+constexpr const char* end_of_skip = " /* skipped */ }";
+
 // Where one of the checks before holds a position, this kernel does nothing but say so, and that its own checks found
 // none.
 void emit_skip(function_emitter& f, const std::vector<bool>& before, const std::vector<bool>& own) {
-  std::string failed, which, none;
+  std::string failed, which, none = none_found(f, own);
   int ordinal = 0;
   for (std::size_t b = 0; b < before.size(); ++b) {
     if (f.m.buffers[b].where != ir::role::check) continue;
@@ -39,14 +50,14 @@ void emit_skip(function_emitter& f, const std::vector<bool>& before, const std::
       failed += cat(failed.empty() ? "" : " || ", slot, " != MOST");
       which += cat(slot, " != MOST ? fail(words.w[1], words.w[2], ", ordinal, ", ", slot, ") : ");
     }
-    if (own[b]) none += cat(" ", slot, " = MOST;");
     ++ordinal;
   }
   if (const std::int32_t off = f.kernel.switched_off; off >= 0)
-    none += cat(" *(i64*)words.w[", f.words.first_word[static_cast<std::size_t>(f.buffer(off).slot)], "] = 0;");
+    none += cat(" *(", stored_type(f.buffer(off).type), "*)words.w[",
+                f.words.first_word[static_cast<std::size_t>(f.buffer(off).slot)], "] = 0;");
   if (failed.empty()) return;
   f.open(cat("if (", failed, ")"));
-  f.line(cat("if (blockIdx.x == 0 && threadIdx.x == 0) { ", which, "(void)0;", none, " }"));
+  f.line(cat("if (blockIdx.x == 0 && threadIdx.x == 0) { ", which, "(void)0;", none, end_of_skip));
   f.line("return;");
   f.close();
 }
@@ -141,10 +152,10 @@ void emit_kernel(function_emitter& f, const launch& l, const std::vector<bool>& 
   emit_tiles(f);
 }
 
-// May a kernel of one group be done by the last block of the one before? Who looks at checks must see them all.
-bool may_follow(const launch& l, const ir::kernel& k, const layout& p, const std::vector<bool>& own) {
-  return p.single && !l.single && !l.writes_checks && l.promised == k.promised &&
-         std::find(own.begin(), own.end(), true) == own.end();
+// May a kernel of one group be done by the last block of the one before? Who looks at checks must see them all, so
+// nothing follows where they are written.
+bool may_follow(const launch& l, const ir::kernel& k, const layout& p) {
+  return p.single && !l.single && !l.writes_checks && l.promised == k.promised;
 }
 std::int64_t shared_of(const layout& p) { return p.group == 1 || p.in_scratch ? 0 : p.groups() * p.local_bytes; }
 
@@ -261,11 +272,12 @@ struct module_emitter {
                        .loaded = {},
                        .stored = {},
                        .scratch_row = {},
+                       .row_run = {},
                        .made = {},
                        .extents = extents};
     const std::vector<bool> own = written_checks(m, k.body, std::vector<bool>(m.buffers.size()));
-    if (open && may_follow(made.launches.back(), k, f.place, own) && shared + shared_of(f.place) <= to.shared_bytes / 2)
-      return follow(f);
+    if (open && may_follow(made.launches.back(), k, f.place) && shared + shared_of(f.place) <= to.shared_bytes / 2)
+      return follow(f, own);
     close();
     launch l;
     l.name = identifier(cat(m.name, "_", n, "_", k.name));
@@ -287,13 +299,17 @@ struct module_emitter {
     functions.push_back(std::move(f.text));
     made.launches.push_back(std::move(l));
   }
-  void follow(function_emitter& f) {
+  void follow(function_emitter& f, const std::vector<bool>& own) {
     launch& l = made.launches.back();
+    std::string& text = functions.back();
+    if (const auto at = text.find(end_of_skip); at != std::string::npos) text.insert(at, none_found(f, own));
+    l.writes_checks = std::find(own.begin(), own.end(), true) != own.end();
+    for (std::size_t b = 0; b < own.size(); ++b) before[b] = before[b] || own[b];
     shared += shared_of(f.place);
     emit_following(f, l, followed ? -1 : made.arrivals++);
     l.scratch_bytes = std::max(l.scratch_bytes, f.place.scratch_bytes());
     followed = true;
-    functions.back() += f.text;
+    text += f.text;
   }
   // Launches that begin with the kernels called. Counts of blocks that have arrived are 0 between launches, so these
   // use the same ones.

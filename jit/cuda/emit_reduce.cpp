@@ -1,4 +1,4 @@
-// Accumulators and what moves between lanes. Orders are those of the LLVM backend, so that sums have the same bits:
+// Accumulators and folds of lanes. Orders are those of the LLVM backend, so that sums have the same bits:
 // the fixed tree, and one fused multiply-add where a product is made in the same block, used nowhere else and summed.
 #include <algorithm>
 #include <bit>
@@ -25,7 +25,9 @@ std::string lowest(element type, bool largest) {
   return constant_text(type, largest ? highest_integer(type) : lowest_integer(type));
 }
 
-std::string identity(const function_emitter& f, element type, monoid fold) {
+}  // namespace
+
+std::string identity_text(const function_emitter& f, element type, monoid fold) {
   if (is_own(fold)) return constant_text(type, f.m.folds[static_cast<std::size_t>(own_number(fold))].identity);
   const double value = row(fold).identity;
   if (std::isinf(value)) return lowest(type, value > 0);
@@ -39,6 +41,8 @@ std::string functor(monoid fold) {
   return cat(row(fold).name, "_of");
 }
 
+namespace {
+
 int width_of(const function_emitter& f, monoid fold) {
   return is_own(fold) ? f.m.folds[static_cast<std::size_t>(own_number(fold))].width : 1;
 }
@@ -50,7 +54,7 @@ std::string cell_type(const function_emitter& f, const ir::instruction& a) {
 
 // What an accumulator holds before anything is combined into it.
 std::string empty_cell(const function_emitter& f, const ir::instruction& a) {
-  std::string first = identity(f, a.type, a.fold);
+  std::string first = identity_text(f, a.type, a.fold);
   if (has_position(a.fold)) return cat(cell_type(f, a), "{", first, ", MOST}");
   const int width = width_of(f, a.fold);
   for (int k = 1; k < width; ++k) {
@@ -110,44 +114,53 @@ bool is_multiple(const function_emitter& f, ir::value v, int n) {
   return i.what == op::add && is_multiple(f, i.args[0], n) && is_multiple(f, i.args[1], n);
 }
 
-// Is it the place of lane 0 in the loop's range, or as many groups' worth of lanes beyond? Of lanes in runs, as many
-// iterations.
+// Is it the place of lane 0 in the loop's range, or as many groups' worth of runs beyond?
 bool is_place(const function_emitter& f, const ir::statement& loop, ir::value v) {
   const auto is_counter = [&](ir::value x) {
     return f.instruction(x).code == ir::opcode::counter && f.instruction(x).target == loop.loop;
   };
   const ir::instruction& i = f.instruction(v);
-  const int iteration = f.place.run > 1 ? loop.lanes : f.place.group;
+  const int iteration = f.run_of(loop) * f.place.group;
   if (is_counter(v)) return is_multiple(f, loop.low, iteration);
   return i.code == ir::opcode::elementwise && i.what == op::sub && is_counter(i.args[0]) && i.args[1] == loop.low;
 }
 
 void leave_scratch_rows(function_emitter& f, const ir::block& body, const ir::statement* loop) {
-  const auto access = [&](std::int32_t b, ir::access how, const std::vector<ir::value>& subscripts) {
+  const auto access = [&](std::int32_t buffer, ir::access how, const std::vector<ir::value>& subscripts, bool whole) {
+    const auto b = static_cast<std::size_t>(buffer);
+    const int run = loop == nullptr ? 1 : f.run_of(*loop);
     const bool own = how == ir::access::contiguous && !subscripts.empty() && loop != nullptr &&
                      loop->lanes % f.place.group == 0 && is_place(f, *loop, subscripts.back()) &&
-                     !scans_in_runs(f.kernel, loop->body, f.to);
-    if (!own) f.scratch_row[static_cast<std::size_t>(b)] = false;
+                     (f.row_run[b] == 0 || f.row_run[b] == run) && (run == 1 || whole);
+    f.row_run[b] = run;
+    if (!own) f.scratch_row[b] = false;
   };
   for (const ir::statement& s : body) {
-    if (s.kind == ir::statement_kind::store) access(s.target, s.how, s.subscripts);
+    if (s.kind == ir::statement_kind::store) access(s.target, s.how, s.subscripts, s.mask == ir::none && !s.adds);
     if (s.kind == ir::statement_kind::instruct)
       if (const ir::instruction& i = f.instruction(s.id);
           i.code == ir::opcode::load || i.code == ir::opcode::next_places)
-        access(i.target, i.how, i.args);
+        access(i.target, i.how, i.args, i.mask == ir::none);
     leave_scratch_rows(f, s.body,
                        s.kind == ir::statement_kind::loop && s.how_loop == ir::loop_kind::vector ? &s : loop);
   }
 }
 
-// Where element e of a row of a buffer is always met by thread e mod T, in whichever row.
+// Where element e of a row of a buffer is always met by thread e mod T, of runs of n by thread e / n mod T, in
+// whichever row.
 void find_scratch_rows(function_emitter& f) {
   f.scratch_row.clear();
+  f.row_run.assign(f.m.buffers.size(), 0);
   for (const ir::buffer& b : f.m.buffers) f.scratch_row.push_back(b.where == ir::role::local || b.unit_inner);
   leave_scratch_rows(f, f.kernel.body, nullptr);
 }
 
 }  // namespace
+
+bool function_emitter::by_thread(std::int32_t b) const {
+  const auto n = static_cast<std::size_t>(b);
+  return buffer(b).where == ir::role::local && scratch_row[n] && row_run[n] > 1 && place.group > 1;
+}
 
 void find_accumulators(function_emitter& f) {
   const std::size_t n = f.kernel.instructions.size();
@@ -289,88 +302,6 @@ void emit_fold_lanes(function_emitter& f, ir::value id) {
     return f.line(cat("const ", held_type(i.type), " v", id, " = ", folded, ";"));
   f.line(cat("const ", cell_type(f, a), " f", id, " = ", folded, ";"));
   f.line(cat("const ", held_type(i.type), " v", id, " = ", taken(f, a, cat("f", id), i.dimension), ";"));
-}
-
-namespace {
-
-std::string directed(const function_emitter& f) { return cat(f.backward ? "true" : "false", ", T, ", f.lanes); }
-
-// A vector of the lanes of x, dead ones as `none`.
-void copy_lanes(function_emitter& f, ir::value id, const std::string& type, ir::value x, ir::value mask,
-                const std::string& none) {
-  f.line(cat(type, " v", id, "[", f.held(f.lanes), "];"));
-  std::string when = mask == ir::none ? "" : f.ref(mask);
-  if (!f.all_live && !none.empty()) when = when.empty() ? f.live() : cat("(", f.live(), " & ", when, ")");
-  f.each(f.lanes, cat(f.ref(id), " = ", when.empty() ? f.ref(x) : cat(when, " ? ", f.ref(x), " : ", none), ";"));
-}
-
-}  // namespace
-
-// Only the accumulator is carried from vector to vector, so a wide one keeps a long sum exact to the last bits.
-void emit_scan_lanes(function_emitter& f, ir::value id) {
-  const ir::instruction& i = f.instruction(id);
-  const ir::instruction& a = f.instruction(i.args[0]);
-  const std::string none = identity(f, i.type, a.fold), cell = cat("a", i.args[0]), op = functor(a.fold);
-  const std::string shifted_in =
-      a.fold == monoid::sum && is_floating(i.type) ? constant_text(i.type, bits_of(-0.0)) : none;
-  copy_lanes(f, id, held_type(i.type), i.args[1], i.mask, none);
-  if (i.args.size() == 3)
-    return f.line(cat("scan_slices<", op, ", T, ", f.lanes, ">(group, v", id, ", v", i.args[2], ", ", cell, ");"));
-  if (f.run > 1)
-    return f.line(cat("scan_runs<", op, ", ", f.backward ? "true" : "false", ", T>(group, v", id, ", ", cell, ");"));
-  f.line(cat("prefixes<", op, ", ", directed(f), ">(group, v", id, ", (", held_type(i.type), ")", shifted_in, ");"));
-  f.open("");
-  f.line(cat("const ", held_type(i.type), " total = last_lane<", directed(f), ">(group, v", id,
-             "), before = ", cast_text(a.type, i.type, cell), ";"));
-  f.each(f.lanes, cat(f.ref(id), " = ", op, "::of(before, ", f.ref(id), ");"));
-  f.line(cat(cell, " = ", op, "::of(", cell, ", ", cast_text(i.type, a.type, "total"), ");"));
-  f.close();
-}
-
-void emit_recur_lanes(function_emitter& f, ir::value id) {
-  const ir::instruction& i = f.instruction(id);
-  const element factor = f.instruction(i.args[1]).type;
-  copy_lanes(f, id, "double", i.args[2], ir::none, "0.0");
-  f.open("");
-  f.line(cat(held_type(factor), " factor[", f.held(f.lanes), "];"));
-  const std::string one = factor == element::boolean ? "true" : "1.0";
-  f.each(f.lanes, cat("factor[", f.lane_k(f.lanes),
-                      "] = ", f.all_live ? f.ref(i.args[1]) : cat(f.live(), " ? ", f.ref(i.args[1]), " : ", one), ";"));
-  f.line(cat("recur_lanes<", directed(f), ">(group, v", id, ", factor, a", i.args[0], ");"));
-  f.close();
-}
-
-void emit_slide_lanes(function_emitter& f, ir::value id) {
-  const ir::instruction& i = f.instruction(id);
-  const ir::instruction& a = f.instruction(i.args[0]);
-  const bool overlaps = a.fold == monoid::max || a.fold == monoid::min;
-  f.line(cat(held_type(i.type), " v", id, "[", f.held(f.lanes), "];"));
-  f.open("");
-  f.line(cat(held_type(i.type), " x[", f.held(f.lanes), "];"));
-  f.each(f.lanes, cat("x[", f.lane_k(f.lanes), "] = ", f.ref(i.args[1]), ";"));
-  f.line(cat("slide_lanes<", functor(a.fold), ", ", overlaps ? "true" : "false", ", ", f.backward ? "true" : "false",
-             ", ", i.dimension, ", T, ", f.lanes, ">(group, v", id, ", a", i.args[0], ", x);"));
-  f.close();
-}
-
-void emit_shift_lanes(function_emitter& f, ir::value id) {
-  const ir::instruction& i = f.instruction(id);
-  f.line(cat(held_type(i.type), " v", id, "[", f.held(f.lanes), "];"));
-  f.open("");
-  f.line(cat(held_type(i.type), " x[", f.held(f.lanes), "];"));
-  f.each(f.lanes, cat("x[", f.lane_k(f.lanes), "] = ", f.ref(i.args[1]), ";"));
-  f.line(cat("neighbours<", directed(f), ">(group, v", id, ", a", i.args[0], "[0], x, ", i.dimension, ");"));
-  f.each(f.lanes, cat("a", i.args[0], "[0][", f.lane_k(f.lanes), "] = x[", f.lane_k(f.lanes), "];"));
-  f.close();
-}
-
-void emit_next_places(function_emitter& f, ir::value id) {
-  const ir::instruction& i = f.instruction(id);
-  std::string when = i.mask == ir::none ? "" : f.ref(i.mask);
-  if (!f.all_live) when = when.empty() ? f.live() : cat("(", f.live(), " & ", when, ")");
-  f.line(cat("int v", id, "[", f.held(f.lanes), "];"));
-  f.each(f.lanes, cat(f.ref(id), " = next_place<T>(group, b", i.target, ", ", f.ref(i.args[0]), ", ",
-                      when.empty() ? "true" : when, ");"));
 }
 
 }  // namespace sheaf::inline v0_1::cuda

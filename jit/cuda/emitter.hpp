@@ -81,6 +81,8 @@ struct function_emitter {
   std::vector<int> born_in;            // accumulators: the vector loop around, or -1
   std::vector<bool> loaded, stored;    // by buffer, in this kernel
   std::vector<bool> scratch_row;       // by buffer: each thread reads of it what it stored itself
+  std::vector<int> row_run;            // by buffer: in runs of so many elements; 0: not accessed
+  bool by_thread(std::int32_t b) const;  // such a local row in runs: threads access 16 bytes side by side
   std::vector<bool> made;              // by instruction: it was emitted before its place
   const ir::block* here = nullptr;     // being written
   int depth = 1;
@@ -96,6 +98,7 @@ struct function_emitter {
 
   const ir::instruction& instruction(ir::value v) const { return kernel.instructions[static_cast<std::size_t>(v)]; }
   const ir::buffer& buffer(std::int32_t b) const { return m.buffers[static_cast<std::size_t>(b)]; }
+  int run_of(const ir::statement& vector_loop) const;
   int held(int of_lanes) const { return of_lanes > place.group ? of_lanes / place.group : 1; }
 
   void line(const std::string& what) {
@@ -164,11 +167,15 @@ bool meets(const function_emitter& f, const ir::statement& store);
 
 // emit_reduce.cpp
 void find_accumulators(function_emitter& f);
+std::string identity_text(const function_emitter& f, element type, monoid fold);
+std::string functor(monoid fold);
 std::string own_folds(const ir::module& m);
 void emit_accumulator(function_emitter& f, ir::value id);
 void emit_combine(function_emitter& f, const ir::statement& s);
 void emit_read(function_emitter& f, ir::value id);
 void emit_fold_lanes(function_emitter& f, ir::value id);
+
+// emit_lanes.cpp
 void emit_scan_lanes(function_emitter& f, ir::value id);
 void emit_recur_lanes(function_emitter& f, ir::value id);
 void emit_slide_lanes(function_emitter& f, ir::value id);

@@ -70,10 +70,10 @@ bool scans_in_runs(const ir::kernel& k, const ir::block& body, const target& to)
 namespace {
 
 // What decides whether lanes may lie in runs: loops of one width, whose lanes tell each other nothing but what they
-// fold, and the narrowest elements that they load in order.
+// fold, the narrowest elements that they load in order, and whether they fold, or store in order.
 struct lane_uses {
   int lanes = 0, bytes = 8;
-  bool alike = true;
+  bool alike = true, folds = false, stores = false;
 };
 void find_lane_uses(const ir::module& m, const ir::kernel& k, const ir::block& body, lane_uses& u) {
   for (const ir::statement& s : body) {
@@ -82,28 +82,35 @@ void find_lane_uses(const ir::module& m, const ir::kernel& k, const ir::block& b
     if (s.kind == ir::statement_kind::instruct) {
       const ir::instruction& i = k.instructions[static_cast<std::size_t>(s.id)];
       u.alike = u.alike && i.code < ir::opcode::scan_lanes;
+      u.folds = u.folds || i.code == ir::opcode::fold_lanes;
       if (i.code == ir::opcode::load && i.how == ir::access::contiguous)
         u.bytes = std::min(u.bytes, row(m.buffers[static_cast<std::size_t>(i.target)].type).bytes);
     }
+    if (s.kind == ir::statement_kind::store && s.how == ir::access::contiguous)
+      u.stores = u.stores || m.buffers[static_cast<std::size_t>(s.target)].where != ir::role::local;
     find_lane_uses(m, k, s.body, u);
   }
 }
-// Of elements narrower than 4 bytes as many as 16 bytes hold: one by one, a thread would load 2 bytes at a time.
+// Of elements narrower than 4 bytes as many as 16 bytes hold: one by one, a thread would load 2 bytes at a time. Of
+// wider ones where no order depends on it and nothing is stored in order: rows that begin anywhere are loaded as fast
+// in either form, and stored faster by neighbours.
 int longest_run(const ir::module& m, const ir::kernel& k, const target& to) {
   if (to.cpu_order) return 1;
   lane_uses u;
   find_lane_uses(m, k, k.body, u);
-  return u.alike && u.bytes < 4 ? 16 / u.bytes : 1;
+  return u.alike && (u.bytes < 4 || !(u.folds || u.stores)) ? 16 / u.bytes : 1;
 }
 
-void place_locals(const ir::module& m, const ir::kernel& k, layout& p) {
+// Rows in runs have whole vectors of the widest loop: what dead lanes store lies beyond the elements.
+void place_locals(const ir::module& m, const ir::kernel& k, int lanes, layout& p) {
   p.offsets.assign(m.buffers.size(), 0);
   std::vector<bool> touched(m.buffers.size());
   find_touched(k, k.body, touched);
   for (std::size_t b = 0; b < m.buffers.size(); ++b) {
     if (!touched[b] || m.buffers[b].where != ir::role::local) continue;
     p.offsets[b] = p.local_bytes;
-    p.local_bytes += (m.buffers[b].elements * row(m.buffers[b].type).bytes + 15) / 16 * 16;
+    const std::int64_t elements = (m.buffers[b].elements + lanes - 1) / lanes * lanes;
+    p.local_bytes += (elements * row(m.buffers[b].type).bytes + 15) / 16 * 16;
   }
 }
 
@@ -131,9 +138,9 @@ layout layout_of(const ir::module& m, const ir::kernel& k, const target& to, cal
   layout p;
   share_loops(m, k, extents, p);
   p.run = longest_run(m, k, to);
-  place_locals(m, k, p);
   int widest = 1, most = 256;
   find_loops(k.body, widest, most);
+  place_locals(m, k, scans_in_runs(k, k.body, to) || p.run > 1 ? widest : 1, p);
   most = std::min(most, widest);
   // Between warps they would wait at each iteration.
   if (scans_in_runs(k, k.body, to) || takes_places(k)) most = std::min(most, 32);

@@ -57,18 +57,19 @@ template <bool Largest> struct place_of {
   }
 };
 // Lanes in runs: run g * T + t of V lanes is thread t's. Those from `rest` on are dead. Where none is, and memory
-// allows, by 16 bytes.
+// allows, by 16 bytes; of one run a thread, those that scans take, where none of its own is.
 template <int Bytes> struct word_of { typedef uint4 type; };
 template <> struct word_of<8> { typedef uint2 type; };
 template <> struct word_of<4> { typedef u32 type; };
 template <> struct word_of<2> { typedef u16 type; };
 template <> struct word_of<1> { typedef u8 type; };
 template <bool Constant, class E> FN E loaded(const E* p) { return Constant ? __ldg(p) : *p; }
-template <bool Constant, int T, int V, class E, int K> FN void load_runs(E (&x)[K], const E* p, int rest) {
+template <bool Constant, bool Scans, int T, int V, class E, int K>
+FN void load_runs(E (&x)[K], const E* p, int rest) {
   constexpr int B = V * (int)sizeof(E), C = B < 16 ? B : 16, N = B / C;
   typedef typename word_of<C>::type word;
   const int t = (int)threadIdx.x & (T - 1);
-  if (rest >= K * T && (u64)p % C == 0) {
+  if (rest >= (Scans ? t * V + V : K * T) && (u64)p % C == 0) {
     word w[K / V * N];
     _Pragma("unroll") for (int g = 0; g < K / V; ++g)
       EACH(N) w[g * N + k] = loaded<Constant>((const word*)(p + (g * T + t) * V) + k);
@@ -84,11 +85,12 @@ template <bool Stream, class E> FN void put(E* p, E x) {
   if (Stream) __stcs(p, x);
   else *p = x;
 }
-template <bool Stream, int T, int V, class E, int K> FN void store_runs(E* p, const E (&x)[K], int rest) {
+template <bool Stream, bool Scans, int T, int V, class E, int K>
+FN void store_runs(E* p, const E (&x)[K], int rest) {
   constexpr int B = V * (int)sizeof(E), C = B < 16 ? B : 16, N = B / C;
   typedef typename word_of<C>::type word;
   const int t = (int)threadIdx.x & (T - 1);
-  if (rest >= K * T && (u64)p % C == 0) {
+  if (rest >= (Scans ? t * V + V : K * T) && (u64)p % C == 0) {
     word w[K / V * N];
     memcpy(w, x, sizeof x);
     _Pragma("unroll") for (int g = 0; g < K / V; ++g)
@@ -99,6 +101,21 @@ template <bool Stream, int T, int V, class E, int K> FN void store_runs(E* p, co
       if (lane < rest) put<Stream>(p + lane, x[k]);
     }
   }
+}
+// The same of a row that only the thread itself reads again: its 16 bytes lie beside those of its neighbours.
+template <int T, class E, int K> FN void load_own(E (&x)[K], const E* p) {
+  constexpr int B = K * (int)sizeof(E), C = B < 16 ? B : 16, N = B / C;
+  typedef typename word_of<C>::type word;
+  word w[N];
+  EACH(N) w[k] = ((const word*)p)[k * T + ((int)threadIdx.x & (T - 1))];
+  memcpy(x, w, sizeof x);
+}
+template <int T, class E, int K> FN void store_own(E* p, const E (&x)[K]) {
+  constexpr int B = K * (int)sizeof(E), C = B < 16 ? B : 16, N = B / C;
+  typedef typename word_of<C>::type word;
+  word w[N];
+  memcpy(w, x, sizeof x);
+  EACH(N) ((word*)p)[k * T + ((int)threadIdx.x & (T - 1))] = w[k];
 }
 // Lanes in one run a thread, each folded with those before it from the last one on that begins anew, or from what came
 // before the first: a thread folds its own, the threads what theirs came to by log-steps, and then each what came

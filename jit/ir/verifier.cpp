@@ -188,8 +188,8 @@ void check_call(const module& m, const kernel& k) {
     if (!holds) throw bad_ir("shared_call: kernel " + k.name + ": " + why);
   };
   const auto is_buffer = [&](std::int32_t b) { return b >= 0 && b < static_cast<std::int32_t>(m.buffers.size()); };
-  require(k.switched_off < 0 || (is_buffer(k.switched_off) && m.buffers[k.switched_off].type == element::i64),
-          "expected a buffer of i64 to switch off");
+  require(k.switched_off < 0 || (is_buffer(k.switched_off) && is_integer(m.buffers[k.switched_off].type)),
+          "expected a buffer of integers to switch off");
   if (k.call == nullptr) return;
   const module& of = k.call->of->code;
   require(k.body.empty(), "expected no body beside a call");

@@ -24,8 +24,8 @@ range part_of(ir::block_builder& b, ir::value tile, ir::value size, ir::value fi
   const ir::value low = sum(b, first, b.emit(op::mul, {tile, size}));
   return {low, b.emit(op::minimum, {sum(b, low, size), end})};
 }
-ir::value listed_of(ir::block_builder& b, std::int32_t memory, ir::value room) {
-  const ir::value all = b.load(memory, element::i64, {b.i64(1)});
+ir::value listed_of(ir::block_builder& b, const index_memory& memory, ir::value room) {
+  const ir::value all = memory.load(b, b.i64(1));
   return b.emit(op::select, {b.emit(op::less_equal, {all, room}), all, b.i64(0)});
 }
 
@@ -53,15 +53,15 @@ void count_digits(ir::block_builder& b, std::int32_t own, ir::value digit, ir::v
 void store_digits(ir::block_builder& b, std::int32_t own, const counts_table& t) {
   each_digit(b, [&](ir::block_builder& d, ir::value digit) {
     const ir::value seen = d.load(own, element::i32, {d.counter()}, ir::access::contiguous);
-    d.store(t.memory, {sum(d, t.counts, entry_of(d, digit, t))}, d.cast(element::i64, seen));
+    t.memory.store(d, sum(d, t.counts, entry_of(d, digit, t)), d.cast(element::i64, seen));
   });
 }
 void load_digits(ir::block_builder& b, std::int32_t own, const counts_table& t) {
   each_digit(b, [&](ir::block_builder& d, ir::value digit) {
     const ir::value entry = entry_of(d, digit, t);
     const ir::value group = d.emit(op::quotient, {entry, d.i64(plan::counts_at_once)});
-    const ir::value in_group = d.load(t.memory, element::i64, {sum(d, t.counts, entry)});
-    const ir::value before = d.load(t.memory, element::i64, {sum(d, t.sums, group)});
+    const ir::value in_group = t.memory.load(d, sum(d, t.counts, entry));
+    const ir::value before = t.memory.load(d, sum(d, t.sums, group));
     d.store(own, {d.counter()}, d.cast(element::i32, sum(d, in_group, before)), ir::access::contiguous);
   });
 }

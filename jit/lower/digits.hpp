@@ -7,10 +7,28 @@ namespace sheaf::inline v0_1::lower {
 
 inline ir::value sum(ir::block_builder& b, ir::value x, ir::value y) { return b.emit(op::add, {x, y}); }
 
+// Numbers of a list or of its sort, of 32 bits where they all fit, which computations see in 64.
+struct index_memory {
+  std::int32_t buffer;
+  element type;
+  ir::value load(ir::block_builder& b, ir::value place, ir::access how = ir::access::uniform,
+                 ir::value mask = ir::none) const {
+    const ir::value x = b.load(buffer, type, {place}, how, mask);
+    return type == element::i64 ? x : b.cast(element::i64, x);
+  }
+  void store(ir::block_builder& b, ir::value place, ir::value x, ir::access how = ir::access::uniform,
+             ir::value mask = ir::none) const {
+    b.store(buffer, {place}, b.type_of(x) == type ? x : b.cast(type, x), how, mask);
+  }
+};
+inline index_memory indices_in(const ir::module& m, std::int32_t buffer) {
+  return {buffer, m.buffers[static_cast<std::size_t>(buffer)].type};
+}
+
 // Part `tile` of a range, in parts of `size`.
 range part_of(ir::block_builder& b, ir::value tile, ir::value size, ir::value first, ir::value end);
 // How many there are to sort: none, if there is no room for all.
-ir::value listed_of(ir::block_builder& b, std::int32_t memory, ir::value room);
+ir::value listed_of(ir::block_builder& b, const index_memory& memory, ir::value room);
 
 ir::value last_digit(ir::block_builder& b, ir::value key);
 // top: the weight of the first digit, to where the last one moves.
@@ -25,7 +43,7 @@ ir::value next_places(ir::block_builder& b, std::int32_t own, ir::value digit, i
 // The table of all tiles' counters in `memory`, digit by digit, and a tile of those; sums: what each group of entries
 // stands behind.
 struct counts_table {
-  std::int32_t memory;
+  index_memory memory;
   ir::value counts, tile, tiles, sums = ir::none;
 };
 void store_digits(ir::block_builder& b, std::int32_t own, const counts_table& t);

@@ -3,6 +3,7 @@
 // sorts keep the order in which updates are walked, so no result depends on how chunks are shared.
 #include <memory>
 
+#include <sheaf/jit/lower/digits.hpp>
 #include <sheaf/jit/lower/sort.hpp>
 #include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/plan/algorithms/inverse_index/inverse_index.hpp>
@@ -24,8 +25,10 @@ struct inverse_index_lowering {
   std::int32_t array;
   ir::value start, stop, chunks, size, room;
 
-  ir::value at(ir::block_builder& b, ir::value position) const { return b.load(array, element::i64, {position}); }
-  void put(ir::block_builder& b, ir::value position, ir::value x) const { b.store(array, {position}, x); }
+  ir::value at(ir::block_builder& b, ir::value position) const { return indices_in(k.code, array).load(b, position); }
+  void put(ir::block_builder& b, ir::value position, ir::value x) const {
+    indices_in(k.code, array).store(b, position, x);
+  }
   ir::value next(ir::block_builder& b, ir::value x) const { return b.emit(op::add, {x, b.i64(1)}); }
   ir::value count(ir::block_builder& b) const { return b.emit(op::add, {chunks, b.i64(1)}); }
   // Place n of plane p: an index of update n, or, in the last plane, the n-th update by row.

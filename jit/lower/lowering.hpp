@@ -295,6 +295,10 @@ class kernel_lowering {
   void prime(const stage& s, const sliding_fold& slider, ir::value first, scope& at, bool backward);
   std::int32_t block_buffer(std::unordered_map<node_id, std::int32_t>& by, const stage& s, element type);
   void rest_of_block(const stage& s, const window_view& v, const range& t, scope& at);
+  void rest_of_scan(const stage& s, const window_view& v, const range& t, scope& at);
+  void scanned_results(const stage& s, const window_view& v, const range& t, scope& at);
+  ir::value scanned_cell(ir::block_builder& b, const stage& s);
+  void store_window(const stage& s, const window_view& v, scope& inner);
   void rest_from_folds(const stage& s, ir::value more, scope& at);
   ir::value finished(const stage& s, const window_view& v, folded x, scope& inner);
   void prefetch_window(const stage& s, const window_view& v, node_id end, scope& inner);

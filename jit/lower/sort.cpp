@@ -22,11 +22,11 @@ struct sort_lowering {
   const plan::sort_form& f;
   const list_to_sort& list;
   scope& top;
-  std::int32_t memory;
+  index_memory memory;
   ir::value when;  // none: always
   ir::value tiles = ir::none, counts = ir::none;
 
-  void put(ir::block_builder& b, ir::value place, ir::value x) const { b.store(memory, {place}, x); }
+  void put(ir::block_builder& b, ir::value place, ir::value x) const { memory.store(b, place, x); }
   // Tiles that there are something to do for.
   ir::value iterations() const {
     return when == ir::none ? tiles : top.block->emit(op::select, {when, tiles, top.block->i64(0)});
@@ -62,7 +62,7 @@ struct sort_lowering {
     const ir::value room = k.emit(f.room, top), sums = k.emit(plan::sums_at(k.g, f), top);
     scope task(top, top.block->loop(ir::loop_kind::parallel, "tile", top.block->i64(0), iterations()));
     ir::block_builder& b = *task.block;
-    const ir::value tile = b.counter(), all = b.load(memory, element::i64, {b.i64(1)});
+    const ir::value tile = b.counter(), all = memory.load(b, b.i64(1));
     scope some(task, b.guard(b.emit(op::less_equal, {all, room})));
     load_digits(*some.block, own, {memory, counts, tile, tiles, sums});
     each_of_tile(some, tile, [&](scope& in, ir::value x, ir::value listed) { place_lanes(in, x, listed, own, room); });
@@ -72,7 +72,7 @@ struct sort_lowering {
   void place_lanes(scope& in, ir::value x, ir::value listed, std::int32_t own, ir::value room) const {
     ir::block_builder& b = *in.block;
     const auto put = [&](ir::value place, ir::value what) {
-      b.store(memory, {place}, what, ir::access::gather, listed);
+      memory.store(b, place, what, ir::access::gather, listed);
     };
     const ir::value n = next_places(b, own, last_digit(b, x), listed);
     const ir::value top_digit = b.i64(plan::weight_of_first(f));
@@ -80,7 +80,7 @@ struct sort_lowering {
     for (std::size_t p = 0; p < static_cast<std::size_t>(f.planes); ++p) {
       const ir::value found = list.index(in, p);
       if (plan::fills_list(f, 0)) {
-        b.store(list.array, {list.place(b, p, n)}, found, ir::access::gather, listed);
+        indices_in(k.code, list.array).store(b, list.place(b, p, n), found, ir::access::gather, listed);
       } else {
         const ir::value skipped = b.emit(op::mul, {room, b.i64(2 + static_cast<std::int64_t>(p))});
         put(sum(b, sum(b, skipped, b.i64(plan::keys_at)), n), found);
@@ -108,7 +108,7 @@ ir::value in_lanes(ir::block_builder& b, ir::value x) {
 void kernel_lowering::sort(const stage& s, int part, const list_to_sort& list, scope& top) {
   const plan::sort_form& f = s.sort;
   const ir::value when = s.when == no_node ? ir::none : emit(s.when, top);
-  sort_lowering one{*this, f, list, top, buffers.at(f.memory), when};
+  sort_lowering one{*this, f, list, top, indices_in(code, buffers.at(f.memory)), when};
   one.tiles = emit(plan::tiles_of(g, f, 0), top);
   one.counts = emit(plan::counts_at(g, f), top);
   plan::parts_of(s)[static_cast<std::size_t>(part)].step == sort_step::count ? one.count() : one.place();
@@ -193,8 +193,8 @@ std::shared_ptr<const ir::shared_call> kernel_lowering::sort_call(const stage& s
   const auto [first, end] = kernels_of(one.step);
   const bool to_list = one.step != sort_step::place || plan::fills_list(s.sort, one.pass);
   const std::int32_t memory = buffers.at(s.sort.memory), array = buffers.at(s.define);
-  ir::shared_call call{.of = &sort_kernels(), .first = first, .end = end, .given = {}, .numbers = {},
-                       .formulas = {}};
+  ir::shared_call call{.of = &sort_kernels(g.type(s.sort.memory)), .first = first, .end = end, .given = {},
+                       .numbers = {}, .formulas = {}};
   call.given = {memory, to_list ? memory : array, to_list ? array : memory};
   call.numbers = numbers_of_sort<std::int64_t>(s, one, [&](node_id n) { return known.exact(n).value(); });
   call.formulas = numbers_of_sort<shapes::amount>(s, one, [&](node_id n) { return known.value(n).value(); });

@@ -19,191 +19,201 @@ using number = sort_number;
 using tuning::sort::group_lanes, tuning::sort::usual_places;
 
 ir::value told(ir::block_builder& b, number n) { return b.extent(sort_numbers, static_cast<std::int32_t>(n)); }
-ir::value at(ir::block_builder& b, ir::value place) { return b.load(sort_memory, element::i64, {place}); }
-void put(ir::block_builder& b, ir::value place, ir::value x) { b.store(sort_memory, {place}, x); }
 
-// Where the sort has been switched off nothing is done.
-ir::value runs(ir::block_builder& b) {
-  const ir::value state = at(b, b.i64(0));
-  return b.emit(op::not_equal, {state, b.i64(0)});
-}
-ir::value listed(ir::block_builder& b) { return listed_of(b, sort_memory, told(b, number::room)); }
+// The kernels of a module, whose numbers have one type.
+struct kernel_writer {
+  ir::module& code;
+  index_memory memory = indices_in(code, sort_memory), from = indices_in(code, sort_from),
+               to = indices_in(code, sort_to);
 
-template <class Body>
-void each_task(scope& top, const char* name, number count, Body&& body) {
-  scope task(top, top.block->loop(ir::loop_kind::parallel, name, top.block->i64(0), told(*top.block, count)));
-  scope some(task, task.block->guard(runs(*task.block)));
-  body(some, task.block->counter());
-  some.close();
-  task.close();
-}
-template <class Body>
-void alone(scope& top, Body&& body) {
-  scope some(top, top.block->guard(runs(*top.block)));
-  body(some);
-  some.close();
-}
+  ir::value at(ir::block_builder& b, ir::value place) const { return memory.load(b, place); }
+  void put(ir::block_builder& b, ir::value place, ir::value x) const { memory.store(b, place, x); }
 
-// body(block, first place) for lanes of the places of a tile.
-template <class Body>
-void each_place(scope& task, ir::value tile, Body&& body) {
-  ir::block_builder& b = *task.block;
-  const range part = part_of(b, tile, told(b, number::size), b.i64(0), listed(b));
-  ir::block_builder c = b.loop(ir::loop_kind::vector, "place", part.low, part.high, group_lanes);
-  body(c, c.counter());
-  c.close();
-}
-ir::value keys_in(ir::block_builder& b, number from, ir::value n) {
-  return b.load(sort_memory, element::i64, {sum(b, told(b, from), n)}, ir::access::contiguous);
-}
-ir::value plane(ir::block_builder& b, number first, ir::value p, ir::value n) {
-  const ir::value skipped = b.emit(op::mul, {told(b, number::room), p});
-  return sum(b, sum(b, told(b, first), skipped), n);
-}
+  // Where the sort has been switched off nothing is done.
+  ir::value runs(ir::block_builder& b) {
+    const ir::value state = at(b, b.i64(0));
+    return b.emit(op::not_equal, {state, b.i64(0)});
+  }
+  ir::value listed(ir::block_builder& b) { return listed_of(b, memory, told(b, number::room)); }
 
-void count(ir::module& m, scope& top) {
-  const std::int32_t own = counters(m);
-  each_task(top, "tile", number::tiles, [&](scope& task, ir::value tile) {
+  template <class Body>
+  void each_task(scope& top, const char* name, number count, Body&& body) {
+    scope task(top, top.block->loop(ir::loop_kind::parallel, name, top.block->i64(0), told(*top.block, count)));
+    scope some(task, task.block->guard(runs(*task.block)));
+    body(some, task.block->counter());
+    some.close();
+    task.close();
+  }
+  template <class Body>
+  void alone(scope& top, Body&& body) {
+    scope some(top, top.block->guard(runs(*top.block)));
+    body(some);
+    some.close();
+  }
+
+  // body(block, first place) for lanes of the places of a tile.
+  template <class Body>
+  void each_place(scope& task, ir::value tile, Body&& body) {
     ir::block_builder& b = *task.block;
-    clear_digits(b, own);
-    each_place(task, tile, [&](ir::block_builder& c, ir::value n) {
-      count_digits(c, own, last_digit(c, keys_in(c, number::old_keys, n)), ir::none);
+    const range part = part_of(b, tile, told(b, number::size), b.i64(0), listed(b));
+    ir::block_builder c = b.loop(ir::loop_kind::vector, "place", part.low, part.high, group_lanes);
+    body(c, c.counter());
+    c.close();
+  }
+  ir::value keys_in(ir::block_builder& b, number first, ir::value n) {
+    return memory.load(b, sum(b, told(b, first), n), ir::access::contiguous);
+  }
+  ir::value plane(ir::block_builder& b, number first, ir::value p, ir::value n) {
+    const ir::value skipped = b.emit(op::mul, {told(b, number::room), p});
+    return sum(b, sum(b, told(b, first), skipped), n);
+  }
+
+  void count(scope& top) {
+    const std::int32_t own = counters(code);
+    each_task(top, "tile", number::tiles, [&](scope& task, ir::value tile) {
+      ir::block_builder& b = *task.block;
+      clear_digits(b, own);
+      each_place(task, tile, [&](ir::block_builder& c, ir::value n) {
+        count_digits(c, own, last_digit(c, keys_in(c, number::old_keys, n)), ir::none);
+      });
+      store_digits(b, own, {memory, told(b, number::counts), tile, told(b, number::tiles)});
     });
-    store_digits(b, own, {sort_memory, told(b, number::counts), tile, told(b, number::tiles)});
-  });
-}
+  }
 
-// What a range of numbers comes to before each of them; returns what all come to. Folded by max: each one included.
-ir::value running(scope& at_, monoid fold, ir::value first, const range& part) {
-  ir::block_builder& b = *at_.block;
-  const ir::value all = b.accumulator(element::i64, fold, false);
-  ir::block_builder c = b.loop(ir::loop_kind::vector, "entry", part.low, part.high, group_lanes);
-  const ir::value place = sum(c, first, c.counter());
-  const ir::value x = c.load(sort_memory, element::i64, {place}, ir::access::contiguous), to = c.scan_lanes(all, x);
-  c.store(sort_memory, {place}, fold == monoid::sum ? c.emit(op::sub, {to, x}) : to, ir::access::contiguous);
-  c.close();
-  return b.read(all);
-}
-
-void prefix(ir::module&, scope& top) {
-  each_task(top, "group", number::groups, [&](scope& task, ir::value group) {
-    ir::block_builder& b = *task.block;
-    const range part = part_of(b, group, b.i64(plan::counts_at_once), b.i64(0), told(b, number::entries));
-    const ir::value all = running(task, monoid::sum, told(b, number::counts), part);
-    put(b, sum(b, told(b, number::sums), group), all);
-  });
-}
-
-void sums(ir::module&, scope& top) {
-  alone(top, [&](scope& at_) {
+  // What a range of numbers comes to before each of them; returns what all come to. Folded by max: each one included.
+  ir::value running(scope& at_, monoid fold, ir::value first, const range& part) {
     ir::block_builder& b = *at_.block;
-    const ir::value all = running(at_, monoid::sum, told(b, number::sums), {b.i64(0), told(b, number::groups)});
-    ir::block_builder first = b.guard(b.emit(op::not_equal, {told(b, number::first), b.i64(0)}));
-    put(first, first.i64(1), all);
-    first.close();
-  });
-}
+    const ir::value all = b.accumulator(memory.type, fold, false);
+    ir::block_builder c = b.loop(ir::loop_kind::vector, "entry", part.low, part.high, group_lanes);
+    const ir::value place = sum(c, first, c.counter());
+    const ir::value x = c.load(memory.buffer, memory.type, {place}, ir::access::contiguous);
+    const ir::value up_to = c.scan_lanes(all, x);
+    memory.store(c, place, fold == monoid::sum ? c.emit(op::sub, {up_to, x}) : up_to, ir::access::contiguous);
+    c.close();
+    const ir::value last = b.read(all);
+    return memory.type == element::i64 ? last : b.cast(element::i64, last);
+  }
 
-void place(ir::module& m, scope& top) {
-  const std::int32_t own = counters(m);
-  each_task(top, "tile", number::tiles, [&](scope& task, ir::value tile) {
-    ir::block_builder& b = *task.block;
-    const counts_table table{sort_memory, told(b, number::counts), tile, told(b, number::tiles), told(b, number::sums)};
-    load_digits(b, own, table);
-    each_place(task, tile, [&](ir::block_builder& c, ir::value n) {
-      const ir::value x = keys_in(c, number::old_keys, n);
-      const ir::value to = next_places(c, own, last_digit(c, x), ir::none);
-      const ir::value moved = moved_digit(c, x, told(c, number::top));
-      c.store(sort_memory, {sum(c, told(c, number::keys), to)}, moved, ir::access::gather);
-      ir::block_builder d = c.loop(ir::loop_kind::serial, "plane", c.i64(0), told(c, number::planes));
-      const ir::value p = d.counter(), from = plane(d, number::from, p, n);
-      const ir::value found = d.load(sort_from, element::i64, {from}, ir::access::contiguous);
-      d.store(sort_to, {plane(d, number::to, p, to)}, found, ir::access::gather);
-      d.close();
+  void prefix(scope& top) {
+    each_task(top, "group", number::groups, [&](scope& task, ir::value group) {
+      ir::block_builder& b = *task.block;
+      const range part = part_of(b, group, b.i64(plan::counts_at_once), b.i64(0), told(b, number::entries));
+      const ir::value all = running(task, monoid::sum, told(b, number::counts), part);
+      put(b, sum(b, told(b, number::sums), group), all);
     });
-  });
-}
+  }
 
-// How many places are of keys less than `least`, of `all` that are sorted: `size` of them are still in question.
-ir::value before(scope& at_, ir::value all, ir::value least) {
-  ir::block_builder& b = *at_.block;
-  const ir::value found = b.accumulator(element::i64, monoid::sum, false),
-                  size = b.accumulator(element::i64, monoid::sum, false);
-  b.combine(size, all);
-  ir::block_builder c = b.loop(ir::loop_kind::serial, "step", b.i64(0), told(b, number::steps));
-  const ir::value left = c.read(size), some = c.emit(op::less, {c.i64(0), left});
-  const ir::value half = c.emit(op::quotient, {sum(c, left, c.i64(1)), c.i64(2)});
-  const ir::value last = c.emit(op::sub, {sum(c, c.read(found), half), c.i64(1)});
-  const ir::value x =
-      c.load(sort_memory, element::i64, {sum(c, told(c, number::old_keys), last)}, ir::access::uniform, some);
-  const ir::value less = c.emit(op::logical_and, {some, c.emit(op::less, {x, least})});
-  c.combine(found, c.emit(op::select, {less, half, c.i64(0)}));
-  c.combine(size, c.emit(op::sub, {c.i64(0), half}));
-  c.close();
-  return b.read(found);
-}
+  void sums(scope& top) {
+    alone(top, [&](scope& at_) {
+      ir::block_builder& b = *at_.block;
+      const ir::value all = running(at_, monoid::sum, told(b, number::sums), {b.i64(0), told(b, number::groups)});
+      ir::block_builder first = b.guard(b.emit(op::not_equal, {told(b, number::first), b.i64(0)}));
+      put(first, first.i64(1), all);
+      first.close();
+    });
+  }
 
-void list_ends(ir::module&, scope& top) {
-  each_task(top, "key", number::bounds, [&](scope& task, ir::value n) {
-    ir::block_builder& b = *task.block;
-    const ir::value all = at(b, b.i64(1)), last = b.emit(op::equal, {sum(b, n, b.i64(1)), told(b, number::bounds)});
-    const ir::value found = before(task, listed(b), sum(b, n, told(b, number::least)));
-    b.store(sort_to, {sum(b, told(b, number::ends), n)}, b.emit(op::select, {last, all, found}));
-  });
-}
+  void place(scope& top) {
+    const std::int32_t own = counters(code);
+    each_task(top, "tile", number::tiles, [&](scope& task, ir::value tile) {
+      ir::block_builder& b = *task.block;
+      const counts_table table{memory, told(b, number::counts), tile, told(b, number::tiles), told(b, number::sums)};
+      load_digits(b, own, table);
+      each_place(task, tile, [&](ir::block_builder& c, ir::value n) {
+        const ir::value x = keys_in(c, number::old_keys, n);
+        const ir::value next = next_places(c, own, last_digit(c, x), ir::none);
+        const ir::value moved = moved_digit(c, x, told(c, number::top));
+        memory.store(c, sum(c, told(c, number::keys), next), moved, ir::access::gather);
+        ir::block_builder d = c.loop(ir::loop_kind::serial, "plane", c.i64(0), told(c, number::planes));
+        const ir::value p = d.counter();
+        const ir::value found = d.load(from.buffer, from.type, {plane(d, number::from, p, n)}, ir::access::contiguous);
+        to.store(d, plane(d, number::to, p, next), found, ir::access::gather);
+        d.close();
+      });
+    });
+  }
 
-// Slices by where they end: the farthest of a tile, of all tiles up to one, and of all slices up to each; so the first
-// that reaches a chunk is found by a search.
-ir::value reach_of(ir::block_builder& b, ir::value n) {
-  const ir::value index = b.load(sort_to, element::i64, {sum(b, told(b, number::to), n)}, ir::access::contiguous);
-  return at(b, sum(b, told(b, number::reaches), b.emit(op::sub, {index, told(b, number::lowest)})));
-}
-void last(ir::module&, scope& top) {
-  each_task(top, "tile", number::tiles, [&](scope& task, ir::value tile) {
-    ir::block_builder& b = *task.block;
-    const ir::value reached = b.accumulator(element::i64, monoid::max, true);
-    each_place(task, tile, [&](ir::block_builder& c, ir::value n) { c.combine(reached, reach_of(c, n)); });
-    const ir::value farthest = b.emit(op::maximum, {b.fold_lanes(reached), b.i64(0)});
-    put(b, sum(b, told(b, number::counts), tile), farthest);
-  });
-}
-void farthest(ir::module&, scope& top) {
-  alone(top, [&](scope& at_) {
+  // How many places are of keys less than `least`, of `all` that are sorted: `size` of them are still in question.
+  ir::value before(scope& at_, ir::value all, ir::value least) {
     ir::block_builder& b = *at_.block;
-    running(at_, monoid::max, told(b, number::counts), {b.i64(0), told(b, number::tiles)});
-  });
-}
-// Their keys are not needed any more.
-void reach(ir::module&, scope& top) {
-  each_task(top, "tile", number::tiles, [&](scope& task, ir::value tile) {
-    ir::block_builder& b = *task.block;
-    const ir::value reached = b.accumulator(element::i64, monoid::max, false);
-    const ir::value other = b.emit(op::less, {b.i64(0), tile});
-    const ir::value place = sum(b, told(b, number::counts), b.emit(op::sub, {tile, b.i64(1)}));
-    b.combine(reached, b.load(sort_memory, element::i64, {place}, ir::access::uniform, other));
-    each_place(task, tile, [&](ir::block_builder& c, ir::value n) {
-      const ir::value up_to = c.scan_lanes(reached, reach_of(c, n));
-      c.store(sort_memory, {sum(c, told(c, number::old_keys), n)}, up_to, ir::access::contiguous);
-    });
-  });
-}
-void first(ir::module&, scope& top) {
-  each_task(top, "chunk", number::bounds, [&](scope& task, ir::value n) {
-    ir::block_builder& b = *task.block;
-    const ir::value next = sum(b, n, b.i64(1)), found = before(task, listed(b), next);
-    ir::block_builder chunk = b.guard(b.emit(op::less, {next, told(b, number::bounds)}));
-    chunk.store(sort_to, {n}, found);
-    chunk.close();
-  });
-}
+    const ir::value found = b.accumulator(element::i64, monoid::sum, false),
+                    size = b.accumulator(element::i64, monoid::sum, false);
+    b.combine(size, all);
+    ir::block_builder c = b.loop(ir::loop_kind::serial, "step", b.i64(0), told(b, number::steps));
+    const ir::value left = c.read(size), some = c.emit(op::less, {c.i64(0), left});
+    const ir::value half = c.emit(op::quotient, {sum(c, left, c.i64(1)), c.i64(2)});
+    const ir::value last = c.emit(op::sub, {sum(c, c.read(found), half), c.i64(1)});
+    const ir::value x =
+        memory.load(c, sum(c, told(c, number::old_keys), last), ir::access::uniform, some);
+    const ir::value less = c.emit(op::logical_and, {some, c.emit(op::less, {x, least})});
+    c.combine(found, c.emit(op::select, {less, half, c.i64(0)}));
+    c.combine(size, c.emit(op::sub, {c.i64(0), half}));
+    c.close();
+    return b.read(found);
+  }
 
-ir::shared_module made() {
+  void ends(scope& top) {
+    each_task(top, "key", number::bounds, [&](scope& task, ir::value n) {
+      ir::block_builder& b = *task.block;
+      const ir::value all = at(b, b.i64(1)), last = b.emit(op::equal, {sum(b, n, b.i64(1)), told(b, number::bounds)});
+      const ir::value found = before(task, listed(b), sum(b, n, told(b, number::least)));
+      to.store(b, sum(b, told(b, number::ends), n), b.emit(op::select, {last, all, found}));
+    });
+  }
+
+  // Slices by where they end: the farthest of a tile, of all tiles up to one, and of all slices up to each; so the
+  // first that reaches a chunk is found by a search.
+  ir::value reach_of(ir::block_builder& b, ir::value n) {
+    const ir::value index = to.load(b, sum(b, told(b, number::to), n), ir::access::contiguous);
+    return at(b, sum(b, told(b, number::reaches), b.emit(op::sub, {index, told(b, number::lowest)})));
+  }
+  void last(scope& top) {
+    each_task(top, "tile", number::tiles, [&](scope& task, ir::value tile) {
+      ir::block_builder& b = *task.block;
+      const ir::value reached = b.accumulator(element::i64, monoid::max, true);
+      each_place(task, tile, [&](ir::block_builder& c, ir::value n) { c.combine(reached, reach_of(c, n)); });
+      const ir::value farthest = b.emit(op::maximum, {b.fold_lanes(reached), b.i64(0)});
+      put(b, sum(b, told(b, number::counts), tile), farthest);
+    });
+  }
+  void farthest(scope& top) {
+    alone(top, [&](scope& at_) {
+      ir::block_builder& b = *at_.block;
+      running(at_, monoid::max, told(b, number::counts), {b.i64(0), told(b, number::tiles)});
+    });
+  }
+  // Their keys are not needed any more.
+  void reach(scope& top) {
+    each_task(top, "tile", number::tiles, [&](scope& task, ir::value tile) {
+      ir::block_builder& b = *task.block;
+      const ir::value reached = b.accumulator(element::i64, monoid::max, false);
+      const ir::value other = b.emit(op::less, {b.i64(0), tile});
+      const ir::value place = sum(b, told(b, number::counts), b.emit(op::sub, {tile, b.i64(1)}));
+      b.combine(reached, memory.load(b, place, ir::access::uniform, other));
+      each_place(task, tile, [&](ir::block_builder& c, ir::value n) {
+        const ir::value up_to = c.scan_lanes(reached, reach_of(c, n));
+        memory.store(c, sum(c, told(c, number::old_keys), n), up_to, ir::access::contiguous);
+      });
+    });
+  }
+  void first(scope& top) {
+    each_task(top, "chunk", number::bounds, [&](scope& task, ir::value n) {
+      ir::block_builder& b = *task.block;
+      const ir::value next = sum(b, n, b.i64(1)), found = before(task, listed(b), next);
+      ir::block_builder chunk = b.guard(b.emit(op::less, {next, told(b, number::bounds)}));
+      to.store(chunk, n, found);
+      chunk.close();
+    });
+  }
+};
+
+ir::shared_module made(element type) {
   ir::shared_module s;
-  s.code.name = "sheaf_sort";
+  s.code.name = type == element::i64 ? "sheaf_sort" : "sheaf_sort32";
   for (const char* name : {"memory", "from", "to", "numbers"}) {
     const int slot = static_cast<int>(s.code.buffers.size());
     ir::add_buffer(s.code, {.name = name,
-                            .type = element::i64,
+                            .type = slot == sort_numbers ? element::i64 : type,
                             .rank = slot == sort_numbers ? static_cast<int>(number::count_) : 1,
                             .where = ir::role::workspace,
                             .slot = slot,
@@ -212,13 +222,17 @@ ir::shared_module made() {
   }
   static constexpr struct {
     const char* name;
-    void (*lower)(ir::module&, scope&);
-  } kernels[] = {{"count", count}, {"prefix", prefix},     {"sums", sums},   {"place", place}, {"ends", list_ends},
-                 {"last", last},   {"farthest", farthest}, {"reach", reach}, {"first", first}};
+    void (kernel_writer::*lower)(scope&);
+  } kernels[] = {{"count", &kernel_writer::count}, {"prefix", &kernel_writer::prefix},
+                 {"sums", &kernel_writer::sums},   {"place", &kernel_writer::place},
+                 {"ends", &kernel_writer::ends},   {"last", &kernel_writer::last},
+                 {"farthest", &kernel_writer::farthest}, {"reach", &kernel_writer::reach},
+                 {"first", &kernel_writer::first}};
+  kernel_writer writer{s.code};
   for (const auto& each : kernels) {
     ir::kernel_builder builder(each.name);
     scope top(builder.top());
-    each.lower(s.code, top);
+    (writer.*each.lower)(top);
     s.code.kernels.push_back(std::move(builder).finish());
   }
   // A million of keys.
@@ -232,9 +246,10 @@ ir::shared_module made() {
 
 }  // namespace
 
-const ir::shared_module& sort_kernels() {
-  static const ir::shared_module& one = *new ir::shared_module(made());
-  return one;
+const ir::shared_module& sort_kernels(element type) {
+  static const ir::shared_module& wide = *new ir::shared_module(made(element::i64));
+  static const ir::shared_module& narrow = *new ir::shared_module(made(element::u32));
+  return type == element::i64 ? wide : narrow;
 }
 
 }  // namespace sheaf::inline v0_1::lower

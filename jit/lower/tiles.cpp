@@ -1,6 +1,6 @@
-// Slices that follow each other, by tiles of rows (see plan::tile_form). Three kernels: which slice each tile begins
-// in, by a search among the bounds; the folds of a tile, in lanes along its rows; and what crosses the ends of tiles,
-// in their order.
+// Slices that follow each other, by tiles of rows (see plan::tile_form). Two kernels where rows have values of their
+// own: which slice each tile begins in, by a search among the bounds; and the rows of a tile, in lanes. Else three: the
+// second folds them, and what crosses the ends of tiles is joined in their order.
 #include <bit>
 
 #include <sheaf/jit/lower/lowering.hpp>
@@ -74,6 +74,9 @@ struct tiles_lowering {
   void store_parts(scope& task, ir::value tile, const range& own, const range& which, ir::value rest,
                    std::int32_t folded);
   void join();
+  void store_rows();
+  void values_of_rows(scope& task, const range& own, ir::value first, std::int32_t heads);
+  void rest_of_rows(scope& task, const range& rows);
   void fold_columns();
   void slice_of_columns(scope& slice, ir::value tile, const range& own, ir::value next);
   void join_columns(scope& crosses, ir::value tile, ir::value from);
@@ -207,6 +210,49 @@ void tiles_lowering::fold_tile() {
   });
 }
 
+// Each row's own value.
+void tiles_lowering::values_of_rows(scope& task, const range& own, ir::value first, std::int32_t heads) {
+  const ir::value low = clamped(*task.block, k.emit(f.begin, task), own);
+  const range rows{low, clamped(*task.block, k.emit(f.end, task), {low, own.high})};
+  rest_of_rows(task, {own.low, rows.low});
+  const ir::value number = task.block->accumulator(element::i32, monoid::max, false);
+  open_loops loops(k, task);
+  loops.enter(f.walk, f.lanes, &rows);
+  ir::block_builder& b = *loops.inner->block;
+  const ir::value place = gap(b, b.counter(), own.low);
+  const ir::value head = b.load(heads, element::i32, {place}, ir::access::contiguous);
+  bind_slice(*loops.inner, head, b.emit(op::not_equal, {head, b.constant(element::i32, 0)}), number, first);
+  k.store(s, k.emit(f.value, *loops.inner), *loops.inner);
+  loops.close();
+  rest_of_rows(task, {rows.high, own.high});
+}
+
+void tiles_lowering::rest_of_rows(scope& task, const range& rows) {
+  open_loops loops(k, task);
+  loops.enter(f.walk, f.lanes, &rows);
+  k.store(s, k.emit(f.rest, *loops.inner), *loops.inner);
+  loops.close();
+}
+
+void tiles_lowering::store_rows() {
+  const std::int32_t heads = local("begins", element::i32);
+  ir::block_builder& b = *top.block;
+  const ir::value zero = b.i64(0), any = b.emit(op::less, {zero, slices});
+  scope task(top, b.loop(ir::loop_kind::parallel, "tile", zero, tiles));
+  const ir::value tile = task.block->counter();
+  const range own = rows_of(task, tile);
+  scope some(task, task.block->guard(any));
+  const ir::value first = first_of(*some.block, tile);
+  const range which{first, first_of(*some.block, sum(*some.block, tile, some.block->i64(1)))};
+  mark_begins(some, own, which, heads);
+  values_of_rows(some, own, first, heads);
+  some.close();
+  scope none(task, task.block->guard(task.block->emit(op::logical_not, {any})));
+  rest_of_rows(none, own);
+  none.close();
+  task.close();
+}
+
 // The columns of one slice, as far as it lies in the tile: stored if that is all of it, else as a part.
 void tiles_lowering::slice_of_columns(scope& slice, ir::value tile, const range& own, ir::value next) {
   ir::block_builder& b = *slice.block;
@@ -298,9 +344,11 @@ void tiles_lowering::join() {
 void kernel_lowering::fold_by_tiles(const stage& s, int part, scope& top) {
   const plan::tile_form& f = s.tiles();
   const ir::value slices = emit(g.arg(f.slice, 1), top), tiles = emit(plan::tiles_of(g, f), top);
-  tiles_lowering one{*this,  s,    f, top, buffers.at(f.firsts), buffers.at(f.parts), monoid_of(g, f.reduce),
-                     slices, tiles};
+  const bool folds = f.reduce != no_node;
+  tiles_lowering one{*this,  s,    f, top, buffers.at(f.firsts), folds ? buffers.at(f.parts) : -1,
+                     folds ? monoid_of(g, f.reduce) : monoid::sum, slices, tiles};
   if (part == 0) return one.find();
+  if (!folds) return one.store_rows();
   if (part == 2) return one.join();
   f.columns == no_node ? one.fold_tile() : one.fold_columns();
 }

@@ -1,10 +1,11 @@
 // Windows: each vector of results folds vectors that slide by one register at a time. Where it folds many, those
 // before a block of results are folded from its beginning backwards and kept in a local buffer, those in it run along
-// with it.
+// with it. On a GPU both are scans, whose lanes are the elements of a block.
 #include <memory>
 
 #include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/jit/lower/window_fold.hpp>
+#include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::lower {
@@ -14,7 +15,16 @@ namespace {
 using tuning::prefetch::window_bytes;
 
 // Is the rest of a block made of the block before alone?
-bool keeps_folds(const stage& s) { return s.window().block == s.lanes * (s.window().groups - 1); }
+bool keeps_folds(const stage& s) {
+  return !s.window().scans && s.window().block == s.lanes * (s.window().groups - 1);
+}
+
+// Of the elements before a block's results, those whose folds are kept: some more than results are, rather than a
+// vector of their own.
+std::int64_t kept_of_block(const stage& s) {
+  const plan::window_form& w = s.window();
+  return w.scans && w.width - 1 < w.block + s.lanes ? w.width - 1 : w.block;
+}
 
 ir::value as(ir::block_builder& b, element type, ir::value x) { return b.type_of(x) == type ? x : b.cast(type, x); }
 
@@ -66,7 +76,7 @@ std::int32_t kernel_lowering::block_buffer(std::unordered_map<node_id, std::int3
                                           .type = type,
                                           .rank = 1,
                                           .where = ir::role::local,
-                                          .elements = s.window().block,
+                                          .elements = kept_of_block(s),
                                           .extents = {}});
   return entry->second;
 }
@@ -102,6 +112,60 @@ void kernel_lowering::rest_of_block(const stage& s, const window_view& v, const 
   };
   if (w.block < s.lanes * (w.groups - 1)) walk({shared, start}, false);
   walk({low, shared}, true);
+}
+
+// The same where lanes lie along the running folds.
+void kernel_lowering::rest_of_scan(const stage& s, const window_view& v, const range& t, scope& at) {
+  const plan::window_form& w = s.window();
+  const std::int32_t kept = block_buffer(locals, s, w.type);
+  ir::block_builder& b = *at.block;
+  const ir::value high = b.emit(op::add, {t.low, emit(w.ahead, at)});
+  const ir::value low = b.emit(op::add, {high, b.i64(1 - w.width)});
+  const ir::value cell = scanned_cell(b, s);
+  const auto walk = [&](const range& places, bool keeps) {
+    scope inner(at, open(at, v.walk, s.lanes, &places));
+    inner.block->head().backward = true;
+    bind(inner, v.walk, s.lanes);
+    ir::block_builder& c = *inner.block;
+    const ir::value so_far = c.scan_lanes(cell, emit(v.value, inner));
+    if (keeps) c.store(kept, {c.emit(op::sub, {c.counter(), low})}, so_far, ir::access::contiguous);
+    inner.close();
+  };
+  const std::int64_t size = kept_of_block(s);
+  if (size == w.width - 1) return walk({low, high}, true);
+  const ir::value shared = b.emit(op::add, {low, b.i64(size)});
+  walk({shared, high}, false);
+  walk({low, shared}, true);
+}
+
+ir::value kernel_lowering::scanned_cell(ir::block_builder& b, const stage& s) {
+  const monoid fold = monoid_of(g, s.window().reduce);
+  const element type = s.window().type;
+  return b.accumulator(is_own(fold) ? type : numerics::carried(fold, type), fold, false);
+}
+
+void kernel_lowering::scanned_results(const stage& s, const window_view& v, const range& t, scope& at) {
+  const plan::window_form& w = s.window();
+  rest_of_scan(s, v, t, at);
+  const ir::value cell = scanned_cell(*at.block, s);
+  scope inner(at, open(at, v.t, s.lanes, &t));
+  bind(inner, v.t, s.lanes);
+  ir::block_builder& c = *inner.block;
+  const ir::value so_far = c.scan_lanes(cell, emit(value_at(v, v.value, make(g, op::add, v.t, w.ahead)), inner));
+  const ir::value place = c.emit(op::sub, {c.counter(), t.low});
+  const ir::value left = c.load(locals.at(s.define), w.type, {place}, ir::access::contiguous);
+  const folded whole = window_fold(g, s).joined(c, {left}, {so_far});
+  inner.values[2 * std::int64_t{v.reduce}] = finished(s, v, whole, inner);
+  store_window(s, v, inner);
+  inner.close();
+}
+
+void kernel_lowering::store_window(const stage& s, const window_view& v, scope& inner) {
+  const ir::value whole = emit(v.body, inner);
+  if (v.t == s.owned)
+    store(s, whole, inner);
+  else
+    store_at(s, v.t, whole, inner, ir::none);
 }
 
 // What the body has for the reduction: of ties, nothing where a window's extremum is another one.
@@ -162,6 +226,7 @@ void kernel_lowering::prefetch_window(const stage& s, const window_view& v, node
 
 void kernel_lowering::window_results(const stage& s, const window_view& v, const range& t, scope& at) {
   const plan::window_form& w = s.window();
+  if (w.scans) return scanned_results(s, v, t, at);
   const window_fold fold(g, s);
   const bool large = w.groups > 0;
   if (large && !keeps_folds(s)) rest_of_block(s, v, t, at);
@@ -200,11 +265,7 @@ void kernel_lowering::window_results(const stage& s, const window_view& v, const
       result = fold.joined(c, oldest, result);
     }
     inner.values[2 * std::int64_t{v.reduce}] = finished(s, v, result, inner);
-    const ir::value whole = emit(v.body, inner);
-    if (v.t == s.owned)
-      store(s, whole, inner);
-    else
-      store_at(s, v.t, whole, inner, ir::none);
+    store_window(s, v, inner);
     inner.close();
   };
   if (!large) return results(at, t, nullptr);

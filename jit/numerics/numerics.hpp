@@ -146,6 +146,7 @@ inline constexpr std::int64_t block_size = 16384;
 namespace window {
 inline constexpr std::int64_t folded_lanes = 128;  // elements: a window of as many is folded between registers
 inline constexpr std::int64_t vector_bytes = 64;
+inline constexpr std::int64_t run_of_thread = 8;  // elements: blocks of a GPU are of whole runs of its threads
 inline constexpr std::int64_t block_bytes = 256 << 10;  // what a block stores: a share of L2
 inline constexpr std::int64_t sums_in_a_row = 32;       // more than these f32 adds with an error that counts
 inline constexpr std::int64_t summed_in_f64 = 4096;     // elements: what a block stores of so many still fits L1

@@ -182,6 +182,7 @@ void order_by_cost(const read_table& table, std::vector<stage>& stages) {
 // The kernels of a stage that takes several; none: it is one, or shares one.
 std::vector<const char*> parts_by_name(const stage& s) {
   if (s.atomic) return {"fill", "add"};
+  if (s.how == way::tiles && s.tiles().reduce == no_node) return {"find", "rows"};
   if (s.how == way::tiles) return {"find", "fold", "join"};
   std::vector<const char*> names;
   if (s.sort.passes > 0)

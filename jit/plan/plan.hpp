@@ -66,6 +66,7 @@ struct sort_form {
   std::int64_t iterations = 1;  // of a tile, in the first pass
   std::int64_t tile = 1;        // places of a tile, in passes after it
   int planes = 1;  // indices of a place
+  element type = element::i64;  // of all numbers, the list's too: u32 where each is known to fit 31 bits
   int passes = 0;  // 0: the list is not sorted so
 };
 
@@ -131,7 +132,8 @@ struct shifted_moments_form {
 // is folded between registers. A larger one is `groups` folds of `lanes` elements, a vector apart, and `rest` elements
 // before them; of the groups, running blocks of `block` results keep what is left of those before the block, and go on
 // with those in it (van Herk 1992, Gil and Werman 1993): nothing is subtracted, so nothing drifts and no NaN outlives
-// its window.
+// its window. On a GPU, where a thread has lanes in a row, groups are of one element and lanes lie along the running
+// folds.
 struct window_form {
   node_id reduce = no_node;  // what the stage's body has for it
   node_id walk = no_node, value = no_node;
@@ -147,6 +149,7 @@ struct window_form {
   element key_type = element::f32;
   monoid extremum = monoid::max;
   std::int64_t width = 0, groups = 0, rest = 0, block = 0;
+  bool scans = false;  // lanes lie along the running folds
   // not 0: so many results in a row add to one sum, and those sums to one, so that errors stay small
   std::int64_t stretch = 0;
 };
@@ -182,12 +185,15 @@ struct sweep_form {
 // parts, which are then joined in the order of tiles. `firsts` holds for each tile the first slice that ends after the
 // tile's first row, and for the end all slices; `parts` for each tile the fold of what goes on (0), and of what ends
 // in it but began before (1).
+// Or each row has a value of its own, of its slice: it is stored as the tile walks, and `rest` where no slice has the
+// row.
 struct tile_form {
-  node_id reduce = no_node;  // what the stage's body has for it
+  node_id reduce = no_node;  // what the stage's body has for it; none: rows have values
   node_id slice = no_node, low = no_node, high = no_node;
   node_id walk = no_node, value = no_node;  // an index over all rows, and what is folded, in it
   node_id mine = no_node;  // in the value, stands for the slice of the row; none: it does not depend on that
   node_id begin = no_node, end = no_node;  // of all slices together
+  node_id rest = no_node;
   node_id columns =
       no_node;  // of results of two dimensions, the index that runs in lanes: slices are then walked one by one
   node_id firsts = no_node, parts = no_node;  // definitions, without values

@@ -30,7 +30,7 @@ void for_each_root_of_form(Form& f, Each&& each, All&& all) {
     each(root_kind::made, f.endpoints);
     all(root_kind::made, f.tables);
   } else if constexpr (std::is_same_v<form, tile_form>) {
-    each(root_kind::form, f.reduce, f.low, f.high, f.value, f.mine, f.begin, f.end);
+    each(root_kind::form, f.reduce, f.low, f.high, f.value, f.mine, f.begin, f.end, f.rest);
     each(root_kind::index, f.slice, f.walk, f.columns);
     each(root_kind::made, f.firsts, f.parts);
   } else if constexpr (std::is_same_v<form, pair_tile_form>) {

@@ -50,6 +50,8 @@ constexpr rule table[] = {
     {"linearise", "what a reshape divides, before loops are chosen by what lanes load", on_stage<take_linearised>},
     {"functions of results", "before slices are folded another way: what short rows are folded to is stored, for lanes",
      on_stage<take_result_functions>},
+    {"rows of slices", "before what slices need of themselves is computed in place: each row finds its slice",
+     on_stage<take_rows_of_slices>},
     {"per slice", "before a scatter's loops are chosen: what a slice needs of itself is computed once for each",
      on_stage<take_per_slice>},
     {"sweep", "one pass down the rows serves all slices; asked before the slower ways for slices",

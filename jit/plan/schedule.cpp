@@ -58,7 +58,8 @@ void schedule_scatter(graph& g, const facts& known, stage& s) {
       (s.how == way::range_scatter && cost_of(g, known, value, last, 1024) <= cost_of(g, known, value, no_node, 1024));
   if (along_rows && !decides && may_vectorise(g, s.body, last)) {
     s.vector = last;
-    s.lanes = std::min(scatter_lanes, lanes_for(g, known, s.body, last, false));
+    const int most = known.for_groups() ? group_scatter_lanes : scatter_lanes;
+    s.lanes = std::min(most, lanes_for(g, known, s.body, last, false));
   }
   if (s.inverse.array == no_node && s.slices.array != no_node && s.vector != no_node)
     s.lanes = lanes_of_rows(g, known, s);

@@ -27,6 +27,7 @@ inline constexpr double lanes_of_warp = 32;      // lanes; limit: a GPU's vector
 inline constexpr int row_bytes = 512;            // bytes; W4: lanes of a row whose bounds are read once
 inline constexpr int row_bytes_of_functions = 128;  // bytes; estimate: the same where a function is evaluated
 inline constexpr int scatter_lanes = 64;         // lanes; estimate: of a row that a scatter adds to
+inline constexpr int group_scatter_lanes = 128;  // lanes; estimate: the same of a GPU's warp, 16 bytes a thread
 inline constexpr std::int64_t least_chunk = 64;  // rows; estimate: that a task of a scatter owns
 inline constexpr double rows_for_an_update = 64; // rows; estimate: that are filled while one number is added to a row
 inline constexpr int half_of_registers = 1024;   // bytes; W8: accumulators of stages that share a loop take as many
@@ -189,7 +190,7 @@ inline constexpr double seldom_from = 1024;  // updates of a row; estimate: few 
 }  // namespace privatised_tables
 namespace sort {
 inline constexpr std::int64_t most_places = 1 << 30;  // places; limit: counts are of 32 bits
-inline constexpr int digit_bits = 7;                  // bits; estimate: of a key that a pass sorts by
+inline constexpr int digit_bits = 8;                  // bits; estimate: of a key that a pass sorts by
 inline constexpr std::int64_t least_tile = 256;       // places; estimate: of a warp's tile, 8 a thread
 inline constexpr std::int64_t most_tile = 4096;       // places; estimate: 32 a digit
 inline constexpr std::int64_t enough_tiles = 4096;    // tiles; estimate: warps that keep an H200 busy

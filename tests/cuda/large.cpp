@@ -25,6 +25,25 @@ TEST(large, running_results_of_rows) {
     check_backends(value_of("cummax", cummax(x, dim<1>)), rows(40, columns));
   }
 }
+// Of 129 elements in vectors of 128, of more in such of 256, with a block of each size beside the vector's; of 8400 the
+// sums are f32, and the folds of a block lie in device memory.
+template <std::int64_t N>
+void check_window() {
+  constexpr auto t = axis<"t">;
+  constexpr auto u = axis<"u">;
+  constexpr auto i = axis<"i">;
+  const auto moved = [=](auto reduced) {
+    return define<"moved">(i, t.in(0_c, extent(x, dim<1>) - constant<N - 1>)) = reduced;
+  };
+  const auto data = rows(2, N > 2000 ? N + 700 : 3 * N + 1111);
+  constexpr auto at = u.in(0_c, constant<N>);
+  check_backends(first_order("mean", moved(mean(at, x(i, t + u))), x), data);
+  check_backends(value_of("max", moved(max(at, x(i, t + u)))), data);
+}
+TEST(large, windows_along_memory) {
+  check_window<3>(), check_window<40>(), check_window<128>(), check_window<129>(), check_window<130>();
+  check_window<264>(), check_window<300>(), check_window<1024>(), check_window<1300>(), check_window<8400>();
+}
 TEST(large, counts_of_few_rows) {
   constexpr auto n = tensor<"n", std::int64_t, 1>;
   constexpr auto keep = tensor<"keep", bool, 1>;

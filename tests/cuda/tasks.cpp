@@ -64,6 +64,7 @@ TEST(tasks, checks_of_ranges_are_shared) {
   bool shared = false;
   for (const auto& k : e.program.code.kernels) shared = shared || (k.name == "partial" && parallel_loop(k) != nullptr);
   EXPECT_TRUE(shared) << e.program.text;
+  EXPECT_LE(e.code.launches.size(), 8u) << "the last block of what is asked tile by tile writes the check";
 }
 TEST(tasks, counts_of_few_rows_are_made_in_shared_memory) {
   constexpr auto n = tensor<"n", std::int64_t, 1>;
@@ -90,6 +91,17 @@ TEST(tasks, a_sort_has_warps_that_count_digits_in_shared_memory) {
       }
   }
 }
+TEST(tasks, a_sort_has_numbers_of_32_bits_where_they_fit) {
+  constexpr auto n = tensor<"n", std::int64_t, 1>;
+  constexpr auto z = tensor<"z", float, 1>;
+  const auto narrow = [](const emitted& e) {
+    int found = 0;
+    for (const cuda::launch& l : e.code.launches) found += l.name.starts_with("sheaf_sort32");
+    return found;
+  };
+  EXPECT_EQ(narrow(emitted_for({{1 << 20}, {1 << 20}}, bincount<65536>(n, z))), 5) << "two digits, and the ends";
+  EXPECT_EQ(narrow(emitted_for({{1 << 20}, {1 << 20}}, bincount<(std::int64_t{1} << 32)>(n, z))), 0);
+}
 TEST(addresses, one_pointer_and_a_short_counter_a_row) {
   const emitted e = emitted_for({{16384, 16384}}, sum(x, dim<1>));
   EXPECT_EQ(count(e.text, "_short += 256"), 1) << e.text;
@@ -101,6 +113,16 @@ TEST(barriers, none_where_a_lane_reads_what_it_stored) {
   constexpr auto y = layer_norm(x, w, b);
   const emitted e = emitted_for({{262144, 1024}, {1024}, {1024}, {262144, 1024}}, y, vjp(y, x), vjp(y, w), vjp(y, b));
   EXPECT_EQ(count(e.text, "MEET;"), 0) << e.text;
+}
+TEST(barriers, none_in_windows_whose_threads_read_what_they_stored) {
+  constexpr auto t = axis<"t">;
+  constexpr auto u = axis<"u">;
+  constexpr auto z = tensor<"z", float, 1>;
+  constexpr auto moved = define<"moved">(t.in(0_c, extent(z, dim<0>) - 1023_c)) = mean(u.in(0_c, 1024_c), z(t + u));
+  const emitted e = emitted_for({{1 << 24}}, moved);
+  EXPECT_EQ(count(e.text, "MEET;"), 0) << e.text;
+  EXPECT_EQ(count(e.text, "load_own<T>(x,"), 1) << e.text;
+  EXPECT_EQ(count(e.text, "scan_runs<sum_of"), 2) << e.text;
 }
 
 }  // namespace

@@ -119,6 +119,17 @@ TEST(tiles, softmax) {
   }
 }
 
+// Rows that no slice has, before and after; no slice at all; one that fills several tiles, of ours and of tests.
+TEST(tiles, rows_of_slices) {
+  const std::vector<std::vector<std::int64_t>> all = {{}, {0, 0}, {700}, {0, 3, 0, 900, 1, 0, 31, 33, 2, 0}};
+  for (const auto& lengths : all) {
+    const table data = {{"d", floats(3, {rows_of(lengths) + 40}, -1, 1)}, {"off", offsets_of(lengths, 9)}};
+    check_backends(first_order("mean", segment_mean(d, offsets(off)), d), data);
+    check_backends(first_order("softmax", segment_softmax(d, offsets(off)), d), data);
+    check_backends(first_order("logsumexp", segment_logsumexp(d, offsets(off)), d), data);
+  }
+}
+
 // Power-law lengths, as where one slice has as many rows as thousands of others.
 TEST(tiles, mixtures) {
   std::vector<std::int64_t> lengths;
@@ -142,6 +153,9 @@ TEST(tiles, are_for_slices_that_follow_each_other) {
   const auto by_offsets = words_of(segment_sum(z, offsets(off)));
   EXPECT_NE(plan_of(by_offsets, 1 << 20).find("rows in tiles of 1024"), std::string::npos);
   EXPECT_EQ(plan_of(by_offsets, 1 << 10).find("in tiles"), std::string::npos);
+  const std::string gradient = plan_of(words_of(vjp(segment_mean(z, offsets(off)), z)), 1 << 20);
+  EXPECT_NE(gradient.find("each of the slice that begins last before it"), std::string::npos);
+  EXPECT_EQ(gradient.find("sorted by"), std::string::npos);
   EXPECT_EQ(plan_of(by_offsets, 1 << 20, {.determinism = determinism::strict}).find("in tiles"), std::string::npos);
   // These may lie anywhere.
   EXPECT_NE(plan_of(words_of(segment_sum(z, bounds(cut))), 1 << 20).find("slices may overlap"), std::string::npos);

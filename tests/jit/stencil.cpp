@@ -102,8 +102,8 @@ TEST(stencil, weights_of_any_extent) {
   constexpr auto a = axis<"a">;
   constexpr auto b = axis<"b">;
   constexpr auto w = tensor<"w", float, 2>;
-  constexpr auto down = extent(image, dim<1>) - extent(w, dim<0>) + 1_c,
-                 across = extent(image, dim<2>) - extent(w, dim<1>) + 1_c;
+  constexpr auto down = extent(image, dim<1>) - extent(w, dim<0>) + 1_c;
+  constexpr auto across = extent(image, dim<2>) - extent(w, dim<1>) + 1_c;
   constexpr auto y = define<"y">(n, i.in(0_c, down), j.in(0_c, across)) =
       sum(over(a, b), image(n, i + a, j + b) * w(a, b));
   constexpr auto loss = define<"loss">() =

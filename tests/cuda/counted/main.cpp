@@ -62,7 +62,8 @@ void show_kernels(const counted_row& r) {
     std::printf("  %-60s %8.1f us, %6.0f blocks, %5.1f warps, %6.2f KB under way, %3d registers, %6lld shared, %g MB\n",
                 k.name.c_str(), 1e6 * k.seconds, k.blocks, k.warps, k.under_way / 1024, k.registers,
                 static_cast<long long>(k.shared), k.bytes / 1e6);
-    std::printf("    %.1f instructions an element\n", k.instructions);
+    std::printf("    %.1f instructions an element, %lld bytes spilled\n", k.instructions,
+                static_cast<long long>(k.frame));
     for (const sass_loop& l : k.loops) {
       std::printf("    loop at %llx: %d loaded, %d stored:", 16 * static_cast<unsigned long long>(l.first),
                   l.counts.loaded, l.counts.stored);

@@ -20,30 +20,30 @@ double product(const std::vector<std::int64_t>& extents) {
   return n;
 }
 
-// What a kernel of a sort reads and writes: keys and indices of 8 bytes, and counts. A search for an end takes two keys
+// What a kernel of a sort reads and writes, in numbers: keys, indices and counts. A search for an end takes two keys
 // that no cache has.
-double bytes_of_sort(const cuda::launch& l) {
+double numbers_of_sort(const cuda::launch& l) {
   using lower::sort_kernel, lower::sort_number;
   const auto number = [&](sort_number n) { return static_cast<double>(l.numbers[static_cast<std::size_t>(n)]); };
   const double keys = number(sort_number::room), counts = number(sort_number::entries);
   switch (static_cast<sort_kernel>(l.first)) {
     case sort_kernel::count:
-      return 8 * (keys + counts);
+      return (keys + counts);
     case sort_kernel::prefix:
-      return 16 * counts;
+      return 2 * counts;
     case sort_kernel::sums:
-      return 16 * number(sort_number::groups);
+      return 2 * number(sort_number::groups);
     case sort_kernel::place:
-      return 16 * keys * (1 + number(sort_number::planes)) + 8 * counts;
+      return 2 * keys * (1 + number(sort_number::planes)) + counts;
     case sort_kernel::ends:
-      return 16 * number(sort_number::bounds);
+      return 2 * number(sort_number::bounds);
     case sort_kernel::last:
     case sort_kernel::reach:
-      return 16 * keys;
+      return 2 * keys;
     case sort_kernel::farthest:
-      return 16 * number(sort_number::tiles);
+      return 2 * number(sort_number::tiles);
     case sort_kernel::first:
-      return 16 * number(sort_number::bounds);
+      return 2 * number(sort_number::bounds);
   }
   return 0;
 }
@@ -55,7 +55,7 @@ void find_bytes(const emitted_row& row, std::vector<launch_facts>& launches) {
   for (std::size_t n = 0; n < launches.size(); ++n) {
     const cuda::launch& l = row.source.launches[n];
     const auto first = static_cast<std::size_t>(l.first);
-    if (l.of != nullptr) launches[n].bytes = bytes_of_sort(l);
+    if (l.of != nullptr) launches[n].bytes = numbers_of_sort(l) * (l.name.starts_with("sheaf_sort32") ? 4 : 8);
     if (l.of != nullptr || first >= plan.kernels.size()) continue;
     const plan::kernel_plan& k = plan.kernels[first];
     const plan::stage& s = plan.stages[static_cast<std::size_t>(k.stages.front())];

@@ -49,27 +49,73 @@ std::int64_t branch_of(const unsigned char* at, std::int64_t place) {
   return place + 1 + offset / 4;
 }
 
-constexpr unsigned branch = 0x147;
+constexpr unsigned branch = 0x147, leave = 0x14d, back = 0x150;
+
+// Neither the predicate before nor the one of the operand, of 3 bits and a sign each, may hold it back.
+bool is_unconditional(const unsigned char* at) {
+  std::uint64_t low = 0, high = 0;
+  std::memcpy(&low, at, 8);
+  std::memcpy(&high, at + 8, 8);
+  const unsigned op = low & 0xfff;
+  return (op == 0x947 || op == 0x94d || op == 0x950) && (low >> 12 & 15) == 7 && (high >> 23 & 15) == 7;
+}
 
 struct span_of_code {
   std::int64_t first, last;
   bool holds(const span_of_code& other) const { return first <= other.first && other.last <= last; }
 };
 
+void count(sass_counts& c, const sass_instruction& i) {
+  ++c.of[static_cast<int>(i.kind)];
+  c.loaded += i.kind == load ? i.bytes : 0;
+  c.stored += i.kind == store || i.kind == atomic ? i.bytes : 0;
+}
+
 sass_counts counts_of(const std::vector<sass_instruction>& code, const span_of_code& s) {
   sass_counts c;
-  for (std::int64_t n = s.first; n <= s.last; ++n) {
-    const sass_instruction& i = code[static_cast<std::size_t>(n)];
-    ++c.of[static_cast<int>(i.kind)];
-    c.loaded += i.kind == load ? i.bytes : 0;
-    c.stored += i.kind == store || i.kind == atomic ? i.bytes : 0;
+  for (std::int64_t n = s.first; n <= s.last; ++n) count(c, code[static_cast<std::size_t>(n)]);
+  return c;
+}
+
+// From an instruction to the end of an iteration.
+struct way {
+  int moved = 0, instructions = 0;
+  std::int64_t next = -1;  // instruction; -1: the iteration ends
+  bool possible = true;
+  bool better(const way& other) const {
+    if (possible != other.possible) return possible;
+    return moved != other.moved ? moved > other.moved : instructions < other.instructions;
   }
+};
+
+sass_counts counts_of_way(const std::vector<sass_instruction>& code, const span_of_code& s) {
+  std::vector<way> from(static_cast<std::size_t>(s.last - s.first) + 1);
+  const auto at = [&](std::int64_t n) -> way& { return from[static_cast<std::size_t>(n - s.first)]; };
+  for (std::int64_t n = s.last; n >= s.first; --n) {
+    const sass_instruction& i = code[static_cast<std::size_t>(n)];
+    const auto via = [&](std::int64_t next) {
+      const way& rest = at(next);
+      return way{rest.moved, rest.instructions, next, rest.possible};
+    };
+    const bool forward = i.branch > n && i.branch <= s.last, again = i.branch == s.first;
+    way best = n == s.last ? way{} : via(n + 1);
+    if (i.always && again) best = {};
+    if (i.always && n < s.last && (i.ends || i.branch > s.last)) best = {.possible = false};
+    if (forward)
+      if (const way jump = via(i.branch); i.always || jump.better(best)) best = jump;
+    best.instructions += 1;
+    best.moved += i.kind == load || i.kind == store || i.kind == atomic ? i.bytes : 0;
+    at(n) = best;
+  }
+  if (!at(s.first).possible) return counts_of(code, s);
+  sass_counts c;
+  for (std::int64_t n = s.first; n >= 0; n = at(n).next) count(c, code[static_cast<std::size_t>(n)]);
   return c;
 }
 
 // The rest of an unrolled loop does a fraction of its work.
 bool is_rest(const sass_counts& of, const sass_counts& c) {
-  for (const int part : {2, 4, 8, 16})
+  for (const int part : {2, 3, 4, 5, 6, 7, 8, 16})
     if (c.loaded * part == of.loaded && c.stored * part == of.stored) return true;
   return false;
 }
@@ -97,6 +143,8 @@ std::vector<sass_instruction> decode(const unsigned char* code, std::size_t byte
     const bool moves = made[n].kind == load || made[n].kind == store || made[n].kind == atomic;
     if (moves) made[n].bytes = made[n].kind == atomic ? 4 : width_of(at);
     if (op == branch) made[n].branch = branch_of(at, static_cast<std::int64_t>(n));
+    made[n].ends = op == leave || op == back;
+    made[n].always = is_unconditional(at);
   }
   return made;
 }
@@ -120,7 +168,7 @@ std::vector<sass_loop> hot_loops(const std::vector<sass_instruction>& code) {
       return (other.first != s.first || other.last != s.last) && s.holds(other);
     });
     if (outer) continue;
-    sass_loop made{s.first, s.last, counts_of(code, s), 0};
+    sass_loop made{s.first, s.last, counts_of_way(code, s), 0};
     for (const span_of_code& around : all)
       if (around.holds(s))
         made.barriers_around =

@@ -16,6 +16,8 @@ struct sass_instruction {
   sass_kind kind = sass_kind::other;
   int bytes = 0;               // of a load or store of global memory
   std::int64_t branch = -1;    // of a branch: the instruction that it goes to
+  bool always = false;         // of a branch or an end: whatever the predicates
+  bool ends = false;           // the function
 };
 
 struct sass_counts {
@@ -24,7 +26,8 @@ struct sass_counts {
   int all() const;
 };
 
-// A loop that moves global memory and has no such loop inside.
+// A loop that moves global memory and has no such loop inside. Of branches in it the way counts that moves most, of
+// equal ones the one of fewest instructions.
 struct sass_loop {
   std::int64_t first = 0, last = 0;
   sass_counts counts;

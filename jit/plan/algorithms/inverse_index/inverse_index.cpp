@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/jit/plan/promised.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/algorithms/scatter/scatters.hpp>
@@ -97,12 +98,39 @@ bool take_atomic(const context& c, stage& s) {
 
 namespace {
 
+// Is idx 0 or more and fits 31 bits, whatever the data? One whose range depends on data does where the row of each
+// update is found by a load that is checked.
+bool is_narrow(const context& c, const inverse_index_form& l, node_id idx) {
+  const auto& [g, known, done] = c;
+  const auto fits = [&](node_id end) {
+    const auto value = known.value(end);
+    return value && *value <= static_cast<double>(tuning::sort::most_places);
+  };
+  if (is_closed(g, idx)) return known_less_equal(g, integer(g, 0), g.arg(idx, 0)) && fits(g.arg(idx, 1));
+  bool found = false, guarded = false;
+  for_each_node(g, l.at, [&](node_id n) {
+    guarded = guarded || g.kind(n) == op::select;
+    for (int d = 0; g.kind(n) == op::load && d + 1 < g[n].count; ++d)
+      found = found || (g.arg(n, 1 + d) == idx && is_proven(g, n) && g.kind(g.arg(n, 0)) == op::input &&
+                        fits(extent(g, g.arg(n, 0), d)));
+  });
+  return found && !guarded;
+}
+
+// Of the numbers of a list that a GPU sorts.
+element type_of_list(const context& c, const inverse_index_form& l) {
+  const auto rows = c.known.value(trips_of(c.g, l.owned));
+  const bool narrow = rows && *rows < static_cast<double>(tuning::sort::most_places) &&
+                      std::all_of(l.walk.begin(), l.walk.end(), [&](node_id idx) { return is_narrow(c, l, idx); });
+  return narrow ? element::u32 : element::i64;
+}
+
 // The stage that makes the index, with room for a place of each update in so many planes.
-stage stage_of(graph& g, const inverse_index_form& l, node_id walked, std::int64_t planes_of) {
+stage stage_of(graph& g, const inverse_index_form& l, node_id walked, std::int64_t planes_of, element type) {
   stage lists;
   lists.how = way::inverse_index;
   lists.inverse = l;
-  lists.body = l.at;
+  lists.body = cast_to(g, type, l.at);
   const node_id planes = make(g, op::mul, l.room, integer(g, planes_of));
   const node_id size = make(g, op::add, make(g, op::add, chunks_of(g, l), integer(g, 2)), planes);
   lists.indices = {fresh_index(g, walked, integer(g, 0), size)};
@@ -130,7 +158,8 @@ bool sorted_on_device(const context& c, stage& lists, inverse_index_form& l) {
   l.all_fit = std::all_of(l.walk.begin(), l.walk.end(), [&](node_id idx) { return is_closed(g, idx); });
   lists.inverse = l;
   const sort_form wanted{
-      .outer = l.walk.front(), .room = l.room, .keys = chunks_of(g, l), .planes = static_cast<int>(l.walk.size())};
+      .outer = l.walk.front(), .room = l.room, .keys = chunks_of(g, l), .planes = static_cast<int>(l.walk.size()),
+      .type = g.type(lists.define)};
   return sort_on_device(c, lists, wanted);
 }
 
@@ -177,9 +206,10 @@ bool list_updates(const context& c, stage& s) {
                        .room = room,
                        .by_row = by_row};
   while (l.chunk < most_rows && known.trips(s.owned) / static_cast<double>(l.chunk) > most_chunks) l.chunk *= 2;
-  stage lists = stage_of(g, l, walk.front(), planes_of);
+  const element type = gpu ? type_of_list(c, l) : element::i64;
+  stage lists = stage_of(g, l, walk.front(), planes_of, type);
   lists.when = s.when;
-  lists.bytes = bytes;
+  lists.bytes = bytes * (row(type).bytes / 8.0);
   lists.operations = 4 * *updates;
   lists.reasons.push_back("inverse index: the updates by the " + (by_row ? "row" : std::to_string(l.chunk) + " rows") +
                           " that they go to");

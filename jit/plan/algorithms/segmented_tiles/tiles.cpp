@@ -18,6 +18,14 @@ namespace {
 namespace tile = numerics::tile;
 using namespace tuning::segmented_tiles;
 
+node_id memory(const context& c, const tile_form& f, const char* name, node_id body,
+               const std::vector<node_id>& extents) {
+  std::vector<node_id> indices;
+  for (const node_id e : extents) indices.push_back(fresh_index(c.g, f.walk, integer(c.g, 0), e));
+  c.before.push_back(space(c.g, name, body, indices));
+  return c.before.back().define;
+}
+
 class tiling {
  public:
   tiling(const context& c, stage& s) : c_(c), g_(c.g), known_(c.known), s_(s) {}
@@ -51,7 +59,7 @@ class tiling {
     const node_id t = g_.arg(n, 2);
     f_.reduce = n, f_.low = g_.arg(t, 0), f_.high = g_.arg(t, 1);
     if (!(g_.free[n] == own) || !is_number(g_, g_.arg(f_.slice, 0), 0) || !has_closed_ranges(g_, n)) return false;
-    if (!ascend()) return reason_against(), false;
+    if (!slices_follow(g_, f_)) return reason_against(), false;
     const node_id rows = rows_walked(g_, folded(n), t);
     if (rows == no_node) return false;
     f_.walk = fresh_index(g_, t, integer(g_, 0), rows);
@@ -79,22 +87,6 @@ class tiling {
     f_.value = cast_to(g_, f_.type, put(of_row));
   }
 
-  // By offsets, of which the call demands that they ascend.
-  bool ascend() {
-    if (!follow_each_other(g_, f_.low, f_.high, f_.slice)) return false;
-    for (const demand& d : g_.demands) {
-      const node_id wrong = d.wrong;
-      if (g_.kind(wrong) != op::reduce || monoid_of(g_, wrong) != monoid::any || g_[wrong].count != 3) continue;
-      const node_id s = g_.arg(wrong, 2);
-      if (!is_true(g_, g_.arg(wrong, 1)) || !same_range(g_, s, f_.slice)) continue;
-      replacement put(g_, proofs::kept);
-      put.add(s, f_.slice);
-      const node_id falls = put(g_.arg(wrong, 0));  // of narrow offsets, which are cast to be subscripts, before that
-      if (falls == make(g_, op::less, f_.high, f_.low)) return true;
-      if (falls == make(g_, op::less, without_cast(g_, f_.high), without_cast(g_, f_.low))) return true;
-    }
-    return false;
-  }
   void reason_against() {
     const std::string why = "slices may overlap, so a slice, however long, is one group's";
     const bool data = holds(g_, f_.low, op::load) || holds(g_, f_.high, op::load);
@@ -103,16 +95,13 @@ class tiling {
 
   void tile() {
     f_.lanes = f_.columns != no_node ? s_.lanes : known_.call().force_for_tests ? 8 : tile::lanes;
-    const node_id m = f_.slice;
-    f_.begin = at_slice(f_.low, integer(g_, 0));
-    f_.end = at_slice(f_.high, make(g_, op::sub, g_.arg(m, 1), integer(g_, 1)));
+    find_all(c_, f_);
     const node_id tiles = tiles_of(g_, f_);
-    f_.firsts = memory("firsts", integer(g_, 0), {make(g_, op::add, tiles, integer(g_, 1))});
     take_value();
     const monoid fold = monoid_of(g_, f_.reduce);
     std::vector<node_id> extents{integer(g_, 2), tiles};
     if (f_.columns != no_node) extents.push_back(trips_of(g_, f_.columns));
-    f_.parts = memory("parts", identity_of(g_, fold, numerics::joined(fold, f_.type)), extents);
+    f_.parts = memory(c_, f_, "parts", identity_of(g_, fold, numerics::joined(fold, f_.type)), extents);
     s_.how = way::tiles;
     s_.form = f_;
     s_.loops.clear();
@@ -120,17 +109,6 @@ class tiling {
     share_tasks(g_, known_, s_);
     s_.reasons.push_back("rows in tiles of " + std::to_string(f_.size) +
                          ", however long the slices are; what crosses the ends of tiles is joined in their order");
-  }
-  node_id at_slice(node_id bound, node_id m) {
-    replacement put(g_, proofs::kept);
-    put.add(f_.slice, m);
-    return put(bound);
-  }
-  node_id memory(const char* name, node_id body, const std::vector<node_id>& extents) {
-    std::vector<node_id> indices;
-    for (const node_id e : extents) indices.push_back(fresh_index(g_, f_.walk, integer(g_, 0), e));
-    c_.before.push_back(space(g_, name, body, indices));
-    return c_.before.back().define;
   }
 
   const context c_;
@@ -142,16 +120,60 @@ class tiling {
 
 }  // namespace
 
+namespace {
+
+// A bound without a limit that is the same for all slices: what is cut there still follows.
+node_id unlimited(const graph& g, const tile_form& f, node_id bound, op limit) {
+  for (int k = 0; g.kind(bound) == limit && k < 2; ++k)
+    if (!g.free[g.arg(bound, k)].has(g.ordinal(f.slice))) return g.arg(bound, 1 - k);
+  return bound;
+}
+
+}  // namespace
+
+bool slices_follow(graph& g, const tile_form& f) {
+  const node_id low = unlimited(g, f, f.low, op::maximum), high = unlimited(g, f, f.high, op::minimum);
+  if (!follow_each_other(g, low, high, f.slice)) return false;
+  for (const demand& d : g.demands) {
+    const node_id wrong = d.wrong;
+    if (g.kind(wrong) != op::reduce || monoid_of(g, wrong) != monoid::any || g[wrong].count != 3) continue;
+    const node_id s = g.arg(wrong, 2);
+    if (!is_true(g, g.arg(wrong, 1)) || !same_range(g, s, f.slice)) continue;
+    replacement put(g, proofs::kept);
+    put.add(s, f.slice);
+    const node_id falls = put(g.arg(wrong, 0));  // of narrow offsets, which are cast to be subscripts, before that
+    if (falls == make(g, op::less, high, low)) return true;
+    if (falls == make(g, op::less, without_cast(g, high), without_cast(g, low))) return true;
+  }
+  return false;
+}
+
+void find_all(const context& c, tile_form& f) {
+  graph& g = c.g;
+  const auto at_slice = [&](node_id bound, node_id m) {
+    replacement put(g, proofs::kept);
+    put.add(f.slice, m);
+    return put(bound);
+  };
+  f.begin = at_slice(f.low, integer(g, 0));
+  f.end = at_slice(f.high, make(g, op::sub, g.arg(f.slice, 1), integer(g, 1)));
+  f.firsts = memory(c, f, "firsts", integer(g, 0), {make(g, op::add, tiles_of(g, f), integer(g, 1))});
+}
+
+bool plans_tiles(const facts& known) {
+  const options& wanted = known.call().overrides;
+  return known.call().gpu && wanted.algorithm == algorithm::planned && wanted.determinism != determinism::strict;
+}
+
 node_id tiles_of(graph& g, const tile_form& f) {
   return make(g, op::maximum, pieces_of(g, g.arg(f.walk, 1), f.size), integer(g, 1));
 }
 
 bool take_tiles(const context& c, stage& s) {
   const auto& [g, known, before] = c;
-  const options& wanted = known.call().overrides;
-  if (!known.call().gpu || wanted.algorithm != algorithm::planned || wanted.determinism == determinism::strict)
+  if (!plans_tiles(known) || s.how != way::map || s.reads_block_tree || s.swept || s.when != no_node ||
+      s.indices.empty())
     return false;
-  if (s.how != way::map || s.reads_block_tree || s.swept || s.when != no_node || s.indices.empty()) return false;
   if (s.indices.size() > 2) return false;
   return tiling(c, s)();
 }

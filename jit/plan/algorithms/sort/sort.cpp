@@ -56,7 +56,7 @@ bool sort_on_device(const context& c, stage& list, sort_form f) {
   f.passes = static_cast<int>(max(1, digits).whole());
   const node_id reaches = has_reaches(list) ? trips_of(g, f.outer) : integer(g, 0);
   const node_id places = fresh_index(g, f.outer, integer(g, 0), make(g, op::add, reaches_at(g, f), reaches));
-  stage memory = space(g, "sorting", integer(g, 0), {places});
+  stage memory = space(g, "sorting", cast_to(g, f.type, integer(g, 0)), {places});
   f.memory = memory.define;
   list.sort = f;
   list.reasons.push_back("sorted by " + std::to_string(f.passes) + (f.passes == 1 ? " digit" : " digits") + " of " +

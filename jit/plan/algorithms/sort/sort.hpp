@@ -17,7 +17,7 @@ bool sort_on_device(const context& c, stage& list, sort_form wanted);
 node_id tiles_of(graph& g, const sort_form& f, int pass);
 // The memory holds: whether the sort runs, and how many places are taken; keys of even passes, and of odd ones; the
 // indices; counts; sums of counts; of lists of slices where each iteration's slice ends.
-inline constexpr std::int64_t keys_at = 2;
+inline constexpr std::int64_t keys_at = 4;  // 16 bytes from the begin
 node_id counts_at(graph& g, const sort_form& f);
 node_id sums_at(graph& g, const sort_form& f);
 node_id reaches_at(graph& g, const sort_form& f);

@@ -37,14 +37,28 @@ bool lies_along(graph& g, const facts& known, node_id value, node_id idx) {
   return may_vectorise(g, value, idx) && cost_of(g, known, value, idx) <= 0.5 * cost_of(g, known, value, no_node);
 }
 
-void shape(window_form& w, stage& s, monoid fold) {
+// Lanes along the running folds, as few as a thread has runs for where a block would leave most of them dead.
+void shape_along(window_form& w, stage& s) {
+  w.scans = true;
+  w.groups = w.width;
+  w.block = std::min(w.width - 1, block_bytes / row(w.type).bytes) / run_of_thread * run_of_thread;
+  const auto taken = [&](std::int64_t lanes) { return (w.block + lanes - 1) / lanes * lanes; };
+  s.lanes = numerics::group_scan_lanes;
+  if (taken(s.lanes / 2) < taken(s.lanes)) s.lanes /= 2;
+}
+
+void shape(const context& c, window_form& w, stage& s, monoid fold) {
   const element type = w.key == no_node ? w.type : w.key_type;
   const std::int64_t lanes = vector_bytes / row(type).bytes;
   s.lanes = static_cast<int>(lanes);
   if (w.width <= folded_lanes) {
     while (s.lanes < w.width) s.lanes *= 2;
+    // What is folded between registers does not depend on how many lanes there are.
+    while (c.known.for_groups() && s.lanes < numerics::group_scan_lanes && c.known.trips(s.owned) >= 8.0 * s.lanes)
+      s.lanes *= 2;
     return;
   }
+  if (c.known.for_groups() && w.key == no_node && !in_order(c.g, fold)) return shape_along(w, s);
   w.groups = w.width / lanes;
   w.rest = w.width % lanes;
   w.block = std::min(w.groups - 1, block_bytes / (lanes * std::max(row(w.type).bytes, row(type).bytes))) * lanes;
@@ -89,7 +103,8 @@ bool as_stage(const context& c, const sliding& r, node_id n, stage& s) {
   return false;
 }
 
-void fill(graph& g, const sliding& r, node_id n, const elements& e, stage& s) {
+void fill(const context& c, const sliding& r, node_id n, const elements& e, stage& s) {
+  graph& g = c.g;
   window_form& f = s.window();
   f.reduce = n;
   f.width = width_of(g, r);
@@ -120,9 +135,9 @@ void fill(graph& g, const sliding& r, node_id n, const elements& e, stage& s) {
     f.extremum = e.fold;
   }
   f.ahead = make(g, op::add, bound_of(g, r.high, r.over).rest, integer(g, -1));
-  shape(f, s, e.fold);
   s.how = way::window;
   s.owned = r.over;
+  shape(c, f, s, e.fold);
   s.reasons.push_back("window of " + std::to_string(f.width) + (e.key == no_node ? ": " : ", sums of ties: ") +
                       (f.groups == 0 ? std::string("folded between registers")
                                      : "running blocks of " + std::to_string(f.block) + " results") +
@@ -148,7 +163,7 @@ bool take_window(const context& c, const sliding& r, stage& s) {
   const element type = type_of(monoid_of(g, r.reduce), numerics::accumulated(g.type(r.reduce)), width_of(g, r));
   s.form = window_form{.type = type};
   const node_id value = cast_to(g, type, w.value);
-  fill(g, r, r.reduce, {w.walk, value, no_node, no_node, monoid_of(g, r.reduce)}, s);
+  fill(c, r, r.reduce, {w.walk, value, no_node, no_node, monoid_of(g, r.reduce)}, s);
   return true;
 }
 
@@ -166,7 +181,7 @@ bool take_extremum_sums_of_window(const context& c, const extremum_ties& t, cons
   if (f.type == element::i64 && is_constant(g, value)) f.type = element::i32;
   const elements e{keys.walk, cast_to(g, f.type, value), cast_to(g, f.key_type, keys.value),
                    cast_to(g, f.key_type, t.mine), t.extremum};
-  fill(g, r, t.reduce, e, s);
+  fill(c, r, t.reduce, e, s);
   return true;
 }
 
