@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
-#include <optional>
-#include <unordered_map>
 #include <unordered_set>
 
 #include <sheaf/jit/ir/builder.hpp>
+#include <sheaf/jit/ir/passes/middle.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::ir {
@@ -16,8 +15,7 @@ namespace {
 
 std::size_t slot_of(value v) { return static_cast<std::size_t>(v); }
 
-using extent_of = std::function<std::int64_t(const buffer&, int)>;
-constexpr std::int64_t largest = std::int64_t{1} << 40;  // of constants that are added up
+constexpr std::int64_t largest = middle::largest;
 
 // slope * the loop's variable + factors * values from outside the loop + constant.
 struct affine {
@@ -30,51 +28,6 @@ struct affine {
     for (const auto& [v, f] : b.terms)
       if ((terms[v] += factor * f) == 0) terms.erase(v);
   }
-};
-
-// What the instructions of a kernel come to in the middle of all loops.
-class middle {
- public:
-  middle(const module& m, const kernel& k, const extent_of& typical) : m_(m), k_(k), typical_(typical) { find(k.body); }
-
-  void add(const statement& loop) { loops_[loop.loop] = {loop.low, loop.high}; }
-  std::optional<std::int64_t> operator()(value v) {
-    if (const auto known = known_.find(v); known != known_.end()) return known->second;
-    known_[v] = std::nullopt;
-    return known_[v] = computed(k_.instructions[slot_of(v)]);
-  }
-
- private:
-  void find(const block& body) {
-    for (const statement& s : body) {
-      if (s.kind == statement_kind::loop) add(s);
-      find(s.body);
-    }
-  }
-  std::optional<std::int64_t> computed(const instruction& i) {
-    if (is_floating(i.type)) return std::nullopt;
-    if (i.code == opcode::constant) return i.bits;
-    if (i.code == opcode::extent) return typical_(m_.buffers[slot_of(i.target)], i.dimension);
-    if (i.code == opcode::counter || i.code == opcode::lanes) {
-      const auto low = (*this)(loops_.at(i.target).first), high = (*this)(loops_.at(i.target).second);
-      return low && high ? std::optional(*low + (*high - *low) / 2) : std::nullopt;
-    }
-    if (i.code != opcode::elementwise || row(i.what).integer == nullptr) return std::nullopt;
-    std::int64_t list[3] = {0, 0, 0};
-    for (std::size_t k = 0; k < i.args.size(); ++k) {
-      if (is_floating(k_.instructions[slot_of(i.args[k])].type)) return std::nullopt;
-      const auto one = (*this)(i.args[k]);
-      if (!one || *one > largest || *one < -largest) return std::nullopt;
-      list[k] = *one;
-    }
-    return row(i.what).integer(list[0], list[1], list[2]);
-  }
-
-  const module& m_;
-  const kernel& k_;
-  const extent_of& typical_;
-  std::unordered_map<std::int32_t, std::pair<value, value>> loops_;
-  std::unordered_map<value, std::optional<std::int64_t>> known_;
 };
 
 // What holds in the middle part: conditions by their truth, which argument an extremum is, and how often a remainder's
