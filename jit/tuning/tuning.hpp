@@ -171,6 +171,7 @@ inline constexpr std::int64_t short_slice = 32768;  // rows; W11: a slice as lon
 namespace inverse_index {
 inline constexpr double listed_from = 1 << 18;      // elements; W10: of the result
 inline constexpr double least_rows = 256;           // rows; estimate: of the result
+inline constexpr double most_of_result = 4;         // factor; bench_survey: more memory than the result has, for lists
 inline constexpr double most_chunks = 512;          // chunks; W10: of the result's rows
 inline constexpr std::int64_t least_chunk = 64;     // rows; estimate: of a chunk
 inline constexpr std::int64_t most_rows = 2048;     // rows; W10: of a chunk, whose starts stay in L1

@@ -138,19 +138,6 @@ stage stage_of(graph& g, const inverse_index_form& l, node_id walked, std::int64
   return lists;
 }
 
-// What lists of updates may take: as much as the result and the inputs that updates are made of.
-amount room_for_lists(const graph& g, const facts& known, const stage& s, const amount& results) {
-  amount bytes = results * row(g.type(s.define)).bytes;
-  std::vector<node_id> inputs;
-  for (const int part : {0, 1})
-    for_each_node(g, g.arg(s.body, part), [&](node_id n) {
-      if (g.kind(n) != op::load || g.kind(g.arg(n, 0)) != op::input) return;
-      if (std::ranges::find(inputs, g.arg(n, 0)) == inputs.end()) inputs.push_back(g.arg(n, 0));
-    });
-  for (const node_id input : inputs) bytes += known.bytes(input);
-  return bytes;
-}
-
 // By all threads of a GPU: a row is a chunk then.
 bool sorted_on_device(const context& c, stage& lists, inverse_index_form& l) {
   graph& g = c.g;
@@ -196,8 +183,8 @@ bool list_updates(const context& c, stage& s) {
   const amount entries =
       (walk.size() + (promised ? 0 : 1)) * updates.value_or(0);
   const amount bytes = 8.0 * (entries + (promised ? known.trips(s.owned) : amount(0)));
-  if (!updates ||
-      (!force_for_tests && (groups ? *updates < sorted_from : bytes.certain() > room_for_lists(g, known, s, results))))
+  const amount room_for_lists = most_of_result * results * row(g.type(s.define)).bytes;
+  if (!updates || (!force_for_tests && (groups ? *updates < sorted_from : bytes.certain() > room_for_lists)))
     return false;
   inverse_index_form l{.walk = walk_of(g, known, s),
                        .owned = s.owned,
