@@ -1,11 +1,13 @@
 // Part of pass `partition_loops`: what the integers of a kernel come to in the middle of its loops, where that follows
 // from extents. Shown by tests/jit/partition_loops.cpp.
 #pragma once
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <unordered_map>
 #include <utility>
 
+#include <sheaf/dsl/graph/make.hpp>
 #include <sheaf/jit/ir/ir.hpp>
 
 namespace sheaf::inline v0_1::ir {
