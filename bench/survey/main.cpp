@@ -1,6 +1,6 @@
 // The survey: random programs beside their bound and beside straightforward loops. scripts/bench --survey runs it.
 //   bench_survey COUNT SEED [--threads N] [--most ELEMENTS] [--json FILE] [--worst N] [--scratch DIR]
-//   bench_survey --file PROGRAMS [...]: those of a file, as the survey prints them (docs/scheduling.md)
+//   bench_survey --file PROGRAMS [...]: those of a file, as the survey prints them (docs/performance.md)
 #include <dlfcn.h>
 
 #include <cstdio>

@@ -19,11 +19,14 @@ bool is_ragged(const graph& g, node_id fold) {
   return std::ranges::any_of(bound, [&](node_id idx) { return !is_closed(g, idx); });
 }
 
+using nodes = std::unordered_set<node_id>;  // each shared node is visited once
+
 // The folds that an elementwise expression takes.
-void find_folds(const graph& g, node_id n, std::vector<node_id>& folds) {
-  if (g.kind(n) == op::reduce && std::ranges::find(folds, n) == folds.end()) folds.push_back(n);
+void find_folds(const graph& g, node_id n, nodes& seen, std::vector<node_id>& folds) {
+  if (!seen.insert(n).second) return;
+  if (g.kind(n) == op::reduce) folds.push_back(n);
   if (!is_elementwise(g.kind(n))) return;
-  for (int k = 0; k < g[n].count; ++k) find_folds(g, g.arg(n, k), folds);
+  for (int k = 0; k < g[n].count; ++k) find_folds(g, g.arg(n, k), seen, folds);
 }
 
 class result_functions {
@@ -66,9 +69,10 @@ class result_functions {
            is_closed(g_, of[0]) && (known_.call().force_for_tests || known_.trips(of[0]) >= least_results);
   }
   bool is_of_short_folds(node_id function) {
-    std::vector<node_id> folds;
-    find_folds(g_, function, folds);
     const index_set& of = g_.free[function];
+    std::vector<node_id> folds;
+    nodes seen;
+    find_folds(g_, function, seen, folds);
     if (folds.empty() || of.empty()) return false;
     if (!known_.call().force_for_tests && known_.trips(of) < least_results) return false;
     return std::ranges::all_of(folds, [&](node_id n) {
@@ -85,7 +89,7 @@ class result_functions {
   graph& g_;
   const facts& known_;
   std::vector<node_id> around_, found_;  // the folds that an expression is in
-  std::unordered_set<node_id> seen_;
+  nodes seen_;
 };
 
 bool may_store_folds(const facts& known, const stage& s) {
@@ -98,12 +102,12 @@ bool may_store_folds(const facts& known, const stage& s) {
 }
 
 // The largest elementwise expression around a function, of the same indices.
-node_id whole_of(const graph& g, node_id n, node_id function) {
+node_id whole_of(const graph& g, node_id n, node_id function, nodes& seen) {
   if (n == function) return n;
-  if (g.kind(n) != op::reduce && !is_elementwise(g.kind(n))) return no_node;
+  if ((g.kind(n) != op::reduce && !is_elementwise(g.kind(n))) || !seen.insert(n).second) return no_node;
   node_id whole = no_node;
   for (int k = 0; k < (g.kind(n) == op::reduce ? 2 : g[n].count) && whole == no_node; ++k)
-    whole = whole_of(g, g.arg(n, k), function);
+    whole = whole_of(g, g.arg(n, k), function, seen);
   return whole == no_node || g.kind(n) == op::reduce || g.free[n] != g.free[function] ? whole : n;
 }
 
@@ -124,11 +128,13 @@ bool take_result_functions(const context& c, stage& s) {
   if (whole) like.vector = no_node;
   replacement put(g);
   std::vector<node_id> all;
+  nodes folds;
   for (const node_id n : functions.found()) {
+    nodes seen;
     if (whole)
-      all.push_back(whole_of(g, s.body, n));
+      all.push_back(whole_of(g, s.body, n, seen));
     else
-      find_folds(g, n, all);
+      find_folds(g, n, folds, all);
   }
   for (const node_id n : all)
     put.add(n, stored(c, n, {whole ? "materialised" : "folded", like, "functions of results run in lanes"}));

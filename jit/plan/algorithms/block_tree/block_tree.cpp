@@ -61,9 +61,10 @@ slices_form slices_in(graph& g, const facts& known, const stage& s) {
     if (g.free[closed(g.arg(n, 0))].meets(slice)) return;
     const auto count = known.value(rows);
     index_set columns = g.free[n];
-    for (const node_id idx : indices_of(g, slice)) columns.erase(g.ordinal(idx));
+    const std::vector<node_id> slices = indices_of(g, slice);
+    for (const node_id idx : slices) columns.erase(g.ordinal(idx));
     const amount height = count.value_or(0);
-    const bool apart = indices_of(g, slice).size() == 1 && follow_each_other(g, low, high, indices_of(g, slice)[0]);
+    const bool apart = slices.size() == 1 && follow_each_other(g, low, high, slices[0]);
     const bool enough = is_wanted(known) ||
                         (!apart && !known.for_groups() && known.trips(slice) >= least_slices && height >= least_rows &&
                          height * known.trips(columns) >= least_elements);

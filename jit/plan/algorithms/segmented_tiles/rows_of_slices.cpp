@@ -22,8 +22,8 @@ using namespace tuning::segmented_tiles;
 class of_slices {
  public:
   of_slices(const graph& g, node_id slice) : g_(g), slice_(slice) {}
-  node_id operator()(node_id n) const {
-    if (g_.kind(n) == op::define || g_.kind(n) == op::extent) return no_node;
+  node_id operator()(node_id n) {
+    if (g_.kind(n) == op::define || g_.kind(n) == op::extent || !seen_.insert(n).second) return no_node;
     index_set own;
     own.insert(g_.ordinal(slice_));
     if (g_.free[n] == own && is_worth_it(n)) return n;
@@ -48,6 +48,7 @@ class of_slices {
   }
   const graph& g_;
   node_id slice_;
+  std::unordered_set<node_id> seen_;  // each shared node is visited once
 };
 
 }  // namespace

@@ -118,10 +118,6 @@ class tiling {
   tile_form f_;
 };
 
-}  // namespace
-
-namespace {
-
 // A bound without a limit that is the same for all slices: what is cut there still follows.
 node_id unlimited(const graph& g, const tile_form& f, node_id bound, op limit) {
   for (int k = 0; g.kind(bound) == limit && k < 2; ++k)
