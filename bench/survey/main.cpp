@@ -1,6 +1,7 @@
 // The survey: random programs beside their bound and beside straightforward loops. scripts/bench --survey runs it.
 //   bench_survey COUNT SEED [--threads N] [--most ELEMENTS] [--json FILE] [--worst N] [--scratch DIR]
 //   bench_survey --file PROGRAMS [...]: those of a file, as the survey prints them (docs/performance.md)
+//   --keep FOLDER leaves inputs and results there, for other libraries
 #include <dlfcn.h>
 
 #include <cstdio>
@@ -19,7 +20,7 @@ struct settings {
   int count = 20, threads = 0, worst = 20, batch = 8;
   std::uint64_t seed = 1;
   drawing_limits limits;
-  std::string json, scratch = ".", file;
+  std::string json, scratch = ".", file, keep;
 };
 
 settings settings_of(int argc, char** argv) {
@@ -40,6 +41,8 @@ settings settings_of(int argc, char** argv) {
       s.worst = std::atoi(value);
     else if (name == "--file")
       s.file = value;
+    else if (name == "--keep")
+      s.keep = value;
     else if (name == "--scratch")
       s.scratch = value;
     else if (k == 1)
@@ -160,7 +163,7 @@ int main(int argc, char** argv) {
     }
     void* library = compiled(s, "batch", text);
     for (measured& m : batch) {
-      measure(m, library, here, s.scratch);
+      measure(m, library, here, s.scratch, s.keep);
       if (json != nullptr) write(json, m);
       all.push_back(m);
     }

@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <sstream>
@@ -48,7 +49,8 @@ struct reported {  // what `counts` of the loops' prelude is
 // One program and its arguments; runs in a child.
 class experiment {
  public:
-  experiment(measured& m, void* library, std::FILE* report) : m_(m), report_(report), g_(parsed(m.program.text)) {
+  experiment(measured& m, void* library, std::FILE* report, const std::string& keep)
+      : m_(m), report_(report), keep_(keep), g_(parsed(m.program.text)) {
     const std::string name = std::to_string(m.seed);
     if (library != nullptr && !m.printed.empty()) {
       fast_ = reinterpret_cast<fast>(dlsym(library, ("fast_" + name).c_str()));
@@ -67,10 +69,13 @@ class experiment {
   void call_loops() { fast_(theirs_.data(), flat_.data()); }
   void count();
   void compare();
+  void write_arrays() const;
+  double time_own();
   void time_pairs(int pairs);
 
   measured& m_;
   std::FILE* report_;
+  const std::string keep_;
   graph g_;
   fast fast_ = nullptr;
   counted counted_ = nullptr;
@@ -186,6 +191,39 @@ void experiment::count() {
   std::fprintf(report_, "\n");
 }
 
+// For other libraries, in a folder of the program's name: raw elements; `arrays` says what they are, `outputs` which.
+void experiment::write_arrays() const {
+  const std::filesystem::path folder = std::filesystem::path(keep_) / m_.program.family;
+  std::filesystem::create_directories(folder);
+  std::ofstream arrays(folder / "arrays"), outputs(folder / "outputs");
+  const auto inputs = static_cast<std::size_t>(g_.inputs.size());
+  for (std::size_t i = 0; i < own_.size(); ++i) {
+    const bool is_input = i < inputs;
+    const int at = static_cast<int>(is_input ? i : i - inputs);
+    const element type = is_input ? g_.inputs[at].type : g_.type(g_.outputs[at]);
+    const text_range n = is_input ? g_.names[g_.inputs[at].name] : text_range{};
+    const std::string name = is_input ? std::string(g_.text.data() + n.first, static_cast<std::size_t>(n.size))
+                                      : "result" + std::to_string(at);
+    arrays << name << ' ' << row(type).name;
+    for (const std::int64_t e : extents_[i]) arrays << ' ' << e;
+    arrays << '\n';
+    if (!is_input) outputs << name << '\n';
+    std::ofstream(folder / name, std::ios::binary)
+        .write(static_cast<const char*>(own_[i].data), static_cast<std::streamsize>(bytes_of(type, extents_[i])));
+  }
+}
+
+double experiment::time_own() {
+  std::vector<double> list;
+  const double begin = now();
+  while (list.size() < 3 || (list.size() < 15 && now() - begin < 0.5)) {
+    const double start = own_seconds();
+    call();
+    list.push_back(own_seconds() - start);
+  }
+  return median(list);
+}
+
 void experiment::time_pairs(int pairs) {
   std::vector<double> own, theirs, ratios;
   const double begin = now();
@@ -212,9 +250,8 @@ void experiment::run() {
   make_outputs();
   std::fflush(report_);
   call();
-  const double start = own_seconds();
-  call();
-  std::fprintf(report_, "own %.9g\nstate loops take too long\n", own_seconds() - start);
+  if (!keep_.empty()) write_arrays();
+  std::fprintf(report_, "own %.9g\nstate loops take too long\n", time_own());
   std::fflush(report_);
   if (fast_ == nullptr) return void(std::fprintf(report_, "state no loops\n"));
   call_loops();
@@ -275,14 +312,14 @@ int in_child(unsigned seconds, Work work) {
 }
 }  // namespace
 
-void measure(measured& m, void* library, const machine& here, const std::string& scratch) {
+void measure(measured& m, void* library, const machine& here, const std::string& scratch, const std::string& keep) {
   if (m.state != "not measured") return;
   const std::string file = scratch + "/report";
   std::remove(file.c_str());
   const int status = in_child(20, [&] {
     std::FILE* report = std::fopen(file.c_str(), "w");
     try {
-      experiment(m, library, report).run();
+      experiment(m, library, report, keep).run();
     } catch (const error& e) {
       std::fprintf(report, "state error: %s\n", e.what());
     }

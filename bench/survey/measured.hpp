@@ -18,7 +18,8 @@ struct measured {
 };
 
 measured with_loops(std::uint64_t seed, drawn_program program);
-void measure(measured& m, void* library, const machine& here, const std::string& scratch);
+// keep: the folder where inputs and results are left, if it is named.
+void measure(measured& m, void* library, const machine& here, const std::string& scratch, const std::string& keep);
 
 // The machine as a process measures it that nothing else has run in: the pool of threads starts in it.
 machine measured_machine(void* library, const std::string& scratch);

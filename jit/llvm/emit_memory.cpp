@@ -4,6 +4,7 @@
 // - any other mask turns dead lanes' addresses to a slot on the stack that holds zeros, or takes what is stored.
 #include <sheaf/runtime/sheaf_call.h>
 #include <sheaf/jit/llvm/emitter.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::llvm_backend {
 
@@ -75,6 +76,7 @@ struct place {
   int lanes = 0;
   Value* mask = nullptr;  // both the statement's and the tail's
   bool prefix = false;    // the mask is the tail's alone
+  Value* within_line = nullptr;  // of a store past the caches: the bits of an address that have to be 0
   ir::access how = ir::access::uniform;
   ir::lane_pattern apart = {};
   Value* pointer = nullptr;  // of lane 0, but for its offset
@@ -215,7 +217,7 @@ void store_bits(function_emitter& f, place p, Value* bits, bool non_temporal) {
     return;
   }
   if (p.how == ir::access::contiguous) {
-    if (!p.mask && non_temporal) return emit_stream_store(f, p.address, bits, align);
+    if (!p.mask && non_temporal) return emit_stream_store(f, p.address, bits, align, p.within_line);
     if (!p.mask) return void(b.CreateAlignedStore(bits, p.address, align));
     if (masks_natively(f, p)) return masked_store(f, bits, p.address, align, p.mask);
     if (p.prefix) {
@@ -235,16 +237,17 @@ void store_bits(function_emitter& f, place p, Value* bits, bool non_temporal) {
 }  // namespace
 
 // Past the caches where the address allows it, which is the same for a whole row, so the branch is predicted.
-void emit_stream_store(function_emitter& f, Value* address, Value* bits, Align align) {
+void emit_stream_store(function_emitter& f, Value* address, Value* bits, Align align, Value* within_line) {
   auto& b = f.build;
   f.streams = true;
   const std::uint64_t size = f.m.module.getDataLayout().getTypeStoreSize(bits->getType());
   const std::uint64_t unit = std::min(size, static_cast<std::uint64_t>(f.m.target.vectors.register_bytes));
+  if (within_line == nullptr) within_line = b.getInt64(unit - 1);
   LLVMContext& c = b.getContext();
   auto* past = BasicBlock::Create(c, "non_temporal", f.function);
   auto* plain = BasicBlock::Create(c, "plain", f.function);
   auto* done = BasicBlock::Create(c, "stored", f.function);
-  Value* low = b.CreateAnd(b.CreatePtrToInt(address, b.getInt64Ty()), b.getInt64(unit - 1));
+  Value* low = b.CreateAnd(b.CreatePtrToInt(address, b.getInt64Ty()), within_line);
   b.CreateCondBr(b.CreateIsNull(low), past, plain);
   b.SetInsertPoint(past);
   StoreInst* store = b.CreateAlignedStore(bits, address, Align(unit));
@@ -310,12 +313,28 @@ Value* emit_load(function_emitter& f, const ir::instruction& i) {
   return from_memory(f, f.buffer(i.target).type, load_bits(f, p));
 }
 
+namespace {
+// The bits of an address that have to be 0 for a store past the caches. Of short rows that are no whole lines, where
+// neighbours share a line, which must not be in the caches for one and pass them for the other: all.
+Value* bits_within_line(function_emitter& f, std::int32_t id, std::size_t rank) {
+  Value* const stride = facts_of(f, id).strides[rank - 2];
+  builder b(f.prologue, InstSimplifyFolder(f.m.module.getDataLayout()));
+  const auto bytes = static_cast<std::uint64_t>(row(f.buffer(id).type).bytes);
+  Value* const apart = b.CreateMul(stride, b.getInt64(bytes));
+  Value* const whole = b.CreateIsNull(b.CreateAnd(apart, b.getInt64(line_bytes - 1)));
+  Value* const is_long = b.CreateICmpUGE(apart, b.getInt64(tuning::emit::short_row_of_lines));
+  const auto unit = static_cast<std::uint64_t>(f.m.target.vectors.register_bytes);
+  return b.CreateSelect(b.CreateOr(whole, is_long), b.getInt64(unit - 1), b.getInt64(~std::uint64_t{0}));
+}
+}  // namespace
+
 void emit_store(function_emitter& f, const ir::statement& s) {
   if (f.group && s.how == ir::access::transposed) {
     Value* stored = splat(f, f.values[static_cast<std::size_t>(s.stored)], f.lanes);
     return emit_transposed_store(f, s, to_memory(f, f.buffer(s.target).type, stored));
   }
-  const place p = place_of(f, s.target, s.subscripts, s.how, s.mask);
+  place p = place_of(f, s.target, s.subscripts, s.how, s.mask);
+  if (s.non_temporal && s.subscripts.size() > 1) p.within_line = bits_within_line(f, s.target, s.subscripts.size());
   Value* stored = splat(f, f.values[static_cast<std::size_t>(s.stored)], p.lanes);
   store_bits(f, p, to_memory(f, f.buffer(s.target).type, stored), s.non_temporal && !f.stores_plainly);
 }

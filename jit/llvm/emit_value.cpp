@@ -230,7 +230,7 @@ Value* division_by_one(function_emitter& f, Value* x, Value* divisor) {
   return emit_division_by_one(f, x, divisor);
 }
 
-// 0 <= x && x < an extent, which is not negative, in one comparison. Null where it is something else.
+// 0 <= x && x < an extent or a number, which is not negative, in one comparison. Null where it is something else.
 Value* within_extent(function_emitter& f, const ir::instruction& i) {
   if (i.what != op::logical_and || i.vector) return nullptr;
   const ir::instruction &low = f.instruction(i.args[0]), &high = f.instruction(i.args[1]);
@@ -240,7 +240,8 @@ Value* within_extent(function_emitter& f, const ir::instruction& i) {
   if (!compares(low, op::less_equal) || !compares(high, op::less) || low.args[1] != high.args[0]) return nullptr;
   const ir::instruction &zero = f.instruction(low.args[0]), &end = f.instruction(high.args[1]);
   if (zero.code != ir::opcode::constant || zero.type != element::i64 || zero.bits != 0) return nullptr;
-  if (end.code != ir::opcode::extent || f.instruction(low.args[1]).type != element::i64) return nullptr;
+  const bool positive = end.code == ir::opcode::extent || (end.code == ir::opcode::constant && end.bits >= 0);
+  if (!positive || f.instruction(low.args[1]).type != element::i64) return nullptr;
   return f.build.CreateICmpULT(f.values[static_cast<std::size_t>(low.args[1])],
                                f.values[static_cast<std::size_t>(high.args[1])]);
 }

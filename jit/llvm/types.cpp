@@ -119,8 +119,31 @@ Value* expand_f16(function_emitter& f, Value* x) {
   return b.CreateBitCast(b.CreateOr(result, sign), floats);
 }
 
+// In lanes, where LLVM would convert a saturated number at a time: what is converted lies within the type's ends, and
+// what does not is chosen.
+Value* lanes_to_integers(function_emitter& f, element to, Value* x, Type* type) {
+  auto& b = f.build;
+  const bool is_signed = !is_unsigned(to);
+  const unsigned bits = type->getScalarSizeInBits();
+  const APInt least = is_signed ? APInt::getSignedMinValue(bits) : APInt(bits, 0);
+  const APInt most = is_signed ? APInt::getSignedMaxValue(bits) : APInt::getMaxValue(bits);
+  APFloat end(x->getType()->getScalarType()->getFltSemantics(), 1);  // a power of two, the first that is too large
+  end = scalbn(end, static_cast<int>(bits) - is_signed, APFloat::rmNearestTiesToEven);
+  APFloat last = end;
+  last.next(true);
+  Value* const low = ConstantFP::get(x->getType(), is_signed ? neg(end) : APFloat(end.getSemantics(), 0));
+  Value* const high = ConstantFP::get(x->getType(), last);
+  Value* within = b.CreateSelect(b.CreateFCmpOGT(x, low), x, low);
+  within = b.CreateSelect(b.CreateFCmpOLT(within, high), within, high);
+  Value* made = is_signed ? b.CreateFPToSI(within, type) : b.CreateFPToUI(within, type);
+  made = b.CreateSelect(b.CreateFCmpOLT(x, low), ConstantInt::get(type, least), made);
+  made = b.CreateSelect(b.CreateFCmpOGT(x, high), ConstantInt::get(type, most), made);
+  return b.CreateSelect(b.CreateFCmpUNO(x, x), Constant::getNullValue(type), made);
+}
+
 Value* float_to_integer(function_emitter& f, element to, Value* x) {
   Type* const type = like(x, held_type(f.build.getContext(), to));
+  if (type->isVectorTy()) return lanes_to_integers(f, to, x, type);
   return f.build.CreateIntrinsic(is_unsigned(to) ? Intrinsic::fptoui_sat : Intrinsic::fptosi_sat,
                                  {type, x->getType()}, {x});
 }

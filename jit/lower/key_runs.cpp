@@ -1,5 +1,6 @@
-// Runs of one key: of ids that ascend, neighbours mostly go to one row. Where that is so of a chunk of updates, groups
-// that go to one row are folded in lanes, and update it once; all others do one after the other.
+// Updates in chunks. Places that are computed of data, as the bins of a histogram, are computed in lanes, a chunk at a
+// time. Runs of one key: of ids that ascend, neighbours mostly go to one row. Where that is so of a chunk of updates,
+// groups that go to one row are folded in lanes, and update it once; all others do one after the other.
 #include <algorithm>
 
 #include <sheaf/jit/lower/lowering.hpp>
@@ -52,9 +53,60 @@ ir::value kernel_lowering::has_runs(node_id row, node_id idx, scope& at, ir::val
   return at.block->emit(op::less, {at.block->i64(asked_of_chunk / 2), at.block->fold_lanes(count)});
 }
 
+// The places of updates that take several operations each: where data names their rows.
+std::vector<node_id> kernel_lowering::computed_places(std::span<const stage* const> list, node_id idx,
+                                                      const scope& at) {
+  std::vector<node_id> found;
+  if (known.call().gpu || at.lane != no_node || known.trips(idx) < 2 * chunk_of_runs) return found;
+  const auto add = [&](node_id place) {
+    bool computed = plan::is_slow(g, place);
+    plan::for_each_node(g, place, [&](node_id n) {
+      computed = computed || (g.kind(n) == op::cast && is_floating(g.type(g.arg(n, 0))));
+    });
+    if (computed && g.type(place) == element::i64 && plan::uses(g, place, idx) && !plan::holds(g, place, op::reduce) &&
+        plan::may_vectorise(g, place, idx) && std::ranges::find(found, place) == found.end())
+      found.push_back(place);
+  };
+  for (const stage* s : list) {
+    if (s->how != plan::way::scatter) continue;
+    plan::updated_rows rows = plan::rows_of(g, *s);
+    if (rows.at == no_node) continue;
+    add(rows.at);
+    for (const auto& [index, place] : plan::fixed_of(g, *s, rows)) add(place);
+  }
+  return found;
+}
+
+// Updates of a chunk, one after the other; its places first, if they are computed.
+void kernel_lowering::walk_chunk(node_id idx, scope& chunk, const range& updates, std::span<const node_id> places,
+                                 const std::function<void(open_loops&)>& update) {
+  std::vector<std::int32_t> rows;
+  while (rows.size() < places.size()) rows.push_back(ir::add_local(code, "places", element::i64, chunk_of_runs));
+  if (!rows.empty()) {
+    scope lanes(chunk, open(chunk, idx, lanes_of_runs, &updates));
+    lanes.block->head().whole = true;
+    lanes.block->head().trips = static_cast<double>(chunk_of_runs);
+    bind(lanes, idx, lanes_of_runs);
+    const ir::value at = lanes.block->emit(op::sub, {lanes.block->counter(), updates.low});
+    for (std::size_t k = 0; k < rows.size(); ++k)
+      lanes.block->store(rows[k], {at}, emit(places[k], lanes), ir::access::contiguous);
+    lanes.close();
+  }
+  ir::block_builder& c = *chunk.block;
+  open_loops one(*this, chunk);
+  one.enter(c.loop(ir::loop_kind::serial, index_text(idx), c.i64(0), c.i64(chunk_of_runs)));
+  ir::block_builder& b = *one.inner->block;
+  b.head().unroll = updates_unrolled;
+  one.inner->bind_to(g, idx, b.emit(op::add, {updates.low, b.counter()}));
+  for (std::size_t k = 0; k < rows.size(); ++k)
+    one.inner->set(places[k], b.load(rows[k], element::i64, {b.counter()}, ir::access::uniform));
+  update(one);
+  one.close();
+}
+
 // update: where one is known.
-void kernel_lowering::walk_runs(std::span<const stage* const> list, node_id idx, scope& at, const range& own,
-                                const std::function<void(open_loops&)>& update) {
+void kernel_lowering::walk_chunks(std::span<const stage* const> list, node_id idx, scope& at, const range& own,
+                                  const update_walk& w) {
   ir::block_builder& b = *at.block;
   const ir::value low = emit(g.arg(idx, 0), at), high = emit(g.arg(idx, 1), at);
   const ir::value zero = b.i64(0), size = b.i64(chunk_of_runs);
@@ -62,21 +114,23 @@ void kernel_lowering::walk_runs(std::span<const stage* const> list, node_id idx,
   scope chunk(at, b.loop(ir::loop_kind::serial, index_text(idx) + "_chunk", zero, count));
   ir::block_builder& c = *chunk.block;
   const ir::value first = c.emit(op::add, {low, c.emit(op::mul, {c.counter(), size})});
-  const range places{first, c.emit(op::add, {first, size})};
-  const ir::value runs = has_runs(plan::rows_of(g, *list.front()).at, idx, chunk, first);
-  scope grouped(chunk, c.guard(runs));
-  walk_groups(list, idx, grouped, first, own, update);
-  grouped.close();
-  open_loops apart(*this, chunk);
-  apart.enter(c.guard(c.emit(op::logical_not, {runs})));
-  apart.enter(idx, 1, &places);
-  update(apart);
-  apart.close();
+  const range updates{first, c.emit(op::add, {first, size})};
+  if (w.runs) {
+    const ir::value runs = has_runs(plan::rows_of(g, *list.front()).at, idx, chunk, first);
+    scope grouped(chunk, c.guard(runs));
+    walk_groups(list, idx, grouped, first, own, w.update);
+    grouped.close();
+    scope apart(chunk, c.guard(c.emit(op::logical_not, {runs})));
+    walk_chunk(idx, apart, updates, w.places, w.update);
+    apart.close();
+  } else {
+    walk_chunk(idx, chunk, updates, w.places, w.update);
+  }
   chunk.close();
   open_loops left(*this, at);
   const range rest{b.emit(op::add, {low, b.emit(op::mul, {count, size})}), high};
   left.enter(idx, 1, &rest);
-  update(left);
+  w.update(left);
   left.close();
 }
 

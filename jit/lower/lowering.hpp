@@ -63,8 +63,9 @@ struct scope {
   bool is_open(int other) const { return root->open.contains(other); }
   void bind_to(const graph& g, node_id idx, ir::value x) {
     bound.insert(g.ordinal(idx));
-    values[2 * std::int64_t{idx}] = x;
+    set(idx, x);
   }
+  void set(node_id n, ir::value x) { values[2 * std::int64_t{n}] = x; }
 };
 
 struct folded;
@@ -194,8 +195,15 @@ class kernel_lowering {
 
   // key_runs.cpp
   bool folds_runs(std::span<const stage* const> list, node_id idx, const scope& at);
-  void walk_runs(std::span<const stage* const> list, node_id idx, scope& at, const range& own,
-                 const std::function<void(open_loops&)>& update);
+  std::vector<node_id> computed_places(std::span<const stage* const> list, node_id idx, const scope& at);
+  struct update_walk {
+    bool runs = false;  // are runs of one key folded?
+    std::vector<node_id> places;
+    std::function<void(open_loops&)> update;
+  };
+  void walk_chunks(std::span<const stage* const> list, node_id idx, scope& at, const range& own, const update_walk& w);
+  void walk_chunk(node_id idx, scope& chunk, const range& updates, std::span<const node_id> places,
+                  const std::function<void(open_loops&)>& update);
   void walk_groups(std::span<const stage* const> list, node_id idx, scope& at, ir::value begin_of_chunk,
                    const range& own, const std::function<void(open_loops&)>& update);
   ir::value has_runs(node_id row, node_id idx, scope& at, ir::value first);

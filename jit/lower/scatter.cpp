@@ -60,10 +60,15 @@ void kernel_lowering::walk_updates(std::span<const stage* const> list, scope& ta
   for (const node_id idx : s.indices)
     if (deciding.has(g.ordinal(idx)) && !inner->bound.has(g.ordinal(idx))) loops.enter(idx, 1, nullptr);
   const std::vector<node_id> walk = plan::walk_of(g, known, s);
-  const bool runs = iterations == nullptr && folds_runs(list, walk.back(), *inner);
+  update_walk chunks;
+  if (iterations == nullptr) {
+    chunks.runs = folds_runs(list, walk.back(), *inner);
+    chunks.places = computed_places(list, walk.back(), *inner);
+  }
+  const bool in_chunks = chunks.runs || !chunks.places.empty();
   for (const node_id idx : walk)
-    if (!runs || idx != walk.back()) loops.enter(idx, 1, idx == walk.front() ? iterations : nullptr);
-  const auto update_each = [&](open_loops& rows) {
+    if (!in_chunks || idx != walk.back()) loops.enter(idx, 1, idx == walk.front() ? iterations : nullptr);
+  chunks.update = [&](open_loops& rows) {
     enter_rows(s, own, rows);
     for (const stage* each : list) {
       plan::updated_rows places = plan::rows_of(g, *each);
@@ -71,10 +76,10 @@ void kernel_lowering::walk_updates(std::span<const stage* const> list, scope& ta
       update(*each, places.rest, *rows.inner, iterations != nullptr);
     }
   };
-  if (runs)
-    walk_runs(list, walk.back(), *inner, own, update_each);
+  if (in_chunks)
+    walk_chunks(list, walk.back(), *inner, own, chunks);
   else
-    update_each(loops);
+    chunks.update(loops);
   loops.close();
 }
 

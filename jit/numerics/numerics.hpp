@@ -67,6 +67,8 @@ inline constexpr int least = 4, most = 256, least_of_most = 8;
 inline constexpr int bytes = 256, bytes_of_functions = 128;     // of accumulators, or beside what functions need
 inline constexpr int row_bytes = 1024, row_bytes_shared = 512;  // of a row whose reductions stay in registers
 inline constexpr int of_short_rows = 16;                         // rows, a register of f32
+// A row of between two and four registers has lanes of one, of between four and eight those of two.
+inline constexpr int one_register = 16, two_registers = 32, four_registers = 64, eight_registers = 128;
 inline constexpr int gpu_of_functions = 128;                    // lanes, each a thread's
 }  // namespace lanes
 

@@ -164,9 +164,20 @@ node_id lane_of(graph& g, const facts& known, node_id reduce) {
   return walk.chosen;
 }
 
+namespace {
+// Of a short row what is left after whole groups of lanes is a large part of it: narrower ones leave less, and positions
+// are folded in fewer steps.
+int most_of_short_row(const amount& trips, bool positions) {
+  if (!(trips < budget::eight_registers)) return budget::most;
+  if (positions) return budget::one_register;
+  if (trips < budget::four_registers) return trips > budget::two_registers ? budget::one_register : budget::most;
+  return trips > budget::four_registers ? budget::two_registers : budget::most;
+}
+}  // namespace
+
 int lanes_for(const graph& g, const facts& known, node_id root, node_id lane, bool reductions_inside) {
   if (known.call().overrides.lanes != 0) return known.call().overrides.lanes;
-  bool heavy = false;
+  bool heavy = false, positions = false;
   for_each_node(g, root, [&](node_id n) { heavy = heavy || is_function(g, n); });
   int bytes = 1, folds = 0, narrowest = 8;
   for_each_node(g, root, [&](node_id n) {
@@ -178,7 +189,7 @@ int lanes_for(const graph& g, const facts& known, node_id root, node_id lane, bo
     if (kind == op::load) narrowest = std::min(narrowest, row(g.type(n)).bytes);
     // What sums sums is out of the registers while those run.
     if (kind == op::reduce && g.kind(g.arg(n, 0)) != op::reduce) ++folds;
-    if (kind == op::reduce && row(monoid_of(g, n)).position) bytes = 8;
+    if (kind == op::reduce && row(monoid_of(g, n)).position) bytes = 8, positions = true;
   });
   int most = std::max(budget::least_of_most, (heavy ? budget::bytes_of_functions : budget::bytes) / bytes);
   // Several loads a thread are under way, or of halves one of 16 bytes.
@@ -188,6 +199,7 @@ int lanes_for(const graph& g, const facts& known, node_id root, node_id lane, bo
     most = std::max(budget::least_of_most, (folds > 1 || heavy ? budget::row_bytes_shared : budget::row_bytes) / bytes);
   most = std::min(most, budget::most);
   const amount trips = known.trips(lane);
+  if (!known.for_groups() && !reductions_inside) most = std::min(most, most_of_short_row(trips, positions));
   int lanes = budget::least;
   while (lanes < trips && lanes < most) lanes *= 2;
   return lanes;

@@ -67,12 +67,20 @@ class short_rows {
     const line l = split_affine(g_, at, rows_);
     return l.affine && l.slope >= 0;
   }
+  // Of a class, rows are as short as the usual one of it, but for those of the next: scratch rows must hold them.
   bool is_short(node_id idx) const {
-    return is_closed(g_, idx) && known_.trips(idx) >= shortest && known_.trips(idx) <= longest_;
+    const amount trips = known_.trips(idx);
+    return is_closed(g_, idx) && trips >= shortest && trips <= (trips.is_of_class() ? longest : longest_);
+  }
+  bool has_functions_of_elements() const {
+    bool found = false;
+    for_each_node(g_, value_, [&](node_id n) { found = found || (is_function(g_, n) && g_.free[n].meets(along_)); });
+    return found;
   }
   bool are_loops_short() {
     if (joined_ && !positions_ && !unrolled_ && !along_.meets(set_of(g_, indices_))) return false;
-    if (functions_ && !along_.meets(set_of(g_, indices_))) longest_ = longest_of_functions;
+    if (functions_ && (has_functions_of_elements() || !along_.meets(set_of(g_, indices_))))
+      longest_ = longest_of_functions;
     bool all = true;
     for_each_node(g_, value_, [&](node_id n) {
       if (g_.kind(n) != op::reduce) return;

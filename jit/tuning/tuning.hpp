@@ -85,7 +85,7 @@ inline constexpr int lanes_of_shifted = 16;       // lanes; W12: eight rows stay
 namespace short_rows {
 inline constexpr double shortest = 2;      // elements; limit: of a row
 inline constexpr double longest = 31;      // elements; bench_survey: of a row, softmax, layer norm and sums of 2 to 64
-inline constexpr double longest_of_functions = 64;  // elements; bench_survey: where functions become one number
+inline constexpr double longest_of_functions = 64;  // elements; bench_survey: with functions of them, or of all as one
 inline constexpr double least_rows = 256;  // rows; estimate: fewer are soon done
 }  // namespace short_rows
 namespace result_functions {
@@ -251,6 +251,7 @@ inline constexpr std::size_t worth_a_text = 2000;  // characters; bench_nvrtc: s
 inline constexpr std::size_t short_body = 24;      // statements; bench_nvrtc: a longer loop's body is not unrolled
 inline constexpr int most_pointers = 12;  // pointers; estimate: of a GPU's loop, two registers each
 inline constexpr int bytes_of_folds = 64; // bytes; estimate: under way in a GPU's thread that folds
+inline constexpr std::uint64_t short_row_of_lines = 512; // bytes; bench_survey: of a longer row part is stored past caches
 inline constexpr std::int64_t longest_short = 1 << 30;  // iterations; limit: counted in 32 bits
 }  // namespace emit
 
