@@ -183,6 +183,9 @@ void emit_loop(function_emitter& f, const ir::statement& s) {
 void emit_block(function_emitter& f, const ir::block& body) {
   const ir::block* const around = f.here;
   f.here = &body;
+  const auto is_apart = [&](std::size_t n) {
+    return n < body.size() && body[n].kind == ir::statement_kind::store && body[n].apart;
+  };
   for (const ir::statement& s : body) switch (s.kind) {
       case ir::statement_kind::instruct:
         if (const auto at = f.pointer_of.find(&s); at != f.pointer_of.end())
@@ -198,9 +201,11 @@ void emit_block(function_emitter& f, const ir::block& body) {
         emit_block(f, s.body);
         f.close();
         break;
-      case ir::statement_kind::store:
-        emit_store(f, s);
+      case ir::statement_kind::store: {
+        const auto n = static_cast<std::size_t>(&s - body.data());
+        emit_store(f, s, !s.apart || n == 0 || !is_apart(n - 1), !s.apart || !is_apart(n + 1));
         break;
+      }
       case ir::statement_kind::prefetch:
         break;  // other groups run while one waits
       case ir::statement_kind::combine:
