@@ -102,7 +102,8 @@ int unrolled(const function_emitter& f, const ir::statement& s) {
     return inner.kind == ir::statement_kind::combine || inner.kind == ir::statement_kind::prefetch;
   };
   if (s.body.size() > tuning::emit::short_body || !std::all_of(s.body.begin(), s.body.end(), is_plain)) return 1;
-  return std::clamp(loads / f.held(s.lanes), 1, 4);
+  // Shared memory holds few groups as wide: the more each has under way.
+  return std::clamp(loads / f.held(s.lanes), 1, f.place.group >= 256 ? 8 : 4);
 }
 
 }  // namespace

@@ -58,7 +58,8 @@ class group_tiling {
     scope threads(task, b.loop(ir::loop_kind::vector, "thread", zero_, b.i64(side * side), side * side));
     threads_ = &threads;
     lay_out();
-    for (int n = 0; n < t_.results_of_rows * t_.results_of_lanes; ++n) cells_.push_back(k_.cell_of(t_.reduce, threads, true));
+    const int results = t_.results_of_rows * t_.results_of_lanes;
+    for (int n = 0; n < results; ++n) cells_.push_back(k_.cell_of(t_.reduce, threads, true));
     scope each(threads, threads.block->loop(ir::loop_kind::serial, k_.index_text(t_.walk) + "_block", zero_, blocks));
     const auto from_of = [&](scope& at, ir::value n) {
       return at.block->emit(op::add, {low, at.block->emit(op::mul, {n, size_})});

@@ -196,6 +196,7 @@ class kernel_lowering {
   void update(const stage& s, node_id rest, scope& at, bool atomic);
   void scatter_by_atomics(const stage& s, int part, scope& top);
   void scatter_to_table(const stage& s, scope& task);
+  std::pair<ir::value, ir::value> place_in_table(const stage& s, node_id at, std::int64_t rows, scope& inner);
 
   // key_runs.cpp
   bool folds_runs(std::span<const stage* const> list, node_id idx, const scope& at);

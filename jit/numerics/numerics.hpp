@@ -68,6 +68,7 @@ inline constexpr int bytes = 256, bytes_of_functions = 128;     // of accumulato
 inline constexpr int row_bytes = 1024, row_bytes_shared = 512;  // of a row whose reductions stay in registers
 inline constexpr int of_short_rows = 16;                         // rows, a register of f32
 inline constexpr int gpu_of_functions = 128;                    // lanes, each a thread's
+inline constexpr double gpu_long_row = 8192;                    // elements: shared memory holds few such rows, so wider
 }  // namespace lanes
 
 // Tasks that keep a few cores busy: how finely loops, reductions and scans are cut.
@@ -96,6 +97,9 @@ inline constexpr double many_results = 256;        // partial results of more co
 inline constexpr std::int64_t rows_of_many = 64;   // so a block has as many rows
 inline constexpr double most_results = 4096;       // that the work of a row counts
 inline constexpr std::int64_t rows_in_a_row = 64;  // of one f32 sum: a longer one is a sum of sums, or its error shows
+// On a GPU: so many partial results of few results are joined some at a time first.
+inline constexpr double joined_from = 512;
+inline constexpr std::int64_t joined_at_once = 64;
 constexpr bool sums_sums(monoid fold, element type, std::int64_t rows) {
   return fold == monoid::sum && type == element::f32 && rows > rows_in_a_row;
 }
