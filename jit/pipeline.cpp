@@ -14,6 +14,7 @@
 #include <sheaf/jit/lower/lower.hpp>
 #include <sheaf/jit/plan/horizontal_fusion.hpp>
 #include <sheaf/jit/plan/cache_tile.hpp>
+#include <sheaf/jit/plan/group_tile.hpp>
 #include <sheaf/jit/plan/error_bound.hpp>
 #include <sheaf/jit/plan/checks.hpp>
 #include <sheaf/jit/plan/mixed_precision.hpp>
@@ -67,6 +68,8 @@ constexpr pass table[] = {
      [](compilation& c) { plan::choose_register_tiles(c.program.g, c.known, c.program.plan); }},
     {"cache tiles", "of kernels with a register tile that walk more than L2 holds",
      [](compilation& c) { plan::choose_cache_tiles(c.program.g, c.known, c.program.plan); }},
+    {"group tiles", "of kernels that stayed by themselves for it, on a GPU",
+     [](compilation& c) { plan::choose_group_tiles(c.program.g, c.known, c.program.plan); }},
     {"options", "throws where the plan is not what the caller's options ask for",
      [](compilation& c) { plan::check_followed(c.program.g, c.known, c.program.plan); }},
     {"traffic", "predicts bytes and operations of the kernels that there will be",

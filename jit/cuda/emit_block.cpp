@@ -102,7 +102,8 @@ int unrolled(const function_emitter& f, const ir::statement& s) {
     return inner.kind == ir::statement_kind::combine || inner.kind == ir::statement_kind::prefetch;
   };
   if (s.body.size() > tuning::emit::short_body || !std::all_of(s.body.begin(), s.body.end(), is_plain)) return 1;
-  return std::clamp(loads / f.held(s.lanes), 1, 4);
+  // Shared memory holds few groups as wide: the more each has under way.
+  return std::clamp(loads / f.held(s.lanes), 1, f.place.group >= 256 ? 8 : 4);
 }
 
 }  // namespace
@@ -183,6 +184,9 @@ void emit_loop(function_emitter& f, const ir::statement& s) {
 void emit_block(function_emitter& f, const ir::block& body) {
   const ir::block* const around = f.here;
   f.here = &body;
+  const auto is_apart = [&](std::size_t n) {
+    return n < body.size() && body[n].kind == ir::statement_kind::store && body[n].apart;
+  };
   for (const ir::statement& s : body) switch (s.kind) {
       case ir::statement_kind::instruct:
         if (const auto at = f.pointer_of.find(&s); at != f.pointer_of.end())
@@ -198,9 +202,11 @@ void emit_block(function_emitter& f, const ir::block& body) {
         emit_block(f, s.body);
         f.close();
         break;
-      case ir::statement_kind::store:
-        emit_store(f, s);
+      case ir::statement_kind::store: {
+        const auto n = static_cast<std::size_t>(&s - body.data());
+        emit_store(f, s, !s.apart || n == 0 || !is_apart(n - 1), !s.apart || !is_apart(n + 1));
         break;
+      }
       case ir::statement_kind::prefetch:
         break;  // other groups run while one waits
       case ir::statement_kind::combine:

@@ -73,6 +73,11 @@ std::string base_of(function_emitter& f, std::int32_t b, const std::vector<ir::v
   return base;
 }
 
+// Is a moving pointer the place of a gather's lane, vectors included? See emit_pointers.cpp.
+bool moves_whole(const function_emitter& f, std::int32_t b, ir::access how) {
+  return how == ir::access::gather && f.buffer(b).where != ir::role::local && f.held(f.lanes) == 1;
+}
+
 // What must hold for a lane, or for the one element; empty: nothing.
 std::string condition(function_emitter& f, ir::value mask, ir::access how) {
   const bool laned = how != ir::access::uniform && !f.all_live;
@@ -144,7 +149,8 @@ void emit_load(function_emitter& f, ir::value id, const std::string& moving) {
   f.line(cat(constant ? "const " : "", stored_type(b.type), "* const ", pointer, " = ",
              moving.empty() ? base_of(f, i.target, i.args) : moving, ";"));
   if (in_runs(f, i.how, i.mask)) return load_runs(f, id, pointer);
-  const std::string at = element_at(f, pointer, i.target, i.args, i.how, i.apart);
+  const bool whole = !moving.empty() && moves_whole(f, i.target, i.how);
+  const std::string at = whole ? cat(pointer, "[0]") : element_at(f, pointer, i.target, i.args, i.how, i.apart);
   std::string value = from_memory(b.type, constant ? cat("__ldg(&", at, ")") : at);
   if (const std::string when = condition(f, i.mask, i.how); !when.empty())
     value = cat(when, " ? ", value, " : (", held_type(i.type), ")0");
@@ -153,16 +159,17 @@ void emit_load(function_emitter& f, ir::value id, const std::string& moving) {
   f.each(f.lanes, cat(f.ref(id), " = ", value, ";"));
 }
 
-void emit_store(function_emitter& f, const ir::statement& s) {
+void emit_store(function_emitter& f, const ir::statement& s, bool before, bool after) {
   const ir::buffer& b = f.buffer(s.target);
   const bool shared = meets(f, s);
   const bool laned = s.how != ir::access::uniform;
-  if (shared) f.line("MEET;");
+  if (shared && before) f.line("MEET;");
   f.open("");
   const auto moving = f.pointer_of.find(&s);
   f.line(cat(stored_type(b.type), "* const p = ",
              moving == f.pointer_of.end() ? base_of(f, s.target, s.subscripts) : moving->second, ";"));
-  const std::string at = element_at(f, "p", s.target, s.subscripts, s.how, {});
+  const bool whole = moving != f.pointer_of.end() && moves_whole(f, s.target, s.how);
+  const std::string at = whole ? "p[0]" : element_at(f, "p", s.target, s.subscripts, s.how, {});
   const std::string stored = to_memory(b.type, f.ref(s.stored));
   std::string when = condition(f, s.mask, s.how);
   if (!laned && f.place.group > 1) when = when.empty() ? "t == 0" : cat("t == 0 && ", when);
@@ -177,7 +184,7 @@ void emit_store(function_emitter& f, const ir::statement& s) {
   else
     f.line(line);
   f.close();
-  if (shared) f.line("MEET;");
+  if (shared && after) f.line("MEET;");
 }
 
 }  // namespace sheaf::inline v0_1::cuda

@@ -142,8 +142,10 @@ void emit_kernel(function_emitter& f, const launch& l, const std::vector<bool>& 
   if (f.place.group > 32 && f.place.group != l.threads)
     throw compile_error("a group beyond a warp is the block: " + l.name);
   find_accumulators(f);
+  const int blocks = l.threads >= 256 ? tuning::grid::least_resident / l.threads : 1;  // bounds registers
+  const std::string bounds = blocks > 1 ? cat(l.threads, ", ", blocks) : std::to_string(l.threads);
   f.text +=
-      cat("\nextern \"C\" __global__ void __launch_bounds__(", l.threads, ") ", l.name, "(const arguments words) {\n");
+      cat("\nextern \"C\" __global__ void __launch_bounds__(", bounds, ") ", l.name, "(const arguments words) {\n");
   emit_threads(f);
   emit_skip(f, before, own);
   emit_locals(f);

@@ -20,17 +20,21 @@ std::string added(const std::string& a, const std::string& b) {
 }
 std::string times(const std::string& a, const std::string& b) { return a.empty() ? "" : cat("(", a, ") * ", b); }
 
+// Then a vector is a number of the thread's, and a place that data or lanes name is one pointer as well.
+bool has_one_lane(const function_emitter& f) { return f.lanes > 0 && f.held(f.lanes) == 1; }
+
 class places {
  public:
   places(const function_emitter& f, const ir::statement& loop) : f_(f), loop_(loop) {}
 
   std::optional<moving_place> operator()(ir::value v) const {
     const ir::instruction& i = f_.instruction(v);
-    if (i.vector || i.type != element::i64) return std::nullopt;
+    if (i.type != element::i64 || (i.vector && !has_one_lane(f_))) return std::nullopt;
     if (i.code == ir::opcode::counter && i.target == loop_.loop)
       return moving_place{f_.ref(loop_.low), loop_.how_loop == ir::loop_kind::vector ? cat(loop_.lanes, "ll") : "1ll"};
     if (i.code == ir::opcode::constant || i.code == ir::opcode::counter || is_outside(v))
       return moving_place{f_.ref(v), ""};
+    if (i.code == ir::opcode::lanes) return std::nullopt;
     if (i.code != ir::opcode::elementwise) return std::nullopt;
     if (i.what != op::add && i.what != op::sub && i.what != op::mul) return std::nullopt;
     const auto a = (*this)(i.args[0]), b = (*this)(i.args[1]);
@@ -59,7 +63,7 @@ std::optional<moving_place> place_of(const function_emitter& f, const ir::statem
   const ir::buffer& b = f.buffer(buffer);
   moving_place all;
   for (std::size_t d = 0; d < subscripts.size(); ++d) {
-    if (f.instruction(subscripts[d]).vector) continue;
+    if (f.instruction(subscripts[d]).vector && (!has_one_lane(f) || b.where == ir::role::local)) continue;
     const auto one = of(subscripts[d]);
     if (!one) return std::nullopt;
     const bool unit = (b.unit_inner || b.where == ir::role::local) && static_cast<int>(d) + 1 == b.rank;

@@ -161,7 +161,8 @@ bool scans_in_runs(const ir::kernel& k, const ir::block& body, const target& to)
 // emit_memory.cpp
 void declare_buffers(function_emitter& f);
 void emit_load(function_emitter& f, ir::value id, const std::string& pointer);
-void emit_store(function_emitter& f, const ir::statement& s);
+// before, after: do the group's threads meet there, if it is a store that needs it?
+void emit_store(function_emitter& f, const ir::statement& s, bool before = true, bool after = true);
 // Do the group's threads meet around it? What one stores another loads.
 bool meets(const function_emitter& f, const ir::statement& store);
 

@@ -54,6 +54,10 @@ FN double fused(double a, double b, double c) { return fma(a, b, c); }
 // NaN in either gives NaN; of two equal zeros either.
 template <class E> FN E largest(E a, E b) { const E c = b > a ? b : a; return b != b ? b : c; }
 template <class E> FN E smallest(E a, E b) { const E c = b < a ? b : a; return b != b ? b : c; }
+#if !defined(SHEAF_EMULATED) && __CUDA_ARCH__ >= 800
+FN float largest(float a, float b) { float y; asm("max.NaN.f32 %0, %1, %2;" : "=f"(y) : "f"(a), "f"(b)); return y; }
+FN float smallest(float a, float b) { float y; asm("min.NaN.f32 %0, %1, %2;" : "=f"(y) : "f"(a), "f"(b)); return y; }
+#endif
 template <class E> FN E sign_of(E x) { return x > (E)0 ? (E)1 : x < (E)0 ? (E)-1 : (E)0; }
 FN float magnitude(float x) { return fabsf(x); }
 FN double magnitude(double x) { return fabs(x); }
@@ -128,9 +132,12 @@ template <class E, class F> FN E clamped(F x, E) {
   const i32 high = low == 0 ? (1 << (8 * sizeof(E))) - 1 : -low - 1;
   return (E)(y < low ? low : y > high ? high : y);
 }
+// Of f32 to 32 bits and less it makes 0 of NaN, too.
+template <class E> FN E number(float x) { return sizeof(E) <= 4 || x == x ? clamped(x, (E)0) : (E)0; }
+template <class E> FN E number(double x) { return x == x ? clamped(x, (E)0) : (E)0; }
 template <class E, class F>
 FN E whole(F x, typename same<F>::type, typename same<F>::type, E, E) {
-  return x != x ? (E)0 : clamped(x, (E)0);
+  return number<E>(x);
 }
 #endif
 

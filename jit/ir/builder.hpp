@@ -110,6 +110,12 @@ class block_builder {
     body_.back().adds = true;
   }
 
+  // Lanes that go to places of their own, which no store next to it goes to.
+  void store_apart(std::int32_t buffer, std::vector<value> subscripts, value stored) {
+    store(buffer, std::move(subscripts), stored, access::gather);
+    body_.back().apart = true;
+  }
+
   // Scalar subscripts, those of lane 0; the lanes are contiguous, or one element is asked for.
   void prefetch(std::int32_t buffer, std::vector<value> subscripts, access how = access::contiguous) {
     statement s = start(statement_kind::prefetch);

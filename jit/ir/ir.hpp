@@ -173,6 +173,7 @@ struct statement {
   bool non_temporal = false;  // store by non-temporal stores: the buffer is large and not read again soon
   bool half_line = false;     // prefetch: of so many lanes as the loop takes, the first half
   bool l2 = false;            // prefetch: into L2
+  bool apart = false;         // store: where another one next to it with this stores, none of its lanes does
   bool adds = false;          // store: added to what is there, by one of many threads at a time; on a GPU
   std::vector<value> subscripts;
   // combine of argmax and argmin: the position (i64) that goes with the value. Of a state of several values: those

@@ -38,6 +38,9 @@ struct scope {
         rows_at_once(outer.rows_at_once) {
     root->open.insert(number);
   }
+  // In the same block as another one, with bindings of its own beside those of `outer`; never closed.
+  scope(scope& outer, ir::block_builder* shared)
+      : block(shared), parent(&outer), root(outer.root), number(++root->made), bound(outer.bound), lane(outer.lane) {}
   scope(const scope&) = delete;
 
   std::optional<ir::block_builder> own;
@@ -71,6 +74,7 @@ struct scope {
 struct folded;
 struct list_to_sort;
 class pair_tiling;
+class group_tiling;
 class sliding_fold;
 class open_loops;
 
@@ -113,6 +117,7 @@ struct scratch_row_table {
 
 class kernel_lowering {
   friend class pair_tiling;
+  friend class group_tiling;
 
  public:
   kernel_lowering(const context& c, const buffer_ids& buffers)
@@ -192,6 +197,7 @@ class kernel_lowering {
   void update(const stage& s, node_id rest, scope& at, bool atomic);
   void scatter_by_atomics(const stage& s, int part, scope& top);
   void scatter_to_table(const stage& s, scope& task);
+  std::pair<ir::value, ir::value> place_in_table(const stage& s, node_id at, std::int64_t rows, scope& inner);
 
   // key_runs.cpp
   bool folds_runs(std::span<const stage* const> list, node_id idx, const scope& at);
@@ -351,6 +357,7 @@ class kernel_lowering {
   void pack(const walked_block& w, scope& at);
   void rows_of_block(const walked_block& w, const range& rows, scope& at);
   void cache_tiled(const plan::kernel_plan& k, const range& rows, scope& task);
+  void group_tiled(const plan::kernel_plan& k, scope& top);
   ir::loop_kind kind_of_tasks(const plan::kernel_plan& k) const;
   shapes::amount cost_of_task(const plan::kernel_plan& k) const;
   std::vector<node_id> companions(node_id n, node_id lane, scope& at);

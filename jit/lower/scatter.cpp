@@ -166,6 +166,27 @@ void kernel_lowering::update(const stage& s, node_id rest, scope& at, bool atomi
   guards.close();
 }
 
+// Where in a table an update goes, from its first row on, and whether it is one of its rows: one comparison without
+// sign. Rows that are cast from 32 bits or from floating numbers stay so narrow: what a cast clamps is no row.
+std::pair<ir::value, ir::value> kernel_lowering::place_in_table(const stage& s, node_id at, std::int64_t rows,
+                                                                scope& inner) {
+  ir::block_builder& b = *inner.block;
+  const node_id low = g.arg(s.owned, 0), from = plan::without_cast(g, at);
+  const element type = g.type(from);
+  const bool number = type == element::f32 || type == element::f64 || type == element::i32 || type == element::u8 ||
+                      type == element::i8 || type == element::i16 || type == element::u16;
+  const bool narrow = from != at && number && is_constant(g, low) && std::abs(g[low].attribute) < 1 << 30;
+  if (!narrow) {
+    const ir::value first = emit(low, inner), place = b.emit(op::sub, {emit(at, inner), first});
+    const ir::value end = b.constant(element::u64, rows), row = b.cast(element::u64, place);
+    return {place, b.emit(op::less, {row, end})};
+  }
+  const ir::value value = emit(from, inner), found = type == element::i32 ? value : b.cast(element::i32, value);
+  const ir::value first = b.constant(element::i32, g[low].attribute), end = b.constant(element::u32, rows);
+  const ir::value row = b.cast(element::u32, b.emit(op::sub, {found, first}));
+  return {b.cast(element::i64, row), b.emit(op::less, {row, end})};
+}
+
 // Counts in shared memory: of numbers of one byte, or of ones, in 32 bits. The lanes of the innermost index add to the
 // table of their group in any order, and it is stored at the end.
 void kernel_lowering::scatter_to_table(const stage& s, scope& task) {
@@ -181,15 +202,14 @@ void kernel_lowering::scatter_to_table(const stage& s, scope& task) {
   clear.close();
   const plan::updated_rows t = plan::rows_of(g, s);
   const std::vector<node_id> walk = plan::nesting_order(g, plan::bound_indices(g, s.body));
-  const ir::value low = emit(g.arg(s.owned, 0), task), high = emit(g.arg(s.owned, 1), task);
+  const ir::value low = emit(g.arg(s.owned, 0), task);
   open_loops loops(*this, task);
   for (const node_id idx : walk) loops.enter(idx, idx == walk.back() ? lanes_of_groups : 1);
   ir::block_builder& c = *loops.inner->block;
-  const ir::value at = emit(t.at, *loops.inner);
-  ir::value mine = c.emit(op::logical_and, {c.emit(op::less_equal, {low, at}), c.emit(op::less, {at, high})});
+  auto [at, mine] = place_in_table(s, t.at, rows, *loops.inner);
   if (!is_true(g, t.rest)) mine = c.emit(op::logical_and, {mine, emit(t.rest, *loops.inner)});
   const ir::value added = emit(value, *loops.inner);
-  c.add_to(table, {c.emit(op::sub, {at, low})}, narrow ? c.cast(type, added) : added, ir::access::gather, mine);
+  c.add_to(table, {at}, narrow ? c.cast(type, added) : added, ir::access::gather, mine);
   loops.close();
   open_loops results(*this, task);
   results.enter(s.owned, lanes_of_groups);

@@ -195,7 +195,9 @@ ir::kernel kernel_lowering::operator()(const plan::kernel_plan& k) {
     }
     return std::move(builder).finish();
   }
-  if (k.rows_of_task > 1)
+  if (k.group.rows != no_node)
+    group_tiled(k, top);
+  else if (k.rows_of_task > 1)
     tasks_of_tiles(k, top);
   else if (k.chunk == 0)
     tasks_of_indices(k, top);

@@ -70,6 +70,7 @@ inline constexpr int of_short_rows = 16;                         // rows, a regi
 // A row of between two and four registers has lanes of one, of between four and eight those of two.
 inline constexpr int one_register = 16, two_registers = 32, four_registers = 64, eight_registers = 128;
 inline constexpr int gpu_of_functions = 128;                    // lanes, each a thread's
+inline constexpr double gpu_long_row = 8192;                    // elements: shared memory holds few such rows, so wider
 }  // namespace lanes
 
 // Tasks that keep a few cores busy: how finely loops, reductions and scans are cut.
@@ -98,6 +99,9 @@ inline constexpr double many_results = 256;        // partial results of more co
 inline constexpr std::int64_t rows_of_many = 64;   // so a block has as many rows
 inline constexpr double most_results = 4096;       // that the work of a row counts
 inline constexpr std::int64_t rows_in_a_row = 64;  // of one f32 sum: a longer one is a sum of sums, or its error shows
+// On a GPU: so many partial results of few results are joined some at a time first.
+inline constexpr double joined_from = 512;
+inline constexpr std::int64_t joined_at_once = 64;
 constexpr bool sums_sums(monoid fold, element type, std::int64_t rows) {
   return fold == monoid::sum && type == element::f32 && rows > rows_in_a_row;
 }

@@ -193,7 +193,10 @@ int lanes_for(const graph& g, const facts& known, node_id root, node_id lane, bo
   });
   int most = std::max(budget::least_of_most, (heavy ? budget::bytes_of_functions : budget::bytes) / bytes);
   // Several loads a thread are under way, or of halves one of 16 bytes.
-  if (known.for_groups()) most = heavy && narrowest > 2 ? budget::gpu_of_functions : budget::most;
+  if (known.for_groups()) {
+    const bool few = holds(g, root, op::reduce) && known.trips(lane) >= budget::gpu_long_row;  // rows at a time
+    most = heavy && narrowest > 2 && !few ? budget::gpu_of_functions : budget::most;
+  }
   // a tile of a row stays in registers
   if (reductions_inside)
     most = std::max(budget::least_of_most, (folds > 1 || heavy ? budget::row_bytes_shared : budget::row_bytes) / bytes);

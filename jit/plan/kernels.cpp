@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include <sheaf/jit/plan/group_tile.hpp>
 #include <sheaf/jit/plan/packing.hpp>
 #include <sheaf/jit/plan/mixed_precision.hpp>
 #include <sheaf/jit/plan/roots.hpp>
@@ -124,6 +125,7 @@ bool may_join(graph& g, const facts& known, const program_plan& plan, const kern
       leader.promised != s.promised || leader.when != s.when)
     return false;
   if (has_far_lanes(g, known, leader) || has_far_lanes(g, known, s)) return false;  // a cache tile is of one stage
+  if (has_group_tile(g, known, leader) || has_group_tile(g, known, s)) return false;
   if (leader.how == way::range_scatter && s.how == way::range_scatter) return share_slices(g, plan, k, s);
   if (leader.group_table || s.group_table) return false;  // a table is all that a group's memory is for
   if (leader.how == way::scatter && s.how == way::scatter) {

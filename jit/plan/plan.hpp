@@ -305,6 +305,21 @@ struct cache_tile_form {
   std::vector<node_id> packed = {};  // what is copied for all rows
 };
 
+// A value that a group of threads packs for a block of the walk; along_walk: its elements lie along that in memory.
+struct packed_value {
+  node_id value = no_node;
+  bool along_walk = false;
+};
+// A tile of results that a block of threads folds at once, from what it packs in shared memory; see group_tile.hpp.
+struct group_tile_form {
+  node_id rows = no_node, lane = no_node;  // the two indices of the tile; none: the kernel has none
+  std::vector<node_id> batch = {};         // the other indices of the results, in order
+  node_id reduce = no_node, walk = no_node;
+  std::vector<packed_value> of_rows = {}, of_lanes = {};  // each the same for all of the other index
+  int results_of_rows = 0, results_of_lanes = 0;  // of a thread, along either index
+  bool calls = false;                      // a term calls functions, so code counts
+};
+
 struct kernel_plan {
   std::string name;
   std::vector<int> stages;     // in order
@@ -314,6 +329,7 @@ struct kernel_plan {
   int part = 0;                // of a stage that takes several kernels, in order
   std::vector<tiled_loop> tile = {};  // the register tile, see register_tile.hpp
   cache_tile_form cache = {};
+  group_tile_form group = {};         // on a GPU
   std::int64_t rows_of_task = 1;      // without a chunk: iterations of `parallel` that a task takes, for the tile
   bool promised = false;       // its stages are
   interleaving interleaved;

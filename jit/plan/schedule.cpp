@@ -4,6 +4,7 @@
 
 #include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/jit/numerics/numerics.hpp>
+#include <sheaf/jit/plan/group_tile.hpp>
 #include <sheaf/jit/plan/packing.hpp>
 #include <sheaf/jit/plan/cost.hpp>
 #include <sheaf/jit/plan/algorithms/scatter/scatters.hpp>
@@ -145,6 +146,7 @@ void schedule_map(graph& g, const facts& known, stage& s, const amount& stored) 
   choose_lanes(g, known, s, stored);
   const node_id packed = s.vector == no_node ? lane_of_packed(g, known, s) : no_node;
   if (packed != no_node) s.vector = packed;
+  if (s.vector == no_node) s.vector = lane_of_group_tile(g, known, s);
   s.loops.clear();
   if (schedule_short_rows(g, known, s)) return;
   for (const node_id idx : s.indices)

@@ -339,6 +339,26 @@ class splitting {
   amount elements_ = 0, results_ = 0, inner_ = 0;
 };
 
+// Partial results of few results, joined by the tasks that those have, would leave a GPU idle: so many are joined some
+// at a time first, which makes one launch more. no_node: they are not.
+node_id joined_in_steps(const context& c, node_id n, const stage& s) {
+  const auto& [g, known, before] = c;
+  if (!known.for_groups() || keeps_several(g, n) || g[n].count != 3 || !is_true(g, g.arg(n, 1)) ||
+      !is_closed(g, g.arg(n, 2)) || is_folded_in_order(g, n))
+    return no_node;
+  const node_id over = g.arg(n, 2);
+  const amount parts = known.trips(over), results = known.trips(g.free[n]), warps = results / tuning::grid::warp;
+  if (parts < blocks::joined_from || !known.starves(warps, warps * parts / blocks::joined_at_once, parts * results))
+    return no_node;
+  const row_blocks rows = blocks_of(g, n, over, blocks::joined_at_once);
+  replacement put(g, proofs::kept);
+  put.add(over, rows.part);
+  const monoid fold = monoid_of(g, n);
+  const node_id some = intern_reduce(g, fold, g.type(n), put(g.arg(n, 0)), truth(g, true), {rows.part});
+  const node_id joined = stored(c, some, {"joined", s, "partial results, some at a time"});
+  return intern_reduce(g, fold, g.type(n), joined, truth(g, true), {rows.block});
+}
+
 // An extremum and its position: read once where rows are walked as they lie, twice down a tile of columns. On a GPU
 // that is less than what tiles of columns alone take, which are too few.
 bool may_split_position(graph& g, const facts& known, node_id n, const stage& s) {
@@ -373,7 +393,7 @@ node_id split(const context& c, node_id n, const stage& s) {
   if (s.rows.whole != no_node) return no_node;  // of a block of rows already
   if (row(monoid_of(g, n)).position && !may_split_position(g, known, n, s)) return no_node;
   const node_id first = without_cast(g, folds_tuple(g, n) ? g.arg(g.arg(n, 0), 0) : g.arg(n, 0));
-  if (g.kind(first) == op::load && is_partial(before, g.arg(first, 0))) return no_node;
+  if (g.kind(first) == op::load && is_partial(before, g.arg(first, 0))) return joined_in_steps(c, n, s);
   return splitting(c, n, s)();
 }
 

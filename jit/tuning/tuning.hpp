@@ -56,6 +56,20 @@ inline constexpr std::int64_t rows_of_task = 192;  // rows; estimate: a multiple
 inline constexpr double least_rows = 64;          // rows; estimate: fewer do not pay for what is packed
 inline constexpr std::int64_t most_bytes = 128 << 10;  // bytes; estimate: of what is packed, which stays in L2
 }  // namespace cache_tile
+namespace group_tile {
+inline constexpr int side = 16;           // threads; limit: of a block of 256, along either index of a tile
+inline constexpr std::int64_t block = 16;  // iterations; estimate: of the index that is walked, packed at a time
+inline constexpr std::int64_t pad = 4;     // elements; limit: 16 bytes more a row, which shifts its banks
+inline constexpr int most_results = 8;     // results; limit: of a thread along rows, 8 x 4 registers of f32
+inline constexpr std::int32_t unrolled = 16;  // iterations; limit: of the walk, all of a block
+inline constexpr int least_results = 4;    // results; estimate: along lanes; of fewer loads take longer than additions
+inline constexpr double enough_tiles = 128;   // tiles; estimate: about one a multiprocessor, else smaller ones
+inline constexpr double least_tiles = 64;     // tiles; estimate: of fewer most of the device would wait
+inline constexpr double least_extent = 48;    // results; estimate: along either index, of a tile of 64
+inline constexpr double least_walk = 16;      // iterations; estimate: a block or two
+inline constexpr std::int64_t most_bytes = 30 << 10;  // bytes; limit: of shared memory, of what is packed
+inline constexpr std::size_t most_kept = 2;   // values; estimate: of a row or lane alone, which stay in registers
+}  // namespace group_tile
 namespace pair_tiles {
 inline constexpr std::int64_t rows_of_task = 96;  // rows; estimate: they share what is packed, in buffers of 24 KB
 inline constexpr std::int64_t block_bytes = 32 << 10;  // bytes; estimate: packed at a time, for one sum
@@ -231,6 +245,7 @@ inline constexpr std::int64_t enough_threads = 1 << 17;  // threads; estimate: t
 inline constexpr std::int64_t enough_blocks = 256;       // blocks; estimate: the same
 inline constexpr std::int64_t little = 512;              // bytes; estimate: of local memory of one thread
 inline constexpr int warp = 32;                          // threads; manual of CUDA: of a warp
+inline constexpr int least_resident = 512;  // threads; estimate: of blocks of 256, that a multiprocessor must hold
 }  // namespace grid
 
 namespace partition {

@@ -6,7 +6,7 @@
 #define __device__
 #define __global__ __attribute__((visibility("default")))
 #define __forceinline__ inline
-#define __launch_bounds__(n)
+#define __launch_bounds__(...)
 #define __shared__ static
 #define __align__(n) __attribute__((aligned(n)))
 #define SHEAF_EMULATED 1

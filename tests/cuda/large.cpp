@@ -57,6 +57,23 @@ TEST(large, counts_of_few_rows) {
   check_backends(value_of("kept", define<"kept">(k.in(0_c, 9_c)) =
                                       sum(i.where(keep(i) && n(i) == k), cast<std::int64_t>(i))), data);
 }
+// The letter of the name has plans be those for much data, see machine.cpp: parts are joined in two steps.
+TEST(large, many_parts_of_few_columns) {
+  constexpr auto i = axis<"i">;
+  constexpr auto j = axis<"j">;
+  check_backends(value_of("c", define<"c">(j) = sum(i, x(i, j))), rows(33001, 33));
+  check_backends(value_of("c", define<"c">(j) = max(i, x(i, j))), rows(33001, 33));
+}
+TEST(large, counts_by_narrow_integers) {
+  constexpr auto m = tensor<"m", std::int32_t, 1>;
+  constexpr auto i = axis<"i">;
+  constexpr auto k = axis<"k">;
+  std::vector<double> ids;
+  for (int p = 0; p < 70001; ++p) ids.push_back(p % 501 == 0 ? 2147483647 : p % 503 == 0 ? -2147483648.0 : p % 23 - 7);
+  const table data = {{"m", values{element::i32, {70001}, ids}}};
+  constexpr auto row = cast<std::int64_t>(m(i));
+  check_backends(value_of("c", define<"c">(k.in(0_c, 12_c)) = sum(i.where(row == k - 3_c), 1_c)), data);
+}
 TEST(large, variance) { check_backends(value_of("var", var(x)), rows(200, 300)); }
 TEST(large, logsumexp_of_all) { check_backends(first_order("logsumexp", logsumexp(x), x), rows(100, 333)); }
 TEST(large, elementwise) {

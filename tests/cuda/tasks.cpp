@@ -48,6 +48,10 @@ TEST(tasks, vectors_below_blocks_of_rows) {
   ASSERT_EQ(e.code.launches.size(), 2u) << "partial results and what joins them are apart: together they are few";
   EXPECT_EQ(e.code.launches[0].count, 128 * 64) << "blocks of 128 rows by vectors of 256 lanes";
 }
+TEST(tasks, many_parts_of_few_columns_are_joined_in_steps) {
+  const emitted e = emitted_for({{1 << 22, 256}}, sum(x, dim<0>));
+  EXPECT_NE(e.program.text.find("partial results, some at a time"), std::string::npos) << e.program.text;
+}
 TEST(tasks, stages_of_the_same_loops_stay_together) {
   const emitted e = emitted_for({{16384, 16384}}, argmax(x, dim<0>));
   EXPECT_EQ(e.program.plan.kernels[0].stages.size(), 2u) << "the extremum of a block and where it is";

@@ -57,7 +57,7 @@ bool is_wanted(const std::string& id) {
 }
 
 void show_kernels(const counted_row& r) {
-  std::printf("%s: %.1f %% of the bandwidth, %.0f us\n", r.id.c_str(), r.percent(), 1e6 * r.seconds);
+  std::printf("%s: %.1f %% of the bound, %.0f us\n", r.id.c_str(), r.percent(), 1e6 * r.seconds);
   for (const kernel_estimate& k : r.kernels) {
     std::printf("  %-60s %8.1f us, %6.0f blocks, %5.1f warps, %6.2f KB under way, %3d registers, %6lld shared, %g MB\n",
                 k.name.c_str(), 1e6 * k.seconds, k.blocks, k.warps, k.under_way / 1024, k.registers,

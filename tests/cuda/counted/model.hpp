@@ -15,6 +15,7 @@ namespace sheaf::test {
 namespace h200 {
 inline constexpr double multiprocessors = 132;
 inline constexpr double bytes_per_second = 4.8e12;
+inline constexpr double flops_per_second = 67e12;  // of f32
 inline constexpr double reached = 0.92;  // of it, by a plain copy
 inline constexpr double clock = 1.98e9;  // 67 TF of f32 are 132 x 128 multiply-adds at this clock
 inline constexpr double schedulers = 4;  // of a multiprocessor: instructions of warps a cycle

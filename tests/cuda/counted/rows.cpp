@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include <sheaf/jit/lower/sort_kernels.hpp>
+#include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/runtime/cuda/nvrtc.hpp>
 
 namespace sheaf::test {
@@ -48,9 +49,26 @@ double numbers_of_sort(const cuda::launch& l) {
   return 0;
 }
 
+// Multiplications and additions of a kernel's folds, where each result has its own.
+double operations_of(const plan::facts& known, const plan::program_plan& plan, const plan::kernel_plan& k) {
+  const graph& g = known.g();
+  double all = 0;
+  for (const int i : k.stages) {
+    const plan::stage& s = plan.stages[static_cast<std::size_t>(i)];
+    if (s.how != plan::way::map) continue;
+    for (const node_id n : plan::reductions_in(g, s.body)) {
+      index_set walked = plan::set_of(g, s.indices);
+      walked |= plan::set_of(g, plan::bound_indices(g, n));
+      walked |= g.free[n];
+      all += 2 * known.trips(walked.common(g.free[g.arg(n, 0)])).estimate();
+    }
+  }
+  return all;
+}
+
 // By launch: what the plan predicts for its kernels. Of segmented tiles it is the second part that walks the rows; of a
 // sorted list the first counts, and the third writes.
-void find_bytes(const emitted_row& row, std::vector<launch_facts>& launches) {
+void find_bytes(const emitted_row& row, const plan::facts& known, std::vector<launch_facts>& launches) {
   const auto& plan = row.planned->program.plan;
   for (std::size_t n = 0; n < launches.size(); ++n) {
     const cuda::launch& l = row.source.launches[n];
@@ -67,7 +85,7 @@ void find_bytes(const emitted_row& row, std::vector<launch_facts>& launches) {
     }
     launch_facts& to = launches[tiles && k.part == 0 && n + 1 < launches.size() ? n + 1 : n];
     to.bytes += k.read.estimate() + k.written.estimate();
-    to.operations += k.operations.estimate();
+    if (k.part == 0) to.operations += operations_of(known, plan, k);
   }
 }
 
@@ -126,7 +144,12 @@ emitted_row::emitted_row(const bench::job& one) : id(one.id) {
     else if (l.count >= 0) launches.back().blocks = (l.count + l.tiles - 1) / l.tiles;
     scratch.push_back(l.scratch_bytes);
   }
-  find_bytes(*this, launches);
+  plan::call_facts on_gpu{.inputs = {}, .unit_outputs = {}, .gpu = true};
+  const graph& arranged = planned->program.g;
+  for (int k = 0; k < arranged.inputs.size(); ++k)
+    on_gpu.inputs.push_back({plan::amounts(extents[static_cast<std::size_t>(k)])});
+  find_bytes(*this, plan::facts(arranged, on_gpu), launches);
+  for (const launch_facts& l : launches) operations += l.operations;
 }
 
 const kernel_estimate& counted_row::slowest() const {
@@ -135,7 +158,8 @@ const kernel_estimate& counted_row::slowest() const {
 }
 
 counted_row counted(const emitted_row& row) {
-  counted_row made{.id = row.id, .bound = row.bound, .workspace = row.workspace, .allowed = row.allowed};
+  counted_row made{.id = row.id, .bound = row.bound, .operations = row.operations, .workspace = row.workspace,
+                   .allowed = row.allowed};
   std::map<std::string, kernel_code> own, shared;
   add_kernels(row.source.texts, own);
   double scratch = 0;

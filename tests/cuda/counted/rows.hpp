@@ -1,6 +1,7 @@
 // What stands in docs/gpu-static.md: W1 to W13 at the sizes of bench_gpu and rows of the catalogue, each planned and
 // emitted for a GPU, compiled for sm_90 and counted. No GPU is needed. Shown by main.cpp.
 #pragma once
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -22,6 +23,7 @@ struct emitted_row {
   cuda::source source;
   std::vector<launch_facts> launches;
   double bound = 0;      // bytes that it can't avoid
+  double operations = 0; // of all folds, additions and multiplications
   double workspace = 0;  // bytes, without what blocks keep of their own
   double allowed = 0;    // bytes, by the rule of the CPU: the outputs and 2 MB
   std::vector<std::int64_t> scratch;  // by launch, of a block
@@ -30,9 +32,12 @@ struct emitted_row {
 struct counted_row {
   std::string id;
   std::vector<kernel_estimate> kernels = {};  // by launch
-  double bound = 0, bytes = 0, seconds = 0, workspace = 0, allowed = 0;
+  double bound = 0, operations = 0, bytes = 0, seconds = 0, workspace = 0, allowed = 0;
   int shared_launches = 0;  // of a sort
-  double percent() const { return 100 * bound / h200::bytes_per_second / seconds; }
+  // Of what bounds it: bytes or operations.
+  double percent() const {
+    return 100 * std::max(bound / h200::bytes_per_second, operations / h200::flops_per_second) / seconds;
+  }
   const kernel_estimate& slowest() const;
 };
 counted_row counted(const emitted_row& row);

@@ -1,0 +1,277 @@
+// A tile of results for a block of threads: 16 x 16 of them, as lanes of one vector loop. Thread (y, x) has results in
+// fours: rows 4 y to 4 y + 3 of each 64, columns 4 x to 4 x + 3 (of 8 bytes in twos), so that it loads 16
+// bytes of a packed row at once. The group packs a block of the walk, folds it, and packs the next; a block that is not
+// whole comes last. Rows and columns beyond the end stand for the last one, and are not stored. See
+// plan/group_tile.hpp.
+#include <sheaf/jit/lower/lowering.hpp>
+#include <sheaf/jit/plan/mixed_precision.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
+
+namespace sheaf::inline v0_1::lower {
+
+using namespace tuning::group_tile;
+
+class group_tiling {
+ public:
+  group_tiling(kernel_lowering& k, const plan::group_tile_form& form)
+      : k_(k), g_(k.g), t_(form), s_(*k.stages.front()) {
+    sides_[0].idx = t_.rows, sides_[0].packed = &t_.of_rows, sides_[0].results = t_.results_of_rows;
+    sides_[1].idx = t_.lane, sides_[1].packed = &t_.of_lanes, sides_[1].results = t_.results_of_lanes;
+  }
+
+  // How many tiles there are along each index, the last one's next to each other.
+  std::vector<node_id> counts() {
+    std::vector<node_id> list;
+    for (const node_id idx : t_.batch) list.push_back(plan::trips_of(g_, idx));
+    for (const tile_side& each : sides_) list.push_back(plan::pieces_of(g_, plan::trips_of(g_, each.idx), each.span()));
+    return list;
+  }
+  // A tile: of which batch, and where its rows and lanes begin.
+  void find_place(scope& task, std::span<const ir::value> counts) {
+    ir::block_builder& b = *task.block;
+    ir::value rest = b.counter();
+    for (std::size_t n = counts.size(); n-- > 0;) {
+      const ir::value at = n == 0 ? rest : b.emit(op::remainder, {rest, counts[n]});
+      if (n > 0) rest = b.emit(op::quotient, {rest, counts[n]});
+      const bool batch = n < t_.batch.size();
+      const node_id idx = batch ? t_.batch[n] : sides_[n - t_.batch.size()].idx;
+      const ir::value low = k_.emit(g_.arg(idx, 0), task);
+      if (batch) {
+        task.bind_to(g_, idx, b.emit(op::add, {low, at}));
+        continue;
+      }
+      tile_side& to = sides_[n - t_.batch.size()];
+      const ir::value size = b.i64(to.span()), high = k_.emit(g_.arg(idx, 1), task);
+      to.first = b.emit(op::add, {low, b.emit(op::mul, {at, size})});
+      to.last = b.emit(op::sub, {high, b.i64(1)});
+    }
+  }
+
+  void fold(scope& task) {
+    const ir::value low = k_.emit(g_.arg(t_.walk, 0), task), high = k_.emit(g_.arg(t_.walk, 1), task);
+    ir::block_builder& b = *task.block;
+    zero_ = b.i64(0), size_ = b.i64(block);
+    last_ = b.emit(op::sub, {high, b.i64(1)});
+    const ir::value trips = b.emit(op::maximum, {b.emit(op::sub, {high, low}), zero_});
+    const ir::value blocks = b.emit(op::quotient, {trips, size_}), rest = b.emit(op::remainder, {trips, size_});
+    const ir::value is_rest = b.emit(op::less, {zero_, rest});
+    scope threads(task, b.loop(ir::loop_kind::vector, "thread", zero_, b.i64(side * side), side * side));
+    threads_ = &threads;
+    lay_out();
+    const int results = t_.results_of_rows * t_.results_of_lanes;
+    for (int n = 0; n < results; ++n) cells_.push_back(k_.cell_of(t_.reduce, threads, true));
+    scope each(threads, threads.block->loop(ir::loop_kind::serial, k_.index_text(t_.walk) + "_block", zero_, blocks));
+    const auto from_of = [&](scope& at, ir::value n) {
+      return at.block->emit(op::add, {low, at.block->emit(op::mul, {n, size_})});
+    };
+    const ir::value from = from_of(each, each.block->counter());
+    pack(each, from, false);
+    walk_block(each, from, size_, t_.calls ? 1 : unrolled);
+    each.close();
+    scope left(threads, threads.block->guard(is_rest));
+    const ir::value from_rest = from_of(left, blocks);
+    pack(left, from_rest, true);
+    walk_block(left, from_rest, rest, 1);
+    left.close();
+    store();
+    threads.close();
+  }
+
+ private:
+  // An element of a packed value that a thread copies for each block of the walk.
+  struct copied {
+    node_id value;
+    std::int32_t panel;
+    std::unique_ptr<scope> at;  // its row or lane is bound
+    ir::value walk, place;      // in the panel
+  };
+  struct tile_side {
+    node_id idx = no_node;
+    const std::vector<plan::packed_value>* packed = nullptr;
+    int results = 1;  // of a thread
+    ir::value first = ir::none, last = ir::none;
+    std::vector<std::int32_t> panels = {};
+    std::vector<ir::value> places = {};  // of a thread's results in the tile
+    std::int64_t span() const { return side * results; }
+  };
+
+  // Row or lane `place` of a tile, in vectors.
+  ir::value index_at(const tile_side& of, ir::value place) {
+    ir::block_builder& b = *threads_->block;
+    return b.emit(op::minimum, {b.emit(op::add, {of.first, place}), of.last});
+  }
+  ir::value divided(ir::value x, std::int64_t by, op what) {
+    return threads_->block->emit(what, {x, threads_->block->i64(by)});
+  }
+  ir::value plus(ir::value x, std::int64_t n) {
+    return n == 0 ? x : threads_->block->emit(op::add, {x, threads_->block->i64(n)});
+  }
+
+  void lay_out() {
+    ir::block_builder& b = *threads_->block;
+    const element type = plan::in_lanes(g_, t_.reduce, g_.type(t_.reduce));
+    const int run = 16 / std::max(4, row(type).bytes);
+    for (tile_side& each : sides_) {
+      const op what = &each == &sides_[0] ? op::quotient : op::remainder;
+      const ir::value at = b.emit(op::mul, {divided(b.lanes(), side, what), b.i64(run)});
+      for (int n = 0; n < each.results; ++n) each.places.push_back(plus(at, n % run + side * run * (n / run)));
+      for (const plan::packed_value& p : *each.packed) add_panel(each, p);
+    }
+  }
+  void add_panel(tile_side& of, const plan::packed_value& p) {
+    const std::int64_t width = of.span() + pad;
+    of.panels.push_back(ir::add_buffer(k_.code, {.name = "panel",
+                                                 .type = g_.type(p.value),
+                                                 .rank = 2,
+                                                 .where = ir::role::local,
+                                                 .elements = block * width,
+                                                 .unit_inner = true,
+                                                 .extents = {block, width}}));
+    ir::block_builder& b = *threads_->block;
+    const std::int64_t across = p.along_walk ? block : of.span();  // of neighbouring threads
+    const ir::value near = divided(b.lanes(), across, op::remainder), far = divided(b.lanes(), across, op::quotient);
+    for (std::int64_t n = 0; n < of.results; ++n) {
+      const ir::value next = plus(far, n * (side * side / across));
+      const ir::value walk = p.along_walk ? near : next, place = p.along_walk ? next : near;
+      auto at = std::make_unique<scope>(*threads_, threads_->block);
+      at->bind_to(g_, of.idx, index_at(of, place));
+      copied_.push_back({p.value, of.panels.back(), std::move(at), walk, place});
+    }
+  }
+
+  // Copies a block of the walk from `from` on. is_rest: it may go on beyond the last iteration, which then stands for
+  // those.
+  void pack(scope& around, ir::value from, bool is_rest) {
+    ir::block_builder& b = *around.block;
+    std::vector<ir::value> values;
+    for (const copied& c : copied_) {
+      scope at(*c.at, &b);
+      const ir::value walk = b.emit(op::add, {from, c.walk});
+      at.bind_to(g_, t_.walk, is_rest ? b.emit(op::minimum, {walk, last_}) : walk);
+      values.push_back(k_.emit(c.value, at));
+    }
+    for (std::size_t n = 0; n < values.size(); ++n)
+      b.store_apart(copied_[n].panel, {copied_[n].walk, copied_[n].place}, values[n]);
+  }
+
+  // Does a term depend on its row or lane by what is not packed?
+  bool reaches(node_id n, node_id idx) const {
+    for (const tile_side& each : sides_)
+      for (const plan::packed_value& p : *each.packed)
+        if (p.value == n) return false;
+    if (n == idx) return true;
+    if (!plan::uses(g_, n, idx) || g_.kind(n) == op::index) return false;
+    for (int k = g_.kind(n) == op::load ? 1 : 0; k < g_[n].count; ++k)
+      if (reaches(g_.arg(n, k), idx)) return true;
+    return false;
+  }
+
+  void walk_block(scope& around, ir::value from, ir::value count, std::int32_t unroll) {
+    const node_id term = g_.arg(t_.reduce, 0);
+    scope inner(around, around.block->loop(ir::loop_kind::serial, k_.index_text(t_.walk), zero_, count));
+    ir::block_builder& b = *inner.block;
+    b.head().unroll = unroll;
+    const ir::value walk = b.emit(op::add, {from, b.counter()});
+    inner.bind_to(g_, t_.walk, walk);
+    std::vector<std::pair<node_id, ir::value>> shared;  // of the walk alone
+    plan::for_each_node(g_, term, [&](node_id n) {
+      const bool alone = plan::uses(g_, n, t_.walk) && !plan::uses(g_, n, t_.rows) && !plan::uses(g_, n, t_.lane);
+      if (g_.kind(n) == op::load && alone) shared.push_back({n, k_.emit(n, inner)});
+    });
+    std::vector<std::vector<ir::value>> values[2];  // by side, packed value and result
+    for (int side_of = 0; side_of < 2; ++side_of)
+      for (const std::int32_t panel : sides_[side_of].panels) {
+        values[side_of].emplace_back();
+        for (const ir::value place : sides_[side_of].places)
+          values[side_of].back().push_back(
+              b.load(panel, k_.buffer(panel).type, {b.counter(), place}, ir::access::gather));
+      }
+    for (std::size_t n = 0; n < cells_.size(); ++n) {
+      scope cell(*scope_of_term(n), &b);
+      cell.bind_to(g_, t_.walk, walk);
+      for (const auto& [load, value] : shared) cell.values[2 * std::int64_t{load}] = value;
+      for (int side_of = 0; side_of < 2; ++side_of)
+        for (std::size_t p = 0; p < values[side_of].size(); ++p)
+          cell.values[2 * std::int64_t{(*sides_[side_of].packed)[p].value}] = values[side_of][p][result(n, side_of)];
+      k_.combine_term(cells_[n], t_.reduce, k_.term_of(t_.reduce), cell);
+    }
+    inner.close();
+  }
+  std::size_t result(std::size_t cell, int side_of) const {
+    const auto width = static_cast<std::size_t>(t_.results_of_lanes);
+    return side_of == 0 ? cell / width : cell % width;
+  }
+
+  // Binds the row and the lane of a cell, around the loops of the walk: values of each, as far as a term needs them.
+  scope* scope_of_term(std::size_t cell) {
+    for (; term_scopes_.size() < cells_.size();) {
+      const std::size_t n = term_scopes_.size();
+      if (result(n, 1) == 0) row_scopes_.push_back(bound(*threads_, 0, n));
+      term_scopes_.push_back(bound(*row_scopes_.back(), 1, n));
+    }
+    return term_scopes_[cell].get();
+  }
+  std::unique_ptr<scope> bound(scope& outer, int side_of, std::size_t cell) {
+    const tile_side& of = sides_[side_of];
+    auto made = std::make_unique<scope>(outer, threads_->block);
+    if (reaches(g_.arg(t_.reduce, 0), of.idx))
+      made->bind_to(g_, of.idx, index_at(of, of.places[result(cell, side_of)]));
+    else
+      made->bound.insert(g_.ordinal(of.idx));
+    return made;
+  }
+
+  void store() {
+    ir::block_builder& b = *threads_->block;
+    const auto is_inside = [&](const tile_side& of, ir::value place) {
+      return b.emit(op::less_equal, {b.emit(op::add, {of.first, place}), of.last});
+    };
+    std::vector<ir::value> inside;
+    for (const ir::value place : sides_[1].places) inside.push_back(is_inside(sides_[1], place));
+    for (std::size_t r = 0; r < sides_[0].places.size(); ++r) {
+      const ir::value in_row = is_inside(sides_[0], sides_[0].places[r]);
+      scope row(*threads_, &b);
+      row.bind_to(g_, t_.rows, index_at(sides_[0], sides_[0].places[r]));
+      for (std::size_t c = 0; c < inside.size(); ++c) {
+        scope at(row, &b);
+        at.bind_to(g_, t_.lane, index_at(sides_[1], sides_[1].places[c]));
+        k_.take_result(t_.reduce, cells_[r * inside.size() + c], at, false);
+        const ir::value value = k_.emit(s_.body, at);
+        k_.store(s_, value, at, b.emit(op::logical_and, {in_row, inside[c]}));
+      }
+    }
+    k_.mark_stored(s_);
+  }
+
+  kernel_lowering& k_;
+  graph& g_;
+  const plan::group_tile_form& t_;
+  const stage& s_;
+  tile_side sides_[2];
+  scope* threads_ = nullptr;
+  ir::value zero_ = ir::none, size_ = ir::none, last_ = ir::none;
+  std::vector<copied> copied_;
+  std::vector<ir::value> cells_;  // row by row
+  std::vector<std::unique_ptr<scope>> row_scopes_, term_scopes_;
+};
+
+void kernel_lowering::group_tiled(const plan::kernel_plan& k, scope& top) {
+  group_tiling tiling(*this, k.group);
+  const node_id when = stages.front()->when;
+  std::vector<ir::value> counts;
+  node_id all = integer(g, 1);
+  for (const node_id n : tiling.counts()) {
+    counts.push_back(emit(n, top));
+    all = make(g, op::mul, all, n);
+  }
+  const ir::value zero = emit(integer(g, 0), top);
+  const ir::value count = emit(when == no_node ? all : make(g, op::select, when, all, integer(g, 0)), top);
+  top.before_tasks = true;
+  scope task(top, top.block->loop(ir::loop_kind::parallel, "tile", zero, count));
+  task.block->head().cost = cost_of_task(k);
+  tiling.find_place(task, counts);
+  tiling.fold(task);
+  task.close();
+}
+
+}  // namespace sheaf::inline v0_1::lower

@@ -1,0 +1,164 @@
+#include <sheaf/jit/plan/group_tile.hpp>
+
+#include <algorithm>
+
+#include <sheaf/jit/plan/cost.hpp>
+#include <sheaf/jit/plan/mixed_precision.hpp>
+#include <sheaf/jit/plan/packing.hpp>
+#include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
+
+namespace sheaf::inline v0_1::plan {
+
+namespace {
+
+using namespace tuning::group_tile;
+
+// The tile of a stage with one index in lanes and another in rows.
+class tiling {
+ public:
+  tiling(graph& g, const facts& known, const stage& s) : g_(g), known_(known), s_(s) {}
+
+  group_tile_form operator()(node_id rows, node_id lane) {
+    form_ = {.rows = rows, .lane = lane};
+    if (!has_one_reduction() || !are_ranges_closed() || !packs()) return {};
+    if (!choose_size()) return {};
+    for (const node_id idx : s_.indices)
+      if (idx != rows && idx != lane) form_.batch.push_back(idx);
+    return form_;
+  }
+
+ private:
+  bool has_one_reduction() {
+    const std::vector<node_id> reductions = reductions_in(g_, s_.body);
+    if (reductions.size() != 1) return false;
+    form_.reduce = reductions.front();
+    if (g_[form_.reduce].count != 3 || !goes_on(g_, form_.reduce) || !is_true(g_, g_.arg(form_.reduce, 1)))
+      return false;
+    form_.walk = g_.arg(form_.reduce, 2);
+    return true;
+  }
+  // The walk may be a block of its index, which a batch says.
+  bool are_ranges_closed() const {
+    bool closed = std::all_of(s_.indices.begin(), s_.indices.end(), [&](node_id idx) { return is_closed(g_, idx); });
+    for (int k = 0; k < 2; ++k) {
+      const node_id end = g_.arg(form_.walk, k);
+      closed = closed && g_.free[end].within(set_of(g_, s_.indices)) && !uses(g_, end, form_.rows) &&
+               !uses(g_, end, form_.lane) && !holds(g_, end, op::load) && !holds(g_, end, op::reduce);
+    }
+    return closed && may_vectorise(g_, s_.body, form_.rows) && may_vectorise(g_, s_.body, form_.lane);
+  }
+
+  bool is_packed(node_id n) const {
+    const auto has = [&](const std::vector<packed_value>& list) {
+      return std::any_of(list.begin(), list.end(), [&](const packed_value& p) { return p.value == n; });
+    };
+    return has(form_.of_rows) || has(form_.of_lanes);
+  }
+  bool lies_along_walk(node_id n) const {
+    bool along = false;
+    for_each_node(g_, n, [&](node_id q) {
+      along = along || (g_.kind(q) == op::load && uses(g_, q, form_.walk) && goes_along(g_, known_, q, form_.walk));
+    });
+    return along;
+  }
+  bool packs() {
+    for (const node_id n : shared_of(g_, form_.reduce, form_.lane, form_.rows))
+      form_.of_rows.push_back({n, lies_along_walk(n)});
+    for (const node_id n : shared_of(g_, form_.reduce, form_.rows, form_.lane))
+      form_.of_lanes.push_back({n, lies_along_walk(n)});
+    std::size_t kept = 0;
+    return !form_.of_rows.empty() && !form_.of_lanes.empty() && loads_little_else(g_.arg(form_.reduce, 0), kept) &&
+           kept <= most_kept;
+  }
+  // Beside what is packed: loads of a row or a lane alone, which are kept, and of the walk alone.
+  bool loads_little_else(node_id n, std::size_t& kept) {
+    if (is_packed(n) || g_.kind(n) == op::extent) return true;
+    if (is_function(g_, n)) form_.calls = true;
+    if (g_.kind(n) == op::load) {
+      const bool row = uses(g_, n, form_.rows), lane = uses(g_, n, form_.lane);
+      if ((row && lane) || ((row || lane) && uses(g_, n, form_.walk))) return false;
+      kept += row || lane;
+      return true;
+    }
+    for (int k = 0; k < g_[n].count; ++k)
+      if (!loads_little_else(g_.arg(n, k), kept)) return false;
+    return true;
+  }
+
+  std::int64_t bytes_of_panels() const {
+    std::int64_t bytes = 0;
+    for (const packed_value& p : form_.of_rows)
+      bytes += block * (side * form_.results_of_rows + pad) * row(g_.type(p.value)).bytes;
+    for (const packed_value& p : form_.of_lanes)
+      bytes += block * (side * form_.results_of_lanes + pad) * row(g_.type(p.value)).bytes;
+    return bytes;
+  }
+  // Large tiles where there are enough of them.
+  bool choose_size() {
+    const bool forced = known_.call().force_for_tests;
+    const amount rows = known_.trips(form_.rows), lanes = known_.trips(form_.lane);
+    amount results = rows * lanes;
+    for (const node_id idx : s_.indices)
+      if (idx != form_.rows && idx != form_.lane) results *= known_.trips(idx);
+    const bool worth = rows >= least_extent && lanes >= least_extent && known_.trips(form_.walk) >= least_walk;
+    if (!worth && !forced) return false;
+    const element type = in_lanes(g_, form_.reduce, g_.type(form_.reduce));
+    form_.results_of_lanes = least_results;
+    for (int n = most_results; n >= least_results; n /= 2) {
+      form_.results_of_rows = n;
+      const bool large = n > least_results;
+      const double area = static_cast<double>(side * n) * (side * least_results);
+      const double wanted = forced ? (large ? 1 : 0) : large ? enough_tiles : least_tiles;
+      const bool fits = bytes_of_panels() <= most_bytes && n * row(type).bytes <= most_results * 4;
+      if (fits && !(large && form_.calls) && results >= wanted * area) return true;
+    }
+    return false;
+  }
+
+  graph& g_;
+  const facts& known_;
+  const stage& s_;
+  group_tile_form form_;
+};
+
+// Its own rows may be blocks of the walk, but it walks none with other stages.
+bool is_plain_map(const stage& s) {
+  const bool walks = std::find(s.indices.begin(), s.indices.end(), s.rows.part) != s.indices.end();
+  return s.how == way::map && s.indices.size() >= 2 && (s.rows.whole == no_node || !walks) && s.order_when == no_node &&
+         s.slices.slice == no_node && !s.reads_block_tree && s.folded_storage.empty() && !s.short_rows &&
+         s.where != place::check && s.sort.passes == 0 && !s.atomic;
+}
+
+group_tile_form form_of(graph& g, const facts& known, const stage& s, node_id lane) {
+  if (!known.call().gpu || !is_plain_map(s) || lane == no_node) return {};
+  for (std::size_t n = s.indices.size(); n-- > 0;) {
+    if (s.indices[n] == lane) continue;
+    group_tile_form form = tiling(g, known, s)(s.indices[n], lane);
+    if (form.rows != no_node) return form;
+  }
+  return {};
+}
+
+}  // namespace
+
+bool has_group_tile(graph& g, const facts& known, const stage& s) {
+  return form_of(g, known, s, s.vector).rows != no_node;
+}
+
+node_id lane_of_group_tile(graph& g, const facts& known, const stage& s) {
+  if (!known.for_groups()) return no_node;
+  for (std::size_t n = s.indices.size(); n-- > 0;)
+    if (form_of(g, known, s, s.indices[n]).rows != no_node) return s.indices[n];
+  return no_node;
+}
+
+void choose_group_tiles(graph& g, const facts& known, program_plan& plan) {
+  for (kernel_plan& k : plan.kernels) {
+    if (k.stages.size() != 1 || k.part != 0) continue;
+    const stage& s = plan.stages[static_cast<std::size_t>(k.stages.front())];
+    k.group = form_of(g, known, s, s.vector);
+  }
+}
+
+}  // namespace sheaf::inline v0_1::plan
