@@ -138,7 +138,8 @@ Value* float_to_integer(function_emitter& f, element to, Value* x) {
   const auto real = [&](int power) { return ConstantFP::get(x->getType(), std::ldexp(1.0, power)); };
   const int digits = static_cast<int>(is_signed ? bits - 1 : bits);
   Value* n = is_signed ? b.CreateFPToSI(x, converted) : b.CreateFPToUI(x, converted);
-  n = chosen(b.CreateFCmpULT(x, real(digits)), n, is_signed ? APInt::getSignedMaxValue(bits) : APInt::getMaxValue(bits));
+  n = chosen(b.CreateFCmpULT(x, real(digits)), n,
+             is_signed ? APInt::getSignedMaxValue(bits) : APInt::getMaxValue(bits));
   if (is_signed) n = chosen(b.CreateFCmpUGE(x, b.CreateFNeg(real(digits))), n, APInt::getSignedMinValue(bits));
   Constant* const zero = Constant::getNullValue(x->getType());
   n = chosen(is_signed ? b.CreateFCmpORD(x, zero) : b.CreateFCmpOGE(x, zero), n, APInt(bits, 0));

@@ -262,6 +262,7 @@ namespace checks {
 inline constexpr std::int64_t most_of_a_range = std::int64_t{1} << 31;  // elements; limit: 32 bits
 inline constexpr double rows_for_a_slice = 32;                          // rows; estimate: read while one is asked
 inline constexpr std::int64_t most_steps = 1 << 18;                     // steps; estimate: a millisecond
+inline constexpr double asked_together = 8192;  // elements; estimate: read in the time that another kernel takes
 }  // namespace checks
 
 }  // namespace sheaf::inline v0_1::tuning
