@@ -15,6 +15,7 @@
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/algorithms/scan/scans.hpp>
 #include <sheaf/jit/plan/algorithms/scatter/moved_inside.hpp>
+#include <sheaf/jit/plan/algorithms/scatter/scatter_by_place.hpp>
 #include <sheaf/jit/plan/algorithms/scatter/scatters.hpp>
 #include <sheaf/jit/plan/short_rows.hpp>
 #include <sheaf/jit/plan/stages.hpp>
@@ -44,6 +45,8 @@ bool polyphase(const context& c, stage& s, site& at) { return !at.slides() && on
 constexpr auto outermost = rule::order::outermost_first, innermost = rule::order::innermost_first;
 
 constexpr rule table[] = {
+    {"scatter by place", "while the sum still is over slices and their places at once",
+     on_stage<take_scatter_by_place>},
     {"scatter", "decides which loops the stage has at all", on_stage<take_scatter>},
     {"wrapped", "once a scatter's are solved: neighbouring lanes of a wrapped access read neighbours",
      on_stage<take_wrapped>},

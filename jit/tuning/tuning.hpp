@@ -180,6 +180,7 @@ inline constexpr std::int64_t sorted_from = 2048;   // updates; estimate: on a G
 inline constexpr int lanes_of_counts = 8;           // lanes; estimate: of counts that are set and summed up
 inline constexpr double beyond_cache = 4 << 20;     // bytes; W10: an input as large is prefetched by its updates
 inline constexpr std::int64_t updates_ahead = 12;   // updates; W10: whose rows are prefetched
+inline constexpr double most_places_of_row = 16;    // places; estimate: of rows and slices, whose sums are stored
 inline constexpr std::int64_t rows_filled = 1024;   // rows; estimate: of one element, that a task fills
 }  // namespace inverse_index
 namespace scatter {
