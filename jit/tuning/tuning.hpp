@@ -69,6 +69,8 @@ inline constexpr double worth_code = 1 << 16;     // pairs; estimate: fewer are 
 namespace transposed {
 inline constexpr double least = 16;  // iterations; limit: of the loop within the lanes, a line of elements
 inline constexpr int lanes = 16;     // lanes; estimate: each takes code of its own, and a store a line
+inline constexpr int few = 4;            // columns; limit: of rows that are interleaved, as of those transposed at once
+inline constexpr double least_lanes = 8; // lanes; estimate: fewer rows stay as they are
 }  // namespace transposed
 namespace placement {
 inline constexpr double repeats_allowed = 1.5;  // factor; estimate: more evaluations than values are stored instead
