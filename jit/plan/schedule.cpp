@@ -145,7 +145,7 @@ node_id loop_within_lanes(graph& g, const facts& known, const stage& s) {
 // hold little, and so all places of some lanes are computed, and interleaved as they are stored. no_node: it is
 // another stage.
 node_id lane_of_interleaved(graph& g, const facts& known, const stage& s) {
-  if (known.for_groups() || s.indices.size() < 2) return no_node;
+  if (known.for_groups() || s.indices.size() < 2 || row(g.type(s.define)).bytes < 4) return no_node;
   const node_id within = s.indices.back(), lane = s.indices[s.indices.size() - 2];
   const node_id count = trips_of(g, within);
   if (!is_number(g, g.arg(within, 0), 0) || !is_constant(g, count) || g[count].attribute < 2 ||

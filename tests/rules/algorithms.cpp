@@ -89,6 +89,12 @@ TEST(rules, of_slices_of_places) {
   });
 }
 
+TEST(rules, of_cases) {
+  constexpr auto pairs = define<"pairs">(t, s.in(0_c, 2_c)) = select(s == 0_c, x(t), y(t));
+  constexpr auto loss = define<"loss">() = sum(over(t, s), pairs(t, s) * pairs(t, s));
+  expect_same("cases", loss, grad(loss, y));
+}
+
 TEST(rules, of_masked_rows) {
   constexpr auto kept = define<"kept">(t) = exp(sum(i.where(m(t, i) < 0_c), m(t, i)));
   expect_same("functions of results", kept);
