@@ -1,7 +1,7 @@
 // Lanes that are rows, in a loop along these: a few columns at a time are loaded row by row and transposed in
 // registers, or transposed and stored row by row. What is left, fewer columns, goes through a tile on the stack, column
-// by column. The tail of a vector loop gathers. Where a constant few columns are all that rows have, and these stand one
-// after the other, as of `y(i, k.in(0, 2))`, memory is interleaved from columns, or taken apart.
+// by column. The tail of a vector loop gathers. Where a constant few columns are all that rows have, and these stand
+// one after the other, as of `y(i, k.in(0, 2))`, memory is interleaved from columns, or taken apart.
 #include <algorithm>
 #include <optional>
 

@@ -6,6 +6,7 @@
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/roots.hpp>
 #include <sheaf/jit/plan/subscript_ends.hpp>
+#include <sheaf/jit/plan/stages.hpp>
 #include <sheaf/jit/plan/suspected.hpp>
 #include <sheaf/jit/plan/violations.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
