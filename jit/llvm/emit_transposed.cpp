@@ -1,6 +1,7 @@
 // Lanes that are rows, in a loop along these: a few columns at a time are loaded row by row and transposed in
 // registers, or transposed and stored row by row. What is left, fewer columns, goes through a tile on the stack, column
-// by column. The tail of a vector loop gathers.
+// by column. The tail of a vector loop gathers. Where a constant few columns are all that rows have, and these stand
+// one after the other, as of `y(i, k.in(0, 2))`, memory is interleaved from columns, or taken apart.
 #include <algorithm>
 #include <optional>
 
@@ -148,6 +149,81 @@ void store_columns(function_emitter& f, const std::vector<Value*>& rows, const s
   }
 }
 
+Align align_of(element type) { return Align(static_cast<std::uint64_t>(row(type).bytes)); }
+
+// Of a loop over a constant number of columns, as many; 0: of another loop.
+int columns_of(const function_emitter& f, const ir::statement& s) {
+  const auto* low = dyn_cast<ConstantInt>(f.values[static_cast<std::size_t>(s.low)]);
+  const auto* high = dyn_cast<ConstantInt>(f.values[static_cast<std::size_t>(s.high)]);
+  if (low == nullptr || high == nullptr || !low->isZero()) return 0;
+  const std::int64_t count = high->getSExtValue();
+  return count >= 2 && count <= width ? static_cast<int>(count) : 0;
+}
+
+// How far a lane's row is from the one before it, in elements; null: rows stand anywhere.
+Value* step_of_rows(function_emitter& f, std::int32_t id, const std::vector<ir::value>& subscripts) {
+  const buffer_facts& facts = facts_of(f, id);
+  Value* step = f.build.getInt64(0);
+  for (std::size_t d = 0; d + 1 < subscripts.size(); ++d) {
+    const auto by = step_of(f, subscripts[d]);
+    if (!by) return nullptr;
+    Value* const rows = f.build.getInt64(static_cast<std::uint64_t>(*by));
+    if (*by != 0) step = f.build.CreateAdd(step, f.build.CreateMul(facts.strides[d], rows));
+  }
+  return step;
+}
+
+// Do rows of as many columns stand one after the other, in each of the accesses? Null: never.
+Value* are_rows_dense(function_emitter& f, const ir::statement& s, int columns) {
+  Value* dense = f.build.getTrue();
+  for (const ir::statement& each : s.body) {
+    Value* step = nullptr;
+    if (each.kind == ir::statement_kind::store && each.how == ir::access::transposed)
+      step = step_of_rows(f, each.target, each.subscripts);
+    else if (each.kind == ir::statement_kind::instruct && f.instruction(each.id).how == ir::access::transposed)
+      step = step_of_rows(f, f.instruction(each.id).target, f.instruction(each.id).args);
+    else
+      continue;
+    if (step == nullptr) return nullptr;
+    dense = f.build.CreateAnd(dense, f.build.CreateICmpEQ(step, f.build.getInt64(static_cast<std::uint64_t>(columns))));
+  }
+  return dense;
+}
+
+// Of all columns of the live rows, one after the other.
+Value* live_elements(function_emitter& f) {
+  auto& b = f.build;
+  const int all = f.lanes * f.group.all;
+  Value* const count = b.CreateMul(f.tail_count, b.getInt64(static_cast<std::uint64_t>(f.group.all)));
+  return b.CreateICmpULT(iota(b.getContext(), 32, all), splat(f, b.CreateTrunc(count, b.getInt32Ty()), all));
+}
+
+std::vector<Value*> columns_taken_apart(function_emitter& f, Value* address, Type* element, Align align) {
+  auto& b = f.build;
+  Type* const type = widen(element, f.lanes * f.group.all);
+  Value* const whole = f.tail_mask ? masked_load(f, type, address, align, live_elements(f))
+                                   : b.CreateAlignedLoad(type, address, align);
+  std::vector<Value*> columns;
+  for (int column = 0; column < f.group.all; ++column) {
+    std::vector<int> from;
+    for (int k = 0; k < f.lanes; ++k) from.push_back(k * f.group.all + column);
+    columns.push_back(b.CreateShuffleVector(whole, from));
+  }
+  return columns;
+}
+
+void store_interleaved(function_emitter& f, Value* address, std::vector<Value*> columns, Align align) {
+  auto& b = f.build;
+  const int all = f.group.all;
+  if (all % 2 != 0) columns.push_back(PoisonValue::get(columns[0]->getType()));
+  Value* const side_by_side = joined(b, columns);
+  std::vector<int> from;
+  for (int k = 0; k < f.lanes * all; ++k) from.push_back(k % all * f.lanes + k / all);
+  Value* const whole = b.CreateShuffleVector(side_by_side, from);
+  if (f.tail_mask) return masked_store(f, whole, address, align, live_elements(f));
+  b.CreateAlignedStore(whole, address, align);
+}
+
 Value* live_columns(function_emitter& f) {
   auto& b = f.build;
   return b.CreateICmpULT(iota(b.getContext(), 64, width), splat(f, f.group.count, width));
@@ -178,6 +254,28 @@ void known_columns(function_emitter& f, const ir::statement& s, Value* counter) 
   f.group.column = -1;
 }
 
+// Code for rows that stand one after the other, and for others. False: they never do so, nothing is emitted.
+template <class Other>
+bool all_columns(function_emitter& f, const ir::statement& s, loop_body body, const Other& other) {
+  const int columns = columns_of(f, s);
+  Value* const dense = columns != 0 ? are_rows_dense(f, s, columns) : nullptr;
+  if (dense == nullptr || f.m.target.vectors.least_masked == 0) return false;
+  const auto interleave = [&] {
+    f.group = {};
+    f.group.all = columns;
+    for (f.group.column = 0; f.group.column < columns; ++f.group.column)
+      body(f, s, f.build.getInt64(static_cast<std::uint64_t>(f.group.column)));
+    f.group = {};
+  };
+  if (const auto* known = dyn_cast<ConstantInt>(dense)) {
+    if (known->isOne()) interleave();
+    return known->isOne();
+  }
+  where(f, dense, interleave);
+  where(f, f.build.CreateNot(dense), other);
+  return true;
+}
+
 void columns_left(function_emitter& f, const ir::statement& s, Value* counter) {
   f.group.place = f.build.CreateSub(counter, f.group.first);
   f.group.body(f, s, counter);
@@ -191,7 +289,9 @@ Value* emit_transposed_load(function_emitter& f, const ir::instruction& i) {
   const element type = f.buffer(i.target).type;
   Type* const element = stored_type(b.getContext(), type);
   column_group::access& a = f.group.accesses[&i];
-  if (f.group.column == 0)
+  if (f.group.column == 0 && f.group.all != 0)
+    a.columns = columns_taken_apart(f, rows_of(f, i.target, i.args)[0], element, align_of(type));
+  else if (f.group.column == 0)
     a.columns = columns_of(f, rows_of(f, i.target, i.args), element, row(type).bytes, nullptr);
   if (f.group.column >= 0) return a.columns[static_cast<std::size_t>(f.group.column)];
   Type* const lanes = widen(element, f.lanes);
@@ -209,7 +309,9 @@ void emit_transposed_store(function_emitter& f, const ir::statement& s, Value* b
   if (f.group.column == 0) a.rows = rows_of(f, s.target, s.subscripts);
   if (f.group.column >= 0) {
     a.columns.push_back(bits);
-    if (f.group.column == width - 1) store_columns(f, a.rows, a.columns, row(type).bytes, nullptr);
+    if (f.group.all != 0 && f.group.column == f.group.all - 1)
+      store_interleaved(f, a.rows[0], a.columns, align_of(type));
+    if (f.group.all == 0 && f.group.column == width - 1) store_columns(f, a.rows, a.columns, row(type).bytes, nullptr);
     return;
   }
   b.CreateStore(bits, column_of_tile(f, a, bits->getType(), f.group.place));
@@ -228,7 +330,9 @@ void emit_transposed_loop(function_emitter& f, const ir::statement& s, loop_body
   auto& b = f.build;
   Value* const low = f.values[static_cast<std::size_t>(s.low)];
   Value* const high = f.values[static_cast<std::size_t>(s.high)];
-  if (f.tail_mask) return emit_counted_loop(f, s, low, high, 1, body);
+  const auto one_by_one = [&] { emit_counted_loop(f, s, low, high, 1, body); };
+  if (all_columns(f, s, body, one_by_one)) return;
+  if (f.tail_mask) return one_by_one();
   Value* const count = b.CreateSub(b.CreateBinaryIntrinsic(Intrinsic::smax, low, high), low);
   Value* const rest = b.CreateURem(count, b.getInt64(width));
   Value* const middle = b.CreateAdd(low, b.CreateSub(count, rest));

@@ -70,6 +70,7 @@ struct column_group {
   llvm::Value* place = nullptr;  // which, i64, counted from
   llvm::Value* first = nullptr;  // here,
   llvm::Value* count = nullptr;  // of how many, fewer than transposed_columns
+  int all = 0;                   // columns of rows that stand one after the other; 0: rows stand anywhere
   struct access {
     std::vector<llvm::Value*> columns, rows;  // what was loaded, or is to be stored; where rows are
     llvm::AllocaInst* tile = nullptr;         // the same of iterations that only run time knows

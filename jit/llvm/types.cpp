@@ -2,6 +2,9 @@
 // f16 and bf16 are held as f32 and rounded, half to even, when stored or cast to. Both roundings are written out in
 // integer operations where the processor's own differ between widths (AVX512-BF16 flushes subnormals) or do not exist
 // (no F16C).
+#include <algorithm>
+#include <cmath>
+
 #include <llvm/IR/Intrinsics.h>
 
 #include <sheaf/jit/llvm/emitter.hpp>
@@ -119,33 +122,28 @@ Value* expand_f16(function_emitter& f, Value* x) {
   return b.CreateBitCast(b.CreateOr(result, sign), floats);
 }
 
-// In lanes, where LLVM would convert a saturated number at a time: what is converted lies within the type's ends, and
-// what does not is chosen.
-Value* lanes_to_integers(function_emitter& f, element to, Value* x, Type* type) {
-  auto& b = f.build;
-  const bool is_signed = !is_unsigned(to);
-  const unsigned bits = type->getScalarSizeInBits();
-  const APInt least = is_signed ? APInt::getSignedMinValue(bits) : APInt(bits, 0);
-  const APInt most = is_signed ? APInt::getSignedMaxValue(bits) : APInt::getMaxValue(bits);
-  APFloat end(x->getType()->getScalarType()->getFltSemantics(), 1);  // a power of two, the first that is too large
-  end = scalbn(end, static_cast<int>(bits) - is_signed, APFloat::rmNearestTiesToEven);
-  APFloat last = end;
-  last.next(true);
-  Value* const low = ConstantFP::get(x->getType(), is_signed ? neg(end) : APFloat(end.getSemantics(), 0));
-  Value* const high = ConstantFP::get(x->getType(), last);
-  Value* within = b.CreateSelect(b.CreateFCmpOGT(x, low), x, low);
-  within = b.CreateSelect(b.CreateFCmpOLT(within, high), within, high);
-  Value* made = is_signed ? b.CreateFPToSI(within, type) : b.CreateFPToUI(within, type);
-  made = b.CreateSelect(b.CreateFCmpOLT(x, low), ConstantInt::get(type, least), made);
-  made = b.CreateSelect(b.CreateFCmpOGT(x, high), ConstantInt::get(type, most), made);
-  return b.CreateSelect(b.CreateFCmpUNO(x, x), Constant::getNullValue(type), made);
-}
-
+// Saturated at the ends of the type; NaN becomes 0. Of vectors by comparisons: LLVM 19 takes fptosi.sat of lanes apart,
+// one by one. What is out of range is poison where it is converted, and is not chosen.
 Value* float_to_integer(function_emitter& f, element to, Value* x) {
-  Type* const type = like(x, held_type(f.build.getContext(), to));
-  if (type->isVectorTy()) return lanes_to_integers(f, to, x, type);
-  return f.build.CreateIntrinsic(is_unsigned(to) ? Intrinsic::fptoui_sat : Intrinsic::fptosi_sat,
-                                 {type, x->getType()}, {x});
+  auto& b = f.build;
+  Type* const type = like(x, held_type(b.getContext(), to));
+  const bool is_signed = !is_unsigned(to);
+  if (!type->isVectorTy())
+    return b.CreateIntrinsic(is_signed ? Intrinsic::fptosi_sat : Intrinsic::fptoui_sat, {type, x->getType()}, {x});
+  const unsigned bits = type->getScalarSizeInBits(), wide = std::max(bits, 32U);
+  Type* const converted = like(x, b.getIntNTy(wide));
+  const auto chosen = [&](Value* holds, Value* n, const APInt& other) {
+    return b.CreateSelect(holds, n, ConstantInt::get(converted, is_signed ? other.sext(wide) : other.zext(wide)));
+  };
+  const auto real = [&](int power) { return ConstantFP::get(x->getType(), std::ldexp(1.0, power)); };
+  const int digits = static_cast<int>(is_signed ? bits - 1 : bits);
+  Value* n = is_signed ? b.CreateFPToSI(x, converted) : b.CreateFPToUI(x, converted);
+  n = chosen(b.CreateFCmpULT(x, real(digits)), n,
+             is_signed ? APInt::getSignedMaxValue(bits) : APInt::getMaxValue(bits));
+  if (is_signed) n = chosen(b.CreateFCmpUGE(x, b.CreateFNeg(real(digits))), n, APInt::getSignedMinValue(bits));
+  Constant* const zero = Constant::getNullValue(x->getType());
+  n = chosen(is_signed ? b.CreateFCmpORD(x, zero) : b.CreateFCmpOGE(x, zero), n, APInt(bits, 0));
+  return b.CreateTrunc(n, type);
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 // loop that doesn't wait for it is a sibling of that loop: what one reads and the other writes goes through memory
 // together.
 #include <algorithm>
+#include <tuple>
+#include <utility>
 
 #include <sheaf/jit/lower/lowering.hpp>
 #include <sheaf/jit/plan/cost.hpp>
@@ -80,6 +82,10 @@ void kernel_lowering::run_shared(std::span<const entry> group, std::span<const n
   scope inner(s, open(s, idx, lanes, s.part_of(idx)));
   inner.whole = s.part_of(idx) == nullptr;
   bind(inner, idx, lanes);
+  const auto outside = std::pair(aligned, aligned_lanes);
+  const bool from_constant = first.how == plan::way::map && is_constant(g, g.arg(idx, 0));
+  if (lanes > 1 && from_constant && (s.part_of(idx) == nullptr || task_size % lanes == 0))
+    aligned = idx, aligned_lanes = lanes;
   bind_last(group, idx, 1, inner);
   std::vector<entry> shared(group.begin(), group.end());
   for (entry& e : shared) ++e.depth;
@@ -91,6 +97,7 @@ void kernel_lowering::run_shared(std::span<const entry> group, std::span<const n
     const term of = term_of(visiting[i]);
     combine_term(cells[i], visiting[i], {put(of.body), put(of.condition)}, inner);
   }
+  std::tie(aligned, aligned_lanes) = outside;
   inner.close();
   shared_loops.pop_back();
   for (std::size_t i = 0; i < visiting.size(); ++i) take_result(visiting[i], cells[i], s, true);

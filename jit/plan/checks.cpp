@@ -5,8 +5,9 @@
 #include <sheaf/jit/plan/bounds.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/roots.hpp>
-#include <sheaf/jit/plan/suspected.hpp>
 #include <sheaf/jit/plan/subscript_ends.hpp>
+#include <sheaf/jit/plan/stages.hpp>
+#include <sheaf/jit/plan/suspected.hpp>
 #include <sheaf/jit/plan/violations.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 
@@ -191,7 +192,7 @@ void positions(graph& g, check& c, const std::vector<node_id>& list) {
 }
 
 // only: a condition without which there is nothing to be found.
-stage stage_of(graph& g, check& c, node_id only = no_node) {
+stage stage_of(graph& g, const check& c, node_id only = no_node) {
   node_id position = integer(g, 0);
   for (std::size_t k = 0; k < c.indices.size(); ++k)
     position = make(g, op::add, make(g, op::mul, position, c.sizes[k]), make(g, op::sub, c.indices[k], c.firsts[k]));
@@ -302,6 +303,27 @@ void add_demands(graph& g, const facts& known, program_plan& plan, std::vector<s
   }
 }
 
+// Those over the same elements are asked together whether any of them finds something.
+void ask_together(graph& g, const facts& known, const std::vector<node_id>& loads, const program_plan& plan,
+                  std::vector<stage>& first) {
+  if (known.call().gpu || plan.checks.empty()) return;
+  std::unordered_set<node_id> vouched;
+  for (const node_id n : loads)
+    if (!is_inside(g, n)) vouched.insert(n);
+  for (suspicion& s : suspected_together(g, known, plan.checks, vouched)) {
+    const node_id only = result_of(g, s.asks);
+    std::vector<std::size_t> places;
+    for (const std::size_t k : s.checks) {
+      const check& c = plan.checks[k];
+      const auto own = std::ranges::find_if(
+          first, [&](const stage& of) { return of.where == place::check && of.ordinal == c.ordinal; });
+      *own = stage_of(g, c, only);
+      places.push_back(static_cast<std::size_t>(own - first.begin()));
+    }
+    first.insert(first.begin() + static_cast<std::ptrdiff_t>(std::ranges::min(places)), std::move(s.asks));
+  }
+}
+
 // The program with loads that checks vouch for as proven ones, in the definitions that it may read too. What is inside
 // by ranges alone needs no proof.
 class proving {
@@ -365,8 +387,9 @@ void add_checks(graph& g, const facts& known, std::vector<stage>& stages, progra
   add_demands(g, known, plan, first);
   for (const node_id n : all.loads) add_load(g, known, n, plan, first);
   for (const violation& v : all.violations) add_violation(all.outside, v, plan, first);
-  stages.insert(stages.begin(), first.begin(), first.end());
   all.loads.insert(all.loads.end(), asked.begin(), asked.end());
+  ask_together(g, known, all.loads, plan, first);
+  stages.insert(stages.begin(), first.begin(), first.end());
   prove(g, all.loads, stages);
 }
 

@@ -5,6 +5,7 @@
 #include <sheaf/jit/plan/algorithms/extremum/extremum_tuple.hpp>
 #include <sheaf/jit/plan/algorithms/inverse_index/inverse_index.hpp>
 #include <sheaf/jit/plan/algorithms/pair_tiles/pair_tiles.hpp>
+#include <sheaf/jit/plan/cases.hpp>
 #include <sheaf/jit/plan/linearise.hpp>
 #include <sheaf/jit/plan/placement.hpp>
 #include <sheaf/jit/plan/algorithms/polyphase/polyphase.hpp>
@@ -15,6 +16,7 @@
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/algorithms/scan/scans.hpp>
 #include <sheaf/jit/plan/algorithms/scatter/moved_inside.hpp>
+#include <sheaf/jit/plan/algorithms/scatter/scatter_by_place.hpp>
 #include <sheaf/jit/plan/algorithms/scatter/scatters.hpp>
 #include <sheaf/jit/plan/short_rows.hpp>
 #include <sheaf/jit/plan/stages.hpp>
@@ -44,6 +46,10 @@ bool polyphase(const context& c, stage& s, site& at) { return !at.slides() && on
 constexpr auto outermost = rule::order::outermost_first, innermost = rule::order::innermost_first;
 
 constexpr rule table[] = {
+    {"cases", "a sum over few places that asks which it is: each term is one case, which rules then see",
+     on_stage<take_cases>},
+    {"scatter by place", "while the sum still is over slices and their places at once",
+     on_stage<take_scatter_by_place>},
     {"scatter", "decides which loops the stage has at all", on_stage<take_scatter>},
     {"wrapped", "once a scatter's are solved: neighbouring lanes of a wrapped access read neighbours",
      on_stage<take_wrapped>},

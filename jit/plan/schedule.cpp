@@ -142,6 +142,27 @@ node_id loop_within_lanes(graph& g, const facts& known, const stage& s) {
   return known.trips(along) >= tuning::transposed::least && tasks >= known.enough_tasks() ? along : no_node;
 }
 
+// The index before a last one of a constant few places, where loads go along it: with those in lanes a register would
+// hold little, and so all places of some lanes are computed, and interleaved as they are stored. no_node: it is
+// another stage.
+node_id lane_of_interleaved(graph& g, const facts& known, const stage& s) {
+  if (known.for_groups() || s.indices.size() < 2 || row(g.type(s.define)).bytes < 4) return no_node;
+  const node_id within = s.indices.back(), lane = s.indices[s.indices.size() - 2];
+  const node_id count = trips_of(g, within);
+  if (!is_number(g, g.arg(within, 0), 0) || !is_constant(g, count) || g[count].attribute < 2 ||
+      g[count].attribute > tuning::transposed::few)
+    return no_node;
+  if (!may_vectorise(g, s.body, lane) || g.free[within].has(g.ordinal(lane))) return no_node;
+  bool fits = is_closed(g, lane), loads = false;
+  for_each_node(g, s.body, [&](node_id n) {
+    fits = fits && g.kind(n) != op::reduce;
+    if (g.kind(n) != op::load || !g.free[n].has(g.ordinal(lane))) return;
+    fits = fits && (goes_along(g, known, n, lane) || goes_along(g, known, n, within));
+    loads = loads || goes_along(g, known, n, lane);
+  });
+  return fits && loads && known.trips(lane) >= tuning::transposed::least_lanes ? lane : no_node;
+}
+
 void schedule_map(graph& g, const facts& known, stage& s, const amount& stored) {
   choose_lanes(g, known, s, stored);
   const node_id packed = s.vector == no_node ? lane_of_packed(g, known, s) : no_node;
@@ -149,6 +170,8 @@ void schedule_map(graph& g, const facts& known, stage& s, const amount& stored) 
   if (s.vector == no_node) s.vector = lane_of_group_tile(g, known, s);
   s.loops.clear();
   if (schedule_short_rows(g, known, s)) return;
+  const node_id interleaved = packed == no_node ? lane_of_interleaved(g, known, s) : no_node;
+  if (interleaved != no_node) s.vector = interleaved;
   for (const node_id idx : s.indices)
     if (idx != s.vector) s.loops.push_back(idx);
   bool inside = false;
@@ -165,7 +188,8 @@ void schedule_map(graph& g, const facts& known, stage& s, const amount& stored) 
     if (known.call().overrides.lanes == 0 && s.reads_block_tree && s.lanes < row_of_lanes &&
         s.lanes < known.trips(s.vector))
       s.lanes = row_of_lanes;
-    if (const node_id within = loop_within_lanes(g, known, s); within != no_node) {
+    const node_id within = interleaved != no_node ? s.indices.back() : loop_within_lanes(g, known, s);
+    if (within != no_node) {
       std::erase(s.loops, within);
       s.loops.push_back(within);
       s.loop_within = true;

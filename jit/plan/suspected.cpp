@@ -1,5 +1,7 @@
 #include <sheaf/jit/plan/suspected.hpp>
 
+#include <algorithm>
+
 #include <sheaf/jit/plan/bounds.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
@@ -24,7 +26,138 @@ node_id dimension_of(graph& g, node_id condition, node_id idx) {
   return subscript ? size : no_node;
 }
 
+// An expression of extents and constants.
+bool is_uniform(const graph& g, node_id e) { return g.free[e].empty() && !holds(g, e, op::load); }
+
+// A range of a type that is narrower than the i64 of subscripts.
+closed_bounds bounds_of_type(graph& g, element type) {
+  if (type == element::boolean) return {integer(g, 0), integer(g, 1)};
+  if (!is_integer(type) || row(type).bytes >= 8) return {};
+  const std::int64_t count = std::int64_t{1} << (8 * row(type).bytes);
+  if (is_unsigned(type)) return {integer(g, 0), integer(g, count - 1)};
+  return {integer(g, -count / 2), integer(g, count / 2 - 1)};
+}
+
+// The number that a sum with a constant casts to an integer, and the constant; no_node: it is something else.
+struct cast_number {
+  node_id number = no_node;
+  std::int64_t offset = 0;
+};
+cast_number cast_of(const graph& g, node_id e) {
+  cast_number c;
+  if ((g.kind(e) == op::add || g.kind(e) == op::sub) && is_constant(g, g.arg(e, 1))) {
+    c.offset = g[g.arg(e, 1)].attribute;
+    if (c.offset > INT32_MAX || c.offset < -INT32_MAX) return c;
+    if (g.kind(e) == op::sub) c.offset = -c.offset;
+    e = g.arg(e, 0);
+  }
+  if (g.kind(e) == op::cast && g.type(e) == element::i64 && is_floating(g.type(g.arg(e, 0)))) c.number = g.arg(e, 0);
+  return c;
+}
+
+// Whether a subscript may be out of bounds: true wherever it is. A cast to 32 bits saturates, so one beyond their range
+// compares as one at its end, which is taken for outside.
+node_id maybe_outside(graph& g, const check& c) {
+  const node_id e = c.least, inside = range_condition(g, e, c.low, c.high);
+  if (c.least != c.most || make(g, op::logical_not, inside) != c.outside) return c.outside;
+  const cast_number as = cast_of(g, e);
+  if (as.number == no_node || !is_constant(g, c.low) || !is_uniform(g, c.high)) return c.outside;
+  const std::int64_t low = g[c.low].attribute - as.offset;
+  if (low <= INT32_MIN || low > INT32_MAX) return c.outside;
+  const auto narrow = [&](node_id n) { return cast_to(g, element::i32, n); };
+  const node_id high = make(g, op::sub, c.high, integer(g, as.offset)), number = narrow(as.number);
+  const node_id end = make(g, op::maximum, make(g, op::minimum, high, integer(g, INT32_MAX)), integer(g, INT32_MIN));
+  const node_id within =
+      conjunction(g, make(g, op::less_equal, narrow(integer(g, low)), number), make(g, op::less, number, narrow(end)));
+  return make(g, op::logical_not, within);
+}
+
+// False: whatever the data, the subscript is inside. true: nothing is known without it.
+node_id may_fail(graph& g, const check& c) {
+  if (c.least != c.most) return truth(g, true);
+  const closed_bounds b = closed_bounds_of(g, c.least);
+  if (b.least == no_node || b.most == no_node || !is_uniform(g, c.low) || !is_uniform(g, c.high)) return truth(g, true);
+  return make(g, op::logical_not,
+              conjunction(g, make(g, op::less_equal, c.low, b.least), make(g, op::less, b.most, c.high)));
+}
+
+bool is_asked_together(const graph& g, const facts& known, const check& c, const std::unordered_set<node_id>& by_data) {
+  if (c.demand >= 0 || c.uniform || c.indices.empty()) return false;
+  index_set all;
+  for (const node_id idx : c.indices) {
+    if (!is_uniform(g, g.arg(idx, 0)) || !is_uniform(g, g.arg(idx, 1))) return false;
+    all.insert(g.ordinal(idx));
+  }
+  bool waits = false;
+  for_each_node(g, c.outside, [&](node_id n) { waits = waits || by_data.contains(n) || g.kind(n) == op::reduce; });
+  return !waits && (known.call().force_for_tests || known.trips(all) >= tuning::checks::asked_together);
+}
+
 }  // namespace
+
+closed_bounds closed_bounds_of(graph& g, node_id e) {
+  if (is_uniform(g, e)) return {e, e};
+  const auto limit = [&](int k) -> std::int64_t {
+    const node_id n = g.arg(e, k);
+    return is_constant(g, n) && g.type(n) == element::i64 ? g[n].attribute : -1;
+  };
+  if (g.type(e) != element::i64) return bounds_of_type(g, g.type(e));
+  if (g.kind(e) == op::cast) return closed_bounds_of(g, g.arg(e, 0));
+  if (g.kind(e) == op::remainder && limit(1) > 0) return {integer(g, 0), integer(g, limit(1) - 1)};
+  if (g.kind(e) == op::bit_and)
+    for (const int k : {0, 1})
+      if (limit(k) >= 0) return {integer(g, 0), integer(g, limit(k))};
+  const bool least = g.kind(e) == op::minimum;
+  if (!least && g.kind(e) != op::maximum) return {};
+  const closed_bounds a = closed_bounds_of(g, g.arg(e, 0)), b = closed_bounds_of(g, g.arg(e, 1));
+  const auto both = [&](node_id x, node_id y) {
+    return x == no_node || y == no_node ? no_node : make(g, g.kind(e), x, y);
+  };
+  const auto either = [&](node_id x, node_id y) {
+    return x == no_node ? y : y == no_node ? x : make(g, g.kind(e), x, y);
+  };
+  return least ? closed_bounds{both(a.least, b.least), either(a.most, b.most)}
+               : closed_bounds{either(a.least, b.least), both(a.most, b.most)};
+}
+
+std::vector<suspicion> suspected_together(graph& g, const facts& known, std::span<const check> checks,
+                                          const std::unordered_set<node_id>& by_data) {
+  struct question {
+    std::vector<node_id> indices;
+    node_id outside, when;
+    std::vector<std::size_t> checks;
+    bool cheaper;  // than the check itself
+  };
+  std::vector<question> questions;
+  for (std::size_t k = 0; k < checks.size(); ++k) {
+    const check& c = checks[k];
+    if (!is_asked_together(g, known, c, by_data)) continue;
+    const node_id outside = maybe_outside(g, c), when = may_fail(g, c);
+    const auto same = [&](const question& q) {
+      return q.indices == c.indices && is_true(g, q.when) == is_true(g, when);
+    };
+    const auto found = std::ranges::find_if(questions, same);
+    if (found == questions.end()) {
+      questions.push_back({c.indices, outside, when, {k}, outside != c.outside || !is_true(g, when)});
+      continue;
+    }
+    found->outside = make(g, op::logical_or, found->outside, outside);
+    found->when = make(g, op::logical_or, found->when, when);
+    found->checks.push_back(k);
+  }
+  std::vector<suspicion> list;
+  for (question& q : questions) {
+    if (!q.cheaper && q.checks.size() < 2) continue;
+    stage s;
+    s.body = intern_reduce(g, monoid::any, element::boolean, q.outside, q.when, q.indices);
+    const std::string name = "suspected_" + checks[q.checks.front()].tensor;
+    s.define = define(g, g.name(name.data(), static_cast<int>(name.size())), s.body, nullptr, 0);
+    s.made = origin::rule;
+    s.reasons.push_back(std::to_string(q.checks.size()) + " checks of data, before one is asked where it fails");
+    list.push_back({std::move(q.checks), std::move(s)});
+  }
+  return list;
+}
 
 node_id suspected(graph& g, const facts& known, const check& c, std::vector<stage>& first) {
   for (const node_id idx : c.indices) {

@@ -1,8 +1,15 @@
-// Part of pass `checks`: where slices are short, data that is a subscript in them is walked as a whole before, in order
-// and once. Only if something is out of bounds anywhere are slices asked, one by one, whether they read it.
-// Input: a check in the indices of slices. Output: a stage before it, and what that stores. Shown by
+// Part of pass `checks`: one cheap walk before the checks, each of which finds the first position that fails. Only if
+// something is out of bounds anywhere do they look for it.
+// - Data that is a subscript inside short slices is walked as a whole, in order and once, before slices are asked.
+// - Checks over the same elements are asked together, in lanes of 32 bits where a subscript is a number that was cast;
+//   what bounds a subscript without its data (a minimum, a remainder, a small type) is asked once, before any element.
+// Input: checks whose positions are known. Output: a stage before them, and what that stores. Shown by
 // tests/numeric/errors.cpp.
 #pragma once
+#include <span>
+#include <unordered_set>
+#include <vector>
+
 #include <sheaf/jit/plan/plan.hpp>
 #include <sheaf/jit/plan/shape_facts.hpp>
 
@@ -10,5 +17,20 @@ namespace sheaf::inline v0_1::plan {
 
 // A condition without which the check finds nothing; no_node: slices are asked anyway.
 node_id suspected(graph& g, const facts& known, const check& c, std::vector<stage>& first);
+
+// What bounds an integer expression, of extents and constants alone; no_node: nothing that is known.
+struct closed_bounds {
+  node_id least = no_node, most = no_node;
+};
+closed_bounds closed_bounds_of(graph& g, node_id e);
+
+// Checks over the same indices, by their numbers, and a stage that says whether any of them fails.
+struct suspicion {
+  std::vector<std::size_t> checks;
+  stage asks;
+};
+// by_data: loads that checks of data vouch for; a check that reads one is asked by itself, after those.
+std::vector<suspicion> suspected_together(graph& g, const facts& known, std::span<const check> checks,
+                                          const std::unordered_set<node_id>& by_data);
 
 }  // namespace sheaf::inline v0_1::plan

@@ -83,6 +83,8 @@ inline constexpr double worth_code = 1 << 16;     // pairs; estimate: fewer are 
 namespace transposed {
 inline constexpr double least = 16;  // iterations; limit: of the loop within the lanes, a line of elements
 inline constexpr int lanes = 16;     // lanes; estimate: each takes code of its own, and a store a line
+inline constexpr int few = 4;            // columns; limit: of rows that are interleaved, as of those transposed at once
+inline constexpr double least_lanes = 8; // lanes; estimate: fewer rows stay as they are
 }  // namespace transposed
 namespace placement {
 inline constexpr double repeats_allowed = 1.5;  // factor; estimate: more evaluations than values are stored instead
@@ -194,6 +196,7 @@ inline constexpr std::int64_t sorted_from = 2048;   // updates; estimate: on a G
 inline constexpr int lanes_of_counts = 8;           // lanes; estimate: of counts that are set and summed up
 inline constexpr double beyond_cache = 4 << 20;     // bytes; W10: an input as large is prefetched by its updates
 inline constexpr std::int64_t updates_ahead = 12;   // updates; W10: whose rows are prefetched
+inline constexpr double most_places_of_row = 16;    // places; estimate: of rows and slices, whose sums are stored
 inline constexpr std::int64_t rows_filled = 1024;   // rows; estimate: of one element, that a task fills
 }  // namespace inverse_index
 namespace scatter {
@@ -278,6 +281,7 @@ namespace checks {
 inline constexpr std::int64_t most_of_a_range = std::int64_t{1} << 31;  // elements; limit: 32 bits
 inline constexpr double rows_for_a_slice = 32;                          // rows; estimate: read while one is asked
 inline constexpr std::int64_t most_steps = 1 << 18;                     // steps; estimate: a millisecond
+inline constexpr double asked_together = 8192;  // elements; estimate: read in the time that another kernel takes
 }  // namespace checks
 
 }  // namespace sheaf::inline v0_1::tuning

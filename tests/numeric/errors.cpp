@@ -76,6 +76,34 @@ TEST(subscript_errors, name_the_first_of_many) {
       "index_out_of_range: tensor x, dimension 0: expected a subscript from 0 to 2, found 9 for pick(i) at i = 4321");
 }
 
+// Checks of much data are asked together first, in 32 bits: whatever is outside is found, where it is and as it is.
+TEST(subscript_errors, of_numbers_that_are_cast) {
+  constexpr auto u = tensor<"u", float, 1>;
+  constexpr auto at = define<"at">(t) = cast<std::int64_t>(floor(u(t) * 2_c));
+  constexpr auto slope = define<"slope">(t) = x(at(t), 1_c) + x(at(t) + 1_c, 2_c);
+  constexpr auto bounded = define<"bounded">(t) = x(minimum(maximum(at(t), 0_c), 7_c), 1_c);
+  const auto sloped = compile(slope);
+  const auto kept = compile(bounded);
+  const auto message = [](const std::string& e, int last = 7) {
+    return "index_out_of_range: tensor x, dimension 0: expected a subscript from 0 to " + std::to_string(last) +
+           ", found one outside for " + e + " at t = 54321";
+  };
+  std::vector<float> places(100000, 1.5F);
+  places[7] = NAN;  // 0
+  EXPECT_EQ(sentence_of([&] { sloped(x = table(8, 4), u = places); }), "");
+  const std::string cast = "cast<i64>(floor(u(t) * 2))";
+  const auto said = [&](const auto& program, float bad, int rows) {
+    places[54321] = bad;
+    places[60000] = bad;
+    return sentence_of([&] { program(x = table(rows, 4), u = places); });
+  };
+  EXPECT_EQ(said(sloped, -0.5F, 8), message(cast));
+  for (const float bad : {3.5F, 0x1p31F, -0x1p40F, 0x1p90F}) EXPECT_EQ(said(sloped, bad, 8), message(cast + " + 1"));
+  EXPECT_EQ(said(kept, 0x1p90F, 8), "");
+  EXPECT_EQ(said(kept, 3, 7), "");
+  EXPECT_EQ(said(kept, 0x1p90F, 7), message("minimum(maximum(" + cast + ", 0), 7)", 6));
+}
+
 TEST(subscript_errors, leave_every_output_alone) {
   // `other` reads nothing bad, but belongs to the call that fails.
   const auto program = compile(rows, other);

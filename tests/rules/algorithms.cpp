@@ -76,6 +76,25 @@ TEST(rules, of_rows) {
   expect_same("dense rows", reshape<100, 44>(m));
 }
 
+TEST(rules, of_slices_of_places) {
+  constexpr auto id = tensor<"id", std::int64_t, 1>;
+  constexpr auto cut = tensor<"cut", std::int64_t, 2>;
+  constexpr auto v = axis<"v">;
+  constexpr auto of = define<"of">(s, i) = sum(t.in(cut(s, 0_c), cut(s, 1_c)), m(id(t), i));
+  constexpr auto loss = define<"loss">() = sum(over(s, v), of(s, v) * of(s, v));
+  expect_without_rules("slices of places", detail::build_graph<decltype(grad(loss, m))>(), [](trial& to) {
+    std::vector<double> cuts;
+    for (int k = 0; k < 100; ++k) cuts.insert(cuts.end(), {40.0 * k, 40.0 * k + 900});
+    to.random("m", {400, 11}).below("id", {5000}, 400).with("cut", {100, 2}, cuts);
+  });
+}
+
+TEST(rules, of_cases) {
+  constexpr auto pairs = define<"pairs">(t, s.in(0_c, 2_c)) = select(s == 0_c, x(t), y(t));
+  constexpr auto loss = define<"loss">() = sum(over(t, s), pairs(t, s) * pairs(t, s));
+  expect_same("cases", loss, grad(loss, y));
+}
+
 TEST(rules, of_masked_rows) {
   constexpr auto kept = define<"kept">(t) = exp(sum(i.where(m(t, i) < 0_c), m(t, i)));
   expect_same("functions of results", kept);

@@ -1,0 +1,81 @@
+// A last dimension of few places, whose places are interleaved from lanes along the one before it: stack and its kin.
+#include "plan_harness.hpp"
+
+namespace sheaf::test {
+namespace {
+
+constexpr auto i = axis<"i">;
+constexpr auto j = axis<"j">;
+constexpr auto k = axis<"k">;
+constexpr auto p = axis<"p">;
+
+// At sizes around whole vectors, into rows that stand one after the other and into others, for registers of two widths.
+template <class... Y>
+void expect_all_right(bool interleaves, Y...) {
+  for (const std::int64_t columns : {1, 7, 8, 16, 21, 64, 100})
+    for (const auto& [cpu, vectors] : {std::pair("native", 0), std::pair("x86-64-v3", 1)})
+      for (const bool turned : {false, true}) {
+        SCOPED_TRACE(std::to_string(columns) + " columns, " + cpu + (turned ? ", turned" : ""));
+        trial test(detail::build_graph<Y...>());
+        for (int n = 0; n < test.g.inputs.size(); ++n) {
+          const text_range text = test.g.names[test.g.inputs[n].name];
+          const std::string name(test.g.text.data() + text.first, static_cast<std::size_t>(text.size));
+          test.random(name.c_str(), test.g.inputs[n].rank == 3 ? std::vector<std::int64_t>{5, columns, 3}
+                                                               : std::vector<std::int64_t>{5, columns});
+        }
+        test.cpu = cpu;
+        test.vectors = &target::widths[vectors];
+        test.turned_outputs = turned;
+        test.expect_right();
+        if (!interleaves || turned || columns < 8) continue;
+        EXPECT_NE(ir::print(test.p->code).find("transposed"), std::string::npos);
+      }
+}
+
+template <class T>
+void expect_stacks() {
+  constexpr auto x = tensor<"x", T, 2>;
+  constexpr auto z = tensor<"z", T, 2>;
+  constexpr auto two = define<"two">(i, j, k.in(0_c, 2_c)) = select(k == 0_c, x(i, j), z(i, j));
+  constexpr auto three = define<"three">(i, j, k.in(0_c, 3_c)) = x(i, j) - z(i, j) * cast<T>(k);
+  constexpr auto four = define<"four">(i, j, k.in(0_c, 4_c)) = select(k < 2_c, x(i, j), z(i, j)) + x(i, j);
+  expect_all_right(row(element_of<T>).bytes >= 4, two);
+  if (row(element_of<T>).bytes < 4) return;
+  expect_all_right(true, three);
+  expect_all_right(true, four);
+}
+
+TEST(interleaved_columns, f32) { expect_stacks<float>(); }
+TEST(interleaved_columns, f64) { expect_stacks<double>(); }
+TEST(interleaved_columns, bf16) { expect_stacks<bfloat16>(); }
+
+TEST(interleaved_columns, rows_that_are_read) {
+  constexpr auto x = tensor<"x", float, 2>;
+  constexpr auto z = tensor<"z", float, 3>;
+  constexpr auto scaled = define<"scaled">(i, j, k.in(0_c, 3_c)) = x(i, j) * z(i, j, k) + x(i, j);
+  expect_all_right(true, scaled);
+}
+
+TEST(interleaved_columns, gradients) {
+  constexpr auto x = tensor<"x", float, 2>;
+  constexpr auto z = tensor<"z", float, 2>;
+  constexpr auto two = define<"two">(i, j, k.in(0_c, 2_c)) = select(k == 0_c, x(i, j), z(i, j));
+  constexpr auto loss = define<"loss">() = sum(over(i, j, k), two(i, j, k) * two(i, j, k));
+  expect_all_right(false, loss, grad(loss, x), grad(loss, z));
+  expect_all_right(true, two, grad(loss, z));
+}
+
+// Halves of a place are loads that repeat, and which half it is a pattern of the lanes.
+TEST(interleaved_columns, halves_of_places) {
+  constexpr auto x = tensor<"x", float, 2>;
+  constexpr auto z = tensor<"z", float, 2>;
+  constexpr auto by_two = define<"by_two">(i, p.in(0_c, 2_c * extent(x, dim<1>))) =
+      select(p % 2_c == 0_c, x(i, quotient(p, 2_c)), z(i, quotient(p, 2_c)));
+  constexpr auto by_four = define<"by_four">(i, p.in(0_c, 4_c * extent(x, dim<1>))) =
+      select(p % 4_c < 3_c, x(i, quotient(p, 4_c)), z(i, quotient(p, 4_c)));
+  expect_all_right(false, by_two);
+  expect_all_right(false, by_four);
+}
+
+}  // namespace
+}  // namespace sheaf::test
