@@ -165,8 +165,8 @@ node_id lane_of(graph& g, const facts& known, node_id reduce) {
 }
 
 namespace {
-// Of a short row what is left after whole groups of lanes is a large part of it: narrower ones leave less, and positions
-// are folded in fewer steps.
+// Of a short row what is left after whole groups of lanes is a large part of it: narrower ones leave less, and
+// positions are folded in fewer steps.
 int most_of_short_row(const amount& trips, bool positions) {
   if (!(trips < budget::eight_registers)) return budget::most;
   if (positions) return budget::one_register;

@@ -481,8 +481,7 @@ def worst_of(results, expected):
     for mine, theirs in zip(results, expected):
         if not isinstance(mine, (torch.Tensor, np.ndarray)) or tuple(mine.shape) != tuple(theirs.shape):
             return float("nan")
-        mine = torch.as_tensor(np.asarray(mine.detach())).double() if isinstance(mine, torch.Tensor) else torch.as_tensor(
-            mine).double()
+        mine = (mine.detach() if isinstance(mine, torch.Tensor) else torch.as_tensor(mine)).double()
         theirs = theirs.double()
         fine = torch.isfinite(mine) & torch.isfinite(theirs)
         scale = theirs[fine].abs().max().item() if fine.any() else 1.0
