@@ -116,5 +116,29 @@ TEST(stencil, weights_of_any_extent) {
   }
 }
 
+// Their loads are inside in each of the places: nothing asks for the extent again.
+TEST(stencil, weights_of_a_padded_convolution) {
+  constexpr auto n = axis<"n">;
+  constexpr auto i = axis<"i">;
+  constexpr auto j = axis<"j">;
+  constexpr auto o = axis<"o">;
+  constexpr auto c = axis<"c">;
+  constexpr auto a = axis<"a">;
+  constexpr auto b = axis<"b">;
+  constexpr auto x = tensor<"x", float, 4>;
+  constexpr auto w = tensor<"w", float, 4>;
+  constexpr auto y = define<"y">(n.in(0_c, extent(x, dim<0>)), o, i.in(0_c, extent(x, dim<2>)), j.in(0_c, 64_c)) =
+      sum(over(c, a, b), x.padded(0_c)(n, c, i + a - 1_c, j + b - 1_c) * w(o, c, a, b));
+  for (const std::int64_t width : {63, 64, 65, 80}) {
+    trial test = trial_of(y);
+    test.random("x", {2, 5, 7, width}).random("w", {6, 5, 3, 3});
+    EXPECT_TRUE(has(test.plan_text(), "3 points unrolled")) << test.plan_text();
+    const std::string code = ir::print(test.p->code);
+    for (std::size_t at = code.find("uniform w["); at != std::string::npos; at = code.find("uniform w[", at + 1))
+      EXPECT_EQ(code.substr(at, code.find('\n', at) - at).find("mask"), std::string::npos) << code;
+    test.expect_right(1e-5);
+  }
+}
+
 }  // namespace
 }  // namespace sheaf::test

@@ -17,7 +17,7 @@ namespace {
 using tuning::stencil::most_points;
 
 // As many as an extent has places, as those of a convolution's weights: the call's number, which the plan is for.
-std::int64_t places_between(const context& c, node_id low, node_id high) {
+window places_between(const context& c, node_id idx, node_id low, node_id high) {
   auto& [g, known, before] = c;
   std::vector<node_id> extents;
   for (const node_id end : {low, high})
@@ -27,9 +27,9 @@ std::int64_t places_between(const context& c, node_id low, node_id high) {
   for (const node_id n : extents) {
     const auto places = known.value(n);
     if (!places || *places < 1 || *places > most_points) continue;
-    if (proven_less_equal(g, high, make(g, op::add, low, n))) return places->whole();
+    if (proven_less_equal(g, high, make(g, op::add, low, n))) return {idx, low, places->whole(), n};
   }
-  return 0;
+  return {idx, low, 0};
 }
 
 }  // namespace
@@ -45,7 +45,7 @@ window window_of(const context& c, node_id idx) {
       for (std::int64_t n = 1; n <= most_points && (best.count == 0 || n < best.count); ++n)
         if (proven_less_equal(g, high, make(g, op::add, low, integer(g, n)))) best = {idx, low, n};
   for (std::size_t k = 0; best.count == 0 && k < lows.size() * highs.size(); ++k)
-    best = {idx, lows[k / highs.size()], places_between(c, lows[k / highs.size()], highs[k % highs.size()])};
+    best = places_between(c, idx, lows[k / highs.size()], highs[k % highs.size()]);
   return best;
 }
 

@@ -8,10 +8,11 @@ namespace sheaf::inline v0_1::plan {
 // What a chain of one op, of maxima or minima, takes.
 void arms(const graph& g, node_id e, op kind, std::vector<node_id>& list);
 
-// idx is base + v with v in [0, count), where count is 0 if no such is known.
+// idx is base + v with v in [0, count), where count is 0 if no such is known. extent: what is `count` in this call.
 struct window {
   node_id idx = no_node, base = no_node;
   std::int64_t count = 0;
+  node_id extent = no_node;
 };
 
 window window_of(const context& c, node_id idx);

@@ -88,16 +88,47 @@ class written_out {
     return all;
   }
   node_id term(const std::vector<node_id>& stencil) {
-    replacement put(g_);
-    for (std::size_t k = 0; k < stencil.size(); ++k) put.add(windows_[k].idx, stencil[k]);
+    replacement put(g_), plain(g_);
+    for (std::size_t k = 0; k < stencil.size(); ++k) {
+      put.add(windows_[k].idx, stencil[k]);
+      plain.add(windows_[k].idx, stencil[k]);
+    }
+    for (const node_id load : of_weights()) put.add(load, proven(g_, plain(load)));
     node_id inside = truth(g_, true);
     for (std::size_t k = 0; k < stencil.size(); ++k) {
       const node_id low = g_.arg(windows_[k].idx, 0), high = g_.arg(windows_[k].idx, 1);
-      inside = conjunction(g_, inside, range_condition(g_, stencil[k], low, high));
+      replacement number(g_);
+      if (windows_[k].extent != no_node) number.add(windows_[k].extent, integer(g_, windows_[k].count));
+      inside = conjunction(g_, inside, number(range_condition(g_, stencil[k], low, high)));
     }
     const node_id identity = identity_of(g_, monoid_of(g_, n_), wide_);
     return make(g_, op::select, conjunction(g_, inside, put(g_.arg(n_, 1))), cast_to(g_, wide_, put(g_.arg(n_, 0))),
                 identity);
+  }
+
+  // Loads at places below an extent, which is the number of places: inside, whatever else the range depends on.
+  std::vector<node_id> of_weights() const {
+    std::vector<node_id> found;
+    for_each_node(g_, g_.arg(n_, 0), [&](node_id load) {
+      if (g_.kind(load) != op::load || !is_inside(g_, load)) return;
+      bool fits = true, any = false;
+      for (const window& w : windows_) {
+        if (!uses(g_, load, w.idx)) continue;
+        any = true;
+        fits = fits && w.extent != no_node && is_number(g_, w.base, 0) && is_placed_by(load, w);
+      }
+      if (fits && any) found.push_back(load);
+    });
+    return found;
+  }
+  bool is_placed_by(node_id load, const window& w) const {
+    bool fits = true;
+    for (int d = 1; d < g_[load].count; ++d) {
+      const node_id at = g_.arg(load, d);
+      if (!uses(g_, at, w.idx)) continue;
+      fits = fits && at == w.idx && g_.arg(w.extent, 0) == g_.arg(load, 0) && g_[w.extent].attribute == d - 1;
+    }
+    return fits;
   }
 
   graph& g_;
