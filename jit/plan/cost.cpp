@@ -165,11 +165,11 @@ node_id lane_of(graph& g, const facts& known, node_id reduce) {
 }
 
 namespace {
-// Of a short row what is left after whole groups of lanes is a large part of it: narrower ones leave less, and
-// positions are folded in fewer steps.
-int most_of_short_row(const amount& trips, bool positions) {
+// Of a short row what is left after whole groups of lanes is a large part of it: narrower ones leave less. `narrow`: of
+// positions, which are folded in fewer steps, and of rows whose ends move.
+int most_of_short_row(const amount& trips, bool narrow) {
   if (!(trips < budget::eight_registers)) return budget::most;
-  if (positions) return budget::one_register;
+  if (narrow) return budget::one_register;
   if (trips < budget::four_registers) return trips > budget::two_registers ? budget::one_register : budget::most;
   return trips > budget::four_registers ? budget::two_registers : budget::most;
 }
@@ -202,7 +202,8 @@ int lanes_for(const graph& g, const facts& known, node_id root, node_id lane, bo
     most = std::max(budget::least_of_most, (folds > 1 || heavy ? budget::row_bytes_shared : budget::row_bytes) / bytes);
   most = std::min(most, budget::most);
   const amount trips = known.trips(lane);
-  if (!known.for_groups() && !reductions_inside) most = std::min(most, most_of_short_row(trips, positions));
+  if (!known.for_groups() && !reductions_inside)
+    most = std::min(most, most_of_short_row(trips, positions || !is_closed(g, lane)));
   int lanes = budget::least;
   while (lanes < trips && lanes < most) lanes *= 2;
   return lanes;

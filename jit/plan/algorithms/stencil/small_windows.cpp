@@ -1,5 +1,6 @@
 #include <sheaf/jit/plan/algorithms/stencil/small_windows.hpp>
 
+#include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/jit/plan/bounds.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/shape_facts.hpp>
@@ -47,6 +48,51 @@ window window_of(const context& c, node_id idx) {
   for (std::size_t k = 0; best.count == 0 && k < lows.size() * highs.size(); ++k)
     best = places_between(c, idx, lows[k / highs.size()], highs[k % highs.size()]);
   return best;
+}
+
+namespace {
+// Subscripts and comparisons in which lanes cancel out.
+node_id without_lanes(graph& g, node_id term, node_id lane) {
+  replacement put(g, proofs::kept);
+  std::vector<node_id> found;
+  for_each_node(g, term, [&](node_id n) {
+    const bool compares = g.kind(n) == op::less || g.kind(n) == op::less_equal || g.kind(n) == op::equal;
+    if (g.kind(n) == op::load || (compares && g.type(g.arg(n, 0)) == element::i64)) found.push_back(n);
+  });
+  for (const node_id n : found) {
+    if (g.kind(n) == op::load) {
+      for (int d = 1; d < g[n].count; ++d) {
+        const node_id at = g.arg(n, d);
+        if (const line l = split_affine(g, at, lane); uses(g, at, lane) && l.affine && l.slope == 0)
+          put.add(at, l.rest);
+      }
+      continue;
+    }
+    const line a = split_affine(g, g.arg(n, 0), lane), b = split_affine(g, g.arg(n, 1), lane);
+    if (uses(g, n, lane) && a.affine && b.affine && a.slope == b.slope)
+      put.add(n, make(g, g.kind(n), a.rest, b.rest));
+  }
+  return put(term);
+}
+}  // namespace
+
+node_id simplified_term(graph& g, node_id term, std::span<const window> windows, node_id lane) {
+  replacement number(g, proofs::kept), proof(g, proofs::kept);
+  bool any = false;
+  for (const window& w : windows) {
+    if (w.extent == no_node) continue;
+    number.add(w.extent, integer(g, w.count));
+    any = true;
+  }
+  if (!any) return term;
+  term = without_lanes(g, number(term), lane);
+  std::vector<node_id> loads;
+  for_each_node(g, term, [&](node_id n) {
+    if (g.kind(n) == op::load && !is_proven(g, n)) loads.push_back(n);
+  });
+  for (const node_id n : loads)
+    if (is_true(g, number(inside_condition(g, n)))) proof.add(n, proven(g, n));
+  return proof(term);
 }
 
 }  // namespace sheaf::inline v0_1::plan

@@ -1,6 +1,8 @@
 // Ranges of a few places, from one that outer indices move: those of a window, and of its transpose. Their number is a
 // constant, or that of an extent: of a convolution's weights, say. Shown by tests/jit/stencil.cpp.
 #pragma once
+#include <span>
+
 #include <sheaf/jit/plan/plan.hpp>
 
 namespace sheaf::inline v0_1::plan {
@@ -16,5 +18,9 @@ struct window {
 };
 
 window window_of(const context& c, node_id idx);
+
+// A term of windows that are written out, for a call whose extents have as many places as the windows: what lanes do
+// not change is free of them, and loads that are inside by the number of places are proven to be.
+node_id simplified_term(graph& g, node_id term, std::span<const window> windows, node_id lane);
 
 }  // namespace sheaf::inline v0_1::plan

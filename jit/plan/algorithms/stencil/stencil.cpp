@@ -57,7 +57,8 @@ std::vector<window> windows_of(const context& c, node_id n, node_id lane) {
 
 class written_out {
  public:
-  written_out(graph& g, node_id n, std::vector<window> windows) : g_(g), n_(n), windows_(std::move(windows)) {
+  written_out(graph& g, node_id n, std::vector<window> windows, node_id lane)
+      : g_(g), n_(n), windows_(std::move(windows)), lane_(lane) {
     const element type = g.type(n);
     wide_ = numerics::accumulated(type);
     for (const node_id idx : bound_indices(g, n)) {
@@ -88,52 +89,23 @@ class written_out {
     return all;
   }
   node_id term(const std::vector<node_id>& stencil) {
-    replacement put(g_), plain(g_);
-    for (std::size_t k = 0; k < stencil.size(); ++k) {
-      put.add(windows_[k].idx, stencil[k]);
-      plain.add(windows_[k].idx, stencil[k]);
-    }
-    for (const node_id load : of_weights()) put.add(load, proven(g_, plain(load)));
+    replacement put(g_);
+    for (std::size_t k = 0; k < stencil.size(); ++k) put.add(windows_[k].idx, stencil[k]);
     node_id inside = truth(g_, true);
     for (std::size_t k = 0; k < stencil.size(); ++k) {
       const node_id low = g_.arg(windows_[k].idx, 0), high = g_.arg(windows_[k].idx, 1);
-      replacement number(g_);
-      if (windows_[k].extent != no_node) number.add(windows_[k].extent, integer(g_, windows_[k].count));
-      inside = conjunction(g_, inside, number(range_condition(g_, stencil[k], low, high)));
+      inside = conjunction(g_, inside, range_condition(g_, stencil[k], low, high));
     }
     const node_id identity = identity_of(g_, monoid_of(g_, n_), wide_);
-    return make(g_, op::select, conjunction(g_, inside, put(g_.arg(n_, 1))), cast_to(g_, wide_, put(g_.arg(n_, 0))),
-                identity);
-  }
-
-  // Loads at places below an extent, which is the number of places: inside, whatever else the range depends on.
-  std::vector<node_id> of_weights() const {
-    std::vector<node_id> found;
-    for_each_node(g_, g_.arg(n_, 0), [&](node_id load) {
-      if (g_.kind(load) != op::load || !is_inside(g_, load)) return;
-      bool fits = true, any = false;
-      for (const window& w : windows_) {
-        if (!uses(g_, load, w.idx)) continue;
-        any = true;
-        fits = fits && w.extent != no_node && is_number(g_, w.base, 0) && is_placed_by(load, w);
-      }
-      if (fits && any) found.push_back(load);
-    });
-    return found;
-  }
-  bool is_placed_by(node_id load, const window& w) const {
-    bool fits = true;
-    for (int d = 1; d < g_[load].count; ++d) {
-      const node_id at = g_.arg(load, d);
-      if (!uses(g_, at, w.idx)) continue;
-      fits = fits && at == w.idx && g_.arg(w.extent, 0) == g_.arg(load, 0) && g_[w.extent].attribute == d - 1;
-    }
-    return fits;
+    const node_id chosen = make(g_, op::select, conjunction(g_, inside, put(g_.arg(n_, 1))),
+                                cast_to(g_, wide_, put(g_.arg(n_, 0))), identity);
+    return simplified_term(g_, chosen, windows_, lane_);
   }
 
   graph& g_;
   node_id n_;
   std::vector<window> windows_;
+  const node_id lane_;
   std::vector<node_id> rest_;
   element wide_;
 };
@@ -177,7 +149,7 @@ bool take_stencil(const context& c, stage& s) {
       if (row(kind).position || is_own(kind)) return false;
       const node_id cast = counted_by(c, body, n);
       replacement put(g);
-      put.add(cast == no_node ? n : cast, written_out(g, n, windows)(cast == no_node ? g.type(n) : g.type(cast)));
+      put.add(cast == no_node ? n : cast, written_out(g, n, windows, lane)(cast == no_node ? g.type(n) : g.type(cast)));
       body = put(body);
       for (const window& w : windows) count += w.count;
       changed = true;
