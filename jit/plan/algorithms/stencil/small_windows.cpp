@@ -1,5 +1,7 @@
 #include <sheaf/jit/plan/algorithms/stencil/small_windows.hpp>
 
+#include <algorithm>
+
 #include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/jit/plan/bounds.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
@@ -51,9 +53,19 @@ window window_of(const context& c, node_id idx) {
 }
 
 namespace {
+
+// Indices of an expression stay those of the loops around it, whatever is replaced in their ranges.
+replacement around_indices(graph& g, node_id e) {
+  replacement put(g, proofs::kept);
+  for_each_node(g, e, [&](node_id n) {
+    if (g.kind(n) == op::index) put.rename(n, n);
+  });
+  return put;
+}
+
 // Subscripts and comparisons in which lanes cancel out.
 node_id without_lanes(graph& g, node_id term, node_id lane) {
-  replacement put(g, proofs::kept);
+  replacement put = around_indices(g, term);
   std::vector<node_id> found;
   for_each_node(g, term, [&](node_id n) {
     const bool compares = g.kind(n) == op::less || g.kind(n) == op::less_equal || g.kind(n) == op::equal;
@@ -74,24 +86,27 @@ node_id without_lanes(graph& g, node_id term, node_id lane) {
   }
   return put(term);
 }
+
+// An expression for this call's number of places.
+node_id with_numbers(graph& g, node_id e, std::span<const window> windows) {
+  replacement put = around_indices(g, e);
+  for (const window& w : windows)
+    if (w.extent != no_node) put.add(w.extent, integer(g, w.count));
+  return put(e);
+}
+
 }  // namespace
 
 node_id simplified_term(graph& g, node_id term, std::span<const window> windows, node_id lane) {
-  replacement number(g, proofs::kept), proof(g, proofs::kept);
-  bool any = false;
-  for (const window& w : windows) {
-    if (w.extent == no_node) continue;
-    number.add(w.extent, integer(g, w.count));
-    any = true;
-  }
-  if (!any) return term;
-  term = without_lanes(g, number(term), lane);
+  if (std::ranges::none_of(windows, [](const window& w) { return w.extent != no_node; })) return term;
+  term = without_lanes(g, with_numbers(g, term, windows), lane);
   std::vector<node_id> loads;
   for_each_node(g, term, [&](node_id n) {
     if (g.kind(n) == op::load && !is_proven(g, n)) loads.push_back(n);
   });
+  replacement proof = around_indices(g, term);
   for (const node_id n : loads)
-    if (is_true(g, number(inside_condition(g, n)))) proof.add(n, proven(g, n));
+    if (is_true(g, with_numbers(g, inside_condition(g, n), windows))) proof.add(n, proven(g, n));
   return proof(term);
 }
 
