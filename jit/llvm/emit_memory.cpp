@@ -76,7 +76,7 @@ struct place {
   int lanes = 0;
   Value* mask = nullptr;  // both the statement's and the tail's
   bool prefix = false;    // the mask is the tail's alone
-  Value* within_line = nullptr;  // of a store past the caches: the bits of an address that have to be 0
+  Value* zero_bits = nullptr;  // of a non-temporal store: those of its address that have to be 0
   ir::access how = ir::access::uniform;
   ir::lane_pattern apart = {};
   Value* pointer = nullptr;  // of lane 0, but for its offset
@@ -217,7 +217,7 @@ void store_bits(function_emitter& f, place p, Value* bits, bool non_temporal) {
     return;
   }
   if (p.how == ir::access::contiguous) {
-    if (!p.mask && non_temporal) return emit_stream_store(f, p.address, bits, align, p.within_line);
+    if (!p.mask && non_temporal) return emit_stream_store(f, p.address, bits, align, p.zero_bits);
     if (!p.mask) return void(b.CreateAlignedStore(bits, p.address, align));
     if (masks_natively(f, p)) return masked_store(f, bits, p.address, align, p.mask);
     if (p.prefix) {
@@ -236,18 +236,18 @@ void store_bits(function_emitter& f, place p, Value* bits, bool non_temporal) {
 
 }  // namespace
 
-// Past the caches where the address allows it, which is the same for a whole row, so the branch is predicted.
-void emit_stream_store(function_emitter& f, Value* address, Value* bits, Align align, Value* within_line) {
+// Non-temporal where the address allows it, which is the same for a whole row, so the branch is predicted.
+void emit_stream_store(function_emitter& f, Value* address, Value* bits, Align align, Value* zero_bits) {
   auto& b = f.build;
   f.streams = true;
   const std::uint64_t size = f.m.module.getDataLayout().getTypeStoreSize(bits->getType());
   const std::uint64_t unit = std::min(size, static_cast<std::uint64_t>(f.m.target.vectors.register_bytes));
-  if (within_line == nullptr) within_line = b.getInt64(unit - 1);
+  if (zero_bits == nullptr) zero_bits = b.getInt64(unit - 1);
   LLVMContext& c = b.getContext();
   auto* past = BasicBlock::Create(c, "non_temporal", f.function);
   auto* plain = BasicBlock::Create(c, "plain", f.function);
   auto* done = BasicBlock::Create(c, "stored", f.function);
-  Value* low = b.CreateAnd(b.CreatePtrToInt(address, b.getInt64Ty()), within_line);
+  Value* low = b.CreateAnd(b.CreatePtrToInt(address, b.getInt64Ty()), zero_bits);
   b.CreateCondBr(b.CreateIsNull(low), past, plain);
   b.SetInsertPoint(past);
   StoreInst* store = b.CreateAlignedStore(bits, address, Align(unit));
@@ -314,9 +314,9 @@ Value* emit_load(function_emitter& f, const ir::instruction& i) {
 }
 
 namespace {
-// The bits of an address that have to be 0 for a store past the caches. Of short rows that are no whole lines, where
-// neighbours share a line, which must not be in the caches for one and pass them for the other: all.
-Value* bits_within_line(function_emitter& f, std::int32_t id, std::size_t rank) {
+// The bits of an address that have to be 0 for a non-temporal store. All, of short rows that are no whole cache lines:
+// neighbours share one, and a plain store of one row would bring it into the caches that the other's just left.
+Value* zero_bits_of(function_emitter& f, std::int32_t id, std::size_t rank) {
   Value* const stride = facts_of(f, id).strides[rank - 2];
   builder b(f.prologue, InstSimplifyFolder(f.m.module.getDataLayout()));
   const auto bytes = static_cast<std::uint64_t>(row(f.buffer(id).type).bytes);
@@ -334,7 +334,7 @@ void emit_store(function_emitter& f, const ir::statement& s) {
     return emit_transposed_store(f, s, to_memory(f, f.buffer(s.target).type, stored));
   }
   place p = place_of(f, s.target, s.subscripts, s.how, s.mask);
-  if (s.non_temporal && s.subscripts.size() > 1) p.within_line = bits_within_line(f, s.target, s.subscripts.size());
+  if (s.non_temporal && s.subscripts.size() > 1) p.zero_bits = zero_bits_of(f, s.target, s.subscripts.size());
   Value* stored = splat(f, f.values[static_cast<std::size_t>(s.stored)], p.lanes);
   store_bits(f, p, to_memory(f, f.buffer(s.target).type, stored), s.non_temporal && !f.stores_plainly);
 }

@@ -158,9 +158,9 @@ void emit_store(function_emitter& f, const ir::statement& s);
 
 void emit_prefetch(function_emitter& f, const ir::statement& s);
 void emit_append(function_emitter& f, const ir::statement& s);
-// within_line: the bits of the address that have to be 0; null: those within a register.
+// zero_bits: those of the address that have to be 0; null: those within a register.
 void emit_stream_store(function_emitter& f, llvm::Value* address, llvm::Value* bits, llvm::Align align,
-                       llvm::Value* within_line);
+                       llvm::Value* zero_bits);
 
 // emit_by_lane.cpp: one element after the other. Of lanes without a mask, or masked off, loads give zero and stores do
 // nothing.

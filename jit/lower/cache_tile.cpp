@@ -55,8 +55,7 @@ void kernel_lowering::rows_of_block(const walked_block& w, const range& rows, sc
   bind(inner, c.walk, 1);
   const ir::value at_walk = place_in_panel(inner, w.part, s.lanes);
   for (std::size_t i = 0; i < c.packed.size(); ++i)
-    inner.values[2 * std::int64_t{c.packed[i]}] =
-        inner.block->load(w.panels[i], buffer(w.panels[i]).type, {at_walk}, ir::access::contiguous);
+    inner.set(c.packed[i], inner.block->load(w.panels[i], buffer(w.panels[i]).type, {at_walk}, ir::access::contiguous));
   combine_term(cell, c.reduce, term_of(c.reduce), inner);
   inner.close();
   const ir::value left = row.block->emit(op::logical_not, {w.last});

@@ -189,10 +189,10 @@ class group_tiling {
     for (std::size_t n = 0; n < cells_.size(); ++n) {
       scope cell(*scope_of_term(n), &b);
       cell.bind_to(g_, t_.walk, walk);
-      for (const auto& [load, value] : shared) cell.values[2 * std::int64_t{load}] = value;
+      for (const auto& [load, value] : shared) cell.set(load, value);
       for (int side_of = 0; side_of < 2; ++side_of)
         for (std::size_t p = 0; p < values[side_of].size(); ++p)
-          cell.values[2 * std::int64_t{(*sides_[side_of].packed)[p].value}] = values[side_of][p][result(n, side_of)];
+          cell.set((*sides_[side_of].packed)[p].value, values[side_of][p][result(n, side_of)]);
       k_.combine_term(cells_[n], t_.reduce, k_.term_of(t_.reduce), cell);
     }
     inner.close();

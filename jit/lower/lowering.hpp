@@ -199,7 +199,7 @@ class kernel_lowering {
   void scatter_to_table(const stage& s, scope& task);
   std::pair<ir::value, ir::value> place_in_table(const stage& s, node_id at, std::int64_t rows, scope& inner);
 
-  // key_runs.cpp
+  // update_chunks.cpp
   bool folds_runs(std::span<const stage* const> list, node_id idx, const scope& at);
   std::vector<node_id> computed_places(std::span<const stage* const> list, node_id idx, const scope& at);
   struct update_walk {

@@ -231,8 +231,7 @@ void pair_tiling::finish_row(scope& at) {
 void pair_tiling::finish_columns(scope& at) {
   loop lane(*this, at, f_.lane, column_lanes_, columns_), each(*this, lane, f_.rows, 1, rows_);
   const ir::value from = place(each, f_.rows, rows_.low, width_, f_.lane, columns_.low);
-  each.values[2 * std::int64_t{parts_.reduce}] =
-      each.block->load(totals_, type_, {from}, ir::access::contiguous);
+  each.set(parts_.reduce, each.block->load(totals_, type_, {from}, ir::access::contiguous));
   k_.store_result(s_, each);
   each.close();
   lane.close();

@@ -43,7 +43,7 @@ void kernel_lowering::bind(scope& inner, node_id idx, int lanes) {
     inner.lane = idx;
     inner.values[2 * std::int64_t{idx} + 1] = inner.block->counter();
   } else {
-    inner.values[2 * std::int64_t{idx}] = inner.block->counter();
+    inner.set(idx, inner.block->counter());
   }
 }
 

@@ -229,9 +229,9 @@ class sweeper : sweep_tables {
     return at.block->load(id, g_.type(s_.define), list, how);
   }
   void finish(scope& at, ir::value folded) {
-    at.values[2 * std::int64_t{f_.result}] = folded;
+    at.set(f_.result, folded);
     const node_id reduce = g_.kind(f_.result) == op::reduce ? f_.result : g_.arg(f_.result, 0);
-    if (reduce != f_.result) at.values[2 * std::int64_t{reduce}] = at.block->cast(g_.type(reduce), folded);
+    if (reduce != f_.result) at.set(reduce, at.block->cast(g_.type(reduce), folded));
     k_.store(s_, k_.emit(f_.finished, at), at, ir::none, true);
   }
   // It is read again when so many others have been stored that no cache would have kept it.

@@ -60,7 +60,7 @@ struct tiles_lowering {
   // The stage's value, where the reduction is x.
   void store(scope& at, ir::value x, ir::value mask) {
     const element type = k.g.type(f.reduce);
-    at.values[2 * std::int64_t{f.reduce}] = at.block->type_of(x) == type ? x : at.block->cast(type, x);
+    at.set(f.reduce, at.block->type_of(x) == type ? x : at.block->cast(type, x));
     k.store(s, k.emit(s.body, at), at, mask);
   }
 
@@ -140,7 +140,7 @@ void tiles_lowering::bind_slice(scope& row, ir::value head, ir::value begins, ir
   const ir::value number = b.cast(element::i64, b.scan_slices(running, head, begins)), one = b.i64(1);
   const ir::value from = gap(b, first, one);
   const ir::value found = sum(b, from, b.emit(op::maximum, {number, one}));
-  row.values[2 * std::int64_t{f.mine}] = b.emit(op::minimum, {found, gap(b, slices, one)});
+  row.set(f.mine, b.emit(op::minimum, {found, gap(b, slices, one)}));
 }
 
 // Folds up to each row, from where its slice begins in the tile. Returns that of the last row.

@@ -11,6 +11,7 @@
 #include <sheaf/dsl/graph/graph.hpp>
 #include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/plan/shape_facts.hpp>
+#include <sheaf/jit/plan/tile_forms.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
@@ -290,36 +291,6 @@ struct interleaving {
   amount cost = 0;              // of one, in nanoseconds
 };
 
-// Iterations of a loop that run at once, see passes/unroll_and_jam.hpp.
-struct tiled_loop {
-  node_id index = no_node;
-  int iterations = 1;
-};
-
-// Rows of a task, folded in blocks of the index that they walk; see cache_tile.hpp.
-struct cache_tile_form {
-  node_id rows = no_node;    // none: the kernel has no cache tile
-  node_id reduce = no_node;  // the one of its stage
-  node_id walk = no_node;    // its bound index
-  std::int64_t block = 0;    // iterations of it
-  std::vector<node_id> packed = {};  // what is copied for all rows
-};
-
-// A value that a group of threads packs for a block of the walk; along_walk: its elements lie along that in memory.
-struct packed_value {
-  node_id value = no_node;
-  bool along_walk = false;
-};
-// A tile of results that a block of threads folds at once, from what it packs in shared memory; see group_tile.hpp.
-struct group_tile_form {
-  node_id rows = no_node, lane = no_node;  // the two indices of the tile; none: the kernel has none
-  std::vector<node_id> batch = {};         // the other indices of the results, in order
-  node_id reduce = no_node, walk = no_node;
-  std::vector<packed_value> of_rows = {}, of_lanes = {};  // each the same for all of the other index
-  int results_of_rows = 0, results_of_lanes = 0;  // of a thread, along either index
-  bool calls = false;                      // a term calls functions, so code counts
-};
-
 struct kernel_plan {
   std::string name;
   std::vector<int> stages;     // in order
@@ -329,7 +300,7 @@ struct kernel_plan {
   int part = 0;                // of a stage that takes several kernels, in order
   std::vector<tiled_loop> tile = {};  // the register tile, see register_tile.hpp
   cache_tile_form cache = {};
-  group_tile_form group = {};         // on a GPU
+  group_tile_form group = {};  // on a GPU
   std::int64_t rows_of_task = 1;      // without a chunk: iterations of `parallel` that a task takes, for the tile
   bool promised = false;       // its stages are
   interleaving interleaved;

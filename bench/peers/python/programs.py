@@ -8,7 +8,6 @@ without members) are compared where both are finite.
 import argparse
 import os
 import pathlib
-import sys
 import time
 
 parser = argparse.ArgumentParser()
@@ -55,12 +54,13 @@ def program(*names, library="PyTorch"):
     return add
 
 
-def gradients(of, *wanted):
-    """The call that computes `of` of its arguments and the gradients of it by those; value first if it is wanted."""
-    leaves = [w.clone().requires_grad_() for w in wanted]
+def with_gradients(value, *inputs, cotangent=None):
+    """The call that computes `value` of these inputs, and its gradients by all of them."""
+    leaves = [x.clone().requires_grad_() for x in inputs]
 
     def call():
-        return torch.autograd.grad(of(*leaves), leaves)
+        y = value(*leaves)
+        return y, *torch.autograd.grad(y, leaves, cotangent)
     return call
 
 
@@ -159,13 +159,9 @@ def distances(x, y):
     return torch.cdist(x, y).square()
 
 
-def kernel_sums(x, y, b):
-    return torch.exp(-distances(x, y)) @ b
-
-
 @program("pairwise:gauss")
 def gauss(a):
-    return lambda: kernel_sums(a["x"], a["y"], a["b"])
+    return lambda: torch.exp(-distances(a["x"], a["y"])) @ a["b"]
 
 
 @program("pairwise:gauss_gradients")
@@ -206,12 +202,9 @@ def attention(a):
 
 @program("attention:gradients")
 def attention_gradients(a):
-    q, k, v = (a[n][None].clone().requires_grad_() for n in ("q", "k", "v"))
-
-    def call():
-        y = F.scaled_dot_product_attention(q, k, v)
-        return y[0], *(d[0] for d in torch.autograd.grad(y, (q, k, v), a["g"][None]))
-    return call
+    def value(q, k, v):
+        return F.scaled_dot_product_attention(q[None], k[None], v[None])[0]
+    return with_gradients(value, a["q"], a["k"], a["v"], cotangent=a["g"])
 
 
 # ---- groups
@@ -332,12 +325,9 @@ def group_rows(a):
 
 @program("graph:messages_gradient")
 def messages_gradient(a):
-    x, w = a["x"].clone().requires_grad_(), a["w"].clone().requires_grad_()
-
-    def call():
-        y = torch.zeros(50000, 32).index_add(0, a["to"], w[:, None] * x[a["from"]])
-        return y, *torch.autograd.grad(y, (x, w), a["g"])
-    return call
+    def value(x, w):
+        return torch.zeros(50000, 32).index_add(0, a["to"], w[:, None] * x[a["from"]])
+    return with_gradients(value, a["x"], a["w"], cotangent=a["g"])
 
 
 # ---- sparse matrices
@@ -364,16 +354,10 @@ def sparse_scipy(a):
 @program("sparse:gradients")
 def sparse_gradients(a):
     row = torch.repeat_interleave(torch.arange(a["off"].shape[0] - 1), a["off"].diff())
-    values, x = a["a"].clone().requires_grad_(), a["x"].clone().requires_grad_()
 
-    def call():
-        y = torch.zeros(a["g"].shape[0]).index_add(0, row, values * x[a["column"]])
-        return y, *torch.autograd.grad(y, (values, x), a["g"])
-
-    def first():
-        y, da, dx = call()
-        return da, dx
-    return first if len(a["results"]) == 2 else call
+    def value(values, x):
+        return torch.zeros(a["g"].shape[0]).index_add(0, row, values * x[a["column"]])
+    return with_gradients(value, a["a"], a["x"], cotangent=a["g"])
 
 
 # ---- rows
@@ -418,23 +402,16 @@ def row_max(a):
 
 @program("regression")
 def regression(a):
-    w, b = a["w"].clone().requires_grad_(), a["b"].float()
-
-    def call():
-        y = F.binary_cross_entropy_with_logits(a["x"] @ w, b)
-        return y, *torch.autograd.grad(y, w)
-    return call
+    b = a["b"].float()
+    return with_gradients(lambda w: F.binary_cross_entropy_with_logits(a["x"] @ w, b), a["w"])
 
 
 @program("stencil:energy")
 def energy(a):
-    x = a["x"].clone().requires_grad_()
-
-    def call():
+    def value(x):
         down, right = x[1:, :-1] - x[:-1, :-1], x[:-1, 1:] - x[:-1, :-1]
-        y = (down * down).sum() + (right * right).sum()
-        return y, *torch.autograd.grad(y, x)
-    return call
+        return (down * down).sum() + (right * right).sum()
+    return with_gradients(value, a["x"])
 
 
 @program("stencil:laplacian_3d")
@@ -446,12 +423,7 @@ def laplacian(a):
 
 @program("norm:batch")
 def batch_norm(a):
-    x = a["x"].clone().requires_grad_()
-
-    def call():
-        y = F.batch_norm(x, None, None, training=True, eps=1e-5)
-        return y, *torch.autograd.grad(y, x, a["g"])
-    return call
+    return with_gradients(lambda x: F.batch_norm(x, None, None, training=True, eps=1e-5), a["x"], cotangent=a["g"])
 
 
 @program("segment:logsumexp")

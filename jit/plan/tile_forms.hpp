@@ -1,0 +1,41 @@
+// The tiles of a kernel as data: of registers, of a cache, of a GPU's shared memory. Part of a kernel_plan, chosen by
+// the passes `register tiles`, `cache tiles` and `group tiles`.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include <sheaf/dsl/graph/graph.hpp>
+
+namespace sheaf::inline v0_1::plan {
+
+// Iterations of a loop that run at once, see passes/unroll_and_jam.hpp.
+struct tiled_loop {
+  node_id index = no_node;
+  int iterations = 1;
+};
+
+// Rows of a task, folded in blocks of the index that they walk; see cache_tile.hpp.
+struct cache_tile_form {
+  node_id rows = no_node;    // none: the kernel has no cache tile
+  node_id reduce = no_node;  // the one of its stage
+  node_id walk = no_node;    // its bound index
+  std::int64_t block = 0;    // iterations of it
+  std::vector<node_id> packed = {};  // what is copied for all rows
+};
+
+// A value that a group of threads packs for a block of the walk; along_walk: its elements lie along that in memory.
+struct packed_value {
+  node_id value = no_node;
+  bool along_walk = false;
+};
+// A tile of results that a block of threads folds at once, from what it packs in shared memory; see group_tile.hpp.
+struct group_tile_form {
+  node_id rows = no_node, lane = no_node;  // the two indices of the tile; none: the kernel has none
+  std::vector<node_id> batch = {};         // the other indices of the results, in order
+  node_id reduce = no_node, walk = no_node;
+  std::vector<packed_value> of_rows = {}, of_lanes = {};  // each the same for all of the other index
+  int results_of_rows = 0, results_of_lanes = 0;          // of a thread, along either index
+  bool calls = false;                                     // a term calls functions, so code counts
+};
+
+}  // namespace sheaf::inline v0_1::plan
