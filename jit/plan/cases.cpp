@@ -37,7 +37,7 @@ class cases {
 
   node_id operator()() {
     const bool plain = monoid_of(g_, n_) == monoid::sum && g_[n_].attribute == static_cast<std::int64_t>(monoid::sum);
-    if (!plain || numerics::accumulated(g_.type(n_)) != g_.type(n_)) return no_node;
+    if (!plain || numerics::accumulated(g_.type(n_)) != g_.type(n_) || !is_small()) return no_node;
     for (const node_id idx : bound_) {
       const std::int64_t count = places_of(g_, idx, bound_);
       if (count > 0 && (asks_which(g_, g_.arg(n_, 0), idx) || asks_which(g_, g_.arg(n_, 1), idx)))
@@ -47,6 +47,17 @@ class cases {
   }
 
  private:
+  // Each case has a copy of the term, and one around it would have copies of these.
+  bool is_small() const {
+    int nodes = 0;
+    bool innermost = true;
+    for (int k = 0; k < 2; ++k)
+      for_each_node(g_, g_.arg(n_, k), [&](node_id n) {
+        ++nodes;
+        innermost = innermost && g_.kind(n) != op::reduce;
+      });
+    return innermost && nodes <= tuning::cases::most_nodes;
+  }
   node_id written_out(node_id idx, std::int64_t count) {
     const node_id condition = g_.arg(n_, 1), first = g_.arg(idx, 0);
     const bool guards = uses(g_, condition, idx);

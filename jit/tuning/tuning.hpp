@@ -86,6 +86,9 @@ inline constexpr int lanes = 16;     // lanes; estimate: each takes code of its 
 inline constexpr int few = 4;            // columns; limit: of rows that are interleaved, as of those transposed at once
 inline constexpr double least_lanes = 8; // lanes; estimate: fewer rows stay as they are
 }  // namespace transposed
+namespace cases {
+inline constexpr int most_nodes = 64;  // nodes; limit: of a term that each case has a copy of
+}  // namespace cases
 namespace placement {
 inline constexpr double repeats_allowed = 1.5;  // factor; estimate: more evaluations than values are stored instead
 inline constexpr double often = 1 << 18;        // iterations; estimate: slow functions in as many are looked at
