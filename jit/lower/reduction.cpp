@@ -175,7 +175,7 @@ std::vector<ir::value> kernel_lowering::fold(std::span<const node_id> all, node_
     inner->bind_to(g, idx, inner->block->load(compacted->buffer, element::i64, {inner->block->counter()}));
     inner->block->head().trips = known.trips(idx);
   }
-  for (const node_id idx : plan::nesting_order(g, plan::bound_indices(g, n), lane)) {
+  for (const node_id idx : plan::loops_of(g, n, lane)) {
     if (compacted) break;
     loops.enter(idx, idx == lane ? plan::lanes_for(g, known, n, lane, false) : 1);
   }

@@ -209,4 +209,28 @@ int lanes_for(const graph& g, const facts& known, node_id root, node_id lane, bo
   return lanes;
 }
 
+namespace {
+
+// The outermost dimension that idx walks, of all loads, from the last one.
+int outermost_dimension(const graph& g, node_id body, node_id idx) {
+  int outermost = -1;
+  for_each_node(g, body, [&](node_id n) {
+    if (g.kind(n) != op::load) return;
+    const int rank = g[n].count - 1;
+    for (int d = 0; d < rank; ++d)
+      if (g.free[g.arg(n, 1 + d)].has(g.ordinal(idx))) outermost = std::max(outermost, rank - 1 - d);
+  });
+  return outermost;
+}
+
+}  // namespace
+
+std::vector<node_id> loops_of(const graph& g, node_id reduce, node_id lane) {
+  std::vector<node_id> bound = bound_indices(g, reduce);
+  if (!is_folded_in_order(g, reduce) && !keeps_several(g, reduce))
+    std::ranges::stable_sort(bound, std::ranges::greater(),
+                             [&](node_id idx) { return outermost_dimension(g, g.arg(reduce, 0), idx); });
+  return nesting_order(g, bound, lane);
+}
+
 }  // namespace sheaf::inline v0_1::plan

@@ -29,4 +29,8 @@ node_id lane_of(graph& g, const facts& known, node_id reduce);
 // accumulators.
 int lanes_for(const graph& g, const facts& known, node_id root, node_id lane, bool reductions_inside);
 
+// The loops of a reduction, the lane's innermost: along outer dimensions of what it loads first, so that memory is
+// walked as it lies. Where the order of its terms is promised, it is that of the indices.
+std::vector<node_id> loops_of(const graph& g, node_id reduce, node_id lane);
+
 }  // namespace sheaf::inline v0_1::plan

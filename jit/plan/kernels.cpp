@@ -119,6 +119,19 @@ bool share_updates(graph& g, const program_plan& plan, const kernel_plan& k, con
   return true;
 }
 
+// Rows in the same blocks, of which it folds what a stage before has stored for the block.
+bool reads_own_block(const graph& g, const kernel_plan& k, const stage& reader, const stage& writer) {
+  const node_id row = writer.rows.part;
+  if (row == no_node || reader.rows.part != row || reader.parallel != k.parallel || writer.parallel != k.parallel ||
+      writer.indices != std::vector<node_id>{row})
+    return false;
+  bool own = true;
+  for_each_node(g, reader.sum_of_sums != no_node ? reader.flat : reader.body, [&](node_id n) {
+    own = own && (g.kind(n) != op::load || g.arg(n, 0) != writer.define || g.arg(n, 1) == row);
+  });
+  return own;
+}
+
 bool may_join(graph& g, const facts& known, const program_plan& plan, const kernel_plan& k, stage& s) {
   const stage& leader = plan.stages[static_cast<std::size_t>(k.stages.front())];
   if (leader.where == place::check || s.where == place::check || leader.asked != s.asked ||
@@ -150,7 +163,8 @@ bool may_join(graph& g, const facts& known, const program_plan& plan, const kern
   for (const int other : k.stages) {
     const stage& writer = plan.stages[static_cast<std::size_t>(other)];
     const bool in_row = k.row != no_node && k.row == s.rows.part && reads_only_at(g, renamed, writer, k.row);
-    if (!in_row && !reads_only_at(g, renamed, writer, k.parallel)) return false;
+    if (!in_row && !reads_own_block(g, k, renamed, writer) && !reads_only_at(g, renamed, writer, k.parallel))
+      return false;
   }
   if (!may_share_updates(g, known, plan, k, renamed)) return false;
   s = std::move(renamed);

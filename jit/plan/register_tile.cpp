@@ -219,10 +219,10 @@ class choice {
     const model model_of(g_, known_, w_);
     candidate now{.tile = {}, .lanes = lanes()};
     now.time = *model_of.time(now);
-    candidate best = now;
+    candidate best = now, large = now;
     const std::vector<node_id> loops = loops_of_tile();
-    const int least = may_narrow() ? std::min(now.lanes, least_lanes) : now.lanes;
-    for (int l = now.lanes; l >= least; l /= 2)
+    const int fewest = may_narrow() ? std::min(now.lanes, least_lanes) : now.lanes;
+    for (int l = now.lanes; l >= fewest; l /= 2)
       for (const int a : sizes)
         for (const int b : sizes) {
           if (a * b > most_copies || (b > 1 && loops.size() < 2)) continue;
@@ -232,9 +232,11 @@ class choice {
               candidate c{.tile = {}, .lanes = l};
               if (a > 1) c.tile.push_back({loops[i], a});
               if (b > 1) c.tile.push_back({loops[j], b});
-              if (const auto t = model_of.time(c); t && *t < best.time) best = c, best.time = *t;
+              candidate& least = c.copies() > usual_copies ? large : best;
+              if (const auto t = model_of.time(c); t && *t < least.time) least = c, least.time = *t;
             }
         }
+    if (large.time < worth_copies * best.time) best = large;
     if (best.tile.empty() || best.time > worth_it * now.time || !is_worth_code()) return;
     take(best);
   }

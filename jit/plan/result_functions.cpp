@@ -76,14 +76,24 @@ class result_functions {
     if (folds.empty() || of.empty()) return false;
     if (!known_.call().force_for_tests && known_.trips(of) < least_results) return false;
     return std::ranges::all_of(folds, [&](node_id n) {
-      const bool interrupts = is_ragged(g_, n) || (around_.empty() && !is_true(g_, g_.arg(n, 1)));
+      const bool interrupts = around_.empty() ? is_ragged(g_, n) || !is_true(g_, g_.arg(n, 1))
+                                              : is_ragged(g_, n) || reads_own_elements(n);
       return interrupts && g_.free[n] == of && is_short_fold(n);
     });
+  }
+  // Has each result elements of its own, so that it is little beside what is read for it? Not so of pairs of rows.
+  bool reads_own_elements(node_id fold) {
+    index_set all = g_.free[fold];
+    all |= set_of(g_, bound_indices(g_, fold));
+    bool found = false;
+    for_each_node(g_, g_.arg(fold, 0),
+                  [&](node_id n) { found = found || (g_.kind(n) == op::load && all.within(g_.free[n])); });
+    return found;
   }
   // One number, of few elements: of many, a function more is little.
   bool is_short_fold(node_id n) {
     return is_floating(g_.type(n)) && !keeps_several(g_, n) && !is_term_by_term(g_, n) && has_closed_ranges(g_, n) &&
-           known_.trips(set_of(g_, bound_indices(g_, n))) <= longest;
+           known_.trips(set_of(g_, bound_indices(g_, n))) <= (is_ragged(g_, n) ? longest : longest_whole);
   }
 
   graph& g_;
@@ -137,7 +147,8 @@ bool take_result_functions(const context& c, stage& s) {
       find_folds(g, n, folds, all);
   }
   for (const node_id n : all)
-    put.add(n, stored(c, n, {whole ? "materialised" : "folded", like, "functions of results run in lanes"}));
+    put.add(n, stored(c, n, {whole ? "materialised" : "folded", like, "functions of results run in lanes",
+                             whole ? origin::rule : origin::for_lanes}));
   s.body = put(s.body);
   return true;
 }

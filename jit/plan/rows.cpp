@@ -41,6 +41,8 @@ class sharing {
   void operator()() {
     for (std::size_t i = 0; i < plan_.stages.size(); ++i)
       if (at(i).rows.whole != no_node && at(i).how == way::map && !at(i).asked) join(static_cast<int>(i));
+    // The smallest blocks first, of whose rows most is folded: a cache holds them from one stage to the next.
+    std::ranges::stable_sort(clusters_, {}, [](const cluster& c) { return c.rows.size; });
     for (cluster& c : clusters_) {
       for (std::size_t i = 0; i < plan_.stages.size(); ++i)
         if (is_map_over(at(i), c) && !waits(static_cast<int>(i), c)) c.maps.push_back(static_cast<int>(i));
@@ -111,8 +113,12 @@ class sharing {
     if (s.how != way::map || s.asked || s.rows.whole != no_node || s.loops.empty() || s.short_rows) return false;
     const bool by_rows = s.parallel != no_node && s.chunk == 0 && s.loops.front() == s.parallel;
     const bool by_lanes = s.loops.size() == 1 && s.vector == s.loops.front();
+    if (s.made == origin::for_lanes && row_elements(s) * static_cast<double>(c.rows.size) > most_of_block) return false;
     return (by_rows || by_lanes) && same_range(g_, s.loops.front(), c.rows.whole) &&
            g_.free[s.loops.front()].within(own(s.loops.front()));
+  }
+  amount row_elements(const stage& map) const {
+    return g_.kind(map.body) == op::reduce ? known_.trips(set_of(g_, bound_indices(g_, map.body))) : amount(1);
   }
   index_set own(node_id idx) const {
     index_set set;
@@ -186,7 +192,8 @@ class sharing {
     std::vector<int> updated;
     for (const int i : c.partials)
       if (block_by_rows(at(i), c)) updated.push_back(i), move(i, c);
-    if (updated.empty()) return;
+    const bool rows_are_folded = std::ranges::any_of(c.maps, [&](int m) { return at(m).made == origin::for_lanes; });
+    if (updated.empty() && !rows_are_folded) return;
     const std::string rows =
         "its rows are walked in blocks of " + std::to_string(c.rows.size) + ", with the partial results over them";
     for (const int i : c.maps) {
@@ -201,17 +208,28 @@ class sharing {
       share_blocks(s, c.rows);
       s.reasons.push_back(rows);
     }
-    for (const int i : c.maps) inline_row_result(i, c);
+    for (const int i : c.maps)
+      if (!updated.empty() || reads_in_rows(i, c)) inline_row_result(i, c);
   }
 
   // Of what an update stores in workspace first.
   bool is_copy(const stage& s) const {
     return s.where == place::output && std::ranges::count(known_.call().apart, s.ordinal) > 0;
   }
+  // Does a map that walks rows, each in lanes of its own, read it? Then the row is at hand, and so is what it folds to.
+  bool reads_in_rows(int i, const cluster& c) const {
+    return std::ranges::any_of(
+        c.maps, [&](int m) { return at(m).loops.size() > 2 && reads_.reads(at(m).define, at(i).define); });
+  }
+  // Partial results that a block is walked for, row by row: what is computed of a row alone is one number at a time.
+  bool has_lanes_of_results(const stage& s, const cluster& c) const {
+    return s.how == way::map && s.vector != no_node && s.loops == std::vector<node_id>{c.rows.block, s.vector};
+  }
   // A result of a row that was stored for the partial results, which now find it in the same row.
   void inline_row_result(int i, const cluster& c) {
     const stage& materialised = at(i);
-    if (materialised.where != place::workspace || materialised.loops != std::vector<node_id>{c.rows.block, c.rows.part})
+    if (materialised.where != place::workspace || (materialised.made == origin::for_lanes && !reads_in_rows(i, c)) ||
+        materialised.loops != std::vector<node_id>{c.rows.block, c.rows.part})
       return;
     const node_id use = result_of(g_, materialised);
     std::vector<stage> rewritten = plan_.stages;
@@ -224,6 +242,7 @@ class sharing {
       bool left = false;
       for_each_node(g_, s.body,
                     [&](node_id n) { left = left || (g_.kind(n) == op::load && g_.arg(n, 0) == materialised.define); });
+      if (reads_.reads(s.define, materialised.define) && has_lanes_of_results(s, c)) return;
       // Nor where rows are lanes, each of which would have a range of its own.
       if (left || (s.vector == c.rows.part && !may_vectorise(g_, s.body, s.vector))) return;
     }
@@ -267,7 +286,8 @@ class sharing {
       s.lanes = lanes;
     } else {
       const bool lone = bound_indices(g_, s.body).size() == 1 && std::any_of(c.maps.begin(), c.maps.end(), [&](int m) {
-                          return at(m).vector != no_node && at(m).vector == at(m).loops.front();
+                          const bool in_lanes = at(m).vector != no_node && at(m).vector == at(m).loops.front();
+                          return in_lanes || (at(m).made == origin::for_lanes && reads_.reads(s.define, at(m).define));
                         });
       share_blocks(s, c.rows);
       s.vector = no_node;

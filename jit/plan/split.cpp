@@ -36,6 +36,21 @@ amount nested_trips(const graph& g, const facts& known, node_id n) {
   return most;
 }
 
+// The same of rows that a stage before has folded for it: blocks of rows that a cache holds are walked by both.
+amount folded_before(const context& c, node_id n) {
+  amount most = 1;
+  for (const stage& s : c.before) {
+    if (s.made != origin::for_lanes || c.g.kind(s.body) != op::reduce) continue;
+    const auto bound = bound_indices(c.g, s.body);
+    const bool whole = std::ranges::all_of(bound, [&](node_id idx) { return is_closed(c.g, idx); });
+    bool reads = false;
+    for_each_node(c.g, c.g.arg(n, 0),
+                  [&](node_id q) { reads = reads || (c.g.kind(q) == op::load && c.g.arg(q, 0) == s.define); });
+    if (whole && reads) most = max(most, c.known.trips(set_of(c.g, bound)));
+  }
+  return most;
+}
+
 class splitting {
  public:
   splitting(const context& c, node_id n, const stage& s)
@@ -66,7 +81,7 @@ class splitting {
   // The outermost index with a closed range and enough iterations, and how many of them make a block.
   bool choose() {
     index_set all = set_of(g_, bound_);
-    const amount within = nested_trips(g_, known_, n_);
+    const amount nested = nested_trips(g_, known_, n_), within = nested * folded_before(c_, n_);
     elements_ = known_.trips(all);
     results_ = known_.trips(g_.free[n_]);
     if (elements_ * within * results_ < known_.elements(blocks::from) || elements_ < blocks::fewest_elements)
@@ -80,8 +95,8 @@ class splitting {
       if (tasks < known_.tasks(blocks::enough_tasks) && known_.trips(idx) > 8 * tasks) cut_ = idx;
     }
     if (cut_ == no_node || known_.trips(cut_) < 2) return false;
-    inner_ = elements_ * within / known_.trips(cut_);
-    const amount row_cost = inner_ * max(1, min(results_, blocks::most_results));
+    inner_ = elements_ * nested / known_.trips(cut_);
+    const amount row_cost = elements_ * within / known_.trips(cut_) * max(1, min(results_, blocks::most_results));
     const double wanted = known_.tasks(blocks::enough_tasks);
     while (block_ * row_cost < known_.elements(blocks::block_elements) ||
            (known_.for_groups() &&

@@ -35,7 +35,9 @@ inline constexpr double cheap_by = 16;           // factor; estimate: stages of 
 }  // namespace schedule
 namespace register_tile {
 inline constexpr int sizes[] = {1, 2, 3, 4, 6, 8};  // iterations; limit: of one loop that run at once
-inline constexpr int most_copies = 8;               // iterations; estimate: of all loops of a tile
+inline constexpr int most_copies = 16;              // iterations; estimate: of all loops of a tile
+inline constexpr int usual_copies = 8;              // iterations; estimate: more are much code, for a sure gain only
+inline constexpr double worth_copies = 0.85;        // factor; bench_survey: of the time of a tile of usual_copies
 inline constexpr int least_lanes = 16;              // lanes; estimate: of a tile
 inline constexpr std::int64_t usual_trips = 32;     // iterations; estimate: of a loop, to weigh what is inside
 inline constexpr double loads_a_cycle = 2;          // loads; estimate: of whole registers, by the manuals
@@ -98,6 +100,7 @@ inline constexpr double beyond_cache = 1 << 20; // elements; estimate: columns a
 namespace rows {
 inline constexpr double most_columns = 1 << 16;   // columns; W12: partial results of as many stay in L2
 inline constexpr double worth_sharing = 1 << 16;  // elements; estimate: a pass over fewer stays in cache anyway
+inline constexpr double most_of_block = 1 << 17;  // elements; estimate: L2 holds them for what is folded next
 inline constexpr int lanes = 64;                  // lanes; W12: by four rows they fill the registers
 inline constexpr int lanes_of_shifted = 16;       // lanes; W12: eight rows stay in registers till shifted
 }  // namespace rows
@@ -109,6 +112,7 @@ inline constexpr double least_rows = 256;  // rows; estimate: fewer are soon don
 }  // namespace short_rows
 namespace result_functions {
 inline constexpr double longest = 256;         // elements; estimate: of longer rows a function is a tenth of the time
+inline constexpr double longest_whole = 512;   // elements; bench_survey: of rows that a fold walks, three functions
 inline constexpr double least_results = 1024;  // results; estimate: fewer are soon done
 }  // namespace result_functions
 namespace arrange {

@@ -110,6 +110,26 @@ TEST(register_tile, other_types_and_extrema) {
   t.expect_right(1e-5);
 }
 
+// Weights of a convolution by its gradient: a tile of two loops, whose sums walk images, then rows, then along them,
+// though the program names images last.
+TEST(register_tile, sums_go_along_memory) {
+  constexpr auto images = tensor<"images", float, 4>;
+  constexpr auto g = tensor<"g", float, 4>;
+  constexpr auto n = axis<"n">;
+  constexpr auto u = axis<"u">;
+  constexpr auto c = axis<"c">;
+  constexpr auto o = axis<"o">;
+  constexpr auto by_weight = define<"by_weight">(o, c, u.in(0_c, 3_c)) =
+      sum(over(j, i, n), images(n, c, i + u, j) * g(n, o, i, j));
+  trial t = trial_of(by_weight);
+  t.random("images", {3, 9, 22, 40}).random("g", {3, 10, 20, 40});
+  EXPECT_TRUE(says(t, "register tile 4 o x 4 c")) << t.plan_text();
+  const std::string text = ir::print(t.p->code);
+  const auto image = text.find("serial n"), row = text.find("serial i"), along = text.find("vector j");
+  EXPECT_TRUE(image < row && row < along && along != std::string::npos) << text;
+  t.expect_right(1e-5);
+}
+
 // What ranges depend on is not jammed, nor what there is little of.
 TEST(register_tile, not_of_triangles_or_small_products) {
   constexpr auto low = define<"low">(i, j) = sum(k.in(0_c, i), x(i, k) * y(k, j));

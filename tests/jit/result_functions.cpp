@@ -77,6 +77,36 @@ TEST(result_functions, of_updates) {
   }
 }
 
+// A loss of what whole rows are folded to, with its gradient: the functions run in lanes, and a block of rows that was
+// folded is still in a cache when the gradient walks it.
+TEST(result_functions, of_rows_that_a_loss_walks) {
+  constexpr auto w = tensor<"w", float, 1>;
+  constexpr auto z = define<"z">(t) = sum(f, x(t, f) * w(f));
+  constexpr auto loss = define<"loss">() = mean(t, log1p(exp(-z(t))) + v(t) * z(t));
+  for (const std::int64_t columns : {80, 300, 500}) {
+    trial test = trial_of(loss, grad(loss, w));
+    test.random("x", {3000, columns}).random("w", {columns}).random("v", {3000});
+    EXPECT_TRUE(in_lanes(test)) << test.plan_text();
+    const std::string plan = test.plan_text(), first = plan.substr(0, plan.find("kernel", 10));
+    EXPECT_NE(first.find("stage folded"), std::string::npos) << plan;
+    EXPECT_NE(first.find("stage partial(t_block, f)"), std::string::npos) << plan;
+    test.expect_right(2e-5);
+    const auto once = test.outputs.back().bytes;
+    test.code->call.parallel_for = in_odd_tasks;
+    ASSERT_EQ(test.run(), 0);
+    EXPECT_TRUE(once == test.outputs.back().bytes);
+  }
+}
+
+// Nothing is stored where a map walks the same rows anyway, and each row is read once.
+TEST(result_functions, of_rows_that_a_map_walks_too) {
+  constexpr auto loss = define<"loss">() = sum(t, log(1_c + sum(f, x(t, f) * x(t, f))));
+  trial test = trial_of(loss, grad(loss, x));
+  test.random("x", {3000, 80});
+  EXPECT_EQ(test.plan_text().find("stage folded"), std::string::npos) << test.plan_text();
+  test.expect_right(1e-5);
+}
+
 // Where the rows are lanes anyway, long, few or whole, nothing is stored.
 TEST(result_functions, are_computed_in_place_elsewhere) {
   constexpr auto columns = define<"columns">(r.in(0_c, rows), f) = exp(sum(t.in(off(r), off(r + 1_c)), x(t, f)));
