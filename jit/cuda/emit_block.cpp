@@ -212,6 +212,15 @@ void emit_block(function_emitter& f, const ir::block& body) {
       case ir::statement_kind::combine:
         emit_combine(f, s);
         break;
+      case ir::statement_kind::copy:
+        emit_copy(f, s);
+        break;
+      case ir::statement_kind::await:
+        emit_await(f);
+        break;
+      case ir::statement_kind::mma:
+        emit_mma(f, s);
+        break;
       case ir::statement_kind::append:
         throw compile_error("a list of places kept by a mask has no place on a GPU");
     }

@@ -345,8 +345,9 @@ source emit(const ir::module& m, const target& to, call_extents extents) {
   e.close();
   source s = std::move(e.made);
   s.arrivals = std::max(s.arrivals, e.arrivals_elsewhere);
+  const bool mma = std::any_of(m.kernels.begin(), m.kernels.end(), [](const auto& k) { return has_mma(k.body); });
   const std::string begin = cat(prelude_types, "#define F64_FROM ", numerics::folded_in_f64, "\n", prelude_groups,
-                                "#define MEET meet<T>(group)\n",
+                                mma ? prelude_mma : "", "#define MEET meet<T>(group)\n",
                                 s.by_pointer ? std::string("struct arguments { const i64* w; };\n")
                                              : cat("struct arguments { i64 w[", s.words, "]; };\n"),
                                 own_folds(m));

@@ -18,6 +18,7 @@ struct compile_error : std::runtime_error {
 
 extern const char* const prelude_types;
 extern const char* const prelude_groups;
+extern const char* const prelude_mma;
 
 template <class... Part>
 std::string cat(const Part&... part) {
@@ -165,6 +166,12 @@ void emit_load(function_emitter& f, ir::value id, const std::string& pointer);
 void emit_store(function_emitter& f, const ir::statement& s, bool before = true, bool after = true);
 // Do the group's threads meet around it? What one stores another loads.
 bool meets(const function_emitter& f, const ir::statement& store);
+
+// emit_mma.cpp
+bool has_mma(const ir::block& body);
+void emit_copy(function_emitter& f, const ir::statement& s);
+void emit_await(function_emitter& f);
+void emit_mma(function_emitter& f, const ir::statement& s);
 
 // emit_reduce.cpp
 void find_accumulators(function_emitter& f);

@@ -23,10 +23,11 @@ struct cache_tile_form {
   std::vector<node_id> packed = {};  // what is copied for all rows
 };
 
-// A value that a group of threads packs for a block of the walk; along_walk: its elements lie along that in memory.
+// A value that a group of threads packs for a block of the walk; along_walk: its elements lie along that in memory. As
+// it lies: it is a load of elements of which 16 bytes can be copied at once.
 struct packed_value {
   node_id value = no_node;
-  bool along_walk = false;
+  bool along_walk = false, as_it_lies = false;
 };
 // A tile of results that a block of threads folds at once, from what it packs in shared memory; see group_tile.hpp.
 struct group_tile_form {
@@ -36,6 +37,7 @@ struct group_tile_form {
   std::vector<packed_value> of_rows = {}, of_lanes = {};  // each the same for all of the other index
   int results_of_rows = 0, results_of_lanes = 0;          // of a thread, along either index
   bool calls = false;                                     // a term calls functions, so code counts
+  bool mma = false;  // terms are products of two halves, one of each side, which warps multiply
 };
 
 }  // namespace sheaf::inline v0_1::plan

@@ -18,6 +18,8 @@ constexpr auto f = axis<"f">;
 constexpr auto x = tensor<"x", float, 2>;
 constexpr auto y = tensor<"y", float, 2>;
 constexpr auto h = tensor<"h", float16, 2>;
+constexpr auto p = tensor<"p", bfloat16, 2>;
+constexpr auto q = tensor<"q", bfloat16, 2>;
 constexpr auto keep = tensor<"keep", bool, 2>;
 constexpr auto w = tensor<"w", float, 1>;
 constexpr auto z = tensor<"z", float, 1>;
@@ -93,6 +95,7 @@ void index_data(std::vector<job>& rows) {
 }
 void products(std::vector<job>& rows) {
   rows.push_back(one("matmul:4096", {{"x", {4096, 4096}}, {"y", {4096, 4096}}}, matmul(x, y)));
+  rows.push_back(one("matmul_bf16:4096", {{"p", {4096, 4096}}, {"q", {4096, 4096}}}, matmul(p, q)));
   rows.push_back(one("matrix_vector", square, define<"applied">(i) = sum(j, x(i, j) * w(j))));
 }
 
