@@ -22,8 +22,10 @@ bool has_mma(const ir::block& body) {
 }
 
 void emit_copy(function_emitter& f, const ir::statement& s) {
-  f.each(f.lanes, cat("copy_run(", place_in(f, s.to, s.places), ", ", place_in(f, s.target, s.subscripts), ", ",
-                      f.ref(s.stored), ");"));
+  if (f.held(f.lanes) != 1) throw compile_error("a copy is a run of each thread");
+  const auto moving = f.pointer_of.find(&s);
+  const std::string from = moving == f.pointer_of.end() ? place_in(f, s.target, s.subscripts) : moving->second;
+  f.line(cat("copy_run(", place_in(f, s.to, s.places), ", ", from, ", ", f.ref(s.stored), ");"));
 }
 
 void emit_await(function_emitter& f) {
@@ -32,7 +34,7 @@ void emit_await(function_emitter& f) {
 }
 
 void emit_mma(function_emitter& f, const ir::statement& s) {
-  if (f.place.group != ir::mma_form::lanes) throw compile_error("a tile of products is one of 256 threads");
+  if (f.place.group != ir::mma_form::lanes) throw compile_error("a tile of products is one of 128 threads");
   const ir::mma_form& t = s.tile;
   const auto rows = static_cast<std::size_t>(t.results_of_rows), columns = s.more.size() / rows;
   std::vector<std::string> cells;  // in the order in which instructions have them

@@ -13,12 +13,11 @@ const char* const prelude_mma = R"(
 #ifndef SHEAF_EMULATED
 FN u32 in_shared(const void* p) { return (u32)__cvta_generic_to_shared(p); }
 #endif
-// Eight halves, of which those from `live` on are 0.
+// Eight halves, of which those from `live` on are 0: these, and rows that begin at other places, take loads.
 FN void copy_run(u16* to, const u16* from, i64 live) {
 #ifdef COPIES_BEHIND
-  if ((u64)from % 16 == 0) {
-    const int bytes = live >= 8 ? 16 : live > 0 ? 2 * (int)live : 0;
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(in_shared(to)), "l"(from), "r"(bytes));
+  if (live >= 8 && (u64)from % 16 == 0) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(in_shared(to)), "l"(from));
     return;
   }
 #endif
@@ -62,7 +61,7 @@ template <bool Brain> FN float half_of(u32 pair, int n) {
 template <bool Brain> FN void multiply_in_order(float* c, const u32 (&a)[4], const u32 (&b)[2]) {
   const int l = (int)threadIdx.x & 31;
   _Pragma("unroll") for (int h = 0; h < 2; ++h)
-    _Pragma("unroll") for (int p = 0; p < 4; ++p) {
+    _Pragma("unroll 1") for (int p = 0; p < 4; ++p) {
       u32 of_row[2], of_column[2];
       EACH(2) of_row[k] = of_lane(~0u, a[2 * h + k], l / 4 * 4 + p, 32);
       EACH(2) of_column[k] = of_lane(~0u, b[h], (l % 4 * 2 + k) * 4 + p, 32);
@@ -95,8 +94,8 @@ template <bool Brain> FN void multiply(float* c, const u32 (&a)[4], const u32 (&
 template <bool Brain, bool Rows, bool Columns, int M, int N, int Terms, int P, int Q>
 FN void multiply_tile(float (&c)[4 * M * N], const u16* rows, const u16* columns) {
   const int l = (int)threadIdx.x & 31, w = (int)threadIdx.x / 32, matrix = l / 8;
-  const int row = w / 4 * 16 * M + matrix % 2 * 8 + (Rows ? l % 8 : 0), row_term = matrix / 2 * 8 + (Rows ? 0 : l % 8);
-  const int column = w % 4 * 8 * N + matrix / 2 * 8 + (Columns ? l % 8 : 0);
+  const int row = w / 2 * 16 * M + matrix % 2 * 8 + (Rows ? l % 8 : 0), row_term = matrix / 2 * 8 + (Rows ? 0 : l % 8);
+  const int column = w % 2 * 8 * N + matrix / 2 * 8 + (Columns ? l % 8 : 0);
   const int column_term = matrix % 2 * 8 + (Columns ? 0 : l % 8);
   rows += Rows ? row * P + row_term : row_term * P + row;
   columns += Columns ? column * Q + column_term : column_term * Q + column;

@@ -12,7 +12,7 @@ using namespace tuning::group_tile;
 std::vector<node_id> group_tiling::counts() {
   std::vector<node_id> list;
   for (const node_id idx : t_.batch) list.push_back(plan::trips_of(g_, idx));
-  for (const tile_side& each : sides_) list.push_back(plan::pieces_of(g_, plan::trips_of(g_, each.idx), each.span()));
+  for (const tile_side& each : sides_) list.push_back(plan::pieces_of(g_, plan::trips_of(g_, each.idx), each.span));
   return list;
 }
 
@@ -30,32 +30,44 @@ void group_tiling::find_place(scope& task, std::span<const ir::value> counts) {
       continue;
     }
     tile_side& to = sides_[n - t_.batch.size()];
-    const ir::value size = b.i64(to.span()), high = k_.emit(g_.arg(idx, 1), task);
+    const ir::value size = b.i64(to.span), high = k_.emit(g_.arg(idx, 1), task);
     to.first = b.emit(op::add, {low, b.emit(op::mul, {at, size})});
     to.last = b.emit(op::sub, {high, b.i64(1)});
   }
 }
 
-void group_tiling::store() {
-  ir::block_builder& b = *threads_->block;
+ir::value group_tiling::is_whole(scope& task) {
+  ir::block_builder& b = *task.block;
+  const auto fits = [&](const tile_side& of) {
+    return b.emit(op::less_equal, {b.emit(op::add, {of.first, b.i64(of.span - 1)}), of.last});
+  };
+  const ir::value rows = fits(sides_[0]), columns = fits(sides_[1]);
+  return b.emit(op::logical_and, {rows, columns});
+}
+
+void group_tiling::store(scope& around, bool whole) {
+  ir::block_builder& b = *around.block;
+  const auto index = [&](const tile_side& of, ir::value place) {
+    const ir::value at = b.emit(op::add, {of.first, place});
+    return whole ? at : b.emit(op::minimum, {at, of.last});
+  };
   const auto is_inside = [&](const tile_side& of, ir::value place) {
-    return b.emit(op::less_equal, {b.emit(op::add, {of.first, place}), of.last});
+    return whole ? ir::none : b.emit(op::less_equal, {b.emit(op::add, {of.first, place}), of.last});
   };
   std::vector<ir::value> inside;
   for (const ir::value place : sides_[1].places) inside.push_back(is_inside(sides_[1], place));
   for (std::size_t r = 0; r < sides_[0].places.size(); ++r) {
     const ir::value in_row = is_inside(sides_[0], sides_[0].places[r]);
-    scope row(*threads_, &b);
-    row.bind_to(g_, t_.rows, index_at(sides_[0], sides_[0].places[r]));
+    scope row(around, &b);
+    row.bind_to(g_, t_.rows, index(sides_[0], sides_[0].places[r]));
     for (std::size_t c = 0; c < inside.size(); ++c) {
       scope at(row, &b);
-      at.bind_to(g_, t_.lane, index_at(sides_[1], sides_[1].places[c]));
+      at.bind_to(g_, t_.lane, index(sides_[1], sides_[1].places[c]));
       k_.take_result(t_.reduce, cells_[r * inside.size() + c], at, false);
       const ir::value value = k_.emit(s_.body, at);
-      k_.store(s_, value, at, b.emit(op::logical_and, {in_row, inside[c]}));
+      k_.store(s_, value, at, whole ? ir::none : b.emit(op::logical_and, {in_row, inside[c]}));
     }
   }
-  k_.mark_stored(s_);
 }
 
 namespace {
@@ -91,7 +103,7 @@ class thread_tiling final : public group_tiling {
     pack(left, from_rest, true);
     walk_block(left, from_rest, rest, 1);
     left.close();
-    store();
+    store(threads, false);
     threads.close();
   }
 
@@ -115,7 +127,7 @@ class thread_tiling final : public group_tiling {
     }
   }
   void add_panel(tile_side& of, const plan::packed_value& p) {
-    const std::int64_t width = of.span() + pad;
+    const std::int64_t width = of.span + pad;
     of.panels.push_back(ir::add_buffer(k_.code, {.name = "panel",
                                                  .type = g_.type(p.value),
                                                  .rank = 2,
@@ -124,7 +136,7 @@ class thread_tiling final : public group_tiling {
                                                  .unit_inner = true,
                                                  .extents = {block, width}}));
     ir::block_builder& b = *threads_->block;
-    const std::int64_t across = p.along_walk ? block : of.span();  // of neighbouring threads
+    const std::int64_t across = p.along_walk ? block : of.span;  // of neighbouring threads
     const ir::value near = divided(b.lanes(), across, op::remainder), far = divided(b.lanes(), across, op::quotient);
     for (std::int64_t n = 0; n < of.results; ++n) {
       const ir::value next = plus(far, n * (side * side / across));
@@ -241,6 +253,7 @@ void kernel_lowering::group_tiled(const plan::kernel_plan& k, scope& top) {
   task.block->head().cost = cost_of_task(k);
   tiling->find_place(task, counts);
   tiling->fold(task);
+  mark_stored(*stages.front());
   task.close();
 }
 

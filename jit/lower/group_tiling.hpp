@@ -11,8 +11,8 @@ class group_tiling {
  public:
   group_tiling(kernel_lowering& k, const plan::group_tile_form& form)
       : k_(k), g_(k.g), t_(form), s_(*k.stages.front()) {
-    sides_[0].idx = t_.rows, sides_[0].packed = &t_.of_rows, sides_[0].results = t_.results_of_rows;
-    sides_[1].idx = t_.lane, sides_[1].packed = &t_.of_lanes, sides_[1].results = t_.results_of_lanes;
+    sides_[0] = {.idx = t_.rows, .packed = &t_.of_rows, .results = t_.results_of_rows, .span = t_.rows_of_tile()};
+    sides_[1] = {.idx = t_.lane, .packed = &t_.of_lanes, .results = t_.results_of_lanes, .span = t_.lanes_of_tile()};
   }
   virtual ~group_tiling() = default;
 
@@ -26,11 +26,11 @@ class group_tiling {
   struct tile_side {
     node_id idx = no_node;
     const std::vector<plan::packed_value>* packed = nullptr;
-    int results = 1;  // of a thread
+    int results = 1;        // of a thread
+    std::int64_t span = 0;  // of the tile
     ir::value first = ir::none, last = ir::none;
     std::vector<std::int32_t> panels = {};
     std::vector<ir::value> places = {};  // of a thread's results in the tile
-    std::int64_t span() const { return tuning::group_tile::side * results; }
   };
 
   // Row or lane `place` of a tile, in vectors.
@@ -44,7 +44,9 @@ class group_tiling {
   ir::value plus(ir::value x, std::int64_t n) {
     return n == 0 ? x : threads_->block->emit(op::add, {x, threads_->block->i64(n)});
   }
-  void store();
+  // whole: no row or column of the tile is beyond the end.
+  void store(scope& around, bool whole);
+  ir::value is_whole(scope& task);
 
   kernel_lowering& k_;
   graph& g_;

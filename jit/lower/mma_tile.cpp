@@ -20,6 +20,7 @@ class mma_tiling final : public group_tiling {
     ir::block_builder& b = *task.block;
     const ir::value size = b.i64(mma_block), one = b.i64(1), stages = b.i64(mma_stages);
     zero_ = b.i64(0), last_ = b.emit(op::sub, {high_, one});
+    const ir::value whole = is_whole(task), cut = b.emit(op::logical_not, {whole});
     const ir::value trips = b.emit(op::maximum, {b.emit(op::sub, {high_, low}), zero_});
     const ir::value blocks = b.emit(op::quotient, {b.emit(op::add, {trips, b.i64(mma_block - 1)}), size});
     scope threads(task, b.loop(ir::loop_kind::vector, "thread", zero_, b.i64(lanes), lanes));
@@ -33,13 +34,14 @@ class mma_tiling final : public group_tiling {
     ir::block_builder& inner = *each.block;
     const ir::value now = inner.counter(), next = inner.emit(op::add, {now, one});
     inner.await();
-    scope ahead(each, inner.guard(inner.emit(op::less, {next, blocks})));
-    const ir::value from = ahead.block->emit(op::add, {low, ahead.block->emit(op::mul, {next, size})});
-    pack(ahead, from, ahead.block->emit(op::remainder, {next, stages}));
-    ahead.close();
+    pack(each, inner.emit(op::add, {low, inner.emit(op::mul, {next, size})}), inner.emit(op::remainder, {next, stages}));
     inner.mma(cells_, form_, inner.emit(op::remainder, {now, stages}));
     each.close();
-    store();
+    for (const auto& [when, all] : {std::pair{whole, true}, std::pair{cut, false}}) {
+      scope stored(threads, threads.block->guard(when));
+      store(stored, all);
+      stored.close();
+    }
     threads.close();
   }
 
@@ -61,8 +63,8 @@ class mma_tiling final : public group_tiling {
     for (tile_side& each : sides_) {
       const bool rows = &each == &sides_[0];
       const op where = rows ? op::quotient : op::remainder;
-      const std::int64_t span = rows ? ir::mma_form::columns * each.results : 4 * each.results;
-      const ir::value first = b.emit(op::mul, {divided(warp, ir::mma_form::warps_of_columns, where), b.i64(span)});
+      const std::int64_t of_one = (rows ? 8 : 4) * each.results;
+      const ir::value first = b.emit(op::mul, {divided(warp, ir::mma_form::warps_of_columns, where), b.i64(of_one)});
       const ir::value own = divided(of_warp, 4, where);
       const ir::value at = b.emit(op::add, {first, rows ? own : b.emit(op::mul, {own, b.i64(2)})});
       for (int n = 0; n < each.results; ++n) each.places.push_back(plus(at, rows ? 8 * n : 8 * (n / 2) + n % 2));
@@ -77,7 +79,7 @@ class mma_tiling final : public group_tiling {
   }
   void add_panel(tile_side& of) {
     const plan::packed_value& p = of.packed->front();
-    const std::int64_t rows = p.along_walk ? of.span() : mma_block, row = p.along_walk ? mma_block : of.span();
+    const std::int64_t rows = p.along_walk ? of.span : mma_block, row = p.along_walk ? mma_block : of.span;
     of.panels.push_back(ir::add_buffer(k_.code, {.name = "panel",
                                                  .type = g_.type(p.value),
                                                  .rank = 3,
@@ -126,12 +128,21 @@ class mma_tiling final : public group_tiling {
       count = b.emit(op::sub, {high_, walk});
     else
       count = b.emit(op::select, {b.emit(op::less, {walk, high_}), c.left, zero_});
-    at.bind_to(g_, t_.walk, along ? walk : b.emit(op::minimum, {walk, last_}));
     const node_id load = c.packed->value, tensor = g_.arg(load, 0);
+    at.bind_to(g_, t_.walk, names_places(load) ? b.emit(op::minimum, {walk, last_}) : walk);
     std::vector<ir::value> from;
     for (int d = 0; d + 1 < g_[load].count; ++d)
       from.push_back(k_.emit(make(g_, op::sub, g_.arg(load, 1 + d), plan::low_of(g_, tensor, d)), at));
     b.copy(c.panel, std::move(places), k_.buffers.at(tensor), std::move(from), count);
+  }
+  // Does what is at a place of the walk say where to load? Then there must be one.
+  bool names_places(node_id load) const {
+    bool found = false;
+    for (int d = 1; d < g_[load].count; ++d)
+      plan::for_each_node(g_, g_.arg(load, d), [&](node_id n) {
+        found = found || (g_.kind(n) == op::load && plan::uses(g_, n, t_.walk));
+      });
+    return found;
   }
   void store_one(const copied& c, ir::value walk, std::vector<ir::value> places, scope& at) {
     ir::block_builder& b = *at.block;

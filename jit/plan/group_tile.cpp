@@ -170,13 +170,11 @@ class tiling {
 
   bool choose_size_of_mma() {
     const amount all = results();
-    for (const auto& [of_rows, of_lanes] : {std::pair{most_mma_results, most_mma_results},
-                                            std::pair{most_mma_results, least_results},
-                                            std::pair{least_results, least_results}}) {
-      form_.results_of_rows = of_rows, form_.results_of_lanes = of_lanes;
-      const bool large = of_rows > least_results;
+    for (const auto& [rows, lanes] : {std::pair{128, 128}, std::pair{128, 64}, std::pair{64, 64}}) {
+      form_.results_of_rows = rows / side, form_.results_of_lanes = lanes / mma_side;
+      const bool large = rows > 64;
       const double wanted = is_forced() ? (large ? 1 : 0) : large ? enough_tiles : least_tiles;
-      if (all >= wanted * static_cast<double>(side * of_rows) * (side * of_lanes)) return true;
+      if (all >= wanted * rows * lanes) return true;
     }
     return false;
   }

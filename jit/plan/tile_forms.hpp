@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <sheaf/dsl/graph/graph.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
@@ -37,6 +38,10 @@ struct group_tile_form {
   std::vector<packed_value> of_rows = {}, of_lanes = {};  // each the same for all of the other index
   int results_of_rows = 0, results_of_lanes = 0;          // of a thread, along either index
   bool calls = false;                                     // a term calls functions, so code counts
+  std::int64_t rows_of_tile() const { return tuning::group_tile::side * results_of_rows; }
+  std::int64_t lanes_of_tile() const {
+    return (mma ? tuning::group_tile::mma_side : tuning::group_tile::side) * results_of_lanes;
+  }
   bool mma = false;  // terms are products of two halves, one of each side, which warps multiply
 };
 

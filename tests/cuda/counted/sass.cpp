@@ -28,7 +28,7 @@ constexpr operation operations[] = {
     {0x010, "IADD3", integer},  {0x011, "LEA", integer},    {0x012, "LOP3", integer},   {0x00c, "ISETP", integer},
     {0x019, "SHF", integer},    {0x007, "SEL", integer},    {0x002, "MOV", integer},    {0x016, "PRMT", integer},
     {0x017, "IMNMX", integer},  {0x048, "VIMNMX", integer}, {0x013, "IABS", integer},   {0x01c, "PLOP3", integer},
-    {0x035, "IADD", integer},
+    {0x035, "IADD", integer},   {0x03c, "HMMA", tensor},    {0x03b, "LDSM", shared},    {0x1ae, "LDGSTS", load},
 };
 
 // Loads and stores of 1, 1, 2, 2, 4, 8 and 16 bytes.
@@ -124,7 +124,7 @@ bool is_rest(const sass_counts& of, const sass_counts& c) {
 
 const char* name_of(sass_kind k) {
   constexpr const char* names[] = {"loads",    "stores",  "shared",   "local",     "atomics", "exchanges",
-                                   "barriers", "integer", "floating", "functions", "other"};
+                                   "barriers", "integer", "floating", "functions", "tensor",  "other"};
   return names[static_cast<int>(k)];
 }
 

@@ -8,8 +8,10 @@
 
 namespace sheaf::test {
 
-enum class sass_kind { load, store, shared, local, atomic, exchange, barrier, integer, floating, function, other };
-inline constexpr int sass_kinds = 11;
+enum class sass_kind {
+  load, store, shared, local, atomic, exchange, barrier, integer, floating, function, tensor, other
+};
+inline constexpr int sass_kinds = 12;
 const char* name_of(sass_kind k);
 
 struct sass_instruction {
