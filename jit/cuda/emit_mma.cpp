@@ -1,6 +1,7 @@
 // Copies into panels of shared memory, and tiles of sums that warps multiply; see ir::mma_form and prelude_mma.cpp. What
 // threads store to a panel is seen after an await, so nobody meets around the stores themselves.
 #include <algorithm>
+#include <span>
 
 #include <sheaf/jit/cuda/emitter.hpp>
 
@@ -21,11 +22,24 @@ bool has_mma(const ir::block& body) {
                      [](const ir::statement& s) { return s.kind == ir::statement_kind::mma || has_mma(s.body); });
 }
 
-void emit_copy(function_emitter& f, const ir::statement& s) {
+// Those next to each other are made without waiting where all of them can be.
+void emit_copies(function_emitter& f, std::span<const ir::statement> copies) {
   if (f.held(f.lanes) != 1) throw compile_error("a copy is a run of each thread");
-  const auto moving = f.pointer_of.find(&s);
-  const std::string from = moving == f.pointer_of.end() ? place_in(f, s.target, s.subscripts) : moving->second;
-  f.line(cat("copy_run(", place_in(f, s.to, s.places), ", ", from, ", ", f.ref(s.stored), ");"));
+  std::string when;
+  std::vector<std::string> arguments;
+  for (const ir::statement& s : copies) {
+    const auto moving = f.pointer_of.find(&s);
+    const std::string from = moving == f.pointer_of.end() ? place_in(f, s.target, s.subscripts) : moving->second;
+    when += cat(when.empty() ? "" : " & ", "is_whole_run(", from, ", ", f.ref(s.stored), ")");
+    arguments.push_back(cat("(", place_in(f, s.to, s.places), ", ", from));
+  }
+  f.open(cat("if (", when, ")"));
+  for (const std::string& a : arguments) f.line(cat("copy_whole_run", a, ");"));
+  f.close();
+  f.open("else");
+  for (std::size_t n = 0; n < copies.size(); ++n)
+    f.line(cat("copy_run", arguments[n], ", ", f.ref(copies[n].stored), ");"));
+  f.close();
 }
 
 void emit_await(function_emitter& f) {

@@ -169,7 +169,7 @@ bool meets(const function_emitter& f, const ir::statement& store);
 
 // emit_mma.cpp
 bool has_mma(const ir::block& body);
-void emit_copy(function_emitter& f, const ir::statement& s);
+void emit_copies(function_emitter& f, std::span<const ir::statement> copies);
 void emit_await(function_emitter& f);
 void emit_mma(function_emitter& f, const ir::statement& s);
 

@@ -13,14 +13,16 @@ const char* const prelude_mma = R"(
 #ifndef SHEAF_EMULATED
 FN u32 in_shared(const void* p) { return (u32)__cvta_generic_to_shared(p); }
 #endif
-// Eight halves, of which those from `live` on are 0: these, and rows that begin at other places, take loads.
-FN void copy_run(u16* to, const u16* from, i64 live) {
+// Eight halves, of which those from `live` on are 0: these, and runs that begin anywhere, are copied one by one.
+FN bool is_whole_run(const u16* from, i64 live) { return (live >= 8) & ((u64)from % 16 == 0); }
+FN void copy_whole_run(u16* to, const u16* from) {
 #ifdef COPIES_BEHIND
-  if (live >= 8 && (u64)from % 16 == 0) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(in_shared(to)), "l"(from));
-    return;
-  }
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(in_shared(to)), "l"(from));
+#else
+  *(uint4*)to = *(const uint4*)from;
 #endif
+}
+FN void copy_run(u16* to, const u16* from, i64 live) {
   u16 x[8];
   EACH(8) x[k] = k < live ? from[k] : (u16)0;
   memcpy(to, x, sizeof x);

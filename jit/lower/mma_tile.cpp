@@ -108,6 +108,7 @@ class mma_tiling final : public group_tiling {
 
   // Copies a block of the walk from `from` on.
   void pack(scope& around, ir::value from, ir::value stage) {
+    std::vector<std::function<void()>> copies;  // next to each other, as one thing decides how they are made
     for (const copied& c : copied_) {
       ir::block_builder& b = *around.block;
       const ir::value walk = b.emit(op::add, {from, c.walk});
@@ -115,12 +116,13 @@ class mma_tiling final : public group_tiling {
       if (c.packed->along_walk) std::swap(places[1], places[2]);
       scope at(*c.at, &b);
       if (c.packed->as_it_lies)
-        copy(c, walk, std::move(places), at);
+        copies.push_back(copy(c, walk, std::move(places), at));
       else
         store_one(c, walk, std::move(places), at);
     }
+    for (const auto& make : copies) make();
   }
-  void copy(const copied& c, ir::value walk, std::vector<ir::value> places, scope& at) {
+  std::function<void()> copy(const copied& c, ir::value walk, std::vector<ir::value> places, scope& at) {
     ir::block_builder& b = *at.block;
     const bool along = c.packed->along_walk;
     ir::value count = ir::none;
@@ -133,7 +135,9 @@ class mma_tiling final : public group_tiling {
     std::vector<ir::value> from;
     for (int d = 0; d + 1 < g_[load].count; ++d)
       from.push_back(k_.emit(make(g_, op::sub, g_.arg(load, 1 + d), plan::low_of(g_, tensor, d)), at));
-    b.copy(c.panel, std::move(places), k_.buffers.at(tensor), std::move(from), count);
+    return [&b, panel = c.panel, places = std::move(places), id = k_.buffers.at(tensor), from = std::move(from), count] {
+      b.copy(panel, places, id, from, count);
+    };
   }
   // Does what is at a place of the walk say where to load? Then there must be one.
   bool names_places(node_id load) const {

@@ -49,7 +49,7 @@ std::int64_t branch_of(const unsigned char* at, std::int64_t place) {
   return place + 1 + offset / 4;
 }
 
-constexpr unsigned branch = 0x147, leave = 0x14d, back = 0x150;
+constexpr unsigned branch = 0x147, leave = 0x14d, back = 0x150, load_matrices = 0x03b, copy_to_shared = 0x1ae;
 
 // Neither the predicate before nor the one of the operand, of 3 bits and a sign each, may hold it back.
 bool is_unconditional(const unsigned char* at) {
@@ -67,6 +67,7 @@ struct span_of_code {
 
 void count(sass_counts& c, const sass_instruction& i) {
   ++c.of[static_cast<int>(i.kind)];
+  c.in_shared += i.in_shared;
   c.loaded += i.kind == load ? i.bytes : 0;
   c.stored += i.kind == store || i.kind == atomic ? i.bytes : 0;
 }
@@ -142,6 +143,8 @@ std::vector<sass_instruction> decode(const unsigned char* code, std::size_t byte
     if (found != std::end(operations)) made[n].kind = found->kind;
     const bool moves = made[n].kind == load || made[n].kind == store || made[n].kind == atomic;
     if (moves) made[n].bytes = made[n].kind == atomic ? 4 : width_of(at);
+    if (op == load_matrices) made[n].in_shared = 4 << (at[9] & 3);
+    if (op == copy_to_shared) made[n].in_shared = made[n].bytes;
     if (op == branch) made[n].branch = branch_of(at, static_cast<std::int64_t>(n));
     made[n].ends = op == leave || op == back;
     made[n].always = is_unconditional(at);
