@@ -48,8 +48,8 @@ void emit_await(function_emitter& f) {
 }
 
 void emit_mma(function_emitter& f, const ir::statement& s) {
-  if (f.place.group != ir::mma_form::lanes) throw compile_error("a tile of products is one of 128 threads");
   const ir::mma_form& t = s.tile;
+  if (f.place.group != t.lanes()) throw compile_error("a tile of products is one of all threads of a block");
   const auto rows = static_cast<std::size_t>(t.results_of_rows), columns = s.more.size() / rows;
   std::vector<std::string> cells;  // in the order in which instructions have them
   for (std::size_t r = 0; r < rows; r += 2)
@@ -64,7 +64,7 @@ void emit_mma(function_emitter& f, const ir::statement& s) {
   const auto flag = [](bool b) { return b ? "true" : "false"; };
   const auto pitch = [&](std::int32_t b) { return f.buffer(b).extents[2]; };
   f.line(cat("multiply_tile<", flag(f.buffer(t.of_rows).type == element::bf16), ", ", flag(t.rows_along), ", ",
-             flag(t.columns_along), ", ", rows / 2, ", ", columns / 2, ", ", t.terms, ", ", pitch(t.of_rows), ", ",
+             flag(t.columns_along), ", ", t.warps_of_columns, ", ", rows / 2, ", ", columns / 2, ", ", t.terms, ", ", pitch(t.of_rows), ", ",
              pitch(t.of_columns), ">(c, ", panel(t.of_rows), ", ", panel(t.of_columns), ");"));
   for (std::size_t n = 0; n < cells.size(); ++n) f.line(cat(cells[n], " = c[", n, "];"));
   f.close();

@@ -45,6 +45,7 @@ struct layout {
       shared;               // loops whose iterations are tiles, the parallel one first; others below it
   int run = 1;              // lanes that may lie next to each other in a thread, so that it loads them at once
   bool in_scratch = false;  // locals lie in device memory, else in shared memory
+  bool dynamic = false;     // in more of that than a kernel has without asking
   int groups() const { return threads / group; }
   std::int64_t scratch_bytes() const {
     return in_scratch ? (groups() * local_bytes + 255) / 256 * 256 : 0;

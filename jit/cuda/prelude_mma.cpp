@@ -10,7 +10,10 @@ const char* const prelude_mma = R"(
 #if !defined(SHEAF_EMULATED) && __CUDA_ARCH__ >= 800
 #define COPIES_BEHIND 1
 #endif
-#ifndef SHEAF_EMULATED
+#ifdef SHEAF_EMULATED
+#define DYNAMIC_SHARED(n) __shared__ __align__(16) u8 shared[n]
+#else
+#define DYNAMIC_SHARED(n) extern __shared__ __align__(16) u8 shared[]
 FN u32 in_shared(const void* p) { return (u32)__cvta_generic_to_shared(p); }
 #endif
 // Eight halves, of which those from `live` on are 0: these, and runs that begin anywhere, are copied one by one.
@@ -91,13 +94,13 @@ template <bool Brain> FN void multiply(float* c, const u32 (&a)[4], const u32 (&
   multiply_in_order<Brain>(c, a, b);
 #endif
 }
-// M x N blocks of 16 x 8 results of a warp, see mma_form. Rows, Columns: terms lie along the rows of the panel, which
-// are P and Q halves apart.
-template <bool Brain, bool Rows, bool Columns, int M, int N, int Terms, int P, int Q>
+// M x N blocks of 16 x 8 results of a warp, of 2 x W, see mma_form. Rows, Columns: terms lie along the rows of the panel,
+// which are P and Q halves apart.
+template <bool Brain, bool Rows, bool Columns, int W, int M, int N, int Terms, int P, int Q>
 FN void multiply_tile(float (&c)[4 * M * N], const u16* rows, const u16* columns) {
   const int l = (int)threadIdx.x & 31, w = (int)threadIdx.x / 32, matrix = l / 8;
-  const int row = w / 2 * 16 * M + matrix % 2 * 8 + (Rows ? l % 8 : 0), row_term = matrix / 2 * 8 + (Rows ? 0 : l % 8);
-  const int column = w % 2 * 8 * N + matrix / 2 * 8 + (Columns ? l % 8 : 0);
+  const int row = w / W * 16 * M + matrix % 2 * 8 + (Rows ? l % 8 : 0), row_term = matrix / 2 * 8 + (Rows ? 0 : l % 8);
+  const int column = w % W * 8 * N + matrix / 2 * 8 + (Columns ? l % 8 : 0);
   const int column_term = matrix % 2 * 8 + (Columns ? 0 : l % 8);
   rows += Rows ? row * P + row_term : row_term * P + row;
   columns += Columns ? column * Q + column_term : column_term * Q + column;

@@ -135,11 +135,13 @@ struct instruction {
 enum class loop_kind : std::uint8_t { serial, vector, parallel };
 
 // A tile of sums of products of halves, as warps multiply them by mma.m16n8k16; sums are f32, whose order within 16 terms
-// is the hardware's. Of 128 lanes warp w has rows from w / 2 * 8 R on, and columns from w % 2 * 4 C on, where a lane has
-// R x C results: result (r, c) of lane l in its warp is there 8 r + l / 4 rows and 8 (c / 2) + 2 (l % 4) + c % 2 columns
-// further.
+// is the hardware's. Warps lie 2 x W over the tile: warp w has rows from w / W * 8 R on, and columns from w % W * 4 C on,
+// where a lane has R x C results: result (r, c) of lane l in its warp is there 8 r + l / 4 rows and 8 (c / 2) + 2 (l % 4) +
+// c % 2 columns further.
 struct mma_form {
-  static constexpr std::int32_t lanes = 128, warps_of_columns = 2, terms_at_once = 16;
+  static constexpr std::int32_t warps_of_rows = 2, terms_at_once = 16;
+  std::int32_t warps_of_columns = 2;  // W
+  std::int32_t lanes() const { return 32 * warps_of_rows * warps_of_columns; }
   // Local panels [stage][row or column][term], or [stage][term][row or column] where terms are not `along`.
   std::int32_t of_rows = -1, of_columns = -1;
   bool rows_along = false, columns_along = false;

@@ -35,7 +35,7 @@ void kernel_verifier::mma(const statement& s) {
   place_ = "mma";
   const mma_form& t = s.tile;
   const auto sums = static_cast<std::int32_t>(s.more.size());
-  require(lanes_ == mma_form::lanes, "group_tile", "expected a vector loop of 128 lanes");
+  require(t.warps_of_columns > 0 && lanes_ == t.lanes(), "group_tile", "expected a vector loop of all its warps");
   require(t.results_of_rows > 0 && t.results_of_rows % 2 == 0 && sums > 0 && sums % (4 * t.results_of_rows) == 0,
           "group_tile", "expected an even number of rows and a multiple of four columns");
   require(t.terms > 0 && t.terms % mma_form::terms_at_once == 0, "group_tile", "expected a multiple of 16 terms");
@@ -46,8 +46,8 @@ void kernel_verifier::mma(const statement& s) {
     one_width(v);
   }
   scalar_i64(s.stored, "the stage is not a scalar i64");
-  panel(t.of_rows, t, t.rows_along, 16 * t.results_of_rows);
-  panel(t.of_columns, t, t.columns_along, 8 * (sums / t.results_of_rows));
+  panel(t.of_rows, t, t.rows_along, 8 * mma_form::warps_of_rows * t.results_of_rows);
+  panel(t.of_columns, t, t.columns_along, 4 * t.warps_of_columns * (sums / t.results_of_rows));
   require(target_buffer(t.of_rows).type == target_buffer(t.of_columns).type, "types", "panels of different types");
 }
 

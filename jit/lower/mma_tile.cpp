@@ -18,6 +18,8 @@ class mma_tiling final : public group_tiling {
     const ir::value low = k_.emit(g_.arg(t_.walk, 0), task);
     high_ = k_.emit(g_.arg(t_.walk, 1), task);
     ir::block_builder& b = *task.block;
+    form_.warps_of_columns = t_.warps_of_lanes;
+    const std::int32_t lanes = form_.lanes();
     const ir::value size = b.i64(mma_block), one = b.i64(1), stages = b.i64(mma_stages);
     zero_ = b.i64(0), last_ = b.emit(op::sub, {high_, one});
     const ir::value whole = is_whole(task), cut = b.emit(op::logical_not, {whole});
@@ -46,8 +48,6 @@ class mma_tiling final : public group_tiling {
   }
 
  private:
-  static constexpr std::int32_t lanes = ir::mma_form::lanes;
-
   // What a thread copies of each block of the walk: some elements of a packed value, or one.
   struct copied {
     const plan::packed_value* packed;
@@ -64,13 +64,14 @@ class mma_tiling final : public group_tiling {
       const bool rows = &each == &sides_[0];
       const op where = rows ? op::quotient : op::remainder;
       const std::int64_t of_one = (rows ? 8 : 4) * each.results;
-      const ir::value first = b.emit(op::mul, {divided(warp, ir::mma_form::warps_of_columns, where), b.i64(of_one)});
+      const ir::value first = b.emit(op::mul, {divided(warp, form_.warps_of_columns, where), b.i64(of_one)});
       const ir::value own = divided(of_warp, 4, where);
       const ir::value at = b.emit(op::add, {first, rows ? own : b.emit(op::mul, {own, b.i64(2)})});
       for (int n = 0; n < each.results; ++n) each.places.push_back(plus(at, rows ? 8 * n : 8 * (n / 2) + n % 2));
       add_panel(each);
     }
-    form_ = {.of_rows = sides_[0].panels.front(),
+    form_ = {.warps_of_columns = form_.warps_of_columns,
+             .of_rows = sides_[0].panels.front(),
              .of_columns = sides_[1].panels.front(),
              .rows_along = t_.of_rows.front().along_walk,
              .columns_along = t_.of_lanes.front().along_walk,
@@ -92,7 +93,7 @@ class mma_tiling final : public group_tiling {
     ir::value near = divided(lane, across, op::remainder);
     const ir::value far = divided(lane, across, op::quotient);
     if (at_once > 1) near = divided(near, at_once, op::mul);
-    for (std::int64_t n = 0; n < rows * across; n += lanes) add_copied(of, near, plus(far, n / across));
+    for (std::int64_t n = 0; n < rows * across; n += form_.lanes()) add_copied(of, near, plus(far, n / across));
   }
   void add_copied(tile_side& of, ir::value near, ir::value far) {
     const plan::packed_value& p = of.packed->front();

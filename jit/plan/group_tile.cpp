@@ -170,8 +170,9 @@ class tiling {
 
   bool choose_size_of_mma() {
     const amount all = results();
-    for (const auto& [rows, lanes] : {std::pair{128, 128}, std::pair{128, 64}, std::pair{64, 64}}) {
-      form_.results_of_rows = rows / side, form_.results_of_lanes = lanes / mma_side;
+    for (const auto& [rows, lanes] : {std::pair{128, 256}, std::pair{128, 128}, std::pair{128, 64}, std::pair{64, 64}}) {
+      form_.warps_of_lanes = lanes > 128 ? 4 : 2;
+      form_.results_of_rows = rows / side, form_.results_of_lanes = lanes / (4 * form_.warps_of_lanes);
       const bool large = rows > 64;
       const double wanted = is_forced() ? (large ? 1 : 0) : large ? enough_tiles : least_tiles;
       if (all >= wanted * rows * lanes) return true;
