@@ -1,5 +1,5 @@
-// Copies into panels of shared memory, and tiles of sums that warps multiply; see ir::mma_form and prelude_mma.cpp. What
-// threads store to a panel is seen after an await, so nobody meets around the stores themselves.
+// Copies into panels of shared memory, and tiles of sums that warps multiply; see ir::mma_form and prelude_mma.cpp.
+// What threads store to a panel is seen after an await, so nobody meets around the stores themselves.
 #include <algorithm>
 #include <span>
 
@@ -64,8 +64,8 @@ void emit_mma(function_emitter& f, const ir::statement& s) {
   const auto flag = [](bool b) { return b ? "true" : "false"; };
   const auto pitch = [&](std::int32_t b) { return f.buffer(b).extents[2]; };
   f.line(cat("multiply_tile<", flag(f.buffer(t.of_rows).type == element::bf16), ", ", flag(t.rows_along), ", ",
-             flag(t.columns_along), ", ", t.warps_of_columns, ", ", rows / 2, ", ", columns / 2, ", ", t.terms, ", ", pitch(t.of_rows), ", ",
-             pitch(t.of_columns), ">(c, ", panel(t.of_rows), ", ", panel(t.of_columns), ");"));
+             flag(t.columns_along), ", ", t.warps_of_columns, ", ", rows / 2, ", ", columns / 2, ", ", t.terms, ", ",
+             pitch(t.of_rows), ", ", pitch(t.of_columns), ">(c, ", panel(t.of_rows), ", ", panel(t.of_columns), ");"));
   for (std::size_t n = 0; n < cells.size(); ++n) f.line(cat(cells[n], " = c[", n, "];"));
   f.close();
 }

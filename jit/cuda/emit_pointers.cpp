@@ -1,5 +1,5 @@
-// Addresses in loops: what a loop loads, stores or copies at places that move by the same amount in each iteration has one
-// pointer, which is made before the loop and moved at the end of an iteration. Lanes add constants to it. Other
+// Addresses in loops: what a loop loads, stores or copies at places that move by the same amount in each iteration has
+// one pointer, which is made before the loop and moved at the end of an iteration. Lanes add constants to it. Other
 // addresses are computed where they are used. Shown by tests/cuda/tasks.cpp.
 #include <algorithm>
 

@@ -151,8 +151,8 @@ layout layout_of(const ir::module& m, const ir::kernel& k, const target& to, cal
   while (p.group >= 32 && 2 * p.group <= most && p.tiles >= 0 && p.tiles * p.group < enough_threads) p.group *= 2;
   p.threads = p.single || p.group > 32 ? p.group : 128;  // a group beyond a warp is the block
   while (p.tiles >= 0 && p.threads > std::max(p.group, 32) && p.tiles < enough_blocks * p.groups()) p.threads /= 2;
-  // The rest is for exchange between warps; newer devices keep the last 1024 bytes of a block for themselves. Those that
-  // multiply together exchange nothing, and ask for what every device gives.
+  // The rest is for exchange between warps; newer devices keep the last 1024 bytes of a block for themselves. Warps
+  // that multiply exchange nothing, and ask for what every device gives.
   const bool multiplies = has_mma(k.body);
   const std::int64_t room = to.shared_bytes - (p.group > 32 && !multiplies ? 16 << 10 : 1 << 10);
   p.dynamic = multiplies && p.local_bytes > room && p.local_bytes <= tuning::group_tile::most_asked_for;

@@ -1,7 +1,7 @@
-// What texts with tiles of products have after prelude.cpp: copies of 16 bytes into shared memory that nobody waits for,
-// and products of warps. Fragments lie in threads as the manual of PTX says for mma.m16n8k16; a warp loads them by
-// ldmatrix, four matrices of 8 x 8 halves at a time. Rows of panels are an odd number of 16 bytes, so that the 8 rows of a
-// matrix are in different banks.
+// What texts with tiles of products have after prelude.cpp: copies of 16 bytes into shared memory that nobody waits
+// for, and products of warps. Fragments lie in threads as the manual of PTX says for mma.m16n8k16; a warp loads them by
+// ldmatrix, four matrices of 8 x 8 halves at a time. Rows of panels are an odd number of 16 bytes, so that the 8 rows
+// of a matrix are in different banks.
 #include <sheaf/jit/cuda/emitter.hpp>
 
 namespace sheaf::inline v0_1::cuda {
@@ -74,28 +74,30 @@ template <bool Brain> FN void multiply_in_order(float* c, const u32 (&a)[4], con
         EACH(4) c[k] = fused(half_of<Brain>(of_row[k / 2], n), half_of<Brain>(of_column[k % 2], n), c[k]);
     }
 }
-#define SUMS "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+#define SUMS "=f"(c[0]), "=f"(c[1]), "=f"(c[2]), "=f"(c[3])
+#define BEFORE "f"(c[0]), "f"(c[1]), "f"(c[2]), "f"(c[3])
 template <bool Brain> FN void multiply(float* c, const u32 (&a)[4], const u32 (&b)[2]) {
 #ifdef COPIES_BEHIND
+#define FACTORS "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1])
   if (Brain)
     asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
-                 "{%0, %1, %2, %3};" : SUMS : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+                 "{%10, %11, %12, %13};" : SUMS : FACTORS, BEFORE);
   else
     asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
-                 "{%0, %1, %2, %3};" : SUMS : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+                 "{%10, %11, %12, %13};" : SUMS : FACTORS, BEFORE);
 #else
 #ifndef SHEAF_EMULATED
   if (!Brain) {
     EACH(2) asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, "
-                         "{%0, %1, %2, %3};" : SUMS : "r"(a[2 * k]), "r"(a[2 * k + 1]), "r"(b[k]));
+                         "{%7, %8, %9, %10};" : SUMS : "r"(a[2 * k]), "r"(a[2 * k + 1]), "r"(b[k]), BEFORE);
     return;
   }
 #endif
   multiply_in_order<Brain>(c, a, b);
 #endif
 }
-// M x N blocks of 16 x 8 results of a warp, of 2 x W, see mma_form. Rows, Columns: terms lie along the rows of the panel,
-// which are P and Q halves apart.
+// M x N blocks of 16 x 8 results of a warp, of 2 x W, see mma_form. Rows, Columns: terms lie along the rows of the
+// panel, which are P and Q halves apart.
 template <bool Brain, bool Rows, bool Columns, int W, int M, int N, int Terms, int P, int Q>
 FN void multiply_tile(float (&c)[4 * M * N], const u16* rows, const u16* columns) {
   const int l = (int)threadIdx.x & 31, w = (int)threadIdx.x / 32, matrix = l / 8;

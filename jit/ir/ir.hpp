@@ -134,10 +134,10 @@ struct instruction {
 
 enum class loop_kind : std::uint8_t { serial, vector, parallel };
 
-// A tile of sums of products of halves, as warps multiply them by mma.m16n8k16; sums are f32, whose order within 16 terms
-// is the hardware's. Warps lie 2 x W over the tile: warp w has rows from w / W * 8 R on, and columns from w % W * 4 C on,
-// where a lane has R x C results: result (r, c) of lane l in its warp is there 8 r + l / 4 rows and 8 (c / 2) + 2 (l % 4) +
-// c % 2 columns further.
+// A tile of sums of products of halves, as warps multiply them by mma.m16n8k16; sums are f32, whose order within 16
+// terms is the hardware's. Warps lie 2 x W over the tile: warp w has rows from w / W * 8 R on, and columns from
+// w % W * 4 C on, where a lane has R x C results: result (r, c) of lane l in its warp is there 8 r + l / 4 rows and
+// 8 (c / 2) + 2 (l % 4) + c % 2 columns further.
 struct mma_form {
   static constexpr std::int32_t warps_of_rows = 2, terms_at_once = 16;
   std::int32_t warps_of_columns = 2;  // W

@@ -267,7 +267,8 @@ class printer {
     };
     text_ += "mma " + std::to_string(s.tile.results_of_rows) + " rows of " + list(s.more) + " with " +
              panel(s.tile.of_rows, s.tile.rows_along) + " by " + panel(s.tile.of_columns, s.tile.columns_along) + ", " +
-             std::to_string(s.tile.terms) + " terms, " + std::to_string(s.tile.warps_of_columns) + " warps of columns\n";
+             std::to_string(s.tile.terms) + " terms, " + std::to_string(s.tile.warps_of_columns) +
+             " warps of columns\n";
   }
 
   const module& m_;

@@ -1,6 +1,6 @@
-// A tile of results for a block of threads, as lanes of one vector loop: where tiles and a thread's results are, and how
-// those are stored. What differs is how they are folded: group_tile.cpp, mma_tile.cpp. Rows and columns beyond the end
-// stand for the last one, and are not stored.
+// A tile of results for a block of threads, as lanes of one vector loop: where tiles and a thread's results are, and
+// how those are stored. What differs is how they are folded: group_tile.cpp, mma_tile.cpp. Rows and columns beyond the
+// end stand for the last one, and are not stored.
 #pragma once
 #include <sheaf/jit/lower/lowering.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>

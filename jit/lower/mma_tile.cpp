@@ -1,6 +1,6 @@
-// A tile of results that warps multiply: sums of products of two halves, see ir::mma_form. Blocks of the walk are copied
-// into shared memory, those of 16 bytes that lie in a row without passing registers; while one is multiplied the next is
-// on its way. Terms beyond the last one are zeros. See plan/group_tile.hpp.
+// A tile of results that warps multiply: sums of products of two halves, see ir::mma_form. Blocks of the walk are
+// copied into shared memory, those of 16 bytes that lie in a row without passing registers; while one is multiplied the
+// next is on its way. Terms beyond the last one are zeros. See plan/group_tile.hpp.
 #include <sheaf/jit/lower/group_tiling.hpp>
 #include <sheaf/jit/plan/bounds.hpp>
 
@@ -36,8 +36,10 @@ class mma_tiling final : public group_tiling {
     ir::block_builder& inner = *each.block;
     const ir::value now = inner.counter(), next = inner.emit(op::add, {now, one});
     inner.await();
-    pack(each, inner.emit(op::add, {low, inner.emit(op::mul, {next, size})}), inner.emit(op::remainder, {next, stages}));
-    inner.mma(cells_, form_, inner.emit(op::remainder, {now, stages}));
+    const ir::value from = inner.emit(op::add, {low, inner.emit(op::mul, {next, size})});
+    const ir::value stage = inner.emit(op::remainder, {now, stages});
+    pack(each, from, inner.emit(op::remainder, {next, stages}));
+    inner.mma(cells_, form_, stage);
     each.close();
     for (const auto& [when, all] : {std::pair{whole, true}, std::pair{cut, false}}) {
       scope stored(threads, threads.block->guard(when));
@@ -59,7 +61,8 @@ class mma_tiling final : public group_tiling {
 
   void lay_out() {
     ir::block_builder& b = *threads_->block;
-    const ir::value lane = b.lanes(), warp = divided(lane, 32, op::quotient), of_warp = divided(lane, 32, op::remainder);
+    const ir::value lane = b.lanes(), warp = divided(lane, 32, op::quotient);
+    const ir::value of_warp = divided(lane, 32, op::remainder);
     for (tile_side& each : sides_) {
       const bool rows = &each == &sides_[0];
       const op where = rows ? op::quotient : op::remainder;
@@ -136,7 +139,8 @@ class mma_tiling final : public group_tiling {
     std::vector<ir::value> from;
     for (int d = 0; d + 1 < g_[load].count; ++d)
       from.push_back(k_.emit(make(g_, op::sub, g_.arg(load, 1 + d), plan::low_of(g_, tensor, d)), at));
-    return [&b, panel = c.panel, places = std::move(places), id = k_.buffers.at(tensor), from = std::move(from), count] {
+    const std::int32_t id = k_.buffers.at(tensor);
+    return [&b, id, count, panel = c.panel, places = std::move(places), from = std::move(from)] {
       b.copy(panel, places, id, from, count);
     };
   }

@@ -70,8 +70,8 @@ class tiling {
     while (g_.kind(n) == op::cast && g_.type(n) == element::f32 && is_half(g_.arg(n, 0))) n = g_.arg(n, 0);
     return n;
   }
-  // Is a term the product of two halves, one of the row and the walk and one of the lane and the walk? Sums within an mma
-  // have the hardware's order.
+  // Is a term the product of two halves, one of the row and the walk and one of the lane and the walk? Sums within an
+  // mma have the hardware's order.
   bool multiplies_halves() {
     const node_id product = narrow(g_.arg(form_.reduce, 0));
     const bool sums = monoid_of(g_, form_.reduce) == monoid::sum && g_.kind(product) == op::mul &&
@@ -170,7 +170,8 @@ class tiling {
 
   bool choose_size_of_mma() {
     const amount all = results();
-    for (const auto& [rows, lanes] : {std::pair{128, 256}, std::pair{128, 128}, std::pair{128, 64}, std::pair{64, 64}}) {
+    constexpr std::pair<int, int> sizes[] = {{128, 256}, {128, 128}, {128, 64}, {64, 64}};
+    for (const auto& [rows, lanes] : sizes) {
       form_.warps_of_lanes = lanes > 128 ? 4 : 2;
       form_.results_of_rows = rows / side, form_.results_of_lanes = lanes / (4 * form_.warps_of_lanes);
       const bool large = rows > 64;

@@ -1,6 +1,6 @@
 // Tiles of products of halves, which warps multiply: extents about the ends of tiles and of blocks of the walk, either
-// operand as it lies in memory, functions, batches and gradients. Sums of small integers are exact in any order, so there
-// each element must be right.
+// operand as it lies in memory, functions, batches and gradients. Sums of small integers are exact in any order, so
+// there each element must be right.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -66,7 +66,8 @@ kernel_estimate estimate(const launch_facts& f, const kernel_usage& u, const std
   const bool again = f.operations > h200::many * f.bytes / 4 && flops > 0;
   const double executed = again ? f.operations / flops * e.loop.all() : f.bytes / 4 * e.instructions;
   const double issue = executed / 32 / slots;
-  e.seconds = std::max({memory, issue, e.by_tensor_cores ? of_products(f.operations, flops, e.loop) : 0}) + h200::launch;
+  const double products_alone = e.by_tensor_cores ? of_products(f.operations, flops, e.loop) : 0;
+  e.seconds = std::max({memory, issue, products_alone}) + h200::launch;
   return e;
 }
 
