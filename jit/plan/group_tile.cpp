@@ -65,10 +65,13 @@ class tiling {
       if (!is_exact_half(g_.arg(n, k))) return false;
     return true;
   }
-  // What a cast from halves widens.
+  // What a cast from halves widens; and what one widens and another rounds again, as gradients do.
   node_id narrow(node_id n) const {
-    while (g_.kind(n) == op::cast && g_.type(n) == element::f32 && is_half(g_.arg(n, 0))) n = g_.arg(n, 0);
-    return n;
+    if (g_.kind(n) != op::cast) return n;
+    const node_id from = g_.arg(n, 0);
+    if (g_.type(n) == element::f32) return is_half(from) ? narrow(from) : n;
+    const node_id inner = narrow(from);
+    return inner != from && g_.type(inner) == g_.type(n) && is_exact_half(inner) ? inner : n;
   }
   // Is a term the product of two halves, one of the row and the walk and one of the lane and the walk? Sums within an
   // mma have the hardware's order.
