@@ -19,7 +19,9 @@ FN u32 in_shared(const void* p) { return (u32)__cvta_generic_to_shared(p); }
 // Eight halves, of which those from `live` on are 0: these, and runs that begin anywhere, are copied one by one.
 FN bool is_whole_run(const u16* from, i64 live) { return (live >= 8) & ((u64)from % 16 == 0); }
 FN void copy_whole_run(u16* to, const u16* from) {
-#ifdef COPIES_BEHIND
+#if defined(SHEAF_EMULATED)
+  sheaf_copy_behind(to, from);
+#elif defined(COPIES_BEHIND)
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(in_shared(to)), "l"(from));
 #else
   *(uint4*)to = *(const uint4*)from;
@@ -31,7 +33,9 @@ FN void copy_run(u16* to, const u16* from, i64 live) {
   memcpy(to, x, sizeof x);
 }
 FN void await_copies() {
-#ifdef COPIES_BEHIND
+#if defined(SHEAF_EMULATED)
+  sheaf_await_copies();
+#elif defined(COPIES_BEHIND)
   asm volatile("cp.async.wait_all;");
 #endif
 }

@@ -172,6 +172,9 @@ TEST(mma_tiles, only_of_halves) {
   constexpr auto c = define<"c">(i, j) = sum(k, h(i, k) * f(k, j));
   EXPECT_TRUE(is_multiplied(c, {{1024, 1024}, {1024, 1024}}, false, false));
   EXPECT_FALSE(is_multiplied(c, square, true));
+  // Few results of long sums: blocks of the sum are a batch.
+  const std::vector<shape> narrow = {{256, 65536}, {65536, 256}};
+  EXPECT_TRUE(is_multiplied(c, narrow, false, false)) << plan_of(c, narrow, false, false);
   EXPECT_FALSE(is_multiplied(define<"c">(i, j) = sum(k, x(i, k) * y(k, j)), square));
   EXPECT_FALSE(is_multiplied(define<"c">(i, j) = sum(k, h(i, k) * p(k, j)), square));
   EXPECT_FALSE(is_multiplied(define<"c">(i, j) = sum(k, (h(i, k) + 1_c) * f(k, j)), square));
