@@ -187,6 +187,7 @@ void emit_block(function_emitter& f, const ir::block& body) {
   const auto is_apart = [&](std::size_t n) {
     return n < body.size() && body[n].kind == ir::statement_kind::store && body[n].apart;
   };
+  const auto is_copy = [](const ir::statement& s) { return s.kind == ir::statement_kind::copy; };
   for (const ir::statement& s : body) switch (s.kind) {
       case ir::statement_kind::instruct:
         if (const auto at = f.pointer_of.find(&s); at != f.pointer_of.end())
@@ -211,6 +212,19 @@ void emit_block(function_emitter& f, const ir::block& body) {
         break;  // other groups run while one waits
       case ir::statement_kind::combine:
         emit_combine(f, s);
+        break;
+      case ir::statement_kind::copy: {
+        const auto n = static_cast<std::size_t>(&s - body.data());
+        if (n > 0 && is_copy(body[n - 1])) break;
+        const auto end = std::find_if_not(body.begin() + static_cast<std::ptrdiff_t>(n), body.end(), is_copy);
+        emit_copies(f, std::span(body.data() + n, body.data() + (end - body.begin())));
+        break;
+      }
+      case ir::statement_kind::await:
+        emit_await(f);
+        break;
+      case ir::statement_kind::mma:
+        emit_mma(f, s);
         break;
       case ir::statement_kind::append:
         throw compile_error("a list of places kept by a mask has no place on a GPU");

@@ -71,7 +71,8 @@ void emit_locals(function_emitter& f) {
   else if (p.group == 1)
     f.line(cat("alignas(16) u8 locals[", p.local_bytes, "];"));
   else {
-    f.line(cat("__shared__ __align__(16) u8 shared[", p.groups() * p.local_bytes, "];"));
+    f.line(p.dynamic ? cat("DYNAMIC_SHARED(", p.groups() * p.local_bytes, ");")
+                     : cat("__shared__ __align__(16) u8 shared[", p.groups() * p.local_bytes, "];"));
     f.line(cat("u8* const locals = shared + ", share, ";"));
   }
 }
@@ -142,7 +143,8 @@ void emit_kernel(function_emitter& f, const launch& l, const std::vector<bool>& 
   if (f.place.group > 32 && f.place.group != l.threads)
     throw compile_error("a group beyond a warp is the block: " + l.name);
   find_accumulators(f);
-  const int blocks = l.threads >= 256 ? tuning::grid::least_resident / l.threads : 1;  // bounds registers
+  // Bounds registers, of which those that multiply need all.
+  const int blocks = l.threads >= 256 && !has_mma(f.kernel.body) ? tuning::grid::least_resident / l.threads : 1;
   const std::string bounds = blocks > 1 ? cat(l.threads, ", ", blocks) : std::to_string(l.threads);
   f.text +=
       cat("\nextern \"C\" __global__ void __launch_bounds__(", bounds, ") ", l.name, "(const arguments words) {\n");
@@ -288,6 +290,7 @@ struct module_emitter {
     l.single = f.place.single;
     l.count = f.place.single ? 1 : f.place.tiles;
     l.scratch_bytes = f.place.scratch_bytes();
+    l.shared_bytes = f.place.dynamic ? shared_of(f.place) : 0;
     l.writes_checks = std::find(own.begin(), own.end(), true) != own.end();
     l.promised = k.promised;
     for (const ir::statement* s : f.place.shared)
@@ -345,8 +348,9 @@ source emit(const ir::module& m, const target& to, call_extents extents) {
   e.close();
   source s = std::move(e.made);
   s.arrivals = std::max(s.arrivals, e.arrivals_elsewhere);
+  const bool mma = std::any_of(m.kernels.begin(), m.kernels.end(), [](const auto& k) { return has_mma(k.body); });
   const std::string begin = cat(prelude_types, "#define F64_FROM ", numerics::folded_in_f64, "\n", prelude_groups,
-                                "#define MEET meet<T>(group)\n",
+                                mma ? prelude_mma : "", "#define MEET meet<T>(group)\n",
                                 s.by_pointer ? std::string("struct arguments { const i64* w; };\n")
                                              : cat("struct arguments { i64 w[", s.words, "]; };\n"),
                                 own_folds(m));

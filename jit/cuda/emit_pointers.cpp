@@ -1,5 +1,5 @@
-// Addresses in loops: what a loop loads or stores at places that move by the same amount in each iteration has one
-// pointer, which is made before the loop and moved at the end of an iteration. Lanes add constants to it. Other
+// Addresses in loops: what a loop loads, stores or copies at places that move by the same amount in each iteration has
+// one pointer, which is made before the loop and moved at the end of an iteration. Lanes add constants to it. Other
 // addresses are computed where they are used. Shown by tests/cuda/tasks.cpp.
 #include <algorithm>
 
@@ -80,7 +80,7 @@ std::vector<moving_pointer> find_pointers(const function_emitter& f, const ir::s
   std::vector<moving_pointer> found;
   if (loop.backward) return found;
   for (const ir::statement& s : loop.body) {
-    const bool stores = s.kind == ir::statement_kind::store;
+    const bool stores = s.kind == ir::statement_kind::store || s.kind == ir::statement_kind::copy;
     const bool loads = s.kind == ir::statement_kind::instruct && f.instruction(s.id).code == ir::opcode::load;
     if (!stores && !loads) continue;
     if (loads && f.made[static_cast<std::size_t>(s.id)]) continue;

@@ -82,6 +82,8 @@ void find_uses(function_emitter& f, const ir::block& body) {
         f.loaded[static_cast<std::size_t>(i.target)] = true;
     }
     if (s.kind == ir::statement_kind::store) f.stored[static_cast<std::size_t>(s.target)] = true;
+    if (s.kind == ir::statement_kind::copy)
+      f.loaded[static_cast<std::size_t>(s.target)] = f.stored[static_cast<std::size_t>(s.to)] = true;
     find_uses(f, s.body);
   }
 }

@@ -18,6 +18,7 @@ struct compile_error : std::runtime_error {
 
 extern const char* const prelude_types;
 extern const char* const prelude_groups;
+extern const char* const prelude_mma;
 
 template <class... Part>
 std::string cat(const Part&... part) {
@@ -44,6 +45,7 @@ struct layout {
       shared;               // loops whose iterations are tiles, the parallel one first; others below it
   int run = 1;              // lanes that may lie next to each other in a thread, so that it loads them at once
   bool in_scratch = false;  // locals lie in device memory, else in shared memory
+  bool dynamic = false;     // in more of that than a kernel has without asking
   int groups() const { return threads / group; }
   std::int64_t scratch_bytes() const {
     return in_scratch ? (groups() * local_bytes + 255) / 256 * 256 : 0;
@@ -165,6 +167,12 @@ void emit_load(function_emitter& f, ir::value id, const std::string& pointer);
 void emit_store(function_emitter& f, const ir::statement& s, bool before = true, bool after = true);
 // Do the group's threads meet around it? What one stores another loads.
 bool meets(const function_emitter& f, const ir::statement& store);
+
+// emit_mma.cpp
+bool has_mma(const ir::block& body);
+void emit_copies(function_emitter& f, std::span<const ir::statement> copies);
+void emit_await(function_emitter& f);
+void emit_mma(function_emitter& f, const ir::statement& s);
 
 // emit_reduce.cpp
 void find_accumulators(function_emitter& f);

@@ -48,6 +48,8 @@ bool is_closed(const ir::kernel& k, ir::value v) {
 void find_accesses(const ir::kernel& k, const ir::block& body, std::vector<bool>& loaded, std::vector<bool>& stored) {
   for (const ir::statement& s : body) {
     if (s.kind == ir::statement_kind::store) stored[static_cast<std::size_t>(s.target)] = true;
+    if (s.kind == ir::statement_kind::copy)
+      loaded[static_cast<std::size_t>(s.target)] = stored[static_cast<std::size_t>(s.to)] = true;
     if (s.kind == ir::statement_kind::instruct)
       if (const ir::instruction& i = k.instructions[static_cast<std::size_t>(s.id)]; i.code == ir::opcode::load)
         loaded[static_cast<std::size_t>(i.target)] = true;

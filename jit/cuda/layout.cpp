@@ -24,6 +24,7 @@ void find_loops(const ir::block& body, int& widest, int& filled) {
 void find_touched(const ir::kernel& k, const ir::block& body, std::vector<bool>& touched) {
   for (const ir::statement& s : body) {
     if (s.kind == ir::statement_kind::store) touched[static_cast<std::size_t>(s.target)] = true;
+    if (s.kind == ir::statement_kind::copy) touched[static_cast<std::size_t>(s.to)] = true;
     if (s.kind == ir::statement_kind::instruct) {
       const ir::instruction& i = k.instructions[static_cast<std::size_t>(s.id)];
       if (i.code == ir::opcode::load || i.code == ir::opcode::next_places)
@@ -150,9 +151,12 @@ layout layout_of(const ir::module& m, const ir::kernel& k, const target& to, cal
   while (p.group >= 32 && 2 * p.group <= most && p.tiles >= 0 && p.tiles * p.group < enough_threads) p.group *= 2;
   p.threads = p.single || p.group > 32 ? p.group : 128;  // a group beyond a warp is the block
   while (p.tiles >= 0 && p.threads > std::max(p.group, 32) && p.tiles < enough_blocks * p.groups()) p.threads /= 2;
-  // The rest is for exchange between warps; newer devices keep the last 1024 bytes of a block for themselves.
-  const std::int64_t room = to.shared_bytes - (p.group > 32 ? 16 << 10 : 1 << 10);
-  if (p.local_bytes > 0 && p.group > 1) {
+  // The rest is for exchange between warps; newer devices keep the last 1024 bytes of a block for themselves. Warps
+  // that multiply exchange nothing, and ask for what every device gives.
+  const bool multiplies = has_mma(k.body);
+  const std::int64_t room = to.shared_bytes - (p.group > 32 && !multiplies ? 16 << 10 : 1 << 10);
+  p.dynamic = multiplies && p.local_bytes > room && p.local_bytes <= tuning::group_tile::most_asked_for;
+  if (p.local_bytes > 0 && p.group > 1 && !p.dynamic) {
     while (p.threads > std::max(p.group, 32) && p.groups() * p.local_bytes > room) p.threads /= 2;
     p.in_scratch = p.groups() * p.local_bytes > room;
   }

@@ -144,6 +144,24 @@ class block_builder {
     body_.push_back(std::move(s));
   }
 
+  void copy(std::int32_t to, std::vector<value> places, std::int32_t from, std::vector<value> subscripts, value count) {
+    statement s = start(statement_kind::copy);
+    s.target = from;
+    s.subscripts = std::move(subscripts);
+    s.to = to;
+    s.places = std::move(places);
+    s.stored = count;
+    body_.push_back(std::move(s));
+  }
+  void await() { body_.push_back(start(statement_kind::await)); }
+  void mma(std::vector<value> accumulators, mma_form tile, value stage) {
+    statement s = start(statement_kind::mma);
+    s.more = std::move(accumulators);
+    s.tile = tile;
+    s.stored = stage;
+    body_.push_back(std::move(s));
+  }
+
   value accumulator(element type, monoid fold, bool vector) {
     return add({.code = opcode::accumulator, .type = type, .vector = vector, .fold = fold, .args = {}});
   }

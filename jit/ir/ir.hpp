@@ -6,7 +6,7 @@
 //           of
 //             kernels that programs share
 //   block   = statements
-//   statement = instruction | loop | guard | store | combine | prefetch | append
+//   statement = instruction | loop | guard | store | combine | prefetch | append | copy | await | mma
 //
 // A value is the id of the instruction that made it and may be used in the same block after it, and in blocks inside.
 // A value is scalar, or a vector of the lanes of the one vector loop around it. Scalars mix with vectors by broadcast.
@@ -134,10 +134,26 @@ struct instruction {
 
 enum class loop_kind : std::uint8_t { serial, vector, parallel };
 
+// A tile of sums of products of halves, as warps multiply them by mma.m16n8k16; sums are f32, whose order within 16
+// terms is the hardware's. Warps lie 2 x W over the tile: warp w has rows from w / W * 8 R on, and columns from
+// w % W * 4 C on, where a lane has R x C results: result (r, c) of lane l in its warp is there 8 r + l / 4 rows and
+// 8 (c / 2) + 2 (l % 4) + c % 2 columns further.
+struct mma_form {
+  static constexpr std::int32_t warps_of_rows = 2, terms_at_once = 16;
+  std::int32_t warps_of_columns = 2;  // W
+  std::int32_t lanes() const { return 32 * warps_of_rows * warps_of_columns; }
+  // Local panels [stage][row or column][term], or [stage][term][row or column] where terms are not `along`.
+  std::int32_t of_rows = -1, of_columns = -1;
+  bool rows_along = false, columns_along = false;
+  std::int32_t results_of_rows = 0;  // R, even; C is what the accumulators leave, a multiple of 4
+  std::int32_t terms = 0;            // of a stage, a multiple of 16
+};
+inline constexpr std::int32_t copied_bytes = 16;  // of a lane's copy
+
 struct statement;
 using block = std::vector<statement>;
 
-enum class statement_kind : std::uint8_t { instruct, loop, guard, store, combine, prefetch, append };
+enum class statement_kind : std::uint8_t { instruct, loop, guard, store, combine, prefetch, append, copy, await, mma };
 
 struct statement {
   statement_kind kind;
@@ -181,6 +197,13 @@ struct statement {
   // is in the accumulator, not after it.
   value position = none;
   std::vector<value> more;
+  // For a GPU. copy: each lane a run of `copied_bytes` along the last dimension, of stride 1, of `target` at
+  // `subscripts` and the local buffer `to` at `places`: the first `stored` (i64) of its elements; the others become 0,
+  // and their memory is not touched. await: what lanes copied before is there, and what any of them stored before.
+  // mma: to the accumulators `more`, R rows of C, are added the products of both panels at stage `stored`.
+  std::int32_t to = -1;
+  std::vector<value> places;
+  mma_form tile = {};
   bool earlier = false;
   bool fma = false;  // combine: `stored` is a product, and this multiplies and adds at once
 };

@@ -250,7 +250,25 @@ class printer {
                  (s.fma ? " fma" : "") +
                  (s.position == none ? "" : " at " + name(s.position)) + mask + "\n";
         return;
+      case statement_kind::copy:
+        text_ += "copy " + buffer_name(s.to) + "[" + list(s.places) + "] = first " + name(s.stored) + " of " +
+                 buffer_name(s.target) + "[" + list(s.subscripts) + "]\n";
+        return;
+      case statement_kind::await:
+        text_ += "await\n";
+        return;
+      case statement_kind::mma:
+        return print_mma(s);
     }
+  }
+  void print_mma(const statement& s) {
+    const auto panel = [&](std::int32_t buffer, bool along) {
+      return buffer_name(buffer) + "[" + name(s.stored) + "]" + (along ? " along" : "");
+    };
+    text_ += "mma " + std::to_string(s.tile.results_of_rows) + " rows of " + list(s.more) + " with " +
+             panel(s.tile.of_rows, s.tile.rows_along) + " by " + panel(s.tile.of_columns, s.tile.columns_along) + ", " +
+             std::to_string(s.tile.terms) + " terms, " + std::to_string(s.tile.warps_of_columns) +
+             " warps of columns\n";
   }
 
   const module& m_;

@@ -84,6 +84,16 @@ void kernel_verifier::walk(const block& body, bool top) {
       case statement_kind::append:
         append(s);
         break;
+      case statement_kind::copy:
+        copy(s);
+        break;
+      case statement_kind::await:
+        place_ = "await";
+        require(lanes_ != 0, "group_tile", "expected lanes that wait");
+        break;
+      case statement_kind::mma:
+        mma(s);
+        break;
     }
   }
   for (value v : mine) visible_[static_cast<std::size_t>(v)] = false;

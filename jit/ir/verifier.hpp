@@ -1,5 +1,5 @@
 // The state of checking one kernel. verify.cpp walks statements, verify_values.cpp checks the values they make,
-// verify_folds.cpp what is said of accumulators.
+// verify_folds.cpp what is said of accumulators, verify_tiles.cpp what groups of a GPU fold together.
 #pragma once
 #include <string>
 
@@ -80,6 +80,11 @@ class kernel_verifier {
   void append(const statement& s);
   void guard(const statement& s);
   void loop(const statement& s, bool top);
+
+  // verify_tiles.cpp
+  void copy(const statement& s);
+  void mma(const statement& s);
+  void panel(std::int32_t id, const mma_form& tile, bool along, std::int64_t places);
 
   // verify_values.cpp
   void instruct(value id);

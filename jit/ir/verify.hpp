@@ -1,5 +1,5 @@
 // The grammar of the kernel IR. verify() throws bad_ir naming the rule, the kernel and the instruction; the rules'
-// names are those of the functions in verify.cpp, verify_values.cpp and verify_folds.cpp. Shown by
+// names are those of the functions in verify.cpp, verify_values.cpp, verify_folds.cpp and verify_tiles.cpp. Shown by
 // tests/jit/verify.cpp.
 //
 //   module_shape     buffers have an element type, rank and slot that fit their role; extents are as many as dimensions
@@ -20,6 +20,8 @@
 //                    a state of several values is combined as a whole, read value by value, and neither scanned nor
 //                    slid
 //   folds            of the program: those of one state stand in order; a step takes what is made before it
+//   group_tile       copies go along rows of one type, an mma adds products of two panels of halves to f32 sums of
+//                    its lanes
 //   mask             boolean, and scalar where what it guards is scalar
 //   shared_call      a call of shared kernels has no body, and workspaces of the types and ranks of theirs
 //   check_order      kernels that store to check buffers come before all that store to outputs, and store to none

@@ -221,6 +221,10 @@ void emit_block(function_emitter& f, const ir::block& body) {
       case ir::statement_kind::append:
         emit_append(f, s);
         break;
+      case ir::statement_kind::copy:
+      case ir::statement_kind::await:
+      case ir::statement_kind::mma:
+        throw compile_error("a tile of a group of threads has no place on a processor");
     }
   }
   f.build.SetCurrentDebugLocation(around);

@@ -1,53 +1,83 @@
 // A tile of results for a block of threads: 16 x 16 of them, as lanes of one vector loop. Thread (y, x) has results in
 // fours: rows 4 y to 4 y + 3 of each 64, columns 4 x to 4 x + 3 (of 8 bytes in twos), so that it loads 16
 // bytes of a packed row at once. The group packs a block of the walk, folds it, and packs the next; a block that is not
-// whole comes last. Rows and columns beyond the end stand for the last one, and are not stored. See
-// plan/group_tile.hpp.
-#include <sheaf/jit/lower/lowering.hpp>
+// whole comes last. See plan/group_tile.hpp.
+#include <sheaf/jit/lower/group_tiling.hpp>
 #include <sheaf/jit/plan/mixed_precision.hpp>
-#include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::lower {
 
 using namespace tuning::group_tile;
 
-class group_tiling {
- public:
-  group_tiling(kernel_lowering& k, const plan::group_tile_form& form)
-      : k_(k), g_(k.g), t_(form), s_(*k.stages.front()) {
-    sides_[0].idx = t_.rows, sides_[0].packed = &t_.of_rows, sides_[0].results = t_.results_of_rows;
-    sides_[1].idx = t_.lane, sides_[1].packed = &t_.of_lanes, sides_[1].results = t_.results_of_lanes;
-  }
+std::vector<node_id> group_tiling::counts() {
+  std::vector<node_id> list;
+  for (const node_id idx : t_.batch) list.push_back(plan::trips_of(g_, idx));
+  for (const tile_side& each : sides_) list.push_back(plan::pieces_of(g_, plan::trips_of(g_, each.idx), each.span));
+  return list;
+}
 
-  // How many tiles there are along each index, the last one's next to each other.
-  std::vector<node_id> counts() {
-    std::vector<node_id> list;
-    for (const node_id idx : t_.batch) list.push_back(plan::trips_of(g_, idx));
-    for (const tile_side& each : sides_) list.push_back(plan::pieces_of(g_, plan::trips_of(g_, each.idx), each.span()));
-    return list;
+void group_tiling::find_place(scope& task, std::span<const ir::value> counts) {
+  ir::block_builder& b = *task.block;
+  ir::value rest = b.counter();
+  for (std::size_t n = counts.size(); n-- > 0;) {
+    const ir::value at = n == 0 ? rest : b.emit(op::remainder, {rest, counts[n]});
+    if (n > 0) rest = b.emit(op::quotient, {rest, counts[n]});
+    const bool batch = n < t_.batch.size();
+    const node_id idx = batch ? t_.batch[n] : sides_[n - t_.batch.size()].idx;
+    const ir::value low = k_.emit(g_.arg(idx, 0), task);
+    if (batch) {
+      task.bind_to(g_, idx, b.emit(op::add, {low, at}));
+      continue;
+    }
+    tile_side& to = sides_[n - t_.batch.size()];
+    const ir::value size = b.i64(to.span), high = k_.emit(g_.arg(idx, 1), task);
+    to.first = b.emit(op::add, {low, b.emit(op::mul, {at, size})});
+    to.last = b.emit(op::sub, {high, b.i64(1)});
   }
-  // A tile: of which batch, and where its rows and lanes begin.
-  void find_place(scope& task, std::span<const ir::value> counts) {
-    ir::block_builder& b = *task.block;
-    ir::value rest = b.counter();
-    for (std::size_t n = counts.size(); n-- > 0;) {
-      const ir::value at = n == 0 ? rest : b.emit(op::remainder, {rest, counts[n]});
-      if (n > 0) rest = b.emit(op::quotient, {rest, counts[n]});
-      const bool batch = n < t_.batch.size();
-      const node_id idx = batch ? t_.batch[n] : sides_[n - t_.batch.size()].idx;
-      const ir::value low = k_.emit(g_.arg(idx, 0), task);
-      if (batch) {
-        task.bind_to(g_, idx, b.emit(op::add, {low, at}));
-        continue;
-      }
-      tile_side& to = sides_[n - t_.batch.size()];
-      const ir::value size = b.i64(to.span()), high = k_.emit(g_.arg(idx, 1), task);
-      to.first = b.emit(op::add, {low, b.emit(op::mul, {at, size})});
-      to.last = b.emit(op::sub, {high, b.i64(1)});
+}
+
+ir::value group_tiling::is_whole(scope& task) {
+  ir::block_builder& b = *task.block;
+  const auto fits = [&](const tile_side& of) {
+    return b.emit(op::less_equal, {b.emit(op::add, {of.first, b.i64(of.span - 1)}), of.last});
+  };
+  const ir::value rows = fits(sides_[0]), columns = fits(sides_[1]);
+  return b.emit(op::logical_and, {rows, columns});
+}
+
+void group_tiling::store(scope& around, bool whole) {
+  ir::block_builder& b = *around.block;
+  const auto index = [&](const tile_side& of, ir::value place) {
+    const ir::value at = b.emit(op::add, {of.first, place});
+    return whole ? at : b.emit(op::minimum, {at, of.last});
+  };
+  const auto is_inside = [&](const tile_side& of, ir::value place) {
+    return whole ? ir::none : b.emit(op::less_equal, {b.emit(op::add, {of.first, place}), of.last});
+  };
+  std::vector<ir::value> inside;
+  for (const ir::value place : sides_[1].places) inside.push_back(is_inside(sides_[1], place));
+  for (std::size_t r = 0; r < sides_[0].places.size(); ++r) {
+    const ir::value in_row = is_inside(sides_[0], sides_[0].places[r]);
+    scope row(around, &b);
+    row.bind_to(g_, t_.rows, index(sides_[0], sides_[0].places[r]));
+    for (std::size_t c = 0; c < inside.size(); ++c) {
+      scope at(row, &b);
+      at.bind_to(g_, t_.lane, index(sides_[1], sides_[1].places[c]));
+      k_.take_result(t_.reduce, cells_[r * inside.size() + c], at, false);
+      const ir::value value = k_.emit(s_.body, at);
+      k_.store(s_, value, at, whole ? ir::none : b.emit(op::logical_and, {in_row, inside[c]}));
     }
   }
+}
 
-  void fold(scope& task) {
+namespace {
+
+// Each thread folds its results from what is packed, term by term.
+class thread_tiling final : public group_tiling {
+ public:
+  using group_tiling::group_tiling;
+
+  void fold(scope& task) override {
     const ir::value low = k_.emit(g_.arg(t_.walk, 0), task), high = k_.emit(g_.arg(t_.walk, 1), task);
     ir::block_builder& b = *task.block;
     zero_ = b.i64(0), size_ = b.i64(block);
@@ -73,7 +103,7 @@ class group_tiling {
     pack(left, from_rest, true);
     walk_block(left, from_rest, rest, 1);
     left.close();
-    store();
+    store(threads, false);
     threads.close();
   }
 
@@ -85,28 +115,6 @@ class group_tiling {
     std::unique_ptr<scope> at;  // its row or lane is bound
     ir::value walk, place;      // in the panel
   };
-  struct tile_side {
-    node_id idx = no_node;
-    const std::vector<plan::packed_value>* packed = nullptr;
-    int results = 1;  // of a thread
-    ir::value first = ir::none, last = ir::none;
-    std::vector<std::int32_t> panels = {};
-    std::vector<ir::value> places = {};  // of a thread's results in the tile
-    std::int64_t span() const { return side * results; }
-  };
-
-  // Row or lane `place` of a tile, in vectors.
-  ir::value index_at(const tile_side& of, ir::value place) {
-    ir::block_builder& b = *threads_->block;
-    return b.emit(op::minimum, {b.emit(op::add, {of.first, place}), of.last});
-  }
-  ir::value divided(ir::value x, std::int64_t by, op what) {
-    return threads_->block->emit(what, {x, threads_->block->i64(by)});
-  }
-  ir::value plus(ir::value x, std::int64_t n) {
-    return n == 0 ? x : threads_->block->emit(op::add, {x, threads_->block->i64(n)});
-  }
-
   void lay_out() {
     ir::block_builder& b = *threads_->block;
     const element type = plan::in_lanes(g_, t_.reduce, g_.type(t_.reduce));
@@ -119,7 +127,7 @@ class group_tiling {
     }
   }
   void add_panel(tile_side& of, const plan::packed_value& p) {
-    const std::int64_t width = of.span() + pad;
+    const std::int64_t width = of.span + pad;
     of.panels.push_back(ir::add_buffer(k_.code, {.name = "panel",
                                                  .type = g_.type(p.value),
                                                  .rank = 2,
@@ -128,7 +136,7 @@ class group_tiling {
                                                  .unit_inner = true,
                                                  .extents = {block, width}}));
     ir::block_builder& b = *threads_->block;
-    const std::int64_t across = p.along_walk ? block : of.span();  // of neighbouring threads
+    const std::int64_t across = p.along_walk ? block : of.span;  // of neighbouring threads
     const ir::value near = divided(b.lanes(), across, op::remainder), far = divided(b.lanes(), across, op::quotient);
     for (std::int64_t n = 0; n < of.results; ++n) {
       const ir::value next = plus(far, n * (side * side / across));
@@ -221,46 +229,20 @@ class group_tiling {
     return made;
   }
 
-  void store() {
-    ir::block_builder& b = *threads_->block;
-    const auto is_inside = [&](const tile_side& of, ir::value place) {
-      return b.emit(op::less_equal, {b.emit(op::add, {of.first, place}), of.last});
-    };
-    std::vector<ir::value> inside;
-    for (const ir::value place : sides_[1].places) inside.push_back(is_inside(sides_[1], place));
-    for (std::size_t r = 0; r < sides_[0].places.size(); ++r) {
-      const ir::value in_row = is_inside(sides_[0], sides_[0].places[r]);
-      scope row(*threads_, &b);
-      row.bind_to(g_, t_.rows, index_at(sides_[0], sides_[0].places[r]));
-      for (std::size_t c = 0; c < inside.size(); ++c) {
-        scope at(row, &b);
-        at.bind_to(g_, t_.lane, index_at(sides_[1], sides_[1].places[c]));
-        k_.take_result(t_.reduce, cells_[r * inside.size() + c], at, false);
-        const ir::value value = k_.emit(s_.body, at);
-        k_.store(s_, value, at, b.emit(op::logical_and, {in_row, inside[c]}));
-      }
-    }
-    k_.mark_stored(s_);
-  }
-
-  kernel_lowering& k_;
-  graph& g_;
-  const plan::group_tile_form& t_;
-  const stage& s_;
-  tile_side sides_[2];
-  scope* threads_ = nullptr;
   ir::value zero_ = ir::none, size_ = ir::none, last_ = ir::none;
   std::vector<copied> copied_;
-  std::vector<ir::value> cells_;  // row by row
   std::vector<std::unique_ptr<scope>> row_scopes_, term_scopes_;
 };
 
+}  // namespace
+
 void kernel_lowering::group_tiled(const plan::kernel_plan& k, scope& top) {
-  group_tiling tiling(*this, k.group);
+  const std::unique_ptr<group_tiling> tiling =
+      k.group.mma ? mma_tiling_of(*this, k.group) : std::make_unique<thread_tiling>(*this, k.group);
   const node_id when = stages.front()->when;
   std::vector<ir::value> counts;
   node_id all = integer(g, 1);
-  for (const node_id n : tiling.counts()) {
+  for (const node_id n : tiling->counts()) {
     counts.push_back(emit(n, top));
     all = make(g, op::mul, all, n);
   }
@@ -269,8 +251,9 @@ void kernel_lowering::group_tiled(const plan::kernel_plan& k, scope& top) {
   top.before_tasks = true;
   scope task(top, top.block->loop(ir::loop_kind::parallel, "tile", zero, count));
   task.block->head().cost = cost_of_task(k);
-  tiling.find_place(task, counts);
-  tiling.fold(task);
+  tiling->find_place(task, counts);
+  tiling->fold(task);
+  mark_stored(*stages.front());
   task.close();
 }
 

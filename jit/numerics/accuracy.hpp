@@ -16,6 +16,11 @@ constexpr double half_ulp(element type) {
   }
 }
 
+// Of f32, for each term of a sum that a tensor core makes of exact products: addends are truncated where the largest of
+// a group of at least 4, with the sum before, ends, and so is their sum (Fasi, Higham, Mikaitis, Pranesh, Numerical
+// behavior of NVIDIA tensor cores, PeerJ Computer Science 7, 2021): 6 units in the last place for 4 terms.
+inline constexpr double mma_roundings = 3;
+
 // Units in the last place; 0.5 is a result that is rounded once.
 constexpr double largest_error(op kind) {
   switch (kind) {

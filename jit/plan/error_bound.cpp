@@ -1,5 +1,6 @@
 #include <sheaf/jit/plan/error_bound.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <limits>
@@ -205,6 +206,7 @@ class bounding {
   double additions(node_id q, node_id lane, double terms, const place& at) {
     const element lanes_hold = in_lanes(g_, q, type_that_adds(q, at));
     const double each = half_ulp(lanes_hold), any_order = (terms - 1) * each;
+    if (multiplies_halves(at.s)) return terms * numerics::mma_roundings * each;
     if (terms <= 1) return 0;
     const bool has_list = q == at.s.body && at.s.inverse.array != no_node;
     double chain = any_order;
@@ -231,6 +233,11 @@ class bounding {
       default: break;
     }
     return std::min(chain, any_order);
+  }
+  bool multiplies_halves(const stage& s) const {
+    return std::any_of(plan_.kernels.begin(), plan_.kernels.end(), [&](const kernel_plan& k) {
+      return k.group.mma && &plan_.stages[static_cast<std::size_t>(k.stages.front())] == &s;
+    });
   }
   element type_that_adds(node_id q, const place& at) const {
     if (at.s.how == way::sweep) return at.s.sweep().type;

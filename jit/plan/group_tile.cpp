@@ -1,7 +1,9 @@
 #include <sheaf/jit/plan/group_tile.hpp>
 
 #include <algorithm>
+#include <utility>
 
+#include <sheaf/jit/plan/bounds.hpp>
 #include <sheaf/jit/plan/cost.hpp>
 #include <sheaf/jit/plan/mixed_precision.hpp>
 #include <sheaf/jit/plan/packing.hpp>
@@ -21,8 +23,10 @@ class tiling {
 
   group_tile_form operator()(node_id rows, node_id lane) {
     form_ = {.rows = rows, .lane = lane};
-    if (!has_one_reduction() || !are_ranges_closed() || !packs()) return {};
-    if (!choose_size()) return {};
+    if (!has_one_reduction() || !are_ranges_closed()) return {};
+    form_.mma = multiplies_halves();
+    if (!form_.mma && !packs()) return {};
+    if (!is_worth_it() || !(form_.mma ? choose_size_of_mma() : choose_size())) return {};
     for (const node_id idx : s_.indices)
       if (idx != rows && idx != lane) form_.batch.push_back(idx);
     return form_;
@@ -47,6 +51,52 @@ class tiling {
                !uses(g_, end, form_.lane) && !holds(g_, end, op::load) && !holds(g_, end, op::reduce);
     }
     return closed && may_vectorise(g_, s_.body, form_.rows) && may_vectorise(g_, s_.body, form_.lane);
+  }
+
+  bool is_half(node_id n) const { return g_.type(n) == element::f16 || g_.type(n) == element::bf16; }
+  // Halves are computed in f32: is what is computed here one, without being rounded?
+  bool is_exact_half(node_id n) const {
+    const op kind = g_.kind(n);
+    if (!is_half(n)) return false;
+    if (kind == op::load || kind == op::cast || kind == op::constant) return true;
+    const bool chooses = kind == op::select || kind == op::maximum || kind == op::minimum;
+    if (!chooses && kind != op::neg && kind != op::abs) return false;
+    for (int k = kind == op::select ? 1 : 0; k < g_[n].count; ++k)
+      if (!is_exact_half(g_.arg(n, k))) return false;
+    return true;
+  }
+  // What a cast from halves widens; and what one widens and another rounds again, as gradients do.
+  node_id narrow(node_id n) const {
+    if (g_.kind(n) != op::cast) return n;
+    const node_id from = g_.arg(n, 0);
+    if (g_.type(n) == element::f32) return is_half(from) ? narrow(from) : n;
+    const node_id inner = narrow(from);
+    return inner != from && g_.type(inner) == g_.type(n) && is_exact_half(inner) ? inner : n;
+  }
+  // Is a term the product of two halves, one of the row and the walk and one of the lane and the walk? Sums within an
+  // mma have the hardware's order.
+  bool multiplies_halves() {
+    const node_id product = narrow(g_.arg(form_.reduce, 0));
+    const bool sums = monoid_of(g_, form_.reduce) == monoid::sum && g_.kind(product) == op::mul &&
+                      in_lanes(g_, form_.reduce, g_.type(form_.reduce)) == element::f32;
+    if (!sums || is_term_by_term(g_, form_.reduce) || !known_.for_groups()) return false;
+    node_id of_rows = narrow(g_.arg(product, 0)), of_lanes = narrow(g_.arg(product, 1));
+    if (uses(g_, of_rows, form_.lane)) std::swap(of_rows, of_lanes);
+    if (!is_factor(of_rows, form_.rows, form_.lane) || !is_factor(of_lanes, form_.lane, form_.rows) ||
+        g_.type(of_rows) != g_.type(of_lanes))
+      return false;
+    form_.of_rows = {packed(of_rows, form_.rows)};
+    form_.of_lanes = {packed(of_lanes, form_.lane)};
+    return true;
+  }
+  bool is_factor(node_id n, node_id own, node_id other) const {
+    return is_exact_half(n) && uses(g_, n, own) && uses(g_, n, form_.walk) && !uses(g_, n, other);
+  }
+  packed_value packed(node_id n, node_id own) {
+    if (g_.kind(n) == op::load && is_inside(g_, n))
+      for (const node_id idx : {form_.walk, own})
+        if (goes_along(g_, known_, n, idx)) return {n, idx == form_.walk, true};
+    return {n, lies_along_walk(n), false};
   }
 
   bool is_packed(node_id n) const {
@@ -94,15 +144,20 @@ class tiling {
       bytes += block * (side * form_.results_of_lanes + pad) * row(g_.type(p.value)).bytes;
     return bytes;
   }
+  bool is_forced() const { return known_.call().force_for_tests; }
+  bool is_worth_it() const {
+    return is_forced() || (known_.trips(form_.rows) >= least_extent && known_.trips(form_.lane) >= least_extent &&
+                           known_.trips(form_.walk) >= least_walk);
+  }
+  amount results() const {
+    amount all = 1;
+    for (const node_id idx : s_.indices) all *= known_.trips(idx);
+    return all;
+  }
   // Large tiles where there are enough of them.
   bool choose_size() {
-    const bool forced = known_.call().force_for_tests;
-    const amount rows = known_.trips(form_.rows), lanes = known_.trips(form_.lane);
-    amount results = rows * lanes;
-    for (const node_id idx : s_.indices)
-      if (idx != form_.rows && idx != form_.lane) results *= known_.trips(idx);
-    const bool worth = rows >= least_extent && lanes >= least_extent && known_.trips(form_.walk) >= least_walk;
-    if (!worth && !forced) return false;
+    const bool forced = is_forced();
+    const amount all = results();
     const element type = in_lanes(g_, form_.reduce, g_.type(form_.reduce));
     form_.results_of_lanes = least_results;
     for (int n = most_results; n >= least_results; n /= 2) {
@@ -111,7 +166,20 @@ class tiling {
       const double area = static_cast<double>(side * n) * (side * least_results);
       const double wanted = forced ? (large ? 1 : 0) : large ? enough_tiles : least_tiles;
       const bool fits = bytes_of_panels() <= most_bytes && n * row(type).bytes <= most_results * 4;
-      if (fits && !(large && form_.calls) && results >= wanted * area) return true;
+      if (fits && !(large && form_.calls) && all >= wanted * area) return true;
+    }
+    return false;
+  }
+
+  bool choose_size_of_mma() {
+    const amount all = results();
+    constexpr std::pair<int, int> sizes[] = {{128, 256}, {128, 128}, {128, 64}, {64, 64}};
+    for (const auto& [rows, lanes] : sizes) {
+      form_.warps_of_lanes = lanes > 128 ? 4 : 2;
+      form_.results_of_rows = rows / side, form_.results_of_lanes = lanes / (4 * form_.warps_of_lanes);
+      const bool large = rows > 64;
+      const double wanted = is_forced() ? (large ? 1 : 0) : large ? enough_tiles : least_tiles;
+      if (all >= wanted * rows * lanes) return true;
     }
     return false;
   }

@@ -84,11 +84,12 @@ std::string print(const graph& g, const program_plan& p) {
               std::to_string(k.cache.block) + " " + index_text(g, k.cache.walk) + ", " +
               std::to_string(k.cache.packed.size()) + " packed";
     if (k.group.rows != no_node) {
-      const auto span = [](int results) { return std::to_string(tuning::group_tile::side * results) + " "; };
-      text += ", tile " + span(k.group.results_of_rows) + index_text(g, k.group.rows) + " x " +
-              span(k.group.results_of_lanes) + index_text(g, k.group.lane) + " in shared memory, " +
-              std::to_string(tuning::group_tile::block) + " " + index_text(g, k.group.walk) + " at a time, " +
-              std::to_string(k.group.results_of_rows) + " x " + std::to_string(k.group.results_of_lanes) + " a thread";
+      text += ", tile " + std::to_string(k.group.rows_of_tile()) + " " + index_text(g, k.group.rows) + " x " +
+              std::to_string(k.group.lanes_of_tile()) + " " + index_text(g, k.group.lane) + " in shared memory, " +
+              std::to_string(k.group.mma ? tuning::group_tile::mma_block : tuning::group_tile::block) + " " +
+              index_text(g, k.group.walk) + " at a time, " + std::to_string(k.group.results_of_rows) + " x " +
+              std::to_string(k.group.results_of_lanes) + " a thread";
+      if (k.group.mma) text += ", multiplied by tensor cores";
     }
     if (k.promised) text += ", in the first call only";
     if (k.interleaved.with >= 0)

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <sheaf/dsl/graph/graph.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
@@ -23,10 +24,11 @@ struct cache_tile_form {
   std::vector<node_id> packed = {};  // what is copied for all rows
 };
 
-// A value that a group of threads packs for a block of the walk; along_walk: its elements lie along that in memory.
+// A value that a group of threads packs for a block of the walk; along_walk: its elements lie along that in memory. As
+// it lies: it is a load of elements of which 16 bytes can be copied at once.
 struct packed_value {
   node_id value = no_node;
-  bool along_walk = false;
+  bool along_walk = false, as_it_lies = false;
 };
 // A tile of results that a block of threads folds at once, from what it packs in shared memory; see group_tile.hpp.
 struct group_tile_form {
@@ -36,6 +38,12 @@ struct group_tile_form {
   std::vector<packed_value> of_rows = {}, of_lanes = {};  // each the same for all of the other index
   int results_of_rows = 0, results_of_lanes = 0;          // of a thread, along either index
   bool calls = false;                                     // a term calls functions, so code counts
+  bool mma = false;  // terms are products of two halves, one of each side, which warps multiply, 2 x `warps_of_lanes`
+  int warps_of_lanes = 2;
+  std::int64_t rows_of_tile() const { return tuning::group_tile::side * results_of_rows; }
+  std::int64_t lanes_of_tile() const {
+    return (mma ? 4 * warps_of_lanes : tuning::group_tile::side) * std::int64_t{results_of_lanes};
+  }
 };
 
 }  // namespace sheaf::inline v0_1::plan

@@ -71,6 +71,11 @@ inline constexpr double least_extent = 48;    // results; estimate: along either
 inline constexpr double least_walk = 16;      // iterations; estimate: a block or two
 inline constexpr std::int64_t most_bytes = 30 << 10;  // bytes; limit: of shared memory, of what is packed
 inline constexpr std::size_t most_kept = 2;   // values; estimate: of a row or lane alone, which stay in registers
+// Of tiles that warps multiply by mma.
+inline constexpr std::int64_t most_asked_for = 64 << 10;  // bytes; limit: of shared memory, that sm_75 gives a block
+inline constexpr std::int64_t mma_block = 32;  // iterations; limit: two stages of (128 + 256) x 32 halves are 60 KB
+inline constexpr std::int64_t mma_stages = 2;  // blocks; limit: one is multiplied while one is copied
+inline constexpr std::int64_t mma_pad = 8;     // elements; limit: 16 bytes: 8 rows in a row are in different banks
 }  // namespace group_tile
 namespace pair_tiles {
 inline constexpr std::int64_t rows_of_task = 96;  // rows; estimate: they share what is packed, in buffers of 24 KB

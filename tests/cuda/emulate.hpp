@@ -67,6 +67,26 @@ static inline double __longlong_as_double(long long x) { return sheaf_bits<doubl
 static inline long long __double_as_longlong(double x) { return sheaf_bits<long long>(x); }
 static inline float from_f16(unsigned short x) { return static_cast<float>(sheaf_bits<_Float16>(x)); }
 static inline unsigned short to_f16(float x) { return sheaf_bits<unsigned short>(static_cast<_Float16>(x)); }
+// Copies of 16 bytes that nobody waits for: those of every other thread arrive at once, the others as they are awaited.
+// So neither what is read before it is awaited is right, nor what is copied over while others still read it.
+struct sheaf_copy {
+  void* to;
+  const void* from;
+};
+static sheaf_copy sheaf_copies[256][16];
+static int sheaf_copies_behind[256];
+static inline void sheaf_copy_behind(void* to, const void* from) {
+  const unsigned t = sheaf_thread.x;
+  if (t % 2 == 0 || sheaf_copies_behind[t] == 16)
+    memcpy(to, from, 16);
+  else
+    sheaf_copies[t][sheaf_copies_behind[t]++] = {to, from};
+}
+static inline void sheaf_await_copies() {
+  int& behind = sheaf_copies_behind[sheaf_thread.x];
+  for (int n = 0; n < behind; ++n) memcpy(sheaf_copies[sheaf_thread.x][n].to, sheaf_copies[sheaf_thread.x][n].from, 16);
+  behind = 0;
+}
 static inline void __threadfence_system() {}
 static inline void __threadfence() {}
 static inline unsigned atomicInc(unsigned* p, unsigned most) {

@@ -109,6 +109,29 @@ TEST(print, every_field_is_in_the_text) {
   EXPECT_TRUE(every(opcode::elementwise, [](instruction& i) { i.what = op::pow; }));
 }
 
+TEST(print, tiles_of_products) {
+  module m;
+  const std::int32_t h = add_buffer(m, {.name = "h", .type = element::f16, .rank = 2, .where = role::input, .slot = 0,
+                                        .unit_inner = true, .extents = {}});
+  const std::int32_t panel = add_buffer(m, {.name = "panel", .type = element::f16, .rank = 3, .where = role::local,
+                                            .elements = 2 * 32 * 40, .unit_inner = true, .extents = {2, 32, 40}});
+  kernel_builder k("k");
+  const value zero = k.top().i64(0), all = k.top().i64(64);
+  auto t = k.top().loop(loop_kind::vector, "t", zero, all, 64);
+  const value sum = t.accumulator(element::f32, monoid::sum, true);
+  t.copy(panel, {zero, t.lanes(), zero}, h, {t.lanes(), zero}, all);
+  t.await();
+  t.mma({sum, sum}, {.warps_of_columns = 1, .of_rows = panel, .of_columns = panel, .columns_along = true,
+                     .results_of_rows = 2, .terms = 32}, zero);
+  t.close();
+  m.kernels.push_back(std::move(k).finish());
+  const std::string text = print(m);
+  EXPECT_NE(text.find("copy panel[%0, %3, %0] = first %1 of h[%3, %0]\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("await\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("mma 2 rows of %2, %2 with panel[%0] by panel[%0] along, 32 terms, 1 warps of columns\n"),
+            std::string::npos) << text;
+}
+
 TEST(print, nan_and_signed_zero_are_told_apart) {
   auto text = [](double x) {
     module m;

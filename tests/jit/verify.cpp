@@ -250,6 +250,53 @@ TEST(verify, places_are_taken_of_a_local_row_of_i32) {
   expect(*take(element::i32, false), "vectorness", "outside a vector loop");
 }
 
+// Two panels of 128 x 32 halves and 64 sums a lane; `wrong` breaks one thing.
+std::string refused_product(int wrong) {
+  parts p;
+  const auto panel = [&](element type, std::int64_t row) {
+    return add_buffer(p.m, {.name = "panel",
+                            .type = type,
+                            .rank = 3,
+                            .where = role::local,
+                            .elements = 2 * 128 * row,
+                            .unit_inner = true,
+                            .extents = {2, 128, row}});
+  };
+  const std::int32_t h = add_buffer(p.m, {.name = "h",
+                                          .type = wrong == 1 ? element::bf16 : element::f16,
+                                          .rank = 2,
+                                          .where = role::input,
+                                          .slot = 3,
+                                          .unit_inner = wrong != 2,
+                                          .extents = {}});
+  const std::int32_t rows = panel(element::f16, wrong == 3 ? 36 : 40);
+  const std::int32_t columns = panel(wrong == 4 ? element::bf16 : element::f16, 40);
+  auto t = p.vector("t", wrong == 5 ? 64 : 128);
+  const value zero = t.i64(0), live = t.i64(8);
+  std::vector<value> sums;
+  for (int n = 0; n < (wrong == 6 ? 120 : 128); ++n)
+    sums.push_back(t.accumulator(wrong == 7 ? element::f64 : element::f32, monoid::sum, true));
+  t.copy(rows, {zero, t.lanes(), zero}, h, {t.lanes(), zero}, live);
+  t.await();
+  t.mma(sums, {.of_rows = rows,
+               .of_columns = columns,
+               .rows_along = true,
+               .columns_along = true,
+               .results_of_rows = 8,
+               .terms = wrong == 8 ? 24 : wrong == 9 ? 48 : 32},
+        zero);
+  t.close();
+  return p.refusal();
+}
+TEST(verify, warps_multiply_panels_of_halves) {
+  EXPECT_EQ(refused_product(0), "accepted");
+  const char* const words[] = {"elements of one type",    "lie one after the other", "no multiple of 16 bytes",
+                               "panels of different types", "all its warps",           "multiple of four columns",
+                               "lanes of f32 sums",       "multiple of 16 terms",    "too few places"};
+  for (int wrong = 1; wrong <= 9; ++wrong)
+    EXPECT_NE(refused_product(wrong).find(words[wrong - 1]), std::string::npos) << wrong << refused_product(wrong);
+}
+
 TEST(verify, lanes_are_deinterleaved_by_whole_steps) {
   const auto spread = [](lane_pattern apart) {
     parts p;

@@ -30,6 +30,7 @@ class contraction {
         for (const value v : {s.low, s.high, s.stored, s.mask, s.position}) use(v);
         for (const value v : s.subscripts) use(v);
         for (const value v : s.more) use(v);
+        for (const value v : s.places) use(v);
       }
       count(s.body);
     }

@@ -24,6 +24,7 @@ class renumbering {
       for (value* v : {&s.id, &s.low, &s.high, &s.target_value, &s.stored, &s.mask, &s.position}) (*this)(*v);
       (*this)(s.subscripts);
       (*this)(s.more);
+      (*this)(s.places);
       if (s.loop >= 0) s.loop += loops_;
       (*this)(s.body);
     }

@@ -27,6 +27,7 @@ void for_each_use(const kernel& k, const statement& s, Visit&& visit) {
   for (const value v : {s.low, s.high, s.stored, s.mask, s.position, s.target_value}) use(v);
   for (const value v : s.subscripts) use(v);
   for (const value v : s.more) use(v);
+  for (const value v : s.places) use(v);
 }
 
 template <class Visit>
@@ -203,6 +204,7 @@ class jammed {
     if (s.kind == statement_kind::guard) own.id = renamed(r, own.id);
     for (value& v : own.subscripts) v = renamed(r, v);
     for (value& v : own.more) v = renamed(r, v);
+    for (value& v : own.places) v = renamed(r, v);
     if (s.kind == statement_kind::loop) own.loop = new_loop(r, s.loop);
     return own;
   }

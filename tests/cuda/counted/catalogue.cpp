@@ -18,6 +18,9 @@ constexpr auto f = axis<"f">;
 constexpr auto x = tensor<"x", float, 2>;
 constexpr auto y = tensor<"y", float, 2>;
 constexpr auto h = tensor<"h", float16, 2>;
+constexpr auto g = tensor<"g", float16, 2>;
+constexpr auto p = tensor<"p", bfloat16, 2>;
+constexpr auto q = tensor<"q", bfloat16, 2>;
 constexpr auto keep = tensor<"keep", bool, 2>;
 constexpr auto w = tensor<"w", float, 1>;
 constexpr auto z = tensor<"z", float, 1>;
@@ -92,7 +95,11 @@ void index_data(std::vector<job>& rows) {
   rows.push_back(one("bag:sum", rows_of_table, embedding_bag<bag{.mode = bag_mode::sum}>(ids, table, offsets(off))));
 }
 void products(std::vector<job>& rows) {
+  constexpr auto product = define<"product">(i, j) = sum(t, g(i, t) * h(t, j));
   rows.push_back(one("matmul:4096", {{"x", {4096, 4096}}, {"y", {4096, 4096}}}, matmul(x, y)));
+  rows.push_back(one("matmul_bf16:4096", {{"p", {4096, 4096}}, {"q", {4096, 4096}}}, matmul(p, q)));
+  const shapes both_factors = {{"g", {4096, 4096}}, {"h", {4096, 4096}}};
+  rows.push_back(one("matmul_f16:gradients", both_factors, vjp(product, g), vjp(product, h)));
   rows.push_back(one("matrix_vector", square, define<"applied">(i) = sum(j, x(i, j) * w(j))));
 }
 

@@ -18,6 +18,15 @@ double resident_blocks(const launch_facts& f, const kernel_usage& u) {
   return std::max(1.0, std::min({std::floor(std::min(of_registers, h200::warps) / warps), of_shared, h200::blocks}));
 }
 
+// Of a loop that multiplies by tensor cores: their own time, and that of what each iteration moves from L2, and to and
+// from shared memory by copies and ldmatrix. flops: of a thread and iteration.
+double of_products(double operations, double flops, const sass_counts& loop) {
+  const double iterations = operations / flops;  // of all threads
+  const double of_shared = h200::shared_bytes_per_cycle * h200::clock * h200::multiprocessors;
+  return std::max({operations / h200::tensor_flops_per_second / h200::reached_by_mma,
+                   iterations * loop.in_shared / of_shared, iterations * loop.loaded / h200::l2_bytes_per_second});
+}
+
 }  // namespace
 
 kernel_estimate estimate(const launch_facts& f, const kernel_usage& u, const std::vector<sass_instruction>& code) {
@@ -48,13 +57,17 @@ kernel_estimate estimate(const launch_facts& f, const kernel_usage& u, const std
   e.under_way = e.warps * 32 * (e.loop.loaded > 0 ? e.loop.loaded : e.loop.stored);
   const double memory =
       f.bytes / (h200::bytes_per_second * h200::reached * std::min(1.0, e.under_way / h200::under_way));
+  const int products = e.loop.of[static_cast<int>(sass_kind::tensor)];
+  e.by_tensor_cores = products > 0;
   const double slots = h200::multiprocessors * h200::schedulers * h200::issued * h200::clock *
-                       std::min(1.0, e.warps / h200::warps_to_issue);
-  const double flops = 2 * e.loop.of[static_cast<int>(sass_kind::floating)];
+                       std::min(1.0, e.warps / (e.by_tensor_cores ? h200::warps_to_multiply : h200::warps_to_issue));
+  const double flops =
+      e.by_tensor_cores ? products * h200::flops_of_mma / 32 : 2.0 * e.loop.of[static_cast<int>(sass_kind::floating)];
   const bool again = f.operations > h200::many * f.bytes / 4 && flops > 0;
   const double executed = again ? f.operations / flops * e.loop.all() : f.bytes / 4 * e.instructions;
   const double issue = executed / 32 / slots;
-  e.seconds = std::max(memory, issue) + h200::launch;
+  const double products_alone = e.by_tensor_cores ? of_products(f.operations, flops, e.loop) : 0;
+  e.seconds = std::max({memory, issue, products_alone}) + h200::launch;
   return e;
 }
 

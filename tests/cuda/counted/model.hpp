@@ -16,6 +16,14 @@ namespace h200 {
 inline constexpr double multiprocessors = 132;
 inline constexpr double bytes_per_second = 4.8e12;
 inline constexpr double flops_per_second = 67e12;  // of f32
+inline constexpr double tensor_flops_per_second = 989e12;  // of f16 and bf16, dense
+// Of that, by mma.sync: a mean of 62.9 % on an H100 (Luo et al., Benchmarking and dissecting the Nvidia Hopper GPU
+// architecture via microbenchmarking, 2024).
+inline constexpr double reached_by_mma = 0.629;
+inline constexpr double flops_of_mma = 2 * 16 * 8 * 16;  // m16n8k16, of a warp
+inline constexpr double shared_bytes_per_cycle = 128;    // of a multiprocessor
+// That copies past L1 take from L2: what others measured on an H100 (Chips and Cheese, Nvidia's H100, 2023), about.
+inline constexpr double l2_bytes_per_second = 5.5e12;
 inline constexpr double reached = 0.92;  // of it, by a plain copy
 inline constexpr double clock = 1.98e9;  // 67 TF of f32 are 132 x 128 multiply-adds at this clock
 inline constexpr double schedulers = 4;  // of a multiprocessor: instructions of warps a cycle
@@ -23,6 +31,7 @@ inline constexpr double issued = 0.6;    // of those slots, in code that also wa
 inline constexpr double warps = 64, blocks = 32, registers = 65536, shared = 227 << 10, kept_of_block = 1 << 10;
 inline constexpr double under_way = 32 << 10;  // bytes of a multiprocessor that hide the latency of its memory
 inline constexpr double warps_to_issue = 16;   // that fill the schedulers' slots, dependences considered
+inline constexpr double warps_to_multiply = 8;  // the same of mma, whose products wait for no other
 inline constexpr double many = 64;     // operations for 4 bytes: elements are read again and again from the caches
 inline constexpr double launch = 3e-6;         // seconds from one kernel to the next
 }  // namespace h200
@@ -46,6 +55,7 @@ struct kernel_estimate {
   double instructions = 0;  // a 4-byte element that passes, of all hot loops
   double integer = 0, floating = 0, function = 0;  // of those
   int barriers = 0;         // in the loop and in those around it
+  bool by_tensor_cores = false;
   std::vector<sass_loop> loops = {};
   double bytes = 0, seconds = 0;
 };

@@ -169,6 +169,7 @@ counted_row counted(const emitted_row& row) {
     const kernel_code& k = (l.of == nullptr ? own : shared).at(l.name);
     made.kernels.push_back(estimate(row.launches[n], k.usage, k.code));
     made.seconds += made.kernels.back().seconds;
+    if (made.kernels.back().by_tensor_cores) made.of_tensor_cores += row.launches[n].operations;
     made.bytes += made.kernels.back().bytes;
     made.shared_launches += l.of != nullptr;
     scratch = std::max(scratch, made.kernels.back().blocks * static_cast<double>(row.scratch[n]));

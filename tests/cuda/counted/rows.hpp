@@ -32,11 +32,13 @@ struct emitted_row {
 struct counted_row {
   std::string id;
   std::vector<kernel_estimate> kernels = {};  // by launch
-  double bound = 0, operations = 0, bytes = 0, seconds = 0, workspace = 0, allowed = 0;
+  double bound = 0, operations = 0, of_tensor_cores = 0, bytes = 0, seconds = 0, workspace = 0, allowed = 0;
   int shared_launches = 0;  // of a sort
   // Of what bounds it: bytes or operations.
   double percent() const {
-    return 100 * std::max(bound / h200::bytes_per_second, operations / h200::flops_per_second) / seconds;
+    const double multiplied =
+        (operations - of_tensor_cores) / h200::flops_per_second + of_tensor_cores / h200::tensor_flops_per_second;
+    return 100 * std::max(bound / h200::bytes_per_second, multiplied) / seconds;
   }
   const kernel_estimate& slowest() const;
 };

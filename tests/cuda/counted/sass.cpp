@@ -28,7 +28,7 @@ constexpr operation operations[] = {
     {0x010, "IADD3", integer},  {0x011, "LEA", integer},    {0x012, "LOP3", integer},   {0x00c, "ISETP", integer},
     {0x019, "SHF", integer},    {0x007, "SEL", integer},    {0x002, "MOV", integer},    {0x016, "PRMT", integer},
     {0x017, "IMNMX", integer},  {0x048, "VIMNMX", integer}, {0x013, "IABS", integer},   {0x01c, "PLOP3", integer},
-    {0x035, "IADD", integer},
+    {0x035, "IADD", integer},   {0x03c, "HMMA", tensor},    {0x03b, "LDSM", shared},    {0x1ae, "LDGSTS", load},
 };
 
 // Loads and stores of 1, 1, 2, 2, 4, 8 and 16 bytes.
@@ -49,7 +49,7 @@ std::int64_t branch_of(const unsigned char* at, std::int64_t place) {
   return place + 1 + offset / 4;
 }
 
-constexpr unsigned branch = 0x147, leave = 0x14d, back = 0x150;
+constexpr unsigned branch = 0x147, leave = 0x14d, back = 0x150, load_matrices = 0x03b, copy_to_shared = 0x1ae;
 
 // Neither the predicate before nor the one of the operand, of 3 bits and a sign each, may hold it back.
 bool is_unconditional(const unsigned char* at) {
@@ -67,6 +67,7 @@ struct span_of_code {
 
 void count(sass_counts& c, const sass_instruction& i) {
   ++c.of[static_cast<int>(i.kind)];
+  c.in_shared += i.in_shared;
   c.loaded += i.kind == load ? i.bytes : 0;
   c.stored += i.kind == store || i.kind == atomic ? i.bytes : 0;
 }
@@ -124,7 +125,7 @@ bool is_rest(const sass_counts& of, const sass_counts& c) {
 
 const char* name_of(sass_kind k) {
   constexpr const char* names[] = {"loads",    "stores",  "shared",   "local",     "atomics", "exchanges",
-                                   "barriers", "integer", "floating", "functions", "other"};
+                                   "barriers", "integer", "floating", "functions", "tensor",  "other"};
   return names[static_cast<int>(k)];
 }
 
@@ -142,6 +143,8 @@ std::vector<sass_instruction> decode(const unsigned char* code, std::size_t byte
     if (found != std::end(operations)) made[n].kind = found->kind;
     const bool moves = made[n].kind == load || made[n].kind == store || made[n].kind == atomic;
     if (moves) made[n].bytes = made[n].kind == atomic ? 4 : width_of(at);
+    if (op == load_matrices) made[n].in_shared = 4 << (at[9] & 3);
+    if (op == copy_to_shared) made[n].in_shared = made[n].bytes;
     if (op == branch) made[n].branch = branch_of(at, static_cast<std::int64_t>(n));
     made[n].ends = op == leave || op == back;
     made[n].always = is_unconditional(at);

@@ -8,13 +8,16 @@
 
 namespace sheaf::test {
 
-enum class sass_kind { load, store, shared, local, atomic, exchange, barrier, integer, floating, function, other };
-inline constexpr int sass_kinds = 11;
+enum class sass_kind {
+  load, store, shared, local, atomic, exchange, barrier, integer, floating, function, tensor, other
+};
+inline constexpr int sass_kinds = 12;
 const char* name_of(sass_kind k);
 
 struct sass_instruction {
   sass_kind kind = sass_kind::other;
   int bytes = 0;               // of a load or store of global memory
+  int in_shared = 0;           // of a load of matrices, or of a copy to shared memory
   std::int64_t branch = -1;    // of a branch: the instruction that it goes to
   bool always = false;         // of a branch or an end: whatever the predicates
   bool ends = false;           // the function
@@ -23,6 +26,7 @@ struct sass_instruction {
 struct sass_counts {
   int of[sass_kinds] = {};
   int loaded = 0, stored = 0;  // bytes of global memory a thread
+  int in_shared = 0;           // bytes of matrices that warps load, and of copies, a thread
   int all() const;
 };
 
