@@ -156,9 +156,11 @@ class kernel_lowering {
   };
   std::optional<compacted_list> compacted_list_of(std::span<const node_id> reductions, scope& at);
 
-  // stage.cpp. Opens the loop of an index: `lanes` more than 1 makes it a vector loop; `within` replaces its own range.
+  // stage.cpp. Opens the loop of an index: `lanes` more than 1 makes it a vector loop; `within` replaces its own range;
+  // in one that `folds` there is no other loop.
   void bind(scope& inner, node_id idx, int lanes);
-  ir::block_builder open(scope& outer, node_id idx, int lanes, const range* within = nullptr, const char* suffix = "");
+  ir::block_builder open(scope& outer, node_id idx, int lanes, const range* within = nullptr, const char* suffix = "",
+                         bool folds = false);
   void store(const stage& s, ir::value stored, scope& at, ir::value mask = ir::none, bool once = false);
   bool stores_once(const stage& s) const;         // each place, in order
   std::vector<node_id> place_in(const stage& s);  // subscripts of what is stored: indices from their first on
@@ -376,8 +378,8 @@ class open_loops {
     nest_.push_back(std::make_unique<scope>(*inner, std::move(made)));
     inner = nest_.back().get();
   }
-  void enter(node_id idx, int lanes, const range* within = nullptr) {
-    enter(k_.open(*inner, idx, lanes, within));
+  void enter(node_id idx, int lanes, const range* within = nullptr, bool folds = false) {
+    enter(k_.open(*inner, idx, lanes, within, "", folds));
     k_.bind(*inner, idx, lanes);
   }
   std::size_t size() const { return nest_.size(); }

@@ -3,6 +3,7 @@
 // untouched is stored, what others wrote before is combined with, and what lies between is filled. The slices of a
 // chunk come in one order, so no result depends on how chunks are shared.
 #include <algorithm>
+#include <bit>
 #include <memory>
 
 #include <sheaf/jit/ir/passes/non_temporal_stores.hpp>
@@ -23,6 +24,7 @@ struct lists_lowering {
   const slice_lists& l;
   std::int32_t array;
   ir::value start, stop, chunks, size;  // of the owned range, of a chunk
+  ir::value shift = ir::none;           // of rows to chunks, where the size is no constant
 
   ir::value at(ir::block_builder& b, ir::value position) const { return b.load(array, element::i64, {position}); }
   void put(ir::block_builder& b, ir::value position, ir::value x) const { b.store(array, {position}, x); }
@@ -41,14 +43,17 @@ struct lists_lowering {
     return {low, s.block->emit(op::minimum, {all.high, own.high})};
   }
   ir::value chunk_of(ir::block_builder& b, ir::value row) const {
-    return b.emit(op::quotient, {b.emit(op::sub, {row, start}), size});
+    const ir::value rows = b.emit(op::sub, {row, start});
+    return shift == ir::none ? b.emit(op::quotient, {rows, size}) : b.emit(op::shift_right, {rows, shift});
   }
 };
 
 lists_lowering lists_of(kernel_lowering& k, const slice_lists& l, std::int32_t array, scope& s) {
   const ir::value start = k.emit(k.g.arg(l.owned, 0), s), stop = k.emit(k.g.arg(l.owned, 1), s);
-  const ir::value chunks = k.emit(plan::chunks_of(k.g, l), s), size = k.emit(integer(k.g, l.chunk), s);
-  return {k, l, array, start, stop, chunks, size};
+  const ir::value chunks = k.emit(plan::chunks_of(k.g, l), s), size = k.emit(plan::rows_of_chunk(k.g, l), s);
+  if (l.shift == no_node) return {k, l, array, start, stop, chunks, size};
+  const node_id whole = integer(k.g, std::countr_zero(static_cast<std::uint64_t>(l.chunk)));
+  return {k, l, array, start, stop, chunks, size, k.emit(make(k.g, op::add, l.shift, whole), s)};
 }
 
 // The chunk of a slice's first row, which may be none.

@@ -177,7 +177,7 @@ std::vector<ir::value> kernel_lowering::fold(std::span<const node_id> all, node_
   }
   for (const node_id idx : plan::loops_of(g, n, lane)) {
     if (compacted) break;
-    loops.enter(idx, idx == lane ? plan::lanes_for(g, known, n, lane, false) : 1);
+    loops.enter(idx, idx == lane ? plan::lanes_for(g, known, n, lane, false) : 1, nullptr, idx == lane);
   }
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (owner[i] != i) continue;

@@ -3,6 +3,7 @@
 // others. The rows of a slice count from its first: where its reductions are computed in place, they and the loops that
 // write its rows share scratch rows, if all of them walk the same rows and not too many.
 #include <algorithm>
+#include <initializer_list>
 
 #include <sheaf/jit/lower/lowering.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
@@ -31,17 +32,26 @@ node_id scratch_row_table::under(graph& g, node_id n, node_id lane, node_id firs
   return put->second(n);
 }
 
-// A loop over `lane` computes these for each of its iterations.
-void scratch_row_table::count(graph& g, node_id body, node_id lane, node_id of_rows) {
+namespace {
+
+// f of what is costly in a loop over `lane`, and computed for each of its iterations.
+template <class F>
+void for_each_costly(const graph& g, node_id body, node_id lane, node_id of_rows, const F& f) {
   std::unordered_set<node_id> mine;
   const auto walk = [&](auto&& self, node_id n) -> void {
     if (!mine.insert(n).second || g.kind(n) == op::reduce || g.kind(n) == op::extent || g.kind(n) == op::define) return;
     const bool transposed = of_rows != no_node && g.kind(n) == op::load && plan::uses(g, n, of_rows);
     const bool costly = transposed || (plan::is_function(g, n) && is_floating(g.type(n)));
-    if (costly && g.free[n].has(g.ordinal(lane))) ++uses[alike(g, n, lane)];
+    if (costly && g.free[n].has(g.ordinal(lane))) f(n);
     for (int k = g.kind(n) == op::load ? 1 : 0; k < g[n].count; ++k) self(self, g.arg(n, k));
   };
   walk(walk, body);
+}
+
+}  // namespace
+
+void scratch_row_table::count(graph& g, node_id body, node_id lane, node_id of_rows) {
+  for_each_costly(g, body, lane, of_rows, [&](node_id n) { ++uses[alike(g, n, lane)]; });
 }
 
 void kernel_lowering::find_scratch_rows() {
@@ -49,7 +59,11 @@ void kernel_lowering::find_scratch_rows() {
   if (stages.front()->how == plan::way::range_scatter) return find_scratch_rows_of_slices();
   if (stages.front()->short_rows) return find_scratch_rows_of_lanes();
   std::unordered_set<node_id> reductions;
-  const auto fits = [&](node_id lane) {
+  // Sizes are compared where it matters.
+  const auto fits = [&](node_id lane, std::initializer_list<node_id> bodies) {
+    int costly = 0;
+    for (const node_id body : bodies) for_each_costly(g, body, lane, no_node, [&](node_id) { ++costly; });
+    if (costly == 0) return false;
     const auto low = known.value(g.arg(lane, 0)), high = known.value(g.arg(lane, 1));
     return low && high && *high > *low && (*high - *low) * 4 <= most_bytes;
   };
@@ -57,11 +71,11 @@ void kernel_lowering::find_scratch_rows() {
   for (const stage* s : stages)
     if (s->how != plan::way::map && s->how != plan::way::partial) return;
   for (const stage* s : stages) {
-    if (s->vector != no_node && fits(s->vector)) scratch_rows.count(g, s->body, s->vector);
+    if (s->vector != no_node && fits(s->vector, {s->body})) scratch_rows.count(g, s->body, s->vector);
     plan::for_each_node(g, s->body, [&](node_id n) {
-      if (g.kind(n) != op::reduce || g[n].count != 3 || !reductions.insert(n).second || !fits(g.arg(n, 2))) return;
-      scratch_rows.count(g, g.arg(n, 0), g.arg(n, 2));
-      scratch_rows.count(g, g.arg(n, 1), g.arg(n, 2));
+      if (g.kind(n) != op::reduce || g[n].count != 3 || !reductions.insert(n).second) return;
+      if (!fits(g.arg(n, 2), {g.arg(n, 0), g.arg(n, 1)})) return;
+      for (const int k : {0, 1}) scratch_rows.count(g, g.arg(n, k), g.arg(n, 2));
     });
   }
 }

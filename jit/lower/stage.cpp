@@ -18,7 +18,8 @@ std::string kernel_lowering::index_text(node_id idx) const {
   return std::string(g.text.data() + t.first, static_cast<std::size_t>(t.size));
 }
 
-ir::block_builder kernel_lowering::open(scope& outer, node_id idx, int lanes, const range* within, const char* suffix) {
+ir::block_builder kernel_lowering::open(scope& outer, node_id idx, int lanes, const range* within, const char* suffix,
+                                        bool folds) {
   const ir::value low = within != nullptr ? within->low : emit(g.arg(idx, 0), outer);
   const ir::value high = within != nullptr ? within->high : emit(g.arg(idx, 1), outer);
   ir::block_builder made = outer.block->loop(lanes > 1 ? ir::loop_kind::vector : ir::loop_kind::serial,
@@ -30,9 +31,12 @@ ir::block_builder kernel_lowering::open(scope& outer, node_id idx, int lanes, co
   if (lanes == 1 || !first || !end) return made;
   // A part that a task takes ends where a chunk or the whole range does.
   const bool divides = within == nullptr || (within == outer.part_of(idx) && task_size % lanes == 0);
-  const auto trips = *end - *first;  // of many the last few are soon done
-  made.head().whole =
-      divides && !trips.is_of_class() && trips >= 0 && trips <= most_whole && remainder(trips, lanes) == 0;
+  // A fold that is not within another loop ends once a task, and of many iterations the last few are soon done.
+  const auto trips = *end - *first;
+  const bool fixed = is_constant(g, g.arg(idx, 0)) && is_constant(g, g.arg(idx, 1));
+  const bool ends_once = folds && outer.bound.empty() && !known.call().gpu && !fixed;
+  made.head().whole = divides && !ends_once && !trips.is_of_class() && trips >= 0 && trips <= most_whole &&
+                      remainder(trips, lanes) == 0;
   made.head().size_optimised = !made.head().whole && small && trips <= 2 * lanes;
   return made;
 }
@@ -138,9 +142,11 @@ void kernel_lowering::tasks_of_tiles(const plan::kernel_plan& k, scope& top) {
 // A task for each k.chunk indices.
 void kernel_lowering::tasks_of_chunks(const plan::kernel_plan& k, scope& top) {
   const node_id low = g.arg(k.parallel, 0), high = g.arg(k.parallel, 1), when = stages.front()->when;
-  const node_id size = integer(g, k.chunk);
-  const node_id room = make(g, op::add, make(g, op::sub, high, low), integer(g, k.chunk - 1));
-  const node_id none = integer(g, 0), iterations_all = make(g, op::quotient, room, size);
+  const node_id all = make(g, op::sub, high, low), none = integer(g, 0);
+  node_id size = k.task_size != no_node ? k.task_size : integer(g, k.chunk);
+  if (k.most_tasks != 0)
+    size = make(g, op::mul, size, make(g, op::maximum, plan::pieces_of(g, all, k.chunk * k.most_tasks), integer(g, 1)));
+  const node_id iterations_all = plan::pieces_of_size(g, all, size);
   const ir::value zero = emit(none, top),
                   count = emit(when == no_node ? iterations_all : make(g, op::select, when, iterations_all, none), top);
   const ir::value step = emit(size, top), start = emit(low, top), stop = emit(high, top);
@@ -170,7 +176,7 @@ ir::kernel kernel_lowering::operator()(const plan::kernel_plan& k) {
   }
   task_size = k.chunk;
   tile = k.tile;
-  small = plan.cost < worth_code;
+  small = !(plan.cost > known.call().on.wake);
   find_scratch_rows();
   compacted_lists.clear();
   if (stages.front()->sort.passes > 0) return part_of_sort(k, *stages.front());

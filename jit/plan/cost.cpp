@@ -175,7 +175,7 @@ int most_of_short_row(const amount& trips, bool narrow) {
 }
 }  // namespace
 
-int lanes_for(const graph& g, const facts& known, node_id root, node_id lane, bool reductions_inside) {
+int lanes_for(const graph& g, const facts& known, node_id root, node_id lane, bool reductions_inside, bool alone) {
   if (known.call().overrides.lanes != 0) return known.call().overrides.lanes;
   bool heavy = false, positions = false;
   for_each_node(g, root, [&](node_id n) { heavy = heavy || is_function(g, n); });
@@ -201,11 +201,13 @@ int lanes_for(const graph& g, const facts& known, node_id root, node_id lane, bo
   if (reductions_inside)
     most = std::max(budget::least_of_most, (folds > 1 || heavy ? budget::row_bytes_shared : budget::row_bytes) / bytes);
   most = std::min(most, budget::most);
+  if (g.kind(root) == op::reduce) alone = g.free[root].empty() && g[root].count == 3;
+  if (alone && !known.for_groups()) return most;
   const amount trips = known.trips(lane);
   if (!known.for_groups() && !reductions_inside)
     most = std::min(most, most_of_short_row(trips, positions || !is_closed(g, lane)));
   int lanes = budget::least;
-  while (lanes < trips && lanes < most) lanes *= 2;
+  while (lanes < most && lanes < trips) lanes *= 2;
   return lanes;
 }
 

@@ -26,8 +26,10 @@ bool may_vectorise(const graph& g, node_id root, node_id lane);
 node_id lane_of(graph& g, const facts& known, node_id reduce);
 
 // A power of two of at least 4 that covers the range where it is short; more lanes than a register has are several
-// accumulators.
-int lanes_for(const graph& g, const facts& known, node_id root, node_id lane, bool reductions_inside);
+// accumulators. A loop that is not within another one is over soon where it is short, and has the lanes of a long one:
+// that of a reduction to one value, or `alone`, of a map.
+int lanes_for(const graph& g, const facts& known, node_id root, node_id lane, bool reductions_inside,
+              bool alone = false);
 
 // The loops of a reduction, the lane's innermost: along outer dimensions of what it loads first, so that memory is
 // walked as it lies. Where the order of its terms is promised, it is that of the indices.

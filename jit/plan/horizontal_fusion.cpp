@@ -14,30 +14,37 @@ using namespace tuning::horizontal_fusion;
 
 class pairing {
  public:
-  pairing(const facts& known, program_plan& plan) : g_(known.g()), known_(known), plan_(plan) {
-    for (const kernel_plan& k : plan.kernels) free_.push_back(may_share(k));
-  }
+  pairing(const facts& known, program_plan& plan)
+      : g_(known.g()), known_(known), plan_(plan), free_(plan.kernels.size(), true) {}
 
+  // Sizes are compared last, of kernels that could be a pair: what comes of no pair splits no class of extents.
   void operator()() {
-    if (!known_.call().force_for_tests && bytes() < 2 * known_.call().on.from_memory()) return;
     for (std::size_t a = 0; a < plan_.kernels.size(); ++a)
-      for (std::size_t b = a + 1; b < plan_.kernels.size(); ++b)
-        if (free_[a] && free_[b] && gains(a, b) && may_wait(a, b)) pair(a, b);
+      for (std::size_t b = a + 1; b < plan_.kernels.size(); ++b) {
+        if (!free_[a] || !free_[b] || !may_share(a) || !may_share(b) || !may_wait(a, b)) continue;
+        if (!is_much()) return;
+        if (!is_shared(known_, plan_, plan_.kernels[a]) || !is_shared(known_, plan_, plan_.kernels[b])) continue;
+        if (gains(a, b) && memory_matters(a) && memory_matters(b)) pair(a, b);
+      }
   }
 
  private:
   const stage& at(int i) const { return plan_.stages[static_cast<std::size_t>(i)]; }
-  amount bytes() const {
+  bool is_much() const {
     amount all = 0;
     for (const kernel_plan& k : plan_.kernels) all += k.read + k.written;
-    return all;
+    return known_.call().force_for_tests || all >= 2 * known_.call().on.from_memory();
   }
   amount tasks(const kernel_plan& k) const { return tasks_in(known_, k); }
 
-  // One loop that threads share, in which memory matters.
-  bool may_share(const kernel_plan& k) const {
-    if (k.parallel == no_node || k.promised || k.part != 0 || !is_shared(known_, plan_, k)) return false;
-    if (!known_.call().force_for_tests && k.time < least_share * k.cost * tasks(k)) return false;
+  bool memory_matters(std::size_t a) const {
+    const kernel_plan& k = plan_.kernels[a];
+    return known_.call().force_for_tests || k.time >= least_share * k.cost * tasks(k);
+  }
+  // One loop that threads may share.
+  bool may_share(std::size_t a) const {
+    const kernel_plan& k = plan_.kernels[a];
+    if (k.parallel == no_node || k.promised || k.part != 0) return false;
     return std::all_of(k.stages.begin(), k.stages.end(), [&](int i) {
       const stage& s = at(i);
       const bool rows = s.how == way::map || s.how == way::partial || s.how == way::stencil;

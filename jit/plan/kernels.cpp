@@ -111,7 +111,8 @@ bool share_updates(graph& g, const program_plan& plan, const kernel_plan& k, con
     const auto is_alone = [](const stage& one) { return one.inverse.array != no_node || one.atomic; };
     const bool alone = is_alone(s) || is_alone(other);
     const bool same = !alone && other.rows.block == s.rows.block && other.rows.part == s.rows.part &&
-                      other.parallel == s.parallel && other.chunk == s.chunk && other.indices == s.indices &&
+                      other.parallel == s.parallel && other.chunk == s.chunk &&
+                      other.most_tasks == s.most_tasks && other.indices == s.indices &&
                       other.vector == s.vector && other.lanes == s.lanes &&
                       bound_indices(g, other.body) == bound_indices(g, s.body) && same_places(g, other, s);
     if (!same || plan.reads.reads(s.define, other.define)) return false;
@@ -171,8 +172,8 @@ bool may_join(graph& g, const facts& known, const program_plan& plan, const kern
   return true;
 }
 
-// Producers first, and of what is ready checks, then what is cheap: a pass over much data finds all that it can wait
-// for done.
+// Producers first, and of what is ready checks, then lists, then what is cheap: a pass over much data finds all that it
+// can wait for done.
 void order_by_cost(const read_table& table, std::vector<stage>& stages) {
   std::vector<stage> sorted;
   std::vector<bool> done(stages.size());
@@ -182,8 +183,9 @@ void order_by_cost(const read_table& table, std::vector<stage>& stages) {
     return !done[i];
   };
   const auto before = [&](std::size_t a, std::size_t b) {
-    return stages[a].asked != stages[b].asked ? stages[a].asked
-                                              : stages[a].operations * cheap_by < stages[b].operations;
+    const bool list = stages[a].how == way::lists, other = stages[b].how == way::lists;
+    if (stages[a].asked != stages[b].asked) return stages[a].asked;
+    return list != other ? list : stages[a].operations * cheap_by < stages[b].operations;
   };
   while (sorted.size() < stages.size()) {
     std::size_t best = stages.size();
@@ -363,6 +365,8 @@ void place_stages(graph& g, const facts& known, program_plan& plan) {
     fresh.parallel = s.parallel;
     if (s.rows.whole != no_node) fresh.row = s.rows.part;
     fresh.chunk = s.chunk;
+    fresh.most_tasks = s.most_tasks;
+    fresh.task_size = s.task_size;
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <sheaf/jit/plan/cuts.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/split.hpp>
 #include <sheaf/jit/plan/stages.hpp>
@@ -46,9 +47,9 @@ class placement {
       if (!g_.free[n].within(prefix)) prefix.insert(g_.ordinal(idx));
       all.insert(g_.ordinal(idx));
     }
+    if (prefix == g_.free[n] || !has_closed_ranges(g_, n) || !is_slow(g_, n)) return false;
     const amount placed = known_.trips(prefix), needed = known_.trips(g_.free[n]);
-    if (placed < often || placed < repeats_of_slow * needed || placed * 4 < known_.trips(all)) return false;
-    if (!has_closed_ranges(g_, n) || !is_slow(g_, n)) return false;
+    if (!all_of({{placed, often}, {placed, repeats_of_slow * needed}, {placed * 4, known_.trips(all)}})) return false;
     result_ = {n, "computed in " + count_text(placed) + " iterations, it has " +
                       count_text(needed) + " values"};
     return true;
@@ -129,6 +130,7 @@ bool take_split(const context& c, stage& s) {
       if (other != n)
         for (const node_id idx : bound_indices(g, other)) nested = nested || g.free[n].has(g.ordinal(idx));
     if (nested) continue;
+    if (!may_split(c, n, s)) continue;
     index_set outer = g.free[n];
     amount tasks = known.trips(outer);
     if (s.vector != no_node && outer.has(g.ordinal(s.vector)))

@@ -83,6 +83,7 @@ struct slice_lists {
   node_id low = no_node, high = no_node;
   node_id owned = no_node;
   std::int64_t chunk = 0;
+  node_id shift = no_node;  // a chunk has 2^shift times as many rows, which follows from extents; none: as many
   node_id array = no_node;  // range scatter: the definition of the array; none: every task asks every slice
   // the order has slices without rows too: a map stage runs in it, for the sake of the cache
   bool all = false;
@@ -233,6 +234,8 @@ struct stage {
   int lanes = 1;
   node_id parallel = no_node;  // the one of `loops` that tasks share
   std::int64_t chunk = 0;      // not 0: a task takes so many iterations of it (it is the vector or owned index)
+  int most_tasks = 0;          // not 0: a multiple of `chunk`, with which there are at most so many tasks
+  node_id task_size = no_node;  // instead of `chunk`, a multiple of it that follows from extents
   way how = way::map;
   stage_form form;
   // scatter, range scatter: the index j that tasks own; scan, window: the index along which it runs
@@ -297,6 +300,8 @@ struct kernel_plan {
   node_id parallel = no_node;  // the index that tasks share; none: one task
   node_id row = no_node;       // the index of the rows that stages share, where tasks are blocks of them
   std::int64_t chunk = 0;      // as in its stages
+  int most_tasks = 0;
+  node_id task_size = no_node;
   int part = 0;                // of a stage that takes several kernels, in order
   std::vector<tiled_loop> tile = {};  // the register tile, see register_tile.hpp
   cache_tile_form cache = {};

@@ -75,7 +75,8 @@ std::string print(const graph& g, const program_plan& p) {
   for (const kernel_plan& k : p.kernels) {
     text += "kernel " + k.name;
     if (k.parallel != no_node) text += ", parallel over " + index_text(g, k.parallel);
-    if (k.chunk > 0) text += " in chunks of " + std::to_string(k.chunk);
+    const bool grows = k.most_tasks != 0 || k.task_size != no_node;
+    if (k.chunk > 0) text += (grows ? " in chunks of a multiple of " : " in chunks of ") + std::to_string(k.chunk);
     for (std::size_t t = 0; t < k.tile.size(); ++t)
       text += (t == 0 ? ", register tile " : " x ") + std::to_string(k.tile[t].iterations) + " " +
               index_text(g, k.tile[t].index);

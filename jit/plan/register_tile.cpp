@@ -32,8 +32,14 @@ struct item {
 // The work of a kernel's reductions, as items.
 class work {
  public:
-  work(graph& g, const facts& known, const program_plan& plan, const kernel_plan& k) : g_(g), known_(known) {
-    for (const int i : k.stages) add(plan.stages[static_cast<std::size_t>(i)]);
+  work(graph& g, const facts& known, const program_plan& plan, const kernel_plan& k)
+      : g_(g), known_(known), plan_(plan), k_(k) {
+    for (const int i : k.stages)
+      for (const node_id n : reductions_in(g, plan.stages[static_cast<std::size_t>(i)].body)) reductions.push_back(n);
+  }
+  // What asks sizes, once there is a loop to tile.
+  void weigh() {
+    for (const int i : k_.stages) add(plan_.stages[static_cast<std::size_t>(i)]);
   }
 
   std::vector<item> items;
@@ -44,10 +50,7 @@ class work {
  private:
   void add(const stage& s) {
     far_ = has_far_lanes(g_, known_, s);
-    for (const node_id n : reductions_in(g_, s.body)) {
-      reductions.push_back(n);
-      bound_ |= set_of(g_, bound_indices(g_, n));
-    }
+    for (const node_id n : reductions_in(g_, s.body)) bound_ |= set_of(g_, bound_indices(g_, n));
     for (const node_id n : reductions_in(g_, s.body)) reduction(s, n);
     ++stages;
   }
@@ -114,6 +117,8 @@ class work {
 
   graph& g_;
   const facts& known_;
+  const program_plan& plan_;
+  const kernel_plan& k_;
   index_set bound_;
   int lanes_ = 1;
   bool far_ = false;  // a cache tile packs the lanes of the stage at hand
@@ -216,11 +221,13 @@ class choice {
 
   void operator()() {
     if (w_.reductions.empty() || !is_eligible()) return;
+    const std::vector<node_id> loops = loops_of_tile();
+    if (loops.empty() || !is_worth_code()) return;
+    w_.weigh();
     const model model_of(g_, known_, w_);
     candidate now{.tile = {}, .lanes = lanes()};
     now.time = *model_of.time(now);
     candidate best = now, large = now;
-    const std::vector<node_id> loops = loops_of_tile();
     const int fewest = may_narrow() ? std::min(now.lanes, least_lanes) : now.lanes;
     for (int l = now.lanes; l >= fewest; l /= 2)
       for (const int a : sizes)
@@ -237,7 +244,7 @@ class choice {
             }
         }
     if (large.time < worth_copies * best.time) best = large;
-    if (best.tile.empty() || best.time > worth_it * now.time || !is_worth_code()) return;
+    if (best.tile.empty() || best.time > worth_it * now.time) return;
     take(best);
   }
 

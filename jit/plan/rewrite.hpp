@@ -104,8 +104,11 @@ inline index_set set_of(const graph& g, const std::vector<node_id>& indices) {
 inline node_id trips_of(graph& g, node_id idx) {
   return make(g, op::maximum, make(g, op::sub, g.arg(idx, 1), g.arg(idx, 0)), integer(g, 0));
 }
+inline node_id pieces_of_size(graph& g, node_id count, node_id size) {
+  return make(g, op::quotient, make(g, op::add, count, make(g, op::sub, size, integer(g, 1))), size);
+}
 inline node_id pieces_of(graph& g, node_id count, std::int64_t size) {
-  return make(g, op::quotient, make(g, op::add, count, integer(g, size - 1)), integer(g, size));
+  return pieces_of_size(g, count, integer(g, size));
 }
 
 // Ranges that depend on another bound index run inside it; the lanes run innermost.

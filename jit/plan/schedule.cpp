@@ -180,7 +180,7 @@ void schedule_map(graph& g, const facts& known, stage& s, const amount& stored) 
     for_each_node(g, s.body, [&](node_id n) {
       inside = inside || (g.kind(n) == op::reduce && g.free[n].has(g.ordinal(s.vector)));
     });
-    s.lanes = lanes_for(g, known, s.body, s.vector, inside);
+    s.lanes = lanes_for(g, known, s.body, s.vector, inside, !inside && s.indices.size() == 1);
     if (packed != no_node && known.call().overrides.lanes == 0) s.lanes = std::min(s.lanes, tuning::rows::lanes);
     if (!inside) s.lanes = std::min(s.lanes, lanes_of_large(g, known, s));
     // Its reductions run one after the other, and bounds are read once a slice.

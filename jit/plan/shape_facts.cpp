@@ -29,11 +29,20 @@ struct integers {
   static number applied(op kind, const number* of) { return row(kind).integer(of[0], of[1], of[2]); }
 };
 
-// Of constants and of what extent(tensor, dimension) gives; free indices at one point of their ranges.
+template <class Number>
+using known_numbers = std::unordered_map<node_id, std::optional<Number>>;
+
+// Of constants and of what extent(tensor, dimension) gives; free indices at one point of their ranges. Without these a
+// node has one number, which `done` keeps: others may refer to it more than once.
 template <class In, class Extent>
-std::optional<typename In::number> evaluated(const graph& g, node_id n, facts::point at, const Extent& extent) {
+std::optional<typename In::number> evaluated(const graph& g, node_id n, facts::point at, const Extent& extent,
+                                             known_numbers<typename In::number>& done);
+
+template <class In, class Extent>
+std::optional<typename In::number> evaluated_once(const graph& g, node_id n, facts::point at, const Extent& extent,
+                                                  known_numbers<typename In::number>& done) {
   using number = typename In::number;
-  const auto inner = [&](int k) { return evaluated<In>(g, g.arg(n, k), at, extent); };
+  const auto inner = [&](int k) { return evaluated<In>(g, g.arg(n, k), at, extent, done); };
   switch (g.kind(n)) {
     case op::constant: return number(g[n].attribute);
     case op::index: {
@@ -60,6 +69,16 @@ std::optional<typename In::number> evaluated(const graph& g, node_id n, facts::p
   return In::applied(g.kind(n), list);
 }
 
+template <class In, class Extent>
+std::optional<typename In::number> evaluated(const graph& g, node_id n, facts::point at, const Extent& extent,
+                                             known_numbers<typename In::number>& done) {
+  if (!g.free[n].empty() || !is_elementwise(g.kind(n))) return evaluated_once<In>(g, n, at, extent, done);
+  if (const auto found = done.find(n); found != done.end()) return found->second;
+  const auto made = evaluated_once<In>(g, n, at, extent, done);
+  done.emplace(n, made);
+  return made;
+}
+
 }  // namespace
 
 std::optional<amount> facts::number(node_id n, point at) const {
@@ -67,7 +86,7 @@ std::optional<amount> facts::number(node_id n, point at) const {
     if (input >= call_.inputs.size() || d >= call_.inputs[input].extents.size()) return std::nullopt;
     return call_.inputs[input].extents[d];
   };
-  return evaluated<traced>(g_, n, at, extent);
+  return evaluated<traced>(g_, n, at, extent, known_);
 }
 
 std::optional<std::int64_t> facts::exact(node_id n) const {
@@ -76,7 +95,8 @@ std::optional<std::int64_t> facts::exact(node_id n) const {
     if (input >= call_.inputs.size() || d >= call_.inputs[input].extents.size()) return std::nullopt;
     return static_cast<std::int64_t>(call_.inputs[input].extents[d].estimate());
   };
-  return evaluated<integers>(g_, n, point::low, extent);
+  known_numbers<std::int64_t> done;
+  return evaluated<integers>(g_, n, point::low, extent, done);
 }
 
 // An index may walk a definition over another index that walks one over it, as slices of partial results do: what is

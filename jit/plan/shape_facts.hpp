@@ -5,6 +5,7 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include <sheaf/dsl/graph/graph.hpp>
@@ -17,6 +18,7 @@
 
 namespace sheaf::inline v0_1::plan {
 
+using shapes::all_of;
 using shapes::amount;
 
 // Numbers of one call, without what is recorded.
@@ -108,6 +110,7 @@ class facts {
 
   const graph& g_;
   call_facts call_;
+  mutable std::unordered_map<node_id, std::optional<amount>> known_;  // of expressions without indices
 };
 
 }  // namespace sheaf::inline v0_1::plan

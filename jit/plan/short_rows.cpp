@@ -21,11 +21,13 @@ class short_rows {
       : g_(g), known_(known), value_(value), indices_(indices), rows_(rows) {}
 
   // unrolled: also what is better unrolled, with rows in lanes, than walked.
-  bool operator()(bool unrolled = false) {
+  bool operator()(bool unrolled = false) { return may_be(unrolled) && are_loops_short(); }
+  // Of some sizes, at least.
+  bool may_be(bool unrolled = false) {
     unrolled_ = unrolled;
-    if (!is_closed(g_, rows_) || known_.trips(rows_) < least_rows || !may_vectorise(g_, value_, rows_)) return false;
-    if (g_.free[rows_].without(set_of(g_, {rows_})).empty() && is_met() && folds_ > 0) return are_loops_short();
-    return false;
+    if (!is_closed(g_, rows_) || !may_vectorise(g_, value_, rows_)) return false;
+    if (!g_.free[rows_].without(set_of(g_, {rows_})).empty() || !is_met() || folds_ == 0) return false;
+    return may_be_short();
   }
   // Loops that go along rows.
   const index_set& along() const { return along_; }
@@ -67,29 +69,39 @@ class short_rows {
     const line l = split_affine(g_, at, rows_);
     return l.affine && l.slope >= 0;
   }
-  // Of a class, rows are as short as the usual one of it, but for those of the next: scratch rows must hold them.
-  bool is_short(node_id idx) const {
-    const amount trips = known_.trips(idx);
-    return is_closed(g_, idx) && trips >= shortest && trips <= (trips.is_of_class() ? longest : longest_);
-  }
   bool has_functions_of_elements() const {
     bool found = false;
     for_each_node(g_, value_, [&](node_id n) { found = found || (is_function(g_, n) && g_.free[n].meets(along_)); });
     return found;
   }
-  bool are_loops_short() {
+  // Sizes are compared last.
+  bool may_be_short() const {
     if (joined_ && !positions_ && !unrolled_ && !along_.meets(set_of(g_, indices_))) return false;
-    if (functions_ && (has_functions_of_elements() || !along_.meets(set_of(g_, indices_))))
-      longest_ = longest_of_functions;
     bool all = true;
     for_each_node(g_, value_, [&](node_id n) {
-      if (g_.kind(n) != op::reduce) return;
-      all = all && along_.has(g_.ordinal(g_.arg(n, 2))) && is_short(g_.arg(n, 2));
+      if (g_.kind(n) == op::reduce) all = all && along_.has(g_.ordinal(g_.arg(n, 2))) && is_closed(g_, g_.arg(n, 2));
     });
     // Loops around read other rows, not the same ones once more.
     for (const node_id idx : indices_)
-      if (idx != rows_) all = all && (along_.has(g_.ordinal(idx)) ? is_short(idx) : !apart_.has(g_.ordinal(idx)));
+      if (idx != rows_) all = all && (along_.has(g_.ordinal(idx)) ? is_closed(g_, idx) : !apart_.has(g_.ordinal(idx)));
     return all;
+  }
+  bool are_loops_short() {
+    if (functions_ && (has_functions_of_elements() || !along_.meets(set_of(g_, indices_))))
+      longest_ = longest_of_functions;
+    std::vector<shapes::at_least> sizes{{known_.trips(rows_), least_rows}};
+    const auto is_short = [&](node_id idx) {
+      const amount trips = known_.trips(idx);
+      sizes.push_back({trips, shortest});
+      // Of a class, rows are as short as the usual one of it, but for those of the next: scratch rows must hold them.
+      sizes.push_back({trips.is_of_class() ? longest : longest_, trips});
+    };
+    for_each_node(g_, value_, [&](node_id n) {
+      if (g_.kind(n) == op::reduce) is_short(g_.arg(n, 2));
+    });
+    for (const node_id idx : indices_)
+      if (idx != rows_ && along_.has(g_.ordinal(idx))) is_short(idx);
+    return all_of(sizes);
   }
 
   graph& g_;
@@ -133,11 +145,12 @@ void find_values_of_rows(graph& g, const facts& known, node_id n, node_id rows, 
 node_id over_values_of_rows(const context& c, const stage& s, node_id n) {
   auto& [g, known, before] = c;
   const std::vector<node_id> bound = bound_indices(g, n);
-  const node_id rows = longest_of(known, bound);
   if (keeps_several(g, n) || is_folded_in_order(g, n) || !is_true(g, g.arg(n, 1)) || !g.free[n].empty()) return no_node;
+  if (!holds(g, g.arg(n, 0), op::reduce)) return no_node;
+  const node_id rows = longest_of(known, bound);
   std::vector<node_id> rest = bound;
   std::erase(rest, rows);
-  if (!uses(g, g.arg(n, 0), rows) || !holds(g, g.arg(n, 0), op::reduce)) return no_node;
+  if (!uses(g, g.arg(n, 0), rows)) return no_node;
   const node_id value = rest.empty() ? g.arg(n, 0)
                                      : intern_reduce(g, monoid_of(g, n), g.type(n), g.arg(n, 0), truth(g, true), rest);
   std::vector<node_id> list;
@@ -151,8 +164,11 @@ node_id over_values_of_rows(const context& c, const stage& s, node_id n) {
 }  // namespace
 
 bool schedule_short_rows(graph& g, const facts& known, stage& s) {
+  if (!may_have_short_rows(known, s) || std::ranges::none_of(s.indices, [&](node_id idx) {
+        return short_rows(g, known, s.body, s.indices, idx).may_be();
+      }))
+    return false;
   const node_id rows = longest_of(known, s.indices);
-  if (rows == no_node || !may_have_short_rows(known, s)) return false;
   short_rows found(g, known, s.body, s.indices, rows);
   if (!found()) return false;
   s.short_rows = true;

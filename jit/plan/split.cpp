@@ -6,6 +6,7 @@
 #include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/plan/algorithms/moments/shifted_moments.hpp>
 #include <sheaf/jit/plan/cost.hpp>
+#include <sheaf/jit/plan/cuts.hpp>
 #include <sheaf/jit/plan/mixed_precision.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/rows.hpp>
@@ -17,7 +18,6 @@ namespace sheaf::inline v0_1::plan {
 namespace {
 
 namespace blocks = numerics::split;
-
 
 bool is_partial(const std::vector<stage>& before, node_id tensor) {
   return std::ranges::any_of(before, [&](const stage& s) { return s.define == tensor && s.made == origin::partial; });
@@ -84,13 +84,11 @@ class splitting {
     const amount nested = nested_trips(g_, known_, n_), within = nested * folded_before(c_, n_);
     elements_ = known_.trips(all);
     results_ = known_.trips(g_.free[n_]);
-    if (elements_ * within * results_ < known_.elements(blocks::from) || elements_ < blocks::fewest_elements)
+    if (!all_of({{elements_ * within * results_, known_.elements(blocks::from)},
+                 {elements_, blocks::fewest_elements}}))
       return false;
     for (const node_id idx : bound_) {
-      // Partial results are stored for each block of the range, so no data may say how long it is. Blocks of slices
-      // differ in length: on a GPU there are enough of them for that not to matter.
-      if (!is_closed(g_, idx) || (!known_.for_groups() && !may_vectorise(g_, n_, idx))) continue;
-      if (is_folded_in_order(g_, n_) && idx != nesting_order(g_, bound_).front()) continue;
+      if (!may_be_cut(c_, n_, idx)) continue;
       const amount tasks = cut_ == no_node ? amount(0) : known_.trips(cut_);
       if (tasks < known_.tasks(blocks::enough_tasks) && known_.trips(idx) > 8 * tasks) cut_ = idx;
     }
@@ -405,7 +403,6 @@ row_blocks blocks_of(graph& g, node_id n, node_id cut, std::int64_t block) {
 
 node_id split(const context& c, node_id n, const stage& s) {
   const auto& [g, known, before] = c;
-  if (s.rows.whole != no_node) return no_node;  // of a block of rows already
   if (row(monoid_of(g, n)).position && !may_split_position(g, known, n, s)) return no_node;
   const node_id first = without_cast(g, folds_tuple(g, n) ? g.arg(g.arg(n, 0), 0) : g.arg(n, 0));
   if (g.kind(first) == op::load && is_partial(before, g.arg(first, 0))) return joined_in_steps(c, n, s);

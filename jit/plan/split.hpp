@@ -7,7 +7,8 @@
 
 namespace sheaf::inline v0_1::plan {
 
-// What stands for reduction n of stage s once its parts are stages in `before`; no_node where it is better left whole.
+// What stands for reduction n of stage s, which may be split (cuts.hpp), once its parts are stages in `before`; no_node
+// where it is better left whole.
 node_id split(const context& c, node_id n, const stage& s);
 
 // Blocks of so many iterations of a bound index of n, and an index over those of one.

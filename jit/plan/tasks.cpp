@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <span>
 
+#include <sheaf/jit/plan/algorithms/range_scatter/ragged.hpp>
 #include <sheaf/jit/plan/algorithms/scatter/scatters.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
@@ -15,10 +16,11 @@ namespace sizes = tuning::tasks;
 
 // Whose iterations are tasks: of these the first with enough of them, else the longest; no_node: there is none.
 node_id loop_of_tasks(const facts& known, std::span<const node_id> loops, double enough) {
-  node_id found = no_node;
-  for (const node_id idx : loops) {
-    if (found == no_node || known.trips(idx) > known.trips(found)) found = idx;
+  if (loops.empty()) return no_node;
+  node_id found = loops.front();
+  for (const node_id idx : loops.subspan(1)) {
     if (known.trips(found) >= enough) break;
+    if (known.trips(idx) > known.trips(found)) found = idx;
   }
   return found;
 }
@@ -46,12 +48,13 @@ bool are_tasks_below(const facts& known, const stage& s) {
 // May tasks take lanes, in chunks, where another loop has tasks, too few? Not if each would repeat a reduction that
 // does not depend on them.
 bool may_share_lanes(const graph& g, const facts& known, const stage& s) {
-  if (known.trips(s.parallel) >= known.enough_tasks() || are_tasks_below(known, s)) return false;
+  if (are_tasks_below(known, s)) return false;
   bool repeats = false;
   for_each_node(g, s.body, [&](node_id n) {
     repeats = repeats || (g.kind(n) == op::reduce && !g.free[n].empty() && !g.free[n].has(g.ordinal(s.vector)));
   });
-  return !repeats && known.trips(s.vector) >= sizes::lanes * s.lanes && known.trips(s.vector) > known.trips(s.parallel);
+  if (repeats || known.trips(s.parallel) >= known.enough_tasks()) return false;
+  return known.trips(s.vector) >= sizes::lanes * s.lanes && known.trips(s.vector) > known.trips(s.parallel);
 }
 
 // What one iteration of the lanes takes, in elements.
@@ -97,6 +100,7 @@ void share_scatter(graph& g, const facts& known, stage& s) {
   s.parallel = s.owned;
   if (s.inverse.array != no_node || s.slices.array != no_node) {
     s.chunk = s.inverse.array != no_node ? s.inverse.chunk : s.slices.chunk;
+    if (s.inverse.array == no_node && s.slices.shift != no_node) s.task_size = rows_of_chunk(g, s.slices);
     return;
   }
   if (s.rows.whole != no_node) return share_blocks(s, s.rows);
@@ -113,6 +117,11 @@ void share_scatter(graph& g, const facts& known, stage& s) {
   const bool asks_much =
       numbers && known.trips(updates) * tuning::schedule::rows_for_an_update > known.trips(s.owned);
   const double tasks = asks_much ? 1 : 2 * known.enough_tasks();
+  // What a processor's task takes follows from a call's rows: no number of them is for some extents alone.
+  if (!known.call().gpu) {
+    s.most_tasks = static_cast<int>(tasks);
+    return;
+  }
   while (static_cast<double>(s.chunk) * tasks < known.trips(s.owned)) s.chunk *= 4;
 }
 
@@ -170,6 +179,8 @@ void share_pair_tiles(const facts& known, stage& s) {
 void share_tasks(graph& g, const facts& known, stage& s) {
   s.parallel = no_node;
   s.chunk = 0;
+  s.most_tasks = 0;
+  s.task_size = no_node;
   switch (s.how) {
     case way::map: return share_map(g, known, s);
     case way::partial: return share_blocks(s, s.rows);
@@ -194,11 +205,16 @@ void share_tasks(graph& g, const facts& known, stage& s) {
 void share_blocks(stage& s, const row_blocks& rows) {
   s.parallel = rows.block;
   s.chunk = 0;
+  s.most_tasks = 0;
+  s.task_size = no_node;
 }
 
 amount tasks_in(const facts& known, const kernel_plan& k) {
-  const auto chunk = static_cast<double>(std::max({k.chunk, k.rows_of_task, std::int64_t{1}}));
-  return k.parallel == no_node ? amount(1) : known.trips(k.parallel) / chunk;
+  if (k.parallel == no_node) return 1;
+  amount size = static_cast<double>(std::max({k.chunk, k.rows_of_task, std::int64_t{1}}));
+  if (k.task_size != no_node) size = known.value(k.task_size).value_or(size);
+  const amount tasks = known.trips(k.parallel) / size;
+  return k.most_tasks == 0 ? tasks : min(tasks, k.most_tasks);
 }
 
 amount cost_of_task(const facts& known, const program_plan& plan, const kernel_plan& k) {

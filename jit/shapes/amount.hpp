@@ -10,6 +10,8 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <initializer_list>
+#include <span>
 #include <type_traits>
 
 namespace sheaf::inline v0_1::shapes {
@@ -119,5 +121,17 @@ class amount {
 };
 
 amount applied(integer_function f, const amount& a, const amount& b, const amount& c);
+
+// Is each at least as large as its limit? One decision, however many there are: which of them fails splits no class.
+struct at_least {
+  amount number, limit;
+};
+inline bool all_of(std::span<const at_least> list) {
+  if (list.empty()) return true;
+  amount least = list[0].number - list[0].limit;
+  for (const at_least& a : list.subspan(1)) least = min(least, a.number - a.limit);
+  return least >= 0;
+}
+inline bool all_of(std::initializer_list<at_least> list) { return all_of(std::span(list.begin(), list.end())); }
 
 }  // namespace sheaf::inline v0_1::shapes

@@ -126,7 +126,6 @@ inline constexpr std::int64_t least_rows = 64;   // rows; estimate: fewer are no
 }  // namespace arrange
 namespace kernels {
 inline constexpr std::int64_t most_whole = 32768;  // elements; estimate: longer loops have a masked tail anyway
-inline constexpr double worth_code = 50000;    // ns; estimate: a shorter kernel is size-optimised
 inline constexpr double worth_offering = 1e6;  // ns; estimate: an iteration as long is shared by any pool
 }  // namespace kernels
 namespace horizontal_fusion {

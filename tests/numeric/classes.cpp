@@ -178,6 +178,33 @@ TEST(classes, take_little_memory) {
   EXPECT_LT(step.statistics().bytes, 100000);
 }
 
+// The service of bench/dynamic.cpp: sizes that change in every call. What is compiled are kernels; a class whose kernel
+// is there was only planned.
+template <class Program, class Prepare>
+void expect_few(const Program& step, std::int64_t kernels, std::int64_t classes, const Prepare& prepare) {
+  for (int k = 0; k < 4000; ++k) prepare(1 + size_up_to(99999), size_up_to(10000));
+  const statistics s = step.statistics();
+  EXPECT_LE(s.compiled + s.from_disk, kernels);
+  EXPECT_LE(s.kernels, classes);
+}
+
+TEST(classes, few_kernels_where_sizes_change) {
+  constexpr auto scores = tensor<"scores", float, 1>;
+  constexpr auto part = tensor<"part", std::int64_t, 1>;
+  constexpr auto loss = define<"loss">() = sum(over(m, f), pooled(m, f) * pooled(m, f));
+  constexpr auto segment = define<"segment">(m.in(0_c, extent(part, dim<0>) - 1_c)) =
+      logsumexp(t.in(part(m), part(m + 1_c)), scores(t));
+  constexpr auto spread = define<"spread">() = sum(m, segment(m) * segment(m));
+  const auto of_slices = compile(loss, grad(loss, x));
+  expect_few(of_slices, 12, 20, [&](std::int64_t rows, std::int64_t slices) {
+    of_slices.prepare(x = like(rows, 16), cut = like(slices, 2));
+  });
+  const auto of_segments = compile(spread, grad(spread, scores));
+  expect_few(of_segments, 9, 16, [&](std::int64_t rows, std::int64_t segments) {
+    of_segments.prepare(scores = like(rows), part = like(segments + 1));
+  });
+}
+
 TEST(classes, calls_go_from_memory) {
   const auto step = compile(total);
   for (std::int64_t rows = 1; rows < 3000; ++rows) step(x = rows_of(rows, 2));

@@ -162,7 +162,7 @@ class prefetcher {
   }
   // Before the load `i`, which is in lanes along a row.
   void prefetch_gathered(const instruction& i, block_builder& b) {
-    if (i.args.size() < 2 || !is_large_input(i.target, least_.from_memory)) return;
+    if (i.args.size() < 2 || buffer_of(i.target).where != role::input) return;
     const instruction& last = k_.instructions[i.args.back()];
     if (last.code != opcode::counter || loops_.at(last.target).kind != loop_kind::vector) return;
     std::vector<value> places;
@@ -178,7 +178,8 @@ class prefetcher {
     if (found == path_.rend()) return;
     const amount row_bytes = loops_.at(last.target).trips * row(i.type).bytes;
     const loop_facts& loop = loops_.at(*found);
-    if (loop.lanes > 1 || loop.backward || loop.trips < least_trips || row_bytes == 0) return;
+    if (loop.lanes > 1 || loop.backward || !is_large_input(i.target, least_.from_memory)) return;
+    if (loop.trips < least_trips || row_bytes == 0) return;
     const auto ahead = std::max<std::int64_t>(1, floor(gathered_bytes / row_bytes).typical());
     const auto outer = std::find_if(found + 1, path_.rend(), counts);
     const other_counters put = later(*found, outer == path_.rend() ? -1 : *outer, ahead, places);

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <map>
 #include <unordered_set>
 
 #include <sheaf/jit/ir/builder.hpp>
+#include <sheaf/jit/ir/passes/affine.hpp>
 #include <sheaf/jit/ir/passes/middle.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 
@@ -16,19 +16,6 @@ namespace {
 std::size_t slot_of(value v) { return static_cast<std::size_t>(v); }
 
 constexpr std::int64_t largest = middle::largest;
-
-// slope * the loop's variable + factors * values from outside the loop + constant.
-struct affine {
-  std::int64_t slope = 0, constant = 0;
-  std::map<value, std::int64_t> terms = {};
-
-  void add(const affine& b, std::int64_t factor) {
-    slope += factor * b.slope;
-    constant += factor * b.constant;
-    for (const auto& [v, f] : b.terms)
-      if ((terms[v] += factor * f) == 0) terms.erase(v);
-  }
-};
 
 // What holds in the middle part: conditions by their truth, which argument an extremum is, and how often a remainder's
 // divisor is taken from its dividend.
@@ -51,9 +38,22 @@ class partition {
     block before;
     statement begin, middle, rest;
   };
+  // Is there enough to decide, however long the loop is?
+  bool may_have_parts() const {
+    bool divides = false;
+    const auto compares = std::ranges::count_if(loop_.body, [&](const statement& s) {
+      if (s.kind != statement_kind::instruct || get(s.id).code != opcode::elementwise) return false;
+      const instruction& i = get(s.id);
+      divides = divides || (i.vector && i.what == op::remainder);
+      const bool orders = i.what == op::less || i.what == op::less_equal || i.what == op::minimum;
+      if (!i.vector || (!orders && i.what != op::maximum)) return false;
+      const auto a = form_of(i.args[0]), b = form_of(i.args[1]);
+      return a && b && a->slope != b->slope;
+    });
+    return may_copy() && (divides || compares >= tuning::partition::least_comparisons);
+  }
   // Instead of the loop; nothing where it stays.
   std::optional<parts> operator()() {
-    if (!may_copy()) return std::nullopt;
     decide();
     if (holds_.lanes < tuning::partition::least_comparisons) return std::nullopt;
     range_of_middle();
@@ -364,8 +364,10 @@ class loops_of_kernel {
  private:
   void add(statement s, block& made, int depth = 0) {
     const bool vector = s.kind == statement_kind::loop && s.how_loop == loop_kind::vector && !s.backward;
-    if (!vector || s.trips < tuning::partition::least_vectors * s.lanes) return made.push_back(std::move(s));
-    auto parts = partition(m_, k_, s, middle_)();
+    if (!vector) return made.push_back(std::move(s));
+    partition found(m_, k_, s, middle_);
+    const bool worth_it = found.may_have_parts() && s.trips >= tuning::partition::least_vectors * s.lanes;
+    auto parts = worth_it ? found() : std::nullopt;
     if (!parts) return made.push_back(std::move(s));
     const auto size = typical_size(s);
     for (statement& each : parts->before) made.push_back(std::move(each));

@@ -66,8 +66,10 @@ slices_form slices_in(graph& g, const facts& known, const stage& s) {
     const amount height = count.value_or(0);
     const bool apart = slices.size() == 1 && follow_each_other(g, low, high, slices[0]);
     const bool enough = is_wanted(known) ||
-                        (!apart && !known.for_groups() && known.trips(slice) >= least_slices && height >= least_rows &&
-                         height * known.trips(columns) >= least_elements);
+                        (!apart && !known.for_groups() &&
+                         all_of({{known.trips(slice), least_slices},
+                                 {height, least_rows},
+                                 {height * known.trips(columns), least_elements}}));
     if (!count || (!enough && !known.call().force_for_tests)) return;
     found = {n, t, rows, slice};
   });
@@ -101,15 +103,25 @@ struct edges {
   node_id first, from, to, end;
 };
 
+// How many rows or entries an entry of the next table stands for.
 class radix_of {
  public:
   radix_of(graph& g, const facts& known)
-      : usual(known.call().force_for_tests ? 2 : numerics::block_tree::radix), number(usual), g_(g) {}
+      : usual(known.call().force_for_tests ? 2 : numerics::block_tree::radix), number(integer(g, usual)), g_(g) {}
   const std::int64_t usual;
-  std::int64_t number;
-  node_id up(node_id e) const { return pieces_of(g_, e, number); }
-  node_id down(node_id e) const { return make(g_, op::quotient, e, integer(g_, number)); }
-  node_id whole(node_id e) const { return make(g_, op::mul, e, integer(g_, number)); }
+  node_id number;
+  // The least power of two, from the usual one on, with which a table of these rows has at most an entry a slice. The
+  // kernel computes it, so that it is no number of some extents alone.
+  void leave_entries(node_id rows, node_id slices) {
+    const node_id one = integer(g_, 1);
+    node_id bits = make(g_, op::sub, make(g_, op::maximum, pieces_of_size(g_, rows, slices), integer(g_, usual)), one);
+    for (int shift = 1; shift < 64; shift *= 2)
+      bits = make(g_, op::bit_or, bits, make(g_, op::shift_right, bits, integer(g_, shift)));
+    number = make(g_, op::add, bits, one);
+  }
+  node_id up(node_id e) const { return pieces_of_size(g_, e, number); }
+  node_id down(node_id e) const { return make(g_, op::quotient, e, number); }
+  node_id whole(node_id e) const { return make(g_, op::mul, e, number); }
   edges rows(node_id low, node_id high, node_id deep) const {
     const node_id some = make(g_, op::less, low, high),
                   zero = integer(g_, 0);  // the bounds of an empty slice may be anything
@@ -137,11 +149,11 @@ class block_tree_stages {
     const node_id low = g_.arg(f_.t, 0), high = g_.arg(f_.t, 1);
     deep_ = many(c_, s_, {low, high, f_.rows, f_.slice});
     node_id value = g_.arg(f_.reduce, 0), t = f_.t, rows = f_.rows, result = no_node;
-    // The first table has at most an entry a slice: it takes no more memory than the result.
-    if (known_.call().force_for_tests) radix_.number = 4;
-    const amount slices = max(1, known_.trips(f_.slice));  // none: as one, which ends
-    while (known_.value(rows).value_or(0) > static_cast<double>(radix_.number) * slices)
-      radix_.number *= 2;
+    // The first table takes no more memory than the result.
+    node_id slices = integer(g_, 1);
+    for (const node_id idx : indices_of(g_, f_.slice)) slices = make(g_, op::mul, slices, trips_of(g_, idx));
+    if (known_.call().force_for_tests) radix_.number = integer(g_, 4);
+    else radix_.leave_entries(rows, make(g_, op::maximum, slices, integer(g_, 1)));
     edges e = radix_.rows(low, high, deep_);
     for (int level = 0;; ++level) {
       if (level > 0 && known_.value(rows).value_or(0) < radix_.usual * radix_.usual)
@@ -152,7 +164,7 @@ class block_tree_stages {
       std::tie(value, t) = table(value, t, rows, level);
       rows = radix_.up(rows);
       const node_id low_entry = radix_.up(e.from), end_entry = radix_.down(e.to);
-      radix_.number = radix_.usual;
+      radix_.number = integer(g_, radix_.usual);
       e = radix_.entries(low_entry, end_entry);
     }
   }
@@ -172,13 +184,14 @@ class block_tree_stages {
     const node_id b = fresh_index(g_, t, integer(g_, 0), radix_.up(rows));
     const node_id start = radix_.whole(b);
     const node_id folded =
-        part(value, t, start, make(g_, op::minimum, make(g_, op::add, start, integer(g_, radix_.number)), rows),
+        part(value, t, start, make(g_, op::minimum, make(g_, op::add, start, radix_.number), rows),
              truth(g_, true));
     stage like = s_;
     like.indices.insert(like.indices.begin(), b);
     like.vector = no_node;
     const std::size_t count = c_.before.size();
-    const std::string reason = "folds of " + std::to_string(radix_.number) + (level == 0 ? " rows" : " entries") +
+    const std::string reason = "folds of " + std::to_string(radix_.usual) +
+                               (level == 0 ? " rows or more, an entry a slice at most" : " entries") +
                                ", if slices overlap enough";
     const node_id at = stored(c_, folded, {"table", like, reason});
     if (c_.before.size() > count) c_.before.back().when = deep_, c_.before.back().reads_block_tree = true;
@@ -217,7 +230,7 @@ class scatter {
     const node_id rows = radix_.up(rows_below);
     const node_id b = fresh_index(g_, l_.owned, integer(g_, 0), rows);
     stage t;
-    const bool last = known_.value(rows).value_or(0) < radix_.number * radix_.number;
+    const bool last = known_.value(rows).value_or(0) < radix_.usual * radix_.usual;
     if (!last) t.base = table(b, rows, radix_.entries(radix_.up(e.from), radix_.down(e.to)));
     t.how = way::range_scatter;
     t.owned = b;
@@ -226,7 +239,7 @@ class scatter {
     t.define = define(g_, g_.name("table", 5), t.body, t.indices.data(), static_cast<int>(t.indices.size()));
     t.when = deep_;
     t.reads_block_tree = true;
-    t.reasons.push_back("what whole blocks of " + std::to_string(radix_.number) +
+    t.reasons.push_back("what whole blocks of " + std::to_string(radix_.usual) +
                         " rows or entries get, if slices overlap enough");
     c_.before.push_back(std::move(t));
     std::vector<node_id> subscripts;
@@ -273,8 +286,9 @@ bool scatter_block_tree(const context& c, stage& s) {
   const auto rows = known.value(g.arg(s.owned, 1));
   const bool enough =
       is_wanted(known) || (!follow_each_other(g, l.low, l.high, l.slice) && !known.for_groups() &&
-                           known.trips(l.slice) >= least_slices && rows.value_or(0) >= least_rows &&
-                           known.trips(all) >= least_elements);
+                           all_of({{known.trips(l.slice), least_slices},
+                                   {rows.value_or(0), least_rows},
+                                   {known.trips(all), least_elements}}));
   if (!rows || *rows < 1 || (!enough && !known.call().force_for_tests)) return false;
   scatter(c, s, l)();
   s.reasons.push_back(

@@ -82,14 +82,17 @@ class pairing {
   bool may_be_form(node_id n) const {
     if (!joins_tiles(g_, n) || g_.free[n].empty()) return false;
     const node_id walk = g_.arg(n, 2);
-    bool pairs = false;
+    const std::vector<node_id> results = indices_of(g_, g_.free[n]);
+    bool pairs = false, ragged = false;
     for (int k = 0; k < 2; ++k)
       for_each_node(g_, g_.arg(n, k), [&](node_id q) {
+        if (results.size() == 1 && g_.kind(q) == op::reduce && is_of_pair(g_, q, results[0], walk))
+          ragged = ragged || !g_.free[g_.arg(q, 2)].within(set_of(g_, {g_.arg(q, 2)}));  // see are_sums
         const bool reads = g_.kind(q) == op::load && g_.kind(g_.arg(q, 0)) == op::define;
         const bool of_pair = g_.kind(q) == op::reduce || (reads && is_stored_pair(g_.arg(q, 0)));
         pairs = pairs || (of_pair && uses(g_, q, walk));
       });
-    if (!pairs || known_.call().force_for_tests) return pairs;
+    if (!pairs || ragged || known_.call().force_for_tests) return pairs && !ragged;
     const amount rows = known_.trips(g_.free[n]);
     const bool ranged = !g_.free[walk].within(set_of(g_, {walk}));  // its first row may walk one place, its last all
     return rows * (ranged ? rows : known_.trips(walk)) >= worth_code;

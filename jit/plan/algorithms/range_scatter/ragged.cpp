@@ -310,8 +310,6 @@ bool take_per_slice(const context& c, stage& s) {
   return true;
 }
 
-node_id chunks_of(graph& g, const slice_lists& l) { return pieces_of(g, trips_of(g, l.owned), l.chunk); }
-
 stage lists_stage(graph& g, const facts& known, const slice_lists& l) {
   const node_id slices = trips_of(g, l.slice);
   const node_id size =
@@ -324,7 +322,8 @@ stage lists_stage(graph& g, const facts& known, const slice_lists& l) {
   lists.slices = l;
   lists.bytes = 8 * known.trips(lists.indices[0]);
   lists.operations = 4 * known.trips(l.slice);
-  lists.reasons.push_back("the slices by the " + std::to_string(l.chunk) + " rows in which they begin");
+  lists.reasons.push_back("the slices by the " + std::to_string(l.chunk) + " rows in which they begin" +
+                          (l.shift == no_node ? "" : ", or some powers of 4 times as many"));
   return lists;
 }
 
@@ -344,10 +343,10 @@ bool list_slices(const context& c, stage& s) {
   const algorithm wanted = known.call().overrides.algorithm;
   if (wanted == algorithm::direct) return false;
   if (bound.size() != 1) return false;
-  const amount slices = known.trips(bound[0]), asked = slices * known.trips(s.owned);
+  const amount slices = known.trips(bound[0]);
   const bool enough = known.call().force_for_tests || s.reads_block_tree || wanted == algorithm::inverse_index ||
-                      (slices >= 4 && known.trips(all) >= known.elements(listed_from)) ||
-                      asked >= known.elements(asked_from);
+                      slices * known.trips(s.owned) >= known.elements(asked_from) ||
+                      all_of({{slices, 4}, {known.trips(all), known.elements(listed_from)}});
   if (!enough) return false;
   slice_lists l = slices_of(g, s);
   if (!has_plain_bounds(g, l)) return false;
@@ -356,10 +355,15 @@ bool list_slices(const context& c, stage& s) {
   l.chunk = known.call().force_for_tests || s.reads_block_tree ? 4 : least_chunk;
   const double task = s.slices.shorts.empty() ? known.elements(task_elements)
                                                       : 4 * static_cast<double>(short_slice_rows(known));
-  while (static_cast<double>(l.chunk) * across < task && static_cast<double>(l.chunk) * 2 * known.enough_tasks() < rows)
-    l.chunk *= 4;
+  if (known.call().gpu)
+    while (static_cast<double>(l.chunk) * across < task &&
+           static_cast<double>(l.chunk) * 2 * known.enough_tasks() < rows)
+      l.chunk *= 4;
+  else
+    l.shift = shift_of_chunks(g, known, l, all, static_cast<std::int64_t>(task));
   // Of threads' tasks no size is right: a quarter or four times as many rows are worth less than another sort.
   const auto fits = [&](const slice_lists& o) {
+    if (o.shift != no_node) return o.chunk == l.chunk;
     const bool near = std::max(o.chunk, l.chunk) == 4 * std::min(o.chunk, l.chunk);
     return o.chunk == l.chunk || (known.for_groups() && !o.all && near);
   };
@@ -368,7 +372,7 @@ bool list_slices(const context& c, stage& s) {
     if (other.how != way::lists || o.slice != l.slice || o.owned != l.owned || !is_same(g, o.low, l.low) ||
         !is_same(g, o.high, l.high) || !fits(o))
       continue;
-    l.chunk = o.chunk;
+    l.chunk = o.chunk, l.shift = o.shift;
     l.array = other.define, l.shorts = s.slices.shorts, l.sought = s.slices.sought;
     s.slices = l;
     return true;

@@ -1,6 +1,7 @@
 // Passes over slices whose bounds are data: conditions become ranges, what depends on a slice alone is computed once,
 // and a range scatter walks only the slices that meet its rows. Shown by tests/jit/ragged.cpp.
 #pragma once
+#include <sheaf/jit/plan/algorithms/range_scatter/chunks.hpp>
 #include <sheaf/jit/plan/plan.hpp>
 
 namespace sheaf::inline v0_1::plan {
@@ -27,8 +28,5 @@ bool follow_each_other(graph& g, node_id low, node_id high, node_id slice);
 
 // The stage that makes the lists.
 stage lists_stage(graph& g, const facts& known, const slice_lists& l);
-
-// How many chunks the owned index has, and the subscripts of the array of lists (see `slice_lists`).
-node_id chunks_of(graph& g, const slice_lists& l);
 
 }  // namespace sheaf::inline v0_1::plan

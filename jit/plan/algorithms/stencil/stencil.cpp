@@ -136,13 +136,14 @@ bool take_stencil(const context& c, stage& s) {
   const node_id lane = s.indices.back();
   for (const node_id idx : s.indices)
     if (!g.free[g.arg(idx, 0)].empty() || !g.free[g.arg(idx, 1)].empty()) return false;
-  if (c.known.trips(lane) < least_lanes) return false;
+  const auto walks = [&](node_id n) { return g.free[n].has(g.ordinal(lane)); };
+  if (std::ranges::none_of(reductions_in(g, s.body), walks) || c.known.trips(lane) < least_lanes) return false;
   node_id body = s.body;
   std::int64_t count = 0;
   for (bool changed = true; changed;) {
     changed = false;
     for (const node_id n : reductions_in(g, body)) {
-      if (!g.free[n].has(g.ordinal(lane))) continue;
+      if (!walks(n)) continue;
       const monoid kind = monoid_of(g, n);
       const std::vector<window> windows = windows_of(c, n, lane);
       if (windows.empty()) continue;

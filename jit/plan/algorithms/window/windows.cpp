@@ -24,12 +24,12 @@ int reductions_in(const graph& g, node_id root) {
 
 bool fits(graph& g, const facts& known, const sliding& r, std::int64_t width) {
   const element type = numerics::accumulated(g.type(r.reduce));
-  if (type == element::boolean || row(type).bytes < 4 || width < narrowest || known.trips(r.over) < fewest_results)
-    return false;
+  if (type == element::boolean || row(type).bytes < 4 || width < narrowest) return false;
   if (bound_of(g, r.low, r.over).slope != 1 || !may_vectorise(g, g.arg(r.reduce, 0), r.bound)) return false;
   if (!cuts_only(g, r)) return false;
   const std::int64_t lanes = vector_bytes / row(type).bytes;
-  return width <= folded_lanes || (width / lanes - 1) * vector_bytes <= blocks_read_again * block_bytes;
+  const bool narrow = width <= folded_lanes || (width / lanes - 1) * vector_bytes <= blocks_read_again * block_bytes;
+  return narrow && known.trips(r.over) >= fewest_results;
 }
 
 // Does memory run along `idx` for this value, so that lanes along it are cheap?
