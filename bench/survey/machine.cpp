@@ -47,6 +47,7 @@ extern "C" void peak_arithmetic(float* x, long n) {  // 16 x 16 x n products tha
     typedef float wide __attribute__((vector_size(64)));
     wide s[12] = {}, a, b;
     for (int k = 0; k < 16; ++k) a[k] = x[k], b[k] = x[16 + k];
+    for (int k = 0; k < 12; ++k) asm volatile("" : "+x"(s[k]));  // else all are one sum
     for (long i = 0; i < n; ++i) {
       asm volatile("" : "+x"(a));
       for (int k = 0; k < 12; ++k) s[k] += a * b;

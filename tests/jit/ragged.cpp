@@ -314,7 +314,7 @@ TEST(ragged, reasons_are_said) {
       .random("x", {40000, 16})
       .random("cotangent_pooled", {5000, 16});
   const std::string text = one.plan_text();
-  for (const char* said : {"the rows of all slices", "folds of 16 rows, if slices overlap enough",
+  for (const char* said : {"the rows of all slices", "folds of 16 rows or more",
                            "folded from a block tree if they have more rows",
                            "a task walks the slices that meet its rows, and writes each row once", "lists"})
     EXPECT_NE(text.find(said), std::string::npos) << said << "\n" << text;
