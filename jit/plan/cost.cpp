@@ -228,11 +228,16 @@ int outermost_dimension(const graph& g, node_id body, node_id idx) {
 }  // namespace
 
 std::vector<node_id> loops_of(const graph& g, node_id reduce, node_id lane) {
-  std::vector<node_id> bound = bound_indices(g, reduce);
-  if (!is_folded_in_order(g, reduce) && !keeps_several(g, reduce))
-    std::ranges::stable_sort(bound, std::ranges::greater(),
-                             [&](node_id idx) { return outermost_dimension(g, g.arg(reduce, 0), idx); });
-  return nesting_order(g, bound, lane);
+  const std::vector<node_id> bound = bound_indices(g, reduce);
+  if (is_folded_in_order(g, reduce) || keeps_several(g, reduce)) return nesting_order(g, bound, lane);
+  std::vector<node_id> along;
+  for (const node_id idx : bound) {
+    const int dimension = outermost_dimension(g, g.arg(reduce, 0), idx);
+    const auto inner = std::ranges::find_if(
+        along, [&](node_id other) { return outermost_dimension(g, g.arg(reduce, 0), other) < dimension; });
+    along.insert(inner, idx);
+  }
+  return nesting_order(g, along, lane);
 }
 
 }  // namespace sheaf::inline v0_1::plan

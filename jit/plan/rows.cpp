@@ -42,7 +42,7 @@ class sharing {
     for (std::size_t i = 0; i < plan_.stages.size(); ++i)
       if (at(i).rows.whole != no_node && at(i).how == way::map && !at(i).asked) join(static_cast<int>(i));
     // The smallest blocks first, of whose rows most is folded: a cache holds them from one stage to the next.
-    std::ranges::stable_sort(clusters_, {}, [](const cluster& c) { return c.rows.size; });
+    std::ranges::sort(clusters_, {}, [](const cluster& c) { return std::pair(c.rows.size, c.partials.front()); });
     for (cluster& c : clusters_) {
       for (std::size_t i = 0; i < plan_.stages.size(); ++i)
         if (is_map_over(at(i), c) && !waits(static_cast<int>(i), c)) c.maps.push_back(static_cast<int>(i));
