@@ -249,7 +249,7 @@ class kernel_lowering {
   void stencil(std::span<const stage* const> list, std::size_t depth, scope& at, const range* chunk);
 
   // pair_tiles.cpp
-  void pair_tiles(const stage& s, const plan::kernel_plan& k, scope& task, const range* rows);
+  void pair_tiles(const plan::kernel_plan& k, scope& task, const range* rows);
 
   // scan.cpp
   void scan(const stage& s, scope& task, const range* chunk);

@@ -16,7 +16,7 @@ void pair_tiling::find_ranges(scope& at) {
                   last = at.block->accumulator(element::i64, monoid::max, false);
   loop each(*this, at, f_.rows, 1, rows_);
   ir::block_builder& b = *each.block;
-  const ir::value low = k_.emit(parts_.range.low, each), high = k_.emit(parts_.range.high, each);
+  const ir::value low = k_.emit(range_of_rows_.low, each), high = k_.emit(range_of_rows_.high, each);
   const ir::value some = b.emit(op::less, {low, high}), after = b.i64(no_place), before = b.i64(-no_place);
   const ir::value from = b.emit(op::select, {some, low, after}), to = b.emit(op::select, {some, high, before});
   const ir::value row = place_of_row(each, rows_.low);
@@ -72,28 +72,30 @@ ir::value pair_tiling::find_common(const range& rows, scope& at) {
   return b.emit(op::logical_and, {begins, ends});
 }
 
-void pair_tiling::fold_in_places(scope& at) {
+void pair_tiling::fold_in_places(const result& r, scope& at) {
   loop lane(*this, at, f_.walk, lanes_, part_);
-  if (f_.few == no_node) {
-    fold_rows(lane);
+  if (r.few == no_node) {
+    fold_rows(r, lane);
     return lane.close();
   }
-  const range few{k_.emit(g_.arg(f_.few, 0), lane), k_.emit(g_.arg(f_.few, 1), lane)};
-  loop slot(*this, lane, f_.few, 1, few);
-  fold_rows(slot);
+  const range few{k_.emit(g_.arg(r.few, 0), lane), k_.emit(g_.arg(r.few, 1), lane)};
+  loop slot(*this, lane, r.few, 1, few);
+  fold_rows(r, slot);
   slot.close();
   lane.close();
 }
 
-void pair_tiling::fold_rows(scope& at) {
+void pair_tiling::fold_rows(const result& r, scope& at) {
   rows_of_tile(at, [&](const range& rows, scope& s) {
     loop each(*this, s, f_.rows, 1, rows);
     where_chosen(each, part_, [&](scope& in, const range&) {
-      bind_kept(g_.arg(parts_.reduce, 0), ir::access::contiguous, in);
-      if (is_chosen()) bind_kept(parts_.range.where, ir::access::contiguous, in);
-      const ir::value to = total_of_places(in, true);
-      const ir::value mask = is_ranged() ? places_of_row(in) : is_chosen() ? k_.emit(parts_.range.where, in) : ir::none;
-      join(k_.emit(g_.arg(parts_.reduce, 0), in), to, in, mask);
+      bind_kept(r.term(g_), ir::access::contiguous, in);
+      if (is_chosen()) bind_kept(range_of_rows_.where, ir::access::contiguous, in);
+      const ir::value to = total_of_places(r, in, true);
+      const ir::value mask = is_ranged()   ? places_of_row(in)
+                             : is_chosen() ? k_.emit(range_of_rows_.where, in)
+                                           : ir::none;
+      join(r, k_.emit(r.term(g_), in), to, in, mask);
     });
     each.close();
   });
@@ -112,12 +114,12 @@ range pair_tiling::range_of_row(scope& at) {
   return {low, at.block->load(highs_, element::i64, {row})};
 }
 
-ir::value pair_tiling::total_of_places(scope& at, bool in_tile) {
+ir::value pair_tiling::total_of_places(const result& r, scope& at, bool in_tile) {
   ir::block_builder& b = *at.block;
-  const ir::value r = k_.emit(f_.rows, at), width = b.i64(width_);
-  ir::value to = b.emit(op::mul, {b.emit(op::sub, {r, rows_.low}), width});
-  if (f_.few != no_node) {
-    const ir::value slot = k_.emit(k_.position_of(f_.few), at), size = b.i64(places);
+  const ir::value row = k_.emit(f_.rows, at), width = b.i64(r.width);
+  ir::value to = b.emit(op::mul, {b.emit(op::sub, {row, rows_.low}), width});
+  if (r.few != no_node) {
+    const ir::value slot = k_.emit(k_.position_of(r.few), at), size = b.i64(places);
     to = b.emit(op::add, {to, b.emit(op::mul, {slot, size})});
   }
   if (!in_tile) return to;
@@ -125,25 +127,26 @@ ir::value pair_tiling::total_of_places(scope& at, bool in_tile) {
   return b.emit(op::add, {to, b.emit(op::sub, {j, grid_})});
 }
 
-void pair_tiling::join(ir::value x, ir::value to, scope& at, ir::value mask) {
-  const ir::value before = at.block->load(totals_, type_, {to}, ir::access::contiguous);
-  const ir::value both = at.block->emit(row(monoid_of(g_, parts_.reduce)).combine, {before, x});
-  at.block->store(totals_, {to}, both, ir::access::contiguous, mask);
+void pair_tiling::join(const result& r, ir::value x, ir::value to, scope& at, ir::value mask) {
+  ir::value before = at.block->load(r.totals, r.type, {to}, ir::access::contiguous);
+  if (r.maximum() != no_node) before = at.block->emit(op::mul, {before, scale_of_row(at)});
+  const ir::value both = at.block->emit(row(monoid_of(g_, r.parts.reduce)).combine, {before, x});
+  at.block->store(r.totals, {to}, both, ir::access::contiguous, mask);
 }
 
-void pair_tiling::fold_in_columns(scope& at) {
-  loop lane(*this, at, f_.lane, column_lanes_, columns_);
+void pair_tiling::fold_in_columns(const result& r, scope& at) {
+  loop lane(*this, at, r.lane, r.column_lanes, r.columns);
   rows_of_tile(lane, [&](const range& rows, scope& s) {
-    if (!is_ranged()) return fold_part(rows, is_chosen() ? 1 : copies, part_, -1, totals_, s);
-    fold_part(rows, 1, {part_.low, common_.low}, -1, subtotals_, s);
-    fold_part(rows, copies, common_, subtotals_, subtotals_, s);
-    fold_part(rows, 1, {common_.high, part_.high}, subtotals_, totals_, s);
+    if (!is_ranged()) return fold_part(r, rows, is_chosen() ? 1 : copies, part_, -1, r.totals, s);
+    fold_part(r, rows, 1, {part_.low, common_.low}, -1, r.subtotals, s);
+    fold_part(r, rows, copies, common_, r.subtotals, r.subtotals, s);
+    fold_part(r, rows, 1, {common_.high, part_.high}, r.subtotals, r.totals, s);
   });
   lane.close();
 }
 
-void pair_tiling::fold_part(const range& rows, int jam, const range& part, std::int32_t from, std::int32_t to,
-                            scope& at) {
+void pair_tiling::fold_part(const result& r, const range& rows, int jam, const range& part, std::int32_t from,
+                            std::int32_t to, scope& at) {
   loop each(*this, at, f_.rows, 1, rows, jam);
   range walked = part;
   if (is_ranged() && jam == 1) {
@@ -151,24 +154,25 @@ void pair_tiling::fold_part(const range& rows, int jam, const range& part, std::
     walked.low = each.block->emit(op::maximum, {part.low, own.low});
     walked.high = each.block->emit(op::minimum, {part.high, own.high});
   }
+  bind_maximum(each);
   where_chosen(each, walked, [&](scope& in, const range& some) {
-    const ir::value cell = k_.cell_of(parts_.reduce, in, true);
-    const auto at_row = [&](ir::value first) { return place(in, f_.rows, first, width_, f_.lane, columns_.low); };
+    const ir::value cell = k_.cell_of(r.parts.reduce, in, true);
+    const auto at_row = [&](ir::value first) { return place(in, f_.rows, first, r.width, r.lane, r.columns.low); };
     if (from >= 0)
-      in.block->combine(cell, in.block->load(from, type_, {at_row(rows.low)}, ir::access::contiguous));
-    fold_places(cell, some, in);
-    if (to == totals_)
-      join(in.block->read(cell), at_row(rows_.low), in);
+      in.block->combine(cell, in.block->load(from, r.type, {at_row(rows.low)}, ir::access::contiguous));
+    fold_places(r, cell, some, in);
+    if (to == r.totals)
+      join(r, in.block->read(cell), at_row(rows_.low), in);
     else
       in.block->store(to, {at_row(rows.low)}, in.block->read(cell), ir::access::contiguous);
   });
   each.close();
 }
 
-void pair_tiling::fold_places(ir::value cell, const range& part, scope& row) {
-  const node_id q = parts_.reduce;
+void pair_tiling::fold_places(const result& r, ir::value cell, const range& part, scope& row) {
+  const node_id q = r.parts.reduce;
   loop inner(*this, row, f_.walk, 1, part);
-  const node_id condition = is_chosen() ? parts_.range.where : truth(g_, true);
+  const node_id condition = is_chosen() ? range_of_rows_.where : truth(g_, true);
   bind_kept(g_.arg(q, 0), ir::access::uniform, inner);
   bind_kept(condition, ir::access::uniform, inner);
   k_.combine_term(cell, q, {g_.arg(q, 0), condition}, inner);
@@ -179,8 +183,8 @@ void pair_tiling::find_chosen(scope& at) {
   loop each(*this, at, f_.rows, 1, rows_);
   const auto over_tile = [&](scope& in, auto&& body) {
     loop lane(*this, in, f_.walk, lanes_, part_);
-    bind_kept(parts_.range.where, ir::access::contiguous, lane);
-    body(lane, k_.emit(parts_.range.where, lane));
+    bind_kept(range_of_rows_.where, ir::access::contiguous, lane);
+    body(lane, k_.emit(range_of_rows_.where, lane));
     lane.close();
   };
   ir::block_builder& b = *each.block;
@@ -202,37 +206,37 @@ void pair_tiling::find_chosen(scope& at) {
   each.close();
 }
 
-void pair_tiling::finish_places(scope& at) {
+void pair_tiling::finish_places(const result& r, scope& at) {
   loop each(*this, at, f_.rows, 1, rows_);
-  if (f_.few == no_node) {
-    finish_row(each);
+  if (r.few == no_node) {
+    finish_row(r, each);
     return each.close();
   }
-  const range few{k_.emit(g_.arg(f_.few, 0), each), k_.emit(g_.arg(f_.few, 1), each)};
-  loop slot(*this, each, f_.few, 1, few);
-  finish_row(slot);
+  const range few{k_.emit(g_.arg(r.few, 0), each), k_.emit(g_.arg(r.few, 1), each)};
+  loop slot(*this, each, r.few, 1, few);
+  finish_row(r, slot);
   slot.close();
   each.close();
 }
 
-void pair_tiling::finish_row(scope& at) {
+void pair_tiling::finish_row(const result& r, scope& at) {
   ir::block_builder& b = *at.block;
-  const ir::value cell = k_.cell_of(parts_.reduce, at, true), first = total_of_places(at, false);
+  const ir::value cell = k_.cell_of(r.parts.reduce, at, true), first = total_of_places(r, at, false);
   const ir::value zero = b.i64(0), end = b.i64(places);
   scope inner(at, b.loop(ir::loop_kind::vector, "place", zero, end, static_cast<std::int32_t>(places)));
   inner.block->head().whole = true;
   const ir::value from = inner.block->emit(op::add, {first, inner.block->counter()});
-  inner.block->combine(cell, inner.block->load(totals_, type_, {from}, ir::access::contiguous));
+  inner.block->combine(cell, inner.block->load(r.totals, r.type, {from}, ir::access::contiguous));
   inner.close();
-  k_.take_result(parts_.reduce, cell, at, true);
-  k_.store_result(s_, at);
+  k_.take_result(r.parts.reduce, cell, at, true);
+  k_.store_result(*r.s, at);
 }
 
-void pair_tiling::finish_columns(scope& at) {
-  loop lane(*this, at, f_.lane, column_lanes_, columns_), each(*this, lane, f_.rows, 1, rows_);
-  const ir::value from = place(each, f_.rows, rows_.low, width_, f_.lane, columns_.low);
-  each.set(parts_.reduce, each.block->load(totals_, type_, {from}, ir::access::contiguous));
-  k_.store_result(s_, each);
+void pair_tiling::finish_columns(const result& r, scope& at) {
+  loop lane(*this, at, r.lane, r.column_lanes, r.columns), each(*this, lane, f_.rows, 1, rows_);
+  const ir::value from = place(each, f_.rows, rows_.low, r.width, r.lane, r.columns.low);
+  each.set(r.parts.reduce, each.block->load(r.totals, r.type, {from}, ir::access::contiguous));
+  k_.store_result(*r.s, each);
   each.close();
   lane.close();
 }

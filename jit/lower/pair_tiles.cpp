@@ -11,22 +11,50 @@ constexpr std::int64_t places = numerics::pair_tiles::places;
 
 }  // namespace
 
-pair_tiling::pair_tiling(kernel_lowering& k, const stage& s)
-    : k_(k), g_(k.g), s_(s), f_(s.pairs()), parts_(plan::parts_of_pairs(k.g, s)), type_(k.g.type(parts_.reduce)) {
-  lanes_ = lanes_of(type_);
-  if (f_.lane == no_node)
-    width_ = f_.few == no_node ? places : plan::few_of(type_) * places;
-  else
-    width_ = k.known.trips(f_.lane) <= static_cast<double>(places) ? places : columns;
-  while (f_.lane != no_node && column_lanes_ < lanes_ && k.known.trips(f_.lane) > column_lanes_) column_lanes_ *= 2;
-  for (const auto& sum : parts_.sums) tiles_[sum.reduce] = buffer("sums", g_.type(sum.reduce), rows_of_task * places);
-  for (const node_id v : parts_.values)
-    if (!tiles_.contains(v)) tiles_[v] = buffer("values", g_.type(v), rows_of_task * places);
-  totals_ = buffer("totals", type_, rows_of_task * width_);
+pair_tiling::pair_tiling(kernel_lowering& k, std::span<const stage* const> stages)
+    : k_(k), g_(k.g), f_(stages.front()->pairs()) {
+  for (const stage* const s : stages) results_.push_back(result_of(*s));
+  for (const result& r : results_) {
+    if (r.maximum() == no_node) continue;
+    for (result& other : results_)
+      if (other.s->define == g_.arg(r.maximum(), 0)) maximum_ = &other, other.numbers = true;
+  }
+  range_of_rows_ = results_.front().parts.range;
+  lanes_ = lanes_of(results_.front().type);
+  for (result& r : results_) add_buffers(r);
+  if (maximum_ != nullptr) scales_ = buffer("scales", maximum_->type, rows_of_task);
   if (!is_ranged() && !is_chosen()) return;
   lows_ = buffer("lows", element::i64, rows_of_task);
   highs_ = buffer("highs", element::i64, rows_of_task);
-  if (is_ranged() && f_.lane != no_node) subtotals_ = buffer("subtotals", type_, copies * width_);
+}
+
+pair_tiling::result pair_tiling::result_of(const stage& s) {
+  const plan::pair_tile_form& f = s.pairs();
+  result r{.s = &s, .parts = plan::parts_of_pairs(g_, s), .lane = f.lane, .few = f.few, .type = element::f32};
+  r.type = g_.type(r.parts.reduce);
+  r.numbers = f.maximum != no_node && f.lane == no_node;
+  return r;
+}
+
+void pair_tiling::add_buffers(result& r) {
+  const std::int64_t slots = r.few == no_node ? 1 : plan::few_of(r.type);
+  if (r.lane == no_node)
+    r.width = r.numbers ? slots : slots * places;
+  else
+    r.width = k_.known.trips(r.lane) <= static_cast<double>(places) ? places : columns;
+  while (r.lane != no_node && r.column_lanes < lanes_ && k_.known.trips(r.lane) > r.column_lanes) r.column_lanes *= 2;
+  for (const auto& sum : r.parts.sums) {
+    if (tiles_.contains(sum.reduce)) continue;
+    tiles_[sum.reduce] = buffer("sums", g_.type(sum.reduce), rows_of_task * places);
+    sums_.push_back(sum);
+  }
+  for (const node_id v : r.parts.values) {
+    if (std::ranges::count(values_, v) > 0) continue;
+    values_.push_back(v);
+    if (!tiles_.contains(v)) tiles_[v] = buffer("values", g_.type(v), rows_of_task * places);
+  }
+  r.totals = buffer("totals", r.type, rows_of_task * r.width);
+  if (is_ranged() && r.lane != no_node) r.subtotals = buffer("subtotals", r.type, copies * r.width);
 }
 
 int pair_tiling::lanes_of(element type) const {
@@ -39,11 +67,13 @@ void pair_tiling::operator()(const range& rows, scope& at) {
   rows_ = rows;
   walked_ = {k_.emit(g_.arg(f_.walk, 0), at), k_.emit(g_.arg(f_.walk, 1), at)};
   if (is_ranged()) find_ranges(at);
-  if (f_.lane == no_node) return results(at);
-  const ir::value size = k_.emit(integer(g_, width_), at);
-  const ir::value low = k_.emit(g_.arg(f_.lane, 0), at), high = k_.emit(g_.arg(f_.lane, 1), at);
-  scope each(at, blocks(f_.lane, width_, at));
-  columns_ = block_of(low, high, size, each);
+  for (result& r : results_)
+    if (r.lane != no_node) r.columns = {k_.emit(g_.arg(r.lane, 0), at), k_.emit(g_.arg(r.lane, 1), at)};
+  result& first = results_.front();
+  if (results_.size() > 1 || first.lane == no_node) return results(at);
+  const ir::value size = k_.emit(integer(g_, first.width), at);
+  scope each(at, blocks(first.lane, first.width, at));
+  first.columns = block_of(first.columns.low, first.columns.high, size, each);
   results(each);
   each.close();
 }
@@ -66,25 +96,31 @@ void pair_tiling::bind_kept(node_id e, ir::access how, scope& at) {
 }
 
 void pair_tiling::results(scope& at) {
-  fill(totals_, width_, parts_.reduce, at);
+  for (const result& r : results_) fill(r.totals, r.width, r.parts.reduce, at);
   scope each(at, tiles_of_walk(at));
   find_part(each);
   ready_.clear();
-  for (const auto& sum : parts_.sums) {
+  for (const auto& sum : sums_) {
     sum_of_pairs(sum, each);
     ready_.insert(sum.reduce);
   }
+  if (maximum_ != nullptr) advance_maximum(each);
   keep_values(each);
   if (is_chosen()) find_chosen(each);
-  if (f_.lane == no_node)
-    fold_in_places(each);
-  else
-    fold_in_columns(each);
+  for (const result& r : results_)
+    if (&r != maximum_) fold(r, each);
   each.close();
-  if (f_.lane == no_node)
-    finish_places(at);
-  else
-    finish_columns(at);
+  for (const result& r : results_) finish(r, at);
+}
+
+void pair_tiling::fold(const result& r, scope& at) {
+  if (r.numbers) return fold_in_numbers(r, at);
+  return r.lane == no_node ? fold_in_places(r, at) : fold_in_columns(r, at);
+}
+
+void pair_tiling::finish(const result& r, scope& at) {
+  if (r.numbers) return finish_numbers(r, at);
+  return r.lane == no_node ? finish_places(r, at) : finish_columns(r, at);
 }
 
 void pair_tiling::fill(std::int32_t id, std::int64_t width, node_id reduce, scope& at) {
@@ -182,26 +218,28 @@ range pair_tiling::whole_tile(scope& at) const {
 }
 
 void pair_tiling::keep_values(scope& at) {
-  std::vector<node_id> list = parts_.values;
+  std::vector<node_id> list = values_;
   std::erase_if(list, [&](node_id v) { return ready_.contains(v); });
   if (list.empty()) return;
   loop lane(*this, at, f_.walk, lanes_, part_);
   rows_of_tile(lane, [&](const range& rows, scope& s) {
     loop each(*this, s, f_.rows, 1, rows);
     const ir::value to = place_of_pair(each);
+    bind_maximum(each);
     for (const node_id v : list) bind_kept(v, ir::access::contiguous, each);
     for (const node_id v : list) each.block->store(tiles_.at(v), {to}, k_.emit(v, each), ir::access::contiguous);
     each.close();
   });
   lane.close();
-  ready_ = {parts_.values.begin(), parts_.values.end()};
+  ready_.insert(values_.begin(), values_.end());
 }
 
-void kernel_lowering::pair_tiles(const stage& s, const plan::kernel_plan& k, scope& task, const range* rows) {
+void kernel_lowering::pair_tiles(const plan::kernel_plan& k, scope& task, const range* rows) {
+  const stage& s = *stages.front();
   open_loops outer(*this, task);
   for (const node_id idx : s.loops)
     if (idx != k.parallel) outer.enter(idx, 1);
-  pair_tiling tiles(*this, s);
+  pair_tiling tiles(*this, stages);
   if (rows != nullptr) {
     tiles(*rows, *outer.inner);
     return outer.close();

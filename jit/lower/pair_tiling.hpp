@@ -1,7 +1,10 @@
 // Folds of values of pairs, for a block of rows: in tiles of places of the walked index, what all rows share of a
 // tile's sums is packed, the sums of each pair go to a tile of their own, then the values of pairs that results have
-// several uses of, and what these come to joins what the tiles before came to. See plan/algorithms/pair_tiles.
+// several uses of, and what these come to joins what the tiles before came to. Stages that share sums fold the same
+// tiles. See plan/algorithms/pair_tiles.
 #pragma once
+#include <span>
+
 #include <sheaf/jit/lower/lowering.hpp>
 #include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/plan/algorithms/pair_tiles/pair_tiles.hpp>
@@ -11,11 +14,29 @@ namespace sheaf::inline v0_1::lower {
 
 class pair_tiling {
  public:
-  pair_tiling(kernel_lowering& k, const stage& s);
+  pair_tiling(kernel_lowering& k, std::span<const stage* const> stages);
 
   void operator()(const range& rows, scope& at);
 
  private:
+  // What one of the stages folds of the tiles.
+  struct result {
+    const stage* s;
+    plan::pair_parts parts;
+    node_id lane, few;
+    element type;
+    int column_lanes = numerics::lanes::least_of_most;
+    std::int64_t width = 0;  // of a row's totals
+    std::int32_t totals = -1, subtotals = -1;
+    range columns{};
+    // Kept as numbers, not lanes: the maximum that others are relative to, and what of those has no lanes.
+    bool numbers = false;
+    node_id maximum() const { return s->pairs().maximum; }
+    node_id term(const graph& g) const { return g.arg(parts.reduce, 0); }
+  };
+  result result_of(const stage& s);
+  void add_buffers(result& r);
+
   std::int32_t buffer(const char* name, element type, std::int64_t elements) {
     return k_.panel(name, type, elements);
   }
@@ -54,9 +75,9 @@ class pair_tiling {
   // As many lanes of a type as a register tile has.
   int lanes_of(element type) const;
 
-  bool is_ranged() const { return parts_.range.low != no_node; }
+  bool is_ranged() const { return range_of_rows_.low != no_node; }
   // Does a condition choose places by what their sums are?
-  bool is_chosen() const { return parts_.range.where != no_node; }
+  bool is_chosen() const { return range_of_rows_.where != no_node; }
   // From the first to the last place of the tile where it holds, of each row.
   void find_chosen(scope& at);
   // body(scope, places), if the row at hand has any; `part`: those it has where nothing is chosen.
@@ -119,40 +140,56 @@ class pair_tiling {
 
   void keep_values(scope& at);
 
+  // pair_powers.cpp. Powers are relative to what a row's maximum is after the tile at hand, and what was folded of the
+  // tiles before is scaled to it.
+  void advance_maximum(scope& at);
+  void bind_maximum(scope& row);
+  ir::value scale_of_row(scope& row);
+  void fold_in_numbers(const result& r, scope& at);
+  void fold_number(const result& r, scope& row);
+  ir::value place_of_number(const result& r, scope& row, bool lanes = false);
+  void finish_numbers(const result& r, scope& at);
+  void finish_number(const result& r, scope& row, bool lanes);
+
+  void fold(const result& r, scope& at);
+  void finish(const result& r, scope& at);
   // Results are one or a few of a row: each place of a tile joins the same place of the tiles before.
-  void fold_in_places(scope& at);
-  void fold_rows(scope& at);
+  void fold_in_places(const result& r, scope& at);
+  void fold_rows(const result& r, scope& at);
   // Which lanes are places that the row walks?
   ir::value places_of_row(scope& at);
   range range_of_row(scope& at);
   // Of the row and slot at hand: the first place, or that of the loop over the tile.
-  ir::value total_of_places(scope& at, bool in_tile);
-  void join(ir::value x, ir::value to, scope& at, ir::value mask = ir::none);
+  ir::value total_of_places(const result& r, scope& at, bool in_tile);
+  void join(const result& r, ir::value x, ir::value to, scope& at, ir::value mask = ir::none);
 
   // Results have lanes: a row folds the places of a tile one after the other. Where ranges differ, those before and
   // after the places that all rows of a register tile walk are each row's by itself.
-  void fold_in_columns(scope& at);
+  void fold_in_columns(const result& r, scope& at);
   // from: what it goes on from, or none.
-  void fold_part(const range& rows, int jam, const range& part, std::int32_t from, std::int32_t to, scope& at);
+  void fold_part(const result& r, const range& rows, int jam, const range& part, std::int32_t from, std::int32_t to,
+                 scope& at);
   // The places of the row at hand, into a cell.
-  void fold_places(ir::value cell, const range& part, scope& row);
+  void fold_places(const result& r, ir::value cell, const range& part, scope& row);
 
-  void finish_places(scope& at);
-  void finish_row(scope& at);
-  void finish_columns(scope& at);
+  void finish_places(const result& r, scope& at);
+  void finish_row(const result& r, scope& at);
+  void finish_columns(const result& r, scope& at);
 
   kernel_lowering& k_;
   graph& g_;
-  const stage& s_;
-  const plan::pair_tile_form& f_;
-  const plan::pair_parts parts_;
-  const element type_;
-  int lanes_ = 1, column_lanes_ = numerics::lanes::least_of_most;
-  std::int64_t width_ = 0;  // of a row's totals
+  const plan::pair_tile_form& f_;  // rows and places are the same for all stages
+  std::vector<result> results_;
+  const result* maximum_ = nullptr;  // that others are relative to
+  std::int32_t scales_ = -1;         // of rows, from the maximum before the tile at hand to that after it
+  plan::row_range range_of_rows_;
+  std::vector<plan::pair_parts::sum> sums_;
+  std::vector<node_id> values_;
+  int lanes_ = 1;
   std::unordered_map<node_id, std::int32_t> tiles_, panels_;
-  std::int32_t totals_ = -1, subtotals_ = -1, lows_ = -1, highs_ = -1;
+  std::int32_t lows_ = -1, highs_ = -1;
   std::unordered_set<node_id> ready_;  // values whose tiles are filled
-  range rows_{}, columns_{};
+  range rows_{};
   range walked_{}, any_{};    // places, and those of any row
   range part_{}, common_{};   // of a tile, and of the rows of a register tile together
   ir::value grid_ = ir::none;  // where the tile begins

@@ -80,7 +80,7 @@ void kernel_lowering::task(const plan::kernel_plan& k, scope& s, const range* ch
     case plan::way::lists: return list_slices(*stages.front(), s);
     case plan::way::inverse_index: return list_updates(*stages.front(), s);
     case plan::way::endpoints: return list_endpoints(*stages.front(), s);
-    case plan::way::pair_tiles: return pair_tiles(*stages.front(), k, s, chunk);
+    case plan::way::pair_tiles: return pair_tiles(k, s, chunk);
     case plan::way::sweep: return sweep(*stages.front(), s, *chunk);
     case plan::way::space:
     case plan::way::tiles:

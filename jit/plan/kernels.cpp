@@ -7,6 +7,7 @@
 #include <sheaf/jit/plan/packing.hpp>
 #include <sheaf/jit/plan/mixed_precision.hpp>
 #include <sheaf/jit/plan/roots.hpp>
+#include <sheaf/jit/plan/algorithms/pair_tiles/powers.hpp>
 #include <sheaf/jit/plan/algorithms/scatter/scatters.hpp>
 #include <sheaf/jit/plan/updates.hpp>
 #include <sheaf/jit/plan/algorithms/sort/sort.hpp>
@@ -141,6 +142,7 @@ bool may_join(graph& g, const facts& known, const program_plan& plan, const kern
   if (has_far_lanes(g, known, leader) || has_far_lanes(g, known, s)) return false;  // a cache tile is of one stage
   if (has_group_tile(g, known, leader) || has_group_tile(g, known, s)) return false;
   if (leader.how == way::range_scatter && s.how == way::range_scatter) return share_slices(g, plan, k, s);
+  if (leader.how == way::pair_tiles && s.how == way::pair_tiles) return share_tiles(g, known, plan, k, s);
   if (leader.group_table || s.group_table) return false;  // a table is all that a group's memory is for
   if (leader.how == way::scatter && s.how == way::scatter) {
     stage renamed = s;

@@ -212,6 +212,7 @@ struct pair_tile_form {
   node_id rows = no_node;  // none: the stage has no tiles
   node_id walk = no_node;
   node_id lane = no_node, few = no_node;  // of results, which pairs do not differ in
+  node_id maximum = no_node;  // of a stage in the same kernel, as loaded, to which its powers are relative as it runs
 };
 
 enum class place : std::uint8_t { output, workspace, check };
@@ -277,6 +278,7 @@ struct stage {
   const window_form& window() const { return std::get<window_form>(form); }
   const sweep_form& sweep() const { return std::get<sweep_form>(form); }
   const tile_form& tiles() const { return std::get<tile_form>(form); }
+  pair_tile_form& pairs() { return std::get<pair_tile_form>(form); }
   const pair_tile_form& pairs() const { return std::get<pair_tile_form>(form); }
 };
 

@@ -4,6 +4,7 @@
 
 #include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/plan/algorithms/pair_tiles/pairs.hpp>
+#include <sheaf/jit/plan/algorithms/pair_tiles/powers.hpp>
 #include <sheaf/jit/plan/cost.hpp>
 #include <sheaf/jit/plan/mixed_precision.hpp>
 #include <sheaf/jit/plan/packing.hpp>
@@ -196,7 +197,7 @@ class pairing {
       replace_in(g_, s_, n, stored(c_, n, {"materialised", s_, why}));
       return true;
     }
-    replace_in(g_, s_, n, all);
+    replace_in(g_, s_, n, relative_to_maximum(c_, all, f_, *range_of_rows(g_, g_.arg(all, 1), f_.walk)));
     s_.how = way::pair_tiles;
     s_.form = f_;
     schedule();
