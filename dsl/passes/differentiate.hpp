@@ -193,9 +193,9 @@ class differentiation {
     if (indices.empty()) return part;
     node_id sum = no_node;
     const flat<guards::term> list = guards::summands(g_, part, over);
-    for (const guards::term& t : list) {
-      const node_id value = keyed_adjoint(g_, t.where)(t.value);
-      const node_id one = reduce(g_, monoid::sum, value, t.where, indices.data(), indices.size());
+    for (guards::term t : list) {
+      keyed_adjoint{g_}(t.where, t.value);
+      const node_id one = reduce(g_, monoid::sum, t.value, t.where, indices.data(), indices.size());
       sum = sum == no_node ? one : guards::joined(g_, sum, one);
     }
     return sum;
@@ -216,8 +216,9 @@ class differentiation {
     for (int d = 0; d < own.size(); ++d)
       if (g_.arg(n, 1 + d) == own[d]) over.erase(g_.ordinal(own[d]));
     const flat<guards::term> list = guards::summands(g_, dy, over);
-    for (const guards::term& t : list) {
-      const node_id part = delta_sum(n, guards::guarded(g_, t.where, keyed_adjoint(g_, t.where)(t.value)), own);
+    for (guards::term t : list) {
+      keyed_adjoint{g_}(t.where, t.value);
+      const node_id part = delta_sum(n, guards::guarded(g_, t.where, t.value), own);
       if (!is_number(g_, part, 0)) add(tensor, part);
     }
   }

@@ -1,6 +1,7 @@
 // A term of a gradient where key(t) == m, as of sum(t.where(key(t) == m), x(t)) by x(t), is asked for at m = key(t) of
-// each t: a reduction in it that depends on m would be folded anew for each. It becomes a definition by m.
-// Input: the condition and the value of a term. Output: an equal value. Shown by tests/gradient/keyed.cpp.
+// each t: a reduction in it that depends on m would be folded anew for each, be it in the value or in a condition (is
+// there a t at all, as empty::zero asks). It becomes a definition by m.
+// Input: the condition and the value of a term. Output: equal ones. Shown by tests/gradient/keyed.cpp.
 #pragma once
 #include <sheaf/dsl/graph/make.hpp>
 #include <sheaf/dsl/passes/reduction.hpp>
@@ -9,12 +10,19 @@ namespace sheaf::inline v0_1 {
 
 class keyed_adjoint {
  public:
-  constexpr keyed_adjoint(graph& g, node_id where) : g_(g) { note_keys(where); }
+  constexpr explicit keyed_adjoint(graph& g) : g_(g) {}
 
-  constexpr node_id operator()(node_id value) {
-    for (node_id e = value; g_.kind(e) == op::select && is_number(g_, g_.arg(e, 2), 0); e = g_.arg(e, 1))
-      note_keys(g_.arg(e, 0));
-    return keys_.empty() ? value : rebuilt(value);
+  constexpr void operator()(node_id& where, node_id& value) {
+    note_keys(where);
+    for (node_id e = value; g_.kind(e) == op::select;) {
+      const bool holds = is_number(g_, g_.arg(e, 2), 0);
+      if (holds) note_keys(g_.arg(e, 0));
+      else if (!is_number(g_, g_.arg(e, 1), 0)) break;
+      e = g_.arg(e, holds ? 1 : 2);
+    }
+    if (keys_.empty()) return;
+    value = rebuilt(value);
+    where = rebuilt(where);
   }
 
  private:

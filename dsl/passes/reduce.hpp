@@ -189,10 +189,14 @@ namespace rules {
 
 // A body that is the identity where a condition fails belongs under the condition.
 constexpr bool lift_condition(graph& g, reduction& r) {
-  if (g.kind(r.body) == op::select && g.arg(r.body, 2) == identity_of(g, r.kind, g.type(r.body))) {
-    r.condition = conjunction(g, r.condition, g.arg(r.body, 0));
-    r.body = g.arg(r.body, 1);
-    return true;
+  if (g.kind(r.body) == op::select) {
+    const node_id nothing = identity_of(g, r.kind, g.type(r.body)), c = g.arg(r.body, 0);
+    for (int k = 2; k > 0; --k) {
+      if (g.arg(r.body, k) != nothing) continue;
+      r.condition = conjunction(g, r.condition, k == 2 ? c : make(g, op::logical_not, c));
+      r.body = g.arg(r.body, 3 - k);
+      return true;
+    }
   }
   if (r.kind == monoid::sum && g.kind(r.body) == op::cast && g.type(g.arg(r.body, 0)) == element::boolean) {
     r.condition = conjunction(g, r.condition, g.arg(r.body, 0));

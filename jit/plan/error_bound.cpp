@@ -227,7 +227,10 @@ class bounding {
         break;
       case way::pair_tiles: {
         constexpr double places = numerics::pair_tiles::places;
-        if (uses(g_, g_.arg(q, 0), at.s.pairs().walk)) chain = (places + terms / places + 1) * each;
+        const bool scaled = at.s.pairs().maximum != no_node;  // each tile scales what those before came to
+        if (!uses(g_, g_.arg(q, 0), at.s.pairs().walk)) break;
+        if (scaled) return (places + terms / places * (3 + 2 * numerics::largest_error(op::exp)) + 1) * each;
+        chain = (places + terms / places + 1) * each;
         break;
       }
       default: break;

@@ -43,7 +43,8 @@ TEST_P(keyed, is_the_derivative) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(folds, keyed, ::testing::Values("mean", "max", "min", "logsumexp"));
+INSTANTIATE_TEST_SUITE_P(folds, keyed,
+                         ::testing::Values("mean", "max", "min", "logsumexp", "mean<empty::zero>", "max<empty::zero>"));
 
 // What a place reads where it may fail stays where the program reads it.
 TEST(keyed_adjoints, do_not_read_more) {

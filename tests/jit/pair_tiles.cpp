@@ -57,6 +57,36 @@ TEST(pair_tiles, attention) {
   }
 }
 
+// Powers are relative to the maximum of the tiles so far. Scores that are infinite or NaN, places that are masked, rows
+// that walk nothing, and softmax as it is spelled elsewhere: all come out as of two passes.
+TEST(pair_tiles, running_maximum) {
+  constexpr auto p = tensor<"p", double, 2>;
+  constexpr auto q = tensor<"q", double, 2>;
+  constexpr auto shift = tensor<"shift", double, 1>;
+  constexpr auto masked = sum(d, p(i, d) * q(j, d)) + shift(j);
+  constexpr auto window = j.in(maximum(0_c, i - 70_c), i - 2_c);
+  constexpr auto top = define<"top">(i) = logsumexp(window, masked);
+  constexpr auto far = define<"far">(i, e) = sum(window, exp(masked - top(i)) * q(j, e));
+  constexpr auto most = max(j, masked);
+  constexpr auto weight = exp(masked - most);
+  constexpr auto few = define<"few">(i, e.in(0_c, 3_c)) = sum(j, weight * q(j, e)) / sum(j, weight);
+  constexpr auto named = define<"named">(i, e) = sum(j, weight / sum(j, weight) * q(j, e));
+  const double inf = std::numeric_limits<double>::infinity();
+  for (const int kind : {0, 1, 2, 3}) {
+    SCOPED_TRACE(kind);
+    std::vector<double> list;
+    for (int k = 0; k < 200; ++k)
+      list.push_back(kind == 1 ? -inf : kind == 2 ? (k < 130 ? -inf : 0.1 * k) : kind == 3 && k == 90 ? inf : 3 * k);
+    trial first = trial_of(far, top), second = trial_of(few), third = trial_of(named);
+    for (trial* t : {&first, &second, &third}) {
+      t->force_for_tests = true;
+      t->random("p", {200, 9}).random("q", {200, 9}).with("shift", {200}, list);
+      EXPECT_TRUE(says(*t, "running maximum")) << t->plan_text();
+      t->expect_right(1e-10);
+    }
+  }
+}
+
 // A named distance that ties are looked for in is that of which the least was taken, bit for bit.
 TEST(pair_tiles, ties_of_named_distances) {
   constexpr auto far = define<"far">(i, j) = apart;
