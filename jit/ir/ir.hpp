@@ -103,7 +103,8 @@ enum class access : std::uint8_t {
 };
 inline constexpr std::int32_t transposed_columns = 4;
 
-// Where lane k of a deinterleaved load is: every step-th element, or each element for `repeat` lanes.
+// Where lane k of a deinterleaved load is: every step-th element, or each element for `repeat` lanes. A step of -1: a
+// row backward, alone.
 struct lane_pattern {
   std::int32_t step = 1, repeat = 1;
   std::int32_t phase = 0;  // from 0, less than repeat

@@ -1,6 +1,6 @@
-// Loads whose lanes are deinterleaved over a row: every second element, or each element for two lanes. A register of
-// lanes is a few contiguous loads and permutations by constants; nothing beyond the last element that a live lane wants
-// is touched.
+// Loads whose lanes are deinterleaved over a row: every second element, each element for two lanes, or the row backward.
+// A register of lanes is a few contiguous loads and permutations by constants; nothing beyond the last element that a
+// live lane wants is touched.
 #include <llvm/IR/IntrinsicsX86.h>
 
 #include <sheaf/jit/llvm/emitter.hpp>
@@ -122,12 +122,26 @@ Value* deinterleaved_part(function_emitter& f, const part& p, Type* element, int
   return result;
 }
 
+// A row backward: its last lane stands first.
+Value* backward_part(function_emitter& f, int first, int width, Type* element, int bytes, Value* pointer, Value* mask) {
+  auto& b = f.build;
+  Type* const type = FixedVectorType::get(element, static_cast<unsigned>(width));
+  const Align align(static_cast<std::uint64_t>(bytes));
+  std::vector<int> backward, live;
+  for (int k = width; k-- > 0;) backward.push_back(k), live.push_back(first + k);
+  const auto start = static_cast<std::uint64_t>(-std::int64_t{first + width - 1});
+  Value* const address = b.CreateConstGEP1_64(element, pointer, start);
+  Value* const row = mask ? masked_load(f, type, address, align, b.CreateShuffleVector(mask, live))
+                          : b.CreateAlignedLoad(type, address, align);
+  return b.CreateShuffleVector(row, backward);
+}
+
 }  // namespace
 
 bool may_deinterleave(const function_emitter& f, const ir::lane_pattern& apart, int bytes) {
   const int least_masked = f.m.target.vectors.least_masked;
   const int width = std::min(f.lanes, f.m.target.vectors.register_bytes / bytes);
-  for (int first = 0; first < f.lanes; first += width)
+  for (int first = 0; apart.step > 0 && first < f.lanes; first += width)
     if (part{apart, first, width}.loads() > (apart.whole ? most_shared : most_loads)) return false;
   return least_masked != 0 && bytes >= least_masked;
 }
@@ -138,7 +152,8 @@ Value* emit_deinterleaved(function_emitter& f, const ir::lane_pattern& apart, Ty
   const int width = std::min(f.lanes, f.m.target.vectors.register_bytes / bytes);
   std::vector<Value*> parts;
   for (int first = 0; first < f.lanes; first += width)
-    parts.push_back(deinterleaved_part(f, {apart, first, width}, element, bytes, pointer, mask));
+    parts.push_back(apart.step < 0 ? backward_part(f, first, width, element, bytes, pointer, mask)
+                                   : deinterleaved_part(f, {apart, first, width}, element, bytes, pointer, mask));
   while (parts.size() > 1) {
     std::vector<Value*> joined;
     std::vector<int> each;

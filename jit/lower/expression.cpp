@@ -181,8 +181,8 @@ node_id kernel_lowering::not_assumed(node_id condition) {
   return left;
 }
 
-// Lanes along a row, a fixed number of elements or a fixed part of one apart: 2 * i + u, and (i + u) / 2 where the
-// place of lane 0 within its pair is known.
+// Lanes along a row, a fixed number of elements or a fixed part of one apart: 2 * i + u, (i + u) / 2 where the place of
+// lane 0 within its pair is known, and u - i.
 std::optional<ir::lane_pattern> kernel_lowering::deinterleaving_of(std::int32_t id,
                                                                    const std::vector<node_id>& subscripts,
                                                                    const scope& at) {
@@ -206,7 +206,7 @@ std::optional<ir::lane_pattern> kernel_lowering::deinterleaving_of(std::int32_t 
   const linear::term* t = in_lanes(place);
   if (t == nullptr) return std::nullopt;
   if (t->node == at.lane) {
-    if (t->factor < 2 || t->factor > most) return std::nullopt;
+    if (t->factor != -1 && (t->factor < 2 || t->factor > most)) return std::nullopt;
     return ir::lane_pattern{static_cast<std::int32_t>(t->factor), 1, 0};
   }
   const node_id low = g.arg(at.lane, 0);

@@ -193,7 +193,7 @@ void kernel_lowering::find_stencilled(std::span<const stage* const> list, const 
 // Stencils 2 i and 2 i + 1 are in the same elements: where the first and the last of a group are read, all of it may
 // be.
 ir::lane_pattern kernel_lowering::whole_groups(node_id n, ir::lane_pattern apart) {
-  if (apart.step == 1 || apart.repeat > 1) return apart;
+  if (apart.step <= 1 || apart.repeat > 1) return apart;
   const auto [row, at] = row_of(n);
   const auto found = stencilled.find(row);
   const std::int64_t skew = (at % apart.step + apart.step) % apart.step, first = at - skew;
@@ -232,6 +232,7 @@ void kernel_lowering::prefetch_rows(std::span<const stage* const> list, scope& i
       else if (t.node != row)
         return;
     }
+    if (apart && apart->step < 0) return;
     if ((!apart && along != inner.lane) || slope < 1 || slope > most_rows || !g.free[across].within(inner.bound))
       return;
     const std::int64_t step = apart ? apart->step : 1, repeat = apart ? apart->repeat : 1;

@@ -28,6 +28,7 @@ constexpr std::int64_t shapes[][3] = {{96, 64, 12}, {97, 70, 17}, {7, 70, 130}, 
 
 constexpr auto apart = sum(d, (x(i, d) - y(j, d)) * (x(i, d) - y(j, d)));
 constexpr auto score = 0.5_c * sum(d, x(i, d) * y(j, d));
+constexpr auto scores = define<"scores">(i, j) = score;
 
 TEST(pair_tiles, one_result_of_a_row) {
   constexpr auto near = define<"near">(i) = 2_c * sum(j, exp(-apart) * w(j)) + w(0_c);
@@ -150,6 +151,30 @@ TEST(pair_tiles, gradients_of_attention) {
   t.expect_right(1e-4);
 }
 
+// With the result stored, what a softmax's gradient takes off is a sum over its row, and gradients of places fold the
+// same tiles. A gradient that is 0 outside of a range walks the range.
+TEST(pair_tiles, gradients_beside_the_result) {
+  constexpr auto g = tensor<"g", float, 2>;
+  constexpr auto expect = [](trial t, const char* line) {
+    t.force_for_tests = true;
+    t.random("x", {20, 10}).random("y", {20, 10}).random("v", {20, 9}).random("g", {20, 9});
+    EXPECT_TRUE(says(t, line)) << t.plan_text();
+    expect_small(t);
+    t.expect_right(1e-4);
+  };
+  {
+    constexpr auto l = define<"l">(i) = logsumexp(j, score);
+    constexpr auto o = define<"o">(i, e) = sum(j, exp(score - l(i)) * v(j, e));
+    constexpr auto loss = define<"loss">() = sum(over(i, e), o(i, e) * g(i, e));
+    expect(trial_of(o, grad(loss, x), grad(loss, y), grad(loss, v)), "materialised(i) -> workspace 2, map");
+    expect(trial_of(o, grad(loss, x), grad(loss, y), grad(loss, v)), "it folds the tiles of dloss_dy");
+  }
+  constexpr auto l = define<"l">(i) = logsumexp(j.in(0_c, i + 1_c), scores(i, j));
+  constexpr auto o = define<"o">(i, e) = sum(j.in(0_c, i + 1_c), exp(scores(i, j) - l(i)) * v(j, e));
+  constexpr auto loss = define<"loss">() = sum(over(i, e), o(i, e) * g(i, e));
+  expect(trial_of(o, grad(loss, x), grad(loss, y), grad(loss, v)), "dloss_dx(i, d) -> output 1, pair tiles");
+}
+
 // A few results of a row are kept as lanes each.
 TEST(pair_tiles, gradients_of_points) {
   constexpr auto near = define<"near">(i) = sum(j, exp(-apart) * w(j));
@@ -221,8 +246,6 @@ TEST(pair_tiles, ranges_of_rows) {
     t.expect_right(1e-4);
   }
 }
-
-constexpr auto scores = define<"scores">(i, j) = score;
 
 // What the program names of each pair is read at several places, and computed in each one's tiles.
 TEST(pair_tiles, gradients_of_ranges) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <sheaf/jit/numerics/numerics.hpp>
+#include <sheaf/jit/plan/algorithms/pair_tiles/interchange.hpp>
 #include <sheaf/jit/plan/algorithms/pair_tiles/pairs.hpp>
 #include <sheaf/jit/plan/algorithms/pair_tiles/powers.hpp>
 #include <sheaf/jit/plan/cost.hpp>
@@ -54,12 +55,24 @@ class pairing {
       const bool ties = is_extremum(g_, n) && are_numbers_compared();
       all = with_inlined(g_, all, [&](node_id d) { return (!ties && is_stored_pair(d)) || !has_stage(d); });
       all = with_outer_condition(g_, all);
-      if (is_form(all)) return take(n, all);
+      if (!is_form(all)) continue;
+      const node_id row = interchanged(c_, all, f_, [&](node_id e) { return expanded(e); });
+      if (row == no_node) return take(n, all);
+      replace_in(g_, s_, n, row);
+      return true;
     }
     return false;
   }
 
  private:
+  // Without the values that rules store of it, and what the program names of pairs.
+  node_id expanded(node_id e) const {
+    return with_inlined(g_, e, [&](node_id d) {
+      const auto stored = std::ranges::find(c_.before, d, &stage::define);
+      return stored == c_.before.end() || stored->made != origin::program || is_stored_pair(d);
+    });
+  }
+
   // Does the program name a value of two indices or more that takes a reduction for each? What is folded in tiles need
   // not be read: where nothing else reads it, it is not stored.
   bool is_stored_pair(node_id define) const {
@@ -69,10 +82,13 @@ class pairing {
     });
   }
 
-  // Then what ties with an extremum is looked for somewhere, and its value must have the bits that the extremum has.
+  // Then what ties with an extremum is looked for somewhere, and its value must have the bits that the extremum has. A
+  // comparison with a constant, as with infinity in a logsumexp, asks for no ties.
   bool are_numbers_compared() const {
     for (node_id n = 0; n < g_.size(); ++n)
-      if (g_.kind(n) == op::equal && is_floating(g_.type(g_.arg(n, 0)))) return true;
+      if (g_.kind(n) == op::equal && is_floating(g_.type(g_.arg(n, 0))) && !is_constant(g_, g_.arg(n, 0)) &&
+          !is_constant(g_, g_.arg(n, 1)))
+        return true;
     return false;
   }
   bool has_stage(node_id define) const {

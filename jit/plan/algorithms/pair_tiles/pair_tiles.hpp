@@ -30,7 +30,7 @@ struct row_range {
 // ranges.cpp. The reduction over all places of a dimension that it walks, its own range as a condition; none: there is
 // none.
 node_id over_closed_range(graph& g, node_id reduce);
-// A sum whose terms are 0 where sums of theirs decide, with that as its condition.
+// A sum whose terms are 0 where sums of theirs decide, or outside of a range of places, with that as its condition.
 node_id with_outer_condition(graph& g, node_id reduce);
 // What a condition says of the places of `walk`; nothing: more than a range, or both a range and what sums say.
 std::optional<row_range> range_of_rows(graph& g, node_id condition, node_id walk);

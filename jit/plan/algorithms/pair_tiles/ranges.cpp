@@ -17,22 +17,23 @@ std::pair<node_id, node_id> walked_range(graph& g, node_id body, node_id walk) {
   return found;
 }
 
-// Where a condition holds, an expression is `value`, else 0.
+// Where a condition holds, an expression is `value`, else 0. Of its choices those whose condition `lifts`.
 struct chosen {
   node_id where, value;
 };
-chosen chosen_of(graph& g, node_id e) {
+template <class Lifts>
+chosen chosen_of(graph& g, node_id e, const Lifts& lifts) {
   const op kind = g.kind(e);
-  if (kind == op::select && is_number(g, g.arg(e, 2), 0) && holds(g, g.arg(e, 0), op::reduce)) {
-    const chosen inner = chosen_of(g, g.arg(e, 1));
+  if (kind == op::select && is_number(g, g.arg(e, 2), 0) && lifts(g.arg(e, 0))) {
+    const chosen inner = chosen_of(g, g.arg(e, 1), lifts);
     return {conjunction(g, g.arg(e, 0), inner.where), inner.value};
   }
   if (kind == op::neg) {
-    const chosen a = chosen_of(g, g.arg(e, 0));
+    const chosen a = chosen_of(g, g.arg(e, 0), lifts);
     return {a.where, make(g, kind, a.value)};
   }
   if (kind != op::mul && kind != op::add && kind != op::sub) return {truth(g, true), e};
-  const chosen a = chosen_of(g, g.arg(e, 0)), b = chosen_of(g, g.arg(e, 1));
+  const chosen a = chosen_of(g, g.arg(e, 0), lifts), b = chosen_of(g, g.arg(e, 1), lifts);
   if (kind == op::mul) return {conjunction(g, a.where, b.where), make(g, kind, a.value, b.value)};
   if (a.where != b.where) return {truth(g, true), e};
   return {a.where, make(g, kind, a.value, b.value)};
@@ -55,7 +56,11 @@ node_id over_closed_range(graph& g, node_id n) {
 
 node_id with_outer_condition(graph& g, node_id n) {
   if (monoid_of(g, n) != monoid::sum) return n;
-  const chosen c = chosen_of(g, g.arg(n, 0));
+  chosen c = chosen_of(g, g.arg(n, 0), [&](node_id condition) { return holds(g, condition, op::reduce); });
+  if (is_true(g, c.where))
+    c = chosen_of(g, g.arg(n, 0), [&](node_id condition) {
+      return uses(g, condition, g.arg(n, 2)) && range_of_rows(g, condition, g.arg(n, 2));
+    });
   if (is_true(g, c.where)) return n;
   return intern_reduce(g, monoid::sum, g.type(n), c.value, conjunction(g, g.arg(n, 1), c.where), bound_indices(g, n));
 }
