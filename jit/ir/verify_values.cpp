@@ -114,9 +114,9 @@ void kernel_verifier::load(const instruction& i) {
   mask(i.mask, i.vector);
   const lane_pattern& a = i.apart;
   const bool backward = a.step == -1 && a.repeat == 1 && a.phase == 0 && a.skew == 0 && !a.whole;
-  require(backward || (a.step > 0 && a.repeat > 0 && a.phase >= 0 && a.phase < a.repeat && a.skew >= 0 && a.skew < a.step &&
-              (!a.whole || a.repeat == 1)),
-          "access_kind", "lanes are not deinterleaved so");
+  const bool forward = a.step > 0 && a.repeat > 0 && a.phase >= 0 && a.phase < a.repeat && a.skew >= 0 &&
+                       a.skew < a.step && (!a.whole || a.repeat == 1);
+  require(forward || backward, "access_kind", "lanes are not deinterleaved so");
 }
 
 }  // namespace sheaf::inline v0_1::ir

@@ -1,6 +1,6 @@
-// Loads whose lanes are deinterleaved over a row: every second element, each element for two lanes, or the row backward.
-// A register of lanes is a few contiguous loads and permutations by constants; nothing beyond the last element that a
-// live lane wants is touched.
+// Loads whose lanes are deinterleaved over a row: every second element, each element for two lanes, or the row
+// backward. A register of lanes is a few contiguous loads and permutations by constants; nothing beyond the last
+// element that a live lane wants is touched.
 #include <llvm/IR/IntrinsicsX86.h>
 
 #include <sheaf/jit/llvm/emitter.hpp>
