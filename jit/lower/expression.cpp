@@ -84,6 +84,8 @@ ir::value kernel_lowering::emit(node_id n, scope& s, bool lane0) {
   ir::block_builder& b = *at.block;
   ir::value result = ir::none;
   if (const auto pattern = pattern_of(n, at)) return at.values[key(n, lane0)] = *pattern;
+  if (at.lane != no_node && aligned == at.lane)
+    if (const node_id same = collected(n); same != n) return at.values[key(n, lane0)] = emit(same, at, lane0);
   switch (g.kind(n)) {
     case op::constant:
       result = b.constant(g.type(n), g[n].attribute);

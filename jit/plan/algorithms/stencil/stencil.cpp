@@ -71,11 +71,16 @@ class written_out {
     if (counts_as != g_.type(n_)) wide_ = counts_as;
     std::vector<node_id> stencil;
     node_id result = terms(stencil);
-    if (!rest_.empty()) result = intern_reduce(g_, monoid_of(g_, n_), wide_, result, truth(g_, true), rest_);
+    const std::int64_t mark = is_sum_of_products() ? numerics::chain_of_terms : 0;
+    if (!rest_.empty()) result = intern_reduce(g_, monoid_of(g_, n_), wide_, result, truth(g_, true), rest_, mark);
     return counts_as != g_.type(n_) ? result : cast_to(g_, g_.type(n_), result);
   }
 
  private:
+  // Each is one multiply-add into an accumulator.
+  bool is_sum_of_products() const {
+    return monoid_of(g_, n_) == monoid::sum && is_floating(wide_) && g_.kind(g_.arg(n_, 0)) == op::mul;
+  }
   node_id terms(std::vector<node_id>& stencil) {
     if (stencil.size() == windows_.size()) return term(stencil);
     const window& w = windows_[stencil.size()];
