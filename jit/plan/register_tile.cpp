@@ -312,7 +312,10 @@ class choice {
   }
   int most_lanes() const {
     const stage& first = at(k_.stages.front());
-    return first.how == way::map ? lanes() : std::max(lanes(), lanes_for(g_, known_, first.body, first.vector, true));
+    if (first.how == way::map) return lanes();
+    const int most = lanes_for(g_, known_, first.body, first.vector, true);
+    const bool gathers = std::ranges::any_of(w_.items, [](const item& i) { return i.what == item::flow::gather; });
+    return std::max(lanes(), gathers ? std::min(most, least_lanes) : most);
   }
   bool is_worth_code() const {
     index_set all;
