@@ -141,7 +141,7 @@ class kernel_lowering {
   };
   term term_of(node_id reduce) const { return {g.arg(reduce, 0), g.arg(reduce, 1)}; }
   void combine_term(ir::value cell, node_id reduce, term of, scope& inner);
-  void combine_chain(ir::value cell, node_id reduce, node_id body, scope& inner);
+  void combine_chain(ir::value cell, node_id reduce, scope& inner);
   std::vector<ir::value> emit_values(node_id tuple, scope& s);
   ir::value take_result(node_id reduce, ir::value cell, scope& at, bool folds);
 

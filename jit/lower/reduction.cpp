@@ -68,7 +68,7 @@ ir::value kernel_lowering::cell_of(node_id q, scope& at, bool wide) {
 // One iteration: the term goes into the accumulator where the condition holds.
 void kernel_lowering::combine_term(ir::value cell, node_id q, term of, scope& inner) {
   auto& [body, condition, position] = of;
-  if (plan::is_chain_of_terms(g, q) && is_true(g, condition)) return combine_chain(cell, q, body, inner);
+  if (plan::is_chain_of_terms(g, q)) return combine_chain(cell, q, inner);
   const bool several = g.kind(body) == op::tuple;
   if (plan::has_narrow_lanes(g, q)) body = g.kind(body) == op::cast ? g.arg(body, 0) : cast_to(g, element::f32, body);
   if (!several && accumulated(g.type(g.arg(q, 0))) != g.type(g.arg(q, 0))) body = cast_to(g, element::f32, body);
@@ -87,11 +87,9 @@ void kernel_lowering::combine_term(ir::value cell, node_id q, term of, scope& in
   guarded.close();
 }
 
-// Terms that are written out, each where its condition holds.
-void kernel_lowering::combine_chain(ir::value cell, node_id q, node_id body, scope& inner) {
-  std::vector<node_id> terms;
-  plan::arms(g, body, row(monoid_of(g, q)).combine, terms);
-  for (node_id term : terms) {
+// A masked lane keeps its sum, whatever it is multiplied by there.
+void kernel_lowering::combine_chain(ir::value cell, node_id q, scope& inner) {
+  for (node_id term : plan::chain_of(g, q)) {
     ir::value mask = ir::none;
     if (g.kind(term) == op::select && g.arg(term, 2) == identity_of(g, monoid_of(g, q), g.type(q))) {
       const node_id condition = not_assumed(g.arg(term, 0));

@@ -85,8 +85,7 @@ class work {
   }
   // Terms are added as they are multiplied, and what decides whether there is one masks that.
   void chain(node_id n, node_id lane) {
-    std::vector<node_id> terms;
-    arms(g_, g_.arg(n, 0), row(monoid_of(g_, n)).combine, terms);
+    const std::vector<node_id> terms = chain_of(g_, n);
     items.back().chain = static_cast<double>(terms.size());
     for (const node_id term : terms) {
       const bool chosen = g_.kind(term) == op::select;

@@ -144,9 +144,6 @@ inline bool keeps_several(const graph& g, node_id reduce) {
 inline bool is_term_by_term(const graph& g, node_id reduce) {
   return (g[reduce].attribute & numerics::term_by_term) != 0;
 }
-inline bool is_chain_of_terms(const graph& g, node_id reduce) {
-  return (g[reduce].attribute & numerics::chain_of_terms) != 0;
-}
 // Are its terms folded in the order of its indices?
 inline bool is_folded_in_order(const graph& g, node_id reduce) {
   return in_order(g, monoid_of(g, reduce)) || is_term_by_term(g, reduce);
