@@ -140,6 +140,7 @@ TEST(stencil, products_are_added_one_after_the_other) {
     trial test = trial_of(y), both = trial_of(grad(loss, x), grad(loss, w));
     test.random("x", {2, 5, 7, width}).with("w", {6, 5, 3, 3}, weights);
     both.random("x", {2, 5, 7, width}).random("w", {6, 5, 3, 3});
+    EXPECT_TRUE(has(test.plan_text(), "3 points unrolled")) << test.plan_text();
     EXPECT_TRUE(has(both.plan_text(), "3 points unrolled")) << both.plan_text();
     const std::string code = ir::print(test.p->code);
     EXPECT_TRUE(has(code, "fma mask")) << code;
