@@ -303,7 +303,7 @@ class kernel_lowering {
   void find_stencilled(std::span<const stage* const> list, const scope& inner);
   ir::lane_pattern whole_groups(node_id load, ir::lane_pattern apart);
   node_id not_assumed(node_id condition);
-  node_id collected(node_id comparison);
+  node_id collected(node_id comparison, const scope& at);
   void row_of_stencil(std::span<const stage* const> list, scope& at, const range* chunk);
   void lanes_of_stencil(std::span<const stage* const> list, scope& at, const range& part, bool most);
   void prefetch_rows(std::span<const stage* const> list, scope& inner);
