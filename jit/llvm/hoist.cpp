@@ -22,7 +22,8 @@ bool is_splat_part(const Instruction& i) {
 // A step of what is known of one number that lanes are divided by (math_division.cpp), and of little else.
 bool is_scalar_step(const Instruction& i) {
   if (i.getType()->isVectorTy()) return false;
-  if (const auto* call = dyn_cast<IntrinsicInst>(&i)) return call->getIntrinsicID() == Intrinsic::fabs;
+  if (const auto* call = dyn_cast<IntrinsicInst>(&i))  // is any lane of a mask set?
+    return call->getIntrinsicID() == Intrinsic::fabs || call->getIntrinsicID() == Intrinsic::vector_reduce_or;
   const bool both = i.getOpcode() == Instruction::And && i.getType()->isIntegerTy(1);
   return both || i.getOpcode() == Instruction::FDiv || i.getOpcode() == Instruction::FCmp ||
          i.getOpcode() == Instruction::Select;
@@ -38,6 +39,17 @@ bool may_move(const function_emitter& f, const Instruction& i) {
   return i.getOpcode() == Instruction::Add || i.getOpcode() == Instruction::Sub || i.getOpcode() == Instruction::Mul;
 }
 
+// A mask from outside. LLVM (19) would compare anew wherever one is used, as though it had no registers for them; a
+// frozen comparison stays where it is.
+void keep_masks(Instruction& i, const SmallPtrSetImpl<const BasicBlock*>& inside) {
+  for (Use& use : i.operands()) {
+    auto* const compared = dyn_cast<CmpInst>(use.get());
+    if (compared == nullptr || !compared->getType()->isVectorTy() || inside.contains(compared->getParent())) continue;
+    const auto kept = find_if(compared->users(), [](const User* u) { return isa<FreezeInst>(u); });
+    use.set(kept != compared->user_end() ? *kept : new FreezeInst(compared, "mask", compared->getNextNode()));
+  }
+}
+
 }  // namespace
 
 void hoist_from_loop(const function_emitter& f, BasicBlock* before, BasicBlock* first, BasicBlock* done) {
@@ -47,6 +59,7 @@ void hoist_from_loop(const function_emitter& f, BasicBlock* before, BasicBlock* 
   Instruction* const end = before->getTerminator();
   for (BasicBlock* const b : blocks)
     for (Instruction& i : make_early_inc_range(*b)) {
+      if (f.m.target.vectors.mask_registers && !isa<FreezeInst>(i)) keep_masks(i, inside);
       if (!may_move(f, i)) continue;
       bool same = true;
       for (const Value* const x : i.operand_values())

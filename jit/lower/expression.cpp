@@ -84,6 +84,7 @@ ir::value kernel_lowering::emit(node_id n, scope& s, bool lane0) {
   ir::block_builder& b = *at.block;
   ir::value result = ir::none;
   if (const auto pattern = pattern_of(n, at)) return at.values[key(n, lane0)] = *pattern;
+  if (const node_id same = collected(n, at); same != n) return at.values[key(n, lane0)] = emit(same, at, lane0);
   switch (g.kind(n)) {
     case op::constant:
       result = b.constant(g.type(n), g[n].attribute);
@@ -116,11 +117,9 @@ ir::value kernel_lowering::emit(node_id n, scope& s, bool lane0) {
         result = b.emit(op::select, {condition, yes, emit(g.arg(n, 2), at, lane0)});
       }
       break;
-    case op::cast: {
-      const ir::value from = emit(g.arg(n, 0), at, lane0);
-      result = b.cast(g.type(n), from);
+    case op::cast:
+      result = b.cast(g.type(n), emit(g.arg(n, 0), at, lane0));
       break;
-    }
     default: {
       if (const auto stored = from_scratch_row(n, at)) {
         result = *stored;

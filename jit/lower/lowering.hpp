@@ -141,6 +141,7 @@ class kernel_lowering {
   };
   term term_of(node_id reduce) const { return {g.arg(reduce, 0), g.arg(reduce, 1)}; }
   void combine_term(ir::value cell, node_id reduce, term of, scope& inner);
+  void combine_chain(ir::value cell, node_id reduce, scope& inner);
   std::vector<ir::value> emit_values(node_id tuple, scope& s);
   ir::value take_result(node_id reduce, ir::value cell, scope& at, bool folds);
 
@@ -302,6 +303,7 @@ class kernel_lowering {
   void find_stencilled(std::span<const stage* const> list, const scope& inner);
   ir::lane_pattern whole_groups(node_id load, ir::lane_pattern apart);
   node_id not_assumed(node_id condition);
+  node_id collected(node_id comparison, const scope& at);
   void row_of_stencil(std::span<const stage* const> list, scope& at, const range* chunk);
   void lanes_of_stencil(std::span<const stage* const> list, scope& at, const range& part, bool most);
   void prefetch_rows(std::span<const stage* const> list, scope& inner);

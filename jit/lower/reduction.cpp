@@ -4,6 +4,7 @@
 
 #include <sheaf/jit/lower/lowering.hpp>
 #include <sheaf/jit/numerics/numerics.hpp>
+#include <sheaf/jit/plan/algorithms/stencil/small_windows.hpp>
 #include <sheaf/jit/plan/cost.hpp>
 #include <sheaf/jit/plan/mixed_precision.hpp>
 
@@ -67,6 +68,7 @@ ir::value kernel_lowering::cell_of(node_id q, scope& at, bool wide) {
 // One iteration: the term goes into the accumulator where the condition holds.
 void kernel_lowering::combine_term(ir::value cell, node_id q, term of, scope& inner) {
   auto& [body, condition, position] = of;
+  if (plan::is_chain_of_terms(g, q)) return combine_chain(cell, q, inner);
   const bool several = g.kind(body) == op::tuple;
   if (plan::has_narrow_lanes(g, q)) body = g.kind(body) == op::cast ? g.arg(body, 0) : cast_to(g, element::f32, body);
   if (!several && accumulated(g.type(g.arg(q, 0))) != g.type(g.arg(q, 0))) body = cast_to(g, element::f32, body);
@@ -83,6 +85,19 @@ void kernel_lowering::combine_term(ir::value cell, node_id q, term of, scope& in
   scope guarded(inner, inner.block->guard(test));
   combine_in(guarded, ir::none);
   guarded.close();
+}
+
+// A masked lane keeps its sum, whatever it is multiplied by there.
+void kernel_lowering::combine_chain(ir::value cell, node_id q, scope& inner) {
+  for (node_id term : plan::chain_of(g, q)) {
+    ir::value mask = ir::none;
+    if (g.kind(term) == op::select && g.arg(term, 2) == identity_of(g, monoid_of(g, q), g.type(q))) {
+      const node_id condition = not_assumed(g.arg(term, 0));
+      if (!is_true(g, condition)) mask = emit(condition, inner);
+      term = g.arg(term, 1);
+    }
+    inner.block->combine(cell, emit(term, inner), mask);
+  }
 }
 
 std::vector<ir::value> kernel_lowering::emit_values(node_id tuple, scope& s) {

@@ -90,6 +90,26 @@ node_id first_tap(graph& g, node_id place, const index_set& bound, node_id row) 
 
 }  // namespace
 
+// A comparison of integers that lanes decide, as a sum without negative terms that is at most another: what decides
+// whether a window has a point and whether that is inside of a tensor is then often the same, and asked once.
+node_id kernel_lowering::collected(node_id n, const scope& at) {
+  const op kind = g.kind(n);
+  if (at.lane == no_node || aligned != at.lane) return n;
+  if ((kind != op::less && kind != op::less_equal) || g.type(g.arg(n, 0)) != element::i64) return n;
+  linear gap;
+  collect(g, g.arg(n, 1), 1, gap);
+  collect(g, g.arg(n, 0), -1, gap);
+  if (kind == op::less) gap.increase(gap.constant, 1, -1);
+  if (gap.wrapped) return n;
+  linear least, most;
+  (gap.constant < 0 ? least : most).constant = std::abs(gap.constant);
+  std::vector<linear::term> terms(gap.terms.begin(), gap.terms.end());
+  std::ranges::sort(terms, {}, &linear::term::node);
+  for (const linear::term& t : terms)
+    if (t.factor != 0) (t.factor < 0 ? least : most).terms.push({t.node, std::abs(t.factor)});
+  return make(g, op::less_equal, sum_of(g, least, nullptr), sum_of(g, most, nullptr));
+}
+
 void kernel_lowering::stencil(std::span<const stage* const> list, std::size_t depth, scope& at, const range* chunk) {
   for (std::size_t i = 0; i < list.size();) {
     const stage& first = *list[i];

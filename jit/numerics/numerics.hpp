@@ -33,6 +33,9 @@ inline constexpr std::int64_t narrow_lanes = 256;
 // A mark beside it: terms are folded one by one in the order of the index, whatever runs in lanes around. Such a
 // reduction has the same bits wherever it is computed.
 inline constexpr std::int64_t term_by_term = 512;
+// A mark beside it: the body is a chain of the fold's own operation, of a window that is written out. Its terms go into
+// the accumulator one after the other, as those of a loop do. There is no condition beside theirs.
+inline constexpr std::int64_t chain_of_terms = 1024;
 // What lanes of a reduction of this type and attribute hold.
 constexpr element in_lanes(element type, std::int64_t attribute) {
   return (attribute & narrow_lanes) != 0 ? element::f32 : accumulated(type);

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include <sheaf/jit/numerics/accuracy.hpp>
+#include <sheaf/jit/plan/algorithms/stencil/small_windows.hpp>
 #include <sheaf/jit/plan/cost.hpp>
 #include <sheaf/jit/plan/mixed_precision.hpp>
 #include <sheaf/jit/plan/most_trips.hpp>
@@ -157,9 +158,11 @@ class bounding {
     if (lane != no_node) at.lanes.insert(g_.ordinal(lane));
     error_bound term, condition = of(g_.arg(q, 1), at);
     const node_id body = g_.arg(q, 0);
-    if (g_.kind(body) != op::tuple) term = of(body, at);
-    else
-      for (int k = 0; k < g_[body].count; ++k) term = larger(term, of(g_.arg(body, k), at));
+    std::vector<node_id> parts = chain_of(g_, q);
+    if (g_.kind(body) == op::tuple)
+      for (int k = 0; k < g_[body].count; ++k) parts.push_back(g_.arg(body, k));
+    if (parts.empty()) parts.push_back(body);
+    for (const node_id part : parts) term = larger(term, of(part, at));
     at.lanes = around;
     term.compares = term.compares || condition.compares;
     const monoid fold = monoid_of(g_, q);
@@ -194,7 +197,7 @@ class bounding {
 
   double terms_of(node_id q, const place& at) {
     if (at.s.how == way::window && q == at.s.window().reduce) return static_cast<double>(at.s.window().width);
-    double terms = 1;
+    double terms = std::max(1.0, static_cast<double>(chain_of(g_, q).size()));
     for (const node_id idx : bound_indices(g_, q)) terms *= most_(idx);
     return terms;
   }

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include <sheaf/dsl/graph/affine.hpp>
+#include <sheaf/jit/plan/algorithms/stencil/small_windows.hpp>
 #include <sheaf/jit/plan/packing.hpp>
 #include <sheaf/jit/plan/cost.hpp>
 #include <sheaf/jit/plan/tasks.hpp>
@@ -27,6 +28,7 @@ struct item {
   int bytes = 4;
   double weight = 1, cost = 1;
   std::size_t stage = 0;  // whose reductions share the registers
+  double chain = 1;       // fold: terms of an iteration, each added to what those before come to
 };
 
 // The work of a kernel's reductions, as items.
@@ -77,8 +79,19 @@ class work {
     index_set inside = g_.free[g_.arg(n, 0)];
     inside |= set_of(g_, bound_indices(g_, n));
     const bool fused = g_.kind(g_.arg(n, 0)) == op::mul && is_floating(g_.type(n));
-    add_item(item::flow::fold, n, inside, lane, fused ? 0 : 1);
+    add_item(item::flow::fold, n, inside, lane, fused || is_chain_of_terms(g_, n) ? 0 : 1);
+    if (is_chain_of_terms(g_, n)) return chain(n, lane);
     for (int k = 0; k < 2; ++k) walk(g_.arg(n, k), lane);
+  }
+  // Terms are added as they are multiplied, and what decides whether there is one masks that.
+  void chain(node_id n, node_id lane) {
+    const std::vector<node_id> terms = chain_of(g_, n);
+    items.back().chain = static_cast<double>(terms.size());
+    for (const node_id term : terms) {
+      const bool chosen = g_.kind(term) == op::select;
+      if (chosen) walk(g_.arg(term, 0), lane);
+      walk(chosen ? g_.arg(term, 1) : term, lane);
+    }
   }
   void walk(node_id n, node_id lane) {
     const op kind = g_.kind(n);
@@ -87,7 +100,8 @@ class work {
     const bool varies = g_.free[n].meets(bound_);
     const bool laned = lane != no_node && g_.free[n].has(g_.ordinal(lane));
     if (!varies) {
-      if (laned) add_item(item::flow::kept, n, g_.free[n], lane, 1);
+      const bool in_mask_register = g_.type(n) == element::boolean && known_.call().vectors->mask_registers;
+      if (laned && !in_mask_register) add_item(item::flow::kept, n, g_.free[n], lane, 1);
       return;
     }
     if (kind == op::load) {
@@ -163,7 +177,7 @@ class model {
           break;
         case item::flow::fold:
           arithmetic += share * copies * vectors * std::max(i.cost, 1.0);
-          latency = std::max(latency, share * cycles_of_addition);
+          latency = std::max(latency, share * i.chain * cycles_of_addition);
           break;
         case item::flow::kept:
           break;
@@ -228,8 +242,9 @@ class choice {
     candidate now{.tile = {}, .lanes = lanes()};
     now.time = *model_of.time(now);
     candidate best = now, large = now;
-    const int fewest = may_narrow() ? std::min(now.lanes, least_lanes) : now.lanes;
-    for (int l = now.lanes; l >= fewest; l /= 2)
+    const bool chooses = may_choose_lanes();
+    const int fewest = chooses ? std::min(now.lanes, least_lanes) : now.lanes;
+    for (int l = chooses ? most_lanes() : now.lanes; l >= fewest; l /= 2)
       for (const int a : sizes)
         for (const int b : sizes) {
           if (a * b > most_copies || (b > 1 && loops.size() < 2)) continue;
@@ -280,12 +295,26 @@ class choice {
     }
     return list;
   }
-  // Fewer lanes change no result where each is a lane.
-  bool may_narrow() const {
+  // More or fewer lanes change no result where each is a lane.
+  bool may_choose_lanes() const {
     if (vector() == no_node || !w_.lanes_are_results || known_.call().overrides.lanes != 0) return false;
     return std::all_of(k_.stages.begin(), k_.stages.end(), [&](int i) {
-      return at(i).how == way::map && at(i).vector == vector() && at(i).lanes == lanes() && k_.parallel != vector();
+      const bool loops = at(i).how == way::map || walks_chains(at(i));
+      return loops && at(i).vector == vector() && at(i).lanes == lanes() && k_.parallel != vector();
     });
+  }
+  // A stencil that walks other indices too is as a map. Its masks cost nothing where they have registers of their own.
+  bool walks_chains(const stage& s) const {
+    const std::vector<node_id> all = reductions_in(g_, s.body);
+    return s.how == way::stencil && known_.call().vectors->mask_registers &&
+           std::ranges::all_of(all, [&](node_id n) { return is_chain_of_terms(g_, n); });
+  }
+  int most_lanes() const {
+    const stage& first = at(k_.stages.front());
+    if (first.how == way::map) return lanes();
+    const int most = lanes_for(g_, known_, first.body, first.vector, true);
+    const bool gathers = std::ranges::any_of(w_.items, [](const item& i) { return i.what == item::flow::gather; });
+    return std::max(lanes(), gathers ? std::min(most, least_lanes) : most);
   }
   bool is_worth_code() const {
     index_set all;
@@ -300,7 +329,7 @@ class choice {
     for (tiled_loop& t : c.tile)
       while (t.iterations > 1 && known_.trips(t.index) < t.iterations) t.iterations /= 2;
     std::erase_if(c.tile, [](const tiled_loop& t) { return t.iterations == 1; });
-    if (may_narrow())
+    if (may_choose_lanes())
       for (const int i : k_.stages) plan_.stages[static_cast<std::size_t>(i)].lanes = c.lanes;
     k_.tile = std::move(c.tile);
     for (const tiled_loop& t : k_.tile)

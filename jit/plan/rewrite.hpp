@@ -163,10 +163,11 @@ inline bool same_state(const graph& g, node_id a, node_id b) {
 }
 
 inline node_id intern_reduce(graph& g, monoid kind, element type, node_id body, node_id condition,
-                             const std::vector<node_id>& indices) {
+                             const std::vector<node_id>& indices, std::int64_t mark = 0) {
   std::vector<node_id> list{body, condition};
   list.insert(list.end(), indices.begin(), indices.end());
-  return g.intern(op::reduce, type, static_cast<std::int64_t>(kind), list.data(), static_cast<int>(list.size()));
+  const std::int64_t attribute = static_cast<std::int64_t>(kind) | mark;
+  return g.intern(op::reduce, type, attribute, list.data(), static_cast<int>(list.size()));
 }
 // The reduction of a tuple that yields its value k.
 inline node_id intern_value(graph& g, monoid kind, int k, node_id body, node_id condition,

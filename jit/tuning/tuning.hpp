@@ -141,6 +141,7 @@ namespace stencil {
 inline constexpr std::int64_t most_points = 16;  // points; W7: of one index that are unrolled
 inline constexpr std::int64_t most_terms = 32;   // terms; W7: of one reduction, since code grows with them
 inline constexpr double least_lanes = 16;        // results; W7: fewer along the last index have no lanes
+inline constexpr double least_lanes_of_chains = 6;  // results; bench_survey: the same of sums over more than windows
 inline constexpr int vector_bytes = 128;         // bytes; W7: of the widest element in lanes
 inline constexpr std::int64_t chunk = 4096;      // results; estimate: of a task that takes a part of a row
 inline constexpr std::int64_t most_rows = 4;     // rows; W7: that windows move on by

@@ -116,6 +116,40 @@ TEST(stencil, weights_of_any_extent) {
   }
 }
 
+// A sum of products over channels and windows: each product is added to what those before come to, masked where the
+// window leaves the image, so that an infinite weight does not meet the padding. Rows of few results are lanes as well.
+TEST(stencil, products_are_added_one_after_the_other) {
+  constexpr auto n = axis<"n">;
+  constexpr auto i = axis<"i">;
+  constexpr auto j = axis<"j">;
+  constexpr auto o = axis<"o">;
+  constexpr auto c = axis<"c">;
+  constexpr auto a = axis<"a">;
+  constexpr auto b = axis<"b">;
+  constexpr auto x = tensor<"x", float, 4>;
+  constexpr auto w = tensor<"w", float, 4>;
+  constexpr auto y = define<"y">(n.in(0_c, extent(x, dim<0>)), o, i.in(0_c, extent(x, dim<2>)),
+                                 j.in(0_c, extent(x, dim<3>))) =
+      sum(over(c, a, b), x.padded(0_c)(n, c, i + a - 1_c, j + b - 1_c) * w(o, c, a, b));
+  constexpr auto loss = define<"loss">() = sum(over(n, o, i.in(0_c, extent(x, dim<2>)), j.in(0_c, extent(x, dim<3>))),
+                                               y(n, o, i, j) * y(n, o, i, j));
+  std::vector<double> weights(6 * 5 * 3 * 3, 0.5);
+  weights[3] = std::numeric_limits<double>::infinity();  // of the first points along a row
+  for (const std::int64_t width : {6, 14, 33, 64, 224}) {
+    SCOPED_TRACE(width);
+    trial test = trial_of(y), both = trial_of(grad(loss, x), grad(loss, w));
+    test.random("x", {2, 5, 7, width}).with("w", {6, 5, 3, 3}, weights);
+    both.random("x", {2, 5, 7, width}).random("w", {6, 5, 3, 3});
+    EXPECT_TRUE(has(test.plan_text(), "3 points unrolled")) << test.plan_text();
+    EXPECT_TRUE(has(both.plan_text(), "3 points unrolled")) << both.plan_text();
+    const std::string code = ir::print(test.p->code);
+    EXPECT_TRUE(has(code, "fma mask")) << code;
+    EXPECT_EQ(code.find("f32v = add"), std::string::npos) << code;
+    test.expect_right(1e-5);
+    both.expect_right(1e-4);
+  }
+}
+
 // Their loads are inside in each of the places: nothing asks for the extent again.
 TEST(stencil, weights_of_a_padded_convolution) {
   constexpr auto n = axis<"n">;

@@ -15,6 +15,12 @@ void arms(const graph& g, node_id e, op kind, std::vector<node_id>& list) {
   for (int k = 0; k < 2; ++k) arms(g, g.arg(e, k), kind, list);
 }
 
+std::vector<node_id> chain_of(const graph& g, node_id reduce) {
+  std::vector<node_id> terms;
+  if (is_chain_of_terms(g, reduce)) arms(g, g.arg(reduce, 0), row(monoid_of(g, reduce)).combine, terms);
+  return terms;
+}
+
 namespace {
 
 using tuning::stencil::most_points;
@@ -35,6 +41,14 @@ window places_between(const context& c, node_id idx, node_id low, node_id high) 
   return {idx, low, 0};
 }
 
+window places_of_extents(const context& c, node_id idx, std::span<const node_id> lows,
+                         std::span<const node_id> highs) {
+  window found{idx, no_node, 0};
+  for (std::size_t k = 0; found.count == 0 && k < lows.size() * highs.size(); ++k)
+    found = places_between(c, idx, lows[k / highs.size()], highs[k % highs.size()]);
+  return found;
+}
+
 }  // namespace
 
 window window_of(const context& c, node_id idx) {
@@ -47,9 +61,11 @@ window window_of(const context& c, node_id idx) {
     for (const node_id high : highs)
       for (std::int64_t n = 1; n <= most_points && (best.count == 0 || n < best.count); ++n)
         if (proven_less_equal(g, high, make(g, op::add, low, integer(g, n)))) best = {idx, low, n};
-  for (std::size_t k = 0; best.count == 0 && k < lows.size() * highs.size(); ++k)
-    best = places_between(c, idx, lows[k / highs.size()], highs[k % highs.size()]);
-  return best;
+  // A short range that does not move is no window, but one of fewer places may move within it.
+  if (best.count != 0 && !is_closed(g, idx) && g.free[best.base].empty())
+    if (const window moving = places_of_extents(c, idx, lows, highs); moving.count != 0 && moving.count < best.count)
+      return moving;
+  return best.count != 0 ? best : places_of_extents(c, idx, lows, highs);
 }
 
 namespace {

@@ -10,6 +10,13 @@ namespace sheaf::inline v0_1::plan {
 // What a chain of one op, of maxima or minima, takes.
 void arms(const graph& g, node_id e, op kind, std::vector<node_id>& list);
 
+// Of a window that is written out within a sum over more: its terms, which go into the accumulator one after the other,
+// each where its condition holds. None of another reduction.
+std::vector<node_id> chain_of(const graph& g, node_id reduce);
+inline bool is_chain_of_terms(const graph& g, node_id reduce) {
+  return (g[reduce].attribute & numerics::chain_of_terms) != 0;
+}
+
 // idx is base + v with v in [0, count), where count is 0 if no such is known. extent: what is `count` in this call.
 struct window {
   node_id idx = no_node, base = no_node;

@@ -55,6 +55,15 @@ std::vector<window> windows_of(const context& c, node_id n, node_id lane) {
   return list;
 }
 
+// A sum of products over an index more than those of its windows: each product is one multiply-add of some lanes.
+bool is_sum_of_products(const graph& g, node_id n) {
+  return monoid_of(g, n) == monoid::sum && is_floating(g.type(n)) && g.kind(g.arg(n, 0)) == op::mul;
+}
+bool walks_more(const graph& g, node_id n, node_id lane) {
+  const auto decided = [&](node_id idx) { return g.free[idx].has(g.ordinal(lane)); };
+  return is_sum_of_products(g, n) && !std::ranges::all_of(bound_indices(g, n), decided);
+}
+
 class written_out {
  public:
   written_out(graph& g, node_id n, std::vector<window> windows, node_id lane)
@@ -71,7 +80,8 @@ class written_out {
     if (counts_as != g_.type(n_)) wide_ = counts_as;
     std::vector<node_id> stencil;
     node_id result = terms(stencil);
-    if (!rest_.empty()) result = intern_reduce(g_, monoid_of(g_, n_), wide_, result, truth(g_, true), rest_);
+    const std::int64_t mark = is_sum_of_products(g_, n_) ? numerics::chain_of_terms : 0;
+    if (!rest_.empty()) result = intern_reduce(g_, monoid_of(g_, n_), wide_, result, truth(g_, true), rest_, mark);
     return counts_as != g_.type(n_) ? result : cast_to(g_, g_.type(n_), result);
   }
 
@@ -137,7 +147,10 @@ bool take_stencil(const context& c, stage& s) {
   for (const node_id idx : s.indices)
     if (!g.free[g.arg(idx, 0)].empty() || !g.free[g.arg(idx, 1)].empty()) return false;
   const auto walks = [&](node_id n) { return g.free[n].has(g.ordinal(lane)); };
-  if (std::ranges::none_of(reductions_in(g, s.body), walks) || c.known.trips(lane) < least_lanes) return false;
+  const std::vector<node_id> all = reductions_in(g, s.body);
+  if (std::ranges::none_of(all, walks)) return false;
+  const bool chains = std::ranges::all_of(all, [&](node_id n) { return walks_more(g, n, lane); });
+  if (c.known.trips(lane) < (chains ? least_lanes_of_chains : least_lanes)) return false;
   node_id body = s.body;
   std::int64_t count = 0;
   for (bool changed = true; changed;) {
