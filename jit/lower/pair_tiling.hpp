@@ -7,7 +7,7 @@
 
 #include <sheaf/jit/lower/lowering.hpp>
 #include <sheaf/jit/numerics/numerics.hpp>
-#include <sheaf/jit/plan/algorithms/pair_tiles/pair_tiles.hpp>
+#include <sheaf/jit/plan/algorithms/pair_tiles/parts.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::lower {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include <sheaf/jit/plan/algorithms/pair_tiles/pair_tiles.hpp>
+#include <sheaf/jit/plan/algorithms/pair_tiles/ranges.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 

@@ -3,7 +3,7 @@
 // its scores once (the online softmax of Milakov and Gimelshein 2018). Shown by tests/jit/pair_tiles.cpp.
 #pragma once
 #include <sheaf/dsl/passes/powers.hpp>
-#include <sheaf/jit/plan/algorithms/pair_tiles/pair_tiles.hpp>
+#include <sheaf/jit/plan/algorithms/pair_tiles/ranges.hpp>
 
 namespace sheaf::inline v0_1::plan {
 

@@ -1,6 +1,6 @@
 // Ranges of the walked index that differ from row to row: prefixes, windows, the rows of a document.
 #include <sheaf/dsl/graph/affine.hpp>
-#include <sheaf/jit/plan/algorithms/pair_tiles/pair_tiles.hpp>
+#include <sheaf/jit/plan/algorithms/pair_tiles/ranges.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 
 namespace sheaf::inline v0_1::plan {
