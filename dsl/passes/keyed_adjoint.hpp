@@ -12,8 +12,12 @@ class keyed_adjoint {
   constexpr keyed_adjoint(graph& g, node_id where) : g_(g) { note_keys(where); }
 
   constexpr node_id operator()(node_id value) {
-    for (node_id e = value; g_.kind(e) == op::select && is_number(g_, g_.arg(e, 2), 0); e = g_.arg(e, 1))
-      note_keys(g_.arg(e, 0));
+    for (node_id e = value; g_.kind(e) == op::select;) {
+      const bool holds = is_number(g_, g_.arg(e, 2), 0);  // wherever the term is not 0
+      if (!holds && !is_number(g_, g_.arg(e, 1), 0)) break;
+      if (holds) note_keys(g_.arg(e, 0));
+      e = g_.arg(e, holds ? 1 : 2);
+    }
     return keys_.empty() ? value : rebuilt(value);
   }
 

@@ -187,12 +187,16 @@ constexpr bool narrow_by_inner(graph& g, reduction& r) {
 
 namespace rules {
 
-// A body that is the identity where a condition fails belongs under the condition.
+// A body that is the identity where a condition fails, or where it holds, belongs under the condition.
 constexpr bool lift_condition(graph& g, reduction& r) {
-  if (g.kind(r.body) == op::select && g.arg(r.body, 2) == identity_of(g, r.kind, g.type(r.body))) {
-    r.condition = conjunction(g, r.condition, g.arg(r.body, 0));
-    r.body = g.arg(r.body, 1);
-    return true;
+  if (g.kind(r.body) == op::select) {
+    const node_id identity = identity_of(g, r.kind, g.type(r.body)), test = g.arg(r.body, 0);
+    const bool holds = g.arg(r.body, 2) == identity;
+    if (holds || g.arg(r.body, 1) == identity) {
+      r.condition = conjunction(g, r.condition, holds ? test : make(g, op::logical_not, test));
+      r.body = g.arg(r.body, holds ? 1 : 2);
+      return true;
+    }
   }
   if (r.kind == monoid::sum && g.kind(r.body) == op::cast && g.type(g.arg(r.body, 0)) == element::boolean) {
     r.condition = conjunction(g, r.condition, g.arg(r.body, 0));
