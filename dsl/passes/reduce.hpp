@@ -187,14 +187,14 @@ constexpr bool narrow_by_inner(graph& g, reduction& r) {
 
 namespace rules {
 
-// A body that is the identity where a condition fails belongs under the condition.
+// A body that is the identity where a condition fails, or where it holds, belongs under the condition.
 constexpr bool lift_condition(graph& g, reduction& r) {
   if (g.kind(r.body) == op::select) {
-    const node_id nothing = identity_of(g, r.kind, g.type(r.body)), c = g.arg(r.body, 0);
-    for (int k = 2; k > 0; --k) {
-      if (g.arg(r.body, k) != nothing) continue;
-      r.condition = conjunction(g, r.condition, k == 2 ? c : make(g, op::logical_not, c));
-      r.body = g.arg(r.body, 3 - k);
+    const node_id identity = identity_of(g, r.kind, g.type(r.body)), test = g.arg(r.body, 0);
+    const bool holds = g.arg(r.body, 2) == identity;
+    if (holds || g.arg(r.body, 1) == identity) {
+      r.condition = conjunction(g, r.condition, holds ? test : make(g, op::logical_not, test));
+      r.body = g.arg(r.body, holds ? 1 : 2);
       return true;
     }
   }

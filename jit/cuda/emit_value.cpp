@@ -226,6 +226,8 @@ void emit_instruction(function_emitter& f, ir::value id) {
     case ir::opcode::constant:
     case ir::opcode::counter:
       return;  // see ref()
+    case ir::opcode::run_end:
+      throw compile_error("run_end: a GPU's tasks take one iteration each");
     case ir::opcode::elementwise:
       return emit_elementwise(f, id);
     case ir::opcode::extent:

@@ -55,6 +55,7 @@ class block_builder {
     if (counter_ == none) counter_ = add({.code = opcode::counter, .target = head_.loop, .args = {}});
     return counter_;
   }
+  value run_end() { return add({.code = opcode::run_end, .target = head_.loop, .args = {}}); }
   value lanes() {
     if (lanes_ == none) lanes_ = add({.code = opcode::lanes, .vector = true, .target = head_.loop, .args = {}});
     return lanes_;

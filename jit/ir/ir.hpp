@@ -56,6 +56,7 @@ enum class opcode : std::uint8_t {
   constant,     // bits: the double for floating types, else the integer
   extent,       // i64: extent `dimension` of `target`
   counter,      // i64: the variable of the enclosing loop `target`; in a vector loop the value of lane 0
+  run_end,      // i64: behind the last of the iterations that the enclosing loop `target` takes at once
   lanes,        // i64 vector: the variable of the enclosing vector loop `target`, lane by lane
   pattern,      // boolean vector: lane k is bit k % dimension of `bits`; dimension a power of two, at most 32
   load,         // `target`[args...]; see access
@@ -171,6 +172,8 @@ struct statement {
   bool size_optimised =
       false;           // vector loops, a hint: few iterations, so less code (one masked body) counts more than speed
   bool whole = false;  // vector loops: the range is a multiple of the lanes
+  // parallel loops: a task runs the body once, for all of its iterations; the variable is the first of them
+  bool at_once = false;
   // serial and vector loops: from high - 1 down to low, vectors last first; lanes still ascend
   bool backward = false;
   amount trips = 0;  // iterations by element, predicted; 0: unknown; not printed

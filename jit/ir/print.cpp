@@ -11,9 +11,9 @@
 namespace sheaf::inline v0_1::ir {
 
 const char* name_of(opcode code) {
-  static constexpr const char* names[] = {"elementwise", "constant",    "extent",      "counter",    "lanes",
-                                          "pattern",     "load",        "accumulator", "read",       "fold_lanes",
-                                          "scan_lanes",  "recur_lanes", "slide_lanes", "shift_lanes",
+  static constexpr const char* names[] = {"elementwise", "constant",    "extent",      "counter",     "run_end",
+                                          "lanes",       "pattern",     "load",        "accumulator", "read",
+                                          "fold_lanes",  "scan_lanes",  "recur_lanes", "slide_lanes", "shift_lanes",
                                           "next_places"};
   return names[static_cast<int>(code)];
 }
@@ -161,6 +161,8 @@ class printer {
         return "extent " + buffer_name(i.target) + " " + std::to_string(i.dimension);
       case opcode::counter:
         return "counter " + loop_name(i.target);
+      case opcode::run_end:
+        return "run_end " + loop_name(i.target);
       case opcode::lanes:
         return "lanes " + loop_name(i.target);
       case opcode::pattern: {
@@ -213,6 +215,7 @@ class printer {
   }
   void print_loop(const statement& s, int depth) {
     text_ += std::string(name_of(s.how_loop)) + " " + loop_name(s.loop) + " in " + name(s.low) + " .. " + name(s.high);
+    if (s.at_once) text_ += " at_once";
     if (s.backward) text_ += " backward";
     if (s.lanes != 1) text_ += " lanes " + std::to_string(s.lanes);
     if (s.size_optimised) text_ += " size_optimised";

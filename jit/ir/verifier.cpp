@@ -181,6 +181,10 @@ void kernel_verifier::loop(const statement& s, bool top) {
           "unroll is 1 to 16, for serial loops");
   require(s.jam >= 1 && s.jam <= 16 && (s.jam == 1 || (s.how_loop == loop_kind::serial && !s.backward)),
           "loop_nesting", "jam is 1 to 16, for serial loops that run forward");
+  const bool plain = s.how_loop == loop_kind::serial && s.unroll == 1 && s.jam == 1 && !s.backward;
+  require(!s.at_once || s.how_loop == loop_kind::parallel || plain, "loop_nesting",
+          "no such loop takes its iterations at once");
+  if (s.at_once) at_once_ = s.loop;
   require((!s.size_optimised && !s.whole) || vector, "loop_nesting", "only a vector loop is size_optimised or whole");
   entered_[static_cast<std::size_t>(s.loop)] = open_[static_cast<std::size_t>(s.loop)] = true;
   if (vector) lanes_ = s.lanes, vector_loop_ = s.loop;

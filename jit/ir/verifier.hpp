@@ -115,7 +115,7 @@ class kernel_verifier {
   std::vector<bool> entered_, open_;
   int lanes_ = 0;  // of the vector loop around here
   std::int32_t unroll_ = 1;  // of the loop whose body this is
-  std::int32_t vector_loop_ = -1;
+  std::int32_t vector_loop_ = -1, at_once_ = -1;
   value current_ = none;
   const char* place_ = nullptr;
   bool stores_check_ = false, stores_output_ = false;

@@ -26,6 +26,7 @@ void kernel_verifier::check(const instruction& i, value id) {
     case opcode::extent:
       return extent(i);
     case opcode::counter:
+    case opcode::run_end:
       return counter(i, false);
     case opcode::lanes:
       return counter(i, true);
@@ -90,6 +91,7 @@ void kernel_verifier::counter(const instruction& i, bool lanes) {
   require(known && open_[static_cast<std::size_t>(i.target)], "scope", "its loop is not around it");
   require(i.type == element::i64 && i.vector == lanes, "types", "counter is a scalar i64, lanes a vector of i64");
   require(!lanes || i.target == vector_loop_, "vectorness", "lanes of a loop that is not the vector loop");
+  require(i.code != opcode::run_end || i.target == at_once_, "scope", "run_end of a loop that takes one at a time");
 }
 
 void kernel_verifier::pattern(const instruction& i) {

@@ -42,6 +42,7 @@ void emit_serial_loop(function_emitter& f, const ir::statement& s) {
   auto& b = f.build;
   Value* low = f.values[static_cast<std::size_t>(s.low)];
   Value* high = f.values[static_cast<std::size_t>(s.high)];
+  if (s.at_once) return emit_run(f, s, low, high);
   if (s.unroll <= 1) return emit_counted_loop(f, s, low, high, 1, set_counter);
   const auto is_transposed = [&](const ir::statement& each) {
     const bool load = each.kind == ir::statement_kind::instruct && f.instruction(each.id).code == ir::opcode::load;
@@ -170,6 +171,18 @@ void emit_loop(function_emitter& f, const ir::statement& s) {
 }
 
 }  // namespace
+
+void emit_run(function_emitter& f, const ir::statement& s, Value* low, Value* high) {
+  auto& b = f.build;
+  auto* some = BasicBlock::Create(b.getContext(), "run", f.function);
+  auto* done = BasicBlock::Create(b.getContext(), "run.done", f.function);
+  b.CreateCondBr(b.CreateICmpSLT(low, high), some, done);
+  b.SetInsertPoint(some);
+  f.run_end = high;
+  set_counter(f, s, low);
+  b.CreateBr(done);
+  b.SetInsertPoint(done);
+}
 
 void emit_counted_loop(function_emitter& f, const ir::statement& s, Value* low, Value* high, std::int64_t step,
                        loop_body body) {

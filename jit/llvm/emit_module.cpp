@@ -88,8 +88,11 @@ Function* emit_worker(emitter& m, const ir::kernel& k, const std::string& name) 
   const ir::statement& loop = *ir::parallel_loop(k);
   at_line(f, loop);
   Value* low = f.values[static_cast<std::size_t>(loop.low)];
-  emit_counted_loop(f, loop, f.build.CreateAdd(low, fn->getArg(1)), f.build.CreateAdd(low, fn->getArg(2)), 1,
-                    serial_body);
+  Value *first = f.build.CreateAdd(low, fn->getArg(1)), *end = f.build.CreateAdd(low, fn->getArg(2));
+  if (loop.at_once)
+    emit_run(f, loop, first, end);
+  else
+    emit_counted_loop(f, loop, first, end, 1, serial_body);
   finish(f);
   return fn;
 }

@@ -309,6 +309,9 @@ void emit_instruction(function_emitter& f, ir::value id) {
     case ir::opcode::counter:
       result = f.counters[static_cast<std::size_t>(i.target)];
       break;
+    case ir::opcode::run_end:
+      result = f.run_end;
+      break;
     case ir::opcode::lanes:
       result = lane_numbers(f, i);
       break;

@@ -91,6 +91,7 @@ struct function_emitter {
   std::vector<llvm::Value*> values;    // by instruction id: what it was last emitted as
   std::vector<cell> cells;             // by instruction id
   std::vector<llvm::Value*> counters;  // by loop id
+  llvm::Value* run_end = nullptr;      // of the loop that takes its iterations at once
   std::vector<buffer_facts> buffers;   // by buffer id
 
   bool backward = false;  // the direction of the vector loop around
@@ -126,6 +127,8 @@ void at_line(function_emitter& f, const ir::statement& s);
 void emit_block(function_emitter& f, const ir::block& b);
 void emit_counted_loop(function_emitter& f, const ir::statement& s, llvm::Value* low, llvm::Value* high,
                        std::int64_t step, loop_body body);
+// The body once, for iterations from low to below high, if there are any.
+void emit_run(function_emitter& f, const ir::statement& s, llvm::Value* low, llvm::Value* high);
 // An iteration, whole.
 void set_counter(function_emitter& f, const ir::statement& s, llvm::Value* counter);
 

@@ -384,9 +384,16 @@ class open_loops {
     enter(k_.open(*inner, idx, lanes, within, "", folds));
     k_.bind(*inner, idx, lanes);
   }
+  // In the block at hand, but what does not need idx is computed before: within the guards around, not within this.
+  void bind(node_id idx, ir::value x) {
+    nest_.push_back(std::make_unique<scope>(*inner, inner->block));
+    inner = nest_.back().get();
+    inner->bind_to(k_.g, idx, x);
+  }
   std::size_t size() const { return nest_.size(); }
   void close() {
-    for (; !nest_.empty(); nest_.pop_back()) nest_.back()->close();
+    for (; !nest_.empty(); nest_.pop_back())
+      if (nest_.back()->own) nest_.back()->close();
   }
   scope* inner;
 

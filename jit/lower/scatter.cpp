@@ -114,7 +114,7 @@ void kernel_lowering::enter_row(node_id idx, node_id at, const range& rows, open
   const ir::value mine =
       b.emit(op::logical_and, {b.emit(op::less_equal, {rows.low, row}), b.emit(op::less, {row, rows.high})});
   loops.enter(b.guard(mine));
-  loops.inner->bind_to(g, idx, row);
+  loops.bind(idx, row);
 }
 
 // An extremum of numbers, stored by `put`. What is carried from update to update waits for no test of NaN; where few

@@ -152,9 +152,12 @@ void kernel_lowering::tasks_of_chunks(const plan::kernel_plan& k, scope& top) {
   const ir::value step = emit(size, top), start = emit(low, top), stop = emit(high, top);
   scope inner(top, top.block->loop(kind_of_tasks(k), index_text(k.parallel) + "_chunk", zero, count));
   inner.block->head().cost = cost_of_task(k);
+  inner.block->head().at_once = k.most_tasks > 1;
   ir::block_builder& b = *inner.block;
-  const ir::value from = b.emit(op::add, {start, b.emit(op::mul, {b.counter(), step})});
-  const range chunk{from, b.emit(op::minimum, {b.emit(op::add, {from, step}), stop})};
+  const auto place = [&](ir::value task) { return b.emit(op::add, {start, b.emit(op::mul, {task, step})}); };
+  const ir::value from = place(b.counter());
+  const ir::value end = inner.block->head().at_once ? place(b.run_end()) : b.emit(op::add, {from, step});
+  const range chunk{from, b.emit(op::minimum, {end, stop})};
   task(k, inner, &chunk);
   inner.close();
 }

@@ -14,6 +14,7 @@
 #include <sheaf/jit/plan/algorithms/recurrence/recurrence.hpp>
 #include <sheaf/jit/plan/result_functions.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/plan/separate.hpp>
 #include <sheaf/jit/plan/algorithms/scan/scans.hpp>
 #include <sheaf/jit/plan/algorithms/scatter/moved_inside.hpp>
 #include <sheaf/jit/plan/algorithms/scatter/scatter_by_place.hpp>
@@ -80,6 +81,8 @@ constexpr rule table[] = {
      4},
     {"separate factors", "sums that slide only once what does not depend on them is outside", nullptr, separate_factors,
      innermost, 4},
+    {"order of contraction", "sums of products over several indices, before loops are chosen for all of them at once",
+     nullptr, on_reduction<take_contracted>, innermost, 4},
     {"scan of maps", "running folds of maps have a scan of their own", nullptr, scan_maps, innermost, 4},
     {"scan of what follows", "long ranges that begin one place further: in blocks", nullptr, scan_of_what_follows,
      innermost, 4},

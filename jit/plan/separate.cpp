@@ -1,6 +1,11 @@
 #include <sheaf/jit/plan/separate.hpp>
 
+#include <algorithm>
+
+#include <sheaf/jit/plan/bounds.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/plan/stages.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
@@ -104,7 +109,86 @@ node_id sum_like(graph& g, node_id n, node_id term) {
   return intern_reduce(g, monoid::sum, g.type(n), term, condition, bound_indices(g, n));
 }
 
+void collect_factors(const graph& g, node_id e, std::vector<node_id>& list) {
+  if (g.kind(e) != op::mul) return list.push_back(e);
+  collect_factors(g, g.arg(e, 0), list);
+  collect_factors(g, g.arg(e, 1), list);
+}
+
+// A sum of products over several indices, and one of them: what depends on it, summed over it, is the `inner` sum.
+struct contraction {
+  node_id over = no_node;
+  std::vector<node_id> inner, outer;
+  index_set of_inner;  // its indices
+  amount terms = 0;    // of both sums, for all results
+};
+
+index_set all_indices(const graph& g, node_id reduce) {
+  index_set all = g.free[reduce];
+  all |= set_of(g, bound_indices(g, reduce));
+  return all;
+}
+
+contraction contracted_over(const graph& g, const facts& known, node_id n, std::span<const node_id> factors,
+                            node_id over) {
+  contraction c;
+  c.over = over;
+  index_set all = all_indices(g, n);
+  for (const node_id e : factors) {
+    (uses(g, e, over) ? c.inner : c.outer).push_back(e);
+    if (uses(g, e, over)) c.of_inner |= g.free[e];
+  }
+  c.terms = known.trips(c.of_inner);
+  all.erase(g.ordinal(over));
+  c.of_inner.erase(g.ordinal(over));
+  c.terms += known.trips(all);
+  return c;
+}
+
+node_id product_of(graph& g, std::span<const node_id> factors) {
+  node_id product = factors.front();
+  for (const node_id e : factors.subspan(1)) product = make(g, op::mul, product, e);
+  return product;
+}
+
+// Every place of the sum may be computed, whoever asks for it.
+bool is_plain_product(graph& g, node_id n) {
+  const std::vector<node_id> bound = bound_indices(g, n);
+  bool plain = monoid_of(g, n) == monoid::sum && is_floating(g.type(n)) && row(g.type(n)).bytes >= 4 &&
+               is_true(g, g.arg(n, 1)) && !is_term_by_term(g, n) && has_closed_ranges(g, n) && bound.size() > 1;
+  for (const node_id idx : bound)
+    plain = plain && g.free[g.arg(idx, 0)].empty() && g.free[g.arg(idx, 1)].empty();
+  if (!plain) return false;
+  for_each_node(g, g.arg(n, 0), [&](node_id e) {
+    plain = plain && g.kind(e) != op::reduce && g.kind(e) != op::select && (g.kind(e) != op::load || is_inside(g, e));
+  });
+  return plain;
+}
+
 }  // namespace
+
+node_id take_contracted(const context& c, node_id n, const stage& s) {
+  graph& g = c.g;
+  if (!is_plain_product(g, n)) return no_node;
+  std::vector<node_id> factors;
+  collect_factors(g, g.arg(n, 0), factors);
+  if (factors.size() < 3) return no_node;
+  const amount direct = c.known.trips(all_indices(g, n));
+  contraction best;
+  for (const node_id idx : bound_indices(g, n)) {
+    contraction other = contracted_over(g, c.known, n, factors, idx);
+    if (other.inner.size() > 1 && !other.outer.empty() && tuning::separate::saved * other.terms < direct &&
+        (best.over == no_node || other.terms < best.terms))
+      best = std::move(other);
+  }
+  if (best.over == no_node) return no_node;
+  std::vector<node_id> rest = bound_indices(g, n);
+  std::erase(rest, best.over);
+  const node_id sum = intern_reduce(g, monoid::sum, g.type(n), product_of(g, best.inner), truth(g, true), {best.over});
+  const node_id at = stored(c, sum, {"contracted", s, "a sum of products over several indices: one index at a time"});
+  best.outer.push_back(at);
+  return intern_reduce(g, monoid::sum, g.type(n), product_of(g, best.outer), truth(g, true), rest);
+}
 
 node_id separated(graph& g, node_id n) {
   if (keeps_several(g, n)) return n;

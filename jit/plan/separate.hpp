@@ -8,6 +8,11 @@
 
 namespace sheaf::inline v0_1::plan {
 
+// The order of contraction, of sums of products over several indices: sum(over(j, k), a(i, j) * b(j, k) * c(k, l)) is
+// sum(k, c(k, l) * d(i, k)) with d(i, k) = sum(j, a(i, j) * b(j, k)), stored. no_node where that takes no fewer terms.
+// Shown by tests/rules/algorithms.cpp.
+node_id take_contracted(const context& c, node_id n, const stage& s);
+
 // The reduction itself where there is nothing to separate.
 node_id separated(graph& g, node_id reduce);
 

@@ -211,6 +211,9 @@ inline constexpr std::int64_t updates_ahead = 12;   // updates; W10: whose rows 
 inline constexpr double most_places_of_row = 16;    // places; estimate: of rows and slices, whose sums are stored
 inline constexpr std::int64_t rows_filled = 1024;   // rows; estimate: of one element, that a task fills
 }  // namespace inverse_index
+namespace separate {
+inline constexpr double saved = 4;  // factor; estimate: of terms, by nested sums whose inner one is stored
+}  // namespace separate
 namespace scatter {
 inline constexpr std::size_t most_sums = 16;  // sums; limit: of code, the product of the parts of each subscript
 inline constexpr std::int32_t updates_unrolled = 4;  // updates; estimate: of a group that is no run of one key

@@ -43,8 +43,25 @@ TEST_P(keyed, is_the_derivative) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(folds, keyed,
-                         ::testing::Values("mean", "max", "min", "logsumexp", "mean<empty::zero>", "max<empty::zero>"));
+INSTANTIATE_TEST_SUITE_P(folds, keyed, ::testing::Values("mean", "max", "min", "logsumexp", "mean<empty::zero>",
+                                                         "max<empty::zero>", "logsumexp<empty::zero>"));
+
+// What an empty fold has for a value does not hide that each element has one key.
+TEST(keyed_adjoints, of_gathered_elements_walk_no_keys) {
+  const text_program p(
+      "input x: f64[?, ?]\ninput from: i64[?]\ninput to: i64[?]\n"
+      "y(m.in(0, 4), f) = max<empty::zero>(e.where(to(e) == m), x(from(e), f))\n"
+      "loss = sum(over(m, f), y(m, f) * y(m, f))\noutput loss, grad(loss, x)");
+  EXPECT_EQ(p.text().find("over(e, m"), std::string::npos) << p.text();
+  array<std::int64_t, 1> from(6), to(6);
+  array<double, 2> x(3, 2);
+  for (int k = 0; k < 6; ++k) from(k) = k % 3, to(k) = k * k % 3, x(k / 2, k % 2) = k + 1;
+  const auto results = p({{"x", x}, {"from", from}, {"to", to}});
+  const auto dx = results[1].as<double, 2>();
+  const double expected[3][2] = {{2, 4}, {0, 0}, {10, 12}};
+  for (int i = 0; i < 3; ++i)
+    for (int f = 0; f < 2; ++f) EXPECT_EQ(dx(i, f), expected[i][f]) << i << " " << f;
+}
 
 // What a place reads where it may fail stays where the program reads it.
 TEST(keyed_adjoints, do_not_read_more) {

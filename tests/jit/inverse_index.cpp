@@ -72,6 +72,30 @@ TEST(updates, of_other_folds) {
   test.random("dy", {90, 33}).below("ids", {90}, 30);
   expect_lists(test);
 }
+// Data names row and column: of a list of the row's updates each column would ask all.
+TEST(updates, of_two_names_are_walked_once) {
+  constexpr auto cube = tensor<"cube", float, 3>;
+  constexpr auto at = tensor<"at", std::int64_t, 1>;
+  constexpr auto y = define<"y">(u, f) = cube(ids(u), at(u), f);
+  constexpr auto loss = define<"loss">() = sum(over(u, f), dy(u, f) * y(u, f));
+  trial test = trial_of(y, grad(loss, cube));
+  test.force_for_tests = true;
+  test.random("cube", {37, 6, 20}).random("dy", {90, 20}).below("ids", {90}, 37).below("at", {90}, 6);
+  test.expect_right();
+  EXPECT_EQ(test.plan_text().find(list_text), std::string::npos) << test.plan_text();
+}
+// A task walks the updates once for all of its chunks of rows, however many those are.
+TEST(updates, are_walked_once_by_each_task) {
+  constexpr auto total = define<"total">(m.in(0_c, 700_c), f) = sum(u.where(ids(u) == m), exp(weight(u)) * dy(u, f));
+  trial test = trial_of(total);
+  test.random("dy", {900, 40}).random("weight", {900}).below("ids", {900}, 700);
+  test.expect_right();
+  EXPECT_NE(ir::print(test.p->code).find("at_once"), std::string::npos) << test.plan_text();
+  const std::vector<unsigned char> alone = test.outputs[0].bytes;
+  test.code->call.parallel_for = in_odd_tasks;
+  ASSERT_EQ(test.run(), SHEAF_OK);
+  EXPECT_EQ(test.outputs[0].bytes, alone);
+}
 TEST(updates, nothing_is_written_for_a_bad_name) {
   constexpr auto y = embedding_bag<bag{.mode = bag_mode::sum}>(ids, table, offsets(off));
   constexpr auto loss = define<"loss">() = sum(over(m, f), dy(m, f) * y(m, f));

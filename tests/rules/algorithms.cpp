@@ -41,6 +41,11 @@ TEST(rules, of_windows) {
   expect_same("polyphase", dilated);
 }
 
+TEST(rules, of_products_of_several_tensors) {
+  constexpr auto triple = define<"triple">(i, u) = sum(over(t, s), m(i, t) * m(s, t) * m(s, u));
+  expect_same("order of contraction", triple);
+}
+
 TEST(rules, of_ties_in_windows) {
   constexpr auto stepped = define<"stepped">(t.in(0_c, quotient(count - 200_c, 2_c))) =
       max(u.in(0_c, 200_c), x(2_c * t + u));

@@ -76,7 +76,7 @@ class prefetcher {
     const instruction& i = k_.instructions[v];
     sources all;
     all.cells = i.code > opcode::load;
-    if (i.code == opcode::counter || i.code == opcode::lanes) all.loops.insert(i.target);
+    if (i.code == opcode::counter || i.code == opcode::run_end || i.code == opcode::lanes) all.loops.insert(i.target);
     if (i.code == opcode::load) all.loads.insert(v);
     std::vector<value> args = i.args;
     if (i.mask != none) args.push_back(i.mask);

@@ -15,7 +15,7 @@ class renumbering {
   renumbering(value values, std::int32_t loops) : values_(values), loops_(loops) {}
 
   void operator()(instruction& i) const {
-    if (i.code == opcode::counter || i.code == opcode::lanes) i.target += loops_;
+    if (i.code == opcode::counter || i.code == opcode::run_end || i.code == opcode::lanes) i.target += loops_;
     (*this)(i.mask);
     (*this)(i.args);
   }

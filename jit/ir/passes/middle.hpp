@@ -39,6 +39,7 @@ class middle {
     if (is_floating(i.type)) return std::nullopt;
     if (i.code == opcode::constant) return i.bits;
     if (i.code == opcode::extent) return typical_(m_.buffers[slot(i.target)], i.dimension);
+    if (i.code == opcode::run_end) return (*this)(loops_.at(i.target).second);
     if (i.code == opcode::counter || i.code == opcode::lanes) {
       const auto low = (*this)(loops_.at(i.target).first), high = (*this)(loops_.at(i.target).second);
       return low && high ? std::optional(*low + (*high - *low) / 2) : std::nullopt;

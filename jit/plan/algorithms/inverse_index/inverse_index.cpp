@@ -158,7 +158,9 @@ bool list_updates(const context& c, stage& s) {
   const bool groups = known.for_groups();
   if (s.how != way::scatter || s.atomic || s.inverse.array != no_node || s.parallel != s.owned) return false;
   if (!groups && s.vector == no_node) return false;
-  const updated_rows t = rows_of(g, s);
+  updated_rows t = rows_of(g, s);
+  // Where data names further indices, each element of a row would ask all of the row's updates.
+  if (!groups && !fixed_of(g, s, t).empty()) return false;
   index_set walked;
   for (const node_id idx : bound_indices(g, s.body)) {
     walked.insert(g.ordinal(idx));

@@ -1,5 +1,7 @@
 #include <sheaf/jit/plan/algorithms/scatter/scatters.hpp>
 
+#include <algorithm>
+
 #include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/plan/algorithms/scatter/moved_inside.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
@@ -144,6 +146,23 @@ node_id position_by_key(const context& c, const stage& s, node_id n) {
   return make(g, op::select, nowhere, integer(g, -1), first);
 }
 
+// The index that what is added lies along, where s would have the scatter's rows lie the other way round; no_node: s
+// says how they lie.
+node_id along_rows(graph& g, const stage& s, node_id n, node_id owned) {
+  const auto rank = [&](node_id idx) {
+    return std::pair(std::ranges::find(s.indices, idx) - s.indices.begin(), g.ordinal(idx));
+  };
+  for (const node_id idx : indices_of(g, g.free[n]))
+    if (rank(idx) > rank(owned)) return no_node;
+  node_id along = no_node;
+  for_each_node(g, g.arg(n, 0), [&](node_id read) {
+    if (g.kind(read) != op::load || g[read].count < 3) return;
+    const node_id last = g.arg(read, g[read].count - 1);
+    if (g.kind(last) == op::index && last != owned && g.free[n].has(g.ordinal(last))) along = last;
+  });
+  return along;
+}
+
 // A stage that holds what this one folds, as where a definition's value and its gradient ask for the same.
 node_id stored_before(const context& c, const stage& s) {
   for (const stage& t : c.before)
@@ -262,7 +281,7 @@ bool take_scatter(const context& c, stage& s) {
                                                 g.arg(n, 1), bound_indices(g, n))
                                 : n;
     stage like = s;
-    like.vector = no_node;
+    like.vector = along_rows(g, s, n, form.owned);
     const node_id at = stored(c, wide, {"scattered", like, "a scatter inside an expression"});
     replace_in(g, s, n, cast_to(g, type, at));
     return true;
