@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <sheaf/jit/plan/bounds.hpp>
+#include <sheaf/jit/plan/factors.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
@@ -109,12 +110,6 @@ node_id sum_like(graph& g, node_id n, node_id term) {
   return intern_reduce(g, monoid::sum, g.type(n), term, condition, bound_indices(g, n));
 }
 
-void collect_factors(const graph& g, node_id e, std::vector<node_id>& list) {
-  if (g.kind(e) != op::mul) return list.push_back(e);
-  collect_factors(g, g.arg(e, 0), list);
-  collect_factors(g, g.arg(e, 1), list);
-}
-
 // A sum of products over several indices, and one of them: what depends on it, summed over it, is the `inner` sum.
 struct contraction {
   node_id over = no_node;
@@ -145,12 +140,6 @@ contraction contracted_over(const graph& g, const facts& known, node_id n, std::
   return c;
 }
 
-node_id product_of(graph& g, std::span<const node_id> factors) {
-  node_id product = factors.front();
-  for (const node_id e : factors.subspan(1)) product = make(g, op::mul, product, e);
-  return product;
-}
-
 // Every place of the sum may be computed, whoever asks for it.
 bool is_plain_product(graph& g, node_id n) {
   const std::vector<node_id> bound = bound_indices(g, n);
@@ -170,8 +159,7 @@ bool is_plain_product(graph& g, node_id n) {
 node_id take_contracted(const context& c, node_id n, const stage& s) {
   graph& g = c.g;
   if (!is_plain_product(g, n)) return no_node;
-  std::vector<node_id> factors;
-  collect_factors(g, g.arg(n, 0), factors);
+  const std::vector<node_id> factors = factors_of(g, g.arg(n, 0));
   if (factors.size() < 3) return no_node;
   const amount direct = c.known.trips(all_indices(g, n));
   contraction best;
@@ -184,10 +172,10 @@ node_id take_contracted(const context& c, node_id n, const stage& s) {
   if (best.over == no_node) return no_node;
   std::vector<node_id> rest = bound_indices(g, n);
   std::erase(rest, best.over);
-  const node_id sum = intern_reduce(g, monoid::sum, g.type(n), product_of(g, best.inner), truth(g, true), {best.over});
+  const node_id sum = intern_reduce(g, monoid::sum, g.type(n), product_of(g, best.inner, n), truth(g, true), {best.over});
   const node_id at = stored(c, sum, {"contracted", s, "a sum of products over several indices: one index at a time"});
   best.outer.push_back(at);
-  return intern_reduce(g, monoid::sum, g.type(n), product_of(g, best.outer), truth(g, true), rest);
+  return intern_reduce(g, monoid::sum, g.type(n), product_of(g, best.outer, n), truth(g, true), rest);
 }
 
 node_id separated(graph& g, node_id n) {

@@ -3,32 +3,13 @@
 #include <algorithm>
 
 #include <sheaf/jit/plan/algorithms/pair_tiles/ranges.hpp>
+#include <sheaf/jit/plan/factors.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
 namespace {
-
-void find_factors(graph& g, node_id e, std::vector<node_id>& list) {
-  if (g.kind(e) == op::mul) {
-    find_factors(g, g.arg(e, 0), list);
-    return find_factors(g, g.arg(e, 1), list);
-  }
-  if (g.kind(e) != op::neg) return list.push_back(e);
-  list.push_back(number_like(g, e, -1));
-  find_factors(g, g.arg(e, 0), list);
-}
-std::vector<node_id> factors_of(graph& g, node_id e) {
-  std::vector<node_id> list;
-  find_factors(g, e, list);
-  return list;
-}
-node_id product_of(graph& g, const std::vector<node_id>& factors, node_id like) {
-  node_id all = number_like(g, like, 1);
-  for (const node_id e : factors) all = make(g, op::mul, all, e);
-  return all;
-}
 
 // Takes a factor out of a list that has it.
 bool take(graph& g, std::vector<node_id>& list, node_id factor) {
