@@ -181,6 +181,7 @@ void kernel_verifier::loop(const statement& s, bool top) {
           "unroll is 1 to 16, for serial loops");
   require(s.jam >= 1 && s.jam <= 16 && (s.jam == 1 || (s.how_loop == loop_kind::serial && !s.backward)),
           "loop_nesting", "jam is 1 to 16, for serial loops that run forward");
+  require(s.equal.empty() || s.jam > 1, "loop_nesting", "only iterations that run at once are equal");
   require((!s.size_optimised && !s.whole) || vector, "loop_nesting", "only a vector loop is size_optimised or whole");
   entered_[static_cast<std::size_t>(s.loop)] = open_[static_cast<std::size_t>(s.loop)] = true;
   if (vector) lanes_ = s.lanes, vector_loop_ = s.loop;

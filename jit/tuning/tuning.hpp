@@ -47,10 +47,16 @@ inline constexpr double cycles_of_stream = 2;       // cycles; estimate: of a re
 inline constexpr double part_of_line = 0.25;        // share; estimate: of a register's traffic, for one element
 inline constexpr double cost_of_division = 8;       // operations; estimate: of a division or root
 inline constexpr double cost_of_function = 16;      // operations; estimate: of exp and its like, bench_math
+inline constexpr double cost_of_conversion = 2;     // operations; bench_survey: of bf16 to f32, of which products are
 inline constexpr double registers_of_function = 4;  // registers; estimate: that a function works in
 inline constexpr double beside = 0.1;               // share; estimate: of flows that do not bound the time
 inline constexpr double worth_it = 0.9;             // factor; estimate: of the time without a tile
 inline constexpr double worth_code = 1 << 14;       // iterations; estimate: fewer are done before code is made
+// Of a tile whose iterations share rows of a table that data names, where they have the same.
+inline constexpr double worth_equal = 0.85;         // factor; estimate: of the time of a tile that asks nothing
+inline constexpr double worth_asking_equal = 8;     // iterations; estimate: of a row, fewer seldom follow each other
+inline constexpr double least_of_equal_rows = 1024;  // elements; estimate: a row of fewer takes as long as asking
+inline constexpr int equal_tiles_of_task = 8;       // tiles; estimate: of a task, each begins where rows are equal
 }  // namespace register_tile
 namespace cache_tile {
 inline constexpr std::int64_t block = 256;        // iterations; estimate: of the index that rows walk
@@ -175,7 +181,6 @@ namespace sweep {
 inline constexpr double least_columns = 64;  // columns; W4: tasks share them, and each passes all slices
 inline constexpr int most_lanes = 64;        // lanes; W4: of the columns
 using namespace overlapping_slices;
-inline constexpr std::int64_t rows_ahead = 64;                  // rows; W4: prefetched of data read in order
 inline constexpr std::int64_t slices_ahead = 24;                // slices; W4: whose rows are prefetched
 inline constexpr std::int64_t bounds_ahead = 48;                // slices; W4: whose bounds are prefetched
 }  // namespace sweep
