@@ -181,6 +181,7 @@ namespace sweep {
 inline constexpr double least_columns = 64;  // columns; W4: tasks share them, and each passes all slices
 inline constexpr int most_lanes = 64;        // lanes; W4: of the columns
 using namespace overlapping_slices;
+inline constexpr std::int64_t rows_ahead = 64;                  // rows; W4: prefetched of data read in order
 inline constexpr std::int64_t slices_ahead = 24;                // slices; W4: whose rows are prefetched
 inline constexpr std::int64_t bounds_ahead = 48;                // slices; W4: whose bounds are prefetched
 }  // namespace sweep
@@ -217,6 +218,11 @@ inline constexpr std::int64_t rows_filled = 1024;   // rows; estimate: of one el
 }  // namespace inverse_index
 namespace scatter {
 inline constexpr std::size_t most_sums = 16;  // sums; limit: of code, the product of the parts of each subscript
+inline constexpr std::int64_t asked_at_once = 256;    // updates; bench_survey: sums of 1000 groups, 64 to 4096
+inline constexpr double least_asked_bytes = 1024;    // bytes; bench_survey: of rows, sums of 10 and 1000 groups
+inline constexpr int lanes_of_asking = 32;            // lanes; estimate: of keys, four registers
+inline constexpr std::int32_t asked_unrolled = 8;     // updates; bench_survey: of those none of which asks
+inline constexpr std::int64_t rows_ahead = 32;  // updates; bench_survey: sums of 10^6 groups, 8 to 64 ahead
 inline constexpr std::int32_t updates_unrolled = 4;  // updates; estimate: of a group that is no run of one key
 }  // namespace scatter
 namespace privatised_tables {
