@@ -169,6 +169,7 @@ struct statement {
   std::int32_t lanes = 1;
   std::int32_t unroll = 1;  // serial loops: a hint
   std::int32_t jam = 1;     // serial loops: so many of its iterations may run at once, see passes/unroll_and_jam.hpp
+  std::vector<value> equal = {};  // of jam: values of its body; iterations run at once where they have the same
   bool size_optimised =
       false;           // vector loops, a hint: few iterations, so less code (one masked body) counts more than speed
   bool whole = false;  // vector loops: the range is a multiple of the lanes

@@ -222,6 +222,7 @@ class printer {
     if (s.whole) text_ += " whole";
     if (s.unroll != 1) text_ += " unroll " + std::to_string(s.unroll);
     if (s.jam != 1) text_ += " jam " + std::to_string(s.jam);
+    if (!s.equal.empty()) text_ += " where equal " + list(s.equal);
     text_ += "\n";
     print_block(s.body, depth + 1);
   }

@@ -185,6 +185,7 @@ void kernel_verifier::loop(const statement& s, bool top) {
   require(!s.at_once || s.how_loop == loop_kind::parallel || plain, "loop_nesting",
           "no such loop takes its iterations at once");
   if (s.at_once) at_once_ = s.loop;
+  require(s.equal.empty() || s.jam > 1, "loop_nesting", "only iterations that run at once are equal");
   require((!s.size_optimised && !s.whole) || vector, "loop_nesting", "only a vector loop is size_optimised or whole");
   entered_[static_cast<std::size_t>(s.loop)] = open_[static_cast<std::size_t>(s.loop)] = true;
   if (vector) lanes_ = s.lanes, vector_loop_ = s.loop;

@@ -193,8 +193,8 @@ class kernel_lowering {
   void walk_all(std::span<const stage* const> list, scope& task, const range& own);
   void fill_rows(const stage& s, scope& task, const range& own);
   void walk_updates(std::span<const stage* const> list, scope& task, const range& own, const range* iterations);
-  void enter_row(node_id idx, node_id at, const range& rows, open_loops& loops);
-  void enter_rows(const stage& s, const range& own, open_loops& loops);
+  void enter_row(node_id idx, node_id at, const range& rows, open_loops& loops, bool inside = false);
+  void enter_rows(const stage& s, const range& own, open_loops& loops, bool inside = false);
   template <class Put>
   void update_extremum(const stage& s, ir::value old, ir::value added, scope& at, Put put);
   void update(const stage& s, node_id rest, scope& at, bool atomic);
@@ -206,15 +206,14 @@ class kernel_lowering {
   bool folds_runs(std::span<const stage* const> list, node_id idx, const scope& at);
   std::vector<node_id> computed_places(std::span<const stage* const> list, node_id idx, const scope& at);
   struct update_walk {
-    bool runs = false;  // are runs of one key folded?
+    bool runs = false;   // are runs of one key folded?
+    bool whole = false;  // of all rows: most updates are one's own
     std::vector<node_id> places;
-    std::function<void(open_loops&)> update;
+    std::function<void(open_loops&, bool inside)> update;
   };
   void walk_chunks(std::span<const stage* const> list, node_id idx, scope& at, const range& own, const update_walk& w);
-  void walk_chunk(node_id idx, scope& chunk, const range& updates, std::span<const node_id> places,
-                  const std::function<void(open_loops&)>& update);
   void walk_groups(std::span<const stage* const> list, node_id idx, scope& at, ir::value begin_of_chunk,
-                   const range& own, const std::function<void(open_loops&)>& update);
+                   const range& own, const update_walk& w);
   ir::value has_runs(node_id row, node_id idx, scope& at, ir::value first);
 
   // inverse_index.cpp

@@ -66,10 +66,11 @@ void kernel_lowering::walk_updates(std::span<const stage* const> list, scope& ta
     chunks.places = computed_places(list, walk.back(), *inner);
   }
   const bool in_chunks = chunks.runs || !chunks.places.empty();
+  chunks.whole = s.parallel != s.owned || s.most_tasks == 1;
   for (const node_id idx : walk)
     if (!in_chunks || idx != walk.back()) loops.enter(idx, 1, idx == walk.front() ? iterations : nullptr);
-  chunks.update = [&](open_loops& rows) {
-    enter_rows(s, own, rows);
+  chunks.update = [&](open_loops& rows, bool inside) {
+    enter_rows(s, own, rows, inside);
     for (const stage* each : list) {
       plan::updated_rows places = plan::rows_of(g, *each);
       if (each->how == plan::way::scatter) plan::fixed_of(g, *each, places);
@@ -79,18 +80,18 @@ void kernel_lowering::walk_updates(std::span<const stage* const> list, scope& ta
   if (in_chunks)
     walk_chunks(list, walk.back(), *inner, own, chunks);
   else
-    chunks.update(loops);
+    chunks.update(loops, false);
   loops.close();
 }
 
-// The loops of a result's indices where an update is known, those that data names first.
-void kernel_lowering::enter_rows(const stage& s, const range& own, open_loops& loops) {
+// The loops of a result's indices where an update is known, those that data names first; `inside`: all are asked for.
+void kernel_lowering::enter_rows(const stage& s, const range& own, open_loops& loops, bool inside) {
   plan::updated_rows t = plan::rows_of(g, s);
   const auto fixed = s.how == plan::way::scatter ? plan::fixed_of(g, s, t) : std::vector<plan::fixed_index>();
   const node_id j = s.owned;
   scope*& inner = loops.inner;
   if (t.at != no_node) {
-    enter_row(j, t.at, own, loops);
+    enter_row(j, t.at, own, loops, inside);
   } else {
     const ir::value low = emit(t.low, *inner), high = emit(t.high, *inner);
     ir::block_builder& b = *inner->block;
@@ -101,15 +102,16 @@ void kernel_lowering::enter_rows(const stage& s, const range& own, open_loops& l
     if (inner->bound.has(g.ordinal(idx)))
       loops.enter(inner->block->guard(emit(make(g, op::equal, idx, at), *inner)));
     else
-      enter_row(idx, at, {emit(g.arg(idx, 0), *inner), emit(g.arg(idx, 1), *inner)}, loops);
+      enter_row(idx, at, {emit(g.arg(idx, 0), *inner), emit(g.arg(idx, 1), *inner)}, loops, inside);
   }
   for (const node_id idx : s.indices)
     if (!inner->bound.has(g.ordinal(idx))) loops.enter(idx, idx == s.vector ? s.lanes : 1, nullptr);
 }
 
 // Goes on where `at` is one of these rows, as that row of idx.
-void kernel_lowering::enter_row(node_id idx, node_id at, const range& rows, open_loops& loops) {
+void kernel_lowering::enter_row(node_id idx, node_id at, const range& rows, open_loops& loops, bool inside) {
   const ir::value row = emit(at, *loops.inner);
+  if (inside) return loops.inner->bind_to(g, idx, row);
   ir::block_builder& b = *loops.inner->block;
   const ir::value mine =
       b.emit(op::logical_and, {b.emit(op::less_equal, {rows.low, row}), b.emit(op::less, {row, rows.high})});

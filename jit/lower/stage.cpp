@@ -46,9 +46,19 @@ void kernel_lowering::bind(scope& inner, node_id idx, int lanes) {
   if (lanes > 1) {
     inner.lane = idx;
     inner.values[2 * std::int64_t{idx} + 1] = inner.block->counter();
-  } else {
-    inner.set(idx, inner.block->counter());
+    return;
   }
+  const auto ordered = std::ranges::find_if(stages, [&](const stage* s) { return s->order.index == idx; });
+  if (ordered == stages.end() || task_size != 0) {
+    inner.set(idx, inner.block->counter());
+  } else {
+    inner.bind_to(g, (*ordered)->order.walk, inner.block->counter());
+    inner.set(idx, emit((*ordered)->order.row, inner));
+  }
+  if (inner.block->head().jam == 1) return;
+  for (const plan::tiled_loop& t : tile)
+    for (std::size_t k = 0; t.index == idx && k < t.equal.size(); ++k)
+      inner.block->head().equal.push_back(emit(t.equal[k], inner));
 }
 
 std::vector<node_id> kernel_lowering::place_in(const stage& s) {

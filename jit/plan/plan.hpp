@@ -111,6 +111,13 @@ struct inverse_index_form {
   std::int64_t listed() const { return by_row ? 1 : chunk; }  // rows of a chunk of the array
 };
 
+// A map whose iterations of `index` go in the order of a list: in iteration `walk`, over the same range, the index is
+// `row`, a load of an inverse index.
+struct row_order {
+  node_id index = no_node;  // none: iterations go as they count
+  node_id walk = no_node, row = no_node;
+};
+
 // Rows in blocks: a task takes one of `block`, in which `part` walks the rows of `whole`. A partial result is one for
 // each block; other stages over the same rows may be walked in the same blocks, so that each row is read once.
 struct row_blocks {
@@ -251,6 +258,7 @@ struct stage {
   node_id base_when = no_node;
   node_id when = no_node;         // computed only if this holds: a condition on stages before
   node_id order_when = no_node;   // map: in the order of the slices if this holds, else as they count
+  row_order order;                // map, of its `parallel`
   bool short_rows = false;        // lanes are rows, and the loops below go along them, see short_rows.hpp
   bool reads_block_tree = false;  // its ragged reductions read tables of blocks
   bool swept = false;             // the sweep that stores the same, if slices overlap enough, was made

@@ -79,7 +79,7 @@ std::string print(const graph& g, const program_plan& p) {
     if (k.chunk > 0) text += (grows ? " in chunks of a multiple of " : " in chunks of ") + std::to_string(k.chunk);
     for (std::size_t t = 0; t < k.tile.size(); ++t)
       text += (t == 0 ? ", register tile " : " x ") + std::to_string(k.tile[t].iterations) + " " +
-              index_text(g, k.tile[t].index);
+              index_text(g, k.tile[t].index) + (k.tile[t].equal.empty() ? "" : " of equal data");
     if (k.cache.rows != no_node)
       text += ", cache tile " + std::to_string(k.rows_of_task) + " " + index_text(g, k.cache.rows) + " x " +
               std::to_string(k.cache.block) + " " + index_text(g, k.cache.walk) + ", " +

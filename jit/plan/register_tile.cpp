@@ -7,6 +7,7 @@
 #include <sheaf/jit/plan/algorithms/stencil/small_windows.hpp>
 #include <sheaf/jit/plan/packing.hpp>
 #include <sheaf/jit/plan/cost.hpp>
+#include <sheaf/jit/plan/equal_data.hpp>
 #include <sheaf/jit/plan/tasks.hpp>
 #include <sheaf/jit/plan/mixed_precision.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
@@ -23,6 +24,7 @@ using namespace tuning::register_tile;
 struct item {
   enum class flow : std::uint8_t { vector_load, element_load, gather, arithmetic, fold, kept } what;
   index_set depends;
+  index_set by_equal = {};  // of these by data alone that iterations may have equal
   bool laned = false;
   int lanes = 1;  // of its reduction
   int bytes = 4;
@@ -40,7 +42,8 @@ class work {
       for (const node_id n : reductions_in(g, plan.stages[static_cast<std::size_t>(i)].body)) reductions.push_back(n);
   }
   // What asks sizes, once there is a loop to tile.
-  void weigh() {
+  void weigh(const std::vector<tiled_loop>& loops) {
+    loops_ = loops;
     for (const int i : k_.stages) add(plan_.stages[static_cast<std::size_t>(i)]);
   }
 
@@ -108,6 +111,8 @@ class work {
       const bool row = laned && (far_ || is_row(n, lane));
       add_item(!laned ? item::flow::element_load : row ? item::flow::vector_load : item::flow::gather, n, g_.free[n],
                lane, 1);
+    } else if (kind == op::cast && laned && is_half(g_.type(g_.arg(n, 0)))) {
+      add_item(item::flow::arithmetic, n, g_.free[n], lane, cost_of_conversion);
     } else if (is_elementwise(kind) && kind != op::cast && laned) {
       const op_cost cost = row_of(kind);
       add_item(item::flow::arithmetic, n, g_.free[n], lane,
@@ -115,6 +120,7 @@ class work {
     }
     for (int k = kind == op::load ? 1 : 0; k < g_[n].count; ++k) walk(g_.arg(n, k), lane);
   }
+  static bool is_half(element type) { return is_floating(type) && row(type).bytes == 2; }
   static op_cost row_of(op kind) { return row(kind).cost; }
   bool is_row(node_id load, node_id lane) const {
     const int last = g_[load].count - 1;
@@ -125,8 +131,12 @@ class work {
   }
   void add_item(item::flow what, node_id n, const index_set& depends, node_id lane, double cost) {
     const bool laned = lane != no_node && (what == item::flow::fold || g_.free[n].has(g_.ordinal(lane)));
-    items.push_back({what, depends, laned, lanes_, row(lane_type(g_, n)).bytes, guessed(depends.common(bound_)), cost,
-                     stages});
+    index_set by_equal;
+    for (const tiled_loop& t : loops_)
+      if (!t.equal.empty() && what != item::flow::fold && depends_by_these(g_, n, t.index, t.equal))
+        by_equal.insert(g_.ordinal(t.index));
+    items.push_back({what, depends, by_equal, laned, lanes_, row(lane_type(g_, n)).bytes,
+                     guessed(depends.common(bound_)), cost, stages});
   }
 
   graph& g_;
@@ -134,6 +144,7 @@ class work {
   const program_plan& plan_;
   const kernel_plan& k_;
   index_set bound_;
+  std::vector<tiled_loop> loops_;
   int lanes_ = 1;
   bool far_ = false;  // a cache tile packs the lanes of the stage at hand
   std::unordered_set<node_id> seen_;
@@ -213,8 +224,10 @@ class model {
   }
   double copies_of(const item& i, const candidate& c) const {
     double n = 1;
-    for (const tiled_loop& t : c.tile)
-      if (i.depends.has(g_.ordinal(t.index))) n *= t.iterations;
+    for (const tiled_loop& t : c.tile) {
+      const int k = g_.ordinal(t.index);
+      if (i.depends.has(k) && (t.equal.empty() || !i.by_equal.has(k))) n *= t.iterations;
+    }
     return n;
   }
   double vectors_of(const item& i, const candidate& c) const {
@@ -235,12 +248,23 @@ class choice {
 
   void operator()() {
     if (w_.reductions.empty() || !is_eligible()) return;
-    const std::vector<node_id> loops = loops_of_tile();
+    std::vector<tiled_loop> loops = loops_of_tile();
     if (loops.empty() || !is_worth_code()) return;
-    w_.weigh();
+    w_.weigh(loops);
     const model model_of(g_, known_, w_);
     candidate now{.tile = {}, .lanes = lanes()};
     now.time = *model_of.time(now);
+    const candidate equal = best_of(loops, now, model_of);
+    for (tiled_loop& t : loops) t.equal.clear();
+    candidate best = best_of(loops, now, model_of);
+    if (equal.time < worth_equal * best.time) best = equal;
+    if (best.tile.empty() || best.time > worth_it * now.time) return;
+    take(best);
+  }
+
+ private:
+  const stage& at(int i) const { return plan_.stages[static_cast<std::size_t>(i)]; }
+  candidate best_of(const std::vector<tiled_loop>& loops, const candidate& now, const model& model_of) const {
     candidate best = now, large = now;
     const bool chooses = may_choose_lanes();
     const int fewest = chooses ? std::min(now.lanes, least_lanes) : now.lanes;
@@ -252,19 +276,14 @@ class choice {
             for (std::size_t j = i + 1; j < std::max(loops.size(), i + 2); ++j) {
               if (b > 1 && j >= loops.size()) continue;
               candidate c{.tile = {}, .lanes = l};
-              if (a > 1) c.tile.push_back({loops[i], a});
-              if (b > 1) c.tile.push_back({loops[j], b});
+              if (a > 1) c.tile.push_back({loops[i].index, a, loops[i].equal});
+              if (b > 1) c.tile.push_back({loops[j].index, b, loops[j].equal});
               candidate& least = c.copies() > usual_copies ? large : best;
               if (const auto t = model_of.time(c); t && *t < least.time) least = c, least.time = *t;
             }
         }
-    if (large.time < worth_copies * best.time) best = large;
-    if (best.tile.empty() || best.time > worth_it * now.time) return;
-    take(best);
+    return large.time < worth_copies * best.time ? large : best;
   }
-
- private:
-  const stage& at(int i) const { return plan_.stages[static_cast<std::size_t>(i)]; }
   node_id vector() const { return at(k_.stages.front()).vector; }
   int lanes() const { return at(k_.stages.front()).lanes; }
 
@@ -277,8 +296,8 @@ class choice {
     });
   }
   // Those that all stages have, over the same iterations of all reductions.
-  std::vector<node_id> loops_of_tile() const {
-    std::vector<node_id> list;
+  std::vector<tiled_loop> loops_of_tile() const {
+    std::vector<tiled_loop> list;
     const stage& first = at(k_.stages.front());
     for (const node_id idx : first.loops) {
       if (idx == first.vector || (idx == k_.parallel && k_.chunk != 0)) continue;
@@ -291,9 +310,23 @@ class choice {
         for (const node_id bound : bound_indices(g_, n)) varies = varies || uses(g_, bound, idx);
         return varies;
       });
-      if (in_all && same) list.push_back(idx);
+      if (!in_all || !same) continue;
+      list.push_back({idx, 1, {}});
+      for (const equal_rows& rows : equal_data(g_, known_, w_.reductions, idx, inside(idx)))
+        list.back().equal.insert(list.back().equal.end(), rows.data.begin(), rows.data.end());
     }
     return list;
+  }
+  // The indices of loops within this one, of any stage.
+  index_set inside(node_id idx) const {
+    index_set set;
+    for (const node_id n : w_.reductions) set |= set_of(g_, bound_indices(g_, n));
+    for (const int i : k_.stages) {
+      const auto& loops = at(i).loops;
+      for (auto l = std::find(loops.begin(), loops.end(), idx); l != loops.end(); ++l)
+        if (*l != idx) set.insert(g_.ordinal(*l));
+    }
+    return set;
   }
   // More or fewer lanes change no result where each is a lane.
   bool may_choose_lanes() const {
@@ -333,7 +366,7 @@ class choice {
       for (const int i : k_.stages) plan_.stages[static_cast<std::size_t>(i)].lanes = c.lanes;
     k_.tile = std::move(c.tile);
     for (const tiled_loop& t : k_.tile)
-      if (t.index == k_.parallel) k_.rows_of_task = t.iterations;
+      if (t.index == k_.parallel) k_.rows_of_task = t.iterations * (t.equal.empty() ? 1 : equal_tiles_of_task);
     k_.cost = cost_of_task(known_, plan_, k_);
   }
 

@@ -45,12 +45,13 @@ void for_each_root(Stage& s, Visit&& visit) {
   const auto all = [&](root_kind what, auto& list) {
     for (auto& n : list) visit(n, what);
   };
-  each(root_kind::read, s.body, s.when, s.base, s.base_when, s.order_when);
+  each(root_kind::read, s.body, s.when, s.base, s.base_when, s.order_when, s.order.row);
   each(root_kind::form, s.sum_of_sums, s.flat);
   all(root_kind::index, s.indices);
   all(root_kind::index, s.loops);
   all(root_kind::index, s.folded_storage);
-  each(root_kind::index, s.vector, s.parallel, s.owned, s.rows.whole, s.rows.part, s.rows.block);
+  each(root_kind::index, s.vector, s.parallel, s.owned, s.rows.whole, s.rows.part, s.rows.block, s.order.index,
+       s.order.walk);
   std::visit([&](auto& form) { for_each_root_of_form(form, each, all); }, s.form);
   each(root_kind::form, s.moving.centre, s.moving.body, s.moving.moved);
   each(root_kind::index, s.moving.last);

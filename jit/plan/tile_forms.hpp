@@ -13,6 +13,7 @@ namespace sheaf::inline v0_1::plan {
 struct tiled_loop {
   node_id index = no_node;
   int iterations = 1;
+  std::vector<node_id> equal = {};  // data of an iteration: those run at once of which all of it is equal
 };
 
 // Rows of a task, folded in blocks of the index that they walk; see cache_tile.hpp.

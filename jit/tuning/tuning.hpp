@@ -47,10 +47,16 @@ inline constexpr double cycles_of_stream = 2;       // cycles; estimate: of a re
 inline constexpr double part_of_line = 0.25;        // share; estimate: of a register's traffic, for one element
 inline constexpr double cost_of_division = 8;       // operations; estimate: of a division or root
 inline constexpr double cost_of_function = 16;      // operations; estimate: of exp and its like, bench_math
+inline constexpr double cost_of_conversion = 2;     // operations; bench_survey: of bf16 to f32, of which products are
 inline constexpr double registers_of_function = 4;  // registers; estimate: that a function works in
 inline constexpr double beside = 0.1;               // share; estimate: of flows that do not bound the time
 inline constexpr double worth_it = 0.9;             // factor; estimate: of the time without a tile
 inline constexpr double worth_code = 1 << 14;       // iterations; estimate: fewer are done before code is made
+// Of a tile whose iterations share rows of a table that data names, where they have the same.
+inline constexpr double worth_equal = 0.85;         // factor; estimate: of the time of a tile that asks nothing
+inline constexpr double worth_asking_equal = 8;     // iterations; estimate: of a row, fewer seldom follow each other
+inline constexpr double least_of_equal_rows = 1024;  // elements; estimate: a row of fewer takes as long as asking
+inline constexpr int equal_tiles_of_task = 8;       // tiles; estimate: of a task, each begins where rows are equal
 }  // namespace register_tile
 namespace cache_tile {
 inline constexpr std::int64_t block = 256;        // iterations; estimate: of the index that rows walk
@@ -216,6 +222,11 @@ inline constexpr double saved = 4;  // factor; estimate: of terms, by nested sum
 }  // namespace separate
 namespace scatter {
 inline constexpr std::size_t most_sums = 16;  // sums; limit: of code, the product of the parts of each subscript
+inline constexpr std::int64_t asked_at_once = 256;    // updates; bench_survey: sums of 1000 groups, 64 to 4096
+inline constexpr double least_asked_bytes = 1024;    // bytes; bench_survey: of rows, sums of 10 and 1000 groups
+inline constexpr int lanes_of_asking = 32;            // lanes; estimate: of keys, four registers
+inline constexpr std::int32_t asked_unrolled = 8;     // updates; bench_survey: of those none of which asks
+inline constexpr std::int64_t rows_ahead = 32;  // updates; bench_survey: sums of 10^6 groups, 8 to 64 ahead
 inline constexpr std::int32_t updates_unrolled = 4;  // updates; estimate: of a group that is no run of one key
 }  // namespace scatter
 namespace privatised_tables {

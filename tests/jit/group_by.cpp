@@ -170,6 +170,25 @@ TEST(group_by, gradients_of_gathers) {
   EXPECT_NE(test.plan_text().find(privatised), std::string::npos) << test.plan_text();
 }
 
+// Keys that are asked for in lanes, a part of a chunk at a time: of some parts all lie inside, of others some don't.
+// Rows beyond L2 are prefetched, those that lie nowhere too.
+TEST(group_by, keys_outside) {
+  constexpr auto group = axis<"group", 400>;
+  constexpr auto sums = define<"sums">(group) = sum(i.where(key(i) == group), x(i));
+  std::vector<double> keys(100000);
+  for (std::size_t n = 0; n < keys.size(); ++n)
+    keys[n] = n % 3001 == 7 ? (n % 2 == 0 ? -5. : 400.) : static_cast<double>(n * 7919 % 400);
+  for (const bool far : {false, true}) {
+    trial test = trial_of(sums);
+    if (far) test.on.second_cache = 1;
+    test.random("x", {100000}).with("key", {100000}, keys);
+    test.expect_right();
+    const std::string text = ir::print(test.p->code);
+    EXPECT_EQ(text.find("_part") != std::string::npos, !far) << text;
+    EXPECT_EQ(text.find("prefetch table") != std::string::npos, far) << text;
+  }
+}
+
 TEST(group_by, rows_of_columns) {
   constexpr auto sums = define<"sums">(j, f) = sum(i.where(key(i) == j), rows(i, f));
   trial test = trial_of(sums);

@@ -387,6 +387,38 @@ TEST(unroll_and_jam, shares_what_does_not_vary) {
   EXPECT_NE(text.find("  serial i.0 in %9 .. %1\n"), std::string::npos) << text;
 }
 
+// y[i, j] = sum(k, x[i, k] * x[x[i, 0], j]) where rows run together that name the same one.
+TEST(unroll_and_jam, where_data_is_equal) {
+  ir::module m{.name = "product", .buffers = {}, .folds = {}, .kernels = {}};
+  const auto x = add_matrix(m, "x"), y = add_matrix(m, "y");
+  const auto ids = ir::add_buffer(m, {.name = "ids", .type = element::i64, .rank = 1, .where = role::input, .slot = 2,
+                                      .unit_inner = true, .extents = {}});
+  m.buffers[static_cast<std::size_t>(y)].where = role::output;
+  ir::kernel_builder b("product");
+  auto& top = b.top();
+  const value zero = top.i64(0), rows = top.extent(x, 0), columns = top.extent(x, 1);
+  auto i = open(top, loop_kind::serial, "i", zero, rows, 100);
+  const value row = i.counter(), id = i.load(ids, element::i64, {row});
+  i.head().jam = 2;
+  i.head().equal = {id};
+  auto j = open(i, loop_kind::vector, "j", zero, columns, 100);
+  const value column = j.counter(), right = j.load(x, element::f32, {id, column}, access::contiguous),
+              left = j.load(x, element::f32, {row, zero});
+  j.store(y, {row, column}, j.emit(op::mul, {left, right}), access::contiguous);
+  j.close();
+  i.close();
+  m.kernels.push_back(std::move(b).finish());
+  ir::unroll_and_jam(m);
+  ir::verify(m);
+  const std::string text = kernels_of(m);
+  EXPECT_NE(text.find("serial i_tile"), std::string::npos) << text;
+  EXPECT_NE(text.find("logical_not"), std::string::npos) << text;
+  std::size_t gathered = 0;
+  for (std::size_t at = 0; (at = text.find("load contiguous x", at)) != std::string::npos; ++at) ++gathered;
+  EXPECT_EQ(gathered, 2U) << text;  // of both rows at once, and of one alone
+  EXPECT_EQ(text.find("where equal"), std::string::npos) << text;
+}
+
 TEST(unroll_and_jam, not_what_iterations_share) {
   for (const bool carried : {true, false}) {
     const std::string text = jammed_product(carried, !carried);

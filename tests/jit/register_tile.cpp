@@ -98,6 +98,44 @@ TEST(register_tile, functions_and_gathered_rows) {
   t.expect_right(1e-5);
 }
 
+// Rows whose matrix is chosen by data: those of one matrix follow each other and share it; the last of each, fewer than
+// a tile, are by themselves. Few rows a matrix, or short ones, are not worth it.
+TEST(register_tile, matrices_that_data_chooses) {
+  constexpr auto w = tensor<"w", float, 3>;
+  constexpr auto narrow = tensor<"narrow", std::int32_t, 1>;
+  constexpr auto c = define<"c">(i, j) = sum(k, x(i, k) * w(ids(i), k, j));
+  constexpr auto d = define<"d">(i, j) = max(k, x(i, k) + w(narrow(i) - 1_c, k, j));
+  for (const std::int64_t rows : {500, 61, 5}) {
+    trial t = trial_of(c);
+    t.random("x", {rows, 40}).random("w", {3, 40, 70}).below("ids", {rows}, 3);
+    EXPECT_EQ(says(t, "register tile 6 i of equal data"), rows > 24) << t.plan_text();
+    EXPECT_EQ(says(t, "rules: row order"), rows > 24) << t.plan_text();
+    t.expect_right(1e-5);
+    t.expect_same_elsewhere();
+  }
+  trial two = trial_of(c, d);
+  two.random("x", {300, 40}).random("w", {3, 40, 70}).below("ids", {300}, 3);
+  two.with("narrow", {300}, std::vector<double>(300, 2));
+  EXPECT_TRUE(says(two, "rules: row order")) << two.plan_text();
+  two.expect_right(1e-5);
+  trial all = trial_of(c);
+  all.force_for_tests = true;
+  all.random("x", {37, 5}).random("w", {30, 5, 6}).below("ids", {37}, 30);
+  EXPECT_TRUE(says(all, "rules: row order")) << all.plan_text();
+  all.expect_right(1e-5);
+}
+
+// Products of halves: what a register of them takes to convert is shared by the tile.
+TEST(register_tile, converted_operands) {
+  constexpr auto a = tensor<"a", bfloat16, 2>;
+  constexpr auto b = tensor<"b", bfloat16, 2>;
+  constexpr auto c = define<"c">(i, j) = sum(k, cast<float>(a(i, k)) * cast<float>(b(k, j)));
+  trial t = trial_of(c);
+  t.random("a", {61, 40}).random("b", {40, 70});
+  EXPECT_TRUE(says(t, "register tile")) << t.plan_text();
+  t.expect_right(1e-5);
+}
+
 TEST(register_tile, other_types_and_extrema) {
   constexpr auto m = tensor<"m", std::int32_t, 2>;
   constexpr auto z = tensor<"z", double, 2>;

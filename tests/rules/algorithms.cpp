@@ -57,6 +57,16 @@ TEST(rules, of_ties_in_windows) {
   expect_same("position", place);
 }
 
+// A table of each row's own, by data.
+TEST(rules, of_rows_that_data_chooses) {
+  constexpr auto ids = tensor<"ids", std::int64_t, 1>;
+  constexpr auto tables = tensor<"tables", double, 3>;
+  constexpr auto chosen = define<"chosen">(t, i) = sum(s, m(t, s) * tables(ids(t), s, i));
+  expect_without_rules("row order", detail::build_graph<decltype(chosen)>(), [](trial& to) {
+    to.random("m", {200, 11}).random("tables", {5, 11, 40}).below("ids", {200}, 5);
+  });
+}
+
 TEST(rules, of_running_results) {
   constexpr auto places = extent(large, dim<0>);
   constexpr auto after = define<"after">(t.in(0_c, places)) = sum(s.in(t + 1_c, places), large(s));

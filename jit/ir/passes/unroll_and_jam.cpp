@@ -40,10 +40,10 @@ void for_each_statement(const block& body, Visit&& visit) {
 
 bool is_control(const statement& s) { return s.kind == statement_kind::loop || s.kind == statement_kind::guard; }
 
-// Which values of a loop's body differ from iteration to iteration.
+// Which values of a loop's body differ from iteration to iteration, where those of `loop.equal` don't.
 class variance {
  public:
-  variance(const kernel& k, const statement& loop) : k_(k), varies_(k.instructions.size()) {
+  variance(const kernel& k, const statement& loop) : k_(k), equal_(loop.equal), varies_(k.instructions.size()) {
     for (const instruction& i : k.instructions)
       if (i.code == opcode::counter && i.target == loop.loop) varies_[at(value(&i - k.instructions.data()))] = true;
     for (bool again = true; again;) {
@@ -65,7 +65,7 @@ class variance {
 
  private:
   void mark(value v) {
-    if (varies_[at(v)]) return;
+    if (varies_[at(v)] || std::ranges::find(equal_, v) != equal_.end()) return;
     varies_[at(v)] = changed_ = true;
   }
   void walk(const block& body, bool apart) {
@@ -83,6 +83,7 @@ class variance {
   }
 
   const kernel& k_;
+  const std::vector<value>& equal_;
   std::vector<bool> varies_;
   bool changed_ = false;
 };
@@ -114,6 +115,28 @@ bool may_jam(const module& m, const kernel& k, const statement& loop, const vari
   return fine;
 }
 
+// A value of a loop's body, in another iteration of it and outside of that body.
+class value_elsewhere {
+ public:
+  value_elsewhere(const kernel& k, const statement& loop) : k_(k), loop_(loop) {
+    for (const statement& s : loop.body)
+      if (s.kind == statement_kind::instruct) inside_.insert(s.id);
+  }
+  value operator()(value v, value counter, block_builder& b) const {
+    if (!inside_.contains(v)) return v;
+    instruction i = k_.instructions[at(v)];
+    if (i.code == opcode::counter && i.target == loop_.loop) return counter;
+    for (value& each : i.args) each = (*this)(each, counter, b);
+    if (i.mask != none) i.mask = (*this)(i.mask, counter, b);
+    return b.again(std::move(i));
+  }
+
+ private:
+  const kernel& k_;
+  const statement& loop_;
+  std::unordered_set<value> inside_;
+};
+
 // Writes the body of a loop for several iterations at once.
 class jammed {
  public:
@@ -125,6 +148,10 @@ class jammed {
   block operator()(value counter, block_builder& inner) {
     for (std::int32_t r = 0; r < loop_.jam; ++r)
       counters_.push_back(r == 0 ? counter : inner.emit(op::add, {counter, inner.i64(r)}));
+    for (const value v : loop_.equal) {
+      const value first = value_elsewhere(k_, loop_)(v, counter, inner);
+      for (std::int32_t r = 0; r < loop_.jam; ++r) name(r, v) = first;
+    }
     block made;
     together(loop_.body, made);
     return made;
@@ -170,6 +197,7 @@ class jammed {
     made.push_back(std::move(both));
   }
   void shared(const statement& s, block& made) {
+    if (s.kind == statement_kind::instruct && name(0, s.id) != none) return;  // equal data
     copy(s, 0, made);
     if (s.kind != statement_kind::instruct) return;
     for (int r = 1; r < loop_.jam; ++r) name(r, s.id) = name(0, s.id);
@@ -255,6 +283,53 @@ void add_tiled(kernel& k, statement loop, const variance& varies, block& out) {
   for (statement& s : std::move(around).finish()) out.push_back(std::move(s));
 }
 
+// Instead of a loop whose iterations run at once where data of theirs is equal: one that asks, from an iteration on,
+// whether that is so of the next ones, and else goes on with that one alone.
+void add_where_equal(kernel& k, statement loop, const variance& varies, block& out) {
+  block_builder around(k, nullptr, statement{});
+  const value size = around.i64(loop.jam), one = around.i64(1);
+  const value next = around.accumulator(element::i64, monoid::max, false);
+  around.combine(next, loop.low);
+  const std::string name = k.loop_names[static_cast<std::size_t>(loop.loop)] + "_tile";
+  block_builder each = around.loop(loop_kind::serial, name, loop.low, loop.high);
+  each.head().trips = loop.trips;
+  const value first = each.counter();
+  block_builder begin = each.guard(each.emit(op::less_equal, {each.read(next), first}));
+  const value end = begin.emit(op::add, {first, size}), after = begin.emit(op::add, {first, one});
+  const value equal = begin.accumulator(element::boolean, monoid::any, false);
+  {
+    block_builder fits = begin.guard(begin.emit(op::less_equal, {end, loop.high}));
+    const value_elsewhere of(k, loop);
+    value all = none;
+    for (const value v : loop.equal) {
+      const value mine = of(v, first, fits);
+      for (std::int32_t r = 1; r < loop.jam; ++r) {
+        const value row = fits.emit(op::add, {first, fits.i64(r)});
+        const value same = fits.emit(op::equal, {mine, of(v, row, fits)});
+        all = all == none ? same : fits.emit(op::logical_and, {all, same});
+      }
+    }
+    fits.combine(equal, all);
+    fits.close();
+  }
+  const value together = begin.read(equal);
+  block_builder tile = begin.guard(together);
+  tile.take(jammed(k, loop, varies)(first, tile));
+  tile.combine(next, end);
+  tile.close();
+  block_builder alone = begin.guard(begin.emit(op::logical_not, {together}));
+  loop.low = first;
+  loop.high = after;
+  loop.jam = 1;
+  loop.equal.clear();
+  loop.trips = 1;
+  alone.take(std::move(loop));
+  alone.close();
+  begin.close();
+  each.close();
+  for (statement& s : std::move(around).finish()) out.push_back(std::move(s));
+}
+
 class pass {
  public:
   pass(const module& m, kernel& k) : m_(m), k_(k) {}
@@ -268,11 +343,14 @@ class pass {
         continue;
       }
       const variance varies(k_, s);
-      if (may_jam(m_, k_, s, varies)) {
+      if (!may_jam(m_, k_, s, varies)) {
+        s.jam = 1;
+        s.equal.clear();
+        made.push_back(std::move(s));
+      } else if (s.equal.empty()) {
         add_tiled(k_, std::move(s), varies, made);
       } else {
-        s.jam = 1;
-        made.push_back(std::move(s));
+        add_where_equal(k_, std::move(s), varies, made);
       }
     }
     body = std::move(made);

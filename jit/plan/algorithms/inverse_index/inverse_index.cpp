@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <sheaf/dsl/graph/affine.hpp>
+#include <sheaf/jit/plan/equal_data.hpp>
 #include <sheaf/jit/plan/promised.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/algorithms/scatter/scatters.hpp>
@@ -151,6 +152,57 @@ bool sorted_on_device(const context& c, stage& lists, inverse_index_form& l) {
 }
 
 }  // namespace
+
+inverse_index_form listed_by_row(const context& c, const stage& s, node_id walk, node_id owned, node_id at) {
+  const auto& [g, known, done] = c;
+  for (const stage& t : done) {
+    inverse_index_form l = t.inverse;
+    if (t.how != way::inverse_index || !l.by_row || t.when != s.when || t.sort.passes > 0 || l.walk.size() != 1)
+      continue;
+    if (!same_range(g, l.walk.front(), walk) || !same_range(g, l.owned, owned)) continue;
+    replacement put(g, proofs::kept);
+    put.rename(l.walk.front(), walk);
+    if (!is_same(g, put(l.at), at)) continue;
+    l.array = t.define;
+    return l;
+  }
+  inverse_index_form l{.walk = {walk}, .owned = owned, .at = at, .chunk = 1, .room = trips_of(g, walk), .by_row = true,
+                       .all_fit = true};
+  stage lists = stage_of(g, l, walk, 1, element::i64);
+  lists.when = s.when;
+  lists.operations = 4 * known.trips(walk);
+  lists.bytes = 8.0 * (known.trips(walk) + known.trips(owned));
+  lists.reasons.push_back("inverse index: which iterations data sends to each row");
+  l.array = lists.define;
+  done.push_back(std::move(lists));
+  return l;
+}
+
+node_id listed_place(graph& g, const inverse_index_form& l, node_id n) {
+  const node_id place = make(g, op::add, make(g, op::add, chunks_of(g, l), integer(g, 2)), n);
+  return proven(g, load(g, l.array, &place, 1));
+}
+
+bool take_row_order(const context& c, stage& s) {
+  const auto& [g, known, done] = c;
+  const node_id idx = s.parallel;
+  const bool loops = s.how == way::map && s.chunk == 0 && idx != no_node && s.loops.front() == idx && is_closed(g, idx);
+  if (known.call().gpu || !loops || s.order.index != no_node || s.order_when != no_node || s.where == place::check ||
+      s.rows.whole != no_node || s.short_rows || s.reads_block_tree)
+    return false;
+  index_set inner = set_of(g, s.loops);
+  inner.erase(g.ordinal(idx));
+  const std::vector<node_id> reductions = reductions_in(g, s.body);
+  for (const node_id n : reductions) inner |= set_of(g, bound_indices(g, n));
+  const std::vector<equal_rows> rows = equal_data(g, known, reductions, idx, inner);
+  if (rows.size() != 1) return false;
+  const node_id owned = fresh_index(g, idx, rows.front().low, rows.front().high);
+  const inverse_index_form l = listed_by_row(c, s, idx, owned, rows.front().subscript);
+  const node_id walk = fresh_index(g, idx, g.arg(idx, 0), g.arg(idx, 1));
+  s.order = {idx, walk, listed_place(g, l, make(g, op::sub, walk, g.arg(idx, 0)))};
+  s.reasons.push_back("in the order of the data that chooses what a row reads");
+  return true;
+}
 
 bool list_updates(const context& c, stage& s) {
   const auto& [g, known, done] = c;

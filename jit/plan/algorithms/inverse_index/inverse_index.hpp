@@ -9,6 +9,16 @@ namespace sheaf::inline v0_1::plan {
 // Puts a stage before a scatter that lists its updates, where tasks would walk many in vain.
 bool list_updates(const context& c, stage& s);
 
+// The inverse index of a place of `owned` for each place of the index `walk`, by row: a stage of its own, or one that
+// is there already.
+inverse_index_form listed_by_row(const context& c, const stage& s, node_id walk, node_id owned, node_id at);
+// Element n of it, a place of `walk`; in n.
+node_id listed_place(graph& g, const inverse_index_form& l, node_id n);
+
+// A map whose rows read tables that data chooses goes in the order of that data, so that rows which share one follow
+// each other.
+bool take_row_order(const context& c, stage& s);
+
 // Where the program asks for it: the updates of a sum are added where they belong, in any order.
 bool take_atomic(const context& c, stage& s);
 
