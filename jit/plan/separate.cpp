@@ -172,7 +172,8 @@ node_id take_contracted(const context& c, node_id n, const stage& s) {
   if (best.over == no_node) return no_node;
   std::vector<node_id> rest = bound_indices(g, n);
   std::erase(rest, best.over);
-  const node_id sum = intern_reduce(g, monoid::sum, g.type(n), product_of(g, best.inner, n), truth(g, true), {best.over});
+  const node_id product = product_of(g, best.inner, n);
+  const node_id sum = intern_reduce(g, monoid::sum, g.type(n), product, truth(g, true), {best.over});
   const node_id at = stored(c, sum, {"contracted", s, "a sum of products over several indices: one index at a time"});
   best.outer.push_back(at);
   return intern_reduce(g, monoid::sum, g.type(n), product_of(g, best.outer, n), truth(g, true), rest);
