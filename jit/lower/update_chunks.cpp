@@ -99,9 +99,10 @@ class chunk_of_updates {
     rows_.clear();
     if (!w_.places.empty()) compute_places(chunk, updates);
     const shapes::amount bytes = bytes_of_rows(chunk);
-    far_ = bytes > k_.known.call().on.second_cache && std::ranges::all_of(list_, [&](const stage* s) {
-             return monoid_of(g_, s->body) == monoid::sum && reads(*s);
-           });
+    far_ = bytes > k_.known.call().on.second_cache;
+    prefetches_ = far_ && std::ranges::all_of(list_, [&](const stage* s) {
+                    return monoid_of(g_, s->body) == monoid::sum && reads(*s);
+                  });
     ir::block_builder& b = *chunk.block;
     if (!asks_first(bytes)) return walk(chunk, b.i64(0), chunk_of_runs, false);
     const ir::value count = b.i64(chunk_of_runs / asked_at_once), size = b.i64(asked_at_once);
@@ -194,7 +195,7 @@ class chunk_of_updates {
     ir::block_builder& b = *one.inner->block;
     b.head().unroll = inside ? asked_unrolled : updates_unrolled;
     one.inner->bind_to(g_, idx_, b.emit(op::add, {low_, b.counter()}));
-    if (far_) prefetch_rows(*one.inner);
+    if (prefetches_) prefetch_rows(*one.inner);
     for (std::size_t n = 0; n < rows_.size(); ++n)
       one.inner->set(w_.places[n], b.load(rows_[n], element::i64, {b.counter()}, ir::access::uniform));
     w_.update(one, inside);
@@ -231,7 +232,7 @@ class chunk_of_updates {
   const kernel_lowering::update_walk& w_;
   std::vector<std::int32_t> rows_;  // buffers of computed places
   ir::value low_ = ir::none;        // the chunk's first update
-  bool far_ = false;
+  bool far_ = false, prefetches_ = false;
 };
 
 }  // namespace
