@@ -187,12 +187,16 @@ constexpr bool narrow_by_inner(graph& g, reduction& r) {
 
 namespace rules {
 
-// A body that is the identity where a condition fails, or where it holds, belongs under the condition.
+// A body that is the identity where a condition fails belongs under the condition. So does one that is the identity
+// where it holds, if another choice is below, which may fix an index: alone it stays, as what is 0 where a count is.
 constexpr bool lift_condition(graph& g, reduction& r) {
   if (g.kind(r.body) == op::select) {
     const node_id identity = identity_of(g, r.kind, g.type(r.body)), test = g.arg(r.body, 0);
+    const auto chooses = [&](node_id e) {
+      return g.kind(e) == op::select && (g.arg(e, 1) == identity || g.arg(e, 2) == identity);
+    };
     const bool holds = g.arg(r.body, 2) == identity;
-    if (holds || g.arg(r.body, 1) == identity) {
+    if (holds || (g.arg(r.body, 1) == identity && chooses(g.arg(r.body, 2)))) {
       r.condition = conjunction(g, r.condition, holds ? test : make(g, op::logical_not, test));
       r.body = g.arg(r.body, holds ? 1 : 2);
       return true;
