@@ -36,7 +36,9 @@ bool depends_by_these(const graph& g, node_id n, node_id idx, const std::vector<
 std::vector<equal_rows> equal_data(graph& g, const facts& known, const std::vector<node_id>& reductions, node_id idx,
                                    const index_set& inner) {
   std::vector<equal_rows> list;
+  // What names a place outside is on no list of rows: each load must be known to be inside.
   const auto add = [&](node_id load, int d) {
+    if (!is_inside(g, load)) return;
     const node_id tensor = g.arg(load, 0), subscript = g.arg(load, 1 + d);
     equal_rows rows{subscript, low_of(g, tensor, d), high_of(g, tensor, d), {}};
     add_integers(g, subscript, idx, rows.data);
