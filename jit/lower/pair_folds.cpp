@@ -74,14 +74,7 @@ ir::value pair_tiling::find_common(const range& rows, scope& at) {
 
 void pair_tiling::fold_in_places(const result& r, scope& at) {
   loop lane(*this, at, f_.walk, lanes_, part_);
-  if (r.few == no_node) {
-    fold_rows(r, lane);
-    return lane.close();
-  }
-  const range few{k_.emit(g_.arg(r.few, 0), lane), k_.emit(g_.arg(r.few, 1), lane)};
-  loop slot(*this, lane, r.few, 1, few);
-  fold_rows(r, slot);
-  slot.close();
+  each_slot(r, lane, [&](scope& slot) { fold_rows(r, slot); });
   lane.close();
 }
 
@@ -208,14 +201,7 @@ void pair_tiling::find_chosen(scope& at) {
 
 void pair_tiling::finish_places(const result& r, scope& at) {
   loop each(*this, at, f_.rows, 1, rows_);
-  if (r.few == no_node) {
-    finish_row(r, each);
-    return each.close();
-  }
-  const range few{k_.emit(g_.arg(r.few, 0), each), k_.emit(g_.arg(r.few, 1), each)};
-  loop slot(*this, each, r.few, 1, few);
-  finish_row(r, slot);
-  slot.close();
+  each_slot(r, each, [&](scope& slot) { finish_row(r, slot); });
   each.close();
 }
 

@@ -35,14 +35,7 @@ void pair_tiling::fold_in_numbers(const result& r, scope& at) {
   rows_of_tile(at, [&](const range& rows, scope& s) {
     loop each(*this, s, f_.rows, 1, rows);
     if (&r != maximum_) bind_maximum(each);
-    if (r.few == no_node) {
-      fold_number(r, each);
-    } else {
-      const range few{k_.emit(g_.arg(r.few, 0), each), k_.emit(g_.arg(r.few, 1), each)};
-      loop slot(*this, each, r.few, 1, few);
-      fold_number(r, slot);
-      slot.close();
-    }
+    each_slot(r, each, [&](scope& slot) { fold_number(r, slot); });
     each.close();
   });
 }
@@ -79,14 +72,7 @@ void pair_tiling::finish_numbers(const result& r, scope& at) {
   const bool along = r.few == no_node && r.s->indices.back() == f_.rows;
   const int lanes = along ? k_.known.call().vectors->register_bytes / row(r.type).bytes : 1;
   loop each(*this, at, f_.rows, lanes, rows_);
-  if (r.few == no_node) {
-    finish_number(r, each, along);
-    return each.close();
-  }
-  const range few{k_.emit(g_.arg(r.few, 0), each), k_.emit(g_.arg(r.few, 1), each)};
-  loop slot(*this, each, r.few, 1, few);
-  finish_number(r, slot, false);
-  slot.close();
+  each_slot(r, each, [&](scope& slot) { finish_number(r, slot, along); });
   each.close();
 }
 

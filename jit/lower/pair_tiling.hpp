@@ -61,6 +61,16 @@ class pair_tiling {
     }
   };
 
+  // body(scope): once, or for each of the few results of a row.
+  template <class Body>
+  void each_slot(const result& r, scope& at, Body&& body) {
+    if (r.few == no_node) return body(at);
+    const range few{k_.emit(g_.arg(r.few, 0), at), k_.emit(g_.arg(r.few, 1), at)};
+    loop slot(*this, at, r.few, 1, few);
+    body(slot);
+    slot.close();
+  }
+
   // Where row `by` and place `of` of a block stand in a buffer of rows of `width`.
   ir::value place(scope& at, node_id by, ir::value first_row, std::int64_t width, node_id of, ir::value first);
   ir::value place_of_pair(scope& at) {
