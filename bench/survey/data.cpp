@@ -78,7 +78,9 @@ void put_real(element type, void* into, std::size_t at, double v) {
 }  // namespace
 
 void fill_input(const input_data& in, std::uint64_t seed, void* into) {
-  std::mt19937_64 bits(seed * 31 + in.name.size() * 7 + static_cast<unsigned char>(in.name[0]));
+  std::uint64_t mixed = seed;  // of every letter: inputs of one kind differ
+  for (const char letter : in.name) mixed = (mixed ^ static_cast<unsigned char>(letter)) * 0x100000001b3u;
+  std::mt19937_64 bits(mixed);
   std::size_t count = 1;
   for (const std::int64_t e : in.extents) count *= static_cast<std::size_t>(e);
   if (in.kind == data_kind::values || in.kind == data_kind::positive) {

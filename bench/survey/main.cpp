@@ -45,7 +45,11 @@ settings settings_of(int argc, char** argv) {
       s.keep = value;
     else if (name == "--scratch")
       s.scratch = value;
-    else if (k == 1)
+    else if (name.rfind("--", 0) == 0) {
+      std::fprintf(stderr, "no option %s; options: --threads --most --work --json --worst --file --keep --scratch\n",
+                   name.c_str());
+      std::exit(1);
+    } else if (k == 1)
       s.count = std::atoi(argv[k]);
     else
       s.seed = std::strtoull(argv[k], nullptr, 10);

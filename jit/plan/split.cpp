@@ -100,6 +100,10 @@ class splitting {
            (known_.for_groups() &&
             known_.trips(cut_) * max(1, results_ / blocks::many_results) > block_ * wanted))
       block_ *= 2;
+    // Within outer loops a block is a piece of each of their rows.
+    while (cut_ != bound_.front() && block_ < blocks::piece &&
+           known_.trips(cut_) >= numerics::enough_tasks * 2 * block_)
+      block_ *= 2;
     if (results_ > blocks::many_results)
       block_ =
           std::max<std::int64_t>(block_, blocks::rows_of_many);  // partial results cost as much to move as the data
