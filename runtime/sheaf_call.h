@@ -37,6 +37,7 @@ typedef struct sheaf_call {
   void *pool;
   sheaf_failure *failure;
   const double *costs; /* of the parallel loops, in the order of the kernels: see sheaf_parallel_for */
+  int64_t threads; /* that share a loop, about: loops whose tasks repeat work have no more tasks; 0: not known */
 } sheaf_call;
 
 enum { SHEAF_OK = 0, SHEAF_BAD_INDEX = 1 };

@@ -92,14 +92,16 @@ static int sk_run_class(const sk_program *p, const sk_class *c, sk_frame *f, con
     if (bytes > 0) f->tensors[k].data = memory + (uintptr_t)f->tensors[k].data;
   for (int k = 0; k < c->cost_count; ++k) costs[k] = sk_formula_value(&f->numbers, c->costs[k]);
   sheaf_failure failure = {0, 0};
-  sheaf_call call = {f->tensors, NULL, NULL, &failure, costs};
+  sheaf_call call = {f->tensors, NULL, NULL, &failure, costs, 0};
   const int threads = options != NULL && options->threads > 0 ? options->threads : sk_processors();
   if (options != NULL && options->parallel_for != NULL) {
     call.parallel_for = options->parallel_for;
     call.pool = options->pool;
+    call.threads = options->threads;
   } else if (threads > 1) {
     call.parallel_for = sk_parallel_for;
     call.pool = (void *)(intptr_t)threads;
+    call.threads = threads;
   }
   if (p->entries[target * p->code_count + c->code](&call) != SHEAF_OK)
     for (int k = 0; k < c->check_count; ++k)

@@ -28,6 +28,7 @@ double fastest(int repeats, const std::function<void()>& work) {
 }  // namespace
 
 void use_threads(int count) { one_thread = count == 1; }
+bool is_one_thread() { return one_thread; }
 double own_seconds() {
   timespec t{};
   clock_gettime(one_thread ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &t);

@@ -12,6 +12,7 @@ namespace sheaf::bench {
 // Processor time of this process where there is one thread, else time: others use the machine, too.
 double own_seconds();
 void use_threads(int count);
+bool is_one_thread();
 
 struct bounds {
   double bytes = 0, arithmetic = 0, functions = 0, updates = 0;  // seconds

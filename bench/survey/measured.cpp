@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cmath>
 #include <csignal>
 #include <cstdio>
@@ -13,6 +14,7 @@
 #include <fstream>
 #include <memory>
 #include <sstream>
+#include <thread>
 
 #include <sheaf/build_tree.hpp>
 #include <sheaf/dsl/graph/pack.hpp>
@@ -226,12 +228,14 @@ double experiment::time_own() {
   return median(list);
 }
 
-// Short calls are timed in a row, after one that is not: it finds the other side's threads still waiting for work.
+// Short calls are timed in a row. OpenMP's threads keep a core for milliseconds after their last loop: they are given
+// time to sleep, and one call that is not timed wakes those that it needs.
 template <class Call>
 double seconds_of(Call&& call, double about) {
   constexpr double row = 2e-3;
+  if (!is_one_thread()) std::this_thread::sleep_for(std::chrono::milliseconds(8));
   const int calls = about < row ? std::min(100, static_cast<int>(row / about) + 1) : 1;
-  if (about < 2 * row) call();
+  if (about < 5 * row) call();
   const double start = own_seconds();
   for (int k = 0; k < calls; ++k) call();
   return (own_seconds() - start) / calls;

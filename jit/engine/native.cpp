@@ -198,7 +198,7 @@ class native_runner final : public runner {
     }
     const parallel_hook hook = current_parallel_hook();
     sheaf_failure failure{};
-    const sheaf_call call{all, hook.run, hook.pool, &failure, costs.data()};
+    const sheaf_call call{all, hook.run, hook.pool, &failure, costs.data(), hook.threads};
     const cancel_token* const token = runtime::current_cancel_token();
     const std::int32_t status =
         token == nullptr ? code.entry(&call) : runtime::run_cancellable(code.entry, call, *token);

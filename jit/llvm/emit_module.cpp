@@ -40,8 +40,9 @@ AllocaInst* function_emitter::stack_slot(Type* type, const char* name) {
 
 namespace {
 
-Value* call_field(function_emitter& f, std::size_t offset) {
-  return f.build.CreateLoad(f.build.getPtrTy(), f.build.CreateConstGEP1_64(f.build.getInt8Ty(), f.call(), offset));
+Value* call_field(function_emitter& f, std::size_t offset, Type* type = nullptr) {
+  Value* place = f.build.CreateConstGEP1_64(f.build.getInt8Ty(), f.call(), offset);
+  return f.build.CreateLoad(type != nullptr ? type : f.build.getPtrTy(), place);
 }
 
 // Returns, and closes the prologue now that everything that goes there is known.
@@ -76,6 +77,16 @@ void serial_body(function_emitter& f, const ir::statement& s, Value* counter) {
   emit_block(f, s.body);
 }
 
+// Tasks that a loop is offered as: of one whose tasks repeat work, as many as there are threads (task k of these begins
+// at k / tasks of the loop), where that is known.
+Value* tasks_of(function_emitter& f, const ir::statement& loop, Value* count) {
+  if (!loop.at_once) return count;
+  auto& b = f.build;
+  Value* threads = call_field(f, offsetof(sheaf_call, threads), b.getInt64Ty());
+  Value* fewer = b.CreateAnd(b.CreateICmpSGT(threads, b.getInt64(0)), b.CreateICmpSLT(threads, count));
+  return b.CreateSelect(fewer, threads, count);
+}
+
 Function* emit_worker(emitter& m, const ir::kernel& k, const std::string& name) {
   LLVMContext& c = m.module.getContext();
   Type* const i64 = Type::getInt64Ty(c);
@@ -88,11 +99,19 @@ Function* emit_worker(emitter& m, const ir::kernel& k, const std::string& name) 
   const ir::statement& loop = *ir::parallel_loop(k);
   at_line(f, loop);
   Value* low = f.values[static_cast<std::size_t>(loop.low)];
-  Value *first = f.build.CreateAdd(low, fn->getArg(1)), *end = f.build.CreateAdd(low, fn->getArg(2));
-  if (loop.at_once)
+  auto& b = f.build;
+  if (loop.at_once) {
+    Value* count = b.CreateSub(f.values[static_cast<std::size_t>(loop.high)], low);
+    Value* tasks = tasks_of(f, loop, count);
+    const auto place = [&](unsigned of) {
+      return b.CreateAdd(low, b.CreateSDiv(b.CreateMul(fn->getArg(of), count), tasks));
+    };
+    Value *const first = place(1), *const end = place(2);
     emit_run(f, loop, first, end);
-  else
+  } else {
+    Value *const first = b.CreateAdd(low, fn->getArg(1)), *const end = b.CreateAdd(low, fn->getArg(2));
     emit_counted_loop(f, loop, first, end, 1, serial_body);
+  }
   finish(f);
   return fn;
 }
@@ -111,6 +130,7 @@ void emit_dispatch(function_emitter& f, const ir::statement& loop, Function* wor
   auto* done = BasicBlock::Create(c, "done", f.function);
   b.CreateCondBr(b.CreateICmpSGT(count, b.getInt64(0)), some, done);
   b.SetInsertPoint(some);
+  Value* tasks = tasks_of(f, loop, count);
   Value* parallel_for = call_field(f, offsetof(sheaf_call, parallel_for));
   b.CreateCondBr(b.CreateIsNull(parallel_for), alone, threads);
   b.SetInsertPoint(threads);
@@ -119,10 +139,14 @@ void emit_dispatch(function_emitter& f, const ir::statement& loop, Function* wor
   Value* pool = call_field(f, offsetof(sheaf_call, pool));
   Value* costs = call_field(f, offsetof(sheaf_call, costs));
   Value* cost = b.CreateLoad(b.getDoubleTy(), b.CreateConstGEP1_64(b.getDoubleTy(), costs, ordinal));
-  b.CreateCall(type, parallel_for, {pool, worker, f.call(), count, cost});
+  if (loop.at_once) {
+    const auto real = [&](Value* v) { return b.CreateSIToFP(v, b.getDoubleTy()); };
+    cost = b.CreateFDiv(b.CreateFMul(cost, real(count)), real(tasks));
+  }
+  b.CreateCall(type, parallel_for, {pool, worker, f.call(), tasks, cost});
   b.CreateBr(done);
   b.SetInsertPoint(alone);
-  b.CreateCall(worker, {f.call(), b.getInt64(0), count});
+  b.CreateCall(worker, {f.call(), b.getInt64(0), tasks});
   b.CreateBr(done);
   b.SetInsertPoint(done);
 }
