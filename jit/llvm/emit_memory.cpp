@@ -162,6 +162,12 @@ Value* deinterleaved_addresses(function_emitter& f, const place& p) {
   return f.build.CreateGEP(p.element, p.address, ConstantVector::get(offsets));
 }
 
+// As a number: of some masks LLVM makes a chain of shifts instead.
+Value* any_lane(builder& b, Value* mask) {
+  const unsigned lanes = cast<FixedVectorType>(mask->getType())->getNumElements();
+  return b.CreateICmpNE(b.CreateBitCast(mask, b.getIntNTy(lanes)), b.getIntN(lanes, 0));
+}
+
 // Those that LLVM would write out lane by lane, which it does well by offsets that are in registers.
 bool goes_by_lane(const function_emitter& f, const place& p) {
   if (!goes_by_lane(f, p.lanes) || p.how == ir::access::deinterleaved) return false;
@@ -190,7 +196,7 @@ Value* load_bits(function_emitter& f, place p) {
     if (!p.mask) return b.CreateAlignedLoad(type, p.address, align);
     if (masks_natively(f, p)) {
       // A masked load of no lane takes as long as a page fault where there is no page: it goes where there is one.
-      if (!p.prefix) p.address = b.CreateSelect(b.CreateOrReduce(p.mask), p.address, slot(f, f.zero_slot, true));
+      if (!p.prefix) p.address = b.CreateSelect(any_lane(b, p.mask), p.address, slot(f, f.zero_slot, true));
       return masked_load(f, type, p.address, align, p.mask);
     }
     if (p.prefix) {

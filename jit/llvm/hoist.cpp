@@ -24,6 +24,8 @@ bool is_scalar_step(const Instruction& i) {
   if (i.getType()->isVectorTy()) return false;
   if (const auto* call = dyn_cast<IntrinsicInst>(&i))  // is any lane of a mask set?
     return call->getIntrinsicID() == Intrinsic::fabs || call->getIntrinsicID() == Intrinsic::vector_reduce_or;
+  if (isa<BitCastInst>(i)) return i.getOperand(0)->getType()->isVectorTy();
+  if (i.getOpcode() == Instruction::ICmp) return isa<BitCastInst>(i.getOperand(0));
   const bool both = i.getOpcode() == Instruction::And && i.getType()->isIntegerTy(1);
   return both || i.getOpcode() == Instruction::FDiv || i.getOpcode() == Instruction::FCmp ||
          i.getOpcode() == Instruction::Select;

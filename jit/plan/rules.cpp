@@ -6,6 +6,7 @@
 #include <sheaf/jit/plan/algorithms/inverse_index/inverse_index.hpp>
 #include <sheaf/jit/plan/algorithms/pair_tiles/pair_tiles.hpp>
 #include <sheaf/jit/plan/cases.hpp>
+#include <sheaf/jit/plan/known_conditions.hpp>
 #include <sheaf/jit/plan/linearise.hpp>
 #include <sheaf/jit/plan/placement.hpp>
 #include <sheaf/jit/plan/algorithms/polyphase/polyphase.hpp>
@@ -47,6 +48,7 @@ bool polyphase(const context& c, stage& s, site& at) { return !at.slides() && on
 constexpr auto outermost = rule::order::outermost_first, innermost = rule::order::innermost_first;
 
 constexpr rule table[] = {
+    {"known conditions", "first: what no rule has to see through", on_stage<take_known_conditions>},
     {"cases", "a sum over few places that asks which it is: each term is one case, which rules then see",
      on_stage<take_cases>},
     {"scatter by place", "while the sum still is over slices and their places at once",

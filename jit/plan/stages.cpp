@@ -5,6 +5,7 @@
 
 #include <sheaf/jit/plan/compared.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
@@ -40,6 +41,27 @@ bool read_by_data(const graph& g, const std::vector<node_id>& uses) {
     for (int k = 1; k < g[n].count; ++k)
       if (holds(g, g.arg(n, k), op::load)) return true;
   return false;
+}
+
+// Places of a definition that a result needs: a sum over the places that are moved to a result's finds several.
+std::int64_t places_read(const graph& g, const std::vector<stage>& stages, const std::vector<node_id>& uses) {
+  std::int64_t places = std::ssize(uses);
+  for (const stage& s : stages)
+    for (const node_id r : reductions_in(g, s.body))
+      if (holds(g, g.arg(r, 1), op::equal) && !holds(g, g.arg(r, 1), op::load))
+        for (const node_id n : uses)
+          for_each_node(g, g.arg(r, 0), [&](node_id q) { places += q == n ? 2 : 0; });
+  return places;
+}
+
+// Loads and operations that are done again where a definition is computed at each place that reads it.
+std::int64_t repeated_work(const graph& g, const std::vector<stage>& stages, node_id define,
+                           const std::vector<node_id>& uses) {
+  std::int64_t each = 0;
+  for_each_node(g, g.arg(define, 0), [&](node_id n) {
+    if (g.kind(n) == op::load || (is_elementwise(g.kind(n)) && is_floating(g.type(n)))) ++each;
+  });
+  return each * (places_read(g, stages, uses) - 1);
 }
 
 // Producers first.
@@ -81,6 +103,12 @@ std::vector<stage> stages_of(graph& g, const facts& known) {
       stages.back().reasons.push_back(by_data
                                           ? "a reduction read where data says"
                                           : "a reduction read at " + std::to_string(uses.size()) + " different places");
+      continue;
+    }
+    if (const auto repeated = repeated_work(g, stages, d, uses); repeated > tuning::stages::most_repeated) {
+      stages.push_back(stage_of(g, d));
+      stages.back().reasons.push_back("computed where it is read, it would take " + std::to_string(repeated) +
+                                      " operations more for each");
       continue;
     }
     replacement put(g, {}, true);

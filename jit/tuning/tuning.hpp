@@ -102,6 +102,9 @@ inline constexpr double least_lanes = 8; // lanes; estimate: fewer rows stay as 
 namespace cases {
 inline constexpr int most_nodes = 64;  // nodes; limit: of a term that each case has a copy of
 }  // namespace cases
+namespace stages {
+inline constexpr std::int64_t most_repeated = 40;  // operations; bench_survey: of a stencil, 56 are better stored
+}  // namespace stages
 namespace placement {
 inline constexpr double repeats_allowed = 1.5;  // factor; estimate: more evaluations than values are stored instead
 inline constexpr double often = 1 << 18;        // iterations; estimate: slow functions in as many are looked at
