@@ -203,6 +203,7 @@ inline constexpr double asked_from = 1 << 14;       // slices x rows; estimate: 
 inline constexpr double task_elements = 32768;      // elements; W4: of the result, that a task owns
 inline constexpr std::int64_t least_chunk = 64;     // rows; estimate: that a task owns
 inline constexpr double sorted_from = 64;           // slices; estimate: on a GPU, fewer are listed by one thread
+inline constexpr std::int64_t tasks_of_slices = 32;  // tasks; estimate: at most, of few rows; a short slice is in one
 inline constexpr std::int64_t short_slice = 32768;  // rows; W11: a slice as long is recomputed with it in cache
 }  // namespace range_scatter
 namespace inverse_index {

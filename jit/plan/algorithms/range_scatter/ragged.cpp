@@ -254,6 +254,14 @@ void share_exponentials(graph& g, stage& s, const slice_lists& l) {
   s.body = by_terms_of_sums(g, s.body, lanes);
 }
 
+// As what is stored for each slice lies: a slice where the stage has its rows.
+stage of_slices(const stage& s, node_id slice) {
+  stage like = s;
+  like.vector = no_node;
+  std::ranges::replace(like.indices, s.owned, slice);
+  return like;
+}
+
 // Reductions over the slice itself are computed where its rows are written, while they are in the cache; a task that
 // begins within a slice does so again. Of a long slice they are stored before: no range is walked for both.
 bool compute_in_place(const context& c, stage& s) {
@@ -262,11 +270,13 @@ bool compute_in_place(const context& c, stage& s) {
   if (l.low == no_node || l.high == no_node || !is_closed(g, l.slice)) return false;
   inline_definitions(g, s, l, before);
   share_exponentials(g, s, l);
-  const node_id is_short =
-      make(g, op::less_equal, make(g, op::sub, l.high, l.low), integer(g, short_slice_rows(known)));
+  // Of few rows a task has few: a slice that is longer than its rows would be folded anew by each task that it meets.
+  const node_id share = make(g, op::quotient, trips_of(g, s.owned), integer(g, tasks_of_slices));
+  const node_id most = make(g, op::minimum, integer(g, short_slice_rows(known)),
+                            make(g, op::maximum, share, integer(g, least_chunk)));
+  const node_id is_short = make(g, op::less_equal, make(g, op::sub, l.high, l.low), most);
   const node_id is_long = make(g, op::logical_not, is_short);
-  stage like = s;
-  like.vector = no_node;
+  const stage like = of_slices(s, l.slice);
   replacement here(g), stored_too(g);
   for (const node_id n : reductions_within(g, s.body)) {
     if (!walks_slice(g, l, n)) continue;
@@ -302,8 +312,7 @@ bool take_per_slice(const context& c, stage& s) {
     if (!g.free[n].has(g.ordinal(s.owned)) && has_closed_ranges(g, n) && !in_place) inner = n;  // the last: outermost
   }
   if (inner == no_node) return false;
-  stage like = s;
-  like.vector = no_node;
+  const stage like = of_slices(s, bound_indices(g, s.body).front());
   const node_id value =
       stored(c, inner, {"materialised", like, "it depends on the slice, not on the row: once for each slice"});
   replace_in(g, s, inner, value);
