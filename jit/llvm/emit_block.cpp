@@ -210,11 +210,15 @@ void emit_counted_loop(function_emitter& f, const ir::statement& s, Value* low, 
 
 void emit_block(function_emitter& f, const ir::block& body) {
   const DebugLoc around = f.build.getCurrentDebugLocation();
-  for (const ir::statement& s : body) {
+  for (std::size_t k = 0; k < body.size(); ++k) {
+    const ir::statement& s = body[k];
     at_line(f, s);
     switch (s.kind) {
       case ir::statement_kind::instruct:
-        emit_instruction(f, s.id);
+        if (f.instruction(s.id).code == ir::opcode::fold_lanes)
+          emit_folds_of_lanes(f, body, k);
+        else
+          emit_instruction(f, s.id);
         break;
       case ir::statement_kind::loop:
         emit_loop(f, s);

@@ -1,6 +1,4 @@
-// Accumulators: their identities, how a value is combined into one, and the fixed tree that folds lanes: the upper half
-// line is combined into the lower until one is left. The tree knows virtual lanes only, so it is the same for every
-// register width.
+// Accumulators: their identities, and how a value is combined into one.
 #include <llvm/IR/Intrinsics.h>
 
 #include <sheaf/jit/llvm/emitter.hpp>
@@ -41,13 +39,14 @@ int combining_lanes(const function_emitter& f, const ir::block& body, ir::value 
 }
 
 Value* content_of(function_emitter& f, AllocaInst* slot) { return f.build.CreateLoad(slot->getAllocatedType(), slot); }
+
+}  // namespace
+
 state contents_of(function_emitter& f, const cell& c) {
   state list;
   for (AllocaInst* slot : c.parts) list.push_back(content_of(f, slot));
   return list;
 }
-
-}  // namespace
 
 void emit_accumulator(function_emitter& f, ir::value id) {
   const ir::instruction& i = f.instruction(id);
@@ -98,9 +97,7 @@ void emit_combine(function_emitter& f, const ir::statement& s) {
     b.CreateStore(live ? b.CreateSelect(live, next[k], old[k]) : next[k], c.parts[k]);
 }
 
-namespace {
-
-// What a whole state is worth: the value asked for. Over nothing there is no position: -1.
+// Over nothing there is no position: -1.
 Value* worth(function_emitter& f, const ir::instruction& accumulator, const state& whole, std::int32_t k) {
   if (has_position(accumulator.fold)) {
     Value* const position = whole[1];
@@ -112,38 +109,11 @@ Value* worth(function_emitter& f, const ir::instruction& accumulator, const stat
   return accumulator.type == element::boolean ? from_memory(f, accumulator.type, value) : value;
 }
 
-}  // namespace
-
 Value* emit_read(function_emitter& f, const ir::instruction& i) {
   const ir::instruction& a = f.instruction(i.args[0]);
   const cell& c = f.cells[static_cast<std::size_t>(i.args[0])];
   if (a.dimension > 0) return content_of(f, c.slides[0]);
   return worth(f, a, contents_of(f, c), i.dimension);
-}
-
-Value* emit_fold_lanes(function_emitter& f, const ir::instruction& i) {
-  auto& b = f.build;
-  const ir::instruction& a = f.instruction(i.args[0]);
-  const cell& c = f.cells[static_cast<std::size_t>(i.args[0])];
-  state whole = contents_of(f, c);
-  const bool widens = numerics::folds_in_f64(a.fold, a.type, i.type);
-  element type = a.type;
-  for (int half_line = c.lanes / 2; half_line; half_line /= 2) {
-    if (widens && type == a.type && half_line < numerics::folded_in_f64) {
-      type = i.type;
-      whole[0] = b.CreateFPExt(whole[0], widen(held_type(b.getContext(), type), 2 * half_line));
-    }
-    state first, second;
-    for (Value* v : whole) {
-      const auto [low, high] = halves(f, v);
-      first.push_back(low), second.push_back(high);
-    }
-    whole = combined(f, type, a.fold, first, second);
-  }
-  if (c.lanes)
-    for (Value*& v : whole) v = b.CreateExtractElement(v, std::uint64_t{0});
-  if (widens && type == a.type) whole[0] = b.CreateFPExt(whole[0], held_type(b.getContext(), i.type));
-  return worth(f, a, whole, i.dimension);
 }
 
 }  // namespace sheaf::inline v0_1::llvm_backend

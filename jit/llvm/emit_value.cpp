@@ -328,7 +328,7 @@ void emit_instruction(function_emitter& f, ir::value id) {
       result = emit_read(f, i);
       break;
     case ir::opcode::fold_lanes:
-      result = emit_fold_lanes(f, i);
+      result = emit_fold_lanes(f, id);
       break;
     case ir::opcode::scan_lanes:
       result = emit_scan_lanes(f, i);

@@ -91,6 +91,7 @@ struct function_emitter {
   std::vector<llvm::Value*> values;    // by instruction id: what it was last emitted as
   std::vector<cell> cells;             // by instruction id
   std::vector<llvm::Value*> counters;  // by loop id
+  std::vector<ir::value> folded;       // folds of lanes that were emitted with one before them
   llvm::Value* run_end = nullptr;      // of the loop that takes its iterations at once
   std::vector<buffer_facts> buffers;   // by buffer id
 
@@ -206,7 +207,13 @@ state combined(function_emitter& f, element type, monoid fold, const state& a, c
 void emit_accumulator(function_emitter& f, ir::value id);
 void emit_combine(function_emitter& f, const ir::statement& s);
 llvm::Value* emit_read(function_emitter& f, const ir::instruction& i);
-llvm::Value* emit_fold_lanes(function_emitter& f, const ir::instruction& i);
+state contents_of(function_emitter& f, const cell& c);
+// What a whole state is worth: the value asked for, the k-th of a tuple's.
+llvm::Value* worth(function_emitter& f, const ir::instruction& accumulator, const state& whole, std::int32_t k);
+
+// emit_folds.cpp: of one accumulator; of that at `begin` and those after it in the block that are alike.
+llvm::Value* emit_fold_lanes(function_emitter& f, ir::value id);
+void emit_folds_of_lanes(function_emitter& f, const ir::block& body, std::size_t begin);
 
 // emit_lanes.cpp
 llvm::Value* emit_scan_lanes(function_emitter& f, const ir::instruction& i);

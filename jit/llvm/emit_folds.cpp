@@ -1,0 +1,136 @@
+// The fixed tree that folds lanes: the upper half line is combined into the lower until one is left. The tree knows
+// virtual lanes only, so it is the same for every register width.
+// Lanes of several accumulators are folded at once, as of the rows of a register tile: the halves of two rows are one
+// register each, and so on, so eight rows of sixteen lanes take eight steps in all where each alone takes four. Each
+// row is folded by the same tree as alone.
+#include <algorithm>
+#include <bit>
+
+#include <sheaf/jit/llvm/emitter.hpp>
+#include <sheaf/jit/numerics/numerics.hpp>
+
+namespace sheaf::inline v0_1::llvm_backend {
+
+using namespace llvm;
+
+namespace {
+
+constexpr std::size_t most_rows = 8;
+constexpr int block_bytes = 16;  // within which elements move at no more than a cycle
+
+// Registers with the lanes of some rows, as many of each.
+struct rows_of_lanes {
+  state whole;
+  std::vector<std::size_t> rows;  // which, in the order of their lanes
+};
+
+// Elements of one register, or of two, after each other.
+struct picked {
+  SmallVector<int, 64> low, high;
+  std::vector<std::size_t> rows;
+};
+
+// The halves of all rows. Halves of less than a block are taken block by block.
+picked halves_of(const rows_of_lanes& a, const rows_of_lanes* b, int lanes, int width, int bytes) {
+  picked p;
+  const int half = width / 2, of_block = std::clamp(block_bytes / bytes, width, lanes);
+  const bool wide = half * bytes >= block_bytes || b == nullptr;
+  const int step = wide ? lanes : of_block;
+  for (int first = 0; first < lanes; first += step)
+    for (const rows_of_lanes* each : {&a, b}) {
+      if (each == nullptr) continue;
+      for (int at = first; at < first + step; at += width) {
+        p.rows.push_back(each->rows[static_cast<std::size_t>(at / width)]);
+        for (int k = 0; k < half; ++k) {
+          p.low.push_back((each == b ? lanes : 0) + at + k);
+          p.high.push_back((each == b ? lanes : 0) + at + half + k);
+        }
+      }
+    }
+  return p;
+}
+
+rows_of_lanes folded(function_emitter& f, element type, monoid fold, const rows_of_lanes& a, const rows_of_lanes* b,
+                     int width) {
+  auto* const vector = cast<FixedVectorType>(a.whole[0]->getType());
+  const int lanes = static_cast<int>(vector->getNumElements());
+  const picked p = halves_of(a, b, lanes, width, std::max(1, static_cast<int>(vector->getScalarSizeInBits()) / 8));
+  state first, second;
+  for (std::size_t k = 0; k < a.whole.size(); ++k) {
+    Value *const x = a.whole[k], *const y = b != nullptr ? b->whole[k] : PoisonValue::get(x->getType());
+    first.push_back(f.build.CreateShuffleVector(x, y, p.low));
+    second.push_back(f.build.CreateShuffleVector(x, y, p.high));
+  }
+  return {combined(f, type, fold, first, second), p.rows};
+}
+
+// The folds of lanes like the one at `begin` that may stand there, too: what is between changes no accumulator.
+std::vector<ir::value> folds_like(const function_emitter& f, const ir::block& body, std::size_t begin) {
+  const ir::instruction& like = f.instruction(body[begin].id);
+  const auto accumulator = [&](const ir::instruction& i) -> const ir::instruction& { return f.instruction(i.args[0]); };
+  const auto lanes = [&](const ir::instruction& i) { return f.cells[static_cast<std::size_t>(i.args[0])].lanes; };
+  std::vector<ir::value> list;
+  for (std::size_t k = begin; k < body.size() && list.size() < most_rows; ++k) {
+    const ir::statement& s = body[k];
+    if (s.kind == ir::statement_kind::store || s.kind == ir::statement_kind::prefetch) continue;
+    if (s.kind != ir::statement_kind::instruct) break;
+    const ir::instruction& i = f.instruction(s.id);
+    if (i.code != ir::opcode::fold_lanes || i.type != like.type || i.dimension != like.dimension) continue;
+    const ir::instruction &a = accumulator(i), &b = accumulator(like);
+    if (a.fold == b.fold && a.type == b.type && a.dimension == b.dimension && lanes(i) == lanes(like))
+      list.push_back(s.id);
+  }
+  while (!std::has_single_bit(list.size())) list.pop_back();
+  return list;
+}
+
+void widen_rows(function_emitter& f, element type, std::vector<rows_of_lanes>& all) {
+  for (rows_of_lanes& r : all) {
+    const auto lanes = cast<FixedVectorType>(r.whole[0]->getType())->getNumElements();
+    r.whole[0] = f.build.CreateFPExt(r.whole[0], widen(held_type(f.build.getContext(), type), static_cast<int>(lanes)));
+  }
+}
+
+// What the accumulators of folds that are alike are worth, in their order.
+std::vector<Value*> folded_lanes(function_emitter& f, const std::vector<ir::value>& list) {
+  auto& b = f.build;
+  const ir::instruction& i = f.instruction(list.front());
+  const ir::instruction& a = f.instruction(i.args[0]);
+  const auto cell_of = [&](ir::value id) { return f.cells[static_cast<std::size_t>(f.instruction(id).args[0])]; };
+  std::vector<rows_of_lanes> all;
+  for (std::size_t n = 0; n < list.size(); ++n) all.push_back({contents_of(f, cell_of(list[n])), {n}});
+  const bool widens = numerics::folds_in_f64(a.fold, a.type, i.type);
+  const int lanes = cell_of(list.front()).lanes;
+  element type = a.type;
+  for (int width = lanes; width > 1; width /= 2) {
+    if (widens && type == a.type && width / 2 < numerics::folded_in_f64) widen_rows(f, type = i.type, all);
+    std::vector<rows_of_lanes> next;
+    for (std::size_t k = 0; k < all.size(); k += 2)
+      next.push_back(folded(f, type, a.fold, all[k], all.size() > 1 ? &all[k + 1] : nullptr, width));
+    all = std::move(next);
+  }
+  std::vector<Value*> values(list.size());
+  for (const rows_of_lanes& r : all)
+    for (std::size_t at = 0; at < r.rows.size(); ++at) {
+      state row = r.whole;
+      if (lanes != 0)
+        for (Value*& v : row) v = b.CreateExtractElement(v, static_cast<std::uint64_t>(at));
+      if (widens && type == a.type) row[0] = b.CreateFPExt(row[0], held_type(b.getContext(), i.type));
+      values[r.rows[at]] = worth(f, a, row, i.dimension);
+    }
+  return values;
+}
+
+}  // namespace
+
+Value* emit_fold_lanes(function_emitter& f, ir::value id) { return folded_lanes(f, {id}).front(); }
+
+void emit_folds_of_lanes(function_emitter& f, const ir::block& body, std::size_t begin) {
+  if (std::erase(f.folded, body[begin].id) > 0) return;
+  const std::vector<ir::value> list = folds_like(f, body, begin);
+  const std::vector<Value*> values = folded_lanes(f, list);
+  for (std::size_t n = 0; n < list.size(); ++n) f.values[static_cast<std::size_t>(list[n])] = values[n];
+  f.folded.insert(f.folded.end(), list.begin() + 1, list.end());
+}
+
+}  // namespace sheaf::inline v0_1::llvm_backend
