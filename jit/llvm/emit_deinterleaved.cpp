@@ -1,6 +1,8 @@
 // Loads whose lanes are deinterleaved over a row: every second element, each element for two lanes, or the row
 // backward. A register of lanes is a few contiguous loads and permutations by constants; nothing beyond the last
 // element that a live lane wants is touched.
+#include <bit>
+
 #include <llvm/IR/IntrinsicsX86.h>
 
 #include <sheaf/jit/llvm/emitter.hpp>
@@ -48,11 +50,24 @@ Value* wanted(function_emitter& f, const part& p, int load, Value* mask) {
   return all;
 }
 
+// Elements of the first lanes are one after the other, where whole groups may be read.
+Value* live_elements_of(function_emitter& f, const part& p, int load) {
+  auto& b = f.build;
+  const auto number = [&](int n) { return b.getInt64(static_cast<std::uint64_t>(std::int64_t{n})); };
+  Value* const all = b.CreateMul(f.tail_count, number(p.apart.step));
+  Value* const here = b.CreateSub(all, number(p.base() + p.start(load)));
+  Value* const some = b.CreateBinaryIntrinsic(Intrinsic::smax, here, number(0));
+  Value* const count = b.CreateTrunc(b.CreateBinaryIntrinsic(Intrinsic::smin, some, number(p.width)), b.getInt8Ty());
+  return b.CreateICmpULT(iota(b.getContext(), 8, p.width), splat(f, count, p.width));
+}
+
 Value* load_part(function_emitter& f, const part& p, int load, Type* element, int bytes, Value* pointer, Value* mask) {
   auto& b = f.build;
   Type* const type = FixedVectorType::get(element, static_cast<unsigned>(p.width));
   const Align align(static_cast<std::uint64_t>(bytes));
   Value* address = b.CreateConstGEP1_64(element, pointer, static_cast<std::uint64_t>(p.base() + p.start(load)));
+  const bool is_tail = mask != nullptr && mask == f.tail_mask && p.apart.whole && p.apart.repeat == 1;
+  if (is_tail) return masked_load(f, type, address, align, live_elements_of(f, p, load));
   if (mask) return masked_load(f, type, address, align, wanted(f, p, load, mask));
   if (p.span() >= p.width) return b.CreateAlignedLoad(type, address, align);
   std::vector<Constant*> lives;
@@ -100,12 +115,31 @@ Value* each_twice(function_emitter& f, const part& p, Type* element, int bytes, 
   return b.CreateBitCast(deinterleaved, FixedVectorType::get(element, lanes));
 }
 
+// Groups of a power of two: of pairs of registers the even elements or the odd ones, until one register is left. Loads
+// of other elements of the groups share all steps but the last.
+Value* by_halving(function_emitter& f, const part& p, Type* element, int bytes, Value* pointer, Value* mask) {
+  std::vector<Value*> rows;
+  for (int load = 0; load < p.loads(); ++load) rows.push_back(load_part(f, p, load, element, bytes, pointer, mask));
+  for (int skew = p.apart.skew; rows.size() > 1; skew /= 2) {
+    std::vector<int> from;
+    for (int k = 0; k < p.width; ++k) from.push_back(2 * k + skew % 2);
+    std::vector<Value*> next;
+    for (std::size_t k = 0; k < rows.size(); k += 2)
+      next.push_back(f.build.CreateShuffleVector(rows[k], rows[k + 1], from));
+    rows = std::move(next);
+  }
+  return rows.front();
+}
+
 Value* deinterleaved_part(function_emitter& f, const part& p, Type* element, int bytes, Value* pointer, Value* mask) {
   auto& b = f.build;
   if (!mask && f.m.target.vectors.permute_in_halves != nullptr && p.width == 8) {
     if (p.apart.step == 2 && p.apart.repeat == 1) return every_second(f, p, element, bytes, pointer);
     if (p.apart.step == 1 && p.apart.repeat == 2 && p.span() == 4) return each_twice(f, p, element, bytes, pointer);
   }
+  const bool is_tail = mask == nullptr || mask == f.tail_mask;
+  if (is_tail && p.apart.whole && p.apart.repeat == 1 && std::has_single_bit(static_cast<unsigned>(p.apart.step)))
+    return by_halving(f, p, element, bytes, pointer, mask);
   Value* result = nullptr;
   for (int load = 0; load < p.loads(); ++load) {
     bool is_wanted = false;  // of whole groups of elements some loads serve others alone
