@@ -111,6 +111,12 @@ constexpr bool sums_sums(monoid fold, element type, std::int64_t rows) {
 }
 }  // namespace split
 
+// ---- Windows of several dimensions, row by row
+namespace separate_windows {
+inline constexpr std::int64_t least_places = 16, most_places = 1 << 16;
+inline constexpr std::int64_t factor = 2, stored = 2;  // of steps: so many fewer, with what a stored row takes
+}  // namespace separate_windows
+
 // ---- A scatter of many updates to few rows, by a table of partial results for each block of updates
 namespace tables {
 inline constexpr double from = 65536;           // elements updated: below, one table is as fast

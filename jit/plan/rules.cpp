@@ -24,6 +24,7 @@
 #include <sheaf/jit/plan/stages.hpp>
 #include <sheaf/jit/plan/algorithms/stencil/stencil.hpp>
 #include <sheaf/jit/plan/algorithms/sweep/sweep.hpp>
+#include <sheaf/jit/plan/algorithms/window/separate_windows.hpp>
 #include <sheaf/jit/plan/algorithms/segmented_tiles/tiles.hpp>
 
 namespace sheaf::inline v0_1::plan {
@@ -81,6 +82,8 @@ constexpr rule table[] = {
      extremum_with_position, innermost, 4},
     {"polyphase", "ranges that slide only after every d-th element is laid side by side", nullptr, polyphase, innermost,
      4},
+    {"separate windows", "before the points of a window are unrolled: its rows are folded once", nullptr,
+     on_reduction<take_separate_windows>, innermost, 4},
     {"separate factors", "sums that slide only once what does not depend on them is outside", nullptr, separate_factors,
      innermost, 4},
     {"order of contraction", "sums of products over several indices, before loops are chosen for all of them at once",
