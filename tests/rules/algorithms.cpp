@@ -41,6 +41,27 @@ TEST(rules, of_windows) {
   expect_same("polyphase", dilated);
 }
 
+TEST(rules, of_windows_of_two_dimensions) {
+  constexpr auto v = axis<"v">;
+  constexpr auto rows = t.in(0_c, extent(m, dim<0>) - 5_c);
+  constexpr auto columns = i.in(0_c, extent(m, dim<1>) - 5_c);
+  constexpr auto window = u.in(0_c, 6_c);
+  constexpr auto most = define<"most">(rows, columns) = max(over(window, v.in(0_c, 6_c)), m(t + u, i + v));
+  constexpr auto all = define<"all">(rows, columns) = sum(over(window, v.in(0_c, 6_c)), m(t + u, i + v));
+  expect_same("extrema", most);
+  constexpr auto loss = define<"loss">() = sum(over(rows, columns), all(t, i) * all(t, i));
+  expect_same("sums and their gradient", all, grad(loss, m));
+}
+
+TEST(rules, of_borders) {
+  constexpr auto rows = t.in(0_c, extent(m, dim<0>));
+  constexpr auto columns = i.in(0_c, extent(m, dim<1>));
+  constexpr auto edge = m.clamped(t - 1_c, i) + m.clamped(t, i + 1_c);
+  constexpr auto around = define<"around">(rows, columns) =
+      m.padded(0_c)(t - 1_c, i) + m.padded(0_c)(t, i - 1_c) + edge - 2_c * m(t, i);
+  expect_same("borders", around, grad(define<"loss">() = sum(over(rows, columns), around(t, i) * around(t, i)), m));
+}
+
 TEST(rules, of_products_of_several_tensors) {
   constexpr auto triple = define<"triple">(i, u) = sum(over(t, s), m(i, t) * m(s, t) * m(s, u));
   expect_same("order of contraction", triple);
