@@ -1,6 +1,7 @@
 #include <sheaf/jit/plan/known_conditions.hpp>
 
 #include <algorithm>
+#include <utility>
 
 #include <sheaf/dsl/graph/affine.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
@@ -54,11 +55,10 @@ bool take_known_conditions(const context& c, stage& s) {
   for_each_node(g, s.body, [&](node_id n) {
     if (g.kind(n) == op::index) all.rename(n, n);  // ranges stay as they are
   });
-  bool any = false;
   for (const node_id n : asked)
-    if (const node_id known = outcome(g, n); known != n) all.add(n, known), any = true;
-  if (any) s.body = all(s.body);
-  return any;
+    if (const node_id known = outcome(g, n); known != n) all.add(n, known);
+  const node_id before = std::exchange(s.body, all(s.body));
+  return s.body != before;
 }
 
 }  // namespace sheaf::inline v0_1::plan
