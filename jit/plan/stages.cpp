@@ -43,6 +43,14 @@ bool read_by_data(const graph& g, const std::vector<node_id>& uses) {
   return false;
 }
 
+// In a window, or at places of any two indices: each value is read for several.
+bool read_by_windows(const graph& g, const std::vector<node_id>& uses) {
+  for (const node_id n : uses)
+    for (int k = 1; k < g[n].count; ++k)
+      if (indices_of(g, g.free[g.arg(n, k)]).size() > 1) return true;
+  return false;
+}
+
 // Places of a definition that a result needs: a sum over the places that are moved to a result's finds several.
 std::int64_t places_read(const graph& g, const std::vector<stage>& stages, const std::vector<node_id>& uses) {
   std::int64_t places = std::ssize(uses);
@@ -97,12 +105,13 @@ std::vector<stage> stages_of(graph& g, const facts& known) {
     std::vector<node_id> uses;
     const node_id d = next_definition(g, stages, uses);
     if (d == no_node) break;
-    const bool by_data = read_by_data(g, uses);
-    if (holds(g, g.arg(d, 0), op::reduce) && (uses.size() > 1 || by_data)) {
+    const bool by_data = read_by_data(g, uses), by_windows = read_by_windows(g, uses);
+    if (holds(g, g.arg(d, 0), op::reduce) && (uses.size() > 1 || by_data || by_windows)) {
       stages.push_back(stage_of(g, d));
-      stages.back().reasons.push_back(by_data
-                                          ? "a reduction read where data says"
-                                          : "a reduction read at " + std::to_string(uses.size()) + " different places");
+      stages.back().reasons.push_back(by_data      ? "a reduction read where data says"
+                                      : by_windows ? "a reduction read by windows"
+                                                   : "a reduction read at " + std::to_string(uses.size()) +
+                                                         " different places");
       continue;
     }
     if (const auto repeated = repeated_work(g, stages, d, uses); repeated > tuning::stages::most_repeated) {

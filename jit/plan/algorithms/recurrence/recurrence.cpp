@@ -6,7 +6,9 @@
 #include <sheaf/dsl/passes/powers.hpp>
 #include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/plan/algorithms/extremum/extremum_ties.hpp>
+#include <sheaf/jit/plan/algorithms/recurrence/moved_range.hpp>
 #include <sheaf/jit/plan/cost.hpp>
+#include <sheaf/jit/plan/factors.hpp>
 #include <sheaf/jit/plan/layout.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/stages.hpp>
@@ -319,38 +321,6 @@ class recurrence {
   bool may_vanish = false;  // factors may be 0 where others are infinite
 };
 
-// Of a range that ends at t + c, wherever t begins: the result at p = t + c - 1, of a range that ends there.
-struct moved_range {
-  node_id t = no_node, p = no_node;
-  std::int64_t by = 0;  // p - t
-  node_id inside = no_node;
-  bool vouched = false;  // p is nowhere where no t comes to
-};
-
-moved_range moved_of(graph& g, node_id n) {
-  const node_id u = bound_indices(g, n)[0];
-  for (const node_id t : indices_of(g, g.free[u])) {
-    if (t == u || is_unbound(g, t) || !g.free[g.arg(t, 0)].empty() || !g.free[g.arg(t, 1)].empty()) continue;
-    for (const bool backward : {false, true}) {
-      const line end = split_affine(g, g.arg(u, backward ? 0 : 1), t);
-      const node_id fixed = g.arg(u, backward ? 1 : 0);
-      if (!end.affine || end.slope != 1 || !is_constant(g, end.rest) || !g.free[fixed].empty()) continue;
-      moved_range m;
-      m.t = t;
-      m.by = g[end.rest].attribute - (backward ? 0 : 1);
-      const node_id first = make(g, op::add, g.arg(t, 0), integer(g, m.by));
-      const node_id last = make(g, op::add, g.arg(t, 1), integer(g, m.by)),
-                    here = make(g, op::add, t, integer(g, m.by));
-      if (m.by == 0 && known_equal(g, backward ? last : first, fixed)) continue;  // it is that range
-      m.p = backward ? fresh_index(g, t, first, fixed) : fresh_index(g, t, fixed, last);
-      m.inside = backward ? make(g, op::less, here, fixed) : make(g, op::less_equal, fixed, here);
-      m.vouched = backward ? known_less_equal(g, fixed, last) : known_less_equal(g, first, fixed);
-      return m;
-    }
-  }
-  return {};
-}
-
 node_id take_moved(const context& c, node_id n, const stage& s) {
   graph& g = c.g;
   if (monoid_of(g, n) != monoid::sum || g[n].count != 3 || !has_closed_ranges(g, n)) return no_node;
@@ -368,11 +338,35 @@ node_id take_moved(const context& c, node_id n, const stage& s) {
   return make(g, op::select, m.inside, here, number_like(g, here, 0));
 }
 
+node_id take_plain(const context& c, node_id n, const stage& s) {
+  const node_id found = recurrence(c, n, s)();
+  return found != no_node ? found : take_moved(c, n, s);
+}
+
+// Factors of the result's place alone, as the derivative of what is folded: they stand outside where there are terms.
+node_id take_scaled(const context& c, node_id n, const stage& s) {
+  graph& g = c.g;
+  const node_id body = g.arg(n, 0);
+  if (monoid_of(g, n) != monoid::sum || g[n].count != 3 || !is_floating(g.type(n))) return no_node;
+  std::vector<node_id> inside = factors_of(g, body);
+  const auto outer = std::ranges::stable_partition(inside, [&](node_id e) { return uses(g, e, g.arg(n, 2)); });
+  const std::vector<node_id> outside(outer.begin(), outer.end());
+  inside.erase(outer.begin(), outer.end());
+  if (outside.empty() || inside.empty()) return no_node;
+  const node_id rest = product_of(g, inside, body), factor = product_of(g, outside, body);
+  const node_id found =
+      take_plain(c, intern_reduce(g, monoid::sum, g.type(n), rest, g.arg(n, 1), bound_indices(g, n)), s);
+  if (found == no_node) return no_node;
+  const auto scaled = [&](node_id e) { return is_number(g, e, 0) ? e : make(g, op::mul, e, factor); };
+  if (g.kind(found) != op::select) return scaled(found);
+  return make(g, op::select, g.arg(found, 0), scaled(g.arg(found, 1)), scaled(g.arg(found, 2)));
+}
+
 }  // namespace
 
 node_id take_recurrence(const context& c, node_id n, const stage& s) {
-  if (const node_id found = recurrence(c, n, s)(); found != no_node) return found;
-  return take_moved(c, n, s);
+  const node_id found = take_plain(c, n, s);
+  return found != no_node ? found : take_scaled(c, n, s);
 }
 
 node_id take_chain(const context& c, const sliding& r, const stage& s) {
