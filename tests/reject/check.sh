@@ -15,7 +15,7 @@ case $compiler in
   *clang*)
     family=clang limits=(-fconstexpr-steps=268435456) ;;
   *)
-    family=g++ limits=(-fconstexpr-ops-limit=1073741824 --param=ggc-min-heapsize=1048576) ;;
+    family=g++ limits=(-fconstexpr-ops-limit=1073741824) ;;
 esac
 
 if [[ $program == --headers ]]; then
