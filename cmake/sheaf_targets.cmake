@@ -17,19 +17,21 @@ if(SHEAF_SANITIZE)
 endif()
 
 # sheaf_unity(NAME sources...): headers are read once for eight sources, see SHEAF_UNITY. A using-directive, as that for
-# an algorithm's constants, would reach the sources after it.
+# an algorithm's constants, reaches the sources after it: those together have the same.
 function(sheaf_unity name)
   list(LENGTH ARGN count)
   if(NOT SHEAF_UNITY OR count LESS 2)
     return()
   endif()
-  set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
   target_compile_options(${name} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
   foreach(source ${ARGN})
-    file(STRINGS ${source} directive REGEX "^ *using namespace" LIMIT_COUNT 1)
-    if(directive)
-      set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-    endif()
+    file(STRINGS ${source} directives REGEX "^ *using namespace")
+    string(MAKE_C_IDENTIFIER "of${directives}" kind)
+    list(APPEND sources_${kind} ${source})
+    list(LENGTH sources_${kind} count)
+    math(EXPR group "(${count} - 1) / 8")
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${kind}_${group})
   endforeach()
 endfunction()
 
