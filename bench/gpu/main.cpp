@@ -1,4 +1,5 @@
-// The GPU's table: W1 to W13 at 16 times the size, streaming and segmented reductions, the host's cost of a call.
+// The GPU's table: W1 to W13 at 16 times the size, streaming and segmented reductions, products, the host's cost of a
+// call.
 // bench_gpu [ID...]; nothing where there is no GPU, and says so.
 #include <algorithm>
 
@@ -92,7 +93,8 @@ int main(int count, char** words) {
   std::printf("note %s\n", describe(on(gpu)));
   bench::gpu_session s({words + 1, words + count});
   for (const auto measure : {bench::small_calls, bench::streaming, bench::matrices, bench::rows, bench::gathers,
-                             bench::slice_means, bench::bags, bench::segments, bench::gpu_windows}) {
+                             bench::slice_means, bench::bags, bench::segments, bench::gpu_windows,
+                             bench::products}) {
     try {
       measure(s);
     } catch (const std::exception& e) {

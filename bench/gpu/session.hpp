@@ -105,5 +105,6 @@ void slice_means(gpu_session&);  // W3 W4
 void bags(gpu_session&);         // W10
 void segments(gpu_session&);     // W11 segmented
 void gpu_windows(gpu_session&);  // W7 W13
+void products(gpu_session&);     // matmul
 
 }  // namespace sheaf::bench

@@ -191,7 +191,14 @@ def windows():
     row("W13", lambda x: F.avg_pool1d(x, 1024, 1), [s], ds)
 
 
-for group in (sums, rows, dense, gathers, bags, windows, slices, segments, gather_gradient):
+def products():
+    side = 4096  # f32 as it is defined: allow_tf32 is off, unless someone sets it
+    for name, kind in (("f32", torch.float32), ("f16", torch.float16), ("bf16", torch.bfloat16)):
+        a, b, dy = (random(-1, 1, side, side).to(kind) for _ in range(3))
+        row(f"matmul {name}", torch.matmul, [a, b], dy)
+
+
+for group in (sums, rows, dense, gathers, bags, windows, slices, segments, gather_gradient, products):
     try:
         group()
     except Exception as e:

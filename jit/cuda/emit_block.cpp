@@ -1,6 +1,7 @@
 // Statements and loops. A vector loop has one body, in which lanes beyond the end are not live: predicates cost little
 // here.
 #include <algorithm>
+#include <utility>
 
 #include <sheaf/jit/cuda/emitter.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
@@ -71,11 +72,43 @@ bool has_loops(const ir::block& body) {
   });
 }
 
+// Does a body load, compute and combine, and nothing else? Then its iterations may be predicated.
+bool is_predicable(const function_emitter& f, const ir::block& body) {
+  return std::all_of(body.begin(), body.end(), [&](const ir::statement& s) {
+    if (s.kind == ir::statement_kind::instruct) return f.instruction(s.id).code < ir::opcode::accumulator;
+    return s.kind == ir::statement_kind::combine || s.kind == ir::statement_kind::prefetch;
+  });
+}
+
+// All iterations that a loop of few ever has, each predicated by whether there is one: what they load is under way at
+// once, and no loop is left that counts them.
+void emit_written_out(function_emitter& f, const ir::statement& s, std::int64_t most) {
+  auto pointers = find_pointers(f, s);
+  declare_pointers(f, pointers);
+  f.line("_Pragma(\"unroll\")");
+  f.open(cat("for (int n", s.loop, " = 0; n", s.loop, " < ", most, "; ++n", s.loop, ")"));
+  f.line(cat("const i64 c", s.loop, " = ", f.ref(s.low), " + n", s.loop, ";"));
+  f.line(cat("const bool in", s.loop, " = c", s.loop, " < ", f.ref(s.high), ";"));
+  const std::string around = std::exchange(f.within, cat("in", s.loop));
+  emit_block(f, s.body);
+  f.within = around;
+  move_pointers(f, pointers);
+  f.close();
+}
+
+// The iterations of a loop below lanes that is written out; 0: it stays a loop.
+std::int64_t written_out(const function_emitter& f, const ir::statement& s) {
+  if (s.kind != ir::statement_kind::loop || s.how_loop != ir::loop_kind::serial || s.backward) return 0;
+  const std::int64_t most = most_iterations(f.kernel, s);
+  return most <= tuning::emit::most_predicated && is_predicable(f, s.body) ? std::max<std::int64_t>(most, 1) : 0;
+}
+
 void emit_serial_loop(function_emitter& f, const ir::statement& s) {
+  if (const std::int64_t most = written_out(f, s); most > 0 && f.vector_loop >= 0) return emit_written_out(f, s, most);
   const bool stores = std::any_of(s.body.begin(), s.body.end(),
                                   [](const ir::statement& inner) { return inner.kind == ir::statement_kind::store; });
   const int bytes = loaded_bytes(f, s, stores), wanted = stores ? 32 : tuning::emit::bytes_of_folds;
-  const auto pointers = find_pointers(f, s);
+  auto pointers = find_pointers(f, s);
   declare_pointers(f, pointers);
   const bool is_short = !has_loops(s.body) && bytes > 0 && s.body.size() <= tuning::emit::short_body;
   if (s.unroll > 1 || (stores && !is_short) || searches(f, s))
@@ -86,6 +119,21 @@ void emit_serial_loop(function_emitter& f, const ir::statement& s) {
   emit_block(f, s.body);
   move_pointers(f, pointers);
   f.close();
+}
+
+// Bytes that a thread loads in one iteration of a vector loop whose loops below are written out; 0: it has none, or
+// loads what the kernel stores.
+std::int64_t bytes_of_written_out(const function_emitter& f, const ir::statement& s) {
+  std::int64_t bytes = 0;
+  for (const ir::statement& inner : s.body) {
+    if (inner.kind != ir::statement_kind::loop) continue;
+    for (const ir::statement& each : inner.body)
+      if (each.kind == ir::statement_kind::instruct && f.instruction(each.id).code == ir::opcode::load &&
+          !f.stays(f.instruction(each.id).target))
+        return 0;
+    bytes += written_out(f, inner) * loaded_bytes(f, inner, false);
+  }
+  return bytes;
 }
 
 // Iterations of a vector loop written one after the other: so many that a thread has 32 bytes under way, of halves as
@@ -99,9 +147,14 @@ int unrolled(const function_emitter& f, const ir::statement& s) {
   const auto is_plain = [&](const ir::statement& inner) {
     if (inner.kind == ir::statement_kind::instruct) return f.instruction(inner.id).code < ir::opcode::fold_lanes;
     if (inner.kind == ir::statement_kind::store) return !inner.adds && !meets(f, inner);
+    if (inner.kind == ir::statement_kind::loop) return written_out(f, inner) > 0;
     return inner.kind == ir::statement_kind::combine || inner.kind == ir::statement_kind::prefetch;
   };
   if (s.body.size() > tuning::emit::short_body || !std::all_of(s.body.begin(), s.body.end(), is_plain)) return 1;
+  if (has_loops(s.body)) {
+    const std::int64_t of_loops = bytes_of_written_out(f, s);
+    return of_loops == 0 ? 1 : static_cast<int>(std::clamp<std::int64_t>((32 + of_loops - 1) / of_loops, 1, 4));
+  }
   // Shared memory holds few groups as wide: the more each has under way.
   return std::clamp(loads / f.held(s.lanes), 1, f.place.group >= 256 ? 8 : 4);
 }
@@ -142,12 +195,15 @@ namespace {
 // Backward, the vector with dead lanes comes first; its lanes ascend all the same.
 void emit_vector_loop(function_emitter& f, const ir::statement& s) {
   begin_lanes(f, s);
-  const auto pointers = find_pointers(f, s);
+  auto pointers = find_pointers(f, s);
   declare_pointers(f, pointers);
-  f.line(cat("_Pragma(\"unroll ", unrolled(f, s), "\")"));
+  const int iterations = unrolled(f, s);
+  f.line(cat("_Pragma(\"unroll ", iterations, "\")"));
   open_loop(f, s, s.lanes);
   emit_live_lanes(f, s);
+  f.ahead = iterations > 1 && has_loops(s.body);
   emit_block(f, s.body);
+  f.ahead = false;
   move_pointers(f, pointers);
   f.close();
   end_lanes(f);

@@ -81,13 +81,16 @@ bool moves_whole(const function_emitter& f, std::int32_t b, ir::access how) {
 // What must hold for a lane, or for the one element; empty: nothing.
 std::string condition(function_emitter& f, ir::value mask, ir::access how) {
   const bool laned = how != ir::access::uniform && !f.all_live;
-  if (mask == ir::none) return laned ? f.live() : "";
-  return laned ? cat("(", f.live(), " & ", f.ref(mask), ")") : f.ref(mask);
+  std::string all = f.within;
+  const auto also = [&](const std::string& when) { all += all.empty() ? when : cat(" & ", when); };
+  if (laned) also(f.live());
+  if (mask != ir::none) also(f.ref(mask));
+  return all.find('&') == std::string::npos ? all : cat("(", all, ")");
 }
 
 // Lanes in runs whose place nothing decides but the loop's end go in as few instructions as their bytes allow.
 bool in_runs(const function_emitter& f, ir::access how, ir::value mask) {
-  return f.run > 1 && how == ir::access::contiguous && mask == ir::none;
+  return f.run > 1 && how == ir::access::contiguous && mask == ir::none && f.within.empty();
 }
 std::string live_lanes(const function_emitter& f) { return f.all_live ? std::to_string(f.lanes) : "rest"; }
 
@@ -106,7 +109,7 @@ void load_runs(function_emitter& f, ir::value id, const std::string& pointer) {
   if (f.by_thread(i.target))
     f.line(cat("load_own<T>(x, ", pointer, ");"));
   else
-    f.line(cat("load_runs<", b.where == ir::role::input ? "true" : "false", scanned(f), ", T, ", f.run, ">(x, ",
+    f.line(cat("load_runs<", f.is_constant(i.target) ? "true" : "false", scanned(f), ", T, ", f.run, ">(x, ",
                pointer, ", ", live_lanes(f), ");"));
   f.each(f.lanes, cat(f.ref(id), " = ", from_memory(b.type, "x[k]"), ";"));
   f.close();
@@ -144,7 +147,7 @@ bool meets(const function_emitter& f, const ir::statement& store) {
 void emit_load(function_emitter& f, ir::value id, const std::string& moving) {
   const ir::instruction& i = f.instruction(id);
   const ir::buffer& b = f.buffer(i.target);
-  const bool constant = b.where == ir::role::input;
+  const bool constant = f.is_constant(i.target);
   const std::string pointer = cat("p", id);
   f.line(cat(constant ? "const " : "", stored_type(b.type), "* const ", pointer, " = ",
              moving.empty() ? base_of(f, i.target, i.args) : moving, ";"));

@@ -167,6 +167,7 @@ std::int64_t shared_of(const layout& p) { return p.group == 1 || p.in_scratch ? 
 void emit_following(function_emitter& f, const launch& l, int arrival) {
   if (f.place.group > 32) f.place.group = l.threads;
   f.place.threads = f.place.group;
+  f.follows = true;
   find_accumulators(f);
   f.open("");
   if (arrival >= 0)

@@ -1,6 +1,7 @@
 // Addresses in loops: what a loop loads, stores or copies at places that move by the same amount in each iteration has
-// one pointer, which is made before the loop and moved at the end of an iteration. Lanes add constants to it. Other
-// addresses are computed where they are used. Shown by tests/cuda/tasks.cpp.
+// one pointer, which is made before the loop and moved at the end of an iteration. Lanes add constants to it, and so do
+// places a constant further along memory. Other addresses are computed where they are used. Shown by
+// tests/cuda/tasks.cpp.
 #include <algorithm>
 
 #include <sheaf/jit/cuda/emitter.hpp>
@@ -13,6 +14,7 @@ namespace {
 // A subscript in the first iteration, and by how much it grows from one to the next; empty: not at all.
 struct moving_place {
   std::string first, step;
+  std::int64_t offset = 0;  // of `first`, along memory
 };
 
 std::string added(const std::string& a, const std::string& b) {
@@ -56,6 +58,20 @@ class places {
   const ir::statement& loop_;
 };
 
+// Takes constants that are added to a subscript away from it: what they come to.
+std::int64_t taken_constants(const function_emitter& f, ir::value& subscript) {
+  std::int64_t all = 0;
+  for (;;) {
+    const ir::instruction& i = f.instruction(subscript);
+    if (i.code != ir::opcode::elementwise || i.what != op::add || i.vector) return all;
+    const auto is_constant = [&](ir::value v) { return f.instruction(v).code == ir::opcode::constant; };
+    const auto which = std::find_if(i.args.begin(), i.args.end(), is_constant);
+    if (which == i.args.end()) return all;
+    all += f.instruction(*which).bits;
+    subscript = i.args[which == i.args.begin() ? 1 : 0];
+  }
+}
+
 // The element that lane 0 is at in the first iteration, from the buffer's begin.
 std::optional<moving_place> place_of(const function_emitter& f, const ir::statement& loop, std::int32_t buffer,
                                      const std::vector<ir::value>& subscripts) {
@@ -64,9 +80,11 @@ std::optional<moving_place> place_of(const function_emitter& f, const ir::statem
   moving_place all;
   for (std::size_t d = 0; d < subscripts.size(); ++d) {
     if (f.instruction(subscripts[d]).vector && (!has_one_lane(f) || b.where == ir::role::local)) continue;
-    const auto one = of(subscripts[d]);
-    if (!one) return std::nullopt;
     const bool unit = (b.unit_inner || b.where == ir::role::local) && static_cast<int>(d) + 1 == b.rank;
+    ir::value subscript = subscripts[d];
+    if (unit) all.offset = taken_constants(f, subscript);
+    const auto one = of(subscript);
+    if (!one) return std::nullopt;
     const std::string stride = unit ? "1ll" : cat("b", buffer, "_s", d);
     all.first = added(all.first, unit ? one->first : times(one->first, stride));
     all.step = added(all.step, unit ? one->step : times(one->step, stride));
@@ -87,30 +105,36 @@ std::vector<moving_pointer> find_pointers(const function_emitter& f, const ir::s
     const std::int32_t buffer = stores ? s.target : f.instruction(s.id).target;
     const auto at = place_of(f, loop, buffer, stores ? s.subscripts : f.instruction(s.id).args);
     if (!at || at->step.empty()) continue;
-    found.push_back({&s, buffer, at->first, at->step});
+    const auto same = std::find_if(found.begin(), found.end(), [&](const moving_pointer& p) {
+      return p.buffer == buffer && p.first == at->first && p.step == at->step;
+    });
+    if (same != found.end())
+      same->at.push_back({&s, at->offset});
+    else
+      found.push_back({{{&s, at->offset}}, buffer, at->first, at->step, {}});
   }
   // Each takes two registers, and more would be spilled.
   if (found.size() > static_cast<std::size_t>(tuning::emit::most_pointers)) found.clear();
   return found;
 }
 
-void declare_pointers(function_emitter& f, const std::vector<moving_pointer>& pointers) {
-  for (std::size_t n = 0; n < pointers.size(); ++n) {
-    const moving_pointer& p = pointers[n];
-    const std::string name = cat("q", f.pointers_made++);
+void declare_pointers(function_emitter& f, std::vector<moving_pointer>& pointers) {
+  for (moving_pointer& p : pointers) {
+    p.name = cat("q", f.pointers_made++);
     const ir::buffer& b = f.buffer(p.buffer);
-    f.line(cat(b.where == ir::role::input ? "const " : "", stored_type(b.type), "* ", name, " = b", p.buffer, " + ",
-               p.first, ";"));
-    f.line(cat("const i64 ", name, "_step = ", p.step, ";"));
-    f.pointer_of[p.at] = name;
+    const std::int64_t base = p.at.front().offset;
+    f.line(cat(b.where == ir::role::input ? "const " : "", stored_type(b.type), "* ", p.name, " = b", p.buffer, " + ",
+               p.first, base == 0 ? "" : cat(" + ", base), ";"));
+    f.line(cat("const i64 ", p.name, "_step = ", p.step, ";"));
+    for (const auto& [at, offset] : p.at)
+      f.pointer_of[at] = offset == base ? p.name : cat("(", p.name, " + ", offset - base, ")");
   }
 }
 
 void move_pointers(function_emitter& f, const std::vector<moving_pointer>& pointers) {
   for (const moving_pointer& p : pointers) {
-    const std::string& name = f.pointer_of.at(p.at);
-    f.line(cat(name, " += ", name, "_step;"));
-    f.pointer_of.erase(p.at);
+    f.line(cat(p.name, " += ", p.name, "_step;"));
+    for (const auto& [at, offset] : p.at) f.pointer_of.erase(at);
   }
 }
 

@@ -271,9 +271,10 @@ void emit_combine(function_emitter& f, const ir::statement& s) {
     if (s.position != ir::none || !s.more.empty()) x = cat(cell_type(f, i), "{", x, "}");
     next = cat(functor(i.fold), "::of(", s.earlier ? x : cell, ", ", s.earlier ? cell : x, ")");
   }
-  std::string when = s.mask == ir::none ? "" : f.ref(s.mask);
-  if (i.vector && !f.all_live && f.born_in[static_cast<std::size_t>(s.target_value)] != f.vector_loop)
-    when = when.empty() ? f.live() : cat("(", f.live(), " & ", when, ")");
+  std::string when = f.within;
+  const auto also = [&](const std::string& each) { when = when.empty() ? each : cat("(", when, " & ", each, ")"); };
+  if (s.mask != ir::none) also(f.ref(s.mask));
+  if (i.vector && !f.all_live && f.born_in[static_cast<std::size_t>(s.target_value)] != f.vector_loop) also(f.live());
   const std::string line = cat(when.empty() ? "" : cat("if (", when, ") "), cell, " = ", next, ";");
   if (i.vector)
     f.each(f.lanes, line);

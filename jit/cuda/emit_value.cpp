@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 
 #include <sheaf/dsl/graph/half.hpp>
 #include <sheaf/dsl/graph/make.hpp>
@@ -144,8 +145,41 @@ const op_row rows[] = {
 };
 #undef ROW
 
+// A whole number of each lane: `slope` times the lane's number, and a number that all lanes share.
+struct lane_line {
+  std::string rest;
+  std::int64_t slope = 0;
+};
+std::optional<lane_line> line_of(const function_emitter& f, ir::value v) {
+  const ir::instruction& i = f.instruction(v);
+  if (i.type != element::i64) return std::nullopt;
+  if (!i.vector) return lane_line{f.ref(v), 0};
+  if (i.code == ir::opcode::lanes) return lane_line{cat("c", i.target), 1};
+  if (i.code != ir::opcode::elementwise || (i.what != op::add && i.what != op::sub)) return std::nullopt;
+  const auto a = line_of(f, i.args[0]), b = line_of(f, i.args[1]);
+  if (!a || !b) return std::nullopt;
+  const std::int64_t sign = i.what == op::add ? 1 : -1;
+  return lane_line{cat("(", a->rest, sign > 0 ? " + " : " - ", b->rest, ")"), a->slope + sign * b->slope};
+}
+
+// Comparisons of what lanes count with what they share, of many lanes a thread: by one limit for the lanes' own
+// numbers, of 32 bits.
+bool emit_limited(function_emitter& f, ir::value id) {
+  const ir::instruction& i = f.instruction(id);
+  const bool compares = i.what == op::less || i.what == op::less_equal;
+  if (!i.vector || !compares || f.held(f.lanes) < 4) return false;
+  const auto a = line_of(f, i.args[0]), b = line_of(f, i.args[1]);
+  if (!a || !b || std::abs(a->slope - b->slope) != 1) return false;
+  f.line(cat("const int limit", id, " = limit_of(", b->rest, ", ", a->rest, ");"));
+  f.line(cat("bool v", id, "[", f.held(f.lanes), "];"));
+  f.each(f.lanes, cat(f.ref(id), " = ", a->slope > b->slope ? "" : "-", f.lane(f.lanes),
+                      i.what == op::less ? " < " : " <= ", "limit", id, ";"));
+  return true;
+}
+
 void emit_elementwise(function_emitter& f, ir::value id) {
   const ir::instruction& i = f.instruction(id);
+  if (emit_limited(f, id)) return;
   std::vector<std::string> x;
   for (const ir::value v : i.args) x.push_back(f.ref(v));
   const element from = f.instruction(i.args[i.what == op::select ? 1 : 0]).type;

@@ -70,6 +70,9 @@ class closed_values {
 // does, its range is the same in each iteration, and its iterations tell each other nothing. Null: there is none.
 const ir::statement* shared_below(const ir::module& m, const ir::kernel& k, const ir::statement& loop);
 
+// How many iterations the loop has at most, whatever the call and the tile; very many where that is not seen.
+std::int64_t most_iterations(const ir::kernel& k, const ir::statement& loop);
+
 struct function_emitter {
   const ir::module& m;
   const ir::kernel& kernel;
@@ -84,6 +87,15 @@ struct function_emitter {
   std::vector<bool> loaded, stored;    // by buffer, in this kernel
   std::vector<bool> scratch_row;       // by buffer: each thread reads of it what it stored itself
   std::vector<int> row_run;            // by buffer: in runs of so many elements; 0: not accessed
+  // Does nothing store the buffer while this kernel loads it? What goes before in the launch of another one has.
+  bool stays(std::int32_t b) const {
+    const ir::role where = buffer(b).where;
+    const bool of_others = (where == ir::role::workspace || where == ir::role::output) && !follows;
+    return where == ir::role::input || (of_others && !stored[static_cast<std::size_t>(b)]);
+  }
+  bool follows = false;  // in the launch of the kernel before
+  bool ahead = false;    // loads of what stays go ahead of the stores of the iterations before
+  bool is_constant(std::int32_t b) const { return buffer(b).where == ir::role::input || (ahead && stays(b)); }
   bool by_thread(std::int32_t b) const;  // such a local row in runs: threads access 16 bytes side by side
   std::vector<bool> made;              // by instruction: it was emitted before its place
   const ir::block* here = nullptr;     // being written
@@ -97,6 +109,7 @@ struct function_emitter {
   int run = 1;  // lanes of the loop around that lie next to each other in a thread: lane l is its run l / run
   bool backward = false;
   bool all_live = false;  // no lane of the loop around is ever dead
+  std::string within = {};  // of an iteration that is written out: whether there is one; empty: there is
 
   const ir::instruction& instruction(ir::value v) const { return kernel.instructions[static_cast<std::size_t>(v)]; }
   const ir::buffer& buffer(std::int32_t b) const { return m.buffers[static_cast<std::size_t>(b)]; }
@@ -136,14 +149,19 @@ void begin_lanes(function_emitter& f, const ir::statement& vector_loop);
 void emit_live_lanes(function_emitter& f, const ir::statement& vector_loop);
 void end_lanes(function_emitter& f);
 
-// emit_pointers.cpp. A load or store of a loop's body whose place moves by `step` elements in each iteration.
+// emit_pointers.cpp. Loads and stores of a loop's body whose places move by `step` elements in each iteration, and are
+// constants apart.
 struct moving_pointer {
-  const ir::statement* at;
+  struct use {
+    const ir::statement* at;
+    std::int64_t offset;
+  };
+  std::vector<use> at;
   std::int32_t buffer;
-  std::string first, step;
+  std::string first, step, name;
 };
 std::vector<moving_pointer> find_pointers(const function_emitter& f, const ir::statement& loop);
-void declare_pointers(function_emitter& f, const std::vector<moving_pointer>& pointers);
+void declare_pointers(function_emitter& f, std::vector<moving_pointer>& pointers);
 void move_pointers(function_emitter& f, const std::vector<moving_pointer>& pointers);
 
 // emit_value.cpp

@@ -1,4 +1,5 @@
-// What the host knows of a kernel's loops: how many iterations they have, and which of them may be tiles.
+// What the host knows of a kernel's loops: how many iterations they have, or have at most, and which of them may be
+// tiles.
 #include <algorithm>
 
 #include <sheaf/dsl/graph/make.hpp>
@@ -32,6 +33,61 @@ std::int64_t closed_values::iterations(const ir::statement& loop) const {
   if (!low || !high) return -1;
   const std::int64_t lanes = loop.how_loop == ir::loop_kind::vector ? loop.lanes : 1;
   return (std::max<std::int64_t>(*high - *low, 0) + lanes - 1) / lanes;
+}
+
+namespace {
+
+constexpr std::int64_t unbounded = std::int64_t{1} << 40;
+
+// How much larger `high` is than `low` at most, by what both have in common: [max(0, x), min(3, x + n)) is of 3.
+class differences {
+ public:
+  explicit differences(const ir::kernel& k) : k_(k) {}
+
+  std::int64_t operator()(ir::value high, ir::value low, int depth = 8) const {
+    if (high == low) return 0;
+    if (depth-- == 0) return unbounded;
+    const ir::instruction &h = at(high), &l = at(low);
+    if (is_constant(high) && is_constant(low)) return clamped(h.bits - l.bits);
+    const auto over_both = [&](const ir::instruction& i, bool of_high, bool least) {
+      const auto one = [&](std::size_t n) {
+        return of_high ? (*this)(i.args[n], low, depth) : (*this)(high, i.args[n], depth);
+      };
+      return least ? std::min(one(0), one(1)) : std::max(one(0), one(1));
+    };
+    if (is(h, op::minimum) || is(h, op::maximum)) return over_both(h, true, h.what == op::minimum);
+    if (is(l, op::maximum) || is(l, op::minimum)) return over_both(l, false, l.what == op::maximum);
+    std::int64_t n = 0;
+    if (const ir::value x = without_constant(high, n); x != high) return clamped((*this)(x, low, depth) + n);
+    if (const ir::value x = without_constant(low, n); x != low) return clamped((*this)(high, x, depth) - n);
+    const bool quotients = is(h, op::quotient) && is(l, op::quotient) && h.args[1] == l.args[1];
+    if (!quotients || !is_constant(h.args[1]) || at(h.args[1]).bits < 1) return unbounded;
+    const std::int64_t by = at(h.args[1]).bits, apart = (*this)(h.args[0], l.args[0], depth);
+    return apart >= unbounded ? unbounded : apart < 0 ? 0 : (apart + by - 1) / by;
+  }
+
+ private:
+  const ir::instruction& at(ir::value v) const { return k_.instructions[static_cast<std::size_t>(v)]; }
+  bool is_constant(ir::value v) const { return at(v).code == ir::opcode::constant; }
+  static bool is(const ir::instruction& i, op what) {
+    return i.code == ir::opcode::elementwise && i.what == what && !i.vector;
+  }
+  static std::int64_t clamped(std::int64_t n) { return std::clamp(n, -unbounded, unbounded); }
+  // x of x + n.
+  ir::value without_constant(ir::value v, std::int64_t& n) const {
+    const ir::instruction& i = at(v);
+    if (!is(i, op::add)) return v;
+    for (std::size_t k = 0; k < 2; ++k)
+      if (is_constant(i.args[k])) return n = clamped(at(i.args[k]).bits), i.args[1 - k];
+    return v;
+  }
+  const ir::kernel& k_;
+};
+
+}  // namespace
+
+std::int64_t most_iterations(const ir::kernel& k, const ir::statement& loop) {
+  return differences(k)(loop.high, loop.low);
 }
 
 namespace {

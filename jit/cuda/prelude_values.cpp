@@ -58,6 +58,12 @@ template <class E> FN E smallest(E a, E b) { const E c = b < a ? b : a; return b
 FN float largest(float a, float b) { float y; asm("max.NaN.f32 %0, %1, %2;" : "=f"(y) : "f"(a), "f"(b)); return y; }
 FN float smallest(float a, float b) { float y; asm("min.NaN.f32 %0, %1, %2;" : "=f"(y) : "f"(a), "f"(b)); return y; }
 #endif
+// high - low, as far as lanes' numbers go.
+FN int limit_of(i64 high, i64 low) {
+  const i64 apart = (i64)((u64)high - (u64)low);
+  if (((high ^ low) & (high ^ apart)) < 0) return high < 0 ? -4096 : 4096;
+  return (int)smallest(largest(apart, -4096ll), 4096ll);
+}
 template <class E> FN E sign_of(E x) { return x > (E)0 ? (E)1 : x < (E)0 ? (E)-1 : (E)0; }
 FN float magnitude(float x) { return fabsf(x); }
 FN double magnitude(double x) { return fabs(x); }
@@ -69,6 +75,12 @@ template <class E> FN E shift_right(E x, E n) {
   if (n < (E)0 || n >= (E)(8 * sizeof(E))) return x < (E)0 ? (E)-1 : (E)0;
   return (E)(x >> n);
 }
+#ifndef SHEAF_EMULATED  // shr clamps by itself, see the manual of PTX
+FN i32 shift_right(i32 x, i32 n) { i32 y; asm("shr.s32 %0, %1, %2;" : "=r"(y) : "r"(x), "r"(n)); return y; }
+FN u32 shift_right(u32 x, u32 n) { u32 y; asm("shr.u32 %0, %1, %2;" : "=r"(y) : "r"(x), "r"(n)); return y; }
+FN i32 shift_left(i32 x, i32 n) { i32 y; asm("shl.b32 %0, %1, %2;" : "=r"(y) : "r"(x), "r"(n)); return y; }
+FN u32 shift_left(u32 x, u32 n) { u32 y; asm("shl.b32 %0, %1, %2;" : "=r"(y) : "r"(x), "r"(n)); return y; }
+#endif
 template <class E> FN E magnitude(E x) { return x < (E)0 ? sub((E)0, x) : x; }
 
 // Rounded towards minus infinity. A divisor of 0 gives 0, and nothing traps. Division of 64 bits takes long: most is

@@ -37,10 +37,12 @@ struct inverse_index_lowering {
     return b.emit(op::add, {b.emit(op::add, {b.emit(op::add, {chunks, b.i64(2)}), skipped}), n});
   }
   // The n-th update by row.
-  ir::value sorted(ir::block_builder& b, ir::value n) const { return l.by_row ? n : at(b, plane(b, l.walk.size(), n)); }
+  ir::value sorted(ir::block_builder& b, ir::value n) const {
+    return l.by_row ? n : at(b, plane(b, l.named.size(), n));
+  }
   // In the iteration of update n.
   void bind(scope& s, ir::value n) const {
-    for (std::size_t p = 0; p < l.walk.size(); ++p) s.bind_to(k.g, l.walk[p], at(*s.block, plane(*s.block, p, n)));
+    for (std::size_t p = 0; p < l.named.size(); ++p) s.bind_to(k.g, l.named[p], at(*s.block, plane(*s.block, p, n)));
   }
 };
 
@@ -93,7 +95,7 @@ void kernel_lowering::list_updates(const stage& s, scope& top) {
   each_update(a, room, [&](scope& in, ir::value chunk) {
     ir::block_builder& c = *in.block;
     const ir::value place = a.next(c, chunk), position = a.at(c, place);
-    for (std::size_t p = 0; p < a.l.walk.size(); ++p) a.put(c, a.plane(c, p, position), emit(a.l.walk[p], in));
+    for (std::size_t p = 0; p < a.l.named.size(); ++p) a.put(c, a.plane(c, p, position), emit(a.l.named[p], in));
     a.put(c, place, a.next(c, position));
   });
   room.close();
@@ -127,7 +129,7 @@ void kernel_lowering::sort_inverse_index(const stage& s, int part, scope& top) {
   list.walk = [&](scope& at, const range& iterations, const lanes_body& body) {
     lanes_of_updates(a, at, iterations, s.sort.iterations, body);
   };
-  list.index = [&](scope& in, std::size_t p) { return emit(s.inverse.walk[p], in); };
+  list.index = [&](scope& in, std::size_t p) { return emit(s.inverse.named[p], in); };
   list.place = [&](ir::block_builder& b, std::size_t p, ir::value n) { return a.plane(b, p, n); };
   sort(s, part, list, top);
 }
@@ -186,7 +188,7 @@ struct task_of_rows {
     sum.close();
     each(s, [&](ir::block_builder& c, ir::value n, ir::value row) {
       const ir::value position = at(c, row);
-      a.put(c, a.plane(c, a.l.walk.size(), c.emit(op::add, {listed.low, position})), n);
+      a.put(c, a.plane(c, a.l.named.size(), c.emit(op::add, {listed.low, position})), n);
       c.store(begins, {row}, a.next(c, position));
     });
   }
@@ -226,7 +228,7 @@ ir::value fold_updates(const inverse_index_lowering& a, scope& s, const range& u
 // Data at the row of an update lies anywhere: that of a later update is prefetched. `position`: one past those
 // of this row.
 void kernel_lowering::prefetch_updated(const stage& s, scope& row, ir::value position, ir::value end) {
-  if (s.vector == no_node) return;
+  if (s.vector == no_node || known.call().gpu) return;  // there other groups run while one waits
   const inverse_index_lowering a = inverse_index_of(*this, s.inverse, buffers.at(s.inverse.array), row);
   std::vector<node_id> rows;
   plan::for_each_node(g, s.body, [&](node_id n) {

@@ -91,8 +91,10 @@ struct scratch_row_table {
   std::unordered_map<node_id, int> uses;
   std::unordered_map<node_id, scratch_row> stored;
   std::unordered_map<node_id, std::int32_t> buffers;
+  std::map<std::int32_t, std::string> notes;  // by buffer: what explain() says of it
   std::int64_t bytes = 0;
   std::vector<node_id> of_slice;  // the indices of reductions over a slice, then that of the rows written: of one range
+  bool divisions = false;         // are as costly as functions
   bool sharing = false;           // as far as was found out, that holds for the slice at hand
   ir::value first = ir::none;     // its first row
   node_id rows = no_node;         // of short rows: the index in lanes; then a scratch row is one of each lane
@@ -175,6 +177,7 @@ class kernel_lowering {
 
   // scratch_rows.cpp
   void find_scratch_rows();
+  ir::kernel without_unread_rows(ir::kernel made);
   void find_scratch_rows_of_slices();
   std::optional<ir::value> share_scratch_rows(const range& rows, scope& at);
   ir::value place_in_scratch_row(scope& loop, node_id lane);

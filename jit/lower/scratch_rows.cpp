@@ -34,14 +34,20 @@ node_id scratch_row_table::under(graph& g, node_id n, node_id lane, node_id firs
 
 namespace {
 
+// A thread of a GPU divides in ten instructions, and loads what it stored in one.
+bool is_costly(const graph& g, node_id n, bool divisions) {
+  const op_cost least = divisions ? op_cost::division : op_cost::function;
+  return is_elementwise(g.kind(n)) && is_floating(g.type(n)) && row(g.kind(n)).cost >= least;
+}
+
 // f of what is costly in a loop over `lane`, and computed for each of its iterations.
 template <class F>
-void for_each_costly(const graph& g, node_id body, node_id lane, node_id of_rows, const F& f) {
+void for_each_costly(const graph& g, node_id body, node_id lane, node_id of_rows, bool divisions, const F& f) {
   std::unordered_set<node_id> mine;
   const auto walk = [&](auto&& self, node_id n) -> void {
     if (!mine.insert(n).second || g.kind(n) == op::reduce || g.kind(n) == op::extent || g.kind(n) == op::define) return;
     const bool transposed = of_rows != no_node && g.kind(n) == op::load && plan::uses(g, n, of_rows);
-    const bool costly = transposed || (plan::is_function(g, n) && is_floating(g.type(n)));
+    const bool costly = transposed || is_costly(g, n, divisions);
     if (costly && g.free[n].has(g.ordinal(lane))) f(n);
     for (int k = g.kind(n) == op::load ? 1 : 0; k < g[n].count; ++k) self(self, g.arg(n, k));
   };
@@ -51,18 +57,19 @@ void for_each_costly(const graph& g, node_id body, node_id lane, node_id of_rows
 }  // namespace
 
 void scratch_row_table::count(graph& g, node_id body, node_id lane, node_id of_rows) {
-  for_each_costly(g, body, lane, of_rows, [&](node_id n) { ++uses[alike(g, n, lane)]; });
+  for_each_costly(g, body, lane, of_rows, divisions, [&](node_id n) { ++uses[alike(g, n, lane)]; });
 }
 
 void kernel_lowering::find_scratch_rows() {
   scratch_rows = {};
+  scratch_rows.divisions = known.for_groups();
   if (stages.front()->how == plan::way::range_scatter) return find_scratch_rows_of_slices();
   if (stages.front()->short_rows) return find_scratch_rows_of_lanes();
   std::unordered_set<node_id> reductions;
   // Sizes are compared where it matters.
   const auto fits = [&](node_id lane, std::initializer_list<node_id> bodies) {
     int costly = 0;
-    for (const node_id body : bodies) for_each_costly(g, body, lane, no_node, [&](node_id) { ++costly; });
+    for (const node_id body : bodies) for_each_costly(g, body, lane, no_node, false, [&](node_id) { ++costly; });
     if (costly == 0) return false;
     const auto low = known.value(g.arg(lane, 0)), high = known.value(g.arg(lane, 1));
     return low && high && *high > *low && (*high - *low) * 4 <= most_bytes;
@@ -160,7 +167,8 @@ scratch_row_table::place kernel_lowering::lane_loop(scope& s) const {
 // What has no lanes may look like what another loop has in its lanes, and is one value of it.
 bool kernel_lowering::may_be_in_scratch_row(node_id n, const scope& at) const {
   if (at.lane == no_node || scratch_rows.uses.empty()) return false;
-  if (scratch_rows.rows == no_node) return plan::is_function(g, n) && plan::uses(g, n, at.lane);
+  if (scratch_rows.rows == no_node)
+    return is_costly(g, n, scratch_rows.divisions) && plan::uses(g, n, at.lane);
   const node_id along = loop_along_rows(at);
   return along != no_node && plan::uses(g, n, along) && plan::uses(g, n, at.lane);
 }
@@ -208,9 +216,10 @@ std::int32_t kernel_lowering::scratch_row_of(node_id n, node_id lane) {
   if (scratch_rows.of_slice.empty() && scratch_rows.bytes + bytes > all_bytes) return -1;
   scratch_rows.bytes += bytes;
   const std::string what = g.kind(n) == op::load ? "a load" : sheaf::row(g.kind(n)).name;
-  note("scratch row of " + std::to_string(elements) + " places along " + index_text(lane) + ": " + what +
-       " is computed once for all loops over them");
   const std::int32_t id = ir::add_local(code, "scratch_row", g.type(n), elements);
+  scratch_rows.notes[id] = "scratch row of " + std::to_string(elements) + " places along " + index_text(lane) + ": " +
+                           what + " is computed once for all loops over them";
+  note(scratch_rows.notes[id]);
   scratch_rows.buffers[n] = id;
   return id;
 }
@@ -231,6 +240,37 @@ void kernel_lowering::into_scratch_row(node_id n, ir::value made, scope& at) {
   const ir::value place = place_in_scratch_row(at, walked);
   at.block->store(id, {place}, made, ir::access::contiguous);
   scratch_rows.stored[key] = {id, loop->number, outside->number};
+}
+
+namespace {
+
+void find_loaded(const ir::kernel& k, const ir::block& body, std::unordered_set<std::int32_t>& loaded) {
+  for (const ir::statement& s : body) {
+    find_loaded(k, s.body, loaded);
+    if (s.kind != ir::statement_kind::instruct) continue;
+    const ir::instruction& i = k.instructions[static_cast<std::size_t>(s.id)];
+    if (i.code == ir::opcode::load) loaded.insert(i.target);
+  }
+}
+void erase_stores(ir::block& body, std::int32_t buffer) {
+  std::erase_if(body, [&](const ir::statement& s) {
+    return s.kind == ir::statement_kind::store && s.target == buffer;
+  });
+  for (ir::statement& s : body) erase_stores(s.body, buffer);
+}
+
+}  // namespace
+
+// Loops that turned out to be one need no row between them.
+ir::kernel kernel_lowering::without_unread_rows(ir::kernel made) {
+  if (!scratch_rows.divisions) return made;
+  std::unordered_set<std::int32_t> loaded;
+  find_loaded(made, made.body, loaded);
+  for (const auto& [id, text] : scratch_rows.notes)
+    if (!loaded.contains(id)) erase_stores(made.body, id), std::erase(notes, text);
+  for (const auto& [id, text] : scratch_rows.notes)
+    if (loaded.contains(id)) note(text);
+  return made;
 }
 
 }  // namespace sheaf::inline v0_1::lower

@@ -222,7 +222,7 @@ ir::kernel kernel_lowering::operator()(const plan::kernel_plan& k) {
     tasks_of_indices(k, top);
   else
     tasks_of_chunks(k, top);
-  return std::move(builder).finish();
+  return without_unread_rows(std::move(builder).finish());
 }
 
 }  // namespace sheaf::inline v0_1::lower

@@ -164,7 +164,8 @@ void kernel_lowering::row_of_stencil(std::span<const stage* const> list, scope& 
     });
     for (const node_id c : conditions) consider(c);
   }
-  if (solved.empty()) return lanes_of_stencil(list, at, whole, true);
+  // A GPU's lanes are predicated anyway, and three loops take the registers of all of them.
+  if (solved.empty() || known.call().gpu) return lanes_of_stencil(list, at, whole, true);
   // Between whole groups of lanes, counted from the low end.
   const node_id lanes = integer(g, first.lanes);
   const auto groups_before = [&](node_id place, std::int64_t more) {

@@ -81,6 +81,30 @@ bool starves_together(graph& g, const facts& known, const kernel_plan& k, const 
   return known.starves(shared, max(apart(leader), apart(s)), max(leader.operations, s.operations));
 }
 
+// Windows over the same loops, to the last, that read of each other what is at their own place: all of their nest is
+// shared, see lower/stencil.cpp. The loops of s then have the leader's names.
+bool share_nest(graph& g, const program_plan& plan, const kernel_plan& k, stage& s) {
+  const stage& leader = plan.stages[static_cast<std::size_t>(k.stages.front())];
+  if (leader.loops.size() != s.loops.size() || leader.lanes != s.lanes || leader.vector != leader.loops.back())
+    return false;
+  stage renamed = s;
+  replacement put(g, proofs::kept);
+  for (std::size_t d = 0; d < s.loops.size(); ++d) {
+    const node_id from = s.loops[d], to = leader.loops[d];
+    if (from != to && (!same_range(g, from, to) || uses_index(g, s, to))) return false;
+    if (from != to) put.rename(from, to);
+  }
+  replace_in_roots(renamed, put);
+  const bool own = std::all_of(k.stages.begin(), k.stages.end(), [&](int i) {
+    const stage& writer = plan.stages[static_cast<std::size_t>(i)];
+    return writer.loops == renamed.loops && std::all_of(renamed.loops.begin(), renamed.loops.end(), [&](node_id idx) {
+      return reads_only_at(g, renamed, writer, idx);
+    });
+  });
+  if (own) s = std::move(renamed);
+  return own;
+}
+
 // The indices of a scatter under the names that another over the same ranges has for them.
 bool rename_updates(graph& g, const stage& leader, stage& s) {
   const auto walk = bound_indices(g, leader.body), own = bound_indices(g, s.body);
@@ -153,13 +177,14 @@ bool may_join(graph& g, const facts& known, const program_plan& plan, const kern
   }
   const auto walks_rows = [](const stage& t) { return t.how == way::map || t.how == way::partial; };
   const bool stencil = leader.how == way::stencil && s.how == way::stencil;
-  if (stencil && starves_together(g, known, k, leader, s)) return false;
+  stage renamed = s;
+  const bool nest = stencil && known.for_groups() && share_nest(g, plan, k, renamed);
+  if (stencil && !nest && starves_together(g, known, k, leader, s)) return false;
   if (!stencil && (!walks_rows(leader) || !walks_rows(s))) return false;
   if ((k.parallel == no_node) != (s.parallel == no_node) || (k.chunk == 0) != (s.chunk == 0)) return false;
   if (k.parallel == no_node) return may_share_updates(g, known, plan, k, s);
-  if (!share_lanes(g, plan, k, s) && starves_together(g, known, k, leader, s)) return false;
-  stage renamed = s;
-  if (k.parallel != s.parallel) {
+  if (!nest && !share_lanes(g, plan, k, s) && starves_together(g, known, k, leader, s)) return false;
+  if (k.parallel != renamed.parallel) {
     if (!same_range(g, k.parallel, s.parallel) || uses_index(g, s, k.parallel)) return false;
     rename_parallel(g, renamed, k.parallel);
   }

@@ -98,7 +98,8 @@ struct slice_lists {
 // - W times R: an index of each update, by chunk, then as they are walked;
 // - R, unless by row: for the scatter's own use, the updates of a chunk by their row.
 struct inverse_index_form {
-  std::vector<node_id> walk = {};  // outermost first
+  std::vector<node_id> walk = {};   // outermost first
+  std::vector<node_id> named = {};  // those of an update that its value depends on: the array has them
   node_id owned = no_node;
   node_id at = no_node;
   std::int64_t chunk = 0;

@@ -61,6 +61,7 @@ void for_each_root(Stage& s, Visit&& visit) {
   each(root_kind::made, s.slices.array);
   each(root_kind::form, s.inverse.at, s.inverse.room);
   all(root_kind::index, s.inverse.walk);
+  all(root_kind::index, s.inverse.named);
   each(root_kind::index, s.inverse.owned);
   each(root_kind::made, s.inverse.array);
   each(root_kind::form, s.sort.room, s.sort.keys);

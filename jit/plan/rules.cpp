@@ -23,6 +23,7 @@
 #include <sheaf/jit/plan/short_rows.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 #include <sheaf/jit/plan/algorithms/stencil/stencil.hpp>
+#include <sheaf/jit/plan/algorithms/stencil/tie_bits.hpp>
 #include <sheaf/jit/plan/algorithms/sweep/sweep.hpp>
 #include <sheaf/jit/plan/algorithms/window/separate_windows.hpp>
 #include <sheaf/jit/plan/algorithms/segmented_tiles/tiles.hpp>
@@ -97,6 +98,8 @@ constexpr rule table[] = {
     {"two-scan window", "large windows that one pass does not take", nullptr, window_of_two_scans, innermost, 4},
     {"materialised results", "reductions at places of a narrowed range: stored at all of its places",
      on_stage<take_materialised_results>},
+    {"tie bits", "once a window's extremum is stored: which of its elements are equal to it is stored as well",
+     on_stage<take_tie_bits>},
     {"repeated terms", "slow functions of few values in a scatter of many", on_stage<take_repeated>},
     {"pair tiles", "before placement would store a value for each pair", on_stage<take_pair_tiles>},
     {"short rows", "before placement: what a sum over all rows needs of each is folded with rows in lanes",

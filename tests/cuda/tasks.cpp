@@ -129,4 +129,48 @@ TEST(barriers, none_in_windows_whose_threads_read_what_they_stored) {
   EXPECT_EQ(count(e.text, "scan_runs<sum_of"), 2) << e.text;
 }
 
+TEST(short_loops, of_windows_are_written_out_and_share_a_pointer) {
+  constexpr auto image = tensor<"image", float, 4>;
+  constexpr pool halving{.kernel = {3, 3}, .stride = {2, 2}, .padding = {1, 1}};
+  const emitted e = emitted_for({{128, 64, 224, 224}}, max_pool2d<halving>(image));
+  EXPECT_EQ(count(e.text, "; ++n"), 1) << "one loop over the lanes, in it one over three rows\n" << e.text;
+  EXPECT_EQ(count(e.text, "__ldg(&"), 3) << e.text;
+  EXPECT_EQ(count(e.text, "_step;"), 2) << "of what is loaded and of what is stored\n" << e.text;
+  constexpr auto y = avg_pool2d<halving>(image);
+  const emitted back = emitted_for({{128, 64, 224, 224}, {128, 64, 112, 112}}, vjp(y, image));
+  EXPECT_EQ(count(back.text, "_Pragma(\"unroll 2\")"), 1) << "four loads of 4 bytes in each iteration\n" << back.text;
+}
+TEST(comparisons, of_lanes_are_of_32_bits) {
+  constexpr auto t = axis<"t">;
+  constexpr auto u = axis<"u">;
+  constexpr auto z = tensor<"z", float, 1>;
+  constexpr auto moved = define<"moved">(t.in(0_c, extent(z, dim<0>) - 1023_c)) = mean(u.in(0_c, 1024_c), z(t + u));
+  const emitted e = emitted_for({{1 << 24}, {(1 << 24) - 1023}}, vjp(moved, z));
+  EXPECT_GE(count(e.text, "limit_of("), 4) << e.text;
+}
+TEST(scratch_rows, have_quotients_that_two_loops_need) {
+  const emitted e = emitted_for({{262144, 1024}, {262144, 1024}}, softmax(x, dim<1>), vjp(softmax(x, dim<1>), x));
+  int rows = 0;
+  for (const ir::kernel& k : e.program.code.kernels)
+    for (const std::string& note : k.notes) rows += note.starts_with("scratch row");
+  EXPECT_EQ(rows, 2) << "the exponentials, and the cotangents by their sum\n" << e.text;
+}
+TEST(sorts, carry_what_an_update_depends_on) {
+  constexpr auto ids = tensor<"ids", std::int64_t, 1>;
+  constexpr auto off = tensor<"off", std::int64_t, 1>;
+  constexpr auto share = tensor<"share", float, 1>;
+  const auto planes = [](const emitted& e) {
+    int found = 0;
+    for (const plan::stage& s : e.program.plan.stages)
+      if (s.how == plan::way::inverse_index) found = s.sort.planes;
+    return found;
+  };
+  using bags = std::vector<std::vector<std::int64_t>>;
+  constexpr auto plain = embedding_bag<bag{.mode = bag_mode::sum}>(ids, x, offsets(off));
+  EXPECT_EQ(planes(emitted_for(bags{{1 << 22}, {65537}, {1 << 20, 64}, {65536, 64}}, vjp(plain, x))), 1);
+  constexpr auto weighted = embedding_bag<bag{.mode = bag_mode::sum}>(ids, x, offsets(off), share);
+  const bags with_share{{1 << 22}, {65537}, {1 << 20, 64}, {1 << 22}, {65536, 64}};
+  EXPECT_EQ(planes(emitted_for(with_share, vjp(weighted, x))), 2) << "the bag, and the place of its weight";
+}
+
 }  // namespace

@@ -122,7 +122,7 @@ bool is_narrow(const context& c, const inverse_index_form& l, node_id idx) {
 element type_of_list(const context& c, const inverse_index_form& l) {
   const auto rows = c.known.value(trips_of(c.g, l.owned));
   const bool narrow = rows && *rows < static_cast<double>(tuning::sort::most_places) &&
-                      std::all_of(l.walk.begin(), l.walk.end(), [&](node_id idx) { return is_narrow(c, l, idx); });
+                      std::all_of(l.named.begin(), l.named.end(), [&](node_id idx) { return is_narrow(c, l, idx); });
   return narrow ? element::u32 : element::i64;
 }
 
@@ -146,7 +146,7 @@ bool sorted_on_device(const context& c, stage& lists, inverse_index_form& l) {
   l.all_fit = std::all_of(l.walk.begin(), l.walk.end(), [&](node_id idx) { return is_closed(g, idx); });
   lists.inverse = l;
   const sort_form wanted{
-      .outer = l.walk.front(), .room = l.room, .keys = chunks_of(g, l), .planes = static_cast<int>(l.walk.size()),
+      .outer = l.walk.front(), .room = l.room, .keys = chunks_of(g, l), .planes = static_cast<int>(l.named.size()),
       .type = g.type(lists.define)};
   return sort_on_device(c, lists, wanted);
 }
@@ -166,8 +166,8 @@ inverse_index_form listed_by_row(const context& c, const stage& s, node_id walk,
     l.array = t.define;
     return l;
   }
-  inverse_index_form l{.walk = {walk}, .owned = owned, .at = at, .chunk = 1, .room = trips_of(g, walk), .by_row = true,
-                       .all_fit = true};
+  inverse_index_form l{.walk = {walk}, .named = {walk}, .owned = owned, .at = at, .chunk = 1,
+                       .room = trips_of(g, walk), .by_row = true, .all_fit = true};
   stage lists = stage_of(g, l, walk, 1, element::i64);
   lists.when = s.when;
   lists.operations = 4 * known.trips(walk);
@@ -204,6 +204,22 @@ bool take_row_order(const context& c, stage& s) {
   return true;
 }
 
+namespace {
+
+// Which of its indices an update's value depends on, once its row is known; at least one, so that there is an update.
+std::vector<node_id> named_by(graph& g, const stage& s, const updated_rows& t, const std::vector<node_id>& walk) {
+  replacement put(g, g.free[t.at]);
+  put.keep_proofs();
+  put.add(t.at, s.owned);
+  const node_id value = put(g.arg(s.body, 0)), rest = put(t.rest);
+  std::vector<node_id> named;
+  for (const node_id idx : walk)
+    if (uses(g, value, idx) || uses(g, rest, idx)) named.push_back(idx);
+  return named.empty() ? std::vector<node_id>{walk.back()} : named;
+}
+
+}  // namespace
+
 bool list_updates(const context& c, stage& s) {
   const auto& [g, known, done] = c;
   const bool gpu = known.call().gpu;  // sorts by all threads, where others list by one
@@ -232,7 +248,6 @@ bool list_updates(const context& c, stage& s) {
   const auto updates = known.value(room);
   const auto walk = bound_indices(g, s.body);
   const bool promised = is_promised(g, known, t.at), by_row = gpu || promised;
-  const auto planes_of = static_cast<std::int64_t>(walk.size()) + (by_row ? 0 : 1);
   // Of a processor's list, which decides there whether it pays, and so under strict here.
   const amount entries =
       (walk.size() + (promised ? 0 : 1)) * updates.value_or(0);
@@ -240,7 +255,9 @@ bool list_updates(const context& c, stage& s) {
   const amount room_for_lists = most_of_result * results * row(g.type(s.define)).bytes;
   if (!updates || (!force_for_tests && (groups ? *updates < sorted_from : bytes.certain() > room_for_lists)))
     return false;
-  inverse_index_form l{.walk = walk_of(g, known, s),
+  const std::vector<node_id> loops = walk_of(g, known, s);
+  inverse_index_form l{.walk = loops,
+                       .named = gpu ? named_by(g, s, t, loops) : loops,
                        .owned = s.owned,
                        .at = t.at,
                        .chunk = force_for_tests ? 4 : least_chunk,
@@ -248,9 +265,11 @@ bool list_updates(const context& c, stage& s) {
                        .by_row = by_row};
   while (l.chunk < most_rows && known.trips(s.owned) / static_cast<double>(l.chunk) > most_chunks) l.chunk *= 2;
   const element type = gpu ? type_of_list(c, l) : element::i64;
-  stage lists = stage_of(g, l, walk.front(), planes_of, type);
+  const auto planes = static_cast<std::int64_t>(l.named.size()) + (by_row ? 0 : 1);
+  stage lists = stage_of(g, l, walk.front(), planes, type);
   lists.when = s.when;
-  lists.bytes = bytes * (row(type).bytes / 8.0);
+  const auto unnamed = static_cast<double>(loops.size() - l.named.size());
+  lists.bytes = (bytes - 8.0 * unnamed * *updates) * (row(type).bytes / 8.0);
   lists.operations = 4 * *updates;
   lists.reasons.push_back("inverse index: the updates by the " + (by_row ? "row" : std::to_string(l.chunk) + " rows") +
                           " that they go to");
