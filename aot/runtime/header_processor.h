@@ -12,8 +12,8 @@ typedef struct @name@_run {
   size_t workspace_bytes;
   @name@_parallel_for parallel_for; /* threads of the application; null: the library's own */
   void *pool;
-  int threads;                       /* of the library's own; 0: as many as processors, 1: the calling one. Of an application's:
-                                      * how many they are, 0 where not known */
+  int threads; /* of the library's own; 0: as many as processors, 1: the calling one. Of an application's: how many
+                * they are, 0 where not known */
 } @name@_run;
 
 /* The code that runs: that of the named target from now on, or with null again the best for this processor. */

@@ -51,7 +51,8 @@ class cost_walk {
     if (g_.kind(n) == op::load) {
       const meeting how = laned ? meeting_of(g_, known_, n, lane_) : meeting::uniform;
       const bool alone = lane_ == no_node || how == meeting::scattered;
-      total += repeats * weights::load * (alone ? amount(1) : how == meeting::strided ? amount(weights::strided) : share_);
+      const amount share = how == meeting::strided ? amount(weights::strided) : share_;
+      total += repeats * weights::load * (alone ? amount(1) : share);
     } else if (is_elementwise(g_.kind(n)) && is_floating(g_.type(n))) {
       total += repeats * weights::arithmetic * share_;
     }
