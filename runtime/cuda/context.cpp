@@ -137,9 +137,13 @@ void device_context::release(address a, stream s) noexcept {
 
 std::shared_ptr<stream_state> device_context::state_of(stream s) {
   unsigned long long number = 0;
-  driver().stream_number(s, &number);
   const std::uint64_t capture = capture_of(s);
+  if (capture == 0) driver().stream_number(s, &number);
   const std::lock_guard guard(lock_);
+  // A stream that captures does not tell its number: it is that of the last call before, if there was one.
+  if (capture == 0) numbers_[s] = number;
+  else if (const auto known = numbers_.find(s); known != numbers_.end()) number = known->second;
+  else number = unknown_stream;
   auto& plain = states_[{number, 0}];
   if (plain == nullptr) plain = std::make_shared<stream_state>(*this, s, number, 0);
   if (capture == 0) return plain;
@@ -161,6 +165,7 @@ void device_context::forget(stream s) noexcept {
   if (driver().stream_number.raw(s, &number) != 0) return;
   std::shared_ptr<stream_state> dying;
   const std::lock_guard guard(lock_);
+  numbers_.erase(s);
   if (const auto found = states_.find({number, 0}); found != states_.end()) {
     dying = std::move(found->second);
     states_.erase(found);

@@ -128,6 +128,8 @@ class device_context {
   context context_ = nullptr;
   memory_pool pool_ = nullptr;
   std::mutex lock_;
+  static constexpr std::uint64_t unknown_stream = ~std::uint64_t{0};
+  std::unordered_map<stream, std::uint64_t> numbers_;  // as the driver told them last
   std::unordered_map<key, std::shared_ptr<stream_state>, key_hash> states_;
   // Whoever was captured keeps what the graph uses; a graph without its programs is none.
   std::unordered_map<key, std::weak_ptr<stream_state>, key_hash> captured_;

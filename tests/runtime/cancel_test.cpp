@@ -31,7 +31,7 @@ std::int32_t two_loops(const sheaf_call* call) {
 
 std::int32_t run(counted& c, const parallel_hook& hook) {
   here = &c;
-  const sheaf_call call{nullptr, hook.run, hook.pool, nullptr, nullptr};
+  const sheaf_call call{nullptr, hook.run, hook.pool, nullptr, nullptr, 0};
   return runtime::run_cancellable(two_loops, call, c.token);
 }
 

@@ -29,7 +29,9 @@ int cuStreamSynchronize(void* on) {
 }
 int cuStreamGetId(void* on, unsigned long long* number) {
   ENTER_CONTEXT("cuStreamGetId");
-  *number = here().stream_of(on).number;
+  stream& s = here().stream_of(on);
+  NO_CAPTURE(s);
+  *number = s.number;
   return success;
 }
 int cuStreamWaitEvent(void* on, void* of, unsigned) {
