@@ -103,6 +103,20 @@ std::int64_t written_out(const function_emitter& f, const ir::statement& s) {
   return most <= tuning::emit::most_predicated && is_predicable(f, s.body) ? std::max<std::int64_t>(most, 1) : 0;
 }
 
+// Does a load of the body need what another one of it found?
+bool chases(const function_emitter& f, const ir::block& body) {
+  std::vector<ir::value> found;
+  for (const ir::statement& s : body) {
+    if (s.kind != ir::statement_kind::instruct) continue;
+    const ir::instruction& i = f.instruction(s.id);
+    const bool needs = std::ranges::any_of(
+        i.args, [&](ir::value v) { return std::ranges::find(found, v) != found.end(); });
+    if (needs && i.code == ir::opcode::load) return true;
+    if (needs || i.code == ir::opcode::load) found.push_back(s.id);
+  }
+  return false;
+}
+
 void emit_serial_loop(function_emitter& f, const ir::statement& s) {
   if (const std::int64_t most = written_out(f, s); most > 0 && f.vector_loop >= 0) return emit_written_out(f, s, most);
   const bool stores = std::any_of(s.body.begin(), s.body.end(),
@@ -114,7 +128,7 @@ void emit_serial_loop(function_emitter& f, const ir::statement& s) {
   if (s.unroll > 1 || (stores && !is_short) || searches(f, s))
     f.line(cat("_Pragma(\"unroll ", s.unroll, "\")"));
   else if (is_short)
-    f.line(cat("_Pragma(\"unroll ", std::clamp(wanted / bytes, 2, 8), "\")"));
+    f.line(cat("_Pragma(\"unroll ", !stores && chases(f, s.body) ? 8 : std::clamp(wanted / bytes, 2, 8), "\")"));
   open_loop(f, s, 1);
   emit_block(f, s.body);
   move_pointers(f, pointers);

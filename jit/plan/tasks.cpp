@@ -104,12 +104,15 @@ void share_scatter(graph& g, const facts& known, stage& s) {
     return;
   }
   if (s.rows.whole != no_node) return share_blocks(s, s.rows);
-  for (const node_id idx : s.indices)
-    if (idx != s.owned && idx != s.indices.back() && !is_fixed(g, s, idx) &&
-        known.trips(idx) >= known.enough_tasks()) {
-      s.parallel = idx;
-      return;
-    }
+  for (const node_id idx : s.indices) {
+    if (idx == s.owned || idx == s.indices.back() || is_fixed(g, s, idx)) continue;
+    const amount batches = known.trips(idx);
+    // On a GPU a few batches are still more tasks than blocks of rows, each of which walks the updates of all batches.
+    const bool more = known.call().gpu && batches * tuning::schedule::least_chunk > known.trips(s.owned);
+    if (!more && batches < known.enough_tasks()) continue;
+    s.parallel = idx;
+    return;
+  }
   s.chunk = tuning::schedule::least_chunk;
   // Each task asks every update. Of single numbers that takes longer than to add them: then one task has all rows.
   const bool numbers = s.how == way::scatter && s.vector == no_node && !known.for_groups();

@@ -66,10 +66,9 @@ slices_form slices_in(graph& g, const facts& known, const stage& s) {
     const amount height = count.value_or(0);
     const bool apart = slices.size() == 1 && follow_each_other(g, low, high, slices[0]);
     const bool enough = is_wanted(known) ||
-                        (!apart && !known.for_groups() &&
-                         all_of({{known.trips(slice), least_slices},
-                                 {height, least_rows},
-                                 {height * known.trips(columns), least_elements}}));
+                        (!apart && all_of({{known.trips(slice), least_slices},
+                                           {height, least_rows},
+                                           {height * known.trips(columns), least_elements}}));
     if (!count || (!enough && !known.call().force_for_tests)) return;
     found = {n, t, rows, slice};
   });
@@ -285,7 +284,7 @@ bool scatter_block_tree(const context& c, stage& s) {
   index_set all = set_of(g, s.indices);
   const auto rows = known.value(g.arg(s.owned, 1));
   const bool enough =
-      is_wanted(known) || (!follow_each_other(g, l.low, l.high, l.slice) && !known.for_groups() &&
+      is_wanted(known) || (!follow_each_other(g, l.low, l.high, l.slice) &&
                            all_of({{known.trips(l.slice), least_slices},
                                    {rows.value_or(0), least_rows},
                                    {known.trips(all), least_elements}}));
@@ -320,6 +319,7 @@ bool take_block_tree(const context& c, stage& s) {
                         .all = true};
     stage lists = lists_stage(g, known, l);
     lists.when = made.deep();
+    sort_slices(c, lists);
     s.slices = l;
     s.slices.array = lists.define;
     s.order_when = lists.when;

@@ -336,7 +336,6 @@ stage lists_stage(graph& g, const facts& known, const slice_lists& l) {
   return lists;
 }
 
-// On a GPU all threads make a list, if that is not a matter of a few slices.
 void sort_slices(const context& c, stage& lists) {
   const auto& [g, known, done] = c;
   const slice_lists& l = lists.slices;

@@ -28,5 +28,7 @@ bool follow_each_other(graph& g, node_id low, node_id high, node_id slice);
 
 // The stage that makes the lists.
 stage lists_stage(graph& g, const facts& known, const slice_lists& l);
+// On a GPU all threads make a list, if that is not a matter of a few slices.
+void sort_slices(const context& c, stage& lists);
 
 }  // namespace sheaf::inline v0_1::plan
