@@ -20,12 +20,12 @@
 #include <sheaf/jit/plan/algorithms/scatter/moved_inside.hpp>
 #include <sheaf/jit/plan/algorithms/scatter/scatter_by_place.hpp>
 #include <sheaf/jit/plan/algorithms/scatter/scatters.hpp>
+#include <sheaf/jit/plan/algorithms/window/separate_windows.hpp>
 #include <sheaf/jit/plan/short_rows.hpp>
 #include <sheaf/jit/plan/stages.hpp>
 #include <sheaf/jit/plan/algorithms/stencil/stencil.hpp>
 #include <sheaf/jit/plan/algorithms/stencil/tie_bits.hpp>
 #include <sheaf/jit/plan/algorithms/sweep/sweep.hpp>
-#include <sheaf/jit/plan/algorithms/window/separate_windows.hpp>
 #include <sheaf/jit/plan/algorithms/segmented_tiles/tiles.hpp>
 
 namespace sheaf::inline v0_1::plan {
