@@ -348,10 +348,8 @@ node_id take_scaled(const context& c, node_id n, const stage& s) {
   graph& g = c.g;
   const node_id body = g.arg(n, 0);
   if (monoid_of(g, n) != monoid::sum || g[n].count != 3 || !is_floating(g.type(n))) return no_node;
-  std::vector<node_id> inside = factors_of(g, body);
-  const auto outer = std::ranges::stable_partition(inside, [&](node_id e) { return uses(g, e, g.arg(n, 2)); });
-  const std::vector<node_id> outside(outer.begin(), outer.end());
-  inside.erase(outer.begin(), outer.end());
+  std::vector<node_id> inside, outside;
+  for (const node_id e : factors_of(g, body)) (uses(g, e, g.arg(n, 2)) ? inside : outside).push_back(e);
   if (outside.empty() || inside.empty()) return no_node;
   const node_id rest = product_of(g, inside, body), factor = product_of(g, outside, body);
   const node_id found =
