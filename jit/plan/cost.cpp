@@ -13,6 +13,7 @@ namespace {
 
 namespace weights = numerics::weights;
 namespace budget = numerics::lanes;
+using weights::share_of_lane;
 
 enum class meeting : std::uint8_t { uniform, contiguous, strided, scattered };
 
@@ -41,8 +42,7 @@ class cost_walk {
  public:
   // counted: the indices that the first repeats are a product of.
   cost_walk(graph& g, const facts& known, node_id lane, const index_set& counted, scan_costs& costs)
-      : g_(g), known_(known), lane_(lane), counted_(counted), costs_(costs),
-        share_(lane == no_node ? amount(1) : share_of(known, lane)) {}
+      : g_(g), known_(known), lane_(lane), counted_(counted), costs_(costs) {}
 
   void operator()(node_id n, const amount& repeats) {
     if (!seen_.insert(n).second) return;
@@ -51,10 +51,9 @@ class cost_walk {
     if (g_.kind(n) == op::load) {
       const meeting how = laned ? meeting_of(g_, known_, n, lane_) : meeting::uniform;
       const bool alone = lane_ == no_node || how == meeting::scattered;
-      const amount share = how == meeting::strided ? amount(weights::strided) : share_;
-      total += repeats * weights::load * (alone ? amount(1) : share);
+      total += repeats * weights::load * (alone ? 1 : how == meeting::strided ? weights::strided : share_of_lane);
     } else if (is_elementwise(g_.kind(n)) && is_floating(g_.type(n))) {
-      total += repeats * weights::arithmetic * share_;
+      total += repeats * weights::arithmetic * (lane_ == no_node ? 1 : share_of_lane);
     }
     for (int k = g_.kind(n) == op::load ? 1 : 0; k < g_[n].count; ++k)
       if (g_.kind(n) != op::extent && g_.kind(n) != op::define) (*this)(g_.arg(n, k), repeats);
@@ -117,7 +116,6 @@ class cost_walk {
   node_id lane_;
   index_set counted_;
   scan_costs& costs_;
-  amount share_;  // what of an operation a lane costs
   std::unordered_set<node_id> seen_;
   std::vector<node_id> states_;  // of tuples, those met
 
@@ -126,8 +124,6 @@ class cost_walk {
 };
 
 }  // namespace
-
-amount share_of(const facts& known, node_id lane) { return max(weights::share_of_lane, 1 / known.trips(lane)); }
 
 bool unit_strides::operator()(node_id tensor) const {
   const graph& g = known.g();

@@ -15,9 +15,6 @@ struct unit_strides {
 // don't depend on it choose their own.
 amount cost_of(graph& g, const facts& known, node_id root, node_id lane, const amount& repeats = 1);
 
-// What of an operation on one element a lane takes: of a register, where there are enough places to fill one.
-amount share_of(const facts& known, node_id lane);
-
 // Does a load take an element here and there at lanes of this index, or one after the other along this one?
 bool gathers_at(graph& g, const facts& known, node_id load, node_id lane);
 bool goes_along(graph& g, const facts& known, node_id load, node_id idx);

@@ -79,7 +79,7 @@ void schedule_scan(graph& g, const facts& known, stage& s) {
   amount least = cost_of(g, known, value, along ? s.scan().walk : no_node) + (along ? share_of_lane : 1);
   for (const node_id idx : s.indices) {
     if (idx == s.owned || !may_vectorise(g, value, idx) || !may_vectorise(g, s.scan().walk, idx)) continue;
-    const amount cost = cost_of(g, known, value, idx) + (idx == s.indices.back() ? share_of(known, idx) : amount(1));
+    const amount cost = cost_of(g, known, value, idx) + (idx == s.indices.back() ? share_of_lane : 1);
     if (cost > least || known.trips(idx) < 4) continue;
     least = cost;
     s.vector = idx;
@@ -110,7 +110,7 @@ void choose_lanes(graph& g, const facts& known, stage& s, const amount& stored) 
     for (const node_id other : s.indices) ranges = ranges || (other != idx && g.free[other].has(g.ordinal(idx)));
     if (ranges) continue;
     const amount cost =
-        cost_of(g, known, s.body, idx, stored) + stored * (idx == s.indices.back() ? share_of(known, idx) : amount(1));
+        cost_of(g, known, s.body, idx, stored) + stored * (idx == s.indices.back() ? share_of_lane : 1);
     if (cost > least || (cost == least && s.vector == no_node)) continue;
     least = cost;
     s.vector = idx;

@@ -312,7 +312,8 @@ bool take_per_slice(const context& c, stage& s) {
     if (!g.free[n].has(g.ordinal(s.owned)) && has_closed_ranges(g, n) && !in_place) inner = n;  // the last: outermost
   }
   if (inner == no_node) return false;
-  const stage like = of_slices(s, bound_indices(g, s.body).front());
+  stage like = s;
+  like.vector = no_node;
   const node_id value =
       stored(c, inner, {"materialised", like, "it depends on the slice, not on the row: once for each slice"});
   replace_in(g, s, inner, value);
