@@ -57,8 +57,7 @@ std::int64_t places_read(const graph& g, const std::vector<stage>& stages, const
   for (const stage& s : stages)
     for (const node_id r : reductions_in(g, s.body))
       if (holds(g, g.arg(r, 1), op::equal) && !holds(g, g.arg(r, 1), op::load))
-        for (const node_id n : uses)
-          for_each_node(g, g.arg(r, 0), [&](node_id q) { places += q == n ? 2 : 0; });
+        for_each_node(g, g.arg(r, 0), [&](node_id n) { places += std::ranges::count(uses, n) != 0 ? 2 : 0; });
   return places;
 }
 
