@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include <sheaf/runtime/processors.hpp>
 #include <sheaf/runtime/settings.hpp>
 
 namespace sheaf::inline v0_1 {
@@ -74,6 +75,7 @@ struct thread_pool::state {
   loop offer;
   alignas(64) std::atomic<std::uint32_t> epoch{0};  // raised once an offer; sleeping workers wait on it
   std::atomic<int> sleepers{0};
+  std::atomic<int> callers{-1};  // processor, as of the last offer
   alignas(64) std::atomic<std::uint32_t> gate{0};
   alignas(64) std::atomic<std::int64_t> next{0};  // first iteration not yet handed out
 
@@ -119,6 +121,7 @@ struct thread_pool::state {
 
   void work() {
     std::uint32_t seen = 0;
+    processors mine;
     while (!stopping.load()) {
       const auto changed = [&] { return epoch.load(std::memory_order_acquire) != seen; };
       if (!spin_until(changed)) {
@@ -127,6 +130,7 @@ struct thread_pool::state {
         sleepers.fetch_sub(1);
       }
       seen = epoch.load(std::memory_order_acquire);
+      mine.leave(callers.load(std::memory_order_relaxed));
       if (!enter()) continue;
       take_chunks();
       leave();
@@ -157,6 +161,7 @@ struct thread_pool::state {
     shared.fetch_add(1, std::memory_order_relaxed);
     offer = wanted;
     next.store(0, std::memory_order_relaxed);
+    callers.store(processors::here(), std::memory_order_relaxed);
     gate.store(open, std::memory_order_release);
     epoch.fetch_add(1);
     wake(helpers);

@@ -1,6 +1,5 @@
 #include <sheaf/jit/plan/cache_tile.hpp>
 
-#include <sheaf/jit/plan/tasks.hpp>
 #include <sheaf/jit/plan/packing.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 
@@ -25,7 +24,6 @@ void choose(graph& g, const facts& known, program_plan& plan, kernel_plan& k) {
   }
   k.rows_of_task = rows_of_task;
   k.cache = std::move(c);
-  k.cost = cost_of_task(known, plan, k);
 }
 
 }  // namespace

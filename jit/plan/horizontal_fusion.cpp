@@ -39,7 +39,7 @@ class pairing {
 
   bool memory_matters(std::size_t a) const {
     const kernel_plan& k = plan_.kernels[a];
-    return known_.call().force_for_tests || k.time >= least_share * k.cost * tasks(k);
+    return known_.call().force_for_tests || k.time >= least_share * k.operations * known_.call().on.operation;
   }
   // One loop that threads may share.
   bool may_share(std::size_t a) const {

@@ -414,11 +414,7 @@ void group(graph& g, const facts& known, program_plan& plan) {
   order_updates(g, known, plan);
   order_by_cost(plan.reads, plan.stages);
   place_stages(g, known, plan);
-  for (kernel_plan& k : plan.kernels) {
-    agree_on_lanes(g, known, plan, k);
-    k.cost = cost_of_task(known, plan, k);
-    plan.cost = max(plan.cost, k.cost * max(1.0, tasks_in(known, k)));
-  }
+  for (const kernel_plan& k : plan.kernels) agree_on_lanes(g, known, plan, k);
 }
 
 }  // namespace sheaf::inline v0_1::plan

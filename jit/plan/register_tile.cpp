@@ -8,7 +8,6 @@
 #include <sheaf/jit/plan/packing.hpp>
 #include <sheaf/jit/plan/cost.hpp>
 #include <sheaf/jit/plan/equal_data.hpp>
-#include <sheaf/jit/plan/tasks.hpp>
 #include <sheaf/jit/plan/mixed_precision.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
@@ -367,7 +366,6 @@ class choice {
     k_.tile = std::move(c.tile);
     for (const tiled_loop& t : k_.tile)
       if (t.index == k_.parallel) k_.rows_of_task = t.iterations * (t.equal.empty() ? 1 : equal_tiles_of_task);
-    k_.cost = cost_of_task(known_, plan_, k_);
   }
 
   graph& g_;

@@ -220,10 +220,26 @@ amount tasks_in(const facts& known, const kernel_plan& k) {
   return k.most_tasks == 0 ? tasks : min(tasks, k.most_tasks);
 }
 
+namespace {
+// Each as often as there are values of it.
+amount functions_of(const facts& known, const stage& s) {
+  const graph& g = known.g();
+  amount all = 0;
+  for_each_node(g, s.body, [&](node_id n) {
+    if (is_function(g, n) && is_floating(g.type(n))) all += known.trips(g.free[n]);
+  });
+  return all;
+}
+}  // namespace
+
 amount cost_of_task(const facts& known, const program_plan& plan, const kernel_plan& k) {
-  amount work = 0;
-  for (const int i : k.stages) work += plan.stages[static_cast<std::size_t>(i)].operations;
-  return max(1.0, work * known.call().on.operation / max(1.0, tasks_in(known, k)));
+  const target::family& on = known.call().on;
+  amount work = k.time;
+  for (const int i : k.stages) {
+    const stage& s = plan.stages[static_cast<std::size_t>(i)];
+    work += s.operations * on.operation + functions_of(known, s) * on.function;
+  }
+  return max(1.0, work / max(1.0, tasks_in(known, k)));
 }
 
 bool is_shared(const facts& known, const program_plan& plan, const kernel_plan& k) {

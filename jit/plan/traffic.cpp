@@ -5,7 +5,10 @@
 #include <set>
 #include <unordered_map>
 
+#include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/roots.hpp>
+#include <sheaf/jit/plan/tasks.hpp>
+#include <sheaf/jit/target/vectors.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
@@ -69,7 +72,9 @@ class kernel_reads {
       index_set inner;
       for (int o = 0; o < g_.indices.size(); ++o)
         if (g_.free[n].has(o) && !loops_.has(o)) inner.insert(o);
-      note(tensor, walk, size * known_.trips(g_.free[n]), size * known_.trips(inner));
+      // Single numbers at places that data names take a line each.
+      const double taken = holds(g_, g_.arg(n, g_[n].count - 1), op::load) ? target::line_bytes : size;
+      note(tensor, walk, taken * known_.trips(g_.free[n]), taken * known_.trips(inner));
     }
     const int inside = g_.kind(n) == op::reduce ? depth(n) : walk;
     for (int k = g_.kind(n) == op::load ? 1 : 0; k < g_[n].count; ++k) visit(g_.arg(n, k), inside);
@@ -114,6 +119,10 @@ void predict_traffic(const graph& g, const facts& known, program_plan& plan) {
       k.operations += s.operations;
     }
     k.time = known.call().on.time(k.read, k.written);
+  }
+  for (kernel_plan& k : plan.kernels) {
+    k.cost = cost_of_task(known, plan, k);
+    plan.cost = max(plan.cost, k.cost * max(1.0, tasks_in(known, k)));
   }
 }
 

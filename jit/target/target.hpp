@@ -18,8 +18,9 @@ struct family {
   double read, write;  // bytes a nanosecond: loads from memory, and non-temporal stores, by all threads of a few cores
   double copy;         // both directions together
   double operation;    // nanoseconds of a weight of 1, see numerics.hpp
+  double function;     // nanoseconds of one of exp, log and their like, of f32 in lanes
   double second_cache, last_cache;  // bytes that one core reaches
-  double wake = 4000;  // nanoseconds until threads that sleep have shared a loop: less work is done sooner alone
+  double wake = 8000;  // nanoseconds until threads that sleep have shared a loop: less work is done sooner alone
 
   // Outputs as large are stored non-temporally, if they are not read again soon.
   constexpr double non_temporal_from() const { return last_cache / 2; }
@@ -36,13 +37,13 @@ struct family {
 // x86_64: what is typical of servers and desktops. zen: measured on two cores of a Zen 4. core: as x86_64, with the
 // L2 of Sapphire Rapids; not measured. aarch64: as x86_64; not measured.
 inline constexpr family families[] = {
-    {.name = "x86_64", .read = 50, .write = 50, .copy = 60, .operation = 0.5, .second_cache = 1 << 20,
+    {.name = "x86_64", .read = 50, .write = 50, .copy = 60, .operation = 0.5, .function = 0.5, .second_cache = 1 << 20,
      .last_cache = 32 << 20},
-    {.name = "zen", .read = 26, .write = 26, .copy = 32, .operation = 0.34, .second_cache = 1 << 20,
+    {.name = "zen", .read = 26, .write = 26, .copy = 32, .operation = 0.34, .function = 0.5, .second_cache = 1 << 20,
      .last_cache = 32 << 20},
-    {.name = "aarch64", .read = 50, .write = 50, .copy = 60, .operation = 0.5, .second_cache = 1 << 20,
+    {.name = "aarch64", .read = 50, .write = 50, .copy = 60, .operation = 0.5, .function = 0.5, .second_cache = 1 << 20,
      .last_cache = 32 << 20},
-    {.name = "core", .read = 50, .write = 50, .copy = 60, .operation = 0.5, .second_cache = 2 << 20,
+    {.name = "core", .read = 50, .write = 50, .copy = 60, .operation = 0.5, .function = 0.5, .second_cache = 2 << 20,
      .last_cache = 32 << 20},
 };
 

@@ -1,3 +1,4 @@
+#include <sheaf/runtime/processors.hpp>
 #include <sheaf/runtime/thread_pool.hpp>
 
 #include <gtest/gtest.h>
@@ -12,6 +13,7 @@
 namespace {
 
 using sheaf::parallel_hook;
+using sheaf::runtime::processors;
 using sheaf::runtime::thread_pool;
 
 constexpr double long_enough = 1e6;  // nanoseconds an iteration: every loop is worth sharing
@@ -89,6 +91,34 @@ TEST(thread_pool, other_threads_take_part_awake_or_asleep) {
     EXPECT_EQ(threads_inside.load(), 2);
     if (round % 2) std::this_thread::sleep_for(std::chrono::milliseconds(2));  // well beyond the time workers spin
   }
+}
+
+TEST(processors, a_thread_leaves_the_one_that_its_caller_keeps_busy) {
+  const auto allowed = [] {
+    cpu_set_t all;
+    CPU_ZERO(&all);
+    EXPECT_EQ(sched_getaffinity(0, sizeof all, &all), 0);
+    return all;
+  };
+  std::thread([&] {
+    const cpu_set_t before = allowed();
+    processors mine;
+    const int first = processors::here();
+    mine.leave(first);
+    if (CPU_COUNT(&before) == 1) {
+      EXPECT_EQ(processors::here(), first);
+      return;
+    }
+    const int second = processors::here();
+    EXPECT_NE(second, first);
+    mine.leave(first);  // is not there
+    EXPECT_NE(processors::here(), first);
+    mine.leave(second);
+    const cpu_set_t after = allowed();
+    EXPECT_TRUE(CPU_ISSET(first, &after));
+    EXPECT_FALSE(CPU_ISSET(second, &after));
+    EXPECT_EQ(CPU_COUNT(&after), CPU_COUNT(&before) - 1);
+  }).join();
 }
 
 TEST(thread_pool, the_caller_waits_for_slow_workers) {
