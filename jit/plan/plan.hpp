@@ -225,9 +225,10 @@ struct pair_tile_form {
 
 enum class place : std::uint8_t { output, workspace, check };
 
-// Who made a stage: the program, which has a definition or an output for it, or a rule, for a value that it stores, for
+// Who made a stage: the program, which has a definition or an output for it, read for itself and for the elements that
+// it folds or not, or a rule, for a value that it stores, for
 // the partial results of a reduction, or for what rows are folded to, of which functions run in lanes.
-enum class origin : std::uint8_t { program, rule, partial, for_lanes };
+enum class origin : std::uint8_t { program, read_apart, rule, partial, for_lanes };
 
 // What an algorithm needs to know of its stage beyond loops and body: of a scan, whose body holds all that is read, of
 // a window, whose lanes are those of `owned`, the last index, of a sweep and the endpoints that it reads, of tiles.

@@ -26,9 +26,14 @@ using namespace tuning::schedule;
 // Bounds are read once a slice: what counts is the width of the rows that are written.
 int lanes_of_rows(const graph& g, const facts& known, const stage& s) {
   if (known.call().overrides.lanes != 0) return known.call().overrides.lanes;
-  bool heavy = false;
-  for_each_node(g, g.arg(s.body, 0), [&](node_id n) { heavy = heavy || is_function(g, n); });
-  const int most = (heavy || s.vector == s.owned ? row_bytes_of_functions : row_bytes) / row(g.type(s.define)).bytes;
+  bool heavy = false, gathers = false;
+  for_each_node(g, g.arg(s.body, 0), [&](node_id n) {
+    heavy = heavy || is_function(g, n);
+    gathers = gathers || (g.kind(n) == op::load && holds(g, g.arg(n, g[n].count - 1), op::load));
+  });
+  const bool along = s.vector == s.owned;
+  const int bytes = along && gathers ? slice_bytes_of_gathers : heavy || along ? row_bytes_of_functions : row_bytes;
+  const int most = bytes / row(g.type(s.define)).bytes;
   int lanes = numerics::lanes::least;
   while (lanes < std::min(most, numerics::lanes::most) && lanes < known.trips(s.vector)) lanes *= 2;
   return lanes;

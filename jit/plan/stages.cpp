@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include <sheaf/jit/plan/compared.hpp>
 #include <sheaf/jit/plan/rewrite.hpp>
@@ -50,6 +51,29 @@ bool read_by_windows(const graph& g, const std::vector<node_id>& uses) {
       if (indices_of(g, g.free[g.arg(n, k)]).size() > 1) return true;
   return false;
 }
+
+// Is it read for itself, as by a loss, and for all elements of what it folds, as by the gradient of that loss? Folded
+// for the one it would be folded again for the other.
+class reads_of_folds {
+ public:
+  reads_of_folds(const graph& g, const std::vector<node_id>& uses) : g_(g), uses_(uses) {}
+  bool operator()(const std::vector<stage>& stages) {
+    for (const stage& s : stages) visit(s.body, false);
+    return for_itself_ && for_elements_;
+  }
+
+ private:
+  void visit(node_id n, bool in_elements) {
+    if (!seen_.insert({n, in_elements}).second || g_.kind(n) == op::define || g_.kind(n) == op::extent) return;
+    if (std::ranges::count(uses_, n) != 0) (in_elements ? for_elements_ : for_itself_) = true;
+    const bool transposed = g_.kind(n) == op::reduce && holds(g_, g_.arg(n, 1), op::load);
+    for (int k = g_.kind(n) == op::load ? 1 : 0; k < g_[n].count; ++k) visit(g_.arg(n, k), in_elements || transposed);
+  }
+  const graph& g_;
+  const std::vector<node_id>& uses_;
+  std::set<std::pair<node_id, bool>> seen_;
+  bool for_itself_ = false, for_elements_ = false;
+};
 
 // Places of a definition that a result needs: a sum over the places that are moved to a result's finds several.
 std::int64_t places_read(const graph& g, const std::vector<stage>& stages, const std::vector<node_id>& uses) {
@@ -111,6 +135,12 @@ std::vector<stage> stages_of(graph& g, const facts& known) {
                                       : by_windows ? "a reduction read by windows"
                                                    : "a reduction read at " + std::to_string(uses.size()) +
                                                          " different places");
+      continue;
+    }
+    if (holds(g, g.arg(d, 0), op::reduce) && reads_of_folds(g, uses)(stages)) {
+      stages.push_back(stage_of(g, d));
+      stages.back().made = origin::read_apart;  // no slice needs to compute its own
+      stages.back().reasons.push_back("a reduction read for itself, and for each element that it folds");
       continue;
     }
     if (const auto repeated = repeated_work(g, stages, d, uses); repeated > tuning::stages::most_repeated) {

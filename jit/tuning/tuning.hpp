@@ -26,6 +26,7 @@ namespace schedule {
 inline constexpr double lanes_of_warp = 32;      // lanes; limit: a GPU's vectors are not narrowed below a warp
 inline constexpr int row_bytes = 512;            // bytes; W4: lanes of a row whose bounds are read once
 inline constexpr int row_bytes_of_functions = 128;  // bytes; estimate: the same where a function is evaluated
+inline constexpr int slice_bytes_of_gathers = 64;  // bytes; bench_survey: lanes along slices; gathers of short ones
 inline constexpr int scatter_lanes = 64;         // lanes; estimate: of a row that a scatter adds to
 inline constexpr int group_scatter_lanes = 128;  // lanes; estimate: the same of a GPU's warp, 16 bytes a thread
 inline constexpr std::int64_t least_chunk = 64;  // rows; estimate: that a task of a scatter owns
