@@ -72,8 +72,18 @@ amount elements_below_lanes(const graph& g, const facts& known, const stage& s) 
   return each;
 }
 
+// Memory is walked in runs of a task's lanes, one for each iteration of the loops around: longer where there are
+// enough tasks for it.
+node_id size_of_runs(graph& g, const stage& s) {
+  const std::int64_t longest = sizes::run_bytes / row(g.type(s.define)).bytes / s.chunk;
+  if (longest <= 1) return no_node;
+  const node_id share = make(g, op::quotient, trips_of(g, s.parallel), integer(g, s.chunk * sizes::tasks_of_runs));
+  const node_id chunks = make(g, op::maximum, make(g, op::minimum, share, integer(g, longest)), integer(g, 1));
+  return make(g, op::mul, chunks, integer(g, s.chunk));
+}
+
 // A loop that depends on no other; else the lanes, in chunks.
-void share_map(const graph& g, const facts& known, stage& s) {
+void share_map(graph& g, const facts& known, stage& s) {
   const auto is_open = [&](node_id idx) {
     index_set others = g.free[idx];
     others.erase(g.ordinal(idx));
@@ -91,6 +101,8 @@ void share_map(const graph& g, const facts& known, stage& s) {
   if (known.for_groups()) narrow_lanes(known, s);
   s.chunk = s.lanes;
   while (static_cast<double>(s.chunk) * each < known.elements(sizes::elements)) s.chunk *= 2;
+  const bool in_runs = s.loops.size() > 1 && s.loops.back() == s.vector && !s.short_rows;
+  if (in_runs && !known.for_groups()) s.task_size = size_of_runs(g, s);
 }
 
 // ---- Other forms

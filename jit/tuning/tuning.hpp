@@ -18,6 +18,8 @@ inline constexpr double gpu_tasks = 256;       // factor; estimate: tasks that k
 inline constexpr double gpu_elements = 1. / 8; // factor; estimate: elements of a GPU's task, for one of a core's
 inline constexpr double lanes = 64;            // vectors; estimate: fewer of a loop are not shared if that repeats sums
 inline constexpr double most_nested = 64;      // iterations; estimate: of one reduction that a task's work counts
+inline constexpr std::int64_t run_bytes = 64 << 10;  // bytes; bench_survey: of memory that tasks of lanes walk in order
+inline constexpr std::int64_t tasks_of_runs = 32;  // tasks; estimate: fewer are not made for the sake of longer runs
 inline constexpr double batches = 16;          // iterations; estimate: loops as long are shared, inner ones are not
 inline constexpr double warps_of_gpu = 2112;    // warps; estimate: 16 for each of 132 multiprocessors of an H200
 inline constexpr double worth_a_launch = 1 << 21;  // elements; estimate: that take an H200 the time of a launch
@@ -253,6 +255,8 @@ namespace prefetch {
 inline constexpr double least_trips = 4;              // iterations; estimate: fewer prefetch nothing
 inline constexpr std::int64_t gathered_bytes = 24576; // bytes; W1: of gathered rows, into L2
 inline constexpr std::int64_t window_bytes = 4096;    // bytes; W13: of the rows that a window reaches
+inline constexpr std::int64_t tile_bytes = 16384;     // bytes; bench_survey: of rows read at once, before they are
+inline constexpr double row_of_tile = 128;            // elements; bench_survey: shorter rows of a tile are one stream
 inline constexpr double stencil_bytes = 4096;         // bytes; W7: of each row's neighbourhood
 inline constexpr double short_row = 2048;             // elements; W9: four of them stay in an L1 of 32 KB
 }  // namespace prefetch

@@ -43,6 +43,7 @@ class prefetcher {
     amount trips;
     bool backward;
     std::int32_t home;              // as of loads
+    std::int32_t jam;
     std::set<std::int32_t> stored;  // buffers
   };
 
@@ -54,7 +55,7 @@ class prefetcher {
         if (i.code == opcode::counter && loops_.at(i.target).counter == none) loops_.at(i.target).counter = s.id;
         if (i.code == opcode::load) home_[s.id] = home;
       } else if (s.kind == statement_kind::loop) {
-        loops_[s.loop] = {s.how_loop, s.low, s.high, none, s.lanes, s.trips, s.backward, home, {}};
+        loops_[s.loop] = {s.how_loop, s.low, s.high, none, s.lanes, s.trips, s.backward, home, s.jam, {}};
         note(s.body, s.loop, s.loop);
         if (around >= 0) loops_[around].stored.insert(loops_[s.loop].stored.begin(), loops_[s.loop].stored.end());
       } else if (s.kind == statement_kind::guard) {
@@ -285,6 +286,28 @@ class prefetcher {
     next.subscripts.back() = emit(op::add, loop.low, half);
     b.prefetch_half_line(next.buffer, std::move(next.subscripts));
   }
+  // Rows of which several are read at once, before the next as many: each begins far from where the one before it of
+  // the same stream ended, so hardware has to find it anew. Long rows leave it the time to, and short ones are one
+  // stream.
+  void next_tile(const std::vector<place>& rows, const loop_facts& loop, block_builder& b) {
+    for (const place& read : rows) {
+      const auto of = [&](std::int32_t each) {
+        return loops_.at(each).jam > 1 &&
+               std::ranges::any_of(read.subscripts, [&](value v) { return depends_on(v, each); });
+      };
+      const auto tiled = std::ranges::find_if(path_, of);
+      if (tiled == path_.end() || loops_.at(*tiled).counter == none) continue;
+      if (!(loop.trips <= short_row) || loop.trips < row_of_tile) continue;
+      if (std::ranges::any_of(read.subscripts, [&](value v) { return loads(v); })) continue;
+      const loop_facts& tile = loops_.at(*tiled);
+      const value length = emit(op::maximum, emit(op::sub, loop.high, loop.low), i64(1));
+      const std::int64_t elements = tile_bytes / row(buffer_of(read.buffer).type).bytes;
+      const value tiles = emit(op::quotient, i64(elements / tile.jam), length);
+      const value ahead = emit(op::mul, emit(op::add, tiles, i64(1)), i64(tile.jam));
+      place next = again(read, {{{*tiled, emit(op::add, tile.counter, ahead)}}});
+      b.prefetch_l2(next.buffer, std::move(next.subscripts));
+    }
+  }
   // Down columns in lanes: the lanes beside.
   void next_lanes(place here, std::int32_t around, block_builder& b) {
     const loop_facts& columns = loops_.at(around);
@@ -357,6 +380,7 @@ class prefetcher {
       if (loop) path_.push_back(number);
       rewrite(std::move(inside), inner);
       if (loop) prefetch_next(number, before, done, inner);
+      if (loop && loops_.at(number).kind == loop_kind::vector) next_tile(rows, loops_.at(number), inner);
       if (loop) path_.pop_back();
       blocks_.pop_back();
       inner.close();
