@@ -271,6 +271,7 @@ class choice {
       for (const int a : sizes)
         for (const int b : sizes) {
           if (a * b > most_copies || (b > 1 && loops.size() < 2)) continue;
+          if (b == 1 && a > most_rows && !w_.lanes_are_results) continue;
           for (std::size_t i = 0; i < loops.size(); ++i)
             for (std::size_t j = i + 1; j < std::max(loops.size(), i + 2); ++j) {
               if (b > 1 && j >= loops.size()) continue;

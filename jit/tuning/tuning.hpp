@@ -42,6 +42,7 @@ inline constexpr int most_copies = 16;              // iterations; estimate: of 
 inline constexpr int usual_copies = 8;              // iterations; estimate: more are much code, for a sure gain only
 inline constexpr double worth_copies = 0.85;        // factor; bench_survey: of the time of a tile of usual_copies
 inline constexpr int least_lanes = 16;              // lanes; estimate: of a tile
+inline constexpr int most_rows = 4;                 // rows; bench_survey: read at once, each a stream of memory
 inline constexpr std::int64_t usual_trips = 32;     // iterations; estimate: of a loop, to weigh what is inside
 inline constexpr double loads_a_cycle = 2;          // loads; estimate: of whole registers, by the manuals
 inline constexpr double operations_a_cycle = 2;     // operations; estimate: of whole registers, the same
