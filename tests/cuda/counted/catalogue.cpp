@@ -92,6 +92,8 @@ void index_data(std::vector<job>& rows) {
   rows.push_back(one("gather", rows_of_table, picked));
   rows.push_back(one("gather:gradient", rows_of_table, vjp(picked, table)));
   rows.push_back(one("segment_sum:rows", rows_of_table, segment_sum(table, offsets(off))));
+  rows.push_back(one("segment_softmax", {{"z", {std::int64_t{1} << 26}}, {"off", {6000000}}},
+                     segment_softmax(z, offsets(off))));
   rows.push_back(one("bag:sum", rows_of_table, embedding_bag<bag{.mode = bag_mode::sum}>(ids, table, offsets(off))));
 }
 void products(std::vector<job>& rows) {
