@@ -58,11 +58,14 @@ void sums(std::vector<job>& rows) {
   rows.push_back(one("max:axis0", square, max(x, dim<0>)));
   rows.push_back(one("argmax:axis0", square, argmax(x, dim<0>)));
   rows.push_back(one("logsumexp:axis0", square, logsumexp(x, dim<0>)));
+  rows.push_back(one("logsumexp:axis1", square, logsumexp(x, dim<1>)));
   rows.push_back(one("var:axis0", square, var(x, dim<0>)));
+  rows.push_back(one("var:axis1", square, var(x, dim<1>)));
   rows.push_back(one("masked_mean:axis1", square, masked_mean(x, keep, dim<1>)));
 }
 void norms(std::vector<job>& rows) {
   rows.push_back(one("softmax", wide, softmax(x, dim<1>)));
+  rows.push_back(one("cross_entropy", {{"x", {262144, 1024}}, {"ids", {262144}}}, cross_entropy(x, ids)));
   rows.push_back(one("softmax:8192", {{"x", {32768, 8192}}}, softmax(x, dim<1>)));
   rows.push_back(one("softmax:64", {{"x", {1 << 22, 64}}}, softmax(x, dim<1>)));
   rows.push_back(one("layer_norm", wide, layer_norm(x)));
