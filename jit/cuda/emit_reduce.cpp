@@ -294,6 +294,29 @@ void emit_read(function_emitter& f, ir::value id) {
   f.each(lanes, cat("v", id, "[", f.lane_k(lanes), "] = ", taken(f, a, cell, i.dimension), ";"));
 }
 
+namespace {
+
+bool combines_into(const ir::statement& s, ir::value cell) {
+  if (s.kind == ir::statement_kind::combine && s.target_value == cell) return true;
+  return std::ranges::any_of(s.body, [&](const ir::statement& inner) { return combines_into(inner, cell); });
+}
+
+// The fold in the same block that has another value of this state; none: there is none since it changed.
+ir::value folded_before(const function_emitter& f, ir::value id) {
+  const ir::value cell = f.instruction(id).args[0];
+  ir::value found = ir::none;
+  for (const ir::statement& s : *f.home[static_cast<std::size_t>(id)]) {
+    if (combines_into(s, cell)) found = ir::none;
+    if (s.kind != ir::statement_kind::instruct) continue;
+    if (s.id == id) break;
+    const ir::instruction& i = f.instruction(s.id);
+    if (found == ir::none && i.code == ir::opcode::fold_lanes && i.args[0] == cell) found = s.id;
+  }
+  return found;
+}
+
+}  // namespace
+
 void emit_fold_lanes(function_emitter& f, ir::value id) {
   const ir::instruction& i = f.instruction(id);
   const ir::instruction& a = f.instruction(i.args[0]);
@@ -303,8 +326,10 @@ void emit_fold_lanes(function_emitter& f, ir::value id) {
       cat(widens ? "sum_wide<" : cat("fold_lanes<", functor(a.fold), ", "), "T, ", lanes, ">(group, a", i.args[0], ")");
   if (!has_position(a.fold) && width_of(f, a.fold) == 1)
     return f.line(cat("const ", held_type(i.type), " v", id, " = ", folded, ";"));
-  f.line(cat("const ", cell_type(f, a), " f", id, " = ", folded, ";"));
-  f.line(cat("const ", held_type(i.type), " v", id, " = ", taken(f, a, cat("f", id), i.dimension), ";"));
+  const ir::value before = width_of(f, a.fold) > 1 ? folded_before(f, id) : ir::none;
+  if (before == ir::none) f.line(cat("const ", cell_type(f, a), " f", id, " = ", folded, ";"));
+  const std::string state = cat("f", before == ir::none ? id : before);
+  f.line(cat("const ", held_type(i.type), " v", id, " = ", taken(f, a, state, i.dimension), ";"));
 }
 
 }  // namespace sheaf::inline v0_1::cuda

@@ -1,12 +1,11 @@
 // Scatters with lists of their updates: first which updates go to which chunk of rows, then, chunk by chunk, the rows.
 // Within a task the updates are sorted once more, by row, and each row is folded in registers and written once. Both
 // sorts keep the order in which updates are walked, so no result depends on how chunks are shared.
+#include <sheaf/jit/lower/inverse_index.hpp>
+
 #include <memory>
 
-#include <sheaf/jit/lower/digits.hpp>
 #include <sheaf/jit/lower/sort.hpp>
-#include <sheaf/jit/numerics/numerics.hpp>
-#include <sheaf/jit/plan/algorithms/inverse_index/inverse_index.hpp>
 #include <sheaf/jit/plan/algorithms/scatter/scatters.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 
@@ -17,40 +16,6 @@ namespace {
 using plan::inverse_index_form;
 
 using namespace tuning::inverse_index;
-using numerics::updates::in_a_row;
-
-struct inverse_index_lowering {
-  kernel_lowering& k;
-  const inverse_index_form& l;
-  std::int32_t array;
-  ir::value start, stop, chunks, size, room;
-
-  ir::value at(ir::block_builder& b, ir::value position) const { return indices_in(k.code, array).load(b, position); }
-  void put(ir::block_builder& b, ir::value position, ir::value x) const {
-    indices_in(k.code, array).store(b, position, x);
-  }
-  ir::value next(ir::block_builder& b, ir::value x) const { return b.emit(op::add, {x, b.i64(1)}); }
-  ir::value count(ir::block_builder& b) const { return b.emit(op::add, {chunks, b.i64(1)}); }
-  // Place n of plane p: an index of update n, or, in the last plane, the n-th update by row.
-  ir::value plane(ir::block_builder& b, std::size_t p, ir::value n) const {
-    const ir::value skipped = b.emit(op::mul, {room, b.i64(static_cast<std::int64_t>(p))});
-    return b.emit(op::add, {b.emit(op::add, {b.emit(op::add, {chunks, b.i64(2)}), skipped}), n});
-  }
-  // The n-th update by row.
-  ir::value sorted(ir::block_builder& b, ir::value n) const {
-    return l.by_row ? n : at(b, plane(b, l.named.size(), n));
-  }
-  // In the iteration of update n.
-  void bind(scope& s, ir::value n) const {
-    for (std::size_t p = 0; p < l.named.size(); ++p) s.bind_to(k.g, l.named[p], at(*s.block, plane(*s.block, p, n)));
-  }
-};
-
-inverse_index_lowering inverse_index_of(kernel_lowering& k, const inverse_index_form& l, std::int32_t array, scope& s) {
-  const ir::value start = k.emit(k.g.arg(l.owned, 0), s), stop = k.emit(k.g.arg(l.owned, 1), s);
-  const ir::value chunks = k.emit(plan::chunks_of(k.g, l), s), size = k.emit(integer(k.g, l.listed()), s);
-  return {k, l, array, start, stop, chunks, size, k.emit(l.room, s)};
-}
 
 // Runs body(scope, chunk) for every update that goes to a row.
 template <class Body>
@@ -194,35 +159,6 @@ struct task_of_rows {
   }
 };
 
-// What updates come to for one element of their row (or for its lanes): body(scope) adds one to the cell.
-template <class Body>
-ir::value fold_updates(const inverse_index_lowering& a, scope& s, const range& updates, element type, monoid fold,
-                       Body&& body) {
-  const bool wide = s.lane != no_node, in_blocks = fold == monoid::sum && is_floating(type);
-  const ir::value cell = s.block->accumulator(type, fold, wide);
-  const auto iterations = [&](scope& at, ir::value to, const range& part) {
-    scope iteration(at, at.block->loop(ir::loop_kind::serial, "update", part.low, part.high));
-    a.bind(iteration, a.sorted(*iteration.block, iteration.block->counter()));
-    body(iteration, to);
-    iteration.close();
-  };
-  if (!in_blocks) {
-    iterations(s, cell, updates);
-    return s.block->read(cell);
-  }
-  ir::block_builder& b = *s.block;
-  const ir::value size = b.i64(in_a_row), count = b.emit(op::sub, {updates.high, updates.low});
-  const ir::value blocks = b.emit(op::quotient, {b.emit(op::add, {count, b.i64(in_a_row - 1)}), size});
-  scope some(s, b.loop(ir::loop_kind::serial, "some", b.i64(0), blocks));
-  ir::block_builder& c = *some.block;
-  const ir::value part = c.accumulator(type, fold, wide);
-  const ir::value low = c.emit(op::add, {updates.low, c.emit(op::mul, {c.counter(), size})});
-  iterations(some, part, {low, c.emit(op::minimum, {c.emit(op::add, {low, size}), updates.high})});
-  c.combine(cell, c.read(part));
-  some.close();
-  return b.read(cell);
-}
-
 }  // namespace
 
 // Data at the row of an update lies anywhere: that of a later update is prefetched. `position`: one past those
@@ -269,11 +205,7 @@ void kernel_lowering::rows_of_inverse_index(const stage& s, scope& task, const r
       a, own, {first, last}, by_row ? -1 : begins_of(s), zero, b.emit(op::sub, {own.high, own.low})};
   if (!by_row) rows.sort(task);
   // Data that an update reads at its own row is read once for all of them.
-  const plan::updated_rows t = plan::rows_of(g, s);
-  plan::replacement put(g, g.free[t.at]);
-  put.keep_proofs();
-  put.add(t.at, s.owned);
-  const node_id body = put(g.arg(s.body, 0)), rest = put(t.rest);
+  const plan::term_of_row term = plan::in_row(g, s);
   const monoid fold = monoid_of(g, s.body);
   const element type = g.type(s.body);
   scope row(task, open(task, s.owned, 1, &own));
@@ -296,8 +228,10 @@ void kernel_lowering::rows_of_inverse_index(const stage& s, scope& task, const r
     loops.close();
   };
   each_element(any, [&](scope& at) {
-    return fold_updates(a, at, updates, type, fold, [&](scope& iteration, ir::value cell) {
-      combine_term(cell, s.body, {body, rest}, iteration);
+    range left = updates;
+    const ir::value before = s.inverse.parts.array == no_node ? ir::none : take_parts(s, at, left);
+    return fold_updates(a, at, left, type, fold, before, [&](scope& iteration, ir::value cell) {
+      combine_term(cell, s.body, {term.value, term.rest}, iteration);
     });
   });
   each_element(c.emit(op::logical_not, {any}), [&](scope& at) { return emit(identity_of(g, fold, type), at); });

@@ -227,6 +227,14 @@ class kernel_lowering {
   std::int32_t begins_of(const stage& s);  // a local buffer: where the updates of a task's rows begin
   void rows_of_inverse_index(const stage& s, scope& task, const range& own);
 
+  // row_parts.cpp
+  void parts_of_rows(const stage& s, int kernel, scope& top);
+  ir::value fold_part(const stage& s, scope& at, const range& own);
+  ir::value join_parts(const stage& s, scope& at, const range& places);
+  // What the parts of a row come to, whose updates then begin after them.
+  ir::value take_parts(const stage& s, scope& at, range& updates);
+  ir::access place_of_part(const stage& s, scope& at, std::vector<ir::value>& list);
+
   // sort.cpp
   void sort(const stage& s, int part, const list_to_sort& list, scope& top);
   // Null: the part is a kernel of the program's own.

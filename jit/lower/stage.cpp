@@ -203,6 +203,10 @@ ir::kernel kernel_lowering::operator()(const plan::kernel_plan& k) {
     scatter_by_atomics(*stages.front(), k.part, top);
     return std::move(builder).finish();
   }
+  if (stages.front()->inverse.parts.array != no_node && k.part < 2) {
+    parts_of_rows(*stages.front(), k.part, top);
+    return std::move(builder).finish();
+  }
   const node_id when = stages.front()->when;
   if (k.parallel == no_node) {
     if (when == no_node) {

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include <sheaf/jit/lower/lowering.hpp>
+#include <sheaf/jit/lower/search.hpp>
 #include <sheaf/jit/numerics/numerics.hpp>
 #include <sheaf/jit/plan/algorithms/segmented_tiles/tiles.hpp>
 
@@ -65,7 +66,6 @@ struct tiles_lowering {
   }
 
   void find();
-  void step_of_search(scope& iteration, ir::value from, ir::value to, ir::value row);
   void fold_tile();
   void mark_begins(scope& task, const range& own, const range& which, std::int32_t heads);
   ir::value fold_rows(scope& task, const range& own, ir::value first, std::int32_t heads, std::int32_t folded);
@@ -82,34 +82,18 @@ struct tiles_lowering {
   void join_columns(scope& crosses, ir::value tile, ir::value from);
 };
 
-// Of slices [from, to) the first that ends after the row: one half is left.
-void tiles_lowering::step_of_search(scope& iteration, ir::value from, ir::value to, ir::value row) {
-  ir::block_builder& b = *iteration.block;
-  const ir::value one = b.i64(1), low = b.read(from), high = b.read(to), open = b.emit(op::less, {low, high});
-  const ir::value middle = b.emit(op::quotient, {sum(b, low, high), b.i64(2)});
-  iteration.bind_to(k.g, f.slice, b.emit(op::minimum, {middle, gap(b, slices, one)}));
-  const ir::value end = k.emit(f.high, iteration), before = b.emit(op::less_equal, {end, row});
-  const ir::value zero = b.i64(0), up = gap(b, sum(b, middle, one), low), down = gap(b, middle, high);
-  const ir::value rises = b.emit(op::logical_and, {open, before});
-  const ir::value falls = b.emit(op::logical_and, {open, b.emit(op::logical_not, {before})});
-  b.combine(from, b.emit(op::select, {rises, up, zero}));
-  b.combine(to, b.emit(op::select, {falls, down, zero}));
-}
-
 void tiles_lowering::find() {
   const std::int64_t bits = bit_width(*k.known.value(k.g.arg(f.slice, 1))).whole();
   each_task(sum(*top.block, tiles, top.block->i64(1)), [&](scope& task, ir::value tile) {
     ir::block_builder& b = *task.block;
     const ir::value zero = b.i64(0), row = b.emit(op::mul, {tile, b.i64(f.size)});
-    const ir::value from = b.accumulator(element::i64, monoid::sum, false);
-    const ir::value to = b.accumulator(element::i64, monoid::sum, false);
-    b.combine(to, slices);
-    const ir::value steps = b.i64(bits);
-    scope iteration(task, b.loop(ir::loop_kind::serial, "halving", zero, steps));
-    step_of_search(iteration, from, to, row);
-    iteration.close();
+    const ir::value found = first_that_ends_after(task, row, slices, bits, [&](scope& iteration, ir::value slice) {
+      ir::block_builder& c = *iteration.block;
+      iteration.bind_to(k.g, f.slice, c.emit(op::minimum, {slice, gap(c, slices, c.i64(1))}));
+      return k.emit(f.high, iteration);
+    });
     // Slices without rows may stand anywhere: none is before the first tile, and all are before the end.
-    const ir::value found = b.read(from), first = b.emit(op::equal, {tile, zero});
+    const ir::value first = b.emit(op::equal, {tile, zero});
     const ir::value last = b.emit(op::equal, {tile, tiles});
     b.store(firsts, {tile}, b.emit(op::select, {last, slices, b.emit(op::select, {first, zero, found})}));
   });

@@ -208,6 +208,10 @@ inline constexpr std::int64_t no_place = std::int64_t{1} << 60;  // after all
 // ---- Sums of the updates of a scatter that stand in an inverse index
 namespace updates {
 inline constexpr std::int64_t in_a_row = 32;  // a longer sum is one of sums of so many: its error stays small
+// On a GPU parts of so many updates of a row are folded before, from so many updates of all rows on.
+inline constexpr std::int64_t part = 512, forced_part = 8;  // forced: in tests
+inline constexpr double parts_from = 2048;
+inline constexpr int lanes_of_part = 256;  // of results of one number
 }  // namespace updates
 
 }  // namespace sheaf::inline v0_1::numerics

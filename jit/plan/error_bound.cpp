@@ -220,7 +220,7 @@ class bounding {
           chain = in_own_lanes(q, lane, terms, lanes_hold, at);
         break;
       case way::partial: chain = of_partial(q, lane, terms, lanes_hold, at); break;
-      case way::scatter: chain = has_list ? listed(terms) * each : any_order; break;
+      case way::scatter: chain = has_list ? listed(q, terms, lanes_hold, at) : any_order; break;
       case way::sweep: chain = at.s.sweep().scatters ? any_order : swept(terms, at.s.sweep()) * each; break;
       case way::tiles:
         if (q == at.s.tiles().reduce) {
@@ -251,8 +251,15 @@ class bounding {
     if (at.s.how == way::window && q == at.s.window().reduce) return at.s.window().type;
     return g_.type(q);
   }
-  static double listed(double terms) {
-    return numerics::updates::in_a_row + std::ceil(terms / numerics::updates::in_a_row);
+  // Of many updates parts are joined, whose error counts as that of the rest after them.
+  double listed(node_id q, double terms, element type, const place& at) {
+    constexpr double in_a_row = numerics::updates::in_a_row;
+    const row_parts_form& f = at.s.inverse.parts;
+    const double row = (in_a_row + std::ceil(terms / in_a_row)) * half_ulp(type);
+    if (f.array == no_node) return row;
+    const double joins = std::ceil(terms / static_cast<double>(f.size));
+    const double of_parts = (in_a_row + 2 * static_cast<double>(f.size) / in_a_row + 2) * half_ulp(type);
+    return std::min(row, of_parts + joins * half_ulp(numerics::joined(monoid_of(g_, q), type)));
   }
   // The rows of two blocks, the blocks of a group before and after, and spans, which may be half of all groups.
   double swept(double terms, const sweep_form& f) const {

@@ -229,6 +229,7 @@ std::vector<const char*> parts_by_name(const stage& s) {
   if (s.atomic) return {"fill", "add"};
   if (s.how == way::tiles && s.tiles().reduce == no_node) return {"find", "rows"};
   if (s.how == way::tiles) return {"find", "fold", "join"};
+  if (s.inverse.parts.array != no_node) return {"parts", "join", "rows"};
   std::vector<const char*> names;
   if (s.sort.passes > 0)
     for (const sort_part& part : parts_of(s)) names.push_back(part_name(part.step));
@@ -371,12 +372,19 @@ void place_stages(graph& g, const facts& known, program_plan& plan) {
     std::size_t k = 0;
     for (std::size_t j = 0; j < i; ++j)
       if (plan.reads.reads(s.define, plan.stages[j].define)) k = std::max(k, home[j]);
+    const auto tasks_of = [&](kernel_plan& one) {
+      one.parallel = s.parallel;
+      one.chunk = s.chunk;
+      one.most_tasks = s.most_tasks;
+      one.task_size = s.task_size;
+    };
     const auto parts = parts_by_name(s);
     for (std::size_t part = 0; part < parts.size(); ++part) {
       kernel_plan& one = plan.kernels.emplace_back(alone(g, s, static_cast<int>(i)));
       one.name += "_" + std::string(parts[part]);
       one.part = static_cast<int>(part);
     }
+    if (s.inverse.parts.array != no_node) tasks_of(plan.kernels.back());
     if (!parts.empty()) {
       home[i] = plan.kernels.size() - 1;
       continue;
@@ -389,11 +397,8 @@ void place_stages(graph& g, const facts& known, program_plan& plan) {
       continue;
     }
     kernel_plan& fresh = plan.kernels.emplace_back(alone(g, s, static_cast<int>(i)));
-    fresh.parallel = s.parallel;
+    tasks_of(fresh);
     if (s.rows.whole != no_node) fresh.row = s.rows.part;
-    fresh.chunk = s.chunk;
-    fresh.most_tasks = s.most_tasks;
-    fresh.task_size = s.task_size;
   }
 }
 

@@ -91,6 +91,20 @@ struct slice_lists {
   std::vector<node_id> shorts = {};  // the indices of those that are computed where its rows are written
 };
 
+// On a GPU rows with many updates are folded by several groups: each `size` of a row's updates, from its first on, are
+// a part, which is folded before, and so are then the parts of a row, where the first of them stands. Where its updates
+// begin at n, the k-th part stands at n / size + k of the array: as whole parts end before the updates of the next row
+// begin, no other one does.
+struct row_parts_form {
+  node_id array = no_node;  // a definition without values; none: the scatter has no parts
+  node_id part = no_node;   // an index over the places of the array
+  std::int64_t size = 0;
+  // Of results of one number lanes go along the updates, of which `update` is an index: the term and its condition, in
+  // that and the owned index. None: an update at a time.
+  node_id update = no_node, value = no_node, rest = no_node;
+  int lanes = 1;
+};
+
 // Updates of a scatter, each an iteration of the loops over `walk`, go to row `at` of the owned index, which is shared
 // in chunks. The array holds, for C chunks, W indices and room for R updates:
 // - 0, then C positions: one past the last update of the chunk;
@@ -109,6 +123,7 @@ struct inverse_index_form {
   bool by_row = false;
   bool all_fit = false;     // there is room for all, whatever the data
   node_id array = no_node;  // scatter: the definition of the array; none: every task asks every update
+  row_parts_form parts = {};  // scatter
   std::int64_t listed() const { return by_row ? 1 : chunk; }  // rows of a chunk of the array
 };
 

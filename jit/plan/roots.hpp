@@ -63,7 +63,9 @@ void for_each_root(Stage& s, Visit&& visit) {
   all(root_kind::index, s.inverse.walk);
   all(root_kind::index, s.inverse.named);
   each(root_kind::index, s.inverse.owned);
-  each(root_kind::made, s.inverse.array);
+  each(root_kind::made, s.inverse.array, s.inverse.parts.array);
+  each(root_kind::form, s.inverse.parts.value, s.inverse.parts.rest);
+  each(root_kind::index, s.inverse.parts.part, s.inverse.parts.update);
   each(root_kind::form, s.sort.room, s.sort.keys);
   each(root_kind::index, s.sort.outer);
   each(root_kind::made, s.sort.memory);

@@ -4,6 +4,7 @@
 #include <sheaf/jit/plan/algorithms/extremum/extremum_sums.hpp>
 #include <sheaf/jit/plan/algorithms/extremum/extremum_tuple.hpp>
 #include <sheaf/jit/plan/algorithms/inverse_index/inverse_index.hpp>
+#include <sheaf/jit/plan/algorithms/moments/one_walk.hpp>
 #include <sheaf/jit/plan/algorithms/pair_tiles/pair_tiles.hpp>
 #include <sheaf/jit/plan/cases.hpp>
 #include <sheaf/jit/plan/known_conditions.hpp>
@@ -104,6 +105,8 @@ constexpr rule table[] = {
     {"pair tiles", "before placement would store a value for each pair", on_stage<take_pair_tiles>},
     {"short rows", "before placement: what a sum over all rows needs of each is folded with rows in lanes",
      on_stage<take_short_rows>},
+    {"one walk", "before placement would store a maximum: it and the powers about it are one fold, on a GPU",
+     on_stage<take_one_walk>},
     {"placement", "last but one: sees what the rules above left in the loops", on_stage<take_misplaced>},
     {"privatised tables", "once what a scatter's value needs is stored: many updates of few rows, in blocks",
      on_stage<take_tables>},

@@ -360,7 +360,7 @@ class splitting {
 // at a time first, which makes one launch more. no_node: they are not.
 node_id joined_in_steps(const context& c, node_id n, const stage& s) {
   const auto& [g, known, before] = c;
-  if (!known.for_groups() || keeps_several(g, n) || g[n].count != 3 || !is_true(g, g.arg(n, 1)) ||
+  if (!known.for_groups() || row(monoid_of(g, n)).position || g[n].count != 3 || !is_true(g, g.arg(n, 1)) ||
       !is_closed(g, g.arg(n, 2)) || is_folded_in_order(g, n))
     return no_node;
   const node_id over = g.arg(n, 2);
@@ -371,9 +371,18 @@ node_id joined_in_steps(const context& c, node_id n, const stage& s) {
   replacement put(g, proofs::kept);
   put.add(over, rows.part);
   const monoid fold = monoid_of(g, n);
-  const node_id some = intern_reduce(g, fold, g.type(n), put(g.arg(n, 0)), truth(g, true), {rows.part});
-  const node_id joined = stored(c, some, {"joined", s, "partial results, some at a time"});
-  return intern_reduce(g, fold, g.type(n), joined, truth(g, true), {rows.block});
+  const node_id body = put(g.arg(n, 0)), always = truth(g, true);
+  const auto joined = [&](monoid kind, element type) {
+    const node_id some = intern_reduce(g, kind, type, body, always, {rows.part});
+    return stored(c, some, {"joined", s, "partial results, some at a time"});
+  };
+  if (!folds_tuple(g, n)) return intern_reduce(g, fold, g.type(n), joined(fold, g.type(n)), always, {rows.block});
+  flat<node_id> values;
+  for (int k = 0; k < own_row_of(g, fold).width; ++k) {
+    const monoid own = sibling(g, fold, k);
+    values.push(joined(own, own_row_of(g, own).type));
+  }
+  return intern_reduce(g, fold, g.type(n), tuple(g, values), always, {rows.block});
 }
 
 // An extremum and its position: read once where rows are walked as they lie, twice down a tile of columns. On a GPU

@@ -73,6 +73,48 @@ TEST(lists, slices_that_overlap) {
                      {{"x", floats(1, {rows, 5}, -1, 1)}, {"cut", slices(count, rows, rows / 3)}});
 }
 
+// One row has all updates, a few have most of them, or each as many: parts of rows, of 8 and of 512 updates. What a
+// name's last letter decides is whether the plan is one for much data.
+values ids_of_few(std::int64_t count, std::int64_t rows, std::int64_t kind) {
+  std::vector<double> list;
+  for (std::int64_t n = 0; n < count; ++n) {
+    const std::int64_t any = (n * n * 7919 + 13 * n) % rows;
+    const std::int64_t skewed = n % 2 == 0 ? 0 : n % 3 == 0 ? rows - 1 : n % 5 == 0 ? rows / 2 : any;
+    list.push_back(static_cast<double>(kind == 0 ? rows / 2 : kind == 1 ? skewed : any));
+  }
+  return integers({count}, list);
+}
+template <class Y>
+void check_of_columns(Y y, const char* cotangent) {
+  for (const std::int64_t kind : {0, 1, 2})
+    for (const std::int64_t columns : {1, 3, 40}) {
+      const std::int64_t rows = kind == 2 ? 3 : 600;
+      check_backends(value_of("by column", vjp(y, x)), {{"x", floats(1, {rows, columns}, -1, 1)},
+                                                        {"ids", ids_of_few(2111, rows, kind)},
+                                                        {cotangent, floats(2, {2111, columns}, -1, 1)}});
+    }
+}
+TEST(lists, rows_of_many_updates) {
+  check_of_columns(define<"a">(t, f) = x(ids(t), f), "cotangent_a");
+  check_of_columns(define<"b">(t, f) = x(ids(t), f), "cotangent_b");
+}
+template <class Y>
+void check_of_numbers(Y y) {
+  for (const std::int64_t kind : {0, 1, 2})
+    check_backends(value_of("by key", y), {{"z", floats(1, {4111}, -1, 1)}, {"ids", ids_of_few(4111, 5, kind)}});
+}
+TEST(lists, keys_of_many_elements) {
+  constexpr auto row = m.in(0_c, 5_c);
+  check_of_numbers(define<"a">(row) = sum(t.where(ids(t) == m), z(t)));
+  check_of_numbers(define<"b">(row) = sum(t.where(ids(t) == m), z(t)));
+  check_of_numbers(define<"a">(row) = max(t.where(ids(t) == m && z(t) < 0.75_c), z(t)));
+  check_of_numbers(define<"b">(row) = max(t.where(ids(t) == m && z(t) < 0.75_c), z(t)));
+  check_of_numbers(define<"a">(row) = sum(t.where(ids(t) == m), exp(z(t)) * z(ids(t))));
+  check_of_numbers(define<"b">(row) = sum(t.where(ids(t) == m), exp(z(t)) * z(ids(t))));
+  check_of_numbers(define<"a">(row) = mean(t.where(ids(t) == m), z(t)));
+  check_of_numbers(define<"b">(row) = mean(t.where(ids(t) == m), z(t)));
+}
+
 // More updates than there is room for: every tile walks all of them.
 TEST(lists, without_room) {
   constexpr auto over = define<"over">(m, f) = sum(t.in(cut(m, 0_c), cut(m, 1_c)), x(ids(t), f));

@@ -80,6 +80,22 @@ TEST(tasks, counts_of_few_rows_are_made_in_shared_memory) {
   const emitted weighted = emitted_for({{1 << 26}, {1 << 26}}, bincount<16>(n, z));
   EXPECT_EQ(count(weighted.text, "add_at(&"), 1) << "digits; sums of floating numbers keep an order";
 }
+// However many of the updates one row has, a group folds 512 of them.
+TEST(tasks, rows_of_many_updates_are_shared) {
+  constexpr auto ids = tensor<"ids", std::int64_t, 1>;
+  constexpr auto off = tensor<"off", std::int64_t, 1>;
+  constexpr auto n = tensor<"n", std::int64_t, 1>;
+  constexpr auto z = tensor<"z", float, 1>;
+  const auto parts = [](const emitted& e) {
+    for (const cuda::launch& l : e.code.launches)
+      if (l.name.ends_with("_parts")) return l.count;
+    return std::int64_t{0};
+  };
+  constexpr auto bags = embedding_bag<bag{.mode = bag_mode::sum}>(ids, x, offsets(off));
+  EXPECT_EQ(parts(emitted_for({{65537}, {1 << 22}, {1 << 20, 64}, {65536, 64}}, vjp(bags, x))), 1 << 13);
+  EXPECT_EQ(parts(emitted_for({{1 << 26}, {1 << 26}}, bincount<16>(n, z))), 1 << 17);
+  EXPECT_EQ(parts(emitted_for({{1 << 10}, {1 << 10}}, bincount<16>(n, z))), 0) << "two parts do not pay a launch";
+}
 TEST(tasks, a_sort_has_warps_that_count_digits_in_shared_memory) {
   constexpr auto n = tensor<"n", std::int64_t, 1>;
   constexpr auto z = tensor<"z", float, 1>;

@@ -35,7 +35,8 @@ bool run_without_rules(const std::vector<std::int32_t>& words, const sheaf_tenso
 
 // Of rules that only a GPU or an option asks for.
 bool is_elsewhere(const std::string& rule) {
-  return rule == "segmented tiles" || rule == "rows of slices" || rule == "tie bits" || rule == "atomic scatter";
+  return rule == "segmented tiles" || rule == "rows of slices" || rule == "tie bits" || rule == "one walk" ||
+         rule == "atomic scatter";
 }
 
 bool all_were_deleted() {

@@ -58,11 +58,14 @@ void sums(std::vector<job>& rows) {
   rows.push_back(one("max:axis0", square, max(x, dim<0>)));
   rows.push_back(one("argmax:axis0", square, argmax(x, dim<0>)));
   rows.push_back(one("logsumexp:axis0", square, logsumexp(x, dim<0>)));
+  rows.push_back(one("logsumexp:axis1", square, logsumexp(x, dim<1>)));
   rows.push_back(one("var:axis0", square, var(x, dim<0>)));
+  rows.push_back(one("var:axis1", square, var(x, dim<1>)));
   rows.push_back(one("masked_mean:axis1", square, masked_mean(x, keep, dim<1>)));
 }
 void norms(std::vector<job>& rows) {
   rows.push_back(one("softmax", wide, softmax(x, dim<1>)));
+  rows.push_back(one("cross_entropy", {{"x", {262144, 1024}}, {"ids", {262144}}}, cross_entropy(x, ids)));
   rows.push_back(one("softmax:8192", {{"x", {32768, 8192}}}, softmax(x, dim<1>)));
   rows.push_back(one("softmax:64", {{"x", {1 << 22, 64}}}, softmax(x, dim<1>)));
   rows.push_back(one("layer_norm", wide, layer_norm(x)));
@@ -92,6 +95,8 @@ void index_data(std::vector<job>& rows) {
   rows.push_back(one("gather", rows_of_table, picked));
   rows.push_back(one("gather:gradient", rows_of_table, vjp(picked, table)));
   rows.push_back(one("segment_sum:rows", rows_of_table, segment_sum(table, offsets(off))));
+  rows.push_back(one("segment_softmax", {{"z", {std::int64_t{1} << 26}}, {"off", {6000000}}},
+                     segment_softmax(z, offsets(off))));
   rows.push_back(one("bag:sum", rows_of_table, embedding_bag<bag{.mode = bag_mode::sum}>(ids, table, offsets(off))));
 }
 void products(std::vector<job>& rows) {

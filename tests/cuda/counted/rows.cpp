@@ -66,8 +66,8 @@ double operations_of(const plan::facts& known, const plan::program_plan& plan, c
   return all;
 }
 
-// By launch: what the plan predicts for its kernels. Of segmented tiles it is the second part that walks the rows; of a
-// sorted list the first counts, and the third writes.
+// By launch: what the plan predicts for its kernels. Of segmented tiles it is the second part that walks the rows, of
+// scatters in parts the third, as if no row had many updates; of a sorted list the first counts, and the third writes.
 void find_bytes(const emitted_row& row, const plan::facts& known, std::vector<launch_facts>& launches) {
   const auto& plan = row.planned->program.plan;
   for (std::size_t n = 0; n < launches.size(); ++n) {
@@ -77,13 +77,13 @@ void find_bytes(const emitted_row& row, const plan::facts& known, std::vector<la
     if (l.of != nullptr || first >= plan.kernels.size()) continue;
     const plan::kernel_plan& k = plan.kernels[first];
     const plan::stage& s = plan.stages[static_cast<std::size_t>(k.stages.front())];
-    const bool tiles = s.how == plan::way::tiles;
     if (s.sort.passes > 0 && (k.part == 0 || k.part == 2)) {
       const plan::kernel_plan& whole = plan.kernels[first - static_cast<std::size_t>(k.part)];
       launches[n].bytes = whole.read.estimate() + (k.part == 2 ? whole.written.estimate() : 0);
       continue;
     }
-    launch_facts& to = launches[tiles && k.part == 0 && n + 1 < launches.size() ? n + 1 : n];
+    const std::size_t after = k.part > 0 ? 0 : s.how == plan::way::tiles ? 1 : s.inverse.parts.array != no_node ? 2 : 0;
+    launch_facts& to = launches[std::min(n + after, launches.size() - 1)];
     to.bytes += k.read.estimate() + k.written.estimate();
     if (k.part == 0) to.operations += operations_of(known, plan, k);
   }

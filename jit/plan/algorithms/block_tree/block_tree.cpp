@@ -24,15 +24,17 @@ bool is_unwanted(const facts& known) {
 
 }  // namespace
 
-node_id rows_walked(graph& g, node_id e, node_id t) {
+node_id rows_walked(graph& g, node_id e, node_id t, bool guarded) {
   node_id rows = no_node;
   bool fine = true;
   for_each_node(g, e, [&](node_id n) {
     if (g.kind(n) == op::reduce) fine = false;
     if (g.kind(n) != op::load || !g.free[n].has(g.ordinal(t))) return;
-    fine = fine && is_inside(g, n) && g.kind(g.arg(n, 0)) == op::input;
+    fine = fine && (guarded || is_inside(g, n)) && g.kind(g.arg(n, 0)) == op::input;
     for (int d = 0; d + 1 < g[n].count; ++d)
-      if (g.arg(n, 1 + d) == t) {
+      if (g.arg(n, 1 + d) != t) {
+        fine = fine && (is_inside(g, n) || !uses(g, g.arg(n, 1 + d), t));
+      } else {
         const node_id own = extent(g, g.arg(n, 0), d);
         rows = rows == no_node || rows == own ? own : make(g, op::minimum, rows, own);
       }

@@ -178,8 +178,10 @@ inverse_index_form listed_by_row(const context& c, const stage& s, node_id walk,
   return l;
 }
 
-node_id listed_place(graph& g, const inverse_index_form& l, node_id n) {
-  const node_id place = make(g, op::add, make(g, op::add, chunks_of(g, l), integer(g, 2)), n);
+node_id listed_place(graph& g, const inverse_index_form& l, node_id n, int plane) {
+  const node_id first = make(g, op::add, chunks_of(g, l), integer(g, 2));
+  const node_id skipped = make(g, op::mul, l.room, integer(g, plane));
+  const node_id place = make(g, op::add, make(g, op::add, first, skipped), n);
   return proven(g, load(g, l.array, &place, 1));
 }
 
@@ -207,14 +209,11 @@ bool take_row_order(const context& c, stage& s) {
 namespace {
 
 // Which of its indices an update's value depends on, once its row is known; at least one, so that there is an update.
-std::vector<node_id> named_by(graph& g, const stage& s, const updated_rows& t, const std::vector<node_id>& walk) {
-  replacement put(g, g.free[t.at]);
-  put.keep_proofs();
-  put.add(t.at, s.owned);
-  const node_id value = put(g.arg(s.body, 0)), rest = put(t.rest);
+std::vector<node_id> named_by(graph& g, const stage& s, const std::vector<node_id>& walk) {
+  const term_of_row term = in_row(g, s);
   std::vector<node_id> named;
   for (const node_id idx : walk)
-    if (uses(g, value, idx) || uses(g, rest, idx)) named.push_back(idx);
+    if (uses(g, term.value, idx) || uses(g, term.rest, idx)) named.push_back(idx);
   return named.empty() ? std::vector<node_id>{walk.back()} : named;
 }
 
@@ -257,7 +256,7 @@ bool list_updates(const context& c, stage& s) {
     return false;
   const std::vector<node_id> loops = walk_of(g, known, s);
   inverse_index_form l{.walk = loops,
-                       .named = gpu ? named_by(g, s, t, loops) : loops,
+                       .named = gpu ? named_by(g, s, loops) : loops,
                        .owned = s.owned,
                        .at = t.at,
                        .chunk = force_for_tests ? 4 : least_chunk,
@@ -276,6 +275,7 @@ bool list_updates(const context& c, stage& s) {
   if (gpu && !sorted_on_device(c, lists, l)) return false;
   l.array = lists.define;
   s.inverse = l;
+  fold_parts_of_rows(c, s);
   s.reasons.push_back("a task walks the updates of its own rows, row by row, and writes each row once");
   done.push_back(std::move(lists));
   return true;

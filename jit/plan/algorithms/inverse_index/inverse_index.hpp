@@ -12,8 +12,11 @@ bool list_updates(const context& c, stage& s);
 // The inverse index of a place of `owned` for each place of the index `walk`, by row: a stage of its own, or one that
 // is there already.
 inverse_index_form listed_by_row(const context& c, const stage& s, node_id walk, node_id owned, node_id at);
-// Element n of it, a place of `walk`; in n.
-node_id listed_place(graph& g, const inverse_index_form& l, node_id n);
+// Of the n-th update by row, the index of a plane; in n.
+node_id listed_place(graph& g, const inverse_index_form& l, node_id n, int plane = 0);
+
+// Gives a scatter with a list parts of rows, where a row may have many updates.
+void fold_parts_of_rows(const context& c, stage& s);
 
 // A map whose rows read tables that data chooses goes in the order of that data, so that rows which share one follow
 // each other.

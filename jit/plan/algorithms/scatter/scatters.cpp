@@ -196,6 +196,14 @@ updated_rows rows_of(graph& g, const stage& s) {
   return r;
 }
 
+term_of_row in_row(graph& g, const stage& s) {
+  const updated_rows t = rows_of(g, s);
+  replacement put(g, g.free[t.at]);
+  put.keep_proofs();
+  put.add(t.at, s.owned);
+  return {put(g.arg(s.body, 0)), put(t.rest)};
+}
+
 std::vector<fixed_index> fixed_of(graph& g, const stage& s, updated_rows& rows) {
   const index_set bound = set_of(g, bound_indices(g, s.body));
   index_set results = set_of(g, s.indices);

@@ -13,6 +13,12 @@ struct updated_rows {
 };
 updated_rows rows_of(graph& g, const stage& s);
 
+// A scatter's value and what else must hold, of an update of row j: what its data says of the row is j.
+struct term_of_row {
+  node_id value = no_node, rest = no_node;
+};
+term_of_row in_row(graph& g, const stage& s);
+
 // An index of a scatter's result that the condition equates with data of the bound indices, beside the owned one.
 struct fixed_index {
   node_id index = no_node;

@@ -60,7 +60,7 @@ class tiling {
     f_.reduce = n, f_.low = g_.arg(t, 0), f_.high = g_.arg(t, 1);
     if (!(g_.free[n] == own) || !is_number(g_, g_.arg(f_.slice, 0), 0) || !has_closed_ranges(g_, n)) return false;
     if (!slices_follow(g_, f_)) return reason_against(), false;
-    const node_id rows = rows_walked(g_, folded(n), t);
+    const node_id rows = rows_walked(g_, folded(n), t, true);
     if (rows == no_node) return false;
     f_.walk = fresh_index(g_, t, integer(g_, 0), rows);
     f_.type = numerics::accumulated(g_.type(n));

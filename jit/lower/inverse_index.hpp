@@ -1,0 +1,76 @@
+// An inverse index as its scatter sees it: where its array has what, and what the updates of a row come to. Private
+// header, of inverse_index.cpp and row_parts.cpp.
+#pragma once
+#include <sheaf/jit/lower/digits.hpp>
+#include <sheaf/jit/numerics/numerics.hpp>
+#include <sheaf/jit/plan/algorithms/inverse_index/inverse_index.hpp>
+
+namespace sheaf::inline v0_1::lower {
+
+struct inverse_index_lowering {
+  kernel_lowering& k;
+  const plan::inverse_index_form& l;
+  std::int32_t array;
+  ir::value start, stop, chunks, size, room;
+
+  ir::value at(ir::block_builder& b, ir::value position) const { return indices_in(k.code, array).load(b, position); }
+  void put(ir::block_builder& b, ir::value position, ir::value x) const {
+    indices_in(k.code, array).store(b, position, x);
+  }
+  ir::value next(ir::block_builder& b, ir::value x) const { return b.emit(op::add, {x, b.i64(1)}); }
+  ir::value count(ir::block_builder& b) const { return b.emit(op::add, {chunks, b.i64(1)}); }
+  // Place n of plane p: an index of update n, or, in the last plane, the n-th update by row.
+  ir::value plane(ir::block_builder& b, std::size_t p, ir::value n) const {
+    const ir::value skipped = b.emit(op::mul, {room, b.i64(static_cast<std::int64_t>(p))});
+    return b.emit(op::add, {b.emit(op::add, {b.emit(op::add, {chunks, b.i64(2)}), skipped}), n});
+  }
+  // The n-th update by row.
+  ir::value sorted(ir::block_builder& b, ir::value n) const {
+    return l.by_row ? n : at(b, plane(b, l.named.size(), n));
+  }
+  // In the iteration of update n.
+  void bind(scope& s, ir::value n) const {
+    for (std::size_t p = 0; p < l.named.size(); ++p) s.bind_to(k.g, l.named[p], at(*s.block, plane(*s.block, p, n)));
+  }
+};
+
+inline inverse_index_lowering inverse_index_of(kernel_lowering& k, const plan::inverse_index_form& l,
+                                               std::int32_t array, scope& s) {
+  const ir::value start = k.emit(k.g.arg(l.owned, 0), s), stop = k.emit(k.g.arg(l.owned, 1), s);
+  const ir::value chunks = k.emit(plan::chunks_of(k.g, l), s), size = k.emit(integer(k.g, l.listed()), s);
+  return {k, l, array, start, stop, chunks, size, k.emit(l.room, s)};
+}
+
+// What updates come to for one element of their row (or for its lanes): body(scope, cell) adds one. before: what those
+// before them come to; none: there are none.
+template <class Body>
+ir::value fold_updates(const inverse_index_lowering& a, scope& s, const range& updates, element type, monoid fold,
+                       ir::value before, Body&& body) {
+  using numerics::updates::in_a_row;
+  const bool wide = s.lane != no_node, in_blocks = fold == monoid::sum && is_floating(type);
+  const ir::value cell = s.block->accumulator(type, fold, wide);
+  if (before != ir::none) s.block->combine(cell, before);
+  const auto iterations = [&](scope& at, ir::value to, const range& part) {
+    scope iteration(at, at.block->loop(ir::loop_kind::serial, "update", part.low, part.high));
+    a.bind(iteration, a.sorted(*iteration.block, iteration.block->counter()));
+    body(iteration, to);
+    iteration.close();
+  };
+  if (!in_blocks) {
+    iterations(s, cell, updates);
+    return s.block->read(cell);
+  }
+  ir::block_builder& b = *s.block;
+  const ir::value size = b.i64(in_a_row), count = b.emit(op::sub, {updates.high, updates.low});
+  const ir::value blocks = b.emit(op::quotient, {b.emit(op::add, {count, b.i64(in_a_row - 1)}), size});
+  scope some(s, b.loop(ir::loop_kind::serial, "some", b.i64(0), blocks));
+  ir::block_builder& c = *some.block;
+  const ir::value part = c.accumulator(type, fold, wide);
+  const ir::value low = c.emit(op::add, {updates.low, c.emit(op::mul, {c.counter(), size})});
+  iterations(some, part, {low, c.emit(op::minimum, {c.emit(op::add, {low, size}), updates.high})});
+  c.combine(cell, c.read(part));
+  some.close();
+  return b.read(cell);
+}
+
+}  // namespace sheaf::inline v0_1::lower

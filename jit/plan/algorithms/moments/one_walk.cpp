@@ -1,0 +1,192 @@
+#include <sheaf/jit/plan/algorithms/moments/one_walk.hpp>
+
+#include <sheaf/dsl/passes/powers.hpp>
+#include <sheaf/jit/numerics/numerics.hpp>
+#include <sheaf/jit/plan/rewrite.hpp>
+#include <sheaf/jit/plan/stages.hpp>
+
+namespace sheaf::inline v0_1::plan {
+
+namespace {
+
+using namespace numerics::lanes;
+
+// A sum of powers about the maximum of their own terms.
+struct sum_of_powers {
+  node_id sum = no_node, maximum = no_node;  // none: it is no such sum
+  power term;
+};
+sum_of_powers sum_of_powers_in(graph& g, node_id n) {
+  if (g.kind(n) != op::reduce || monoid_of(g, n) != monoid::sum || is_term_by_term(g, n)) return {};
+  const power p = power_of(g, g.arg(n, 0));
+  if (p.value == no_node) return {};
+  const node_id top = maximum_of_centre(g, p.centre, [&](node_id a, node_id b) { return is_same(g, a, b); });
+  if (g.kind(top) != op::reduce || monoid_of(g, top) != monoid::max || g.arg(top, 0) != p.value ||
+      g.arg(top, 1) != g.arg(n, 1) || bound_indices(g, top) != bound_indices(g, n) || g.type(top) != g.type(n) ||
+      numerics::accumulated(g.type(n)) != g.type(n))
+    return {};
+  return {n, top, p};
+}
+
+// A sum of squares about the mean of their own terms, of which there are `count`.
+struct sum_of_squares {
+  node_id sum = no_node, mean = no_node, count = no_node, value = no_node;  // none: it is no such sum
+};
+sum_of_squares sum_of_squares_in(graph& g, node_id n) {
+  const node_id body = g.kind(n) == op::reduce ? g.arg(n, 0) : no_node;
+  if (body == no_node || monoid_of(g, n) != monoid::sum || g.kind(body) != op::mul ||
+      g.arg(body, 0) != g.arg(body, 1) || g.kind(g.arg(body, 0)) != op::sub || !is_true(g, g.arg(n, 1)) ||
+      is_term_by_term(g, n) || g[n].count != 3)
+    return {};
+  const node_id value = g.arg(g.arg(body, 0), 0), mean = g.arg(g.arg(body, 0), 1), idx = g.arg(n, 2);
+  if (g.kind(mean) != op::div || numerics::accumulated(g.type(n)) != g.type(n)) return {};
+  const node_id all = g.arg(mean, 0), count = g.arg(mean, 1), extent = make(g, op::sub, g.arg(idx, 1), g.arg(idx, 0));
+  if (g.kind(all) != op::reduce || monoid_of(g, all) != monoid::sum || g.arg(all, 0) != value ||
+      bound_indices(g, all) != bound_indices(g, n) || !is_true(g, g.arg(all, 1)) || g.type(all) != g.type(n) ||
+      g.kind(count) != op::cast || without_cast(g, count) != extent)
+    return {};
+  return {n, mean, count, value};
+}
+
+// Does the program ask for powers about a maximum one by one? Then a row that fits the memory of a group keeps them.
+class powers_asked_for {
+ public:
+  explicit powers_asked_for(graph& g) : g_(g) {
+    for (const node_id define : g.outputs) visit(define);
+  }
+  bool any() const { return any_; }
+
+ private:
+  void visit(node_id n) {
+    if (g_.kind(n) == op::extent || !seen_.insert(n).second) return;
+    if (g_.kind(n) == op::reduce && monoid_of(g_, n) == monoid::sum) {
+      const power summed = power_of(g_, g_.arg(n, 0));
+      if (summed.value != no_node) return visit(summed.value), visit(summed.centre);
+    }
+    if (const power p = power_of(g_, n); p.value != no_node) {
+      const node_id top = maximum_of_centre(g_, p.centre, [&](node_id a, node_id b) { return is_same(g_, a, b); });
+      any_ = any_ || is_extremum(g_, top) || g_.kind(top) == op::load;
+    }
+    for (int k = 0; k < g_[n].count; ++k) visit(g_.arg(n, k));
+  }
+  graph& g_;
+  std::unordered_set<node_id> seen_;
+  bool any_ = false;
+};
+
+// Tuple monoids of the rule's own, once each.
+monoid kept(graph& g, const std::vector<own_monoid_row>& rows) {
+  const auto same = [&](int at) {
+    for (std::size_t k = 0; k < rows.size(); ++k)
+      if (g.monoids[at + static_cast<int>(k)].combine != rows[k].combine) return false;
+    return true;
+  };
+  for (int at = 0; at + static_cast<int>(rows.size()) <= g.monoids.size(); ++at)
+    if (same(at)) return own_kind(at);
+  for (const own_monoid_row& each : rows) g.monoids.push(each);
+  return own_kind(g.monoids.size() - static_cast<int>(rows.size()));
+}
+node_id operand(graph& g, element type, int k) { return g.intern(op::operand, type, k, nullptr, 0); }
+
+monoid scaled_sums(graph& g, element type) {
+  const node_id m = operand(g, type, 0), s = operand(g, type, 1), n = operand(g, type, 2), t = operand(g, type, 3);
+  const node_id apart = make(g, op::neg, make(g, op::abs, make(g, op::sub, m, n)));
+  // of two infinities of one sign there is no difference
+  const node_id by = make(g, op::select, make(g, op::equal, m, n), number(g, type, 1), make(g, op::exp, apart));
+  const node_id up = make(g, op::add, make(g, op::mul, s, by), t), down = make(g, op::add, s, make(g, op::mul, t, by));
+  const name_id name = g.name("scaled_sum", 10);
+  const node_id top = make(g, op::maximum, m, n), sum = make(g, op::select, make(g, op::less, m, n), up, down);
+  return kept(g, {{name, type, identity_of(g, monoid::max, type), top, no_node, 0, 2, false},
+                  {name, type, number(g, type, 0), sum, no_node, 1, 2, false}});
+}
+
+// (Chan, Golub and LeVeque 1979.) Of no terms on either side the weight is 0; squares of what is far apart are made
+// last, so that a first term, however large, adds 0.
+monoid centred_squares(graph& g, element type) {
+  const node_id n = operand(g, type, 0), a = operand(g, type, 1), s = operand(g, type, 2), m = operand(g, type, 3),
+                b = operand(g, type, 4), t = operand(g, type, 5), one = number(g, type, 1), zero = number(g, type, 0);
+  const node_id all = make(g, op::add, n, m), apart = make(g, op::sub, b, a);
+  const node_id weight = make(g, op::div, m, make(g, op::select, make(g, op::less, all, one), one, all));
+  const node_id mean = make(g, op::add, a, make(g, op::mul, apart, weight));
+  const node_id between = make(g, op::mul, make(g, op::mul, apart, make(g, op::mul, n, weight)), apart);
+  const name_id name = g.name("centred_squares", 15);
+  return kept(g, {{name, type, zero, all, no_node, 0, 3, false},
+                  {name, type, zero, mean, no_node, 1, 3, false},
+                  {name, type, zero, make(g, op::add, s, make(g, op::add, t, between)), no_node, 2, 3, false}});
+}
+
+class one_walk {
+ public:
+  one_walk(const context& c, stage& s, node_id n)
+      : g_(c.g), known_(c.known), s_(s), n_(n), bound_(bound_indices(g_, n)) {}
+
+  bool operator()() {
+    if (!has_closed_ranges(g_, n_)) return false;
+    if (const sum_of_powers own = sum_of_powers_in(g_, n_); own.sum != no_node) return saves(true) && powers(own);
+    const sum_of_squares own = sum_of_squares_in(g_, n_);
+    return own.sum != no_node && saves(false) && squares(own);
+  }
+
+ private:
+  // A walk that is saved reads what is no longer near: down columns, or along rows that keep nothing. Not those that
+  // the widest lanes take at once.
+  bool saves(bool may_be_kept) const {
+    const amount terms = known_.trips(set_of(g_, bound_));
+    if (known_.call().force_for_tests) return true;
+    if (terms < most) return false;
+    const bool down = s_.vector != no_node && uses(g_, n_, s_.vector);
+    return down || !may_be_kept || terms > gpu_long_row || !powers_asked_for(g_).any();
+  }
+  node_id value(monoid fold, const flat<node_id>& of_term, int k) {
+    return intern_value(g_, fold, k, tuple(g_, of_term), g_.arg(n_, 1), bound_);
+  }
+
+  bool powers(const sum_of_powers& own) {
+    const element type = g_.type(n_);
+    const monoid fold = scaled_sums(g_, type);
+    flat<node_id> term;
+    for (const node_id e : {own.term.value, number(g_, type, 1)}) term.push(e);
+    const node_id top = value(fold, term, 0);
+    replacement put(g_);
+    put.add(own.maximum, top);
+    // Powers about an infinite maximum have no sum relative to it: they are one, or none, of the centre that it has.
+    const node_id infinite = make(g_, op::equal, make(g_, op::abs, top), number_like(g_, top, math::infinity));
+    const node_id of_infinite = make(g_, op::exp, make(g_, op::sub, top, put(own.term.centre)));
+    replace_in(g_, s_, n_, make(g_, op::select, infinite, of_infinite, value(fold, term, 1)));
+    replace_in(g_, s_, own.maximum, top);
+    s_.reasons.push_back("a maximum and the sum of powers about it in one walk, which scales the sum as that grows");
+    return true;
+  }
+
+  bool squares(const sum_of_squares& own) {
+    const element type = g_.type(n_);
+    const monoid fold = centred_squares(g_, type);
+    flat<node_id> term;
+    for (const node_id e : {number(g_, type, 1), own.value, number(g_, type, 0)}) term.push(e);
+    const node_id mean = value(fold, term, 1), zero = number(g_, type, 0);
+    // Where a mean is infinite its differences are no numbers.
+    const node_id wrong = make(g_, op::sub, mean, mean);
+    replace_in(g_, s_, n_, make(g_, op::add, value(fold, term, 2), wrong));
+    const node_id none = make(g_, op::equal, own.count, zero);
+    replace_in(g_, s_, own.mean, make(g_, op::select, none, number(g_, type, math::nan), mean));
+    s_.reasons.push_back("a mean and the sum of the squares about it in one walk, which moves the sum with the mean");
+    return true;
+  }
+
+  graph& g_;
+  const facts& known_;
+  stage& s_;
+  const node_id n_;
+  const std::vector<node_id> bound_;
+};
+
+}  // namespace
+
+bool take_one_walk(const context& c, stage& s) {
+  if (!c.known.for_groups() || s.how != way::map || s.where == place::check) return false;
+  for (const node_id n : reductions_in(c.g, s.body))
+    if (one_walk(c, s, n)()) return true;
+  return false;
+}
+
+}  // namespace sheaf::inline v0_1::plan
