@@ -121,6 +121,33 @@ node_id whole_of(const graph& g, node_id n, node_id function, nodes& seen) {
   return whole == no_node || g.kind(n) == op::reduce || g.free[n] != g.free[function] ? whole : n;
 }
 
+// Single elements, at places that data names, of rows that these walk: read beside them, they are in the cache.
+std::vector<node_id> elements_beside(const graph& g, node_id root, const nodes& folds) {
+  std::vector<node_id> list;
+  nodes seen;
+  const auto of_one_row = [&](node_id a, node_id b) {
+    bool same = g.kind(a) == op::load;
+    for (int k = 0; same && k + 1 < g[b].count; ++k) same = g.arg(a, k) == g.arg(b, k);
+    return same;
+  };
+  const auto walked = [&](node_id n) {
+    bool same = false;
+    for (const node_id fold : folds)
+      if (g.free[fold] == g.free[n])
+        for_each_node(g, g.arg(fold, 0), [&](node_id m) { same = same || of_one_row(m, n); });
+    return same;
+  };
+  const auto visit = [&](auto&& self, node_id n) -> void {
+    if (!seen.insert(n).second) return;
+    const bool single = g.kind(n) == op::load && g[n].count > 2 && is_proven(g, n);
+    if (single && holds(g, g.arg(n, g[n].count - 1), op::load) && walked(n)) list.push_back(n);
+    const bool within = is_elementwise(g.kind(n)) || g.kind(n) == op::reduce;
+    for (int k = 0; within && k < g[n].count && !folds.contains(n); ++k) self(self, g.arg(n, k));
+  };
+  visit(visit, root);
+  return list;
+}
+
 }  // namespace
 
 bool take_result_functions(const context& c, stage& s) {
@@ -146,6 +173,8 @@ bool take_result_functions(const context& c, stage& s) {
     else
       find_folds(g, n, folds, all);
   }
+  if (!whole)
+    for (const node_id n : elements_beside(g, s.body, folds)) all.push_back(n);
   for (const node_id n : all)
     put.add(n, stored(c, n, {whole ? "materialised" : "folded", like, "functions of results run in lanes",
                              whole ? origin::rule : origin::for_lanes}));
