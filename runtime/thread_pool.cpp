@@ -20,6 +20,7 @@ namespace {
 // Waking a sleeping thread costs a few microseconds there and back: a loop shorter than this is done sooner alone.
 constexpr double least_shared_nanoseconds = 20'000;
 constexpr double least_chunk_nanoseconds = 2'000;
+constexpr double shortest_chunk_nanoseconds = 500;  // where threads are so many that longer ones would be too few
 constexpr int shares_per_thread =
     4;  // a chunk is a thread's share of what is left by so many: the last are the smallest
 constexpr std::chrono::microseconds spin_time{50};  // back-to-back loops find their workers awake
@@ -58,7 +59,10 @@ struct loop {
 loop_chunks::loop_chunks(std::int64_t count, double cost, int threads) : count_(count), threads_(threads) {
   const double each = cost > 0.01 ? cost : 0.01;  // a NaN too
   shared_ = threads > 1 && count > 1 && each * static_cast<double>(count) >= least_shared_nanoseconds;
-  const double least = std::min(least_chunk_nanoseconds / each, static_cast<double>(count));
+  // Of many threads each has a few chunks, as far as that pays.
+  const double few = static_cast<double>(count) / (static_cast<double>(threads) * shares_per_thread);
+  const double wanted = std::clamp(few, shortest_chunk_nanoseconds / each, least_chunk_nanoseconds / each);
+  const double least = std::min(wanted, static_cast<double>(count));
   least_ = std::max<std::int64_t>(1, static_cast<std::int64_t>(least));
 }
 
