@@ -229,6 +229,7 @@ std::vector<const char*> parts_by_name(const stage& s) {
   if (s.atomic) return {"fill", "add"};
   if (s.how == way::tiles && s.tiles().reduce == no_node) return {"find", "rows"};
   if (s.how == way::tiles) return {"find", "fold", "join"};
+  if (s.how == way::inverse_index && s.inverse.blocks > 0) return {"count", "positions", "place"};
   std::vector<const char*> names;
   if (s.sort.passes > 0)
     for (const sort_part& part : parts_of(s)) names.push_back(part_name(part.step));
@@ -416,6 +417,7 @@ void group(graph& g, const facts& known, program_plan& plan) {
   place_stages(g, known, plan);
   for (kernel_plan& k : plan.kernels) {
     agree_on_lanes(g, known, plan, k);
+    share_parts(g, known, plan, k);
     k.cost = cost_of_task(known, plan, k);
     plan.cost = max(plan.cost, k.cost * max(1.0, tasks_in(known, k)));
   }

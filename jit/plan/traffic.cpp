@@ -5,7 +5,9 @@
 #include <set>
 #include <unordered_map>
 
+#include <sheaf/jit/plan/rewrite.hpp>
 #include <sheaf/jit/plan/roots.hpp>
+#include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
 
@@ -69,7 +71,10 @@ class kernel_reads {
       index_set inner;
       for (int o = 0; o < g_.indices.size(); ++o)
         if (g_.free[n].has(o) && !loops_.has(o)) inner.insert(o);
-      note(tensor, walk, size * known_.trips(g_.free[n]), size * known_.trips(inner));
+      // What data names along the last dimension has a line to itself.
+      const bool line = g_[n].count > 1 && holds(g_, g_.arg(n, g_[n].count - 1), op::load);
+      const double moved = line && !known_.call().gpu ? tuning::traffic::line : size;
+      note(tensor, walk, moved * known_.trips(g_.free[n]), moved * known_.trips(inner));
     }
     const int inside = g_.kind(n) == op::reduce ? depth(n) : walk;
     for (int k = g_.kind(n) == op::load ? 1 : 0; k < g_[n].count; ++k) visit(g_.arg(n, k), inside);

@@ -1,0 +1,57 @@
+// Where the list of a scatter's updates has its numbers, see `inverse_index_form`, and the walk that makes it. Private
+// header, of inverse_index.cpp and inverse_index_blocks.cpp.
+#pragma once
+#include <sheaf/jit/lower/digits.hpp>
+#include <sheaf/jit/plan/algorithms/inverse_index/inverse_index.hpp>
+
+namespace sheaf::inline v0_1::lower {
+
+struct inverse_index_lowering {
+  kernel_lowering& k;
+  const plan::inverse_index_form& l;
+  std::int32_t array;
+  ir::value start, stop, chunks, size, room;
+
+  ir::value at(ir::block_builder& b, ir::value position) const { return indices_in(k.code, array).load(b, position); }
+  void put(ir::block_builder& b, ir::value position, ir::value x) const {
+    indices_in(k.code, array).store(b, position, x);
+  }
+  ir::value next(ir::block_builder& b, ir::value x) const { return b.emit(op::add, {x, b.i64(1)}); }
+  ir::value count(ir::block_builder& b) const { return b.emit(op::add, {chunks, b.i64(1)}); }
+  // Place n of plane p: an index of update n, or, in the last plane, the n-th update by row.
+  ir::value plane(ir::block_builder& b, std::size_t p, ir::value n) const {
+    const ir::value skipped = b.emit(op::mul, {room, b.i64(static_cast<std::int64_t>(p))});
+    return b.emit(op::add, {b.emit(op::add, {b.emit(op::add, {chunks, b.i64(2)}), skipped}), n});
+  }
+  // The n-th update by row.
+  ir::value sorted(ir::block_builder& b, ir::value n) const {
+    return l.by_row ? n : at(b, plane(b, l.named.size(), n));
+  }
+  // In the iteration of update n.
+  void bind(scope& s, ir::value n) const {
+    for (std::size_t p = 0; p < l.named.size(); ++p) s.bind_to(k.g, l.named[p], at(*s.block, plane(*s.block, p, n)));
+  }
+};
+
+inline inverse_index_lowering inverse_index_of(kernel_lowering& k, const plan::inverse_index_form& l,
+                                               std::int32_t array, scope& s) {
+  const ir::value start = k.emit(k.g.arg(l.owned, 0), s), stop = k.emit(k.g.arg(l.owned, 1), s);
+  const ir::value chunks = k.emit(plan::chunks_of(k.g, l), s), size = k.emit(integer(k.g, l.listed()), s);
+  return {k, l, array, start, stop, chunks, size, k.emit(l.room, s)};
+}
+
+// Runs body(scope, chunk) for every update that goes to a row; iterations: of the outermost index, else all.
+template <class Body>
+void each_update(inverse_index_lowering& a, scope& s, Body&& body, const range* iterations = nullptr) {
+  open_loops loops(a.k, s);
+  for (const node_id idx : a.l.walk) loops.enter(idx, 1, idx == a.l.walk.front() ? iterations : nullptr);
+  const ir::value at = a.k.emit(a.l.at, *loops.inner);
+  ir::block_builder& b = *loops.inner->block;
+  const ir::value low = b.emit(op::less_equal, {a.start, at}), high = b.emit(op::less, {at, a.stop});
+  loops.enter(b.guard(b.emit(op::logical_and, {low, high})));
+  ir::block_builder& c = *loops.inner->block;
+  body(*loops.inner, c.emit(op::quotient, {c.emit(op::sub, {at, a.start}), a.size}));
+  loops.close();
+}
+
+}  // namespace sheaf::inline v0_1::lower
