@@ -64,50 +64,34 @@ many_cores simulated(const timed_call& call, int workers) {
   return of;
 }
 
+timed_call task_recorder::record(const std::function<void()>& call) {
+  seen_ = {};
+  last_ = clock_();
+  call();
+  seen_.after = clock_() - last_;
+  return std::move(seen_);
+}
+
+void task_recorder::run(sheaf_body body, const sheaf_call* call, std::int64_t count, double cost) {
+  if (count <= 0) return;
+  if (inside_) return body(call, 0, count);
+  inside_ = true;
+  const runtime::loop_chunks chunks(count, cost, workers_);
+  timed_loop loop{.body = body, .is_shared = chunks.are_shared(), .before = clock_() - last_, .tasks = {}};
+  for (std::int64_t begin = 0; begin < count;) {
+    const std::int64_t end = loop.is_shared ? chunks.end_of(begin) : count;
+    const double start = clock_();
+    body(call, begin, end);
+    last_ = clock_();
+    loop.tasks.push_back(last_ - start);
+    begin = end;
+  }
+  seen_.loops.push_back(std::move(loop));
+  inside_ = false;
+  last_ = clock_();
+}
+
 namespace {
-
-// Takes the place of the pool.
-class recorder {
- public:
-  explicit recorder(int workers) : workers_(workers) {}
-  parallel_hook hook() { return {run_loop, this, workers_}; }
-
-  timed_call record(const std::function<void()>& call) {
-    seen_ = {};
-    last_ = now();
-    call();
-    seen_.after = now() - last_;
-    return std::move(seen_);
-  }
-
- private:
-  static void run_loop(void* self, sheaf_body body, const sheaf_call* call, std::int64_t count, double cost) {
-    static_cast<recorder*>(self)->run(body, call, count, cost);
-  }
-  void run(sheaf_body body, const sheaf_call* call, std::int64_t count, double cost) {
-    if (count <= 0) return;
-    if (inside_) return body(call, 0, count);
-    inside_ = true;
-    const runtime::loop_chunks chunks(count, cost, workers_);
-    timed_loop loop{.body = body, .is_shared = chunks.are_shared(), .before = now() - last_, .tasks = {}};
-    for (std::int64_t begin = 0; begin < count;) {
-      const std::int64_t end = loop.is_shared ? chunks.end_of(begin) : count;
-      const double start = now();
-      body(call, begin, end);
-      last_ = now();
-      loop.tasks.push_back(last_ - start);
-      begin = end;
-    }
-    seen_.loops.push_back(std::move(loop));
-    inside_ = false;
-    last_ = now();
-  }
-
-  const int workers_;
-  timed_call seen_;
-  double last_ = 0;
-  bool inside_ = false;
-};
 
 std::string names_file() { return "/tmp/perf-" + std::to_string(getpid()) + ".map"; }
 
@@ -125,6 +109,8 @@ std::string name_of(sheaf_body body) {
   return found;
 }
 
+}  // namespace
+
 std::string described(const timed_call& call, int workers) {
   std::string text;
   char line[256];
@@ -140,15 +126,13 @@ std::string described(const timed_call& call, int workers) {
   return text + line;
 }
 
-}  // namespace
-
 kernel_names::kernel_names() { setenv("SHEAF_SYMBOLS", "perf", 1); }
 kernel_names::~kernel_names() { std::remove(names_file().c_str()); }
 
 many_cores on_many_cores(const std::function<void()>& call, int workers, int repeats, double patience,
                          std::string* details) {
   const parallel_hook before = current_parallel_hook();
-  recorder all(workers);
+  task_recorder all(workers, now);
   set_parallel_hook({nullptr, nullptr, 1});
   const double start = now();
   call();  // makes the kernels

@@ -11,7 +11,7 @@
 
 namespace sheaf::bench {
 
-// One parallel loop of a call, or what runs alone: then there is one task. Seconds.
+// One parallel loop of a call, or what runs alone: then there is one task. Seconds, or what the clock counts.
 struct timed_loop {
   sheaf_body body = nullptr;
   bool is_shared = false;
@@ -50,6 +50,28 @@ struct many_cores {
   bool is_small() const { return work < 10e-6 * workers * (shared > 0 ? shared : 1); }
 };
 many_cores simulated(const timed_call& call, int workers);
+// A line for each loop, in microseconds.
+std::string described(const timed_call& call, int workers);
+
+// Takes the place of the pool: runs the tasks in order, in the calling thread, and reads the clock around each.
+class task_recorder {
+ public:
+  task_recorder(int workers, std::function<double()> clock) : workers_(workers), clock_(std::move(clock)) {}
+  parallel_hook hook() { return {run_loop, this, workers_}; }
+  timed_call record(const std::function<void()>& call);
+
+ private:
+  static void run_loop(void* self, sheaf_body body, const sheaf_call* call, std::int64_t count, double cost) {
+    static_cast<task_recorder*>(self)->run(body, call, count, cost);
+  }
+  void run(sheaf_body body, const sheaf_call* call, std::int64_t count, double cost);
+
+  const int workers_;
+  const std::function<double()> clock_;
+  timed_call seen_;
+  double last_ = 0;
+  bool inside_ = false;
+};
 
 // While it lives, kernels that are loaded have names: in the map that perf reads.
 class kernel_names {
