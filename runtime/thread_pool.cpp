@@ -21,6 +21,7 @@ namespace {
 // Waking a sleeping thread costs a few microseconds there and back: a loop shorter than this is done sooner alone.
 constexpr double least_shared_nanoseconds = 20'000;
 constexpr double least_chunk_nanoseconds = 2'000;
+constexpr double shortest_chunk_nanoseconds = 500;  // where threads are so many that longer ones would be too few
 constexpr int shares_per_thread =
     4;  // a chunk is a thread's share of what is left by so many: the last are the smallest
 constexpr std::chrono::microseconds spin_time{50};  // back-to-back loops find their workers awake
@@ -51,11 +52,29 @@ bool spin_until(Condition condition) {
 struct loop {
   sheaf_body body = nullptr;
   const sheaf_call* call = nullptr;
-  std::int64_t count = 0;
-  std::int64_t least = 1;
+  loop_chunks chunks = {};
 };
 
 }  // namespace
+
+loop_chunks::loop_chunks(std::int64_t count, double cost, int threads) : count_(count), threads_(threads) {
+  const double each = cost > 0.01 ? cost : 0.01;  // a NaN too
+  shared_ = threads > 1 && count > 1 && each * static_cast<double>(count) >= least_shared_nanoseconds;
+  // Of many threads each has a few chunks, as far as that pays.
+  const double few = static_cast<double>(count) / (static_cast<double>(threads) * shares_per_thread);
+  const double wanted = std::clamp(few, shortest_chunk_nanoseconds / each, least_chunk_nanoseconds / each);
+  const double least = std::min(wanted, static_cast<double>(count));
+  least_ = std::max<std::int64_t>(1, static_cast<std::int64_t>(least));
+}
+
+std::int64_t loop_chunks::end_of(std::int64_t begin) const {
+  const std::int64_t share = (count_ - begin) / (std::int64_t{threads_} * shares_per_thread);
+  return std::min(begin + std::max(least_, share), count_);
+}
+
+int loop_chunks::helpers() const {
+  return static_cast<int>(std::min<std::int64_t>((count_ - 1) / least_, threads_ - 1));
+}
 
 // A loop is offered by filling `offer` and opening the gate; a worker enters by raising the gate's head count while it
 // is open. The caller closes the gate when no chunk is left and waits for the head count to fall to zero: only then may
@@ -97,11 +116,10 @@ struct thread_pool::state {
     for (;;) {
       std::int64_t begin = next.load(std::memory_order_relaxed), end = begin;
       do {
-        if (begin >= mine.count) break;
-        const std::int64_t share = (mine.count - begin) / (std::int64_t{size} * shares_per_thread);
-        end = std::min(begin + std::max(mine.least, share), mine.count);
+        if (begin >= mine.chunks.count()) break;
+        end = mine.chunks.end_of(begin);
       } while (!next.compare_exchange_weak(begin, end, std::memory_order_relaxed));
-      if (begin >= mine.count) break;
+      if (begin >= mine.chunks.count()) break;
       mine.body(mine.call, begin, end);
     }
     inside_a_loop = false;
@@ -156,7 +174,7 @@ struct thread_pool::state {
     gate.store(0, std::memory_order_relaxed);
   }
 
-  void share(const loop& wanted, int helpers) {
+  void share(const loop& wanted) {
     if (workers.empty()) start();
     shared.fetch_add(1, std::memory_order_relaxed);
     offer = wanted;
@@ -164,7 +182,7 @@ struct thread_pool::state {
     callers.store(processors::here(), std::memory_order_relaxed);
     gate.store(open, std::memory_order_release);
     epoch.fetch_add(1);
-    wake(helpers);
+    wake(wanted.chunks.helpers());
     take_chunks();
     close_and_wait();
   }
@@ -199,15 +217,10 @@ std::int64_t thread_pool::loops_shared() const { return state_->shared.load(std:
 
 void thread_pool::run(sheaf_body body, const sheaf_call* call, std::int64_t count, double cost) {
   if (count <= 0) return;
-  const double each = cost > 0.01 ? cost : 0.01;  // a NaN too
-  const double total = each * static_cast<double>(count);
-  if (state_->size == 1 || count == 1 || total < least_shared_nanoseconds || inside_a_loop || !state_->owner.try_lock())
-    return body(call, 0, count);
+  const loop_chunks chunks(count, cost, state_->size);
+  if (!chunks.are_shared() || inside_a_loop || !state_->owner.try_lock()) return body(call, 0, count);
   const std::lock_guard<std::mutex> held(state_->owner, std::adopt_lock);
-  const double least = std::min(least_chunk_nanoseconds / each, static_cast<double>(count));
-  const std::int64_t chunk = std::max<std::int64_t>(1, static_cast<std::int64_t>(least));
-  const std::int64_t others = (count - 1) / chunk;
-  state_->share({body, call, count, chunk}, static_cast<int>(std::min<std::int64_t>(others, state_->size - 1)));
+  state_->share({body, call, chunks});
 }
 
 parallel_hook thread_pool::hook() {

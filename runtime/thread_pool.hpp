@@ -24,6 +24,24 @@ parallel_hook current_parallel_hook();
 
 namespace runtime {
 
+// How a pool takes a loop apart. Which iterations the next chunk has follows from where it begins, so the chunks are
+// the same whoever takes them. cost: see sheaf_parallel_for.
+class loop_chunks {
+ public:
+  loop_chunks() = default;
+  loop_chunks(std::int64_t count, double cost, int threads);
+  // Else the caller is done sooner alone.
+  bool are_shared() const { return shared_; }
+  std::int64_t count() const { return count_; }
+  std::int64_t end_of(std::int64_t begin) const;
+  int helpers() const;  // threads beside the caller that find something to do
+
+ private:
+  std::int64_t count_ = 0, least_ = 1;  // iterations; of a chunk
+  int threads_ = 1;
+  bool shared_ = false;
+};
+
 // Threads start at the first loop that is worth one. The caller takes part; chunks are handed out by a counter, so an
 // uneven loop balances itself. Loops within a loop, and loops of a second caller at the same time, run in their thread.
 class thread_pool {

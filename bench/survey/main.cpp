@@ -1,8 +1,10 @@
 // The survey: random programs beside their bound and beside straightforward loops. scripts/bench --survey runs it.
 //   bench_survey COUNT SEED [--threads N] [--most ELEMENTS] [--json FILE] [--worst N] [--scratch DIR]
 //   bench_survey --file PROGRAMS [...]: those of a file, as the survey prints them (docs/performance.md)
+//   --cores N [--details yes]: as so many cores would run them, and no loops beside
 //   --keep FOLDER leaves inputs and results there, for other libraries
 #include <dlfcn.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -21,6 +23,7 @@ struct settings {
   std::uint64_t seed = 1;
   drawing_limits limits;
   std::string json, scratch = ".", file, keep;
+  core_settings cores;
 };
 
 settings settings_of(int argc, char** argv) {
@@ -35,6 +38,10 @@ settings settings_of(int argc, char** argv) {
       s.limits.most = std::atof(value);
     else if (name == "--work")
       s.limits.work = std::atof(value);
+    else if (name == "--cores")
+      s.cores.workers = std::atoi(value);
+    else if (name == "--details")
+      s.cores.details = true;
     else if (name == "--json")
       s.json = value;
     else if (name == "--worst")
@@ -46,7 +53,8 @@ settings settings_of(int argc, char** argv) {
     else if (name == "--scratch")
       s.scratch = value;
     else if (name.rfind("--", 0) == 0) {
-      std::fprintf(stderr, "no option %s; options: --threads --most --work --json --worst --file --keep --scratch\n",
+      std::fprintf(stderr, "no option %s; options: --threads --cores --details --most --work --json --worst --file "
+                   "--keep --scratch\n",
                    name.c_str());
       std::exit(1);
     } else if (k == 1)
@@ -133,6 +141,25 @@ void print_summary(std::vector<measured>& all, const settings& s) {
   }
 }
 
+int simulate_all(const settings& s, const std::vector<drawn_program>& named) {
+  int failed = 0;
+  for (int k = 0; k < s.count; ++k) {
+    const std::uint64_t seed = s.seed + static_cast<std::uint64_t>(k);
+    if (isatty(2) != 0) std::fprintf(stderr, "\r\033[K%d of %d programs", k + 1, s.count);
+    measured m;
+    m.seed = seed;
+    m.program = named.empty() ? draw_program(seed, s.limits) : named[std::size_t(k)];
+    simulate_cores(m, s.cores, s.scratch);
+    if (isatty(2) != 0) std::fprintf(stderr, "\r\033[K");
+    if (m.state == "measured") continue;
+    failed = 1;
+    std::printf("note %s of seed %llu: %s\n", m.program.family.c_str(), static_cast<unsigned long long>(seed),
+                m.state.c_str());
+    std::fflush(stdout);  // or a child has it, too
+  }
+  return failed;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -150,6 +177,7 @@ int main(int argc, char** argv) {
     setenv("OMP_NUM_THREADS", std::to_string(s.threads).c_str(), 1);
   }
   setenv("SHEAF_CACHE", "off", 1);
+  if (s.cores.workers > 0) return simulate_all(s, named);
   use_threads(s.threads);
   void* peaks = compiled(s, "peaks", machine::text());
   if (peaks == nullptr) return 1;

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <csignal>
@@ -13,6 +14,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <sstream>
 #include <thread>
 
@@ -21,6 +23,7 @@
 #include <sheaf/dsl/text/parse.hpp>
 #include <sheaf/jit/engine/program.hpp>
 #include <sheaf/runtime/error.hpp>
+#include <support/cores.hpp>
 #include <support/measure.hpp>
 
 namespace sheaf::bench {
@@ -60,11 +63,13 @@ class experiment {
     }
   }
   void run();
+  void run_on_cores(const core_settings& how);
 
  private:
   using fast = void (*)(void**, const long*);
   using counted = void (*)(void**, const long*, void*);
 
+  bool make_program();
   void make_inputs();
   void make_outputs();
   void call() { jit::run(jit::prepare(program_, own_.data()), own_.data()); }
@@ -256,14 +261,29 @@ void experiment::time_pairs(int pairs) {
   std::fprintf(report_, "own %.9g\nloops %.9g\nagainst %.9g\n", median(own), median(theirs), median(ratios));
 }
 
-void experiment::run() {
+bool experiment::make_program() {
   jit::note_headers(SHEAF_HEADERS);
   const auto words = std::make_unique<packed_words<capacity>>(pack<capacity>(g_));
-  if (words->failed) return void(std::fprintf(report_, "state too large\n"));
+  if (words->failed) return std::fprintf(report_, "state too large\n"), false;
   program_ = jit::make_program(words->words, jit::backend::chosen, {});
   make_inputs();
   make_outputs();
   std::fflush(report_);
+  return true;
+}
+
+void experiment::run_on_cores(const core_settings& how) {
+  if (!make_program()) return;
+  std::string details;
+  const many_cores of = on_many_cores([&] { call(); }, how.workers, 22, 6, how.details ? &details : nullptr);
+  std::string name = m_.program.family == "file" ? std::to_string(m_.seed) : m_.program.family;
+  std::replace(name.begin(), name.end(), ' ', '_');
+  report_cores(name.c_str(), "program", of, details);
+  std::fprintf(report_, "own %.9g\nstate measured\n", of.one);
+}
+
+void experiment::run() {
+  if (!make_program()) return;
   call();
   if (!keep_.empty()) write_arrays();
   std::fprintf(report_, "own %.9g\nstate loops take too long\n", time_own());
@@ -325,16 +345,16 @@ int in_child(unsigned seconds, Work work) {
   waitpid(child, &status, 0);
   return status;
 }
-}  // namespace
-
-void measure(measured& m, void* library, const machine& here, const std::string& scratch, const std::string& keep) {
+// Work in a child, with a report that it writes.
+template <class Work>
+void report_of(measured& m, const std::string& scratch, unsigned seconds, Work work) {
   if (m.state != "not measured") return;
   const std::string file = scratch + "/report";
   std::remove(file.c_str());
-  const int status = in_child(20, [&] {
+  const int status = in_child(seconds, [&] {
     std::FILE* report = std::fopen(file.c_str(), "w");
     try {
-      experiment(m, library, report, keep).run();
+      work(report);
     } catch (const error& e) {
       std::fprintf(report, "state error: %s\n", e.what());
     }
@@ -343,11 +363,24 @@ void measure(measured& m, void* library, const machine& here, const std::string&
   read_report(m, file);
   if (WIFSIGNALED(status) && WTERMSIG(status) != SIGALRM)
     m.state = "ended by signal " + std::to_string(WTERMSIG(status));
+}
+}  // namespace
+
+void measure(measured& m, void* library, const machine& here, const std::string& scratch, const std::string& keep) {
+  report_of(m, scratch, 20, [&](std::FILE* report) { experiment(m, library, report, keep).run(); });
   double tables = 4096;
   for (const input_data& in : m.program.inputs)
     if (in.kind == data_kind::places || in.kind == data_kind::sorted_places)
       tables = std::max(tables, 4.0 * static_cast<double>(in.below));
   m.bound = here.of(m.counts, tables);
+}
+
+void simulate_cores(measured& m, const core_settings& how, const std::string& scratch) {
+  report_of(m, scratch, 60, [&](std::FILE* report) {
+    std::optional<kernel_names> names;
+    if (how.details) names.emplace();
+    experiment(m, nullptr, report, "").run_on_cores(how);
+  });
 }
 
 machine measured_machine(void* library, const std::string& scratch) {

@@ -21,6 +21,13 @@ measured with_loops(std::uint64_t seed, drawn_program program);
 // keep: the folder where inputs and results are left, if it is named.
 void measure(measured& m, void* library, const machine& here, const std::string& scratch, const std::string& keep);
 
+// Instead: the program as so many cores would run it (support/cores.hpp), reported under its family or its seed.
+struct core_settings {
+  int workers = 0;
+  bool details = false;
+};
+void simulate_cores(measured& m, const core_settings& how, const std::string& scratch);
+
 // The machine as a process measures it that nothing else has run in: the pool of threads starts in it.
 machine measured_machine(void* library, const std::string& scratch);
 

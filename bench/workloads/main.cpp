@@ -1,9 +1,12 @@
 // The workload table: W1 to W13 forward and with all gradients, f32, on all cores, each in pairs with the time that
 // the bytes it cannot avoid need, and its error against a loop in f64.
 // bench_workloads [ID...]: W1 to W13, overlap, kept, window, sum_l1, threads, strict; all of them where none is named.
+// --cores N instead: each row as so many cores would run it (support/cores.hpp); --details yes lists its loops.
 // At most 2 GB.
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <optional>
 
 #include "session.hpp"
 
@@ -30,11 +33,26 @@ bool is_known(const std::string& id) {
 }  // namespace
 
 int main(int count, char** words) {
-  for (int k = 1; k < count; ++k)
-    if (!is_known(words[k])) return std::fprintf(stderr, "bench_workloads: no row %s\n", words[k]), 2;
+  int cores = 0;
+  std::optional<kernel_names> details;
+  std::vector<const char*> ids;
+  for (int k = 1; k < count; ++k) {
+    const std::string word = words[k];
+    if (word == "--cores" && k + 1 < count)
+      cores = std::atoi(words[++k]);
+    else if (word == "--details" && k + 1 < count)
+      details.emplace(), ++k;
+    else if (!is_known(word))
+      return std::fprintf(stderr, "bench_workloads: no row %s\n", words[k]), 2;
+    else
+      ids.push_back(words[k]);
+  }
   session s;
-  for (int k = 1; k < count; ++k) s.select(words[k]);
-  s.note_bandwidth();
+  for (const char* const id : ids) s.select(id);
+  if (cores > 0)
+    s.simulate(cores, details.has_value());
+  else
+    s.note_bandwidth();
   int failed = 0;
   for (const group& g : groups) try {
       g.measure(s);

@@ -28,6 +28,15 @@ double session::bound(const traffic& bytes) {
   return std::max({reading, writing, copying});
 }
 
+timing session::on_cores(const char* id, const char* what, const std::function<void()>& kernel) {
+  progress(id, what, "tasks");
+  std::string details;
+  const many_cores of = on_many_cores(kernel, cores_, 2 * repeats_, 2 * patience_, details_ ? &details : nullptr);
+  progress(nullptr, nullptr, nullptr);
+  report_cores(id, what, of, details);
+  return {of.one * 1e3, 0, 0};
+}
+
 void session::note_bandwidth() {
   std::vector<double> read, written, copied;
   for (int k = 0; k < 7; ++k) {

@@ -5,6 +5,7 @@
 
 #include <sheaf/sheaf.hpp>
 #include <support/bandwidth.hpp>
+#include <support/cores.hpp>
 #include <support/pairs.hpp>
 
 namespace sheaf::bench {
@@ -35,6 +36,9 @@ class session {
   // Rows are measured `repeats` times, as long as that takes no more than so many seconds.
   void set_patience(int repeats, double seconds) { repeats_ = repeats, patience_ = seconds; }
 
+  // Each row becomes a simulation of so many cores instead.
+  void simulate(int cores, bool details) { cores_ = cores, details_ = details; }
+
   // Seconds that the bytes take in a plain loop, measured now: the largest of reading, writing, and both at the speed
   // of a copy. The passes are larger than the caches, so a kernel that runs after them starts cold.
   double bound(const traffic& bytes);
@@ -42,6 +46,7 @@ class session {
   // Times the kernel in pairs with its bound, then asks for its error: both are functions of nothing.
   template <class Kernel, class Error>
   timing row(const char* id, const char* what, const traffic& bytes, Kernel kernel, Error error) {
+    if (cores_ > 0) return on_cores(id, what, kernel);
     progress(id, what, "time");
     const timing t = in_pairs(kernel, [&] { return bound(bytes); }, repeats_, patience_);
     progress(id, what, "error");
@@ -54,7 +59,11 @@ class session {
   static void progress(const char* id, const char* what, const char* doing);
 
  private:
+  timing on_cores(const char* id, const char* what, const std::function<void()>& kernel);
+
   std::vector<std::string> wanted_;
+  int cores_ = 0;
+  bool details_ = false;
   array<float, 1> from_, to_;
   int repeats_ = 11;
   double patience_ = 4;

@@ -11,27 +11,9 @@
 
 namespace sheaf::inline v0_1::lower {
 
-namespace {
-
 using plan::inverse_index_form;
 
 using namespace tuning::inverse_index;
-
-// Runs body(scope, chunk) for every update that goes to a row.
-template <class Body>
-void each_update(inverse_index_lowering& a, scope& s, Body&& body) {
-  open_loops loops(a.k, s);
-  for (const node_id idx : a.l.walk) loops.enter(idx, 1);
-  const ir::value at = a.k.emit(a.l.at, *loops.inner);
-  ir::block_builder& b = *loops.inner->block;
-  const ir::value low = b.emit(op::less_equal, {a.start, at}), high = b.emit(op::less, {at, a.stop});
-  loops.enter(b.guard(b.emit(op::logical_and, {low, high})));
-  ir::block_builder& c = *loops.inner->block;
-  body(*loops.inner, c.emit(op::quotient, {c.emit(op::sub, {at, a.start}), a.size}));
-  loops.close();
-}
-
-}  // namespace
 
 // A counting sort by chunk; nothing is placed where there is no room for all.
 void kernel_lowering::list_updates(const stage& s, scope& top) {

@@ -1,5 +1,5 @@
-// An inverse index as its scatter sees it: where its array has what, and what the updates of a row come to. Private
-// header, of inverse_index.cpp and row_parts.cpp.
+// An inverse index as its scatter sees it: where its array has what, the walk that makes it, and what the updates of a
+// row come to. Private header, of inverse_index.cpp, inverse_index_blocks.cpp and row_parts.cpp.
 #pragma once
 #include <sheaf/jit/lower/digits.hpp>
 #include <sheaf/jit/numerics/numerics.hpp>
@@ -39,6 +39,20 @@ inline inverse_index_lowering inverse_index_of(kernel_lowering& k, const plan::i
   const ir::value start = k.emit(k.g.arg(l.owned, 0), s), stop = k.emit(k.g.arg(l.owned, 1), s);
   const ir::value chunks = k.emit(plan::chunks_of(k.g, l), s), size = k.emit(integer(k.g, l.listed()), s);
   return {k, l, array, start, stop, chunks, size, k.emit(l.room, s)};
+}
+
+// Runs body(scope, chunk) for every update that goes to a row; iterations: of the outermost index, else all.
+template <class Body>
+void each_update(inverse_index_lowering& a, scope& s, Body&& body, const range* iterations = nullptr) {
+  open_loops loops(a.k, s);
+  for (const node_id idx : a.l.walk) loops.enter(idx, 1, idx == a.l.walk.front() ? iterations : nullptr);
+  const ir::value at = a.k.emit(a.l.at, *loops.inner);
+  ir::block_builder& b = *loops.inner->block;
+  const ir::value low = b.emit(op::less_equal, {a.start, at}), high = b.emit(op::less, {at, a.stop});
+  loops.enter(b.guard(b.emit(op::logical_and, {low, high})));
+  ir::block_builder& c = *loops.inner->block;
+  body(*loops.inner, c.emit(op::quotient, {c.emit(op::sub, {at, a.start}), a.size}));
+  loops.close();
 }
 
 // What updates come to for one element of their row (or for its lanes): body(scope, cell) adds one. before: what those

@@ -221,6 +221,7 @@ class kernel_lowering {
 
   // inverse_index.cpp
   void list_updates(const stage& s, scope& top);
+  void list_in_blocks(const plan::kernel_plan& k, const stage& s, scope& top);
   void sort_inverse_index(const stage& s, int part, scope& top);
   void scatter_by_lists(const stage& s, scope& task, const range& own);
   void prefetch_updated(const stage& s, scope& row, ir::value position, ir::value end);
@@ -363,6 +364,7 @@ class kernel_lowering {
   void fill(std::span<const entry> entries, scope& s);
   void task(const plan::kernel_plan& k, scope& s, const range* chunk);
   void tasks_of_indices(const plan::kernel_plan& k, scope& top);
+  void tasks_of_parts(const plan::kernel_plan& k, scope& top);
   void tasks_of_chunks(const plan::kernel_plan& k, scope& top);
   void tasks_of_tiles(const plan::kernel_plan& k, scope& top);
   std::int32_t panel(const char* name, element type, std::int64_t elements);

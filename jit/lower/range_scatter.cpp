@@ -289,11 +289,13 @@ void kernel_lowering::range_scatter(scope& task, const range& own) {
   row_writer write(*this, stages, t);
   const auto walk = [&](scope& at, bool once) {
     ir::block_builder& b = *at.block;
+    // Tasks that take several chunks walk the slices of all of them, in the one order.
     const ir::value chunk = a.chunk_of(b, own.low);
+    const ir::value last = s.most_tasks > 1 ? a.chunk_of(b, b.emit(op::sub, {own.high, b.i64(1)})) : chunk;
     const ir::value written = b.accumulator(element::i64, monoid::max, false);  // up to here, from own.low
     b.combine(written, own.low);
     scope slice(at,
-                b.loop(ir::loop_kind::serial, index_text(s.slices.slice), a.at(b, chunk), a.at(b, a.ends(b, chunk))));
+                b.loop(ir::loop_kind::serial, index_text(s.slices.slice), a.at(b, chunk), a.at(b, a.ends(b, last))));
     slice.bind_to(g, s.slices.slice, a.at(*slice.block, a.order(*slice.block, slice.block->counter())));
     const range here = a.rows_within(slice, own);
     scope meets(slice, slice.block->guard(slice.block->emit(op::less, {here.low, here.high})));

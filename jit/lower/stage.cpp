@@ -124,6 +124,33 @@ void kernel_lowering::tasks_of_indices(const plan::kernel_plan& k, scope& top) {
   inner.close();
 }
 
+// A task for each index and part of the loop within it.
+void kernel_lowering::tasks_of_parts(const plan::kernel_plan& k, scope& top) {
+  const node_id low = g.arg(k.parallel, 0), when = stages.front()->when;
+  const node_id parts = integer(g, k.parts), none = integer(g, 0);
+  const node_id tasks = make(g, op::mul, plan::trips_of(g, k.parallel), parts);
+  const ir::value zero = emit(none, top),
+                  count = emit(when == no_node ? tasks : make(g, op::select, when, tasks, none), top);
+  const ir::value first = emit(low, top), start = emit(g.arg(k.second, 0), top);
+  const ir::value all = emit(plan::trips_of(g, k.second), top), pieces = emit(parts, top);
+  top.before_tasks = true;
+  scope inner(top, top.block->loop(kind_of_tasks(k), index_text(k.parallel) + "_part", zero, count));
+  inner.block->head().cost = cost_of_task(k);
+  ir::block_builder& b = *inner.block;
+  const ir::value which = b.emit(op::quotient, {b.counter(), pieces});
+  const ir::value piece = b.emit(op::remainder, {b.counter(), pieces});
+  inner.bind_to(g, k.parallel, b.emit(op::add, {first, which}));
+  const auto begin = [&](ir::value of) {
+    return b.emit(op::add, {start, b.emit(op::quotient, {b.emit(op::mul, {all, of}), pieces})});
+  };
+  const ir::value from = begin(piece), next = b.emit(op::add, {piece, b.i64(1)});
+  const range part{from, begin(next)};
+  inner.cut = k.second, inner.part = &part;
+  const entry only[] = {{stages.front(), 1u}};
+  nest(only, inner);
+  inner.close();
+}
+
 // A task for each k.rows_of_task indices, in a loop of its own, which the register tile takes several of at once.
 void kernel_lowering::tasks_of_tiles(const plan::kernel_plan& k, scope& top) {
   const node_id low = g.arg(k.parallel, 0), high = g.arg(k.parallel, 1), when = stages.front()->when;
@@ -176,7 +203,9 @@ ir::loop_kind kernel_lowering::kind_of_tasks(const plan::kernel_plan& k) const {
   return plan::is_shared(known, plan, k) ? ir::loop_kind::parallel : ir::loop_kind::serial;
 }
 shapes::amount kernel_lowering::cost_of_task(const plan::kernel_plan& k) const {
-  return known.call().overrides.sharing == sharing::always ? max(k.cost, worth_offering) : k.cost;
+  if (known.call().overrides.sharing == sharing::always) return max(k.cost, worth_offering);
+  if (known.call().gpu) return k.cost;
+  return max(k.cost, k.time / max(1.0, plan::tasks_in(known, k)));  // of memory, which one core does not read sooner
 }
 
 ir::kernel kernel_lowering::operator()(const plan::kernel_plan& k) {
@@ -197,6 +226,10 @@ ir::kernel kernel_lowering::operator()(const plan::kernel_plan& k) {
   scope top(builder.top());
   if (stages.front()->how == plan::way::tiles) {
     fold_by_tiles(*stages.front(), k.part, top);
+    return std::move(builder).finish();
+  }
+  if (stages.front()->how == plan::way::inverse_index && stages.front()->inverse.blocks > 0) {
+    list_in_blocks(k, *stages.front(), top);
     return std::move(builder).finish();
   }
   if (stages.front()->atomic) {
@@ -222,6 +255,8 @@ ir::kernel kernel_lowering::operator()(const plan::kernel_plan& k) {
     group_tiled(k, top);
   else if (k.rows_of_task > 1)
     tasks_of_tiles(k, top);
+  else if (plan::takes_parts(k))
+    tasks_of_parts(k, top);
   else if (k.chunk == 0)
     tasks_of_indices(k, top);
   else

@@ -92,12 +92,13 @@ inline constexpr std::int64_t usual_unread = 1 << 18;
 namespace split {
 inline constexpr double from = 65536;  // elements a result: below, one core is as fast
 inline constexpr std::int64_t block_elements = 16384;
+inline constexpr double gathered = 16;  // elements: what one costs that data names, which has a line of its own
 inline constexpr double row_elements = 1024;                        // a row as long is a block
 inline constexpr std::int64_t piece = 16384;  // of a row: memory is read at half its speed in pieces of an eighth
 inline constexpr double enough_tasks = 2 * numerics::enough_tasks;  // blocks differ in length
 // Bytes of workspace beyond as much as the outputs take; two partial results may share it.
 inline constexpr double most_bytes = 1 << 20;
-inline constexpr double fewest_blocks = 16;
+inline constexpr double fewest_blocks = 64;  // of equal ones; more take longer on a few cores (W12 along axis 0)
 inline constexpr double fewest_elements = 64;
 inline constexpr double many_results = 256;        // partial results of more cost as much to move as the data,
 inline constexpr std::int64_t rows_of_many = 64;   // so a block has as many rows

@@ -22,4 +22,15 @@ inline bool may_split(const context& c, node_id n, const stage& s) {
   return s.rows.whole == no_node && (c.known.for_groups() || std::ranges::any_of(bound_indices(c.g, n), cuts));
 }
 
+// What a term costs where data names a place of it that varies with the index: a line for each of them.
+inline double lines_of_term(const graph& g, node_id n) {
+  bool gathers = false;
+  const index_set bound = set_of(g, bound_indices(g, n));
+  for_each_node(g, g.arg(n, 0), [&](node_id q) {
+    for (int d = 1; g.kind(q) == op::load && d < g[q].count; ++d)
+      gathers = gathers || (holds(g, g.arg(q, d), op::load) && g.free[g.arg(q, d)].meets(bound));
+  });
+  return gathers ? numerics::split::gathered : 1;
+}
+
 }  // namespace sheaf::inline v0_1::plan

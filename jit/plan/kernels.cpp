@@ -230,6 +230,7 @@ std::vector<const char*> parts_by_name(const stage& s) {
   if (s.how == way::tiles && s.tiles().reduce == no_node) return {"find", "rows"};
   if (s.how == way::tiles) return {"find", "fold", "join"};
   if (s.inverse.parts.array != no_node) return {"parts", "join", "rows"};
+  if (s.how == way::inverse_index && s.inverse.blocks > 0) return {"count", "positions", "place"};
   std::vector<const char*> names;
   if (s.sort.passes > 0)
     for (const sort_part& part : parts_of(s)) names.push_back(part_name(part.step));
@@ -419,7 +420,10 @@ void group(graph& g, const facts& known, program_plan& plan) {
   order_updates(g, known, plan);
   order_by_cost(plan.reads, plan.stages);
   place_stages(g, known, plan);
-  for (const kernel_plan& k : plan.kernels) agree_on_lanes(g, known, plan, k);
+  for (kernel_plan& k : plan.kernels) {
+    agree_on_lanes(g, known, plan, k);
+    share_parts(g, known, plan, k);
+  }
 }
 
 }  // namespace sheaf::inline v0_1::plan

@@ -110,7 +110,9 @@ struct row_parts_form {
 // - 0, then C positions: one past the last update of the chunk;
 // - how many updates there are; if more than R, none is listed;
 // - W times R: an index of each update, by chunk, then as they are walked;
-// - R, unless by row: for the scatter's own use, the updates of a chunk by their row.
+// - R, unless by row: for the scatter's own use, the updates of a chunk by their row;
+// - where tasks make it in B blocks of the outermost index, B times C: how many updates of a chunk each block has, then
+//   where its next one goes. The order is that of one walk.
 struct inverse_index_form {
   std::vector<node_id> walk = {};   // outermost first
   std::vector<node_id> named = {};  // those of an update that its value depends on: the array has them
@@ -122,6 +124,7 @@ struct inverse_index_form {
   // scatter
   bool by_row = false;
   bool all_fit = false;     // there is room for all, whatever the data
+  std::int64_t blocks = 0;  // B; 0: one task makes it
   node_id array = no_node;  // scatter: the definition of the array; none: every task asks every update
   row_parts_form parts = {};  // scatter
   std::int64_t listed() const { return by_row ? 1 : chunk; }  // rows of a chunk of the array
@@ -326,6 +329,9 @@ struct kernel_plan {
   std::vector<int> stages;     // in order
   node_id parallel = no_node;  // the index that tasks share; none: one task
   node_id row = no_node;       // the index of the rows that stages share, where tasks are blocks of them
+  // Few iterations of `parallel`: a task takes one of so many parts of the loop within it.
+  node_id second = no_node;
+  std::int64_t parts = 1;
   std::int64_t chunk = 0;      // as in its stages
   int most_tasks = 0;
   node_id task_size = no_node;

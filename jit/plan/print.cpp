@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include <sheaf/dsl/graph/make.hpp>
+#include <sheaf/jit/plan/tasks.hpp>
 #include <sheaf/jit/tuning/tuning.hpp>
 
 namespace sheaf::inline v0_1::plan {
@@ -75,6 +76,7 @@ std::string print(const graph& g, const program_plan& p) {
   for (const kernel_plan& k : p.kernels) {
     text += "kernel " + k.name;
     if (k.parallel != no_node) text += ", parallel over " + index_text(g, k.parallel);
+    if (takes_parts(k)) text += " and " + std::to_string(k.parts) + " parts of " + index_text(g, k.second);
     const bool grows = k.most_tasks != 0 || k.task_size != no_node;
     if (k.chunk > 0) text += (grows ? " in chunks of a multiple of " : " in chunks of ") + std::to_string(k.chunk);
     for (std::size_t t = 0; t < k.tile.size(); ++t)

@@ -81,7 +81,8 @@ class splitting {
   // The outermost index with a closed range and enough iterations, and how many of them make a block.
   bool choose() {
     index_set all = set_of(g_, bound_);
-    const amount nested = nested_trips(g_, known_, n_), within = nested * folded_before(c_, n_);
+    const amount nested = nested_trips(g_, known_, n_), line = known_.for_groups() ? 1 : lines_of_term(g_, n_);
+    const amount within = max(nested * folded_before(c_, n_), line);
     elements_ = known_.trips(all);
     results_ = known_.trips(g_.free[n_]);
     if (!all_of({{elements_ * within * results_, known_.elements(blocks::from)},

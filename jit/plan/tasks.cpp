@@ -113,6 +113,8 @@ void share_scatter(graph& g, const facts& known, stage& s) {
   if (s.inverse.array != no_node || s.slices.array != no_node) {
     s.chunk = s.inverse.array != no_node ? s.inverse.chunk : s.slices.chunk;
     if (s.inverse.array == no_node && s.slices.shift != no_node) s.task_size = rows_of_chunk(g, s.slices);
+    // What tasks need of the slices at their ends they compute anew: threads take chunks in a row.
+    if (!s.slices.shorts.empty() && s.task_size != no_node && !known.call().gpu) s.most_tasks = sizes::any_number;
     return;
   }
   if (s.rows.whole != no_node) return share_blocks(s, s.rows);
@@ -131,7 +133,7 @@ void share_scatter(graph& g, const facts& known, stage& s) {
   const index_set updates = set_of(g, bound_indices(g, s.body));
   const bool asks_much =
       numbers && known.trips(updates) * tuning::schedule::rows_for_an_update > known.trips(s.owned);
-  const double tasks = asks_much ? 1 : 2 * known.enough_tasks();
+  const double tasks = asks_much ? 1 : known.call().gpu ? 2 * known.enough_tasks() : sizes::that_ask_all;
   // What a processor's task takes follows from a call's rows: no number of them is for some extents alone.
   if (!known.call().gpu) {
     s.most_tasks = static_cast<int>(tasks);
@@ -224,8 +226,29 @@ void share_blocks(stage& s, const row_blocks& rows) {
   s.task_size = no_node;
 }
 
+// A few batches are too few tasks: then parts of the loop within them are tasks, too, if nothing would be computed anew
+// for each part.
+void share_parts(const graph& g, const facts& known, const program_plan& plan, kernel_plan& k) {
+  if (known.call().gpu || k.parallel == no_node || k.stages.size() != 1 || k.chunk != 0) return;
+  const stage& s = plan.stages[static_cast<std::size_t>(k.stages.front())];
+  const bool plain = s.how == way::map && s.where != place::check && s.rows.whole == no_node && !s.short_rows &&
+                     !s.loop_within && s.order.index == no_node && s.order_when == no_node;
+  if (!plain || s.loops.size() < 2 || s.loops.front() != k.parallel || s.loops[1] == s.vector) return;
+  const node_id within = s.loops[1];
+  index_set others = g.free[within];
+  others.erase(g.ordinal(within));
+  const auto repeats = [&](node_id n) { return !g.free[n].empty() && !g.free[n].has(g.ordinal(within)); };
+  if (!others.empty() || std::ranges::any_of(reductions_in(g, s.body), repeats)) return;
+  const amount batches = known.trips(k.parallel), parts_of = known.trips(within);
+  if (known.trips(set_of(g, s.loops)) < sizes::parted_from) return;
+  while (batches * static_cast<double>(k.parts) < sizes::many && parts_of >= 4.0 * static_cast<double>(k.parts))
+    k.parts *= 2;
+  if (k.parts > 1) k.second = within;
+}
+
 amount tasks_in(const facts& known, const kernel_plan& k) {
   if (k.parallel == no_node) return 1;
+  if (takes_parts(k)) return known.trips(k.parallel) * static_cast<double>(k.parts);
   amount size = static_cast<double>(std::max({k.chunk, k.rows_of_task, std::int64_t{1}}));
   if (k.task_size != no_node) size = known.value(k.task_size).value_or(size);
   const amount tasks = known.trips(k.parallel) / size;

@@ -14,6 +14,9 @@ void share_tasks(graph& g, const facts& known, stage& s);
 void share_blocks(stage& s, const row_blocks& rows);
 
 // Of a kernel.
+void share_parts(const graph& g, const facts& known, const program_plan& plan, kernel_plan& k);
+// A tile of iterations that tasks would share is worth more than parts of them.
+inline bool takes_parts(const kernel_plan& k) { return k.second != no_node && k.rows_of_task == 1; }
 amount tasks_in(const facts& known, const kernel_plan& k);
 amount cost_of_task(const facts& known, const program_plan& plan, const kernel_plan& k);
 bool is_shared(const facts& known, const program_plan& plan, const kernel_plan& k);

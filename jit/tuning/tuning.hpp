@@ -14,10 +14,14 @@ namespace sheaf::inline v0_1::tuning {
 // ---- Tasks and loops
 namespace tasks {
 inline constexpr double elements = 8192;       // elements; estimate: work of a task that takes a part of a loop
+inline constexpr int any_number = 1 << 30;  // tasks; limit: no fewer than chunks, of which threads take some in a row
+inline constexpr int that_ask_all = 256;    // tasks; estimate: at most, of those that each walk all updates
+inline constexpr double many = 256;            // tasks; estimate: of uneven length, that keep 64 cores busy
+inline constexpr double parted_from = 1 << 16; // elements; estimate: fewer have tasks enough
 inline constexpr double gpu_tasks = 256;       // factor; estimate: tasks that keep a GPU busy, for one of a few cores
 inline constexpr double gpu_elements = 1. / 8; // factor; estimate: elements of a GPU's task, for one of a core's
 inline constexpr double lanes = 64;            // vectors; estimate: fewer of a loop are not shared if that repeats sums
-inline constexpr double most_nested = 64;      // iterations; estimate: of one reduction that a task's work counts
+inline constexpr double most_nested = 256;     // iterations; estimate: of one reduction that a task's work counts
 inline constexpr std::int64_t run_bytes = 64 << 10;  // bytes; bench_survey: of memory that tasks of lanes walk in order
 inline constexpr std::int64_t tasks_of_runs = 32;  // tasks; estimate: fewer are not made for the sake of longer runs
 inline constexpr double batches = 16;          // iterations; estimate: loops as long are shared, inner ones are not
@@ -144,7 +148,7 @@ inline constexpr double worth_offering = 1e6;  // ns; estimate: an iteration as 
 namespace horizontal_fusion {
 inline constexpr double worth_it = 0.9;                      // factor; W3: of the time of one after the other
 inline constexpr double least_share = 0.25;                  // share; W3: of a kernel's work that memory takes
-inline constexpr double bytes_of_iteration = 256 * 1024;     // bytes; W3: enough for the hardware prefetcher
+inline constexpr double bytes_of_iteration = 64 * 1024;      // bytes; W3: enough for the hardware prefetcher
 inline constexpr std::int64_t fewest_iterations = 16;        // iterations; estimate: or threads wait at the end
 inline constexpr std::int64_t forced_iterations = 3;         // iterations; estimate: in tests
 }  // namespace horizontal_fusion
@@ -204,7 +208,8 @@ inline constexpr double least_rows = 1 << 14;                        // rows; es
 namespace range_scatter {
 inline constexpr double listed_from = 32768;        // elements; W4: of the result, fewer ask every slice
 inline constexpr double asked_from = 1 << 14;       // slices x rows; estimate: fewer ask every slice
-inline constexpr double task_elements = 32768;      // elements; W4: of the result, that a task owns
+inline constexpr double task_elements = 8192;       // elements; W11: of the result, that a task owns
+inline constexpr double gpu_task_elements = 32768;  // elements; estimate: the same on a GPU, of which each has a part
 inline constexpr std::int64_t least_chunk = 64;     // rows; estimate: that a task owns
 inline constexpr double sorted_from = 64;           // slices; estimate: on a GPU, fewer are listed by one thread
 inline constexpr std::int64_t tasks_of_slices = 32;  // tasks; estimate: at most, of few rows; a short slice is in one
@@ -217,6 +222,10 @@ inline constexpr double most_of_result = 4;         // factor; bench_survey: mor
 inline constexpr double most_chunks = 512;          // chunks; W10: of the result's rows
 inline constexpr std::int64_t least_chunk = 64;     // rows; estimate: of a chunk
 inline constexpr std::int64_t most_rows = 2048;     // rows; W10: of a chunk, whose starts stay in L1
+inline constexpr std::int64_t list_blocks = 64;     // blocks; estimate: that tasks list
+inline constexpr std::int64_t forced_blocks = 3;    // blocks; estimate: in tests
+inline constexpr double shared_from = 1 << 16;      // updates; estimate: fewer one task lists
+inline constexpr double updates_for_a_count = 4;    // updates; W10: for a count of a block, which is cleared, added
 inline constexpr double repeats_allowed = 1.5;      // factor; estimate: more evaluations than values are stored
 inline constexpr std::int64_t sorted_from = 64;     // updates; W2: on a GPU, each takes a task a microsecond to walk
 inline constexpr int lanes_of_counts = 8;           // lanes; estimate: of counts that are set and summed up
@@ -317,6 +326,7 @@ inline constexpr std::size_t calls_remembered = 64;  // calls; estimate: of a st
 namespace checks {
 inline constexpr std::int64_t most_of_a_range = std::int64_t{1} << 31;  // elements; limit: 32 bits
 inline constexpr double rows_for_a_slice = 32;                          // rows; estimate: read while one is asked
+inline constexpr double walked_by_all = 65536;  // elements; estimate: from here on threads share what is in order
 inline constexpr std::int64_t most_steps = 1 << 18;                     // steps; estimate: a millisecond
 inline constexpr double asked_together = 8192;  // elements; estimate: read in the time that another kernel takes
 }  // namespace checks

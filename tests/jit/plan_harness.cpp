@@ -6,6 +6,8 @@
 #include <sheaf/dsl/graph/evaluate.hpp>
 #include <sheaf/dsl/graph/half.hpp>
 
+#include "counted_work.hpp"
+
 namespace sheaf::test {
 
 namespace {
@@ -159,6 +161,7 @@ void trial::make() {
   rest.clear();
   outputs.clear();
   p.emplace(plan_program(g, call, "trial"));
+  if (counts_work) count_work(p->code);
   sheaf_llvm_options how = default_options();
   how.cpu = cpu;
   how.level = level;
@@ -179,6 +182,7 @@ void trial::make() {
   }
   for (const plan::check& c : p->checks)
     if (!c.uniform) rest.push_back(memory::dense(element::i64, {}));
+  if (counts_work) rest.push_back(memory::dense(element::i64, {1}));
   for (memory& m : rest) code->argument(m.bytes.data(), m.extents, m.strides);
 }
 

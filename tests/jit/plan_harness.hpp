@@ -77,6 +77,7 @@ class trial {
   const target::vectors* vectors = &target::widths[0];
   const char* cpu = "native";
   int level = 2;  // of the optimiser
+  bool counts_work = false;     // see counted_work.hpp: the last of `rest` has what was counted
   bool turned_outputs = false;  // the caller's views are transposed
   std::optional<planned> p;
   std::optional<program> code;

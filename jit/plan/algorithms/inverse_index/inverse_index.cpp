@@ -133,10 +133,21 @@ stage stage_of(graph& g, const inverse_index_form& l, node_id walked, std::int64
   lists.inverse = l;
   lists.body = cast_to(g, type, l.at);
   const node_id planes = make(g, op::mul, l.room, integer(g, planes_of));
-  const node_id size = make(g, op::add, make(g, op::add, chunks_of(g, l), integer(g, 2)), planes);
+  const node_id counts = make(g, op::mul, chunks_of(g, l), integer(g, l.blocks));
+  const node_id rest = make(g, op::add, planes, counts);
+  const node_id size = make(g, op::add, make(g, op::add, chunks_of(g, l), integer(g, 2)), rest);
   lists.indices = {fresh_index(g, walked, integer(g, 0), size)};
   lists.define = define(g, g.name("inverse", 7), lists.body, lists.indices.data(), 1);
   return lists;
+}
+
+// Tasks each count a block of the outermost index, where that is little beside the walk itself.
+std::int64_t blocks_of_list(const facts& known, const inverse_index_form& l, const amount& updates) {
+  if (!is_closed(known.g(), l.walk.front())) return 0;
+  if (known.call().force_for_tests) return forced_blocks;
+  const amount chunks = known.trips(l.owned) / static_cast<double>(l.chunk);
+  const bool pays = updates >= shared_from && updates >= updates_for_a_count * list_blocks * chunks;
+  return pays && known.trips(l.walk.front()) >= 2.0 * list_blocks ? list_blocks : 0;
 }
 
 // By all threads of a GPU: a row is a chunk then.
@@ -263,6 +274,7 @@ bool list_updates(const context& c, stage& s) {
                        .room = room,
                        .by_row = by_row};
   while (l.chunk < most_rows && known.trips(s.owned) / static_cast<double>(l.chunk) > most_chunks) l.chunk *= 2;
+  if (!gpu && !by_row) l.blocks = blocks_of_list(known, l, *updates);
   const element type = gpu ? type_of_list(c, l) : element::i64;
   const auto planes = static_cast<std::int64_t>(l.named.size()) + (by_row ? 0 : 1);
   stage lists = stage_of(g, l, walk.front(), planes, type);

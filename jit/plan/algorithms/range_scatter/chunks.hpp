@@ -31,4 +31,13 @@ inline node_id shift_of_chunks(graph& g, const facts& known, const slice_lists& 
   return shift;
 }
 
+// What each element of the result folds by itself.
+inline index_set folded_within(const graph& g, const stage& s) {
+  index_set within;
+  for (const node_id n : reductions_in(g, g.arg(s.body, 0)))
+    for (const node_id idx : bound_indices(g, n))
+      if (is_closed(g, idx)) within.insert(g.ordinal(idx));
+  return within;
+}
+
 }  // namespace sheaf::inline v0_1::plan

@@ -362,14 +362,16 @@ bool list_slices(const context& c, stage& s) {
   all.erase(g.ordinal(s.owned));
   const amount across = known.trips(all), rows = known.trips(s.owned);
   l.chunk = known.call().force_for_tests || s.reads_block_tree ? 4 : least_chunk;
-  const double task = s.slices.shorts.empty() ? known.elements(task_elements)
-                                                      : 4 * static_cast<double>(short_slice_rows(known));
+  // Where short slices are folded with their rows, threads take tasks in a row, and fold twice what is at the ends.
+  const auto longest = static_cast<double>(short_slice_rows(known));
+  const double task = known.call().gpu ? (s.slices.shorts.empty() ? known.elements(gpu_task_elements) : 4 * longest)
+                                       : (s.slices.shorts.empty() ? task_elements : longest / 4);
   if (known.call().gpu)
     while (static_cast<double>(l.chunk) * across < task &&
            static_cast<double>(l.chunk) * 2 * known.enough_tasks() < rows)
       l.chunk *= 4;
   else
-    l.shift = shift_of_chunks(g, known, l, all, static_cast<std::int64_t>(task));
+    l.shift = shift_of_chunks(g, known, l, all |= folded_within(g, s), static_cast<std::int64_t>(task));
   // Of threads' tasks no size is right: a quarter or four times as many rows are worth less than another sort.
   const auto fits = [&](const slice_lists& o) {
     if (o.shift != no_node) return o.chunk == l.chunk;
