@@ -131,8 +131,12 @@ kernel_names::~kernel_names() { std::remove(names_file().c_str()); }
 
 many_cores on_many_cores(const std::function<void()>& call, int workers, int repeats, double patience,
                          std::string* details) {
-  const parallel_hook before = current_parallel_hook();
+  struct restored_hook {
+    parallel_hook before = current_parallel_hook();
+    ~restored_hook() { set_parallel_hook(before); }
+  };
   task_recorder all(workers, now);
+  const restored_hook restored;
   set_parallel_hook({nullptr, nullptr, 1});
   const double start = now();
   call();  // makes the kernels
@@ -142,7 +146,6 @@ many_cores on_many_cores(const std::function<void()>& call, int workers, int rep
   call();
   timed_call least = all.record(call);
   for (int k = 1; k < repeats && now() - start < patience; ++k) least.take_least(all.record(call));
-  set_parallel_hook(before);
   many_cores of = simulated(least, workers);
   of.one = one;
   if (details != nullptr) *details = described(least, workers);

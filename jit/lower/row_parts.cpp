@@ -22,10 +22,10 @@ struct part_at {
   range updates, own;
   ir::value whole;
 };
-part_at find_part(const inverse_index_lowering& a, scope& s, ir::value place, ir::value last, std::int64_t bits) {
+part_at find_part(const inverse_index_lowering& a, scope& s, ir::value place, ir::value last) {
   const std::int64_t size = a.l.parts.size;
   ir::block_builder& b = *s.block;
-  const ir::value row = first_that_ends_after(s, last, a.chunks, bits, [&](scope& step, ir::value r) {
+  const ir::value row = first_that_ends_after(s, last, a.chunks, [&](scope& step, ir::value r) {
     ir::block_builder& c = *step.block;
     return a.at(c, c.emit(op::minimum, {a.next(c, r), a.chunks}));
   });
@@ -50,7 +50,6 @@ range places_of(ir::block_builder& b, const range& updates, std::int64_t size) {
 void kernel_lowering::parts_of_rows(const stage& s, int kernel, scope& top) {
   const plan::row_parts_form& f = s.inverse.parts;
   const inverse_index_lowering a = inverse_index_of(*this, s.inverse, buffers.at(s.inverse.array), top);
-  const std::int64_t bits = bit_width(*known.value(plan::chunks_of(g, s.inverse))).whole();
   ir::value count = emit(g.arg(f.part, 1), top);
   if (s.when != no_node) count = top.block->emit(op::select, {emit(s.when, top), count, top.block->i64(0)});
   scope task(top, top.block->loop(ir::loop_kind::parallel, "place", top.block->i64(0), count));
@@ -59,7 +58,7 @@ void kernel_lowering::parts_of_rows(const stage& s, int kernel, scope& top) {
   const ir::value last = b.emit(op::sub, {b.emit(op::mul, {a.next(b, place), b.i64(f.size)}), b.i64(1)});
   const ir::value listed = b.emit(op::less_equal, {all, a.room}), some = b.emit(op::less, {last, all});
   scope inside(task, b.guard(b.emit(op::logical_and, {listed, some})));
-  const part_at found = find_part(a, inside, place, last, bits);
+  const part_at found = find_part(a, inside, place, last);
   ir::block_builder& c = *inside.block;
   const ir::value first = c.emit(op::equal, {found.own.low, found.updates.low});
   scope mine(inside, c.guard(kernel == 0 ? found.whole : c.emit(op::logical_and, {found.whole, first})));

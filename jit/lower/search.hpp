@@ -20,15 +20,24 @@ void step_of_search(scope& iteration, ir::value from, ir::value to, ir::value pl
   b.combine(to, b.emit(op::select, {falls, down, zero}));
 }
 
-// Of `count`, a number of so many bits; count itself where none ends after the place.
+// As many as halve a number of ends, and up to three more.
+inline ir::value steps_of_search(ir::block_builder& b, ir::value count) {
+  ir::value steps = b.i64(4);
+  for (int bits = 4; bits < 48; bits += 4) {
+    const ir::value more = b.emit(op::less_equal, {b.i64(std::int64_t{1} << bits), count});
+    steps = b.emit(op::add, {steps, b.emit(op::select, {more, b.i64(4), b.i64(0)})});
+  }
+  return steps;
+}
+
+// Of `count`; count itself where none ends after the place.
 template <class End>
-ir::value first_that_ends_after(scope& at, ir::value place, ir::value count, std::int64_t bits, End&& end) {
+ir::value first_that_ends_after(scope& at, ir::value place, ir::value count, End&& end) {
   ir::block_builder& b = *at.block;
   const ir::value from = b.accumulator(element::i64, monoid::sum, false);
   const ir::value to = b.accumulator(element::i64, monoid::sum, false);
   b.combine(to, count);
-  const ir::value steps = b.i64(bits);
-  scope iteration(at, b.loop(ir::loop_kind::serial, "halving", b.i64(0), steps));
+  scope iteration(at, b.loop(ir::loop_kind::serial, "halving", b.i64(0), steps_of_search(b, count)));
   step_of_search(iteration, from, to, place, end);
   iteration.close();
   return b.read(from);

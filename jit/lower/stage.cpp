@@ -203,9 +203,7 @@ ir::loop_kind kernel_lowering::kind_of_tasks(const plan::kernel_plan& k) const {
   return plan::is_shared(known, plan, k) ? ir::loop_kind::parallel : ir::loop_kind::serial;
 }
 shapes::amount kernel_lowering::cost_of_task(const plan::kernel_plan& k) const {
-  if (known.call().overrides.sharing == sharing::always) return max(k.cost, worth_offering);
-  if (known.call().gpu) return k.cost;
-  return max(k.cost, k.time / max(1.0, plan::tasks_in(known, k)));  // of memory, which one core does not read sooner
+  return known.call().overrides.sharing == sharing::always ? max(k.cost, worth_offering) : k.cost;
 }
 
 ir::kernel kernel_lowering::operator()(const plan::kernel_plan& k) {

@@ -83,11 +83,10 @@ struct tiles_lowering {
 };
 
 void tiles_lowering::find() {
-  const std::int64_t bits = bit_width(*k.known.value(k.g.arg(f.slice, 1))).whole();
   each_task(sum(*top.block, tiles, top.block->i64(1)), [&](scope& task, ir::value tile) {
     ir::block_builder& b = *task.block;
     const ir::value zero = b.i64(0), row = b.emit(op::mul, {tile, b.i64(f.size)});
-    const ir::value found = first_that_ends_after(task, row, slices, bits, [&](scope& iteration, ir::value slice) {
+    const ir::value found = first_that_ends_after(task, row, slices, [&](scope& iteration, ir::value slice) {
       ir::block_builder& c = *iteration.block;
       iteration.bind_to(k.g, f.slice, c.emit(op::minimum, {slice, gap(c, slices, c.i64(1))}));
       return k.emit(f.high, iteration);

@@ -243,9 +243,9 @@ struct pair_tile_form {
 
 enum class place : std::uint8_t { output, workspace, check };
 
-// Who made a stage: the program, which has a definition or an output for it, read for itself and for the elements that
-// it folds or not, or a rule, for a value that it stores, for
-// the partial results of a reduction, or for what rows are folded to, of which functions run in lanes.
+// Who made a stage: the program, which has a definition or an output for it, of ranges that are folded for others than
+// their own elements, too, or a rule, for a value that it stores, for the partial results of a reduction, or for what
+// functions in lanes need of each row: what it is folded to, and single elements of it.
 enum class origin : std::uint8_t { program, read_apart, rule, partial, for_lanes };
 
 // What an algorithm needs to know of its stage beyond loops and body: of a scan, whose body holds all that is read, of

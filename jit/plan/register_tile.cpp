@@ -365,6 +365,9 @@ class choice {
     if (may_choose_lanes())
       for (const int i : k_.stages) plan_.stages[static_cast<std::size_t>(i)].lanes = c.lanes;
     k_.tile = std::move(c.tile);
+    // Parts of a loop that is tiled would be shorter than the tile.
+    for (const tiled_loop& t : k_.tile)
+      if (t.index == k_.second) k_.second = no_node, k_.parts = 1;
     for (const tiled_loop& t : k_.tile)
       if (t.index == k_.parallel) k_.rows_of_task = t.iterations * (t.equal.empty() ? 1 : equal_tiles_of_task);
   }

@@ -122,7 +122,7 @@ node_id whole_of(const graph& g, node_id n, node_id function, nodes& seen) {
 }
 
 // Single elements, at places that data names, of rows that these walk: read beside them, they are in the cache.
-std::vector<node_id> elements_beside(const graph& g, node_id root, const nodes& folds) {
+std::vector<node_id> elements_beside(const graph& g, node_id root, const std::vector<node_id>& folds) {
   std::vector<node_id> list;
   nodes seen;
   const auto of_one_row = [&](node_id a, node_id b) {
@@ -142,7 +142,8 @@ std::vector<node_id> elements_beside(const graph& g, node_id root, const nodes& 
     const bool single = g.kind(n) == op::load && g[n].count > 2 && is_proven(g, n);
     if (single && holds(g, g.arg(n, g[n].count - 1), op::load) && walked(n)) list.push_back(n);
     const bool within = is_elementwise(g.kind(n)) || g.kind(n) == op::reduce;
-    for (int k = 0; within && k < g[n].count && !folds.contains(n); ++k) self(self, g.arg(n, k));
+    const bool stored = std::ranges::count(folds, n) != 0;
+    for (int k = 0; within && !stored && k < g[n].count; ++k) self(self, g.arg(n, k));
   };
   visit(visit, root);
   return list;
@@ -173,11 +174,12 @@ bool take_result_functions(const context& c, stage& s) {
     else
       find_folds(g, n, folds, all);
   }
-  if (!whole)
-    for (const node_id n : elements_beside(g, s.body, folds)) all.push_back(n);
+  const std::vector<node_id> elements = whole ? std::vector<node_id>() : elements_beside(g, s.body, all);
   for (const node_id n : all)
     put.add(n, stored(c, n, {whole ? "materialised" : "folded", like, "functions of results run in lanes",
                              whole ? origin::rule : origin::for_lanes}));
+  for (const node_id n : elements)
+    put.add(n, stored(c, n, {"element", like, "of a row that is folded: read while it is near", origin::for_lanes}));
   s.body = put(s.body);
   return true;
 }

@@ -52,8 +52,16 @@ bool read_by_windows(const graph& g, const std::vector<node_id>& uses) {
   return false;
 }
 
-// Is it read for itself, as by a loss, and for all elements of what it folds, as by the gradient of that loss? Folded
-// for the one it would be folded again for the other.
+// Does it fold ranges that data names?
+bool folds_ranges(const graph& g, node_id define) {
+  const std::vector<node_id> all = reductions_in(g, g.arg(define, 0));
+  return std::ranges::any_of(all, [&](node_id n) {
+    return std::ranges::any_of(bound_indices(g, n), [&](node_id idx) { return !is_closed(g, idx); });
+  });
+}
+
+// Is it read for itself, as by a loss, and within a reduction whose condition is data, as for each element of a range
+// by the gradient of that loss? Folded for the one it would be folded again for the other.
 class reads_of_folds {
  public:
   reads_of_folds(const graph& g, const std::vector<node_id>& uses) : g_(g), uses_(uses) {}
@@ -137,7 +145,7 @@ std::vector<stage> stages_of(graph& g, const facts& known) {
                                                          " different places");
       continue;
     }
-    if (holds(g, g.arg(d, 0), op::reduce) && reads_of_folds(g, uses)(stages)) {
+    if (folds_ranges(g, d) && reads_of_folds(g, uses)(stages)) {
       stages.push_back(stage_of(g, d));
       stages.back().made = origin::read_apart;  // no slice needs to compute its own
       stages.back().reasons.push_back("a reduction read for itself, and for each element that it folds");

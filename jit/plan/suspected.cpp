@@ -172,8 +172,8 @@ node_id suspected(graph& g, const facts& known, const check& c, std::vector<stag
     for (const node_id other : c.indices)
       if (other != idx) slices *= known.trips(other);
     if (indices_of(g, g.free[outside]) != std::vector<node_id>{whole} ||
-        (known.trips(whole) > tuning::checks::rows_for_a_slice * slices &&
-         known.trips(whole) < tuning::checks::walked_by_all))
+        known.trips(whole) > tuning::checks::rows_for_a_slice * slices *
+                                 (known.trips(whole) < tuning::checks::walked_by_all ? 1 : tuning::checks::of_many))
       continue;
     stage s;
     s.body = intern_reduce(g, monoid::any, element::boolean, truth(g, true), outside, {whole});

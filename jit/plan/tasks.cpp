@@ -77,7 +77,8 @@ amount elements_below_lanes(const graph& g, const facts& known, const stage& s) 
 node_id size_of_runs(graph& g, const stage& s) {
   const std::int64_t longest = sizes::run_bytes / row(g.type(s.define)).bytes / s.chunk;
   if (longest <= 1) return no_node;
-  const node_id share = make(g, op::quotient, trips_of(g, s.parallel), integer(g, s.chunk * sizes::tasks_of_runs));
+  const std::int64_t tasks = static_cast<std::int64_t>(sizes::many);
+  const node_id share = make(g, op::quotient, trips_of(g, s.parallel), integer(g, s.chunk * tasks));
   const node_id chunks = make(g, op::maximum, make(g, op::minimum, share, integer(g, longest)), integer(g, 1));
   return make(g, op::mul, chunks, integer(g, s.chunk));
 }

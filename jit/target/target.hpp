@@ -20,7 +20,7 @@ struct family {
   double operation;    // nanoseconds of a weight of 1, see numerics.hpp
   double function;     // nanoseconds of one of exp, log and their like, of f32 in lanes
   double second_cache, last_cache;  // bytes that one core reaches
-  double wake = 10000;  // nanoseconds until threads that sleep have shared a loop: less work is done sooner alone
+  double wake = 10000;  // nanoseconds until threads that sleep have shared a loop, half of what the pool asks for
 
   // Outputs as large are stored non-temporally, if they are not read again soon.
   constexpr double non_temporal_from() const { return last_cache / 2; }

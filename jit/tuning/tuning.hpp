@@ -23,7 +23,6 @@ inline constexpr double gpu_elements = 1. / 8; // factor; estimate: elements of 
 inline constexpr double lanes = 64;            // vectors; estimate: fewer of a loop are not shared if that repeats sums
 inline constexpr double most_nested = 256;     // iterations; estimate: of one reduction that a task's work counts
 inline constexpr std::int64_t run_bytes = 64 << 10;  // bytes; bench_survey: of memory that tasks of lanes walk in order
-inline constexpr std::int64_t tasks_of_runs = 32;  // tasks; estimate: fewer are not made for the sake of longer runs
 inline constexpr double batches = 16;          // iterations; estimate: loops as long are shared, inner ones are not
 inline constexpr double warps_of_gpu = 2112;    // warps; estimate: 16 for each of 132 multiprocessors of an H200
 inline constexpr double worth_a_launch = 1 << 21;  // elements; estimate: that take an H200 the time of a launch
@@ -327,6 +326,7 @@ namespace checks {
 inline constexpr std::int64_t most_of_a_range = std::int64_t{1} << 31;  // elements; limit: 32 bits
 inline constexpr double rows_for_a_slice = 32;                          // rows; estimate: read while one is asked
 inline constexpr double walked_by_all = 65536;  // elements; estimate: from here on threads share what is in order
+inline constexpr double of_many = 32;  // factor; estimate: so many times as many rows for a slice are read by threads
 inline constexpr std::int64_t most_steps = 1 << 18;                     // steps; estimate: a millisecond
 inline constexpr double asked_together = 8192;  // elements; estimate: read in the time that another kernel takes
 }  // namespace checks

@@ -52,6 +52,28 @@ TEST(result_functions, of_slices_and_their_gradients) {
   }
 }
 
+// The element that data names of a row stands beside what the row is folded to.
+TEST(result_functions, beside_elements_of_their_rows) {
+  constexpr auto label = tensor<"label", std::int64_t, 1>;
+  constexpr auto losses = define<"losses">(t) = logsumexp(f, x(t, f)) - x(t, label(t));
+  constexpr auto loss = define<"loss">() = mean(t, losses(t));
+  trial test = trial_of(loss);
+  test.random("x", {24681, 40}).below("label", {24681}, 40);
+  EXPECT_NE(test.plan_text().find("of a row that is folded: read while it is near"), std::string::npos)
+      << test.plan_text();
+  test.expect_right(1e-5);
+}
+
+// What a loss and its gradient need of slices is folded once.
+TEST(result_functions, of_slices_for_a_loss_and_its_gradient) {
+  constexpr auto fold = define<"fold">(r.in(0_c, rows)) = sum(t.in(off(r), off(r + 1_c)), v(t) * v(at(t)));
+  constexpr auto loss = define<"loss">() = sum(r.in(0_c, rows), fold(r) * fold(r));
+  trial test = trial_of(loss, grad(loss, v));
+  test.random("v", {2600}).below("at", {2600}, 2600).with("off", {1201}, offsets(1200, 2600));
+  EXPECT_NE(test.plan_text().find("a reduction read for itself"), std::string::npos) << test.plan_text();
+  test.expect_right(1e-5);
+}
+
 TEST(result_functions, of_masked_rows) {
   constexpr auto kept = define<"kept">(t) = log1p(sum(f.where(keep(t, f)), x(t, f) * x(t, f)));
   trial test = trial_of(kept);

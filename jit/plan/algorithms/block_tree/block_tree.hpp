@@ -17,7 +17,7 @@ struct slices_form {
 slices_form slices_in(graph& g, const facts& known, const stage& s);
 
 // The number of rows that proven loads of inputs walk with t; no_node where e reads with t otherwise, or reduces.
-// guarded: loads at t itself need not be proven, as t goes no further.
+// guarded: loads at t itself need not be proven, as each t is read and so goes no further.
 node_id rows_walked(graph& g, node_id e, node_id t, bool guarded = false);
 
 // Is taking all slices row by row more work than to do it independently of their lengths? A condition on a stage

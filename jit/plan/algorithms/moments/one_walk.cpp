@@ -151,8 +151,11 @@ class one_walk {
     put.add(own.maximum, top);
     // Powers about an infinite maximum have no sum relative to it: they are one, or none, of the centre that it has.
     const node_id infinite = make(g_, op::equal, make(g_, op::abs, top), number_like(g_, top, math::infinity));
+    // Of no terms the sum is 0, whatever the centre.
     const node_id of_infinite = make(g_, op::exp, make(g_, op::sub, top, put(own.term.centre)));
-    replace_in(g_, s_, n_, make(g_, op::select, infinite, of_infinite, value(fold, term, 1)));
+    const node_id sum = value(fold, term, 1), some = make(g_, op::less, number_like(g_, sum, 0), sum);
+    const node_id asked = make(g_, op::logical_and, infinite, some);
+    replace_in(g_, s_, n_, make(g_, op::select, asked, of_infinite, sum));
     replace_in(g_, s_, own.maximum, top);
     s_.reasons.push_back("a maximum and the sum of powers about it in one walk, which scales the sum as that grows");
     return true;

@@ -170,17 +170,6 @@ bool follow_each_other(graph& g, node_id low, node_id high, node_id slice) {
 
 namespace {
 
-// What is read wherever e is evaluated: behind no choice, and in no loop that may have no round.
-template <class F>
-void for_each_read_always(const graph& g, node_id e, F f) {
-  const op kind = g.kind(e);
-  const bool first_only = kind == op::select || kind == op::logical_and || kind == op::logical_or;
-  if (kind == op::load) f(e);
-  if (kind == op::reduce || kind == op::index) return;
-  for (int k = kind == op::load ? 1 : 0; k < (first_only ? 1 : g[e].count); ++k)
-    for_each_read_always(g, g.arg(e, k), f);
-}
-
 // The range of an index, within the tensors that it subscripts alone and unchecked. What a condition guards says
 // nothing of the range: x.padded(v) has elements outside of x.
 void clip(graph& g, node_id n, node_id idx, node_id& low, node_id& high) {

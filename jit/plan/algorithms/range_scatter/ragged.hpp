@@ -18,6 +18,17 @@ bool take_per_slice(const context& c, stage& s);
 // vain.
 bool list_slices(const context& c, stage& s);
 
+// What is read wherever e is evaluated: behind no choice, and in no loop that may have no round.
+template <class F>
+void for_each_read_always(const graph& g, node_id e, F f) {
+  const op kind = g.kind(e);
+  const bool first_only = kind == op::select || kind == op::logical_and || kind == op::logical_or;
+  if (kind == op::load) f(e);
+  if (kind == op::reduce || kind == op::index) return;
+  for (int k = kind == op::load ? 1 : 0; k < (first_only ? 1 : g[e].count); ++k)
+    for_each_read_always(g, g.arg(e, k), f);
+}
+
 // The slices of a range scatter.
 slice_lists slices_of(graph& g, const stage& s);
 // Are their bounds closed expressions of the slice alone?

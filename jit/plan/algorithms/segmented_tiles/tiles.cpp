@@ -60,7 +60,7 @@ class tiling {
     f_.reduce = n, f_.low = g_.arg(t, 0), f_.high = g_.arg(t, 1);
     if (!(g_.free[n] == own) || !is_number(g_, g_.arg(f_.slice, 0), 0) || !has_closed_ranges(g_, n)) return false;
     if (!slices_follow(g_, f_)) return reason_against(), false;
-    const node_id rows = rows_walked(g_, folded(n), t, true);
+    const node_id rows = rows_walked(g_, folded(n), t, reads_each_row(n, t));
     if (rows == no_node) return false;
     f_.walk = fresh_index(g_, t, integer(g_, 0), rows);
     f_.type = numerics::accumulated(g_.type(n));
@@ -73,6 +73,17 @@ class tiling {
     if (f_.columns == no_node) return rows >= least_rows;
     while (f_.size > tile::least_wide_rows && rows / static_cast<double>(f_.size) < tile::enough_tiles) f_.size /= 2;
     return rows / static_cast<double>(f_.size) >= tile::enough_tiles / 2;
+  }
+  // Is each row read, so that none can be beyond a tensor? Not behind a choice within the term, as of `x.padded(0)(t)`.
+  bool reads_each_row(node_id n, node_id t) const {
+    std::unordered_set<node_id> always;
+    bool each = true;
+    for (int k = 0; k < 2; ++k) for_each_read_always(g_, g_.arg(n, k), [&](node_id load) { always.insert(load); });
+    for (int k = 0; k < 2; ++k)
+      for_each_node(g_, g_.arg(n, k), [&](node_id e) {
+        if (g_.kind(e) == op::load && uses(g_, e, t)) each = each && always.contains(e);
+      });
+    return each;
   }
   node_id folded(node_id n) {
     return make(g_, op::select, g_.arg(n, 1), g_.arg(n, 0), identity_of(g_, monoid_of(g_, n), g_.type(n)));

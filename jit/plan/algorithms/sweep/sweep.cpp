@@ -151,7 +151,7 @@ class sweeping {
         ((f_.scatters ? 1 : tables_of_blocks) * entries + groups * (1 + max(0, log2(groups)))) * across *
         bytes;
     const amount room = known_.trips(all) * row(g_.type(s_.define)).bytes;
-    return room.certain() >= tables + 16 * (rows + 2 * known_.trips(f_.slice));
+    return room >= tables + 16 * (rows + 2 * known_.trips(f_.slice));
   }
   // One for each bit of a group's number, and one at least.
   node_id levels(node_id groups) {
